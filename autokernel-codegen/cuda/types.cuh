@@ -1,0 +1,82 @@
+// Element types and the few host/device facts every kernel family shares.
+//
+// The kernels store 16-bit elements as raw bits and convert with PTX, so that a kernel needs no CUDA
+// header beyond nvcc's own: that keeps a build under a second and the toolkit small.
+#pragma once
+
+#include <stdint.h>
+
+namespace autokernel {
+
+struct bf16 {
+  uint16_t bits;
+};
+struct f16 {
+  uint16_t bits;
+};
+using f32 = float;
+
+enum class Dtype { kBf16, kF16, kF32 };
+
+template <typename T>
+struct DtypeOf;
+template <>
+struct DtypeOf<bf16> {
+  static constexpr Dtype value = Dtype::kBf16;
+};
+template <>
+struct DtypeOf<f16> {
+  static constexpr Dtype value = Dtype::kF16;
+};
+template <>
+struct DtypeOf<f32> {
+  static constexpr Dtype value = Dtype::kF32;
+};
+
+constexpr int kWarpSize = 32;
+constexpr int kWarpsPerWarpgroup = 4;
+constexpr int kWarpgroupSize = kWarpSize * kWarpsPerWarpgroup;
+
+template <typename T>
+__host__ __device__ constexpr T ceil_div(T numerator, T denominator) {
+  return (numerator + denominator - 1) / denominator;
+}
+
+// Two accumulators to two packed 16-bit outputs; `low` lands at the lower address. Round to nearest even.
+template <typename T>
+__device__ __forceinline__ uint32_t pack2(float low, float high);
+
+template <>
+__device__ __forceinline__ uint32_t pack2<bf16>(float low, float high) {
+  uint32_t packed;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+  return packed;
+}
+
+template <>
+__device__ __forceinline__ uint32_t pack2<f16>(float low, float high) {
+  uint32_t packed;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+  return packed;
+}
+
+// One accumulator to one output element.
+template <typename T>
+__device__ __forceinline__ T from_f32(float value);
+
+template <>
+__device__ __forceinline__ bf16 from_f32<bf16>(float value) {
+  return bf16{static_cast<uint16_t>(pack2<bf16>(value, 0.0f))};
+}
+
+template <>
+__device__ __forceinline__ f16 from_f32<f16>(float value) {
+  return f16{static_cast<uint16_t>(pack2<f16>(value, 0.0f))};
+}
+
+template <>
+__device__ __forceinline__ f32 from_f32<f32>(float value) {
+  return value;
+}
+
+}  // namespace autokernel
