@@ -75,6 +75,8 @@ pub struct Provenance {
 
 /// An entry as written, before its schedule met the rules.
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Entry"))]
 #[serde(deny_unknown_fields)]
 struct UncheckedEntry {
     problem: ProblemClass,

@@ -119,7 +119,7 @@ impl Sm90Schedule {
     /// Bytes of one row of a store box: the widest swizzle that divides a tile's row.
     fn store_width_bytes(&self, problem: &ProblemClass) -> u32 {
         let row = self.tile_n * problem.output.bytes();
-        [128, 64, 32].into_iter().find(|width| row % width == 0).unwrap_or(16)
+        [128, 64, 32].into_iter().find(|&width| row.is_multiple_of(width)).unwrap_or(16)
     }
 
     /// Dynamic shared memory of one block, in bytes: alignment, the ring, the store staging, the barriers.
