@@ -8,18 +8,28 @@
 //! Nothing here measures, and no fault of a model or of a network ends a run: every failure is an [`LlmError`] whose
 //! message ends with its remedy.
 
+mod candidates;
 mod error;
+mod facts;
+mod feedback;
 mod file;
 mod http;
 mod key;
 mod openai;
 mod provider;
+mod reply;
 mod retry;
+mod task;
 
+pub use candidates::Candidates;
 pub use error::LlmError;
+pub use facts::{Bound, GpuFacts, Roofline};
+pub use feedback::{Budget, Feedback, Measurement, Outcome, Resources, Trial};
 pub use file::FileProvider;
 pub use http::Limits;
 pub use key::Key;
 pub use openai::OpenAi;
 pub use provider::{JsonSchema, Message, Provider, Reply, Role, Usage};
+pub use reply::{Proposal, Proposals, Rejected};
 pub use retry::Retry;
+pub use task::{KnownGood, Task};
