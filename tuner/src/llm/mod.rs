@@ -9,6 +9,7 @@
 //! message ends with its remedy.
 
 mod candidates;
+mod conversation;
 mod error;
 mod facts;
 mod feedback;
@@ -16,12 +17,14 @@ mod file;
 mod http;
 mod key;
 mod openai;
+mod prompt;
 mod provider;
 mod reply;
 mod retry;
 mod task;
 
 pub use candidates::Candidates;
+pub use conversation::Conversation;
 pub use error::LlmError;
 pub use facts::{Bound, GpuFacts, Roofline};
 pub use feedback::{Budget, Feedback, Measurement, Outcome, Resources, Trial};
