@@ -1,0 +1,3 @@
+//! Finds the fastest schedules for autokernel's kernels.
+
+pub mod llm;
