@@ -15,7 +15,7 @@ pub enum WorkerError {
     #[error(transparent)]
     Runtime(#[from] autokernel_runtime::Error),
     /// What the driver reports.
-    #[error("{doing}: the CUDA driver reports {source}")]
+    #[error("{doing}: the CUDA driver reports {:?}", .source.0)]
     Driver {
         /// What was being done.
         doing: &'static str,
