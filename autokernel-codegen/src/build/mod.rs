@@ -113,7 +113,8 @@ impl Build {
 
         let plans = kernels::build(&problems, &config, compiler.as_ref(), &out)?;
         let nvcc = compiler.map(|compiler| compiler.nvcc().version.clone());
-        let manifest = Manifest { codegen: env!("CARGO_PKG_VERSION").to_owned(), nvcc, not_compiled, plans };
+        let codegen = env!("CARGO_PKG_VERSION").to_owned();
+        let manifest = Manifest { codegen, crate_root: root, nvcc, not_compiled, plans };
         let path = out.join("manifest.json");
         let text = serde_json::to_string_pretty(&manifest).expect("a manifest has only string keys");
         kernels::write_if_changed(&path, text.as_bytes()).map_err(BuildError::io(&path))?;
