@@ -15,7 +15,7 @@
 //   tile_m_splits_into_wgmma_blocks          64 <= kTileM <= 256, kTileM % (64 * sharing) == 0
 //   tile_n_is_a_wgmma_width                  16 <= kTileN <= 256, kTileN % 8 == 0
 //   row_major_b_takes_whole_swizzle_rows     not kTransposeB implies kTileN % 64 == 0
-//   accumulators_fit_registers               kTileM * kTileN / (128 * sharing) <= 208, or <= 96 with 3 consumers
+//   accumulators_fit_registers               kTileM * kTileN / (128 * sharing) <= 192, or <= 96 with 3 consumers
 //   stages_two_to_eight                      2 <= kStages <= 8
 //   cluster_of_at_most_two                   kClusterM * kClusterN <= 2
 //   cluster_slices_b_in_whole_swizzle_atoms  kTileN % (kClusterM * (kTransposeB ? 8 : 64)) == 0
