@@ -85,7 +85,7 @@ __device__ __forceinline__ void copy_tile(uint32_t shared, const GlobalTile& til
   const auto row_is_valid = [&](int pass) { return kCheck == Check::kColumns || pass * Map::kRowStep < rows_left; };
 
   if constexpr (kAccess == Access::kElement) {
-    constexpr int kBatch = Map::kPasses < 4 ? Map::kPasses : 4;  // loads in flight before the first is stored
+    constexpr int kBatch = Map::kPasses < 8 ? Map::kPasses : 8;  // loads in flight before the first is stored
 #pragma unroll 1
     for (int first = 0; first < Map::kPasses; first += kBatch) {
       uint32_t pairs[kBatch];
