@@ -25,8 +25,10 @@ mod kernel;
 mod layout;
 mod matrix;
 mod operands;
+pub mod roofline;
 mod select;
 mod shape;
+pub mod timing;
 mod view;
 
 pub use arch::{Arch, ComputeCapability, Features};

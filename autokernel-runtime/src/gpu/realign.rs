@@ -33,7 +33,7 @@ impl Scratch {
         };
         let address = address.map_err(|error| match error.0 {
             CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
-                Error::OutOfMemory { bytes: u128::from(bytes), device: Device::from_cudarc(stream.clone()).to_string() }
+                Error::out_of_memory::<u8>(&Device::from_cudarc(stream.clone()), u128::from(bytes))
             }
             _ => Error::cuda("allocating scratch memory to realign an operand")(error),
         })?;
