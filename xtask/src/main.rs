@@ -1,7 +1,10 @@
 //! The project's own commands. `cargo xtask --help` lists them.
 
+mod cargo;
 mod setup;
+mod shell;
 mod size;
+mod test;
 mod toolkit;
 mod workspace;
 
@@ -21,6 +24,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Setup(setup::Options),
+    Test(test::Options),
 }
 
 fn main() -> ExitCode {
@@ -37,5 +41,6 @@ fn run(command: &Command) -> Result<()> {
     let root = workspace::root()?;
     match command {
         Command::Setup(options) => setup::run(&root, options),
+        Command::Test(options) => test::run(&root, options),
     }
 }
