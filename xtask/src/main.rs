@@ -1,6 +1,7 @@
 //! The project's own commands. `cargo xtask --help` lists them.
 
 mod cargo;
+mod gpu_pack;
 mod setup;
 mod shell;
 mod size;
@@ -25,6 +26,7 @@ struct Cli {
 enum Command {
     Setup(setup::Options),
     Test(test::Options),
+    GpuPack(gpu_pack::Options),
 }
 
 fn main() -> ExitCode {
@@ -42,5 +44,6 @@ fn run(command: &Command) -> Result<()> {
     match command {
         Command::Setup(options) => setup::run(&root, options),
         Command::Test(options) => test::run(&root, options),
+        Command::GpuPack(options) => gpu_pack::run(&root, options),
     }
 }
