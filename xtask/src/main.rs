@@ -2,6 +2,7 @@
 
 mod cargo;
 mod gpu_pack;
+mod schema;
 mod setup;
 mod shell;
 mod size;
@@ -27,6 +28,8 @@ enum Command {
     Setup(setup::Options),
     Test(test::Options),
     GpuPack(gpu_pack::Options),
+    /// Write best_config.schema.json anew from the types in autokernel-codegen.
+    Schema,
 }
 
 fn main() -> ExitCode {
@@ -45,5 +48,6 @@ fn run(command: &Command) -> Result<()> {
         Command::Setup(options) => setup::run(&root, options),
         Command::Test(options) => test::run(&root, options),
         Command::GpuPack(options) => gpu_pack::run(&root, options),
+        Command::Schema => schema::run(&root),
     }
 }
