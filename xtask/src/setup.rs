@@ -85,8 +85,13 @@ fn install(site: &Path, installer: &Installer) -> Result<()> {
     Ok(())
 }
 
+/// Whether NVIDIA's wheels exist for a platform, named as in [`std::env::consts`].
+pub fn is_supported(os: &str, arch: &str) -> bool {
+    os == "linux" && matches!(arch, "x86_64" | "aarch64")
+}
+
 fn require_supported_platform(os: &str, arch: &str) -> Result<()> {
-    if os == "linux" && matches!(arch, "x86_64" | "aarch64") {
+    if is_supported(os, arch) {
         return Ok(());
     }
     bail!(
