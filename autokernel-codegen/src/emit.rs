@@ -23,7 +23,29 @@ macro_rules! headers {
     };
 }
 
-headers!["epilogue.cuh", "raster.cuh", "reference_matmul.cuh", "types.cuh"];
+headers![
+    "epilogue.cuh",
+    "pad_rows.cuh",
+    "ptx/sm80.cuh",
+    "ptx/sm90.cuh",
+    "ptx/sm90_wgmma.cuh",
+    "raster.cuh",
+    "reference_matmul.cuh",
+    "sm80_copy.cuh",
+    "sm80_matmul.cuh",
+    "sm80_schedule.cuh",
+    "sm80_shared_tile.cuh",
+    "sm80_store.cuh",
+    "sm90_epilogue.cuh",
+    "sm90_mainloop.cuh",
+    "sm90_matmul.cuh",
+    "sm90_pipeline.cuh",
+    "sm90_producer.cuh",
+    "sm90_schedule.cuh",
+    "sm90_shared.cuh",
+    "sm90_tiles.cuh",
+    "types.cuh",
+];
 
 /// The kernel that computes `problem` by `schedule`. The raster is a launch argument, so it changes nothing here.
 pub fn emit(problem: &Problem, schedule: &Schedule) -> KernelSource {
@@ -128,3 +150,6 @@ fn constants(name: &str, meaning: &str, knobs: &[(&str, &str, String)]) -> Strin
     text.push_str("};\n");
     text
 }
+
+#[cfg(test)]
+mod tests;

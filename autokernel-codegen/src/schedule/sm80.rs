@@ -114,7 +114,6 @@ impl Sm80Schedule {
             cluster_n: 1,
             threads: self.threads(),
             shared_bytes: self.shared_bytes(problem),
-            store_width_bytes: 0,
             raster: self.raster,
         }
     }

@@ -141,7 +141,6 @@ impl Sm90Schedule {
             cluster_n: self.cluster_n,
             threads: WARPGROUP_THREADS * (1 + self.consumers),
             shared_bytes: self.shared_bytes(problem),
-            store_width_bytes: self.store_width_bytes(problem),
             raster: self.raster,
         }
     }
