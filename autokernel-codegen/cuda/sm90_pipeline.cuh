@@ -65,4 +65,18 @@ __device__ __forceinline__ void release_stage(const SharedLayout<G>& shared, int
   }
 }
 
+// Ping-pong: the consumers' main loops take turns, so that one multiplies while the other stores. Correctness needs
+// it too: a parity tells only neighbouring phases apart, so a consumer may not wait for a stage more than a lap ahead.
+struct Turns {
+  static constexpr int kThreads = 2 * kWarpgroupSize;  // one waits, the other arrives
+  static constexpr int kFirstBarrier = 1;
+
+  __device__ __forceinline__ static void wait(int consumer) {
+    ptx::named_barrier_wait(kFirstBarrier + consumer, kThreads);
+  }
+  __device__ __forceinline__ static void pass_to(int consumer) {
+    ptx::named_barrier_arrive(kFirstBarrier + consumer, kThreads);
+  }
+};
+
 }  // namespace autokernel::sm90

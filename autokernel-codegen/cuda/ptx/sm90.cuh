@@ -83,6 +83,17 @@ __device__ __forceinline__ void mbarrier_wait(uint32_t barrier, uint32_t parity)
   } while (done == 0);
 }
 
+// ---- named barriers ------------------------------------------------------------------------------------
+
+// `threads` counts those that wait and those that only arrive. Barrier 0 is __syncthreads.
+__device__ __forceinline__ void named_barrier_wait(int barrier, int threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+
+__device__ __forceinline__ void named_barrier_arrive(int barrier, int threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+
 // ---- TMA -----------------------------------------------------------------------------------------------
 
 __device__ __forceinline__ void prefetch_tensor_map(const TensorMap& map) {
