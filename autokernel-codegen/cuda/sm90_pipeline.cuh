@@ -44,7 +44,7 @@ __device__ __forceinline__ void init_ring(const SharedLayout<G>& shared) {
 // a fresh barrier counts as having completed the phase before.
 template <typename G>
 __device__ __forceinline__ void acquire_stage(const SharedLayout<G>& shared, const RingCursor<G::kStages>& cursor) {
-  ptx::mbarrier_wait<(G::kClusterSize > 1)>(shared.empty(cursor.stage), cursor.parity ^ 1);
+  ptx::mbarrier_wait(shared.empty(cursor.stage), cursor.parity ^ 1);
   ptx::mbarrier_arrive_expect_bytes(shared.full(cursor.stage), G::kStageBytes);
 }
 
