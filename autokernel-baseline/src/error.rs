@@ -59,3 +59,18 @@ impl From<autokernel_runtime::Error> for Error {
         Error::Runtime(error)
     }
 }
+
+/// For closures that a timer of the runtime calls. What cuBLASLt said is kept as the nearest error of the driver.
+impl From<Error> for autokernel_runtime::Error {
+    fn from(error: Error) -> Self {
+        use cudarc::driver::{DriverError, sys::CUresult};
+        match error {
+            Error::Runtime(error) => error,
+            Error::Driver(source) => autokernel_runtime::Error::Cuda { doing: "running a baseline", source },
+            _ => {
+                let source = DriverError(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+                autokernel_runtime::Error::Cuda { doing: "running cuBLASLt", source }
+            }
+        }
+    }
+}
