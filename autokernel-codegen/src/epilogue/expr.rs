@@ -1,0 +1,218 @@
+//! The expression tree of an epilogue: a pure function from one `f32` to one `f32`.
+//!
+//! Numbers and conditions are separate types, so a tree that would not type-check cannot be built.
+
+/// A function of one accumulated element.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Function {
+    /// Name of the argument.
+    pub parameter: String,
+    /// Named intermediate values in order; each may use the parameter and those before it. Names are unique.
+    pub bindings: Vec<Binding>,
+    /// The value returned.
+    pub result: Expr,
+}
+
+/// `let name = value;`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Binding {
+    /// The name, unique in its function.
+    pub name: String,
+    /// The value.
+    pub value: Expr,
+}
+
+/// A number.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expr {
+    /// The parameter or a binding.
+    Variable(String),
+    /// A constant.
+    Literal(f32),
+    /// `-x`
+    Negate(Box<Expr>),
+    /// `left op right`
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// A function from the whitelist.
+    Call(Math, Vec<Expr>),
+    /// `if condition { then } else { otherwise }`
+    If(Box<Condition>, Box<Expr>, Box<Expr>),
+}
+
+/// A truth value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Condition {
+    /// `left op right`
+    Compare(CompareOp, Expr, Expr),
+    /// `!condition`
+    Not(Box<Condition>),
+    /// `left && right`
+    And(Box<Condition>, Box<Condition>),
+    /// `left || right`
+    Or(Box<Condition>, Box<Condition>),
+}
+
+/// An operator on two numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are the operators")]
+pub enum BinaryOp {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+}
+
+/// A comparison of two numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are the operators")]
+pub enum CompareOp {
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    Equal,
+    NotEqual,
+}
+
+macro_rules! math {
+    ($($(#[$doc:meta])* $variant:ident $name:literal $arity:literal $eval:expr;)*) => {
+        /// The functions an epilogue may call: methods of `f32` in Rust, `autokernel::math` in CUDA, under one name.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[allow(missing_docs, reason = "the names are those of the methods of f32")]
+        pub enum Math { $($variant,)* }
+
+        impl Math {
+            /// Every function.
+            pub const ALL: &[Math] = &[$(Math::$variant,)*];
+
+            /// The name of the `f32` method.
+            pub fn name(self) -> &'static str {
+                match self { $(Math::$variant => $name,)* }
+            }
+
+            /// How many numbers it takes, the receiver included.
+            pub fn arity(self) -> usize {
+                match self { $(Math::$variant => $arity,)* }
+            }
+
+            fn eval(self, args: &[f32]) -> f32 {
+                match self { $(Math::$variant => ($eval)(args),)* }
+            }
+        }
+    };
+}
+
+math! {
+    Abs "abs" 1 |v: &[f32]| v[0].abs();
+    Max "max" 2 |v: &[f32]| v[0].max(v[1]);
+    Min "min" 2 |v: &[f32]| v[0].min(v[1]);
+    Exp "exp" 1 |v: &[f32]| v[0].exp();
+    Ln "ln" 1 |v: &[f32]| v[0].ln();
+    Sqrt "sqrt" 1 |v: &[f32]| v[0].sqrt();
+    Tanh "tanh" 1 |v: &[f32]| v[0].tanh();
+    Sin "sin" 1 |v: &[f32]| v[0].sin();
+    Cos "cos" 1 |v: &[f32]| v[0].cos();
+    Recip "recip" 1 |v: &[f32]| v[0].recip();
+    MulAdd "mul_add" 3 |v: &[f32]| v[0].mul_add(v[1], v[2]);
+}
+
+impl Math {
+    /// The function called `name`.
+    pub fn from_name(name: &str) -> Option<Math> {
+        Math::ALL.iter().copied().find(|function| function.name() == name)
+    }
+}
+
+impl Function {
+    /// The value at `x`, computed by walking the tree: the meaning that Rust and CUDA must both agree with.
+    pub fn eval(&self, x: f32) -> f32 {
+        let mut scope = vec![(self.parameter.as_str(), x)];
+        for binding in &self.bindings {
+            let value = binding.value.eval(&scope);
+            scope.push((&binding.name, value));
+        }
+        self.result.eval(&scope)
+    }
+}
+
+impl Expr {
+    fn eval(&self, scope: &[(&str, f32)]) -> f32 {
+        match self {
+            Expr::Variable(name) => {
+                let found = scope.iter().find(|(bound, _)| bound == name);
+                found.expect("the translator admits only names in scope").1
+            }
+            Expr::Literal(value) => *value,
+            Expr::Negate(value) => -value.eval(scope),
+            Expr::Binary(op, left, right) => op.eval(left.eval(scope), right.eval(scope)),
+            Expr::Call(function, args) => {
+                let args: Vec<f32> = args.iter().map(|arg| arg.eval(scope)).collect();
+                function.eval(&args)
+            }
+            Expr::If(condition, then, otherwise) => {
+                if condition.eval(scope) {
+                    then.eval(scope)
+                } else {
+                    otherwise.eval(scope)
+                }
+            }
+        }
+    }
+}
+
+impl Condition {
+    fn eval(&self, scope: &[(&str, f32)]) -> bool {
+        match self {
+            Condition::Compare(op, left, right) => op.eval(left.eval(scope), right.eval(scope)),
+            Condition::Not(condition) => !condition.eval(scope),
+            Condition::And(left, right) => left.eval(scope) && right.eval(scope),
+            Condition::Or(left, right) => left.eval(scope) || right.eval(scope),
+        }
+    }
+}
+
+impl BinaryOp {
+    /// The operator, the same in Rust and in CUDA.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            BinaryOp::Add => "+",
+            BinaryOp::Subtract => "-",
+            BinaryOp::Multiply => "*",
+            BinaryOp::Divide => "/",
+        }
+    }
+
+    fn eval(self, left: f32, right: f32) -> f32 {
+        match self {
+            BinaryOp::Add => left + right,
+            BinaryOp::Subtract => left - right,
+            BinaryOp::Multiply => left * right,
+            BinaryOp::Divide => left / right,
+        }
+    }
+}
+
+impl CompareOp {
+    /// The operator, the same in Rust and in CUDA.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            CompareOp::Less => "<",
+            CompareOp::LessEqual => "<=",
+            CompareOp::Greater => ">",
+            CompareOp::GreaterEqual => ">=",
+            CompareOp::Equal => "==",
+            CompareOp::NotEqual => "!=",
+        }
+    }
+
+    fn eval(self, left: f32, right: f32) -> bool {
+        match self {
+            CompareOp::Less => left < right,
+            CompareOp::LessEqual => left <= right,
+            CompareOp::Greater => left > right,
+            CompareOp::GreaterEqual => left >= right,
+            CompareOp::Equal => left == right,
+            CompareOp::NotEqual => left != right,
+        }
+    }
+}

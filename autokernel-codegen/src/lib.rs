@@ -1,0 +1,20 @@
+//! What autokernel's attributes, build scripts and tuner share.
+//!
+//! A [`Problem`](problem::Problem) says what must be computed, a [`Schedule`](schedule::Schedule) says how.
+//! [`emit`] turns the two into CUDA, [`nvcc`] compiles it through a content-addressed cache, [`config`] remembers the
+//! schedules that were measured fastest, and [`Build`] is what a `build.rs` calls. Nothing here touches a GPU.
+
+pub mod arch;
+pub mod build;
+pub mod config;
+pub mod dtype;
+pub mod emit;
+pub mod epilogue;
+mod hash;
+pub mod nvcc;
+pub mod problem;
+pub mod schedule;
+pub mod shape;
+pub mod spec;
+
+pub use build::{Build, BuildError};

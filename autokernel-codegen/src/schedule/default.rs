@@ -1,0 +1,35 @@
+//! The schedules used where nothing was tuned: middle of the road, on every GPU of the arch.
+
+use super::{Mode, Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
+use crate::arch::Arch;
+use crate::problem::ProblemClass;
+
+const RASTER: Raster = Raster { order: RasterOrder::AlongM, group: 8 };
+
+pub(super) fn default_for(problem: &ProblemClass, arch: Arch) -> Schedule {
+    let schedule = if arch == Arch::SM_90A { SM90 } else { SM80 };
+    debug_assert_eq!(schedule.check(problem, arch), Ok(()));
+    schedule
+}
+
+/// Eight warps and 96 KiB of ring: fits the 99 KiB of the smallest Ampere and Ada parts.
+const SM80: Schedule = Schedule::Sm80(Sm80Schedule {
+    tile_m: 128,
+    tile_n: 128,
+    tile_k: 32,
+    warps_m: 2,
+    warps_n: 2,
+    stages: 4,
+    raster: RASTER,
+});
+
+const SM90: Schedule = Schedule::Sm90(Sm90Schedule {
+    tile_m: 128,
+    tile_n: 128,
+    stages: 4,
+    consumers: 2,
+    mode: Mode::Cooperative,
+    cluster_m: 1,
+    cluster_n: 1,
+    raster: RASTER,
+});

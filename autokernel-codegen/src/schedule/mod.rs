@@ -1,0 +1,126 @@
+//! How a problem is computed: one typed schedule a kernel family, with its rules beside it.
+//!
+//! A schedule that passes [`Schedule::check`] compiles without spills and runs; that is the rules' contract
+//! with the tuner, which searches nothing else.
+
+mod default;
+mod geometry;
+mod raster;
+mod rule;
+mod sm80;
+mod sm90;
+pub mod space;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+pub use geometry::{Family, Geometry};
+pub use raster::{Raster, RasterOrder};
+pub use rule::BrokenRule;
+pub use sm80::Sm80Schedule;
+pub use sm90::{Mode, Sm90Schedule, TILE_K as SM90_TILE_K};
+
+use crate::arch::Arch;
+use crate::problem::ProblemClass;
+
+/// A schedule of one of the kernel families; `family` in JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "family", rename_all = "snake_case")]
+pub enum Schedule {
+    /// mma.sync and cp.async; sm_80 and later.
+    Sm80(Sm80Schedule),
+    /// wgmma and TMA; sm_90a alone.
+    Sm90(Sm90Schedule),
+}
+
+impl Schedule {
+    /// The kernel family.
+    pub fn family(&self) -> Family {
+        match self {
+            Schedule::Sm80(_) => Family::Sm80,
+            Schedule::Sm90(_) => Family::Sm90,
+        }
+    }
+
+    /// The order of tiles, which a launch may change without a recompile.
+    pub fn raster(&self) -> Raster {
+        match self {
+            Schedule::Sm80(schedule) => schedule.raster,
+            Schedule::Sm90(schedule) => schedule.raster,
+        }
+    }
+
+    /// The same schedule with another order of tiles: the same image.
+    pub fn with_raster(mut self, raster: Raster) -> Self {
+        match &mut self {
+            Schedule::Sm80(schedule) => schedule.raster = raster,
+            Schedule::Sm90(schedule) => schedule.raster = raster,
+        }
+        self
+    }
+
+    /// Whether this schedule compiles and runs for `problem` on `arch`.
+    ///
+    /// # Errors
+    /// The first broken rule.
+    pub fn check(&self, problem: &ProblemClass, arch: Arch) -> Result<(), BrokenRule> {
+        match self {
+            Schedule::Sm80(schedule) => schedule.check(problem, arch),
+            Schedule::Sm90(schedule) => {
+                rule::require(arch == Arch::SM_90A, "family_serves_arch", || {
+                    format!("family sm90 runs on sm_90a alone, not on {arch}; take family sm80")
+                })?;
+                schedule.check(problem)
+            }
+        }
+    }
+
+    /// What a launch must know. Meaningful for schedules that pass [`check`](Self::check).
+    pub fn geometry(&self, problem: &ProblemClass) -> Geometry {
+        match self {
+            Schedule::Sm80(schedule) => schedule.geometry(problem),
+            Schedule::Sm90(schedule) => schedule.geometry(problem),
+        }
+    }
+
+    /// The schedule that is safe on `arch` when nothing was tuned.
+    pub fn default_for(problem: &ProblemClass, arch: Arch) -> Schedule {
+        default::default_for(problem, arch)
+    }
+}
+
+impl fmt::Display for Schedule {
+    /// One short line: `sm90 128x256x64 s4 c2 cooperative cluster 2x1 along_m/8`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Schedule::Sm80(s) => {
+                let Sm80Schedule { tile_m, tile_n, tile_k, warps_m, warps_n, stages, raster } = s;
+                write!(f, "sm80 {tile_m}x{tile_n}x{tile_k} s{stages} warps {warps_m}x{warps_n} {raster}")
+            }
+            Schedule::Sm90(s) => {
+                let Sm90Schedule { tile_m, tile_n, stages, consumers, mode, cluster_m, cluster_n, raster } = s;
+                let mode = match mode {
+                    Mode::Cooperative => "cooperative",
+                    Mode::PingPong => "ping_pong",
+                };
+                write!(f, "sm90 {tile_m}x{tile_n}x{} s{stages} c{consumers} {mode} ", sm90::TILE_K)?;
+                write!(f, "cluster {cluster_m}x{cluster_n} {raster}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Raster {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let order = match self.order {
+            RasterOrder::AlongM => "along_m",
+            RasterOrder::AlongN => "along_n",
+        };
+        write!(f, "{order}/{}", self.group)
+    }
+}
+
+#[cfg(test)]
+mod tests;

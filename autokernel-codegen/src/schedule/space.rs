@@ -1,0 +1,87 @@
+//! The schedules that a tuner may try: every combination of the listed values that passes the rules.
+
+use super::{Family, Mode, Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
+use crate::arch::Arch;
+use crate::problem::ProblemClass;
+
+/// The values each knob may take, and so the space.
+#[derive(Clone, Debug)]
+pub struct Space {
+    schedules: Vec<Schedule>,
+}
+
+/// Group sizes worth trying: beyond 32 tiles a group no longer fits L2 beside the other operand.
+const RASTER_GROUPS: [u32; 6] = [1, 2, 4, 8, 16, 32];
+
+impl Space {
+    /// Every valid schedule of `family` for `problem` on `arch`, in a fixed order.
+    pub fn new(family: Family, problem: &ProblemClass, arch: Arch) -> Self {
+        let images = match family {
+            Family::Sm80 => sm80_images(),
+            Family::Sm90 => sm90_images(),
+        };
+        let valid = images.into_iter().filter(|schedule| schedule.check(problem, arch).is_ok());
+        let schedules = valid.flat_map(|schedule| rasters().map(move |raster| schedule.with_raster(raster)));
+        Space { schedules: schedules.collect() }
+    }
+
+    /// The families that serve `arch`, best first.
+    pub fn families(arch: Arch) -> &'static [Family] {
+        if arch == Arch::SM_90A { &[Family::Sm90, Family::Sm80] } else { &[Family::Sm80] }
+    }
+
+    /// The schedules.
+    pub fn schedules(&self) -> &[Schedule] {
+        &self.schedules
+    }
+
+    /// The distinct images among them: schedules that differ in the raster alone share one.
+    pub fn images(&self) -> impl Iterator<Item = Schedule> + '_ {
+        let first = rasters().next();
+        self.schedules.iter().copied().filter(move |schedule| Some(schedule.raster()) == first)
+    }
+}
+
+fn rasters() -> impl Iterator<Item = Raster> {
+    let orders = [RasterOrder::AlongM, RasterOrder::AlongN];
+    orders.into_iter().flat_map(|order| RASTER_GROUPS.map(|group| Raster { order, group }))
+}
+
+fn sm90_images() -> Vec<Schedule> {
+    let raster = Raster { order: RasterOrder::AlongM, group: 1 };
+    let crews = [(1, Mode::Cooperative), (2, Mode::Cooperative), (2, Mode::PingPong), (3, Mode::Cooperative)];
+    let clusters = [(1, 1), (2, 1), (1, 2)];
+    let mut images = Vec::new();
+    for (tile_m, tile_n) in pairs(&[64, 128, 192, 256], &[32, 64, 96, 128, 160, 192, 208, 224, 256]) {
+        for (consumers, mode) in crews {
+            for (cluster_m, cluster_n) in clusters {
+                for stages in 3..=8 {
+                    let schedule =
+                        Sm90Schedule { tile_m, tile_n, stages, consumers, mode, cluster_m, cluster_n, raster };
+                    images.push(Schedule::Sm90(schedule));
+                }
+            }
+        }
+    }
+    images
+}
+
+fn sm80_images() -> Vec<Schedule> {
+    let raster = Raster { order: RasterOrder::AlongM, group: 1 };
+    let mut images = Vec::new();
+    for (tile_m, tile_n) in pairs(&[32, 64, 128, 256], &[32, 64, 128, 256]) {
+        for (warps_m, warps_n) in pairs(&[1, 2, 4], &[1, 2, 4]) {
+            for tile_k in [32, 64] {
+                for stages in 2..=6 {
+                    let schedule = Sm80Schedule { tile_m, tile_n, tile_k, warps_m, warps_n, stages, raster };
+                    images.push(Schedule::Sm80(schedule));
+                }
+            }
+        }
+    }
+    images
+}
+
+fn pairs(left: &'static [u32], right: &'static [u32]) -> impl Iterator<Item = (u32, u32)> {
+    left.iter().flat_map(move |&l| right.iter().map(move |&r| (l, r)))
+}
