@@ -110,10 +110,16 @@ struct Matmul : Geometry<Problem, Schedule> {
     RingCursor<G::kStages> cursor;
     cursor.skip(turn * k_blocks);
 
-    const int step = walk.stride() * kTurns;
-    for (int tile = walk.first() + turn * walk.stride(); tile < walk.count(); tile += step) {
+    const int first = walk.first() + turn * walk.stride();
+    for (int tile = first; tile < walk.count(); tile += walk.stride() * kTurns) {
+      const auto pass_turn = [&] {
+        const bool other_has_one = tile + walk.stride() < walk.count();
+        if (G::kPingPong && other_has_one) Turns::pass_to(1 - consumer);
+      };
+      if (G::kPingPong && tile != walk.first()) Turns::wait(consumer);  // the very first turn needs no leave
+
       Accumulators<G> acc;
-      multiply_tile<G>(acc, shared, cursor, k_blocks, first_row);
+      multiply_tile<G>(acc, shared, cursor, k_blocks, first_row, pass_turn);
       cursor.skip((kTurns - 1) * k_blocks);
 
       const TileCoord origin = walk.origin(tile);

@@ -51,7 +51,9 @@ fn schedule(variant: &Variant) -> String {
         None => "the default, as nothing was tuned".to_owned(),
     };
     let resources = match image {
-        Some(image) => format!("{} registers, {} bytes of shared memory", image.report.registers, variant.geometry.shared_bytes),
+        Some(image) => {
+            format!("{} registers, {} bytes of shared memory", image.report.registers, variant.geometry.shared_bytes)
+        }
         None => "not compiled: there was no nvcc".to_owned(),
     };
     format!("`{arch}`: `{schedule}`, {source}; {resources}")

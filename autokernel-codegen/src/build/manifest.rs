@@ -21,6 +21,9 @@ pub const MANIFEST_ENV: &str = "AUTOKERNEL_MANIFEST";
 pub struct Manifest {
     /// The version of the codegen crate that wrote it; the attribute's must be the same.
     pub codegen: String,
+    /// The folder of the crate it was written for: the variable that names the manifest may be inherited by a cargo
+    /// that another crate's test or build script starts.
+    pub crate_root: PathBuf,
     /// nvcc's version, if there was one.
     pub nvcc: Option<String>,
     /// Why nothing was compiled, with the remedy.
@@ -113,7 +116,11 @@ impl Manifest {
     /// The crate has no build script, or the manifest is of another version or unreadable.
     pub fn of_this_crate() -> Result<Self, ManifestError> {
         let path = std::env::var_os(MANIFEST_ENV).ok_or(ManifestError::NoBuildScript)?;
-        Manifest::load(Path::new(&path))
+        let manifest = Manifest::load(Path::new(&path))?;
+        match std::env::var_os("CARGO_MANIFEST_DIR") {
+            Some(root) if Path::new(&root) != manifest.crate_root => Err(ManifestError::NoBuildScript),
+            _ => Ok(manifest),
+        }
     }
 
     /// Reads the manifest at `path`.

@@ -63,8 +63,11 @@ impl Epilogue {
         let expected = function.sig.inputs.len() - 1;
         let arguments = arguments.unwrap_or_else(|| default_arguments(name).to_vec());
         if arguments.len() != expected {
-            let remedy = if expected == 0 { format!("write `{name}`") } else { format!("write `{name}(0.01)`") };
-            return Err(format!("`{name}` takes {expected} parameters, not {}; {remedy}", arguments.len()));
+            let given = arguments.len();
+            return Err(match expected {
+                0 => format!("`{name}` takes no parameters, not {given}; write `{name}`"),
+                _ => format!("`{name}` takes {expected} parameter, not {given}; write `{name}(0.01)`"),
+            });
         }
         if let Some(bad) = arguments.iter().find(|argument| !argument.is_finite()) {
             return Err(format!("the parameter {bad} of `{name}` is not a finite f32; write a smaller number"));

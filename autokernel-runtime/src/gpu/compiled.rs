@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute as Attribute};
 use cudarc::driver::{CudaContext, CudaFunction, CudaStream, DeviceSlice, result};
 
+use super::pad_rows::PadRows;
 use super::pointers::Ordering;
 use super::raster::RasterArgs;
 use super::realign::Aligned;
@@ -24,6 +25,7 @@ pub struct CompiledKernel {
     boxes: Boxes,
     maps: Mutex<Maps>,
     function: CudaFunction,
+    pad_rows: Option<PadRows>,
     context: Arc<CudaContext>,
     sm_count: u32,
 }
@@ -81,6 +83,7 @@ impl CompiledKernel {
         let sm_count = context
             .attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
             .map_err(Error::cuda("counting multiprocessors"))?;
+        let sm_count = u32::try_from(sm_count).unwrap_or(1);
         Ok(Self {
             symbol: symbol.to_owned(),
             problem: problem.clone(),
@@ -88,12 +91,13 @@ impl CompiledKernel {
             boxes: Boxes::new(problem, geometry),
             maps: Mutex::default(),
             function: image::function(&module, symbol, geometry.shared_bytes)?,
+            pad_rows: PadRows::find(&module, sm_count)?,
             context: context.clone(),
-            sm_count: u32::try_from(sm_count).unwrap_or(1),
+            sm_count,
         })
     }
 
-    /// The same kernel with another raster order; nothing is compiled or loaded.
+    /// Changes the raster order of later launches; nothing is compiled or loaded.
     pub fn set_raster(&mut self, raster: Raster) {
         self.geometry.raster = raster;
     }
@@ -210,7 +214,6 @@ impl CompiledKernel {
     /// Realigns what the family cannot address, and launches.
     fn submit(&self, stream: &Arc<CudaStream>, shape: Shape, matrices: &Matrices) -> Result<()> {
         let Matrices { a, b, c } = *matrices;
-        let input_bytes = self.problem.input.bytes();
         let output_bytes = self.problem.output.bytes();
         let addressable = |matrix: &Global| match self.geometry.family {
             Family::Sm80 => matrix.has_aligned_base(),
@@ -220,7 +223,7 @@ impl CompiledKernel {
             if shape.k == 0 || addressable(&matrix) {
                 return Ok(Aligned::in_place(matrix));
             }
-            Aligned::copy_of(stream, matrix, input_bytes)
+            Aligned::copy_of(stream, self.pad_rows.as_ref(), matrix)
         };
         let (a, b) = (load(a)?, load(b)?);
         match self.geometry.family {
