@@ -66,7 +66,8 @@ __device__ __forceinline__ void run(const PadRowsArgs& args) {
     uint16_t* const __restrict__ dst = static_cast<uint16_t*>(args.dst) + r * args.dst_ld;
     const int shift = reinterpret_cast<uintptr_t>(src) % sizeof(uint4) / sizeof(uint16_t);
 
-    for (int64_t segment = int64_t{blockIdx.y} * kSegment; segment < args.cols; segment += int64_t{gridDim.y} * kSegment) {
+    const int64_t stride = int64_t{gridDim.y} * kSegment;
+    for (int64_t segment = int64_t{blockIdx.y} * kSegment; segment < args.cols; segment += stride) {
       const int64_t column = segment + lane * kVector;
       // Aligned loads only: each lane's 8 elements span its own vector and the next lane's.
       // The last lane has no next one; its second load is under way before the shuffle waits for the first.

@@ -93,8 +93,8 @@ __device__ __forceinline__ void prefetch_tensor_map(const TensorMap& map) {
 __device__ __forceinline__ void tma_load(const TensorMap& map, uint32_t destination, uint32_t barrier, int inner,
                                          int outer) {
   asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(
-          destination),
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+      " [%0], [%1, {%3, %4}], [%2];" ::"r"(destination),
       "l"(&map), "r"(barrier), "r"(inner), "r"(outer)
       : "memory");
 }
