@@ -86,7 +86,7 @@ impl Sm90Schedule {
         require(problem.layout.transpose_b() || tile_n % 64 == 0, "row_major_b_takes_whole_swizzle_rows", || {
             format!("tile_n = {tile_n} is not a multiple of 64, which layout nn asks for")
         })?;
-        let (held, limit) = (self.accumulators(), if consumers == 3 { 128 } else { 208 });
+        let (held, limit) = (self.accumulators(), if consumers == 3 { 96 } else { 192 });
         require(held <= limit, "accumulators_fit_registers", || {
             format!("{held} accumulators a thread, {limit} fit beside {consumers} consumers")
         })
