@@ -11,7 +11,10 @@ fn the_shipped_config_is_valid_and_each_entry_says_where_it_was_measured() {
     let config = Config::load(&Path::new(ROOT).join("best_config.json")).unwrap();
     for entry in &config.entries {
         let from = &entry.provenance;
-        assert!(from.median_ms > 0.0 && from.samples > 0 && !from.gpu.is_empty() && !from.driver.is_empty(), "{entry:?}");
+        assert!(
+            from.median_ms > 0.0 && from.samples > 0 && !from.gpu.is_empty() && !from.driver.is_empty(),
+            "{entry:?}"
+        );
         let tflops = entry.shape.flops() / (from.median_ms * 1e9);
         assert!((tflops / from.tflops - 1.0).abs() < 0.01, "{tflops} TFLOP/s is not what it says: {entry:?}");
     }
