@@ -206,9 +206,11 @@ impl CompiledKernel {
             b: Global::new(b_use.address, b.layout, size_of::<I>()),
             c: Global::new(c_use.address, c.layout, size_of::<O>()),
         };
-        self.submit(stream, shape, &matrices)?;
+        let submitted = self.submit(stream, shape, &matrices);
         drop((a_use, b_use, c_use));
-        order.release([a_data.stream(), b_data.stream(), &c_owner])
+        // Also after a failure: a part of the work may have been queued.
+        order.release([a_data.stream(), b_data.stream(), &c_owner])?;
+        submitted
     }
 
     /// Realigns what the family cannot address, and launches.

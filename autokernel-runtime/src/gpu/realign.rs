@@ -2,7 +2,11 @@
 //!
 //! TMA takes bases and row strides that are multiples of 16 bytes, and the `sm80` family takes such bases. A view that
 //! begins or steps elsewhere is legal: its rows are copied to scratch memory, in stream order, by a kernel of the same
-//! image where it has one and by the driver otherwise. That is one pass over the operand at memory speed.
+//! image where it has one and by the driver otherwise. That is one pass over the operand.
+//!
+//! The scratch memory comes from the device's default pool. As CUDA sets it up, that pool returns what is free to the
+//! system whenever the host synchronizes, so the next such launch maps it anew; programs that synchronize after each
+//! launch can raise the pool's release threshold.
 
 use std::ptr;
 use std::sync::Arc;

@@ -60,10 +60,13 @@ pub fn reference<T: Element>(
     ldb: usize,
 ) -> Vec<(f64, f64)> {
     let (m, n, k) = (shape.m as usize, shape.n as usize, shape.k as usize);
-    let b_at = |p: usize, j: usize| if transpose_b { b[j * ldb + p] } else { b[p * ldb + j] };
-    let term = |i: usize, j: usize, p: usize| f64::from(a[i * lda + p].to_f32()) * f64::from(b_at(p, j).to_f32());
-    let element =
-        |i, j| (0..k).map(|p| term(i, j, p)).fold((0.0, 0.0), |(sum, size), term| (sum + term, size + term.abs()));
+    let widen = |data: &[T]| data.iter().map(|value| f64::from(value.to_f32())).collect::<Vec<f64>>();
+    let (a, b) = (widen(a), widen(b));
+    let (b_row, b_column) = if transpose_b { (1, ldb) } else { (ldb, 1) };
+    let element = |i: usize, j: usize| {
+        let terms = (0..k).map(|p| a[i * lda + p] * b[p * b_row + j * b_column]);
+        terms.fold((0.0, 0.0), |(sum, magnitude), term| (sum + term, magnitude + term.abs()))
+    };
     (0..m * n).map(|index| element(index / n, index % n)).collect()
 }
 
