@@ -27,7 +27,7 @@ pub fn neighbours(config: &Config, target: &Target, which: Neighbours) -> Vec<Kn
     let class = target.problem.class();
     let serves = |entry: &&Entry| {
         let allowed = which == Neighbours::All || entry.shape != target.shape;
-        allowed && entry.arch == target.arch && entry.problem.same_but_for_epilogue(&class)
+        allowed && entry.arch == target.arch && class.distance(&entry.problem).is_some()
     };
     let mut entries: Vec<&Entry> = config.entries.iter().filter(serves).collect();
     let rank = |entry: &Entry| (distance(entry.shape, target.shape), entry.problem != class);
