@@ -163,6 +163,15 @@ impl Bench {
         Ok(outcome)
     }
 
+    /// Times cuBLASLt's fastest choice with the epilogue as a kernel of its own, the way a schedule is timed.
+    ///
+    /// # Errors
+    /// The GPU or its worker is lost.
+    pub fn baseline(&mut self, target: &Target, effort: Effort) -> Result<Outcome, EvaluatorError> {
+        self.prepare(target)?;
+        Ok(self.pool.baseline(effort)?.outcome)
+    }
+
     /// Measures contenders again, in turn within each round.
     ///
     /// # Errors

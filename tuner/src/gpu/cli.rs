@@ -13,6 +13,7 @@ use autokernel_codegen::shape::Shape;
 
 use super::bench::Bench;
 use super::record::{self, Plan, RecordError};
+use super::sampling::Effort;
 use super::worker;
 
 /// Check and time candidates on one GPU, as told on standard input (started by the tuner itself).
@@ -51,6 +52,12 @@ pub struct RecordArgs {
     /// Measure every raster for this many of the fastest images at each shape, and one raster for the others.
     #[arg(long)]
     pub rasters_for_top: Option<usize>,
+    /// How long the GPU rests before each schedule is timed, in milliseconds, so that all meet the same clocks.
+    #[arg(long, default_value_t = Effort::QUICK.rest_ms)]
+    pub rest_ms: f64,
+    /// Measure the images in another order.
+    #[arg(long, default_value_t = 0, hide = true)]
+    pub order: u64,
     /// Stop after this long. What was measured is written; the same command goes on from there.
     #[arg(long)]
     pub minutes: Option<f64>,
@@ -80,6 +87,8 @@ impl RecordArgs {
             shapes: self.shapes.clone(),
             images: self.images,
             rasters_for_top: self.rasters_for_top,
+            order: self.order,
+            effort: Effort { rest_ms: self.rest_ms, ..Effort::QUICK },
             limit: self.minutes.map(|minutes| Duration::from_secs_f64(minutes.max(0.0) * 60.0)),
             out: self.out.clone(),
             command: std::env::args().skip(1).fold("tuner".to_owned(), |command, arg| format!("{command} {arg}")),

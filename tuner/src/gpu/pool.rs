@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::process::{Fault, WorkerCommand, WorkerProcess};
 use super::protocol::{Evaluate, Evaluated, FinalReply, FinalRounds, Gpu, Open, Opened, Reply, Request};
+use super::sampling::Effort;
 use crate::evaluate::EvaluatorError;
 use crate::outcome::{Failure, Outcome};
 
@@ -79,10 +80,21 @@ impl GpuPool {
     /// # Errors
     /// The worker cannot be brought back.
     pub fn evaluate(&mut self, request: &Evaluate) -> Result<Evaluated, EvaluatorError> {
+        self.outcome_of(&Request::Evaluate(request.clone()), self.deadlines.evaluate)
+    }
+
+    /// Times cuBLASLt with the epilogue behind it, the way a candidate is timed.
+    ///
+    /// # Errors
+    /// The worker cannot be brought back.
+    pub fn baseline(&mut self, effort: Effort) -> Result<Evaluated, EvaluatorError> {
+        self.outcome_of(&Request::Baseline { effort }, self.deadlines.finals)
+    }
+
+    fn outcome_of(&mut self, request: &Request, deadline: Duration) -> Result<Evaluated, EvaluatorError> {
         let mut worker = self.ready()?;
-        let deadline = self.deadlines.evaluate;
         let failed = |failure| Evaluated { outcome: Outcome::Failed(failure), min_ms: None, fatal: true };
-        let evaluated = match worker.ask(&Request::Evaluate(request.clone()), deadline) {
+        let evaluated = match worker.ask(request, deadline) {
             Ok(Reply::Evaluated(evaluated)) => evaluated,
             Ok(Reply::Failed { failure, fatal }) => Evaluated { fatal, ..failed(failure) },
             Ok(reply) => failed(Failure::Crash { detail: unexpected(&reply).reason }),

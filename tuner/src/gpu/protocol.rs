@@ -22,6 +22,12 @@ pub enum Request {
     Open(Open),
     /// Check and time a candidate. Answered by [`Reply::Evaluated`].
     Evaluate(Evaluate),
+    /// Time cuBLASLt's fastest choice with the epilogue as a kernel of its own, the way a candidate is timed.
+    /// Answered by [`Reply::Evaluated`].
+    Baseline {
+        /// How thoroughly.
+        effort: Effort,
+    },
     /// Time several candidates in turn. Answered by [`Reply::Finals`].
     Final(FinalRounds),
 }

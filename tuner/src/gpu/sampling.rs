@@ -3,6 +3,10 @@
 use autokernel_runtime::timing::Timing;
 use serde::{Deserialize, Serialize};
 
+/// Measured on an H200 at 4096³, as the difference between two recordings of 288 schedules in different orders: median
+/// 2.5 % and 90th percentile 9.3 % without a rest, 0.26 % and 1.6 % with 10 ms, 0.20 % and 1.5 % with 60 ms.
+const REST_MS: f64 = 10.0;
+
 /// How thoroughly a candidate is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Effort {
@@ -14,13 +18,18 @@ pub struct Effort {
     pub noise_pct: f64,
     /// Stop after this much time on the GPU, in milliseconds, with at least three samples.
     pub limit_ms: f64,
+    /// How long the GPU rests before, in milliseconds; longer after a candidate that kept it busy for longer. A chip at its power limit runs as fast as what ran before
+    /// allows; after a rest, each candidate meets the same chip.
+    pub rest_ms: f64,
 }
 
 impl Effort {
-    /// For ranking hundreds of schedules: about 10 ms each, and up to 60 ms for noisy ones.
-    pub const QUICK: Effort = Effort { min_samples: 10, max_samples: 60, noise_pct: 1.0, limit_ms: 60.0 };
+    /// For ranking thousands of schedules.
+    pub const QUICK: Effort =
+        Effort { min_samples: 8, max_samples: 30, noise_pct: 1.0, limit_ms: 30.0, rest_ms: REST_MS };
     /// For a search of tens of schedules.
-    pub const THOROUGH: Effort = Effort { min_samples: 30, max_samples: 300, noise_pct: 0.5, limit_ms: 300.0 };
+    pub const THOROUGH: Effort =
+        Effort { min_samples: 30, max_samples: 200, noise_pct: 0.5, limit_ms: 100.0, rest_ms: REST_MS };
 
     /// Fewest samples that have a median worth the name.
     const FEWEST: usize = 3;
@@ -46,10 +55,10 @@ pub struct Batching {
 
 impl Batching {
     /// A sample is long against the resolution of events.
-    const SAMPLE_MS: f64 = 0.05;
+    const SAMPLE_MS: f64 = 0.1;
     const MAX_LAUNCHES_PER_SAMPLE: f64 = 32.0;
     /// A batch is long against the start of one, and short enough to stop between two.
-    const BATCH_MS: f64 = 3.0;
+    const BATCH_MS: f64 = 2.0;
     const SAMPLES_PER_BATCH: (f64, f64) = (2.0, 20.0);
     /// More launches than the driver queues would wait for the brake.
     const MAX_SAMPLES_PER_ROUND: f64 = 50.0;
@@ -85,7 +94,7 @@ pub fn settled(batch_medians_ms: &[f64]) -> bool {
 mod tests {
     use super::*;
 
-    const EFFORT: Effort = Effort { min_samples: 4, max_samples: 8, noise_pct: 1.0, limit_ms: 100.0 };
+    const EFFORT: Effort = Effort { min_samples: 4, max_samples: 8, noise_pct: 1.0, limit_ms: 100.0, rest_ms: 0.0 };
 
     #[test]
     fn quiet_samples_are_enough_once_there_are_the_fewest() {
@@ -105,7 +114,7 @@ mod tests {
     #[test]
     fn short_launches_share_a_sample_and_long_ones_do_not() {
         let short = Batching::new(0.006);
-        assert_eq!(short.launches_per_sample, 9);
+        assert_eq!(short.launches_per_sample, 17);
         let long = Batching::new(12.0);
         assert_eq!((long.launches_per_sample, long.samples_per_batch), (1, 2));
         assert_eq!(Batching::new(0.0).launches_per_sample, 32);

@@ -12,6 +12,7 @@ use autokernel_codegen::problem::Problem;
 use autokernel_codegen::schedule::space::Space;
 use autokernel_codegen::schedule::{Family, Schedule};
 use autokernel_codegen::shape::Shape;
+use autokernel_runtime::timing::Statistics;
 
 use self::log::{Header, Line, Log};
 use self::progress::Progress;
@@ -21,6 +22,7 @@ use super::sampling::Effort;
 use crate::Target;
 use crate::environment::timestamp;
 use crate::evaluate::{Contender, EvaluatorError};
+use crate::outcome::{Measurement, Outcome};
 use crate::replay::{Method, RecordedShape, Recording, RecordingError};
 
 pub use self::log::LogError;
@@ -38,6 +40,10 @@ pub struct Plan {
     pub images: Option<usize>,
     /// Every raster for that many of the fastest images only; `None` for all.
     pub rasters_for_top: Option<usize>,
+    /// In which order the images are measured; any number, 0 for the usual one.
+    pub order: u64,
+    /// How thoroughly each schedule is timed.
+    pub effort: Effort,
     /// Stop after this long; what was measured is kept.
     pub limit: Option<Duration>,
     /// The recording.
@@ -74,10 +80,10 @@ pub fn record(bench: &mut Bench, plan: &Plan) -> Result<Recording, RecordError> 
         Header { problem: plan.problem.clone(), arch: bench.arch(), environment: bench.environment().clone() };
     let mut log = Log::open(&log_path(&plan.out), &header)?;
     let space = Space::new(plan.family, &plan.problem.class(), bench.arch());
-    let groups = plan::images(&space, plan.images);
+    let groups = plan::images(&space, plan.images, plan.order);
     for &shape in &plan.shapes {
         let target = Target { problem: plan.problem.clone(), arch: bench.arch(), shape };
-        let mut shape = ShapeRun { bench, log: &mut log, target: &target, deadline, out: &plan.out };
+        let mut shape = ShapeRun { bench, log: &mut log, target: &target, deadline, plan };
         shape.pass(&plan::first_pass(&groups, plan.rasters_for_top.is_some()))?;
         if let Some(top) = plan.rasters_for_top {
             let second = plan::second_pass(&groups, top, |schedule| shape.median_ms(schedule));
@@ -102,7 +108,7 @@ struct ShapeRun<'r> {
     log: &'r mut Log,
     target: &'r Target,
     deadline: Option<Instant>,
-    out: &'r Path,
+    plan: &'r Plan,
 }
 
 impl ShapeRun<'_> {
@@ -127,7 +133,7 @@ impl ShapeRun<'_> {
         let mut progress = Progress::new(self.target, left.len());
         let mut written = Ok(());
         let ShapeRun { log, deadline, .. } = self;
-        self.bench.evaluate(self.target, &left, Effort::QUICK, &mut |evaluated| {
+        self.bench.evaluate(self.target, &left, self.plan.effort, &mut |evaluated| {
             progress.count(evaluated.schedule, &evaluated.outcome);
             let (schedule, outcome) = (evaluated.schedule, evaluated.outcome);
             written = log.append(Line::Schedule { shape, schedule, outcome });
@@ -135,7 +141,7 @@ impl ShapeRun<'_> {
             if over || written.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         println!("{}; worker replaced {} times", progress.line(), self.bench.replaced());
-        written.map_err(|source| LogError::Io { path: log_path(self.out), source })?;
+        written.map_err(|source| LogError::Io { path: log_path(&self.plan.out), source })?;
         Ok(())
     }
 
@@ -145,38 +151,44 @@ impl ShapeRun<'_> {
         let schedules = groups.iter().flat_map(|group| &group.schedules);
         let mut timed: Vec<(f64, Schedule)> =
             schedules.filter_map(|schedule| Some((self.median_ms(schedule)?, *schedule))).collect();
-        if timed.is_empty() || (self.log.cublas.contains_key(&shape) && self.is_over()) {
+        if timed.is_empty() || self.log.cublas.contains_key(&shape) {
             return Ok(());
+        }
+        match self.bench.baseline(self.target, self.plan.effort)? {
+            Outcome::Failed(failure) => println!("{shape}: cuBLAS could not be measured: {failure}"),
+            Outcome::Measured(measurement) => {
+                println!("{shape}: cuBLAS + epilogue {}", self.describe(&measurement));
+                self.append(Line::Cublas { shape, measurement })?;
+            }
         }
         timed.sort_by(|(a, _), (b, _)| a.total_cmp(b));
         let finalists: Vec<Schedule> = timed.iter().take(FINALISTS).map(|(_, schedule)| *schedule).collect();
         let mut contenders: Vec<Contender> = finalists.iter().copied().map(Contender::Schedule).collect();
         contenders.push(Contender::Cublas);
         let mut finals = self.bench.compare(self.target, &contenders)?;
-        let Some(Ok(cublas)) = finals.pop() else {
-            println!("{shape}: cuBLAS could not be measured: {:?}", finals.pop());
-            return Ok(());
-        };
-        println!("{shape}: cuBLAS + epilogue {}", self.describe(&cublas.measurement));
+        let Some(Ok(cublas)) = finals.pop() else { return Ok(()) };
+        println!("{shape}: sustained, in turn: cuBLAS + epilogue {}", self.describe(&cublas.measurement));
         for (schedule, result) in finalists.iter().zip(finals) {
             match result {
                 Ok(time) => {
                     let ratios: Vec<f64> = cublas.round_ms.iter().zip(&time.round_ms).map(|(a, b)| a / b).collect();
-                    let ratio = autokernel_runtime::timing::Statistics::of(&ratios);
-                    let ratio = ratio.map_or(f64::NAN, |ratio| ratio.median);
-                    println!("{shape}: {} = {ratio:.3} x cuBLAS: {schedule}", self.describe(&time.measurement));
+                    let ratio = Statistics::of(&ratios).map_or(f64::NAN, |ratio| ratio.median);
+                    println!("{shape}: sustained, in turn: {} = {ratio:.3} x cuBLAS: {schedule}", self.describe(&time.measurement));
                 }
                 Err(failure) => println!("{shape}: {failure}: {schedule}"),
             }
         }
-        let line = Line::Cublas { shape, measurement: cublas.measurement };
-        self.log.append(line).map_err(|source| LogError::Io { path: log_path(self.out), source })?;
         Ok(())
     }
 
-    fn describe(&self, measurement: &crate::outcome::Measurement) -> String {
+    fn append(&mut self, line: Line) -> Result<(), RecordError> {
+        self.log.append(line).map_err(|source| LogError::Io { path: log_path(&self.plan.out), source })?;
+        Ok(())
+    }
+
+    fn describe(&self, measurement: &Measurement) -> String {
         let clock = measurement.sm_clock_mhz.map_or_else(String::new, |mhz| format!(", SM {mhz} MHz"));
-        let crate::outcome::Measurement { median_ms, spread_pct, .. } = measurement;
+        let Measurement { median_ms, spread_pct, .. } = measurement;
         format!("{median_ms:.4} ms, {:.1} TFLOP/s (spread {spread_pct:.2} %{clock})", self.target.tflops(*median_ms))
     }
 
@@ -205,7 +217,7 @@ fn assemble(bench: &Bench, plan: &Plan, space: &Space, log: &Log) -> Recording {
         method: Method {
             data: "standard normal; B scaled by 1/sqrt(k)".to_owned(),
             cache: "cold".to_owned(),
-            samples: Effort::QUICK.min_samples,
+            samples: plan.effort.min_samples,
             date: timestamp().chars().take("2026-01-31".len()).collect(),
             command: plan.command.clone(),
         },

@@ -9,15 +9,19 @@ use super::super::compile::ImageGroup;
 
 /// The raster that every image is measured with where rasters are thinned.
 const PROBE: Raster = Raster { order: RasterOrder::AlongM, group: 8 };
-/// Any number: the order must only be the same each time.
-const SEED: u64 = 1;
+
+/// Any number: the sample must only be the same each time.
+const SAMPLE_SEED: u64 = 1;
 
 /// The images of a space, sampled and shuffled the same way each time: what a recording that is cut short has
-/// measured is then a fair sample.
-pub fn images(space: &Space, most: Option<usize>) -> Vec<ImageGroup> {
+/// measured is then a fair sample. `order` other than 0 shuffles the sample once more.
+pub fn images(space: &Space, most: Option<usize>, order: u64) -> Vec<ImageGroup> {
     let mut groups = ImageGroup::of(space.schedules());
-    groups.shuffle(&mut rand_pcg::Pcg64::seed_from_u64(SEED));
+    groups.shuffle(&mut rand_pcg::Pcg64::seed_from_u64(SAMPLE_SEED));
     groups.truncate(most.unwrap_or(usize::MAX));
+    if order > 0 {
+        groups.shuffle(&mut rand_pcg::Pcg64::seed_from_u64(order));
+    }
     groups
 }
 
@@ -56,13 +60,13 @@ mod tests {
     #[test]
     fn a_sample_is_the_same_each_time_and_the_beginning_of_the_whole() {
         let space = space();
-        assert_eq!(images(&space, Some(24)), images(&space, None)[..24]);
-        assert_eq!(first_pass(&images(&space, None), false).len(), space.schedules().len());
+        assert_eq!(images(&space, Some(24), 0), images(&space, None, 0)[..24]);
+        assert_eq!(first_pass(&images(&space, None, 7), false).len(), space.schedules().len());
     }
 
     #[test]
     fn thinned_rasters_are_measured_for_the_fastest_images_alone() {
-        let groups = images(&space(), Some(10));
+        let groups = images(&space(), Some(10), 0);
         let probes = first_pass(&groups, true);
         assert_eq!(probes.len(), 10);
         let fastest = probes[3];

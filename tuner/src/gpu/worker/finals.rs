@@ -30,8 +30,8 @@ pub enum Contestant {
 /// Launches a contestant; the number rotates through the sets of buffers.
 pub type LaunchOf<'l> = &'l mut dyn FnMut(&Contestant, usize) -> Result<()>;
 
-/// Effort spent on each of cuBLASLt's choices.
-const CHOOSING: Effort = Effort { min_samples: 10, max_samples: 20, noise_pct: 1.0, limit_ms: 20.0 };
+/// Effort spent on each of cuBLASLt's choices, and on learning how long a contestant takes.
+const CHOOSING: Effort = Effort { min_samples: 10, max_samples: 20, noise_pct: 1.0, limit_ms: 20.0, rest_ms: 0.0 };
 /// Rounds that only warm up.
 const WARM_UP_ROUNDS: u32 = 1;
 
@@ -94,7 +94,7 @@ fn enter(
 ) -> Result<Entrant> {
     let (contestant, launch_ms, chosen) = match contestant {
         Contestant::Cublas { cublas, epilogue, .. } => {
-            let (choice, ms) = choose(tools, stopwatch, &cublas, launch)?;
+            let (choice, ms) = choose(tools, stopwatch, &cublas, &CHOOSING, launch)?;
             let chosen = format!("choice {} of {}", choice + 1, cublas.choices());
             (Contestant::Cublas { cublas, choice, epilogue }, ms, Some(chosen))
         }
@@ -107,11 +107,12 @@ fn enter(
     Ok(Entrant { contestant, batching, chosen, round_ms: Vec::new(), clocks: Vec::new() })
 }
 
-/// The fastest of cuBLASLt's choices.
-fn choose(
+/// The fastest of cuBLASLt's choices, and its time in milliseconds.
+pub fn choose(
     tools: &Instruments,
     stopwatch: &mut Stopwatch,
     cublas: &Arc<Cublas>,
+    effort: &Effort,
     launch: LaunchOf<'_>,
 ) -> Result<(usize, f64)> {
     let mut best = None;
@@ -120,7 +121,7 @@ fn choose(
         let contestant = Contestant::Cublas { cublas: cublas.clone(), choice, epilogue: false };
         // Once outside the timing: a first launch may load the library's kernel.
         let measured = launch(&contestant, 0)
-            .and_then(|()| stopwatch.measure(tools, &CHOOSING, &mut |number| launch(&contestant, number)));
+            .and_then(|()| stopwatch.measure(tools, effort, &mut |number| launch(&contestant, number)));
         match measured {
             Ok(measured) => {
                 let ms = measured.timing.median_ms;

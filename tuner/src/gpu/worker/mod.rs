@@ -76,6 +76,7 @@ impl Worker {
                 Ok(Reply::Opened(session.opened()))
             }
             Request::Evaluate(request) => Ok(Reply::Evaluated(evaluated(self.session()?.evaluate(&request)))),
+            Request::Baseline { effort } => Ok(Reply::Evaluated(evaluated(self.session()?.baseline(&effort)))),
             Request::Final(request) => Ok(Reply::Finals { finals: self.session()?.finals(&request)? }),
         }
     }

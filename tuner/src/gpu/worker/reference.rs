@@ -8,7 +8,7 @@ use cudarc::driver::{CudaFunction, CudaSlice, DevicePtr, LaunchConfig, PushKerne
 
 use super::buffers::Operands;
 use super::error::{Result, WorkerError};
-use super::instruments::{Instruments, Tolerance};
+use super::instruments::{Instruments, Report, Tolerance};
 
 /// `autokernel::reference::Args`.
 #[derive(Clone, Copy, Debug)]
@@ -83,32 +83,40 @@ impl Reference {
         operands.c.count_touched(tools, &reports, 1)?;
         let found = tools.read(&reports)?;
         let (result, outside) = (found[0], found[1]);
+        let mut faults = Vec::new();
         if result.wrong > 0 {
-            let index = usize::try_from(result.first_wrong).unwrap_or(0);
-            let got = operands.c.element(tools, index)?;
-            let want = tools.stream().clone_dtoh(&self.expected.slice(index..=index));
-            let want = want.map_err(WorkerError::driver("reading the reference"))?[0];
-            let worst = f32::from_bits(result.worst_excess_bits);
-            return Err(WorkerError::WrongResult(format!(
-                "{} of {} elements of the {}x{} result are wrong; the first, c[{}, {}], is {got} and not {want}; the \
-                 worst is {worst:.3e} tolerances off (tolerance {:.2e} + {:.2e} of the value)",
-                result.wrong,
-                c.rows * c.columns,
-                c.rows,
-                c.columns,
-                index / c.columns,
-                index % c.columns,
-                self.tolerance.absolute,
-                self.tolerance.relative,
-            )));
+            faults.push(self.describe(tools, operands, &result)?);
         }
         if outside.wrong > 0 {
-            return Err(WorkerError::WrongResult(format!(
-                "{} bytes outside the {}x{} result were written",
-                outside.wrong, c.rows, c.columns
-            )));
+            faults.push(format!("{} bytes outside the {}x{} result were written", outside.wrong, c.rows, c.columns));
         }
-        Ok(())
+        if faults.is_empty() { Ok(()) } else { Err(WorkerError::WrongResult(faults.join("; "))) }
+    }
+
+    fn describe<I: Element, O: Element>(
+        &self,
+        tools: &Instruments,
+        operands: &Operands<I, O>,
+        result: &Report,
+    ) -> Result<String> {
+        let c = operands.c.rectangle(tools);
+        let index = usize::try_from(result.first_wrong).unwrap_or(0);
+        let got = operands.c.element(tools, index)?;
+        let want = tools.stream().clone_dtoh(&self.expected.slice(index..=index));
+        let want = want.map_err(WorkerError::driver("reading the reference"))?[0];
+        Ok(format!(
+            "{} of {} elements of the {}x{} result are wrong; the first, c[{}, {}], is {got} and not {want}; the worst \
+             is {:.3e} tolerances off (tolerance {:.2e} + {:.2e} of the value)",
+            result.wrong,
+            c.rows * c.columns,
+            c.rows,
+            c.columns,
+            index / c.columns,
+            index % c.columns,
+            f32::from_bits(result.worst_excess_bits),
+            self.tolerance.absolute,
+            self.tolerance.relative,
+        ))
     }
 }
 

@@ -18,6 +18,7 @@ use super::instruments::{self, Instruments};
 use super::reference::Reference;
 use super::stopwatch::{Measured, Stopwatch};
 use crate::gpu::problem as bridge;
+use crate::gpu::sampling::Effort;
 use crate::gpu::protocol::{Candidate, Evaluate, FinalContender, FinalReply, FinalRounds, Kernel, Open, Opened};
 
 /// More sets than this cost more to fill than they add.
@@ -29,6 +30,8 @@ pub trait Session {
     fn opened(&self) -> Opened;
     /// Checks a candidate, times it, and checks what it computed while it was timed.
     fn evaluate(&mut self, request: &Evaluate) -> Result<Measured>;
+    /// Times cuBLASLt's fastest choice with the epilogue behind it, as [`Session::evaluate`] times a candidate.
+    fn baseline(&mut self, effort: &Effort) -> Result<Measured>;
     /// Times contenders in turn.
     fn finals(&mut self, request: &FinalRounds) -> Result<Vec<FinalReply>>;
 }
@@ -128,6 +131,10 @@ impl<I: Element, O: Element> Typed<I, O> {
         Ok(())
     }
 
+    fn has_epilogue(&self) -> bool {
+        self.problem.epilogue.name() != "identity"
+    }
+
     fn measure(&mut self, kernel: &CompiledKernel, request: &Evaluate) -> Result<Measured> {
         self.check(kernel)?;
         let Typed { device, tools, stopwatch, sets, reference, .. } = self;
@@ -161,10 +168,9 @@ impl<I: Element, O: Element> Session for Typed<I, O> {
                     self.load(candidate).and_then(|kernel| self.check(&kernel).map(|()| Contestant::Kernel(kernel)))
                 }
                 FinalContender::Cublas | FinalContender::CublasProduct => {
-                    let epilogue = matches!(contender, FinalContender::Cublas);
-                    let applies = epilogue && self.problem.epilogue.name() != "identity";
+                    let epilogue = matches!(contender, FinalContender::Cublas) && self.has_epilogue();
                     Cublas::new(&self.tools, &self.problem, self.shape)
-                        .map(|cublas| Contestant::Cublas { cublas: Arc::new(cublas), choice: 0, epilogue: applies })
+                        .map(|cublas| Contestant::Cublas { cublas: Arc::new(cublas), choice: 0, epilogue })
                 }
             };
             match prepared {
@@ -174,18 +180,37 @@ impl<I: Element, O: Element> Session for Typed<I, O> {
             }
         }
         let Typed { device, tools, stopwatch, sets, .. } = self;
-        finals::run(tools, stopwatch, request, contestants, &mut |contestant, number| {
-            let set = number % sets.len();
-            match contestant {
-                Contestant::Kernel(kernel) => launch(device, kernel, &mut sets[set]),
-                Contestant::Cublas { cublas, choice, epilogue } => {
-                    let set = &sets[set];
-                    let c = set.c.rectangle(tools);
-                    cublas.launch(tools, *choice, set.a.rectangle(tools), set.b.rectangle(tools), c)?;
-                    if *epilogue { tools.apply_epilogue(c.address, c.rows * c.columns) } else { Ok(()) }
-                }
-            }
-        })
+        let mut launch = |contestant: &Contestant, number| launch_contestant(device, tools, sets, contestant, number);
+        finals::run(tools, stopwatch, request, contestants, &mut launch)
+    }
+
+    fn baseline(&mut self, effort: &Effort) -> Result<Measured> {
+        let cublas = Arc::new(Cublas::new(&self.tools, &self.problem, self.shape)?);
+        let epilogue = self.has_epilogue();
+        let Typed { device, tools, stopwatch, sets, .. } = self;
+        let mut launch = |contestant: &Contestant, number| launch_contestant(device, tools, sets, contestant, number);
+        let (choice, _) = finals::choose(tools, stopwatch, &cublas, effort, &mut launch)?;
+        let contestant = Contestant::Cublas { cublas, choice, epilogue };
+        stopwatch.measure(tools, effort, &mut |number| launch(&contestant, number))
+    }
+}
+
+/// Launches a contestant on the set of buffers whose turn it is.
+fn launch_contestant<I: Element, O: Element>(
+    device: &Device,
+    tools: &Instruments,
+    sets: &mut [Operands<I, O>],
+    contestant: &Contestant,
+    number: usize,
+) -> Result<()> {
+    let set = &mut sets[number % sets.len()];
+    match contestant {
+        Contestant::Kernel(kernel) => launch(device, kernel, set),
+        Contestant::Cublas { cublas, choice, epilogue } => {
+            let c = set.c.rectangle(tools);
+            cublas.launch(tools, *choice, set.a.rectangle(tools), set.b.rectangle(tools), c)?;
+            if *epilogue { tools.apply_epilogue(c.address, c.rows * c.columns) } else { Ok(()) }
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Timing launches on the GPU's own clock, with the host's latency hidden.
 
+use std::time::Duration;
+
 use autokernel_runtime::timing::Timing;
 use cudarc::driver::sys::{self, CUevent_flags};
 use cudarc::driver::{CudaEvent, CudaSlice, DevicePtr, PinnedHostSlice};
@@ -15,6 +17,8 @@ pub struct Stopwatch {
     /// Cycles and nanoseconds, before and after a batch.
     stamps: CudaSlice<u64>,
     max_sm_clock_mhz: f64,
+    /// GPU time since the last rest, in milliseconds.
+    busy_ms: f64,
 }
 
 /// What one batch gave.
@@ -46,6 +50,9 @@ const MAX_THROTTLED_BATCHES: usize = 5;
 /// The longest warm-up, in batches and in milliseconds.
 const MAX_WARM_UP_BATCHES: usize = 8;
 const MAX_WARM_UP_MS: f64 = 40.0;
+/// A rest is this many times as long as the work before it, up to a limit.
+const REST_PER_BUSY: f64 = 1.5;
+const MAX_REST_MS: f64 = 300.0;
 
 impl Stopwatch {
     /// A stopwatch on the stream of `tools`.
@@ -59,12 +66,14 @@ impl Stopwatch {
             events: Vec::new(),
             stamps: tools.stream().alloc_zeros::<u64>(4).map_err(&doing)?,
             max_sm_clock_mhz,
+            busy_ms: 0.0,
         })
     }
 
-    /// Times a launch by the protocol of `effort`: warm up until two batches agree, then sample until the noise is low
+    /// Times a launch by the protocol of `effort`: rest, warm up until two batches agree, then sample until the noise is low
     /// enough. Batches of a throttled chip do not count.
     pub fn measure(&mut self, tools: &Instruments, effort: &Effort, launch: Launch<'_>) -> Result<Measured> {
+        self.rest(tools, effort.rest_ms)?;
         let single = Batching { launches_per_sample: 1, samples_per_batch: 1 };
         let first = self.batch(tools, single, &mut 0, launch)?;
         let batching = Batching::new(first.elapsed_ms);
@@ -98,6 +107,18 @@ impl Stopwatch {
         Ok(Measured { timing: Timing::of_ms(&samples)?, sm_clock_mhz: mean_mhz(clocks) })
     }
 
+    /// Lets the GPU rest for `at_least_ms`, and for longer than the last measurement kept it busy; not at all for 0.
+    fn rest(&mut self, tools: &Instruments, at_least_ms: f64) -> Result<()> {
+        // What was launched before must be over for the rest to be one.
+        tools.stream().synchronize().map_err(WorkerError::driver("waiting for the GPU"))?;
+        let busy_ms = std::mem::take(&mut self.busy_ms);
+        if at_least_ms > 0.0 {
+            let rest_ms = at_least_ms.max(REST_PER_BUSY * busy_ms).min(MAX_REST_MS);
+            std::thread::sleep(Duration::from_secs_f64(rest_ms / 1e3));
+        }
+        Ok(())
+    }
+
     /// Runs one batch and waits for it; `number` counts launches on.
     pub fn batch(
         &mut self,
@@ -121,6 +142,7 @@ impl Stopwatch {
             samples_ms.push(f64::from(pair[0].elapsed_ms(&pair[1]).map_err(&doing)?) / launches_per_sample as f64);
         }
         let elapsed_ms = samples_ms.iter().sum::<f64>() * launches_per_sample as f64;
+        self.busy_ms += elapsed_ms;
         Ok(Batch { samples_ms, elapsed_ms, sm_clock_mhz: self.sm_clock_mhz(tools)? })
     }
 
