@@ -164,7 +164,7 @@ fn read_table(table: Table, schedules: &[Schedule], samples: u32) -> Result<Reco
     for (row, schedule) in schedules.iter().enumerate() {
         let outcome = match (median_us[row], reasons.get(&row)) {
             (Some(us), None) if us.is_finite() && us > 0.0 => {
-                Outcome::Measured(Measurement::new(us / 1e3, spread_pct[row].unwrap_or(0.0), samples))
+                Outcome::Measured(Measurement::new(rounded(us / 1e3, 6), spread_pct[row].unwrap_or(0.0), samples))
             }
             (Some(_), None) => return Err(wrong(row, "its time is not a positive number")),
             (Some(_), Some(_)) => return Err(wrong(row, "it has both a time and a failure")),

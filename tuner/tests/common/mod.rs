@@ -3,7 +3,8 @@
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
@@ -133,4 +134,44 @@ fn draw(parts: &[u32]) -> f64 {
     let bytes: Vec<u8> = parts.iter().flat_map(|part| part.to_le_bytes()).collect();
     let hash = Sha256::digest(bytes);
     f64::from(u32::from_le_bytes([hash[0], hash[1], hash[2], hash[3]])) / f64::from(u32::MAX)
+}
+
+/// The real binary in a folder of its own, with the made-up space.
+pub struct Tuner {
+    folder: tempfile::TempDir,
+}
+
+impl Tuner {
+    /// A folder with the made-up space in `spaces`.
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        write_space(&folder.path().join("spaces"));
+        Tuner { folder }
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// A file of the output folder.
+    pub fn out(&self, name: &str) -> PathBuf {
+        self.folder().join("tuner-out").join(name)
+    }
+
+    /// The command, not yet run.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tuner"));
+        command.current_dir(self.folder()).env_remove("OPENAI_API_KEY");
+        if !args.contains(&"--spaces") {
+            command.args(["--spaces", "spaces"]);
+        }
+        command.args(args);
+        command
+    }
+
+    /// What the command leaves when it has run.
+    pub fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
 }
