@@ -5,9 +5,16 @@
 //! schedules that were measured fastest, and [`Build`] is what a `build.rs` calls. Nothing here touches a GPU.
 
 pub mod arch;
+pub mod build;
+pub mod config;
 pub mod dtype;
+pub mod emit;
 pub mod epilogue;
 mod hash;
+pub mod nvcc;
 pub mod problem;
 pub mod schedule;
 pub mod shape;
+pub mod spec;
+
+pub use build::{Build, BuildError};

@@ -186,7 +186,8 @@ mod tests {
 
     #[test]
     fn the_tree_of_every_builtin_computes_what_its_rust_computes() {
-        let rust: [(&str, fn(f32) -> f32); 7] = [
+        type Named = (&'static str, fn(f32) -> f32);
+        let rust: [Named; 7] = [
             ("identity", builtin::identity),
             ("relu", builtin::relu),
             ("leaky_relu", |x| builtin::leaky_relu(x, 0.01)),

@@ -44,8 +44,6 @@ pub struct Geometry {
     pub threads: u32,
     /// Dynamic shared memory of a block, in bytes.
     pub shared_bytes: u32,
-    /// sm90: bytes of one row of the TMA store box; 0 for sm80.
-    pub store_width_bytes: u32,
     /// The order of tiles.
     pub raster: Raster,
 }

@@ -19,7 +19,7 @@ pub use geometry::{Family, Geometry};
 pub use raster::{Raster, RasterOrder};
 pub use rule::BrokenRule;
 pub use sm80::Sm80Schedule;
-pub use sm90::{Mode, Sm90Schedule};
+pub use sm90::{Mode, Sm90Schedule, TILE_K as SM90_TILE_K};
 
 use crate::arch::Arch;
 use crate::problem::ProblemClass;

@@ -13,6 +13,12 @@ use crate::problem::ProblemClass;
 const WARP_THREADS: u32 = 32;
 /// Accumulators a thread may hold beside its operand fragments without spilling.
 const MAX_ACCUMULATORS: u32 = 128;
+/// Registers beside accumulators and operand fragments: addresses, counters, the copies in flight.
+const WORKING_REGISTERS: u32 = 48;
+/// Registers one thread may have.
+const MAX_REGISTERS: u32 = 255;
+/// Registers of one multiprocessor.
+const REGISTER_FILE: u32 = 65_536;
 
 /// A schedule of the sm80 family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -43,25 +49,41 @@ impl Sm80Schedule {
     pub fn check(&self, problem: &ProblemClass, arch: Arch) -> Result<(), BrokenRule> {
         let &Sm80Schedule { tile_m, tile_n, tile_k, warps_m, warps_n, stages, raster } = self;
         raster.check()?;
-        require([32, 64, 128, 256].contains(&tile_m), "tile_m_is_a_power_of_two", || format!("tile_m = {tile_m}"))?;
-        require([32, 64, 128, 256].contains(&tile_n), "tile_n_is_a_power_of_two", || format!("tile_n = {tile_n}"))?;
-        require([32, 64].contains(&tile_k), "tile_k_is_32_or_64", || format!("tile_k = {tile_k}"))?;
-        require((2..=6).contains(&stages), "stages_two_to_six", || format!("stages = {stages}"))?;
+        let tiles = [32, 64, 128, 256].contains(&tile_m) && [32, 64, 128, 256].contains(&tile_n);
+        require(tiles && [32, 64].contains(&tile_k), "tile", || {
+            format!("{tile_m}x{tile_n}x{tile_k}; tile_m and tile_n are 32, 64, 128 or 256, tile_k is 32 or 64")
+        })?;
+        require((2..=6).contains(&stages), "stages", || format!("stages = {stages} is not in 2..=6"))?;
         let warps = warps_m.saturating_mul(warps_n);
-        require((1..=16).contains(&warps), "warps_in_range", || format!("{warps_m}x{warps_n} warps are not 1 to 16"))?;
+        let powers = warps_m.is_power_of_two() && warps_n.is_power_of_two();
+        require(powers && warps <= 16, "warps", || {
+            format!("{warps_m}x{warps_n} warps; each is a power of two, and together at most 16")
+        })?;
+        self.check_warp_tile()?;
+        let (shared, limit) = (self.shared_bytes(problem), arch.shared_bytes_per_block());
+        require(shared <= limit, "shared_memory", || {
+            format!("needs {shared} bytes, a block of {arch} may have {limit}; take fewer stages or a smaller tile")
+        })
+    }
+
+    fn check_warp_tile(&self) -> Result<(), BrokenRule> {
+        let &Sm80Schedule { tile_m, tile_n, warps_m, warps_n, .. } = self;
+        let (warp_m, warp_n, threads) = (tile_m / warps_m, tile_n / warps_n, self.threads());
         let splits = tile_m % (16 * warps_m) == 0 && tile_n % (16 * warps_n) == 0;
-        require(splits, "warp_tile_is_a_multiple_of_16", || {
+        require(splits, "warp_tile", || {
             format!("{tile_m}x{tile_n} over {warps_m}x{warps_n} warps is not a multiple of 16x16 each")
         })?;
         let held = self.accumulators();
-        require(held <= MAX_ACCUMULATORS, "accumulators_fit_registers", || {
+        require(held <= MAX_ACCUMULATORS, "accumulators", || {
             format!("{held} accumulators a thread, {MAX_ACCUMULATORS} fit; take more warps or a smaller tile")
         })?;
-        let (shared, limit) = (self.shared_bytes(problem), arch.shared_bytes_per_block());
-        require(shared <= limit, "shared_memory_fits", || {
-            format!(
-                "needs {shared} bytes of shared memory, a block of {arch} may have {limit}; take fewer stages or a smaller tile"
-            )
+        let needed = held + (warp_m + warp_n) / 2 + WORKING_REGISTERS;
+        let available = MAX_REGISTERS.min(REGISTER_FILE / threads);
+        require(needed <= available, "registers", || {
+            format!("about {needed} registers a thread, {available} are there; take smaller warp tiles or fewer warps")
+        })?;
+        require(tile_n <= 2 * threads, "copy_width", || {
+            format!("tile_n = {tile_n} is wider than {threads} threads copy in one step; take more warps")
         })
     }
 
@@ -77,7 +99,9 @@ impl Sm80Schedule {
 
     /// Dynamic shared memory of one block, in bytes: the ring, or the staged output tile that reuses it.
     pub fn shared_bytes(&self, problem: &ProblemClass) -> u32 {
-        self.stages * (self.tile_m + self.tile_n) * self.tile_k * problem.input.bytes()
+        let ring = self.stages * (self.tile_m + self.tile_n) * self.tile_k * problem.input.bytes();
+        let staged_rows = self.warps_m * 16 * self.tile_n * problem.output.bytes();
+        ring.max(staged_rows)
     }
 
     pub(super) fn geometry(&self, problem: &ProblemClass) -> Geometry {
@@ -90,7 +114,6 @@ impl Sm80Schedule {
             cluster_n: 1,
             threads: self.threads(),
             shared_bytes: self.shared_bytes(problem),
-            store_width_bytes: 0,
             raster: self.raster,
         }
     }

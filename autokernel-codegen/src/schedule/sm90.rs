@@ -119,7 +119,7 @@ impl Sm90Schedule {
     /// Bytes of one row of a store box: the widest swizzle that divides a tile's row.
     fn store_width_bytes(&self, problem: &ProblemClass) -> u32 {
         let row = self.tile_n * problem.output.bytes();
-        [128, 64, 32].into_iter().find(|width| row % width == 0).unwrap_or(16)
+        [128, 64, 32].into_iter().find(|&width| row.is_multiple_of(width)).unwrap_or(16)
     }
 
     /// Dynamic shared memory of one block, in bytes: alignment, the ring, the store staging, the barriers.
@@ -141,7 +141,6 @@ impl Sm90Schedule {
             cluster_n: self.cluster_n,
             threads: WARPGROUP_THREADS * (1 + self.consumers),
             shared_bytes: self.shared_bytes(problem),
-            store_width_bytes: self.store_width_bytes(problem),
             raster: self.raster,
         }
     }

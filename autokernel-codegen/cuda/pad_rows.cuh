@@ -1,0 +1,86 @@
+// Copies a row-major matrix of 16-bit elements into rows that TMA can address.
+//
+// TMA wants the base and the row stride at multiples of 16 bytes. An operand that has neither is copied once into
+// a scratch matrix that has both; this runs at memory speed, where a kernel on unaligned operands would not.
+//
+// Launch: any grid, 256 threads, no dynamic shared memory. A warp takes rows blockIdx.x * 8 + warp, and of each row
+// the 256-element segments blockIdx.y, blockIdx.y + gridDim.y, ...
+#pragma once
+
+#include "types.cuh"
+
+namespace autokernel {
+
+struct PadRowsArgs {
+  const void* src;  // 2-byte aligned
+  void* dst;        // 16-byte aligned
+  int64_t src_ld;   // elements, >= cols
+  int64_t dst_ld;   // elements, a multiple of 8, >= cols rounded up to 8
+  int64_t rows;
+  int64_t cols;
+};
+
+namespace pad_rows {
+
+constexpr int kThreads = 256;
+constexpr int kWarps = kThreads / kWarpSize;
+constexpr int kVector = 8;  // 16-bit elements in 16 bytes
+constexpr int kSegment = kWarpSize * kVector;
+
+// The 16 bytes at element `first` of the row, a multiple of 16 bytes in memory; zeros outside [0, cols).
+__device__ __forceinline__ uint4 load_vector(const uint16_t* row, int64_t first, int64_t cols) {
+  if (first >= 0 && first + kVector <= cols) return __ldcs(reinterpret_cast<const uint4*>(row + first));
+  uint32_t words[4] = {};
+#pragma unroll
+  for (int i = 0; i < kVector; ++i) {
+    const int64_t column = first + i;
+    const uint32_t element = column >= 0 && column < cols ? row[column] : 0;
+    words[i / 2] |= element << 16 * (i % 2);
+  }
+  return {words[0], words[1], words[2], words[3]};
+}
+
+// Elements shift .. shift + 7 of the 16 that `low` and `high` hold: a barrel shifter, as registers have no index.
+__device__ __forceinline__ uint4 shifted(uint4 low, uint4 high, int shift) {
+  uint32_t w[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+#pragma unroll
+  for (int i = 0; i < 6; ++i) w[i] = shift & 4 ? w[i + 2] : w[i];
+#pragma unroll
+  for (int i = 0; i < 5; ++i) w[i] = shift & 2 ? w[i + 1] : w[i];
+  const int bits = shift & 1 ? 16 : 0;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) w[i] = __funnelshift_r(w[i], w[i + 1], bits);
+  return {w[0], w[1], w[2], w[3]};
+}
+
+__device__ __forceinline__ uint4 from_next_lane(uint4 v) {
+  return {__shfl_down_sync(~0u, v.x, 1), __shfl_down_sync(~0u, v.y, 1), __shfl_down_sync(~0u, v.z, 1),
+          __shfl_down_sync(~0u, v.w, 1)};
+}
+
+__device__ __forceinline__ void run(const PadRowsArgs& args) {
+  const int lane = threadIdx.x % kWarpSize;
+  const int64_t first_row = static_cast<int64_t>(blockIdx.x) * kWarps + threadIdx.x / kWarpSize;
+  for (int64_t r = first_row; r < args.rows; r += static_cast<int64_t>(gridDim.x) * kWarps) {
+    const uint16_t* const src = static_cast<const uint16_t*>(args.src) + r * args.src_ld;
+    uint16_t* const dst = static_cast<uint16_t*>(args.dst) + r * args.dst_ld;
+    const int shift = reinterpret_cast<uintptr_t>(src) % sizeof(uint4) / sizeof(uint16_t);
+
+    for (int64_t segment = int64_t{blockIdx.y} * kSegment; segment < args.cols; segment += int64_t{gridDim.y} * kSegment) {
+      const int64_t column = segment + lane * kVector;
+      // Aligned loads only: each lane's 8 elements span its own vector and the next lane's.
+      const uint4 low = load_vector(src, column - shift, args.cols);
+      uint4 high = from_next_lane(low);
+      if (lane == kWarpSize - 1 && shift != 0) high = load_vector(src, column - shift + kVector, args.cols);
+      if (column < args.cols) *reinterpret_cast<uint4*>(dst + column) = shifted(low, high, shift);
+    }
+  }
+}
+
+}  // namespace pad_rows
+}  // namespace autokernel
+
+extern "C" __global__ void __launch_bounds__(autokernel::pad_rows::kThreads)
+    autokernel_pad_rows(const __grid_constant__ autokernel::PadRowsArgs args) {
+  autokernel::pad_rows::run(args);
+}

@@ -1,0 +1,124 @@
+// Copies one operand's tile from global to shared memory.
+//
+// A row of the matrix may begin at any element, which bounds the width of an access: cp.async moves 16 bytes where
+// the leading dimension keeps rows 16-byte aligned, 4 bytes where it is even, and where it is odd, pairs of
+// elements go through registers. Neighbouring threads always touch neighbouring units of a row (coalesced).
+// Nothing beyond `rows` and `cols` is read; what the tile holds there is zero.
+#pragma once
+
+#include "ptx/sm80.cuh"
+#include "sm80_shared_tile.cuh"
+#include "types.cuh"
+
+namespace autokernel::sm80 {
+
+constexpr int kInputBytes = 2;
+
+enum class Access { kVector, kWord, kElement };
+
+// The widest access that every row of a matrix with a 16-byte aligned base allows.
+__device__ __forceinline__ Access widest_access(int64_t leading_dimension) {
+  if (leading_dimension % 8 == 0) return Access::kVector;
+  return leading_dimension % 2 == 0 ? Access::kWord : Access::kElement;
+}
+
+// A matrix seen from the first element of a tile.
+struct GlobalTile {
+  const uint8_t* origin;
+  int64_t row_pitch;  // bytes from one row to the next
+  int rows;           // that may be read, counted from the origin: may exceed the tile, or be <= 0
+  int cols;           // likewise, in elements
+};
+
+// Which limits the tile can reach. A bound that is known to hold for all of the tile costs no instruction.
+enum class Check { kRows, kColumns, kBoth };
+
+// How the threads of a block share a tile of kRows x kCols elements: thread t copies unit t % kUnitsPerRow of the
+// rows t / kUnitsPerRow, + kRowStep, + 2 * kRowStep, ...
+template <int kRows, int kCols, int kThreads, Access kAccess>
+struct CopyMap {
+  static constexpr int kUnitBytes = kAccess == Access::kVector ? 16 : 4;
+  static constexpr int kUnitElements = kUnitBytes / kInputBytes;
+  static constexpr int kUnitsPerRow = kCols / kUnitElements;
+  static_assert(kUnitsPerRow <= kThreads, "sm80 rule `copy_width`: kTileN <= 2 * threads");
+  static constexpr int kRowStep = kThreads / kUnitsPerRow;
+  static constexpr int kPasses = ceil_div(kRows, kRowStep);
+  static constexpr bool kEveryThreadCopies = kRowStep <= kRows;
+
+  int row;  // of this thread's first unit
+  int col;  // in elements
+  __device__ __forceinline__ explicit CopyMap(uint32_t thread)
+      : row(thread / kUnitsPerRow), col(thread % kUnitsPerRow * kUnitElements) {}
+};
+
+// Two neighbouring elements through registers; the first `valid_bytes` of the four are read, the rest are zero.
+__device__ __forceinline__ uint32_t load_pair(const uint8_t* global, int valid_bytes) {
+  const uint16_t* elements = reinterpret_cast<const uint16_t*>(global);
+  const uint32_t low = valid_bytes >= 2 ? __ldg(elements) : 0;
+  const uint32_t high = valid_bytes >= 4 ? __ldg(elements + 1) : 0;
+  return high << 16 | low;
+}
+
+// Starts the copy of a tile to `shared`. kVector and kWord complete with the thread's next cp.async group;
+// kElement is complete, for this thread, when the function returns.
+template <int kRows, int kCols, int kThreads, Access kAccess, Check kCheck>
+__device__ __forceinline__ void copy_tile(uint32_t shared, const GlobalTile& tile, uint32_t thread) {
+  using Map = CopyMap<kRows, kCols, kThreads, kAccess>;
+  using Layout = SharedTile<kRows, kCols * kInputBytes>;
+
+  const Map map(thread);
+  if (!Map::kEveryThreadCopies && map.row >= kRows) return;
+
+  const uint8_t* source = tile.origin + map.row * tile.row_pitch + map.col * kInputBytes;
+  const int64_t pass_pitch = Map::kRowStep * tile.row_pitch;
+  const int col_bytes = map.col * kInputBytes;
+  const uint32_t target = shared + Layout::offset(map.row, col_bytes / kChunkBytes) + col_bytes % kChunkBytes;
+  const int rows_left = tile.rows - map.row;
+  const int unit_bytes = kCheck == Check::kRows
+                             ? Map::kUnitBytes
+                             : min(max(tile.cols - map.col, 0), Map::kUnitElements) * kInputBytes;
+
+  // `shared` is aligned to a line, so the swizzle of the pass's rows can be applied to the address itself.
+  const auto pass_target = [&](int pass) {
+    return (target ^ (Layout::swizzle(pass * Map::kRowStep) * kChunkBytes)) + pass * Map::kRowStep * Layout::kRowPitch;
+  };
+  const auto row_is_valid = [&](int pass) { return kCheck == Check::kColumns || pass * Map::kRowStep < rows_left; };
+
+  if constexpr (kAccess == Access::kElement) {
+    constexpr int kBatch = Map::kPasses < 4 ? Map::kPasses : 4;  // loads in flight before the first is stored
+#pragma unroll 1
+    for (int first = 0; first < Map::kPasses; first += kBatch) {
+      uint32_t pairs[kBatch];
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i) {
+        pairs[i] = load_pair(source + (first + i) * pass_pitch, row_is_valid(first + i) ? unit_bytes : 0);
+      }
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i) ptx::store_shared(pass_target(first + i), pairs[i]);
+    }
+  } else {
+#pragma unroll
+    for (int pass = 0; pass < Map::kPasses; ++pass) {
+      const uint8_t* from = source + pass * pass_pitch;
+      if constexpr (kCheck == Check::kRows) {
+        ptx::cp_async_if<Map::kUnitBytes>(pass_target(pass), from, row_is_valid(pass));
+      } else {
+        ptx::cp_async_zero_fill<Map::kUnitBytes>(pass_target(pass), from, row_is_valid(pass) ? unit_bytes : 0);
+      }
+    }
+  }
+}
+
+// The same with the access chosen at run time; the branch is uniform across the grid.
+template <int kRows, int kCols, int kThreads, Check kCheck>
+__device__ __forceinline__ void copy_tile(uint32_t shared, const GlobalTile& tile, uint32_t thread, Access access) {
+  // Hides that `thread` never changes: the addresses of all three branches, kept across the main loop, would spill.
+  asm volatile("" : "+r"(thread));
+  switch (access) {
+    case Access::kVector: return copy_tile<kRows, kCols, kThreads, Access::kVector, kCheck>(shared, tile, thread);
+    case Access::kWord: return copy_tile<kRows, kCols, kThreads, Access::kWord, kCheck>(shared, tile, thread);
+    case Access::kElement: return copy_tile<kRows, kCols, kThreads, Access::kElement, kCheck>(shared, tile, thread);
+  }
+}
+
+}  // namespace autokernel::sm80

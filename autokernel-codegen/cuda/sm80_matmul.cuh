@@ -1,0 +1,263 @@
+// C = epilogue(A @ B) on the tensor cores of sm_80 and everything after it: mma.sync, ldmatrix and cp.async.
+//
+// A block computes one kTileM x kTileN tile of C, its warps a grid of kWarpsM x kWarpsN warp tiles. Tiles of A and B
+// stream along K through a ring of kStages shared memory buffers; while a warp multiplies the fragments of one
+// 16-deep step it already loads those of the next, across tile boundaries too.
+//
+// The schedule rules, the shared memory formula and the thread count are in sm80_schedule.cuh.
+#pragma once
+
+#include "epilogue.cuh"
+#include "ptx/sm80.cuh"
+#include "raster.cuh"
+#include "sm80_copy.cuh"
+#include "sm80_schedule.cuh"
+#include "sm80_shared_tile.cuh"
+#include "sm80_store.cuh"
+#include "types.cuh"
+
+namespace autokernel::sm80 {
+
+// Bases are 16-byte aligned. Leading dimensions count elements and may be any number >= the row length.
+struct Args {
+  const void* a;  // [m, k] row-major
+  const void* b;  // [k, n] row-major, or [n, k] row-major if Problem::kTransposeB
+  void* c;        // [m, n] row-major
+  int64_t lda, ldb, ldc;
+  int m, n, k;
+  Raster raster;
+};
+
+// One operand of a block: the rows (or columns, if K runs along the rows) of its tile, for all of K.
+template <int kExtent, int kTileK, int kThreads, bool kRowsAreK>
+struct Operand {
+  static constexpr int kRows = kRowsAreK ? kTileK : kExtent;
+  static constexpr int kCols = kRowsAreK ? kExtent : kTileK;
+  static constexpr int kMmaK = 16;
+  using Layout = SharedTile<kRows, kCols * kInputBytes>;
+
+  const uint8_t* origin;  // at k = 0
+  int64_t row_pitch;
+  int extent;  // rows or columns left in the matrix
+  Access access;
+
+  __device__ __forceinline__ Operand(const void* base, int64_t ld, int first, int end)
+      : origin(static_cast<const uint8_t*>(base) + (kRowsAreK ? first : first * ld) * kInputBytes),
+        row_pitch(ld * kInputBytes),
+        extent(end - first),
+        access(widest_access(ld)) {}
+
+  // Copies the tile at `k_origin`, of which `k_left` (any number) is inside the matrix.
+  template <bool kVectorOnly>
+  __device__ __forceinline__ void copy_last(uint32_t shared, int64_t k_origin, int k_left) const {
+    copy<kVectorOnly, Check::kBoth>(shared, at(k_origin, k_left, extent));
+  }
+
+  // Copies a tile that is inside the matrix along K, or zeros if it does not exist.
+  template <bool kVectorOnly>
+  __device__ __forceinline__ void copy_whole(uint32_t shared, int64_t k_origin, bool exists) const {
+    constexpr Check kCheck = kRowsAreK ? Check::kColumns : Check::kRows;
+    copy<kVectorOnly, kCheck>(shared, at(k_origin, kTileK, exists ? extent : 0));
+  }
+
+  // The lane's place in the tile for ldmatrix: 16 x 16 elements from `first` on and k = 0.
+  __device__ __forceinline__ static uint32_t lane_offset_a(int first) {
+    const int lane = threadIdx.x % kWarpSize;
+    return Layout::offset(first + lane % 16, lane / 16);
+  }
+  __device__ __forceinline__ static uint32_t lane_offset_b(int first) {
+    const int lane = threadIdx.x % kWarpSize;
+    if constexpr (kRowsAreK) return Layout::offset(lane % 16, first / 8 + lane / 16);
+    return Layout::offset(first + lane / 16 * 8 + lane % 8, lane / 8 % 2);
+  }
+
+  // Address of 16 x 16 block `block` along the extent at step `step` along K. The chunk moves by an XOR, as no bit
+  // of the lane's chunk is in the way, and the row by an addition that leaves the swizzle as it is.
+  __device__ __forceinline__ static uint32_t fragment_address(uint32_t tile, uint32_t lane_offset, int block, int step) {
+    const int chunk_index = kRowsAreK ? block : step;
+    const int row_index = kRowsAreK ? step : block;
+    return tile + (lane_offset ^ (chunk_index * 2 * kChunkBytes)) + row_index * kMmaK * Layout::kRowPitch;
+  }
+
+ private:
+  __device__ __forceinline__ GlobalTile at(int64_t k_origin, int k_left, int extent_left) const {
+    const int64_t k_pitch = kRowsAreK ? row_pitch : kInputBytes;
+    const uint8_t* first = origin + k_origin * k_pitch;
+    if constexpr (kRowsAreK) return GlobalTile{first, row_pitch, k_left, extent_left};
+    return GlobalTile{first, row_pitch, extent_left, k_left};
+  }
+
+  template <bool kVectorOnly, Check kCheck>
+  __device__ __forceinline__ void copy(uint32_t shared, const GlobalTile& tile) const {
+    if constexpr (kVectorOnly) {
+      copy_tile<kRows, kCols, kThreads, Access::kVector, kCheck>(shared, tile, threadIdx.x);
+    } else {
+      copy_tile<kRows, kCols, kThreads, kCheck>(shared, tile, threadIdx.x, access);
+    }
+  }
+};
+
+template <typename Problem, typename Schedule>
+struct Matmul : Shape<Schedule, sizeof(typename Problem::Output)> {
+  using S = Shape<Schedule, sizeof(typename Problem::Output)>;
+  using Input = typename Problem::Input;
+  using Output = typename Problem::Output;
+  static_assert(sizeof(Input) == kInputBytes, "sm80: Input is bf16 or f16");
+
+  static constexpr int kMmaK = 16;
+  static constexpr int kSteps = S::kTileK / kMmaK;
+  static constexpr int kBlocksM = S::kWarpTileM / 16;
+  static constexpr int kBlocksN = S::kWarpTileN / 16;
+
+  using OperandA = Operand<S::kTileM, S::kTileK, S::kThreads, false>;
+  using OperandB = Operand<S::kTileN, S::kTileK, S::kThreads, !Problem::kTransposeB>;
+  using Accumulators = float[kBlocksM][2 * kBlocksN][4];
+
+  struct Fragments {
+    uint32_t a[kBlocksM][4];
+    uint32_t b[kBlocksN][4];  // two 8-wide fragments of two registers each
+  };
+
+  struct LaneOffsets {
+    uint32_t a, b;
+  };
+
+  __device__ __forceinline__ static void load_fragments(Fragments& fragments, uint32_t stage, LaneOffsets lane, int step) {
+#pragma unroll
+    for (int i = 0; i < kBlocksM; ++i) {
+      ptx::ldmatrix_x4(fragments.a[i], OperandA::fragment_address(stage, lane.a, i, step));
+    }
+#pragma unroll
+    for (int j = 0; j < kBlocksN; ++j) {
+      const uint32_t address = OperandB::fragment_address(stage + S::kTileBytesA, lane.b, j, step);
+      if constexpr (Problem::kTransposeB) {
+        ptx::ldmatrix_x4(fragments.b[j], address);
+      } else {
+        ptx::ldmatrix_x4_trans(fragments.b[j], address);
+      }
+    }
+  }
+
+  __device__ __forceinline__ static void multiply(Accumulators& accumulators, const Fragments& fragments) {
+#pragma unroll
+    for (int i = 0; i < kBlocksM; ++i) {
+#pragma unroll
+      for (int column = 0; column < 2 * kBlocksN; ++column) {
+        const int j = i % 2 == 0 ? column : 2 * kBlocksN - 1 - column;  // serpentine: the turn reuses a fragment
+        ptx::mma_m16n8k16<Input>(accumulators[i][j], fragments.a[i], fragments.b[j / 2][j % 2 * 2],
+                                 fragments.b[j / 2][j % 2 * 2 + 1]);
+      }
+    }
+  }
+
+  // accumulators += A @ B over all of K. The last tile along K, the only ragged one, is taken first: its bounds are
+  // checked once, before the loop, and every tile inside the loop is whole.
+  template <bool kVectorOnly>
+  __device__ __forceinline__ static void accumulate(Accumulators& accumulators, const OperandA& a, const OperandB& b,
+                                                    int k, uint32_t shared, LaneOffsets lane) {
+    constexpr int kRingBytes = S::kStages * S::kStageBytes;
+    // Fragment loads are on the critical path, so they go before the copies; but the narrow copies need the
+    // registers that the fragments would occupy.
+    constexpr bool kLoadsFirst = kVectorOnly;
+    const int tiles = static_cast<int>(ceil_div<int64_t>(k, S::kTileK));
+
+    const auto copy_whole = [&](uint32_t stage, int index) {  // index >= 1 in the order of the loop
+      const int64_t k_origin = static_cast<int64_t>(index - 1) * S::kTileK;
+      a.template copy_whole<kVectorOnly>(stage, k_origin, index < tiles);
+      b.template copy_whole<kVectorOnly>(stage + S::kTileBytesA, k_origin, index < tiles);
+    };
+
+    const int last_origin = (tiles - 1) * S::kTileK;
+    a.template copy_last<kVectorOnly>(shared, last_origin, k - last_origin);
+    b.template copy_last<kVectorOnly>(shared + S::kTileBytesA, last_origin, k - last_origin);
+    ptx::cp_async_commit();
+#pragma unroll(kVectorOnly ? S::kStages : 1)
+    for (int index = 1; index < S::kStages - 1; ++index) {
+      copy_whole(shared + index * S::kStageBytes, index);
+      ptx::cp_async_commit();
+    }
+
+    const auto wait_for_next_tile = [] {
+      ptx::cp_async_wait<S::kStages - 2>();
+      __syncthreads();  // everyone's copies have landed, and everyone has read the tile before
+    };
+
+    Fragments fragments[2];
+    uint32_t read_offset = 0;
+    uint32_t write_offset = (S::kStages - 1) * S::kStageBytes;
+    const auto advance = [](uint32_t& offset) {
+      offset = offset == kRingBytes - S::kStageBytes ? 0 : offset + S::kStageBytes;
+    };
+
+    wait_for_next_tile();
+    load_fragments(fragments[0], shared, lane, 0);
+#pragma unroll 1
+    for (int index = 0; index < tiles; ++index) {
+#pragma unroll
+      for (int step = 0; step < kSteps; ++step) {
+        if (step == kSteps - 1) {
+          wait_for_next_tile();
+          advance(read_offset);  // after the last tile: a stage of zeros, loaded and never multiplied
+        }
+        if (kLoadsFirst) load_fragments(fragments[(step + 1) % 2], shared + read_offset, lane, (step + 1) % kSteps);
+        if (step == 0) {  // refill the stage that was read before the last barrier
+          copy_whole(shared + write_offset, index + S::kStages - 1);
+          ptx::cp_async_commit();
+          advance(write_offset);
+        }
+        if (!kLoadsFirst) load_fragments(fragments[(step + 1) % 2], shared + read_offset, lane, (step + 1) % kSteps);
+        multiply(accumulators, fragments[step % 2]);
+      }
+    }
+    ptx::cp_async_wait<0>();
+  }
+
+  __device__ __forceinline__ static void store(const Accumulators& accumulators, Output* c, int64_t ldc, int rows,
+                                               int cols, uint32_t slab) {
+    using Store = SlabStore<Problem, S::kWarpTileN>;
+#pragma unroll
+    for (int i = 0; i < kBlocksM; ++i) {
+      Store::stage(slab, accumulators[i]);
+      __syncwarp();
+      Store::store(slab, OutputSlab<Output>{c + i * kSlabRows * ldc, ldc, rows - i * kSlabRows, cols});
+      __syncwarp();
+    }
+  }
+
+  __device__ __forceinline__ static void run(const Args& args) {
+    extern __shared__ __align__(kChunksPerLine * kChunkBytes) uint8_t shared_memory[];
+    const uint32_t shared = ptx::shared_address(shared_memory);
+    const int m = args.m;
+    const int n = Problem::kKnownN > 0 ? Problem::kKnownN : args.n;
+    const int k = Problem::kKnownK > 0 ? Problem::kKnownK : args.k;
+
+    const int tiles_m = static_cast<int>(ceil_div<int64_t>(m, S::kTileM));
+    const int tiles_n = static_cast<int>(ceil_div<int64_t>(n, S::kTileN));
+    const TileCoord tile = tile_coord(blockIdx.x, tiles_m, tiles_n, args.raster);
+    const int tile_row = tile.m * S::kTileM;
+    const int tile_col = tile.n * S::kTileN;
+    const int warp = threadIdx.x / kWarpSize;
+    const int warp_row = warp / S::kWarpsN * S::kWarpTileM;
+    const int warp_col = warp % S::kWarpsN * S::kWarpTileN;
+
+    Accumulators accumulators = {};
+    if (k > 0) {
+      const OperandA a(args.a, args.lda, tile_row, m);
+      const OperandB b(args.b, args.ldb, tile_col, n);
+      const LaneOffsets lane{OperandA::lane_offset_a(warp_row), OperandB::lane_offset_b(warp_col)};
+      if (a.access == Access::kVector && b.access == Access::kVector) {
+        accumulate<true>(accumulators, a, b, k, shared, lane);
+      } else {
+        accumulate<false>(accumulators, a, b, k, shared, lane);
+      }
+      __syncthreads();  // the pipeline's memory becomes the slabs
+    }
+
+    const int row = tile_row + warp_row;
+    const int col = tile_col + warp_col;
+    Output* c = static_cast<Output*>(args.c) + row * args.ldc + col;
+    store(accumulators, c, args.ldc, m - row, n - col, shared + warp * S::kSlabBytes);
+  }
+};
+
+}  // namespace autokernel::sm80

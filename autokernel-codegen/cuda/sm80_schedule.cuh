@@ -1,0 +1,91 @@
+// The rules a schedule of the sm80 family obeys, and what follows from it. `schedule/sm80.rs` mirrors this file.
+//
+// Derived: warp tile = kTileM / kWarpsM x kTileN / kWarpsN; kThreads = 32 * kWarpsM * kWarpsN.
+//
+//   tile           kTileM, kTileN in {32, 64, 128, 256}; kTileK in {32, 64}
+//   stages         2 <= kStages <= 6
+//   warps          kWarpsM, kWarpsN in {1, 2, 4, 8, 16}; kWarpsM * kWarpsN <= 16
+//   warp_tile      a multiple of 16 x 16
+//   accumulators   warp tile area / 32 <= 128 registers a thread
+//   registers      warp tile area / 32 + (warp tile m + warp tile n) / 2 + kOtherRegisters
+//                  <= min(255, 65536 / kThreads): accumulators, two sets of fragments, addresses
+//   copy_width     kTileN <= 2 * kThreads: the threads cover at least one row of B, word by word
+//   shared_memory  kSharedBytes <= what the architecture grants a block (kMaxSharedBytes)
+//
+//   kSharedBytes = max(kStages * (kTileM + kTileN) * kTileK * 2,           the pipeline's A and B tiles
+//                      kWarpsM * 16 * kTileN * sizeof(Output))             one slab of output rows a warp
+#pragma once
+
+#include "types.cuh"
+
+namespace autokernel::sm80 {
+
+constexpr int kMaxThreads = 512;
+constexpr int kMaxAccumulators = 128;
+constexpr int kMaxRegistersPerThread = 255;
+constexpr int kRegistersPerSm = 65536;
+constexpr int kMinThreadsPerSm = 1536;  // the smallest capacity of the served architectures (sm_86, sm_89, sm_120)
+constexpr int kOtherRegisters = 48;     // addresses, loop state: an upper bound measured over the schedule space
+
+// Dynamic shared memory that the architecture grants one block.
+constexpr int max_shared_bytes(int arch) {
+  const bool is_datacenter_ampere = arch == 800 || arch == 870;
+  const bool is_hopper_or_datacenter_blackwell = arch >= 900 && arch < 1200;
+  return (is_datacenter_ampere ? 163 : is_hopper_or_datacenter_blackwell ? 227 : 99) * 1024;
+}
+
+#ifdef __CUDA_ARCH__
+constexpr int kMaxSharedBytes = max_shared_bytes(__CUDA_ARCH__);
+#else
+constexpr int kMaxSharedBytes = max_shared_bytes(900);  // the host pass emits no kernel
+#endif
+
+constexpr bool is_tile_extent(int extent) { return extent == 32 || extent == 64 || extent == 128 || extent == 256; }
+constexpr bool is_power_of_two(int value) { return value > 0 && (value & (value - 1)) == 0; }
+constexpr int max_of(int x, int y) { return x > y ? x : y; }
+constexpr int min_of(int x, int y) { return x < y ? x : y; }
+
+// A checked schedule with everything derived from it.
+template <typename Schedule, int kOutputBytes>
+struct Shape {
+  static constexpr int kTileM = Schedule::kTileM;
+  static constexpr int kTileN = Schedule::kTileN;
+  static constexpr int kTileK = Schedule::kTileK;
+  static constexpr int kStages = Schedule::kStages;
+  static constexpr int kWarpsM = Schedule::kWarpsM;
+  static constexpr int kWarpsN = Schedule::kWarpsN;
+
+  static_assert(is_tile_extent(kTileM) && is_tile_extent(kTileN) && (kTileK == 32 || kTileK == 64),
+                "sm80 rule `tile`: kTileM, kTileN in {32, 64, 128, 256}, kTileK in {32, 64}");
+  static_assert(kStages >= 2 && kStages <= 6, "sm80 rule `stages`: 2 <= kStages <= 6");
+  static_assert(is_power_of_two(kWarpsM) && is_power_of_two(kWarpsN) && kWarpsM * kWarpsN * kWarpSize <= kMaxThreads,
+                "sm80 rule `warps`: kWarpsM, kWarpsN in {1, 2, 4, 8, 16}, kWarpsM * kWarpsN <= 16");
+
+  static constexpr int kThreads = kWarpsM * kWarpsN * kWarpSize;
+  static constexpr int kWarpTileM = kTileM / kWarpsM;
+  static constexpr int kWarpTileN = kTileN / kWarpsN;
+  static_assert(kWarpTileM > 0 && kWarpTileM % 16 == 0 && kWarpTileN > 0 && kWarpTileN % 16 == 0,
+                "sm80 rule `warp_tile`: kTileM / kWarpsM and kTileN / kWarpsN are multiples of 16");
+
+  static constexpr int kAccumulators = kWarpTileM * kWarpTileN / kWarpSize;
+  static_assert(kAccumulators <= kMaxAccumulators, "sm80 rule `accumulators`: warp tile area / 32 <= 128");
+
+  static constexpr int kRegisters = kAccumulators + (kWarpTileM + kWarpTileN) / 2 + kOtherRegisters;
+  static_assert(kRegisters <= min_of(kMaxRegistersPerThread, kRegistersPerSm / kThreads),
+                "sm80 rule `registers`: accumulators + fragments + addresses <= min(255, 65536 / threads)");
+  static_assert(kTileN <= 2 * kThreads, "sm80 rule `copy_width`: kTileN <= 2 * threads");
+
+  static constexpr int kTileBytesA = kTileM * kTileK * 2;
+  static constexpr int kTileBytesB = kTileN * kTileK * 2;
+  static constexpr int kStageBytes = kTileBytesA + kTileBytesB;
+  static constexpr int kSlabBytes = 16 * kWarpTileN * kOutputBytes;  // of one warp
+  static constexpr int kSharedBytes = max_of(kStages * kStageBytes, kWarpsM * kWarpsN * kSlabBytes);
+  static_assert(kSharedBytes <= kMaxSharedBytes,
+                "sm80 rule `shared_memory`: kSharedBytes <= 163 KiB (sm_80, sm_87), 227 KiB (sm_90 to sm_110), 99 KiB");
+
+  // Blocks a multiprocessor has registers for: the second launch bound, so that ptxas does not spend them all on one.
+  static constexpr int kMinBlocks = max_of(1, min_of(kRegistersPerSm / (kThreads * kRegisters),
+                                                     kMinThreadsPerSm / kThreads));
+};
+
+}  // namespace autokernel::sm80

@@ -1,0 +1,116 @@
+// The epilogue: accumulators through the fused function, to the output type, to global memory.
+//
+// The tensor core leaves each lane with pairs of neighbouring elements, which would store as scattered 4-byte
+// pieces. Each warp therefore passes its tile, 16 rows at a time, through its own slab of shared memory, from
+// where whole rows leave in 16-byte stores. Warps do not wait for each other.
+#pragma once
+
+#include "ptx/sm80.cuh"
+#include "sm80_shared_tile.cuh"
+#include "types.cuh"
+
+namespace autokernel::sm80 {
+
+constexpr int kSlabRows = 16;  // of one mma
+
+// An output element as raw bits.
+template <int kBytes>
+struct ElementBits;
+template <>
+struct ElementBits<2> {
+  using Type = uint16_t;
+};
+template <>
+struct ElementBits<4> {
+  using Type = uint32_t;
+};
+
+// The part of C that one slab covers.
+template <typename Output>
+struct OutputSlab {
+  Output* origin;
+  int64_t ld;
+  int rows;  // that exist, counted from the origin: may exceed the slab, or be <= 0
+  int cols;
+};
+
+// Two accumulators of one row as they are staged: 4 bytes of 16-bit outputs or 8 bytes of fp32.
+template <typename Output>
+__device__ __forceinline__ auto staged_pair(float first, float second) {
+  if constexpr (DtypeOf<Output>::value == Dtype::kF32) {
+    return make_float2(first, second);
+  } else {
+    return pack2<Output>(first, second);
+  }
+}
+
+template <typename Problem, int kWarpTileN>
+struct SlabStore {
+  using Output = typename Problem::Output;
+  static constexpr int kOutputBytes = sizeof(Output);
+  static constexpr int kPairBytes = 2 * kOutputBytes;
+  using Layout = SharedTile<kSlabRows, kWarpTileN * kOutputBytes, kOutputBytes / 2>;
+  using Element = typename ElementBits<kOutputBytes>::Type;
+
+  // Writes one row of mma tiles to the slab.
+  __device__ __forceinline__ static void stage(uint32_t shared, const float (&accumulators)[kWarpTileN / 8][4]) {
+    const int lane = threadIdx.x % kWarpSize;
+    const int row = lane / 4;
+#pragma unroll
+    for (int j = 0; j < kWarpTileN / 8; ++j) {
+      const int byte = (j * 8 + lane % 4 * 2) * kOutputBytes;
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const float* pair = &accumulators[j][half * 2];
+        ptx::store_shared(shared + Layout::offset(row + half * 8, byte / kChunkBytes) + byte % kChunkBytes,
+                          staged_pair<Output>(Problem::epilogue(pair[0]), Problem::epilogue(pair[1])));
+      }
+    }
+  }
+
+  // Stores the slab in pieces of sizeof(Unit); neighbouring lanes store neighbouring pieces of a row.
+  template <typename Unit>
+  __device__ __forceinline__ static void store_units(uint32_t shared, const OutputSlab<Output>& slab) {
+    constexpr int kUnitElements = sizeof(Unit) / kOutputBytes;
+    constexpr int kUnitsPerRow = kWarpTileN / kUnitElements;
+    constexpr int kPasses = kSlabRows * kUnitsPerRow / kWarpSize;
+    constexpr int kUnroll = kPasses < 8 ? kPasses : 4;  // the narrow paths stay small
+#pragma unroll kUnroll
+    for (int pass = 0; pass < kPasses; ++pass) {
+      const int unit = pass * kWarpSize + threadIdx.x % kWarpSize;
+      const int row = unit / kUnitsPerRow;
+      const int col = unit % kUnitsPerRow * kUnitElements;
+      if (row >= slab.rows || col >= slab.cols) continue;
+
+      const int byte = col * kOutputBytes;
+      const uint32_t source = shared + Layout::offset(row, byte / kChunkBytes) + byte % kChunkBytes;
+      Output* target = slab.origin + row * slab.ld + col;
+      if (col + kUnitElements <= slab.cols) {
+        Unit value;
+        ptx::load_shared(source, value);
+        *reinterpret_cast<Unit*>(target) = value;
+      } else {  // the unit straddles the right edge of C
+#pragma unroll 1
+        for (int i = 0; i < slab.cols - col; ++i) {
+          Element value;
+          ptx::load_shared(source + i * kOutputBytes, value);
+          *reinterpret_cast<Element*>(target + i) = value;
+        }
+      }
+    }
+  }
+
+  // Stores the slab in the widest pieces that the leading dimension keeps aligned; the base is 16-byte aligned.
+  __device__ __forceinline__ static void store(uint32_t shared, const OutputSlab<Output>& slab) {
+    const int64_t row_pitch = slab.ld * kOutputBytes;
+    if (row_pitch % sizeof(uint4) == 0) {
+      store_units<uint4>(shared, slab);
+    } else if (row_pitch % sizeof(uint32_t) == 0) {
+      store_units<uint32_t>(shared, slab);
+    } else {
+      store_units<Element>(shared, slab);
+    }
+  }
+};
+
+}  // namespace autokernel::sm80

@@ -1,0 +1,143 @@
+// C = epilogue(A * B) on Hopper: TMA in, wgmma, TMA out, warp-specialised and persistent.
+//
+// One warpgroup produces (one of its threads drives TMA), the others consume. A ring of stages with full and empty
+// mbarriers connects them, and the producer runs ahead into the next tile while the consumers store the last one.
+//   cooperative   the consumers share a tile, kTileM / kConsumers rows each
+//   ping-pong     two consumers take whole tiles in turn: one stores while the other multiplies
+//   cluster of 2  CTAs with neighbouring tiles load half of the operand they share and multicast it
+//
+// The Rust side mirrors everything below. sharing = kPingPong ? 1 : kConsumers.
+//
+// Rules (static_asserts of Geometry, same names):
+//   tile_k_is_one_swizzle_row                kTileK == 64
+//   consumers_one_to_three                   1 <= kConsumers <= 3
+//   ping_pong_takes_two_consumers            kPingPong implies kConsumers == 2
+//   tile_m_splits_into_wgmma_blocks          64 <= kTileM <= 256, kTileM % (64 * sharing) == 0
+//   tile_n_is_a_wgmma_width                  16 <= kTileN <= 256, kTileN % 8 == 0
+//   row_major_b_takes_whole_swizzle_rows     not kTransposeB implies kTileN % 64 == 0
+//   accumulators_fit_registers               kTileM * kTileN / (128 * sharing) <= 208, or <= 96 with 3 consumers
+//   stages_two_to_eight                      2 <= kStages <= 8
+//   cluster_of_at_most_two                   kClusterM * kClusterN <= 2
+//   cluster_slices_b_in_whole_swizzle_atoms  kTileN % (kClusterM * (kTransposeB ? 8 : 64)) == 0
+//   shared_memory_fits                       kSharedBytes <= 232448
+//
+// Shared memory, bytes, with w = the largest of 128, 64, 32, 16 that divides kTileN * sizeof(Output):
+//   total(buffers) = 1024 + kStages * (kTileM + kTileN) * 128 + kConsumers * buffers * 64 * w + 16 * kStages
+//   kSharedBytes = total(2) if that is at most 232448, else total(1)
+//
+// Launch: kThreads = 128 * (1 + kConsumers), kMinBlocks = 1, cluster (kClusterM * kClusterN, 1, 1). The grid is any
+// positive multiple of the cluster size; min(SMs / cluster size, clusters) * cluster size fills the device, where
+// clusters = ceil(m / (kTileM * kClusterM)) * ceil(n / (kTileN * kClusterN)) < 2^31. Raster::group counts clusters.
+//
+// Tensor maps: dims and box innermost first, element strides 1, no interleave, zeros out of bounds.
+//   a              dims {k, m}  stride lda * 2               box {64, kTileM / kClusterN}  128-byte swizzle
+//   b, transposed  dims {k, n}  stride ldb * 2               box {64, kTileN / kClusterM}  128-byte swizzle
+//   b, row-major   dims {n, k}  stride ldb * 2               box {64, 64}                  128-byte swizzle
+//   c              dims {n, m}  stride ldc * sizeof(Output)  box {w / sizeof(Output), 16}  w-byte swizzle (16: none)
+// a and b are read only when k > 0, c only when store_with_tma is 1.
+#pragma once
+
+#include "epilogue.cuh"
+#include "raster.cuh"
+#include "sm90_epilogue.cuh"
+#include "sm90_mainloop.cuh"
+#include "sm90_producer.cuh"
+#include "sm90_schedule.cuh"
+#include "sm90_tiles.cuh"
+
+namespace autokernel::sm90 {
+
+struct Args {
+  TensorMap a;
+  TensorMap b;
+  TensorMap c;
+  void* c_ptr;
+  int64_t ldc;  // elements
+  int m;
+  int n;
+  int k;
+  Raster raster;
+  int store_with_tma;  // 0: C's base or row stride is no multiple of 16 bytes
+};
+
+template <typename Problem, typename Schedule>
+struct Matmul : Geometry<Problem, Schedule> {
+  using G = Geometry<Problem, Schedule>;
+  using Output = typename G::Output;
+
+  __device__ __forceinline__ static void run(const Args& args) {
+    const int n = Problem::kKnownN > 0 ? Problem::kKnownN : args.n;
+    const int k = Problem::kKnownK > 0 ? Problem::kKnownK : args.k;
+    const OutputView<Output> c{static_cast<Output*>(args.c_ptr), args.ldc, args.m, n};
+    if (k == 0) return fill(c);
+
+    extern __shared__ uint8_t shared_memory[];
+    const auto shared = SharedLayout<G>::at(shared_memory);
+    if (threadIdx.x == 0) {
+      ptx::prefetch_tensor_map(args.a);
+      ptx::prefetch_tensor_map(args.b);
+      if (args.store_with_tma) ptx::prefetch_tensor_map(args.c);
+      init_ring(shared);
+    }
+    sync_cluster();  // no CTA may load into, or release a stage of, a peer whose barriers are not there yet
+
+    const TileWalk<G> walk(args.m, n, args.raster);
+    const int k_blocks = ceil_div(k, G::kTileK);
+    // Broadcast, so that the compiler knows that the role does not differ within a warp.
+    const int warpgroup = __shfl_sync(~0u, threadIdx.x / kWarpgroupSize, 0);
+    if (warpgroup == 0) {
+      if constexpr (G::kMoveRegisters) ptx::release_registers<G::kProducerRegisters>();
+      if (threadIdx.x == 0) produce(args.a, args.b, shared, walk, k_blocks);
+    } else {
+      if constexpr (G::kMoveRegisters) ptx::claim_registers<G::kConsumerRegisters>();
+      consume(args, shared, walk, c, k_blocks, warpgroup - 1);
+    }
+    if constexpr (G::kClusterSize > 1) ptx::cluster_sync();  // a peer may still release stages of this CTA
+  }
+
+ private:
+  __device__ __forceinline__ static void consume(const Args& args, const SharedLayout<G>& shared,
+                                                 const TileWalk<G>& walk, const OutputView<Output>& c, int k_blocks,
+                                                 int consumer) {
+    constexpr int kTurns = G::kPingPong ? 2 : 1;
+    const int turn = G::kPingPong ? consumer : 0;
+    const int first_row = G::kPingPong ? 0 : consumer * G::kBlocksM * kBlockM;
+    const int warp = threadIdx.x / kWarpSize % kWarpsPerWarpgroup;
+    Epilogue<Problem, G> epilogue(args.c, c, args.store_with_tma != 0,
+                                  shared.staging(consumer * kWarpsPerWarpgroup + warp));
+    RingCursor<G::kStages> cursor;
+    cursor.skip(turn * k_blocks);
+
+    const int step = walk.stride() * kTurns;
+    for (int tile = walk.first() + turn * walk.stride(); tile < walk.count(); tile += step) {
+      Accumulators<G> acc;
+      multiply_tile<G>(acc, shared, cursor, k_blocks, first_row);
+      cursor.skip((kTurns - 1) * k_blocks);
+
+      const TileCoord origin = walk.origin(tile);
+#pragma unroll
+      for (int block = 0; block < G::kBlocksM; ++block) {
+        epilogue.store_block(acc[block], origin.m + first_row + block * kBlockM + warp * kWarpRows, origin.n);
+      }
+    }
+    epilogue.finish();
+  }
+
+  // K = 0: the product is zero and there is no operand to load.
+  __device__ __forceinline__ static void fill(const OutputView<Output>& c) {
+    const Output value = from_f32<Output>(Problem::epilogue(0.0f));
+    for (int64_t row = blockIdx.x; row < c.rows; row += gridDim.x) {
+      for (int column = threadIdx.x; column < c.columns; column += G::kThreads) c.data[row * c.ld + column] = value;
+    }
+  }
+
+  __device__ __forceinline__ static void sync_cluster() {
+    if constexpr (G::kClusterSize > 1) {
+      ptx::cluster_sync();
+    } else {
+      __syncthreads();
+    }
+  }
+};
+
+}  // namespace autokernel::sm90

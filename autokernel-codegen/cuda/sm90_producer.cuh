@@ -1,0 +1,64 @@
+// The producer: one thread that keeps the ring of stages full by TMA, tile after tile.
+#pragma once
+
+#include "sm90_pipeline.cuh"
+#include "sm90_tiles.cuh"
+
+namespace autokernel::sm90 {
+
+// One box for this CTA, or for the whole cluster when the operand is shared.
+template <bool kShared, typename G>
+__device__ __forceinline__ void load_box(const TensorMap& map, uint32_t destination, uint32_t barrier, int inner,
+                                         int outer) {
+  if constexpr (kShared) {
+    // Multicast: each CTA loads a slice and all receive it, which halves the traffic from L2.
+    constexpr uint16_t kWholeCluster = (1 << G::kClusterSize) - 1;
+    ptx::tma_load_multicast(map, destination, barrier, inner, outer, kWholeCluster);
+  } else {
+    ptx::tma_load(map, destination, barrier, inner, outer);
+  }
+}
+
+// CTAs side by side along N share A; each loads one of kClusterN slices of its rows.
+template <typename G>
+__device__ __forceinline__ void load_a(const TensorMap& map, uint32_t destination, uint32_t barrier, int row, int k,
+                                       int slice) {
+  const int first = slice * G::kASliceRows;
+  load_box<(G::kClusterN > 1), G>(map, destination + first * kSwizzleBytes, barrier, k, row + first);
+}
+
+// CTAs side by side along M share B; each loads one of kClusterM slices of its columns.
+template <typename G>
+__device__ __forceinline__ void load_b(const TensorMap& map, uint32_t destination, uint32_t barrier, int column,
+                                       int k, int slice) {
+  const int first = slice * G::kBSliceColumns;
+  destination += first * kSwizzleBytes;  // 128 bytes a column of the tile in both layouts
+  column += first;
+  if constexpr (G::kBMajorN) {
+#pragma unroll
+    for (int panel = 0; panel < G::kBSliceColumns / kPanelN; ++panel) {
+      load_box<(G::kClusterM > 1), G>(map, destination + panel * kPanelBytes, barrier, column + panel * kPanelN, k);
+    }
+  } else {
+    load_box<(G::kClusterM > 1), G>(map, destination, barrier, k, column);
+  }
+}
+
+template <typename G>
+__device__ __forceinline__ void produce(const TensorMap& a, const TensorMap& b, const SharedLayout<G>& shared,
+                                        const TileWalk<G>& walk, int k_blocks) {
+  RingCursor<G::kStages> cursor;
+  for (int tile = walk.first(); tile < walk.count(); tile += walk.stride()) {
+    const TileCoord origin = walk.origin(tile);
+#pragma unroll 1  // the producer has few registers, and a known K tempts the compiler
+    for (int block = 0; block < k_blocks; ++block) {
+      acquire_stage(shared, cursor);
+      const uint32_t full = shared.full(cursor.stage);
+      load_a<G>(a, shared.a(cursor.stage), full, origin.m, block * G::kTileK, walk.n_in_cluster);
+      load_b<G>(b, shared.b(cursor.stage), full, origin.n, block * G::kTileK, walk.m_in_cluster);
+      cursor.advance();
+    }
+  }
+}
+
+}  // namespace autokernel::sm90

@@ -1,0 +1,88 @@
+// What a schedule means: every size the kernel derives from (Problem, Schedule), and the rules a schedule must keep.
+// The list of rules and formulas is in sm90_matmul.cuh; the Rust side mirrors it by the same names.
+#pragma once
+
+#include "types.cuh"
+
+namespace autokernel::sm90 {
+
+constexpr int kSwizzleBytes = 128;                   // one row of a swizzled operand box
+constexpr int kSwizzleRows = 8;                      // rows after which the 128-byte swizzle pattern repeats
+constexpr int kSwizzleAtomBytes = kSwizzleBytes * kSwizzleRows;
+constexpr int kBlockM = 64;                          // rows of one wgmma
+constexpr int kBlockK = 16;                          // depth of one wgmma on 16-bit elements
+constexpr int kPanelN = 64;                          // columns of one box of row-major B: one swizzle row
+constexpr int kMaxSharedBytes = 232448;              // 227 KiB, what one block may have on Hopper
+constexpr int kWarpRows = 16;                        // rows of a wgmma block that one warp holds
+
+template <typename Problem, typename Schedule>
+struct Geometry {
+  using Input = typename Problem::Input;
+  using Output = typename Problem::Output;
+
+  static constexpr int kTileM = Schedule::kTileM;
+  static constexpr int kTileN = Schedule::kTileN;
+  static constexpr int kTileK = Schedule::kTileK;
+  static constexpr int kStages = Schedule::kStages;
+  static constexpr int kConsumers = Schedule::kConsumers;
+  static constexpr bool kPingPong = Schedule::kPingPong;
+  static constexpr int kClusterM = Schedule::kClusterM;
+  static constexpr int kClusterN = Schedule::kClusterN;
+  static constexpr int kClusterSize = kClusterM * kClusterN;
+  static constexpr bool kBMajorN = !Problem::kTransposeB;
+
+  // Consumer warpgroups that share one output tile; in ping-pong each one has a tile to itself.
+  static constexpr int kSharing = kPingPong ? 1 : kConsumers;
+  static constexpr int kBlocksM = kTileM / (kBlockM * kSharing);  // wgmma blocks of one consumer
+  static constexpr int kAccumulators = kBlocksM * kTileN / 2;     // fp32 registers a thread
+
+  // Threads and registers. The first warpgroup produces; it gives its registers to the consumers.
+  static constexpr int kThreads = (1 + kConsumers) * kWarpgroupSize;
+  static constexpr int kMinBlocks = 1;
+  static constexpr bool kMoveRegisters = kConsumers > 1;  // one consumer has 255 from the start
+  static constexpr int kProducerRegisters = kConsumers == 3 ? 32 : kAccumulators > 192 ? 24 : 40;
+  static constexpr int kConsumerRegisters = kConsumers == 3 ? 160 : kAccumulators > 192 ? 240 : 232;
+  // Three consumers: ptxas wants each wgmma to fit the 128 registers a thread that 512 threads start with.
+  static constexpr int kMaxAccumulators = kConsumers == 3 ? 96 : 208;
+
+  // Shared memory: stages, then staging for the epilogue, then barriers.
+  static constexpr int kABytes = kTileM * kSwizzleBytes;
+  static constexpr int kBBytes = kTileN * kSwizzleBytes;
+  static constexpr int kStageBytes = kABytes + kBBytes;
+  static constexpr int kASliceRows = kTileM / kClusterN;  // what this CTA loads of a tile its cluster shares
+  static constexpr int kBSliceColumns = kTileN / kClusterM;
+
+  static constexpr int kTileRowBytes = kTileN * static_cast<int>(sizeof(Output));
+  static constexpr int kStoreWidth = kTileRowBytes % 128 == 0  ? 128
+                                     : kTileRowBytes % 64 == 0 ? 64
+                                     : kTileRowBytes % 32 == 0 ? 32
+                                                               : 16;  // bytes of one row of a store box
+  static constexpr int kStoreColumns = kStoreWidth / static_cast<int>(sizeof(Output));
+  static constexpr int kStoreBytes = kWarpRows * kStoreWidth;  // one warp's store box
+
+  __host__ __device__ static constexpr int shared_bytes(int epilogue_buffers) {
+    const int staging = kConsumers * kWarpsPerWarpgroup * epilogue_buffers * kStoreBytes;
+    const int barriers = 2 * kStages * static_cast<int>(sizeof(uint64_t));
+    return kSwizzleAtomBytes + kStages * kStageBytes + staging + barriers;
+  }
+  // Two buffers let a store read one while the next chunk is written.
+  static constexpr int kEpilogueBuffers = shared_bytes(2) <= kMaxSharedBytes ? 2 : 1;
+  static constexpr int kSharedBytes = shared_bytes(kEpilogueBuffers);
+
+  static_assert(sizeof(Input) == 2, "operands are bf16 or f16");
+  static_assert(kTileK * static_cast<int>(sizeof(Input)) == kSwizzleBytes, "tile_k_is_one_swizzle_row");
+  static_assert(kConsumers >= 1 && kConsumers <= 3, "consumers_one_to_three");
+  static_assert(!kPingPong || kConsumers == 2, "ping_pong_takes_two_consumers");
+  static_assert(kTileM >= kBlockM && kTileM <= 256 && kTileM % (kBlockM * kSharing) == 0,
+                "tile_m_splits_into_wgmma_blocks");
+  static_assert(kTileN >= 16 && kTileN <= 256 && kTileN % 8 == 0, "tile_n_is_a_wgmma_width");
+  static_assert(!kBMajorN || kTileN % kPanelN == 0, "row_major_b_takes_whole_swizzle_rows");
+  static_assert(kAccumulators <= kMaxAccumulators, "accumulators_fit_registers");
+  static_assert(kStages >= 2 && kStages <= 8, "stages_two_to_eight");
+  static_assert(kClusterM >= 1 && kClusterN >= 1 && kClusterSize <= 2, "cluster_of_at_most_two");
+  static_assert(kTileN % ((kBMajorN ? kPanelN : kSwizzleRows) * kClusterM) == 0,
+                "cluster_slices_b_in_whole_swizzle_atoms");
+  static_assert(kSharedBytes <= kMaxSharedBytes, "shared_memory_fits");
+};
+
+}  // namespace autokernel::sm90

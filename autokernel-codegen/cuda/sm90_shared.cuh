@@ -1,0 +1,57 @@
+// Where things lie in shared memory, and how wgmma is told so.
+#pragma once
+
+#include "ptx/sm90.cuh"
+#include "sm90_schedule.cuh"
+
+namespace autokernel::sm90 {
+
+// Addresses in the shared window. Stage s holds A as [kTileM][64] and then B, as [kTileN][64] when K-major or as
+// kTileN / 64 panels of [64][64] when MN-major; every 128-byte row is swizzled as the copy engine delivers it.
+template <typename G>
+struct SharedLayout {
+  uint32_t base;
+
+  // The 128-byte swizzle is a function of address bits, so stages start on whole atoms.
+  __device__ static SharedLayout at(const void* shared) {
+    const uint32_t address = ptx::shared_address(shared);
+    return {(address + kSwizzleAtomBytes - 1) & ~static_cast<uint32_t>(kSwizzleAtomBytes - 1)};
+  }
+
+  __device__ uint32_t a(int stage) const { return base + stage * G::kStageBytes; }
+  __device__ uint32_t b(int stage) const { return a(stage) + G::kABytes; }
+  __device__ uint32_t staging(int consumer_warp) const {
+    return base + G::kStages * G::kStageBytes + consumer_warp * G::kEpilogueBuffers * G::kStoreBytes;
+  }
+  __device__ uint32_t full(int stage) const {
+    return staging(G::kConsumers * kWarpsPerWarpgroup) + stage * static_cast<uint32_t>(sizeof(uint64_t));
+  }
+  __device__ uint32_t empty(int stage) const { return full(G::kStages + stage); }
+};
+
+// wgmma matrix descriptor, 128-byte swizzle: bits 0-13 start address, 16-29 leading and 32-45 stride byte offset,
+// all in units of 16 bytes, 62-63 the swizzle mode (PTX ISA, "Matrix descriptor").
+constexpr uint64_t kDescriptorSwizzle128 = uint64_t{1} << 62;
+constexpr uint64_t kDescriptorStride = uint64_t{kSwizzleAtomBytes >> 4} << 32;  // from 8 rows to the next 8
+
+// K-major: a row is one swizzle row, so the leading offset is unused; k advances inside the row.
+constexpr uint64_t kDescriptorMajorK = kDescriptorSwizzle128 | kDescriptorStride;
+constexpr uint32_t kStepMajorK = kBlockK * sizeof(uint16_t) >> 4;
+
+// MN-major: the leading offset leads to the next panel of 64 columns; k advances by rows.
+constexpr int kPanelBytes = kPanelN * kSwizzleBytes;
+constexpr uint64_t kDescriptorMajorN = kDescriptorSwizzle128 | kDescriptorStride | uint64_t{kPanelBytes >> 4} << 16;
+constexpr uint32_t kStepMajorN = kBlockK * kSwizzleBytes >> 4;
+
+struct Descriptor {
+  uint32_t low;
+  uint32_t high;
+
+  __device__ __forceinline__ Descriptor(uint64_t layout, uint32_t address)
+      : low(static_cast<uint32_t>(layout) | address >> 4), high(layout >> 32) {}
+
+  // Moved by `units` of 16 bytes. Shared memory ends below 2^18 bytes, so nothing carries out of the address.
+  __device__ __forceinline__ uint64_t at(uint32_t units) const { return uint64_t{high} << 32 | (low + units); }
+};
+
+}  // namespace autokernel::sm90

@@ -1,0 +1,41 @@
+// Which output tiles a CTA computes: a persistent walk that every warpgroup of the CTA repeats for itself.
+#pragma once
+
+#include "ptx/sm90.cuh"
+#include "raster.cuh"
+#include "sm90_schedule.cuh"
+
+namespace autokernel::sm90 {
+
+// Clusters, not tiles, are rastered: the CTAs of a cluster take neighbouring tiles, which share an operand.
+// Tiles of a cluster that lie outside the output load zeros and store nothing.
+template <typename G>
+struct TileWalk {
+  int clusters_m;
+  int clusters_n;
+  Raster raster;
+  int m_in_cluster;
+  int n_in_cluster;
+
+  __device__ TileWalk(int m, int n, Raster order)
+      : clusters_m(ceil_div(m, G::kTileM * G::kClusterM)),
+        clusters_n(ceil_div(n, G::kTileN * G::kClusterN)),
+        raster(order) {
+    const int rank = G::kClusterSize > 1 ? static_cast<int>(ptx::cluster_rank()) : 0;
+    m_in_cluster = rank % G::kClusterM;
+    n_in_cluster = rank / G::kClusterM;
+  }
+
+  __device__ int first() const { return blockIdx.x / G::kClusterSize; }
+  __device__ int stride() const { return gridDim.x / G::kClusterSize; }
+  __device__ int count() const { return clusters_m * clusters_n; }
+
+  // First row and column of this CTA's tile in cluster number `linear`.
+  __device__ TileCoord origin(int linear) const {
+    const TileCoord cluster = tile_coord(linear, clusters_m, clusters_n, raster);
+    return {(cluster.m * G::kClusterM + m_in_cluster) * G::kTileM,
+            (cluster.n * G::kClusterN + n_in_cluster) * G::kTileN};
+  }
+};
+
+}  // namespace autokernel::sm90

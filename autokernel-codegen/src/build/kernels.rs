@@ -1,0 +1,125 @@
+//! From problems to compiled variants.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::manifest::{ImageFiles, Plan, Tuned, Variant};
+use super::{BuildError, env};
+use crate::arch::Arch;
+use crate::config::Config;
+use crate::emit::{KernelSource, emit};
+use crate::nvcc::{CompileError, Compiler, Image};
+use crate::problem::Problem;
+use crate::schedule::Schedule;
+
+/// A kernel to compile, and whether its machine code is kept.
+struct Job {
+    source: KernelSource,
+    arch: Arch,
+    tuned: bool,
+}
+
+/// The plan of each problem, its images compiled and copied below `out`.
+pub fn build(
+    problems: &BTreeMap<String, Problem>,
+    config: &Config,
+    compiler: Option<&Compiler>,
+    out: &Path,
+) -> Result<BTreeMap<String, Plan>, BuildError> {
+    let mut plans = BTreeMap::new();
+    let mut jobs = BTreeMap::new();
+    for (key, problem) in problems {
+        let variants = variants(problem, config);
+        for variant in &variants {
+            let source = emit(problem, &variant.schedule);
+            let tuned = variant.tuned.is_some();
+            let job =
+                jobs.entry((variant.symbol.clone(), variant.arch)).or_insert(Job { source, arch: variant.arch, tuned });
+            job.tuned |= tuned;
+        }
+        plans.insert(key.clone(), Plan { problem: problem.clone(), variants });
+    }
+    let Some(compiler) = compiler else { return Ok(plans) };
+
+    let images = compile_all(compiler, &jobs.into_values().collect::<Vec<_>>())?;
+    let mut files = BTreeMap::new();
+    for (job, image) in images {
+        let name = format!("{}.{}", job.source.symbol, job.arch);
+        files.insert((job.source.symbol, job.arch), copy_image(&image, job.tuned, &name, out)?);
+    }
+    for variant in plans.values_mut().flat_map(|plan| &mut plan.variants) {
+        variant.image = files.get(&(variant.symbol.clone(), variant.arch)).cloned();
+    }
+    Ok(plans)
+}
+
+/// The tuned entries of `problem` for each arch, or the arch's default.
+fn variants(problem: &Problem, config: &Config) -> Vec<Variant> {
+    let class = problem.class();
+    let variant = |arch, schedule: Schedule, tuned| Variant {
+        arch,
+        tuned,
+        schedule,
+        geometry: schedule.geometry(&class),
+        symbol: emit(problem, &schedule).symbol,
+        image: None,
+    };
+    let mut variants = Vec::new();
+    for &arch in &config.archs {
+        let entries = config.entries_for(problem, arch);
+        if entries.is_empty() {
+            variants.push(variant(arch, Schedule::default_for(&class, arch), None));
+        }
+        variants.extend(entries.iter().map(|entry| variant(arch, entry.schedule, Some(Tuned::from(*entry)))));
+    }
+    variants
+}
+
+/// Compiles on as many threads as cargo grants.
+fn compile_all(compiler: &Compiler, jobs: &[Job]) -> Result<Vec<(Job, Image)>, BuildError> {
+    let threads = env("NUM_JOBS").ok().and_then(|jobs| jobs.to_str()?.parse().ok()).unwrap_or(1usize);
+    let next = AtomicUsize::new(0);
+    let images: Mutex<Vec<(usize, Result<Image, CompileError>)>> = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..threads.clamp(1, jobs.len().max(1)) {
+            scope.spawn(|| {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(job) = jobs.get(at) else { break };
+                    let image = compiler.compile(&job.source, job.arch);
+                    images.lock().expect("no compile panics while it holds the list").push((at, image));
+                }
+            });
+        }
+    });
+    let mut images = images.into_inner().expect("no compile panics while it holds the list");
+    images.sort_by_key(|(at, _)| *at);
+    let images = images.into_iter().map(|(at, image)| {
+        let Job { source, arch, tuned } = &jobs[at];
+        Ok((Job { source: source.clone(), arch: *arch, tuned: *tuned }, image?))
+    });
+    images.collect()
+}
+
+/// Copies an image below `out`, so that emptying the cache breaks no later build.
+fn copy_image(image: &Image, tuned: bool, name: &str, out: &Path) -> Result<ImageFiles, BuildError> {
+    let copy = |from: &Path, extension: &str| -> Result<PathBuf, BuildError> {
+        let to = out.join(format!("{name}.{extension}"));
+        let content = std::fs::read(from).map_err(BuildError::io(from))?;
+        write_if_changed(&to, &content).map_err(BuildError::io(&to))?;
+        Ok(to)
+    };
+    let ptx = copy(&image.ptx, "ptx")?;
+    let cubin = if tuned { Some(copy(&image.cubin, "cubin")?) } else { None };
+    Ok(ImageFiles { ptx, cubin, report: image.report })
+}
+
+/// Leaves a file that holds `content` already untouched, so that nothing that depends on it is built again.
+pub fn write_if_changed(path: &Path, content: &[u8]) -> std::io::Result<()> {
+    if std::fs::read(path).is_ok_and(|old| old == content) {
+        return Ok(());
+    }
+    std::fs::write(path, content)
+}

@@ -1,0 +1,134 @@
+//! What the build script hands to the attributes: for each problem, its kernels.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::arch::Arch;
+use crate::config::{Entry, Provenance};
+use crate::nvcc::PtxasReport;
+use crate::problem::Problem;
+use crate::schedule::{Geometry, Schedule};
+use crate::shape::Shape;
+
+/// The environment variable through which the manifest's path reaches the attributes.
+pub const MANIFEST_ENV: &str = "AUTOKERNEL_MANIFEST";
+
+/// Everything the attributes of one crate need, as one JSON file in `OUT_DIR`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// The version of the codegen crate that wrote it; the attribute's must be the same.
+    pub codegen: String,
+    /// nvcc's version, if there was one.
+    pub nvcc: Option<String>,
+    /// Why nothing was compiled, with the remedy.
+    pub not_compiled: Option<String>,
+    /// By [`Problem::key`].
+    pub plans: BTreeMap<String, Plan>,
+}
+
+/// The kernels of one problem.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// The problem.
+    pub problem: Problem,
+    /// One for each tuned entry, or one default, for each arch.
+    pub variants: Vec<Variant>,
+}
+
+/// One compiled kernel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Variant {
+    /// The target.
+    pub arch: Arch,
+    /// What it was tuned for; none for the arch's default schedule.
+    pub tuned: Option<Tuned>,
+    /// The schedule.
+    pub schedule: Schedule,
+    /// What a launch must know.
+    pub geometry: Geometry,
+    /// The kernel's name in the image.
+    pub symbol: String,
+    /// The image; none where nothing was compiled.
+    pub image: Option<ImageFiles>,
+}
+
+/// Where a variant's schedule comes from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tuned {
+    /// The epilogue it was tuned with: another than the problem's if only that was tuned.
+    pub epilogue: String,
+    /// The shape it was tuned at.
+    pub shape: Shape,
+    /// How it was measured.
+    pub provenance: Provenance,
+}
+
+impl From<&Entry> for Tuned {
+    fn from(entry: &Entry) -> Self {
+        Tuned { epilogue: entry.problem.epilogue.clone(), shape: entry.shape, provenance: entry.provenance.clone() }
+    }
+}
+
+/// A compiled image in `OUT_DIR`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ImageFiles {
+    /// PTX.
+    pub ptx: PathBuf,
+    /// Machine code, for archs that were tuned.
+    pub cubin: Option<PathBuf>,
+    /// The kernel's resources.
+    pub report: PtxasReport,
+}
+
+/// A manifest that could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ManifestError {
+    /// There is no build script, or it does not call autokernel.
+    #[error(
+        "this crate's build script does not build its kernels; add a build.rs with\n    \
+         fn main() {{ autokernel_codegen::Build::new().run() }}\nand `autokernel-codegen` under [build-dependencies]"
+    )]
+    NoBuildScript,
+    /// It cannot be read, or is of another version.
+    #[error("the kernel manifest {} is stale ({reason}); run `cargo clean -p` on this crate and build again", .path.display())]
+    Stale {
+        /// The manifest.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl Manifest {
+    /// The manifest of the crate that is being compiled, found through [`MANIFEST_ENV`].
+    ///
+    /// # Errors
+    /// The crate has no build script, or the manifest is of another version or unreadable.
+    pub fn of_this_crate() -> Result<Self, ManifestError> {
+        let path = std::env::var_os(MANIFEST_ENV).ok_or(ManifestError::NoBuildScript)?;
+        Manifest::load(Path::new(&path))
+    }
+
+    /// Reads the manifest at `path`.
+    ///
+    /// # Errors
+    /// It cannot be read or is of another version.
+    pub fn load(path: &Path) -> Result<Self, ManifestError> {
+        let stale = |reason: String| ManifestError::Stale { path: path.to_owned(), reason };
+        let text = std::fs::read(path).map_err(|error| stale(error.to_string()))?;
+        let manifest: Manifest = serde_json::from_slice(&text).map_err(|error| stale(error.to_string()))?;
+        let ours = env!("CARGO_PKG_VERSION");
+        if manifest.codegen != ours {
+            let theirs = &manifest.codegen;
+            return Err(stale(format!("it was written by autokernel-codegen {theirs}, this is {ours}")));
+        }
+        Ok(manifest)
+    }
+}

@@ -1,0 +1,192 @@
+//! The build-script entry: from a crate's attributes to compiled kernels and the manifest that the attributes read.
+
+mod kernels;
+mod manifest;
+mod scan;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::arch::Arch;
+use crate::config::{Config, ConfigError};
+use crate::nvcc::{CompileError, Compiler, LocateError, Nvcc, SEARCH_ENV};
+use crate::problem::Problem;
+
+pub use manifest::{ImageFiles, MANIFEST_ENV, Manifest, ManifestError, Plan, Tuned, Variant};
+
+/// The config of the `autokernel` crate, which its build script hands to those of the crates that depend on it.
+const SHIPPED_CONFIG_ENV: &str = "DEP_AUTOKERNEL_CONFIG";
+/// Overrides the archs of the config: `AUTOKERNEL_ARCHS=sm_86,sm_90a`.
+const ARCHS_ENV: &str = "AUTOKERNEL_ARCHS";
+/// Where compiled kernels are kept; `autokernel-cache` in the target folder if unset.
+const CACHE_ENV: &str = "AUTOKERNEL_CACHE_DIR";
+
+/// Compiles the kernels that a crate declares. The `main` of a user's build.rs is one line:
+///
+/// ```no_run
+/// autokernel_codegen::Build::new().run();
+/// ```
+///
+/// Reads `best_config.json` beside `Cargo.toml` where there is one; classes and archs that it does not cover take the
+/// entries shipped with autokernel. Without nvcc the crate still builds: its kernels run on the CPU backend.
+#[derive(Clone, Debug, Default)]
+pub struct Build {
+    sources: Vec<PathBuf>,
+    config: Option<PathBuf>,
+}
+
+/// A build that failed.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// The config is broken.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// `AUTOKERNEL_ARCHS` is not a list of archs.
+    #[error("{ARCHS_ENV}: {0}")]
+    Archs(#[from] crate::arch::ParseArchError),
+    /// nvcc was named and cannot be used.
+    #[error(transparent)]
+    Nvcc(LocateError),
+    /// A kernel does not compile.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+    /// Not called from a build script.
+    #[error("{0} is not set; call this from a build script")]
+    NotABuildScript(&'static str),
+    /// A file could not be read or written.
+    #[error("{path}: {source}; check that it exists and that the target folder is writable", path = .path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl BuildError {
+    fn io(path: &Path) -> impl FnOnce(std::io::Error) -> BuildError {
+        let path = path.to_owned();
+        move |source| BuildError::Io { path, source }
+    }
+}
+
+impl Build {
+    /// A build of the kernels declared below `src`, and in the `tests`, `benches` and `examples` beside it.
+    pub fn new() -> Self {
+        Build::default()
+    }
+
+    /// Looks in the file or folder `path`, relative to the crate, in place of the default folders. May be repeated.
+    pub fn source(mut self, path: impl Into<PathBuf>) -> Self {
+        self.sources.push(path.into());
+        self
+    }
+
+    /// Reads this file, relative to the crate, in place of `best_config.json`.
+    pub fn config(mut self, path: impl Into<PathBuf>) -> Self {
+        self.config = Some(path.into());
+        self
+    }
+
+    /// Builds; on failure prints why and ends the build script.
+    pub fn run(self) {
+        if let Err(error) = self.compile() {
+            eprintln!("error: {error}");
+            std::process::exit(1);
+        }
+    }
+
+    /// Builds.
+    ///
+    /// # Errors
+    /// The config is broken, a kernel does not compile, or a file cannot be read or written. A missing nvcc is no
+    /// error.
+    pub fn compile(self) -> Result<Manifest, BuildError> {
+        let root = PathBuf::from(env("CARGO_MANIFEST_DIR")?);
+        let out = PathBuf::from(env("OUT_DIR")?).join("autokernel");
+        std::fs::create_dir_all(&out).map_err(BuildError::io(&out))?;
+
+        let config = self.read_config(&root)?;
+        let problems = self.problems(&root)?;
+        let cache = cache_folder(&out);
+        let (compiler, not_compiled) = find_compiler(&root, &cache)?;
+
+        let plans = kernels::build(&problems, &config, compiler.as_ref(), &out)?;
+        let nvcc = compiler.map(|compiler| compiler.nvcc().version.clone());
+        let manifest = Manifest { codegen: env!("CARGO_PKG_VERSION").to_owned(), nvcc, not_compiled, plans };
+        let path = out.join("manifest.json");
+        let text = serde_json::to_string_pretty(&manifest).expect("a manifest has only string keys");
+        kernels::write_if_changed(&path, text.as_bytes()).map_err(BuildError::io(&path))?;
+        println!("cargo::rustc-env={MANIFEST_ENV}={}", path.display());
+        Ok(manifest)
+    }
+
+    fn read_config(&self, root: &Path) -> Result<Config, BuildError> {
+        let own = root.join(self.config.as_deref().unwrap_or(Path::new("best_config.json")));
+        let shipped = std::env::var_os(SHIPPED_CONFIG_ENV).map(PathBuf::from);
+        let mut config = None;
+        for path in std::iter::once(own.clone()).chain(shipped) {
+            let asked_for = self.config.is_some() && path == own;
+            // A file that is not there is not watched: cargo would run the build script every time.
+            if asked_for || path.is_file() {
+                println!("cargo::rerun-if-changed={}", path.display());
+                let found = Config::load(&path)?;
+                config = Some(config.map_or(found.clone(), |config: Config| config.or(found)));
+            }
+        }
+        let mut config = config.unwrap_or_default();
+        println!("cargo::rerun-if-env-changed={ARCHS_ENV}");
+        if let Ok(archs) = std::env::var(ARCHS_ENV) {
+            config.archs = archs.split(',').map(|arch| arch.trim().parse()).collect::<Result<Vec<Arch>, _>>()?;
+        }
+        Ok(config)
+    }
+
+    fn problems(&self, root: &Path) -> Result<BTreeMap<String, Problem>, BuildError> {
+        let defaults = ["src", "tests", "benches", "examples"].map(PathBuf::from);
+        let sources: Vec<PathBuf> = if self.sources.is_empty() {
+            defaults.into_iter().map(|folder| root.join(folder)).filter(|folder| folder.is_dir()).collect()
+        } else {
+            self.sources.iter().map(|path| root.join(path)).collect()
+        };
+        let mut problems = BTreeMap::new();
+        for source in sources {
+            println!("cargo::rerun-if-changed={}", source.display());
+            for file in scan::rust_files(&source).map_err(BuildError::io(&source))? {
+                for spec in scan::kernels_in(&file).map_err(BuildError::io(&file))? {
+                    problems.insert(spec.problem.key(), spec.problem);
+                }
+            }
+        }
+        Ok(problems)
+    }
+}
+
+fn env(name: &'static str) -> Result<std::ffi::OsString, BuildError> {
+    std::env::var_os(name).ok_or(BuildError::NotABuildScript(name))
+}
+
+/// `autokernel-cache` in the target folder, so that all profiles and crates share it and `cargo clean` empties it.
+fn cache_folder(out: &Path) -> PathBuf {
+    println!("cargo::rerun-if-env-changed={CACHE_ENV}");
+    if let Some(folder) = std::env::var_os(CACHE_ENV).filter(|folder| !folder.is_empty()) {
+        return folder.into();
+    }
+    // OUT_DIR is target/[triple/]profile/build/package-hash/out.
+    let profile = out.ancestors().find(|folder| folder.ends_with("build")).and_then(Path::parent);
+    profile.and_then(Path::parent).unwrap_or(out).join("autokernel-cache")
+}
+
+fn find_compiler(root: &Path, cache: &Path) -> Result<(Option<Compiler>, Option<String>), BuildError> {
+    for name in SEARCH_ENV {
+        println!("cargo::rerun-if-env-changed={name}");
+    }
+    match Nvcc::locate(root, cache) {
+        Ok(nvcc) => Ok((Some(Compiler::new(nvcc, cache.to_owned())), None)),
+        Err(missing @ LocateError::NotFound) => {
+            println!("cargo::warning=autokernel: kernels will run on the CPU backend: {missing}");
+            Ok((None, Some(missing.to_string())))
+        }
+        Err(error) => Err(BuildError::Nvcc(error)),
+    }
+}

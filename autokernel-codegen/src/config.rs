@@ -1,0 +1,241 @@
+//! `best_config.json`: the schedules that were measured fastest, with where each number comes from.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::arch::Arch;
+use crate::problem::{Problem, ProblemClass};
+use crate::schedule::Schedule;
+use crate::shape::Shape;
+
+/// The version of the file's schema that this crate reads and writes.
+pub const VERSION: u32 = 1;
+
+/// The whole file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Where editors find the JSON schema.
+    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
+    /// The schema's version: 1.
+    #[serde(deserialize_with = "supported_version")]
+    pub version: u32,
+    /// The archs that kernels are compiled for. `AUTOKERNEL_ARCHS` overrides it.
+    pub archs: Vec<Arch>,
+    /// The tuned entries.
+    #[serde(default)]
+    pub entries: Vec<Entry>,
+}
+
+/// A tuned entry: problem class + arch + shape → schedule, with provenance.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, try_from = "UncheckedEntry")]
+pub struct Entry {
+    /// What was tuned.
+    pub problem: ProblemClass,
+    /// For which target.
+    pub arch: Arch,
+    /// At which shape.
+    pub shape: Shape,
+    /// The winner.
+    pub schedule: Schedule,
+    /// Where the choice comes from.
+    pub provenance: Provenance,
+}
+
+/// How a tuned entry was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Provenance {
+    /// The GPU, as the driver names it.
+    pub gpu: String,
+    /// The driver's version.
+    pub driver: String,
+    /// nvcc's version.
+    pub nvcc: String,
+    /// The day of the measurement, `YYYY-MM-DD`.
+    pub date: String,
+    /// Median time of one launch, in milliseconds.
+    pub median_ms: f64,
+    /// Interquartile range of the samples as a share of the median, in percent.
+    pub spread_pct: f64,
+    /// `2·m·n·k` over the median time, in 10¹² operations a second.
+    pub tflops: f64,
+    /// Samples behind the median.
+    pub samples: u32,
+    /// The strategy that proposed the schedule.
+    pub proposed_by: String,
+}
+
+/// An entry as written, before its schedule met the rules.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Entry"))]
+#[serde(deny_unknown_fields)]
+struct UncheckedEntry {
+    problem: ProblemClass,
+    arch: Arch,
+    shape: Shape,
+    schedule: Schedule,
+    provenance: Provenance,
+}
+
+impl TryFrom<UncheckedEntry> for Entry {
+    type Error = String;
+
+    fn try_from(entry: UncheckedEntry) -> Result<Self, String> {
+        let UncheckedEntry { problem, arch, shape, schedule, provenance } = entry;
+        match schedule.check(&problem, arch) {
+            Ok(()) => Ok(Entry { problem, arch, shape, schedule, provenance }),
+            Err(broken) => {
+                Err(format!("the entry that ends here ({problem}, {arch}, {shape}) cannot be built: {broken}"))
+            }
+        }
+    }
+}
+
+fn supported_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let version = u32::deserialize(deserializer)?;
+    if version == VERSION {
+        return Ok(version);
+    }
+    Err(serde::de::Error::custom(format!(
+        "version {version} is not supported; this autokernel reads version {VERSION}: update autokernel, or run the tuner again"
+    )))
+}
+
+/// A config file that could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file could not be read or written.
+    #[error("{path}: {source}; restore the file or run `cargo run --release -p tuner` to make one", path = .path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file is not a valid config.
+    #[error("{path}:{line}:{column}: {reason}", path = .path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+        /// What is wrong there.
+        reason: String,
+    },
+}
+
+impl Default for Config {
+    /// No entry: every kernel uses its arch's default schedule.
+    fn default() -> Self {
+        Config { schema: None, version: VERSION, archs: vec![Arch::SM_80, Arch::SM_90A], entries: Vec::new() }
+    }
+}
+
+impl Config {
+    /// Reads the file at `path`.
+    ///
+    /// # Errors
+    /// The file cannot be read, is not JSON, has an unknown field or another version, or holds a schedule that breaks
+    /// a rule; the message has file, line and reason.
+    pub fn load(path: &Path) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Io { path: path.to_owned(), source })?;
+        Config::parse(&text, path)
+    }
+
+    /// Reads `text`, naming it `path` in errors.
+    ///
+    /// # Errors
+    /// As for [`load`](Self::load).
+    pub fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
+        serde_json::from_str(text).map_err(|error| ConfigError::Invalid {
+            path: path.to_owned(),
+            line: error.line(),
+            column: error.column(),
+            reason: without_position(&error),
+        })
+    }
+
+    /// The file's text: indented JSON with a final newline.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("a config has only string keys");
+        text.push('\n');
+        text
+    }
+
+    /// Replaces the file at `path` in one step: a reader sees the old file or the new one, never half of one.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn save(&self, path: &Path) -> Result<(), ConfigError> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let replace = || {
+            let mut file = tempfile::NamedTempFile::new_in(folder)?;
+            file.write_all(self.to_json().as_bytes())?;
+            file.as_file().sync_all()?;
+            file.persist(path)?;
+            Ok(())
+        };
+        replace().map_err(|source| ConfigError::Io { path: path.to_owned(), source })
+    }
+
+    /// The entries that serve `problem` on `arch`: those of its class, or else those of the same class under another
+    /// epilogue.
+    pub fn entries_for(&self, problem: &Problem, arch: Arch) -> Vec<&Entry> {
+        let class = problem.class();
+        let on_arch = |entry: &&Entry| entry.arch == arch;
+        let own: Vec<&Entry> = self.entries.iter().filter(on_arch).filter(|entry| entry.problem == class).collect();
+        if !own.is_empty() {
+            return own;
+        }
+        self.entries.iter().filter(on_arch).filter(|entry| entry.problem.same_but_for_epilogue(&class)).collect()
+    }
+
+    /// Puts `entry` in the place of the one with the same class, arch and shape, or adds it. Returns the one replaced.
+    pub fn upsert(&mut self, entry: Entry) -> Option<Entry> {
+        let same = |old: &Entry| (&old.problem, old.arch, old.shape) == (&entry.problem, entry.arch, entry.shape);
+        match self.entries.iter_mut().find(|old| same(old)) {
+            Some(old) => Some(std::mem::replace(old, entry)),
+            None => {
+                self.entries.push(entry);
+                None
+            }
+        }
+    }
+
+    /// These entries before `fallback`'s: an entry of `fallback` stays only where this file has none for its class and
+    /// arch.
+    pub fn or(mut self, fallback: Config) -> Config {
+        let covered: Vec<_> = self.entries.iter().map(|entry| (entry.problem.clone(), entry.arch)).collect();
+        let missing =
+            fallback.entries.into_iter().filter(|entry| !covered.contains(&(entry.problem.clone(), entry.arch)));
+        self.entries.extend(missing);
+        self
+    }
+}
+
+/// The error's text without the position that serde_json appends.
+fn without_position(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let position = format!(" at line {} column {}", error.line(), error.column());
+    text.strip_suffix(&position).map_or(text.clone(), str::to_owned)
+}
+
+/// The JSON schema of the file, for editors.
+#[cfg(feature = "schema")]
+pub fn json_schema() -> serde_json::Value {
+    schemars::schema_for!(Config).to_value()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+use super::*;
+use crate::dtype::Dtype;
+use crate::epilogue::Epilogue;
+use crate::problem::Layout;
+
+fn problem(epilogue: &str) -> Problem {
+    Problem::matmul(Dtype::Bf16, Layout::Nt, epilogue.parse::<Epilogue>().unwrap())
+}
+
+fn entry(epilogue: &str, m: u32) -> Entry {
+    let problem = problem(epilogue).class();
+    let schedule = Schedule::default_for(&problem, Arch::SM_90A);
+    let provenance = Provenance {
+        gpu: "NVIDIA H200".into(),
+        driver: "580.159.04".into(),
+        nvcc: "13.0.88".into(),
+        date: "2026-11-21".into(),
+        median_ms: 0.25,
+        spread_pct: 0.4,
+        tflops: 549.8,
+        samples: 50,
+        proposed_by: "local".into(),
+    };
+    Entry { problem, arch: Arch::SM_90A, shape: Shape { m, n: 4096, k: 4096 }, schedule, provenance }
+}
+
+fn config(entries: Vec<Entry>) -> Config {
+    Config { entries, ..Config::default() }
+}
+
+fn refused(text: &str) -> String {
+    Config::parse(text, Path::new("best_config.json")).unwrap_err().to_string()
+}
+
+#[test]
+fn a_config_reads_back_what_it_writes() {
+    let config = config(vec![entry("leaky_relu", 16), entry("identity", 4096)]);
+    assert_eq!(Config::parse(&config.to_json(), Path::new("x")).unwrap(), config);
+}
+
+#[test]
+fn malformed_json_is_refused_with_file_line_and_reason() {
+    let message = refused("{\n  \"version\": 1,\n  \"archs\": [\"sm_80\",,]\n}");
+    assert_eq!(message, "best_config.json:3:21: expected value");
+}
+
+#[test]
+fn another_version_is_refused_with_the_version_that_is_read() {
+    let message = refused("{\n  \"version\": 7,\n  \"archs\": [] }");
+    assert!(message.starts_with("best_config.json:2:"), "{message}");
+    assert!(message.contains("version 7 is not supported; this autokernel reads version 1"), "{message}");
+}
+
+#[test]
+fn an_unknown_field_is_named_with_its_line() {
+    let json = config(vec![entry("relu", 16)]).to_json().replace("tile_m", "tile_mm");
+    let line = json.lines().position(|line| line.contains("tile_mm")).unwrap() + 1;
+    let message = refused(&json);
+    assert!(message.contains("unknown field `tile_mm`"), "{message}");
+    let reported: usize = message.split(':').nth(1).unwrap().parse().unwrap();
+    assert!(reported >= line && reported <= line + 14, "line {line} was reported as {reported}: {message}");
+}
+
+#[test]
+fn a_schedule_that_breaks_a_rule_is_refused_by_the_name_of_the_rule() {
+    let json = config(vec![entry("relu", 16)]).to_json().replace("\"stages\": 4", "\"stages\": 8");
+    let message = refused(&json);
+    assert!(message.contains("schedule rule `shared_memory_fits` is broken"), "{message}");
+    assert!(message.contains("matmul nt bf16 -> bf16, epilogue relu, sm_90a, 16x4096x4096"), "{message}");
+    assert!(!message.contains(":0:0:"), "{message}");
+}
+
+#[test]
+fn a_missing_file_is_refused_with_its_path() {
+    let message = Config::load(Path::new("no/such/best_config.json")).unwrap_err().to_string();
+    assert!(message.contains("no/such/best_config.json"), "{message}");
+}
+
+#[test]
+fn a_problem_takes_its_own_entries_and_only_else_another_epilogues() {
+    let config = config(vec![entry("leaky_relu", 16), entry("relu", 16), entry("relu", 64)]);
+    let shapes = |epilogue| config.entries_for(&problem(epilogue), Arch::SM_90A).len();
+    assert_eq!((shapes("relu"), shapes("leaky_relu"), shapes("gelu")), (2, 1, 3));
+    assert!(config.entries_for(&problem("relu"), Arch::SM_80).is_empty());
+}
+
+#[test]
+fn an_upsert_replaces_the_entry_of_the_same_class_arch_and_shape() {
+    let mut config = config(vec![entry("relu", 16)]);
+    assert!(config.upsert(entry("relu", 32)).is_none());
+    assert!(config.upsert(entry("relu", 16)).is_some());
+    assert_eq!(config.entries.len(), 2);
+}
+
+#[test]
+fn saving_leaves_one_whole_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("best_config.json");
+    let config = config(vec![entry("relu", 16)]);
+    config.save(&path).unwrap();
+    config.save(&path).unwrap();
+    assert_eq!(Config::load(&path).unwrap(), config);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}

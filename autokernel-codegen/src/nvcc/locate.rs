@@ -1,0 +1,124 @@
+//! Finding nvcc.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::UNIX_EPOCH;
+
+use crate::hash;
+
+/// The environment variables that decide which nvcc is used: a build script watches them.
+pub const SEARCH_ENV: [&str; 6] = ["AUTOKERNEL_NVCC", "CUDA_HOME", "CUDA_PATH", "PATH", "VIRTUAL_ENV", "CONDA_PREFIX"];
+
+/// Where NVIDIA's wheels put nvcc below a `site-packages`.
+const IN_SITE_PACKAGES: &str = "nvidia/cu13/bin/nvcc";
+/// Where `cargo xtask setup` puts it below the workspace.
+const IN_WORKSPACE: &str = ".toolchain/site/nvidia/cu13/bin/nvcc";
+
+/// An nvcc that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nvcc {
+    /// The program.
+    pub path: PathBuf,
+    /// Its release, for example `13.0.88`.
+    pub version: String,
+}
+
+/// Why there is no nvcc.
+#[derive(Debug, thiserror::Error)]
+pub enum LocateError {
+    /// It is nowhere.
+    #[error(
+        "nvcc was not found in AUTOKERNEL_NVCC, CUDA_HOME, CUDA_PATH, PATH, /usr/local/cuda, .toolchain or the Python \
+         environment; install the CUDA toolkit, or run `cargo xtask setup` in an autokernel checkout, and build again"
+    )]
+    NotFound,
+    /// `AUTOKERNEL_NVCC` points nowhere.
+    #[error("AUTOKERNEL_NVCC is `{}`, and there is no such file; correct it or unset it", .0.display())]
+    BadOverride(PathBuf),
+    /// It does not run.
+    #[error("`{} --version` failed: {reason}; reinstall the CUDA toolkit or point AUTOKERNEL_NVCC at another", .path.display())]
+    Broken {
+        /// The program.
+        path: PathBuf,
+        /// What went wrong.
+        reason: String,
+    },
+}
+
+impl Nvcc {
+    /// Looks in `AUTOKERNEL_NVCC`, `CUDA_HOME`, `CUDA_PATH`, `PATH`, `/usr/local/cuda`, the `.toolchain` of a workspace
+    /// above `start`, and the Python environment, in this order. The version found is remembered in `cache`, so that a
+    /// later call runs nothing.
+    ///
+    /// # Errors
+    /// There is none, or it does not run.
+    pub fn locate(start: &Path, cache: &Path) -> Result<Nvcc, LocateError> {
+        if let Some(chosen) = std::env::var_os("AUTOKERNEL_NVCC").filter(|value| !value.is_empty()) {
+            let chosen = PathBuf::from(chosen);
+            return if chosen.is_file() { identify(chosen, cache) } else { Err(LocateError::BadOverride(chosen)) };
+        }
+        let found = candidates(start).into_iter().find(|path| path.is_file());
+        identify(found.ok_or(LocateError::NotFound)?, cache)
+    }
+}
+
+fn candidates(start: &Path) -> Vec<PathBuf> {
+    let env = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let program = format!("nvcc{}", std::env::consts::EXE_SUFFIX);
+
+    let mut found: Vec<PathBuf> =
+        ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(env).map(|d| d.join("bin")).collect();
+    found.extend(std::env::var_os("PATH").iter().flat_map(std::env::split_paths));
+    found.push("/usr/local/cuda/bin".into());
+    for folder in &mut found {
+        folder.push(&program);
+    }
+    found.extend(start.ancestors().map(|folder| folder.join(IN_WORKSPACE)));
+    let python = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(env);
+    found.extend(python.flat_map(|prefix| site_packages(&prefix)).map(|site| site.join(IN_SITE_PACKAGES)));
+    found
+}
+
+/// `lib/python3.*/site-packages` of a Python environment.
+fn site_packages(prefix: &Path) -> Vec<PathBuf> {
+    let versions = std::fs::read_dir(prefix.join("lib")).into_iter().flatten().flatten();
+    versions.map(|version| version.path().join("site-packages")).filter(|site| site.is_dir()).collect()
+}
+
+/// Asks nvcc for its version, once for each file: its path, size and time of change are the key.
+fn identify(path: PathBuf, cache: &Path) -> Result<Nvcc, LocateError> {
+    let broken = |reason: String| LocateError::Broken { path: path.clone(), reason };
+    let metadata = std::fs::metadata(&path).map_err(|error| broken(error.to_string()))?;
+    let changed = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+    let key = hash::short(&format!("{}\n{}\n{}", path.display(), metadata.len(), changed.as_nanos()));
+    let remembered = cache.join(format!("nvcc-version-{key}"));
+    if let Ok(version) = std::fs::read_to_string(&remembered) {
+        return Ok(Nvcc { path, version });
+    }
+
+    let output = Command::new(&path).arg("--version").output().map_err(|error| broken(error.to_string()))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let version = parse_version(&text).ok_or_else(|| broken(format!("it printed `{}`", text.trim())))?;
+    // A cache that cannot be written costs a later call of nvcc, nothing else.
+    let _ = std::fs::create_dir_all(cache).and_then(|()| std::fs::write(&remembered, &version));
+    Ok(Nvcc { path, version })
+}
+
+/// `… release 13.0, V13.0.88` → `13.0.88`.
+fn parse_version(text: &str) -> Option<String> {
+    let (_, version) = text.split_once(", V")?;
+    let version: String = version.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
+    (!version.is_empty()).then_some(version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_read_from_what_nvcc_prints() {
+        let text = "nvcc: NVIDIA (R) Cuda compiler driver\nCuda compilation tools, release 13.0, V13.0.88\nBuild x\n";
+        assert_eq!(parse_version(text).as_deref(), Some("13.0.88"));
+        assert_eq!(parse_version("command not found"), None);
+    }
+}

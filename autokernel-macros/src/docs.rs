@@ -1,0 +1,58 @@
+//! The documentation of the generated items.
+
+use std::fmt::Write;
+
+use autokernel_codegen::build::{Plan, Variant};
+use autokernel_codegen::problem::Layout;
+use autokernel_codegen::spec::Spec;
+
+/// What the function computes, its shapes and errors; follows what the user wrote.
+pub fn function(spec: &Spec) -> String {
+    let [a, b, out] = &spec.parameters;
+    let problem = &spec.problem;
+    let (b_shape, product) = match problem.layout {
+        Layout::Nn => ("[k, n]", format!("{a} · {b}")),
+        Layout::Nt => ("[n, k]", format!("{a} · {b}ᵀ")),
+    };
+    let epilogue = &problem.epilogue;
+    let computed = if epilogue.name() == "identity" { product } else { format!("{epilogue} of {product}") };
+    let mut text = format!(
+        "\nComputes `{out} = {computed}`, with `{a}: [m, k]`, `{b}: {b_shape}`, `{out}: [m, n]`, all row-major"
+    );
+    for (name, known) in [("n", problem.known_n), ("k", problem.known_k)] {
+        if let Some(size) = known {
+            write!(text, ", {name} = {size}").expect("strings take any text");
+        }
+    }
+    text.push_str(
+        ".\n\nOn a GPU the launch is asynchronous, on the stream of the output's device.\n\n\
+         # Errors\n\nThe shapes do not fit together, the matrices are on different devices, or the GPU cannot run the \
+         kernel; the error says what to do.",
+    );
+    text
+}
+
+/// The schedules that were compiled.
+pub fn module(spec: &Spec, plan: &Plan) -> String {
+    let mut text = format!("The kernel of `{}`: {}.\n\nCompiled:", spec.function.sig.ident, spec.problem);
+    for variant in &plan.variants {
+        write!(text, "\n- {}", schedule(variant)).expect("strings take any text");
+    }
+    text
+}
+
+fn schedule(variant: &Variant) -> String {
+    let Variant { arch, schedule, tuned, image, .. } = variant;
+    let source = match tuned {
+        Some(tuned) => {
+            let from = &tuned.provenance;
+            format!("tuned at {} with {} on {}, {}", tuned.shape, tuned.epilogue, from.gpu, from.date)
+        }
+        None => "the default, as nothing was tuned".to_owned(),
+    };
+    let resources = match image {
+        Some(image) => format!("{} registers, {} bytes of shared memory", image.report.registers, variant.geometry.shared_bytes),
+        None => "not compiled: there was no nvcc".to_owned(),
+    };
+    format!("`{arch}`: `{schedule}`, {source}; {resources}")
+}

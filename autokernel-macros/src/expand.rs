@@ -1,0 +1,112 @@
+//! From an attribute and a body-less function to the generated items.
+
+use autokernel_codegen::build::{Manifest, Plan};
+use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::spec::{AttributeKind, Spec};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::{Error, Result};
+
+use crate::{descriptor, docs};
+
+/// The generated items; on a mistake its error and a stub, so that the rest of the crate stays quiet.
+pub fn expand(kind: AttributeKind, arguments: TokenStream, item: TokenStream) -> TokenStream {
+    let stub = stub(&item);
+    let generated = Spec::parse(kind, arguments, item).and_then(|spec| {
+        let (manifest, plan) = find_plan(&spec)?;
+        Ok(generate(&spec, &manifest, &plan))
+    });
+    generated.unwrap_or_else(|error| {
+        let error = error.into_compile_error();
+        quote!(#error #stub)
+    })
+}
+
+/// The plan that the build script made for this problem.
+fn find_plan(spec: &Spec) -> Result<(Manifest, Plan)> {
+    let name = &spec.function.sig.ident;
+    let manifest = Manifest::of_this_crate().map_err(|error| Error::new(name.span(), error))?;
+    let plan = manifest.plans.get(&spec.problem.key()).cloned().ok_or_else(|| {
+        Error::new(
+            name.span(),
+            format!(
+                "the build script did not see this kernel ({}): the manifest is stale, or the declaration is written \
+                 by a macro; declare it in a file below src, or name its file with `Build::new().source(…)`",
+                spec.problem
+            ),
+        )
+    })?;
+    Ok((manifest, plan))
+}
+
+fn generate(spec: &Spec, manifest: &Manifest, plan: &Plan) -> TokenStream {
+    let function = &spec.function;
+    let (attributes, visibility, name) = (&function.attrs, &function.vis, &function.sig.ident);
+    let (inputs, [a, b, out]) = (&function.sig.inputs, &spec.parameters);
+    let output = match &function.sig.output {
+        syn::ReturnType::Default => quote!(-> ::autokernel::Result<()>),
+        written @ syn::ReturnType::Type(..) => quote!(#written),
+    };
+    let (input_type, output_type) = (element_type(spec.problem.input), element_type(spec.problem.output));
+    let descriptor = descriptor::descriptor(&name.to_string(), manifest, plan);
+    let epilogue = spec.problem.epilogue.rust_function();
+    let (function_docs, module_docs) = (docs::function(spec), docs::module(spec, plan));
+    let module_visibility = visible_from_inside(visibility);
+    let call = quote_spanned!(Span::mixed_site().located_at(name.span())=> #name::KERNEL.launch(#a, #b, #out));
+
+    quote! {
+        #(#attributes)*
+        #[doc = #function_docs]
+        #visibility fn #name(#inputs) #output {
+            #call
+        }
+
+        #[doc = #module_docs]
+        #visibility mod #name {
+            /// The kernel itself: launch it on views and other streams, ask for its plan, load it ahead of time.
+            #[allow(dead_code)]
+            #module_visibility static KERNEL: ::autokernel::Kernel<#input_type, #output_type> =
+                // SAFETY: the images were compiled by autokernel's own build from the problem and geometry stated here.
+                unsafe { ::autokernel::Kernel::new(#descriptor) };
+
+            /// What is applied to each `f32` sum: the source of the CUDA function, of the CPU backend and of tests.
+            #[allow(dead_code)]
+            #epilogue
+        }
+    }
+}
+
+/// An item in the generated module that is as visible as the function beside it.
+fn visible_from_inside(visibility: &syn::Visibility) -> TokenStream {
+    match visibility {
+        syn::Visibility::Inherited => quote!(pub(super)),
+        _ => quote!(pub),
+    }
+}
+
+fn element_type(dtype: Dtype) -> TokenStream {
+    match dtype {
+        Dtype::Bf16 => quote!(::autokernel::bf16),
+        Dtype::F16 => quote!(::autokernel::f16),
+        Dtype::F32 => quote!(f32),
+    }
+}
+
+/// The function with a body that is never reached, where it can be read at all.
+fn stub(item: &TokenStream) -> TokenStream {
+    let Ok(function) = syn::parse2::<syn::ForeignItemFn>(item.clone()) else { return TokenStream::new() };
+    let syn::ForeignItemFn { attrs, vis, sig, .. } = function;
+    let name = Ident::new(&sig.ident.to_string(), sig.ident.span());
+    let (inputs, generics) = (&sig.inputs, &sig.generics);
+    let output = match &sig.output {
+        syn::ReturnType::Default => quote!(-> ::autokernel::Result<()>),
+        written @ syn::ReturnType::Type(..) => quote!(#written),
+    };
+    quote! {
+        #(#attrs)*
+        #[allow(unused_variables)]
+        #vis fn #name #generics(#inputs) #output {
+            ::core::unreachable!("this kernel did not compile")
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! Everything that can go wrong, each with its remedy.
+
+use cudarc::driver::{DriverError, sys::CUresult};
+
+use crate::{ComputeCapability, Device, Dtype};
+
+/// What every fallible function of this crate returns.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Everything that can go wrong. Every message ends with what to do about it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The CUDA driver library is not on this machine.
+    #[error(
+        "no CUDA driver: neither libcuda.so nor nvcuda.dll could be opened. \
+         Install NVIDIA's driver (in a container, pass the GPU in: `docker run --gpus all`), or use `Device::cpu()`"
+    )]
+    NoDriver,
+
+    /// The driver is there, but not the GPU that was asked for.
+    #[error(
+        "there is no GPU {ordinal}: the driver sees {found}. \
+         Check `nvidia-smi` and `CUDA_VISIBLE_DEVICES`, choose a lower ordinal, or use `Device::cpu()`"
+    )]
+    NoDevice {
+        /// The ordinal that was asked for.
+        ordinal: usize,
+        /// How many GPUs the driver sees.
+        found: usize,
+    },
+
+    /// The driver is older than a function that is needed.
+    #[error(
+        "{what} needs a driver for CUDA {}.{} or later; this one supports {}.{}. Update NVIDIA's driver",
+        needed / 1000, needed % 1000 / 10, found / 1000, found % 1000 / 10
+    )]
+    DriverTooOld {
+        /// What needs the newer driver.
+        what: &'static str,
+        /// The CUDA version that is needed, as 1000 × major + 10 × minor.
+        needed: u32,
+        /// The CUDA version that the driver supports, in the same form.
+        found: u32,
+    },
+
+    /// The kernel was built without any GPU image.
+    #[error("kernel `{kernel}` has no GPU image: {reason}. Until then launch it on `Device::cpu()`")]
+    NotCompiled {
+        /// The kernel's name.
+        kernel: String,
+        /// Why there is no image, and how to get one.
+        reason: String,
+    },
+
+    /// None of the kernel's images runs on this GPU.
+    #[error(
+        "kernel `{kernel}` was compiled for {compiled_for}, and none of that runs on this GPU \
+         (compute capability {gpu}, {shared_bytes} bytes of shared memory a block). \
+         Add its architecture to best_config.json and rebuild; `sm_80` serves every GPU from 8.0 on"
+    )]
+    WrongArch {
+        /// The kernel's name.
+        kernel: String,
+        /// The architectures it was compiled for.
+        compiled_for: String,
+        /// The GPU's compute capability.
+        gpu: ComputeCapability,
+        /// The most dynamic shared memory a block may use on this GPU.
+        shared_bytes: u32,
+    },
+
+    /// An architecture name that is none.
+    #[error("`{name}` is no GPU architecture. Write it as nvcc does: `sm_80`, `sm_90a`")]
+    UnknownArch {
+        /// What was written.
+        name: String,
+    },
+
+    /// The matrices do not fit each other.
+    #[error(
+        "{what} differ: A is {}x{}, B is {}x{}{}, C is {}x{} (rows x columns). {remedy}",
+        a.0, a.1, b.0, b.1, if *transpose_b { " and used transposed" } else { "" }, c.0, c.1
+    )]
+    ShapeMismatch {
+        /// Which extents differ.
+        what: &'static str,
+        /// Rows and columns of A.
+        a: (usize, usize),
+        /// Rows and columns of B, as stored.
+        b: (usize, usize),
+        /// Rows and columns of C.
+        c: (usize, usize),
+        /// Whether B is stored as `[N, K]`.
+        transpose_b: bool,
+        /// What the kernel expects.
+        remedy: &'static str,
+    },
+
+    /// An extent differs from the one that was compiled in.
+    #[error(
+        "kernel `{kernel}` was compiled for {extent} = {known}, not {given}. \
+         Launch it with {extent} = {known}, or remove `{extent} = {known}` from its attribute"
+    )]
+    KnownDimension {
+        /// The kernel's name.
+        kernel: String,
+        /// `n` or `k`.
+        extent: &'static str,
+        /// The extent that was compiled in.
+        known: u32,
+        /// The extent that was given.
+        given: u32,
+    },
+
+    /// A buffer that is not the matrix it is said to be.
+    #[error(
+        "a buffer of {len} elements is no {rows}x{columns} matrix with leading dimension {ld}: it needs {needed}. {remedy}"
+    )]
+    BufferSize {
+        /// Elements in the buffer.
+        len: usize,
+        /// Rows asked for.
+        rows: usize,
+        /// Columns asked for.
+        columns: usize,
+        /// Elements from one row to the next.
+        ld: usize,
+        /// The elements needed, in words, as the product may not fit a `usize`.
+        needed: String,
+        /// What to change.
+        remedy: &'static str,
+    },
+
+    /// A leading dimension shorter than a row.
+    #[error(
+        "rows of {columns} elements overlap at a leading dimension of {ld}. Use a leading dimension of at least {columns}"
+    )]
+    LeadingDimension {
+        /// Columns asked for.
+        columns: usize,
+        /// Elements from one row to the next.
+        ld: usize,
+    },
+
+    /// A sub-view outside its matrix.
+    #[error("{axis} {start}..{end} are outside a matrix with {extent} {axis}. Use a range within 0..{extent}")]
+    OutOfRange {
+        /// `rows` or `columns`.
+        axis: &'static str,
+        /// Start of the range.
+        start: usize,
+        /// End of the range (exclusive).
+        end: usize,
+        /// What there is.
+        extent: usize,
+    },
+
+    /// Larger than a kernel can count or address.
+    #[error("{what} is {given}, and a kernel takes at most {max}. Split the product along that extent")]
+    TooLarge {
+        /// Which quantity.
+        what: &'static str,
+        /// The value given.
+        given: u128,
+        /// The largest that is possible.
+        max: u128,
+    },
+
+    /// An element type that differs from the kernel's.
+    #[error(
+        "kernel `{kernel}` takes {expected} for {operand}, not {given}. Convert the matrix, or declare the kernel for {given}"
+    )]
+    DtypeMismatch {
+        /// The kernel's name.
+        kernel: String,
+        /// `the inputs` or `the output`.
+        operand: &'static str,
+        /// The kernel's type.
+        expected: Dtype,
+        /// The type that was given.
+        given: Dtype,
+    },
+
+    /// Matrices, or a kernel, of different devices.
+    #[error("{what} are on different devices: {left} and {right}. Copy one over with `Matrix::to_device`")]
+    DeviceMismatch {
+        /// What is on different devices.
+        what: &'static str,
+        /// One device.
+        left: String,
+        /// The other.
+        right: String,
+    },
+
+    /// Something that only a GPU can do was asked of the CPU device.
+    #[error("{what} needs a CUDA device, and this is `Device::cpu()`. Use `Device::new(0)`")]
+    NeedsGpu {
+        /// What was asked for.
+        what: &'static str,
+    },
+
+    /// An image that is neither PTX text nor a cubin.
+    #[error(
+        "the image of kernel `{symbol}` is unusable: {reason}. Rebuild it (`cargo clean -p` its crate, then build)"
+    )]
+    Image {
+        /// The kernel's symbol.
+        symbol: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+
+    /// A launch geometry that no kernel has.
+    #[error("the geometry of kernel `{symbol}` is impossible: {reason}. Rebuild the crate that declares it")]
+    Geometry {
+        /// The kernel's symbol.
+        symbol: String,
+        /// Which rule it breaks.
+        reason: String,
+    },
+
+    /// No memory for an allocation.
+    #[error(
+        "out of memory: {bytes} bytes were asked for on {device}. Free matrices, use smaller ones, or another device"
+    )]
+    OutOfMemory {
+        /// Bytes asked for.
+        bytes: u128,
+        /// The device.
+        device: String,
+    },
+
+    /// A measurement without a sample.
+    #[error("no samples: {what}. Measure at least once")]
+    NoSamples {
+        /// What was to be summarised.
+        what: &'static str,
+    },
+
+    /// A CUDA driver call failed.
+    #[error("{doing}: the CUDA driver reports {source}. {}", remedy(.source))]
+    Cuda {
+        /// What was being done.
+        doing: &'static str,
+        /// The driver's own error.
+        #[source]
+        source: DriverError,
+    },
+}
+
+impl Error {
+    /// No memory for `len` elements of type `T`.
+    pub(crate) fn out_of_memory<T>(device: &Device, len: u128) -> Self {
+        Self::OutOfMemory { bytes: len.saturating_mul(size_of::<T>() as u128), device: device.to_string() }
+    }
+
+    /// Wraps a driver error with what was being done: `.map_err(Error::cuda("loading a kernel"))`.
+    pub(crate) fn cuda(doing: &'static str) -> impl Fn(DriverError) -> Self {
+        move |source| Self::Cuda { doing, source }
+    }
+}
+
+/// What to do about a driver error.
+fn remedy(error: &DriverError) -> &'static str {
+    match error.0 {
+        CUresult::CUDA_ERROR_OUT_OF_MEMORY => "Free device memory or use smaller matrices",
+        CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU
+        | CUresult::CUDA_ERROR_INVALID_IMAGE
+        | CUresult::CUDA_ERROR_INVALID_SOURCE
+        | CUresult::CUDA_ERROR_NOT_FOUND => "Rebuild the crate that declares the kernel",
+        CUresult::CUDA_ERROR_INVALID_PTX
+        | CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION
+        | CUresult::CUDA_ERROR_JIT_COMPILER_NOT_FOUND => {
+            "Update NVIDIA's driver, or build with an nvcc that is no newer than it"
+        }
+        CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+        | CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+        | CUresult::CUDA_ERROR_STREAM_CAPTURE_ISOLATION
+        | CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT => {
+            "Launch the kernel once before capturing, so that it is loaded, and capture on a stream of its own"
+        }
+        CUresult::CUDA_ERROR_ILLEGAL_ADDRESS
+        | CUresult::CUDA_ERROR_MISALIGNED_ADDRESS
+        | CUresult::CUDA_ERROR_ILLEGAL_INSTRUCTION
+        | CUresult::CUDA_ERROR_LAUNCH_FAILED
+        | CUresult::CUDA_ERROR_LAUNCH_TIMEOUT => {
+            "The context is lost: restart the process, and run it under `compute-sanitizer` to find the kernel"
+        }
+        _ => "Look the code up in NVIDIA's driver API manual under CUresult, and check `nvidia-smi`",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_driver_names_the_cpu_as_the_way_out() {
+        assert!(Error::NoDriver.to_string().ends_with("or use `Device::cpu()`"));
+    }
+
+    #[test]
+    fn driver_versions_are_printed_as_people_write_them() {
+        let error = Error::DriverTooOld { what: "event timing", needed: 12080, found: 12020 };
+        let text = error.to_string();
+        assert!(text.contains("CUDA 12.8 or later") && text.contains("supports 12.2"), "{text}");
+    }
+
+    #[test]
+    fn a_shape_mismatch_shows_every_shape() {
+        let error = Error::ShapeMismatch {
+            what: "columns of A and rows of B",
+            a: (3, 4),
+            b: (5, 6),
+            c: (3, 6),
+            transpose_b: false,
+            remedy: "",
+        };
+        let text = error.to_string();
+        for part in ["3x4", "5x6", "3x6"] {
+            assert!(text.contains(part), "{text}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! From the bytes of an image to a function on the GPU.
+
+use std::sync::Arc;
+
+use cudarc::driver::sys::{CUfunction_attribute as Attribute, CUresult};
+use cudarc::driver::{CudaContext, CudaFunction, CudaModule};
+use cudarc::nvrtc::Ptx;
+
+use crate::{Error, Image, Result};
+
+/// What every cubin begins with: it is an ELF file.
+const ELF_MAGIC: &[u8] = b"\x7fELF";
+
+/// The dynamic shared memory that a block may use without asking for more.
+const DEFAULT_SHARED_BYTES: u32 = 48 << 10;
+
+/// Loads an image into a context.
+///
+/// # Safety
+/// The bytes must be a complete image from nvcc: the driver takes no length and follows the offsets inside.
+pub(super) unsafe fn load(context: &Arc<CudaContext>, symbol: &str, image: Image<'_>) -> Result<Arc<CudaModule>> {
+    let unusable = |reason: &str| Error::Image { symbol: symbol.to_owned(), reason: reason.to_owned() };
+    let ptx = match image {
+        Image::Cubin(bytes) if bytes.starts_with(ELF_MAGIC) => Ptx::from_binary(bytes.to_vec()),
+        Image::Cubin(_) => return Err(unusable("a cubin is an ELF file, and this is none")),
+        Image::Ptx(bytes) => Ptx::from_src(ptx_text(bytes).map_err(unusable)?),
+    };
+    context.load_module(ptx).map_err(Error::cuda("loading a kernel's image"))
+}
+
+/// PTX as text without the terminating zero that some tools leave; cudarc panics on a zero inside.
+fn ptx_text(bytes: &[u8]) -> Result<&str, &'static str> {
+    let text = std::str::from_utf8(bytes).map_err(|_| "PTX is text, and this is no UTF-8")?;
+    let text = text.trim_end_matches('\0');
+    if text.is_empty() {
+        return Err("there is no PTX in it");
+    }
+    if text.contains('\0') {
+        return Err("there is a zero byte inside the PTX");
+    }
+    Ok(text)
+}
+
+/// A function of a module, allowed to use that much dynamic shared memory.
+pub(super) fn function(module: &Arc<CudaModule>, symbol: &str, shared_bytes: u32) -> Result<CudaFunction> {
+    let function = optional_function(module, symbol)?.ok_or_else(|| Error::Image {
+        symbol: symbol.to_owned(),
+        reason: "the image has no kernel of that name".to_owned(),
+    })?;
+    if shared_bytes > DEFAULT_SHARED_BYTES {
+        let bytes = i32::try_from(shared_bytes).unwrap_or(i32::MAX);
+        function
+            .set_attribute(Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes)
+            .map_err(Error::cuda("reserving shared memory for a kernel"))?;
+    }
+    Ok(function)
+}
+
+/// A function that a module may lack.
+pub(super) fn optional_function(module: &Arc<CudaModule>, symbol: &str) -> Result<Option<CudaFunction>> {
+    if symbol.contains('\0') {
+        return Ok(None);
+    }
+    match module.load_function(symbol) {
+        Ok(function) => Ok(Some(function)),
+        Err(error) if error.0 == CUresult::CUDA_ERROR_NOT_FOUND => Ok(None),
+        Err(error) => Err(Error::cuda("finding a kernel in its image")(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ptx_loses_its_terminating_zeros_and_nothing_else() {
+        assert_eq!(ptx_text(b".version 8.0\n\0\0"), Ok(".version 8.0\n"));
+    }
+
+    #[test]
+    fn bytes_that_are_no_ptx_are_refused_before_cudarc_sees_them() {
+        for bytes in [&b""[..], b"\0", b".ver\0sion", b"\xff\xfe"] {
+            assert!(ptx_text(bytes).is_err(), "{bytes:?}");
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! The launch path: everything between a checked product and the driver.
+
+mod compiled;
+mod geometry;
+mod image;
+mod map_cache;
+mod pointers;
+mod raster;
+mod realign;
+mod sm80;
+mod sm90;
+mod tensor_map;
+
+pub use compiled::{CompiledKernel, Resources};
+
+use cudarc::driver::CudaContext;
+use cudarc::driver::sys::CUdevice_attribute as Attribute;
+
+use crate::{Error, Result, Target, device};
+
+/// What a context's GPU can run.
+pub(crate) fn target_of(context: &CudaContext) -> Result<Target> {
+    let shared_bytes = context
+        .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+        .map_err(Error::cuda("asking for the shared memory of a block"))?;
+    Ok(Target { capability: device::capability(context)?, shared_bytes: u32::try_from(shared_bytes).unwrap_or(0) })
+}

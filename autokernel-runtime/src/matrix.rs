@@ -1,0 +1,173 @@
+//! Owned matrices.
+
+use std::fmt;
+
+use cudarc::driver::CudaSlice;
+
+use crate::alloc;
+use crate::layout::Layout;
+use crate::view::{Storage, StorageMut};
+use crate::{Device, Element, Error, MatrixView, MatrixViewMut, Result};
+
+/// An owned row-major matrix on the CPU or on a GPU.
+///
+/// Element `(r, c)` is at `r * ld + c` of its buffer, in elements.
+///
+/// ```
+/// use autokernel_runtime::{Device, Matrix};
+///
+/// let device = Device::cpu();
+/// let matrix = Matrix::from_slice(&device, &[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], 2, 3)?;
+/// assert_eq!(matrix.view().columns(1..)?.to_vec()?, [2.0, 3.0, 5.0, 6.0]);
+/// # Ok::<(), autokernel_runtime::Error>(())
+/// ```
+pub struct Matrix<T> {
+    buffer: Buffer<T>,
+    layout: Layout,
+}
+
+enum Buffer<T> {
+    Host(Vec<T>),
+    Cuda(CudaSlice<T>),
+}
+
+impl<T: Element> Matrix<T> {
+    /// A `rows` × `columns` matrix of zeros without gaps.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], or the driver's own error.
+    pub fn zeros(device: &Device, rows: usize, columns: usize) -> Result<Self> {
+        Self::zeros_with_ld(device, rows, columns, columns)
+    }
+
+    /// A `rows` × `columns` matrix of zeros with `ld` elements from one row to the next.
+    ///
+    /// The buffer holds `rows * ld` elements; the gaps are zero too.
+    ///
+    /// # Errors
+    /// [`Error::LeadingDimension`] if `ld < columns`, [`Error::OutOfMemory`], or the driver's own error.
+    pub fn zeros_with_ld(device: &Device, rows: usize, columns: usize, ld: usize) -> Result<Self> {
+        let too_large = || Error::out_of_memory::<T>(device, rows as u128 * ld as u128);
+        let len = rows.checked_mul(ld).ok_or_else(too_large)?;
+        let layout = Layout::strided(len, rows, columns, ld)?;
+        let buffer = match device.stream() {
+            None => Buffer::Host(alloc::host_zeros(len)?),
+            Some(stream) => Buffer::Cuda(alloc::device_zeros(stream, len)?),
+        };
+        Ok(Self { buffer, layout })
+    }
+
+    /// A copy of exactly `rows * columns` elements, row by row.
+    ///
+    /// # Errors
+    /// [`Error::BufferSize`], [`Error::OutOfMemory`], or the driver's own error.
+    pub fn from_slice(device: &Device, data: &[T], rows: usize, columns: usize) -> Result<Self> {
+        Self::from_buffer(device, data, Layout::dense(data.len(), rows, columns)?)
+    }
+
+    /// A copy of a slice with `ld` elements from one row to the next, gaps included.
+    ///
+    /// # Errors
+    /// [`Error::LeadingDimension`], and as [`Matrix::from_slice`].
+    pub fn from_slice_with_ld(device: &Device, data: &[T], rows: usize, columns: usize, ld: usize) -> Result<Self> {
+        Self::from_buffer(device, data, Layout::strided(data.len(), rows, columns, ld)?)
+    }
+
+    fn from_buffer(device: &Device, data: &[T], layout: Layout) -> Result<Self> {
+        let buffer = match device.stream() {
+            None => Buffer::Host(alloc::host_copy(data)?),
+            Some(stream) => Buffer::Cuda(alloc::device_copy(stream, data)?),
+        };
+        Ok(Self { buffer, layout })
+    }
+
+    /// Takes over a cudarc slice of exactly `rows * columns` elements, with no copy.
+    ///
+    /// # Errors
+    /// [`Error::BufferSize`].
+    pub fn from_cudarc(slice: CudaSlice<T>, rows: usize, columns: usize) -> Result<Self> {
+        let layout = Layout::dense(slice.len(), rows, columns)?;
+        Ok(Self { buffer: Buffer::Cuda(slice), layout })
+    }
+
+    /// Hands the buffer back to cudarc, gaps included; `None` if the matrix is on the CPU.
+    pub fn into_cudarc(self) -> Option<CudaSlice<T>> {
+        match self.buffer {
+            Buffer::Host(_) => None,
+            Buffer::Cuda(slice) => Some(slice),
+        }
+    }
+
+    /// Rows.
+    pub const fn nrows(&self) -> usize {
+        self.layout.rows
+    }
+
+    /// Columns.
+    pub const fn ncols(&self) -> usize {
+        self.layout.columns
+    }
+
+    /// Leading dimension: elements from one row to the next; at least the number of columns.
+    pub const fn ld(&self) -> usize {
+        self.layout.ld
+    }
+
+    /// The device that the matrix is on.
+    pub fn device(&self) -> Device {
+        self.view().device()
+    }
+
+    /// The whole matrix, to read.
+    pub fn view(&self) -> MatrixView<'_, T> {
+        let storage = match &self.buffer {
+            Buffer::Host(data) => Storage::Host(data),
+            Buffer::Cuda(slice) => Storage::Cuda(slice.as_view()),
+        };
+        MatrixView { storage, layout: self.layout }
+    }
+
+    /// The whole matrix, to write.
+    pub fn view_mut(&mut self) -> MatrixViewMut<'_, T> {
+        let storage = match &mut self.buffer {
+            Buffer::Host(data) => StorageMut::Host(data),
+            Buffer::Cuda(slice) => StorageMut::Cuda(slice.as_view_mut()),
+        };
+        MatrixViewMut { storage, layout: self.layout }
+    }
+
+    /// The elements, copied to the host row by row without gaps. Waits for the GPU.
+    ///
+    /// # Errors
+    /// The driver's own error, which includes faults of kernels launched earlier.
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        self.view().to_vec()
+    }
+
+    /// A copy without gaps on another device (or the same one), by way of the host.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], or the driver's own error.
+    pub fn to_device(&self, device: &Device) -> Result<Self> {
+        Self::from_slice(device, &self.to_vec()?, self.nrows(), self.ncols())
+    }
+}
+
+impl<'a, T: Element> From<&'a Matrix<T>> for MatrixView<'a, T> {
+    fn from(matrix: &'a Matrix<T>) -> Self {
+        matrix.view()
+    }
+}
+
+impl<'a, T: Element> From<&'a mut Matrix<T>> for MatrixViewMut<'a, T> {
+    fn from(matrix: &'a mut Matrix<T>) -> Self {
+        matrix.view_mut()
+    }
+}
+
+impl<T: Element> fmt::Debug for Matrix<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Layout { rows, columns, ld } = self.layout;
+        write!(f, "Matrix<{}>({rows}x{columns}, ld {ld}, on {})", T::DTYPE, self.device())
+    }
+}

@@ -1,0 +1,284 @@
+//! Borrowed matrices: over host slices and over cudarc's device slices, with no copy.
+
+use std::fmt;
+use std::ops::RangeBounds;
+
+use cudarc::driver::{CudaView, CudaViewMut, DeviceSlice};
+
+use crate::layout::Layout;
+use crate::{Device, Element, Error, Result};
+
+/// A borrowed row-major matrix on the host or on a GPU.
+///
+/// Element `(r, c)` is at `r * ld + c` of the buffer, in elements. Every bound is checked when the view is made, so
+/// a kernel can never be pointed outside the buffer.
+pub struct MatrixView<'a, T> {
+    pub(crate) storage: Storage<'a, T>,
+    pub(crate) layout: Layout,
+}
+
+pub(crate) enum Storage<'a, T> {
+    Host(&'a [T]),
+    Cuda(CudaView<'a, T>),
+}
+
+/// A mutably borrowed row-major matrix on the host or on a GPU; see [`MatrixView`].
+pub struct MatrixViewMut<'a, T> {
+    pub(crate) storage: StorageMut<'a, T>,
+    pub(crate) layout: Layout,
+}
+
+pub(crate) enum StorageMut<'a, T> {
+    Host(&'a mut [T]),
+    Cuda(CudaViewMut<'a, T>),
+}
+
+/// The parts of both views that only read the shape.
+macro_rules! extents {
+    () => {
+        /// Rows.
+        pub const fn nrows(&self) -> usize {
+            self.layout.rows
+        }
+
+        /// Columns.
+        pub const fn ncols(&self) -> usize {
+            self.layout.columns
+        }
+
+        /// Leading dimension: elements from one row to the next; at least the number of columns.
+        pub const fn ld(&self) -> usize {
+            self.layout.ld
+        }
+    };
+}
+
+impl<'a, T: Element> MatrixView<'a, T> {
+    extents!();
+
+    /// A host slice of exactly `rows * columns` elements.
+    ///
+    /// # Errors
+    /// [`Error::BufferSize`].
+    pub fn from_slice(data: &'a [T], rows: usize, columns: usize) -> Result<Self> {
+        let layout = Layout::dense(data.len(), rows, columns)?;
+        Ok(Self { storage: Storage::Host(data), layout })
+    }
+
+    /// A host slice with `ld` elements from one row to the next.
+    ///
+    /// # Errors
+    /// [`Error::BufferSize`] below `(rows - 1) * ld + columns` elements, [`Error::LeadingDimension`] if `ld < columns`.
+    pub fn from_slice_with_ld(data: &'a [T], rows: usize, columns: usize, ld: usize) -> Result<Self> {
+        let layout = Layout::strided(data.len(), rows, columns, ld)?;
+        Ok(Self { storage: Storage::Host(data), layout })
+    }
+
+    /// A cudarc device slice (`slice.as_view()`, `slice.slice(..)`) of exactly `rows * columns` elements.
+    ///
+    /// # Errors
+    /// [`Error::BufferSize`].
+    pub fn from_cudarc(data: CudaView<'a, T>, rows: usize, columns: usize) -> Result<Self> {
+        let layout = Layout::dense(data.len(), rows, columns)?;
+        Ok(Self { storage: Storage::Cuda(data), layout })
+    }
+
+    /// A cudarc device slice with `ld` elements from one row to the next.
+    ///
+    /// # Errors
+    /// As [`MatrixView::from_slice_with_ld`].
+    pub fn from_cudarc_with_ld(data: CudaView<'a, T>, rows: usize, columns: usize, ld: usize) -> Result<Self> {
+        let layout = Layout::strided(data.len(), rows, columns, ld)?;
+        Ok(Self { storage: Storage::Cuda(data), layout })
+    }
+
+    /// Some of the rows, with no copy.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`].
+    pub fn rows(&self, range: impl RangeBounds<usize>) -> Result<Self> {
+        let (layout, elements) = self.layout.rows(range)?;
+        Ok(Self { storage: self.storage.slice(elements), layout })
+    }
+
+    /// Some of the columns, with no copy.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`].
+    pub fn columns(&self, range: impl RangeBounds<usize>) -> Result<Self> {
+        let (layout, elements) = self.layout.columns(range)?;
+        Ok(Self { storage: self.storage.slice(elements), layout })
+    }
+
+    /// The device that the matrix is on.
+    pub fn device(&self) -> Device {
+        match &self.storage {
+            Storage::Host(_) => Device::cpu(),
+            Storage::Cuda(view) => Device::from_cudarc(view.stream().clone()),
+        }
+    }
+
+    /// The elements, copied to the host row by row without gaps: `rows * columns` of them. Waits for the GPU.
+    ///
+    /// # Errors
+    /// The driver's own error, which includes faults of kernels launched earlier.
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        match &self.storage {
+            _ if self.layout.is_empty() => Ok(Vec::new()),
+            Storage::Host(data) => Ok(self.compact(data)),
+            Storage::Cuda(view) => {
+                let stream = view.stream();
+                let host = stream.clone_dtoh(view).map_err(Error::cuda("copying a matrix to the host"))?;
+                stream.synchronize().map_err(Error::cuda("waiting for the GPU"))?;
+                Ok(self.compact(&host))
+            }
+        }
+    }
+
+    /// Rows without the gaps between them; `ld` is not 0, as the matrix is not empty.
+    fn compact(&self, data: &[T]) -> Vec<T> {
+        let Layout { rows, columns, ld } = self.layout;
+        data.chunks(ld).take(rows).flat_map(|row| &row[..columns]).copied().collect()
+    }
+}
+
+impl<'a, T> Storage<'a, T> {
+    /// A range that the layout has checked; an impossible one gives the empty slice.
+    fn slice(&self, range: std::ops::Range<usize>) -> Self {
+        match self {
+            Self::Host(data) => Self::Host(data.get(range).unwrap_or_default()),
+            Self::Cuda(view) => Self::Cuda(view.try_slice(range).unwrap_or_else(|| view.slice(0..0))),
+        }
+    }
+}
+
+impl<'a, T: Element> MatrixViewMut<'a, T> {
+    extents!();
+
+    /// A host slice of exactly `rows * columns` elements.
+    ///
+    /// # Errors
+    /// [`Error::BufferSize`].
+    pub fn from_slice(data: &'a mut [T], rows: usize, columns: usize) -> Result<Self> {
+        let layout = Layout::dense(data.len(), rows, columns)?;
+        Ok(Self { storage: StorageMut::Host(data), layout })
+    }
+
+    /// A host slice with `ld` elements from one row to the next.
+    ///
+    /// # Errors
+    /// As [`MatrixView::from_slice_with_ld`].
+    pub fn from_slice_with_ld(data: &'a mut [T], rows: usize, columns: usize, ld: usize) -> Result<Self> {
+        let layout = Layout::strided(data.len(), rows, columns, ld)?;
+        Ok(Self { storage: StorageMut::Host(data), layout })
+    }
+
+    /// A cudarc device slice (`slice.as_view_mut()`, `slice.slice_mut(..)`) of exactly `rows * columns` elements.
+    ///
+    /// # Errors
+    /// [`Error::BufferSize`].
+    pub fn from_cudarc(data: CudaViewMut<'a, T>, rows: usize, columns: usize) -> Result<Self> {
+        let layout = Layout::dense(data.len(), rows, columns)?;
+        Ok(Self { storage: StorageMut::Cuda(data), layout })
+    }
+
+    /// A cudarc device slice with `ld` elements from one row to the next.
+    ///
+    /// # Errors
+    /// As [`MatrixView::from_slice_with_ld`].
+    pub fn from_cudarc_with_ld(data: CudaViewMut<'a, T>, rows: usize, columns: usize, ld: usize) -> Result<Self> {
+        let layout = Layout::strided(data.len(), rows, columns, ld)?;
+        Ok(Self { storage: StorageMut::Cuda(data), layout })
+    }
+
+    /// Some of the rows, with no copy.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`].
+    pub fn rows(&mut self, range: impl RangeBounds<usize>) -> Result<MatrixViewMut<'_, T>> {
+        let (layout, elements) = self.layout.rows(range)?;
+        Ok(MatrixViewMut { storage: self.storage.slice(elements), layout })
+    }
+
+    /// Some of the columns, with no copy.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`].
+    pub fn columns(&mut self, range: impl RangeBounds<usize>) -> Result<MatrixViewMut<'_, T>> {
+        let (layout, elements) = self.layout.columns(range)?;
+        Ok(MatrixViewMut { storage: self.storage.slice(elements), layout })
+    }
+
+    /// The same matrix, to read.
+    pub fn as_view(&self) -> MatrixView<'_, T> {
+        let storage = match &self.storage {
+            StorageMut::Host(data) => Storage::Host(data),
+            StorageMut::Cuda(view) => Storage::Cuda(view.as_view()),
+        };
+        MatrixView { storage, layout: self.layout }
+    }
+
+    /// The device that the matrix is on.
+    pub fn device(&self) -> Device {
+        self.as_view().device()
+    }
+}
+
+impl<T> StorageMut<'_, T> {
+    /// A range that the layout has checked; an impossible one gives the empty slice.
+    fn slice(&mut self, range: std::ops::Range<usize>) -> StorageMut<'_, T> {
+        match self {
+            Self::Host(data) => StorageMut::Host(data.get_mut(range).unwrap_or_default()),
+            Self::Cuda(view) => {
+                let range = if range.end <= view.len() { range } else { 0..0 };
+                StorageMut::Cuda(view.slice_mut(range))
+            }
+        }
+    }
+}
+
+impl<T: Element> Clone for MatrixView<'_, T> {
+    fn clone(&self) -> Self {
+        let storage = match &self.storage {
+            Storage::Host(data) => Storage::Host(data),
+            Storage::Cuda(view) => Storage::Cuda(view.slice(..)),
+        };
+        Self { storage, layout: self.layout }
+    }
+}
+
+impl<'a, T: Element> From<&MatrixView<'a, T>> for MatrixView<'a, T> {
+    fn from(view: &MatrixView<'a, T>) -> Self {
+        view.clone()
+    }
+}
+
+impl<'b, T: Element> From<&'b MatrixViewMut<'_, T>> for MatrixView<'b, T> {
+    fn from(view: &'b MatrixViewMut<'_, T>) -> Self {
+        view.as_view()
+    }
+}
+
+impl<'b, T: Element> From<&'b mut MatrixViewMut<'_, T>> for MatrixViewMut<'b, T> {
+    fn from(view: &'b mut MatrixViewMut<'_, T>) -> Self {
+        let storage = match &mut view.storage {
+            StorageMut::Host(data) => StorageMut::Host(data),
+            StorageMut::Cuda(data) => StorageMut::Cuda(data.slice_mut(..)),
+        };
+        MatrixViewMut { storage, layout: view.layout }
+    }
+}
+
+impl<T: Element> fmt::Debug for MatrixView<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Layout { rows, columns, ld } = self.layout;
+        write!(f, "MatrixView<{}>({rows}x{columns}, ld {ld}, on {})", T::DTYPE, self.device())
+    }
+}
+
+impl<T: Element> fmt::Debug for MatrixViewMut<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Layout { rows, columns, ld } = self.layout;
+        write!(f, "MatrixViewMut<{}>({rows}x{columns}, ld {ld}, on {})", T::DTYPE, self.device())
+    }
+}
