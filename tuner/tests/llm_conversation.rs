@@ -14,8 +14,8 @@ use autokernel_codegen::shape::Shape;
 use llm_support::{Server, client, says};
 use serde_json::{Value, json};
 use tuner::llm::{
-    Bound, Budget, Candidates, Conversation, Feedback, GpuFacts, JsonSchema, KnownGood, LlmError, Measurement, Message,
-    Outcome, Proposals, Provider, Rejected, Reply, Resources, Roofline, Task, Trial, Usage,
+    Budget, Candidates, Conversation, Feedback, GpuFacts, JsonSchema, KnownGood, LlmError, Measurement, Message,
+    Outcome, Proposals, Provider, Rejected, Reply, Resources, RooflineFacts, Task, Trial, Usage,
 };
 
 /// A model that says its lines and keeps what it was asked.
@@ -67,12 +67,11 @@ static TASK: LazyLock<Task> = LazyLock::new(|| {
         memory_gb_per_s: 4000.0,
         matrix_tflops: 800.0,
     };
-    let roofline = Roofline {
+    let roofline = RooflineFacts {
         intensity_flops_per_byte: 1365.3,
         ridge_flops_per_byte: 200.0,
         limit_tflops: 800.0,
         limit_ms: 0.1718,
-        bound: Bound::Compute,
     };
     let default = Schedule::default_for(&class, Arch::SM_90A);
     Task {
