@@ -46,7 +46,7 @@ fn schedule(variant: &Variant) -> String {
     let source = match tuned {
         Some(tuned) => {
             let from = &tuned.provenance;
-            format!("tuned at {} with {} on {}, {}", tuned.shape, tuned.epilogue, from.gpu, from.date)
+            format!("tuned at {} for {} on {}, {}", tuned.shape, tuned.class, from.gpu, from.date)
         }
         None => "the default, as nothing was tuned".to_owned(),
     };

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::arch::Arch;
 use crate::config::{Entry, Provenance};
 use crate::nvcc::PtxasReport;
-use crate::problem::Problem;
+use crate::problem::{Problem, ProblemClass};
 use crate::schedule::{Geometry, Schedule};
 use crate::shape::Shape;
 
@@ -64,8 +64,8 @@ pub struct Variant {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tuned {
-    /// The epilogue it was tuned with: another than the problem's if only that was tuned.
-    pub epilogue: String,
+    /// The class it was tuned for: the nearest, where the problem's own was not tuned.
+    pub class: ProblemClass,
     /// The shape it was tuned at.
     pub shape: Shape,
     /// How it was measured.
@@ -74,7 +74,7 @@ pub struct Tuned {
 
 impl From<&Entry> for Tuned {
     fn from(entry: &Entry) -> Self {
-        Tuned { epilogue: entry.problem.epilogue.clone(), shape: entry.shape, provenance: entry.provenance.clone() }
+        Tuned { class: entry.problem.clone(), shape: entry.shape, provenance: entry.provenance.clone() }
     }
 }
 

@@ -10,6 +10,7 @@ mod translate;
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::LazyLock;
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -111,6 +112,16 @@ impl Epilogue {
             }
         }
     }
+}
+
+/// Whether the built-in epilogue `name` needs registers of its own beside the accumulators: `tanhf` does.
+pub(crate) fn needs_registers(name: &str) -> bool {
+    // Schedules are checked by the thousand, and the answers never change.
+    static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let costly = Epilogue::all().into_iter().filter(|epilogue| epilogue.function.calls(expr::Math::Tanh));
+        costly.map(|epilogue| epilogue.name).collect()
+    });
+    NAMES.iter().any(|costly| costly == name)
 }
 
 fn default_arguments(name: &str) -> &'static [f32] {
