@@ -1,0 +1,41 @@
+//! What a measurement depends on beside its schedule.
+
+use autokernel_codegen::emit::HEADERS;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// Where a time was measured. Times from different environments are never taken for one another.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Environment {
+    /// The GPU, as the driver names it.
+    pub gpu: String,
+    /// The driver's version.
+    pub driver: String,
+    /// nvcc's version.
+    pub nvcc: String,
+    /// Hash of the CUDA files that kernels are made of; see [`kernel_sources`].
+    pub kernels: String,
+}
+
+/// The hash of the CUDA files in this build, for [`Environment::kernels`]: 12 hexadecimal digits.
+pub fn kernel_sources() -> String {
+    let parts = HEADERS.iter().flat_map(|(path, text)| [*path, *text]);
+    digest(parts.map(str::as_bytes))
+}
+
+/// The first 12 hexadecimal digits of the SHA-256 of `parts`, each kept apart from the next by its length.
+pub(crate) fn digest<'a>(parts: impl Iterator<Item = &'a [u8]>) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update((part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    hasher.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The time now, to the second: `2026-01-31T12:00:00Z`.
+pub fn timestamp() -> String {
+    let now = jiff::Timestamp::now();
+    jiff::Timestamp::from_second(now.as_second()).unwrap_or(now).to_string()
+}

@@ -1,0 +1,98 @@
+//! The seam between a search and whatever measures.
+
+use std::ops::ControlFlow;
+
+use autokernel_codegen::schedule::Schedule;
+
+use crate::environment::Environment;
+use crate::llm::GpuFacts;
+use crate::outcome::{Failure, Measurement, Outcome};
+use crate::target::Target;
+
+/// Measures schedules: on a GPU, or out of a recording.
+///
+/// A schedule that cannot be used is an [`Outcome`], never an error: errors are for evaluators that cannot go on.
+pub trait Evaluator {
+    /// Where it measures.
+    fn environment(&self) -> &Environment;
+
+    /// The GPU it measures on.
+    fn gpu(&self) -> &GpuFacts;
+
+    /// Where its numbers come from, in words for people: `measured here`, `replayed from …`.
+    fn origin(&self) -> String;
+
+    /// The day of its measurements, `YYYY-MM-DD`.
+    fn date(&self) -> String;
+
+    /// Whether its numbers were measured before, so that schedules known from the same numbers give the answer away.
+    fn is_replay(&self) -> bool {
+        false
+    }
+
+    /// The schedules it can be asked to measure for `target`, each once, in a fixed order.
+    fn space(&self, target: &Target) -> Vec<Schedule>;
+
+    /// Tries each schedule of `batch` and calls `done` as soon as its outcome is known, in any order, so that an
+    /// evaluator may compile ahead and use several GPUs. Once `done` breaks, no further schedule is begun.
+    ///
+    /// # Errors
+    /// The evaluator cannot go on, whatever the schedule. What `done` was told stays valid.
+    fn evaluate(&mut self, target: &Target, batch: &[Schedule], done: Done<'_>) -> Result<(), EvaluatorError>;
+
+    /// Measures `contenders` again, in turn within each round so that drift cancels: one result for each.
+    ///
+    /// # Errors
+    /// The evaluator cannot go on.
+    fn compare(&mut self, target: &Target, contenders: &[Contender]) -> Result<Vec<Final>, EvaluatorError>;
+
+    /// The fastest schedule of all, where the whole space has been measured.
+    fn optimum(&self, _target: &Target) -> Option<(Schedule, Measurement)> {
+        None
+    }
+}
+
+/// Is told each outcome of a batch.
+pub type Done<'d> = &'d mut dyn FnMut(Evaluated) -> ControlFlow<()>;
+
+/// The outcome of one schedule of a batch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evaluated {
+    /// The schedule.
+    pub schedule: Schedule,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// What it took, in seconds.
+    pub seconds: f64,
+}
+
+/// Who meets in a final.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Contender {
+    /// A schedule.
+    Schedule(Schedule),
+    /// cuBLAS with the epilogue as a kernel of its own.
+    Cublas,
+}
+
+/// How a contender fared in a final.
+pub type Final = Result<FinalTime, Failure>;
+
+/// A contender's time in a final.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FinalTime {
+    /// Its time over all rounds.
+    pub measurement: Measurement,
+    /// Its time in each round, in milliseconds; empty if the rounds were not interleaved, as in a replay.
+    pub round_ms: Vec<f64>,
+}
+
+/// Why an evaluator cannot go on.
+#[derive(Debug, thiserror::Error)]
+#[error("{reason}; {remedy}")]
+pub struct EvaluatorError {
+    /// What happened.
+    pub reason: String,
+    /// What to do about it.
+    pub remedy: String,
+}

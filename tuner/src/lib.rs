@@ -1,0 +1,25 @@
+//! Finds the fastest schedules for autokernel's kernels.
+//!
+//! A [`Strategy`](strategy::Strategy) proposes schedules for a [`Target`], an [`Evaluator`](evaluate::Evaluator)
+//! measures them, on a GPU or by [`replay`] of a recorded space, the [`Journal`](journal::Journal) remembers every
+//! [`Trial`], and [`promote`] writes the winner to `best_config.json` if it beats what is there past the noise.
+
+#![warn(missing_docs)]
+
+pub mod app;
+pub mod cli;
+pub mod environment;
+pub mod evaluate;
+pub mod journal;
+pub mod llm;
+pub mod outcome;
+pub mod promote;
+pub mod replay;
+pub mod report;
+pub mod session;
+pub mod strategy;
+mod target;
+mod trial;
+
+pub use target::Target;
+pub use trial::Trial;

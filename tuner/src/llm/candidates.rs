@@ -1,0 +1,103 @@
+//! The schedules a model may propose: their knobs, the legal values of each, and whether one belongs to them.
+
+use std::collections::BTreeMap;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use autokernel_codegen::arch::Arch;
+use autokernel_codegen::problem::ProblemClass;
+use autokernel_codegen::schedule::{Family, Schedule};
+use serde_json::Value;
+
+/// The schedules of one problem class and arch that may be tried. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Candidates {
+    class: ProblemClass,
+    arch: Arch,
+    schedules: Arc<HashSet<Schedule>>,
+    families: Arc<Vec<FamilyKnobs>>,
+}
+
+/// The knobs of one family, by path (`raster.group`), with the values that occur.
+#[derive(Clone, Debug)]
+pub(super) struct FamilyKnobs {
+    pub family: Family,
+    pub values: BTreeMap<String, Vec<Value>>,
+}
+
+impl Candidates {
+    /// `schedules`, for `class` on `arch`: a whole [`Space`](autokernel_codegen::schedule::space::Space), several, or
+    /// those of a recording. Schedules that break a rule are left out.
+    pub fn new(class: ProblemClass, arch: Arch, schedules: impl IntoIterator<Item = Schedule>) -> Self {
+        let mut families: Vec<FamilyKnobs> = Vec::new();
+        let mut distinct = HashSet::new();
+        for schedule in schedules {
+            if schedule.check(&class, arch).is_err() || !distinct.insert(schedule) {
+                continue;
+            }
+            let family = schedule.family();
+            let index = families.iter().position(|knobs| knobs.family == family).unwrap_or_else(|| {
+                families.push(FamilyKnobs { family, values: BTreeMap::new() });
+                families.len() - 1
+            });
+            for (knob, value) in knobs(&schedule) {
+                let values = families[index].values.entry(knob).or_default();
+                if !values.contains(&value) {
+                    values.push(value);
+                }
+            }
+        }
+        for values in families.iter_mut().flat_map(|family| family.values.values_mut()) {
+            values.sort_by_key(|value| (value.as_u64(), value.to_string()));
+        }
+        Candidates { class, arch, schedules: Arc::new(distinct), families: Arc::new(families) }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.schedules.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.schedules.is_empty()
+    }
+
+    /// The problem class.
+    pub fn class(&self) -> &ProblemClass {
+        &self.class
+    }
+
+    /// The arch.
+    pub fn arch(&self) -> Arch {
+        self.arch
+    }
+
+    /// Whether `schedule` may be tried.
+    pub fn contains(&self, schedule: &Schedule) -> bool {
+        self.schedules.contains(schedule)
+    }
+
+    pub(super) fn families(&self) -> &[FamilyKnobs] {
+        &self.families
+    }
+}
+
+/// The knobs of `schedule`, the family among them, in the order of its fields' names: `("raster.group", 8)`.
+pub(super) fn knobs(schedule: &Schedule) -> Vec<(String, Value)> {
+    let mut knobs = Vec::new();
+    flatten("", serde_json::to_value(schedule).unwrap_or_default(), &mut knobs);
+    knobs
+}
+
+/// The leaves of `value` with their paths below `prefix`.
+pub(super) fn flatten(prefix: &str, value: Value, leaves: &mut Vec<(String, Value)>) {
+    let Value::Object(members) = value else {
+        leaves.push((prefix.to_owned(), value));
+        return;
+    };
+    for (name, member) in members {
+        let path = if prefix.is_empty() { name } else { format!("{prefix}.{name}") };
+        flatten(&path, member, leaves);
+    }
+}

@@ -1,0 +1,75 @@
+//! What the model is told of the GPU and of the limits it sets.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A GPU, as far as schedules depend on it. Measured figures where they were measured, else the data sheet's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GpuFacts {
+    /// The name the driver gives: `NVIDIA H200`.
+    pub name: String,
+    /// Streaming multiprocessors.
+    pub sm_count: u32,
+    /// Shared memory one block may have, in bytes.
+    pub shared_bytes_per_block: u32,
+    /// Shared memory of one SM, in bytes.
+    pub shared_bytes_per_sm: u32,
+    /// 32-bit registers of one SM.
+    pub registers_per_sm: u32,
+    /// L2 cache, in bytes.
+    pub l2_bytes: u64,
+    /// Memory bandwidth, in GB/s (10⁹ bytes a second).
+    pub memory_gb_per_s: f64,
+    /// Ceiling of the matrix units for the problem's input type, dense, in TFLOP/s.
+    pub matrix_tflops: f64,
+}
+
+impl fmt::Display for GpuFacts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let GpuFacts { name, sm_count, shared_bytes_per_block, shared_bytes_per_sm, registers_per_sm, .. } = self;
+        writeln!(f, "- {name}: {sm_count} SMs")?;
+        writeln!(f, "- shared memory: {shared_bytes_per_block} bytes a block, {shared_bytes_per_sm} bytes an SM")?;
+        writeln!(f, "- registers: {registers_per_sm} of 32 bits an SM, 255 a thread at most")?;
+        writeln!(f, "- L2 cache: {:.0} MiB", self.l2_bytes as f64 / f64::from(1 << 20))?;
+        writeln!(f, "- memory bandwidth: {:.0} GB/s", self.memory_gb_per_s)?;
+        write!(f, "- matrix units: {:.0} TFLOP/s", self.matrix_tflops)
+    }
+}
+
+/// What keeps a shape from being faster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// The matrix units.
+    Compute,
+    /// The memory's bandwidth.
+    Memory,
+}
+
+/// The least time a shape can take on a GPU, by its roofline (Williams, Waterman, Patterson 2009).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Roofline {
+    /// Operations for each byte that must cross the memory bus, in FLOP/B.
+    pub intensity_flops_per_byte: f64,
+    /// The intensity at which the GPU's two limits meet, in FLOP/B.
+    pub ridge_flops_per_byte: f64,
+    /// The limit for this shape, in TFLOP/s.
+    pub limit_tflops: f64,
+    /// The same limit as a time, in ms.
+    pub limit_ms: f64,
+    /// Which of the two limits it is.
+    pub bound: Bound,
+}
+
+impl fmt::Display for Roofline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Roofline { intensity_flops_per_byte: intensity, ridge_flops_per_byte: ridge, .. } = self;
+        let (side, bound) = match self.bound {
+            Bound::Compute => ("above", "compute"),
+            Bound::Memory => ("below", "memory"),
+        };
+        write!(f, "{intensity:.0} FLOP/B, {side} the GPU's ridge of {ridge:.0}: {bound} bound. ")?;
+        write!(f, "No schedule can be faster than {:.4} ms ({:.1} TFLOP/s).", self.limit_ms, self.limit_tflops)
+    }
+}

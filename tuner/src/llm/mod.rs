@@ -1,0 +1,38 @@
+//! Language models that propose schedules.
+//!
+//! A [`Provider`] turns messages into a reply: [`OpenAi`] over HTTP, [`FileProvider`] through a folder that a
+//! person or a program answers. A [`Conversation`] keeps what the model must know — the [`Task`], then the
+//! [`Feedback`] of each round — and returns [`Proposals`]: schedules that passed every rule, and those that did not
+//! with the reason, so that the next round can say so.
+//!
+//! Nothing here measures, and no fault of a model or of a network ends a run: every failure is an [`LlmError`] whose
+//! message ends with its remedy.
+
+mod candidates;
+mod conversation;
+mod error;
+mod facts;
+mod feedback;
+mod file;
+mod http;
+mod key;
+mod openai;
+mod prompt;
+mod provider;
+mod reply;
+mod retry;
+mod task;
+
+pub use candidates::Candidates;
+pub use conversation::Conversation;
+pub use error::LlmError;
+pub use facts::{Bound, GpuFacts, Roofline};
+pub use feedback::{Budget, Feedback, Measurement, Outcome, Resources, Trial};
+pub use file::FileProvider;
+pub use http::Limits;
+pub use key::Key;
+pub use openai::OpenAi;
+pub use provider::{JsonSchema, Message, Provider, Reply, Role, Usage};
+pub use reply::{Proposal, Proposals, Rejected};
+pub use retry::Retry;
+pub use task::{KnownGood, Task};

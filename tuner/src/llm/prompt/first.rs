@@ -1,0 +1,84 @@
+//! The first prompt: everything that stays the same from round to round.
+
+use std::fmt::Write;
+
+use autokernel_codegen::problem::Layout;
+
+use super::{ask, json, knobs, rules, schema};
+use crate::llm::candidates::FamilyKnobs;
+use crate::llm::facts::GpuFacts;
+use crate::llm::task::{KnownGood, Task};
+
+/// The standing instructions.
+pub fn system() -> String {
+    "You tune GPU kernels. You propose schedules for one matrix-multiplication kernel; a tuner compiles each, checks \
+     its result and times it on the GPU, and tells you what became of it. Your aim is the lowest median time within \
+     the budget. Reason from the hardware (tiles against SMs, waves and their tail, shared memory and registers, L2 \
+     reuse) and from what was measured, which outweighs any expectation.\n\n\
+     Answer with one JSON object and nothing else, no prose and no code fence:\n\
+     {\"proposals\": [{\"why\": \"<one sentence>\", \"schedule\": {<a schedule that follows the schema>}}]}"
+        .to_owned()
+}
+
+/// The task.
+pub fn first(task: &Task) -> String {
+    let mut text = String::new();
+    for (title, body) in [("Problem", problem(task)), ("GPU", gpu(&task.gpu)), ("Roofline", task.roofline.to_string())]
+    {
+        let _ = writeln!(text, "# {title}\n{body}\n");
+    }
+    for family in task.candidates.families() {
+        let _ = writeln!(text, "{}\n", kernel_family(family));
+    }
+    let _ = writeln!(text, "# JSON schema of your answer\n{}\n", schema::wanted(&task.candidates).schema);
+    let _ = writeln!(text, "# Known good\n{}\n", known_good(&task.known_good));
+    let mix =
+        "Mix: about 40 % close to what is known to be good, 40 % that change one or two decisive knobs, 20 % bold.";
+    let _ = write!(text, "# Budget\n{} {mix}", ask(&task.budget));
+    text
+}
+
+fn problem(task: &Task) -> String {
+    let (problem, shape) = (&task.problem, task.shape);
+    let b = match problem.layout {
+        Layout::Nn => "B[k, n] row-major (layout nn)",
+        Layout::Nt => "B stored as [n, k] row-major, multiplied transposed (layout nt)",
+    };
+    format!(
+        "C[m, n] = {}(A[m, k] · B) with m = {}, n = {}, k = {}: {:.4e} FLOP.\n\
+         A[m, k] and C are row-major, {b}. A and B are {}, C is {}, accumulation is f32. Target {}.",
+        problem.epilogue,
+        shape.m,
+        shape.n,
+        shape.k,
+        shape.flops(),
+        problem.input,
+        problem.output,
+        task.candidates.arch(),
+    )
+}
+
+fn gpu(facts: &GpuFacts) -> String {
+    facts.to_string()
+}
+
+fn kernel_family(family: &FamilyKnobs) -> String {
+    let name = family.family.name();
+    format!(
+        "# Kernel family {name}\n{}\n\n## Knobs\n{}\n\n## Rules\nEvery proposal must keep all of them.\n{}",
+        knobs::about(family.family),
+        knobs::glossary(family),
+        rules::list(family.family),
+    )
+}
+
+fn known_good(known: &[KnownGood]) -> String {
+    if known.is_empty() {
+        return "Nothing is known yet.".to_owned();
+    }
+    let line = |known: &KnownGood| {
+        let time = known.median_ms.map_or("not measured for this shape".to_owned(), |ms| format!("{ms:.4} ms"));
+        format!("- {} ({}): {time}", json(&known.schedule), known.origin)
+    };
+    known.iter().map(line).collect::<Vec<_>>().join("\n")
+}

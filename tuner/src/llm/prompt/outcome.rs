@@ -1,0 +1,73 @@
+//! A trial's outcome in a line that says why.
+
+use autokernel_codegen::schedule::Schedule;
+
+use super::json;
+use crate::llm::candidates::knobs;
+use crate::llm::error::shorten;
+use crate::llm::feedback::{Measurement, Outcome, Resources};
+
+/// Most characters of a compiler's or a checker's text.
+const DETAIL_CHARS: usize = 600;
+
+/// `outcome` in words; times are also given against `best_ms`.
+pub fn words(outcome: &Outcome, best_ms: Option<f64>) -> String {
+    match outcome {
+        Outcome::Measured(measurement) => measured(measurement, best_ms),
+        Outcome::RuleBroken { rule, reason } => format!("not tried: breaks rule `{rule}`: {}", detail(reason)),
+        Outcome::CompileFailed { text } => format!("did not compile: {}", detail(text)),
+        Outcome::WrongResult { detail: text } => format!("wrong result: {}", detail(text)),
+        Outcome::TimedOut { phase, limit_s } => format!("timed out: {phase} not finished after {limit_s} s"),
+        Outcome::Crashed { detail: text } => format!("crashed: {}", detail(text)),
+        Outcome::Duplicate { median_ms: Some(ms) } => format!("duplicate: already measured at {ms:.4} ms"),
+        Outcome::Duplicate { median_ms: None } => "duplicate: already tried, and it failed".to_owned(),
+    }
+}
+
+fn measured(measurement: &Measurement, best_ms: Option<f64>) -> String {
+    let Measurement { median_ms, spread_percent, tflops, roofline_percent, times_cublas, resources } = measurement;
+    let mut text = format!("{median_ms:.4} ms ±{spread_percent:.1} %");
+    if let Some(best) = best_ms.filter(|best| *best > 0.0 && best < median_ms) {
+        text += &format!(" ({:+.1} % on the best)", (median_ms / best - 1.0) * 100.0);
+    }
+    text += &format!(", {tflops:.1} TFLOP/s, {roofline_percent:.1} % of the roofline");
+    if let Some(times) = times_cublas {
+        text += &format!(", {times:.3} x cuBLAS");
+    }
+    if let Some(resources) = resources {
+        text += &taken(resources);
+    }
+    text
+}
+
+fn taken(resources: &Resources) -> String {
+    let Resources { registers, shared_bytes, spill_bytes, blocks_per_sm, waves } = resources;
+    let mut text = format!(", {registers} registers, {shared_bytes} bytes of shared memory");
+    if *spill_bytes > 0 {
+        text += &format!(", {spill_bytes} bytes spilled");
+    }
+    if let Some(blocks) = blocks_per_sm {
+        text += &format!(", {blocks} blocks an SM");
+    }
+    if let Some(waves) = waves {
+        text += &format!(", {waves:.2} waves");
+    }
+    text
+}
+
+/// `text` on few characters, its line breaks as ` | `.
+fn detail(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    shorten(&lines.join(" | "), DETAIL_CHARS)
+}
+
+/// How `schedule` differs from `base`: `stages 4 → 5, raster.group 8 → 16`; in full across families.
+pub fn difference(schedule: &Schedule, base: Option<&Schedule>) -> String {
+    let Some(base) = base.filter(|base| base.family() == schedule.family()) else {
+        return json(schedule);
+    };
+    let pairs = knobs(base).into_iter().zip(knobs(schedule));
+    let changed = pairs.filter(|((_, old), (_, new))| old != new);
+    let changes: Vec<String> = changed.map(|((knob, old), (_, new))| format!("{knob} {old} → {new}")).collect();
+    if changes.is_empty() { "the best itself".to_owned() } else { changes.join(", ") }
+}

@@ -1,0 +1,68 @@
+//! The prompt of every later round: what was measured, what failed and why, what is left.
+
+use std::fmt::Write;
+
+use super::outcome::{difference, words};
+use super::{ask, json};
+use crate::llm::feedback::{Feedback, Outcome, Trial};
+use crate::llm::reply::Rejected;
+
+/// Most of the fastest trials that are listed.
+const TOP: usize = 12;
+/// Most proposals that are listed as rejected.
+const REJECTED: usize = 12;
+
+/// The news of a round.
+pub fn refine(feedback: &Feedback) -> String {
+    let best = feedback.top.first();
+    let mut text = String::new();
+    match best {
+        Some(trial) => {
+            let _ = writeln!(text, "# Best so far\n{}\n{}\n", json(&trial.schedule), words(&trial.outcome, None));
+        }
+        None => text.push_str("# Best so far\nNothing has been measured successfully yet.\n\n"),
+    }
+    if feedback.top.len() > 1 {
+        let _ =
+            writeln!(text, "# Next fastest, as differences from the best\n{}\n", trials(&feedback.top[1..], best, TOP));
+    }
+    if !feedback.proposed.is_empty() {
+        let title = "# Your last proposals, as differences from the best";
+        let _ = writeln!(text, "{title}\n{}\n", trials(&feedback.proposed, best, usize::MAX));
+    }
+    if !feedback.rejected.is_empty() {
+        let _ = writeln!(text, "# Proposals that were not tried\n{}\n", rejected(&feedback.rejected));
+    }
+    let _ = write!(
+        text,
+        "# Budget\n{} Do not repeat a schedule listed here. Refine what works, drop what failed and why, and test the \
+         explanation that the figures suggest. Same JSON as before.",
+        ask(&feedback.budget)
+    );
+    text
+}
+
+fn trials(trials: &[Trial], best: Option<&Trial>, most: usize) -> String {
+    let best_ms = best.and_then(|trial| match &trial.outcome {
+        Outcome::Measured(measurement) => Some(measurement.median_ms),
+        _ => None,
+    });
+    let line = |trial: &Trial| {
+        format!(
+            "- {}: {}",
+            difference(&trial.schedule, best.map(|best| &best.schedule)),
+            words(&trial.outcome, best_ms)
+        )
+    };
+    trials.iter().take(most).map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The rejected proposals, a line each.
+pub fn rejected(rejected: &[Rejected]) -> String {
+    let mut lines: Vec<String> =
+        rejected.iter().take(REJECTED).map(|Rejected { text, reason }| format!("- {text}: {reason}")).collect();
+    if rejected.len() > REJECTED {
+        lines.push(format!("- and {} more", rejected.len() - REJECTED));
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,106 @@
+//! What a language model is to the tuner: messages in, text out.
+
+use serde::{Deserialize, Serialize};
+
+use super::error::LlmError;
+
+/// Whose words a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// The standing instructions.
+    System,
+    /// The tuner.
+    User,
+    /// The model.
+    Assistant,
+}
+
+impl Role {
+    /// The name in the chat protocols.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::System => "system",
+            Role::User => "user",
+            Role::Assistant => "assistant",
+        }
+    }
+}
+
+/// One message of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// Whose words.
+    pub role: Role,
+    /// The words.
+    pub content: String,
+}
+
+impl Message {
+    /// Standing instructions.
+    pub fn system(content: impl Into<String>) -> Self {
+        Message { role: Role::System, content: content.into() }
+    }
+
+    /// Words of the tuner.
+    pub fn user(content: impl Into<String>) -> Self {
+        Message { role: Role::User, content: content.into() }
+    }
+
+    /// Words of the model.
+    pub fn assistant(content: impl Into<String>) -> Self {
+        Message { role: Role::Assistant, content: content.into() }
+    }
+}
+
+/// The JSON schema that a reply is asked to follow, for servers that can enforce one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JsonSchema {
+    /// A name of letters, digits and underscores.
+    pub name: String,
+    /// The schema.
+    pub schema: serde_json::Value,
+}
+
+/// Tokens that one or more calls cost, as far as the server says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens read.
+    pub input_tokens: u64,
+    /// Tokens written, reasoning included.
+    pub output_tokens: u64,
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Usage) {
+        self.input_tokens += other.input_tokens;
+        self.output_tokens += other.output_tokens;
+    }
+}
+
+/// What a model answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reply {
+    /// The words; never blank.
+    pub text: String,
+    /// The model that answered, as the server names it.
+    pub model: String,
+    /// What the call cost.
+    #[serde(default)]
+    pub usage: Usage,
+}
+
+/// A language model.
+///
+/// A call blocks until the model has answered or the provider has given up; retries are the provider's own.
+/// Messages and replies are serialisable, so that a wrapper can record them or answer from a record.
+pub trait Provider: Send + Sync {
+    /// Which model this is, for the journal and the summary: `gpt-5 at https://api.openai.com/v1`. Holds no secret.
+    fn name(&self) -> String;
+
+    /// Answers `messages`, following `wanted` where the model can be held to a schema.
+    ///
+    /// # Errors
+    /// Whatever kept the model from answering, with its remedy; no secret is in it.
+    fn complete(&self, messages: &[Message], wanted: Option<&JsonSchema>) -> Result<Reply, LlmError>;
+}

@@ -1,0 +1,58 @@
+//! Whether a proposed schedule may be tried, and if not why: in the words that help the model most.
+
+use autokernel_codegen::schedule::Schedule;
+use serde_json::Value;
+
+use crate::llm::candidates::{Candidates, FamilyKnobs, flatten};
+
+/// The schedule that `value` is.
+///
+/// # Errors
+/// Why it cannot be tried.
+pub fn admit(
+    value: &Value,
+    candidates: &Candidates,
+    seen: &dyn Fn(&Schedule) -> bool,
+    tried: &dyn Fn(&Schedule) -> bool,
+) -> Result<Schedule, String> {
+    let knobs = family_of(value, candidates)?;
+    let schedule: Schedule =
+        serde_json::from_value(value.clone()).map_err(|error| format!("not a schedule: {error}"))?;
+    // The rules explain more than a list of values does, so they come first.
+    schedule.check(candidates.class(), candidates.arch()).map_err(|broken| broken.to_string())?;
+    check_values(value, knobs)?;
+    if !candidates.contains(&schedule) {
+        return Err("each value is legal but this combination is not among the schedules that can be tried".to_owned());
+    }
+    if seen(&schedule) {
+        return Err("duplicate: the same schedule is in this reply twice".to_owned());
+    }
+    if tried(&schedule) {
+        return Err("duplicate: already tried".to_owned());
+    }
+    Ok(schedule)
+}
+
+fn family_of<'a>(value: &Value, candidates: &'a Candidates) -> Result<&'a FamilyKnobs, String> {
+    let named = value.get("family").and_then(Value::as_str);
+    let known: Vec<&str> = candidates.families().iter().map(|knobs| knobs.family.name()).collect();
+    let known_list = known.join(" or ");
+    let Some(named) = named else {
+        return Err(format!("`family` is missing; it is {known_list}"));
+    };
+    let knobs = candidates.families().iter().find(|knobs| knobs.family.name() == named);
+    knobs.ok_or_else(|| format!("family = {named:?} cannot be tried here; it is {known_list}"))
+}
+
+fn check_values(value: &Value, knobs: &FamilyKnobs) -> Result<(), String> {
+    let mut leaves = Vec::new();
+    flatten("", value.clone(), &mut leaves);
+    for (knob, value) in leaves {
+        let legal = knobs.values.get(&knob).map_or(&[][..], Vec::as_slice);
+        if !legal.contains(&value) {
+            let legal: Vec<String> = legal.iter().map(Value::to_string).collect();
+            return Err(format!("{knob} = {value} is not one of its legal values: {}", legal.join(", ")));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,35 @@
+//! The tuner's command line; see the library for what it does.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use tuner::app::{self, Ending};
+use tuner::cli::{Cli, Command};
+use tuner::session::Stop;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let args = match cli.command {
+        Some(Command::Tune(args)) => args,
+        None => cli.tune,
+    };
+    let stop = match Stop::on_signals() {
+        Ok(stop) => stop,
+        Err(error) => {
+            eprintln!("warning: {error}; Ctrl-C will end the run at once");
+            Stop::default()
+        }
+    };
+    match app::tune(&args, &stop) {
+        Ok(ending) => {
+            if let Ending::Broken(reason) = &ending {
+                eprintln!("error: {reason}");
+            }
+            ExitCode::from(ending.exit_code())
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! What became of a schedule: a time, or the true reason why there is none.
+
+use std::fmt;
+
+use autokernel_codegen::nvcc::PtxasReport;
+use autokernel_codegen::schedule::BrokenRule;
+use serde::{Deserialize, Serialize};
+
+/// What became of a schedule.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum Outcome {
+    /// It computes the right result, in this time.
+    Measured(Measurement),
+    /// It cannot be used.
+    Failed(Failure),
+}
+
+/// How long a launch takes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// Median time of one launch, in milliseconds.
+    pub median_ms: f64,
+    /// Interquartile range of the samples over the median, in percent.
+    pub spread_pct: f64,
+    /// Samples behind the median.
+    pub samples: u32,
+    /// The SM clock under the measurement, in MHz, where it was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sm_clock_mhz: Option<u32>,
+    /// The kernel's resources, where it was compiled here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resources: Option<PtxasReport>,
+}
+
+impl Measurement {
+    /// A time with no more known of it than statistics.
+    pub fn new(median_ms: f64, spread_pct: f64, samples: u32) -> Self {
+        Measurement { median_ms, spread_pct, samples, sm_clock_mhz: None, resources: None }
+    }
+}
+
+/// Why a schedule cannot be used.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "reason", rename_all = "snake_case")]
+pub enum Failure {
+    /// It breaks a rule of its kernel family, so it was not compiled.
+    BrokenRule {
+        /// The rule's name.
+        rule: String,
+        /// The numbers that break it.
+        detail: String,
+    },
+    /// nvcc refused it.
+    Compile {
+        /// What nvcc said.
+        log: String,
+    },
+    /// nvcc did not finish.
+    CompileTimeout {
+        /// The limit, in seconds.
+        limit_s: f64,
+    },
+    /// It spills registers to memory.
+    Spill {
+        /// Bytes of a thread that are stored.
+        bytes: u32,
+    },
+    /// It computes something else.
+    WrongResult {
+        /// How wrong, and where: the worst element with its expected value and the tolerance.
+        detail: String,
+    },
+    /// The launch did not finish.
+    Timeout {
+        /// The limit, in seconds.
+        limit_s: f64,
+    },
+    /// The launch failed, or the worker process died of it.
+    Crash {
+        /// The CUDA error, the signal, or both.
+        detail: String,
+    },
+    /// The device has too little memory for this shape.
+    OutOfMemory {
+        /// What was asked for.
+        detail: String,
+    },
+    /// The recorded space that is replayed does not hold it.
+    NotRecorded,
+}
+
+impl Failure {
+    /// The kind of reason, in one word.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Failure::BrokenRule { .. } => "broken_rule",
+            Failure::Compile { .. } => "compile",
+            Failure::CompileTimeout { .. } => "compile_timeout",
+            Failure::Spill { .. } => "spill",
+            Failure::WrongResult { .. } => "wrong_result",
+            Failure::Timeout { .. } => "timeout",
+            Failure::Crash { .. } => "crash",
+            Failure::OutOfMemory { .. } => "out_of_memory",
+            Failure::NotRecorded => "not_recorded",
+        }
+    }
+}
+
+impl From<BrokenRule> for Failure {
+    fn from(broken: BrokenRule) -> Self {
+        Failure::BrokenRule { rule: broken.rule.to_owned(), detail: broken.reason }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::BrokenRule { rule, detail } => write!(f, "breaks rule `{rule}`: {detail}"),
+            Failure::Compile { log } => write!(f, "nvcc refused it: {log}"),
+            Failure::CompileTimeout { limit_s } => write!(f, "nvcc did not finish in {limit_s} s"),
+            Failure::Spill { bytes } => write!(f, "spills {bytes} bytes of registers"),
+            Failure::WrongResult { detail } => write!(f, "wrong result: {detail}"),
+            Failure::Timeout { limit_s } => write!(f, "the launch did not finish in {limit_s} s"),
+            Failure::Crash { detail } => write!(f, "crashed: {detail}"),
+            Failure::OutOfMemory { detail } => write!(f, "out of device memory: {detail}"),
+            Failure::NotRecorded => write!(f, "not in the recorded space"),
+        }
+    }
+}
+
+impl Outcome {
+    /// The time, if there is one.
+    pub fn measurement(&self) -> Option<&Measurement> {
+        match self {
+            Outcome::Measured(measurement) => Some(measurement),
+            Outcome::Failed(_) => None,
+        }
+    }
+
+    /// The median time in milliseconds, if there is one.
+    pub fn median_ms(&self) -> Option<f64> {
+        self.measurement().map(|measurement| measurement.median_ms)
+    }
+
+    /// `measured`, or the kind of failure.
+    pub fn status(&self) -> &'static str {
+        match self {
+            Outcome::Measured(_) => "measured",
+            Outcome::Failed(failure) => failure.kind(),
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Schedules as columns, and back. Knows no knob by name: what a schedule's JSON holds is what is written.
+
+use std::collections::BTreeMap;
+
+use autokernel_codegen::schedule::Schedule;
+use serde_json::{Map, Value};
+
+use super::error::ContentError;
+
+/// A column a knob, by its path.
+pub type Columns = BTreeMap<String, Vec<Value>>;
+
+/// The columns of `schedules`; `null` where a schedule lacks the knob.
+pub fn from_schedules<'s>(schedules: impl Iterator<Item = &'s Schedule>) -> Columns {
+    let mut columns = Columns::new();
+    for (row, schedule) in schedules.enumerate() {
+        let mut leaves = Vec::new();
+        flatten("", serde_json::to_value(schedule).expect("schedules have only string keys"), &mut leaves);
+        for (path, value) in leaves {
+            let column = columns.entry(path).or_default();
+            column.resize(row, Value::Null);
+            column.push(value);
+        }
+    }
+    let rows = columns.values().map(Vec::len).max().unwrap_or(0);
+    columns.values_mut().for_each(|column| column.resize(rows, Value::Null));
+    columns
+}
+
+/// The schedules of `columns`, row by row.
+pub fn to_schedules(columns: &Columns) -> Result<Vec<Schedule>, ContentError> {
+    let rows = columns.values().map(Vec::len).max().unwrap_or(0);
+    if let Some((column, values)) = columns.iter().find(|(_, values)| values.len() != rows) {
+        return Err(ContentError::Length { column: column.clone(), rows: values.len(), expected: rows });
+    }
+    let schedule = |row: usize| {
+        let mut object = Map::new();
+        for (path, values) in columns.iter().filter(|(_, values)| !values[row].is_null()) {
+            insert(&mut object, path, values[row].clone());
+        }
+        serde_json::from_value(Value::Object(object))
+            .map_err(|error| ContentError::Schedule { row, reason: error.to_string() })
+    };
+    (0..rows).map(schedule).collect()
+}
+
+fn flatten(prefix: &str, value: Value, leaves: &mut Vec<(String, Value)>) {
+    let Value::Object(members) = value else {
+        leaves.push((prefix.to_owned(), value));
+        return;
+    };
+    for (name, member) in members {
+        let path = if prefix.is_empty() { name } else { format!("{prefix}.{name}") };
+        flatten(&path, member, leaves);
+    }
+}
+
+fn insert(object: &mut Map<String, Value>, path: &str, value: Value) {
+    match path.split_once('.') {
+        None => {
+            object.insert(path.to_owned(), value);
+        }
+        Some((head, tail)) => {
+            let member = object.entry(head).or_insert_with(|| Value::Object(Map::new()));
+            if let Value::Object(member) = member {
+                insert(member, tail, value);
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What can go wrong with a recording.
+
+use std::path::PathBuf;
+
+use autokernel_codegen::schedule::BrokenRule;
+
+/// A recording that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordingError {
+    /// The file cannot be read or written.
+    #[error("{}: {source}; check the path, and that the folder is writable when recording", .path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file is not a recording of this version.
+    #[error("{}: {reason}; restore the file from version control or record it again", .path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// Why the contents of a recording do not fit together.
+#[derive(Debug, thiserror::Error)]
+pub enum ContentError {
+    /// Written by another version.
+    #[error("format `{format}` version {version} is not `{}` version {}", super::format::FORMAT, super::format::VERSION)]
+    Version {
+        /// What the file says it is.
+        format: String,
+        /// And in which version.
+        version: u32,
+    },
+    /// Columns of one table must be equally long.
+    #[error("column `{column}` has {rows} rows where {expected} schedules are listed")]
+    Length {
+        /// The column.
+        column: String,
+        /// Its length.
+        rows: usize,
+        /// The number of schedules.
+        expected: usize,
+    },
+    /// A row is not a schedule.
+    #[error("schedule {row} cannot be read: {reason}")]
+    Schedule {
+        /// The row, from 0.
+        row: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A row is a schedule that cannot be compiled.
+    #[error("schedule {row} cannot have been measured: {broken}")]
+    Rule {
+        /// The row, from 0.
+        row: usize,
+        /// The rule.
+        broken: BrokenRule,
+    },
+    /// A schedule is listed twice.
+    #[error("schedule {row} is listed twice")]
+    Twice {
+        /// The second row, from 0.
+        row: usize,
+    },
+    /// A time that no launch can take, or a failure that is not listed.
+    #[error("{shape}, schedule {row}: {reason}")]
+    Row {
+        /// The shape.
+        shape: String,
+        /// The row, from 0.
+        row: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+}

@@ -1,0 +1,205 @@
+//! A recorded space in memory.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{BufReader, Write};
+use std::path::Path;
+
+use autokernel_codegen::arch::Arch;
+use autokernel_codegen::problem::Problem;
+use autokernel_codegen::schedule::Schedule;
+use autokernel_codegen::shape::Shape;
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use serde::{Deserialize, Serialize};
+
+use super::columns;
+use super::error::{ContentError, RecordingError};
+use super::format::{self, File, Table, rounded};
+use crate::environment::Environment;
+use crate::llm::GpuFacts;
+use crate::outcome::{Failure, Measurement, Outcome};
+
+/// How a space was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Method {
+    /// What the matrices held: `uniform random in [-1, 1)`.
+    pub data: String,
+    /// State of the L2 cache before each sample: `cold` or `warm`.
+    pub cache: String,
+    /// Samples behind each time.
+    pub samples: u32,
+    /// The day, `YYYY-MM-DD`.
+    pub date: String,
+    /// The command that measures it again.
+    pub command: String,
+}
+
+/// Every schedule of one problem on one GPU, measured at several shapes.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// What was measured.
+    pub problem: Problem,
+    /// For which target.
+    pub arch: Arch,
+    /// Where.
+    pub environment: Environment,
+    /// On which GPU.
+    pub gpu: GpuFacts,
+    /// How.
+    pub method: Method,
+    /// The measurements.
+    pub shapes: Vec<RecordedShape>,
+}
+
+/// What was measured at one shape.
+#[derive(Clone, Debug)]
+pub struct RecordedShape {
+    /// The shape.
+    pub shape: Shape,
+    /// What became of each schedule that was tried, in the order of the space.
+    pub rows: Vec<(Schedule, Outcome)>,
+    /// cuBLAS with the epilogue as a kernel of its own.
+    pub cublas: Option<Measurement>,
+}
+
+impl RecordedShape {
+    /// The fastest schedule of all.
+    pub fn optimum(&self) -> Option<(Schedule, Measurement)> {
+        let timed = self.rows.iter().filter_map(|(schedule, outcome)| Some((*schedule, *outcome.measurement()?)));
+        timed.min_by(|(_, a), (_, b)| a.median_ms.total_cmp(&b.median_ms))
+    }
+}
+
+impl Recording {
+    /// Reads the file at `path`.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is not a recording whose parts fit together; the message says where.
+    pub fn load(path: &Path) -> Result<Self, RecordingError> {
+        let io = |source| RecordingError::Io { path: path.to_owned(), source };
+        let invalid = |reason| RecordingError::Invalid { path: path.to_owned(), reason };
+        let file = BufReader::new(std::fs::File::open(path).map_err(io)?);
+        let file: File = serde_json::from_reader(BufReader::new(GzDecoder::new(file)))
+            .map_err(|error| invalid(error.to_string()))?;
+        Recording::from_file(file).map_err(|error| invalid(error.to_string()))
+    }
+
+    /// Replaces the file at `path` in one step.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn save(&self, path: &Path) -> Result<(), RecordingError> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let replace = || {
+            let mut target = tempfile::NamedTempFile::new_in(folder)?;
+            let mut gzip = GzEncoder::new(&mut target, Compression::best());
+            serde_json::to_writer(&mut gzip, &self.to_file())?;
+            gzip.finish()?.flush()?;
+            target.as_file().sync_all()?;
+            target.persist(path)?;
+            Ok(())
+        };
+        replace().map_err(|source| RecordingError::Io { path: path.to_owned(), source })
+    }
+
+    fn from_file(file: File) -> Result<Self, ContentError> {
+        let File { format, version, problem, arch, environment, gpu, method, schedules, shapes } = file;
+        if (format.as_str(), version) != (format::FORMAT, format::VERSION) {
+            return Err(ContentError::Version { format, version });
+        }
+        let schedules = columns::to_schedules(&schedules)?;
+        let class = problem.class();
+        let mut seen = HashSet::new();
+        for (row, schedule) in schedules.iter().enumerate() {
+            schedule.check(&class, arch).map_err(|broken| ContentError::Rule { row, broken })?;
+            if !seen.insert(schedule) {
+                return Err(ContentError::Twice { row });
+            }
+        }
+        let read = |table| read_table(table, &schedules, method.samples);
+        let shapes = shapes.into_iter().map(read).collect::<Result<_, _>>()?;
+        Ok(Recording { problem, arch, environment, gpu, method, shapes })
+    }
+
+    fn to_file(&self) -> File {
+        let mut rows: Vec<Schedule> = Vec::new();
+        let mut row_of = HashMap::new();
+        for (schedule, _) in self.shapes.iter().flat_map(|shape| &shape.rows) {
+            row_of.entry(*schedule).or_insert_with(|| {
+                rows.push(*schedule);
+                rows.len() - 1
+            });
+        }
+        File {
+            format: format::FORMAT.to_owned(),
+            version: format::VERSION,
+            problem: self.problem.clone(),
+            arch: self.arch,
+            environment: self.environment.clone(),
+            gpu: self.gpu.clone(),
+            method: self.method.clone(),
+            schedules: columns::from_schedules(rows.iter()),
+            shapes: self.shapes.iter().map(|shape| write_table(shape, &row_of)).collect(),
+        }
+    }
+}
+
+fn read_table(table: Table, schedules: &[Schedule], samples: u32) -> Result<RecordedShape, ContentError> {
+    let Table { shape, median_us, spread_pct, failures, failed, cublas } = table;
+    for (name, column) in [("median_us", &median_us), ("spread_pct", &spread_pct)] {
+        if column.len() != schedules.len() {
+            let column_name = format!("{shape}: {name}");
+            return Err(ContentError::Length { column: column_name, rows: column.len(), expected: schedules.len() });
+        }
+    }
+    let wrong = |row, reason: &str| ContentError::Row { shape: shape.to_string(), row, reason: reason.to_owned() };
+    let mut reasons: HashMap<usize, &Failure> = HashMap::new();
+    for [row, index] in failed {
+        let failure = failures.get(index).ok_or_else(|| wrong(row, "its failure is not listed"))?;
+        reasons.insert(row, failure);
+    }
+    let mut rows = Vec::new();
+    for (row, schedule) in schedules.iter().enumerate() {
+        let outcome = match (median_us[row], reasons.get(&row)) {
+            (Some(us), None) if us.is_finite() && us > 0.0 => {
+                Outcome::Measured(Measurement::new(rounded(us / 1e3, 6), spread_pct[row].unwrap_or(0.0), samples))
+            }
+            (Some(_), None) => return Err(wrong(row, "its time is not a positive number")),
+            (Some(_), Some(_)) => return Err(wrong(row, "it has both a time and a failure")),
+            (None, Some(failure)) => Outcome::Failed((*failure).clone()),
+            (None, None) => continue,
+        };
+        rows.push((*schedule, outcome));
+    }
+    Ok(RecordedShape { shape, rows, cublas })
+}
+
+fn write_table(recorded: &RecordedShape, row_of: &HashMap<Schedule, usize>) -> Table {
+    let mut table = Table {
+        shape: recorded.shape,
+        median_us: vec![None; row_of.len()],
+        spread_pct: vec![None; row_of.len()],
+        failures: Vec::new(),
+        failed: Vec::new(),
+        cublas: recorded.cublas,
+    };
+    for (schedule, outcome) in &recorded.rows {
+        let row = row_of[schedule];
+        match outcome {
+            Outcome::Measured(measurement) => {
+                table.median_us[row] = Some(rounded(measurement.median_ms * 1e3, 4));
+                table.spread_pct[row] = Some(rounded(measurement.spread_pct, 2));
+            }
+            Outcome::Failed(failure) => {
+                let index = table.failures.iter().position(|known| known == failure).unwrap_or_else(|| {
+                    table.failures.push(failure.clone());
+                    table.failures.len() - 1
+                });
+                table.failed.push([row, index]);
+            }
+        }
+    }
+    table
+}

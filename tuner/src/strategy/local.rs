@@ -1,0 +1,142 @@
+//! The built-in search: steps from the best, in the order of their promise, with restarts.
+
+use std::collections::HashMap;
+
+use autokernel_codegen::schedule::Schedule;
+use rand::seq::IndexedRandom;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+
+use super::effects::Effects;
+use super::lattice::Lattice;
+use super::{Brief, Proposal, Strategy, moves, prior, seeds};
+use crate::trial::Trial;
+
+/// Share of the budget that is spent on seeds, before the first step.
+const SEED_SHARE: f64 = 0.25;
+/// The fastest schedules that steps start from.
+const BASES: usize = 4;
+/// Share of later proposals that restart elsewhere, to leave a local optimum.
+const RESTART_SHARE: f64 = 0.1;
+/// How much faster than expected a schedule of unknown knob values is taken to be, at most a knob.
+const CURIOSITY: f64 = 0.02;
+
+/// Seeds, then steps from the fastest schedules.
+///
+/// Steps are ranked by what the [prior](super::prior) and the knob effects seen so far expect of them, so that those
+/// likely to matter come first; a schedule is proposed once.
+pub struct Local {
+    lattice: Lattice,
+    /// Logarithm of the predicted time, by index.
+    prior: Vec<f64>,
+    /// Indices by predicted time.
+    ranked: Vec<usize>,
+    seeds: Vec<usize>,
+    /// What was proposed or told, with the logarithm of its time once that is known.
+    tried: HashMap<usize, Option<f64>>,
+    rng: Pcg64,
+}
+
+impl Local {
+    /// A search for `brief`.
+    pub fn new(brief: &Brief) -> Self {
+        let lattice = Lattice::new(brief.space.clone());
+        let mut rng = Pcg64::seed_from_u64(brief.seed);
+        let predict = |schedule: &Schedule| prior::predicted_ms(schedule, &brief.target, &brief.gpu).ln();
+        let prior: Vec<f64> = brief.space.iter().map(predict).collect();
+        let mut ranked: Vec<usize> = (0..lattice.len()).collect();
+        // Equal tiles are equal to the prior: shuffled, seeds differ from run to run in what it cannot tell apart.
+        let tie: Vec<u32> = ranked.iter().map(|_| rng.random()).collect();
+        ranked.sort_by(|&a, &b| prior[a].total_cmp(&prior[b]).then(tie[a].cmp(&tie[b])));
+        let seeds = first_seeds(brief, &lattice, &ranked);
+        Local { lattice, prior, ranked, seeds, tried: HashMap::new(), rng }
+    }
+
+    fn timed(&self) -> Vec<(usize, f64)> {
+        let mut timed: Vec<(usize, f64)> = self.tried.iter().filter_map(|(&index, &log)| Some((index, log?))).collect();
+        timed.sort_by(|(a, x), (b, y)| x.total_cmp(y).then(a.cmp(b)));
+        timed
+    }
+
+    /// Untried neighbours of the fastest schedules, most promising first.
+    fn steps(&self) -> Vec<usize> {
+        let timed = self.timed();
+        let surprises: Vec<(usize, f64)> = timed.iter().map(|&(index, log)| (index, log - self.prior[index])).collect();
+        let effects = Effects::fit(&self.lattice, &surprises);
+        let expected = |index: usize| self.prior[index] + effects.of(&self.lattice, index);
+        let mut promise: HashMap<usize, f64> = HashMap::new();
+        for &(base, log) in timed.iter().take(BASES) {
+            for step in moves::neighbours(&self.lattice, base) {
+                if self.tried.contains_key(&step) {
+                    continue;
+                }
+                let curiosity = CURIOSITY * effects.novelty(&self.lattice, step);
+                let expectation = log + expected(step) - expected(base) - curiosity;
+                let entry = promise.entry(step).or_insert(expectation);
+                *entry = entry.min(expectation);
+            }
+        }
+        let mut steps: Vec<usize> = promise.keys().copied().collect();
+        steps.sort_by(|a, b| promise[a].total_cmp(&promise[b]).then(a.cmp(b)));
+        steps
+    }
+
+    /// A schedule away from all steps: often one that the prior likes, sometimes any.
+    fn restart(&mut self) -> Option<usize> {
+        let untried: Vec<usize> =
+            self.ranked.iter().copied().filter(|index| !self.tried.contains_key(index)).collect();
+        let promising = &untried[..untried.len().div_ceil(20)];
+        let from = if self.rng.random_bool(0.75) { promising } else { &untried };
+        from.choose(&mut self.rng).copied()
+    }
+}
+
+fn first_seeds(brief: &Brief, lattice: &Lattice, ranked: &[usize]) -> Vec<usize> {
+    let count = ((brief.evaluations as f64 * SEED_SHARE) as usize).clamp(4, 32);
+    let known = brief.known.iter().map(|known| known.schedule);
+    let mut seeds: Vec<usize> = Vec::new();
+    for index in known.filter_map(|schedule| lattice.find(&schedule)) {
+        if !seeds.contains(&index) {
+            seeds.push(index);
+        }
+    }
+    let more = seeds::spread(lattice, ranked, &seeds, count.saturating_sub(seeds.len()));
+    seeds.extend(more);
+    seeds.reverse(); // they are popped
+    seeds
+}
+
+impl Strategy for Local {
+    fn name(&self) -> &'static str {
+        "local"
+    }
+
+    fn ask(&mut self, n: usize) -> Vec<Proposal> {
+        let mut proposals: Vec<usize> = Vec::with_capacity(n);
+        while proposals.len() < n {
+            let Some(seed) = self.seeds.pop() else { break };
+            if self.tried.insert(seed, None).is_none() {
+                proposals.push(seed);
+            }
+        }
+        let mut steps = self.steps().into_iter();
+        while proposals.len() < n {
+            let elsewhere = self.rng.random_bool(RESTART_SHARE);
+            let next = if elsewhere { self.restart() } else { steps.next().or_else(|| self.restart()) };
+            let Some(next) = next else { break };
+            if let std::collections::hash_map::Entry::Vacant(entry) = self.tried.entry(next) {
+                entry.insert(None);
+                proposals.push(next);
+            }
+        }
+        proposals.into_iter().map(|index| Proposal::new(*self.lattice.schedule(index), self.name())).collect()
+    }
+
+    fn tell(&mut self, trials: &[Trial]) {
+        for trial in trials {
+            if let Some(index) = self.lattice.find(&trial.schedule) {
+                self.tried.insert(index, trial.median_ms().map(f64::ln));
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What is tuned.
+
+use std::fmt;
+
+use autokernel_codegen::arch::Arch;
+use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::problem::Problem;
+use autokernel_codegen::shape::Shape;
+use autokernel_runtime::roofline::Work;
+use serde::{Deserialize, Serialize};
+
+/// One problem, at one shape, for one arch: what a search finds the fastest schedule of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// What is computed.
+    pub problem: Problem,
+    /// For which target of nvcc.
+    pub arch: Arch,
+    /// At which shape.
+    pub shape: Shape,
+}
+
+impl Target {
+    /// The rate of a launch that takes `median_ms`, in 10¹² operations a second: `2·m·n·k` over the time.
+    pub fn tflops(&self, median_ms: f64) -> f64 {
+        self.shape.flops() / (median_ms * 1e9)
+    }
+
+    /// The operations and the least memory traffic of a launch.
+    pub fn work(&self) -> Work {
+        let Shape { m, n, k } = self.shape;
+        let shape = autokernel_runtime::Shape::new(m, n, k);
+        Work::matmul(shape, runtime_dtype(self.problem.input), runtime_dtype(self.problem.output))
+    }
+
+    /// A word for file names and the history: `matmul_leaky_relu_bf16_bf16_nt_4096x4096x4096`.
+    pub fn slug(&self) -> String {
+        format!("{}_{}", self.problem.class().slug(), self.shape)
+    }
+}
+
+fn runtime_dtype(dtype: Dtype) -> autokernel_runtime::Dtype {
+    match dtype {
+        Dtype::Bf16 => autokernel_runtime::Dtype::Bf16,
+        Dtype::F16 => autokernel_runtime::Dtype::F16,
+        Dtype::F32 => autokernel_runtime::Dtype::F32,
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} · {} · {}", self.problem, self.shape, self.arch)
+    }
+}

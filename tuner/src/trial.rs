@@ -1,0 +1,63 @@
+//! One schedule that was tried.
+
+use autokernel_codegen::schedule::Schedule;
+use serde::{Deserialize, Serialize};
+
+use crate::environment::{Environment, digest};
+use crate::outcome::Outcome;
+use crate::target::Target;
+
+/// One schedule that was tried, with all that its outcome depends on: a line of the journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// When it was tried, RFC 3339.
+    pub at: String,
+    /// The generation of its search, from 1.
+    pub generation: u32,
+    /// Its number within its search, from 1.
+    pub number: u32,
+    /// Who proposed it.
+    pub proposed_by: String,
+    /// Why, in the proposer's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// What was tuned.
+    pub target: Target,
+    /// What was tried.
+    pub schedule: Schedule,
+    /// Where.
+    pub environment: Environment,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// What the trial took in all, in seconds: compiling, checking and timing.
+    pub seconds: f64,
+}
+
+impl Trial {
+    /// What tells this trial from others; see [`key`].
+    pub fn key(&self) -> TrialKey {
+        key(&self.target, &self.schedule, &self.environment)
+    }
+
+    /// The median time in milliseconds, if there is one.
+    pub fn median_ms(&self) -> Option<f64> {
+        self.outcome.median_ms()
+    }
+}
+
+/// Identifies a measurement.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TrialKey(String);
+
+/// Identifies the measurement of `schedule` for `target` in `environment`: the same schedule, problem, shape, arch,
+/// GPU, driver, nvcc and kernel sources need measuring only once.
+pub fn key(target: &Target, schedule: &Schedule, environment: &Environment) -> TrialKey {
+    let json = serde_json::to_vec(&(target, schedule, environment)).expect("trials have only string keys");
+    TrialKey(digest(std::iter::once(json.as_slice())))
+}
+
+/// The fastest of `trials`, the earliest of equals.
+pub fn fastest<'t>(trials: impl IntoIterator<Item = &'t Trial>) -> Option<&'t Trial> {
+    let timed = trials.into_iter().filter_map(|trial| Some((trial.median_ms()?, trial)));
+    timed.min_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, trial)| trial)
+}
