@@ -49,7 +49,7 @@ pub mod __private {
     pub use std::borrow::Cow;
 
     pub use autokernel_runtime::{
-        Arch, Dtype, Family, Features, Geometry, KernelDescriptor, ProblemDescriptor, Raster, RasterOrder, Shape, Tuned,
-        Variant,
+        Arch, Dtype, Family, Features, Geometry, KernelDescriptor, ProblemDescriptor, Raster, RasterOrder, Shape,
+        Tuned, Variant,
     };
 }

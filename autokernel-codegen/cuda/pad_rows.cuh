@@ -62,16 +62,20 @@ __device__ __forceinline__ void run(const PadRowsArgs& args) {
   const int lane = threadIdx.x % kWarpSize;
   const int64_t first_row = static_cast<int64_t>(blockIdx.x) * kWarps + threadIdx.x / kWarpSize;
   for (int64_t r = first_row; r < args.rows; r += static_cast<int64_t>(gridDim.x) * kWarps) {
-    const uint16_t* const src = static_cast<const uint16_t*>(args.src) + r * args.src_ld;
-    uint16_t* const dst = static_cast<uint16_t*>(args.dst) + r * args.dst_ld;
+    const uint16_t* const __restrict__ src = static_cast<const uint16_t*>(args.src) + r * args.src_ld;
+    uint16_t* const __restrict__ dst = static_cast<uint16_t*>(args.dst) + r * args.dst_ld;
     const int shift = reinterpret_cast<uintptr_t>(src) % sizeof(uint4) / sizeof(uint16_t);
 
-    for (int64_t segment = int64_t{blockIdx.y} * kSegment; segment < args.cols; segment += int64_t{gridDim.y} * kSegment) {
+    const int64_t stride = int64_t{gridDim.y} * kSegment;
+    for (int64_t segment = int64_t{blockIdx.y} * kSegment; segment < args.cols; segment += stride) {
       const int64_t column = segment + lane * kVector;
       // Aligned loads only: each lane's 8 elements span its own vector and the next lane's.
+      // The last lane has no next one; its second load is under way before the shuffle waits for the first.
       const uint4 low = load_vector(src, column - shift, args.cols);
-      uint4 high = from_next_lane(low);
-      if (lane == kWarpSize - 1 && shift != 0) high = load_vector(src, column - shift + kVector, args.cols);
+      uint4 beyond = {};
+      if (lane == kWarpSize - 1 && shift != 0) beyond = load_vector(src, column - shift + kVector, args.cols);
+      const uint4 next = from_next_lane(low);
+      const uint4 high = lane == kWarpSize - 1 ? beyond : next;
       if (column < args.cols) *reinterpret_cast<uint4*>(dst + column) = shifted(low, high, shift);
     }
   }

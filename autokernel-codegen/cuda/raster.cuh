@@ -27,10 +27,11 @@ __device__ __forceinline__ TileCoord tile_coord(int linear, int tiles_m, int til
   const int fast_tiles = along_m ? tiles_m : tiles_n;
   const int slow_tiles = along_m ? tiles_n : tiles_m;
 
-  const int tiles_per_group = raster.group * slow_tiles;
+  const int group = min(raster.group, fast_tiles);  // so that the product below is at most the number of tiles
+  const int tiles_per_group = group * slow_tiles;
   const int group_index = linear / tiles_per_group;
-  const int first_fast = group_index * raster.group;
-  const int group_size = min(raster.group, fast_tiles - first_fast);  // the last group may be narrower
+  const int first_fast = group_index * group;
+  const int group_size = min(group, fast_tiles - first_fast);  // the last group may be narrower
   const int within = linear - group_index * tiles_per_group;
 
   const int fast = first_fast + within % group_size;

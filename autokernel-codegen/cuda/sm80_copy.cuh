@@ -16,10 +16,13 @@ constexpr int kInputBytes = 2;
 
 enum class Access { kVector, kWord, kElement };
 
-// The widest access that every row of a matrix with a 16-byte aligned base allows.
-__device__ __forceinline__ Access widest_access(int64_t leading_dimension) {
-  if (leading_dimension % 8 == 0) return Access::kVector;
-  return leading_dimension % 2 == 0 ? Access::kWord : Access::kElement;
+// The widest access for which rows of this pitch begin aligned and `end`, the first element that must not be read,
+// falls between units: a unit is then inside the matrix or outside, never both. (The lowest set bit of x | y is
+// that of the less aligned.) The base is 16-byte aligned.
+__device__ __forceinline__ Access widest_access(int64_t leading_dimension, int64_t end) {
+  const int64_t alignment = leading_dimension | end;
+  if (alignment % 8 == 0) return Access::kVector;
+  return alignment % 2 == 0 ? Access::kWord : Access::kElement;
 }
 
 // A matrix seen from the first element of a tile.
@@ -51,11 +54,11 @@ struct CopyMap {
       : row(thread / kUnitsPerRow), col(thread % kUnitsPerRow * kUnitElements) {}
 };
 
-// Two neighbouring elements through registers; the first `valid_bytes` of the four are read, the rest are zero.
-__device__ __forceinline__ uint32_t load_pair(const uint8_t* global, int valid_bytes) {
+// Two neighbouring elements through registers; those from `count` on (any number) are not read and zero.
+__device__ __forceinline__ uint32_t load_pair(const uint8_t* global, int count) {
   const uint16_t* elements = reinterpret_cast<const uint16_t*>(global);
-  const uint32_t low = valid_bytes >= 2 ? __ldg(elements) : 0;
-  const uint32_t high = valid_bytes >= 4 ? __ldg(elements + 1) : 0;
+  const uint32_t low = count > 0 ? __ldg(elements) : 0;
+  const uint32_t high = count > 1 ? __ldg(elements + 1) : 0;
   return high << 16 | low;
 }
 
@@ -74,9 +77,7 @@ __device__ __forceinline__ void copy_tile(uint32_t shared, const GlobalTile& til
   const int col_bytes = map.col * kInputBytes;
   const uint32_t target = shared + Layout::offset(map.row, col_bytes / kChunkBytes) + col_bytes % kChunkBytes;
   const int rows_left = tile.rows - map.row;
-  const int unit_bytes = kCheck == Check::kRows
-                             ? Map::kUnitBytes
-                             : min(max(tile.cols - map.col, 0), Map::kUnitElements) * kInputBytes;
+  const int cols_left = kCheck == Check::kRows ? Map::kUnitElements : tile.cols - map.col;
 
   // `shared` is aligned to a line, so the swizzle of the pass's rows can be applied to the address itself.
   const auto pass_target = [&](int pass) {
@@ -85,13 +86,13 @@ __device__ __forceinline__ void copy_tile(uint32_t shared, const GlobalTile& til
   const auto row_is_valid = [&](int pass) { return kCheck == Check::kColumns || pass * Map::kRowStep < rows_left; };
 
   if constexpr (kAccess == Access::kElement) {
-    constexpr int kBatch = Map::kPasses < 4 ? Map::kPasses : 4;  // loads in flight before the first is stored
+    constexpr int kBatch = Map::kPasses < 8 ? Map::kPasses : 8;  // loads in flight before the first is stored
 #pragma unroll 1
     for (int first = 0; first < Map::kPasses; first += kBatch) {
       uint32_t pairs[kBatch];
 #pragma unroll
       for (int i = 0; i < kBatch; ++i) {
-        pairs[i] = load_pair(source + (first + i) * pass_pitch, row_is_valid(first + i) ? unit_bytes : 0);
+        pairs[i] = load_pair(source + (first + i) * pass_pitch, row_is_valid(first + i) ? cols_left : 0);
       }
 #pragma unroll
       for (int i = 0; i < kBatch; ++i) ptx::store_shared(pass_target(first + i), pairs[i]);
@@ -99,17 +100,13 @@ __device__ __forceinline__ void copy_tile(uint32_t shared, const GlobalTile& til
   } else {
 #pragma unroll
     for (int pass = 0; pass < Map::kPasses; ++pass) {
-      const uint8_t* from = source + pass * pass_pitch;
-      if constexpr (kCheck == Check::kRows) {
-        ptx::cp_async_if<Map::kUnitBytes>(pass_target(pass), from, row_is_valid(pass));
-      } else {
-        ptx::cp_async_zero_fill<Map::kUnitBytes>(pass_target(pass), from, row_is_valid(pass) ? unit_bytes : 0);
-      }
+      ptx::cp_async_if<Map::kUnitBytes>(pass_target(pass), source + pass * pass_pitch,
+                                        row_is_valid(pass) && cols_left > 0);
     }
   }
 }
 
-// The same with the access chosen at run time; the branch is uniform across the grid.
+// The same with the access chosen at run time; the branch is uniform across the block.
 template <int kRows, int kCols, int kThreads, Check kCheck>
 __device__ __forceinline__ void copy_tile(uint32_t shared, const GlobalTile& tile, uint32_t thread, Access access) {
   // Hides that `thread` never changes: the addresses of all three branches, kept across the main loop, would spill.

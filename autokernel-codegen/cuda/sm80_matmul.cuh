@@ -45,12 +45,13 @@ struct Operand {
       : origin(static_cast<const uint8_t*>(base) + (kRowsAreK ? first : first * ld) * kInputBytes),
         row_pitch(ld * kInputBytes),
         extent(end - first),
-        access(widest_access(ld)) {}
+        // Columns that run along the extent end inside this tile at the right edge of B only.
+        access(widest_access(ld, kRowsAreK && extent < kExtent ? extent : 0)) {}
 
   // Copies the tile at `k_origin`, of which `k_left` (any number) is inside the matrix.
-  template <bool kVectorOnly>
   __device__ __forceinline__ void copy_last(uint32_t shared, int64_t k_origin, int k_left) const {
-    copy<kVectorOnly, Check::kBoth>(shared, at(k_origin, k_left, extent));
+    const Access last = kRowsAreK ? access : widest_access(row_pitch / kInputBytes, k_left);
+    copy_tile<kRows, kCols, kThreads, Check::kBoth>(shared, at(k_origin, k_left, extent), threadIdx.x, last);
   }
 
   // Copies a tile that is inside the matrix along K, or zeros if it does not exist.
@@ -168,8 +169,8 @@ struct Matmul : Shape<Schedule, sizeof(typename Problem::Output)> {
     };
 
     const int last_origin = (tiles - 1) * S::kTileK;
-    a.template copy_last<kVectorOnly>(shared, last_origin, k - last_origin);
-    b.template copy_last<kVectorOnly>(shared + S::kTileBytesA, last_origin, k - last_origin);
+    a.copy_last(shared, last_origin, k - last_origin);
+    b.copy_last(shared + S::kTileBytesA, last_origin, k - last_origin);
     ptx::cp_async_commit();
 #pragma unroll(kVectorOnly ? S::kStages : 1)
     for (int index = 1; index < S::kStages - 1; ++index) {

@@ -23,8 +23,10 @@ namespace autokernel::sm80 {
 constexpr int kMaxThreads = 512;
 constexpr int kMaxAccumulators = 128;
 constexpr int kMaxRegistersPerThread = 255;
-constexpr int kRegistersPerSm = 65536;
-constexpr int kMinThreadsPerSm = 1536;  // the smallest capacity of the served architectures (sm_86, sm_89, sm_120)
+constexpr int kPartitionsPerSm = 4;  // each has its own registers, warps and tensor core
+constexpr int kRegistersPerPartition = 16384;
+constexpr int kRegistersPerSm = kPartitionsPerSm * kRegistersPerPartition;
+constexpr int kWarpSlotsPerPartition = 12;  // the smallest capacity of the served architectures (sm_86, sm_89, sm_120)
 constexpr int kOtherRegisters = 48;     // addresses, loop state: an upper bound measured over the schedule space
 
 // Dynamic shared memory that the architecture grants one block.
@@ -84,8 +86,9 @@ struct Shape {
                 "sm80 rule `shared_memory`: kSharedBytes <= 163 KiB (sm_80, sm_87), 227 KiB (sm_90 to sm_110), 99 KiB");
 
   // Blocks a multiprocessor has registers for: the second launch bound, so that ptxas does not spend them all on one.
-  static constexpr int kMinBlocks = max_of(1, min_of(kRegistersPerSm / (kThreads * kRegisters),
-                                                     kMinThreadsPerSm / kThreads));
+  static constexpr int kWarpsPerPartition = min_of(kRegistersPerPartition / (kRegisters * kWarpSize),
+                                                   kWarpSlotsPerPartition);
+  static constexpr int kMinBlocks = max_of(1, kWarpsPerPartition * kPartitionsPerSm / (kWarpsM * kWarpsN));
 };
 
 }  // namespace autokernel::sm80

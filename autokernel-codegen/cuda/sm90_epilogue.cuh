@@ -65,21 +65,27 @@ __device__ __forceinline__ void stage_chunk(const float (&acc)[G::kTileN / 2], u
 template <typename Word, typename G>
 __device__ __forceinline__ void copy_chunk(const OutputView<typename G::Output>& c, uint32_t buffer, int row,
                                            int column) {
-  using Output = typename G::Output;
-  constexpr int kPerWord = sizeof(Word) / sizeof(Output);
+  constexpr int kPerWord = sizeof(Word) / sizeof(typename G::Output);
   constexpr int kRowWords = G::kStoreColumns / kPerWord;
-#pragma unroll 4
-  for (int i = threadIdx.x % kWarpSize; i < kWarpRows * kRowWords; i += kWarpSize) {
-    const int y = i / kRowWords;
-    const int x = i % kRowWords * kPerWord;
-    Word word;
-    ptx::load_shared(buffer + swizzled<G::kStoreWidth>(i * sizeof(Word)), word);
-    if (row + y >= c.rows || column + x >= c.columns) continue;
-    Output* destination = c.data + (row + y) * c.ld + column + x;
-    if (kPerWord == 1 || column + x + 1 < c.columns) {
-      *reinterpret_cast<Word*>(destination) = word;
-    } else {
-      *reinterpret_cast<uint16_t*>(destination) = static_cast<uint16_t>(word);  // the last, odd column
+  constexpr int kLanesPerRow = kRowWords < kWarpSize ? kRowWords : kWarpSize;
+  constexpr int kRowsPerPass = kWarpSize / kLanesPerRow;
+  const int lane = threadIdx.x % kWarpSize;
+  const int rows = min(kWarpRows, c.rows - row);
+  const int columns = c.columns - column;
+
+#pragma unroll 2
+  for (int y = lane / kLanesPerRow; y < rows; y += kRowsPerPass) {
+    auto* const destination = c.data + (row + y) * c.ld + column;
+#pragma unroll
+    for (int word_index = 0; word_index < kRowWords; word_index += kLanesPerRow) {
+      const int x = (word_index + lane % kLanesPerRow) * kPerWord;
+      Word word;
+      ptx::load_shared(buffer + swizzled<G::kStoreWidth>(y * G::kStoreWidth + x * sizeof(typename G::Output)), word);
+      if (x + kPerWord <= columns) {
+        *reinterpret_cast<Word*>(destination + x) = word;
+      } else if (x < columns) {
+        *reinterpret_cast<uint16_t*>(destination + x) = static_cast<uint16_t>(word);  // the last, odd column
+      }
     }
   }
 }

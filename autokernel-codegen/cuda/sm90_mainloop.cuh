@@ -33,9 +33,11 @@ __device__ __forceinline__ void multiply_stage(Accumulators<G>& acc, const Share
 }
 
 // One output tile: `k_blocks` >= 1 stages from `cursor` on. `first_row`: this consumer's rows of the tile.
-template <typename G>
+// `issued` is called when the last wgmma is on its way.
+template <typename G, typename Issued>
 __device__ __forceinline__ void multiply_tile(Accumulators<G>& acc, const SharedLayout<G>& shared,
-                                              RingCursor<G::kStages>& cursor, int k_blocks, int first_row) {
+                                              RingCursor<G::kStages>& cursor, int k_blocks, int first_row,
+                                              const Issued& issued) {
   wait_for_stage(shared, cursor);
   multiply_stage<true, G>(acc, shared, cursor.stage, first_row);
   int in_flight = cursor.stage;
@@ -51,6 +53,7 @@ __device__ __forceinline__ void multiply_tile(Accumulators<G>& acc, const Shared
     cursor.advance();
   }
 
+  issued();
   ptx::wgmma_wait<0>();
   release_stage(shared, in_flight);
 #pragma unroll

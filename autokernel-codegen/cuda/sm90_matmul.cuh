@@ -15,7 +15,7 @@
 //   tile_m_splits_into_wgmma_blocks          64 <= kTileM <= 256, kTileM % (64 * sharing) == 0
 //   tile_n_is_a_wgmma_width                  16 <= kTileN <= 256, kTileN % 8 == 0
 //   row_major_b_takes_whole_swizzle_rows     not kTransposeB implies kTileN % 64 == 0
-//   accumulators_fit_registers               kTileM * kTileN / (128 * sharing) <= 208, or <= 96 with 3 consumers
+//   accumulators_fit_registers               kTileM * kTileN / (128 * sharing) <= 192, or <= 96 with 3 consumers
 //   stages_two_to_eight                      2 <= kStages <= 8
 //   cluster_of_at_most_two                   kClusterM * kClusterN <= 2
 //   cluster_slices_b_in_whole_swizzle_atoms  kTileN % (kClusterM * (kTransposeB ? 8 : 64)) == 0
@@ -34,7 +34,8 @@
 //   b, transposed  dims {k, n}  stride ldb * 2               box {64, kTileN / kClusterM}  128-byte swizzle
 //   b, row-major   dims {n, k}  stride ldb * 2               box {64, 64}                  128-byte swizzle
 //   c              dims {n, m}  stride ldc * sizeof(Output)  box {w / sizeof(Output), 16}  w-byte swizzle (16: none)
-// a and b are read only when k > 0, c only when store_with_tma is 1.
+// a and b are read only when k > 0, c only when store_with_tma is 1 and n * sizeof(Output) is a multiple of 16:
+// TMA stores clip a row at whole 16-byte units, which would write past a ragged n.
 #pragma once
 
 #include "epilogue.cuh"
@@ -103,15 +104,22 @@ struct Matmul : Geometry<Problem, Schedule> {
     const int turn = G::kPingPong ? consumer : 0;
     const int first_row = G::kPingPong ? 0 : consumer * G::kBlocksM * kBlockM;
     const int warp = threadIdx.x / kWarpSize % kWarpsPerWarpgroup;
-    Epilogue<Problem, G> epilogue(args.c, c, args.store_with_tma != 0,
+    const bool with_tma = args.store_with_tma != 0 && c.columns % (16 / sizeof(Output)) == 0;
+    Epilogue<Problem, G> epilogue(args.c, c, with_tma,
                                   shared.staging(consumer * kWarpsPerWarpgroup + warp));
     RingCursor<G::kStages> cursor;
     cursor.skip(turn * k_blocks);
 
-    const int step = walk.stride() * kTurns;
-    for (int tile = walk.first() + turn * walk.stride(); tile < walk.count(); tile += step) {
+    const int first = walk.first() + turn * walk.stride();
+    for (int tile = first; tile < walk.count(); tile += walk.stride() * kTurns) {
+      const auto pass_turn = [&] {
+        const bool other_has_one = tile + walk.stride() < walk.count();
+        if (G::kPingPong && other_has_one) Turns::pass_to(1 - consumer);
+      };
+      if (G::kPingPong && tile != walk.first()) Turns::wait(consumer);  // the very first turn needs no leave
+
       Accumulators<G> acc;
-      multiply_tile<G>(acc, shared, cursor, k_blocks, first_row);
+      multiply_tile<G>(acc, shared, cursor, k_blocks, first_row, pass_turn);
       cursor.skip((kTurns - 1) * k_blocks);
 
       const TileCoord origin = walk.origin(tile);

@@ -44,7 +44,7 @@ __device__ __forceinline__ void init_ring(const SharedLayout<G>& shared) {
 // a fresh barrier counts as having completed the phase before.
 template <typename G>
 __device__ __forceinline__ void acquire_stage(const SharedLayout<G>& shared, const RingCursor<G::kStages>& cursor) {
-  ptx::mbarrier_wait<(G::kClusterSize > 1)>(shared.empty(cursor.stage), cursor.parity ^ 1);
+  ptx::mbarrier_wait(shared.empty(cursor.stage), cursor.parity ^ 1);
   ptx::mbarrier_arrive_expect_bytes(shared.full(cursor.stage), G::kStageBytes);
 }
 
@@ -64,5 +64,19 @@ __device__ __forceinline__ void release_stage(const SharedLayout<G>& shared, int
     if (lane == 0) ptx::mbarrier_arrive(shared.empty(stage));
   }
 }
+
+// Ping-pong: the consumers' main loops take turns, so that one multiplies while the other stores. Correctness needs
+// it too: a parity tells only neighbouring phases apart, so a consumer may not wait for a stage more than a lap ahead.
+struct Turns {
+  static constexpr int kThreads = 2 * kWarpgroupSize;  // one waits, the other arrives
+  static constexpr int kFirstBarrier = 1;
+
+  __device__ __forceinline__ static void wait(int consumer) {
+    ptx::named_barrier_wait(kFirstBarrier + consumer, kThreads);
+  }
+  __device__ __forceinline__ static void pass_to(int consumer) {
+    ptx::named_barrier_arrive(kFirstBarrier + consumer, kThreads);
+  }
+};
 
 }  // namespace autokernel::sm90

@@ -40,10 +40,10 @@ struct Geometry {
   static constexpr int kThreads = (1 + kConsumers) * kWarpgroupSize;
   static constexpr int kMinBlocks = 1;
   static constexpr bool kMoveRegisters = kConsumers > 1;  // one consumer has 255 from the start
-  static constexpr int kProducerRegisters = kConsumers == 3 ? 32 : kAccumulators > 192 ? 24 : 40;
-  static constexpr int kConsumerRegisters = kConsumers == 3 ? 160 : kAccumulators > 192 ? 240 : 232;
+  static constexpr int kProducerRegisters = kConsumers == 3 ? 32 : 40;
+  static constexpr int kConsumerRegisters = kConsumers == 3 ? 160 : 232;
   // Three consumers: ptxas wants each wgmma to fit the 128 registers a thread that 512 threads start with.
-  static constexpr int kMaxAccumulators = kConsumers == 3 ? 96 : 208;
+  static constexpr int kMaxAccumulators = kConsumers == 3 ? 96 : 192;
 
   // Shared memory: stages, then staging for the epilogue, then barriers.
   static constexpr int kABytes = kTileM * kSwizzleBytes;

@@ -47,8 +47,9 @@ struct Descriptor {
   uint32_t low;
   uint32_t high;
 
+  // In a cluster the bits above 18 of a shared-window address hold the CTA's rank; a descriptor has no place for it.
   __device__ __forceinline__ Descriptor(uint64_t layout, uint32_t address)
-      : low(static_cast<uint32_t>(layout) | address >> 4), high(layout >> 32) {}
+      : low(static_cast<uint32_t>(layout) | (address & 0x3FFFF) >> 4), high(layout >> 32) {}
 
   // Moved by `units` of 16 bytes. Shared memory ends below 2^18 bytes, so nothing carries out of the address.
   __device__ __forceinline__ uint64_t at(uint32_t units) const { return uint64_t{high} << 32 | (low + units); }

@@ -189,16 +189,16 @@ impl Config {
         replace().map_err(|source| ConfigError::Io { path: path.to_owned(), source })
     }
 
-    /// The entries that serve `problem` on `arch`: those of its class, or else those of the same class under another
-    /// epilogue.
+    /// The entries that serve `problem` on `arch`: those of its class, or else those of the nearest class
+    /// ([`ProblemClass::distance`]) whose schedules are valid for it.
     pub fn entries_for(&self, problem: &Problem, arch: Arch) -> Vec<&Entry> {
         let class = problem.class();
-        let on_arch = |entry: &&Entry| entry.arch == arch;
-        let own: Vec<&Entry> = self.entries.iter().filter(on_arch).filter(|entry| entry.problem == class).collect();
-        if !own.is_empty() {
-            return own;
-        }
-        self.entries.iter().filter(on_arch).filter(|entry| entry.problem.same_but_for_epilogue(&class)).collect()
+        let usable =
+            self.entries.iter().filter(|entry| entry.arch == arch && entry.schedule.check(&class, arch).is_ok());
+        let ranked: Vec<(u32, &Entry)> =
+            usable.filter_map(|entry| Some((class.distance(&entry.problem)?, entry))).collect();
+        let nearest = ranked.iter().map(|(distance, _)| *distance).min();
+        ranked.into_iter().filter(|(distance, _)| Some(*distance) == nearest).map(|(_, entry)| entry).collect()
     }
 
     /// Puts `entry` in the place of the one with the same class, arch and shape, or adds it. Returns the one replaced.

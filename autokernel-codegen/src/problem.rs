@@ -138,10 +138,18 @@ impl ProblemClass {
         format!("{operation}_{epilogue}_{input}_{output}_{layout}")
     }
 
-    /// The same class under another epilogue. Schedules carry over well: an epilogue costs little beside the product.
-    pub fn same_but_for_epilogue(&self, other: &ProblemClass) -> bool {
-        let ProblemClass { operation, epilogue: _, input, output, layout } = self;
-        (operation, input, output, layout) == (&other.operation, &other.input, &other.output, &other.layout)
+    /// How far `other` is from this class, as a source of schedules: 0 is the class itself, none is unusable.
+    ///
+    /// Schedules carry over well. An epilogue costs little beside the product, bf16 and f16 run at the same rate, and a
+    /// wider output changes only the store. Another layout of `B` changes the loads, and so the best schedule.
+    pub fn distance(&self, other: &ProblemClass) -> Option<u32> {
+        if (self.operation, self.layout) != (other.operation, other.layout) {
+            return None;
+        }
+        let wider = u32::from(self.output.bytes() != other.output.bytes());
+        let typed = u32::from((self.input, self.output) != (other.input, other.output));
+        let fused = u32::from(self.epilogue != other.epilogue);
+        Some(4 * wider + 2 * typed + fused)
     }
 }
 

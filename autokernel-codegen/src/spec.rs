@@ -145,10 +145,9 @@ impl Arguments {
 fn parse_epilogue(input: ParseStream) -> Result<Epilogue> {
     if input.is_empty() {
         let known: Vec<String> = Epilogue::all().iter().map(|epilogue| epilogue.name().to_owned()).collect();
-        return Err(input.error(format!(
-            "which epilogue? write `#[autokernel::fused_matmul(leaky_relu)]`; built in are {}",
-            known.join(", ")
-        )));
+        let known = known.join(", ");
+        let message = format!("which epilogue? write `#[autokernel::fused_matmul(leaky_relu)]`; built in are {known}");
+        return Err(Error::new(input.span(), message));
     }
     let epilogue = input.parse()?;
     if !input.is_empty() {

@@ -46,12 +46,14 @@ fn schedule(variant: &Variant) -> String {
     let source = match tuned {
         Some(tuned) => {
             let from = &tuned.provenance;
-            format!("tuned at {} with {} on {}, {}", tuned.shape, tuned.epilogue, from.gpu, from.date)
+            format!("tuned at {} for {} on {}, {}", tuned.shape, tuned.class, from.gpu, from.date)
         }
         None => "the default, as nothing was tuned".to_owned(),
     };
     let resources = match image {
-        Some(image) => format!("{} registers, {} bytes of shared memory", image.report.registers, variant.geometry.shared_bytes),
+        Some(image) => {
+            format!("{} registers, {} bytes of shared memory", image.report.registers, variant.geometry.shared_bytes)
+        }
         None => "not compiled: there was no nvcc".to_owned(),
     };
     format!("`{arch}`: `{schedule}`, {source}; {resources}")

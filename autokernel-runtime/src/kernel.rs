@@ -88,7 +88,8 @@ impl<I: Element, O: Element> Kernel<I, O> {
     /// row-major with any leading dimension. On a GPU the launch is asynchronous; buffers that other streams of the
     /// same cudarc context use are waited for. It allocates nothing unless an operand's rows must be realigned
     /// for the tensor memory accelerator, and can be captured in a CUDA graph once [`Kernel::prepare`] (or a first
-    /// launch) has loaded the image. During capture only the stream's own order counts.
+    /// launch) has loaded the image. During capture only the stream's own order counts, and a graph keeps addresses: the
+    /// matrices must outlive its replays.
     ///
     /// # Errors
     /// Of [`Error`](crate::Error): `ShapeMismatch`, `KnownDimension`, `DtypeMismatch`, `TooLarge` and `DeviceMismatch`

@@ -98,6 +98,22 @@ impl<T: Element> Matrix<T> {
         }
     }
 
+    /// The buffer as cudarc's, gaps included, for other libraries to read; `None` if the matrix is on the CPU.
+    pub const fn as_cudarc(&self) -> Option<&CudaSlice<T>> {
+        match &self.buffer {
+            Buffer::Host(_) => None,
+            Buffer::Cuda(slice) => Some(slice),
+        }
+    }
+
+    /// The buffer as cudarc's, gaps included, for other libraries to write; `None` if the matrix is on the CPU.
+    pub const fn as_cudarc_mut(&mut self) -> Option<&mut CudaSlice<T>> {
+        match &mut self.buffer {
+            Buffer::Host(_) => None,
+            Buffer::Cuda(slice) => Some(slice),
+        }
+    }
+
     /// Rows.
     pub const fn nrows(&self) -> usize {
         self.layout.rows

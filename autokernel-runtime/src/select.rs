@@ -84,10 +84,11 @@ impl Candidates {
     /// Collects the candidates.
     ///
     /// # Errors
-    /// [`Error::NotCompiled`] without variants, [`Error::WrongArch`] if none of them runs on this GPU.
+    /// [`Error::NotCompiled`] without images, [`Error::WrongArch`] if none of them runs on this GPU.
     pub fn new(kernel: &KernelDescriptor, target: Target) -> Result<Self> {
         let variants = &kernel.variants;
-        if variants.is_empty() {
+        let has_image = |variant: &Variant| !variant.ptx.is_empty() || variant.cubin.is_some();
+        if !variants.iter().any(has_image) {
             return Err(not_compiled(kernel));
         }
         let runs = |variant: &&Variant| {

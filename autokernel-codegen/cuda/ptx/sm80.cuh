@@ -33,19 +33,6 @@ __device__ __forceinline__ void cp_async_if(uint32_t shared, const void* global,
   }
 }
 
-// Copies the first `valid_bytes` in [0, kBytes] of kBytes, the rest becomes zeros; reads no byte beyond them.
-template <int kBytes>
-__device__ __forceinline__ void cp_async_zero_fill(uint32_t shared, const void* global, int valid_bytes) {
-  static_assert(kBytes == 4 || kBytes == 16, "cp_async_zero_fill: 4 or 16 bytes");
-  if constexpr (kBytes == 16) {
-    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(shared), "l"(global), "r"(valid_bytes)
-                 : "memory");
-  } else {
-    asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], 4, %2;" ::"r"(shared), "l"(global), "r"(valid_bytes)
-                 : "memory");
-  }
-}
-
 // Closes the group of copies that this thread has issued since the last commit; an empty group is complete at once.
 __device__ __forceinline__ void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 

@@ -42,45 +42,45 @@ __device__ __forceinline__ void mbarrier_arrive(uint32_t barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
-// Arrives at the barrier that lies at the same offset in the shared memory of CTA `rank` of the cluster.
+// Arrives at the barrier that lies at the same offset in the shared memory of CTA `rank` of the cluster. What it
+// reports is a read that a wgmma wait has completed, so it needs no cluster-scope release: that would be a memory
+// barrier and an L1 invalidation a stage.
 __device__ __forceinline__ void mbarrier_arrive_remote(uint32_t barrier, uint32_t rank) {
   asm volatile(
       "{\n"
       ".reg .b32 remote;\n"
       "mapa.shared::cluster.u32 remote, %0, %1;\n"
-      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n"
+      "mbarrier.arrive.shared::cluster.b64 _, [remote];\n"
       "}" ::"r"(barrier),
       "r"(rank)
       : "memory");
 }
 
-// Waits until the phase of `parity` has completed. `kCluster`: the arrivals come from the whole cluster.
-template <bool kCluster = false>
+// Waits until the phase of `parity` has completed.
 __device__ __forceinline__ void mbarrier_wait(uint32_t barrier, uint32_t parity) {
   uint32_t done;
   do {
-    if constexpr (kCluster) {
-      asm volatile(
-          "{\n"
-          ".reg .pred p;\n"
-          "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
-          "selp.u32 %0, 1, 0, p;\n"
-          "}"
-          : "=r"(done)
-          : "r"(barrier), "r"(parity)
-          : "memory");
-    } else {
-      asm volatile(
-          "{\n"
-          ".reg .pred p;\n"
-          "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
-          "selp.u32 %0, 1, 0, p;\n"
-          "}"
-          : "=r"(done)
-          : "r"(barrier), "r"(parity)
-          : "memory");
-    }
+    asm volatile(
+        "{\n"
+        ".reg .pred p;\n"
+        "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+        "selp.u32 %0, 1, 0, p;\n"
+        "}"
+        : "=r"(done)
+        : "r"(barrier), "r"(parity)
+        : "memory");
   } while (done == 0);
+}
+
+// ---- named barriers ------------------------------------------------------------------------------------
+
+// `threads` counts those that wait and those that only arrive. Barrier 0 is __syncthreads.
+__device__ __forceinline__ void named_barrier_wait(int barrier, int threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+
+__device__ __forceinline__ void named_barrier_arrive(int barrier, int threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 
 // ---- TMA -----------------------------------------------------------------------------------------------
@@ -93,8 +93,8 @@ __device__ __forceinline__ void prefetch_tensor_map(const TensorMap& map) {
 __device__ __forceinline__ void tma_load(const TensorMap& map, uint32_t destination, uint32_t barrier, int inner,
                                          int outer) {
   asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(
-          destination),
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+      " [%0], [%1, {%3, %4}], [%2];" ::"r"(destination),
       "l"(&map), "r"(barrier), "r"(inner), "r"(outer)
       : "memory");
 }

@@ -1,7 +1,8 @@
 // wgmma: one warpgroup multiplies a 64x16 block of A by a 16xN block of B, both in shared memory, into fp32 registers.
 //
-// Thread t of the warpgroup holds, of each 8 columns j, d[4j], d[4j+1] = row 16*(t/32) + t%32/4, columns 8j + 2*(t%4) + {0, 1},
-// and d[4j+2], d[4j+3] the same columns 8 rows below (PTX ISA, "Register fragments for wgmma.mma_async.m64nNk16").
+// Of columns 8j .. 8j + 7, thread t of the warpgroup holds d[4j], d[4j + 1]: row 16 * (t / 32) + t % 32 / 4, columns
+// 8j + 2 * (t % 4) + {0, 1}; and d[4j + 2], d[4j + 3]: the same columns 8 rows below (PTX ISA, "Register Fragments
+// for wgmma.mma_async.m64nNk16").
 #pragma once
 
 #include "../types.cuh"

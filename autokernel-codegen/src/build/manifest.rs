@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::arch::Arch;
 use crate::config::{Entry, Provenance};
 use crate::nvcc::PtxasReport;
-use crate::problem::Problem;
+use crate::problem::{Problem, ProblemClass};
 use crate::schedule::{Geometry, Schedule};
 use crate::shape::Shape;
 
@@ -21,6 +21,9 @@ pub const MANIFEST_ENV: &str = "AUTOKERNEL_MANIFEST";
 pub struct Manifest {
     /// The version of the codegen crate that wrote it; the attribute's must be the same.
     pub codegen: String,
+    /// The folder of the crate it was written for: the variable that names the manifest may be inherited by a cargo
+    /// that another crate's test or build script starts.
+    pub crate_root: PathBuf,
     /// nvcc's version, if there was one.
     pub nvcc: Option<String>,
     /// Why nothing was compiled, with the remedy.
@@ -61,8 +64,8 @@ pub struct Variant {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tuned {
-    /// The epilogue it was tuned with: another than the problem's if only that was tuned.
-    pub epilogue: String,
+    /// The class it was tuned for: the nearest, where the problem's own was not tuned.
+    pub class: ProblemClass,
     /// The shape it was tuned at.
     pub shape: Shape,
     /// How it was measured.
@@ -71,7 +74,7 @@ pub struct Tuned {
 
 impl From<&Entry> for Tuned {
     fn from(entry: &Entry) -> Self {
-        Tuned { epilogue: entry.problem.epilogue.clone(), shape: entry.shape, provenance: entry.provenance.clone() }
+        Tuned { class: entry.problem.clone(), shape: entry.shape, provenance: entry.provenance.clone() }
     }
 }
 
@@ -113,7 +116,11 @@ impl Manifest {
     /// The crate has no build script, or the manifest is of another version or unreadable.
     pub fn of_this_crate() -> Result<Self, ManifestError> {
         let path = std::env::var_os(MANIFEST_ENV).ok_or(ManifestError::NoBuildScript)?;
-        Manifest::load(Path::new(&path))
+        let manifest = Manifest::load(Path::new(&path))?;
+        match std::env::var_os("CARGO_MANIFEST_DIR") {
+            Some(root) if Path::new(&root) != manifest.crate_root => Err(ManifestError::NoBuildScript),
+            _ => Ok(manifest),
+        }
     }
 
     /// Reads the manifest at `path`.

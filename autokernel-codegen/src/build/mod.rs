@@ -104,16 +104,24 @@ impl Build {
     pub fn compile(self) -> Result<Manifest, BuildError> {
         let root = PathBuf::from(env("CARGO_MANIFEST_DIR")?);
         let out = PathBuf::from(env("OUT_DIR")?).join("autokernel");
-        std::fs::create_dir_all(&out).map_err(BuildError::io(&out))?;
+        self.compile_crate(&root, &out)
+    }
 
-        let config = self.read_config(&root)?;
-        let problems = self.problems(&root)?;
-        let cache = cache_folder(&out);
-        let (compiler, not_compiled) = find_compiler(&root, &cache)?;
+    /// Builds the kernels of the crate at `root` into the folder `out`, outside of a build script.
+    ///
+    /// # Errors
+    /// As for [`compile`](Self::compile).
+    pub fn compile_crate(&self, root: &Path, out: &Path) -> Result<Manifest, BuildError> {
+        std::fs::create_dir_all(out).map_err(BuildError::io(out))?;
+        let config = self.read_config(root)?;
+        let problems = self.problems(root)?;
+        let cache = cache_folder(out);
+        let (compiler, not_compiled) = find_compiler(root, &cache)?;
 
-        let plans = kernels::build(&problems, &config, compiler.as_ref(), &out)?;
+        let plans = kernels::build(&problems, &config, compiler.as_ref(), out)?;
         let nvcc = compiler.map(|compiler| compiler.nvcc().version.clone());
-        let manifest = Manifest { codegen: env!("CARGO_PKG_VERSION").to_owned(), nvcc, not_compiled, plans };
+        let codegen = env!("CARGO_PKG_VERSION").to_owned();
+        let manifest = Manifest { codegen, crate_root: root.to_owned(), nvcc, not_compiled, plans };
         let path = out.join("manifest.json");
         let text = serde_json::to_string_pretty(&manifest).expect("a manifest has only string keys");
         kernels::write_if_changed(&path, text.as_bytes()).map_err(BuildError::io(&path))?;

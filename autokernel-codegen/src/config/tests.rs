@@ -77,11 +77,16 @@ fn a_missing_file_is_refused_with_its_path() {
 }
 
 #[test]
-fn a_problem_takes_its_own_entries_and_only_else_another_epilogues() {
+fn a_problem_takes_its_own_entries_or_those_of_the_nearest_class() {
     let config = config(vec![entry("leaky_relu", 16), entry("relu", 16), entry("relu", 64)]);
-    let shapes = |epilogue| config.entries_for(&problem(epilogue), Arch::SM_90A).len();
-    assert_eq!((shapes("relu"), shapes("leaky_relu"), shapes("gelu")), (2, 1, 3));
+    let count = |problem: &Problem| config.entries_for(problem, Arch::SM_90A).len();
+    assert_eq!(["relu", "leaky_relu", "gelu"].map(|epilogue| count(&problem(epilogue))), [2, 1, 3]);
     assert!(config.entries_for(&problem("relu"), Arch::SM_80).is_empty());
+
+    let half = Problem { input: Dtype::F16, output: Dtype::F16, ..problem("relu") };
+    let wide = Problem { output: Dtype::F32, ..problem("leaky_relu") };
+    let other_layout = Problem { layout: Layout::Nn, ..problem("relu") };
+    assert_eq!([&half, &wide, &other_layout].map(count), [2, 1, 0]);
 }
 
 #[test]

@@ -124,6 +124,11 @@ impl Math {
 }
 
 impl Function {
+    /// Whether `math` is called anywhere.
+    pub fn calls(&self, math: Math) -> bool {
+        self.bindings.iter().any(|binding| binding.value.calls(math)) || self.result.calls(math)
+    }
+
     /// The value at `x`, computed by walking the tree: the meaning that Rust and CUDA must both agree with.
     pub fn eval(&self, x: f32) -> f32 {
         let mut scope = vec![(self.parameter.as_str(), x)];
@@ -136,6 +141,16 @@ impl Function {
 }
 
 impl Expr {
+    fn calls(&self, math: Math) -> bool {
+        match self {
+            Expr::Variable(_) | Expr::Literal(_) => false,
+            Expr::Negate(value) => value.calls(math),
+            Expr::Binary(_, left, right) => left.calls(math) || right.calls(math),
+            Expr::Call(function, args) => *function == math || args.iter().any(|arg| arg.calls(math)),
+            Expr::If(condition, then, otherwise) => condition.calls(math) || then.calls(math) || otherwise.calls(math),
+        }
+    }
+
     fn eval(&self, scope: &[(&str, f32)]) -> f32 {
         match self {
             Expr::Variable(name) => {
@@ -161,6 +176,14 @@ impl Expr {
 }
 
 impl Condition {
+    fn calls(&self, math: Math) -> bool {
+        match self {
+            Condition::Compare(_, left, right) => left.calls(math) || right.calls(math),
+            Condition::Not(condition) => condition.calls(math),
+            Condition::And(left, right) | Condition::Or(left, right) => left.calls(math) || right.calls(math),
+        }
+    }
+
     fn eval(&self, scope: &[(&str, f32)]) -> bool {
         match self {
             Condition::Compare(op, left, right) => op.eval(left.eval(scope), right.eval(scope)),

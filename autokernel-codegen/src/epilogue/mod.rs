@@ -10,6 +10,7 @@ mod translate;
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::LazyLock;
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -63,8 +64,11 @@ impl Epilogue {
         let expected = function.sig.inputs.len() - 1;
         let arguments = arguments.unwrap_or_else(|| default_arguments(name).to_vec());
         if arguments.len() != expected {
-            let remedy = if expected == 0 { format!("write `{name}`") } else { format!("write `{name}(0.01)`") };
-            return Err(format!("`{name}` takes {expected} parameters, not {}; {remedy}", arguments.len()));
+            let given = arguments.len();
+            return Err(match expected {
+                0 => format!("`{name}` takes no parameters, not {given}; write `{name}`"),
+                _ => format!("`{name}` takes {expected} parameter, not {given}; write `{name}(0.01)`"),
+            });
         }
         if let Some(bad) = arguments.iter().find(|argument| !argument.is_finite()) {
             return Err(format!("the parameter {bad} of `{name}` is not a finite f32; write a smaller number"));
@@ -108,6 +112,16 @@ impl Epilogue {
             }
         }
     }
+}
+
+/// Whether the built-in epilogue `name` needs registers of its own beside the accumulators: `tanhf` does.
+pub(crate) fn needs_registers(name: &str) -> bool {
+    // Schedules are checked by the thousand, and the answers never change.
+    static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let costly = Epilogue::all().into_iter().filter(|epilogue| epilogue.function.calls(expr::Math::Tanh));
+        costly.map(|epilogue| epilogue.name).collect()
+    });
+    NAMES.iter().any(|costly| costly == name)
 }
 
 fn default_arguments(name: &str) -> &'static [f32] {

@@ -18,6 +18,9 @@ pub const TILE_K: u32 = 64;
 /// Dynamic shared memory one block may have on Hopper, in bytes.
 const MAX_SHARED_BYTES: u32 = 232_448;
 
+/// Accumulators given up for an epilogue that needs registers.
+const EPILOGUE_REGISTERS: u32 = 16;
+
 /// How consumer warpgroups divide the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -86,9 +89,10 @@ impl Sm90Schedule {
         require(problem.layout.transpose_b() || tile_n % 64 == 0, "row_major_b_takes_whole_swizzle_rows", || {
             format!("tile_n = {tile_n} is not a multiple of 64, which layout nn asks for")
         })?;
-        let (held, limit) = (self.accumulators(), if consumers == 3 { 128 } else { 208 });
+        let (held, limit) = (self.accumulators(), self.max_accumulators(problem));
         require(held <= limit, "accumulators_fit_registers", || {
-            format!("{held} accumulators a thread, {limit} fit beside {consumers} consumers")
+            let epilogue = &problem.epilogue;
+            format!("{held} accumulators a thread, {limit} fit with {consumers} consumers and the epilogue {epilogue}")
         })
     }
 
@@ -102,6 +106,13 @@ impl Sm90Schedule {
         require(tile_n % (slice * cluster_m) == 0, "cluster_slices_b_in_whole_swizzle_atoms", || {
             format!("tile_n = {tile_n} is not a multiple of {slice} for each of {cluster_m} blocks")
         })
+    }
+
+    /// The most accumulators that ptxas fits without spilling: three consumers have 160 registers a thread, fewer have
+    /// 232 or 240, and an epilogue such as `tanhf` needs some at a time when all accumulators are live.
+    fn max_accumulators(&self, problem: &ProblemClass) -> u32 {
+        let limit = if self.consumers == 3 { 96 } else { 192 };
+        if crate::epilogue::needs_registers(&problem.epilogue) { limit - EPILOGUE_REGISTERS } else { limit }
     }
 
     fn consumers_sharing_a_tile(&self) -> u32 {

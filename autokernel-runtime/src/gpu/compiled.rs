@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute as Attribute};
 use cudarc::driver::{CudaContext, CudaFunction, CudaStream, DeviceSlice, result};
 
+use super::pad_rows::PadRows;
 use super::pointers::Ordering;
 use super::raster::RasterArgs;
 use super::realign::Aligned;
@@ -24,6 +25,7 @@ pub struct CompiledKernel {
     boxes: Boxes,
     maps: Mutex<Maps>,
     function: CudaFunction,
+    pad_rows: Option<PadRows>,
     context: Arc<CudaContext>,
     sm_count: u32,
 }
@@ -81,6 +83,12 @@ impl CompiledKernel {
         let sm_count = context
             .attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
             .map_err(Error::cuda("counting multiprocessors"))?;
+        let sm_count = u32::try_from(sm_count).unwrap_or(1);
+        // Only images of that family have it, and tools such as compute-sanitizer report a symbol that is not found.
+        let pad_rows = match geometry.family {
+            Family::Sm80 => None,
+            Family::Sm90 => PadRows::find(&module, sm_count)?,
+        };
         Ok(Self {
             symbol: symbol.to_owned(),
             problem: problem.clone(),
@@ -88,12 +96,13 @@ impl CompiledKernel {
             boxes: Boxes::new(problem, geometry),
             maps: Mutex::default(),
             function: image::function(&module, symbol, geometry.shared_bytes)?,
+            pad_rows,
             context: context.clone(),
-            sm_count: u32::try_from(sm_count).unwrap_or(1),
+            sm_count,
         })
     }
 
-    /// The same kernel with another raster order; nothing is compiled or loaded.
+    /// Changes the raster order of later launches; nothing is compiled or loaded.
     pub fn set_raster(&mut self, raster: Raster) {
         self.geometry.raster = raster;
     }
@@ -202,15 +211,16 @@ impl CompiledKernel {
             b: Global::new(b_use.address, b.layout, size_of::<I>()),
             c: Global::new(c_use.address, c.layout, size_of::<O>()),
         };
-        self.submit(stream, shape, &matrices)?;
+        let submitted = self.submit(stream, shape, &matrices);
         drop((a_use, b_use, c_use));
-        order.release([a_data.stream(), b_data.stream(), &c_owner])
+        // Also after a failure: a part of the work may have been queued.
+        order.release([a_data.stream(), b_data.stream(), &c_owner])?;
+        submitted
     }
 
     /// Realigns what the family cannot address, and launches.
     fn submit(&self, stream: &Arc<CudaStream>, shape: Shape, matrices: &Matrices) -> Result<()> {
         let Matrices { a, b, c } = *matrices;
-        let input_bytes = self.problem.input.bytes();
         let output_bytes = self.problem.output.bytes();
         let addressable = |matrix: &Global| match self.geometry.family {
             Family::Sm80 => matrix.has_aligned_base(),
@@ -220,7 +230,7 @@ impl CompiledKernel {
             if shape.k == 0 || addressable(&matrix) {
                 return Ok(Aligned::in_place(matrix));
             }
-            Aligned::copy_of(stream, matrix, input_bytes)
+            Aligned::copy_of(stream, self.pad_rows.as_ref(), matrix)
         };
         let (a, b) = (load(a)?, load(b)?);
         match self.geometry.family {

@@ -4,6 +4,7 @@ mod compiled;
 mod geometry;
 mod image;
 mod map_cache;
+mod pad_rows;
 mod pointers;
 mod raster;
 mod realign;

@@ -1,8 +1,12 @@
 //! Aligned copies of operands that a kernel cannot address.
 //!
 //! TMA takes bases and row strides that are multiples of 16 bytes, and the `sm80` family takes such bases. A view that
-//! begins or steps elsewhere is legal: its rows are copied to scratch memory, in stream order. That costs one pass
-//! over the operand, which a product with a few hundred columns hides.
+//! begins or steps elsewhere is legal: its rows are copied to scratch memory, in stream order, by a kernel of the same
+//! image where it has one and by the driver otherwise. That is one pass over the operand.
+//!
+//! The scratch memory comes from the device's default pool. As CUDA sets it up, that pool returns what is free to the
+//! system whenever the host synchronizes, so the next such launch maps it anew; programs that synchronize after each
+//! launch can raise the pool's release threshold.
 
 use std::ptr;
 use std::sync::Arc;
@@ -10,8 +14,12 @@ use std::sync::Arc;
 use cudarc::driver::sys::{self, CUdeviceptr, CUmemorytype, CUresult};
 use cudarc::driver::{CudaStream, result};
 
+use super::pad_rows::PadRows;
 use super::tensor_map::{Global, TMA_ALIGNMENT};
 use crate::{Device, Error, Result};
+
+/// Both input types are 16 bits wide.
+const INPUT_BYTES: usize = 2;
 
 /// Device memory for the time of one launch; freed in stream order.
 #[derive(Debug)]
@@ -78,10 +86,13 @@ impl Aligned {
         Ok(Self { matrix, scratch: Some(scratch) })
     }
 
-    /// An aligned copy of a matrix.
-    pub fn copy_of(stream: &Arc<CudaStream>, matrix: Global, element_bytes: usize) -> Result<Self> {
-        let copy = Self::scratch_for(stream, matrix, element_bytes)?;
-        copy_rows(stream, matrix, copy.matrix, element_bytes)?;
+    /// An aligned copy of an input matrix.
+    pub fn copy_of(stream: &Arc<CudaStream>, pad_rows: Option<&PadRows>, matrix: Global) -> Result<Self> {
+        let copy = Self::scratch_for(stream, matrix, INPUT_BYTES)?;
+        match pad_rows {
+            Some(pad_rows) => pad_rows.launch(stream, matrix, copy.matrix)?,
+            None => copy_rows(stream, matrix, copy.matrix, INPUT_BYTES)?,
+        }
         Ok(copy)
     }
 

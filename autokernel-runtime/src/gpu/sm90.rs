@@ -88,9 +88,9 @@ pub(super) struct Encoded {
 }
 
 impl Maps {
-    /// The maps of a launch. Without K there is nothing to load; C that TMA cannot address is stored without it.
+    /// The maps of a launch. Without K there is nothing to load; C that TMA cannot store exactly is stored without it.
     pub fn encode(&mut self, boxes: &Boxes, a: Option<Global>, b: Option<Global>, c: Global) -> Result<Encoded> {
-        let store_with_tma = c.is_aligned();
+        let store_with_tma = c.is_storable(boxes.c.dtype);
         let optional = |cache: &mut MapCache, global: Option<Global>, part| {
             global.map_or(Ok(TensorMap::ZERO), |global| cache.get(global, part))
         };

@@ -76,6 +76,12 @@ impl Global {
         self.has_aligned_base() && self.stride.is_multiple_of(TMA_ALIGNMENT)
     }
 
+    /// Whether TMA can store the matrix without touching what is beside it: a store writes whole 16-byte units, so a
+    /// row that ends inside one would overwrite up to 14 bytes after its end. (Loads are exact: they give zeros there.)
+    pub const fn is_storable(&self, dtype: Dtype) -> bool {
+        self.is_aligned() && (self.columns * dtype.bytes() as u64).is_multiple_of(TMA_ALIGNMENT)
+    }
+
     /// Encodes the map, on the host alone.
     ///
     /// # Errors
@@ -150,6 +156,15 @@ mod tests {
         assert!(aligned.is_aligned());
         assert!(!Global { address: 258, ..aligned }.is_aligned());
         assert!(!Global { stride: 18, ..aligned }.is_aligned());
+    }
+
+    #[test]
+    fn a_row_that_ends_inside_a_16_byte_unit_is_not_stored_by_tma() {
+        let row = Global { address: 256, columns: 8, rows: 5, stride: 64 };
+        assert!(row.is_storable(Dtype::Bf16) && row.is_storable(Dtype::F32));
+        assert!(!Global { columns: 12, ..row }.is_storable(Dtype::Bf16));
+        assert!(Global { columns: 12, ..row }.is_storable(Dtype::F32));
+        assert!(!Global { columns: 1, rows: 1, stride: 16, ..row }.is_storable(Dtype::F16));
     }
 
     #[test]

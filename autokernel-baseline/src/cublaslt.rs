@@ -1,0 +1,258 @@
+//! cuBLASLt with its descriptors made once and every heuristic at hand.
+//!
+//! cuBLASLt is column-major. A row-major `C = A · B` is the column-major `Cᵀ = Bᵀ · Aᵀ` on the same bytes, so `B` is
+//! passed first and the sizes are swapped.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use autokernel_runtime::{Device, Dtype, Element, Matrix, Shape};
+use cudarc::cublaslt::{result, sys};
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
+
+use crate::{Error, Result};
+
+/// Scratch memory offered to the algorithms, in bytes.
+const WORKSPACE_BYTES: usize = 128 << 20;
+
+/// What cuBLASLt applies to its sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Epilogue {
+    /// Nothing.
+    Identity,
+    /// `max(x, 0)`.
+    Relu,
+}
+
+/// A dense row-major product of 16-bit matrices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GemmProblem {
+    /// The sizes.
+    pub shape: Shape,
+    /// Type of all three matrices.
+    pub dtype: Dtype,
+    /// Whether `B` is stored as `[n, k]`.
+    pub transpose_b: bool,
+    /// The epilogue.
+    pub epilogue: Epilogue,
+}
+
+/// A cuBLASLt handle with its workspace, on one stream.
+pub struct CublasLt {
+    handle: Handle,
+    stream: Arc<CudaStream>,
+    workspace: CudaSlice<u8>,
+}
+
+impl CublasLt {
+    /// A handle on the stream of `device`.
+    ///
+    /// # Errors
+    /// The device is the CPU, or there is no cuBLASLt.
+    pub fn new(device: &Device) -> Result<Self> {
+        let stream = device.stream().ok_or(Error::Operands("cuBLASLt needs a GPU"))?.clone();
+        // SAFETY: loading the library runs its initialisers, which is what using it means.
+        if !unsafe { sys::is_culib_present() } {
+            return Err(Error::NoCublasLt);
+        }
+        // SAFETY: a workspace is written before it is read.
+        let workspace = unsafe { stream.alloc(WORKSPACE_BYTES)? };
+        Ok(CublasLt { handle: Handle(result::create_handle()?), stream, workspace })
+    }
+
+    /// The algorithms, at most `limit`, that cuBLASLt expects to be fast for `problem`, best guess first.
+    ///
+    /// # Errors
+    /// There is none, or cuBLASLt refuses the problem.
+    pub fn gemm(&self, problem: GemmProblem, limit: usize) -> Result<Gemm> {
+        let Shape { m, n, k } = problem.shape;
+        let (m, n, k) = (u64::from(m), u64::from(n), u64::from(k));
+        let dtype = data_type(problem.dtype)?;
+        let operation = Operation::new(problem)?;
+        let b = if problem.transpose_b { Layout::new(dtype, k, n)? } else { Layout::new(dtype, n, k)? };
+        let layouts = Layouts { b, a: Layout::new(dtype, k, m)?, c: Layout::new(dtype, n, m)? };
+        let algorithms = self.heuristics(&operation, &layouts, limit)?;
+        Ok(Gemm { problem, operation, layouts, algorithms })
+    }
+
+    fn heuristics(&self, operation: &Operation, layouts: &Layouts, limit: usize) -> Result<Vec<Algorithm>> {
+        let preference = Preference::new()?;
+        // SAFETY: a plain C struct of numbers, for which zero is a value.
+        let mut found: Vec<sys::cublasLtMatmulHeuristicResult_t> = vec![unsafe { std::mem::zeroed() }; limit];
+        let mut count = 0;
+        // SAFETY: all descriptors are alive, and `found` has room for `limit` results.
+        let status = unsafe {
+            sys::cublasLtMatmulAlgoGetHeuristic(
+                self.handle.0,
+                operation.0,
+                layouts.b.0,
+                layouts.a.0,
+                layouts.c.0,
+                layouts.c.0,
+                preference.0,
+                i32::try_from(limit).unwrap_or(i32::MAX),
+                found.as_mut_ptr(),
+                &mut count,
+            )
+        };
+        status.result()?;
+        found.truncate(usize::try_from(count).unwrap_or(0));
+        let usable = |heuristic: &sys::cublasLtMatmulHeuristicResult_t| heuristic.state.result().is_ok();
+        let algorithms: Vec<Algorithm> =
+            found.into_iter().filter(usable).map(|heuristic| Algorithm(heuristic.algo)).collect();
+        if algorithms.is_empty() { Err(Error::NoAlgorithm) } else { Ok(algorithms) }
+    }
+}
+
+/// One product, ready to launch with any of its algorithms.
+pub struct Gemm {
+    problem: GemmProblem,
+    operation: Operation,
+    layouts: Layouts,
+    algorithms: Vec<Algorithm>,
+}
+
+impl Gemm {
+    /// How many algorithms there are.
+    pub fn algorithms(&self) -> usize {
+        self.algorithms.len()
+    }
+
+    /// `out = epilogue(a · b)` with algorithm number `algorithm`, on the stream of `cublaslt`.
+    ///
+    /// # Errors
+    /// There is no such algorithm, the matrices are not dense ones of the problem's sizes on the GPU, or cuBLASLt
+    /// refuses the launch.
+    pub fn launch<T: Element>(
+        &self,
+        cublaslt: &mut CublasLt,
+        algorithm: usize,
+        a: &Matrix<T>,
+        b: &Matrix<T>,
+        out: &mut Matrix<T>,
+    ) -> Result<()> {
+        self.check(a, b, out)?;
+        let algorithm = self.algorithms.get(algorithm).ok_or(Error::NoAlgorithm)?;
+        let on_cpu = || Error::Operands("a matrix is on the CPU");
+        let CublasLt { handle, stream, workspace } = cublaslt;
+        let (a, _a_used) = a.as_cudarc().ok_or_else(on_cpu)?.device_ptr(stream);
+        let (b, _b_used) = b.as_cudarc().ok_or_else(on_cpu)?.device_ptr(stream);
+        let (c, _c_used) = out.as_cudarc_mut().ok_or_else(on_cpu)?.device_ptr_mut(stream);
+        let (scratch, _scratch_used) = workspace.device_ptr_mut(stream);
+        let (alpha, beta) = (1.0f32, 0.0f32);
+        // SAFETY: `check` compared the buffers with the layouts; descriptors and buffers outlive the call, and the
+        // guards order later uses of the buffers behind it.
+        unsafe {
+            result::matmul(
+                handle.0,
+                self.operation.0,
+                (&raw const alpha).cast(),
+                (&raw const beta).cast(),
+                b as *const c_void,
+                self.layouts.b.0,
+                a as *const c_void,
+                self.layouts.a.0,
+                c as *const c_void,
+                self.layouts.c.0,
+                c as *mut c_void,
+                self.layouts.c.0,
+                &raw const algorithm.0,
+                scratch as *mut c_void,
+                WORKSPACE_BYTES,
+                stream.cu_stream().cast(),
+            )?;
+        }
+        Ok(())
+    }
+
+    fn check<T: Element>(&self, a: &Matrix<T>, b: &Matrix<T>, out: &Matrix<T>) -> Result<()> {
+        let GemmProblem { shape, dtype, transpose_b, .. } = self.problem;
+        let [m, n, k] = [shape.m, shape.n, shape.k].map(|dim| dim as usize);
+        let (b_rows, b_columns) = if transpose_b { (n, k) } else { (k, n) };
+        let dense = |matrix: &Matrix<T>, rows, columns| {
+            (matrix.nrows(), matrix.ncols(), matrix.ld()) == (rows, columns, columns)
+        };
+        let fits = dense(a, m, k) && dense(b, b_rows, b_columns) && dense(out, m, n) && T::DTYPE == dtype;
+        if fits { Ok(()) } else { Err(Error::Operands("a matrix does not have the problem's size")) }
+    }
+}
+
+fn data_type(dtype: Dtype) -> Result<sys::cudaDataType> {
+    match dtype {
+        Dtype::Bf16 => Ok(sys::cudaDataType::CUDA_R_16BF),
+        Dtype::F16 => Ok(sys::cudaDataType::CUDA_R_16F),
+        Dtype::F32 => Err(Error::Operands("the baseline multiplies 16-bit matrices")),
+    }
+}
+
+/// An algorithm: an opaque value of cuBLASLt's, free to copy.
+struct Algorithm(sys::cublasLtMatmulAlgo_t);
+
+struct Layouts {
+    b: Layout,
+    a: Layout,
+    c: Layout,
+}
+
+/// Declares an owner of a cuBLASLt object, which destroys it once.
+macro_rules! owned {
+    ($name:ident, $raw:ty, $destroy:path) => {
+        struct $name($raw);
+
+        impl Drop for $name {
+            fn drop(&mut self) {
+                // SAFETY: the object was created by this owner's constructor and is not used again. An error would
+                // mean that it is gone already.
+                let _ = unsafe { $destroy(self.0) };
+            }
+        }
+    };
+}
+
+owned!(Handle, sys::cublasLtHandle_t, result::destroy_handle);
+owned!(Layout, sys::cublasLtMatrixLayout_t, result::destroy_matrix_layout);
+owned!(Operation, sys::cublasLtMatmulDesc_t, result::destroy_matmul_desc);
+owned!(Preference, sys::cublasLtMatmulPreference_t, result::destroy_matmul_pref);
+
+impl Layout {
+    /// A dense column-major matrix.
+    fn new(dtype: sys::cudaDataType, rows: u64, columns: u64) -> Result<Self> {
+        Ok(Layout(result::create_matrix_layout(dtype, rows, columns, rows as i64)?))
+    }
+}
+
+impl Operation {
+    /// fp32 sums; the first operand, which is the row-major `B`, is transposed if it is stored transposed.
+    fn new(problem: GemmProblem) -> Result<Self> {
+        let compute = sys::cublasComputeType_t::CUBLAS_COMPUTE_32F;
+        let operation = Operation(result::create_matmul_desc(compute, sys::cudaDataType::CUDA_R_32F)?);
+        let transpose: i32 = problem.transpose_b.into();
+        operation.set(sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_TRANSA, &transpose)?;
+        if problem.epilogue == Epilogue::Relu {
+            let relu = sys::cublasLtEpilogue_t::CUBLASLT_EPILOGUE_RELU;
+            operation.set(sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_EPILOGUE, &relu)?;
+        }
+        Ok(operation)
+    }
+
+    fn set<T>(&self, attribute: sys::cublasLtMatmulDescAttributes_t, value: &T) -> Result<()> {
+        // SAFETY: the descriptor is alive, and `value` is read during the call alone.
+        unsafe {
+            result::set_matmul_desc_attribute(self.0, attribute, (&raw const *value).cast(), size_of::<T>())?;
+        }
+        Ok(())
+    }
+}
+
+impl Preference {
+    fn new() -> Result<Self> {
+        let preference = Preference(result::create_matmul_pref()?);
+        let attribute = sys::cublasLtMatmulPreferenceAttributes_t::CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES;
+        let bytes = WORKSPACE_BYTES as u64;
+        // SAFETY: the preference is alive, and `bytes` is read during the call alone.
+        unsafe {
+            result::set_matmul_pref_attribute(preference.0, attribute, (&raw const bytes).cast(), size_of::<u64>())?;
+        }
+        Ok(preference)
+    }
+}

@@ -1,0 +1,92 @@
+//! What the integration tests share: descriptors without images, random matrices, and the reference.
+
+#![allow(dead_code)] // each test binary uses a part
+
+use std::borrow::Cow;
+
+use autokernel_runtime::{Device, Dtype, Element, Kernel, KernelDescriptor, ProblemDescriptor, Shape};
+
+/// A descriptor without images: what a build without nvcc hands over.
+pub const fn cpu_only(input: Dtype, output: Dtype, transpose_b: bool, epilogue: fn(f32) -> f32) -> KernelDescriptor {
+    KernelDescriptor {
+        name: Cow::Borrowed("linear"),
+        problem: ProblemDescriptor {
+            input,
+            output,
+            transpose_b,
+            known_n: None,
+            known_k: None,
+            epilogue: Cow::Borrowed("under test"),
+        },
+        variants: Cow::Borrowed(&[]),
+        not_compiled: Some(Cow::Borrowed("no nvcc was found; set AUTOKERNEL_NVCC")),
+        epilogue,
+    }
+}
+
+/// A kernel without images, of element types `I` and `O`.
+pub fn kernel<I: Element, O: Element>(transpose_b: bool, epilogue: fn(f32) -> f32) -> Kernel<I, O> {
+    // SAFETY: there are no images.
+    unsafe { Kernel::new(cpu_only(I::DTYPE, O::DTYPE, transpose_b, epilogue)) }
+}
+
+pub fn identity(x: f32) -> f32 {
+    x
+}
+
+pub fn leaky_relu(x: f32) -> f32 {
+    if x > 0.0 { x } else { 0.01 * x }
+}
+
+/// Reproducible values in [-1, 1) that are exact in every element type (multiples of 1/64).
+pub fn values<T: Element>(seed: u64, len: usize) -> Vec<T> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        T::from_f32((state >> 57) as f32 / 64.0 - 1.0)
+    };
+    (0..len).map(|_| next()).collect()
+}
+
+/// Sums in `f64` of row-major operands with leading dimensions, and the sums of the terms' magnitudes.
+pub fn reference<T: Element>(
+    shape: Shape,
+    transpose_b: bool,
+    a: &[T],
+    lda: usize,
+    b: &[T],
+    ldb: usize,
+) -> Vec<(f64, f64)> {
+    let (m, n, k) = (shape.m as usize, shape.n as usize, shape.k as usize);
+    let widen = |data: &[T]| data.iter().map(|value| f64::from(value.to_f32())).collect::<Vec<f64>>();
+    let (a, b) = (widen(a), widen(b));
+    let (b_row, b_column) = if transpose_b { (1, ldb) } else { (ldb, 1) };
+    let element = |i: usize, j: usize| {
+        let terms = (0..k).map(|p| a[i * lda + p] * b[p * b_row + j * b_column]);
+        terms.fold((0.0, 0.0), |(sum, magnitude), term| (sum + term, magnitude + term.abs()))
+    };
+    (0..m * n).map(|index| element(index / n, index % n)).collect()
+}
+
+/// How far rounding to the output type may move a value: half a unit in the last place.
+pub fn rounding(dtype: Dtype, value: f64) -> f64 {
+    let (relative, of_subnormals) = match dtype {
+        Dtype::Bf16 => (2f64.powi(-8), 2f64.powi(-134)),
+        Dtype::F16 => (2f64.powi(-11), 2f64.powi(-25)),
+        Dtype::F32 => (2f64.powi(-24), 2f64.powi(-150)),
+    };
+    (relative * value.abs()).max(of_subnormals)
+}
+
+/// GPU 0, or `None` with a line that says that the test was skipped.
+pub fn gpu_or_skip(test: &str) -> Option<Device> {
+    match Device::new(0) {
+        Ok(device) => Some(device),
+        Err(error) => {
+            eprintln!("SKIPPED {test}: {error}");
+            None
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! The CPU backend against sums in `f64`.
+
+mod common;
+
+use autokernel_runtime::{Device, Element, Matrix, MatrixView, MatrixViewMut, Shape, bf16, f16};
+use common::{identity, kernel, leaky_relu, reference, rounding, values};
+use proptest::prelude::*;
+
+/// Ragged, tiny, thin, and larger than one block of the backend in every direction.
+const SHAPES: &[(u32, u32, u32)] =
+    &[(1, 1, 1), (1, 17, 5), (3, 1, 64), (7, 13, 129), (64, 64, 64), (100, 33, 1), (20, 31, 700), (300, 1030, 65)];
+
+/// Runs one product on dense matrices and compares every element.
+fn check<I: Element, O: Element>(shape: Shape, transpose_b: bool, epilogue: fn(f32) -> f32) {
+    let (m, n, k) = (shape.m as usize, shape.n as usize, shape.k as usize);
+    let (a, b) = (values::<I>(1, m * k), values::<I>(2, k * n));
+    let (b_rows, b_columns) = if transpose_b { (n, k) } else { (k, n) };
+    let mut c = vec![O::from_f32(f32::NAN); m * n];
+    kernel::<I, O>(transpose_b, epilogue)
+        .launch(
+            MatrixView::from_slice(&a, m, k).unwrap(),
+            MatrixView::from_slice(&b, b_rows, b_columns).unwrap(),
+            MatrixViewMut::from_slice(&mut c, m, n).unwrap(),
+        )
+        .unwrap();
+    let expected = reference(shape, transpose_b, &a, k, &b, b_columns);
+    compare(shape, &c, &expected, epilogue);
+}
+
+/// Sums in `f32` err by at most K roundings of the magnitudes; the epilogues here never enlarge an error.
+fn compare<O: Element>(shape: Shape, c: &[O], expected: &[(f64, f64)], epilogue: fn(f32) -> f32) {
+    assert_eq!(c.len(), expected.len());
+    for (index, (value, (sum, magnitude))) in c.iter().zip(expected).enumerate() {
+        let wanted = f64::from(epilogue(*sum as f32));
+        let in_the_sum = f64::from(shape.k + 1) * 2f64.powi(-24) * magnitude;
+        let limit = in_the_sum + rounding(O::DTYPE, wanted.abs() + in_the_sum);
+        let error = (f64::from(value.to_f32()) - wanted).abs();
+        assert!(error <= limit, "{shape}, element {index}: {value:?} instead of {wanted} (off by {error:e})");
+    }
+}
+
+fn check_all_layouts<I: Element, O: Element>() {
+    for &(m, n, k) in SHAPES {
+        for transpose_b in [false, true] {
+            check::<I, O>(Shape::new(m, n, k), transpose_b, leaky_relu);
+        }
+    }
+}
+
+#[test]
+fn bf16_products_match_f64_sums_in_every_output_type() {
+    check_all_layouts::<bf16, bf16>();
+    check_all_layouts::<bf16, f16>();
+    check_all_layouts::<bf16, f32>();
+}
+
+#[test]
+fn f16_products_match_f64_sums_in_every_output_type() {
+    check_all_layouts::<f16, bf16>();
+    check_all_layouts::<f16, f16>();
+    check_all_layouts::<f16, f32>();
+}
+
+#[test]
+fn f32_products_match_f64_sums() {
+    check_all_layouts::<f32, f32>();
+}
+
+#[test]
+fn small_integers_are_bit_exact() {
+    let shape = Shape::new(130, 70, 300);
+    // Products of up to 16 in magnitude, 300 of them: every sum is exact in `f32`.
+    let integers = |seed, len| -> Vec<bf16> {
+        values::<bf16>(seed, len).iter().map(|value| bf16::from_f32((value.to_f32() * 4.0).round())).collect()
+    };
+    let (a, b) = (integers(3, 130 * 300), integers(4, 300 * 70));
+    let mut c = vec![0.0f32; 130 * 70];
+    kernel::<bf16, f32>(false, identity)
+        .launch(
+            MatrixView::from_slice(&a, 130, 300).unwrap(),
+            MatrixView::from_slice(&b, 300, 70).unwrap(),
+            MatrixViewMut::from_slice(&mut c, 130, 70).unwrap(),
+        )
+        .unwrap();
+    for (value, (sum, _)) in c.iter().zip(reference(shape, false, &a, 300, &b, 70)) {
+        assert_eq!(f64::from(*value), sum);
+    }
+}
+
+#[test]
+fn the_sum_is_kept_in_f32_where_16_bits_would_lose_it() {
+    // 1 + 4096 * 2^-12 = 2; every partial sum in bf16 (or f16) would stay at 1.
+    let k = 4097;
+    let mut a = vec![f16::from_f32(2f32.powi(-12)); k];
+    a[0] = f16::ONE;
+    let b = vec![f16::ONE; k];
+    let mut c = [f16::ZERO];
+    kernel::<f16, f16>(false, identity)
+        .launch(
+            MatrixView::from_slice(&a, 1, k).unwrap(),
+            MatrixView::from_slice(&b, k, 1).unwrap(),
+            MatrixViewMut::from_slice(&mut c, 1, 1).unwrap(),
+        )
+        .unwrap();
+    assert_eq!(c[0].to_f32(), 2.0);
+}
+
+#[test]
+fn the_epilogue_sees_the_sum_before_it_is_rounded() {
+    // The sum 1 + 2^-10 rounds to 1 in bf16; the epilogue must still see the difference.
+    let a = [bf16::ONE, bf16::from_f32(2f32.powi(-10))];
+    let b = [bf16::ONE, bf16::ONE];
+    let mut c = [bf16::ZERO];
+    kernel::<bf16, bf16>(false, |x| (x - 1.0) * 1024.0)
+        .launch(
+            MatrixView::from_slice(&a, 1, 2).unwrap(),
+            MatrixView::from_slice(&b, 2, 1).unwrap(),
+            MatrixViewMut::from_slice(&mut c, 1, 1).unwrap(),
+        )
+        .unwrap();
+    assert_eq!(c[0].to_f32(), 1.0);
+}
+
+#[test]
+fn k_of_zero_gives_the_epilogue_of_zero() {
+    for transpose_b in [false, true] {
+        let device = Device::cpu();
+        let a = Matrix::<bf16>::zeros(&device, 5, 0).unwrap();
+        let b = if transpose_b { Matrix::zeros(&device, 3, 0) } else { Matrix::zeros(&device, 0, 3) }.unwrap();
+        let mut c = Matrix::<f32>::from_slice(&device, &[f32::NAN; 15], 5, 3).unwrap();
+        kernel::<bf16, f32>(transpose_b, |x| x + 0.5).launch(&a, &b, &mut c).unwrap();
+        assert_eq!(c.to_vec().unwrap(), [0.5; 15]);
+    }
+}
+
+#[test]
+fn an_output_without_elements_is_no_fault() {
+    let device = Device::cpu();
+    for (m, n) in [(0, 4), (4, 0), (0, 0)] {
+        let a = Matrix::<f16>::zeros(&device, m, 8).unwrap();
+        let b = Matrix::<f16>::zeros(&device, 8, n).unwrap();
+        let mut c = Matrix::<f16>::zeros(&device, m, n).unwrap();
+        kernel::<f16, f16>(false, identity).launch(&a, &b, &mut c).unwrap();
+    }
+}
+
+/// One random product: its shape, where its views begin, and how much longer than a row their strides are.
+#[derive(Debug, Clone)]
+struct Strided {
+    shape: (usize, usize, usize),
+    offsets: [(usize, usize); 3],
+    padding: [usize; 3],
+    transpose_b: bool,
+}
+
+fn strided() -> impl Strategy<Value = Strided> {
+    let offset = || (0usize..4, 0usize..10);
+    (
+        (1usize..70, 1usize..70, 0usize..70),
+        [offset(), offset(), offset()],
+        [0usize..9, 0usize..9, 0usize..9],
+        any::<bool>(),
+    )
+        .prop_map(|(shape, offsets, padding, transpose_b)| Strided { shape, offsets, padding, transpose_b })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn strided_sub_views_are_read_and_written_where_they_are_and_nowhere_else(case in strided()) {
+        let (m, n, k) = case.shape;
+        let b_size = if case.transpose_b { (n, k) } else { (k, n) };
+        // Each matrix lies inside a larger one, at an offset, with some columns to its right.
+        let outer = |which: usize, (rows, columns): (usize, usize)| {
+            let (first_row, first_column) = case.offsets[which];
+            (first_row + rows + 1, first_column + columns + case.padding[which])
+        };
+        let (a_outer, b_outer, c_outer) = (outer(0, (m, k)), outer(1, b_size), outer(2, (m, n)));
+        let a = values::<bf16>(5, a_outer.0 * a_outer.1);
+        let b = values::<bf16>(6, b_outer.0 * b_outer.1);
+        let mut c = vec![-7.0f32; c_outer.0 * c_outer.1];
+
+        let inner = |which: usize, (rows, columns): (usize, usize)| {
+            let (r, s) = case.offsets[which];
+            (r..r + rows, s..s + columns)
+        };
+        let view = |data, size, part: (std::ops::Range<usize>, std::ops::Range<usize>)| {
+            let (rows, columns): (usize, usize) = size;
+            MatrixView::from_slice(data, rows, columns).unwrap().rows(part.0).unwrap().columns(part.1).unwrap()
+        };
+        let (a_view, b_view) = (view(&a, a_outer, inner(0, (m, k))), view(&b, b_outer, inner(1, b_size)));
+        let (c_rows, c_columns) = inner(2, (m, n));
+        {
+            let mut whole = MatrixViewMut::from_slice(&mut c, c_outer.0, c_outer.1).unwrap();
+            let mut rows = whole.rows(c_rows.clone()).unwrap();
+            let part = rows.columns(c_columns.clone()).unwrap();
+            kernel::<bf16, f32>(case.transpose_b, leaky_relu).launch(&a_view, &b_view, part).unwrap();
+        }
+
+        let dense_a = a_view.to_vec().unwrap();
+        let dense_b = b_view.to_vec().unwrap();
+        let shape = Shape::new(m as u32, n as u32, k as u32);
+        let expected = reference(shape, case.transpose_b, &dense_a, k, &dense_b, b_size.1);
+        let mut inside = Vec::new();
+        for (index, value) in c.iter().enumerate() {
+            let (row, column) = (index / c_outer.1, index % c_outer.1);
+            if c_rows.contains(&row) && c_columns.contains(&column) {
+                inside.push(*value);
+            } else {
+                prop_assert_eq!(*value, -7.0, "written outside at {}, {}", row, column);
+            }
+        }
+        compare(shape, &inside, &expected, leaky_relu);
+    }
+}

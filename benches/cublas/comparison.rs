@@ -1,0 +1,206 @@
+//! One comparison: autokernel's kernel and its opponent, interleaved.
+//!
+//! The opponent is cuBLASLt at its best: every heuristic it offers (up to 64) is timed first, and the fastest one
+//! enters. Then both warm up until the clocks settle and run in turn, round after round, each round a batch of
+//! launches on rotating buffers. A ratio is taken within each round, so that drift of the clocks cancels.
+
+use std::cell::RefCell;
+
+use autokernel::roofline::{Roofline, Work};
+use autokernel::timing::{Cache, Statistics, Timer, Timing, WarmUp};
+use autokernel::{Device, DeviceInfo, Dtype, Element, Kernel, Shape, bf16, f16};
+use autokernel_baseline::{CublasLt, Epilogue, Gemm, GemmProblem, LeakyRelu};
+
+use crate::Outcome;
+use crate::operands::Operands;
+
+/// Heuristics that cuBLASLt is asked for.
+const HEURISTICS: usize = 64;
+/// A batch lasts about this long: far above the resolution of events.
+const BATCH_MS: f64 = 3.0;
+const SLOPE: f32 = 0.01;
+
+/// What autokernel is compared with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Opponent {
+    /// cuBLASLt with an epilogue of its own.
+    Gemm(Epilogue),
+    /// cuBLASLt, then an elementwise kernel.
+    GemmThenLeakyRelu,
+}
+
+impl Opponent {
+    /// A short name for tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Opponent::Gemm(Epilogue::Identity) => "cuBLASLt",
+            Opponent::Gemm(Epilogue::Relu) => "cuBLASLt with its RELU epilogue",
+            Opponent::GemmThenLeakyRelu => "cuBLASLt, then a LeakyReLU kernel",
+        }
+    }
+}
+
+enum AnyKernel {
+    Bf16(&'static Kernel<bf16, bf16>),
+    F16(&'static Kernel<f16, f16>),
+}
+
+/// A built-in kernel and its opponent.
+pub struct Comparison {
+    pub name: &'static str,
+    kernel: AnyKernel,
+    pub opponent: Opponent,
+}
+
+impl Comparison {
+    pub const fn new(name: &'static str, kernel: &'static Kernel<bf16, bf16>, opponent: Opponent) -> Self {
+        Comparison { name, kernel: AnyKernel::Bf16(kernel), opponent }
+    }
+
+    pub const fn half(name: &'static str, kernel: &'static Kernel<f16, f16>, opponent: Opponent) -> Self {
+        Comparison { name, kernel: AnyKernel::F16(kernel), opponent }
+    }
+}
+
+/// What one comparison found.
+pub struct Row {
+    pub name: &'static str,
+    pub opponent: &'static str,
+    pub shape: Shape,
+    pub schedule: String,
+    pub sets: usize,
+    pub launches_per_round: usize,
+    pub ours: Timing,
+    pub theirs: Timing,
+    /// Their time over ours, by rounds: above 1 where autokernel is faster.
+    pub speedup: Statistics,
+    pub tflops: f64,
+    pub roofline_pct: f64,
+    pub heuristics: usize,
+}
+
+/// The GPU with its opponents at hand.
+pub struct Bench {
+    device: Device,
+    info: DeviceInfo,
+    roofline: Roofline,
+    cublaslt: RefCell<CublasLt>,
+    leaky_relu: LeakyRelu,
+    rounds: usize,
+}
+
+impl Bench {
+    pub fn new(device: &Device) -> Outcome<Self> {
+        let info = device.info()?;
+        let roofline = Roofline::of(&info).ok_or("the peak rate of this GPU is not known")?;
+        let rounds = std::env::var("AUTOKERNEL_BENCH_ROUNDS").map_or(Ok(30), |rounds| rounds.parse())?;
+        let cublaslt = RefCell::new(CublasLt::new(device)?);
+        Ok(Bench { device: device.clone(), info, roofline, cublaslt, leaky_relu: LeakyRelu::new(device)?, rounds })
+    }
+
+    pub fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    pub fn run(&mut self, case: &Comparison, shape: Shape) -> Outcome<Row> {
+        match case.kernel {
+            AnyKernel::Bf16(kernel) => self.compare(case, kernel, shape),
+            AnyKernel::F16(kernel) => self.compare(case, kernel, shape),
+        }
+    }
+
+    fn compare<T: Element>(&self, case: &Comparison, kernel: &Kernel<T, T>, shape: Shape) -> Outcome<Row> {
+        let transpose_b = kernel.descriptor().problem.transpose_b;
+        let operands = RefCell::new(Operands::<T>::new(&self.device, shape, transpose_b)?);
+        let (gemm, algorithm) = self.best_gemm(case.opponent, shape, transpose_b, &operands)?;
+
+        let mut ours = |launch| {
+            let mut operands = operands.borrow_mut();
+            let (a, b, out) = operands.set(launch);
+            kernel.launch(a, b, out)
+        };
+        let mut theirs = |launch| self.launch_opponent(case.opponent, &gemm, algorithm, &operands, launch);
+        let mut timer = Timer::new(&self.device, Cache::Warm)?;
+        let launch_ms = timer.warm_up(WarmUp::default(), &mut ours)?.last_ms;
+        timer.warm_up(WarmUp::default(), &mut theirs)?;
+        let launches = (BATCH_MS / launch_ms).ceil().clamp(2.0, 1000.0) as usize;
+        let found = timer.interleave(self.rounds, launches, &mut [&mut ours, &mut theirs])?;
+
+        let timing = found.timing(0)?;
+        let work = Work::matmul(shape, T::DTYPE, T::DTYPE);
+        Ok(Row {
+            name: case.name,
+            opponent: case.opponent.name(),
+            shape,
+            schedule: kernel.plan(&self.device, shape)?.to_string(),
+            sets: operands.borrow().count(),
+            launches_per_round: launches,
+            ours: timing,
+            theirs: found.timing(1)?,
+            speedup: found.ratio(1, 0)?,
+            tflops: work.tflops(timing.median_ms),
+            roofline_pct: self.roofline.percent(&work, timing.median_ms),
+            heuristics: gemm.algorithms(),
+        })
+    }
+
+    /// cuBLASLt's product with the fastest of its algorithms.
+    fn best_gemm<T: Element>(
+        &self,
+        opponent: Opponent,
+        shape: Shape,
+        transpose_b: bool,
+        operands: &RefCell<Operands<T>>,
+    ) -> Outcome<(Gemm, usize)> {
+        let epilogue = match opponent {
+            Opponent::Gemm(epilogue) => epilogue,
+            Opponent::GemmThenLeakyRelu => Epilogue::Identity,
+        };
+        let dtype: Dtype = T::DTYPE;
+        let gemm = self.cublaslt.borrow().gemm(GemmProblem { shape, dtype, transpose_b, epilogue }, HEURISTICS)?;
+        let mut timer = Timer::new(&self.device, Cache::Warm)?;
+        let mut time = |algorithm: usize, launches: usize| {
+            let mut work = |launch| self.launch_gemm(&gemm, algorithm, operands, launch);
+            timer.time_batch(launches, &mut work)
+        };
+        // Algorithms that refuse these operands are out of the race.
+        let mut first: Vec<(usize, f64)> =
+            (0..gemm.algorithms()).filter_map(|algorithm| Some((algorithm, time(algorithm, 2).ok()?))).collect();
+        first.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let finalists = first.iter().take(8).map(|&(algorithm, ms)| {
+            let launches = (2.0 * BATCH_MS / ms).ceil().clamp(3.0, 300.0) as usize;
+            Ok((algorithm, time(algorithm, launches)?.min(time(algorithm, launches)?)))
+        });
+        let finalists: Vec<(usize, f64)> = finalists.collect::<autokernel::Result<_>>()?;
+        let best = finalists.iter().min_by(|a, b| a.1.total_cmp(&b.1)).ok_or("no algorithm of cuBLASLt runs")?;
+        Ok((gemm, best.0))
+    }
+
+    fn launch_gemm<T: Element>(
+        &self,
+        gemm: &Gemm,
+        algorithm: usize,
+        operands: &RefCell<Operands<T>>,
+        launch: usize,
+    ) -> autokernel::Result<()> {
+        let mut operands = operands.borrow_mut();
+        let (a, b, out) = operands.set(launch);
+        gemm.launch(&mut self.cublaslt.borrow_mut(), algorithm, a, b, out).map_err(Into::into)
+    }
+
+    fn launch_opponent<T: Element>(
+        &self,
+        opponent: Opponent,
+        gemm: &Gemm,
+        algorithm: usize,
+        operands: &RefCell<Operands<T>>,
+        launch: usize,
+    ) -> autokernel::Result<()> {
+        self.launch_gemm(gemm, algorithm, operands, launch)?;
+        if opponent == Opponent::GemmThenLeakyRelu {
+            let mut operands = operands.borrow_mut();
+            self.leaky_relu.launch(SLOPE, operands.set(launch).2)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,53 @@
+//! Sets of random operands to rotate through, so that a launch finds none of its own in the L2 cache.
+
+use autokernel::timing::sets_to_exceed_l2;
+use autokernel::{Device, Element, Matrix, Shape};
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+use rand_distr::StandardNormal;
+
+/// Random numbers that are drawn; larger matrices repeat them from an offset of their own.
+const DRAWN: usize = 1 << 22;
+/// No more sets than this: the smallest problems are then warm in part, as they are in any use.
+const MAX_SETS: usize = 64;
+
+/// The operands of one problem, several times over.
+pub struct Operands<T: Element> {
+    sets: Vec<(Matrix<T>, Matrix<T>, Matrix<T>)>,
+}
+
+impl<T: Element> Operands<T> {
+    /// Random normal `a` and `b`, and room for the output, in as many sets as exceed twice the L2 cache.
+    pub fn new(device: &Device, shape: Shape, transpose_b: bool) -> autokernel::Result<Self> {
+        let [m, n, k] = [shape.m, shape.n, shape.k].map(|dim| dim as usize);
+        let (b_rows, b_columns) = if transpose_b { (n, k) } else { (k, n) };
+        let bytes = (m * k + k * n + m * n) * size_of::<T>();
+        let count = sets_to_exceed_l2(bytes as u64, device.info()?.l2_bytes).min(MAX_SETS);
+        let drawn = draw::<T>();
+        let random = |rows: usize, columns: usize, offset: usize| {
+            let data: Vec<T> = drawn.iter().copied().cycle().skip(offset % DRAWN).take(rows * columns).collect();
+            Matrix::from_slice(device, &data, rows, columns)
+        };
+        let set = |number: usize| {
+            let offset = 1_000_003 * number;
+            Ok((random(m, k, offset)?, random(b_rows, b_columns, offset + 500_009)?, Matrix::zeros(device, m, n)?))
+        };
+        Ok(Operands { sets: (0..count).map(set).collect::<autokernel::Result<_>>()? })
+    }
+
+    /// The set of launch number `launch`.
+    pub fn set(&mut self, launch: usize) -> (&Matrix<T>, &Matrix<T>, &mut Matrix<T>) {
+        let count = self.sets.len();
+        let (a, b, out) = &mut self.sets[launch % count];
+        (a, b, out)
+    }
+
+    /// How many sets there are.
+    pub fn count(&self) -> usize {
+        self.sets.len()
+    }
+}
+
+fn draw<T: Element>() -> Vec<T> {
+    let mut random = StdRng::seed_from_u64(0);
+    (0..DRAWN).map(|_| T::from_f32(random.sample(StandardNormal))).collect()
+}

@@ -1,0 +1,98 @@
+//! The lines on the terminal, and the JSON file.
+
+use std::path::PathBuf;
+
+use autokernel::DeviceInfo;
+use serde_json::{Value, json};
+
+use crate::Outcome;
+use crate::comparison::Row;
+
+/// Where and how: what every number below must say.
+pub fn header(info: &DeviceInfo) {
+    println!(
+        "{} (CUDA {} driver), random normal data, rotating buffers (cold L2), interleaved rounds",
+        info.name,
+        cuda(info)
+    );
+    println!(
+        "{:<22} {:>18} {:>9} {:>8} {:>9} {:>10} {:>8}  {:>9}  schedule",
+        "kernel", "shape", "ms", "spread", "TFLOP/s", "% roofline", "x cuBLAS", "cuBLAS ms"
+    );
+}
+
+/// One line a shape.
+pub fn line(row: &Row) {
+    println!(
+        "{:<22} {:>18} {:>9.4} {:>7.1}% {:>9.1} {:>9.1}% {:>8.3}  {:>9.4}  {}",
+        row.name,
+        row.shape.to_string(),
+        row.ours.median_ms,
+        row.ours.spread_pct,
+        row.tflops,
+        row.roofline_pct,
+        row.speedup.median,
+        row.theirs.median_ms,
+        row.schedule,
+    );
+}
+
+/// The geometric mean over the shapes of each kernel.
+pub fn summary(rows: &[Row]) {
+    let mut names: Vec<&str> = rows.iter().map(|row| row.name).collect();
+    names.dedup();
+    for name in names {
+        let own: Vec<&Row> = rows.iter().filter(|row| row.name == name).collect();
+        let logs: f64 = own.iter().map(|row| row.speedup.median.ln()).sum();
+        let lowest = own.iter().map(|row| row.speedup.median).fold(f64::INFINITY, f64::min);
+        let mean = (logs / own.len() as f64).exp();
+        println!(
+            "{name}: {mean:.3} x {} (geometric mean of {} shapes, lowest {lowest:.3})",
+            own[0].opponent,
+            own.len()
+        );
+    }
+}
+
+/// Everything, for the record.
+pub fn save(info: &DeviceInfo, rows: &[Row]) -> Outcome<()> {
+    let path = std::env::var_os("AUTOKERNEL_BENCH_OUT").map_or("target/bench/cublas.json".into(), PathBuf::from);
+    let record = json!({
+        "gpu": info.name,
+        "driver_cuda": cuda(info),
+        "data": "random normal",
+        "cache": "cold: buffers rotate past twice the L2 cache",
+        "rows": rows.iter().map(record).collect::<Vec<Value>>(),
+    });
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    std::fs::write(&path, format!("{record:#}\n"))?;
+    println!("written to {}", path.display());
+    Ok(())
+}
+
+fn record(row: &Row) -> Value {
+    json!({
+        "kernel": row.name,
+        "opponent": row.opponent,
+        "shape": row.shape.to_string(),
+        "schedule": row.schedule,
+        "median_ms": row.ours.median_ms,
+        "spread_pct": row.ours.spread_pct,
+        "tflops": row.tflops,
+        "roofline_pct": row.roofline_pct,
+        "opponent_median_ms": row.theirs.median_ms,
+        "opponent_spread_pct": row.theirs.spread_pct,
+        "opponent_heuristics": row.heuristics,
+        "speedup_median": row.speedup.median,
+        "speedup_spread_pct": row.speedup.spread_pct,
+        "rounds": row.ours.samples,
+        "launches_per_round": row.launches_per_round,
+        "buffer_sets": row.sets,
+    })
+}
+
+fn cuda(info: &DeviceInfo) -> String {
+    format!("{}.{}", info.driver_version / 1000, info.driver_version % 1000 / 10)
+}

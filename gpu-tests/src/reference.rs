@@ -1,0 +1,69 @@
+//! The product in fp64, by the `gemm` crate.
+
+use autokernel::Shape;
+use gemm::Parallelism;
+
+/// `a · b` with `a: [m, k]` and `b: [k, n]`, or `[n, k]` if `transpose_b`, all without gaps.
+///
+/// # Panics
+/// The matrices are not of that shape.
+pub fn product(shape: Shape, transpose_b: bool, a: &[f64], b: &[f64]) -> Vec<f64> {
+    let (m, n, k) = (shape.m as usize, shape.n as usize, shape.k as usize);
+    assert_eq!((a.len(), b.len()), (m * k, n * k), "operands of a {shape} product");
+    let mut sums = vec![0.0f64; m * n];
+    if k == 0 || m == 0 || n == 0 {
+        return sums;
+    }
+    let (b_column, b_row) = if transpose_b { (k as isize, 1) } else { (1, n as isize) };
+    // SAFETY: the lengths were asserted above, the strides address each element of m×k, k×n and m×n once, and `sums`
+    // is borrowed by nothing else.
+    unsafe {
+        gemm::gemm(
+            m,
+            n,
+            k,
+            sums.as_mut_ptr(),
+            1,
+            n as isize,
+            false,
+            a.as_ptr(),
+            1,
+            k as isize,
+            b.as_ptr(),
+            b_column,
+            b_row,
+            0.0,
+            1.0,
+            false,
+            false,
+            false,
+            Parallelism::Rayon(0),
+        );
+    }
+    sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::rngs::StdRng;
+    use rand::{RngExt, SeedableRng};
+
+    #[test]
+    fn it_is_the_sum_over_k_of_products() {
+        let mut rng = StdRng::seed_from_u64(2);
+        for (m, n, k) in [(1, 1, 1), (5, 3, 7), (17, 33, 65), (64, 1, 40), (1, 50, 9), (4, 6, 0)] {
+            for transpose_b in [false, true] {
+                let a: Vec<f64> = (0..m * k).map(|_| rng.random_range(-1.0..1.0)).collect();
+                let b: Vec<f64> = (0..n * k).map(|_| rng.random_range(-1.0..1.0)).collect();
+                let sums = product(Shape::new(m as u32, n as u32, k as u32), transpose_b, &a, &b);
+                for (at, sum) in sums.iter().enumerate() {
+                    let (row, column) = (at / n, at % n);
+                    let b_at = |i: usize| if transpose_b { b[column * k + i] } else { b[i * n + column] };
+                    let expected: f64 = (0..k).map(|i| a[row * k + i] * b_at(i)).sum();
+                    assert!((sum - expected).abs() < 1e-12, "{m}x{n}x{k} at {row},{column}: {sum} and {expected}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Every declared kernel, and every compiled variant of it, on random and edge shapes.
+//!
+//! `AUTOKERNEL_CASES` sets the number of random shapes (240), `AUTOKERNEL_SEED` draws others.
+
+use autokernel::{Device, Family, Shape};
+use gpu_tests::check::Case;
+use gpu_tests::compiled::Variants;
+use gpu_tests::host::Values;
+use gpu_tests::kernels::{Declared, catalogue, is_exact_on_integers};
+use gpu_tests::placement::Placement;
+use gpu_tests::{shapes, skip};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+/// A declared kernel with its variants loaded.
+struct Loaded {
+    kernel: &'static dyn Declared,
+    variants: Variants,
+}
+
+/// What ran, for the last line of a test.
+#[derive(Default)]
+struct Tally {
+    cases: usize,
+    launches: usize,
+    reports: Vec<String>,
+}
+
+/// The kernels that `wanted` selects; `None`, logged, without a GPU or without images.
+fn load(test: &str, wanted: impl Fn(&dyn Declared) -> bool) -> Option<(Device, Vec<Loaded>)> {
+    let device = skip::gpu(test)?;
+    let load = |kernel: &'static dyn Declared| {
+        let descriptor = kernel.descriptor();
+        let variants =
+            Variants::load(&device, descriptor).unwrap_or_else(|error| panic!("{}: {error}", descriptor.name));
+        Loaded { kernel, variants }
+    };
+    let loaded: Vec<Loaded> = catalogue().into_iter().filter(|kernel| wanted(*kernel)).map(load).collect();
+    if let Some(reason) = loaded.iter().find_map(|loaded| loaded.kernel.descriptor().not_compiled.as_ref()) {
+        skip::log(test, reason);
+        return None;
+    }
+    Some((device, loaded))
+}
+
+impl Tally {
+    fn run(&mut self, device: &Device, loaded: &Loaded, shape: Shape, values: Values, rng: &mut StdRng) {
+        let descriptor = loaded.kernel.descriptor();
+        let problem = &descriptor.problem;
+        let shape = shapes::with_known(shape, problem);
+        let place = |rows, columns| Placement::random(rng, rows, columns);
+        let placements = shapes::placements(shape, problem.transpose_b, place);
+        let seed = rng.random();
+        let case = Case { device, problem, epilogue: &descriptor.epilogue, shape, placements, seed };
+        self.cases += 1;
+        match loaded.kernel.check(&case, values, &loaded.variants) {
+            Ok(launches) => self.launches += launches,
+            Err(report) => self.reports.push(report),
+        }
+    }
+
+    /// Panics with the first reports if any case failed.
+    fn finish(self, test: &str) {
+        let Tally { cases, launches, reports } = self;
+        println!("{test}: {cases} shapes, {launches} launches, {} failures", reports.len());
+        let shown = reports.iter().take(8).cloned().collect::<Vec<_>>().join("\n\n");
+        assert!(reports.is_empty(), "{} of {cases} cases failed:\n{shown}", reports.len());
+    }
+}
+
+fn seed() -> u64 {
+    skip::number_from_env("AUTOKERNEL_SEED", 2026)
+}
+
+#[test]
+fn random_shapes_agree_with_the_fp64_reference() {
+    let test = "gpu_matmul::random_shapes_agree_with_the_fp64_reference";
+    let Some((device, kernels)) = load(test, |_| true) else { return };
+    let cases = skip::number_from_env("AUTOKERNEL_CASES", 240) as usize;
+    let mut rng = StdRng::seed_from_u64(seed());
+    let mut tally = Tally::default();
+    for loaded in kernels.iter().cycle().take(cases) {
+        let shape = shapes::random(&mut rng, 3000);
+        tally.run(&device, loaded, shape, Values::Uniform, &mut rng);
+    }
+    tally.finish(test);
+}
+
+#[test]
+fn small_integers_are_exact_on_random_shapes() {
+    let test = "gpu_matmul::small_integers_are_exact_on_random_shapes";
+    let Some((device, kernels)) = load(test, is_exact_on_integers) else { return };
+    let mut rng = StdRng::seed_from_u64(!seed());
+    let mut tally = Tally::default();
+    for loaded in kernels.iter().cycle().take(120) {
+        let shape = shapes::random(&mut rng, 2000);
+        tally.run(&device, loaded, shape, Values::Integers, &mut rng);
+    }
+    tally.finish(test);
+}
+
+#[test]
+fn small_integers_are_exact_at_the_edges_of_tiles() {
+    let test = "gpu_matmul::small_integers_are_exact_at_the_edges_of_tiles";
+    let Some((device, kernels)) = load(test, is_exact_on_integers) else { return };
+    let mut rng = StdRng::seed_from_u64(seed().rotate_left(32));
+    let mut tally = Tally::default();
+    for (at, loaded) in kernels.iter().enumerate() {
+        for &(m, n, k) in shapes::EDGES.iter().skip(at % 2).step_by(2) {
+            tally.run(&device, loaded, Shape::new(m, n, k), Values::Integers, &mut rng);
+        }
+    }
+    tally.finish(test);
+}
+
+#[test]
+fn an_empty_sum_gives_the_epilogue_of_zero() {
+    let test = "gpu_matmul::an_empty_sum_gives_the_epilogue_of_zero";
+    let Some((device, kernels)) = load(test, |kernel| kernel.descriptor().problem.known_k.is_none()) else { return };
+    let mut rng = StdRng::seed_from_u64(seed() + 1);
+    let mut tally = Tally::default();
+    for loaded in &kernels {
+        tally.run(&device, loaded, Shape::new(131, 77, 0), Values::Uniform, &mut rng);
+    }
+    tally.finish(test);
+}
+
+#[test]
+fn both_families_run_on_a_hopper_gpu() {
+    let test = "gpu_matmul::both_families_run_on_a_hopper_gpu";
+    let Some(device) = skip::gpu(test) else { return };
+    let gpu = device.info().unwrap();
+    if gpu.compute_capability != autokernel::ComputeCapability::new(9, 0) {
+        return skip::log(test, &format!("{} has compute capability {}", gpu.name, gpu.compute_capability));
+    }
+    let Some((_, kernels)) = load(test, is_exact_on_integers) else { return };
+    for loaded in kernels {
+        let families: Vec<Family> = loaded.variants.families().collect();
+        assert!(families.contains(&Family::Sm80) && families.contains(&Family::Sm90), "{families:?}");
+    }
+}

@@ -1,0 +1,200 @@
+//! Schedules drawn from the tuner's search space, compiled here and held to exact results: what the rules allow must
+//! compile without a spill and compute the right product.
+//!
+//! `AUTOKERNEL_SCHEDULES` sets how many are drawn (60), `AUTOKERNEL_SEED` draws others. Needs nvcc.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use autokernel::{CompiledKernel, Device, Shape, bf16, f16};
+use autokernel_codegen::arch::Arch;
+use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::emit::{KernelSource, emit, emit_reference};
+use autokernel_codegen::epilogue::Epilogue;
+use autokernel_codegen::nvcc::{Compiler, Image, Nvcc};
+use autokernel_codegen::problem::{Layout, Problem};
+use autokernel_codegen::schedule::{Family, Schedule, space::Space};
+use gpu_tests::check::{Case, check};
+use gpu_tests::host::{HostMatrix, Sample, Values};
+use gpu_tests::placement::Placement;
+use gpu_tests::tolerance::Tolerance;
+use gpu_tests::{compiled, reference, reference_kernel, shapes, skip};
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use rand::{RngExt, SeedableRng};
+
+/// What is needed to compile and run: a GPU and nvcc.
+struct Bench {
+    device: Device,
+    arch: Arch,
+    compiler: Compiler,
+    /// Holds what nvcc wrote until the test ends.
+    _cache: tempfile::TempDir,
+}
+
+/// A drawn schedule, for one problem.
+struct Draw {
+    problem: Problem,
+    schedule: Schedule,
+    source: KernelSource,
+}
+
+fn bench(test: &str) -> Option<Bench> {
+    let device = skip::gpu(test)?;
+    let cache = tempfile::tempdir().unwrap();
+    let nvcc = match Nvcc::locate(Path::new("."), cache.path()) {
+        Ok(nvcc) => nvcc,
+        Err(error) => {
+            skip::log(test, &error.to_string());
+            return None;
+        }
+    };
+    let gpu = device.info().unwrap().compute_capability;
+    let arch = Arch::of_device(gpu.major.into(), gpu.minor.into());
+    let compiler = Compiler::new(nvcc, cache.path().to_owned());
+    Some(Bench { device, arch, compiler, _cache: cache })
+}
+
+fn draw(rng: &mut StdRng, arch: Arch, count: usize) -> Vec<Draw> {
+    let families = Space::families(arch);
+    let exact = ["identity", "relu", "leaky_relu(0.25)"].map(|name| name.parse::<Epilogue>().unwrap());
+    let draw = |at: usize| {
+        let input = *[Dtype::Bf16, Dtype::F16].choose(rng).unwrap();
+        let output = *[input, input, Dtype::F32].choose(rng).unwrap();
+        let layout = *Layout::ALL.choose(rng).unwrap();
+        let problem = Problem { output, ..Problem::matmul(input, layout, exact.choose(rng).unwrap().clone()) };
+        let space = Space::new(families[at % families.len()], &problem.class(), arch);
+        let schedule = *space.schedules().choose(rng).unwrap();
+        let source = emit(&problem, &schedule);
+        Draw { problem, schedule, source }
+    };
+    (0..count).map(draw).collect()
+}
+
+/// Applies `work` to every item on all cores, and keeps the order.
+fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from).min(items.len()) {
+            scope.spawn(|| {
+                while let Some((at, item)) =
+                    Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, items.get(at)?)))
+                {
+                    let result = work(item);
+                    done.lock().unwrap().push((at, result));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap();
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+fn check_schedule(bench: &Bench, rng: &mut StdRng, draw: &Draw, image: &Image) -> Result<usize, String> {
+    let Draw { problem, schedule, source } = draw;
+    if image.report.spills() || image.report.stack_bytes > 0 {
+        return Err(format!("{schedule} for {problem} spills: {:?}", image.report));
+    }
+    let kernel = compiled::load(&bench.device, problem, schedule, &source.symbol, image)?;
+    let mut launches = 0;
+    for _ in 0..3 {
+        let shape = shapes::random(rng, 1200);
+        launches += match (problem.input, problem.output) {
+            (Dtype::Bf16, Dtype::F32) => check_shape::<bf16, f32>(bench, rng, draw, &kernel, shape),
+            (Dtype::Bf16, _) => check_shape::<bf16, bf16>(bench, rng, draw, &kernel, shape),
+            (_, Dtype::F32) => check_shape::<f16, f32>(bench, rng, draw, &kernel, shape),
+            _ => check_shape::<f16, f16>(bench, rng, draw, &kernel, shape),
+        }?;
+    }
+    Ok(launches)
+}
+
+fn check_shape<I: Sample, O: Sample>(
+    bench: &Bench,
+    rng: &mut StdRng,
+    draw: &Draw,
+    kernel: &CompiledKernel,
+    shape: Shape,
+) -> Result<usize, String> {
+    let problem = compiled::describe(&draw.problem);
+    let place = |rows, columns| Placement::random(rng, rows, columns);
+    let placements = shapes::placements(shape, problem.transpose_b, place);
+    let epilogue = |x| draw.problem.epilogue.eval(x);
+    let seed = rng.random();
+    let case = Case { device: &bench.device, problem: &problem, epilogue: &epilogue, shape, placements, seed };
+    check::<I, O>(&case, Values::Integers, &[(draw.schedule.to_string(), compiled::launch_of(kernel))])
+}
+
+#[test]
+fn what_the_rules_allow_compiles_without_a_spill_and_is_exact() {
+    let test = "gpu_schedules::what_the_rules_allow_compiles_without_a_spill_and_is_exact";
+    let Some(bench) = bench(test) else { return };
+    let mut rng = StdRng::seed_from_u64(skip::number_from_env("AUTOKERNEL_SEED", 60));
+    let draws = draw(&mut rng, bench.arch, skip::number_from_env("AUTOKERNEL_SCHEDULES", 60) as usize);
+    let images = in_parallel(&draws, |draw| bench.compiler.compile(&draw.source, bench.arch));
+
+    let (mut launches, mut reports) = (0, Vec::new());
+    for (draw, image) in draws.iter().zip(&images) {
+        let checked = match image {
+            Ok(image) => check_schedule(&bench, &mut rng, draw, image),
+            Err(error) => Err(format!("{} for {}: {error}", draw.schedule, draw.problem)),
+        };
+        match checked {
+            Ok(count) => launches += count,
+            Err(report) => reports.push(report),
+        }
+    }
+    let of_sm90 = draws.iter().filter(|draw| draw.schedule.family() == Family::Sm90).count();
+    println!(
+        "{test}: {} schedules, {of_sm90} of them sm90, {launches} launches, {} failures",
+        draws.len(),
+        reports.len()
+    );
+    assert!(reports.is_empty(), "{} schedules failed:\n{}", reports.len(), reports.join("\n\n"));
+}
+
+#[test]
+fn the_reference_kernel_agrees_with_the_cpu() {
+    let test = "gpu_schedules::the_reference_kernel_agrees_with_the_cpu";
+    let Some(bench) = bench(test) else { return };
+    let problems: Vec<Problem> = [Dtype::Bf16, Dtype::F16]
+        .into_iter()
+        .flat_map(|input| Layout::ALL.map(|layout| (input, layout)))
+        .flat_map(|(input, layout)| {
+            Epilogue::all().into_iter().map(move |epilogue| Problem::matmul(input, layout, epilogue))
+        })
+        .collect();
+    let sources: Vec<KernelSource> = problems.iter().map(emit_reference).collect();
+    let images = in_parallel(&sources, |source| bench.compiler.compile(source, bench.arch));
+    for ((problem, source), image) in problems.iter().zip(&sources).zip(images) {
+        let cubin = compiled::read(&image.unwrap().cubin).unwrap();
+        for shape in [Shape::new(1, 1, 1), Shape::new(33, 17, 65), Shape::new(100, 40, 300), Shape::new(5, 6, 0)] {
+            match problem.input {
+                Dtype::Bf16 => check_reference::<bf16>(&bench, problem, source, &cubin, shape),
+                _ => check_reference::<f16>(&bench, problem, source, &cubin, shape),
+            }
+        }
+    }
+}
+
+fn check_reference<I: Sample>(bench: &Bench, problem: &Problem, source: &KernelSource, cubin: &[u8], shape: Shape) {
+    let transpose_b = problem.layout.transpose_b();
+    let [a, b, _] = shapes::placements(shape, transpose_b, Placement::dense);
+    let (a, b) = (HostMatrix::<I>::filled(a, Values::Uniform, 1), HostMatrix::<I>::filled(b, Values::Uniform, 2));
+    let (a_values, b_values): (Vec<I>, Vec<I>) = (a.elements().collect(), b.elements().collect());
+    let stream = bench.device.stream().unwrap();
+    let symbol = &source.symbol;
+    let got =
+        reference_kernel::run(stream, cubin.to_vec(), symbol, shape, transpose_b, [&a_values, &b_values]).unwrap();
+    let sums = reference::product(shape, transpose_b, &a.to_f64(), &b.to_f64());
+    // Summed in fp64 and not rounded: as exact as an f32 sum of nothing.
+    let tolerance = Tolerance::of::<f32>(0);
+    for (&got, sum) in got.iter().zip(sums) {
+        let expected = f64::from(problem.epilogue.eval(sum as f32));
+        let allowed = tolerance.of_element(sum, expected);
+        assert!((f64::from(got) - expected).abs() <= allowed, "{problem}, {shape}: {got}, expected {expected}");
+    }
+}

@@ -1,0 +1,164 @@
+//! Launches beside other CUDA work: graphs, streams, threads, and slices that cudarc owns.
+
+use autokernel::cudarc::driver::sys::{CUgraphInstantiate_flags as GraphFlags, CUstreamCaptureMode as CaptureMode};
+use autokernel::cudarc::driver::{CudaSlice, DevicePtr};
+use autokernel::{Device, Element, Matrix, MatrixView, MatrixViewMut, Shape, bf16};
+use gpu_tests::host::{HostMatrix, Values};
+use gpu_tests::kernels::{bf16_nn, bf16_nt};
+use gpu_tests::placement::Placement;
+use gpu_tests::{reference, skip};
+
+/// Dense integers and the exact product of two of them, through a bf16 rounding.
+fn dense(rows: usize, columns: usize, seed: u64) -> Vec<bf16> {
+    HostMatrix::filled(Placement::dense(rows, columns), Values::Integers, seed).elements().collect()
+}
+
+fn product(shape: Shape, a: &[bf16], b: &[bf16]) -> Vec<bf16> {
+    let wide = |values: &[bf16]| -> Vec<f64> { values.iter().map(|value| value.to_f64()).collect() };
+    let sums = reference::product(shape, false, &wide(a), &wide(b));
+    sums.into_iter().map(|sum| Element::from_f32(sum as f32)).collect()
+}
+
+/// The GPU, if these kernels can run on it.
+fn gpu(test: &str) -> Option<Device> {
+    let device = skip::gpu(test)?;
+    match &bf16_nn::identity::KERNEL.descriptor().not_compiled {
+        Some(reason) => {
+            skip::log(test, reason);
+            None
+        }
+        None => Some(device),
+    }
+}
+
+#[test]
+fn a_captured_graph_computes_anew_at_each_replay() {
+    let Some(device) = gpu("gpu_streams::a_captured_graph_computes_anew_at_each_replay") else { return };
+    let stream = device.stream().unwrap();
+    // Aligned rows, and rows that must be realigned through scratch memory within the graph.
+    for (m, n, k) in [(256, 192, 128), (100, 77, 53)] {
+        let shape = Shape::new(m, n, k);
+        let (m, n, k) = (m as usize, n as usize, k as usize);
+        let mut a = stream.clone_htod(&dense(m, k, 1)).unwrap();
+        let b = Matrix::from_slice(&device, &dense(k, n, 2), k, n).unwrap();
+        let mut out = Matrix::<bf16>::zeros(&device, m, n).unwrap();
+        bf16_nn::identity::KERNEL.prepare(&device, shape).unwrap();
+        device.synchronize().unwrap();
+
+        stream.begin_capture(CaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).unwrap();
+        let launched = MatrixView::from_cudarc(a.as_view(), m, k)
+            .and_then(|a| bf16_nn::identity::KERNEL.launch_on(&device, a, &b, &mut out));
+        let graph = stream.end_capture(GraphFlags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH);
+        launched.unwrap();
+        let graph = graph.unwrap().expect("the capture recorded a launch");
+
+        for seed in 10..13 {
+            let values = dense(m, k, seed);
+            stream.memcpy_htod(&values, &mut a).unwrap();
+            graph.launch().unwrap();
+            assert_eq!(out.to_vec().unwrap(), product(shape, &values, &dense(k, n, 2)), "{shape}, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn a_stream_waits_for_the_one_that_writes_its_operand() {
+    let Some(first) = gpu("gpu_streams::a_stream_waits_for_the_one_that_writes_its_operand") else { return };
+    let second = first.with_new_stream().unwrap();
+    let size = 1536;
+    let shape = Shape::new(size as u32, size as u32, size as u32);
+    let a = dense(size, size, 3);
+    // A permutation, so that the chained product stays exact: row r of P·X is row (r + 1) of X.
+    let rotation: Vec<bf16> =
+        (0..size * size).map(|at| bf16::from_f32(f32::from(at % size == (at / size + 1) % size))).collect();
+    let rotated = product(shape, &rotation, &a);
+
+    let (there, p) = (
+        Matrix::from_slice(&first, &a, size, size).unwrap(),
+        Matrix::from_slice(&first, &rotation, size, size).unwrap(),
+    );
+    let twice = product(shape, &rotation, &rotated);
+    for round in 0..10 {
+        let mut between = Matrix::zeros(&first, size, size).unwrap();
+        let mut last = Matrix::zeros(&second, size, size).unwrap();
+        bf16_nn::identity::KERNEL.launch_on(&first, &p, &there, &mut between).unwrap();
+        bf16_nn::identity::KERNEL.launch_on(&second, &p, &between, &mut last).unwrap();
+        assert!(last.to_vec().unwrap() == twice, "round {round}: the second stream read too early");
+    }
+}
+
+#[test]
+fn threads_share_a_kernel_that_none_of_them_has_loaded() {
+    let Some(device) = gpu("gpu_streams::threads_share_a_kernel_that_none_of_them_has_loaded") else { return };
+    std::thread::scope(|scope| {
+        for thread in 0..8u32 {
+            let device = &device;
+            scope.spawn(move || {
+                let device = device.with_new_stream().unwrap();
+                for round in 0..20 {
+                    let (m, n, k) = (33 + 16 * thread, 40 + 8 * round, 72);
+                    let shape = Shape::new(m, n, k);
+                    let (m, n, k) = (m as usize, n as usize, k as usize);
+                    let seed = u64::from(thread * 100 + round);
+                    let (a, b) = (dense(m, k, seed), dense(k, n, !seed));
+                    let there = |values: &[bf16], rows, columns| Matrix::from_slice(&device, values, rows, columns);
+                    let (a_there, b_there) = (there(&a, m, k).unwrap(), there(&b, k, n).unwrap());
+                    let mut out = Matrix::zeros(&device, m, n).unwrap();
+                    bf16_nn::relu::KERNEL.launch(&a_there, &b_there, &mut out).unwrap();
+                    let expected: Vec<bf16> = product(shape, &a, &b)
+                        .into_iter()
+                        .map(|v| if v < bf16::ZERO { bf16::ZERO } else { v })
+                        .collect();
+                    assert_eq!(out.to_vec().unwrap(), expected, "thread {thread}, {shape}");
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn cudarc_slices_go_in_and_come_out_with_no_copy() {
+    let Some(device) = gpu("gpu_streams::cudarc_slices_go_in_and_come_out_with_no_copy") else { return };
+    let stream = device.stream().unwrap();
+    let address = |slice: &CudaSlice<bf16>| slice.device_ptr(stream).0;
+    let (a, b) = (dense(48, 32, 4), dense(32, 64, 5));
+    let slice = stream.clone_htod(&a).unwrap();
+    let before = address(&slice);
+    let a_there = Matrix::from_cudarc(slice, 48, 32).unwrap();
+    let b_there = stream.clone_htod(&b).unwrap();
+    let mut out = stream.alloc_zeros::<bf16>(48 * 64 + 16).unwrap();
+
+    let b_view = MatrixView::from_cudarc(b_there.as_view(), 32, 64).unwrap();
+    let out_view = MatrixViewMut::from_cudarc(out.slice_mut(16..), 48, 64).unwrap();
+    bf16_nn::identity::KERNEL.launch(&a_there, b_view, out_view).unwrap();
+
+    assert_eq!(stream.clone_dtoh(&out.slice(16..)).unwrap(), product(Shape::new(48, 64, 32), &a, &b));
+    assert_eq!(stream.clone_dtoh(&out.slice(..16)).unwrap(), vec![bf16::ZERO; 16]);
+    assert_eq!(address(&a_there.into_cudarc().unwrap()), before);
+}
+
+#[test]
+fn sub_views_of_a_larger_matrix_are_read_and_written_in_place() {
+    let Some(device) = gpu("gpu_streams::sub_views_of_a_larger_matrix_are_read_and_written_in_place") else { return };
+    let whole = dense(70, 90, 6);
+    let a = Matrix::from_slice(&device, &whole, 70, 90).unwrap();
+    let mut out = Matrix::<bf16>::zeros(&device, 40, 50).unwrap();
+    let x = a.view().rows(3..23).unwrap().columns(5..38).unwrap();
+    let w = a.view().rows(40..57).unwrap().columns(11..44).unwrap();
+    let mut target = out.view_mut();
+    let mut target = target.rows(7..27).unwrap();
+    bf16_nt::identity::KERNEL.launch(&x, &w, target.columns(9..26).unwrap()).unwrap();
+
+    let result = out.to_vec().unwrap();
+    for (at, value) in result.iter().enumerate() {
+        let (row, column) = (at / 50, at % 50);
+        let inside = (7..27).contains(&row) && (9..26).contains(&column);
+        let sum: f32 = if inside {
+            let (x_at, w_at) = ((row - 7 + 3) * 90 + 5, (column - 9 + 40) * 90 + 11);
+            (0..33).map(|k| whole[x_at + k].to_f32() * whole[w_at + k].to_f32()).sum()
+        } else {
+            0.0
+        };
+        assert_eq!(*value, bf16::from_f32(sum), "({row}, {column})");
+    }
+}

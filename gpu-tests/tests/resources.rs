@@ -1,0 +1,59 @@
+//! What nvcc said of every kernel that these tests declare.
+
+use std::path::Path;
+
+use autokernel_codegen::arch::Arch;
+use autokernel_codegen::build::{Manifest, Variant};
+use gpu_tests::kernels::catalogue;
+use gpu_tests::skip;
+
+/// Registers of one multiprocessor on every GPU since sm_80.
+const REGISTER_FILE: u32 = 65_536;
+
+fn manifest(test: &str) -> Option<Manifest> {
+    let manifest = Manifest::load(Path::new(env!("AUTOKERNEL_MANIFEST"))).unwrap();
+    if let Some(reason) = &manifest.not_compiled {
+        skip::log(test, reason);
+        return None;
+    }
+    Some(manifest)
+}
+
+#[test]
+fn every_kernel_compiles_for_sm_80_and_sm_90a_without_a_spill() {
+    let Some(manifest) = manifest("resources::every_kernel_compiles_for_sm_80_and_sm_90a_without_a_spill") else {
+        return;
+    };
+    let mut offenders = Vec::new();
+    for plan in manifest.plans.values() {
+        for arch in [Arch::SM_80, Arch::SM_90A] {
+            assert!(plan.variants.iter().any(|variant| variant.arch == arch), "{}: none for {arch}", plan.problem);
+        }
+        for variant in &plan.variants {
+            let Variant { arch, schedule, image, symbol, geometry, .. } = variant;
+            let report = image.as_ref().unwrap_or_else(|| panic!("{symbol} has no image")).report;
+            let fits = report.registers * geometry.threads <= REGISTER_FILE;
+            if report.spills() || report.stack_bytes > 0 || !fits {
+                offenders.push(format!("{}, {arch}, {schedule}: {report:?}", plan.problem));
+            }
+        }
+    }
+    assert!(offenders.is_empty(), "{} kernels spill:\n{}", offenders.len(), offenders.join("\n"));
+}
+
+#[test]
+fn every_declared_kernel_holds_the_variants_of_its_plan() {
+    let test = "resources::every_declared_kernel_holds_the_variants_of_its_plan";
+    let Some(manifest) = manifest(test) else { return };
+    let kernels = catalogue();
+    assert_eq!(kernels.len(), manifest.plans.len());
+    let symbols_of_plans: Vec<Vec<&str>> =
+        manifest.plans.values().map(|plan| plan.variants.iter().map(|variant| &*variant.symbol).collect()).collect();
+    for kernel in kernels {
+        let variants = &kernel.descriptor().variants;
+        let symbols: Vec<&str> = variants.iter().map(|variant| &*variant.symbol).collect();
+        assert!(symbols_of_plans.contains(&symbols), "{}: {symbols:?}", kernel.descriptor().name);
+        assert!(variants.iter().all(|variant| !variant.ptx.is_empty()));
+        assert!(variants.iter().all(|variant| variant.cubin.is_some() == variant.tuned.is_some()));
+    }
+}

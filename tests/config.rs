@@ -1,0 +1,27 @@
+//! The checked-in configuration.
+
+use std::path::Path;
+
+use autokernel_codegen::config::{Config, json_schema};
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+#[test]
+fn the_shipped_config_is_valid_and_each_entry_says_where_it_was_measured() {
+    let config = Config::load(&Path::new(ROOT).join("best_config.json")).unwrap();
+    for entry in &config.entries {
+        let from = &entry.provenance;
+        assert!(
+            from.median_ms > 0.0 && from.samples > 0 && !from.gpu.is_empty() && !from.driver.is_empty(),
+            "{entry:?}"
+        );
+        let tflops = entry.shape.flops() / (from.median_ms * 1e9);
+        assert!((tflops / from.tflops - 1.0).abs() < 0.01, "{tflops} TFLOP/s is not what it says: {entry:?}");
+    }
+}
+
+#[test]
+fn the_checked_in_schema_is_that_of_the_code() {
+    let checked_in = std::fs::read_to_string(Path::new(ROOT).join("best_config.schema.json")).unwrap();
+    assert_eq!(checked_in, format!("{:#}\n", json_schema()), "run `cargo xtask schema`");
+}

@@ -1,0 +1,7 @@
+#![allow(unused_imports)]
+use autokernel::{Matrix, bf16, f16};
+
+#[autokernel::matmul]
+fn linear(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>) -> f32;
+
+fn main() {}

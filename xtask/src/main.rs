@@ -1,0 +1,53 @@
+//! The project's own commands. `cargo xtask --help` lists them.
+
+mod cargo;
+mod gpu_pack;
+mod schema;
+mod setup;
+mod shell;
+mod size;
+mod test;
+mod toolkit;
+mod workspace;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+/// Commands for people who work on autokernel.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Setup(setup::Options),
+    Test(test::Options),
+    GpuPack(gpu_pack::Options),
+    /// Write best_config.schema.json anew from the types in autokernel-codegen.
+    Schema,
+}
+
+fn main() -> ExitCode {
+    match run(&Cli::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: &Command) -> Result<()> {
+    let root = workspace::root()?;
+    match command {
+        Command::Setup(options) => setup::run(&root, options),
+        Command::Test(options) => test::run(&root, options),
+        Command::GpuPack(options) => gpu_pack::run(&root, options),
+        Command::Schema => schema::run(&root),
+    }
+}
