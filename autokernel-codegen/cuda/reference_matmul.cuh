@@ -33,7 +33,8 @@ __device__ __forceinline__ float to_f32(f16 value) {
 template <typename Problem>
 __device__ __forceinline__ void matmul(const Args& args) {
   using Input = typename Problem::Input;
-  static_assert(Problem::kKnownN >= 0 && Problem::kKnownK >= 0, "0 stands for an extent that is given at launch");
+  // The extents come from the launch even where they are known: a wrong constant cannot hide in both kernels.
+  static_assert(Problem::kKnownN >= 0 && Problem::kKnownK >= 0, "0: given at launch");
   __shared__ float a_tile[kTile][kTile + 1];  // + 1: no bank conflict when a column is read
   __shared__ float b_tile[kTile][kTile + 1];
 

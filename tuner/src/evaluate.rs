@@ -22,6 +22,14 @@ pub trait Evaluator {
     /// Where its numbers come from, in words for people: `measured here`, `replayed from …`.
     fn origin(&self) -> String;
 
+    /// The day of its measurements, `YYYY-MM-DD`.
+    fn date(&self) -> String;
+
+    /// Whether its numbers were measured before, so that schedules known from the same numbers give the answer away.
+    fn is_replay(&self) -> bool {
+        false
+    }
+
     /// The schedules it can be asked to measure for `target`, each once, in a fixed order.
     fn space(&self, target: &Target) -> Vec<Schedule>;
 

@@ -1,24 +1,47 @@
-//! The tuner's command line.
+//! The tuner's command line; see the library for what it does.
+
+use std::process::ExitCode;
 
 use clap::Parser;
-use tuner::gpu::cli::{RecordArgs, WorkerArgs};
+use tuner::app::{self, Ending};
+use tuner::cli::{Cli, Command};
+use tuner::session::Stop;
 
-#[derive(Parser)]
-enum Command {
-    /// Measure a whole space of schedules on this machine's GPU.
-    Record(RecordArgs),
-    /// Serve measurements (started by the tuner itself).
-    #[command(hide = true)]
-    Worker(WorkerArgs),
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let args = match cli.command {
+        Some(Command::Worker(args)) => return exit_code(args.run()),
+        Some(Command::Record(args)) => return exit_code(args.run()),
+        Some(Command::Tune(args)) => args,
+        None => cli.tune,
+    };
+    let stop = match Stop::on_signals() {
+        Ok(stop) => stop,
+        Err(error) => {
+            eprintln!("warning: {error}; Ctrl-C will end the run at once");
+            Stop::default()
+        }
+    };
+    match app::tune(&args, &stop) {
+        Ok(ending) => {
+            if let Ending::Broken(reason) = &ending {
+                eprintln!("error: {reason}");
+            }
+            ExitCode::from(ending.exit_code())
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
 }
 
-fn main() {
-    let result: Result<(), Box<dyn std::error::Error>> = match Command::parse() {
-        Command::Record(args) => args.run().map_err(Into::into),
-        Command::Worker(args) => args.run().map_err(Into::into),
-    };
-    if let Err(error) = result {
-        eprintln!("{error}");
-        std::process::exit(1);
+fn exit_code<E: std::fmt::Display>(result: Result<(), E>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
     }
 }

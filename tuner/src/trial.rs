@@ -16,8 +16,11 @@ pub struct Trial {
     pub generation: u32,
     /// Its number within its search, from 1.
     pub number: u32,
-    /// The strategy that proposed it.
+    /// Who proposed it.
     pub proposed_by: String,
+    /// Why, in the proposer's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
     /// What was tuned.
     pub target: Target,
     /// What was tried.

@@ -38,13 +38,15 @@ fn reached(strategy: Builtin, recording: &Recording, table: &RecordedShape, seed
         let trials: Vec<Trial> = strategy
             .ask(12)
             .into_iter()
-            .map(|schedule| {
+            .map(|proposal| {
+                let schedule = proposal.schedule;
                 assert!(proposed.insert(schedule), "proposed twice: {schedule}");
                 Trial {
                     at: timestamp(),
                     generation,
                     number: 0,
                     proposed_by: String::new(),
+                    why: None,
                     target: target.clone(),
                     schedule,
                     environment: recording.environment.clone(),

@@ -84,6 +84,11 @@ impl CompiledKernel {
             .attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
             .map_err(Error::cuda("counting multiprocessors"))?;
         let sm_count = u32::try_from(sm_count).unwrap_or(1);
+        // Only images of that family have it, and tools such as compute-sanitizer report a symbol that is not found.
+        let pad_rows = match geometry.family {
+            Family::Sm80 => None,
+            Family::Sm90 => PadRows::find(&module, sm_count)?,
+        };
         Ok(Self {
             symbol: symbol.to_owned(),
             problem: problem.clone(),
@@ -91,7 +96,7 @@ impl CompiledKernel {
             boxes: Boxes::new(problem, geometry),
             maps: Mutex::default(),
             function: image::function(&module, symbol, geometry.shared_bytes)?,
-            pad_rows: PadRows::find(&module, sm_count)?,
+            pad_rows,
             context: context.clone(),
             sm_count,
         })

@@ -95,7 +95,8 @@ impl Bench {
     pub fn prepare(&mut self, target: &Target) -> Result<Opened, EvaluatorError> {
         let Target { problem, arch, shape } = target;
         if *arch != self.arch {
-            let reason = format!("the target is {arch}, and kernels of {} are compiled for {}", self.gpu.facts.name, self.arch);
+            let reason =
+                format!("the target is {arch}, and kernels of {} are compiled for {}", self.gpu.facts.name, self.arch);
             return Err(EvaluatorError { reason, remedy: format!("tune for --arch {}", self.arch) });
         }
         let (reference, instruments) = compile::helpers(&self.compiler, problem, *arch)?;

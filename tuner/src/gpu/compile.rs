@@ -61,7 +61,8 @@ pub fn helpers(compiler: &Compiler, problem: &Problem, arch: Arch) -> Result<(Ke
     let compile = |source: &KernelSource| {
         let image = compiler.compile(source, arch).map_err(|error| EvaluatorError {
             reason: error.to_string(),
-            remedy: "check the CUDA toolkit: these kernels are part of the tuner and compile with nvcc 12 and 13".into(),
+            remedy: "check the CUDA toolkit: these kernels are part of the tuner and compile with nvcc 12 and 13"
+                .into(),
         })?;
         Ok(Kernel { symbol: source.symbol.clone(), cubin: image.cubin })
     };

@@ -15,6 +15,7 @@ pub mod process;
 pub mod protocol;
 pub mod record;
 pub mod sampling;
+pub mod tuning;
 pub mod worker;
 
 pub use bench::{Bench, FINAL_ROUNDS};

@@ -61,11 +61,7 @@ pub fn geometry(problem: &Problem, schedule: &Schedule) -> runtime::Geometry {
 /// of K is ragged, and each row is followed by a gap. Extents that were compiled in stay.
 pub fn ragged_sibling(problem: &Problem, shape: Shape) -> Shape {
     const RAGGED: Shape = Shape { m: 389, n: 523, k: 203 };
-    Shape {
-        m: RAGGED.m.min(shape.m),
-        n: problem.known_n.unwrap_or(RAGGED.n),
-        k: problem.known_k.unwrap_or(RAGGED.k),
-    }
+    Shape { m: RAGGED.m.min(shape.m), n: problem.known_n.unwrap_or(RAGGED.n), k: problem.known_k.unwrap_or(RAGGED.k) }
 }
 
 #[cfg(test)]

@@ -60,12 +60,12 @@ impl WorkerProcess {
     /// # Errors
     /// The program cannot be started.
     pub fn spawn(command: &WorkerCommand) -> std::io::Result<Self> {
-        let mut child = Command::new(&command.program)
-            .args(&command.args)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
+        let mut process = Command::new(&command.program);
+        process.args(&command.args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // In a group of its own, Ctrl-C does not end it in the middle of a candidate that would then be to blame.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut process, 0);
+        let mut child = process.spawn()?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(requests), Some(stdout), Some(stderr)) = pipes else {
             return Err(std::io::Error::other("the worker's pipes are missing"));

@@ -1,1 +1,144 @@
+use super::*;
+use crate::outcome::{Failure, Measurement, Outcome};
+use autokernel_codegen::arch::Arch;
+use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::epilogue::Epilogue;
+use autokernel_codegen::problem::{Layout, Problem};
+use autokernel_codegen::schedule::Schedule;
+use autokernel_codegen::shape::Shape;
 
+fn trial(edge: u32, outcome: Outcome) -> Trial {
+    let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, Epilogue::identity());
+    let schedule = Schedule::default_for(&problem.class(), Arch::SM_90A);
+    let text = |text: &str| text.to_owned();
+    Trial {
+        at: text("2000-01-01T00:00:00Z"),
+        generation: 1,
+        number: 1,
+        proposed_by: text("local"),
+        why: None,
+        target: Target { problem, arch: Arch::SM_90A, shape: Shape { m: edge, n: edge, k: edge } },
+        schedule,
+        environment: Environment { gpu: text("g"), driver: text("d"), nvcc: text("n"), kernels: text("k") },
+        outcome,
+        seconds: 0.5,
+    }
+}
+
+fn measured(edge: u32) -> Trial {
+    trial(edge, Outcome::Measured(Measurement::new(0.25, 0.5, 10)))
+}
+
+#[test]
+fn a_journal_gives_back_what_was_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("history.jsonl");
+    let failed = trial(2, Outcome::Failed(Failure::WrongResult { detail: "C[0, 1] is NaN".to_owned() }));
+    let mut journal = Journal::open(&path, Start::Resume).unwrap();
+    journal.append(measured(1)).unwrap();
+    journal.append(failed.clone()).unwrap();
+    drop(journal);
+    let journal = Journal::open(&path, Start::Resume).unwrap();
+    assert_eq!(journal.trials(), [measured(1), failed]);
+    assert_eq!(journal.find(&measured(1).key()), Some(&measured(1)));
+    assert_eq!(journal.find(&measured(3).key()), None);
+    assert_eq!(*journal.recovery(), Recovery::default());
+}
+
+#[test]
+fn a_line_cut_anywhere_is_dropped_and_the_next_append_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("history.jsonl");
+    let mut journal = Journal::open(&path, Start::Resume).unwrap();
+    journal.append(measured(1)).unwrap();
+    journal.append(measured(2)).unwrap();
+    drop(journal);
+    let whole = std::fs::read(&path).unwrap();
+    let first_line = whole.iter().position(|&byte| byte == b'\n').unwrap() + 1;
+    for cut in first_line + 1..whole.len() - 1 {
+        std::fs::write(&path, &whole[..cut]).unwrap();
+        let mut journal = Journal::open(&path, Start::Resume).unwrap();
+        assert_eq!(journal.trials(), [measured(1)], "cut at {cut}");
+        assert_eq!(journal.recovery().dropped_bytes, cut - first_line);
+        journal.append(measured(2)).unwrap();
+        drop(journal);
+        assert_eq!(std::fs::read(&path).unwrap(), whole);
+    }
+}
+
+#[test]
+fn a_last_line_that_lacks_only_its_newline_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("history.jsonl");
+    let mut journal = Journal::open(&path, Start::Resume).unwrap();
+    journal.append(measured(1)).unwrap();
+    drop(journal);
+    let whole = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &whole[..whole.len() - 1]).unwrap();
+    assert_eq!(Journal::open(&path, Start::Resume).unwrap().trials(), [measured(1)]);
+    assert_eq!(std::fs::read(&path).unwrap(), whole);
+}
+
+#[test]
+fn a_damaged_line_in_the_middle_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("history.jsonl");
+    let line = serde_json::to_string(&Line::Trial(measured(1))).unwrap();
+    std::fs::write(&path, format!("{line}\n{{\"line\":\"tri\n{line}\n")).unwrap();
+    let message = Journal::open(&path, Start::Resume).unwrap_err().to_string();
+    assert!(message.contains("history.jsonl:2:") && message.contains("--fresh"), "{message}");
+}
+
+#[test]
+fn lines_of_another_version_are_kept_but_not_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("history.jsonl");
+    std::fs::write(&path, "{\"line\":\"final\",\"ms\":1}\n").unwrap();
+    let mut journal = Journal::open(&path, Start::Resume).unwrap();
+    assert_eq!(journal.recovery().foreign_lines, 1);
+    journal.append(measured(1)).unwrap();
+    assert!(std::fs::read_to_string(&path).unwrap().starts_with("{\"line\":\"final\""));
+}
+
+#[test]
+fn a_second_tuner_is_refused_with_the_first_ones_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("history.jsonl");
+    let first = Journal::open(&path, Start::Resume).unwrap();
+    let message = Journal::open(&path, Start::Resume).unwrap_err().to_string();
+    assert!(message.contains(&format!("process {}", std::process::id())), "{message}");
+    assert!(message.contains("--out"), "{message}");
+    drop(first);
+    Journal::open(&path, Start::Resume).unwrap();
+}
+
+#[test]
+fn starting_over_puts_the_old_journal_aside() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("history.jsonl");
+    Journal::open(&path, Start::Resume).unwrap().append(measured(1)).unwrap();
+    assert!(Journal::open(&path, Start::Fresh).unwrap().trials().is_empty());
+    let old = folder.path().join("history.jsonl.old");
+    assert_eq!(Journal::open(&old, Start::Resume).unwrap().trials(), [measured(1)]);
+}
+
+#[test]
+fn every_part_of_the_key_tells_trials_apart() {
+    let base = measured(1);
+    let changes: [fn(&mut Trial); 7] = [
+        |trial| trial.target.shape.k = 7,
+        |trial| trial.target.problem.epilogue = "gelu".parse().unwrap(),
+        |trial| trial.target.arch = Arch::SM_80,
+        |trial| trial.environment.gpu = "other".to_owned(),
+        |trial| trial.environment.driver = "other".to_owned(),
+        |trial| trial.environment.nvcc = "other".to_owned(),
+        |trial| trial.environment.kernels = "other".to_owned(),
+    ];
+    for change in changes {
+        let mut other = base.clone();
+        change(&mut other);
+        assert_ne!(other.key(), base.key(), "{other:?}");
+    }
+    let other = Trial { seconds: 9.0, generation: 4, ..base.clone() };
+    assert_eq!(other.key(), base.key());
+}

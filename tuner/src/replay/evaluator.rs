@@ -61,6 +61,14 @@ impl Evaluator for Replay {
         format!("replayed from {}, recorded on {}", self.name, self.recording.method.date)
     }
 
+    fn date(&self) -> String {
+        self.recording.method.date.clone()
+    }
+
+    fn is_replay(&self) -> bool {
+        true
+    }
+
     fn space(&self, target: &Target) -> Vec<Schedule> {
         self.table(target).map_or(Vec::new(), |table| table.rows.iter().map(|(schedule, _)| *schedule).collect())
     }

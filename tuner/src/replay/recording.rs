@@ -1,7 +1,7 @@
 //! A recorded space in memory.
 
 use std::collections::{HashMap, HashSet};
-use std::io::{BufReader, Write};
+use std::io::BufReader;
 use std::path::Path;
 
 use autokernel_codegen::arch::Arch;
@@ -17,6 +17,7 @@ use super::columns;
 use super::error::{ContentError, RecordingError};
 use super::format::{self, File, Table, rounded};
 use crate::environment::Environment;
+use crate::files;
 use crate::llm::GpuFacts;
 use crate::outcome::{Failure, Measurement, Outcome};
 
@@ -34,6 +35,9 @@ pub struct Method {
     pub date: String,
     /// The command that measures it again.
     pub command: String,
+    /// Which part of the space was measured; the whole if nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<String>,
 }
 
 /// Every schedule of one problem on one GPU, measured at several shapes.
@@ -91,17 +95,12 @@ impl Recording {
     /// # Errors
     /// The folder cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), RecordingError> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let replace = || {
-            let mut target = tempfile::NamedTempFile::new_in(folder)?;
-            let mut gzip = GzEncoder::new(&mut target, Compression::best());
-            serde_json::to_writer(&mut gzip, &self.to_file())?;
-            gzip.finish()?.flush()?;
-            target.as_file().sync_all()?;
-            target.persist(path)?;
-            Ok(())
-        };
-        replace().map_err(|source| RecordingError::Io { path: path.to_owned(), source })
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+        let compressed =
+            serde_json::to_writer(&mut gzip, &self.to_file()).map_err(Into::into).and_then(|()| gzip.finish());
+        compressed
+            .and_then(|bytes| files::replace(path, &bytes))
+            .map_err(|source| RecordingError::Io { path: path.to_owned(), source })
     }
 
     fn from_file(file: File) -> Result<Self, ContentError> {
@@ -164,7 +163,7 @@ fn read_table(table: Table, schedules: &[Schedule], samples: u32) -> Result<Reco
     for (row, schedule) in schedules.iter().enumerate() {
         let outcome = match (median_us[row], reasons.get(&row)) {
             (Some(us), None) if us.is_finite() && us > 0.0 => {
-                Outcome::Measured(Measurement::new(us / 1e3, spread_pct[row].unwrap_or(0.0), samples))
+                Outcome::Measured(Measurement::new(rounded(us / 1e3, 6), spread_pct[row].unwrap_or(0.0), samples))
             }
             (Some(_), None) => return Err(wrong(row, "its time is not a positive number")),
             (Some(_), Some(_)) => return Err(wrong(row, "it has both a time and a failure")),

@@ -9,7 +9,7 @@ use rand_pcg::Pcg64;
 
 use super::effects::Effects;
 use super::lattice::Lattice;
-use super::{Brief, Strategy, moves, prior, seeds};
+use super::{Brief, Proposal, Strategy, moves, prior, seeds};
 use crate::trial::Trial;
 
 /// Share of the budget that is spent on seeds, before the first step.
@@ -93,7 +93,7 @@ impl Local {
 
 fn first_seeds(brief: &Brief, lattice: &Lattice, ranked: &[usize]) -> Vec<usize> {
     let count = ((brief.evaluations as f64 * SEED_SHARE) as usize).clamp(4, 32);
-    let known = brief.known.iter().map(|known| known.schedule).chain([seeds::default_of(&brief.target)]);
+    let known = brief.known.iter().map(|known| known.schedule);
     let mut seeds: Vec<usize> = Vec::new();
     for index in known.filter_map(|schedule| lattice.find(&schedule)) {
         if !seeds.contains(&index) {
@@ -111,7 +111,7 @@ impl Strategy for Local {
         "local"
     }
 
-    fn ask(&mut self, n: usize) -> Vec<Schedule> {
+    fn ask(&mut self, n: usize) -> Vec<Proposal> {
         let mut proposals: Vec<usize> = Vec::with_capacity(n);
         while proposals.len() < n {
             let Some(seed) = self.seeds.pop() else { break };
@@ -129,7 +129,7 @@ impl Strategy for Local {
                 proposals.push(next);
             }
         }
-        proposals.into_iter().map(|index| *self.lattice.schedule(index)).collect()
+        proposals.into_iter().map(|index| Proposal::new(*self.lattice.schedule(index), self.name())).collect()
     }
 
     fn tell(&mut self, trials: &[Trial]) {

@@ -31,7 +31,7 @@ pub trait Strategy {
 
     /// Up to `n` schedules to try next, none of which was proposed or told before. Fewer mean that it has no more
     /// ideas for this generation; none, that it has no more at all.
-    fn ask(&mut self, n: usize) -> Vec<Schedule>;
+    fn ask(&mut self, n: usize) -> Vec<Proposal>;
 
     /// What became of schedules: its own proposals, or trials of an earlier run before it is first asked.
     fn tell(&mut self, trials: &[Trial]);
@@ -46,6 +46,24 @@ pub trait Strategy {
     /// What happened since the last call that a person should know, such as a model that does not answer.
     fn notices(&mut self) -> Vec<String> {
         Vec::new()
+    }
+}
+
+/// A schedule to try.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proposal {
+    /// The schedule.
+    pub schedule: Schedule,
+    /// Who thought of it, where a strategy has several minds: `local`, `llm gpt-5`.
+    pub proposed_by: String,
+    /// Why it may be fast, in its proposer's words.
+    pub why: Option<String>,
+}
+
+impl Proposal {
+    /// A proposal that needs no words.
+    pub fn new(schedule: Schedule, proposed_by: &str) -> Self {
+        Proposal { schedule, proposed_by: proposed_by.to_owned(), why: None }
     }
 }
 

@@ -1,12 +1,13 @@
 //! The yardstick: schedules at random, each once.
 
+use std::collections::HashSet;
+
 use autokernel_codegen::schedule::Schedule;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64;
-use std::collections::HashSet;
 
-use super::{Brief, Strategy};
+use super::{Brief, Proposal, Strategy};
 use crate::trial::Trial;
 
 /// Every schedule of the space in random order.
@@ -29,12 +30,12 @@ impl Strategy for Random {
         "random"
     }
 
-    fn ask(&mut self, n: usize) -> Vec<Schedule> {
+    fn ask(&mut self, n: usize) -> Vec<Proposal> {
         let mut proposals = Vec::with_capacity(n);
         while proposals.len() < n {
             match self.left.pop() {
                 Some(schedule) if self.told.contains(&schedule) => {}
-                Some(schedule) => proposals.push(schedule),
+                Some(schedule) => proposals.push(Proposal::new(schedule, self.name())),
                 None => break,
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use autokernel_codegen::config::{Config, Entry};
-use autokernel_codegen::schedule::{Family, Schedule};
+use autokernel_codegen::schedule::Family;
 use autokernel_codegen::shape::Shape;
 
 use super::brief::Known;
@@ -60,9 +60,4 @@ pub(super) fn spread(lattice: &Lattice, ranked: &[usize], taken: &[usize], n: us
     let mut seen: HashSet<(Family, [u8; 3])> = taken.iter().map(|&index| looks(index)).collect();
     let fresh = ranked.iter().copied().filter(|&index| !taken.contains(&index) && seen.insert(looks(index)));
     fresh.take(n).collect()
-}
-
-/// The safe default as a seed.
-pub(super) fn default_of(target: &Target) -> Schedule {
-    Schedule::default_for(&target.problem.class(), target.arch)
 }

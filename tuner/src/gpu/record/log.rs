@@ -83,8 +83,7 @@ impl Log {
     /// It cannot be read or written, or is another recording's.
     pub fn open(path: &Path, header: &Header) -> Result<Self, LogError> {
         let io = |source| LogError::Io { path: path.to_owned(), source };
-        let mut file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(io)?;
+        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(io)?;
         let mut log = Log { file: file.try_clone().map_err(io)?, rows: HashMap::new(), cublas: HashMap::new() };
         let mut whole = 0;
         let mut reader = BufReader::new(&mut file);

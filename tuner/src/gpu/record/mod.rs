@@ -18,9 +18,9 @@ use self::log::{Header, Line, Log};
 use self::progress::Progress;
 use super::bench::Bench;
 use super::compile::ImageGroup;
+use super::evaluator::today;
 use super::sampling::Effort;
 use crate::Target;
-use crate::environment::timestamp;
 use crate::evaluate::{Contender, EvaluatorError};
 use crate::outcome::{Measurement, Outcome};
 use crate::replay::{Method, RecordedShape, Recording, RecordingError};
@@ -76,8 +76,7 @@ const FINALISTS: usize = 3;
 /// The GPU is lost or a file cannot be written; the log keeps what was measured.
 pub fn record(bench: &mut Bench, plan: &Plan) -> Result<Recording, RecordError> {
     let deadline = plan.limit.map(|limit| Instant::now() + limit);
-    let header =
-        Header { problem: plan.problem.clone(), arch: bench.arch(), environment: bench.environment().clone() };
+    let header = Header { problem: plan.problem.clone(), arch: bench.arch(), environment: bench.environment().clone() };
     let mut log = Log::open(&log_path(&plan.out), &header)?;
     let space = Space::new(plan.family, &plan.problem.class(), bench.arch());
     let groups = plan::images(&space, plan.images, plan.order);
@@ -173,7 +172,10 @@ impl ShapeRun<'_> {
                 Ok(time) => {
                     let ratios: Vec<f64> = cublas.round_ms.iter().zip(&time.round_ms).map(|(a, b)| a / b).collect();
                     let ratio = Statistics::of(&ratios).map_or(f64::NAN, |ratio| ratio.median);
-                    println!("{shape}: sustained, in turn: {} = {ratio:.3} x cuBLAS: {schedule}", self.describe(&time.measurement));
+                    println!(
+                        "{shape}: sustained, in turn: {} = {ratio:.3} x cuBLAS: {schedule}",
+                        self.describe(&time.measurement)
+                    );
                 }
                 Err(failure) => println!("{shape}: {failure}: {schedule}"),
             }
@@ -218,9 +220,26 @@ fn assemble(bench: &Bench, plan: &Plan, space: &Space, log: &Log) -> Recording {
             data: "standard normal; B scaled by 1/sqrt(k)".to_owned(),
             cache: "cold".to_owned(),
             samples: plan.effort.min_samples,
-            date: timestamp().chars().take("2026-01-31".len()).collect(),
+            date: today(),
             command: plan.command.clone(),
+            coverage: coverage(plan, space, log),
         },
         shapes: plan.shapes.iter().filter_map(shape).collect(),
     }
+}
+
+/// What was left out of the space, in words; `None` if nothing was.
+fn coverage(plan: &Plan, space: &Space, log: &Log) -> Option<String> {
+    let total = space.schedules().len();
+    let tried = |shape: &Shape| {
+        let known = log.rows.get(shape);
+        known.map_or(0, |known| space.schedules().iter().filter(|schedule| known.contains_key(schedule)).count())
+    };
+    let short: Vec<String> = plan
+        .shapes
+        .iter()
+        .filter(|shape| tried(shape) < total)
+        .map(|shape| format!("{} of {total} schedules at {shape}", tried(shape)))
+        .collect();
+    (!short.is_empty()).then(|| short.join(", "))
 }

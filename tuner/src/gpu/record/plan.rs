@@ -1,7 +1,7 @@
 //! Which schedules a recording measures, and in which order.
 
-use autokernel_codegen::schedule::{Raster, RasterOrder, Schedule};
 use autokernel_codegen::schedule::space::Space;
+use autokernel_codegen::schedule::{Raster, RasterOrder, Schedule};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 
@@ -32,11 +32,7 @@ pub fn first_pass(groups: &[ImageGroup], thinned: bool) -> Vec<Schedule> {
 }
 
 /// The schedules of the second pass: every raster of the `top` images whose probe was fastest.
-pub fn second_pass(
-    groups: &[ImageGroup],
-    top: usize,
-    median_ms: impl Fn(&Schedule) -> Option<f64>,
-) -> Vec<Schedule> {
+pub fn second_pass(groups: &[ImageGroup], top: usize, median_ms: impl Fn(&Schedule) -> Option<f64>) -> Vec<Schedule> {
     let probe = |group: &ImageGroup| group.schedules.iter().filter_map(&median_ms).min_by(f64::total_cmp);
     let mut timed: Vec<(f64, &ImageGroup)> = groups.iter().filter_map(|group| Some((probe(group)?, group))).collect();
     timed.sort_by(|(a, _), (b, _)| a.total_cmp(b));

@@ -53,6 +53,9 @@ impl<'t> Progress<'t> {
         let fastest = self.fastest.map_or_else(String::new, |(ms, schedule)| {
             format!(", fastest {ms:.4} ms ({:.1} TFLOP/s): {schedule}", target.tflops(ms))
         });
-        format!("{}: {tried}/{total} schedules, {failed} failed, {rate:.1}/s, {left_s:.0} s left{fastest}", target.shape)
+        format!(
+            "{}: {tried}/{total} schedules, {failed} failed, {rate:.1}/s, {left_s:.0} s left{fastest}",
+            target.shape
+        )
     }
 }

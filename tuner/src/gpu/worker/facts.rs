@@ -40,9 +40,8 @@ pub fn gpu(device: &Device, info: &DeviceInfo) -> Result<Gpu> {
 /// The driver's own version, `580.159.04`; else the newest CUDA it supports.
 fn driver_version(info: &DeviceInfo) -> String {
     let text = std::fs::read_to_string(DRIVER_VERSION_FILE).unwrap_or_default();
-    parse_version(&text).unwrap_or_else(|| {
-        format!("CUDA {}.{}", info.driver_version / 1000, info.driver_version % 1000 / 10)
-    })
+    parse_version(&text)
+        .unwrap_or_else(|| format!("CUDA {}.{}", info.driver_version / 1000, info.driver_version % 1000 / 10))
 }
 
 /// `NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build …` → `580.159.04`.

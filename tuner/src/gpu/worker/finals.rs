@@ -1,6 +1,6 @@
 //! The final: contenders in turn within each round, so that drift of the clocks hits all alike.
 
-use std::sync::Arc;
+use std::rc::Rc;
 
 use autokernel_runtime::CompiledKernel;
 use autokernel_runtime::timing::Timing;
@@ -15,11 +15,11 @@ use crate::gpu::sampling::{Batching, Effort};
 /// Who meets.
 pub enum Contestant {
     /// A kernel of ours, checked.
-    Kernel(CompiledKernel),
+    Kernel(Box<CompiledKernel>),
     /// cuBLASLt by one of its choices, and whether the epilogue follows as a kernel of its own.
     Cublas {
         /// The product.
-        cublas: Arc<Cublas>,
+        cublas: Rc<Cublas>,
         /// Which of its choices.
         choice: usize,
         /// Whether the epilogue is applied.
@@ -111,7 +111,7 @@ fn enter(
 pub fn choose(
     tools: &Instruments,
     stopwatch: &mut Stopwatch,
-    cublas: &Arc<Cublas>,
+    cublas: &Rc<Cublas>,
     effort: &Effort,
     launch: LaunchOf<'_>,
 ) -> Result<(usize, f64)> {
@@ -151,8 +151,7 @@ mod tests {
 
     #[test]
     fn every_round_has_each_contestant_once_and_no_one_always_follows_the_same_other() {
-        let rounds: Vec<Vec<usize>> =
-            (0..6).map(|round| (0..3).map(|turn| order(round, turn, 3)).collect()).collect();
+        let rounds: Vec<Vec<usize>> = (0..6).map(|round| (0..3).map(|turn| order(round, turn, 3)).collect()).collect();
         for round in &rounds {
             let mut sorted = round.clone();
             sorted.sort_unstable();

@@ -166,11 +166,8 @@ impl Instruments {
     /// Reads reports. Waits for the GPU.
     pub fn read(&self, reports: &Reports) -> Result<Vec<Report>> {
         let words = self.stream.clone_dtoh(&reports.words).map_err(WorkerError::driver("checking a result"))?;
-        let report = |words: &[u64]| Report {
-            wrong: words[0],
-            first_wrong: words[1],
-            worst_excess_bits: words[2] as u32,
-        };
+        let report =
+            |words: &[u64]| Report { wrong: words[0], first_wrong: words[1], worst_excess_bits: words[2] as u32 };
         Ok(words.chunks_exact(REPORT_WORDS).take(reports.count).map(report).collect())
     }
 
@@ -239,7 +236,8 @@ mod tests {
 
     #[test]
     fn the_source_has_the_problems_types_and_epilogue() {
-        let problem = Problem { output: Dtype::F32, ..Problem::matmul(Dtype::F16, Layout::Nn, "relu".parse().unwrap()) };
+        let problem =
+            Problem { output: Dtype::F32, ..Problem::matmul(Dtype::F16, Layout::Nn, "relu".parse().unwrap()) };
         let cuda = source(&problem).cuda;
         assert!(cuda.contains("using Input = autokernel::f16;") && cuda.contains("using Output = autokernel::f32;"));
         assert!(cuda.contains("return ") && cuda.contains("autokernel_apply_epilogue"));

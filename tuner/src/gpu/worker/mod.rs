@@ -95,9 +95,7 @@ fn evaluated(measured: Result<stopwatch::Measured>) -> Evaluated {
                 Measurement { sm_clock_mhz, ..Measurement::new(timing.median_ms, timing.spread_pct, samples) };
             Evaluated { outcome: Outcome::Measured(measurement), min_ms: Some(timing.min_ms), fatal: false }
         }
-        Err(error) => {
-            Evaluated { outcome: Outcome::Failed(error.failure()), min_ms: None, fatal: error.is_fatal() }
-        }
+        Err(error) => Evaluated { outcome: Outcome::Failed(error.failure()), min_ms: None, fatal: error.is_fatal() },
     }
 }
 

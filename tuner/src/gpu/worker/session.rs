@@ -1,7 +1,7 @@
 //! One problem at one shape, open on the GPU: its buffers, its reference, and what is asked of it.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::rc::Rc;
 
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::problem::Problem;
@@ -18,8 +18,8 @@ use super::instruments::{self, Instruments};
 use super::reference::Reference;
 use super::stopwatch::{Measured, Stopwatch};
 use crate::gpu::problem as bridge;
-use crate::gpu::sampling::Effort;
 use crate::gpu::protocol::{Candidate, Evaluate, FinalContender, FinalReply, FinalRounds, Kernel, Open, Opened};
+use crate::gpu::sampling::Effort;
 
 /// More sets than this cost more to fill than they add.
 const MAX_SETS: usize = 256;
@@ -164,13 +164,16 @@ impl<I: Element, O: Element> Session for Typed<I, O> {
         let mut contestants = Vec::new();
         for contender in &request.contenders {
             let prepared = match contender {
-                FinalContender::Candidate(candidate) => {
-                    self.load(candidate).and_then(|kernel| self.check(&kernel).map(|()| Contestant::Kernel(kernel)))
-                }
+                FinalContender::Candidate(candidate) => self
+                    .load(candidate)
+                    .and_then(|kernel| self.check(&kernel).map(|()| Contestant::Kernel(Box::new(kernel)))),
                 FinalContender::Cublas | FinalContender::CublasProduct => {
                     let epilogue = matches!(contender, FinalContender::Cublas) && self.has_epilogue();
-                    Cublas::new(&self.tools, &self.problem, self.shape)
-                        .map(|cublas| Contestant::Cublas { cublas: Arc::new(cublas), choice: 0, epilogue })
+                    Cublas::new(&self.tools, &self.problem, self.shape).map(|cublas| Contestant::Cublas {
+                        cublas: Rc::new(cublas),
+                        choice: 0,
+                        epilogue,
+                    })
                 }
             };
             match prepared {
@@ -185,7 +188,7 @@ impl<I: Element, O: Element> Session for Typed<I, O> {
     }
 
     fn baseline(&mut self, effort: &Effort) -> Result<Measured> {
-        let cublas = Arc::new(Cublas::new(&self.tools, &self.problem, self.shape)?);
+        let cublas = Rc::new(Cublas::new(&self.tools, &self.problem, self.shape)?);
         let epilogue = self.has_epilogue();
         let Typed { device, tools, stopwatch, sets, .. } = self;
         let mut launch = |contestant: &Contestant, number| launch_contestant(device, tools, sets, contestant, number);

@@ -1,0 +1,68 @@
+//! Why a command could not begin, or not end as it should.
+
+use std::path::PathBuf;
+
+use autokernel_codegen::config::ConfigError;
+
+use crate::journal::JournalError;
+use crate::llm::LlmError;
+use crate::replay::RecordingError;
+use crate::report::ChartError;
+
+/// Why a command could not begin, or not end as it should.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AppError {
+    /// The config in use cannot be read or replaced.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The journal cannot be used.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// A recorded space cannot be used.
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
+    /// The language model cannot be asked.
+    #[error(transparent)]
+    Llm(#[from] LlmError),
+    /// A chart cannot be drawn.
+    #[error(transparent)]
+    Chart(#[from] ChartError),
+    /// An output cannot be written.
+    #[error("{}: {source}; check that the folder is writable and has room", .path.display())]
+    Output {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// There is nothing to replay.
+    #[error(
+        "no recorded space in {}; run in the repository, or name a folder of recordings with --spaces",
+        .folder.display()
+    )]
+    NoSpaces {
+        /// Where they were looked for.
+        folder: PathBuf,
+    },
+    /// The filters leave nothing.
+    #[error("nothing that was asked for has been recorded; recorded are:\n{recorded}\nleave filters out, or tune on a GPU")]
+    NothingSelected {
+        /// What there is, a line each.
+        recorded: String,
+    },
+    /// Options that do not go together.
+    #[error("{0}")]
+    Usage(&'static str),
+}
+
+impl AppError {
+    /// The documented exit code.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            AppError::Journal(JournalError::Busy { .. }) => 3,
+            AppError::Usage(_) => 2,
+            _ => 1,
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! The commands, as functions.
+
+mod error;
+mod outputs;
+mod proposer;
+mod select;
+mod tune;
+
+pub use error::AppError;
+pub use select::{Job, jobs};
+pub use tune::{Ending, tune};

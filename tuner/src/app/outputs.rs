@@ -1,0 +1,95 @@
+//! The files a run leaves behind.
+
+use std::path::{Path, PathBuf};
+
+use autokernel_codegen::config::{Config, Entry};
+
+use super::error::AppError;
+use super::tune::Ending;
+use crate::cli::TuneArgs;
+use crate::files;
+use crate::report::{self, TargetResult};
+use crate::trial::Trial;
+
+/// Where everything goes.
+#[derive(Clone, Debug)]
+pub struct Outputs {
+    folder: PathBuf,
+    /// The config in use, if it is to be written as well.
+    in_use: Option<PathBuf>,
+}
+
+impl Outputs {
+    /// Outputs in `folder`; promoted entries also into `in_use`.
+    pub fn new(folder: &Path, in_use: Option<PathBuf>) -> Self {
+        Outputs { folder: folder.to_owned(), in_use }
+    }
+
+    /// The journal.
+    pub fn journal(&self) -> PathBuf {
+        self.folder.join("history.jsonl")
+    }
+
+    /// Writes `config` with the promoted `entries` into the output folder and, if that was asked for, the entries into
+    /// the config in use. That is read again first, so that what others changed meanwhile stays.
+    pub fn write_config(&self, mut config: Config, entries: &[Entry]) -> Result<(), AppError> {
+        put(&mut config, entries);
+        config.save(&self.folder.join("best_config.json"))?;
+        if let Some(path) = self.in_use.as_ref().filter(|_| !entries.is_empty()) {
+            let mut config = if path.exists() { Config::load(path)? } else { Config::default() };
+            put(&mut config, entries);
+            config.save(path)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the history as CSV, and the charts of `results`.
+    pub fn write_reports(&self, trials: &[Trial], results: &[TargetResult]) -> Result<(), AppError> {
+        let path = self.folder.join("history.csv");
+        let csv = report::history_csv(trials)
+            .map_err(|error| AppError::Output { path: path.clone(), source: std::io::Error::other(error) })?;
+        self.write("history.csv", &csv)?;
+        self.write("learning_curve.svg", report::learning_curves(results)?.as_bytes())?;
+        self.write("roofline.svg", report::roofline(results)?.as_bytes())
+    }
+
+    fn write(&self, name: &str, contents: &[u8]) -> Result<(), AppError> {
+        let path = self.folder.join(name);
+        files::replace(&path, contents).map_err(|source| AppError::Output { path, source })
+    }
+
+    /// Where everything is, for people.
+    pub fn listing(&self) -> String {
+        let folder = self.folder.display();
+        let mut text = format!(
+            "history       {folder}/history.jsonl, {folder}/history.csv\n\
+             charts        {folder}/learning_curve.svg, {folder}/roofline.svg\n\
+             new config    {folder}/best_config.json"
+        );
+        if let Some(path) = &self.in_use {
+            text += &format!(", and written into {}", path.display());
+        }
+        text
+    }
+}
+
+fn put(config: &mut Config, entries: &[Entry]) {
+    for entry in entries {
+        config.upsert(entry.clone());
+    }
+}
+
+/// The command that makes sense now.
+pub fn next_command(args: &TuneArgs, ending: &Ending, results: &[TargetResult]) -> String {
+    let verdicts = results.iter().filter_map(|result| result.promotion.as_ref());
+    let promoted = verdicts.filter(|promotion| promotion.verdict.promoted).count();
+    let next = match ending {
+        Ending::Interrupted | Ending::Broken(_) => "the same command again goes on where this run ended".to_owned(),
+        Ending::Finished if promoted == 0 => {
+            format!("--evaluations {} searches on from here", 2 * args.evaluations)
+        }
+        Ending::Finished if args.write => "cargo build, which compiles the promoted schedules in".to_owned(),
+        Ending::Finished => "the same command with --write puts the promoted entries into the config in use".to_owned(),
+    };
+    format!("next          {next}")
+}

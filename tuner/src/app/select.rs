@@ -1,0 +1,75 @@
+//! What the options ask for, out of what can be measured.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::error::AppError;
+use crate::cli::TuneArgs;
+use crate::evaluate::Evaluator;
+use crate::gpu;
+use crate::replay::{Library, Recording, Replay};
+use crate::target::Target;
+
+/// A target with the evaluator that measures it.
+pub struct Job {
+    /// What is tuned.
+    pub target: Target,
+    /// Who measures.
+    pub evaluator: Box<dyn Evaluator>,
+}
+
+/// The jobs that `args` ask for: on this machine's GPU if there is one, else every recorded shape that passes the
+/// filters.
+///
+/// # Errors
+/// A recording cannot be used, there is none, or none passes.
+pub fn jobs(args: &TuneArgs) -> Result<Vec<Job>, AppError> {
+    let library = Library::load(&args.spaces.clone().unwrap_or_else(own_spaces))?;
+    let recorded = library.recordings.iter().flat_map(|(_, recording)| targets(recording));
+    if let Some(jobs) = gpu::tuning::jobs(args, recorded.filter(|target| wanted(args, target))) {
+        return Ok(jobs);
+    }
+    if library.recordings.is_empty() {
+        return Err(AppError::NoSpaces { folder: library.folder });
+    }
+    let delay = Duration::from_millis(args.replay_delay_ms);
+    let mut jobs = Vec::new();
+    for (name, recording) in &library.recordings {
+        for target in targets(recording).filter(|target| wanted(args, target)) {
+            let evaluator = Replay::new(Arc::clone(recording), name.clone()).with_delay(delay);
+            jobs.push(Job { target, evaluator: Box::new(evaluator) });
+        }
+    }
+    if jobs.is_empty() {
+        let all = library.recordings.iter().flat_map(|(_, recording)| targets(recording));
+        let recorded = all.map(|target| format!("  {}", describe(&target))).collect::<Vec<_>>().join("\n");
+        return Err(AppError::NothingSelected { recorded });
+    }
+    Ok(jobs)
+}
+
+/// The recordings that come with the tuner.
+fn own_spaces() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("spaces")
+}
+
+fn targets(recording: &Recording) -> impl Iterator<Item = Target> + '_ {
+    let target = |shape| Target { problem: recording.problem.clone(), arch: recording.arch, shape };
+    recording.shapes.iter().map(move |recorded| target(recorded.shape))
+}
+
+fn wanted(args: &TuneArgs, target: &Target) -> bool {
+    let problem = &target.problem;
+    let class = problem.class();
+    (args.shape.is_empty() || args.shape.contains(&target.shape))
+        && args.problem.as_ref().is_none_or(|slug| *slug == class.slug())
+        && args.epilogue.as_ref().is_none_or(|epilogue| *epilogue == problem.epilogue)
+        && args.dtype.is_none_or(|dtype| dtype == problem.input)
+        && args.layout.is_none_or(|layout| layout == problem.layout)
+        && args.arch.is_none_or(|arch| arch == target.arch)
+}
+
+fn describe(target: &Target) -> String {
+    format!("--problem {} --shape {} --arch {}", target.problem.class().slug(), target.shape, target.arch)
+}

@@ -1,0 +1,43 @@
+//! What a winner has to beat.
+
+use autokernel_codegen::config::{Config, Entry};
+use autokernel_codegen::schedule::Schedule;
+use autokernel_codegen::shape::Shape;
+
+use crate::target::Target;
+
+/// What the build uses for a target today.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Incumbent {
+    /// The schedule.
+    pub schedule: Schedule,
+    /// Where it is from: `tuned for 4096x4096x4096`, `default for sm_90a`.
+    pub origin: String,
+    /// Whether it is an entry of exactly this target, which a winner would replace.
+    pub exact: bool,
+}
+
+/// The schedule that a build with `config` uses for `target`: that of the entry nearest in shape, or the default.
+pub fn incumbent(config: &Config, target: &Target) -> Incumbent {
+    let class = target.problem.class();
+    let entries = config.entries_for(&target.problem, target.arch);
+    let near = entries.into_iter().min_by(|a, b| {
+        distance(a.shape, target.shape).total_cmp(&distance(b.shape, target.shape))
+    });
+    match near {
+        Some(Entry { problem, shape, schedule, .. }) => {
+            let epilogue = if *problem == class { String::new() } else { format!(" with epilogue {}", problem.epilogue) };
+            let exact = *problem == class && *shape == target.shape;
+            Incumbent { schedule: *schedule, origin: format!("tuned for {shape}{epilogue}"), exact }
+        }
+        None => {
+            let origin = format!("default for {}", target.arch);
+            Incumbent { schedule: Schedule::default_for(&class, target.arch), origin, exact: false }
+        }
+    }
+}
+
+fn distance(a: Shape, b: Shape) -> f64 {
+    let runtime = |shape: Shape| autokernel_runtime::Shape::new(shape.m, shape.n, shape.k);
+    runtime(a).distance(runtime(b))
+}

@@ -1,0 +1,61 @@
+//! All that is known of one target after its search.
+
+use autokernel_codegen::schedule::Schedule;
+use autokernel_runtime::roofline::Roofline;
+
+use crate::environment::Environment;
+use crate::llm::GpuFacts;
+use crate::outcome::Measurement;
+use crate::promote;
+use crate::session::Search;
+
+/// All that is known of one target after its search.
+#[derive(Clone, Debug)]
+pub struct TargetResult {
+    /// The search.
+    pub search: Search,
+    /// The strategy and its seed, in words.
+    pub strategy: String,
+    /// Where the numbers are from.
+    pub origin: String,
+    /// Where they were measured.
+    pub environment: Environment,
+    /// On which GPU.
+    pub gpu: GpuFacts,
+    /// The final; `None` if the run was stopped before it.
+    pub promotion: Option<promote::Outcome>,
+    /// The fastest schedule of the whole space, where that is known.
+    pub optimum: Option<(Schedule, Measurement)>,
+}
+
+impl TargetResult {
+    /// The GPU's two ceilings.
+    pub fn roofline(&self) -> Roofline {
+        Roofline { peak_tflops: self.gpu.matrix_tflops, bandwidth_gb_s: self.gpu.memory_gb_per_s }
+    }
+
+    /// The time of the best schedule: that of its final, or else of its trial. In milliseconds.
+    pub fn best_ms(&self) -> Option<f64> {
+        let in_final = self.promotion.as_ref().and_then(|promotion| promotion.winner.as_ref());
+        in_final.map(|(_, time)| time.measurement.median_ms).or_else(|| self.search.best()?.median_ms())
+    }
+
+    /// The time of the safe default, in milliseconds.
+    pub fn default_ms(&self) -> Option<f64> {
+        time_of(&self.promotion.as_ref()?.default_time)
+    }
+
+    /// The time of what is in use now, in milliseconds.
+    pub fn incumbent_ms(&self) -> Option<f64> {
+        time_of(&self.promotion.as_ref()?.incumbent_time)
+    }
+
+    /// The time of cuBLAS with the epilogue as a kernel of its own, in milliseconds.
+    pub fn cublas_ms(&self) -> Option<f64> {
+        time_of(&self.promotion.as_ref()?.cublas_time)
+    }
+}
+
+fn time_of(time: &crate::evaluate::Final) -> Option<f64> {
+    time.as_ref().ok().map(|time| time.measurement.median_ms)
+}

@@ -1,0 +1,106 @@
+//! The last thing a run says.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::result::TargetResult;
+use crate::outcome::Outcome;
+use crate::promote::Incumbent;
+
+/// What was tuned, how it went, and how it compares, a block a target.
+pub fn summary(results: &[TargetResult]) -> String {
+    results.iter().map(block).collect::<Vec<_>>().join("\n")
+}
+
+fn block(result: &TargetResult) -> String {
+    let target = &result.search.target;
+    let mut text = String::new();
+    // Strings take any text, so these writes cannot fail.
+    let _ = writeln!(text, "{} · {} · {}", target.shape, target.problem, target.arch);
+    let mut line = |label: &str, words: String| {
+        let _ = writeln!(text, "  {label:<12} {words}");
+    };
+    let environment = &result.environment;
+    line("GPU", format!("{}, driver {}, nvcc {}", environment.gpu, environment.driver, environment.nvcc));
+    line("times", result.origin.clone());
+    line("search", search_words(result));
+    line("generations", generations(result));
+    if let Some(ms) = result.best_ms() {
+        line("best", best(result, ms));
+        line("", best_schedule(result));
+        line("compared", comparisons(result, ms));
+    }
+    let failures = failures(result);
+    if !failures.is_empty() {
+        line("failures", failures);
+    }
+    line("verdict", verdict(result));
+    text
+}
+
+fn search_words(result: &TargetResult) -> String {
+    let search = &result.search;
+    let answered = search.trials.len() - search.evaluated.min(search.trials.len());
+    let journal = if answered > 0 { format!(", {answered} of them from the journal") } else { String::new() };
+    format!("{}: {} schedules tried{journal}; {}", result.strategy, search.trials.len(), search.stopped)
+}
+
+fn generations(result: &TargetResult) -> String {
+    let best = result.search.best_by_generation();
+    let times: Vec<String> = best.iter().filter_map(|(_, trial)| Some(format!("{:.4}", trial.median_ms()?))).collect();
+    if times.is_empty() { "none with a time".to_owned() } else { format!("best after each: {} ms", times.join(", ")) }
+}
+
+fn best(result: &TargetResult, ms: f64) -> String {
+    let target = &result.search.target;
+    let percent = result.roofline().percent(&target.work(), ms);
+    let mut words = format!("{ms:.4} ms, {:.1} TFLOP/s, {percent:.1} % of the roofline", target.tflops(ms));
+    if let Some((_, optimum)) = &result.optimum {
+        let share = 100.0 * optimum.median_ms / ms;
+        let _ = write!(words, ", {share:.1} % of the optimum of the whole space ({:.4} ms)", optimum.median_ms);
+    }
+    words
+}
+
+fn best_schedule(result: &TargetResult) -> String {
+    let in_final = result.promotion.as_ref().and_then(|promotion| promotion.winner.as_ref()).map(|(trial, _)| trial);
+    let trial = in_final.or_else(|| result.search.best());
+    trial.map_or(String::new(), |trial| format!("{} (proposed by {})", trial.schedule, trial.proposed_by))
+}
+
+fn comparisons(result: &TargetResult, ms: f64) -> String {
+    let times = [
+        ("the default", result.default_ms()),
+        ("what is in use", result.incumbent_ms()),
+        ("cuBLAS + epilogue", result.cublas_ms()),
+    ];
+    let words = times.map(|(name, time)| match time {
+        Some(time) => format!("{:.2} × {name} ({time:.4} ms)", time / ms),
+        None => format!("{name} has no time"),
+    });
+    words.join(", ")
+}
+
+fn failures(result: &TargetResult) -> String {
+    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    for trial in &result.search.trials {
+        if let Outcome::Failed(failure) = &trial.outcome {
+            *kinds.entry(failure.kind()).or_default() += 1;
+        }
+    }
+    kinds.iter().map(|(kind, count)| format!("{count} × {kind}")).collect::<Vec<_>>().join(", ")
+}
+
+fn verdict(result: &TargetResult) -> String {
+    match &result.promotion {
+        None => "not promoted: stopped before the final".to_owned(),
+        Some(promotion) if promotion.verdict.promoted => {
+            let what = match promotion.incumbent {
+                Incumbent { exact: true, .. } => "replaces its entry",
+                Incumbent { exact: false, .. } => "becomes a new entry",
+            };
+            format!("promoted, {what}: {}", promotion.verdict.reason)
+        }
+        Some(promotion) => format!("not promoted: {}", promotion.verdict.reason),
+    }
+}

@@ -1,0 +1,225 @@
+//! The loop.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+use autokernel_codegen::schedule::Schedule;
+
+use super::{Progress, Session, StopReason};
+use crate::environment::{Environment, timestamp};
+use crate::evaluate::{Evaluated, EvaluatorError};
+use crate::journal::{Journal, JournalError};
+use crate::outcome::{Failure, Outcome};
+use crate::strategy::Proposal;
+use crate::target::Target;
+use crate::trial::{self, Trial};
+
+/// What a search may spend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Schedules that may be tried, those that the journal answers included.
+    pub evaluations: usize,
+    /// Generations these are divided into.
+    pub generations: usize,
+}
+
+/// What a search found.
+#[derive(Clone, Debug)]
+pub struct Search {
+    /// What was tuned.
+    pub target: Target,
+    /// Every trial, in the order of the proposals. Generations and numbers are this search's own.
+    pub trials: Vec<Trial>,
+    /// How many of them were made now; the journal answered the others.
+    pub evaluated: usize,
+    /// Why it ended.
+    pub stopped: StopReason,
+}
+
+impl Search {
+    /// The fastest trial.
+    pub fn best(&self) -> Option<&Trial> {
+        trial::fastest(&self.trials)
+    }
+
+    /// The fastest trial up to each generation: (generation, trial).
+    pub fn best_by_generation(&self) -> Vec<(u32, &Trial)> {
+        let last = self.trials.last().map_or(0, |trial| trial.generation);
+        let best = |g| trial::fastest(self.trials.iter().filter(|trial| trial.generation <= g));
+        (1..=last).filter_map(|g| Some((g, best(g)?))).collect()
+    }
+}
+
+/// Why a search had to end, beside its own reasons.
+#[derive(Debug, thiserror::Error)]
+pub enum SearchError {
+    /// The evaluator cannot go on.
+    #[error(transparent)]
+    Evaluator(#[from] EvaluatorError),
+    /// The journal cannot be written.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+/// Searches until the budget is spent, the strategy has nothing left, or somebody stops it.
+///
+/// Never fails: what was tried before a fault counts, and [`Search::stopped`] names the fault.
+pub fn search(session: &mut Session<'_>) -> Search {
+    let mut search = Search {
+        target: session.target.clone(),
+        trials: recall(session),
+        evaluated: 0,
+        stopped: StopReason::BudgetSpent,
+    };
+    let done = search.trials.last().map_or(0, |trial| trial.generation);
+    session.progress.begin(session.target, session.budget.evaluations, &search.trials);
+    for generation in done + 1..=session.budget.generations as u32 {
+        match run_generation(session, generation, &mut search) {
+            ControlFlow::Continue(()) => {}
+            ControlFlow::Break(reason) => {
+                search.stopped = reason;
+                break;
+            }
+        }
+    }
+    session.progress.end(&search);
+    search
+}
+
+/// What a strategy that does not repeat itself must be told of an earlier run. Its own trials count as this run's.
+fn recall(session: &mut Session<'_>) -> Vec<Trial> {
+    if session.strategy.repeats_itself() {
+        return Vec::new();
+    }
+    let environment = session.evaluator.environment();
+    let known: Vec<Trial> = session.journal.trials_of(session.target, environment).cloned().collect();
+    session.strategy.tell(&known);
+    let name = session.strategy.name();
+    known.into_iter().filter(|trial| trial.proposed_by.starts_with(name)).collect()
+}
+
+fn run_generation(session: &mut Session<'_>, generation: u32, search: &mut Search) -> ControlFlow<StopReason> {
+    let left = session.budget.evaluations.saturating_sub(search.trials.len());
+    if left == 0 {
+        return ControlFlow::Break(StopReason::BudgetSpent);
+    }
+    let generations_left = session.budget.generations.saturating_sub(generation as usize - 1).max(1);
+    let mut proposals = session.strategy.ask(left.div_ceil(generations_left));
+    for notice in session.strategy.notices() {
+        session.progress.note(&notice);
+    }
+    proposals.truncate(left);
+    if proposals.is_empty() {
+        return ControlFlow::Break(StopReason::NothingLeft);
+    }
+    let mut batch = Batch::new(session, generation, search.trials.len());
+    let result = batch.try_all(session, &proposals);
+    search.evaluated += batch.evaluated;
+    let trials = batch.in_order(&proposals);
+    session.strategy.tell(&trials);
+    search.trials.extend(trials);
+    match result {
+        Err(fault) => ControlFlow::Break(StopReason::Broken(fault.to_string())),
+        Ok(()) if session.stop.is_requested() => ControlFlow::Break(StopReason::Interrupted),
+        Ok(()) => {
+            session.progress.generation(generation, search);
+            ControlFlow::Continue(())
+        }
+    }
+}
+
+/// The trials of one generation, while they come in.
+struct Batch {
+    environment: Environment,
+    generation: u32,
+    before: usize,
+    trials: HashMap<Schedule, Trial>,
+    evaluated: usize,
+}
+
+impl Batch {
+    fn new(session: &Session<'_>, generation: u32, before: usize) -> Self {
+        let environment = session.evaluator.environment().clone();
+        Batch { environment, generation, before, trials: HashMap::new(), evaluated: 0 }
+    }
+
+    /// Tries what neither the journal nor a rule answers.
+    fn try_all(&mut self, session: &mut Session<'_>, proposals: &[Proposal]) -> Result<(), SearchError> {
+        let mut open = Vec::new();
+        let class = session.target.problem.class();
+        for (index, proposal) in proposals.iter().enumerate() {
+            let schedule = proposal.schedule;
+            let key = trial::key(session.target, &schedule, &self.environment);
+            if let Some(known) = session.journal.find(&key) {
+                let number = (self.before + index + 1) as u32;
+                let trial = Trial { generation: self.generation, number, ..known.clone() };
+                session.progress.tried(&trial);
+                self.trials.insert(schedule, trial);
+            } else if let Err(broken) = schedule.check(&class, session.target.arch) {
+                let outcome = Outcome::Failed(Failure::from(broken));
+                let Session { target, journal, progress, .. } = session;
+                self.record(target, journal, progress, proposals, Evaluated { schedule, outcome, seconds: 0.0 })?;
+            } else {
+                open.push(schedule);
+            }
+        }
+        self.evaluate(session, proposals, &open)
+    }
+
+    fn evaluate(&mut self, session: &mut Session<'_>, proposals: &[Proposal], open: &[Schedule]) -> Result<(), SearchError> {
+        if session.stop.is_requested() {
+            return Ok(());
+        }
+        let mut unwritten = None;
+        // Split borrows: the evaluator runs while the closure writes the journal.
+        let Session { target, evaluator, journal, stop, progress, .. } = session;
+        let mut done = |evaluated: Evaluated| {
+            if let Err(error) = self.record(target, journal, progress, proposals, evaluated) {
+                unwritten = Some(error);
+                return ControlFlow::Break(());
+            }
+            if stop.is_requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let result = if open.is_empty() { Ok(()) } else { evaluator.evaluate(target, open, &mut done) };
+        if let Some(error) = unwritten {
+            return Err(error.into());
+        }
+        Ok(result?)
+    }
+
+    /// Journals an outcome before anything else happens.
+    fn record(
+        &mut self,
+        target: &Target,
+        journal: &mut Journal,
+        progress: &Progress,
+        proposals: &[Proposal],
+        evaluated: Evaluated,
+    ) -> Result<(), JournalError> {
+        let Evaluated { schedule, outcome, seconds } = evaluated;
+        let index = proposals.iter().position(|proposal| proposal.schedule == schedule).unwrap_or(proposals.len());
+        let proposal = proposals.get(index);
+        let trial = Trial {
+            at: timestamp(),
+            generation: self.generation,
+            number: (self.before + index + 1) as u32,
+            proposed_by: proposal.map_or(String::new(), |proposal| proposal.proposed_by.clone()),
+            why: proposal.and_then(|proposal| proposal.why.clone()),
+            target: target.clone(),
+            schedule,
+            environment: self.environment.clone(),
+            outcome,
+            seconds,
+        };
+        journal.append(trial.clone())?;
+        progress.tried(&trial);
+        self.trials.insert(schedule, trial);
+        self.evaluated += 1;
+        Ok(())
+    }
+
+    /// The trials in the order of their proposals, so that a strategy is told the same whoever finished first.
+    fn in_order(mut self, proposals: &[Proposal]) -> Vec<Trial> {
+        proposals.iter().filter_map(|proposal| self.trials.remove(&proposal.schedule)).collect()
+    }
+}

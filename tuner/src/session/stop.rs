@@ -1,0 +1,67 @@
+//! Ending a run early, and saying why a run ended.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A wish to end, shared with the signal handler. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Stop {
+    requested: Arc<AtomicBool>,
+}
+
+/// Exit code of a process that an interrupt ended: 128 + SIGINT.
+pub const INTERRUPTED: u8 = 130;
+
+impl Stop {
+    /// A wish that Ctrl-C, SIGTERM and SIGHUP express: the first lets the trial under way end and the outputs be written,
+    /// a second ends the process at once. The journal is whole either way.
+    ///
+    /// # Errors
+    /// The system refuses a signal handler, or there is one already.
+    pub fn on_signals() -> Result<Self, ctrlc::Error> {
+        let stop = Stop::default();
+        let wish = stop.clone();
+        ctrlc::set_handler(move || {
+            if wish.requested.swap(true, Ordering::SeqCst) {
+                std::process::exit(i32::from(INTERRUPTED));
+            }
+            eprintln!("\nstopping after the trial under way; press Ctrl-C again to stop at once");
+        })?;
+        Ok(stop)
+    }
+
+    /// Expresses the wish.
+    pub fn request(&self) {
+        self.requested.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether the wish was expressed.
+    pub fn is_requested(&self) -> bool {
+        self.requested.load(Ordering::SeqCst)
+    }
+}
+
+/// Why a search ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// Its evaluations or generations are used up.
+    BudgetSpent,
+    /// The strategy has nothing more to propose.
+    NothingLeft,
+    /// Somebody pressed Ctrl-C.
+    Interrupted,
+    /// The evaluator or the journal cannot go on.
+    Broken(String),
+}
+
+impl fmt::Display for StopReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StopReason::BudgetSpent => f.write_str("the budget is spent"),
+            StopReason::NothingLeft => f.write_str("the strategy has nothing left to propose"),
+            StopReason::Interrupted => f.write_str("interrupted; the same command goes on from here"),
+            StopReason::Broken(reason) => write!(f, "it could not go on: {reason}"),
+        }
+    }
+}
