@@ -10,6 +10,7 @@ pub mod app;
 pub mod cli;
 pub mod environment;
 pub mod evaluate;
+mod files;
 pub mod journal;
 pub mod llm;
 pub mod outcome;

@@ -7,6 +7,7 @@ use autokernel_codegen::config::{Config, Entry};
 use super::error::AppError;
 use super::tune::Ending;
 use crate::cli::TuneArgs;
+use crate::files;
 use crate::report::{self, TargetResult};
 use crate::trial::Trial;
 
@@ -29,18 +30,17 @@ impl Outputs {
         self.folder.join("history.jsonl")
     }
 
-    /// Puts `entry` into the config in use, if that was asked for. The file is read again first, so that what others
-    /// changed meanwhile stays.
-    pub fn promote(&self, entry: &Entry) -> Result<(), AppError> {
-        let Some(path) = &self.in_use else { return Ok(()) };
-        let mut config = if path.exists() { Config::load(path)? } else { Config::default() };
-        config.upsert(entry.clone());
-        Ok(config.save(path)?)
-    }
-
-    /// Writes the config with everything that was promoted into the output folder.
-    pub fn write_config(&self, config: &Config) -> Result<(), AppError> {
-        Ok(config.save(&self.folder.join("best_config.json"))?)
+    /// Writes `config` with the promoted `entries` into the output folder and, if that was asked for, the entries into
+    /// the config in use. That is read again first, so that what others changed meanwhile stays.
+    pub fn write_config(&self, mut config: Config, entries: &[Entry]) -> Result<(), AppError> {
+        put(&mut config, entries);
+        config.save(&self.folder.join("best_config.json"))?;
+        if let Some(path) = self.in_use.as_ref().filter(|_| !entries.is_empty()) {
+            let mut config = if path.exists() { Config::load(path)? } else { Config::default() };
+            put(&mut config, entries);
+            config.save(path)?;
+        }
+        Ok(())
     }
 
     /// Writes the history as CSV, and the charts of `results`.
@@ -55,7 +55,7 @@ impl Outputs {
 
     fn write(&self, name: &str, contents: &[u8]) -> Result<(), AppError> {
         let path = self.folder.join(name);
-        report::replace(&path, contents).map_err(|source| AppError::Output { path, source })
+        files::replace(&path, contents).map_err(|source| AppError::Output { path, source })
     }
 
     /// Where everything is, for people.
@@ -70,6 +70,12 @@ impl Outputs {
             text += &format!(", and written into {}", path.display());
         }
         text
+    }
+}
+
+fn put(config: &mut Config, entries: &[Entry]) {
+    for entry in entries {
+        config.upsert(entry.clone());
     }
 }
 

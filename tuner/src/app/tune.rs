@@ -48,7 +48,7 @@ const DEFAULT_CONFIG: &str = "best_config.json";
 /// # Errors
 /// It could not begin, or an output could not be written.
 pub fn tune(args: &TuneArgs, stop: &Stop) -> Result<Ending, AppError> {
-    let (config_path, mut config) = load_config(args.config.as_deref())?;
+    let (config_path, config) = load_config(args.config.as_deref())?;
     let jobs = jobs(args)?;
     let outputs = Outputs::new(&args.out, args.write.then_some(config_path));
     let start = if args.fresh { Start::Fresh } else { Start::Resume };
@@ -56,56 +56,73 @@ pub fn tune(args: &TuneArgs, stop: &Stop) -> Result<Ending, AppError> {
     report_recovery(&journal);
 
     let progress = Progress::new();
-    let mut results = Vec::new();
+    let mut results: Vec<TargetResult> = Vec::new();
+    let mut promoted = Vec::new();
+    // Winners seed the searches after theirs, but each is held against what is in use before the run.
+    let mut known = config.clone();
     let mut ending = Ending::Finished;
     for mut job in jobs {
-        let result = tune_one(args, &mut job, &mut config, &mut journal, stop, &progress, &outputs)?;
+        let result = tune_one(args, &mut job, &known, &config, &mut Shared { journal: &mut journal, stop, progress: &progress })?;
         ending = match &result.search.stopped {
             StopReason::Broken(reason) => Ending::Broken(reason.clone()),
             StopReason::Interrupted => Ending::Interrupted,
             _ if stop.is_requested() => Ending::Interrupted,
-            StopReason::BudgetSpent | StopReason::NothingLeft => Ending::Finished,
+            StopReason::BudgetSpent | StopReason::GenerationsSpent | StopReason::NothingLeft => Ending::Finished,
         };
+        if let Some(entry) = result.promotion.as_ref().and_then(|outcome| promote::entry(outcome, job.evaluator.as_ref())) {
+            known.upsert(entry.clone());
+            promoted.push(entry);
+        }
         results.push(result);
         if ending != Ending::Finished {
             break;
         }
     }
-    outputs.write_config(&config)?;
-    outputs.write_reports(journal.trials(), &results)?;
+    let written =
+        outputs.write_config(config, &promoted).and_then(|()| outputs.write_reports(journal.trials(), &results));
     println!("{}\n{}", summary(&results), outputs.listing());
     println!("{}", next_command(args, &ending, &results));
-    Ok(ending)
+    match (ending, written) {
+        (ending, Ok(())) => Ok(ending),
+        // A full disk breaks both; what broke the search says more.
+        (Ending::Broken(reason), Err(error)) => Ok(Ending::Broken(format!("{reason}\nand: {error}"))),
+        (_, Err(error)) => Err(error),
+    }
+}
+
+/// What all targets of a run share.
+struct Shared<'r> {
+    journal: &'r mut Journal,
+    stop: &'r Stop,
+    progress: &'r Progress,
 }
 
 fn tune_one(
     args: &TuneArgs,
     job: &mut Job,
-    config: &mut Config,
-    journal: &mut Journal,
-    stop: &Stop,
-    progress: &Progress,
-    outputs: &Outputs,
+    known: &Config,
+    in_use: &Config,
+    shared: &mut Shared<'_>,
 ) -> Result<TargetResult, AppError> {
     let Job { target, evaluator } = job;
-    let brief = brief(args, target, evaluator.as_ref(), config);
+    let brief = brief(args, target, evaluator.as_ref(), known);
     let (mut strategy, description) = proposer(args, &brief)?;
     let budget = Budget { evaluations: brief.evaluations, generations: brief.generations };
     let session = &mut Session {
         target,
         evaluator: evaluator.as_mut(),
         strategy: strategy.as_mut(),
-        journal,
+        journal: shared.journal,
         budget,
-        stop,
-        progress,
+        stop: shared.stop,
+        progress: shared.progress,
     };
     let mut search = search(session);
     let ended_early = matches!(search.stopped, StopReason::Interrupted | StopReason::Broken(_));
     let promotion = if ended_early {
         None
     } else {
-        match promote::hold_final(&search, config, evaluator.as_mut()) {
+        match promote::hold_final(&search, in_use, evaluator.as_mut()) {
             Ok(outcome) => Some(outcome),
             Err(error) => {
                 search.stopped = StopReason::Broken(error.to_string());
@@ -113,10 +130,6 @@ fn tune_one(
             }
         }
     };
-    if let Some(entry) = promotion.as_ref().and_then(|outcome| promote::entry(outcome, evaluator.as_ref())) {
-        outputs.promote(&entry)?;
-        config.upsert(entry);
-    }
     Ok(TargetResult {
         strategy: description,
         origin: evaluator.origin(),

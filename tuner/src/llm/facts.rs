@@ -37,19 +37,9 @@ impl fmt::Display for GpuFacts {
     }
 }
 
-/// What keeps a shape from being faster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Bound {
-    /// The matrix units.
-    Compute,
-    /// The memory's bandwidth.
-    Memory,
-}
-
 /// The least time a shape can take on a GPU, by its roofline (Williams, Waterman, Patterson 2009).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Roofline {
+pub struct RooflineFacts {
     /// Operations for each byte that must cross the memory bus, in FLOP/B.
     pub intensity_flops_per_byte: f64,
     /// The intensity at which the GPU's two limits meet, in FLOP/B.
@@ -58,17 +48,12 @@ pub struct Roofline {
     pub limit_tflops: f64,
     /// The same limit as a time, in ms.
     pub limit_ms: f64,
-    /// Which of the two limits it is.
-    pub bound: Bound,
 }
 
-impl fmt::Display for Roofline {
+impl fmt::Display for RooflineFacts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Roofline { intensity_flops_per_byte: intensity, ridge_flops_per_byte: ridge, .. } = self;
-        let (side, bound) = match self.bound {
-            Bound::Compute => ("above", "compute"),
-            Bound::Memory => ("below", "memory"),
-        };
+        let RooflineFacts { intensity_flops_per_byte: intensity, ridge_flops_per_byte: ridge, .. } = self;
+        let (side, bound) = if intensity < ridge { ("below", "memory") } else { ("above", "compute") };
         write!(f, "{intensity:.0} FLOP/B, {side} the GPU's ridge of {ridge:.0}: {bound} bound. ")?;
         write!(f, "No schedule can be faster than {:.4} ms ({:.1} TFLOP/s).", self.limit_ms, self.limit_tflops)
     }

@@ -78,7 +78,7 @@ impl Client {
             return Err(self.refused(status, &headers, &text.unwrap_or_default()));
         }
         let text = text?;
-        serde_json::from_str(&text).map_err(|error| not_json(&headers, &text, &error))
+        serde_json::from_str(&text).map_err(|error| self.not_json(&headers, &text, &error))
     }
 
     /// The body as text, without the key.
@@ -109,11 +109,12 @@ impl Client {
     fn refused(&self, status: u16, headers: &HeaderMap, text: &str) -> LlmError {
         let (detail, code) = server_text(text);
         let retry_after =
-            header_text(headers, header::RETRY_AFTER).and_then(|text| retry_after(text, SystemTime::now()));
+            self.header(headers, header::RETRY_AFTER).and_then(|text| retry_after(&text, SystemTime::now()));
         match status {
             300..=399 => {
-                let location = header_text(headers, header::LOCATION).unwrap_or("an address it does not name");
-                LlmError::Redirected { status, location: self.scrub(excerpt(location)) }
+                let location =
+                    self.header(headers, header::LOCATION).unwrap_or("an address it does not name".to_owned());
+                LlmError::Redirected { status, location }
             }
             401 | 403 => LlmError::Unauthorized { status, detail, remedy: self.key_remedy() },
             429 if code == "insufficient_quota" => LlmError::OutOfQuota { detail },
@@ -131,6 +132,21 @@ impl Client {
                 Key::DEFAULT_VARIABLE
             ),
         }
+    }
+
+    fn not_json(&self, headers: &HeaderMap, text: &str, error: &serde_json::Error) -> LlmError {
+        let content_type = self.header(headers, header::CONTENT_TYPE).unwrap_or("no content type".to_owned());
+        // JSON that stops in its middle was cut, whatever the length header said.
+        if error.is_eof() && content_type.contains("json") && !text.trim().is_empty() {
+            return LlmError::TruncatedBody { detail: error.to_string() };
+        }
+        LlmError::NotJson { content_type, excerpt: excerpt(text) }
+    }
+
+    /// A header's text on one line, without the key.
+    fn header(&self, headers: &HeaderMap, name: header::HeaderName) -> Option<String> {
+        let text = headers.get(name)?.to_str().ok()?;
+        Some(excerpt(&self.scrub(text.to_owned())))
     }
 
     fn scrub(&self, text: String) -> String {
@@ -162,10 +178,6 @@ fn is_loopback(uri: &Uri) -> bool {
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-fn header_text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
-    headers.get(name)?.to_str().ok()
-}
-
 /// The message and the code of an error body: `{"error": {"message", "code"}}`, or a variation, or any text.
 fn server_text(text: &str) -> (String, String) {
     let json: Value = serde_json::from_str(text).unwrap_or_default();
@@ -177,13 +189,4 @@ fn server_text(text: &str) -> (String, String) {
         message => message,
     };
     (message, code.to_owned())
-}
-
-fn not_json(headers: &HeaderMap, text: &str, error: &serde_json::Error) -> LlmError {
-    let content_type = header_text(headers, header::CONTENT_TYPE).unwrap_or("no content type");
-    // JSON that stops in its middle was cut, whatever the length header said.
-    if error.is_eof() && content_type.contains("json") && !text.trim().is_empty() {
-        return LlmError::TruncatedBody { detail: error.to_string() };
-    }
-    LlmError::NotJson { content_type: excerpt(content_type), excerpt: excerpt(text) }
 }

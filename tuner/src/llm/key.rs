@@ -26,11 +26,23 @@ impl Key {
     /// # Errors
     /// The value cannot be sent in an HTTP header.
     pub fn from_env(variable: &str) -> Result<Option<Key>, LlmError> {
-        let bad = |reason| LlmError::BadKey { variable: variable.to_owned(), reason };
-        match std::env::var(variable) {
+        Key::from_lookup(variable, |variable| std::env::var(variable))
+    }
+
+    /// The same from another environment than the process's own: `lookup` stands for [`std::env::var`].
+    ///
+    /// # Errors
+    /// The value cannot be sent in an HTTP header.
+    pub fn from_lookup(
+        variable: &str,
+        lookup: impl FnOnce(&str) -> Result<String, VarError>,
+    ) -> Result<Option<Key>, LlmError> {
+        match lookup(variable) {
             Ok(value) => Key::new(&value, variable),
             Err(VarError::NotPresent) => Ok(None),
-            Err(VarError::NotUnicode(_)) => Err(bad("is not text")),
+            Err(VarError::NotUnicode(_)) => {
+                Err(LlmError::BadKey { variable: variable.to_owned(), reason: "is not text" })
+            }
         }
     }
 

@@ -26,7 +26,7 @@ mod task;
 pub use candidates::Candidates;
 pub use conversation::Conversation;
 pub use error::LlmError;
-pub use facts::{Bound, GpuFacts, Roofline};
+pub use facts::{GpuFacts, RooflineFacts};
 pub use feedback::{Budget, Feedback, Measurement, Outcome, Resources, Trial};
 pub use file::FileProvider;
 pub use http::Limits;

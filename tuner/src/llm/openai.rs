@@ -106,10 +106,8 @@ struct Part {
 
 #[derive(Deserialize)]
 struct TokenCounts {
-    #[serde(default)]
-    prompt_tokens: u64,
-    #[serde(default)]
-    completion_tokens: u64,
+    prompt_tokens: Option<u64>,
+    completion_tokens: Option<u64>,
 }
 
 fn read(answer: Value, asked: &str) -> Result<Reply, LlmError> {
@@ -133,8 +131,8 @@ fn read(answer: Value, asked: &str) -> Result<Reply, LlmError> {
         return Err(LlmError::Empty { detail: excerpt(&message.refusal.unwrap_or(reason)) });
     }
     let usage = usage.map_or(Usage::default(), |counts| Usage {
-        input_tokens: counts.prompt_tokens,
-        output_tokens: counts.completion_tokens,
+        input_tokens: counts.prompt_tokens.unwrap_or(0),
+        output_tokens: counts.completion_tokens.unwrap_or(0),
     });
     Ok(Reply { text, model: model.unwrap_or_else(|| asked.to_owned()), usage })
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 
@@ -17,6 +17,8 @@ pub struct Retry {
     pub first_wait: Duration,
     /// No wait is longer, whatever the server asks for.
     pub longest_wait: Duration,
+    /// No request is sent later than this after the first: several timeouts in a row must not hold up a run.
+    pub give_up_after: Duration,
     /// What waits: `std::thread::sleep`, unless a test or an interruptible run puts its own here.
     pub sleep: Arc<dyn Fn(Duration) + Send + Sync>,
 }
@@ -27,6 +29,7 @@ impl Default for Retry {
             attempts: 5,
             first_wait: Duration::from_secs(1),
             longest_wait: Duration::from_secs(60),
+            give_up_after: Duration::from_secs(600),
             sleep: Arc::new(std::thread::sleep),
         }
     }
@@ -34,8 +37,8 @@ impl Default for Retry {
 
 impl fmt::Debug for Retry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Retry { attempts, first_wait, longest_wait, sleep: _ } = self;
-        write!(f, "Retry {{ attempts: {attempts}, first_wait: {first_wait:?}, longest_wait: {longest_wait:?} }}")
+        let Retry { attempts, first_wait, longest_wait, give_up_after, sleep: _ } = self;
+        write!(f, "Retry({attempts} attempts, {first_wait:?} to {longest_wait:?} apart, within {give_up_after:?})")
     }
 }
 
@@ -47,12 +50,16 @@ impl Retry {
             .with_max_delay(self.longest_wait)
             .with_max_times(self.attempts.saturating_sub(1))
             .with_jitter();
+        let start = Instant::now();
         for wait in backoff.build() {
             let error = match request() {
                 Err(error) if error.is_transient() => error,
                 settled => return settled,
             };
             let wait = error.retry_after().unwrap_or(wait).min(self.longest_wait);
+            if start.elapsed() + wait > self.give_up_after {
+                return Err(error);
+            }
             tracing::warn!(wait_s = wait.as_secs_f64(), %error, "asking the LLM again");
             (self.sleep)(wait);
         }
@@ -109,6 +116,16 @@ mod tests {
     fn the_servers_wish_is_the_wait_up_to_the_cap() {
         assert_eq!(waits(2, || server(Some(Duration::from_secs(7)))), [Duration::from_secs(7)]);
         assert_eq!(waits(2, || server(Some(Duration::from_secs(86_400)))), [Duration::from_secs(60)]);
+    }
+
+    #[test]
+    fn no_request_is_sent_after_the_time_for_all_of_them() {
+        let mut requests = 0;
+        let sleep = Arc::new(|_| ());
+        let retry = Retry { give_up_after: Duration::from_secs(3), sleep, ..Retry::default() };
+        let wished = Some(Duration::from_secs(4));
+        retry.call(|| Err::<(), _>((requests += 1, server(wished)).1)).unwrap_err();
+        assert_eq!(requests, 1);
     }
 
     #[test]

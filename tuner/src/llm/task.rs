@@ -5,7 +5,7 @@ use autokernel_codegen::schedule::Schedule;
 use autokernel_codegen::shape::Shape;
 
 use super::candidates::Candidates;
-use super::facts::{GpuFacts, Roofline};
+use super::facts::{GpuFacts, RooflineFacts};
 use super::feedback::Budget;
 
 /// One problem and shape on one GPU, the schedules that may be tried, and what is known before the first round.
@@ -18,7 +18,7 @@ pub struct Task {
     /// The GPU.
     pub gpu: GpuFacts,
     /// What the GPU allows for this shape.
-    pub roofline: Roofline,
+    pub roofline: RooflineFacts,
     /// The schedules that may be proposed.
     pub candidates: Candidates,
     /// Schedules with a record: the safe default, tuned neighbours.

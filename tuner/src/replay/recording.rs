@@ -1,7 +1,7 @@
 //! A recorded space in memory.
 
 use std::collections::{HashMap, HashSet};
-use std::io::{BufReader, Write};
+use std::io::BufReader;
 use std::path::Path;
 
 use autokernel_codegen::arch::Arch;
@@ -17,6 +17,7 @@ use super::columns;
 use super::error::{ContentError, RecordingError};
 use super::format::{self, File, Table, rounded};
 use crate::environment::Environment;
+use crate::files;
 use crate::llm::GpuFacts;
 use crate::outcome::{Failure, Measurement, Outcome};
 
@@ -91,17 +92,9 @@ impl Recording {
     /// # Errors
     /// The folder cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), RecordingError> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let replace = || {
-            let mut target = tempfile::NamedTempFile::new_in(folder)?;
-            let mut gzip = GzEncoder::new(&mut target, Compression::best());
-            serde_json::to_writer(&mut gzip, &self.to_file())?;
-            gzip.finish()?.flush()?;
-            target.as_file().sync_all()?;
-            target.persist(path)?;
-            Ok(())
-        };
-        replace().map_err(|source| RecordingError::Io { path: path.to_owned(), source })
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+        let compressed = serde_json::to_writer(&mut gzip, &self.to_file()).map_err(Into::into).and_then(|()| gzip.finish());
+        compressed.and_then(|bytes| files::replace(path, &bytes)).map_err(|source| RecordingError::Io { path: path.to_owned(), source })
     }
 
     fn from_file(file: File) -> Result<Self, ContentError> {

@@ -14,7 +14,7 @@ const PANEL: (u32, u32) = (760, 430);
 /// # Errors
 /// The drawing library fails.
 pub fn learning_curves(results: &[TargetResult]) -> Result<String, ChartError> {
-    let columns = if results.len() > 1 { 2 } else { 1 };
+    let columns = results.len().clamp(1, if results.len() > 6 { 3 } else { 2 });
     let rows = results.len().max(1).div_ceil(columns);
     let mut svg = String::new();
     {
@@ -69,7 +69,7 @@ where
     let mut chart = ChartBuilder::on(&title)
         .margin_right(150)
         .margin_left(8)
-        .margin_bottom(4)
+        .margin_bottom(14)
         .x_label_area_size(38)
         .y_label_area_size(52)
         .build_cartesian_2d(0.0..trials + 1.0, 0.0..highest * 1.06)?;

@@ -2,7 +2,6 @@
 
 mod chart;
 mod curve;
-mod files;
 mod history;
 mod result;
 mod roofline;
@@ -10,7 +9,6 @@ mod summary;
 
 pub use chart::ChartError;
 pub use curve::learning_curves;
-pub use files::replace;
 pub use history::history_csv;
 pub use result::TargetResult;
 pub use roofline::roofline;

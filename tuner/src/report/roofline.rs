@@ -6,7 +6,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use super::chart::{ChartError, FAINT, FONT, FOUND, GRID, INK};
 use super::result::TargetResult;
 
-const SIZE: (u32, u32) = (1000, 600);
+const SIZE: (u32, u32) = (1000, 620);
 
 /// A kernel on the chart.
 struct Spot {
@@ -36,7 +36,7 @@ fn spot(result: &TargetResult) -> Option<Spot> {
     let share = result.roofline().percent(&target.work(), result.best_ms()?);
     let problem = &target.problem;
     let label = format!(
-        "{} {} {} {}: {best_tflops:.0} TFLOP/s, {share:.0} %",
+        "{} {} {} {}: {best_tflops:.0} TFLOP/s, {share:.0} % of the roof",
         target.shape, problem.layout, problem.input, problem.epilogue
     );
     let default_tflops = result.default_ms().map(|ms| target.tflops(ms));
@@ -64,7 +64,7 @@ fn draw(svg: &mut String, first: &TargetResult, spots: &[Spot]) -> Result<(), Ch
         .margin(12)
         .x_label_area_size(42)
         .y_label_area_size(62)
-        .build_cartesian_2d((lowest_x..highest_x).log_scale(), (lowest_y..roof.peak_tflops * 1.5).log_scale())?;
+        .build_cartesian_2d((lowest_x..highest_x).log_scale().base(2.0), (lowest_y..roof.peak_tflops * 1.5).log_scale())?;
     chart
         .configure_mesh()
         .light_line_style(TRANSPARENT)

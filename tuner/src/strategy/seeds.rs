@@ -22,15 +22,15 @@ pub enum Neighbours {
 /// Most tuned entries that seed one search.
 const MOST_NEIGHBOURS: usize = 4;
 
-/// The entries of `config` that may suit `target`, nearest first: its class before others, then by shape.
+/// The entries of `config` that may suit `target`, nearest first: by shape, then by class.
 pub fn neighbours(config: &Config, target: &Target, which: Neighbours) -> Vec<Known> {
     let class = target.problem.class();
     let serves = |entry: &&Entry| {
         let allowed = which == Neighbours::All || entry.shape != target.shape;
-        allowed && entry.arch == target.arch && entry.problem.same_but_for_epilogue(&class)
+        allowed && entry.arch == target.arch && class.distance(&entry.problem).is_some()
     };
     let mut entries: Vec<&Entry> = config.entries.iter().filter(serves).collect();
-    let rank = |entry: &Entry| (distance(entry.shape, target.shape), entry.problem != class);
+    let rank = |entry: &Entry| (distance(entry.shape, target.shape), class.distance(&entry.problem));
     entries.sort_by(|a, b| {
         let ((near, other), (far, another)) = (rank(a), rank(b));
         near.total_cmp(&far).then(other.cmp(&another))

@@ -47,7 +47,7 @@ fn taken(resources: &Resources) -> String {
         text += &format!(", {spill_bytes} bytes spilled");
     }
     if let Some(blocks) = blocks_per_sm {
-        text += &format!(", {blocks} blocks an SM");
+        text += &format!(", resident blocks an SM: {blocks}");
     }
     if let Some(waves) = waves {
         text += &format!(", {waves:.2} waves");

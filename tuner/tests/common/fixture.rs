@@ -1,0 +1,134 @@
+//! A made-up space for tests. Its times follow a model of a GPU with made-up irregularities; they were measured
+//! nowhere, so they stay out of `tuner/spaces`.
+
+use std::path::Path;
+
+use autokernel_codegen::arch::Arch;
+use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::problem::{Layout, Problem};
+use autokernel_codegen::schedule::space::Space;
+use autokernel_codegen::schedule::{Family, Mode, RasterOrder, Schedule, Sm90Schedule};
+use autokernel_codegen::shape::Shape;
+use sha2::{Digest, Sha256};
+use tuner::environment::Environment;
+use tuner::llm::GpuFacts;
+use tuner::outcome::{Failure, Measurement, Outcome};
+use tuner::replay::{Method, RecordedShape, Recording};
+
+/// The GPU that was never there.
+pub const GPU: &str = "Imaginary GPU of the tests";
+
+/// A made-up recording of the Hopper family.
+pub fn recording(epilogue: &str, layout: Layout, shapes: &[Shape]) -> Recording {
+    let problem = Problem::matmul(Dtype::Bf16, layout, epilogue.parse().unwrap());
+    let space = Space::new(Family::Sm90, &problem.class(), Arch::SM_90A);
+    let rows = |shape: Shape| space.schedules().iter().map(|schedule| (*schedule, outcome(schedule, shape))).collect();
+    let recorded = |&shape: &Shape| RecordedShape { shape, rows: rows(shape), cublas: Some(cublas(shape)) };
+    Recording {
+        arch: Arch::SM_90A,
+        environment: Environment {
+            gpu: GPU.to_owned(),
+            driver: "0.0".to_owned(),
+            nvcc: "0.0".to_owned(),
+            kernels: "none".to_owned(),
+        },
+        gpu: gpu(),
+        method: Method {
+            data: "none".to_owned(),
+            cache: "cold".to_owned(),
+            samples: 20,
+            date: "2000-01-01".to_owned(),
+            command: "tests/common".to_owned(),
+        },
+        shapes: shapes.iter().map(recorded).collect(),
+        problem,
+    }
+}
+
+/// Writes a made-up recording of LeakyReLU at 4096³ and a tall shape into `folder`.
+pub fn write_space(folder: &Path) -> Recording {
+    let recording = recording("leaky_relu", Layout::Nt, &[cube(4096), Shape { m: 512, n: 4096, k: 2048 }]);
+    std::fs::create_dir_all(folder).unwrap();
+    recording.save(&folder.join("leaky_relu.json.gz")).unwrap();
+    recording
+}
+
+/// m = n = k.
+pub fn cube(edge: u32) -> Shape {
+    Shape { m: edge, n: edge, k: edge }
+}
+
+/// Facts of a large Hopper.
+pub fn gpu() -> GpuFacts {
+    GpuFacts {
+        name: GPU.to_owned(),
+        sm_count: 132,
+        shared_bytes_per_block: 232_448,
+        shared_bytes_per_sm: 233_472,
+        registers_per_sm: 65_536,
+        l2_bytes: 60 << 20,
+        memory_gb_per_s: 4800.0,
+        matrix_tflops: 989.0,
+    }
+}
+
+fn cublas(shape: Shape) -> Measurement {
+    Measurement::new(shape.flops() / 650e9 + 0.01, 0.3, 20)
+}
+
+/// What becomes of `schedule`, the same in every run.
+pub fn outcome(schedule: &Schedule, shape: Shape) -> Outcome {
+    let Schedule::Sm90(s) = schedule else { return Outcome::Failed(Failure::NotRecorded) };
+    if draw(&[3, s.tile_m, s.tile_n, s.stages, s.consumers, s.cluster_m]) < 0.01 {
+        return Outcome::Failed(Failure::WrongResult { detail: "made up".to_owned() });
+    }
+    Outcome::Measured(Measurement::new(modelled_ms(s, shape), 0.2 + 0.3 * draw(&[4, s.tile_m, s.tile_n]), 20))
+}
+
+fn modelled_ms(s: &Sm90Schedule, shape: Shape) -> f64 {
+    let (tile_m, tile_n) = (f64::from(s.tile_m), f64::from(s.tile_n));
+    let clusters = f64::from(s.cluster_m * s.cluster_n);
+    let across = |extent: u32, tile: u32, cluster: u32| f64::from(extent.div_ceil(tile).div_ceil(cluster) * cluster);
+    let tiles = across(shape.m, s.tile_m, s.cluster_m) * across(shape.n, s.tile_n, s.cluster_n);
+    let slots = (132.0 / clusters).floor() * clusters;
+    let waves = (tiles / slots).ceil();
+    let area = tile_m * tile_n;
+    let per_consumer = area / f64::from(if s.mode == Mode::PingPong { 1 } else { s.consumers });
+    let pace = 0.72 * (1.0 - (-area / 9000.0).exp()) * (1.0 - (-per_consumer / 3500.0).exp());
+    let latency = 1.0 + 0.6 * (-f64::from(s.stages) * (tile_m + tile_n) / 420.0).exp();
+    let multiply = 2.0 * area * f64::from(shape.k) / (989e9 / 132.0 * pace) * latency;
+    let store = area * 2.0 / 30e6 * if s.mode == Mode::PingPong { 0.25 } else { 1.0 };
+    let raster = raster_factor(s, shape);
+    let quirks = quirk(1, 0.05, &[s.tile_m, s.tile_n, s.consumers, u32::from(s.mode == Mode::PingPong)])
+        + quirk(2, 0.03, &[s.tile_m, s.tile_n, s.cluster_m, s.cluster_n])
+        + quirk(3, 0.012, &[s.tile_n, s.stages])
+        + quirk(4, 0.008, &[s.raster.group, s.cluster_m, s.tile_m])
+        + quirk(5, 0.004, &[s.tile_m, s.tile_n, s.stages, s.raster.group, s.cluster_n, s.consumers, shape.m]);
+    (waves * (multiply + store) * raster + 0.004) * (1.0 + quirks)
+}
+
+/// Misses in L2 grow as the group leaves what suits the tile.
+fn raster_factor(s: &Sm90Schedule, shape: Shape) -> f64 {
+    let aspect = f64::from(s.tile_n) / f64::from(s.tile_m);
+    let along_m = s.raster.order == RasterOrder::AlongM;
+    let ideal = (132.0 * if along_m { aspect } else { 1.0 / aspect }).sqrt();
+    let off = (f64::from(s.raster.group) / ideal).log2();
+    let bytes = 2.0 * (f64::from(shape.m) + f64::from(shape.n)) * f64::from(shape.k);
+    let pressure = (bytes / 60e6).min(2.0);
+    1.0 + 0.02 * pressure * off * off + if along_m == (shape.m >= shape.n) { 0.0 } else { 0.006 }
+}
+
+/// A made-up irregularity of this relative size.
+fn quirk(kind: u32, size: f64, knobs: &[u32]) -> f64 {
+    let mut parts = vec![kind + 100];
+    parts.extend(knobs);
+    let bell: f64 = (0..4).map(|i| draw(&[parts.as_slice(), &[i]].concat()) - 0.5).sum();
+    size * bell * 1.7
+}
+
+/// A number in 0..1 that depends on `parts` alone.
+fn draw(parts: &[u32]) -> f64 {
+    let bytes: Vec<u8> = parts.iter().flat_map(|part| part.to_le_bytes()).collect();
+    let hash = Sha256::digest(bytes);
+    f64::from(u32::from_le_bytes([hash[0], hash[1], hash[2], hash[3]])) / f64::from(u32::MAX)
+}
