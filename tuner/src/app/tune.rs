@@ -67,7 +67,7 @@ pub fn tune(args: &TuneArgs, stop: &Stop) -> Result<Ending, AppError> {
             StopReason::Broken(reason) => Ending::Broken(reason.clone()),
             StopReason::Interrupted => Ending::Interrupted,
             _ if stop.is_requested() => Ending::Interrupted,
-            StopReason::BudgetSpent | StopReason::NothingLeft => Ending::Finished,
+            StopReason::BudgetSpent | StopReason::GenerationsSpent | StopReason::NothingLeft => Ending::Finished,
         };
         if let Some(entry) = result.promotion.as_ref().and_then(|outcome| promote::entry(outcome, job.evaluator.as_ref())) {
             known.upsert(entry.clone());
@@ -78,11 +78,16 @@ pub fn tune(args: &TuneArgs, stop: &Stop) -> Result<Ending, AppError> {
             break;
         }
     }
-    outputs.write_config(config, &promoted)?;
-    outputs.write_reports(journal.trials(), &results)?;
+    let written =
+        outputs.write_config(config, &promoted).and_then(|()| outputs.write_reports(journal.trials(), &results));
     println!("{}\n{}", summary(&results), outputs.listing());
     println!("{}", next_command(args, &ending, &results));
-    Ok(ending)
+    match (ending, written) {
+        (ending, Ok(())) => Ok(ending),
+        // A full disk breaks both; what broke the search says more.
+        (Ending::Broken(reason), Err(error)) => Ok(Ending::Broken(format!("{reason}\nand: {error}"))),
+        (_, Err(error)) => Err(error),
+    }
 }
 
 /// What all targets of a run share.

@@ -26,9 +26,9 @@ pub fn incumbent(config: &Config, target: &Target) -> Incumbent {
     });
     match near {
         Some(Entry { problem, shape, schedule, .. }) => {
-            let epilogue = if *problem == class { String::new() } else { format!(" with epilogue {}", problem.epilogue) };
+            let of = if *problem == class { String::new() } else { format!(" of {}", problem.slug()) };
             let exact = *problem == class && *shape == target.shape;
-            Incumbent { schedule: *schedule, origin: format!("tuned for {shape}{epilogue}"), exact }
+            Incumbent { schedule: *schedule, origin: format!("tuned for {shape}{of}"), exact }
         }
         None => {
             let origin = format!("default for {}", target.arch);

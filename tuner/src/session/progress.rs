@@ -77,7 +77,7 @@ impl Progress {
 
     pub(super) fn note(&self, text: &str) {
         match self.style {
-            Style::Bar => self.bar.borrow().println(text),
+            Style::Bar => self.bar.borrow().println(format!("  {text}")),
             Style::Lines => eprintln!("  {text}"),
             Style::Silent => {}
         }

@@ -82,6 +82,9 @@ pub fn search(session: &mut Session<'_>) -> Search {
             }
         }
     }
+    if search.stopped == StopReason::BudgetSpent && search.trials.len() < session.budget.evaluations {
+        search.stopped = StopReason::GenerationsSpent;
+    }
     session.progress.end(&search);
     search
 }

@@ -45,8 +45,10 @@ impl Stop {
 /// Why a search ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StopReason {
-    /// Its evaluations or generations are used up.
+    /// Its evaluations are used up.
     BudgetSpent,
+    /// Its generations are used up, and some proposed fewer schedules than they might have.
+    GenerationsSpent,
     /// The strategy has nothing more to propose.
     NothingLeft,
     /// Somebody pressed Ctrl-C.
@@ -59,6 +61,7 @@ impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             StopReason::BudgetSpent => f.write_str("the budget is spent"),
+            StopReason::GenerationsSpent => f.write_str("all generations are used up"),
             StopReason::NothingLeft => f.write_str("the strategy has nothing left to propose"),
             StopReason::Interrupted => f.write_str("interrupted; the same command goes on from here"),
             StopReason::Broken(reason) => write!(f, "it could not go on: {reason}"),

@@ -6,6 +6,7 @@
 mod brief;
 mod effects;
 pub mod lattice;
+mod llm;
 mod local;
 mod moves;
 pub mod prior;
@@ -20,6 +21,7 @@ use autokernel_codegen::schedule::Schedule;
 use crate::trial::Trial;
 
 pub use brief::{Brief, Known};
+pub use llm::Llm;
 pub use local::Local;
 pub use random::Random;
 pub use seeds::{Neighbours, neighbours};

@@ -22,7 +22,7 @@ pub enum Neighbours {
 /// Most tuned entries that seed one search.
 const MOST_NEIGHBOURS: usize = 4;
 
-/// The entries of `config` that may suit `target`, nearest first: its class before others, then by shape.
+/// The entries of `config` that may suit `target`, nearest first: by shape, then by class.
 pub fn neighbours(config: &Config, target: &Target, which: Neighbours) -> Vec<Known> {
     let class = target.problem.class();
     let serves = |entry: &&Entry| {
@@ -30,7 +30,7 @@ pub fn neighbours(config: &Config, target: &Target, which: Neighbours) -> Vec<Kn
         allowed && entry.arch == target.arch && class.distance(&entry.problem).is_some()
     };
     let mut entries: Vec<&Entry> = config.entries.iter().filter(serves).collect();
-    let rank = |entry: &Entry| (distance(entry.shape, target.shape), entry.problem != class);
+    let rank = |entry: &Entry| (distance(entry.shape, target.shape), class.distance(&entry.problem));
     entries.sort_by(|a, b| {
         let ((near, other), (far, another)) = (rank(a), rank(b));
         near.total_cmp(&far).then(other.cmp(&another))

@@ -1,0 +1,152 @@
+//! A language model that proposes, with the built-in search to stand in for it.
+
+mod translate;
+
+use std::collections::HashMap;
+
+use autokernel_codegen::schedule::Schedule;
+
+use super::{Brief, Local, Proposal, Strategy};
+use crate::llm::{Budget, Conversation, Feedback, LlmError, Proposals, Provider, Rejected};
+use crate::trial::Trial;
+
+/// Rounds in a row that may fail before the model is given up.
+const PATIENCE: u32 = 2;
+/// The fastest trials that the model is shown.
+const TOP: usize = 13;
+
+/// Asks a model in each generation. Where it has no usable answer, the built-in search proposes in its place; once it
+/// is clear that no answer will come, for the rest of the run.
+pub struct Llm {
+    brief: Brief,
+    provider: Box<dyn Provider>,
+    conversation: Conversation,
+    stand_in: Local,
+    trials: HashMap<Schedule, Trial>,
+    proposed: Vec<Schedule>,
+    rejected: Vec<Rejected>,
+    rounds: u32,
+    failures: u32,
+    gone: bool,
+    notices: Vec<String>,
+}
+
+impl Llm {
+    /// A search for `brief` led by the model behind `provider`.
+    pub fn new(brief: &Brief, provider: Box<dyn Provider>) -> Self {
+        Llm {
+            conversation: Conversation::new(&translate::task(brief)),
+            stand_in: Local::new(brief),
+            brief: brief.clone(),
+            provider,
+            trials: HashMap::new(),
+            proposed: Vec::new(),
+            rejected: Vec::new(),
+            rounds: 0,
+            failures: 0,
+            gone: false,
+            notices: Vec::new(),
+        }
+    }
+
+    fn ask_model(&mut self, n: usize) -> Option<Vec<Proposal>> {
+        let feedback = (!self.trials.is_empty() || self.rounds > 0).then(|| self.feedback(n));
+        let trials = &self.trials;
+        let tried = |schedule: &Schedule| trials.contains_key(schedule);
+        let answer = self.conversation.propose(self.provider.as_ref(), feedback.as_ref(), &tried);
+        self.rounds += 1;
+        match answer {
+            Ok(proposals) => self.accept(proposals, n),
+            Err(error) => {
+                self.endure(&error);
+                None
+            }
+        }
+    }
+
+    /// The usable proposals; `None` if there are none.
+    fn accept(&mut self, proposals: Proposals, n: usize) -> Option<Vec<Proposal>> {
+        let Proposals { mut valid, rejected, .. } = proposals;
+        self.failures = 0;
+        self.rejected = rejected;
+        for surplus in valid.split_off(valid.len().min(n)) {
+            let text = serde_json::to_string(&surplus.schedule).unwrap_or_default();
+            self.rejected.push(Rejected { text, reason: format!("more than the {n} asked for") });
+        }
+        if !self.rejected.is_empty() {
+            self.notices.push(format!("{} proposals of the model cannot be tried", self.rejected.len()));
+        }
+        self.proposed = valid.iter().map(|proposal| proposal.schedule).collect();
+        if valid.is_empty() {
+            self.notices.push("the model proposed nothing usable; the built-in search proposes in its place".to_owned());
+            return None;
+        }
+        let proposed_by = format!("llm {}", self.provider.name());
+        let proposal = |proposal: crate::llm::Proposal| Proposal {
+            schedule: proposal.schedule,
+            proposed_by: proposed_by.clone(),
+            why: Some(proposal.why).filter(|why| !why.is_empty()),
+        };
+        Some(valid.into_iter().map(proposal).collect())
+    }
+
+    fn endure(&mut self, error: &LlmError) {
+        self.failures += 1;
+        // Prose may be a slip of the model; a refused key will be refused again.
+        let may_recover = error.is_transient() || matches!(error, LlmError::Prose { .. });
+        self.gone = !may_recover || self.failures >= PATIENCE;
+        let until = if self.gone { "for the rest of the run" } else { "in its place this once" };
+        self.notices.push(format!("{error}. The built-in search proposes {until}."));
+    }
+
+    fn feedback(&self, n: usize) -> Feedback {
+        let mut timed: Vec<&Trial> = self.trials.values().filter(|trial| trial.median_ms().is_some()).collect();
+        timed.sort_by(|a, b| {
+            let time = |trial: &Trial| trial.median_ms().unwrap_or(f64::INFINITY);
+            time(a).total_cmp(&time(b)).then(a.number.cmp(&b.number))
+        });
+        timed.truncate(TOP);
+        let translated = |trial: &Trial| translate::trial(trial, &self.brief);
+        let proposed = self.proposed.iter().filter_map(|schedule| self.trials.get(schedule));
+        let left = self.brief.evaluations.saturating_sub(self.trials.len());
+        Feedback {
+            top: timed.into_iter().map(translated).collect(),
+            proposed: proposed.map(translated).collect(),
+            rejected: self.rejected.clone(),
+            budget: Budget {
+                evaluations: left as u32,
+                rounds: (left.div_ceil(n.max(1))) as u32,
+                proposals_per_round: n as u32,
+                time: None,
+            },
+        }
+    }
+}
+
+impl Strategy for Llm {
+    fn name(&self) -> &'static str {
+        "llm"
+    }
+
+    fn ask(&mut self, n: usize) -> Vec<Proposal> {
+        if !self.gone && let Some(proposals) = self.ask_model(n) {
+            return proposals;
+        }
+        self.proposed.clear();
+        let proposals = self.stand_in.ask(n).into_iter();
+        proposals.map(|proposal| Proposal { proposed_by: "llm, local in its place".to_owned(), ..proposal }).collect()
+    }
+
+    fn tell(&mut self, trials: &[Trial]) {
+        self.stand_in.tell(trials);
+        self.trials.extend(trials.iter().map(|trial| (trial.schedule, trial.clone())));
+    }
+
+    fn repeats_itself(&self) -> bool {
+        false
+    }
+
+    fn notices(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notices)
+    }
+}

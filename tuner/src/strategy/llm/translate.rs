@@ -1,0 +1,92 @@
+//! A search in the words that the model is told.
+
+use autokernel_runtime::roofline::Roofline;
+
+use crate::llm::{self, Budget, Candidates, KnownGood, Resources, RooflineFacts, Task};
+use crate::outcome::{Failure, Measurement, Outcome};
+use crate::strategy::Brief;
+use crate::trial::Trial;
+
+/// What the model is asked to do.
+pub fn task(brief: &Brief) -> Task {
+    let target = &brief.target;
+    let known = |known: &super::super::Known| KnownGood {
+        schedule: known.schedule,
+        origin: known.origin.clone(),
+        median_ms: None,
+    };
+    Task {
+        problem: target.problem.clone(),
+        shape: target.shape,
+        gpu: brief.gpu.clone(),
+        roofline: roofline_facts(brief),
+        candidates: Candidates::new(target.problem.class(), target.arch, brief.space.iter().copied()),
+        known_good: brief.known.iter().map(known).collect(),
+        budget: Budget {
+            evaluations: brief.evaluations as u32,
+            rounds: brief.generations as u32,
+            proposals_per_round: brief.evaluations.div_ceil(brief.generations.max(1)) as u32,
+            time: None,
+        },
+    }
+}
+
+fn roof(brief: &Brief) -> Roofline {
+    Roofline { peak_tflops: brief.gpu.matrix_tflops, bandwidth_gb_s: brief.gpu.memory_gb_per_s }
+}
+
+fn roofline_facts(brief: &Brief) -> RooflineFacts {
+    let (roof, work) = (roof(brief), brief.target.work());
+    RooflineFacts {
+        intensity_flops_per_byte: work.intensity(),
+        ridge_flops_per_byte: roof.ridge(),
+        limit_tflops: roof.attainable_tflops(work.intensity()),
+        limit_ms: roof.floor_ms(&work),
+    }
+}
+
+/// What became of a schedule.
+pub fn trial(trial: &Trial, brief: &Brief) -> llm::Trial {
+    let outcome = match &trial.outcome {
+        Outcome::Measured(measurement) => llm::Outcome::Measured(measured(trial, measurement, brief)),
+        Outcome::Failed(failure) => failed(failure),
+    };
+    llm::Trial { schedule: trial.schedule, outcome }
+}
+
+fn measured(trial: &Trial, measurement: &Measurement, brief: &Brief) -> llm::Measurement {
+    let geometry = trial.schedule.geometry(&trial.target.problem.class());
+    let resources = measurement.resources.map(|report| Resources {
+        registers: report.registers,
+        shared_bytes: report.static_shared_bytes + geometry.shared_bytes,
+        spill_bytes: report.spill_store_bytes,
+        blocks_per_sm: None,
+        waves: None,
+    });
+    llm::Measurement {
+        median_ms: measurement.median_ms,
+        spread_percent: measurement.spread_pct,
+        tflops: trial.target.tflops(measurement.median_ms),
+        roofline_percent: roof(brief).percent(&trial.target.work(), measurement.median_ms),
+        times_cublas: None,
+        resources,
+    }
+}
+
+fn failed(failure: &Failure) -> llm::Outcome {
+    match failure {
+        Failure::BrokenRule { rule, detail } => {
+            llm::Outcome::RuleBroken { rule: rule.clone(), reason: detail.clone() }
+        }
+        Failure::Compile { log } => llm::Outcome::CompileFailed { text: log.clone() },
+        Failure::Spill { .. } => llm::Outcome::CompileFailed { text: failure.to_string() },
+        Failure::CompileTimeout { limit_s } => {
+            llm::Outcome::TimedOut { phase: "compile".to_owned(), limit_s: *limit_s }
+        }
+        Failure::WrongResult { detail } => llm::Outcome::WrongResult { detail: detail.clone() },
+        Failure::Timeout { limit_s } => llm::Outcome::TimedOut { phase: "run".to_owned(), limit_s: *limit_s },
+        Failure::Crash { .. } | Failure::OutOfMemory { .. } | Failure::NotRecorded => {
+            llm::Outcome::Crashed { detail: failure.to_string() }
+        }
+    }
+}
