@@ -57,7 +57,9 @@ fn a_run_without_options_leaves_every_output_behind() {
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{chart}");
     }
     let summary = text(&output.stdout);
-    for word in [GPU, "best after each", "× the default", "× what is in use", "promoted", "history.csv", "next", "optimum"] {
+    for word in
+        [GPU, "best after each", "× the default", "× what is in use", "promoted", "history.csv", "next", "optimum"]
+    {
         assert!(summary.contains(word), "{word} is not in\n{summary}");
     }
     assert!(!tuner.folder().join("best_config.json").exists(), "only --write may touch the config in use");

@@ -62,14 +62,22 @@ pub fn tune(args: &TuneArgs, stop: &Stop) -> Result<Ending, AppError> {
     let mut known = config.clone();
     let mut ending = Ending::Finished;
     for mut job in jobs {
-        let result = tune_one(args, &mut job, &known, &config, &mut Shared { journal: &mut journal, stop, progress: &progress })?;
+        let result = tune_one(
+            args,
+            &mut job,
+            &known,
+            &config,
+            &mut Shared { journal: &mut journal, stop, progress: &progress },
+        )?;
         ending = match &result.search.stopped {
             StopReason::Broken(reason) => Ending::Broken(reason.clone()),
             StopReason::Interrupted => Ending::Interrupted,
             _ if stop.is_requested() => Ending::Interrupted,
             StopReason::BudgetSpent | StopReason::GenerationsSpent | StopReason::NothingLeft => Ending::Finished,
         };
-        if let Some(entry) = result.promotion.as_ref().and_then(|outcome| promote::entry(outcome, job.evaluator.as_ref())) {
+        if let Some(entry) =
+            result.promotion.as_ref().and_then(|outcome| promote::entry(outcome, job.evaluator.as_ref()))
+        {
             known.upsert(entry.clone());
             promoted.push(entry);
         }

@@ -13,4 +13,4 @@ mod recording;
 pub use error::RecordingError;
 pub use evaluator::Replay;
 pub use library::Library;
-pub use recording::{Method, Recording, RecordedShape};
+pub use recording::{Method, RecordedShape, Recording};

@@ -93,8 +93,11 @@ impl Recording {
     /// The folder cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), RecordingError> {
         let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
-        let compressed = serde_json::to_writer(&mut gzip, &self.to_file()).map_err(Into::into).and_then(|()| gzip.finish());
-        compressed.and_then(|bytes| files::replace(path, &bytes)).map_err(|source| RecordingError::Io { path: path.to_owned(), source })
+        let compressed =
+            serde_json::to_writer(&mut gzip, &self.to_file()).map_err(Into::into).and_then(|()| gzip.finish());
+        compressed
+            .and_then(|bytes| files::replace(path, &bytes))
+            .map_err(|source| RecordingError::Io { path: path.to_owned(), source })
     }
 
     fn from_file(file: File) -> Result<Self, ContentError> {

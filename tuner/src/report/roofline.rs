@@ -60,11 +60,10 @@ fn draw(svg: &mut String, first: &TargetResult, spots: &[Spot]) -> Result<(), Ch
         roof.ridge()
     );
     let area = root.titled(&title, (FONT, 18).into_font().color(&INK))?;
-    let mut chart = ChartBuilder::on(&area)
-        .margin(12)
-        .x_label_area_size(42)
-        .y_label_area_size(62)
-        .build_cartesian_2d((lowest_x..highest_x).log_scale().base(2.0), (lowest_y..roof.peak_tflops * 1.5).log_scale())?;
+    let mut chart = ChartBuilder::on(&area).margin(12).x_label_area_size(42).y_label_area_size(62).build_cartesian_2d(
+        (lowest_x..highest_x).log_scale().base(2.0),
+        (lowest_y..roof.peak_tflops * 1.5).log_scale(),
+    )?;
     chart
         .configure_mesh()
         .light_line_style(TRANSPARENT)
