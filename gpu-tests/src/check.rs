@@ -159,7 +159,7 @@ mod tests {
             let mut product = product.to_vec()?;
             fault(&mut product);
             // Times the identity, as views have no other way to be written.
-            let one_at = |at: usize| bf16::from_f32(if at % 7 == 0 { 1.0 } else { 0.0 });
+            let one_at = |at: usize| bf16::from_f32(if at.is_multiple_of(7) { 1.0 } else { 0.0 });
             let identity: Vec<bf16> = (0..36).map(one_at).collect();
             let product = MatrixView::from_slice(&product, 5, 6)?;
             bf16_nn::identity::KERNEL.launch(product, MatrixView::from_slice(&identity, 6, 6)?, out)

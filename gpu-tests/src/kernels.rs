@@ -221,3 +221,18 @@ pub fn catalogue() -> Vec<&'static dyn Declared> {
         &known::leaky_relu_of_a_quarter_nt::KERNEL,
     ]
 }
+
+/// The kernels that ship with autokernel, with every schedule that was tuned for them.
+pub fn shipped() -> Vec<&'static dyn Declared> {
+    use autokernel::builtin;
+
+    vec![
+        &builtin::matmul::KERNEL,
+        &builtin::matmul_nt::KERNEL,
+        &builtin::matmul_relu::KERNEL,
+        &builtin::matmul_relu_nt::KERNEL,
+        &builtin::matmul_leaky_relu::KERNEL,
+        &builtin::matmul_leaky_relu_nt::KERNEL,
+        &builtin::matmul_leaky_relu_f16::KERNEL,
+    ]
+}

@@ -76,7 +76,7 @@ mod tests {
         let mut rng = StdRng::seed_from_u64(1);
         let all: Vec<_> = (0..200).map(|_| Placement::random(&mut rng, 5, 24)).collect();
         assert!(all.iter().all(|p| p.ld >= p.columns && p.row_ranges().last().unwrap().end + GUARD == p.buffer_len()));
-        let aligned = |p: &&Placement| p.ld % 8 == 0 && p.offset % 8 == 0;
+        let aligned = |p: &&Placement| p.ld.is_multiple_of(8) && p.offset.is_multiple_of(8);
         assert!(all.iter().filter(aligned).count() > 50);
         assert!(all.iter().filter(|p| p.ld % 2 == 1).count() > 30);
         assert!(all.iter().filter(|p| p.offset % 2 == 1).count() > 30);

@@ -61,7 +61,7 @@ fn matrices_of_different_devices_are_refused() {
 #[test]
 fn shapes_that_do_not_fit_are_refused_and_nothing_is_written() {
     let Some(device) = gpu("gpu_errors::shapes_that_do_not_fit_are_refused_and_nothing_is_written") else { return };
-    let ones = vec![bf16::ONE; 64];
+    let ones = [bf16::ONE; 64];
     let a = Matrix::from_slice(&device, &ones[..32], 4, 8).unwrap();
     let b = Matrix::from_slice(&device, &ones[..28], 7, 4).unwrap();
     let mut out = zeros::<bf16>(&device, 4, 4);

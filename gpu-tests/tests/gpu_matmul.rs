@@ -6,7 +6,7 @@ use autokernel::{Device, Family, Shape};
 use gpu_tests::check::Case;
 use gpu_tests::compiled::Variants;
 use gpu_tests::host::Values;
-use gpu_tests::kernels::{Declared, catalogue, is_exact_on_integers};
+use gpu_tests::kernels::{Declared, catalogue, is_exact_on_integers, shipped};
 use gpu_tests::placement::Placement;
 use gpu_tests::{shapes, skip};
 use rand::rngs::StdRng;
@@ -26,8 +26,12 @@ struct Tally {
     reports: Vec<String>,
 }
 
-/// The kernels that `wanted` selects; `None`, logged, without a GPU or without images.
+/// The declared kernels that `wanted` selects; `None`, logged, without a GPU or without images.
 fn load(test: &str, wanted: impl Fn(&dyn Declared) -> bool) -> Option<(Device, Vec<Loaded>)> {
+    load_all(test, catalogue().into_iter().filter(|kernel| wanted(*kernel)))
+}
+
+fn load_all(test: &str, kernels: impl Iterator<Item = &'static dyn Declared>) -> Option<(Device, Vec<Loaded>)> {
     let device = skip::gpu(test)?;
     let load = |kernel: &'static dyn Declared| {
         let descriptor = kernel.descriptor();
@@ -35,7 +39,7 @@ fn load(test: &str, wanted: impl Fn(&dyn Declared) -> bool) -> Option<(Device, V
             Variants::load(&device, descriptor).unwrap_or_else(|error| panic!("{}: {error}", descriptor.name));
         Loaded { kernel, variants }
     };
-    let loaded: Vec<Loaded> = catalogue().into_iter().filter(|kernel| wanted(*kernel)).map(load).collect();
+    let loaded: Vec<Loaded> = kernels.map(load).collect();
     if let Some(reason) = loaded.iter().find_map(|loaded| loaded.kernel.descriptor().not_compiled.as_ref()) {
         skip::log(test, reason);
         return None;
@@ -81,6 +85,19 @@ fn random_shapes_agree_with_the_fp64_reference() {
     let mut tally = Tally::default();
     for loaded in kernels.iter().cycle().take(cases) {
         let shape = shapes::random(&mut rng, 3000);
+        tally.run(&device, loaded, shape, Values::Uniform, &mut rng);
+    }
+    tally.finish(test);
+}
+
+#[test]
+fn shipped_kernels_agree_with_the_fp64_reference_in_every_tuned_schedule() {
+    let test = "gpu_matmul::shipped_kernels_agree_with_the_fp64_reference_in_every_tuned_schedule";
+    let Some((device, kernels)) = load_all(test, shipped().into_iter()) else { return };
+    let mut rng = StdRng::seed_from_u64(seed() + 2);
+    let mut tally = Tally::default();
+    for loaded in kernels.iter().cycle().take(8 * kernels.len()) {
+        let shape = shapes::random(&mut rng, 2000);
         tally.run(&device, loaded, shape, Values::Uniform, &mut rng);
     }
     tally.finish(test);

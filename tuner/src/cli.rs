@@ -9,6 +9,8 @@ use autokernel_codegen::problem::Layout;
 use autokernel_codegen::shape::Shape;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::gpu::cli::{RecordArgs, WorkerArgs};
+
 /// Finds the fastest schedules for autokernel's kernels and writes them to best_config.json.
 #[derive(Debug, Parser)]
 #[command(version, about, after_help = EXIT_CODES, args_conflicts_with_subcommands = true)]
@@ -35,6 +37,11 @@ Exit codes:
 pub enum Command {
     /// Search schedules and promote the winners (the default).
     Tune(TuneArgs),
+    /// Measure a whole space of schedules on this machine's GPU, to be searched again without one.
+    Record(RecordArgs),
+    /// Serve measurements on standard input and output (started by the tuner itself).
+    #[command(hide = true)]
+    Worker(WorkerArgs),
 }
 
 /// What to tune and how.

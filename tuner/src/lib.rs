@@ -11,6 +11,7 @@ pub mod cli;
 pub mod environment;
 pub mod evaluate;
 mod files;
+pub mod gpu;
 pub mod journal;
 pub mod llm;
 pub mod outcome;

@@ -10,6 +10,8 @@ use tuner::session::Stop;
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let args = match cli.command {
+        Some(Command::Worker(args)) => return exit_code(args.run()),
+        Some(Command::Record(args)) => return exit_code(args.run()),
         Some(Command::Tune(args)) => args,
         None => cli.tune,
     };
@@ -30,6 +32,16 @@ fn main() -> ExitCode {
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+fn exit_code<E: std::fmt::Display>(result: Result<(), E>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
         }
     }
 }

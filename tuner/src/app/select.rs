@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::error::AppError;
 use crate::cli::TuneArgs;
 use crate::evaluate::Evaluator;
+use crate::gpu;
 use crate::replay::{Library, Recording, Replay};
 use crate::target::Target;
 
@@ -18,12 +19,17 @@ pub struct Job {
     pub evaluator: Box<dyn Evaluator>,
 }
 
-/// The jobs that `args` ask for: every recorded shape that passes the filters.
+/// The jobs that `args` ask for: on this machine's GPU if there is one, else every recorded shape that passes the
+/// filters.
 ///
 /// # Errors
 /// A recording cannot be used, there is none, or none passes.
 pub fn jobs(args: &TuneArgs) -> Result<Vec<Job>, AppError> {
     let library = Library::load(&args.spaces.clone().unwrap_or_else(own_spaces))?;
+    let recorded = library.recordings.iter().flat_map(|(_, recording)| targets(recording));
+    if let Some(jobs) = gpu::tuning::jobs(args, recorded.filter(|target| wanted(args, target))) {
+        return Ok(jobs);
+    }
     if library.recordings.is_empty() {
         return Err(AppError::NoSpaces { folder: library.folder });
     }

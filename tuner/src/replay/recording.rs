@@ -35,6 +35,9 @@ pub struct Method {
     pub date: String,
     /// The command that measures it again.
     pub command: String,
+    /// Which part of the space was measured; the whole if nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<String>,
 }
 
 /// Every schedule of one problem on one GPU, measured at several shapes.

@@ -39,6 +39,7 @@ pub fn recording(epilogue: &str, layout: Layout, shapes: &[Shape]) -> Recording 
             samples: 20,
             date: "2000-01-01".to_owned(),
             command: "tests/common".to_owned(),
+            coverage: None,
         },
         shapes: shapes.iter().map(recorded).collect(),
         problem,

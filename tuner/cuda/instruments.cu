@@ -1,0 +1,121 @@
+// What the tuner's worker runs on the GPU beside the kernels it measures: inputs, checks, a brake, a clock, and the
+// element-wise epilogue that a cuBLAS user would launch after the product.
+//
+// `struct Problem` (Input, Output, epilogue) stands above this text. Every kernel is correct on any grid.
+
+namespace instruments {
+
+using autokernel::bf16;
+using autokernel::f16;
+
+__device__ __forceinline__ float to_f32(bf16 value) { return __uint_as_float(uint32_t(value.bits) << 16); }
+__device__ __forceinline__ float to_f32(f16 value) {
+  float wide;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(value.bits));
+  return wide;
+}
+__device__ __forceinline__ float to_f32(float value) { return value; }
+
+// SplitMix64's finaliser (Steele, Lea, Flood 2014): neighbouring counters give independent bits.
+__device__ __forceinline__ uint64_t mix(uint64_t x) {
+  x += 0x9e3779b97f4a7c15ull;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+// A standard normal number for each counter (Box and Muller 1958).
+__device__ __forceinline__ float normal(uint64_t seed, uint64_t counter) {
+  const uint64_t bits = mix(mix(seed) ^ counter);
+  const float u = (float(uint32_t(bits >> 40)) + 1.0f) * 0x1p-24f;  // (0, 1]: its logarithm is finite
+  const float v = float(uint32_t(bits) >> 8) * 0x1p-24f;
+  return sqrtf(-2.0f * logf(u)) * cospif(2.0f * v);
+}
+
+__device__ __forceinline__ uint64_t thread_index() { return uint64_t(blockIdx.x) * blockDim.x + threadIdx.x; }
+__device__ __forceinline__ uint64_t thread_count() { return uint64_t(gridDim.x) * blockDim.x; }
+
+__device__ __forceinline__ uint64_t global_nanoseconds() {
+  uint64_t now;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+  return now;
+}
+
+struct Report {
+  unsigned long long wrong;        // elements that differ, or bytes that were touched
+  unsigned long long first_wrong;  // the lowest index of one
+  unsigned int worst_excess;       // bits of max(|difference| / tolerance) as a non-negative float
+  unsigned int unused;
+};
+
+}  // namespace instruments
+
+// data[row, column] = scale * N(0, 1), for rows x columns elements; the gaps between rows stay as they are.
+extern "C" __global__ void autokernel_fill_normal(Problem::Input* data, uint64_t rows, uint64_t columns, uint64_t ld,
+                                                  uint64_t seed, float scale) {
+  using namespace instruments;
+  for (uint64_t i = thread_index(); i < rows * columns; i += thread_count()) {
+    data[i / columns * ld + i % columns] = autokernel::from_f32<Problem::Input>(scale * normal(seed, i));
+  }
+}
+
+// Counts the elements of c that are further from expected than absolute + relative * |expected|. NaN is wrong.
+extern "C" __global__ void autokernel_compare(const Problem::Output* c, uint64_t ld, const float* expected,
+                                              uint64_t rows, uint64_t columns, float absolute, float relative,
+                                              instruments::Report* report) {
+  using namespace instruments;
+  for (uint64_t i = thread_index(); i < rows * columns; i += thread_count()) {
+    const float got = to_f32(c[i / columns * ld + i % columns]);
+    const float want = expected[i];
+    const float excess = fabsf(got - want) / (absolute + relative * fabsf(want));
+    if (excess <= 1.0f || got == want) continue;
+    atomicAdd(&report->wrong, 1ull);
+    atomicMin(&report->first_wrong, static_cast<unsigned long long>(i));
+    // Bits of non-negative floats are ordered as the floats are, and those of NaN lie above all.
+    atomicMax(&report->worst_excess, __float_as_uint(fabsf(excess)));
+  }
+}
+
+// Counts the bytes that are no longer `poison`, in `rows` runs of `bytes`, `stride` bytes apart.
+extern "C" __global__ void autokernel_count_touched(const uint8_t* first, uint64_t rows, uint64_t bytes,
+                                                    uint64_t stride, uint32_t poison, instruments::Report* report) {
+  using namespace instruments;
+  for (uint64_t i = thread_index(); i < rows * bytes; i += thread_count()) {
+    if (first[i / bytes * stride + i % bytes] == uint8_t(poison)) continue;
+    atomicAdd(&report->wrong, 1ull);
+    atomicMin(&report->first_wrong, static_cast<unsigned long long>(i));
+  }
+}
+
+// Holds the stream until the host sets *released, so that what is queued behind runs without a gap. It lets go by
+// itself after `limit_ns`: a host that waits for the GPU in between must not wait for ever.
+extern "C" __global__ void autokernel_brake(const volatile uint32_t* released, uint64_t limit_ns) {
+  const uint64_t start = instruments::global_nanoseconds();
+  while (*released == 0 && instruments::global_nanoseconds() - start < limit_ns) __nanosleep(500);
+}
+
+// SM 0's cycle counter and the time in nanoseconds; between two of these lies the mean clock rate. Launch it with
+// enough blocks to reach SM 0.
+extern "C" __global__ void autokernel_clock(unsigned long long* cycles_and_nanoseconds) {
+  uint32_t sm;
+  asm volatile("mov.u32 %0, %smid;" : "=r"(sm));
+  if (sm != 0 || threadIdx.x != 0) return;
+  cycles_and_nanoseconds[0] = clock64();
+  cycles_and_nanoseconds[1] = instruments::global_nanoseconds();
+}
+
+// c = epilogue(c) in 16-byte pieces: c is 16-byte aligned and `elements` a multiple of a piece.
+extern "C" __global__ void autokernel_apply_epilogue(uint4* c, uint64_t elements) {
+  using namespace instruments;
+  using Output = Problem::Output;
+  constexpr int kPerPiece = sizeof(uint4) / sizeof(Output);
+  for (uint64_t i = thread_index(); i < elements / kPerPiece; i += thread_count()) {
+    uint4 piece = c[i];
+    Output* values = reinterpret_cast<Output*>(&piece);
+#pragma unroll
+    for (int j = 0; j < kPerPiece; ++j) {
+      values[j] = autokernel::from_f32<Output>(Problem::epilogue(to_f32(values[j])));
+    }
+    c[i] = piece;
+  }
+}

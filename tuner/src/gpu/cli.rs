@@ -1,0 +1,151 @@
+//! The subcommands `worker` and `record`.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::epilogue::Epilogue;
+use autokernel_codegen::problem::{Layout, Problem};
+use autokernel_codegen::schedule::Family;
+use autokernel_codegen::shape::Shape;
+
+use super::bench::Bench;
+use super::record::{self, Plan, RecordError};
+use super::sampling::Effort;
+use super::worker;
+
+/// Check and time candidates on one GPU, as told on standard input (started by the tuner itself).
+#[derive(Debug, clap::Args)]
+pub struct WorkerArgs {
+    /// The GPU.
+    #[arg(long, default_value_t = 0)]
+    pub device: usize,
+}
+
+impl WorkerArgs {
+    /// Serves until standard input ends.
+    ///
+    /// # Errors
+    /// Standard input or output is broken.
+    pub fn run(&self) -> io::Result<()> {
+        worker::serve(self.device, io::stdin().lock(), io::stdout().lock())
+    }
+}
+
+/// Measure a whole space of schedules on this machine's GPU, to be searched again without one.
+#[derive(Debug, clap::Args)]
+pub struct RecordArgs {
+    /// The kernel family: sm80 or sm90.
+    #[arg(long, value_parser = parse_family, default_value = "sm90")]
+    pub family: Family,
+    /// What is measured, as INPUT[-OUTPUT]:LAYOUT:EPILOGUE.
+    #[arg(long, default_value = "bf16:nt:leaky_relu(0.01)")]
+    pub problem: ProblemSpec,
+    /// At which shapes: MxNxK, separated by commas.
+    #[arg(long, value_delimiter = ',', required = true)]
+    pub shapes: Vec<Shape>,
+    /// Measure a sample of this many compiled images, the same each time.
+    #[arg(long)]
+    pub images: Option<usize>,
+    /// Measure every raster for this many of the fastest images at each shape, and one raster for the others.
+    #[arg(long)]
+    pub rasters_for_top: Option<usize>,
+    /// How long the GPU rests before each schedule is timed, in milliseconds, so that all meet the same clocks.
+    #[arg(long, default_value_t = Effort::QUICK.rest_ms)]
+    pub rest_ms: f64,
+    /// Measure the images in another order.
+    #[arg(long, default_value_t = 0, hide = true)]
+    pub order: u64,
+    /// Stop after this long. What was measured is written; the same command goes on from there.
+    #[arg(long)]
+    pub minutes: Option<f64>,
+    /// The recording to write. `<OUT>.log` keeps what was measured on the way.
+    #[arg(long)]
+    pub out: PathBuf,
+    /// The GPU.
+    #[arg(long, default_value_t = 0)]
+    pub device: usize,
+    /// Where compiled kernels are kept.
+    #[arg(long, default_value = "target/tuner-kernels")]
+    pub kernel_cache: PathBuf,
+}
+
+impl RecordArgs {
+    /// Records.
+    ///
+    /// # Errors
+    /// There is no GPU or nvcc here, or a file cannot be written.
+    pub fn run(&self) -> Result<(), RecordError> {
+        // nvcc runs in folders of its own, so its paths must not depend on this one.
+        let cache = std::path::absolute(&self.kernel_cache).unwrap_or_else(|_| self.kernel_cache.clone());
+        let mut bench = Bench::open(self.device, Path::new("."), &cache)?;
+        let plan = Plan {
+            problem: self.problem.0.clone(),
+            family: self.family,
+            shapes: self.shapes.clone(),
+            images: self.images,
+            rasters_for_top: self.rasters_for_top,
+            order: self.order,
+            effort: Effort { rest_ms: self.rest_ms, ..Effort::QUICK },
+            limit: self.minutes.map(|minutes| Duration::from_secs_f64(minutes.max(0.0) * 60.0)),
+            out: self.out.clone(),
+            command: std::env::args().skip(1).fold("tuner".to_owned(), |command, arg| format!("{command} {arg}")),
+        };
+        let recording = record::record(&mut bench, &plan)?;
+        let rows: usize = recording.shapes.iter().map(|shape| shape.rows.len()).sum();
+        println!("{}: {rows} rows of {} shapes", self.out.display(), recording.shapes.len());
+        Ok(())
+    }
+}
+
+/// A problem in short: `bf16:nt:leaky_relu(0.01)`, `f16-f32:nn:identity`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProblemSpec(pub Problem);
+
+impl FromStr for ProblemSpec {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let form = "write INPUT[-OUTPUT]:LAYOUT:EPILOGUE, for example bf16:nt:leaky_relu(0.01) or f16-f32:nn:identity";
+        let refused = |what: &str| format!("{what}; {form}");
+        let parts: Vec<&str> = text.splitn(3, ':').collect();
+        let &[types, layout, epilogue] = parts.as_slice() else { return Err(refused("three parts are needed")) };
+        let (input, output) = types.split_once('-').unwrap_or((types, types));
+        let dtype = |name: &str| Dtype::from_name(name).ok_or_else(|| refused(&format!("`{name}` is no element type")));
+        let (input, output) = (dtype(input)?, dtype(output)?);
+        if !input.is_input() {
+            return Err(refused(&format!("{input} is an output type only")));
+        }
+        let layout = Layout::ALL.into_iter().find(|known| known.to_string() == layout);
+        let layout = layout.ok_or_else(|| refused("the layout is nn or nt"))?;
+        let epilogue: Epilogue = epilogue.parse().map_err(|error| refused(&format!("{error}")))?;
+        Ok(ProblemSpec(Problem { output, ..Problem::matmul(input, layout, epilogue) }))
+    }
+}
+
+fn parse_family(name: &str) -> Result<Family, String> {
+    let known = [Family::Sm80, Family::Sm90];
+    known.into_iter().find(|family| family.name() == name).ok_or_else(|| "write sm80 or sm90".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_is_read_from_its_short_form() {
+        let ProblemSpec(problem) = "f16-f32:nn:leaky_relu(0.2)".parse().unwrap();
+        assert_eq!((problem.input, problem.output, problem.layout), (Dtype::F16, Dtype::F32, Layout::Nn));
+        assert_eq!(problem.epilogue.to_string(), "leaky_relu(0.2)");
+    }
+
+    #[test]
+    fn a_problem_that_cannot_be_read_is_refused_with_an_example() {
+        for text in ["", "bf16", "bf16:nt", "f32:nt:relu", "bf16:tt:relu", "bf16:nt:frobnicate", "i8:nt:relu"] {
+            let error = text.parse::<ProblemSpec>().unwrap_err();
+            assert!(error.contains("f16-f32:nn:identity"), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! From what codegen calls a thing to what the runtime calls it.
+
+use std::borrow::Cow;
+
+use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::problem::Problem;
+use autokernel_codegen::schedule::{self, Schedule};
+use autokernel_codegen::shape::Shape;
+use autokernel_runtime as runtime;
+
+/// The runtime's element type.
+pub fn dtype(dtype: Dtype) -> runtime::Dtype {
+    match dtype {
+        Dtype::Bf16 => runtime::Dtype::Bf16,
+        Dtype::F16 => runtime::Dtype::F16,
+        Dtype::F32 => runtime::Dtype::F32,
+    }
+}
+
+/// The runtime's description of a problem.
+pub fn descriptor(problem: &Problem) -> runtime::ProblemDescriptor {
+    runtime::ProblemDescriptor {
+        input: dtype(problem.input),
+        output: dtype(problem.output),
+        transpose_b: problem.layout.transpose_b(),
+        known_n: problem.known_n,
+        known_k: problem.known_k,
+        epilogue: Cow::Owned(problem.epilogue.to_string()),
+    }
+}
+
+/// The runtime's order of tiles.
+pub fn raster(raster: schedule::Raster) -> runtime::Raster {
+    let order = match raster.order {
+        schedule::RasterOrder::AlongM => runtime::RasterOrder::AlongM,
+        schedule::RasterOrder::AlongN => runtime::RasterOrder::AlongN,
+    };
+    runtime::Raster::new(order, raster.group)
+}
+
+/// The runtime's launch geometry of a schedule.
+pub fn geometry(problem: &Problem, schedule: &Schedule) -> runtime::Geometry {
+    let geometry = schedule.geometry(&problem.class());
+    runtime::Geometry {
+        family: match geometry.family {
+            schedule::Family::Sm80 => runtime::Family::Sm80,
+            schedule::Family::Sm90 => runtime::Family::Sm90,
+        },
+        tile_m: geometry.tile_m,
+        tile_n: geometry.tile_n,
+        tile_k: geometry.tile_k,
+        cluster_m: geometry.cluster_m,
+        cluster_n: geometry.cluster_n,
+        threads: geometry.threads,
+        shared_bytes: geometry.shared_bytes,
+        raster: raster(geometry.raster),
+    }
+}
+
+/// A small shape beside `shape` on which a kernel is checked too: no extent is a multiple of any tile, the last tile
+/// of K is ragged, and each row is followed by a gap. Extents that were compiled in stay.
+pub fn ragged_sibling(problem: &Problem, shape: Shape) -> Shape {
+    const RAGGED: Shape = Shape { m: 389, n: 523, k: 203 };
+    Shape { m: RAGGED.m.min(shape.m), n: problem.known_n.unwrap_or(RAGGED.n), k: problem.known_k.unwrap_or(RAGGED.k) }
+}
+
+#[cfg(test)]
+mod tests {
+    use autokernel_codegen::problem::Layout;
+
+    use super::*;
+
+    #[test]
+    fn the_sibling_is_ragged_in_every_extent_that_is_not_compiled_in() {
+        let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap());
+        let shape = Shape { m: 4096, n: 4096, k: 4096 };
+        let sibling = ragged_sibling(&problem, shape);
+        for extent in [sibling.m, sibling.n, sibling.k] {
+            assert!(extent % 2 == 1, "{sibling}");
+        }
+        let known = Problem { known_n: Some(4096), ..problem };
+        assert_eq!(ragged_sibling(&known, shape).n, 4096);
+    }
+
+    #[test]
+    fn the_geometry_is_the_schedules() {
+        let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap());
+        let arch = autokernel_codegen::arch::Arch::SM_90A;
+        let schedule = Schedule::default_for(&problem.class(), arch);
+        let geometry = geometry(&problem, &schedule);
+        assert_eq!((geometry.tile_m, geometry.threads), (128, 384));
+        assert_eq!(geometry.family, runtime::Family::Sm90);
+    }
+}

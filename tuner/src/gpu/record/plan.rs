@@ -1,0 +1,75 @@
+//! Which schedules a recording measures, and in which order.
+
+use autokernel_codegen::schedule::space::Space;
+use autokernel_codegen::schedule::{Raster, RasterOrder, Schedule};
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+
+use super::super::compile::ImageGroup;
+
+/// The raster that every image is measured with where rasters are thinned.
+const PROBE: Raster = Raster { order: RasterOrder::AlongM, group: 8 };
+
+/// Any number: the sample must only be the same each time.
+const SAMPLE_SEED: u64 = 1;
+
+/// The images of a space, sampled and shuffled the same way each time: what a recording that is cut short has
+/// measured is then a fair sample. `order` other than 0 shuffles the sample once more.
+pub fn images(space: &Space, most: Option<usize>, order: u64) -> Vec<ImageGroup> {
+    let mut groups = ImageGroup::of(space.schedules());
+    groups.shuffle(&mut rand_pcg::Pcg64::seed_from_u64(SAMPLE_SEED));
+    groups.truncate(most.unwrap_or(usize::MAX));
+    if order > 0 {
+        groups.shuffle(&mut rand_pcg::Pcg64::seed_from_u64(order));
+    }
+    groups
+}
+
+/// The schedules of the first pass: all of them, or each image with one raster.
+pub fn first_pass(groups: &[ImageGroup], thinned: bool) -> Vec<Schedule> {
+    let wanted = |schedule: &Schedule| !thinned || schedule.raster() == PROBE;
+    groups.iter().flat_map(|group| &group.schedules).copied().filter(wanted).collect()
+}
+
+/// The schedules of the second pass: every raster of the `top` images whose probe was fastest.
+pub fn second_pass(groups: &[ImageGroup], top: usize, median_ms: impl Fn(&Schedule) -> Option<f64>) -> Vec<Schedule> {
+    let probe = |group: &ImageGroup| group.schedules.iter().filter_map(&median_ms).min_by(f64::total_cmp);
+    let mut timed: Vec<(f64, &ImageGroup)> = groups.iter().filter_map(|group| Some((probe(group)?, group))).collect();
+    timed.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    timed.into_iter().take(top).flat_map(|(_, group)| &group.schedules).copied().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use autokernel_codegen::arch::Arch;
+    use autokernel_codegen::dtype::Dtype;
+    use autokernel_codegen::problem::{Layout, Problem};
+    use autokernel_codegen::schedule::Family;
+
+    use super::*;
+
+    fn space() -> Space {
+        let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap());
+        Space::new(Family::Sm90, &problem.class(), Arch::SM_90A)
+    }
+
+    #[test]
+    fn a_sample_is_the_same_each_time_and_the_beginning_of_the_whole() {
+        let space = space();
+        assert_eq!(images(&space, Some(24), 0), images(&space, None, 0)[..24]);
+        assert_eq!(first_pass(&images(&space, None, 7), false).len(), space.schedules().len());
+    }
+
+    #[test]
+    fn thinned_rasters_are_measured_for_the_fastest_images_alone() {
+        let groups = images(&space(), Some(10), 0);
+        let probes = first_pass(&groups, true);
+        assert_eq!(probes.len(), 10);
+        let fastest = probes[3];
+        let second = second_pass(&groups, 1, |schedule| {
+            let probe = probes.iter().position(|probe| probe == schedule)?;
+            Some(if *schedule == fastest { 1.0 } else { 2.0 + probe as f64 })
+        });
+        assert_eq!(second, groups[3].schedules);
+    }
+}

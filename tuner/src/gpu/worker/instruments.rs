@@ -1,0 +1,245 @@
+//! The worker's own kernels (`cuda/instruments.cu`): inputs, checks, a brake, a clock, a separate epilogue.
+
+use std::sync::Arc;
+
+use autokernel_codegen::emit::KernelSource;
+use autokernel_codegen::problem::Problem;
+use cudarc::driver::sys::CUdeviceptr;
+use cudarc::driver::{CudaFunction, CudaModule, CudaSlice, CudaStream, DevicePtr, LaunchConfig, PushKernelArg, result};
+use cudarc::nvrtc::Ptx;
+
+use super::error::{Result, WorkerError};
+
+/// The byte that outputs, gaps and guards are filled with: in every element type, all ones is NaN.
+pub const POISON: u8 = 0xff;
+
+/// The kernel whose ptxas report stands for all of them.
+const SYMBOL: &str = "autokernel_fill_normal";
+const THREADS: u32 = 256;
+/// The brake lets go by itself after this long.
+const BRAKE_LIMIT_NS: u64 = 200_000_000;
+
+/// The CUDA source of the instruments of a problem.
+pub fn source(problem: &Problem) -> KernelSource {
+    let Problem { input, output, epilogue, .. } = problem;
+    let (parameter, body) = (&epilogue.function().parameter, epilogue.cuda_body());
+    let cuda = format!(
+        "#include \"epilogue.cuh\"\n#include \"types.cuh\"\n\n\
+         struct Problem {{\n  using Input = autokernel::{input};\n  using Output = autokernel::{output};\n  \
+         __device__ __forceinline__ static float epilogue(float {parameter}) {{\n{body}\n  }}\n}};\n\n{}",
+        include_str!("../../../cuda/instruments.cu")
+    );
+    KernelSource { symbol: SYMBOL.to_owned(), cuda }
+}
+
+/// The instruments, loaded into a context.
+pub struct Instruments {
+    stream: Arc<CudaStream>,
+    sm_count: u32,
+    fill_normal: CudaFunction,
+    compare: CudaFunction,
+    count_touched: CudaFunction,
+    brake: CudaFunction,
+    clock: CudaFunction,
+    apply_epilogue: CudaFunction,
+}
+
+/// What a check found; `instruments::Report`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Elements that are wrong, or bytes that were touched.
+    pub wrong: u64,
+    /// The lowest index of one.
+    pub first_wrong: u64,
+    /// The largest difference, in tolerances.
+    pub worst_excess_bits: u32,
+}
+
+/// `instruments::Report` in 64-bit words.
+const REPORT_WORDS: usize = 3;
+const CLEAN: [u64; REPORT_WORDS] = [0, u64::MAX, 0];
+
+/// Reports in device memory.
+pub struct Reports {
+    words: CudaSlice<u64>,
+    count: usize,
+}
+
+/// A rectangle in device memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Rectangle {
+    /// Its first element.
+    pub address: CUdeviceptr,
+    /// Rows.
+    pub rows: usize,
+    /// Columns.
+    pub columns: usize,
+    /// Elements from one row to the next.
+    pub ld: usize,
+}
+
+/// How far a result may be from the reference: `absolute + relative * |reference|`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tolerance {
+    /// For the rounding of sums.
+    pub absolute: f32,
+    /// For the rounding of the result.
+    pub relative: f32,
+}
+
+impl Instruments {
+    /// Loads the cubin of [`source`].
+    pub fn load(stream: &Arc<CudaStream>, sm_count: u32, cubin: Vec<u8>) -> Result<Self> {
+        let doing = WorkerError::driver("loading the worker's instruments");
+        let module = stream.context().load_module(Ptx::from_binary(cubin)).map_err(&doing)?;
+        let function = |name| function(&module, name);
+        Ok(Instruments {
+            stream: stream.clone(),
+            sm_count,
+            fill_normal: function(SYMBOL)?,
+            compare: function("autokernel_compare")?,
+            count_touched: function("autokernel_count_touched")?,
+            brake: function("autokernel_brake")?,
+            clock: function("autokernel_clock")?,
+            apply_epilogue: function("autokernel_apply_epilogue")?,
+        })
+    }
+
+    /// The stream everything runs on.
+    pub fn stream(&self) -> &Arc<CudaStream> {
+        &self.stream
+    }
+
+    /// Fills an input with `scale` times standard normal numbers.
+    pub fn fill_normal(&self, to: Rectangle, seed: u64, scale: f32) -> Result<()> {
+        let Rectangle { address, rows, columns, ld } = to;
+        let (rows, columns, ld) = (rows as u64, columns as u64, ld as u64);
+        let mut launch = self.stream.launch_builder(&self.fill_normal);
+        launch.arg(&address).arg(&rows).arg(&columns).arg(&ld).arg(&seed).arg(&scale);
+        // SAFETY: the parameters are those of the kernel, and `to` lies inside a live buffer of this stream.
+        unsafe { launch.launch(self.grid()) }.map_err(WorkerError::driver("filling an input"))?;
+        Ok(())
+    }
+
+    /// Reports that have found nothing.
+    pub fn reports(&self, count: usize) -> Result<Reports> {
+        let doing = WorkerError::driver("preparing a check");
+        let words = self.stream.clone_htod(&CLEAN.repeat(count)).map_err(&doing)?;
+        Ok(Reports { words, count })
+    }
+
+    /// Compares `c` with the reference, which has no gaps, into report `index`.
+    pub fn compare(
+        &self,
+        c: Rectangle,
+        expected: CUdeviceptr,
+        tolerance: Tolerance,
+        reports: &Reports,
+        index: usize,
+    ) -> Result<()> {
+        let Rectangle { address, rows, columns, ld } = c;
+        let (rows, columns, ld) = (rows as u64, columns as u64, ld as u64);
+        let report = reports.address(&self.stream, index);
+        let mut launch = self.stream.launch_builder(&self.compare);
+        launch.arg(&address).arg(&ld).arg(&expected).arg(&rows).arg(&columns);
+        launch.arg(&tolerance.absolute).arg(&tolerance.relative).arg(&report);
+        // SAFETY: the parameters are those of the kernel; `c`, the reference and the report are live.
+        unsafe { launch.launch(self.grid()) }.map_err(WorkerError::driver("comparing a result"))?;
+        Ok(())
+    }
+
+    /// Counts bytes that are not [`POISON`] any more into report `index`; columns and ld are in bytes.
+    pub fn count_touched(&self, bytes: Rectangle, reports: &Reports, index: usize) -> Result<()> {
+        let Rectangle { address, rows, columns, ld } = bytes;
+        if rows == 0 || columns == 0 {
+            return Ok(());
+        }
+        let (rows, columns, ld, poison) = (rows as u64, columns as u64, ld as u64, u32::from(POISON));
+        let report = reports.address(&self.stream, index);
+        let mut launch = self.stream.launch_builder(&self.count_touched);
+        launch.arg(&address).arg(&rows).arg(&columns).arg(&ld).arg(&poison).arg(&report);
+        // SAFETY: the parameters are those of the kernel; the bytes and the report are live.
+        unsafe { launch.launch(self.grid()) }.map_err(WorkerError::driver("checking guard zones"))?;
+        Ok(())
+    }
+
+    /// Reads reports. Waits for the GPU.
+    pub fn read(&self, reports: &Reports) -> Result<Vec<Report>> {
+        let words = self.stream.clone_dtoh(&reports.words).map_err(WorkerError::driver("checking a result"))?;
+        let report =
+            |words: &[u64]| Report { wrong: words[0], first_wrong: words[1], worst_excess_bits: words[2] as u32 };
+        Ok(words.chunks_exact(REPORT_WORDS).take(reports.count).map(report).collect())
+    }
+
+    /// Holds the stream until `*released` (in mapped host memory) is not 0.
+    pub fn brake(&self, released: CUdeviceptr) -> Result<()> {
+        let mut launch = self.stream.launch_builder(&self.brake);
+        launch.arg(&released).arg(&BRAKE_LIMIT_NS);
+        let one = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (1, 1, 1), shared_mem_bytes: 0 };
+        // SAFETY: the parameters are those of the kernel; the flag outlives the stopwatch's batch.
+        unsafe { launch.launch(one) }.map_err(WorkerError::driver("holding the stream"))?;
+        Ok(())
+    }
+
+    /// Writes SM 0's cycle counter and the time in nanoseconds to two words at `to`.
+    pub fn clock(&self, to: CUdeviceptr) -> Result<()> {
+        let mut launch = self.stream.launch_builder(&self.clock);
+        launch.arg(&to);
+        // Two blocks for each SM: SM 0 gets one.
+        let grid = LaunchConfig { grid_dim: (2 * self.sm_count, 1, 1), block_dim: (32, 1, 1), shared_mem_bytes: 0 };
+        // SAFETY: the parameter is that of the kernel; two words at `to` are live.
+        unsafe { launch.launch(grid) }.map_err(WorkerError::driver("reading the SM clock"))?;
+        Ok(())
+    }
+
+    /// `c = epilogue(c)` on `elements` elements, a multiple of 8, at a 16-byte aligned address.
+    pub fn apply_epilogue(&self, c: CUdeviceptr, elements: usize) -> Result<()> {
+        let elements = elements as u64;
+        let mut launch = self.stream.launch_builder(&self.apply_epilogue);
+        launch.arg(&c).arg(&elements);
+        // SAFETY: the parameters are those of the kernel; the elements are live.
+        unsafe { launch.launch(self.grid()) }.map_err(WorkerError::driver("applying the epilogue"))?;
+        Ok(())
+    }
+
+    /// Fills `bytes` bytes with [`POISON`].
+    pub fn poison(&self, address: CUdeviceptr, bytes: usize) -> Result<()> {
+        // SAFETY: the caller's buffer is live and has that many bytes.
+        unsafe { result::memset_d8_async(address, POISON, bytes, self.stream.cu_stream()) }
+            .map_err(WorkerError::driver("poisoning a buffer"))
+    }
+
+    /// Enough blocks for every SM; the kernels stride over the rest.
+    fn grid(&self) -> LaunchConfig {
+        LaunchConfig { grid_dim: (8 * self.sm_count, 1, 1), block_dim: (THREADS, 1, 1), shared_mem_bytes: 0 }
+    }
+}
+
+impl Reports {
+    fn address(&self, stream: &CudaStream, index: usize) -> CUdeviceptr {
+        let (address, _guard) = self.words.device_ptr(stream);
+        address + (index * REPORT_WORDS * size_of::<u64>()) as u64
+    }
+}
+
+/// A kernel of a module.
+pub fn function(module: &Arc<CudaModule>, name: &str) -> Result<CudaFunction> {
+    module.load_function(name).map_err(WorkerError::driver("finding a kernel in its cubin"))
+}
+
+#[cfg(test)]
+mod tests {
+    use autokernel_codegen::dtype::Dtype;
+    use autokernel_codegen::problem::Layout;
+
+    use super::*;
+
+    #[test]
+    fn the_source_has_the_problems_types_and_epilogue() {
+        let problem =
+            Problem { output: Dtype::F32, ..Problem::matmul(Dtype::F16, Layout::Nn, "relu".parse().unwrap()) };
+        let cuda = source(&problem).cuda;
+        assert!(cuda.contains("using Input = autokernel::f16;") && cuda.contains("using Output = autokernel::f32;"));
+        assert!(cuda.contains("return ") && cuda.contains("autokernel_apply_epilogue"));
+    }
+}

@@ -1,0 +1,231 @@
+//! One problem at one shape, open on the GPU: its buffers, its reference, and what is asked of it.
+
+use std::path::Path;
+use std::rc::Rc;
+
+use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::problem::Problem;
+use autokernel_codegen::shape::Shape;
+use autokernel_runtime::timing::sets_to_exceed_l2;
+use autokernel_runtime::{CompiledKernel, Device, DeviceInfo, Element, Image, bf16, f16};
+use cudarc::nvrtc::Ptx;
+
+use super::buffers::{GUARD_BYTES, Operands, Rows};
+use super::cublas::Cublas;
+use super::error::{Result, WorkerError};
+use super::finals::{self, Contestant};
+use super::instruments::{self, Instruments};
+use super::reference::Reference;
+use super::stopwatch::{Measured, Stopwatch};
+use crate::gpu::problem as bridge;
+use crate::gpu::protocol::{Candidate, Evaluate, FinalContender, FinalReply, FinalRounds, Kernel, Open, Opened};
+use crate::gpu::sampling::Effort;
+
+/// More sets than this cost more to fill than they add.
+const MAX_SETS: usize = 256;
+
+/// An open problem, whatever its element types.
+pub trait Session {
+    /// What was opened.
+    fn opened(&self) -> Opened;
+    /// Checks a candidate, times it, and checks what it computed while it was timed.
+    fn evaluate(&mut self, request: &Evaluate) -> Result<Measured>;
+    /// Times cuBLASLt's fastest choice with the epilogue behind it, as [`Session::evaluate`] times a candidate.
+    fn baseline(&mut self, effort: &Effort) -> Result<Measured>;
+    /// Times contenders in turn.
+    fn finals(&mut self, request: &FinalRounds) -> Result<Vec<FinalReply>>;
+}
+
+/// Opens a problem.
+pub fn open(device: &Device, info: &DeviceInfo, request: &Open) -> Result<Box<dyn Session>> {
+    let Problem { input, output, .. } = request.problem;
+    Ok(match (input, output) {
+        (Dtype::Bf16, Dtype::Bf16) => Box::new(Typed::<bf16, bf16>::open(device, info, request)?),
+        (Dtype::Bf16, Dtype::F16) => Box::new(Typed::<bf16, f16>::open(device, info, request)?),
+        (Dtype::Bf16, Dtype::F32) => Box::new(Typed::<bf16, f32>::open(device, info, request)?),
+        (Dtype::F16, Dtype::Bf16) => Box::new(Typed::<f16, bf16>::open(device, info, request)?),
+        (Dtype::F16, Dtype::F16) => Box::new(Typed::<f16, f16>::open(device, info, request)?),
+        (Dtype::F16, Dtype::F32) => Box::new(Typed::<f16, f32>::open(device, info, request)?),
+        (Dtype::F32, _) => return Err(WorkerError::Request("f32 is an output type only".to_owned())),
+    })
+}
+
+struct Typed<I, O> {
+    device: Device,
+    tools: Instruments,
+    stopwatch: Stopwatch,
+    problem: Problem,
+    shape: Shape,
+    /// The first has guard zones and a reference; timing rotates through all.
+    sets: Vec<Operands<I, O>>,
+    reference: Reference,
+    ragged: Operands<I, O>,
+    ragged_reference: Reference,
+    cold_l2: bool,
+    /// The last kernel: schedules that differ in the raster alone share it.
+    loaded: Option<(Kernel, CompiledKernel)>,
+}
+
+impl<I: Element, O: Element> Typed<I, O> {
+    fn open(device: &Device, info: &DeviceInfo, request: &Open) -> Result<Self> {
+        let &Open { ref problem, shape, seed, .. } = request;
+        let stream = device.stream().ok_or_else(|| WorkerError::Request("the worker needs a GPU".to_owned()))?;
+        let tools = Instruments::load(stream, info.sm_count, read(&request.instruments.cubin)?)?;
+        let module = stream.context().load_module(Ptx::from_binary(read(&request.reference.cubin)?));
+        let module = module.map_err(WorkerError::driver("loading the reference kernel"))?;
+        let kernel = instruments::function(&module, &request.reference.symbol)?;
+
+        let sibling = bridge::ragged_sibling(problem, shape);
+        let ragged = Operands::new(&tools, problem, sibling, Rows::Gapped, GUARD_BYTES, seed ^ 1)?;
+        let ragged_reference = Reference::compute(&tools, &kernel, problem, sibling, &ragged)?;
+
+        let wanted = sets_to_exceed_l2(Operands::<I, O>::bytes(problem, shape), info.l2_bytes);
+        let mut sets = vec![Operands::new(&tools, problem, shape, Rows::Dense, GUARD_BYTES, seed)?];
+        let reference = Reference::compute(&tools, &kernel, problem, shape, &sets[0])?;
+        for set in 1..wanted.min(MAX_SETS) as u64 {
+            // Steps of a large odd number keep the seeds of all matrices apart.
+            let seed = seed.wrapping_add(set.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            sets.push(Operands::new(&tools, problem, shape, Rows::Dense, 0, seed)?);
+        }
+        let stopwatch = Stopwatch::new(&tools, info.max_sm_clock_mhz)?;
+        stream.synchronize().map_err(WorkerError::driver("preparing the matrices"))?;
+        Ok(Typed {
+            device: device.clone(),
+            tools,
+            stopwatch,
+            problem: problem.clone(),
+            shape,
+            cold_l2: sets.len() == wanted,
+            sets,
+            reference,
+            ragged,
+            ragged_reference,
+            loaded: None,
+        })
+    }
+
+    /// The candidate's kernel with its raster, loaded if it is not the last one.
+    fn load(&mut self, candidate: &Candidate) -> Result<CompiledKernel> {
+        let Candidate { schedule, kernel } = candidate;
+        if let Some((loaded, mut compiled)) = self.loaded.take().filter(|(loaded, _)| loaded == kernel) {
+            let _ = loaded;
+            compiled.set_raster(bridge::raster(schedule.raster()));
+            return Ok(compiled);
+        }
+        let image = read(&kernel.cubin)?;
+        let (problem, geometry) = (bridge::descriptor(&self.problem), bridge::geometry(&self.problem, schedule));
+        // SAFETY: the tuner compiled this image for exactly this problem and schedule, and the geometry is theirs.
+        let compiled =
+            unsafe { CompiledKernel::load(&self.device, &problem, &geometry, &kernel.symbol, Image::Cubin(&image)) };
+        Ok(compiled?)
+    }
+
+    /// Runs the kernel on fresh poison at both shapes.
+    fn check(&mut self, kernel: &CompiledKernel) -> Result<()> {
+        let Typed { device, tools, sets, reference, ragged, ragged_reference, .. } = self;
+        for (operands, reference) in [(ragged, &*ragged_reference), (&mut sets[0], &*reference)] {
+            operands.c.poison_all(tools)?;
+            launch(device, kernel, operands)?;
+            reference.check(tools, operands)?;
+        }
+        Ok(())
+    }
+
+    fn has_epilogue(&self) -> bool {
+        self.problem.epilogue.name() != "identity"
+    }
+
+    fn measure(&mut self, kernel: &CompiledKernel, request: &Evaluate) -> Result<Measured> {
+        self.check(kernel)?;
+        let Typed { device, tools, stopwatch, sets, reference, .. } = self;
+        sets[0].c.poison_all(tools)?;
+        let measured = stopwatch.measure(tools, &request.effort, &mut |number| {
+            let set = number % sets.len();
+            launch(device, kernel, &mut sets[set])
+        })?;
+        reference.check(tools, &sets[0])?;
+        Ok(measured)
+    }
+}
+
+impl<I: Element, O: Element> Session for Typed<I, O> {
+    fn opened(&self) -> Opened {
+        Opened { buffer_sets: self.sets.len(), cold_l2: self.cold_l2 }
+    }
+
+    fn evaluate(&mut self, request: &Evaluate) -> Result<Measured> {
+        let kernel = self.load(&request.candidate)?;
+        let measured = self.measure(&kernel, request);
+        self.loaded = Some((request.candidate.kernel.clone(), kernel));
+        measured
+    }
+
+    fn finals(&mut self, request: &FinalRounds) -> Result<Vec<FinalReply>> {
+        let mut contestants = Vec::new();
+        for contender in &request.contenders {
+            let prepared = match contender {
+                FinalContender::Candidate(candidate) => self
+                    .load(candidate)
+                    .and_then(|kernel| self.check(&kernel).map(|()| Contestant::Kernel(Box::new(kernel)))),
+                FinalContender::Cublas | FinalContender::CublasProduct => {
+                    let epilogue = matches!(contender, FinalContender::Cublas) && self.has_epilogue();
+                    Cublas::new(&self.tools, &self.problem, self.shape).map(|cublas| Contestant::Cublas {
+                        cublas: Rc::new(cublas),
+                        choice: 0,
+                        epilogue,
+                    })
+                }
+            };
+            match prepared {
+                // A lost context fails whatever comes next.
+                Err(error) if error.is_fatal() => return Err(error),
+                prepared => contestants.push(prepared),
+            }
+        }
+        let Typed { device, tools, stopwatch, sets, .. } = self;
+        let mut launch = |contestant: &Contestant, number| launch_contestant(device, tools, sets, contestant, number);
+        finals::run(tools, stopwatch, request, contestants, &mut launch)
+    }
+
+    fn baseline(&mut self, effort: &Effort) -> Result<Measured> {
+        let cublas = Rc::new(Cublas::new(&self.tools, &self.problem, self.shape)?);
+        let epilogue = self.has_epilogue();
+        let Typed { device, tools, stopwatch, sets, .. } = self;
+        let mut launch = |contestant: &Contestant, number| launch_contestant(device, tools, sets, contestant, number);
+        let (choice, _) = finals::choose(tools, stopwatch, &cublas, effort, &mut launch)?;
+        let contestant = Contestant::Cublas { cublas, choice, epilogue };
+        stopwatch.measure(tools, effort, &mut |number| launch(&contestant, number))
+    }
+}
+
+/// Launches a contestant on the set of buffers whose turn it is.
+fn launch_contestant<I: Element, O: Element>(
+    device: &Device,
+    tools: &Instruments,
+    sets: &mut [Operands<I, O>],
+    contestant: &Contestant,
+    number: usize,
+) -> Result<()> {
+    let set = &mut sets[number % sets.len()];
+    match contestant {
+        Contestant::Kernel(kernel) => launch(device, kernel, set),
+        Contestant::Cublas { cublas, choice, epilogue } => {
+            let c = set.c.rectangle(tools);
+            cublas.launch(tools, *choice, set.a.rectangle(tools), set.b.rectangle(tools), c)?;
+            if *epilogue { tools.apply_epilogue(c.address, c.rows * c.columns) } else { Ok(()) }
+        }
+    }
+}
+
+fn launch<I: Element, O: Element>(
+    device: &Device,
+    kernel: &CompiledKernel,
+    operands: &mut Operands<I, O>,
+) -> Result<()> {
+    let Operands { a, b, c, .. } = operands;
+    Ok(kernel.launch_on(device, a.view()?, b.view()?, c.view_mut()?)?)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    std::fs::read(path).map_err(|source| WorkerError::Io { path: path.display().to_string(), source })
+}
