@@ -1,7 +1,7 @@
 //! The append-only journal of trials: JSON lines, each on disk before the next trial begins.
 //!
 //! A tuner that is killed loses at most the line it was writing; the next one drops that half line and goes on. Every
-//! trial is found again by its [`TrialKey`], so nothing is measured twice.
+//! trial is found again by its key ([`trial::key`](crate::trial::key)), so nothing is measured twice.
 
 mod error;
 mod lock;
