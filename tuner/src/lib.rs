@@ -21,7 +21,7 @@ pub mod report;
 pub mod session;
 pub mod strategy;
 mod target;
-mod trial;
+pub mod trial;
 
 pub use target::Target;
 pub use trial::Trial;

@@ -6,9 +6,12 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::process::Output;
 
-use autokernel_codegen::config::Config;
-use common::{GPU, Tuner};
+use autokernel_codegen::config::{Config, Entry, Provenance};
+use autokernel_codegen::schedule::Schedule;
+use common::{GPU, Tuner, cube};
 use serde_json::Value;
+use tuner::outcome::Outcome;
+use tuner::replay::Recording;
 
 fn columns(csv: &Path) -> Vec<HashMap<String, String>> {
     let mut reader = csv::Reader::from_path(csv).unwrap();
@@ -57,7 +60,9 @@ fn a_run_without_options_leaves_every_output_behind() {
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{chart}");
     }
     let summary = text(&output.stdout);
-    for word in [GPU, "best after each", "× the default", "× what is in use", "promoted", "history.csv", "next", "optimum"] {
+    for word in
+        [GPU, "best after each", "× the default", "× what is in use", "promoted", "history.csv", "next", "optimum"]
+    {
         assert!(summary.contains(word), "{word} is not in\n{summary}");
     }
     assert!(!tuner.folder().join("best_config.json").exists(), "only --write may touch the config in use");
@@ -120,6 +125,45 @@ fn a_winner_that_is_in_use_already_is_not_promoted_again() {
     assert_finished(&output);
     assert_eq!(std::fs::read(&config).unwrap(), before);
     assert!(text(&output.stdout).contains("not promoted"));
+}
+
+#[test]
+fn a_winner_within_the_noise_of_what_is_in_use_is_not_promoted() {
+    let tuner = Tuner::new();
+    let recording = Recording::load(&tuner.folder().join("spaces/leaky_relu.json.gz")).unwrap();
+    let table = recording.shapes.iter().find(|table| table.shape == cube(4096)).unwrap();
+    let (best, optimum) = table.optimum().unwrap();
+    let time = |outcome: &Outcome| outcome.median_ms().unwrap_or(f64::INFINITY);
+    let near = |(schedule, outcome): &&(Schedule, Outcome)| {
+        *schedule != best && time(outcome) > optimum.median_ms && time(outcome) < 1.004 * optimum.median_ms
+    };
+    let (schedule, outcome) = table.rows.iter().find(near).expect("the made-up space has near ties");
+    let entry = Entry {
+        problem: recording.problem.class(),
+        arch: recording.arch,
+        shape: table.shape,
+        schedule: *schedule,
+        provenance: Provenance {
+            gpu: GPU.to_owned(),
+            driver: String::new(),
+            nvcc: String::new(),
+            date: "1999-12-31".to_owned(),
+            median_ms: time(outcome),
+            spread_pct: 0.1,
+            tflops: 1.0,
+            samples: 20,
+            proposed_by: "test".to_owned(),
+        },
+    };
+    let in_use = Config { entries: vec![entry], ..Config::default() };
+    in_use.save(&tuner.folder().join("best_config.json")).unwrap();
+
+    let output = tuner.run(&["--write", "--shape", "4096x4096x4096", "--evaluations", "200"]);
+    assert_finished(&output);
+    assert_eq!(Config::load(&tuner.folder().join("best_config.json")).unwrap(), in_use);
+    assert_eq!(Config::load(&tuner.out("best_config.json")).unwrap(), in_use);
+    let summary = text(&output.stdout);
+    assert!(summary.contains("not promoted: only 0.") && summary.contains("noise explains 0.5 %"), "{summary}");
 }
 
 #[test]

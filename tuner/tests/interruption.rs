@@ -65,7 +65,14 @@ fn a_tuner_that_is_killed_in_mid_generation_resumes_and_measures_nothing_twice()
     let config = |tuner: &Tuner| Config::load(&tuner.out("best_config.json")).unwrap();
     assert_eq!(config(&killed), config(&whole));
     let leftovers = std::fs::read_dir(killed.out("")).unwrap().map(|entry| entry.unwrap().file_name());
-    let expected = ["best_config.json", "history.csv", "history.jsonl", "history.jsonl.lock", "learning_curve.svg", "roofline.svg"];
+    let expected = [
+        "best_config.json",
+        "history.csv",
+        "history.jsonl",
+        "history.jsonl.lock",
+        "learning_curve.svg",
+        "roofline.svg",
+    ];
     let mut leftovers: Vec<String> = leftovers.map(|name| name.into_string().unwrap()).collect();
     leftovers.sort();
     assert_eq!(leftovers, expected);

@@ -2,82 +2,133 @@
 
 mod common;
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use autokernel_codegen::problem::Layout;
+use autokernel_codegen::schedule::Schedule;
 use autokernel_codegen::shape::Shape;
 use common::{cube, gpu, recording};
-use tuner::environment::timestamp;
-use tuner::replay::{RecordedShape, Recording};
-use tuner::strategy::{Brief, Builtin};
+use tuner::outcome::Outcome;
+use tuner::replay::Recording;
+use tuner::strategy::{Brief, Builtin, Known};
 use tuner::{Target, Trial};
 
-fn shapes() -> Vec<Shape> {
-    vec![
-        cube(1024),
-        cube(2048),
-        cube(4096),
-        cube(8192),
-        Shape { m: 512, n: 4096, k: 2048 },
-        Shape { m: 4096, n: 14336, k: 4096 },
-        Shape { m: 64, n: 4096, k: 4096 },
-    ]
-}
+/// Large and small, square and not, with whole and ragged waves.
+const CASES: [(Layout, Shape); 7] = [
+    (Layout::Nt, Shape { m: 1024, n: 1024, k: 1024 }),
+    (Layout::Nt, Shape { m: 4096, n: 4096, k: 4096 }),
+    (Layout::Nt, Shape { m: 8192, n: 8192, k: 8192 }),
+    (Layout::Nt, Shape { m: 4096, n: 14336, k: 4096 }),
+    (Layout::Nn, Shape { m: 2048, n: 2048, k: 2048 }),
+    (Layout::Nn, Shape { m: 512, n: 4096, k: 2048 }),
+    (Layout::Nn, Shape { m: 64, n: 4096, k: 4096 }),
+];
 
-/// Optimum over the best that `strategy` finds in 60 evaluations.
-fn reached(strategy: Builtin, recording: &Recording, table: &RecordedShape, seed: u64) -> f64 {
-    let target = Target { problem: recording.problem.clone(), arch: recording.arch, shape: table.shape };
-    let outcomes: std::collections::HashMap<_, _> = table.rows.iter().cloned().collect();
-    let space: Arc<[_]> = table.rows.iter().map(|(schedule, _)| *schedule).collect();
-    let brief =
-        Brief { target: target.clone(), gpu: gpu(), space, known: vec![], evaluations: 60, generations: 5, seed };
-    let mut strategy = strategy.start(&brief);
-    let mut best = f64::INFINITY;
-    let mut proposed = std::collections::HashSet::new();
-    for generation in 1..=5 {
-        let trials: Vec<Trial> = strategy
-            .ask(12)
-            .into_iter()
-            .map(|proposal| {
-                let schedule = proposal.schedule;
-                assert!(proposed.insert(schedule), "proposed twice: {schedule}");
-                Trial {
-                    at: timestamp(),
-                    generation,
-                    number: 0,
-                    proposed_by: String::new(),
-                    why: None,
-                    target: target.clone(),
-                    schedule,
-                    environment: recording.environment.clone(),
-                    outcome: outcomes[&schedule].clone(),
-                    seconds: 0.0,
-                }
-            })
-            .collect();
-        best = trials.iter().filter_map(Trial::median_ms).fold(best, f64::min);
-        strategy.tell(&trials);
+fn trial(recording: &Recording, target: &Target, generation: u32, (schedule, outcome): (Schedule, Outcome)) -> Trial {
+    Trial {
+        at: String::new(),
+        generation,
+        number: 0,
+        proposed_by: String::new(),
+        why: None,
+        target: target.clone(),
+        schedule,
+        environment: recording.environment.clone(),
+        outcome,
+        seconds: 0.0,
     }
-    table.optimum().unwrap().1.median_ms / best
 }
 
-fn median_of_30_seeds(strategy: Builtin, recording: &Recording, table: &RecordedShape) -> f64 {
-    let mut reached: Vec<f64> = (0..30).map(|seed| reached(strategy, recording, table, seed)).collect();
+/// Optimum over the best that `strategy` finds in 60 evaluations: the median of 30 seeds.
+fn median_reached(strategy: Builtin, recording: &Recording) -> f64 {
+    let table = &recording.shapes[0];
+    let outcomes: HashMap<Schedule, Outcome> = table.rows.iter().cloned().collect();
+    let space: Arc<[_]> = table.rows.iter().map(|(schedule, _)| *schedule).collect();
+    let optimum = table.optimum().unwrap().1.median_ms;
+    let reached = |seed| optimum / best_of_60(strategy, recording, &outcomes, Arc::clone(&space), seed);
+    let mut reached: Vec<f64> = (0..30).map(reached).collect();
     reached.sort_by(f64::total_cmp);
     reached[15]
 }
 
-#[test]
-fn sixty_steps_of_the_built_in_search_find_98_percent_of_the_optimum() {
-    let mut bad = false;
-    for layout in [Layout::Nt, Layout::Nn] {
-        let recording = recording("leaky_relu", layout, &shapes());
-        for table in &recording.shapes {
-            let local = median_of_30_seeds(Builtin::Local, &recording, table);
-            let random = median_of_30_seeds(Builtin::Random, &recording, table);
-            println!("{layout} {}: local {local:.4}, random {random:.4}, {} schedules", table.shape, table.rows.len());
-            bad |= local < 0.98 || local <= random;
-        }
+fn best_of_60(
+    strategy: Builtin,
+    recording: &Recording,
+    outcomes: &HashMap<Schedule, Outcome>,
+    space: Arc<[Schedule]>,
+    seed: u64,
+) -> f64 {
+    let target = target(recording);
+    let mut strategy = strategy.start(&brief(&target, space, seed));
+    let (mut best, mut proposed) = (f64::INFINITY, HashSet::new());
+    for generation in 1..=5 {
+        let proposals = strategy.ask(12).into_iter().map(|proposal| proposal.schedule);
+        let tried = |schedule| trial(recording, &target, generation, (schedule, outcomes[&schedule].clone()));
+        let trials: Vec<Trial> = proposals.map(tried).collect();
+        assert!(trials.iter().all(|trial| proposed.insert(trial.schedule)), "something was proposed twice");
+        best = trials.iter().filter_map(Trial::median_ms).fold(best, f64::min);
+        strategy.tell(&trials);
     }
-    assert!(!bad);
+    assert_eq!(proposed.len(), 60);
+    best
+}
+
+fn target(recording: &Recording) -> Target {
+    Target { problem: recording.problem.clone(), arch: recording.arch, shape: recording.shapes[0].shape }
+}
+
+fn brief(target: &Target, space: Arc<[Schedule]>, seed: u64) -> Brief {
+    let default = Schedule::default_for(&target.problem.class(), target.arch);
+    let known = vec![Known { schedule: default, origin: "default".to_owned() }];
+    Brief { target: target.clone(), gpu: gpu(), space, known, evaluations: 60, generations: 5, seed }
+}
+
+/// What the search reaches on spaces that were measured is for them to say. This holds it to what it has to cope with:
+/// tiles that differ by chance, ragged waves, thousands of schedules.
+#[test]
+fn sixty_steps_of_the_built_in_search_find_98_percent_of_the_optimum_and_beat_chance() {
+    for (layout, shape) in CASES {
+        let recording = recording("leaky_relu", layout, &[shape]);
+        let local = median_reached(Builtin::Local, &recording);
+        let random = median_reached(Builtin::Random, &recording);
+        println!("{layout} {shape}: local {local:.4}, random {random:.4}");
+        assert!(local >= 0.98 && local > random, "{layout} {shape}: local {local}, random {random}");
+    }
+}
+
+#[test]
+fn a_search_proposes_every_schedule_once_and_then_nothing() {
+    let recording = recording("gelu", Layout::Nn, &[cube(512)]);
+    let table = &recording.shapes[0];
+    let target = target(&recording);
+    let space: Arc<[_]> = table.rows.iter().map(|(schedule, _)| *schedule).take(200).collect();
+    for builtin in [Builtin::Local, Builtin::Random] {
+        let mut strategy = builtin.start(&brief(&target, Arc::clone(&space), 1));
+        let mut proposed = HashSet::new();
+        loop {
+            let proposals = strategy.ask(7);
+            if proposals.is_empty() {
+                break;
+            }
+            assert!(proposals.iter().all(|proposal| proposed.insert(proposal.schedule)), "{builtin}: proposed twice");
+        }
+        assert_eq!(proposed.len(), 200, "{builtin}");
+    }
+}
+
+#[test]
+fn what_an_earlier_run_tried_is_not_proposed_again() {
+    let recording = recording("gelu", Layout::Nn, &[cube(512)]);
+    let table = &recording.shapes[0];
+    let target = target(&recording);
+    let space: Arc<[_]> = table.rows.iter().map(|(schedule, _)| *schedule).take(50).collect();
+    let told: Vec<Trial> = table.rows.iter().take(20).map(|row| trial(&recording, &target, 1, row.clone())).collect();
+    for builtin in [Builtin::Local, Builtin::Random] {
+        let mut strategy = builtin.start(&brief(&target, Arc::clone(&space), 1));
+        strategy.tell(&told);
+        let proposed: HashSet<Schedule> = strategy.ask(50).iter().map(|proposal| proposal.schedule).collect();
+        assert_eq!(proposed.len(), 30, "{builtin}");
+        assert!(told.iter().all(|trial| !proposed.contains(&trial.schedule)), "{builtin}");
+    }
 }

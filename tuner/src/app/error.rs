@@ -46,7 +46,9 @@ pub enum AppError {
         folder: PathBuf,
     },
     /// The filters leave nothing.
-    #[error("nothing that was asked for has been recorded; recorded are:\n{recorded}\nleave filters out, or tune on a GPU")]
+    #[error(
+        "nothing that was asked for has been recorded; recorded are:\n{recorded}\nleave filters out, or tune on a GPU"
+    )]
     NothingSelected {
         /// What there is, a line each.
         recorded: String,

@@ -3,6 +3,7 @@
 mod error;
 mod outputs;
 mod proposer;
+mod run;
 mod select;
 mod tune;
 

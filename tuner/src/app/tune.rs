@@ -1,22 +1,17 @@
-//! `tuner tune`: search, final, promotion, outputs.
+//! `tuner tune`: what is in use, the run, the outputs.
 
 use std::path::{Path, PathBuf};
 
 use autokernel_codegen::config::Config;
-use autokernel_codegen::schedule::Schedule;
 
 use super::error::AppError;
 use super::outputs::{Outputs, next_command};
-use super::proposer::proposer;
-use super::select::{Job, jobs};
+use super::run::Run;
+use super::select::jobs;
 use crate::cli::TuneArgs;
-use crate::evaluate::Evaluator;
 use crate::journal::{Journal, Start};
-use crate::promote;
-use crate::report::{TargetResult, summary};
-use crate::session::{Budget, INTERRUPTED, Progress, Session, Stop, StopReason, search};
-use crate::strategy::{Brief, Known, Neighbours, neighbours};
-use crate::target::Target;
+use crate::report::summary;
+use crate::session::{INTERRUPTED, Stop};
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,29 +50,9 @@ pub fn tune(args: &TuneArgs, stop: &Stop) -> Result<Ending, AppError> {
     let mut journal = Journal::open(&outputs.journal(), start)?;
     report_recovery(&journal);
 
-    let progress = Progress::new();
-    let mut results: Vec<TargetResult> = Vec::new();
-    let mut promoted = Vec::new();
-    // Winners seed the searches after theirs, but each is held against what is in use before the run.
-    let mut known = config.clone();
-    let mut ending = Ending::Finished;
-    for mut job in jobs {
-        let result = tune_one(args, &mut job, &known, &config, &mut Shared { journal: &mut journal, stop, progress: &progress })?;
-        ending = match &result.search.stopped {
-            StopReason::Broken(reason) => Ending::Broken(reason.clone()),
-            StopReason::Interrupted => Ending::Interrupted,
-            _ if stop.is_requested() => Ending::Interrupted,
-            StopReason::BudgetSpent | StopReason::GenerationsSpent | StopReason::NothingLeft => Ending::Finished,
-        };
-        if let Some(entry) = result.promotion.as_ref().and_then(|outcome| promote::entry(outcome, job.evaluator.as_ref())) {
-            known.upsert(entry.clone());
-            promoted.push(entry);
-        }
-        results.push(result);
-        if ending != Ending::Finished {
-            break;
-        }
-    }
+    let mut run = Run::new(args, &config, &mut journal, stop);
+    let ending = run.tune_all(jobs)?;
+    let Run { results, promoted, .. } = run;
     let written =
         outputs.write_config(config, &promoted).and_then(|()| outputs.write_reports(journal.trials(), &results));
     println!("{}\n{}", summary(&results), outputs.listing());
@@ -87,76 +62,6 @@ pub fn tune(args: &TuneArgs, stop: &Stop) -> Result<Ending, AppError> {
         // A full disk breaks both; what broke the search says more.
         (Ending::Broken(reason), Err(error)) => Ok(Ending::Broken(format!("{reason}\nand: {error}"))),
         (_, Err(error)) => Err(error),
-    }
-}
-
-/// What all targets of a run share.
-struct Shared<'r> {
-    journal: &'r mut Journal,
-    stop: &'r Stop,
-    progress: &'r Progress,
-}
-
-fn tune_one(
-    args: &TuneArgs,
-    job: &mut Job,
-    known: &Config,
-    in_use: &Config,
-    shared: &mut Shared<'_>,
-) -> Result<TargetResult, AppError> {
-    let Job { target, evaluator } = job;
-    let brief = brief(args, target, evaluator.as_ref(), known);
-    let (mut strategy, description) = proposer(args, &brief)?;
-    let budget = Budget { evaluations: brief.evaluations, generations: brief.generations };
-    let session = &mut Session {
-        target,
-        evaluator: evaluator.as_mut(),
-        strategy: strategy.as_mut(),
-        journal: shared.journal,
-        budget,
-        stop: shared.stop,
-        progress: shared.progress,
-    };
-    let mut search = search(session);
-    let ended_early = matches!(search.stopped, StopReason::Interrupted | StopReason::Broken(_));
-    let promotion = if ended_early {
-        None
-    } else {
-        match promote::hold_final(&search, in_use, evaluator.as_mut()) {
-            Ok(outcome) => Some(outcome),
-            Err(error) => {
-                search.stopped = StopReason::Broken(error.to_string());
-                None
-            }
-        }
-    };
-    Ok(TargetResult {
-        strategy: description,
-        origin: evaluator.origin(),
-        environment: evaluator.environment().clone(),
-        gpu: evaluator.gpu().clone(),
-        optimum: evaluator.optimum(target),
-        search,
-        promotion,
-    })
-}
-
-/// What the strategy is told beforehand.
-fn brief(args: &TuneArgs, target: &Target, evaluator: &dyn Evaluator, config: &Config) -> Brief {
-    let space = evaluator.space(target);
-    let which = if evaluator.is_replay() { Neighbours::OtherShapes } else { Neighbours::All };
-    let mut known = neighbours(config, target, which);
-    let default = Schedule::default_for(&target.problem.class(), target.arch);
-    known.push(Known { schedule: default, origin: format!("default for {}", target.arch) });
-    known.retain(|known| space.contains(&known.schedule));
-    Brief {
-        target: target.clone(),
-        gpu: evaluator.gpu().clone(),
-        space: space.into(),
-        known,
-        evaluations: args.evaluations as usize,
-        generations: args.generations as usize,
-        seed: args.seed,
     }
 }
 

@@ -18,13 +18,8 @@ impl Lock {
     /// Locks `journal`, at once or not at all.
     pub fn acquire(journal: &Path) -> Result<Self, JournalError> {
         let path = lock_path(journal);
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(io(&path))?;
+        let mut file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(io(&path))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {

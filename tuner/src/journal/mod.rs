@@ -1,7 +1,7 @@
 //! The append-only journal of trials: JSON lines, each on disk before the next trial begins.
 //!
 //! A tuner that is killed loses at most the line it was writing; the next one drops that half line and goes on. Every
-//! trial is found again by its [`TrialKey`], so nothing is measured twice.
+//! trial is found again by its key ([`trial::key`](crate::trial::key)), so nothing is measured twice.
 
 mod error;
 mod lock;
@@ -63,8 +63,7 @@ impl Journal {
         if start == Start::Fresh && path.exists() {
             std::fs::rename(path, path.with_extension("jsonl.old")).map_err(io(path))?;
         }
-        let mut file =
-            OpenOptions::new().read(true).append(true).create(true).open(path).map_err(io(path))?;
+        let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(io(path))?;
         let (trials, recovery) = read::read_and_repair(&mut file, path)?;
         sync_folder(path)?;
         let by_key = trials.iter().enumerate().map(|(index, trial)| (trial.key(), index)).collect();
@@ -102,7 +101,11 @@ impl Journal {
     }
 
     /// The trials for `target` in `environment`.
-    pub fn trials_of<'j>(&'j self, target: &'j Target, environment: &'j Environment) -> impl Iterator<Item = &'j Trial> {
+    pub fn trials_of<'j>(
+        &'j self,
+        target: &'j Target,
+        environment: &'j Environment,
+    ) -> impl Iterator<Item = &'j Trial> {
         self.trials.iter().filter(move |trial| trial.target == *target && trial.environment == *environment)
     }
 

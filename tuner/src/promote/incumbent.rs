@@ -21,9 +21,8 @@ pub struct Incumbent {
 pub fn incumbent(config: &Config, target: &Target) -> Incumbent {
     let class = target.problem.class();
     let entries = config.entries_for(&target.problem, target.arch);
-    let near = entries.into_iter().min_by(|a, b| {
-        distance(a.shape, target.shape).total_cmp(&distance(b.shape, target.shape))
-    });
+    let near =
+        entries.into_iter().min_by(|a, b| distance(a.shape, target.shape).total_cmp(&distance(b.shape, target.shape)));
     match near {
         Some(Entry { problem, shape, schedule, .. }) => {
             let of = if *problem == class { String::new() } else { format!(" of {}", problem.slug()) };

@@ -54,9 +54,9 @@ pub fn hold_final(search: &Search, config: &Config, evaluator: &mut dyn Evaluato
         let at = contenders.iter().position(|&other| other == contender);
         at.and_then(|at| times.get(at)).cloned().unwrap_or(Err(Failure::NotRecorded))
     };
-    let again = finalists.iter().filter_map(|trial| {
-        Some(((*trial).clone(), time_of(Contender::Schedule(trial.schedule)).ok()?))
-    });
+    let again = finalists
+        .iter()
+        .filter_map(|trial| Some(((*trial).clone(), time_of(Contender::Schedule(trial.schedule)).ok()?)));
     let winner = again.min_by(|(_, a), (_, b)| a.measurement.median_ms.total_cmp(&b.measurement.median_ms));
     let incumbent_time = time_of(Contender::Schedule(incumbent.schedule));
     let verdict = verdict::verdict(winner.as_ref(), &incumbent, &incumbent_time);

@@ -69,7 +69,9 @@ pub(super) fn verdict(winner: Option<&(Trial, FinalTime)>, incumbent: &Incumbent
     let incumbent_time = match time {
         Ok(time) => time,
         Err(Failure::NotRecorded) => {
-            return kept(format!("the schedule in use ({origin}) is not in the recorded space, so nothing says which is faster"));
+            return kept(format!(
+                "the schedule in use ({origin}) is not in the recorded space, so nothing says which is faster"
+            ));
         }
         Err(failure) => {
             let reason = format!("the schedule in use ({origin}) cannot be used here: {failure}");
@@ -79,10 +81,12 @@ pub(super) fn verdict(winner: Option<&(Trial, FinalTime)>, incumbent: &Incumbent
     let Comparison { gain_pct, floor_pct, paired } = compare(winner_time, incumbent_time);
     let how = if paired { "in interleaved rounds" } else { "by recorded times" };
     if gain_pct > floor_pct {
-        let reason = format!("{gain_pct:.1} % faster than what is in use ({origin}) {how}; noise explains {floor_pct:.1} %");
+        let reason =
+            format!("{gain_pct:.1} % faster than what is in use ({origin}) {how}; noise explains {floor_pct:.1} %");
         return Verdict { promoted: true, reason };
     }
-    let lead = if gain_pct >= 0.0 { format!("only {gain_pct:.1} % faster") } else { format!("{:.1} % slower", -gain_pct) };
+    let lead =
+        if gain_pct >= 0.0 { format!("only {gain_pct:.1} % faster") } else { format!("{:.1} % slower", -gain_pct) };
     kept(format!("{lead} than what is in use ({origin}) {how}; noise explains {floor_pct:.1} %"))
 }
 

@@ -30,7 +30,11 @@ pub enum RecordingError {
 #[derive(Debug, thiserror::Error)]
 pub enum ContentError {
     /// Written by another version.
-    #[error("format `{format}` version {version} is not `{}` version {}", super::format::FORMAT, super::format::VERSION)]
+    #[error(
+        "format `{format}` version {version} is not `{}` version {}",
+        super::format::FORMAT,
+        super::format::VERSION
+    )]
     Version {
         /// What the file says it is.
         format: String,

@@ -1,7 +1,7 @@
 //! Recorded spaces: every schedule of a problem measured once on a real GPU, to search again without one.
 //!
 //! A recording is one gzipped JSON file for a problem on one GPU, with all its shapes. [`Recording`] is what a program
-//! works with, [`format`](self::format) what the file holds, and [`Replay`] the evaluator that answers from it.
+//! works with, [`format`](mod@format) what the file holds, and [`Replay`] the evaluator that answers from it.
 
 mod columns;
 mod error;
@@ -13,4 +13,4 @@ mod recording;
 pub use error::RecordingError;
 pub use evaluator::Replay;
 pub use library::Library;
-pub use recording::{Method, Recording, RecordedShape};
+pub use recording::{Method, RecordedShape, Recording};

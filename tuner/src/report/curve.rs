@@ -95,9 +95,12 @@ where
         chart.draw_series(DashedLineSeries::new(line, 5, 4, level.colour.stroke_width(1)))?;
     }
     let at = |index: usize| index as f64 + 1.0;
-    chart.draw_series(rates.iter().enumerate().filter_map(|(index, rate)| {
-        Some(Circle::new((at(index), (*rate)?), 3, TRIAL.filled()))
-    }))?;
+    chart.draw_series(
+        rates
+            .iter()
+            .enumerate()
+            .filter_map(|(index, rate)| Some(Circle::new((at(index), (*rate)?), 3, TRIAL.filled()))),
+    )?;
     let failed = rates.iter().enumerate().filter(|(_, rate)| rate.is_none());
     chart.draw_series(failed.map(|(index, _)| Cross::new((at(index), 0.0), 4, FAILURE.stroke_width(2))))?;
     chart.draw_series(LineSeries::new(best_so_far(&rates), FOUND.stroke_width(3)))?;
@@ -106,7 +109,14 @@ where
     let labels: Vec<(String, RGBColor, (i32, i32))> = levels
         .iter()
         .map(|level| (level.label.clone(), level.colour, place(level.tflops)))
-        .chain(rates.iter().flatten().copied().reduce(f64::max).map(|best| (format!("best {best:.0}"), FOUND, place(best))))
+        .chain(
+            rates
+                .iter()
+                .flatten()
+                .copied()
+                .reduce(f64::max)
+                .map(|best| (format!("best {best:.0}"), FOUND, place(best))),
+        )
         .collect();
     draw_labels(&title, labels)
 }

@@ -6,7 +6,13 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use super::chart::{ChartError, FAINT, FONT, FOUND, GRID, INK};
 use super::result::TargetResult;
 
-const SIZE: (u32, u32) = (1000, 620);
+/// Width of the plot, and of the key beside it.
+const WIDTHS: (u32, u32) = (820, 500);
+const LOWEST_HEIGHT: u32 = 580;
+/// Height of a line of the key.
+const LINE: u32 = 17;
+/// Spots nearer than this many pixels to each other share a label.
+const NEAR: i32 = 14;
 
 /// A kernel on the chart.
 struct Spot {
@@ -50,7 +56,8 @@ fn draw(svg: &mut String, first: &TargetResult, spots: &[Spot]) -> Result<(), Ch
     let rates = spots.iter().flat_map(|spot| [Some(spot.best_tflops), spot.default_tflops]).flatten();
     let lowest_y = rates.fold(roof.attainable_tflops(lowest_x), f64::min) / 1.5;
 
-    let root = SVGBackend::with_string(svg, SIZE).into_drawing_area();
+    let height = LOWEST_HEIGHT.max(LINE * (spots.len() as u32 + 6));
+    let root = SVGBackend::with_string(svg, (WIDTHS.0 + WIDTHS.1, height)).into_drawing_area();
     root.fill(&WHITE)?;
     let title = format!(
         "{}: {:.0} TFLOP/s dense 16-bit, {:.0} GB/s, ridge at {:.0} FLOP/B",
@@ -60,11 +67,11 @@ fn draw(svg: &mut String, first: &TargetResult, spots: &[Spot]) -> Result<(), Ch
         roof.ridge()
     );
     let area = root.titled(&title, (FONT, 18).into_font().color(&INK))?;
-    let mut chart = ChartBuilder::on(&area)
-        .margin(12)
-        .x_label_area_size(42)
-        .y_label_area_size(62)
-        .build_cartesian_2d((lowest_x..highest_x).log_scale().base(2.0), (lowest_y..roof.peak_tflops * 1.5).log_scale())?;
+    let (plot, beside) = area.split_horizontally(WIDTHS.0);
+    let mut chart = ChartBuilder::on(&plot).margin(12).x_label_area_size(42).y_label_area_size(62).build_cartesian_2d(
+        (lowest_x..highest_x).log_scale().base(2.0),
+        (lowest_y..roof.peak_tflops * 1.5).log_scale(),
+    )?;
     chart
         .configure_mesh()
         .light_line_style(TRANSPARENT)
@@ -90,39 +97,45 @@ fn draw(svg: &mut String, first: &TargetResult, spots: &[Spot]) -> Result<(), Ch
         place.push(chart.as_coord_spec().translate(&(spot.intensity, spot.best_tflops)));
     }
     drop(chart);
-    number(&area, &place)?;
-    key(&area, spots)?;
+    number(&plot, &place)?;
+    key(&beside, spots)?;
     root.present()?;
     Ok(())
 }
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
-/// The number of each spot beside it.
+/// The numbers of the spots beside them; spots on top of each other share a label.
 fn number(area: &Area<'_>, places: &[(i32, i32)]) -> Result<(), ChartError> {
     let (left, top) = area.get_base_pixel();
+    let mut labels: Vec<((i32, i32), String)> = Vec::new();
     for (index, &(x, y)) in places.iter().enumerate() {
-        // Spots of one shape lie on top of each other: their numbers go round.
-        let near = places[..index].iter().filter(|other| (other.0 - x).abs() < 14 && (other.1 - y).abs() < 14).count();
-        let (dx, dy) = [(10, -9), (10, 9), (-16, -9), (-16, 9)][near % 4];
-        let style = (FONT, 13).into_font().color(&INK).pos(Pos::new(HPos::Left, VPos::Center));
-        area.draw_text(&(index + 1).to_string(), &style, (x - left + dx, y - top + dy))?;
+        let number = (index + 1).to_string();
+        match labels.iter_mut().find(|((at, up), _)| (at - x).abs() < NEAR && (up - y).abs() < NEAR) {
+            Some((_, label)) => *label += &format!(", {number}"),
+            None => labels.push(((x, y), number)),
+        }
+    }
+    let style = (FONT, 13).into_font().color(&INK).pos(Pos::new(HPos::Left, VPos::Center));
+    for ((x, y), label) in labels {
+        area.draw_text(&label, &style, (x - left + 10, y - top - 9))?;
     }
     Ok(())
 }
 
-/// What the numbers mean, in the corner below the roof where no kernel can be missed.
+/// What the numbers mean.
 fn key(area: &Area<'_>, spots: &[Spot]) -> Result<(), ChartError> {
-    const LINE: i32 = 17;
-    let (width, height) = area.dim_in_pixel();
-    let lines = spots.iter().enumerate().map(|(index, spot)| format!("{}  {}", index + 1, spot.label));
-    let mut lines: Vec<String> = lines.collect();
-    lines.push("●  tuned    ○  default schedule".to_owned());
-    let style = (FONT, 13).into_font().color(&INK).pos(Pos::new(HPos::Right, VPos::Bottom));
-    let bottom = height as i32 - 66;
-    for (up, line) in lines.iter().rev().enumerate() {
-        area.draw_text(line, &style, (width as i32 - 26, bottom - LINE * up as i32))?;
+    let style = (FONT, 13).into_font().color(&INK).pos(Pos::new(HPos::Left, VPos::Center));
+    let line = |row: usize| 30 + (LINE * row as u32) as i32;
+    for (row, spot) in spots.iter().enumerate() {
+        area.draw_text(&format!("{}", row + 1), &style, (8, line(row)))?;
+        area.draw_text(&spot.label, &style, (34, line(row)))?;
     }
+    let last = spots.len() + 1;
+    area.draw(&Circle::new((12, line(last)), 5, FOUND.filled()))?;
+    area.draw_text("tuned", &style, (34, line(last)))?;
+    area.draw(&Circle::new((12, line(last + 1)), 4, FAINT.stroke_width(2)))?;
+    area.draw_text("default schedule", &style, (34, line(last + 1)))?;
     Ok(())
 }
 

@@ -57,7 +57,7 @@ fn best(result: &TargetResult, ms: f64) -> String {
     let mut words = format!("{ms:.4} ms, {:.1} TFLOP/s, {percent:.1} % of the roofline", target.tflops(ms));
     if let Some((_, optimum)) = &result.optimum {
         let share = 100.0 * optimum.median_ms / ms;
-        let _ = write!(words, ", {share:.1} % of the optimum of the whole space ({:.4} ms)", optimum.median_ms);
+        let _ = write!(words, ", {share:.1} % of the recorded optimum ({:.4} ms)", optimum.median_ms);
     }
     words
 }

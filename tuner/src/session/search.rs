@@ -169,7 +169,12 @@ impl Batch {
         self.evaluate(session, proposals, &open)
     }
 
-    fn evaluate(&mut self, session: &mut Session<'_>, proposals: &[Proposal], open: &[Schedule]) -> Result<(), SearchError> {
+    fn evaluate(
+        &mut self,
+        session: &mut Session<'_>,
+        proposals: &[Proposal],
+        open: &[Schedule],
+    ) -> Result<(), SearchError> {
         if session.stop.is_requested() {
             return Ok(());
         }

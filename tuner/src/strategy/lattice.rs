@@ -77,6 +77,7 @@ pub struct Lattice {
     schedules: Arc<[Schedule]>,
     points: Vec<Point>,
     index: HashMap<Schedule, usize>,
+    at: HashMap<(Family, Point), usize>,
     /// `lengths[family][knob]`: how many values there are.
     lengths: HashMap<Family, Point>,
 }
@@ -84,24 +85,25 @@ pub struct Lattice {
 impl Lattice {
     /// The lattice of `schedules`.
     pub fn new(schedules: Arc<[Schedule]>) -> Self {
-        let mut values: HashMap<(Family, Knob), BTreeSet<u32>> = HashMap::new();
+        let mut values: HashMap<Family, [BTreeSet<u32>; AXES]> = HashMap::new();
         for schedule in schedules.iter() {
-            for knob in Knob::ALL {
-                values.entry((schedule.family(), knob)).or_default().insert(knob.value(schedule));
-            }
+            let axes = values.entry(schedule.family()).or_default();
+            Knob::ALL.into_iter().zip(axes).for_each(|(knob, axis)| {
+                axis.insert(knob.value(schedule));
+            });
         }
+        let axes: HashMap<Family, [Vec<u32>; AXES]> =
+            values.into_iter().map(|(family, axes)| (family, axes.map(|axis| axis.into_iter().collect()))).collect();
         let place = |schedule: &Schedule| {
-            Knob::ALL.map(|knob| {
-                let value = knob.value(schedule);
-                values[&(schedule.family(), knob)].iter().take_while(|&&other| other < value).count() as u8
-            })
+            let axes = &axes[&schedule.family()];
+            Knob::ALL.map(|knob| axes[knob as usize].partition_point(|&other| other < knob.value(schedule)) as u8)
         };
-        let points = schedules.iter().map(place).collect();
+        let points: Vec<Point> = schedules.iter().map(place).collect();
+        let at = schedules.iter().zip(&points).enumerate();
+        let at = at.map(|(index, (schedule, point))| ((schedule.family(), *point), index)).collect();
         let index = schedules.iter().enumerate().map(|(index, schedule)| (*schedule, index)).collect();
-        let families: BTreeSet<Family> = schedules.iter().map(Schedule::family).collect();
-        let lengths = families.into_iter().map(|family| (family, Knob::ALL.map(|knob| values[&(family, knob)].len() as u8)));
-        let lengths = lengths.collect();
-        Lattice { schedules, points, index, lengths }
+        let lengths = axes.into_iter().map(|(family, axes)| (family, axes.map(|axis| axis.len() as u8))).collect();
+        Lattice { schedules, points, index, at, lengths }
     }
 
     /// How many schedules there are.
@@ -141,9 +143,15 @@ impl Lattice {
     /// up, the other knobs follow, the least important first.
     pub fn nearest(&self, from: usize, fixed: &[(Knob, u8)]) -> Option<usize> {
         let (origin, family) = (&self.points[from], self.schedules[from].family());
+        let mut exact = *origin;
+        fixed.iter().for_each(|&(knob, value)| exact[knob as usize] = value);
+        if let Some(&index) = self.at.get(&(family, exact)) {
+            return Some(index);
+        }
         let fits = |index: &usize| {
             let point = &self.points[*index];
-            self.schedules[*index].family() == family && fixed.iter().all(|&(knob, value)| point[knob as usize] == value)
+            self.schedules[*index].family() == family
+                && fixed.iter().all(|&(knob, value)| point[knob as usize] == value)
         };
         let cost = |index: &usize| follow_cost(origin, &self.points[*index], fixed);
         (0..self.len()).filter(fits).min_by_key(cost)

@@ -1,25 +1,26 @@
 //! The built-in search: steps from the best, in the order of their promise, with restarts.
 
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
-use autokernel_codegen::schedule::Schedule;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 use super::effects::Effects;
 use super::lattice::Lattice;
-use super::{Brief, Proposal, Strategy, moves, prior, seeds};
+use super::prior::Prior;
+use super::{Brief, Proposal, Strategy, moves, seeds};
 use crate::trial::Trial;
 
 /// Share of the budget that is spent on seeds, before the first step.
 const SEED_SHARE: f64 = 0.25;
-/// The fastest schedules that steps start from.
+/// Schedules that steps start from: the fastest of as many looks.
 const BASES: usize = 4;
 /// Share of later proposals that restart elsewhere, to leave a local optimum.
 const RESTART_SHARE: f64 = 0.1;
 /// How much faster than expected a schedule of unknown knob values is taken to be, at most a knob.
-const CURIOSITY: f64 = 0.02;
+const CURIOSITY: f64 = 0.03;
 
 /// Seeds, then steps from the fastest schedules.
 ///
@@ -42,8 +43,8 @@ impl Local {
     pub fn new(brief: &Brief) -> Self {
         let lattice = Lattice::new(brief.space.clone());
         let mut rng = Pcg64::seed_from_u64(brief.seed);
-        let predict = |schedule: &Schedule| prior::predicted_ms(schedule, &brief.target, &brief.gpu).ln();
-        let prior: Vec<f64> = brief.space.iter().map(predict).collect();
+        let model = Prior::new(&brief.target, &brief.gpu);
+        let prior: Vec<f64> = brief.space.iter().map(|schedule| model.predicted_ms(schedule).ln()).collect();
         let mut ranked: Vec<usize> = (0..lattice.len()).collect();
         // Equal tiles are equal to the prior: shuffled, seeds differ from run to run in what it cannot tell apart.
         let tie: Vec<u32> = ranked.iter().map(|_| rng.random()).collect();
@@ -58,6 +59,13 @@ impl Local {
         timed
     }
 
+    /// The fastest of `timed`, one of each look: else all of them would be variants of the best.
+    fn bases(&self, timed: &[(usize, f64)]) -> Vec<(usize, f64)> {
+        let mut looks = HashSet::new();
+        let first_of_look = timed.iter().copied().filter(|&(index, _)| looks.insert(seeds::look(&self.lattice, index)));
+        first_of_look.take(BASES).collect()
+    }
+
     /// Untried neighbours of the fastest schedules, most promising first.
     fn steps(&self) -> Vec<usize> {
         let timed = self.timed();
@@ -65,7 +73,7 @@ impl Local {
         let effects = Effects::fit(&self.lattice, &surprises);
         let expected = |index: usize| self.prior[index] + effects.of(&self.lattice, index);
         let mut promise: HashMap<usize, f64> = HashMap::new();
-        for &(base, log) in timed.iter().take(BASES) {
+        for (base, log) in self.bases(&timed) {
             for step in moves::neighbours(&self.lattice, base) {
                 if self.tried.contains_key(&step) {
                     continue;
@@ -83,8 +91,7 @@ impl Local {
 
     /// A schedule away from all steps: often one that the prior likes, sometimes any.
     fn restart(&mut self) -> Option<usize> {
-        let untried: Vec<usize> =
-            self.ranked.iter().copied().filter(|index| !self.tried.contains_key(index)).collect();
+        let untried: Vec<usize> = self.ranked.iter().copied().filter(|index| !self.tried.contains_key(index)).collect();
         let promising = &untried[..untried.len().div_ceil(20)];
         let from = if self.rng.random_bool(0.75) { promising } else { &untried };
         from.choose(&mut self.rng).copied()
@@ -124,7 +131,7 @@ impl Strategy for Local {
             let elsewhere = self.rng.random_bool(RESTART_SHARE);
             let next = if elsewhere { self.restart() } else { steps.next().or_else(|| self.restart()) };
             let Some(next) = next else { break };
-            if let std::collections::hash_map::Entry::Vacant(entry) = self.tried.entry(next) {
+            if let Entry::Vacant(entry) = self.tried.entry(next) {
                 entry.insert(None);
                 proposals.push(next);
             }

@@ -10,13 +10,13 @@ const STRIDES: [i16; 4] = [-1, 1, -2, 2];
 /// The neighbours of the schedule at `base`: one knob changed, or two that act together, and whatever the rules make
 /// follow.
 pub fn neighbours(lattice: &Lattice, base: usize) -> BTreeSet<usize> {
-    let single = Knob::ALL.iter().flat_map(|&knob| targets(lattice, base, knob).into_iter().map(move |to| vec![(knob, to)]));
+    let single =
+        Knob::ALL.iter().flat_map(|&knob| targets(lattice, base, knob).into_iter().map(move |to| vec![(knob, to)]));
     let pairs = PAIRS.iter().flat_map(|&(one, other)| {
         let (ones, others) = (targets(lattice, base, one), targets(lattice, base, other));
         ones.into_iter().flat_map(move |a| others.clone().into_iter().map(move |b| vec![(one, a), (other, b)]))
     });
-    let mut found: BTreeSet<usize> =
-        single.chain(pairs).filter_map(|fixed| lattice.nearest(base, &fixed)).collect();
+    let mut found: BTreeSet<usize> = single.chain(pairs).filter_map(|fixed| lattice.nearest(base, &fixed)).collect();
     found.remove(&base);
     found
 }

@@ -4,8 +4,9 @@
 //! device memory, over whole waves of tiles. It ranks schedules well where tiles do not fill the GPU evenly, and knows
 //! nothing of what makes kernels of equal tiles differ: that is left to measurements.
 
-use autokernel_codegen::problem::Problem;
-use autokernel_codegen::schedule::{Family, Mode, Schedule};
+use autokernel_codegen::arch::Arch;
+use autokernel_codegen::problem::ProblemClass;
+use autokernel_codegen::schedule::{Family, Geometry, Mode, Schedule};
 use autokernel_codegen::shape::Shape;
 
 use crate::llm::GpuFacts;
@@ -17,105 +18,116 @@ const L2_OVER_MEMORY: f64 = 2.2;
 const SUSTAINED: f64 = 0.75;
 /// mma.sync reaches about this share of what wgmma reaches on the same GPU.
 const MMA_SYNC_ON_HOPPER: f64 = 0.65;
-/// Time to fill the pipeline, and to launch at all.
-const FILL_US_PER_STAGE: f64 = 0.35;
+/// Share of the other limits that the slowest one does not hide.
+const CONTENTION: f64 = 0.1;
+/// Launch, and filling the pipeline.
+const LAUNCH_MS: f64 = 0.0015;
+/// sm80: registers of a thread beside its accumulators, roughly.
+const WORKING_REGISTERS: u32 = 80;
+/// Shared memory that the system keeps of each block (CUDA C++ Programming Guide, compute capability 8.x).
+const RESERVED_SHARED_BYTES: u32 = 1024;
+/// Threads that one SM holds on sm_80 and sm_90; 1536 on consumer parts, which only shared memory limits anyway.
+const THREADS_PER_SM: u32 = 2048;
 
-/// The least time that `schedule` can take for `target` on `gpu`, in milliseconds, by this model.
-pub fn predicted_ms(schedule: &Schedule, target: &Target, gpu: &GpuFacts) -> f64 {
-    let Target { problem, shape, .. } = target;
-    let geometry = schedule.geometry(&problem.class());
-    let tiles = Tiles::of(*shape, geometry.tile_m, geometry.tile_n);
-    let blocks = resident_blocks(schedule, problem, gpu);
-    let (sms, slots) = (f64::from(gpu.sm_count), f64::from(gpu.sm_count * blocks));
-
-    let rate = gpu.matrix_tflops * 1e9 * SUSTAINED * family_share(schedule, target);
-    let tile_flops = 2.0 * f64::from(geometry.tile_m) * f64::from(geometry.tile_n) * f64::from(shape.k);
-    let waves = (tiles.count() / slots).ceil();
-    // An SM works on its resident tiles together, so a wave of `blocks` tiles takes `blocks` times as long.
-    let in_last_wave = ((tiles.count() - (waves - 1.0) * slots) / sms).ceil();
-    let tiles_in_turn = (waves - 1.0) * f64::from(blocks) + in_last_wave;
-    let compute_ms = tiles_in_turn * tile_flops / (rate / sms) / tile_efficiency(schedule, problem);
-
-    let input = f64::from(problem.input.bytes());
-    let loaded_m = f64::from(geometry.tile_m) / f64::from(geometry.cluster_n);
-    let loaded_n = f64::from(geometry.tile_n) / f64::from(geometry.cluster_m);
-    let l2_bytes = tiles.count() * (loaded_m + loaded_n) * f64::from(shape.k) * input;
-    let l2_ms = l2_bytes / (gpu.memory_gb_per_s * 1e6 * L2_OVER_MEMORY);
-    let memory_ms = target.work().bytes / (gpu.memory_gb_per_s * 1e6);
-
-    let ms = [compute_ms, l2_ms, memory_ms];
-    let slowest = ms.into_iter().fold(0.0, f64::max);
-    // What is not the bottleneck still gets in its way a little.
-    slowest + 0.1 * (ms.iter().sum::<f64>() - slowest) + store_ms(schedule, tiles_in_turn, target, gpu)
-        + FILL_US_PER_STAGE * 1e-3 * 4.0
+/// The model for one target on one GPU.
+pub struct Prior<'p> {
+    target: &'p Target,
+    class: ProblemClass,
+    gpu: &'p GpuFacts,
 }
 
-struct Tiles {
-    m: f64,
-    n: f64,
+impl<'p> Prior<'p> {
+    /// The model for `target` on `gpu`.
+    pub fn new(target: &'p Target, gpu: &'p GpuFacts) -> Self {
+        Prior { target, class: target.problem.class(), gpu }
+    }
+
+    /// The least time that `schedule` can take, in milliseconds.
+    pub fn predicted_ms(&self, schedule: &Schedule) -> f64 {
+        let Prior { target, class, gpu } = self;
+        let shape = target.shape;
+        let geometry = schedule.geometry(class);
+        let turns = turns(schedule, &geometry, shape, gpu);
+
+        let rate_per_sm = gpu.matrix_tflops * 1e9 * SUSTAINED / f64::from(gpu.sm_count);
+        let tile_flops = 2.0 * f64::from(geometry.tile_m) * f64::from(geometry.tile_n) * f64::from(shape.k);
+        let efficiency = tile_efficiency(schedule) * family_share(schedule, target.arch);
+        let compute_ms = turns.longest * tile_flops / (rate_per_sm * efficiency);
+
+        let loaded_m = f64::from(geometry.tile_m) / f64::from(geometry.cluster_n);
+        let loaded_n = f64::from(geometry.tile_n) / f64::from(geometry.cluster_m);
+        let input = f64::from(target.problem.input.bytes());
+        let l2_bytes = turns.tiles * (loaded_m + loaded_n) * f64::from(shape.k) * input;
+        let memory_rate = gpu.memory_gb_per_s * 1e6;
+        let l2_ms = l2_bytes / (memory_rate * L2_OVER_MEMORY);
+        let memory_ms = target.work().bytes / memory_rate;
+
+        let limits = [compute_ms, l2_ms, memory_ms];
+        let slowest = limits.into_iter().fold(0.0, f64::max);
+        let hidden = limits.iter().sum::<f64>() - slowest;
+        slowest + CONTENTION * hidden + self.store_ms(schedule, &geometry, turns.longest) + LAUNCH_MS
+    }
+
+    /// Stores that nothing hides: cooperative consumers multiply nothing while they store.
+    fn store_ms(&self, schedule: &Schedule, geometry: &Geometry, longest: f64) -> f64 {
+        let bytes = f64::from(geometry.tile_m * geometry.tile_n * self.target.problem.output.bytes());
+        let hidden = matches!(schedule, Schedule::Sm90(schedule) if schedule.mode == Mode::PingPong);
+        let exposed = if hidden { 1.0 } else { longest };
+        let rate_per_sm = self.gpu.memory_gb_per_s * 1e6 * L2_OVER_MEMORY / f64::from(self.gpu.sm_count);
+        exposed * bytes / rate_per_sm
+    }
 }
 
-impl Tiles {
-    fn of(shape: Shape, tile_m: u32, tile_n: u32) -> Self {
-        Tiles { m: f64::from(shape.m.div_ceil(tile_m)), n: f64::from(shape.n.div_ceil(tile_n)) }
-    }
+/// How the tiles fall on the SMs.
+struct Turns {
+    /// Tiles in all.
+    tiles: f64,
+    /// Tiles that the busiest SM computes.
+    longest: f64,
+}
 
-    fn count(&self) -> f64 {
-        self.m * self.n
-    }
+fn turns(schedule: &Schedule, geometry: &Geometry, shape: Shape, gpu: &GpuFacts) -> Turns {
+    let tiles = f64::from(shape.m.div_ceil(geometry.tile_m)) * f64::from(shape.n.div_ceil(geometry.tile_n));
+    let (sms, blocks) = (f64::from(gpu.sm_count), f64::from(resident_blocks(schedule, geometry, gpu)));
+    let waves = (tiles / (sms * blocks)).ceil();
+    // An SM works on its resident tiles together, so a full wave of them takes as many turns.
+    let last = ((tiles - (waves - 1.0) * sms * blocks) / sms).ceil();
+    Turns { tiles, longest: (waves - 1.0) * blocks + last }
 }
 
 /// Blocks that run on one SM at once.
-fn resident_blocks(schedule: &Schedule, problem: &Problem, gpu: &GpuFacts) -> u32 {
-    if schedule.family() == Family::Sm90 {
+fn resident_blocks(schedule: &Schedule, geometry: &Geometry, gpu: &GpuFacts) -> u32 {
+    let Schedule::Sm80(sm80) = schedule else {
         return 1; // persistent: one block an SM
-    }
-    let geometry = schedule.geometry(&problem.class());
-    let registers_per_thread = match schedule {
-        Schedule::Sm80(schedule) => (schedule.accumulators() + 80).min(255),
-        Schedule::Sm90(_) => 168,
     };
-    let by_shared = gpu.shared_bytes_per_sm / (geometry.shared_bytes + 1024).max(1);
-    let by_registers = gpu.registers_per_sm / (geometry.threads * registers_per_thread).max(1);
-    by_shared.min(by_registers).min(2048 / geometry.threads.max(1)).max(1)
+    let registers = (sm80.accumulators() + WORKING_REGISTERS).min(255) * geometry.threads;
+    let by_shared = gpu.shared_bytes_per_sm / (geometry.shared_bytes + RESERVED_SHARED_BYTES);
+    let by_registers = gpu.registers_per_sm / registers.max(1);
+    by_shared.min(by_registers).min(THREADS_PER_SM / geometry.threads.max(1)).max(1)
 }
 
-fn family_share(schedule: &Schedule, target: &Target) -> f64 {
-    let hopper = target.arch == autokernel_codegen::arch::Arch::SM_90A;
-    if hopper && schedule.family() == Family::Sm80 { MMA_SYNC_ON_HOPPER } else { 1.0 }
+fn family_share(schedule: &Schedule, arch: Arch) -> f64 {
+    if arch == Arch::SM_90A && schedule.family() == Family::Sm80 { MMA_SYNC_ON_HOPPER } else { 1.0 }
 }
 
 /// Share of the matrix units' rate that one tile can draw from shared memory and registers.
-fn tile_efficiency(schedule: &Schedule, problem: &Problem) -> f64 {
+fn tile_efficiency(schedule: &Schedule) -> f64 {
     match schedule {
         Schedule::Sm90(schedule) => {
             // wgmma m64nNk16 reads 2 KiB of A and 32·N bytes of B at 128 bytes a clock, and multiplies in N/2 clocks.
             let n = f64::from(schedule.tile_n);
-            let read = (2048.0 + 32.0 * n) / 128.0;
-            let multiply = n / 2.0;
-            let fed = (multiply / read).min(1.0);
+            let fed = ((n / 2.0) / ((2048.0 + 32.0 * n) / 128.0)).min(1.0);
             // One warpgroup cannot keep the matrix units busy while it waits.
             let crew = if schedule.consumers == 1 { 0.9 } else { 1.0 };
-            let depth = if schedule.stages * (schedule.tile_m + schedule.tile_n) < 700 { 0.93 } else { 1.0 };
-            fed * crew * depth
+            let shallow = schedule.stages * (schedule.tile_m + schedule.tile_n) < 700;
+            fed * crew * if shallow { 0.93 } else { 1.0 }
         }
         Schedule::Sm80(schedule) => {
-            // ldmatrix feeds mma.sync: operands of a warp tile against its products.
+            // ldmatrix feeds mma.sync: products of a warp tile over its operands.
             let (m, n) = (schedule.tile_m / schedule.warps_m, schedule.tile_n / schedule.warps_n);
             let reuse = f64::from(m * n) / f64::from(m + n);
             let depth = if schedule.stages < 3 { 0.85 } else { 1.0 };
-            let wide = if problem.input.bytes() * schedule.tile_k >= 128 { 1.0 } else { 0.98 };
-            (reuse / (reuse + 6.0)) * depth * wide
+            reuse / (reuse + 6.0) * depth
         }
     }
-}
-
-/// Stores that nothing hides: cooperative consumers multiply nothing while they store.
-fn store_ms(schedule: &Schedule, tiles_in_turn: f64, target: &Target, gpu: &GpuFacts) -> f64 {
-    let geometry = schedule.geometry(&target.problem.class());
-    let bytes = f64::from(geometry.tile_m * geometry.tile_n * target.problem.output.bytes());
-    let hidden = matches!(schedule, Schedule::Sm90(schedule) if schedule.mode == Mode::PingPong);
-    let turns = if hidden { 1.0 } else { tiles_in_turn };
-    let bandwidth_per_sm = gpu.memory_gb_per_s * 1e6 * L2_OVER_MEMORY / f64::from(gpu.sm_count);
-    turns * bytes / bandwidth_per_sm
 }

@@ -52,12 +52,14 @@ fn distance(a: Shape, b: Shape) -> f64 {
 
 /// Up to `n` of `ranked` that differ from each other in tile or crew, and where they do not, in the cluster.
 pub(super) fn spread(lattice: &Lattice, ranked: &[usize], taken: &[usize], n: usize) -> Vec<usize> {
-    let looks = |index: usize| {
-        let point = lattice.point(index);
-        let knobs = [Knob::TileM, Knob::TileN, Knob::Crew].map(|knob| point[knob as usize]);
-        (lattice.schedule(index).family(), knobs)
-    };
-    let mut seen: HashSet<(Family, [u8; 3])> = taken.iter().map(|&index| looks(index)).collect();
-    let fresh = ranked.iter().copied().filter(|&index| !taken.contains(&index) && seen.insert(looks(index)));
+    let mut seen: HashSet<(Family, [u8; 3])> = taken.iter().map(|&index| look(lattice, index)).collect();
+    let fresh = ranked.iter().copied().filter(|&index| !taken.contains(&index) && seen.insert(look(lattice, index)));
     fresh.take(n).collect()
+}
+
+/// What makes two schedules look alike: family, tile and crew.
+pub(super) fn look(lattice: &Lattice, index: usize) -> (Family, [u8; 3]) {
+    let point = lattice.point(index);
+    let knobs = [Knob::TileM, Knob::TileN, Knob::Crew].map(|knob| point[knob as usize]);
+    (lattice.schedule(index).family(), knobs)
 }

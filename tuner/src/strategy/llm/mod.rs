@@ -78,7 +78,8 @@ impl Llm {
         }
         self.proposed = valid.iter().map(|proposal| proposal.schedule).collect();
         if valid.is_empty() {
-            self.notices.push("the model proposed nothing usable; the built-in search proposes in its place".to_owned());
+            self.notices
+                .push("the model proposed nothing usable; the built-in search proposes in its place".to_owned());
             return None;
         }
         let proposed_by = format!("llm {}", self.provider.name());
@@ -129,7 +130,9 @@ impl Strategy for Llm {
     }
 
     fn ask(&mut self, n: usize) -> Vec<Proposal> {
-        if !self.gone && let Some(proposals) = self.ask_model(n) {
+        if !self.gone
+            && let Some(proposals) = self.ask_model(n)
+        {
             return proposals;
         }
         self.proposed.clear();

@@ -75,9 +75,7 @@ fn measured(trial: &Trial, measurement: &Measurement, brief: &Brief) -> llm::Mea
 
 fn failed(failure: &Failure) -> llm::Outcome {
     match failure {
-        Failure::BrokenRule { rule, detail } => {
-            llm::Outcome::RuleBroken { rule: rule.clone(), reason: detail.clone() }
-        }
+        Failure::BrokenRule { rule, detail } => llm::Outcome::RuleBroken { rule: rule.clone(), reason: detail.clone() },
         Failure::Compile { log } => llm::Outcome::CompileFailed { text: log.clone() },
         Failure::Spill { .. } => llm::Outcome::CompileFailed { text: failure.to_string() },
         Failure::CompileTimeout { limit_s } => {
