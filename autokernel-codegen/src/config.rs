@@ -1,11 +1,11 @@
 //! `best_config.json`: the schedules that were measured fastest, with where each number comes from.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::arch::Arch;
+use crate::files;
 use crate::problem::{Problem, ProblemClass};
 use crate::schedule::Schedule;
 use crate::shape::Shape;
@@ -178,15 +178,8 @@ impl Config {
     /// # Errors
     /// The folder cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), ConfigError> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let replace = || {
-            let mut file = tempfile::NamedTempFile::new_in(folder)?;
-            file.write_all(self.to_json().as_bytes())?;
-            file.as_file().sync_all()?;
-            file.persist(path)?;
-            Ok(())
-        };
-        replace().map_err(|source| ConfigError::Io { path: path.to_owned(), source })
+        let replaced = files::replace(path, self.to_json().as_bytes());
+        replaced.map_err(|source| ConfigError::Io { path: path.to_owned(), source })
     }
 
     /// The entries that serve `problem` on `arch`: those of its class, or else those of the nearest class

@@ -10,6 +10,7 @@ pub mod config;
 pub mod dtype;
 pub mod emit;
 pub mod epilogue;
+pub mod files;
 mod hash;
 pub mod nvcc;
 pub mod problem;

@@ -10,7 +10,6 @@ pub mod app;
 pub mod cli;
 pub mod environment;
 pub mod evaluate;
-mod files;
 pub mod gpu;
 pub mod journal;
 pub mod llm;

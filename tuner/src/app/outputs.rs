@@ -7,9 +7,9 @@ use autokernel_codegen::config::{Config, Entry};
 use super::error::AppError;
 use super::tune::Ending;
 use crate::cli::TuneArgs;
-use crate::files;
 use crate::report::{self, TargetResult};
 use crate::trial::Trial;
+use autokernel_codegen::files;
 
 /// Where everything goes.
 #[derive(Clone, Debug)]

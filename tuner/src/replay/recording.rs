@@ -17,9 +17,9 @@ use super::columns;
 use super::error::{ContentError, RecordingError};
 use super::format::{self, File, Table, rounded};
 use crate::environment::Environment;
-use crate::files;
 use crate::llm::GpuFacts;
 use crate::outcome::{Failure, Measurement, Outcome};
+use autokernel_codegen::files;
 
 /// How a space was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
