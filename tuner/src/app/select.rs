@@ -49,9 +49,12 @@ pub fn jobs(args: &TuneArgs) -> Result<Vec<Job>, AppError> {
     Ok(jobs)
 }
 
-/// The recordings that come with the tuner.
+/// The recordings that come with the tuner: in its sources, or where a pack for GPU machines was unpacked.
 fn own_spaces() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("spaces")
+    match std::env::var_os("AUTOKERNEL_ROOT") {
+        Some(root) => Path::new(&root).join("tuner/spaces"),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("spaces"),
+    }
 }
 
 fn targets(recording: &Recording) -> impl Iterator<Item = Target> + '_ {
