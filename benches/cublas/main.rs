@@ -7,6 +7,7 @@
 //! kernel over time at 4096³.
 
 mod comparison;
+mod fusion;
 mod operands;
 mod report;
 mod shapes;
@@ -45,6 +46,9 @@ fn compare() -> Outcome<()> {
         }
     }
     report::summary(&rows);
+    for shape in fusion::SHAPES {
+        report::fusion(shape, &fusion::cost(&device, shape)?);
+    }
     report::save(bench.info(), &rows)
 }
 

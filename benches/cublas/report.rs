@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use autokernel::DeviceInfo;
+use autokernel::timing::Statistics;
+use autokernel::{DeviceInfo, Shape};
 use serde_json::{Value, json};
 
 use crate::Outcome;
@@ -52,6 +53,15 @@ pub fn summary(rows: &[Row]) {
             own.len()
         );
     }
+}
+
+/// What the epilogue adds to the plain product.
+pub fn fusion(shape: Shape, ratio: &Statistics) {
+    let cost_pct = 100.0 * (ratio.median - 1.0);
+    let (rounds, spread) = (ratio.samples, ratio.spread_pct);
+    println!(
+        "fused LeakyReLU over the plain product at {shape}: {cost_pct:+.2} % ({rounds} rounds, spread {spread:.1} %)"
+    );
 }
 
 /// Everything, for the record.
