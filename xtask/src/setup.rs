@@ -51,7 +51,21 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         return Ok(());
     }
     remove_leftovers(toolchain)?;
-    install(&site, &Installer::find()?)
+    install(&site, &Installer::find()?)?;
+    rerun_build_scripts(root)
+}
+
+/// Makes the workspace's build scripts look for nvcc again. Cargo cannot watch a toolkit that is not there yet without
+/// building everything anew each time, so kernels that were left out would stay left out.
+fn rerun_build_scripts(root: &Path) -> Result<()> {
+    let now = std::time::SystemTime::now();
+    let metadata = cargo_metadata::MetadataCommand::new().current_dir(root).no_deps().exec()?;
+    let targets = metadata.packages.iter().flat_map(|package| &package.targets);
+    for script in targets.filter(|target| target.kind.contains(&cargo_metadata::TargetKind::CustomBuild)) {
+        let file = File::options().append(true).open(&script.src_path)?;
+        file.set_modified(now).with_context(|| format!("cannot touch {}: make the checkout writable", script.src_path))?;
+    }
+    Ok(())
 }
 
 fn install(site: &Path, installer: &Installer) -> Result<()> {
