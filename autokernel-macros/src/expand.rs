@@ -69,13 +69,11 @@ fn generate(spec: &Spec, manifest: &Manifest, plan: &Plan) -> TokenStream {
         #[doc = #module_docs]
         #visibility mod #name {
             /// The kernel itself: launch it on views and other streams, ask for its plan, load it ahead of time.
-            #[allow(dead_code)]
             #module_visibility static KERNEL: ::autokernel::Kernel<#input_type, #output_type> =
                 // SAFETY: the images were compiled by autokernel's own build from the problem and geometry stated here.
                 unsafe { ::autokernel::Kernel::new(#descriptor) };
 
             /// What is applied to each `f32` sum: the source of the CUDA function, of the CPU backend and of tests.
-            #[allow(dead_code)]
             #epilogue
         }
     }
