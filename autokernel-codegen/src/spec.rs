@@ -220,8 +220,9 @@ impl Signature {
             }
         }
         if a.dtype != b.dtype {
-            let (left, right) = (a.dtype, b.dtype);
-            return Err(Error::new(b.span, format!("`a` holds {left} and `b` holds {right}; give both the same type")));
+            let message =
+                format!("`{}` holds {} and `{}` holds {}; give both the same type", a.name, a.dtype, b.name, b.dtype);
+            return Err(Error::new(b.span, message));
         }
         if out.dtype != a.dtype && out.dtype != Dtype::F32 {
             let input = a.dtype;
@@ -272,6 +273,9 @@ impl Parameter {
         let syn::Pat::Ident(pattern) = &*typed.pat else {
             return Err(refused(&typed.pat));
         };
+        if pattern.by_ref.is_some() || pattern.mutability.is_some() || pattern.subpat.is_some() {
+            return Err(refused(&typed.pat));
+        }
         let syn::Type::Reference(reference) = &*typed.ty else {
             return Err(refused(&typed.ty));
         };
@@ -297,3 +301,6 @@ fn matrix_element(ty: &syn::Type) -> Option<&syn::TypePath> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

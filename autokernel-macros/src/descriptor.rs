@@ -23,6 +23,7 @@ pub fn descriptor(name: &str, manifest: &Manifest, plan: &Plan) -> TokenStream {
             Arch, Cow, Family, Features, Geometry, KernelDescriptor, ProblemDescriptor, Raster, RasterOrder, Shape,
             Tuned, Variant,
         };
+        use ::core::option::Option::{None, Some};
         #(#statics)*
         KernelDescriptor {
             name: Cow::Borrowed(#name),
@@ -77,7 +78,7 @@ impl Images {
         let mut embed = |kind: &str, path: &std::path::Path| {
             let name = format_ident!("{kind}_{number}");
             let path = path.display().to_string();
-            self.statics.push(quote!(static #name: &[u8] = include_bytes!(#path);));
+            self.statics.push(quote!(static #name: &[u8] = ::core::include_bytes!(#path);));
             name
         };
         let ptx = embed("PTX", &files.ptx);

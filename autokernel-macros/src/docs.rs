@@ -5,10 +5,11 @@ use std::fmt::Write;
 use autokernel_codegen::build::{Plan, Variant};
 use autokernel_codegen::problem::Layout;
 use autokernel_codegen::spec::Spec;
+use syn::ext::IdentExt;
 
 /// What the function computes, its shapes and errors; follows what the user wrote.
 pub fn function(spec: &Spec) -> String {
-    let [a, b, out] = &spec.parameters;
+    let [a, b, out] = spec.parameters.each_ref().map(|name| name.unraw());
     let problem = &spec.problem;
     let (b_shape, product) = match problem.layout {
         Layout::Nn => ("[k, n]", format!("{a} · {b}")),
@@ -34,7 +35,7 @@ pub fn function(spec: &Spec) -> String {
 
 /// The schedules that were compiled.
 pub fn module(spec: &Spec, plan: &Plan) -> String {
-    let mut text = format!("The kernel of `{}`: {}.\n\nCompiled:", spec.function.sig.ident, spec.problem);
+    let mut text = format!("The kernel of `{}`: {}.\n\nCompiled:", spec.function.sig.ident.unraw(), spec.problem);
     for variant in &plan.variants {
         write!(text, "\n- {}", schedule(variant)).expect("strings take any text");
     }

@@ -3,9 +3,10 @@
 use autokernel_codegen::build::{Manifest, Plan};
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::spec::{AttributeKind, Spec};
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
-use syn::{Error, Result};
+use syn::ext::IdentExt;
+use syn::{Attribute, Error, Result};
 
 use crate::{descriptor, docs};
 
@@ -30,8 +31,10 @@ fn find_plan(spec: &Spec) -> Result<(Manifest, Plan)> {
         Error::new(
             name.span(),
             format!(
-                "the build script did not see this kernel ({}): the manifest is stale, or the declaration is written \
-                 by a macro; declare it in a file below src, or name its file with `Build::new().source(…)`",
+                "the build script did not see this kernel ({}). It looks for `#[autokernel::…]`, under that name, in \
+                 the files below src, tests, benches and examples: write the declaration there, not through a macro or \
+                 a renamed import. For a file elsewhere, name all folders: \
+                 `Build::new().source(\"src\").source(\"elsewhere.rs\")`. If the folder is new, touch build.rs",
                 spec.problem
             ),
         )
@@ -48,10 +51,11 @@ fn generate(spec: &Spec, manifest: &Manifest, plan: &Plan) -> TokenStream {
         written @ syn::ReturnType::Type(..) => quote!(#written),
     };
     let (input_type, output_type) = (element_type(spec.problem.input), element_type(spec.problem.output));
-    let descriptor = descriptor::descriptor(&name.to_string(), manifest, plan);
+    let descriptor = descriptor::descriptor(&name.unraw().to_string(), manifest, plan);
     let epilogue = spec.problem.epilogue.rust_function();
     let (function_docs, module_docs) = (docs::function(spec), docs::module(spec, plan));
     let module_visibility = visible_from_inside(visibility);
+    let module_attributes = attributes.iter().filter(|attribute| concerns_module(attribute));
     let call = quote_spanned!(Span::mixed_site().located_at(name.span())=> #name::KERNEL.launch(#a, #b, #out));
 
     quote! {
@@ -61,19 +65,26 @@ fn generate(spec: &Spec, manifest: &Manifest, plan: &Plan) -> TokenStream {
             #call
         }
 
+        #(#module_attributes)*
         #[doc = #module_docs]
         #visibility mod #name {
             /// The kernel itself: launch it on views and other streams, ask for its plan, load it ahead of time.
-            #[allow(dead_code)]
             #module_visibility static KERNEL: ::autokernel::Kernel<#input_type, #output_type> =
                 // SAFETY: the images were compiled by autokernel's own build from the problem and geometry stated here.
                 unsafe { ::autokernel::Kernel::new(#descriptor) };
 
             /// What is applied to each `f32` sum: the source of the CUDA function, of the CPU backend and of tests.
-            #[allow(dead_code)]
             #epilogue
         }
     }
+}
+
+/// Whether an attribute of the function holds for the module of the same name too: one that removes or hides it, or
+/// allows its name.
+fn concerns_module(attribute: &Attribute) -> bool {
+    let path = attribute.path();
+    let hides = || attribute.parse_args::<syn::Ident>().is_ok_and(|argument| argument == "hidden");
+    ["cfg", "allow"].iter().any(|name| path.is_ident(name)) || (path.is_ident("doc") && hides())
 }
 
 /// An item in the generated module that is as visible as the function beside it.
@@ -96,8 +107,7 @@ fn element_type(dtype: Dtype) -> TokenStream {
 fn stub(item: &TokenStream) -> TokenStream {
     let Ok(function) = syn::parse2::<syn::ForeignItemFn>(item.clone()) else { return TokenStream::new() };
     let syn::ForeignItemFn { attrs, vis, sig, .. } = function;
-    let name = Ident::new(&sig.ident.to_string(), sig.ident.span());
-    let (inputs, generics) = (&sig.inputs, &sig.generics);
+    let (name, inputs, generics) = (&sig.ident, &sig.inputs, &sig.generics);
     let output = match &sig.output {
         syn::ReturnType::Default => quote!(-> ::autokernel::Result<()>),
         written @ syn::ReturnType::Type(..) => quote!(#written),

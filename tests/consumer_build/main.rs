@@ -100,6 +100,74 @@ fn a_crate_without_nvcc_builds_and_says_what_a_gpu_launch_would_need() {
 }
 
 #[test]
+fn a_strict_crate_may_declare_kernels_in_every_form_and_place() {
+    let Some(toolkit) = Toolkit::none("a_strict_crate_may_declare_kernels") else { return };
+    let program = r#"
+        //! Warns of everything.
+        #![forbid(unsafe_code, unused, missing_docs, unreachable_pub, nonstandard_style, rust_2018_idioms)]
+
+        use autokernel::{Device, Matrix, bf16};
+
+        mod inner {
+            //! Every visibility, and names that generated code uses too.
+            use autokernel::{Matrix, bf16};
+
+            #[autokernel::matmul]
+            pub(crate) fn r#type(epilogue: &Matrix<bf16>, r#in: &Matrix<bf16>, kernel: &mut Matrix<bf16>);
+
+            pub(crate) mod deeper {
+                //! Restricted visibility.
+                use autokernel::{Matrix, bf16};
+
+                #[autokernel::fused_matmul(leaky_relu(-1e-40))]
+                pub(in crate::inner) fn epilogue(
+                    epilogue: &Matrix<bf16>, autokernel: &Matrix<bf16>, f32: &mut Matrix<f32>,
+                ) -> autokernel::Result<()>;
+            }
+
+            #[autokernel::matmul]
+            #[cfg(any())]
+            fn removed(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
+
+            /// A module in the place of the one that was removed with its kernel.
+            pub(crate) mod removed {}
+
+            pub(crate) fn run(a: &Matrix<bf16>, out: &mut Matrix<f32>) -> autokernel::Result<f32> {
+                deeper::epilogue(a, a, out)?;
+                Ok(deeper::epilogue::epilogue(-1.0))
+            }
+        }
+
+        mod bare {
+            //! Without a prelude.
+            #![no_implicit_prelude]
+            use ::autokernel::{Matrix, bf16};
+
+            #[cfg_attr(all(), ::autokernel::fused_matmul(silu, n = 2))]
+            pub(crate) fn linear(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
+        }
+
+        fn main() -> autokernel::Result<()> {
+            #[autokernel::fused_matmul(relu)]
+            fn local(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
+
+            let device = Device::cpu();
+            let a = Matrix::from_slice(&device, &[bf16::ONE; 4], 2, 2)?;
+            let mut out = Matrix::zeros(&device, 2, 2)?;
+            inner::r#type(&a, &a, &mut out)?;
+            local(&a, &a, &mut out)?;
+            bare::linear(&a, &a, &mut out)?;
+            let slope = inner::run(&a, &mut Matrix::zeros(&device, 2, 2)?)?;
+            let names = [inner::r#type::KERNEL.descriptor(), local::KERNEL.descriptor()].map(|kernel| &*kernel.name);
+            println!("{slope:e} {names:?}");
+            Ok(())
+        }
+    "#;
+    let printed = Consumer::new("strict", program).run(&toolkit);
+    assert_eq!(printed, "1e-40 [\"type\", \"local\"]\n");
+}
+
+#[test]
 fn an_nvcc_that_fails_fails_the_build_with_what_it_said() {
     let toolkit = Toolkit::failing("error: out of registers and patience");
     let consumer = Consumer::new("failing-nvcc", PROGRAM);

@@ -4,35 +4,51 @@
 //! function body and macro call, whatever `cfg` or `mod` lines say. One too many costs a compile; one too few would
 //! cost the user an error.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use syn::Token;
+use syn::ext::IdentExt;
+use syn::parse::Parser;
+use syn::punctuated::Punctuated;
 
 use crate::spec::{AttributeKind, Spec};
 
-/// Every `.rs` file at or below `root`, in a fixed order.
+/// Every `.rs` file at or below `root`, in a fixed order. Folders of other packages are theirs to build.
 pub fn rust_files(root: &Path) -> std::io::Result<Vec<PathBuf>> {
     if root.is_file() {
         return Ok(vec![root.to_owned()]);
     }
     let mut files = Vec::new();
-    let mut entries: Vec<PathBuf> =
-        std::fs::read_dir(root)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
-    entries.sort();
-    for path in entries {
-        if path.is_dir() {
-            files.extend(rust_files(&path)?);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+    add_folder(root, &mut BTreeSet::new(), &mut files)?;
+    Ok(files)
+}
+
+/// `seen` holds the folders that were read: a link to one of them would lead around in circles.
+fn add_folder(folder: &Path, seen: &mut BTreeSet<PathBuf>, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    if !seen.insert(folder.canonicalize()?) {
+        return Ok(());
+    }
+    let entries = std::fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
+    let mut paths: Vec<PathBuf> = entries.collect::<Result<_, _>>()?;
+    paths.sort();
+    for path in paths {
+        if path.is_dir() && !path.join("Cargo.toml").is_file() {
+            add_folder(&path, seen, files)?;
+        } else if path.extension().is_some_and(|extension| extension == "rs") && path.is_file() {
+            // Not a file: for example the dangling link by which an editor locks one.
             files.push(path);
         }
     }
-    Ok(files)
+    Ok(())
 }
 
 /// The kernels that `file` declares. A declaration that is wrong is left to the attribute, which reports it in place;
 /// a file that is not Rust is left to rustc.
 pub fn kernels_in(file: &Path) -> std::io::Result<Vec<Spec>> {
-    let text = std::fs::read_to_string(file)?;
+    let bytes = std::fs::read(file)?;
+    let text = String::from_utf8_lossy(&bytes);
     // Most files declare no kernel: not tokenising those keeps a rebuild fast.
     if !text.contains("matmul") {
         return Ok(Vec::new());
@@ -50,7 +66,8 @@ fn collect(tokens: TokenStream, specs: &mut Vec<Spec>) {
         let TokenTree::Group(group) = token else { continue };
         let after_pound = at > 0 && matches!(&tokens[at - 1], TokenTree::Punct(punct) if punct.as_char() == '#');
         if after_pound && group.delimiter() == Delimiter::Bracket {
-            if let Some((kind, arguments)) = attribute(group.stream()) {
+            let attributes = syn::parse2(group.stream()).map_or_else(|_| Vec::new(), attributes);
+            for (kind, arguments) in attributes {
                 let item = declaration(&tokens[at + 1..]);
                 specs.extend(Spec::parse(kind, arguments, item).ok());
             }
@@ -60,14 +77,18 @@ fn collect(tokens: TokenStream, specs: &mut Vec<Spec>) {
     }
 }
 
-/// `autokernel::matmul`, `fused_matmul(…)`, …: the attribute and its arguments.
-fn attribute(tokens: TokenStream) -> Option<(AttributeKind, TokenStream)> {
-    let meta: syn::Meta = syn::parse2(tokens).ok()?;
-    let kind = AttributeKind::from_name(&meta.path().segments.last()?.ident.to_string())?;
-    match meta {
-        syn::Meta::Path(_) => Some((kind, TokenStream::new())),
-        syn::Meta::List(list) => Some((kind, list.tokens)),
-        syn::Meta::NameValue(_) => None,
+/// `autokernel::matmul`, `fused_matmul(…)`, …: the attribute and its arguments; also inside a `cfg_attr(…, …)`.
+fn attributes(meta: syn::Meta) -> Vec<(AttributeKind, TokenStream)> {
+    let name = meta.path().segments.last().map(|segment| segment.ident.unraw().to_string()).unwrap_or_default();
+    let kind = AttributeKind::from_name(&name);
+    match (kind, meta) {
+        (Some(kind), syn::Meta::Path(_)) => vec![(kind, TokenStream::new())],
+        (Some(kind), syn::Meta::List(list)) => vec![(kind, list.tokens)],
+        (None, syn::Meta::List(list)) if name == "cfg_attr" => {
+            let parts = Punctuated::<syn::Meta, Token![,]>::parse_terminated.parse2(list.tokens);
+            parts.into_iter().flatten().skip(1).flat_map(attributes).collect()
+        }
+        _ => Vec::new(),
     }
 }
 
@@ -114,5 +135,51 @@ mod tests {
         let source =
             format!("#[derive(Debug)] struct S; #[matmul = 1] fn a{PARAMETERS} #[matmul(huh)] fn b{PARAMETERS}");
         assert!(problems(&source).is_empty());
+    }
+
+    #[test]
+    fn an_attribute_inside_cfg_attr_is_found() {
+        let source = format!(
+            "#[cfg_attr(feature = \"gpu\", inline, autokernel::fused_matmul(relu, n = 8))] fn a{PARAMETERS}
+             #[cfg_attr(unix, cfg_attr(test, matmul))] fn b{PARAMETERS}
+             #[cfg_attr(matmul, inline)] fn c{PARAMETERS}"
+        );
+        assert_eq!(
+            problems(&source),
+            ["a: matmul nn bf16 -> f32, epilogue relu, n = 8", "b: matmul nn bf16 -> f32, epilogue identity"]
+        );
+    }
+
+    #[test]
+    fn a_file_that_is_not_rust_declares_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("notes.rs");
+        for content in [b"// matmul in Latin-1: \xe9".as_slice(), b"#[matmul] fn \"", b"\xff\xfe"] {
+            std::fs::write(&file, content).unwrap();
+            assert!(kernels_in(&file).unwrap().is_empty(), "{content:?}");
+        }
+    }
+
+    #[test]
+    fn files_of_other_packages_are_left_to_them() {
+        let folder = tempfile::tempdir().unwrap();
+        for path in ["b/mine.rs", "a.rs", "b/package/src/theirs.rs", "b/package/Cargo.toml", "b/text.txt"] {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        let found = rust_files(folder.path()).unwrap();
+        assert_eq!(found, ["a.rs", "b/mine.rs"].map(|path| folder.path().join(path)));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn dangling_links_and_circles_of_links_do_no_harm() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("kernels.rs"), "").unwrap();
+        symlink("someone@somewhere.1234", folder.path().join(".#kernels.rs")).unwrap();
+        symlink(".", folder.path().join("around")).unwrap();
+        assert_eq!(rust_files(folder.path()).unwrap(), [folder.path().join("kernels.rs")]);
     }
 }

@@ -155,8 +155,8 @@ impl Parse for Epilogue {
 fn parse_number(input: ParseStream) -> Result<f32> {
     let negative = input.parse::<Option<syn::Token![-]>>()?.is_some();
     let magnitude: f32 = match input.parse()? {
-        syn::Lit::Float(float) => float.base10_parse()?,
-        syn::Lit::Int(int) => int.base10_parse()?,
+        syn::Lit::Float(float) if matches!(float.suffix(), "" | "f32") => float.base10_parse()?,
+        syn::Lit::Int(int) if int.suffix().is_empty() => int.base10_parse()?,
         other => return Err(Error::new(other.span(), "an epilogue's parameter is a number, for example 0.2")),
     };
     Ok(if negative { -magnitude } else { magnitude })
@@ -229,8 +229,12 @@ mod tests {
 
     #[test]
     fn an_epilogue_reads_back_what_it_prints() {
-        for text in ["gelu", "leaky_relu(0.2)", "leaky_relu(-1.5)"] {
+        for text in ["gelu", "leaky_relu(0.2)", "leaky_relu(-1.5)", "leaky_relu(-0)"] {
             assert_eq!(text.parse::<Epilogue>().unwrap().to_string(), text);
+        }
+        for slope in [f32::MAX, f32::MIN_POSITIVE, 1e-45, 1e16, 0.1, 16_777_217.0] {
+            let epilogue = Epilogue::builtin("leaky_relu", Some(vec![slope])).unwrap();
+            assert_eq!(epilogue.to_string().parse::<Epilogue>().unwrap(), epilogue);
         }
         assert_eq!("leaky_relu".parse::<Epilogue>().unwrap().to_string(), "leaky_relu(0.01)");
     }
@@ -245,6 +249,21 @@ mod tests {
     fn a_parameter_too_many_is_refused() {
         let message = "gelu(1.0)".parse::<Epilogue>().unwrap_err().to_string();
         assert!(message.contains("write `gelu`"), "{message}");
+    }
+
+    #[test]
+    fn a_parameter_that_is_no_f32_is_refused() {
+        for (text, expected) in [
+            ("leaky_relu(1e40)", "not a finite f32"),
+            ("leaky_relu(-1e40)", "not a finite f32"),
+            ("leaky_relu(0.2f64)", "is a number, for example 0.2"),
+            ("leaky_relu(1u8)", "is a number, for example 0.2"),
+            ("leaky_relu(x)", "expected literal"),
+            ("leaky_relu()", "takes 1 parameter, not 0"),
+        ] {
+            let message = text.parse::<Epilogue>().unwrap_err().to_string();
+            assert!(message.contains(expected), "{text}: {message}");
+        }
     }
 
     #[test]

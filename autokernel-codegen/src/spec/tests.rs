@@ -1,0 +1,99 @@
+use super::*;
+
+const PARAMETERS: &str = "a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>";
+
+fn read(kind: AttributeKind, arguments: &str, function: &str) -> Result<Spec> {
+    Spec::parse(kind, arguments.parse().unwrap(), function.parse().unwrap())
+}
+
+fn fused(arguments: &str) -> Result<Spec> {
+    read(AttributeKind::FusedMatmul, arguments, &format!("fn f({PARAMETERS});"))
+}
+
+fn declared(function: &str) -> Result<Spec> {
+    read(AttributeKind::Matmul, "", function)
+}
+
+#[track_caller]
+fn refused(spec: Result<Spec>, expected: &str) {
+    let messages: Vec<String> = match spec {
+        Ok(spec) => panic!("accepted: {}", spec.problem),
+        Err(errors) => errors.into_iter().map(|error| error.to_string()).collect(),
+    };
+    assert!(messages.iter().any(|message| message.contains(expected)), "{expected}: {messages:?}");
+}
+
+#[test]
+fn settings_may_come_in_any_order_and_end_with_a_comma() {
+    let spec = fused("leaky_relu(0.5), k = 4_096, transpose_b, n = 8,").unwrap();
+    assert_eq!(spec.problem.to_string(), "matmul nt bf16 -> bf16, epilogue leaky_relu(0.5), n = 8, k = 4096");
+    assert_eq!(spec.parameters.map(|name| name.to_string()), ["a", "b", "out"]);
+}
+
+#[test]
+fn the_key_depends_on_the_problem_and_not_on_how_it_is_written() {
+    let key = |spec: Result<Spec>| spec.unwrap().problem.key();
+    let written = "#[inline] pub(crate) fn r#type(r#in: &ak::Matrix<half::bf16>, w: &Matrix<bf16,>, \
+                   o: &mut Matrix<bf16>) -> autokernel::Result<()>;";
+    assert_eq!(key(declared(written)), key(declared(&format!("fn f({PARAMETERS});"))));
+    assert_eq!(key(fused("leaky_relu")), key(fused("leaky_relu(1e-2)")));
+    assert_eq!(key(fused("relu, n = 16")), key(fused("relu, n = 0x10")));
+    assert_ne!(key(fused("relu, n = 16")), key(fused("relu, k = 16")));
+}
+
+#[test]
+fn a_setting_that_cannot_be_is_refused_with_what_can() {
+    for (arguments, expected) in [
+        ("relu, n = 0", "a literal from 1 to 2147483647"),
+        ("relu, n = 2147483648", "a literal from 1 to 2147483647"),
+        ("relu, n = 99999999999999999999", "a literal from 1 to 2147483647"),
+        ("relu, n = -1", "a literal from 1 to 2147483647"),
+        ("relu, k = SIZE", "a literal from 1 to 2147483647"),
+        ("relu, k", "give the dimension: `k = 4096`"),
+        ("relu, k = 1, k = 1", "given twice"),
+        ("relu, transpose_b = true", "takes no value"),
+        ("relu gelu", "expected `,`"),
+        ("transpose_b", "there is no epilogue `transpose_b`"),
+        ("", "which epilogue?"),
+    ] {
+        refused(fused(arguments), expected);
+    }
+}
+
+#[test]
+fn a_parameter_is_a_plain_name_and_a_reference_to_a_matrix() {
+    for first in [
+        "mut a: &Matrix<bf16>",
+        "ref a: &Matrix<bf16>",
+        "a @ _: &Matrix<bf16>",
+        "_: &Matrix<bf16>",
+        "a: Matrix<bf16>",
+        "a: &mut Matrix<bf16>",
+        "a: &Matrix<bf16, 2>",
+        "a: &Matrix",
+        "a: &[bf16]",
+        "&self",
+    ] {
+        let function = format!("fn f({first}, b: &Matrix<bf16>, out: &mut Matrix<bf16>);");
+        refused(declared(&function), "write this parameter as `a: &Matrix<bf16>`");
+    }
+}
+
+#[test]
+fn operands_of_different_types_are_named_as_the_user_named_them() {
+    let mixed = "fn f(x: &Matrix<bf16>, w: &Matrix<f16>, y: &mut Matrix<f32>);";
+    refused(declared(mixed), "`x` holds bf16 and `w` holds f16");
+}
+
+#[test]
+fn all_mistakes_are_reported_at_once() {
+    let errors = read(AttributeKind::FusedMatmul, "gleu", "fn f(a: u8, b: u8, out: u8);").err().unwrap();
+    assert_eq!(errors.into_iter().count(), 4);
+}
+
+#[test]
+fn an_item_that_is_no_bodyless_function_is_refused_with_an_example() {
+    for item in ["struct S;", "fn f() {}", "", "fn", "mod m { fn f(); }"] {
+        refused(declared(item), "fn linear(a: &Matrix<bf16>");
+    }
+}

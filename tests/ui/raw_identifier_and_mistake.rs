@@ -1,0 +1,7 @@
+#![allow(unused_imports)]
+use autokernel::{Matrix, bf16, f16};
+
+#[autokernel::fused_matmul(gleu)]
+fn r#type(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
+
+fn main() {}
