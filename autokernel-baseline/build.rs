@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::emit::KernelSource;
-use autokernel_codegen::nvcc::{Compiler, Nvcc, SEARCH_ENV};
+use autokernel_codegen::nvcc::{COMPILE_ENV, Compiler, Nvcc, SEARCH_ENV};
 
 const SOURCE: &str = "cuda/leaky_relu_in_place.cu";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-changed={SOURCE}");
-    for name in SEARCH_ENV {
+    for name in SEARCH_ENV.into_iter().chain(COMPILE_ENV) {
         println!("cargo::rerun-if-env-changed={name}");
     }
     let out = PathBuf::from(std::env::var("OUT_DIR")?);

@@ -1,11 +1,12 @@
 //! Compiling kernels through a content-addressed cache.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
-use super::{Nvcc, PtxasReport};
+use super::cache::Cache;
+use super::process::{self, Ended};
+use super::{COMPILE_ENV, Nvcc, PtxasReport};
 use crate::arch::Arch;
 use crate::emit::{HEADERS, KernelSource};
 use crate::hash;
@@ -24,8 +25,6 @@ const FLAGS: [&str; 10] = [
     "-cubin",
     "--keep",
 ];
-/// How often a running nvcc is looked at.
-const POLL: Duration = Duration::from_millis(10);
 
 /// A compiled kernel, for one arch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +42,7 @@ pub struct Image {
 /// A kernel that could not be compiled.
 #[derive(Debug, thiserror::Error)]
 pub enum CompileError {
-    /// nvcc refused it, or warned.
+    /// nvcc refused it, warned, or spilled registers.
     #[error("nvcc could not compile {symbol} for {arch}; it said:\n{log}")]
     Refused {
         /// The kernel.
@@ -65,10 +64,21 @@ pub enum CompileError {
         /// The limit.
         seconds: u64,
     },
-    /// A file could not be read or written, or nvcc could not be started.
-    #[error("{path}: {source}; check that the folder exists, is writable and has room", path = .path.display())]
+    /// nvcc could not be started.
+    #[error("{path}: {source}; reinstall the CUDA toolkit or point AUTOKERNEL_NVCC at another", path = .path.display())]
+    Start {
+        /// The program.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A file of the cache could not be read or written.
+    #[error(
+        "{path}: {source}; check that the folder is writable and has room, or name another in AUTOKERNEL_CACHE_DIR",
+        path = .path.display()
+    )]
     Io {
-        /// The file or program.
+        /// The file or folder.
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
@@ -79,14 +89,14 @@ pub enum CompileError {
 #[derive(Clone, Debug)]
 pub struct Compiler {
     nvcc: Nvcc,
-    cache: PathBuf,
+    cache: Cache,
     limit: Duration,
 }
 
 impl Compiler {
     /// `nvcc`, caching in the folder `cache`. One kernel may take two minutes.
     pub fn new(nvcc: Nvcc, cache: PathBuf) -> Self {
-        Compiler { nvcc, cache, limit: Duration::from_secs(120) }
+        Compiler { nvcc, cache: Cache::new(cache), limit: Duration::from_secs(120) }
     }
 
     /// The same compiler with another time limit for one kernel.
@@ -105,24 +115,25 @@ impl Compiler {
     /// # Errors
     /// nvcc refuses the kernel or spills registers, takes longer than the limit, or a file cannot be written.
     pub fn compile(&self, source: &KernelSource, arch: Arch) -> Result<Image, CompileError> {
-        let folder = self.cache.join(self.key(source, arch));
-        if let Some(report) = read_report(&folder) {
-            return Ok(Image { cached: true, ..image(&folder, report) });
+        let key = self.key(source, arch);
+        if let Some(image) = self.cache.find(&key) {
+            return Ok(image);
         }
         let io = |path: &Path| {
             let path = path.to_owned();
             move |source| CompileError::Io { path, source }
         };
-        std::fs::create_dir_all(&self.cache).map_err(io(&self.cache))?;
-        let work = tempfile::tempdir_in(&self.cache).map_err(io(&self.cache))?;
+        let work = self.cache.work_folder().map_err(io(self.cache.folder()))?;
         self.write_sources(source, work.path()).map_err(io(work.path()))?;
 
         let log = self.run_nvcc(source, arch, work.path())?;
         let refused = |log: String| CompileError::Refused { symbol: source.symbol.clone(), arch, log };
         let report = PtxasReport::parse(&log, &source.symbol)
             .ok_or_else(|| refused(format!("no ptxas report for the kernel in:\n{log}")))?;
-        store(work.path(), &folder, &report).map_err(io(&folder))?;
-        Ok(image(&folder, report))
+        if report.spills() {
+            return Err(refused(format!("registers spilled to memory:\n{log}")));
+        }
+        self.cache.store(&key, work.path(), report).map_err(io(self.cache.folder()))
     }
 
     fn key(&self, source: &KernelSource, arch: Arch) -> String {
@@ -130,7 +141,8 @@ impl Compiler {
         let mut parts = vec![CACHE_FORMAT, &self.nvcc.version, &arch, &source.symbol, &source.cuda];
         parts.extend(FLAGS);
         parts.extend(HEADERS.iter().flat_map(|(path, text)| [*path, *text]));
-        hash::full(parts.into_iter().map(str::as_bytes))
+        let env = COMPILE_ENV.map(|name| std::env::var_os(name).unwrap_or_default());
+        hash::full(parts.into_iter().map(str::as_bytes).chain(env.iter().map(|value| value.as_encoded_bytes())))
     }
 
     fn write_sources(&self, source: &KernelSource, folder: &Path) -> std::io::Result<()> {
@@ -145,62 +157,27 @@ impl Compiler {
 
     /// Runs nvcc in `folder`; gives its standard error.
     fn run_nvcc(&self, source: &KernelSource, arch: Arch, folder: &Path) -> Result<String, CompileError> {
-        let io = |source| CompileError::Io { path: self.nvcc.path.clone(), source };
         let mut command = Command::new(&self.nvcc.path);
-        command
-            .current_dir(folder)
-            .args(FLAGS)
-            .arg(format!("-gencode=arch={},code={arch}", arch.compute()))
-            .args(["-I.", "-o", "kernel.cubin", "kernel.cu"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped());
-        own_process_group(&mut command);
-        let mut child = command.spawn().map_err(io)?;
-
-        let mut stderr = child.stderr.take();
-        let reader = std::thread::spawn(move || {
-            let mut bytes = Vec::new();
-            if let Some(stderr) = &mut stderr {
-                // What could be read before a fault is still the best account of what happened.
-                let _ = stderr.read_to_end(&mut bytes);
-            }
-            String::from_utf8_lossy(&bytes).into_owned()
-        });
-        let deadline = Instant::now() + self.limit;
-        let status = loop {
-            if let Some(status) = child.try_wait().map_err(io)? {
-                break status;
-            }
-            if Instant::now() > deadline {
-                kill_process_group(&mut child);
+        command.current_dir(folder).args(FLAGS).arg(format!("-gencode=arch={},code={arch}", arch.compute())).args([
+            "-I.",
+            "-o",
+            "kernel.cubin",
+            "kernel.cu",
+        ]);
+        let ended = process::run(command, self.limit);
+        match ended.map_err(|source| CompileError::Start { path: self.nvcc.path.clone(), source })? {
+            Ended::TimedOut => {
                 let seconds = self.limit.as_secs();
-                return Err(CompileError::TimedOut { symbol: source.symbol.clone(), arch, seconds });
+                Err(CompileError::TimedOut { symbol: source.symbol.clone(), arch, seconds })
             }
-            std::thread::sleep(POLL);
-        };
-        let log = reader.join().unwrap_or_default();
-        if status.success() {
-            return Ok(log);
+            Ended::Exited { status, stderr } if status.success() => Ok(stderr),
+            Ended::Exited { status, stderr } => {
+                let silent = stderr.trim().is_empty();
+                let log = if silent { format!("nothing; it ended with {status}") } else { first_lines(&stderr) };
+                Err(CompileError::Refused { symbol: source.symbol.clone(), arch, log })
+            }
         }
-        let log = if log.trim().is_empty() { format!("nothing; it ended with {status}") } else { first_lines(&log) };
-        Err(CompileError::Refused { symbol: source.symbol.clone(), arch, log })
     }
-}
-
-/// nvcc starts cicc and ptxas: in a group of their own, all of them can be stopped together.
-fn own_process_group(command: &mut Command) {
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(command, 0);
-    #[cfg(not(unix))]
-    let _ = command;
-}
-
-fn kill_process_group(child: &mut std::process::Child) {
-    #[cfg(unix)]
-    let _ = Command::new("kill").args(["-KILL", "--", &format!("-{}", child.id())]).status();
-    let _ = child.kill();
-    let _ = child.wait();
 }
 
 /// Enough of a log to see the cause.
@@ -208,26 +185,4 @@ fn first_lines(log: &str) -> String {
     const LINES: usize = 40;
     let lines: Vec<&str> = log.lines().filter(|line| !line.starts_with("ptxas info")).take(LINES).collect();
     lines.join("\n")
-}
-
-fn image(folder: &Path, report: PtxasReport) -> Image {
-    Image { ptx: folder.join("kernel.ptx"), cubin: folder.join("kernel.cubin"), report, cached: false }
-}
-
-fn read_report(folder: &Path) -> Option<PtxasReport> {
-    serde_json::from_slice(&std::fs::read(folder.join("report.json")).ok()?).ok()
-}
-
-/// Moves a finished compile into the cache in one step.
-fn store(work: &Path, folder: &Path, report: &PtxasReport) -> std::io::Result<()> {
-    let ready = tempfile::tempdir_in(work)?.keep();
-    for file in ["kernel.cu", "kernel.ptx", "kernel.cubin"] {
-        std::fs::rename(work.join(file), ready.join(file))?;
-    }
-    std::fs::write(ready.join("report.json"), serde_json::to_vec(report)?)?;
-    match std::fs::rename(&ready, folder) {
-        // Another process was faster with the same content.
-        Err(_) if read_report(folder).is_some() => Ok(()),
-        result => result,
-    }
 }

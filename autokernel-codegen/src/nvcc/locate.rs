@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::UNIX_EPOCH;
 
-use crate::hash;
+use crate::{files, hash};
 
 /// The environment variables that decide which nvcc is used: a build script watches them.
 pub const SEARCH_ENV: [&str; 6] = ["AUTOKERNEL_NVCC", "CUDA_HOME", "CUDA_PATH", "PATH", "VIRTUAL_ENV", "CONDA_PREFIX"];
@@ -82,25 +82,33 @@ fn candidates(start: &Path) -> Vec<PathBuf> {
 /// `lib/python3.*/site-packages` of a Python environment.
 fn site_packages(prefix: &Path) -> Vec<PathBuf> {
     let versions = std::fs::read_dir(prefix.join("lib")).into_iter().flatten().flatten();
-    versions.map(|version| version.path().join("site-packages")).filter(|site| site.is_dir()).collect()
+    let mut sites: Vec<PathBuf> = versions.map(|version| version.path().join("site-packages")).collect();
+    // The folder's own order is arbitrary.
+    sites.sort();
+    sites
 }
 
 /// Asks nvcc for its version, once for each file: its path, size and time of change are the key.
-fn identify(path: PathBuf, cache: &Path) -> Result<Nvcc, LocateError> {
+pub(super) fn identify(path: PathBuf, cache: &Path) -> Result<Nvcc, LocateError> {
+    // A compile starts it from another folder.
+    let path = std::path::absolute(&path).unwrap_or(path);
     let broken = |reason: String| LocateError::Broken { path: path.clone(), reason };
     let metadata = std::fs::metadata(&path).map_err(|error| broken(error.to_string()))?;
     let changed = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
     let key = hash::short(&format!("{}\n{}\n{}", path.display(), metadata.len(), changed.as_nanos()));
     let remembered = cache.join(format!("nvcc-version-{key}"));
-    if let Ok(version) = std::fs::read_to_string(&remembered) {
+    if let Some(version) = std::fs::read_to_string(&remembered).ok().filter(|version| !version.is_empty()) {
         return Ok(Nvcc { path, version });
     }
 
     let output = Command::new(&path).arg("--version").output().map_err(|error| broken(error.to_string()))?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let version = parse_version(&text).ok_or_else(|| broken(format!("it printed `{}`", text.trim())))?;
+    let version = parse_version(&text).ok_or_else(|| {
+        let said = String::from_utf8_lossy(&output.stderr);
+        broken(format!("it ended with {}, and printed `{}`", output.status, format!("{text}{said}").trim()))
+    })?;
     // A cache that cannot be written costs a later call of nvcc, nothing else.
-    let _ = std::fs::create_dir_all(cache).and_then(|()| std::fs::write(&remembered, &version));
+    let _ = std::fs::create_dir_all(cache).and_then(|()| files::replace(&remembered, version.as_bytes()));
     Ok(Nvcc { path, version })
 }
 

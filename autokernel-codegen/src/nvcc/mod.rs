@@ -1,9 +1,17 @@
 //! nvcc: where it is, how it is called, what it said.
 
+mod cache;
 mod compile;
 mod locate;
+mod process;
 mod report;
 
 pub use compile::{CompileError, Compiler, Image};
 pub use locate::{LocateError, Nvcc, SEARCH_ENV};
 pub use report::PtxasReport;
+
+/// The environment variables that nvcc reads and that change what it compiles: a build script watches them.
+pub const COMPILE_ENV: [&str; 3] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN"];
+
+#[cfg(all(test, unix))]
+mod tests;

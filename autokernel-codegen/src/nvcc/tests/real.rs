@@ -1,0 +1,77 @@
+//! What only nvcc itself can say.
+
+use std::io::Write;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use crate::arch::Arch;
+use crate::emit::{KernelSource, emit};
+use crate::nvcc::{Compiler, Nvcc};
+use crate::problem::{Layout, Problem};
+use crate::schedule::Schedule;
+
+/// The nvcc of this machine with an empty cache; none, with a note, where there is none.
+fn compiler(test: &str) -> Option<(TempDir, Compiler)> {
+    let cache = tempfile::tempdir().unwrap();
+    match Nvcc::locate(Path::new(env!("CARGO_MANIFEST_DIR")), cache.path()) {
+        Ok(nvcc) => {
+            let compiler = Compiler::new(nvcc, cache.path().to_owned());
+            Some((cache, compiler))
+        }
+        Err(reason) => {
+            skip(test, &reason.to_string());
+            None
+        }
+    }
+}
+
+/// Notes a test that could not run, for the summary of `cargo xtask test`.
+fn skip(test: &str, reason: &str) {
+    let line = format!("skipped: {test}: {reason}\n");
+    eprint!("{line}");
+    if let Some(log) = std::env::var_os("AUTOKERNEL_SKIP_LOG") {
+        let mut log = std::fs::OpenOptions::new().create(true).append(true).open(log).unwrap();
+        log.write_all(line.as_bytes()).unwrap();
+    }
+}
+
+fn refused(compiler: &Compiler, cuda: &str) -> String {
+    let source = KernelSource { symbol: "kernel".to_owned(), cuda: cuda.to_owned() };
+    compiler.compile(&source, Arch::SM_80).unwrap_err().to_string()
+}
+
+#[test]
+fn a_warning_an_error_and_a_spill_are_refused() {
+    let Some((_cache, compiler)) = compiler("a_warning_an_error_and_a_spill_are_refused") else { return };
+    let message = refused(&compiler, r#"extern "C" __global__ void kernel() { int unused; }"#);
+    assert!(message.contains("never referenced"), "{message}");
+
+    let message = refused(&compiler, r#"extern "C" __global__ void kernel() { undeclared(); }"#);
+    assert!(message.contains(r#"identifier "undeclared" is undefined"#), "{message}");
+
+    // 64 registers a thread with 1024 threads, and 128 values that are all alive until the end.
+    let spilling = r#"
+        extern "C" __global__ void __launch_bounds__(1024) kernel(float* x) {
+          float values[128];
+        #pragma unroll
+          for (int i = 0; i < 128; ++i) values[i] = x[i * 1024 + threadIdx.x];
+          __syncthreads();
+        #pragma unroll
+          for (int i = 0; i < 128; ++i) x[(127 - i) * 1024 + threadIdx.x] = values[i];
+        }
+    "#;
+    let message = refused(&compiler, spilling);
+    assert!(message.contains("spill"), "{message}");
+}
+
+#[test]
+fn extreme_parameters_of_an_epilogue_compile_without_a_warning() {
+    let Some((_cache, compiler)) = compiler("extreme_parameters_of_an_epilogue_compile") else { return };
+    for slope in ["1e-45", "-1e-40", "3.4028235e38", "-0.0"] {
+        let epilogue = format!("leaky_relu({slope})").parse().unwrap();
+        let problem = Problem::matmul(crate::dtype::Dtype::Bf16, Layout::Nt, epilogue);
+        let kernel = emit(&problem, &Schedule::default_for(&problem.class(), Arch::SM_80));
+        compiler.compile(&kernel, Arch::SM_80).unwrap();
+    }
+}
