@@ -63,7 +63,8 @@ fn rerun_build_scripts(root: &Path) -> Result<()> {
     let targets = metadata.packages.iter().flat_map(|package| &package.targets);
     for script in targets.filter(|target| target.kind.contains(&cargo_metadata::TargetKind::CustomBuild)) {
         let file = File::options().append(true).open(&script.src_path)?;
-        file.set_modified(now).with_context(|| format!("cannot touch {}: make the checkout writable", script.src_path))?;
+        file.set_modified(now)
+            .with_context(|| format!("cannot touch {}: make the checkout writable", script.src_path))?;
     }
     Ok(())
 }
