@@ -70,7 +70,10 @@ struct Matmul : Geometry<Problem, Schedule> {
     const int n = Problem::kKnownN > 0 ? Problem::kKnownN : args.n;
     const int k = Problem::kKnownK > 0 ? Problem::kKnownK : args.k;
     const OutputView<Output> c{static_cast<Output*>(args.c_ptr), args.ldc, args.m, n};
-    if (k == 0) return fill(c);
+    if (k == 0) {
+      ptx::wait_for_previous_grids();
+      return fill(c);
+    }
 
     extern __shared__ uint8_t shared_memory[];
     const auto shared = SharedLayout<G>::at(shared_memory);
@@ -81,6 +84,10 @@ struct Matmul : Geometry<Problem, Schedule> {
       init_ring(shared);
     }
     sync_cluster();  // no CTA may load into, or release a stage of, a peer whose barriers are not there yet
+
+    // Up to here nothing in global memory was touched: the prologue may overlap the end of the grid before this one.
+    ptx::wait_for_previous_grids();
+    ptx::let_next_grid_start();
 
     const TileWalk<G> walk(args.m, n, args.raster);
     const int k_blocks = ceil_div(k, G::kTileK);

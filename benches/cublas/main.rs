@@ -34,7 +34,7 @@ const CASES: [Comparison; 7] = [
 ];
 
 fn compare() -> Outcome<()> {
-    let device = Device::new(0)?.with_new_stream()?;
+    let device = Device::new(0)?;
     let mut bench = Bench::new(&device)?;
     report::header(bench.info());
     let mut rows = Vec::new();
@@ -54,7 +54,7 @@ fn compare() -> Outcome<()> {
 
 /// Criterion's own history of the fused kernel, timed by the GPU's events.
 fn follow(criterion: &mut Criterion) -> Outcome<()> {
-    let device = Device::new(0)?.with_new_stream()?;
+    let device = Device::new(0)?;
     let mut operands = Operands::<bf16>::new(&device, shapes::SQUARE, false)?;
     let mut timer = autokernel::timing::Timer::new(&device, autokernel::timing::Cache::Warm)?;
     let kernel = &builtin::matmul_leaky_relu::KERNEL;

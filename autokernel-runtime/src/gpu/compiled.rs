@@ -4,13 +4,14 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute as Attribute};
-use cudarc::driver::{CudaContext, CudaFunction, CudaStream, DeviceSlice, result};
+use cudarc::driver::{CudaContext, CudaFunction, CudaStream, DeviceSlice};
 
 use super::pad_rows::PadRows;
 use super::pointers::Ordering;
 use super::raster::RasterArgs;
 use super::realign::Aligned;
 use super::sm90::{Boxes, Maps};
+use super::submit::{self, Grid};
 use super::tensor_map::Global;
 use super::{geometry, image, sm80, sm90, target_of};
 use crate::view::{Storage, StorageMut};
@@ -28,6 +29,7 @@ pub struct CompiledKernel {
     pad_rows: Option<PadRows>,
     context: Arc<CudaContext>,
     sm_count: u32,
+    overlaps_prologue: bool,
 }
 
 /// What a loaded kernel uses of a GPU, as the driver reports it.
@@ -99,6 +101,7 @@ impl CompiledKernel {
             pad_rows,
             context: context.clone(),
             sm_count,
+            overlaps_prologue: geometry.family == Family::Sm90 && submit::overlaps_prologues()?,
         })
     }
 
@@ -283,24 +286,14 @@ impl CompiledKernel {
         self.enqueue(stream, sm90::grid(geometry, shape, self.sm_count)?, args)
     }
 
-    fn enqueue<A>(&self, stream: &CudaStream, blocks: u32, mut args: A) -> Result<()> {
+    fn enqueue<A>(&self, stream: &CudaStream, blocks: u32, args: A) -> Result<()> {
         let Geometry { threads, shared_bytes, .. } = self.geometry;
-        let mut parameters = [(&raw mut args).cast()];
-        // SAFETY: the kernel takes one parameter by value, of exactly this layout (asserted beside each `Args`), which
-        // the driver copies before it returns. `load`'s caller promised that the kernel is that of `problem` and
-        // `geometry`; the shape fits the matrices, whose views bound them inside live buffers that the guards of the
-        // caller keep ordered.
-        unsafe {
-            result::launch_kernel(
-                self.function.cu_function(),
-                (blocks, 1, 1),
-                (threads, 1, 1),
-                shared_bytes,
-                stream.cu_stream(),
-                &mut parameters,
-            )
-        }
-        .map_err(Error::cuda("launching a kernel"))
+        let grid = Grid { blocks, threads, shared_bytes, overlaps_prologue: self.overlaps_prologue };
+        // SAFETY: the kernel takes one parameter by value, of exactly this layout (asserted beside each `Args`).
+        // `load`'s caller promised that the kernel is that of `problem` and `geometry`; the shape fits the matrices,
+        // whose views bound them inside live buffers that the guards of the caller keep ordered. Kernels of the family
+        // for which `overlaps_prologue` is set wait for the grids before them.
+        unsafe { submit::launch(&self.function, stream, grid, args) }
     }
 }
 

@@ -10,6 +10,7 @@ mod raster;
 mod realign;
 mod sm80;
 mod sm90;
+mod submit;
 mod tensor_map;
 
 pub use compiled::{CompiledKernel, Resources};
