@@ -129,17 +129,5 @@ fn geometry(geometry: &schedule::Geometry) -> Geometry {
         schedule::RasterOrder::AlongN => RasterOrder::AlongN,
     };
     let raster = Raster::new(order, raster.group);
-    Geometry {
-        family,
-        tile_m,
-        tile_n,
-        tile_k,
-        cluster_m,
-        cluster_n,
-        swap_ab,
-        split_k,
-        threads,
-        shared_bytes,
-        raster,
-    }
+    Geometry { family, tile_m, tile_n, tile_k, cluster_m, cluster_n, swap_ab, split_k, threads, shared_bytes, raster }
 }
