@@ -43,6 +43,8 @@ headers![
     "sm90_producer.cuh",
     "sm90_schedule.cuh",
     "sm90_shared.cuh",
+    "sm90_split_k.cuh",
+    "sm90_staging.cuh",
     "sm90_tiles.cuh",
     "types.cuh",
 ];
@@ -56,8 +58,8 @@ pub fn emit(problem: &Problem, schedule: &Schedule) -> KernelSource {
     let body = format!("{}\n{}", problem_struct(problem), constants("Schedule", "how", &knobs));
     let symbol = format!("autokernel_{}_{}", problem.class().slug(), hash::short(&format!("{family}\n{body}")));
     let cluster = match schedule {
-        Schedule::Sm90(s) if s.cluster_m * s.cluster_n > 1 => {
-            format!(" __cluster_dims__({}, 1, 1)", s.cluster_m * s.cluster_n)
+        Schedule::Sm90(s) if s.cluster_m * s.cluster_n * s.split_k > 1 => {
+            format!(" __cluster_dims__({}, 1, 1)", s.cluster_m * s.cluster_n * s.split_k)
         }
         _ => String::new(),
     };
@@ -129,7 +131,8 @@ fn sm80_knobs(schedule: &Sm80Schedule) -> Vec<(&'static str, &'static str, Strin
 }
 
 fn sm90_knobs(schedule: &Sm90Schedule) -> Vec<(&'static str, &'static str, String)> {
-    let Sm90Schedule { tile_m, tile_n, stages, consumers, mode, cluster_m, cluster_n, raster: _ } = schedule;
+    let Sm90Schedule { tile_m, tile_n, stages, consumers, mode, cluster_m, cluster_n, swap_ab, split_k, raster: _ } =
+        schedule;
     vec![
         ("int", "kTileM", tile_m.to_string()),
         ("int", "kTileN", tile_n.to_string()),
@@ -139,6 +142,8 @@ fn sm90_knobs(schedule: &Sm90Schedule) -> Vec<(&'static str, &'static str, Strin
         ("bool", "kPingPong", (*mode == crate::schedule::Mode::PingPong).to_string()),
         ("int", "kClusterM", cluster_m.to_string()),
         ("int", "kClusterN", cluster_n.to_string()),
+        ("bool", "kSwapAB", swap_ab.to_string()),
+        ("int", "kSplitK", split_k.to_string()),
     ]
 }
 

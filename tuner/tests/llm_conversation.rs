@@ -157,11 +157,11 @@ fn proposals_are_found_however_they_are_wrapped() {
 #[test]
 fn each_unusable_proposal_says_why() {
     let changes = [
-        (json!({"stages": 1}), "rule `stages_two_to_eight`"),
+        (json!({"stages": 1}), "rule `stages_two_to_sixteen`"),
         (json!({"tile_m": 256, "tile_n": 256}), "rule `accumulators_fit_registers`"),
         (json!({"stages": 2}), "stages = 2 is not one of its legal values: 3, 4"),
         (json!({"raster": {"order": "along_m", "group": 7}}), "raster.group = 7 is not one of its legal values: 1, 2"),
-        (json!({"split_k": 2}), "unknown field `split_k`"),
+        (json!({"slices_k": 2}), "unknown field `slices_k`"),
         (json!({"stages": "4"}), "invalid type"),
         (json!({"stages": -4}), "not a schedule"),
         (json!({"family": "sm100"}), "family = \"sm100\" cannot be tried here; it is sm90 or sm80"),
@@ -218,7 +218,7 @@ fn proposals_that_all_fail_are_sent_back_with_their_reasons() {
     let bad = reply(&[schedule(&json!({"stages": 1}))]);
     let (proposals, actor) = propose([&bad, &reply(&[schedule(&json!({}))])]);
     assert_eq!(proposals.unwrap().valid.len(), 1);
-    assert!(actor.last_prompt().contains("stages_two_to_eight"), "{}", actor.last_prompt());
+    assert!(actor.last_prompt().contains("stages_two_to_sixteen"), "{}", actor.last_prompt());
 
     let proposals = propose([&bad, "I give up."]).0.unwrap();
     assert_eq!((proposals.valid.len(), proposals.rejected.len(), proposals.repaired), (0, 1, true));

@@ -51,6 +51,8 @@ pub fn geometry(problem: &Problem, schedule: &Schedule) -> runtime::Geometry {
         tile_k: geometry.tile_k,
         cluster_m: geometry.cluster_m,
         cluster_n: geometry.cluster_n,
+        swap_ab: geometry.swap_ab,
+        split_k: geometry.split_k,
         threads: geometry.threads,
         shared_bytes: geometry.shared_bytes,
         raster: raster(geometry.raster),
