@@ -97,7 +97,7 @@ impl CompiledKernel {
             geometry: *geometry,
             boxes: Boxes::new(problem, geometry),
             maps: Mutex::default(),
-            function: image::function(&module, symbol, most_shared_bytes(geometry))?,
+            function: image::function(&module, symbol, geometry.shared_bytes)?,
             pad_rows,
             context: context.clone(),
             sm_count,
@@ -261,7 +261,7 @@ impl CompiledKernel {
             k: shape.k as i32,
             raster: RasterArgs::new(geometry.raster, geometry.tiles(shape.m, shape.n)),
         };
-        self.enqueue(stream, sm80::grid(geometry, shape)?, geometry.shared_bytes, args)
+        self.enqueue(stream, sm80::grid(geometry, shape)?, args)
     }
 
     fn submit_sm90(&self, stream: &CudaStream, shape: Shape, a: Global, b: Global, c: Global) -> Result<()> {
@@ -283,26 +283,17 @@ impl CompiledKernel {
             raster: RasterArgs::new(geometry.raster, sm90::clusters(geometry, shape)),
             store_with_tma: i32::from(maps.store_with_tma),
         };
-        let blocks = sm90::grid(geometry, shape, self.sm_count)?;
-        self.enqueue(stream, blocks, sm90::reserved_bytes(geometry, blocks, self.sm_count), args)
+        self.enqueue(stream, sm90::grid(geometry, shape, self.sm_count)?, args)
     }
 
-    fn enqueue<A>(&self, stream: &CudaStream, blocks: u32, shared_bytes: u32, args: A) -> Result<()> {
-        let grid =
-            Grid { blocks, threads: self.geometry.threads, shared_bytes, overlaps_prologue: self.overlaps_prologue };
+    fn enqueue<A>(&self, stream: &CudaStream, blocks: u32, args: A) -> Result<()> {
+        let Geometry { threads, shared_bytes, .. } = self.geometry;
+        let grid = Grid { blocks, threads, shared_bytes, overlaps_prologue: self.overlaps_prologue };
         // SAFETY: the kernel takes one parameter by value, of exactly this layout (asserted beside each `Args`).
         // `load`'s caller promised that the kernel is that of `problem` and `geometry`; the shape fits the matrices,
         // whose views bound them inside live buffers that the guards of the caller keep ordered. Kernels of the family
         // for which `overlaps_prologue` is set wait for the grids before them.
         unsafe { submit::launch(&self.function, stream, grid, args) }
-    }
-}
-
-/// The most dynamic shared memory that a launch asks for.
-fn most_shared_bytes(geometry: &Geometry) -> u32 {
-    match geometry.family {
-        Family::Sm80 => geometry.shared_bytes,
-        Family::Sm90 => sm90::reserved_bytes(geometry, 1, 1),
     }
 }
 

@@ -132,17 +132,6 @@ pub(super) fn grid(geometry: &Geometry, shape: Shape, sm_count: u32) -> Result<u
     Ok(fitting.min(super::raster::count((clusters_m, clusters_n))?) * cluster)
 }
 
-/// More dynamic shared memory than two blocks of one of Hopper's multiprocessors can have: half of its 228 KiB.
-const ALONE_ON_AN_SM_BYTES: u32 = 114 * 1024;
-
-/// Dynamic shared memory to ask for.
-///
-/// A grid that starts before the one ahead of it has ended finds most multiprocessors taken; two of its blocks would
-/// then crowd on one that is free. Where there is a multiprocessor for each block, none may have room for two.
-pub(super) fn reserved_bytes(geometry: &Geometry, blocks: u32, sm_count: u32) -> u32 {
-    if blocks > sm_count { geometry.shared_bytes } else { geometry.shared_bytes.max(ALONE_ON_AN_SM_BYTES) }
-}
-
 #[cfg(test)]
 mod tests {
     use std::borrow::Cow;
@@ -220,16 +209,6 @@ mod tests {
         assert_eq!(grid(&split, Shape::new(1, 1, 64), 132).unwrap(), 4);
         assert_eq!(grid(&split, Shape::new(8192, 8192, 64), 132).unwrap(), 4 * 64 * 32);
         assert!(grid(&split, Shape::new(1 << 23, 1 << 22, 64), 132).is_err());
-    }
-
-    #[test]
-    fn blocks_that_could_have_a_multiprocessor_each_leave_no_room_for_a_second() {
-        let small = Geometry { shared_bytes: 50_000, ..geometry(64, 64, 1, 1) };
-        assert_eq!(reserved_bytes(&small, 132, 132), ALONE_ON_AN_SM_BYTES);
-        assert_eq!(reserved_bytes(&small, 133, 132), 50_000);
-        assert_eq!(reserved_bytes(&geometry(64, 64, 1, 1), 1, 132), 200_000);
-        // A multiprocessor has 228 KiB, of which each block takes 1 KiB beside its own.
-        assert!(2 * (ALONE_ON_AN_SM_BYTES + 1024) > 228 * 1024);
     }
 
     #[test]
