@@ -158,9 +158,6 @@ __device__ __forceinline__ void cluster_sync() {
 // once in an ordinary launch.
 __device__ __forceinline__ void wait_for_previous_grids() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 
-// Lets the grid behind this one start its prologue as soon as every block has come here or ended.
-__device__ __forceinline__ void let_next_grid_start() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
-
 // ---- registers -----------------------------------------------------------------------------------------
 
 template <int kRegisters>
