@@ -80,9 +80,17 @@ impl<'r> Run<'r> {
     /// the latter, a winner at one shape would take the place of what serves its class at the others.
     pub fn entries(&self, in_use: &InUse) -> Vec<Entry> {
         let mut entries = self.promoted.clone();
+        let won = |target: &Target| {
+            let class = target.problem.class();
+            let same =
+                |entry: &Entry| (entry.arch, entry.shape) == (target.arch, target.shape) && entry.problem == class;
+            self.promoted.iter().any(same)
+        };
         loop {
             let config = in_use.with(&entries);
-            let is_lost = |(target, entry): &&(Target, Entry)| incumbent(&config, target).schedule != entry.schedule;
+            let is_lost = |(target, entry): &&(Target, Entry)| {
+                !won(target) && incumbent(&config, target).schedule != entry.schedule
+            };
             match self.kept.iter().find(is_lost) {
                 Some((_, entry)) => entries.push(entry.clone()),
                 None => return entries,
