@@ -88,8 +88,8 @@ impl<I: Element, O: Element> Kernel<I, O> {
     ///
     /// `a` is `[M, K]`, `b` is `[K, N]` (or `[N, K]` if the problem says `transpose_b`), `out` is `[M, N]`, all
     /// row-major with any leading dimension. On a GPU the launch is asynchronous; buffers that other streams of the
-    /// same cudarc context use are waited for. It allocates nothing unless an operand's rows must be realigned
-    /// for the tensor memory accelerator, and can be captured in a CUDA graph once [`Kernel::prepare`] (or a first
+    /// same cudarc context use are waited for. It allocates nothing unless the rows of an operand are no multiple of 16
+    /// bytes apart (then a realigned copy, from a pool that keeps at most 1/32 of the GPU's memory), and can be captured in a CUDA graph once [`Kernel::prepare`] (or a first
     /// launch) has loaded the image. During capture only the stream's own order counts, and a graph keeps addresses: the
     /// matrices must outlive its replays.
     ///
