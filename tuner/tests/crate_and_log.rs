@@ -167,6 +167,16 @@ fn the_build_of_a_tuned_crate_prefers_its_winners() {
 }
 
 #[test]
+fn a_machine_without_cargo_tunes_a_crate_too() {
+    let tuner = tuner_with_app();
+    let mut command = tuner.command(&["--crate", "app", "--m", "16", "--write"]);
+    let output = command.env("CARGO", "no-such-cargo").output().unwrap();
+    assert_finished(&output);
+    let config = tuner.folder().join("app/best_config.json");
+    assert_eq!(entries(&config), ["matmul_gelu_bf16_bf16_nt 16x4096x1024"]);
+}
+
+#[test]
 fn the_rows_of_a_crates_kernels_may_be_named() {
     let tuner = tuner_with_app();
     let output = tuner.run(&["--crate", "app", "--m", "4096,7"]);

@@ -1,5 +1,6 @@
 //! The crate whose kernels are tuned.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use autokernel_codegen::{Build, BuildError};
@@ -57,9 +58,14 @@ impl Package {
         let no_manifest = || PackageError::NoManifest(path.to_owned());
         let manifest = manifest.canonicalize().map_err(|_| no_manifest())?;
         let root = manifest.parent().ok_or_else(no_manifest)?;
-        let metadata = MetadataCommand::new().manifest_path(&manifest).no_deps().exec().map_err(|error| {
-            PackageError::Cargo { root: root.to_owned(), reason: error.to_string().trim().to_owned() }
-        })?;
+        let metadata = match MetadataCommand::new().manifest_path(&manifest).no_deps().exec() {
+            Ok(metadata) => metadata,
+            Err(cargo_metadata::Error::Io(error)) if error.kind() == ErrorKind::NotFound => return without_cargo(root),
+            Err(error) => {
+                let reason = error.to_string().trim().to_owned();
+                return Err(PackageError::Cargo { root: root.to_owned(), reason });
+            }
+        };
         let mut packages = packages(&metadata)?;
         if let Some(at) = packages.iter().position(|package| package.root == root) {
             return Ok(packages.swap_remove(at));
@@ -79,6 +85,14 @@ impl Package {
     pub fn config(&self) -> PathBuf {
         self.build.config_of(&self.root)
     }
+}
+
+/// The crate at `root` where there is no cargo to ask, as on a GPU machine without Rust: by cargo's default names.
+fn without_cargo(root: &Path) -> Result<Package, PackageError> {
+    let script = Some(root.join("build.rs")).filter(|script| script.is_file());
+    let build = script.as_deref().map_or(Ok(Build::new()), Build::of_script)?;
+    let name = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    Ok(Package { name, root: root.to_owned(), script, build })
 }
 
 fn packages(metadata: &Metadata) -> Result<Vec<Package>, PackageError> {
