@@ -21,10 +21,9 @@ const INPUT_BYTES: usize = 2;
 
 /// Elements that the blocks of an `sm80` launch load in all from one operand, from which on a copy of it pays.
 ///
-/// With narrow loads a GPU such as the H200 loads about 0.8·10¹² elements a second (100 TFLOP/s at 128 elements of both
-/// operands for 128² multiply-adds), with wide ones some four times as many: a narrow load costs 10⁻¹² s more. The copy
-/// costs two more calls of the driver, some 4 µs, and one pass over memory, which is small beside four loads of each
-/// element.
+/// An estimate, not a measured threshold. 100 TFLOP/s with narrow loads, at 128 multiply-adds an element, are 0.8·10¹²
+/// elements a second; if wide loads cost nothing beside the product, each narrow one costs about 10⁻¹² s. Against that
+/// stand two more calls of the driver, taken as 4 µs, and one pass over memory.
 const LOADS_THAT_PAY: u64 = 4 << 20;
 /// Loads of each element, at least.
 const PASSES_THAT_PAY: u64 = 4;
