@@ -21,7 +21,7 @@ const INPUT_BYTES: usize = 2;
 
 /// Elements that the blocks of an `sm80` launch load in all from one operand, from which on a copy of it pays.
 ///
-/// An estimate, not a measured threshold. 100 TFLOP/s with narrow loads, at 128 multiply-adds an element, are 0.8·10¹²
+/// An estimate, not a measured threshold. 100 TFLOP/s with narrow loads, at 128 operations an element, are 0.8·10¹²
 /// elements a second; if wide loads cost nothing beside the product, each narrow one costs about 10⁻¹² s. Against that
 /// stand two more calls of the driver, taken as 4 µs, and one pass over memory.
 const LOADS_THAT_PAY: u64 = 4 << 20;
