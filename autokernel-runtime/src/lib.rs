@@ -9,6 +9,7 @@
 //! - [`Kernel`], [`Plan`]: a declared kernel and the schedule it would use; [`CompiledKernel`]: one image, for tuners.
 //! - [`KernelDescriptor`] and its parts: the plain data that a build hands over.
 //! - [`timing`]: event timing with stated statistics; [`roofline`]: what the hardware would allow.
+//! - `AUTOKERNEL_RECORD=shapes.jsonl` in the environment counts each kernel's launches by shape, for the tuner.
 //! - [`Error`]: everything that can go wrong, each with its remedy. Nothing here panics on bad input.
 
 mod alloc;
@@ -22,6 +23,7 @@ mod error;
 mod geometry;
 mod gpu;
 mod kernel;
+mod launch_log;
 mod layout;
 mod matrix;
 mod operands;

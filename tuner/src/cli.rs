@@ -1,8 +1,9 @@
 //! The command line.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
-use autokernel_codegen::arch::Arch;
+use autokernel_codegen::arch::{Arch, ParseArchError};
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::epilogue::Epilogue;
 use autokernel_codegen::problem::Layout;
@@ -48,23 +49,41 @@ pub enum Command {
 #[derive(Clone, Debug, Args)]
 pub struct TuneArgs {
     /// Only this shape, as MxNxK; may be repeated.
-    #[arg(long, value_name = "MxNxK")]
+    #[arg(long, value_name = "MxNxK", help_heading = "What to tune")]
     pub shape: Vec<Shape>,
+    /// The kernels that this crate declares, at the shapes of --shapes-from, of --shape, or of their known dimensions;
+    /// the config is then its own best_config.json.
+    #[arg(long = "crate", value_name = "DIR", help_heading = "What to tune")]
+    pub package: Option<PathBuf>,
+    /// The products that a program computed with AUTOKERNEL_RECORD=FILE in its environment, those first that took the
+    /// most operations.
+    #[arg(long, value_name = "FILE", help_heading = "What to tune")]
+    pub shapes_from: Option<PathBuf>,
+    /// Only the first N of --shapes-from.
+    #[arg(long, value_name = "N", requires = "shapes_from", value_parser = clap::value_parser!(u32).range(1..), help_heading = "What to tune")]
+    pub top: Option<u32>,
+    /// With --crate: these rows of A, in place of those recorded; several with commas [default without --shapes-from:
+    /// 16,128,1024,4096].
+    #[arg(long, value_name = "M", requires = "package", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..), help_heading = "What to tune")]
+    pub m: Vec<u32>,
+    /// Only this attribute's kernels: matmul has no epilogue, fused_matmul has one.
+    #[arg(long, value_enum, help_heading = "What to tune")]
+    pub op: Option<Op>,
     /// Only this problem class, for example matmul_leaky_relu_bf16_bf16_nt.
-    #[arg(long, value_name = "CLASS")]
+    #[arg(long, value_name = "CLASS", help_heading = "What to tune")]
     pub problem: Option<String>,
     /// Only this epilogue, for example gelu or leaky_relu(0.2).
-    #[arg(long, value_parser = epilogue)]
+    #[arg(long, value_parser = epilogue, help_heading = "What to tune")]
     pub epilogue: Option<Epilogue>,
     /// Only this type of A and B: bf16 or f16.
-    #[arg(long, value_parser = input_type)]
+    #[arg(long, value_parser = input_type, help_heading = "What to tune")]
     pub dtype: Option<Dtype>,
     /// Only this layout: nn (B is [k, n]) or nt (B is [n, k]).
-    #[arg(long, value_parser = layout)]
+    #[arg(long, value_parser = layout, help_heading = "What to tune")]
     pub layout: Option<Layout>,
-    /// Only this target, for example sm_90a.
-    #[arg(long)]
-    pub arch: Option<Arch>,
+    /// Only this target, for example sm_90a; auto is that of the GPU here, else that of the recordings.
+    #[arg(long, value_name = "ARCH", default_value = "auto", help_heading = "What to tune")]
+    pub arch: ArchChoice,
 
     /// Who proposes; llm needs --llm and is the default with it.
     #[arg(long, value_enum)]
@@ -105,6 +124,47 @@ pub struct TuneArgs {
     /// Lets each replayed trial take this long, so that tests can interrupt it.
     #[arg(long, hide = true, value_name = "MS", default_value_t = 0)]
     pub replay_delay_ms: u64,
+}
+
+/// An attribute, as a filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum Op {
+    /// `#[autokernel::matmul]`
+    Matmul,
+    /// `#[autokernel::fused_matmul(…)]`
+    FusedMatmul,
+}
+
+impl Op {
+    /// The attribute that declares kernels with this epilogue.
+    pub fn of(epilogue: &Epilogue) -> Op {
+        if *epilogue == Epilogue::identity() { Op::Matmul } else { Op::FusedMatmul }
+    }
+}
+
+/// For which target of nvcc.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArchChoice {
+    /// That of the GPU, or else that of the recordings.
+    Auto,
+    /// This one.
+    Named(Arch),
+}
+
+impl ArchChoice {
+    /// Whether `arch` may be tuned for.
+    pub fn admits(self, arch: Arch) -> bool {
+        self == ArchChoice::Auto || self == ArchChoice::Named(arch)
+    }
+}
+
+impl FromStr for ArchChoice {
+    type Err = ParseArchError;
+
+    fn from_str(text: &str) -> Result<Self, ParseArchError> {
+        if text == "auto" { Ok(ArchChoice::Auto) } else { text.parse().map(ArchChoice::Named) }
+    }
 }
 
 /// Who proposes.

@@ -8,6 +8,7 @@
 
 pub mod app;
 pub mod cli;
+pub mod demand;
 pub mod environment;
 pub mod evaluate;
 pub mod gpu;

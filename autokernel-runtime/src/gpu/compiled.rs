@@ -9,7 +9,8 @@ use cudarc::driver::{CudaContext, CudaFunction, CudaStream, DeviceSlice};
 use super::pad_rows::PadRows;
 use super::pointers::Ordering;
 use super::raster::RasterArgs;
-use super::realign::Aligned;
+use super::realign::{self, Aligned};
+use super::scratch::Pool;
 use super::sm90::{Boxes, Maps};
 use super::submit::{self, Grid};
 use super::tensor_map::Global;
@@ -27,6 +28,7 @@ pub struct CompiledKernel {
     maps: Mutex<Maps>,
     function: CudaFunction,
     pad_rows: Option<PadRows>,
+    pool: Arc<Pool>,
     context: Arc<CudaContext>,
     sm_count: u32,
     overlaps_prologue: bool,
@@ -86,11 +88,6 @@ impl CompiledKernel {
             .attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
             .map_err(Error::cuda("counting multiprocessors"))?;
         let sm_count = u32::try_from(sm_count).unwrap_or(1);
-        // Only images of that family have it, and tools such as compute-sanitizer report a symbol that is not found.
-        let pad_rows = match geometry.family {
-            Family::Sm80 => None,
-            Family::Sm90 => PadRows::find(&module, sm_count)?,
-        };
         Ok(Self {
             symbol: symbol.to_owned(),
             problem: problem.clone(),
@@ -98,7 +95,8 @@ impl CompiledKernel {
             boxes: Boxes::new(problem, geometry),
             maps: Mutex::default(),
             function: image::function(&module, symbol, geometry.shared_bytes)?,
-            pad_rows,
+            pad_rows: PadRows::find(&module, sm_count)?,
+            pool: Pool::of(context),
             context: context.clone(),
             sm_count,
             overlaps_prologue: geometry.family == Family::Sm90 && submit::overlaps_prologues()?,
@@ -225,20 +223,22 @@ impl CompiledKernel {
     fn submit(&self, stream: &Arc<CudaStream>, shape: Shape, matrices: &Matrices) -> Result<()> {
         let Matrices { a, b, c } = *matrices;
         let output_bytes = self.problem.output.bytes();
-        let addressable = |matrix: &Global| match self.geometry.family {
-            Family::Sm80 => matrix.has_aligned_base(),
+        let in_place = |matrix: &Global, passes| match self.geometry.family {
+            Family::Sm80 => matrix.has_aligned_base() && (matrix.is_aligned() || !realign::pays(matrix, passes)),
             Family::Sm90 => matrix.is_aligned(),
         };
-        let load = |matrix: Global| {
-            if shape.k == 0 || addressable(&matrix) {
+        let load = |matrix: Global, passes| {
+            if shape.k == 0 || in_place(&matrix, passes) {
                 return Ok(Aligned::in_place(matrix));
             }
-            Aligned::copy_of(stream, self.pad_rows.as_ref(), matrix)
+            Aligned::copy_of(&self.pool, stream, self.pad_rows.as_ref(), matrix)
         };
-        let (a, b) = (load(a)?, load(b)?);
+        // Each column of tiles loads all of A, each row all of B.
+        let (tile_rows, tile_columns) = self.geometry.tiles(shape.m, shape.n);
+        let (a, b) = (load(a, tile_columns)?, load(b, tile_rows)?);
         match self.geometry.family {
-            Family::Sm80 if !addressable(&c) => {
-                let scratch = Aligned::scratch_for(stream, c, output_bytes)?;
+            Family::Sm80 if !c.has_aligned_base() => {
+                let scratch = Aligned::scratch_for(&self.pool, stream, c, output_bytes)?;
                 self.submit_sm80(stream, shape, a.matrix, b.matrix, scratch.matrix)?;
                 scratch.write_back(stream, c, output_bytes)
             }

@@ -8,6 +8,7 @@ mod pad_rows;
 mod pointers;
 mod raster;
 mod realign;
+mod scratch;
 mod sm80;
 mod sm90;
 mod submit;

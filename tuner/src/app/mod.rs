@@ -1,12 +1,25 @@
 //! The commands, as functions.
 
+use std::path::{Path, PathBuf};
+
 mod error;
+mod in_use;
 mod outputs;
 mod proposer;
+mod replay;
 mod run;
 mod select;
 mod tune;
 
 pub use error::AppError;
-pub use select::{Job, jobs};
+pub(crate) use select::passes;
+pub use select::{Job, Selection, select};
 pub use tune::{Ending, tune};
+
+/// The checkout of autokernel: its sources, or where a pack for GPU machines was unpacked.
+fn repository() -> PathBuf {
+    match std::env::var_os("AUTOKERNEL_ROOT") {
+        Some(root) => root.into(),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_owned).unwrap_or_default(),
+    }
+}

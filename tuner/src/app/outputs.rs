@@ -1,10 +1,13 @@
 //! The files a run leaves behind.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use autokernel_codegen::config::{Config, Entry};
 
 use super::error::AppError;
+use super::in_use::{put, write};
 use super::tune::Ending;
 use crate::cli::TuneArgs;
 use crate::report::{self, TargetResult};
@@ -17,12 +20,19 @@ pub struct Outputs {
     folder: PathBuf,
     /// The config in use, if it is to be written as well.
     in_use: Option<PathBuf>,
+    /// The build script that reads it, if that is another crate's.
+    script: Option<PathBuf>,
 }
 
 impl Outputs {
     /// Outputs in `folder`; promoted entries also into `in_use`.
     pub fn new(folder: &Path, in_use: Option<PathBuf>) -> Self {
-        Outputs { folder: folder.to_owned(), in_use }
+        Outputs { folder: folder.to_owned(), in_use, script: None }
+    }
+
+    /// The config in use is read by this build script.
+    pub fn read_by(self, script: Option<PathBuf>) -> Self {
+        Outputs { script, ..self }
     }
 
     /// The journal.
@@ -30,17 +40,29 @@ impl Outputs {
         self.folder.join("history.jsonl")
     }
 
-    /// Writes `config` with the promoted `entries` into the output folder and, if that was asked for, the entries into
-    /// the config in use. That is read again first, so that what others changed meanwhile stays.
+    /// Writes `config` with the new `entries` into the output folder and, if that was asked for, the entries into the
+    /// config in use.
     pub fn write_config(&self, mut config: Config, entries: &[Entry]) -> Result<(), AppError> {
         put(&mut config, entries);
         config.save(&self.folder.join("best_config.json"))?;
         if let Some(path) = self.in_use.as_ref().filter(|_| !entries.is_empty()) {
-            let mut config = if path.exists() { Config::load(path)? } else { Config::default() };
-            put(&mut config, entries);
-            config.save(path)?;
+            let is_new = !path.exists();
+            write(path, entries)?;
+            if is_new {
+                self.touch_script();
+            }
         }
         Ok(())
+    }
+
+    /// A build script watches the config only if it was there when the script last ran: cargo would otherwise not
+    /// notice the new one.
+    fn touch_script(&self) {
+        let Some(script) = &self.script else { return };
+        let touched = File::options().append(true).open(script).and_then(|file| file.set_modified(SystemTime::now()));
+        if let Err(error) = touched {
+            eprintln!("warning: {}: {error}; touch it, so that cargo reads the new config", script.display());
+        }
     }
 
     /// Writes the history as CSV, and the charts of `results`.
@@ -70,12 +92,6 @@ impl Outputs {
             text += &format!(", and written into {}", path.display());
         }
         text
-    }
-}
-
-fn put(config: &mut Config, entries: &[Entry]) {
-    for entry in entries {
-        config.upsert(entry.clone());
     }
 }
 

@@ -4,13 +4,14 @@ use autokernel_codegen::config::{Config, Entry};
 use autokernel_codegen::schedule::Schedule;
 
 use super::error::AppError;
+use super::in_use::InUse;
 use super::proposer::proposer;
 use super::select::Job;
 use super::tune::Ending;
 use crate::cli::TuneArgs;
 use crate::evaluate::Evaluator;
 use crate::journal::Journal;
-use crate::promote;
+use crate::promote::{self, incumbent};
 use crate::report::TargetResult;
 use crate::session::{Budget, Progress, Search, Session, Stop, StopReason, search};
 use crate::strategy::{Brief, Known, Neighbours, neighbours};
@@ -29,14 +30,26 @@ pub struct Run<'r> {
     /// A result a target.
     pub results: Vec<TargetResult>,
     /// The entries that won.
-    pub promoted: Vec<Entry>,
+    promoted: Vec<Entry>,
+    /// What was better left as it is.
+    kept: Vec<(Target, Entry)>,
 }
 
 impl<'r> Run<'r> {
     /// A run that has not begun.
     pub fn new(args: &'r TuneArgs, in_use: &'r Config, journal: &'r mut Journal, stop: &'r Stop) -> Self {
         let (known, progress) = (in_use.clone(), Progress::new());
-        Run { args, in_use, known, journal, stop, progress, results: Vec::new(), promoted: Vec::new() }
+        Run {
+            args,
+            in_use,
+            known,
+            journal,
+            stop,
+            progress,
+            results: Vec::new(),
+            promoted: Vec::new(),
+            kept: Vec::new(),
+        }
     }
 
     /// Tunes target after target until all are done, or one has to end early.
@@ -51,6 +64,9 @@ impl<'r> Run<'r> {
             if let Some(entry) = outcome.and_then(|outcome| promote::entry(outcome, job.evaluator.as_ref())) {
                 self.known.upsert(entry.clone());
                 self.promoted.push(entry);
+            } else if let Some(outcome) = outcome {
+                let kept = promote::kept(outcome, &job.target, job.evaluator.as_ref());
+                self.kept.extend(kept.map(|entry| (job.target.clone(), entry)));
             }
             self.results.push(result);
             if ending != Ending::Finished {
@@ -58,6 +74,28 @@ impl<'r> Run<'r> {
             }
         }
         Ok(Ending::Finished)
+    }
+
+    /// The entries to be written: those that won, and those that keep what is in use where it was not beaten. Without
+    /// the latter, a winner at one shape would take the place of what serves its class at the others.
+    pub fn entries(&self, in_use: &InUse) -> Vec<Entry> {
+        let mut entries = self.promoted.clone();
+        let won = |target: &Target| {
+            let class = target.problem.class();
+            let same =
+                |entry: &Entry| (entry.arch, entry.shape) == (target.arch, target.shape) && entry.problem == class;
+            self.promoted.iter().any(same)
+        };
+        loop {
+            let config = in_use.with(&entries);
+            let is_lost = |(target, entry): &&(Target, Entry)| {
+                !won(target) && incumbent(&config, target).schedule != entry.schedule
+            };
+            match self.kept.iter().find(is_lost) {
+                Some((_, entry)) => entries.push(entry.clone()),
+                None => return entries,
+            }
+        }
     }
 
     fn tune_one(&mut self, job: &mut Job) -> Result<TargetResult, AppError> {

@@ -1,14 +1,12 @@
 //! `tuner tune`: what is in use, the run, the outputs.
 
-use std::path::{Path, PathBuf};
-
-use autokernel_codegen::config::Config;
-
 use super::error::AppError;
+use super::in_use::InUse;
 use super::outputs::{Outputs, next_command};
 use super::run::Run;
-use super::select::jobs;
+use super::select::{Selection, select};
 use crate::cli::TuneArgs;
+use crate::demand::{DemandError, Package, demands};
 use crate::journal::{Journal, Start};
 use crate::report::summary;
 use crate::session::{INTERRUPTED, Stop};
@@ -35,26 +33,30 @@ impl Ending {
     }
 }
 
-/// The config in use where none is named.
-const DEFAULT_CONFIG: &str = "best_config.json";
-
 /// Tunes what `args` ask for, and writes the outputs even if it is stopped.
 ///
 /// # Errors
 /// It could not begin, or an output could not be written.
 pub fn tune(args: &TuneArgs, stop: &Stop) -> Result<Ending, AppError> {
-    let (config_path, config) = load_config(args.config.as_deref())?;
-    let jobs = jobs(args)?;
-    let outputs = Outputs::new(&args.out, args.write.then_some(config_path));
+    let package = args.package.as_deref().map(Package::open).transpose().map_err(DemandError::from)?;
+    let in_use = InUse::load(args, package.as_ref())?;
+    let Selection { jobs, notes } = select(args, demands(args, package.as_ref())?)?;
+    for note in notes {
+        eprintln!("note: {note}");
+    }
+    let outputs = Outputs::new(&args.out, args.write.then(|| in_use.path.clone()))
+        .read_by(package.and_then(|package| package.script));
     let start = if args.fresh { Start::Fresh } else { Start::Resume };
     let mut journal = Journal::open(&outputs.journal(), start)?;
     report_recovery(&journal);
 
+    let config = in_use.with(&[]);
     let mut run = Run::new(args, &config, &mut journal, stop);
     let ending = run.tune_all(jobs)?;
-    let Run { results, promoted, .. } = run;
+    let entries = run.entries(&in_use);
+    let Run { results, .. } = run;
     let written =
-        outputs.write_config(config, &promoted).and_then(|()| outputs.write_reports(journal.trials(), &results));
+        outputs.write_config(in_use.own, &entries).and_then(|()| outputs.write_reports(journal.trials(), &results));
     println!("{}\n{}", summary(&results), outputs.listing());
     println!("{}", next_command(args, &ending, &results));
     match (ending, written) {
@@ -63,16 +65,6 @@ pub fn tune(args: &TuneArgs, stop: &Stop) -> Result<Ending, AppError> {
         (Ending::Broken(reason), Err(error)) => Ok(Ending::Broken(format!("{reason}\nand: {error}"))),
         (_, Err(error)) => Err(error),
     }
-}
-
-/// The config in use. Without one, every kernel uses its default schedule.
-fn load_config(named: Option<&Path>) -> Result<(PathBuf, Config), AppError> {
-    let path = named.unwrap_or(Path::new(DEFAULT_CONFIG));
-    if named.is_none() && !path.exists() {
-        eprintln!("there is no {DEFAULT_CONFIG} here: winners are held against the default schedules");
-        return Ok((path.to_owned(), Config::default()));
-    }
-    Ok((path.to_owned(), Config::load(path)?))
 }
 
 fn report_recovery(journal: &Journal) {

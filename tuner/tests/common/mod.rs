@@ -7,7 +7,7 @@ mod fixture;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-pub use fixture::{GPU, cube, gpu, outcome, recording, write_space};
+pub use fixture::{GPU, cube, gpu, outcome, recording, recording_of, write_space};
 
 /// The real binary in a folder of its own, with the made-up space.
 pub struct Tuner {
@@ -17,9 +17,14 @@ pub struct Tuner {
 impl Tuner {
     /// A folder with the made-up space in `spaces`.
     pub fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        write_space(&folder.path().join("spaces"));
-        Tuner { folder }
+        let tuner = Tuner::without_spaces();
+        write_space(&tuner.folder().join("spaces"));
+        tuner
+    }
+
+    /// An empty folder.
+    pub fn without_spaces() -> Self {
+        Tuner { folder: tempfile::tempdir().unwrap() }
     }
 
     /// The folder.
