@@ -127,6 +127,8 @@ mod tests {
             tile_k: 64,
             cluster_m: 1,
             cluster_n: 1,
+            swap_ab: false,
+            split_k: 1,
             threads: 384,
             shared_bytes: 200_000,
             raster: Raster::new(RasterOrder::AlongM, 8),
