@@ -4,7 +4,7 @@
 // mbarriers connects them, and the producer runs ahead into the next tile while the consumers store the last one.
 //   cooperative   the consumers share a tile, kTileM / kConsumers rows each
 //   ping-pong     two consumers take whole tiles in turn: one stores while the other multiplies
-//   cluster of 2  CTAs with neighbouring tiles load half of the operand they share and multicast it
+//   cluster       2 or 4 CTAs with neighbouring tiles load a slice each of the operand they share and multicast it
 //   swapped       wgmma computes the tile transposed, so that a tile of few rows needs no padding to 64
 //   split K       the CTAs of a cluster multiply a share of K each, one tile a cluster, and add up: small grids
 //
@@ -20,9 +20,10 @@
 //   swapped_tile_n_splits_into_wgmma_blocks  64 <= kTileN <= 256, kTileN % (64 * sharing) == 0
 //   swapped_tile_m_is_a_wgmma_width          8 <= kTileM <= 256, kTileM % 8 == 0
 //   row_major_b_takes_whole_swizzle_rows     not kTransposeB implies kTileN % 64 == 0
-//   accumulators_fit_registers               kTileM * kTileN / (128 * sharing) <= 192, or <= 96 with 3 consumers
+//   accumulators_fit_registers               kTileM * kTileN / (128 * sharing) <= 192, or <= 128 with kSplitK > 1,
+//                                              or <= 96 with 3 consumers
 //   stages_two_to_sixteen                    2 <= kStages <= 16
-//   cluster_of_at_most_two                   kClusterM * kClusterN <= 2
+//   cluster_of_one_two_or_four_in_a_row      kClusterM or kClusterN is 1, the other 1, 2 or 4
 //   cluster_slices_b_in_whole_swizzle_atoms  kTileN % (kClusterM * (kTransposeB ? 8 : 64)) == 0
 //   cluster_slices_a_in_whole_swizzle_atoms  kTileM % (kClusterN * 8) == 0
 //   split_k_one_to_eight                     kSplitK is 1, 2, 4 or 8

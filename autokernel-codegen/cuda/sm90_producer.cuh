@@ -11,7 +11,7 @@ template <bool kShared, typename G>
 __device__ __forceinline__ void load_box(const TensorMap& map, uint32_t destination, uint32_t barrier, int inner,
                                          int outer) {
   if constexpr (kShared) {
-    // Multicast: each CTA loads a slice and all receive it, which halves the traffic from L2.
+    // Multicast: each CTA loads a slice and all receive it, which divides the traffic from L2.
     constexpr uint16_t kWholeCluster = (1 << G::kClusterSize) - 1;
     ptx::tma_load_multicast(map, destination, barrier, inner, outer, kWholeCluster);
   } else {

@@ -58,7 +58,8 @@ struct Geometry {
   static constexpr int kProducerRegisters = kConsumers == 3 ? 32 : 40;
   static constexpr int kConsumerRegisters = kConsumers == 3 ? 160 : 232;
   // Three consumers: ptxas wants each wgmma to fit the 128 registers a thread that 512 threads start with.
-  static constexpr int kMaxAccumulators = kConsumers == 3 ? 96 : 192;
+  // Split K: adding what arrives needs registers beside the accumulators.
+  static constexpr int kMaxAccumulators = kConsumers == 3 ? 96 : kSplitK > 1 ? 128 : 192;
 
   // Shared memory: stages, then staging for the epilogue, then barriers.
   static constexpr int kABytes = kTileM * kSwizzleBytes;
@@ -103,7 +104,8 @@ struct Geometry {
   static_assert(!kBMajorN || kTileN % kPanelN == 0, "row_major_b_takes_whole_swizzle_rows");
   static_assert(kAccumulators <= kMaxAccumulators, "accumulators_fit_registers");
   static_assert(kStages >= 2 && kStages <= 16, "stages_two_to_sixteen");
-  static_assert(kClusterM >= 1 && kClusterN >= 1 && kClusterSize <= 2, "cluster_of_at_most_two");
+  static_assert((kClusterM == 1 || kClusterN == 1) && (kClusterSize == 1 || kClusterSize == 2 || kClusterSize == 4),
+                "cluster_of_one_two_or_four_in_a_row");
   static_assert(kTileN % ((kBMajorN ? kPanelN : kSwizzleRows) * kClusterM) == 0,
                 "cluster_slices_b_in_whole_swizzle_atoms");
   static_assert(kTileM % (kSwizzleRows * kClusterN) == 0, "cluster_slices_a_in_whole_swizzle_atoms");

@@ -60,7 +60,7 @@ struct SplitK {
 
   // A warp that this CTA finishes: adds what the next rank sent, then the one after it, and so on around.
   __device__ __forceinline__ void add_received(Accumulators<G>& acc) const {
-#pragma unroll
+#pragma unroll 1  // the loads of one rank at a time: those of several would not fit the registers
     for (int distance = 1; distance < G::kSplitK; ++distance) {
       uint32_t from = slot(distance);
 #pragma unroll

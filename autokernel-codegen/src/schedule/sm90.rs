@@ -131,9 +131,9 @@ impl Sm90Schedule {
 
     fn check_cluster(&self, problem: &ProblemClass) -> Result<(), BrokenRule> {
         let &Sm90Schedule { tile_m, tile_n, cluster_m, cluster_n, .. } = self;
-        let sizes = [(1, 1), (2, 1), (1, 2)];
-        require(sizes.contains(&(cluster_m, cluster_n)), "cluster_of_at_most_two", || {
-            format!("cluster {cluster_m}x{cluster_n}; legal are 1x1, 2x1 and 1x2")
+        let sizes = [(1, 1), (2, 1), (1, 2), (4, 1), (1, 4)];
+        require(sizes.contains(&(cluster_m, cluster_n)), "cluster_of_one_two_or_four_in_a_row", || {
+            format!("cluster {cluster_m}x{cluster_n}; legal are 1x1, 2x1, 1x2, 4x1 and 1x4")
         })?;
         let slice = if problem.layout.transpose_b() { 8 } else { 64 };
         require(tile_n % (slice * cluster_m) == 0, "cluster_slices_b_in_whole_swizzle_atoms", || {
@@ -164,9 +164,13 @@ impl Sm90Schedule {
     }
 
     /// The most accumulators that ptxas fits without spilling: three consumers have 160 registers a thread, fewer have
-    /// 232 or 240, and an epilogue such as `tanhf` needs some at a time when all accumulators are live.
+    /// 232 or 240, adding up a split K needs some, and so does an epilogue such as `tanhf` when all accumulators are live.
     fn max_accumulators(&self, problem: &ProblemClass) -> u32 {
-        let limit = if self.consumers == 3 { 96 } else { 192 };
+        let limit = match (self.consumers, self.split_k) {
+            (3, _) => 96,
+            (_, 1) => 192,
+            _ => 128,
+        };
         if crate::epilogue::needs_registers(&problem.epilogue) { limit - EPILOGUE_REGISTERS } else { limit }
     }
 

@@ -62,7 +62,7 @@ const SM90_PLAIN: Sm90Schedule = Sm90Schedule {
 };
 
 fn sm90_images() -> Vec<Schedule> {
-    [sm90_large_images(), sm90_split_images(), sm90_swapped_images()].concat()
+    [sm90_large_images(), sm90_wide_cluster_images(), sm90_split_images(), sm90_swapped_images()].concat()
 }
 
 /// One block a tile, operands as they are: for grids of a wave and more.
@@ -76,6 +76,22 @@ fn sm90_large_images() -> Vec<Schedule> {
                 for stages in 3..=8 {
                     let crew = Sm90Schedule { tile_m, tile_n, stages, consumers, mode, ..SM90_PLAIN };
                     images.push(Schedule::Sm90(Sm90Schedule { cluster_m, cluster_n, ..crew }));
+                }
+            }
+        }
+    }
+    images
+}
+
+/// Small tiles that share an operand in fours: for grids of about a wave.
+fn sm90_wide_cluster_images() -> Vec<Schedule> {
+    let mut images = Vec::new();
+    for (tile_m, tile_n) in [(64, 64), (64, 128), (128, 64), (128, 128)] {
+        for consumers in [1, 2] {
+            for (cluster_m, cluster_n) in [(4, 1), (1, 4)] {
+                for stages in [6, 8] {
+                    let tile = Sm90Schedule { tile_m, tile_n, stages, consumers, ..SM90_PLAIN };
+                    images.push(Schedule::Sm90(Sm90Schedule { cluster_m, cluster_n, ..tile }));
                 }
             }
         }
@@ -101,10 +117,15 @@ fn sm90_split_images() -> Vec<Schedule> {
 fn sm90_swapped_images() -> Vec<Schedule> {
     let mut images = Vec::new();
     for (tile_m, tile_n) in pairs(&[8, 16, 32, 64, 128], &[64, 128, 256]) {
-        for (consumers, split_k) in pairs(&[1, 2], &[1, 2, 4, 8]) {
-            for stages in [4, 6, 8, 12, 16] {
-                let tile = Sm90Schedule { tile_m, tile_n, stages, ..SM90_PLAIN };
-                images.push(Schedule::Sm90(Sm90Schedule { consumers, split_k, swap_ab: true, ..tile }));
+        for consumers in [1, 2] {
+            let crew = Sm90Schedule { tile_m, tile_n, consumers, swap_ab: true, ..SM90_PLAIN };
+            for (split_k, stages) in pairs(&[1, 2, 4, 8], &[4, 6, 8, 12]) {
+                images.push(Schedule::Sm90(Sm90Schedule { split_k, stages, ..crew }));
+            }
+            for (cluster_m, cluster_n) in [(2, 1), (1, 2), (1, 4)] {
+                for stages in [6, 8, 12] {
+                    images.push(Schedule::Sm90(Sm90Schedule { cluster_m, cluster_n, stages, ..crew }));
+                }
             }
         }
     }

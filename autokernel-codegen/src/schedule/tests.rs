@@ -66,7 +66,8 @@ fn each_impossible_schedule_is_refused_by_the_name_of_its_rule() {
     assert_eq!(broken(Sm90Schedule { tile_n: 100, ..FASTEST }, nn), "tile_n_is_a_wgmma_width");
     assert_eq!(broken(Sm90Schedule { tile_n: 96, ..FASTEST }, nn), "row_major_b_takes_whole_swizzle_rows");
     assert_eq!(broken(Sm90Schedule { tile_m: 256, ..FASTEST }, nn), "accumulators_fit_registers");
-    assert_eq!(broken(Sm90Schedule { cluster_n: 2, ..FASTEST }, nn), "cluster_of_at_most_two");
+    assert_eq!(broken(Sm90Schedule { cluster_n: 2, ..FASTEST }, nn), "cluster_of_one_two_or_four_in_a_row");
+    assert_eq!(broken(Sm90Schedule { cluster_m: 3, ..FASTEST }, nn), "cluster_of_one_two_or_four_in_a_row");
     assert_eq!(broken(Sm90Schedule { stages: 1, ..FASTEST }, nn), "stages_two_to_sixteen");
     assert_eq!(broken(Sm90Schedule { stages: 5, ..FASTEST }, nn), "shared_memory_fits");
     let group = Raster { group: 0, ..FASTEST.raster };

@@ -87,7 +87,7 @@ fn advice(family: Family, knob: &str) -> Option<&'static str> {
         }
         (Family::Sm90, "cluster_m" | "cluster_n") => {
             "2 halves the L2 reads of the shared operand but ties two blocks together: measured between -16 % and \
-             +28 %, so try it and assume nothing."
+             +28 %, so try it and assume nothing. 4 is for small tiles, whose reads are large beside their products."
         }
         (Family::Sm90, "swap_ab") => {
             "true for m up to about 64, with tile_m = m rounded up to 8, 16, 32 or 64: nothing is padded to 64 rows. \

@@ -46,10 +46,11 @@ const SM90: [(&str, &str); 19] = [
     ("row_major_b_takes_whole_swizzle_rows", "with layout nn, tile_n is a multiple of 64"),
     (
         "accumulators_fit_registers",
-        "tile_m * tile_n / 128, divided by consumers if cooperative, is at most 208, or 128 with 3 consumers",
+        "tile_m * tile_n / 128, divided by consumers if cooperative, is at most 192, 128 with split_k above 1, or 96 with 3 \
+         consumers; 16 fewer with an epilogue that calls tanh",
     ),
     ("stages_two_to_sixteen", "stages is 2 to 16"),
-    ("cluster_of_at_most_two", "cluster_m x cluster_n is 1x1, 2x1 or 1x2"),
+    ("cluster_of_one_two_or_four_in_a_row", "cluster_m x cluster_n is 1x1, 2x1, 1x2, 4x1 or 1x4"),
     (
         "cluster_slices_b_in_whole_swizzle_atoms",
         "tile_n is a multiple of 8 * cluster_m, with layout nn of 64 * cluster_m",
