@@ -44,7 +44,6 @@ struct SplitK {
   }
 
  private:
-
   // A warp that another CTA finishes: its sums to that CTA. Neighbouring lanes write neighbouring 16 bytes.
   __device__ __forceinline__ void send(const Accumulators<G>& acc) const {
     const int distance = (rank - owner + G::kSplitK) % G::kSplitK;

@@ -57,6 +57,30 @@ fn schedules_are_compiled_ahead_and_each_is_handed_over_once() {
 }
 
 #[test]
+fn transposed_and_split_tiles_at_the_limit_of_their_registers_compile_in_both_layouts() {
+    let cache = tempfile::tempdir().unwrap();
+    let Some(compiler) = compiler(cache.path()) else { return };
+    let Schedule::Sm90(base) = Schedule::default_for(&problem().class(), Arch::SM_90A) else {
+        panic!("Hopper's default is of family sm90")
+    };
+    let base = Sm90Schedule { stages: 3, consumers: 1, ..base };
+    let schedules = [
+        Sm90Schedule { tile_m: 64, tile_n: 256, swap_ab: true, split_k: 4, ..base },
+        Sm90Schedule { tile_m: 128, tile_n: 128, split_k: 2, ..base },
+        Sm90Schedule { tile_m: 96, tile_n: 256, swap_ab: true, ..base },
+        Sm90Schedule { tile_m: 192, tile_n: 192, swap_ab: true, consumers: 3, ..base },
+        Sm90Schedule { tile_m: 8, tile_n: 64, stages: 16, swap_ab: true, ..base },
+    ];
+    for layout in Layout::ALL {
+        let problem = Problem { output: Dtype::F32, ..Problem::matmul(Dtype::F16, layout, "gelu".parse().unwrap()) };
+        for schedule in schedules.map(Schedule::Sm90) {
+            let compiled = compile::compile(&compiler, &problem, Arch::SM_90A, &schedule);
+            assert!(compiled.is_ok(), "{layout} {schedule}: {:?}", compiled.err());
+        }
+    }
+}
+
+#[test]
 fn compiling_ahead_stops_when_it_is_told_to() {
     let cache = tempfile::tempdir().unwrap();
     let Some(compiler) = compiler(cache.path()) else { return };
