@@ -88,8 +88,9 @@ fn each_impossible_swap_or_split_is_refused_by_the_name_of_its_rule() {
     assert_eq!(broken(Sm90Schedule { cluster_m: 2, tile_n: 128, ..DECODE }, nn), ALONE);
     let ping_pong = Sm90Schedule { consumers: 2, mode: Mode::PingPong, ..DECODE };
     assert_eq!(broken(ping_pong, nn), ALONE);
-    let large = Sm90Schedule { tile_m: 256, tile_n: 192, stages: 2, cluster_m: 1, split_k: 8, ..FASTEST };
-    assert_eq!(broken(large, nn), "split_k_partials_fit_the_ring");
+    let shallow = Sm90Schedule { stages: 2, cluster_m: 1, split_k: 8, ..FASTEST };
+    assert_eq!(broken(shallow, nn), "split_k_partials_fit_the_ring");
+    assert_eq!(broken(Sm90Schedule { tile_m: 256, tile_n: 192, ..shallow }, nn), "accumulators_fit_registers");
 }
 
 #[test]
