@@ -7,9 +7,11 @@ use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::epilogue::Epilogue;
 use autokernel_codegen::problem::Layout;
 use autokernel_codegen::shape::Shape;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 
+use crate::compare::CompareArgs;
 use crate::gpu::cli::{RecordArgs, WorkerArgs};
+use crate::strategy::StrategyName;
 
 /// Finds the fastest schedules for autokernel's kernels and writes them to best_config.json.
 #[derive(Debug, Parser)]
@@ -39,6 +41,8 @@ pub enum Command {
     Tune(TuneArgs),
     /// Measure a whole space of schedules on this machine's GPU, to be searched again without one.
     Record(RecordArgs),
+    /// Hold strategies against each other on recorded spaces, at equal budgets and over many seeds.
+    Compare(CompareArgs),
     /// Serve measurements on standard input and output (started by the tuner itself).
     #[command(hide = true)]
     Worker(WorkerArgs),
@@ -66,8 +70,9 @@ pub struct TuneArgs {
     #[arg(long)]
     pub arch: Option<Arch>,
 
-    /// Who proposes; llm needs --llm and is the default with it.
-    #[arg(long, value_enum)]
+    /// Who proposes: random, local, surrogate, llm or hybrid; the last two need --llm [default: surrogate, with --llm
+    /// hybrid]
+    #[arg(long, value_name = "NAME")]
     pub strategy: Option<StrategyName>,
     /// Schedules to try for each shape, those that the journal answers included.
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -105,17 +110,6 @@ pub struct TuneArgs {
     /// Lets each replayed trial take this long, so that tests can interrupt it.
     #[arg(long, hide = true, value_name = "MS", default_value_t = 0)]
     pub replay_delay_ms: u64,
-}
-
-/// Who proposes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum StrategyName {
-    /// Schedules at random.
-    Random,
-    /// Steps from the best.
-    Local,
-    /// A language model.
-    Llm,
 }
 
 fn epilogue(text: &str) -> Result<Epilogue, String> {

@@ -50,6 +50,12 @@ pub trait Evaluator {
     fn optimum(&self, _target: &Target) -> Option<(Schedule, Measurement)> {
         None
     }
+
+    /// The median of the best time of so many schedules drawn at random, in milliseconds, where the whole space has been
+    /// measured.
+    fn best_at_random_ms(&self, _target: &Target, _draws: usize) -> Option<f64> {
+        None
+    }
 }
 
 /// Is told each outcome of a batch.

@@ -8,6 +8,7 @@
 
 pub mod app;
 pub mod cli;
+pub mod compare;
 pub mod environment;
 pub mod evaluate;
 pub mod gpu;

@@ -12,6 +12,7 @@ fn main() -> ExitCode {
     let args = match cli.command {
         Some(Command::Worker(args)) => return exit_code(args.run()),
         Some(Command::Record(args)) => return exit_code(args.run()),
+        Some(Command::Compare(args)) => return exit_code(args.run()),
         Some(Command::Tune(args)) => args,
         None => cli.tune,
     };

@@ -8,5 +8,6 @@ mod select;
 mod tune;
 
 pub use error::AppError;
+pub(crate) use select::own_spaces;
 pub use select::{Job, jobs};
 pub use tune::{Ending, tune};

@@ -1,20 +1,21 @@
 //! One target after the other: search, final, promotion.
 
 use autokernel_codegen::config::{Config, Entry};
-use autokernel_codegen::schedule::Schedule;
 
 use super::error::AppError;
-use super::proposer::proposer;
+use super::proposer::{proposer, strategy_name};
 use super::select::Job;
 use super::tune::Ending;
 use crate::cli::TuneArgs;
+use crate::environment::Environment;
 use crate::evaluate::Evaluator;
 use crate::journal::Journal;
 use crate::promote;
 use crate::report::TargetResult;
 use crate::session::{Budget, Progress, Search, Session, Stop, StopReason, search};
-use crate::strategy::{Brief, Known, Neighbours, neighbours};
+use crate::strategy::{Brief, Neighbours, known};
 use crate::target::Target;
+use crate::trial::Trial;
 
 /// What the targets of a run share, and what has come of them.
 pub struct Run<'r> {
@@ -80,6 +81,7 @@ impl<'r> Run<'r> {
             environment: evaluator.environment().clone(),
             gpu: evaluator.gpu().clone(),
             optimum: evaluator.optimum(target),
+            best_at_random_ms: evaluator.best_at_random_ms(target, search.trials.len()),
             search,
             promotion,
         })
@@ -99,19 +101,29 @@ impl<'r> Run<'r> {
         }
     }
 
+    /// What the journal knew before this search began: a resumed run must not learn from what came later.
+    fn history(&self, target: &Target, environment: &Environment) -> Vec<Trial> {
+        let (class, strategy) = (target.problem.class(), strategy_name(self.args).to_string());
+        let own = |trial: &Trial| trial.target == *target && trial.proposed_by.starts_with(&strategy);
+        let related = |trial: &&Trial| {
+            trial.environment == *environment
+                && trial.target.arch == target.arch
+                && (trial.target == *target || trial.target.problem.class() == class)
+        };
+        let before = self.journal.trials().iter().take_while(|trial| !own(trial));
+        before.filter(related).cloned().collect()
+    }
+
     /// What the strategy is told beforehand.
     fn brief(&self, target: &Target, evaluator: &dyn Evaluator) -> Brief {
         let space = evaluator.space(target);
         let which = if evaluator.is_replay() { Neighbours::OtherShapes } else { Neighbours::All };
-        let mut known = neighbours(&self.known, target, which);
-        let default = Schedule::default_for(&target.problem.class(), target.arch);
-        known.push(Known { schedule: default, origin: format!("default for {}", target.arch) });
-        known.retain(|known| space.contains(&known.schedule));
         Brief {
             target: target.clone(),
             gpu: evaluator.gpu().clone(),
+            known: known(&self.known, target, &space, which),
             space: space.into(),
-            known,
+            history: self.history(target, evaluator.environment()),
             evaluations: self.args.evaluations as usize,
             generations: self.args.generations as usize,
             seed: self.args.seed,

@@ -106,4 +106,8 @@ impl Evaluator for Replay {
     fn optimum(&self, target: &Target) -> Option<(Schedule, Measurement)> {
         self.table(target)?.optimum()
     }
+
+    fn best_at_random_ms(&self, target: &Target, draws: usize) -> Option<f64> {
+        self.table(target)?.median_of_best_at_random(draws)
+    }
 }

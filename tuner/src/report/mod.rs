@@ -1,6 +1,6 @@
 //! What a run leaves behind: the history as CSV, two charts, and a summary for people.
 
-mod chart;
+pub(crate) mod chart;
 mod curve;
 mod history;
 mod result;

@@ -1,14 +1,19 @@
 //! What arithmetic alone says about a schedule, before anything is measured.
 //!
-//! A lower bound in the manner of a roofline, one level down: the time is that of the slowest of matrix units, L2 and
-//! device memory, over whole waves of tiles. It ranks schedules well where tiles do not fill the GPU evenly, and knows
+//! A lower bound in the manner of a roofline, one level down: the time is that of the slowest of matrix units, L2,
+//! device memory and the latency of loads, over whole waves of tiles. It ranks schedules well where tiles do not fill the GPU evenly, and knows
 //! nothing of what makes kernels of equal tiles differ: that is left to measurements.
+
+use std::collections::{BTreeMap, HashMap};
 
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::problem::ProblemClass;
 use autokernel_codegen::schedule::{Family, Geometry, Mode, Schedule};
 use autokernel_codegen::shape::Shape;
 
+use super::Brief;
+use super::categories::Categories;
+use super::effects::Effects;
 use crate::llm::GpuFacts;
 use crate::target::Target;
 
@@ -20,6 +25,12 @@ const SUSTAINED: f64 = 0.75;
 const MMA_SYNC_ON_HOPPER: f64 = 0.65;
 /// Share of the other limits that the slowest one does not hide.
 const CONTENTION: f64 = 0.1;
+/// From a load to its data, in the recordings of an H200: what fits their times over the depth of the ring.
+const LOAD_LATENCY_MS: f64 = 0.001;
+/// Blocks of a cluster wait for each other. In the recordings of an H200 multicast saves nothing that pays for it.
+const CLUSTER_WAIT: f64 = 1.3;
+/// How much of what neighbouring shapes showed is taken to hold here as well.
+const TRANSFER: f64 = 0.5;
 /// Launch, and filling the pipeline.
 const LAUNCH_MS: f64 = 0.0015;
 /// sm80: registers of a thread beside its accumulators, roughly.
@@ -28,6 +39,39 @@ const WORKING_REGISTERS: u32 = 80;
 const RESERVED_SHARED_BYTES: u32 = 1024;
 /// Threads that one SM holds on sm_80 and sm_90; 1536 on consumer parts, which only shared memory limits anyway.
 const THREADS_PER_SM: u32 = 2048;
+
+/// The logarithm of the predicted time of each schedule of `brief`'s space: by arithmetic, corrected by what the
+/// trials of neighbouring shapes in the brief's history showed of its knobs.
+pub fn logs(brief: &Brief) -> Vec<f64> {
+    let prior = Prior::new(&brief.target, &brief.gpu);
+    let arithmetic = brief.space.iter().map(|schedule| prior.predicted_ms(schedule).ln());
+    let surprises = neighbours_surprises(brief);
+    if surprises.is_empty() {
+        return arithmetic.collect();
+    }
+    let categories = Categories::new(&brief.space);
+    let effects = Effects::fit(&categories, &surprises);
+    let corrected = |(index, log)| log + TRANSFER * effects.of(&categories, index);
+    arithmetic.enumerate().map(corrected).collect()
+}
+
+/// By how much the times of the history's other shapes missed what arithmetic says, beyond what all times of the same
+/// shape did.
+fn neighbours_surprises(brief: &Brief) -> Vec<(usize, f64)> {
+    let index: HashMap<&Schedule, usize> = brief.space.iter().enumerate().map(|(index, of)| (of, index)).collect();
+    let mut by_shape: BTreeMap<Shape, Vec<(usize, f64)>> = BTreeMap::new();
+    for trial in brief.history.iter().filter(|trial| trial.target != brief.target) {
+        if let (Some(&index), Some(ms)) = (index.get(&trial.schedule), trial.median_ms()) {
+            let expected = Prior::new(&trial.target, &brief.gpu).predicted_ms(&trial.schedule);
+            by_shape.entry(trial.target.shape).or_default().push((index, (ms / expected).ln()));
+        }
+    }
+    let centred = |surprises: Vec<(usize, f64)>| {
+        let mean = surprises.iter().map(|(_, surprise)| surprise).sum::<f64>() / surprises.len() as f64;
+        surprises.into_iter().map(move |(index, surprise)| (index, surprise - mean))
+    };
+    by_shape.into_values().flat_map(centred).collect()
+}
 
 /// The model for one target on one GPU.
 pub struct Prior<'p> {
@@ -54,15 +98,15 @@ impl<'p> Prior<'p> {
         let efficiency = tile_efficiency(schedule) * family_share(schedule, target.arch);
         let compute_ms = turns.longest * tile_flops / (rate_per_sm * efficiency);
 
-        let loaded_m = f64::from(geometry.tile_m) / f64::from(geometry.cluster_n);
-        let loaded_n = f64::from(geometry.tile_n) / f64::from(geometry.cluster_m);
+        // Rows and columns past the edge are filled in without a load.
+        let loaded = f64::from(geometry.tile_m.min(shape.m)) + f64::from(geometry.tile_n.min(shape.n));
         let input = f64::from(target.problem.input.bytes());
-        let l2_bytes = turns.tiles * (loaded_m + loaded_n) * f64::from(shape.k) * input;
+        let l2_bytes = turns.tiles * loaded * f64::from(shape.k) * input;
         let memory_rate = gpu.memory_gb_per_s * 1e6;
         let l2_ms = l2_bytes / (memory_rate * L2_OVER_MEMORY);
         let memory_ms = target.work().bytes / memory_rate;
 
-        let limits = [compute_ms, l2_ms, memory_ms];
+        let limits = [compute_ms, l2_ms, memory_ms, latency_ms(schedule, &geometry, &turns, shape)];
         let slowest = limits.into_iter().fold(0.0, f64::max);
         let hidden = limits.iter().sum::<f64>() - slowest;
         slowest + CONTENTION * hidden + self.store_ms(schedule, &geometry, turns.longest) + LAUNCH_MS
@@ -78,21 +122,37 @@ impl<'p> Prior<'p> {
     }
 }
 
+/// The stages of a tile, of which only as many as the ring holds are on their way at once (Little's law).
+fn latency_ms(schedule: &Schedule, geometry: &Geometry, turns: &Turns, shape: Shape) -> f64 {
+    let ring = match schedule {
+        Schedule::Sm80(schedule) => schedule.stages,
+        Schedule::Sm90(schedule) => schedule.stages,
+    };
+    let stages = f64::from(shape.k.div_ceil(geometry.tile_k));
+    let waits = if geometry.cluster_m * geometry.cluster_n > 1 { CLUSTER_WAIT } else { 1.0 };
+    turns.longest / turns.blocks * stages / f64::from(ring) * LOAD_LATENCY_MS * waits
+}
+
 /// How the tiles fall on the SMs.
 struct Turns {
     /// Tiles in all.
     tiles: f64,
     /// Tiles that the busiest SM computes.
     longest: f64,
+    /// Tiles that it works on at once.
+    blocks: f64,
 }
 
 fn turns(schedule: &Schedule, geometry: &Geometry, shape: Shape, gpu: &GpuFacts) -> Turns {
-    let tiles = f64::from(shape.m.div_ceil(geometry.tile_m)) * f64::from(shape.n.div_ceil(geometry.tile_n));
+    // A cluster computes whole tiles only, those past the edge included.
+    let across = |extent: u32, tile: u32, cluster: u32| f64::from(extent.div_ceil(tile).next_multiple_of(cluster));
+    let tiles =
+        across(shape.m, geometry.tile_m, geometry.cluster_m) * across(shape.n, geometry.tile_n, geometry.cluster_n);
     let (sms, blocks) = (f64::from(gpu.sm_count), f64::from(resident_blocks(schedule, geometry, gpu)));
     let waves = (tiles / (sms * blocks)).ceil();
     // An SM works on its resident tiles together, so a full wave of them takes as many turns.
     let last = ((tiles - (waves - 1.0) * sms * blocks) / sms).ceil();
-    Turns { tiles, longest: (waves - 1.0) * blocks + last }
+    Turns { tiles, longest: (waves - 1.0) * blocks + last, blocks }
 }
 
 /// Blocks that run on one SM at once.
@@ -119,8 +179,7 @@ fn tile_efficiency(schedule: &Schedule) -> f64 {
             let fed = ((n / 2.0) / ((2048.0 + 32.0 * n) / 128.0)).min(1.0);
             // One warpgroup cannot keep the matrix units busy while it waits.
             let crew = if schedule.consumers == 1 { 0.9 } else { 1.0 };
-            let shallow = schedule.stages * (schedule.tile_m + schedule.tile_n) < 700;
-            fed * crew * if shallow { 0.93 } else { 1.0 }
+            fed * crew
         }
         Schedule::Sm80(schedule) => {
             // ldmatrix feeds mma.sync: products of a warp tile over its operands.

@@ -22,6 +22,8 @@ pub struct Llm {
     provider: Box<dyn Provider>,
     conversation: Conversation,
     stand_in: Local,
+    /// Who proposes where the model does not, for people.
+    stand_in_name: &'static str,
     trials: HashMap<Schedule, Trial>,
     proposed: Vec<Schedule>,
     rejected: Vec<Rejected>,
@@ -37,6 +39,7 @@ impl Llm {
         Llm {
             conversation: Conversation::new(&translate::task(brief)),
             stand_in: Local::new(brief),
+            stand_in_name: "built-in search",
             brief: brief.clone(),
             provider,
             trials: HashMap::new(),
@@ -47,6 +50,20 @@ impl Llm {
             gone: false,
             notices: Vec::new(),
         }
+    }
+
+    /// Says that `name` proposes where the model does not.
+    pub(super) fn with_stand_in(self, name: &'static str) -> Self {
+        Llm { stand_in_name: name, ..self }
+    }
+
+    /// Up to `n` proposals of the model; `None` if it has no usable answer, or is given up.
+    pub(super) fn consult(&mut self, n: usize) -> Option<Vec<Proposal>> {
+        let proposals = if self.gone { None } else { self.ask_model(n) };
+        if proposals.is_none() {
+            self.proposed.clear();
+        }
+        proposals
     }
 
     fn ask_model(&mut self, n: usize) -> Option<Vec<Proposal>> {
@@ -78,8 +95,8 @@ impl Llm {
         }
         self.proposed = valid.iter().map(|proposal| proposal.schedule).collect();
         if valid.is_empty() {
-            self.notices
-                .push("the model proposed nothing usable; the built-in search proposes in its place".to_owned());
+            let stand_in = self.stand_in_name;
+            self.notices.push(format!("the model proposed nothing usable; the {stand_in} proposes in its place"));
             return None;
         }
         let proposed_by = format!("llm {}", self.provider.name());
@@ -97,7 +114,7 @@ impl Llm {
         let may_recover = error.is_transient() || matches!(error, LlmError::Prose { .. });
         self.gone = !may_recover || self.failures >= PATIENCE;
         let until = if self.gone { "for the rest of the run" } else { "in its place this once" };
-        self.notices.push(format!("{error}. The built-in search proposes {until}."));
+        self.notices.push(format!("{error}. The {} proposes {until}.", self.stand_in_name));
     }
 
     fn feedback(&self, n: usize) -> Feedback {
@@ -130,12 +147,9 @@ impl Strategy for Llm {
     }
 
     fn ask(&mut self, n: usize) -> Vec<Proposal> {
-        if !self.gone
-            && let Some(proposals) = self.ask_model(n)
-        {
+        if let Some(proposals) = self.consult(n) {
             return proposals;
         }
-        self.proposed.clear();
         let proposals = self.stand_in.ask(n).into_iter();
         proposals.map(|proposal| Proposal { proposed_by: "llm, local in its place".to_owned(), ..proposal }).collect()
     }
