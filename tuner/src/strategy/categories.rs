@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use autokernel_codegen::schedule::Schedule;
 
-use crate::replay::columns;
+use crate::replay::columns::{self, Columns};
 
 /// For each schedule of a space and each knob, which of the knob's values it has.
 ///
@@ -21,9 +21,14 @@ pub struct Categories {
 impl Categories {
     /// The categories of `schedules`. Knobs with a single value are left out.
     pub fn new(schedules: &[Schedule]) -> Self {
+        Categories::of(&columns::from_schedules(schedules.iter()), schedules)
+    }
+
+    /// The same, of schedules whose JSON `columns` holds.
+    pub fn of(columns: &Columns, schedules: &[Schedule]) -> Self {
         let families: Vec<_> = schedules.iter().map(Schedule::family).collect();
         let (mut codes, mut counts) = (Vec::new(), Vec::new());
-        for values in columns::from_schedules(schedules.iter()).values() {
+        for values in columns.values() {
             let mut known = BTreeMap::new();
             let coded: Vec<u16> = families
                 .iter()

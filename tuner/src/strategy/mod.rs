@@ -16,6 +16,8 @@ pub mod prior;
 mod random;
 mod seeds;
 mod surrogate;
+#[cfg(test)]
+mod tests;
 
 use autokernel_codegen::schedule::{Raster, RasterOrder, Schedule};
 

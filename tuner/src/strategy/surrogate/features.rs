@@ -10,62 +10,44 @@ use autokernel_codegen::schedule::Schedule;
 use serde_json::Value;
 
 use crate::llm::GpuFacts;
-use crate::replay::columns::{self, Columns};
+use crate::replay::columns::Columns;
+use crate::strategy::Brief;
 use crate::target::Target;
 
-/// Turns schedules into rows of numbers, the same way for all.
-#[derive(Clone, Debug)]
-pub struct Encoder {
-    knobs: Vec<Knob>,
-}
-
 /// How a leaf of the JSON becomes numbers.
-#[derive(Clone, Debug)]
-struct Knob {
-    path: String,
+struct Knob<'c> {
+    values: &'c [Value],
     /// The words it takes, where it takes words: a column each.
-    words: Vec<String>,
+    words: BTreeSet<&'c str>,
 }
 
 /// What stands for a knob that a family lacks.
 const ABSENT: f64 = -1.0;
 
-impl Encoder {
-    /// An encoder for schedules like `schedules`. Knobs with a single value say nothing and are left out.
-    pub fn new(schedules: &[Schedule]) -> Self {
-        let columns = columns::from_schedules(schedules.iter());
-        let varies = |values: &Vec<Value>| values.iter().any(|value| *value != values[0]);
-        let knob = |(path, values): (&String, &Vec<Value>)| {
-            let words: BTreeSet<&str> = values.iter().filter_map(Value::as_str).collect();
-            Knob { path: path.clone(), words: words.into_iter().map(str::to_owned).collect() }
-        };
-        Encoder { knobs: columns.iter().filter(|(_, values)| varies(values)).map(knob).collect() }
-    }
-
-    /// A row for each of `schedules` at `target`; `prior` holds the logarithm of their predicted times.
-    pub fn rows(&self, schedules: &[Schedule], target: &Target, gpu: &GpuFacts, prior: &[f64]) -> Vec<Vec<f64>> {
-        let columns = columns::from_schedules(schedules.iter());
-        let class = target.problem.class();
-        let row = |(index, schedule): (usize, &Schedule)| {
-            let mut row = self.knobs(&columns, index);
-            row.extend(derived(schedule, target, &class, gpu));
-            row.push(prior[index]);
-            row
-        };
-        schedules.iter().enumerate().map(row).collect()
-    }
-
-    fn knobs(&self, columns: &Columns, index: usize) -> Vec<f64> {
+/// A row for each of `schedules`, whose JSON `columns` holds; `prior` is the logarithm of their predicted times. Knobs
+/// with a single value say nothing and are left out.
+pub fn rows(columns: &Columns, schedules: &[Schedule], brief: &Brief, prior: &[f64]) -> Vec<Vec<f64>> {
+    let class = brief.target.problem.class();
+    let varying = columns.values().filter(|values| values.iter().any(|value| *value != values[0]));
+    let knobs: Vec<Knob> =
+        varying.map(|values| Knob { values, words: values.iter().filter_map(Value::as_str).collect() }).collect();
+    let row = |(index, schedule): (usize, &Schedule)| {
         let mut row = Vec::new();
-        for knob in &self.knobs {
-            let value = columns.get(&knob.path).map_or(&Value::Null, |values| &values[index]);
-            if knob.words.is_empty() {
-                row.push(number(value));
-            } else {
-                row.extend(knob.words.iter().map(|word| f64::from(u8::from(value.as_str() == Some(word)))));
-            }
-        }
+        knobs.iter().for_each(|knob| knob.push(index, &mut row));
+        row.extend(derived(schedule, &brief.target, &class, &brief.gpu));
+        row.push(prior[index]);
         row
+    };
+    schedules.iter().enumerate().map(row).collect()
+}
+
+impl Knob<'_> {
+    fn push(&self, index: usize, row: &mut Vec<f64>) {
+        let value = &self.values[index];
+        if self.words.is_empty() {
+            row.push(number(value));
+        }
+        row.extend(self.words.iter().map(|&word| f64::from(u8::from(value.as_str() == Some(word)))));
     }
 }
 
@@ -106,4 +88,39 @@ fn derived(schedule: &Schedule, target: &Target, class: &ProblemClass, gpu: &Gpu
         group * tile_m, // rows or columns that a group of tiles covers
         group * tile_n,
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::replay::columns;
+    use crate::strategy::tests::brief;
+
+    #[test]
+    fn a_knob_that_the_code_does_not_know_becomes_a_column() {
+        let brief = brief();
+        let schedules = [brief.space[0]; 4];
+        let mut columns = columns::from_schedules(schedules.iter());
+        let before = rows(&columns, &schedules, &brief, &[0.0; 4]);
+        assert!(before.iter().all(|row| *row == before[0]));
+        columns.insert("swap_ab".to_owned(), vec![json!(true), json!(false), json!(true), json!(true)]);
+        columns.insert("split.how".to_owned(), vec![json!("serial"), json!("serial"), json!("stream"), Value::Null]);
+        columns.insert("constant".to_owned(), vec![json!(3); 4]);
+        let after = rows(&columns, &schedules, &brief, &[0.0; 4]);
+        assert_eq!(after[0].len(), before[0].len() + 1 + 2, "a flag, and a column for each of two words");
+        for (index, row) in after.iter().enumerate() {
+            assert!(after[..index].iter().all(|other| other != row), "row {index} is like an earlier one");
+        }
+    }
+
+    #[test]
+    fn every_feature_is_a_finite_number() {
+        let brief = brief();
+        let columns = columns::from_schedules(brief.space.iter());
+        let rows = rows(&columns, &brief.space, &brief, &vec![0.0; brief.space.len()]);
+        assert!(rows.iter().flatten().all(|value| value.is_finite()));
+        assert!(rows.iter().all(|row| row.len() == rows[0].len()));
+    }
 }

@@ -14,11 +14,11 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 use self::acquire::Candidate;
-use self::features::Encoder;
 use self::model::{Known, Model};
 use super::categories::Categories;
 use super::lattice::Lattice;
 use super::{Brief, Proposal, Strategy, image, prior, seeds};
+use crate::replay::columns;
 use crate::trial::Trial;
 
 /// Share of the budget that is spent on seeds, before the model is asked.
@@ -52,9 +52,10 @@ impl Surrogate {
         let prior = prior::logs(brief);
         let ranked = seeds::ranked(&prior, &mut Pcg64::seed_from_u64(brief.seed));
         let seeds = seeds::first(brief, &lattice, &ranked, SEED_SHARE);
+        let columns = columns::from_schedules(brief.space.iter());
         Surrogate {
-            categories: Categories::new(&brief.space),
-            rows: Encoder::new(&brief.space).rows(&brief.space, &brief.target, &brief.gpu, &prior),
+            categories: Categories::of(&columns, &brief.space),
+            rows: features::rows(&columns, &brief.space, brief, &prior),
             told: seeds::told_before(brief, &lattice, &seeds).collect(),
             space: brief.space.clone(),
             proposed: HashSet::new(),
