@@ -5,7 +5,8 @@ mod common;
 use common::Tuner;
 use serde_json::{Value, json};
 
-const SMALL: [&str; 7] = ["compare", "--seeds", "4", "--evaluations", "24", "--shape", "512x4096x2048"];
+const SMALL: [&str; 9] =
+    ["compare", "--spaces", "spaces", "--seeds", "4", "--evaluations", "24", "--shape", "512x4096x2048"];
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
@@ -91,9 +92,9 @@ fn recorded_replies_are_given_to_every_search_from_the_first_on() {
 
 #[test]
 fn a_space_that_is_not_there_is_named() {
-    let output = Tuner::new().run(&["compare", "--space", "nowhere"]);
+    let output = Tuner::new().run(&["compare", "--spaces", "spaces", "--space", "nowhere"]);
     assert!(!output.status.success());
     assert!(text(&output.stderr).contains("nowhere"), "{}", text(&output.stderr));
-    let output = Tuner::new().run(&["compare", "--space", "leaky_relu", "--shape", "1x1x1"]);
+    let output = Tuner::new().run(&["compare", "--spaces", "spaces", "--space", "leaky_relu", "--shape", "1x1x1"]);
     assert!(text(&output.stderr).contains("512x4096x2048"), "{}", text(&output.stderr));
 }

@@ -11,6 +11,7 @@ use super::categories::Categories;
 use super::effects::Effects;
 use super::lattice::Lattice;
 use super::{Brief, Proposal, Strategy, moves, prior, seeds};
+use crate::replay::columns;
 use crate::trial::Trial;
 
 /// Share of the budget that is spent on seeds, before the first step.
@@ -42,13 +43,14 @@ pub struct Local {
 impl Local {
     /// A search for `brief`.
     pub fn new(brief: &Brief) -> Self {
-        let lattice = Lattice::new(brief.space.clone());
+        let columns = columns::from_schedules(brief.space.iter());
+        let lattice = Lattice::of(&columns, brief.space.clone());
         let mut rng = Pcg64::seed_from_u64(brief.seed);
         let prior = prior::logs(brief);
         let ranked = seeds::ranked(&prior, &mut rng);
         let seeds = seeds::first(brief, &lattice, &ranked, SEED_SHARE);
         let tried = seeds::told_before(brief, &lattice, &seeds).collect();
-        let categories = Categories::new(&brief.space);
+        let categories = Categories::of(&columns, &brief.space);
         Local { lattice, categories, prior, ranked, seeds, tried, rng }
     }
 

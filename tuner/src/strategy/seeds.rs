@@ -9,7 +9,7 @@ use rand::RngExt;
 use rand_pcg::Pcg64;
 
 use super::brief::{Brief, Known};
-use super::lattice::{Knob, Lattice};
+use super::lattice::Lattice;
 use crate::target::Target;
 use crate::trial::Trial;
 
@@ -106,16 +106,19 @@ fn own_history(brief: &Brief) -> impl Iterator<Item = &Trial> {
     brief.history.iter().filter(|trial| trial.target == brief.target)
 }
 
-/// Up to `n` of `ranked` that differ from each other in tile or crew, and where they do not, in the cluster.
+/// Up to `n` of `ranked` that differ from each other in [look].
 pub(super) fn spread(lattice: &Lattice, ranked: &[usize], taken: &[usize], n: usize) -> Vec<usize> {
-    let mut seen: HashSet<(Family, [u8; 3])> = taken.iter().map(|&index| look(lattice, index)).collect();
+    let mut seen: HashSet<(Family, Vec<u16>)> = taken.iter().map(|&index| look(lattice, index)).collect();
     let fresh = ranked.iter().copied().filter(|&index| !taken.contains(&index) && seen.insert(look(lattice, index)));
     fresh.take(n).collect()
 }
 
-/// What makes two schedules look alike: family, tile and crew.
-pub(super) fn look(lattice: &Lattice, index: usize) -> (Family, [u8; 3]) {
-    let point = lattice.point(index);
-    let knobs = [Knob::TileM, Knob::TileN, Knob::Crew].map(|knob| point[knob as usize]);
-    (lattice.schedule(index).family(), knobs)
+/// Knobs that make variants of a schedule rather than another one.
+const VARIANTS: [&str; 6] = ["tile_k", "stages", "cluster_m", "cluster_n", "raster.order", "raster.group"];
+
+/// What makes two schedules look alike: family, and all knobs but those that make variants; tile and crew above all.
+pub(super) fn look(lattice: &Lattice, index: usize) -> (Family, Vec<u16>) {
+    let counts = lattice.axes().iter().map(|axis| !VARIANTS.contains(&axis.knobs[0].as_str()));
+    let values = counts.zip(lattice.point(index)).filter(|(counts, _)| *counts).map(|(_, &value)| value);
+    (lattice.schedule(index).family(), values.collect())
 }

@@ -48,11 +48,11 @@ pub struct Surrogate {
 impl Surrogate {
     /// A search for `brief`.
     pub fn new(brief: &Brief) -> Self {
-        let lattice = Lattice::new(brief.space.clone());
+        let columns = columns::from_schedules(brief.space.iter());
+        let lattice = Lattice::of(&columns, brief.space.clone());
         let prior = prior::logs(brief);
         let ranked = seeds::ranked(&prior, &mut Pcg64::seed_from_u64(brief.seed));
         let seeds = seeds::first(brief, &lattice, &ranked, SEED_SHARE);
-        let columns = columns::from_schedules(brief.space.iter());
         Surrogate {
             categories: Categories::of(&columns, &brief.space),
             rows: features::rows(&columns, &brief.space, brief, &prior),
