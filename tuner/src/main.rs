@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use tuner::app::{self, Ending};
+use tuner::app::{self, AppError, Ending};
 use tuner::cli::{Cli, Command};
 use tuner::session::Stop;
 
@@ -12,7 +12,7 @@ fn main() -> ExitCode {
     let args = match cli.command {
         Some(Command::Worker(args)) => return exit_code(args.run()),
         Some(Command::Record(args)) => return exit_code(args.run()),
-        Some(Command::Compare(args)) => return exit_code(args.run()),
+        Some(Command::Compare(args)) => return args.run().map_or_else(failed, |()| ExitCode::SUCCESS),
         Some(Command::Tune(args)) => args,
         None => cli.tune,
     };
@@ -30,11 +30,13 @@ fn main() -> ExitCode {
             }
             ExitCode::from(ending.exit_code())
         }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(error.exit_code())
-        }
+        Err(error) => failed(error),
     }
+}
+
+fn failed(error: AppError) -> ExitCode {
+    eprintln!("error: {error}");
+    ExitCode::from(error.exit_code())
 }
 
 fn exit_code<E: std::fmt::Display>(result: Result<(), E>) -> ExitCode {

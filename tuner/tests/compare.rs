@@ -91,6 +91,29 @@ fn recorded_replies_are_given_to_every_search_from_the_first_on() {
 }
 
 #[test]
+fn a_live_model_is_asked_in_every_search_and_its_silence_is_said() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let (count, asked) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let _ = std::io::Read::read(&mut stream, &mut [0; 65536]);
+            let refusal = "HTTP/1.1 401 Unauthorized\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}";
+            let _ = std::io::Write::write_all(&mut stream, refusal.as_bytes());
+            let _ = count.send(());
+        }
+    });
+    let tuner = Tuner::new();
+    let table = run(&tuner, &["--strategies", "llm", "--llm", &url, "--model", "m"]);
+    assert!(table.contains("Said by the strategies") && table.contains("refused"), "{table}");
+    assert!(asked.try_iter().count() >= 4, "four seeds ask, each on its own");
+
+    let output = tuner.run(&[&SMALL[..], &["--strategies", "llm", "--llm", &url]].concat());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("--model"), "{}", text(&output.stderr));
+}
+
+#[test]
 fn a_space_that_is_not_there_is_named() {
     let output = Tuner::new().run(&["compare", "--spaces", "spaces", "--space", "nowhere"]);
     assert!(!output.status.success());

@@ -31,10 +31,16 @@ pub struct CompareArgs {
     /// Where the table and the charts go.
     #[arg(long, value_name = "DIR", default_value = "compare-out")]
     pub out: PathBuf,
-    /// The replies of llm and hybrid: a folder with PROBLEM_SHAPE/reply-001.md and so on, or file:DIR to ask through
-    /// files now.
-    #[arg(long, value_name = "DIR|file:DIR")]
-    pub replies: Option<String>,
+    /// The recorded replies of llm and hybrid: a folder with PROBLEM_SHAPE/reply-001.md and so on.
+    #[arg(long, value_name = "DIR", conflicts_with = "llm")]
+    pub replies: Option<PathBuf>,
+    /// The model of llm and hybrid, asked anew in every search: the base URL of an OpenAI-compatible server (key from
+    /// OPENAI_API_KEY), or file:DIR to exchange prompts and replies through folders.
+    #[arg(long, value_name = "URL|file:DIR")]
+    pub llm: Option<String>,
+    /// The model to ask for.
+    #[arg(long, requires = "llm", value_name = "NAME")]
+    pub model: Option<String>,
     /// Tuned entries whose schedules searches begin with, those for the shape itself excepted [default: none].
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,

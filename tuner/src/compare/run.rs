@@ -8,10 +8,11 @@ use autokernel_codegen::files;
 use rayon::prelude::*;
 
 use super::args::CompareArgs;
-use super::arm::{self, Arm};
+use super::arm::Arm;
 use super::chart::{self, Axis, Line};
 use super::contest::{Arena, Course};
 use super::costs::Costs;
+use super::models::{self, Models};
 use super::standing::Standing;
 use super::table::{self, Comparison};
 use crate::app::{AppError, own_spaces};
@@ -31,9 +32,9 @@ impl CompareArgs {
     /// be written.
     pub fn run(&self) -> Result<(), AppError> {
         let arenas = self.arenas()?;
-        let (arms, left_out) = self.arms();
+        let (arms, left_out) = self.arms()?;
         if arms.is_empty() {
-            return Err(AppError::Usage("no strategy is left to compare; llm and hybrid need --replies"));
+            return Err(AppError::Usage("no strategy is left to compare; llm and hybrid need --llm or --replies"));
         }
         let (budget, costs) = (self.budget(), self.costs());
         let courses = courses(&arenas, &arms, budget, &costs, u64::from(self.seeds))?;
@@ -91,7 +92,7 @@ impl CompareArgs {
     }
 
     /// Who competes, and why others do not.
-    fn arms(&self) -> (Vec<Arm>, Vec<String>) {
+    fn arms(&self) -> Result<(Vec<Arm>, Vec<String>), AppError> {
         let (mut arms, mut left_out) = (Vec::new(), Vec::new());
         let mut seen: Vec<StrategyName> = Vec::new();
         for &name in &self.strategies {
@@ -99,15 +100,29 @@ impl CompareArgs {
                 continue;
             }
             seen.push(name);
-            match (name.needs_model(), &self.replies) {
+            match (name.needs_model(), self.models(name)?) {
                 (false, _) => arms.push(Arm { name, models: None }),
-                (true, Some(replies)) => arms.push(Arm { name, models: Some(arm::models(replies)) }),
-                (true, None) => {
-                    left_out.push(format!("{name}: it needs a model; name a folder of recorded replies with --replies"))
-                }
+                (true, Some(models)) => arms.push(Arm { name, models: Some(models) }),
+                (true, None) => left_out.push(format!(
+                    "{name}: it needs a model; name one with --llm, or a folder of recorded replies with --replies"
+                )),
             }
         }
-        (arms, left_out)
+        Ok((arms, left_out))
+    }
+
+    /// The model that the options name for the searches of `name`, if any.
+    fn models(&self, name: StrategyName) -> Result<Option<Box<Models>>, AppError> {
+        let Some(llm) = &self.llm else {
+            return Ok(self.replies.as_deref().map(models::recorded));
+        };
+        if let Some(folder) = llm.strip_prefix("file:") {
+            return Ok(Some(models::files(Path::new(folder), &name.to_string())));
+        }
+        let Some(model) = &self.model else {
+            return Err(AppError::Usage("--llm with a URL needs --model with the model's name"));
+        };
+        Ok(Some(models::server(llm, model)?))
     }
 
     fn budget(&self) -> Budget {
@@ -157,7 +172,9 @@ impl CompareArgs {
         words.extend(self.shape.iter().map(|shape| format!("--shape {shape}")));
         words.extend(self.spaces.iter().map(|folder| format!("--spaces {}", folder.display())));
         words.extend(self.config.iter().map(|path| format!("--config {}", path.display())));
-        words.extend(self.replies.iter().map(|replies| format!("--replies {replies}")));
+        words.extend(self.replies.iter().map(|folder| format!("--replies {}", folder.display())));
+        words.extend(self.llm.iter().map(|llm| format!("--llm {llm}")));
+        words.extend(self.model.iter().map(|model| format!("--model {model}")));
         words.push(format!("--nvcc-seconds {} --compile-jobs {}", self.nvcc_seconds, self.compile_jobs));
         words.join(" ")
     }

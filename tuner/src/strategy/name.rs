@@ -18,7 +18,7 @@ pub enum Builtin {
 }
 
 impl Builtin {
-    /// The better of [`Local`] and [`Surrogate`] on the recorded spaces; docs/tuning.md has the figures.
+    /// The better of [`Local`] and [`Surrogate`] on the recorded spaces; docs/strategies.md has the figures.
     pub const DEFAULT: Builtin = Builtin::Surrogate;
 
     /// Each of them.
