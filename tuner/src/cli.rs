@@ -9,7 +9,7 @@ use autokernel_codegen::problem::Layout;
 use autokernel_codegen::shape::Shape;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::gpu::cli::{RecordArgs, WorkerArgs};
+use crate::gpu::cli::{GpuArgs, RecordArgs, WorkerArgs};
 
 /// Finds the fastest schedules for autokernel's kernels and writes them to best_config.json.
 #[derive(Debug, Parser)]
@@ -101,6 +101,10 @@ pub struct TuneArgs {
     /// Where recorded spaces are [default: the tuner's own].
     #[arg(long, value_name = "DIR")]
     pub spaces: Option<PathBuf>,
+
+    /// On which GPUs, and how finals are held.
+    #[command(flatten)]
+    pub gpu: GpuArgs,
 
     /// Lets each replayed trial take this long, so that tests can interrupt it.
     #[arg(long, hide = true, value_name = "MS", default_value_t = 0)]

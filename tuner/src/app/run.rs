@@ -10,9 +10,9 @@ use super::tune::Ending;
 use crate::cli::TuneArgs;
 use crate::evaluate::Evaluator;
 use crate::journal::Journal;
-use crate::promote;
+use crate::promote::{self, FinalPlan};
 use crate::report::TargetResult;
-use crate::session::{Budget, Progress, Search, Session, Stop, StopReason, search};
+use crate::session::{Budget, Progress, Search, SearchError, Session, Stop, StopReason, search};
 use crate::strategy::{Brief, Known, Neighbours, neighbours};
 use crate::target::Target;
 
@@ -86,17 +86,37 @@ impl<'r> Run<'r> {
     }
 
     /// The final, unless the search had to end early.
-    fn promotion(&self, search: &mut Search, evaluator: &mut dyn Evaluator) -> Option<promote::Outcome> {
+    fn promotion(&mut self, search: &mut Search, evaluator: &mut dyn Evaluator) -> Option<promote::Outcome> {
         if ending(&search.stopped, self.stop) != Ending::Finished {
             return None;
         }
-        match promote::hold_final(search, self.in_use, evaluator) {
+        match self.hold_final(search, evaluator) {
             Ok(outcome) => Some(outcome),
             Err(error) => {
                 search.stopped = StopReason::Broken(error.to_string());
                 None
             }
         }
+    }
+
+    /// The final of `search`: that of the journal if the same schedules met before, or else a new one.
+    fn hold_final(&mut self, search: &Search, evaluator: &mut dyn Evaluator) -> Result<promote::Outcome, SearchError> {
+        let plan = FinalPlan::with_finalists(self.args.gpu.finalists);
+        let meeting = promote::Final::new(plan, &search.target, &search.trials, self.in_use);
+        let (schedules, incumbent) = (meeting.schedules(), meeting.incumbent().schedule);
+        let environment = evaluator.environment();
+        let mut held = self.journal.finals().iter().rev();
+        let known = held.find(|held| held.answers(&search.target, environment, &schedules, incumbent));
+        if let Some(known) = known.filter(|_| !self.args.gpu.final_again) {
+            eprintln!("  the final of {} is in the journal; --final-again holds it again", known.at);
+            return Ok(meeting.decide(known));
+        }
+        let (held, outcome) = meeting.hold(evaluator)?;
+        // What is looked up in a recording can be looked up again.
+        if !evaluator.is_replay() {
+            self.journal.append_final(held)?;
+        }
+        Ok(outcome)
     }
 
     /// What the strategy is told beforehand.

@@ -27,7 +27,7 @@ pub struct Job {
 pub fn jobs(args: &TuneArgs) -> Result<Vec<Job>, AppError> {
     let library = Library::load(&args.spaces.clone().unwrap_or_else(own_spaces))?;
     let recorded = library.recordings.iter().flat_map(|(_, recording)| targets(recording));
-    if let Some(jobs) = gpu::tuning::jobs(args, recorded.filter(|target| wanted(args, target))) {
+    if let Some(jobs) = gpu::tuning::jobs(args, recorded.filter(|target| wanted(args, target)))? {
         return Ok(jobs);
     }
     if library.recordings.is_empty() {

@@ -49,6 +49,7 @@ pub fn tune(args: &TuneArgs, stop: &Stop) -> Result<Ending, AppError> {
     let start = if args.fresh { Start::Fresh } else { Start::Resume };
     let mut journal = Journal::open(&outputs.journal(), start)?;
     report_recovery(&journal);
+    stop.withdraws(journal.intents());
 
     let mut run = Run::new(args, &config, &mut journal, stop);
     let ending = run.tune_all(jobs)?;
@@ -82,6 +83,9 @@ fn report_recovery(journal: &Journal) {
     }
     if recovery.foreign_lines > 0 {
         eprintln!("{path}: {} lines of another version of the tuner are not used", recovery.foreign_lines);
+    }
+    for schedule in &recovery.blamed {
+        eprintln!("{path}: {schedule} was running when the last run was cut short; it is not tried again");
     }
     if !journal.trials().is_empty() {
         eprintln!("{path}: {} trials are known; --fresh starts over", journal.trials().len());

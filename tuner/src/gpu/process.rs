@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,8 +26,13 @@ impl WorkerCommand {
     /// # Errors
     /// The system does not know where this program is.
     pub fn of_this_program(device: usize) -> std::io::Result<Self> {
+        Ok(WorkerCommand::of(&std::env::current_exe()?, device))
+    }
+
+    /// Another program with the tuner's command line, as the worker of GPU `device`.
+    pub fn of(program: &Path, device: usize) -> Self {
         let args = ["worker", "--device", &device.to_string()].map(OsString::from);
-        Ok(WorkerCommand { program: std::env::current_exe()?, args: args.into() })
+        WorkerCommand { program: program.to_owned(), args: args.into() }
     }
 }
 

@@ -1,13 +1,16 @@
 //! Ending a run early, and saying why a run ended.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use crate::journal::Intents;
 
 /// A wish to end, shared with the signal handler. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     requested: Arc<AtomicBool>,
+    intents: Arc<OnceLock<Arc<Intents>>>,
 }
 
 /// Exit code of a process that an interrupt ended: 128 + SIGINT.
@@ -24,11 +27,20 @@ impl Stop {
         let wish = stop.clone();
         ctrlc::set_handler(move || {
             if wish.requested.swap(true, Ordering::SeqCst) {
+                if let Some(intents) = wish.intents.get() {
+                    intents.withdraw();
+                }
                 std::process::exit(i32::from(INTERRUPTED));
             }
             eprintln!("\nstopping after the trial under way; press Ctrl-C again to stop at once");
         })?;
         Ok(stop)
+    }
+
+    /// A second signal takes these back before it ends the process: what runs then is not to blame for the end.
+    pub fn withdraws(&self, intents: &Arc<Intents>) {
+        // A later journal of the same process would be another run's, with a wish of its own.
+        let _ = self.intents.set(Arc::clone(intents));
     }
 
     /// Expresses the wish.
