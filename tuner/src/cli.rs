@@ -9,7 +9,8 @@ use autokernel_codegen::problem::Layout;
 use autokernel_codegen::shape::Shape;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::gpu::cli::{GpuArgs, RecordArgs, WorkerArgs};
+use crate::exchange::{ExportArgs, ImportArgs};
+use crate::gpu::cli::{FinalArgs, GpuArgs, RecordArgs, WorkerArgs};
 
 /// Finds the fastest schedules for autokernel's kernels and writes them to best_config.json.
 #[derive(Debug, Parser)]
@@ -39,6 +40,12 @@ pub enum Command {
     Tune(TuneArgs),
     /// Measure a whole space of schedules on this machine's GPU, to be searched again without one.
     Record(RecordArgs),
+    /// Hold the finals of a journal again, and say how far their choices are from the best.
+    Final(FinalArgs),
+    /// Write the trials of a journal in a format that other tuners read.
+    Export(ExportArgs),
+    /// Make a space to replay of another tuner's results.
+    Import(ImportArgs),
     /// Serve measurements on standard input and output (started by the tuner itself).
     #[command(hide = true)]
     Worker(WorkerArgs),

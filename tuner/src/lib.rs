@@ -10,6 +10,7 @@ pub mod app;
 pub mod cli;
 pub mod environment;
 pub mod evaluate;
+pub mod exchange;
 pub mod gpu;
 pub mod journal;
 pub mod llm;

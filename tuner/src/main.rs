@@ -12,17 +12,13 @@ fn main() -> ExitCode {
     let args = match cli.command {
         Some(Command::Worker(args)) => return exit_code(args.run()),
         Some(Command::Record(args)) => return exit_code(args.run()),
+        Some(Command::Export(args)) => return exit_code(args.run()),
+        Some(Command::Import(args)) => return exit_code(args.run()),
+        Some(Command::Final(args)) => return exit_code(app::finals(&args, &stop_on_signals())),
         Some(Command::Tune(args)) => args,
         None => cli.tune,
     };
-    let stop = match Stop::on_signals() {
-        Ok(stop) => stop,
-        Err(error) => {
-            eprintln!("warning: {error}; Ctrl-C will end the run at once");
-            Stop::default()
-        }
-    };
-    match app::tune(&args, &stop) {
+    match app::tune(&args, &stop_on_signals()) {
         Ok(ending) => {
             if let Ending::Broken(reason) = &ending {
                 eprintln!("error: {reason}");
@@ -34,6 +30,13 @@ fn main() -> ExitCode {
             ExitCode::from(error.exit_code())
         }
     }
+}
+
+fn stop_on_signals() -> Stop {
+    Stop::on_signals().unwrap_or_else(|error| {
+        eprintln!("warning: {error}; Ctrl-C will end the run at once");
+        Stop::default()
+    })
 }
 
 fn exit_code<E: std::fmt::Display>(result: Result<(), E>) -> ExitCode {

@@ -1,5 +1,9 @@
 //! Compiling candidates with the nvcc of this machine; skipped with a message where there is none.
 
+#![cfg(unix)]
+
+mod gpu_support;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +16,10 @@ use autokernel_codegen::schedule::{Mode, Schedule, Sm90Schedule};
 use tuner::gpu::compile::{self, CandidateCompiler, ImageForm};
 use tuner::gpu::deadline::{Limit, SharedLimit};
 
-fn compiler(cache: &Path) -> Option<Compiler> {
+fn compiler(test: &str, cache: &Path) -> Option<Compiler> {
     match Nvcc::locate(Path::new(env!("CARGO_MANIFEST_DIR")), cache) {
         Ok(nvcc) => Some(Compiler::new(nvcc, cache.to_owned())),
-        Err(error) => {
-            eprintln!("skipped: {error}");
-            None
-        }
+        Err(error) => gpu_support::skip(test, &error.to_string()),
     }
 }
 
@@ -29,7 +30,7 @@ fn problem() -> Problem {
 #[test]
 fn the_helper_kernels_compile_for_every_arch_and_type() {
     let cache = tempfile::tempdir().unwrap();
-    let Some(compiler) = compiler(cache.path()) else { return };
+    let Some(compiler) = compiler("the_helper_kernels_compile_for_every_arch_and_type", cache.path()) else { return };
     compile::helpers(&compiler, &problem(), Arch::SM_90A).unwrap();
     let other = Problem { output: Dtype::F32, ..Problem::matmul(Dtype::F16, Layout::Nn, "gelu".parse().unwrap()) };
     compile::helpers(&compiler, &other, Arch::SM_80).unwrap();
@@ -38,7 +39,10 @@ fn the_helper_kernels_compile_for_every_arch_and_type() {
 #[test]
 fn a_candidate_is_compiled_with_its_resources_or_refused_by_its_rule() {
     let cache = tempfile::tempdir().unwrap();
-    let Some(compiler) = compiler(cache.path()) else { return };
+    let Some(compiler) = compiler("a_candidate_is_compiled_with_its_resources_or_refused_by_its_rule", cache.path())
+    else {
+        return;
+    };
     let (problem, arch) = (problem(), Arch::SM_90A);
     let good = Schedule::default_for(&problem.class(), arch);
     let Schedule::Sm90(base) = good else { panic!("Hopper's default is of family sm90") };
@@ -54,7 +58,9 @@ fn a_candidate_is_compiled_with_its_resources_or_refused_by_its_rule() {
 #[test]
 fn a_candidate_for_an_earlier_arch_is_handed_over_as_ptx() {
     let cache = tempfile::tempdir().unwrap();
-    let Some(compiler) = compiler(cache.path()) else { return };
+    let Some(compiler) = compiler("a_candidate_for_an_earlier_arch_is_handed_over_as_ptx", cache.path()) else {
+        return;
+    };
     let schedule = Schedule::default_for(&problem().class(), Arch::SM_80);
     let limit = Arc::new(SharedLimit::new(Limit::fixed(Duration::from_secs(300))));
     let candidates = CandidateCompiler::new(compiler, problem(), Arch::SM_80, ImageForm::Ptx, limit);

@@ -1,6 +1,7 @@
 //! The commands, as functions.
 
 mod error;
+mod finals;
 mod outputs;
 mod proposer;
 mod run;
@@ -8,5 +9,7 @@ mod select;
 mod tune;
 
 pub use error::AppError;
+pub use finals::finals;
+pub(crate) use select::own_spaces;
 pub use select::{Job, jobs};
 pub use tune::{Ending, tune};

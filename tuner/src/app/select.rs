@@ -50,7 +50,7 @@ pub fn jobs(args: &TuneArgs) -> Result<Vec<Job>, AppError> {
 }
 
 /// The recordings that come with the tuner: in its sources, or where a pack for GPU machines was unpacked.
-fn own_spaces() -> PathBuf {
+pub(crate) fn own_spaces() -> PathBuf {
     match std::env::var_os("AUTOKERNEL_ROOT") {
         Some(root) => Path::new(&root).join("tuner/spaces"),
         None => Path::new(env!("CARGO_MANIFEST_DIR")).join("spaces"),

@@ -67,7 +67,7 @@ pub fn tune(args: &TuneArgs, stop: &Stop) -> Result<Ending, AppError> {
 }
 
 /// The config in use. Without one, every kernel uses its default schedule.
-fn load_config(named: Option<&Path>) -> Result<(PathBuf, Config), AppError> {
+pub(super) fn load_config(named: Option<&Path>) -> Result<(PathBuf, Config), AppError> {
     let path = named.unwrap_or(Path::new(DEFAULT_CONFIG));
     if named.is_none() && !path.exists() {
         eprintln!("there is no {DEFAULT_CONFIG} here: winners are held against the default schedules");

@@ -1,6 +1,8 @@
 //! The GPUs of this machine with an nvcc: compiles candidates and measures them in their workers.
 
+use std::cell::RefCell;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -103,6 +105,11 @@ impl Bench {
     /// The same bench with a fixed limit for one compile.
     pub fn with_compile_limit(self, limit: Duration) -> Self {
         Bench { compile_limit: Arc::new(SharedLimit::new(Limit::fixed(limit))), ..self }
+    }
+
+    /// The same bench, for evaluators to share.
+    pub fn into_shared(self) -> Rc<RefCell<Self>> {
+        Rc::new(RefCell::new(self))
     }
 
     /// The GPU, the same for all.

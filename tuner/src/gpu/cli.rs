@@ -1,4 +1,4 @@
-//! The options of measuring on GPUs, and the subcommands `worker` and `record`.
+//! The options of measuring on GPUs, and the subcommands `final`, `worker` and `record`.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -44,6 +44,29 @@ pub struct GpuArgs {
 fn finalists(text: &str) -> Result<usize, String> {
     let refused = || "write a number from 1 to 64".to_owned();
     text.parse().ok().filter(|count| (1..=64).contains(count)).ok_or_else(refused)
+}
+
+/// Hold the finals of a journal again, and say how far their choices are from the best.
+#[derive(Debug, clap::Args)]
+pub struct FinalArgs {
+    /// Only this shape, as MxNxK; may be repeated.
+    #[arg(long, value_name = "MxNxK")]
+    pub shape: Vec<Shape>,
+    /// Only this problem class, for example matmul_leaky_relu_bf16_bf16_nt.
+    #[arg(long, value_name = "CLASS")]
+    pub problem: Option<String>,
+    /// How often each final is held. From 2 on, a long measurement then tells how far each choice was from the best.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub repeat: u32,
+    /// The output folder of the search: its journal says who qualified.
+    #[arg(long, value_name = "DIR", default_value = "tuner-out")]
+    pub out: PathBuf,
+    /// The config that is in use [default: best_config.json].
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// On which GPUs, and with how many finalists.
+    #[command(flatten)]
+    pub gpu: GpuArgs,
 }
 
 /// Check and time candidates on one GPU, as told on standard input (started by the tuner itself).

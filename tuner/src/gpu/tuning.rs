@@ -1,6 +1,5 @@
 //! What `tuner tune` does on a machine with a GPU: the same as elsewhere, but measured.
 
-use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -41,7 +40,7 @@ pub fn jobs(args: &TuneArgs, known: impl Iterator<Item = Target>) -> Result<Opti
         targets if targets.is_empty() => known.filter(|target| target.arch == arch && bench.runs(arch)).collect(),
         targets => targets,
     };
-    let bench = Rc::new(RefCell::new(bench));
+    let bench = bench.into_shared();
     let job = |target| {
         let evaluator = Box::new(GpuEvaluator::new(Rc::clone(&bench), Effort::THOROUGH));
         Job { target, evaluator }

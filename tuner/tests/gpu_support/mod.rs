@@ -11,6 +11,17 @@ use tuner::gpu::Bench;
 use tuner::gpu::pool::{Deadlines, GpuPool};
 use tuner::gpu::process::WorkerCommand;
 
+/// Says that a test was skipped, on the terminal and in the file that AUTOKERNEL_SKIP_LOG names.
+pub fn skip<T>(test: &str, reason: &str) -> Option<T> {
+    let line = format!("skipped: {test}: {reason}");
+    println!("{line}");
+    if let Some(path) = std::env::var_os("AUTOKERNEL_SKIP_LOG") {
+        let mut log = std::fs::OpenOptions::new().create(true).append(true).open(path).unwrap();
+        std::io::Write::write_all(&mut log, format!("{line}\n").as_bytes()).unwrap();
+    }
+    None
+}
+
 /// Finds the kernel's name in the source and reports on it as ptxas does, after what a test adds.
 const NVCC: &str = r#"#!/bin/sh
 if [ "$1" = --version ]; then echo 'Cuda compilation tools, release 13.0, V13.0.88'; exit 0; fi

@@ -1,0 +1,3 @@
+  // Never ends.
+  (void)args;
+  for (;;) __nanosleep(1000);

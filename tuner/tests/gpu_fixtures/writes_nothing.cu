@@ -1,0 +1,2 @@
+  // What stood in the output before stays.
+  (void)args;
