@@ -231,7 +231,7 @@ fn a_final_is_journaled_and_the_same_schedules_meet_again_only_if_asked() {
     let finals = lines(&machine, "final");
     assert_eq!(finals.len(), 1);
     let held = &finals[0];
-    assert_eq!(held["finalists"].as_array().unwrap().len(), 16, "twice eight, as the kernels take more than 0.2 ms");
+    assert_eq!(held["finalists"].as_array().unwrap().len(), 16, "twice eight, as the kernels take more than 0.1 ms");
     let legs = held["legs"].as_array().unwrap();
     assert_eq!((legs.len(), legs[0]["entrants"].as_array().unwrap().len()), (2, 16));
     assert!(legs[1]["entrants"].as_array().unwrap().len() <= 7, "four, what is in use, the default and cuBLAS");

@@ -17,9 +17,12 @@ use crate::target::Target;
 use crate::trial::Trial;
 
 /// How long the measurement lasts that finals are held against: several times as many rounds as a final.
-const LONG: Rounds = Rounds { count: 100, round_ms: 10.0, warm_up_ms: 2000.0 };
+const LONG: Rounds = Rounds { count: 60, round_ms: 10.0, warm_up_ms: 2000.0 };
+/// How many times as many schedules as finalists are in it: the best may not have qualified.
+const WIDER: usize = 3;
 
-/// Holds the final of each target of the journal, as often as `args` say, and measures for long what they chose from.
+/// Holds the final of each target of the journal, as often as `args` say, and measures for long what they chose from and
+/// what did not qualify.
 ///
 /// # Errors
 /// There is no GPU, the journal holds nothing that was measured on it, or the GPU is lost.
@@ -54,7 +57,9 @@ pub fn finals(args: &FinalArgs, stop: &Stop) -> Result<(), AppError> {
             journal.append_final(held)?;
         }
         if args.repeat > 1 && !stop.is_requested() {
-            let long = measure_long(&meeting, target, &chosen, &mut evaluator)?;
+            let wide = FinalPlan::with_finalists(WIDER * args.gpu.finalists);
+            let wide = promote::Final::new(wide, target, &trials, &config);
+            let long = measure_long(&wide, target, &chosen, &mut evaluator)?;
             print_regret(&long, &chosen);
         }
     }
@@ -79,7 +84,7 @@ fn targets(args: &FinalArgs, journal: &Journal, evaluator: &GpuEvaluator) -> Vec
     targets
 }
 
-/// All finalists, what is in use and what was chosen, for long.
+/// The fastest of the trials, what is in use and what was chosen, for long.
 fn measure_long(
     meeting: &promote::Final<'_>,
     target: &Target,

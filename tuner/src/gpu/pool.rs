@@ -216,7 +216,7 @@ fn unexpected(reply: &Reply) -> EvaluatorError {
 fn refused(failure: &Failure) -> EvaluatorError {
     let remedy = match failure {
         Failure::OutOfMemory { .. } => "free device memory, or tune a smaller shape",
-        _ => "check `nvidia-smi`, or choose another GPU with --device",
+        _ => "check `nvidia-smi`, or choose another GPU with --gpus",
     };
     EvaluatorError { reason: failure.to_string(), remedy: remedy.to_owned() }
 }

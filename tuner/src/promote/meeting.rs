@@ -26,9 +26,9 @@ pub struct FinalPlan {
 impl FinalPlan {
     /// Finalists unless somebody says otherwise.
     pub const FINALISTS: usize = 8;
-    /// From this time on a kernel runs at the power limit for most of a sustained load, where the order of schedules is
-    /// another than after a rest: at 8192³ the order moves by a few percent.
-    pub const LONG_MS: f64 = 0.2;
+    /// From this time on, in milliseconds after a rest, a kernel runs at the power limit for most of a sustained load, where
+    /// the order of schedules is another: at 4096³ and 8192³ it moves by a few percent.
+    pub const LONG_MS: f64 = 0.1;
     /// Schedules that stay for the last leg.
     pub const LAST: usize = 4;
 
