@@ -37,7 +37,8 @@ pub trait Evaluator {
     fn space(&self, target: &Target) -> Vec<Schedule>;
 
     /// Tries each schedule of `batch` and calls `done` as soon as its outcome is known, in any order, so that an
-    /// evaluator may compile ahead and use several GPUs. Once `done` breaks, no further schedule is begun.
+    /// evaluator may compile ahead and use several GPUs. Once `done` breaks, no further schedule is begun; it
+    /// is still told of those that were under way.
     ///
     /// # Errors
     /// The evaluator cannot go on, whatever the schedule. What `done` was told stays valid.

@@ -178,7 +178,7 @@ impl Bench {
 
     /// Compiles, checks and times each schedule, and tells `done` as each is known. Images are compiled ahead on all cores
     /// while every GPU takes what is ready. `intents` are told before each launch. Once `done` breaks, nothing further is
-    /// begun.
+    /// begun; it is still told of what was under way.
     ///
     /// # Errors
     /// Every GPU or its worker is lost.

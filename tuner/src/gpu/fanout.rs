@@ -38,7 +38,7 @@ impl Fanout<'_> {
     /// Measures `schedules` on `pools` and tells `done` as each outcome is known. Compiling begins at once; `open` says
     /// meanwhile what the GPUs must prepare. A GPU that is lost hands what it had to the others.
     ///
-    /// Once `done` breaks, nothing further is begun.
+    /// Once `done` breaks, nothing further is begun; it is still told of what was under way.
     ///
     /// # Errors
     /// `open` fails, or all GPUs are lost.
@@ -65,11 +65,11 @@ impl Fanout<'_> {
                 gpus.push((place, scope.spawn(move || self.serve(pool, &open, queue, &sender))));
             }
             drop(sender);
-            // Ends when every thread has dropped its sender.
+            // Ends when every thread has dropped its sender. After a stop the other GPUs still finish what they have, and
+            // that counts as well.
             for evaluated in &receiver {
                 if done(evaluated).is_break() {
                     queue.stop();
-                    break;
                 }
             }
             let join = |(place, gpu): (usize, std::thread::ScopedJoinHandle<'_, Result<(), EvaluatorError>>)| {

@@ -136,7 +136,10 @@ impl ShapeRun<'_> {
         self.bench.evaluate(self.target, &left, self.plan.effort, None, &mut |evaluated| {
             progress.count(evaluated.schedule, &evaluated.outcome);
             let (schedule, outcome) = (evaluated.schedule, evaluated.outcome);
-            written = log.append(Line::Schedule { shape, schedule, outcome });
+            // What other GPUs still finish is told after a fault, too: the first fault counts.
+            if written.is_ok() {
+                written = log.append(Line::Schedule { shape, schedule, outcome });
+            }
             let over = deadline.is_some_and(|deadline| Instant::now() >= deadline);
             if over || written.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
