@@ -231,10 +231,11 @@ fn a_final_is_journaled_and_the_same_schedules_meet_again_only_if_asked() {
     let finals = lines(&machine, "final");
     assert_eq!(finals.len(), 1);
     let held = &finals[0];
-    assert_eq!(held["finalists"].as_array().unwrap().len(), 16, "twice eight, as the kernels take more than 0.1 ms");
+    let finalists = held["finalists"].as_array().unwrap().len();
+    assert!((9..=24).contains(&finalists), "{finalists}: more than eight, as the kernels take more than 0.1 ms");
     let legs = held["legs"].as_array().unwrap();
-    assert_eq!((legs.len(), legs[0]["entrants"].as_array().unwrap().len()), (2, 16));
-    assert!(legs[1]["entrants"].as_array().unwrap().len() <= 7, "four, what is in use, the default and cuBLAS");
+    assert_eq!((legs.len(), legs[0]["entrants"].as_array().unwrap().len()), (2, finalists));
+    assert!(legs[1]["entrants"].as_array().unwrap().len() <= 9, "six, what is in use, the default and cuBLAS");
     assert!(legs[1]["entrants"].as_array().unwrap().iter().any(|entrant| entrant["contender"] == "cublas"));
     assert!(held["reason"].as_str().unwrap().contains("in interleaved rounds"), "{held}");
     assert_eq!(machine.legs(), 2);
@@ -245,8 +246,8 @@ fn a_final_is_journaled_and_the_same_schedules_meet_again_only_if_asked() {
     assert_eq!(config(&machine), entry);
     assert_finished(&run(&machine, &["--final-again"]));
     assert_eq!((machine.legs(), lines(&machine, "final").len()), (4, 2));
-    assert_finished(&run(&machine, &["--finalists", "2"]));
-    assert_eq!((machine.legs(), lines(&machine, "final").len()), (5, 3), "four schedules need one leg only");
+    assert_finished(&run(&machine, &["--finalists", "1"]));
+    assert_eq!((machine.legs(), lines(&machine, "final").len()), (5, 3), "six schedules or fewer need one leg only");
 }
 
 #[test]

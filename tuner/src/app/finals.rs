@@ -19,7 +19,7 @@ use crate::trial::Trial;
 /// How long the measurement lasts that finals are held against: several times as many rounds as a final.
 const LONG: Rounds = Rounds { count: 60, round_ms: 10.0, warm_up_ms: 2000.0 };
 /// How many times as many schedules as finalists are in it: the best may not have qualified.
-const WIDER: usize = 3;
+const WIDER: usize = 2;
 
 /// Holds the final of each target of the journal, as often as `args` say, and measures for long what they chose from and
 /// what did not qualify.

@@ -24,7 +24,7 @@ pub struct GpuArgs {
     /// The GPUs that measure: `all`, or their numbers as in 0,1. They must be of one kind [default: 0, where there is one].
     #[arg(long, value_name = "all|N,…")]
     pub gpus: Option<Devices>,
-    /// Schedules of a search that meet what is in use in its final; twice as many if they take 0.1 ms or more.
+    /// Schedules of a search that meet what is in use in its final; up to six times as many if they take 0.1 ms or more.
     #[arg(long, value_name = "N", default_value_t = FinalPlan::FINALISTS, value_parser = finalists)]
     pub finalists: usize,
     /// Hold a final again although the same schedules have met in the journal.

@@ -14,8 +14,8 @@ use crate::trial::Trial;
 /// How a final is held.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FinalPlan {
-    /// Schedules of the search that meet: more than one, because the fastest of many is partly luck. Twice as many for
-    /// long kernels ([`FinalPlan::LONG_MS`]).
+    /// Schedules of the search that meet: more than one, because the fastest of many is partly luck. Several times as
+    /// many for long kernels ([`FinalPlan::LONG_MS`]).
     pub finalists: usize,
     /// Rounds of the first leg, in which all finalists meet.
     pub wide: Rounds,
@@ -27,10 +27,14 @@ impl FinalPlan {
     /// Finalists unless somebody says otherwise.
     pub const FINALISTS: usize = 8;
     /// From this time on, in milliseconds after a rest, a kernel runs at the power limit for most of a sustained load, where
-    /// the order of schedules is another: at 4096³ and 8192³ it moves by a few percent.
+    /// the order of schedules is another: at 4096³ a schedule 2.5 % ahead under load did not qualify among the first 16.
     pub const LONG_MS: f64 = 0.1;
+    /// For long kernels, this many times as many schedules meet in the first leg, if they are near enough.
+    pub const LONG_FACTOR: usize = 6;
+    /// How near: a schedule that takes this many times as long as the fastest after a rest does not make up for it.
+    pub const LONG_NEAR: f64 = 1.15;
     /// Schedules that stay for the last leg.
-    pub const LAST: usize = 4;
+    pub const LAST: usize = 6;
 
     /// The plan with that many finalists.
     pub fn with_finalists(finalists: usize) -> Self {
@@ -42,8 +46,14 @@ impl FinalPlan {
         let mut timed: Vec<(f64, &Trial)> =
             trials.iter().filter_map(|trial| Some((trial.median_ms()?, trial))).collect();
         timed.sort_by(|(a, _), (b, _)| a.total_cmp(b));
-        let long = timed.first().is_some_and(|(ms, _)| *ms >= Self::LONG_MS);
-        timed.truncate(if long { 2 * self.finalists } else { self.finalists });
+        let fastest = timed.first().map_or(0.0, |(ms, _)| *ms);
+        let count = if fastest < Self::LONG_MS {
+            self.finalists
+        } else {
+            let near = timed.iter().take_while(|(ms, _)| *ms <= Self::LONG_NEAR * fastest).count();
+            near.clamp(self.finalists, Self::LONG_FACTOR * self.finalists)
+        };
+        timed.truncate(count);
         timed.into_iter().map(|(_, trial)| trial).collect()
     }
 }
@@ -148,5 +158,54 @@ impl<'f> Final<'f> {
             }
         }
         contenders
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use autokernel_codegen::arch::Arch;
+    use autokernel_codegen::dtype::Dtype;
+    use autokernel_codegen::problem::{Layout, Problem};
+    use autokernel_codegen::schedule::Raster;
+    use autokernel_codegen::shape::Shape;
+
+    use super::*;
+    use crate::environment::Environment;
+    use crate::outcome::{Measurement, Outcome};
+
+    fn trials(times_ms: impl Iterator<Item = f64>) -> Vec<Trial> {
+        let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap());
+        let schedule = Schedule::default_for(&problem.class(), Arch::SM_90A);
+        let text = || "x".to_owned();
+        let trial = |(number, ms): (usize, f64)| Trial {
+            at: text(),
+            generation: 1,
+            number: number as u32 + 1,
+            proposed_by: text(),
+            why: None,
+            target: Target { problem: problem.clone(), arch: Arch::SM_90A, shape: Shape { m: 1, n: 1, k: 1 } },
+            schedule: schedule.with_raster(Raster { group: number as u32 + 1, ..schedule.raster() }),
+            environment: Environment { gpu: text(), driver: text(), nvcc: text(), kernels: text() },
+            outcome: Outcome::Measured(Measurement::new(ms, 0.1, 10)),
+            seconds: 0.1,
+        };
+        times_ms.enumerate().map(trial).collect()
+    }
+
+    fn qualified(times_ms: impl Iterator<Item = f64>) -> usize {
+        FinalPlan::default().finalists(&trials(times_ms)).len()
+    }
+
+    #[test]
+    fn more_schedules_qualify_where_load_changes_their_order_but_none_that_is_far_behind() {
+        let spread = |fastest: f64| (0..100).map(move |number| fastest * (1.0 + 0.01 * f64::from(number)));
+        assert_eq!(qualified(spread(0.01)), 8, "short kernels keep their order");
+        assert_eq!(qualified(spread(1.0)), 16, "all within 15 %");
+        assert_eq!(
+            qualified((0..100).map(|number| 1.0 + 1e-4 * f64::from(number))),
+            48,
+            "no more than six times eight"
+        );
+        assert_eq!(qualified((0..100).map(|number| 1.0 + 0.1 * f64::from(number))), 8, "no fewer than eight");
     }
 }

@@ -4,6 +4,9 @@ use std::rc::Rc;
 
 use autokernel_runtime::CompiledKernel;
 use autokernel_runtime::timing::Timing;
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_pcg::Pcg64;
 
 use super::cublas::Cublas;
 use super::error::{Result, WorkerError};
@@ -62,18 +65,17 @@ pub fn run(
             entrant => entrants.push(entrant),
         }
     }
+    let mut random = Pcg64::seed_from_u64(request.seed);
     let mut warm_up_ms = 0.0;
     for _ in 0..MAX_WARM_UP_ROUNDS {
-        warm_up_ms += hold_round(tools, stopwatch, 0, &mut entrants, launch)?
-            .iter()
-            .map(|(_, batch)| batch.elapsed_ms)
-            .sum::<f64>();
+        let batches = hold_round(tools, stopwatch, &mut random, &entrants, launch)?;
+        warm_up_ms += batches.iter().map(|(_, batch)| batch.elapsed_ms).sum::<f64>();
         if warm_up_ms >= request.warm_up_ms {
             break;
         }
     }
-    for round in 0..request.rounds as usize {
-        for (index, batch) in hold_round(tools, stopwatch, round, &mut entrants, launch)? {
+    for _ in 0..request.rounds {
+        for (index, batch) in hold_round(tools, stopwatch, &mut random, &entrants, launch)? {
             if let Ok(entrant) = &mut entrants[index] {
                 entrant.round_ms.push(Timing::of_ms(&batch.samples_ms)?.median_ms);
                 entrant.clocks.push(batch.sm_clock_mhz);
@@ -83,18 +85,19 @@ pub fn run(
     Ok(entrants.into_iter().map(reply).collect())
 }
 
-/// One batch of each entrant, with its index.
+/// One batch of each entrant, with its index, in an order of its own.
+///
+/// At the power limit a batch runs at the clock that what ran before it left. In a fixed order each entrant always follows
+/// the same other, and a round says as much of the neighbour as of the entrant.
 fn hold_round(
     tools: &Instruments,
     stopwatch: &mut Stopwatch,
-    round: usize,
-    entrants: &mut [Result<Entrant>],
+    random: &mut Pcg64,
+    entrants: &[Result<Entrant>],
     launch: LaunchOf<'_>,
 ) -> Result<Vec<(usize, Batch)>> {
-    let count = entrants.len();
-    let mut batches = Vec::with_capacity(count);
-    for turn in 0..count {
-        let index = order(round, turn, count);
+    let mut batches = Vec::with_capacity(entrants.len());
+    for index in order(random, entrants.len()) {
         let Ok(Entrant { contestant, batching, .. }) = &entrants[index] else { continue };
         let batch = stopwatch.batch(tools, *batching, &mut 0, &mut |number| launch(contestant, number))?;
         batches.push((index, batch));
@@ -102,11 +105,10 @@ fn hold_round(
     Ok(batches)
 }
 
-/// Whose turn it is: each round begins with the next contestant, and every second one runs backwards, so that no one
-/// always follows the same other.
-fn order(round: usize, turn: usize, count: usize) -> usize {
-    let turn = if round.is_multiple_of(2) { turn } else { count - 1 - turn };
-    (round + turn) % count
+fn order(random: &mut Pcg64, count: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..count).collect();
+    order.shuffle(random);
+    order
 }
 
 fn enter(
@@ -172,17 +174,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_round_has_each_contestant_once_and_no_one_always_follows_the_same_other() {
-        let rounds: Vec<Vec<usize>> = (0..6).map(|round| (0..3).map(|turn| order(round, turn, 3)).collect()).collect();
-        for round in &rounds {
+    fn every_round_has_each_contestant_once_and_everyone_follows_everyone_else_about_as_often() {
+        const COUNT: usize = 5;
+        const ROUNDS: usize = 2000;
+        let mut random = Pcg64::seed_from_u64(1);
+        let mut followed = [[0usize; COUNT]; COUNT];
+        for _ in 0..ROUNDS {
+            let round = order(&mut random, COUNT);
             let mut sorted = round.clone();
             sorted.sort_unstable();
-            assert_eq!(sorted, [0, 1, 2]);
+            assert_eq!(sorted, [0, 1, 2, 3, 4]);
+            for pair in round.windows(2) {
+                followed[pair[0]][pair[1]] += 1;
+            }
         }
-        let before_zero: std::collections::BTreeSet<usize> = rounds
-            .iter()
-            .filter_map(|round| Some(round[round.iter().position(|&who| who == 0)?.checked_sub(1)?]))
-            .collect();
-        assert_eq!(before_zero.len(), 2, "{rounds:?}");
+        // Each ordered pair is adjacent in a fifth of the rounds.
+        let pairs = (0..COUNT).flat_map(|a| (0..COUNT).map(move |b| (a, b))).filter(|(a, b)| a != b);
+        for (a, b) in pairs {
+            let share = followed[a][b] as f64 / ROUNDS as f64;
+            assert!((0.15..0.25).contains(&share), "{b} follows {a} in {share} of the rounds");
+        }
     }
 }
