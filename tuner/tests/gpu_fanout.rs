@@ -147,7 +147,8 @@ fn every_check_draws_its_inputs_from_a_seed_of_its_own() {
     let requests = std::fs::read_to_string(machine.path("requests")).unwrap();
     let seed = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["seed"].as_u64().unwrap();
     let mut asked: Vec<u64> = requests.lines().map(seed).collect();
-    (asked.sort_unstable(), journaled.sort_unstable());
+    asked.sort_unstable();
+    journaled.sort_unstable();
     assert_eq!(asked, journaled);
     asked.dedup();
     assert_eq!(asked.len(), 8);
