@@ -14,6 +14,7 @@
 mod alloc;
 mod arch;
 mod cpu;
+mod datasheet;
 mod descriptor;
 mod device;
 mod driver;
@@ -32,6 +33,7 @@ pub mod timing;
 mod view;
 
 pub use arch::{Arch, ComputeCapability, Features};
+pub use datasheet::{Datasheet, Multiprocessor, Peak};
 pub use descriptor::{Image, KernelDescriptor, ProblemDescriptor, Tuned, Variant};
 pub use device::{Device, DeviceInfo};
 pub use dtype::{Dtype, Element};
