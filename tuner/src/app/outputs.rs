@@ -85,6 +85,10 @@ pub fn next_command(args: &TuneArgs, ending: &Ending, results: &[TargetResult]) 
     let promoted = verdicts.filter(|promotion| promotion.verdict.promoted).count();
     let next = match ending {
         Ending::Interrupted | Ending::Broken(_) => "the same command again goes on where this run ended".to_owned(),
+        Ending::Unanswered(replies) => {
+            let replies: Vec<String> = replies.iter().map(|reply| reply.display().to_string()).collect();
+            format!("write the reply to {}; the same command then goes on", replies.join(", "))
+        }
         Ending::Finished if promoted == 0 => {
             format!("--evaluations {} searches on from here", 2 * args.evaluations)
         }

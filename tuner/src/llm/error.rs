@@ -150,13 +150,16 @@ pub enum LlmError {
         source: std::io::Error,
     },
     /// Nobody wrote the reply file.
-    #[error("no reply appeared in {} within {} s; write it there, or allow more time", .path.display(), .waited.as_secs())]
+    #[error("no reply appeared in {} within {} s; write it there, or allow more time with --llm-patience", .path.display(), .waited.as_secs())]
     NoReplyFile {
         /// Where it was awaited.
         path: PathBuf,
         /// For how long.
         waited: Duration,
     },
+    /// Somebody ended the run while the model was waited for.
+    #[error("interrupted while waiting for the model; the same command goes on")]
+    Interrupted,
 }
 
 impl LlmError {

@@ -9,11 +9,13 @@
 //! message ends with its remedy.
 
 mod candidates;
+mod cli;
 mod conversation;
 mod error;
 mod facts;
 mod feedback;
 mod file;
+mod guard;
 mod http;
 mod key;
 mod openai;
@@ -24,15 +26,18 @@ mod retry;
 mod task;
 
 pub use candidates::Candidates;
+pub use cli::{LlmArgs, Unanswered};
 pub use conversation::Conversation;
 pub use error::LlmError;
 pub use facts::{GpuFacts, RooflineFacts};
-pub use feedback::{Budget, Feedback, Measurement, Outcome, Resources, Trial};
+pub use feedback::{Anchor, Budget, Feedback, Measurement, Outcome, Resources, Trial};
 pub use file::FileProvider;
+pub use guard::Guard;
 pub use http::Limits;
 pub use key::Key;
 pub use openai::OpenAi;
 pub use provider::{JsonSchema, Message, Provider, Reply, Role, Usage};
+pub(crate) use reply::ALREADY_TRIED;
 pub use reply::{Proposal, Proposals, Rejected};
 pub use retry::Retry;
 pub use task::{KnownGood, Task};

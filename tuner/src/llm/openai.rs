@@ -134,5 +134,5 @@ fn read(answer: Value, asked: &str) -> Result<Reply, LlmError> {
         input_tokens: counts.prompt_tokens.unwrap_or(0),
         output_tokens: counts.completion_tokens.unwrap_or(0),
     });
-    Ok(Reply { text, model: model.unwrap_or_else(|| asked.to_owned()), usage })
+    Ok(Reply { text, model: model.unwrap_or_else(|| asked.to_owned()), usage, retried: Vec::new() })
 }
