@@ -30,6 +30,11 @@ impl Outputs {
         self.folder.join("history.jsonl")
     }
 
+    /// The exchanges with a language model.
+    pub fn transcript(&self) -> PathBuf {
+        self.folder.join("transcript.jsonl")
+    }
+
     /// Writes `config` with the promoted `entries` into the output folder and, if that was asked for, the entries into
     /// the config in use. That is read again first, so that what others changed meanwhile stays.
     pub fn write_config(&self, mut config: Config, entries: &[Entry]) -> Result<(), AppError> {

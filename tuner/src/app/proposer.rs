@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use super::error::AppError;
 use crate::cli::{StrategyName, TuneArgs};
-use crate::llm::{FileProvider, Guard, Key, Limits, LlmArgs, OpenAi, Provider, Retry};
+use crate::llm::{
+    Anthropic, FileProvider, Guard, Key, Limits, LlmArgs, Named, OpenAi, Provider, Recorder, Replayed, Retry,
+};
 use crate::session::Stop;
 use crate::strategy::{Brief, Builtin, Strategy};
 
@@ -18,31 +20,35 @@ pub fn builtin(args: &TuneArgs, brief: &Brief) -> (Box<dyn Strategy>, String) {
     (builtin.start(brief), format!("{builtin}, seed {}", brief.seed))
 }
 
-/// The language model that proposes, if one is to: shared by all targets, and given up once `stop` is requested.
+/// The language model that proposes, if one is to: shared by all targets, within its caps, recorded in `transcript`, and
+/// given up once `stop` is requested.
 ///
 /// # Errors
 /// It cannot be used as the options say.
-pub fn model(args: &TuneArgs, stop: &Stop) -> Result<Option<Arc<dyn Provider>>, AppError> {
+pub fn model(args: &TuneArgs, transcript: &Path, stop: &Stop) -> Result<Option<Arc<Guard>>, AppError> {
     let default = if args.llm.llm.is_some() { StrategyName::Llm } else { StrategyName::Local };
     if args.strategy.unwrap_or(default) != StrategyName::Llm {
         return Ok(None);
     }
-    let provider = provider(&args.llm)?;
-    Ok(Some(Arc::new(Guard::new(provider, stop.clone()))))
+    let recorded = Recorder::new(provider(&args.llm)?, transcript)?;
+    Ok(Some(Arc::new(Guard::new(Arc::new(recorded), args.llm.caps(), stop.clone()))))
 }
 
 /// The model that `--llm` and `--model` name.
 fn provider(args: &LlmArgs) -> Result<Arc<dyn Provider>, AppError> {
-    let Some(llm) = &args.llm else {
-        return Err(AppError::Usage("--strategy llm needs --llm with the server's base URL, or file:DIR"));
+    let Some(named) = args.named() else {
+        return Err(AppError::Usage("--strategy llm needs --llm with the server's base URL, anthropic, or file:DIR"));
     };
-    if let Some(folder) = llm.strip_prefix("file:") {
-        let provider = FileProvider::new(Path::new(folder), args.patience())?;
-        return Ok(Arc::new(provider.announcing(|line| eprintln!("  {line}"))));
-    }
-    let Some(model) = &args.model else {
-        return Err(AppError::Usage("--llm with a URL needs --model with the model's name"));
-    };
-    let key = Key::from_env(Key::DEFAULT_VARIABLE)?;
-    Ok(Arc::new(OpenAi::new(llm, model, key, Limits::default(), Retry::default())?))
+    let model = || args.model.as_deref().ok_or(AppError::Usage("this --llm needs --model with the model's name"));
+    let key = |default: &str| Key::from_env(args.llm_key_env.as_deref().unwrap_or(default));
+    let (limits, retry) = (Limits::default(), Retry::default());
+    Ok(match named {
+        Named::OpenAi(url) => Arc::new(OpenAi::new(url, model()?, key(Key::DEFAULT_VARIABLE)?, limits, retry)?),
+        Named::Anthropic(url) => Arc::new(Anthropic::new(url, model()?, key(Anthropic::KEY_VARIABLE)?, limits, retry)?),
+        Named::Folder(folder) => {
+            let provider = FileProvider::new(folder, args.patience())?;
+            Arc::new(provider.announcing(|line| eprintln!("  {line}")))
+        }
+        Named::Transcript(path) => Arc::new(Replayed::open(path)?),
+    })
 }

@@ -1,5 +1,6 @@
 //! One target after the other: search, final, promotion.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use autokernel_codegen::config::{Config, Entry};
@@ -12,7 +13,7 @@ use super::tune::Ending;
 use crate::cli::TuneArgs;
 use crate::evaluate::Evaluator;
 use crate::journal::Journal;
-use crate::llm::Provider;
+use crate::llm::{Guard, Provider};
 use crate::outcome::Measurement;
 use crate::promote;
 use crate::report::TargetResult;
@@ -30,7 +31,7 @@ pub struct Run<'r> {
     journal: &'r mut Journal,
     stop: &'r Stop,
     /// The language model, if one proposes.
-    model: Option<Arc<dyn Provider>>,
+    pub model: Option<Arc<Guard>>,
     progress: Progress,
     /// A result a target.
     pub results: Vec<TargetResult>,
@@ -48,8 +49,9 @@ impl<'r> Run<'r> {
         in_use: &'r Config,
         journal: &'r mut Journal,
         stop: &'r Stop,
+        transcript: &Path,
     ) -> Result<Self, AppError> {
-        let (known, progress, model) = (in_use.clone(), Progress::new(), model(args, stop)?);
+        let (known, progress, model) = (in_use.clone(), Progress::new(), model(args, transcript, stop)?);
         Ok(Run { args, in_use, known, journal, stop, model, progress, results: Vec::new(), promoted: Vec::new() })
     }
 

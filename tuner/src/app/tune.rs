@@ -56,12 +56,15 @@ pub fn tune(args: &TuneArgs, stop: &Stop) -> Result<Ending, AppError> {
     let mut journal = Journal::open(&outputs.journal(), start)?;
     report_recovery(&journal);
 
-    let mut run = Run::new(args, &config, &mut journal, stop)?;
+    let mut run = Run::new(args, &config, &mut journal, stop, &outputs.transcript())?;
     let ending = run.tune_all(jobs)?;
-    let Run { results, promoted, .. } = run;
+    let Run { results, promoted, model, .. } = run;
     let written =
         outputs.write_config(config, &promoted).and_then(|()| outputs.write_reports(journal.trials(), &results));
     println!("{}\n{}", summary(&results), outputs.listing());
+    if let Some(model) = model {
+        println!("model         {}; {}", model.spent(), outputs.transcript().display());
+    }
     println!("{}", next_command(args, &ending, &results));
     match (ending, written) {
         (ending, Ok(())) => Ok(ending),
