@@ -13,6 +13,7 @@ pub mod evaluate;
 pub mod gpu;
 pub mod journal;
 pub mod llm;
+pub mod occupancy;
 pub mod outcome;
 pub mod promote;
 pub mod replay;

@@ -20,6 +20,8 @@ pub enum Ending {
     Finished,
     /// Somebody stopped it; the outputs are written.
     Interrupted,
+    /// Prompts await these reply files; the outputs are written.
+    Unanswered(Vec<PathBuf>),
     /// It could not go on; the outputs are written.
     Broken(String),
 }
@@ -30,10 +32,14 @@ impl Ending {
         match self {
             Ending::Finished => 0,
             Ending::Broken(_) => 1,
+            Ending::Unanswered(_) => UNANSWERED,
             Ending::Interrupted => INTERRUPTED,
         }
     }
 }
+
+/// Exit code of a run that ended because a prompt awaits its reply file.
+const UNANSWERED: u8 = 4;
 
 /// The config in use where none is named.
 const DEFAULT_CONFIG: &str = "best_config.json";
@@ -50,12 +56,15 @@ pub fn tune(args: &TuneArgs, stop: &Stop) -> Result<Ending, AppError> {
     let mut journal = Journal::open(&outputs.journal(), start)?;
     report_recovery(&journal);
 
-    let mut run = Run::new(args, &config, &mut journal, stop);
+    let mut run = Run::new(args, &config, &mut journal, stop, &outputs.transcript())?;
     let ending = run.tune_all(jobs)?;
-    let Run { results, promoted, .. } = run;
+    let Run { results, promoted, model, .. } = run;
     let written =
         outputs.write_config(config, &promoted).and_then(|()| outputs.write_reports(journal.trials(), &results));
     println!("{}\n{}", summary(&results), outputs.listing());
+    if let Some(model) = model {
+        println!("model         {}; {}", model.spent(), outputs.transcript().display());
+    }
     println!("{}", next_command(args, &ending, &results));
     match (ending, written) {
         (ending, Ok(())) => Ok(ending),
