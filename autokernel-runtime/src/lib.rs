@@ -8,7 +8,7 @@
 //! - [`Device`], [`Matrix`], [`MatrixView`], [`MatrixViewMut`]: where data lives; cudarc slices go in and out with no copy.
 //! - [`Kernel`], [`Plan`]: a declared kernel and the schedule it would use; [`CompiledKernel`]: one image, for tuners.
 //! - [`KernelDescriptor`] and its parts: the plain data that a build hands over.
-//! - [`timing`]: event timing with stated statistics; [`roofline`]: what the hardware would allow.
+//! - [`timing`]: event timing with stated statistics; [`roofline`] and [`Datasheet`]: what the hardware would allow.
 //! - [`Error`]: everything that can go wrong, each with its remedy. Nothing here panics on bad input.
 
 mod alloc;

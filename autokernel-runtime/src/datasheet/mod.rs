@@ -88,7 +88,7 @@ impl Multiprocessor {
             (8, 7) => Some(Self::new(164, 163, 1536, 16)),
             (8, 9) => Some(Self::new(100, 99, 1536, 24)),
             (9, 0) | (10, 0) => Some(Self::new(228, 227, 2048, 32)),
-            (12, 0) => Some(Self::new(100, 99, 1536, 32)),
+            (12, 0) => Some(Self::new(100, 99, 1536, 24)),
             _ => None,
         }
     }

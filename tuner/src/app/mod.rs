@@ -1,6 +1,7 @@
 //! The commands, as functions.
 
 mod error;
+mod json;
 mod outputs;
 mod proposer;
 mod run;
@@ -8,5 +9,6 @@ mod select;
 mod tune;
 
 pub use error::AppError;
-pub use select::{Job, jobs};
-pub use tune::{Ending, tune};
+pub use json::RunDocument;
+pub use select::{Job, jobs, own_spaces};
+pub use tune::{DEFAULT_CONFIG, Ending, tune};

@@ -27,7 +27,7 @@ pub struct Job {
 pub fn jobs(args: &TuneArgs) -> Result<Vec<Job>, AppError> {
     let library = Library::load(&args.spaces.clone().unwrap_or_else(own_spaces))?;
     let recorded = library.recordings.iter().flat_map(|(_, recording)| targets(recording));
-    if let Some(jobs) = gpu::tuning::jobs(args, recorded.filter(|target| wanted(args, target))) {
+    if let Some(jobs) = gpu::tuning::jobs(args, recorded.filter(|target| args.filter.takes(target))) {
         return Ok(jobs);
     }
     if library.recordings.is_empty() {
@@ -36,7 +36,7 @@ pub fn jobs(args: &TuneArgs) -> Result<Vec<Job>, AppError> {
     let delay = Duration::from_millis(args.replay_delay_ms);
     let mut jobs = Vec::new();
     for (name, recording) in &library.recordings {
-        for target in targets(recording).filter(|target| wanted(args, target)) {
+        for target in targets(recording).filter(|target| args.filter.takes(target)) {
             let evaluator = Replay::new(Arc::clone(recording), name.clone()).with_delay(delay);
             jobs.push(Job { target, evaluator: Box::new(evaluator) });
         }
@@ -50,7 +50,7 @@ pub fn jobs(args: &TuneArgs) -> Result<Vec<Job>, AppError> {
 }
 
 /// The recordings that come with the tuner: in its sources, or where a pack for GPU machines was unpacked.
-fn own_spaces() -> PathBuf {
+pub fn own_spaces() -> PathBuf {
     match std::env::var_os("AUTOKERNEL_ROOT") {
         Some(root) => Path::new(&root).join("tuner/spaces"),
         None => Path::new(env!("CARGO_MANIFEST_DIR")).join("spaces"),
@@ -60,17 +60,6 @@ fn own_spaces() -> PathBuf {
 fn targets(recording: &Recording) -> impl Iterator<Item = Target> + '_ {
     let target = |shape| Target { problem: recording.problem.clone(), arch: recording.arch, shape };
     recording.shapes.iter().map(move |recorded| target(recorded.shape))
-}
-
-fn wanted(args: &TuneArgs, target: &Target) -> bool {
-    let problem = &target.problem;
-    let class = problem.class();
-    (args.shape.is_empty() || args.shape.contains(&target.shape))
-        && args.problem.as_ref().is_none_or(|slug| *slug == class.slug())
-        && args.epilogue.as_ref().is_none_or(|epilogue| *epilogue == problem.epilogue)
-        && args.dtype.is_none_or(|dtype| dtype == problem.input)
-        && args.layout.is_none_or(|layout| layout == problem.layout)
-        && args.arch.is_none_or(|arch| arch == target.arch)
 }
 
 fn describe(target: &Target) -> String {

@@ -1,10 +1,12 @@
 //! `tuner tune`: what is in use, the run, the outputs.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use autokernel_codegen::config::Config;
 
 use super::error::AppError;
+use super::json::RunDocument;
 use super::outputs::{Outputs, next_command};
 use super::run::Run;
 use super::select::jobs;
@@ -20,10 +22,18 @@ pub enum Ending {
     Finished,
     /// Somebody stopped it; the outputs are written.
     Interrupted,
-    /// Prompts await these reply files; the outputs are written.
-    Unanswered(Vec<PathBuf>),
     /// It could not go on; the outputs are written.
     Broken(String),
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ending::Finished => f.write_str("every target was tuned"),
+            Ending::Interrupted => f.write_str("interrupted; what was measured is kept"),
+            Ending::Broken(reason) => write!(f, "it could not go on: {reason}"),
+        }
+    }
 }
 
 impl Ending {
@@ -32,17 +42,13 @@ impl Ending {
         match self {
             Ending::Finished => 0,
             Ending::Broken(_) => 1,
-            Ending::Unanswered(_) => UNANSWERED,
             Ending::Interrupted => INTERRUPTED,
         }
     }
 }
 
-/// Exit code of a run that ended because a prompt awaits its reply file.
-const UNANSWERED: u8 = 4;
-
 /// The config in use where none is named.
-const DEFAULT_CONFIG: &str = "best_config.json";
+pub const DEFAULT_CONFIG: &str = "best_config.json";
 
 /// Tunes what `args` ask for, and writes the outputs even if it is stopped.
 ///
@@ -56,22 +62,36 @@ pub fn tune(args: &TuneArgs, stop: &Stop) -> Result<Ending, AppError> {
     let mut journal = Journal::open(&outputs.journal(), start)?;
     report_recovery(&journal);
 
-    let mut run = Run::new(args, &config, &mut journal, stop, &outputs.transcript())?;
+    let mut run = Run::new(args, &config, &mut journal, stop);
     let ending = run.tune_all(jobs)?;
-    let Run { results, promoted, model, .. } = run;
+    let Run { results, promoted, .. } = run;
     let written =
         outputs.write_config(config, &promoted).and_then(|()| outputs.write_reports(journal.trials(), &results));
-    println!("{}\n{}", summary(&results), outputs.listing());
-    if let Some(model) = model {
-        println!("model         {}; {}", model.spent(), outputs.transcript().display());
-    }
-    println!("{}", next_command(args, &ending, &results));
-    match (ending, written) {
-        (ending, Ok(())) => Ok(ending),
+    let text = format!(
+        "{}\n{}\nended         {ending}\n{}",
+        summary(&results),
+        outputs.listing(),
+        next_command(args, &ending, &results)
+    );
+    let ending = match (ending, written) {
+        (ending, Ok(())) => ending,
         // A full disk breaks both; what broke the search says more.
-        (Ending::Broken(reason), Err(error)) => Ok(Ending::Broken(format!("{reason}\nand: {error}"))),
-        (_, Err(error)) => Err(error),
+        (Ending::Broken(reason), Err(error)) => Ending::Broken(format!("{reason}\nand: {error}")),
+        (_, Err(error)) => {
+            tell(args, &text);
+            return Err(error);
+        }
+    };
+    tell(args, &text);
+    if args.json {
+        println!("{}", RunDocument::of(&ending, &results, &args.out).to_json());
     }
+    Ok(ending)
+}
+
+/// Says `text` where people read it.
+fn tell(args: &TuneArgs, text: &str) {
+    if args.json { eprintln!("{text}") } else { println!("{text}") }
 }
 
 /// The config in use. Without one, every kernel uses its default schedule.

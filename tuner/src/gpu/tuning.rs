@@ -53,11 +53,12 @@ pub fn jobs(args: &TuneArgs, known: impl Iterator<Item = Target>) -> Option<Vec<
 
 /// The targets that the options describe by themselves.
 fn described(args: &TuneArgs, bench: &Bench) -> Vec<Target> {
+    let filter = &args.filter;
     let default = || DEFAULT_EPILOGUE.parse::<Epilogue>().ok();
-    let Some(epilogue) = args.epilogue.clone().or_else(default) else { return Vec::new() };
-    let problem = Problem::matmul(args.dtype.unwrap_or(Dtype::Bf16), args.layout.unwrap_or(Layout::Nt), epilogue);
-    let wanted = args.problem.as_ref().is_none_or(|slug| *slug == problem.class().slug())
-        && args.arch.is_none_or(|arch| arch == bench.arch());
-    let shapes = args.shape.iter().filter(|_| wanted);
+    let Some(epilogue) = filter.epilogue.clone().or_else(default) else { return Vec::new() };
+    let problem = Problem::matmul(filter.dtype.unwrap_or(Dtype::Bf16), filter.layout.unwrap_or(Layout::Nt), epilogue);
+    let wanted = filter.problem.as_ref().is_none_or(|slug| *slug == problem.class().slug())
+        && filter.arch.is_none_or(|arch| arch == bench.arch());
+    let shapes = filter.shape.iter().filter(|_| wanted);
     shapes.map(|&shape| Target { problem: problem.clone(), arch: bench.arch(), shape }).collect()
 }

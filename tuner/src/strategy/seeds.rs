@@ -38,8 +38,7 @@ pub fn neighbours(config: &Config, target: &Target, which: Neighbours) -> Vec<Kn
     let mut known: Vec<Known> = Vec::new();
     for entry in entries {
         if known.len() < MOST_NEIGHBOURS && known.iter().all(|other| other.schedule != entry.schedule) {
-            let origin = format!("tuned for {}, {:.4} ms there", entry.shape, entry.provenance.median_ms);
-            known.push(Known { schedule: entry.schedule, origin });
+            known.push(Known { schedule: entry.schedule, origin: format!("tuned for {}", entry.shape) });
         }
     }
     known

@@ -41,8 +41,7 @@ const SM90: [(&str, &str); 12] = [
     ("row_major_b_takes_whole_swizzle_rows", "with layout nn, tile_n is a multiple of 64"),
     (
         "accumulators_fit_registers",
-        "tile_m * tile_n / 128, divided by consumers if cooperative, is at most 192, or 96 with 3 consumers; 16 fewer with an \
-         epilogue that calls tanh",
+        "tile_m * tile_n / 128, divided by consumers if cooperative, is at most 208, or 128 with 3 consumers",
     ),
     ("stages_two_to_eight", "stages is 2 to 8"),
     ("cluster_of_at_most_two", "cluster_m x cluster_n is 1x1, 2x1 or 1x2"),
