@@ -1,16 +1,15 @@
 //! The command line.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
-use autokernel_codegen::arch::{Arch, ParseArchError};
-use autokernel_codegen::dtype::Dtype;
-use autokernel_codegen::epilogue::Epilogue;
-use autokernel_codegen::problem::Layout;
-use autokernel_codegen::shape::Shape;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::doctor::DoctorArgs;
+use crate::filter::Filter;
 use crate::gpu::cli::{RecordArgs, WorkerArgs};
+use crate::profile::ProfileArgs;
+use crate::report::ReportArgs;
+use crate::show::ShowArgs;
 
 /// Finds the fastest schedules for autokernel's kernels and writes them to best_config.json.
 #[derive(Debug, Parser)]
@@ -31,7 +30,7 @@ Exit codes:
   1    could not go on; the last line says why and what to do
   2    the command line is wrong
   3    another tuner is using the output folder
-  130  interrupted; the outputs are written, and the same command goes on";
+  130  tune was interrupted; the outputs are written, and the same command goes on";
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -40,6 +39,14 @@ pub enum Command {
     Tune(TuneArgs),
     /// Measure a whole space of schedules on this machine's GPU, to be searched again without one.
     Record(RecordArgs),
+    /// Check what tuning needs: driver, GPU, nvcc, config, caches, recorded spaces.
+    Doctor(DoctorArgs),
+    /// List the tuned entries, how old they are, and which should be tuned again.
+    Show(ShowArgs),
+    /// Say what bounds a kernel, how full it keeps a GPU, and what to try next.
+    Profile(ProfileArgs),
+    /// Write an output folder's results as one HTML page.
+    Report(ReportArgs),
     /// Serve measurements on standard input and output (started by the tuner itself).
     #[command(hide = true)]
     Worker(WorkerArgs),
@@ -48,9 +55,9 @@ pub enum Command {
 /// What to tune and how.
 #[derive(Clone, Debug, Args)]
 pub struct TuneArgs {
-    /// Only this shape, as MxNxK; may be repeated.
-    #[arg(long, value_name = "MxNxK", help_heading = "What to tune")]
-    pub shape: Vec<Shape>,
+    /// Which targets.
+    #[command(flatten, next_help_heading = "What to tune")]
+    pub filter: Filter,
     /// The kernels that this crate declares, at the shapes of --shapes-from, of --shape, or of their known dimensions;
     /// the config is then its own best_config.json.
     #[arg(long = "crate", value_name = "DIR", help_heading = "What to tune")]
@@ -66,24 +73,6 @@ pub struct TuneArgs {
     /// 16,128,1024,4096].
     #[arg(long, value_name = "M", requires = "package", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..), help_heading = "What to tune")]
     pub m: Vec<u32>,
-    /// Only this attribute's kernels: matmul has no epilogue, fused_matmul has one.
-    #[arg(long, value_enum, help_heading = "What to tune")]
-    pub op: Option<Op>,
-    /// Only this problem class, for example matmul_leaky_relu_bf16_bf16_nt.
-    #[arg(long, value_name = "CLASS", help_heading = "What to tune")]
-    pub problem: Option<String>,
-    /// Only this epilogue, for example gelu or leaky_relu(0.2).
-    #[arg(long, value_parser = epilogue, help_heading = "What to tune")]
-    pub epilogue: Option<Epilogue>,
-    /// Only this type of A and B: bf16 or f16.
-    #[arg(long, value_parser = input_type, help_heading = "What to tune")]
-    pub dtype: Option<Dtype>,
-    /// Only this layout: nn (B is [k, n]) or nt (B is [n, k]).
-    #[arg(long, value_parser = layout, help_heading = "What to tune")]
-    pub layout: Option<Layout>,
-    /// Only this target, for example sm_90a; auto is that of the GPU here, else that of the recordings.
-    #[arg(long, value_name = "ARCH", default_value = "auto", help_heading = "What to tune")]
-    pub arch: ArchChoice,
 
     /// Who proposes; llm needs --llm and is the default with it.
     #[arg(long, value_enum)]
@@ -120,51 +109,13 @@ pub struct TuneArgs {
     /// Where recorded spaces are [default: the tuner's own].
     #[arg(long, value_name = "DIR")]
     pub spaces: Option<PathBuf>,
+    /// Print one JSON document on standard output at the end; what is for people goes to standard error.
+    #[arg(long)]
+    pub json: bool,
 
     /// Lets each replayed trial take this long, so that tests can interrupt it.
     #[arg(long, hide = true, value_name = "MS", default_value_t = 0)]
     pub replay_delay_ms: u64,
-}
-
-/// An attribute, as a filter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub enum Op {
-    /// `#[autokernel::matmul]`
-    Matmul,
-    /// `#[autokernel::fused_matmul(…)]`
-    FusedMatmul,
-}
-
-impl Op {
-    /// The attribute that declares kernels with this epilogue.
-    pub fn of(epilogue: &Epilogue) -> Op {
-        if *epilogue == Epilogue::identity() { Op::Matmul } else { Op::FusedMatmul }
-    }
-}
-
-/// For which target of nvcc.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ArchChoice {
-    /// That of the GPU, or else that of the recordings.
-    Auto,
-    /// This one.
-    Named(Arch),
-}
-
-impl ArchChoice {
-    /// Whether `arch` may be tuned for.
-    pub fn admits(self, arch: Arch) -> bool {
-        self == ArchChoice::Auto || self == ArchChoice::Named(arch)
-    }
-}
-
-impl FromStr for ArchChoice {
-    type Err = ParseArchError;
-
-    fn from_str(text: &str) -> Result<Self, ParseArchError> {
-        if text == "auto" { Ok(ArchChoice::Auto) } else { text.parse().map(ArchChoice::Named) }
-    }
 }
 
 /// Who proposes.
@@ -176,18 +127,4 @@ pub enum StrategyName {
     Local,
     /// A language model.
     Llm,
-}
-
-fn epilogue(text: &str) -> Result<Epilogue, String> {
-    text.parse::<Epilogue>().map_err(|error| error.to_string())
-}
-
-fn input_type(text: &str) -> Result<Dtype, String> {
-    let known = Dtype::from_name(text).filter(|dtype| dtype.is_input());
-    known.ok_or_else(|| format!("`{text}` is not an input type; write bf16 or f16"))
-}
-
-fn layout(text: &str) -> Result<Layout, String> {
-    let known = Layout::ALL.into_iter().find(|layout| layout.to_string() == text);
-    known.ok_or_else(|| format!("`{text}` is not a layout; write nn or nt"))
 }

@@ -12,6 +12,10 @@ fn main() -> ExitCode {
     let args = match cli.command {
         Some(Command::Worker(args)) => return exit_code(args.run()),
         Some(Command::Record(args)) => return exit_code(args.run()),
+        Some(Command::Doctor(args)) => return args.run(),
+        Some(Command::Show(args)) => return exit_code(args.run()),
+        Some(Command::Profile(args)) => return exit_code(args.run()),
+        Some(Command::Report(args)) => return exit_code(args.run()),
         Some(Command::Tune(args)) => args,
         None => cli.tune,
     };
@@ -30,6 +34,9 @@ fn main() -> ExitCode {
             ExitCode::from(ending.exit_code())
         }
         Err(error) => {
+            if args.json {
+                println!("{}", app::RunDocument::failed(&error).to_json());
+            }
             eprintln!("error: {error}");
             ExitCode::from(error.exit_code())
         }

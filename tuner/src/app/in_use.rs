@@ -10,7 +10,7 @@ use crate::cli::TuneArgs;
 use crate::demand::Package;
 
 /// The config in use where none is named.
-const DEFAULT_CONFIG: &str = "best_config.json";
+pub const DEFAULT_CONFIG: &str = "best_config.json";
 
 /// The configs that a build reads.
 #[derive(Clone, Debug)]

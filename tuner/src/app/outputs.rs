@@ -10,7 +10,7 @@ use super::error::AppError;
 use super::in_use::{put, write};
 use super::tune::Ending;
 use crate::cli::TuneArgs;
-use crate::report::{self, TargetResult};
+use crate::report::{self, Results, TargetDocument, TargetResult};
 use crate::trial::Trial;
 use autokernel_codegen::files;
 
@@ -71,8 +71,17 @@ impl Outputs {
         let csv = report::history_csv(trials)
             .map_err(|error| AppError::Output { path: path.clone(), source: std::io::Error::other(error) })?;
         self.write("history.csv", &csv)?;
+        self.write_results(results)?;
         self.write("learning_curve.svg", report::learning_curves(results)?.as_bytes())?;
         self.write("roofline.svg", report::roofline(results)?.as_bytes())
+    }
+
+    /// What each target came to; targets of earlier runs stay.
+    fn write_results(&self, results: &[TargetResult]) -> Result<(), AppError> {
+        let path = self.folder.join(Results::FILE);
+        let mut file = Results::load(&path).unwrap_or_default();
+        results.iter().map(TargetDocument::of).for_each(|document| file.upsert(document));
+        file.save(&path).map_err(|source| AppError::Output { path, source })
     }
 
     fn write(&self, name: &str, contents: &[u8]) -> Result<(), AppError> {
@@ -85,6 +94,7 @@ impl Outputs {
         let folder = self.folder.display();
         let mut text = format!(
             "history       {folder}/history.jsonl, {folder}/history.csv\n\
+             results       {folder}/results.json; `tuner report` makes a page of them\n\
              charts        {folder}/learning_curve.svg, {folder}/roofline.svg\n\
              new config    {folder}/best_config.json"
         );

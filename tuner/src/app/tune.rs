@@ -1,7 +1,10 @@
 //! `tuner tune`: what is in use, the run, the outputs.
 
+use std::fmt;
+
 use super::error::AppError;
 use super::in_use::InUse;
+use super::json::RunDocument;
 use super::outputs::{Outputs, next_command};
 use super::run::Run;
 use super::select::{Selection, select};
@@ -20,6 +23,16 @@ pub enum Ending {
     Interrupted,
     /// It could not go on; the outputs are written.
     Broken(String),
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ending::Finished => f.write_str("every target was tuned"),
+            Ending::Interrupted => f.write_str("interrupted; what was measured is kept"),
+            Ending::Broken(reason) => write!(f, "it could not go on: {reason}"),
+        }
+    }
 }
 
 impl Ending {
@@ -57,14 +70,28 @@ pub fn tune(args: &TuneArgs, stop: &Stop) -> Result<Ending, AppError> {
     let Run { results, .. } = run;
     let written =
         outputs.write_config(in_use.own, &entries).and_then(|()| outputs.write_reports(journal.trials(), &results));
-    println!("{}\n{}", summary(&results), outputs.listing());
-    println!("{}", next_command(args, &ending, &results));
-    match (ending, written) {
-        (ending, Ok(())) => Ok(ending),
+    let text = format!(
+        "{}\n{}\nended         {ending}\n{}",
+        summary(&results),
+        outputs.listing(),
+        next_command(args, &ending, &results)
+    );
+    tell(args, &text);
+    let ending = match (ending, written) {
+        (ending, Ok(())) => ending,
         // A full disk breaks both; what broke the search says more.
-        (Ending::Broken(reason), Err(error)) => Ok(Ending::Broken(format!("{reason}\nand: {error}"))),
-        (_, Err(error)) => Err(error),
+        (Ending::Broken(reason), Err(error)) => Ending::Broken(format!("{reason}\nand: {error}")),
+        (_, Err(error)) => return Err(error),
+    };
+    if args.json {
+        println!("{}", RunDocument::of(&ending, &results, &args.out).to_json());
     }
+    Ok(ending)
+}
+
+/// Says `text` where people read it.
+fn tell(args: &TuneArgs, text: &str) {
+    if args.json { eprintln!("{text}") } else { println!("{text}") }
 }
 
 fn report_recovery(journal: &Journal) {

@@ -20,3 +20,4 @@ pub mod worker;
 
 pub use bench::{Bench, FINAL_ROUNDS};
 pub use evaluator::GpuEvaluator;
+pub(crate) use problem::{dtype as runtime_dtype, shape as runtime_shape};

@@ -14,9 +14,10 @@ use super::bench::Bench;
 use super::evaluator::GpuEvaluator;
 use super::sampling::Effort;
 use crate::Target;
-use crate::app::{Job, passes};
-use crate::cli::{Op, TuneArgs};
+use crate::app::Job;
+use crate::cli::TuneArgs;
 use crate::demand::Demand;
+use crate::filter::{Filter, Op};
 
 /// Below the output folder: compiled kernels.
 const KERNEL_CACHE: &str = "kernels";
@@ -47,7 +48,7 @@ pub fn jobs(args: &TuneArgs, wanted: Wanted<'_>) -> Option<Vec<Job>> {
             return None;
         }
     };
-    let targets = targets(args, wanted, bench.arch());
+    let targets = targets(&args.filter, wanted, bench.arch());
     let bench = Rc::new(RefCell::new(bench));
     let job = |target| {
         let evaluator = Box::new(GpuEvaluator::new(Rc::clone(&bench), Effort::THOROUGH));
@@ -58,8 +59,8 @@ pub fn jobs(args: &TuneArgs, wanted: Wanted<'_>) -> Option<Vec<Job>> {
 }
 
 /// The targets of a GPU of that arch; none if another arch is named.
-fn targets(args: &TuneArgs, wanted: Wanted<'_>, arch: Arch) -> Vec<Target> {
-    if !args.arch.admits(arch) {
+fn targets(filter: &Filter, wanted: Wanted<'_>, arch: Arch) -> Vec<Target> {
+    if !filter.arch.admits(arch) {
         return Vec::new();
     }
     match wanted {
@@ -67,7 +68,7 @@ fn targets(args: &TuneArgs, wanted: Wanted<'_>, arch: Arch) -> Vec<Target> {
             let target = |demand: &Demand| Target { problem: demand.problem.clone(), arch, shape: demand.shape };
             demands.iter().map(target).collect()
         }
-        Wanted::Described(known) => match described(args, arch) {
+        Wanted::Described(known) => match described(filter, arch) {
             targets if targets.is_empty() => known.into_iter().filter(|target| target.arch == arch).collect(),
             targets => targets,
         },
@@ -75,23 +76,23 @@ fn targets(args: &TuneArgs, wanted: Wanted<'_>, arch: Arch) -> Vec<Target> {
 }
 
 /// The targets that the options describe by themselves: one problem, at each `--shape`.
-fn described(args: &TuneArgs, arch: Arch) -> Vec<Target> {
-    let Some(problem) = described_problem(args) else { return Vec::new() };
-    let shapes = args.shape.iter().filter(|&&shape| passes(args, &problem, shape));
+fn described(filter: &Filter, arch: Arch) -> Vec<Target> {
+    let Some(problem) = described_problem(filter) else { return Vec::new() };
+    let shapes = filter.shape.iter().filter(|&&shape| filter.passes(&problem, shape));
     shapes.map(|&shape| Target { problem: problem.clone(), arch, shape }).collect()
 }
 
 /// The problem of the class that `--problem` names, else the one that the other options describe.
-fn described_problem(args: &TuneArgs) -> Option<Problem> {
-    if let Some(slug) = &args.problem {
-        return every_problem().find(|problem| problem.class().slug() == *slug && passes_problem(args, problem));
+fn described_problem(filter: &Filter) -> Option<Problem> {
+    if let Some(slug) = &filter.problem {
+        return every_problem().find(|problem| problem.class().slug() == *slug && passes_problem(filter, problem));
     }
-    let default = match args.op {
+    let default = match filter.op {
         Some(Op::Matmul) => Some(Epilogue::identity()),
         Some(Op::FusedMatmul) | None => DEFAULT_EPILOGUE.parse().ok(),
     };
-    let epilogue = args.epilogue.clone().or(default)?;
-    Some(Problem::matmul(args.dtype.unwrap_or(Dtype::Bf16), args.layout.unwrap_or(Layout::Nt), epilogue))
+    let epilogue = filter.epilogue.clone().or(default)?;
+    Some(Problem::matmul(filter.dtype.unwrap_or(Dtype::Bf16), filter.layout.unwrap_or(Layout::Nt), epilogue))
 }
 
 /// Every problem that built-in epilogues make.
@@ -106,8 +107,8 @@ fn every_problem() -> impl Iterator<Item = Problem> {
     })
 }
 
-fn passes_problem(args: &TuneArgs, problem: &Problem) -> bool {
-    args.shape.first().is_some_and(|&shape| passes(args, problem, shape))
+fn passes_problem(filter: &Filter, problem: &Problem) -> bool {
+    filter.shape.first().is_some_and(|&shape| filter.passes(problem, shape))
 }
 
 #[cfg(test)]
@@ -118,7 +119,7 @@ mod tests {
 
     fn described_by(options: &[&str]) -> Vec<String> {
         let args = crate::cli::Cli::parse_from([&["tuner"], options].concat()).tune;
-        described(&args, Arch::SM_90A).iter().map(ToString::to_string).collect()
+        described(&args.filter, Arch::SM_90A).iter().map(ToString::to_string).collect()
     }
 
     #[test]

@@ -21,7 +21,7 @@ use crate::trial::{Trial, TrialKey};
 pub use error::JournalError;
 use error::io;
 use lock::Lock;
-pub use read::Recovery;
+pub use read::{Recovery, read_trials};
 
 /// A line of the journal; new kinds of lines can join.
 #[derive(Serialize, Deserialize)]

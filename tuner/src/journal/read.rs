@@ -39,6 +39,20 @@ pub fn read_and_repair(file: &mut File, path: &Path) -> Result<(Vec<Trial>, Reco
     Ok((trials, recovery))
 }
 
+/// The trials of the journal at `path`, which is left as it is: another process may be writing it.
+///
+/// # Errors
+/// It cannot be read, or a line in its middle is not JSON.
+pub fn read_trials(path: &Path) -> Result<Vec<Trial>, JournalError> {
+    let bytes = std::fs::read(path).map_err(io(path))?;
+    let whole = whole_lines(&bytes);
+    let mut trials = parse(&bytes[..whole], path, &mut Recovery::default())?;
+    if let Ok(Line::Trial(trial)) = serde_json::from_slice(&bytes[whole..]) {
+        trials.push(trial);
+    }
+    Ok(trials)
+}
+
 /// Length of the part of `bytes` that ends with its last newline.
 fn whole_lines(bytes: &[u8]) -> usize {
     bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1)

@@ -99,6 +99,7 @@ fn measured(
         gpu: environment.gpu.clone(),
         driver: environment.driver.clone(),
         nvcc: environment.nvcc.clone(),
+        sources: Some(environment.kernels.clone()),
         date: evaluator.date(),
         median_ms: measurement.median_ms,
         spread_pct: measurement.spread_pct,
