@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::doctor::DoctorArgs;
 use crate::filter::Filter;
 use crate::gpu::cli::{RecordArgs, WorkerArgs};
+use crate::llm::LlmArgs;
 use crate::profile::ProfileArgs;
 use crate::report::ReportArgs;
 use crate::show::ShowArgs;
@@ -30,6 +31,7 @@ Exit codes:
   1    could not go on; the last line says why and what to do
   2    the command line is wrong
   3    another tuner is using the output folder
+  4    a prompt awaits its reply file (--llm-unanswered stop); the same command goes on once it is there
   130  tune was interrupted; the outputs are written, and the same command goes on";
 
 /// What to do.
@@ -86,13 +88,9 @@ pub struct TuneArgs {
     /// Decides every random choice: the same seed searches the same way.
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
-    /// A language model that proposes: the base URL of an OpenAI-compatible server (key from OPENAI_API_KEY), or
-    /// file:DIR to exchange prompts and replies through a folder.
-    #[arg(long, value_name = "URL|file:DIR")]
-    pub llm: Option<String>,
-    /// The model to ask for.
-    #[arg(long, requires = "llm", value_name = "NAME")]
-    pub model: Option<String>,
+    /// The language model.
+    #[command(flatten)]
+    pub llm: LlmArgs,
 
     /// Where history, charts and the new best_config.json go.
     #[arg(long, value_name = "DIR", default_value = "tuner-out")]

@@ -46,6 +46,14 @@ pub trait Evaluator {
     /// The evaluator cannot go on.
     fn compare(&mut self, target: &Target, contenders: &[Contender]) -> Result<Vec<Final>, EvaluatorError>;
 
+    /// The time of cuBLAS with the epilogue as a kernel of its own, timed as a schedule is; `None` where it cannot be had.
+    ///
+    /// # Errors
+    /// The evaluator cannot go on.
+    fn reference(&mut self, _target: &Target) -> Result<Option<Measurement>, EvaluatorError> {
+        Ok(None)
+    }
+
     /// The fastest schedule of all, where the whole space has been measured.
     fn optimum(&self, _target: &Target) -> Option<(Schedule, Measurement)> {
         None

@@ -26,6 +26,7 @@ impl RunDocument {
         let status = match ending {
             Ending::Finished => "finished",
             Ending::Interrupted => "interrupted",
+            Ending::Unanswered(_) => "unanswered",
             Ending::Broken(_) => "broken",
         };
         RunDocument {

@@ -40,6 +40,11 @@ impl Outputs {
         self.folder.join("history.jsonl")
     }
 
+    /// The exchanges with a language model.
+    pub fn transcript(&self) -> PathBuf {
+        self.folder.join("transcript.jsonl")
+    }
+
     /// Writes `config` with the new `entries` into the output folder and, if that was asked for, the entries into the
     /// config in use.
     pub fn write_config(&self, mut config: Config, entries: &[Entry]) -> Result<(), AppError> {
@@ -111,6 +116,10 @@ pub fn next_command(args: &TuneArgs, ending: &Ending, results: &[TargetResult]) 
     let promoted = verdicts.filter(|promotion| promotion.verdict.promoted).count();
     let next = match ending {
         Ending::Interrupted | Ending::Broken(_) => "the same command again goes on where this run ended".to_owned(),
+        Ending::Unanswered(replies) => {
+            let replies: Vec<String> = replies.iter().map(|reply| reply.display().to_string()).collect();
+            format!("write the reply to {}; the same command then goes on", replies.join(", "))
+        }
         Ending::Finished if promoted == 0 => {
             format!("--evaluations {} searches on from here", 2 * args.evaluations)
         }

@@ -1,20 +1,25 @@
 //! One target after the other: search, final, promotion.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use autokernel_codegen::config::{Config, Entry};
 use autokernel_codegen::schedule::Schedule;
 
 use super::error::AppError;
 use super::in_use::InUse;
-use super::proposer::proposer;
+use super::proposer::{builtin, model};
 use super::select::Job;
 use super::tune::Ending;
 use crate::cli::TuneArgs;
 use crate::evaluate::Evaluator;
 use crate::journal::Journal;
+use crate::llm::{Guard, Provider};
+use crate::outcome::Measurement;
 use crate::promote::{self, incumbent};
 use crate::report::TargetResult;
 use crate::session::{Budget, Progress, Search, Session, Stop, StopReason, search};
-use crate::strategy::{Brief, Known, Neighbours, neighbours};
+use crate::strategy::{Brief, Known, Llm, Neighbours, Strategy, neighbours};
 use crate::target::Target;
 
 /// What the targets of a run share, and what has come of them.
@@ -26,6 +31,8 @@ pub struct Run<'r> {
     known: Config,
     journal: &'r mut Journal,
     stop: &'r Stop,
+    /// The language model, if one proposes.
+    pub model: Option<Arc<Guard>>,
     progress: Progress,
     /// A result a target.
     pub results: Vec<TargetResult>,
@@ -37,26 +44,38 @@ pub struct Run<'r> {
 
 impl<'r> Run<'r> {
     /// A run that has not begun.
-    pub fn new(args: &'r TuneArgs, in_use: &'r Config, journal: &'r mut Journal, stop: &'r Stop) -> Self {
-        let (known, progress) = (in_use.clone(), Progress::new());
-        Run {
+    ///
+    /// # Errors
+    /// The language model that `args` name cannot be used.
+    pub fn new(
+        args: &'r TuneArgs,
+        in_use: &'r Config,
+        journal: &'r mut Journal,
+        stop: &'r Stop,
+        transcript: &Path,
+    ) -> Result<Self, AppError> {
+        let (known, progress, model) = (in_use.clone(), Progress::new(), model(args, transcript, stop)?);
+        Ok(Run {
             args,
             in_use,
             known,
             journal,
             stop,
+            model,
             progress,
             results: Vec::new(),
             promoted: Vec::new(),
             kept: Vec::new(),
-        }
+        })
     }
 
-    /// Tunes target after target until all are done, or one has to end early.
+    /// Tunes target after target until all are done, or one has to end early. A target whose prompt is unanswered does
+    /// not keep the others from going on.
     ///
     /// # Errors
     /// A strategy cannot begin.
     pub fn tune_all(&mut self, jobs: Vec<Job>) -> Result<Ending, AppError> {
+        let mut unanswered = Vec::new();
         for mut job in jobs {
             let result = self.tune_one(&mut job)?;
             let ending = ending(&result.search.stopped, self.stop);
@@ -69,11 +88,13 @@ impl<'r> Run<'r> {
                 self.kept.extend(kept.map(|entry| (job.target.clone(), entry)));
             }
             self.results.push(result);
-            if ending != Ending::Finished {
-                return Ok(ending);
+            match ending {
+                Ending::Finished => {}
+                Ending::Unanswered(replies) => unanswered.extend(replies),
+                ending => return Ok(ending),
             }
         }
-        Ok(Ending::Finished)
+        Ok(if unanswered.is_empty() { Ending::Finished } else { Ending::Unanswered(unanswered) })
     }
 
     /// The entries to be written: those that won, and those that keep what is in use where it was not beaten. Without
@@ -101,7 +122,15 @@ impl<'r> Run<'r> {
     fn tune_one(&mut self, job: &mut Job) -> Result<TargetResult, AppError> {
         let Job { target, evaluator } = job;
         let brief = self.brief(target, evaluator.as_ref());
-        let (mut strategy, description) = proposer(self.args, &brief)?;
+        let (mut strategy, description) = match self.model.clone() {
+            Some(model) => {
+                let description = format!("llm {}", model.name());
+                let reference = self.reference(target, evaluator.as_mut());
+                let strategy = Llm::new(&brief, Box::new(model)).against(reference);
+                (Box::new(strategy.when_unanswered(self.args.llm.llm_unanswered)) as Box<dyn Strategy>, description)
+            }
+            None => builtin(self.args, &brief),
+        };
         let mut search = search(&mut Session {
             target,
             evaluator: evaluator.as_mut(),
@@ -137,11 +166,26 @@ impl<'r> Run<'r> {
         }
     }
 
+    /// The time of cuBLAS, for a model to be told of: measured once and journaled, so that the next run says the same.
+    fn reference(&mut self, target: &Target, evaluator: &mut dyn Evaluator) -> Option<Measurement> {
+        if let Some(known) = self.journal.reference(target, evaluator.environment()) {
+            return Some(*known);
+        }
+        // A GPU that cannot measure will say so at the first trial, and a journal that cannot be written as well.
+        let measured = evaluator.reference(target).ok().flatten()?;
+        if !evaluator.is_replay() {
+            let _ = self.journal.append_reference(target, evaluator.environment(), measured);
+        }
+        Some(measured)
+    }
+
     /// What the strategy is told beforehand.
     fn brief(&self, target: &Target, evaluator: &dyn Evaluator) -> Brief {
         let space = evaluator.space(target);
         let which = if evaluator.is_replay() { Neighbours::OtherShapes } else { Neighbours::All };
-        let mut known = neighbours(&self.known, target, which);
+        // A model whose conversation is continued must be told what it was told before.
+        let continued = self.model.as_ref().is_some_and(|model| model.repeats_itself());
+        let mut known = neighbours(if continued { self.in_use } else { &self.known }, target, which);
         let default = Schedule::default_for(&target.problem.class(), target.arch);
         known.push(Known { schedule: default, origin: format!("default for {}", target.arch) });
         known.retain(|known| space.contains(&known.schedule));
@@ -162,6 +206,7 @@ fn ending(stopped: &StopReason, stop: &Stop) -> Ending {
     match stopped {
         StopReason::Broken(reason) => Ending::Broken(reason.clone()),
         StopReason::Interrupted => Ending::Interrupted,
+        StopReason::Unanswered(reply) => Ending::Unanswered(vec![reply.clone()]),
         _ if stop.is_requested() => Ending::Interrupted,
         StopReason::BudgetSpent | StopReason::GenerationsSpent | StopReason::NothingLeft => Ending::Finished,
     }

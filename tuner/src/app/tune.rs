@@ -1,6 +1,7 @@
 //! `tuner tune`: what is in use, the run, the outputs.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use super::error::AppError;
 use super::in_use::InUse;
@@ -21,6 +22,8 @@ pub enum Ending {
     Finished,
     /// Somebody stopped it; the outputs are written.
     Interrupted,
+    /// Prompts await these reply files; the outputs are written.
+    Unanswered(Vec<PathBuf>),
     /// It could not go on; the outputs are written.
     Broken(String),
 }
@@ -30,6 +33,7 @@ impl fmt::Display for Ending {
         match self {
             Ending::Finished => f.write_str("every target was tuned"),
             Ending::Interrupted => f.write_str("interrupted; what was measured is kept"),
+            Ending::Unanswered(_) => f.write_str("a prompt awaits its reply; what was measured is kept"),
             Ending::Broken(reason) => write!(f, "it could not go on: {reason}"),
         }
     }
@@ -41,10 +45,14 @@ impl Ending {
         match self {
             Ending::Finished => 0,
             Ending::Broken(_) => 1,
+            Ending::Unanswered(_) => UNANSWERED,
             Ending::Interrupted => INTERRUPTED,
         }
     }
 }
+
+/// Exit code of a run that ended because a prompt awaits its reply file.
+const UNANSWERED: u8 = 4;
 
 /// Tunes what `args` ask for, and writes the outputs even if it is stopped.
 ///
@@ -64,16 +72,18 @@ pub fn tune(args: &TuneArgs, stop: &Stop) -> Result<Ending, AppError> {
     report_recovery(&journal);
 
     let config = in_use.with(&[]);
-    let mut run = Run::new(args, &config, &mut journal, stop);
+    let mut run = Run::new(args, &config, &mut journal, stop, &outputs.transcript())?;
     let ending = run.tune_all(jobs)?;
     let entries = run.entries(&in_use);
-    let Run { results, .. } = run;
+    let Run { results, model, .. } = run;
     let written =
         outputs.write_config(in_use.own, &entries).and_then(|()| outputs.write_reports(journal.trials(), &results));
+    let spent = model.map(|model| format!("model         {}; {}\n", model.spent(), outputs.transcript().display()));
     let text = format!(
-        "{}\n{}\nended         {ending}\n{}",
+        "{}\n{}\nended         {ending}\n{}{}",
         summary(&results),
         outputs.listing(),
+        spent.unwrap_or_default(),
         next_command(args, &ending, &results)
     );
     tell(args, &text);

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
+use crate::outcome::Measurement;
 use crate::target::Target;
 use crate::trial::{Trial, TrialKey};
 
@@ -28,6 +29,15 @@ pub use read::{Recovery, read_trials};
 #[serde(tag = "line", rename_all = "snake_case")]
 enum Line {
     Trial(Trial),
+    Reference(Reference),
+}
+
+/// The time of cuBLAS that a language model was told of.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Reference {
+    target: Target,
+    environment: Environment,
+    cublas: Measurement,
 }
 
 /// What to do with a journal that is there already.
@@ -45,6 +55,7 @@ pub struct Journal {
     path: PathBuf,
     file: File,
     trials: Vec<Trial>,
+    references: Vec<Reference>,
     by_key: HashMap<TrialKey, usize>,
     recovery: Recovery,
     _lock: Lock,
@@ -64,10 +75,17 @@ impl Journal {
             std::fs::rename(path, path.with_extension("jsonl.old")).map_err(io(path))?;
         }
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(io(path))?;
-        let (trials, recovery) = read::read_and_repair(&mut file, path)?;
+        let (lines, recovery) = read::read_and_repair(&mut file, path)?;
         sync_folder(path)?;
+        let (mut trials, mut references) = (Vec::new(), Vec::new());
+        for line in lines {
+            match line {
+                Line::Trial(trial) => trials.push(trial),
+                Line::Reference(reference) => references.push(reference),
+            }
+        }
         let by_key = trials.iter().enumerate().map(|(index, trial)| (trial.key(), index)).collect();
-        Ok(Journal { path: path.to_owned(), file, trials, by_key, recovery, _lock: lock })
+        Ok(Journal { path: path.to_owned(), file, trials, references, by_key, recovery, _lock: lock })
     }
 
     /// Writes `trial` and waits until it is on disk.
@@ -76,7 +94,38 @@ impl Journal {
     /// The line could not be written; what was journaled before stays valid.
     pub fn append(&mut self, trial: Trial) -> Result<(), JournalError> {
         let line = Line::Trial(trial);
-        let mut text = serde_json::to_vec(&line).expect("a trial has only string keys");
+        self.write(&line)?;
+        let Line::Trial(trial) = line else { return Ok(()) };
+        self.by_key.insert(trial.key(), self.trials.len());
+        self.trials.push(trial);
+        Ok(())
+    }
+
+    /// Writes the time of cuBLAS for `target` in `environment`.
+    ///
+    /// # Errors
+    /// As for [`append`](Journal::append).
+    pub fn append_reference(
+        &mut self,
+        target: &Target,
+        environment: &Environment,
+        cublas: Measurement,
+    ) -> Result<(), JournalError> {
+        let reference = Reference { target: target.clone(), environment: environment.clone(), cublas };
+        self.write(&Line::Reference(reference.clone()))?;
+        self.references.push(reference);
+        Ok(())
+    }
+
+    /// The time of cuBLAS for `target` in `environment`, if it was journaled.
+    pub fn reference(&self, target: &Target, environment: &Environment) -> Option<&Measurement> {
+        let known = |reference: &&Reference| reference.target == *target && reference.environment == *environment;
+        self.references.iter().find(known).map(|reference| &reference.cublas)
+    }
+
+    /// Writes `line` and waits until it is on disk.
+    fn write(&mut self, line: &Line) -> Result<(), JournalError> {
+        let mut text = serde_json::to_vec(line).expect("lines have only string keys");
         text.push(b'\n');
         let before = self.file.metadata().map_err(io(&self.path))?.len();
         if let Err(source) = self.file.write_all(&text).and_then(|()| self.file.sync_data()) {
@@ -84,9 +133,6 @@ impl Journal {
             let _ = self.file.set_len(before);
             return Err(io(&self.path)(source));
         }
-        let Line::Trial(trial) = line;
-        self.by_key.insert(trial.key(), self.trials.len());
-        self.trials.push(trial);
         Ok(())
     }
 

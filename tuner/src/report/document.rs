@@ -161,6 +161,7 @@ impl StopDocument {
             StopReason::GenerationsSpent => "generations_spent",
             StopReason::NothingLeft => "nothing_left",
             StopReason::Interrupted => "interrupted",
+            StopReason::Unanswered(_) => "unanswered",
             StopReason::Broken(_) => "broken",
         };
         StopDocument { reason: reason.to_owned(), text: stopped.to_string() }
