@@ -38,7 +38,7 @@ Exit codes:
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Search schedules and promote the winners (the default).
-    Tune(TuneArgs),
+    Tune(Box<TuneArgs>),
     /// Measure a whole space of schedules on this machine's GPU, to be searched again without one.
     Record(RecordArgs),
     /// Check what tuning needs: driver, GPU, nvcc, config, caches, recorded spaces.

@@ -16,7 +16,7 @@ fn main() -> ExitCode {
         Some(Command::Show(args)) => return exit_code(args.run()),
         Some(Command::Profile(args)) => return exit_code(args.run()),
         Some(Command::Report(args)) => return exit_code(args.run()),
-        Some(Command::Tune(args)) => args,
+        Some(Command::Tune(args)) => *args,
         None => cli.tune,
     };
     let stop = match Stop::on_signals() {

@@ -143,7 +143,7 @@ pub struct Waves {
 /// How the tiles of `shape` fall on `sm_count` SMs that hold `blocks_per_sm` blocks each.
 ///
 /// The sm90 family is persistent, with at most one block an SM and whole clusters; a block of the sm80 family computes
-/// one tile. Mirrors the grids of `autokernel-runtime`.
+/// one tile; with a split K, `split_k` blocks do. Mirrors the grids of `autokernel-runtime`.
 pub fn waves(geometry: &Geometry, shape: Shape, sm_count: u32, blocks_per_sm: u32) -> Waves {
     let (cluster_m, cluster_n) = (geometry.cluster_m.max(1), geometry.cluster_n.max(1));
     let across = |extent: u32, tile: u32, cluster: u32| {
@@ -151,6 +151,7 @@ pub fn waves(geometry: &Geometry, shape: Shape, sm_count: u32, blocks_per_sm: u3
     };
     let tiles = across(shape.m, geometry.tile_m, cluster_m) * across(shape.n, geometry.tile_n, cluster_n);
     let slots = match geometry.family {
+        _ if geometry.split_k > 1 => u64::from(sm_count / geometry.split_k) * u64::from(blocks_per_sm),
         Family::Sm80 => u64::from(sm_count) * u64::from(blocks_per_sm),
         Family::Sm90 => u64::from(sm_count / (cluster_m * cluster_n) * cluster_m * cluster_n),
     };
@@ -220,6 +221,8 @@ mod tests {
             tile_k: 64,
             cluster_m: cluster.0,
             cluster_n: cluster.1,
+            swap_ab: false,
+            split_k: 1,
             threads: 384,
             shared_bytes: 0,
             raster: Raster { order: RasterOrder::AlongM, group: 8 },
@@ -246,6 +249,13 @@ mod tests {
     fn clusters_fill_up_what_is_left_of_them_and_leave_an_odd_sm_idle() {
         let ragged = waves(&geometry(Family::Sm90, (128, 128), (2, 1)), Shape { m: 300, n: 300, k: 64 }, 133, 1);
         assert_eq!((ragged.tiles, ragged.slots), (4 * 3, 132));
+    }
+
+    #[test]
+    fn the_blocks_that_share_a_tiles_sum_take_a_slot_together() {
+        let split = Geometry { split_k: 4, ..geometry(Family::Sm90, (128, 128), (1, 1)) };
+        let waves = waves(&split, Shape { m: 128, n: 4096, k: 8192 }, 132, 1);
+        assert_eq!((waves.tiles, waves.slots), (32, 33));
     }
 
     #[test]

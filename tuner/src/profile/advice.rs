@@ -1,7 +1,7 @@
 //! What to try next, by rules on the numbers.
 
-use autokernel_codegen::schedule::Schedule;
 use autokernel_codegen::schedule::space::Space;
+use autokernel_codegen::schedule::{Schedule, Sm90Schedule};
 
 use super::kernel::Kernel;
 use super::work::Bound;
@@ -50,12 +50,14 @@ fn does_not_fit(profile: &Profile, kernel: &Kernel) -> String {
 
 /// Fewer tiles than SMs leave SMs idle.
 fn few_tiles(profile: &Profile, kernel: &Kernel) -> Option<String> {
-    let (tiles, sms) = (kernel.waves.tiles, u64::from(profile.gpu.facts.sm_count));
-    (tiles < sms).then(|| {
-        let idle = sms - tiles;
-        format!(
-            "a smaller tile: {tiles} tiles leave {idle} of {sms} SMs idle; with a long K, splitting K would fill them"
-        )
+    let (blocks, sms) = (kernel.busy_blocks(), u64::from(profile.gpu.facts.sm_count));
+    (blocks < sms).then(|| {
+        let (tiles, idle) = (kernel.waves.tiles, sms - blocks);
+        let split = match &kernel.schedule {
+            Schedule::Sm90(Sm90Schedule { split_k: 1, .. }) => "; with a long K, `split_k` would fill them",
+            _ => "",
+        };
+        format!("a smaller tile: {tiles} tiles leave {idle} of {sms} SMs idle{split}")
     })
 }
 

@@ -35,6 +35,17 @@ pub struct Kernel {
     pub waves: Waves,
 }
 
+impl Kernel {
+    /// Blocks that have work: the tiles, times the blocks that share one.
+    pub fn busy_blocks(&self) -> u64 {
+        let split_k = match &self.schedule {
+            Schedule::Sm80(_) => 1,
+            Schedule::Sm90(schedule) => schedule.split_k,
+        };
+        self.waves.tiles * u64::from(split_k)
+    }
+}
+
 /// Where the figures of a kernel's resources are from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "from", rename_all = "snake_case")]

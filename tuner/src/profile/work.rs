@@ -67,7 +67,7 @@ pub fn profile(target: &Target, machine: &Machine, kernel: Option<&Kernel>) -> W
     let floor_ms = roofline.map(|roofline| roofline.floor_ms(&work));
     let bound = roofline.map(|roofline| {
         let memory = work.intensity() < roofline.ridge();
-        let few_tiles = kernel.is_some_and(|kernel| 2 * kernel.waves.tiles < u64::from(machine.facts.sm_count));
+        let few_tiles = kernel.is_some_and(|kernel| 2 * kernel.busy_blocks() < u64::from(machine.facts.sm_count));
         match memory {
             _ if roofline.floor_ms(&work) < LAUNCH_MS => Bound::Latency,
             true => Bound::Memory,
