@@ -66,6 +66,14 @@ pub trait Evaluator {
     /// Hands over what is to be told before a schedule runs. An evaluator that runs nothing has nothing to tell.
     fn announce_to(&mut self, _intents: &Arc<Intents>) {}
 
+    /// The time of cuBLAS with the epilogue as a kernel of its own, timed as a schedule is; `None` where it cannot be had.
+    ///
+    /// # Errors
+    /// The evaluator cannot go on.
+    fn reference(&mut self, _target: &Target) -> Result<Option<Measurement>, EvaluatorError> {
+        Ok(None)
+    }
+
     /// The fastest schedule of all, where the whole space has been measured.
     fn optimum(&self, _target: &Target) -> Option<(Schedule, Measurement)> {
         None

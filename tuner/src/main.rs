@@ -15,7 +15,11 @@ fn main() -> ExitCode {
         Some(Command::Export(args)) => return exit_code(args.run()),
         Some(Command::Import(args)) => return exit_code(args.run()),
         Some(Command::Final(args)) => return exit_code(app::finals(&args, &stop_on_signals())),
-        Some(Command::Tune(args)) => args,
+        Some(Command::Doctor(args)) => return args.run(),
+        Some(Command::Show(args)) => return exit_code(args.run()),
+        Some(Command::Profile(args)) => return exit_code(args.run()),
+        Some(Command::Report(args)) => return exit_code(args.run()),
+        Some(Command::Tune(args)) => *args,
         None => cli.tune,
     };
     match app::tune(&args, &stop_on_signals()) {
@@ -26,6 +30,9 @@ fn main() -> ExitCode {
             ExitCode::from(ending.exit_code())
         }
         Err(error) => {
+            if args.json {
+                println!("{}", app::RunDocument::failed(&error).to_json());
+            }
             eprintln!("error: {error}");
             ExitCode::from(error.exit_code())
         }

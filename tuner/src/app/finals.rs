@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use autokernel_codegen::schedule::Schedule;
 
 use super::error::AppError;
-use super::tune::load_config;
+use super::in_use;
 use crate::evaluate::{Contender, Evaluator, Rounds};
 use crate::gpu::cli::FinalArgs;
 use crate::gpu::sampling::Effort;
@@ -27,7 +27,7 @@ const WIDER: usize = 2;
 /// # Errors
 /// There is no GPU, the journal holds nothing that was measured on it, or the GPU is lost.
 pub fn finals(args: &FinalArgs, stop: &Stop) -> Result<(), AppError> {
-    let (_, config) = load_config(args.config.as_deref())?;
+    let config = in_use::load(args.config.as_deref())?;
     let bench = tuning::bench(&args.gpu, &args.out)?;
     let bench = bench.ok_or(AppError::Usage("a final is measured: it needs an NVIDIA GPU and nvcc on this machine"))?;
     let mut journal = Journal::open(&journal_path(&args.out), Start::Resume)?;

@@ -1,19 +1,25 @@
 //! One target after the other: search, final, promotion.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use autokernel_codegen::config::{Config, Entry};
 use autokernel_codegen::schedule::Schedule;
 
 use super::error::AppError;
-use super::proposer::proposer;
+use super::in_use::InUse;
+use super::proposer::{builtin, model};
 use super::select::Job;
 use super::tune::Ending;
 use crate::cli::TuneArgs;
 use crate::evaluate::Evaluator;
 use crate::journal::Journal;
-use crate::promote::{self, FinalPlan};
+use crate::llm::{Guard, Provider};
+use crate::outcome::Measurement;
+use crate::promote::{self, FinalPlan, incumbent};
 use crate::report::TargetResult;
 use crate::session::{Budget, Progress, Search, SearchError, Session, Stop, StopReason, search};
-use crate::strategy::{Brief, Known, Neighbours, neighbours};
+use crate::strategy::{Brief, Known, Llm, Neighbours, Strategy, neighbours};
 use crate::target::Target;
 
 /// What the targets of a run share, and what has come of them.
@@ -25,25 +31,51 @@ pub struct Run<'r> {
     known: Config,
     journal: &'r mut Journal,
     stop: &'r Stop,
+    /// The language model, if one proposes.
+    pub model: Option<Arc<Guard>>,
     progress: Progress,
     /// A result a target.
     pub results: Vec<TargetResult>,
     /// The entries that won.
-    pub promoted: Vec<Entry>,
+    promoted: Vec<Entry>,
+    /// What was better left as it is.
+    kept: Vec<(Target, Entry)>,
 }
 
 impl<'r> Run<'r> {
     /// A run that has not begun.
-    pub fn new(args: &'r TuneArgs, in_use: &'r Config, journal: &'r mut Journal, stop: &'r Stop) -> Self {
-        let (known, progress) = (in_use.clone(), Progress::new());
-        Run { args, in_use, known, journal, stop, progress, results: Vec::new(), promoted: Vec::new() }
+    ///
+    /// # Errors
+    /// The language model that `args` name cannot be used.
+    pub fn new(
+        args: &'r TuneArgs,
+        in_use: &'r Config,
+        journal: &'r mut Journal,
+        stop: &'r Stop,
+        transcript: &Path,
+    ) -> Result<Self, AppError> {
+        let (known, progress, model) = (in_use.clone(), Progress::new(), model(args, transcript, stop)?);
+        Ok(Run {
+            args,
+            in_use,
+            known,
+            journal,
+            stop,
+            model,
+            progress,
+            results: Vec::new(),
+            promoted: Vec::new(),
+            kept: Vec::new(),
+        })
     }
 
-    /// Tunes target after target until all are done, or one has to end early.
+    /// Tunes target after target until all are done, or one has to end early. A target whose prompt is unanswered does
+    /// not keep the others from going on.
     ///
     /// # Errors
     /// A strategy cannot begin.
     pub fn tune_all(&mut self, jobs: Vec<Job>) -> Result<Ending, AppError> {
+        let mut unanswered = Vec::new();
         for mut job in jobs {
             let result = self.tune_one(&mut job)?;
             let ending = ending(&result.search.stopped, self.stop);
@@ -51,19 +83,54 @@ impl<'r> Run<'r> {
             if let Some(entry) = outcome.and_then(|outcome| promote::entry(outcome, job.evaluator.as_ref())) {
                 self.known.upsert(entry.clone());
                 self.promoted.push(entry);
+            } else if let Some(outcome) = outcome {
+                let kept = promote::kept(outcome, &job.target, job.evaluator.as_ref());
+                self.kept.extend(kept.map(|entry| (job.target.clone(), entry)));
             }
             self.results.push(result);
-            if ending != Ending::Finished {
-                return Ok(ending);
+            match ending {
+                Ending::Finished => {}
+                Ending::Unanswered(replies) => unanswered.extend(replies),
+                ending => return Ok(ending),
             }
         }
-        Ok(Ending::Finished)
+        Ok(if unanswered.is_empty() { Ending::Finished } else { Ending::Unanswered(unanswered) })
+    }
+
+    /// The entries to be written: those that won, and those that keep what is in use where it was not beaten. Without
+    /// the latter, a winner at one shape would take the place of what serves its class at the others.
+    pub fn entries(&self, in_use: &InUse) -> Vec<Entry> {
+        let mut entries = self.promoted.clone();
+        let won = |target: &Target| {
+            let class = target.problem.class();
+            let same =
+                |entry: &Entry| (entry.arch, entry.shape) == (target.arch, target.shape) && entry.problem == class;
+            self.promoted.iter().any(same)
+        };
+        loop {
+            let config = in_use.with(&entries);
+            let is_lost = |(target, entry): &&(Target, Entry)| {
+                !won(target) && incumbent(&config, target).schedule != entry.schedule
+            };
+            match self.kept.iter().find(is_lost) {
+                Some((_, entry)) => entries.push(entry.clone()),
+                None => return entries,
+            }
+        }
     }
 
     fn tune_one(&mut self, job: &mut Job) -> Result<TargetResult, AppError> {
         let Job { target, evaluator } = job;
         let brief = self.brief(target, evaluator.as_ref());
-        let (mut strategy, description) = proposer(self.args, &brief)?;
+        let (mut strategy, description) = match self.model.clone() {
+            Some(model) => {
+                let description = format!("llm {}", model.name());
+                let reference = self.reference(target, evaluator.as_mut());
+                let strategy = Llm::new(&brief, Box::new(model)).against(reference);
+                (Box::new(strategy.when_unanswered(self.args.llm.llm_unanswered)) as Box<dyn Strategy>, description)
+            }
+            None => builtin(self.args, &brief),
+        };
         let mut search = search(&mut Session {
             target,
             evaluator: evaluator.as_mut(),
@@ -119,11 +186,26 @@ impl<'r> Run<'r> {
         Ok(outcome)
     }
 
+    /// The time of cuBLAS, for a model to be told of: measured once and journaled, so that the next run says the same.
+    fn reference(&mut self, target: &Target, evaluator: &mut dyn Evaluator) -> Option<Measurement> {
+        if let Some(known) = self.journal.reference(target, evaluator.environment()) {
+            return Some(*known);
+        }
+        // A GPU that cannot measure will say so at the first trial, and a journal that cannot be written as well.
+        let measured = evaluator.reference(target).ok().flatten()?;
+        if !evaluator.is_replay() {
+            let _ = self.journal.append_reference(target, evaluator.environment(), measured);
+        }
+        Some(measured)
+    }
+
     /// What the strategy is told beforehand.
     fn brief(&self, target: &Target, evaluator: &dyn Evaluator) -> Brief {
         let space = evaluator.space(target);
         let which = if evaluator.is_replay() { Neighbours::OtherShapes } else { Neighbours::All };
-        let mut known = neighbours(&self.known, target, which);
+        // A model whose conversation is continued must be told what it was told before.
+        let continued = self.model.as_ref().is_some_and(|model| model.repeats_itself());
+        let mut known = neighbours(if continued { self.in_use } else { &self.known }, target, which);
         let default = Schedule::default_for(&target.problem.class(), target.arch);
         known.push(Known { schedule: default, origin: format!("default for {}", target.arch) });
         known.retain(|known| space.contains(&known.schedule));
@@ -144,6 +226,7 @@ fn ending(stopped: &StopReason, stop: &Stop) -> Ending {
     match stopped {
         StopReason::Broken(reason) => Ending::Broken(reason.clone()),
         StopReason::Interrupted => Ending::Interrupted,
+        StopReason::Unanswered(reply) => Ending::Unanswered(vec![reply.clone()]),
         _ if stop.is_requested() => Ending::Interrupted,
         StopReason::BudgetSpent | StopReason::GenerationsSpent | StopReason::NothingLeft => Ending::Finished,
     }

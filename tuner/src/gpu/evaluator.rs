@@ -14,6 +14,7 @@ use crate::environment::{Environment, timestamp};
 use crate::evaluate::{Contender, Done, Evaluator, EvaluatorError, Final, Rounds};
 use crate::journal::Intents;
 use crate::llm::GpuFacts;
+use crate::outcome::Measurement;
 
 /// Measures on a GPU of this machine. Evaluators of one bench share its worker.
 pub struct GpuEvaluator {
@@ -68,6 +69,10 @@ impl Evaluator for GpuEvaluator {
 
     fn evaluate(&mut self, target: &Target, batch: &[Schedule], done: Done<'_>) -> Result<(), EvaluatorError> {
         self.bench.borrow_mut().evaluate(target, batch, self.effort, self.intents.as_deref(), done)
+    }
+
+    fn reference(&mut self, target: &Target) -> Result<Option<Measurement>, EvaluatorError> {
+        Ok(self.bench.borrow_mut().baseline(target, self.effort)?.measurement().copied())
     }
 
     fn compare(&mut self, target: &Target, contenders: &[Contender]) -> Result<Vec<Final>, EvaluatorError> {

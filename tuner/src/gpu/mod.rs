@@ -26,4 +26,5 @@ pub mod worker;
 pub use bench::Bench;
 pub use devices::Devices;
 pub use evaluator::GpuEvaluator;
+pub(crate) use problem::{dtype as runtime_dtype, shape as runtime_shape};
 pub use seeds::Seeds;

@@ -18,6 +18,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
+use crate::outcome::Measurement;
 use crate::promote::HeldFinal;
 use crate::target::Target;
 use crate::trial::{Trial, TrialKey};
@@ -26,7 +27,7 @@ pub use error::JournalError;
 use error::io;
 pub use intents::Intents;
 use lock::Lock;
-pub use read::Recovery;
+pub use read::{Recovery, read_trials};
 
 /// A line of the journal; new kinds of lines can join.
 #[derive(Serialize, Deserialize)]
@@ -34,6 +35,15 @@ pub use read::Recovery;
 enum Line {
     Trial(Trial),
     Final(HeldFinal),
+    Reference(Reference),
+}
+
+/// The time of cuBLAS that a language model was told of.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Reference {
+    target: Target,
+    environment: Environment,
+    cublas: Measurement,
 }
 
 /// What to do with a journal that is there already.
@@ -51,6 +61,7 @@ pub struct Journal {
     path: PathBuf,
     file: File,
     trials: Vec<Trial>,
+    references: Vec<Reference>,
     by_key: HashMap<TrialKey, usize>,
     finals: Vec<HeldFinal>,
     recovery: Recovery,
@@ -77,11 +88,11 @@ impl Journal {
             intents.clear();
         }
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(io(path))?;
-        let (Lines { trials, finals }, recovery) = read::read_and_repair(&mut file, path)?;
+        let (Lines { trials, references, finals }, recovery) = read::read_and_repair(&mut file, path)?;
         sync_folder(path)?;
         let by_key = trials.iter().enumerate().map(|(index, trial)| (trial.key(), index)).collect();
         let path = path.to_owned();
-        let mut journal = Journal { path, file, trials, by_key, finals, recovery, intents, _lock: lock };
+        let mut journal = Journal { path, file, trials, references, by_key, finals, recovery, intents, _lock: lock };
         journal.blame_what_was_running()?;
         Ok(journal)
     }
@@ -118,8 +129,31 @@ impl Journal {
         Ok(())
     }
 
+    /// Writes the time of cuBLAS for `target` in `environment`.
+    ///
+    /// # Errors
+    /// As [`Journal::append`].
+    pub fn append_reference(
+        &mut self,
+        target: &Target,
+        environment: &Environment,
+        cublas: Measurement,
+    ) -> Result<(), JournalError> {
+        let reference = Reference { target: target.clone(), environment: environment.clone(), cublas };
+        let Line::Reference(reference) = self.write(Line::Reference(reference))? else { return Ok(()) };
+        self.references.push(reference);
+        Ok(())
+    }
+
+    /// The time of cuBLAS for `target` in `environment`, if it was journaled.
+    pub fn reference(&self, target: &Target, environment: &Environment) -> Option<&Measurement> {
+        let known = |reference: &&Reference| reference.target == *target && reference.environment == *environment;
+        self.references.iter().find(known).map(|reference| &reference.cublas)
+    }
+
+    /// Writes `line`, waits until it is on disk, and gives it back.
     fn write(&mut self, line: Line) -> Result<Line, JournalError> {
-        let mut text = serde_json::to_vec(&line).expect("trials and finals have only string keys");
+        let mut text = serde_json::to_vec(&line).expect("lines have only string keys");
         text.push(b'\n');
         let before = self.file.metadata().map_err(io(&self.path))?.len();
         if let Err(source) = self.file.write_all(&text).and_then(|()| self.file.sync_data()) {
@@ -180,6 +214,7 @@ impl Drop for Journal {
 #[derive(Default)]
 struct Lines {
     trials: Vec<Trial>,
+    references: Vec<Reference>,
     finals: Vec<HeldFinal>,
 }
 
@@ -187,6 +222,7 @@ impl Lines {
     fn push(&mut self, line: Line) {
         match line {
             Line::Trial(trial) => self.trials.push(trial),
+            Line::Reference(reference) => self.references.push(reference),
             Line::Final(held) => self.finals.push(held),
         }
     }

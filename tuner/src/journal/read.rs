@@ -8,6 +8,7 @@ use autokernel_codegen::schedule::Schedule;
 
 use super::error::{JournalError, io};
 use super::{Line, Lines};
+use crate::trial::Trial;
 
 /// What had to be repaired when a journal was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,8 +32,8 @@ pub fn read_and_repair(file: &mut File, path: &Path) -> Result<(Lines, Recovery)
     if rest.is_empty() {
         return Ok((lines, recovery));
     }
-    // Only the newline may be missing: then the trial was made, and counts.
-    if let Ok(line) = serde_json::from_slice::<Line>(rest) {
+    // Only the newline may be missing: then the line counts.
+    if let Ok(line) = serde_json::from_slice(rest) {
         file.write_all(b"\n").and_then(|()| file.sync_data()).map_err(io(path))?;
         lines.push(line);
     } else {
@@ -40,6 +41,21 @@ pub fn read_and_repair(file: &mut File, path: &Path) -> Result<(Lines, Recovery)
         recovery.dropped_bytes = rest.len();
     }
     Ok((lines, recovery))
+}
+
+/// The trials of the journal at `path`, which is left as it is: another process may be writing it.
+///
+/// # Errors
+/// It cannot be read, or a line in its middle is not JSON.
+pub fn read_trials(path: &Path) -> Result<Vec<Trial>, JournalError> {
+    let bytes = std::fs::read(path).map_err(io(path))?;
+    let whole = whole_lines(&bytes);
+    let mut lines = parse(&bytes[..whole], path, &mut Recovery::default())?;
+    // The writer may be in the middle of its last line.
+    if let Ok(line) = serde_json::from_slice(&bytes[whole..]) {
+        lines.push(line);
+    }
+    Ok(lines.trials)
 }
 
 /// Length of the part of `bytes` that ends with its last newline.

@@ -6,9 +6,11 @@ mod meeting;
 mod verdict;
 
 use autokernel_codegen::config::{Config, Entry, Provenance};
+use autokernel_codegen::schedule::Schedule;
 
 use crate::evaluate::{self, Evaluator, EvaluatorError, FinalTime};
 use crate::session::Search;
+use crate::target::Target;
 use crate::trial::Trial;
 
 pub use held::{Entrant, EntrantResult, HeldFinal, Leg};
@@ -45,24 +47,37 @@ pub fn hold_final(search: &Search, config: &Config, evaluator: &mut dyn Evaluato
 /// The entry that the winner of `outcome` becomes, if it was promoted.
 pub fn entry(outcome: &Outcome, evaluator: &dyn Evaluator) -> Option<Entry> {
     let (trial, time) = outcome.winner.as_ref().filter(|_| outcome.verdict.promoted)?;
-    let environment = evaluator.environment();
-    let measurement = time.measurement;
+    Some(measured(&trial.target, trial.schedule, time, &trial.proposed_by, evaluator))
+}
+
+/// The entry by which `target` keeps what it uses today, where it does so without an entry of its own.
+pub fn kept(outcome: &Outcome, target: &Target, evaluator: &dyn Evaluator) -> Option<Entry> {
+    let time = outcome.incumbent_time.as_ref().ok().filter(|_| !outcome.incumbent.exact)?;
+    Some(measured(target, outcome.incumbent.schedule, time, KEPT, evaluator))
+}
+
+/// Who proposed an entry that was kept.
+const KEPT: &str = "incumbent";
+
+fn measured(
+    target: &Target,
+    schedule: Schedule,
+    time: &FinalTime,
+    proposed_by: &str,
+    evaluator: &dyn Evaluator,
+) -> Entry {
+    let (environment, measurement) = (evaluator.environment(), time.measurement);
     let provenance = Provenance {
         gpu: environment.gpu.clone(),
         driver: environment.driver.clone(),
         nvcc: environment.nvcc.clone(),
+        sources: Some(environment.kernels.clone()),
         date: evaluator.date(),
         median_ms: measurement.median_ms,
         spread_pct: measurement.spread_pct,
-        tflops: (trial.target.tflops(measurement.median_ms) * 10.0).round() / 10.0,
+        tflops: (target.tflops(measurement.median_ms) * 10.0).round() / 10.0,
         samples: measurement.samples,
-        proposed_by: trial.proposed_by.clone(),
+        proposed_by: proposed_by.to_owned(),
     };
-    Some(Entry {
-        problem: trial.target.problem.class(),
-        arch: trial.target.arch,
-        shape: trial.target.shape,
-        schedule: trial.schedule,
-        provenance,
-    })
+    Entry { problem: target.problem.class(), arch: target.arch, shape: target.shape, schedule, provenance }
 }

@@ -111,6 +111,12 @@ fn run_generation(session: &mut Session<'_>, generation: u32, search: &mut Searc
     for notice in session.strategy.notices() {
         session.progress.note(&notice);
     }
+    if session.stop.is_requested() {
+        return ControlFlow::Break(StopReason::Interrupted);
+    }
+    if let Some(reply) = session.strategy.unanswered() {
+        return ControlFlow::Break(StopReason::Unanswered(reply));
+    }
     proposals.truncate(left);
     if proposals.is_empty() {
         return ControlFlow::Break(StopReason::NothingLeft);

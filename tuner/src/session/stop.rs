@@ -1,6 +1,7 @@
 //! Ending a run early, and saying why a run ended.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -65,6 +66,8 @@ pub enum StopReason {
     NothingLeft,
     /// Somebody pressed Ctrl-C.
     Interrupted,
+    /// The strategy cannot go on before this file is there.
+    Unanswered(PathBuf),
     /// The evaluator or the journal cannot go on.
     Broken(String),
 }
@@ -76,6 +79,9 @@ impl fmt::Display for StopReason {
             StopReason::GenerationsSpent => f.write_str("all generations are used up"),
             StopReason::NothingLeft => f.write_str("the strategy has nothing left to propose"),
             StopReason::Interrupted => f.write_str("interrupted; the same command goes on from here"),
+            StopReason::Unanswered(reply) => {
+                write!(f, "the prompt awaits its reply in {}; the same command then goes on from here", reply.display())
+            }
             StopReason::Broken(reason) => write!(f, "it could not go on: {reason}"),
         }
     }

@@ -18,6 +18,10 @@ pub enum Knob {
     Crew,
     /// Blocks that share loads.
     Cluster,
+    /// Whether the tile is computed transposed.
+    SwapAB,
+    /// Blocks that share a sum.
+    SplitK,
     /// Depth of the ring.
     Stages,
     /// Which way tiles are visited.
@@ -28,12 +32,14 @@ pub enum Knob {
 
 impl Knob {
     /// Every axis.
-    pub const ALL: [Knob; 8] = [
+    pub const ALL: [Knob; 10] = [
         Knob::TileM,
         Knob::TileN,
         Knob::TileK,
         Knob::Crew,
         Knob::Cluster,
+        Knob::SwapAB,
+        Knob::SplitK,
         Knob::Stages,
         Knob::RasterOrder,
         Knob::RasterGroup,
@@ -41,7 +47,7 @@ impl Knob {
 
     /// Whether neighbouring values are more alike than others.
     pub fn is_ordered(self) -> bool {
-        !matches!(self, Knob::Crew | Knob::Cluster | Knob::RasterOrder)
+        !matches!(self, Knob::Crew | Knob::Cluster | Knob::SwapAB | Knob::RasterOrder)
     }
 
     /// The value of this knob in `schedule`, as a number that orders or names it.
@@ -60,6 +66,9 @@ impl Knob {
             (Knob::Crew, Schedule::Sm90(s)) => 2 * s.consumers + u32::from(s.mode == Mode::PingPong),
             (Knob::Cluster, Schedule::Sm80(_)) => 0,
             (Knob::Cluster, Schedule::Sm90(s)) => 16 * s.cluster_m + s.cluster_n,
+            (Knob::SwapAB | Knob::SplitK, Schedule::Sm80(_)) => 0,
+            (Knob::SwapAB, Schedule::Sm90(s)) => u32::from(s.swap_ab),
+            (Knob::SplitK, Schedule::Sm90(s)) => s.split_k,
             (Knob::Stages, Schedule::Sm80(s)) => s.stages,
             (Knob::Stages, Schedule::Sm90(s)) => s.stages,
         }
@@ -174,7 +183,8 @@ fn reluctance(knob: Knob) -> u32 {
     match knob {
         Knob::Stages => 1,
         Knob::Crew => 8,
-        Knob::Cluster => 16,
+        Knob::Cluster | Knob::SplitK => 16,
+        Knob::SwapAB => 32,
         Knob::TileK => 16,
         Knob::TileM | Knob::TileN => 64,
         Knob::RasterOrder | Knob::RasterGroup => 256,

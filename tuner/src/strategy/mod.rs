@@ -14,6 +14,7 @@ mod random;
 mod seeds;
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use autokernel_codegen::schedule::Schedule;
@@ -43,6 +44,11 @@ pub trait Strategy {
     /// strategy what the journal knows.
     fn repeats_itself(&self) -> bool {
         true
+    }
+
+    /// The reply file without which it proposes nothing, if it is to wait for one.
+    fn unanswered(&self) -> Option<PathBuf> {
+        None
     }
 
     /// What happened since the last call that a person should know, such as a model that does not answer.

@@ -21,9 +21,12 @@ pub fn neighbours(lattice: &Lattice, base: usize) -> BTreeSet<usize> {
     found
 }
 
-/// Knobs whose effects depend on each other: the tile's area and aspect, and which way a group runs.
-const PAIRS: [(Knob, Knob); 4] = [
+/// Knobs whose effects depend on each other: the tile's area and aspect, how many blocks there is work for, and which
+/// way a group runs.
+const PAIRS: [(Knob, Knob); 6] = [
     (Knob::TileM, Knob::TileN),
+    (Knob::TileM, Knob::SwapAB),
+    (Knob::TileN, Knob::SplitK),
     (Knob::TileM, Knob::Crew),
     (Knob::TileN, Knob::Crew),
     (Knob::RasterOrder, Knob::RasterGroup),

@@ -22,6 +22,10 @@ const MMA_SYNC_ON_HOPPER: f64 = 0.65;
 const CONTENTION: f64 = 0.1;
 /// Launch, and filling the pipeline.
 const LAUNCH_MS: f64 = 0.0015;
+/// Two barriers of a cluster.
+const CLUSTER_BARRIERS_MS: f64 = 0.0005;
+/// What a block sends to its peers' shared memory in a millisecond: about 32 bytes a clock.
+const PEER_BYTES_PER_MS: f64 = 5e7;
 /// sm80: registers of a thread beside its accumulators, roughly.
 const WORKING_REGISTERS: u32 = 80;
 /// Shared memory that the system keeps of each block (CUDA C++ Programming Guide, compute capability 8.x).
@@ -50,14 +54,16 @@ impl<'p> Prior<'p> {
         let turns = turns(schedule, &geometry, shape, gpu);
 
         let rate_per_sm = gpu.matrix_tflops * 1e9 * SUSTAINED / f64::from(gpu.sm_count);
-        let tile_flops = 2.0 * f64::from(geometry.tile_m) * f64::from(geometry.tile_n) * f64::from(shape.k);
+        let split = f64::from(geometry.split_k);
+        let block_k = f64::from(shape.k) / split;
+        let tile_flops = 2.0 * f64::from(geometry.tile_m) * f64::from(geometry.tile_n) * block_k;
         let efficiency = tile_efficiency(schedule) * family_share(schedule, target.arch);
         let compute_ms = turns.longest * tile_flops / (rate_per_sm * efficiency);
 
         let loaded_m = f64::from(geometry.tile_m) / f64::from(geometry.cluster_n);
         let loaded_n = f64::from(geometry.tile_n) / f64::from(geometry.cluster_m);
         let input = f64::from(target.problem.input.bytes());
-        let l2_bytes = turns.tiles * (loaded_m + loaded_n) * f64::from(shape.k) * input;
+        let l2_bytes = turns.blocks * (loaded_m + loaded_n) * block_k * input;
         let memory_rate = gpu.memory_gb_per_s * 1e6;
         let l2_ms = l2_bytes / (memory_rate * L2_OVER_MEMORY);
         let memory_ms = target.work().bytes / memory_rate;
@@ -65,7 +71,11 @@ impl<'p> Prior<'p> {
         let limits = [compute_ms, l2_ms, memory_ms];
         let slowest = limits.into_iter().fold(0.0, f64::max);
         let hidden = limits.iter().sum::<f64>() - slowest;
-        slowest + CONTENTION * hidden + self.store_ms(schedule, &geometry, turns.longest) + LAUNCH_MS
+        slowest
+            + CONTENTION * hidden
+            + self.store_ms(schedule, &geometry, turns.longest)
+            + split_ms(&geometry)
+            + LAUNCH_MS
     }
 
     /// Stores that nothing hides: cooperative consumers multiply nothing while they store.
@@ -78,21 +88,32 @@ impl<'p> Prior<'p> {
     }
 }
 
-/// How the tiles fall on the SMs.
+/// What the blocks of a cluster take to add up their shares of K: two barriers, and each sends its tile of partial sums
+/// but for its own part to the others.
+fn split_ms(geometry: &Geometry) -> f64 {
+    if geometry.split_k == 1 {
+        return 0.0;
+    }
+    let bytes = f64::from(geometry.tile_m * geometry.tile_n * 4);
+    CLUSTER_BARRIERS_MS + bytes / PEER_BYTES_PER_MS
+}
+
+/// How the tiles fall on the SMs; with a split K, the blocks that share them.
 struct Turns {
-    /// Tiles in all.
-    tiles: f64,
-    /// Tiles that the busiest SM computes.
+    /// Blocks' worth of work in all.
+    blocks: f64,
+    /// Of them, those that the busiest SM computes.
     longest: f64,
 }
 
 fn turns(schedule: &Schedule, geometry: &Geometry, shape: Shape, gpu: &GpuFacts) -> Turns {
     let tiles = f64::from(shape.m.div_ceil(geometry.tile_m)) * f64::from(shape.n.div_ceil(geometry.tile_n));
-    let (sms, blocks) = (f64::from(gpu.sm_count), f64::from(resident_blocks(schedule, geometry, gpu)));
-    let waves = (tiles / (sms * blocks)).ceil();
-    // An SM works on its resident tiles together, so a full wave of them takes as many turns.
-    let last = ((tiles - (waves - 1.0) * sms * blocks) / sms).ceil();
-    Turns { tiles, longest: (waves - 1.0) * blocks + last }
+    let blocks = tiles * f64::from(geometry.split_k);
+    let (sms, resident) = (f64::from(gpu.sm_count), f64::from(resident_blocks(schedule, geometry, gpu)));
+    let waves = (blocks / (sms * resident)).ceil();
+    // An SM works on its resident blocks together, so a full wave of them takes as many turns.
+    let last = ((blocks - (waves - 1.0) * sms * resident) / sms).ceil();
+    Turns { blocks, longest: (waves - 1.0) * resident + last }
 }
 
 /// Blocks that run on one SM at once.
@@ -115,7 +136,7 @@ fn tile_efficiency(schedule: &Schedule) -> f64 {
     match schedule {
         Schedule::Sm90(schedule) => {
             // wgmma m64nNk16 reads 2 KiB of A and 32·N bytes of B at 128 bytes a clock, and multiplies in N/2 clocks.
-            let n = f64::from(schedule.tile_n);
+            let n = f64::from(if schedule.swap_ab { schedule.tile_m } else { schedule.tile_n });
             let fed = ((n / 2.0) / ((2048.0 + 32.0 * n) / 128.0)).min(1.0);
             // One warpgroup cannot keep the matrix units busy while it waits.
             let crew = if schedule.consumers == 1 { 0.9 } else { 1.0 };
