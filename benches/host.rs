@@ -1,7 +1,8 @@
 //! What runs on the host: `cargo bench --bench host`. Needs no GPU and no nvcc.
 //!
 //! The CPU backend, the emission of CUDA, the lookup in best_config.json, and the part of a launch that comes before
-//! the driver: choosing the schedule and checking the operands.
+//! the driver: choosing the schedule and checking the operands. `AUTOKERNEL_RECORD=shapes.jsonl cargo bench --bench
+//! host -- launch` measures the launch with the log of launches on, under a name of its own.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -65,7 +66,8 @@ fn launch(criterion: &mut Criterion) {
     });
     let (a, b) = (random(1, 1), random(1, 1));
     let mut out = Matrix::zeros(&Device::cpu(), 1, 1).expect("it is small");
-    criterion.bench_function("check and launch 1x1x1 on the cpu", |bencher| {
+    let recorded = if std::env::var_os("AUTOKERNEL_RECORD").is_some() { ", recorded" } else { "" };
+    criterion.bench_function(&format!("check and launch 1x1x1 on the cpu{recorded}"), |bencher| {
         bencher.iter(|| builtin::matmul_leaky_relu(&a, &b, &mut out));
     });
 }

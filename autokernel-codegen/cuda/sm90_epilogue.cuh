@@ -2,11 +2,12 @@
 //
 // A warp stores its own 16 rows in chunks of kStoreColumns columns and needs no other warp: it writes a chunk to
 // its staging buffer and hands it to the copy engine, which runs on while the next chunk, or the next tile's main
-// loop, begins. C that TMA cannot address is written from the same buffer by ordinary, coalesced stores.
+// loop, begins. Swapped, it stores its own 16 columns in chunks of kStoreRows rows. C that TMA cannot address is
+// written from the same buffer by ordinary, coalesced stores.
 #pragma once
 
 #include "ptx/sm90.cuh"
-#include "sm90_mainloop.cuh"
+#include "sm90_staging.cuh"
 
 namespace autokernel::sm90 {
 
@@ -19,48 +20,6 @@ struct OutputView {
   int columns;
 };
 
-// Byte `offset` of a chunk as the copy engine expects it: the row's number, modulo the swizzle's period, is xored
-// into the index of the 16-byte unit. The mask is 7, 3, 1 or 0 for a row of 128, 64, 32 or 16 bytes. It also
-// spreads a column of 16-byte units over all banks.
-template <int kRowBytes>
-__device__ __forceinline__ uint32_t swizzled(uint32_t offset) {
-  constexpr uint32_t kMask = kRowBytes / 16 - 1;
-  return offset ^ (((offset >> 7) & kMask) << 4);
-}
-
-// One chunk of the warp's accumulators, epilogue applied, to its staging buffer.
-template <typename Problem, typename G, int kFirstColumn>
-__device__ __forceinline__ void stage_chunk(const float (&acc)[G::kTileN / 2], uint32_t buffer) {
-  using Output = typename G::Output;
-  const int lane = threadIdx.x % kWarpSize;
-  const auto value = [&](int index) { return Problem::epilogue(acc[kFirstColumn / 2 + index]); };
-
-  if constexpr (sizeof(Output) == 2) {
-    const auto packed = [&](int index) { return pack2<Output>(value(index), value(index + 1)); };
-    // stmatrix: 8x8 blocks straight from the wgmma fragment; lanes address rows, then the next 8 columns.
-    const uint32_t start = (lane % kWarpRows) * G::kStoreWidth + (lane / kWarpRows) * 16;
-#pragma unroll
-    for (int column = 0; column + 16 <= G::kStoreColumns; column += 16) {
-      const int i = column / 2;
-      ptx::stmatrix_x4(buffer + swizzled<G::kStoreWidth>(start + column * 2), packed(i), packed(i + 2),
-                       packed(i + 4), packed(i + 6));
-    }
-    if constexpr (G::kStoreColumns == 8) {
-      ptx::stmatrix_x2(buffer + (lane % kWarpRows) * G::kStoreWidth, packed(0), packed(2));
-    }
-  } else {
-    const uint32_t start = (lane / 4) * G::kStoreWidth + (lane % 4) * 8;
-#pragma unroll
-    for (int column = 0; column < G::kStoreColumns; column += 8) {
-      const int i = column / 2;
-      const uint32_t upper = start + column * 4;
-      const uint32_t lower = upper + 8 * G::kStoreWidth;
-      ptx::store_shared(buffer + swizzled<G::kStoreWidth>(upper), value(i), value(i + 1));
-      ptx::store_shared(buffer + swizzled<G::kStoreWidth>(lower), value(i + 2), value(i + 3));
-    }
-  }
-}
-
 // A staged chunk to C at (row, column), in words of one or two elements, neighbouring lanes to neighbouring words.
 template <typename Word, typename G>
 __device__ __forceinline__ void copy_chunk(const OutputView<typename G::Output>& c, uint32_t buffer, int row,
@@ -70,7 +29,7 @@ __device__ __forceinline__ void copy_chunk(const OutputView<typename G::Output>&
   constexpr int kLanesPerRow = kRowWords < kWarpSize ? kRowWords : kWarpSize;
   constexpr int kRowsPerPass = kWarpSize / kLanesPerRow;
   const int lane = threadIdx.x % kWarpSize;
-  const int rows = min(kWarpRows, c.rows - row);
+  const int rows = min(G::kStoreRows, c.rows - row);
   const int columns = c.columns - column;
 
 #pragma unroll 2
@@ -105,9 +64,9 @@ struct Epilogue {
     paired = c.ld % 2 == 0 && reinterpret_cast<uintptr_t>(c.data) % 4 == 0;
   }
 
-  // One wgmma block: `row` and `column` of its first element held by this warp.
-  __device__ __forceinline__ void store_block(const float (&acc)[G::kTileN / 2], int row, int column) {
-    if (row >= c.rows) return;
+  // One wgmma block: `row` and `column` in C of its first element held by this warp.
+  __device__ __forceinline__ void store_block(const float (&acc)[G::kWidth / 2], int row, int column) {
+    if (row >= c.rows || column >= c.columns) return;
     store_from<0>(acc, row, column);
   }
 
@@ -115,27 +74,34 @@ struct Epilogue {
   __device__ __forceinline__ void finish() { ptx::tma_store_wait_read<0>(); }
 
  private:
-  template <int kFirstColumn>
-  __device__ __forceinline__ void store_from(const float (&acc)[G::kTileN / 2], int row, int column) {
-    if (column + kFirstColumn >= c.columns) return;
+  static constexpr int kChunk = G::kSwapAB ? G::kStoreRows : G::kStoreColumns;  // columns of wgmma
+
+  // The chunks from column kFirst of wgmma on.
+  template <int kFirst>
+  __device__ __forceinline__ void store_from(const float (&acc)[G::kWidth / 2], int row, int column) {
+    if (G::kSwapAB ? row >= c.rows : column >= c.columns) return;
     const uint32_t address = staging + buffer * G::kStoreBytes;
     if (threadIdx.x % kWarpSize == 0) ptx::tma_store_wait_read<G::kEpilogueBuffers - 1>();
     __syncwarp();  // the buffer's last readers are done
-    stage_chunk<Problem, G, kFirstColumn>(acc, address);
+    if constexpr (G::kSwapAB) {
+      stage_transposed<Problem, G, kFirst>(acc, address);
+    } else {
+      stage_rows<Problem, G, kFirst>(acc, address);
+    }
     if (with_tma) {
       ptx::fence_async_proxy();
       __syncwarp();
       if (threadIdx.x % kWarpSize == 0) {
-        ptx::tma_store(map, address, column + kFirstColumn, row);
+        ptx::tma_store(map, address, column, row);
         ptx::tma_store_commit();
       }
     } else {
       __syncwarp();
-      copy_out(address, row, column + kFirstColumn);
+      copy_out(address, row, column);
     }
     buffer = (buffer + 1) % G::kEpilogueBuffers;
-    if constexpr (kFirstColumn + G::kStoreColumns < G::kTileN) {
-      store_from<kFirstColumn + G::kStoreColumns>(acc, row, column);
+    if constexpr (kFirst + kChunk < G::kWidth) {
+      store_from<kFirst + kChunk>(acc, row + (G::kSwapAB ? kChunk : 0), column + (G::kSwapAB ? 0 : kChunk));
     }
   }
 

@@ -7,46 +7,61 @@
 namespace autokernel::sm90 {
 
 template <typename G>
-using Accumulators = float[G::kBlocksM][G::kTileN / 2];
+using Accumulators = float[G::kBlocks][G::kWidth / 2];
+
+// How wgmma reads an operand of the stage: where it advances by one k step, and its matrix descriptor.
+template <bool kMajorMN>
+struct StageOperand {
+  static constexpr uint32_t kStep = kMajorMN ? kStepMajorN : kStepMajorK;
+  Descriptor descriptor;
+
+  __device__ __forceinline__ explicit StageOperand(uint32_t address)
+      : descriptor(kMajorMN ? kDescriptorMajorN : kDescriptorMajorK, address) {}
+};
 
 // Issues and commits the wgmmas of one stage. `kFirst` overwrites the accumulators, so nothing clears them.
+// `first`: the row of the blocks' side at which this consumer begins.
 template <bool kFirst, typename G>
 __device__ __forceinline__ void multiply_stage(Accumulators<G>& acc, const SharedLayout<G>& shared, int stage,
-                                               int first_row) {
-  using Multiply = ptx::Wgmma<typename G::Input, G::kBMajorN, G::kTileN>;
-  constexpr uint32_t kStepB = G::kBMajorN ? kStepMajorN : kStepMajorK;
-  constexpr uint32_t kBlockStepA = kBlockM * kSwizzleBytes >> 4;
+                                               int first) {
+  // Swapped, the blocks are columns of B: a small M costs no more than its own width of wgmma.
+  using Blocks = StageOperand<G::kSwapAB && G::kBMajorN>;
+  using Width = StageOperand<!G::kSwapAB && G::kBMajorN>;
+  using Multiply =
+      ptx::Wgmma<typename G::Input, G::kSwapAB && G::kBMajorN, !G::kSwapAB && G::kBMajorN, G::kWidth>;
+  constexpr uint32_t kBlockStep = kBlockM * kSwizzleBytes >> 4;  // in row-major B a block is one panel
 
-  // One descriptor an operand and stage; the k and m steps only add to its address field.
-  const Descriptor a{kDescriptorMajorK, shared.a(stage) + first_row * kSwizzleBytes};
-  const Descriptor b{G::kBMajorN ? kDescriptorMajorN : kDescriptorMajorK, shared.b(stage)};
+  // One descriptor an operand and stage; the k and block steps only add to its address field.
+  const Blocks blocks((G::kSwapAB ? shared.b(stage) : shared.a(stage)) + first * kSwizzleBytes);
+  const Width width(G::kSwapAB ? shared.a(stage) : shared.b(stage));
 
   ptx::wgmma_fence();
 #pragma unroll
   for (int k = 0; k < G::kTileK / kBlockK; ++k) {
 #pragma unroll
-    for (int block = 0; block < G::kBlocksM; ++block) {
-      Multiply::run(acc[block], a.at(block * kBlockStepA + k * kStepMajorK), b.at(k * kStepB), !kFirst || k > 0);
+    for (int block = 0; block < G::kBlocks; ++block) {
+      Multiply::run(acc[block], blocks.descriptor.at(block * kBlockStep + k * Blocks::kStep),
+                    width.descriptor.at(k * Width::kStep), !kFirst || k > 0);
     }
   }
   ptx::wgmma_commit();
 }
 
-// One output tile: `k_blocks` >= 1 stages from `cursor` on. `first_row`: this consumer's rows of the tile.
+// One output tile: `k_blocks` >= 1 stages from `cursor` on.
 // `issued` is called when the last wgmma is on its way.
 template <typename G, typename Issued>
 __device__ __forceinline__ void multiply_tile(Accumulators<G>& acc, const SharedLayout<G>& shared,
-                                              RingCursor<G::kStages>& cursor, int k_blocks, int first_row,
+                                              RingCursor<G::kStages>& cursor, int k_blocks, int first,
                                               const Issued& issued) {
   wait_for_stage(shared, cursor);
-  multiply_stage<true, G>(acc, shared, cursor.stage, first_row);
+  multiply_stage<true, G>(acc, shared, cursor.stage, first);
   int in_flight = cursor.stage;
   cursor.advance();
 
 #pragma unroll 1  // also when K is known: copies of the addresses would cost registers
   for (int block = 1; block < k_blocks; ++block) {
     wait_for_stage(shared, cursor);
-    multiply_stage<false, G>(acc, shared, cursor.stage, first_row);
+    multiply_stage<false, G>(acc, shared, cursor.stage, first);
     ptx::wgmma_wait<1>();  // the newest group keeps the tensor cores busy while the one before is released
     release_stage(shared, in_flight);
     in_flight = cursor.stage;
@@ -57,7 +72,7 @@ __device__ __forceinline__ void multiply_tile(Accumulators<G>& acc, const Shared
   ptx::wgmma_wait<0>();
   release_stage(shared, in_flight);
 #pragma unroll
-  for (int block = 0; block < G::kBlocksM; ++block) ptx::pin_accumulators(acc[block]);
+  for (int block = 0; block < G::kBlocks; ++block) ptx::pin_accumulators(acc[block]);
 }
 
 }  // namespace autokernel::sm90

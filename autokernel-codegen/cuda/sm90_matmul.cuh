@@ -4,7 +4,9 @@
 // mbarriers connects them, and the producer runs ahead into the next tile while the consumers store the last one.
 //   cooperative   the consumers share a tile, kTileM / kConsumers rows each
 //   ping-pong     two consumers take whole tiles in turn: one stores while the other multiplies
-//   cluster of 2  CTAs with neighbouring tiles load half of the operand they share and multicast it
+//   cluster       2 or 4 CTAs with neighbouring tiles load a slice each of the operand they share and multicast it
+//   swapped       wgmma computes the tile transposed, so that a tile of few rows needs no padding to 64
+//   split K       the CTAs of a cluster multiply a share of K each, one tile a cluster, and add up: small grids
 //
 // The Rust side mirrors everything below. sharing = kPingPong ? 1 : kConsumers.
 //
@@ -14,26 +16,39 @@
 //   ping_pong_takes_two_consumers            kPingPong implies kConsumers == 2
 //   tile_m_splits_into_wgmma_blocks          64 <= kTileM <= 256, kTileM % (64 * sharing) == 0
 //   tile_n_is_a_wgmma_width                  16 <= kTileN <= 256, kTileN % 8 == 0
+//     or, with kSwapAB, in their place
+//   swapped_tile_n_splits_into_wgmma_blocks  64 <= kTileN <= 256, kTileN % (64 * sharing) == 0
+//   swapped_tile_m_is_a_wgmma_width          8 <= kTileM <= 256, kTileM % 8 == 0
 //   row_major_b_takes_whole_swizzle_rows     not kTransposeB implies kTileN % 64 == 0
-//   accumulators_fit_registers               kTileM * kTileN / (128 * sharing) <= 192, or <= 96 with 3 consumers
-//   stages_two_to_eight                      2 <= kStages <= 8
-//   cluster_of_at_most_two                   kClusterM * kClusterN <= 2
+//   accumulators_fit_registers               kTileM * kTileN / (128 * sharing) <= 192, or <= 128 with kSplitK > 1,
+//                                              or <= 96 with 3 consumers
+//   stages_two_to_sixteen                    2 <= kStages <= 16
+//   cluster_of_one_two_or_four_in_a_row      kClusterM or kClusterN is 1, the other 1, 2 or 4
 //   cluster_slices_b_in_whole_swizzle_atoms  kTileN % (kClusterM * (kTransposeB ? 8 : 64)) == 0
+//   cluster_slices_a_in_whole_swizzle_atoms  kTileM % (kClusterN * 8) == 0
+//   split_k_one_to_eight                     kSplitK is 1, 2, 4 or 8
+//   split_k_is_cooperative_without_multicast kSplitK > 1 implies not kPingPong and kClusterM * kClusterN == 1
+//   split_k_divides_the_consumer_warps       4 * kConsumers % kSplitK == 0
+//   split_k_partials_fit_the_ring            kTileM * kTileN * 4 * (kSplitK - 1) / kSplitK
+//                                              <= kStages * (kTileM + kTileN) * 128
 //   shared_memory_fits                       kSharedBytes <= 232448
 //
-// Shared memory, bytes, with w = the largest of 128, 64, 32, 16 that divides kTileN * sizeof(Output):
-//   total(buffers) = 1024 + kStages * (kTileM + kTileN) * 128 + kConsumers * buffers * 64 * w + 16 * kStages
+// Shared memory, bytes. A store box has h rows of w bytes: h = 16 and w = the largest of 128, 64, 32, 16 that divides
+// kTileN * sizeof(Output); with kSwapAB w = 16 * sizeof(Output) and h = the largest multiple of 8 up to 64 that divides
+// kTileM:
+//   total(buffers) = 1024 + kStages * (kTileM + kTileN) * 128 + kConsumers * buffers * 4 * h * w + 16 * kStages
 //   kSharedBytes = total(2) if that is at most 232448, else total(1)
 //
-// Launch: kThreads = 128 * (1 + kConsumers), kMinBlocks = 1, cluster (kClusterM * kClusterN, 1, 1). The grid is any
-// positive multiple of the cluster size; min(SMs / cluster size, clusters) * cluster size fills the device, where
-// clusters = ceil(m / (kTileM * kClusterM)) * ceil(n / (kTileN * kClusterN)) < 2^31. Raster::group counts clusters.
+// Launch: kThreads = 128 * (1 + kConsumers), kMinBlocks = 1, cluster (kClusterM * kClusterN * kSplitK, 1, 1). The grid
+// is any positive multiple of the cluster size; min(SMs / cluster size, clusters) * cluster size fills the device,
+// where clusters = ceil(m / (kTileM * kClusterM)) * ceil(n / (kTileN * kClusterN)) < 2^31. With kSplitK > 1 it is
+// exactly clusters * kSplitK < 2^31. Raster::group counts clusters.
 //
 // Tensor maps: dims and box innermost first, element strides 1, no interleave, zeros out of bounds.
 //   a              dims {k, m}  stride lda * 2               box {64, kTileM / kClusterN}  128-byte swizzle
 //   b, transposed  dims {k, n}  stride ldb * 2               box {64, kTileN / kClusterM}  128-byte swizzle
 //   b, row-major   dims {n, k}  stride ldb * 2               box {64, 64}                  128-byte swizzle
-//   c              dims {n, m}  stride ldc * sizeof(Output)  box {w / sizeof(Output), 16}  w-byte swizzle (16: none)
+//   c              dims {n, m}  stride ldc * sizeof(Output)  box {w / sizeof(Output), h}  w-byte swizzle (16: none)
 // a and b are read only when k > 0, c only when store_with_tma is 1 and n * sizeof(Output) is a multiple of 16:
 // TMA stores clip a row at whole 16-byte units, which would write past a ragged n.
 #pragma once
@@ -44,6 +59,7 @@
 #include "sm90_mainloop.cuh"
 #include "sm90_producer.cuh"
 #include "sm90_schedule.cuh"
+#include "sm90_split_k.cuh"
 #include "sm90_tiles.cuh"
 
 namespace autokernel::sm90 {
@@ -70,7 +86,10 @@ struct Matmul : Geometry<Problem, Schedule> {
     const int n = Problem::kKnownN > 0 ? Problem::kKnownN : args.n;
     const int k = Problem::kKnownK > 0 ? Problem::kKnownK : args.k;
     const OutputView<Output> c{static_cast<Output*>(args.c_ptr), args.ldc, args.m, n};
-    if (k == 0) return fill(c);
+    if (k == 0) {
+      ptx::wait_for_previous_grids();
+      return fill(c);
+    }
 
     extern __shared__ uint8_t shared_memory[];
     const auto shared = SharedLayout<G>::at(shared_memory);
@@ -82,16 +101,22 @@ struct Matmul : Geometry<Problem, Schedule> {
     }
     sync_cluster();  // no CTA may load into, or release a stage of, a peer whose barriers are not there yet
 
+    // Up to here nothing in global memory was touched: the prologue overlaps the end of the grid before this one. That
+    // grid does not invite this one earlier: blocks that then start wherever a multiprocessor is free have neighbours
+    // that share no operand, which costs memory-bound shapes up to 16 %.
+    ptx::wait_for_previous_grids();
+
     const TileWalk<G> walk(args.m, n, args.raster);
-    const int k_blocks = ceil_div(k, G::kTileK);
+    const KBlocks k_blocks = k_blocks_of<G>(k);
     // Broadcast, so that the compiler knows that the role does not differ within a warp.
     const int warpgroup = __shfl_sync(~0u, threadIdx.x / kWarpgroupSize, 0);
     if (warpgroup == 0) {
       if constexpr (G::kMoveRegisters) ptx::release_registers<G::kProducerRegisters>();
       if (threadIdx.x == 0) produce(args.a, args.b, shared, walk, k_blocks);
+      if constexpr (G::kSplitK > 1) SplitK<G>::attend();
     } else {
       if constexpr (G::kMoveRegisters) ptx::claim_registers<G::kConsumerRegisters>();
-      consume(args, shared, walk, c, k_blocks, warpgroup - 1);
+      consume(args, shared, walk, c, k_blocks.count, warpgroup - 1);
     }
     if constexpr (G::kClusterSize > 1) ptx::cluster_sync();  // a peer may still release stages of this CTA
   }
@@ -102,7 +127,7 @@ struct Matmul : Geometry<Problem, Schedule> {
                                                  int consumer) {
     constexpr int kTurns = G::kPingPong ? 2 : 1;
     const int turn = G::kPingPong ? consumer : 0;
-    const int first_row = G::kPingPong ? 0 : consumer * G::kBlocksM * kBlockM;
+    const int first = G::kPingPong ? 0 : consumer * G::kBlocks * kBlockM;  // on the side of the blocks
     const int warp = threadIdx.x / kWarpSize % kWarpsPerWarpgroup;
     const bool with_tma = args.store_with_tma != 0 && c.columns % (16 / sizeof(Output)) == 0;
     Epilogue<Problem, G> epilogue(args.c, c, with_tma,
@@ -110,8 +135,7 @@ struct Matmul : Geometry<Problem, Schedule> {
     RingCursor<G::kStages> cursor;
     cursor.skip(turn * k_blocks);
 
-    const int first = walk.first() + turn * walk.stride();
-    for (int tile = first; tile < walk.count(); tile += walk.stride() * kTurns) {
+    for (int tile = walk.first() + turn * walk.stride(); tile < walk.count(); tile += walk.stride() * kTurns) {
       const auto pass_turn = [&] {
         const bool other_has_one = tile + walk.stride() < walk.count();
         if (G::kPingPong && other_has_one) Turns::pass_to(1 - consumer);
@@ -119,13 +143,20 @@ struct Matmul : Geometry<Problem, Schedule> {
       if (G::kPingPong && tile != walk.first()) Turns::wait(consumer);  // the very first turn needs no leave
 
       Accumulators<G> acc;
-      multiply_tile<G>(acc, shared, cursor, k_blocks, first_row, pass_turn);
+      multiply_tile<G>(acc, shared, cursor, k_blocks, first, pass_turn);
       cursor.skip((kTurns - 1) * k_blocks);
+
+      if constexpr (G::kSplitK > 1) {
+        const SplitK<G> split(shared, consumer * kWarpsPerWarpgroup + warp);
+        if (!split.reduce(acc)) return;
+      }
 
       const TileCoord origin = walk.origin(tile);
 #pragma unroll
-      for (int block = 0; block < G::kBlocksM; ++block) {
-        epilogue.store_block(acc[block], origin.m + first_row + block * kBlockM + warp * kWarpRows, origin.n);
+      for (int block = 0; block < G::kBlocks; ++block) {
+        const int offset = first + block * kBlockM + warp * kWarpRows;
+        epilogue.store_block(acc[block], origin.m + (G::kSwapAB ? 0 : offset),
+                             origin.n + (G::kSwapAB ? offset : 0));
       }
     }
     epilogue.finish();

@@ -11,7 +11,7 @@ template <bool kShared, typename G>
 __device__ __forceinline__ void load_box(const TensorMap& map, uint32_t destination, uint32_t barrier, int inner,
                                          int outer) {
   if constexpr (kShared) {
-    // Multicast: each CTA loads a slice and all receive it, which halves the traffic from L2.
+    // Multicast: each CTA loads a slice and all receive it, which divides the traffic from L2.
     constexpr uint16_t kWholeCluster = (1 << G::kClusterSize) - 1;
     ptx::tma_load_multicast(map, destination, barrier, inner, outer, kWholeCluster);
   } else {
@@ -46,12 +46,12 @@ __device__ __forceinline__ void load_b(const TensorMap& map, uint32_t destinatio
 
 template <typename G>
 __device__ __forceinline__ void produce(const TensorMap& a, const TensorMap& b, const SharedLayout<G>& shared,
-                                        const TileWalk<G>& walk, int k_blocks) {
+                                        const TileWalk<G>& walk, KBlocks k_blocks) {
   RingCursor<G::kStages> cursor;
   for (int tile = walk.first(); tile < walk.count(); tile += walk.stride()) {
     const TileCoord origin = walk.origin(tile);
 #pragma unroll 1  // the producer has few registers, and a known K tempts the compiler
-    for (int block = 0; block < k_blocks; ++block) {
+    for (int block = k_blocks.first; block < k_blocks.first + k_blocks.count; ++block) {
       acquire_stage(shared, cursor);
       const uint32_t full = shared.full(cursor.stage);
       load_a<G>(a, shared.a(cursor.stage), full, origin.m, block * G::kTileK, walk.n_in_cluster);

@@ -10,10 +10,20 @@ constexpr int kSwizzleBytes = 128;                   // one row of a swizzled op
 constexpr int kSwizzleRows = 8;                      // rows after which the 128-byte swizzle pattern repeats
 constexpr int kSwizzleAtomBytes = kSwizzleBytes * kSwizzleRows;
 constexpr int kBlockM = 64;                          // rows of one wgmma
+constexpr int kMaxWidth = 256;                       // columns of one wgmma
 constexpr int kBlockK = 16;                          // depth of one wgmma on 16-bit elements
 constexpr int kPanelN = 64;                          // columns of one box of row-major B: one swizzle row
 constexpr int kMaxSharedBytes = 232448;              // 227 KiB, what one block may have on Hopper
 constexpr int kWarpRows = 16;                        // rows of a wgmma block that one warp holds
+constexpr int kMaxStoreTokens = 64;                  // rows of a swapped store box
+constexpr int kMaxSplitK = 8;                        // the largest cluster that every Hopper part grants
+
+// The most rows, up to kMaxStoreTokens, that divide a swapped tile's rows into equal store boxes.
+constexpr int store_tokens(int tile_m) {
+  int rows = kMaxStoreTokens;
+  while (tile_m % rows != 0) rows -= 8;
+  return rows;
+}
 
 template <typename Problem, typename Schedule>
 struct Geometry {
@@ -30,11 +40,16 @@ struct Geometry {
   static constexpr int kClusterN = Schedule::kClusterN;
   static constexpr int kClusterSize = kClusterM * kClusterN;
   static constexpr bool kBMajorN = !Problem::kTransposeB;
+  static constexpr bool kSwapAB = Schedule::kSwapAB;
+  static constexpr int kSplitK = Schedule::kSplitK;
 
   // Consumer warpgroups that share one output tile; in ping-pong each one has a tile to itself.
   static constexpr int kSharing = kPingPong ? 1 : kConsumers;
-  static constexpr int kBlocksM = kTileM / (kBlockM * kSharing);  // wgmma blocks of one consumer
-  static constexpr int kAccumulators = kBlocksM * kTileN / 2;     // fp32 registers a thread
+  // wgmma multiplies blocks of 64 rows by up to 256 columns. Its rows are those of the tile or, swapped, its columns.
+  static constexpr int kBlocksSide = kSwapAB ? kTileN : kTileM;
+  static constexpr int kWidth = kSwapAB ? kTileM : kTileN;
+  static constexpr int kBlocks = kBlocksSide / (kBlockM * kSharing);  // of one consumer
+  static constexpr int kAccumulators = kBlocks * kWidth / 2;          // fp32 registers a thread
 
   // Threads and registers. The first warpgroup produces; it gives its registers to the consumers.
   static constexpr int kThreads = (1 + kConsumers) * kWarpgroupSize;
@@ -43,7 +58,8 @@ struct Geometry {
   static constexpr int kProducerRegisters = kConsumers == 3 ? 32 : 40;
   static constexpr int kConsumerRegisters = kConsumers == 3 ? 160 : 232;
   // Three consumers: ptxas wants each wgmma to fit the 128 registers a thread that 512 threads start with.
-  static constexpr int kMaxAccumulators = kConsumers == 3 ? 96 : 192;
+  // Split K: adding what arrives needs registers beside the accumulators.
+  static constexpr int kMaxAccumulators = kConsumers == 3 ? 96 : kSplitK > 1 ? 128 : 192;
 
   // Shared memory: stages, then staging for the epilogue, then barriers.
   static constexpr int kABytes = kTileM * kSwizzleBytes;
@@ -53,12 +69,18 @@ struct Geometry {
   static constexpr int kBSliceColumns = kTileN / kClusterM;
 
   static constexpr int kTileRowBytes = kTileN * static_cast<int>(sizeof(Output));
-  static constexpr int kStoreWidth = kTileRowBytes % 128 == 0  ? 128
-                                     : kTileRowBytes % 64 == 0 ? 64
-                                     : kTileRowBytes % 32 == 0 ? 32
-                                                               : 16;  // bytes of one row of a store box
+  static constexpr int kStoreWidth = kSwapAB                    ? kWarpRows * static_cast<int>(sizeof(Output))
+                                     : kTileRowBytes % 128 == 0 ? 128
+                                     : kTileRowBytes % 64 == 0  ? 64
+                                     : kTileRowBytes % 32 == 0  ? 32
+                                                                : 16;  // bytes of one row of a store box
   static constexpr int kStoreColumns = kStoreWidth / static_cast<int>(sizeof(Output));
-  static constexpr int kStoreBytes = kWarpRows * kStoreWidth;  // one warp's store box
+  static constexpr int kStoreRows = kSwapAB ? store_tokens(kTileM) : kWarpRows;
+  static constexpr int kStoreBytes = kStoreRows * kStoreWidth;  // one warp's store box
+
+  // Split K: the CTAs of a cluster exchange partial sums in the memory of the ring.
+  static constexpr int kPartialBytes =
+      kTileM * kTileN / kSplitK * (kSplitK - 1) * static_cast<int>(sizeof(float));
 
   __host__ __device__ static constexpr int shared_bytes(int epilogue_buffers) {
     const int staging = kConsumers * kWarpsPerWarpgroup * epilogue_buffers * kStoreBytes;
@@ -73,15 +95,24 @@ struct Geometry {
   static_assert(kTileK * static_cast<int>(sizeof(Input)) == kSwizzleBytes, "tile_k_is_one_swizzle_row");
   static_assert(kConsumers >= 1 && kConsumers <= 3, "consumers_one_to_three");
   static_assert(!kPingPong || kConsumers == 2, "ping_pong_takes_two_consumers");
-  static_assert(kTileM >= kBlockM && kTileM <= 256 && kTileM % (kBlockM * kSharing) == 0,
-                "tile_m_splits_into_wgmma_blocks");
-  static_assert(kTileN >= 16 && kTileN <= 256 && kTileN % 8 == 0, "tile_n_is_a_wgmma_width");
+  static constexpr bool kBlocksFit =
+      kBlocksSide >= kBlockM && kBlocksSide <= 256 && kBlocksSide % (kBlockM * kSharing) == 0;
+  static_assert(kSwapAB || kBlocksFit, "tile_m_splits_into_wgmma_blocks");
+  static_assert(!kSwapAB || kBlocksFit, "swapped_tile_n_splits_into_wgmma_blocks");
+  static_assert(kSwapAB || (kTileN >= 16 && kTileN <= kMaxWidth && kTileN % 8 == 0), "tile_n_is_a_wgmma_width");
+  static_assert(!kSwapAB || (kTileM >= 8 && kTileM <= kMaxWidth && kTileM % 8 == 0), "swapped_tile_m_is_a_wgmma_width");
   static_assert(!kBMajorN || kTileN % kPanelN == 0, "row_major_b_takes_whole_swizzle_rows");
   static_assert(kAccumulators <= kMaxAccumulators, "accumulators_fit_registers");
-  static_assert(kStages >= 2 && kStages <= 8, "stages_two_to_eight");
-  static_assert(kClusterM >= 1 && kClusterN >= 1 && kClusterSize <= 2, "cluster_of_at_most_two");
+  static_assert(kStages >= 2 && kStages <= 16, "stages_two_to_sixteen");
+  static_assert((kClusterM == 1 || kClusterN == 1) && (kClusterSize == 1 || kClusterSize == 2 || kClusterSize == 4),
+                "cluster_of_one_two_or_four_in_a_row");
   static_assert(kTileN % ((kBMajorN ? kPanelN : kSwizzleRows) * kClusterM) == 0,
                 "cluster_slices_b_in_whole_swizzle_atoms");
+  static_assert(kTileM % (kSwizzleRows * kClusterN) == 0, "cluster_slices_a_in_whole_swizzle_atoms");
+  static_assert(kSplitK == 1 || kSplitK == 2 || kSplitK == 4 || kSplitK == kMaxSplitK, "split_k_one_to_eight");
+  static_assert(kSplitK == 1 || (!kPingPong && kClusterSize == 1), "split_k_is_cooperative_without_multicast");
+  static_assert(kWarpsPerWarpgroup * kConsumers % kSplitK == 0, "split_k_divides_the_consumer_warps");
+  static_assert(kPartialBytes <= kStages * kStageBytes, "split_k_partials_fit_the_ring");
   static_assert(kSharedBytes <= kMaxSharedBytes, "shared_memory_fits");
 };
 

@@ -7,6 +7,23 @@
 
 namespace autokernel::sm90 {
 
+// The k-blocks that a CTA multiplies: all of them, or its share of a split K.
+struct KBlocks {
+  int first;
+  int count;
+};
+
+// At least one block each, so that nothing else need clear accumulators: beyond the last block there are zeros to load.
+template <typename G>
+__device__ __forceinline__ KBlocks k_blocks_of(int k) {
+  const int blocks = ceil_div(k, G::kTileK);
+  if constexpr (G::kSplitK == 1) return {0, blocks};
+  const int rank = ptx::cluster_rank();
+  const int first = static_cast<int>(int64_t{blocks} * rank / G::kSplitK);
+  const int end = static_cast<int>(int64_t{blocks} * (rank + 1) / G::kSplitK);
+  return end > first ? KBlocks{first, end - first} : KBlocks{blocks, 1};
+}
+
 // Clusters, not tiles, are rastered: the CTAs of a cluster take neighbouring tiles, which share an operand.
 // Tiles of a cluster that lie outside the output load zeros and store nothing.
 template <typename G>
@@ -26,8 +43,9 @@ struct TileWalk {
     n_in_cluster = rank / G::kClusterM;
   }
 
-  __device__ int first() const { return blockIdx.x / G::kClusterSize; }
-  __device__ int stride() const { return gridDim.x / G::kClusterSize; }
+  __device__ int first() const { return blockIdx.x / (G::kClusterSize * G::kSplitK); }
+  // With a split K one tile a cluster: the ring ends as mailbox of the partial sums.
+  __device__ int stride() const { return G::kSplitK > 1 ? count() : gridDim.x / G::kClusterSize; }
   __device__ int count() const { return clusters_m * clusters_n; }
 
   // First row and column of this CTA's tile in cluster number `linear`.

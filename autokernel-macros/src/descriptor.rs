@@ -115,7 +115,9 @@ fn arch(arch: Arch) -> TokenStream {
 }
 
 fn geometry(geometry: &Geometry) -> TokenStream {
-    let Geometry { family, tile_m, tile_n, tile_k, cluster_m, cluster_n, threads, shared_bytes, raster } = geometry;
+    let &Geometry { tile_m, tile_n, tile_k, cluster_m, cluster_n, swap_ab, split_k, threads, shared_bytes, .. } =
+        geometry;
+    let Geometry { family, raster, .. } = geometry;
     let family = match family {
         Family::Sm80 => quote!(Family::Sm80),
         Family::Sm90 => quote!(Family::Sm90),
@@ -133,6 +135,8 @@ fn geometry(geometry: &Geometry) -> TokenStream {
             tile_k: #tile_k,
             cluster_m: #cluster_m,
             cluster_n: #cluster_n,
+            swap_ab: #swap_ab,
+            split_k: #split_k,
             threads: #threads,
             shared_bytes: #shared_bytes,
             raster: Raster::new(#order, #group),

@@ -51,6 +51,10 @@ pub struct Geometry {
     pub cluster_m: u32,
     /// Thread blocks of a cluster along N; 1 without clusters.
     pub cluster_n: u32,
+    /// Whether the output tile is computed transposed, which decides how it is stored.
+    pub swap_ab: bool,
+    /// Thread blocks that share the sum over K of one output tile; 1 for none.
+    pub split_k: u32,
     /// Threads of a block.
     pub threads: u32,
     /// Dynamic shared memory of a block, in bytes.
@@ -67,6 +71,6 @@ impl Geometry {
 
     /// Thread blocks of a cluster.
     pub(crate) fn cluster_size(&self) -> u32 {
-        self.cluster_m.saturating_mul(self.cluster_n)
+        self.cluster_m.saturating_mul(self.cluster_n).saturating_mul(self.split_k)
     }
 }

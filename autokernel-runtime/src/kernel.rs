@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use cudarc::driver::{CudaContext, CudaStream};
 
 use crate::gpu::{CompiledKernel, target_of};
+use crate::launch_log::{self, KernelId, Served};
 use crate::select::{self, Candidates};
 use crate::view::{Storage, StorageMut};
 use crate::{Device, Element, KernelDescriptor, MatrixView, MatrixViewMut, Plan, Result, Shape, Target};
@@ -52,6 +53,7 @@ pub struct Kernel<I, O> {
     /// What is known and loaded, for each CUDA context that was used. Entries are never removed: their modules keep
     /// the context alive, so that a context's address cannot be reused for another one.
     contexts: RwLock<Vec<Arc<Loaded>>>,
+    id: KernelId,
     element_types: PhantomData<fn(I) -> O>,
 }
 
@@ -74,7 +76,7 @@ impl<I: Element, O: Element> Kernel<I, O> {
     /// the geometry that the descriptor states with it: the GPU trusts them when it computes addresses. Descriptors
     /// that autokernel's build and macros emit satisfy this, as does one without variants.
     pub const unsafe fn new(descriptor: KernelDescriptor) -> Self {
-        Self { descriptor, contexts: RwLock::new(Vec::new()), element_types: PhantomData }
+        Self { descriptor, contexts: RwLock::new(Vec::new()), id: KernelId::new(), element_types: PhantomData }
     }
 
     /// What the build knows of this kernel.
@@ -86,8 +88,8 @@ impl<I: Element, O: Element> Kernel<I, O> {
     ///
     /// `a` is `[M, K]`, `b` is `[K, N]` (or `[N, K]` if the problem says `transpose_b`), `out` is `[M, N]`, all
     /// row-major with any leading dimension. On a GPU the launch is asynchronous; buffers that other streams of the
-    /// same cudarc context use are waited for. It allocates nothing unless an operand's rows must be realigned
-    /// for the tensor memory accelerator, and can be captured in a CUDA graph once [`Kernel::prepare`] (or a first
+    /// same cudarc context use are waited for. It allocates nothing unless the rows of an operand are no multiple of 16
+    /// bytes apart (then a realigned copy, from a pool that keeps at most 1/32 of the GPU's memory), and can be captured in a CUDA graph once [`Kernel::prepare`] (or a first
     /// launch) has loaded the image. During capture only the stream's own order counts, and a graph keeps addresses: the
     /// matrices must outlive its replays.
     ///
@@ -120,10 +122,12 @@ impl<I: Element, O: Element> Kernel<I, O> {
         let (a, b, mut out) = (a.into(), b.into(), out.into());
         let shape = operands::check(&self.descriptor.name, &self.descriptor.problem, &a, &b, &out)?;
         operands::check_devices(device, &a, &b, &out)?;
-        match device.stream() {
-            None => self.launch_on_cpu(shape, &a, &b, &mut out),
-            Some(stream) => self.launch_on_gpu(stream, shape, &a, &b, &mut out),
-        }
+        let served = match device.stream() {
+            None => self.launch_on_cpu(shape, &a, &b, &mut out)?,
+            Some(stream) => self.launch_on_gpu(stream, shape, &a, &b, &mut out)?,
+        };
+        launch_log::count(&self.id, &self.descriptor, shape, served);
+        Ok(())
     }
 
     /// Loads what a product of that shape needs on `device`, so that the first launch does not pay for it.
@@ -154,11 +158,11 @@ impl<I: Element, O: Element> Kernel<I, O> {
         a: &MatrixView<'_, I>,
         b: &MatrixView<'_, I>,
         out: &mut MatrixViewMut<'_, O>,
-    ) -> Result<()> {
+    ) -> Result<Served> {
         let (Storage::Host(a_data), Storage::Host(b_data), StorageMut::Host(c_data)) =
             (&a.storage, &b.storage, &mut out.storage)
         else {
-            return operands::check_devices(&Device::cpu(), a, b, out);
+            return operands::check_devices(&Device::cpu(), a, b, out).map(|()| Served::Cpu);
         };
         cpu::matmul(
             shape,
@@ -168,7 +172,8 @@ impl<I: Element, O: Element> Kernel<I, O> {
             cpu::Operand { data: b_data, layout: b.layout },
             c_data,
             out.layout,
-        )
+        )?;
+        Ok(Served::Cpu)
     }
 
     fn launch_on_gpu(
@@ -178,9 +183,11 @@ impl<I: Element, O: Element> Kernel<I, O> {
         a: &MatrixView<'_, I>,
         b: &MatrixView<'_, I>,
         out: &mut MatrixViewMut<'_, O>,
-    ) -> Result<()> {
+    ) -> Result<Served> {
         let loaded = self.loaded(stream)?;
-        self.compiled(&loaded, stream, shape)?.launch_checked(stream, shape, a, b, out)
+        let (variant, kernel) = self.compiled(&loaded, stream, shape)?;
+        kernel.launch_checked(stream, shape, a, b, out)?;
+        Ok(Served::Gpu { capability: loaded.target.capability, variant })
     }
 
     /// This kernel in a stream's context, created at the first use there.
@@ -200,17 +207,22 @@ impl<I: Element, O: Element> Kernel<I, O> {
         Ok(loaded)
     }
 
-    /// The compiled kernel for a shape, loaded if it was not yet.
-    fn compiled<'l>(&self, loaded: &'l Loaded, stream: &Arc<CudaStream>, shape: Shape) -> Result<&'l CompiledKernel> {
+    /// The variant for a shape, and its kernel, loaded if it was not yet.
+    fn compiled<'l>(
+        &self,
+        loaded: &'l Loaded,
+        stream: &Arc<CudaStream>,
+        shape: Shape,
+    ) -> Result<(usize, &'l CompiledKernel)> {
         let no_variant = || select::wrong_arch(&self.descriptor, loaded.target);
         let (index, _) = loaded.candidates.choose(shape).ok_or_else(no_variant)?;
         let slot = loaded.kernels.get(index).ok_or_else(no_variant)?;
         if let Some(kernel) = slot.get() {
-            return Ok(kernel);
+            return Ok((index, kernel));
         }
         let _loading = loaded.loading.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kernel) = slot.get() {
-            return Ok(kernel);
+            return Ok((index, kernel));
         }
         let variant = self.descriptor.variants.get(index).ok_or_else(no_variant)?;
         let image = variant.image_for(loaded.target.capability).ok_or_else(no_variant)?;
@@ -219,7 +231,7 @@ impl<I: Element, O: Element> Kernel<I, O> {
         let kernel = unsafe {
             CompiledKernel::load(&device, &self.descriptor.problem, &variant.geometry, &variant.symbol, image)
         }?;
-        Ok(slot.get_or_init(|| kernel))
+        Ok((index, slot.get_or_init(|| kernel)))
     }
 }
 

@@ -125,6 +125,8 @@ fn a_compiled_kernel_is_not_loaded_on_the_cpu() {
         tile_k: 32,
         cluster_m: 1,
         cluster_n: 1,
+        swap_ab: false,
+        split_k: 1,
         threads: 128,
         shared_bytes: 0,
         raster: Raster::new(RasterOrder::AlongM, 1),

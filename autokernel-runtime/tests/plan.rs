@@ -20,6 +20,8 @@ const fn geometry(family: Family, shared_bytes: u32) -> Geometry {
         tile_k: 64,
         cluster_m: 1,
         cluster_n: 1,
+        swap_ab: false,
+        split_k: 1,
         threads: 256,
         shared_bytes,
         raster: Raster::new(RasterOrder::AlongM, 8),

@@ -7,15 +7,14 @@
 use std::cell::RefCell;
 
 use autokernel::roofline::{Roofline, Work};
-use autokernel::timing::{Cache, Statistics, Timer, Timing, WarmUp};
+use autokernel::timing::{Cache, Statistics, Timer, Timing, WarmUp, Work as Candidate};
 use autokernel::{Device, DeviceInfo, Dtype, Element, Kernel, Shape, bf16, f16};
-use autokernel_baseline::{CublasLt, Epilogue, Gemm, GemmProblem, LeakyRelu};
+use autokernel_baseline::{CublasLt, Epilogue, Gemm, GemmProblem, HEURISTICS, LeakyRelu};
 
 use crate::Outcome;
-use crate::operands::Operands;
+use crate::copy::Copy;
+use crate::operands::{Buffers, Operands};
 
-/// Heuristics that cuBLASLt is asked for.
-const HEURISTICS: usize = 64;
 /// A batch lasts about this long: far above the resolution of events.
 const BATCH_MS: f64 = 3.0;
 const SLOPE: f32 = 0.01;
@@ -38,6 +37,14 @@ impl Opponent {
             Opponent::GemmThenLeakyRelu => "cuBLASLt, then a LeakyReLU kernel",
         }
     }
+}
+
+/// What else runs in each round.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Beside {
+    Nothing,
+    /// A large copy, whose rate is what device memory gives.
+    Copy,
 }
 
 enum AnyKernel {
@@ -67,6 +74,7 @@ pub struct Row {
     pub name: &'static str,
     pub opponent: &'static str,
     pub shape: Shape,
+    pub buffers: Buffers,
     pub schedule: String,
     pub sets: usize,
     pub launches_per_round: usize,
@@ -76,6 +84,10 @@ pub struct Row {
     pub speedup: Statistics,
     pub tflops: f64,
     pub roofline_pct: f64,
+    /// Operands and output once, over our time, in 10⁹ bytes a second.
+    pub gb_s: f64,
+    /// That rate over the rate of a large copy in the same round, where one ran.
+    pub copy_share: Option<Statistics>,
     pub heuristics: usize,
 }
 
@@ -86,6 +98,7 @@ pub struct Bench {
     roofline: Roofline,
     cublaslt: RefCell<CublasLt>,
     leaky_relu: LeakyRelu,
+    copy: RefCell<Copy>,
     rounds: usize,
 }
 
@@ -95,23 +108,32 @@ impl Bench {
         let roofline = Roofline::of(&info).ok_or("the peak rate of this GPU is not known")?;
         let rounds = std::env::var("AUTOKERNEL_BENCH_ROUNDS").map_or(Ok(30), |rounds| rounds.parse())?;
         let cublaslt = RefCell::new(CublasLt::new(device)?);
-        Ok(Bench { device: device.clone(), info, roofline, cublaslt, leaky_relu: LeakyRelu::new(device)?, rounds })
+        let leaky_relu = LeakyRelu::new(device)?;
+        let copy = RefCell::new(Copy::new(device)?);
+        Ok(Bench { device: device.clone(), info, roofline, cublaslt, leaky_relu, copy, rounds })
     }
 
     pub fn info(&self) -> &DeviceInfo {
         &self.info
     }
 
-    pub fn run(&mut self, case: &Comparison, shape: Shape) -> Outcome<Row> {
+    pub fn run(&self, case: &Comparison, shape: Shape, buffers: Buffers, beside: Beside) -> Outcome<Row> {
         match case.kernel {
-            AnyKernel::Bf16(kernel) => self.compare(case, kernel, shape),
-            AnyKernel::F16(kernel) => self.compare(case, kernel, shape),
+            AnyKernel::Bf16(kernel) => self.compare(case, kernel, shape, buffers, beside),
+            AnyKernel::F16(kernel) => self.compare(case, kernel, shape, buffers, beside),
         }
     }
 
-    fn compare<T: Element>(&self, case: &Comparison, kernel: &Kernel<T, T>, shape: Shape) -> Outcome<Row> {
+    fn compare<T: Element>(
+        &self,
+        case: &Comparison,
+        kernel: &Kernel<T, T>,
+        shape: Shape,
+        buffers: Buffers,
+        beside: Beside,
+    ) -> Outcome<Row> {
         let transpose_b = kernel.descriptor().problem.transpose_b;
-        let operands = RefCell::new(Operands::<T>::new(&self.device, shape, transpose_b)?);
+        let operands = RefCell::new(Operands::<T>::new(&self.device, shape, transpose_b, buffers)?);
         let (gemm, algorithm) = self.best_gemm(case.opponent, shape, transpose_b, &operands)?;
 
         let mut ours = |launch| {
@@ -124,14 +146,25 @@ impl Bench {
         let launch_ms = timer.warm_up(WarmUp::default(), &mut ours)?.last_ms;
         timer.warm_up(WarmUp::default(), &mut theirs)?;
         let launches = (BATCH_MS / launch_ms).ceil().clamp(2.0, 1000.0) as usize;
-        let found = timer.interleave(self.rounds, launches, &mut [&mut ours, &mut theirs])?;
+        let mut copy = |_| self.copy.borrow_mut().run();
+        let mut candidates: Vec<Candidate<'_>> = vec![&mut ours, &mut theirs];
+        if beside == Beside::Copy {
+            candidates.push(&mut copy);
+        }
+        let found = timer.interleave(self.rounds, launches, &mut candidates)?;
 
         let timing = found.timing(0)?;
         let work = Work::matmul(shape, T::DTYPE, T::DTYPE);
+        let copy_share = || {
+            let bytes = self.copy.borrow().bytes();
+            let shares: Vec<f64> = found.ratios(2, 0).iter().map(|ratio| ratio * work.bytes / bytes).collect();
+            Statistics::of(&shares)
+        };
         Ok(Row {
             name: case.name,
             opponent: case.opponent.name(),
             shape,
+            buffers,
             schedule: kernel.plan(&self.device, shape)?.to_string(),
             sets: operands.borrow().count(),
             launches_per_round: launches,
@@ -140,6 +173,8 @@ impl Bench {
             speedup: found.ratio(1, 0)?,
             tflops: work.tflops(timing.median_ms),
             roofline_pct: self.roofline.percent(&work, timing.median_ms),
+            gb_s: work.gb_s(timing.median_ms),
+            copy_share: (beside == Beside::Copy).then(copy_share).transpose()?,
             heuristics: gemm.algorithms(),
         })
     }
@@ -157,23 +192,17 @@ impl Bench {
             Opponent::GemmThenLeakyRelu => Epilogue::Identity,
         };
         let dtype: Dtype = T::DTYPE;
-        let gemm = self.cublaslt.borrow().gemm(GemmProblem { shape, dtype, transpose_b, epilogue }, HEURISTICS)?;
+        let gemm = self
+            .cublaslt
+            .borrow()
+            .gemm(GemmProblem { shape, dtype, output: dtype, transpose_b, epilogue }, HEURISTICS)?;
         let mut timer = Timer::new(&self.device, Cache::Warm)?;
-        let mut time = |algorithm: usize, launches: usize| {
+        let best = autokernel_baseline::fastest(gemm.algorithms(), |algorithm, launches| {
             let mut work = |launch| self.launch_gemm(&gemm, algorithm, operands, launch);
-            timer.time_batch(launches, &mut work)
-        };
-        // Algorithms that refuse these operands are out of the race.
-        let mut first: Vec<(usize, f64)> =
-            (0..gemm.algorithms()).filter_map(|algorithm| Some((algorithm, time(algorithm, 2).ok()?))).collect();
-        first.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let finalists = first.iter().take(8).map(|&(algorithm, ms)| {
-            let launches = (2.0 * BATCH_MS / ms).ceil().clamp(3.0, 300.0) as usize;
-            Ok((algorithm, time(algorithm, launches)?.min(time(algorithm, launches)?)))
-        });
-        let finalists: Vec<(usize, f64)> = finalists.collect::<autokernel::Result<_>>()?;
-        let best = finalists.iter().min_by(|a, b| a.1.total_cmp(&b.1)).ok_or("no algorithm of cuBLASLt runs")?;
-        Ok((gemm, best.0))
+            // Algorithms that refuse these operands are out of the race.
+            Ok::<_, autokernel::Error>(timer.time_batch(launches, &mut work).ok())
+        })?;
+        Ok((gemm, best.ok_or("no algorithm of cuBLASLt runs")?.0))
     }
 
     fn launch_gemm<T: Element>(

@@ -1,24 +1,32 @@
 //! Every built-in problem against cuBLAS, on a GPU: `cargo bench --bench cublas`.
 //!
-//! For each shape the candidates run in turn, round after round, on buffers that rotate past the L2 cache, and are
-//! compared within each round; see [`comparison`]. One line a shape goes to the terminal, everything to
-//! `target/bench/cublas.json`. `AUTOKERNEL_BENCH_SHAPES=4096x4096x4096,…` chooses the shapes,
-//! `AUTOKERNEL_BENCH_ROUNDS` the rounds (30), `AUTOKERNEL_BENCH_OUT` the JSON file. Criterion then follows the fused
-//! kernel over time at 4096³.
+//! For each shape the candidates run in turn, round after round, and are compared within each round; see
+//! [`comparison`]. The tables:
+//!
+//! - `cold`: the shapes that people run, on buffers that rotate past the L2 cache
+//! - `hot`: some of them on one set of buffers, as benchmarks of other projects do
+//! - `odd`: rows that are not aligned to 16 bytes
+//! - `decode`: few tokens, beside a copy of device memory in the same rounds
+//!
+//! One line a row goes to the terminal, everything to `target/bench/cublas.json`. `AUTOKERNEL_BENCH_TABLES=cold,hot,…`
+//! chooses the tables, `AUTOKERNEL_BENCH_SHAPES=4096x4096x4096,…` the shapes of the first, `AUTOKERNEL_BENCH_ROUNDS`
+//! the rounds (30), `AUTOKERNEL_BENCH_OUT` the JSON file. Criterion then follows the fused kernel over time at 4096³.
 
 mod comparison;
+mod copy;
 mod fusion;
 mod operands;
+mod overhead;
 mod report;
 mod shapes;
 
 use std::time::Duration;
 
-use autokernel::{Device, bf16, builtin};
+use autokernel::{Device, Shape, bf16, builtin};
 use autokernel_baseline::Epilogue;
-use comparison::{Bench, Comparison, Opponent};
+use comparison::{Bench, Beside, Comparison, Opponent, Row};
 use criterion::{Criterion, criterion_main};
-use operands::Operands;
+use operands::{Buffers, Operands};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -33,29 +41,64 @@ const CASES: [Comparison; 7] = [
     Comparison::half("matmul_leaky_relu_f16", &builtin::matmul_leaky_relu_f16::KERNEL, Opponent::GemmThenLeakyRelu),
 ];
 
-fn compare() -> Outcome<()> {
-    let device = Device::new(0)?.with_new_stream()?;
-    let mut bench = Bench::new(&device)?;
-    report::header(bench.info());
-    let mut rows = Vec::new();
-    for case in &CASES {
-        for shape in shapes::chosen()? {
-            let row = bench.run(case, shape)?;
-            report::line(&row);
-            rows.push(row);
-        }
+/// Some of the cases at some shapes.
+struct Table {
+    name: &'static str,
+    cases: &'static [&'static str],
+    shapes: Vec<Shape>,
+    buffers: Buffers,
+    beside: Beside,
+}
+
+fn tables() -> Outcome<Vec<Table>> {
+    const ALL: &[&str] = &[];
+    const PLAIN: &[&str] = &["matmul", "matmul_nt"];
+    const PLAIN_AND_FUSED: &[&str] = &["matmul", "matmul_nt", "matmul_leaky_relu", "matmul_leaky_relu_nt"];
+    let table = |name, cases, shapes, buffers, beside| Table { name, cases, shapes, buffers, beside };
+    let all = vec![
+        table("cold", ALL, shapes::chosen()?, Buffers::Rotating, Beside::Nothing),
+        table("hot", PLAIN_AND_FUSED, shapes::HOT.to_vec(), Buffers::Reused, Beside::Nothing),
+        table("odd", PLAIN, shapes::ODD.to_vec(), Buffers::Rotating, Beside::Nothing),
+        table("decode", PLAIN, shapes::DECODE.to_vec(), Buffers::Rotating, Beside::Copy),
+    ];
+    let Ok(wanted) = std::env::var("AUTOKERNEL_BENCH_TABLES") else { return Ok(all) };
+    let wanted: Vec<&str> = wanted.split(',').map(str::trim).collect();
+    if let Some(unknown) = wanted.iter().find(|name| all.iter().all(|table| table.name != **name)) {
+        return Err(format!("AUTOKERNEL_BENCH_TABLES: there is no table `{unknown}`").into());
     }
-    report::summary(&rows);
+    Ok(all.into_iter().filter(|table| wanted.contains(&table.name)).collect())
+}
+
+fn compare() -> Outcome<()> {
+    let device = Device::new(0)?;
+    let bench = Bench::new(&device)?;
+    report::header(bench.info());
+    let mut rows: Vec<Row> = Vec::new();
+    for table in tables()? {
+        println!("{} ({} L2)", table.name, table.buffers.cache());
+        let chosen = |case: &&Comparison| table.cases.is_empty() || table.cases.contains(&case.name);
+        let first = rows.len();
+        for case in CASES.iter().filter(chosen) {
+            for &shape in &table.shapes {
+                let row = bench.run(case, shape, table.buffers, table.beside)?;
+                report::line(&row);
+                rows.push(row);
+            }
+        }
+        report::summary(&rows[first..]);
+    }
     for shape in fusion::SHAPES {
         report::fusion(shape, &fusion::cost(&device, shape)?);
     }
-    report::save(bench.info(), &rows)
+    let overhead = overhead::measure(&device)?;
+    report::overhead(&overhead);
+    report::save(bench.info(), &rows, &overhead)
 }
 
 /// Criterion's own history of the fused kernel, timed by the GPU's events.
 fn follow(criterion: &mut Criterion) -> Outcome<()> {
-    let device = Device::new(0)?.with_new_stream()?;
-    let mut operands = Operands::<bf16>::new(&device, shapes::SQUARE, false)?;
+    let device = Device::new(0)?;
+    let mut operands = Operands::<bf16>::new(&device, shapes::SQUARE, false, Buffers::Rotating)?;
     let mut timer = autokernel::timing::Timer::new(&device, autokernel::timing::Cache::Warm)?;
     let kernel = &builtin::matmul_leaky_relu::KERNEL;
     criterion.bench_function("matmul_leaky_relu 4096x4096x4096", |bencher| {

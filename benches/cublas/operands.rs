@@ -10,18 +10,40 @@ const DRAWN: usize = 1 << 22;
 /// No more sets than this: the smallest problems are then warm in part, as they are in any use.
 const MAX_SETS: usize = 64;
 
+/// What a launch finds in the L2 cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Buffers {
+    /// Nothing of its own: launches rotate through sets of buffers that exceed twice the cache.
+    Rotating,
+    /// What the launch before it left: one set for all launches.
+    Reused,
+}
+
+impl Buffers {
+    /// The cache state, as tables name it.
+    pub fn cache(self) -> &'static str {
+        match self {
+            Buffers::Rotating => "cold",
+            Buffers::Reused => "hot",
+        }
+    }
+}
+
 /// The operands of one problem, several times over.
 pub struct Operands<T: Element> {
     sets: Vec<(Matrix<T>, Matrix<T>, Matrix<T>)>,
 }
 
 impl<T: Element> Operands<T> {
-    /// Random normal `a` and `b`, and room for the output, in as many sets as exceed twice the L2 cache.
-    pub fn new(device: &Device, shape: Shape, transpose_b: bool) -> autokernel::Result<Self> {
+    /// Random normal `a` and `b`, and room for the output, in as many sets as `buffers` asks for.
+    pub fn new(device: &Device, shape: Shape, transpose_b: bool, buffers: Buffers) -> autokernel::Result<Self> {
         let [m, n, k] = [shape.m, shape.n, shape.k].map(|dim| dim as usize);
         let (b_rows, b_columns) = if transpose_b { (n, k) } else { (k, n) };
         let bytes = (m * k + k * n + m * n) * size_of::<T>();
-        let count = sets_to_exceed_l2(bytes as u64, device.info()?.l2_bytes).min(MAX_SETS);
+        let count = match buffers {
+            Buffers::Rotating => sets_to_exceed_l2(bytes as u64, device.info()?.l2_bytes).min(MAX_SETS),
+            Buffers::Reused => 1,
+        };
         let drawn = draw::<T>();
         let random = |rows: usize, columns: usize, offset: usize| {
             let data: Vec<T> = drawn.iter().copied().cycle().skip(offset % DRAWN).take(rows * columns).collect();

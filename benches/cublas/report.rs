@@ -8,14 +8,11 @@ use serde_json::{Value, json};
 
 use crate::Outcome;
 use crate::comparison::Row;
+use crate::overhead::Overhead;
 
 /// Where and how: what every number below must say.
 pub fn header(info: &DeviceInfo) {
-    println!(
-        "{} (CUDA {} driver), random normal data, rotating buffers (cold L2), interleaved rounds",
-        info.name,
-        cuda(info)
-    );
+    println!("{} (CUDA {} driver), random normal data, sustained load, interleaved rounds", info.name, cuda(info));
     println!(
         "{:<22} {:>18} {:>9} {:>8} {:>9} {:>10} {:>8}  {:>9}  schedule",
         "kernel", "shape", "ms", "spread", "TFLOP/s", "% roofline", "x cuBLAS", "cuBLAS ms"
@@ -36,6 +33,16 @@ pub fn line(row: &Row) {
         row.theirs.median_ms,
         row.schedule,
     );
+    if let Some(share) = row.copy_share {
+        println!(
+            "{:<22} {:>18} {:.0} GB/s, {:.1} % of a copy's bandwidth (spread {:.1} %)",
+            "",
+            "",
+            row.gb_s,
+            100.0 * share.median,
+            share.spread_pct
+        );
+    }
 }
 
 /// The geometric mean over the shapes of each kernel.
@@ -64,14 +71,28 @@ pub fn fusion(shape: Shape, ratio: &Statistics) {
     );
 }
 
+/// What a safe launch costs the host.
+pub fn overhead(overhead: &Overhead) {
+    println!(
+        "host time of a launch: {:.2} us, {:.2} x a bare cudarc launch of {:.2} us ({} rounds, spread {:.1} %)",
+        overhead.safe_us.median,
+        overhead.ratio.median,
+        overhead.raw_us.median,
+        overhead.ratio.samples,
+        overhead.ratio.spread_pct
+    );
+}
+
 /// Everything, for the record.
-pub fn save(info: &DeviceInfo, rows: &[Row]) -> Outcome<()> {
+pub fn save(info: &DeviceInfo, rows: &[Row], overhead: &Overhead) -> Outcome<()> {
     let path = std::env::var_os("AUTOKERNEL_BENCH_OUT").map_or("target/bench/cublas.json".into(), PathBuf::from);
     let record = json!({
         "gpu": info.name,
         "driver_cuda": cuda(info),
         "data": "random normal",
-        "cache": "cold: buffers rotate past twice the L2 cache",
+        "cache": "cold: buffers rotate past twice the L2 cache; hot: one set of buffers",
+        "launch_host_us": overhead.safe_us.median,
+        "launch_over_bare_cudarc": overhead.ratio.median,
         "rows": rows.iter().map(record).collect::<Vec<Value>>(),
     });
     if let Some(folder) = path.parent() {
@@ -87,11 +108,14 @@ fn record(row: &Row) -> Value {
         "kernel": row.name,
         "opponent": row.opponent,
         "shape": row.shape.to_string(),
+        "cache": row.buffers.cache(),
         "schedule": row.schedule,
         "median_ms": row.ours.median_ms,
         "spread_pct": row.ours.spread_pct,
         "tflops": row.tflops,
         "roofline_pct": row.roofline_pct,
+        "gb_s": row.gb_s,
+        "share_of_copy_bandwidth": row.copy_share.map(|share| share.median),
         "opponent_median_ms": row.theirs.median_ms,
         "opponent_spread_pct": row.theirs.spread_pct,
         "opponent_heuristics": row.heuristics,

@@ -118,8 +118,8 @@ fn runtime_dtype(dtype: dtype::Dtype) -> Dtype {
 }
 
 fn geometry(geometry: &schedule::Geometry) -> Geometry {
-    let schedule::Geometry { family, tile_m, tile_n, tile_k, cluster_m, cluster_n, threads, shared_bytes, raster } =
-        *geometry;
+    let schedule::Geometry { tile_m, tile_n, tile_k, cluster_m, cluster_n, .. } = *geometry;
+    let schedule::Geometry { family, swap_ab, split_k, threads, shared_bytes, raster, .. } = *geometry;
     let family = match family {
         schedule::Family::Sm80 => Family::Sm80,
         schedule::Family::Sm90 => Family::Sm90,
@@ -129,5 +129,5 @@ fn geometry(geometry: &schedule::Geometry) -> Geometry {
         schedule::RasterOrder::AlongN => RasterOrder::AlongN,
     };
     let raster = Raster::new(order, raster.group);
-    Geometry { family, tile_m, tile_n, tile_k, cluster_m, cluster_n, threads, shared_bytes, raster }
+    Geometry { family, tile_m, tile_n, tile_k, cluster_m, cluster_n, swap_ab, split_k, threads, shared_bytes, raster }
 }

@@ -7,7 +7,7 @@ use rand::rngs::StdRng;
 use crate::placement::Placement;
 
 /// Shapes at the edges of what tiles, stages and vector loads divide: (m, n, k).
-pub const EDGES: [(u32, u32, u32); 26] = [
+pub const EDGES: [(u32, u32, u32); 27] = [
     (1, 1, 1),
     (1, 1, 0),
     (130, 70, 0),
@@ -32,6 +32,7 @@ pub const EDGES: [(u32, u32, u32); 26] = [
     (384, 384, 257),
     (640, 136, 72),
     (1025, 1023, 511),
+    (1537, 1535, 1531),
     (2999, 40, 2999),
     (100, 2992, 1000),
 ];

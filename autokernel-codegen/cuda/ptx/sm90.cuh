@@ -135,9 +135,28 @@ __device__ __forceinline__ uint32_t cluster_rank() {
   return rank;
 }
 
+// The address, in the shared memory of CTA `rank` of the cluster, of what lies at `address` in this CTA's.
+__device__ __forceinline__ uint32_t peer_address(uint32_t address, uint32_t rank) {
+  uint32_t remote;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(address), "r"(rank));
+  return remote;
+}
+
+__device__ __forceinline__ void store_peer(uint32_t address, float4 v) {
+  asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(v.x), "f"(v.y), "f"(v.z),
+               "f"(v.w)
+               : "memory");
+}
+
 __device__ __forceinline__ void cluster_sync() {
   asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
 }
+
+// ---- programmatic dependent launch ---------------------------------------------------------------------
+
+// Waits until the grids that this one was launched behind have finished and their writes are visible. Returns at
+// once in an ordinary launch.
+__device__ __forceinline__ void wait_for_previous_grids() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 
 // ---- registers -----------------------------------------------------------------------------------------
 
@@ -160,14 +179,40 @@ __device__ __forceinline__ void stmatrix_x4(uint32_t address, uint32_t m0, uint3
                : "memory");
 }
 
+// The same, each matrix transposed.
+__device__ __forceinline__ void stmatrix_x4_transposed(uint32_t address, uint32_t m0, uint32_t m1, uint32_t m2,
+                                                       uint32_t m3) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(m0),
+               "r"(m1), "r"(m2), "r"(m3)
+               : "memory");
+}
+
 // Two matrices; lanes 0..15 give the addresses.
 __device__ __forceinline__ void stmatrix_x2(uint32_t address, uint32_t m0, uint32_t m1) {
   asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(address), "r"(m0), "r"(m1)
                : "memory");
 }
 
+__device__ __forceinline__ void stmatrix_x2_transposed(uint32_t address, uint32_t m0, uint32_t m1) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(address), "r"(m0), "r"(m1)
+               : "memory");
+}
+
+__device__ __forceinline__ void store_shared(uint32_t address, float x) {
+  asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(x) : "memory");
+}
+
 __device__ __forceinline__ void store_shared(uint32_t address, float x, float y) {
   asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(x), "f"(y) : "memory");
+}
+
+__device__ __forceinline__ float4 load_shared_float4(uint32_t address) {
+  float4 v;
+  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
+               : "r"(address)
+               : "memory");
+  return v;
 }
 
 __device__ __forceinline__ void load_shared(uint32_t address, uint32_t& word) {

@@ -29,9 +29,9 @@ __device__ __forceinline__ void pin_accumulators(float (&d)[kRegisters]) {
   }
 }
 
-// d = a * b + (accumulate ? d : 0). `a` and `b` are matrix descriptors (sm90_shared.cuh); A is K-major,
-// B is K-major, or MN-major when `kBMajorN`. N is a multiple of 8 in 16..256.
-template <typename Input, bool kBMajorN, int N>
+// d = a * b + (accumulate ? d : 0). `a` and `b` are matrix descriptors (sm90_shared.cuh); each operand is K-major, or
+// MN-major when `kAMajorM`, `kBMajorN` (16-bit elements alone allow that). N is a multiple of 8 in 8..256.
+template <typename Input, bool kAMajorM, bool kBMajorN, int N>
 struct Wgmma;
 
 // The operand list of m64nN grows by 4 registers for each 8 columns: J names the lists of N = 8 * J.
@@ -103,61 +103,62 @@ struct Wgmma;
 #define AUTOKERNEL_D_LIST_31 AUTOKERNEL_D_LIST_30, AUTOKERNEL_D_QUAD(120)
 #define AUTOKERNEL_D_LIST_32 AUTOKERNEL_D_LIST_31, AUTOKERNEL_D_QUAD(124)
 
-// A, B, FLAG, MAJOR: the numbers of the operands that follow the 4 * J accumulators.
-#define AUTOKERNEL_WGMMA_ASM(TYPE, N, J, A, B, FLAG, MAJOR)                                            \
+// A, B, FLAG, MAJOR_A, MAJOR_B: the numbers of the operands that follow the 4 * J accumulators.
+#define AUTOKERNEL_WGMMA_ASM(TYPE, N, J, A, B, FLAG, MAJOR_A, MAJOR_B)                                 \
   asm volatile(                                                                                        \
       "{\n"                                                                                            \
       ".reg .pred accumulate;\n"                                                                       \
       "setp.ne.b32 accumulate, %" #FLAG ", 0;\n"                                                       \
       "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPE "." TYPE                                  \
-      " {" AUTOKERNEL_D_TEXT_##J "}, %" #A ", %" #B ", accumulate, 1, 1, 0, %" #MAJOR ";\n"            \
+      " {" AUTOKERNEL_D_TEXT_##J "}, %" #A ", %" #B ", accumulate, 1, 1, %" #MAJOR_A ", %" #MAJOR_B ";\n" \
       "}"                                                                                              \
       : AUTOKERNEL_D_LIST_##J                                                                          \
-      : "l"(a), "l"(b), "r"(int(accumulate)), "n"(int(kBMajorN)))
+      : "l"(a), "l"(b), "r"(int(accumulate)), "n"(int(kAMajorM)), "n"(int(kBMajorN)))
 
-#define AUTOKERNEL_WGMMA(N, J, A, B, FLAG, MAJOR)                                                      \
-  template <typename Input, bool kBMajorN>                                                             \
-  struct Wgmma<Input, kBMajorN, N> {                                                                   \
+#define AUTOKERNEL_WGMMA(N, J, A, B, FLAG, MAJOR_A, MAJOR_B)                                           \
+  template <typename Input, bool kAMajorM, bool kBMajorN>                                              \
+  struct Wgmma<Input, kAMajorM, kBMajorN, N> {                                                         \
     __device__ __forceinline__ static void run(float (&d)[N / 2], uint64_t a, uint64_t b, bool accumulate) { \
       if constexpr (DtypeOf<Input>::value == Dtype::kBf16) {                                           \
-        AUTOKERNEL_WGMMA_ASM("bf16", N, J, A, B, FLAG, MAJOR);                                         \
+        AUTOKERNEL_WGMMA_ASM("bf16", N, J, A, B, FLAG, MAJOR_A, MAJOR_B);                              \
       } else {                                                                                         \
-        AUTOKERNEL_WGMMA_ASM("f16", N, J, A, B, FLAG, MAJOR);                                          \
+        AUTOKERNEL_WGMMA_ASM("f16", N, J, A, B, FLAG, MAJOR_A, MAJOR_B);                               \
       }                                                                                                \
     }                                                                                                  \
   };
 
-AUTOKERNEL_WGMMA(16, 2, 8, 9, 10, 11)
-AUTOKERNEL_WGMMA(24, 3, 12, 13, 14, 15)
-AUTOKERNEL_WGMMA(32, 4, 16, 17, 18, 19)
-AUTOKERNEL_WGMMA(40, 5, 20, 21, 22, 23)
-AUTOKERNEL_WGMMA(48, 6, 24, 25, 26, 27)
-AUTOKERNEL_WGMMA(56, 7, 28, 29, 30, 31)
-AUTOKERNEL_WGMMA(64, 8, 32, 33, 34, 35)
-AUTOKERNEL_WGMMA(72, 9, 36, 37, 38, 39)
-AUTOKERNEL_WGMMA(80, 10, 40, 41, 42, 43)
-AUTOKERNEL_WGMMA(88, 11, 44, 45, 46, 47)
-AUTOKERNEL_WGMMA(96, 12, 48, 49, 50, 51)
-AUTOKERNEL_WGMMA(104, 13, 52, 53, 54, 55)
-AUTOKERNEL_WGMMA(112, 14, 56, 57, 58, 59)
-AUTOKERNEL_WGMMA(120, 15, 60, 61, 62, 63)
-AUTOKERNEL_WGMMA(128, 16, 64, 65, 66, 67)
-AUTOKERNEL_WGMMA(136, 17, 68, 69, 70, 71)
-AUTOKERNEL_WGMMA(144, 18, 72, 73, 74, 75)
-AUTOKERNEL_WGMMA(152, 19, 76, 77, 78, 79)
-AUTOKERNEL_WGMMA(160, 20, 80, 81, 82, 83)
-AUTOKERNEL_WGMMA(168, 21, 84, 85, 86, 87)
-AUTOKERNEL_WGMMA(176, 22, 88, 89, 90, 91)
-AUTOKERNEL_WGMMA(184, 23, 92, 93, 94, 95)
-AUTOKERNEL_WGMMA(192, 24, 96, 97, 98, 99)
-AUTOKERNEL_WGMMA(200, 25, 100, 101, 102, 103)
-AUTOKERNEL_WGMMA(208, 26, 104, 105, 106, 107)
-AUTOKERNEL_WGMMA(216, 27, 108, 109, 110, 111)
-AUTOKERNEL_WGMMA(224, 28, 112, 113, 114, 115)
-AUTOKERNEL_WGMMA(232, 29, 116, 117, 118, 119)
-AUTOKERNEL_WGMMA(240, 30, 120, 121, 122, 123)
-AUTOKERNEL_WGMMA(248, 31, 124, 125, 126, 127)
-AUTOKERNEL_WGMMA(256, 32, 128, 129, 130, 131)
+AUTOKERNEL_WGMMA(8, 1, 4, 5, 6, 7, 8)
+AUTOKERNEL_WGMMA(16, 2, 8, 9, 10, 11, 12)
+AUTOKERNEL_WGMMA(24, 3, 12, 13, 14, 15, 16)
+AUTOKERNEL_WGMMA(32, 4, 16, 17, 18, 19, 20)
+AUTOKERNEL_WGMMA(40, 5, 20, 21, 22, 23, 24)
+AUTOKERNEL_WGMMA(48, 6, 24, 25, 26, 27, 28)
+AUTOKERNEL_WGMMA(56, 7, 28, 29, 30, 31, 32)
+AUTOKERNEL_WGMMA(64, 8, 32, 33, 34, 35, 36)
+AUTOKERNEL_WGMMA(72, 9, 36, 37, 38, 39, 40)
+AUTOKERNEL_WGMMA(80, 10, 40, 41, 42, 43, 44)
+AUTOKERNEL_WGMMA(88, 11, 44, 45, 46, 47, 48)
+AUTOKERNEL_WGMMA(96, 12, 48, 49, 50, 51, 52)
+AUTOKERNEL_WGMMA(104, 13, 52, 53, 54, 55, 56)
+AUTOKERNEL_WGMMA(112, 14, 56, 57, 58, 59, 60)
+AUTOKERNEL_WGMMA(120, 15, 60, 61, 62, 63, 64)
+AUTOKERNEL_WGMMA(128, 16, 64, 65, 66, 67, 68)
+AUTOKERNEL_WGMMA(136, 17, 68, 69, 70, 71, 72)
+AUTOKERNEL_WGMMA(144, 18, 72, 73, 74, 75, 76)
+AUTOKERNEL_WGMMA(152, 19, 76, 77, 78, 79, 80)
+AUTOKERNEL_WGMMA(160, 20, 80, 81, 82, 83, 84)
+AUTOKERNEL_WGMMA(168, 21, 84, 85, 86, 87, 88)
+AUTOKERNEL_WGMMA(176, 22, 88, 89, 90, 91, 92)
+AUTOKERNEL_WGMMA(184, 23, 92, 93, 94, 95, 96)
+AUTOKERNEL_WGMMA(192, 24, 96, 97, 98, 99, 100)
+AUTOKERNEL_WGMMA(200, 25, 100, 101, 102, 103, 104)
+AUTOKERNEL_WGMMA(208, 26, 104, 105, 106, 107, 108)
+AUTOKERNEL_WGMMA(216, 27, 108, 109, 110, 111, 112)
+AUTOKERNEL_WGMMA(224, 28, 112, 113, 114, 115, 116)
+AUTOKERNEL_WGMMA(232, 29, 116, 117, 118, 119, 120)
+AUTOKERNEL_WGMMA(240, 30, 120, 121, 122, 123, 124)
+AUTOKERNEL_WGMMA(248, 31, 124, 125, 126, 127, 128)
+AUTOKERNEL_WGMMA(256, 32, 128, 129, 130, 131, 132)
 
 #undef AUTOKERNEL_WGMMA
 #undef AUTOKERNEL_WGMMA_ASM

@@ -1,8 +1,10 @@
 //! The build-script entry: from a crate's attributes to compiled kernels and the manifest that the attributes read.
 
+mod declared;
 mod kernels;
 mod manifest;
 mod scan;
+mod script;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,6 +14,7 @@ use crate::config::{Config, ConfigError};
 use crate::nvcc::{CompileError, Compiler, LocateError, Nvcc, SEARCH_ENV};
 use crate::problem::Problem;
 
+pub use declared::Declared;
 pub use manifest::{ImageFiles, MANIFEST_ENV, Manifest, ManifestError, Plan, Tuned, Variant};
 
 /// The config of the `autokernel` crate, which its build script hands to those of the crates that depend on it.
@@ -20,6 +23,7 @@ const SHIPPED_CONFIG_ENV: &str = "DEP_AUTOKERNEL_CONFIG";
 const ARCHS_ENV: &str = "AUTOKERNEL_ARCHS";
 /// Where compiled kernels are kept; `autokernel-cache` in the target folder if unset.
 const CACHE_ENV: &str = "AUTOKERNEL_CACHE_DIR";
+const CACHE_FOLDER: &str = "autokernel-cache";
 
 /// Compiles the kernels that a crate declares. The `main` of a user's build.rs is one line:
 ///
@@ -130,7 +134,7 @@ impl Build {
     }
 
     fn read_config(&self, root: &Path) -> Result<Config, BuildError> {
-        let own = root.join(self.config.as_deref().unwrap_or(Path::new("best_config.json")));
+        let own = self.config_of(root);
         let shipped = std::env::var_os(SHIPPED_CONFIG_ENV).map(PathBuf::from);
         let mut config = None;
         for path in std::iter::once(own.clone()).chain(shipped) {
@@ -151,22 +155,11 @@ impl Build {
     }
 
     fn problems(&self, root: &Path) -> Result<BTreeMap<String, Problem>, BuildError> {
-        let defaults = ["src", "tests", "benches", "examples"].map(PathBuf::from);
-        let sources: Vec<PathBuf> = if self.sources.is_empty() {
-            defaults.into_iter().map(|folder| root.join(folder)).filter(|folder| folder.is_dir()).collect()
-        } else {
-            self.sources.iter().map(|path| root.join(path)).collect()
-        };
-        let mut problems = BTreeMap::new();
-        for source in sources {
+        for source in self.sources_of(root) {
             println!("cargo::rerun-if-changed={}", source.display());
-            for file in scan::rust_files(&source).map_err(BuildError::io(&source))? {
-                for spec in scan::kernels_in(&file).map_err(BuildError::io(&file))? {
-                    problems.insert(spec.problem.key(), spec.problem);
-                }
-            }
         }
-        Ok(problems)
+        let declared = self.declared(root)?;
+        Ok(declared.into_iter().map(|kernel| (kernel.problem.key(), kernel.problem)).collect())
     }
 }
 
@@ -174,15 +167,24 @@ fn env(name: &'static str) -> Result<std::ffi::OsString, BuildError> {
     std::env::var_os(name).ok_or(BuildError::NotABuildScript(name))
 }
 
-/// `autokernel-cache` in the target folder, so that all profiles and crates share it and `cargo clean` empties it.
+/// `autokernel-cache` in the target folder, so that all profiles and crates share it and `cargo clean` empties it. A
+/// target folder inside another, as trybuild makes for the crates of its tests, shares the outer one's.
 fn cache_folder(out: &Path) -> PathBuf {
     println!("cargo::rerun-if-env-changed={CACHE_ENV}");
     if let Some(folder) = std::env::var_os(CACHE_ENV).filter(|folder| !folder.is_empty()) {
         return folder.into();
     }
+    cache_below(out)
+}
+
+fn cache_below(out: &Path) -> PathBuf {
     // OUT_DIR is target/[triple/]profile/build/package-hash/out.
     let profile = out.ancestors().find(|folder| folder.ends_with("build")).and_then(Path::parent);
-    profile.and_then(Path::parent).unwrap_or(out).join("autokernel-cache")
+    let target = profile.and_then(Path::parent).unwrap_or(out);
+    // Cargo marks its target folders: no other folder's cache is taken.
+    let outer = target.ancestors().skip(1).filter(|folder| folder.join("CACHEDIR.TAG").is_file());
+    let shared = outer.map(|folder| folder.join(CACHE_FOLDER)).find(|cache| cache.is_dir());
+    shared.unwrap_or_else(|| target.join(CACHE_FOLDER))
 }
 
 fn find_compiler(root: &Path, cache: &Path) -> Result<(Option<Compiler>, Option<String>), BuildError> {
@@ -196,5 +198,27 @@ fn find_compiler(root: &Path, cache: &Path) -> Result<(Option<Compiler>, Option<
             Ok((None, Some(missing.to_string())))
         }
         Err(error) => Err(BuildError::Nvcc(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_folder_inside_another_shares_its_kernels() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("target");
+        let out = |target: &Path| target.join("debug/build/crate-0123/out/autokernel");
+        let nested = target.join("tests/trybuild");
+        std::fs::create_dir_all(&nested).unwrap();
+        assert_eq!(cache_below(&out(&target)), target.join(CACHE_FOLDER));
+
+        std::fs::create_dir(target.join(CACHE_FOLDER)).unwrap();
+        std::fs::create_dir(folder.path().join(CACHE_FOLDER)).unwrap();
+        assert_eq!(cache_below(&out(&nested)), nested.join(CACHE_FOLDER), "not cargo's folder, as far as one can tell");
+        std::fs::write(target.join("CACHEDIR.TAG"), "").unwrap();
+        assert_eq!(cache_below(&out(&nested)), target.join(CACHE_FOLDER));
+        assert_eq!(cache_below(&out(&target)), target.join(CACHE_FOLDER), "the outermost keeps to itself");
     }
 }

@@ -31,5 +31,7 @@ const SM90: Schedule = Schedule::Sm90(Sm90Schedule {
     mode: Mode::Cooperative,
     cluster_m: 1,
     cluster_n: 1,
+    swap_ab: false,
+    split_k: 1,
     raster: RASTER,
 });

@@ -40,6 +40,10 @@ pub struct Geometry {
     pub cluster_m: u32,
     /// Blocks of a cluster along N.
     pub cluster_n: u32,
+    /// Whether the tile is computed transposed, which decides how it is stored.
+    pub swap_ab: bool,
+    /// Blocks that share one tile's sum over K.
+    pub split_k: u32,
     /// Threads of a block.
     pub threads: u32,
     /// Dynamic shared memory of a block, in bytes.

@@ -92,7 +92,8 @@ impl Schedule {
 }
 
 impl fmt::Display for Schedule {
-    /// One short line: `sm90 128x256x64 s4 c2 cooperative cluster 2x1 along_m/8`.
+    /// One short line: `sm90 128x256x64 s4 c2 cooperative cluster 2x1 along_m/8`, with `swap_ab` and `split_k 4`
+    /// before the raster where they are used.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Schedule::Sm80(s) => {
@@ -100,13 +101,20 @@ impl fmt::Display for Schedule {
                 write!(f, "sm80 {tile_m}x{tile_n}x{tile_k} s{stages} warps {warps_m}x{warps_n} {raster}")
             }
             Schedule::Sm90(s) => {
-                let Sm90Schedule { tile_m, tile_n, stages, consumers, mode, cluster_m, cluster_n, raster } = s;
+                let Sm90Schedule { tile_m, tile_n, stages, consumers, mode, cluster_m, cluster_n, .. } = s;
                 let mode = match mode {
                     Mode::Cooperative => "cooperative",
                     Mode::PingPong => "ping_pong",
                 };
                 write!(f, "sm90 {tile_m}x{tile_n}x{} s{stages} c{consumers} {mode} ", sm90::TILE_K)?;
-                write!(f, "cluster {cluster_m}x{cluster_n} {raster}")
+                write!(f, "cluster {cluster_m}x{cluster_n} ")?;
+                if s.swap_ab {
+                    f.write_str("swap_ab ")?;
+                }
+                if s.split_k > 1 {
+                    write!(f, "split_k {} ", s.split_k)?;
+                }
+                write!(f, "{}", s.raster)
             }
         }
     }

@@ -112,6 +112,8 @@ impl Sm80Schedule {
             tile_k: self.tile_k,
             cluster_m: 1,
             cluster_n: 1,
+            swap_ab: false,
+            split_k: 1,
             threads: self.threads(),
             shared_bytes: self.shared_bytes(problem),
             raster: self.raster,

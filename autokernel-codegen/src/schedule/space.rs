@@ -47,8 +47,26 @@ fn rasters() -> impl Iterator<Item = Raster> {
     orders.into_iter().flat_map(|order| RASTER_GROUPS.map(|group| Raster { order, group }))
 }
 
+/// What the images of the sm90 family vary.
+const SM90_PLAIN: Sm90Schedule = Sm90Schedule {
+    tile_m: 128,
+    tile_n: 128,
+    stages: 4,
+    consumers: 1,
+    mode: Mode::Cooperative,
+    cluster_m: 1,
+    cluster_n: 1,
+    swap_ab: false,
+    split_k: 1,
+    raster: Raster { order: RasterOrder::AlongM, group: 1 },
+};
+
 fn sm90_images() -> Vec<Schedule> {
-    let raster = Raster { order: RasterOrder::AlongM, group: 1 };
+    [sm90_large_images(), sm90_wide_cluster_images(), sm90_split_images(), sm90_swapped_images()].concat()
+}
+
+/// One block a tile, operands as they are: for grids of a wave and more.
+fn sm90_large_images() -> Vec<Schedule> {
     let crews = [(1, Mode::Cooperative), (2, Mode::Cooperative), (2, Mode::PingPong), (3, Mode::Cooperative)];
     let clusters = [(1, 1), (2, 1), (1, 2)];
     let mut images = Vec::new();
@@ -56,9 +74,57 @@ fn sm90_images() -> Vec<Schedule> {
         for (consumers, mode) in crews {
             for (cluster_m, cluster_n) in clusters {
                 for stages in 3..=8 {
-                    let schedule =
-                        Sm90Schedule { tile_m, tile_n, stages, consumers, mode, cluster_m, cluster_n, raster };
-                    images.push(Schedule::Sm90(schedule));
+                    let crew = Sm90Schedule { tile_m, tile_n, stages, consumers, mode, ..SM90_PLAIN };
+                    images.push(Schedule::Sm90(Sm90Schedule { cluster_m, cluster_n, ..crew }));
+                }
+            }
+        }
+    }
+    images
+}
+
+/// Small tiles that share an operand in fours: for grids of about a wave.
+fn sm90_wide_cluster_images() -> Vec<Schedule> {
+    let mut images = Vec::new();
+    for (tile_m, tile_n) in [(64, 64), (64, 128), (128, 64), (128, 128)] {
+        for consumers in [1, 2] {
+            for (cluster_m, cluster_n) in [(4, 1), (1, 4)] {
+                for stages in [6, 8] {
+                    let tile = Sm90Schedule { tile_m, tile_n, stages, consumers, ..SM90_PLAIN };
+                    images.push(Schedule::Sm90(Sm90Schedule { cluster_m, cluster_n, ..tile }));
+                }
+            }
+        }
+    }
+    images
+}
+
+/// K split among blocks: for grids of less than a wave.
+fn sm90_split_images() -> Vec<Schedule> {
+    let mut images = Vec::new();
+    for (tile_m, tile_n) in pairs(&[64, 128], &[64, 128, 192, 256]) {
+        for (consumers, split_k) in pairs(&[1, 2], &[2, 4, 8]) {
+            for stages in [4, 6, 8] {
+                let schedule = Sm90Schedule { tile_m, tile_n, stages, consumers, split_k, ..SM90_PLAIN };
+                images.push(Schedule::Sm90(schedule));
+            }
+        }
+    }
+    images
+}
+
+/// Tiles of few rows, computed transposed: for a small M.
+fn sm90_swapped_images() -> Vec<Schedule> {
+    let mut images = Vec::new();
+    for (tile_m, tile_n) in pairs(&[8, 16, 32, 64, 128], &[64, 128, 256]) {
+        for consumers in [1, 2] {
+            let crew = Sm90Schedule { tile_m, tile_n, consumers, swap_ab: true, ..SM90_PLAIN };
+            for (split_k, stages) in pairs(&[1, 2, 4, 8], &[4, 6, 8, 12]) {
+                images.push(Schedule::Sm90(Sm90Schedule { split_k, stages, ..crew }));
+            }
+            for (cluster_m, cluster_n) in [(2, 1), (1, 2), (1, 4)] {
+                for stages in [6, 8, 12] {
+                    images.push(Schedule::Sm90(Sm90Schedule { cluster_m, cluster_n, stages, ..crew }));
                 }
             }
         }

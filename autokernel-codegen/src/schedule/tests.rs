@@ -16,8 +16,24 @@ const FASTEST: Sm90Schedule = Sm90Schedule {
     mode: Mode::Cooperative,
     cluster_m: 2,
     cluster_n: 1,
+    swap_ab: false,
+    split_k: 1,
     raster: Raster { order: RasterOrder::AlongM, group: 8 },
 };
+
+/// For a single row: 128 tiles of 64 columns in a matrix of 8192, each on four blocks.
+const DECODE: Sm90Schedule = Sm90Schedule {
+    tile_m: 8,
+    tile_n: 64,
+    stages: 16,
+    consumers: 1,
+    cluster_m: 1,
+    swap_ab: true,
+    split_k: 4,
+    ..FASTEST
+};
+
+const ALONE: &str = "split_k_is_cooperative_without_multicast";
 
 fn broken(schedule: Sm90Schedule, layout: Layout) -> &'static str {
     Schedule::Sm90(schedule).check(&class(layout), Arch::SM_90A).unwrap_err().rule
@@ -50,11 +66,65 @@ fn each_impossible_schedule_is_refused_by_the_name_of_its_rule() {
     assert_eq!(broken(Sm90Schedule { tile_n: 100, ..FASTEST }, nn), "tile_n_is_a_wgmma_width");
     assert_eq!(broken(Sm90Schedule { tile_n: 96, ..FASTEST }, nn), "row_major_b_takes_whole_swizzle_rows");
     assert_eq!(broken(Sm90Schedule { tile_m: 256, ..FASTEST }, nn), "accumulators_fit_registers");
-    assert_eq!(broken(Sm90Schedule { cluster_n: 2, ..FASTEST }, nn), "cluster_of_at_most_two");
-    assert_eq!(broken(Sm90Schedule { stages: 1, ..FASTEST }, nn), "stages_two_to_eight");
+    assert_eq!(broken(Sm90Schedule { cluster_n: 2, ..FASTEST }, nn), "cluster_of_one_two_or_four_in_a_row");
+    assert_eq!(broken(Sm90Schedule { cluster_m: 3, ..FASTEST }, nn), "cluster_of_one_two_or_four_in_a_row");
+    assert_eq!(broken(Sm90Schedule { stages: 1, ..FASTEST }, nn), "stages_two_to_sixteen");
     assert_eq!(broken(Sm90Schedule { stages: 5, ..FASTEST }, nn), "shared_memory_fits");
     let group = Raster { group: 0, ..FASTEST.raster };
     assert_eq!(broken(Sm90Schedule { raster: group, ..FASTEST }, nn), "raster_group_in_range");
+}
+
+#[test]
+fn each_impossible_swap_or_split_is_refused_by_the_name_of_its_rule() {
+    let (nn, nt) = (Layout::Nn, Layout::Nt);
+    assert_eq!(broken(Sm90Schedule { tile_n: 96, ..DECODE }, nt), "swapped_tile_n_splits_into_wgmma_blocks");
+    assert_eq!(broken(Sm90Schedule { consumers: 2, ..DECODE }, nn), "swapped_tile_n_splits_into_wgmma_blocks");
+    assert_eq!(broken(Sm90Schedule { tile_m: 12, ..DECODE }, nn), "swapped_tile_m_is_a_wgmma_width");
+    let shared_tokens = Sm90Schedule { cluster_n: 2, split_k: 1, ..DECODE };
+    assert_eq!(broken(shared_tokens, nn), "cluster_slices_a_in_whole_swizzle_atoms");
+    assert_eq!(broken(Sm90Schedule { split_k: 0, ..DECODE }, nn), "split_k_one_to_eight");
+    assert_eq!(broken(Sm90Schedule { split_k: 3, ..DECODE }, nn), "split_k_one_to_eight");
+    assert_eq!(broken(Sm90Schedule { split_k: 8, ..DECODE }, nn), "split_k_divides_the_consumer_warps");
+    assert_eq!(broken(Sm90Schedule { cluster_m: 2, tile_n: 128, ..DECODE }, nn), ALONE);
+    let ping_pong = Sm90Schedule { consumers: 2, mode: Mode::PingPong, ..DECODE };
+    assert_eq!(broken(ping_pong, nn), ALONE);
+    let large = Sm90Schedule { tile_m: 256, tile_n: 192, stages: 2, cluster_m: 1, split_k: 8, ..FASTEST };
+    assert_eq!(broken(large, nn), "split_k_partials_fit_the_ring");
+}
+
+#[test]
+fn json_without_the_knobs_of_swap_and_split_still_reads_and_new_json_has_them() {
+    let json = serde_json::to_value(Schedule::Sm90(FASTEST)).unwrap();
+    assert_eq!((&json["swap_ab"], &json["split_k"]), (&false.into(), &1.into()));
+    let mut old = json.clone();
+    let knobs = old.as_object_mut().unwrap();
+    assert!(knobs.remove("swap_ab").is_some() && knobs.remove("split_k").is_some());
+    assert_eq!(serde_json::from_value::<Schedule>(old).unwrap(), Schedule::Sm90(FASTEST));
+}
+
+#[test]
+fn a_line_names_swap_and_split_only_where_they_are_used() {
+    assert_eq!(Schedule::Sm90(FASTEST).to_string(), "sm90 128x256x64 s4 c2 cooperative cluster 2x1 along_m/8");
+    let line = "sm90 8x64x64 s16 c1 cooperative cluster 1x1 swap_ab split_k 4 along_m/8";
+    assert_eq!(Schedule::Sm90(DECODE).to_string(), line);
+}
+
+#[test]
+fn the_hopper_space_has_swapped_and_split_images_and_stays_small_enough_to_record() {
+    for (layout, most) in [(Layout::Nn, 700), (Layout::Nt, 1600)] {
+        let class = class(layout);
+        let space = Space::new(Family::Sm90, &class, Arch::SM_90A);
+        let images: Vec<Sm90Schedule> = space
+            .images()
+            .map(|schedule| match schedule {
+                Schedule::Sm90(schedule) => schedule,
+                Schedule::Sm80(_) => panic!("a schedule of another family"),
+            })
+            .collect();
+        let swapped = images.iter().filter(|image| image.swap_ab).count();
+        let split = images.iter().filter(|image| image.split_k > 1).count();
+        assert!(swapped > 100 && split > 100 && images.len() < most, "{swapped} {split} {}", images.len());
+    }
 }
 
 #[test]
@@ -67,7 +137,7 @@ fn a_hopper_schedule_is_refused_on_other_archs() {
 fn absurd_numbers_break_a_rule_and_do_not_overflow() {
     let huge = Sm90Schedule { tile_m: u32::MAX, tile_n: u32::MAX, stages: u32::MAX, ..FASTEST };
     assert!(Schedule::Sm90(huge).check(&class(Layout::Nn), Arch::SM_90A).is_err());
-    assert_eq!(broken(Sm90Schedule { stages: u32::MAX, ..FASTEST }, Layout::Nn), "stages_two_to_eight");
+    assert_eq!(broken(Sm90Schedule { stages: u32::MAX, ..FASTEST }, Layout::Nn), "stages_two_to_sixteen");
     let raster = FASTEST.raster;
     let huge = Sm80Schedule { tile_m: 128, tile_n: 128, tile_k: 32, warps_m: u32::MAX, warps_n: 3, stages: 2, raster };
     assert!(Schedule::Sm80(huge).check(&class(Layout::Nn), Arch::SM_80).is_err());

@@ -4,13 +4,15 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute as Attribute};
-use cudarc::driver::{CudaContext, CudaFunction, CudaStream, DeviceSlice, result};
+use cudarc::driver::{CudaContext, CudaFunction, CudaStream, DeviceSlice};
 
 use super::pad_rows::PadRows;
 use super::pointers::Ordering;
 use super::raster::RasterArgs;
-use super::realign::Aligned;
+use super::realign::{self, Aligned};
+use super::scratch::Pool;
 use super::sm90::{Boxes, Maps};
+use super::submit::{self, Grid};
 use super::tensor_map::Global;
 use super::{geometry, image, sm80, sm90, target_of};
 use crate::view::{Storage, StorageMut};
@@ -26,8 +28,10 @@ pub struct CompiledKernel {
     maps: Mutex<Maps>,
     function: CudaFunction,
     pad_rows: Option<PadRows>,
+    pool: Arc<Pool>,
     context: Arc<CudaContext>,
     sm_count: u32,
+    overlaps_prologue: bool,
 }
 
 /// What a loaded kernel uses of a GPU, as the driver reports it.
@@ -84,11 +88,6 @@ impl CompiledKernel {
             .attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
             .map_err(Error::cuda("counting multiprocessors"))?;
         let sm_count = u32::try_from(sm_count).unwrap_or(1);
-        // Only images of that family have it, and tools such as compute-sanitizer report a symbol that is not found.
-        let pad_rows = match geometry.family {
-            Family::Sm80 => None,
-            Family::Sm90 => PadRows::find(&module, sm_count)?,
-        };
         Ok(Self {
             symbol: symbol.to_owned(),
             problem: problem.clone(),
@@ -96,9 +95,11 @@ impl CompiledKernel {
             boxes: Boxes::new(problem, geometry),
             maps: Mutex::default(),
             function: image::function(&module, symbol, geometry.shared_bytes)?,
-            pad_rows,
+            pad_rows: PadRows::find(&module, sm_count)?,
+            pool: Pool::of(context),
             context: context.clone(),
             sm_count,
+            overlaps_prologue: geometry.family == Family::Sm90 && submit::overlaps_prologues()?,
         })
     }
 
@@ -222,20 +223,22 @@ impl CompiledKernel {
     fn submit(&self, stream: &Arc<CudaStream>, shape: Shape, matrices: &Matrices) -> Result<()> {
         let Matrices { a, b, c } = *matrices;
         let output_bytes = self.problem.output.bytes();
-        let addressable = |matrix: &Global| match self.geometry.family {
-            Family::Sm80 => matrix.has_aligned_base(),
+        let in_place = |matrix: &Global, passes| match self.geometry.family {
+            Family::Sm80 => matrix.has_aligned_base() && (matrix.is_aligned() || !realign::pays(matrix, passes)),
             Family::Sm90 => matrix.is_aligned(),
         };
-        let load = |matrix: Global| {
-            if shape.k == 0 || addressable(&matrix) {
+        let load = |matrix: Global, passes| {
+            if shape.k == 0 || in_place(&matrix, passes) {
                 return Ok(Aligned::in_place(matrix));
             }
-            Aligned::copy_of(stream, self.pad_rows.as_ref(), matrix)
+            Aligned::copy_of(&self.pool, stream, self.pad_rows.as_ref(), matrix)
         };
-        let (a, b) = (load(a)?, load(b)?);
+        // Each column of tiles loads all of A, each row all of B.
+        let (tile_rows, tile_columns) = self.geometry.tiles(shape.m, shape.n);
+        let (a, b) = (load(a, tile_columns)?, load(b, tile_rows)?);
         match self.geometry.family {
-            Family::Sm80 if !addressable(&c) => {
-                let scratch = Aligned::scratch_for(stream, c, output_bytes)?;
+            Family::Sm80 if !c.has_aligned_base() => {
+                let scratch = Aligned::scratch_for(&self.pool, stream, c, output_bytes)?;
                 self.submit_sm80(stream, shape, a.matrix, b.matrix, scratch.matrix)?;
                 scratch.write_back(stream, c, output_bytes)
             }
@@ -283,24 +286,14 @@ impl CompiledKernel {
         self.enqueue(stream, sm90::grid(geometry, shape, self.sm_count)?, args)
     }
 
-    fn enqueue<A>(&self, stream: &CudaStream, blocks: u32, mut args: A) -> Result<()> {
+    fn enqueue<A>(&self, stream: &CudaStream, blocks: u32, args: A) -> Result<()> {
         let Geometry { threads, shared_bytes, .. } = self.geometry;
-        let mut parameters = [(&raw mut args).cast()];
-        // SAFETY: the kernel takes one parameter by value, of exactly this layout (asserted beside each `Args`), which
-        // the driver copies before it returns. `load`'s caller promised that the kernel is that of `problem` and
-        // `geometry`; the shape fits the matrices, whose views bound them inside live buffers that the guards of the
-        // caller keep ordered.
-        unsafe {
-            result::launch_kernel(
-                self.function.cu_function(),
-                (blocks, 1, 1),
-                (threads, 1, 1),
-                shared_bytes,
-                stream.cu_stream(),
-                &mut parameters,
-            )
-        }
-        .map_err(Error::cuda("launching a kernel"))
+        let grid = Grid { blocks, threads, shared_bytes, overlaps_prologue: self.overlaps_prologue };
+        // SAFETY: the kernel takes one parameter by value, of exactly this layout (asserted beside each `Args`).
+        // `load`'s caller promised that the kernel is that of `problem` and `geometry`; the shape fits the matrices,
+        // whose views bound them inside live buffers that the guards of the caller keep ordered. Kernels of the family
+        // for which `overlaps_prologue` is set wait for the grids before them.
+        unsafe { submit::launch(&self.function, stream, grid, args) }
     }
 }
 

@@ -42,9 +42,12 @@ fn broken_common(problem: &ProblemDescriptor, geometry: &Geometry, shared_limit:
 }
 
 fn broken_sm90(problem: &ProblemDescriptor, geometry: &Geometry) -> Option<String> {
-    let Geometry { tile_m, tile_n, cluster_m, cluster_n, .. } = *geometry;
-    if cluster_m == 0 || cluster_n == 0 || cluster_m.saturating_mul(cluster_n) > MAX_CLUSTER {
-        return Some(format!("a cluster of {cluster_m}x{cluster_n} blocks; 1 to {MAX_CLUSTER} are possible"));
+    let Geometry { tile_m, tile_n, cluster_m, cluster_n, swap_ab, split_k, .. } = *geometry;
+    if !(1..=MAX_CLUSTER).contains(&geometry.cluster_size()) {
+        return Some(format!("a cluster of {cluster_m}x{cluster_n}x{split_k} blocks; 1 to {MAX_CLUSTER} are possible"));
+    }
+    if split_k > 1 && cluster_m * cluster_n > 1 {
+        return Some(format!("a {cluster_m}x{cluster_n} cluster with K split in {split_k}; only one of them can be"));
     }
     if !tile_m.is_multiple_of(cluster_n) || !tile_n.is_multiple_of(cluster_m) {
         return Some(format!("a {cluster_m}x{cluster_n} cluster does not divide a {tile_m}x{tile_n} tile"));
@@ -52,6 +55,9 @@ fn broken_sm90(problem: &ProblemDescriptor, geometry: &Geometry) -> Option<Strin
     let b_box = if problem.transpose_b { tile_n / cluster_m } else { 64 };
     if tile_m / cluster_n > MAX_BOX || b_box > MAX_BOX {
         return Some(format!("a box longer than {MAX_BOX} in a {tile_m}x{tile_n} tile"));
+    }
+    if swap_ab && !tile_m.is_multiple_of(8) {
+        return Some(format!("a transposed tile of {tile_m} rows; multiples of 8 can be stored"));
     }
     let row = tile_n * problem.output.bytes() as u32;
     (!row.is_multiple_of(16)).then(|| format!("a tile row of {row} bytes of C; multiples of 16 can be stored"))
@@ -72,6 +78,8 @@ mod tests {
         tile_k: 64,
         cluster_m: 2,
         cluster_n: 1,
+        swap_ab: false,
+        split_k: 1,
         threads: 384,
         shared_bytes: 200_000,
         raster: Raster::new(RasterOrder::AlongM, 8),
@@ -107,6 +115,9 @@ mod tests {
             (Geometry { cluster_m: 0, ..GOOD }, "cluster of 0x1"),
             (Geometry { cluster_m: 16, ..GOOD }, "cluster of 16x1"),
             (Geometry { cluster_m: 3, ..GOOD }, "does not divide"),
+            (Geometry { split_k: 0, ..GOOD }, "cluster of 2x1x0"),
+            (Geometry { split_k: 4, ..GOOD }, "K split in 4"),
+            (Geometry { swap_ab: true, tile_m: 12, ..GOOD }, "transposed tile of 12 rows"),
             (Geometry { tile_m: 512, ..GOOD }, "box longer than 256"),
             (Geometry { tile_n: 4, ..GOOD }, "8 bytes of C"),
         ];

@@ -8,8 +8,10 @@ mod pad_rows;
 mod pointers;
 mod raster;
 mod realign;
+mod scratch;
 mod sm80;
 mod sm90;
+mod submit;
 mod tensor_map;
 
 pub use compiled::{CompiledKernel, Resources};

@@ -2,66 +2,37 @@
 //!
 //! TMA takes bases and row strides that are multiples of 16 bytes, and the `sm80` family takes such bases. A view that
 //! begins or steps elsewhere is legal: its rows are copied to scratch memory, in stream order, by a kernel of the same
-//! image where it has one and by the driver otherwise. That is one pass over the operand.
-//!
-//! The scratch memory comes from the device's default pool. As CUDA sets it up, that pool returns what is free to the
-//! system whenever the host synchronizes, so the next such launch maps it anew; programs that synchronize after each
-//! launch can raise the pool's release threshold.
+//! image where it has one and by the driver otherwise. That is one pass over the operand. The `sm80` family can step
+//! anywhere, but slowly, so for it a step is realigned only where that pays.
 
 use std::ptr;
 use std::sync::Arc;
 
-use cudarc::driver::sys::{self, CUdeviceptr, CUmemorytype, CUresult};
-use cudarc::driver::{CudaStream, result};
+use cudarc::driver::CudaStream;
+use cudarc::driver::sys::{self, CUmemorytype};
 
 use super::pad_rows::PadRows;
+use super::scratch::{Pool, Scratch};
 use super::tensor_map::{Global, TMA_ALIGNMENT};
-use crate::{Device, Error, Result};
+use crate::{Error, Result};
 
 /// Both input types are 16 bits wide.
 const INPUT_BYTES: usize = 2;
 
-/// Device memory for the time of one launch; freed in stream order.
-#[derive(Debug)]
-pub(super) struct Scratch {
-    address: CUdeviceptr,
-    stream: Arc<CudaStream>,
-}
+/// Elements that the blocks of an `sm80` launch load in all from one operand, from which on a copy of it pays.
+///
+/// An estimate, not a measured threshold. 100 TFLOP/s with narrow loads, at 128 operations an element, are 0.8·10¹²
+/// elements a second; if wide loads cost nothing beside the product, each narrow one costs about 10⁻¹² s. Against that
+/// stand two more calls of the driver, taken as 4 µs, and one pass over memory.
+const LOADS_THAT_PAY: u64 = 4 << 20;
+/// Loads of each element, at least.
+const PASSES_THAT_PAY: u64 = 4;
 
-impl Scratch {
-    fn new(stream: &Arc<CudaStream>, bytes: u64) -> Result<Self> {
-        let len = usize::try_from(bytes).unwrap_or(usize::MAX);
-        // SAFETY: the context is bound to this thread; the memory is freed once, in `drop`.
-        let address = unsafe {
-            if stream.context().has_async_alloc() {
-                result::malloc_async(stream.cu_stream(), len)
-            } else {
-                result::malloc_sync(len)
-            }
-        };
-        let address = address.map_err(|error| match error.0 {
-            CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
-                Error::out_of_memory::<u8>(&Device::from_cudarc(stream.clone()), u128::from(bytes))
-            }
-            _ => Error::cuda("allocating scratch memory to realign an operand")(error),
-        })?;
-        Ok(Self { address, stream: stream.clone() })
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let context = self.stream.context();
-        // SAFETY: `new` allocated the memory in the same way, and everything that uses it was launched on this stream.
-        let freed = unsafe {
-            if context.has_async_alloc() {
-                result::free_async(self.address, self.stream.cu_stream())
-            } else {
-                self.stream.synchronize().and_then(|()| result::free_sync(self.address))
-            }
-        };
-        context.record_err(freed);
-    }
+/// Whether it pays for the `sm80` family to realign the rows of an operand that `passes` rows or columns of tiles load.
+pub(super) fn pays(matrix: &Global, passes: u32) -> bool {
+    let passes = u64::from(passes);
+    let loads = matrix.rows.saturating_mul(matrix.columns).saturating_mul(passes);
+    passes >= PASSES_THAT_PAY && loads >= LOADS_THAT_PAY
 }
 
 /// An operand as a kernel can address it, with the scratch memory it may lie in.
@@ -78,17 +49,17 @@ impl Aligned {
     }
 
     /// Aligned scratch memory for a matrix of that size, with no defined content.
-    pub fn scratch_for(stream: &Arc<CudaStream>, matrix: Global, element_bytes: usize) -> Result<Self> {
+    pub fn scratch_for(pool: &Pool, stream: &Arc<CudaStream>, matrix: Global, element_bytes: usize) -> Result<Self> {
         let row_bytes = matrix.columns * element_bytes as u64;
         let stride = row_bytes.next_multiple_of(TMA_ALIGNMENT);
-        let scratch = Scratch::new(stream, stride.saturating_mul(matrix.rows).max(TMA_ALIGNMENT))?;
+        let scratch = Scratch::new(pool, stream, stride.saturating_mul(matrix.rows).max(TMA_ALIGNMENT))?;
         let matrix = Global { address: scratch.address, stride, ..matrix };
         Ok(Self { matrix, scratch: Some(scratch) })
     }
 
     /// An aligned copy of an input matrix.
-    pub fn copy_of(stream: &Arc<CudaStream>, pad_rows: Option<&PadRows>, matrix: Global) -> Result<Self> {
-        let copy = Self::scratch_for(stream, matrix, INPUT_BYTES)?;
+    pub fn copy_of(pool: &Pool, stream: &Arc<CudaStream>, pad_rows: Option<&PadRows>, matrix: Global) -> Result<Self> {
+        let copy = Self::scratch_for(pool, stream, matrix, INPUT_BYTES)?;
         match pad_rows {
             Some(pad_rows) => pad_rows.launch(stream, matrix, copy.matrix)?,
             None => copy_rows(stream, matrix, copy.matrix, INPUT_BYTES)?,
@@ -128,4 +99,27 @@ fn copy_rows(stream: &CudaStream, source: Global, target: Global, element_bytes:
     // SAFETY: both matrices lie inside live allocations that this stream may use: one is a checked view whose guard
     // the caller holds, the other is scratch memory of the same rows and columns.
     unsafe { sys::cuMemcpy2DAsync_v2(&copy, stream.cu_stream()) }.result().map_err(Error::cuda("realigning an operand"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn operand(rows: u64, columns: u64) -> Global {
+        Global { address: 0, columns, rows, stride: columns.saturating_mul(2) }
+    }
+
+    #[test]
+    fn a_large_operand_that_many_tiles_load_is_worth_a_copy() {
+        assert!(pays(&operand(1023, 1023), 8));
+        assert!(pays(&operand(8191, 8191), 64));
+    }
+
+    #[test]
+    fn small_operands_and_those_that_few_tiles_load_are_not() {
+        assert!(!pays(&operand(129, 129), 2), "two more calls cost more than the whole product");
+        assert!(!pays(&operand(511, 511), 4));
+        assert!(!pays(&operand(8191, 8191), 1), "decoding reads each weight once");
+        assert!(!pays(&operand(u64::MAX, u64::MAX), 0));
+    }
 }

@@ -31,8 +31,10 @@ const _: () = {
 /// Bytes of a row of an operand's box: one swizzle row of 64 elements.
 const SWIZZLE_BYTES: u32 = 128;
 const SWIZZLE_ELEMENTS: u32 = 64;
-/// Rows of a store box: those of a `wgmma` block that one warp holds.
-const STORE_ROWS: u32 = 16;
+/// Rows of a `wgmma` block that one warp holds: rows of its store box, or columns when the operands are swapped.
+const WARP_ROWS: u32 = 16;
+/// The most rows of a store box when the operands are swapped.
+const MAX_STORE_TOKENS: u32 = 64;
 
 /// The boxes of the three operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,12 +64,18 @@ impl Boxes {
     }
 }
 
-/// A store box is as wide as the widest swizzle row that divides a row of the tile.
+/// A store box is as wide as the widest swizzle row that divides a row of the tile; of a transposed tile it is as high
+/// as the most rows that divide the tile's.
 fn store_box(output: Dtype, geometry: &Geometry) -> CopyBox {
     let element = output.bytes() as u32;
-    let row = geometry.tile_n * element;
-    let width = [128, 64, 32].into_iter().find(|width| row.is_multiple_of(*width)).unwrap_or(16);
-    CopyBox { dtype: output, columns: width / element, rows: STORE_ROWS, swizzle: width, promote: false }
+    let (width, rows) = if geometry.swap_ab {
+        let divides = |rows: &u32| geometry.tile_m.is_multiple_of(*rows);
+        (WARP_ROWS * element, (8..=MAX_STORE_TOKENS).rev().step_by(8).find(divides).unwrap_or(8))
+    } else {
+        let row = geometry.tile_n * element;
+        (*[128, 64, 32].iter().find(|width| row.is_multiple_of(**width)).unwrap_or(&16), WARP_ROWS)
+    };
+    CopyBox { dtype: output, columns: width / element, rows, swizzle: width, promote: false }
 }
 
 /// The cached maps of one kernel's operands.
@@ -109,12 +117,19 @@ pub(super) fn clusters(geometry: &Geometry, shape: Shape) -> (u32, u32) {
     (tiles_m.div_ceil(geometry.cluster_m), tiles_n.div_ceil(geometry.cluster_n))
 }
 
-/// Thread blocks of the persistent grid: as many clusters as fit the GPU at once, or as there are.
+/// Thread blocks of the grid: as many clusters as there are, or, persistent, as fit the GPU at once. With a split K a
+/// cluster computes one tile, so there are as many as tiles.
+///
+/// # Errors
+/// [`crate::Error::TooLarge`] if a kernel cannot count the tiles, or a grid the blocks.
 pub(super) fn grid(geometry: &Geometry, shape: Shape, sm_count: u32) -> Result<u32> {
     let cluster = geometry.cluster_size().max(1);
+    let (clusters_m, clusters_n) = clusters(geometry, shape);
+    if geometry.split_k > 1 {
+        return super::raster::count((clusters_m.saturating_mul(cluster), clusters_n));
+    }
     let fitting = (sm_count / cluster).max(1);
-    let clusters = super::raster::count(clusters(geometry, shape))?;
-    Ok(fitting.min(clusters) * cluster)
+    Ok(fitting.min(super::raster::count((clusters_m, clusters_n))?) * cluster)
 }
 
 #[cfg(test)]
@@ -132,6 +147,8 @@ mod tests {
             tile_k: 64,
             cluster_m,
             cluster_n,
+            swap_ab: false,
+            split_k: 1,
             threads: 384,
             shared_bytes: 200_000,
             raster: Raster::new(RasterOrder::AlongM, 8),
@@ -170,6 +187,28 @@ mod tests {
         assert_eq!(width(Dtype::Bf16, 208), (16, 16, 32));
         assert_eq!(width(Dtype::Bf16, 24), (8, 16, 16));
         assert_eq!(width(Dtype::F32, 24), (8, 16, 32));
+    }
+
+    #[test]
+    fn a_store_box_of_a_transposed_tile_is_one_warps_columns_by_the_most_rows_that_divide_the_tile() {
+        let part = |output, tile_m| {
+            let geometry = Geometry { swap_ab: true, ..geometry(tile_m, 128, 1, 1) };
+            let c = Boxes::new(&problem(output, true), &geometry).c;
+            (c.columns, c.rows, c.swizzle)
+        };
+        assert_eq!(part(Dtype::Bf16, 8), (16, 8, 32));
+        assert_eq!(part(Dtype::F32, 64), (16, 64, 64));
+        assert_eq!(part(Dtype::F32, 96), (16, 48, 64));
+        assert_eq!(part(Dtype::Bf16, 88), (16, 8, 32));
+        assert_eq!(part(Dtype::Bf16, 256), (16, 64, 32));
+    }
+
+    #[test]
+    fn a_split_k_grid_has_a_cluster_for_each_tile() {
+        let split = Geometry { split_k: 4, ..geometry(128, 256, 1, 1) };
+        assert_eq!(grid(&split, Shape::new(1, 1, 64), 132).unwrap(), 4);
+        assert_eq!(grid(&split, Shape::new(8192, 8192, 64), 132).unwrap(), 4 * 64 * 32);
+        assert!(grid(&split, Shape::new(1 << 23, 1 << 22, 64), 132).is_err());
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use autokernel_codegen::config::ConfigError;
 
+use crate::demand::DemandError;
+use crate::evaluate::EvaluatorError;
 use crate::journal::JournalError;
 use crate::llm::LlmError;
 use crate::replay::RecordingError;
@@ -36,6 +38,9 @@ pub enum AppError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The GPUs that were asked for cannot measure.
+    #[error(transparent)]
+    Evaluator(#[from] EvaluatorError),
     /// There is nothing to replay.
     #[error(
         "no recorded space in {}; run in the repository, or name a folder of recordings with --spaces",
@@ -52,6 +57,15 @@ pub enum AppError {
     NothingSelected {
         /// What there is, a line each.
         recorded: String,
+    },
+    /// The crate or the launch log cannot be used.
+    #[error(transparent)]
+    Demand(#[from] DemandError),
+    /// Nothing of what a crate or a program needs can be tuned here.
+    #[error("nothing can be tuned:\n{notes}")]
+    NothingTunable {
+        /// Why, a line each with its remedy.
+        notes: String,
     },
     /// Options that do not go together.
     #[error("{0}")]

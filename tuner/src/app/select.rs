@@ -1,13 +1,15 @@
 //! What the options ask for, out of what can be measured.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::error::AppError;
+use super::{own_spaces, replay};
 use crate::cli::TuneArgs;
+use crate::demand::{Demand, Demands};
 use crate::evaluate::Evaluator;
 use crate::gpu;
+use crate::gpu::tuning::Wanted;
 use crate::replay::{Library, Recording, Replay};
 use crate::target::Target;
 
@@ -19,58 +21,91 @@ pub struct Job {
     pub evaluator: Box<dyn Evaluator>,
 }
 
+/// What a run does, and what it cannot do.
+#[derive(Default)]
+pub struct Selection {
+    /// The jobs, in order.
+    pub jobs: Vec<Job>,
+    /// What was asked for and cannot be tuned here, each with its remedy.
+    pub notes: Vec<String>,
+}
+
 /// The jobs that `args` ask for: on this machine's GPU if there is one, else every recorded shape that passes the
-/// filters.
+/// filters. With `demands`, theirs alone.
 ///
 /// # Errors
-/// A recording cannot be used, there is none, or none passes.
-pub fn jobs(args: &TuneArgs) -> Result<Vec<Job>, AppError> {
+/// A recording cannot be used, there is none, or nothing can be tuned.
+pub fn select(args: &TuneArgs, demands: Option<Demands>) -> Result<Selection, AppError> {
     let library = Library::load(&args.spaces.clone().unwrap_or_else(own_spaces))?;
-    let recorded = library.recordings.iter().flat_map(|(_, recording)| targets(recording));
-    if let Some(jobs) = gpu::tuning::jobs(args, recorded.filter(|target| wanted(args, target))) {
-        return Ok(jobs);
+    let demands = demands.map(|demands| heaviest(args, demands));
+    let recorded = || library.recordings.iter().flat_map(|(_, recording)| targets(recording));
+    let wanted_here = match &demands {
+        Some(Demands { wanted, .. }) => Wanted::Exactly(wanted),
+        None => Wanted::Described(recorded().filter(|target| args.filter.takes(target)).collect()),
+    };
+    if let Some(jobs) = gpu::tuning::jobs(args, wanted_here)? {
+        return Ok(Selection { jobs, notes: demands.map(|demands| demands.notes).unwrap_or_default() });
     }
-    if library.recordings.is_empty() {
-        return Err(AppError::NoSpaces { folder: library.folder });
+    let Some(Demands { wanted: demanded, notes }) = demands else {
+        let jobs = replays(args, &library, |target| args.filter.takes(target));
+        return if !jobs.is_empty() { Ok(Selection { jobs, notes: Vec::new() }) } else { Err(nothing(library)) };
+    };
+    let mut selection = Selection { jobs: Vec::new(), notes };
+    for demand in &demanded {
+        let jobs =
+            replays(args, &library, |target| replay::serves(target, demand) && args.filter.arch.admits(target.arch));
+        if jobs.is_empty() {
+            selection.notes.push(replay::missing(demand, recorded()));
+        }
+        selection.jobs.extend(jobs);
     }
+    if selection.jobs.is_empty() {
+        let notes =
+            if selection.notes.is_empty() { vec!["the filters leave none".to_owned()] } else { selection.notes };
+        return Err(AppError::NothingTunable { notes: notes.join("\n") });
+    }
+    Ok(selection)
+}
+
+/// A job for each recorded target that `is_wanted`.
+fn replays(args: &TuneArgs, library: &Library, is_wanted: impl Fn(&Target) -> bool) -> Vec<Job> {
     let delay = Duration::from_millis(args.replay_delay_ms);
     let mut jobs = Vec::new();
     for (name, recording) in &library.recordings {
-        for target in targets(recording).filter(|target| wanted(args, target)) {
+        for target in targets(recording).filter(&is_wanted) {
             let evaluator = Replay::new(Arc::clone(recording), name.clone()).with_delay(delay);
             jobs.push(Job { target, evaluator: Box::new(evaluator) });
         }
     }
-    if jobs.is_empty() {
-        let all = library.recordings.iter().flat_map(|(_, recording)| targets(recording));
-        let recorded = all.map(|target| format!("  {}", describe(&target))).collect::<Vec<_>>().join("\n");
-        return Err(AppError::NothingSelected { recorded });
-    }
-    Ok(jobs)
+    jobs
 }
 
-/// The recordings that come with the tuner: in its sources, or where a pack for GPU machines was unpacked.
-pub fn own_spaces() -> PathBuf {
-    match std::env::var_os("AUTOKERNEL_ROOT") {
-        Some(root) => Path::new(&root).join("tuner/spaces"),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("spaces"),
+fn nothing(library: Library) -> AppError {
+    if library.recordings.is_empty() {
+        return AppError::NoSpaces { folder: library.folder };
     }
+    let all = library.recordings.iter().flat_map(|(_, recording)| targets(recording));
+    let recorded = all.map(|target| format!("  {}", describe(&target))).collect::<Vec<_>>().join("\n");
+    AppError::NothingSelected { recorded }
+}
+
+/// The demands that pass the filters; with `--top` the first of them, with a note of what is left out.
+fn heaviest(args: &TuneArgs, demands: Demands) -> Demands {
+    let Demands { mut wanted, mut notes } = demands;
+    wanted.retain(|demand| args.filter.passes(&demand.problem, demand.shape));
+    let top = args.top.map_or(wanted.len(), |top| top as usize);
+    if top < wanted.len() {
+        let weight = |demands: &[Demand]| demands.iter().map(Demand::weight).sum::<f64>();
+        let share = 100.0 * weight(&wanted[..top]) / weight(&wanted);
+        notes.push(format!("--top {top}: {top} of {} shapes, with {share:.0} % of the operations", wanted.len()));
+        wanted.truncate(top);
+    }
+    Demands { wanted, notes }
 }
 
 fn targets(recording: &Recording) -> impl Iterator<Item = Target> + '_ {
     let target = |shape| Target { problem: recording.problem.clone(), arch: recording.arch, shape };
     recording.shapes.iter().map(move |recorded| target(recorded.shape))
-}
-
-fn wanted(args: &TuneArgs, target: &Target) -> bool {
-    let problem = &target.problem;
-    let class = problem.class();
-    (args.shape.is_empty() || args.shape.contains(&target.shape))
-        && args.problem.as_ref().is_none_or(|slug| *slug == class.slug())
-        && args.epilogue.as_ref().is_none_or(|epilogue| *epilogue == problem.epilogue)
-        && args.dtype.is_none_or(|dtype| dtype == problem.input)
-        && args.layout.is_none_or(|layout| layout == problem.layout)
-        && args.arch.is_none_or(|arch| arch == target.arch)
 }
 
 fn describe(target: &Target) -> String {

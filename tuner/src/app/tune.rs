@@ -1,14 +1,16 @@
 //! `tuner tune`: what is in use, the run, the outputs.
 
-use std::path::{Path, PathBuf};
-
-use autokernel_codegen::config::Config;
+use std::fmt;
+use std::path::PathBuf;
 
 use super::error::AppError;
+use super::in_use::InUse;
+use super::json::RunDocument;
 use super::outputs::{Outputs, next_command};
 use super::run::Run;
-use super::select::jobs;
+use super::select::{Selection, select};
 use crate::cli::TuneArgs;
+use crate::demand::{DemandError, Package, demands};
 use crate::journal::{Journal, Start};
 use crate::report::summary;
 use crate::session::{INTERRUPTED, Stop};
@@ -20,8 +22,21 @@ pub enum Ending {
     Finished,
     /// Somebody stopped it; the outputs are written.
     Interrupted,
+    /// Prompts await these reply files; the outputs are written.
+    Unanswered(Vec<PathBuf>),
     /// It could not go on; the outputs are written.
     Broken(String),
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ending::Finished => f.write_str("every target was tuned"),
+            Ending::Interrupted => f.write_str("interrupted; what was measured is kept"),
+            Ending::Unanswered(_) => f.write_str("a prompt awaits its reply; what was measured is kept"),
+            Ending::Broken(reason) => write!(f, "it could not go on: {reason}"),
+        }
+    }
 }
 
 impl Ending {
@@ -30,49 +45,64 @@ impl Ending {
         match self {
             Ending::Finished => 0,
             Ending::Broken(_) => 1,
+            Ending::Unanswered(_) => UNANSWERED,
             Ending::Interrupted => INTERRUPTED,
         }
     }
 }
 
-/// The config in use where none is named.
-const DEFAULT_CONFIG: &str = "best_config.json";
+/// Exit code of a run that ended because a prompt awaits its reply file.
+const UNANSWERED: u8 = 4;
 
 /// Tunes what `args` ask for, and writes the outputs even if it is stopped.
 ///
 /// # Errors
 /// It could not begin, or an output could not be written.
 pub fn tune(args: &TuneArgs, stop: &Stop) -> Result<Ending, AppError> {
-    let (config_path, config) = load_config(args.config.as_deref())?;
-    let jobs = jobs(args)?;
-    let outputs = Outputs::new(&args.out, args.write.then_some(config_path));
+    let package = args.package.as_deref().map(Package::open).transpose().map_err(DemandError::from)?;
+    let in_use = InUse::load(args, package.as_ref())?;
+    let Selection { jobs, notes } = select(args, demands(args, package.as_ref())?)?;
+    for note in notes {
+        eprintln!("note: {note}");
+    }
+    let outputs = Outputs::new(&args.out, args.write.then(|| in_use.path.clone()))
+        .read_by(package.and_then(|package| package.script));
     let start = if args.fresh { Start::Fresh } else { Start::Resume };
     let mut journal = Journal::open(&outputs.journal(), start)?;
     report_recovery(&journal);
+    stop.withdraws(journal.intents());
 
-    let mut run = Run::new(args, &config, &mut journal, stop);
+    let config = in_use.with(&[]);
+    let mut run = Run::new(args, &config, &mut journal, stop, &outputs.transcript())?;
     let ending = run.tune_all(jobs)?;
-    let Run { results, promoted, .. } = run;
+    let entries = run.entries(&in_use);
+    let Run { results, model, .. } = run;
     let written =
-        outputs.write_config(config, &promoted).and_then(|()| outputs.write_reports(journal.trials(), &results));
-    println!("{}\n{}", summary(&results), outputs.listing());
-    println!("{}", next_command(args, &ending, &results));
-    match (ending, written) {
-        (ending, Ok(())) => Ok(ending),
+        outputs.write_config(in_use.own, &entries).and_then(|()| outputs.write_reports(journal.trials(), &results));
+    let spent = model.map(|model| format!("model         {}; {}\n", model.spent(), outputs.transcript().display()));
+    let text = format!(
+        "{}\n{}\nended         {ending}\n{}{}",
+        summary(&results),
+        outputs.listing(),
+        spent.unwrap_or_default(),
+        next_command(args, &ending, &results)
+    );
+    tell(args, &text);
+    let ending = match (ending, written) {
+        (ending, Ok(())) => ending,
         // A full disk breaks both; what broke the search says more.
-        (Ending::Broken(reason), Err(error)) => Ok(Ending::Broken(format!("{reason}\nand: {error}"))),
-        (_, Err(error)) => Err(error),
+        (Ending::Broken(reason), Err(error)) => Ending::Broken(format!("{reason}\nand: {error}")),
+        (_, Err(error)) => return Err(error),
+    };
+    if args.json {
+        println!("{}", RunDocument::of(&ending, &results, &args.out).to_json());
     }
+    Ok(ending)
 }
 
-/// The config in use. Without one, every kernel uses its default schedule.
-fn load_config(named: Option<&Path>) -> Result<(PathBuf, Config), AppError> {
-    let path = named.unwrap_or(Path::new(DEFAULT_CONFIG));
-    if named.is_none() && !path.exists() {
-        eprintln!("there is no {DEFAULT_CONFIG} here: winners are held against the default schedules");
-        return Ok((path.to_owned(), Config::default()));
-    }
-    Ok((path.to_owned(), Config::load(path)?))
+/// Says `text` where people read it.
+fn tell(args: &TuneArgs, text: &str) {
+    if args.json { eprintln!("{text}") } else { println!("{text}") }
 }
 
 fn report_recovery(journal: &Journal) {
@@ -82,6 +112,9 @@ fn report_recovery(journal: &Journal) {
     }
     if recovery.foreign_lines > 0 {
         eprintln!("{path}: {} lines of another version of the tuner are not used", recovery.foreign_lines);
+    }
+    for schedule in &recovery.blamed {
+        eprintln!("{path}: {schedule} was running when the last run was cut short; it is not tried again");
     }
     if !journal.trials().is_empty() {
         eprintln!("{path}: {} trials are known; --fresh starts over", journal.trials().len());

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use autokernel_codegen::shape::Shape;
 use clap::Args;
 
+use crate::llm::LlmArgs;
 use crate::strategy::{Builtin, StrategyName};
 
 /// Hold strategies against each other on recorded spaces, at equal budgets and over many seeds.
@@ -34,13 +35,6 @@ pub struct CompareArgs {
     /// The recorded replies of llm and hybrid: a folder with PROBLEM_SHAPE/reply-001.md and so on.
     #[arg(long, value_name = "DIR", conflicts_with = "llm")]
     pub replies: Option<PathBuf>,
-    /// The model of llm and hybrid, asked anew in every search: the base URL of an OpenAI-compatible server (key from
-    /// OPENAI_API_KEY), or file:DIR to exchange prompts and replies through folders.
-    #[arg(long, value_name = "URL|file:DIR")]
-    pub llm: Option<String>,
-    /// The model to ask for.
-    #[arg(long, requires = "llm", value_name = "NAME")]
-    pub model: Option<String>,
     /// Tuned entries whose schedules searches begin with, those for the shape itself excepted [default: none].
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -53,4 +47,7 @@ pub struct CompareArgs {
     /// For the simulated seconds: images compiled at once.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..))]
     pub compile_jobs: u16,
+    /// The model of llm and hybrid, asked anew in every search; the caps are those of the whole comparison.
+    #[command(flatten)]
+    pub llm: LlmArgs,
 }

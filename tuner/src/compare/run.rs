@@ -15,8 +15,8 @@ use super::costs::Costs;
 use super::models::{self, Models};
 use super::standing::Standing;
 use super::table::{self, Comparison};
-use crate::app::{AppError, own_spaces};
-use crate::llm::LlmError;
+use crate::app::{AppError, own_spaces, provider};
+use crate::llm::{Guard, LlmError, Named, Unanswered};
 use crate::replay::{Library, Recording};
 use crate::session::Budget;
 use crate::strategy::StrategyName;
@@ -31,6 +31,9 @@ impl CompareArgs {
     /// A recording, the config or a folder of replies cannot be read, nothing is left to compare, or an output cannot
     /// be written.
     pub fn run(&self) -> Result<(), AppError> {
+        if self.llm.llm_unanswered == Unanswered::Stop {
+            return Err(AppError::Usage("a comparison cannot stop at a prompt; leave --llm-unanswered out"));
+        }
         let arenas = self.arenas()?;
         let (arms, left_out) = self.arms()?;
         if arms.is_empty() {
@@ -94,13 +97,15 @@ impl CompareArgs {
     /// Who competes, and why others do not.
     fn arms(&self) -> Result<(Vec<Arm>, Vec<String>), AppError> {
         let (mut arms, mut left_out) = (Vec::new(), Vec::new());
+        let needed = self.strategies.iter().any(|name| name.needs_model());
+        let server = if needed { self.server()? } else { None };
         let mut seen: Vec<StrategyName> = Vec::new();
         for &name in &self.strategies {
             if seen.contains(&name) {
                 continue;
             }
             seen.push(name);
-            match (name.needs_model(), self.models(name)?) {
+            match (name.needs_model(), self.models(name, &server)?) {
                 (false, _) => arms.push(Arm { name, models: None }),
                 (true, Some(models)) => arms.push(Arm { name, models: Some(models) }),
                 (true, None) => left_out.push(format!(
@@ -112,17 +117,22 @@ impl CompareArgs {
     }
 
     /// The model that the options name for the searches of `name`, if any.
-    fn models(&self, name: StrategyName) -> Result<Option<Box<Models>>, AppError> {
-        let Some(llm) = &self.llm else {
-            return Ok(self.replies.as_deref().map(models::recorded));
-        };
-        if let Some(folder) = llm.strip_prefix("file:") {
-            return Ok(Some(models::files(Path::new(folder), &name.to_string())));
+    fn models(&self, name: StrategyName, server: &Option<Arc<Guard>>) -> Result<Option<Box<Models>>, AppError> {
+        Ok(match self.llm.named() {
+            None => self.replies.as_deref().map(models::recorded),
+            Some(Named::Transcript(path)) => Some(models::transcript(path)?),
+            Some(Named::Folder(folder)) => Some(models::files(folder, &name.to_string(), self.llm.patience())),
+            Some(Named::OpenAi(_) | Named::Anthropic(_)) => server.clone().map(models::server),
+        })
+    }
+
+    /// The server that `--llm` names, if it names one, within the caps of the whole comparison.
+    fn server(&self) -> Result<Option<Arc<Guard>>, AppError> {
+        if !matches!(self.llm.named(), Some(Named::OpenAi(_) | Named::Anthropic(_))) {
+            return Ok(None);
         }
-        let Some(model) = &self.model else {
-            return Err(AppError::Usage("--llm with a URL needs --model with the model's name"));
-        };
-        Ok(Some(models::server(llm, model)?))
+        let shared = |provider| models::shared(provider, self.llm.caps());
+        Ok(provider(&self.llm)?.map(shared))
     }
 
     fn budget(&self) -> Budget {
@@ -173,8 +183,8 @@ impl CompareArgs {
         words.extend(self.spaces.iter().map(|folder| format!("--spaces {}", folder.display())));
         words.extend(self.config.iter().map(|path| format!("--config {}", path.display())));
         words.extend(self.replies.iter().map(|folder| format!("--replies {}", folder.display())));
-        words.extend(self.llm.iter().map(|llm| format!("--llm {llm}")));
-        words.extend(self.model.iter().map(|model| format!("--model {model}")));
+        words.extend(self.llm.llm.iter().map(|llm| format!("--llm {llm}")));
+        words.extend(self.llm.model.iter().map(|model| format!("--model {model}")));
         words.push(format!("--nvcc-seconds {} --compile-jobs {}", self.nvcc_seconds, self.compile_jobs));
         words.join(" ")
     }

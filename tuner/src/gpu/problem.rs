@@ -17,6 +17,11 @@ pub fn dtype(dtype: Dtype) -> runtime::Dtype {
     }
 }
 
+/// The runtime's shape.
+pub fn shape(shape: Shape) -> runtime::Shape {
+    runtime::Shape::new(shape.m, shape.n, shape.k)
+}
+
 /// The runtime's description of a problem.
 pub fn descriptor(problem: &Problem) -> runtime::ProblemDescriptor {
     runtime::ProblemDescriptor {
@@ -51,6 +56,8 @@ pub fn geometry(problem: &Problem, schedule: &Schedule) -> runtime::Geometry {
         tile_k: geometry.tile_k,
         cluster_m: geometry.cluster_m,
         cluster_n: geometry.cluster_n,
+        swap_ab: geometry.swap_ab,
+        split_k: geometry.split_k,
         threads: geometry.threads,
         shared_bytes: geometry.shared_bytes,
         raster: raster(geometry.raster),

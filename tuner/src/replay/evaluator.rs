@@ -103,6 +103,10 @@ impl Evaluator for Replay {
         Ok(contenders.iter().map(recorded).collect())
     }
 
+    fn reference(&mut self, target: &Target) -> Result<Option<Measurement>, EvaluatorError> {
+        Ok(self.table(target).and_then(|table| table.cublas))
+    }
+
     fn optimum(&self, target: &Target) -> Option<(Schedule, Measurement)> {
         self.table(target)?.optimum()
     }

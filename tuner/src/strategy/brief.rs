@@ -35,6 +35,6 @@ pub struct Brief {
 pub struct Known {
     /// The schedule.
     pub schedule: Schedule,
-    /// Where it is from: `default for sm_90a`, `tuned for 8192x8192x8192`.
+    /// Where it is from: `default for sm_90a`, `tuned for 8192x8192x8192, 1.6947 ms there`.
     pub origin: String,
 }

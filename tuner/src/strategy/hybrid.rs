@@ -1,5 +1,7 @@
 //! A language model that seeds and steers, and a surrogate that does the searching.
 
+use std::path::PathBuf;
+
 use super::llm::Llm;
 use super::{Brief, Proposal, Strategy, Surrogate};
 use crate::llm::Provider;
@@ -22,8 +24,12 @@ pub struct Hybrid {
 impl Hybrid {
     /// A search for `brief` seeded and steered by the model behind `provider`.
     pub fn new(brief: &Brief, provider: Box<dyn Provider>) -> Self {
-        let llm = Llm::new(brief, provider).with_stand_in("surrogate");
-        Hybrid { llm, surrogate: Surrogate::new(brief), generation: 0 }
+        Hybrid::led_by(Llm::new(brief, provider), brief)
+    }
+
+    /// A search for `brief` seeded and steered by `llm`.
+    pub fn led_by(llm: Llm, brief: &Brief) -> Self {
+        Hybrid { llm: llm.with_stand_in("surrogate"), surrogate: Surrogate::new(brief), generation: 0 }
     }
 
     /// What the model proposes for its part of a generation of `n`; nothing if it is silent, which it has said then.
@@ -45,6 +51,9 @@ impl Strategy for Hybrid {
 
     fn ask(&mut self, n: usize) -> Vec<Proposal> {
         let mut proposals = self.consult(n);
+        if self.unanswered().is_some() {
+            return Vec::new();
+        }
         self.generation += 1;
         self.surrogate.leave_out(proposals.iter().map(|proposal| proposal.schedule));
         let rest = self.surrogate.ask(n.saturating_sub(proposals.len())).into_iter();
@@ -62,7 +71,11 @@ impl Strategy for Hybrid {
     }
 
     fn repeats_itself(&self) -> bool {
-        false
+        self.llm.repeats_itself()
+    }
+
+    fn unanswered(&self) -> Option<PathBuf> {
+        self.llm.unanswered()
     }
 
     fn notices(&mut self) -> Vec<String> {

@@ -19,6 +19,8 @@ mod surrogate;
 #[cfg(test)]
 mod tests;
 
+use std::path::PathBuf;
+
 use autokernel_codegen::schedule::{Raster, RasterOrder, Schedule};
 
 use crate::trial::Trial;
@@ -54,6 +56,11 @@ pub trait Strategy {
     /// strategy what the journal knows.
     fn repeats_itself(&self) -> bool {
         true
+    }
+
+    /// The reply file without which it proposes nothing, if it is to wait for one.
+    fn unanswered(&self) -> Option<PathBuf> {
+        None
     }
 
     /// What happened since the last call that a person should know, such as a model that does not answer.

@@ -57,15 +57,31 @@ impl StrategyName {
 
     /// Whether it needs a language model.
     pub fn needs_model(self) -> bool {
-        !matches!(self, StrategyName::Builtin(_))
+        self.builtin().is_none()
+    }
+
+    /// The strategy, if it needs no language model.
+    pub fn builtin(self) -> Option<Builtin> {
+        match self {
+            StrategyName::Builtin(builtin) => Some(builtin),
+            StrategyName::Llm | StrategyName::Hybrid => None,
+        }
     }
 
     /// A strategy for `brief`. Those without a model leave `provider` alone.
     pub fn start(self, brief: &Brief, provider: Box<dyn Provider>) -> Box<dyn Strategy> {
         match self {
             StrategyName::Builtin(builtin) => builtin.start(brief),
-            StrategyName::Llm => Box::new(Llm::new(brief, provider)),
-            StrategyName::Hybrid => Box::new(Hybrid::new(brief, provider)),
+            StrategyName::Llm | StrategyName::Hybrid => self.led_by(Llm::new(brief, provider), brief),
+        }
+    }
+
+    /// A strategy for `brief` whose model `llm` asks. Those without a model leave `llm` alone.
+    pub fn led_by(self, llm: Llm, brief: &Brief) -> Box<dyn Strategy> {
+        match self {
+            StrategyName::Builtin(builtin) => builtin.start(brief),
+            StrategyName::Llm => Box::new(llm),
+            StrategyName::Hybrid => Box::new(Hybrid::led_by(llm, brief)),
         }
     }
 }

@@ -33,6 +33,10 @@ const CLUSTER_WAIT: f64 = 1.3;
 const TRANSFER: f64 = 0.5;
 /// Launch, and filling the pipeline.
 const LAUNCH_MS: f64 = 0.0015;
+/// Two barriers of a cluster.
+const CLUSTER_BARRIERS_MS: f64 = 0.0005;
+/// What a block sends to its peers' shared memory in a millisecond: about 32 bytes a clock.
+const PEER_BYTES_PER_MS: f64 = 5e7;
 /// sm80: registers of a thread beside its accumulators, roughly.
 const WORKING_REGISTERS: u32 = 80;
 /// Shared memory that the system keeps of each block (CUDA C++ Programming Guide, compute capability 8.x).
@@ -94,14 +98,15 @@ impl<'p> Prior<'p> {
         let turns = turns(schedule, &geometry, shape, gpu);
 
         let rate_per_sm = gpu.matrix_tflops * 1e9 * SUSTAINED / f64::from(gpu.sm_count);
-        let tile_flops = 2.0 * f64::from(geometry.tile_m) * f64::from(geometry.tile_n) * f64::from(shape.k);
+        let block_k = f64::from(shape.k) / f64::from(geometry.split_k);
+        let tile_flops = 2.0 * f64::from(geometry.tile_m) * f64::from(geometry.tile_n) * block_k;
         let efficiency = tile_efficiency(schedule) * family_share(schedule, target.arch);
         let compute_ms = turns.longest * tile_flops / (rate_per_sm * efficiency);
 
         // Rows and columns past the edge are filled in without a load.
         let loaded = f64::from(geometry.tile_m.min(shape.m)) + f64::from(geometry.tile_n.min(shape.n));
         let input = f64::from(target.problem.input.bytes());
-        let l2_bytes = turns.tiles * loaded * f64::from(shape.k) * input;
+        let l2_bytes = turns.blocks * loaded * block_k * input;
         let memory_rate = gpu.memory_gb_per_s * 1e6;
         let l2_ms = l2_bytes / (memory_rate * L2_OVER_MEMORY);
         let memory_ms = target.work().bytes / memory_rate;
@@ -109,7 +114,11 @@ impl<'p> Prior<'p> {
         let limits = [compute_ms, l2_ms, memory_ms, latency_ms(schedule, &geometry, &turns, shape)];
         let slowest = limits.into_iter().fold(0.0, f64::max);
         let hidden = limits.iter().sum::<f64>() - slowest;
-        slowest + CONTENTION * hidden + self.store_ms(schedule, &geometry, turns.longest) + LAUNCH_MS
+        slowest
+            + CONTENTION * hidden
+            + self.store_ms(schedule, &geometry, turns.longest)
+            + split_ms(&geometry)
+            + LAUNCH_MS
     }
 
     /// Stores that nothing hides: cooperative consumers multiply nothing while they store.
@@ -128,19 +137,29 @@ fn latency_ms(schedule: &Schedule, geometry: &Geometry, turns: &Turns, shape: Sh
         Schedule::Sm80(schedule) => schedule.stages,
         Schedule::Sm90(schedule) => schedule.stages,
     };
-    let stages = f64::from(shape.k.div_ceil(geometry.tile_k));
+    let stages = f64::from(shape.k.div_ceil(geometry.tile_k * geometry.split_k));
     let waits = if geometry.cluster_m * geometry.cluster_n > 1 { CLUSTER_WAIT } else { 1.0 };
-    turns.longest / turns.blocks * stages / f64::from(ring) * LOAD_LATENCY_MS * waits
+    turns.longest / turns.resident * stages / f64::from(ring) * LOAD_LATENCY_MS * waits
 }
 
-/// How the tiles fall on the SMs.
+/// What the blocks of a cluster take to add up their shares of K: two barriers, and each sends its tile of partial sums
+/// but for its own part to the others.
+fn split_ms(geometry: &Geometry) -> f64 {
+    if geometry.split_k == 1 {
+        return 0.0;
+    }
+    let bytes = f64::from(geometry.tile_m * geometry.tile_n * 4);
+    CLUSTER_BARRIERS_MS + bytes / PEER_BYTES_PER_MS
+}
+
+/// How the tiles fall on the SMs; with a split K, the blocks that share them.
 struct Turns {
-    /// Tiles in all.
-    tiles: f64,
-    /// Tiles that the busiest SM computes.
-    longest: f64,
-    /// Tiles that it works on at once.
+    /// Blocks' worth of work in all.
     blocks: f64,
+    /// Of them, those that the busiest SM computes.
+    longest: f64,
+    /// Of them, those that it works on at once.
+    resident: f64,
 }
 
 fn turns(schedule: &Schedule, geometry: &Geometry, shape: Shape, gpu: &GpuFacts) -> Turns {
@@ -148,11 +167,12 @@ fn turns(schedule: &Schedule, geometry: &Geometry, shape: Shape, gpu: &GpuFacts)
     let across = |extent: u32, tile: u32, cluster: u32| f64::from(extent.div_ceil(tile).next_multiple_of(cluster));
     let tiles =
         across(shape.m, geometry.tile_m, geometry.cluster_m) * across(shape.n, geometry.tile_n, geometry.cluster_n);
-    let (sms, blocks) = (f64::from(gpu.sm_count), f64::from(resident_blocks(schedule, geometry, gpu)));
-    let waves = (tiles / (sms * blocks)).ceil();
-    // An SM works on its resident tiles together, so a full wave of them takes as many turns.
-    let last = ((tiles - (waves - 1.0) * sms * blocks) / sms).ceil();
-    Turns { tiles, longest: (waves - 1.0) * blocks + last, blocks }
+    let blocks = tiles * f64::from(geometry.split_k);
+    let (sms, resident) = (f64::from(gpu.sm_count), f64::from(resident_blocks(schedule, geometry, gpu)));
+    let waves = (blocks / (sms * resident)).ceil();
+    // An SM works on its resident blocks together, so a full wave of them takes as many turns.
+    let last = ((blocks - (waves - 1.0) * sms * resident) / sms).ceil();
+    Turns { blocks, longest: (waves - 1.0) * resident + last, resident }
 }
 
 /// Blocks that run on one SM at once.
@@ -175,7 +195,7 @@ fn tile_efficiency(schedule: &Schedule) -> f64 {
     match schedule {
         Schedule::Sm90(schedule) => {
             // wgmma m64nNk16 reads 2 KiB of A and 32·N bytes of B at 128 bytes a clock, and multiplies in N/2 clocks.
-            let n = f64::from(schedule.tile_n);
+            let n = f64::from(if schedule.swap_ab { schedule.tile_m } else { schedule.tile_n });
             let fed = ((n / 2.0) / ((2048.0 + 32.0 * n) / 128.0)).min(1.0);
             // One warpgroup cannot keep the matrix units busy while it waits.
             let crew = if schedule.consumers == 1 { 0.9 } else { 1.0 };

@@ -43,7 +43,8 @@ pub fn neighbours(config: &Config, target: &Target, which: Neighbours) -> Vec<Kn
     let mut known: Vec<Known> = Vec::new();
     for entry in entries {
         if known.len() < MOST_NEIGHBOURS && known.iter().all(|other| other.schedule != entry.schedule) {
-            known.push(Known { schedule: entry.schedule, origin: format!("tuned for {}", entry.shape) });
+            let origin = format!("tuned for {}, {:.4} ms there", entry.shape, entry.provenance.median_ms);
+            known.push(Known { schedule: entry.schedule, origin });
         }
     }
     known

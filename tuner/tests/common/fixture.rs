@@ -22,7 +22,12 @@ pub const GPU: &str = "Imaginary GPU of the tests";
 pub fn recording(epilogue: &str, layout: Layout, shapes: &[Shape]) -> Recording {
     let problem = Problem::matmul(Dtype::Bf16, layout, epilogue.parse().unwrap());
     let space = Space::new(Family::Sm90, &problem.class(), Arch::SM_90A);
-    let rows = |shape: Shape| space.schedules().iter().map(|schedule| (*schedule, outcome(schedule, shape))).collect();
+    recording_of(&problem, space.schedules(), shapes)
+}
+
+/// A made-up recording of some schedules.
+pub fn recording_of(problem: &Problem, schedules: &[Schedule], shapes: &[Shape]) -> Recording {
+    let rows = |shape: Shape| schedules.iter().map(|schedule| (*schedule, outcome(schedule, shape))).collect();
     let recorded = |&shape: &Shape| RecordedShape { shape, rows: rows(shape), cublas: Some(cublas(shape)) };
     Recording {
         arch: Arch::SM_90A,
@@ -42,7 +47,7 @@ pub fn recording(epilogue: &str, layout: Layout, shapes: &[Shape]) -> Recording 
             coverage: None,
         },
         shapes: shapes.iter().map(recorded).collect(),
-        problem,
+        problem: problem.clone(),
     }
 }
 

@@ -29,6 +29,8 @@ struct Schedule {
   static constexpr bool kPingPong = false;
   static constexpr int kClusterM = 1;
   static constexpr int kClusterN = 1;
+  static constexpr bool kSwapAB = false;
+  static constexpr int kSplitK = 1;
 };
 
 using Kernel = autokernel::sm90::Matmul<Problem, Schedule>;
@@ -36,6 +38,6 @@ using Kernel = autokernel::sm90::Matmul<Problem, Schedule>;
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks)
-autokernel_matmul_leaky_relu_bf16_f32_nt_cca0f03db889(const __grid_constant__ autokernel::sm90::Args args) {
+autokernel_matmul_leaky_relu_bf16_f32_nt_eb6b601473e3(const __grid_constant__ autokernel::sm90::Args args) {
   Kernel::run(args);
 }

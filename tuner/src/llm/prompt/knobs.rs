@@ -17,7 +17,9 @@ pub fn about(family: Family) -> &'static str {
         Family::Sm90 => {
             "Persistent: about one block an SM walks over tiles of C. One warpgroup loads with TMA into a ring of \
              shared-memory stages of 64 elements of K, guarded by mbarriers; the consumer warpgroups multiply from \
-             shared memory with wgmma and store through TMA."
+             shared memory with wgmma and store through TMA. wgmma multiplies 64-row blocks of A by up to 256 columns \
+             of B; with swap_ab it multiplies 64-column blocks of B by up to 256 rows of A. With split_k a cluster of \
+             blocks shares the k of one tile and adds up through distributed shared memory."
         }
     }
 }
@@ -31,8 +33,11 @@ pub fn glossary(family: &FamilyKnobs) -> String {
 
 fn describe(path: &str, schema: &Value, family: &FamilyKnobs, lines: &mut Vec<String>) {
     if let Some(properties) = schema["properties"].as_object() {
-        // `required` keeps the order in which the fields are declared.
-        for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        // `required` keeps the order in which the fields are declared; those with a default follow.
+        let required: Vec<&str> =
+            schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let defaulted = properties.keys().map(String::as_str).filter(|name| !required.contains(name));
+        for name in required.iter().copied().chain(defaulted) {
             let below = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
             describe(&below, &properties[name], family, lines);
         }
@@ -71,7 +76,10 @@ fn advice(family: Family, knob: &str) -> Option<&'static str> {
             "128x256 and 256x128 lead on large shapes; smaller tiles when there are fewer than about two thirds as \
              many tiles as SMs, or when the last wave is mostly empty."
         }
-        (Family::Sm90, "stages") => "At least 4 for tiles up to 128x192; beyond 6 seldom helps.",
+        (Family::Sm90, "stages") => {
+            "At least 4 for tiles up to 128x192; beyond 6 seldom helps, except in small tiles that wait for memory: \
+             keep 64 KiB or more in flight."
+        }
         (Family::Sm90, "consumers") => "2 for tiles of 128 rows and more, 1 for 64 rows.",
         (Family::Sm90, "mode") => {
             "ping_pong hides the store behind the other tile's multiplications, which pays for short k; cooperative \
@@ -79,7 +87,15 @@ fn advice(family: Family, knob: &str) -> Option<&'static str> {
         }
         (Family::Sm90, "cluster_m" | "cluster_n") => {
             "2 halves the L2 reads of the shared operand but ties two blocks together: measured between -16 % and \
-             +28 %, so try it and assume nothing."
+             +28 %, so try it and assume nothing. 4 is for small tiles, whose reads are large beside their products."
+        }
+        (Family::Sm90, "swap_ab") => {
+            "true for m up to about 64, with tile_m = m rounded up to 8, 16, 32 or 64: nothing is padded to 64 rows. \
+             false for large m."
+        }
+        (Family::Sm90, "split_k") => {
+            "1 unless there are fewer tiles than SMs; then the smallest value that gives most SMs a block. With it there \
+             is one tile a cluster, not a persistent block, so more than a wave of clusters wastes time."
         }
         _ => return None,
     })

@@ -41,16 +41,17 @@ fn legal(family: &FamilyKnobs) -> Value {
 fn narrow(path: &str, schema: &Value, family: &FamilyKnobs) -> Value {
     let Some(properties) = schema["properties"].as_object() else {
         let values = family.values.get(path).map_or(&[][..], Vec::as_slice);
-        let kind = if values.iter().all(Value::is_string) { "string" } else { "integer" };
+        let kind = match values.first() {
+            Some(Value::String(_)) => "string",
+            Some(Value::Bool(_)) => "boolean",
+            _ => "integer",
+        };
         return json!({ "type": kind, "enum": values });
     };
     let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
     let properties: Map<String, Value> =
         properties.iter().map(|(name, schema)| (name.clone(), narrow(&below(name), schema, family))).collect();
-    json!({
-        "type": "object",
-        "properties": properties,
-        "required": schema["required"],
-        "additionalProperties": false,
-    })
+    // Strict mode wants every property in `required`, those with a default too.
+    let required: Vec<&String> = properties.keys().collect();
+    json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
 }

@@ -3,11 +3,15 @@
 mod translate;
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 
 use autokernel_codegen::schedule::Schedule;
 
-use super::{Brief, Local, Proposal, Strategy};
-use crate::llm::{Budget, Conversation, Feedback, LlmError, Proposals, Provider, Rejected};
+use super::{Brief, Known, Local, Proposal, Strategy};
+use crate::llm::{
+    ALREADY_TRIED, Anchor, Budget, Conversation, Feedback, LlmError, Proposals, Provider, Rejected, Unanswered,
+};
+use crate::outcome::{Measurement, Outcome};
 use crate::trial::Trial;
 
 /// Rounds in a row that may fail before the model is given up.
@@ -30,14 +34,18 @@ pub struct Llm {
     rounds: u32,
     failures: u32,
     gone: bool,
+    cublas_ms: Option<f64>,
+    policy: Unanswered,
+    unanswered: Option<PathBuf>,
     notices: Vec<String>,
 }
 
 impl Llm {
     /// A search for `brief` led by the model behind `provider`.
     pub fn new(brief: &Brief, provider: Box<dyn Provider>) -> Self {
+        provider.begin(&brief.target.to_string());
         Llm {
-            conversation: Conversation::new(&translate::task(brief)),
+            conversation: Conversation::new(&translate::task(brief, None)),
             stand_in: Local::new(brief),
             stand_in_name: "built-in search",
             brief: brief.clone(),
@@ -48,8 +56,22 @@ impl Llm {
             rounds: 0,
             failures: 0,
             gone: false,
+            cublas_ms: None,
+            policy: Unanswered::GoOn,
+            unanswered: None,
             notices: Vec::new(),
         }
+    }
+
+    /// The same, told what cuBLAS takes for the target, if that is known.
+    pub fn against(self, cublas: Option<Measurement>) -> Self {
+        let cublas_ms = cublas.map(|cublas| cublas.median_ms);
+        Llm { conversation: Conversation::new(&translate::task(&self.brief, cublas_ms)), cublas_ms, ..self }
+    }
+
+    /// The same, doing as `policy` says when a prompt stays unanswered.
+    pub fn when_unanswered(self, policy: Unanswered) -> Self {
+        Llm { policy, ..self }
     }
 
     /// Says that `name` proposes where the model does not.
@@ -72,8 +94,15 @@ impl Llm {
         let tried = |schedule: &Schedule| trials.contains_key(schedule);
         let answer = self.conversation.propose(self.provider.as_ref(), feedback.as_ref(), &tried);
         self.rounds += 1;
+        self.notices.extend(self.provider.notices());
         match answer {
             Ok(proposals) => self.accept(proposals, n),
+            // The session sees for itself that it is to end.
+            Err(LlmError::Interrupted) => None,
+            Err(LlmError::NoReplyFile { path, .. }) if self.policy == Unanswered::Stop => {
+                self.unanswered = Some(path);
+                None
+            }
             Err(error) => {
                 self.endure(&error);
                 None
@@ -85,7 +114,7 @@ impl Llm {
     fn accept(&mut self, proposals: Proposals, n: usize) -> Option<Vec<Proposal>> {
         let Proposals { mut valid, rejected, .. } = proposals;
         self.failures = 0;
-        self.rejected = rejected;
+        self.rejected = rejected.into_iter().map(|rejected| self.explain(rejected)).collect();
         for surplus in valid.split_off(valid.len().min(n)) {
             let text = serde_json::to_string(&surplus.schedule).unwrap_or_default();
             self.rejected.push(Rejected { text, reason: format!("more than the {n} asked for") });
@@ -108,6 +137,18 @@ impl Llm {
         Some(valid.into_iter().map(proposal).collect())
     }
 
+    /// What became of a duplicate when it was tried.
+    fn explain(&self, rejected: Rejected) -> Rejected {
+        let schedule = serde_json::from_str(&rejected.text).ok().filter(|_| rejected.reason == ALREADY_TRIED);
+        let tried = schedule.and_then(|schedule: Schedule| self.trials.get(&schedule));
+        let reason = match tried.map(|trial| &trial.outcome) {
+            Some(Outcome::Measured(measurement)) => format!("{ALREADY_TRIED}: {:.4} ms", measurement.median_ms),
+            Some(Outcome::Failed(failure)) => format!("{ALREADY_TRIED}: {failure}"),
+            None => rejected.reason,
+        };
+        Rejected { reason, ..rejected }
+    }
+
     fn endure(&mut self, error: &LlmError) {
         self.failures += 1;
         // Prose may be a slip of the model; a refused key will be refused again.
@@ -124,11 +165,17 @@ impl Llm {
             time(a).total_cmp(&time(b)).then(a.number.cmp(&b.number))
         });
         timed.truncate(TOP);
-        let translated = |trial: &Trial| translate::trial(trial, &self.brief);
+        let translated = |trial: &Trial| translate::trial(trial, &self.brief, self.cublas_ms);
+        let anchor = |known: &Known| Anchor {
+            schedule: known.schedule,
+            origin: known.origin.clone(),
+            outcome: self.trials.get(&known.schedule).map(|trial| translated(trial).outcome),
+        };
         let proposed = self.proposed.iter().filter_map(|schedule| self.trials.get(schedule));
         let left = self.brief.evaluations.saturating_sub(self.trials.len());
         Feedback {
             top: timed.into_iter().map(translated).collect(),
+            anchors: self.brief.known.iter().map(anchor).collect(),
             proposed: proposed.map(translated).collect(),
             rejected: self.rejected.clone(),
             budget: Budget {
@@ -150,6 +197,9 @@ impl Strategy for Llm {
         if let Some(proposals) = self.consult(n) {
             return proposals;
         }
+        if self.unanswered.is_some() {
+            return Vec::new();
+        }
         let proposals = self.stand_in.ask(n).into_iter();
         proposals.map(|proposal| Proposal { proposed_by: "llm, local in its place".to_owned(), ..proposal }).collect()
     }
@@ -160,7 +210,11 @@ impl Strategy for Llm {
     }
 
     fn repeats_itself(&self) -> bool {
-        false
+        self.provider.repeats_itself()
+    }
+
+    fn unanswered(&self) -> Option<PathBuf> {
+        self.unanswered.clone()
     }
 
     fn notices(&mut self) -> Vec<String> {

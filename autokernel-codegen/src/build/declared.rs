@@ -1,0 +1,50 @@
+//! The kernels that a crate declares, for those that do not build them: the tuner.
+
+use std::path::{Path, PathBuf};
+
+use super::{Build, BuildError, scan};
+use crate::problem::Problem;
+
+/// A kernel that a crate declares.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Declared {
+    /// The function's name.
+    pub name: String,
+    /// What it computes.
+    pub problem: Problem,
+    /// Where it is declared.
+    pub file: PathBuf,
+}
+
+impl Build {
+    /// The kernels of the crate at `root` that this build compiles, in the order of its files.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn declared(&self, root: &Path) -> Result<Vec<Declared>, BuildError> {
+        let mut found = Vec::new();
+        for source in self.sources_of(root) {
+            for file in scan::rust_files(&source).map_err(BuildError::io(&source))? {
+                for spec in scan::kernels_in(&file).map_err(BuildError::io(&file))? {
+                    let name = spec.function.sig.ident.to_string();
+                    found.push(Declared { name, problem: spec.problem, file: file.clone() });
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The config that this build of the crate at `root` reads first.
+    pub fn config_of(&self, root: &Path) -> PathBuf {
+        root.join(self.config.as_deref().unwrap_or(Path::new("best_config.json")))
+    }
+
+    /// The files and folders in which this build looks for declarations.
+    pub(super) fn sources_of(&self, root: &Path) -> Vec<PathBuf> {
+        if !self.sources.is_empty() {
+            return self.sources.iter().map(|path| root.join(path)).collect();
+        }
+        let defaults = ["src", "tests", "benches", "examples"].map(|folder| root.join(folder));
+        defaults.into_iter().filter(|folder| folder.is_dir()).collect()
+    }
+}

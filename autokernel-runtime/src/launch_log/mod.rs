@@ -1,0 +1,84 @@
+//! The launch log: which products a program computes, for the tuner to tune.
+//!
+//! With `AUTOKERNEL_RECORD=shapes.jsonl` in the environment, each [`Kernel`](crate::Kernel) launch is counted by
+//! kernel, shape, GPU architecture and chosen entry. Without it a launch pays one relaxed load.
+//!
+//! Each thread counts in a map of its own ([`counts`]), so that threads do not wait for each other. A background
+//! thread appends what is new once a second, and an exit handler the rest ([`writer`]): a process that is killed
+//! loses at most its last second. Lines of one file add up, whoever wrote them and when.
+
+mod counts;
+mod line;
+mod writer;
+
+use std::sync::Once;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+
+use crate::{ComputeCapability, KernelDescriptor, Shape};
+
+/// Names the file that launches are recorded in.
+const RECORD_ENV: &str = "AUTOKERNEL_RECORD";
+
+const UNKNOWN: u8 = 0;
+const OFF: u8 = 1;
+const ON: u8 = 2;
+
+/// Whether launches are recorded; known from the first launch on.
+static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
+
+/// Tells kernels apart: a kernel outside a `static` may be dropped and another take its address.
+#[derive(Debug)]
+pub(crate) struct KernelId(AtomicU32);
+
+/// Where a launch went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Served {
+    /// To the CPU backend.
+    Cpu,
+    /// To a GPU of that capability, by that variant of the kernel's descriptor.
+    Gpu { capability: ComputeCapability, variant: usize },
+}
+
+impl KernelId {
+    /// An identity that is given at the first recorded launch.
+    pub const fn new() -> Self {
+        Self(AtomicU32::new(0))
+    }
+
+    fn get(&self) -> u32 {
+        static NEXT: AtomicU32 = AtomicU32::new(1);
+        match self.0.load(Ordering::Relaxed) {
+            0 => {
+                let new = NEXT.fetch_add(1, Ordering::Relaxed);
+                match self.0.compare_exchange(0, new, Ordering::Relaxed, Ordering::Relaxed) {
+                    Ok(_) => new,
+                    Err(other) => other,
+                }
+            }
+            known => known,
+        }
+    }
+}
+
+/// Counts a launch that was made, if launches are recorded.
+#[inline]
+pub(crate) fn count(id: &KernelId, kernel: &KernelDescriptor, shape: Shape, served: Served) {
+    if STATE.load(Ordering::Relaxed) != OFF {
+        count_recorded(id, kernel, shape, served);
+    }
+}
+
+#[cold]
+fn count_recorded(id: &KernelId, kernel: &KernelDescriptor, shape: Shape, served: Served) {
+    static STARTED: Once = Once::new();
+    STARTED.call_once(|| STATE.store(if writer::start() { ON } else { OFF }, Ordering::Relaxed));
+    // An empty product is not worth tuning.
+    if STATE.load(Ordering::Relaxed) == ON && shape.m > 0 && shape.n > 0 && shape.k > 0 {
+        counts::add(counts::Key { kernel: id.get(), shape, served }, kernel);
+    }
+}
+
+/// Records nothing further.
+fn stop() {
+    STATE.store(OFF, Ordering::Relaxed);
+}

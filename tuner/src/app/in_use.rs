@@ -1,0 +1,86 @@
+//! The configs that a build reads: what winners are held against and where they are written.
+
+use std::path::{Path, PathBuf};
+
+use autokernel_codegen::config::{Config, Entry};
+
+use super::error::AppError;
+use super::repository;
+use crate::cli::TuneArgs;
+use crate::demand::Package;
+
+/// The config in use where none is named.
+pub const DEFAULT_CONFIG: &str = "best_config.json";
+
+/// The configs that a build reads.
+#[derive(Clone, Debug)]
+pub struct InUse {
+    /// The file that promoted entries belong in.
+    pub path: PathBuf,
+    /// What it holds.
+    pub own: Config,
+    /// The file shipped with autokernel, which serves a crate's build where its own has nothing.
+    shipped: Option<Config>,
+}
+
+impl InUse {
+    /// What `args` name, or the config of `package`, or that of the folder. Without one, every kernel uses its default
+    /// schedule.
+    ///
+    /// # Errors
+    /// A config cannot be read.
+    pub fn load(args: &TuneArgs, package: Option<&Package>) -> Result<InUse, AppError> {
+        let default = || package.map_or(PathBuf::from(DEFAULT_CONFIG), Package::config);
+        let path = args.config.clone().unwrap_or_else(default);
+        let shipped = package.map(|_| repository().join(DEFAULT_CONFIG)).filter(|file| file.is_file() && *file != path);
+        let shipped = shipped.as_deref().map(Config::load).transpose()?;
+        let instead = if shipped.is_some() { "autokernel's own" } else { "the default schedules" };
+        let own = load_own(&path, args.config.is_some(), instead)?;
+        Ok(InUse { path, own, shipped })
+    }
+
+    /// What a build uses once the file holds `entries` too.
+    pub fn with(&self, entries: &[Entry]) -> Config {
+        let mut own = self.own.clone();
+        put(&mut own, entries);
+        match &self.shipped {
+            Some(shipped) => own.or(shipped.clone()),
+            None => own,
+        }
+    }
+}
+
+/// The config at `path`, or that of the folder. Without one, every kernel uses its default schedule.
+///
+/// # Errors
+/// The config cannot be read, or a named one is not there.
+pub fn load(named: Option<&Path>) -> Result<Config, AppError> {
+    load_own(named.unwrap_or(Path::new(DEFAULT_CONFIG)), named.is_some(), "the default schedules")
+}
+
+/// The config at `path`; an empty one if it is not there and need not be, saying what winners meet `instead`.
+fn load_own(path: &Path, is_named: bool, instead: &str) -> Result<Config, AppError> {
+    if is_named || path.exists() {
+        return Ok(Config::load(path)?);
+    }
+    eprintln!("there is no {}: winners are held against {instead}", path.display());
+    Ok(Config::default())
+}
+
+/// Puts `entries` into `config`, and their archs among those that are compiled for.
+pub fn put(config: &mut Config, entries: &[Entry]) {
+    for entry in entries {
+        if !config.archs.contains(&entry.arch) {
+            config.archs.push(entry.arch);
+        }
+        config.upsert(entry.clone());
+    }
+}
+
+/// Replaces the file at `path` by itself with `entries`. It is read again first, so that what others changed meanwhile
+/// stays.
+pub fn write(path: &Path, entries: &[Entry]) -> Result<(), AppError> {
+    let mut config = if path.exists() { Config::load(path)? } else { Config::default() };
+    put(&mut config, entries);
+    Ok(config.save(path)?)
+}
