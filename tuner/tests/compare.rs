@@ -91,6 +91,40 @@ fn recorded_replies_are_given_to_every_search_from_the_first_on() {
 }
 
 #[test]
+fn the_transcript_of_a_run_is_given_to_every_search() {
+    let tuner = Tuner::new();
+    let folder = tuner.folder().join("model");
+    std::fs::create_dir_all(&folder).unwrap();
+    let schedule = json!({
+        "family": "sm90", "tile_m": 128, "tile_n": 256, "stages": 3, "consumers": 2, "mode": "cooperative",
+        "cluster_m": 1, "cluster_n": 1, "raster": { "order": "along_m", "group": 8 }
+    });
+    std::fs::write(folder.join("reply-001.md"), json!({ "proposals": [{ "schedule": schedule }] }).to_string())
+        .unwrap();
+    let search = ["--shape", "512x4096x2048", "--strategy", "llm", "--llm", "file:model"];
+    let output = tuner.run(&[&search[..], &["--evaluations", "1", "--generations", "1"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let journal = std::fs::read_to_string(tuner.out("history.jsonl")).unwrap();
+    let trial: Value = serde_json::from_str(journal.lines().next().unwrap()).unwrap();
+
+    let replay = format!("replay:{}", tuner.out("transcript.jsonl").display());
+    let one = ["compare", "--spaces", "spaces", "--shape", "512x4096x2048", "--evaluations", "1", "--generations", "1"];
+    let output = tuner.run(&[&one[..], &["--seeds", "4", "--strategies", "llm", "--llm", &replay]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let first = comparison(&tuner)["standings"][0]["reached"][0]["optimum_pct"].clone();
+    let recording = tuner::replay::Recording::load(&tuner.folder().join("spaces/leaky_relu.json.gz")).unwrap();
+    let shape = recording.shapes.iter().find(|recorded| recorded.shape.m == 512).unwrap();
+    let share = 100.0 * shape.optimum().unwrap().1.median_ms / trial["outcome"]["median_ms"].as_f64().unwrap();
+    for quartile in ["lower", "median", "upper"] {
+        assert!((first[quartile].as_f64().unwrap() - share).abs() < 1e-9, "{first}, not {share}");
+    }
+
+    let output = tuner.run(&[&SMALL[..], &["--strategies", "llm", "--llm", "replay:nowhere.jsonl"]].concat());
+    assert!(!output.status.success());
+    assert!(text(&output.stderr).contains("nowhere.jsonl"), "{}", text(&output.stderr));
+}
+
+#[test]
 fn a_live_model_is_asked_in_every_search_and_its_silence_is_said() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());

@@ -10,9 +10,11 @@ use std::time::{Duration, Instant};
 use common::Tuner;
 use serde_json::{Value, json};
 
-const SESSION: [&str; 12] = [
+const SESSION: [&str; 14] = [
     "--shape",
     "4096x4096x4096",
+    "--strategy",
+    "llm",
     "--llm",
     "file:model",
     "--llm-patience",
@@ -113,6 +115,25 @@ fn a_session_in_several_runs_leaves_what_one_uninterrupted_run_leaves() {
     let config = |tuner: &Tuner| std::fs::read_to_string(tuner.out("best_config.json")).unwrap();
     assert_eq!(config(&parts), config(&whole));
     assert!(text(&output.stdout).contains("of them from the journal"), "{}", text(&output.stdout));
+}
+
+#[test]
+fn a_hybrid_session_in_several_runs_leaves_what_one_uninterrupted_run_leaves() {
+    let hybrid = SESSION.map(|arg| if arg == "llm" { "hybrid" } else { arg });
+    let whole = Tuner::new();
+    (1..=4).for_each(|number| answer(&whole.folder().join("model"), number));
+    let output = whole.run(&hybrid);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+
+    let parts = Tuner::new();
+    for number in 1..=4 {
+        assert_awaits(&parts.run(&hybrid), &format!("reply-{number:03}.md"));
+        answer(&parts.folder().join("model"), number);
+    }
+    let output = parts.run(&hybrid);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(journal(&parts), journal(&whole));
+    assert_eq!(journal(&parts).len(), 8, "the surrogate spends what the model leaves");
 }
 
 #[test]

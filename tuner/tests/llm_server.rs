@@ -83,7 +83,18 @@ fn a_run_led_by_a_model_behind_litellm_ends_with_its_trials_in_the_journal() {
     let server = Server::start(&site, &tuner, &reply);
     let url = format!("http://127.0.0.1:{}/v1", server.port);
 
-    let args = ["--shape", "4096x4096x4096", "--llm", &url, "--model", "canned", "--llm-key-env", "SOME_KEY"];
+    let args = [
+        "--shape",
+        "4096x4096x4096",
+        "--strategy",
+        "llm",
+        "--llm",
+        &url,
+        "--model",
+        "canned",
+        "--llm-key-env",
+        "SOME_KEY",
+    ];
     let budget = ["--evaluations", "8", "--generations", "2"];
     let mut command = tuner.command(&[args.as_slice(), &budget].concat());
     let output = command.env("SOME_KEY", KEY).output().unwrap();

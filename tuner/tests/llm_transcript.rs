@@ -144,7 +144,7 @@ fn session(tuner: &Tuner) -> Vec<String> {
 
 /// The schedules of the journal after a run with these arguments.
 fn run(tuner: &Tuner, args: &[&str]) -> Vec<String> {
-    let shape = ["--shape", "4096x4096x4096", "--evaluations", "4", "--generations", "2"];
+    let shape = ["--shape", "4096x4096x4096", "--strategy", "llm", "--evaluations", "4", "--generations", "2"];
     let output = tuner.run(&[shape.as_slice(), args].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     lines(&tuner.out("history.jsonl")).iter().map(|line| line["schedule"].to_string()).collect()
@@ -174,7 +174,8 @@ fn a_capped_run_goes_on_without_the_model_and_says_so() {
     session(&tuner);
     let replay = format!("replay:{}", tuner.out("transcript.jsonl").display());
     let capped = Tuner::new();
-    let args = ["--shape", "4096x4096x4096", "--evaluations", "4", "--generations", "2", "--llm", &replay];
+    let search = ["--shape", "4096x4096x4096", "--strategy", "llm", "--evaluations", "4", "--generations", "2"];
+    let args = [search.as_slice(), &["--llm", &replay]].concat();
     let output = capped.run(&[args.as_slice(), &["--llm-max-tokens", "10"]].concat());
     assert!(output.status.success());
     let told = String::from_utf8(output.stderr).unwrap();

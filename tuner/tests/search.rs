@@ -12,7 +12,7 @@ use autokernel_codegen::schedule::Schedule;
 use autokernel_codegen::shape::Shape;
 use common::{cube, gpu, recording};
 use rand::SeedableRng;
-use rand::seq::IndexedRandom;
+use rand::seq::{IndexedRandom, SliceRandom};
 use rand_pcg::Pcg64;
 use rayon::prelude::*;
 use tuner::compare::{Arena, Arm, Costs, Standing, courses};
@@ -101,12 +101,25 @@ fn brief(target: &Target, space: Arc<[Schedule]>, seed: u64) -> Brief {
     }
 }
 
+/// Schedules of a made-up space, so that the time of a test does not grow with the knobs that families gain.
+const THOUSANDS: usize = 3000;
+
+/// `recording` with [`THOUSANDS`] of its schedules, the default among them.
+fn of_thousands(mut recording: Recording) -> Recording {
+    let default = Schedule::default_for(&recording.problem.class(), recording.arch);
+    let rows = &mut recording.shapes[0].rows;
+    rows.shuffle(&mut Pcg64::seed_from_u64(0));
+    rows.sort_by_key(|(schedule, _)| *schedule != default);
+    rows.truncate(THOUSANDS);
+    recording
+}
+
 /// What the search reaches on spaces that were measured is for them to say. This holds it to what it has to cope with:
 /// tiles that differ by chance, ragged waves, thousands of schedules.
 #[test]
 fn sixty_steps_of_the_built_in_search_find_98_percent_of_the_optimum_and_beat_chance() {
     for (layout, shape) in CASES {
-        let recording = recording("leaky_relu", layout, &[shape]);
+        let recording = of_thousands(recording("leaky_relu", layout, &[shape]));
         let [random, local, surrogate] = Builtin::ALL.map(|builtin| median_reached(builtin, &recording));
         println!("{layout} {shape}: local {local:.4}, surrogate {surrogate:.4}, random {random:.4}");
         for (name, reached) in [("local", local), ("surrogate", surrogate)] {

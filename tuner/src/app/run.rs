@@ -123,10 +123,7 @@ impl<'r> Run<'r> {
     fn tune_one(&mut self, job: &mut Job) -> Result<TargetResult, AppError> {
         let Job { target, evaluator } = job;
         let brief = self.brief(target, evaluator.as_ref());
-        let model = match self.model.clone() {
-            Some(model) => Some((model, self.reference(target, evaluator.as_mut()))),
-            None => None,
-        };
+        let model = self.model.clone().map(|model| (model, self.reference(target, evaluator.as_mut())));
         let (mut strategy, description) = proposer(self.args, &brief, model);
         let mut search = search(&mut Session {
             target,
