@@ -89,38 +89,38 @@ pub struct TuneArgs {
 
     /// Who proposes: random, local, surrogate, llm or hybrid; the last two need --llm [default: surrogate, with --llm
     /// hybrid]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Search")]
     pub strategy: Option<StrategyName>,
     /// Schedules to try for each shape, those that the journal answers included.
-    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = "Search")]
     pub evaluations: u32,
     /// Generations these are divided into; the strategy learns from each.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Search")]
     pub generations: u32,
     /// Decides every random choice: the same seed searches the same way.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, help_heading = "Search")]
     pub seed: u64,
     /// The language model.
     #[command(flatten)]
     pub llm: LlmArgs,
 
     /// Where history, charts and the new best_config.json go.
-    #[arg(long, value_name = "DIR", default_value = "tuner-out")]
+    #[arg(long, value_name = "DIR", default_value = "tuner-out", help_heading = "Input and output")]
     pub out: PathBuf,
     /// The config that is in use; its entries are what a winner must beat [default: best_config.json].
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Input and output")]
     pub config: Option<PathBuf>,
     /// Write promoted entries into the config itself, not only into the output folder.
-    #[arg(long)]
+    #[arg(long, help_heading = "Input and output")]
     pub write: bool,
     /// Start over: put the journal of earlier runs aside.
-    #[arg(long)]
+    #[arg(long, help_heading = "Input and output")]
     pub fresh: bool,
     /// Where recorded spaces are [default: the tuner's own].
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Input and output")]
     pub spaces: Option<PathBuf>,
     /// Print one JSON document on standard output at the end; what is for people goes to standard error.
-    #[arg(long)]
+    #[arg(long, help_heading = "Input and output")]
     pub json: bool,
 
     /// On which GPUs, and how finals are held.

@@ -130,3 +130,48 @@ pub fn layout(text: &str) -> Result<Layout, String> {
     let known = Layout::ALL.into_iter().find(|layout| layout.to_string() == text);
     known.ok_or_else(|| format!("`{text}` is not a layout; write nn or nt"))
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        filter: Filter,
+    }
+
+    fn takes(options: &[&str], epilogue: &str) -> [bool; 2] {
+        let filter = Command::parse_from([&["tuner"], options].concat()).filter;
+        let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, epilogue.parse().unwrap());
+        let (arch, shape) = (Arch::SM_90A, Shape { m: 1, n: 2, k: 3 });
+        let class = filter.takes_class(&problem.class(), arch, shape);
+        [filter.takes(&Target { problem, arch, shape }), class]
+    }
+
+    #[test]
+    fn nothing_said_takes_every_target_and_class() {
+        assert_eq!(takes(&[], "gelu"), [true; 2]);
+        assert_eq!(takes(&["--arch", "auto"], "gelu"), [true; 2]);
+    }
+
+    #[test]
+    fn each_option_narrows_targets_and_classes_alike() {
+        let options =
+            [["--arch", "sm_80"], ["--op", "matmul"], ["--layout", "nn"], ["--dtype", "f16"], ["--shape", "4x5x6"]];
+        for option in options {
+            assert_eq!(takes(&option, "gelu"), [false; 2], "{option:?}");
+        }
+        let own = ["--arch", "sm_90a", "--op", "fused_matmul", "--layout", "nt", "--dtype", "bf16", "--shape", "1x2x3"];
+        assert_eq!(takes(&own, "gelu"), [true; 2]);
+        assert_eq!(takes(&["--op", "fused_matmul"], "identity"), [false; 2]);
+        assert_eq!(takes(&["--op", "matmul"], "identity"), [true; 2]);
+    }
+
+    #[test]
+    fn a_class_has_its_epilogue_whatever_the_parameters_are() {
+        assert_eq!(takes(&["--epilogue", "leaky_relu(0.2)"], "leaky_relu(0.01)"), [false, true]);
+    }
+}

@@ -56,6 +56,46 @@ fn a_candidate_is_compiled_with_its_resources_or_refused_by_its_rule() {
 }
 
 #[test]
+fn transposed_and_split_tiles_at_the_limit_of_their_registers_compile_in_both_layouts() {
+    let cache = tempfile::tempdir().unwrap();
+    let test = "transposed_and_split_tiles_at_the_limit_of_their_registers_compile_in_both_layouts";
+    let Some(compiler) = compiler(test, cache.path()) else { return };
+    let Schedule::Sm90(base) = Schedule::default_for(&problem().class(), Arch::SM_90A) else {
+        panic!("Hopper's default is of family sm90")
+    };
+    let base = Sm90Schedule { stages: 3, consumers: 1, ..base };
+    let swapped = Sm90Schedule { swap_ab: true, ..base };
+    let smallest = Sm90Schedule { tile_m: 8, tile_n: 64, stages: 16, ..swapped };
+    let plain = [
+        Sm90Schedule { tile_m: 64, tile_n: 256, split_k: 4, ..swapped },
+        Sm90Schedule { tile_m: 128, tile_n: 128, split_k: 2, ..base },
+        Sm90Schedule { tile_m: 96, tile_n: 256, ..swapped },
+        Sm90Schedule { tile_m: 192, tile_n: 192, consumers: 3, ..swapped },
+        smallest,
+    ];
+    // An epilogue that calls tanh leaves 16 accumulators fewer.
+    let with_tanh = [
+        Sm90Schedule { tile_m: 56, tile_n: 256, split_k: 4, ..swapped },
+        Sm90Schedule { tile_m: 88, tile_n: 256, ..swapped },
+        Sm90Schedule { tile_m: 160, tile_n: 192, consumers: 3, ..swapped },
+        smallest,
+    ];
+    let limit = Arc::new(SharedLimit::new(Limit::fixed(Duration::from_secs(300))));
+    for (layout, (epilogue, schedules)) in Layout::ALL
+        .into_iter()
+        .flat_map(|layout| [("relu", &plain[..]), ("gelu", &with_tanh[..])].map(|of| (layout, of)))
+    {
+        let problem = Problem { output: Dtype::F32, ..Problem::matmul(Dtype::F16, layout, epilogue.parse().unwrap()) };
+        let limit = Arc::clone(&limit);
+        let candidates = CandidateCompiler::new(compiler.clone(), problem, Arch::SM_90A, ImageForm::Cubin, limit);
+        for schedule in schedules.iter().copied().map(Schedule::Sm90) {
+            let compiled = candidates.compile(&schedule);
+            assert!(compiled.is_ok(), "{layout} {epilogue} {schedule}: {:?}", compiled.err());
+        }
+    }
+}
+
+#[test]
 fn a_candidate_for_an_earlier_arch_is_handed_over_as_ptx() {
     let cache = tempfile::tempdir().unwrap();
     let Some(compiler) = compiler("a_candidate_for_an_earlier_arch_is_handed_over_as_ptx", cache.path()) else {

@@ -285,3 +285,22 @@ fn an_earlier_arch_is_measured_on_the_gpu_where_its_images_run() {
     assert!(!trials.is_empty() && trials.iter().all(|trial| trial["target"]["arch"] == "sm_80"));
     assert_eq!(machine.evaluated().len(), trials.len());
 }
+
+#[test]
+fn what_a_program_launched_is_measured_on_every_gpu_and_told_as_json() {
+    let machine = Machine::new("");
+    let log = r#"{"kernel":"up","problem":{"operation":"matmul","input":"bf16","output":"f32","layout":"nn","epilogue":"gelu","known_n":512,"known_k":512},"shape":{"m":512,"n":512,"k":512},"arch":null,"entry":null,"count":3}"#;
+    std::fs::write(machine.path("shapes.jsonl"), format!("{log}\n")).unwrap();
+    let output = run(&machine, &["--shapes-from", "shapes.jsonl", "--gpus", "0,1", "--json"]);
+    assert_finished(&output);
+    let trials = lines(&machine, "trial");
+    let wanted = |trial: &Value| {
+        let problem = &trial["target"]["problem"];
+        (problem["epilogue"].as_str(), problem["layout"].as_str()) == (Some("gelu"), Some("nn"))
+    };
+    assert!(!trials.is_empty() && trials.iter().all(wanted), "{trials:?}");
+    let gpus: HashSet<String> = machine.evaluated().iter().map(|line| line[..1].to_owned()).collect();
+    assert_eq!(gpus, ["0", "1"].map(str::to_owned).into());
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&document["status"], &document["targets"][0]["tried"]), (&"finished".into(), &trials.len().into()));
+}

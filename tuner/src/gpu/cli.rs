@@ -20,6 +20,7 @@ use crate::promote::FinalPlan;
 
 /// On which GPUs, and how finals are held.
 #[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "GPUs and finals")]
 pub struct GpuArgs {
     /// The GPUs that measure: `all`, or their numbers as in 0,1. They must be of one kind [default: 0, where there is one].
     #[arg(long, value_name = "all|N,…")]

@@ -36,7 +36,8 @@ done >&2
 "#;
 
 /// Answers everything, after the cases that a test adds. `$3` is the number of the GPU; `$stage` the number of stages and
-/// `$group` the raster group of the candidate, from which `$ms` is made up. Each evaluation is a line in `evaluated`.
+/// `$group` the raster group of the candidate, from which its time is made up: the more stages, the longer. Each evaluation
+/// is a line in `evaluated`.
 const WORKER: &str = r#"#!/bin/sh
 cd '@FOLDER@' || exit 1
 gpu=${3:-0}
@@ -51,6 +52,7 @@ final() {
 while read -r line; do
     stage=${line#*'"stages":'}; stage=${stage%%[,\}]*}
     group=${line#*'"group":'}; group=${group%%[,\}]*}
+    case "$stage" in [0-9]) tenths=$stage;; *) tenths=9$stage;; esac
     case "$line" in
     *'"request":"evaluate"'*) echo "$gpu $stage $group" >> evaluated;;
     esac
@@ -60,12 +62,13 @@ while read -r line; do
     *'"request":"open"'*) echo '{"reply":"opened","buffer_sets":3,"cold_l2":true}';;
     *'"request":"final"'*)
         times=$(echo "$line" | sed 's/"schedule"/\n"schedule"/g; s/"cublas"/\n"cublas"/g' | sed -n '
+            s/^"schedule".*"stages":\([0-9][0-9]\).*"group":\([0-9]*\).*/1.9\1\2/p
             s/^"schedule".*"stages":\([0-9]*\).*"group":\([0-9]*\).*/1.\1\2/p
             s/^"cublas".*/2.5/p')
         echo x >> finals
         final "$times";;
     *'"request":"baseline"'*) echo '{"reply":"evaluated","outcome":{"status":"measured","median_ms":2.5,"spread_pct":0.4,"samples":12},"fatal":false}';;
-    *) echo "{\"reply\":\"evaluated\",\"outcome\":{\"status\":\"measured\",\"median_ms\":1.$stage$group,\"spread_pct\":0.4,\"samples\":12},\"fatal\":false}";;
+    *) echo "{\"reply\":\"evaluated\",\"outcome\":{\"status\":\"measured\",\"median_ms\":1.$tenths$group,\"spread_pct\":0.4,\"samples\":12},\"fatal\":false}";;
     esac
 done
 "#;
