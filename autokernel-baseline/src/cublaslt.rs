@@ -6,7 +6,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use autokernel_runtime::{Device, Dtype, Element, Matrix, Shape};
+use autokernel_runtime::{Device, Dtype, Element, MatrixView, MatrixViewMut, Shape};
 use cudarc::cublaslt::{result, sys};
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
 
@@ -24,13 +24,15 @@ pub enum Epilogue {
     Relu,
 }
 
-/// A dense row-major product of 16-bit matrices.
+/// A dense row-major product of 16-bit matrices, with sums in fp32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GemmProblem {
     /// The sizes.
     pub shape: Shape,
-    /// Type of all three matrices.
+    /// Type of both inputs: 16 bits.
     pub dtype: Dtype,
+    /// Type of the output.
+    pub output: Dtype,
     /// Whether `B` is stored as `[n, k]`.
     pub transpose_b: bool,
     /// The epilogue.
@@ -67,10 +69,13 @@ impl CublasLt {
     pub fn gemm(&self, problem: GemmProblem, limit: usize) -> Result<Gemm> {
         let Shape { m, n, k } = problem.shape;
         let (m, n, k) = (u64::from(m), u64::from(n), u64::from(k));
-        let dtype = data_type(problem.dtype)?;
+        if problem.dtype == Dtype::F32 {
+            return Err(Error::Operands("the baseline multiplies 16-bit matrices"));
+        }
+        let (dtype, output) = (data_type(problem.dtype), data_type(problem.output));
         let operation = Operation::new(problem)?;
         let b = if problem.transpose_b { Layout::new(dtype, k, n)? } else { Layout::new(dtype, n, k)? };
-        let layouts = Layouts { b, a: Layout::new(dtype, k, m)?, c: Layout::new(dtype, n, m)? };
+        let layouts = Layouts { b, a: Layout::new(dtype, k, m)?, c: Layout::new(output, n, m)? };
         let algorithms = self.heuristics(&operation, &layouts, limit)?;
         Ok(Gemm { problem, operation, layouts, algorithms })
     }
@@ -123,15 +128,16 @@ impl Gemm {
     /// # Errors
     /// There is no such algorithm, the matrices are not dense ones of the problem's sizes on the GPU, or cuBLASLt
     /// refuses the launch.
-    pub fn launch<T: Element>(
+    pub fn launch<'m, I: Element, O: Element>(
         &self,
         cublaslt: &mut CublasLt,
         algorithm: usize,
-        a: &Matrix<T>,
-        b: &Matrix<T>,
-        out: &mut Matrix<T>,
+        a: impl Into<MatrixView<'m, I>>,
+        b: impl Into<MatrixView<'m, I>>,
+        out: impl Into<MatrixViewMut<'m, O>>,
     ) -> Result<()> {
-        self.check(a, b, out)?;
+        let (a, b, mut out) = (a.into(), b.into(), out.into());
+        self.check(&a, &b, &out)?;
         let algorithm = self.algorithms.get(algorithm).ok_or(Error::NoAlgorithm)?;
         let on_cpu = || Error::Operands("a matrix is on the CPU");
         let CublasLt { handle, stream, workspace } = cublaslt;
@@ -165,23 +171,31 @@ impl Gemm {
         Ok(())
     }
 
-    fn check<T: Element>(&self, a: &Matrix<T>, b: &Matrix<T>, out: &Matrix<T>) -> Result<()> {
-        let GemmProblem { shape, dtype, transpose_b, .. } = self.problem;
+    fn check<I: Element, O: Element>(
+        &self,
+        a: &MatrixView<'_, I>,
+        b: &MatrixView<'_, I>,
+        out: &MatrixViewMut<'_, O>,
+    ) -> Result<()> {
+        let GemmProblem { shape, dtype, output, transpose_b, .. } = self.problem;
         let [m, n, k] = [shape.m, shape.n, shape.k].map(|dim| dim as usize);
         let (b_rows, b_columns) = if transpose_b { (n, k) } else { (k, n) };
-        let dense = |matrix: &Matrix<T>, rows, columns| {
-            (matrix.nrows(), matrix.ncols(), matrix.ld()) == (rows, columns, columns)
+        let dense = |(rows, columns, ld): (usize, usize, usize), expected: (usize, usize)| {
+            (rows, columns) == expected && ld == columns
         };
-        let fits = dense(a, m, k) && dense(b, b_rows, b_columns) && dense(out, m, n) && T::DTYPE == dtype;
-        if fits { Ok(()) } else { Err(Error::Operands("a matrix does not have the problem's size")) }
+        let fits = dense((a.nrows(), a.ncols(), a.ld()), (m, k))
+            && dense((b.nrows(), b.ncols(), b.ld()), (b_rows, b_columns))
+            && dense((out.nrows(), out.ncols(), out.ld()), (m, n))
+            && (I::DTYPE, O::DTYPE) == (dtype, output);
+        if fits { Ok(()) } else { Err(Error::Operands("a matrix does not have the problem's size or type")) }
     }
 }
 
-fn data_type(dtype: Dtype) -> Result<sys::cudaDataType> {
+fn data_type(dtype: Dtype) -> sys::cudaDataType {
     match dtype {
-        Dtype::Bf16 => Ok(sys::cudaDataType::CUDA_R_16BF),
-        Dtype::F16 => Ok(sys::cudaDataType::CUDA_R_16F),
-        Dtype::F32 => Err(Error::Operands("the baseline multiplies 16-bit matrices")),
+        Dtype::Bf16 => sys::cudaDataType::CUDA_R_16BF,
+        Dtype::F16 => sys::cudaDataType::CUDA_R_16F,
+        Dtype::F32 => sys::cudaDataType::CUDA_R_32F,
     }
 }
 

@@ -59,6 +59,9 @@ pub struct Provenance {
     pub driver: String,
     /// nvcc's version.
     pub nvcc: String,
+    /// Hash of the CUDA files that the kernel was made of, 12 hexadecimal digits; entries of older tuners have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sources: Option<String>,
     /// The day of the measurement, `YYYY-MM-DD`.
     pub date: String,
     /// Median time of one launch, in milliseconds.

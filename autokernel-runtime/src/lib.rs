@@ -8,13 +8,14 @@
 //! - [`Device`], [`Matrix`], [`MatrixView`], [`MatrixViewMut`]: where data lives; cudarc slices go in and out with no copy.
 //! - [`Kernel`], [`Plan`]: a declared kernel and the schedule it would use; [`CompiledKernel`]: one image, for tuners.
 //! - [`KernelDescriptor`] and its parts: the plain data that a build hands over.
-//! - [`timing`]: event timing with stated statistics; [`roofline`]: what the hardware would allow.
+//! - [`timing`]: event timing with stated statistics; [`roofline`] and [`Datasheet`]: what the hardware would allow.
 //! - `AUTOKERNEL_RECORD=shapes.jsonl` in the environment counts each kernel's launches by shape, for the tuner.
 //! - [`Error`]: everything that can go wrong, each with its remedy. Nothing here panics on bad input.
 
 mod alloc;
 mod arch;
 mod cpu;
+mod datasheet;
 mod descriptor;
 mod device;
 mod driver;
@@ -34,6 +35,7 @@ pub mod timing;
 mod view;
 
 pub use arch::{Arch, ComputeCapability, Features};
+pub use datasheet::{Datasheet, Multiprocessor, Peak};
 pub use descriptor::{Image, KernelDescriptor, ProblemDescriptor, Tuned, Variant};
 pub use device::{Device, DeviceInfo};
 pub use dtype::{Dtype, Element};

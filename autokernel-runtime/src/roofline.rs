@@ -4,7 +4,7 @@
 //! Architectures", Communications of the ACM 52(4), 2009: attainable rate = min(peak rate, bandwidth × intensity),
 //! where intensity is FLOP per byte of device memory traffic.
 
-use crate::{ComputeCapability, DeviceInfo, Dtype, Shape};
+use crate::{ComputeCapability, Datasheet, DeviceInfo, Dtype, Shape};
 
 /// The two ceilings of a chip.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -98,11 +98,9 @@ impl Roofline {
 
     /// The ceilings in NVIDIA's datasheet for a GPU of that name; dense, without sparsity.
     ///
-    /// Datasheets: "A100 Tensor Core GPU", "H100 Tensor Core GPU", "H200 Tensor Core GPU", "L40S"; the architecture
-    /// whitepapers "GA102" and "Ada" for GeForce.
+    /// See [`Datasheet`] for the GPUs that are known and where their figures are from.
     pub fn from_datasheet(name: &str) -> Option<Self> {
-        let known = DATASHEETS.iter().find(|(part, ..)| name.contains(part));
-        known.map(|&(_, peak_tflops, bandwidth_gb_s)| Self { peak_tflops, bandwidth_gb_s })
+        Datasheet::of_driver_name(name)?.roofline(Dtype::F16)
     }
 
     /// Multiprocessors × FLOP a clock × highest clock, and the bandwidth on paper.
@@ -114,20 +112,6 @@ impl Roofline {
         (peak > 0.0 && bandwidth_gb_s > 0.0).then_some(Self { peak_tflops: peak / 1e12, bandwidth_gb_s })
     }
 }
-
-/// Part of the name, dense bf16 TFLOP/s with `f32` sums, GB/s. The first match counts.
-const DATASHEETS: &[(&str, f64, f64)] = &[
-    ("H200", 989.4, 4800.0),
-    ("H100 80GB HBM3", 989.4, 3350.0),
-    ("H100 PCIe", 756.0, 2000.0),
-    ("A100-SXM4-80GB", 312.0, 2039.0),
-    ("A100 80GB PCIe", 312.0, 1935.0),
-    ("A100-SXM4-40GB", 312.0, 1555.0),
-    ("A100-PCIE-40GB", 312.0, 1555.0),
-    ("L40S", 362.05, 864.0),
-    ("RTX 4090", 165.2, 1008.0),
-    ("RTX 3090", 71.0, 936.0),
-];
 
 /// Dense 16-bit FLOP with `f32` sums, of one multiprocessor in one clock. GeForce rates where boards differ:
 /// professional boards of 8.6 and 8.9 reach twice as much.

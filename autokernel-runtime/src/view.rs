@@ -110,6 +110,14 @@ impl<'a, T: Element> MatrixView<'a, T> {
         Ok(Self { storage: self.storage.slice(elements), layout })
     }
 
+    /// The cudarc view behind it, from element (0, 0) on; `None` on the host.
+    pub const fn as_cudarc(&self) -> Option<&CudaView<'a, T>> {
+        match &self.storage {
+            Storage::Host(_) => None,
+            Storage::Cuda(view) => Some(view),
+        }
+    }
+
     /// The device that the matrix is on.
     pub fn device(&self) -> Device {
         match &self.storage {
@@ -216,6 +224,14 @@ impl<'a, T: Element> MatrixViewMut<'a, T> {
             StorageMut::Cuda(view) => Storage::Cuda(view.as_view()),
         };
         MatrixView { storage, layout: self.layout }
+    }
+
+    /// The cudarc view behind it, from element (0, 0) on; `None` on the host.
+    pub const fn as_cudarc_mut(&mut self) -> Option<&mut CudaViewMut<'a, T>> {
+        match &mut self.storage {
+            StorageMut::Host(_) => None,
+            StorageMut::Cuda(view) => Some(view),
+        }
     }
 
     /// The device that the matrix is on.

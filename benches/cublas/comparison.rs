@@ -9,14 +9,12 @@ use std::cell::RefCell;
 use autokernel::roofline::{Roofline, Work};
 use autokernel::timing::{Cache, Statistics, Timer, Timing, WarmUp, Work as Candidate};
 use autokernel::{Device, DeviceInfo, Dtype, Element, Kernel, Shape, bf16, f16};
-use autokernel_baseline::{CublasLt, Epilogue, Gemm, GemmProblem, LeakyRelu};
+use autokernel_baseline::{CublasLt, Epilogue, Gemm, GemmProblem, HEURISTICS, LeakyRelu};
 
 use crate::Outcome;
 use crate::copy::Copy;
 use crate::operands::{Buffers, Operands};
 
-/// Heuristics that cuBLASLt is asked for.
-const HEURISTICS: usize = 64;
 /// A batch lasts about this long: far above the resolution of events.
 const BATCH_MS: f64 = 3.0;
 const SLOPE: f32 = 0.01;
@@ -194,23 +192,17 @@ impl Bench {
             Opponent::GemmThenLeakyRelu => Epilogue::Identity,
         };
         let dtype: Dtype = T::DTYPE;
-        let gemm = self.cublaslt.borrow().gemm(GemmProblem { shape, dtype, transpose_b, epilogue }, HEURISTICS)?;
+        let gemm = self
+            .cublaslt
+            .borrow()
+            .gemm(GemmProblem { shape, dtype, output: dtype, transpose_b, epilogue }, HEURISTICS)?;
         let mut timer = Timer::new(&self.device, Cache::Warm)?;
-        let mut time = |algorithm: usize, launches: usize| {
+        let best = autokernel_baseline::fastest(gemm.algorithms(), |algorithm, launches| {
             let mut work = |launch| self.launch_gemm(&gemm, algorithm, operands, launch);
-            timer.time_batch(launches, &mut work)
-        };
-        // Algorithms that refuse these operands are out of the race.
-        let mut first: Vec<(usize, f64)> =
-            (0..gemm.algorithms()).filter_map(|algorithm| Some((algorithm, time(algorithm, 2).ok()?))).collect();
-        first.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let finalists = first.iter().take(8).map(|&(algorithm, ms)| {
-            let launches = (2.0 * BATCH_MS / ms).ceil().clamp(3.0, 300.0) as usize;
-            Ok((algorithm, time(algorithm, launches)?.min(time(algorithm, launches)?)))
-        });
-        let finalists: Vec<(usize, f64)> = finalists.collect::<autokernel::Result<_>>()?;
-        let best = finalists.iter().min_by(|a, b| a.1.total_cmp(&b.1)).ok_or("no algorithm of cuBLASLt runs")?;
-        Ok((gemm, best.0))
+            // Algorithms that refuse these operands are out of the race.
+            Ok::<_, autokernel::Error>(timer.time_batch(launches, &mut work).ok())
+        })?;
+        Ok((gemm, best.ok_or("no algorithm of cuBLASLt runs")?.0))
     }
 
     fn launch_gemm<T: Element>(

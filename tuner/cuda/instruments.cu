@@ -76,6 +76,19 @@ extern "C" __global__ void autokernel_compare(const Problem::Output* c, uint64_t
   }
 }
 
+// Counts the elements of c that are NaN: what a kernel did not write still holds the poison, which is NaN, and from
+// finite inputs no NaN is right.
+extern "C" __global__ void autokernel_count_unwritten(const Problem::Output* c, uint64_t ld, uint64_t rows,
+                                                      uint64_t columns, instruments::Report* report) {
+  using namespace instruments;
+  for (uint64_t i = thread_index(); i < rows * columns; i += thread_count()) {
+    const float got = to_f32(c[i / columns * ld + i % columns]);
+    if (got == got) continue;
+    atomicAdd(&report->wrong, 1ull);
+    atomicMin(&report->first_wrong, static_cast<unsigned long long>(i));
+  }
+}
+
 // Counts the bytes that are no longer `poison`, in `rows` runs of `bytes`, `stride` bytes apart.
 extern "C" __global__ void autokernel_count_touched(const uint8_t* first, uint64_t rows, uint64_t bytes,
                                                     uint64_t stride, uint32_t poison, instruments::Report* report) {

@@ -1,16 +1,19 @@
 //! The command line.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
-use autokernel_codegen::arch::{Arch, ParseArchError};
-use autokernel_codegen::dtype::Dtype;
-use autokernel_codegen::epilogue::Epilogue;
-use autokernel_codegen::problem::Layout;
-use autokernel_codegen::shape::Shape;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 
-use crate::gpu::cli::{RecordArgs, WorkerArgs};
+use crate::compare::CompareArgs;
+use crate::doctor::DoctorArgs;
+use crate::exchange::{ExportArgs, ImportArgs};
+use crate::filter::Filter;
+use crate::gpu::cli::{FinalArgs, GpuArgs, RecordArgs, WorkerArgs};
+use crate::llm::LlmArgs;
+use crate::profile::ProfileArgs;
+use crate::report::ReportArgs;
+use crate::show::ShowArgs;
+use crate::strategy::StrategyName;
 
 /// Finds the fastest schedules for autokernel's kernels and writes them to best_config.json.
 #[derive(Debug, Parser)]
@@ -31,15 +34,32 @@ Exit codes:
   1    could not go on; the last line says why and what to do
   2    the command line is wrong
   3    another tuner is using the output folder
-  130  interrupted; the outputs are written, and the same command goes on";
+  4    a prompt awaits its reply file (--llm-unanswered stop); the same command goes on once it is there
+  130  tune was interrupted; the outputs are written, and the same command goes on";
 
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Search schedules and promote the winners (the default).
-    Tune(TuneArgs),
+    Tune(Box<TuneArgs>),
     /// Measure a whole space of schedules on this machine's GPU, to be searched again without one.
     Record(RecordArgs),
+    /// Hold strategies against each other on recorded spaces, at equal budgets and over many seeds.
+    Compare(CompareArgs),
+    /// Hold the finals of a journal again, and say how far their choices are from the best.
+    Final(FinalArgs),
+    /// Write the trials of a journal in a format that other tuners read.
+    Export(ExportArgs),
+    /// Make a space to replay of another tuner's results.
+    Import(ImportArgs),
+    /// Check what tuning needs: driver, GPU, nvcc, config, caches, recorded spaces.
+    Doctor(DoctorArgs),
+    /// List the tuned entries, how old they are, and which should be tuned again.
+    Show(ShowArgs),
+    /// Say what bounds a kernel, how full it keeps a GPU, and what to try next.
+    Profile(ProfileArgs),
+    /// Write an output folder's results as one HTML page.
+    Report(ReportArgs),
     /// Serve measurements on standard input and output (started by the tuner itself).
     #[command(hide = true)]
     Worker(WorkerArgs),
@@ -48,9 +68,9 @@ pub enum Command {
 /// What to tune and how.
 #[derive(Clone, Debug, Args)]
 pub struct TuneArgs {
-    /// Only this shape, as MxNxK; may be repeated.
-    #[arg(long, value_name = "MxNxK", help_heading = "What to tune")]
-    pub shape: Vec<Shape>,
+    /// Which targets.
+    #[command(flatten, next_help_heading = "What to tune")]
+    pub filter: Filter,
     /// The kernels that this crate declares, at the shapes of --shapes-from, of --shape, or of their known dimensions;
     /// the config is then its own best_config.json.
     #[arg(long = "crate", value_name = "DIR", help_heading = "What to tune")]
@@ -66,128 +86,48 @@ pub struct TuneArgs {
     /// 16,128,1024,4096].
     #[arg(long, value_name = "M", requires = "package", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..), help_heading = "What to tune")]
     pub m: Vec<u32>,
-    /// Only this attribute's kernels: matmul has no epilogue, fused_matmul has one.
-    #[arg(long, value_enum, help_heading = "What to tune")]
-    pub op: Option<Op>,
-    /// Only this problem class, for example matmul_leaky_relu_bf16_bf16_nt.
-    #[arg(long, value_name = "CLASS", help_heading = "What to tune")]
-    pub problem: Option<String>,
-    /// Only this epilogue, for example gelu or leaky_relu(0.2).
-    #[arg(long, value_parser = epilogue, help_heading = "What to tune")]
-    pub epilogue: Option<Epilogue>,
-    /// Only this type of A and B: bf16 or f16.
-    #[arg(long, value_parser = input_type, help_heading = "What to tune")]
-    pub dtype: Option<Dtype>,
-    /// Only this layout: nn (B is [k, n]) or nt (B is [n, k]).
-    #[arg(long, value_parser = layout, help_heading = "What to tune")]
-    pub layout: Option<Layout>,
-    /// Only this target, for example sm_90a; auto is that of the GPU here, else that of the recordings.
-    #[arg(long, value_name = "ARCH", default_value = "auto", help_heading = "What to tune")]
-    pub arch: ArchChoice,
 
-    /// Who proposes; llm needs --llm and is the default with it.
-    #[arg(long, value_enum)]
+    /// Who proposes: random, local, surrogate, llm or hybrid; the last two need --llm [default: surrogate, with --llm
+    /// hybrid]
+    #[arg(long, value_name = "NAME", help_heading = "Search")]
     pub strategy: Option<StrategyName>,
     /// Schedules to try for each shape, those that the journal answers included.
-    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = "Search")]
     pub evaluations: u32,
     /// Generations these are divided into; the strategy learns from each.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Search")]
     pub generations: u32,
     /// Decides every random choice: the same seed searches the same way.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, help_heading = "Search")]
     pub seed: u64,
-    /// A language model that proposes: the base URL of an OpenAI-compatible server (key from OPENAI_API_KEY), or
-    /// file:DIR to exchange prompts and replies through a folder.
-    #[arg(long, value_name = "URL|file:DIR")]
-    pub llm: Option<String>,
-    /// The model to ask for.
-    #[arg(long, requires = "llm", value_name = "NAME")]
-    pub model: Option<String>,
+    /// The language model.
+    #[command(flatten)]
+    pub llm: LlmArgs,
 
     /// Where history, charts and the new best_config.json go.
-    #[arg(long, value_name = "DIR", default_value = "tuner-out")]
+    #[arg(long, value_name = "DIR", default_value = "tuner-out", help_heading = "Input and output")]
     pub out: PathBuf,
     /// The config that is in use; its entries are what a winner must beat [default: best_config.json].
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Input and output")]
     pub config: Option<PathBuf>,
     /// Write promoted entries into the config itself, not only into the output folder.
-    #[arg(long)]
+    #[arg(long, help_heading = "Input and output")]
     pub write: bool,
     /// Start over: put the journal of earlier runs aside.
-    #[arg(long)]
+    #[arg(long, help_heading = "Input and output")]
     pub fresh: bool,
     /// Where recorded spaces are [default: the tuner's own].
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Input and output")]
     pub spaces: Option<PathBuf>,
+    /// Print one JSON document on standard output at the end; what is for people goes to standard error.
+    #[arg(long, help_heading = "Input and output")]
+    pub json: bool,
+
+    /// On which GPUs, and how finals are held.
+    #[command(flatten)]
+    pub gpu: GpuArgs,
 
     /// Lets each replayed trial take this long, so that tests can interrupt it.
     #[arg(long, hide = true, value_name = "MS", default_value_t = 0)]
     pub replay_delay_ms: u64,
-}
-
-/// An attribute, as a filter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub enum Op {
-    /// `#[autokernel::matmul]`
-    Matmul,
-    /// `#[autokernel::fused_matmul(…)]`
-    FusedMatmul,
-}
-
-impl Op {
-    /// The attribute that declares kernels with this epilogue.
-    pub fn of(epilogue: &Epilogue) -> Op {
-        if *epilogue == Epilogue::identity() { Op::Matmul } else { Op::FusedMatmul }
-    }
-}
-
-/// For which target of nvcc.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ArchChoice {
-    /// That of the GPU, or else that of the recordings.
-    Auto,
-    /// This one.
-    Named(Arch),
-}
-
-impl ArchChoice {
-    /// Whether `arch` may be tuned for.
-    pub fn admits(self, arch: Arch) -> bool {
-        self == ArchChoice::Auto || self == ArchChoice::Named(arch)
-    }
-}
-
-impl FromStr for ArchChoice {
-    type Err = ParseArchError;
-
-    fn from_str(text: &str) -> Result<Self, ParseArchError> {
-        if text == "auto" { Ok(ArchChoice::Auto) } else { text.parse().map(ArchChoice::Named) }
-    }
-}
-
-/// Who proposes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum StrategyName {
-    /// Schedules at random.
-    Random,
-    /// Steps from the best.
-    Local,
-    /// A language model.
-    Llm,
-}
-
-fn epilogue(text: &str) -> Result<Epilogue, String> {
-    text.parse::<Epilogue>().map_err(|error| error.to_string())
-}
-
-fn input_type(text: &str) -> Result<Dtype, String> {
-    let known = Dtype::from_name(text).filter(|dtype| dtype.is_input());
-    known.ok_or_else(|| format!("`{text}` is not an input type; write bf16 or f16"))
-}
-
-fn layout(text: &str) -> Result<Layout, String> {
-    let known = Layout::ALL.into_iter().find(|layout| layout.to_string() == text);
-    known.ok_or_else(|| format!("`{text}` is not a layout; write nn or nt"))
 }

@@ -1,10 +1,13 @@
 //! The seam between a search and whatever measures.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use autokernel_codegen::schedule::Schedule;
+use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
+use crate::journal::Intents;
 use crate::llm::GpuFacts;
 use crate::outcome::{Failure, Measurement, Outcome};
 use crate::target::Target;
@@ -34,7 +37,8 @@ pub trait Evaluator {
     fn space(&self, target: &Target) -> Vec<Schedule>;
 
     /// Tries each schedule of `batch` and calls `done` as soon as its outcome is known, in any order, so that an
-    /// evaluator may compile ahead and use several GPUs. Once `done` breaks, no further schedule is begun.
+    /// evaluator may compile ahead and use several GPUs. Once `done` breaks, no further schedule is begun; it
+    /// is still told of those that were under way.
     ///
     /// # Errors
     /// The evaluator cannot go on, whatever the schedule. What `done` was told stays valid.
@@ -46,8 +50,38 @@ pub trait Evaluator {
     /// The evaluator cannot go on.
     fn compare(&mut self, target: &Target, contenders: &[Contender]) -> Result<Vec<Final>, EvaluatorError>;
 
+    /// As [`Evaluator::compare`], in that many rounds; an evaluator that does not measure has none to choose.
+    ///
+    /// # Errors
+    /// The evaluator cannot go on.
+    fn compare_in(
+        &mut self,
+        target: &Target,
+        contenders: &[Contender],
+        _rounds: Rounds,
+    ) -> Result<Vec<Final>, EvaluatorError> {
+        self.compare(target, contenders)
+    }
+
+    /// Hands over what is to be told before a schedule runs. An evaluator that runs nothing has nothing to tell.
+    fn announce_to(&mut self, _intents: &Arc<Intents>) {}
+
+    /// The time of cuBLAS with the epilogue as a kernel of its own, timed as a schedule is; `None` where it cannot be had.
+    ///
+    /// # Errors
+    /// The evaluator cannot go on.
+    fn reference(&mut self, _target: &Target) -> Result<Option<Measurement>, EvaluatorError> {
+        Ok(None)
+    }
+
     /// The fastest schedule of all, where the whole space has been measured.
     fn optimum(&self, _target: &Target) -> Option<(Schedule, Measurement)> {
+        None
+    }
+
+    /// The median of the best time of so many schedules drawn at random, in milliseconds, where the whole space has been
+    /// measured.
+    fn best_at_random_ms(&self, _target: &Target, _draws: usize) -> Option<f64> {
         None
     }
 }
@@ -66,8 +100,20 @@ pub struct Evaluated {
     pub seconds: f64,
 }
 
+/// How long contenders meet.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rounds {
+    /// How many rounds count.
+    pub count: u32,
+    /// How long each contender runs in one, in milliseconds.
+    pub round_ms: f64,
+    /// How long rounds are run before, in milliseconds.
+    pub warm_up_ms: f64,
+}
+
 /// Who meets in a final.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Contender {
     /// A schedule.
     Schedule(Schedule),
@@ -79,11 +125,12 @@ pub enum Contender {
 pub type Final = Result<FinalTime, Failure>;
 
 /// A contender's time in a final.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FinalTime {
     /// Its time over all rounds.
     pub measurement: Measurement,
     /// Its time in each round, in milliseconds; empty if the rounds were not interleaved, as in a replay.
+    #[serde(default)]
     pub round_ms: Vec<f64>,
 }
 

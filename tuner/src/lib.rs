@@ -8,17 +8,24 @@
 
 pub mod app;
 pub mod cli;
+pub mod compare;
 pub mod demand;
+pub mod doctor;
 pub mod environment;
 pub mod evaluate;
+pub mod exchange;
+pub mod filter;
 pub mod gpu;
 pub mod journal;
 pub mod llm;
+pub mod occupancy;
 pub mod outcome;
+pub mod profile;
 pub mod promote;
 pub mod replay;
 pub mod report;
 pub mod session;
+pub mod show;
 pub mod strategy;
 mod target;
 pub mod trial;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use tuner::app::{self, Ending};
+use tuner::app::{self, AppError, Ending};
 use tuner::cli::{Cli, Command};
 use tuner::session::Stop;
 
@@ -12,17 +12,18 @@ fn main() -> ExitCode {
     let args = match cli.command {
         Some(Command::Worker(args)) => return exit_code(args.run()),
         Some(Command::Record(args)) => return exit_code(args.run()),
-        Some(Command::Tune(args)) => args,
+        Some(Command::Compare(args)) => return args.run().map_or_else(failed, |()| ExitCode::SUCCESS),
+        Some(Command::Export(args)) => return exit_code(args.run()),
+        Some(Command::Import(args)) => return exit_code(args.run()),
+        Some(Command::Final(args)) => return exit_code(app::finals(&args, &stop_on_signals())),
+        Some(Command::Doctor(args)) => return args.run(),
+        Some(Command::Show(args)) => return exit_code(args.run()),
+        Some(Command::Profile(args)) => return exit_code(args.run()),
+        Some(Command::Report(args)) => return exit_code(args.run()),
+        Some(Command::Tune(args)) => *args,
         None => cli.tune,
     };
-    let stop = match Stop::on_signals() {
-        Ok(stop) => stop,
-        Err(error) => {
-            eprintln!("warning: {error}; Ctrl-C will end the run at once");
-            Stop::default()
-        }
-    };
-    match app::tune(&args, &stop) {
+    match app::tune(&args, &stop_on_signals()) {
         Ok(ending) => {
             if let Ending::Broken(reason) = &ending {
                 eprintln!("error: {reason}");
@@ -30,10 +31,24 @@ fn main() -> ExitCode {
             ExitCode::from(ending.exit_code())
         }
         Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(error.exit_code())
+            if args.json {
+                println!("{}", app::RunDocument::failed(&error).to_json());
+            }
+            failed(error)
         }
     }
+}
+
+fn failed(error: AppError) -> ExitCode {
+    eprintln!("error: {error}");
+    ExitCode::from(error.exit_code())
+}
+
+fn stop_on_signals() -> Stop {
+    Stop::on_signals().unwrap_or_else(|error| {
+        eprintln!("warning: {error}; Ctrl-C will end the run at once");
+        Stop::default()
+    })
 }
 
 fn exit_code<E: std::fmt::Display>(result: Result<(), E>) -> ExitCode {

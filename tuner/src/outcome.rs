@@ -28,6 +28,12 @@ pub struct Measurement {
     /// The SM clock under the measurement, in MHz, where it was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sm_clock_mhz: Option<u32>,
+    /// Samples that were thrown away because the clock was clearly below that of the others.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub throttled: u32,
+    /// The seed of the inputs on which its result was checked, where it was checked here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check_seed: Option<u64>,
     /// The kernel's resources, where it was compiled here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resources: Option<PtxasReport>,
@@ -36,8 +42,20 @@ pub struct Measurement {
 impl Measurement {
     /// A time with no more known of it than statistics.
     pub fn new(median_ms: f64, spread_pct: f64, samples: u32) -> Self {
-        Measurement { median_ms, spread_pct, samples, sm_clock_mhz: None, resources: None }
+        Measurement {
+            median_ms,
+            spread_pct,
+            samples,
+            sm_clock_mhz: None,
+            throttled: 0,
+            check_seed: None,
+            resources: None,
+        }
     }
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// Why a schedule cannot be used.

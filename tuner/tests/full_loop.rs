@@ -35,7 +35,7 @@ fn a_run_without_options_leaves_every_output_behind() {
     let journal = std::fs::read_to_string(tuner.out("history.jsonl")).unwrap();
     assert_eq!(journal.lines().count(), 2 * 60);
     let lines: Vec<Value> = journal.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert!(lines.iter().all(|line| line["proposed_by"] == "local" && line["environment"]["gpu"] == GPU));
+    assert!(lines.iter().all(|line| line["proposed_by"] == "surrogate" && line["environment"]["gpu"] == GPU));
 
     let rows = columns(&tuner.out("history.csv"));
     assert_eq!(rows.len(), 2 * 60);
@@ -53,6 +53,7 @@ fn a_run_without_options_leaves_every_output_behind() {
         let fastest = rows.iter().filter(|row| row["shape"] == entry.shape.to_string() && !row["ms"].is_empty());
         let fastest = fastest.map(|row| row["ms"].parse::<f64>().unwrap()).fold(f64::INFINITY, f64::min);
         assert_eq!(entry.provenance.median_ms, fastest);
+        assert_eq!(entry.provenance.sources.as_deref(), Some("none"), "the recording's hash of the kernel sources");
         assert_eq!((entry.provenance.gpu.as_str(), entry.provenance.date.as_str()), (GPU, "2000-01-01"));
     }
     for chart in ["learning_curve.svg", "roofline.svg"] {
@@ -147,6 +148,7 @@ fn a_winner_within_the_noise_of_what_is_in_use_is_not_promoted() {
             gpu: GPU.to_owned(),
             driver: String::new(),
             nvcc: String::new(),
+            sources: None,
             date: "1999-12-31".to_owned(),
             median_ms: time(outcome),
             spread_pct: 0.1,

@@ -9,6 +9,7 @@ use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::problem::{Layout, Problem};
 use autokernel_codegen::schedule::{Raster, Schedule};
 use autokernel_codegen::shape::Shape;
+use tuner::gpu::deadline::Limit;
 use tuner::gpu::pool::{Deadlines, GpuPool};
 use tuner::gpu::process::WorkerCommand;
 use tuner::gpu::protocol::{Candidate, Evaluate, FinalContender, FinalRounds, Kernel, Open};
@@ -40,7 +41,7 @@ fn at_13(action: &str) -> String {
 
 fn deadlines() -> Deadlines {
     let evaluate = Duration::from_millis(700);
-    Deadlines { open: Duration::from_secs(20), evaluate, finals: evaluate }
+    Deadlines { open: Duration::from_secs(20), evaluate: Limit::fixed(evaluate), finals: evaluate }
 }
 
 fn problem() -> Problem {
@@ -48,7 +49,7 @@ fn problem() -> Problem {
 }
 
 fn kernel() -> Kernel {
-    Kernel { symbol: "kernel".into(), cubin: PathBuf::from("kernel.cubin") }
+    Kernel { symbol: "kernel".into(), image: PathBuf::from("kernel.cubin") }
 }
 
 fn open() -> Open {
@@ -63,7 +64,7 @@ fn candidate(group: u32) -> Candidate {
 }
 
 fn evaluate(pool: &mut GpuPool, group: u32) -> Outcome {
-    let request = Evaluate { candidate: candidate(group), effort: Effort::QUICK };
+    let request = Evaluate { candidate: candidate(group), effort: Effort::QUICK, seed: 1 };
     pool.evaluate(&request).unwrap().outcome
 }
 
@@ -167,7 +168,7 @@ fn the_same_problem_is_opened_once() {
 fn a_final_that_takes_the_worker_down_is_an_error_and_not_a_result() {
     let mut pool = opened(r#"*'"request":"final"'*) exit 1;;"#);
     let contenders = vec![FinalContender::Candidate(candidate(8)), FinalContender::Cublas];
-    assert!(pool.finals(&FinalRounds { contenders, rounds: 3, round_ms: 1.0 }).is_err());
+    assert!(pool.finals(&FinalRounds { contenders, rounds: 3, round_ms: 1.0, warm_up_ms: 1.0, seed: 1 }).is_err());
     assert_measures_on(&mut pool, 1);
 }
 

@@ -67,7 +67,7 @@ impl Fixture {
         let command = WorkerCommand { program: "/bin/sh".into(), args: vec!["-c".into(), script.into()] };
         let nvcc = Nvcc { path: self.path("nvcc"), version: "13.0.0".to_owned() };
         let pool = GpuPool::new(command, Deadlines::default());
-        Bench::new(pool, Compiler::new(nvcc, self.path("cache"))).unwrap()
+        Bench::new(vec![pool], Compiler::new(nvcc, self.path("cache"))).unwrap()
     }
 
     fn plan(&self, images: usize) -> Plan {

@@ -71,6 +71,7 @@ fn a_tuner_that_is_killed_in_mid_generation_resumes_and_measures_nothing_twice()
         "history.jsonl",
         "history.jsonl.lock",
         "learning_curve.svg",
+        "results.json",
         "roofline.svg",
     ];
     let mut leftovers: Vec<String> = leftovers.map(|name| name.into_string().unwrap()).collect();

@@ -14,9 +14,10 @@ use autokernel_codegen::shape::Shape;
 use llm_support::{Server, client, says};
 use serde_json::{Value, json};
 use tuner::llm::{
-    Budget, Candidates, Conversation, Feedback, GpuFacts, JsonSchema, KnownGood, LlmError, Measurement, Message,
-    Outcome, Proposals, Provider, Rejected, Reply, Resources, RooflineFacts, Task, Trial, Usage,
+    Anchor, Budget, Candidates, Conversation, Feedback, GpuFacts, JsonSchema, KnownGood, LlmError, Measurement,
+    Message, Outcome, Proposals, Provider, Rejected, Reply, Resources, RooflineFacts, Task, Trial, Usage,
 };
+use tuner::occupancy::{Limiter, Occupancy, Waves};
 
 /// A model that says its lines and keeps what it was asked.
 struct Actor {
@@ -48,7 +49,7 @@ impl Provider for Actor {
         assert!(wanted.is_some());
         self.asked.lock().unwrap().push(messages.to_vec());
         let text = self.lines.lock().unwrap().pop().expect("no line is left");
-        Ok(Reply { text, model: "actor".into(), usage: Usage { input_tokens: 10, output_tokens: 1 } })
+        Ok(Reply { text, model: "actor".into(), usage: Usage { input_tokens: 10, output_tokens: 1 }, retried: vec![] })
     }
 }
 
@@ -72,6 +73,8 @@ static TASK: LazyLock<Task> = LazyLock::new(|| {
         ridge_flops_per_byte: 200.0,
         limit_tflops: 800.0,
         limit_ms: 0.1718,
+        compute_ms: 0.1718,
+        memory_ms: 0.0252,
     };
     let default = Schedule::default_for(&class, Arch::SM_90A);
     Task {
@@ -79,6 +82,7 @@ static TASK: LazyLock<Task> = LazyLock::new(|| {
         shape: Shape { m: 4096, n: 4096, k: 4096 },
         gpu,
         roofline,
+        cublas_ms: Some(0.25),
         candidates: Candidates::new(class, Arch::SM_90A, schedules),
         known_good: vec![KnownGood { schedule: default, origin: "default for sm_90a".into(), median_ms: Some(0.3) }],
         budget: budget(3),
@@ -249,6 +253,9 @@ fn the_first_prompt_tells_all_that_decides() {
         "132 SMs",
         "232448 bytes a block",
         "0.1718 ms (800.0 TFLOP/s)",
+        "compute bound. The arithmetic alone takes 0.1718 ms at the matrix units' ceiling, the least memory traffic 0.0252",
+        "0.2500 ms, 549.8 TFLOP/s, 68.7 % of the roofline",
+        "waves, the last",
         "# Kernel family sm90",
         "# Kernel family sm80",
         "- `raster.group` (1, 2, 4, 8, 16, 32)",
@@ -270,7 +277,7 @@ fn the_schema_keeps_to_what_strict_servers_accept() {
     check_strict(&schema);
     let sm90 = &schema["properties"]["proposals"]["items"]["properties"]["schedule"]["anyOf"][0];
     assert_eq!(sm90["properties"]["family"], json!({"type": "string", "enum": ["sm90"]}));
-    assert_eq!(sm90["properties"]["stages"], json!({"type": "integer", "enum": [3, 4, 5, 6, 7, 8]}));
+    assert_eq!(sm90["properties"]["stages"], json!({"type": "integer", "enum": [3, 4, 5, 6, 7, 8, 12]}));
     assert_eq!(sm90["properties"]["raster"]["properties"]["order"]["enum"], json!(["along_m", "along_n"]));
 }
 
@@ -293,8 +300,10 @@ fn check_strict(schema: &Value) {
 }
 
 fn measured(changes: &Value, median_ms: f64) -> Trial {
+    let occupancy = Occupancy { blocks_per_sm: 1, warps_per_sm: 12, percent: 18.75, limiter: Limiter::SharedMemory };
+    let waves = Waves { tiles: 1024, slots: 132, waves: 7.7576, tail_percent: 75.76, utilization_percent: 96.97 };
     let resources =
-        Resources { registers: 168, shared_bytes: 197_632, spill_bytes: 0, blocks_per_sm: Some(1), waves: Some(7.76) };
+        Resources { registers: Some(168), shared_bytes: 197_632, spill_bytes: 0, occupancy: Some(occupancy) };
     let measurement = Measurement {
         median_ms,
         spread_percent: 0.4,
@@ -302,6 +311,7 @@ fn measured(changes: &Value, median_ms: f64) -> Trial {
         roofline_percent: 17.18 / median_ms,
         times_cublas: Some(0.98),
         resources: Some(resources),
+        waves: Some(waves),
     };
     Trial { schedule: typed(changes), outcome: Outcome::Measured(measurement) }
 }
@@ -314,6 +324,14 @@ fn feedback() -> Feedback {
     let better = json!({"tile_n": 256, "cluster_m": 2});
     Feedback {
         top: vec![measured(&better, 0.2), measured(&json!({"tile_n": 256}), 0.21)],
+        anchors: vec![
+            Anchor {
+                schedule: TASK.known_good[0].schedule,
+                origin: "default for sm_90a".into(),
+                outcome: Some(measured(&json!({}), 0.3).outcome),
+            },
+            Anchor { schedule: typed(&better), origin: "tuned for 8192x8192x8192, 1.7 ms there".into(), outcome: None },
+        ],
         proposed: vec![
             measured(&better, 0.2),
             failed(
@@ -344,7 +362,9 @@ fn the_next_prompt_tells_what_became_of_every_proposal() {
     let text = actor.last_prompt();
     for part in [
         "0.2000 ms ±0.4 %, 687.2 TFLOP/s, 85.9 % of the roofline, 0.980 x cuBLAS, 168 registers, 197632 bytes of shared memory",
-        "resident blocks an SM: 1, 7.76 waves",
+        "an SM holds 1 blocks (12 warps, 19 %), limited by shared memory, 1024 tiles in 7.76 waves, the last 76 % full",
+        "(default for sm_90a): 0.3000 ms ±0.4 % (+50.0 % on the best)",
+        "(tuned for 8192x8192x8192, 1.7 ms there): not tried yet",
         "- cluster_m 2 → 1: 0.2100 ms ±0.4 % (+5.0 % on the best)",
         "- the best itself: 0.2000 ms",
         "did not compile: ptxas error | : too many",

@@ -257,17 +257,19 @@ fn a_schema_is_sent_where_it_is_accepted() {
 }
 
 #[test]
-fn a_server_that_refuses_the_schema_is_asked_without_it_from_then_on() {
+fn a_server_that_refuses_the_schema_is_asked_for_any_json_and_then_for_nothing_from_then_on() {
     let refused = json_response("400 Bad Request", &json!({"error": {"message": "response_format unsupported"}}));
-    let server = Server::start([refused, says("one"), says("two")]);
+    let refused_again = json_response("422 Unprocessable Entity", &json!({"detail": "json_object unsupported"}));
+    let server = Server::start([refused, says("one"), says("two"), refused_again, says("three"), says("four")]);
     let (client, waits) = client(&server.url);
     let wanted = JsonSchema { name: "proposals".into(), schema: json!({"type": "object"}) };
-    for expected in ["one", "two"] {
+    for expected in ["one", "two", "three", "four"] {
         assert_eq!(client.complete(&[Message::user("Hi")], Some(&wanted)).unwrap().text, expected);
     }
-    let with_schema: Vec<bool> =
-        server.requests().iter().map(|request| request.body.get("response_format").is_some()).collect();
-    assert_eq!(with_schema, [true, false, false]);
+    let requests = server.requests();
+    let formats = requests.iter().map(|request| request.body["response_format"]["type"].as_str().unwrap_or("plain"));
+    let expected = ["json_schema", "json_object", "json_object", "json_object", "plain", "plain"];
+    assert_eq!(formats.collect::<Vec<_>>(), expected);
     assert!(waits.lock().unwrap().is_empty());
 }
 

@@ -1,13 +1,13 @@
-//! The key reaches the server and nothing else: no log at any level, no error, no reply.
+//! The key reaches the server and nothing else: no log at any level, no error, no reply, no transcript.
 
 mod llm_support;
 
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use llm_support::{Act, SECRET, ask, client, json_response, response, says};
+use llm_support::{Act, SECRET, Server, client, json_response, response, says};
 use serde_json::json;
-use tuner::llm::Provider;
+use tuner::llm::{Message, Provider, Recorder};
 
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
@@ -50,8 +50,12 @@ fn the_key_never_appears_in_logs_errors_or_replies() {
     let writer = log.clone();
     tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(move || writer.clone()).init();
 
+    let folder = tempfile::tempdir().unwrap();
+    let transcript = folder.path().join("transcript.jsonl");
     for (index, script) in indiscreet_servers().into_iter().enumerate() {
-        let (result, server, _) = ask(script);
+        let server = Server::start(script);
+        let recorder = Recorder::new(Arc::new(client(&server.url).0), &transcript).unwrap();
+        let result = recorder.complete(&[Message::user("Propose.")], None);
         let shown = match &result {
             Ok(reply) => format!("{reply:?}"),
             Err(error) => format!("{error} {error:?}"),
@@ -62,6 +66,10 @@ fn the_key_never_appears_in_logs_errors_or_replies() {
     }
     let (client, _) = client("http://127.0.0.1:9/v1");
     assert!(!format!("{client:?} {}", client.name()).contains(SECRET));
+
+    let recorded = std::fs::read_to_string(&transcript).unwrap();
+    assert_eq!(recorded.lines().count(), indiscreet_servers().len());
+    assert!(recorded.contains("[redacted]") && !recorded.contains(SECRET), "{recorded}");
 
     let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
     // Both the client's own records and those of the HTTP library were captured.

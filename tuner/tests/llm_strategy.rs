@@ -47,7 +47,7 @@ fn the_models_proposals_are_tried_and_it_is_told_what_became_of_them() {
     let broken = json!({ "family": "sm90", "tile_m": 100 });
     reply(&folder, 1, &proposals(&[schedule(3, 8), schedule(4, 16), broken]));
     reply(&folder, 2, &proposals(&[schedule(4, 16), schedule(4, 8)]));
-    run(&tuner, &["--llm", "file:model", "--evaluations", "6", "--generations", "2"]);
+    run(&tuner, &["--strategy", "llm", "--llm", "file:model", "--evaluations", "6", "--generations", "2"]);
 
     let trials = trials(&tuner);
     assert_eq!(trials.len(), 3, "two, and one more: the other is a duplicate");
@@ -65,7 +65,8 @@ fn a_model_that_answers_prose_does_not_end_the_run() {
     for number in 1..=4 {
         reply(&tuner.folder().join("model"), number, "I would rather talk about the weather.");
     }
-    let output = run(&tuner, &["--llm", "file:model", "--evaluations", "12", "--generations", "3"]);
+    let output =
+        run(&tuner, &["--strategy", "llm", "--llm", "file:model", "--evaluations", "12", "--generations", "3"]);
     let trials = trials(&tuner);
     assert_eq!(trials.len(), 12);
     assert!(trials.iter().all(|trial| trial["proposed_by"] == "llm, local in its place"));
@@ -87,7 +88,8 @@ fn a_server_that_refuses_the_key_does_not_end_the_run() {
         }
     });
     let tuner = Tuner::new();
-    let output = run(&tuner, &["--llm", &url, "--model", "m", "--evaluations", "12", "--generations", "3"]);
+    let output =
+        run(&tuner, &["--strategy", "llm", "--llm", &url, "--model", "m", "--evaluations", "12", "--generations", "3"]);
     assert_eq!(trials(&tuner).len(), 12);
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(told.contains("refused the key") && told.contains("for the rest of the run"), "{told}");
@@ -98,9 +100,9 @@ fn a_resumed_search_tells_the_model_what_the_journal_knows() {
     let tuner = Tuner::new();
     let folder = tuner.folder().join("model");
     reply(&folder, 1, &proposals(&[schedule(3, 8), schedule(4, 16)]));
-    run(&tuner, &["--llm", "file:model", "--evaluations", "2", "--generations", "1"]);
+    run(&tuner, &["--strategy", "llm", "--llm", "file:model", "--evaluations", "2", "--generations", "1"]);
     reply(&folder, 2, &proposals(&[schedule(4, 8), schedule(4, 4)]));
-    run(&tuner, &["--llm", "file:model", "--evaluations", "4", "--generations", "2"]);
+    run(&tuner, &["--strategy", "llm", "--llm", "file:model", "--evaluations", "4", "--generations", "2"]);
     assert_eq!(trials(&tuner).len(), 4);
     let second = std::fs::read_to_string(folder.join("prompt-002.md")).unwrap();
     assert!(second.contains("Best so far"), "{second}");
@@ -112,4 +114,54 @@ fn a_url_without_a_model_is_refused_with_the_option_that_is_missing() {
     let output = Tuner::new().run(&["--llm", "http://localhost:1/v1"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("--model"));
+}
+
+#[test]
+fn with_a_model_the_hybrid_is_the_default_and_both_minds_propose() {
+    let tuner = Tuner::new();
+    let folder = tuner.folder().join("model");
+    reply(&folder, 1, &proposals(&[schedule(3, 8), schedule(4, 16)]));
+    reply(&folder, 2, &proposals(&[schedule(4, 8)]));
+    reply(&folder, 3, &proposals(&[schedule(3, 16)]));
+    let output = run(&tuner, &["--llm", "file:model", "--evaluations", "30", "--generations", "5"]);
+    let trials = trials(&tuner);
+    assert_eq!(trials.len(), 30, "the surrogate spends what the model leaves");
+    let by = |who: &str| trials.iter().filter(|trial| trial["proposed_by"].as_str().unwrap().starts_with(who)).count();
+    assert_eq!((by("hybrid, llm "), by("hybrid, surrogate")), (4, 26));
+    assert!(!folder.join("prompt-004.md").exists(), "three rounds are the model's");
+    let second = std::fs::read_to_string(folder.join("prompt-002.md")).unwrap();
+    let fastest = trials[..6].iter().filter_map(|trial| trial["outcome"]["median_ms"].as_f64()).fold(9.0, f64::min);
+    assert!(second.contains(&format!("{fastest:.4} ms")), "the model is told of the surrogate's trials too");
+    assert!(String::from_utf8(output.stdout).unwrap().contains("hybrid files in model"));
+}
+
+#[test]
+fn a_hybrid_whose_model_is_silent_goes_on_with_the_surrogate_and_says_so() {
+    let tuner = Tuner::new();
+    for number in 1..=4 {
+        reply(&tuner.folder().join("model"), number, "I would rather talk about the weather.");
+    }
+    let output = run(&tuner, &["--llm", "file:model", "--evaluations", "12", "--generations", "3"]);
+    let trials = trials(&tuner);
+    assert_eq!(trials.len(), 12);
+    assert!(trials.iter().all(|trial| trial["proposed_by"] == "hybrid, surrogate"));
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("The surrogate proposes for the rest of the run"), "{told}");
+}
+
+#[test]
+fn a_hybrid_goes_on_from_its_journal_and_tries_nothing_twice() {
+    let tuner = Tuner::new();
+    let folder = tuner.folder().join("model");
+    reply(&folder, 1, &proposals(&[schedule(3, 8), schedule(4, 16)]));
+    run(&tuner, &["--llm", "file:model", "--evaluations", "6", "--generations", "1"]);
+    reply(&folder, 2, &proposals(&[schedule(4, 8), schedule(3, 8)]));
+    run(&tuner, &["--llm", "file:model", "--evaluations", "12", "--generations", "2"]);
+    let trials = trials(&tuner);
+    let mut schedules: Vec<String> = trials.iter().map(|trial| trial["schedule"].to_string()).collect();
+    schedules.sort();
+    schedules.dedup();
+    assert_eq!((trials.len(), schedules.len()), (12, 12));
+    let by_model = trials.iter().filter(|trial| trial["proposed_by"].as_str().unwrap().starts_with("hybrid, llm"));
+    assert_eq!(by_model.count(), 3);
 }

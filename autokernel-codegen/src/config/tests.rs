@@ -14,6 +14,7 @@ fn entry(epilogue: &str, m: u32) -> Entry {
         gpu: "NVIDIA H200".into(),
         driver: "580.159.04".into(),
         nvcc: "13.0.88".into(),
+        sources: None,
         date: "2026-11-21".into(),
         median_ms: 0.25,
         spread_pct: 0.4,
@@ -106,4 +107,14 @@ fn saving_leaves_one_whole_file() {
     config.save(&path).unwrap();
     assert_eq!(Config::load(&path).unwrap(), config);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn the_hash_of_the_kernel_sources_is_optional_and_kept() {
+    let mut entry = entry("relu", 16);
+    let without = config(vec![entry.clone()]).to_json();
+    assert!(!without.contains("sources"), "{without}");
+    entry.provenance.sources = Some("0123456789ab".into());
+    let with = config(vec![entry]);
+    assert_eq!(Config::parse(&with.to_json(), Path::new("x")).unwrap(), with);
 }

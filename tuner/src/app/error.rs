@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use autokernel_codegen::config::ConfigError;
 
 use crate::demand::DemandError;
+use crate::evaluate::EvaluatorError;
 use crate::journal::JournalError;
 use crate::llm::LlmError;
 use crate::replay::RecordingError;
@@ -37,6 +38,9 @@ pub enum AppError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The GPUs that were asked for cannot measure.
+    #[error(transparent)]
+    Evaluator(#[from] EvaluatorError),
     /// There is nothing to replay.
     #[error(
         "no recorded space in {}; run in the repository, or name a folder of recordings with --spaces",

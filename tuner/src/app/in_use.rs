@@ -10,7 +10,7 @@ use crate::cli::TuneArgs;
 use crate::demand::Package;
 
 /// The config in use where none is named.
-const DEFAULT_CONFIG: &str = "best_config.json";
+pub const DEFAULT_CONFIG: &str = "best_config.json";
 
 /// The configs that a build reads.
 #[derive(Clone, Debug)]
@@ -34,14 +34,8 @@ impl InUse {
         let path = args.config.clone().unwrap_or_else(default);
         let shipped = package.map(|_| repository().join(DEFAULT_CONFIG)).filter(|file| file.is_file() && *file != path);
         let shipped = shipped.as_deref().map(Config::load).transpose()?;
-        let own = match path.exists() || args.config.is_some() {
-            true => Config::load(&path)?,
-            false => {
-                let instead = if shipped.is_some() { "autokernel's own" } else { "the default schedules" };
-                eprintln!("there is no {}: winners are held against {instead}", path.display());
-                Config::default()
-            }
-        };
+        let instead = if shipped.is_some() { "autokernel's own" } else { "the default schedules" };
+        let own = load_own(&path, args.config.is_some(), instead)?;
         Ok(InUse { path, own, shipped })
     }
 
@@ -54,6 +48,23 @@ impl InUse {
             None => own,
         }
     }
+}
+
+/// The config at `path`, or that of the folder. Without one, every kernel uses its default schedule.
+///
+/// # Errors
+/// The config cannot be read, or a named one is not there.
+pub fn load(named: Option<&Path>) -> Result<Config, AppError> {
+    load_own(named.unwrap_or(Path::new(DEFAULT_CONFIG)), named.is_some(), "the default schedules")
+}
+
+/// The config at `path`; an empty one if it is not there and need not be, saying what winners meet `instead`.
+fn load_own(path: &Path, is_named: bool, instead: &str) -> Result<Config, AppError> {
+    if is_named || path.exists() {
+        return Ok(Config::load(path)?);
+    }
+    eprintln!("there is no {}: winners are held against {instead}", path.display());
+    Ok(Config::default())
 }
 
 /// Puts `entries` into `config`, and their archs among those that are compiled for.

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 mod error;
+mod finals;
 mod in_use;
+mod json;
 mod outputs;
 mod proposer;
 mod replay;
@@ -12,9 +14,17 @@ mod select;
 mod tune;
 
 pub use error::AppError;
-pub(crate) use select::passes;
+pub use finals::finals;
+pub use in_use::DEFAULT_CONFIG;
+pub use json::RunDocument;
+pub(crate) use proposer::provider;
 pub use select::{Job, Selection, select};
 pub use tune::{Ending, tune};
+
+/// The recordings that come with the tuner.
+pub fn own_spaces() -> PathBuf {
+    repository().join("tuner/spaces")
+}
 
 /// The checkout of autokernel: its sources, or where a pack for GPU machines was unpacked.
 fn repository() -> PathBuf {

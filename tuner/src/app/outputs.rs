@@ -10,7 +10,7 @@ use super::error::AppError;
 use super::in_use::{put, write};
 use super::tune::Ending;
 use crate::cli::TuneArgs;
-use crate::report::{self, TargetResult};
+use crate::report::{self, Results, TargetDocument, TargetResult};
 use crate::trial::Trial;
 use autokernel_codegen::files;
 
@@ -38,6 +38,11 @@ impl Outputs {
     /// The journal.
     pub fn journal(&self) -> PathBuf {
         self.folder.join("history.jsonl")
+    }
+
+    /// The exchanges with a language model.
+    pub fn transcript(&self) -> PathBuf {
+        self.folder.join("transcript.jsonl")
     }
 
     /// Writes `config` with the new `entries` into the output folder and, if that was asked for, the entries into the
@@ -71,8 +76,17 @@ impl Outputs {
         let csv = report::history_csv(trials)
             .map_err(|error| AppError::Output { path: path.clone(), source: std::io::Error::other(error) })?;
         self.write("history.csv", &csv)?;
+        self.write_results(results)?;
         self.write("learning_curve.svg", report::learning_curves(results)?.as_bytes())?;
         self.write("roofline.svg", report::roofline(results)?.as_bytes())
+    }
+
+    /// What each target came to; targets of earlier runs stay.
+    fn write_results(&self, results: &[TargetResult]) -> Result<(), AppError> {
+        let path = self.folder.join(Results::FILE);
+        let mut file = Results::load(&path).unwrap_or_default();
+        results.iter().map(TargetDocument::of).for_each(|document| file.upsert(document));
+        file.save(&path).map_err(|source| AppError::Output { path, source })
     }
 
     fn write(&self, name: &str, contents: &[u8]) -> Result<(), AppError> {
@@ -85,6 +99,7 @@ impl Outputs {
         let folder = self.folder.display();
         let mut text = format!(
             "history       {folder}/history.jsonl, {folder}/history.csv\n\
+             results       {folder}/results.json; `tuner report` makes a page of them\n\
              charts        {folder}/learning_curve.svg, {folder}/roofline.svg\n\
              new config    {folder}/best_config.json"
         );
@@ -101,6 +116,10 @@ pub fn next_command(args: &TuneArgs, ending: &Ending, results: &[TargetResult]) 
     let promoted = verdicts.filter(|promotion| promotion.verdict.promoted).count();
     let next = match ending {
         Ending::Interrupted | Ending::Broken(_) => "the same command again goes on where this run ended".to_owned(),
+        Ending::Unanswered(replies) => {
+            let replies: Vec<String> = replies.iter().map(|reply| reply.display().to_string()).collect();
+            format!("write the reply to {}; the same command then goes on", replies.join(", "))
+        }
         Ending::Finished if promoted == 0 => {
             format!("--evaluations {} searches on from here", 2 * args.evaluations)
         }

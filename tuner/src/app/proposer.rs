@@ -1,42 +1,74 @@
 //! The strategy that the options ask for.
 
 use std::path::Path;
-use std::time::Duration;
+use std::sync::Arc;
 
 use super::error::AppError;
-use crate::cli::{StrategyName, TuneArgs};
-use crate::llm::{FileProvider, Key, Limits, OpenAi, Provider, Retry};
-use crate::strategy::{Brief, Builtin, Llm, Strategy};
+use crate::cli::TuneArgs;
+use crate::llm::{
+    Anthropic, FileProvider, Guard, Key, Limits, LlmArgs, Named, OpenAi, Provider, Recorder, Replayed, Retry,
+};
+use crate::outcome::Measurement;
+use crate::session::Stop;
+use crate::strategy::{Brief, Builtin, Llm, Strategy, StrategyName};
 
-/// How long a reply file is awaited: a person may have to be found first.
-const REPLY_FILE_DEADLINE: Duration = Duration::from_secs(3600);
-
-/// The strategy for `brief`, with its description.
-pub fn proposer(args: &TuneArgs, brief: &Brief) -> Result<(Box<dyn Strategy>, String), AppError> {
-    let default = if args.llm.is_some() { StrategyName::Llm } else { StrategyName::Local };
-    let builtin = match args.strategy.unwrap_or(default) {
-        StrategyName::Random => Builtin::Random,
-        StrategyName::Local => Builtin::Local,
-        StrategyName::Llm => {
-            let provider = provider(args)?;
-            let description = format!("llm {}", provider.name());
-            return Ok((Box::new(Llm::new(brief, provider)), description));
-        }
-    };
-    Ok((builtin.start(brief), format!("{builtin}, seed {}", brief.seed)))
+/// The strategy that `args` ask for.
+pub fn strategy_name(args: &TuneArgs) -> StrategyName {
+    let default = if args.llm.llm.is_some() { StrategyName::Hybrid } else { StrategyName::Builtin(Builtin::DEFAULT) };
+    args.strategy.unwrap_or(default)
 }
 
-/// The model that `--llm` and `--model` name.
-fn provider(args: &TuneArgs) -> Result<Box<dyn Provider>, AppError> {
-    let Some(llm) = &args.llm else {
-        return Err(AppError::Usage("--strategy llm needs --llm with the server's base URL, or file:DIR"));
+/// The strategy for `brief`, with its description. `model` is the language model, if one is to propose, with the time of
+/// cuBLAS, if that is known.
+pub fn proposer(
+    args: &TuneArgs,
+    brief: &Brief,
+    model: Option<(Arc<Guard>, Option<Measurement>)>,
+) -> (Box<dyn Strategy>, String) {
+    let name = strategy_name(args);
+    let Some((model, cublas)) = model else {
+        let builtin = name.builtin().unwrap_or(Builtin::DEFAULT);
+        return (builtin.start(brief), format!("{builtin}, seed {}", brief.seed));
     };
-    if let Some(folder) = llm.strip_prefix("file:") {
-        return Ok(Box::new(FileProvider::new(Path::new(folder), REPLY_FILE_DEADLINE)?));
+    let description = format!("{name} {}", model.name());
+    let llm = Llm::new(brief, Box::new(model)).against(cublas).when_unanswered(args.llm.llm_unanswered);
+    (name.led_by(llm, brief), description)
+}
+
+/// The language model that proposes, if one is to: shared by all targets, within its caps, recorded in `transcript`, and
+/// given up once `stop` is requested.
+///
+/// # Errors
+/// It cannot be used as the options say.
+pub fn model(args: &TuneArgs, transcript: &Path, stop: &Stop) -> Result<Option<Arc<Guard>>, AppError> {
+    if !strategy_name(args).needs_model() {
+        return Ok(None);
     }
-    let Some(model) = &args.model else {
-        return Err(AppError::Usage("--llm with a URL needs --model with the model's name"));
+    let Some(provider) = provider(&args.llm)? else {
+        return Err(AppError::Usage(
+            "--strategy llm and --strategy hybrid need --llm with the server's base URL, anthropic, or file:DIR",
+        ));
     };
-    let key = Key::from_env(Key::DEFAULT_VARIABLE)?;
-    Ok(Box::new(OpenAi::new(llm, model, key, Limits::default(), Retry::default())?))
+    let recorded = Recorder::new(provider, transcript)?;
+    Ok(Some(Arc::new(Guard::new(Arc::new(recorded), args.llm.caps(), stop.clone()))))
+}
+
+/// The model that `--llm` and `--model` name, if they name one.
+///
+/// # Errors
+/// It cannot be used as the options say.
+pub(crate) fn provider(args: &LlmArgs) -> Result<Option<Arc<dyn Provider>>, AppError> {
+    let Some(named) = args.named() else { return Ok(None) };
+    let model = || args.model.as_deref().ok_or(AppError::Usage("this --llm needs --model with the model's name"));
+    let key = |default: &str| Key::from_env(args.llm_key_env.as_deref().unwrap_or(default));
+    let (limits, retry) = (Limits::default(), Retry::default());
+    Ok(Some(match named {
+        Named::OpenAi(url) => Arc::new(OpenAi::new(url, model()?, key(Key::DEFAULT_VARIABLE)?, limits, retry)?),
+        Named::Anthropic(url) => Arc::new(Anthropic::new(url, model()?, key(Anthropic::KEY_VARIABLE)?, limits, retry)?),
+        Named::Folder(folder) => {
+            let provider = FileProvider::new(folder, args.patience())?;
+            Arc::new(provider.announcing(|line| eprintln!("  {line}")))
+        }
+        Named::Transcript(path) => Arc::new(Replayed::open(path)?),
+    }))
 }

@@ -1,21 +1,27 @@
 //! One target after the other: search, final, promotion.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use autokernel_codegen::config::{Config, Entry};
-use autokernel_codegen::schedule::Schedule;
 
 use super::error::AppError;
 use super::in_use::InUse;
-use super::proposer::proposer;
+use super::proposer::{model, proposer, strategy_name};
 use super::select::Job;
 use super::tune::Ending;
 use crate::cli::TuneArgs;
+use crate::environment::Environment;
 use crate::evaluate::Evaluator;
 use crate::journal::Journal;
-use crate::promote::{self, incumbent};
+use crate::llm::{Guard, Provider};
+use crate::outcome::Measurement;
+use crate::promote::{self, FinalPlan, incumbent};
 use crate::report::TargetResult;
-use crate::session::{Budget, Progress, Search, Session, Stop, StopReason, search};
-use crate::strategy::{Brief, Known, Neighbours, neighbours};
+use crate::session::{Budget, Progress, Search, SearchError, Session, Stop, StopReason, search};
+use crate::strategy::{Brief, Neighbours, known};
 use crate::target::Target;
+use crate::trial::Trial;
 
 /// What the targets of a run share, and what has come of them.
 pub struct Run<'r> {
@@ -26,6 +32,8 @@ pub struct Run<'r> {
     known: Config,
     journal: &'r mut Journal,
     stop: &'r Stop,
+    /// The language model, if one proposes.
+    pub model: Option<Arc<Guard>>,
     progress: Progress,
     /// A result a target.
     pub results: Vec<TargetResult>,
@@ -37,26 +45,38 @@ pub struct Run<'r> {
 
 impl<'r> Run<'r> {
     /// A run that has not begun.
-    pub fn new(args: &'r TuneArgs, in_use: &'r Config, journal: &'r mut Journal, stop: &'r Stop) -> Self {
-        let (known, progress) = (in_use.clone(), Progress::new());
-        Run {
+    ///
+    /// # Errors
+    /// The language model that `args` name cannot be used.
+    pub fn new(
+        args: &'r TuneArgs,
+        in_use: &'r Config,
+        journal: &'r mut Journal,
+        stop: &'r Stop,
+        transcript: &Path,
+    ) -> Result<Self, AppError> {
+        let (known, progress, model) = (in_use.clone(), Progress::new(), model(args, transcript, stop)?);
+        Ok(Run {
             args,
             in_use,
             known,
             journal,
             stop,
+            model,
             progress,
             results: Vec::new(),
             promoted: Vec::new(),
             kept: Vec::new(),
-        }
+        })
     }
 
-    /// Tunes target after target until all are done, or one has to end early.
+    /// Tunes target after target until all are done, or one has to end early. A target whose prompt is unanswered does
+    /// not keep the others from going on.
     ///
     /// # Errors
     /// A strategy cannot begin.
     pub fn tune_all(&mut self, jobs: Vec<Job>) -> Result<Ending, AppError> {
+        let mut unanswered = Vec::new();
         for mut job in jobs {
             let result = self.tune_one(&mut job)?;
             let ending = ending(&result.search.stopped, self.stop);
@@ -69,11 +89,13 @@ impl<'r> Run<'r> {
                 self.kept.extend(kept.map(|entry| (job.target.clone(), entry)));
             }
             self.results.push(result);
-            if ending != Ending::Finished {
-                return Ok(ending);
+            match ending {
+                Ending::Finished => {}
+                Ending::Unanswered(replies) => unanswered.extend(replies),
+                ending => return Ok(ending),
             }
         }
-        Ok(Ending::Finished)
+        Ok(if unanswered.is_empty() { Ending::Finished } else { Ending::Unanswered(unanswered) })
     }
 
     /// The entries to be written: those that won, and those that keep what is in use where it was not beaten. Without
@@ -101,7 +123,8 @@ impl<'r> Run<'r> {
     fn tune_one(&mut self, job: &mut Job) -> Result<TargetResult, AppError> {
         let Job { target, evaluator } = job;
         let brief = self.brief(target, evaluator.as_ref());
-        let (mut strategy, description) = proposer(self.args, &brief)?;
+        let model = self.model.clone().map(|model| (model, self.reference(target, evaluator.as_mut())));
+        let (mut strategy, description) = proposer(self.args, &brief, model);
         let mut search = search(&mut Session {
             target,
             evaluator: evaluator.as_mut(),
@@ -118,17 +141,18 @@ impl<'r> Run<'r> {
             environment: evaluator.environment().clone(),
             gpu: evaluator.gpu().clone(),
             optimum: evaluator.optimum(target),
+            best_at_random_ms: evaluator.best_at_random_ms(target, search.trials.len()),
             search,
             promotion,
         })
     }
 
     /// The final, unless the search had to end early.
-    fn promotion(&self, search: &mut Search, evaluator: &mut dyn Evaluator) -> Option<promote::Outcome> {
+    fn promotion(&mut self, search: &mut Search, evaluator: &mut dyn Evaluator) -> Option<promote::Outcome> {
         if ending(&search.stopped, self.stop) != Ending::Finished {
             return None;
         }
-        match promote::hold_final(search, self.in_use, evaluator) {
+        match self.hold_final(search, evaluator) {
             Ok(outcome) => Some(outcome),
             Err(error) => {
                 search.stopped = StopReason::Broken(error.to_string());
@@ -137,19 +161,65 @@ impl<'r> Run<'r> {
         }
     }
 
+    /// What the journal knew before this search began: a resumed run must not learn from what came later.
+    fn history(&self, target: &Target, environment: &Environment) -> Vec<Trial> {
+        let (class, strategy) = (target.problem.class(), strategy_name(self.args).to_string());
+        let own = |trial: &Trial| trial.target == *target && trial.proposed_by.starts_with(&strategy);
+        let related = |trial: &&Trial| {
+            trial.environment == *environment
+                && trial.target.arch == target.arch
+                && (trial.target == *target || trial.target.problem.class() == class)
+        };
+        let before = self.journal.trials().iter().take_while(|trial| !own(trial));
+        before.filter(related).cloned().collect()
+    }
+
+    /// The final of `search`: that of the journal if the same schedules met before, or else a new one.
+    fn hold_final(&mut self, search: &Search, evaluator: &mut dyn Evaluator) -> Result<promote::Outcome, SearchError> {
+        let plan = FinalPlan::with_finalists(self.args.gpu.finalists);
+        let meeting = promote::Final::new(plan, &search.target, &search.trials, self.in_use);
+        let (schedules, incumbent) = (meeting.schedules(), meeting.incumbent().schedule);
+        let environment = evaluator.environment();
+        let mut held = self.journal.finals().iter().rev();
+        let known = held.find(|held| held.answers(&search.target, environment, &schedules, incumbent));
+        if let Some(known) = known.filter(|_| !self.args.gpu.final_again) {
+            eprintln!("  the final of {} is in the journal; --final-again holds it again", known.at);
+            return Ok(meeting.decide(known));
+        }
+        let (held, outcome) = meeting.hold(evaluator)?;
+        // What is looked up in a recording can be looked up again.
+        if !evaluator.is_replay() {
+            self.journal.append_final(held)?;
+        }
+        Ok(outcome)
+    }
+
+    /// The time of cuBLAS, for a model to be told of: measured once and journaled, so that the next run says the same.
+    fn reference(&mut self, target: &Target, evaluator: &mut dyn Evaluator) -> Option<Measurement> {
+        if let Some(known) = self.journal.reference(target, evaluator.environment()) {
+            return Some(*known);
+        }
+        // A GPU that cannot measure will say so at the first trial, and a journal that cannot be written as well.
+        let measured = evaluator.reference(target).ok().flatten()?;
+        if !evaluator.is_replay() {
+            let _ = self.journal.append_reference(target, evaluator.environment(), measured);
+        }
+        Some(measured)
+    }
+
     /// What the strategy is told beforehand.
     fn brief(&self, target: &Target, evaluator: &dyn Evaluator) -> Brief {
         let space = evaluator.space(target);
         let which = if evaluator.is_replay() { Neighbours::OtherShapes } else { Neighbours::All };
-        let mut known = neighbours(&self.known, target, which);
-        let default = Schedule::default_for(&target.problem.class(), target.arch);
-        known.push(Known { schedule: default, origin: format!("default for {}", target.arch) });
-        known.retain(|known| space.contains(&known.schedule));
+        // A model whose conversation is continued must be told what it was told before.
+        let continued = self.model.as_ref().is_some_and(|model| model.repeats_itself());
+        let config = if continued { self.in_use } else { &self.known };
         Brief {
             target: target.clone(),
             gpu: evaluator.gpu().clone(),
+            known: known(config, target, &space, which),
             space: space.into(),
-            known,
+            history: self.history(target, evaluator.environment()),
             evaluations: self.args.evaluations as usize,
             generations: self.args.generations as usize,
             seed: self.args.seed,
@@ -162,6 +232,7 @@ fn ending(stopped: &StopReason, stop: &Stop) -> Ending {
     match stopped {
         StopReason::Broken(reason) => Ending::Broken(reason.clone()),
         StopReason::Interrupted => Ending::Interrupted,
+        StopReason::Unanswered(reply) => Ending::Unanswered(vec![reply.clone()]),
         _ if stop.is_requested() => Ending::Interrupted,
         StopReason::BudgetSpent | StopReason::GenerationsSpent | StopReason::NothingLeft => Ending::Finished,
     }

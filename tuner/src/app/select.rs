@@ -3,12 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use autokernel_codegen::problem::Problem;
-use autokernel_codegen::shape::Shape;
-
 use super::error::AppError;
-use super::{replay, repository};
-use crate::cli::{Op, TuneArgs};
+use super::{own_spaces, replay};
+use crate::cli::TuneArgs;
 use crate::demand::{Demand, Demands};
 use crate::evaluate::Evaluator;
 use crate::gpu;
@@ -39,23 +36,24 @@ pub struct Selection {
 /// # Errors
 /// A recording cannot be used, there is none, or nothing can be tuned.
 pub fn select(args: &TuneArgs, demands: Option<Demands>) -> Result<Selection, AppError> {
-    let library = Library::load(&args.spaces.clone().unwrap_or_else(|| repository().join("tuner/spaces")))?;
+    let library = Library::load(&args.spaces.clone().unwrap_or_else(own_spaces))?;
     let demands = demands.map(|demands| heaviest(args, demands));
     let recorded = || library.recordings.iter().flat_map(|(_, recording)| targets(recording));
     let wanted_here = match &demands {
         Some(Demands { wanted, .. }) => Wanted::Exactly(wanted),
-        None => Wanted::Described(recorded().filter(|target| wanted(args, target)).collect()),
+        None => Wanted::Described(recorded().filter(|target| args.filter.takes(target)).collect()),
     };
-    if let Some(jobs) = gpu::tuning::jobs(args, wanted_here) {
+    if let Some(jobs) = gpu::tuning::jobs(args, wanted_here)? {
         return Ok(Selection { jobs, notes: demands.map(|demands| demands.notes).unwrap_or_default() });
     }
     let Some(Demands { wanted: demanded, notes }) = demands else {
-        let jobs = replays(args, &library, |target| wanted(args, target));
+        let jobs = replays(args, &library, |target| args.filter.takes(target));
         return if !jobs.is_empty() { Ok(Selection { jobs, notes: Vec::new() }) } else { Err(nothing(library)) };
     };
     let mut selection = Selection { jobs: Vec::new(), notes };
     for demand in &demanded {
-        let jobs = replays(args, &library, |target| replay::serves(target, demand) && args.arch.admits(target.arch));
+        let jobs =
+            replays(args, &library, |target| replay::serves(target, demand) && args.filter.arch.admits(target.arch));
         if jobs.is_empty() {
             selection.notes.push(replay::missing(demand, recorded()));
         }
@@ -94,7 +92,7 @@ fn nothing(library: Library) -> AppError {
 /// The demands that pass the filters; with `--top` the first of them, with a note of what is left out.
 fn heaviest(args: &TuneArgs, demands: Demands) -> Demands {
     let Demands { mut wanted, mut notes } = demands;
-    wanted.retain(|demand| passes(args, &demand.problem, demand.shape));
+    wanted.retain(|demand| args.filter.passes(&demand.problem, demand.shape));
     let top = args.top.map_or(wanted.len(), |top| top as usize);
     if top < wanted.len() {
         let weight = |demands: &[Demand]| demands.iter().map(Demand::weight).sum::<f64>();
@@ -108,20 +106,6 @@ fn heaviest(args: &TuneArgs, demands: Demands) -> Demands {
 fn targets(recording: &Recording) -> impl Iterator<Item = Target> + '_ {
     let target = |shape| Target { problem: recording.problem.clone(), arch: recording.arch, shape };
     recording.shapes.iter().map(move |recorded| target(recorded.shape))
-}
-
-fn wanted(args: &TuneArgs, target: &Target) -> bool {
-    passes(args, &target.problem, target.shape) && args.arch.admits(target.arch)
-}
-
-/// Whether the filters admit a problem and a shape.
-pub fn passes(args: &TuneArgs, problem: &Problem, shape: Shape) -> bool {
-    (args.shape.is_empty() || args.shape.contains(&shape))
-        && args.problem.as_ref().is_none_or(|slug| *slug == problem.class().slug())
-        && args.epilogue.as_ref().is_none_or(|epilogue| *epilogue == problem.epilogue)
-        && args.op.is_none_or(|op| op == Op::of(&problem.epilogue))
-        && args.dtype.is_none_or(|dtype| dtype == problem.input)
-        && args.layout.is_none_or(|layout| layout == problem.layout)
 }
 
 fn describe(target: &Target) -> String {

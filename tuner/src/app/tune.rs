@@ -1,7 +1,11 @@
 //! `tuner tune`: what is in use, the run, the outputs.
 
+use std::fmt;
+use std::path::PathBuf;
+
 use super::error::AppError;
 use super::in_use::InUse;
+use super::json::RunDocument;
 use super::outputs::{Outputs, next_command};
 use super::run::Run;
 use super::select::{Selection, select};
@@ -18,8 +22,21 @@ pub enum Ending {
     Finished,
     /// Somebody stopped it; the outputs are written.
     Interrupted,
+    /// Prompts await these reply files; the outputs are written.
+    Unanswered(Vec<PathBuf>),
     /// It could not go on; the outputs are written.
     Broken(String),
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ending::Finished => f.write_str("every target was tuned"),
+            Ending::Interrupted => f.write_str("interrupted; what was measured is kept"),
+            Ending::Unanswered(_) => f.write_str("a prompt awaits its reply; what was measured is kept"),
+            Ending::Broken(reason) => write!(f, "it could not go on: {reason}"),
+        }
+    }
 }
 
 impl Ending {
@@ -28,10 +45,14 @@ impl Ending {
         match self {
             Ending::Finished => 0,
             Ending::Broken(_) => 1,
+            Ending::Unanswered(_) => UNANSWERED,
             Ending::Interrupted => INTERRUPTED,
         }
     }
 }
+
+/// Exit code of a run that ended because a prompt awaits its reply file.
+const UNANSWERED: u8 = 4;
 
 /// Tunes what `args` ask for, and writes the outputs even if it is stopped.
 ///
@@ -49,22 +70,39 @@ pub fn tune(args: &TuneArgs, stop: &Stop) -> Result<Ending, AppError> {
     let start = if args.fresh { Start::Fresh } else { Start::Resume };
     let mut journal = Journal::open(&outputs.journal(), start)?;
     report_recovery(&journal);
+    stop.withdraws(journal.intents());
 
     let config = in_use.with(&[]);
-    let mut run = Run::new(args, &config, &mut journal, stop);
+    let mut run = Run::new(args, &config, &mut journal, stop, &outputs.transcript())?;
     let ending = run.tune_all(jobs)?;
     let entries = run.entries(&in_use);
-    let Run { results, .. } = run;
+    let Run { results, model, .. } = run;
     let written =
         outputs.write_config(in_use.own, &entries).and_then(|()| outputs.write_reports(journal.trials(), &results));
-    println!("{}\n{}", summary(&results), outputs.listing());
-    println!("{}", next_command(args, &ending, &results));
-    match (ending, written) {
-        (ending, Ok(())) => Ok(ending),
+    let spent = model.map(|model| format!("model         {}; {}\n", model.spent(), outputs.transcript().display()));
+    let text = format!(
+        "{}\n{}\nended         {ending}\n{}{}",
+        summary(&results),
+        outputs.listing(),
+        spent.unwrap_or_default(),
+        next_command(args, &ending, &results)
+    );
+    tell(args, &text);
+    let ending = match (ending, written) {
+        (ending, Ok(())) => ending,
         // A full disk breaks both; what broke the search says more.
-        (Ending::Broken(reason), Err(error)) => Ok(Ending::Broken(format!("{reason}\nand: {error}"))),
-        (_, Err(error)) => Err(error),
+        (Ending::Broken(reason), Err(error)) => Ending::Broken(format!("{reason}\nand: {error}")),
+        (_, Err(error)) => return Err(error),
+    };
+    if args.json {
+        println!("{}", RunDocument::of(&ending, &results, &args.out).to_json());
     }
+    Ok(ending)
+}
+
+/// Says `text` where people read it.
+fn tell(args: &TuneArgs, text: &str) {
+    if args.json { eprintln!("{text}") } else { println!("{text}") }
 }
 
 fn report_recovery(journal: &Journal) {
@@ -74,6 +112,9 @@ fn report_recovery(journal: &Journal) {
     }
     if recovery.foreign_lines > 0 {
         eprintln!("{path}: {} lines of another version of the tuner are not used", recovery.foreign_lines);
+    }
+    for schedule in &recovery.blamed {
+        eprintln!("{path}: {schedule} was running when the last run was cut short; it is not tried again");
     }
     if !journal.trials().is_empty() {
         eprintln!("{path}: {} trials are known; --fresh starts over", journal.trials().len());

@@ -58,9 +58,9 @@ fn shapes(args: &TuneArgs, kernel: &Declared, logged: Option<Vec<Demand>>) -> Re
     if let Some(logged) = logged {
         return of_log(args, logged);
     }
-    if !args.shape.is_empty() {
+    if !args.filter.shape.is_empty() {
         let fitting: Vec<Demand> =
-            args.shape.iter().filter(|&&shape| fits(&kernel.problem, shape)).map(|&shape| at(shape)).collect();
+            args.filter.shape.iter().filter(|&&shape| fits(&kernel.problem, shape)).map(|&shape| at(shape)).collect();
         return if fitting.is_empty() { Err("no --shape has its known dimensions".to_owned()) } else { Ok(fitting) };
     }
     let (Some(n), Some(k)) = (kernel.problem.known_n, kernel.problem.known_k) else {

@@ -1,62 +1,81 @@
-//! A GPU of this machine with an nvcc: compiles candidates and measures them in its worker.
+//! The GPUs of this machine with an nvcc: compiles candidates and measures them in their workers.
 
-use std::ops::ControlFlow;
+use std::cell::RefCell;
 use std::path::Path;
-use std::time::Instant;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
 
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::nvcc::{Compiler, Nvcc};
 use autokernel_codegen::schedule::Schedule;
 use autokernel_runtime::timing::Timing;
 
-use super::compile::{self, CompileOutcome, Finished, ImageGroup};
+use super::compile::{self, CandidateCompiler, ImageForm};
+use super::deadline::{Limit, SharedLimit};
+use super::devices::Devices;
+use super::fanout::Fanout;
 use super::pool::{Deadlines, GpuPool};
 use super::process::WorkerCommand;
-use super::protocol::{Candidate, Evaluate, FinalContender, FinalReply, FinalRounds, Gpu, Open, Opened};
+use super::protocol::{Candidate, FinalContender, FinalReply, FinalRounds, Gpu, Open, Opened};
 use super::sampling::Effort;
+use super::seeds::Seeds;
 use crate::Target;
 use crate::environment::{Environment, kernel_sources};
-use crate::evaluate::{Contender, Evaluated, EvaluatorError, Final, FinalTime};
-use crate::outcome::{Measurement, Outcome};
+use crate::evaluate::{Contender, Done, EvaluatorError, Final, FinalTime, Rounds};
+use crate::journal::Intents;
+use crate::outcome::{Failure, Measurement, Outcome};
 
-/// Rounds of a final, and how long each contender runs in one.
-pub const FINAL_ROUNDS: u32 = 15;
-const FINAL_ROUND_MS: f64 = 10.0;
+/// How long one compile may take: what was seen tells more than any number, and a hang of ptxas must end.
+const COMPILE_LIMIT: Limit =
+    Limit::adaptive(Duration::from_secs(120), Duration::from_secs(30), Duration::from_secs(300));
 
-/// A GPU, an nvcc, and what a time measured with them depends on.
+/// GPUs of one kind, an nvcc, and what a time measured with them depends on.
 pub struct Bench {
-    pool: GpuPool,
+    pools: Vec<GpuPool>,
+    /// Workers that GPUs which are lost by now have cost.
+    replaced_before: u32,
     compiler: Compiler,
+    compile_limit: Arc<SharedLimit>,
     gpu: Gpu,
     arch: Arch,
     environment: Environment,
     threads: usize,
+    seeds: Seeds,
 }
 
-/// Is told each outcome.
-pub type Done<'d> = &'d mut dyn FnMut(Evaluated) -> ControlFlow<()>;
-
 impl Bench {
-    /// GPU `device` with the nvcc that is found from `start` and caches its kernels in `cache`.
+    /// The GPUs `devices` with the nvcc that is found from `start` and caches its kernels in `cache`. Each GPU has a worker
+    /// of its own, which `worker` starts (this program if it is not named).
     ///
     /// # Errors
-    /// There is no such GPU, or no nvcc; the message says which.
-    pub fn open(device: usize, start: &Path, cache: &Path) -> Result<Self, EvaluatorError> {
-        let unusable = |reason: String| EvaluatorError {
-            reason,
-            remedy: "measuring here needs an NVIDIA GPU and nvcc; without them, tune by replay".to_owned(),
-        };
+    /// There is no such GPU, one differs from the first, or there is no nvcc; the message says which.
+    pub fn open(devices: &Devices, worker: Option<&Path>, start: &Path, cache: &Path) -> Result<Self, EvaluatorError> {
         let nvcc = Nvcc::locate(start, cache).map_err(|error| unusable(error.to_string()))?;
-        let command = WorkerCommand::of_this_program(device).map_err(|error| unusable(error.to_string()))?;
-        Bench::new(GpuPool::new(command, Deadlines::default()), Compiler::new(nvcc, cache.to_owned()))
+        let pool = |ordinal| {
+            let command = match worker {
+                None => WorkerCommand::of_this_program(ordinal).map_err(|error| unusable(error.to_string()))?,
+                Some(program) => WorkerCommand::of(program, ordinal),
+            };
+            Ok(GpuPool::new(command, Deadlines::default()).of_gpu(ordinal))
+        };
+        let ordinals = devices.ordinals().map_err(unusable)?;
+        let pools = ordinals.into_iter().map(pool).collect::<Result<Vec<_>, _>>()?;
+        Bench::new(pools, Compiler::new(nvcc, cache.to_owned()))
     }
 
     /// A bench of its parts.
     ///
     /// # Errors
-    /// The pool has no GPU.
-    pub fn new(mut pool: GpuPool, compiler: Compiler) -> Result<Self, EvaluatorError> {
-        let gpu = pool.gpu()?;
+    /// A pool has no GPU, or not the same as the first.
+    pub fn new(mut pools: Vec<GpuPool>, compiler: Compiler) -> Result<Self, EvaluatorError> {
+        let Some((first, others)) = pools.split_first_mut() else {
+            return Err(unusable("no GPU was chosen".to_owned()));
+        };
+        let gpu = first.gpu()?;
+        for other in others {
+            refuse_another_kind((first.ordinal(), &gpu), (other.ordinal(), &other.gpu()?))?;
+        }
         let (major, minor) = gpu.compute_capability;
         let environment = Environment {
             gpu: gpu.facts.name.clone(),
@@ -65,17 +84,47 @@ impl Bench {
             kernels: kernel_sources(),
         };
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Ok(Bench { pool, compiler, gpu, arch: Arch::of_device(major, minor), environment, threads })
+        Ok(Bench {
+            pools,
+            replaced_before: 0,
+            compiler,
+            compile_limit: Arc::new(SharedLimit::new(COMPILE_LIMIT)),
+            gpu,
+            arch: Arch::of_device(major, minor),
+            environment,
+            threads,
+            seeds: Seeds::random(),
+        })
     }
 
-    /// The GPU.
+    /// The same bench with other seeds for its checks, or as many threads to compile on.
+    pub fn with(self, seeds: Option<Seeds>, threads: Option<usize>) -> Self {
+        Bench { seeds: seeds.unwrap_or(self.seeds), threads: threads.unwrap_or(self.threads), ..self }
+    }
+
+    /// The same bench with a fixed limit for one compile.
+    pub fn with_compile_limit(self, limit: Duration) -> Self {
+        Bench { compile_limit: Arc::new(SharedLimit::new(Limit::fixed(limit))), ..self }
+    }
+
+    /// The same bench, for evaluators to share.
+    pub fn into_shared(self) -> Rc<RefCell<Self>> {
+        Rc::new(RefCell::new(self))
+    }
+
+    /// The GPU, the same for all.
     pub fn gpu(&self) -> &Gpu {
         &self.gpu
     }
 
-    /// The arch its kernels are compiled for.
+    /// The arch that serves the GPU best.
     pub fn arch(&self) -> Arch {
         self.arch
+    }
+
+    /// Whether the GPU can run images for `arch`.
+    pub fn runs(&self, arch: Arch) -> bool {
+        ImageForm::on_device(arch, self.gpu.compute_capability).is_some()
     }
 
     /// What a time measured here depends on.
@@ -83,85 +132,75 @@ impl Bench {
         &self.environment
     }
 
-    /// How often the worker had to be replaced.
-    pub fn replaced(&self) -> u32 {
-        self.pool.replaced()
+    /// The numbers of the GPUs in use.
+    pub fn ordinals(&self) -> Vec<usize> {
+        self.pools.iter().map(GpuPool::ordinal).collect()
     }
 
-    /// Prepares the matrices and the reference of `target`; a target that is open already costs nothing.
+    /// How often a worker had to be replaced.
+    pub fn replaced(&self) -> u32 {
+        self.replaced_before + self.pools.iter().map(GpuPool::replaced).sum::<u32>()
+    }
+
+    /// Prepares the matrices of `target` on the first GPU; a target that is open already costs nothing.
     ///
     /// # Errors
     /// This GPU cannot measure it.
     pub fn prepare(&mut self, target: &Target) -> Result<Opened, EvaluatorError> {
-        let Target { problem, arch, shape } = target;
-        if *arch != self.arch {
-            let reason =
-                format!("the target is {arch}, and kernels of {} are compiled for {}", self.gpu.facts.name, self.arch);
-            return Err(EvaluatorError { reason, remedy: format!("tune for --arch {}", self.arch) });
-        }
-        let (reference, instruments) = compile::helpers(&self.compiler, problem, *arch)?;
-        self.pool.open(&Open { problem: problem.clone(), shape: *shape, reference, instruments, seed: SEED })
+        let open = self.request_to_open(target)?;
+        self.first()?.open(&open)
     }
 
-    /// Compiles, checks and times each schedule, and tells `done` as each is known. Schedules that share an image
-    /// follow each other; images are compiled ahead on all cores. Once `done` breaks, nothing further is begun.
+    fn first(&mut self) -> Result<&mut GpuPool, EvaluatorError> {
+        self.pools.first_mut().ok_or_else(|| unusable("every GPU is lost".to_owned()))
+    }
+
+    fn request_to_open(&self, target: &Target) -> Result<Open, EvaluatorError> {
+        self.form(target.arch)?;
+        let Target { problem, shape, .. } = target;
+        // The worker's own kernels are for this GPU, whatever the target's arch.
+        let (reference, instruments) = compile::helpers(&self.compiler, problem, self.arch)?;
+        Ok(Open { problem: problem.clone(), shape: *shape, reference, instruments, seed: TIMING_SEED })
+    }
+
+    fn form(&self, arch: Arch) -> Result<ImageForm, EvaluatorError> {
+        ImageForm::on_device(arch, self.gpu.compute_capability).ok_or_else(|| EvaluatorError {
+            reason: format!("the target is {arch}, and {} cannot run its images", self.gpu.facts.name),
+            remedy: format!("tune for --arch {}", self.arch),
+        })
+    }
+
+    fn candidate_compiler(&self, target: &Target) -> Result<CandidateCompiler, EvaluatorError> {
+        let form = self.form(target.arch)?;
+        let (compiler, limit) = (self.compiler.clone(), Arc::clone(&self.compile_limit));
+        Ok(CandidateCompiler::new(compiler, target.problem.clone(), target.arch, form, limit))
+    }
+
+    /// Compiles, checks and times each schedule, and tells `done` as each is known. Images are compiled ahead on all cores
+    /// while every GPU takes what is ready. `intents` are told before each launch. Once `done` breaks, nothing further is
+    /// begun; it is still told of what was under way.
     ///
     /// # Errors
-    /// The GPU or its worker is lost.
+    /// Every GPU or its worker is lost.
     pub fn evaluate(
         &mut self,
         target: &Target,
         schedules: &[Schedule],
         effort: Effort,
+        intents: Option<&Intents>,
         done: Done<'_>,
     ) -> Result<(), EvaluatorError> {
-        self.prepare(target)?;
-        let groups = ImageGroup::of(schedules);
-        let firsts: Vec<Schedule> = groups.iter().map(|group| group.schedules[0]).collect();
-        let compiler = self.compiler.clone();
-        compile::compile_ahead(&compiler, &target.problem, target.arch, &firsts, self.threads, |finished| {
-            let group = &groups[finished.index];
-            self.measure_group(group, finished, effort, done)
-        })
-    }
-
-    fn measure_group(
-        &mut self,
-        group: &ImageGroup,
-        finished: Finished,
-        effort: Effort,
-        done: Done<'_>,
-    ) -> Result<ControlFlow<()>, EvaluatorError> {
-        let Finished { outcome, seconds: mut compile_seconds, .. } = finished;
-        for &schedule in &group.schedules {
-            let start = Instant::now();
-            let outcome = self.measure(schedule, &outcome, effort)?;
-            let seconds = compile_seconds + start.elapsed().as_secs_f64();
-            // The compile counts once, for the schedule that was the first to need it.
-            compile_seconds = 0.0;
-            if done(Evaluated { schedule, outcome, seconds }).is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
+        let compiler = self.candidate_compiler(target)?;
+        let mut pools = std::mem::take(&mut self.pools);
+        let fanout = Fanout { compiler, threads: self.threads, effort, seeds: &self.seeds, intents };
+        let result = fanout.run(&mut pools, schedules, || self.request_to_open(target), done);
+        self.pools = pools;
+        for (place, error) in result?.into_iter().rev() {
+            let pool = self.pools.remove(place);
+            self.replaced_before += pool.replaced();
+            eprintln!("warning: GPU {} is left out from here on: {error}", pool.ordinal());
         }
-        Ok(ControlFlow::Continue(()))
-    }
-
-    fn measure(
-        &mut self,
-        schedule: Schedule,
-        compiled: &CompileOutcome,
-        effort: Effort,
-    ) -> Result<Outcome, EvaluatorError> {
-        let compiled = match compiled {
-            Ok(compiled) => compiled,
-            Err(failure) => return Ok(Outcome::Failed(failure.clone())),
-        };
-        let candidate = Candidate { schedule, kernel: compiled.kernel.clone() };
-        let mut outcome = self.pool.evaluate(&Evaluate { candidate, effort })?.outcome;
-        if let Outcome::Measured(measurement) = &mut outcome {
-            measurement.resources = Some(compiled.report);
-        }
-        Ok(outcome)
+        Ok(())
     }
 
     /// Times cuBLASLt's fastest choice with the epilogue as a kernel of its own, the way a schedule is timed.
@@ -170,25 +209,31 @@ impl Bench {
     /// The GPU or its worker is lost.
     pub fn baseline(&mut self, target: &Target, effort: Effort) -> Result<Outcome, EvaluatorError> {
         self.prepare(target)?;
-        Ok(self.pool.baseline(effort)?.outcome)
+        Ok(self.first()?.baseline(effort)?.outcome)
     }
 
-    /// Measures contenders again, in turn within each round.
+    /// Measures contenders again on one GPU, in turn within each round.
+    ///
+    /// A contender that takes the worker down is found by checking each alone; it is out, and the others meet again.
     ///
     /// # Errors
-    /// The GPU or its worker is lost.
-    pub fn compare(&mut self, target: &Target, contenders: &[Contender]) -> Result<Vec<Final>, EvaluatorError> {
+    /// The GPU or its worker is lost, or falls again.
+    pub fn compare(
+        &mut self,
+        target: &Target,
+        contenders: &[Contender],
+        rounds: Rounds,
+    ) -> Result<Vec<Final>, EvaluatorError> {
         self.prepare(target)?;
         let mut finals: Vec<Option<Final>> = Vec::new();
         let mut entrants = Vec::new();
+        let compiler = self.candidate_compiler(target)?;
         for contender in contenders {
             let entrant = match contender {
                 Contender::Cublas => Ok(FinalContender::Cublas),
-                Contender::Schedule(schedule) => {
-                    let compiled = compile::compile(&self.compiler, &target.problem, target.arch, schedule);
-                    let candidate = |kernel| Candidate { schedule: *schedule, kernel };
-                    compiled.map(|compiled| FinalContender::Candidate(candidate(compiled.kernel)))
-                }
+                Contender::Schedule(schedule) => compiler.compile(schedule).map(|compiled| {
+                    FinalContender::Candidate(Candidate { schedule: *schedule, kernel: compiled.kernel })
+                }),
             };
             match entrant {
                 Ok(entrant) => {
@@ -198,18 +243,88 @@ impl Bench {
                 Err(failure) => finals.push(Some(Err(failure))),
             }
         }
-        let request = FinalRounds { contenders: entrants, rounds: FINAL_ROUNDS, round_ms: FINAL_ROUND_MS };
-        let mut replies = self.pool.finals(&request)?.into_iter();
+        let replies = match self.hold(&entrants, rounds) {
+            Ok(replies) => replies,
+            Err(fall) => self.hold_without_the_guilty(entrants, rounds, &fall)?,
+        };
+        let mut replies = replies.into_iter();
         let next = |final_: Option<Final>| final_.or_else(|| replies.next().map(final_of));
         finals.into_iter().map(next).collect::<Option<_>>().ok_or_else(|| EvaluatorError {
             reason: "the worker left out a contender".to_owned(),
             remedy: "run the same version of the tuner throughout".to_owned(),
         })
     }
+
+    fn hold(&mut self, entrants: &[FinalContender], rounds: Rounds) -> Result<Vec<FinalReply>, EvaluatorError> {
+        let request = FinalRounds {
+            contenders: entrants.to_vec(),
+            rounds: rounds.count,
+            round_ms: rounds.round_ms,
+            warm_up_ms: rounds.warm_up_ms,
+            seed: self.seeds.next(),
+        };
+        self.first()?.finals(&request)
+    }
+
+    fn hold_without_the_guilty(
+        &mut self,
+        entrants: Vec<FinalContender>,
+        rounds: Rounds,
+        fall: &EvaluatorError,
+    ) -> Result<Vec<FinalReply>, EvaluatorError> {
+        eprintln!("warning: the final broke off ({fall}); each contender is checked alone, and the others meet again");
+        let mut failures: Vec<Option<Failure>> = Vec::new();
+        for entrant in &entrants {
+            let FinalContender::Candidate(candidate) = entrant else {
+                failures.push(None);
+                continue;
+            };
+            let seed = self.seeds.next();
+            let request = super::protocol::Evaluate { candidate: candidate.clone(), effort: Effort::QUICK, seed };
+            failures.push(match self.first()?.evaluate(&request)?.outcome {
+                Outcome::Measured(_) => None,
+                Outcome::Failed(failure) => Some(failure),
+            });
+        }
+        let innocent: Vec<FinalContender> = entrants
+            .into_iter()
+            .zip(&failures)
+            .filter_map(|(entrant, failure)| failure.is_none().then_some(entrant))
+            .collect();
+        let mut replies = self.hold(&innocent, rounds)?.into_iter();
+        let reply = |failure| match failure {
+            Some(failure) => Some(FinalReply::Failed { failure }),
+            None => replies.next(),
+        };
+        Ok(failures.into_iter().filter_map(reply).collect())
+    }
 }
 
-/// Seed of the inputs: fixed, so that a run can be repeated.
-const SEED: u64 = 0x6175_746f_6b65_726e;
+/// Seed of the inputs that timing rotates through: times of the same data can be compared from run to run. Checks draw
+/// theirs afresh.
+const TIMING_SEED: u64 = 0x6175_746f_6b65_726e;
+
+fn unusable(reason: String) -> EvaluatorError {
+    EvaluatorError {
+        reason,
+        remedy: "measuring here needs an NVIDIA GPU and nvcc; without them, tune by replay".to_owned(),
+    }
+}
+
+fn refuse_another_kind(first: (usize, &Gpu), other: (usize, &Gpu)) -> Result<(), EvaluatorError> {
+    let kind = |gpu: &Gpu| (gpu.facts.clone(), gpu.compute_capability, gpu.driver.clone());
+    if kind(first.1) == kind(other.1) {
+        return Ok(());
+    }
+    let words = |(ordinal, gpu): (usize, &Gpu)| {
+        let facts = &gpu.facts;
+        format!("GPU {ordinal} is {} with {} SMs", facts.name, facts.sm_count)
+    };
+    Err(EvaluatorError {
+        reason: format!("{}, but {}: their times cannot be compared", words(other), words(first)),
+        remedy: format!("leave {} out of --gpus, or tune on it alone into another --out", other.0),
+    })
+}
 
 fn final_of(reply: FinalReply) -> Final {
     match reply {
@@ -220,7 +335,7 @@ fn final_of(reply: FinalReply) -> Final {
                 let measurement = Measurement::new(timing.median_ms, timing.spread_pct, samples);
                 Ok(FinalTime { measurement: Measurement { sm_clock_mhz, ..measurement }, round_ms })
             }
-            Err(error) => Err(crate::outcome::Failure::Crash { detail: error.to_string() }),
+            Err(error) => Err(Failure::Crash { detail: error.to_string() }),
         },
     }
 }

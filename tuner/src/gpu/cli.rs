@@ -1,4 +1,4 @@
-//! The subcommands `worker` and `record`.
+//! The options of measuring on GPUs, and the subcommands `final`, `worker` and `record`.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,9 +12,63 @@ use autokernel_codegen::schedule::Family;
 use autokernel_codegen::shape::Shape;
 
 use super::bench::Bench;
+use super::devices::Devices;
 use super::record::{self, Plan, RecordError};
 use super::sampling::Effort;
 use super::worker;
+use crate::promote::FinalPlan;
+
+/// On which GPUs, and how finals are held.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "GPUs and finals")]
+pub struct GpuArgs {
+    /// The GPUs that measure: `all`, or their numbers as in 0,1. They must be of one kind [default: 0, where there is one].
+    #[arg(long, value_name = "all|N,…")]
+    pub gpus: Option<Devices>,
+    /// Schedules of a search that meet what is in use in its final; up to six times as many if they take 0.1 ms or more.
+    #[arg(long, value_name = "N", default_value_t = FinalPlan::FINALISTS, value_parser = finalists)]
+    pub finalists: usize,
+    /// Hold a final again although the same schedules have met in the journal.
+    #[arg(long)]
+    pub final_again: bool,
+    /// Seed of the inputs that results are checked on [default: another one in each run].
+    #[arg(long, value_name = "SEED")]
+    pub check_seed: Option<u64>,
+    /// Kernels that are compiled at once [default: one for each core].
+    #[arg(long, value_name = "N")]
+    pub compile_threads: Option<usize>,
+    /// The program that serves as worker, so that tests need no GPU.
+    #[arg(long, hide = true, value_name = "PROGRAM")]
+    pub worker: Option<PathBuf>,
+}
+
+fn finalists(text: &str) -> Result<usize, String> {
+    let refused = || "write a number from 1 to 64".to_owned();
+    text.parse().ok().filter(|count| (1..=64).contains(count)).ok_or_else(refused)
+}
+
+/// Hold the finals of a journal again, and say how far their choices are from the best.
+#[derive(Debug, clap::Args)]
+pub struct FinalArgs {
+    /// Only this shape, as MxNxK; may be repeated.
+    #[arg(long, value_name = "MxNxK")]
+    pub shape: Vec<Shape>,
+    /// Only this problem class, for example matmul_leaky_relu_bf16_bf16_nt.
+    #[arg(long, value_name = "CLASS")]
+    pub problem: Option<String>,
+    /// How often each final is held. From 2 on, a long measurement then tells how far each choice was from the best.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub repeat: u32,
+    /// The output folder of the search: its journal says who qualified.
+    #[arg(long, value_name = "DIR", default_value = "tuner-out")]
+    pub out: PathBuf,
+    /// The config that is in use [default: best_config.json].
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// On which GPUs, and with how many finalists.
+    #[command(flatten)]
+    pub gpu: GpuArgs,
+}
 
 /// Check and time candidates on one GPU, as told on standard input (started by the tuner itself).
 #[derive(Debug, clap::Args)]
@@ -30,6 +84,7 @@ impl WorkerArgs {
     /// # Errors
     /// Standard input or output is broken.
     pub fn run(&self) -> io::Result<()> {
+        worker::end_with_parent();
         worker::serve(self.device, io::stdin().lock(), io::stdout().lock())
     }
 }
@@ -64,9 +119,9 @@ pub struct RecordArgs {
     /// The recording to write. `<OUT>.log` keeps what was measured on the way.
     #[arg(long)]
     pub out: PathBuf,
-    /// The GPU.
-    #[arg(long, default_value_t = 0)]
-    pub device: usize,
+    /// The GPUs: `all`, or their numbers as in 0,1. They must be of one kind.
+    #[arg(long, value_name = "all|N,…", default_value = "0")]
+    pub gpus: Devices,
     /// Where compiled kernels are kept.
     #[arg(long, default_value = "target/tuner-kernels")]
     pub kernel_cache: PathBuf,
@@ -80,7 +135,7 @@ impl RecordArgs {
     pub fn run(&self) -> Result<(), RecordError> {
         // nvcc runs in folders of its own, so its paths must not depend on this one.
         let cache = std::path::absolute(&self.kernel_cache).unwrap_or_else(|_| self.kernel_cache.clone());
-        let mut bench = Bench::open(self.device, Path::new("."), &cache)?;
+        let mut bench = Bench::open(&self.gpus, None, Path::new("."), &cache)?;
         let plan = Plan {
             problem: self.problem.0.clone(),
             family: self.family,

@@ -1,10 +1,9 @@
-//! Compiling candidates ahead of the GPU, on every core.
+//! Compiling candidates.
 
 use std::collections::HashMap;
-use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Sender};
-use std::time::Instant;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::emit::{KernelSource, emit, emit_reference};
@@ -12,6 +11,7 @@ use autokernel_codegen::nvcc::{CompileError, Compiler, Image, PtxasReport};
 use autokernel_codegen::problem::Problem;
 use autokernel_codegen::schedule::{Raster, RasterOrder, Schedule};
 
+use super::deadline::SharedLimit;
 use super::protocol::Kernel;
 use super::worker::instruments;
 use crate::evaluate::EvaluatorError;
@@ -64,20 +64,79 @@ pub fn helpers(compiler: &Compiler, problem: &Problem, arch: Arch) -> Result<(Ke
             remedy: "check the CUDA toolkit: these kernels are part of the tuner and compile with nvcc 12 and 13"
                 .into(),
         })?;
-        Ok(Kernel { symbol: source.symbol.clone(), cubin: image.cubin })
+        Ok(Kernel { symbol: source.symbol.clone(), image: image.cubin })
     };
     Ok((compile(&emit_reference(problem))?, compile(&instruments::source(problem))?))
 }
 
-/// Compiles one candidate. The schedule's rules come first, and a spill is a failure: such a kernel is slow for sure.
-pub fn compile(compiler: &Compiler, problem: &Problem, arch: Arch, schedule: &Schedule) -> CompileOutcome {
-    schedule.check(&problem.class(), arch)?;
-    let source = emit(problem, schedule);
-    let Image { cubin, report, .. } = compiler.compile(&source, arch).map_err(|error| failure(&error))?;
-    if report.spills() {
-        return Err(Failure::Spill { bytes: report.spill_store_bytes.max(report.spill_load_bytes) });
+/// Compiles candidates for one target. Cheap to clone, and shared by threads.
+#[derive(Clone, Debug)]
+pub struct CandidateCompiler {
+    compiler: Compiler,
+    problem: Problem,
+    arch: Arch,
+    form: ImageForm,
+    limit: Arc<SharedLimit>,
+}
+
+/// Which of its two forms of an image a GPU takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImageForm {
+    /// Machine code: for the arch the GPU is of.
+    Cubin,
+    /// What the GPU's driver compiles: for an earlier arch.
+    Ptx,
+}
+
+impl ImageForm {
+    /// The form in which an image for `arch` runs on a GPU of this compute capability; `None` if it does not.
+    ///
+    /// Machine code runs within its major version, on the same or a later minor one; PTX on all that is later; the code of
+    /// `sm_90a` on 9.0 alone (CUDA C++ Programming Guide, "Binary Compatibility" and "PTX Compatibility").
+    pub fn on_device(arch: Arch, (major, minor): (u32, u32)) -> Option<Self> {
+        let same = (arch.major, arch.minor) == (major, minor);
+        match arch {
+            Arch { specific: true, .. } => same.then_some(ImageForm::Cubin),
+            Arch { major: of, minor: from, .. } if of == major && from <= minor => Some(ImageForm::Cubin),
+            Arch { major: of, .. } if of < major => Some(ImageForm::Ptx),
+            _ => None,
+        }
     }
-    Ok(Compiled { kernel: Kernel { symbol: source.symbol, cubin }, report })
+
+    fn of(self, image: Image) -> PathBuf {
+        match self {
+            ImageForm::Cubin => image.cubin,
+            ImageForm::Ptx => image.ptx,
+        }
+    }
+}
+
+impl CandidateCompiler {
+    /// A compiler for the candidates of `problem` and `arch`, in the form that their GPU takes. One compile may take as
+    /// long as `limit` says.
+    pub fn new(compiler: Compiler, problem: Problem, arch: Arch, form: ImageForm, limit: Arc<SharedLimit>) -> Self {
+        CandidateCompiler { compiler, problem, arch, form, limit }
+    }
+
+    /// Compiles one candidate. The schedule's rules come first, and a spill is a failure: such a kernel is slow for sure.
+    pub fn compile(&self, schedule: &Schedule) -> CompileOutcome {
+        let CandidateCompiler { compiler, problem, arch, form, limit } = self;
+        schedule.check(&problem.class(), *arch)?;
+        let source = emit(problem, schedule);
+        let begun = Instant::now();
+        // Limits are told in whole seconds.
+        let seconds = limit.now().as_secs_f64().ceil();
+        let compiler = compiler.clone().with_limit(Duration::from_secs_f64(seconds));
+        let image = compiler.compile(&source, *arch).map_err(|error| failure(&error))?;
+        if !image.cached {
+            limit.saw(begun.elapsed());
+        }
+        let report = image.report;
+        if report.spills() {
+            return Err(Failure::Spill { bytes: report.spill_store_bytes.max(report.spill_load_bytes) });
+        }
+        Ok(Compiled { kernel: Kernel { symbol: source.symbol, image: form.of(image) }, report })
+    }
 }
 
 fn failure(error: &CompileError) -> Failure {
@@ -96,60 +155,6 @@ fn spilled_bytes(log: &str) -> Option<u32> {
     let (before, _) = log.split_once(" bytes spill stores")?;
     let digits = before.rfind(|c: char| !c.is_ascii_digit()).map_or(before, |at| &before[at + 1..]);
     digits.parse().ok()
-}
-
-/// A finished compile of one of several schedules.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Finished {
-    /// Which of the schedules.
-    pub index: usize,
-    /// What became of it.
-    pub outcome: CompileOutcome,
-    /// What it took, in seconds.
-    pub seconds: f64,
-}
-
-/// Compiles `schedules` on `threads` threads, begun in order, and hands each to `each` on the calling thread as soon as
-/// it is finished, while the others go on. When `each` breaks or fails, nothing further is begun.
-///
-/// # Errors
-/// That of `each`.
-pub fn compile_ahead<E>(
-    compiler: &Compiler,
-    problem: &Problem,
-    arch: Arch,
-    schedules: &[Schedule],
-    threads: usize,
-    mut each: impl FnMut(Finished) -> Result<ControlFlow<()>, E>,
-) -> Result<(), E> {
-    let next = AtomicUsize::new(0);
-    let (sender, receiver) = mpsc::channel();
-    let work = |sender: Sender<Finished>| {
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(schedule) = schedules.get(index) else { break };
-            let start = Instant::now();
-            let outcome = compile(compiler, problem, arch, schedule);
-            if sender.send(Finished { index, outcome, seconds: start.elapsed().as_secs_f64() }).is_err() {
-                break;
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..threads.clamp(1, schedules.len().max(1)) {
-            let sender = sender.clone();
-            scope.spawn(|| work(sender));
-        }
-        drop(sender);
-        for finished in &receiver {
-            let verdict = each(finished);
-            if !matches!(verdict, Ok(ControlFlow::Continue(()))) {
-                next.store(schedules.len(), Ordering::Relaxed);
-                return verdict.map(|_| ());
-            }
-        }
-        Ok(())
-    })
 }
 
 #[cfg(test)]
@@ -172,6 +177,19 @@ mod tests {
         let groups = ImageGroup::of(space.schedules());
         assert_eq!(groups.len(), space.images().count());
         assert_eq!(groups.iter().map(|group| group.schedules.len()).sum::<usize>(), space.schedules().len());
+    }
+
+    #[test]
+    fn an_image_runs_as_machine_code_within_its_major_version_and_as_ptx_on_all_that_is_later() {
+        let form = |arch, device| ImageForm::on_device(arch, device);
+        let sm_86 = Arch { major: 8, minor: 6, specific: false };
+        assert_eq!(form(Arch::SM_80, (8, 0)), Some(ImageForm::Cubin));
+        assert_eq!(form(Arch::SM_80, (8, 9)), Some(ImageForm::Cubin));
+        assert_eq!(form(Arch::SM_80, (9, 0)), Some(ImageForm::Ptx));
+        assert_eq!(form(sm_86, (8, 0)), None);
+        assert_eq!(form(Arch::SM_90A, (9, 0)), Some(ImageForm::Cubin));
+        assert_eq!(form(Arch::SM_90A, (10, 0)), None);
+        assert_eq!(form(Arch::SM_90A, (8, 0)), None);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use autokernel_codegen::schedule::Schedule;
 use autokernel_codegen::schedule::space::Space;
@@ -10,8 +11,10 @@ use super::bench::Bench;
 use super::sampling::Effort;
 use crate::Target;
 use crate::environment::{Environment, timestamp};
-use crate::evaluate::{Contender, Done, Evaluator, EvaluatorError, Final};
+use crate::evaluate::{Contender, Done, Evaluator, EvaluatorError, Final, Rounds};
+use crate::journal::Intents;
 use crate::llm::GpuFacts;
+use crate::outcome::Measurement;
 
 /// Measures on a GPU of this machine. Evaluators of one bench share its worker.
 pub struct GpuEvaluator {
@@ -19,7 +22,11 @@ pub struct GpuEvaluator {
     effort: Effort,
     environment: Environment,
     gpu: GpuFacts,
+    intents: Option<Arc<Intents>>,
 }
+
+/// Rounds of a comparison that nobody said more of.
+const ROUNDS: Rounds = Rounds { count: 15, round_ms: 10.0, warm_up_ms: 300.0 };
 
 impl GpuEvaluator {
     /// An evaluator on `bench`.
@@ -28,7 +35,7 @@ impl GpuEvaluator {
             let bench = bench.borrow();
             (bench.environment().clone(), bench.gpu().facts.clone())
         };
-        GpuEvaluator { bench, effort, environment, gpu }
+        GpuEvaluator { bench, effort, environment, gpu, intents: None }
     }
 }
 
@@ -42,7 +49,11 @@ impl Evaluator for GpuEvaluator {
     }
 
     fn origin(&self) -> String {
-        format!("measured on this machine's {}", self.gpu.name)
+        let ordinals = self.bench.borrow().ordinals();
+        match ordinals.len() {
+            0 | 1 => format!("measured on this machine's {}", self.gpu.name),
+            count => format!("measured on {count} of this machine's {}", self.gpu.name),
+        }
     }
 
     fn date(&self) -> String {
@@ -57,11 +68,28 @@ impl Evaluator for GpuEvaluator {
     }
 
     fn evaluate(&mut self, target: &Target, batch: &[Schedule], done: Done<'_>) -> Result<(), EvaluatorError> {
-        self.bench.borrow_mut().evaluate(target, batch, self.effort, done)
+        self.bench.borrow_mut().evaluate(target, batch, self.effort, self.intents.as_deref(), done)
+    }
+
+    fn reference(&mut self, target: &Target) -> Result<Option<Measurement>, EvaluatorError> {
+        Ok(self.bench.borrow_mut().baseline(target, self.effort)?.measurement().copied())
     }
 
     fn compare(&mut self, target: &Target, contenders: &[Contender]) -> Result<Vec<Final>, EvaluatorError> {
-        self.bench.borrow_mut().compare(target, contenders)
+        self.compare_in(target, contenders, ROUNDS)
+    }
+
+    fn compare_in(
+        &mut self,
+        target: &Target,
+        contenders: &[Contender],
+        rounds: Rounds,
+    ) -> Result<Vec<Final>, EvaluatorError> {
+        self.bench.borrow_mut().compare(target, contenders, rounds)
+    }
+
+    fn announce_to(&mut self, intents: &Arc<Intents>) {
+        self.intents = Some(Arc::clone(intents));
     }
 }
 

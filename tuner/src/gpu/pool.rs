@@ -1,7 +1,8 @@
 //! A GPU and the worker that serves it: started, watched, and replaced when a candidate takes it down.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use super::deadline::Limit;
 use super::process::{Fault, WorkerCommand, WorkerProcess};
 use super::protocol::{Evaluate, Evaluated, FinalReply, FinalRounds, Gpu, Open, Opened, Reply, Request};
 use super::sampling::Effort;
@@ -9,25 +10,27 @@ use crate::evaluate::EvaluatorError;
 use crate::outcome::{Failure, Outcome};
 
 /// How long the worker may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Deadlines {
-    /// To start and open a problem: matrices and the reference result.
+    /// To start and open a problem: matrices and the worker's kernels.
     pub open: Duration,
-    /// To check and time one candidate.
-    pub evaluate: Duration,
-    /// To run a final.
+    /// To check and time one candidate; what was seen counts for one problem and shape.
+    pub evaluate: Limit,
+    /// To run a final, beside the time of its rounds.
     pub finals: Duration,
 }
 
 impl Default for Deadlines {
     fn default() -> Self {
         let seconds = Duration::from_secs;
-        Deadlines { open: seconds(120), evaluate: seconds(20), finals: seconds(180) }
+        let evaluate = Limit::adaptive(seconds(20), seconds(5), seconds(120));
+        Deadlines { open: seconds(120), evaluate, finals: seconds(120) }
     }
 }
 
 /// One GPU with its worker.
 pub struct GpuPool {
+    ordinal: usize,
     command: WorkerCommand,
     deadlines: Deadlines,
     worker: Option<WorkerProcess>,
@@ -38,7 +41,17 @@ pub struct GpuPool {
 impl GpuPool {
     /// A pool whose worker is started when it is first needed.
     pub fn new(command: WorkerCommand, deadlines: Deadlines) -> Self {
-        GpuPool { command, deadlines, worker: None, open: None, replaced: 0 }
+        GpuPool { ordinal: 0, command, deadlines, worker: None, open: None, replaced: 0 }
+    }
+
+    /// The same pool for GPU `ordinal` of this machine.
+    pub fn of_gpu(self, ordinal: usize) -> Self {
+        GpuPool { ordinal, ..self }
+    }
+
+    /// The number of the GPU.
+    pub fn ordinal(&self) -> usize {
+        self.ordinal
     }
 
     /// How often the worker had to be replaced.
@@ -66,6 +79,7 @@ impl GpuPool {
             return Ok(opened.clone());
         }
         self.open = None;
+        self.deadlines.evaluate.forget();
         match self.ask_healthy(&Request::Open(open.clone()))? {
             Reply::Opened(opened) => {
                 self.open = Some((open.clone(), opened.clone()));
@@ -80,7 +94,12 @@ impl GpuPool {
     /// # Errors
     /// The worker cannot be brought back.
     pub fn evaluate(&mut self, request: &Evaluate) -> Result<Evaluated, EvaluatorError> {
-        self.outcome_of(&Request::Evaluate(request.clone()), self.deadlines.evaluate)
+        let begun = Instant::now();
+        let evaluated = self.outcome_of(&Request::Evaluate(request.clone()), self.deadlines.evaluate.now())?;
+        if evaluated.outcome.measurement().is_some() {
+            self.deadlines.evaluate.saw(begun.elapsed());
+        }
+        Ok(evaluated)
     }
 
     /// Times cuBLASLt with the epilogue behind it, the way a candidate is timed.
@@ -114,7 +133,11 @@ impl GpuPool {
     /// The worker fell; contenders were measured before, so this is not expected of any of them.
     pub fn finals(&mut self, request: &FinalRounds) -> Result<Vec<FinalReply>, EvaluatorError> {
         let mut worker = self.ready()?;
-        match worker.ask(&Request::Final(request.clone()), self.deadlines.finals) {
+        // A round of a long kernel takes longer than was asked for; the allowance is generous, as a hang is rare here.
+        let rounds = f64::from(request.rounds + 1) * request.round_ms + request.warm_up_ms;
+        let deadline =
+            self.deadlines.finals + Duration::from_secs_f64(4e-3 * rounds.max(0.0) * request.contenders.len() as f64);
+        match worker.ask(&Request::Final(request.clone()), deadline) {
             Ok(Reply::Finals { finals }) if finals.len() == request.contenders.len() => {
                 self.worker = Some(worker);
                 Ok(finals)
@@ -193,7 +216,7 @@ fn unexpected(reply: &Reply) -> EvaluatorError {
 fn refused(failure: &Failure) -> EvaluatorError {
     let remedy = match failure {
         Failure::OutOfMemory { .. } => "free device memory, or tune a smaller shape",
-        _ => "check `nvidia-smi`, or choose another GPU with --device",
+        _ => "check `nvidia-smi`, or choose another GPU with --gpus",
     };
     EvaluatorError { reason: failure.to_string(), remedy: remedy.to_owned() }
 }

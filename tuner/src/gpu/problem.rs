@@ -17,6 +17,11 @@ pub fn dtype(dtype: Dtype) -> runtime::Dtype {
     }
 }
 
+/// The runtime's shape.
+pub fn shape(shape: Shape) -> runtime::Shape {
+    runtime::Shape::new(shape.m, shape.n, shape.k)
+}
+
 /// The runtime's description of a problem.
 pub fn descriptor(problem: &Problem) -> runtime::ProblemDescriptor {
     runtime::ProblemDescriptor {

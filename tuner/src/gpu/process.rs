@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,8 +26,13 @@ impl WorkerCommand {
     /// # Errors
     /// The system does not know where this program is.
     pub fn of_this_program(device: usize) -> std::io::Result<Self> {
+        Ok(WorkerCommand::of(&std::env::current_exe()?, device))
+    }
+
+    /// Another program with the tuner's command line, as the worker of GPU `device`.
+    pub fn of(program: &Path, device: usize) -> Self {
         let args = ["worker", "--device", &device.to_string()].map(OsString::from);
-        Ok(WorkerCommand { program: std::env::current_exe()?, args: args.into() })
+        WorkerCommand { program: program.to_owned(), args: args.into() }
     }
 }
 
@@ -46,12 +51,16 @@ pub struct WorkerProcess {
     requests: ChildStdin,
     replies: Receiver<std::io::Result<String>>,
     last_words: Arc<Mutex<VecDeque<String>>>,
+    /// Disconnected once all of its standard error is among the last words.
+    silence: Receiver<()>,
 }
 
 /// Lines of standard error that are kept.
 const LAST_WORDS: usize = 8;
 /// How long a worker that closed its output may take to end.
 const END: Duration = Duration::from_secs(2);
+/// How long the last words of a worker that ended may take: what it started could hold its standard error open.
+const LAST_WORDS_LIMIT: Duration = Duration::from_millis(500);
 const POLL: Duration = Duration::from_millis(5);
 
 impl WorkerProcess {
@@ -71,8 +80,8 @@ impl WorkerProcess {
             return Err(std::io::Error::other("the worker's pipes are missing"));
         };
         let last_words = Arc::default();
-        keep_last_words(stderr, Arc::clone(&last_words));
-        Ok(WorkerProcess { child, requests, replies: read_lines(stdout), last_words })
+        let silence = keep_last_words(stderr, Arc::clone(&last_words));
+        Ok(WorkerProcess { child, requests, replies: read_lines(stdout), last_words, silence })
     }
 
     /// Asks, and waits for the reply.
@@ -105,6 +114,8 @@ impl WorkerProcess {
             Ok(Some(status)) => describe(status),
             _ => "closed its output".to_owned(),
         };
+        // Nothing is ever sent: this ends with the pipe, or at the limit.
+        let _ = self.silence.recv_timeout(LAST_WORDS_LIMIT);
         let last_words = self.last_words.lock().unwrap_or_else(PoisonError::into_inner);
         let last_words: Vec<&str> = last_words.iter().map(String::as_str).collect();
         match last_words.is_empty() {
@@ -159,8 +170,10 @@ fn read_lines(stdout: ChildStdout) -> Receiver<std::io::Result<String>> {
     receiver
 }
 
-fn keep_last_words(stderr: ChildStderr, last_words: Arc<Mutex<VecDeque<String>>>) {
+fn keep_last_words(stderr: ChildStderr, last_words: Arc<Mutex<VecDeque<String>>>) -> Receiver<()> {
+    let (speaking, silence) = mpsc::channel();
     std::thread::spawn(move || {
+        let _speaking = speaking;
         for line in BufReader::new(stderr).lines().map_while(Result::ok) {
             let mut kept = last_words.lock().unwrap_or_else(PoisonError::into_inner);
             if kept.len() == LAST_WORDS {
@@ -169,4 +182,5 @@ fn keep_last_words(stderr: ChildStderr, last_words: Arc<Mutex<VecDeque<String>>>
             kept.push_back(excerpt(&line));
         }
     });
+    silence
 }

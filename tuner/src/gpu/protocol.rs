@@ -43,17 +43,17 @@ pub struct Open {
     pub reference: Kernel,
     /// The worker's own kernels, compiled for the problem.
     pub instruments: Kernel,
-    /// Seed of the random inputs.
+    /// Seed of the random inputs that timing rotates through; each check has its own.
     pub seed: u64,
 }
 
 /// A kernel in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Kernel {
-    /// Its name inside the cubin.
+    /// Its name inside the image.
     pub symbol: String,
-    /// The cubin.
-    pub cubin: PathBuf,
+    /// The image: a cubin, or PTX (`*.ptx`) for the driver to compile where no cubin runs.
+    pub image: PathBuf,
 }
 
 /// A schedule and its compiled kernel.
@@ -72,6 +72,8 @@ pub struct Evaluate {
     pub candidate: Candidate,
     /// How thoroughly.
     pub effort: Effort,
+    /// Seed of the inputs that its results are checked on.
+    pub seed: u64,
 }
 
 /// Time several candidates in turn, round after round.
@@ -83,6 +85,11 @@ pub struct FinalRounds {
     pub rounds: u32,
     /// How long each is timed in a round, in milliseconds.
     pub round_ms: f64,
+    /// How long rounds are run in all before the first that counts, in milliseconds, so that the chip is as warm as
+    /// under a sustained load.
+    pub warm_up_ms: f64,
+    /// Seed of the inputs that each contender is checked on first.
+    pub seed: u64,
 }
 
 /// Who meets in a final.
@@ -130,6 +137,9 @@ pub struct Gpu {
     pub compute_capability: (u32, u32),
     /// The driver's version.
     pub driver: String,
+    /// Why the clocks and the reasons of throttling cannot be read through NVML; `None` if they can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_nvml: Option<String>,
 }
 
 /// An open problem.

@@ -1,6 +1,6 @@
 //! How many samples are enough.
 
-use autokernel_runtime::timing::Timing;
+use autokernel_runtime::timing::{Statistics, Timing};
 use serde::{Deserialize, Serialize};
 
 /// Measured on an H200 at 4096³, as the difference between two recordings of 288 schedules in different orders: median
@@ -18,8 +18,8 @@ pub struct Effort {
     pub noise_pct: f64,
     /// Stop after this much time on the GPU, in milliseconds, with at least three samples.
     pub limit_ms: f64,
-    /// How long the GPU rests before, in milliseconds; longer after a candidate that kept it busy for longer. A chip at its power limit runs as fast as what ran before
-    /// allows; after a rest, each candidate meets the same chip.
+    /// How long the GPU rests before, in milliseconds; longer after a candidate that kept it busy for longer. A chip at
+    /// its power limit runs as fast as what ran before allows; after a rest, each candidate meets the same chip.
     pub rest_ms: f64,
 }
 
@@ -90,6 +90,17 @@ pub fn settled(batch_medians_ms: &[f64]) -> bool {
     }
 }
 
+/// Whether a batch ran at a clock clearly below that of its run, whose batches had `clocks`: 5 % below their median. A
+/// chip at its power limit wanders by less.
+pub fn is_throttled(clock: Option<f64>, clocks: &[Option<f64>]) -> bool {
+    const CLEARLY: f64 = 0.95;
+    let known: Vec<f64> = clocks.iter().copied().flatten().collect();
+    match (clock, Statistics::of(&known)) {
+        (Some(clock), Ok(of_run)) => clock < CLEARLY * of_run.median,
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,6 +129,14 @@ mod tests {
         let long = Batching::new(12.0);
         assert_eq!((long.launches_per_sample, long.samples_per_batch), (1, 2));
         assert_eq!(Batching::new(0.0).launches_per_sample, 32);
+    }
+
+    #[test]
+    fn a_clock_clearly_below_that_of_the_run_is_throttled() {
+        let clocks = [Some(1700.0), Some(1690.0), None, Some(1500.0), Some(1710.0)];
+        assert!(is_throttled(Some(1500.0), &clocks));
+        assert!(!is_throttled(Some(1660.0), &clocks));
+        assert!(!is_throttled(None, &clocks) && !is_throttled(Some(1000.0), &[]));
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! What `tuner tune` does on a machine with a GPU: the same as elsewhere, but measured.
 
-use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -11,17 +10,20 @@ use autokernel_codegen::problem::{Layout, Problem};
 use autokernel_runtime::Device;
 
 use super::bench::Bench;
+use super::cli::GpuArgs;
+use super::devices::Devices;
 use super::evaluator::GpuEvaluator;
 use super::sampling::Effort;
+use super::seeds::Seeds;
 use crate::Target;
-use crate::app::{Job, passes};
-use crate::cli::{Op, TuneArgs};
+use crate::app::Job;
+use crate::cli::TuneArgs;
 use crate::demand::Demand;
+use crate::evaluate::EvaluatorError;
+use crate::filter::{ArchChoice, Filter, Op};
 
 /// Below the output folder: compiled kernels.
 const KERNEL_CACHE: &str = "kernels";
-/// The GPU that is tuned for.
-const DEVICE: usize = 0;
 /// What `--shape` alone tunes.
 const DEFAULT_EPILOGUE: &str = "leaky_relu(0.01)";
 
@@ -33,41 +35,69 @@ pub enum Wanted<'d> {
     Described(Vec<Target>),
 }
 
-/// The jobs on this machine's GPU, if it can measure. `--spaces` asks for a replay; without GPU or nvcc there is none
+/// The jobs on this machine's GPUs, if it can measure. `--spaces` asks for a replay; without GPU or nvcc there is none
 /// to choose.
-pub fn jobs(args: &TuneArgs, wanted: Wanted<'_>) -> Option<Vec<Job>> {
-    if args.spaces.is_some() || !matches!(Device::gpu_count(), Ok(1..)) {
-        return None;
+///
+/// # Errors
+/// GPUs were asked for by `--gpus` and cannot measure.
+pub fn jobs(args: &TuneArgs, wanted: Wanted<'_>) -> Result<Option<Vec<Job>>, EvaluatorError> {
+    if args.spaces.is_some() {
+        return Ok(None);
     }
-    let cache = std::path::absolute(args.out.join(KERNEL_CACHE)).ok()?;
-    let bench = match Bench::open(DEVICE, Path::new("."), &cache) {
-        Ok(bench) => bench,
-        Err(error) => {
-            eprintln!("warning: there is a GPU, but it cannot be measured on: {error}");
-            return None;
-        }
+    let Some(bench) = bench(&args.gpu, &args.out)? else { return Ok(None) };
+    let arch = match args.filter.arch {
+        ArchChoice::Named(arch) => arch,
+        ArchChoice::Auto => bench.arch(),
     };
-    let targets = targets(args, wanted, bench.arch());
-    let bench = Rc::new(RefCell::new(bench));
+    if !bench.runs(arch) {
+        return Ok(None);
+    }
+    let targets = targets(&args.filter, wanted, arch);
+    let bench = bench.into_shared();
     let job = |target| {
         let evaluator = Box::new(GpuEvaluator::new(Rc::clone(&bench), Effort::THOROUGH));
         Job { target, evaluator }
     };
     let jobs: Vec<Job> = targets.into_iter().map(job).collect();
-    (!jobs.is_empty()).then_some(jobs)
+    Ok((!jobs.is_empty()).then_some(jobs))
 }
 
-/// The targets of a GPU of that arch; none if another arch is named.
-fn targets(args: &TuneArgs, wanted: Wanted<'_>, arch: Arch) -> Vec<Target> {
-    if !args.arch.admits(arch) {
-        return Vec::new();
+/// The bench that `args` describe, with its kernels cached below `out`; none if nobody asked for GPUs and there is none
+/// that can measure.
+///
+/// # Errors
+/// Somebody asked for GPUs, and they cannot measure.
+pub fn bench(args: &GpuArgs, out: &Path) -> Result<Option<Bench>, EvaluatorError> {
+    let asked = args.gpus.is_some() || args.worker.is_some();
+    if !asked && !matches!(Device::gpu_count(), Ok(1..)) {
+        return Ok(None);
     }
+    let cache = out.join(KERNEL_CACHE);
+    let cache = std::path::absolute(&cache).unwrap_or(cache);
+    let devices = args.gpus.clone().unwrap_or(Devices::one(0));
+    match Bench::open(&devices, args.worker.as_deref(), Path::new("."), &cache) {
+        Ok(bench) => {
+            if let Some(reason) = &bench.gpu().no_nvml {
+                eprintln!("note: without NVML, throttling is told from the SM's own counter alone ({reason})");
+            }
+            Ok(Some(bench.with(args.check_seed.map(Seeds::of_run), args.compile_threads)))
+        }
+        Err(error) if asked => Err(error),
+        Err(error) => {
+            eprintln!("warning: there is a GPU, but it cannot be measured on: {error}");
+            Ok(None)
+        }
+    }
+}
+
+/// The targets for `arch`.
+fn targets(filter: &Filter, wanted: Wanted<'_>, arch: Arch) -> Vec<Target> {
     match wanted {
         Wanted::Exactly(demands) => {
             let target = |demand: &Demand| Target { problem: demand.problem.clone(), arch, shape: demand.shape };
             demands.iter().map(target).collect()
         }
-        Wanted::Described(known) => match described(args, arch) {
+        Wanted::Described(known) => match described(filter, arch) {
             targets if targets.is_empty() => known.into_iter().filter(|target| target.arch == arch).collect(),
             targets => targets,
         },
@@ -75,23 +105,23 @@ fn targets(args: &TuneArgs, wanted: Wanted<'_>, arch: Arch) -> Vec<Target> {
 }
 
 /// The targets that the options describe by themselves: one problem, at each `--shape`.
-fn described(args: &TuneArgs, arch: Arch) -> Vec<Target> {
-    let Some(problem) = described_problem(args) else { return Vec::new() };
-    let shapes = args.shape.iter().filter(|&&shape| passes(args, &problem, shape));
+fn described(filter: &Filter, arch: Arch) -> Vec<Target> {
+    let Some(problem) = described_problem(filter) else { return Vec::new() };
+    let shapes = filter.shape.iter().filter(|&&shape| filter.passes(&problem, shape));
     shapes.map(|&shape| Target { problem: problem.clone(), arch, shape }).collect()
 }
 
 /// The problem of the class that `--problem` names, else the one that the other options describe.
-fn described_problem(args: &TuneArgs) -> Option<Problem> {
-    if let Some(slug) = &args.problem {
-        return every_problem().find(|problem| problem.class().slug() == *slug && passes_problem(args, problem));
+fn described_problem(filter: &Filter) -> Option<Problem> {
+    if let Some(slug) = &filter.problem {
+        return every_problem().find(|problem| problem.class().slug() == *slug && passes_problem(filter, problem));
     }
-    let default = match args.op {
+    let default = match filter.op {
         Some(Op::Matmul) => Some(Epilogue::identity()),
         Some(Op::FusedMatmul) | None => DEFAULT_EPILOGUE.parse().ok(),
     };
-    let epilogue = args.epilogue.clone().or(default)?;
-    Some(Problem::matmul(args.dtype.unwrap_or(Dtype::Bf16), args.layout.unwrap_or(Layout::Nt), epilogue))
+    let epilogue = filter.epilogue.clone().or(default)?;
+    Some(Problem::matmul(filter.dtype.unwrap_or(Dtype::Bf16), filter.layout.unwrap_or(Layout::Nt), epilogue))
 }
 
 /// Every problem that built-in epilogues make.
@@ -106,8 +136,8 @@ fn every_problem() -> impl Iterator<Item = Problem> {
     })
 }
 
-fn passes_problem(args: &TuneArgs, problem: &Problem) -> bool {
-    args.shape.first().is_some_and(|&shape| passes(args, problem, shape))
+fn passes_problem(filter: &Filter, problem: &Problem) -> bool {
+    filter.shape.first().is_some_and(|&shape| filter.passes(problem, shape))
 }
 
 #[cfg(test)]
@@ -118,7 +148,7 @@ mod tests {
 
     fn described_by(options: &[&str]) -> Vec<String> {
         let args = crate::cli::Cli::parse_from([&["tuner"], options].concat()).tune;
-        described(&args, Arch::SM_90A).iter().map(ToString::to_string).collect()
+        described(&args.filter, Arch::SM_90A).iter().map(ToString::to_string).collect()
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! The append-only journal of trials: JSON lines, each on disk before the next trial begins.
 //!
 //! A tuner that is killed loses at most the line it was writing; the next one drops that half line and goes on. Every
-//! trial is found again by its key ([`trial::key`](crate::trial::key)), so nothing is measured twice.
+//! trial is found again by its key ([`trial::key`](crate::trial::key)), so nothing is measured twice. Beside it,
+//! [`Intents`] say what is running, so that what takes the tuner down is not tried again.
 
 mod error;
+mod intents;
 mod lock;
 mod read;
 
@@ -11,23 +13,37 @@ use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
+use crate::outcome::Measurement;
+use crate::promote::HeldFinal;
 use crate::target::Target;
 use crate::trial::{Trial, TrialKey};
 
 pub use error::JournalError;
 use error::io;
+pub use intents::Intents;
 use lock::Lock;
-pub use read::Recovery;
+pub use read::{Recovery, read_trials};
 
 /// A line of the journal; new kinds of lines can join.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "snake_case")]
 enum Line {
     Trial(Trial),
+    Final(HeldFinal),
+    Reference(Reference),
+}
+
+/// The time of cuBLAS that a language model was told of.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Reference {
+    target: Target,
+    environment: Environment,
+    cublas: Measurement,
 }
 
 /// What to do with a journal that is there already.
@@ -45,13 +61,17 @@ pub struct Journal {
     path: PathBuf,
     file: File,
     trials: Vec<Trial>,
+    references: Vec<Reference>,
     by_key: HashMap<TrialKey, usize>,
+    finals: Vec<HeldFinal>,
     recovery: Recovery,
+    intents: Arc<Intents>,
     _lock: Lock,
 }
 
 impl Journal {
-    /// Opens the journal at `path`, creating it if need be. A last line that was cut short is dropped.
+    /// Opens the journal at `path`, creating it if need be. A last line that was cut short is dropped, and what was running
+    /// when its last writer was killed is journaled as a failure.
     ///
     /// # Errors
     /// Another tuner has it open, a line in its middle is not JSON, or it cannot be read or written.
@@ -63,11 +83,29 @@ impl Journal {
         if start == Start::Fresh && path.exists() {
             std::fs::rename(path, path.with_extension("jsonl.old")).map_err(io(path))?;
         }
+        let intents = Arc::new(Intents::beside(path));
+        if start == Start::Fresh {
+            intents.clear();
+        }
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(io(path))?;
-        let (trials, recovery) = read::read_and_repair(&mut file, path)?;
+        let (Lines { trials, references, finals }, recovery) = read::read_and_repair(&mut file, path)?;
         sync_folder(path)?;
         let by_key = trials.iter().enumerate().map(|(index, trial)| (trial.key(), index)).collect();
-        Ok(Journal { path: path.to_owned(), file, trials, by_key, recovery, _lock: lock })
+        let path = path.to_owned();
+        let mut journal = Journal { path, file, trials, references, by_key, finals, recovery, intents, _lock: lock };
+        journal.blame_what_was_running()?;
+        Ok(journal)
+    }
+
+    fn blame_what_was_running(&mut self) -> Result<(), JournalError> {
+        for trial in self.intents.left_behind().map_err(io(&self.path))? {
+            if self.find(&trial.key()).is_none() {
+                self.recovery.blamed.push(trial.schedule);
+                self.append(trial)?;
+            }
+        }
+        self.intents.clear();
+        Ok(())
     }
 
     /// Writes `trial` and waits until it is on disk.
@@ -75,8 +113,47 @@ impl Journal {
     /// # Errors
     /// The line could not be written; what was journaled before stays valid.
     pub fn append(&mut self, trial: Trial) -> Result<(), JournalError> {
-        let line = Line::Trial(trial);
-        let mut text = serde_json::to_vec(&line).expect("a trial has only string keys");
+        let Line::Trial(trial) = self.write(Line::Trial(trial))? else { return Ok(()) };
+        self.by_key.insert(trial.key(), self.trials.len());
+        self.trials.push(trial);
+        Ok(())
+    }
+
+    /// Writes a final and waits until it is on disk.
+    ///
+    /// # Errors
+    /// As [`Journal::append`].
+    pub fn append_final(&mut self, held: HeldFinal) -> Result<(), JournalError> {
+        let Line::Final(held) = self.write(Line::Final(held))? else { return Ok(()) };
+        self.finals.push(held);
+        Ok(())
+    }
+
+    /// Writes the time of cuBLAS for `target` in `environment`.
+    ///
+    /// # Errors
+    /// As [`Journal::append`].
+    pub fn append_reference(
+        &mut self,
+        target: &Target,
+        environment: &Environment,
+        cublas: Measurement,
+    ) -> Result<(), JournalError> {
+        let reference = Reference { target: target.clone(), environment: environment.clone(), cublas };
+        let Line::Reference(reference) = self.write(Line::Reference(reference))? else { return Ok(()) };
+        self.references.push(reference);
+        Ok(())
+    }
+
+    /// The time of cuBLAS for `target` in `environment`, if it was journaled.
+    pub fn reference(&self, target: &Target, environment: &Environment) -> Option<&Measurement> {
+        let known = |reference: &&Reference| reference.target == *target && reference.environment == *environment;
+        self.references.iter().find(known).map(|reference| &reference.cublas)
+    }
+
+    /// Writes `line`, waits until it is on disk, and gives it back.
+    fn write(&mut self, line: Line) -> Result<Line, JournalError> {
+        let mut text = serde_json::to_vec(&line).expect("lines have only string keys");
         text.push(b'\n');
         let before = self.file.metadata().map_err(io(&self.path))?.len();
         if let Err(source) = self.file.write_all(&text).and_then(|()| self.file.sync_data()) {
@@ -84,10 +161,7 @@ impl Journal {
             let _ = self.file.set_len(before);
             return Err(io(&self.path)(source));
         }
-        let Line::Trial(trial) = line;
-        self.by_key.insert(trial.key(), self.trials.len());
-        self.trials.push(trial);
-        Ok(())
+        Ok(line)
     }
 
     /// The trial with this key, if it has been made.
@@ -98,6 +172,16 @@ impl Journal {
     /// Every trial, in the order in which they were made.
     pub fn trials(&self) -> &[Trial] {
         &self.trials
+    }
+
+    /// Every final, in the order in which they were held.
+    pub fn finals(&self) -> &[HeldFinal] {
+        &self.finals
+    }
+
+    /// What is to be told before a schedule runs.
+    pub fn intents(&self) -> &Arc<Intents> {
+        &self.intents
     }
 
     /// The trials for `target` in `environment`.
@@ -117,6 +201,30 @@ impl Journal {
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        self.intents.clear();
+    }
+}
+
+/// What a journal holds.
+#[derive(Default)]
+struct Lines {
+    trials: Vec<Trial>,
+    references: Vec<Reference>,
+    finals: Vec<HeldFinal>,
+}
+
+impl Lines {
+    fn push(&mut self, line: Line) {
+        match line {
+            Line::Trial(trial) => self.trials.push(trial),
+            Line::Reference(reference) => self.references.push(reference),
+            Line::Final(held) => self.finals.push(held),
+        }
     }
 }
 

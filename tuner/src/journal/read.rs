@@ -4,8 +4,10 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use super::Line;
+use autokernel_codegen::schedule::Schedule;
+
 use super::error::{JournalError, io};
+use super::{Line, Lines};
 use crate::trial::Trial;
 
 /// What had to be repaired when a journal was opened.
@@ -15,28 +17,45 @@ pub struct Recovery {
     pub dropped_bytes: usize,
     /// Lines of another version of the tuner that this one does not understand, kept but not used.
     pub foreign_lines: usize,
+    /// Schedules that were running when the last tuner was killed or the machine went down, now journaled as failed.
+    pub blamed: Vec<Schedule>,
 }
 
-/// The trials of `file`, which is left ready to append whole lines to.
-pub fn read_and_repair(file: &mut File, path: &Path) -> Result<(Vec<Trial>, Recovery), JournalError> {
+/// The lines of `file`, which is left ready to append whole lines to.
+pub fn read_and_repair(file: &mut File, path: &Path) -> Result<(Lines, Recovery), JournalError> {
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(0)).and_then(|_| file.read_to_end(&mut bytes)).map_err(io(path))?;
     let mut recovery = Recovery::default();
     let whole = whole_lines(&bytes);
-    let mut trials = parse(&bytes[..whole], path, &mut recovery)?;
+    let mut lines = parse(&bytes[..whole], path, &mut recovery)?;
     let rest = &bytes[whole..];
     if rest.is_empty() {
-        return Ok((trials, recovery));
+        return Ok((lines, recovery));
     }
-    // Only the newline may be missing: then the trial was made, and counts.
-    if let Ok(Line::Trial(trial)) = serde_json::from_slice(rest) {
+    // Only the newline may be missing: then the line counts.
+    if let Ok(line) = serde_json::from_slice(rest) {
         file.write_all(b"\n").and_then(|()| file.sync_data()).map_err(io(path))?;
-        trials.push(trial);
+        lines.push(line);
     } else {
         file.set_len(whole as u64).and_then(|()| file.sync_data()).map_err(io(path))?;
         recovery.dropped_bytes = rest.len();
     }
-    Ok((trials, recovery))
+    Ok((lines, recovery))
+}
+
+/// The trials of the journal at `path`, which is left as it is: another process may be writing it.
+///
+/// # Errors
+/// It cannot be read, or a line in its middle is not JSON.
+pub fn read_trials(path: &Path) -> Result<Vec<Trial>, JournalError> {
+    let bytes = std::fs::read(path).map_err(io(path))?;
+    let whole = whole_lines(&bytes);
+    let mut lines = parse(&bytes[..whole], path, &mut Recovery::default())?;
+    // The writer may be in the middle of its last line.
+    if let Ok(line) = serde_json::from_slice(&bytes[whole..]) {
+        lines.push(line);
+    }
+    Ok(lines.trials)
 }
 
 /// Length of the part of `bytes` that ends with its last newline.
@@ -44,14 +63,14 @@ fn whole_lines(bytes: &[u8]) -> usize {
     bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1)
 }
 
-fn parse(bytes: &[u8], path: &Path, recovery: &mut Recovery) -> Result<Vec<Trial>, JournalError> {
-    let mut trials = Vec::new();
+fn parse(bytes: &[u8], path: &Path, recovery: &mut Recovery) -> Result<Lines, JournalError> {
+    let mut lines = Lines::default();
     for (index, text) in bytes.split(|&byte| byte == b'\n').enumerate() {
         if text.trim_ascii().is_empty() {
             continue;
         }
         match serde_json::from_slice::<Line>(text) {
-            Ok(Line::Trial(trial)) => trials.push(trial),
+            Ok(line) => lines.push(line),
             Err(error) if error.is_data() => recovery.foreign_lines += 1,
             Err(error) => {
                 let (path, reason) = (path.to_owned(), error.to_string());
@@ -59,5 +78,5 @@ fn parse(bytes: &[u8], path: &Path, recovery: &mut Recovery) -> Result<Vec<Trial
             }
         }
     }
-    Ok(trials)
+    Ok(lines)
 }

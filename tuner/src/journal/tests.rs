@@ -46,6 +46,35 @@ fn a_journal_gives_back_what_was_written() {
 }
 
 #[test]
+fn trials_finals_and_the_time_of_cublas_stand_in_one_journal() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("history.jsonl");
+    let trial = measured(1);
+    let (target, environment) = (&trial.target, &trial.environment);
+    let held = HeldFinal {
+        at: trial.at.clone(),
+        target: target.clone(),
+        environment: environment.clone(),
+        finalists: vec![trial.schedule],
+        incumbent: trial.schedule,
+        legs: Vec::new(),
+        promoted: false,
+        reason: "nobody met".to_owned(),
+    };
+    let cublas = Measurement::new(0.5, 0.1, 10);
+    let mut journal = Journal::open(&path, Start::Resume).unwrap();
+    journal.append_reference(target, environment, cublas).unwrap();
+    journal.append(trial.clone()).unwrap();
+    journal.append_final(held.clone()).unwrap();
+    drop(journal);
+    assert_eq!(read_trials(&path).unwrap(), std::slice::from_ref(&trial));
+    let journal = Journal::open(&path, Start::Resume).unwrap();
+    assert_eq!((journal.trials(), journal.finals()), (&[measured(1)][..], &[held][..]));
+    assert_eq!(journal.reference(target, environment), Some(&cublas));
+    assert_eq!(journal.reference(&measured(2).target, environment), None);
+}
+
+#[test]
 fn a_line_cut_anywhere_is_dropped_and_the_next_append_is_whole() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("history.jsonl");

@@ -33,7 +33,7 @@ pub enum LlmError {
     },
     /// 400, 404, 422 and the like.
     #[error(
-        "the LLM server rejected the request (HTTP {status}: {detail}); check the model name and that the base URL ends where /chat/completions begins"
+        "the LLM server rejected the request (HTTP {status}: {detail}); check the model name and that the base URL ends where /chat/completions (Anthropic: /messages) begins"
     )]
     Rejected {
         /// The HTTP status.
@@ -117,7 +117,7 @@ pub enum LlmError {
     },
     /// JSON, but not what the protocol says.
     #[error(
-        "the LLM server's JSON is not a chat completion ({detail}); check that it speaks the OpenAI chat/completions protocol"
+        "the LLM server's JSON is not a completion ({detail}); check that it speaks the OpenAI chat/completions protocol, or Anthropic's with --llm anthropic:URL"
     )]
     Malformed {
         /// What is missing.
@@ -150,20 +150,52 @@ pub enum LlmError {
         source: std::io::Error,
     },
     /// Nobody wrote the reply file.
-    #[error("no reply appeared in {} within {} s; write it there, or allow more time", .path.display(), .waited.as_secs())]
+    #[error("no reply appeared in {} within {} s; write it there, or allow more time with --llm-patience", .path.display(), .waited.as_secs())]
     NoReplyFile {
         /// Where it was awaited.
         path: PathBuf,
         /// For how long.
         waited: Duration,
     },
+    /// The model has cost what it may cost.
+    #[error("the model has reached its cap ({reached}); raise the cap to hear more of it")]
+    Capped {
+        /// Which cap, and what was spent.
+        reached: String,
+    },
+    /// The transcript does not go that far.
+    #[error("{} holds no exchange {position} about {topic}; record one with the model itself", .path.display())]
+    NoExchange {
+        /// The transcript.
+        path: PathBuf,
+        /// The exchange that was asked for.
+        position: u32,
+        /// About what.
+        topic: String,
+    },
+    /// The model failed when the transcript was recorded.
+    #[error("in the transcript: {text}")]
+    Recorded {
+        /// The error's text.
+        text: String,
+        /// Whether the next request might have succeeded.
+        transient: bool,
+    },
+    /// Somebody ended the run while the model was waited for.
+    #[error("interrupted while waiting for the model; the same command goes on")]
+    Interrupted,
 }
 
 impl LlmError {
     /// Whether the same request may succeed a little later.
     pub fn is_transient(&self) -> bool {
-        use LlmError::{RateLimited, Server, Timeout, Transport, TruncatedBody};
-        matches!(self, RateLimited { .. } | Server { .. } | Timeout { .. } | Transport { .. } | TruncatedBody { .. })
+        use LlmError::{RateLimited, Recorded, Server, Timeout, Transport, TruncatedBody};
+        let recorded = matches!(self, Recorded { transient: true, .. });
+        recorded
+            || matches!(
+                self,
+                RateLimited { .. } | Server { .. } | Timeout { .. } | Transport { .. } | TruncatedBody { .. }
+            )
     }
 
     /// How long the server asks to wait before the next request.

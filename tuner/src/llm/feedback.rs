@@ -6,6 +6,7 @@ use autokernel_codegen::schedule::Schedule;
 use serde::{Deserialize, Serialize};
 
 use super::reply::Rejected;
+use crate::occupancy::{Occupancy, Waves};
 
 /// What may still be spent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,12 +26,25 @@ pub struct Budget {
 pub struct Feedback {
     /// The fastest so far, fastest first; whoever proposed them.
     pub top: Vec<Trial>,
+    /// What the task called known good, with what became of it.
+    pub anchors: Vec<Anchor>,
     /// What became of the schedules that the model proposed last.
     pub proposed: Vec<Trial>,
     /// Proposals of the last reply that were never tried (see [`Proposals`](super::Proposals)).
     pub rejected: Vec<Rejected>,
     /// What is left.
     pub budget: Budget,
+}
+
+/// A schedule that was known before, and what became of it here.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Anchor {
+    /// The schedule.
+    pub schedule: Schedule,
+    /// Where it is from.
+    pub origin: String,
+    /// What became of it; `None` if it was not tried.
+    pub outcome: Option<Outcome>,
 }
 
 /// A schedule and what became of it.
@@ -78,6 +92,11 @@ pub enum Outcome {
         /// The CUDA error, the signal, or both.
         detail: String,
     },
+    /// It was not tried, for a reason that is not its own.
+    Unavailable {
+        /// Why.
+        reason: String,
+    },
     /// It had been tried before.
     Duplicate {
         /// Its time then, in ms, if it had one.
@@ -102,21 +121,21 @@ pub struct Measurement {
     /// What the kernel takes, if known.
     #[serde(default)]
     pub resources: Option<Resources>,
+    /// How its tiles fall on the SMs, if known.
+    #[serde(default)]
+    pub waves: Option<Waves>,
 }
 
 /// What a compiled kernel takes of an SM.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Resources {
-    /// Registers of a thread.
-    pub registers: u32,
+    /// Registers of a thread, if it was compiled here.
+    pub registers: Option<u32>,
     /// Shared memory of a block, static and dynamic, in bytes.
     pub shared_bytes: u32,
     /// Spilled bytes of a thread.
     pub spill_bytes: u32,
-    /// Resident blocks of an SM, if known.
+    /// How many blocks an SM holds, if the registers are known.
     #[serde(default)]
-    pub blocks_per_sm: Option<u32>,
-    /// Grid size over the blocks that run at once, if known: 1.1 has a long tail, 2.0 none.
-    #[serde(default)]
-    pub waves: Option<f64>,
+    pub occupancy: Option<Occupancy>,
 }

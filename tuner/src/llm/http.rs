@@ -7,6 +7,7 @@ use serde_json::Value;
 use ureq::http::{HeaderMap, Response, Uri, header};
 use ureq::{Agent, Body, Timeout};
 
+use super::anthropic::Anthropic;
 use super::error::{LlmError, excerpt};
 use super::key::Key;
 use super::retry::retry_after;
@@ -28,11 +29,34 @@ impl Default for Limits {
     }
 }
 
+/// How a server is told the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Auth {
+    /// `Authorization: Bearer …`.
+    Bearer,
+    /// `x-api-key: …`, with the version of the protocol.
+    Anthropic,
+}
+
+/// The version of Anthropic's protocol that is spoken.
+const ANTHROPIC_VERSION: &str = "2023-06-01";
+
+impl Auth {
+    /// The variable that holds the key unless another is named.
+    fn variable(self) -> &'static str {
+        match self {
+            Auth::Bearer => Key::DEFAULT_VARIABLE,
+            Auth::Anthropic => Anthropic::KEY_VARIABLE,
+        }
+    }
+}
+
 /// A server that is asked with POST.
 #[derive(Debug)]
 pub(super) struct Client {
     agent: Agent,
     url: String,
+    auth: Auth,
     key: Option<Key>,
     limits: Limits,
 }
@@ -42,7 +66,7 @@ impl Client {
     ///
     /// # Errors
     /// The URL is not a plain http(s) one.
-    pub fn new(base_url: &str, path: &str, key: Option<Key>, limits: Limits) -> Result<Client, LlmError> {
+    pub fn new(base_url: &str, path: &str, auth: Auth, key: Option<Key>, limits: Limits) -> Result<Client, LlmError> {
         let uri = check_url(base_url)?;
         if key.is_some() && uri.scheme_str() == Some("http") && !is_loopback(&uri) {
             tracing::warn!("the LLM key travels unencrypted: the base URL is http and not on this machine");
@@ -57,7 +81,7 @@ impl Client {
         // A proxy from the environment cannot reach a server on this machine.
         let config = if is_loopback(&uri) { config.proxy(None) } else { config };
         let base = base_url.trim_end_matches('/').trim_end_matches(path);
-        Ok(Client { agent: config.build().new_agent(), url: format!("{base}{path}"), key, limits })
+        Ok(Client { agent: config.build().new_agent(), url: format!("{base}{path}"), auth, key, limits })
     }
 
     /// The JSON that the server answers `body` with.
@@ -66,8 +90,14 @@ impl Client {
     /// Everything but a success status with a JSON body.
     pub fn post(&self, body: &Value) -> Result<Value, LlmError> {
         let mut request = self.agent.post(&self.url);
+        if self.auth == Auth::Anthropic {
+            request = request.header("anthropic-version", ANTHROPIC_VERSION);
+        }
         if let Some(key) = &self.key {
-            request = request.header(header::AUTHORIZATION, format!("Bearer {}", key.expose()));
+            request = match self.auth {
+                Auth::Bearer => request.header(header::AUTHORIZATION, format!("Bearer {}", key.expose())),
+                Auth::Anthropic => request.header("x-api-key", key.expose()),
+            };
         }
         let response = request.send_json(body).map_err(|error| self.fault(error, "waiting for the reply"))?;
         let status = response.status().as_u16();
@@ -129,7 +159,7 @@ impl Client {
             Some(key) => format!("check the key in {} and that it may use this model", key.variable()),
             None => format!(
                 "set {} to a key of this provider, or name the variable that holds one with --llm-key-env",
-                Key::DEFAULT_VARIABLE
+                self.auth.variable()
             ),
         }
     }

@@ -1,15 +1,28 @@
 //! The OpenAI chat/completions protocol, which vLLM, llama.cpp, Ollama, LiteLLM and most hosts speak too.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::error::{LlmError, excerpt};
-use super::http::{Client, Limits};
+use super::http::{Auth, Client, Limits};
 use super::key::Key;
 use super::provider::{JsonSchema, Message, Provider, Reply, Usage};
 use super::retry::Retry;
+
+/// How a reply is asked to be JSON, strictest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    /// The server holds the model to the schema.
+    Schema,
+    /// The server holds the model to JSON of any form.
+    Object,
+    /// The prompt alone asks for it.
+    Plain,
+}
+
+const FORMATS: [Format; 3] = [Format::Schema, Format::Object, Format::Plain];
 
 /// A model behind an OpenAI-compatible server.
 #[derive(Debug)]
@@ -18,8 +31,8 @@ pub struct OpenAi {
     base_url: String,
     model: String,
     retry: Retry,
-    /// Whether the server refused `response_format` before.
-    without_schema: AtomicBool,
+    /// How strictly the server can be asked: an index into [`FORMATS`].
+    format: AtomicUsize,
 }
 
 impl OpenAi {
@@ -37,18 +50,29 @@ impl OpenAi {
         limits: Limits,
         retry: Retry,
     ) -> Result<OpenAi, LlmError> {
-        let client = Client::new(base_url, "/chat/completions", key, limits)?;
+        let client = Client::new(base_url, "/chat/completions", Auth::Bearer, key, limits)?;
         let (base_url, model) = (base_url.to_owned(), model.to_owned());
-        Ok(OpenAi { client, base_url, model, retry, without_schema: AtomicBool::new(false) })
+        Ok(OpenAi { client, base_url, model, retry, format: AtomicUsize::new(0) })
     }
 
-    fn request(&self, messages: &[Message], wanted: Option<&JsonSchema>) -> Result<Reply, LlmError> {
+    fn request(&self, messages: &[Message], wanted: &JsonSchema, format: Format) -> Result<Reply, LlmError> {
         let mut body = json!({ "model": self.model, "messages": messages });
-        if let Some(JsonSchema { name, schema }) = wanted {
-            let json_schema = json!({ "name": name, "strict": true, "schema": schema });
-            body["response_format"] = json!({ "type": "json_schema", "json_schema": json_schema });
+        let JsonSchema { name, schema } = wanted;
+        match format {
+            Format::Schema => {
+                let json_schema = json!({ "name": name, "strict": true, "schema": schema });
+                body["response_format"] = json!({ "type": "json_schema", "json_schema": json_schema });
+            }
+            Format::Object => body["response_format"] = json!({ "type": "json_object" }),
+            Format::Plain => {}
         }
-        self.retry.call(|| self.client.post(&body).and_then(|answer| read(answer, &self.model)))
+        self.send(&body)
+    }
+
+    fn send(&self, body: &Value) -> Result<Reply, LlmError> {
+        let mut retried = Vec::new();
+        let answer = self.retry.call(&mut retried, || self.client.post(body).and_then(|json| read(json, &self.model)));
+        answer.map(|reply| Reply { retried, ..reply })
     }
 }
 
@@ -58,15 +82,23 @@ impl Provider for OpenAi {
     }
 
     fn complete(&self, messages: &[Message], wanted: Option<&JsonSchema>) -> Result<Reply, LlmError> {
-        let wanted = wanted.filter(|_| !self.without_schema.load(Ordering::Relaxed));
-        match self.request(messages, wanted) {
-            Err(LlmError::Rejected { status: status @ (400 | 422), detail }) if wanted.is_some() => {
-                tracing::info!(status, detail, "the LLM server refuses response_format; asking without it");
-                let reply = self.request(messages, None)?;
-                self.without_schema.store(true, Ordering::Relaxed);
-                Ok(reply)
+        let Some(wanted) = wanted else {
+            return self.send(&json!({ "model": self.model, "messages": messages }));
+        };
+        let mut level = self.format.load(Ordering::Relaxed).min(FORMATS.len() - 1);
+        loop {
+            match self.request(messages, wanted, FORMATS[level]) {
+                Err(LlmError::Rejected { status: status @ (400 | 422), detail }) if level + 1 < FORMATS.len() => {
+                    tracing::info!(status, detail, "the LLM server refuses {:?}; asking for less", FORMATS[level]);
+                    level += 1;
+                }
+                Ok(reply) => {
+                    // Remembered only now: the refusal may have been about something else.
+                    self.format.store(level, Ordering::Relaxed);
+                    return Ok(reply);
+                }
+                Err(error) => return Err(error),
             }
-            settled => settled,
         }
     }
 }
@@ -134,5 +166,5 @@ fn read(answer: Value, asked: &str) -> Result<Reply, LlmError> {
         input_tokens: counts.prompt_tokens.unwrap_or(0),
         output_tokens: counts.completion_tokens.unwrap_or(0),
     });
-    Ok(Reply { text, model: model.unwrap_or_else(|| asked.to_owned()), usage })
+    Ok(Reply { text, model: model.unwrap_or_else(|| asked.to_owned()), usage, retried: Vec::new() })
 }

@@ -1,5 +1,7 @@
 //! What a language model is to the tuner: messages in, text out.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::error::LlmError;
@@ -88,6 +90,9 @@ pub struct Reply {
     /// What the call cost.
     #[serde(default)]
     pub usage: Usage,
+    /// Why earlier attempts at the same request failed, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retried: Vec<String>,
 }
 
 /// A language model.
@@ -103,4 +108,41 @@ pub trait Provider: Send + Sync {
     /// # Errors
     /// Whatever kept the model from answering, with its remedy; no secret is in it.
     fn complete(&self, messages: &[Message], wanted: Option<&JsonSchema>) -> Result<Reply, LlmError>;
+
+    /// Says that the next messages begin a conversation about `topic`, the target in words.
+    fn begin(&self, _topic: &str) {}
+
+    /// Whether the nth request about a topic always has the same answer, as with files or a transcript. Then an
+    /// interrupted search is continued by asking again from the start.
+    fn repeats_itself(&self) -> bool {
+        false
+    }
+
+    /// What happened since the last call that a person should know.
+    fn notices(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// A shared model is a model.
+impl<P: Provider + ?Sized> Provider for Arc<P> {
+    fn name(&self) -> String {
+        (**self).name()
+    }
+
+    fn complete(&self, messages: &[Message], wanted: Option<&JsonSchema>) -> Result<Reply, LlmError> {
+        (**self).complete(messages, wanted)
+    }
+
+    fn begin(&self, topic: &str) {
+        (**self).begin(topic);
+    }
+
+    fn repeats_itself(&self) -> bool {
+        (**self).repeats_itself()
+    }
+
+    fn notices(&self) -> Vec<String> {
+        (**self).notices()
+    }
 }

@@ -43,8 +43,12 @@ impl fmt::Debug for Retry {
 }
 
 impl Retry {
-    /// The first success of `request`, or its last error.
-    pub(super) fn call<T>(&self, mut request: impl FnMut() -> Result<T, LlmError>) -> Result<T, LlmError> {
+    /// The first success of `request`, or its last error. Errors that were got over are noted in `retried`.
+    pub(super) fn call<T>(
+        &self,
+        retried: &mut Vec<String>,
+        mut request: impl FnMut() -> Result<T, LlmError>,
+    ) -> Result<T, LlmError> {
         let backoff = ExponentialBuilder::default()
             .with_min_delay(self.first_wait)
             .with_max_delay(self.longest_wait)
@@ -61,6 +65,7 @@ impl Retry {
                 return Err(error);
             }
             tracing::warn!(wait_s = wait.as_secs_f64(), %error, "asking the LLM again");
+            retried.push(error.to_string());
             (self.sleep)(wait);
         }
         request()
@@ -89,7 +94,7 @@ mod tests {
         let noted = Arc::clone(&waits);
         let sleep = Arc::new(move |wait| noted.lock().unwrap().push(wait));
         let retry = Retry { attempts, sleep, ..Retry::default() };
-        retry.call(|| Err::<(), _>(error())).unwrap_err();
+        retry.call(&mut Vec::new(), || Err::<(), _>(error())).unwrap_err();
         waits.lock().unwrap().clone()
     }
 
@@ -124,7 +129,7 @@ mod tests {
         let sleep = Arc::new(|_| ());
         let retry = Retry { give_up_after: Duration::from_secs(3), sleep, ..Retry::default() };
         let wished = Some(Duration::from_secs(4));
-        retry.call(|| Err::<(), _>((requests += 1, server(wished)).1)).unwrap_err();
+        retry.call(&mut Vec::new(), || Err::<(), _>((requests += 1, server(wished)).1)).unwrap_err();
         assert_eq!(requests, 1);
     }
 

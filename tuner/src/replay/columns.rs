@@ -44,6 +44,22 @@ pub fn to_schedules(columns: &Columns) -> Result<Vec<Schedule>, ContentError> {
     (0..rows).map(schedule).collect()
 }
 
+/// The knobs of one schedule, by their paths.
+pub fn to_map(schedule: &Schedule) -> Map<String, Value> {
+    let mut leaves = Vec::new();
+    flatten("", serde_json::to_value(schedule).expect("schedules have only string keys"), &mut leaves);
+    leaves.into_iter().collect()
+}
+
+/// The schedule with these knobs.
+pub fn from_map(knobs: &Map<String, Value>) -> Result<Schedule, serde_json::Error> {
+    let mut object = Map::new();
+    for (path, value) in knobs {
+        insert(&mut object, path, value.clone());
+    }
+    serde_json::from_value(Value::Object(object))
+}
+
 fn flatten(prefix: &str, value: Value, leaves: &mut Vec<(String, Value)>) {
     let Value::Object(members) = value else {
         leaves.push((prefix.to_owned(), value));

@@ -103,7 +103,15 @@ impl Evaluator for Replay {
         Ok(contenders.iter().map(recorded).collect())
     }
 
+    fn reference(&mut self, target: &Target) -> Result<Option<Measurement>, EvaluatorError> {
+        Ok(self.table(target).and_then(|table| table.cublas))
+    }
+
     fn optimum(&self, target: &Target) -> Option<(Schedule, Measurement)> {
         self.table(target)?.optimum()
+    }
+
+    fn best_at_random_ms(&self, target: &Target, draws: usize) -> Option<f64> {
+        self.table(target)?.median_of_best_at_random(draws)
     }
 }

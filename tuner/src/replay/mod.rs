@@ -3,7 +3,8 @@
 //! A recording is one gzipped JSON file for a problem on one GPU, with all its shapes. [`Recording`] is what a program
 //! works with, [`format`](mod@format) what the file holds, and [`Replay`] the evaluator that answers from it.
 
-mod columns;
+mod chance;
+pub(crate) mod columns;
 mod error;
 mod evaluator;
 pub mod format;

@@ -1,14 +1,23 @@
-//! What a run leaves behind: the history as CSV, two charts, and a summary for people.
+//! What a run leaves behind: the history as CSV, two charts, a summary for people, one for programs, and the page of
+//! `tuner report`.
 
-mod chart;
+pub(crate) mod chart;
+mod cli;
 mod curve;
+mod document;
 mod history;
+mod page;
 mod result;
 mod roofline;
 mod summary;
 
 pub use chart::ChartError;
+pub use cli::{ReportArgs, ReportError};
 pub use curve::learning_curves;
+pub use document::{
+    BestDocument, GenerationDocument, IncumbentDocument, Results, StopDocument, TargetDocument, TimedSchedule, VERSION,
+    VerdictDocument,
+};
 pub use history::history_csv;
 pub use result::TargetResult;
 pub use roofline::roofline;

@@ -26,6 +26,8 @@ pub struct TargetResult {
     pub promotion: Option<promote::Outcome>,
     /// The fastest schedule of the whole space, where that is known.
     pub optimum: Option<(Schedule, Measurement)>,
+    /// The median of the best of as many random draws, in milliseconds, where the whole space is known.
+    pub best_at_random_ms: Option<f64>,
 }
 
 impl TargetResult {

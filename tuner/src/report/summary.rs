@@ -28,6 +28,9 @@ fn block(result: &TargetResult) -> String {
     if let Some(ms) = result.best_ms() {
         line("best", best(result, ms));
         line("", best_schedule(result));
+        if let Some(words) = at_random(result) {
+            line("random", words);
+        }
         line("compared", comparisons(result, ms));
     }
     let failures = failures(result);
@@ -60,6 +63,13 @@ fn best(result: &TargetResult, ms: f64) -> String {
         let _ = write!(words, ", {share:.1} % of the recorded optimum ({:.4} ms)", optimum.median_ms);
     }
     words
+}
+
+/// What chance alone would have found, to judge the search by.
+fn at_random(result: &TargetResult) -> Option<String> {
+    let (ms, (_, optimum)) = (result.best_at_random_ms?, result.optimum.as_ref()?);
+    let (share, draws) = (100.0 * optimum.median_ms / ms, result.search.trials.len());
+    Some(format!("{ms:.4} ms, {share:.1} % of the recorded optimum: the median of the best of {draws} random draws"))
 }
 
 fn best_schedule(result: &TargetResult) -> String {

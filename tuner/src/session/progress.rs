@@ -1,9 +1,10 @@
 //! What a person sees while a search runs: a bar on a terminal, plain lines elsewhere. All of it on standard error.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::IsTerminal;
+use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
 use super::Search;
 use crate::target::Target;
@@ -22,9 +23,28 @@ pub struct Progress {
     style: Style,
     bar: RefCell<ProgressBar>,
     best_ms: RefCell<Option<f64>>,
+    pace: Cell<Pace>,
 }
 
-const TEMPLATE: &str = "{prefix} {bar:30.cyan/dim} {pos}/{len} {msg} [{elapsed} < {eta}]";
+/// What the time that is left is estimated from.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    begun: Instant,
+    /// Evaluations that may be spent in all, and those that an earlier run answered.
+    evaluations: usize,
+    known: usize,
+}
+
+impl Pace {
+    /// How long the evaluations that are left take at the pace so far; none before the first.
+    fn left(&self, tried: usize) -> Option<Duration> {
+        let made = u32::try_from(tried.saturating_sub(self.known)).ok().filter(|&made| made > 0)?;
+        let left = u32::try_from(self.evaluations.saturating_sub(tried)).ok()?;
+        Some(self.begun.elapsed() / made * left)
+    }
+}
+
+const TEMPLATE: &str = "{prefix} {bar:30.cyan/dim} {pos}/{len} {msg} [{elapsed}, {eta} left]";
 
 impl Progress {
     /// For standard error as it is.
@@ -38,7 +58,8 @@ impl Progress {
     }
 
     fn with(style: Style) -> Self {
-        Progress { style, bar: RefCell::new(ProgressBar::hidden()), best_ms: RefCell::new(None) }
+        let pace = Cell::new(Pace { begun: Instant::now(), evaluations: 0, known: 0 });
+        Progress { style, bar: RefCell::new(ProgressBar::hidden()), best_ms: RefCell::new(None), pace }
     }
 
     pub(super) fn begin(&self, target: &Target, evaluations: usize, known: &[Trial]) {
@@ -54,6 +75,9 @@ impl Progress {
             eprintln!("{prefix}: {evaluations} evaluations");
         }
         known.iter().for_each(|trial| self.tried(trial));
+        self.pace.set(Pace { begun: Instant::now(), evaluations, known: known.len() });
+        // What the journal answered in no time says nothing of what is to come.
+        self.bar.borrow().reset_eta();
     }
 
     pub(super) fn tried(&self, trial: &Trial) {
@@ -70,8 +94,11 @@ impl Progress {
 
     pub(super) fn generation(&self, generation: u32, search: &Search) {
         if let (Style::Lines, Some(best)) = (self.style, search.best()) {
-            let ms = best.median_ms().unwrap_or_default();
-            eprintln!("  generation {generation}: {} tried, best {ms:.4} ms, {}", search.trials.len(), best.schedule);
+            let (ms, tried, pace) = (best.median_ms().unwrap_or_default(), search.trials.len(), self.pace.get());
+            let left = pace.left(tried).filter(|left| left.as_secs() > 0);
+            let left = left.map_or(String::new(), |left| format!("; {} left", HumanDuration(left)));
+            let of = pace.evaluations;
+            eprintln!("  generation {generation}: {tried} of {of} tried, best {ms:.4} ms, {}{left}", best.schedule);
         }
     }
 
@@ -85,8 +112,9 @@ impl Progress {
 
     pub(super) fn end(&self, search: &Search) {
         self.bar.borrow().finish_and_clear();
-        if self.style == Style::Lines {
-            eprintln!("  ended after {} trials: {}", search.trials.len(), search.stopped);
+        if self.style != Style::Silent {
+            let slug = search.target.slug();
+            eprintln!("  {slug}: ended after {} trials: {}", search.trials.len(), search.stopped);
         }
     }
 }

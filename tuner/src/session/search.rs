@@ -111,6 +111,12 @@ fn run_generation(session: &mut Session<'_>, generation: u32, search: &mut Searc
     for notice in session.strategy.notices() {
         session.progress.note(&notice);
     }
+    if session.stop.is_requested() {
+        return ControlFlow::Break(StopReason::Interrupted);
+    }
+    if let Some(reply) = session.strategy.unanswered() {
+        return ControlFlow::Break(StopReason::Unanswered(reply));
+    }
     proposals.truncate(left);
     if proposals.is_empty() {
         return ControlFlow::Break(StopReason::NothingLeft);
@@ -179,6 +185,9 @@ impl Batch {
             return Ok(());
         }
         let mut unwritten = None;
+        let drafts: Vec<Trial> = open.iter().map(|&schedule| self.draft(session.target, proposals, schedule)).collect();
+        session.journal.intents().plan(drafts);
+        session.evaluator.announce_to(session.journal.intents());
         // Split borrows: the evaluator runs while the closure writes the journal.
         let Session { target, evaluator, journal, stop, progress, .. } = session;
         let mut done = |evaluated: Evaluated| {
@@ -205,9 +214,19 @@ impl Batch {
         evaluated: Evaluated,
     ) -> Result<(), JournalError> {
         let Evaluated { schedule, outcome, seconds } = evaluated;
+        let trial = Trial { outcome, seconds, ..self.draft(target, proposals, schedule) };
+        journal.append(trial.clone())?;
+        progress.tried(&trial);
+        self.trials.insert(schedule, trial);
+        self.evaluated += 1;
+        Ok(())
+    }
+
+    /// The trial of `schedule` before anything is known of its outcome.
+    fn draft(&self, target: &Target, proposals: &[Proposal], schedule: Schedule) -> Trial {
         let index = proposals.iter().position(|proposal| proposal.schedule == schedule).unwrap_or(proposals.len());
         let proposal = proposals.get(index);
-        let trial = Trial {
+        Trial {
             at: timestamp(),
             generation: self.generation,
             number: (self.before + index + 1) as u32,
@@ -216,14 +235,9 @@ impl Batch {
             target: target.clone(),
             schedule,
             environment: self.environment.clone(),
-            outcome,
-            seconds,
-        };
-        journal.append(trial.clone())?;
-        progress.tried(&trial);
-        self.trials.insert(schedule, trial);
-        self.evaluated += 1;
-        Ok(())
+            outcome: Outcome::Failed(Failure::Crash { detail: "it was not seen to end".to_owned() }),
+            seconds: 0.0,
+        }
     }
 
     /// The trials in the order of their proposals, so that a strategy is told the same whoever finished first.

@@ -1,13 +1,17 @@
 //! Ending a run early, and saying why a run ended.
 
 use std::fmt;
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use crate::journal::Intents;
 
 /// A wish to end, shared with the signal handler. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     requested: Arc<AtomicBool>,
+    intents: Arc<OnceLock<Arc<Intents>>>,
 }
 
 /// Exit code of a process that an interrupt ended: 128 + SIGINT.
@@ -24,11 +28,20 @@ impl Stop {
         let wish = stop.clone();
         ctrlc::set_handler(move || {
             if wish.requested.swap(true, Ordering::SeqCst) {
+                if let Some(intents) = wish.intents.get() {
+                    intents.withdraw();
+                }
                 std::process::exit(i32::from(INTERRUPTED));
             }
             eprintln!("\nstopping after the trial under way; press Ctrl-C again to stop at once");
         })?;
         Ok(stop)
+    }
+
+    /// A second signal takes these back before it ends the process: what runs then is not to blame for the end.
+    pub fn withdraws(&self, intents: &Arc<Intents>) {
+        // A later journal of the same process would be another run's, with a wish of its own.
+        let _ = self.intents.set(Arc::clone(intents));
     }
 
     /// Expresses the wish.
@@ -53,6 +66,8 @@ pub enum StopReason {
     NothingLeft,
     /// Somebody pressed Ctrl-C.
     Interrupted,
+    /// The strategy cannot go on before this file is there.
+    Unanswered(PathBuf),
     /// The evaluator or the journal cannot go on.
     Broken(String),
 }
@@ -64,6 +79,9 @@ impl fmt::Display for StopReason {
             StopReason::GenerationsSpent => f.write_str("all generations are used up"),
             StopReason::NothingLeft => f.write_str("the strategy has nothing left to propose"),
             StopReason::Interrupted => f.write_str("interrupted; the same command goes on from here"),
+            StopReason::Unanswered(reply) => {
+                write!(f, "the prompt awaits its reply in {}; the same command then goes on from here", reply.display())
+            }
             StopReason::Broken(reason) => write!(f, "it could not go on: {reason}"),
         }
     }

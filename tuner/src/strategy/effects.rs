@@ -1,17 +1,16 @@
 //! What the measurements so far say about each knob's values.
 
-use std::collections::HashMap;
-
-use autokernel_codegen::schedule::Family;
-
-use super::lattice::{Knob, Lattice};
+use super::categories::Categories;
 
 /// Additive effects of knob values on the logarithm of the time, beyond what the prior expects.
 ///
 /// Fitted by backfitting with shrinkage: a value seen once moves little, one seen often as much as its mean says.
 #[derive(Clone, Debug, Default)]
 pub struct Effects {
-    values: HashMap<(Family, Knob, u8), Effect>,
+    /// `values[knob][value]`.
+    values: Vec<Vec<Effect>>,
+    /// The mean surprise, which no knob explains.
+    mean: f64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,46 +27,42 @@ const ROUNDS: usize = 12;
 impl Effects {
     /// The effects that explain `surprises` best: schedules, and by how much the logarithm of their time missed the
     /// prior.
-    pub fn fit(lattice: &Lattice, surprises: &[(usize, f64)]) -> Self {
-        let mut effects = Effects::default();
+    pub fn fit(categories: &Categories, surprises: &[(usize, f64)]) -> Self {
+        let values = categories.counts().iter().map(|&count| vec![Effect::default(); count]).collect();
+        let mut effects = Effects { values, mean: 0.0 };
         if surprises.is_empty() {
             return effects;
         }
-        let mean = surprises.iter().map(|(_, surprise)| surprise).sum::<f64>() / surprises.len() as f64;
+        effects.mean = surprises.iter().map(|(_, surprise)| surprise).sum::<f64>() / surprises.len() as f64;
         for _ in 0..ROUNDS {
-            for knob in Knob::ALL {
-                effects.refit(lattice, surprises, mean, knob);
+            for knob in 0..categories.knobs() {
+                effects.refit(categories, surprises, knob);
             }
         }
         effects
     }
 
-    fn refit(&mut self, lattice: &Lattice, surprises: &[(usize, f64)], mean: f64, knob: Knob) {
-        let mut sums: HashMap<(Family, Knob, u8), (f64, u32)> = HashMap::new();
+    fn refit(&mut self, categories: &Categories, surprises: &[(usize, f64)], knob: usize) {
+        let mut sums = vec![(0.0, 0); self.values[knob].len()];
         for &(index, surprise) in surprises {
-            let key = key(lattice, index, knob);
-            let own = self.values.get(&key).map_or(0.0, |effect| effect.mean);
-            let left = surprise - mean - (self.of(lattice, index) - own);
-            let sum = sums.entry(key).or_default();
-            *sum = (sum.0 + left, sum.1 + 1);
+            let code = categories.code(knob, index);
+            let others = self.of(categories, index) - self.values[knob][code].mean;
+            let sum: &mut (f64, u32) = &mut sums[code];
+            *sum = (sum.0 + surprise - self.mean - others, sum.1 + 1);
         }
-        for (key, (sum, count)) in sums {
-            self.values.insert(key, Effect { mean: sum / (f64::from(count) + SHRINKAGE), count });
+        for (effect, (sum, count)) in self.values[knob].iter_mut().zip(sums) {
+            *effect = Effect { mean: sum / (f64::from(count) + SHRINKAGE), count };
         }
     }
 
     /// The effects of all knob values of the schedule at `index` together.
-    pub fn of(&self, lattice: &Lattice, index: usize) -> f64 {
-        Knob::ALL.iter().filter_map(|&knob| self.values.get(&key(lattice, index, knob))).map(|effect| effect.mean).sum()
+    pub fn of(&self, categories: &Categories, index: usize) -> f64 {
+        self.values.iter().enumerate().map(|(knob, values)| values[categories.code(knob, index)].mean).sum()
     }
 
     /// How little is known of the knob values of the schedule at `index`: the sum of 1/√(1 + count).
-    pub fn novelty(&self, lattice: &Lattice, index: usize) -> f64 {
-        let count = |knob: &Knob| self.values.get(&key(lattice, index, *knob)).map_or(0, |effect| effect.count);
-        Knob::ALL.iter().map(|knob| 1.0 / f64::from(1 + count(knob)).sqrt()).sum()
+    pub fn novelty(&self, categories: &Categories, index: usize) -> f64 {
+        let count = |(knob, values): (usize, &Vec<Effect>)| values[categories.code(knob, index)].count;
+        self.values.iter().enumerate().map(count).map(|count| 1.0 / f64::from(1 + count).sqrt()).sum()
     }
-}
-
-fn key(lattice: &Lattice, index: usize, knob: Knob) -> (Family, Knob, u8) {
-    (lattice.schedule(index).family(), knob, lattice.point(index)[knob as usize])
 }

@@ -7,10 +7,11 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
+use super::categories::Categories;
 use super::effects::Effects;
 use super::lattice::Lattice;
-use super::prior::Prior;
-use super::{Brief, Proposal, Strategy, moves, seeds};
+use super::{Brief, Proposal, Strategy, moves, prior, seeds};
+use crate::replay::columns;
 use crate::trial::Trial;
 
 /// Share of the budget that is spent on seeds, before the first step.
@@ -28,6 +29,7 @@ const CURIOSITY: f64 = 0.03;
 /// likely to matter come first; a schedule is proposed once.
 pub struct Local {
     lattice: Lattice,
+    categories: Categories,
     /// Logarithm of the predicted time, by index.
     prior: Vec<f64>,
     /// Indices by predicted time.
@@ -41,16 +43,15 @@ pub struct Local {
 impl Local {
     /// A search for `brief`.
     pub fn new(brief: &Brief) -> Self {
-        let lattice = Lattice::new(brief.space.clone());
+        let columns = columns::from_schedules(brief.space.iter());
+        let lattice = Lattice::of(&columns, brief.space.clone());
         let mut rng = Pcg64::seed_from_u64(brief.seed);
-        let model = Prior::new(&brief.target, &brief.gpu);
-        let prior: Vec<f64> = brief.space.iter().map(|schedule| model.predicted_ms(schedule).ln()).collect();
-        let mut ranked: Vec<usize> = (0..lattice.len()).collect();
-        // Equal tiles are equal to the prior: shuffled, seeds differ from run to run in what it cannot tell apart.
-        let tie: Vec<u32> = ranked.iter().map(|_| rng.random()).collect();
-        ranked.sort_by(|&a, &b| prior[a].total_cmp(&prior[b]).then(tie[a].cmp(&tie[b])));
-        let seeds = first_seeds(brief, &lattice, &ranked);
-        Local { lattice, prior, ranked, seeds, tried: HashMap::new(), rng }
+        let prior = prior::logs(brief);
+        let ranked = seeds::ranked(&prior, &mut rng);
+        let seeds = seeds::first(brief, &lattice, &ranked, SEED_SHARE);
+        let tried = seeds::told_before(brief, &lattice, &seeds).collect();
+        let categories = Categories::of(&columns, &brief.space);
+        Local { lattice, categories, prior, ranked, seeds, tried, rng }
     }
 
     fn timed(&self) -> Vec<(usize, f64)> {
@@ -70,15 +71,15 @@ impl Local {
     fn steps(&self) -> Vec<usize> {
         let timed = self.timed();
         let surprises: Vec<(usize, f64)> = timed.iter().map(|&(index, log)| (index, log - self.prior[index])).collect();
-        let effects = Effects::fit(&self.lattice, &surprises);
-        let expected = |index: usize| self.prior[index] + effects.of(&self.lattice, index);
+        let effects = Effects::fit(&self.categories, &surprises);
+        let expected = |index: usize| self.prior[index] + effects.of(&self.categories, index);
         let mut promise: HashMap<usize, f64> = HashMap::new();
         for (base, log) in self.bases(&timed) {
             for step in moves::neighbours(&self.lattice, base) {
                 if self.tried.contains_key(&step) {
                     continue;
                 }
-                let curiosity = CURIOSITY * effects.novelty(&self.lattice, step);
+                let curiosity = CURIOSITY * effects.novelty(&self.categories, step);
                 let expectation = log + expected(step) - expected(base) - curiosity;
                 let entry = promise.entry(step).or_insert(expectation);
                 *entry = entry.min(expectation);
@@ -96,21 +97,6 @@ impl Local {
         let from = if self.rng.random_bool(0.75) { promising } else { &untried };
         from.choose(&mut self.rng).copied()
     }
-}
-
-fn first_seeds(brief: &Brief, lattice: &Lattice, ranked: &[usize]) -> Vec<usize> {
-    let count = ((brief.evaluations as f64 * SEED_SHARE) as usize).clamp(4, 32);
-    let known = brief.known.iter().map(|known| known.schedule);
-    let mut seeds: Vec<usize> = Vec::new();
-    for index in known.filter_map(|schedule| lattice.find(&schedule)) {
-        if !seeds.contains(&index) {
-            seeds.push(index);
-        }
-    }
-    let more = seeds::spread(lattice, ranked, &seeds, count.saturating_sub(seeds.len()));
-    seeds.extend(more);
-    seeds.reverse(); // they are popped
-    seeds
 }
 
 impl Strategy for Local {

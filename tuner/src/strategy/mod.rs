@@ -4,27 +4,40 @@
 //! GPU, on a recording, and on several GPUs at once.
 
 mod brief;
+mod categories;
 mod effects;
+mod hybrid;
 pub mod lattice;
 mod llm;
 mod local;
 mod moves;
+mod name;
 pub mod prior;
 mod random;
 mod seeds;
+mod surrogate;
+#[cfg(test)]
+mod tests;
 
-use std::fmt;
-use std::str::FromStr;
+use std::path::PathBuf;
 
-use autokernel_codegen::schedule::Schedule;
+use autokernel_codegen::schedule::{Raster, RasterOrder, Schedule};
 
 use crate::trial::Trial;
 
 pub use brief::{Brief, Known};
+pub use hybrid::Hybrid;
 pub use llm::Llm;
 pub use local::Local;
+pub use name::{Builtin, StrategyName};
 pub use random::Random;
-pub use seeds::{Neighbours, neighbours};
+pub use seeds::{Neighbours, known, neighbours};
+pub use surrogate::Surrogate;
+
+/// The schedule with the raster that stands for all: schedules that differ in it alone share a compiled image.
+pub(crate) fn image(schedule: &Schedule) -> Schedule {
+    schedule.with_raster(Raster { order: RasterOrder::AlongM, group: 1 })
+}
 
 /// Proposes schedules.
 pub trait Strategy {
@@ -43,6 +56,11 @@ pub trait Strategy {
     /// strategy what the journal knows.
     fn repeats_itself(&self) -> bool {
         true
+    }
+
+    /// The reply file without which it proposes nothing, if it is to wait for one.
+    fn unanswered(&self) -> Option<PathBuf> {
+        None
     }
 
     /// What happened since the last call that a person should know, such as a model that does not answer.
@@ -66,42 +84,5 @@ impl Proposal {
     /// A proposal that needs no words.
     pub fn new(schedule: Schedule, proposed_by: &str) -> Self {
         Proposal { schedule, proposed_by: proposed_by.to_owned(), why: None }
-    }
-}
-
-/// The strategies that need nothing but the space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Builtin {
-    /// [`Random`].
-    Random,
-    /// [`Local`].
-    Local,
-}
-
-impl Builtin {
-    /// A strategy for `brief`.
-    pub fn start(self, brief: &Brief) -> Box<dyn Strategy> {
-        match self {
-            Builtin::Random => Box::new(Random::new(brief)),
-            Builtin::Local => Box::new(Local::new(brief)),
-        }
-    }
-}
-
-impl fmt::Display for Builtin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Builtin::Random => "random",
-            Builtin::Local => "local",
-        })
-    }
-}
-
-impl FromStr for Builtin {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        let known = [Builtin::Random, Builtin::Local].into_iter().find(|strategy| strategy.to_string() == name);
-        known.ok_or_else(|| format!("there is no strategy `{name}`; write random, local or llm"))
     }
 }

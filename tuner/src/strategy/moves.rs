@@ -2,17 +2,31 @@
 
 use std::collections::BTreeSet;
 
-use super::lattice::{Knob, Lattice};
+use super::lattice::Lattice;
 
-/// Steps along an ordered knob that are worth a try.
-const STRIDES: [i16; 4] = [-1, 1, -2, 2];
+/// Steps along an ordered axis that are worth a try.
+const STRIDES: [i32; 4] = [-1, 1, -2, 2];
 
-/// The neighbours of the schedule at `base`: one knob changed, or two that act together, and whatever the rules make
+/// Knobs whose effects depend on each other: the tile's area and aspect, how many blocks there is work for, and which
+/// way a group runs. Those that a space lacks are passed over.
+const PAIRS: [(&str, &str); 8] = [
+    ("tile_m", "tile_n"),
+    ("tile_m", "swap_ab"),
+    ("tile_n", "split_k"),
+    ("tile_m", "consumers"),
+    ("tile_n", "consumers"),
+    ("tile_m", "warps_m"),
+    ("tile_n", "warps_m"),
+    ("raster.order", "raster.group"),
+];
+
+/// The neighbours of the schedule at `base`: one axis changed, or two that act together, and whatever the rules make
 /// follow.
 pub fn neighbours(lattice: &Lattice, base: usize) -> BTreeSet<usize> {
-    let single =
-        Knob::ALL.iter().flat_map(|&knob| targets(lattice, base, knob).into_iter().map(move |to| vec![(knob, to)]));
-    let pairs = PAIRS.iter().flat_map(|&(one, other)| {
+    let single = (0..lattice.axes().len())
+        .flat_map(|axis| targets(lattice, base, axis).into_iter().map(move |to| vec![(axis, to)]));
+    let known = PAIRS.iter().filter_map(|(one, other)| Some((lattice.axis(one)?, lattice.axis(other)?)));
+    let pairs = known.flat_map(|(one, other)| {
         let (ones, others) = (targets(lattice, base, one), targets(lattice, base, other));
         ones.into_iter().flat_map(move |a| others.clone().into_iter().map(move |b| vec![(one, a), (other, b)]))
     });
@@ -21,23 +35,12 @@ pub fn neighbours(lattice: &Lattice, base: usize) -> BTreeSet<usize> {
     found
 }
 
-/// Knobs whose effects depend on each other: the tile's area and aspect, how many blocks there is work for, and which
-/// way a group runs.
-const PAIRS: [(Knob, Knob); 6] = [
-    (Knob::TileM, Knob::TileN),
-    (Knob::TileM, Knob::SwapAB),
-    (Knob::TileN, Knob::SplitK),
-    (Knob::TileM, Knob::Crew),
-    (Knob::TileN, Knob::Crew),
-    (Knob::RasterOrder, Knob::RasterGroup),
-];
-
-/// The values that `knob` may step to from the schedule at `base`.
-fn targets(lattice: &Lattice, base: usize, knob: Knob) -> Vec<u8> {
-    let (at, length) = (lattice.point(base)[knob as usize], lattice.length(base, knob));
-    if !knob.is_ordered() {
+/// The values that `axis` may step to from the schedule at `base`.
+fn targets(lattice: &Lattice, base: usize, axis: usize) -> Vec<u16> {
+    let (at, length) = (lattice.point(base)[axis], lattice.length(base, axis));
+    if !lattice.axes()[axis].is_ordered {
         return (0..length).filter(|&value| value != at).collect();
     }
-    let steps = STRIDES.into_iter().map(|stride| i16::from(at) + stride);
-    steps.filter(|&to| (0..i16::from(length)).contains(&to)).map(|to| to as u8).collect()
+    let steps = STRIDES.into_iter().map(|stride| i32::from(at) + stride);
+    steps.filter(|&to| (0..i32::from(length)).contains(&to)).map(|to| to as u16).collect()
 }

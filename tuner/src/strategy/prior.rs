@@ -1,37 +1,91 @@
 //! What arithmetic alone says about a schedule, before anything is measured.
 //!
-//! A lower bound in the manner of a roofline, one level down: the time is that of the slowest of matrix units, L2 and
-//! device memory, over whole waves of tiles. It ranks schedules well where tiles do not fill the GPU evenly, and knows
-//! nothing of what makes kernels of equal tiles differ: that is left to measurements.
+//! A lower bound in the manner of a roofline, one level down: the time is that of the slowest of matrix units, L2,
+//! device memory and the latency of loads, over whole waves of tiles. It ranks schedules well where tiles do not fill the
+//! GPU evenly, and knows nothing of what makes kernels of equal tiles differ: that is left to measurements.
+
+use std::collections::{BTreeMap, HashMap};
 
 use autokernel_codegen::arch::Arch;
-use autokernel_codegen::problem::ProblemClass;
+use autokernel_codegen::problem::{Layout, ProblemClass};
 use autokernel_codegen::schedule::{Family, Geometry, Mode, Schedule};
 use autokernel_codegen::shape::Shape;
 
+use super::Brief;
+use super::categories::Categories;
+use super::effects::Effects;
 use crate::llm::GpuFacts;
 use crate::target::Target;
 
-/// L2 bandwidth over device bandwidth: about 2 to 3 on A100 and H100 (microbenchmarks of arXiv:2402.13499).
-const L2_OVER_MEMORY: f64 = 2.2;
-/// Share of the matrix units' peak that dense products sustain under the power limit.
-const SUSTAINED: f64 = 0.75;
+/// L2 bandwidth over device bandwidth, as it fits the recordings of an H200.
+const L2_OVER_MEMORY: f64 = 3.5;
+/// Share of the matrix units' peak that the main loop sustains; what stores and contention take is counted apart.
+const SUSTAINED: f64 = 0.95;
 /// mma.sync reaches about this share of what wgmma reaches on the same GPU.
 const MMA_SYNC_ON_HOPPER: f64 = 0.65;
 /// Share of the other limits that the slowest one does not hide.
-const CONTENTION: f64 = 0.1;
+const CONTENTION: f64 = 0.25;
+/// From a load to its data, in the recordings of an H200: what fits their times over the depth of the ring.
+const LOAD_LATENCY_MS: f64 = 0.001;
+/// Blocks of a cluster wait for each other. In the recordings of an H200 multicast saves nothing that pays for it where
+/// rows begin at cache lines.
+const CLUSTER_WAIT: f64 = 1.3;
+/// A cache line, in bytes.
+const LINE_BYTES: u32 = 128;
+/// What loads of rows that begin within a cache line cost, over those of rows that begin at one.
+const STRADDLING: f64 = 3.0;
+/// Share of the SMs that clusters of four reach, which do not span GPCs; and those of eight.
+const REACHED_BY_4: f64 = 0.91;
+const REACHED_BY_8: f64 = 0.85;
+/// sm90: what an SM stores of a tile, over its share of L2's bandwidth. Registers, shared memory and TMA take turns.
+const STORE_SHARE: f64 = 0.125;
+/// How much of what neighbouring shapes showed is taken to hold here as well.
+const TRANSFER: f64 = 0.5;
 /// Launch, and filling the pipeline.
 const LAUNCH_MS: f64 = 0.0015;
-/// Two barriers of a cluster.
-const CLUSTER_BARRIERS_MS: f64 = 0.0005;
-/// What a block sends to its peers' shared memory in a millisecond: about 32 bytes a clock.
-const PEER_BYTES_PER_MS: f64 = 5e7;
+/// The barriers of a cluster that adds up a tile's shares of K.
+const CLUSTER_BARRIERS_MS: f64 = 0.0024;
+/// What a block sends to its peers' shared memory in a millisecond: about 50 bytes a clock.
+const PEER_BYTES_PER_MS: f64 = 9e7;
 /// sm80: registers of a thread beside its accumulators, roughly.
 const WORKING_REGISTERS: u32 = 80;
 /// Shared memory that the system keeps of each block (CUDA C++ Programming Guide, compute capability 8.x).
 const RESERVED_SHARED_BYTES: u32 = 1024;
 /// Threads that one SM holds on sm_80 and sm_90; 1536 on consumer parts, which only shared memory limits anyway.
 const THREADS_PER_SM: u32 = 2048;
+
+/// The logarithm of the predicted time of each schedule of `brief`'s space: by arithmetic, corrected by what the
+/// trials of neighbouring shapes in the brief's history showed of its knobs.
+pub fn logs(brief: &Brief) -> Vec<f64> {
+    let prior = Prior::new(&brief.target, &brief.gpu);
+    let arithmetic = brief.space.iter().map(|schedule| prior.predicted_ms(schedule).ln());
+    let surprises = neighbours_surprises(brief);
+    if surprises.is_empty() {
+        return arithmetic.collect();
+    }
+    let categories = Categories::new(&brief.space);
+    let effects = Effects::fit(&categories, &surprises);
+    let corrected = |(index, log)| log + TRANSFER * effects.of(&categories, index);
+    arithmetic.enumerate().map(corrected).collect()
+}
+
+/// By how much the times of the history's other shapes missed what arithmetic says, beyond what all times of the same
+/// shape did.
+fn neighbours_surprises(brief: &Brief) -> Vec<(usize, f64)> {
+    let index: HashMap<&Schedule, usize> = brief.space.iter().enumerate().map(|(index, of)| (of, index)).collect();
+    let mut by_shape: BTreeMap<Shape, Vec<(usize, f64)>> = BTreeMap::new();
+    for trial in brief.history.iter().filter(|trial| trial.target != brief.target) {
+        if let (Some(&index), Some(ms)) = (index.get(&trial.schedule), trial.median_ms()) {
+            let expected = Prior::new(&trial.target, &brief.gpu).predicted_ms(&trial.schedule);
+            by_shape.entry(trial.target.shape).or_default().push((index, (ms / expected).ln()));
+        }
+    }
+    let centred = |surprises: Vec<(usize, f64)>| {
+        let mean = surprises.iter().map(|(_, surprise)| surprise).sum::<f64>() / surprises.len() as f64;
+        surprises.into_iter().map(move |(index, surprise)| (index, surprise - mean))
+    };
+    by_shape.into_values().flat_map(centred).collect()
+}
 
 /// The model for one target on one GPU.
 pub struct Prior<'p> {
@@ -54,28 +108,37 @@ impl<'p> Prior<'p> {
         let turns = turns(schedule, &geometry, shape, gpu);
 
         let rate_per_sm = gpu.matrix_tflops * 1e9 * SUSTAINED / f64::from(gpu.sm_count);
-        let split = f64::from(geometry.split_k);
-        let block_k = f64::from(shape.k) / split;
+        let block_k = f64::from(shape.k) / f64::from(geometry.split_k);
         let tile_flops = 2.0 * f64::from(geometry.tile_m) * f64::from(geometry.tile_n) * block_k;
         let efficiency = tile_efficiency(schedule) * family_share(schedule, target.arch);
         let compute_ms = turns.longest * tile_flops / (rate_per_sm * efficiency);
 
-        let loaded_m = f64::from(geometry.tile_m) / f64::from(geometry.cluster_n);
-        let loaded_n = f64::from(geometry.tile_n) / f64::from(geometry.cluster_m);
         let input = f64::from(target.problem.input.bytes());
-        let l2_bytes = turns.blocks * (loaded_m + loaded_n) * block_k * input;
+        let l2_bytes = turns.blocks * self.loaded(&geometry) * block_k * input;
         let memory_rate = gpu.memory_gb_per_s * 1e6;
         let l2_ms = l2_bytes / (memory_rate * L2_OVER_MEMORY);
         let memory_ms = target.work().bytes / memory_rate;
 
-        let limits = [compute_ms, l2_ms, memory_ms];
+        let limits = [compute_ms, l2_ms, memory_ms, latency_ms(schedule, &geometry, &turns, shape)];
         let slowest = limits.into_iter().fold(0.0, f64::max);
         let hidden = limits.iter().sum::<f64>() - slowest;
         slowest
             + CONTENTION * hidden
             + self.store_ms(schedule, &geometry, turns.longest)
-            + split_ms(&geometry)
+            + split_ms(&geometry, turns.longest)
             + LAUNCH_MS
+    }
+
+    /// Rows of A and columns of B that a block loads; those past the edge are filled in without a load.
+    fn loaded(&self, geometry: &Geometry) -> f64 {
+        let (shape, bytes) = (self.target.shape, self.target.problem.input.bytes());
+        let pitch_b = if self.target.problem.layout == Layout::Nn { shape.n } else { shape.k };
+        // Where lines are loaded in part, multicast pays: the line is read for the whole cluster.
+        let cost = |pitch: u32, sharers: u32| {
+            if (pitch * bytes).is_multiple_of(LINE_BYTES) { 1.0 } else { STRADDLING / f64::from(sharers) }
+        };
+        let rows = f64::from(geometry.tile_m.min(shape.m)) * cost(shape.k, geometry.cluster_n);
+        rows + f64::from(geometry.tile_n.min(shape.n)) * cost(pitch_b, geometry.cluster_m)
     }
 
     /// Stores that nothing hides: cooperative consumers multiply nothing while they store.
@@ -84,18 +147,41 @@ impl<'p> Prior<'p> {
         let hidden = matches!(schedule, Schedule::Sm90(schedule) if schedule.mode == Mode::PingPong);
         let exposed = if hidden { 1.0 } else { longest };
         let rate_per_sm = self.gpu.memory_gb_per_s * 1e6 * L2_OVER_MEMORY / f64::from(self.gpu.sm_count);
-        exposed * bytes / rate_per_sm
+        let share = if geometry.family == Family::Sm90 { STORE_SHARE } else { 1.0 };
+        exposed * bytes / (rate_per_sm * share)
     }
 }
 
-/// What the blocks of a cluster take to add up their shares of K: two barriers, and each sends its tile of partial sums
-/// but for its own part to the others.
-fn split_ms(geometry: &Geometry) -> f64 {
+/// The stages of a tile, of which only as many as the ring holds are on their way at once (Little's law).
+fn latency_ms(schedule: &Schedule, geometry: &Geometry, turns: &Turns, shape: Shape) -> f64 {
+    let ring = match schedule {
+        Schedule::Sm80(schedule) => schedule.stages,
+        Schedule::Sm90(schedule) => schedule.stages,
+    };
+    let stages = f64::from(shape.k.div_ceil(geometry.tile_k * geometry.split_k));
+    let waits = if geometry.cluster_m * geometry.cluster_n > 1 { CLUSTER_WAIT } else { 1.0 };
+    turns.longest / turns.resident * stages / f64::from(ring) * LOAD_LATENCY_MS * waits
+}
+
+/// What the blocks of a cluster take to add up their shares of K, tile after tile: barriers, and each sends its partial
+/// sums but for its own part to the others.
+fn split_ms(geometry: &Geometry, longest: f64) -> f64 {
     if geometry.split_k == 1 {
         return 0.0;
     }
-    let bytes = f64::from(geometry.tile_m * geometry.tile_n * 4);
-    CLUSTER_BARRIERS_MS + bytes / PEER_BYTES_PER_MS
+    let sent = 1.0 - 1.0 / f64::from(geometry.split_k);
+    let bytes = f64::from(geometry.tile_m * geometry.tile_n * 4) * sent;
+    longest * (CLUSTER_BARRIERS_MS + bytes / PEER_BYTES_PER_MS)
+}
+
+/// SMs that blocks in clusters of this size can run on.
+fn reached_sms(geometry: &Geometry, gpu: &GpuFacts) -> f64 {
+    let share = match geometry.cluster_m * geometry.cluster_n * geometry.split_k {
+        1 | 2 => 1.0,
+        3 | 4 => REACHED_BY_4,
+        _ => REACHED_BY_8,
+    };
+    (f64::from(gpu.sm_count) * share).floor().max(1.0)
 }
 
 /// How the tiles fall on the SMs; with a split K, the blocks that share them.
@@ -104,16 +190,21 @@ struct Turns {
     blocks: f64,
     /// Of them, those that the busiest SM computes.
     longest: f64,
+    /// Of them, those that it works on at once.
+    resident: f64,
 }
 
 fn turns(schedule: &Schedule, geometry: &Geometry, shape: Shape, gpu: &GpuFacts) -> Turns {
-    let tiles = f64::from(shape.m.div_ceil(geometry.tile_m)) * f64::from(shape.n.div_ceil(geometry.tile_n));
+    // A cluster computes whole tiles only, those past the edge included.
+    let across = |extent: u32, tile: u32, cluster: u32| f64::from(extent.div_ceil(tile).next_multiple_of(cluster));
+    let tiles =
+        across(shape.m, geometry.tile_m, geometry.cluster_m) * across(shape.n, geometry.tile_n, geometry.cluster_n);
     let blocks = tiles * f64::from(geometry.split_k);
-    let (sms, resident) = (f64::from(gpu.sm_count), f64::from(resident_blocks(schedule, geometry, gpu)));
+    let (sms, resident) = (reached_sms(geometry, gpu), f64::from(resident_blocks(schedule, geometry, gpu)));
     let waves = (blocks / (sms * resident)).ceil();
     // An SM works on its resident blocks together, so a full wave of them takes as many turns.
     let last = ((blocks - (waves - 1.0) * sms * resident) / sms).ceil();
-    Turns { blocks, longest: (waves - 1.0) * resident + last }
+    Turns { blocks, longest: (waves - 1.0) * resident + last, resident }
 }
 
 /// Blocks that run on one SM at once.
@@ -137,11 +228,7 @@ fn tile_efficiency(schedule: &Schedule) -> f64 {
         Schedule::Sm90(schedule) => {
             // wgmma m64nNk16 reads 2 KiB of A and 32·N bytes of B at 128 bytes a clock, and multiplies in N/2 clocks.
             let n = f64::from(if schedule.swap_ab { schedule.tile_m } else { schedule.tile_n });
-            let fed = ((n / 2.0) / ((2048.0 + 32.0 * n) / 128.0)).min(1.0);
-            // One warpgroup cannot keep the matrix units busy while it waits.
-            let crew = if schedule.consumers == 1 { 0.9 } else { 1.0 };
-            let shallow = schedule.stages * (schedule.tile_m + schedule.tile_n) < 700;
-            fed * crew * if shallow { 0.93 } else { 1.0 }
+            ((n / 2.0) / ((2048.0 + 32.0 * n) / 128.0)).min(1.0)
         }
         Schedule::Sm80(schedule) => {
             // ldmatrix feeds mma.sync: products of a warp tile over its operands.

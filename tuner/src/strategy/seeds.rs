@@ -3,12 +3,15 @@
 use std::collections::HashSet;
 
 use autokernel_codegen::config::{Config, Entry};
-use autokernel_codegen::schedule::Family;
+use autokernel_codegen::schedule::{Family, Schedule};
 use autokernel_codegen::shape::Shape;
+use rand::RngExt;
+use rand_pcg::Pcg64;
 
-use super::brief::Known;
-use super::lattice::{Knob, Lattice};
+use super::brief::{Brief, Known};
+use super::lattice::Lattice;
 use crate::target::Target;
+use crate::trial::Trial;
 
 /// Which tuned entries may seed a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +22,8 @@ pub enum Neighbours {
     OtherShapes,
 }
 
+/// Trials of other searches for the same target that a search begins with.
+const FASTEST_BEFORE: usize = 3;
 /// Most tuned entries that seed one search.
 const MOST_NEIGHBOURS: usize = 4;
 
@@ -38,9 +43,19 @@ pub fn neighbours(config: &Config, target: &Target, which: Neighbours) -> Vec<Kn
     let mut known: Vec<Known> = Vec::new();
     for entry in entries {
         if known.len() < MOST_NEIGHBOURS && known.iter().all(|other| other.schedule != entry.schedule) {
-            known.push(Known { schedule: entry.schedule, origin: format!("tuned for {}", entry.shape) });
+            let origin = format!("tuned for {}, {:.4} ms there", entry.shape, entry.provenance.median_ms);
+            known.push(Known { schedule: entry.schedule, origin });
         }
     }
+    known
+}
+
+/// The schedules of `space` with a record: the [`neighbours`], then the default of the arch.
+pub fn known(config: &Config, target: &Target, space: &[Schedule], which: Neighbours) -> Vec<Known> {
+    let mut known = neighbours(config, target, which);
+    let default = Schedule::default_for(&target.problem.class(), target.arch);
+    known.push(Known { schedule: default, origin: format!("default for {}", target.arch) });
+    known.retain(|known| space.contains(&known.schedule));
     known
 }
 
@@ -50,16 +65,61 @@ fn distance(a: Shape, b: Shape) -> f64 {
     runtime(a).distance(runtime(b))
 }
 
-/// Up to `n` of `ranked` that differ from each other in tile or crew, and where they do not, in the cluster.
+/// All indices by `prior`. What it cannot tell apart is shuffled, so that seeds differ from run to run in that.
+pub(super) fn ranked(prior: &[f64], rng: &mut Pcg64) -> Vec<usize> {
+    let tie: Vec<u32> = prior.iter().map(|_| rng.random()).collect();
+    let mut ranked: Vec<usize> = (0..prior.len()).collect();
+    ranked.sort_by(|&a, &b| prior[a].total_cmp(&prior[b]).then(tie[a].cmp(&tie[b])));
+    ranked
+}
+
+/// What a search begins with, last first: the fastest of its target's history, what is known, then a spread of what
+/// the prior likes, to `share` of the budget.
+pub(super) fn first(brief: &Brief, lattice: &Lattice, ranked: &[usize], share: f64) -> Vec<usize> {
+    let count = ((brief.evaluations as f64 * share) as usize).clamp(4, 32);
+    let mut timed: Vec<&Trial> = own_history(brief).filter(|trial| trial.median_ms().is_some()).collect();
+    timed.sort_by(|a, b| a.median_ms().unwrap_or_default().total_cmp(&b.median_ms().unwrap_or_default()));
+    let fastest = timed.into_iter().take(FASTEST_BEFORE).map(|trial| trial.schedule);
+    let mut seeds: Vec<usize> = Vec::new();
+    for schedule in fastest.chain(brief.known.iter().map(|known| known.schedule)) {
+        if let Some(index) = lattice.find(&schedule).filter(|index| !seeds.contains(index)) {
+            seeds.push(index);
+        }
+    }
+    let more = spread(lattice, ranked, &seeds, count.saturating_sub(seeds.len()));
+    seeds.extend(more);
+    seeds.reverse();
+    seeds
+}
+
+/// What the brief's history says of the target: indices, and the logarithm of their time or none if they failed.
+/// Without `seeds`, which are proposed again: the journal answers them, and they count as this search's own.
+pub(super) fn told_before<'b>(
+    brief: &'b Brief,
+    lattice: &'b Lattice,
+    seeds: &'b [usize],
+) -> impl Iterator<Item = (usize, Option<f64>)> + 'b {
+    let told = |trial: &Trial| Some((lattice.find(&trial.schedule)?, trial.median_ms().map(f64::ln)));
+    own_history(brief).filter_map(told).filter(|(index, _)| !seeds.contains(index))
+}
+
+fn own_history(brief: &Brief) -> impl Iterator<Item = &Trial> {
+    brief.history.iter().filter(|trial| trial.target == brief.target)
+}
+
+/// Up to `n` of `ranked` that differ from each other in [look].
 pub(super) fn spread(lattice: &Lattice, ranked: &[usize], taken: &[usize], n: usize) -> Vec<usize> {
-    let mut seen: HashSet<(Family, [u8; 3])> = taken.iter().map(|&index| look(lattice, index)).collect();
+    let mut seen: HashSet<(Family, Vec<u16>)> = taken.iter().map(|&index| look(lattice, index)).collect();
     let fresh = ranked.iter().copied().filter(|&index| !taken.contains(&index) && seen.insert(look(lattice, index)));
     fresh.take(n).collect()
 }
 
-/// What makes two schedules look alike: family, tile and crew.
-pub(super) fn look(lattice: &Lattice, index: usize) -> (Family, [u8; 3]) {
-    let point = lattice.point(index);
-    let knobs = [Knob::TileM, Knob::TileN, Knob::Crew].map(|knob| point[knob as usize]);
-    (lattice.schedule(index).family(), knobs)
+/// Knobs that make variants of a schedule rather than another one.
+const VARIANTS: [&str; 6] = ["tile_k", "stages", "cluster_m", "cluster_n", "raster.order", "raster.group"];
+
+/// What makes two schedules look alike: family, and all knobs but those that make variants; tile and crew above all.
+pub(super) fn look(lattice: &Lattice, index: usize) -> (Family, Vec<u16>) {
+    let counts = lattice.axes().iter().map(|axis| !VARIANTS.contains(&axis.knobs[0].as_str()));
+    let values = counts.zip(lattice.point(index)).filter(|(counts, _)| *counts).map(|(_, &value)| value);
+    (lattice.schedule(index).family(), values.collect())
 }

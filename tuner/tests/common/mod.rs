@@ -48,8 +48,25 @@ impl Tuner {
         command
     }
 
+    /// A subcommand, which takes its options after its name.
+    pub fn sub(&self, args: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tuner"));
+        command.current_dir(self.folder()).env_remove("OPENAI_API_KEY").args(args).output().unwrap()
+    }
+
     /// What the command leaves when it has run.
     pub fn run(&self, args: &[&str]) -> Output {
         self.command(args).output().unwrap()
+    }
+}
+
+/// Says that `test` did not run, and why.
+pub fn skip(test: &str, reason: &str) {
+    use std::io::Write;
+    let line = format!("skipped: {test}: {reason}\n");
+    eprint!("{line}");
+    if let Some(log) = std::env::var_os("AUTOKERNEL_SKIP_LOG") {
+        let mut log = std::fs::OpenOptions::new().create(true).append(true).open(log).unwrap();
+        log.write_all(line.as_bytes()).unwrap();
     }
 }

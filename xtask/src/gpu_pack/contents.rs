@@ -20,14 +20,21 @@ struct Row {
 const FACADE: &str = "autokernel";
 const TUNER: &str = "tuner";
 
-const PROGRAMS: [Row; 4] = [
+const PROGRAMS: [Row; 5] = [
     Row {
         folder: "tests",
         what: "GPU tests: integration tests whose names start with `gpu`",
         kind: TargetKind::Test,
-        // The tuner's tests start the binary that cargo built beside them.
+        // Most of the tuner's tests start the binary that cargo built beside them.
         package: |package, _| package.name.as_str() != TUNER,
         target: |name| name.starts_with("gpu"),
+    },
+    Row {
+        folder: "tests",
+        what: "the tuner's GPU tests, whose names start with `gpu_real`: they start the pack's tuner",
+        kind: TargetKind::Test,
+        package: |package, _| package.name.as_str() == TUNER,
+        target: |name| name.starts_with("gpu_real"),
     },
     Row {
         folder: "benches",
@@ -192,6 +199,7 @@ mod tests {
             "crates/tuner/Cargo.toml",
             "crates/tuner/src/main.rs",
             "crates/tuner/tests/gpu_worker.rs",
+            "crates/tuner/tests/gpu_real_faults.rs",
             "crates/xtask/Cargo.toml",
             "crates/xtask/src/main.rs",
             "examples/consumer/Cargo.toml",
@@ -200,7 +208,13 @@ mod tests {
         let selection = select(&metadata);
         assert_eq!(
             packed(&selection),
-            ["tests/autokernel-gpu_shapes", "benches/autokernel-matmul", "bin/tuner", "examples/consumer",]
+            [
+                "tests/autokernel-gpu_shapes",
+                "tests/tuner-gpu_real_faults",
+                "benches/autokernel-matmul",
+                "bin/tuner",
+                "examples/consumer",
+            ]
         );
         assert!(selection.missing.is_empty(), "{:?}", selection.missing);
     }

@@ -21,7 +21,7 @@ use super::compile::ImageGroup;
 use super::evaluator::today;
 use super::sampling::Effort;
 use crate::Target;
-use crate::evaluate::{Contender, EvaluatorError};
+use crate::evaluate::{Contender, EvaluatorError, Rounds};
 use crate::outcome::{Measurement, Outcome};
 use crate::replay::{Method, RecordedShape, Recording, RecordingError};
 
@@ -68,6 +68,7 @@ pub enum RecordError {
 
 /// How many of the fastest schedules meet cuBLAS in the final at each shape.
 const FINALISTS: usize = 3;
+const ROUNDS: Rounds = Rounds { count: 15, round_ms: 10.0, warm_up_ms: 300.0 };
 
 /// Measures what `plan` asks for on `bench`, prints progress, and writes the recording. What `<out>.log` holds is not
 /// measured again.
@@ -132,10 +133,13 @@ impl ShapeRun<'_> {
         let mut progress = Progress::new(self.target, left.len());
         let mut written = Ok(());
         let ShapeRun { log, deadline, .. } = self;
-        self.bench.evaluate(self.target, &left, self.plan.effort, &mut |evaluated| {
+        self.bench.evaluate(self.target, &left, self.plan.effort, None, &mut |evaluated| {
             progress.count(evaluated.schedule, &evaluated.outcome);
             let (schedule, outcome) = (evaluated.schedule, evaluated.outcome);
-            written = log.append(Line::Schedule { shape, schedule, outcome });
+            // What other GPUs still finish is told after a fault, too: the first fault counts.
+            if written.is_ok() {
+                written = log.append(Line::Schedule { shape, schedule, outcome });
+            }
             let over = deadline.is_some_and(|deadline| Instant::now() >= deadline);
             if over || written.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
@@ -164,7 +168,7 @@ impl ShapeRun<'_> {
         let finalists: Vec<Schedule> = timed.iter().take(FINALISTS).map(|(_, schedule)| *schedule).collect();
         let mut contenders: Vec<Contender> = finalists.iter().copied().map(Contender::Schedule).collect();
         contenders.push(Contender::Cublas);
-        let mut finals = self.bench.compare(self.target, &contenders)?;
+        let mut finals = self.bench.compare(self.target, &contenders, ROUNDS)?;
         let Some(Ok(cublas)) = finals.pop() else { return Ok(()) };
         println!("{shape}: sustained, in turn: cuBLAS + epilogue {}", self.describe(&cublas.measurement));
         for (schedule, result) in finalists.iter().zip(finals) {

@@ -60,9 +60,9 @@ impl<T: Element> Guarded<T> {
         Ok(MatrixViewMut::from_cudarc_with_ld(body, self.rows, self.columns, self.ld)?)
     }
 
-    /// One element, without the gaps counted. Waits for the GPU.
-    pub fn element(&self, tools: &Instruments, index: usize) -> Result<f32> {
-        let at = self.guard + index / self.columns * self.ld + index % self.columns;
+    /// One element. Waits for the GPU.
+    pub fn element(&self, tools: &Instruments, row: usize, column: usize) -> Result<f32> {
+        let at = self.guard + row * self.ld + column;
         let value = tools.stream().clone_dtoh(&self.data.slice(at..=at));
         let value = value.map_err(WorkerError::driver("reading a wrong element"))?;
         Ok(value.first().map_or(f32::NAN, |value| value.to_f32()))
@@ -93,6 +93,7 @@ pub struct Operands<I, O> {
     pub b: Guarded<I>,
     /// `[m, n]`.
     pub c: Guarded<O>,
+    b_scale: f32,
     _types: PhantomData<(I, O)>,
 }
 
@@ -130,9 +131,16 @@ impl<I: Element, O: Element> Operands<I, O> {
         let a = Guarded::new(tools, m, k, rows.ld(k), guard_bytes)?;
         let b = Guarded::new(tools, b_rows, b_columns, rows.ld(b_columns), guard_bytes)?;
         let c = Guarded::new(tools, m, n, rows.ld(n), guard_bytes)?;
-        tools.fill_normal(a.rectangle(tools), seed, 1.0)?;
-        tools.fill_normal(b.rectangle(tools), !seed, 1.0 / (shape.k.max(1) as f32).sqrt())?;
-        Ok(Operands { a, b, c, _types: PhantomData })
+        let b_scale = 1.0 / (shape.k.max(1) as f32).sqrt();
+        let operands = Operands { a, b, c, b_scale, _types: PhantomData };
+        operands.draw(tools, seed)?;
+        Ok(operands)
+    }
+
+    /// Draws A and B anew.
+    pub fn draw(&self, tools: &Instruments, seed: u64) -> Result<()> {
+        tools.fill_normal(self.a.rectangle(tools), seed, 1.0)?;
+        tools.fill_normal(self.b.rectangle(tools), !seed, self.b_scale)
     }
 
     /// Bytes that one launch reads and writes at least once.

@@ -31,7 +31,7 @@ pub enum WorkerError {
         source: std::io::Error,
     },
     /// cuBLASLt is missing or refuses the problem.
-    #[error("cuBLASLt: {0}")]
+    #[error("{0}")]
     Cublas(String),
     /// A request that cannot be served now.
     #[error("{0}")]
@@ -42,6 +42,14 @@ impl WorkerError {
     /// Wraps a driver error with what was being done.
     pub fn driver(doing: &'static str) -> impl Fn(DriverError) -> Self {
         move |source| Self::Driver { doing, source }
+    }
+
+    /// The same error; a wrong result says on which inputs it came about, so that it can be seen again.
+    pub fn on_inputs(self, seed: u64) -> Self {
+        match self {
+            WorkerError::WrongResult(detail) => WorkerError::WrongResult(format!("{detail}; inputs of seed {seed}")),
+            other => other,
+        }
     }
 
     fn driver_error(&self) -> Option<&DriverError> {
@@ -70,6 +78,16 @@ impl WorkerError {
             WorkerError::WrongResult(_) => Failure::WrongResult { detail },
             _ if self.is_out_of_memory() => Failure::OutOfMemory { detail },
             _ => Failure::Crash { detail },
+        }
+    }
+}
+
+impl From<autokernel_baseline::Error> for WorkerError {
+    fn from(error: autokernel_baseline::Error) -> Self {
+        match error {
+            autokernel_baseline::Error::Driver(source) => WorkerError::Driver { doing: "running cuBLASLt", source },
+            autokernel_baseline::Error::Runtime(error) => WorkerError::Runtime(error),
+            other => WorkerError::Cublas(other.to_string()),
         }
     }
 }

@@ -5,6 +5,7 @@ use autokernel_runtime::{Device, DeviceInfo};
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 
 use super::error::{Result, WorkerError};
+use super::sensors::Sensors;
 use crate::gpu::protocol::Gpu;
 use crate::llm::GpuFacts;
 
@@ -34,6 +35,7 @@ pub fn gpu(device: &Device, info: &DeviceInfo) -> Result<Gpu> {
         facts,
         compute_capability: (capability.major.into(), capability.minor.into()),
         driver: driver_version(info),
+        no_nvml: Sensors::new(device).missing(),
     })
 }
 

@@ -4,11 +4,14 @@ use std::rc::Rc;
 
 use autokernel_runtime::CompiledKernel;
 use autokernel_runtime::timing::Timing;
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_pcg::Pcg64;
 
 use super::cublas::Cublas;
 use super::error::{Result, WorkerError};
 use super::instruments::Instruments;
-use super::stopwatch::{Stopwatch, mean_mhz};
+use super::stopwatch::{Batch, Stopwatch, mean_mhz};
 use crate::gpu::protocol::{FinalReply, FinalRounds};
 use crate::gpu::sampling::{Batching, Effort};
 
@@ -16,12 +19,12 @@ use crate::gpu::sampling::{Batching, Effort};
 pub enum Contestant {
     /// A kernel of ours, checked.
     Kernel(Box<CompiledKernel>),
-    /// cuBLASLt by one of its choices, and whether the epilogue follows as a kernel of its own.
+    /// cuBLASLt by one of its algorithms, and whether the epilogue follows as a kernel of its own.
     Cublas {
         /// The product.
         cublas: Rc<Cublas>,
-        /// Which of its choices.
-        choice: usize,
+        /// Which of its algorithms.
+        algorithm: usize,
         /// Whether the epilogue is applied.
         epilogue: bool,
     },
@@ -30,10 +33,10 @@ pub enum Contestant {
 /// Launches a contestant; the number rotates through the sets of buffers.
 pub type LaunchOf<'l> = &'l mut dyn FnMut(&Contestant, usize) -> Result<()>;
 
-/// Effort spent on each of cuBLASLt's choices, and on learning how long a contestant takes.
+/// Effort spent on learning how long a contestant takes.
 const CHOOSING: Effort = Effort { min_samples: 10, max_samples: 20, noise_pct: 1.0, limit_ms: 20.0, rest_ms: 0.0 };
-/// Rounds that only warm up.
-const WARM_UP_ROUNDS: u32 = 1;
+/// The most rounds that only warm up.
+const MAX_WARM_UP_ROUNDS: u32 = 50;
 
 struct Entrant {
     contestant: Contestant,
@@ -62,14 +65,18 @@ pub fn run(
             entrant => entrants.push(entrant),
         }
     }
-    let count = entrants.len();
-    for round in 0..WARM_UP_ROUNDS + request.rounds {
-        for turn in 0..count {
-            let index = order(round as usize, turn, count);
-            let Ok(entrant) = &mut entrants[index] else { continue };
-            let Entrant { contestant, batching, .. } = entrant;
-            let batch = stopwatch.batch(tools, *batching, &mut 0, &mut |number| launch(contestant, number))?;
-            if round >= WARM_UP_ROUNDS {
+    let mut random = Pcg64::seed_from_u64(request.seed);
+    let mut warm_up_ms = 0.0;
+    for _ in 0..MAX_WARM_UP_ROUNDS {
+        let batches = hold_round(tools, stopwatch, &mut random, &entrants, launch)?;
+        warm_up_ms += batches.iter().map(|(_, batch)| batch.elapsed_ms).sum::<f64>();
+        if warm_up_ms >= request.warm_up_ms {
+            break;
+        }
+    }
+    for _ in 0..request.rounds {
+        for (index, batch) in hold_round(tools, stopwatch, &mut random, &entrants, launch)? {
+            if let Ok(entrant) = &mut entrants[index] {
                 entrant.round_ms.push(Timing::of_ms(&batch.samples_ms)?.median_ms);
                 entrant.clocks.push(batch.sm_clock_mhz);
             }
@@ -78,11 +85,30 @@ pub fn run(
     Ok(entrants.into_iter().map(reply).collect())
 }
 
-/// Whose turn it is: each round begins with the next contestant, and every second one runs backwards, so that no one
-/// always follows the same other.
-fn order(round: usize, turn: usize, count: usize) -> usize {
-    let turn = if round.is_multiple_of(2) { turn } else { count - 1 - turn };
-    (round + turn) % count
+/// One batch of each entrant, with its index, in an order of its own.
+///
+/// At the power limit a batch runs at the clock that what ran before it left. In a fixed order each entrant always follows
+/// the same other, and a round says as much of the neighbour as of the entrant.
+fn hold_round(
+    tools: &Instruments,
+    stopwatch: &mut Stopwatch,
+    random: &mut Pcg64,
+    entrants: &[Result<Entrant>],
+    launch: LaunchOf<'_>,
+) -> Result<Vec<(usize, Batch)>> {
+    let mut batches = Vec::with_capacity(entrants.len());
+    for index in order(random, entrants.len()) {
+        let Ok(Entrant { contestant, batching, .. }) = &entrants[index] else { continue };
+        let batch = stopwatch.batch(tools, *batching, &mut 0, &mut |number| launch(contestant, number))?;
+        batches.push((index, batch));
+    }
+    Ok(batches)
+}
+
+fn order(random: &mut Pcg64, count: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..count).collect();
+    order.shuffle(random);
+    order
 }
 
 fn enter(
@@ -94,9 +120,9 @@ fn enter(
 ) -> Result<Entrant> {
     let (contestant, launch_ms, chosen) = match contestant {
         Contestant::Cublas { cublas, epilogue, .. } => {
-            let (choice, ms) = choose(tools, stopwatch, &cublas, &CHOOSING, launch)?;
-            let chosen = format!("choice {} of {}", choice + 1, cublas.choices());
-            (Contestant::Cublas { cublas, choice, epilogue }, ms, Some(chosen))
+            let (algorithm, ms) = choose(tools, stopwatch, &cublas, launch)?;
+            let chosen = format!("algorithm {} of {}", algorithm + 1, cublas.algorithms());
+            (Contestant::Cublas { cublas, algorithm, epilogue }, ms, Some(chosen))
         }
         kernel @ Contestant::Kernel(_) => {
             let measured = stopwatch.measure(tools, &CHOOSING, &mut |number| launch(&kernel, number))?;
@@ -107,33 +133,31 @@ fn enter(
     Ok(Entrant { contestant, batching, chosen, round_ms: Vec::new(), clocks: Vec::new() })
 }
 
-/// The fastest of cuBLASLt's choices, and its time in milliseconds.
+/// The fastest of cuBLASLt's algorithms without an epilogue, and its time in milliseconds.
 pub fn choose(
     tools: &Instruments,
     stopwatch: &mut Stopwatch,
     cublas: &Rc<Cublas>,
-    effort: &Effort,
     launch: LaunchOf<'_>,
 ) -> Result<(usize, f64)> {
-    let mut best = None;
     let mut refused = None;
-    for choice in 0..cublas.choices() {
-        let contestant = Contestant::Cublas { cublas: cublas.clone(), choice, epilogue: false };
+    let fastest = autokernel_baseline::fastest(cublas.algorithms(), |algorithm, launches| {
+        let contestant = Contestant::Cublas { cublas: cublas.clone(), algorithm, epilogue: false };
+        let batching = Batching { launches_per_sample: launches, samples_per_batch: 1 };
         // Once outside the timing: a first launch may load the library's kernel.
-        let measured = launch(&contestant, 0)
-            .and_then(|()| stopwatch.measure(tools, effort, &mut |number| launch(&contestant, number)));
-        match measured {
-            Ok(measured) => {
-                let ms = measured.timing.median_ms;
-                if best.is_none_or(|(_, fastest)| ms < fastest) {
-                    best = Some((choice, ms));
-                }
+        let timed = launch(&contestant, 0)
+            .and_then(|()| stopwatch.batch(tools, batching, &mut 0, &mut |number| launch(&contestant, number)));
+        match timed {
+            Ok(batch) => Ok(batch.samples_ms.first().copied()),
+            Err(error) if error.is_fatal() => Err(error),
+            Err(error) => {
+                refused = Some(error);
+                Ok(None)
             }
-            Err(error) if error.is_fatal() => return Err(error),
-            Err(error) => refused = Some(error),
         }
-    }
-    best.ok_or_else(|| refused.unwrap_or_else(|| WorkerError::Cublas("it has no choices".to_owned())))
+    })?;
+    let none = || WorkerError::Cublas("cuBLASLt has no algorithm for this product".to_owned());
+    fastest.ok_or_else(|| refused.unwrap_or_else(none))
 }
 
 fn reply(entrant: Result<Entrant>) -> FinalReply {
@@ -150,17 +174,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_round_has_each_contestant_once_and_no_one_always_follows_the_same_other() {
-        let rounds: Vec<Vec<usize>> = (0..6).map(|round| (0..3).map(|turn| order(round, turn, 3)).collect()).collect();
-        for round in &rounds {
+    fn every_round_has_each_contestant_once_and_everyone_follows_everyone_else_about_as_often() {
+        const COUNT: usize = 5;
+        const ROUNDS: usize = 2000;
+        let mut random = Pcg64::seed_from_u64(1);
+        let mut followed = [[0usize; COUNT]; COUNT];
+        for _ in 0..ROUNDS {
+            let round = order(&mut random, COUNT);
             let mut sorted = round.clone();
             sorted.sort_unstable();
-            assert_eq!(sorted, [0, 1, 2]);
+            assert_eq!(sorted, [0, 1, 2, 3, 4]);
+            for pair in round.windows(2) {
+                followed[pair[0]][pair[1]] += 1;
+            }
         }
-        let before_zero: std::collections::BTreeSet<usize> = rounds
-            .iter()
-            .filter_map(|round| Some(round[round.iter().position(|&who| who == 0)?.checked_sub(1)?]))
-            .collect();
-        assert_eq!(before_zero.len(), 2, "{rounds:?}");
+        // Each ordered pair is adjacent in a fifth of the rounds.
+        let pairs = (0..COUNT).flat_map(|a| (0..COUNT).map(move |b| (a, b))).filter(|(a, b)| a != b);
+        for (a, b) in pairs {
+            let share = followed[a][b] as f64 / ROUNDS as f64;
+            assert!((0.15..0.25).contains(&share), "{b} follows {a} in {share} of the rounds");
+        }
     }
 }

@@ -39,6 +39,7 @@ pub struct Instruments {
     fill_normal: CudaFunction,
     compare: CudaFunction,
     count_touched: CudaFunction,
+    count_unwritten: CudaFunction,
     brake: CudaFunction,
     clock: CudaFunction,
     apply_epilogue: CudaFunction,
@@ -99,6 +100,7 @@ impl Instruments {
             fill_normal: function(SYMBOL)?,
             compare: function("autokernel_compare")?,
             count_touched: function("autokernel_count_touched")?,
+            count_unwritten: function("autokernel_count_unwritten")?,
             brake: function("autokernel_brake")?,
             clock: function("autokernel_clock")?,
             apply_epilogue: function("autokernel_apply_epilogue")?,
@@ -160,6 +162,18 @@ impl Instruments {
         launch.arg(&address).arg(&rows).arg(&columns).arg(&ld).arg(&poison).arg(&report);
         // SAFETY: the parameters are those of the kernel; the bytes and the report are live.
         unsafe { launch.launch(self.grid()) }.map_err(WorkerError::driver("checking guard zones"))?;
+        Ok(())
+    }
+
+    /// Counts the elements of `c` that are NaN, as [`POISON`] is, into report `index`.
+    pub fn count_unwritten(&self, c: Rectangle, reports: &Reports, index: usize) -> Result<()> {
+        let Rectangle { address, rows, columns, ld } = c;
+        let (rows, columns, ld) = (rows as u64, columns as u64, ld as u64);
+        let report = reports.address(&self.stream, index);
+        let mut launch = self.stream.launch_builder(&self.count_unwritten);
+        launch.arg(&address).arg(&ld).arg(&rows).arg(&columns).arg(&report);
+        // SAFETY: the parameters are those of the kernel; `c` and the report are live.
+        unsafe { launch.launch(self.grid()) }.map_err(WorkerError::driver("looking for unwritten elements"))?;
         Ok(())
     }
 

@@ -9,7 +9,9 @@ mod error;
 mod facts;
 mod finals;
 pub mod instruments;
+mod orphan;
 mod reference;
+mod sensors;
 mod session;
 mod stopwatch;
 
@@ -18,6 +20,7 @@ use std::io::{self, BufRead, Write};
 use autokernel_runtime::{Device, DeviceInfo};
 
 use self::error::{Result, WorkerError};
+pub use self::orphan::end_with_parent;
 use self::session::Session;
 use super::protocol::{Evaluated, Reply, Request};
 use crate::outcome::{Measurement, Outcome};
@@ -89,10 +92,13 @@ impl Worker {
 
 fn evaluated(measured: Result<stopwatch::Measured>) -> Evaluated {
     match measured {
-        Ok(stopwatch::Measured { timing, sm_clock_mhz }) => {
+        Ok(stopwatch::Measured { timing, sm_clock_mhz, throttled }) => {
             let samples = u32::try_from(timing.samples).unwrap_or(u32::MAX);
-            let measurement =
-                Measurement { sm_clock_mhz, ..Measurement::new(timing.median_ms, timing.spread_pct, samples) };
+            let measurement = Measurement {
+                sm_clock_mhz,
+                throttled,
+                ..Measurement::new(timing.median_ms, timing.spread_pct, samples)
+            };
             Evaluated { outcome: Outcome::Measured(measurement), min_ms: Some(timing.min_ms), fatal: false }
         }
         Err(error) => Evaluated { outcome: Outcome::Failed(error.failure()), min_ms: None, fatal: error.is_fatal() },

@@ -16,6 +16,7 @@ use super::error::{Result, WorkerError};
 use super::finals::{self, Contestant};
 use super::instruments::{self, Instruments};
 use super::reference::Reference;
+use super::sensors::Sensors;
 use super::stopwatch::{Measured, Stopwatch};
 use crate::gpu::problem as bridge;
 use crate::gpu::protocol::{Candidate, Evaluate, FinalContender, FinalReply, FinalRounds, Kernel, Open, Opened};
@@ -70,24 +71,24 @@ impl<I: Element, O: Element> Typed<I, O> {
     fn open(device: &Device, info: &DeviceInfo, request: &Open) -> Result<Self> {
         let &Open { ref problem, shape, seed, .. } = request;
         let stream = device.stream().ok_or_else(|| WorkerError::Request("the worker needs a GPU".to_owned()))?;
-        let tools = Instruments::load(stream, info.sm_count, read(&request.instruments.cubin)?)?;
-        let module = stream.context().load_module(Ptx::from_binary(read(&request.reference.cubin)?));
+        let tools = Instruments::load(stream, info.sm_count, read(&request.instruments.image)?)?;
+        let module = stream.context().load_module(Ptx::from_binary(read(&request.reference.image)?));
         let module = module.map_err(WorkerError::driver("loading the reference kernel"))?;
         let kernel = instruments::function(&module, &request.reference.symbol)?;
 
         let sibling = bridge::ragged_sibling(problem, shape);
         let ragged = Operands::new(&tools, problem, sibling, Rows::Gapped, GUARD_BYTES, seed ^ 1)?;
-        let ragged_reference = Reference::compute(&tools, &kernel, problem, sibling, &ragged)?;
+        let ragged_reference = Reference::new(&tools, &kernel, problem, sibling)?;
 
         let wanted = sets_to_exceed_l2(Operands::<I, O>::bytes(problem, shape), info.l2_bytes);
         let mut sets = vec![Operands::new(&tools, problem, shape, Rows::Dense, GUARD_BYTES, seed)?];
-        let reference = Reference::compute(&tools, &kernel, problem, shape, &sets[0])?;
+        let reference = Reference::new(&tools, &kernel, problem, shape)?;
         for set in 1..wanted.min(MAX_SETS) as u64 {
             // Steps of a large odd number keep the seeds of all matrices apart.
             let seed = seed.wrapping_add(set.wrapping_mul(0x9e37_79b9_7f4a_7c15));
             sets.push(Operands::new(&tools, problem, shape, Rows::Dense, 0, seed)?);
         }
-        let stopwatch = Stopwatch::new(&tools, info.max_sm_clock_mhz)?;
+        let stopwatch = Stopwatch::new(&tools, Sensors::new(device))?;
         stream.synchronize().map_err(WorkerError::driver("preparing the matrices"))?;
         Ok(Typed {
             device: device.clone(),
@@ -107,17 +108,27 @@ impl<I: Element, O: Element> Typed<I, O> {
     /// The candidate's kernel with its raster, loaded if it is not the last one.
     fn load(&mut self, candidate: &Candidate) -> Result<CompiledKernel> {
         let Candidate { schedule, kernel } = candidate;
-        if let Some((loaded, mut compiled)) = self.loaded.take().filter(|(loaded, _)| loaded == kernel) {
-            let _ = loaded;
+        if let Some((_, mut compiled)) = self.loaded.take().filter(|(loaded, _)| loaded == kernel) {
             compiled.set_raster(bridge::raster(schedule.raster()));
             return Ok(compiled);
         }
-        let image = read(&kernel.cubin)?;
+        let bytes = read(&kernel.image)?;
+        let is_ptx = kernel.image.extension().is_some_and(|extension| extension == "ptx");
+        let image = if is_ptx { Image::Ptx(&bytes) } else { Image::Cubin(&bytes) };
         let (problem, geometry) = (bridge::descriptor(&self.problem), bridge::geometry(&self.problem, schedule));
         // SAFETY: the tuner compiled this image for exactly this problem and schedule, and the geometry is theirs.
-        let compiled =
-            unsafe { CompiledKernel::load(&self.device, &problem, &geometry, &kernel.symbol, Image::Cubin(&image)) };
+        let compiled = unsafe { CompiledKernel::load(&self.device, &problem, &geometry, &kernel.symbol, image) };
         Ok(compiled?)
+    }
+
+    /// Draws the inputs of a check and computes what they must give, at both shapes.
+    fn draw(&mut self, seed: u64) -> Result<()> {
+        let Typed { tools, sets, reference, ragged, ragged_reference, .. } = self;
+        for (operands, reference) in [(&*ragged, ragged_reference), (&sets[0], reference)] {
+            operands.draw(tools, seed)?;
+            reference.compute(tools, operands, seed)?;
+        }
+        Ok(())
     }
 
     /// Runs the kernel on fresh poison at both shapes.
@@ -136,6 +147,7 @@ impl<I: Element, O: Element> Typed<I, O> {
     }
 
     fn measure(&mut self, kernel: &CompiledKernel, request: &Evaluate) -> Result<Measured> {
+        self.draw(request.seed)?;
         self.check(kernel)?;
         let Typed { device, tools, stopwatch, sets, reference, .. } = self;
         sets[0].c.poison_all(tools)?;
@@ -157,21 +169,23 @@ impl<I: Element, O: Element> Session for Typed<I, O> {
         let kernel = self.load(&request.candidate)?;
         let measured = self.measure(&kernel, request);
         self.loaded = Some((request.candidate.kernel.clone(), kernel));
-        measured
+        measured.map_err(|error| error.on_inputs(request.seed))
     }
 
     fn finals(&mut self, request: &FinalRounds) -> Result<Vec<FinalReply>> {
+        self.draw(request.seed)?;
         let mut contestants = Vec::new();
         for contender in &request.contenders {
             let prepared = match contender {
                 FinalContender::Candidate(candidate) => self
                     .load(candidate)
-                    .and_then(|kernel| self.check(&kernel).map(|()| Contestant::Kernel(Box::new(kernel)))),
+                    .and_then(|kernel| self.check(&kernel).map(|()| Contestant::Kernel(Box::new(kernel))))
+                    .map_err(|error| error.on_inputs(request.seed)),
                 FinalContender::Cublas | FinalContender::CublasProduct => {
                     let epilogue = matches!(contender, FinalContender::Cublas) && self.has_epilogue();
-                    Cublas::new(&self.tools, &self.problem, self.shape).map(|cublas| Contestant::Cublas {
+                    Cublas::new(&self.device, &self.problem, self.shape).map(|cublas| Contestant::Cublas {
                         cublas: Rc::new(cublas),
-                        choice: 0,
+                        algorithm: 0,
                         epilogue,
                     })
                 }
@@ -188,12 +202,12 @@ impl<I: Element, O: Element> Session for Typed<I, O> {
     }
 
     fn baseline(&mut self, effort: &Effort) -> Result<Measured> {
-        let cublas = Rc::new(Cublas::new(&self.tools, &self.problem, self.shape)?);
+        let cublas = Rc::new(Cublas::new(&self.device, &self.problem, self.shape)?);
         let epilogue = self.has_epilogue();
         let Typed { device, tools, stopwatch, sets, .. } = self;
         let mut launch = |contestant: &Contestant, number| launch_contestant(device, tools, sets, contestant, number);
-        let (choice, _) = finals::choose(tools, stopwatch, &cublas, effort, &mut launch)?;
-        let contestant = Contestant::Cublas { cublas, choice, epilogue };
+        let (algorithm, _) = finals::choose(tools, stopwatch, &cublas, &mut launch)?;
+        let contestant = Contestant::Cublas { cublas, algorithm, epilogue };
         stopwatch.measure(tools, effort, &mut |number| launch(&contestant, number))
     }
 }
@@ -209,9 +223,9 @@ fn launch_contestant<I: Element, O: Element>(
     let set = &mut sets[number % sets.len()];
     match contestant {
         Contestant::Kernel(kernel) => launch(device, kernel, set),
-        Contestant::Cublas { cublas, choice, epilogue } => {
+        Contestant::Cublas { cublas, algorithm, epilogue } => {
+            cublas.launch(*algorithm, set)?;
             let c = set.c.rectangle(tools);
-            cublas.launch(tools, *choice, set.a.rectangle(tools), set.b.rectangle(tools), c)?;
             if *epilogue { tools.apply_epilogue(c.address, c.rows * c.columns) } else { Ok(()) }
         }
     }

@@ -1,6 +1,6 @@
 //! Timing launches on the GPU's own clock, with the host's latency hidden.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use autokernel_runtime::timing::Timing;
 use cudarc::driver::sys::{self, CUevent_flags};
@@ -8,7 +8,8 @@ use cudarc::driver::{CudaEvent, CudaSlice, DevicePtr, PinnedHostSlice};
 
 use super::error::{Result, WorkerError};
 use super::instruments::Instruments;
-use crate::gpu::sampling::{Batching, Effort, settled};
+use super::sensors::Sensors;
+use crate::gpu::sampling::{Batching, Effort, is_throttled, settled};
 
 /// Times batches of launches that are queued behind a brake, so that the GPU runs them without a gap.
 pub struct Stopwatch {
@@ -16,7 +17,7 @@ pub struct Stopwatch {
     events: Vec<CudaEvent>,
     /// Cycles and nanoseconds, before and after a batch.
     stamps: CudaSlice<u64>,
-    max_sm_clock_mhz: f64,
+    sensors: Sensors,
     /// GPU time since the last rest, in milliseconds.
     busy_ms: f64,
 }
@@ -28,8 +29,10 @@ pub struct Batch {
     pub samples_ms: Vec<f64>,
     /// All of it, in milliseconds.
     pub elapsed_ms: f64,
-    /// The mean SM clock, in MHz; `None` if the counter could not be read.
+    /// The mean SM clock, in MHz: by the SM's own counter, or by NVML's sensor if that could not be read.
     pub sm_clock_mhz: Option<f64>,
+    /// Whether NVML says that heat or the power supply slowed the chip down.
+    pub slowed: bool,
 }
 
 /// A candidate's time.
@@ -39,14 +42,15 @@ pub struct Measured {
     pub timing: Timing,
     /// The mean SM clock over the samples, in MHz.
     pub sm_clock_mhz: Option<u32>,
+    /// Samples that were thrown away.
+    pub throttled: u32,
 }
 
 /// A launch, given its number: launches rotate through sets of buffers.
 pub type Launch<'l> = &'l mut dyn FnMut(usize) -> Result<()>;
 
-/// Batches on a chip that runs below this share of its highest clock are thrown away, a few times.
-const THROTTLED: f64 = 0.6;
-const MAX_THROTTLED_BATCHES: usize = 5;
+/// Sampling ends after this many times its limit on the GPU, however it passed.
+const WALL_PER_LIMIT: f64 = 20.0;
 /// The longest warm-up, in batches and in milliseconds.
 const MAX_WARM_UP_BATCHES: usize = 8;
 const MAX_WARM_UP_MS: f64 = 40.0;
@@ -56,7 +60,7 @@ const MAX_REST_MS: f64 = 300.0;
 
 impl Stopwatch {
     /// A stopwatch on the stream of `tools`.
-    pub fn new(tools: &Instruments, max_sm_clock_mhz: f64) -> Result<Self> {
+    pub fn new(tools: &Instruments, sensors: Sensors) -> Result<Self> {
         let doing = WorkerError::driver("preparing the stopwatch");
         let context = tools.stream().context();
         // SAFETY: written by `batch` before the GPU reads it.
@@ -65,13 +69,13 @@ impl Stopwatch {
             released: released.map_err(&doing)?,
             events: Vec::new(),
             stamps: tools.stream().alloc_zeros::<u64>(4).map_err(&doing)?,
-            max_sm_clock_mhz,
+            sensors,
             busy_ms: 0.0,
         })
     }
 
     /// Times a launch by the protocol of `effort`: rest, warm up until two batches agree, then sample until the noise is low
-    /// enough. Batches of a throttled chip do not count.
+    /// enough or the limit is reached. Samples of a throttled chip do not count.
     pub fn measure(&mut self, tools: &Instruments, effort: &Effort, launch: Launch<'_>) -> Result<Measured> {
         self.rest(tools, effort.rest_ms)?;
         let single = Batching { launches_per_sample: 1, samples_per_batch: 1 };
@@ -91,20 +95,19 @@ impl Stopwatch {
             batch = self.batch(tools, batching, &mut number, launch)?;
         }
 
-        let (mut samples, mut clocks) = (batch.samples_ms, vec![batch.sm_clock_mhz]);
-        let (mut elapsed_ms, mut throttled) = (batch.elapsed_ms, 0);
-        while !effort.is_met(&samples, elapsed_ms) {
+        let begun = Instant::now();
+        let wall = Duration::from_secs_f64(WALL_PER_LIMIT * effort.limit_ms / 1e3);
+        let mut elapsed_ms = batch.elapsed_ms;
+        let mut batches = vec![batch];
+        let mut kept = Kept::of(&batches);
+        while !effort.is_met(&kept.samples_ms, elapsed_ms) && begun.elapsed() < wall {
             let batch = self.batch(tools, batching, &mut number, launch)?;
-            let slow = batch.sm_clock_mhz.is_some_and(|clock| clock < THROTTLED * self.max_sm_clock_mhz);
-            if slow && throttled < MAX_THROTTLED_BATCHES {
-                throttled += 1;
-                continue;
-            }
-            samples.extend(batch.samples_ms);
-            clocks.push(batch.sm_clock_mhz);
             elapsed_ms += batch.elapsed_ms;
+            batches.push(batch);
+            kept = Kept::of(&batches);
         }
-        Ok(Measured { timing: Timing::of_ms(&samples)?, sm_clock_mhz: mean_mhz(clocks) })
+        let Kept { samples_ms, clocks, throttled } = kept;
+        Ok(Measured { timing: Timing::of_ms(&samples_ms)?, sm_clock_mhz: mean_mhz(clocks), throttled })
     }
 
     /// Lets the GPU rest for `at_least_ms`, and for longer than the last measurement kept it busy; not at all for 0.
@@ -143,7 +146,9 @@ impl Stopwatch {
         }
         let elapsed_ms = samples_ms.iter().sum::<f64>() * launches_per_sample as f64;
         self.busy_ms += elapsed_ms;
-        Ok(Batch { samples_ms, elapsed_ms, sm_clock_mhz: self.sm_clock_mhz(tools)? })
+        let reading = self.sensors.read();
+        let sm_clock_mhz = self.sm_clock_mhz(tools)?.or(reading.sm_clock_mhz.map(f64::from));
+        Ok(Batch { samples_ms, elapsed_ms, sm_clock_mhz, slowed: reading.slowed })
     }
 
     fn queue(&self, tools: &Instruments, batching: Batching, number: &mut usize, launch: Launch<'_>) -> Result<()> {
@@ -185,6 +190,34 @@ impl Stopwatch {
     }
 }
 
+/// The samples that count.
+struct Kept {
+    samples_ms: Vec<f64>,
+    clocks: Vec<Option<f64>>,
+    throttled: u32,
+}
+
+impl Kept {
+    /// Those of batches whose clock is not clearly below that of the run. Were all batches slowed down, all would count:
+    /// there is nothing better.
+    fn of(batches: &[Batch]) -> Self {
+        let clocks: Vec<Option<f64>> = batches.iter().map(|batch| batch.sm_clock_mhz).collect();
+        let fair = |batch: &&Batch| !batch.slowed && !is_throttled(batch.sm_clock_mhz, &clocks);
+        let mut counting: Vec<&Batch> = batches.iter().filter(fair).collect();
+        if counting.is_empty() {
+            counting = batches.iter().collect();
+        }
+        let samples =
+            |batches: &mut dyn Iterator<Item = &Batch>| batches.map(|batch| batch.samples_ms.len()).sum::<usize>();
+        let throttled = samples(&mut batches.iter()) - samples(&mut counting.iter().copied());
+        Kept {
+            samples_ms: counting.iter().flat_map(|batch| &batch.samples_ms).copied().collect(),
+            clocks: counting.iter().map(|batch| batch.sm_clock_mhz).collect(),
+            throttled: u32::try_from(throttled).unwrap_or(u32::MAX),
+        }
+    }
+}
+
 /// The mean clock rate between two stamps of (cycles, nanoseconds).
 fn clock_rate_mhz(start: [u64; 2], end: [u64; 2]) -> Option<f64> {
     let (cycles, nanoseconds) = (end[0].checked_sub(start[0])?, end[1].checked_sub(start[1])?);
@@ -207,6 +240,17 @@ mod tests {
         assert_eq!(clock_rate_mhz([1_000, 0], [1_981_000, 1_000_000]), Some(1980.0));
         assert_eq!(clock_rate_mhz([5, 5], [5, 5]), None);
         assert_eq!(clock_rate_mhz([9, 0], [5, 5]), None, "another SM answered");
+    }
+
+    #[test]
+    fn samples_of_a_throttled_chip_are_counted_and_do_not_count() {
+        let batch =
+            |ms, clock, slowed| Batch { samples_ms: vec![ms; 4], elapsed_ms: 4.0 * ms, sm_clock_mhz: clock, slowed };
+        let fair = || batch(1.0, Some(1700.0), false);
+        let kept = Kept::of(&[fair(), batch(1.4, Some(1200.0), false), fair(), batch(1.1, Some(1690.0), true), fair()]);
+        assert_eq!((kept.samples_ms, kept.throttled), (vec![1.0; 12], 8));
+        let kept = Kept::of(&[batch(1.4, None, true)]);
+        assert_eq!((kept.samples_ms.len(), kept.throttled), (4, 0), "all of them are slow alike");
     }
 
     #[test]

@@ -3,11 +3,14 @@
 use std::fmt::Write;
 
 use autokernel_codegen::problem::Layout;
+use autokernel_codegen::schedule::{Family, Schedule};
 
+use super::outcome::fall;
 use super::{ask, json, knobs, rules, schema};
 use crate::llm::candidates::FamilyKnobs;
 use crate::llm::facts::GpuFacts;
 use crate::llm::task::{KnownGood, Task};
+use crate::occupancy::{Waves, waves};
 
 /// The standing instructions.
 pub fn system() -> String {
@@ -31,7 +34,10 @@ pub fn first(task: &Task) -> String {
         let _ = writeln!(text, "{}\n", kernel_family(family));
     }
     let _ = writeln!(text, "# JSON schema of your answer\n{}\n", schema::wanted(&task.candidates).schema);
-    let _ = writeln!(text, "# Known good\n{}\n", known_good(&task.known_good));
+    let _ = writeln!(text, "# Known good\n{}\n", known_good(task));
+    if let Some(ms) = task.cublas_ms {
+        let _ = writeln!(text, "# To be beaten\n{}\n", to_be_beaten(task, ms));
+    }
     let mix =
         "Mix: about 40 % close to what is known to be good, 40 % that change one or two decisive knobs, 20 % bold.";
     let _ = write!(text, "# Budget\n{} {mix}", ask(&task.budget));
@@ -72,13 +78,28 @@ fn kernel_family(family: &FamilyKnobs) -> String {
     )
 }
 
-fn known_good(known: &[KnownGood]) -> String {
-    if known.is_empty() {
+fn known_good(task: &Task) -> String {
+    if task.known_good.is_empty() {
         return "Nothing is known yet.".to_owned();
     }
     let line = |known: &KnownGood| {
         let time = known.median_ms.map_or("not measured for this shape".to_owned(), |ms| format!("{ms:.4} ms"));
-        format!("- {} ({}): {time}", json(&known.schedule), known.origin)
+        let placed = placed(&known.schedule, task).map_or_else(String::new, |waves| format!("; {}", fall(&waves)));
+        format!("- {} ({}): {time}{placed}", json(&known.schedule), known.origin)
     };
-    known.iter().map(line).collect::<Vec<_>>().join("\n")
+    task.known_good.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// How the tiles of `schedule` fall on the GPU, where that does not hang on what ptxas makes of it.
+fn placed(schedule: &Schedule, task: &Task) -> Option<Waves> {
+    let geometry = schedule.geometry(task.candidates.class());
+    (geometry.family == Family::Sm90).then(|| waves(&geometry, task.shape, task.gpu.sm_count, 1))
+}
+
+fn to_be_beaten(task: &Task, cublas_ms: f64) -> String {
+    let (tflops, share) = (task.shape.flops() / (cublas_ms * 1e9), 100.0 * task.roofline.limit_ms / cublas_ms);
+    format!(
+        "cuBLAS, the fastest of its algorithms with the epilogue as a kernel of its own: {cublas_ms:.4} ms, \
+         {tflops:.1} TFLOP/s, {share:.1} % of the roofline."
+    )
 }

@@ -10,7 +10,7 @@ mod schema;
 
 pub(super) use first::{first, system};
 pub(super) use refine::refine;
-pub(super) use repair::repair;
+pub(super) use repair::{is_repair, repair};
 pub(super) use schema::wanted;
 
 use std::fmt::Write;

@@ -6,6 +6,7 @@ use super::json;
 use crate::llm::candidates::knobs;
 use crate::llm::error::shorten;
 use crate::llm::feedback::{Measurement, Outcome, Resources};
+use crate::occupancy::{Occupancy, Waves};
 
 /// Most characters of a compiler's or a checker's text.
 const DETAIL_CHARS: usize = 600;
@@ -19,13 +20,15 @@ pub fn words(outcome: &Outcome, best_ms: Option<f64>) -> String {
         Outcome::WrongResult { detail: text } => format!("wrong result: {}", detail(text)),
         Outcome::TimedOut { phase, limit_s } => format!("timed out: {phase} not finished after {limit_s} s"),
         Outcome::Crashed { detail: text } => format!("crashed: {}", detail(text)),
+        Outcome::Unavailable { reason } => format!("not tried: {}", detail(reason)),
         Outcome::Duplicate { median_ms: Some(ms) } => format!("duplicate: already measured at {ms:.4} ms"),
         Outcome::Duplicate { median_ms: None } => "duplicate: already tried, and it failed".to_owned(),
     }
 }
 
 fn measured(measurement: &Measurement, best_ms: Option<f64>) -> String {
-    let Measurement { median_ms, spread_percent, tflops, roofline_percent, times_cublas, resources } = measurement;
+    let Measurement { median_ms, spread_percent, tflops, roofline_percent, times_cublas, resources, waves } =
+        measurement;
     let mut text = format!("{median_ms:.4} ms ±{spread_percent:.1} %");
     if let Some(best) = best_ms.filter(|best| *best > 0.0 && best < median_ms) {
         text += &format!(" ({:+.1} % on the best)", (median_ms / best - 1.0) * 100.0);
@@ -37,20 +40,29 @@ fn measured(measurement: &Measurement, best_ms: Option<f64>) -> String {
     if let Some(resources) = resources {
         text += &taken(resources);
     }
+    if let Some(waves) = waves {
+        text += &format!(", {}", fall(waves));
+    }
     text
 }
 
+/// How tiles fall on the SMs: `512 tiles in 3.88 waves, the last 88 % full`.
+pub fn fall(waves: &Waves) -> String {
+    let Waves { tiles, waves, tail_percent, .. } = waves;
+    format!("{tiles} tiles in {waves:.2} waves, the last {tail_percent:.0} % full")
+}
+
 fn taken(resources: &Resources) -> String {
-    let Resources { registers, shared_bytes, spill_bytes, blocks_per_sm, waves } = resources;
-    let mut text = format!(", {registers} registers, {shared_bytes} bytes of shared memory");
+    let Resources { registers, shared_bytes, spill_bytes, occupancy } = resources;
+    let mut text = registers.map_or_else(String::new, |registers| format!(", {registers} registers"));
+    text += &format!(", {shared_bytes} bytes of shared memory");
     if *spill_bytes > 0 {
         text += &format!(", {spill_bytes} bytes spilled");
     }
-    if let Some(blocks) = blocks_per_sm {
-        text += &format!(", resident blocks an SM: {blocks}");
-    }
-    if let Some(waves) = waves {
-        text += &format!(", {waves:.2} waves");
+    if let Some(Occupancy { blocks_per_sm, warps_per_sm, percent, limiter }) = occupancy {
+        text += &format!(
+            ", an SM holds {blocks_per_sm} blocks ({warps_per_sm} warps, {percent:.0} %), limited by {limiter}"
+        );
     }
     text
 }

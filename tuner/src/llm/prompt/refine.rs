@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::outcome::{difference, words};
 use super::{ask, json};
-use crate::llm::feedback::{Feedback, Outcome, Trial};
+use crate::llm::feedback::{Anchor, Feedback, Outcome, Trial};
 use crate::llm::reply::Rejected;
 
 /// Most of the fastest trials that are listed.
@@ -26,6 +26,9 @@ pub fn refine(feedback: &Feedback) -> String {
         let _ =
             writeln!(text, "# Next fastest, as differences from the best\n{}\n", trials(&feedback.top[1..], best, TOP));
     }
+    if !feedback.anchors.is_empty() {
+        let _ = writeln!(text, "# What was known good, here\n{}\n", anchors(&feedback.anchors, best_ms(best)));
+    }
     if !feedback.proposed.is_empty() {
         let title = "# Your last proposals, as differences from the best";
         let _ = writeln!(text, "{title}\n{}\n", trials(&feedback.proposed, best, usize::MAX));
@@ -43,10 +46,7 @@ pub fn refine(feedback: &Feedback) -> String {
 }
 
 fn trials(trials: &[Trial], best: Option<&Trial>, most: usize) -> String {
-    let best_ms = best.and_then(|trial| match &trial.outcome {
-        Outcome::Measured(measurement) => Some(measurement.median_ms),
-        _ => None,
-    });
+    let best_ms = best_ms(best);
     let line = |trial: &Trial| {
         format!(
             "- {}: {}",
@@ -55,6 +55,21 @@ fn trials(trials: &[Trial], best: Option<&Trial>, most: usize) -> String {
         )
     };
     trials.iter().take(most).map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn best_ms(best: Option<&Trial>) -> Option<f64> {
+    best.and_then(|trial| match &trial.outcome {
+        Outcome::Measured(measurement) => Some(measurement.median_ms),
+        _ => None,
+    })
+}
+
+fn anchors(anchors: &[Anchor], best_ms: Option<f64>) -> String {
+    let line = |Anchor { schedule, origin, outcome }: &Anchor| {
+        let outcome = outcome.as_ref().map_or("not tried yet".to_owned(), |outcome| words(outcome, best_ms));
+        format!("- {} ({origin}): {outcome}", json(schedule))
+    };
+    anchors.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// The rejected proposals, a line each.

@@ -3,6 +3,14 @@
 use super::refine;
 use crate::llm::reply::Rejected;
 
+/// How a repair prompt begins.
+const HEADING: &str = "# Your reply cannot be used\n";
+
+/// Whether `prompt` asks to mend a reply.
+pub fn is_repair(prompt: &str) -> bool {
+    prompt.starts_with(HEADING)
+}
+
 /// Says why nothing in the last reply could be used, and what can.
 pub fn repair(rejected: &[Rejected]) -> String {
     let reason = if rejected.is_empty() {
@@ -11,7 +19,7 @@ pub fn repair(rejected: &[Rejected]) -> String {
         format!("None of your proposals can be tried:\n{}", refine::rejected(rejected))
     };
     format!(
-        "{reason}\n\nAnswer again with one JSON object that follows the schema and nothing else: \
+        "{HEADING}{reason}\n\nAnswer again with one JSON object that follows the schema and nothing else: \
          {{\"proposals\": [{{\"why\": \"<one sentence>\", \"schedule\": {{…}}}}]}}. Take every value from the legal \
          values of its knob, keep every rule, and repeat nothing that was tried."
     )

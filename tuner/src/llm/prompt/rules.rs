@@ -135,7 +135,7 @@ mod tests {
             let mut found = broken(&base);
             if family == Family::Sm90 {
                 found.extend(broken(&with(&base, json!({"swap_ab": true, "consumers": 1}))));
-                found.extend(broken(&with(&base, json!({"tile_m": 256, "tile_n": 192, "split_k": 4}))));
+                found.extend(broken(&with(&base, json!({"tile_m": 256, "tile_n": 128, "split_k": 8}))));
             }
             let told: BTreeSet<&str> = rules(family).iter().map(|(rule, _)| *rule).collect();
             assert_eq!(found, told, "{}", family.name());

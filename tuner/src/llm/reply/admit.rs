@@ -5,6 +5,9 @@ use serde_json::Value;
 
 use crate::llm::candidates::{Candidates, FamilyKnobs, flatten};
 
+/// Why a schedule that was tried is not tried again.
+pub const ALREADY_TRIED: &str = "duplicate: already tried";
+
 /// The schedule that `value` is.
 ///
 /// # Errors
@@ -28,7 +31,7 @@ pub fn admit(
         return Err("duplicate: the same schedule is in this reply twice".to_owned());
     }
     if tried(&schedule) {
-        return Err("duplicate: already tried".to_owned());
+        return Err(ALREADY_TRIED.to_owned());
     }
     Ok(schedule)
 }

@@ -9,6 +9,8 @@ use autokernel_codegen::schedule::Schedule;
 use super::candidates::Candidates;
 use super::provider::Usage;
 
+pub use admit::ALREADY_TRIED;
+
 /// A schedule that may be tried.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proposal {

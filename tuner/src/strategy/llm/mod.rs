@@ -3,11 +3,15 @@
 mod translate;
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 
 use autokernel_codegen::schedule::Schedule;
 
-use super::{Brief, Local, Proposal, Strategy};
-use crate::llm::{Budget, Conversation, Feedback, LlmError, Proposals, Provider, Rejected};
+use super::{Brief, Known, Local, Proposal, Strategy};
+use crate::llm::{
+    ALREADY_TRIED, Anchor, Budget, Conversation, Feedback, LlmError, Proposals, Provider, Rejected, Unanswered,
+};
+use crate::outcome::{Measurement, Outcome};
 use crate::trial::Trial;
 
 /// Rounds in a row that may fail before the model is given up.
@@ -22,21 +26,28 @@ pub struct Llm {
     provider: Box<dyn Provider>,
     conversation: Conversation,
     stand_in: Local,
+    /// Who proposes where the model does not, for people.
+    stand_in_name: &'static str,
     trials: HashMap<Schedule, Trial>,
     proposed: Vec<Schedule>,
     rejected: Vec<Rejected>,
     rounds: u32,
     failures: u32,
     gone: bool,
+    cublas_ms: Option<f64>,
+    policy: Unanswered,
+    unanswered: Option<PathBuf>,
     notices: Vec<String>,
 }
 
 impl Llm {
     /// A search for `brief` led by the model behind `provider`.
     pub fn new(brief: &Brief, provider: Box<dyn Provider>) -> Self {
+        provider.begin(&brief.target.to_string());
         Llm {
-            conversation: Conversation::new(&translate::task(brief)),
+            conversation: Conversation::new(&translate::task(brief, None)),
             stand_in: Local::new(brief),
+            stand_in_name: "built-in search",
             brief: brief.clone(),
             provider,
             trials: HashMap::new(),
@@ -45,8 +56,36 @@ impl Llm {
             rounds: 0,
             failures: 0,
             gone: false,
+            cublas_ms: None,
+            policy: Unanswered::GoOn,
+            unanswered: None,
             notices: Vec::new(),
         }
+    }
+
+    /// The same, told what cuBLAS takes for the target, if that is known.
+    pub fn against(self, cublas: Option<Measurement>) -> Self {
+        let cublas_ms = cublas.map(|cublas| cublas.median_ms);
+        Llm { conversation: Conversation::new(&translate::task(&self.brief, cublas_ms)), cublas_ms, ..self }
+    }
+
+    /// The same, doing as `policy` says when a prompt stays unanswered.
+    pub fn when_unanswered(self, policy: Unanswered) -> Self {
+        Llm { policy, ..self }
+    }
+
+    /// Says that `name` proposes where the model does not.
+    pub(super) fn with_stand_in(self, name: &'static str) -> Self {
+        Llm { stand_in_name: name, ..self }
+    }
+
+    /// Up to `n` proposals of the model; `None` if it has no usable answer, or is given up.
+    pub(super) fn consult(&mut self, n: usize) -> Option<Vec<Proposal>> {
+        let proposals = if self.gone { None } else { self.ask_model(n) };
+        if proposals.is_none() {
+            self.proposed.clear();
+        }
+        proposals
     }
 
     fn ask_model(&mut self, n: usize) -> Option<Vec<Proposal>> {
@@ -55,8 +94,15 @@ impl Llm {
         let tried = |schedule: &Schedule| trials.contains_key(schedule);
         let answer = self.conversation.propose(self.provider.as_ref(), feedback.as_ref(), &tried);
         self.rounds += 1;
+        self.notices.extend(self.provider.notices());
         match answer {
             Ok(proposals) => self.accept(proposals, n),
+            // The session sees for itself that it is to end.
+            Err(LlmError::Interrupted) => None,
+            Err(LlmError::NoReplyFile { path, .. }) if self.policy == Unanswered::Stop => {
+                self.unanswered = Some(path);
+                None
+            }
             Err(error) => {
                 self.endure(&error);
                 None
@@ -68,7 +114,7 @@ impl Llm {
     fn accept(&mut self, proposals: Proposals, n: usize) -> Option<Vec<Proposal>> {
         let Proposals { mut valid, rejected, .. } = proposals;
         self.failures = 0;
-        self.rejected = rejected;
+        self.rejected = rejected.into_iter().map(|rejected| self.explain(rejected)).collect();
         for surplus in valid.split_off(valid.len().min(n)) {
             let text = serde_json::to_string(&surplus.schedule).unwrap_or_default();
             self.rejected.push(Rejected { text, reason: format!("more than the {n} asked for") });
@@ -78,8 +124,8 @@ impl Llm {
         }
         self.proposed = valid.iter().map(|proposal| proposal.schedule).collect();
         if valid.is_empty() {
-            self.notices
-                .push("the model proposed nothing usable; the built-in search proposes in its place".to_owned());
+            let stand_in = self.stand_in_name;
+            self.notices.push(format!("the model proposed nothing usable; the {stand_in} proposes in its place"));
             return None;
         }
         let proposed_by = format!("llm {}", self.provider.name());
@@ -91,13 +137,25 @@ impl Llm {
         Some(valid.into_iter().map(proposal).collect())
     }
 
+    /// What became of a duplicate when it was tried.
+    fn explain(&self, rejected: Rejected) -> Rejected {
+        let schedule = serde_json::from_str(&rejected.text).ok().filter(|_| rejected.reason == ALREADY_TRIED);
+        let tried = schedule.and_then(|schedule: Schedule| self.trials.get(&schedule));
+        let reason = match tried.map(|trial| &trial.outcome) {
+            Some(Outcome::Measured(measurement)) => format!("{ALREADY_TRIED}: {:.4} ms", measurement.median_ms),
+            Some(Outcome::Failed(failure)) => format!("{ALREADY_TRIED}: {failure}"),
+            None => rejected.reason,
+        };
+        Rejected { reason, ..rejected }
+    }
+
     fn endure(&mut self, error: &LlmError) {
         self.failures += 1;
         // Prose may be a slip of the model; a refused key will be refused again.
         let may_recover = error.is_transient() || matches!(error, LlmError::Prose { .. });
         self.gone = !may_recover || self.failures >= PATIENCE;
         let until = if self.gone { "for the rest of the run" } else { "in its place this once" };
-        self.notices.push(format!("{error}. The built-in search proposes {until}."));
+        self.notices.push(format!("{error}. The {} proposes {until}.", self.stand_in_name));
     }
 
     fn feedback(&self, n: usize) -> Feedback {
@@ -107,11 +165,17 @@ impl Llm {
             time(a).total_cmp(&time(b)).then(a.number.cmp(&b.number))
         });
         timed.truncate(TOP);
-        let translated = |trial: &Trial| translate::trial(trial, &self.brief);
+        let translated = |trial: &Trial| translate::trial(trial, &self.brief, self.cublas_ms);
+        let anchor = |known: &Known| Anchor {
+            schedule: known.schedule,
+            origin: known.origin.clone(),
+            outcome: self.trials.get(&known.schedule).map(|trial| translated(trial).outcome),
+        };
         let proposed = self.proposed.iter().filter_map(|schedule| self.trials.get(schedule));
         let left = self.brief.evaluations.saturating_sub(self.trials.len());
         Feedback {
             top: timed.into_iter().map(translated).collect(),
+            anchors: self.brief.known.iter().map(anchor).collect(),
             proposed: proposed.map(translated).collect(),
             rejected: self.rejected.clone(),
             budget: Budget {
@@ -130,12 +194,12 @@ impl Strategy for Llm {
     }
 
     fn ask(&mut self, n: usize) -> Vec<Proposal> {
-        if !self.gone
-            && let Some(proposals) = self.ask_model(n)
-        {
+        if let Some(proposals) = self.consult(n) {
             return proposals;
         }
-        self.proposed.clear();
+        if self.unanswered.is_some() {
+            return Vec::new();
+        }
         let proposals = self.stand_in.ask(n).into_iter();
         proposals.map(|proposal| Proposal { proposed_by: "llm, local in its place".to_owned(), ..proposal }).collect()
     }
@@ -146,7 +210,11 @@ impl Strategy for Llm {
     }
 
     fn repeats_itself(&self) -> bool {
-        false
+        self.provider.repeats_itself()
+    }
+
+    fn unanswered(&self) -> Option<PathBuf> {
+        self.unanswered.clone()
     }
 
     fn notices(&mut self) -> Vec<String> {

@@ -1,14 +1,16 @@
 //! A search in the words that the model is told.
 
+use autokernel_codegen::schedule::Family;
 use autokernel_runtime::roofline::Roofline;
 
 use crate::llm::{self, Budget, Candidates, KnownGood, Resources, RooflineFacts, Task};
+use crate::occupancy::{BlockNeeds, SmLimits, Waves, occupancy, waves};
 use crate::outcome::{Failure, Measurement, Outcome};
 use crate::strategy::Brief;
 use crate::trial::Trial;
 
-/// What the model is asked to do.
-pub fn task(brief: &Brief) -> Task {
+/// What the model is asked to do, and that cuBLAS takes `cublas_ms`, if that is known.
+pub fn task(brief: &Brief, cublas_ms: Option<f64>) -> Task {
     let target = &brief.target;
     let known = |known: &super::super::Known| KnownGood {
         schedule: known.schedule,
@@ -20,6 +22,7 @@ pub fn task(brief: &Brief) -> Task {
         shape: target.shape,
         gpu: brief.gpu.clone(),
         roofline: roofline_facts(brief),
+        cublas_ms,
         candidates: Candidates::new(target.problem.class(), target.arch, brief.space.iter().copied()),
         known_good: brief.known.iter().map(known).collect(),
         budget: Budget {
@@ -42,35 +45,53 @@ fn roofline_facts(brief: &Brief) -> RooflineFacts {
         ridge_flops_per_byte: roof.ridge(),
         limit_tflops: roof.attainable_tflops(work.intensity()),
         limit_ms: roof.floor_ms(&work),
+        compute_ms: work.flops / (roof.peak_tflops * 1e9),
+        memory_ms: work.bytes / (roof.bandwidth_gb_s * 1e6),
     }
 }
 
 /// What became of a schedule.
-pub fn trial(trial: &Trial, brief: &Brief) -> llm::Trial {
+pub fn trial(trial: &Trial, brief: &Brief, cublas_ms: Option<f64>) -> llm::Trial {
     let outcome = match &trial.outcome {
-        Outcome::Measured(measurement) => llm::Outcome::Measured(measured(trial, measurement, brief)),
+        Outcome::Measured(measurement) => llm::Outcome::Measured(measured(trial, measurement, brief, cublas_ms)),
         Outcome::Failed(failure) => failed(failure),
     };
     llm::Trial { schedule: trial.schedule, outcome }
 }
 
-fn measured(trial: &Trial, measurement: &Measurement, brief: &Brief) -> llm::Measurement {
-    let geometry = trial.schedule.geometry(&trial.target.problem.class());
-    let resources = measurement.resources.map(|report| Resources {
-        registers: report.registers,
-        shared_bytes: report.static_shared_bytes + geometry.shared_bytes,
-        spill_bytes: report.spill_store_bytes,
-        blocks_per_sm: None,
-        waves: None,
-    });
+fn measured(trial: &Trial, measurement: &Measurement, brief: &Brief, cublas_ms: Option<f64>) -> llm::Measurement {
+    let (resources, waves) = placement(trial, measurement, brief);
     llm::Measurement {
         median_ms: measurement.median_ms,
         spread_percent: measurement.spread_pct,
         tflops: trial.target.tflops(measurement.median_ms),
         roofline_percent: roof(brief).percent(&trial.target.work(), measurement.median_ms),
-        times_cublas: None,
-        resources,
+        times_cublas: cublas_ms.map(|cublas_ms| cublas_ms / measurement.median_ms),
+        resources: Some(resources),
+        waves,
     }
+}
+
+/// What the kernel takes of an SM, and how its tiles fall on all of them. A replay knows no registers.
+fn placement(trial: &Trial, measurement: &Measurement, brief: &Brief) -> (Resources, Option<Waves>) {
+    let geometry = trial.schedule.geometry(&trial.target.problem.class());
+    let report = measurement.resources;
+    let shared_bytes = geometry.shared_bytes + report.map_or(0, |report| report.static_shared_bytes);
+    let occupancy = report.map(|report| {
+        let block = BlockNeeds { threads: geometry.threads, registers: report.registers, shared_bytes };
+        occupancy(&SmLimits::of(trial.target.arch, &brief.gpu), &block)
+    });
+    let blocks_per_sm = match geometry.family {
+        Family::Sm90 => Some(1),
+        Family::Sm80 => occupancy.map(|occupancy| occupancy.blocks_per_sm),
+    };
+    let resources = Resources {
+        registers: report.map(|report| report.registers),
+        shared_bytes,
+        spill_bytes: report.map_or(0, |report| report.spill_store_bytes),
+        occupancy,
+    };
+    (resources, blocks_per_sm.map(|blocks| waves(&geometry, trial.target.shape, brief.gpu.sm_count, blocks)))
 }
 
 fn failed(failure: &Failure) -> llm::Outcome {
@@ -83,8 +104,7 @@ fn failed(failure: &Failure) -> llm::Outcome {
         }
         Failure::WrongResult { detail } => llm::Outcome::WrongResult { detail: detail.clone() },
         Failure::Timeout { limit_s } => llm::Outcome::TimedOut { phase: "run".to_owned(), limit_s: *limit_s },
-        Failure::Crash { .. } | Failure::OutOfMemory { .. } | Failure::NotRecorded => {
-            llm::Outcome::Crashed { detail: failure.to_string() }
-        }
+        Failure::Crash { detail } => llm::Outcome::Crashed { detail: detail.clone() },
+        Failure::OutOfMemory { .. } | Failure::NotRecorded => llm::Outcome::Unavailable { reason: failure.to_string() },
     }
 }

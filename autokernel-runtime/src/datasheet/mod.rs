@@ -1,0 +1,189 @@
+//! What NVIDIA publishes of GPUs: enough to reason about a kernel without the GPU.
+
+mod table;
+
+use crate::roofline::Roofline;
+use crate::{ComputeCapability, Dtype};
+
+/// A GPU as its datasheet describes it. Rates are dense: without sparsity.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Datasheet {
+    /// The name that people type: `h100-pcie`.
+    pub key: &'static str,
+    /// The name that the driver gives.
+    pub name: &'static str,
+    /// The compute capability.
+    pub capability: ComputeCapability,
+    /// Streaming multiprocessors.
+    pub sm_count: u32,
+    /// The SM clock behind the peak rates, in MHz. Chips idle below it and some boost above it.
+    pub clock_mhz: f64,
+    /// Device memory bandwidth, in 10⁹ bytes/s.
+    pub bandwidth_gb_s: f64,
+    /// L2 cache, in bytes.
+    pub l2_bytes: u64,
+    /// What one multiprocessor has.
+    pub sm: Multiprocessor,
+    /// Peak rates of the tensor cores.
+    pub peak: Peak,
+    /// Where the figures are from.
+    pub source: &'static str,
+}
+
+/// The resources of one multiprocessor.
+///
+/// CUDA C++ Programming Guide, "Compute Capabilities", table of technical specifications per compute capability.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Multiprocessor {
+    /// Shared memory, in bytes.
+    pub shared_bytes: u32,
+    /// Shared memory that one block may have, in bytes.
+    pub shared_bytes_per_block: u32,
+    /// 32-bit registers.
+    pub registers: u32,
+    /// Resident threads.
+    pub threads: u32,
+    /// Resident blocks.
+    pub blocks: u32,
+}
+
+/// Dense peak rates of the tensor cores with `f32` sums, in 10¹² FLOP/s.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Peak {
+    /// bf16 inputs; `None` before Ampere, whose tensor cores do not take them.
+    pub bf16_tflops: Option<f64>,
+    /// f16 inputs.
+    pub f16_tflops: f64,
+    /// f32 inputs rounded to tf32; `None` before Ampere.
+    pub tf32_tflops: Option<f64>,
+}
+
+impl Peak {
+    const fn new(half: f64, tf32: f64) -> Self {
+        Self { bf16_tflops: Some(half), f16_tflops: half, tf32_tflops: Some(tf32) }
+    }
+
+    /// The peak for inputs of that type; f32 stands for tf32. `None` if the tensor cores do not take them.
+    pub fn of(&self, input: Dtype) -> Option<f64> {
+        match input {
+            Dtype::Bf16 => self.bf16_tflops,
+            Dtype::F16 => Some(self.f16_tflops),
+            Dtype::F32 => self.tf32_tflops,
+        }
+    }
+}
+
+impl Multiprocessor {
+    const fn new(shared_kib: u32, per_block_kib: u32, threads: u32, blocks: u32) -> Self {
+        let (shared_bytes, shared_bytes_per_block) = (shared_kib << 10, per_block_kib << 10);
+        Self { shared_bytes, shared_bytes_per_block, registers: 65_536, threads, blocks }
+    }
+
+    /// The resources of a multiprocessor of that compute capability; `None` for one that is not known here.
+    pub const fn of(capability: ComputeCapability) -> Option<Self> {
+        match (capability.major, capability.minor) {
+            (7, 0) => Some(Self::new(96, 96, 2048, 32)),
+            (8, 0) => Some(Self::new(164, 163, 2048, 32)),
+            (8, 6) => Some(Self::new(100, 99, 1536, 16)),
+            (8, 7) => Some(Self::new(164, 163, 1536, 16)),
+            (8, 9) => Some(Self::new(100, 99, 1536, 24)),
+            (9, 0) | (10, 0) => Some(Self::new(228, 227, 2048, 32)),
+            (12, 0) => Some(Self::new(100, 99, 1536, 24)),
+            _ => None,
+        }
+    }
+}
+
+impl Datasheet {
+    /// Every GPU that is known here, oldest first.
+    pub const ALL: &'static [Datasheet] = table::ALL;
+
+    /// The datasheet of the GPU that the driver calls `name`.
+    pub fn of_driver_name(name: &str) -> Option<&'static Self> {
+        // The longest name first: "NVIDIA A100 80GB PCIe" also begins with "NVIDIA A10".
+        let found = Self::ALL.iter().filter(|sheet| is_part(sheet.name, name));
+        found.max_by_key(|sheet| sheet.name.len())
+    }
+
+    /// The datasheet that a person means by `name`: its key, or a driver's name, whatever the case and the blanks.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        let plain = |text: &str| text.to_lowercase().replace([' ', '-', '_'], "");
+        Self::ALL.iter().find(|sheet| plain(sheet.key) == plain(name)).or_else(|| Self::of_driver_name(name))
+    }
+
+    /// The two ceilings for inputs of that type; `None` if the tensor cores do not take them.
+    pub fn roofline(&self, input: Dtype) -> Option<Roofline> {
+        Some(Roofline { peak_tflops: self.peak.of(input)?, bandwidth_gb_s: self.bandwidth_gb_s })
+    }
+}
+
+/// Whether `part` stands in `text` as whole words.
+fn is_part(part: &str, text: &str) -> bool {
+    let boundary = |c: Option<char>| c.is_none_or(|c| !c.is_ascii_alphanumeric());
+    text.match_indices(part)
+        .any(|(at, _)| boundary(text[..at].chars().next_back()) && boundary(text[at + part.len()..].chars().next()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Dense 16-bit FLOP with f32 sums of one multiprocessor in one clock: the architecture whitepapers.
+    fn flop_per_clock(sheet: &Datasheet) -> f64 {
+        let capability = (sheet.capability.major, sheet.capability.minor);
+        match (capability, sheet.key.starts_with("rtx")) {
+            ((7, 0), _) => 1024.0,
+            ((8, 6 | 9), true) => 512.0,
+            ((8, 6 | 9), false) => 1024.0,
+            ((8, 0), _) => 2048.0,
+            ((9, 0), _) => 4096.0,
+            _ => 8192.0,
+        }
+    }
+
+    #[test]
+    fn every_peak_is_what_its_multiprocessors_do_at_its_clock() {
+        for sheet in Datasheet::ALL {
+            let computed = f64::from(sheet.sm_count) * flop_per_clock(sheet) * sheet.clock_mhz / 1e6;
+            let ratio = sheet.peak.f16_tflops / computed;
+            assert!((0.98..1.02).contains(&ratio), "{}: {} against {computed}", sheet.name, sheet.peak.f16_tflops);
+        }
+    }
+
+    #[test]
+    fn tf32_runs_at_half_the_16_bit_rate() {
+        for sheet in Datasheet::ALL {
+            let Some(tf32) = sheet.peak.of(Dtype::F32) else { continue };
+            assert!((sheet.peak.f16_tflops / tf32 - 2.0).abs() < 0.05, "{}", sheet.name);
+        }
+    }
+
+    #[test]
+    fn a_driver_name_finds_its_own_sheet_and_not_that_of_a_shorter_name() {
+        let key = |name| Datasheet::of_driver_name(name).map(|sheet| sheet.key);
+        assert_eq!(key("NVIDIA A10"), Some("a10"));
+        assert_eq!(key("NVIDIA A100-SXM4-80GB"), Some("a100"));
+        assert_eq!(key("NVIDIA L4"), Some("l4"));
+        assert_eq!(key("NVIDIA L40S"), Some("l40s"));
+        assert_eq!(key("NVIDIA H100 80GB HBM3"), Some("h100"));
+        assert_eq!(key("NVIDIA H100 PCIe"), Some("h100-pcie"));
+        assert_eq!(key("NVIDIA A10G"), None);
+        assert_eq!(key("NVIDIA L40"), None);
+        assert_eq!(key("Quadro K2000"), None);
+    }
+
+    #[test]
+    fn a_person_may_type_a_key_or_a_name_in_any_case() {
+        for name in ["rtx4090", "RTX 4090", "rtx-4090", "NVIDIA GeForce RTX 4090"] {
+            assert_eq!(Datasheet::find(name).map(|sheet| sheet.key), Some("rtx4090"), "{name}");
+        }
+        assert_eq!(Datasheet::find("rtx"), None);
+    }
+
+    #[test]
+    fn volta_takes_no_bf16() {
+        let v100 = Datasheet::find("v100").unwrap();
+        assert_eq!(v100.roofline(Dtype::Bf16), None);
+        assert!((v100.roofline(Dtype::F16).unwrap().ridge() - 138.9).abs() < 0.1);
+    }
+}

@@ -1,0 +1,123 @@
+//! `tuner final`: the finals of a journal, held again, and how far their choice was from the best.
+
+use std::path::{Path, PathBuf};
+
+use autokernel_codegen::schedule::Schedule;
+
+use super::error::AppError;
+use super::in_use;
+use crate::evaluate::{Contender, Evaluator, Rounds};
+use crate::gpu::cli::FinalArgs;
+use crate::gpu::sampling::Effort;
+use crate::gpu::{GpuEvaluator, tuning};
+use crate::journal::{Journal, Start};
+use crate::promote::{self, FinalPlan, Leg};
+use crate::session::Stop;
+use crate::target::Target;
+use crate::trial::Trial;
+
+/// How long the measurement lasts that finals are held against: several times as many rounds as a final.
+const LONG: Rounds = Rounds { count: 60, round_ms: 10.0, warm_up_ms: 2000.0 };
+/// How many times as many schedules as finalists are in it: the best may not have qualified.
+const WIDER: usize = 2;
+
+/// Holds the final of each target of the journal, as often as `args` say, and measures for long what they chose from and
+/// what did not qualify.
+///
+/// # Errors
+/// There is no GPU, the journal holds nothing that was measured on it, or the GPU is lost.
+pub fn finals(args: &FinalArgs, stop: &Stop) -> Result<(), AppError> {
+    let config = in_use::load(args.config.as_deref())?;
+    let bench = tuning::bench(&args.gpu, &args.out)?;
+    let bench = bench.ok_or(AppError::Usage("a final is measured: it needs an NVIDIA GPU and nvcc on this machine"))?;
+    let mut journal = Journal::open(&journal_path(&args.out), Start::Resume)?;
+    let mut evaluator = GpuEvaluator::new(bench.into_shared(), Effort::THOROUGH);
+    let targets = targets(args, &journal, &evaluator);
+    if targets.is_empty() {
+        return Err(AppError::Usage(
+            "the journal holds nothing for --shape that was measured on this GPU with these kernels; run `tuner` first",
+        ));
+    }
+    for target in &targets {
+        let trials: Vec<Trial> = journal.trials_of(target, evaluator.environment()).cloned().collect();
+        let plan = FinalPlan::with_finalists(args.gpu.finalists);
+        let meeting = promote::Final::new(plan, target, &trials, &config);
+        println!("{target}: {} trials, {} finalists", trials.len(), meeting.schedules().len());
+        let mut chosen = Vec::new();
+        for repeat in 1..=args.repeat {
+            if stop.is_requested() {
+                return Ok(());
+            }
+            let (held, outcome) = meeting.hold(&mut evaluator)?;
+            let verdict = &outcome.verdict;
+            let word = if verdict.promoted { "promoted" } else { "not promoted" };
+            println!("  final {repeat}      {word}: {}", verdict.reason);
+            let winner = outcome.winner.as_ref().filter(|_| verdict.promoted).map(|(trial, _)| trial.schedule);
+            chosen.push(winner.unwrap_or(outcome.incumbent.schedule));
+            journal.append_final(held)?;
+        }
+        if args.repeat > 1 && !stop.is_requested() {
+            let wide = FinalPlan::with_finalists(WIDER * args.gpu.finalists);
+            let wide = promote::Final::new(wide, target, &trials, &config);
+            let long = measure_long(&wide, target, &chosen, &mut evaluator)?;
+            print_regret(&long, &chosen);
+        }
+    }
+    Ok(())
+}
+
+fn journal_path(out: &Path) -> PathBuf {
+    out.join("history.jsonl")
+}
+
+/// The targets that were measured here, in the order of the journal.
+fn targets(args: &FinalArgs, journal: &Journal, evaluator: &GpuEvaluator) -> Vec<Target> {
+    let mut targets: Vec<Target> = Vec::new();
+    for trial in journal.trials().iter().filter(|trial| trial.environment == *evaluator.environment()) {
+        let target = &trial.target;
+        let wanted = (args.shape.is_empty() || args.shape.contains(&target.shape))
+            && args.problem.as_ref().is_none_or(|slug| *slug == target.problem.class().slug());
+        if wanted && !targets.contains(target) {
+            targets.push(target.clone());
+        }
+    }
+    targets
+}
+
+/// The fastest of the trials, what is in use and what was chosen, for long.
+fn measure_long(
+    meeting: &promote::Final<'_>,
+    target: &Target,
+    chosen: &[Schedule],
+    evaluator: &mut GpuEvaluator,
+) -> Result<Leg, AppError> {
+    let mut contenders: Vec<Contender> = Vec::new();
+    let schedules = meeting.schedules().into_iter().chain([meeting.incumbent().schedule]).chain(chosen.iter().copied());
+    for contender in schedules.map(Contender::Schedule) {
+        if !contenders.contains(&contender) {
+            contenders.push(contender);
+        }
+    }
+    let results = evaluator.compare_in(target, &contenders, LONG)?;
+    Ok(Leg::new(Some(LONG), &contenders, results))
+}
+
+/// How far each choice is from the best by the long measurement, in percent.
+fn print_regret(long: &Leg, chosen: &[Schedule]) {
+    let ranking = long.ranking();
+    let Some((best, best_score)) = ranking.first() else {
+        println!("  regret       not known: nothing could be measured for long");
+        return;
+    };
+    println!("  long         {} rounds of {} contenders; best: {best}", LONG.count, long.entrants.len());
+    let regret = |schedule: &Schedule| {
+        let score = ranking.iter().find(|(ranked, _)| ranked == schedule).map_or(f64::INFINITY, |(_, score)| *score);
+        100.0 * (score / best_score - 1.0)
+    };
+    let regrets: Vec<f64> = chosen.iter().map(regret).collect();
+    for (repeat, (schedule, regret)) in chosen.iter().zip(&regrets).enumerate() {
+        println!("  regret {}     {regret:.2} %: {schedule}", repeat + 1);
+    }
+    let worst = regrets.iter().copied().fold(0.0, f64::max);
+    println!("  regret       {worst:.2} % at most, over {} finals", regrets.len());
+}

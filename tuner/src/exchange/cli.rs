@@ -1,0 +1,94 @@
+//! The subcommands `export` and `import`.
+
+use std::path::{Path, PathBuf};
+
+use autokernel_codegen::shape::Shape;
+
+use super::{ExchangeError, export, import};
+use crate::app;
+use crate::journal::{Journal, Start};
+use crate::llm::GpuFacts;
+use crate::replay::Library;
+use crate::trial::Trial;
+
+/// Write the trials of a journal in a format that other tuners read.
+#[derive(Debug, clap::Args)]
+pub struct ExportArgs {
+    /// The format.
+    #[arg(long, value_enum, default_value_t = Format::T4)]
+    pub format: Format,
+    /// The journal.
+    #[arg(long, value_name = "FILE", default_value = "tuner-out/history.jsonl")]
+    pub journal: PathBuf,
+    /// Only this shape, as MxNxK; may be repeated.
+    #[arg(long, value_name = "MxNxK")]
+    pub shape: Vec<Shape>,
+    /// The folder to write to: a results file and its metadata for each target.
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+}
+
+/// A format of other tuners.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// The results format of Kernel Tuner and the autotuning community, version 1.0.0.
+    T4,
+}
+
+/// Make a space to replay of T4 results, whether exported here or made elsewhere in the same terms.
+#[derive(Debug, clap::Args)]
+pub struct ImportArgs {
+    /// The results files, each with its `.metadata.json` beside it: one problem on one GPU, a file for each shape.
+    #[arg(required = true, value_name = "FILE")]
+    pub results: Vec<PathBuf>,
+    /// The recording to write; --spaces takes its folder. Its name ends in .json.gz.
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+}
+
+impl ExportArgs {
+    /// Exports.
+    ///
+    /// # Errors
+    /// The journal cannot be read or holds nothing that was asked for, or a file cannot be written.
+    pub fn run(&self) -> Result<(), ExchangeError> {
+        let nothing = || ExchangeError::Nothing { journal: self.journal.clone() };
+        if !self.journal.is_file() {
+            return Err(nothing());
+        }
+        let journal = Journal::open(&self.journal, Start::Resume)?;
+        let wanted = |trial: &&Trial| self.shape.is_empty() || self.shape.contains(&trial.target.shape);
+        let trials: Vec<&Trial> = journal.trials().iter().filter(wanted).collect();
+        if trials.is_empty() {
+            return Err(nothing());
+        }
+        let Format::T4 = self.format;
+        let library = Library::load(&app::own_spaces())?;
+        for written in export(&trials, &self.out, |name| known_gpu(&library, name))? {
+            println!("{}: {} results", written.results.display(), written.rows);
+        }
+        Ok(())
+    }
+}
+
+impl ImportArgs {
+    /// Imports.
+    ///
+    /// # Errors
+    /// A file cannot be read, is not in the format or of another problem, or the recording cannot be written.
+    pub fn run(&self) -> Result<(), ExchangeError> {
+        let library = Library::load(&app::own_spaces())?;
+        let recording = import(&self.results, |name| known_gpu(&library, name))?;
+        recording.save(&self.out)?;
+        let folder = self.out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let rows: usize = recording.shapes.iter().map(|shape| shape.rows.len()).sum();
+        println!("{}: {rows} rows of {} shapes", self.out.display(), recording.shapes.len());
+        println!("next          tuner --spaces {}", folder.display());
+        Ok(())
+    }
+}
+
+fn known_gpu(library: &Library, name: &str) -> Option<GpuFacts> {
+    let mut gpus = library.recordings.iter().map(|(_, recording)| &recording.gpu);
+    gpus.find(|gpu| gpu.name == name).cloned()
+}

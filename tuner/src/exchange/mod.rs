@@ -1,0 +1,49 @@
+//! Measurements for other tuners, and from them: the T4 format of the auto-tuning community.
+
+mod cli;
+mod export;
+mod import;
+pub mod t4;
+
+pub use cli::{ExportArgs, Format, ImportArgs};
+pub use export::{Exported, export};
+pub use import::import;
+
+use std::path::PathBuf;
+
+use crate::journal::JournalError;
+use crate::replay::RecordingError;
+
+/// Why nothing was exchanged.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExchangeError {
+    /// The journal cannot be used.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// A recording cannot be used or written.
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
+    /// A file cannot be read or written.
+    #[error("{}: {source}; check the path, and that the folder is writable", .path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A file is not what it should be.
+    #[error("{}: {reason}", .path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and what to do.
+        reason: String,
+    },
+    /// There is nothing to export.
+    #[error("{} holds no trial that was asked for; leave --shape out, or tune first", .journal.display())]
+    Nothing {
+        /// The journal.
+        journal: PathBuf,
+    },
+}

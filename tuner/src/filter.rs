@@ -1,0 +1,177 @@
+//! Which targets are meant.
+
+use std::str::FromStr;
+
+use autokernel_codegen::arch::{Arch, ParseArchError};
+use autokernel_codegen::config::Entry;
+use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::epilogue::Epilogue;
+use autokernel_codegen::problem::{Layout, Problem, ProblemClass};
+use autokernel_codegen::shape::Shape;
+use clap::ValueEnum;
+
+use crate::target::Target;
+
+/// Which targets are meant; all of them if nothing is said.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Filter {
+    /// Only this shape, as MxNxK; may be repeated.
+    #[arg(long, value_name = "MxNxK")]
+    pub shape: Vec<Shape>,
+    /// Only this attribute's kernels: matmul has no epilogue, fused_matmul has one.
+    #[arg(long, value_enum)]
+    pub op: Option<Op>,
+    /// Only this problem class, for example matmul_leaky_relu_bf16_bf16_nt.
+    #[arg(long, value_name = "CLASS")]
+    pub problem: Option<String>,
+    /// Only this epilogue, for example gelu or leaky_relu(0.2).
+    #[arg(long, value_parser = epilogue)]
+    pub epilogue: Option<Epilogue>,
+    /// Only this type of A and B: bf16 or f16.
+    #[arg(long, value_parser = input_type)]
+    pub dtype: Option<Dtype>,
+    /// Only this layout: nn (B is [k, n]) or nt (B is [n, k]).
+    #[arg(long, value_parser = layout)]
+    pub layout: Option<Layout>,
+    /// Only this target, for example sm_90a; auto is any, and for tuning that of the GPU here, if there is one.
+    #[arg(long, value_name = "ARCH", default_value = "auto")]
+    pub arch: ArchChoice,
+}
+
+impl Filter {
+    /// Whether `target` is meant.
+    pub fn takes(&self, target: &Target) -> bool {
+        self.passes(&target.problem, target.shape) && self.arch.admits(target.arch)
+    }
+
+    /// Whether `problem` is meant at `shape`, whatever the target of nvcc.
+    pub fn passes(&self, problem: &Problem, shape: Shape) -> bool {
+        self.passes_class(&problem.class(), shape)
+            && self.epilogue.as_ref().is_none_or(|epilogue| *epilogue == problem.epilogue)
+    }
+
+    /// Whether `entry` is meant.
+    pub fn takes_entry(&self, entry: &Entry) -> bool {
+        self.takes_class(&entry.problem, entry.arch, entry.shape)
+    }
+
+    /// Whether `class` is meant at `shape`. A class has its epilogue whatever the parameters are.
+    pub fn takes_class(&self, class: &ProblemClass, arch: Arch, shape: Shape) -> bool {
+        self.passes_class(class, shape)
+            && self.epilogue.as_ref().is_none_or(|epilogue| epilogue.name() == class.epilogue)
+            && self.arch.admits(arch)
+    }
+
+    /// What is asked of a class and of a problem alike.
+    fn passes_class(&self, class: &ProblemClass, shape: Shape) -> bool {
+        (self.shape.is_empty() || self.shape.contains(&shape))
+            && self.op.is_none_or(|op| op == Op::of(class))
+            && self.problem.as_ref().is_none_or(|slug| *slug == class.slug())
+            && self.dtype.is_none_or(|dtype| dtype == class.input)
+            && self.layout.is_none_or(|layout| layout == class.layout)
+    }
+}
+
+/// An attribute, as a filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum Op {
+    /// `#[autokernel::matmul]`
+    Matmul,
+    /// `#[autokernel::fused_matmul(…)]`
+    FusedMatmul,
+}
+
+impl Op {
+    /// The attribute that declares kernels of this class.
+    pub fn of(class: &ProblemClass) -> Op {
+        if class.epilogue == Epilogue::identity().name() { Op::Matmul } else { Op::FusedMatmul }
+    }
+}
+
+/// For which target of nvcc.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ArchChoice {
+    /// Any; for tuning that of the GPU, or else those of the recordings.
+    #[default]
+    Auto,
+    /// This one.
+    Named(Arch),
+}
+
+impl ArchChoice {
+    /// Whether `arch` is meant.
+    pub fn admits(self, arch: Arch) -> bool {
+        self == ArchChoice::Auto || self == ArchChoice::Named(arch)
+    }
+}
+
+impl FromStr for ArchChoice {
+    type Err = ParseArchError;
+
+    fn from_str(text: &str) -> Result<Self, ParseArchError> {
+        if text == "auto" { Ok(ArchChoice::Auto) } else { text.parse().map(ArchChoice::Named) }
+    }
+}
+
+/// Reads an epilogue from the command line.
+pub fn epilogue(text: &str) -> Result<Epilogue, String> {
+    text.parse::<Epilogue>().map_err(|error| error.to_string())
+}
+
+/// Reads the type of A and B from the command line.
+pub fn input_type(text: &str) -> Result<Dtype, String> {
+    let known = Dtype::from_name(text).filter(|dtype| dtype.is_input());
+    known.ok_or_else(|| format!("`{text}` is not an input type; write bf16 or f16"))
+}
+
+/// Reads a layout from the command line.
+pub fn layout(text: &str) -> Result<Layout, String> {
+    let known = Layout::ALL.into_iter().find(|layout| layout.to_string() == text);
+    known.ok_or_else(|| format!("`{text}` is not a layout; write nn or nt"))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        filter: Filter,
+    }
+
+    fn takes(options: &[&str], epilogue: &str) -> [bool; 2] {
+        let filter = Command::parse_from([&["tuner"], options].concat()).filter;
+        let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, epilogue.parse().unwrap());
+        let (arch, shape) = (Arch::SM_90A, Shape { m: 1, n: 2, k: 3 });
+        let class = filter.takes_class(&problem.class(), arch, shape);
+        [filter.takes(&Target { problem, arch, shape }), class]
+    }
+
+    #[test]
+    fn nothing_said_takes_every_target_and_class() {
+        assert_eq!(takes(&[], "gelu"), [true; 2]);
+        assert_eq!(takes(&["--arch", "auto"], "gelu"), [true; 2]);
+    }
+
+    #[test]
+    fn each_option_narrows_targets_and_classes_alike() {
+        let options =
+            [["--arch", "sm_80"], ["--op", "matmul"], ["--layout", "nn"], ["--dtype", "f16"], ["--shape", "4x5x6"]];
+        for option in options {
+            assert_eq!(takes(&option, "gelu"), [false; 2], "{option:?}");
+        }
+        let own = ["--arch", "sm_90a", "--op", "fused_matmul", "--layout", "nt", "--dtype", "bf16", "--shape", "1x2x3"];
+        assert_eq!(takes(&own, "gelu"), [true; 2]);
+        assert_eq!(takes(&["--op", "fused_matmul"], "identity"), [false; 2]);
+        assert_eq!(takes(&["--op", "matmul"], "identity"), [true; 2]);
+    }
+
+    #[test]
+    fn a_class_has_its_epilogue_whatever_the_parameters_are() {
+        assert_eq!(takes(&["--epilogue", "leaky_relu(0.2)"], "leaky_relu(0.01)"), [false, true]);
+    }
+}

@@ -1,0 +1,163 @@
+//! What every call of a model passes: it may not cost more than it is allowed to, and it ends at once when the run is to
+//! end.
+
+use std::fmt;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::error::LlmError;
+use super::provider::{JsonSchema, Message, Provider, Reply, Usage};
+use crate::session::Stop;
+
+/// How often a waiting call looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(50);
+/// Bytes of a token, roughly, where a server does not count.
+const BYTES_PER_TOKEN: u64 = 4;
+
+/// What a model may cost in one run of the tuner.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Caps {
+    /// Tokens, read and written together.
+    pub tokens: Option<u64>,
+    /// Money, in the unit of the prices.
+    pub cost: Option<f64>,
+    /// Time spent waiting for it.
+    pub time: Option<Duration>,
+    /// The price of a million tokens read.
+    pub input_price: f64,
+    /// The price of a million tokens written.
+    pub output_price: f64,
+}
+
+/// What a model has cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spent {
+    /// Requests that were answered or failed.
+    pub requests: u32,
+    /// Tokens; where the server does not count them, a quarter of the bytes.
+    pub usage: Usage,
+    /// Money, in the unit of the prices.
+    pub cost: f64,
+    /// Time spent waiting.
+    pub time: Duration,
+}
+
+impl fmt::Display for Spent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Spent { requests, usage: Usage { input_tokens, output_tokens }, cost, time } = self;
+        write!(f, "{requests} requests, {input_tokens} tokens read and {output_tokens} written")?;
+        if *cost > 0.0 {
+            write!(f, ", {cost:.4} at the prices given")?;
+        }
+        write!(f, ", {:.1} s of waiting", time.as_secs_f64())
+    }
+}
+
+/// A model that may cost so much and no more, and whose calls end when the run is to end.
+///
+/// A cap is looked at before each request, the time also during one: the request that passes a cap is the last.
+/// The call itself runs on a thread of its own. A call that is given up goes on there until its own limits or the
+/// process end it; what it answers is dropped.
+pub struct Guard {
+    inner: Arc<dyn Provider>,
+    stop: Stop,
+    caps: Caps,
+    spent: Mutex<Spent>,
+}
+
+impl Guard {
+    /// `inner` within `caps`, until `stop` is requested.
+    pub fn new(inner: Arc<dyn Provider>, caps: Caps, stop: Stop) -> Self {
+        Guard { inner, stop, caps, spent: Mutex::default() }
+    }
+
+    /// What the model has cost so far.
+    pub fn spent(&self) -> Spent {
+        *self.lock()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Spent> {
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The cap that is reached, in words.
+    fn reached(&self, time: Duration) -> Option<String> {
+        let (caps, spent) = (&self.caps, self.spent());
+        let tokens = spent.usage.input_tokens + spent.usage.output_tokens;
+        if let Some(cap) = caps.tokens.filter(|&cap| tokens >= cap) {
+            return Some(format!("--llm-max-tokens {cap}: {tokens} tokens"));
+        }
+        if let Some(cap) = caps.cost.filter(|&cap| spent.cost >= cap) {
+            return Some(format!("--llm-max-cost {cap}: {:.4}", spent.cost));
+        }
+        let cap = caps.time.filter(|&cap| spent.time + time >= cap)?;
+        Some(format!("--llm-max-minutes {}: {:.1} s", cap.as_secs_f64() / 60.0, (spent.time + time).as_secs_f64()))
+    }
+
+    fn wait(&self, told: &mpsc::Receiver<Result<Reply, LlmError>>, start: Instant) -> Result<Reply, LlmError> {
+        loop {
+            match told.recv_timeout(LOOK) {
+                Ok(answer) => return answer,
+                Err(RecvTimeoutError::Timeout) if self.stop.is_requested() => return Err(LlmError::Interrupted),
+                Err(RecvTimeoutError::Timeout) => {
+                    if let Some(reached) = self.reached(start.elapsed()) {
+                        return Err(LlmError::Capped { reached });
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(LlmError::Transport { detail: "the call ended without an answer".to_owned() });
+                }
+            }
+        }
+    }
+
+    fn count(&self, messages: &[Message], answer: &Result<Reply, LlmError>, time: Duration) {
+        let mut spent = self.lock();
+        spent.requests += 1;
+        spent.time += time;
+        let Ok(reply) = answer else { return };
+        let usage = if reply.usage == Usage::default() { estimate(messages, reply) } else { reply.usage };
+        spent.usage += usage;
+        let price = |tokens: u64, price: f64| tokens as f64 * price / 1e6;
+        spent.cost +=
+            price(usage.input_tokens, self.caps.input_price) + price(usage.output_tokens, self.caps.output_price);
+    }
+}
+
+fn estimate(messages: &[Message], reply: &Reply) -> Usage {
+    let tokens = |bytes: usize| (bytes as u64).div_ceil(BYTES_PER_TOKEN);
+    let asked = messages.iter().map(|message| message.content.len()).sum();
+    Usage { input_tokens: tokens(asked), output_tokens: tokens(reply.text.len()) }
+}
+
+impl Provider for Guard {
+    fn name(&self) -> String {
+        self.inner.name()
+    }
+
+    fn complete(&self, messages: &[Message], wanted: Option<&JsonSchema>) -> Result<Reply, LlmError> {
+        if let Some(reached) = self.reached(Duration::ZERO) {
+            return Err(LlmError::Capped { reached });
+        }
+        let (inner, asked, wanted) = (Arc::clone(&self.inner), messages.to_vec(), wanted.cloned());
+        let (tell, told) = mpsc::channel();
+        let start = Instant::now();
+        std::thread::spawn(move || tell.send(inner.complete(&asked, wanted.as_ref())));
+        let answer = self.wait(&told, start);
+        self.count(messages, &answer, start.elapsed());
+        answer
+    }
+
+    fn begin(&self, topic: &str) {
+        self.inner.begin(topic);
+    }
+
+    fn repeats_itself(&self) -> bool {
+        self.inner.repeats_itself()
+    }
+
+    fn notices(&self) -> Vec<String> {
+        self.inner.notices()
+    }
+}

@@ -1,0 +1,138 @@
+//! The schedule, its resources, and how they fill the GPU.
+
+use std::path::Path;
+
+use autokernel_codegen::config::Config;
+use autokernel_codegen::emit::emit;
+use autokernel_codegen::nvcc::{Compiler, Nvcc, PtxasReport};
+use autokernel_codegen::schedule::{Schedule, Sm80Schedule};
+use serde::Serialize;
+
+use super::machine::Machine;
+use super::{ProfileArgs, ProfileError};
+use crate::occupancy::{BlockNeeds, Occupancy, SmLimits, Waves, occupancy, waves};
+use crate::promote::incumbent;
+use crate::target::Target;
+
+/// How a problem is computed, and how that fills the GPU.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Kernel {
+    /// The schedule.
+    pub schedule: Schedule,
+    /// Where it is from, in words.
+    pub origin: String,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Registers of a thread.
+    pub registers: u32,
+    /// Shared memory of a block, static and dynamic, in bytes.
+    pub shared_bytes: u32,
+    /// Where registers and shared memory are from.
+    pub resources_from: ResourcesFrom,
+    /// Blocks that an SM holds at once, and why not more.
+    pub occupancy: Occupancy,
+    /// How the tiles fall on the SMs.
+    pub waves: Waves,
+}
+
+impl Kernel {
+    /// Blocks that have work: the tiles, times the blocks that share one.
+    pub fn busy_blocks(&self) -> u64 {
+        let split_k = match &self.schedule {
+            Schedule::Sm80(_) => 1,
+            Schedule::Sm90(schedule) => schedule.split_k,
+        };
+        self.waves.tiles * u64::from(split_k)
+    }
+}
+
+/// Where the figures of a kernel's resources are from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "from", rename_all = "snake_case")]
+pub enum ResourcesFrom {
+    /// ptxas compiled it.
+    Ptxas {
+        /// nvcc's version.
+        nvcc: String,
+    },
+    /// The schedule's own arithmetic: registers are an estimate.
+    Schedule {
+        /// Why it was not compiled.
+        reason: String,
+    },
+}
+
+/// Registers of one SM that one block may use, and the most that a thread may have.
+const REGISTER_FILE: u32 = 65_536;
+const MAX_REGISTERS: u32 = 255;
+/// What the sm80 family needs beside accumulators and fragments, as its rule `registers` has it.
+const WORKING_REGISTERS: u32 = 48;
+
+/// The kernel that `args` ask for; none if the GPU runs no kernel of autokernel's.
+pub fn profile(
+    args: &ProfileArgs,
+    config: &Config,
+    machine: &Machine,
+    target: &Target,
+) -> Result<Option<Kernel>, ProfileError> {
+    if !machine.runs_kernels() {
+        return Ok(None);
+    }
+    let (schedule, origin) = choose(&args.schedule, config, target)?;
+    let class = target.problem.class();
+    schedule.check(&class, target.arch).map_err(|broken| ProfileError::Schedule(broken.to_string()))?;
+    let geometry = schedule.geometry(&class);
+    let (report, resources_from) = match compile(&args.out, target, &schedule) {
+        Ok((report, nvcc)) => (report, ResourcesFrom::Ptxas { nvcc }),
+        Err(reason) => {
+            let registers = estimated_registers(&schedule, geometry.threads);
+            (PtxasReport { registers, ..PtxasReport::default() }, ResourcesFrom::Schedule { reason })
+        }
+    };
+    let shared_bytes = geometry.shared_bytes + report.static_shared_bytes;
+    let needs = BlockNeeds { threads: geometry.threads, registers: report.registers, shared_bytes };
+    let occupancy = occupancy(&SmLimits::of(machine.own_arch(), &machine.facts), &needs);
+    let waves = waves(&geometry, target.shape, machine.facts.sm_count, occupancy.blocks_per_sm);
+    let (threads, registers) = (geometry.threads, report.registers);
+    Ok(Some(Kernel { schedule, origin, threads, registers, shared_bytes, resources_from, occupancy, waves }))
+}
+
+fn choose(text: &str, config: &Config, target: &Target) -> Result<(Schedule, String), ProfileError> {
+    match text {
+        "tuned" => {
+            let incumbent = incumbent(config, target);
+            Ok((incumbent.schedule, incumbent.origin))
+        }
+        "default" => {
+            let schedule = Schedule::default_for(&target.problem.class(), target.arch);
+            Ok((schedule, format!("default for {}", target.arch)))
+        }
+        json => {
+            let schedule =
+                serde_json::from_str(json).map_err(|error| ProfileError::Schedule(format!("`{json}`: {error}")))?;
+            Ok((schedule, "given by --schedule".to_owned()))
+        }
+    }
+}
+
+/// ptxas's report with nvcc's version, or why there is none.
+fn compile(out: &Path, target: &Target, schedule: &Schedule) -> Result<(PtxasReport, String), String> {
+    let cache = std::path::absolute(out.join("kernels")).map_err(|error| error.to_string())?;
+    let nvcc = Nvcc::locate(Path::new("."), &cache).map_err(|_| "no nvcc here".to_owned())?;
+    let version = nvcc.version.clone();
+    let image = Compiler::new(nvcc, cache).compile(&emit(&target.problem, schedule), target.arch);
+    let image = image.map_err(|error| error.to_string().lines().next().unwrap_or_default().to_owned())?;
+    Ok((image.report, version))
+}
+
+/// Registers of a thread by the schedule alone. The sm90 family is compiled for one block an SM, so ptxas gives each
+/// thread its share of all registers; the sm80 family needs what its rule says.
+fn estimated_registers(schedule: &Schedule, threads: u32) -> u32 {
+    match schedule {
+        Schedule::Sm90(_) => (REGISTER_FILE / threads.max(1)).min(MAX_REGISTERS) / 8 * 8,
+        Schedule::Sm80(s) => {
+            let Sm80Schedule { tile_m, tile_n, warps_m, warps_n, .. } = s;
+            s.accumulators() + (tile_m / warps_m + tile_n / warps_n) / 2 + WORKING_REGISTERS
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The profile for people.
+
+use std::fmt;
+
+use super::work::Bound;
+use super::{Kernel, Profile, ResourcesFrom, Time};
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Bound::Memory => "memory",
+            Bound::Compute => "compute",
+            Bound::Latency => "latency",
+        })
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Profile { target, gpu, work, .. } = self;
+        writeln!(f, "{target}")?;
+        let (major, minor) = gpu.compute_capability;
+        let facts = &gpu.facts;
+        line(f, "GPU", &format!("{}, compute capability {major}.{minor}, {} SMs", facts.name, facts.sm_count))?;
+        line(f, "", &gpu.source)?;
+        line(
+            f,
+            "work",
+            &format!("{:.2} GFLOP, {:.2} MB, {:.0} FLOP/B", work.flop / 1e9, work.bytes / 1e6, work.intensity),
+        )?;
+        match (work.bound, work.ridge, work.floor_ms, work.peak_tflops) {
+            (Some(bound), Some(ridge), Some(floor), Some(peak)) => {
+                let roofs = format!("{peak:.0} TFLOP/s and {:.0} GB/s", facts.memory_gb_per_s);
+                line(f, "bound", &format!("{bound}: {roofs} meet at {ridge:.0} FLOP/B; at least {floor:.4} ms"))?;
+            }
+            _ => line(f, "bound", &format!("unknown: the tensor cores take no {}", target.problem.input))?,
+        }
+        if let Some(kernel) = &self.kernel {
+            kernel_lines(f, kernel, facts.sm_count)?;
+        }
+        match &self.time {
+            Some(time) => time_lines(f, time)?,
+            None => line(f, "time", "nobody has measured it")?,
+        }
+        traffic_line(f, self)?;
+        for (index, next) in self.next.iter().enumerate() {
+            line(f, if index == 0 { "try next" } else { "" }, next)?;
+        }
+        Ok(())
+    }
+}
+
+fn line(f: &mut fmt::Formatter<'_>, label: &str, words: &str) -> fmt::Result {
+    writeln!(f, "  {label:<10} {words}")
+}
+
+fn kernel_lines(f: &mut fmt::Formatter<'_>, kernel: &Kernel, sm_count: u32) -> fmt::Result {
+    line(f, "schedule", &format!("{} ({})", kernel.schedule, kernel.origin))?;
+    let from = match &kernel.resources_from {
+        ResourcesFrom::Ptxas { nvcc } => format!("by ptxas of nvcc {nvcc}"),
+        ResourcesFrom::Schedule { reason } => format!("by the schedule's arithmetic: {reason}"),
+    };
+    let Kernel { threads, registers, shared_bytes, occupancy, waves, .. } = kernel;
+    line(f, "block", &format!("{threads} threads, {registers} registers each, {shared_bytes} bytes shared, {from}"))?;
+    let blocks = occupancy.blocks_per_sm;
+    let percent = occupancy.percent;
+    line(f, "occupancy", &format!("{percent:.0} %, {blocks} blocks an SM, limited by {}", occupancy.limiter))?;
+    let (tiles, slots, tail) = (waves.tiles, waves.slots, waves.tail_percent);
+    let busy = waves.utilization_percent;
+    line(
+        f,
+        "waves",
+        &format!(
+            "{:.2}: {tiles} tiles in {slots} slots of {sm_count} SMs; the last wave is {tail:.0} % full, {busy:.0} % of all slots busy",
+            waves.waves
+        ),
+    )
+}
+
+fn time_lines(f: &mut fmt::Formatter<'_>, time: &Time) -> fmt::Result {
+    line(f, "time", &format!("{:.4} ms ± {:.1} %, {}", time.median_ms, time.spread_percent, time.origin))?;
+    for (rate, unit) in [(&time.tflops, "TFLOP/s"), (&time.gb_s, "GB/s")] {
+        let mut words = format!("{:.0} {unit}", rate.value);
+        if let Some(percent) = rate.datasheet_percent {
+            words += &format!(", {percent:.0} % of the datasheet's roof");
+        }
+        if let (Some(roof), Some(percent)) = (rate.measured_roof, rate.measured_percent) {
+            words += &format!(", {percent:.0} % of the highest measured ({roof:.0})");
+        }
+        line(f, "", &words)?;
+    }
+    match time.roofline_percent {
+        Some(percent) => line(f, "", &format!("{percent:.0} % of the roofline at this intensity")),
+        None => Ok(()),
+    }
+}
+
+fn traffic_line(f: &mut fmt::Formatter<'_>, profile: &Profile) -> fmt::Result {
+    let traffic = &profile.work.traffic;
+    let mb = |bytes: f64| format!("{:.1} MB", bytes / 1e6);
+    if traffic.saved_percent == 0.0 {
+        return line(f, "fusion", "a plain product: there is nothing to fuse");
+    }
+    let words = format!(
+        "saves {:.0} % of the output's traffic ({} → {}) and {:.0} % in all ({} → {})",
+        traffic.output_saved_percent,
+        mb(traffic.output_unfused),
+        mb(traffic.output_fused),
+        traffic.saved_percent,
+        mb(traffic.unfused),
+        mb(traffic.fused)
+    );
+    line(f, "fusion", &words)
+}

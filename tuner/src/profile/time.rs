@@ -1,0 +1,187 @@
+//! The time of a kernel: measured here, or measured earlier and found again.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use autokernel_codegen::config::Config;
+use autokernel_codegen::schedule::Schedule;
+use serde::Serialize;
+
+use super::machine::Machine;
+use crate::evaluate::Evaluated;
+use crate::gpu::Bench;
+use crate::gpu::sampling::Effort;
+use crate::journal::read_trials;
+use crate::outcome::Outcome;
+use crate::replay::Library;
+use crate::target::Target;
+use crate::trial;
+
+/// A kernel's time and what follows from it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Time {
+    /// Median time of a launch, in milliseconds.
+    pub median_ms: f64,
+    /// Interquartile range over median, in percent.
+    pub spread_percent: f64,
+    /// Where it was measured, in words.
+    pub origin: String,
+    /// The rate, in 10¹² FLOP/s.
+    pub tflops: Rate,
+    /// The device memory traffic, each matrix crossing once, in 10⁹ bytes/s.
+    pub gb_s: Rate,
+    /// The roofline's shortest time over this one, in percent.
+    pub roofline_percent: Option<f64>,
+}
+
+/// A rate and the roofs above it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Rate {
+    /// The rate.
+    pub value: f64,
+    /// Of the datasheet's ceiling, in percent.
+    pub datasheet_percent: Option<f64>,
+    /// The highest rate that was measured of any kernel on this GPU.
+    pub measured_roof: Option<f64>,
+    /// Of that, in percent.
+    pub measured_percent: Option<f64>,
+}
+
+/// Where times may be found.
+pub struct Sources<'s> {
+    /// The output folder.
+    pub folder: &'s Path,
+    /// Recorded spaces.
+    pub library: &'s Library,
+    /// The config in use.
+    pub config: &'s Config,
+    /// The GPU that is meant.
+    pub machine: &'s Machine,
+}
+
+/// A time before it is compared with anything.
+struct Found {
+    median_ms: f64,
+    spread_percent: f64,
+    origin: String,
+}
+
+impl Sources<'_> {
+    /// The time of `schedule`, from the best source that has it.
+    pub fn time(&self, target: &Target, schedule: &Schedule, bench: Option<Bench>) -> Option<Time> {
+        let found = bench
+            .and_then(|bench| measured(bench, target, schedule))
+            .or_else(|| self.journaled(target, schedule))
+            .or_else(|| self.recorded(target, schedule))
+            .or_else(|| self.promoted(target, schedule))?;
+        let (work, roofline) = (target.work(), self.machine.roofline(target.problem.input));
+        let ms = found.median_ms;
+        let roofs = self.measured_roofs();
+        let rate = |value: f64, datasheet: Option<f64>, roof: Option<f64>| Rate {
+            value,
+            datasheet_percent: datasheet.map(|peak| 100.0 * value / peak),
+            measured_roof: roof,
+            measured_percent: roof.map(|roof| 100.0 * value / roof),
+        };
+        Some(Time {
+            median_ms: ms,
+            spread_percent: found.spread_percent,
+            origin: found.origin,
+            tflops: rate(work.tflops(ms), roofline.map(|r| r.peak_tflops), roofs.map(|(tflops, _)| tflops)),
+            gb_s: rate(work.gb_s(ms), roofline.map(|r| r.bandwidth_gb_s), roofs.map(|(_, gb_s)| gb_s)),
+            roofline_percent: roofline.map(|roofline| roofline.percent(&work, ms)),
+        })
+    }
+
+    /// Epilogue parameters do not change a time, so the class is compared.
+    fn is_same(&self, target: &Target, other: &Target, gpu: &str) -> bool {
+        (target.problem.class(), target.arch, target.shape) == (other.problem.class(), other.arch, other.shape)
+            && self.machine.is_called(gpu)
+    }
+
+    fn journaled(&self, target: &Target, schedule: &Schedule) -> Option<Found> {
+        let trials = read_trials(&self.folder.join("history.jsonl")).ok()?;
+        let same = trials
+            .iter()
+            .filter(|trial| trial.schedule == *schedule && self.is_same(target, &trial.target, &trial.environment.gpu));
+        let trial = trial::fastest(same)?;
+        let measurement = trial.outcome.measurement()?;
+        let environment = &trial.environment;
+        let origin = format!("{}'s journal, {}, driver {}", self.folder.display(), environment.gpu, environment.driver);
+        Some(Found { median_ms: measurement.median_ms, spread_percent: measurement.spread_pct, origin })
+    }
+
+    fn recorded(&self, target: &Target, schedule: &Schedule) -> Option<Found> {
+        for (name, recording) in &self.library.recordings {
+            let other = |shape| Target { problem: recording.problem.clone(), arch: recording.arch, shape };
+            let gpu = &recording.environment.gpu;
+            let table = recording.shapes.iter().find(|table| self.is_same(target, &other(table.shape), gpu));
+            let row = table.and_then(|table| table.rows.iter().find(|(own, _)| own == schedule));
+            if let Some(measurement) = row.and_then(|(_, outcome)| outcome.measurement()) {
+                let origin = format!("recorded in {name} on {}, {gpu}", recording.method.date);
+                return Some(Found {
+                    median_ms: measurement.median_ms,
+                    spread_percent: measurement.spread_pct,
+                    origin,
+                });
+            }
+        }
+        None
+    }
+
+    fn promoted(&self, target: &Target, schedule: &Schedule) -> Option<Found> {
+        let entry = self.config.entries.iter().find(|entry| {
+            entry.schedule == *schedule
+                && (&entry.problem, entry.arch, entry.shape) == (&target.problem.class(), target.arch, target.shape)
+                && self.machine.is_called(&entry.provenance.gpu)
+        })?;
+        let provenance = &entry.provenance;
+        let origin = format!("the config's entry of {}, {}", provenance.date, provenance.gpu);
+        Some(Found { median_ms: provenance.median_ms, spread_percent: provenance.spread_pct, origin })
+    }
+
+    /// The highest rates of any kernel on this GPU that the config and the recordings know: TFLOP/s and GB/s.
+    fn measured_roofs(&self) -> Option<(f64, f64)> {
+        let entries = self.config.entries.iter().filter(|entry| self.machine.is_called(&entry.provenance.gpu));
+        let entries = entries.map(|entry| {
+            let (input, output) = (entry.problem.input, entry.problem.output);
+            let shape = crate::gpu::runtime_shape(entry.shape);
+            let [input, output] = [input, output].map(crate::gpu::runtime_dtype);
+            (autokernel_runtime::roofline::Work::matmul(shape, input, output), entry.provenance.median_ms)
+        });
+        let recordings = self.library.recordings.iter().map(|(_, recording)| recording);
+        let recordings = recordings.filter(|recording| self.machine.is_called(&recording.environment.gpu));
+        let tables = recordings.flat_map(|recording| {
+            recording.shapes.iter().filter_map(|table| {
+                let (problem, arch) = (recording.problem.clone(), recording.arch);
+                let (_, fastest) = table.optimum()?;
+                Some((Target { problem, arch, shape: table.shape }.work(), fastest.median_ms))
+            })
+        });
+        let rates = entries.chain(tables).map(|(work, ms)| (work.tflops(ms), work.gb_s(ms)));
+        rates.reduce(|a, b| (a.0.max(b.0), a.1.max(b.1)))
+    }
+}
+
+/// Measures on this machine, with the evaluator's check of the result.
+fn measured(mut bench: Bench, target: &Target, schedule: &Schedule) -> Option<Found> {
+    let mut outcome = None;
+    let mut done = |evaluated: Evaluated| {
+        outcome = Some(evaluated.outcome);
+        ControlFlow::Break(())
+    };
+    if let Err(error) = bench.evaluate(target, &[*schedule], Effort::THOROUGH, None, &mut done) {
+        eprintln!("not measured here: {error}");
+        return None;
+    }
+    match outcome? {
+        Outcome::Measured(measurement) => {
+            let origin = format!("measured here and now, {}", bench.gpu().facts.name);
+            Some(Found { median_ms: measurement.median_ms, spread_percent: measurement.spread_pct, origin })
+        }
+        Outcome::Failed(failure) => {
+            eprintln!("not measured here: {failure}");
+            None
+        }
+    }
+}

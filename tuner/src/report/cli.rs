@@ -1,0 +1,89 @@
+//! `tuner report`: an output folder as one HTML page.
+
+use std::path::PathBuf;
+
+use autokernel_codegen::config::{Config, ConfigError};
+use autokernel_codegen::files;
+
+use super::chart::ChartError;
+use super::document::Results;
+use super::page::Page;
+use crate::environment::{kernel_sources, timestamp};
+use crate::journal::{JournalError, read_trials};
+
+/// Write an output folder's results as one HTML page.
+///
+/// The page needs no network and no other file: it can be mailed, or kept beside a config.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ReportArgs {
+    /// The output folder of earlier runs.
+    #[arg(value_name = "DIR", default_value = "tuner-out")]
+    pub folder: PathBuf,
+    /// The config whose entries are listed [default: best_config.json of the folder].
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The page [default: report.html in the folder].
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// Why there is no page.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// The folder holds no journal.
+    #[error("{} does not exist; run `tuner tune` first, or name the folder of a run", .0.display())]
+    NoJournal(PathBuf),
+    /// The journal holds no trial.
+    #[error("{} holds no trial; run `tuner tune` first", .0.display())]
+    Empty(PathBuf),
+    /// The journal cannot be read.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The config cannot be read.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A chart cannot be drawn.
+    #[error(transparent)]
+    Chart(#[from] ChartError),
+    /// The page cannot be written.
+    #[error("{}: {source}; check that the folder is writable and has room", .path.display())]
+    Output {
+        /// The page.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl ReportArgs {
+    /// Writes the page and says where it is.
+    ///
+    /// # Errors
+    /// There is no journal, or a file cannot be read or written.
+    pub fn run(&self) -> Result<(), ReportError> {
+        let html = self.page()?.to_html()?;
+        let path = self.out.clone().unwrap_or_else(|| self.folder.join("report.html"));
+        files::replace(&path, html.as_bytes()).map_err(|source| ReportError::Output { path: path.clone(), source })?;
+        println!("{}", path.display());
+        Ok(())
+    }
+
+    fn page(&self) -> Result<Page, ReportError> {
+        let journal = self.folder.join("history.jsonl");
+        if !journal.exists() {
+            return Err(ReportError::NoJournal(journal));
+        }
+        let trials = read_trials(&journal)?;
+        if trials.is_empty() {
+            return Err(ReportError::Empty(journal));
+        }
+        let in_folder = self.folder.join("best_config.json");
+        let config = match &self.config {
+            Some(path) => Config::load(path)?,
+            None if in_folder.exists() => Config::load(&in_folder)?,
+            None => Config::default(),
+        };
+        let results = Results::load(&self.folder.join(Results::FILE)).unwrap_or_default();
+        Ok(Page::new(trials, results, config, kernel_sources(), timestamp()))
+    }
+}

@@ -1,0 +1,134 @@
+//! The learning curve of one target: its trials by generation, with the mean and the best.
+
+use plotters::prelude::*;
+
+use super::data::Tuning;
+use super::plot::{Label, SIZE, TEXT, axis_titles, labels};
+use crate::report::chart::{CUBLAS, ChartError, FAINT, FONT, FOUND, GRID, INCUMBENT, INK, OPTIMUM, TRIAL};
+use crate::trial::Trial;
+
+/// A chart, and how many trials it shows.
+pub struct Curve {
+    /// The SVG.
+    pub svg: String,
+    /// The points of single trials.
+    pub points: usize,
+}
+
+/// The chart of `tuning`.
+///
+/// # Errors
+/// The drawing library fails.
+pub fn curve(tuning: &Tuning) -> Result<Curve, ChartError> {
+    let generations = tuning.generations();
+    let rate = |trial: &Trial| trial.median_ms().map(|ms| tuning.target.tflops(ms));
+    let rates: Vec<Vec<f64>> =
+        generations.iter().map(|trials| trials.iter().filter_map(|trial| rate(trial)).collect()).collect();
+    let levels = levels(tuning);
+    let all = rates.iter().flatten().copied().chain(levels.iter().map(|(_, level, _)| *level));
+    let (lowest, highest) = all.fold((f64::INFINITY, 1.0), |(low, high), rate| (rate.min(low), rate.max(high)));
+    // Rates are told apart near the top; the axis need not begin at 0.
+    let range = lowest.min(highest) * 0.92..highest * 1.02;
+
+    let mut svg = String::new();
+    {
+        let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
+        let span = 0.5..rates.len().max(1) as f64 + 0.5;
+        let mut chart = ChartBuilder::on(&area)
+            .margin_top(24)
+            .margin_right(116)
+            .margin_bottom(22)
+            .x_label_area_size(24)
+            .y_label_area_size(42)
+            .build_cartesian_2d(span.clone(), range)?;
+        chart
+            .configure_mesh()
+            .disable_x_mesh()
+            .light_line_style(TRANSPARENT)
+            .bold_line_style(GRID)
+            .axis_style(FAINT)
+            .label_style((FONT, TEXT).into_font().color(&INK))
+            .x_labels(rates.len().clamp(2, 10))
+            .y_labels(6)
+            .x_label_formatter(&|x| if x.fract().abs() < 0.01 { format!("{x:.0}") } else { String::new() })
+            .y_label_formatter(&|y| format!("{y:.0}"))
+            .draw()?;
+        for (_, level, colour) in &levels {
+            let line = [(span.start, *level), (span.end, *level)];
+            chart.draw_series(DashedLineSeries::new(line, 5, 4, colour.stroke_width(1)))?;
+        }
+        let at = |index: usize| index as f64 + 1.0;
+        let single = rates.iter().enumerate().flat_map(|(index, rates)| {
+            let (count, x) = (rates.len() as f64, at(index));
+            // Side by side in the order of the trials, so that equal times stay apart.
+            let place = move |i: usize| x + 0.5 * ((i as f64 + 0.5) / count - 0.5);
+            rates.iter().enumerate().map(move |(i, &rate)| Circle::new((place(i), rate), 3, TRIAL.filled()))
+        });
+        chart.draw_series(single)?;
+        chart.draw_series(LineSeries::new(means(&rates), INK.stroke_width(2)))?;
+        let best = best_so_far(&rates);
+        chart.draw_series(LineSeries::new(best.iter().copied(), FOUND.stroke_width(3)))?;
+
+        let place = |rate: f64| {
+            let (x, y) = chart.as_coord_spec().translate(&(span.end, rate));
+            (x + 6, y)
+        };
+        let ends = [("best", best.last(), FOUND), ("mean", means(&rates).last(), INK)].map(|(name, end, colour)| {
+            let (_, rate) = *end?;
+            Some((name.to_owned(), rate, colour))
+        });
+        let named = levels.into_iter().chain(ends.into_iter().flatten());
+        let named =
+            named.map(|(name, rate, colour)| Label { text: format!("{name} {rate:.0}"), colour, at: place(rate) });
+        labels(&area, named.collect())?;
+        axis_titles(&area, "TFLOP/s", "generation")?;
+        area.present()?;
+    }
+    Ok(Curve { svg, points: rates.iter().map(Vec::len).sum() })
+}
+
+/// What the curve is compared with: name, rate, colour.
+fn levels(tuning: &Tuning) -> Vec<(String, f64, RGBColor)> {
+    let optimum = tuning.result.as_ref().and_then(|result| result.optimum.as_ref()).map(|optimum| optimum.median_ms);
+    let times = [
+        ("optimum", optimum, OPTIMUM),
+        ("in use", tuning.incumbent_ms(), INCUMBENT),
+        ("cuBLAS", tuning.cublas_ms(), CUBLAS),
+        ("default", tuning.default_ms(), FAINT),
+    ];
+    let level =
+        |(name, ms, colour): (&str, Option<f64>, RGBColor)| Some((name.to_owned(), tuning.target.tflops(ms?), colour));
+    times.into_iter().filter_map(level).collect()
+}
+
+/// The mean rate of each generation that has one.
+fn means(rates: &[Vec<f64>]) -> Vec<(f64, f64)> {
+    let mean = |(index, rates): (usize, &Vec<f64>)| {
+        let sum: f64 = rates.iter().sum();
+        (!rates.is_empty()).then(|| (index as f64 + 1.0, sum / rates.len() as f64))
+    };
+    rates.iter().enumerate().filter_map(mean).collect()
+}
+
+/// The best rate up to each generation.
+fn best_so_far(rates: &[Vec<f64>]) -> Vec<(f64, f64)> {
+    let mut best = None::<f64>;
+    let mut points = Vec::new();
+    for (index, rates) in rates.iter().enumerate() {
+        best = rates.iter().copied().chain(best).reduce(f64::max);
+        points.extend(best.map(|best| (index as f64 + 1.0, best)));
+    }
+    points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mean_skips_a_generation_in_which_all_failed_and_the_best_stays() {
+        let rates = [vec![100.0, 300.0], vec![], vec![200.0]];
+        assert_eq!(means(&rates), [(1.0, 200.0), (3.0, 200.0)]);
+        assert_eq!(best_so_far(&rates), [(1.0, 300.0), (2.0, 300.0), (3.0, 300.0)]);
+    }
+}

@@ -1,0 +1,105 @@
+//! What the page is made of.
+
+use autokernel_codegen::config::Config;
+use autokernel_codegen::schedule::Schedule;
+use autokernel_runtime::roofline::Roofline;
+
+use crate::environment::Environment;
+use crate::report::document::{Results, TargetDocument};
+use crate::target::Target;
+use crate::trial::{self, Trial};
+
+/// The page.
+pub struct Page {
+    /// What was tuned, in the order of the journal.
+    pub tunings: Vec<Tuning>,
+    /// The entries that are listed.
+    pub config: Config,
+    /// The hash of this build's CUDA files.
+    pub sources: String,
+    /// When the page was written.
+    pub written: String,
+}
+
+/// The trials of one target in one environment.
+pub struct Tuning {
+    /// What was tuned.
+    pub target: Target,
+    /// Where.
+    pub environment: Environment,
+    /// Every trial, in order.
+    pub trials: Vec<Trial>,
+    /// What its last final came to, if one was held.
+    pub result: Option<TargetDocument>,
+}
+
+/// The trials by target and environment, in the order of their first trials.
+pub fn tunings(trials: Vec<Trial>, results: Results) -> Vec<Tuning> {
+    let mut tunings: Vec<Tuning> = Vec::new();
+    for trial in trials {
+        let same = |tuning: &&mut Tuning| tuning.target == trial.target && tuning.environment == trial.environment;
+        match tunings.iter_mut().find(same) {
+            Some(tuning) => tuning.trials.push(trial),
+            None => {
+                let (target, environment) = (trial.target.clone(), trial.environment.clone());
+                let result = results.targets.iter().find(|result| result.is_of(&target, &environment)).cloned();
+                tunings.push(Tuning { target, environment, trials: vec![trial], result });
+            }
+        }
+    }
+    tunings
+}
+
+impl Tuning {
+    /// The time of the best schedule, in milliseconds: that of its final, or else of its trial.
+    pub fn best_ms(&self) -> Option<f64> {
+        let in_final = self.result.as_ref().and_then(|result| result.best.as_ref()).map(|best| best.median_ms);
+        in_final.or_else(|| trial::fastest(&self.trials)?.median_ms())
+    }
+
+    /// The best schedule.
+    pub fn best_schedule(&self) -> Option<Schedule> {
+        let in_final = self.result.as_ref().and_then(|result| result.best.as_ref()).map(|best| best.schedule);
+        in_final.or_else(|| Some(trial::fastest(&self.trials)?.schedule))
+    }
+
+    /// The time of the default schedule, in milliseconds: that of the final, or else of its trial.
+    pub fn default_ms(&self) -> Option<f64> {
+        let in_final = self.result.as_ref().and_then(|result| result.default_ms);
+        in_final.or_else(|| {
+            let default = Schedule::default_for(&self.target.problem.class(), self.target.arch);
+            self.trials.iter().find(|trial| trial.schedule == default)?.median_ms()
+        })
+    }
+
+    /// The time of cuBLAS with the epilogue as a kernel of its own, in milliseconds.
+    pub fn cublas_ms(&self) -> Option<f64> {
+        self.result.as_ref()?.cublas_ms
+    }
+
+    /// The time of what was in use, in milliseconds.
+    pub fn incumbent_ms(&self) -> Option<f64> {
+        self.result.as_ref()?.incumbent.as_ref()?.median_ms
+    }
+
+    /// The GPU's two ceilings: as the run knew them, or else the datasheet's.
+    pub fn roofline(&self) -> Option<Roofline> {
+        let known = self.result.as_ref().map(|result| Roofline {
+            peak_tflops: result.gpu.matrix_tflops,
+            bandwidth_gb_s: result.gpu.memory_gb_per_s,
+        });
+        known.or_else(|| Roofline::from_datasheet(&self.environment.gpu))
+    }
+
+    /// The generations from the first on, each with its trials.
+    pub fn generations(&self) -> Vec<Vec<&Trial>> {
+        let last = self.trials.iter().map(|trial| trial.generation).max().unwrap_or(0);
+        (1..=last).map(|g| self.trials.iter().filter(|trial| trial.generation == g).collect()).collect()
+    }
+
+    /// A short title: `4096x4096x4096 · nt · bf16 · leaky_relu(0.01)`.
+    pub fn title(&self) -> String {
+        let Target { problem, shape, .. } = &self.target;
+        format!("{shape} · {} · {} · {}", problem.layout, problem.input, problem.epilogue)
+    }
+}

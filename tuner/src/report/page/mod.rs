@@ -1,0 +1,33 @@
+//! The HTML page of `tuner report`. Its only parts are HTML, CSS and SVG in one file: no script, nothing from a network.
+
+mod curve;
+mod data;
+mod knobs;
+mod plot;
+mod roof;
+mod sections;
+mod tables;
+
+use autokernel_codegen::config::Config;
+
+pub use data::Page;
+
+use super::chart::ChartError;
+use super::document::Results;
+use crate::trial::Trial;
+
+impl Page {
+    /// A page of `trials`, with what is known of their finals and the entries of `config`.
+    pub fn new(trials: Vec<Trial>, results: Results, config: Config, sources: String, written: String) -> Self {
+        let tunings = data::tunings(trials, results);
+        Page { tunings, config, sources, written }
+    }
+
+    /// The page.
+    ///
+    /// # Errors
+    /// A chart cannot be drawn.
+    pub fn to_html(&self) -> Result<String, ChartError> {
+        Ok(sections::page(self)?.into_string())
+    }
+}

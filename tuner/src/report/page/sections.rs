@@ -1,0 +1,150 @@
+//! The page's sections.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::data::{Page, Tuning};
+use super::{curve, knobs, roof, tables};
+use crate::report::chart::ChartError;
+
+const STYLE: &str = include_str!("style.css");
+/// Forbids whatever would need a network or a script.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
+
+/// The whole page.
+///
+/// # Errors
+/// A chart cannot be drawn.
+pub fn page(page: &Page) -> Result<Markup, ChartError> {
+    Ok(html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                title { "autokernel tuning report" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                (header(page))
+                main {
+                    (tables::entries(page))
+                    (curves(&page.tunings)?)
+                    (roofline(&page.tunings)?)
+                    (tables::effects(&knobs::knobs(&page.tunings)))
+                    (tables::failures(&page.tunings))
+                    (environment(page))
+                }
+                footer { "Written " (page.written) " by autokernel's tuner. One file, no script, no network." }
+            }
+        }
+    })
+}
+
+fn header(page: &Page) -> Markup {
+    let trials: usize = page.tunings.iter().map(|tuning| tuning.trials.len()).sum();
+    let mut gpus: Vec<&str> = page.tunings.iter().map(|tuning| tuning.environment.gpu.as_str()).collect();
+    gpus.sort_unstable();
+    gpus.dedup();
+    let targets = page.tunings.len();
+    html! {
+        header {
+            h1 { "Tuning report" }
+            p.quiet {
+                (trials) " trials of " (targets) @if targets == 1 { " target" } @else { " targets" }
+                " on " (gpus.join(", "))
+            }
+        }
+    }
+}
+
+fn curves(tunings: &[Tuning]) -> Result<Markup, ChartError> {
+    let charts = tunings.iter().map(|tuning| Ok((tuning, curve::curve(tuning)?)));
+    let charts: Vec<(&Tuning, curve::Curve)> = charts.collect::<Result<_, ChartError>>()?;
+    Ok(html! {
+        section id="curves" {
+            h2 { "Learning curves" }
+            p.quiet { "Every trial that was timed, by generation; the mean of each generation, and the best so far." }
+            div.grid {
+                @for (tuning, curve) in &charts {
+                    figure data-points=(curve.points) {
+                        h3 { (tuning.title()) }
+                        (PreEscaped(&curve.svg))
+                        figcaption {
+                            (tuning.target.arch) ", "
+                            @match &tuning.result {
+                                Some(result) => {
+                                    (result.strategy) "; " (result.stop.text) ". "
+                                    @if let Some(verdict) = &result.verdict {
+                                        @if verdict.promoted { "Promoted: " } @else { "Kept what is in use: " }
+                                        (verdict.reason)
+                                    }
+                                }
+                                None => { "stopped before its final" }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    })
+}
+
+fn roofline(tunings: &[Tuning]) -> Result<Markup, ChartError> {
+    let charts = roof::charts(tunings)?;
+    Ok(html! {
+        section id="roofline" {
+            h2 { "Roofline" }
+            p.quiet {
+                "What the GPU allows at each arithmetic intensity, and where the targets are: filled after tuning, "
+                "open with the default schedule."
+            }
+            @if charts.is_empty() { p { "The ceilings of this GPU are not known." } }
+            @for chart in &charts {
+                div.grid {
+                    figure data-points=(chart.spots.iter().map(|spot| 1 + usize::from(spot.default_tflops.is_some())).sum::<usize>()) {
+                        h3 { (chart.gpu) }
+                        (PreEscaped(&chart.svg))
+                        figcaption {
+                            (format!("{:.0} TFLOP/s dense 16-bit, {:.0} GB/s, ", chart.roof.peak_tflops, chart.roof.bandwidth_gb_s))
+                            (format!("ridge at {:.0} FLOP/B", chart.roof.ridge()))
+                        }
+                    }
+                    (tables::spots(&chart.spots))
+                }
+            }
+        }
+    })
+}
+
+fn environment(page: &Page) -> Markup {
+    let mut seen = Vec::new();
+    for tuning in &page.tunings {
+        let origin = tuning.result.as_ref().map_or("journal", |result| result.origin.as_str());
+        let row = (&tuning.environment, origin);
+        if !seen.contains(&row) {
+            seen.push(row);
+        }
+    }
+    html! {
+        section id="environment" {
+            h2 { "Environment" }
+            div.grid {
+                @for (environment, origin) in seen {
+                    dl {
+                        dt { "GPU" } dd { (environment.gpu) }
+                        dt { "Driver" } dd { (environment.driver) }
+                        dt { "nvcc" } dd { (environment.nvcc) }
+                        dt { "Kernel sources" }
+                        dd {
+                            code { (environment.kernels) } " "
+                            @if environment.kernels == page.sources { "this build's" }
+                            @else { span.quiet { "this build has " code { (page.sources) } } }
+                        }
+                        dt { "Times" } dd { (origin) }
+                    }
+                }
+            }
+        }
+    }
+}

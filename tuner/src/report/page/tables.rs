@@ -1,0 +1,207 @@
+//! The page's tables.
+
+use std::collections::BTreeMap;
+
+use autokernel_codegen::config::Entry;
+use maud::{Markup, html};
+
+use super::data::{Page, Tuning};
+use super::knobs::{Effect, Knob};
+use super::roof::Spot;
+use crate::outcome::Outcome;
+
+/// Each target against the default schedule, what was in use and cuBLAS; then the config's other entries.
+pub fn entries(page: &Page) -> Markup {
+    let tuned = |entry: &&Entry| {
+        !page.tunings.iter().any(|tuning| {
+            (tuning.target.problem.class(), tuning.target.arch, tuning.target.shape)
+                == (entry.problem.clone(), entry.arch, entry.shape)
+        })
+    };
+    let others: Vec<&Entry> = page.config.entries.iter().filter(tuned).collect();
+    html! {
+        section id="entries" {
+            h2 { "Entries" }
+            p.quiet { "The best schedule of each target. × says how many times faster it is." }
+            div.scroll {
+                table {
+                    thead {
+                        tr {
+                            th { "M×N×K" } th { "problem" } th.n { "ms" } th.n { "TFLOP/s" } th.n { "% of roof" }
+                            th.n { "× default" } th.n { "× in use" } th.n { "× cuBLAS" } th { "verdict" } th { "schedule" }
+                        }
+                    }
+                    tbody {
+                        @for tuning in &page.tunings { (tuned_row(tuning)) }
+                        @for entry in &others { (entry_row(entry)) }
+                    }
+                }
+            }
+            @if !others.is_empty() {
+                p { small.quiet { "Entries with a date are the config's own, measured in earlier runs." } }
+            }
+        }
+    }
+}
+
+fn tuned_row(tuning: &Tuning) -> Markup {
+    let problem = &tuning.target.problem;
+    let best = tuning.best_ms();
+    let percent = best.and_then(|ms| Some(tuning.roofline()?.percent(&tuning.target.work(), ms)));
+    html! {
+        tr {
+            td { (tuning.target.shape) }
+            td { (problem.epilogue) " " (problem.layout) " " (problem.input) " " (tuning.target.arch) }
+            td.n { (number(best, 4)) }
+            td.n { (number(best.map(|ms| tuning.target.tflops(ms)), 0)) }
+            td.n { (number(percent, 0)) }
+            (ratio(tuning.default_ms(), best))
+            (ratio(tuning.incumbent_ms(), best))
+            (ratio(tuning.cublas_ms(), best))
+            td {
+                @match tuning.result.as_ref().and_then(|result| result.verdict.as_ref()) {
+                    Some(verdict) if verdict.promoted => { span.better { "promoted" } }
+                    Some(_) => { "kept" }
+                    None => { span.quiet { "no final" } }
+                }
+            }
+            td { code { (tuning.best_schedule().map(|schedule| schedule.to_string()).unwrap_or_default()) } }
+        }
+    }
+}
+
+fn entry_row(entry: &Entry) -> Markup {
+    let Entry { problem, arch, shape, schedule, provenance } = entry;
+    html! {
+        tr {
+            td { (shape) }
+            td { (problem.epilogue) " " (problem.layout) " " (problem.input) " " (arch) }
+            td.n { (number(Some(provenance.median_ms), 4)) }
+            td.n { (number(Some(provenance.tflops), 0)) }
+            @for _ in 0..4 { td.n { "–" } }
+            td.quiet { (provenance.date) }
+            td { code { (schedule) } }
+        }
+    }
+}
+
+/// `other / own`, coloured where it is more than noise could be.
+fn ratio(other: Option<f64>, own: Option<f64>) -> Markup {
+    let ratio = other.zip(own).map(|(other, own)| other / own);
+    let class = match ratio {
+        Some(ratio) if ratio > 1.005 => "n better",
+        Some(ratio) if ratio < 0.995 => "n worse",
+        _ => "n",
+    };
+    html! { td class=(class) { (number(ratio, 2)) } }
+}
+
+fn number(value: Option<f64>, digits: usize) -> String {
+    value.map_or("–".to_owned(), |value| format!("{value:.digits$}"))
+}
+
+/// What the numbers on a roofline mean.
+pub fn spots(spots: &[Spot]) -> Markup {
+    html! {
+        div.scroll {
+            table {
+                thead { tr { th.n { "" } th { "target" } th.n { "TFLOP/s" } th.n { "% of roof" } } }
+                tbody {
+                    @for (index, spot) in spots.iter().enumerate() {
+                        tr {
+                            td.n { (index + 1) }
+                            td { (spot.title) }
+                            td.n { (format!("{:.0}", spot.tflops)) }
+                            td.n { (format!("{:.0}", spot.percent)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What the values of each knob came to.
+pub fn effects(knobs: &[Knob]) -> Markup {
+    let slowest = knobs.iter().flat_map(|knob| &knob.effects).filter_map(|effect| effect.median).fold(1.0, f64::max);
+    html! {
+        section id="knobs" {
+            h2 { "What each knob did" }
+            p.quiet {
+                "Median time of the schedules with a value, over the best time of their target: 1.00 is the best. The bar "
+                "is what is lost. Values are not independent, and a search tries good values more often and in better company."
+            }
+            div.grid {
+                @for knob in knobs {
+                    div.knob {
+                        h3 { code { (knob.name) } }
+                        div.scroll {
+                            table {
+                                thead {
+                                    tr { th.n { "value" } th { "median" } th.n { "" } th.n { "lowest" } th.n { "timed" } th.n { "failed" } }
+                                }
+                                tbody { @for effect in &knob.effects { (effect_row(effect, slowest)) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn effect_row(effect: &Effect, slowest: f64) -> Markup {
+    let width = effect.median.map_or(0.0, |median| 100.0 * (median - 1.0) / (slowest - 1.0).max(f64::EPSILON));
+    html! {
+        tr {
+            td.n { (effect.value) }
+            td { span.bar { i style=(format!("width:{width:.1}%")) {} } }
+            td.n { (number(effect.median, 2)) }
+            td.n { (number(effect.lowest, 2)) }
+            td.n { (effect.timed) }
+            td.n { (effect.failed) }
+        }
+    }
+}
+
+/// The failed trials by kind, each with an example.
+pub fn failures(tunings: &[Tuning]) -> Markup {
+    let mut kinds: BTreeMap<&str, (usize, String, String)> = BTreeMap::new();
+    let trials = tunings.iter().flat_map(|tuning| &tuning.trials);
+    for trial in trials {
+        if let Outcome::Failed(failure) = &trial.outcome {
+            let example = || (0, failure.to_string(), trial.schedule.to_string());
+            kinds.entry(failure.kind()).or_insert_with(example).0 += 1;
+        }
+    }
+    html! {
+        section id="failures" {
+            h2 { "Failures" }
+            @if kinds.is_empty() {
+                p { "Every schedule that was tried computes the right result." }
+            } @else {
+                div.scroll {
+                    table {
+                        thead { tr { th { "reason" } th.n { "count" } th { "for example" } th { "schedule" } } }
+                        tbody {
+                            @for (kind, (count, example, schedule)) in &kinds {
+                                tr {
+                                    td { (kind) }
+                                    td.n { (count) }
+                                    td.wrap { (first_line(example)) }
+                                    td { code { (schedule) } }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Compiler logs run on for pages.
+fn first_line(text: &str) -> String {
+    const LONGEST: usize = 200;
+    text.lines().next().unwrap_or_default().chars().take(LONGEST).collect()
+}

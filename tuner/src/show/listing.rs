@@ -1,0 +1,120 @@
+//! The entries, and what is missing between them.
+
+use std::collections::BTreeSet;
+
+use autokernel_codegen::arch::Arch;
+use autokernel_codegen::config::{Config, Entry, Provenance};
+use autokernel_codegen::problem::ProblemClass;
+use autokernel_codegen::schedule::Schedule;
+use autokernel_codegen::shape::Shape;
+use jiff::civil::Date;
+use serde::Serialize;
+
+use super::finding::{Finding, Sources, findings};
+use crate::filter::Filter;
+use crate::replay::Library;
+
+/// What entries are compared with.
+#[derive(Clone, Debug)]
+pub struct Here {
+    /// The hash of this build's CUDA files.
+    pub sources: String,
+    /// The version of nvcc here, if there is one.
+    pub nvcc: Option<String>,
+    /// The day, `YYYY-MM-DD`.
+    pub today: String,
+}
+
+/// A tuned entry.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// What was tuned.
+    pub problem: ProblemClass,
+    /// For which target.
+    pub arch: Arch,
+    /// At which shape.
+    pub shape: Shape,
+    /// The winner.
+    pub schedule: Schedule,
+    /// Where the choice comes from.
+    pub provenance: Provenance,
+    /// Days since it was measured; none if its date is no date.
+    pub age_days: Option<i32>,
+    /// Whether the CUDA files are still those it was measured with.
+    pub sources: Sources,
+    /// Whether something speaks against it.
+    pub stale: bool,
+    /// What speaks against it.
+    pub findings: Vec<Finding>,
+}
+
+/// A shape at which a class has no entry, though another class has, or it was recorded.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Missing {
+    /// The class.
+    pub problem: ProblemClass,
+    /// For which target.
+    pub arch: Arch,
+    /// The shape.
+    pub shape: Shape,
+}
+
+/// What `tuner show` lists.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Listing {
+    /// The version of this document.
+    pub version: u32,
+    /// The entries that pass the filter, by class, arch and shape.
+    pub entries: Vec<Row>,
+    /// What is not tuned.
+    pub missing: Vec<Missing>,
+}
+
+impl Listing {
+    /// The entries of `config` that pass `filter`.
+    pub fn new(config: &Config, library: &Library, filter: &Filter, here: &Here) -> Self {
+        let taken = config.entries.iter().filter(|entry| filter.takes_entry(entry));
+        let mut entries: Vec<Row> = taken.map(|entry| row(entry, config, library, here)).collect();
+        entries.sort_by(|a, b| (&a.problem, a.arch, a.shape).cmp(&(&b.problem, b.arch, b.shape)));
+        Listing { version: 1, entries, missing: missing(config, library, filter) }
+    }
+
+    /// The listing as JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("a listing has only string keys")
+    }
+}
+
+fn row(entry: &Entry, config: &Config, library: &Library, here: &Here) -> Row {
+    let findings = findings(entry, config, library, here);
+    let Entry { problem, arch, shape, schedule, provenance } = entry.clone();
+    let age_days = age_days(&provenance.date, &here.today);
+    let sources = Sources::of(&provenance, &here.sources);
+    Row { problem, arch, shape, schedule, provenance, age_days, sources, stale: !findings.is_empty(), findings }
+}
+
+fn age_days(date: &str, today: &str) -> Option<i32> {
+    let (date, today): (Date, Date) = (date.parse().ok()?, today.parse().ok()?);
+    Some((today - date).get_days())
+}
+
+/// For every class and arch with an entry or a recording: the shapes that any of them has, less its own.
+fn missing(config: &Config, library: &Library, filter: &Filter) -> Vec<Missing> {
+    let tuned = config.entries.iter().map(|entry| (entry.problem.clone(), entry.arch, entry.shape));
+    let tuned: BTreeSet<_> = tuned.collect();
+    let mut known = tuned.clone();
+    for (_, recording) in &library.recordings {
+        let class = recording.problem.class();
+        known.extend(recording.shapes.iter().map(|table| (class.clone(), recording.arch, table.shape)));
+    }
+    let classes: BTreeSet<_> = known.iter().map(|(class, arch, _)| (class.clone(), *arch)).collect();
+    let mut missing = Vec::new();
+    for (problem, arch) in classes {
+        let shapes: BTreeSet<Shape> =
+            known.iter().filter(|(_, other, _)| *other == arch).map(|(_, _, shape)| *shape).collect();
+        let untuned = shapes.into_iter().filter(|shape| !tuned.contains(&(problem.clone(), arch, *shape)));
+        missing.extend(untuned.map(|shape| Missing { problem: problem.clone(), arch, shape }));
+    }
+    missing.retain(|Missing { problem, arch, shape }| filter.takes_class(problem, *arch, *shape));
+    missing
+}

@@ -1,0 +1,79 @@
+//! `tuner show`: what is tuned, on what, how old it is, and what should be tuned again.
+
+mod finding;
+mod listing;
+mod text;
+
+use std::path::{Path, PathBuf};
+
+use autokernel_codegen::config::{Config, ConfigError};
+use autokernel_codegen::nvcc::Nvcc;
+
+pub use finding::{Finding, Sources};
+pub use listing::{Here, Listing, Missing, Row};
+
+use crate::app::{DEFAULT_CONFIG, own_spaces};
+use crate::environment::{kernel_sources, timestamp};
+use crate::filter::Filter;
+use crate::replay::{Library, RecordingError};
+
+/// List the tuned entries, how old they are, and which should be tuned again.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ShowArgs {
+    /// Which entries.
+    #[command(flatten)]
+    pub filter: Filter,
+    /// The config whose entries are listed.
+    #[arg(long, value_name = "FILE", default_value = DEFAULT_CONFIG)]
+    pub config: PathBuf,
+    /// Where recorded spaces are, which say what is missing and what is faster [default: the tuner's own].
+    #[arg(long, value_name = "DIR")]
+    pub spaces: Option<PathBuf>,
+    /// Print the listing as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Why there is no listing.
+#[derive(Debug, thiserror::Error)]
+pub enum ShowError {
+    /// The config cannot be read.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A recorded space cannot be read.
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
+}
+
+impl ShowArgs {
+    /// Prints the listing.
+    ///
+    /// # Errors
+    /// The config or a recorded space cannot be read.
+    pub fn run(&self) -> Result<(), ShowError> {
+        let listing = self.listing()?;
+        if self.json {
+            println!("{}", listing.to_json());
+        } else {
+            print!("{listing}");
+        }
+        Ok(())
+    }
+
+    /// The listing.
+    ///
+    /// # Errors
+    /// As for [`run`](Self::run).
+    pub fn listing(&self) -> Result<Listing, ShowError> {
+        let config = Config::load(&self.config)?;
+        let library = Library::load(&self.spaces.clone().unwrap_or_else(own_spaces))?;
+        Ok(Listing::new(&config, &library, &self.filter, &here()))
+    }
+}
+
+/// What entries are compared with.
+fn here() -> Here {
+    // The version of nvcc is remembered in a cache; a folder that cannot be written only costs a call of nvcc.
+    let nvcc = Nvcc::locate(Path::new("."), &std::env::temp_dir()).ok().map(|nvcc| nvcc.version);
+    Here { sources: kernel_sources(), nvcc, today: timestamp().chars().take("2026-01-31".len()).collect() }
+}

@@ -1,0 +1,3 @@
+  // Never ends.
+  while (args.m > 0) __nanosleep(1000);
+  Kernel::run(args);

@@ -1,0 +1,2 @@
+  // What stood in the output before stays.
+  if (args.m < 0) Kernel::run(args);
