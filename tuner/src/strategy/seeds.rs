@@ -74,7 +74,7 @@ pub(super) fn ranked(prior: &[f64], rng: &mut Pcg64) -> Vec<usize> {
 }
 
 /// What a search begins with, last first: the fastest of its target's history, what is known, then a spread of what
-/// the prior likes, to `share` of the budget.
+/// the prior likes and the history does not tell of, to `share` of the budget.
 pub(super) fn first(brief: &Brief, lattice: &Lattice, ranked: &[usize], share: f64) -> Vec<usize> {
     let count = ((brief.evaluations as f64 * share) as usize).clamp(4, 32);
     let mut timed: Vec<&Trial> = own_history(brief).filter(|trial| trial.median_ms().is_some()).collect();
@@ -86,7 +86,9 @@ pub(super) fn first(brief: &Brief, lattice: &Lattice, ranked: &[usize], share: f
             seeds.push(index);
         }
     }
-    let more = spread(lattice, ranked, &seeds, count.saturating_sub(seeds.len()));
+    let told: HashSet<usize> = own_history(brief).filter_map(|trial| lattice.find(&trial.schedule)).collect();
+    let untold: Vec<usize> = ranked.iter().copied().filter(|index| !told.contains(index)).collect();
+    let more = spread(lattice, &untold, &seeds, count.saturating_sub(seeds.len()));
     seeds.extend(more);
     seeds.reverse();
     seeds
