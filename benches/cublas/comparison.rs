@@ -179,7 +179,7 @@ impl Bench {
         })
     }
 
-    /// cuBLASLt's product with the fastest of its algorithms.
+    /// cuBLASLt's product with the algorithm that makes the opponent as a whole fastest.
     fn best_gemm<T: Element>(
         &self,
         opponent: Opponent,
@@ -198,7 +198,7 @@ impl Bench {
             .gemm(GemmProblem { shape, dtype, output: dtype, transpose_b, epilogue }, HEURISTICS)?;
         let mut timer = Timer::new(&self.device, Cache::Warm)?;
         let best = autokernel_baseline::fastest(gemm.algorithms(), |algorithm, launches| {
-            let mut work = |launch| self.launch_gemm(&gemm, algorithm, operands, launch);
+            let mut work = |launch| self.launch_opponent(opponent, &gemm, algorithm, operands, launch);
             // Algorithms that refuse these operands are out of the race.
             Ok::<_, autokernel::Error>(timer.time_batch(launches, &mut work).ok())
         })?;

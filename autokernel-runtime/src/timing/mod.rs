@@ -10,6 +10,7 @@
 //! Fill buffers with random data: a GPU computes on zeros with less power, hence at higher clocks, and on one H200 a
 //! product of zeros ran 13 % faster.
 
+mod brake;
 mod interleave;
 mod statistics;
 mod timer;

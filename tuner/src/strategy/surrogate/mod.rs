@@ -26,7 +26,7 @@ const SEED_SHARE: f64 = 0.2;
 /// Schedules that the model is asked about at most: half of them by the prior, half at random.
 const MOST_CANDIDATES: usize = 8192;
 
-/// Seeds, then what a [model](self::model) of all that was told finds promising.
+/// Seeds, then what a model of all that was told finds promising.
 ///
 /// What it proposes depends on the brief, on what was asked and told, and not on the order of that.
 pub struct Surrogate {
