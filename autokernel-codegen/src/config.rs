@@ -72,8 +72,17 @@ pub struct Provenance {
     pub tflops: f64,
     /// Samples behind the median.
     pub samples: u32,
+    /// Rounds under load, each of which all rivals ran in, of the final that chose the schedule; 0 if it was chosen by
+    /// times measured apart from each other.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub final_rounds: u32,
     /// The strategy that proposed the schedule.
     pub proposed_by: String,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_zero(rounds: &u32) -> bool {
+    *rounds == 0
 }
 
 /// An entry as written, before its schedule met the rules.

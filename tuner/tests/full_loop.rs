@@ -128,6 +128,45 @@ fn a_winner_that_is_in_use_already_is_not_promoted_again() {
     assert!(text(&output.stdout).contains("not promoted"));
 }
 
+/// An entry for 4096³ that was chosen by recorded times.
+fn entry(recording: &Recording, schedule: Schedule, median_ms: f64) -> Entry {
+    let provenance = Provenance {
+        gpu: GPU.to_owned(),
+        driver: String::new(),
+        nvcc: String::new(),
+        sources: None,
+        date: "1999-12-31".to_owned(),
+        median_ms,
+        spread_pct: 0.1,
+        tflops: 1.0,
+        samples: 20,
+        final_rounds: 0,
+        proposed_by: "test".to_owned(),
+    };
+    Entry { problem: recording.problem.class(), arch: recording.arch, shape: cube(4096), schedule, provenance }
+}
+
+#[test]
+fn recorded_times_replace_a_slow_entry_unless_it_won_a_final_under_load_on_that_gpu() {
+    let tuner = Tuner::new();
+    let recording = Recording::load(&tuner.folder().join("spaces/leaky_relu.json.gz")).unwrap();
+    let table = recording.shapes.iter().find(|table| table.shape == cube(4096)).unwrap();
+    let (_, optimum) = table.optimum().unwrap();
+    let slow = |(_, outcome): &&(Schedule, Outcome)| outcome.median_ms().is_some_and(|ms| ms > 1.2 * optimum.median_ms);
+    let (schedule, _) = table.rows.iter().find(slow).expect("the made-up space has slow schedules");
+    for (gpu, final_rounds, promoted) in [(GPU, 0, true), (GPU, 25, false), ("another GPU", 25, true)] {
+        let mut entry = entry(&recording, *schedule, 1.0);
+        (entry.provenance.gpu, entry.provenance.final_rounds) = (gpu.to_owned(), final_rounds);
+        let in_use = Config { entries: vec![entry], ..Config::default() };
+        in_use.save(&tuner.folder().join("best_config.json")).unwrap();
+        let output = tuner.run(&["--fresh", "--shape", "4096x4096x4096"]);
+        assert_finished(&output);
+        let summary = text(&output.stdout);
+        assert_eq!(summary.contains("verdict      promoted"), promoted, "{summary}");
+        assert_eq!(summary.contains("won a final under load"), !promoted, "{summary}");
+    }
+}
+
 #[test]
 fn a_winner_within_the_noise_of_what_is_in_use_is_not_promoted() {
     let tuner = Tuner::new();
@@ -139,24 +178,7 @@ fn a_winner_within_the_noise_of_what_is_in_use_is_not_promoted() {
         *schedule != best && time(outcome) > optimum.median_ms && time(outcome) < 1.004 * optimum.median_ms
     };
     let (schedule, outcome) = table.rows.iter().find(near).expect("the made-up space has near ties");
-    let entry = Entry {
-        problem: recording.problem.class(),
-        arch: recording.arch,
-        shape: table.shape,
-        schedule: *schedule,
-        provenance: Provenance {
-            gpu: GPU.to_owned(),
-            driver: String::new(),
-            nvcc: String::new(),
-            sources: None,
-            date: "1999-12-31".to_owned(),
-            median_ms: time(outcome),
-            spread_pct: 0.1,
-            tflops: 1.0,
-            samples: 20,
-            proposed_by: "test".to_owned(),
-        },
-    };
+    let entry = entry(&recording, *schedule, time(outcome));
     let in_use = Config { entries: vec![entry], ..Config::default() };
     in_use.save(&tuner.folder().join("best_config.json")).unwrap();
 

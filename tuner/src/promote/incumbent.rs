@@ -15,6 +15,8 @@ pub struct Incumbent {
     pub origin: String,
     /// Whether it is an entry of exactly this target, which a winner would replace.
     pub exact: bool,
+    /// The GPU on which it won its place in a final under load, if it did.
+    pub won_on: Option<String>,
 }
 
 /// The schedule that a build with `config` uses for `target`: that of the entry nearest in shape, or the default.
@@ -24,14 +26,15 @@ pub fn incumbent(config: &Config, target: &Target) -> Incumbent {
     let near =
         entries.into_iter().min_by(|a, b| distance(a.shape, target.shape).total_cmp(&distance(b.shape, target.shape)));
     match near {
-        Some(Entry { problem, shape, schedule, .. }) => {
+        Some(Entry { problem, shape, schedule, provenance, .. }) => {
             let of = if *problem == class { String::new() } else { format!(" of {}", problem.slug()) };
             let exact = *problem == class && *shape == target.shape;
-            Incumbent { schedule: *schedule, origin: format!("tuned for {shape}{of}"), exact }
+            let won_on = (exact && provenance.final_rounds > 0).then(|| provenance.gpu.clone());
+            Incumbent { schedule: *schedule, origin: format!("tuned for {shape}{of}"), exact, won_on }
         }
         None => {
             let origin = format!("default for {}", target.arch);
-            Incumbent { schedule: Schedule::default_for(&class, target.arch), origin, exact: false }
+            Incumbent { schedule: Schedule::default_for(&class, target.arch), origin, exact: false, won_on: None }
         }
     }
 }

@@ -137,7 +137,7 @@ impl<'f> Final<'f> {
             Some(((*trial).clone(), time))
         });
         let incumbent_time = leg.result_of(Contender::Schedule(self.incumbent.schedule));
-        let verdict = verdict::verdict(winner.as_ref(), &self.incumbent, &incumbent_time);
+        let verdict = verdict::verdict(winner.as_ref(), &self.incumbent, &incumbent_time, &held.environment.gpu);
         Outcome {
             incumbent: self.incumbent.clone(),
             incumbent_time,

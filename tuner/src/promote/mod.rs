@@ -77,6 +77,7 @@ fn measured(
         spread_pct: measurement.spread_pct,
         tflops: (target.tflops(measurement.median_ms) * 10.0).round() / 10.0,
         samples: measurement.samples,
+        final_rounds: u32::try_from(time.round_ms.len()).unwrap_or(u32::MAX),
         proposed_by: proposed_by.to_owned(),
     };
     Entry { problem: target.problem.class(), arch: target.arch, shape: target.shape, schedule, provenance }

@@ -56,8 +56,11 @@ pub fn compare(challenger: &FinalTime, incumbent: &FinalTime) -> Comparison {
     Comparison { gain_pct, floor_pct: UNPAIRED_FLOOR_PCT.max(new.spread_pct).max(old.spread_pct), paired: false }
 }
 
-/// Whether `winner` replaces `incumbent`.
-pub(super) fn verdict(winner: Option<&(Trial, FinalTime)>, incumbent: &Incumbent, time: &Final) -> Verdict {
+/// Whether `winner`, measured on `gpu`, replaces `incumbent`.
+///
+/// Recorded times were measured after a rest. Large products run at another clock under load, and in another order: so
+/// recorded times do not replace what won a final under load on the same kind of GPU.
+pub(super) fn verdict(winner: Option<&(Trial, FinalTime)>, incumbent: &Incumbent, time: &Final, gpu: &str) -> Verdict {
     let kept = |reason: String| Verdict { promoted: false, reason };
     let origin = &incumbent.origin;
     let Some((trial, winner_time)) = winner else {
@@ -80,6 +83,12 @@ pub(super) fn verdict(winner: Option<&(Trial, FinalTime)>, incumbent: &Incumbent
     };
     let Comparison { gain_pct, floor_pct, paired } = compare(winner_time, incumbent_time);
     let how = if paired { "in interleaved rounds" } else { "by recorded times" };
+    if gain_pct > floor_pct && !paired && incumbent.won_on.as_deref() == Some(gpu) {
+        return kept(format!(
+            "{gain_pct:.1} % faster than what is in use ({origin}) {how}, but that won a final under load on this kind of GPU, \
+             which recorded times do not outweigh; tune on the GPU itself"
+        ));
+    }
     if gain_pct > floor_pct {
         let reason =
             format!("{gain_pct:.1} % faster than what is in use ({origin}) {how}; noise explains {floor_pct:.1} %");
