@@ -19,6 +19,11 @@ use crate::{Error, Result};
 /// Both input types are 16 bits wide.
 const INPUT_BYTES: usize = 2;
 
+/// A line of the L2 cache, in bytes: a row of a TMA load that straddles two costs two requests.
+const LINE: u64 = 128;
+/// Rows of at least this many bytes step by whole lines in scratch memory, at a cost of an eighth more of it at most.
+const LINED_ROW: u64 = 1024;
+
 /// Elements that the blocks of an `sm80` launch load in all from one operand, from which on a copy of it pays.
 ///
 /// An estimate, not a measured threshold. 100 TFLOP/s with narrow loads, at 128 operations an element, are 0.8·10¹²
@@ -50,8 +55,7 @@ impl Aligned {
 
     /// Aligned scratch memory for a matrix of that size, with no defined content.
     pub fn scratch_for(pool: &Pool, stream: &Arc<CudaStream>, matrix: Global, element_bytes: usize) -> Result<Self> {
-        let row_bytes = matrix.columns * element_bytes as u64;
-        let stride = row_bytes.next_multiple_of(TMA_ALIGNMENT);
+        let stride = stride_for(matrix.columns * element_bytes as u64);
         let scratch = Scratch::new(pool, stream, stride.saturating_mul(matrix.rows).max(TMA_ALIGNMENT))?;
         let matrix = Global { address: scratch.address, stride, ..matrix };
         Ok(Self { matrix, scratch: Some(scratch) })
@@ -74,6 +78,11 @@ impl Aligned {
         }
         copy_rows(stream, self.matrix, target, element_bytes)
     }
+}
+
+/// How far apart rows of that many bytes begin in scratch memory, in bytes.
+const fn stride_for(row_bytes: u64) -> u64 {
+    row_bytes.next_multiple_of(if row_bytes < LINED_ROW { TMA_ALIGNMENT } else { LINE })
 }
 
 /// Copies the rows of one matrix to another of the same size.
@@ -107,6 +116,12 @@ mod tests {
 
     fn operand(rows: u64, columns: u64) -> Global {
         Global { address: 0, columns, rows, stride: columns.saturating_mul(2) }
+    }
+
+    #[test]
+    fn copies_of_long_rows_begin_at_lines_and_those_of_short_rows_at_16_bytes() {
+        assert_eq!([2 * 4101, 2 * 4095, 1024].map(stride_for), [8320, 8192, 1024]);
+        assert_eq!([2, 2 * 9, 1022].map(stride_for), [16, 32, 1024]);
     }
 
     #[test]
