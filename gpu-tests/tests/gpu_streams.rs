@@ -2,7 +2,8 @@
 
 use autokernel::cudarc::driver::sys::{CUgraphInstantiate_flags as GraphFlags, CUstreamCaptureMode as CaptureMode};
 use autokernel::cudarc::driver::{CudaSlice, DevicePtr};
-use autokernel::{Device, Element, Matrix, MatrixView, MatrixViewMut, Shape, bf16};
+use autokernel::timing::{Cache, Timer};
+use autokernel::{Device, Element, Error, Matrix, MatrixView, MatrixViewMut, Shape, bf16};
 use gpu_tests::host::{HostMatrix, Values};
 use gpu_tests::kernels::{bf16_nn, bf16_nt};
 use gpu_tests::placement::Placement;
@@ -59,6 +60,22 @@ fn a_captured_graph_computes_anew_at_each_replay() {
             assert_eq!(out.to_vec().unwrap(), product(shape, &values, &dense(k, n, 2)), "{shape}, seed {seed}");
         }
     }
+}
+
+#[test]
+fn a_captured_stream_is_not_timed() {
+    let Some(device) = gpu("gpu_streams::a_captured_stream_is_not_timed") else { return };
+    let stream = device.stream().unwrap();
+    let mut timer = Timer::new(&device, Cache::Warm).unwrap();
+    stream.begin_capture(CaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).unwrap();
+    let mut launched = 0;
+    let timed = timer.time_batch(2, |_| {
+        launched += 1;
+        Ok(())
+    });
+    stream.end_capture(GraphFlags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH).unwrap();
+    assert!(matches!(timed, Err(Error::Captured { .. })) && launched == 0, "{timed:?}");
+    timer.time_batch(2, |_| Ok(())).unwrap();
 }
 
 #[test]
