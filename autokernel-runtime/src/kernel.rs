@@ -88,15 +88,19 @@ impl<I: Element, O: Element> Kernel<I, O> {
     ///
     /// `a` is `[M, K]`, `b` is `[K, N]` (or `[N, K]` if the problem says `transpose_b`), `out` is `[M, N]`, all
     /// row-major with any leading dimension. On a GPU the launch is asynchronous; buffers that other streams of the
-    /// same cudarc context use are waited for. It allocates nothing unless the rows of an operand are no multiple of 16
-    /// bytes apart (then a realigned copy, from a pool that keeps at most 1/32 of the GPU's memory), and can be captured in a CUDA graph once [`Kernel::prepare`] (or a first
+    /// same cudarc context use are waited for. It can be captured in a CUDA graph once [`Kernel::prepare`] (or a first
     /// launch) has loaded the image. During capture only the stream's own order counts, and a graph keeps addresses: the
     /// matrices must outlive its replays.
     ///
+    /// Nothing is allocated where each matrix begins at a multiple of 16 bytes and its rows lie multiples of 16 bytes
+    /// apart. Elsewhere the schedule may need a realigned copy; its memory comes from a pool, in stream order, that keeps
+    /// at most 1/32 of the GPU's memory between launches.
+    ///
     /// # Errors
     /// Of [`Error`](crate::Error): `ShapeMismatch`, `KnownDimension`, `DtypeMismatch`, `TooLarge` and `DeviceMismatch`
-    /// for arguments that do not fit; `NotCompiled` and `WrongArch` if there is no image for the GPU; `OutOfMemory` and
-    /// `Cuda` from the driver. Nothing has been written to `out` in any of these cases.
+    /// for arguments that do not fit; `NotCompiled` and `WrongArch` if there is no image for the GPU; `OutOfMemory` for a
+    /// realigned copy, or on the CPU. In these cases nothing has been written to `out`. After `Cuda`, the driver's own
+    /// error, its content is undefined.
     pub fn launch<'a>(
         &self,
         a: impl Into<MatrixView<'a, I>>,
