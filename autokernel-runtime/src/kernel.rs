@@ -128,7 +128,8 @@ impl<I: Element, O: Element> Kernel<I, O> {
         operands::check_devices(device, &a, &b, &out)?;
         let served = match device.stream() {
             None => self.launch_on_cpu(shape, &a, &b, &mut out)?,
-            Some(stream) => self.launch_on_gpu(stream, shape, &a, &b, &mut out)?,
+            // SAFETY: both checks are made above.
+            Some(stream) => unsafe { self.launch_on_gpu(stream, shape, &a, &b, &mut out) }?,
         };
         launch_log::count(&self.id, &self.descriptor, shape, served);
         Ok(())
@@ -180,7 +181,9 @@ impl<I: Element, O: Element> Kernel<I, O> {
         Ok(Served::Cpu)
     }
 
-    fn launch_on_gpu(
+    /// # Safety
+    /// `shape` and the device of the stream were checked against the matrices, as [`Self::launch_on`] does.
+    unsafe fn launch_on_gpu(
         &self,
         stream: &Arc<CudaStream>,
         shape: Shape,
@@ -190,7 +193,9 @@ impl<I: Element, O: Element> Kernel<I, O> {
     ) -> Result<Served> {
         let loaded = self.loaded(stream)?;
         let (variant, kernel) = self.compiled(&loaded, stream, shape)?;
-        kernel.launch_checked(stream, shape, a, b, out)?;
+        // SAFETY: the matrices are the caller's promise; the kernel is of this problem, and was loaded into the context
+        // of this stream.
+        unsafe { kernel.launch_checked(stream, shape, a, b, out) }?;
         Ok(Served::Gpu { capability: loaded.target.capability, variant })
     }
 
