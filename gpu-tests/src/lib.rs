@@ -6,16 +6,16 @@
 //!   [`reference_kernel`]: the same on the GPU, as the tuner uses it.
 //! - [`check`]: runs launches on one case: poisoned output, guard zones, comparison, and a report that names the case.
 //! - [`compiled`]: every compiled variant of a declared kernel, and schedules compiled while the test runs.
-//! - [`env`]: how many cases, and which; [`skip`]: how a test says that it could not run.
+//! - [`settings`]: how many cases, and which; [`skip`]: how a test says that it could not run.
 
 pub mod check;
 pub mod compiled;
-pub mod env;
 pub mod host;
 pub mod kernels;
 pub mod placement;
 pub mod reference;
 pub mod reference_kernel;
+pub mod settings;
 pub mod shapes;
 pub mod skip;
 pub mod tolerance;
