@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use autokernel_runtime::{Device, Dtype, Element, MatrixView, MatrixViewMut, Shape};
 use cudarc::cublaslt::{result, sys};
-use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice};
 
 use crate::{Error, Result};
 
@@ -126,8 +126,8 @@ impl Gemm {
     /// `out = epilogue(a · b)` with algorithm number `algorithm`, on the stream of `cublaslt`.
     ///
     /// # Errors
-    /// There is no such algorithm, the matrices are not dense ones of the problem's sizes on the GPU, or cuBLASLt
-    /// refuses the launch.
+    /// There is no such algorithm, the matrices are not dense ones of the problem's sizes on the GPU of `cublaslt`, or
+    /// cuBLASLt refuses the launch.
     pub fn launch<'m, I: Element, O: Element>(
         &self,
         cublaslt: &mut CublasLt,
@@ -140,14 +140,19 @@ impl Gemm {
         self.check(&a, &b, &out)?;
         let algorithm = self.algorithms.get(algorithm).ok_or(Error::NoAlgorithm)?;
         let on_cpu = || Error::Operands("a matrix is on the CPU");
+        let (a, b) = (a.as_cudarc().ok_or_else(on_cpu)?, b.as_cudarc().ok_or_else(on_cpu)?);
+        let c = out.as_cudarc_mut().ok_or_else(on_cpu)?;
         let CublasLt { handle, stream, workspace } = cublaslt;
-        let (a, _a_used) = a.as_cudarc().ok_or_else(on_cpu)?.device_ptr(stream);
-        let (b, _b_used) = b.as_cudarc().ok_or_else(on_cpu)?.device_ptr(stream);
-        let (c, _c_used) = out.as_cudarc_mut().ok_or_else(on_cpu)?.device_ptr_mut(stream);
+        if [a.stream(), b.stream(), c.stream()].iter().any(|of| of.context().cu_ctx() != stream.context().cu_ctx()) {
+            return Err(Error::Operands("a matrix is on another GPU"));
+        }
+        let (a, _a_used) = a.device_ptr(stream);
+        let (b, _b_used) = b.device_ptr(stream);
+        let (c, _c_used) = c.device_ptr_mut(stream);
         let (scratch, _scratch_used) = workspace.device_ptr_mut(stream);
         let (alpha, beta) = (1.0f32, 0.0f32);
-        // SAFETY: `check` compared the buffers with the layouts; descriptors and buffers outlive the call, and the
-        // guards order later uses of the buffers behind it.
+        // SAFETY: `check` compared the buffers with the layouts; they are in the context of the handle and its stream.
+        // Descriptors and buffers outlive the call, and the guards order later uses of the buffers behind it.
         unsafe {
             result::matmul(
                 handle.0,

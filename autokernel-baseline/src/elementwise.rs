@@ -32,10 +32,10 @@ impl LeakyRelu {
         Ok(LeakyRelu { function, stream })
     }
 
-    /// `x = x < 0 ? slope · x : x` for every element of the dense matrix `values`.
+    /// `x = x < 0 ? slope · x : x` for every element of `values`, gaps between its rows included.
     ///
     /// # Errors
-    /// The matrix is on the CPU or not of 16-bit elements, or the driver refuses the launch.
+    /// The matrix is not on the kernel's GPU or not of 16-bit elements, or the driver refuses the launch.
     pub fn launch<T: Element>(&self, slope: f32, values: &mut Matrix<T>) -> Result<()> {
         let is_bf16: i32 = match T::DTYPE {
             Dtype::Bf16 => 1,
@@ -43,6 +43,9 @@ impl LeakyRelu {
             Dtype::F32 => return Err(Error::Operands("the elementwise kernel takes 16-bit elements")),
         };
         let values = values.as_cudarc_mut().ok_or(Error::Operands("the matrix is on the CPU"))?;
+        if values.context().cu_ctx() != self.stream.context().cu_ctx() {
+            return Err(Error::Operands("the matrix is on another GPU"));
+        }
         let count = values.len() as u64;
         let blocks = values.len().div_ceil(ELEMENTS_PER_THREAD * THREADS as usize).max(1);
         let config = LaunchConfig {

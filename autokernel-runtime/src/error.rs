@@ -200,6 +200,13 @@ pub enum Error {
         what: &'static str,
     },
 
+    /// A stream that is being captured in a CUDA graph was to do what a graph cannot repeat.
+    #[error("{what} is not possible on a stream that is being captured. End the capture first, or use another stream")]
+    Captured {
+        /// What was asked for.
+        what: &'static str,
+    },
+
     /// An image that is neither PTX text nor a cubin.
     #[error(
         "the image of kernel `{symbol}` is unusable: {reason}. Rebuild it (`cargo clean -p` its crate, then build)"

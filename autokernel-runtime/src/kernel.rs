@@ -88,15 +88,19 @@ impl<I: Element, O: Element> Kernel<I, O> {
     ///
     /// `a` is `[M, K]`, `b` is `[K, N]` (or `[N, K]` if the problem says `transpose_b`), `out` is `[M, N]`, all
     /// row-major with any leading dimension. On a GPU the launch is asynchronous; buffers that other streams of the
-    /// same cudarc context use are waited for. It allocates nothing unless the rows of an operand are no multiple of 16
-    /// bytes apart (then a realigned copy, from a pool that keeps at most 1/32 of the GPU's memory), and can be captured in a CUDA graph once [`Kernel::prepare`] (or a first
+    /// same cudarc context use are waited for. It can be captured in a CUDA graph once [`Kernel::prepare`] (or a first
     /// launch) has loaded the image. During capture only the stream's own order counts, and a graph keeps addresses: the
     /// matrices must outlive its replays.
     ///
+    /// Nothing is allocated where each matrix begins at a multiple of 16 bytes and its rows lie multiples of 16 bytes
+    /// apart. Elsewhere the schedule may need a realigned copy; its memory comes from a pool, in stream order, that keeps
+    /// at most 1/32 of the GPU's memory between launches.
+    ///
     /// # Errors
     /// Of [`Error`](crate::Error): `ShapeMismatch`, `KnownDimension`, `DtypeMismatch`, `TooLarge` and `DeviceMismatch`
-    /// for arguments that do not fit; `NotCompiled` and `WrongArch` if there is no image for the GPU; `OutOfMemory` and
-    /// `Cuda` from the driver. Nothing has been written to `out` in any of these cases.
+    /// for arguments that do not fit; `NotCompiled` and `WrongArch` if there is no image for the GPU; `OutOfMemory` for a
+    /// realigned copy, or on the CPU. In these cases nothing has been written to `out`. After `Cuda`, the driver's own
+    /// error, its content is undefined.
     pub fn launch<'a>(
         &self,
         a: impl Into<MatrixView<'a, I>>,
@@ -124,7 +128,8 @@ impl<I: Element, O: Element> Kernel<I, O> {
         operands::check_devices(device, &a, &b, &out)?;
         let served = match device.stream() {
             None => self.launch_on_cpu(shape, &a, &b, &mut out)?,
-            Some(stream) => self.launch_on_gpu(stream, shape, &a, &b, &mut out)?,
+            // SAFETY: both checks are made above.
+            Some(stream) => unsafe { self.launch_on_gpu(stream, shape, &a, &b, &mut out) }?,
         };
         launch_log::count(&self.id, &self.descriptor, shape, served);
         Ok(())
@@ -176,7 +181,9 @@ impl<I: Element, O: Element> Kernel<I, O> {
         Ok(Served::Cpu)
     }
 
-    fn launch_on_gpu(
+    /// # Safety
+    /// `shape` and the device of the stream were checked against the matrices, as [`Self::launch_on`] does.
+    unsafe fn launch_on_gpu(
         &self,
         stream: &Arc<CudaStream>,
         shape: Shape,
@@ -186,7 +193,9 @@ impl<I: Element, O: Element> Kernel<I, O> {
     ) -> Result<Served> {
         let loaded = self.loaded(stream)?;
         let (variant, kernel) = self.compiled(&loaded, stream, shape)?;
-        kernel.launch_checked(stream, shape, a, b, out)?;
+        // SAFETY: the matrices are the caller's promise; the kernel is of this problem, and was loaded into the context
+        // of this stream.
+        unsafe { kernel.launch_checked(stream, shape, a, b, out) }?;
         Ok(Served::Gpu { capability: loaded.target.capability, variant })
     }
 

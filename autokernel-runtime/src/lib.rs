@@ -5,7 +5,8 @@
 //! GPU at hand, and launches it asynchronously. On [`Device::cpu`] the same call computes the same product with the
 //! `gemm` crate, so that everything runs and is tested on a machine without a GPU.
 //!
-//! - [`Device`], [`Matrix`], [`MatrixView`], [`MatrixViewMut`]: where data lives; cudarc slices go in and out with no copy.
+//! - [`Device`], [`Matrix`], [`MatrixView`], [`MatrixViewMut`]: where data lives; cudarc slices go in and out with no
+//!   copy.
 //! - [`Kernel`], [`Plan`]: a declared kernel and the schedule it would use; [`CompiledKernel`]: one image, for tuners.
 //! - [`KernelDescriptor`] and its parts: the plain data that a build hands over.
 //! - [`timing`]: event timing with stated statistics; [`roofline`] and [`Datasheet`]: what the hardware would allow.

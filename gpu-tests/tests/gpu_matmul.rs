@@ -8,7 +8,7 @@ use gpu_tests::compiled::Variants;
 use gpu_tests::host::Values;
 use gpu_tests::kernels::{Declared, catalogue, is_exact_on_integers, shipped};
 use gpu_tests::placement::Placement;
-use gpu_tests::{shapes, skip};
+use gpu_tests::{settings, shapes, skip};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -73,14 +73,14 @@ impl Tally {
 }
 
 fn seed() -> u64 {
-    skip::number_from_env("AUTOKERNEL_SEED", 2026)
+    settings::number("AUTOKERNEL_SEED", 2026)
 }
 
 #[test]
 fn random_shapes_agree_with_the_fp64_reference() {
     let test = "gpu_matmul::random_shapes_agree_with_the_fp64_reference";
     let Some((device, kernels)) = load(test, |_| true) else { return };
-    let cases = skip::number_from_env("AUTOKERNEL_CASES", 240) as usize;
+    let cases = settings::number("AUTOKERNEL_CASES", 240) as usize;
     let mut rng = StdRng::seed_from_u64(seed());
     let mut tally = Tally::default();
     for loaded in kernels.iter().cycle().take(cases) {

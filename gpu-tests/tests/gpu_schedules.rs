@@ -20,7 +20,7 @@ use gpu_tests::check::{Case, check};
 use gpu_tests::host::{HostMatrix, Sample, Values};
 use gpu_tests::placement::Placement;
 use gpu_tests::tolerance::Tolerance;
-use gpu_tests::{compiled, reference, reference_kernel, shapes, skip};
+use gpu_tests::{compiled, reference, reference_kernel, settings, shapes, skip};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
@@ -132,8 +132,8 @@ fn check_shape<I: Sample, O: Sample>(
 fn what_the_rules_allow_compiles_without_a_spill_and_is_exact() {
     let test = "gpu_schedules::what_the_rules_allow_compiles_without_a_spill_and_is_exact";
     let Some(bench) = bench(test) else { return };
-    let mut rng = StdRng::seed_from_u64(skip::number_from_env("AUTOKERNEL_SEED", 60));
-    let draws = draw(&mut rng, bench.arch, skip::number_from_env("AUTOKERNEL_SCHEDULES", 60) as usize);
+    let mut rng = StdRng::seed_from_u64(settings::number("AUTOKERNEL_SEED", 60));
+    let draws = draw(&mut rng, bench.arch, settings::number("AUTOKERNEL_SCHEDULES", 60) as usize);
     let images = in_parallel(&draws, |draw| bench.compiler.compile(&draw.source, bench.arch));
 
     let (mut launches, mut reports) = (0, Vec::new());

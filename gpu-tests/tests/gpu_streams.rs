@@ -2,7 +2,8 @@
 
 use autokernel::cudarc::driver::sys::{CUgraphInstantiate_flags as GraphFlags, CUstreamCaptureMode as CaptureMode};
 use autokernel::cudarc::driver::{CudaSlice, DevicePtr};
-use autokernel::{Device, Element, Matrix, MatrixView, MatrixViewMut, Shape, bf16};
+use autokernel::timing::{Cache, Timer};
+use autokernel::{Device, Element, Error, Matrix, MatrixView, MatrixViewMut, Shape, bf16};
 use gpu_tests::host::{HostMatrix, Values};
 use gpu_tests::kernels::{bf16_nn, bf16_nt};
 use gpu_tests::placement::Placement;
@@ -17,6 +18,11 @@ fn product(shape: Shape, a: &[bf16], b: &[bf16]) -> Vec<bf16> {
     let wide = |values: &[bf16]| -> Vec<f64> { values.iter().map(|value| value.to_f64()).collect() };
     let sums = reference::product(shape, false, &wide(a), &wide(b));
     sums.into_iter().map(|sum| Element::from_f32(sum as f32)).collect()
+}
+
+/// A permutation P, so that chained products stay exact: row r of P·X is row (r + 1) of X.
+fn rotation(size: usize) -> Vec<bf16> {
+    (0..size * size).map(|at| bf16::from_f32(f32::from(at % size == (at / size + 1) % size))).collect()
 }
 
 /// The GPU, if these kernels can run on it.
@@ -62,15 +68,50 @@ fn a_captured_graph_computes_anew_at_each_replay() {
 }
 
 #[test]
+fn a_captured_stream_is_not_timed() {
+    let Some(device) = gpu("gpu_streams::a_captured_stream_is_not_timed") else { return };
+    let stream = device.stream().unwrap();
+    let mut timer = Timer::new(&device, Cache::Warm).unwrap();
+    stream.begin_capture(CaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).unwrap();
+    let mut launched = 0;
+    let timed = timer.time_batch(2, |_| {
+        launched += 1;
+        Ok(())
+    });
+    stream.end_capture(GraphFlags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH).unwrap();
+    assert!(matches!(timed, Err(Error::Captured { .. })) && launched == 0, "{timed:?}");
+    timer.time_batch(2, |_| Ok(())).unwrap();
+}
+
+#[test]
+fn launches_and_clears_of_one_stream_run_in_order() {
+    const STEPS: usize = 50;
+    let Some(device) = gpu("gpu_streams::launches_and_clears_of_one_stream_run_in_order") else { return };
+    let stream = device.stream().unwrap();
+    // Aligned rows, and rows that a kernel of their own realigns before each product.
+    for size in [1024, 1027] {
+        let values = dense(size, size, 7);
+        let p = Matrix::from_slice(&device, &rotation(size), size, size).unwrap();
+        let mut from = Matrix::from_slice(&device, &values, size, size).unwrap();
+        let mut to = Matrix::zeros(&device, size, size).unwrap();
+        for _ in 0..STEPS {
+            bf16_nn::identity::KERNEL.launch(&p, &from, &mut to).unwrap();
+            stream.memset_zeros(from.as_cudarc_mut().unwrap()).unwrap();
+            std::mem::swap(&mut from, &mut to);
+        }
+        let (first, rest) = values.split_at(STEPS * size);
+        assert!(from.to_vec().unwrap() == [rest, first].concat(), "{size}: something ran before what it waits for");
+    }
+}
+
+#[test]
 fn a_stream_waits_for_the_one_that_writes_its_operand() {
     let Some(first) = gpu("gpu_streams::a_stream_waits_for_the_one_that_writes_its_operand") else { return };
     let second = first.with_new_stream().unwrap();
     let size = 1536;
     let shape = Shape::new(size as u32, size as u32, size as u32);
     let a = dense(size, size, 3);
-    // A permutation, so that the chained product stays exact: row r of P·X is row (r + 1) of X.
-    let rotation: Vec<bf16> =
-        (0..size * size).map(|at| bf16::from_f32(f32::from(at % size == (at / size + 1) % size))).collect();
+    let rotation = rotation(size);
     let rotated = product(shape, &rotation, &a);
 
     let (there, p) = (

@@ -2,46 +2,28 @@
 //! prompts.
 
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use tempfile::NamedTempFile;
+use autokernel_codegen::{config, files};
 
 const FILE: &str = "best_config.schema.json";
 
 /// Writes the schema if it changed.
 pub fn run(root: &Path) -> Result<()> {
-    let text = format!("{:#}\n", autokernel_codegen::config::json_schema());
+    let text = format!("{:#}\n", config::json_schema());
     let changed = write_if_changed(&root.join(FILE), &text)?;
     println!("{FILE}: {}", if changed { "written" } else { "up to date" });
     Ok(())
 }
 
-/// Replaces the file at once, so that a reader never sees half of it. Returns whether it differed.
+/// Returns whether the file differed.
 fn write_if_changed(path: &Path, text: &str) -> Result<bool> {
     if fs::read_to_string(path).is_ok_and(|current| current == text) {
         return Ok(false);
     }
-    let dir = path.parent().context("the schema's path has no parent")?;
-    let mut file = NamedTempFile::new_in(dir).with_context(|| format!("cannot write in {}", dir.display()))?;
-    file.write_all(text.as_bytes())?;
-    make_readable(file.as_file())?;
-    file.persist(path).with_context(|| format!("cannot replace {}", path.display()))?;
+    files::replace(path, text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(true)
-}
-
-/// Temporary files are private to their owner; a checked-in file is not.
-#[cfg(unix)]
-fn make_readable(file: &fs::File) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-
-    file.set_permissions(fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn make_readable(_file: &fs::File) -> std::io::Result<()> {
-    Ok(())
 }
 
 #[cfg(test)]
@@ -61,7 +43,7 @@ mod tests {
 
     #[test]
     fn the_schema_describes_the_fields_of_best_config() {
-        let schema = autokernel_codegen::config::json_schema();
+        let schema = config::json_schema();
         for field in ["version", "archs", "entries"] {
             assert!(schema["properties"].get(field).is_some(), "no {field} in {schema:#}");
         }

@@ -12,7 +12,7 @@ pub(super) fn default_for(problem: &ProblemClass, arch: Arch) -> Schedule {
     schedule
 }
 
-/// Eight warps and 96 KiB of ring: fits the 99 KiB of the smallest Ampere and Ada parts.
+/// Four warps and 64 KiB of ring: fits the 99 KiB of the smallest Ampere and Ada parts.
 const SM80: Schedule = Schedule::Sm80(Sm80Schedule {
     tile_m: 128,
     tile_n: 128,

@@ -4,7 +4,7 @@ use super::{Family, Mode, Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Sched
 use crate::arch::Arch;
 use crate::problem::ProblemClass;
 
-/// The values each knob may take, and so the space.
+/// The schedules of one family that a tuner may try for a problem on an arch.
 #[derive(Clone, Debug)]
 pub struct Space {
     schedules: Vec<Schedule>,

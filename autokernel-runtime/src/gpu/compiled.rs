@@ -179,11 +179,19 @@ impl CompiledKernel {
                 right: device.to_string(),
             });
         }
-        self.launch_checked(stream, shape, &a, &b, &mut c)
+        // SAFETY: all three were checked above.
+        unsafe { self.launch_checked(stream, shape, &a, &b, &mut c) }
     }
 
-    /// A launch whose matrices were checked against the problem, each other, and this kernel's context.
-    pub(crate) fn launch_checked<I: Element, O: Element>(
+    /// A launch whose matrices were checked.
+    ///
+    /// # Errors
+    /// As [`CompiledKernel::launch`].
+    ///
+    /// # Safety
+    /// `shape` is what [`operands::check`] found of these matrices and this kernel's problem. The matrices and the stream
+    /// are of the kernel's context.
+    pub(crate) unsafe fn launch_checked<I: Element, O: Element>(
         &self,
         stream: &Arc<CudaStream>,
         shape: Shape,
@@ -212,7 +220,9 @@ impl CompiledKernel {
             b: Global::new(b_use.address, b.layout, size_of::<I>()),
             c: Global::new(c_use.address, c.layout, size_of::<O>()),
         };
-        let submitted = self.submit(stream, shape, &matrices);
+        // SAFETY: each view bounds its matrix inside a live buffer, which its guard keeps for this stream until it is
+        // dropped below; from then on the buffer's events, or `release`, order other uses behind this one.
+        let submitted = unsafe { self.submit(stream, shape, &matrices) };
         drop((a_use, b_use, c_use));
         // Also after a failure: a part of the work may have been queued.
         order.release([a_data.stream(), b_data.stream(), &c_owner])?;
@@ -220,7 +230,11 @@ impl CompiledKernel {
     }
 
     /// Realigns what the family cannot address, and launches.
-    fn submit(&self, stream: &Arc<CudaStream>, shape: Shape, matrices: &Matrices) -> Result<()> {
+    ///
+    /// # Safety
+    /// The matrices have the sizes of `shape` and the problem's types, and lie inside memory that `stream` may use until
+    /// the kernel has run.
+    unsafe fn submit(&self, stream: &Arc<CudaStream>, shape: Shape, matrices: &Matrices) -> Result<()> {
         let Matrices { a, b, c } = *matrices;
         let output_bytes = self.problem.output.bytes();
         let in_place = |matrix: &Global, passes| match self.geometry.family {
@@ -231,23 +245,30 @@ impl CompiledKernel {
             if shape.k == 0 || in_place(&matrix, passes) {
                 return Ok(Aligned::in_place(matrix));
             }
-            Aligned::copy_of(&self.pool, stream, self.pad_rows.as_ref(), matrix)
+            // SAFETY: by the caller's promise.
+            unsafe { Aligned::copy_of(&self.pool, stream, self.pad_rows.as_ref(), matrix) }
         };
         // Each column of tiles loads all of A, each row all of B.
         let (tile_rows, tile_columns) = self.geometry.tiles(shape.m, shape.n);
         let (a, b) = (load(a, tile_columns)?, load(b, tile_rows)?);
-        match self.geometry.family {
-            Family::Sm80 if !c.has_aligned_base() => {
-                let scratch = Aligned::scratch_for(&self.pool, stream, c, output_bytes)?;
-                self.submit_sm80(stream, shape, a.matrix, b.matrix, scratch.matrix)?;
-                scratch.write_back(stream, c, output_bytes)
+        // SAFETY: by the caller's promise; copies and scratch memory have the sizes of what they stand for, live until
+        // the end of this function, and are freed on this stream.
+        unsafe {
+            match self.geometry.family {
+                Family::Sm80 if !c.has_aligned_base() => {
+                    let scratch = Aligned::scratch_for(&self.pool, stream, c, output_bytes)?;
+                    self.submit_sm80(stream, shape, a.matrix, b.matrix, scratch.matrix)?;
+                    scratch.write_back(stream, c, output_bytes)
+                }
+                Family::Sm80 => self.submit_sm80(stream, shape, a.matrix, b.matrix, c),
+                Family::Sm90 => self.submit_sm90(stream, shape, a.matrix, b.matrix, c),
             }
-            Family::Sm80 => self.submit_sm80(stream, shape, a.matrix, b.matrix, c),
-            Family::Sm90 => self.submit_sm90(stream, shape, a.matrix, b.matrix, c),
         }
     }
 
-    fn submit_sm80(&self, stream: &CudaStream, shape: Shape, a: Global, b: Global, c: Global) -> Result<()> {
+    /// # Safety
+    /// As [`Self::submit`], with matrices that the family can address.
+    unsafe fn submit_sm80(&self, stream: &CudaStream, shape: Shape, a: Global, b: Global, c: Global) -> Result<()> {
         let Self { problem, geometry, .. } = self;
         let args = sm80::Args {
             a: a.address,
@@ -261,10 +282,13 @@ impl CompiledKernel {
             k: shape.k as i32,
             raster: RasterArgs::new(geometry.raster, geometry.tiles(shape.m, shape.n)),
         };
-        self.enqueue(stream, sm80::grid(geometry, shape)?, args)
+        // SAFETY: the arguments are those of the family, and name what the caller promises.
+        unsafe { self.enqueue(stream, sm80::grid(geometry, shape)?, args) }
     }
 
-    fn submit_sm90(&self, stream: &CudaStream, shape: Shape, a: Global, b: Global, c: Global) -> Result<()> {
+    /// # Safety
+    /// As [`Self::submit`], with matrices that the family can address.
+    unsafe fn submit_sm90(&self, stream: &CudaStream, shape: Shape, a: Global, b: Global, c: Global) -> Result<()> {
         let Self { problem, geometry, .. } = self;
         let loads = |matrix| (shape.k > 0).then_some(matrix);
         let maps = {
@@ -283,16 +307,19 @@ impl CompiledKernel {
             raster: RasterArgs::new(geometry.raster, sm90::clusters(geometry, shape)),
             store_with_tma: i32::from(maps.store_with_tma),
         };
-        self.enqueue(stream, sm90::grid(geometry, shape, self.sm_count)?, args)
+        // SAFETY: the arguments are those of the family, and name what the caller promises.
+        unsafe { self.enqueue(stream, sm90::grid(geometry, shape, self.sm_count)?, args) }
     }
 
-    fn enqueue<A>(&self, stream: &CudaStream, blocks: u32, args: A) -> Result<()> {
+    /// # Safety
+    /// `A` is the argument struct of the kernel's family, and names only memory that `stream` may use until the kernel
+    /// has run; `blocks` are those of its shape.
+    unsafe fn enqueue<A>(&self, stream: &CudaStream, blocks: u32, args: A) -> Result<()> {
         let Geometry { threads, shared_bytes, .. } = self.geometry;
         let grid = Grid { blocks, threads, shared_bytes, overlaps_prologue: self.overlaps_prologue };
         // SAFETY: the kernel takes one parameter by value, of exactly this layout (asserted beside each `Args`).
-        // `load`'s caller promised that the kernel is that of `problem` and `geometry`; the shape fits the matrices,
-        // whose views bound them inside live buffers that the guards of the caller keep ordered. Kernels of the family
-        // for which `overlaps_prologue` is set wait for the grids before them.
+        // `load`'s caller promised that the kernel is that of `problem` and `geometry`; memory and grid are the caller's
+        // promise. Kernels of the family for which `overlaps_prologue` is set wait for the grids before them.
         unsafe { submit::launch(&self.function, stream, grid, args) }
     }
 }

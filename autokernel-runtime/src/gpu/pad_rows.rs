@@ -48,8 +48,15 @@ impl PadRows {
         Ok(function.map(|function| Self { function, sm_count }))
     }
 
-    /// Copies the rows of one matrix of 16-bit elements to another, whose base and stride are multiples of 16 bytes.
-    pub fn launch(&self, stream: &CudaStream, source: Global, target: Global) -> Result<()> {
+    /// Copies the rows of one matrix of 16-bit elements to another of the same size, in stream order.
+    ///
+    /// # Errors
+    /// The driver's own error.
+    ///
+    /// # Safety
+    /// Both matrices lie inside memory that `stream` may use until the kernel has run. The base and the stride of
+    /// `target` are multiples of 16 bytes, up to which its rows may be written.
+    pub unsafe fn launch(&self, stream: &CudaStream, source: Global, target: Global) -> Result<()> {
         let mut args = Args {
             source: source.address,
             target: target.address,
@@ -60,8 +67,8 @@ impl PadRows {
         };
         let (x, y) = grid(source.rows, source.columns, self.sm_count);
         let mut parameters = [(&raw mut args).cast()];
-        // SAFETY: the parameter has the kernel's layout (asserted above) and is copied before the call returns; both
-        // matrices have that many rows and columns inside live memory that this stream may use.
+        // SAFETY: the parameter has the kernel's layout (asserted above) and is copied before the call returns; the
+        // matrices are as the caller promises.
         unsafe {
             result::launch_kernel(
                 self.function.cu_function(),

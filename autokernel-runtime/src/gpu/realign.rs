@@ -62,21 +62,38 @@ impl Aligned {
     }
 
     /// An aligned copy of an input matrix.
-    pub fn copy_of(pool: &Pool, stream: &Arc<CudaStream>, pad_rows: Option<&PadRows>, matrix: Global) -> Result<Self> {
+    ///
+    /// # Safety
+    /// The matrix lies inside memory that `stream` may read until the copy is made.
+    pub unsafe fn copy_of(
+        pool: &Pool,
+        stream: &Arc<CudaStream>,
+        pad_rows: Option<&PadRows>,
+        matrix: Global,
+    ) -> Result<Self> {
         let copy = Self::scratch_for(pool, stream, matrix, INPUT_BYTES)?;
-        match pad_rows {
-            Some(pad_rows) => pad_rows.launch(stream, matrix, copy.matrix)?,
-            None => copy_rows(stream, matrix, copy.matrix, INPUT_BYTES)?,
+        // SAFETY: the source is the caller's promise. The target is scratch memory of the same size, with rows padded
+        // to multiples of 16 bytes; it is freed on this stream, so after its use.
+        unsafe {
+            match pad_rows {
+                Some(pad_rows) => pad_rows.launch(stream, matrix, copy.matrix)?,
+                None => copy_rows(stream, matrix, copy.matrix, INPUT_BYTES)?,
+            }
         }
         Ok(copy)
     }
 
     /// Copies the result from scratch memory to where it belongs; nothing to do if it is there already.
-    pub fn write_back(&self, stream: &CudaStream, target: Global, element_bytes: usize) -> Result<()> {
+    ///
+    /// # Safety
+    /// `stream` is that of the scratch memory. `target` has the size that the scratch memory was made for, and lies
+    /// inside memory that the stream may write until the copy is made.
+    pub unsafe fn write_back(&self, stream: &CudaStream, target: Global, element_bytes: usize) -> Result<()> {
         if self.scratch.is_none() {
             return Ok(());
         }
-        copy_rows(stream, self.matrix, target, element_bytes)
+        // SAFETY: the target is the caller's promise; the scratch memory lives, and is freed on this stream.
+        unsafe { copy_rows(stream, self.matrix, target, element_bytes) }
     }
 }
 
@@ -86,7 +103,10 @@ const fn stride_for(row_bytes: u64) -> u64 {
 }
 
 /// Copies the rows of one matrix to another of the same size.
-fn copy_rows(stream: &CudaStream, source: Global, target: Global, element_bytes: usize) -> Result<()> {
+///
+/// # Safety
+/// Both lie inside memory that `stream` may use until the copy is made.
+unsafe fn copy_rows(stream: &CudaStream, source: Global, target: Global, element_bytes: usize) -> Result<()> {
     let copy = sys::CUDA_MEMCPY2D {
         srcXInBytes: 0,
         srcY: 0,
@@ -105,8 +125,7 @@ fn copy_rows(stream: &CudaStream, source: Global, target: Global, element_bytes:
         WidthInBytes: source.columns as usize * element_bytes,
         Height: source.rows as usize,
     };
-    // SAFETY: both matrices lie inside live allocations that this stream may use: one is a checked view whose guard
-    // the caller holds, the other is scratch memory of the same rows and columns.
+    // SAFETY: the call copies its description; the memory is the caller's promise.
     unsafe { sys::cuMemcpy2DAsync_v2(&copy, stream.cu_stream()) }.result().map_err(Error::cuda("realigning an operand"))
 }
 

@@ -4,7 +4,8 @@ use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::{RECORD_ENV, counts, stop};
@@ -12,13 +13,12 @@ use super::{RECORD_ENV, counts, stop};
 /// How long a launch waits to be written.
 const PERIOD: Duration = Duration::from_secs(1);
 
-static WRITER: Mutex<Option<Writer>> = Mutex::new(None);
+/// The file, while launches are recorded.
+static FILE: Mutex<Option<PathBuf>> = Mutex::new(None);
 
-struct Writer {
-    path: PathBuf,
-    /// A forked child must not write its parent's launches again.
-    process: u32,
-}
+/// The process that began to record. A forked child must not write its parent's launches again, nor take a lock that
+/// the parent's writer held at the fork.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
 
 /// Begins to record if the environment asks for it and the file can be written; whether it did.
 pub(super) fn start() -> bool {
@@ -36,7 +36,8 @@ fn begin(path: &OsStr) -> io::Result<()> {
     // The program may change its working folder.
     let path = std::path::absolute(path)?;
     open(&path)?;
-    *lock() = Some(Writer { path, process: std::process::id() });
+    PROCESS.store(std::process::id(), Ordering::Relaxed);
+    *lock() = Some(path);
     // SAFETY: the handler takes nothing, and no panic leaves an `extern "C"` function: it would abort.
     if unsafe { libc::atexit(at_exit) } != 0 {
         return Err(io::Error::other("the exit handler could not be set"));
@@ -59,17 +60,17 @@ extern "C" fn at_exit() {
 
 /// Appends what was counted since the last time; `false` once nothing is recorded any more.
 fn write_counted() -> bool {
-    let mut writer = lock();
-    let Some(Writer { path, process }) = &*writer else { return false };
-    if *process != std::process::id() {
+    if PROCESS.load(Ordering::Relaxed) != std::process::id() {
         return false;
     }
+    let mut file = lock();
+    let Some(path) = &*file else { return false };
     match append(path) {
         Ok(()) => true,
         Err(error) => {
             stop();
             warn(path, &error);
-            *writer = None;
+            *file = None;
             false
         }
     }
@@ -100,6 +101,6 @@ fn warn(path: &Path, error: &io::Error) {
     );
 }
 
-fn lock() -> std::sync::MutexGuard<'static, Option<Writer>> {
-    WRITER.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock() -> MutexGuard<'static, Option<PathBuf>> {
+    FILE.lock().unwrap_or_else(PoisonError::into_inner)
 }

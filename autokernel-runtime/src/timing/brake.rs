@@ -4,6 +4,7 @@ use std::ffi::c_void;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
+use cudarc::driver::sys::CUstreamCaptureStatus;
 use cudarc::driver::{CudaStream, result::stream::launch_host_function};
 
 use crate::{Error, Result};
@@ -16,7 +17,8 @@ pub(super) const HELD_LAUNCHES: usize = 256;
 /// [`HELD_LAUNCHES`] takes 1 to 2 ms.
 const LIMIT: Duration = Duration::from_millis(5);
 
-/// Holds a stream until it is released or dropped.
+/// Holds a stream until it is dropped. In a context that was lost before the stream got there, the stream's reference to
+/// the state leaks: a few bytes.
 #[derive(Debug)]
 pub(super) struct Brake(Arc<State>);
 
@@ -42,11 +44,13 @@ impl Brake {
     /// What is queued on `stream` from now on waits.
     ///
     /// # Errors
-    /// The driver's own error.
+    /// [`Error::Captured`], or the driver's own error.
     pub(super) fn hold(stream: &CudaStream) -> Result<Self> {
+        check_not_captured(stream)?;
         let state = Arc::<State>::default();
         let argument = Arc::into_raw(Arc::clone(&state));
-        // SAFETY: the stream is alive, and `wait` takes back exactly the reference that it is given here, once.
+        // SAFETY: the stream is alive, its context is bound to this thread, and `wait` takes back exactly the reference
+        // that it is given here. The stream is not captured, so the driver calls `wait` once at most.
         let queued = unsafe { launch_host_function(stream.cu_stream(), wait, argument.cast_mut().cast()) };
         if let Err(error) = queued {
             // SAFETY: the driver refused the call, so that nobody else takes the reference back.
@@ -54,6 +58,20 @@ impl Brake {
             return Err(Error::cuda("holding a stream")(error));
         }
         Ok(Self(state))
+    }
+}
+
+/// Refuses a stream that is being captured: each replay of its graph would call [`wait`] again with the same reference.
+/// Binds the context to this thread, as the handle of the default stream means that of the context that is bound.
+fn check_not_captured(stream: &CudaStream) -> Result<()> {
+    stream.context().bind_to_thread().map_err(Error::cuda("binding the CUDA context to the thread"))?;
+    // The default stream cannot be captured.
+    if stream.cu_stream().is_null() {
+        return Ok(());
+    }
+    match stream.capture_status().map_err(Error::cuda("asking whether the stream is captured"))? {
+        CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE => Ok(()),
+        _ => Err(Error::Captured { what: "timing a batch" }),
     }
 }
 

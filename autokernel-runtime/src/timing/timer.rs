@@ -82,7 +82,7 @@ impl Timer {
     /// than the host needs to queue one are then timed without the gaps between them.
     ///
     /// # Errors
-    /// What `work` returns, or the driver's own error.
+    /// [`Error::Captured`] while the stream is being captured, what `work` returns, or the driver's own error.
     pub fn time_batch(&mut self, launches: usize, mut work: impl FnMut(usize) -> Result<()>) -> Result<f64> {
         let launches = launches.max(1);
         let mut brake = self.device.stream().map(|stream| Brake::hold(stream)).transpose()?;
