@@ -7,6 +7,7 @@
 #![warn(missing_docs)]
 
 pub mod app;
+mod bridge;
 pub mod cli;
 pub mod compare;
 pub mod demand;

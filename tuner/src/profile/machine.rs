@@ -10,6 +10,7 @@ use autokernel_runtime::{Datasheet, Device};
 use serde::Serialize;
 
 use super::{ProfileArgs, ProfileError};
+use crate::bridge;
 use crate::gpu::pool::{Deadlines, GpuPool};
 use crate::gpu::process::WorkerCommand;
 use crate::gpu::{Bench, Devices};
@@ -110,7 +111,7 @@ impl Machine {
     /// The two ceilings for inputs of that type; none if the tensor cores do not take them.
     pub fn roofline(&self, input: Dtype) -> Option<Roofline> {
         if let Some(sheet) = self.sheet {
-            return sheet.roofline(crate::gpu::runtime_dtype(input));
+            return sheet.roofline(bridge::dtype(input));
         }
         let GpuFacts { matrix_tflops, memory_gb_per_s, .. } = self.facts;
         (matrix_tflops > 0.0).then_some(Roofline { peak_tflops: matrix_tflops, bandwidth_gb_s: memory_gb_per_s })

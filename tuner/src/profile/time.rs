@@ -8,6 +8,7 @@ use autokernel_codegen::schedule::Schedule;
 use serde::Serialize;
 
 use super::machine::Machine;
+use crate::bridge;
 use crate::evaluate::Evaluated;
 use crate::gpu::Bench;
 use crate::gpu::sampling::Effort;
@@ -145,8 +146,8 @@ impl Sources<'_> {
         let entries = self.config.entries.iter().filter(|entry| self.machine.is_called(&entry.provenance.gpu));
         let entries = entries.map(|entry| {
             let (input, output) = (entry.problem.input, entry.problem.output);
-            let shape = crate::gpu::runtime_shape(entry.shape);
-            let [input, output] = [input, output].map(crate::gpu::runtime_dtype);
+            let shape = bridge::shape(entry.shape);
+            let [input, output] = [input, output].map(bridge::dtype);
             (autokernel_runtime::roofline::Work::matmul(shape, input, output), entry.provenance.median_ms)
         });
         let recordings = self.library.recordings.iter().map(|(_, recording)| recording);
