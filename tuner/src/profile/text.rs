@@ -62,9 +62,12 @@ fn kernel_lines(f: &mut fmt::Formatter<'_>, kernel: &Kernel, sm_count: u32) -> f
     };
     let Kernel { threads, registers, shared_bytes, occupancy, waves, .. } = kernel;
     line(f, "block", &format!("{threads} threads, {registers} registers each, {shared_bytes} bytes shared, {from}"))?;
-    let blocks = occupancy.blocks_per_sm;
+    let blocks = match occupancy.blocks_per_sm {
+        1 => "1 block".to_owned(),
+        count => format!("{count} blocks"),
+    };
     let percent = occupancy.percent;
-    line(f, "occupancy", &format!("{percent:.0} %, {blocks} blocks an SM, limited by {}", occupancy.limiter))?;
+    line(f, "occupancy", &format!("{percent:.0} %, {blocks} an SM, limited by {}", occupancy.limiter))?;
     let (tiles, slots, tail) = (waves.tiles, waves.slots, waves.tail_percent);
     let busy = waves.utilization_percent;
     line(
