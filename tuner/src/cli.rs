@@ -8,6 +8,7 @@ use crate::compare::CompareArgs;
 use crate::doctor::DoctorArgs;
 use crate::exchange::{ExportArgs, ImportArgs};
 use crate::filter::Filter;
+use crate::folder;
 use crate::gpu::cli::{FinalArgs, GpuArgs, RecordArgs, WorkerArgs};
 use crate::llm::LlmArgs;
 use crate::profile::ProfileArgs;
@@ -105,7 +106,7 @@ pub struct TuneArgs {
     pub llm: LlmArgs,
 
     /// Where history, charts and the new best_config.json go.
-    #[arg(long, value_name = "DIR", default_value = "tuner-out", help_heading = "Input and output")]
+    #[arg(long, value_name = "DIR", default_value = folder::DEFAULT, help_heading = "Input and output")]
     pub out: PathBuf,
     /// The config that is in use; its entries are what a winner must beat [default: best_config.json].
     #[arg(long, value_name = "FILE", help_heading = "Input and output")]

@@ -16,6 +16,7 @@ pub mod environment;
 pub mod evaluate;
 pub mod exchange;
 pub mod filter;
+mod folder;
 pub mod gpu;
 pub mod journal;
 pub mod llm;

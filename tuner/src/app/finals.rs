@@ -1,12 +1,11 @@
 //! `tuner final`: the finals of a journal, held again, and how far their choice was from the best.
 
-use std::path::{Path, PathBuf};
-
 use autokernel_codegen::schedule::Schedule;
 
 use super::error::AppError;
 use super::in_use;
 use crate::evaluate::{Contender, Evaluator, Rounds};
+use crate::folder;
 use crate::gpu::cli::FinalArgs;
 use crate::gpu::sampling::Effort;
 use crate::gpu::{GpuEvaluator, tuning};
@@ -30,7 +29,7 @@ pub fn finals(args: &FinalArgs, stop: &Stop) -> Result<(), AppError> {
     let config = in_use::load(args.config.as_deref())?;
     let bench = tuning::bench(&args.gpu, &args.out)?;
     let bench = bench.ok_or(AppError::Usage("a final is measured: it needs an NVIDIA GPU and nvcc on this machine"))?;
-    let mut journal = Journal::open(&journal_path(&args.out), Start::Resume)?;
+    let mut journal = Journal::open(&folder::journal(&args.out), Start::Resume)?;
     let mut evaluator = GpuEvaluator::new(bench.into_shared(), Effort::THOROUGH);
     let targets = targets(args, &journal, &evaluator);
     if targets.is_empty() {
@@ -64,10 +63,6 @@ pub fn finals(args: &FinalArgs, stop: &Stop) -> Result<(), AppError> {
         }
     }
     Ok(())
-}
-
-fn journal_path(out: &Path) -> PathBuf {
-    out.join("history.jsonl")
 }
 
 /// The targets that were measured here, in the order of the journal.

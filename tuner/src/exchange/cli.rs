@@ -6,6 +6,7 @@ use autokernel_codegen::shape::Shape;
 
 use super::{ExchangeError, export, import};
 use crate::app;
+use crate::folder;
 use crate::journal::{Journal, Start};
 use crate::llm::GpuFacts;
 use crate::replay::Library;
@@ -18,7 +19,7 @@ pub struct ExportArgs {
     #[arg(long, value_enum, default_value_t = Format::T4)]
     pub format: Format,
     /// The journal.
-    #[arg(long, value_name = "FILE", default_value = "tuner-out/history.jsonl")]
+    #[arg(long, value_name = "FILE", default_value = folder::DEFAULT_JOURNAL)]
     pub journal: PathBuf,
     /// Only this shape, as MxNxK; may be repeated.
     #[arg(long, value_name = "MxNxK")]

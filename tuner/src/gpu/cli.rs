@@ -16,6 +16,7 @@ use super::devices::Devices;
 use super::record::{self, Plan, RecordError};
 use super::sampling::Effort;
 use super::worker;
+use crate::folder;
 use crate::promote::FinalPlan;
 
 /// On which GPUs, and how finals are held.
@@ -60,7 +61,7 @@ pub struct FinalArgs {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub repeat: u32,
     /// The output folder of the search: its journal says who qualified.
-    #[arg(long, value_name = "DIR", default_value = "tuner-out")]
+    #[arg(long, value_name = "DIR", default_value = folder::DEFAULT)]
     pub out: PathBuf,
     /// The config that is in use [default: best_config.json].
     #[arg(long, value_name = "FILE")]

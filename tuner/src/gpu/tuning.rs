@@ -21,9 +21,8 @@ use crate::cli::TuneArgs;
 use crate::demand::Demand;
 use crate::evaluate::EvaluatorError;
 use crate::filter::{ArchChoice, Filter, Op};
+use crate::folder;
 
-/// Below the output folder: compiled kernels.
-const KERNEL_CACHE: &str = "kernels";
 /// What `--shape` alone tunes.
 const DEFAULT_EPILOGUE: &str = "leaky_relu(0.01)";
 
@@ -72,10 +71,8 @@ pub fn bench(args: &GpuArgs, out: &Path) -> Result<Option<Bench>, EvaluatorError
     if !asked && !matches!(Device::gpu_count(), Ok(1..)) {
         return Ok(None);
     }
-    let cache = out.join(KERNEL_CACHE);
-    let cache = std::path::absolute(&cache).unwrap_or(cache);
     let devices = args.gpus.clone().unwrap_or(Devices::one(0));
-    match Bench::open(&devices, args.worker.as_deref(), Path::new("."), &cache) {
+    match Bench::open(&devices, args.worker.as_deref(), Path::new("."), &folder::kernels(out)) {
         Ok(bench) => {
             if let Some(reason) = &bench.gpu().no_nvml {
                 eprintln!("note: without NVML, throttling is told from the SM's own counter alone ({reason})");

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::{ProfileArgs, ProfileError};
 use crate::bridge;
+use crate::folder;
 use crate::gpu::pool::{Deadlines, GpuPool};
 use crate::gpu::process::WorkerCommand;
 use crate::gpu::{Bench, Devices};
@@ -79,8 +80,7 @@ fn here() -> Option<Machine> {
 }
 
 fn bench(out: &Path) -> Option<Bench> {
-    let cache = std::path::absolute(out.join("kernels")).ok()?;
-    match Bench::open(&Devices::one(DEVICE), None, Path::new("."), &cache) {
+    match Bench::open(&Devices::one(DEVICE), None, Path::new("."), &folder::kernels(out)) {
         Ok(bench) => Some(bench),
         Err(error) => {
             eprintln!("not measured here: {error}");

@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::machine::Machine;
 use crate::bridge;
 use crate::evaluate::Evaluated;
+use crate::folder;
 use crate::gpu::Bench;
 use crate::gpu::sampling::Effort;
 use crate::journal::read_trials;
@@ -101,7 +102,7 @@ impl Sources<'_> {
     }
 
     fn journaled(&self, target: &Target, schedule: &Schedule) -> Option<Found> {
-        let trials = read_trials(&self.folder.join("history.jsonl")).ok()?;
+        let trials = read_trials(&folder::journal(self.folder)).ok()?;
         let same = trials
             .iter()
             .filter(|trial| trial.schedule == *schedule && self.is_same(target, &trial.target, &trial.environment.gpu));
