@@ -5,6 +5,11 @@
 //! [`Trial`], and [`promote`] writes the winner to `best_config.json` if it beats what is there past the noise.
 
 #![warn(missing_docs)]
+// The macros of `console` instead, which outlive their reader.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
+#[macro_use]
+pub mod console;
 
 pub mod app;
 mod bridge;

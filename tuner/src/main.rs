@@ -6,9 +6,14 @@ use clap::Parser;
 use tuner::app::{self, AppError, Ending};
 use tuner::cli::{Cli, Command};
 use tuner::session::Stop;
+use tuner::{console, errln, outln};
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let code = run(Cli::parse());
+    if console::failed() && code == ExitCode::SUCCESS { ExitCode::FAILURE } else { code }
+}
+
+fn run(cli: Cli) -> ExitCode {
     let args = match cli.command {
         Some(Command::Worker(args)) => return exit_code(args.run()),
         Some(Command::Record(args)) => return exit_code(args.run()),
@@ -26,13 +31,13 @@ fn main() -> ExitCode {
     match app::tune(&args, &stop_on_signals()) {
         Ok(ending) => {
             if let Ending::Broken(reason) = &ending {
-                eprintln!("error: {reason}");
+                errln!("error: {reason}");
             }
             ExitCode::from(ending.exit_code())
         }
         Err(error) => {
             if args.json {
-                println!("{}", app::RunDocument::failed(&error).to_json());
+                outln!("{}", app::RunDocument::failed(&error).to_json());
             }
             failed(error)
         }
@@ -40,13 +45,13 @@ fn main() -> ExitCode {
 }
 
 fn failed(error: AppError) -> ExitCode {
-    eprintln!("error: {error}");
+    errln!("error: {error}");
     ExitCode::from(error.exit_code())
 }
 
 fn stop_on_signals() -> Stop {
     Stop::on_signals().unwrap_or_else(|error| {
-        eprintln!("warning: {error}; Ctrl-C will end the run at once");
+        errln!("warning: {error}; Ctrl-C will end the run at once");
         Stop::default()
     })
 }
@@ -55,7 +60,7 @@ fn exit_code<E: std::fmt::Display>(result: Result<(), E>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
+            errln!("error: {error}");
             ExitCode::FAILURE
         }
     }

@@ -234,3 +234,31 @@ fn a_profile_refuses_what_it_does_not_know_with_what_it_does() {
     assert!(refused(&["--gpu", "a100", "--schedule", broken]).contains("rule `tile`"));
     assert!(refused(&["--dtype", "bf16", "--output", "f16"]).contains("not f16"));
 }
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_goes_away_ends_neither_a_listing_nor_a_run_in_a_panic() {
+    let tuner = tuned();
+    for command in ["show --spaces spaces", "doctor --spaces spaces", "--spaces spaces --evaluations 10"] {
+        // The reader closes the pipe before the first line: `$?` of the tuner is told through a file.
+        let script = format!("{{ sleep 0.2; \"$0\" {command}; echo $? > code; }} 2>&1 | true");
+        let mut shell = std::process::Command::new("sh");
+        shell.current_dir(tuner.folder()).args(["-c", &script, env!("CARGO_BIN_EXE_tuner")]);
+        assert!(shell.status().unwrap().success());
+        let code = std::fs::read_to_string(tuner.folder().join("code")).unwrap();
+        assert_eq!(code.trim(), "0", "{command}");
+        std::fs::remove_file(tuner.folder().join("code")).unwrap();
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_listing_that_cannot_be_written_ends_with_1_and_says_so() {
+    let tuner = tuned();
+    let mut show = std::process::Command::new(env!("CARGO_BIN_EXE_tuner"));
+    show.current_dir(tuner.folder()).args(["show", "--spaces", "spaces"]);
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = show.stdout(full).stderr(std::process::Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("error: standard output: "), "{}", text(&output.stderr));
+}

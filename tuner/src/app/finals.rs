@@ -41,7 +41,7 @@ pub fn finals(args: &FinalArgs, stop: &Stop) -> Result<(), AppError> {
         let trials: Vec<Trial> = journal.trials_of(target, evaluator.environment()).cloned().collect();
         let plan = FinalPlan::with_finalists(args.gpu.finalists);
         let meeting = promote::Final::new(plan, target, &trials, &config);
-        println!("{target}: {} trials, {} finalists", trials.len(), meeting.schedules().len());
+        outln!("{target}: {} trials, {} finalists", trials.len(), meeting.schedules().len());
         let mut chosen = Vec::new();
         for repeat in 1..=args.repeat {
             if stop.is_requested() {
@@ -50,7 +50,7 @@ pub fn finals(args: &FinalArgs, stop: &Stop) -> Result<(), AppError> {
             let (held, outcome) = meeting.hold(&mut evaluator)?;
             let verdict = &outcome.verdict;
             let word = if verdict.promoted { "promoted" } else { "not promoted" };
-            println!("  final {repeat}      {word}: {}", verdict.reason);
+            outln!("  final {repeat}      {word}: {}", verdict.reason);
             let winner = outcome.winner.as_ref().filter(|_| verdict.promoted).map(|(trial, _)| trial.schedule);
             chosen.push(winner.unwrap_or(outcome.incumbent.schedule));
             journal.append_final(held)?;
@@ -101,18 +101,18 @@ fn measure_long(
 fn print_regret(long: &Leg, chosen: &[Schedule]) {
     let ranking = long.ranking();
     let Some((best, best_score)) = ranking.first() else {
-        println!("  regret       not known: nothing could be measured for long");
+        outln!("  regret       not known: nothing could be measured for long");
         return;
     };
-    println!("  long         {} rounds of {} contenders; best: {best}", LONG.count, long.entrants.len());
+    outln!("  long         {} rounds of {} contenders; best: {best}", LONG.count, long.entrants.len());
     let regret = |schedule: &Schedule| {
         let score = ranking.iter().find(|(ranked, _)| ranked == schedule).map_or(f64::INFINITY, |(_, score)| *score);
         100.0 * (score / best_score - 1.0)
     };
     let regrets: Vec<f64> = chosen.iter().map(regret).collect();
     for (repeat, (schedule, regret)) in chosen.iter().zip(&regrets).enumerate() {
-        println!("  regret {}     {regret:.2} %: {schedule}", repeat + 1);
+        outln!("  regret {}     {regret:.2} %: {schedule}", repeat + 1);
     }
     let worst = regrets.iter().copied().fold(0.0, f64::max);
-    println!("  regret       {worst:.2} % at most, over {} finals", regrets.len());
+    outln!("  regret       {worst:.2} % at most, over {} finals", regrets.len());
 }

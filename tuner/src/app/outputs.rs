@@ -67,7 +67,7 @@ impl Outputs {
         let Some(script) = &self.script else { return };
         let touched = File::options().append(true).open(script).and_then(|file| file.set_modified(SystemTime::now()));
         if let Err(error) = touched {
-            eprintln!("warning: {}: {error}; touch it, so that cargo reads the new config", script.display());
+            errln!("warning: {}: {error}; touch it, so that cargo reads the new config", script.display());
         }
     }
 

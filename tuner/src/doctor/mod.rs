@@ -44,9 +44,9 @@ impl DoctorArgs {
     pub fn run(&self) -> ExitCode {
         let diagnosis = self.diagnose();
         if self.json {
-            println!("{}", diagnosis.to_json());
+            outln!("{}", diagnosis.to_json());
         } else {
-            print!("{diagnosis}");
+            out!("{diagnosis}");
         }
         if diagnosis.is_broken() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
     }

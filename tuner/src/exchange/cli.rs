@@ -66,7 +66,7 @@ impl ExportArgs {
         let Format::T4 = self.format;
         let library = Library::load(&app::own_spaces())?;
         for written in export(&trials, &self.out, |name| known_gpu(&library, name))? {
-            println!("{}: {} results", written.results.display(), written.rows);
+            outln!("{}: {} results", written.results.display(), written.rows);
         }
         Ok(())
     }
@@ -83,8 +83,8 @@ impl ImportArgs {
         recording.save(&self.out)?;
         let folder = self.out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let rows: usize = recording.shapes.iter().map(|shape| shape.rows.len()).sum();
-        println!("{}: {rows} rows of {} shapes", self.out.display(), recording.shapes.len());
-        println!("next          tuner --spaces {}", folder.display());
+        outln!("{}: {rows} rows of {} shapes", self.out.display(), recording.shapes.len());
+        outln!("next          tuner --spaces {}", folder.display());
         Ok(())
     }
 }

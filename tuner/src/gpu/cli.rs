@@ -151,7 +151,7 @@ impl RecordArgs {
         };
         let recording = record::record(&mut bench, &plan)?;
         let rows: usize = recording.shapes.iter().map(|shape| shape.rows.len()).sum();
-        println!("{}: {rows} rows of {} shapes", self.out.display(), recording.shapes.len());
+        outln!("{}: {rows} rows of {} shapes", self.out.display(), recording.shapes.len());
         Ok(())
     }
 }

@@ -75,13 +75,13 @@ pub fn bench(args: &GpuArgs, out: &Path) -> Result<Option<Bench>, EvaluatorError
     match Bench::open(&devices, args.worker.as_deref(), Path::new("."), &folder::kernels(out)) {
         Ok(bench) => {
             if let Some(reason) = &bench.gpu().no_nvml {
-                eprintln!("note: without NVML, throttling is told from the SM's own counter alone ({reason})");
+                errln!("note: without NVML, throttling is told from the SM's own counter alone ({reason})");
             }
             Ok(Some(bench.with(args.check_seed.map(Seeds::of_run), args.compile_threads)))
         }
         Err(error) if asked => Err(error),
         Err(error) => {
-            eprintln!("warning: there is a GPU, but it cannot be measured on: {error}");
+            errln!("warning: there is a GPU, but it cannot be measured on: {error}");
             Ok(None)
         }
     }

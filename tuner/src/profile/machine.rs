@@ -83,7 +83,7 @@ fn bench(out: &Path) -> Option<Bench> {
     match Bench::open(&Devices::one(DEVICE), None, Path::new("."), &folder::kernels(out)) {
         Ok(bench) => Some(bench),
         Err(error) => {
-            eprintln!("not measured here: {error}");
+            errln!("not measured here: {error}");
             None
         }
     }

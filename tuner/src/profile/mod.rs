@@ -129,9 +129,9 @@ impl ProfileArgs {
     pub fn run(&self) -> Result<(), ProfileError> {
         let profile = self.profile()?;
         if self.json {
-            println!("{}", serde_json::to_string_pretty(&profile).expect("a profile has only string keys"));
+            outln!("{}", serde_json::to_string_pretty(&profile).expect("a profile has only string keys"));
         } else {
-            print!("{profile}");
+            out!("{profile}");
         }
         Ok(())
     }

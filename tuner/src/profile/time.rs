@@ -173,7 +173,7 @@ fn measured(mut bench: Bench, target: &Target, schedule: &Schedule) -> Option<Fo
         ControlFlow::Break(())
     };
     if let Err(error) = bench.evaluate(target, &[*schedule], Effort::THOROUGH, None, &mut done) {
-        eprintln!("not measured here: {error}");
+        errln!("not measured here: {error}");
         return None;
     }
     match outcome? {
@@ -182,7 +182,7 @@ fn measured(mut bench: Bench, target: &Target, schedule: &Schedule) -> Option<Fo
             Some(Found { median_ms: measurement.median_ms, spread_percent: measurement.spread_pct, origin })
         }
         Outcome::Failed(failure) => {
-            eprintln!("not measured here: {failure}");
+            errln!("not measured here: {failure}");
             None
         }
     }

@@ -65,7 +65,7 @@ impl ReportArgs {
         let html = self.page()?.to_html()?;
         let path = self.out.clone().unwrap_or_else(|| self.folder.join("report.html"));
         files::replace(&path, html.as_bytes()).map_err(|source| ReportError::Output { path: path.clone(), source })?;
-        println!("{}", path.display());
+        outln!("{}", path.display());
         Ok(())
     }
 

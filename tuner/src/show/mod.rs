@@ -53,9 +53,9 @@ impl ShowArgs {
     pub fn run(&self) -> Result<(), ShowError> {
         let listing = self.listing()?;
         if self.json {
-            println!("{}", listing.to_json());
+            outln!("{}", listing.to_json());
         } else {
-            print!("{listing}");
+            out!("{listing}");
         }
         Ok(())
     }
