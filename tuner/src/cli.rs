@@ -36,7 +36,7 @@ Exit codes:
   2    the command line is wrong
   3    another tuner is using the output folder
   4    a prompt awaits its reply file (--llm-unanswered stop); the same command goes on once it is there
-  130  tune was interrupted; the outputs are written, and the same command goes on";
+  130  tune or final was interrupted; what was measured is kept, and tune goes on by the same command";
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -127,6 +127,10 @@ pub struct TuneArgs {
     /// On which GPUs, and how finals are held.
     #[command(flatten)]
     pub gpu: GpuArgs,
+
+    /// Hold a final again although the same schedules have met in the journal.
+    #[arg(long, help_heading = "GPUs and finals")]
+    pub final_again: bool,
 
     /// Lets each replayed trial take this long, so that tests can interrupt it.
     #[arg(long, hide = true, value_name = "MS", default_value_t = 0)]

@@ -20,7 +20,7 @@ fn run(cli: Cli) -> ExitCode {
         Some(Command::Compare(args)) => return args.run().map_or_else(failed, |()| ExitCode::SUCCESS),
         Some(Command::Export(args)) => return exit_code(args.run()),
         Some(Command::Import(args)) => return exit_code(args.run()),
-        Some(Command::Final(args)) => return exit_code(app::finals(&args, &stop_on_signals())),
+        Some(Command::Final(args)) => return ended(app::finals(&args, &stop_on_signals())),
         Some(Command::Doctor(args)) => return args.run(),
         Some(Command::Show(args)) => return exit_code(args.run()),
         Some(Command::Profile(args)) => return exit_code(args.run()),
@@ -28,19 +28,22 @@ fn run(cli: Cli) -> ExitCode {
         Some(Command::Tune(args)) => *args,
         None => cli.tune,
     };
-    match app::tune(&args, &stop_on_signals()) {
+    let result = app::tune(&args, &stop_on_signals());
+    if let Some(error) = result.as_ref().err().filter(|_| args.json) {
+        outln!("{}", app::RunDocument::failed(error).to_json());
+    }
+    ended(result)
+}
+
+fn ended(result: Result<Ending, AppError>) -> ExitCode {
+    match result {
         Ok(ending) => {
             if let Ending::Broken(reason) = &ending {
                 errln!("error: {reason}");
             }
             ExitCode::from(ending.exit_code())
         }
-        Err(error) => {
-            if args.json {
-                outln!("{}", app::RunDocument::failed(&error).to_json());
-            }
-            failed(error)
-        }
+        Err(error) => failed(error),
     }
 }
 

@@ -29,9 +29,6 @@ pub struct GpuArgs {
     /// Schedules of a search that meet what is in use in its final; up to six times as many if they take 0.1 ms or more.
     #[arg(long, value_name = "N", default_value_t = FinalPlan::FINALISTS, value_parser = finalists)]
     pub finalists: usize,
-    /// Hold a final again although the same schedules have met in the journal.
-    #[arg(long)]
-    pub final_again: bool,
     /// Seed of the inputs that results are checked on [default: another one in each run].
     #[arg(long, value_name = "SEED")]
     pub check_seed: Option<u64>,
