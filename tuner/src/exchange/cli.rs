@@ -7,7 +7,7 @@ use autokernel_codegen::shape::Shape;
 use super::{ExchangeError, export, import};
 use crate::app;
 use crate::folder;
-use crate::journal::{Journal, Start};
+use crate::journal::read_trials;
 use crate::llm::GpuFacts;
 use crate::replay::Library;
 use crate::trial::Trial;
@@ -36,7 +36,7 @@ pub enum Format {
     T4,
 }
 
-/// Make a space to replay of T4 results, whether exported here or made elsewhere in the same terms.
+/// Make a space to replay of another tuner's results in the T4 format.
 #[derive(Debug, clap::Args)]
 pub struct ImportArgs {
     /// The results files, each with its `.metadata.json` beside it: one problem on one GPU, a file for each shape.
@@ -53,15 +53,14 @@ impl ExportArgs {
     /// # Errors
     /// The journal cannot be read or holds nothing that was asked for, or a file cannot be written.
     pub fn run(&self) -> Result<(), ExchangeError> {
-        let nothing = || ExchangeError::Nothing { journal: self.journal.clone() };
         if !self.journal.is_file() {
-            return Err(nothing());
+            return Err(ExchangeError::NoJournal(self.journal.clone()));
         }
-        let journal = Journal::open(&self.journal, Start::Resume)?;
+        let trials = read_trials(&self.journal)?;
         let wanted = |trial: &&Trial| self.shape.is_empty() || self.shape.contains(&trial.target.shape);
-        let trials: Vec<&Trial> = journal.trials().iter().filter(wanted).collect();
+        let trials: Vec<&Trial> = trials.iter().filter(wanted).collect();
         if trials.is_empty() {
-            return Err(nothing());
+            return Err(ExchangeError::Nothing { journal: self.journal.clone() });
         }
         let Format::T4 = self.format;
         let library = Library::load(&app::own_spaces())?;
