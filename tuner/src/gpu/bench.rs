@@ -307,7 +307,8 @@ const TIMING_SEED: u64 = 0x6175_746f_6b65_726e;
 fn unusable(reason: String) -> EvaluatorError {
     EvaluatorError {
         reason,
-        remedy: "measuring here needs an NVIDIA GPU and nvcc; without them, tune by replay".to_owned(),
+        remedy: "measuring needs an NVIDIA GPU and nvcc; without them, `tuner` without --gpus replays recorded spaces"
+            .to_owned(),
     }
 }
 
