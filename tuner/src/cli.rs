@@ -28,6 +28,12 @@ pub struct Cli {
     pub tune: TuneArgs,
 }
 
+/// A number from 0 up, for options.
+pub(crate) fn not_negative(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| format!("`{text}` is not a number from 0 up"))
+}
+
 /// Documented exit codes.
 const EXIT_CODES: &str = "\
 Exit codes:

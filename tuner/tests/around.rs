@@ -79,6 +79,18 @@ fn a_doctor_without_gpu_finds_nothing_broken_and_names_what_is_missing() {
 }
 
 #[test]
+fn a_doctor_without_nvcc_makes_no_folder_and_knows_the_keys_of_both_protocols() {
+    let tuner = Tuner::without_spaces();
+    let mut doctor = std::process::Command::new(env!("CARGO_BIN_EXE_tuner"));
+    doctor.current_dir(tuner.folder()).args(["doctor", "--spaces", "spaces"]);
+    doctor.env_remove("OPENAI_API_KEY").env("ANTHROPIC_API_KEY", "sk-surely-secret");
+    let found = text(&doctor.env("AUTOKERNEL_NVCC", "/nowhere").output().unwrap().stdout);
+    assert!(found.contains("tuner-out/kernels can be made"), "{found}");
+    assert!(found.contains("ok       LLM key         ANTHROPIC_API_KEY is set"), "{found}");
+    assert!(!tuner.folder().join("tuner-out").exists());
+}
+
+#[test]
 fn a_doctor_ends_with_1_and_a_remedy_if_the_config_is_broken() {
     let tuner = Tuner::without_spaces();
     std::fs::write(tuner.folder().join("best_config.json"), "{").unwrap();
@@ -169,6 +181,27 @@ fn show_takes_the_filters_of_tune() {
     assert_eq!(count(&["--epilogue", "gelu"]), 0);
     assert_eq!(count(&["--epilogue", "leaky_relu(0.5)", "--layout", "nt"]), 2);
     assert_eq!(count(&["--arch", "sm_80"]), 0);
+}
+
+#[test]
+fn a_final_that_cannot_be_held_ends_with_1_and_one_with_an_option_of_tune_with_2() {
+    let tuner = Tuner::without_spaces();
+    let refused = tuner.sub(&["final"]);
+    assert_eq!(refused.status.code(), Some(1), "{}", text(&refused.stderr));
+    assert_eq!(tuner.sub(&["final", "--final-again"]).status.code(), Some(2));
+}
+
+#[test]
+fn numbers_that_make_no_sense_are_refused_by_the_command_line() {
+    let tuner = Tuner::without_spaces();
+    let of_record = |option: &'static str, value: &'static str| {
+        tuner.sub(&["record", "--shapes", "64x64x64", "--out", "x.json.gz", &format!("{option}={value}")])
+    };
+    for (option, value) in [("--minutes", "-1"), ("--minutes", "inf"), ("--rest-ms", "NaN"), ("--images", "0")] {
+        assert_eq!(of_record(option, value).status.code(), Some(2), "{option}={value}");
+    }
+    assert_eq!(tuner.sub(&["compare", "--nvcc-seconds=-1"]).status.code(), Some(2));
+    assert_eq!(tuner.sub(&["--compile-threads", "0"]).status.code(), Some(2));
 }
 
 fn profile(args: &[&str]) -> Value {

@@ -1,5 +1,6 @@
 //! What `tuner tune` does on a machine with a GPU: the same as elsewhere, but measured.
 
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -77,7 +78,7 @@ pub fn bench(args: &GpuArgs, out: &Path) -> Result<Option<Bench>, EvaluatorError
             if let Some(reason) = &bench.gpu().no_nvml {
                 errln!("note: without NVML, throttling is told from the SM's own counter alone ({reason})");
             }
-            Ok(Some(bench.with(args.check_seed.map(Seeds::of_run), args.compile_threads)))
+            Ok(Some(bench.with(args.check_seed.map(Seeds::of_run), args.compile_threads.map(NonZeroUsize::get))))
         }
         Err(error) if asked => Err(error),
         Err(error) => {
