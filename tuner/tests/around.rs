@@ -231,7 +231,7 @@ fn a_profile_says_what_limits_occupancy_and_how_the_tiles_fall() {
     assert_eq!(kernel["occupancy"]["blocks_per_sm"], 1);
     assert_eq!(kernel["occupancy"]["limiter"], "shared_memory");
     assert_eq!((kernel["waves"]["tiles"].as_u64(), kernel["waves"]["slots"].as_u64()), (Some(1024), Some(132)));
-    assert!((profile["work"]["traffic"]["saved_percent"].as_f64().unwrap() - 40.0).abs() < 1e-9);
+    assert!((profile["work"]["traffic"]["saved_pct"].as_f64().unwrap() - 40.0).abs() < 1e-9);
     assert!(!profile["next"].as_array().unwrap().is_empty());
 }
 
@@ -242,7 +242,7 @@ fn a_time_that_nobody_measured_is_none_and_one_from_the_config_says_so() {
     let measured = profile(&["--gpu", "h200", "--shape", "4096x4096x4096", "--config", shipped]);
     let origin = measured["time"]["origin"].as_str().unwrap();
     assert!(origin.contains("the config's entry"), "{origin}");
-    assert!(measured["time"]["roofline_percent"].as_f64().unwrap() < 100.0);
+    assert!(measured["time"]["roofline_pct"].as_f64().unwrap() < 100.0);
 }
 
 #[test]
