@@ -24,6 +24,7 @@ pub mod filter;
 mod folder;
 pub mod gpu;
 pub mod journal;
+mod knobs;
 pub mod llm;
 pub mod occupancy;
 pub mod outcome;

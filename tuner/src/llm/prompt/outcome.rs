@@ -3,7 +3,7 @@
 use autokernel_codegen::schedule::Schedule;
 
 use super::json;
-use crate::llm::candidates::knobs;
+use crate::knobs;
 use crate::llm::error::shorten;
 use crate::llm::feedback::{Measurement, Outcome, Resources};
 use crate::occupancy::{Occupancy, Waves};
@@ -77,7 +77,7 @@ pub fn difference(schedule: &Schedule, base: Option<&Schedule>) -> String {
     let Some(base) = base.filter(|base| base.family() == schedule.family()) else {
         return json(schedule);
     };
-    let pairs = knobs(base).into_iter().zip(knobs(schedule));
+    let pairs = knobs::of(base).into_iter().zip(knobs::of(schedule));
     let changed = pairs.filter(|((_, old), (_, new))| old != new);
     let changes: Vec<String> = changed.map(|((knob, old), (_, new))| format!("{knob} {old} → {new}")).collect();
     if changes.is_empty() { "the best itself".to_owned() } else { changes.join(", ") }
