@@ -9,6 +9,7 @@ use tuner::session::Stop;
 use tuner::{console, errln, outln};
 
 fn main() -> ExitCode {
+    show_warnings();
     let code = run(Cli::parse());
     if console::failed() && code == ExitCode::SUCCESS { ExitCode::FAILURE } else { code }
 }
@@ -45,6 +46,18 @@ fn ended(result: Result<Ending, AppError>) -> ExitCode {
         }
         Err(error) => failed(error),
     }
+}
+
+/// Shows what the library warns of, such as a key that travels unencrypted, on standard error.
+fn show_warnings() {
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_max_level(tracing::Level::WARN)
+        .with_ansi(false)
+        .with_target(false)
+        .without_time()
+        .log_internal_errors(false)
+        .init();
 }
 
 fn failed(error: AppError) -> ExitCode {
