@@ -13,7 +13,7 @@ use crate::strategy::StrategyName;
 #[derive(Clone, Debug, Args)]
 pub struct CompareArgs {
     /// Who competes, separated by commas: random, local, surrogate, llm, hybrid.
-    #[arg(long, value_delimiter = ',', default_value = "random,local,surrogate")]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_value = "random,local,surrogate")]
     pub strategies: Vec<StrategyName>,
     /// Recorded spaces: files, or names in the folder of recordings [default: all of that folder].
     #[arg(long, num_args = 1.., value_name = "NAME|FILE")]

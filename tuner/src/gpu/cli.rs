@@ -116,7 +116,7 @@ pub struct RecordArgs {
     /// Stop after this long. What was measured is written; the same command goes on from there.
     #[arg(long, value_parser = not_negative)]
     pub minutes: Option<f64>,
-    /// The recording to write. `<OUT>.log` keeps what was measured on the way.
+    /// The recording to write. FILE.log keeps what was measured on the way.
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
     /// The GPUs: `all`, or their numbers as in 0,1. They must be of one kind.
