@@ -8,6 +8,7 @@ use crate::compare::CompareArgs;
 use crate::doctor::DoctorArgs;
 use crate::exchange::{ExportArgs, ImportArgs};
 use crate::filter::Filter;
+use crate::folder;
 use crate::gpu::cli::{FinalArgs, GpuArgs, RecordArgs, WorkerArgs};
 use crate::llm::LlmArgs;
 use crate::profile::ProfileArgs;
@@ -27,6 +28,12 @@ pub struct Cli {
     pub tune: TuneArgs,
 }
 
+/// A number from 0 up, for options.
+pub(crate) fn not_negative(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| format!("`{text}` is not a number from 0 up"))
+}
+
 /// Documented exit codes.
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -35,7 +42,7 @@ Exit codes:
   2    the command line is wrong
   3    another tuner is using the output folder
   4    a prompt awaits its reply file (--llm-unanswered stop); the same command goes on once it is there
-  130  tune was interrupted; the outputs are written, and the same command goes on";
+  130  tune or final was interrupted; what was measured is kept, and tune goes on by the same command";
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -105,7 +112,7 @@ pub struct TuneArgs {
     pub llm: LlmArgs,
 
     /// Where history, charts and the new best_config.json go.
-    #[arg(long, value_name = "DIR", default_value = "tuner-out", help_heading = "Input and output")]
+    #[arg(long, value_name = "DIR", default_value = folder::DEFAULT, help_heading = "Input and output")]
     pub out: PathBuf,
     /// The config that is in use; its entries are what a winner must beat [default: best_config.json].
     #[arg(long, value_name = "FILE", help_heading = "Input and output")]
@@ -126,6 +133,10 @@ pub struct TuneArgs {
     /// On which GPUs, and how finals are held.
     #[command(flatten)]
     pub gpu: GpuArgs,
+
+    /// Hold a final again although the same schedules have met in the journal.
+    #[arg(long, help_heading = "GPUs and finals")]
+    pub final_again: bool,
 
     /// Lets each replayed trial take this long, so that tests can interrupt it.
     #[arg(long, hide = true, value_name = "MS", default_value_t = 0)]

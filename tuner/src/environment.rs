@@ -34,6 +34,16 @@ pub(crate) fn digest<'a>(parts: impl Iterator<Item = &'a [u8]>) -> String {
     hasher.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// The day, `2026-01-31`.
+pub fn today() -> String {
+    day(&timestamp()).to_owned()
+}
+
+/// The day of a [`timestamp`].
+pub fn day(timestamp: &str) -> &str {
+    timestamp.split('T').next().unwrap_or(timestamp)
+}
+
 /// The time now, to the second: `2026-01-31T12:00:00Z`.
 pub fn timestamp() -> String {
     let now = jiff::Timestamp::now();

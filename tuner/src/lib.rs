@@ -5,8 +5,14 @@
 //! [`Trial`], and [`promote`] writes the winner to `best_config.json` if it beats what is there past the noise.
 
 #![warn(missing_docs)]
+// The macros of `console` instead, which outlive their reader.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
+#[macro_use]
+pub mod console;
 
 pub mod app;
+mod bridge;
 pub mod cli;
 pub mod compare;
 pub mod demand;
@@ -15,8 +21,10 @@ pub mod environment;
 pub mod evaluate;
 pub mod exchange;
 pub mod filter;
+mod folder;
 pub mod gpu;
 pub mod journal;
+mod knobs;
 pub mod llm;
 pub mod occupancy;
 pub mod outcome;

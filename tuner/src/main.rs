@@ -6,16 +6,22 @@ use clap::Parser;
 use tuner::app::{self, AppError, Ending};
 use tuner::cli::{Cli, Command};
 use tuner::session::Stop;
+use tuner::{console, errln, outln};
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    show_warnings();
+    let code = run(Cli::parse());
+    if console::failed() && code == ExitCode::SUCCESS { ExitCode::FAILURE } else { code }
+}
+
+fn run(cli: Cli) -> ExitCode {
     let args = match cli.command {
         Some(Command::Worker(args)) => return exit_code(args.run()),
         Some(Command::Record(args)) => return exit_code(args.run()),
         Some(Command::Compare(args)) => return args.run().map_or_else(failed, |()| ExitCode::SUCCESS),
         Some(Command::Export(args)) => return exit_code(args.run()),
         Some(Command::Import(args)) => return exit_code(args.run()),
-        Some(Command::Final(args)) => return exit_code(app::finals(&args, &stop_on_signals())),
+        Some(Command::Final(args)) => return ended(app::finals(&args, &stop_on_signals())),
         Some(Command::Doctor(args)) => return args.run(),
         Some(Command::Show(args)) => return exit_code(args.run()),
         Some(Command::Profile(args)) => return exit_code(args.run()),
@@ -23,30 +29,45 @@ fn main() -> ExitCode {
         Some(Command::Tune(args)) => *args,
         None => cli.tune,
     };
-    match app::tune(&args, &stop_on_signals()) {
+    let result = app::tune(&args, &stop_on_signals());
+    if let Some(error) = result.as_ref().err().filter(|_| args.json) {
+        outln!("{}", app::RunDocument::failed(error).to_json());
+    }
+    ended(result)
+}
+
+fn ended(result: Result<Ending, AppError>) -> ExitCode {
+    match result {
         Ok(ending) => {
             if let Ending::Broken(reason) = &ending {
-                eprintln!("error: {reason}");
+                errln!("error: {reason}");
             }
             ExitCode::from(ending.exit_code())
         }
-        Err(error) => {
-            if args.json {
-                println!("{}", app::RunDocument::failed(&error).to_json());
-            }
-            failed(error)
-        }
+        Err(error) => failed(error),
     }
 }
 
+/// Shows what the library warns of, such as a key that travels unencrypted, on standard error.
+fn show_warnings() {
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_max_level(tracing::Level::WARN)
+        .with_ansi(false)
+        .with_target(false)
+        .without_time()
+        .log_internal_errors(false)
+        .init();
+}
+
 fn failed(error: AppError) -> ExitCode {
-    eprintln!("error: {error}");
+    errln!("error: {error}");
     ExitCode::from(error.exit_code())
 }
 
 fn stop_on_signals() -> Stop {
     Stop::on_signals().unwrap_or_else(|error| {
-        eprintln!("warning: {error}; Ctrl-C will end the run at once");
+        errln!("warning: {error}; Ctrl-C will end the run at once");
         Stop::default()
     })
 }
@@ -55,7 +76,7 @@ fn exit_code<E: std::fmt::Display>(result: Result<(), E>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
+            errln!("error: {error}");
             ExitCode::FAILURE
         }
     }

@@ -135,9 +135,9 @@ pub struct Waves {
     /// `tiles / slots`: 1.1 has a long tail, 2.0 none.
     pub waves: f64,
     /// Slots of the last wave that have a tile, in percent: 100 is no tail.
-    pub tail_percent: f64,
+    pub tail_pct: f64,
     /// Of all slots over all waves those that have a tile, in percent: what the tail alone leaves of the peak.
-    pub utilization_percent: f64,
+    pub utilization_pct: f64,
 }
 
 /// How the tiles of `shape` fall on `sm_count` SMs that hold `blocks_per_sm` blocks each.
@@ -165,8 +165,8 @@ pub fn waves(geometry: &Geometry, shape: Shape, sm_count: u32, blocks_per_sm: u3
         tiles,
         slots,
         waves: tiles as f64 / slots as f64,
-        tail_percent: 100.0 * last as f64 / slots as f64,
-        utilization_percent: 100.0 * tiles as f64 / (rounds * slots) as f64,
+        tail_pct: 100.0 * last as f64 / slots as f64,
+        utilization_pct: 100.0 * tiles as f64 / (rounds * slots) as f64,
     }
 }
 
@@ -236,13 +236,13 @@ mod tests {
         assert_eq!((persistent.tiles, persistent.slots), (512, 132));
         assert!((persistent.waves - 3.8788).abs() < 1e-4);
         // 512 = 3 * 132 + 116.
-        assert!((persistent.tail_percent - 100.0 * 116.0 / 132.0).abs() < 1e-9);
-        assert!((persistent.utilization_percent - 100.0 * 512.0 / 528.0).abs() < 1e-9);
+        assert!((persistent.tail_pct - 100.0 * 116.0 / 132.0).abs() < 1e-9);
+        assert!((persistent.utilization_pct - 100.0 * 512.0 / 528.0).abs() < 1e-9);
 
         let resident = waves(&geometry(Family::Sm80, (128, 128), (1, 1)), shape, 108, 2);
         assert_eq!((resident.tiles, resident.slots), (1024, 216));
         let even = waves(&geometry(Family::Sm80, (128, 128), (1, 1)), Shape { m: 1024, n: 2048, k: 64 }, 64, 2);
-        assert_eq!((even.waves, even.tail_percent, even.utilization_percent), (1.0, 100.0, 100.0));
+        assert_eq!((even.waves, even.tail_pct, even.utilization_pct), (1.0, 100.0, 100.0));
     }
 
     #[test]
@@ -261,6 +261,6 @@ mod tests {
     #[test]
     fn nothing_to_compute_is_no_division_by_zero() {
         let none = waves(&geometry(Family::Sm80, (128, 128), (1, 1)), Shape { m: 0, n: 0, k: 0 }, 0, 0);
-        assert!(none.waves == 0.0 && none.utilization_percent == 0.0);
+        assert!(none.waves == 0.0 && none.utilization_pct == 0.0);
     }
 }

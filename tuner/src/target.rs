@@ -3,11 +3,12 @@
 use std::fmt;
 
 use autokernel_codegen::arch::Arch;
-use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::problem::Problem;
 use autokernel_codegen::shape::Shape;
 use autokernel_runtime::roofline::Work;
 use serde::{Deserialize, Serialize};
+
+use crate::bridge;
 
 /// One problem, at one shape, for one arch: what a search finds the fastest schedule of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,22 +30,13 @@ impl Target {
 
     /// The operations and the least memory traffic of a launch.
     pub fn work(&self) -> Work {
-        let Shape { m, n, k } = self.shape;
-        let shape = autokernel_runtime::Shape::new(m, n, k);
-        Work::matmul(shape, runtime_dtype(self.problem.input), runtime_dtype(self.problem.output))
+        let Problem { input, output, .. } = self.problem;
+        Work::matmul(bridge::shape(self.shape), bridge::dtype(input), bridge::dtype(output))
     }
 
     /// A word for file names and the history: `matmul_leaky_relu_bf16_bf16_nt_4096x4096x4096`.
     pub fn slug(&self) -> String {
         format!("{}_{}", self.problem.class().slug(), self.shape)
-    }
-}
-
-fn runtime_dtype(dtype: Dtype) -> autokernel_runtime::Dtype {
-    match dtype {
-        Dtype::Bf16 => autokernel_runtime::Dtype::Bf16,
-        Dtype::F16 => autokernel_runtime::Dtype::F16,
-        Dtype::F32 => autokernel_runtime::Dtype::F32,
     }
 }
 

@@ -79,6 +79,18 @@ fn a_doctor_without_gpu_finds_nothing_broken_and_names_what_is_missing() {
 }
 
 #[test]
+fn a_doctor_without_nvcc_makes_no_folder_and_knows_the_keys_of_both_protocols() {
+    let tuner = Tuner::without_spaces();
+    let mut doctor = std::process::Command::new(env!("CARGO_BIN_EXE_tuner"));
+    doctor.current_dir(tuner.folder()).args(["doctor", "--spaces", "spaces"]);
+    doctor.env_remove("OPENAI_API_KEY").env("ANTHROPIC_API_KEY", "sk-surely-secret");
+    let found = text(&doctor.env("AUTOKERNEL_NVCC", "/nowhere").output().unwrap().stdout);
+    assert!(found.contains("tuner-out/kernels can be made"), "{found}");
+    assert!(found.contains("ok       LLM key         ANTHROPIC_API_KEY is set"), "{found}");
+    assert!(!tuner.folder().join("tuner-out").exists());
+}
+
+#[test]
 fn a_doctor_ends_with_1_and_a_remedy_if_the_config_is_broken() {
     let tuner = Tuner::without_spaces();
     std::fs::write(tuner.folder().join("best_config.json"), "{").unwrap();
@@ -171,6 +183,27 @@ fn show_takes_the_filters_of_tune() {
     assert_eq!(count(&["--arch", "sm_80"]), 0);
 }
 
+#[test]
+fn a_final_that_cannot_be_held_ends_with_1_and_one_with_an_option_of_tune_with_2() {
+    let tuner = Tuner::without_spaces();
+    let refused = tuner.sub(&["final"]);
+    assert_eq!(refused.status.code(), Some(1), "{}", text(&refused.stderr));
+    assert_eq!(tuner.sub(&["final", "--final-again"]).status.code(), Some(2));
+}
+
+#[test]
+fn numbers_that_make_no_sense_are_refused_by_the_command_line() {
+    let tuner = Tuner::without_spaces();
+    let of_record = |option: &'static str, value: &'static str| {
+        tuner.sub(&["record", "--shapes", "64x64x64", "--out", "x.json.gz", &format!("{option}={value}")])
+    };
+    for (option, value) in [("--minutes", "-1"), ("--minutes", "inf"), ("--rest-ms", "NaN"), ("--images", "0")] {
+        assert_eq!(of_record(option, value).status.code(), Some(2), "{option}={value}");
+    }
+    assert_eq!(tuner.sub(&["compare", "--nvcc-seconds=-1"]).status.code(), Some(2));
+    assert_eq!(tuner.sub(&["--compile-threads", "0"]).status.code(), Some(2));
+}
+
 fn profile(args: &[&str]) -> Value {
     let tuner = Tuner::without_spaces();
     let output = tuner.sub(&[&["profile", "--spaces", "spaces", "--json"], args].concat());
@@ -198,7 +231,7 @@ fn a_profile_says_what_limits_occupancy_and_how_the_tiles_fall() {
     assert_eq!(kernel["occupancy"]["blocks_per_sm"], 1);
     assert_eq!(kernel["occupancy"]["limiter"], "shared_memory");
     assert_eq!((kernel["waves"]["tiles"].as_u64(), kernel["waves"]["slots"].as_u64()), (Some(1024), Some(132)));
-    assert!((profile["work"]["traffic"]["saved_percent"].as_f64().unwrap() - 40.0).abs() < 1e-9);
+    assert!((profile["work"]["traffic"]["saved_pct"].as_f64().unwrap() - 40.0).abs() < 1e-9);
     assert!(!profile["next"].as_array().unwrap().is_empty());
 }
 
@@ -209,7 +242,7 @@ fn a_time_that_nobody_measured_is_none_and_one_from_the_config_says_so() {
     let measured = profile(&["--gpu", "h200", "--shape", "4096x4096x4096", "--config", shipped]);
     let origin = measured["time"]["origin"].as_str().unwrap();
     assert!(origin.contains("the config's entry"), "{origin}");
-    assert!(measured["time"]["roofline_percent"].as_f64().unwrap() < 100.0);
+    assert!(measured["time"]["roofline_pct"].as_f64().unwrap() < 100.0);
 }
 
 #[test]
@@ -233,4 +266,32 @@ fn a_profile_refuses_what_it_does_not_know_with_what_it_does() {
                      "raster":{"order":"along_m","group":8}}"#;
     assert!(refused(&["--gpu", "a100", "--schedule", broken]).contains("rule `tile`"));
     assert!(refused(&["--dtype", "bf16", "--output", "f16"]).contains("not f16"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_goes_away_ends_neither_a_listing_nor_a_run_in_a_panic() {
+    let tuner = tuned();
+    for command in ["show --spaces spaces", "doctor --spaces spaces", "--spaces spaces --evaluations 10"] {
+        // The reader closes the pipe before the first line: `$?` of the tuner is told through a file.
+        let script = format!("{{ sleep 0.2; \"$0\" {command}; echo $? > code; }} 2>&1 | true");
+        let mut shell = std::process::Command::new("sh");
+        shell.current_dir(tuner.folder()).args(["-c", &script, env!("CARGO_BIN_EXE_tuner")]);
+        assert!(shell.status().unwrap().success());
+        let code = std::fs::read_to_string(tuner.folder().join("code")).unwrap();
+        assert_eq!(code.trim(), "0", "{command}");
+        std::fs::remove_file(tuner.folder().join("code")).unwrap();
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_listing_that_cannot_be_written_ends_with_1_and_says_so() {
+    let tuner = tuned();
+    let mut show = std::process::Command::new(env!("CARGO_BIN_EXE_tuner"));
+    show.current_dir(tuner.folder()).args(["show", "--spaces", "spaces"]);
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = show.stdout(full).stderr(std::process::Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("error: standard output: "), "{}", text(&output.stderr));
 }

@@ -165,3 +165,19 @@ fn a_file_that_does_not_belong_is_refused_with_its_name_and_the_reason() {
     let nothing = tuner(tuner_.folder(), &["export", "--shape", "1x2x3", "--out", "t4"]);
     assert!(String::from_utf8(nothing.stderr).unwrap().contains("leave --shape out"));
 }
+
+#[test]
+fn a_journal_that_is_missing_and_a_file_of_another_format_are_named_with_a_remedy() {
+    let tuner_ = Tuner::without_spaces();
+    let said = |args: &[&str]| {
+        let output = tuner(tuner_.folder(), args);
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let missing = said(&["export", "--out", "t4"]);
+    assert!(missing.contains("tuner-out/history.jsonl does not exist; tune first"), "{missing}");
+    assert!(!tuner_.folder().join("t4").exists() && !tuner_.folder().join("tuner-out").exists());
+    std::fs::write(tuner_.folder().join("x.t4.metadata.json"), "{}").unwrap();
+    let other = said(&["import", "x.t4.metadata.json", "--out", "x.json.gz"]);
+    assert!(other.contains("x.t4.metadata.json: not a results file") && other.contains("NAME.t4.json"), "{other}");
+}

@@ -301,14 +301,14 @@ fn check_strict(schema: &Value) {
 
 fn measured(changes: &Value, median_ms: f64) -> Trial {
     let occupancy = Occupancy { blocks_per_sm: 1, warps_per_sm: 12, percent: 18.75, limiter: Limiter::SharedMemory };
-    let waves = Waves { tiles: 1024, slots: 132, waves: 7.7576, tail_percent: 75.76, utilization_percent: 96.97 };
+    let waves = Waves { tiles: 1024, slots: 132, waves: 7.7576, tail_pct: 75.76, utilization_pct: 96.97 };
     let resources =
         Resources { registers: Some(168), shared_bytes: 197_632, spill_bytes: 0, occupancy: Some(occupancy) };
     let measurement = Measurement {
         median_ms,
-        spread_percent: 0.4,
+        spread_pct: 0.4,
         tflops: 137.438_953 / median_ms,
-        roofline_percent: 17.18 / median_ms,
+        roofline_pct: 17.18 / median_ms,
         times_cublas: Some(0.98),
         resources: Some(resources),
         waves: Some(waves),

@@ -1,10 +1,12 @@
 //! The key reaches the server and nothing else: no log at any level, no error, no reply, no transcript.
 
+mod common;
 mod llm_support;
 
 use std::io;
 use std::sync::{Arc, Mutex};
 
+use common::Tuner;
 use llm_support::{Act, SECRET, Server, client, json_response, response, says};
 use serde_json::json;
 use tuner::llm::{Message, Provider, Recorder};
@@ -76,4 +78,19 @@ fn the_key_never_appears_in_logs_errors_or_replies() {
     assert!(text.contains("asking the LLM again") && text.contains("ureq"), "{text}");
     let leak = text.lines().find(|line| line.contains(SECRET));
     assert_eq!(leak, None);
+}
+
+#[test]
+fn the_command_warns_of_a_key_that_would_travel_unencrypted() {
+    let tuner = Tuner::new();
+    let of = |url: &str| {
+        // The cap is reached before the first request, so nothing leaves this machine.
+        let args = ["--llm", url, "--model", "m", "--llm-max-minutes", "0", "--evaluations", "5", "--fresh"];
+        let output = tuner.command(&args).env("OPENAI_API_KEY", SECRET).output().unwrap();
+        assert!(output.status.success());
+        let told = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert!(!told.contains(SECRET), "{told}");
+        told.contains("the LLM key travels unencrypted")
+    };
+    assert!(of("http://llm.invalid/v1") && !of("https://llm.invalid/v1") && !of("http://localhost:1/v1"));
 }

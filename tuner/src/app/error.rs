@@ -52,11 +52,23 @@ pub enum AppError {
     },
     /// The filters leave nothing.
     #[error(
-        "nothing that was asked for has been recorded; recorded are:\n{recorded}\nleave filters out, or tune on a GPU"
+        "nothing that was asked for has been recorded; recorded are:\n{recorded}\nleave filters out, or measure on a GPU"
     )]
     NothingSelected {
         /// What there is, a line each.
         recorded: String,
+    },
+    /// A final is to be measured where nothing can be.
+    #[error("a final is measured: run it on a machine with an NVIDIA GPU and nvcc")]
+    NoGpu,
+    /// A final has nothing to choose from.
+    #[error(
+        "{} holds nothing that was asked for and measured on this GPU with these kernels; run `tuner` first",
+        .journal.display()
+    )]
+    NothingJournaled {
+        /// The journal.
+        journal: PathBuf,
     },
     /// The crate or the launch log cannot be used.
     #[error(transparent)]

@@ -1,12 +1,12 @@
 //! `tuner final`: the finals of a journal, held again, and how far their choice was from the best.
 
-use std::path::{Path, PathBuf};
-
 use autokernel_codegen::schedule::Schedule;
 
 use super::error::AppError;
 use super::in_use;
+use super::tune::Ending;
 use crate::evaluate::{Contender, Evaluator, Rounds};
+use crate::folder;
 use crate::gpu::cli::FinalArgs;
 use crate::gpu::sampling::Effort;
 use crate::gpu::{GpuEvaluator, tuning};
@@ -26,48 +26,52 @@ const WIDER: usize = 2;
 ///
 /// # Errors
 /// There is no GPU, the journal holds nothing that was measured on it, or the GPU is lost.
-pub fn finals(args: &FinalArgs, stop: &Stop) -> Result<(), AppError> {
+pub fn finals(args: &FinalArgs, stop: &Stop) -> Result<Ending, AppError> {
     let config = in_use::load(args.config.as_deref())?;
-    let bench = tuning::bench(&args.gpu, &args.out)?;
-    let bench = bench.ok_or(AppError::Usage("a final is measured: it needs an NVIDIA GPU and nvcc on this machine"))?;
-    let mut journal = Journal::open(&journal_path(&args.out), Start::Resume)?;
+    let bench = tuning::bench(&args.gpu, &args.out)?.ok_or(AppError::NoGpu)?;
+    let mut journal = Journal::open(&folder::journal(&args.out), Start::Resume)?;
     let mut evaluator = GpuEvaluator::new(bench.into_shared(), Effort::THOROUGH);
     let targets = targets(args, &journal, &evaluator);
     if targets.is_empty() {
-        return Err(AppError::Usage(
-            "the journal holds nothing for --shape that was measured on this GPU with these kernels; run `tuner` first",
-        ));
+        return Err(AppError::NothingJournaled { journal: journal.path().to_owned() });
     }
     for target in &targets {
         let trials: Vec<Trial> = journal.trials_of(target, evaluator.environment()).cloned().collect();
-        let plan = FinalPlan::with_finalists(args.gpu.finalists);
-        let meeting = promote::Final::new(plan, target, &trials, &config);
-        println!("{target}: {} trials, {} finalists", trials.len(), meeting.schedules().len());
+        let meeting = |finalists| promote::Final::new(FinalPlan::with_finalists(finalists), target, &trials, &config);
+        let usual = meeting(args.gpu.finalists);
+        outln!("{target}: {} trials, {} finalists", trials.len(), usual.schedules().len());
         let mut chosen = Vec::new();
         for repeat in 1..=args.repeat {
             if stop.is_requested() {
-                return Ok(());
+                return Ok(Ending::Interrupted);
             }
-            let (held, outcome) = meeting.hold(&mut evaluator)?;
-            let verdict = &outcome.verdict;
-            let word = if verdict.promoted { "promoted" } else { "not promoted" };
-            println!("  final {repeat}      {word}: {}", verdict.reason);
-            let winner = outcome.winner.as_ref().filter(|_| verdict.promoted).map(|(trial, _)| trial.schedule);
-            chosen.push(winner.unwrap_or(outcome.incumbent.schedule));
-            journal.append_final(held)?;
+            chosen.push(hold(&usual, repeat, &mut evaluator, &mut journal)?);
         }
-        if args.repeat > 1 && !stop.is_requested() {
-            let wide = FinalPlan::with_finalists(WIDER * args.gpu.finalists);
-            let wide = promote::Final::new(wide, target, &trials, &config);
-            let long = measure_long(&wide, target, &chosen, &mut evaluator)?;
+        if stop.is_requested() {
+            return Ok(Ending::Interrupted);
+        }
+        if args.repeat > 1 {
+            let long = measure_long(&meeting(WIDER * args.gpu.finalists), target, &chosen, &mut evaluator)?;
             print_regret(&long, &chosen);
         }
     }
-    Ok(())
+    Ok(Ending::Finished)
 }
 
-fn journal_path(out: &Path) -> PathBuf {
-    out.join("history.jsonl")
+/// Holds a final, journals it, and gives what it chose: the winner, or what is in use.
+fn hold(
+    meeting: &promote::Final<'_>,
+    repeat: u32,
+    evaluator: &mut GpuEvaluator,
+    journal: &mut Journal,
+) -> Result<Schedule, AppError> {
+    let (held, outcome) = meeting.hold(evaluator)?;
+    let verdict = &outcome.verdict;
+    let word = if verdict.promoted { "promoted" } else { "not promoted" };
+    outln!("  final {repeat}      {word}: {}", verdict.reason);
+    journal.append_final(held)?;
+    let winner = outcome.winner.filter(|_| verdict.promoted).map(|(trial, _)| trial.schedule);
+    Ok(winner.unwrap_or(outcome.incumbent.schedule))
 }
 
 /// The targets that were measured here, in the order of the journal.
@@ -106,18 +110,18 @@ fn measure_long(
 fn print_regret(long: &Leg, chosen: &[Schedule]) {
     let ranking = long.ranking();
     let Some((best, best_score)) = ranking.first() else {
-        println!("  regret       not known: nothing could be measured for long");
+        outln!("  regret       not known: nothing could be measured for long");
         return;
     };
-    println!("  long         {} rounds of {} contenders; best: {best}", LONG.count, long.entrants.len());
+    outln!("  long         {} rounds of {} contenders; best: {best}", LONG.count, long.entrants.len());
     let regret = |schedule: &Schedule| {
         let score = ranking.iter().find(|(ranked, _)| ranked == schedule).map_or(f64::INFINITY, |(_, score)| *score);
         100.0 * (score / best_score - 1.0)
     };
     let regrets: Vec<f64> = chosen.iter().map(regret).collect();
     for (repeat, (schedule, regret)) in chosen.iter().zip(&regrets).enumerate() {
-        println!("  regret {}     {regret:.2} %: {schedule}", repeat + 1);
+        outln!("  regret {}     {regret:.2} %: {schedule}", repeat + 1);
     }
     let worst = regrets.iter().copied().fold(0.0, f64::max);
-    println!("  regret       {worst:.2} % at most, over {} finals", regrets.len());
+    outln!("  regret       {worst:.2} % at most, over {} finals", regrets.len());
 }

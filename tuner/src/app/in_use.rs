@@ -63,7 +63,7 @@ fn load_own(path: &Path, is_named: bool, instead: &str) -> Result<Config, AppErr
     if is_named || path.exists() {
         return Ok(Config::load(path)?);
     }
-    eprintln!("there is no {}: winners are held against {instead}", path.display());
+    errln!("there is no {}: winners are held against {instead}", path.display());
     Ok(Config::default())
 }
 

@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use autokernel_codegen::config::{Config, Entry};
+use autokernel_codegen::files;
 
 use super::error::AppError;
 use super::in_use::{put, write};
 use super::tune::Ending;
 use crate::cli::TuneArgs;
+use crate::folder;
 use crate::report::{self, Results, TargetDocument, TargetResult};
 use crate::trial::Trial;
-use autokernel_codegen::files;
 
 /// Where everything goes.
 #[derive(Clone, Debug)]
@@ -37,7 +38,7 @@ impl Outputs {
 
     /// The journal.
     pub fn journal(&self) -> PathBuf {
-        self.folder.join("history.jsonl")
+        folder::journal(&self.folder)
     }
 
     /// The exchanges with a language model.
@@ -66,7 +67,7 @@ impl Outputs {
         let Some(script) = &self.script else { return };
         let touched = File::options().append(true).open(script).and_then(|file| file.set_modified(SystemTime::now()));
         if let Err(error) = touched {
-            eprintln!("warning: {}: {error}; touch it, so that cargo reads the new config", script.display());
+            errln!("warning: {}: {error}; touch it, so that cargo reads the new config", script.display());
         }
     }
 

@@ -67,7 +67,7 @@ pub(crate) fn provider(args: &LlmArgs) -> Result<Option<Arc<dyn Provider>>, AppE
         Named::Anthropic(url) => Arc::new(Anthropic::new(url, model()?, key(Anthropic::KEY_VARIABLE)?, limits, retry)?),
         Named::Folder(folder) => {
             let provider = FileProvider::new(folder, args.patience())?;
-            Arc::new(provider.announcing(|line| eprintln!("  {line}")))
+            Arc::new(provider.announcing(|line| errln!("  {line}")))
         }
         Named::Transcript(path) => Arc::new(Replayed::open(path)?),
     }))

@@ -182,8 +182,8 @@ impl<'r> Run<'r> {
         let environment = evaluator.environment();
         let mut held = self.journal.finals().iter().rev();
         let known = held.find(|held| held.answers(&search.target, environment, &schedules, incumbent));
-        if let Some(known) = known.filter(|_| !self.args.gpu.final_again) {
-            eprintln!("  the final of {} is in the journal; --final-again holds it again", known.at);
+        if let Some(known) = known.filter(|_| !self.args.final_again) {
+            errln!("  the final of {} is in the journal; --final-again holds it again", known.at);
             return Ok(meeting.decide(known));
         }
         let (held, outcome) = meeting.hold(evaluator)?;

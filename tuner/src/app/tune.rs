@@ -63,7 +63,7 @@ pub fn tune(args: &TuneArgs, stop: &Stop) -> Result<Ending, AppError> {
     let in_use = InUse::load(args, package.as_ref())?;
     let Selection { jobs, notes } = select(args, demands(args, package.as_ref())?)?;
     for note in notes {
-        eprintln!("note: {note}");
+        errln!("note: {note}");
     }
     let outputs = Outputs::new(&args.out, args.write.then(|| in_use.path.clone()))
         .read_by(package.and_then(|package| package.script));
@@ -95,28 +95,28 @@ pub fn tune(args: &TuneArgs, stop: &Stop) -> Result<Ending, AppError> {
         (_, Err(error)) => return Err(error),
     };
     if args.json {
-        println!("{}", RunDocument::of(&ending, &results, &args.out).to_json());
+        outln!("{}", RunDocument::of(&ending, &results, &args.out).to_json());
     }
     Ok(ending)
 }
 
 /// Says `text` where people read it.
 fn tell(args: &TuneArgs, text: &str) {
-    if args.json { eprintln!("{text}") } else { println!("{text}") }
+    if args.json { errln!("{text}") } else { outln!("{text}") }
 }
 
 fn report_recovery(journal: &Journal) {
     let (recovery, path) = (journal.recovery(), journal.path().display());
     if recovery.dropped_bytes > 0 {
-        eprintln!("{path}: dropped a last line that was cut short ({} bytes)", recovery.dropped_bytes);
+        errln!("{path}: dropped a last line that was cut short ({} bytes)", recovery.dropped_bytes);
     }
     if recovery.foreign_lines > 0 {
-        eprintln!("{path}: {} lines of another version of the tuner are not used", recovery.foreign_lines);
+        errln!("{path}: {} lines of another version of the tuner are not used", recovery.foreign_lines);
     }
     for schedule in &recovery.blamed {
-        eprintln!("{path}: {schedule} was running when the last run was cut short; it is not tried again");
+        errln!("{path}: {schedule} was running when the last run was cut short; it is not tried again");
     }
     if !journal.trials().is_empty() {
-        eprintln!("{path}: {} trials are known; --fresh starts over", journal.trials().len());
+        errln!("{path}: {} trials are known; --fresh starts over", journal.trials().len());
     }
 }

@@ -5,14 +5,15 @@ use std::path::PathBuf;
 use autokernel_codegen::shape::Shape;
 use clap::Args;
 
+use crate::cli::not_negative;
 use crate::llm::LlmArgs;
-use crate::strategy::{Builtin, StrategyName};
+use crate::strategy::StrategyName;
 
 /// Hold strategies against each other on recorded spaces, at equal budgets and over many seeds.
 #[derive(Clone, Debug, Args)]
 pub struct CompareArgs {
     /// Who competes, separated by commas: random, local, surrogate, llm, hybrid.
-    #[arg(long, value_delimiter = ',', default_values_t = Builtin::ALL.map(StrategyName::Builtin))]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_value = "random,local,surrogate")]
     pub strategies: Vec<StrategyName>,
     /// Recorded spaces: files, or names in the folder of recordings [default: all of that folder].
     #[arg(long, num_args = 1.., value_name = "NAME|FILE")]
@@ -42,7 +43,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "DIR")]
     pub spaces: Option<PathBuf>,
     /// For the simulated seconds: what nvcc takes for an image on one core.
-    #[arg(long, value_name = "S", default_value_t = 5.0)]
+    #[arg(long, value_name = "S", default_value_t = 5.0, value_parser = not_negative)]
     pub nvcc_seconds: f64,
     /// For the simulated seconds: images compiled at once.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..))]

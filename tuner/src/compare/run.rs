@@ -159,9 +159,9 @@ impl CompareArgs {
         for (name, contents) in &outputs {
             files::replace(&self.out.join(name), contents).map_err(self.failed(name))?;
         }
-        println!("{markdown}");
+        outln!("{markdown}");
         let names = outputs.map(|(name, _)| self.out.join(name).display().to_string());
-        println!("written       {}", names.join(", "));
+        outln!("written       {}", names.join(", "));
         Ok(())
     }
 

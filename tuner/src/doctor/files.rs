@@ -3,20 +3,25 @@
 use std::path::{Path, PathBuf};
 
 use super::check::{Check, Status};
-use crate::llm::Key;
+use crate::llm::{Anthropic, Key};
 use crate::replay::Library;
 
 /// The folders that keep compiled kernels: the tuner's, and that of builds where it is named.
 pub fn caches(tuner: &Path) -> Vec<Check> {
     let named = std::env::var_os("AUTOKERNEL_CACHE_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);
-    std::iter::once(tuner.to_owned()).chain(named).map(|folder| writable(&folder)).collect()
+    std::iter::once(tuner.to_owned())
+        .chain(named)
+        .map(|folder| writable(&std::path::absolute(&folder).unwrap_or(folder)))
+        .collect()
 }
 
 fn writable(folder: &Path) -> Check {
     const NAME: &str = "kernel cache";
-    let created = std::fs::create_dir_all(folder).and_then(|()| tempfile::tempfile_in(folder).map(|_| ()));
-    match created {
-        Ok(()) => Check::ok(NAME, format!("{} is writable", folder.display())),
+    // Where it is not there yet, the folder that it would be made in counts, and nothing is made.
+    let existing = folder.ancestors().find(|folder| folder.exists()).unwrap_or(folder);
+    match tempfile::tempfile_in(existing) {
+        Ok(_) if existing == folder => Check::ok(NAME, format!("{} is writable", folder.display())),
+        Ok(_) => Check::ok(NAME, format!("{} can be made", folder.display())),
         Err(error) => {
             let remedy = "make the folder writable, or name another with --out or AUTOKERNEL_CACHE_DIR";
             Check::new(NAME, Status::Broken, format!("{}: {error}", folder.display()), remedy)
@@ -42,16 +47,20 @@ pub fn spaces(folder: &Path) -> Check {
     Check::ok(NAME, format!("{count} with {shapes} shapes and {rows} measured schedules in {}", folder.display()))
 }
 
-/// Whether there is a key, never which.
+/// Whether there is a key for either protocol, never which.
 pub fn llm_key() -> Check {
     const NAME: &str = "LLM key";
-    let variable = Key::DEFAULT_VARIABLE;
-    match Key::from_env(variable) {
-        Ok(Some(_)) => Check::ok(NAME, format!("{variable} is set")),
-        Ok(None) => {
-            let remedy = "set it for a server that asks for one; local servers and --llm file:DIR need none";
-            Check::new(NAME, Status::Missing, format!("{variable} is not set"), remedy)
+    let variables = [Key::DEFAULT_VARIABLE, Anthropic::KEY_VARIABLE];
+    let mut set = Vec::new();
+    for variable in variables {
+        match Key::from_env(variable) {
+            Ok(key) => set.extend(key.map(|_| variable)),
+            Err(error) => return Check::of_error(NAME, Status::Broken, &error),
         }
-        Err(error) => Check::of_error(NAME, Status::Broken, &error),
     }
+    if set.is_empty() {
+        let remedy = "set the one of your server; local servers and --llm file:DIR need none";
+        return Check::new(NAME, Status::Missing, format!("neither {} is set", variables.join(" nor ")), remedy);
+    }
+    Check::ok(NAME, format!("{} is set", set.join(" and ")))
 }

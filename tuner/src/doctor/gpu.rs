@@ -48,7 +48,7 @@ fn with_gpu(count: usize) -> Vec<Check> {
 }
 
 fn gpu(info: &DeviceInfo, count: usize) -> Check {
-    let others = if count > 1 { format!("; {} more are not used", count - 1) } else { String::new() };
+    let others = if count > 1 { format!("; {} more measure with --gpus all", count - 1) } else { String::new() };
     let gib = info.memory_bytes as f64 / f64::from(1 << 30);
     let found = format!(
         "{}, compute capability {}, {} SMs, {gib:.0} GiB{others}",

@@ -12,6 +12,7 @@ use std::process::ExitCode;
 pub use check::{Check, Diagnosis, Status};
 
 use crate::app::{DEFAULT_CONFIG, own_spaces};
+use crate::folder;
 
 /// Check what tuning needs: driver, GPU, nvcc, config, caches, recorded spaces.
 ///
@@ -23,7 +24,7 @@ pub struct DoctorArgs {
     #[arg(long, value_name = "FILE", default_value = DEFAULT_CONFIG)]
     pub config: PathBuf,
     /// The output folder, which also keeps the compiled kernels.
-    #[arg(long, value_name = "DIR", default_value = "tuner-out")]
+    #[arg(long, value_name = "DIR", default_value = folder::DEFAULT)]
     pub out: PathBuf,
     /// Where recorded spaces are [default: the tuner's own].
     #[arg(long, value_name = "DIR")]
@@ -43,16 +44,16 @@ impl DoctorArgs {
     pub fn run(&self) -> ExitCode {
         let diagnosis = self.diagnose();
         if self.json {
-            println!("{}", diagnosis.to_json());
+            outln!("{}", diagnosis.to_json());
         } else {
-            print!("{diagnosis}");
+            out!("{diagnosis}");
         }
         if diagnosis.is_broken() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
     }
 
     /// Every check, in the order in which a person would make them.
     pub fn diagnose(&self) -> Diagnosis {
-        let cache = std::path::absolute(self.out.join("kernels")).unwrap_or_else(|_| self.out.join("kernels"));
+        let cache = folder::kernels(&self.out);
         let spaces = self.spaces.clone().unwrap_or_else(own_spaces);
         let mut checks = gpu::checks();
         checks.push(gpu::cublas_lt());

@@ -6,7 +6,8 @@ use autokernel_codegen::shape::Shape;
 
 use super::{ExchangeError, export, import};
 use crate::app;
-use crate::journal::{Journal, Start};
+use crate::folder;
+use crate::journal::read_trials;
 use crate::llm::GpuFacts;
 use crate::replay::Library;
 use crate::trial::Trial;
@@ -18,7 +19,7 @@ pub struct ExportArgs {
     #[arg(long, value_enum, default_value_t = Format::T4)]
     pub format: Format,
     /// The journal.
-    #[arg(long, value_name = "FILE", default_value = "tuner-out/history.jsonl")]
+    #[arg(long, value_name = "FILE", default_value = folder::DEFAULT_JOURNAL)]
     pub journal: PathBuf,
     /// Only this shape, as MxNxK; may be repeated.
     #[arg(long, value_name = "MxNxK")]
@@ -35,7 +36,7 @@ pub enum Format {
     T4,
 }
 
-/// Make a space to replay of T4 results, whether exported here or made elsewhere in the same terms.
+/// Make a space to replay of another tuner's results in the T4 format.
 #[derive(Debug, clap::Args)]
 pub struct ImportArgs {
     /// The results files, each with its `.metadata.json` beside it: one problem on one GPU, a file for each shape.
@@ -52,20 +53,19 @@ impl ExportArgs {
     /// # Errors
     /// The journal cannot be read or holds nothing that was asked for, or a file cannot be written.
     pub fn run(&self) -> Result<(), ExchangeError> {
-        let nothing = || ExchangeError::Nothing { journal: self.journal.clone() };
         if !self.journal.is_file() {
-            return Err(nothing());
+            return Err(ExchangeError::NoJournal(self.journal.clone()));
         }
-        let journal = Journal::open(&self.journal, Start::Resume)?;
+        let trials = read_trials(&self.journal)?;
         let wanted = |trial: &&Trial| self.shape.is_empty() || self.shape.contains(&trial.target.shape);
-        let trials: Vec<&Trial> = journal.trials().iter().filter(wanted).collect();
+        let trials: Vec<&Trial> = trials.iter().filter(wanted).collect();
         if trials.is_empty() {
-            return Err(nothing());
+            return Err(ExchangeError::Nothing { journal: self.journal.clone() });
         }
         let Format::T4 = self.format;
         let library = Library::load(&app::own_spaces())?;
         for written in export(&trials, &self.out, |name| known_gpu(&library, name))? {
-            println!("{}: {} results", written.results.display(), written.rows);
+            outln!("{}: {} results", written.results.display(), written.rows);
         }
         Ok(())
     }
@@ -82,8 +82,8 @@ impl ImportArgs {
         recording.save(&self.out)?;
         let folder = self.out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let rows: usize = recording.shapes.iter().map(|shape| shape.rows.len()).sum();
-        println!("{}: {rows} rows of {} shapes", self.out.display(), recording.shapes.len());
-        println!("next          tuner --spaces {}", folder.display());
+        outln!("{}: {rows} rows of {} shapes", self.out.display(), recording.shapes.len());
+        outln!("next          tuner --spaces {}", folder.display());
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::ExchangeError;
 use super::t4::{Metadata, MetadataEnvironment, MetadataFile, Provenance, Results, Row, SCHEMA_VERSION};
-use crate::environment::Environment;
+use crate::environment::{Environment, day};
 use crate::llm::GpuFacts;
 use crate::outcome::{Failure, Outcome};
 use crate::replay::Method;
@@ -81,7 +81,7 @@ fn metadata(target: &Target, environment: &Environment, gpu: Option<GpuFacts>, t
         _ => Map::from_iter([("name".to_owned(), environment.gpu.clone().into())]),
     };
     let samples = trials.iter().filter_map(|trial| Some(trial.outcome.measurement()?.samples)).min().unwrap_or(0);
-    let date = trials.iter().map(|trial| trial.at.chars().take("2026-01-31".len()).collect()).max();
+    let date = trials.iter().map(|trial| day(&trial.at).to_owned()).max();
     MetadataFile {
         schema_version: SCHEMA_VERSION.to_owned(),
         metadata: Metadata {

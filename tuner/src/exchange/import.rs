@@ -74,8 +74,5 @@ fn rows(
 
 fn read<T: DeserializeOwned>(path: &Path) -> Result<T, ExchangeError> {
     let text = std::fs::read(path).map_err(|source| ExchangeError::Io { path: path.to_owned(), source })?;
-    serde_json::from_slice(&text).map_err(|error| ExchangeError::Invalid {
-        path: path.to_owned(),
-        reason: format!("not a file of the T4 format: {error}"),
-    })
+    serde_json::from_slice(&text).map_err(|source| ExchangeError::Format { path: path.to_owned(), source })
 }

@@ -40,6 +40,17 @@ pub enum ExchangeError {
         /// What is wrong with it, and what to do.
         reason: String,
     },
+    /// A file is not of the format.
+    #[error("{}: not a results file of the T4 format: {source}; name files as `tuner export` writes them: NAME.t4.json", .path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// Where it departs from the format.
+        source: serde_json::Error,
+    },
+    /// The journal is not there.
+    #[error("{} does not exist; tune first, or name a journal with --journal", .0.display())]
+    NoJournal(PathBuf),
     /// There is nothing to export.
     #[error("{} holds no trial that was asked for; leave --shape out, or tune first", .journal.display())]
     Nothing {

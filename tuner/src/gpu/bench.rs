@@ -198,7 +198,7 @@ impl Bench {
         for (place, error) in result?.into_iter().rev() {
             let pool = self.pools.remove(place);
             self.replaced_before += pool.replaced();
-            eprintln!("warning: GPU {} is left out from here on: {error}", pool.ordinal());
+            errln!("warning: GPU {} is left out from here on: {error}", pool.ordinal());
         }
         Ok(())
     }
@@ -272,7 +272,7 @@ impl Bench {
         rounds: Rounds,
         fall: &EvaluatorError,
     ) -> Result<Vec<FinalReply>, EvaluatorError> {
-        eprintln!("warning: the final broke off ({fall}); each contender is checked alone, and the others meet again");
+        errln!("warning: the final broke off ({fall}); each contender is checked alone, and the others meet again");
         let mut failures: Vec<Option<Failure>> = Vec::new();
         for entrant in &entrants {
             let FinalContender::Candidate(candidate) = entrant else {
@@ -307,7 +307,8 @@ const TIMING_SEED: u64 = 0x6175_746f_6b65_726e;
 fn unusable(reason: String) -> EvaluatorError {
     EvaluatorError {
         reason,
-        remedy: "measuring here needs an NVIDIA GPU and nvcc; without them, tune by replay".to_owned(),
+        remedy: "measuring needs an NVIDIA GPU and nvcc; without them, `tuner` without --gpus replays recorded spaces"
+            .to_owned(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The options of measuring on GPUs, and the subcommands `final`, `worker` and `record`.
 
 use std::io;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -16,6 +17,8 @@ use super::devices::Devices;
 use super::record::{self, Plan, RecordError};
 use super::sampling::Effort;
 use super::worker;
+use crate::cli::not_negative;
+use crate::folder;
 use crate::promote::FinalPlan;
 
 /// On which GPUs, and how finals are held.
@@ -28,15 +31,12 @@ pub struct GpuArgs {
     /// Schedules of a search that meet what is in use in its final; up to six times as many if they take 0.1 ms or more.
     #[arg(long, value_name = "N", default_value_t = FinalPlan::FINALISTS, value_parser = finalists)]
     pub finalists: usize,
-    /// Hold a final again although the same schedules have met in the journal.
-    #[arg(long)]
-    pub final_again: bool,
     /// Seed of the inputs that results are checked on [default: another one in each run].
     #[arg(long, value_name = "SEED")]
     pub check_seed: Option<u64>,
     /// Kernels that are compiled at once [default: one for each core].
     #[arg(long, value_name = "N")]
-    pub compile_threads: Option<usize>,
+    pub compile_threads: Option<NonZeroUsize>,
     /// The program that serves as worker, so that tests need no GPU.
     #[arg(long, hide = true, value_name = "PROGRAM")]
     pub worker: Option<PathBuf>,
@@ -60,7 +60,7 @@ pub struct FinalArgs {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub repeat: u32,
     /// The output folder of the search: its journal says who qualified.
-    #[arg(long, value_name = "DIR", default_value = "tuner-out")]
+    #[arg(long, value_name = "DIR", default_value = folder::DEFAULT)]
     pub out: PathBuf,
     /// The config that is in use [default: best_config.json].
     #[arg(long, value_name = "FILE")]
@@ -96,34 +96,34 @@ pub struct RecordArgs {
     #[arg(long, value_parser = parse_family, default_value = "sm90")]
     pub family: Family,
     /// What is measured, as INPUT[-OUTPUT]:LAYOUT:EPILOGUE.
-    #[arg(long, default_value = "bf16:nt:leaky_relu(0.01)")]
+    #[arg(long, value_name = "PROBLEM", default_value = "bf16:nt:leaky_relu(0.01)")]
     pub problem: ProblemSpec,
     /// At which shapes: MxNxK, separated by commas.
-    #[arg(long, value_delimiter = ',', required = true)]
+    #[arg(long, value_name = "MxNxK,…", value_delimiter = ',', required = true)]
     pub shapes: Vec<Shape>,
     /// Measure a sample of this many compiled images, the same each time.
-    #[arg(long)]
-    pub images: Option<usize>,
+    #[arg(long, value_name = "N")]
+    pub images: Option<NonZeroUsize>,
     /// Measure every raster for this many of the fastest images at each shape, and one raster for the others.
-    #[arg(long)]
+    #[arg(long, value_name = "N")]
     pub rasters_for_top: Option<usize>,
     /// How long the GPU rests before each schedule is timed, in milliseconds, so that all meet the same clocks.
-    #[arg(long, default_value_t = Effort::QUICK.rest_ms)]
+    #[arg(long, default_value_t = Effort::QUICK.rest_ms, value_parser = not_negative)]
     pub rest_ms: f64,
     /// Measure the images in another order.
     #[arg(long, default_value_t = 0, hide = true)]
     pub order: u64,
     /// Stop after this long. What was measured is written; the same command goes on from there.
-    #[arg(long)]
+    #[arg(long, value_parser = not_negative)]
     pub minutes: Option<f64>,
-    /// The recording to write. `<OUT>.log` keeps what was measured on the way.
-    #[arg(long)]
+    /// The recording to write. FILE.log keeps what was measured on the way.
+    #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
     /// The GPUs: `all`, or their numbers as in 0,1. They must be of one kind.
     #[arg(long, value_name = "all|N,…", default_value = "0")]
     pub gpus: Devices,
     /// Where compiled kernels are kept.
-    #[arg(long, default_value = "target/tuner-kernels")]
+    #[arg(long, value_name = "DIR", default_value = "target/tuner-kernels")]
     pub kernel_cache: PathBuf,
 }
 
@@ -140,17 +140,17 @@ impl RecordArgs {
             problem: self.problem.0.clone(),
             family: self.family,
             shapes: self.shapes.clone(),
-            images: self.images,
+            images: self.images.map(NonZeroUsize::get),
             rasters_for_top: self.rasters_for_top,
             order: self.order,
             effort: Effort { rest_ms: self.rest_ms, ..Effort::QUICK },
-            limit: self.minutes.map(|minutes| Duration::from_secs_f64(minutes.max(0.0) * 60.0)),
+            limit: self.minutes.and_then(|minutes| Duration::try_from_secs_f64(minutes * 60.0).ok()),
             out: self.out.clone(),
             command: std::env::args().skip(1).fold("tuner".to_owned(), |command, arg| format!("{command} {arg}")),
         };
         let recording = record::record(&mut bench, &plan)?;
         let rows: usize = recording.shapes.iter().map(|shape| shape.rows.len()).sum();
-        println!("{}: {rows} rows of {} shapes", self.out.display(), recording.shapes.len());
+        outln!("{}: {rows} rows of {} shapes", self.out.display(), recording.shapes.len());
         Ok(())
     }
 }

@@ -9,13 +9,14 @@ use autokernel_codegen::arch::Arch;
 use autokernel_codegen::emit::{KernelSource, emit, emit_reference};
 use autokernel_codegen::nvcc::{CompileError, Compiler, Image, PtxasReport};
 use autokernel_codegen::problem::Problem;
-use autokernel_codegen::schedule::{Raster, RasterOrder, Schedule};
+use autokernel_codegen::schedule::Schedule;
 
 use super::deadline::SharedLimit;
 use super::protocol::Kernel;
 use super::worker::instruments;
 use crate::evaluate::EvaluatorError;
 use crate::outcome::Failure;
+use crate::strategy::image;
 
 /// A compiled candidate.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,11 +40,10 @@ pub struct ImageGroup {
 impl ImageGroup {
     /// Groups schedules by image, in the order of first appearance.
     pub fn of(schedules: &[Schedule]) -> Vec<ImageGroup> {
-        let raster = Raster { order: RasterOrder::AlongM, group: 1 };
         let mut groups: Vec<ImageGroup> = Vec::new();
         let mut group_of = HashMap::new();
         for &schedule in schedules {
-            let index = *group_of.entry(schedule.with_raster(raster)).or_insert_with(|| {
+            let index = *group_of.entry(image(&schedule)).or_insert_with(|| {
                 groups.push(ImageGroup { schedules: Vec::new() });
                 groups.len() - 1
             });

@@ -10,7 +10,7 @@ use autokernel_codegen::schedule::space::Space;
 use super::bench::Bench;
 use super::sampling::Effort;
 use crate::Target;
-use crate::environment::{Environment, timestamp};
+use crate::environment::{Environment, today};
 use crate::evaluate::{Contender, Done, Evaluator, EvaluatorError, Final, Rounds};
 use crate::journal::Intents;
 use crate::llm::GpuFacts;
@@ -91,9 +91,4 @@ impl Evaluator for GpuEvaluator {
     fn announce_to(&mut self, intents: &Arc<Intents>) {
         self.intents = Some(Arc::clone(intents));
     }
-}
-
-/// The day, `YYYY-MM-DD`.
-pub fn today() -> String {
-    timestamp().chars().take("2026-01-31".len()).collect()
 }

@@ -218,7 +218,12 @@ fn refused(failure: &Failure) -> EvaluatorError {
         Failure::OutOfMemory { .. } => "free device memory, or tune a smaller shape",
         _ => "check `nvidia-smi`, or choose another GPU with --gpus",
     };
-    EvaluatorError { reason: failure.to_string(), remedy: remedy.to_owned() }
+    // No candidate has a part in it, so nothing of it crashed.
+    let reason = match failure {
+        Failure::Crash { detail } => detail.clone(),
+        failure => failure.to_string(),
+    };
+    EvaluatorError { reason, remedy: remedy.to_owned() }
 }
 
 fn lost(why: &str) -> EvaluatorError {

@@ -1,5 +1,6 @@
 //! What `tuner tune` does on a machine with a GPU: the same as elsewhere, but measured.
 
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -21,9 +22,8 @@ use crate::cli::TuneArgs;
 use crate::demand::Demand;
 use crate::evaluate::EvaluatorError;
 use crate::filter::{ArchChoice, Filter, Op};
+use crate::folder;
 
-/// Below the output folder: compiled kernels.
-const KERNEL_CACHE: &str = "kernels";
 /// What `--shape` alone tunes.
 const DEFAULT_EPILOGUE: &str = "leaky_relu(0.01)";
 
@@ -72,19 +72,17 @@ pub fn bench(args: &GpuArgs, out: &Path) -> Result<Option<Bench>, EvaluatorError
     if !asked && !matches!(Device::gpu_count(), Ok(1..)) {
         return Ok(None);
     }
-    let cache = out.join(KERNEL_CACHE);
-    let cache = std::path::absolute(&cache).unwrap_or(cache);
     let devices = args.gpus.clone().unwrap_or(Devices::one(0));
-    match Bench::open(&devices, args.worker.as_deref(), Path::new("."), &cache) {
+    match Bench::open(&devices, args.worker.as_deref(), Path::new("."), &folder::kernels(out)) {
         Ok(bench) => {
             if let Some(reason) = &bench.gpu().no_nvml {
-                eprintln!("note: without NVML, throttling is told from the SM's own counter alone ({reason})");
+                errln!("note: without NVML, throttling is told from the SM's own counter alone ({reason})");
             }
-            Ok(Some(bench.with(args.check_seed.map(Seeds::of_run), args.compile_threads)))
+            Ok(Some(bench.with(args.check_seed.map(Seeds::of_run), args.compile_threads.map(NonZeroUsize::get))))
         }
         Err(error) if asked => Err(error),
         Err(error) => {
-            eprintln!("warning: there is a GPU, but it cannot be measured on: {error}");
+            errln!("warning: there is a GPU, but it cannot be measured on: {error}");
             Ok(None)
         }
     }

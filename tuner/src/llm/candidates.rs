@@ -9,6 +9,8 @@ use autokernel_codegen::problem::ProblemClass;
 use autokernel_codegen::schedule::{Family, Schedule};
 use serde_json::Value;
 
+use crate::knobs;
+
 /// The schedules of one problem class and arch that may be tried. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Candidates {
@@ -40,7 +42,7 @@ impl Candidates {
                 families.push(FamilyKnobs { family, values: BTreeMap::new() });
                 families.len() - 1
             });
-            for (knob, value) in knobs(&schedule) {
+            for (knob, value) in knobs::of(&schedule) {
                 let values = families[index].values.entry(knob).or_default();
                 if !values.contains(&value) {
                     values.push(value);
@@ -80,24 +82,5 @@ impl Candidates {
 
     pub(super) fn families(&self) -> &[FamilyKnobs] {
         &self.families
-    }
-}
-
-/// The knobs of `schedule`, the family among them, in the order of its fields' names: `("raster.group", 8)`.
-pub(super) fn knobs(schedule: &Schedule) -> Vec<(String, Value)> {
-    let mut knobs = Vec::new();
-    flatten("", serde_json::to_value(schedule).unwrap_or_default(), &mut knobs);
-    knobs
-}
-
-/// The leaves of `value` with their paths below `prefix`.
-pub(super) fn flatten(prefix: &str, value: Value, leaves: &mut Vec<(String, Value)>) {
-    let Value::Object(members) = value else {
-        leaves.push((prefix.to_owned(), value));
-        return;
-    };
-    for (name, member) in members {
-        let path = if prefix.is_empty() { name } else { format!("{prefix}.{name}") };
-        flatten(&path, member, leaves);
     }
 }

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::anthropic::Anthropic;
 use super::guard::Caps;
+use crate::cli::not_negative;
 
 /// The language model and what it may cost.
 #[derive(Clone, Debug, Args)]
@@ -103,10 +104,4 @@ impl LlmArgs {
     pub fn patience(&self) -> Duration {
         Duration::try_from_secs_f64(self.llm_patience).unwrap_or(Duration::MAX)
     }
-}
-
-/// A number from 0 up.
-fn not_negative(text: &str) -> Result<f64, String> {
-    let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
-    number.ok_or_else(|| format!("`{text}` is not a number from 0 up"))
 }

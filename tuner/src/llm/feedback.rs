@@ -110,11 +110,11 @@ pub struct Measurement {
     /// Median time of a launch, in ms.
     pub median_ms: f64,
     /// Spread of the samples around the median, in percent.
-    pub spread_percent: f64,
+    pub spread_pct: f64,
     /// Throughput at the median, in TFLOP/s.
     pub tflops: f64,
     /// Of the roofline's limit, in percent.
-    pub roofline_percent: f64,
+    pub roofline_pct: f64,
     /// Times cuBLAS's throughput, if cuBLAS was measured beside it.
     #[serde(default)]
     pub times_cublas: Option<f64>,

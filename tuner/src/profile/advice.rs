@@ -64,7 +64,7 @@ fn few_tiles(profile: &Profile, kernel: &Kernel) -> Option<String> {
 /// A last wave that is nearly empty: is there a tile that avoids it?
 fn tail(profile: &Profile, kernel: &Kernel) -> Option<String> {
     let now = &kernel.waves;
-    if now.waves < 1.0 || now.utilization_percent > 100.0 - TAIL_WORTH {
+    if now.waves < 1.0 || now.utilization_pct > 100.0 - TAIL_WORTH {
         return None;
     }
     let target = &profile.target;
@@ -79,13 +79,13 @@ fn tail(profile: &Profile, kernel: &Kernel) -> Option<String> {
     let (sms, blocks) = (profile.gpu.facts.sm_count, kernel.occupancy.blocks_per_sm);
     // FLOP per element loaded: a tile with much less of it loses more than the tail costs.
     let alike = space.schedules().iter().filter(|other| reuse(other) >= 0.75 * reuse(schedule));
-    let of = |other: &Schedule| waves(&other.geometry(&class), target.shape, sms, blocks).utilization_percent;
+    let of = |other: &Schedule| waves(&other.geometry(&class), target.shape, sms, blocks).utilization_pct;
     let best = alike.max_by(|a, b| of(a).total_cmp(&of(b)))?;
     let (then, geometry) = (of(best), best.geometry(&class));
-    (then > now.utilization_percent + TAIL_WORTH / 2.0).then(|| {
+    (then > now.utilization_pct + TAIL_WORTH / 2.0).then(|| {
         format!(
             "tile {}x{} instead of {}x{}: {:.2} waves keep {:.0} % of the slots busy, it would keep {then:.0} %",
-            geometry.tile_m, geometry.tile_n, own.tile_m, own.tile_n, now.waves, now.utilization_percent
+            geometry.tile_m, geometry.tile_n, own.tile_m, own.tile_n, now.waves, now.utilization_pct
         )
     })
 }
@@ -95,7 +95,7 @@ fn roof(profile: &Profile) -> Option<String> {
     let time = profile.time.as_ref()?;
     match profile.work.bound? {
         Bound::Memory => {
-            let percent = time.gb_s.datasheet_percent?;
+            let percent = time.gb_s.datasheet_pct?;
             let at = format!("{percent:.0} % of the memory bandwidth");
             Some(if percent > AT_THE_ROOF {
                 format!("fewer bytes: at {at} no schedule helps, a narrower output or more fusion would")
@@ -104,7 +104,7 @@ fn roof(profile: &Profile) -> Option<String> {
             })
         }
         Bound::Compute => {
-            let percent = time.tflops.measured_percent?;
+            let percent = time.tflops.measured_pct?;
             let roof = time.tflops.measured_roof?;
             let at = format!("{percent:.0} % of the {roof:.0} TFLOP/s that were measured on this GPU");
             let (used, most) = (profile.kernel.as_ref()?.shared_bytes, profile.gpu.facts.shared_bytes_per_block);

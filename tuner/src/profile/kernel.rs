@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::machine::Machine;
 use super::{ProfileArgs, ProfileError};
+use crate::folder;
 use crate::occupancy::{BlockNeeds, Occupancy, SmLimits, Waves, occupancy, waves};
 use crate::promote::incumbent;
 use crate::target::Target;
@@ -117,7 +118,7 @@ fn choose(text: &str, config: &Config, target: &Target) -> Result<(Schedule, Str
 
 /// ptxas's report with nvcc's version, or why there is none.
 fn compile(out: &Path, target: &Target, schedule: &Schedule) -> Result<(PtxasReport, String), String> {
-    let cache = std::path::absolute(out.join("kernels")).map_err(|error| error.to_string())?;
+    let cache = folder::kernels(out);
     let nvcc = Nvcc::locate(Path::new("."), &cache).map_err(|_| "no nvcc here".to_owned())?;
     let version = nvcc.version.clone();
     let image = Compiler::new(nvcc, cache).compile(&emit(&target.problem, schedule), target.arch);

@@ -10,6 +10,8 @@ use autokernel_runtime::{Datasheet, Device};
 use serde::Serialize;
 
 use super::{ProfileArgs, ProfileError};
+use crate::bridge;
+use crate::folder;
 use crate::gpu::pool::{Deadlines, GpuPool};
 use crate::gpu::process::WorkerCommand;
 use crate::gpu::{Bench, Devices};
@@ -78,11 +80,10 @@ fn here() -> Option<Machine> {
 }
 
 fn bench(out: &Path) -> Option<Bench> {
-    let cache = std::path::absolute(out.join("kernels")).ok()?;
-    match Bench::open(&Devices::one(DEVICE), None, Path::new("."), &cache) {
+    match Bench::open(&Devices::one(DEVICE), None, Path::new("."), &folder::kernels(out)) {
         Ok(bench) => Some(bench),
         Err(error) => {
-            eprintln!("not measured here: {error}");
+            errln!("not measured here: {error}");
             None
         }
     }
@@ -110,7 +111,7 @@ impl Machine {
     /// The two ceilings for inputs of that type; none if the tensor cores do not take them.
     pub fn roofline(&self, input: Dtype) -> Option<Roofline> {
         if let Some(sheet) = self.sheet {
-            return sheet.roofline(crate::gpu::runtime_dtype(input));
+            return sheet.roofline(bridge::dtype(input));
         }
         let GpuFacts { matrix_tflops, memory_gb_per_s, .. } = self.facts;
         (matrix_tflops > 0.0).then_some(Roofline { peak_tflops: matrix_tflops, bandwidth_gb_s: memory_gb_per_s })

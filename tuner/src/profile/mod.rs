@@ -23,6 +23,7 @@ pub use work::{Bound, Traffic, WorkProfile};
 
 use crate::app::{DEFAULT_CONFIG, own_spaces};
 use crate::filter;
+use crate::folder;
 use crate::replay::{Library, RecordingError};
 use crate::target::Target;
 
@@ -57,7 +58,7 @@ pub struct ProfileArgs {
     #[arg(long, value_name = "FILE", default_value = DEFAULT_CONFIG)]
     pub config: PathBuf,
     /// The output folder, whose journal may know the time and which keeps the compiled kernels.
-    #[arg(long, value_name = "DIR", default_value = "tuner-out")]
+    #[arg(long, value_name = "DIR", default_value = folder::DEFAULT)]
     pub out: PathBuf,
     /// Where recorded spaces are [default: the tuner's own].
     #[arg(long, value_name = "DIR")]
@@ -128,9 +129,9 @@ impl ProfileArgs {
     pub fn run(&self) -> Result<(), ProfileError> {
         let profile = self.profile()?;
         if self.json {
-            println!("{}", serde_json::to_string_pretty(&profile).expect("a profile has only string keys"));
+            outln!("{}", serde_json::to_string_pretty(&profile).expect("a profile has only string keys"));
         } else {
-            print!("{profile}");
+            out!("{profile}");
         }
         Ok(())
     }

@@ -62,11 +62,14 @@ fn kernel_lines(f: &mut fmt::Formatter<'_>, kernel: &Kernel, sm_count: u32) -> f
     };
     let Kernel { threads, registers, shared_bytes, occupancy, waves, .. } = kernel;
     line(f, "block", &format!("{threads} threads, {registers} registers each, {shared_bytes} bytes shared, {from}"))?;
-    let blocks = occupancy.blocks_per_sm;
+    let blocks = match occupancy.blocks_per_sm {
+        1 => "1 block".to_owned(),
+        count => format!("{count} blocks"),
+    };
     let percent = occupancy.percent;
-    line(f, "occupancy", &format!("{percent:.0} %, {blocks} blocks an SM, limited by {}", occupancy.limiter))?;
-    let (tiles, slots, tail) = (waves.tiles, waves.slots, waves.tail_percent);
-    let busy = waves.utilization_percent;
+    line(f, "occupancy", &format!("{percent:.0} %, {blocks} an SM, limited by {}", occupancy.limiter))?;
+    let (tiles, slots, tail) = (waves.tiles, waves.slots, waves.tail_pct);
+    let busy = waves.utilization_pct;
     line(
         f,
         "waves",
@@ -78,18 +81,18 @@ fn kernel_lines(f: &mut fmt::Formatter<'_>, kernel: &Kernel, sm_count: u32) -> f
 }
 
 fn time_lines(f: &mut fmt::Formatter<'_>, time: &Time) -> fmt::Result {
-    line(f, "time", &format!("{:.4} ms ± {:.1} %, {}", time.median_ms, time.spread_percent, time.origin))?;
+    line(f, "time", &format!("{:.4} ms ± {:.1} %, {}", time.median_ms, time.spread_pct, time.origin))?;
     for (rate, unit) in [(&time.tflops, "TFLOP/s"), (&time.gb_s, "GB/s")] {
         let mut words = format!("{:.0} {unit}", rate.value);
-        if let Some(percent) = rate.datasheet_percent {
+        if let Some(percent) = rate.datasheet_pct {
             words += &format!(", {percent:.0} % of the datasheet's roof");
         }
-        if let (Some(roof), Some(percent)) = (rate.measured_roof, rate.measured_percent) {
+        if let (Some(roof), Some(percent)) = (rate.measured_roof, rate.measured_pct) {
             words += &format!(", {percent:.0} % of the highest measured ({roof:.0})");
         }
         line(f, "", &words)?;
     }
-    match time.roofline_percent {
+    match time.roofline_pct {
         Some(percent) => line(f, "", &format!("{percent:.0} % of the roofline at this intensity")),
         None => Ok(()),
     }
@@ -98,15 +101,15 @@ fn time_lines(f: &mut fmt::Formatter<'_>, time: &Time) -> fmt::Result {
 fn traffic_line(f: &mut fmt::Formatter<'_>, profile: &Profile) -> fmt::Result {
     let traffic = &profile.work.traffic;
     let mb = |bytes: f64| format!("{:.1} MB", bytes / 1e6);
-    if traffic.saved_percent == 0.0 {
+    if traffic.saved_pct == 0.0 {
         return line(f, "fusion", "a plain product: there is nothing to fuse");
     }
     let words = format!(
         "saves {:.0} % of the output's traffic ({} → {}) and {:.0} % in all ({} → {})",
-        traffic.output_saved_percent,
+        traffic.output_saved_pct,
         mb(traffic.output_unfused),
         mb(traffic.output_fused),
-        traffic.saved_percent,
+        traffic.saved_pct,
         mb(traffic.unfused),
         mb(traffic.fused)
     );

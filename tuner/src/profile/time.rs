@@ -8,7 +8,9 @@ use autokernel_codegen::schedule::Schedule;
 use serde::Serialize;
 
 use super::machine::Machine;
+use crate::bridge;
 use crate::evaluate::Evaluated;
+use crate::folder;
 use crate::gpu::Bench;
 use crate::gpu::sampling::Effort;
 use crate::journal::read_trials;
@@ -23,7 +25,7 @@ pub struct Time {
     /// Median time of a launch, in milliseconds.
     pub median_ms: f64,
     /// Interquartile range over median, in percent.
-    pub spread_percent: f64,
+    pub spread_pct: f64,
     /// Where it was measured, in words.
     pub origin: String,
     /// The rate, in 10¹² FLOP/s.
@@ -31,7 +33,7 @@ pub struct Time {
     /// The device memory traffic, each matrix crossing once, in 10⁹ bytes/s.
     pub gb_s: Rate,
     /// The roofline's shortest time over this one, in percent.
-    pub roofline_percent: Option<f64>,
+    pub roofline_pct: Option<f64>,
 }
 
 /// A rate and the roofs above it.
@@ -40,11 +42,11 @@ pub struct Rate {
     /// The rate.
     pub value: f64,
     /// Of the datasheet's ceiling, in percent.
-    pub datasheet_percent: Option<f64>,
+    pub datasheet_pct: Option<f64>,
     /// The highest rate that was measured of any kernel on this GPU.
     pub measured_roof: Option<f64>,
     /// Of that, in percent.
-    pub measured_percent: Option<f64>,
+    pub measured_pct: Option<f64>,
 }
 
 /// Where times may be found.
@@ -62,7 +64,7 @@ pub struct Sources<'s> {
 /// A time before it is compared with anything.
 struct Found {
     median_ms: f64,
-    spread_percent: f64,
+    spread_pct: f64,
     origin: String,
 }
 
@@ -79,17 +81,17 @@ impl Sources<'_> {
         let roofs = self.measured_roofs();
         let rate = |value: f64, datasheet: Option<f64>, roof: Option<f64>| Rate {
             value,
-            datasheet_percent: datasheet.map(|peak| 100.0 * value / peak),
+            datasheet_pct: datasheet.map(|peak| 100.0 * value / peak),
             measured_roof: roof,
-            measured_percent: roof.map(|roof| 100.0 * value / roof),
+            measured_pct: roof.map(|roof| 100.0 * value / roof),
         };
         Some(Time {
             median_ms: ms,
-            spread_percent: found.spread_percent,
+            spread_pct: found.spread_pct,
             origin: found.origin,
             tflops: rate(work.tflops(ms), roofline.map(|r| r.peak_tflops), roofs.map(|(tflops, _)| tflops)),
             gb_s: rate(work.gb_s(ms), roofline.map(|r| r.bandwidth_gb_s), roofs.map(|(_, gb_s)| gb_s)),
-            roofline_percent: roofline.map(|roofline| roofline.percent(&work, ms)),
+            roofline_pct: roofline.map(|roofline| roofline.percent(&work, ms)),
         })
     }
 
@@ -100,7 +102,7 @@ impl Sources<'_> {
     }
 
     fn journaled(&self, target: &Target, schedule: &Schedule) -> Option<Found> {
-        let trials = read_trials(&self.folder.join("history.jsonl")).ok()?;
+        let trials = read_trials(&folder::journal(self.folder)).ok()?;
         let same = trials
             .iter()
             .filter(|trial| trial.schedule == *schedule && self.is_same(target, &trial.target, &trial.environment.gpu));
@@ -108,7 +110,7 @@ impl Sources<'_> {
         let measurement = trial.outcome.measurement()?;
         let environment = &trial.environment;
         let origin = format!("{}'s journal, {}, driver {}", self.folder.display(), environment.gpu, environment.driver);
-        Some(Found { median_ms: measurement.median_ms, spread_percent: measurement.spread_pct, origin })
+        Some(Found { median_ms: measurement.median_ms, spread_pct: measurement.spread_pct, origin })
     }
 
     fn recorded(&self, target: &Target, schedule: &Schedule) -> Option<Found> {
@@ -119,11 +121,7 @@ impl Sources<'_> {
             let row = table.and_then(|table| table.rows.iter().find(|(own, _)| own == schedule));
             if let Some(measurement) = row.and_then(|(_, outcome)| outcome.measurement()) {
                 let origin = format!("recorded in {name} on {}, {gpu}", recording.method.date);
-                return Some(Found {
-                    median_ms: measurement.median_ms,
-                    spread_percent: measurement.spread_pct,
-                    origin,
-                });
+                return Some(Found { median_ms: measurement.median_ms, spread_pct: measurement.spread_pct, origin });
             }
         }
         None
@@ -137,7 +135,7 @@ impl Sources<'_> {
         })?;
         let provenance = &entry.provenance;
         let origin = format!("the config's entry of {}, {}", provenance.date, provenance.gpu);
-        Some(Found { median_ms: provenance.median_ms, spread_percent: provenance.spread_pct, origin })
+        Some(Found { median_ms: provenance.median_ms, spread_pct: provenance.spread_pct, origin })
     }
 
     /// The highest rates of any kernel on this GPU that the config and the recordings know: TFLOP/s and GB/s.
@@ -145,8 +143,8 @@ impl Sources<'_> {
         let entries = self.config.entries.iter().filter(|entry| self.machine.is_called(&entry.provenance.gpu));
         let entries = entries.map(|entry| {
             let (input, output) = (entry.problem.input, entry.problem.output);
-            let shape = crate::gpu::runtime_shape(entry.shape);
-            let [input, output] = [input, output].map(crate::gpu::runtime_dtype);
+            let shape = bridge::shape(entry.shape);
+            let [input, output] = [input, output].map(bridge::dtype);
             (autokernel_runtime::roofline::Work::matmul(shape, input, output), entry.provenance.median_ms)
         });
         let recordings = self.library.recordings.iter().map(|(_, recording)| recording);
@@ -171,16 +169,16 @@ fn measured(mut bench: Bench, target: &Target, schedule: &Schedule) -> Option<Fo
         ControlFlow::Break(())
     };
     if let Err(error) = bench.evaluate(target, &[*schedule], Effort::THOROUGH, None, &mut done) {
-        eprintln!("not measured here: {error}");
+        errln!("not measured here: {error}");
         return None;
     }
     match outcome? {
         Outcome::Measured(measurement) => {
             let origin = format!("measured here and now, {}", bench.gpu().facts.name);
-            Some(Found { median_ms: measurement.median_ms, spread_percent: measurement.spread_pct, origin })
+            Some(Found { median_ms: measurement.median_ms, spread_pct: measurement.spread_pct, origin })
         }
         Outcome::Failed(failure) => {
-            eprintln!("not measured here: {failure}");
+            errln!("not measured here: {failure}");
             None
         }
     }

@@ -52,9 +52,9 @@ pub struct Traffic {
     /// In all, unfused.
     pub unfused: f64,
     /// What fusion saves of the output's traffic, in percent.
-    pub output_saved_percent: f64,
+    pub output_saved_pct: f64,
     /// What fusion saves in all, in percent.
-    pub saved_percent: f64,
+    pub saved_pct: f64,
 }
 
 /// A launch that does nothing takes about this long on the GPU, in milliseconds; work below it hides behind it.
@@ -101,8 +101,8 @@ fn traffic(target: &Target, fused: f64) -> Traffic {
         output_unfused,
         fused,
         unfused,
-        output_saved_percent: saved(output_fused, output_unfused),
-        saved_percent: saved(fused, unfused),
+        output_saved_pct: saved(output_fused, output_unfused),
+        saved_pct: saved(fused, unfused),
     }
 }
 
@@ -123,12 +123,12 @@ mod tests {
     #[test]
     fn fusing_saves_two_thirds_of_the_outputs_traffic_and_40_percent_in_all_of_a_square_product() {
         let traffic = traffic_of("relu");
-        assert!((traffic.output_saved_percent - 200.0 / 3.0).abs() < 1e-9, "{traffic:?}");
-        assert!((traffic.saved_percent - 40.0).abs() < 1e-9, "{traffic:?}");
+        assert!((traffic.output_saved_pct - 200.0 / 3.0).abs() < 1e-9, "{traffic:?}");
+        assert!((traffic.saved_pct - 40.0).abs() < 1e-9, "{traffic:?}");
     }
 
     #[test]
     fn a_plain_product_has_nothing_to_fuse() {
-        assert_eq!(traffic_of("identity").saved_percent, 0.0);
+        assert_eq!(traffic_of("identity").saved_pct, 0.0);
     }
 }

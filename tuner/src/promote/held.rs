@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use autokernel_codegen::schedule::Schedule;
+use autokernel_runtime::timing::Statistics;
 use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
@@ -98,11 +99,11 @@ impl Leg {
             })
             .collect();
         let rounds = timed.iter().map(|(_, time)| time.round_ms.len()).min().unwrap_or(0);
-        let of_round = |round: usize| median(timed.iter().map(|(_, time)| time.round_ms[round]).collect());
+        let of_round = |round: usize| median(&timed.iter().map(|(_, time)| time.round_ms[round]).collect::<Vec<_>>());
         let pace: Vec<f64> = (0..rounds).map(of_round).collect();
         let standing = |time: &FinalTime| match rounds {
             0 => time.measurement.median_ms,
-            _ => median(time.round_ms.iter().zip(&pace).map(|(ms, pace)| ms / pace).collect()),
+            _ => median(&time.round_ms.iter().zip(&pace).map(|(ms, pace)| ms / pace).collect::<Vec<_>>()),
         };
         let mut ranking: Vec<(Schedule, f64)> = timed
             .iter()
@@ -138,13 +139,8 @@ impl HeldFinal {
     }
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    match values.len() {
-        0 => f64::NAN,
-        count if count % 2 == 1 => values[count / 2],
-        count => 0.5 * (values[count / 2 - 1] + values[count / 2]),
-    }
+fn median(values: &[f64]) -> f64 {
+    Statistics::of(values).map_or(f64::NAN, |statistics| statistics.median)
 }
 
 #[cfg(test)]
@@ -164,7 +160,7 @@ mod tests {
     }
 
     fn time(round_ms: Vec<f64>) -> Final {
-        let median_ms = median(round_ms.clone());
+        let median_ms = median(&round_ms);
         Ok(FinalTime { measurement: Measurement::new(median_ms, 0.1, round_ms.len() as u32), round_ms })
     }
 

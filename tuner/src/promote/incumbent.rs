@@ -2,8 +2,8 @@
 
 use autokernel_codegen::config::{Config, Entry};
 use autokernel_codegen::schedule::Schedule;
-use autokernel_codegen::shape::Shape;
 
+use crate::bridge::distance;
 use crate::target::Target;
 
 /// What the build uses for a target today.
@@ -37,9 +37,4 @@ pub fn incumbent(config: &Config, target: &Target) -> Incumbent {
             Incumbent { schedule: Schedule::default_for(&class, target.arch), origin, exact: false, won_on: None }
         }
     }
-}
-
-fn distance(a: Shape, b: Shape) -> f64 {
-    let runtime = |shape: Shape| autokernel_runtime::Shape::new(shape.m, shape.n, shape.k);
-    runtime(a).distance(runtime(b))
 }

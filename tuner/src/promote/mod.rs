@@ -5,11 +5,10 @@ mod incumbent;
 mod meeting;
 mod verdict;
 
-use autokernel_codegen::config::{Config, Entry, Provenance};
+use autokernel_codegen::config::{Entry, Provenance};
 use autokernel_codegen::schedule::Schedule;
 
-use crate::evaluate::{self, Evaluator, EvaluatorError, FinalTime};
-use crate::session::Search;
+use crate::evaluate::{self, Evaluator, FinalTime};
 use crate::target::Target;
 use crate::trial::Trial;
 
@@ -33,15 +32,6 @@ pub struct Outcome {
     pub winner: Option<(Trial, FinalTime)>,
     /// Whether the winner replaces the incumbent, and why.
     pub verdict: Verdict,
-}
-
-/// Lets the fastest schedules of `search` meet the incumbent, the default and cuBLAS, by the usual plan.
-///
-/// # Errors
-/// The evaluator cannot go on.
-pub fn hold_final(search: &Search, config: &Config, evaluator: &mut dyn Evaluator) -> Result<Outcome, EvaluatorError> {
-    let meeting = Final::new(FinalPlan::default(), &search.target, &search.trials, config);
-    Ok(meeting.hold(evaluator)?.1)
 }
 
 /// The entry that the winner of `outcome` becomes, if it was promoted.

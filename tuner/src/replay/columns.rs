@@ -6,6 +6,7 @@ use autokernel_codegen::schedule::Schedule;
 use serde_json::{Map, Value};
 
 use super::error::ContentError;
+use crate::knobs;
 
 /// A column a knob, by its path.
 pub type Columns = BTreeMap<String, Vec<Value>>;
@@ -14,9 +15,7 @@ pub type Columns = BTreeMap<String, Vec<Value>>;
 pub fn from_schedules<'s>(schedules: impl Iterator<Item = &'s Schedule>) -> Columns {
     let mut columns = Columns::new();
     for (row, schedule) in schedules.enumerate() {
-        let mut leaves = Vec::new();
-        flatten("", serde_json::to_value(schedule).expect("schedules have only string keys"), &mut leaves);
-        for (path, value) in leaves {
+        for (path, value) in knobs::of(schedule) {
             let column = columns.entry(path).or_default();
             column.resize(row, Value::Null);
             column.push(value);
@@ -46,9 +45,7 @@ pub fn to_schedules(columns: &Columns) -> Result<Vec<Schedule>, ContentError> {
 
 /// The knobs of one schedule, by their paths.
 pub fn to_map(schedule: &Schedule) -> Map<String, Value> {
-    let mut leaves = Vec::new();
-    flatten("", serde_json::to_value(schedule).expect("schedules have only string keys"), &mut leaves);
-    leaves.into_iter().collect()
+    knobs::of(schedule).into_iter().collect()
 }
 
 /// The schedule with these knobs.
@@ -58,17 +55,6 @@ pub fn from_map(knobs: &Map<String, Value>) -> Result<Schedule, serde_json::Erro
         insert(&mut object, path, value.clone());
     }
     serde_json::from_value(Value::Object(object))
-}
-
-fn flatten(prefix: &str, value: Value, leaves: &mut Vec<(String, Value)>) {
-    let Value::Object(members) = value else {
-        leaves.push((prefix.to_owned(), value));
-        return;
-    };
-    for (name, member) in members {
-        let path = if prefix.is_empty() { name } else { format!("{prefix}.{name}") };
-        flatten(&path, member, leaves);
-    }
 }
 
 fn insert(object: &mut Map<String, Value>, path: &str, value: Value) {

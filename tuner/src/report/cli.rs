@@ -9,6 +9,7 @@ use super::chart::ChartError;
 use super::document::Results;
 use super::page::Page;
 use crate::environment::{kernel_sources, timestamp};
+use crate::folder;
 use crate::journal::{JournalError, read_trials};
 
 /// Write an output folder's results as one HTML page.
@@ -17,7 +18,7 @@ use crate::journal::{JournalError, read_trials};
 #[derive(Clone, Debug, clap::Args)]
 pub struct ReportArgs {
     /// The output folder of earlier runs.
-    #[arg(value_name = "DIR", default_value = "tuner-out")]
+    #[arg(value_name = "DIR", default_value = folder::DEFAULT)]
     pub folder: PathBuf,
     /// The config whose entries are listed [default: best_config.json of the folder].
     #[arg(long, value_name = "FILE")]
@@ -64,12 +65,12 @@ impl ReportArgs {
         let html = self.page()?.to_html()?;
         let path = self.out.clone().unwrap_or_else(|| self.folder.join("report.html"));
         files::replace(&path, html.as_bytes()).map_err(|source| ReportError::Output { path: path.clone(), source })?;
-        println!("{}", path.display());
+        outln!("{}", path.display());
         Ok(())
     }
 
     fn page(&self) -> Result<Page, ReportError> {
-        let journal = self.folder.join("history.jsonl");
+        let journal = folder::journal(&self.folder);
         if !journal.exists() {
             return Err(ReportError::NoJournal(journal));
         }

@@ -57,7 +57,7 @@ pub struct TargetDocument {
 /// Why a search ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StopDocument {
-    /// `budget_spent`, `generations_spent`, `nothing_left`, `interrupted` or `broken`.
+    /// `budget_spent`, `generations_spent`, `nothing_left`, `interrupted`, `unanswered` or `broken`.
     pub reason: String,
     /// The same in words.
     pub text: String,

@@ -72,7 +72,7 @@ impl Progress {
             }
             self.bar.replace(bar);
         } else if self.style == Style::Lines {
-            eprintln!("{prefix}: {evaluations} evaluations");
+            errln!("{prefix}: {evaluations} evaluations");
         }
         known.iter().for_each(|trial| self.tried(trial));
         self.pace.set(Pace { begun: Instant::now(), evaluations, known: known.len() });
@@ -98,14 +98,14 @@ impl Progress {
             let left = pace.left(tried).filter(|left| left.as_secs() > 0);
             let left = left.map_or(String::new(), |left| format!("; {} left", HumanDuration(left)));
             let of = pace.evaluations;
-            eprintln!("  generation {generation}: {tried} of {of} tried, best {ms:.4} ms, {}{left}", best.schedule);
+            errln!("  generation {generation}: {tried} of {of} tried, best {ms:.4} ms, {}{left}", best.schedule);
         }
     }
 
     pub(super) fn note(&self, text: &str) {
         match self.style {
             Style::Bar => self.bar.borrow().println(format!("  {text}")),
-            Style::Lines => eprintln!("  {text}"),
+            Style::Lines => errln!("  {text}"),
             Style::Silent => {}
         }
     }
@@ -114,7 +114,7 @@ impl Progress {
         self.bar.borrow().finish_and_clear();
         if self.style != Style::Silent {
             let slug = search.target.slug();
-            eprintln!("  {slug}: ended after {} trials: {}", search.trials.len(), search.stopped);
+            errln!("  {slug}: ended after {} trials: {}", search.trials.len(), search.stopped);
         }
     }
 }

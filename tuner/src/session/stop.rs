@@ -33,7 +33,7 @@ impl Stop {
                 }
                 std::process::exit(i32::from(INTERRUPTED));
             }
-            eprintln!("\nstopping after the trial under way; press Ctrl-C again to stop at once");
+            errln!("\nstopping after the trial under way; press Ctrl-C again to stop at once");
         })?;
         Ok(stop)
     }

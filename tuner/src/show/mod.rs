@@ -13,7 +13,7 @@ pub use finding::{Finding, Sources};
 pub use listing::{Here, Listing, Missing, Row};
 
 use crate::app::{DEFAULT_CONFIG, own_spaces};
-use crate::environment::{kernel_sources, timestamp};
+use crate::environment::{kernel_sources, today};
 use crate::filter::Filter;
 use crate::replay::{Library, RecordingError};
 
@@ -53,9 +53,9 @@ impl ShowArgs {
     pub fn run(&self) -> Result<(), ShowError> {
         let listing = self.listing()?;
         if self.json {
-            println!("{}", listing.to_json());
+            outln!("{}", listing.to_json());
         } else {
-            print!("{listing}");
+            out!("{listing}");
         }
         Ok(())
     }
@@ -75,5 +75,5 @@ impl ShowArgs {
 fn here() -> Here {
     // The version of nvcc is remembered in a cache; a folder that cannot be written only costs a call of nvcc.
     let nvcc = Nvcc::locate(Path::new("."), &std::env::temp_dir()).ok().map(|nvcc| nvcc.version);
-    Here { sources: kernel_sources(), nvcc, today: timestamp().chars().take("2026-01-31".len()).collect() }
+    Here { sources: kernel_sources(), nvcc, today: today() }
 }

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use autokernel_codegen::config::{Config, Entry};
 use autokernel_codegen::schedule::{Family, Schedule};
-use autokernel_codegen::shape::Shape;
 use rand::RngExt;
 use rand_pcg::Pcg64;
 
 use super::brief::{Brief, Known};
 use super::lattice::Lattice;
+use crate::bridge::distance;
 use crate::target::Target;
 use crate::trial::Trial;
 
@@ -57,12 +57,6 @@ pub fn known(config: &Config, target: &Target, space: &[Schedule], which: Neighb
     known.push(Known { schedule: default, origin: format!("default for {}", target.arch) });
     known.retain(|known| space.contains(&known.schedule));
     known
-}
-
-/// How far apart two shapes are: a factor counts, not a difference.
-fn distance(a: Shape, b: Shape) -> f64 {
-    let runtime = |shape: Shape| autokernel_runtime::Shape::new(shape.m, shape.n, shape.k);
-    runtime(a).distance(runtime(b))
 }
 
 /// All indices by `prior`. What it cannot tell apart is shuffled, so that seeds differ from run to run in that.

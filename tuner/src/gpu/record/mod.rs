@@ -18,9 +18,9 @@ use self::log::{Header, Line, Log};
 use self::progress::Progress;
 use super::bench::Bench;
 use super::compile::ImageGroup;
-use super::evaluator::today;
 use super::sampling::Effort;
 use crate::Target;
+use crate::environment::today;
 use crate::evaluate::{Contender, EvaluatorError, Rounds};
 use crate::outcome::{Measurement, Outcome};
 use crate::replay::{Method, RecordedShape, Recording, RecordingError};
@@ -122,7 +122,7 @@ impl ShapeRun<'_> {
         }
         let begun = Instant::now();
         let opened = self.bench.prepare(self.target)?;
-        println!(
+        outln!(
             "{shape}: {} of {} schedules to measure; {} sets of matrices, {} L2; open in {:.1} s",
             left.len(),
             schedules.len(),
@@ -143,7 +143,7 @@ impl ShapeRun<'_> {
             let over = deadline.is_some_and(|deadline| Instant::now() >= deadline);
             if over || written.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
-        println!("{}; worker replaced {} times", progress.line(), self.bench.replaced());
+        outln!("{}; worker replaced {} times", progress.line(), self.bench.replaced());
         written.map_err(|source| LogError::Io { path: log_path(&self.plan.out), source })?;
         Ok(())
     }
@@ -158,9 +158,9 @@ impl ShapeRun<'_> {
             return Ok(());
         }
         match self.bench.baseline(self.target, self.plan.effort)? {
-            Outcome::Failed(failure) => println!("{shape}: cuBLAS could not be measured: {failure}"),
+            Outcome::Failed(failure) => outln!("{shape}: cuBLAS could not be measured: {failure}"),
             Outcome::Measured(measurement) => {
-                println!("{shape}: cuBLAS + epilogue {}", self.describe(&measurement));
+                outln!("{shape}: cuBLAS + epilogue {}", self.describe(&measurement));
                 self.append(Line::Cublas { shape, measurement })?;
             }
         }
@@ -170,18 +170,18 @@ impl ShapeRun<'_> {
         contenders.push(Contender::Cublas);
         let mut finals = self.bench.compare(self.target, &contenders, ROUNDS)?;
         let Some(Ok(cublas)) = finals.pop() else { return Ok(()) };
-        println!("{shape}: sustained, in turn: cuBLAS + epilogue {}", self.describe(&cublas.measurement));
+        outln!("{shape}: sustained, in turn: cuBLAS + epilogue {}", self.describe(&cublas.measurement));
         for (schedule, result) in finalists.iter().zip(finals) {
             match result {
                 Ok(time) => {
                     let ratios: Vec<f64> = cublas.round_ms.iter().zip(&time.round_ms).map(|(a, b)| a / b).collect();
                     let ratio = Statistics::of(&ratios).map_or(f64::NAN, |ratio| ratio.median);
-                    println!(
+                    outln!(
                         "{shape}: sustained, in turn: {} = {ratio:.3} x cuBLAS: {schedule}",
                         self.describe(&time.measurement)
                     );
                 }
-                Err(failure) => println!("{shape}: {failure}: {schedule}"),
+                Err(failure) => outln!("{shape}: {failure}: {schedule}"),
             }
         }
         Ok(())

@@ -41,7 +41,7 @@ impl<'t> Progress<'t> {
         }
         if self.printed.elapsed() >= INTERVAL {
             self.printed = Instant::now();
-            println!("{}", self.line());
+            outln!("{}", self.line());
         }
     }
 

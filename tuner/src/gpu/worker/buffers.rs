@@ -150,3 +150,30 @@ impl<I: Element, O: Element> Operands<I, O> {
         (m * k + k * n) * input + m * n * output
     }
 }
+
+/// A small shape beside `shape` on which a kernel is checked too: no extent is a multiple of any tile, the last tile
+/// of K is ragged, and each row is followed by a gap. Extents that were compiled in stay.
+pub fn ragged_sibling(problem: &Problem, shape: Shape) -> Shape {
+    const RAGGED: Shape = Shape { m: 389, n: 523, k: 203 };
+    Shape { m: RAGGED.m.min(shape.m), n: problem.known_n.unwrap_or(RAGGED.n), k: problem.known_k.unwrap_or(RAGGED.k) }
+}
+
+#[cfg(test)]
+mod tests {
+    use autokernel_codegen::dtype::Dtype;
+    use autokernel_codegen::problem::Layout;
+
+    use super::*;
+
+    #[test]
+    fn the_sibling_is_ragged_in_every_extent_that_is_not_compiled_in() {
+        let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap());
+        let shape = Shape { m: 4096, n: 4096, k: 4096 };
+        let sibling = ragged_sibling(&problem, shape);
+        for extent in [sibling.m, sibling.n, sibling.k] {
+            assert!(extent % 2 == 1, "{sibling}");
+        }
+        let known = Problem { known_n: Some(4096), ..problem };
+        assert_eq!(ragged_sibling(&known, shape).n, 4096);
+    }
+}

@@ -9,7 +9,7 @@ use autokernel_runtime::{Device, Element};
 
 use super::buffers::Operands;
 use super::error::Result;
-use crate::gpu::problem as bridge;
+use crate::bridge;
 
 /// A product that cuBLASLt computes, without an epilogue.
 pub struct Cublas {
@@ -25,7 +25,7 @@ impl Cublas {
     pub fn new(device: &Device, problem: &Problem, shape: Shape) -> Result<Self> {
         let library = CublasLt::new(device)?;
         let gemm = GemmProblem {
-            shape: autokernel_runtime::Shape::new(shape.m, shape.n, shape.k),
+            shape: bridge::shape(shape),
             dtype: bridge::dtype(problem.input),
             output: bridge::dtype(problem.output),
             transpose_b: problem.layout.transpose_b(),

@@ -10,7 +10,7 @@ use autokernel_runtime::timing::sets_to_exceed_l2;
 use autokernel_runtime::{CompiledKernel, Device, DeviceInfo, Element, Image, bf16, f16};
 use cudarc::nvrtc::Ptx;
 
-use super::buffers::{GUARD_BYTES, Operands, Rows};
+use super::buffers::{GUARD_BYTES, Operands, Rows, ragged_sibling};
 use super::cublas::Cublas;
 use super::error::{Result, WorkerError};
 use super::finals::{self, Contestant};
@@ -18,7 +18,7 @@ use super::instruments::{self, Instruments};
 use super::reference::Reference;
 use super::sensors::Sensors;
 use super::stopwatch::{Measured, Stopwatch};
-use crate::gpu::problem as bridge;
+use crate::bridge;
 use crate::gpu::protocol::{Candidate, Evaluate, FinalContender, FinalReply, FinalRounds, Kernel, Open, Opened};
 use crate::gpu::sampling::Effort;
 
@@ -76,7 +76,7 @@ impl<I: Element, O: Element> Typed<I, O> {
         let module = module.map_err(WorkerError::driver("loading the reference kernel"))?;
         let kernel = instruments::function(&module, &request.reference.symbol)?;
 
-        let sibling = bridge::ragged_sibling(problem, shape);
+        let sibling = ragged_sibling(problem, shape);
         let ragged = Operands::new(&tools, problem, sibling, Rows::Gapped, GUARD_BYTES, seed ^ 1)?;
         let ragged_reference = Reference::new(&tools, &kernel, problem, sibling)?;
 

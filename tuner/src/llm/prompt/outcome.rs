@@ -3,7 +3,7 @@
 use autokernel_codegen::schedule::Schedule;
 
 use super::json;
-use crate::llm::candidates::knobs;
+use crate::knobs;
 use crate::llm::error::shorten;
 use crate::llm::feedback::{Measurement, Outcome, Resources};
 use crate::occupancy::{Occupancy, Waves};
@@ -27,13 +27,12 @@ pub fn words(outcome: &Outcome, best_ms: Option<f64>) -> String {
 }
 
 fn measured(measurement: &Measurement, best_ms: Option<f64>) -> String {
-    let Measurement { median_ms, spread_percent, tflops, roofline_percent, times_cublas, resources, waves } =
-        measurement;
-    let mut text = format!("{median_ms:.4} ms ±{spread_percent:.1} %");
+    let Measurement { median_ms, spread_pct, tflops, roofline_pct, times_cublas, resources, waves } = measurement;
+    let mut text = format!("{median_ms:.4} ms ±{spread_pct:.1} %");
     if let Some(best) = best_ms.filter(|best| *best > 0.0 && best < median_ms) {
         text += &format!(" ({:+.1} % on the best)", (median_ms / best - 1.0) * 100.0);
     }
-    text += &format!(", {tflops:.1} TFLOP/s, {roofline_percent:.1} % of the roofline");
+    text += &format!(", {tflops:.1} TFLOP/s, {roofline_pct:.1} % of the roofline");
     if let Some(times) = times_cublas {
         text += &format!(", {times:.3} x cuBLAS");
     }
@@ -48,8 +47,8 @@ fn measured(measurement: &Measurement, best_ms: Option<f64>) -> String {
 
 /// How tiles fall on the SMs: `512 tiles in 3.88 waves, the last 88 % full`.
 pub fn fall(waves: &Waves) -> String {
-    let Waves { tiles, waves, tail_percent, .. } = waves;
-    format!("{tiles} tiles in {waves:.2} waves, the last {tail_percent:.0} % full")
+    let Waves { tiles, waves, tail_pct, .. } = waves;
+    format!("{tiles} tiles in {waves:.2} waves, the last {tail_pct:.0} % full")
 }
 
 fn taken(resources: &Resources) -> String {
@@ -78,7 +77,7 @@ pub fn difference(schedule: &Schedule, base: Option<&Schedule>) -> String {
     let Some(base) = base.filter(|base| base.family() == schedule.family()) else {
         return json(schedule);
     };
-    let pairs = knobs(base).into_iter().zip(knobs(schedule));
+    let pairs = knobs::of(base).into_iter().zip(knobs::of(schedule));
     let changed = pairs.filter(|((_, old), (_, new))| old != new);
     let changes: Vec<String> = changed.map(|((knob, old), (_, new))| format!("{knob} {old} → {new}")).collect();
     if changes.is_empty() { "the best itself".to_owned() } else { changes.join(", ") }

@@ -3,7 +3,8 @@
 use autokernel_codegen::schedule::Schedule;
 use serde_json::Value;
 
-use crate::llm::candidates::{Candidates, FamilyKnobs, flatten};
+use crate::knobs::leaves;
+use crate::llm::candidates::{Candidates, FamilyKnobs};
 
 /// Why a schedule that was tried is not tried again.
 pub const ALREADY_TRIED: &str = "duplicate: already tried";
@@ -48,9 +49,7 @@ fn family_of<'a>(value: &Value, candidates: &'a Candidates) -> Result<&'a Family
 }
 
 fn check_values(value: &Value, knobs: &FamilyKnobs) -> Result<(), String> {
-    let mut leaves = Vec::new();
-    flatten("", value.clone(), &mut leaves);
-    for (knob, value) in leaves {
+    for (knob, value) in leaves(value.clone()) {
         let legal = knobs.values.get(&knob).map_or(&[][..], Vec::as_slice);
         if !legal.contains(&value) {
             let legal: Vec<String> = legal.iter().map(Value::to_string).collect();

@@ -63,9 +63,9 @@ fn measured(trial: &Trial, measurement: &Measurement, brief: &Brief, cublas_ms: 
     let (resources, waves) = placement(trial, measurement, brief);
     llm::Measurement {
         median_ms: measurement.median_ms,
-        spread_percent: measurement.spread_pct,
+        spread_pct: measurement.spread_pct,
         tflops: trial.target.tflops(measurement.median_ms),
-        roofline_percent: roof(brief).percent(&trial.target.work(), measurement.median_ms),
+        roofline_pct: roof(brief).percent(&trial.target.work(), measurement.median_ms),
         times_cublas: cublas_ms.map(|cublas_ms| cublas_ms / measurement.median_ms),
         resources: Some(resources),
         waves,

@@ -22,6 +22,11 @@ pub fn shape(shape: Shape) -> runtime::Shape {
     runtime::Shape::new(shape.m, shape.n, shape.k)
 }
 
+/// How far apart two shapes are, as the runtime chooses the nearest entry: a factor counts, not a difference.
+pub fn distance(a: Shape, b: Shape) -> f64 {
+    shape(a).distance(shape(b))
+}
+
 /// The runtime's description of a problem.
 pub fn descriptor(problem: &Problem) -> runtime::ProblemDescriptor {
     runtime::ProblemDescriptor {
@@ -64,30 +69,11 @@ pub fn geometry(problem: &Problem, schedule: &Schedule) -> runtime::Geometry {
     }
 }
 
-/// A small shape beside `shape` on which a kernel is checked too: no extent is a multiple of any tile, the last tile
-/// of K is ragged, and each row is followed by a gap. Extents that were compiled in stay.
-pub fn ragged_sibling(problem: &Problem, shape: Shape) -> Shape {
-    const RAGGED: Shape = Shape { m: 389, n: 523, k: 203 };
-    Shape { m: RAGGED.m.min(shape.m), n: problem.known_n.unwrap_or(RAGGED.n), k: problem.known_k.unwrap_or(RAGGED.k) }
-}
-
 #[cfg(test)]
 mod tests {
     use autokernel_codegen::problem::Layout;
 
     use super::*;
-
-    #[test]
-    fn the_sibling_is_ragged_in_every_extent_that_is_not_compiled_in() {
-        let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap());
-        let shape = Shape { m: 4096, n: 4096, k: 4096 };
-        let sibling = ragged_sibling(&problem, shape);
-        for extent in [sibling.m, sibling.n, sibling.k] {
-            assert!(extent % 2 == 1, "{sibling}");
-        }
-        let known = Problem { known_n: Some(4096), ..problem };
-        assert_eq!(ragged_sibling(&known, shape).n, 4096);
-    }
 
     #[test]
     fn the_geometry_is_the_schedules() {
