@@ -33,14 +33,15 @@ impl fmt::Display for Shape {
 
 /// A shape that could not be read.
 #[derive(Debug, thiserror::Error)]
-#[error("`{0}` is not a shape; write MxNxK in elements, for example 4096x4096x4096")]
+#[error("`{0}` is not a shape; write MxNxK in elements, each at least 1, for example 4096x4096x4096")]
 pub struct ParseShapeError(String);
 
 impl FromStr for Shape {
     type Err = ParseShapeError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let dims: Option<Vec<u32>> = text.split('x').map(|dim| dim.trim().parse().ok()).collect();
+        let dims: Option<Vec<u32>> =
+            text.split('x').map(|dim| dim.trim().parse().ok().filter(|&dim| dim > 0)).collect();
         match dims.as_deref() {
             Some(&[m, n, k]) => Ok(Shape { m, n, k }),
             _ => Err(ParseShapeError(text.to_owned())),
@@ -60,7 +61,7 @@ mod tests {
 
     #[test]
     fn text_that_is_no_shape_is_refused_with_an_example() {
-        for text in ["", "4096", "1x2", "1x2x3x4", "1x-2x3", "axbxc"] {
+        for text in ["", "4096", "1x2", "1x2x3x4", "1x-2x3", "0x1x1", "axbxc"] {
             let message = text.parse::<Shape>().unwrap_err().to_string();
             assert!(message.contains("4096x4096x4096"), "{message}");
         }

@@ -123,8 +123,8 @@ pub struct TuneArgs {
     /// Start over: put the journal of earlier runs aside.
     #[arg(long, help_heading = "Input and output")]
     pub fresh: bool,
-    /// Where recorded spaces are [default: the tuner's own].
-    #[arg(long, value_name = "DIR", help_heading = "Input and output")]
+    /// Replay the recorded spaces of this folder, GPU or not [default: the tuner's own, where no GPU can measure].
+    #[arg(long, value_name = "DIR", conflicts_with = "gpus", help_heading = "Input and output")]
     pub spaces: Option<PathBuf>,
     /// Print one JSON document on standard output at the end; what is for people goes to standard error.
     #[arg(long, help_heading = "Input and output")]

@@ -278,6 +278,17 @@ fn gpus_that_were_asked_for_and_cannot_measure_end_the_run_instead_of_a_replay()
 }
 
 #[test]
+fn gpus_that_were_asked_for_are_not_left_idle_for_a_replay() {
+    let machine = Machine::new("");
+    let output = run(&machine, &["--gpus", "0", "--arch", "sm_100"]);
+    assert_eq!(output.status.code(), Some(1));
+    let message = text(&output.stderr);
+    assert!(message.contains("does not run kernels for sm_100") && message.contains("leave out --arch"), "{message}");
+    assert_eq!(run(&machine, &["--gpus", "0", "--spaces", "spaces"]).status.code(), Some(2));
+    assert!(machine.evaluated().is_empty());
+}
+
+#[test]
 fn an_earlier_arch_is_measured_on_the_gpu_where_its_images_run() {
     let machine = Machine::new("");
     assert_finished(&run(&machine, &["--arch", "sm_80"]));

@@ -50,7 +50,7 @@ pub fn jobs(args: &TuneArgs, wanted: Wanted<'_>) -> Result<Option<Vec<Job>>, Eva
         ArchChoice::Auto => bench.arch(),
     };
     if !bench.runs(arch) {
-        return Ok(None);
+        return if args.gpu.gpus.is_some() { Err(cannot_run(arch, &bench)) } else { Ok(None) };
     }
     let targets = targets(&args.filter, wanted, arch);
     let bench = bench.into_shared();
@@ -60,6 +60,13 @@ pub fn jobs(args: &TuneArgs, wanted: Wanted<'_>) -> Result<Option<Vec<Job>>, Eva
     };
     let jobs: Vec<Job> = targets.into_iter().map(job).collect();
     Ok((!jobs.is_empty()).then_some(jobs))
+}
+
+fn cannot_run(arch: Arch, bench: &Bench) -> EvaluatorError {
+    EvaluatorError {
+        reason: format!("{} does not run kernels for {arch}", bench.gpu().facts.name),
+        remedy: format!("leave out --arch, or --gpus to replay what was recorded for {arch}"),
+    }
 }
 
 /// The bench that `args` describe, with its kernels cached below `out`; none if nobody asked for GPUs and there is none
