@@ -10,6 +10,7 @@ mod page;
 mod result;
 mod roofline;
 mod summary;
+mod under_roof;
 
 pub use chart::ChartError;
 pub use cli::{ReportArgs, ReportError};

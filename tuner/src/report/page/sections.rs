@@ -102,7 +102,7 @@ fn roofline(tunings: &[Tuning]) -> Result<Markup, ChartError> {
             @if charts.is_empty() { p { "The ceilings of this GPU are not known." } }
             @for chart in &charts {
                 div.grid {
-                    figure data-points=(chart.spots.iter().map(|spot| 1 + usize::from(spot.default_tflops.is_some())).sum::<usize>()) {
+                    figure data-points=(chart.kernels.iter().map(|kernel| 1 + usize::from(kernel.spot.default_tflops.is_some())).sum::<usize>()) {
                         h3 { (chart.gpu) }
                         (PreEscaped(&chart.svg))
                         figcaption {
@@ -110,7 +110,7 @@ fn roofline(tunings: &[Tuning]) -> Result<Markup, ChartError> {
                             (format!("ridge at {:.0} FLOP/B", chart.roof.ridge()))
                         }
                     }
-                    (tables::spots(&chart.spots))
+                    (tables::kernels(&chart.kernels))
                 }
             }
         }

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use super::data::{Page, Tuning};
 use super::knobs::{Effect, Knob};
-use super::roof::Spot;
+use super::roof::Kernel;
 use crate::outcome::Outcome;
 
 /// Each target against the default schedule, what was in use and cuBLAS; then the config's other entries.
@@ -101,18 +101,18 @@ fn number(value: Option<f64>, digits: usize) -> String {
 }
 
 /// What the numbers on a roofline mean.
-pub fn spots(spots: &[Spot]) -> Markup {
+pub fn kernels(kernels: &[Kernel]) -> Markup {
     html! {
         div.scroll {
             table {
                 thead { tr { th.n { "" } th { "target" } th.n { "TFLOP/s" } th.n { "% of roof" } } }
                 tbody {
-                    @for (index, spot) in spots.iter().enumerate() {
+                    @for (index, kernel) in kernels.iter().enumerate() {
                         tr {
                             td.n { (index + 1) }
-                            td { (spot.title) }
-                            td.n { (format!("{:.0}", spot.tflops)) }
-                            td.n { (format!("{:.0}", spot.percent)) }
+                            td { (kernel.title) }
+                            td.n { (format!("{:.0}", kernel.spot.tflops)) }
+                            td.n { (format!("{:.0}", kernel.roof_pct)) }
                         }
                     }
                 }

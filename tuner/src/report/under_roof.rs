@@ -1,0 +1,89 @@
+//! What both roofline charts draw: the roof, and the kernels under it.
+
+use std::ops::Range;
+
+use autokernel_runtime::roofline::Roofline;
+use plotters::coord::combinators::LogCoord;
+use plotters::prelude::*;
+
+use super::chart::{ChartError, FAINT, FOUND, INK};
+
+/// Spots nearer than this many pixels to each other share a label.
+const NEAR: i32 = 14;
+
+/// A kernel under the roof.
+#[derive(Clone, Copy, Debug)]
+pub struct Spot {
+    /// FLOP per byte of device memory traffic.
+    pub intensity: f64,
+    /// The best rate, in 10¹² FLOP/s.
+    pub tflops: f64,
+    /// The rate of the default schedule.
+    pub default_tflops: Option<f64>,
+}
+
+/// A chart with two logarithmic axes.
+type Chart<'c, 's> = ChartContext<'c, SVGBackend<'s>, Cartesian2d<LogCoord<f64>, LogCoord<f64>>>;
+
+/// The intensities and the lowest rate that a chart of `spots` shows.
+pub fn extent(roof: &Roofline, spots: &[Spot]) -> (Range<f64>, f64) {
+    let low = spots.iter().map(|spot| spot.intensity / 2.0).fold(roof.ridge() / 8.0, f64::min).max(0.1);
+    let high = spots.iter().map(|spot| spot.intensity * 2.0).fold(roof.ridge() * 8.0, f64::max);
+    let rates = spots.iter().flat_map(|spot| [Some(spot.tflops), spot.default_tflops]).flatten();
+    (low..high, rates.fold(roof.attainable_tflops(low), f64::min) / 1.5)
+}
+
+/// Draws the roof over `intensities`, and under it each spot with a line from its default; returns their pixels.
+///
+/// # Errors
+/// The drawing library fails.
+pub fn draw(
+    chart: &mut Chart<'_, '_>,
+    roof: &Roofline,
+    intensities: &Range<f64>,
+    spots: &[Spot],
+) -> Result<Vec<(i32, i32)>, ChartError> {
+    let corners = [intensities.start, roof.ridge(), intensities.end].map(|x| (x, roof.attainable_tflops(x)));
+    chart.draw_series(LineSeries::new(corners, INK.stroke_width(2)))?;
+    let mut pixels = Vec::new();
+    for spot in spots {
+        let best = (spot.intensity, spot.tflops);
+        if let Some(default) = spot.default_tflops {
+            let from = (spot.intensity, default);
+            chart.draw_series(LineSeries::new([from, best], FAINT.stroke_width(1)))?;
+            chart.draw_series([Circle::new(from, 4, FAINT.stroke_width(2))])?;
+        }
+        chart.draw_series([Circle::new(best, 5, FOUND.filled())])?;
+        pixels.push(chart.as_coord_spec().translate(&best));
+    }
+    Ok(pixels)
+}
+
+/// The numbers of the spots at `pixels`, from 1; spots on top of each other share a label, at the first of them.
+pub fn numbers(pixels: &[(i32, i32)]) -> Vec<(String, (i32, i32))> {
+    let mut labels: Vec<(String, (i32, i32))> = Vec::new();
+    for (index, &(x, y)) in pixels.iter().enumerate() {
+        match labels.iter_mut().find(|(_, at)| (at.0 - x).abs() < NEAR && (at.1 - y).abs() < NEAR) {
+            Some((label, _)) => *label += &format!(", {}", index + 1),
+            None => labels.push(((index + 1).to_string(), (x, y))),
+        }
+    }
+    labels
+}
+
+/// A number of an axis, without exponent or needless digits.
+pub fn plain(value: f64) -> String {
+    if value >= 1.0 { format!("{value:.0}") } else { format!("{value:.2}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spots_on_top_of_each_other_share_a_label_and_others_have_their_own() {
+        let labels = numbers(&[(10, 10), (100, 10), (15, 20), (100, 40)]);
+        let texts: Vec<&str> = labels.iter().map(|(text, _)| text.as_str()).collect();
+        assert_eq!(texts, ["1, 3", "2", "4"]);
+    }
+}
