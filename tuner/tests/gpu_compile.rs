@@ -19,7 +19,10 @@ use tuner::gpu::deadline::{Limit, SharedLimit};
 fn compiler(test: &str, cache: &Path) -> Option<Compiler> {
     match Nvcc::locate(Path::new(env!("CARGO_MANIFEST_DIR")), cache) {
         Ok(nvcc) => Some(Compiler::new(nvcc, cache.to_owned())),
-        Err(error) => gpu_support::skip(test, &error.to_string()),
+        Err(error) => {
+            gpu_support::skip(test, &error.to_string());
+            None
+        }
     }
 }
 

@@ -51,12 +51,18 @@ impl Gpu {
     fn open(test: &str) -> Option<Self> {
         match Device::gpu_count() {
             Ok(1..) => {}
-            _ => return gpu_support::skip(test, "no GPU"),
+            _ => {
+                gpu_support::skip(test, "no GPU");
+                return None;
+            }
         }
         let cache = tempfile::tempdir().unwrap();
         let nvcc = match Nvcc::locate(Path::new("."), cache.path()) {
             Ok(nvcc) => nvcc,
-            Err(error) => return gpu_support::skip(test, &error.to_string()),
+            Err(error) => {
+                gpu_support::skip(test, &error.to_string());
+                return None;
+            }
         };
         let compiler = Compiler::new(nvcc, cache.path().to_owned());
         let deadlines = Deadlines { evaluate: Limit::fixed(LIMIT), ..Deadlines::default() };

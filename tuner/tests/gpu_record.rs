@@ -1,6 +1,8 @@
 //! Recording a space, with a worker and an nvcc that are shell scripts: what is measured, kept, and gone on with.
 #![cfg(unix)]
 
+mod gpu_support;
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,17 +20,6 @@ use tuner::replay::Recording;
 
 const RASTERS: usize = 12;
 const SHAPE: Shape = Shape { m: 512, n: 512, k: 512 };
-
-/// Finds the kernel's name in the source and reports on it as ptxas does.
-const NVCC: &str = r#"#!/bin/sh
-: > kernel.ptx; : > kernel.cubin
-for symbol in $(grep -o 'autokernel_[a-z0-9_]*(' kernel.cu | tr -d '('); do
-    echo "ptxas info : Compiling entry function '$symbol' for 'sm_90a'"
-    echo "ptxas info : Function properties for $symbol"
-    echo "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"
-    echo "ptxas info : Used 100 registers, used 1 barriers"
-done >&2
-"#;
 
 /// Answers everything; the candidate with raster along_n/32 crashes it. Each evaluation is a line in `evaluated`.
 const WORKER: &str = r#"
@@ -53,7 +44,7 @@ impl Fixture {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let nvcc = folder.path().join("nvcc");
-        std::fs::write(&nvcc, NVCC).unwrap();
+        std::fs::write(&nvcc, gpu_support::nvcc("")).unwrap();
         std::fs::set_permissions(&nvcc, std::fs::Permissions::from_mode(0o755)).unwrap();
         Fixture { folder }
     }

@@ -3,11 +3,13 @@
 #![allow(dead_code, unused_imports, reason = "each test file uses its own part")]
 
 mod fixture;
+mod skip;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 pub use fixture::{GPU, cube, gpu, outcome, recording, recording_of, write_space};
+pub use skip::skip;
 
 /// The real binary in a folder of its own, with the made-up space.
 pub struct Tuner {
@@ -57,16 +59,5 @@ impl Tuner {
     /// What the command leaves when it has run.
     pub fn run(&self, args: &[&str]) -> Output {
         self.command(args).output().unwrap()
-    }
-}
-
-/// Says that `test` did not run, and why.
-pub fn skip(test: &str, reason: &str) {
-    use std::io::Write;
-    let line = format!("skipped: {test}: {reason}\n");
-    eprint!("{line}");
-    if let Some(log) = std::env::var_os("AUTOKERNEL_SKIP_LOG") {
-        let mut log = std::fs::OpenOptions::new().create(true).append(true).open(log).unwrap();
-        log.write_all(line.as_bytes()).unwrap();
     }
 }

@@ -2,6 +2,9 @@
 
 #![allow(dead_code, unused_imports, reason = "each test file uses its own part")]
 
+#[path = "../common/skip.rs"]
+mod skip;
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,16 +14,7 @@ use tuner::gpu::Bench;
 use tuner::gpu::pool::{Deadlines, GpuPool};
 use tuner::gpu::process::WorkerCommand;
 
-/// Says that a test was skipped, on the terminal and in the file that AUTOKERNEL_SKIP_LOG names.
-pub fn skip<T>(test: &str, reason: &str) -> Option<T> {
-    let line = format!("skipped: {test}: {reason}");
-    println!("{line}");
-    if let Some(path) = std::env::var_os("AUTOKERNEL_SKIP_LOG") {
-        let mut log = std::fs::OpenOptions::new().create(true).append(true).open(path).unwrap();
-        std::io::Write::write_all(&mut log, format!("{line}\n").as_bytes()).unwrap();
-    }
-    None
-}
+pub use skip::skip;
 
 /// Finds the kernel's name in the source and reports on it as ptxas does, after what a test adds.
 const NVCC: &str = r#"#!/bin/sh
@@ -73,6 +67,11 @@ while read -r line; do
 done
 "#;
 
+/// An nvcc that does something `before` it compiles, as a shell script.
+pub fn nvcc(before: &str) -> String {
+    NVCC.replace("@BEFORE@", before)
+}
+
 /// The scripts in a folder of their own.
 pub struct Machine {
     folder: tempfile::TempDir,
@@ -87,7 +86,7 @@ impl Machine {
     /// As [`Machine::new`], with an nvcc that does something `before` it compiles, and a GPU of that name; both are shell.
     pub fn with(cases: &str, before: &str, name: &str) -> Self {
         let machine = Machine { folder: tempfile::tempdir().unwrap() };
-        machine.script("nvcc", &NVCC.replace("@BEFORE@", before));
+        machine.script("nvcc", &nvcc(before));
         let folder = machine.folder.path().display().to_string();
         let worker = WORKER.replace("@FOLDER@", &folder).replace("@CASES@", cases).replace("@NAME@", name);
         machine.script("worker", &worker);
