@@ -1,8 +1,8 @@
 // The order in which output tiles are visited.
 //
-// Consecutive tiles run at the same time on neighbouring SMs, so their order decides what they share in L2.
-// A group of `group` tiles along one axis is swept along the other before the next group begins: the group's
-// operand stays in L2 while the other operand streams past once.
+// Consecutive tiles run at the same time, so their order decides what they share in L2. A group of `group` tiles along
+// one axis (the fast one) is swept along the other (the slow one) before the next group begins: the group's operand
+// stays in L2 while the other operand streams past once. Rust's RasterArgs mirrors Raster.
 #pragma once
 
 #include "types.cuh"
@@ -12,7 +12,7 @@ namespace autokernel {
 enum class RasterOrder : int { kAlongM = 0, kAlongN = 1 };
 
 struct Raster {
-  RasterOrder order;  // kAlongM: neighbours differ in M first, so they share a column block of B
+  RasterOrder order;  // the fast axis; kAlongM: neighbours differ in M first and share a column block of B
   int group;          // tiles of the fast axis that are visited before the slow axis moves on; >= 1
 };
 

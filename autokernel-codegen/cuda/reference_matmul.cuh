@@ -1,7 +1,7 @@
 // The reference every kernel is held against: one thread an element, fp64 accumulation, the epilogue in fp32.
 //
-// It shares nothing with the fast kernels but the epilogue and the element types, so that an indexing mistake
-// in one cannot hide in the other. The result is fp32 whatever the problem's output type: it is not rounded.
+// It shares nothing with the fast kernels but the epilogue and the element types, so that an indexing mistake in one
+// cannot hide in the other. The result is fp32 whatever the problem's output type: it is not rounded.
 #pragma once
 
 #include "epilogue.cuh"
@@ -23,11 +23,7 @@ struct Args {
 };
 
 __device__ __forceinline__ float to_f32(bf16 value) { return __uint_as_float(uint32_t(value.bits) << 16); }
-__device__ __forceinline__ float to_f32(f16 value) {
-  float wide;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(value.bits));
-  return wide;
-}
+__device__ __forceinline__ float to_f32(f16 value) { return ptx::f16_to_f32(value.bits); }
 
 // Grid: ceil(n / kTile) x ceil(m / kTile) blocks of kThreads threads; grid.y strides, so any height is correct.
 template <typename Problem>
@@ -42,7 +38,7 @@ __device__ __forceinline__ void matmul(const Args& args) {
   const auto* b = static_cast<const Input*>(args.b);
   const int x = threadIdx.x % kTile;
   const int y = threadIdx.x / kTile;
-  const int64_t col = int64_t(blockIdx.x) * kTile + x;
+  const int64_t column = int64_t(blockIdx.x) * kTile + x;
 
   for (int64_t first_row = int64_t(blockIdx.y) * kTile; first_row < args.m; first_row += int64_t(gridDim.y) * kTile) {
     const int64_t row = first_row + y;
@@ -50,15 +46,15 @@ __device__ __forceinline__ void matmul(const Args& args) {
     for (int k0 = 0; k0 < args.k; k0 += kTile) {
       const bool a_inside = row < args.m && k0 + x < args.k;
       a_tile[y][x] = a_inside ? to_f32(a[row * args.lda + k0 + x]) : 0.0f;
-      const bool b_inside = col < args.n && k0 + y < args.k;
-      const int64_t b_offset = Problem::kTransposeB ? col * args.ldb + k0 + y : int64_t(k0 + y) * args.ldb + col;
+      const bool b_inside = column < args.n && k0 + y < args.k;
+      const int64_t b_offset = Problem::kTransposeB ? column * args.ldb + k0 + y : int64_t(k0 + y) * args.ldb + column;
       b_tile[y][x] = b_inside ? to_f32(b[b_offset]) : 0.0f;
       __syncthreads();
 #pragma unroll
       for (int k = 0; k < kTile; ++k) sum += double(a_tile[y][k]) * double(b_tile[k][x]);
       __syncthreads();
     }
-    if (row < args.m && col < args.n) args.c[row * args.ldc + col] = Problem::epilogue(static_cast<float>(sum));
+    if (row < args.m && column < args.n) args.c[row * args.ldc + column] = Problem::epilogue(static_cast<float>(sum));
   }
 }
 

@@ -3,24 +3,23 @@
 // A row of the matrix may begin at any element, which bounds the width of an access: cp.async moves 16 bytes where
 // the leading dimension keeps rows 16-byte aligned, 4 bytes where it is even, and where it is odd, pairs of
 // elements go through registers. Neighbouring threads always touch neighbouring units of a row (coalesced).
-// Nothing beyond `rows` and `cols` is read; what the tile holds there is zero.
+// Nothing beyond `rows` and `columns` is read; what the tile holds there is zero.
 #pragma once
 
 #include "ptx/sm80.cuh"
+#include "sm80_schedule.cuh"
 #include "sm80_shared_tile.cuh"
 #include "types.cuh"
 
 namespace autokernel::sm80 {
 
-constexpr int kInputBytes = 2;
-
-enum class Access { kVector, kWord, kElement };
+enum class Access { kVector, kWord, kElement };  // 16 bytes, 4 bytes, one element at a time
 
 // The widest access for which rows of this pitch begin aligned and `end`, the first element that must not be read,
 // falls between units: a unit is then inside the matrix or outside, never both. (The lowest set bit of x | y is
 // that of the less aligned.) The base is 16-byte aligned.
-__device__ __forceinline__ Access widest_access(int64_t leading_dimension, int64_t end) {
-  const int64_t alignment = leading_dimension | end;
+__device__ __forceinline__ Access widest_access(int64_t ld, int64_t end) {
+  const int64_t alignment = ld | end;
   if (alignment % 8 == 0) return Access::kVector;
   return alignment % 2 == 0 ? Access::kWord : Access::kElement;
 }
@@ -30,28 +29,28 @@ struct GlobalTile {
   const uint8_t* origin;
   int64_t row_pitch;  // bytes from one row to the next
   int rows;           // that may be read, counted from the origin: may exceed the tile, or be <= 0
-  int cols;           // likewise, in elements
+  int columns;           // likewise, in elements
 };
 
 // Which limits the tile can reach. A bound that is known to hold for all of the tile costs no instruction.
 enum class Check { kRows, kColumns, kBoth };
 
-// How the threads of a block share a tile of kRows x kCols elements: thread t copies unit t % kUnitsPerRow of the
+// How the threads of a block share a tile of kRows x kColumns elements: thread t copies unit t % kUnitsPerRow of the
 // rows t / kUnitsPerRow, + kRowStep, + 2 * kRowStep, ...
-template <int kRows, int kCols, int kThreads, Access kAccess>
+template <int kRows, int kColumns, int kThreads, Access kAccess>
 struct CopyMap {
   static constexpr int kUnitBytes = kAccess == Access::kVector ? 16 : 4;
   static constexpr int kUnitElements = kUnitBytes / kInputBytes;
-  static constexpr int kUnitsPerRow = kCols / kUnitElements;
+  static constexpr int kUnitsPerRow = kColumns / kUnitElements;
   static_assert(kUnitsPerRow <= kThreads, "sm80 rule `copy_width`: kTileN <= 2 * threads");
   static constexpr int kRowStep = kThreads / kUnitsPerRow;
   static constexpr int kPasses = ceil_div(kRows, kRowStep);
   static constexpr bool kEveryThreadCopies = kRowStep <= kRows;
 
   int row;  // of this thread's first unit
-  int col;  // in elements
+  int column;  // in elements
   __device__ __forceinline__ explicit CopyMap(uint32_t thread)
-      : row(thread / kUnitsPerRow), col(thread % kUnitsPerRow * kUnitElements) {}
+      : row(thread / kUnitsPerRow), column(thread % kUnitsPerRow * kUnitElements) {}
 };
 
 // Two neighbouring elements through registers; those from `count` on (any number) are not read and zero.
@@ -64,20 +63,20 @@ __device__ __forceinline__ uint32_t load_pair(const uint8_t* global, int count) 
 
 // Starts the copy of a tile to `shared`. kVector and kWord complete with the thread's next cp.async group;
 // kElement is complete, for this thread, when the function returns.
-template <int kRows, int kCols, int kThreads, Access kAccess, Check kCheck>
+template <int kRows, int kColumns, int kThreads, Access kAccess, Check kCheck>
 __device__ __forceinline__ void copy_tile(uint32_t shared, const GlobalTile& tile, uint32_t thread) {
-  using Map = CopyMap<kRows, kCols, kThreads, kAccess>;
-  using Layout = SharedTile<kRows, kCols * kInputBytes>;
+  using Map = CopyMap<kRows, kColumns, kThreads, kAccess>;
+  using Layout = SharedTile<kRows, kColumns * kInputBytes>;
 
   const Map map(thread);
   if (!Map::kEveryThreadCopies && map.row >= kRows) return;
 
-  const uint8_t* source = tile.origin + map.row * tile.row_pitch + map.col * kInputBytes;
+  const uint8_t* source = tile.origin + map.row * tile.row_pitch + map.column * kInputBytes;
   const int64_t pass_pitch = Map::kRowStep * tile.row_pitch;
-  const int col_bytes = map.col * kInputBytes;
-  const uint32_t target = shared + Layout::offset(map.row, col_bytes / kChunkBytes) + col_bytes % kChunkBytes;
+  const int column_bytes = map.column * kInputBytes;
+  const uint32_t target = shared + Layout::offset(map.row, column_bytes / kChunkBytes) + column_bytes % kChunkBytes;
   const int rows_left = tile.rows - map.row;
-  const int cols_left = kCheck == Check::kRows ? Map::kUnitElements : tile.cols - map.col;
+  const int columns_left = kCheck == Check::kRows ? Map::kUnitElements : tile.columns - map.column;
 
   // `shared` is aligned to a line, so the swizzle of the pass's rows can be applied to the address itself.
   const auto pass_target = [&](int pass) {
@@ -92,7 +91,7 @@ __device__ __forceinline__ void copy_tile(uint32_t shared, const GlobalTile& til
       uint32_t pairs[kBatch];
 #pragma unroll
       for (int i = 0; i < kBatch; ++i) {
-        pairs[i] = load_pair(source + (first + i) * pass_pitch, row_is_valid(first + i) ? cols_left : 0);
+        pairs[i] = load_pair(source + (first + i) * pass_pitch, row_is_valid(first + i) ? columns_left : 0);
       }
 #pragma unroll
       for (int i = 0; i < kBatch; ++i) ptx::store_shared(pass_target(first + i), pairs[i]);
@@ -101,20 +100,20 @@ __device__ __forceinline__ void copy_tile(uint32_t shared, const GlobalTile& til
 #pragma unroll
     for (int pass = 0; pass < Map::kPasses; ++pass) {
       ptx::cp_async_if<Map::kUnitBytes>(pass_target(pass), source + pass * pass_pitch,
-                                        row_is_valid(pass) && cols_left > 0);
+                                        row_is_valid(pass) && columns_left > 0);
     }
   }
 }
 
 // The same with the access chosen at run time; the branch is uniform across the block.
-template <int kRows, int kCols, int kThreads, Check kCheck>
+template <int kRows, int kColumns, int kThreads, Check kCheck>
 __device__ __forceinline__ void copy_tile(uint32_t shared, const GlobalTile& tile, uint32_t thread, Access access) {
-  // Hides that `thread` never changes: the addresses of all three branches, kept across the main loop, would spill.
-  asm volatile("" : "+r"(thread));
+  // `thread` never changes, but the addresses of all three branches, kept across the main loop, would spill.
+  ptx::hide_from_compiler(thread);
   switch (access) {
-    case Access::kVector: return copy_tile<kRows, kCols, kThreads, Access::kVector, kCheck>(shared, tile, thread);
-    case Access::kWord: return copy_tile<kRows, kCols, kThreads, Access::kWord, kCheck>(shared, tile, thread);
-    case Access::kElement: return copy_tile<kRows, kCols, kThreads, Access::kElement, kCheck>(shared, tile, thread);
+    case Access::kVector: return copy_tile<kRows, kColumns, kThreads, Access::kVector, kCheck>(shared, tile, thread);
+    case Access::kWord: return copy_tile<kRows, kColumns, kThreads, Access::kWord, kCheck>(shared, tile, thread);
+    case Access::kElement: return copy_tile<kRows, kColumns, kThreads, Access::kElement, kCheck>(shared, tile, thread);
   }
 }
 

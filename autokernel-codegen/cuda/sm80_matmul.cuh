@@ -1,4 +1,4 @@
-// C = epilogue(A @ B) on the tensor cores of sm_80 and everything after it: mma.sync, ldmatrix and cp.async.
+// C = epilogue(A * B) on the tensor cores of sm_80 and everything after it: mma.sync, ldmatrix and cp.async.
 //
 // A block computes one kTileM x kTileN tile of C, its warps a grid of kWarpsM x kWarpsN warp tiles. Tiles of A and B
 // stream along K through a ring of kStages shared memory buffers; while a warp multiplies the fragments of one
@@ -18,7 +18,8 @@
 
 namespace autokernel::sm80 {
 
-// Bases are 16-byte aligned. Leading dimensions count elements and may be any number >= the row length.
+// Bases are 16-byte aligned. Leading dimensions count elements and may be any number >= the row length. m, n and k are
+// at most 2^31 - 2^16, so that a coordinate may point past the last tile.
 struct Args {
   const void* a;  // [m, k] row-major
   const void* b;  // [k, n] row-major, or [n, k] row-major if Problem::kTransposeB
@@ -32,9 +33,8 @@ struct Args {
 template <int kExtent, int kTileK, int kThreads, bool kRowsAreK>
 struct Operand {
   static constexpr int kRows = kRowsAreK ? kTileK : kExtent;
-  static constexpr int kCols = kRowsAreK ? kExtent : kTileK;
-  static constexpr int kMmaK = 16;
-  using Layout = SharedTile<kRows, kCols * kInputBytes>;
+  static constexpr int kColumns = kRowsAreK ? kExtent : kTileK;
+  using Layout = SharedTile<kRows, kColumns * kInputBytes>;
 
   const uint8_t* origin;  // at k = 0
   int64_t row_pitch;
@@ -51,7 +51,7 @@ struct Operand {
   // Copies the tile at `k_origin`, of which `k_left` (any number) is inside the matrix.
   __device__ __forceinline__ void copy_last(uint32_t shared, int64_t k_origin, int k_left) const {
     const Access last = kRowsAreK ? access : widest_access(row_pitch / kInputBytes, k_left);
-    copy_tile<kRows, kCols, kThreads, Check::kBoth>(shared, at(k_origin, k_left, extent), threadIdx.x, last);
+    copy_tile<kRows, kColumns, kThreads, Check::kBoth>(shared, at(k_origin, k_left, extent), threadIdx.x, last);
   }
 
   // Copies a tile that is inside the matrix along K, or zeros if it does not exist.
@@ -61,7 +61,8 @@ struct Operand {
     copy<kVectorOnly, kCheck>(shared, at(k_origin, kTileK, exists ? extent : 0));
   }
 
-  // The lane's place in the tile for ldmatrix: 16 x 16 elements from `first` on and k = 0.
+  // The lane's place in the tile for ldmatrix: 16 x 16 elements from `first` on and k = 0. A: rows, then the second
+  // 8 of K. B: the 8x8 matrices in the order of the mma's registers, both of the first 8 columns before the others.
   __device__ __forceinline__ static uint32_t lane_offset_a(int first) {
     const int lane = threadIdx.x % kWarpSize;
     return Layout::offset(first + lane % 16, lane / 16);
@@ -74,7 +75,8 @@ struct Operand {
 
   // Address of 16 x 16 block `block` along the extent at step `step` along K. The chunk moves by an XOR, as no bit
   // of the lane's chunk is in the way, and the row by an addition that leaves the swizzle as it is.
-  __device__ __forceinline__ static uint32_t fragment_address(uint32_t tile, uint32_t lane_offset, int block, int step) {
+  __device__ __forceinline__ static uint32_t fragment_address(uint32_t tile, uint32_t lane_offset, int block,
+                                                              int step) {
     const int chunk_index = kRowsAreK ? block : step;
     const int row_index = kRowsAreK ? step : block;
     return tile + (lane_offset ^ (chunk_index * 2 * kChunkBytes)) + row_index * kMmaK * Layout::kRowPitch;
@@ -91,9 +93,9 @@ struct Operand {
   template <bool kVectorOnly, Check kCheck>
   __device__ __forceinline__ void copy(uint32_t shared, const GlobalTile& tile) const {
     if constexpr (kVectorOnly) {
-      copy_tile<kRows, kCols, kThreads, Access::kVector, kCheck>(shared, tile, threadIdx.x);
+      copy_tile<kRows, kColumns, kThreads, Access::kVector, kCheck>(shared, tile, threadIdx.x);
     } else {
-      copy_tile<kRows, kCols, kThreads, kCheck>(shared, tile, threadIdx.x, access);
+      copy_tile<kRows, kColumns, kThreads, kCheck>(shared, tile, threadIdx.x, access);
     }
   }
 };
@@ -105,10 +107,9 @@ struct Matmul : Shape<Schedule, sizeof(typename Problem::Output)> {
   using Output = typename Problem::Output;
   static_assert(sizeof(Input) == kInputBytes, "sm80: Input is bf16 or f16");
 
-  static constexpr int kMmaK = 16;
   static constexpr int kSteps = S::kTileK / kMmaK;
-  static constexpr int kBlocksM = S::kWarpTileM / 16;
-  static constexpr int kBlocksN = S::kWarpTileN / 16;
+  static constexpr int kBlocksM = S::kWarpTileM / kBlock;
+  static constexpr int kBlocksN = S::kWarpTileN / kBlock;
 
   using OperandA = Operand<S::kTileM, S::kTileK, S::kThreads, false>;
   using OperandB = Operand<S::kTileN, S::kTileK, S::kThreads, !Problem::kTransposeB>;
@@ -123,7 +124,8 @@ struct Matmul : Shape<Schedule, sizeof(typename Problem::Output)> {
     uint32_t a, b;
   };
 
-  __device__ __forceinline__ static void load_fragments(Fragments& fragments, uint32_t stage, LaneOffsets lane, int step) {
+  __device__ __forceinline__ static void load_fragments(Fragments& fragments, uint32_t stage, LaneOffsets lane,
+                                                        int step) {
 #pragma unroll
     for (int i = 0; i < kBlocksM; ++i) {
       ptx::ldmatrix_x4(fragments.a[i], OperandA::fragment_address(stage, lane.a, i, step));
@@ -151,7 +153,7 @@ struct Matmul : Shape<Schedule, sizeof(typename Problem::Output)> {
     }
   }
 
-  // accumulators += A @ B over all of K. The last tile along K, the only ragged one, is taken first: its bounds are
+  // accumulators += A * B over all of K. The last tile along K, the only ragged one, is taken first: its bounds are
   // checked once, before the loop, and every tile inside the loop is whole.
   template <bool kVectorOnly>
   __device__ __forceinline__ static void accumulate(Accumulators& accumulators, const OperandA& a, const OperandB& b,
@@ -183,7 +185,7 @@ struct Matmul : Shape<Schedule, sizeof(typename Problem::Output)> {
       __syncthreads();  // everyone's copies have landed, and everyone has read the tile before
     };
 
-    Fragments fragments[2];
+    Fragments fragments[2];  // one multiplies while the other loads
     uint32_t read_offset = 0;
     uint32_t write_offset = (S::kStages - 1) * S::kStageBytes;
     const auto advance = [](uint32_t& offset) {
@@ -214,13 +216,13 @@ struct Matmul : Shape<Schedule, sizeof(typename Problem::Output)> {
   }
 
   __device__ __forceinline__ static void store(const Accumulators& accumulators, Output* c, int64_t ldc, int rows,
-                                               int cols, uint32_t slab) {
+                                               int columns, uint32_t slab) {
     using Store = SlabStore<Problem, S::kWarpTileN>;
 #pragma unroll
     for (int i = 0; i < kBlocksM; ++i) {
       Store::stage(slab, accumulators[i]);
       __syncwarp();
-      Store::store(slab, OutputSlab<Output>{c + i * kSlabRows * ldc, ldc, rows - i * kSlabRows, cols});
+      Store::store(slab, OutputSlab<Output>{c + i * kSlabRows * ldc, ldc, rows - i * kSlabRows, columns});
       __syncwarp();
     }
   }
@@ -236,16 +238,16 @@ struct Matmul : Shape<Schedule, sizeof(typename Problem::Output)> {
     const int tiles_n = static_cast<int>(ceil_div<int64_t>(n, S::kTileN));
     const TileCoord tile = tile_coord(blockIdx.x, tiles_m, tiles_n, args.raster);
     const int tile_row = tile.m * S::kTileM;
-    const int tile_col = tile.n * S::kTileN;
+    const int tile_column = tile.n * S::kTileN;
     const int warp = threadIdx.x / kWarpSize;
     const int warp_row = warp / S::kWarpsN * S::kWarpTileM;
-    const int warp_col = warp % S::kWarpsN * S::kWarpTileN;
+    const int warp_column = warp % S::kWarpsN * S::kWarpTileN;
 
     Accumulators accumulators = {};
     if (k > 0) {
       const OperandA a(args.a, args.lda, tile_row, m);
-      const OperandB b(args.b, args.ldb, tile_col, n);
-      const LaneOffsets lane{OperandA::lane_offset_a(warp_row), OperandB::lane_offset_b(warp_col)};
+      const OperandB b(args.b, args.ldb, tile_column, n);
+      const LaneOffsets lane{OperandA::lane_offset_a(warp_row), OperandB::lane_offset_b(warp_column)};
       if (a.access == Access::kVector && b.access == Access::kVector) {
         accumulate<true>(accumulators, a, b, k, shared, lane);
       } else {
@@ -255,9 +257,9 @@ struct Matmul : Shape<Schedule, sizeof(typename Problem::Output)> {
     }
 
     const int row = tile_row + warp_row;
-    const int col = tile_col + warp_col;
-    Output* c = static_cast<Output*>(args.c) + row * args.ldc + col;
-    store(accumulators, c, args.ldc, m - row, n - col, shared + warp * S::kSlabBytes);
+    const int column = tile_column + warp_column;
+    Output* c = static_cast<Output*>(args.c) + row * args.ldc + column;
+    store(accumulators, c, args.ldc, m - row, n - column, shared + warp * S::kSlabBytes);
   }
 };
 

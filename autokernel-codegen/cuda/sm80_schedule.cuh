@@ -1,4 +1,4 @@
-// The rules a schedule of the sm80 family obeys, and what follows from it. `schedule/sm80.rs` mirrors this file.
+// The rules a schedule of the sm80 family obeys, and what follows from it. Rust's `schedule/sm80.rs` mirrors this file.
 //
 // Derived: warp tile = kTileM / kWarpsM x kTileN / kWarpsN; kThreads = 32 * kWarpsM * kWarpsN.
 //
@@ -12,6 +12,8 @@
 //   copy_width     kTileN <= 2 * kThreads: the threads cover at least one row of B, word by word
 //   shared_memory  kSharedBytes <= what the architecture grants a block (kMaxSharedBytes)
 //
+// Rust has one more, for what is known at launch alone: raster_group_in_range, 1 <= Raster::group <= 1024.
+//
 //   kSharedBytes = max(kStages * (kTileM + kTileN) * kTileK * 2,           the pipeline's A and B tiles
 //                      kWarpsM * 16 * kTileN * sizeof(Output))             one slab of output rows a warp
 #pragma once
@@ -20,6 +22,12 @@
 
 namespace autokernel::sm80 {
 
+constexpr int kInputBytes = 2;
+constexpr int kMmaM = 16;   // mma.m16n8k16
+constexpr int kMmaN = 8;
+constexpr int kMmaK = 16;
+constexpr int kBlock = 16;  // one ldmatrix.x4 loads 16 x 16 elements: an A fragment, or the B fragments of two mmas
+
 constexpr int kMaxThreads = 512;
 constexpr int kMaxAccumulators = 128;
 constexpr int kMaxRegistersPerThread = 255;
@@ -27,7 +35,7 @@ constexpr int kPartitionsPerSm = 4;  // each has its own registers, warps and te
 constexpr int kRegistersPerPartition = 16384;
 constexpr int kRegistersPerSm = kPartitionsPerSm * kRegistersPerPartition;
 constexpr int kWarpSlotsPerPartition = 12;  // the smallest capacity of the served architectures (sm_86, sm_89, sm_120)
-constexpr int kOtherRegisters = 48;     // addresses, loop state: an upper bound measured over the schedule space
+constexpr int kOtherRegisters = 48;  // addresses, loop state: an upper bound measured over the schedule space
 
 // Dynamic shared memory that the architecture grants one block.
 constexpr int max_shared_bytes(int arch) {
@@ -66,7 +74,7 @@ struct Shape {
   static constexpr int kThreads = kWarpsM * kWarpsN * kWarpSize;
   static constexpr int kWarpTileM = kTileM / kWarpsM;
   static constexpr int kWarpTileN = kTileN / kWarpsN;
-  static_assert(kWarpTileM > 0 && kWarpTileM % 16 == 0 && kWarpTileN > 0 && kWarpTileN % 16 == 0,
+  static_assert(kWarpTileM > 0 && kWarpTileM % kBlock == 0 && kWarpTileN > 0 && kWarpTileN % kBlock == 0,
                 "sm80 rule `warp_tile`: kTileM / kWarpsM and kTileN / kWarpsN are multiples of 16");
 
   static constexpr int kAccumulators = kWarpTileM * kWarpTileN / kWarpSize;
@@ -77,15 +85,15 @@ struct Shape {
                 "sm80 rule `registers`: accumulators + fragments + addresses <= min(255, 65536 / threads)");
   static_assert(kTileN <= 2 * kThreads, "sm80 rule `copy_width`: kTileN <= 2 * threads");
 
-  static constexpr int kTileBytesA = kTileM * kTileK * 2;
-  static constexpr int kTileBytesB = kTileN * kTileK * 2;
+  static constexpr int kTileBytesA = kTileM * kTileK * kInputBytes;
+  static constexpr int kTileBytesB = kTileN * kTileK * kInputBytes;
   static constexpr int kStageBytes = kTileBytesA + kTileBytesB;
-  static constexpr int kSlabBytes = 16 * kWarpTileN * kOutputBytes;  // of one warp
+  static constexpr int kSlabBytes = kMmaM * kWarpTileN * kOutputBytes;  // of one warp
   static constexpr int kSharedBytes = max_of(kStages * kStageBytes, kWarpsM * kWarpsN * kSlabBytes);
   static_assert(kSharedBytes <= kMaxSharedBytes,
                 "sm80 rule `shared_memory`: kSharedBytes <= 163 KiB (sm_80, sm_87), 227 KiB (sm_90 to sm_110), 99 KiB");
 
-  // Blocks a multiprocessor has registers for: the second launch bound, so that ptxas does not spend them all on one.
+  // Blocks an SM has registers for: the second launch bound, so that ptxas does not spend them all on one.
   static constexpr int kWarpsPerPartition = min_of(kRegistersPerPartition / (kRegisters * kWarpSize),
                                                    kWarpSlotsPerPartition);
   static constexpr int kMinBlocks = max_of(1, kWarpsPerPartition * kPartitionsPerSm / (kWarpsM * kWarpsN));

@@ -6,12 +6,13 @@
 #pragma once
 
 #include "ptx/sm80.cuh"
+#include "sm80_schedule.cuh"
 #include "sm80_shared_tile.cuh"
 #include "types.cuh"
 
 namespace autokernel::sm80 {
 
-constexpr int kSlabRows = 16;  // of one mma
+constexpr int kSlabRows = kMmaM;
 
 // An output element as raw bits.
 template <int kBytes>
@@ -31,7 +32,7 @@ struct OutputSlab {
   Output* origin;
   int64_t ld;
   int rows;  // that exist, counted from the origin: may exceed the slab, or be <= 0
-  int cols;
+  int columns;
 };
 
 // Two accumulators of one row as they are staged: 4 bytes of 16-bit outputs or 8 bytes of fp32.
@@ -53,16 +54,16 @@ struct SlabStore {
   using Element = typename ElementBits<kOutputBytes>::Type;
 
   // Writes one row of mma tiles to the slab.
-  __device__ __forceinline__ static void stage(uint32_t shared, const float (&accumulators)[kWarpTileN / 8][4]) {
+  __device__ __forceinline__ static void stage(uint32_t shared, const float (&accumulators)[kWarpTileN / kMmaN][4]) {
     const int lane = threadIdx.x % kWarpSize;
     const int row = lane / 4;
 #pragma unroll
-    for (int j = 0; j < kWarpTileN / 8; ++j) {
-      const int byte = (j * 8 + lane % 4 * 2) * kOutputBytes;
+    for (int j = 0; j < kWarpTileN / kMmaN; ++j) {
+      const int byte = (j * kMmaN + lane % 4 * 2) * kOutputBytes;
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
+      for (int half = 0; half < 2; ++half) {  // of the mma's rows
         const float* pair = &accumulators[j][half * 2];
-        ptx::store_shared(shared + Layout::offset(row + half * 8, byte / kChunkBytes) + byte % kChunkBytes,
+        ptx::store_shared(shared + Layout::offset(row + half * (kMmaM / 2), byte / kChunkBytes) + byte % kChunkBytes,
                           staged_pair<Output>(Problem::epilogue(pair[0]), Problem::epilogue(pair[1])));
       }
     }
@@ -79,19 +80,19 @@ struct SlabStore {
     for (int pass = 0; pass < kPasses; ++pass) {
       const int unit = pass * kWarpSize + threadIdx.x % kWarpSize;
       const int row = unit / kUnitsPerRow;
-      const int col = unit % kUnitsPerRow * kUnitElements;
-      if (row >= slab.rows || col >= slab.cols) continue;
+      const int column = unit % kUnitsPerRow * kUnitElements;
+      if (row >= slab.rows || column >= slab.columns) continue;
 
-      const int byte = col * kOutputBytes;
+      const int byte = column * kOutputBytes;
       const uint32_t source = shared + Layout::offset(row, byte / kChunkBytes) + byte % kChunkBytes;
-      Output* target = slab.origin + row * slab.ld + col;
-      if (col + kUnitElements <= slab.cols) {
+      Output* target = slab.origin + row * slab.ld + column;
+      if (column + kUnitElements <= slab.columns) {
         Unit value;
         ptx::load_shared(source, value);
         *reinterpret_cast<Unit*>(target) = value;
       } else {  // the unit straddles the right edge of C
 #pragma unroll 1
-        for (int i = 0; i < slab.cols - col; ++i) {
+        for (int i = 0; i < slab.columns - column; ++i) {
           Element value;
           ptx::load_shared(source + i * kOutputBytes, value);
           *reinterpret_cast<Element*>(target + i) = value;

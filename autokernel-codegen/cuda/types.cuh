@@ -1,10 +1,12 @@
 // Element types and the few host/device facts every kernel family shares.
 //
-// The kernels store 16-bit elements as raw bits and convert with PTX, so that a kernel needs no CUDA
-// header beyond nvcc's own: that keeps a build under a second and the toolkit small.
+// The kernels store 16-bit elements as raw bits and convert with PTX, so that a kernel needs no CUDA header beyond
+// nvcc's own: that keeps a build short and the toolkit small.
 #pragma once
 
 #include <stdint.h>
+
+#include "ptx/common.cuh"
 
 namespace autokernel {
 
@@ -48,16 +50,12 @@ __device__ __forceinline__ uint32_t pack2(float low, float high);
 
 template <>
 __device__ __forceinline__ uint32_t pack2<bf16>(float low, float high) {
-  uint32_t packed;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
-  return packed;
+  return ptx::pack_bf16x2(low, high);
 }
 
 template <>
 __device__ __forceinline__ uint32_t pack2<f16>(float low, float high) {
-  uint32_t packed;
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
-  return packed;
+  return ptx::pack_f16x2(low, high);
 }
 
 // One accumulator to one output element.

@@ -26,6 +26,7 @@ macro_rules! headers {
 headers![
     "epilogue.cuh",
     "pad_rows.cuh",
+    "ptx/common.cuh",
     "ptx/sm80.cuh",
     "ptx/sm90.cuh",
     "ptx/sm90_wgmma.cuh",

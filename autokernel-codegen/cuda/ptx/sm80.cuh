@@ -5,16 +5,14 @@
 #pragma once
 
 #include "../types.cuh"
+#include "common.cuh"
 
 namespace autokernel::ptx {
 
-__device__ __forceinline__ uint32_t shared_address(const void* pointer) {
-  return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
-}
-
 // ---- global to shared, asynchronous -------------------------------------------------------------------------
 
-// Copies kBytes (4 or 16), or writes kBytes of zeros and reads nothing if `!valid`.
+// Copies kBytes (4 or 16), or writes kBytes of zeros and reads nothing if `!valid`: an edge costs no branch.
+// L2::128B: the neighbours in the row are wanted too, by this block or by the next k tile.
 template <int kBytes>
 __device__ __forceinline__ void cp_async_if(uint32_t shared, const void* global, bool valid) {
   static_assert(kBytes == 4 || kBytes == 16, "cp_async_if: 4 or 16 bytes");
@@ -44,6 +42,7 @@ __device__ __forceinline__ void cp_async_wait() {
 
 // ---- shared memory ------------------------------------------------------------------------------------------
 
+// PTX and not pointers: the 32-bit address takes one register, and no generic load has to find out the state space.
 __device__ __forceinline__ void store_shared(uint32_t shared, uint32_t value) {
   asm volatile("st.shared.b32 [%0], %1;" ::"r"(shared), "r"(value) : "memory");
 }
@@ -87,7 +86,7 @@ __device__ __forceinline__ void ldmatrix_x4_trans(uint32_t (&fragment)[4], uint3
 // ---- tensor core --------------------------------------------------------------------------------------------
 
 // d[16x8] += a[16x16] * b[16x8] with fp32 accumulators. Lane l holds rows l / 4 (d[0], d[1]) and l / 4 + 8
-// (d[2], d[3]) at columns 2 * (l % 4) and the next.
+// (d[2], d[3]) at columns 2 * (l % 4) and the next. Not volatile: the compiler may schedule it among the loads.
 template <typename Input>
 __device__ __forceinline__ void mma_m16n8k16(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1);
 

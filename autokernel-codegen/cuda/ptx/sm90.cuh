@@ -1,10 +1,11 @@
 // PTX wrappers for Hopper (sm_90a): mbarriers, the bulk tensor copy engine (TMA), clusters, proxies, registers.
 //
-// Each function is one instruction, or a loop around one. Shared-memory addresses are 32-bit shared-window
-// addresses (`shared_address`). wgmma has its own file, `sm90_wgmma.cuh`.
+// Each function is one instruction, or a loop around one. Shared-memory addresses are 32-bit `.shared`
+// addresses, made once by `shared_address`. wgmma has its own file, `sm90_wgmma.cuh`.
 #pragma once
 
 #include "../types.cuh"
+#include "common.cuh"
 
 namespace autokernel {
 
@@ -16,10 +17,6 @@ struct alignas(64) TensorMap {
 }  // namespace autokernel
 
 namespace autokernel::ptx {
-
-__device__ __forceinline__ uint32_t shared_address(const void* pointer) {
-  return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
-}
 
 // ---- mbarriers -----------------------------------------------------------------------------------------
 
@@ -56,7 +53,8 @@ __device__ __forceinline__ void mbarrier_arrive_remote(uint32_t barrier, uint32_
       : "memory");
 }
 
-// Waits until the phase of `parity` has completed.
+// Waits until the phase of `parity` has completed. One bit tells only neighbouring phases apart, so a waiter may be
+// at most one phase behind the barrier. try_wait suspends the thread for a while instead of spinning.
 __device__ __forceinline__ void mbarrier_wait(uint32_t barrier, uint32_t parity) {
   uint32_t done;
   do {
@@ -74,7 +72,7 @@ __device__ __forceinline__ void mbarrier_wait(uint32_t barrier, uint32_t parity)
 
 // ---- named barriers ------------------------------------------------------------------------------------
 
-// `threads` counts those that wait and those that only arrive. Barrier 0 is __syncthreads.
+// `threads` counts those that wait and those that only arrive, in whole warps. Barrier 0 is __syncthreads.
 __device__ __forceinline__ void named_barrier_wait(int barrier, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
@@ -85,6 +83,7 @@ __device__ __forceinline__ void named_barrier_arrive(int barrier, int threads) {
 
 // ---- TMA -----------------------------------------------------------------------------------------------
 
+// Fetches the 128 bytes of the map ahead of the first copy, which would otherwise wait for them.
 __device__ __forceinline__ void prefetch_tensor_map(const TensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
 }
@@ -116,15 +115,18 @@ __device__ __forceinline__ void tma_store(const TensorMap& map, uint32_t source,
                : "memory");
 }
 
+// Closes the group of this thread's stores since the last commit.
 __device__ __forceinline__ void tma_store_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 
-// Waits until at most `kPending` of this thread's newest store groups still read their shared memory.
+// Waits until at most `kPending` of this thread's newest store groups still read their shared memory. `.read`: the
+// memory can be reused before the writes to global memory are done.
 template <int kPending>
 __device__ __forceinline__ void tma_store_wait_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kPending) : "memory");
 }
 
-// Orders this thread's ordinary shared-memory accesses before later ones by the copy engine.
+// Orders this thread's ordinary shared-memory accesses before later ones by the copy engine (the async proxy). Every
+// thread that wrote what a TMA store will read fences, and only then meets the thread that issues the store.
 __device__ __forceinline__ void fence_async_proxy() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 // ---- clusters ------------------------------------------------------------------------------------------
@@ -142,12 +144,14 @@ __device__ __forceinline__ uint32_t peer_address(uint32_t address, uint32_t rank
   return remote;
 }
 
+// To a peer_address.
 __device__ __forceinline__ void store_peer(uint32_t address, float4 v) {
   asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(v.x), "f"(v.y), "f"(v.z),
                "f"(v.w)
                : "memory");
 }
 
+// __syncthreads for all threads of all CTAs of the cluster; also orders distributed shared memory.
 __device__ __forceinline__ void cluster_sync() {
   asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
 }
@@ -160,6 +164,7 @@ __device__ __forceinline__ void wait_for_previous_grids() { asm volatile("gridde
 
 // ---- registers -----------------------------------------------------------------------------------------
 
+// Every warp of a warpgroup must run these. `claim` waits until another warpgroup's `release` has left enough.
 template <int kRegisters>
 __device__ __forceinline__ void release_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));

@@ -12,6 +12,7 @@ namespace autokernel::ptx {
 // Orders register and shared-memory accesses before the warpgroup's next wgmma.
 __device__ __forceinline__ void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 
+// Closes the group of the wgmmas since the last commit; they run on while this warpgroup does something else.
 __device__ __forceinline__ void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 
 // Waits until at most `kPending` of the newest committed groups are unfinished.
@@ -34,7 +35,8 @@ __device__ __forceinline__ void pin_accumulators(float (&d)[kRegisters]) {
 template <typename Input, bool kAMajorM, bool kBMajorN, int N>
 struct Wgmma;
 
-// The operand list of m64nN grows by 4 registers for each 8 columns: J names the lists of N = 8 * J.
+// The operand list of m64nN grows by 4 registers for each 8 columns: J names the lists of N = 8 * J. PTX wants every
+// register by name and has no arrays of operands, so the lists are macros; each is the one before and four more.
 // clang-format off
 #define AUTOKERNEL_D_TEXT_1 "%0, %1, %2, %3"
 #define AUTOKERNEL_D_TEXT_2 AUTOKERNEL_D_TEXT_1 ", %4, %5, %6, %7"
@@ -103,7 +105,8 @@ struct Wgmma;
 #define AUTOKERNEL_D_LIST_31 AUTOKERNEL_D_LIST_30, AUTOKERNEL_D_QUAD(120)
 #define AUTOKERNEL_D_LIST_32 AUTOKERNEL_D_LIST_31, AUTOKERNEL_D_QUAD(124)
 
-// A, B, FLAG, MAJOR_A, MAJOR_B: the numbers of the operands that follow the 4 * J accumulators.
+// A, B, FLAG, MAJOR_A, MAJOR_B: the numbers of the operands that follow the 4 * J accumulators. The "1, 1" are the
+// signs of A and B. The accumulate flag is a run-time predicate in PTX, but a constant wherever the loops are unrolled.
 #define AUTOKERNEL_WGMMA_ASM(TYPE, N, J, A, B, FLAG, MAJOR_A, MAJOR_B)                                 \
   asm volatile(                                                                                        \
       "{\n"                                                                                            \
