@@ -20,7 +20,8 @@ struct OutputView {
   int columns;
 };
 
-// A staged chunk to C at (row, column), in words of one or two elements, neighbouring lanes to neighbouring words.
+// A staged chunk to C at (row, column), in words of one or two elements, neighbouring lanes to neighbouring words, so
+// that the stores of a warp coalesce.
 template <typename Word, typename G>
 __device__ __forceinline__ void copy_chunk(const OutputView<typename G::Output>& c, uint32_t buffer, int row,
                                            int column) {
@@ -81,6 +82,7 @@ struct Epilogue {
   __device__ __forceinline__ void store_from(const float (&acc)[G::kWidth / 2], int row, int column) {
     if (G::kSwapAB ? row >= c.rows : column >= c.columns) return;
     const uint32_t address = staging + buffer * G::kStoreBytes;
+    // Groups belong to the thread that committed them. All buffers but this one may still be read.
     if (threadIdx.x % kWarpSize == 0) ptx::tma_store_wait_read<G::kEpilogueBuffers - 1>();
     __syncwarp();  // the buffer's last readers are done
     if constexpr (G::kSwapAB) {
@@ -89,7 +91,7 @@ struct Epilogue {
       stage_rows<Problem, G, kFirst>(acc, address);
     }
     if (with_tma) {
-      ptx::fence_async_proxy();
+      ptx::fence_async_proxy();  // by each lane, for what it wrote
       __syncwarp();
       if (threadIdx.x % kWarpSize == 0) {
         ptx::tma_store(map, address, column, row);

@@ -29,7 +29,8 @@ __device__ __forceinline__ void multiply_stage(Accumulators<G>& acc, const Share
   using Width = StageOperand<!G::kSwapAB && G::kBMajorN>;
   using Multiply =
       ptx::Wgmma<typename G::Input, G::kSwapAB && G::kBMajorN, !G::kSwapAB && G::kBMajorN, G::kWidth>;
-  constexpr uint32_t kBlockStep = kBlockM * kSwizzleBytes >> 4;  // in row-major B a block is one panel
+  // The same in both layouts: in row-major B a block is one panel.
+  constexpr uint32_t kBlockStep = kBlockM * kSwizzleBytes >> kUnitShift;
 
   // One descriptor an operand and stage; the k and block steps only add to its address field.
   const Blocks blocks((G::kSwapAB ? shared.b(stage) : shared.a(stage)) + first * kSwizzleBytes);

@@ -8,9 +8,12 @@
 //   swapped       wgmma computes the tile transposed, so that a tile of few rows needs no padding to 64
 //   split K       the CTAs of a cluster multiply a share of K each, one tile a cluster, and add up: small grids
 //
-// The Rust side mirrors everything below. sharing = kPingPong ? 1 : kConsumers.
+// Rust mirrors everything below: the rules and sizes in `schedule/sm90.rs`, the launch and the tensor maps in
+// `gpu/sm90.rs` of the runtime. sharing = kPingPong ? 1 : kConsumers.
 //
-// Rules (static_asserts of Geometry, same names):
+// Rules (static_asserts of Geometry, same names). Rust is stricter in two: accumulators_fit_registers takes 16 less for
+// an epilogue that calls tanh, whose temporaries would spill; and raster_group_in_range, 1 <= Raster::group <= 1024,
+// is about a launch argument. It has no tile_k_is_one_swizzle_row, as it always emits kTileK = 64.
 //   tile_k_is_one_swizzle_row                kTileK == 64
 //   consumers_one_to_three                   1 <= kConsumers <= 3
 //   ping_pong_takes_two_consumers            kPingPong implies kConsumers == 2
@@ -41,10 +44,13 @@
 //
 // Launch: kThreads = 128 * (1 + kConsumers), kMinBlocks = 1, cluster (kClusterM * kClusterN * kSplitK, 1, 1). The grid
 // is any positive multiple of the cluster size; min(SMs / cluster size, clusters) * cluster size fills the device,
-// where clusters = ceil(m / (kTileM * kClusterM)) * ceil(n / (kTileN * kClusterN)) < 2^31. With kSplitK > 1 it is
-// exactly clusters * kSplitK < 2^31. Raster::group counts clusters.
+// where cluster size = kClusterM * kClusterN * kSplitK and
+// clusters = ceil(m / (kTileM * kClusterM)) * ceil(n / (kTileN * kClusterN)) < 2^31. With kSplitK > 1 the grid is
+// exactly clusters * kSplitK < 2^31. Raster::group counts clusters. m, n and k are at most 2^31 - 2^16, so that the
+// coordinates of a cluster that hangs over the edge fit an int.
 //
-// Tensor maps: dims and box innermost first, element strides 1, no interleave, zeros out of bounds.
+// Tensor maps: dims and box innermost first, element strides 1, no interleave, zeros out of bounds. Loads promote to
+// 256 bytes of L2, which changes speed alone.
 //   a              dims {k, m}  stride lda * 2               box {64, kTileM / kClusterN}  128-byte swizzle
 //   b, transposed  dims {k, n}  stride ldb * 2               box {64, kTileN / kClusterM}  128-byte swizzle
 //   b, row-major   dims {n, k}  stride ldb * 2               box {64, 64}                  128-byte swizzle
@@ -64,6 +70,7 @@
 
 namespace autokernel::sm90 {
 
+// Mirrored by Rust, field by field.
 struct Args {
   TensorMap a;
   TensorMap b;
@@ -74,7 +81,7 @@ struct Args {
   int n;
   int k;
   Raster raster;
-  int store_with_tma;  // 0: C's base or row stride is no multiple of 16 bytes
+  int store_with_tma;  // 0: C's base, row stride or row length is no multiple of 16 bytes
 };
 
 template <typename Problem, typename Schedule>
@@ -111,6 +118,7 @@ struct Matmul : Geometry<Problem, Schedule> {
     // Broadcast, so that the compiler knows that the role does not differ within a warp.
     const int warpgroup = __shfl_sync(~0u, threadIdx.x / kWarpgroupSize, 0);
     if (warpgroup == 0) {
+      // Registers are allotted evenly at launch; the producer needs few, the accumulators many.
       if constexpr (G::kMoveRegisters) ptx::release_registers<G::kProducerRegisters>();
       if (threadIdx.x == 0) produce(args.a, args.b, shared, walk, k_blocks);
       if constexpr (G::kSplitK > 1) SplitK<G>::attend();
@@ -129,11 +137,12 @@ struct Matmul : Geometry<Problem, Schedule> {
     const int turn = G::kPingPong ? consumer : 0;
     const int first = G::kPingPong ? 0 : consumer * G::kBlocks * kBlockM;  // on the side of the blocks
     const int warp = threadIdx.x / kWarpSize % kWarpsPerWarpgroup;
-    const bool with_tma = args.store_with_tma != 0 && c.columns % (16 / sizeof(Output)) == 0;
-    Epilogue<Problem, G> epilogue(args.c, c, with_tma,
-                                  shared.staging(consumer * kWarpsPerWarpgroup + warp));
+    const int consumer_warp = consumer * kWarpsPerWarpgroup + warp;
+    // The row length again: where a known n is ragged, the TMA stores compile away.
+    const bool with_tma = args.store_with_tma != 0 && c.columns % (kTmaUnitBytes / sizeof(Output)) == 0;
+    Epilogue<Problem, G> epilogue(args.c, c, with_tma, shared.staging(consumer_warp));
     RingCursor<G::kStages> cursor;
-    cursor.skip(turn * k_blocks);
+    cursor.skip(turn * k_blocks);  // ping-pong: the stages of the other's first tile
 
     for (int tile = walk.first() + turn * walk.stride(); tile < walk.count(); tile += walk.stride() * kTurns) {
       const auto pass_turn = [&] {
@@ -142,12 +151,12 @@ struct Matmul : Geometry<Problem, Schedule> {
       };
       if (G::kPingPong && tile != walk.first()) Turns::wait(consumer);  // the very first turn needs no leave
 
-      Accumulators<G> acc;
-      multiply_tile<G>(acc, shared, cursor, k_blocks, first, pass_turn);
+      Accumulators<G> acc;  // not cleared: the first wgmma overwrites them
+      multiply_tile<G>(acc, shared, cursor, k_blocks, first, pass_turn);  // the turn passes before the store begins
       cursor.skip((kTurns - 1) * k_blocks);
 
       if constexpr (G::kSplitK > 1) {
-        const SplitK<G> split(shared, consumer * kWarpsPerWarpgroup + warp);
+        const SplitK<G> split(shared, consumer_warp);
         if (!split.reduce(acc)) return;
       }
 

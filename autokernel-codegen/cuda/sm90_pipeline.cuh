@@ -19,7 +19,7 @@ struct RingCursor {
     }
   }
 
-  // Past k-blocks that another warpgroup consumes.
+  // Past k-blocks that another warpgroup consumes, any number of laps.
   __device__ __forceinline__ void skip(int blocks) {
     const int position = stage + blocks;
     stage = position % kStages;

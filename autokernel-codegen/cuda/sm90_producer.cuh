@@ -52,7 +52,7 @@ __device__ __forceinline__ void produce(const TensorMap& a, const TensorMap& b, 
     const TileCoord origin = walk.origin(tile);
 #pragma unroll 1  // the producer has few registers, and a known K tempts the compiler
     for (int block = k_blocks.first; block < k_blocks.first + k_blocks.count; ++block) {
-      acquire_stage(shared, cursor);
+      acquire_stage(shared, cursor);  // announces whole boxes: what lies out of bounds counts as delivered too
       const uint32_t full = shared.full(cursor.stage);
       load_a<G>(a, shared.a(cursor.stage), full, origin.m, block * G::kTileK, walk.n_in_cluster);
       load_b<G>(b, shared.b(cursor.stage), full, origin.n, block * G::kTileK, walk.m_in_cluster);

@@ -6,22 +6,30 @@
 
 namespace autokernel::sm90 {
 
-constexpr int kSwizzleBytes = 128;                   // one row of a swizzled operand box
-constexpr int kSwizzleRows = 8;                      // rows after which the 128-byte swizzle pattern repeats
+// TMA and its swizzle.
+constexpr int kTmaUnitBytes = 16;      // what TMA aligns and clips to, and what a swizzle moves
+constexpr int kSwizzleBytes = 128;     // one row of a swizzled operand box
+constexpr int kSwizzleRows = 8;        // rows after which the 128-byte swizzle pattern repeats
 constexpr int kSwizzleAtomBytes = kSwizzleBytes * kSwizzleRows;
-constexpr int kBlockM = 64;                          // rows of one wgmma
-constexpr int kMaxWidth = 256;                       // columns of one wgmma
-constexpr int kBlockK = 16;                          // depth of one wgmma on 16-bit elements
-constexpr int kPanelN = 64;                          // columns of one box of row-major B: one swizzle row
-constexpr int kMaxSharedBytes = 232448;              // 227 KiB, what one block may have on Hopper
-constexpr int kWarpRows = 16;                        // rows of a wgmma block that one warp holds
-constexpr int kMaxStoreTokens = 64;                  // rows of a swapped store box
-constexpr int kMaxSplitK = 8;                        // the largest cluster that every Hopper part grants
+constexpr int kPanelN = 64;            // columns of one box of row-major B: one swizzle row
+
+// wgmma, m64nNk16.
+constexpr int kBlockM = 64;            // its rows
+constexpr int kWarpRows = 16;          // those that one warp holds
+constexpr int kMaxWidth = 256;         // most columns, N
+constexpr int kWidthStep = 8;          // N is a multiple: one 8x8 matrix of stmatrix
+constexpr int kBlockK = 16;            // depth on 16-bit elements
+
+// Limits.
+constexpr int kMaxBlocksSide = 256;    // the longest side of a TMA box
+constexpr int kMaxSharedBytes = 232448;  // 227 KiB, what one block may have on Hopper
+constexpr int kMaxStoreTokens = 64;    // most rows of a swapped store box; a row of C is a token where M is a batch
+constexpr int kMaxSplitK = 8;          // the largest cluster that every Hopper part grants
 
 // The most rows, up to kMaxStoreTokens, that divide a swapped tile's rows into equal store boxes.
 constexpr int store_tokens(int tile_m) {
   int rows = kMaxStoreTokens;
-  while (tile_m % rows != 0) rows -= 8;
+  while (tile_m % rows != 0) rows -= kWidthStep;
   return rows;
 }
 
@@ -51,14 +59,15 @@ struct Geometry {
   static constexpr int kBlocks = kBlocksSide / (kBlockM * kSharing);  // of one consumer
   static constexpr int kAccumulators = kBlocks * kWidth / 2;          // fp32 registers a thread
 
-  // Threads and registers. The first warpgroup produces; it gives its registers to the consumers.
+  // Threads and registers. The first warpgroup produces; it gives its registers to the consumers: with two,
+  // 128 * (40 + 2 * 232) = 64512 of the SM's 65536 registers are used, with three all, 128 * (32 + 3 * 160).
   static constexpr int kThreads = (1 + kConsumers) * kWarpgroupSize;
   static constexpr int kMinBlocks = 1;
   static constexpr bool kMoveRegisters = kConsumers > 1;  // one consumer has 255 from the start
   static constexpr int kProducerRegisters = kConsumers == 3 ? 32 : 40;
   static constexpr int kConsumerRegisters = kConsumers == 3 ? 160 : 232;
   // Three consumers: ptxas wants each wgmma to fit the 128 registers a thread that 512 threads start with.
-  // Split K: adding what arrives needs registers beside the accumulators.
+  // Split K: adding what arrives needs registers beside the accumulators. Rust takes 16 less for tanh.
   static constexpr int kMaxAccumulators = kConsumers == 3 ? 96 : kSplitK > 1 ? 128 : 192;
 
   // Shared memory: stages, then staging for the epilogue, then barriers.
@@ -79,8 +88,7 @@ struct Geometry {
   static constexpr int kStoreBytes = kStoreRows * kStoreWidth;  // one warp's store box
 
   // Split K: the CTAs of a cluster exchange partial sums in the memory of the ring.
-  static constexpr int kPartialBytes =
-      kTileM * kTileN / kSplitK * (kSplitK - 1) * static_cast<int>(sizeof(float));
+  static constexpr int kPartialBytes = kTileM * kTileN / kSplitK * (kSplitK - 1) * static_cast<int>(sizeof(float));
 
   __host__ __device__ static constexpr int shared_bytes(int epilogue_buffers) {
     const int staging = kConsumers * kWarpsPerWarpgroup * epilogue_buffers * kStoreBytes;
@@ -96,11 +104,13 @@ struct Geometry {
   static_assert(kConsumers >= 1 && kConsumers <= 3, "consumers_one_to_three");
   static_assert(!kPingPong || kConsumers == 2, "ping_pong_takes_two_consumers");
   static constexpr bool kBlocksFit =
-      kBlocksSide >= kBlockM && kBlocksSide <= 256 && kBlocksSide % (kBlockM * kSharing) == 0;
+      kBlocksSide >= kBlockM && kBlocksSide <= kMaxBlocksSide && kBlocksSide % (kBlockM * kSharing) == 0;
   static_assert(kSwapAB || kBlocksFit, "tile_m_splits_into_wgmma_blocks");
   static_assert(!kSwapAB || kBlocksFit, "swapped_tile_n_splits_into_wgmma_blocks");
-  static_assert(kSwapAB || (kTileN >= 16 && kTileN <= kMaxWidth && kTileN % 8 == 0), "tile_n_is_a_wgmma_width");
-  static_assert(!kSwapAB || (kTileM >= 8 && kTileM <= kMaxWidth && kTileM % 8 == 0), "swapped_tile_m_is_a_wgmma_width");
+  static_assert(kSwapAB || (kTileN >= 16 && kTileN <= kMaxWidth && kTileN % kWidthStep == 0),
+                "tile_n_is_a_wgmma_width");
+  static_assert(!kSwapAB || (kTileM >= kWidthStep && kTileM <= kMaxWidth && kTileM % kWidthStep == 0),
+                "swapped_tile_m_is_a_wgmma_width");
   static_assert(!kBMajorN || kTileN % kPanelN == 0, "row_major_b_takes_whole_swizzle_rows");
   static_assert(kAccumulators <= kMaxAccumulators, "accumulators_fit_registers");
   static_assert(kStages >= 2 && kStages <= 16, "stages_two_to_sixteen");

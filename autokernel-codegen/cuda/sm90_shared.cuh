@@ -31,25 +31,29 @@ struct SharedLayout {
 
 // wgmma matrix descriptor, 128-byte swizzle: bits 0-13 start address, 16-29 leading and 32-45 stride byte offset,
 // all in units of 16 bytes, 62-63 the swizzle mode (PTX ISA, "Matrix descriptor").
+constexpr int kUnitShift = 4;  // bytes to those units
+constexpr uint32_t kAddressMask = (1 << 18) - 1;
 constexpr uint64_t kDescriptorSwizzle128 = uint64_t{1} << 62;
-constexpr uint64_t kDescriptorStride = uint64_t{kSwizzleAtomBytes >> 4} << 32;  // from 8 rows to the next 8
+constexpr uint64_t kDescriptorStride = uint64_t{kSwizzleAtomBytes >> kUnitShift} << 32;  // 8 rows to the next 8
 
 // K-major: a row is one swizzle row, so the leading offset is unused; k advances inside the row.
 constexpr uint64_t kDescriptorMajorK = kDescriptorSwizzle128 | kDescriptorStride;
-constexpr uint32_t kStepMajorK = kBlockK * sizeof(uint16_t) >> 4;
+constexpr uint32_t kStepMajorK = kBlockK * sizeof(uint16_t) >> kUnitShift;
 
 // MN-major: the leading offset leads to the next panel of 64 columns; k advances by rows.
 constexpr int kPanelBytes = kPanelN * kSwizzleBytes;
-constexpr uint64_t kDescriptorMajorN = kDescriptorSwizzle128 | kDescriptorStride | uint64_t{kPanelBytes >> 4} << 16;
-constexpr uint32_t kStepMajorN = kBlockK * kSwizzleBytes >> 4;
+constexpr uint64_t kDescriptorPanel = uint64_t{kPanelBytes >> kUnitShift} << 16;
+constexpr uint64_t kDescriptorMajorN = kDescriptorSwizzle128 | kDescriptorStride | kDescriptorPanel;
+constexpr uint32_t kStepMajorN = kBlockK * kSwizzleBytes >> kUnitShift;
 
+// Two halves, so that a step is one 32-bit addition to the low one.
 struct Descriptor {
   uint32_t low;
   uint32_t high;
 
   // In a cluster the bits above 18 of a shared-window address hold the CTA's rank; a descriptor has no place for it.
   __device__ __forceinline__ Descriptor(uint64_t layout, uint32_t address)
-      : low(static_cast<uint32_t>(layout) | (address & 0x3FFFF) >> 4), high(layout >> 32) {}
+      : low(static_cast<uint32_t>(layout) | (address & kAddressMask) >> kUnitShift), high(layout >> 32) {}
 
   // Moved by `units` of 16 bytes. Shared memory ends below 2^18 bytes, so nothing carries out of the address.
   __device__ __forceinline__ uint64_t at(uint32_t units) const { return uint64_t{high} << 32 | (low + units); }

@@ -6,13 +6,13 @@
 
 namespace autokernel::sm90 {
 
-// Byte `offset` of a chunk as the copy engine expects it: the row's number, modulo the swizzle's period, is xored
-// into the index of the 16-byte unit. The mask is 7, 3, 1 or 0 for a row of 128, 64, 32 or 16 bytes. It also
-// spreads a column of 16-byte units over all banks.
+// Byte `offset` of a chunk as the copy engine expects it: address bits 7 and up, as many as the mask has, are xored
+// into the index of the 16-byte unit. The mask is 7, 3, 1 or 0 for a row of 128, 64, 32 or 16 bytes. Buffers begin
+// where this pattern does. It also spreads a column of 16-byte units over the banks.
 template <int kRowBytes>
 __device__ __forceinline__ uint32_t swizzled(uint32_t offset) {
-  constexpr uint32_t kMask = kRowBytes / 16 - 1;
-  return offset ^ (((offset >> 7) & kMask) << 4);
+  constexpr uint32_t kMask = kRowBytes / kTmaUnitBytes - 1;
+  return offset ^ (((offset / kSwizzleBytes) & kMask) * kTmaUnitBytes);
 }
 
 // kStoreColumns columns of a wgmma block from kFirst on: 16 rows of the chunk.
@@ -25,7 +25,7 @@ __device__ __forceinline__ void stage_rows(const float (&acc)[G::kWidth / 2], ui
   if constexpr (sizeof(Output) == 2) {
     const auto packed = [&](int index) { return pack2<Output>(value(index), value(index + 1)); };
     // stmatrix: 8x8 blocks straight from the wgmma fragment; lanes address rows, then the next 8 columns.
-    const uint32_t start = (lane % kWarpRows) * G::kStoreWidth + (lane / kWarpRows) * 16;
+    const uint32_t start = (lane % kWarpRows) * G::kStoreWidth + (lane / kWarpRows) * kTmaUnitBytes;
 #pragma unroll
     for (int column = 0; column + 16 <= G::kStoreColumns; column += 16) {
       const int i = column / 2;
@@ -36,7 +36,8 @@ __device__ __forceinline__ void stage_rows(const float (&acc)[G::kWidth / 2], ui
       ptx::stmatrix_x2(buffer + (lane % kWarpRows) * G::kStoreWidth, packed(0), packed(2));
     }
   } else {
-    const uint32_t start = (lane / 4) * G::kStoreWidth + (lane % 4) * 8;
+    // No stmatrix for 32-bit elements: each lane stores its pairs, of a row and of the one 8 below.
+    const uint32_t start = (lane / 4) * G::kStoreWidth + (lane % 4) * static_cast<uint32_t>(sizeof(float2));
 #pragma unroll
     for (int column = 0; column < G::kStoreColumns; column += 8) {
       const int i = column / 2;
@@ -58,7 +59,7 @@ __device__ __forceinline__ void stage_transposed(const float (&acc)[G::kWidth / 
   if constexpr (sizeof(Output) == 2) {
     const auto packed = [&](int index) { return pack2<Output>(value(index), value(index + 1)); };
     // stmatrix transposes each 8x8 block on its way; lanes address 8 rows, their second 8 columns, then the next rows.
-    const uint32_t start = (lane % 8 + lane / 16 * 8) * G::kStoreWidth + lane / 8 % 2 * 16;
+    const uint32_t start = (lane % 8 + lane / 16 * 8) * G::kStoreWidth + lane / 8 % 2 * kTmaUnitBytes;
 #pragma unroll
     for (int row = 0; row + 16 <= G::kStoreRows; row += 16) {
       const int i = row / 2;
@@ -67,7 +68,7 @@ __device__ __forceinline__ void stage_transposed(const float (&acc)[G::kWidth / 
     }
     if constexpr (G::kStoreRows % 16 == 8) {
       constexpr int kLast = G::kStoreRows - 8;
-      const uint32_t last = (lane % 8 + kLast) * G::kStoreWidth + lane / 8 % 2 * 16;
+      const uint32_t last = (lane % 8 + kLast) * G::kStoreWidth + lane / 8 % 2 * kTmaUnitBytes;
       ptx::stmatrix_x2_transposed(buffer + swizzled<G::kStoreWidth>(last), packed(kLast / 2), packed(kLast / 2 + 2));
     }
   } else {
@@ -77,7 +78,7 @@ __device__ __forceinline__ void stage_transposed(const float (&acc)[G::kWidth / 
 #pragma unroll
     for (int row = 0; row < G::kStoreRows; row += 8) {
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {  // features 8 apart
+      for (int half = 0; half < 2; ++half) {  // columns of C 8 apart
         const int i = row / 2 + half * 2;
         const float even_row = value(i), odd_row = value(i + 1);
         const uint32_t even = start + row * G::kStoreWidth + half * 32;

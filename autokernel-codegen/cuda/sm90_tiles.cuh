@@ -44,7 +44,7 @@ struct TileWalk {
   }
 
   __device__ int first() const { return blockIdx.x / (G::kClusterSize * G::kSplitK); }
-  // With a split K one tile a cluster: the ring ends as mailbox of the partial sums.
+  // With a split K one tile a cluster: the ring ends as the mailbox of the partial sums.
   __device__ int stride() const { return G::kSplitK > 1 ? count() : gridDim.x / G::kClusterSize; }
   __device__ int count() const { return clusters_m * clusters_n; }
 
