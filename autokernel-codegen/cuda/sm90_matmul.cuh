@@ -49,8 +49,8 @@
 // exactly clusters * kSplitK < 2^31. Raster::group counts clusters. m, n and k are at most 2^31 - 2^16, so that the
 // coordinates of a cluster that hangs over the edge fit an int.
 //
-// Tensor maps: dims and box innermost first, element strides 1, no interleave, zeros out of bounds. Loads promote to
-// 256 bytes of L2, which changes speed alone.
+// Tensor maps: dims and box innermost first, element strides 1, no interleave, zeros out of bounds. The L2
+// promotion of loads is free: it changes speed alone.
 //   a              dims {k, m}  stride lda * 2               box {64, kTileM / kClusterN}  128-byte swizzle
 //   b, transposed  dims {k, n}  stride ldb * 2               box {64, kTileN / kClusterM}  128-byte swizzle
 //   b, row-major   dims {n, k}  stride ldb * 2               box {64, 64}                  128-byte swizzle

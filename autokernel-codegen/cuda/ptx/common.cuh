@@ -1,4 +1,5 @@
-// PTX that every kernel family shares: addresses, conversions, and what the compiler is told with empty PTX.
+// PTX that every kernel family shares: addresses, conversions, launches that overlap, and what the compiler is told
+// with empty PTX.
 #pragma once
 
 #include <stdint.h>
@@ -31,5 +32,13 @@ __device__ __forceinline__ float f16_to_f32(uint16_t bits) {
 
 // Makes `value` opaque: what the compiler derives from it is computed here, not kept in registers from before.
 __device__ __forceinline__ void hide_from_compiler(uint32_t& value) { asm volatile("" : "+r"(value)); }
+
+// Programmatic dependent launch: waits until the grids that this one was launched behind have finished and their writes
+// are visible. Returns at once in an ordinary launch, which is the only one before Hopper.
+__device__ __forceinline__ void wait_for_previous_grids() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
 
 }  // namespace autokernel::ptx

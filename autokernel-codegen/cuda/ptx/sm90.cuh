@@ -156,12 +156,6 @@ __device__ __forceinline__ void cluster_sync() {
   asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
 }
 
-// ---- programmatic dependent launch ---------------------------------------------------------------------
-
-// Waits until the grids that this one was launched behind have finished and their writes are visible. Returns at
-// once in an ordinary launch.
-__device__ __forceinline__ void wait_for_previous_grids() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
-
 // ---- registers -----------------------------------------------------------------------------------------
 
 // Every warp of a warpgroup must run these. `claim` waits until another warpgroup's `release` has left enough.

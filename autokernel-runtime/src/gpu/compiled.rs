@@ -9,7 +9,7 @@ use cudarc::driver::{CudaContext, CudaFunction, CudaStream, DeviceSlice};
 use super::pad_rows::PadRows;
 use super::pointers::Ordering;
 use super::raster::RasterArgs;
-use super::realign::{self, Aligned};
+use super::realign::{self, Operands, Standin};
 use super::scratch::Pool;
 use super::sm90::{Boxes, Maps};
 use super::submit::{self, Grid};
@@ -88,6 +88,7 @@ impl CompiledKernel {
             .attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
             .map_err(Error::cuda("counting multiprocessors"))?;
         let sm_count = u32::try_from(sm_count).unwrap_or(1);
+        let overlaps_prologue = geometry.family == Family::Sm90 && submit::overlaps_prologues()?;
         Ok(Self {
             symbol: symbol.to_owned(),
             problem: problem.clone(),
@@ -95,11 +96,11 @@ impl CompiledKernel {
             boxes: Boxes::new(problem, geometry),
             maps: Mutex::default(),
             function: image::function(&module, symbol, geometry.shared_bytes)?,
-            pad_rows: PadRows::find(&module, sm_count)?,
+            pad_rows: PadRows::find(&module, sm_count, overlaps_prologue)?,
             pool: Pool::of(context),
             context: context.clone(),
             sm_count,
-            overlaps_prologue: geometry.family == Family::Sm90 && submit::overlaps_prologues()?,
+            overlaps_prologue,
         })
     }
 
@@ -237,31 +238,27 @@ impl CompiledKernel {
     unsafe fn submit(&self, stream: &Arc<CudaStream>, shape: Shape, matrices: &Matrices) -> Result<()> {
         let Matrices { a, b, c } = *matrices;
         let output_bytes = self.problem.output.bytes();
-        let in_place = |matrix: &Global, passes| match self.geometry.family {
-            Family::Sm80 => matrix.has_aligned_base() && (matrix.is_aligned() || !realign::pays(matrix, passes)),
-            Family::Sm90 => matrix.is_aligned(),
-        };
-        let load = |matrix: Global, passes| {
-            if shape.k == 0 || in_place(&matrix, passes) {
-                return Ok(Aligned::in_place(matrix));
-            }
-            // SAFETY: by the caller's promise.
-            unsafe { Aligned::copy_of(&self.pool, stream, self.pad_rows.as_ref(), matrix) }
+        let copied = |matrix: &Global, passes| match self.geometry.family {
+            _ if shape.k == 0 => false,
+            Family::Sm80 => !matrix.has_aligned_base() || (!matrix.is_aligned() && realign::pays(matrix, passes)),
+            Family::Sm90 => !matrix.is_aligned(),
         };
         // Each column of tiles loads all of A, each row all of B.
         let (tile_rows, tile_columns) = self.geometry.tiles(shape.m, shape.n);
-        let (a, b) = (load(a, tile_columns)?, load(b, tile_rows)?);
+        let copied = [copied(&a, tile_columns), copied(&b, tile_rows)];
+        // SAFETY: by the caller's promise.
+        let operands = unsafe { Operands::with_copies(&self.pool, stream, self.pad_rows.as_ref(), [a, b], copied) }?;
         // SAFETY: by the caller's promise; copies and scratch memory have the sizes of what they stand for, live until
         // the end of this function, and are freed on this stream.
         unsafe {
             match self.geometry.family {
                 Family::Sm80 if !c.has_aligned_base() => {
-                    let scratch = Aligned::scratch_for(&self.pool, stream, c, output_bytes)?;
-                    self.submit_sm80(stream, shape, a.matrix, b.matrix, scratch.matrix)?;
-                    scratch.write_back(stream, c, output_bytes)
+                    let standin = Standin::for_output(&self.pool, stream, c, output_bytes)?;
+                    self.submit_sm80(stream, shape, operands.a, operands.b, standin.matrix)?;
+                    standin.write_back(stream, c, output_bytes)
                 }
-                Family::Sm80 => self.submit_sm80(stream, shape, a.matrix, b.matrix, c),
-                Family::Sm90 => self.submit_sm90(stream, shape, a.matrix, b.matrix, c),
+                Family::Sm80 => self.submit_sm80(stream, shape, operands.a, operands.b, c),
+                Family::Sm90 => self.submit_sm90(stream, shape, operands.a, operands.b, c),
             }
         }
     }
@@ -316,7 +313,7 @@ impl CompiledKernel {
     /// has run; `blocks` are those of its shape.
     unsafe fn enqueue<A>(&self, stream: &CudaStream, blocks: u32, args: A) -> Result<()> {
         let Geometry { threads, shared_bytes, .. } = self.geometry;
-        let grid = Grid { blocks, threads, shared_bytes, overlaps_prologue: self.overlaps_prologue };
+        let grid = Grid { blocks: (blocks, 1, 1), threads, shared_bytes, overlaps_prologue: self.overlaps_prologue };
         // SAFETY: the kernel takes one parameter by value, of exactly this layout (asserted beside each `Args`).
         // `load`'s caller promised that the kernel is that of `problem` and `geometry`; memory and grid are the caller's
         // promise. Kernels of the family for which `overlaps_prologue` is set wait for the grids before them.

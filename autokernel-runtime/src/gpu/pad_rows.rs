@@ -3,16 +3,24 @@
 use std::mem::offset_of;
 use std::sync::Arc;
 
-use cudarc::driver::{CudaFunction, CudaModule, CudaStream, result};
+use cudarc::driver::{CudaFunction, CudaModule, CudaStream};
 
 use super::image;
+use super::submit::{self, Grid};
 use super::tensor_map::Global;
-use crate::{Error, Result};
+use crate::Result;
 
 /// `autokernel::PadRowsArgs`.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 struct Args {
+    matrices: [Matrix; 2],
+}
+
+/// `autokernel::PadRows`.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+struct Matrix {
     source: u64,
     target: u64,
     source_ld: i64,
@@ -21,7 +29,8 @@ struct Args {
     columns: i64,
 }
 
-const _: () = assert!(offset_of!(Args, source_ld) == 16 && offset_of!(Args, rows) == 32 && size_of::<Args>() == 48);
+const _: () = assert!(offset_of!(Matrix, source_ld) == 16 && offset_of!(Matrix, rows) == 32);
+const _: () = assert!(size_of::<Matrix>() == 48 && size_of::<Args>() == 96);
 
 const SYMBOL: &str = "autokernel_pad_rows";
 const THREADS: u32 = 256;
@@ -39,47 +48,56 @@ const ELEMENT_BYTES: u64 = 2;
 pub(super) struct PadRows {
     function: CudaFunction,
     sm_count: u32,
+    overlaps_prologue: bool,
 }
 
-impl PadRows {
-    /// The kernel, if the image has it.
-    pub fn find(module: &Arc<CudaModule>, sm_count: u32) -> Result<Option<Self>> {
-        let function = image::optional_function(module, SYMBOL)?;
-        Ok(function.map(|function| Self { function, sm_count }))
-    }
+/// A matrix of 16-bit elements, and where its rows are copied.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Copy {
+    pub source: Global,
+    pub target: Global,
+}
 
-    /// Copies the rows of one matrix of 16-bit elements to another of the same size, in stream order.
-    ///
-    /// # Errors
-    /// The driver's own error.
-    ///
-    /// # Safety
-    /// Both matrices lie inside memory that `stream` may use until the kernel has run. The base and the stride of
-    /// `target` are multiples of 16 bytes, up to which its rows may be written.
-    pub unsafe fn launch(&self, stream: &CudaStream, source: Global, target: Global) -> Result<()> {
-        let mut args = Args {
+impl From<&Copy> for Matrix {
+    fn from(Copy { source, target }: &Copy) -> Self {
+        Self {
             source: source.address,
             target: target.address,
             source_ld: (source.stride / ELEMENT_BYTES) as i64,
             target_ld: (target.stride / ELEMENT_BYTES) as i64,
             rows: source.rows as i64,
             columns: source.columns as i64,
-        };
-        let (x, y) = grid(source.rows, source.columns, self.sm_count);
-        let mut parameters = [(&raw mut args).cast()];
-        // SAFETY: the parameter has the kernel's layout (asserted above) and is copied before the call returns; the
-        // matrices are as the caller promises.
-        unsafe {
-            result::launch_kernel(
-                self.function.cu_function(),
-                (x, y, 1),
-                (THREADS, 1, 1),
-                0,
-                stream.cu_stream(),
-                &mut parameters,
-            )
         }
-        .map_err(Error::cuda("realigning an operand"))
+    }
+}
+
+impl PadRows {
+    /// The kernel, if the image has it. `overlaps_prologue`: compiled for an arch on which it waits for earlier grids.
+    pub fn find(module: &Arc<CudaModule>, sm_count: u32, overlaps_prologue: bool) -> Result<Option<Self>> {
+        let function = image::optional_function(module, SYMBOL)?;
+        Ok(function.map(|function| Self { function, sm_count, overlaps_prologue }))
+    }
+
+    /// Copies the rows of one matrix, or of two, to others of the same sizes, in stream order.
+    ///
+    /// # Errors
+    /// The driver's own error.
+    ///
+    /// # Safety
+    /// All matrices lie inside memory that `stream` may use until the kernel has run, and no target overlaps another
+    /// matrix. Bases and strides of targets are multiples of 16 bytes, up to which their rows may be written.
+    pub unsafe fn launch(&self, stream: &CudaStream, first: &Copy, second: Option<&Copy>) -> Result<()> {
+        let largest = |extent: fn(&Global) -> u64| extent(&first.source).max(second.map_or(0, |c| extent(&c.source)));
+        let (x, y) = grid(largest(|matrix| matrix.rows), largest(|matrix| matrix.columns), self.sm_count);
+        let grid = Grid {
+            blocks: (x, y, if second.is_some() { 2 } else { 1 }),
+            threads: THREADS,
+            shared_bytes: 0,
+            overlaps_prologue: self.overlaps_prologue,
+        };
+        let args = Args { matrices: [first.into(), second.map_or_else(Matrix::default, Matrix::from)] };
+        // SAFETY: the parameter has the kernel's layout (asserted above); the matrices are as the caller promises.
+        unsafe { submit::launch(&self.function, stream, grid, args) }
     }
 }
 

@@ -11,16 +11,14 @@ use std::sync::Arc;
 use cudarc::driver::CudaStream;
 use cudarc::driver::sys::{self, CUmemorytype};
 
-use super::pad_rows::PadRows;
+use super::pad_rows::{Copy, PadRows};
 use super::scratch::{Pool, Scratch};
-use super::tensor_map::{Global, TMA_ALIGNMENT};
+use super::tensor_map::{Global, LINE, TMA_ALIGNMENT};
 use crate::{Error, Result};
 
 /// Both input types are 16 bits wide.
 const INPUT_BYTES: usize = 2;
 
-/// A line of the L2 cache, in bytes: a row of a TMA load that straddles two costs two requests.
-const LINE: u64 = 128;
 /// Rows of at least this many bytes step by whole lines in scratch memory, at a cost of an eighth more of it at most.
 const LINED_ROW: u64 = 1024;
 
@@ -40,61 +38,96 @@ pub(super) fn pays(matrix: &Global, passes: u32) -> bool {
     passes >= PASSES_THAT_PAY && loads >= LOADS_THAT_PAY
 }
 
-/// An operand as a kernel can address it, with the scratch memory it may lie in.
+/// Both operands as a kernel can address them, with the scratch memory of those that were copied.
 #[derive(Debug)]
-pub(super) struct Aligned {
-    pub matrix: Global,
-    scratch: Option<Scratch>,
+pub(super) struct Operands {
+    pub a: Global,
+    pub b: Global,
+    /// Freed in stream order.
+    _scratch: Option<Scratch>,
 }
 
-impl Aligned {
-    /// An operand that is used where it is.
-    pub const fn in_place(matrix: Global) -> Self {
-        Self { matrix, scratch: None }
+impl Operands {
+    /// Operands that are used where they are.
+    pub const fn in_place(a: Global, b: Global) -> Self {
+        Self { a, b, _scratch: None }
     }
 
-    /// Aligned scratch memory for a matrix of that size, with no defined content.
-    pub fn scratch_for(pool: &Pool, stream: &Arc<CudaStream>, matrix: Global, element_bytes: usize) -> Result<Self> {
-        let stride = stride_for(matrix.columns * element_bytes as u64);
-        let scratch = Scratch::new(pool, stream, stride.saturating_mul(matrix.rows).max(TMA_ALIGNMENT))?;
-        let matrix = Global { address: scratch.address, stride, ..matrix };
-        Ok(Self { matrix, scratch: Some(scratch) })
-    }
-
-    /// An aligned copy of an input matrix.
+    /// Aligned copies of the operands for which `copied` says so, in one allocation, made by one launch.
     ///
     /// # Safety
-    /// The matrix lies inside memory that `stream` may read until the copy is made.
-    pub unsafe fn copy_of(
+    /// Both matrices lie inside memory that `stream` may read until the copies are made.
+    pub unsafe fn with_copies(
         pool: &Pool,
         stream: &Arc<CudaStream>,
         pad_rows: Option<&PadRows>,
-        matrix: Global,
+        [a, b]: [Global; 2],
+        copied: [bool; 2],
     ) -> Result<Self> {
-        let copy = Self::scratch_for(pool, stream, matrix, INPUT_BYTES)?;
-        // SAFETY: the source is the caller's promise. The target is scratch memory of the same size, with rows padded
-        // to multiples of 16 bytes; it is freed on this stream, so after its use.
+        if copied == [false, false] {
+            return Ok(Self::in_place(a, b));
+        }
+        let bytes = |matrix: &Global, copied| if copied { scratch_bytes(matrix, INPUT_BYTES) } else { 0 };
+        let [a_bytes, b_bytes] = [bytes(&a, copied[0]), bytes(&b, copied[1])];
+        let scratch = Scratch::new(pool, stream, a_bytes.saturating_add(b_bytes))?;
+        let target = |matrix: Global, copied, offset| match copied {
+            true => in_scratch(matrix, scratch.address + offset, INPUT_BYTES),
+            false => matrix,
+        };
+        let operands = Self { a: target(a, copied[0], 0), b: target(b, copied[1], a_bytes), _scratch: Some(scratch) };
+        let copies = [Copy { source: a, target: operands.a }, Copy { source: b, target: operands.b }];
+        let mut copies = copies.into_iter().zip(copied).filter_map(|(copy, copied)| copied.then_some(copy));
+        // SAFETY: the sources are the caller's promise. The targets are scratch memory of the same sizes, with rows
+        // padded to multiples of 16 bytes and the one behind the other; it is freed on this stream, so after its use.
         unsafe {
-            match pad_rows {
-                Some(pad_rows) => pad_rows.launch(stream, matrix, copy.matrix)?,
-                None => copy_rows(stream, matrix, copy.matrix, INPUT_BYTES)?,
+            match (pad_rows, copies.next()) {
+                (Some(pad_rows), Some(first)) => pad_rows.launch(stream, &first, copies.next().as_ref())?,
+                (_, first) => {
+                    for Copy { source, target } in first.into_iter().chain(copies) {
+                        copy_rows(stream, source, target, INPUT_BYTES)?;
+                    }
+                }
             }
         }
-        Ok(copy)
+        Ok(operands)
+    }
+}
+
+/// A matrix's place in scratch memory, whose content is not defined.
+#[derive(Debug)]
+pub(super) struct Standin {
+    pub matrix: Global,
+    /// Freed in stream order.
+    _scratch: Scratch,
+}
+
+impl Standin {
+    /// Aligned scratch memory for a matrix of that size.
+    pub fn for_output(pool: &Pool, stream: &Arc<CudaStream>, matrix: Global, element_bytes: usize) -> Result<Self> {
+        let scratch = Scratch::new(pool, stream, scratch_bytes(&matrix, element_bytes))?;
+        Ok(Self { matrix: in_scratch(matrix, scratch.address, element_bytes), _scratch: scratch })
     }
 
-    /// Copies the result from scratch memory to where it belongs; nothing to do if it is there already.
+    /// Copies the result to where it belongs.
     ///
     /// # Safety
     /// `stream` is that of the scratch memory. `target` has the size that the scratch memory was made for, and lies
     /// inside memory that the stream may write until the copy is made.
     pub unsafe fn write_back(&self, stream: &CudaStream, target: Global, element_bytes: usize) -> Result<()> {
-        if self.scratch.is_none() {
-            return Ok(());
-        }
         // SAFETY: the target is the caller's promise; the scratch memory lives, and is freed on this stream.
         unsafe { copy_rows(stream, self.matrix, target, element_bytes) }
     }
+}
+
+/// Scratch memory for a matrix, in bytes: whole lines, so that another one may follow.
+fn scratch_bytes(matrix: &Global, element_bytes: usize) -> u64 {
+    let stride = stride_for(matrix.columns * element_bytes as u64);
+    stride.saturating_mul(matrix.rows).max(1).checked_next_multiple_of(LINE).unwrap_or(u64::MAX)
+}
+
+/// A matrix of that size at an address of scratch memory.
+fn in_scratch(matrix: Global, address: u64, element_bytes: usize) -> Global {
+    Global { address, stride: stride_for(matrix.columns * element_bytes as u64), ..matrix }
 }
 
 /// How far apart rows of that many bytes begin in scratch memory, in bytes.
@@ -141,6 +174,14 @@ mod tests {
     fn copies_of_long_rows_begin_at_lines_and_those_of_short_rows_at_16_bytes() {
         assert_eq!([2 * 4101, 2 * 4095, 1024].map(stride_for), [8320, 8192, 1024]);
         assert_eq!([2, 2 * 9, 1022].map(stride_for), [16, 32, 1024]);
+    }
+
+    #[test]
+    fn a_copy_in_scratch_memory_ends_at_a_line_where_the_next_one_may_begin() {
+        assert_eq!(scratch_bytes(&operand(3, 9), INPUT_BYTES), 128);
+        assert_eq!(scratch_bytes(&operand(4099, 4101), INPUT_BYTES), 4099 * 8320);
+        assert_eq!(scratch_bytes(&operand(0, 0), INPUT_BYTES), 128, "nothing is allocated as something");
+        assert_eq!(scratch_bytes(&operand(u64::MAX, 9), INPUT_BYTES), u64::MAX);
     }
 
     #[test]

@@ -52,7 +52,7 @@ impl Boxes {
             columns: SWIZZLE_ELEMENTS,
             rows,
             swizzle: SWIZZLE_BYTES,
-            promote: true,
+            loaded: true,
         };
         // Row-major B comes in panels of 64 columns, K-major B in one box of all its columns.
         let b_rows = if problem.transpose_b { geometry.tile_n / geometry.cluster_m } else { SWIZZLE_ELEMENTS };
@@ -75,7 +75,7 @@ fn store_box(output: Dtype, geometry: &Geometry) -> CopyBox {
         let row = geometry.tile_n * element;
         (*[128, 64, 32].iter().find(|width| row.is_multiple_of(**width)).unwrap_or(&16), WARP_ROWS)
     };
-    CopyBox { dtype: output, columns: width / element, rows, swizzle: width, promote: false }
+    CopyBox { dtype: output, columns: width / element, rows, swizzle: width, loaded: false }
 }
 
 /// The cached maps of one kernel's operands.

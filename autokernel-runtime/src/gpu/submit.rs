@@ -18,7 +18,8 @@ pub(super) fn overlaps_prologues() -> Result<bool> {
 /// How many blocks of how many threads, and what each has.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Grid {
-    pub blocks: u32,
+    /// Along x, y and z.
+    pub blocks: (u32, u32, u32),
     pub threads: u32,
     pub shared_bytes: u32,
     /// Start the prologue while the kernel before in the stream still runs (programmatic dependent launch).
@@ -44,7 +45,7 @@ pub(super) unsafe fn launch<A>(function: &CudaFunction, stream: &CudaStream, gri
         unsafe {
             result::launch_kernel(
                 function.cu_function(),
-                (grid.blocks, 1, 1),
+                grid.blocks,
                 (grid.threads, 1, 1),
                 grid.shared_bytes,
                 stream.cu_stream(),
@@ -71,10 +72,11 @@ unsafe fn launch_behind_previous(
         ..unsafe { std::mem::zeroed() }
     };
     attribute.value.programmaticStreamSerializationAllowed = 1;
+    let (x, y, z) = grid.blocks;
     let config = CUlaunchConfig {
-        gridDimX: grid.blocks,
-        gridDimY: 1,
-        gridDimZ: 1,
+        gridDimX: x,
+        gridDimY: y,
+        gridDimZ: z,
         blockDimX: grid.threads,
         blockDimY: 1,
         blockDimZ: 1,
