@@ -33,7 +33,10 @@ pub trait Evaluator {
         false
     }
 
-    /// The schedules it can be asked to measure for `target`, each once, in a fixed order.
+    /// Whether it can measure schedules that are not in its [`space`](Evaluator::space).
+    fn measurable(&self) -> Measurable;
+
+    /// The schedules that a search for `target` is to choose from, each once, in a fixed order.
     fn space(&self, target: &Target) -> Vec<Schedule>;
 
     /// Tries each schedule of `batch` and calls `done` as soon as its outcome is known, in any order, so that an
@@ -84,6 +87,15 @@ pub trait Evaluator {
     fn best_at_random_ms(&self, _target: &Target, _draws: usize) -> Option<f64> {
         None
     }
+}
+
+/// Which schedules an evaluator can measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measurable {
+    /// Those of its space alone: nothing else was recorded.
+    Space,
+    /// Every schedule that keeps the rules; the space is a selection of them.
+    Legal,
 }
 
 /// Is told each outcome of a batch.

@@ -13,6 +13,7 @@ use autokernel_codegen::schedule::{Family, Schedule};
 use autokernel_codegen::shape::Shape;
 use llm_support::{Server, client, says};
 use serde_json::{Value, json};
+use tuner::evaluate::Measurable;
 use tuner::llm::{
     Anchor, Budget, Candidates, Conversation, Feedback, GpuFacts, JsonSchema, KnownGood, LlmError, Measurement,
     Message, Outcome, Proposals, Provider, Rejected, Reply, Resources, RooflineFacts, Task, Trial, Usage,
@@ -193,6 +194,37 @@ fn a_schedule_outside_a_recorded_space_is_refused() {
     let proposals = Conversation::new(&Task { candidates, ..task() }).propose(&actor, None, &untried).unwrap();
     assert_eq!(proposals.valid.len(), 1);
     assert!(reasons(&proposals)[0].contains("combination is not among"), "{:?}", proposals.rejected);
+}
+
+#[test]
+fn a_gpu_admits_a_legal_combination_that_is_not_listed_and_still_refuses_what_breaks_a_rule() {
+    let listed = [json!({"stages": 3, "tile_m": 256, "tile_n": 64}), json!({"stages": 4, "tile_n": 256})];
+    let listed = listed.each_ref().map(typed);
+    let candidates = Candidates::new(task().problem.class(), Arch::SM_90A, listed).measurable(Measurable::Legal);
+    let proposed = [
+        json!({"stages": 3, "tile_n": 256}),
+        json!({"stages": 3, "tile_m": 256, "tile_n": 256}),
+        json!({"stages": 5, "tile_n": 64}),
+    ];
+    let actor = Actor::new([&reply(&proposed.each_ref().map(schedule))]);
+    let mut conversation = Conversation::new(&Task { candidates, ..task() });
+    let proposals = conversation.propose(&actor, None, &untried).unwrap();
+    let valid: Vec<Schedule> = proposals.valid.iter().map(|proposal| proposal.schedule).collect();
+    assert_eq!(valid, [typed(&proposed[0])], "{:?}", proposals.rejected);
+    let reasons = reasons(&proposals);
+    assert!(reasons[0].contains("rule `accumulators_fit_registers`"), "{reasons:?}");
+    assert!(reasons[1].contains("stages = 5 is not one of its legal values: 3, 4"), "{reasons:?}");
+}
+
+#[test]
+fn only_the_prompt_of_a_replay_says_that_other_combinations_cannot_be_tried() {
+    let prompt = |measurable| {
+        let task = Task { candidates: task().candidates.measurable(measurable), ..task() };
+        Conversation::new(&task).messages(None)[1].content.clone()
+    };
+    let told = "only combinations that were recorded can be tried";
+    assert!(prompt(Measurable::Space).contains(told));
+    assert!(!prompt(Measurable::Legal).contains(told));
 }
 
 #[test]

@@ -60,6 +60,24 @@ fn the_models_proposals_are_tried_and_it_is_told_what_became_of_them() {
 }
 
 #[test]
+fn a_replay_refuses_a_legal_combination_that_was_not_recorded_and_says_so_beforehand() {
+    let tuner = Tuner::new();
+    let folder = tuner.folder().join("model");
+    let mut unrecorded = schedule(3, 8);
+    unrecorded["cluster_m"] = 4.into();
+    reply(&folder, 1, &proposals(&[unrecorded.clone(), schedule(3, 8)]));
+    reply(&folder, 2, &proposals(&[schedule(4, 8)]));
+    run(&tuner, &["--strategy", "llm", "--llm", "file:model", "--evaluations", "4", "--generations", "2"]);
+
+    let tried: Vec<Value> = trials(&tuner).into_iter().map(|trial| trial["schedule"].clone()).collect();
+    assert_eq!(tried.len(), 2);
+    assert!(tried.iter().all(|schedule| schedule["cluster_m"] == 2), "{tried:?}");
+    let prompt = |number| std::fs::read_to_string(folder.join(format!("prompt-{number:03}.md"))).unwrap();
+    assert!(prompt(1).contains("only combinations that were recorded can be tried"));
+    assert!(prompt(2).contains("this combination is not among those recorded"), "{}", prompt(2));
+}
+
+#[test]
 fn a_model_that_answers_prose_does_not_end_the_run() {
     let tuner = Tuner::new();
     for number in 1..=4 {

@@ -16,6 +16,7 @@ use rand::seq::{IndexedRandom, SliceRandom};
 use rand_pcg::Pcg64;
 use rayon::prelude::*;
 use tuner::compare::{Arena, Arm, Costs, Standing, courses};
+use tuner::evaluate::Measurable;
 use tuner::outcome::Outcome;
 use tuner::replay::{Library, Recording};
 use tuner::session::Budget;
@@ -93,6 +94,7 @@ fn brief(target: &Target, space: Arc<[Schedule]>, seed: u64) -> Brief {
         target: target.clone(),
         gpu: gpu(),
         space,
+        measurable: Measurable::Space,
         known,
         history: Vec::new(),
         evaluations: 60,

@@ -1,10 +1,10 @@
-//! The schedules that a tuner may try: every combination of the listed values that passes the rules.
+//! The schedules that a search chooses from: every combination of the listed values that passes the rules.
 
 use super::{Family, Mode, Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
 use crate::arch::Arch;
 use crate::problem::ProblemClass;
 
-/// The schedules of one family that a tuner may try for a problem on an arch.
+/// The schedules of one family that a search chooses from for a problem on an arch.
 #[derive(Clone, Debug)]
 pub struct Space {
     schedules: Vec<Schedule>,

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use autokernel_codegen::config::{Config, Entry};
+use autokernel_codegen::schedule::Schedule;
 
 use super::error::AppError;
 use super::in_use::InUse;
@@ -19,7 +20,7 @@ use crate::outcome::Measurement;
 use crate::promote::{self, FinalPlan, incumbent};
 use crate::report::TargetResult;
 use crate::session::{Budget, Progress, Search, SearchError, Session, Stop, StopReason, search};
-use crate::strategy::{Brief, Neighbours, known};
+use crate::strategy::{Brief, Neighbours, known, neighbours};
 use crate::target::Target;
 use crate::trial::Trial;
 
@@ -209,21 +210,26 @@ impl<'r> Run<'r> {
 
     /// What the strategy is told beforehand.
     fn brief(&self, target: &Target, evaluator: &dyn Evaluator) -> Brief {
-        let space = evaluator.space(target);
         let which = if evaluator.is_replay() { Neighbours::OtherShapes } else { Neighbours::All };
         // A model whose conversation is continued must be told what it was told before.
         let continued = self.model.as_ref().is_some_and(|model| model.repeats_itself());
         let config = if continued { self.in_use } else { &self.known };
-        Brief {
+        let brief = Brief {
             target: target.clone(),
             gpu: evaluator.gpu().clone(),
-            known: known(config, target, &space, which),
-            space: space.into(),
+            known: Vec::new(),
+            space: evaluator.space(target).into(),
+            measurable: evaluator.measurable(),
             history: self.history(target, evaluator.environment()),
             evaluations: self.args.evaluations as usize,
             generations: self.args.generations as usize,
             seed: self.args.seed,
-        }
+        };
+        // A winner that a model found outside the selection is a seed like any other.
+        let tuned = neighbours(config, target, which).into_iter().map(|known| known.schedule);
+        let measured: Vec<Schedule> = brief.history.iter().map(|trial| trial.schedule).chain(tuned).collect();
+        let brief = brief.widened(measured);
+        Brief { known: known(config, target, &brief.space, which), ..brief }
     }
 }
 

@@ -8,6 +8,7 @@ use autokernel_codegen::config::Config;
 use autokernel_codegen::schedule::Schedule;
 
 use super::costs::Costs;
+use crate::evaluate::Measurable;
 use crate::outcome::Outcome;
 use crate::replay::Recording;
 use crate::session::Budget;
@@ -75,6 +76,7 @@ impl Arena {
             target: self.target.clone(),
             gpu: self.recording.gpu.clone(),
             space: Arc::clone(&self.schedules),
+            measurable: Measurable::Space,
             known: known(&self.config, &self.target, &self.schedules, Neighbours::OtherShapes),
             history: Vec::new(),
             evaluations: budget.evaluations,

@@ -1,4 +1,4 @@
-//! The schedules a model may propose: their knobs, the legal values of each, and whether one belongs to them.
+//! The schedules a model may propose: their knobs, the values of each, and whether one may be tried.
 
 use std::collections::BTreeMap;
 use std::collections::HashSet;
@@ -9,6 +9,7 @@ use autokernel_codegen::problem::ProblemClass;
 use autokernel_codegen::schedule::{Family, Schedule};
 use serde_json::Value;
 
+use crate::evaluate::Measurable;
 use crate::knobs;
 
 /// The schedules of one problem class and arch that may be tried. Cheap to clone.
@@ -18,6 +19,7 @@ pub struct Candidates {
     arch: Arch,
     schedules: Arc<HashSet<Schedule>>,
     families: Arc<Vec<FamilyKnobs>>,
+    measurable: Measurable,
 }
 
 /// The knobs of one family, by path (`raster.group`), with the values that occur.
@@ -29,7 +31,8 @@ pub(super) struct FamilyKnobs {
 
 impl Candidates {
     /// `schedules`, for `class` on `arch`: a whole [`Space`](autokernel_codegen::schedule::space::Space), several, or
-    /// those of a recording. Schedules that break a rule are left out.
+    /// those of a recording. Schedules that break a rule are left out. No others may be tried, unless
+    /// [`Candidates::measurable`] says so.
     pub fn new(class: ProblemClass, arch: Arch, schedules: impl IntoIterator<Item = Schedule>) -> Self {
         let mut families: Vec<FamilyKnobs> = Vec::new();
         let mut distinct = HashSet::new();
@@ -52,15 +55,26 @@ impl Candidates {
         for values in families.iter_mut().flat_map(|family| family.values.values_mut()) {
             values.sort_by_key(|value| (value.as_u64(), value.to_string()));
         }
-        Candidates { class, arch, schedules: Arc::new(distinct), families: Arc::new(families) }
+        Candidates {
+            class,
+            arch,
+            schedules: Arc::new(distinct),
+            families: Arc::new(families),
+            measurable: Measurable::Space,
+        }
     }
 
-    /// How many there are.
+    /// The same, where these can be measured.
+    pub fn measurable(self, measurable: Measurable) -> Self {
+        Candidates { measurable, ..self }
+    }
+
+    /// How many are listed.
     pub fn len(&self) -> usize {
         self.schedules.len()
     }
 
-    /// Whether there are none.
+    /// Whether none is listed.
     pub fn is_empty(&self) -> bool {
         self.schedules.is_empty()
     }
@@ -75,9 +89,14 @@ impl Candidates {
         self.arch
     }
 
-    /// Whether `schedule` may be tried.
+    /// Whether `schedule`, which keeps the rules, may be tried.
     pub fn contains(&self, schedule: &Schedule) -> bool {
-        self.schedules.contains(schedule)
+        !self.are_recorded() || self.schedules.contains(schedule)
+    }
+
+    /// Whether no combination of values may be tried but those that are listed.
+    pub(super) fn are_recorded(&self) -> bool {
+        self.measurable == Measurable::Space
     }
 
     pub(super) fn families(&self) -> &[FamilyKnobs] {

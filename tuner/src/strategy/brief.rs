@@ -1,9 +1,11 @@
 //! What a strategy knows before the first trial.
 
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use autokernel_codegen::schedule::Schedule;
 
+use crate::evaluate::Measurable;
 use crate::llm::GpuFacts;
 use crate::target::Target;
 use crate::trial::Trial;
@@ -15,8 +17,10 @@ pub struct Brief {
     pub target: Target,
     /// On which GPU.
     pub gpu: GpuFacts,
-    /// The schedules that may be tried.
+    /// The schedules to choose from.
     pub space: Arc<[Schedule]>,
+    /// Whether others can be tried too.
+    pub measurable: Measurable,
     /// Schedules with a record, most promising first; all of them in the space.
     pub known: Vec<Known>,
     /// What was measured before this search, oldest first: other searches' trials of the target, and those of its
@@ -28,6 +32,28 @@ pub struct Brief {
     pub generations: usize,
     /// Decides every random choice.
     pub seed: u64,
+}
+
+impl Brief {
+    /// Whether `schedule` can be tried although it is not in the space: it keeps the rules, and its family is one of the
+    /// space's.
+    pub fn admits(&self, schedule: &Schedule) -> bool {
+        self.measurable == Measurable::Legal
+            && self.space.iter().any(|other| other.family() == schedule.family())
+            && schedule.check(&self.target.problem.class(), self.target.arch).is_ok()
+    }
+
+    /// The brief with those of `others` that it admits at the end of its space, in a fixed order.
+    pub fn widened(self, others: impl IntoIterator<Item = Schedule>) -> Self {
+        let known: HashSet<&Schedule> = self.space.iter().collect();
+        let new = others.into_iter().filter(|schedule| !known.contains(schedule) && self.admits(schedule));
+        let new: BTreeSet<Schedule> = new.collect();
+        if new.is_empty() {
+            return self;
+        }
+        let space = self.space.iter().copied().chain(new).collect();
+        Brief { space, ..self }
+    }
 }
 
 /// A schedule with a record.

@@ -85,6 +85,11 @@ impl Lattice {
         self.axes.iter().position(|axis| axis.knobs.iter().any(|path| path == knob))
     }
 
+    /// The schedules, by index.
+    pub fn schedules(&self) -> &[Schedule] {
+        &self.schedules
+    }
+
     /// The schedule at `index`.
     pub fn schedule(&self, index: usize) -> &Schedule {
         &self.schedules[index]

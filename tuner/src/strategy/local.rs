@@ -7,11 +7,9 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-use super::categories::Categories;
 use super::effects::Effects;
-use super::lattice::Lattice;
-use super::{Brief, Proposal, Strategy, moves, prior, seeds};
-use crate::replay::columns;
+use super::ground::Ground;
+use super::{Brief, Proposal, Strategy, moves, seeds};
 use crate::trial::Trial;
 
 /// Share of the budget that is spent on seeds, before the first step.
@@ -28,11 +26,8 @@ const CURIOSITY: f64 = 0.03;
 /// Steps are ranked by what the [prior](super::prior) and the knob effects seen so far expect of them, so that those
 /// likely to matter come first; a schedule is proposed once.
 pub struct Local {
-    lattice: Lattice,
-    categories: Categories,
-    /// Logarithm of the predicted time, by index.
-    prior: Vec<f64>,
-    /// Indices by predicted time.
+    ground: Ground,
+    /// The space's indices by predicted time.
     ranked: Vec<usize>,
     seeds: Vec<usize>,
     /// What was proposed or told, with the logarithm of its time once that is known.
@@ -43,19 +38,17 @@ pub struct Local {
 impl Local {
     /// A search for `brief`.
     pub fn new(brief: &Brief) -> Self {
-        let columns = columns::from_schedules(brief.space.iter());
-        let lattice = Lattice::of(&columns, brief.space.clone());
+        let ground = Ground::new(brief);
         let mut rng = Pcg64::seed_from_u64(brief.seed);
-        let prior = prior::logs(brief);
-        let ranked = seeds::ranked(&prior, &mut rng);
-        let seeds = seeds::first(brief, &lattice, &ranked, SEED_SHARE);
-        let tried = seeds::told_before(brief, &lattice, &seeds).collect();
-        let categories = Categories::of(&columns, &brief.space);
-        Local { lattice, categories, prior, ranked, seeds, tried, rng }
+        let ranked = seeds::ranked(&ground.prior, &mut rng);
+        let seeds = seeds::first(brief, &ground.lattice, &ranked, SEED_SHARE);
+        let tried = seeds::told_before(brief, &ground.lattice, &seeds).collect();
+        Local { ground, ranked, seeds, tried, rng }
     }
 
     fn timed(&self) -> Vec<(usize, f64)> {
-        let mut timed: Vec<(usize, f64)> = self.tried.iter().filter_map(|(&index, &log)| Some((index, log?))).collect();
+        let told = self.tried.iter().map(|(&index, &log)| (index, log)).chain(self.ground.outside());
+        let mut timed: Vec<(usize, f64)> = told.filter_map(|(index, log)| Some((index, log?))).collect();
         timed.sort_by(|(a, x), (b, y)| x.total_cmp(y).then(a.cmp(b)));
         timed
     }
@@ -63,23 +56,25 @@ impl Local {
     /// The fastest of `timed`, one of each look: else all of them would be variants of the best.
     fn bases(&self, timed: &[(usize, f64)]) -> Vec<(usize, f64)> {
         let mut looks = HashSet::new();
-        let first_of_look = timed.iter().copied().filter(|&(index, _)| looks.insert(seeds::look(&self.lattice, index)));
+        let first_of_look =
+            timed.iter().copied().filter(|&(index, _)| looks.insert(seeds::look(&self.ground.lattice, index)));
         first_of_look.take(BASES).collect()
     }
 
     /// Untried neighbours of the fastest schedules, most promising first.
     fn steps(&self) -> Vec<usize> {
+        let Ground { lattice, categories, prior, .. } = &self.ground;
         let timed = self.timed();
-        let surprises: Vec<(usize, f64)> = timed.iter().map(|&(index, log)| (index, log - self.prior[index])).collect();
-        let effects = Effects::fit(&self.categories, &surprises);
-        let expected = |index: usize| self.prior[index] + effects.of(&self.categories, index);
+        let surprises: Vec<(usize, f64)> = timed.iter().map(|&(index, log)| (index, log - prior[index])).collect();
+        let effects = Effects::fit(categories, &surprises);
+        let expected = |index: usize| prior[index] + effects.of(categories, index);
         let mut promise: HashMap<usize, f64> = HashMap::new();
         for (base, log) in self.bases(&timed) {
-            for step in moves::neighbours(&self.lattice, base) {
-                if self.tried.contains_key(&step) {
+            for step in moves::neighbours(lattice, base) {
+                if self.tried.contains_key(&step) || !self.ground.holds(step) {
                     continue;
                 }
-                let curiosity = CURIOSITY * effects.novelty(&self.categories, step);
+                let curiosity = CURIOSITY * effects.novelty(categories, step);
                 let expectation = log + expected(step) - expected(base) - curiosity;
                 let entry = promise.entry(step).or_insert(expectation);
                 *entry = entry.min(expectation);
@@ -112,6 +107,7 @@ impl Strategy for Local {
                 proposals.push(seed);
             }
         }
+        self.ground.widen();
         let mut steps = self.steps().into_iter();
         while proposals.len() < n {
             let elsewhere = self.rng.random_bool(RESTART_SHARE);
@@ -122,13 +118,16 @@ impl Strategy for Local {
                 proposals.push(next);
             }
         }
-        proposals.into_iter().map(|index| Proposal::new(*self.lattice.schedule(index), self.name())).collect()
+        proposals.into_iter().map(|index| Proposal::new(*self.ground.lattice.schedule(index), self.name())).collect()
     }
 
     fn tell(&mut self, trials: &[Trial]) {
         for trial in trials {
-            if let Some(index) = self.lattice.find(&trial.schedule) {
-                self.tried.insert(index, trial.median_ms().map(f64::ln));
+            match self.ground.find(&trial.schedule) {
+                Some(index) => {
+                    self.tried.insert(index, trial.median_ms().map(f64::ln));
+                }
+                None => self.ground.note(trial),
             }
         }
     }

@@ -6,6 +6,7 @@
 mod brief;
 mod categories;
 mod effects;
+mod ground;
 mod hybrid;
 pub mod lattice;
 mod llm;

@@ -6,13 +6,14 @@ use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::problem::{Layout, Problem};
 use autokernel_codegen::schedule::space::Space;
-use autokernel_codegen::schedule::{Family, Schedule};
+use autokernel_codegen::schedule::{Family, Schedule, Sm90Schedule};
 use autokernel_codegen::shape::Shape;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-use super::{Brief, Builtin, prior};
+use super::{Brief, Builtin, Proposal, prior};
 use crate::environment::Environment;
+use crate::evaluate::Measurable;
 use crate::llm::GpuFacts;
 use crate::outcome::{Failure, Measurement, Outcome};
 use crate::target::Target;
@@ -37,6 +38,7 @@ pub fn brief() -> Brief {
         target: Target { problem, arch: Arch::SM_90A, shape: Shape { m: 1024, n: 1024, k: 1024 } },
         gpu,
         space: space.schedules().iter().step_by(every).take(240).copied().collect(),
+        measurable: Measurable::Space,
         known: Vec::new(),
         history: Vec::new(),
         evaluations: 60,
@@ -208,4 +210,68 @@ fn what_neighbouring_shapes_showed_of_a_knob_moves_the_prior_and_random_failures
         (0..brief.space.len()).partition(|&index| slow(&brief.space[index]));
     let mean = |indices: &[usize]| indices.iter().map(|&index| moved(index)).sum::<f64>() / indices.len() as f64;
     assert!(mean(&of_slow) - mean(&of_others) > 0.2, "{} {}", mean(&of_slow), mean(&of_others));
+}
+
+/// A schedule that keeps the rules and is not in the space of the brief, though each of its knobs' values is.
+fn outside(brief: &Brief) -> Vec<Schedule> {
+    let space: HashSet<&Schedule> = brief.space.iter().collect();
+    let whole = Space::new(Family::Sm90, &brief.target.problem.class(), Arch::SM_90A);
+    whole.schedules().iter().filter(|schedule| !space.contains(schedule)).copied().step_by(401).take(6).collect()
+}
+
+#[test]
+fn what_others_measured_outside_the_space_is_learned_from_and_never_proposed() {
+    let brief = Brief { measurable: Measurable::Legal, ..brief() };
+    let outside = outside(&brief);
+    let closed = Brief { measurable: Measurable::Space, ..brief.clone() };
+    for builtin in [Builtin::Local, Builtin::Surrogate] {
+        let after = |brief: &Brief, elsewhere: &[Schedule]| {
+            let mut strategy = builtin.start(brief);
+            let first: Vec<Proposal> = strategy.ask(20);
+            let own = first.iter().map(|proposal| trial(brief, proposal.schedule, measured(1.0)));
+            let others = elsewhere.iter().map(|schedule| trial(brief, *schedule, measured(0.1)));
+            strategy.tell(&own.chain(others).collect::<Vec<_>>());
+            let rest: Vec<Schedule> = strategy.ask(240).into_iter().map(|proposal| proposal.schedule).collect();
+            assert_eq!(first.len() + rest.len(), brief.space.len(), "{builtin}: the whole space and no more");
+            assert!(rest.iter().all(|schedule| brief.space.contains(schedule)), "{builtin}");
+            rest
+        };
+        let alone = after(&brief, &[]);
+        assert_eq!(alone, after(&closed, &[]), "{builtin}: nothing was told from outside");
+        assert_eq!(alone, after(&closed, &outside), "{builtin}: what a replay cannot hold is passed over");
+        assert_ne!(alone, after(&brief, &outside), "{builtin}: a fast schedule leads to others");
+    }
+}
+
+#[test]
+fn a_surrogate_told_from_outside_the_space_in_another_order_proposes_the_same() {
+    let brief = Brief { measurable: Measurable::Legal, ..brief() };
+    let after = |backwards: bool| {
+        let mut told: Vec<Trial> = outside(&brief)
+            .into_iter()
+            .enumerate()
+            .map(|(index, schedule)| trial(&brief, schedule, measured(1.0 + index as f64)))
+            .collect();
+        if backwards {
+            told.reverse();
+        }
+        let mut strategy = Builtin::Surrogate.start(&brief);
+        told.chunks(2).for_each(|told| strategy.tell(told));
+        strategy.ask(40)
+    };
+    assert_eq!(after(false), after(true));
+}
+
+#[test]
+fn a_brief_takes_in_what_can_be_measured_and_nothing_that_breaks_a_rule() {
+    let brief = Brief { measurable: Measurable::Legal, ..brief() };
+    let Schedule::Sm90(legal) = outside(&brief)[0] else { panic!("sm90 is what the space has") };
+    let (legal, broken) = (Schedule::Sm90(legal), Schedule::Sm90(Sm90Schedule { stages: 99, ..legal }));
+    let sm80 = Space::new(Family::Sm80, &brief.target.problem.class(), Arch::SM_90A).schedules()[0];
+    let others = [legal, broken, sm80, legal, brief.space[0]];
+    let widened = brief.clone().widened(others);
+    assert_eq!(widened.space[..brief.space.len()], brief.space[..], "indices stay");
+    assert_eq!(widened.space[brief.space.len()..], [legal]);
+    let replay = Brief { measurable: Measurable::Space, ..brief.clone() };
+    assert_eq!(replay.widened(others).space, brief.space);
 }

@@ -31,7 +31,7 @@ pub fn first(task: &Task) -> String {
         let _ = writeln!(text, "# {title}\n{body}\n");
     }
     for family in task.candidates.families() {
-        let _ = writeln!(text, "{}\n", kernel_family(family));
+        let _ = writeln!(text, "{}\n", kernel_family(family, task.candidates.are_recorded()));
     }
     let _ = writeln!(text, "# JSON schema of your answer\n{}\n", schema::wanted(&task.candidates).schema);
     let _ = writeln!(text, "# Known good\n{}\n", known_good(task));
@@ -68,10 +68,11 @@ fn gpu(facts: &GpuFacts) -> String {
     facts.to_string()
 }
 
-fn kernel_family(family: &FamilyKnobs) -> String {
+fn kernel_family(family: &FamilyKnobs, recorded: bool) -> String {
     let name = family.family.name();
+    let recorded = if recorded { " This is a replay: only combinations that were recorded can be tried." } else { "" };
     format!(
-        "# Kernel family {name}\n{}\n\n## Knobs\n{}\n\n## Rules\nEvery proposal must keep all of them.\n{}",
+        "# Kernel family {name}\n{}\n\n## Knobs\n{}\n\n## Rules\nEvery proposal must keep all of them.{recorded}\n{}",
         knobs::about(family.family),
         knobs::glossary(family),
         rules::list(family.family),

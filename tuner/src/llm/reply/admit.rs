@@ -26,7 +26,9 @@ pub fn admit(
     schedule.check(candidates.class(), candidates.arch()).map_err(|broken| broken.to_string())?;
     check_values(value, knobs)?;
     if !candidates.contains(&schedule) {
-        return Err("each value is legal but this combination is not among the schedules that can be tried".to_owned());
+        return Err(
+            "each value is legal but this combination is not among those recorded, and this is a replay".to_owned()
+        );
     }
     if seen(&schedule) {
         return Err("duplicate: the same schedule is in this reply twice".to_owned());

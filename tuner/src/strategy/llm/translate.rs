@@ -23,7 +23,8 @@ pub fn task(brief: &Brief, cublas_ms: Option<f64>) -> Task {
         gpu: brief.gpu.clone(),
         roofline: roofline_facts(brief),
         cublas_ms,
-        candidates: Candidates::new(target.problem.class(), target.arch, brief.space.iter().copied()),
+        candidates: Candidates::new(target.problem.class(), target.arch, brief.space.iter().copied())
+            .measurable(brief.measurable),
         known_good: brief.known.iter().map(known).collect(),
         budget: Budget {
             evaluations: brief.evaluations as u32,

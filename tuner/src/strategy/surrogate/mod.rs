@@ -6,7 +6,6 @@ mod forest;
 mod model;
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
 
 use autokernel_codegen::schedule::Schedule;
 use rand::seq::IndexedRandom;
@@ -15,10 +14,8 @@ use rand_pcg::Pcg64;
 
 use self::acquire::Candidate;
 use self::model::{Known, Model};
-use super::categories::Categories;
-use super::lattice::Lattice;
-use super::{Brief, Proposal, Strategy, image, prior, seeds};
-use crate::replay::columns;
+use super::ground::Ground;
+use super::{Brief, Proposal, Strategy, image, seeds};
 use crate::trial::Trial;
 
 /// Share of the budget that is spent on seeds, before the model is asked.
@@ -30,17 +27,14 @@ const MOST_CANDIDATES: usize = 8192;
 ///
 /// What it proposes depends on the brief, on what was asked and told, and not on the order of that.
 pub struct Surrogate {
-    space: Arc<[Schedule]>,
-    lattice: Lattice,
-    categories: Categories,
+    ground: Ground,
+    /// The features of each schedule of the ground.
     rows: Vec<Vec<f64>>,
-    /// Logarithm of the predicted time, by index.
-    prior: Vec<f64>,
-    /// Indices by predicted time.
+    /// The space's indices by predicted time.
     ranked: Vec<usize>,
     seeds: Vec<usize>,
     proposed: HashSet<usize>,
-    /// The logarithm of the time of what was told; none if it failed.
+    /// The logarithm of the time of what was told of the space; none if it failed.
     told: BTreeMap<usize, Option<f64>>,
     seed: u64,
 }
@@ -48,20 +42,15 @@ pub struct Surrogate {
 impl Surrogate {
     /// A search for `brief`.
     pub fn new(brief: &Brief) -> Self {
-        let columns = columns::from_schedules(brief.space.iter());
-        let lattice = Lattice::of(&columns, brief.space.clone());
-        let prior = prior::logs(brief);
-        let ranked = seeds::ranked(&prior, &mut Pcg64::seed_from_u64(brief.seed));
-        let seeds = seeds::first(brief, &lattice, &ranked, SEED_SHARE);
+        let ground = Ground::new(brief);
+        let ranked = seeds::ranked(&ground.prior, &mut Pcg64::seed_from_u64(brief.seed));
+        let seeds = seeds::first(brief, &ground.lattice, &ranked, SEED_SHARE);
         Surrogate {
-            categories: Categories::of(&columns, &brief.space),
-            rows: features::rows(&columns, &brief.space, brief, &prior),
-            told: seeds::told_before(brief, &lattice, &seeds).collect(),
-            space: brief.space.clone(),
+            rows: rows(&ground),
+            told: seeds::told_before(brief, &ground.lattice, &seeds).collect(),
             proposed: HashSet::new(),
             seed: brief.seed,
-            lattice,
-            prior,
+            ground,
             ranked,
             seeds,
         }
@@ -69,7 +58,7 @@ impl Surrogate {
 
     /// Counts `schedules` as proposed: another mind has them tried.
     pub fn leave_out(&mut self, schedules: impl Iterator<Item = Schedule>) {
-        self.proposed.extend(schedules.filter_map(|schedule| self.lattice.find(&schedule)));
+        self.proposed.extend(schedules.filter_map(|schedule| self.ground.find(&schedule)));
     }
 
     fn is_open(&self, index: usize) -> bool {
@@ -78,7 +67,7 @@ impl Surrogate {
 
     /// Randomness that what was proposed and told so far decides, so that a resumed search goes on the same way.
     fn rng(&self) -> Pcg64 {
-        let stage = (self.proposed.len() + self.told.len()) as u64;
+        let stage = (self.proposed.len() + self.told.len() + self.ground.outside().count()) as u64;
         Pcg64::seed_from_u64(self.seed ^ stage.wrapping_mul(0x9E37_79B9_7F4A_7C15))
     }
 
@@ -92,16 +81,25 @@ impl Surrogate {
         promising.iter().chain(others.sample(rng, MOST_CANDIDATES / 2)).copied().collect()
     }
 
-    fn promising(&self, n: usize) -> Vec<usize> {
+    fn promising(&mut self, n: usize) -> Vec<usize> {
+        if self.ground.widen() {
+            self.rows = rows(&self.ground);
+        }
+        let Ground { lattice, categories, prior, .. } = &self.ground;
         let mut rng = self.rng();
-        let told: Vec<(usize, Option<f64>)> = self.told.iter().map(|(&index, &log)| (index, log)).collect();
-        let known = Known { rows: &self.rows, categories: &self.categories, prior: &self.prior, told: &told };
+        let told = self.told.iter().map(|(&index, &log)| (index, log));
+        let told: Vec<(usize, Option<f64>)> = told.chain(self.ground.outside()).collect();
+        let known = Known { rows: &self.rows, categories, prior, told: &told };
         let model = Model::fit(known, rng.random());
         let indices = self.candidates(&mut rng);
         let expectations = model.expect(&indices).into_iter().zip(&indices);
-        let candidate = |(expectation, &index)| Candidate { index, image: image(&self.space[index]), expectation };
+        let candidate = |(expectation, &index)| Candidate { index, image: image(lattice.schedule(index)), expectation };
         acquire::batch(&expectations.map(candidate).collect::<Vec<_>>(), n, &mut rng)
     }
+}
+
+fn rows(ground: &Ground) -> Vec<Vec<f64>> {
+    features::rows(&ground.columns, ground.lattice.schedules(), ground.brief(), &ground.prior)
 }
 
 impl Strategy for Surrogate {
@@ -122,13 +120,16 @@ impl Strategy for Surrogate {
             chosen.extend(self.promising(n - chosen.len()));
         }
         self.proposed.extend(&chosen);
-        chosen.into_iter().map(|index| Proposal::new(self.space[index], self.name())).collect()
+        chosen.into_iter().map(|index| Proposal::new(*self.ground.lattice.schedule(index), self.name())).collect()
     }
 
     fn tell(&mut self, trials: &[Trial]) {
         for trial in trials {
-            if let Some(index) = self.lattice.find(&trial.schedule) {
-                self.told.insert(index, trial.median_ms().map(f64::ln));
+            match self.ground.find(&trial.schedule) {
+                Some(index) => {
+                    self.told.insert(index, trial.median_ms().map(f64::ln));
+                }
+                None => self.ground.note(trial),
             }
         }
     }
