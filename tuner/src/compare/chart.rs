@@ -6,7 +6,7 @@ use plotters::prelude::*;
 use super::contest::{Arena, Course};
 use super::standing::Quartiles;
 use crate::report::ChartError;
-use crate::report::chart::{CUBLAS, FAILURE, FAINT, FONT, FOUND, GRID, INCUMBENT, INK, OPTIMUM};
+use crate::report::chart::{CUBLAS, FAILURE, FAINT, FONT, FOUND, INCUMBENT, INK, OPTIMUM, axes};
 
 const PANEL: (u32, u32) = (620, 380);
 /// Regret is drawn on a logarithmic axis, which has no zero: this stands for it, in percent.
@@ -71,13 +71,8 @@ where
         .x_label_area_size(36)
         .y_label_area_size(56)
         .build_cartesian_2d(0.0..end, (LEAST_PCT..MOST_PCT).log_scale())?;
-    chart
-        .configure_mesh()
+    axes(&mut chart, 12)
         .disable_x_mesh()
-        .light_line_style(TRANSPARENT)
-        .bold_line_style(GRID)
-        .axis_style(FAINT)
-        .label_style((FONT, 12).into_font().color(&INK))
         .x_desc(if axis == Axis::Evaluations { "evaluations" } else { "simulated seconds" })
         .y_desc("slower than the optimum, %")
         .x_label_formatter(&|x| format!("{x:.0}"))

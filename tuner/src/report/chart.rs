@@ -1,6 +1,10 @@
 //! What the charts share: colours, sizes and errors.
 
-use plotters::style::RGBColor;
+use plotters::chart::{ChartContext, MeshStyle};
+use plotters::coord::cartesian::Cartesian2d;
+use plotters::coord::ranged1d::{Ranged, ValueFormatter};
+use plotters::prelude::DrawingBackend;
+use plotters::style::{IntoFont, RGBColor, TRANSPARENT};
 
 /// Lines and text.
 pub const INK: RGBColor = RGBColor(33, 37, 41);
@@ -23,6 +27,25 @@ pub const FAILURE: RGBColor = RGBColor(201, 42, 42);
 
 /// The font of all text.
 pub const FONT: &str = "sans-serif";
+
+/// The grid and axes of `chart` in the style that all charts share, labelled in letters of that size. Titles, formats
+/// and numbers of labels are each chart's own.
+pub fn axes<'c, 'm, DB, X, Y, XT, YT>(
+    chart: &'m mut ChartContext<'c, DB, Cartesian2d<X, Y>>,
+    text: i32,
+) -> MeshStyle<'c, 'm, X, Y, DB>
+where
+    DB: DrawingBackend,
+    X: Ranged<ValueType = XT> + ValueFormatter<XT>,
+    Y: Ranged<ValueType = YT> + ValueFormatter<YT>,
+{
+    let mut axes = chart.configure_mesh();
+    axes.light_line_style(TRANSPARENT)
+        .bold_line_style(GRID)
+        .axis_style(FAINT)
+        .label_style((FONT, text).into_font().color(&INK));
+    axes
+}
 
 /// A chart that could not be drawn.
 #[derive(Debug, thiserror::Error)]

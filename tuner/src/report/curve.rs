@@ -4,7 +4,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::chart::{CUBLAS, ChartError, FAILURE, FAINT, FONT, FOUND, GRID, INCUMBENT, INK, OPTIMUM, TRIAL};
+use super::chart::{CUBLAS, ChartError, FAILURE, FAINT, FONT, FOUND, GRID, INCUMBENT, INK, OPTIMUM, TRIAL, axes};
 use super::result::TargetResult;
 
 const PANEL: (u32, u32) = (760, 430);
@@ -73,13 +73,8 @@ where
         .x_label_area_size(38)
         .y_label_area_size(52)
         .build_cartesian_2d(0.0..trials + 1.0, 0.0..highest * 1.06)?;
-    chart
-        .configure_mesh()
+    axes(&mut chart, 13)
         .disable_x_mesh()
-        .light_line_style(TRANSPARENT)
-        .bold_line_style(GRID)
-        .axis_style(FAINT)
-        .label_style((FONT, 13).into_font().color(&INK))
         .x_desc("evaluations")
         .y_desc("TFLOP/s")
         .x_label_formatter(&|x| format!("{x:.0}"))

@@ -3,7 +3,7 @@
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::chart::{ChartError, FAINT, FONT, FOUND, GRID, INK};
+use super::chart::{ChartError, FAINT, FONT, FOUND, INK, axes};
 use super::result::TargetResult;
 use super::under_roof::{self, Spot, plain};
 
@@ -67,12 +67,7 @@ fn draw(svg: &mut String, first: &TargetResult, kernels: &[Kernel]) -> Result<()
         .x_label_area_size(42)
         .y_label_area_size(62)
         .build_cartesian_2d(intensities.clone().log_scale().base(2.0), (lowest..roof.peak_tflops * 1.5).log_scale())?;
-    chart
-        .configure_mesh()
-        .light_line_style(TRANSPARENT)
-        .bold_line_style(GRID)
-        .axis_style(FAINT)
-        .label_style((FONT, 13).into_font().color(&INK))
+    axes(&mut chart, 13)
         .x_desc("arithmetic intensity, FLOP per byte of device memory traffic")
         .y_desc("TFLOP/s")
         .x_label_formatter(&|x| plain(*x))

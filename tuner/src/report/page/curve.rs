@@ -4,7 +4,7 @@ use plotters::prelude::*;
 
 use super::data::Tuning;
 use super::plot::{Label, SIZE, TEXT, axis_titles, labels};
-use crate::report::chart::{CUBLAS, ChartError, FAINT, FONT, FOUND, GRID, INCUMBENT, INK, OPTIMUM, TRIAL};
+use crate::report::chart::{CUBLAS, ChartError, FAINT, FOUND, INCUMBENT, INK, OPTIMUM, TRIAL, axes};
 use crate::trial::Trial;
 
 /// A chart, and how many trials it shows.
@@ -41,13 +41,8 @@ pub fn curve(tuning: &Tuning) -> Result<Curve, ChartError> {
             .x_label_area_size(24)
             .y_label_area_size(42)
             .build_cartesian_2d(span.clone(), range)?;
-        chart
-            .configure_mesh()
+        axes(&mut chart, TEXT)
             .disable_x_mesh()
-            .light_line_style(TRANSPARENT)
-            .bold_line_style(GRID)
-            .axis_style(FAINT)
-            .label_style((FONT, TEXT).into_font().color(&INK))
             .x_labels(rates.len().clamp(2, 10))
             .y_labels(6)
             .x_label_formatter(&|x| if x.fract().abs() < 0.01 { format!("{x:.0}") } else { String::new() })

@@ -5,7 +5,7 @@ use plotters::prelude::*;
 
 use super::data::Tuning;
 use super::plot::{SIZE, TEXT, axis_titles, text_style};
-use crate::report::chart::{ChartError, FAINT, FONT, GRID, INK};
+use crate::report::chart::{ChartError, INK, axes};
 use crate::report::under_roof::{self, Spot, plain};
 
 /// A roofline chart.
@@ -74,12 +74,7 @@ fn draw(roof: &Roofline, kernels: &[Kernel]) -> Result<String, ChartError> {
                 intensities.clone().log_scale().base(2.0),
                 (lowest..roof.peak_tflops * 1.4).log_scale().base(2.0),
             )?;
-        chart
-            .configure_mesh()
-            .light_line_style(TRANSPARENT)
-            .bold_line_style(GRID)
-            .axis_style(FAINT)
-            .label_style((FONT, TEXT).into_font().color(&INK))
+        axes(&mut chart, TEXT)
             .x_labels(8)
             .y_labels(8)
             .x_label_formatter(&|x| plain(*x))
