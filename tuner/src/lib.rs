@@ -28,6 +28,7 @@ mod knobs;
 pub mod llm;
 pub mod occupancy;
 pub mod outcome;
+pub mod output;
 pub mod profile;
 pub mod promote;
 pub mod replay;

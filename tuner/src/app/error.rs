@@ -8,6 +8,7 @@ use crate::demand::DemandError;
 use crate::evaluate::EvaluatorError;
 use crate::journal::JournalError;
 use crate::llm::LlmError;
+use crate::output::OutputError;
 use crate::replay::RecordingError;
 use crate::report::ChartError;
 
@@ -31,13 +32,8 @@ pub enum AppError {
     #[error(transparent)]
     Chart(#[from] ChartError),
     /// An output cannot be written.
-    #[error("{}: {source}; check that the folder is writable and has room", .path.display())]
-    Output {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Output(#[from] OutputError),
     /// The GPUs that were asked for cannot measure.
     #[error(transparent)]
     Evaluator(#[from] EvaluatorError),

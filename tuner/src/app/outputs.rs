@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use autokernel_codegen::config::{Config, Entry};
-use autokernel_codegen::files;
 
 use super::error::AppError;
 use super::in_use::{put, write};
 use super::tune::Ending;
 use crate::cli::TuneArgs;
 use crate::folder;
+use crate::output::{self, OutputError};
 use crate::report::{self, Results, TargetDocument, TargetResult};
 use crate::trial::Trial;
 
@@ -74,8 +74,7 @@ impl Outputs {
     /// Writes the history as CSV, and the charts of `results`.
     pub fn write_reports(&self, trials: &[Trial], results: &[TargetResult]) -> Result<(), AppError> {
         let path = self.folder.join("history.csv");
-        let csv = report::history_csv(trials)
-            .map_err(|error| AppError::Output { path: path.clone(), source: std::io::Error::other(error) })?;
+        let csv = report::history_csv(trials).map_err(OutputError::at(&path))?;
         self.write("history.csv", &csv)?;
         self.write_results(results)?;
         self.write("learning_curve.svg", report::learning_curves(results)?.as_bytes())?;
@@ -87,12 +86,11 @@ impl Outputs {
         let path = self.folder.join(Results::FILE);
         let mut file = Results::load(&path).unwrap_or_default();
         results.iter().map(TargetDocument::of).for_each(|document| file.upsert(document));
-        file.save(&path).map_err(|source| AppError::Output { path, source })
+        Ok(file.save(&path).map_err(OutputError::at(&path))?)
     }
 
     fn write(&self, name: &str, contents: &[u8]) -> Result<(), AppError> {
-        let path = self.folder.join(name);
-        files::replace(&path, contents).map_err(|source| AppError::Output { path, source })
+        Ok(output::write(&self.folder.join(name), contents)?)
     }
 
     /// Where everything is, for people.

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use autokernel_codegen::config::Config;
-use autokernel_codegen::files;
 use rayon::prelude::*;
 
 use super::args::CompareArgs;
@@ -17,6 +16,7 @@ use super::standing::Standing;
 use super::table::{self, Comparison};
 use crate::app::{AppError, own_spaces, provider};
 use crate::llm::{Guard, LlmError, Named, Unanswered};
+use crate::output::{self, OutputError};
 use crate::replay::{Library, Recording};
 use crate::session::Budget;
 use crate::strategy::StrategyName;
@@ -144,9 +144,8 @@ impl CompareArgs {
     }
 
     fn write(&self, comparison: &Comparison, panels: &[(&Arena, Vec<Line<'_>>)]) -> Result<(), AppError> {
-        let csv = table::csv(comparison).map_err(|error| self.failed("compare.csv")(std::io::Error::other(error)))?;
-        let json = serde_json::to_vec_pretty(comparison)
-            .map_err(|error| self.failed("compare.json")(std::io::Error::other(error)))?;
+        let csv = table::csv(comparison).map_err(OutputError::at(&self.out.join("compare.csv")))?;
+        let json = serde_json::to_vec_pretty(comparison).map_err(OutputError::at(&self.out.join("compare.json")))?;
         let markdown = table::markdown(comparison, &self.command());
         let outputs = [
             ("compare.md", markdown.clone().into_bytes()),
@@ -155,19 +154,14 @@ impl CompareArgs {
             ("regret_evaluations.svg", chart::regret(panels, Axis::Evaluations)?.into_bytes()),
             ("regret_seconds.svg", chart::regret(panels, Axis::Seconds)?.into_bytes()),
         ];
-        std::fs::create_dir_all(&self.out).map_err(self.failed(""))?;
+        std::fs::create_dir_all(&self.out).map_err(OutputError::at(&self.out))?;
         for (name, contents) in &outputs {
-            files::replace(&self.out.join(name), contents).map_err(self.failed(name))?;
+            output::write(&self.out.join(name), contents)?;
         }
         outln!("{markdown}");
         let names = outputs.map(|(name, _)| self.out.join(name).display().to_string());
         outln!("written       {}", names.join(", "));
         Ok(())
-    }
-
-    fn failed(&self, name: &str) -> impl FnOnce(std::io::Error) -> AppError {
-        let path = self.out.join(name);
-        move |source| AppError::Output { path, source }
     }
 
     /// The command that gives the same figures.

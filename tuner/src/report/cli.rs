@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use autokernel_codegen::config::{Config, ConfigError};
-use autokernel_codegen::files;
 
 use super::chart::ChartError;
 use super::document::Results;
@@ -11,6 +10,7 @@ use super::page::Page;
 use crate::environment::{kernel_sources, timestamp};
 use crate::folder;
 use crate::journal::{JournalError, read_trials};
+use crate::output::{self, OutputError};
 
 /// Write an output folder's results as one HTML page.
 ///
@@ -47,13 +47,8 @@ pub enum ReportError {
     #[error(transparent)]
     Chart(#[from] ChartError),
     /// The page cannot be written.
-    #[error("{}: {source}; check that the folder is writable and has room", .path.display())]
-    Output {
-        /// The page.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Output(#[from] OutputError),
 }
 
 impl ReportArgs {
@@ -64,7 +59,7 @@ impl ReportArgs {
     pub fn run(&self) -> Result<(), ReportError> {
         let html = self.page()?.to_html()?;
         let path = self.out.clone().unwrap_or_else(|| self.folder.join("report.html"));
-        files::replace(&path, html.as_bytes()).map_err(|source| ReportError::Output { path: path.clone(), source })?;
+        output::write(&path, html.as_bytes())?;
         outln!("{}", path.display());
         Ok(())
     }
