@@ -6,7 +6,7 @@ use autokernel_codegen::arch::{Arch, ParseArchError};
 use autokernel_codegen::config::Entry;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::epilogue::Epilogue;
-use autokernel_codegen::problem::{Layout, Problem, ProblemClass};
+use autokernel_codegen::problem::{Layout, Operation, Problem, ProblemClass};
 use autokernel_codegen::shape::Shape;
 use clap::ValueEnum;
 
@@ -22,8 +22,8 @@ pub struct Filter {
     #[arg(long, value_enum)]
     pub op: Option<Op>,
     /// Only this problem class, for example matmul_leaky_relu_bf16_bf16_nt.
-    #[arg(long, value_name = "CLASS")]
-    pub problem: Option<String>,
+    #[arg(long, value_name = "CLASS", value_parser = problem_class)]
+    pub problem: Option<ProblemClass>,
     /// Only this epilogue, for example gelu or leaky_relu(0.2).
     #[arg(long, value_parser = epilogue)]
     pub epilogue: Option<Epilogue>,
@@ -66,7 +66,7 @@ impl Filter {
     fn passes_class(&self, class: &ProblemClass, shape: Shape) -> bool {
         (self.shape.is_empty() || self.shape.contains(&shape))
             && self.op.is_none_or(|op| op == Op::of(class))
-            && self.problem.as_ref().is_none_or(|slug| *slug == class.slug())
+            && self.problem.as_ref().is_none_or(|problem| problem == class)
             && self.dtype.is_none_or(|dtype| dtype == class.input)
             && self.layout.is_none_or(|layout| layout == class.layout)
     }
@@ -114,6 +114,25 @@ impl FromStr for ArchChoice {
     }
 }
 
+/// Reads a problem class from the command line.
+pub fn problem_class(text: &str) -> Result<ProblemClass, String> {
+    let read = || {
+        let operation = Operation::Matmul;
+        let (rest, layout_name) = text.strip_prefix(&format!("{operation}_"))?.rsplit_once('_')?;
+        let (rest, output) = rest.rsplit_once('_')?;
+        let (epilogue, input) = rest.rsplit_once('_')?;
+        let (input, output) = (input_type(input).ok()?, Dtype::from_name(output)?);
+        let layout = layout(layout_name).ok()?;
+        (!epilogue.is_empty()).then(|| ProblemClass { operation, epilogue: epilogue.to_owned(), input, output, layout })
+    };
+    read().ok_or_else(|| {
+        format!(
+            "`{text}` is not a problem class; write OPERATION_EPILOGUE_INPUT_OUTPUT_LAYOUT, for example \
+                 matmul_identity_bf16_bf16_nn"
+        )
+    })
+}
+
 /// Reads an epilogue from the command line.
 pub fn epilogue(text: &str) -> Result<Epilogue, String> {
     text.parse::<Epilogue>().map_err(|error| error.to_string())
@@ -141,6 +160,21 @@ mod tests {
     struct Command {
         #[command(flatten)]
         filter: Filter,
+    }
+
+    #[test]
+    fn a_problem_class_is_read_as_it_is_written_and_anything_else_is_refused_with_the_form() {
+        for epilogue in ["identity", "leaky_relu(0.2)", "gelu"] {
+            for layout in Layout::ALL {
+                let mut class = Problem::matmul(Dtype::F16, layout, epilogue.parse().unwrap()).class();
+                class.output = Dtype::F32;
+                assert_eq!(problem_class(&class.slug()), Ok(class));
+            }
+        }
+        for text in ["", "matmul", "matmul_bf16_bf16_nn", "matmul_relu_f32_f32_nn", "matmul_relu_bf16_bf16_tn"] {
+            let refused = problem_class(text).unwrap_err();
+            assert!(refused.contains("matmul_identity_bf16_bf16_nn"), "{refused}");
+        }
     }
 
     fn takes(options: &[&str], epilogue: &str) -> [bool; 2] {

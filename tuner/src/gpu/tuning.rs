@@ -118,8 +118,8 @@ fn described(filter: &Filter, arch: Arch) -> Vec<Target> {
 
 /// The problem of the class that `--problem` names, else the one that the other options describe.
 fn described_problem(filter: &Filter) -> Option<Problem> {
-    if let Some(slug) = &filter.problem {
-        return every_problem().find(|problem| problem.class().slug() == *slug && passes_problem(filter, problem));
+    if let Some(class) = &filter.problem {
+        return every_problem().find(|problem| problem.class() == *class && passes_problem(filter, problem));
     }
     let default = match filter.op {
         Some(Op::Matmul) => Some(Epilogue::identity()),
