@@ -251,6 +251,29 @@ fn a_final_is_journaled_and_the_same_schedules_meet_again_only_if_asked() {
 }
 
 #[test]
+fn an_entry_that_holds_its_place_with_other_kernels_is_measured_anew_and_no_longer_stale() {
+    let machine = Machine::new("");
+    assert_finished(&run(&machine, &["--write"]));
+    let in_use = machine.path("best_config.json");
+    let mut stale = Config::load(&in_use).unwrap();
+    let [won] = stale.entries.as_slice() else { panic!("{:?}", stale.entries) };
+    let won = won.clone();
+    let mut old = won.clone();
+    old.provenance.sources = Some("0123456789ab".to_owned());
+    old.provenance.final_rounds = 1;
+    stale.upsert(old);
+    stale.save(&in_use).unwrap();
+
+    assert_finished(&run(&machine, &["--write"]));
+    let confirmed = Config::load(&in_use).unwrap();
+    let [entry] = confirmed.entries.as_slice() else { panic!("{:?}", confirmed.entries) };
+    assert_eq!((entry.schedule, entry.shape), (won.schedule, won.shape));
+    assert_eq!(entry.provenance.sources, won.provenance.sources);
+    assert_eq!(entry.provenance.proposed_by, won.provenance.proposed_by);
+    assert!(entry.provenance.final_rounds > 1, "{:?}", entry.provenance);
+}
+
+#[test]
 fn finals_are_repeated_from_the_journal_with_the_regret_of_each() {
     let machine = Machine::new("");
     assert_finished(&run(&machine, &[]));

@@ -40,6 +40,8 @@ pub struct Run<'r> {
     pub results: Vec<TargetResult>,
     /// The entries that won.
     promoted: Vec<Entry>,
+    /// The entries that held their place, measured anew.
+    confirmed: Vec<Entry>,
     /// What was better left as it is.
     kept: Vec<(Target, Entry)>,
 }
@@ -67,6 +69,7 @@ impl<'r> Run<'r> {
             progress,
             results: Vec::new(),
             promoted: Vec::new(),
+            confirmed: Vec::new(),
             kept: Vec::new(),
         })
     }
@@ -88,6 +91,7 @@ impl<'r> Run<'r> {
             } else if let Some(outcome) = outcome {
                 let kept = promote::kept(outcome, &job.target, job.evaluator.as_ref());
                 self.kept.extend(kept.map(|entry| (job.target.clone(), entry)));
+                self.confirmed.extend(promote::confirmed(outcome, &job.target, job.evaluator.as_ref()));
             }
             self.results.push(result);
             match ending {
@@ -99,10 +103,11 @@ impl<'r> Run<'r> {
         Ok(if unanswered.is_empty() { Ending::Finished } else { Ending::Unanswered(unanswered) })
     }
 
-    /// The entries to be written: those that won, and those that keep what is in use where it was not beaten. Without
-    /// the latter, a winner at one shape would take the place of what serves its class at the others.
+    /// The entries to be written: those that won, those that were confirmed, and those that keep what is in use where it
+    /// was not beaten. Without the latter, a winner at one shape would take the place of what serves its class at the
+    /// others.
     pub fn entries(&self, in_use: &InUse) -> Vec<Entry> {
-        let mut entries = self.promoted.clone();
+        let mut entries = [self.promoted.as_slice(), &self.confirmed].concat();
         let won = |target: &Target| {
             let class = target.problem.class();
             let same =

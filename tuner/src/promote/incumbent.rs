@@ -1,6 +1,6 @@
 //! What a winner has to beat.
 
-use autokernel_codegen::config::{Config, Entry};
+use autokernel_codegen::config::{Config, Entry, Provenance};
 use autokernel_codegen::schedule::Schedule;
 
 use crate::bridge::distance;
@@ -13,10 +13,20 @@ pub struct Incumbent {
     pub schedule: Schedule,
     /// Where it is from: `tuned for 4096x4096x4096`, `default for sm_90a`.
     pub origin: String,
-    /// Whether it is an entry of exactly this target, which a winner would replace.
-    pub exact: bool,
+    /// How it was measured, if it is the entry of exactly this target, which a winner would replace.
+    pub entry: Option<Provenance>,
+}
+
+impl Incumbent {
+    /// Whether it is the entry of exactly this target.
+    pub const fn is_exact(&self) -> bool {
+        self.entry.is_some()
+    }
+
     /// The GPU on which it won its place in a final under load, if it did.
-    pub won_on: Option<String>,
+    pub fn won_on(&self) -> Option<&str> {
+        self.entry.as_ref().filter(|entry| entry.final_rounds > 0).map(|entry| entry.gpu.as_str())
+    }
 }
 
 /// The schedule that a build with `config` uses for `target`: that of the entry nearest in shape, or the default.
@@ -29,12 +39,12 @@ pub fn incumbent(config: &Config, target: &Target) -> Incumbent {
         Some(Entry { problem, shape, schedule, provenance, .. }) => {
             let of = if *problem == class { String::new() } else { format!(" of {}", problem.slug()) };
             let exact = *problem == class && *shape == target.shape;
-            let won_on = (exact && provenance.final_rounds > 0).then(|| provenance.gpu.clone());
-            Incumbent { schedule: *schedule, origin: format!("tuned for {shape}{of}"), exact, won_on }
+            let entry = exact.then(|| provenance.clone());
+            Incumbent { schedule: *schedule, origin: format!("tuned for {shape}{of}"), entry }
         }
         None => {
             let origin = format!("default for {}", target.arch);
-            Incumbent { schedule: Schedule::default_for(&class, target.arch), origin, exact: false, won_on: None }
+            Incumbent { schedule: Schedule::default_for(&class, target.arch), origin, entry: None }
         }
     }
 }

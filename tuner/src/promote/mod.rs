@@ -42,8 +42,19 @@ pub fn entry(outcome: &Outcome, evaluator: &dyn Evaluator) -> Option<Entry> {
 
 /// The entry by which `target` keeps what it uses today, where it does so without an entry of its own.
 pub fn kept(outcome: &Outcome, target: &Target, evaluator: &dyn Evaluator) -> Option<Entry> {
-    let time = outcome.incumbent_time.as_ref().ok().filter(|_| !outcome.incumbent.exact)?;
+    let time = outcome.incumbent_time.as_ref().ok().filter(|_| !outcome.incumbent.is_exact())?;
     Some(measured(target, outcome.incumbent.schedule, time, KEPT, evaluator))
+}
+
+/// The entry that `target` has already, as the final measured it: if it held its place in rounds under load elsewhere than
+/// where it won it, on another GPU or with another driver, compiler or kernel. Otherwise it would go on as stale.
+pub fn confirmed(outcome: &Outcome, target: &Target, evaluator: &dyn Evaluator) -> Option<Entry> {
+    let Outcome { incumbent, incumbent_time, verdict, .. } = outcome;
+    let known = incumbent.entry.as_ref().filter(|_| !verdict.promoted)?;
+    let time = incumbent_time.as_ref().ok().filter(|time| !time.round_ms.is_empty())?;
+    let entry = measured(target, incumbent.schedule, time, &known.proposed_by, evaluator);
+    let place = |p: &Provenance| (p.gpu.clone(), p.driver.clone(), p.nvcc.clone(), p.sources.clone());
+    (place(&entry.provenance) != place(known)).then_some(entry)
 }
 
 /// Who proposed an entry that was kept.

@@ -83,7 +83,7 @@ pub(super) fn verdict(winner: Option<&(Trial, FinalTime)>, incumbent: &Incumbent
     };
     let Comparison { gain_pct, floor_pct, paired } = compare(winner_time, incumbent_time);
     let how = if paired { "in interleaved rounds" } else { "by recorded times" };
-    if gain_pct > floor_pct && !paired && incumbent.won_on.as_deref() == Some(gpu) {
+    if gain_pct > floor_pct && !paired && incumbent.won_on() == Some(gpu) {
         return kept(format!(
             "{gain_pct:.1} % faster than what is in use ({origin}) {how}, but that won a final under load on this kind of GPU, \
              which recorded times do not outweigh; tune on the GPU itself"

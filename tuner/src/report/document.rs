@@ -141,7 +141,7 @@ impl TargetDocument {
             incumbent: promotion.map(|outcome| IncumbentDocument {
                 schedule: outcome.incumbent.schedule,
                 origin: outcome.incumbent.origin.clone(),
-                exact: outcome.incumbent.exact,
+                exact: outcome.incumbent.is_exact(),
                 median_ms: result.incumbent_ms(),
             }),
             cublas_ms: result.cublas_ms(),

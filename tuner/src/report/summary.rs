@@ -5,7 +5,6 @@ use std::fmt::Write;
 
 use super::result::TargetResult;
 use crate::outcome::Outcome;
-use crate::promote::Incumbent;
 
 /// What was tuned, how it went, and how it compares, a block a target.
 pub fn summary(results: &[TargetResult]) -> String {
@@ -105,10 +104,7 @@ fn verdict(result: &TargetResult) -> String {
     match &result.promotion {
         None => "not promoted: stopped before the final".to_owned(),
         Some(promotion) if promotion.verdict.promoted => {
-            let what = match promotion.incumbent {
-                Incumbent { exact: true, .. } => "replaces its entry",
-                Incumbent { exact: false, .. } => "becomes a new entry",
-            };
+            let what = if promotion.incumbent.is_exact() { "replaces its entry" } else { "becomes a new entry" };
             format!("promoted, {what}: {}", promotion.verdict.reason)
         }
         Some(promotion) => format!("not promoted: {}", promotion.verdict.reason),
