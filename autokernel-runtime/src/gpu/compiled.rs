@@ -9,7 +9,7 @@ use cudarc::driver::{CudaContext, CudaFunction, CudaStream, DeviceSlice};
 use super::pad_rows::PadRows;
 use super::pointers::Ordering;
 use super::raster::RasterArgs;
-use super::realign::{self, Operands, Standin};
+use super::realign::{Operands, Standin};
 use super::scratch::Pool;
 use super::sm90::{Boxes, Maps};
 use super::submit::{self, Grid};
@@ -238,16 +238,11 @@ impl CompiledKernel {
     unsafe fn submit(&self, stream: &Arc<CudaStream>, shape: Shape, matrices: &Matrices) -> Result<()> {
         let Matrices { a, b, c } = *matrices;
         let output_bytes = self.problem.output.bytes();
-        let copied = |matrix: &Global, passes| match self.geometry.family {
-            _ if shape.k == 0 => false,
-            Family::Sm80 => !matrix.has_aligned_base() || (!matrix.is_aligned() && realign::pays(matrix, passes)),
-            Family::Sm90 => !matrix.is_aligned(),
+        let operands = match shape.k {
+            0 => Operands::in_place([a, b]),
+            // SAFETY: by the caller's promise.
+            _ => unsafe { Operands::aligned(&self.pool, stream, self.pad_rows.as_ref(), [a, b]) }?,
         };
-        // Each column of tiles loads all of A, each row all of B.
-        let (tile_rows, tile_columns) = self.geometry.tiles(shape.m, shape.n);
-        let copied = [copied(&a, tile_columns), copied(&b, tile_rows)];
-        // SAFETY: by the caller's promise.
-        let operands = unsafe { Operands::with_copies(&self.pool, stream, self.pad_rows.as_ref(), [a, b], copied) }?;
         // SAFETY: by the caller's promise; copies and scratch memory have the sizes of what they stand for, live until
         // the end of this function, and are freed on this stream.
         unsafe {
