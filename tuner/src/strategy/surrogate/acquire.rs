@@ -10,6 +10,9 @@ use super::forest::Expectation;
 
 /// Schedules of one image in a batch: their times are so alike that more would tell little.
 const SAME_IMAGE: usize = 2;
+/// Share of a batch that goes to images that were not tried, while there are any. By itself a model that knows a few good
+/// images spends all that is left on their rasters, and one step beside them may be a better image.
+const NEW_IMAGES: f64 = 1.0 / 3.0;
 
 /// A schedule that may be chosen.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +21,8 @@ pub struct Candidate {
     pub index: usize,
     /// Itself with one raster for all: what is compiled.
     pub image: Schedule,
+    /// Whether a schedule of that image was tried.
+    pub image_was_tried: bool,
     /// What the model expects of it.
     pub expectation: Expectation,
 }
@@ -30,15 +35,24 @@ pub fn batch(candidates: &[Candidate], n: usize, rng: &mut Pcg64) -> Vec<usize> 
     let mut images: HashMap<Schedule, usize> = HashMap::new();
     let mut open = vec![true; candidates.len()];
     let mut chosen = Vec::with_capacity(n);
+    let mut of_tried_images = n - (NEW_IMAGES * n as f64) as usize;
     while chosen.len() < n {
         let kappa = -rng.random::<f64>().max(f64::MIN_POSITIVE).ln();
         let bound = |&at: &usize| candidates[at].expectation.mean - kappa * candidates[at].expectation.spread;
-        let best_of = |limit: usize| {
-            let free = |&at: &usize| open[at] && images.get(&candidates[at].image).is_none_or(|&count| count < limit);
+        let best_of = |same_image: usize, of_tried_images: usize| {
+            let free = |&at: &usize| {
+                open[at]
+                    && images.get(&candidates[at].image).is_none_or(|&count| count < same_image)
+                    && (of_tried_images > 0 || !candidates[at].image_was_tried)
+            };
             (0..candidates.len()).filter(free).min_by(|a, b| bound(a).total_cmp(&bound(b)))
         };
-        let Some(best) = best_of(SAME_IMAGE).or_else(|| best_of(usize::MAX)) else { break };
+        let varied = best_of(SAME_IMAGE, of_tried_images).or_else(|| best_of(SAME_IMAGE, usize::MAX));
+        let Some(best) = varied.or_else(|| best_of(usize::MAX, usize::MAX)) else { break };
         open[best] = false;
+        if candidates[best].image_was_tried {
+            of_tried_images = of_tried_images.saturating_sub(1);
+        }
         *images.entry(candidates[best].image).or_default() += 1;
         chosen.push(candidates[best].index);
     }
@@ -62,6 +76,7 @@ mod tests {
         let candidate = |(index, schedule): (usize, &Schedule)| Candidate {
             index,
             image: image(schedule),
+            image_was_tried: index < 120,
             expectation: Expectation { mean: index as f64, spread: spread(index) },
         };
         space.schedules().iter().take(300).enumerate().map(candidate).collect()
@@ -84,6 +99,15 @@ mod tests {
         let mut chosen = batch(&all, 100, &mut Pcg64::seed_from_u64(1));
         chosen.sort_unstable();
         assert_eq!(chosen, (0..30).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_third_of_a_batch_are_images_that_were_not_tried() {
+        let candidates = candidates(|_| 0.0);
+        let chosen = batch(&candidates, 12, &mut Pcg64::seed_from_u64(1));
+        assert_eq!(chosen.iter().filter(|&&index| index >= 120).count(), 4, "{chosen:?}");
+        let tried = &candidates[..120];
+        assert_eq!(batch(tried, 12, &mut Pcg64::seed_from_u64(1)).len(), 12, "unless there are none");
     }
 
     #[test]

@@ -93,7 +93,11 @@ impl Surrogate {
         let model = Model::fit(known, rng.random());
         let indices = self.candidates(&mut rng);
         let expectations = model.expect(&indices).into_iter().zip(&indices);
-        let candidate = |(expectation, &index)| Candidate { index, image: image(lattice.schedule(index)), expectation };
+        let tried: HashSet<Schedule> = told.iter().map(|&(index, _)| image(lattice.schedule(index))).collect();
+        let candidate = |(expectation, &index)| {
+            let image = image(lattice.schedule(index));
+            Candidate { index, image, image_was_tried: tried.contains(&image), expectation }
+        };
         acquire::batch(&expectations.map(candidate).collect::<Vec<_>>(), n, &mut rng)
     }
 }
