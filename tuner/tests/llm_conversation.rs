@@ -379,6 +379,10 @@ fn feedback() -> Feedback {
                 Outcome::RuleBroken { rule: "shared_memory_fits".into(), reason: "9 > 8".into() },
             ),
         ],
+        others: vec![
+            measured(&json!({"tile_n": 192}), 0.31),
+            failed(&json!({"tile_m": 64}), Outcome::Crashed { detail: "sticky".into() }),
+        ],
         rejected: vec![Rejected { text: "{\"stages\":1}".into(), reason: "rule broken".into() }],
         budget: budget(1),
     }
@@ -405,6 +409,8 @@ fn the_next_prompt_tells_what_became_of_every_proposal() {
         "crashed: CUDA_ERROR_ILLEGAL_ADDRESS",
         "duplicate: already measured at 0.2500 ms",
         "breaks rule `shared_memory_fits`: 9 > 8",
+        "# Also tried, as differences from the best\n- cluster_m 2 → 1, tile_n 256 → 192: 0.3100 ms\n",
+        "crashed: sticky",
         "- {\"stages\":1}: rule broken",
         "this is your last round",
     ] {

@@ -128,6 +128,26 @@ fn a_resumed_search_tells_the_model_what_the_journal_knows() {
 }
 
 #[test]
+fn every_schedule_that_was_tried_is_in_the_next_prompt_so_that_none_is_proposed_twice() {
+    let tuner = Tuner::new();
+    let folder = tuner.folder().join("model");
+    let pair = |group| proposals(&[schedule(3, group), schedule(4, group)]);
+    (1..=3).zip([4, 8, 16]).for_each(|(number, group)| reply(&folder, number, &pair(group)));
+    run(&tuner, &["--strategy", "hybrid", "--llm", "file:model", "--evaluations", "40", "--generations", "4"]);
+
+    let third = std::fs::read_to_string(folder.join("prompt-003.md")).unwrap();
+    let (_, news) = third.rsplit_once("# Best so far").unwrap();
+    let before: Vec<Value> =
+        trials(&tuner).into_iter().filter(|trial| trial["generation"].as_u64() < Some(3)).collect();
+    assert_eq!(before.len(), 20);
+    assert!(news.contains("# Also tried"), "{news}");
+    for trial in before {
+        let ms = format!("{:.4} ms", trial["outcome"]["median_ms"].as_f64().unwrap());
+        assert!(news.contains(&ms), "{ms} of {} is not in:\n{news}", trial["schedule"]);
+    }
+}
+
+#[test]
 fn a_url_without_a_model_is_refused_with_the_option_that_is_missing() {
     let output = Tuner::new().run(&["--llm", "http://localhost:1/v1"]);
     assert_eq!(output.status.code(), Some(2));

@@ -9,6 +9,8 @@ use crate::llm::reply::Rejected;
 
 /// Most of the fastest trials that are listed.
 const TOP: usize = 12;
+/// Most other trials that are listed, in few words.
+const OTHERS: usize = 100;
 /// Most proposals that are listed as rejected.
 const REJECTED: usize = 12;
 
@@ -33,6 +35,9 @@ pub fn refine(feedback: &Feedback) -> String {
         let title = "# Your last proposals, as differences from the best";
         let _ = writeln!(text, "{title}\n{}\n", trials(&feedback.proposed, best, usize::MAX));
     }
+    if !feedback.others.is_empty() {
+        let _ = writeln!(text, "# Also tried, as differences from the best\n{}\n", others(&feedback.others, best));
+    }
     if !feedback.rejected.is_empty() {
         let _ = writeln!(text, "# Proposals that were not tried\n{}\n", rejected(&feedback.rejected));
     }
@@ -55,6 +60,22 @@ fn trials(trials: &[Trial], best: Option<&Trial>, most: usize) -> String {
         )
     };
     trials.iter().take(most).map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Trials by schedule and time alone.
+fn others(others: &[Trial], best: Option<&Trial>) -> String {
+    let line = |trial: &Trial| {
+        let outcome = match &trial.outcome {
+            Outcome::Measured(measurement) => format!("{:.4} ms", measurement.median_ms),
+            other => words(other, None),
+        };
+        format!("- {}: {outcome}", difference(&trial.schedule, best.map(|best| &best.schedule)))
+    };
+    let mut lines: Vec<String> = others.iter().take(OTHERS).map(line).collect();
+    if others.len() > OTHERS {
+        lines.push(format!("- and {} more", others.len() - OTHERS));
+    }
+    lines.join("\n")
 }
 
 fn best_ms(best: Option<&Trial>) -> Option<f64> {

@@ -159,12 +159,14 @@ impl Llm {
     }
 
     fn feedback(&self, n: usize) -> Feedback {
-        let mut timed: Vec<&Trial> = self.trials.values().filter(|trial| trial.median_ms().is_some()).collect();
-        timed.sort_by(|a, b| {
+        let mut tried: Vec<&Trial> = self.trials.values().collect();
+        tried.sort_by(|a, b| {
             let time = |trial: &Trial| trial.median_ms().unwrap_or(f64::INFINITY);
             time(a).total_cmp(&time(b)).then(a.number.cmp(&b.number))
         });
-        timed.truncate(TOP);
+        let timed = tried.iter().take_while(|trial| trial.median_ms().is_some()).count();
+        let (top, others) = tried.split_at(timed.min(TOP));
+        let is_unlisted = |trial: &&&Trial| !self.proposed.contains(&trial.schedule);
         let translated = |trial: &Trial| translate::trial(trial, &self.brief, self.cublas_ms);
         let anchor = |known: &Known| Anchor {
             schedule: known.schedule,
@@ -174,9 +176,10 @@ impl Llm {
         let proposed = self.proposed.iter().filter_map(|schedule| self.trials.get(schedule));
         let left = self.brief.evaluations.saturating_sub(self.trials.len());
         Feedback {
-            top: timed.into_iter().map(translated).collect(),
+            top: top.iter().copied().map(translated).collect(),
             anchors: self.brief.known.iter().map(anchor).collect(),
             proposed: proposed.map(translated).collect(),
+            others: others.iter().filter(is_unlisted).copied().map(translated).collect(),
             rejected: self.rejected.clone(),
             budget: Budget {
                 evaluations: left as u32,
