@@ -39,11 +39,12 @@ struct Level {
 fn levels(result: &TargetResult) -> Vec<Level> {
     let target = &result.search.target;
     let optimum = result.optimum.map(|(_, measurement)| measurement.median_ms);
+    let beside_trials = |ms: Option<f64>| Some(ms? * result.trial_over_final());
     let times = [
         ("optimum", optimum, OPTIMUM),
-        ("in use", result.incumbent_ms(), INCUMBENT),
-        ("cuBLAS + epilogue", result.cublas_ms(), CUBLAS),
-        ("default", result.default_ms(), FAINT),
+        ("in use", beside_trials(result.incumbent_ms()), INCUMBENT),
+        ("cuBLAS + epilogue", beside_trials(result.cublas_ms()), CUBLAS),
+        ("default", beside_trials(result.default_ms()), FAINT),
     ];
     let level = |(label, ms, colour): (&str, Option<f64>, RGBColor)| {
         let tflops = target.tflops(ms?);

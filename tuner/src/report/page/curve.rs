@@ -85,11 +85,12 @@ pub fn curve(tuning: &Tuning) -> Result<Curve, ChartError> {
 /// What the curve is compared with: name, rate, colour.
 fn levels(tuning: &Tuning) -> Vec<(String, f64, RGBColor)> {
     let optimum = tuning.result.as_ref().and_then(|result| result.optimum.as_ref()).map(|optimum| optimum.median_ms);
+    let beside_trials = |ms: Option<f64>| Some(ms? * tuning.trial_over_final());
     let times = [
         ("optimum", optimum, OPTIMUM),
-        ("in use", tuning.incumbent_ms(), INCUMBENT),
-        ("cuBLAS", tuning.cublas_ms(), CUBLAS),
-        ("default", tuning.default_ms(), FAINT),
+        ("in use", beside_trials(tuning.incumbent_ms()), INCUMBENT),
+        ("cuBLAS", beside_trials(tuning.cublas_ms()), CUBLAS),
+        ("default", beside_trials(tuning.default_ms()), FAINT),
     ];
     let level =
         |(name, ms, colour): (&str, Option<f64>, RGBColor)| Some((name.to_owned(), tuning.target.tflops(ms?), colour));
