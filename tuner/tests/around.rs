@@ -167,6 +167,12 @@ fn show_names_a_faster_schedule_of_another_entry_and_the_shapes_that_are_missing
     assert!(findings.iter().any(|finding| finding["finding"] == "slower_than_borrowed"), "{findings:?}");
     let missing = listing["missing"].as_array().unwrap();
     assert!(missing.iter().any(|missing| missing["shape"]["m"] == other.shape.m), "{missing:?}");
+
+    config.entries[0].provenance.final_rounds = 25;
+    config.save(&path).unwrap();
+    let listing = tuner.sub(&["show", "--spaces", "spaces", "--json"]);
+    let said = String::from_utf8_lossy(&listing.stdout);
+    assert!(!said.contains("slower_than_borrowed"), "recorded times do not outweigh a final under load: {said}");
 }
 
 #[test]

@@ -99,8 +99,12 @@ fn major(version: &str) -> &str {
     version.split('.').next().unwrap_or(version)
 }
 
-/// The fastest schedule of another entry, if it is faster at this entry's shape by more than both spreads.
+/// The fastest schedule of another entry, if it is faster at this entry's shape by more than both spreads. Recorded times do
+/// not outweigh a final under load on the same kind of GPU.
 fn slower_than_borrowed(entry: &Entry, config: &Config, library: &Library) -> Option<Finding> {
+    if entry.provenance.final_rounds > 0 {
+        return None;
+    }
     let table = recorded(entry, library)?;
     let own = time(table, &entry.schedule)?;
     let others = config.entries.iter().filter(|other| other.arch == entry.arch && other.schedule != entry.schedule);

@@ -120,7 +120,9 @@ impl Llm {
             self.rejected.push(Rejected { text, reason: format!("more than the {n} asked for") });
         }
         if !self.rejected.is_empty() {
-            self.notices.push(format!("{} proposals of the model cannot be tried", self.rejected.len()));
+            let count = self.rejected.len();
+            let s = if count == 1 { "" } else { "s" };
+            self.notices.push(format!("{count} proposal{s} of the model cannot be tried"));
         }
         self.proposed = valid.iter().map(|proposal| proposal.schedule).collect();
         if valid.is_empty() {
