@@ -53,13 +53,13 @@ pub(super) struct PadRows {
 
 /// A matrix of 16-bit elements, and where its rows are copied.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Copy {
+pub(super) struct RowCopy {
     pub source: Global,
     pub target: Global,
 }
 
-impl From<&Copy> for Matrix {
-    fn from(Copy { source, target }: &Copy) -> Self {
+impl From<&RowCopy> for Matrix {
+    fn from(RowCopy { source, target }: &RowCopy) -> Self {
         Self {
             source: source.address,
             target: target.address,
@@ -86,7 +86,7 @@ impl PadRows {
     /// # Safety
     /// All matrices lie inside memory that `stream` may use until the kernel has run, and no target overlaps another
     /// matrix. Bases and strides of targets are multiples of 16 bytes, up to which their rows may be written.
-    pub unsafe fn launch(&self, stream: &CudaStream, first: &Copy, second: Option<&Copy>) -> Result<()> {
+    pub unsafe fn launch(&self, stream: &CudaStream, first: &RowCopy, second: Option<&RowCopy>) -> Result<()> {
         let largest = |extent: fn(&Global) -> u64| extent(&first.source).max(second.map_or(0, |c| extent(&c.source)));
         let (x, y) = grid(largest(|matrix| matrix.rows), largest(|matrix| matrix.columns), self.sm_count);
         let grid = Grid {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use cudarc::driver::CudaStream;
 use cudarc::driver::sys::{self, CUmemorytype};
 
-use super::pad_rows::{Copy, PadRows};
+use super::pad_rows::{PadRows, RowCopy};
 use super::scratch::{Pool, Scratch};
 use super::tensor_map::{Global, LINE, TMA_ALIGNMENT};
 use crate::{Error, Result};
@@ -59,7 +59,7 @@ impl Operands {
             false => in_scratch(matrix, scratch.address + offset, INPUT_BYTES),
         };
         let operands = Self { a: target(a, 0), b: target(b, bytes(a)), _scratch: Some(scratch) };
-        let copies = [Copy { source: a, target: operands.a }, Copy { source: b, target: operands.b }];
+        let copies = [RowCopy { source: a, target: operands.a }, RowCopy { source: b, target: operands.b }];
         let mut copies = copies.into_iter().filter(|copy| !copy.source.is_aligned());
         // SAFETY: the sources are the caller's promise. The targets are scratch memory of the same sizes, with rows
         // padded to multiples of 16 bytes and the one behind the other; it is freed on this stream, so after its use.
@@ -67,7 +67,7 @@ impl Operands {
             match (pad_rows, copies.next()) {
                 (Some(pad_rows), Some(first)) => pad_rows.launch(stream, &first, copies.next().as_ref())?,
                 (_, first) => {
-                    for Copy { source, target } in first.into_iter().chain(copies) {
+                    for RowCopy { source, target } in first.into_iter().chain(copies) {
                         copy_rows(stream, source, target, INPUT_BYTES)?;
                     }
                 }
