@@ -6,7 +6,7 @@ use autokernel_codegen::arch::{Arch, ParseArchError};
 use autokernel_codegen::config::Entry;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::epilogue::Epilogue;
-use autokernel_codegen::problem::{Layout, Operation, Problem, ProblemClass};
+use autokernel_codegen::problem::{Layout, Problem, ProblemClass};
 use autokernel_codegen::shape::Shape;
 use clap::ValueEnum;
 
@@ -114,22 +114,29 @@ impl FromStr for ArchChoice {
     }
 }
 
-/// Reads a problem class from the command line.
+/// Reads the class of a built-in problem from the command line.
 pub fn problem_class(text: &str) -> Result<ProblemClass, String> {
-    let read = || {
-        let operation = Operation::Matmul;
-        let (rest, layout_name) = text.strip_prefix(&format!("{operation}_"))?.rsplit_once('_')?;
-        let (rest, output) = rest.rsplit_once('_')?;
-        let (epilogue, input) = rest.rsplit_once('_')?;
-        let (input, output) = (input_type(input).ok()?, Dtype::from_name(output)?);
-        let layout = layout(layout_name).ok()?;
-        (!epilogue.is_empty()).then(|| ProblemClass { operation, epilogue: epilogue.to_owned(), input, output, layout })
-    };
-    read().ok_or_else(|| {
+    let named = builtin_problems().map(|problem| problem.class()).find(|class| class.slug() == text);
+    named.ok_or_else(|| {
+        let epilogues: Vec<String> = Epilogue::all().iter().map(|epilogue| epilogue.name().to_owned()).collect();
         format!(
-            "`{text}` is not a problem class; write OPERATION_EPILOGUE_INPUT_OUTPUT_LAYOUT, for example \
-                 matmul_identity_bf16_bf16_nn"
+            "`{text}` is not a problem class; write matmul_EPILOGUE_INPUT_OUTPUT_LAYOUT, for example \
+             matmul_identity_bf16_bf16_nn, with an epilogue of {}, inputs of bf16 or f16, an output of the same type or f32, \
+             and layout nn or nt",
+            epilogues.join(", ")
         )
+    })
+}
+
+/// Every problem that built-in epilogues make.
+pub fn builtin_problems() -> impl Iterator<Item = Problem> {
+    let inputs = Dtype::ALL.into_iter().filter(|dtype| dtype.is_input());
+    let types = inputs.flat_map(|input| [(input, input), (input, Dtype::F32)]);
+    types.flat_map(|(input, output)| {
+        Layout::ALL.into_iter().flat_map(move |layout| {
+            let problem = move |epilogue| Problem { output, ..Problem::matmul(input, layout, epilogue) };
+            Epilogue::all().into_iter().map(problem)
+        })
     })
 }
 
@@ -171,9 +178,10 @@ mod tests {
                 assert_eq!(problem_class(&class.slug()), Ok(class));
             }
         }
-        for text in ["", "matmul", "matmul_bf16_bf16_nn", "matmul_relu_f32_f32_nn", "matmul_relu_bf16_bf16_tn"] {
+        let misspelt = ["matmul_rleu_bf16_bf16_nn", "matmul_relu_bf16_f16_nn", "matmul_relu_bf16_bf16_tn"];
+        for text in ["", "matmul", "matmul_bf16_bf16_nn", "matmul_relu_f32_f32_nn"].into_iter().chain(misspelt) {
             let refused = problem_class(text).unwrap_err();
-            assert!(refused.contains("matmul_identity_bf16_bf16_nn"), "{refused}");
+            assert!(refused.contains("matmul_identity_bf16_bf16_nn") && refused.contains("leaky_relu"), "{refused}");
         }
     }
 

@@ -101,7 +101,7 @@ impl PadRows {
     }
 }
 
-/// Enough blocks to fill the GPU once: along the rows first, then along the segments of a row.
+/// Enough blocks to fill the GPU once with one matrix: along the rows first, then along the segments of a row.
 fn grid(rows: u64, columns: u64, sm_count: u32) -> (u32, u32) {
     let fill = u64::from(sm_count.max(1)) * BLOCKS_PER_SM;
     let x = rows.div_ceil(ROWS_PER_BLOCK).clamp(1, fill);

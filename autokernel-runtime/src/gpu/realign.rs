@@ -5,7 +5,7 @@
 //! image where it has one and by the driver otherwise. That is one pass over the operand.
 //!
 //! The `sm80` family can step anywhere, but slowly: on an H200 the copies make 512x511x511 3.1 times as fast, and even
-//! 16x8191x8191, which reads each weight once.
+//! 16x8191x8191, which reads each weight once. At 64x63x63 they cost 1.2 µs; even strides were not measured.
 
 use std::ptr;
 use std::sync::Arc;

@@ -91,11 +91,11 @@ impl Candidates {
 
     /// Whether `schedule`, which keeps the rules, may be tried.
     pub fn contains(&self, schedule: &Schedule) -> bool {
-        !self.are_recorded() || self.schedules.contains(schedule)
+        !self.only_listed() || self.schedules.contains(schedule)
     }
 
     /// Whether no combination of values may be tried but those that are listed.
-    pub(super) fn are_recorded(&self) -> bool {
+    pub(super) fn only_listed(&self) -> bool {
         self.measurable == Measurable::Space
     }
 

@@ -30,7 +30,7 @@ pub struct Feedback {
     pub anchors: Vec<Anchor>,
     /// What became of the schedules that the model proposed last.
     pub proposed: Vec<Trial>,
-    /// Whatever else was tried, by whomever, fastest first: so that it is not proposed again.
+    /// Whatever else was tried, by whomever, so that it is not proposed again: what failed, then the others by time.
     pub others: Vec<Trial>,
     /// Proposals of the last reply that were never tried (see [`Proposals`](super::Proposals)).
     pub rejected: Vec<Rejected>,

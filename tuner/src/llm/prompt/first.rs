@@ -31,7 +31,7 @@ pub fn first(task: &Task) -> String {
         let _ = writeln!(text, "# {title}\n{body}\n");
     }
     for family in task.candidates.families() {
-        let _ = writeln!(text, "{}\n", kernel_family(family, task.candidates.are_recorded()));
+        let _ = writeln!(text, "{}\n", kernel_family(family, task.candidates.only_listed()));
     }
     let _ = writeln!(text, "# JSON schema of your answer\n{}\n", schema::wanted(&task.candidates).schema);
     let _ = writeln!(text, "# Known good\n{}\n", known_good(task));

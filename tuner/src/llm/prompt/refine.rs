@@ -9,7 +9,7 @@ use crate::llm::reply::Rejected;
 
 /// Most of the fastest trials that are listed.
 const TOP: usize = 12;
-/// Most other trials that are listed, in few words.
+/// Most other trials that are listed, in few words; what failed comes first.
 const OTHERS: usize = 100;
 /// Most proposals that are listed as rejected.
 const REJECTED: usize = 12;

@@ -167,7 +167,8 @@ impl Llm {
             time(a).total_cmp(&time(b)).then(a.number.cmp(&b.number))
         });
         let timed = tried.iter().take_while(|trial| trial.median_ms().is_some()).count();
-        let (top, others) = tried.split_at(timed.min(TOP));
+        let (timed, failed) = tried.split_at(timed);
+        let (top, slower) = timed.split_at(timed.len().min(TOP));
         let is_unlisted = |trial: &&&Trial| !self.proposed.contains(&trial.schedule);
         let translated = |trial: &Trial| translate::trial(trial, &self.brief, self.cublas_ms);
         let anchor = |known: &Known| Anchor {
@@ -181,7 +182,7 @@ impl Llm {
             top: top.iter().copied().map(translated).collect(),
             anchors: self.brief.known.iter().map(anchor).collect(),
             proposed: proposed.map(translated).collect(),
-            others: others.iter().filter(is_unlisted).copied().map(translated).collect(),
+            others: failed.iter().chain(slower).filter(is_unlisted).copied().map(translated).collect(),
             rejected: self.rejected.clone(),
             budget: Budget {
                 evaluations: left as u32,

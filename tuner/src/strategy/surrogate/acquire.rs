@@ -10,7 +10,7 @@ use super::forest::Expectation;
 
 /// Schedules of one image in a batch: their times are so alike that more would tell little.
 const SAME_IMAGE: usize = 2;
-/// Share of a batch that goes to images that were not tried, while there are any. By itself a model that knows a few good
+/// Share of a batch, rounded down, that goes to images that were not tried, while there are any. By itself a model that knows a few good
 /// images spends all that is left on their rasters, and one step beside them may be a better image.
 const NEW_IMAGES: f64 = 1.0 / 3.0;
 
@@ -35,7 +35,7 @@ pub fn batch(candidates: &[Candidate], n: usize, rng: &mut Pcg64) -> Vec<usize> 
     let mut images: HashMap<Schedule, usize> = HashMap::new();
     let mut open = vec![true; candidates.len()];
     let mut chosen = Vec::with_capacity(n);
-    let mut of_tried_images = n - (NEW_IMAGES * n as f64) as usize;
+    let mut tried_left = n - (NEW_IMAGES * n as f64) as usize;
     while chosen.len() < n {
         let kappa = -rng.random::<f64>().max(f64::MIN_POSITIVE).ln();
         let bound = |&at: &usize| candidates[at].expectation.mean - kappa * candidates[at].expectation.spread;
@@ -47,11 +47,11 @@ pub fn batch(candidates: &[Candidate], n: usize, rng: &mut Pcg64) -> Vec<usize> 
             };
             (0..candidates.len()).filter(free).min_by(|a, b| bound(a).total_cmp(&bound(b)))
         };
-        let varied = best_of(SAME_IMAGE, of_tried_images).or_else(|| best_of(SAME_IMAGE, usize::MAX));
+        let varied = best_of(SAME_IMAGE, tried_left).or_else(|| best_of(SAME_IMAGE, usize::MAX));
         let Some(best) = varied.or_else(|| best_of(usize::MAX, usize::MAX)) else { break };
         open[best] = false;
         if candidates[best].image_was_tried {
-            of_tried_images = of_tried_images.saturating_sub(1);
+            tried_left = tried_left.saturating_sub(1);
         }
         *images.entry(candidates[best].image).or_default() += 1;
         chosen.push(candidates[best].index);
