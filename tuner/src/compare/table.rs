@@ -1,5 +1,6 @@
 //! The comparison as Markdown, CSV and JSON.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
@@ -84,8 +85,22 @@ fn row(standing: &Standing) -> String {
 }
 
 fn notices(standing: &Standing) -> Vec<String> {
-    let said = standing.notices.iter();
+    let said = in_brief(&standing.notices).into_iter();
     said.map(|notice| format!("- {} at {}: {notice}", standing.strategy, standing.shape)).collect()
+}
+
+/// The first of all notices that differ in their numbers alone, and how many more there are.
+fn in_brief(notices: &[String]) -> Vec<String> {
+    let mut kinds: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for notice in notices {
+        let kind = notice.chars().filter(|c| !c.is_ascii_digit()).collect();
+        kinds.entry(kind).or_default().push(notice);
+    }
+    let line = |alike: &Vec<&str>| match alike.len() - 1 {
+        0 => alike[0].to_owned(),
+        more => format!("{} ({more} more like it)", alike[0]),
+    };
+    kinds.values().map(line).collect()
 }
 
 /// The comparison as CSV: a line for each shape, strategy and checkpoint.
@@ -132,4 +147,16 @@ pub fn csv(comparison: &Comparison) -> Result<Vec<u8>, csv::Error> {
         }
     }
     writer.into_inner().map_err(|error| error.into_error().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notices_that_differ_in_numbers_alone_are_said_once_with_their_count() {
+        let said = ["prompt 1 is another", "prompt 2 is another", "prompt 13 is another", "the model is gone"];
+        let said = in_brief(&said.map(str::to_owned));
+        assert_eq!(said, ["prompt 1 is another (2 more like it)", "the model is gone"]);
+    }
 }
