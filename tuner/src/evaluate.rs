@@ -33,8 +33,10 @@ pub trait Evaluator {
         false
     }
 
-    /// Whether it can measure schedules that are not in its [`space`](Evaluator::space).
-    fn measurable(&self) -> Measurable;
+    /// Whether it can measure schedules that are not in its [`space`](Evaluator::space): a replay cannot.
+    fn measurable(&self) -> Measurable {
+        if self.is_replay() { Measurable::Space } else { Measurable::Legal }
+    }
 
     /// The schedules that a search for `target` is to choose from, each once, in a fixed order.
     fn space(&self, target: &Target) -> Vec<Schedule>;

@@ -11,7 +11,7 @@ use autokernel_codegen::schedule::Schedule;
 use common::{GPU, Tuner, cube};
 use serde_json::Value;
 use tuner::outcome::Outcome;
-use tuner::replay::Recording;
+use tuner::replay::{RecordedShape, Recording};
 
 fn columns(csv: &Path) -> Vec<HashMap<String, String>> {
     let mut reader = csv::Reader::from_path(csv).unwrap();
@@ -128,6 +128,13 @@ fn a_winner_that_is_in_use_already_is_not_promoted_again() {
     assert!(text(&output.stdout).contains("not promoted"));
 }
 
+/// The made-up recording of a folder, with its table of 4096³.
+fn recorded(tuner: &Tuner) -> (Recording, RecordedShape) {
+    let recording = Recording::load(&tuner.folder().join("spaces/leaky_relu.json.gz")).unwrap();
+    let table = recording.shapes.iter().find(|table| table.shape == cube(4096)).unwrap().clone();
+    (recording, table)
+}
+
 /// An entry for 4096³ that was chosen by recorded times.
 fn entry(recording: &Recording, schedule: Schedule, median_ms: f64) -> Entry {
     let provenance = Provenance {
@@ -149,8 +156,7 @@ fn entry(recording: &Recording, schedule: Schedule, median_ms: f64) -> Entry {
 #[test]
 fn recorded_times_replace_a_slow_entry_unless_it_won_a_final_under_load_on_that_gpu() {
     let tuner = Tuner::new();
-    let recording = Recording::load(&tuner.folder().join("spaces/leaky_relu.json.gz")).unwrap();
-    let table = recording.shapes.iter().find(|table| table.shape == cube(4096)).unwrap();
+    let (recording, table) = recorded(&tuner);
     let (_, optimum) = table.optimum().unwrap();
     let slow = |(_, outcome): &&(Schedule, Outcome)| outcome.median_ms().is_some_and(|ms| ms > 1.2 * optimum.median_ms);
     let (schedule, _) = table.rows.iter().find(slow).expect("the made-up space has slow schedules");
@@ -170,8 +176,7 @@ fn recorded_times_replace_a_slow_entry_unless_it_won_a_final_under_load_on_that_
 #[test]
 fn a_winner_within_the_noise_of_what_is_in_use_is_not_promoted() {
     let tuner = Tuner::new();
-    let recording = Recording::load(&tuner.folder().join("spaces/leaky_relu.json.gz")).unwrap();
-    let table = recording.shapes.iter().find(|table| table.shape == cube(4096)).unwrap();
+    let (recording, table) = recorded(&tuner);
     let (best, optimum) = table.optimum().unwrap();
     let time = |outcome: &Outcome| outcome.median_ms().unwrap_or(f64::INFINITY);
     let near = |(schedule, outcome): &&(Schedule, Outcome)| {

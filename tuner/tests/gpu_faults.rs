@@ -28,11 +28,9 @@ fn assert_finished(output: &Output) {
     assert_eq!(output.status.code(), Some(0), "{}\n{}", text(&output.stdout), text(&output.stderr));
 }
 
-/// The lines of the journal, each of which must be whole, of one kind.
+/// The lines of the search's journal, of one kind.
 fn lines(machine: &Machine, kind: &str) -> Vec<Value> {
-    let text = std::fs::read_to_string(machine.path("tuner-out/history.jsonl")).unwrap_or_default();
-    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    lines.filter(|line| line["line"] == kind).collect()
+    machine.journal("tuner-out", kind)
 }
 
 fn outcomes(machine: &Machine) -> BTreeMap<String, usize> {

@@ -43,13 +43,6 @@ fn run(machine: &Machine, args: &[&str]) -> Output {
     output
 }
 
-/// The trials of a journal.
-fn trials(machine: &Machine, folder: &str) -> Vec<Value> {
-    let text = std::fs::read_to_string(machine.path(folder).join("history.jsonl")).unwrap();
-    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    lines.filter(|line| line["line"] == "trial").collect()
-}
-
 fn schedules(trials: &[Value]) -> Vec<Schedule> {
     trials.iter().map(|trial| serde_json::from_value(trial["schedule"].clone()).unwrap()).collect()
 }
@@ -70,7 +63,7 @@ fn session() -> Machine {
 #[test]
 fn a_legal_schedule_that_the_selection_leaves_out_is_measured_and_can_win() {
     let machine = session();
-    let tried = trials(&machine, "tuner-out");
+    let tried = machine.journal("tuner-out", "trial");
     let expected = [unselected(3), with(&unselected(5), &json!({ "cluster_m": 1 })), unselected(4)];
     let expected = expected.map(|schedule| serde_json::from_value::<Schedule>(schedule).unwrap());
     let mut found = schedules(&tried);
@@ -95,7 +88,7 @@ fn a_resumed_session_and_its_transcript_hold_what_the_selection_leaves_out() {
     let noted = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!noted.contains("is not the one in"), "{noted}");
     let sorted = |folder| {
-        let mut schedules = schedules(&trials(&machine, folder));
+        let mut schedules = schedules(&machine.journal(folder, "trial"));
         schedules.sort();
         schedules
     };
@@ -119,7 +112,7 @@ fn a_hybrid_goes_on_from_schedules_outside_the_selection_and_tries_nothing_twice
     let machine = Machine::new("");
     (1..=3).for_each(|number| reply(&machine, number, &[unselected(number + 2), unselected(3)]));
     run(&machine, &["--llm", "file:model", "--evaluations", "20", "--generations", "4"]);
-    let tried = schedules(&trials(&machine, "tuner-out"));
+    let tried = schedules(&machine.journal("tuner-out", "trial"));
     let distinct: std::collections::HashSet<&Schedule> = tried.iter().collect();
     assert_eq!((tried.len(), distinct.len()), (20, 20));
     for stages in 3..=5 {

@@ -11,7 +11,7 @@ use super::bench::Bench;
 use super::sampling::Effort;
 use crate::Target;
 use crate::environment::{Environment, today};
-use crate::evaluate::{Contender, Done, Evaluator, EvaluatorError, Final, Measurable, Rounds};
+use crate::evaluate::{Contender, Done, Evaluator, EvaluatorError, Final, Rounds};
 use crate::journal::Intents;
 use crate::llm::GpuFacts;
 use crate::outcome::Measurement;
@@ -58,10 +58,6 @@ impl Evaluator for GpuEvaluator {
 
     fn date(&self) -> String {
         today()
-    }
-
-    fn measurable(&self) -> Measurable {
-        Measurable::Legal
     }
 
     /// The schedules of the family that serves the arch best.

@@ -14,18 +14,18 @@ pub struct Incumbent {
     /// Where it is from: `tuned for 4096x4096x4096`, `default for sm_90a`.
     pub origin: String,
     /// How it was measured, if it is the entry of exactly this target, which a winner would replace.
-    pub entry: Option<Provenance>,
+    pub provenance: Option<Provenance>,
 }
 
 impl Incumbent {
     /// Whether it is the entry of exactly this target.
     pub const fn is_exact(&self) -> bool {
-        self.entry.is_some()
+        self.provenance.is_some()
     }
 
     /// The GPU on which it won its place in a final under load, if it did.
     pub fn won_on(&self) -> Option<&str> {
-        self.entry.as_ref().filter(|entry| entry.final_rounds > 0).map(|entry| entry.gpu.as_str())
+        self.provenance.as_ref().filter(|won| won.final_rounds > 0).map(|won| won.gpu.as_str())
     }
 }
 
@@ -39,12 +39,12 @@ pub fn incumbent(config: &Config, target: &Target) -> Incumbent {
         Some(Entry { problem, shape, schedule, provenance, .. }) => {
             let of = if *problem == class { String::new() } else { format!(" of {}", problem.slug()) };
             let exact = *problem == class && *shape == target.shape;
-            let entry = exact.then(|| provenance.clone());
-            Incumbent { schedule: *schedule, origin: format!("tuned for {shape}{of}"), entry }
+            let provenance = exact.then(|| provenance.clone());
+            Incumbent { schedule: *schedule, origin: format!("tuned for {shape}{of}"), provenance }
         }
         None => {
             let origin = format!("default for {}", target.arch);
-            Incumbent { schedule: Schedule::default_for(&class, target.arch), origin, entry: None }
+            Incumbent { schedule: Schedule::default_for(&class, target.arch), origin, provenance: None }
         }
     }
 }

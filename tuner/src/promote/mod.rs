@@ -46,11 +46,11 @@ pub fn kept(outcome: &Outcome, target: &Target, evaluator: &dyn Evaluator) -> Op
     Some(measured(target, outcome.incumbent.schedule, time, KEPT, evaluator))
 }
 
-/// The entry that `target` has already, as the final measured it: if it held its place in rounds under load elsewhere than
-/// where it won it, on another GPU or with another driver, compiler or kernel. Otherwise it would go on as stale.
+/// The entry that `target` has already, as the final measured it: if it held its place in rounds under load elsewhere
+/// than where it won it, on another GPU or with another driver, compiler or kernel. Otherwise it would go on as stale.
 pub fn confirmed(outcome: &Outcome, target: &Target, evaluator: &dyn Evaluator) -> Option<Entry> {
     let Outcome { incumbent, incumbent_time, verdict, .. } = outcome;
-    let known = incumbent.entry.as_ref().filter(|_| !verdict.promoted)?;
+    let known = incumbent.provenance.as_ref().filter(|_| !verdict.promoted)?;
     let time = incumbent_time.as_ref().ok().filter(|time| !time.round_ms.is_empty())?;
     let entry = measured(target, incumbent.schedule, time, &known.proposed_by, evaluator);
     let place = |p: &Provenance| (p.gpu.clone(), p.driver.clone(), p.nvcc.clone(), p.sources.clone());

@@ -9,7 +9,7 @@ use autokernel_codegen::shape::Shape;
 
 use super::recording::{RecordedShape, Recording};
 use crate::environment::Environment;
-use crate::evaluate::{Contender, Done, Evaluated, Evaluator, EvaluatorError, Final, FinalTime, Measurable};
+use crate::evaluate::{Contender, Done, Evaluated, Evaluator, EvaluatorError, Final, FinalTime};
 use crate::llm::GpuFacts;
 use crate::outcome::{Failure, Measurement, Outcome};
 use crate::target::Target;
@@ -67,10 +67,6 @@ impl Evaluator for Replay {
 
     fn is_replay(&self) -> bool {
         true
-    }
-
-    fn measurable(&self) -> Measurable {
-        Measurable::Space
     }
 
     fn space(&self, target: &Target) -> Vec<Schedule> {

@@ -4,7 +4,8 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::chart::{CUBLAS, ChartError, FAILURE, FAINT, FONT, FOUND, GRID, INCUMBENT, INK, OPTIMUM, TRIAL, axes};
+use super::chart::{ChartError, FAILURE, FONT, FOUND, GRID, INK, TRIAL, axes};
+use super::level::{Level, Levels};
 use super::result::TargetResult;
 
 const PANEL: (u32, u32) = (760, 430);
@@ -29,28 +30,16 @@ pub fn learning_curves(results: &[TargetResult]) -> Result<String, ChartError> {
     Ok(svg)
 }
 
-/// A level to compare the curve with.
-struct Level {
-    label: String,
-    tflops: f64,
-    colour: RGBColor,
-}
-
 fn levels(result: &TargetResult) -> Vec<Level> {
-    let target = &result.search.target;
-    let optimum = result.optimum.map(|(_, measurement)| measurement.median_ms);
-    let beside_trials = |ms: Option<f64>| Some(ms? * result.trial_over_final());
-    let times = [
-        ("optimum", optimum, OPTIMUM),
-        ("in use", beside_trials(result.incumbent_ms()), INCUMBENT),
-        ("cuBLAS + epilogue", beside_trials(result.cublas_ms()), CUBLAS),
-        ("default", beside_trials(result.default_ms()), FAINT),
-    ];
-    let level = |(label, ms, colour): (&str, Option<f64>, RGBColor)| {
-        let tflops = target.tflops(ms?);
-        Some(Level { label: format!("{label} {tflops:.0}"), tflops, colour })
+    let winner = result.promotion.as_ref().and_then(|promotion| promotion.winner.as_ref());
+    let levels = Levels {
+        optimum_ms: result.optimum.map(|(_, measurement)| measurement.median_ms),
+        incumbent_ms: result.incumbent_ms(),
+        cublas_ms: result.cublas_ms(),
+        default_ms: result.default_ms(),
+        winner_ms: winner.and_then(|(trial, time)| Some((trial.median_ms()?, time.measurement.median_ms))),
     };
-    times.into_iter().filter_map(level).collect()
+    levels.of(&result.search.target, "cuBLAS + epilogue")
 }
 
 fn panel<DB: DrawingBackend>(area: &DrawingArea<DB, Shift>, result: &TargetResult) -> Result<(), ChartError>
@@ -104,7 +93,7 @@ where
     let place = |tflops: f64| chart.as_coord_spec().translate(&(trials + 1.0, tflops));
     let labels: Vec<(String, RGBColor, (i32, i32))> = levels
         .iter()
-        .map(|level| (level.label.clone(), level.colour, place(level.tflops)))
+        .map(|level| (format!("{} {:.0}", level.name, level.tflops), level.colour, place(level.tflops)))
         .chain(
             rates
                 .iter()

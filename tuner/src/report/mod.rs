@@ -6,6 +6,7 @@ mod cli;
 mod curve;
 mod document;
 mod history;
+mod level;
 mod page;
 mod result;
 mod roofline;

@@ -42,13 +42,6 @@ impl TargetResult {
         in_final.map(|(_, time)| time.measurement.median_ms).or_else(|| self.search.best()?.median_ms())
     }
 
-    /// What the winner took in its trial over what it took in the final: trials rest before they are timed, and finals run
-    /// under load. A time of the final, multiplied by this, can be drawn beside trials. 1 without a final.
-    pub fn trial_over_final(&self) -> f64 {
-        let winner = self.promotion.as_ref().and_then(|promotion| promotion.winner.as_ref());
-        winner.and_then(|(trial, time)| Some(trial.median_ms()? / time.measurement.median_ms)).unwrap_or(1.0)
-    }
-
     /// The time of the safe default, in milliseconds.
     pub fn default_ms(&self) -> Option<f64> {
         time_of(&self.promotion.as_ref()?.default_time)

@@ -99,8 +99,8 @@ fn major(version: &str) -> &str {
     version.split('.').next().unwrap_or(version)
 }
 
-/// The fastest schedule of another entry, if it is faster at this entry's shape by more than both spreads. Recorded times do
-/// not outweigh a final under load on the same kind of GPU.
+/// The fastest schedule of another entry, if it is faster at this entry's shape by more than both spreads. Recorded
+/// times do not outweigh a final under load on the same kind of GPU.
 fn slower_than_borrowed(entry: &Entry, config: &Config, library: &Library) -> Option<Finding> {
     if entry.provenance.final_rounds > 0 {
         return None;

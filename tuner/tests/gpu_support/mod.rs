@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use autokernel_codegen::nvcc::{Compiler, Nvcc};
+use serde_json::Value;
 use tuner::gpu::Bench;
 use tuner::gpu::pool::{Deadlines, GpuPool};
 use tuner::gpu::process::WorkerCommand;
@@ -123,6 +124,13 @@ impl Machine {
         command.current_dir(self.folder.path()).env_remove("OPENAI_API_KEY").env("AUTOKERNEL_NVCC", self.path("nvcc"));
         command.args(["--worker", "./worker", "--shape", "512x512x512"]).args(args);
         command
+    }
+
+    /// The lines of one kind, each of which must be whole, in the journal of an output folder.
+    pub fn journal(&self, folder: &str, kind: &str) -> Vec<Value> {
+        let text = std::fs::read_to_string(self.path(folder).join("history.jsonl")).unwrap_or_default();
+        let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        lines.filter(|line| line["line"] == kind).collect()
     }
 
     /// What was evaluated: the number of the GPU, of stages, and the raster group.

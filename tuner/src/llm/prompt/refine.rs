@@ -59,7 +59,7 @@ fn trials(trials: &[Trial], best: Option<&Trial>, most: usize) -> String {
             words(&trial.outcome, best_ms)
         )
     };
-    trials.iter().take(most).map(line).collect::<Vec<_>>().join("\n")
+    listed(trials, most, line)
 }
 
 /// Trials by schedule and time alone.
@@ -71,11 +71,7 @@ fn others(others: &[Trial], best: Option<&Trial>) -> String {
         };
         format!("- {}: {outcome}", difference(&trial.schedule, best.map(|best| &best.schedule)))
     };
-    let mut lines: Vec<String> = others.iter().take(OTHERS).map(line).collect();
-    if others.len() > OTHERS {
-        lines.push(format!("- and {} more", others.len() - OTHERS));
-    }
-    lines.join("\n")
+    listed(others, OTHERS, line)
 }
 
 fn best_ms(best: Option<&Trial>) -> Option<f64> {
@@ -90,15 +86,19 @@ fn anchors(anchors: &[Anchor], best_ms: Option<f64>) -> String {
         let outcome = outcome.as_ref().map_or("not tried yet".to_owned(), |outcome| words(outcome, best_ms));
         format!("- {} ({origin}): {outcome}", json(schedule))
     };
-    anchors.iter().map(line).collect::<Vec<_>>().join("\n")
+    listed(anchors, usize::MAX, line)
 }
 
 /// The rejected proposals, a line each.
 pub fn rejected(rejected: &[Rejected]) -> String {
-    let mut lines: Vec<String> =
-        rejected.iter().take(REJECTED).map(|Rejected { text, reason }| format!("- {text}: {reason}")).collect();
-    if rejected.len() > REJECTED {
-        lines.push(format!("- and {} more", rejected.len() - REJECTED));
+    listed(rejected, REJECTED, |Rejected { text, reason }| format!("- {text}: {reason}"))
+}
+
+/// A line for each of `items`, up to so many, and how many there are beyond.
+fn listed<T>(items: &[T], most: usize, line: impl Fn(&T) -> String) -> String {
+    let mut lines: Vec<String> = items.iter().take(most).map(line).collect();
+    if items.len() > most {
+        lines.push(format!("- and {} more", items.len() - most));
     }
     lines.join("\n")
 }

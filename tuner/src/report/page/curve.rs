@@ -4,7 +4,8 @@ use plotters::prelude::*;
 
 use super::data::Tuning;
 use super::plot::{Label, SIZE, TEXT, axis_titles, labels};
-use crate::report::chart::{CUBLAS, ChartError, FAINT, FOUND, INCUMBENT, INK, OPTIMUM, TRIAL, axes};
+use crate::report::chart::{ChartError, FOUND, INK, TRIAL, axes};
+use crate::report::level::{Level, Levels};
 use crate::trial::Trial;
 
 /// A chart, and how many trials it shows.
@@ -25,7 +26,7 @@ pub fn curve(tuning: &Tuning) -> Result<Curve, ChartError> {
     let rates: Vec<Vec<f64>> =
         generations.iter().map(|trials| trials.iter().filter_map(|trial| rate(trial)).collect()).collect();
     let levels = levels(tuning);
-    let all = rates.iter().flatten().copied().chain(levels.iter().map(|(_, level, _)| *level));
+    let all = rates.iter().flatten().copied().chain(levels.iter().map(|level| level.tflops));
     let (lowest, highest) = all.fold((f64::INFINITY, 1.0), |(low, high), rate| (rate.min(low), rate.max(high)));
     // Rates are told apart near the top; the axis need not begin at 0.
     let range = lowest.min(highest) * 0.92..highest * 1.02;
@@ -48,9 +49,9 @@ pub fn curve(tuning: &Tuning) -> Result<Curve, ChartError> {
             .x_label_formatter(&|x| if x.fract().abs() < 0.01 { format!("{x:.0}") } else { String::new() })
             .y_label_formatter(&|y| format!("{y:.0}"))
             .draw()?;
-        for (_, level, colour) in &levels {
-            let line = [(span.start, *level), (span.end, *level)];
-            chart.draw_series(DashedLineSeries::new(line, 5, 4, colour.stroke_width(1)))?;
+        for level in &levels {
+            let line = [(span.start, level.tflops), (span.end, level.tflops)];
+            chart.draw_series(DashedLineSeries::new(line, 5, 4, level.colour.stroke_width(1)))?;
         }
         let at = |index: usize| index as f64 + 1.0;
         let single = rates.iter().enumerate().flat_map(|(index, rates)| {
@@ -70,11 +71,14 @@ pub fn curve(tuning: &Tuning) -> Result<Curve, ChartError> {
         };
         let ends = [("best", best.last(), FOUND), ("mean", means(&rates).last(), INK)].map(|(name, end, colour)| {
             let (_, rate) = *end?;
-            Some((name.to_owned(), rate, colour))
+            Some(Level { name, tflops: rate, colour })
         });
         let named = levels.into_iter().chain(ends.into_iter().flatten());
-        let named =
-            named.map(|(name, rate, colour)| Label { text: format!("{name} {rate:.0}"), colour, at: place(rate) });
+        let named = named.map(|Level { name, tflops, colour }| Label {
+            text: format!("{name} {tflops:.0}"),
+            colour,
+            at: place(tflops),
+        });
         labels(&area, named.collect())?;
         axis_titles(&area, "TFLOP/s", "generation")?;
         area.present()?;
@@ -82,19 +86,22 @@ pub fn curve(tuning: &Tuning) -> Result<Curve, ChartError> {
     Ok(Curve { svg, points: rates.iter().map(Vec::len).sum() })
 }
 
-/// What the curve is compared with: name, rate, colour.
-fn levels(tuning: &Tuning) -> Vec<(String, f64, RGBColor)> {
-    let optimum = tuning.result.as_ref().and_then(|result| result.optimum.as_ref()).map(|optimum| optimum.median_ms);
-    let beside_trials = |ms: Option<f64>| Some(ms? * tuning.trial_over_final());
-    let times = [
-        ("optimum", optimum, OPTIMUM),
-        ("in use", beside_trials(tuning.incumbent_ms()), INCUMBENT),
-        ("cuBLAS", beside_trials(tuning.cublas_ms()), CUBLAS),
-        ("default", beside_trials(tuning.default_ms()), FAINT),
-    ];
-    let level =
-        |(name, ms, colour): (&str, Option<f64>, RGBColor)| Some((name.to_owned(), tuning.target.tflops(ms?), colour));
-    times.into_iter().filter_map(level).collect()
+fn levels(tuning: &Tuning) -> Vec<Level> {
+    let result = tuning.result.as_ref();
+    let in_trial = |schedule| tuning.trials.iter().find(|trial| trial.schedule == schedule)?.median_ms();
+    let best = result.and_then(|result| result.best.as_ref());
+    let levels = Levels {
+        optimum_ms: result.and_then(|result| result.optimum.as_ref()).map(|optimum| optimum.median_ms),
+        incumbent_ms: tuning.incumbent_ms(),
+        cublas_ms: tuning.cublas_ms(),
+        // Where a final was held, the time of a trial does not stand in for it.
+        default_ms: match result.filter(|result| result.verdict.is_some()) {
+            Some(held) => held.default_ms,
+            None => tuning.default_ms(),
+        },
+        winner_ms: best.and_then(|best| Some((in_trial(best.schedule)?, best.median_ms))),
+    };
+    levels.of(&tuning.target, "cuBLAS")
 }
 
 /// The mean rate of each generation that has one.

@@ -57,17 +57,6 @@ impl Tuning {
         in_final.or_else(|| trial::fastest(&self.trials)?.median_ms())
     }
 
-    /// What the winner took in its trial over what it took in the final, as in
-    /// [`TargetResult::trial_over_final`](crate::report::TargetResult::trial_over_final).
-    pub fn trial_over_final(&self) -> f64 {
-        let winner = self.result.as_ref().and_then(|result| result.best.as_ref());
-        let ratio = winner.and_then(|winner| {
-            let trial = self.trials.iter().find(|trial| trial.schedule == winner.schedule)?;
-            Some(trial.median_ms()? / winner.median_ms)
-        });
-        ratio.unwrap_or(1.0)
-    }
-
     /// The best schedule.
     pub fn best_schedule(&self) -> Option<Schedule> {
         let in_final = self.result.as_ref().and_then(|result| result.best.as_ref()).map(|best| best.schedule);

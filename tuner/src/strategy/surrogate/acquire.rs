@@ -10,9 +10,9 @@ use super::forest::Expectation;
 
 /// Schedules of one image in a batch: their times are so alike that more would tell little.
 const SAME_IMAGE: usize = 2;
-/// Share of a batch, rounded down, that goes to images that were not tried, while there are any. By itself a model that knows a few good
-/// images spends all that is left on their rasters, and one step beside them may be a better image.
-const NEW_IMAGES: f64 = 1.0 / 3.0;
+/// One in so many of a batch is of an image that was not tried, while there are any. By itself a model that knows a few
+/// good images spends all that is left on their rasters, and one step beside them may be a better image.
+const ONE_NEW_IMAGE_IN: usize = 3;
 
 /// A schedule that may be chosen.
 #[derive(Clone, Copy, Debug)]
@@ -35,11 +35,11 @@ pub fn batch(candidates: &[Candidate], n: usize, rng: &mut Pcg64) -> Vec<usize> 
     let mut images: HashMap<Schedule, usize> = HashMap::new();
     let mut open = vec![true; candidates.len()];
     let mut chosen = Vec::with_capacity(n);
-    let mut tried_left = n - (NEW_IMAGES * n as f64) as usize;
+    let mut tried_left = n - n / ONE_NEW_IMAGE_IN;
     while chosen.len() < n {
         let kappa = -rng.random::<f64>().max(f64::MIN_POSITIVE).ln();
         let bound = |&at: &usize| candidates[at].expectation.mean - kappa * candidates[at].expectation.spread;
-        let best_of = |same_image: usize, of_tried_images: usize| {
+        let best_of = |(same_image, of_tried_images): (usize, usize)| {
             let free = |&at: &usize| {
                 open[at]
                     && images.get(&candidates[at].image).is_none_or(|&count| count < same_image)
@@ -47,8 +47,8 @@ pub fn batch(candidates: &[Candidate], n: usize, rng: &mut Pcg64) -> Vec<usize> 
             };
             (0..candidates.len()).filter(free).min_by(|a, b| bound(a).total_cmp(&bound(b)))
         };
-        let varied = best_of(SAME_IMAGE, tried_left).or_else(|| best_of(SAME_IMAGE, usize::MAX));
-        let Some(best) = varied.or_else(|| best_of(usize::MAX, usize::MAX)) else { break };
+        let limits = [(SAME_IMAGE, tried_left), (SAME_IMAGE, usize::MAX), (usize::MAX, usize::MAX)];
+        let Some(best) = limits.into_iter().find_map(best_of) else { break };
         open[best] = false;
         if candidates[best].image_was_tried {
             tried_left = tried_left.saturating_sub(1);

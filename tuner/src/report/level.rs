@@ -1,0 +1,69 @@
+//! What both learning curves are compared with.
+
+use plotters::style::RGBColor;
+
+use super::chart::{CUBLAS, FAINT, INCUMBENT, OPTIMUM};
+use crate::target::Target;
+
+/// A rate to compare a curve with.
+pub struct Level {
+    pub name: &'static str,
+    /// In 10¹² FLOP/s.
+    pub tflops: f64,
+    pub colour: RGBColor,
+}
+
+/// Times to compare trials with, in milliseconds.
+pub struct Levels {
+    /// Of the whole space, measured as trials are.
+    pub optimum_ms: Option<f64>,
+    pub incumbent_ms: Option<f64>,
+    pub cublas_ms: Option<f64>,
+    pub default_ms: Option<f64>,
+    /// What the winner took in its trial, if it is known, and in the final that the other times are from. Trials rest
+    /// before they are timed and finals run under load, so these times are drawn at their ratio to the winner's.
+    pub winner_ms: Option<(f64, f64)>,
+}
+
+impl Levels {
+    /// The levels that are known, for trials of `target`.
+    pub fn of(&self, target: &Target, cublas: &'static str) -> Vec<Level> {
+        let trial_over_final = self.winner_ms.map_or(1.0, |(in_trial, in_final)| in_trial / in_final);
+        let beside_trials = |ms: Option<f64>| Some(ms? * trial_over_final);
+        let times = [
+            ("optimum", self.optimum_ms, OPTIMUM),
+            ("in use", beside_trials(self.incumbent_ms), INCUMBENT),
+            (cublas, beside_trials(self.cublas_ms), CUBLAS),
+            ("default", beside_trials(self.default_ms), FAINT),
+        ];
+        let level = |(name, ms, colour): (_, Option<f64>, _)| Some(Level { name, tflops: target.tflops(ms?), colour });
+        times.into_iter().filter_map(level).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use autokernel_codegen::arch::Arch;
+    use autokernel_codegen::dtype::Dtype;
+    use autokernel_codegen::problem::{Layout, Problem};
+    use autokernel_codegen::shape::Shape;
+
+    use super::*;
+
+    #[test]
+    fn times_of_the_final_stand_at_their_ratio_to_the_winner_and_the_optimum_as_it_was_recorded() {
+        let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap());
+        let target = Target { problem, arch: Arch::SM_90A, shape: Shape { m: 1024, n: 1024, k: 1024 } };
+        let levels = Levels {
+            optimum_ms: Some(0.5),
+            incumbent_ms: None,
+            cublas_ms: Some(2.0),
+            default_ms: Some(4.0),
+            winner_ms: Some((0.5, 1.0)),
+        };
+        let named: Vec<(&str, f64)> =
+            levels.of(&target, "cuBLAS").iter().map(|level| (level.name, level.tflops)).collect();
+        let at = |ms: f64| target.tflops(ms);
+        assert_eq!(named, [("optimum", at(0.5)), ("cuBLAS", at(1.0)), ("default", at(2.0))]);
+    }
+}
