@@ -1,0 +1,39 @@
+//! A declared kernel, as the build describes it to the runtime.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Arch, LaunchPlan, Signature, Tuned};
+
+/// Everything a build knows of one declared kernel, its images apart.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Descriptor<Image> {
+    /// The declared function's name.
+    pub name: String,
+    /// What is computed, for people.
+    pub about: String,
+    /// What is computed, in the JSON of `best_config.json`: for the launch log.
+    pub problem: String,
+    /// What it takes.
+    pub signature: Signature,
+    /// The compiled schedules; those of one arch are its tuned entries or its default.
+    pub variants: Vec<Variant<Image>>,
+    /// Why there are no images, with the remedy; none where there are.
+    pub not_compiled: Option<String>,
+}
+
+/// One compiled schedule.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Variant<Image> {
+    /// The target.
+    pub arch: Arch,
+    /// What it was tuned for; none for the arch's default schedule.
+    pub tuned: Option<Tuned>,
+    /// The schedule, for people.
+    pub schedule: String,
+    /// How it is launched.
+    pub plan: LaunchPlan,
+    /// The image; none where nothing was compiled.
+    pub image: Option<Image>,
+}

@@ -1,0 +1,64 @@
+//! Element types.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The type of a tensor's element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Dtype {
+    /// bfloat16: 8 exponent bits, 7 mantissa bits.
+    Bf16,
+    /// IEEE 754 binary16: 5 exponent bits, 10 mantissa bits.
+    F16,
+    /// IEEE 754 binary32.
+    F32,
+}
+
+impl Dtype {
+    /// Every element type.
+    pub const ALL: [Dtype; 3] = [Dtype::Bf16, Dtype::F16, Dtype::F32];
+
+    /// The name in Rust, in JSON and in CUDA: `bf16`, `f16` or `f32`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Dtype::Bf16 => "bf16",
+            Dtype::F16 => "f16",
+            Dtype::F32 => "f32",
+        }
+    }
+
+    /// The type called `name`.
+    pub fn from_name(name: &str) -> Option<Dtype> {
+        Dtype::ALL.into_iter().find(|dtype| dtype.name() == name)
+    }
+
+    /// Size of one element in bytes.
+    pub const fn bytes(self) -> u32 {
+        match self {
+            Dtype::Bf16 | Dtype::F16 => 2,
+            Dtype::F32 => 4,
+        }
+    }
+}
+
+impl fmt::Display for Dtype {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_type_has_the_same_name_in_rust_and_in_json() {
+        for dtype in Dtype::ALL {
+            assert_eq!(Dtype::from_name(dtype.name()), Some(dtype));
+            assert_eq!(serde_json::to_value(dtype).unwrap(), dtype.name());
+        }
+    }
+}

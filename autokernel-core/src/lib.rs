@@ -1,0 +1,32 @@
+//! The vocabulary of autokernel: what its build, its runtime and its tuner say to each other.
+//!
+//! - [`Dtype`], [`Arch`], [`ComputeCapability`], [`Extents`]: the words.
+//! - [`Signature`]: the operands that a kernel takes, and the dimensions that they share.
+//! - [`LaunchPlan`]: what a launch does with them, as data. CUDA's argument struct is printed from it and the runtime
+//!   packs by it, so the two cannot disagree.
+//! - [`Placement`] and [`Occupancy`]: how the blocks of a plan fall onto a GPU's SMs.
+//! - [`Descriptor`] and [`Variant`]: a declared kernel with the schedules that were compiled for it.
+//!
+//! Plain data with serde: nothing here parses Rust, runs nvcc or touches a GPU, and no operation is known by name.
+
+mod arch;
+mod descriptor;
+mod dtype;
+mod extents;
+mod gpu;
+mod occupancy;
+mod placement;
+pub mod plan;
+mod signature;
+mod tuned;
+
+pub use arch::{Arch, ComputeCapability, Features, ParseArchError};
+pub use descriptor::{Descriptor, Variant};
+pub use dtype::Dtype;
+pub use extents::{Dim, Extents, ParseExtentsError, dim};
+pub use gpu::SmLimits;
+pub use occupancy::{BlockNeeds, Limiter, Occupancy};
+pub use placement::Placement;
+pub use plan::{Alignment, Arg, Field, Grid, KernelStep, LaunchPlan, Residency, TileBox};
+pub use signature::{Dimension, Operand, Role, Signature};
+pub use tuned::{Provenance, Tuned};

@@ -1,0 +1,112 @@
+//! How many blocks a kernel is launched with.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Extents;
+
+/// The blocks of a kernel: clusters that divide some dimensions between them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Grid {
+    /// The dimensions that are divided; there is a cluster for each combination of their parts.
+    pub axes: Vec<Axis>,
+    /// Blocks of a cluster; 1 without clusters.
+    pub cluster: u32,
+    /// Tiles of the output that a cluster has in work at once: one for each block, or fewer where blocks share one.
+    pub tiles: u32,
+    /// Whether each cluster does one part, or walks over many.
+    pub residency: Residency,
+}
+
+/// A dimension that clusters divide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Axis {
+    /// The dimension's number in the signature.
+    pub dim: u8,
+    /// Elements of it that a cluster covers.
+    pub step: u32,
+}
+
+/// How long a cluster lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Residency {
+    /// For one part: there is a cluster for each.
+    OneEach,
+    /// For the whole launch: as many clusters as the GPU holds at once walk over the parts.
+    Persistent {
+        /// Blocks that one SM is given.
+        blocks_per_sm: u32,
+    },
+}
+
+impl Grid {
+    /// Parts along one of the axes; 0 for an axis that is not there.
+    pub fn parts(&self, axis: u8, extents: &Extents) -> u32 {
+        self.axes.get(usize::from(axis)).map_or(0, |axis| extents.size(axis.dim).div_ceil(axis.step.max(1)))
+    }
+
+    /// Parts in all, as many as there would be clusters if each did one.
+    pub fn clusters(&self, extents: &Extents) -> u64 {
+        let parts = self.axes.iter().map(|axis| u64::from(extents.size(axis.dim).div_ceil(axis.step.max(1))));
+        parts.fold(1, u64::saturating_mul)
+    }
+
+    /// Blocks of a launch on a GPU of `sm_count` SMs: whole clusters.
+    pub fn blocks(&self, extents: &Extents, sm_count: u32) -> u64 {
+        let cluster = u64::from(self.cluster.max(1));
+        let clusters = self.clusters(extents);
+        let launched = match self.residency {
+            Residency::OneEach => clusters,
+            Residency::Persistent { blocks_per_sm } => {
+                clusters.min((u64::from(sm_count) * u64::from(blocks_per_sm) / cluster).max(1))
+            }
+        };
+        launched.saturating_mul(cluster)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dim;
+
+    fn extents(m: u32, n: u32) -> Extents {
+        Extents::new([(dim("m"), m), (dim("n"), n)])
+    }
+
+    fn grid(step: (u32, u32), cluster: u32, residency: Residency) -> Grid {
+        let axes = vec![Axis { dim: 0, step: step.0 }, Axis { dim: 1, step: step.1 }];
+        Grid { axes, cluster, tiles: cluster, residency }
+    }
+
+    #[test]
+    fn a_persistent_grid_fills_the_gpu_with_whole_clusters_and_no_more() {
+        let persistent = Residency::Persistent { blocks_per_sm: 1 };
+        let single = grid((128, 256), 1, persistent);
+        assert_eq!(single.blocks(&extents(8192, 8192), 132), 132);
+        assert_eq!(single.blocks(&extents(1, 1), 132), 1);
+        let paired = grid((256, 256), 2, persistent);
+        assert_eq!(paired.blocks(&extents(1, 1), 132), 2);
+        assert_eq!(paired.blocks(&extents(8192, 8192), 133), 132);
+        assert_eq!(paired.blocks(&extents(300, 300), 132), 2 * 2 * 2);
+    }
+
+    #[test]
+    fn a_grid_of_one_each_has_a_cluster_for_each_part() {
+        let split = grid((128, 256), 4, Residency::OneEach);
+        assert_eq!(split.blocks(&extents(1, 1), 132), 4);
+        assert_eq!(split.blocks(&extents(8192, 8192), 132), 4 * 64 * 32);
+        assert_eq!(
+            (split.parts(0, &extents(129, 1)), split.parts(1, &extents(129, 1)), split.parts(7, &extents(1, 1))),
+            (2, 1, 0)
+        );
+    }
+
+    #[test]
+    fn no_number_of_blocks_overflows() {
+        let tiny = grid((1, 1), u32::MAX, Residency::OneEach);
+        assert_eq!(tiny.blocks(&extents(u32::MAX, u32::MAX), 132), u64::MAX);
+    }
+}

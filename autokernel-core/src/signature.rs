@@ -1,0 +1,68 @@
+//! What a kernel takes: its operands and the dimensions that they share.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Dim, Dtype};
+
+/// The operands of a kernel and the dimensions that tie them together. Launch checks, the launch log, test buffers and
+/// documentation all read this.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Signature {
+    /// Every dimension; operands name them by their number here.
+    pub dims: Vec<Dimension>,
+    /// In the order of the function's parameters.
+    pub operands: Vec<Operand>,
+}
+
+/// A dimension of a problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dimension {
+    /// Its name in extents.
+    pub name: Dim,
+    /// Its size, where that was compiled in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known: Option<u32>,
+}
+
+/// A tensor that a kernel reads or writes. Its last axis is contiguous; the others have any stride.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Operand {
+    /// The parameter's name.
+    pub name: String,
+    /// Whether it is read or written.
+    pub role: Role,
+    /// The type of its elements.
+    pub dtype: Dtype,
+    /// The number of the dimension along each of its axes, outermost first.
+    pub axes: Vec<u8>,
+}
+
+/// What a kernel does with an operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// It is read.
+    Input,
+    /// Each of its elements is written, and none is read.
+    Output,
+}
+
+impl Signature {
+    /// The names of the dimensions, in order.
+    pub fn names(&self) -> impl Iterator<Item = Dim> + '_ {
+        self.dims.iter().map(|dimension| dimension.name)
+    }
+
+    /// The number of the dimension called `name`.
+    pub fn number(&self, name: Dim) -> Option<u8> {
+        self.names().position(|known| known == name).and_then(|at| u8::try_from(at).ok())
+    }
+
+    /// The operands that are written.
+    pub fn outputs(&self) -> impl Iterator<Item = &Operand> {
+        self.operands.iter().filter(|operand| operand.role == Role::Output)
+    }
+}
