@@ -12,6 +12,7 @@ pub mod emit;
 pub mod epilogue;
 pub mod files;
 mod hash;
+pub mod headers;
 pub mod nvcc;
 pub mod problem;
 pub mod schedule;

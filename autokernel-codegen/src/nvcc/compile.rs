@@ -8,11 +8,11 @@ use super::cache::Cache;
 use super::process::{self, Ended};
 use super::{COMPILE_ENV, Nvcc, PtxasReport};
 use crate::arch::Arch;
-use crate::emit::{HEADERS, KernelSource};
-use crate::hash;
+use crate::emit::KernelSource;
+use crate::{hash, headers};
 
 /// Changes when what a cache entry holds changes.
-const CACHE_FORMAT: &str = "1";
+const CACHE_FORMAT: &str = "2";
 const FLAGS: [&str; 10] = [
     "-std=c++17",
     "-O3",
@@ -25,6 +25,9 @@ const FLAGS: [&str; 10] = [
     "-cubin",
     "--keep",
 ];
+/// The source line of each instruction, for profilers and for the reports of an emulator. It changes no instruction, and
+/// makes machine code three times as large.
+const LINE_INFO: &str = "-lineinfo";
 
 /// A compiled kernel, for one arch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,17 +94,23 @@ pub struct Compiler {
     nvcc: Nvcc,
     cache: Cache,
     limit: Duration,
+    line_info: bool,
 }
 
 impl Compiler {
     /// `nvcc`, caching in the folder `cache`. One kernel may take two minutes.
     pub fn new(nvcc: Nvcc, cache: PathBuf) -> Self {
-        Compiler { nvcc, cache: Cache::new(cache), limit: Duration::from_secs(120) }
+        Compiler { nvcc, cache: Cache::new(cache), limit: Duration::from_secs(120), line_info: false }
     }
 
     /// The same compiler with another time limit for one kernel.
     pub fn with_limit(self, limit: Duration) -> Self {
         Compiler { limit, ..self }
+    }
+
+    /// The same compiler, whose images name the source line of each instruction.
+    pub fn with_line_info(self) -> Self {
+        Compiler { line_info: true, ..self }
     }
 
     /// The nvcc in use.
@@ -133,6 +142,9 @@ impl Compiler {
         if report.spills() {
             return Err(refused(format!("registers spilled to memory:\n{log}")));
         }
+        if self.line_info {
+            name_sources_by_their_paths_here(work.path()).map_err(io(work.path()))?;
+        }
         self.cache.store(&key, work.path(), report).map_err(io(self.cache.folder()))
     }
 
@@ -140,14 +152,15 @@ impl Compiler {
         let arch = arch.to_string();
         let mut parts = vec![CACHE_FORMAT, &self.nvcc.version, &arch, &source.symbol, &source.cuda];
         parts.extend(FLAGS);
-        parts.extend(HEADERS.iter().flat_map(|(path, text)| [*path, *text]));
+        parts.extend(self.line_info.then_some(LINE_INFO));
+        parts.extend(headers::included_by(&source.cuda).into_iter().flat_map(|(path, text)| [path, text]));
         let env = COMPILE_ENV.map(|name| std::env::var_os(name).unwrap_or_default());
         hash::full(parts.into_iter().map(str::as_bytes).chain(env.iter().map(|value| value.as_encoded_bytes())))
     }
 
     fn write_sources(&self, source: &KernelSource, folder: &Path) -> std::io::Result<()> {
         std::fs::write(folder.join("kernel.cu"), &source.cuda)?;
-        for (path, text) in HEADERS {
+        for (path, text) in headers::included_by(&source.cuda) {
             let path = folder.join(path);
             std::fs::create_dir_all(path.parent().unwrap_or(folder))?;
             std::fs::write(path, text)?;
@@ -158,7 +171,8 @@ impl Compiler {
     /// Runs nvcc in `folder`; gives its standard error.
     fn run_nvcc(&self, source: &KernelSource, arch: Arch, folder: &Path) -> Result<String, CompileError> {
         let mut command = Command::new(&self.nvcc.path);
-        command.current_dir(folder).args(FLAGS).arg(format!("-gencode=arch={},code={arch}", arch.compute())).args([
+        command.current_dir(folder).args(FLAGS).args(self.line_info.then_some(LINE_INFO));
+        command.arg(format!("-gencode=arch={},code={arch}", arch.compute())).args([
             "-I.",
             "-o",
             "kernel.cubin",
@@ -178,6 +192,14 @@ impl Compiler {
             }
         }
     }
+}
+
+/// Takes the temporary folder out of the PTX's `.file` lines, so that the same kernel gives the same text everywhere.
+fn name_sources_by_their_paths_here(folder: &Path) -> std::io::Result<()> {
+    let path = folder.join("kernel.ptx");
+    let here = format!("\"{}/", folder.canonicalize()?.display());
+    let ptx = std::fs::read_to_string(&path)?;
+    std::fs::write(&path, ptx.replace(&here, "\""))
 }
 
 /// Enough of a log to see the cause.

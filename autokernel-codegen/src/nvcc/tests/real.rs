@@ -75,3 +75,21 @@ fn extreme_parameters_of_an_epilogue_compile_without_a_warning() {
         compiler.compile(&kernel, Arch::SM_80).unwrap();
     }
 }
+
+#[test]
+fn line_info_names_the_kernels_own_files_by_their_paths_in_the_crate() {
+    let Some((_cache, compiler)) = compiler("line_info_names_the_kernels_own_files") else { return };
+    let problem = Problem::matmul(crate::dtype::Dtype::Bf16, Layout::Nt, crate::epilogue::Epilogue::identity());
+    let kernel = emit(&problem, &Schedule::default_for(&problem.class(), Arch::SM_80));
+    let plain = compiler.compile(&kernel, Arch::SM_80).unwrap();
+    let lined = compiler.with_line_info().compile(&kernel, Arch::SM_80).unwrap();
+    let files = |image: &crate::nvcc::Image| -> Vec<String> {
+        let ptx = std::fs::read_to_string(&image.ptx).unwrap();
+        ptx.lines().filter(|line| line.trim_start().starts_with(".file")).map(str::to_owned).collect()
+    };
+    assert!(files(&plain).is_empty());
+    let own: Vec<String> = files(&lined).into_iter().filter(|line| line.contains(".cuh")).collect();
+    assert!(own.iter().any(|line| line.ends_with("\"sm80_matmul.cuh\"")), "{own:?}");
+    assert!(own.iter().all(|line| !line.contains("\"/")), "{own:?}");
+    assert_eq!((plain.report, plain.cached, lined.cached), (lined.report, false, false));
+}
