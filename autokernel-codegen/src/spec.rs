@@ -20,13 +20,20 @@ pub enum AttributeKind {
 }
 
 impl AttributeKind {
+    /// Every attribute.
+    pub const ALL: [AttributeKind; 2] = [AttributeKind::Matmul, AttributeKind::FusedMatmul];
+
+    /// How it is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            AttributeKind::Matmul => "matmul",
+            AttributeKind::FusedMatmul => "fused_matmul",
+        }
+    }
+
     /// The attribute called `name`.
     pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "matmul" => Some(AttributeKind::Matmul),
-            "fused_matmul" => Some(AttributeKind::FusedMatmul),
-            _ => None,
-        }
+        AttributeKind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
     /// How it is written, for messages.

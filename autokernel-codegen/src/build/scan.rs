@@ -4,7 +4,6 @@
 //! function body and macro call, whatever `cfg` or `mod` lines say. One too many costs a compile; one too few would
 //! cost the user an error.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
@@ -12,36 +11,30 @@ use syn::Token;
 use syn::ext::IdentExt;
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
+use walkdir::{DirEntry, WalkDir};
 
 use crate::spec::{AttributeKind, Spec};
 
 /// Every `.rs` file at or below `root`, in a fixed order. Folders of other packages are theirs to build.
 pub fn rust_files(root: &Path) -> std::io::Result<Vec<PathBuf>> {
-    if root.is_file() {
-        return Ok(vec![root.to_owned()]);
-    }
+    let is_ours = |entry: &DirEntry| entry.depth() == 0 || !entry.path().join("Cargo.toml").is_file();
+    let is_rust = |path: &Path| path.extension().is_some_and(|extension| extension == "rs") && path.is_file();
     let mut files = Vec::new();
-    add_folder(root, &mut BTreeSet::new(), &mut files)?;
+    for entry in WalkDir::new(root).follow_links(true).sort_by_file_name().into_iter().filter_entry(is_ours) {
+        match entry {
+            Ok(entry) if is_rust(entry.path()) => files.push(entry.into_path()),
+            Ok(_) => {}
+            Err(error) if leads_nowhere(&error) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
     Ok(files)
 }
 
-/// `seen` holds the folders that were read: a link to one of them would lead around in circles.
-fn add_folder(folder: &Path, seen: &mut BTreeSet<PathBuf>, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
-    if !seen.insert(folder.canonicalize()?) {
-        return Ok(());
-    }
-    let entries = std::fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
-    let mut paths: Vec<PathBuf> = entries.collect::<Result<_, _>>()?;
-    paths.sort();
-    for path in paths {
-        if path.is_dir() && !path.join("Cargo.toml").is_file() {
-            add_folder(&path, seen, files)?;
-        } else if path.extension().is_some_and(|extension| extension == "rs") && path.is_file() {
-            // Not a file: for example the dangling link by which an editor locks one.
-            files.push(path);
-        }
-    }
-    Ok(())
+/// A link back to a folder above it, or to nothing: for example the one by which an editor locks a file.
+fn leads_nowhere(error: &walkdir::Error) -> bool {
+    let dangles = error.io_error().is_some_and(|error| error.kind() == std::io::ErrorKind::NotFound);
+    error.loop_ancestor().is_some() || (dangles && error.depth() > 0)
 }
 
 /// The kernels that `file` declares. A declaration that is wrong is left to the attribute, which reports it in place;
@@ -50,7 +43,7 @@ pub fn kernels_in(file: &Path) -> std::io::Result<Vec<Spec>> {
     let bytes = std::fs::read(file)?;
     let text = String::from_utf8_lossy(&bytes);
     // Most files declare no kernel: not tokenising those keeps a rebuild fast.
-    if !text.contains("matmul") {
+    if !AttributeKind::ALL.iter().any(|kind| text.contains(kind.name())) {
         return Ok(Vec::new());
     }
     let mut specs = Vec::new();
@@ -92,10 +85,14 @@ fn attributes(meta: syn::Meta) -> Vec<(AttributeKind, TokenStream)> {
     }
 }
 
-/// The tokens up to and with the first `;`: a body-less function with its further attributes.
+/// The tokens of a function with its further attributes: up to the `;` that stands for its body, or to the body.
 fn declaration(tokens: &[TokenTree]) -> TokenStream {
-    let semicolon = |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ';');
-    let end = tokens.iter().position(semicolon).map_or(tokens.len(), |at| at + 1);
+    let ends = |token: &TokenTree| match token {
+        TokenTree::Punct(punct) => punct.as_char() == ';',
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+        _ => false,
+    };
+    let end = tokens.iter().position(ends).map_or(tokens.len(), |at| at + 1);
     tokens[..end].iter().cloned().collect()
 }
 
@@ -135,6 +132,19 @@ mod tests {
         let source =
             format!("#[derive(Debug)] struct S; #[matmul = 1] fn a{PARAMETERS} #[matmul(huh)] fn b{PARAMETERS}");
         assert!(problems(&source).is_empty());
+    }
+
+    #[test]
+    fn a_body_ends_a_declaration_as_a_semicolon_does() {
+        let source = format!("#[matmul] fn a(a: &Matrix<bf16>) {{ out = 1.0; }} fn b(); #[matmul] fn c{PARAMETERS}");
+        assert_eq!(
+            problems(&source),
+            ["c: matmul nn bf16 -> f32, epilogue identity"],
+            "a body is the attribute's to refuse"
+        );
+        let tokens: Vec<TokenTree> =
+            "fn a() { one; two } fn b();".parse::<TokenStream>().unwrap().into_iter().collect();
+        assert_eq!(declaration(&tokens).to_string(), "fn a () { one ; two }");
     }
 
     #[test]
