@@ -20,3 +20,4 @@ pub mod shape;
 pub mod spec;
 
 pub use build::{Build, BuildError};
+pub use hash::short as short_hash;
