@@ -13,10 +13,11 @@ use autokernel_codegen::schedule::{Family, Schedule};
 use autokernel_codegen::shape::Shape;
 use llm_support::{Server, client, says};
 use serde_json::{Value, json};
+use tuner::GpuFacts;
 use tuner::evaluate::Measurable;
 use tuner::llm::{
-    Anchor, Budget, Candidates, Conversation, Feedback, GpuFacts, JsonSchema, KnownGood, LlmError, Measurement,
-    Message, Outcome, Proposals, Provider, Rejected, Reply, Resources, RooflineFacts, Task, Trial, Usage,
+    Anchor, Budget, Candidates, Conversation, Feedback, JsonSchema, KnownGood, LlmError, Measurement, Message, Outcome,
+    Proposals, Provider, Rejected, Reply, Resources, RooflineFacts, Task, Trial, Usage,
 };
 use tuner::occupancy::{Limiter, Occupancy, Waves};
 

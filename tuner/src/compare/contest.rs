@@ -9,10 +9,11 @@ use autokernel_codegen::schedule::Schedule;
 
 use super::costs::Costs;
 use crate::evaluate::Measurable;
+use crate::knobs::image;
 use crate::outcome::Outcome;
 use crate::replay::Recording;
 use crate::session::Budget;
-use crate::strategy::{Brief, Neighbours, Strategy, image, known};
+use crate::strategy::{Brief, Neighbours, Strategy, known};
 use crate::target::Target;
 use crate::trial::Trial;
 

@@ -15,8 +15,8 @@ use super::deadline::SharedLimit;
 use super::protocol::Kernel;
 use super::worker::instruments;
 use crate::evaluate::EvaluatorError;
+use crate::knobs::image;
 use crate::outcome::Failure;
-use crate::strategy::image;
 
 /// A compiled candidate.
 #[derive(Clone, Debug, PartialEq)]

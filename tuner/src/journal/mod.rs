@@ -5,7 +5,7 @@
 //! [`Intents`] say what is running, so that what takes the tuner down is not tried again.
 
 mod error;
-mod intents;
+mod line;
 mod lock;
 mod read;
 
@@ -15,36 +15,19 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use crate::environment::Environment;
+use crate::held_final::HeldFinal;
+use crate::intents::Intents;
 use crate::outcome::Measurement;
-use crate::promote::HeldFinal;
 use crate::target::Target;
 use crate::trial::{Trial, TrialKey};
 
 pub use error::JournalError;
-use error::io;
-pub use intents::Intents;
-use lock::Lock;
 pub use read::{Recovery, read_trials};
 
-/// A line of the journal; new kinds of lines can join.
-#[derive(Serialize, Deserialize)]
-#[serde(tag = "line", rename_all = "snake_case")]
-enum Line {
-    Trial(Trial),
-    Final(HeldFinal),
-    Reference(Reference),
-}
-
-/// The time of cuBLAS that a language model was told of.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Reference {
-    target: Target,
-    environment: Environment,
-    cublas: Measurement,
-}
+use error::io;
+use line::{Line, Lines, Reference};
+use lock::Lock;
 
 /// What to do with a journal that is there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,24 +190,6 @@ impl Journal {
 impl Drop for Journal {
     fn drop(&mut self) {
         self.intents.clear();
-    }
-}
-
-/// What a journal holds.
-#[derive(Default)]
-struct Lines {
-    trials: Vec<Trial>,
-    references: Vec<Reference>,
-    finals: Vec<HeldFinal>,
-}
-
-impl Lines {
-    fn push(&mut self, line: Line) {
-        match line {
-            Line::Trial(trial) => self.trials.push(trial),
-            Line::Reference(reference) => self.references.push(reference),
-            Line::Final(held) => self.finals.push(held),
-        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use autokernel_codegen::schedule::Schedule;
 
 use super::error::{JournalError, io};
-use super::{Line, Lines};
+use super::line::{Line, Lines};
 use crate::trial::Trial;
 
 /// What had to be repaired when a journal was opened.

@@ -7,7 +7,6 @@ use serde_json::Value;
 use ureq::http::{HeaderMap, Response, Uri, header};
 use ureq::{Agent, Body, Timeout};
 
-use super::anthropic::Anthropic;
 use super::error::{LlmError, excerpt};
 use super::key::Key;
 use super::retry::retry_after;
@@ -46,7 +45,7 @@ impl Auth {
     fn variable(self) -> &'static str {
         match self {
             Auth::Bearer => Key::DEFAULT_VARIABLE,
-            Auth::Anthropic => Anthropic::KEY_VARIABLE,
+            Auth::Anthropic => Key::ANTHROPIC_VARIABLE,
         }
     }
 }

@@ -3,9 +3,9 @@
 use autokernel_codegen::schedule::space::Space;
 use autokernel_codegen::schedule::{Schedule, Sm90Schedule};
 
-use super::kernel::Kernel;
+use super::document::Profile;
+use super::kernel::{Kernel, ResourcesFrom};
 use super::work::Bound;
-use super::{Profile, ResourcesFrom};
 use crate::occupancy::{Limiter, waves};
 
 /// Slots without a tile that are worth a change, in percent of all.

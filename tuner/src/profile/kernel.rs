@@ -8,8 +8,9 @@ use autokernel_codegen::nvcc::{Compiler, Nvcc, PtxasReport};
 use autokernel_codegen::schedule::{Schedule, Sm80Schedule};
 use serde::Serialize;
 
+use super::args::ProfileArgs;
+use super::error::ProfileError;
 use super::machine::Machine;
-use super::{ProfileArgs, ProfileError};
 use crate::folder;
 use crate::occupancy::{BlockNeeds, Occupancy, SmLimits, Waves, occupancy, waves};
 use crate::promote::incumbent;

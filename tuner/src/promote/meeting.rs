@@ -3,11 +3,12 @@
 use autokernel_codegen::config::Config;
 use autokernel_codegen::schedule::Schedule;
 
-use super::held::{HeldFinal, Leg};
 use super::incumbent::{Incumbent, incumbent};
-use super::{Outcome, verdict};
+use super::outcome::Outcome;
+use super::verdict;
 use crate::environment::timestamp;
 use crate::evaluate::{Contender, Evaluator, EvaluatorError, Rounds};
+use crate::held_final::{HeldFinal, Leg};
 use crate::target::Target;
 use crate::trial::Trial;
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::result::TargetResult;
 use crate::environment::Environment;
-use crate::llm::GpuFacts;
+use crate::gpu_facts::GpuFacts;
 use crate::outcome::Outcome;
 use crate::session::StopReason;
 use crate::target::Target;

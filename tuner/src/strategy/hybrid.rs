@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use super::ask_tell::{Proposal, Strategy};
+use super::brief::Brief;
 use super::llm::Llm;
-use super::{Brief, Proposal, Strategy, Surrogate};
+use super::surrogate::Surrogate;
 use crate::llm::Provider;
 use crate::trial::Trial;
 

@@ -7,9 +7,11 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
+use super::ask_tell::{Proposal, Strategy};
+use super::brief::Brief;
 use super::effects::Effects;
 use super::ground::Ground;
-use super::{Brief, Proposal, Strategy, moves, seeds};
+use super::{moves, seeds};
 use crate::trial::Trial;
 
 /// Share of the budget that is spent on seeds, before the first step.

@@ -3,7 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Brief, Hybrid, Llm, Local, Random, Strategy, Surrogate};
+use super::ask_tell::Strategy;
+use super::brief::Brief;
+use super::hybrid::Hybrid;
+use super::llm::Llm;
+use super::local::Local;
+use super::random::Random;
+use super::surrogate::Surrogate;
 use crate::llm::Provider;
 
 /// The strategies that need nothing but the space.

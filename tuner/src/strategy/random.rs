@@ -7,7 +7,8 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64;
 
-use super::{Brief, Proposal, Strategy};
+use super::ask_tell::{Proposal, Strategy};
+use super::brief::Brief;
 use crate::trial::Trial;
 
 /// Every schedule of the space in random order.

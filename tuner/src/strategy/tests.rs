@@ -14,7 +14,7 @@ use rand_pcg::Pcg64;
 use super::{Brief, Builtin, Proposal, prior};
 use crate::environment::Environment;
 use crate::evaluate::Measurable;
-use crate::llm::GpuFacts;
+use crate::gpu_facts::GpuFacts;
 use crate::outcome::{Failure, Measurement, Outcome};
 use crate::target::Target;
 use crate::trial::Trial;

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 
 use autokernel_codegen::schedule::Schedule;
 
-use super::{Brief, Known, Local, Proposal, Strategy};
+use super::ask_tell::{Proposal, Strategy};
+use super::brief::{Brief, Known};
+use super::local::Local;
 use crate::llm::{
     ALREADY_TRIED, Anchor, Budget, Conversation, Feedback, LlmError, Proposals, Provider, Rejected, Unanswered,
 };

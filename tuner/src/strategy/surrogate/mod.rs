@@ -14,8 +14,11 @@ use rand_pcg::Pcg64;
 
 use self::acquire::Candidate;
 use self::model::{Known, Model};
+use super::ask_tell::{Proposal, Strategy};
+use super::brief::Brief;
 use super::ground::Ground;
-use super::{Brief, Proposal, Strategy, image, seeds};
+use super::seeds;
+use crate::knobs::image;
 use crate::trial::Trial;
 
 /// Share of the budget that is spent on seeds, before the model is asked.
