@@ -4,6 +4,7 @@
 //! trial is found again by its key ([`trial::key`](crate::trial::key)), so nothing is measured twice. Beside it,
 //! [`Intents`] say what is running, so that what takes the tuner down is not tried again.
 
+mod checksum;
 mod error;
 mod line;
 mod lock;
@@ -57,7 +58,7 @@ impl Journal {
     /// when its last writer was killed is journaled as a failure.
     ///
     /// # Errors
-    /// Another tuner has it open, a line in its middle is not JSON, or it cannot be read or written.
+    /// Another tuner has it open, a line in its middle is damaged, or it cannot be read or written.
     pub fn open(path: &Path, start: Start) -> Result<Self, JournalError> {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(io(folder))?;
@@ -71,11 +72,14 @@ impl Journal {
             intents.clear();
         }
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(io(path))?;
-        let (Lines { trials, references, finals }, recovery) = read::read_and_repair(&mut file, path)?;
+        let (Lines { trials, references, finals, version: _ }, recovery) = read::read_and_repair(&mut file, path)?;
         sync_folder(path)?;
         let by_key = trials.iter().enumerate().map(|(index, trial)| (trial.key(), index)).collect();
         let path = path.to_owned();
         let mut journal = Journal { path, file, trials, references, by_key, finals, recovery, intents, _lock: lock };
+        if journal.file.metadata().map_err(io(&journal.path))?.len() == 0 {
+            journal.write(Line::Journal { version: line::VERSION })?;
+        }
         journal.blame_what_was_running()?;
         Ok(journal)
     }
@@ -136,7 +140,7 @@ impl Journal {
 
     /// Writes `line`, waits until it is on disk, and gives it back.
     fn write(&mut self, line: Line) -> Result<Line, JournalError> {
-        let mut text = serde_json::to_vec(&line).expect("lines have only string keys");
+        let mut text = checksum::seal(serde_json::to_vec(&line).expect("lines have only string keys"));
         text.push(b'\n');
         let before = self.file.metadata().map_err(io(&self.path))?.len();
         if let Err(source) = self.file.write_all(&text).and_then(|()| self.file.sync_data()) {
