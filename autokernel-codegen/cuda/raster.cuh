@@ -2,7 +2,7 @@
 //
 // Consecutive tiles run at the same time, so their order decides what they share in L2. A group of `group` tiles along
 // one axis (the fast one) is swept along the other (the slow one) before the next group begins: the group's operand
-// stays in L2 while the other operand streams past once. Rust's RasterArgs mirrors Raster.
+// stays in L2 while the other operand streams past once.
 #pragma once
 
 #include "types.cuh"
@@ -15,6 +15,12 @@ struct Raster {
   RasterOrder order;  // the fast axis; kAlongM: neighbours differ in M first and share a column block of B
   int group;          // tiles of the fast axis that are visited before the slow axis moves on; >= 1
 };
+
+// The raster of a launch: two knobs that stand among every family's arguments.
+template <typename Args>
+__device__ __forceinline__ Raster raster_of(const Args& args) {
+  return {static_cast<RasterOrder>(args.raster_order), args.raster_group};
+}
 
 struct TileCoord {
   int m;

@@ -12,21 +12,11 @@ namespace autokernel::reference {
 constexpr int kTile = 16;  // a block computes kTile x kTile elements through shared memory
 constexpr int kThreads = kTile * kTile;
 
-struct Args {
-  const void* a;
-  const void* b;
-  float* c;
-  int64_t lda;  // leading dimensions in elements
-  int64_t ldb;
-  int64_t ldc;
-  int m, n, k;
-};
-
 __device__ __forceinline__ float to_f32(bf16 value) { return __uint_as_float(uint32_t(value.bits) << 16); }
 __device__ __forceinline__ float to_f32(f16 value) { return ptx::f16_to_f32(value.bits); }
 
-// Grid: ceil(n / kTile) x ceil(m / kTile) blocks of kThreads threads; grid.y strides, so any height is correct.
-template <typename Problem>
+// Any grid of blocks of kThreads threads: each takes tile after tile. Leading dimensions count elements.
+template <typename Problem, typename Args>
 __device__ __forceinline__ void matmul(const Args& args) {
   using Input = typename Problem::Input;
   // The extents come from the launch even where they are known: a wrong constant cannot hide in both kernels.
@@ -36,12 +26,15 @@ __device__ __forceinline__ void matmul(const Args& args) {
 
   const auto* a = static_cast<const Input*>(args.a);
   const auto* b = static_cast<const Input*>(args.b);
+  auto* c = static_cast<float*>(args.c);
   const int x = threadIdx.x % kTile;
   const int y = threadIdx.x / kTile;
-  const int64_t column = int64_t(blockIdx.x) * kTile + x;
+  const int64_t tiles_n = ceil_div<int64_t>(args.n, kTile);
+  const int64_t tiles = ceil_div<int64_t>(args.m, kTile) * tiles_n;
 
-  for (int64_t first_row = int64_t(blockIdx.y) * kTile; first_row < args.m; first_row += int64_t(gridDim.y) * kTile) {
-    const int64_t row = first_row + y;
+  for (int64_t tile = int64_t(blockIdx.y) * gridDim.x + blockIdx.x; tile < tiles; tile += int64_t(gridDim.x) * gridDim.y) {
+    const int64_t row = tile / tiles_n * kTile + y;
+    const int64_t column = tile % tiles_n * kTile + x;
     double sum = 0.0;
     for (int k0 = 0; k0 < args.k; k0 += kTile) {
       const bool a_inside = row < args.m && k0 + x < args.k;
@@ -54,7 +47,7 @@ __device__ __forceinline__ void matmul(const Args& args) {
       for (int k = 0; k < kTile; ++k) sum += double(a_tile[y][k]) * double(b_tile[k][x]);
       __syncthreads();
     }
-    if (row < args.m && column < args.n) args.c[row * args.ldc + column] = Problem::epilogue(static_cast<float>(sum));
+    if (row < args.m && column < args.n) c[row * args.ldc + column] = Problem::epilogue(static_cast<float>(sum));
   }
 }
 

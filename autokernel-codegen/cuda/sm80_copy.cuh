@@ -42,7 +42,7 @@ struct CopyMap {
   static constexpr int kUnitBytes = kAccess == Access::kVector ? 16 : 4;
   static constexpr int kUnitElements = kUnitBytes / kInputBytes;
   static constexpr int kUnitsPerRow = kColumns / kUnitElements;
-  static_assert(kUnitsPerRow <= kThreads, "sm80 rule `copy_width`: kTileN <= 2 * threads");
+  static_assert(kUnitsPerRow <= kThreads, "the threads copy at least one row at a time");
   static constexpr int kRowStep = kThreads / kUnitsPerRow;
   static constexpr int kPasses = ceil_div(kRows, kRowStep);
   static constexpr bool kEveryThreadCopies = kRowStep <= kRows;

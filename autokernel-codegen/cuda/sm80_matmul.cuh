@@ -4,7 +4,7 @@
 // stream along K through a ring of kStages shared memory buffers; while a warp multiplies the fragments of one
 // 16-deep step it already loads those of the next, across tile boundaries too.
 //
-// The schedule rules, the shared memory formula and the thread count are in sm80_schedule.cuh.
+// What a schedule means and the rules that it keeps are in sm80_schedule.cuh. The emitted file prints struct Args.
 #pragma once
 
 #include "epilogue.cuh"
@@ -17,17 +17,6 @@
 #include "types.cuh"
 
 namespace autokernel::sm80 {
-
-// Bases are 16-byte aligned. Leading dimensions count elements and may be any number >= the row length. m, n and k are
-// at most 2^31 - 2^16, so that a coordinate may point past the last tile.
-struct Args {
-  const void* a;  // [m, k] row-major
-  const void* b;  // [k, n] row-major, or [n, k] row-major if Problem::kTransposeB
-  void* c;        // [m, n] row-major
-  int64_t lda, ldb, ldc;
-  int m, n, k;
-  Raster raster;
-};
 
 // One operand of a block: the rows (or columns, if K runs along the rows) of its tile, for all of K.
 template <int kExtent, int kTileK, int kThreads, bool kRowsAreK>
@@ -100,7 +89,10 @@ struct Operand {
   }
 };
 
-template <typename Problem, typename Schedule>
+// Args: a is [m, k] row-major, b [k, n] or with Problem::kTransposeB [n, k], c [m, n]. Bases are 16-byte aligned.
+// Leading dimensions count elements and may be any number >= the row length. m, n and k are at most 2^31 - 2^16, so that
+// a coordinate may point past the last tile.
+template <typename Problem, typename Schedule, typename Args>
 struct Matmul : Shape<Schedule, sizeof(typename Problem::Output)> {
   using S = Shape<Schedule, sizeof(typename Problem::Output)>;
   using Input = typename Problem::Input;
@@ -236,7 +228,7 @@ struct Matmul : Shape<Schedule, sizeof(typename Problem::Output)> {
 
     const int tiles_m = static_cast<int>(ceil_div<int64_t>(m, S::kTileM));
     const int tiles_n = static_cast<int>(ceil_div<int64_t>(n, S::kTileN));
-    const TileCoord tile = tile_coord(blockIdx.x, tiles_m, tiles_n, args.raster);
+    const TileCoord tile = tile_coord(blockIdx.x, tiles_m, tiles_n, raster_of(args));
     const int tile_row = tile.m * S::kTileM;
     const int tile_column = tile.n * S::kTileN;
     const int warp = threadIdx.x / kWarpSize;

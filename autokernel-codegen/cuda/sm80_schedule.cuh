@@ -1,21 +1,5 @@
-// The rules a schedule of the sm80 family obeys, and what follows from it. Rust's `schedule/sm80.rs` mirrors this file.
-//
-// Derived: warp tile = kTileM / kWarpsM x kTileN / kWarpsN; kThreads = 32 * kWarpsM * kWarpsN.
-//
-//   tile           kTileM, kTileN in {32, 64, 128, 256}; kTileK in {32, 64}
-//   stages         2 <= kStages <= 6
-//   warps          kWarpsM, kWarpsN in {1, 2, 4, 8, 16}; kWarpsM * kWarpsN <= 16
-//   warp_tile      a multiple of 16 x 16
-//   accumulators   warp tile area / 32 <= 128 registers a thread
-//   registers      warp tile area / 32 + (warp tile m + warp tile n) / 2 + kOtherRegisters
-//                  <= min(255, 65536 / kThreads): accumulators, two sets of fragments, addresses
-//   copy_width     kTileN <= 2 * kThreads: the threads cover at least one row of B, word by word
-//   shared_memory  kSharedBytes <= what the architecture grants a block (kMaxSharedBytes)
-//
-// Rust has one more, for what is known at launch alone: raster_group_in_range, 1 <= Raster::group <= 1024.
-//
-//   kSharedBytes = max(kStages * (kTileM + kTileN) * kTileK * 2,           the pipeline's A and B tiles
-//                      kWarpsM * 16 * kTileN * sizeof(Output))             one slab of output rows a warp
+// What a schedule of the sm80 family means, and the rules that it must keep, by the names that they have in
+// docs/schedules.md. The shared memory comes with the schedule: the launch needs it too.
 #pragma once
 
 #include "types.cuh"
@@ -66,32 +50,33 @@ struct Shape {
   static constexpr int kWarpsN = Schedule::kWarpsN;
 
   static_assert(is_tile_extent(kTileM) && is_tile_extent(kTileN) && (kTileK == 32 || kTileK == 64),
-                "sm80 rule `tile`: kTileM, kTileN in {32, 64, 128, 256}, kTileK in {32, 64}");
-  static_assert(kStages >= 2 && kStages <= 6, "sm80 rule `stages`: 2 <= kStages <= 6");
+                "tile");
+  static_assert(kStages >= 2 && kStages <= 6, "stages");
   static_assert(is_power_of_two(kWarpsM) && is_power_of_two(kWarpsN) && kWarpsM * kWarpsN * kWarpSize <= kMaxThreads,
-                "sm80 rule `warps`: kWarpsM, kWarpsN in {1, 2, 4, 8, 16}, kWarpsM * kWarpsN <= 16");
+                "warps");
 
   static constexpr int kThreads = kWarpsM * kWarpsN * kWarpSize;
   static constexpr int kWarpTileM = kTileM / kWarpsM;
   static constexpr int kWarpTileN = kTileN / kWarpsN;
   static_assert(kWarpTileM > 0 && kWarpTileM % kBlock == 0 && kWarpTileN > 0 && kWarpTileN % kBlock == 0,
-                "sm80 rule `warp_tile`: kTileM / kWarpsM and kTileN / kWarpsN are multiples of 16");
+                "warp_tile");
 
   static constexpr int kAccumulators = kWarpTileM * kWarpTileN / kWarpSize;
-  static_assert(kAccumulators <= kMaxAccumulators, "sm80 rule `accumulators`: warp tile area / 32 <= 128");
+  static_assert(kAccumulators <= kMaxAccumulators, "accumulators");
 
   static constexpr int kRegisters = kAccumulators + (kWarpTileM + kWarpTileN) / 2 + kOtherRegisters;
   static_assert(kRegisters <= min_of(kMaxRegistersPerThread, kRegistersPerSm / kThreads),
-                "sm80 rule `registers`: accumulators + fragments + addresses <= min(255, 65536 / threads)");
-  static_assert(kTileN <= 2 * kThreads, "sm80 rule `copy_width`: kTileN <= 2 * threads");
+                "registers");
 
   static constexpr int kTileBytesA = kTileM * kTileK * kInputBytes;
   static constexpr int kTileBytesB = kTileN * kTileK * kInputBytes;
   static constexpr int kStageBytes = kTileBytesA + kTileBytesB;
   static constexpr int kSlabBytes = kMmaM * kWarpTileN * kOutputBytes;  // of one warp
-  static constexpr int kSharedBytes = max_of(kStages * kStageBytes, kWarpsM * kWarpsN * kSlabBytes);
+  static constexpr int kSharedBytes = Schedule::kSharedBytes;
+  static_assert(kSharedBytes == max_of(kStages * kStageBytes, kWarpsM * kWarpsN * kSlabBytes),
+                "the launch asks for the ring, whose memory becomes the slabs of the store");
   static_assert(kSharedBytes <= kMaxSharedBytes,
-                "sm80 rule `shared_memory`: kSharedBytes <= 163 KiB (sm_80, sm_87), 227 KiB (sm_90 to sm_110), 99 KiB");
+                "shared_memory");
 
   // Blocks an SM has registers for: the second launch bound, so that ptxas does not spend them all on one.
   static constexpr int kWarpsPerPartition = min_of(kRegistersPerPartition / (kRegisters * kWarpSize),

@@ -1,5 +1,6 @@
-// What a schedule means: every size the kernel derives from (Problem, Schedule), and the rules a schedule must keep.
-// The list of rules and formulas is in sm90_matmul.cuh; the Rust side mirrors it by the same names.
+// What a schedule means: every size the kernel derives from (Problem, Schedule), and the rules a schedule must keep, by
+// the names that they have in docs/schedules.md. The store box and the shared memory come with the schedule: the launch
+// needs them too.
 #pragma once
 
 #include "types.cuh"
@@ -23,15 +24,7 @@ constexpr int kBlockK = 16;            // depth on 16-bit elements
 // Limits.
 constexpr int kMaxBlocksSide = 256;    // the longest side of a TMA box
 constexpr int kMaxSharedBytes = 232448;  // 227 KiB, what one block may have on Hopper
-constexpr int kMaxStoreTokens = 64;    // most rows of a swapped store box; a row of C is a token where M is a batch
 constexpr int kMaxSplitK = 8;          // the largest cluster that every Hopper part grants
-
-// The most rows, up to kMaxStoreTokens, that divide a swapped tile's rows into equal store boxes.
-constexpr int store_tokens(int tile_m) {
-  int rows = kMaxStoreTokens;
-  while (tile_m % rows != 0) rows -= kWidthStep;
-  return rows;
-}
 
 template <typename Problem, typename Schedule>
 struct Geometry {
@@ -67,7 +60,8 @@ struct Geometry {
   static constexpr int kProducerRegisters = kConsumers == 3 ? 32 : 40;
   static constexpr int kConsumerRegisters = kConsumers == 3 ? 160 : 232;
   // Three consumers: ptxas wants each wgmma to fit the 128 registers a thread that 512 threads start with.
-  // Split K: adding what arrives needs registers beside the accumulators. Rust takes 16 less for tanh.
+  // Split K: adding what arrives needs registers beside the accumulators. Rust takes fewer
+  // where the epilogue's own temporaries need some.
   static constexpr int kMaxAccumulators = kConsumers == 3 ? 96 : kSplitK > 1 ? 128 : 192;
 
   // Shared memory: stages, then staging for the epilogue, then barriers.
@@ -77,30 +71,27 @@ struct Geometry {
   static constexpr int kASliceRows = kTileM / kClusterN;  // what this CTA loads of a tile its cluster shares
   static constexpr int kBSliceColumns = kTileN / kClusterM;
 
-  static constexpr int kTileRowBytes = kTileN * static_cast<int>(sizeof(Output));
-  static constexpr int kStoreWidth = kSwapAB                    ? kWarpRows * static_cast<int>(sizeof(Output))
-                                     : kTileRowBytes % 128 == 0 ? 128
-                                     : kTileRowBytes % 64 == 0  ? 64
-                                     : kTileRowBytes % 32 == 0  ? 32
-                                                                : 16;  // bytes of one row of a store box
-  static constexpr int kStoreColumns = kStoreWidth / static_cast<int>(sizeof(Output));
-  static constexpr int kStoreRows = kSwapAB ? store_tokens(kTileM) : kWarpRows;
-  static constexpr int kStoreBytes = kStoreRows * kStoreWidth;  // one warp's store box
+  // One warp's store box: its 16 rows by some columns of the tile or, swapped, its 16 columns by some rows.
+  static constexpr int kStoreRows = Schedule::kStoreRows;
+  static constexpr int kStoreColumns = Schedule::kStoreColumns;
+  static constexpr int kStoreWidth = kStoreColumns * static_cast<int>(sizeof(Output));  // bytes of a row
+  static constexpr int kStoreBytes = kStoreRows * kStoreWidth;
+  static constexpr int kEpilogueBuffers = Schedule::kStoreBuffers;  // two: a store reads one, the next chunk fills one
 
   // Split K: the CTAs of a cluster exchange partial sums in the memory of the ring.
   static constexpr int kPartialBytes = kTileM * kTileN / kSplitK * (kSplitK - 1) * static_cast<int>(sizeof(float));
 
-  __host__ __device__ static constexpr int shared_bytes(int epilogue_buffers) {
-    const int staging = kConsumers * kWarpsPerWarpgroup * epilogue_buffers * kStoreBytes;
-    const int barriers = 2 * kStages * static_cast<int>(sizeof(uint64_t));
-    return kSwizzleAtomBytes + kStages * kStageBytes + staging + barriers;
-  }
-  // Two buffers let a store read one while the next chunk is written.
-  static constexpr int kEpilogueBuffers = shared_bytes(2) <= kMaxSharedBytes ? 2 : 1;
-  static constexpr int kSharedBytes = shared_bytes(kEpilogueBuffers);
+  static constexpr int kStagingBytes = kConsumers * kWarpsPerWarpgroup * kEpilogueBuffers * kStoreBytes;
+  static constexpr int kBarrierBytes = 2 * kStages * static_cast<int>(sizeof(uint64_t));
+  static constexpr int kSharedBytes = Schedule::kSharedBytes;
+  static_assert(kSharedBytes == kSwizzleAtomBytes + kStages * kStageBytes + kStagingBytes + kBarrierBytes,
+                "the launch asks for what SharedLayout lays out, aligned to a swizzle atom");
+  static_assert(kSwapAB ? kStoreColumns == kWarpRows && kTileM % kStoreRows == 0
+                        : kStoreRows == kWarpRows && kTileN % kStoreColumns == 0,
+                "store boxes divide what a warp holds of the tile");
 
   static_assert(sizeof(Input) == 2, "operands are bf16 or f16");
-  static_assert(kTileK * static_cast<int>(sizeof(Input)) == kSwizzleBytes, "tile_k_is_one_swizzle_row");
+  static_assert(kTileK * static_cast<int>(sizeof(Input)) == kSwizzleBytes, "a row of a stage is one swizzle row");
   static_assert(kConsumers >= 1 && kConsumers <= 3, "consumers_one_to_three");
   static_assert(!kPingPong || kConsumers == 2, "ping_pong_takes_two_consumers");
   static constexpr bool kBlocksFit =

@@ -13,6 +13,7 @@ pub mod epilogue;
 pub mod files;
 mod hash;
 pub mod headers;
+mod launch;
 pub mod nvcc;
 pub mod problem;
 pub mod schedule;
@@ -20,3 +21,5 @@ pub mod shape;
 pub mod spec;
 
 pub use build::{Build, BuildError};
+pub use hash::short as short_hash;
+pub use launch::signature;

@@ -22,6 +22,9 @@ impl fmt::Display for Operation {
     }
 }
 
+/// The types that the matrix units multiply: those of `A` and `B`. Accumulation is always in `f32`.
+pub const INPUTS: [Dtype; 2] = [Dtype::Bf16, Dtype::F16];
+
 /// How `B` lies in memory. `A` and `C` are always row-major.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -8,7 +8,7 @@ use syn::{Error, Ident, Result, Token};
 
 use crate::dtype::Dtype;
 use crate::epilogue::Epilogue;
-use crate::problem::{Layout, Operation, Problem};
+use crate::problem::{INPUTS, Layout, Operation, Problem};
 
 /// The attributes, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -222,7 +222,7 @@ impl Signature {
         let (a, b, out) = (Parameter::read(a, false), Parameter::read(b, false), Parameter::read(out, true));
         let ((a, b), out) = both(both(a, b), out)?;
         for input in [&a, &b] {
-            if !input.dtype.is_input() {
+            if !INPUTS.contains(&input.dtype) {
                 return Err(Error::new(input.span, "the matrix units multiply `bf16` or `f16`; convert this operand"));
             }
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use autokernel_codegen::arch::Arch;
+use autokernel_codegen::arch::{Arch, Features};
 use autokernel_codegen::build::{ImageFiles, Manifest, Plan, Tuned, Variant};
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::problem::Problem;
@@ -109,8 +109,12 @@ impl Images {
 }
 
 fn arch(arch: Arch) -> TokenStream {
-    let (major, minor) = (arch.major as u8, arch.minor as u8);
-    let features = if arch.specific { quote!(Features::Specific) } else { quote!(Features::Baseline) };
+    let (major, minor) = (arch.capability.major, arch.capability.minor);
+    let features = match arch.features {
+        Features::Baseline => quote!(Features::Baseline),
+        Features::Family => quote!(Features::Family),
+        Features::Specific => quote!(Features::Specific),
+    };
     quote!(Arch::new(#major, #minor, #features))
 }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use autokernel::{CompiledKernel, Device, Shape, bf16, f16};
-use autokernel_codegen::arch::Arch;
+use autokernel_codegen::arch::{Arch, ComputeCapability};
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::emit::{KernelSource, emit, emit_reference};
 use autokernel_codegen::epilogue::Epilogue;
@@ -52,7 +52,7 @@ fn bench(test: &str) -> Option<Bench> {
         }
     };
     let gpu = device.info().unwrap().compute_capability;
-    let arch = Arch::of_device(gpu.major.into(), gpu.minor.into());
+    let arch = Arch::of_gpu(ComputeCapability::new(gpu.major, gpu.minor));
     let compiler = Compiler::new(nvcc, cache.path().to_owned());
     Some(Bench { device, arch, compiler, _cache: cache })
 }

@@ -2,11 +2,18 @@
 
 use std::borrow::Cow;
 
+use autokernel_codegen::arch::ComputeCapability;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::problem::Problem;
 use autokernel_codegen::schedule::{self, Schedule};
 use autokernel_codegen::shape::Shape;
 use autokernel_runtime as runtime;
+
+/// The compute capability that a driver gives as two numbers.
+pub fn capability((major, minor): (u32, u32)) -> ComputeCapability {
+    let part = |number| u8::try_from(number).unwrap_or(u8::MAX);
+    ComputeCapability::new(part(major), part(minor))
+}
 
 /// The runtime's element type.
 pub fn dtype(dtype: Dtype) -> runtime::Dtype {

@@ -6,7 +6,7 @@ use autokernel_codegen::arch::{Arch, ParseArchError};
 use autokernel_codegen::config::Entry;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::epilogue::Epilogue;
-use autokernel_codegen::problem::{Layout, Problem, ProblemClass};
+use autokernel_codegen::problem::{INPUTS, Layout, Problem, ProblemClass};
 use autokernel_codegen::shape::Shape;
 use clap::ValueEnum;
 
@@ -130,8 +130,7 @@ pub fn problem_class(text: &str) -> Result<ProblemClass, String> {
 
 /// Every problem that built-in epilogues make.
 pub fn builtin_problems() -> impl Iterator<Item = Problem> {
-    let inputs = Dtype::ALL.into_iter().filter(|dtype| dtype.is_input());
-    let types = inputs.flat_map(|input| [(input, input), (input, Dtype::F32)]);
+    let types = INPUTS.into_iter().flat_map(|input| [(input, input), (input, Dtype::F32)]);
     types.flat_map(|(input, output)| {
         Layout::ALL.into_iter().flat_map(move |layout| {
             let problem = move |epilogue| Problem { output, ..Problem::matmul(input, layout, epilogue) };
@@ -147,7 +146,7 @@ pub fn epilogue(text: &str) -> Result<Epilogue, String> {
 
 /// Reads the type of A and B from the command line.
 pub fn input_type(text: &str) -> Result<Dtype, String> {
-    let known = Dtype::from_name(text).filter(|dtype| dtype.is_input());
+    let known = Dtype::from_name(text).filter(|dtype| INPUTS.contains(dtype));
     known.ok_or_else(|| format!("`{text}` is not an input type; write bf16 or f16"))
 }
 

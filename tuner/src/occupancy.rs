@@ -38,7 +38,7 @@ pub struct SmLimits {
 impl SmLimits {
     /// The limits of `gpu`: warps and blocks by the compute capability of `arch`, the rest as the driver says.
     pub fn of(arch: Arch, gpu: &GpuFacts) -> Self {
-        let (warps, blocks) = match (arch.major, arch.minor) {
+        let (warps, blocks) = match (arch.capability.major, arch.capability.minor) {
             (8, 0) => (64, 32),
             (8, 9) | (12, _) => (48, 24),
             (8, _) => (48, 16),

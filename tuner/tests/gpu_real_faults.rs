@@ -7,7 +7,7 @@ mod gpu_support;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use autokernel_codegen::arch::Arch;
+use autokernel_codegen::arch::{Arch, Features};
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::emit::{KernelSource, emit};
 use autokernel_codegen::nvcc::{Compiler, Nvcc};
@@ -69,7 +69,7 @@ impl Gpu {
         let mut pool = GpuPool::new(WorkerCommand::of(&worker(), 0), deadlines);
         let (major, minor) = pool.gpu().unwrap().compute_capability;
         // The portable family's machine code for exactly this GPU.
-        let arch = Arch { major, minor, specific: false };
+        let arch = Arch::new(major as u8, minor as u8, Features::Baseline);
         let schedule = Schedule::default_for(&problem().class(), arch);
         let (reference, instruments) = compile::helpers(&compiler, &problem(), arch).unwrap();
         let shape = Shape { m: 512, n: 512, k: 256 };

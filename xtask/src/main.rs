@@ -2,6 +2,7 @@
 
 mod cargo;
 mod gpu_pack;
+mod sass;
 mod schema;
 mod setup;
 mod shell;
@@ -28,6 +29,7 @@ enum Command {
     Setup(setup::Options),
     Test(test::Options),
     GpuPack(gpu_pack::Options),
+    Sass(sass::Options),
     /// Write best_config.schema.json anew from the types in autokernel-codegen.
     Schema,
 }
@@ -48,6 +50,7 @@ fn run(command: &Command) -> Result<()> {
         Command::Setup(options) => setup::run(&root, options),
         Command::Test(options) => test::run(&root, options),
         Command::GpuPack(options) => gpu_pack::run(&root, options),
+        Command::Sass(options) => sass::run(&root, options),
         Command::Schema => schema::run(&root),
     }
 }

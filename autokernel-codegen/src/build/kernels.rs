@@ -9,7 +9,7 @@ use super::manifest::{ImageFiles, Plan, Tuned, Variant};
 use super::{BuildError, env};
 use crate::arch::Arch;
 use crate::config::Config;
-use crate::emit::{KernelSource, emit};
+use crate::emit::{KernelSource, emit, kernel};
 use crate::nvcc::{CompileError, Compiler, Image};
 use crate::problem::Problem;
 use crate::schedule::Schedule;
@@ -58,13 +58,10 @@ pub fn build(
 /// The tuned entries of `problem` for each arch, or the arch's default.
 fn variants(problem: &Problem, config: &Config) -> Vec<Variant> {
     let class = problem.class();
-    let variant = |arch, schedule: Schedule, tuned| Variant {
-        arch,
-        tuned,
-        schedule,
-        geometry: schedule.geometry(&class),
-        symbol: emit(problem, &schedule).symbol,
-        image: None,
+    let variant = |arch, schedule: Schedule, tuned| {
+        let (source, plan) = kernel(problem, &schedule);
+        let geometry = schedule.geometry(&class);
+        Variant { arch, tuned, schedule, geometry, plan, symbol: source.symbol, image: None }
     };
     let mut variants = Vec::new();
     for &arch in &config.archs {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use autokernel_core::LaunchPlan;
 use serde::{Deserialize, Serialize};
 
 use crate::arch::Arch;
@@ -54,6 +55,8 @@ pub struct Variant {
     pub schedule: Schedule,
     /// What a launch must know.
     pub geometry: Geometry,
+    /// How it is launched.
+    pub plan: LaunchPlan,
     /// The kernel's name in the image.
     pub symbol: String,
     /// The image; none where nothing was compiled.

@@ -1,6 +1,4 @@
 //! Schedules of `sm80_matmul.cuh`: mma.sync, ldmatrix, cp.async; Ampere and every later GPU.
-//!
-//! The rules and formulas are those of the kernel's header comment.
 
 use serde::{Deserialize, Serialize};
 
@@ -81,9 +79,6 @@ impl Sm80Schedule {
         let available = MAX_REGISTERS.min(REGISTER_FILE / threads);
         require(needed <= available, "registers", || {
             format!("about {needed} registers a thread, {available} are there; take smaller warp tiles or fewer warps")
-        })?;
-        require(tile_n <= 2 * threads, "copy_width", || {
-            format!("tile_n = {tile_n} is wider than {threads} threads copy in one step; take more warps")
         })
     }
 

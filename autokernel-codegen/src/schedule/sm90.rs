@@ -1,7 +1,6 @@
 //! Schedules of `sm90_matmul.cuh`: TMA, mbarrier pipeline, wgmma; Hopper only.
-//!
-//! The rules and formulas are those of the kernel's header comment.
 
+use autokernel_core::TileBox;
 use serde::{Deserialize, Serialize};
 
 use super::geometry::{Family, Geometry};
@@ -191,24 +190,39 @@ impl Sm90Schedule {
         (self.tile_m + self.tile_n) * SWIZZLE_BYTES
     }
 
-    /// Bytes of one store box: a warp's 16 rows, as wide as the widest swizzle that divides a tile's row; or, swapped,
-    /// a warp's 16 columns, as high as the most rows up to 64 that divide a tile's.
-    fn store_box_bytes(&self, problem: &ProblemClass) -> u32 {
+    /// Threads of one block: the producer's and the consumers'.
+    pub fn threads(&self) -> u32 {
+        WARPGROUP_THREADS * (1 + self.consumers)
+    }
+
+    /// What one warp stores at a time: its 16 rows, as wide as the widest swizzle that divides a tile's row; or, swapped,
+    /// its 16 columns, as high as the most rows up to 64 that divide a tile's.
+    pub fn store_box(&self, problem: &ProblemClass) -> TileBox {
         let element = problem.output.bytes();
         if self.swap_ab {
             let rows = (8..=64).rev().step_by(8).find(|&rows| self.tile_m.is_multiple_of(rows)).unwrap_or(8);
-            return rows * WARP_ROWS * element;
+            return TileBox { rows, columns: WARP_ROWS, swizzle: WARP_ROWS * element };
         }
         let row = self.tile_n * element;
-        WARP_ROWS * [128, 64, 32].into_iter().find(|&width| row.is_multiple_of(width)).unwrap_or(16)
+        let swizzle = [128, 64, 32].into_iter().find(|&width| row.is_multiple_of(width)).unwrap_or(16);
+        TileBox { rows: WARP_ROWS, columns: swizzle / element, swizzle }
     }
 
-    /// Dynamic shared memory of one block, in bytes: alignment, the ring, the store staging, the barriers.
+    /// Store boxes that each warp has room for. Two let a store read one while the next is written.
+    pub fn store_buffers(&self, problem: &ProblemClass) -> u32 {
+        if self.shared_bytes_with(problem, 2) <= MAX_SHARED_BYTES { 2 } else { 1 }
+    }
+
+    /// Dynamic shared memory of one block, in bytes.
     pub fn shared_bytes(&self, problem: &ProblemClass) -> u32 {
-        let staging = self.consumers * WARPS_PER_WARPGROUP * self.store_box_bytes(problem);
-        let with_buffers = |buffers| 1024 + self.stages * (self.stage_bytes() + 16) + buffers * staging;
-        let double = with_buffers(2);
-        if double <= MAX_SHARED_BYTES { double } else { with_buffers(1) }
+        self.shared_bytes_with(problem, self.store_buffers(problem))
+    }
+
+    /// Alignment, the ring and its barriers, the store staging.
+    fn shared_bytes_with(&self, problem: &ProblemClass, buffers: u32) -> u32 {
+        let TileBox { rows, swizzle, .. } = self.store_box(problem);
+        let staging = self.consumers * WARPS_PER_WARPGROUP * buffers * rows * swizzle;
+        1024 + self.stages * (self.stage_bytes() + 16) + staging
     }
 
     pub(super) fn geometry(&self, problem: &ProblemClass) -> Geometry {
@@ -221,7 +235,7 @@ impl Sm90Schedule {
             cluster_n: self.cluster_n,
             swap_ab: self.swap_ab,
             split_k: self.split_k,
-            threads: WARPGROUP_THREADS * (1 + self.consumers),
+            threads: self.threads(),
             shared_bytes: self.shared_bytes(problem),
             raster: self.raster,
         }

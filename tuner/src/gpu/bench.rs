@@ -21,6 +21,7 @@ use super::protocol::{Candidate, FinalContender, FinalReply, FinalRounds, Gpu, O
 use super::sampling::Effort;
 use super::seeds::Seeds;
 use crate::Target;
+use crate::bridge::capability;
 use crate::environment::{Environment, kernel_sources};
 use crate::evaluate::{Contender, Done, EvaluatorError, Final, FinalTime, Rounds};
 use crate::intents::Intents;
@@ -90,7 +91,7 @@ impl Bench {
             compiler,
             compile_limit: Arc::new(SharedLimit::new(COMPILE_LIMIT)),
             gpu,
-            arch: Arch::of_device(major, minor),
+            arch: Arch::of_gpu(capability((major, minor))),
             environment,
             threads,
             seeds: Seeds::random(),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::epilogue::Epilogue;
-use autokernel_codegen::problem::{Layout, Problem};
+use autokernel_codegen::problem::{INPUTS, Layout, Problem};
 use autokernel_codegen::schedule::Family;
 use autokernel_codegen::shape::Shape;
 use autokernel_runtime::Device;
@@ -201,7 +201,7 @@ impl FromStr for ProblemSpec {
         let (input, output) = types.split_once('-').unwrap_or((types, types));
         let dtype = |name: &str| Dtype::from_name(name).ok_or_else(|| refused(&format!("`{name}` is no element type")));
         let (input, output) = (dtype(input)?, dtype(output)?);
-        if !input.is_input() {
+        if !INPUTS.contains(&input) {
             return Err(refused(&format!("{input} is an output type only")));
         }
         let layout = Layout::ALL.into_iter().find(|known| known.to_string() == layout);

@@ -14,6 +14,7 @@ use autokernel_codegen::schedule::Schedule;
 use super::deadline::SharedLimit;
 use super::protocol::Kernel;
 use super::worker::instruments;
+use crate::bridge::capability;
 use crate::evaluate::EvaluatorError;
 use crate::knobs::image;
 use crate::outcome::Failure;
@@ -90,17 +91,10 @@ pub enum ImageForm {
 
 impl ImageForm {
     /// The form in which an image for `arch` runs on a GPU of this compute capability; `None` if it does not.
-    ///
-    /// Machine code runs within its major version, on the same or a later minor one; PTX on all that is later; the code of
-    /// `sm_90a` on 9.0 alone (CUDA C++ Programming Guide, "Binary Compatibility" and "PTX Compatibility").
-    pub fn on_device(arch: Arch, (major, minor): (u32, u32)) -> Option<Self> {
-        let same = (arch.major, arch.minor) == (major, minor);
-        match arch {
-            Arch { specific: true, .. } => same.then_some(ImageForm::Cubin),
-            Arch { major: of, minor: from, .. } if of == major && from <= minor => Some(ImageForm::Cubin),
-            Arch { major: of, .. } if of < major => Some(ImageForm::Ptx),
-            _ => None,
-        }
+    pub fn on_device(arch: Arch, gpu: (u32, u32)) -> Option<Self> {
+        let gpu = capability(gpu);
+        let ptx = || arch.ptx_runs_on(gpu).then_some(ImageForm::Ptx);
+        arch.cubin_runs_on(gpu).then_some(ImageForm::Cubin).or_else(ptx)
     }
 
     fn of(self, image: Image) -> PathBuf {
@@ -182,7 +176,7 @@ mod tests {
     #[test]
     fn an_image_runs_as_machine_code_within_its_major_version_and_as_ptx_on_all_that_is_later() {
         let form = |arch, device| ImageForm::on_device(arch, device);
-        let sm_86 = Arch { major: 8, minor: 6, specific: false };
+        let sm_86: Arch = "sm_86".parse().unwrap();
         assert_eq!(form(Arch::SM_80, (8, 0)), Some(ImageForm::Cubin));
         assert_eq!(form(Arch::SM_80, (8, 9)), Some(ImageForm::Cubin));
         assert_eq!(form(Arch::SM_80, (9, 0)), Some(ImageForm::Ptx));

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use autokernel_codegen::arch::Arch;
+use autokernel_codegen::arch::{Arch, Features};
 use autokernel_codegen::config::Config;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_runtime::roofline::Roofline;
@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::args::ProfileArgs;
 use super::error::ProfileError;
 use crate::bridge;
+use crate::bridge::capability;
 use crate::folder;
 use crate::gpu::pool::{Deadlines, GpuPool};
 use crate::gpu::process::WorkerCommand;
@@ -93,15 +94,13 @@ fn bench(out: &Path) -> Option<Bench> {
 impl Machine {
     /// The arch of the image that a build with `config` has for this GPU.
     pub fn arch(&self, config: &Config) -> Arch {
-        let (major, minor) = self.compute_capability;
-        let own = Arch::of_device(major, minor);
+        let own = Arch::of_gpu(capability(self.compute_capability));
         if config.archs.contains(&own) { own } else { Arch::SM_80 }
     }
 
     /// The arch whose resources this GPU has.
     pub fn own_arch(&self) -> Arch {
-        let (major, minor) = self.compute_capability;
-        Arch { major, minor, specific: false }
+        Arch { capability: capability(self.compute_capability), features: Features::Baseline }
     }
 
     /// Whether it runs autokernel's kernels.

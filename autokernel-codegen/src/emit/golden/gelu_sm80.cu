@@ -20,7 +20,7 @@ struct Problem {
   }
 };
 
-// How.
+// How: the schedule, and what the launch derives from it.
 struct Schedule {
   static constexpr int kTileM = 128;
   static constexpr int kTileN = 128;
@@ -28,13 +28,31 @@ struct Schedule {
   static constexpr int kWarpsM = 2;
   static constexpr int kWarpsN = 2;
   static constexpr int kStages = 4;
+  static constexpr int kSharedBytes = 65536;
 };
 
-using Kernel = autokernel::sm80::Matmul<Problem, Schedule>;
+// What a launch passes.
+struct Args {
+  void* a;
+  void* b;
+  void* c;
+  int64_t lda;
+  int64_t ldb;
+  int64_t ldc;
+  int m;
+  int n;
+  int k;
+  int raster_order;
+  int raster_group;
+};
+static_assert(sizeof(Args) == 72, "the launch packs as many bytes");
+
+using Kernel = autokernel::sm80::Matmul<Problem, Schedule, Args>;
+static_assert(Kernel::kThreads == 128, "the launch has as many");
 
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks)
-autokernel_matmul_gelu_f16_f16_nn_b7977001d102(const __grid_constant__ autokernel::sm80::Args args) {
+autokernel_matmul_gelu_f16_f16_nn_bffd7f258630(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

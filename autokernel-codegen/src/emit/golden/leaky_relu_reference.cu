@@ -18,9 +18,25 @@ struct Problem {
   }
 };
 
+// What a launch passes.
+struct Args {
+  void* a;
+  void* b;
+  void* c;
+  int64_t lda;
+  int64_t ldb;
+  int64_t ldc;
+  int m;
+  int n;
+  int k;
+};
+static_assert(sizeof(Args) == 64, "the launch packs as many bytes");
+
+static_assert(autokernel::reference::kTile == 16, "the launch counts such tiles");
+
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(autokernel::reference::kThreads)
-autokernel_reference_8e4ee0253994(const __grid_constant__ autokernel::reference::Args args) {
+autokernel_reference_8e4ee0253994(const __grid_constant__ Args args) {
   autokernel::reference::matmul<Problem>(args);
 }

@@ -19,7 +19,7 @@ struct Problem {
   }
 };
 
-// How.
+// How: the schedule, and what the launch derives from it.
 struct Schedule {
   static constexpr int kTileM = 128;
   static constexpr int kTileN = 128;
@@ -31,13 +31,34 @@ struct Schedule {
   static constexpr int kClusterN = 1;
   static constexpr bool kSwapAB = false;
   static constexpr int kSplitK = 1;
+  static constexpr int kStoreRows = 16;
+  static constexpr int kStoreColumns = 32;
+  static constexpr int kStoreBuffers = 2;
+  static constexpr int kSharedBytes = 164928;
 };
 
-using Kernel = autokernel::sm90::Matmul<Problem, Schedule>;
+// What a launch passes.
+struct Args {
+  autokernel::TensorMap a_map;
+  autokernel::TensorMap b_map;
+  autokernel::TensorMap c_map;
+  void* c;
+  int64_t ldc;
+  int m;
+  int n;
+  int k;
+  int raster_order;
+  int raster_group;
+  int c_is_mapped;
+};
+static_assert(sizeof(Args) == 448, "the launch packs as many bytes");
+
+using Kernel = autokernel::sm90::Matmul<Problem, Schedule, Args>;
+static_assert(Kernel::kThreads == 384, "the launch has as many");
 
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks)
-autokernel_matmul_leaky_relu_bf16_f32_nt_eb6b601473e3(const __grid_constant__ autokernel::sm90::Args args) {
+autokernel_matmul_leaky_relu_bf16_f32_nt_2d5efe0414a8(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

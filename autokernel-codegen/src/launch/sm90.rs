@@ -1,0 +1,49 @@
+//! The launch of `sm90_matmul.cuh`.
+
+use autokernel_core::{Arg, Field, Grid, KernelStep, LaunchPlan, Residency, TileBox};
+
+use super::{A, B, C, aligned_rows, extents, field, leading, pointer, raster, tiles};
+use crate::problem::ProblemClass;
+use crate::schedule::{SM90_TILE_K, Sm90Schedule};
+
+/// Bytes of a row of an operand's box: one row of the 128-byte swizzle, `SM90_TILE_K` 16-bit elements.
+const SWIZZLE: u32 = 128;
+
+/// The launch of the kernel called `symbol`: clusters that walk over the tiles, or with a split K one for each.
+pub fn sm90(class: &ProblemClass, schedule: &Sm90Schedule, symbol: String) -> LaunchPlan {
+    let &Sm90Schedule { tile_m, tile_n, cluster_m, cluster_n, split_k, .. } = schedule;
+    let residency = if split_k > 1 { Residency::OneEach } else { Residency::Persistent { blocks_per_sm: 1 } };
+    let kernel = KernelStep {
+        symbol,
+        threads: schedule.threads(),
+        shared_bytes: schedule.shared_bytes(class),
+        overlaps_previous: true,
+        grid: Grid {
+            axes: tiles(tile_m * cluster_m, tile_n * cluster_n),
+            cluster: cluster_m * cluster_n * split_k,
+            tiles: cluster_m * cluster_n,
+            residency,
+        },
+        args: args(class, schedule),
+    };
+    LaunchPlan::of_kernel(kernel, aligned_rows())
+}
+
+fn args(class: &ProblemClass, schedule: &Sm90Schedule) -> Vec<Field> {
+    let &Sm90Schedule { tile_m, tile_n, cluster_m, cluster_n, .. } = schedule;
+    let operand_box = |rows| TileBox { rows, columns: SM90_TILE_K, swizzle: SWIZZLE };
+    // Blocks of a cluster load a slice each of what they share. Row-major B comes in panels of one swizzle row.
+    let b_rows = if class.layout.transpose_b() { tile_n / cluster_m } else { SM90_TILE_K };
+    let map = |name, operand, tile| field(name, Arg::Map { operand, tile });
+    let mut args = vec![
+        map("a_map", A, operand_box(tile_m / cluster_n)),
+        map("b_map", B, operand_box(b_rows)),
+        map("c_map", C, schedule.store_box(class)),
+        pointer("c", C),
+        leading("ldc", C),
+    ];
+    args.extend(extents());
+    args.extend(raster(schedule.raster));
+    args.push(field("c_is_mapped", Arg::IsMapped { operand: C }));
+    args
+}

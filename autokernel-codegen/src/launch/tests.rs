@@ -1,0 +1,112 @@
+use autokernel_core::plan::Layout as StructLayout;
+use autokernel_core::{Arg, Dtype as CoreDtype, Extents, LaunchPlan, Residency, TileBox, dim};
+
+use super::*;
+use crate::arch::Arch;
+use crate::dtype::Dtype;
+use crate::emit;
+use crate::problem::Layout;
+use crate::schedule::{Mode, Schedule, Sm90Schedule};
+
+const PLAIN: Sm90Schedule = Sm90Schedule {
+    tile_m: 128,
+    tile_n: 256,
+    stages: 4,
+    consumers: 2,
+    mode: Mode::Cooperative,
+    cluster_m: 1,
+    cluster_n: 1,
+    swap_ab: false,
+    split_k: 1,
+    raster: Raster { order: RasterOrder::AlongN, group: 8 },
+};
+
+fn problem(output: Dtype, layout: Layout) -> Problem {
+    Problem { output, ..Problem::matmul(Dtype::Bf16, layout, "identity".parse().unwrap()) }
+}
+
+fn plan(schedule: Sm90Schedule, output: Dtype, layout: Layout) -> LaunchPlan {
+    sm90(&problem(output, layout).class(), &schedule, "symbol".to_owned())
+}
+
+fn boxes(schedule: Sm90Schedule, output: Dtype, layout: Layout) -> Vec<(u32, u32, u32)> {
+    let plan = plan(schedule, output, layout);
+    let tile = |field: &Field| match field.arg {
+        Arg::Map { tile: TileBox { rows, columns, swizzle }, .. } => Some((columns, rows, swizzle)),
+        _ => None,
+    };
+    plan.kernels[0].args.iter().filter_map(tile).collect()
+}
+
+#[test]
+fn a_signature_says_types_axes_and_what_is_known() {
+    let known = Problem { known_n: Some(96), ..problem(Dtype::F32, Layout::Nt) };
+    let signature = signature(&known);
+    let dims: Vec<_> = signature.dims.iter().map(|dim| (dim.name.as_str(), dim.known)).collect();
+    assert_eq!(dims, [("m", None), ("n", Some(96)), ("k", None)]);
+    let operands: Vec<_> =
+        signature.operands.iter().map(|operand| (operand.name.as_str(), operand.dtype, &operand.axes[..])).collect();
+    let bf16 = CoreDtype::Bf16;
+    assert_eq!(operands, [("a", bf16, &[0, 2][..]), ("b", bf16, &[1, 2]), ("c", CoreDtype::F32, &[0, 1])]);
+    assert_eq!(super::signature(&problem(Dtype::Bf16, Layout::Nn)).operands[1].axes, [2, 1]);
+}
+
+#[test]
+fn blocks_of_a_cluster_share_the_load_of_an_operand() {
+    let paired = boxes(Sm90Schedule { cluster_m: 2, ..PLAIN }, Dtype::Bf16, Layout::Nt);
+    assert_eq!(paired[..2], [(64, 128, 128), (64, 128, 128)]);
+    let beside = boxes(Sm90Schedule { cluster_n: 2, ..PLAIN }, Dtype::Bf16, Layout::Nn);
+    assert_eq!(beside[..2], [(64, 64, 128), (64, 64, 128)], "panels of 64 columns");
+}
+
+#[test]
+fn a_store_box_is_the_widest_swizzle_row_that_divides_the_tile() {
+    let store = |output, tile_n| boxes(Sm90Schedule { tile_n, ..PLAIN }, output, Layout::Nt)[2];
+    assert_eq!(store(Dtype::Bf16, 256), (64, 16, 128));
+    assert_eq!(store(Dtype::F32, 256), (32, 16, 128));
+    assert_eq!(store(Dtype::Bf16, 96), (32, 16, 64));
+    assert_eq!(store(Dtype::Bf16, 208), (16, 16, 32));
+    assert_eq!(store(Dtype::Bf16, 24), (8, 16, 16));
+    assert_eq!(store(Dtype::F32, 24), (8, 16, 32));
+}
+
+#[test]
+fn a_store_box_of_a_transposed_tile_is_one_warps_columns_by_the_most_rows_that_divide_the_tile() {
+    let store = |output, tile_m| boxes(Sm90Schedule { tile_m, swap_ab: true, ..PLAIN }, output, Layout::Nt)[2];
+    assert_eq!(store(Dtype::Bf16, 8), (16, 8, 32));
+    assert_eq!(store(Dtype::F32, 64), (16, 64, 64));
+    assert_eq!(store(Dtype::F32, 96), (16, 48, 64));
+    assert_eq!(store(Dtype::Bf16, 88), (16, 8, 32));
+    assert_eq!(store(Dtype::Bf16, 256), (16, 64, 32));
+}
+
+#[test]
+fn a_split_k_grid_has_a_cluster_for_each_tile_and_others_are_persistent() {
+    let extents = |m, n| Extents::new([(dim("m"), m), (dim("n"), n), (dim("k"), 64)]);
+    let split = plan(Sm90Schedule { split_k: 4, ..PLAIN }, Dtype::Bf16, Layout::Nt);
+    assert_eq!(split.kernels[0].grid.blocks(&extents(8192, 8192), 132), 4 * 64 * 32);
+    let paired = plan(Sm90Schedule { cluster_m: 2, ..PLAIN }, Dtype::Bf16, Layout::Nt);
+    assert_eq!(paired.kernels[0].grid.blocks(&extents(300, 300), 132), 2 * 2 * 2);
+    assert_eq!(paired.kernels[0].grid.residency, Residency::Persistent { blocks_per_sm: 1 });
+}
+
+#[test]
+fn argument_structs_are_as_large_as_their_fields_ask_for() {
+    let problem = problem(Dtype::Bf16, Layout::Nt);
+    let bytes = |plan: &LaunchPlan| StructLayout::of_struct(&plan.kernels[0].args).bytes;
+    let of = |arch| emit::kernel(&problem, &Schedule::default_for(&problem.class(), arch)).1;
+    assert_eq!((bytes(&of(Arch::SM_90A)), bytes(&of(Arch::SM_80))), (448, 72));
+    assert_eq!(bytes(&emit::reference(&problem).1), 64);
+}
+
+#[test]
+fn a_raster_is_a_knob_of_the_launch() {
+    let mut plan = plan(PLAIN, Dtype::Bf16, Layout::Nt);
+    let knob = |plan: &LaunchPlan, name: &str| {
+        plan.kernels[0].args.iter().find(|field| field.name == name).map(|field| field.arg.clone())
+    };
+    let value = |value| Some(Arg::Knob { value, at_most_parts_of: None });
+    assert_eq!((knob(&plan, "raster_order"), knob(&plan, "raster_group")), (value(1), value(8)));
+    plan.set_knob("raster_group", 3);
+    assert_eq!(knob(&plan, "raster_group"), value(3));
+}
