@@ -37,12 +37,14 @@ pub mod outcome;
 pub mod output;
 pub mod profile;
 pub mod promote;
+pub mod proposer;
 pub mod replay;
 pub mod report;
 pub mod session;
 pub mod show;
 pub mod stop;
 pub mod strategy;
+pub mod strategy_name;
 mod target;
 pub mod trial;
 

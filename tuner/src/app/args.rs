@@ -9,7 +9,7 @@ use crate::filter::Filter;
 use crate::folder;
 use crate::gpu::cli::GpuArgs;
 use crate::llm::LlmArgs;
-use crate::strategy::StrategyName;
+use crate::strategy_name::StrategyName;
 
 /// What to tune and how.
 #[derive(Clone, Debug, Args)]

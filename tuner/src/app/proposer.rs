@@ -10,7 +10,8 @@ use crate::llm::{
 };
 use crate::outcome::Measurement;
 use crate::stop::Stop;
-use crate::strategy::{Brief, Builtin, Llm, Strategy, StrategyName};
+use crate::strategy::{Brief, Llm, Strategy};
+use crate::strategy_name::{Builtin, StrategyName};
 
 /// The strategy that `args` ask for.
 pub fn strategy_name(args: &TuneArgs) -> StrategyName {

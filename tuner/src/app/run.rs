@@ -170,8 +170,8 @@ impl<'r> Run<'r> {
 
     /// What the journal knew before this search began: a resumed run must not learn from what came later.
     fn history(&self, target: &Target, environment: &Environment) -> Vec<Trial> {
-        let (class, strategy) = (target.problem.class(), strategy_name(self.args).to_string());
-        let own = |trial: &Trial| trial.target == *target && trial.proposed_by.starts_with(&strategy);
+        let (class, strategy) = (target.problem.class(), strategy_name(self.args));
+        let own = |trial: &Trial| trial.target == *target && trial.proposed_by.strategy() == Some(strategy);
         let related = |trial: &&Trial| {
             trial.environment == *environment
                 && trial.target.arch == target.arch

@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::llm::LlmArgs;
 use crate::options::not_negative;
-use crate::strategy::StrategyName;
+use crate::strategy_name::StrategyName;
 
 /// Hold strategies against each other on recorded spaces, at equal budgets and over many seeds.
 #[derive(Clone, Debug, Args)]

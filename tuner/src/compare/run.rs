@@ -20,7 +20,7 @@ use crate::llm::{Guard, LlmError, Named, Unanswered};
 use crate::output::{self, OutputError};
 use crate::replay::{Library, Recording};
 use crate::session::Budget;
-use crate::strategy::StrategyName;
+use crate::strategy_name::StrategyName;
 
 /// The rest before a schedule is timed is 10 ms; a recording of 3252 schedules checked and timed 56 a second.
 const OVERHEAD_S: f64 = 0.018;

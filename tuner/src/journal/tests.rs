@@ -15,7 +15,7 @@ fn trial(edge: u32, outcome: Outcome) -> Trial {
         at: text("2000-01-01T00:00:00Z"),
         generation: 1,
         number: 1,
-        proposed_by: text("local"),
+        proposed_by: text("local").into(),
         why: None,
         target: Target { problem, arch: Arch::SM_90A, shape: Shape { m: edge, n: edge, k: edge } },
         schedule,

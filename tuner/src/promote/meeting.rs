@@ -182,7 +182,7 @@ mod tests {
             at: text(),
             generation: 1,
             number: number as u32 + 1,
-            proposed_by: text(),
+            proposed_by: text().into(),
             why: None,
             target: Target { problem: problem.clone(), arch: Arch::SM_90A, shape: Shape { m: 1, n: 1, k: 1 } },
             schedule: schedule.with_raster(Raster { group: number as u32 + 1, ..schedule.raster() }),

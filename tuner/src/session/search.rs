@@ -12,6 +12,7 @@ use crate::environment::{Environment, timestamp};
 use crate::evaluate::{Evaluated, Evaluator, EvaluatorError};
 use crate::journal::{Journal, JournalError};
 use crate::outcome::{Failure, Outcome};
+use crate::proposer::Proposer;
 use crate::stop::Stop;
 use crate::strategy::{Proposal, Strategy};
 use crate::target::Target;
@@ -92,7 +93,7 @@ fn recall(session: &mut Session<'_>) -> Vec<Trial> {
     let known: Vec<Trial> = session.journal.trials_of(session.target, environment).cloned().collect();
     session.strategy.tell(&known);
     let name = session.strategy.name();
-    known.into_iter().filter(|trial| trial.proposed_by.starts_with(name)).collect()
+    known.into_iter().filter(|trial| trial.proposed_by.strategy() == Some(name)).collect()
 }
 
 fn run_generation(session: &mut Session<'_>, generation: u32, search: &mut Search) -> ControlFlow<StopReason> {
@@ -224,7 +225,7 @@ impl Batch {
             at: timestamp(),
             generation: self.generation,
             number: (self.before + index + 1) as u32,
-            proposed_by: proposal.map_or(String::new(), |proposal| proposal.proposed_by.clone()),
+            proposed_by: proposal.map_or(Proposer::Other(String::new()), |proposal| proposal.proposed_by.clone()),
             why: proposal.and_then(|proposal| proposal.why.clone()),
             target: target.clone(),
             schedule,

@@ -4,12 +4,14 @@ use std::path::PathBuf;
 
 use autokernel_codegen::schedule::Schedule;
 
+use crate::proposer::Proposer;
+use crate::strategy_name::StrategyName;
 use crate::trial::Trial;
 
 /// Proposes schedules.
 pub trait Strategy {
     /// Its name, as on the command line and in the journal.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> StrategyName;
 
     /// Up to `n` schedules to try next, none of which was proposed or told before. Fewer mean that it has no more
     /// ideas for this generation; none, that it has no more at all.
@@ -41,15 +43,15 @@ pub trait Strategy {
 pub struct Proposal {
     /// The schedule.
     pub schedule: Schedule,
-    /// Who thought of it, where a strategy has several minds: `local`, `llm gpt-5`.
-    pub proposed_by: String,
+    /// Who thought of it: a strategy may have several minds.
+    pub proposed_by: Proposer,
     /// Why it may be fast, in its proposer's words.
     pub why: Option<String>,
 }
 
 impl Proposal {
     /// A proposal that needs no words.
-    pub fn new(schedule: Schedule, proposed_by: &str) -> Self {
-        Proposal { schedule, proposed_by: proposed_by.to_owned(), why: None }
+    pub fn new(schedule: Schedule, proposed_by: Proposer) -> Self {
+        Proposal { schedule, proposed_by, why: None }
     }
 }

@@ -12,6 +12,8 @@ use super::brief::Brief;
 use super::effects::Effects;
 use super::ground::Ground;
 use super::{moves, seeds};
+use crate::proposer::Proposer;
+use crate::strategy_name::{Builtin, StrategyName};
 use crate::trial::Trial;
 
 /// Share of the budget that is spent on seeds, before the first step.
@@ -97,8 +99,8 @@ impl Local {
 }
 
 impl Strategy for Local {
-    fn name(&self) -> &'static str {
-        "local"
+    fn name(&self) -> StrategyName {
+        StrategyName::Builtin(Builtin::Local)
     }
 
     fn ask(&mut self, n: usize) -> Vec<Proposal> {
@@ -120,7 +122,10 @@ impl Strategy for Local {
                 proposals.push(next);
             }
         }
-        proposals.into_iter().map(|index| Proposal::new(*self.ground.lattice.schedule(index), self.name())).collect()
+        proposals
+            .into_iter()
+            .map(|index| Proposal::new(*self.ground.lattice.schedule(index), Proposer::Builtin(Builtin::Local)))
+            .collect()
     }
 
     fn tell(&mut self, trials: &[Trial]) {

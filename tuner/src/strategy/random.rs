@@ -9,6 +9,8 @@ use rand_pcg::Pcg64;
 
 use super::ask_tell::{Proposal, Strategy};
 use super::brief::Brief;
+use crate::proposer::Proposer;
+use crate::strategy_name::{Builtin, StrategyName};
 use crate::trial::Trial;
 
 /// Every schedule of the space in random order.
@@ -27,8 +29,8 @@ impl Random {
 }
 
 impl Strategy for Random {
-    fn name(&self) -> &'static str {
-        "random"
+    fn name(&self) -> StrategyName {
+        StrategyName::Builtin(Builtin::Random)
     }
 
     fn ask(&mut self, n: usize) -> Vec<Proposal> {
@@ -36,7 +38,7 @@ impl Strategy for Random {
         while proposals.len() < n {
             match self.left.pop() {
                 Some(schedule) if self.told.contains(&schedule) => {}
-                Some(schedule) => proposals.push(Proposal::new(schedule, self.name())),
+                Some(schedule) => proposals.push(Proposal::new(schedule, Proposer::Builtin(Builtin::Random))),
                 None => break,
             }
         }
