@@ -20,7 +20,7 @@
 //!
 //! ```toml
 //! [dependencies]
-//! autokernel = "0.1"
+//! autokernel-cuda = "0.1" # the library is called `autokernel`
 //!
 //! [build-dependencies]
 //! autokernel-codegen = "0.1"

@@ -17,6 +17,7 @@ mod gpu;
 mod occupancy;
 mod placement;
 pub mod plan;
+mod plausible;
 mod signature;
 mod tuned;
 
@@ -28,5 +29,6 @@ pub use gpu::SmLimits;
 pub use occupancy::{BlockNeeds, Limiter, Occupancy};
 pub use placement::Placement;
 pub use plan::{Alignment, Arg, Field, Grid, KernelStep, LaunchPlan, Residency, TileBox};
+pub use plausible::{Implausible, check_amount, check_ms};
 pub use signature::{Dimension, Operand, Role, Signature};
 pub use tuned::{Provenance, Tuned};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Extents;
+use crate::{Extents, Implausible, check_amount, check_ms};
 
 /// What a schedule was tuned for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,6 +46,18 @@ pub struct Provenance {
     pub final_rounds: u32,
     /// The strategy that proposed the schedule.
     pub proposed_by: String,
+}
+
+impl Provenance {
+    /// Refuses figures that cannot have been measured.
+    ///
+    /// # Errors
+    /// The first of them.
+    pub fn check(&self) -> Result<(), Implausible> {
+        check_ms("median_ms", self.median_ms)?;
+        check_amount("spread_pct", self.spread_pct)?;
+        check_amount("tflops", self.tflops)
+    }
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]

@@ -20,7 +20,7 @@ impl Consumer {
             "Cargo.toml",
             &format!(
                 "[package]\nname = \"{name}\"\nedition = \"2024\"\n\n\
-                 [dependencies]\nautokernel = {{ path = {:?}, default-features = false }}\n\n\
+                 [dependencies]\nautokernel-cuda = {{ path = {:?}, default-features = false }}\n\n\
                  [build-dependencies]\nautokernel-codegen = {{ path = {codegen:?} }}\n\n[workspace]\n",
                 autokernel.to_string()
             ),

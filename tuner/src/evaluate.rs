@@ -7,8 +7,8 @@ use autokernel_codegen::schedule::Schedule;
 use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
-use crate::journal::Intents;
-use crate::llm::GpuFacts;
+use crate::gpu_facts::GpuFacts;
+use crate::intents::Intents;
 use crate::outcome::{Failure, Measurement, Outcome};
 use crate::target::Target;
 

@@ -1,6 +1,6 @@
 //! A schedule as its knobs. Knows none of them by name: they are what its JSON holds.
 
-use autokernel_codegen::schedule::Schedule;
+use autokernel_codegen::schedule::{Raster, RasterOrder, Schedule};
 use serde_json::Value;
 
 /// The knobs of `schedule` by path, the family among them, in the order of its fields' names: `("raster.group", 8)`.
@@ -13,6 +13,11 @@ pub fn leaves(value: Value) -> Vec<(String, Value)> {
     let mut leaves = Vec::new();
     flatten("", value, &mut leaves);
     leaves
+}
+
+/// The schedule with the raster that stands for all: schedules that differ in it alone share a compiled image.
+pub fn image(schedule: &Schedule) -> Schedule {
+    schedule.with_raster(Raster { order: RasterOrder::AlongM, group: 1 })
 }
 
 fn flatten(prefix: &str, value: Value, leaves: &mut Vec<(String, Value)>) {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use tuner::app::{self, AppError, Ending};
 use tuner::cli::{Cli, Command};
-use tuner::session::Stop;
+use tuner::stop::Stop;
 use tuner::{console, errln, outln};
 
 fn main() -> ExitCode {

@@ -10,7 +10,7 @@ use autokernel_codegen::schedule::{Family, Geometry};
 use autokernel_codegen::shape::Shape;
 use serde::{Deserialize, Serialize};
 
-use crate::llm::GpuFacts;
+use crate::gpu_facts::GpuFacts;
 
 const WARP_THREADS: u32 = 32;
 /// Registers are given to a warp in units of this many.

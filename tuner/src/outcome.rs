@@ -4,6 +4,7 @@ use std::fmt;
 
 use autokernel_codegen::nvcc::PtxasReport;
 use autokernel_codegen::schedule::BrokenRule;
+use autokernel_core::{Implausible, check_amount, check_ms};
 use serde::{Deserialize, Serialize};
 
 /// What became of a schedule.
@@ -51,6 +52,15 @@ impl Measurement {
             check_seed: None,
             resources: None,
         }
+    }
+
+    /// Refuses figures that cannot have been measured.
+    ///
+    /// # Errors
+    /// The first of them.
+    pub fn check(&self) -> Result<(), Implausible> {
+        check_ms("median_ms", self.median_ms)?;
+        check_amount("spread_pct", self.spread_pct)
     }
 }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::environment::{Environment, digest};
 use crate::outcome::Outcome;
+use crate::proposer::Proposer;
 use crate::target::Target;
 
 /// One schedule that was tried, with all that its outcome depends on: a line of the journal.
@@ -17,7 +18,7 @@ pub struct Trial {
     /// Its number within its search, from 1.
     pub number: u32,
     /// Who proposed it.
-    pub proposed_by: String,
+    pub proposed_by: Proposer,
     /// Why, in the proposer's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,

@@ -148,7 +148,7 @@ fn entry(recording: &Recording, schedule: Schedule, median_ms: f64) -> Entry {
         tflops: 1.0,
         samples: 20,
         final_rounds: 0,
-        proposed_by: "test".to_owned(),
+        proposed_by: "test".into(),
     };
     Entry { problem: recording.problem.class(), arch: recording.arch, shape: cube(4096), schedule, provenance }
 }

@@ -13,10 +13,11 @@ use autokernel_codegen::schedule::{Family, Schedule};
 use autokernel_codegen::shape::Shape;
 use llm_support::{Server, client, says};
 use serde_json::{Value, json};
+use tuner::GpuFacts;
 use tuner::evaluate::Measurable;
 use tuner::llm::{
-    Anchor, Budget, Candidates, Conversation, Feedback, GpuFacts, JsonSchema, KnownGood, LlmError, Measurement,
-    Message, Outcome, Proposals, Provider, Rejected, Reply, Resources, RooflineFacts, Task, Trial, Usage,
+    Anchor, Budget, Candidates, Conversation, Feedback, JsonSchema, KnownGood, LlmError, Measurement, Message, Outcome,
+    Proposals, Provider, Rejected, Reply, Resources, RooflineFacts, Task, Trial, Usage,
 };
 use tuner::occupancy::{Limiter, Occupancy, Waves};
 
@@ -126,8 +127,8 @@ fn propose<const N: usize>(lines: [&str; N]) -> (Result<Proposals, LlmError>, Ac
     (result, actor)
 }
 
-fn reasons(proposals: &Proposals) -> Vec<&str> {
-    proposals.rejected.iter().map(|rejected| rejected.reason.as_str()).collect()
+fn reasons(proposals: &Proposals) -> Vec<String> {
+    proposals.rejected.iter().map(|rejected| rejected.reason.to_string()).collect()
 }
 
 #[test]
@@ -271,7 +272,7 @@ fn schedules_that_were_tried_are_not_proposed_again() {
     let tried = typed(&json!({}));
     let actor = Actor::new([&reply(&[schedule(&json!({})), schedule(&json!({"stages": 3}))])]);
     let proposals = Conversation::new(&task()).propose(&actor, None, &|schedule| *schedule == tried).unwrap();
-    assert_eq!((proposals.valid.len(), reasons(&proposals)), (1, vec!["duplicate: already tried"]));
+    assert_eq!((proposals.valid.len(), reasons(&proposals)), (1, vec!["duplicate: already tried".to_owned()]));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use common::Tuner;
 use serde_json::{Value, json};
 use tuner::llm::{Caps, Guard, JsonSchema, LlmError, Message, Provider, Recorder, Replayed, Reply, Usage, prompt_hash};
-use tuner::session::Stop;
+use tuner::stop::Stop;
 
 /// A model that repeats the last words it was told, and fails when these are "fail".
 struct Echo;

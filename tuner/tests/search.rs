@@ -20,7 +20,8 @@ use tuner::evaluate::Measurable;
 use tuner::outcome::Outcome;
 use tuner::replay::{Library, Recording};
 use tuner::session::Budget;
-use tuner::strategy::{Brief, Builtin, Known, StrategyName};
+use tuner::strategy::{Brief, Known};
+use tuner::strategy_name::{Builtin, StrategyName};
 use tuner::{Target, Trial};
 
 /// Large and small, square and not, with whole and ragged waves.
@@ -39,7 +40,7 @@ fn trial(recording: &Recording, target: &Target, generation: u32, (schedule, out
         at: String::new(),
         generation,
         number: 0,
-        proposed_by: String::new(),
+        proposed_by: "".into(),
         why: None,
         target: target.clone(),
         schedule,

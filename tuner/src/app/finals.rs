@@ -2,17 +2,18 @@
 
 use autokernel_codegen::schedule::Schedule;
 
+use super::ending::Ending;
 use super::error::AppError;
 use super::in_use;
-use super::tune::Ending;
 use crate::evaluate::{Contender, Evaluator, Rounds};
 use crate::folder;
+use crate::gpu::GpuEvaluator;
 use crate::gpu::cli::FinalArgs;
 use crate::gpu::sampling::Effort;
-use crate::gpu::{GpuEvaluator, tuning};
+use crate::held_final::Leg;
 use crate::journal::{Journal, Start};
-use crate::promote::{self, FinalPlan, Leg};
-use crate::session::Stop;
+use crate::promote::{self, FinalPlan};
+use crate::stop::Stop;
 use crate::target::Target;
 use crate::trial::Trial;
 
@@ -28,7 +29,7 @@ const WIDER: usize = 2;
 /// There is no GPU, the journal holds nothing that was measured on it, or the GPU is lost.
 pub fn finals(args: &FinalArgs, stop: &Stop) -> Result<Ending, AppError> {
     let config = in_use::load(args.config.as_deref())?;
-    let bench = tuning::bench(&args.gpu, &args.out)?.ok_or(AppError::NoGpu)?;
+    let bench = args.gpu.bench(&args.out)?.ok_or(AppError::NoGpu)?;
     let mut journal = Journal::open(&folder::journal(&args.out), Start::Resume)?;
     let mut evaluator = GpuEvaluator::new(bench.into_shared(), Effort::THOROUGH);
     let targets = targets(args, &journal, &evaluator);

@@ -4,13 +4,10 @@ use std::path::{Path, PathBuf};
 
 use autokernel_codegen::config::{Config, Entry};
 
+use super::args::TuneArgs;
 use super::error::AppError;
-use super::repository;
-use crate::cli::TuneArgs;
+use crate::checkout::{DEFAULT_CONFIG, shipped_config};
 use crate::demand::Package;
-
-/// The config in use where none is named.
-pub const DEFAULT_CONFIG: &str = "best_config.json";
 
 /// The configs that a build reads.
 #[derive(Clone, Debug)]
@@ -32,7 +29,7 @@ impl InUse {
     pub fn load(args: &TuneArgs, package: Option<&Package>) -> Result<InUse, AppError> {
         let default = || package.map_or(PathBuf::from(DEFAULT_CONFIG), Package::config);
         let path = args.config.clone().unwrap_or_else(default);
-        let shipped = package.map(|_| repository().join(DEFAULT_CONFIG)).filter(|file| file.is_file() && *file != path);
+        let shipped = package.map(|_| shipped_config()).filter(|file| file.is_file() && *file != path);
         let shipped = shipped.as_deref().map(Config::load).transpose()?;
         let instead = if shipped.is_some() { "autokernel's own" } else { "the default schedules" };
         let own = load_own(&path, args.config.is_some(), instead)?;

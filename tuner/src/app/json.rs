@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::ending::Ending;
 use super::error::AppError;
-use super::tune::Ending;
 use crate::report::{TargetDocument, TargetResult, VERSION};
 
 /// What a run came to.

@@ -6,10 +6,10 @@ use std::time::SystemTime;
 
 use autokernel_codegen::config::{Config, Entry};
 
+use super::args::TuneArgs;
+use super::ending::Ending;
 use super::error::AppError;
 use super::in_use::{put, write};
-use super::tune::Ending;
-use crate::cli::TuneArgs;
 use crate::folder;
 use crate::output::{self, OutputError};
 use crate::report::{self, Results, TargetDocument, TargetResult};

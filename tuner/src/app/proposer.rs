@@ -3,14 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::args::TuneArgs;
 use super::error::AppError;
-use crate::cli::TuneArgs;
 use crate::llm::{
     Anthropic, FileProvider, Guard, Key, Limits, LlmArgs, Named, OpenAi, Provider, Recorder, Replayed, Retry,
 };
 use crate::outcome::Measurement;
-use crate::session::Stop;
-use crate::strategy::{Brief, Builtin, Llm, Strategy, StrategyName};
+use crate::stop::Stop;
+use crate::strategy::{Brief, Llm, Strategy};
+use crate::strategy_name::{Builtin, StrategyName};
 
 /// The strategy that `args` ask for.
 pub fn strategy_name(args: &TuneArgs) -> StrategyName {
@@ -64,7 +65,7 @@ pub(crate) fn provider(args: &LlmArgs) -> Result<Option<Arc<dyn Provider>>, AppE
     let (limits, retry) = (Limits::default(), Retry::default());
     Ok(Some(match named {
         Named::OpenAi(url) => Arc::new(OpenAi::new(url, model()?, key(Key::DEFAULT_VARIABLE)?, limits, retry)?),
-        Named::Anthropic(url) => Arc::new(Anthropic::new(url, model()?, key(Anthropic::KEY_VARIABLE)?, limits, retry)?),
+        Named::Anthropic(url) => Arc::new(Anthropic::new(url, model()?, key(Key::ANTHROPIC_VARIABLE)?, limits, retry)?),
         Named::Folder(folder) => {
             let provider = FileProvider::new(folder, args.patience())?;
             Arc::new(provider.announcing(|line| errln!("  {line}")))

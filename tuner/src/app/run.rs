@@ -6,12 +6,12 @@ use std::sync::Arc;
 use autokernel_codegen::config::{Config, Entry};
 use autokernel_codegen::schedule::Schedule;
 
+use super::args::TuneArgs;
+use super::ending::Ending;
 use super::error::AppError;
 use super::in_use::InUse;
+use super::job::Job;
 use super::proposer::{model, proposer, strategy_name};
-use super::select::Job;
-use super::tune::Ending;
-use crate::cli::TuneArgs;
 use crate::environment::Environment;
 use crate::evaluate::Evaluator;
 use crate::journal::Journal;
@@ -19,7 +19,8 @@ use crate::llm::{Guard, Provider};
 use crate::outcome::Measurement;
 use crate::promote::{self, FinalPlan, incumbent};
 use crate::report::TargetResult;
-use crate::session::{Budget, Progress, Search, SearchError, Session, Stop, StopReason, search};
+use crate::session::{Budget, Progress, Search, SearchError, Session, StopReason, search};
+use crate::stop::Stop;
 use crate::strategy::{Brief, Neighbours, known, neighbours};
 use crate::target::Target;
 use crate::trial::Trial;
@@ -169,8 +170,8 @@ impl<'r> Run<'r> {
 
     /// What the journal knew before this search began: a resumed run must not learn from what came later.
     fn history(&self, target: &Target, environment: &Environment) -> Vec<Trial> {
-        let (class, strategy) = (target.problem.class(), strategy_name(self.args).to_string());
-        let own = |trial: &Trial| trial.target == *target && trial.proposed_by.starts_with(&strategy);
+        let (class, strategy) = (target.problem.class(), strategy_name(self.args));
+        let own = |trial: &Trial| trial.target == *target && trial.proposed_by.strategy() == Some(strategy);
         let related = |trial: &&Trial| {
             trial.environment == *environment
                 && trial.target.arch == target.arch

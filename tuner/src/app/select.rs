@@ -3,23 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::args::TuneArgs;
 use super::error::AppError;
-use super::{own_spaces, replay};
-use crate::cli::TuneArgs;
+use super::job::Job;
+use super::on_gpu::{self, Wanted};
+use super::replay;
+use crate::checkout::own_spaces;
 use crate::demand::{Demand, Demands};
-use crate::evaluate::Evaluator;
-use crate::gpu;
-use crate::gpu::tuning::Wanted;
 use crate::replay::{Library, Recording, Replay};
 use crate::target::Target;
-
-/// A target with the evaluator that measures it.
-pub struct Job {
-    /// What is tuned.
-    pub target: Target,
-    /// Who measures.
-    pub evaluator: Box<dyn Evaluator>,
-}
 
 /// What a run does, and what it cannot do.
 #[derive(Default)]
@@ -43,7 +35,7 @@ pub fn select(args: &TuneArgs, demands: Option<Demands>) -> Result<Selection, Ap
         Some(Demands { wanted, .. }) => Wanted::Exactly(wanted),
         None => Wanted::Described(recorded().filter(|target| args.filter.takes(target)).collect()),
     };
-    if let Some(jobs) = gpu::tuning::jobs(args, wanted_here)? {
+    if let Some(jobs) = on_gpu::jobs(args, wanted_here)? {
         return Ok(Selection { jobs, notes: demands.map(|demands| demands.notes).unwrap_or_default() });
     }
     let Some(Demands { wanted: demanded, notes }) = demands else {
@@ -93,7 +85,7 @@ fn nothing(library: Library) -> AppError {
 fn heaviest(args: &TuneArgs, demands: Demands) -> Demands {
     let Demands { mut wanted, mut notes } = demands;
     wanted.retain(|demand| args.filter.passes(&demand.problem, demand.shape));
-    let top = args.top.map_or(wanted.len(), |top| top as usize);
+    let top = args.demand.top.map_or(wanted.len(), |top| top as usize);
     if top < wanted.len() {
         let weight = |demands: &[Demand]| demands.iter().map(Demand::weight).sum::<f64>();
         let share = 100.0 * weight(&wanted[..top]) / weight(&wanted);

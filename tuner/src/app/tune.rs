@@ -1,67 +1,26 @@
 //! `tuner tune`: what is in use, the run, the outputs.
 
-use std::fmt;
-use std::path::PathBuf;
-
+use super::args::TuneArgs;
+use super::ending::Ending;
 use super::error::AppError;
 use super::in_use::InUse;
 use super::json::RunDocument;
 use super::outputs::{Outputs, next_command};
 use super::run::Run;
 use super::select::{Selection, select};
-use crate::cli::TuneArgs;
 use crate::demand::{DemandError, Package, demands};
 use crate::journal::{Journal, Start};
 use crate::report::summary;
-use crate::session::{INTERRUPTED, Stop};
-
-/// How a run ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// Every target was tuned.
-    Finished,
-    /// Somebody stopped it; the outputs are written.
-    Interrupted,
-    /// Prompts await these reply files; the outputs are written.
-    Unanswered(Vec<PathBuf>),
-    /// It could not go on; the outputs are written.
-    Broken(String),
-}
-
-impl fmt::Display for Ending {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Ending::Finished => f.write_str("every target was tuned"),
-            Ending::Interrupted => f.write_str("interrupted; what was measured is kept"),
-            Ending::Unanswered(_) => f.write_str("a prompt awaits its reply; what was measured is kept"),
-            Ending::Broken(reason) => write!(f, "it could not go on: {reason}"),
-        }
-    }
-}
-
-impl Ending {
-    /// The documented exit code.
-    pub fn exit_code(&self) -> u8 {
-        match self {
-            Ending::Finished => 0,
-            Ending::Broken(_) => 1,
-            Ending::Unanswered(_) => UNANSWERED,
-            Ending::Interrupted => INTERRUPTED,
-        }
-    }
-}
-
-/// Exit code of a run that ended because a prompt awaits its reply file.
-const UNANSWERED: u8 = 4;
+use crate::stop::Stop;
 
 /// Tunes what `args` ask for, and writes the outputs even if it is stopped.
 ///
 /// # Errors
 /// It could not begin, or an output could not be written.
 pub fn tune(args: &TuneArgs, stop: &Stop) -> Result<Ending, AppError> {
-    let package = args.package.as_deref().map(Package::open).transpose().map_err(DemandError::from)?;
+    let package = args.demand.package.as_deref().map(Package::open).transpose().map_err(DemandError::from)?;
     let in_use = InUse::load(args, package.as_ref())?;
-    let Selection { jobs, notes } = select(args, demands(args, package.as_ref())?)?;
+    let Selection { jobs, notes } = select(args, demands(&args.demand, &args.filter.shape, package.as_ref())?)?;
     for note in notes {
         errln!("note: {note}");
     }

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use autokernel_codegen::shape::Shape;
 use clap::Args;
 
-use crate::cli::not_negative;
 use crate::llm::LlmArgs;
-use crate::strategy::StrategyName;
+use crate::options::not_negative;
+use crate::strategy_name::StrategyName;
 
 /// Hold strategies against each other on recorded spaces, at equal budgets and over many seeds.
 #[derive(Clone, Debug, Args)]

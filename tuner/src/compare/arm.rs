@@ -7,7 +7,8 @@ use super::costs::Costs;
 use super::models::Models;
 use crate::llm::LlmError;
 use crate::session::Budget;
-use crate::strategy::{Strategy, StrategyName};
+use crate::strategy::Strategy;
+use crate::strategy_name::StrategyName;
 
 /// One of the strategies that are compared.
 pub struct Arm {

@@ -9,10 +9,12 @@ use autokernel_codegen::schedule::Schedule;
 
 use super::costs::Costs;
 use crate::evaluate::Measurable;
+use crate::knobs::image;
 use crate::outcome::Outcome;
+use crate::proposer::Proposer;
 use crate::replay::Recording;
 use crate::session::Budget;
-use crate::strategy::{Brief, Neighbours, Strategy, image, known};
+use crate::strategy::{Brief, Neighbours, Strategy, known};
 use crate::target::Target;
 use crate::trial::Trial;
 
@@ -115,7 +117,7 @@ impl Arena {
         course
     }
 
-    fn trial(&self, schedule: Schedule, proposed_by: String, generation: u32, number: u32) -> Trial {
+    fn trial(&self, schedule: Schedule, proposed_by: Proposer, generation: u32, number: u32) -> Trial {
         let outcome = self.outcomes.get(&schedule).cloned();
         Trial {
             at: String::new(),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::contest::Arena;
 use super::replies::RecordedReplies;
 use crate::llm::{Caps, FileProvider, Guard, LlmError, Provider, Replayed};
-use crate::session::Stop;
+use crate::stop::Stop;
 
 /// Where the model of an arm comes from: a provider for each search, by what is searched and the seed.
 pub type Models = dyn Fn(&Arena, u64) -> Result<Box<dyn Provider>, LlmError> + Send + Sync;

@@ -14,12 +14,13 @@ use super::costs::Costs;
 use super::models::{self, Models};
 use super::standing::Standing;
 use super::table::{self, Comparison};
-use crate::app::{AppError, own_spaces, provider};
+use crate::app::{AppError, provider};
+use crate::checkout::own_spaces;
 use crate::llm::{Guard, LlmError, Named, Unanswered};
 use crate::output::{self, OutputError};
 use crate::replay::{Library, Recording};
 use crate::session::Budget;
-use crate::strategy::StrategyName;
+use crate::strategy_name::StrategyName;
 
 /// The rest before a schedule is timed is 10 ms; a recording of 3252 schedules checked and timed 56 a second.
 const OVERHEAD_S: f64 = 0.018;

@@ -5,17 +5,23 @@ use std::collections::BTreeSet;
 use autokernel_codegen::build::Declared;
 use autokernel_codegen::shape::Shape;
 
+use super::args::DemandArgs;
+use super::error::DemandError;
 use super::launch_log::LaunchLog;
 use super::matching::{declared_by, demand, fits};
 use super::package::Package;
-use super::{Demand, DemandError, Demands, add};
-use crate::cli::TuneArgs;
+use super::wanted::{Demand, Demands};
 
 /// M where nothing says it: decoding, a small batch, a prompt, a training step.
 pub const DEFAULT_M: [u32; 4] = [16, 128, 1024, 4096];
 
 /// What `package` wants: its declared problems at the shapes of the log, of `--shape`, or of its known dimensions.
-pub fn demands(args: &TuneArgs, package: &Package, log: Option<&LaunchLog>) -> Result<Demands, DemandError> {
+pub fn demands(
+    args: &DemandArgs,
+    named: &[Shape],
+    package: &Package,
+    log: Option<&LaunchLog>,
+) -> Result<Demands, DemandError> {
     let declared = package.build.declared(&package.root)?;
     if declared.is_empty() {
         return Err(DemandError::NothingDeclared(package.root.clone()));
@@ -25,8 +31,8 @@ pub fn demands(args: &TuneArgs, package: &Package, log: Option<&LaunchLog>) -> R
     let distinct: Vec<&Declared> = declared.iter().filter(|kernel| seen.insert(kernel.problem.key())).collect();
     for kernel in distinct {
         let logged = log.map(|log| logged(kernel, &declared, log));
-        match shapes(args, kernel, logged) {
-            Ok(of_kernel) => of_kernel.into_iter().for_each(|demand| add(&mut demands.wanted, demand)),
+        match shapes(args, named, kernel, logged) {
+            Ok(of_kernel) => of_kernel.into_iter().for_each(|demand| demands.add(demand)),
             Err(reason) => {
                 let file = kernel.file.strip_prefix(&package.root).unwrap_or(&kernel.file).display();
                 demands.notes.push(format!("`{}` ({file}, {}): {reason}", kernel.name, kernel.problem));
@@ -47,7 +53,12 @@ fn logged(kernel: &Declared, declared: &[Declared], log: &LaunchLog) -> Vec<Dema
 }
 
 /// At which shapes a kernel is tuned, or why at none.
-fn shapes(args: &TuneArgs, kernel: &Declared, logged: Option<Vec<Demand>>) -> Result<Vec<Demand>, String> {
+fn shapes(
+    args: &DemandArgs,
+    named: &[Shape],
+    kernel: &Declared,
+    logged: Option<Vec<Demand>>,
+) -> Result<Vec<Demand>, String> {
     let at = |shape| Demand {
         kernel: kernel.name.clone(),
         problem: kernel.problem.clone(),
@@ -58,9 +69,9 @@ fn shapes(args: &TuneArgs, kernel: &Declared, logged: Option<Vec<Demand>>) -> Re
     if let Some(logged) = logged {
         return of_log(args, logged);
     }
-    if !args.filter.shape.is_empty() {
+    if !named.is_empty() {
         let fitting: Vec<Demand> =
-            args.filter.shape.iter().filter(|&&shape| fits(&kernel.problem, shape)).map(|&shape| at(shape)).collect();
+            named.iter().filter(|&&shape| fits(&kernel.problem, shape)).map(|&shape| at(shape)).collect();
         return if fitting.is_empty() { Err("no --shape has its known dimensions".to_owned()) } else { Ok(fitting) };
     }
     let (Some(n), Some(k)) = (kernel.problem.known_n, kernel.problem.known_k) else {
@@ -73,7 +84,7 @@ fn shapes(args: &TuneArgs, kernel: &Declared, logged: Option<Vec<Demand>>) -> Re
 }
 
 /// The logged demands; with `--m` at those rows instead of their own.
-fn of_log(args: &TuneArgs, logged: Vec<Demand>) -> Result<Vec<Demand>, String> {
+fn of_log(args: &DemandArgs, logged: Vec<Demand>) -> Result<Vec<Demand>, String> {
     if logged.is_empty() {
         return Err("it was not launched in the recorded run; record one that uses it".to_owned());
     }

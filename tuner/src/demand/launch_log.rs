@@ -9,7 +9,7 @@ use autokernel_codegen::problem::{Layout, Operation, Problem};
 use autokernel_codegen::shape::Shape;
 use serde::{Deserialize, Deserializer};
 
-use super::DemandError;
+use super::error::DemandError;
 
 /// A launch log. Its lines add up: each program, thread and second writes its own.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,14 +5,14 @@ use autokernel_codegen::problem::Problem;
 use autokernel_codegen::shape::Shape;
 
 use super::launch_log::{LaunchLog, Launches};
-use super::{Demand, Demands, add};
+use super::wanted::{Demand, Demands};
 
 /// Everything that was launched.
 pub fn of_log(log: &LaunchLog) -> Demands {
     let mut demands = Demands::default();
     for launches in &log.launches {
         match launches.problem.problem() {
-            Ok(problem) => add(&mut demands.wanted, demand(launches, problem)),
+            Ok(problem) => demands.add(demand(launches, problem)),
             Err(error) => demands.notes.push(format!(
                 "`{}` at {}: {error}; name the crate that declares it with --crate",
                 launches.kernel, launches.shape

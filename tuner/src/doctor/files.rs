@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::check::{Check, Status};
-use crate::llm::{Anthropic, Key};
+use crate::llm::Key;
 use crate::replay::Library;
 
 /// The folders that keep compiled kernels: the tuner's, and that of builds where it is named.
@@ -50,7 +50,7 @@ pub fn spaces(folder: &Path) -> Check {
 /// Whether there is a key for either protocol, never which.
 pub fn llm_key() -> Check {
     const NAME: &str = "LLM key";
-    let variables = [Key::DEFAULT_VARIABLE, Anthropic::KEY_VARIABLE];
+    let variables = [Key::DEFAULT_VARIABLE, Key::ANTHROPIC_VARIABLE];
     let mut set = Vec::new();
     for variable in variables {
         match Key::from_env(variable) {

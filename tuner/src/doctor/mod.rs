@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 pub use check::{Check, Diagnosis, Status};
 
-use crate::app::{DEFAULT_CONFIG, own_spaces};
+use crate::checkout::{DEFAULT_CONFIG, own_spaces};
 use crate::folder;
 
 /// Check what tuning needs: driver, GPU, nvcc, config, caches, recorded spaces.

@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 
 use autokernel_codegen::shape::Shape;
 
-use super::{ExchangeError, export, import};
-use crate::app;
+use super::error::ExchangeError;
+use super::export::export;
+use super::import::import;
+use crate::checkout::own_spaces;
 use crate::folder;
+use crate::gpu_facts::GpuFacts;
 use crate::journal::read_trials;
-use crate::llm::GpuFacts;
 use crate::replay::Library;
 use crate::trial::Trial;
 
@@ -63,7 +65,7 @@ impl ExportArgs {
             return Err(ExchangeError::Nothing { journal: self.journal.clone() });
         }
         let Format::T4 = self.format;
-        let library = Library::load(&app::own_spaces())?;
+        let library = Library::load(&own_spaces())?;
         for written in export(&trials, &self.out, |name| known_gpu(&library, name))? {
             outln!("{}: {} results", written.results.display(), written.rows);
         }
@@ -77,7 +79,7 @@ impl ImportArgs {
     /// # Errors
     /// A file cannot be read, is not in the format or of another problem, or the recording cannot be written.
     pub fn run(&self) -> Result<(), ExchangeError> {
-        let library = Library::load(&app::own_spaces())?;
+        let library = Library::load(&own_spaces())?;
         let recording = import(&self.results, |name| known_gpu(&library, name))?;
         recording.save(&self.out)?;
         let folder = self.out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -6,10 +6,10 @@ use autokernel_codegen::files;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::ExchangeError;
-use super::t4::{Metadata, MetadataEnvironment, MetadataFile, Provenance, Results, Row, SCHEMA_VERSION};
+use super::error::ExchangeError;
+use super::t4::{Metadata, MetadataEnvironment, MetadataFile, Provenance, Results, Row, SCHEMA_VERSION, metadata_path};
 use crate::environment::{Environment, day};
-use crate::llm::GpuFacts;
+use crate::gpu_facts::GpuFacts;
 use crate::outcome::{Failure, Outcome};
 use crate::replay::Method;
 use crate::target::Target;
@@ -56,11 +56,6 @@ pub fn export(
         written.push(Exported { results: path, rows: results.results.len() });
     }
     Ok(written)
-}
-
-/// The metadata of a results file: `x.t4.json` has `x.t4.metadata.json`.
-pub fn metadata_path(results: &Path) -> PathBuf {
-    results.with_extension("metadata.json")
 }
 
 /// A target that was measured in several environments has a file for each.

@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 
-use super::ExchangeError;
-use super::export::metadata_path;
-use super::t4::{MetadataFile, Provenance, Results};
-use crate::llm::GpuFacts;
+use super::error::ExchangeError;
+use super::t4::{MetadataFile, Provenance, Results, metadata_path};
+use crate::gpu_facts::GpuFacts;
 use crate::replay::{RecordedShape, Recording};
 
 /// The recording of results files, each with its metadata beside it: one problem on one GPU, a file for each shape. `facts`

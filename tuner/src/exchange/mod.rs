@@ -1,60 +1,12 @@
 //! Measurements for other tuners, and from them: the T4 format of the auto-tuning community.
 
 mod cli;
+mod error;
 mod export;
 mod import;
 pub mod t4;
 
 pub use cli::{ExportArgs, Format, ImportArgs};
+pub use error::ExchangeError;
 pub use export::{Exported, export};
 pub use import::import;
-
-use std::path::PathBuf;
-
-use crate::journal::JournalError;
-use crate::replay::RecordingError;
-
-/// Why nothing was exchanged.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ExchangeError {
-    /// The journal cannot be used.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// A recording cannot be used or written.
-    #[error(transparent)]
-    Recording(#[from] RecordingError),
-    /// A file cannot be read or written.
-    #[error("{}: {source}; check the path, and that the folder is writable", .path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// A file is not what it should be.
-    #[error("{}: {reason}", .path.display())]
-    Invalid {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it, and what to do.
-        reason: String,
-    },
-    /// A file is not of the format.
-    #[error("{}: not a results file of the T4 format: {source}; name files as `tuner export` writes them: NAME.t4.json", .path.display())]
-    Format {
-        /// The file.
-        path: PathBuf,
-        /// Where it departs from the format.
-        source: serde_json::Error,
-    },
-    /// The journal is not there.
-    #[error("{} does not exist; tune first, or name a journal with --journal", .0.display())]
-    NoJournal(PathBuf),
-    /// There is nothing to export.
-    #[error("{} holds no trial that was asked for; leave --shape out, or tune first", .journal.display())]
-    Nothing {
-        /// The journal.
-        journal: PathBuf,
-    },
-}

@@ -4,18 +4,26 @@
 //! (github.com/KernelTuner/kernel_tuner, kernel_tuner/schema/T4/1.0.0/results-schema.json and metadata-schema.json). A
 //! knob of a schedule is a member of `configuration` by its path (`tile_m`, `raster.group`). Times are in milliseconds.
 
+use std::path::{Path, PathBuf};
+
 use autokernel_codegen::schedule::Schedule;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::columns;
 use crate::environment::Environment;
-use crate::llm::GpuFacts;
+use crate::gpu_facts::GpuFacts;
 use crate::outcome::{Failure, Measurement, Outcome};
-use crate::replay::{Method, columns};
+use crate::replay::Method;
 use crate::target::Target;
 
 /// The version of both schemas.
 pub const SCHEMA_VERSION: &str = "1.0.0";
+
+/// The metadata of a results file: `x.t4.json` has `x.t4.metadata.json`.
+pub fn metadata_path(results: &Path) -> PathBuf {
+    results.with_extension("metadata.json")
+}
 
 /// A results file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

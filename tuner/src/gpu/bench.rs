@@ -24,7 +24,7 @@ use crate::Target;
 use crate::bridge::capability;
 use crate::environment::{Environment, kernel_sources};
 use crate::evaluate::{Contender, Done, EvaluatorError, Final, FinalTime, Rounds};
-use crate::journal::Intents;
+use crate::intents::Intents;
 use crate::outcome::{Failure, Measurement, Outcome};
 
 /// How long one compile may take: what was seen tells more than any number, and a hang of ptxas must end.

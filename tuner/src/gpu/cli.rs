@@ -11,14 +11,17 @@ use autokernel_codegen::epilogue::Epilogue;
 use autokernel_codegen::problem::{INPUTS, Layout, Problem};
 use autokernel_codegen::schedule::Family;
 use autokernel_codegen::shape::Shape;
+use autokernel_runtime::Device;
 
 use super::bench::Bench;
 use super::devices::Devices;
 use super::record::{self, Plan, RecordError};
 use super::sampling::Effort;
+use super::seeds::Seeds;
 use super::worker;
-use crate::cli::not_negative;
+use crate::evaluate::EvaluatorError;
 use crate::folder;
+use crate::options::not_negative;
 use crate::promote::FinalPlan;
 
 /// On which GPUs, and how finals are held.
@@ -40,6 +43,34 @@ pub struct GpuArgs {
     /// The program that serves as worker, so that tests need no GPU.
     #[arg(long, hide = true, value_name = "PROGRAM")]
     pub worker: Option<PathBuf>,
+}
+
+impl GpuArgs {
+    /// The bench that these options describe, with its kernels cached below `out`; none if nobody asked for GPUs and there is none
+    /// that can measure.
+    ///
+    /// # Errors
+    /// Somebody asked for GPUs, and they cannot measure.
+    pub fn bench(&self, out: &Path) -> Result<Option<Bench>, EvaluatorError> {
+        let asked = self.gpus.is_some() || self.worker.is_some();
+        if !asked && !matches!(Device::gpu_count(), Ok(1..)) {
+            return Ok(None);
+        }
+        let devices = self.gpus.clone().unwrap_or(Devices::one(0));
+        match Bench::open(&devices, self.worker.as_deref(), Path::new("."), &folder::kernels(out)) {
+            Ok(bench) => {
+                if let Some(reason) = &bench.gpu().no_nvml {
+                    errln!("note: without NVML, throttling is told from the SM's own counter alone ({reason})");
+                }
+                Ok(Some(bench.with(self.check_seed.map(Seeds::of_run), self.compile_threads.map(NonZeroUsize::get))))
+            }
+            Err(error) if asked => Err(error),
+            Err(error) => {
+                errln!("warning: there is a GPU, but it cannot be measured on: {error}");
+                Ok(None)
+            }
+        }
+    }
 }
 
 fn finalists(text: &str) -> Result<usize, String> {

@@ -16,8 +16,8 @@ use super::protocol::Kernel;
 use super::worker::instruments;
 use crate::bridge::capability;
 use crate::evaluate::EvaluatorError;
+use crate::knobs::image;
 use crate::outcome::Failure;
-use crate::strategy::image;
 
 /// A compiled candidate.
 #[derive(Clone, Debug, PartialEq)]

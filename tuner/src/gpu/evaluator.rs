@@ -12,8 +12,8 @@ use super::sampling::Effort;
 use crate::Target;
 use crate::environment::{Environment, today};
 use crate::evaluate::{Contender, Done, Evaluator, EvaluatorError, Final, Rounds};
-use crate::journal::Intents;
-use crate::llm::GpuFacts;
+use crate::gpu_facts::GpuFacts;
+use crate::intents::Intents;
 use crate::outcome::Measurement;
 
 /// Measures on a GPU of this machine. Evaluators of one bench share its worker.

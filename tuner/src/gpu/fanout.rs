@@ -14,7 +14,7 @@ use super::protocol::{Candidate, Evaluate, Open};
 use super::sampling::Effort;
 use super::seeds::Seeds;
 use crate::evaluate::{Done, Evaluated, EvaluatorError};
-use crate::journal::Intents;
+use crate::intents::Intents;
 use crate::outcome::Outcome;
 
 /// What a batch is measured with.

@@ -19,7 +19,6 @@ pub mod protocol;
 pub mod record;
 pub mod sampling;
 mod seeds;
-pub mod tuning;
 pub mod worker;
 
 pub use bench::Bench;

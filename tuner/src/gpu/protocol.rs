@@ -8,7 +8,7 @@ use autokernel_codegen::shape::Shape;
 use serde::{Deserialize, Serialize};
 
 use super::sampling::Effort;
-use crate::llm::GpuFacts;
+use crate::gpu_facts::GpuFacts;
 use crate::outcome::{Failure, Outcome};
 
 /// What the worker is asked.

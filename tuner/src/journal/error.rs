@@ -18,7 +18,7 @@ pub enum JournalError {
         pid: Option<u32>,
     },
     /// A line is damaged, and not by a write that was cut short.
-    #[error("{}:{line}: not a line of JSON ({reason}); delete the line, or start over with --fresh", .path.display())]
+    #[error("{}:{line}: {reason}; delete the line, or start over with --fresh", .path.display())]
     Damaged {
         /// The journal.
         path: PathBuf,

@@ -4,8 +4,9 @@
 //! trial is found again by its key ([`trial::key`](crate::trial::key)), so nothing is measured twice. Beside it,
 //! [`Intents`] say what is running, so that what takes the tuner down is not tried again.
 
+mod checksum;
 mod error;
-mod intents;
+mod line;
 mod lock;
 mod read;
 
@@ -15,36 +16,19 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use crate::environment::Environment;
+use crate::held_final::HeldFinal;
+use crate::intents::Intents;
 use crate::outcome::Measurement;
-use crate::promote::HeldFinal;
 use crate::target::Target;
 use crate::trial::{Trial, TrialKey};
 
 pub use error::JournalError;
-use error::io;
-pub use intents::Intents;
-use lock::Lock;
 pub use read::{Recovery, read_trials};
 
-/// A line of the journal; new kinds of lines can join.
-#[derive(Serialize, Deserialize)]
-#[serde(tag = "line", rename_all = "snake_case")]
-enum Line {
-    Trial(Trial),
-    Final(HeldFinal),
-    Reference(Reference),
-}
-
-/// The time of cuBLAS that a language model was told of.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Reference {
-    target: Target,
-    environment: Environment,
-    cublas: Measurement,
-}
+use error::io;
+use line::{Line, Lines, Reference};
+use lock::Lock;
 
 /// What to do with a journal that is there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +58,7 @@ impl Journal {
     /// when its last writer was killed is journaled as a failure.
     ///
     /// # Errors
-    /// Another tuner has it open, a line in its middle is not JSON, or it cannot be read or written.
+    /// Another tuner has it open, a line in its middle is damaged, or it cannot be read or written.
     pub fn open(path: &Path, start: Start) -> Result<Self, JournalError> {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(io(folder))?;
@@ -88,11 +72,14 @@ impl Journal {
             intents.clear();
         }
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(io(path))?;
-        let (Lines { trials, references, finals }, recovery) = read::read_and_repair(&mut file, path)?;
+        let (Lines { trials, references, finals, version: _ }, recovery) = read::read_and_repair(&mut file, path)?;
         sync_folder(path)?;
         let by_key = trials.iter().enumerate().map(|(index, trial)| (trial.key(), index)).collect();
         let path = path.to_owned();
         let mut journal = Journal { path, file, trials, references, by_key, finals, recovery, intents, _lock: lock };
+        if journal.file.metadata().map_err(io(&journal.path))?.len() == 0 {
+            journal.write(Line::Journal { version: line::VERSION })?;
+        }
         journal.blame_what_was_running()?;
         Ok(journal)
     }
@@ -153,7 +140,7 @@ impl Journal {
 
     /// Writes `line`, waits until it is on disk, and gives it back.
     fn write(&mut self, line: Line) -> Result<Line, JournalError> {
-        let mut text = serde_json::to_vec(&line).expect("lines have only string keys");
+        let mut text = checksum::seal(serde_json::to_vec(&line).expect("lines have only string keys"));
         text.push(b'\n');
         let before = self.file.metadata().map_err(io(&self.path))?.len();
         if let Err(source) = self.file.write_all(&text).and_then(|()| self.file.sync_data()) {
@@ -207,24 +194,6 @@ impl Journal {
 impl Drop for Journal {
     fn drop(&mut self) {
         self.intents.clear();
-    }
-}
-
-/// What a journal holds.
-#[derive(Default)]
-struct Lines {
-    trials: Vec<Trial>,
-    references: Vec<Reference>,
-    finals: Vec<HeldFinal>,
-}
-
-impl Lines {
-    fn push(&mut self, line: Line) {
-        match line {
-            Line::Trial(trial) => self.trials.push(trial),
-            Line::Reference(reference) => self.references.push(reference),
-            Line::Final(held) => self.finals.push(held),
-        }
     }
 }
 

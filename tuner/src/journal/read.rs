@@ -6,8 +6,9 @@ use std::path::Path;
 
 use autokernel_codegen::schedule::Schedule;
 
+use super::checksum::{self, Verdict};
 use super::error::{JournalError, io};
-use super::{Line, Lines};
+use super::line::{Line, Lines, VERSION};
 use crate::trial::Trial;
 
 /// What had to be repaired when a journal was opened.
@@ -33,7 +34,7 @@ pub fn read_and_repair(file: &mut File, path: &Path) -> Result<(Lines, Recovery)
         return Ok((lines, recovery));
     }
     // Only the newline may be missing: then the line counts.
-    if let Ok(line) = serde_json::from_slice(rest) {
+    if let Some(line) = whole_line(rest, lines.version) {
         file.write_all(b"\n").and_then(|()| file.sync_data()).map_err(io(path))?;
         lines.push(line);
     } else {
@@ -52,7 +53,7 @@ pub fn read_trials(path: &Path) -> Result<Vec<Trial>, JournalError> {
     let whole = whole_lines(&bytes);
     let mut lines = parse(&bytes[..whole], path, &mut Recovery::default())?;
     // The writer may be in the middle of its last line.
-    if let Ok(line) = serde_json::from_slice(&bytes[whole..]) {
+    if let Some(line) = whole_line(&bytes[whole..], lines.version) {
         lines.push(line);
     }
     Ok(lines.trials)
@@ -63,20 +64,39 @@ fn whole_lines(bytes: &[u8]) -> usize {
     bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1)
 }
 
+/// A last line without its line break, if nothing else of it is missing.
+fn whole_line(text: &[u8], version: Option<u32>) -> Option<Line> {
+    read_line(text, version).ok().flatten()
+}
+
 fn parse(bytes: &[u8], path: &Path, recovery: &mut Recovery) -> Result<Lines, JournalError> {
     let mut lines = Lines::default();
     for (index, text) in bytes.split(|&byte| byte == b'\n').enumerate() {
         if text.trim_ascii().is_empty() {
             continue;
         }
-        match serde_json::from_slice::<Line>(text) {
-            Ok(line) => lines.push(line),
-            Err(error) if error.is_data() => recovery.foreign_lines += 1,
-            Err(error) => {
-                let (path, reason) = (path.to_owned(), error.to_string());
-                return Err(JournalError::Damaged { path, line: index + 1, reason });
-            }
+        match read_line(text, lines.version) {
+            Ok(Some(line)) => lines.push(line),
+            Ok(None) => recovery.foreign_lines += 1,
+            Err(reason) => return Err(JournalError::Damaged { path: path.to_owned(), line: index + 1, reason }),
         }
     }
     Ok(lines)
+}
+
+/// One line of a journal of that version; none if another version of the tuner wrote what this one does not know.
+fn read_line(text: &[u8], version: Option<u32>) -> Result<Option<Line>, String> {
+    match checksum::verify(text) {
+        Verdict::Damaged => return Err("the checksum does not fit the line".to_owned()),
+        Verdict::Absent if version.is_some() => return Err("the line lacks its checksum".to_owned()),
+        Verdict::Whole | Verdict::Absent => {}
+    }
+    match serde_json::from_slice::<Line>(text) {
+        Ok(Line::Journal { version }) if version > VERSION => {
+            Err(format!("a newer tuner began this journal, as version {version}; update the tuner"))
+        }
+        Ok(line) => line.check().map(|()| Some(line)).map_err(|implausible| implausible.to_string()),
+        Err(error) if error.is_data() => Ok(None),
+        Err(error) => Err(format!("this is no line of JSON ({error})")),
+    }
 }

@@ -15,7 +15,7 @@ fn trial(edge: u32, outcome: Outcome) -> Trial {
         at: text("2000-01-01T00:00:00Z"),
         generation: 1,
         number: 1,
-        proposed_by: text("local"),
+        proposed_by: text("local").into(),
         why: None,
         target: Target { problem, arch: Arch::SM_90A, shape: Shape { m: edge, n: edge, k: edge } },
         schedule,
@@ -83,12 +83,13 @@ fn a_line_cut_anywhere_is_dropped_and_the_next_append_is_whole() {
     journal.append(measured(2)).unwrap();
     drop(journal);
     let whole = std::fs::read(&path).unwrap();
-    let first_line = whole.iter().position(|&byte| byte == b'\n').unwrap() + 1;
-    for cut in first_line + 1..whole.len() - 1 {
+    let mut breaks = whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at);
+    let before_last = breaks.nth(1).unwrap() + 1;
+    for cut in before_last + 1..whole.len() - 1 {
         std::fs::write(&path, &whole[..cut]).unwrap();
         let mut journal = Journal::open(&path, Start::Resume).unwrap();
         assert_eq!(journal.trials(), [measured(1)], "cut at {cut}");
-        assert_eq!(journal.recovery().dropped_bytes, cut - first_line);
+        assert_eq!(journal.recovery().dropped_bytes, cut - before_last);
         journal.append(measured(2)).unwrap();
         drop(journal);
         assert_eq!(std::fs::read(&path).unwrap(), whole);
@@ -116,6 +117,59 @@ fn a_damaged_line_in_the_middle_is_named() {
     std::fs::write(&path, format!("{line}\n{{\"line\":\"tri\n{line}\n")).unwrap();
     let message = Journal::open(&path, Start::Resume).unwrap_err().to_string();
     assert!(message.contains("history.jsonl:2:") && message.contains("--fresh"), "{message}");
+}
+
+#[test]
+fn a_flipped_bit_anywhere_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("history.jsonl");
+    let mut journal = Journal::open(&path, Start::Resume).unwrap();
+    for edge in 1..=3 {
+        journal.append(measured(edge)).unwrap();
+    }
+    drop(journal);
+    let whole = std::fs::read(&path).unwrap();
+    let trials = read_trials(&path).unwrap();
+    for bit in (0..whole.len() * 8).step_by(7) {
+        let mut flipped = whole.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        std::fs::write(&path, &flipped).unwrap();
+        // The last line may count as cut short; what is read is what was written.
+        let read = read_trials(&path).unwrap_or_default();
+        assert!(trials.starts_with(&read), "bit {bit} of {} changed a trial", whole.len() * 8);
+    }
+}
+
+#[test]
+fn a_journal_without_checksums_is_gone_on_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("history.jsonl");
+    let line = serde_json::to_string(&Line::Trial(measured(1))).unwrap();
+    std::fs::write(&path, format!("{line}\n")).unwrap();
+    Journal::open(&path, Start::Resume).unwrap().append(measured(2)).unwrap();
+    assert_eq!(Journal::open(&path, Start::Resume).unwrap().trials(), [measured(1), measured(2)]);
+}
+
+#[test]
+fn times_that_cannot_be_are_refused_with_their_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("history.jsonl");
+    let whole = serde_json::to_string(&Line::Trial(measured(1))).unwrap();
+    for ms in ["0.0", "-1.0", "1e300", "1e-300"] {
+        std::fs::write(&path, format!("{whole}\n{}\n", whole.replace("0.25", ms))).unwrap();
+        let message = read_trials(&path).unwrap_err().to_string();
+        assert!(message.contains("history.jsonl:2: ") && message.contains("median_ms is "), "{message}");
+    }
+}
+
+#[test]
+fn a_journal_of_a_newer_tuner_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("history.jsonl");
+    let head = checksum::seal(serde_json::to_vec(&Line::Journal { version: 3 }).unwrap());
+    std::fs::write(&path, [head, b"\n".to_vec()].concat()).unwrap();
+    let message = Journal::open(&path, Start::Resume).unwrap_err().to_string();
+    assert!(message.contains("version 3") && message.contains("update the tuner"), "{message}");
 }
 
 #[test]

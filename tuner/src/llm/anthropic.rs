@@ -28,8 +28,6 @@ pub struct Anthropic {
 impl Anthropic {
     /// Anthropic's own address.
     pub const DEFAULT_BASE_URL: &'static str = "https://api.anthropic.com/v1";
-    /// The variable that Anthropic's own tools read.
-    pub const KEY_VARIABLE: &'static str = "ANTHROPIC_API_KEY";
 
     /// The model `model` at `base_url`, which ends where `/messages` begins.
     ///

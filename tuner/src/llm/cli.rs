@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::anthropic::Anthropic;
 use super::guard::Caps;
-use crate::cli::not_negative;
+use crate::options::not_negative;
 
 /// The language model and what it may cost.
 #[derive(Clone, Debug, Args)]

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::error::LlmError;
 use super::provider::{JsonSchema, Message, Provider, Reply, Usage};
-use crate::session::Stop;
+use crate::stop::Stop;
 
 /// How often a waiting call looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(50);

@@ -20,6 +20,8 @@ pub struct Key {
 impl Key {
     /// The variable that OpenAI's own tools read.
     pub const DEFAULT_VARIABLE: &'static str = "OPENAI_API_KEY";
+    /// The variable that Anthropic's own tools read.
+    pub const ANTHROPIC_VARIABLE: &'static str = "ANTHROPIC_API_KEY";
 
     /// The key in the environment variable `variable`; `None` if it is unset or blank.
     ///

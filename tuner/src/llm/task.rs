@@ -5,8 +5,9 @@ use autokernel_codegen::schedule::Schedule;
 use autokernel_codegen::shape::Shape;
 
 use super::candidates::Candidates;
-use super::facts::{GpuFacts, RooflineFacts};
 use super::feedback::Budget;
+use super::roofline::RooflineFacts;
+use crate::gpu_facts::GpuFacts;
 
 /// One problem and shape on one GPU, the schedules that may be tried, and what is known before the first round.
 #[derive(Clone, Debug)]

@@ -3,10 +3,11 @@
 use autokernel_codegen::schedule::space::Space;
 use autokernel_codegen::schedule::{Schedule, Sm90Schedule};
 
-use super::kernel::Kernel;
+use super::document::Profile;
+use super::kernel::{Kernel, ResourcesFrom};
 use super::work::Bound;
-use super::{Profile, ResourcesFrom};
 use crate::occupancy::{Limiter, waves};
+use crate::promote::Origin;
 
 /// Slots without a tile that are worth a change, in percent of all.
 const TAIL_WORTH: f64 = 10.0;
@@ -143,10 +144,14 @@ fn one_block(profile: &Profile, kernel: &Kernel) -> Option<String> {
 /// What the tuner itself can do.
 fn tune(profile: &Profile, kernel: &Kernel) -> Option<String> {
     let target = &profile.target;
-    let exact = kernel.origin == format!("tuned for {}", target.shape);
+    let is_settled = match &kernel.origin {
+        Origin::Tuned { shape, other } => *shape == target.shape && other.is_none(),
+        Origin::Default(_) => false,
+        Origin::Given => true,
+    };
     let command = format!("tuner --problem {} --shape {}", target.problem.class().slug(), target.shape);
     match (&profile.time, &kernel.resources_from) {
-        _ if !exact && !kernel.origin.starts_with("given") => {
+        _ if !is_settled => {
             let (origin, name) = (&kernel.origin, &profile.gpu.facts.name);
             Some(format!("tuning it: its schedule is {origin}; on the {name}, `{command}`"))
         }

@@ -8,11 +8,12 @@ use autokernel_codegen::nvcc::{Compiler, Nvcc, PtxasReport};
 use autokernel_codegen::schedule::{Schedule, Sm80Schedule};
 use serde::Serialize;
 
+use super::args::ProfileArgs;
+use super::error::ProfileError;
 use super::machine::Machine;
-use super::{ProfileArgs, ProfileError};
 use crate::folder;
 use crate::occupancy::{BlockNeeds, Occupancy, SmLimits, Waves, occupancy, waves};
-use crate::promote::incumbent;
+use crate::promote::{Origin, incumbent};
 use crate::target::Target;
 
 /// How a problem is computed, and how that fills the GPU.
@@ -20,8 +21,8 @@ use crate::target::Target;
 pub struct Kernel {
     /// The schedule.
     pub schedule: Schedule,
-    /// Where it is from, in words.
-    pub origin: String,
+    /// Where it is from.
+    pub origin: Origin,
     /// Threads of a block.
     pub threads: u32,
     /// Registers of a thread.
@@ -98,7 +99,7 @@ pub fn profile(
     Ok(Some(Kernel { schedule, origin, threads, registers, shared_bytes, resources_from, occupancy, waves }))
 }
 
-fn choose(text: &str, config: &Config, target: &Target) -> Result<(Schedule, String), ProfileError> {
+fn choose(text: &str, config: &Config, target: &Target) -> Result<(Schedule, Origin), ProfileError> {
     match text {
         "tuned" => {
             let incumbent = incumbent(config, target);
@@ -106,12 +107,12 @@ fn choose(text: &str, config: &Config, target: &Target) -> Result<(Schedule, Str
         }
         "default" => {
             let schedule = Schedule::default_for(&target.problem.class(), target.arch);
-            Ok((schedule, format!("default for {}", target.arch)))
+            Ok((schedule, Origin::Default(target.arch)))
         }
         json => {
             let schedule =
                 serde_json::from_str(json).map_err(|error| ProfileError::Schedule(format!("`{json}`: {error}")))?;
-            Ok((schedule, "given by --schedule".to_owned()))
+            Ok((schedule, Origin::Given))
         }
     }
 }

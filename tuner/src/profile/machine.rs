@@ -9,14 +9,15 @@ use autokernel_runtime::roofline::Roofline;
 use autokernel_runtime::{Datasheet, Device};
 use serde::Serialize;
 
-use super::{ProfileArgs, ProfileError};
+use super::args::ProfileArgs;
+use super::error::ProfileError;
 use crate::bridge;
 use crate::bridge::capability;
 use crate::folder;
 use crate::gpu::pool::{Deadlines, GpuPool};
 use crate::gpu::process::WorkerCommand;
 use crate::gpu::{Bench, Devices};
-use crate::llm::GpuFacts;
+use crate::gpu_facts::GpuFacts;
 
 /// The GPU of the shipped entries, taken where there is none and none is named.
 const WITHOUT_GPU: &str = "h200";

@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use super::document::Profile;
+use super::kernel::{Kernel, ResourcesFrom};
+use super::time::Time;
 use super::work::Bound;
-use super::{Kernel, Profile, ResourcesFrom, Time};
 
 impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,6 +1,7 @@
 //! What the product costs at least, and what the fusion saves.
 
 use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::epilogue::Epilogue;
 use serde::Serialize;
 
 use super::kernel::Kernel;
@@ -92,7 +93,7 @@ fn traffic(target: &Target, fused: f64) -> Traffic {
     let bytes = |dtype: Dtype| f64::from(dtype.bytes());
     let output_fused = f64::from(target.shape.m) * f64::from(target.shape.n) * bytes(target.problem.output);
     // Without an epilogue there is no second kernel to save.
-    let passes = if target.problem.epilogue.name() == "identity" { 1.0 } else { 3.0 };
+    let passes = if target.problem.epilogue == Epilogue::identity() { 1.0 } else { 3.0 };
     let output_unfused = passes * output_fused;
     let unfused = fused - output_fused + output_unfused;
     let saved = |fused: f64, unfused: f64| if unfused > 0.0 { 100.0 * (1.0 - fused / unfused) } else { 0.0 };

@@ -3,6 +3,7 @@
 use autokernel_codegen::config::{Config, Entry, Provenance};
 use autokernel_codegen::schedule::Schedule;
 
+use super::origin::Origin;
 use crate::bridge::distance;
 use crate::target::Target;
 
@@ -11,8 +12,8 @@ use crate::target::Target;
 pub struct Incumbent {
     /// The schedule.
     pub schedule: Schedule,
-    /// Where it is from: `tuned for 4096x4096x4096`, `default for sm_90a`.
-    pub origin: String,
+    /// Where it is from.
+    pub origin: Origin,
     /// How it was measured, if it is the entry of exactly this target, which a winner would replace.
     pub provenance: Option<Provenance>,
 }
@@ -37,14 +38,14 @@ pub fn incumbent(config: &Config, target: &Target) -> Incumbent {
         entries.into_iter().min_by(|a, b| distance(a.shape, target.shape).total_cmp(&distance(b.shape, target.shape)));
     match near {
         Some(Entry { problem, shape, schedule, provenance, .. }) => {
-            let of = if *problem == class { String::new() } else { format!(" of {}", problem.slug()) };
+            let other = (*problem != class).then(|| problem.clone());
             let exact = *problem == class && *shape == target.shape;
             let provenance = exact.then(|| provenance.clone());
-            Incumbent { schedule: *schedule, origin: format!("tuned for {shape}{of}"), provenance }
+            Incumbent { schedule: *schedule, origin: Origin::Tuned { shape: *shape, other }, provenance }
         }
         None => {
-            let origin = format!("default for {}", target.arch);
-            Incumbent { schedule: Schedule::default_for(&class, target.arch), origin, provenance: None }
+            let (schedule, origin) = (Schedule::default_for(&class, target.arch), Origin::Default(target.arch));
+            Incumbent { schedule, origin, provenance: None }
         }
     }
 }

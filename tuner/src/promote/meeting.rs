@@ -3,11 +3,12 @@
 use autokernel_codegen::config::Config;
 use autokernel_codegen::schedule::Schedule;
 
-use super::held::{HeldFinal, Leg};
 use super::incumbent::{Incumbent, incumbent};
-use super::{Outcome, verdict};
+use super::outcome::Outcome;
+use super::verdict;
 use crate::environment::timestamp;
 use crate::evaluate::{Contender, Evaluator, EvaluatorError, Rounds};
+use crate::held_final::{HeldFinal, Leg};
 use crate::target::Target;
 use crate::trial::Trial;
 
@@ -181,7 +182,7 @@ mod tests {
             at: text(),
             generation: 1,
             number: number as u32 + 1,
-            proposed_by: text(),
+            proposed_by: text().into(),
             why: None,
             target: Target { problem: problem.clone(), arch: Arch::SM_90A, shape: Shape { m: 1, n: 1, k: 1 } },
             schedule: schedule.with_raster(Raster { group: number as u32 + 1, ..schedule.raster() }),

@@ -1,85 +1,15 @@
 //! From the winner of a search to an entry of `best_config.json`: a final against what is used now, and a verdict.
 
-mod held;
+mod entry;
 mod incumbent;
 mod meeting;
+mod origin;
+mod outcome;
 mod verdict;
 
-use autokernel_codegen::config::{Entry, Provenance};
-use autokernel_codegen::schedule::Schedule;
-
-use crate::evaluate::{self, Evaluator, FinalTime};
-use crate::target::Target;
-use crate::trial::Trial;
-
-pub use held::{Entrant, EntrantResult, HeldFinal, Leg};
+pub use entry::{confirmed, entry, kept};
 pub use incumbent::{Incumbent, incumbent};
 pub use meeting::{Final, FinalPlan};
+pub use origin::Origin;
+pub use outcome::Outcome;
 pub use verdict::{Comparison, Verdict, compare};
-
-/// How a search's final went.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// What the build would use today.
-    pub incumbent: Incumbent,
-    /// Its time.
-    pub incumbent_time: evaluate::Final,
-    /// The time of the safe default.
-    pub default_time: evaluate::Final,
-    /// The time of cuBLAS with the epilogue as a kernel of its own.
-    pub cublas_time: evaluate::Final,
-    /// The fastest of the search, measured again; `None` if the search found nothing that works.
-    pub winner: Option<(Trial, FinalTime)>,
-    /// Whether the winner replaces the incumbent, and why.
-    pub verdict: Verdict,
-}
-
-/// The entry that the winner of `outcome` becomes, if it was promoted.
-pub fn entry(outcome: &Outcome, evaluator: &dyn Evaluator) -> Option<Entry> {
-    let (trial, time) = outcome.winner.as_ref().filter(|_| outcome.verdict.promoted)?;
-    Some(measured(&trial.target, trial.schedule, time, &trial.proposed_by, evaluator))
-}
-
-/// The entry by which `target` keeps what it uses today, where it does so without an entry of its own.
-pub fn kept(outcome: &Outcome, target: &Target, evaluator: &dyn Evaluator) -> Option<Entry> {
-    let time = outcome.incumbent_time.as_ref().ok().filter(|_| !outcome.incumbent.is_exact())?;
-    Some(measured(target, outcome.incumbent.schedule, time, KEPT, evaluator))
-}
-
-/// The entry that `target` has already, as the final measured it: if it held its place in rounds under load elsewhere
-/// than where it won it, on another GPU or with another driver, compiler or kernel. Otherwise it would go on as stale.
-pub fn confirmed(outcome: &Outcome, target: &Target, evaluator: &dyn Evaluator) -> Option<Entry> {
-    let Outcome { incumbent, incumbent_time, verdict, .. } = outcome;
-    let known = incumbent.provenance.as_ref().filter(|_| !verdict.promoted)?;
-    let time = incumbent_time.as_ref().ok().filter(|time| !time.round_ms.is_empty())?;
-    let entry = measured(target, incumbent.schedule, time, &known.proposed_by, evaluator);
-    let place = |p: &Provenance| (p.gpu.clone(), p.driver.clone(), p.nvcc.clone(), p.sources.clone());
-    (place(&entry.provenance) != place(known)).then_some(entry)
-}
-
-/// Who proposed an entry that was kept.
-const KEPT: &str = "incumbent";
-
-fn measured(
-    target: &Target,
-    schedule: Schedule,
-    time: &FinalTime,
-    proposed_by: &str,
-    evaluator: &dyn Evaluator,
-) -> Entry {
-    let (environment, measurement) = (evaluator.environment(), time.measurement);
-    let provenance = Provenance {
-        gpu: environment.gpu.clone(),
-        driver: environment.driver.clone(),
-        nvcc: environment.nvcc.clone(),
-        sources: Some(environment.kernels.clone()),
-        date: evaluator.date(),
-        median_ms: measurement.median_ms,
-        spread_pct: measurement.spread_pct,
-        tflops: (target.tflops(measurement.median_ms) * 10.0).round() / 10.0,
-        samples: measurement.samples,
-        final_rounds: u32::try_from(time.round_ms.len()).unwrap_or(u32::MAX),
-        proposed_by: proposed_by.to_owned(),
-    };
-    Entry { problem: target.problem.class(), arch: target.arch, shape: target.shape, schedule, provenance }
-}

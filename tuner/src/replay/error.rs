@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use autokernel_codegen::schedule::BrokenRule;
 
+use crate::columns::ColumnsError;
+
 /// A recording that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -41,24 +43,9 @@ pub enum ContentError {
         /// And in which version.
         version: u32,
     },
-    /// Columns of one table must be equally long.
-    #[error("column `{column}` has {rows} rows where {expected} schedules are listed")]
-    Length {
-        /// The column.
-        column: String,
-        /// Its length.
-        rows: usize,
-        /// The number of schedules.
-        expected: usize,
-    },
-    /// A row is not a schedule.
-    #[error("schedule {row} cannot be read: {reason}")]
-    Schedule {
-        /// The row, from 0.
-        row: usize,
-        /// What is wrong with it.
-        reason: String,
-    },
+    /// Its columns are no schedules.
+    #[error(transparent)]
+    Columns(#[from] ColumnsError),
     /// A row is a schedule that cannot be compiled.
     #[error("schedule {row} cannot have been measured: {broken}")]
     Rule {

@@ -10,7 +10,7 @@ use autokernel_codegen::shape::Shape;
 use super::recording::{RecordedShape, Recording};
 use crate::environment::Environment;
 use crate::evaluate::{Contender, Done, Evaluated, Evaluator, EvaluatorError, Final, FinalTime};
-use crate::llm::GpuFacts;
+use crate::gpu_facts::GpuFacts;
 use crate::outcome::{Failure, Measurement, Outcome};
 use crate::target::Target;
 

@@ -8,9 +8,9 @@ use autokernel_codegen::shape::Shape;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::recording::Method;
+use super::method::Method;
 use crate::environment::Environment;
-use crate::llm::GpuFacts;
+use crate::gpu_facts::GpuFacts;
 use crate::outcome::{Failure, Measurement};
 
 /// What the file says it is.

@@ -4,14 +4,15 @@
 //! works with, [`format`](mod@format) what the file holds, and [`Replay`] the evaluator that answers from it.
 
 mod chance;
-pub(crate) mod columns;
 mod error;
 mod evaluator;
 pub mod format;
 mod library;
+mod method;
 mod recording;
 
 pub use error::RecordingError;
 pub use evaluator::Replay;
 pub use library::Library;
-pub use recording::{Method, RecordedShape, Recording};
+pub use method::Method;
+pub use recording::{RecordedShape, Recording};

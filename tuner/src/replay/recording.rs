@@ -5,40 +5,21 @@ use std::io::BufReader;
 use std::path::Path;
 
 use autokernel_codegen::arch::Arch;
+use autokernel_codegen::files;
 use autokernel_codegen::problem::Problem;
 use autokernel_codegen::schedule::Schedule;
 use autokernel_codegen::shape::Shape;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use serde::{Deserialize, Serialize};
 
-use super::columns;
 use super::error::{ContentError, RecordingError};
 use super::format::{self, File, Table, rounded};
+use super::method::Method;
+use crate::columns::{self, ColumnsError};
 use crate::environment::Environment;
-use crate::llm::GpuFacts;
+use crate::gpu_facts::GpuFacts;
 use crate::outcome::{Failure, Measurement, Outcome};
-use autokernel_codegen::files;
-
-/// How a space was measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Method {
-    /// What the matrices held: `uniform random in [-1, 1)`.
-    pub data: String,
-    /// State of the L2 cache before each sample: `cold` or `warm`.
-    pub cache: String,
-    /// Samples behind each time.
-    pub samples: u32,
-    /// The day, `YYYY-MM-DD`.
-    pub date: String,
-    /// The command that measures it again.
-    pub command: String,
-    /// Which part of the space was measured; the whole if nothing is said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub coverage: Option<String>,
-}
 
 /// Every schedule of one problem on one GPU, measured at several shapes.
 #[derive(Clone, Debug)]
@@ -149,8 +130,8 @@ fn read_table(table: Table, schedules: &[Schedule], samples: u32) -> Result<Reco
     let Table { shape, median_us, spread_pct, failures, failed, cublas } = table;
     for (name, column) in [("median_us", &median_us), ("spread_pct", &spread_pct)] {
         if column.len() != schedules.len() {
-            let column_name = format!("{shape}: {name}");
-            return Err(ContentError::Length { column: column_name, rows: column.len(), expected: schedules.len() });
+            let (rows, expected) = (column.len(), schedules.len());
+            return Err(ColumnsError::Length { column: format!("{shape}: {name}"), rows, expected }.into());
         }
     }
     let wrong = |row, reason: &str| ContentError::Row { shape: shape.to_string(), row, reason: reason.to_owned() };

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::result::TargetResult;
 use crate::environment::Environment;
-use crate::llm::GpuFacts;
+use crate::gpu_facts::GpuFacts;
 use crate::outcome::Outcome;
 use crate::session::StopReason;
 use crate::target::Target;
@@ -140,7 +140,7 @@ impl TargetDocument {
             default_ms: result.default_ms(),
             incumbent: promotion.map(|outcome| IncumbentDocument {
                 schedule: outcome.incumbent.schedule,
-                origin: outcome.incumbent.origin.clone(),
+                origin: outcome.incumbent.origin.to_string(),
                 exact: outcome.incumbent.is_exact(),
                 median_ms: result.incumbent_ms(),
             }),
@@ -185,7 +185,7 @@ fn best(result: &TargetResult) -> Option<BestDocument> {
         spread_pct: measurement.spread_pct,
         tflops: target.tflops(median_ms),
         roofline_pct: result.roofline().percent(&target.work(), median_ms),
-        proposed_by: trial.proposed_by.clone(),
+        proposed_by: trial.proposed_by.to_string(),
     })
 }
 

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::outcome::Outcome;
+use crate::proposer::Proposer;
 use crate::trial::Trial;
 
 /// A row of `history.csv`.
@@ -21,7 +22,7 @@ struct Row<'t> {
     arch: String,
     spread_pct: Option<f64>,
     generation: u32,
-    proposed_by: &'t str,
+    proposed_by: &'t Proposer,
     reason: String,
     driver: &'t str,
     nvcc: &'t str,

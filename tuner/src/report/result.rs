@@ -4,7 +4,7 @@ use autokernel_codegen::schedule::Schedule;
 use autokernel_runtime::roofline::Roofline;
 
 use crate::environment::Environment;
-use crate::llm::GpuFacts;
+use crate::gpu_facts::GpuFacts;
 use crate::outcome::Measurement;
 use crate::promote;
 use crate::session::Search;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
-use super::Search;
+use super::found::Search;
 use crate::target::Target;
 use crate::trial::Trial;
 

@@ -5,12 +5,16 @@ use std::ops::ControlFlow;
 
 use autokernel_codegen::schedule::Schedule;
 
-use super::{Progress, Session, StopReason};
+use super::found::Search;
+use super::progress::Progress;
+use super::reason::StopReason;
 use crate::environment::{Environment, timestamp};
-use crate::evaluate::{Evaluated, EvaluatorError};
+use crate::evaluate::{Evaluated, Evaluator, EvaluatorError};
 use crate::journal::{Journal, JournalError};
 use crate::outcome::{Failure, Outcome};
-use crate::strategy::Proposal;
+use crate::proposer::Proposer;
+use crate::stop::Stop;
+use crate::strategy::{Proposal, Strategy};
 use crate::target::Target;
 use crate::trial::{self, Trial};
 
@@ -23,31 +27,22 @@ pub struct Budget {
     pub generations: usize,
 }
 
-/// What a search found.
-#[derive(Clone, Debug)]
-pub struct Search {
-    /// What was tuned.
-    pub target: Target,
-    /// Every trial, in the order of the proposals. Generations and numbers are this search's own.
-    pub trials: Vec<Trial>,
-    /// How many of them were made now; the journal answered the others.
-    pub evaluated: usize,
-    /// Why it ended.
-    pub stopped: StopReason,
-}
-
-impl Search {
-    /// The fastest trial.
-    pub fn best(&self) -> Option<&Trial> {
-        trial::fastest(&self.trials)
-    }
-
-    /// The fastest trial up to each generation: (generation, trial).
-    pub fn best_by_generation(&self) -> Vec<(u32, &Trial)> {
-        let last = self.trials.last().map_or(0, |trial| trial.generation);
-        let best = |g| trial::fastest(self.trials.iter().filter(|trial| trial.generation <= g));
-        (1..=last).filter_map(|g| Some((g, best(g)?))).collect()
-    }
+/// What a search works with.
+pub struct Session<'s> {
+    /// What is tuned.
+    pub target: &'s Target,
+    /// Who measures.
+    pub evaluator: &'s mut dyn Evaluator,
+    /// Who proposes.
+    pub strategy: &'s mut dyn Strategy,
+    /// Who remembers.
+    pub journal: &'s mut Journal,
+    /// What may be spent.
+    pub budget: Budget,
+    /// Whether somebody wants it to end.
+    pub stop: &'s Stop,
+    /// Who tells the person.
+    pub progress: &'s Progress,
 }
 
 /// Why a search had to end, beside its own reasons.
@@ -98,7 +93,7 @@ fn recall(session: &mut Session<'_>) -> Vec<Trial> {
     let known: Vec<Trial> = session.journal.trials_of(session.target, environment).cloned().collect();
     session.strategy.tell(&known);
     let name = session.strategy.name();
-    known.into_iter().filter(|trial| trial.proposed_by.starts_with(name)).collect()
+    known.into_iter().filter(|trial| trial.proposed_by.strategy() == Some(name)).collect()
 }
 
 fn run_generation(session: &mut Session<'_>, generation: u32, search: &mut Search) -> ControlFlow<StopReason> {
@@ -230,7 +225,7 @@ impl Batch {
             at: timestamp(),
             generation: self.generation,
             number: (self.before + index + 1) as u32,
-            proposed_by: proposal.map_or(String::new(), |proposal| proposal.proposed_by.clone()),
+            proposed_by: proposal.map_or(Proposer::Other(String::new()), |proposal| proposal.proposed_by.clone()),
             why: proposal.and_then(|proposal| proposal.why.clone()),
             target: target.clone(),
             schedule,

@@ -8,7 +8,7 @@ use autokernel_codegen::schedule::Schedule;
 use autokernel_codegen::shape::Shape;
 use serde::Serialize;
 
-use super::listing::Here;
+use super::here::Here;
 use crate::outcome::Measurement;
 use crate::replay::{Library, RecordedShape};
 

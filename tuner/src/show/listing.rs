@@ -11,19 +11,9 @@ use jiff::civil::Date;
 use serde::Serialize;
 
 use super::finding::{Finding, Sources, findings};
+use super::here::Here;
 use crate::filter::Filter;
 use crate::replay::Library;
-
-/// What entries are compared with.
-#[derive(Clone, Debug)]
-pub struct Here {
-    /// The hash of this build's CUDA files.
-    pub sources: String,
-    /// The version of nvcc here, if there is one.
-    pub nvcc: Option<String>,
-    /// The day, `YYYY-MM-DD`.
-    pub today: String,
-}
 
 /// A tuned entry.
 #[derive(Clone, Debug, PartialEq, Serialize)]

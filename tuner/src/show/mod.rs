@@ -1,19 +1,19 @@
 //! `tuner show`: what is tuned, on what, how old it is, and what should be tuned again.
 
 mod finding;
+mod here;
 mod listing;
 mod text;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use autokernel_codegen::config::{Config, ConfigError};
-use autokernel_codegen::nvcc::Nvcc;
 
 pub use finding::{Finding, Sources};
-pub use listing::{Here, Listing, Missing, Row};
+pub use here::Here;
+pub use listing::{Listing, Missing, Row};
 
-use crate::app::{DEFAULT_CONFIG, own_spaces};
-use crate::environment::{kernel_sources, today};
+use crate::checkout::{DEFAULT_CONFIG, own_spaces};
 use crate::filter::Filter;
 use crate::replay::{Library, RecordingError};
 
@@ -67,13 +67,6 @@ impl ShowArgs {
     pub fn listing(&self) -> Result<Listing, ShowError> {
         let config = Config::load(&self.config)?;
         let library = Library::load(&self.spaces.clone().unwrap_or_else(own_spaces))?;
-        Ok(Listing::new(&config, &library, &self.filter, &here()))
+        Ok(Listing::new(&config, &library, &self.filter, &Here::now()))
     }
-}
-
-/// What entries are compared with.
-fn here() -> Here {
-    // The version of nvcc is remembered in a cache; a folder that cannot be written only costs a call of nvcc.
-    let nvcc = Nvcc::locate(Path::new("."), &std::env::temp_dir()).ok().map(|nvcc| nvcc.version);
-    Here { sources: kernel_sources(), nvcc, today: today() }
 }

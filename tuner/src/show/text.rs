@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::finding::Sources;
 use super::listing::{Listing, Missing, Row};
 
 /// Commands that are written out; the rest is counted.
@@ -23,7 +24,7 @@ impl fmt::Display for Listing {
             writeln!(f, "no entry passes the filters")?;
         }
         let stale = self.entries.iter().filter(|row| row.stale).count();
-        let unknown = self.entries.iter().filter(|row| row.sources == super::Sources::Unknown).count();
+        let unknown = self.entries.iter().filter(|row| row.sources == Sources::Unknown).count();
         writeln!(f, "\n{} entries, {stale} stale, {unknown} of unknown kernel sources", self.entries.len())?;
         if let Some(row) = self.entries.iter().find(|row| row.stale) {
             let command = command(&row.problem.slug(), &row.shape.to_string());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use autokernel_codegen::schedule::Schedule;
 
 use crate::evaluate::Measurable;
-use crate::llm::GpuFacts;
+use crate::gpu_facts::GpuFacts;
 use crate::target::Target;
 use crate::trial::Trial;
 

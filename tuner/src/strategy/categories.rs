@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use autokernel_codegen::schedule::Schedule;
 
-use crate::replay::columns::{self, Columns};
+use crate::columns::{self, Columns};
 
 /// For each schedule of a space and each knob, which of the knob's values it has.
 ///

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use autokernel_codegen::schedule::Schedule;
 
+use super::brief::Brief;
 use super::categories::Categories;
 use super::lattice::Lattice;
-use super::{Brief, prior};
-use crate::replay::columns::{self, Columns};
+use super::prior;
+use crate::columns::{self, Columns};
 use crate::trial::Trial;
 
 /// The space of a brief; behind it, what was told of schedules outside it.

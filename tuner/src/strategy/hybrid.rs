@@ -2,9 +2,13 @@
 
 use std::path::PathBuf;
 
+use super::ask_tell::{Proposal, Strategy};
+use super::brief::Brief;
 use super::llm::Llm;
-use super::{Brief, Proposal, Strategy, Surrogate};
+use super::surrogate::Surrogate;
 use crate::llm::Provider;
+use crate::proposer::Proposer;
+use crate::strategy_name::StrategyName;
 use crate::trial::Trial;
 
 /// What part of a generation the model may fill: two thirds of the first, a third of the next two.
@@ -36,17 +40,14 @@ impl Hybrid {
     fn consult(&mut self, n: usize) -> Vec<Proposal> {
         let Some(&(part, of)) = MODEL_SHARE.get(self.generation) else { return Vec::new() };
         let proposals = self.llm.consult((n * part).div_ceil(of)).unwrap_or_default();
-        let named = |proposal: Proposal| Proposal {
-            proposed_by: format!("{}, {}", self.name(), proposal.proposed_by),
-            ..proposal
-        };
-        proposals.into_iter().map(named).collect()
+        let proposed_by = Proposer::HybridLlm(self.llm.model());
+        proposals.into_iter().map(|proposal| Proposal { proposed_by: proposed_by.clone(), ..proposal }).collect()
     }
 }
 
 impl Strategy for Hybrid {
-    fn name(&self) -> &'static str {
-        "hybrid"
+    fn name(&self) -> StrategyName {
+        StrategyName::Hybrid
     }
 
     fn ask(&mut self, n: usize) -> Vec<Proposal> {
@@ -57,13 +58,12 @@ impl Strategy for Hybrid {
         self.generation += 1;
         self.surrogate.leave_out(proposals.iter().map(|proposal| proposal.schedule));
         let rest = self.surrogate.ask(n.saturating_sub(proposals.len())).into_iter();
-        let proposed_by = format!("{}, {}", self.name(), self.surrogate.name());
-        proposals.extend(rest.map(|proposal| Proposal { proposed_by: proposed_by.clone(), ..proposal }));
+        proposals.extend(rest.map(|proposal| Proposal { proposed_by: Proposer::HybridSurrogate, ..proposal }));
         proposals
     }
 
     fn tell(&mut self, trials: &[Trial]) {
-        let own = trials.iter().filter(|trial| trial.proposed_by.starts_with(self.name()));
+        let own = trials.iter().filter(|trial| trial.proposed_by.strategy() == Some(self.name()));
         let last = own.map(|trial| trial.generation as usize).max().unwrap_or(0);
         self.generation = self.generation.max(last);
         self.surrogate.tell(trials);

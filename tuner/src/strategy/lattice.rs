@@ -9,7 +9,7 @@ use std::sync::Arc;
 use autokernel_codegen::schedule::{Family, Schedule};
 use serde_json::Value;
 
-use crate::replay::columns::{self, Columns};
+use crate::columns::{self, Columns};
 
 /// Knobs that mean little alone, and are one axis therefore: who multiplies, and which blocks share loads.
 const TOGETHER: [&[&str]; 3] = [&["consumers", "mode"], &["warps_m", "warps_n"], &["cluster_m", "cluster_n"]];

@@ -7,9 +7,13 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
+use super::ask_tell::{Proposal, Strategy};
+use super::brief::Brief;
 use super::effects::Effects;
 use super::ground::Ground;
-use super::{Brief, Proposal, Strategy, moves, seeds};
+use super::{moves, seeds};
+use crate::proposer::Proposer;
+use crate::strategy_name::{Builtin, StrategyName};
 use crate::trial::Trial;
 
 /// Share of the budget that is spent on seeds, before the first step.
@@ -95,8 +99,8 @@ impl Local {
 }
 
 impl Strategy for Local {
-    fn name(&self) -> &'static str {
-        "local"
+    fn name(&self) -> StrategyName {
+        StrategyName::Builtin(Builtin::Local)
     }
 
     fn ask(&mut self, n: usize) -> Vec<Proposal> {
@@ -118,7 +122,10 @@ impl Strategy for Local {
                 proposals.push(next);
             }
         }
-        proposals.into_iter().map(|index| Proposal::new(*self.ground.lattice.schedule(index), self.name())).collect()
+        proposals
+            .into_iter()
+            .map(|index| Proposal::new(*self.ground.lattice.schedule(index), Proposer::Builtin(Builtin::Local)))
+            .collect()
     }
 
     fn tell(&mut self, trials: &[Trial]) {

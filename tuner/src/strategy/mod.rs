@@ -3,6 +3,7 @@
 //! A strategy is asked for schedules and told what became of them. It never measures, so the same strategy works on a
 //! GPU, on a recording, and on several GPUs at once.
 
+mod ask_tell;
 mod brief;
 mod categories;
 mod effects;
@@ -12,78 +13,19 @@ pub mod lattice;
 mod llm;
 mod local;
 mod moves;
-mod name;
 pub mod prior;
 mod random;
 mod seeds;
+mod start;
 mod surrogate;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
-
-use autokernel_codegen::schedule::{Raster, RasterOrder, Schedule};
-
-use crate::trial::Trial;
-
+pub use ask_tell::{Proposal, Strategy};
 pub use brief::{Brief, Known};
 pub use hybrid::Hybrid;
 pub use llm::Llm;
 pub use local::Local;
-pub use name::{Builtin, StrategyName};
 pub use random::Random;
 pub use seeds::{Neighbours, known, neighbours};
 pub use surrogate::Surrogate;
-
-/// The schedule with the raster that stands for all: schedules that differ in it alone share a compiled image.
-pub(crate) fn image(schedule: &Schedule) -> Schedule {
-    schedule.with_raster(Raster { order: RasterOrder::AlongM, group: 1 })
-}
-
-/// Proposes schedules.
-pub trait Strategy {
-    /// Its name, as on the command line and in the journal.
-    fn name(&self) -> &'static str;
-
-    /// Up to `n` schedules to try next, none of which was proposed or told before. Fewer mean that it has no more
-    /// ideas for this generation; none, that it has no more at all.
-    fn ask(&mut self, n: usize) -> Vec<Proposal>;
-
-    /// What became of schedules: its own proposals, or trials of an earlier run before it is first asked.
-    fn tell(&mut self, trials: &[Trial]);
-
-    /// Whether a strategy with the same brief, told the same, proposes the same. Then a run that was interrupted is
-    /// continued by asking again from the start, with the journal answering what it knows; otherwise, by telling a new
-    /// strategy what the journal knows.
-    fn repeats_itself(&self) -> bool {
-        true
-    }
-
-    /// The reply file without which it proposes nothing, if it is to wait for one.
-    fn unanswered(&self) -> Option<PathBuf> {
-        None
-    }
-
-    /// What happened since the last call that a person should know, such as a model that does not answer.
-    fn notices(&mut self) -> Vec<String> {
-        Vec::new()
-    }
-}
-
-/// A schedule to try.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Proposal {
-    /// The schedule.
-    pub schedule: Schedule,
-    /// Who thought of it, where a strategy has several minds: `local`, `llm gpt-5`.
-    pub proposed_by: String,
-    /// Why it may be fast, in its proposer's words.
-    pub why: Option<String>,
-}
-
-impl Proposal {
-    /// A proposal that needs no words.
-    pub fn new(schedule: Schedule, proposed_by: &str) -> Self {
-        Proposal { schedule, proposed_by: proposed_by.to_owned(), why: None }
-    }
-}

@@ -11,10 +11,10 @@ use autokernel_codegen::problem::{Layout, ProblemClass};
 use autokernel_codegen::schedule::{Family, Geometry, Mode, Schedule};
 use autokernel_codegen::shape::Shape;
 
-use super::Brief;
+use super::brief::Brief;
 use super::categories::Categories;
 use super::effects::Effects;
-use crate::llm::GpuFacts;
+use crate::gpu_facts::GpuFacts;
 use crate::target::Target;
 
 /// L2 bandwidth over device bandwidth, as it fits the recordings of an H200.

@@ -7,7 +7,10 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64;
 
-use super::{Brief, Proposal, Strategy};
+use super::ask_tell::{Proposal, Strategy};
+use super::brief::Brief;
+use crate::proposer::Proposer;
+use crate::strategy_name::{Builtin, StrategyName};
 use crate::trial::Trial;
 
 /// Every schedule of the space in random order.
@@ -26,8 +29,8 @@ impl Random {
 }
 
 impl Strategy for Random {
-    fn name(&self) -> &'static str {
-        "random"
+    fn name(&self) -> StrategyName {
+        StrategyName::Builtin(Builtin::Random)
     }
 
     fn ask(&mut self, n: usize) -> Vec<Proposal> {
@@ -35,7 +38,7 @@ impl Strategy for Random {
         while proposals.len() < n {
             match self.left.pop() {
                 Some(schedule) if self.told.contains(&schedule) => {}
-                Some(schedule) => proposals.push(Proposal::new(schedule, self.name())),
+                Some(schedule) => proposals.push(Proposal::new(schedule, Proposer::Builtin(Builtin::Random))),
                 None => break,
             }
         }

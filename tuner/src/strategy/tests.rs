@@ -11,11 +11,12 @@ use autokernel_codegen::shape::Shape;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-use super::{Brief, Builtin, Proposal, prior};
+use super::{Brief, Proposal, prior};
 use crate::environment::Environment;
 use crate::evaluate::Measurable;
-use crate::llm::GpuFacts;
+use crate::gpu_facts::GpuFacts;
 use crate::outcome::{Failure, Measurement, Outcome};
+use crate::strategy_name::Builtin;
 use crate::target::Target;
 use crate::trial::Trial;
 
@@ -55,7 +56,7 @@ fn trial(brief: &Brief, schedule: Schedule, outcome: Outcome) -> Trial {
         at: String::new(),
         generation: 1,
         number: 1,
-        proposed_by: "somebody".to_owned(),
+        proposed_by: "somebody".into(),
         why: None,
         target: brief.target.clone(),
         schedule,

@@ -10,8 +10,8 @@ use autokernel_codegen::schedule::space::Space;
 use autokernel_codegen::schedule::{Family, Mode, RasterOrder, Schedule, Sm90Schedule};
 use autokernel_codegen::shape::Shape;
 use sha2::{Digest, Sha256};
+use tuner::GpuFacts;
 use tuner::environment::Environment;
-use tuner::llm::GpuFacts;
 use tuner::outcome::{Failure, Measurement, Outcome};
 use tuner::replay::{Method, RecordedShape, Recording};
 

@@ -101,10 +101,10 @@ mod tests {
             kind,
         };
         let arguments = arguments(&[
-            program("autokernel", TargetKind::Test, "gpu"),
+            program("autokernel-cuda", TargetKind::Test, "gpu"),
             program("tuner", TargetKind::Test, "gpu"),
-            program("autokernel", TargetKind::Bench, "matmul"),
+            program("autokernel-cuda", TargetKind::Bench, "matmul"),
         ]);
-        assert_eq!(arguments.join(" "), "--package autokernel --package tuner --bench matmul --test gpu");
+        assert_eq!(arguments.join(" "), "--package autokernel-cuda --package tuner --bench matmul --test gpu");
     }
 }

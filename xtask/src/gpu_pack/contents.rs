@@ -17,7 +17,7 @@ struct Row {
     target: fn(&str) -> bool,
 }
 
-const FACADE: &str = "autokernel";
+const FACADE: &str = "autokernel-cuda";
 const TUNER: &str = "tuner";
 
 const PROGRAMS: [Row; 5] = [
@@ -38,7 +38,7 @@ const PROGRAMS: [Row; 5] = [
     },
     Row {
         folder: "benches",
-        what: "benches of the package `autokernel`",
+        what: "benches of the package `autokernel-cuda`",
         kind: TargetKind::Bench,
         package: |package, _| package.name.as_str() == FACADE,
         target: |_| true,
@@ -190,12 +190,12 @@ mod tests {
     #[test]
     fn gpu_tests_benches_the_tuner_and_examples_are_packed_and_nothing_else() {
         let (_dir, metadata) = workspace(&[
-            "crates/autokernel/Cargo.toml",
-            "crates/autokernel/src/lib.rs",
-            "crates/autokernel/tests/gpu_shapes.rs",
-            "crates/autokernel/tests/cpu_shapes.rs",
-            "crates/autokernel/benches/matmul.rs",
-            "crates/autokernel/examples/linear.rs",
+            "crates/autokernel-cuda/Cargo.toml",
+            "crates/autokernel-cuda/src/lib.rs",
+            "crates/autokernel-cuda/tests/gpu_shapes.rs",
+            "crates/autokernel-cuda/tests/cpu_shapes.rs",
+            "crates/autokernel-cuda/benches/matmul.rs",
+            "crates/autokernel-cuda/examples/linear.rs",
             "crates/tuner/Cargo.toml",
             "crates/tuner/src/main.rs",
             "crates/tuner/tests/gpu_worker.rs",
@@ -209,9 +209,9 @@ mod tests {
         assert_eq!(
             packed(&selection),
             [
-                "tests/autokernel-gpu_shapes",
+                "tests/autokernel-cuda-gpu_shapes",
                 "tests/tuner-gpu_real_faults",
-                "benches/autokernel-matmul",
+                "benches/autokernel-cuda-matmul",
                 "bin/tuner",
                 "examples/consumer",
             ]

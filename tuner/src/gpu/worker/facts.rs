@@ -7,7 +7,7 @@ use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use super::error::{Result, WorkerError};
 use super::sensors::Sensors;
 use crate::gpu::protocol::Gpu;
-use crate::llm::GpuFacts;
+use crate::gpu_facts::GpuFacts;
 
 /// Where Linux's NVIDIA driver says its version.
 const DRIVER_VERSION_FILE: &str = "/proc/driver/nvidia/version";

@@ -6,9 +6,10 @@ use autokernel_codegen::problem::Layout;
 use autokernel_codegen::schedule::{Family, Schedule};
 
 use super::outcome::fall;
-use super::{ask, json, knobs, rules, schema};
+use super::text::{ask, json};
+use super::{knobs, rules, schema};
+use crate::gpu_facts::GpuFacts;
 use crate::llm::candidates::FamilyKnobs;
-use crate::llm::facts::GpuFacts;
 use crate::llm::task::{KnownGood, Task};
 use crate::occupancy::{Waves, waves};
 

@@ -2,7 +2,7 @@
 
 use autokernel_codegen::schedule::Schedule;
 
-use super::json;
+use super::text::json;
 use crate::knobs;
 use crate::llm::error::shorten;
 use crate::llm::feedback::{Measurement, Outcome, Resources};

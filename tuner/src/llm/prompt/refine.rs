@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::outcome::{difference, words};
-use super::{ask, json};
+use super::text::{ask, json};
 use crate::llm::feedback::{Anchor, Feedback, Outcome, Trial};
 use crate::llm::reply::Rejected;
 

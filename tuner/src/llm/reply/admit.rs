@@ -3,11 +3,9 @@
 use autokernel_codegen::schedule::Schedule;
 use serde_json::Value;
 
+use super::rejection::Rejection;
 use crate::knobs::leaves;
 use crate::llm::candidates::{Candidates, FamilyKnobs};
-
-/// Why a schedule that was tried is not tried again.
-pub const ALREADY_TRIED: &str = "duplicate: already tried";
 
 /// The schedule that `value` is.
 ///
@@ -18,7 +16,7 @@ pub fn admit(
     candidates: &Candidates,
     seen: &dyn Fn(&Schedule) -> bool,
     tried: &dyn Fn(&Schedule) -> bool,
-) -> Result<Schedule, String> {
+) -> Result<Schedule, Rejection> {
     let knobs = family_of(value, candidates)?;
     let schedule: Schedule =
         serde_json::from_value(value.clone()).map_err(|error| format!("not a schedule: {error}"))?;
@@ -26,15 +24,13 @@ pub fn admit(
     schedule.check(candidates.class(), candidates.arch()).map_err(|broken| broken.to_string())?;
     check_values(value, knobs)?;
     if !candidates.contains(&schedule) {
-        return Err(
-            "each value is legal but this combination is not among those recorded, and this is a replay".to_owned()
-        );
+        return Err("each value is legal but this combination is not among those recorded, and this is a replay".into());
     }
     if seen(&schedule) {
-        return Err("duplicate: the same schedule is in this reply twice".to_owned());
+        return Err("duplicate: the same schedule is in this reply twice".into());
     }
     if tried(&schedule) {
-        return Err(ALREADY_TRIED.to_owned());
+        return Err(Rejection::AlreadyTried { schedule, became: None });
     }
     Ok(schedule)
 }

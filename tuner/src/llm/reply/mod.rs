@@ -3,13 +3,14 @@
 mod admit;
 mod extract;
 mod lenient;
+mod rejection;
 
 use autokernel_codegen::schedule::Schedule;
 
 use super::candidates::Candidates;
 use super::provider::Usage;
 
-pub use admit::ALREADY_TRIED;
+pub use rejection::Rejection;
 
 /// A schedule that may be tried.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,12 +22,12 @@ pub struct Proposal {
 }
 
 /// Something in a reply that cannot be tried.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Rejected {
     /// What the model wrote, shortened.
     pub text: String,
-    /// Why it cannot be tried: the rule it breaks, the value that is not legal, or that it was tried before.
-    pub reason: String,
+    /// Why it cannot be tried.
+    pub reason: Rejection,
 }
 
 /// What one round with a model gave.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use super::{Exchange, Exchanges, Fault, prompt_hash, read};
+use super::exchange::{Exchange, Exchanges, Fault, prompt_hash, read};
 use crate::environment::timestamp;
 use crate::llm::error::LlmError;
 use crate::llm::prompt::is_repair;

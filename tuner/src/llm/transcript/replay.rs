@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{Exchanges, prompt_hash, read};
+use super::exchange::{Exchanges, prompt_hash, read};
 use crate::llm::error::LlmError;
 use crate::llm::provider::{JsonSchema, Message, Provider, Reply};
 

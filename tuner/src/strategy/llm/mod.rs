@@ -7,11 +7,15 @@ use std::path::PathBuf;
 
 use autokernel_codegen::schedule::Schedule;
 
-use super::{Brief, Known, Local, Proposal, Strategy};
+use super::ask_tell::{Proposal, Strategy};
+use super::brief::{Brief, Known};
+use super::local::Local;
 use crate::llm::{
-    ALREADY_TRIED, Anchor, Budget, Conversation, Feedback, LlmError, Proposals, Provider, Rejected, Unanswered,
+    Anchor, Budget, Conversation, Feedback, LlmError, Proposals, Provider, Rejected, Rejection, Unanswered,
 };
-use crate::outcome::{Measurement, Outcome};
+use crate::outcome::Measurement;
+use crate::proposer::Proposer;
+use crate::strategy_name::StrategyName;
 use crate::trial::Trial;
 
 /// Rounds in a row that may fail before the model is given up.
@@ -79,6 +83,11 @@ impl Llm {
         Llm { stand_in_name: name, ..self }
     }
 
+    /// The name of the model.
+    pub(super) fn model(&self) -> String {
+        self.provider.name()
+    }
+
     /// Up to `n` proposals of the model; `None` if it has no usable answer, or is given up.
     pub(super) fn consult(&mut self, n: usize) -> Option<Vec<Proposal>> {
         let proposals = if self.gone { None } else { self.ask_model(n) };
@@ -117,7 +126,7 @@ impl Llm {
         self.rejected = rejected.into_iter().map(|rejected| self.explain(rejected)).collect();
         for surplus in valid.split_off(valid.len().min(n)) {
             let text = serde_json::to_string(&surplus.schedule).unwrap_or_default();
-            self.rejected.push(Rejected { text, reason: format!("more than the {n} asked for") });
+            self.rejected.push(Rejected { text, reason: format!("more than the {n} asked for").into() });
         }
         if !self.rejected.is_empty() {
             let count = self.rejected.len();
@@ -130,7 +139,7 @@ impl Llm {
             self.notices.push(format!("the model proposed nothing usable; the {stand_in} proposes in its place"));
             return None;
         }
-        let proposed_by = format!("llm {}", self.provider.name());
+        let proposed_by = Proposer::Llm(self.model());
         let proposal = |proposal: crate::llm::Proposal| Proposal {
             schedule: proposal.schedule,
             proposed_by: proposed_by.clone(),
@@ -139,14 +148,14 @@ impl Llm {
         Some(valid.into_iter().map(proposal).collect())
     }
 
-    /// What became of a duplicate when it was tried.
+    /// With what became of a duplicate when it was tried.
     fn explain(&self, rejected: Rejected) -> Rejected {
-        let schedule = serde_json::from_str(&rejected.text).ok().filter(|_| rejected.reason == ALREADY_TRIED);
-        let tried = schedule.and_then(|schedule: Schedule| self.trials.get(&schedule));
-        let reason = match tried.map(|trial| &trial.outcome) {
-            Some(Outcome::Measured(measurement)) => format!("{ALREADY_TRIED}: {:.4} ms", measurement.median_ms),
-            Some(Outcome::Failed(failure)) => format!("{ALREADY_TRIED}: {failure}"),
-            None => rejected.reason,
+        let reason = match rejected.reason {
+            Rejection::AlreadyTried { schedule, .. } => {
+                let became = self.trials.get(&schedule).map(|trial| trial.outcome.clone());
+                Rejection::AlreadyTried { schedule, became }
+            }
+            other => other,
         };
         Rejected { reason, ..rejected }
     }
@@ -195,8 +204,8 @@ impl Llm {
 }
 
 impl Strategy for Llm {
-    fn name(&self) -> &'static str {
-        "llm"
+    fn name(&self) -> StrategyName {
+        StrategyName::Llm
     }
 
     fn ask(&mut self, n: usize) -> Vec<Proposal> {
@@ -207,7 +216,7 @@ impl Strategy for Llm {
             return Vec::new();
         }
         let proposals = self.stand_in.ask(n).into_iter();
-        proposals.map(|proposal| Proposal { proposed_by: "llm, local in its place".to_owned(), ..proposal }).collect()
+        proposals.map(|proposal| Proposal { proposed_by: Proposer::StandIn, ..proposal }).collect()
     }
 
     fn tell(&mut self, trials: &[Trial]) {

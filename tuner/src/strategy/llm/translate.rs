@@ -6,17 +6,13 @@ use autokernel_runtime::roofline::Roofline;
 use crate::llm::{self, Budget, Candidates, KnownGood, Resources, RooflineFacts, Task};
 use crate::occupancy::{BlockNeeds, SmLimits, Waves, occupancy, waves};
 use crate::outcome::{Failure, Measurement, Outcome};
-use crate::strategy::Brief;
+use crate::strategy::brief::{Brief, Known};
 use crate::trial::Trial;
 
 /// What the model is asked to do, and that cuBLAS takes `cublas_ms`, if that is known.
 pub fn task(brief: &Brief, cublas_ms: Option<f64>) -> Task {
     let target = &brief.target;
-    let known = |known: &super::super::Known| KnownGood {
-        schedule: known.schedule,
-        origin: known.origin.clone(),
-        median_ms: None,
-    };
+    let known = |known: &Known| KnownGood { schedule: known.schedule, origin: known.origin.clone(), median_ms: None };
     Task {
         problem: target.problem.clone(),
         shape: target.shape,

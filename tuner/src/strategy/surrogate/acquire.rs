@@ -67,7 +67,7 @@ mod tests {
     use rand::SeedableRng;
 
     use super::*;
-    use crate::strategy::image;
+    use crate::knobs::image;
 
     fn candidates(spread: impl Fn(usize) -> f64) -> Vec<Candidate> {
         let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, "identity".parse().unwrap());

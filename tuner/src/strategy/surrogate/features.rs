@@ -9,9 +9,9 @@ use autokernel_codegen::problem::ProblemClass;
 use autokernel_codegen::schedule::Schedule;
 use serde_json::Value;
 
-use crate::llm::GpuFacts;
-use crate::replay::columns::Columns;
-use crate::strategy::Brief;
+use crate::columns::Columns;
+use crate::gpu_facts::GpuFacts;
+use crate::strategy::brief::Brief;
 use crate::target::Target;
 
 /// How a leaf of the JSON becomes numbers.
@@ -95,7 +95,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::replay::columns;
+    use crate::columns;
     use crate::strategy::tests::brief;
 
     #[test]

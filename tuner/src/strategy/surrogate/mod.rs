@@ -14,8 +14,13 @@ use rand_pcg::Pcg64;
 
 use self::acquire::Candidate;
 use self::model::{Known, Model};
+use super::ask_tell::{Proposal, Strategy};
+use super::brief::Brief;
 use super::ground::Ground;
-use super::{Brief, Proposal, Strategy, image, seeds};
+use super::seeds;
+use crate::knobs::image;
+use crate::proposer::Proposer;
+use crate::strategy_name::{Builtin, StrategyName};
 use crate::trial::Trial;
 
 /// Share of the budget that is spent on seeds, before the model is asked.
@@ -107,8 +112,8 @@ fn rows(ground: &Ground) -> Vec<Vec<f64>> {
 }
 
 impl Strategy for Surrogate {
-    fn name(&self) -> &'static str {
-        "surrogate"
+    fn name(&self) -> StrategyName {
+        StrategyName::Builtin(Builtin::Surrogate)
     }
 
     fn ask(&mut self, n: usize) -> Vec<Proposal> {
@@ -124,7 +129,10 @@ impl Strategy for Surrogate {
             chosen.extend(self.promising(n - chosen.len()));
         }
         self.proposed.extend(&chosen);
-        chosen.into_iter().map(|index| Proposal::new(*self.ground.lattice.schedule(index), self.name())).collect()
+        chosen
+            .into_iter()
+            .map(|index| Proposal::new(*self.ground.lattice.schedule(index), Proposer::Builtin(Builtin::Surrogate)))
+            .collect()
     }
 
     fn tell(&mut self, trials: &[Trial]) {

@@ -44,7 +44,7 @@ const MOST_LINES: usize = 1000;
 
 impl Intents {
     /// The intents beside `journal`.
-    pub(super) fn beside(journal: &Path) -> Self {
+    pub fn beside(journal: &Path) -> Self {
         let mut path = journal.as_os_str().to_owned();
         path.push(".running");
         Intents { path: path.into(), state: Mutex::default() }
@@ -101,7 +101,7 @@ impl Intents {
     }
 
     /// What was begun and never taken back.
-    pub(super) fn left_behind(&self) -> std::io::Result<Vec<Trial>> {
+    pub fn left_behind(&self) -> std::io::Result<Vec<Trial>> {
         let mut text = Vec::new();
         match File::open(&self.path) {
             Ok(mut file) => file.read_to_end(&mut text)?,
@@ -122,7 +122,7 @@ impl Intents {
     }
 
     /// Removes the file, unless something runs.
-    pub(super) fn clear(&self) {
+    pub fn clear(&self) {
         let mut state = self.state();
         if state.running == 0 {
             state.file = None;

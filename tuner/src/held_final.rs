@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use autokernel_codegen::schedule::Schedule;
+use autokernel_core::{Implausible, check_ms};
 use autokernel_runtime::timing::Statistics;
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +61,22 @@ pub enum EntrantResult {
     Time(FinalTime),
     /// Why there is none.
     Failure(Failure),
+}
+
+impl HeldFinal {
+    /// Refuses times that cannot have been measured.
+    ///
+    /// # Errors
+    /// The first of them.
+    pub fn check(&self) -> Result<(), Implausible> {
+        for entrant in self.legs.iter().flat_map(|leg| &leg.entrants) {
+            if let EntrantResult::Time(time) = &entrant.result {
+                time.measurement.check()?;
+                time.round_ms.iter().try_for_each(|&ms| check_ms("round_ms", ms))?;
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Leg {

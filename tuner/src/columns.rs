@@ -5,11 +5,33 @@ use std::collections::BTreeMap;
 use autokernel_codegen::schedule::Schedule;
 use serde_json::{Map, Value};
 
-use super::error::ContentError;
 use crate::knobs;
 
 /// A column a knob, by its path.
 pub type Columns = BTreeMap<String, Vec<Value>>;
+
+/// Columns that are no schedules.
+#[derive(Debug, thiserror::Error)]
+pub enum ColumnsError {
+    /// Columns of one table must be equally long.
+    #[error("column `{column}` has {rows} rows where {expected} schedules are listed")]
+    Length {
+        /// The column.
+        column: String,
+        /// Its length.
+        rows: usize,
+        /// The number of schedules.
+        expected: usize,
+    },
+    /// A row is not a schedule.
+    #[error("schedule {row} cannot be read: {reason}")]
+    Schedule {
+        /// The row, from 0.
+        row: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
 
 /// The columns of `schedules`; `null` where a schedule lacks the knob.
 pub fn from_schedules<'s>(schedules: impl Iterator<Item = &'s Schedule>) -> Columns {
@@ -27,10 +49,10 @@ pub fn from_schedules<'s>(schedules: impl Iterator<Item = &'s Schedule>) -> Colu
 }
 
 /// The schedules of `columns`, row by row.
-pub fn to_schedules(columns: &Columns) -> Result<Vec<Schedule>, ContentError> {
+pub fn to_schedules(columns: &Columns) -> Result<Vec<Schedule>, ColumnsError> {
     let rows = columns.values().map(Vec::len).max().unwrap_or(0);
     if let Some((column, values)) = columns.iter().find(|(_, values)| values.len() != rows) {
-        return Err(ContentError::Length { column: column.clone(), rows: values.len(), expected: rows });
+        return Err(ColumnsError::Length { column: column.clone(), rows: values.len(), expected: rows });
     }
     let schedule = |row: usize| {
         let mut object = Map::new();
@@ -38,7 +60,7 @@ pub fn to_schedules(columns: &Columns) -> Result<Vec<Schedule>, ContentError> {
             insert(&mut object, path, values[row].clone());
         }
         serde_json::from_value(Value::Object(object))
-            .map_err(|error| ContentError::Schedule { row, reason: error.to_string() })
+            .map_err(|error| ColumnsError::Schedule { row, reason: error.to_string() })
     };
     (0..rows).map(schedule).collect()
 }

@@ -3,35 +3,23 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Brief, Hybrid, Llm, Local, Random, Strategy, Surrogate};
-use crate::llm::Provider;
-
 /// The strategies that need nothing but the space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Builtin {
-    /// [`Random`].
+    /// At random, each once: the yardstick.
     Random,
-    /// [`Local`].
+    /// Steps from the best.
     Local,
-    /// [`Surrogate`].
+    /// A model of the time, asked where it expects much or knows little.
     Surrogate,
 }
 
 impl Builtin {
-    /// The better of [`Local`] and [`Surrogate`] on the recorded spaces; docs/strategies.md has the figures.
+    /// The better of the two that search on the recorded spaces; docs/strategies.md has the figures.
     pub const DEFAULT: Builtin = Builtin::Surrogate;
 
     /// Each of them.
     pub const ALL: [Builtin; 3] = [Builtin::Random, Builtin::Local, Builtin::Surrogate];
-
-    /// A strategy for `brief`.
-    pub fn start(self, brief: &Brief) -> Box<dyn Strategy> {
-        match self {
-            Builtin::Random => Box::new(Random::new(brief)),
-            Builtin::Local => Box::new(Local::new(brief)),
-            Builtin::Surrogate => Box::new(Surrogate::new(brief)),
-        }
-    }
 }
 
 /// A strategy, as on the command line.
@@ -39,9 +27,9 @@ impl Builtin {
 pub enum StrategyName {
     /// One that needs no model.
     Builtin(Builtin),
-    /// [`Llm`].
+    /// A language model.
     Llm,
-    /// [`Hybrid`].
+    /// A language model that seeds and steers, and the surrogate.
     Hybrid,
 }
 
@@ -65,23 +53,6 @@ impl StrategyName {
         match self {
             StrategyName::Builtin(builtin) => Some(builtin),
             StrategyName::Llm | StrategyName::Hybrid => None,
-        }
-    }
-
-    /// A strategy for `brief`. Those without a model leave `provider` alone.
-    pub fn start(self, brief: &Brief, provider: Box<dyn Provider>) -> Box<dyn Strategy> {
-        match self {
-            StrategyName::Builtin(builtin) => builtin.start(brief),
-            StrategyName::Llm | StrategyName::Hybrid => self.led_by(Llm::new(brief, provider), brief),
-        }
-    }
-
-    /// A strategy for `brief` whose model `llm` asks. Those without a model leave `llm` alone.
-    pub fn led_by(self, llm: Llm, brief: &Brief) -> Box<dyn Strategy> {
-        match self {
-            StrategyName::Builtin(builtin) => builtin.start(brief),
-            StrategyName::Llm => Box::new(llm),
-            StrategyName::Hybrid => Box::new(Hybrid::led_by(llm, brief)),
         }
     }
 }

@@ -1,28 +1,20 @@
 //! What `tuner tune` does on a machine with a GPU: the same as elsewhere, but measured.
 
-use std::num::NonZeroUsize;
-use std::path::Path;
 use std::rc::Rc;
 
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::epilogue::Epilogue;
 use autokernel_codegen::problem::{Layout, Problem};
-use autokernel_runtime::Device;
 
-use super::bench::Bench;
-use super::cli::GpuArgs;
-use super::devices::Devices;
-use super::evaluator::GpuEvaluator;
-use super::sampling::Effort;
-use super::seeds::Seeds;
-use crate::Target;
-use crate::app::Job;
-use crate::cli::TuneArgs;
+use super::args::TuneArgs;
+use super::job::Job;
 use crate::demand::Demand;
 use crate::evaluate::EvaluatorError;
 use crate::filter::{ArchChoice, Filter, Op, builtin_problems};
-use crate::folder;
+use crate::gpu::sampling::Effort;
+use crate::gpu::{Bench, GpuEvaluator};
+use crate::target::Target;
 
 /// What `--shape` alone tunes.
 const DEFAULT_EPILOGUE: &str = "leaky_relu(0.01)";
@@ -44,7 +36,7 @@ pub fn jobs(args: &TuneArgs, wanted: Wanted<'_>) -> Result<Option<Vec<Job>>, Eva
     if args.spaces.is_some() {
         return Ok(None);
     }
-    let Some(bench) = bench(&args.gpu, &args.out)? else { return Ok(None) };
+    let Some(bench) = args.gpu.bench(&args.out)? else { return Ok(None) };
     let arch = match args.filter.arch {
         ArchChoice::Named(arch) => arch,
         ArchChoice::Auto => bench.arch(),
@@ -66,32 +58,6 @@ fn cannot_run(arch: Arch, bench: &Bench) -> EvaluatorError {
     EvaluatorError {
         reason: format!("{} does not run kernels for {arch}", bench.gpu().facts.name),
         remedy: format!("leave out --arch, or --gpus to replay what was recorded for {arch}"),
-    }
-}
-
-/// The bench that `args` describe, with its kernels cached below `out`; none if nobody asked for GPUs and there is none
-/// that can measure.
-///
-/// # Errors
-/// Somebody asked for GPUs, and they cannot measure.
-pub fn bench(args: &GpuArgs, out: &Path) -> Result<Option<Bench>, EvaluatorError> {
-    let asked = args.gpus.is_some() || args.worker.is_some();
-    if !asked && !matches!(Device::gpu_count(), Ok(1..)) {
-        return Ok(None);
-    }
-    let devices = args.gpus.clone().unwrap_or(Devices::one(0));
-    match Bench::open(&devices, args.worker.as_deref(), Path::new("."), &folder::kernels(out)) {
-        Ok(bench) => {
-            if let Some(reason) = &bench.gpu().no_nvml {
-                errln!("note: without NVML, throttling is told from the SM's own counter alone ({reason})");
-            }
-            Ok(Some(bench.with(args.check_seed.map(Seeds::of_run), args.compile_threads.map(NonZeroUsize::get))))
-        }
-        Err(error) if asked => Err(error),
-        Err(error) => {
-            errln!("warning: there is a GPU, but it cannot be measured on: {error}");
-            Ok(None)
-        }
     }
 }
 
@@ -139,9 +105,15 @@ mod tests {
 
     use super::*;
 
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        filter: Filter,
+    }
+
     fn described_by(options: &[&str]) -> Vec<String> {
-        let args = crate::cli::Cli::parse_from([&["tuner"], options].concat()).tune;
-        described(&args.filter, Arch::SM_90A).iter().map(ToString::to_string).collect()
+        let filter = Command::parse_from([&["tuner"], options].concat()).filter;
+        described(&filter, Arch::SM_90A).iter().map(ToString::to_string).collect()
     }
 
     #[test]

@@ -1,0 +1,42 @@
+//! What a measurement can say. Files are edited, disks fail: a time of zero would be divided by, and one that is
+//! negative would win.
+
+/// A figure that cannot have been measured.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{what} is {given}; it is from {least:e} to {most:e}")]
+pub struct Implausible {
+    what: &'static str,
+    given: f64,
+    least: f64,
+    most: f64,
+}
+
+/// Refuses a duration, in milliseconds, shorter than a nanosecond or longer than eleven days.
+pub fn check_ms(what: &'static str, ms: f64) -> Result<(), Implausible> {
+    check(what, ms, 1e-6, 1e9)
+}
+
+/// Refuses a share in percent, or a rate, that is negative or not finite.
+pub fn check_amount(what: &'static str, amount: f64) -> Result<(), Implausible> {
+    check(what, amount, 0.0, 1e9)
+}
+
+fn check(what: &'static str, given: f64, least: f64, most: f64) -> Result<(), Implausible> {
+    if (least..=most).contains(&given) { Ok(()) } else { Err(Implausible { what, given, least, most }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_clock_can_show_is_refused() {
+        for ms in [0.0, -1.0, 1e-300, 1e300, f64::NAN, f64::INFINITY] {
+            let message = check_ms("median_ms", ms).unwrap_err().to_string();
+            assert!(message.starts_with("median_ms is ") && message.contains("1e-6"), "{message}");
+        }
+        assert_eq!(check_ms("median_ms", 0.0052), Ok(()));
+        assert!(check_amount("spread_pct", -0.1).is_err());
+        assert_eq!(check_amount("spread_pct", 0.0), Ok(()));
+    }
+}

@@ -1,0 +1,7 @@
+//! Values that several commands' options take.
+
+/// A number from 0 up.
+pub fn not_negative(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| format!("`{text}` is not a number from 0 up"))
+}

@@ -1,0 +1,72 @@
+//! What is asked of a profile.
+
+use std::path::PathBuf;
+
+use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::epilogue::Epilogue;
+use autokernel_codegen::problem::{Layout, Problem};
+use autokernel_codegen::shape::Shape;
+
+use super::error::ProfileError;
+use crate::checkout::DEFAULT_CONFIG;
+use crate::filter;
+use crate::folder;
+
+/// Say what bounds a kernel, how full it keeps a GPU, and what to try next.
+///
+/// Times are measured if this machine's GPU is meant and nvcc is here; else they come from the output folder's journal,
+/// a recorded space or the config, and the page says from which. Everything else is computed.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ProfileArgs {
+    /// What is applied to each element, for example gelu, leaky_relu(0.2) or identity.
+    #[arg(long, value_parser = filter::epilogue, default_value = "leaky_relu")]
+    pub epilogue: Epilogue,
+    /// The layout: nn (B is [k, n]) or nt (B is [n, k]).
+    #[arg(long, value_parser = filter::layout, default_value = "nt")]
+    pub layout: Layout,
+    /// The type of A and B: bf16 or f16.
+    #[arg(long, value_parser = filter::input_type, default_value = "bf16")]
+    pub dtype: Dtype,
+    /// The type of C: that of A and B, or f32 [default: that of A and B].
+    #[arg(long, value_parser = output_type)]
+    pub output: Option<Dtype>,
+    /// The shape, as MxNxK.
+    #[arg(long, value_name = "MxNxK")]
+    pub shape: Shape,
+    /// A GPU of the datasheets, for example a100, h100, h200, b200, l40s, rtx4090 [default: this machine's, else h200].
+    #[arg(long, value_name = "NAME")]
+    pub gpu: Option<String>,
+    /// `tuned` (what a build with the config uses), `default`, or a schedule as JSON.
+    #[arg(long, value_name = "tuned|default|JSON", default_value = "tuned")]
+    pub schedule: String,
+    /// The config in use.
+    #[arg(long, value_name = "FILE", default_value = DEFAULT_CONFIG)]
+    pub config: PathBuf,
+    /// The output folder, whose journal may know the time and which keeps the compiled kernels.
+    #[arg(long, value_name = "DIR", default_value = folder::DEFAULT)]
+    pub out: PathBuf,
+    /// Where recorded spaces are [default: the tuner's own].
+    #[arg(long, value_name = "DIR")]
+    pub spaces: Option<PathBuf>,
+    /// Print the profile as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn output_type(text: &str) -> Result<Dtype, String> {
+    Dtype::from_name(text).ok_or_else(|| format!("`{text}` is not an element type; write bf16, f16 or f32"))
+}
+
+impl ProfileArgs {
+    /// What is computed.
+    ///
+    /// # Errors
+    /// The output type does not go with the input type.
+    pub fn problem(&self) -> Result<Problem, ProfileError> {
+        let (input, output) = (self.dtype, self.output.unwrap_or(self.dtype));
+        if output != input && output != Dtype::F32 {
+            return Err(ProfileError::Output { input, output });
+        }
+        Ok(Problem { output, ..Problem::matmul(input, self.layout, self.epilogue.clone()) })
+    }
+}

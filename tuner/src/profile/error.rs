@@ -1,0 +1,36 @@
+//! Why there is no profile.
+
+use autokernel_codegen::config::ConfigError;
+use autokernel_codegen::dtype::Dtype;
+
+use crate::replay::RecordingError;
+
+/// Why there is no profile.
+#[derive(Debug, thiserror::Error)]
+pub enum ProfileError {
+    /// The GPU is not known.
+    #[error("`{name}` is no GPU that is known here; known are {known}")]
+    UnknownGpu {
+        /// What was asked for.
+        name: String,
+        /// What could be.
+        known: String,
+    },
+    /// The schedule cannot be read.
+    #[error("--schedule: {0}; write tuned, default, or a schedule as in best_config.json")]
+    Schedule(String),
+    /// The output type does not go with the input type.
+    #[error("{input} inputs give {input} or f32, not {output}; leave --output out, or write f32")]
+    Output {
+        /// The type of A and B.
+        input: Dtype,
+        /// The type that was asked for.
+        output: Dtype,
+    },
+    /// The config cannot be read.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A recorded space cannot be read.
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
+}

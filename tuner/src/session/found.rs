@@ -1,0 +1,32 @@
+//! What a search found.
+
+use super::reason::StopReason;
+use crate::target::Target;
+use crate::trial::{self, Trial};
+
+/// What a search found.
+#[derive(Clone, Debug)]
+pub struct Search {
+    /// What was tuned.
+    pub target: Target,
+    /// Every trial, in the order of the proposals. Generations and numbers are this search's own.
+    pub trials: Vec<Trial>,
+    /// How many of them were made now; the journal answered the others.
+    pub evaluated: usize,
+    /// Why it ended.
+    pub stopped: StopReason,
+}
+
+impl Search {
+    /// The fastest trial.
+    pub fn best(&self) -> Option<&Trial> {
+        trial::fastest(&self.trials)
+    }
+
+    /// The fastest trial up to each generation: (generation, trial).
+    pub fn best_by_generation(&self) -> Vec<(u32, &Trial)> {
+        let last = self.trials.last().map_or(0, |trial| trial.generation);
+        let best = |g| trial::fastest(self.trials.iter().filter(|trial| trial.generation <= g));
+        (1..=last).filter_map(|g| Some((g, best(g)?))).collect()
+    }
+}
