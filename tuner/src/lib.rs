@@ -30,6 +30,7 @@ pub mod held_final;
 pub mod intents;
 pub mod journal;
 mod knobs;
+pub mod known;
 pub mod llm;
 pub mod occupancy;
 mod options;

@@ -22,7 +22,7 @@ mod surrogate;
 mod tests;
 
 pub use ask_tell::{Proposal, Strategy};
-pub use brief::{Brief, Known};
+pub use brief::Brief;
 pub use hybrid::Hybrid;
 pub use llm::Llm;
 pub use local::Local;
