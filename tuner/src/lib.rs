@@ -3,6 +3,11 @@
 //! A [`Strategy`](strategy::Strategy) proposes schedules for a [`Target`], an [`Evaluator`](evaluate::Evaluator)
 //! measures them, on a GPU or by [`replay`] of a recorded space, the [`Journal`](journal::Journal) remembers every
 //! [`Trial`], and [`promote`] writes the winner to `best_config.json` if it beats what is there past the noise.
+//!
+//! Arrows point one way, which a test holds. From low to high: what everything is about (targets, outcomes, trials, the
+//! GPU, knobs); [`evaluate`]; the journal, [`replay`] and [`llm`], which remember and answer; [`strategy`]; [`session`] and
+//! [`promote`], which search and decide; [`gpu`], which measures; what people read (reports, profiles, listings); [`app`],
+//! [`compare`] and [`cli`].
 
 #![warn(missing_docs)]
 // The macros of `console` instead, which outlive their reader.
