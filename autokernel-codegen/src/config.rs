@@ -2,16 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
+pub use autokernel_core::Provenance;
+use autokernel_core::{Arch, Extents};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::arch::Arch;
 use crate::files;
+use crate::matmul::DIMS;
 use crate::problem::{Problem, ProblemClass};
 use crate::schedule::Schedule;
-use crate::shape::Shape;
 
-/// The version of the file's schema that this crate reads and writes.
-pub const VERSION: u32 = 1;
+/// The version of the file's schema that this crate writes. It reads version 1 too, which says `shape` for `extents`.
+pub const VERSION: u32 = 2;
 
 /// The whole file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,7 +22,7 @@ pub struct Config {
     /// Where editors find the JSON schema.
     #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
-    /// The schema's version: 1.
+    /// The schema's version: 2.
     #[serde(deserialize_with = "supported_version")]
     pub version: u32,
     /// The archs that kernels are compiled for. `AUTOKERNEL_ARCHS` overrides it.
@@ -31,7 +32,7 @@ pub struct Config {
     pub entries: Vec<Entry>,
 }
 
-/// A tuned entry: problem class + arch + shape → schedule, with provenance.
+/// A tuned entry: class + arch + GPU + extents → schedule. The GPU is part of its provenance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, try_from = "UncheckedEntry")]
@@ -40,49 +41,12 @@ pub struct Entry {
     pub problem: ProblemClass,
     /// For which target.
     pub arch: Arch,
-    /// At which shape.
-    pub shape: Shape,
+    /// At which extents.
+    pub extents: Extents,
     /// The winner.
     pub schedule: Schedule,
     /// Where the choice comes from.
     pub provenance: Provenance,
-}
-
-/// How a tuned entry was measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Provenance {
-    /// The GPU, as the driver names it.
-    pub gpu: String,
-    /// The driver's version.
-    pub driver: String,
-    /// nvcc's version.
-    pub nvcc: String,
-    /// Hash of the CUDA files that the kernel was made of, 12 hexadecimal digits; entries of older tuners have none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sources: Option<String>,
-    /// The day of the measurement, `YYYY-MM-DD`.
-    pub date: String,
-    /// Median time of one launch, in milliseconds.
-    pub median_ms: f64,
-    /// Interquartile range of the samples as a share of the median, in percent.
-    pub spread_pct: f64,
-    /// `2·m·n·k` over the median time, in 10¹² operations a second.
-    pub tflops: f64,
-    /// Samples behind the median.
-    pub samples: u32,
-    /// Rounds under load, each of which all rivals ran in, of the final that chose the schedule; 0 if it was chosen by
-    /// times measured apart from each other.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub final_rounds: u32,
-    /// The strategy that proposed the schedule.
-    pub proposed_by: String,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-const fn is_zero(rounds: &u32) -> bool {
-    *rounds == 0
 }
 
 /// An entry as written, before its schedule met the rules.
@@ -93,7 +57,8 @@ const fn is_zero(rounds: &u32) -> bool {
 struct UncheckedEntry {
     problem: ProblemClass,
     arch: Arch,
-    shape: Shape,
+    #[serde(alias = "shape")]
+    extents: Extents,
     schedule: Schedule,
     provenance: Provenance,
 }
@@ -102,23 +67,24 @@ impl TryFrom<UncheckedEntry> for Entry {
     type Error = String;
 
     fn try_from(entry: UncheckedEntry) -> Result<Self, String> {
-        let UncheckedEntry { problem, arch, shape, schedule, provenance } = entry;
-        match schedule.check(&problem, arch) {
-            Ok(()) => Ok(Entry { problem, arch, shape, schedule, provenance }),
-            Err(broken) => {
-                Err(format!("the entry that ends here ({problem}, {arch}, {shape}) cannot be built: {broken}"))
-            }
-        }
+        let UncheckedEntry { problem, arch, extents, schedule, provenance } = entry;
+        let refused = |reason: String| format!("the entry that ends here ({problem}, {arch}, {extents}) {reason}");
+        schedule.check(&problem, arch).map_err(|broken| refused(format!("cannot be built: {broken}")))?;
+        let ordered = problem.order(&extents);
+        let extents = ordered
+            .ok_or_else(|| refused(format!("has not the dimensions {}", DIMS.map(|dim| dim.to_string()).join(", "))))?;
+        provenance.check().map_err(|implausible| refused(format!("was not measured: {implausible}")))?;
+        Ok(Entry { problem, arch, extents, schedule, provenance })
     }
 }
 
 fn supported_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     let version = u32::deserialize(deserializer)?;
-    if version == VERSION {
-        return Ok(version);
+    if (1..=VERSION).contains(&version) {
+        return Ok(VERSION);
     }
     Err(serde::de::Error::custom(format!(
-        "version {version} is not supported; this autokernel reads version {VERSION}: update autokernel, or run the tuner again"
+        "version {version} is not supported; this autokernel reads versions 1 to {VERSION}: update autokernel, or run the tuner again"
     )))
 }
 
@@ -206,9 +172,13 @@ impl Config {
         ranked.into_iter().filter(|(distance, _)| Some(*distance) == nearest).map(|(_, entry)| entry).collect()
     }
 
-    /// Puts `entry` in the place of the one with the same class, arch and shape, or adds it. Returns the one replaced.
+    /// Puts `entry` in the place of the one with the same class, arch, GPU and extents, or adds it. Returns the one
+    /// replaced.
     pub fn upsert(&mut self, entry: Entry) -> Option<Entry> {
-        let same = |old: &Entry| (&old.problem, old.arch, old.shape) == (&entry.problem, entry.arch, entry.shape);
+        let same = |old: &Entry| {
+            (&old.problem, old.arch, &old.provenance.gpu, old.extents)
+                == (&entry.problem, entry.arch, &entry.provenance.gpu, entry.extents)
+        };
         match self.entries.iter_mut().find(|old| same(old)) {
             Some(old) => Some(std::mem::replace(old, entry)),
             None => {

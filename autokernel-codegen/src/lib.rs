@@ -17,7 +17,7 @@ pub use build::{Build, BuildError};
 // What the operations say, under the paths of this crate.
 use autokernel_ops::hash;
 pub use autokernel_ops::hash::short as short_hash;
-pub use autokernel_ops::matmul::{problem, schedule, shape};
+pub use autokernel_ops::matmul::{self, problem, schedule};
 
 /// GPU architectures, as nvcc names them.
 pub mod arch {
@@ -31,6 +31,6 @@ pub mod dtype {
 
 /// From a problem and a schedule to the CUDA translation unit that nvcc compiles.
 pub mod emit {
-    pub use autokernel_ops::matmul::emit::{emit, emit_reference, kernel, reference};
+    pub use autokernel_ops::matmul::emit::{emit, emit_reference, kernel, plan, reference};
     pub use autokernel_ops::source::{HEADERS, KernelSource};
 }

@@ -7,7 +7,6 @@ use autokernel_codegen::build::{ImageFiles, Manifest, Plan, Tuned, Variant};
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::problem::Problem;
 use autokernel_codegen::schedule::{Family, Geometry, RasterOrder};
-use autokernel_codegen::shape::Shape;
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
@@ -149,7 +148,7 @@ fn geometry(geometry: &Geometry) -> TokenStream {
 }
 
 fn tuned(tuned: &Tuned) -> TokenStream {
-    let Shape { m, n, k } = tuned.shape;
+    let [m, n, k] = autokernel_codegen::matmul::sizes(&tuned.extents);
     let from = &tuned.provenance;
     let [gpu, driver, nvcc, date, proposed_by] =
         [&from.gpu, &from.driver, &from.nvcc, &from.date, &from.proposed_by].map(|text| borrowed(text));

@@ -47,7 +47,7 @@ fn schedule(variant: &Variant) -> String {
     let source = match tuned {
         Some(tuned) => {
             let from = &tuned.provenance;
-            format!("tuned at {} for {} on {}, {}", tuned.shape, tuned.class, from.gpu, from.date)
+            format!("tuned at {} for {} on {}, {}", tuned.extents, tuned.class, from.gpu, from.date)
         }
         None => "the default, as nothing was tuned".to_owned(),
     };

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use autokernel_codegen::arch::ComputeCapability;
 use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::matmul::sizes;
 use autokernel_codegen::problem::Problem;
 use autokernel_codegen::schedule::{self, Schedule};
-use autokernel_codegen::shape::Shape;
+use autokernel_core::Extents;
 use autokernel_runtime as runtime;
 
 /// The compute capability that a driver gives as two numbers.
@@ -25,12 +26,13 @@ pub fn dtype(dtype: Dtype) -> runtime::Dtype {
 }
 
 /// The runtime's shape.
-pub fn shape(shape: Shape) -> runtime::Shape {
-    runtime::Shape::new(shape.m, shape.n, shape.k)
+pub fn shape(shape: Extents) -> runtime::Shape {
+    let [m, n, k] = sizes(&shape);
+    runtime::Shape::new(m, n, k)
 }
 
 /// How far apart two shapes are, as the runtime chooses the nearest entry: a factor counts, not a difference.
-pub fn distance(a: Shape, b: Shape) -> f64 {
+pub fn distance(a: Extents, b: Extents) -> f64 {
     shape(a).distance(shape(b))
 }
 

@@ -7,17 +7,18 @@ use autokernel_codegen::config::Entry;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::epilogue::Epilogue;
 use autokernel_codegen::problem::{INPUTS, Layout, Problem, ProblemClass};
-use autokernel_codegen::shape::Shape;
+use autokernel_core::Extents;
 use clap::ValueEnum;
 
+use crate::options::shape;
 use crate::target::Target;
 
 /// Which targets are meant; all of them if nothing is said.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Filter {
     /// Only this shape, as MxNxK; may be repeated.
-    #[arg(long, value_name = "MxNxK")]
-    pub shape: Vec<Shape>,
+    #[arg(long, value_name = "MxNxK", value_parser = shape)]
+    pub shape: Vec<Extents>,
     /// Only this attribute's kernels: matmul has no epilogue, fused_matmul has one.
     #[arg(long, value_enum)]
     pub op: Option<Op>,
@@ -45,25 +46,25 @@ impl Filter {
     }
 
     /// Whether `problem` is meant at `shape`, whatever the target of nvcc.
-    pub fn passes(&self, problem: &Problem, shape: Shape) -> bool {
+    pub fn passes(&self, problem: &Problem, shape: Extents) -> bool {
         self.passes_class(&problem.class(), shape)
             && self.epilogue.as_ref().is_none_or(|epilogue| *epilogue == problem.epilogue)
     }
 
     /// Whether `entry` is meant.
     pub fn takes_entry(&self, entry: &Entry) -> bool {
-        self.takes_class(&entry.problem, entry.arch, entry.shape)
+        self.takes_class(&entry.problem, entry.arch, entry.extents)
     }
 
     /// Whether `class` is meant at `shape`. A class has its epilogue whatever the parameters are.
-    pub fn takes_class(&self, class: &ProblemClass, arch: Arch, shape: Shape) -> bool {
+    pub fn takes_class(&self, class: &ProblemClass, arch: Arch, shape: Extents) -> bool {
         self.passes_class(class, shape)
             && self.epilogue.as_ref().is_none_or(|epilogue| epilogue.name() == class.epilogue)
             && self.arch.admits(arch)
     }
 
     /// What is asked of a class and of a problem alike.
-    fn passes_class(&self, class: &ProblemClass, shape: Shape) -> bool {
+    fn passes_class(&self, class: &ProblemClass, shape: Extents) -> bool {
         (self.shape.is_empty() || self.shape.contains(&shape))
             && self.op.is_none_or(|op| op == Op::of(class))
             && self.problem.as_ref().is_none_or(|problem| problem == class)
@@ -158,6 +159,7 @@ pub fn layout(text: &str) -> Result<Layout, String> {
 
 #[cfg(test)]
 mod tests {
+    use autokernel_codegen::matmul::extents;
     use clap::Parser;
 
     use super::*;
@@ -187,7 +189,7 @@ mod tests {
     fn takes(options: &[&str], epilogue: &str) -> [bool; 2] {
         let filter = Command::parse_from([&["tuner"], options].concat()).filter;
         let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, epilogue.parse().unwrap());
-        let (arch, shape) = (Arch::SM_90A, Shape { m: 1, n: 2, k: 3 });
+        let (arch, shape) = (Arch::SM_90A, extents(1, 2, 3));
         let class = filter.takes_class(&problem.class(), arch, shape);
         [filter.takes(&Target { problem, arch, shape }), class]
     }

@@ -3,8 +3,9 @@
 use std::fmt;
 
 use autokernel_codegen::arch::Arch;
+use autokernel_codegen::matmul::flops;
 use autokernel_codegen::problem::Problem;
-use autokernel_codegen::shape::Shape;
+use autokernel_core::Extents;
 use autokernel_runtime::roofline::Work;
 use serde::{Deserialize, Serialize};
 
@@ -19,13 +20,13 @@ pub struct Target {
     /// For which target of nvcc.
     pub arch: Arch,
     /// At which shape.
-    pub shape: Shape,
+    pub shape: Extents,
 }
 
 impl Target {
     /// The rate of a launch that takes `median_ms`, in 10¹² operations a second: `2·m·n·k` over the time.
     pub fn tflops(&self, median_ms: f64) -> f64 {
-        self.shape.flops() / (median_ms * 1e9)
+        flops(&self.shape) / (median_ms * 1e9)
     }
 
     /// The operations and the least memory traffic of a launch.

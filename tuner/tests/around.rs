@@ -5,6 +5,7 @@ mod common;
 use std::process::Output;
 
 use autokernel_codegen::config::Config;
+use autokernel_codegen::matmul::sizes;
 use common::{GPU, Tuner};
 use serde_json::Value;
 
@@ -158,7 +159,7 @@ fn show_names_a_faster_schedule_of_another_entry_and_the_shapes_that_are_missing
     entry.schedule = autokernel_codegen::schedule::Schedule::default_for(&entry.problem, entry.arch);
     // The same class at a shape that is not recorded, with the schedule that is good here.
     let mut lender = entry.clone();
-    (lender.shape, lender.schedule) = (common::cube(2048), good);
+    (lender.extents, lender.schedule) = (common::cube(2048), good);
     config.entries.push(lender);
     config.save(&path).unwrap();
     let listing = json(&tuner.sub(&["show", "--spaces", "spaces", "--json"]));
@@ -166,7 +167,7 @@ fn show_names_a_faster_schedule_of_another_entry_and_the_shapes_that_are_missing
         listing["entries"].as_array().unwrap().iter().flat_map(|row| row["findings"].as_array().unwrap()).collect();
     assert!(findings.iter().any(|finding| finding["finding"] == "slower_than_borrowed"), "{findings:?}");
     let missing = listing["missing"].as_array().unwrap();
-    assert!(missing.iter().any(|missing| missing["shape"]["m"] == other.shape.m), "{missing:?}");
+    assert!(missing.iter().any(|missing| missing["shape"]["m"] == sizes(&other.extents)[0]), "{missing:?}");
 
     config.entries[0].provenance.final_rounds = 25;
     config.save(&path).unwrap();

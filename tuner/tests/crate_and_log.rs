@@ -9,10 +9,11 @@ use autokernel_codegen::Build;
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::config::Config;
 use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::matmul::{extents, sizes};
 use autokernel_codegen::problem::{Layout, Problem};
 use autokernel_codegen::schedule::space::Space;
 use autokernel_codegen::schedule::{Family, Schedule};
-use autokernel_codegen::shape::Shape;
+use autokernel_core::Extents;
 use common::{Tuner, cube, recording_of};
 use tuner::replay::Recording;
 
@@ -28,12 +29,12 @@ echo "ptxas info    : Compiling entry function '$symbol' for 'sm_90a'" >&2
 echo "ptxas info    : Used 168 registers, used 1 barriers" >&2
 "#;
 
-fn up(m: u32) -> Shape {
-    Shape { m, n: 4096, k: 1024 }
+fn up(m: u32) -> Extents {
+    extents(m, 4096, 1024)
 }
 
-fn down(m: u32) -> Shape {
-    Shape { m, n: 1024, k: 4096 }
+fn down(m: u32) -> Extents {
+    extents(m, 1024, 4096)
 }
 
 /// A folder with the example as the crate `app`, and made-up spaces of its two kernels and of a built-in one.
@@ -51,7 +52,7 @@ fn tuner_with_app() -> Tuner {
 }
 
 /// A sample of a made-up space: large enough to find a winner in, with what is in use.
-fn space(epilogue: &str, shapes: &[Shape]) -> Recording {
+fn space(epilogue: &str, shapes: &[Extents]) -> Recording {
     let shipped = Config::load(&Path::new(ROOT).join("best_config.json")).unwrap();
     let mut in_use: Vec<Schedule> = shipped.entries.iter().map(|entry| entry.schedule).collect();
     in_use.push(Schedule::default_for(&problem(epilogue).class(), Arch::SM_90A));
@@ -75,9 +76,9 @@ fn write_app(root: &Path, manifest: &str) {
 }
 
 /// A line as the runtime writes it.
-fn line(kernel: &str, epilogue: &str, shape: Shape, arch: &str, count: u64) -> String {
+fn line(kernel: &str, epilogue: &str, shape: Extents, arch: &str, count: u64) -> String {
     let known = if kernel == "up" { r#","known_n":4096,"known_k":1024"# } else { "" };
-    let Shape { m, n, k } = shape;
+    let [m, n, k] = sizes(&shape);
     format!(
         r#"{{"kernel":"{kernel}","problem":{{"operation":"matmul","input":"bf16","output":"bf16","layout":"nt","epilogue":"{epilogue}"{known}}},"shape":{{"m":{m},"n":{n},"k":{k}}},"arch":{arch},"entry":null,"count":{count}}}"#
     )
@@ -98,7 +99,7 @@ fn assert_finished(output: &Output) {
 /// The classes and shapes of a config's entries.
 fn entries(path: &Path) -> Vec<String> {
     let config = Config::load(path).unwrap();
-    config.entries.iter().map(|entry| format!("{} {}", entry.problem.slug(), entry.shape)).collect()
+    config.entries.iter().map(|entry| format!("{} {}", entry.problem.slug(), entry.extents)).collect()
 }
 
 /// The targets that a run tuned, in order.
@@ -146,7 +147,7 @@ fn the_build_of_a_tuned_crate_prefers_its_winners() {
         let manifest = Build::new().compile_crate(&root, &root.join("out")).unwrap();
         let plans: Vec<_> = manifest.plans.values().filter(|plan| plan.problem.epilogue.name() == "gelu").collect();
         let shapes: Vec<String> =
-            plans[0].variants.iter().filter_map(|variant| Some(variant.tuned.as_ref()?.shape.to_string())).collect();
+            plans[0].variants.iter().filter_map(|variant| Some(variant.tuned.as_ref()?.extents.to_string())).collect();
         assert_eq!((plans.len(), shapes), (1, vec!["16x4096x1024".to_owned(), "4096x4096x1024".to_owned()]));
         return;
     }
@@ -272,15 +273,16 @@ fn a_shape_that_keeps_what_it_uses_is_not_taken_over_by_a_winner_at_another() {
     let mut shipped = Config::load(&Path::new(ROOT).join("best_config.json")).unwrap();
     let mut entry = shipped.entries.iter().find(|entry| entry.problem.layout == Layout::Nt).unwrap().clone();
     entry.problem = problem("relu").class();
-    (entry.shape, entry.schedule) = (up(4096), schedule);
+    (entry.extents, entry.schedule) = (up(4096), schedule);
     shipped.entries = vec![entry];
     shipped.save(&config).unwrap();
 
     assert_finished(&tuner.run(&["--crate", "app", "--write"]));
     let after = Config::load(&config).unwrap();
-    let kept = after.entries.iter().find(|entry| entry.problem.epilogue == "gelu" && entry.shape == up(4096)).unwrap();
+    let kept =
+        after.entries.iter().find(|entry| entry.problem.epilogue == "gelu" && entry.extents == up(4096)).unwrap();
     assert_eq!((kept.schedule, kept.provenance.proposed_by.as_str()), (schedule, "incumbent"));
-    assert!(after.entries.iter().any(|entry| entry.problem.epilogue == "gelu" && entry.shape == up(16)));
+    assert!(after.entries.iter().any(|entry| entry.problem.epilogue == "gelu" && entry.extents == up(16)));
 }
 
 #[test]

@@ -7,7 +7,9 @@ use std::path::Path;
 use std::process::Output;
 
 use autokernel_codegen::config::{Config, Entry, Provenance};
+use autokernel_codegen::matmul::{DIMS, flops};
 use autokernel_codegen::schedule::Schedule;
+use autokernel_core::Extents;
 use common::{GPU, Tuner, cube};
 use serde_json::Value;
 use tuner::outcome::Outcome;
@@ -44,13 +46,13 @@ fn a_run_without_options_leaves_every_output_behind() {
     }
     let row = rows.iter().find(|row| row["status"] == "measured").unwrap();
     let (ms, tflops): (f64, f64) = (row["ms"].parse().unwrap(), row["tflops"].parse().unwrap());
-    let shape: autokernel_codegen::shape::Shape = row["shape"].parse().unwrap();
-    assert!((tflops - shape.flops() / ms / 1e9).abs() < 0.01);
+    let shape = Extents::parse(&row["shape"], &DIMS).unwrap();
+    assert!((tflops - flops(&shape) / ms / 1e9).abs() < 0.01);
 
     let config = Config::load(&tuner.out("best_config.json")).unwrap();
     assert_eq!(config.entries.len(), 2);
     for entry in &config.entries {
-        let fastest = rows.iter().filter(|row| row["shape"] == entry.shape.to_string() && !row["ms"].is_empty());
+        let fastest = rows.iter().filter(|row| row["shape"] == entry.extents.to_string() && !row["ms"].is_empty());
         let fastest = fastest.map(|row| row["ms"].parse::<f64>().unwrap()).fold(f64::INFINITY, f64::min);
         assert_eq!(entry.provenance.median_ms, fastest);
         assert_eq!(entry.provenance.sources.as_deref(), Some("none"), "the recording's hash of the kernel sources");
@@ -112,7 +114,7 @@ fn write_puts_the_winner_into_the_config_in_use_and_keeps_its_other_entries() {
     assert_finished(&tuner.run(&["--write", "--shape", "512x4096x2048"]));
     assert_finished(&tuner.run(&["--write", "--shape", "4096x4096x4096"]));
     let config = Config::load(&tuner.folder().join("best_config.json")).unwrap();
-    let shapes: Vec<String> = config.entries.iter().map(|entry| entry.shape.to_string()).collect();
+    let shapes: Vec<String> = config.entries.iter().map(|entry| entry.extents.to_string()).collect();
     assert_eq!(shapes, ["512x4096x2048", "4096x4096x4096"]);
 }
 
@@ -150,7 +152,7 @@ fn entry(recording: &Recording, schedule: Schedule, median_ms: f64) -> Entry {
         final_rounds: 0,
         proposed_by: "test".into(),
     };
-    Entry { problem: recording.problem.class(), arch: recording.arch, shape: cube(4096), schedule, provenance }
+    Entry { problem: recording.problem.class(), arch: recording.arch, extents: cube(4096), schedule, provenance }
 }
 
 #[test]

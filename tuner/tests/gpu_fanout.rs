@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::matmul::extents;
 use autokernel_codegen::problem::{Layout, Problem};
 use autokernel_codegen::schedule::Schedule;
 use autokernel_codegen::schedule::space::Space;
-use autokernel_codegen::shape::Shape;
 use gpu_support::Machine;
 use tuner::Target;
 use tuner::evaluate::{Contender, Rounds};
@@ -23,7 +23,7 @@ use tuner::outcome::Outcome;
 
 fn target() -> Target {
     let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap());
-    Target { problem, arch: Arch::SM_90A, shape: Shape { m: 512, n: 512, k: 512 } }
+    Target { problem, arch: Arch::SM_90A, shape: extents(512, 512, 512) }
 }
 
 /// Schedules with an image each.

@@ -265,7 +265,7 @@ fn an_entry_that_holds_its_place_with_other_kernels_is_measured_anew_and_no_long
     assert_finished(&run(&machine, &["--write"]));
     let confirmed = Config::load(&in_use).unwrap();
     let [entry] = confirmed.entries.as_slice() else { panic!("{:?}", confirmed.entries) };
-    assert_eq!((entry.schedule, entry.shape), (won.schedule, won.shape));
+    assert_eq!((entry.schedule, entry.extents), (won.schedule, won.extents));
     assert_eq!(entry.provenance.sources, won.provenance.sources);
     assert_eq!(entry.provenance.proposed_by, won.provenance.proposed_by);
     assert!(entry.provenance.final_rounds > 1, "{:?}", entry.provenance);

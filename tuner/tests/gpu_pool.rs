@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::matmul::extents;
 use autokernel_codegen::problem::{Layout, Problem};
 use autokernel_codegen::schedule::{Raster, Schedule};
-use autokernel_codegen::shape::Shape;
 use tuner::gpu::deadline::Limit;
 use tuner::gpu::pool::{Deadlines, GpuPool};
 use tuner::gpu::process::WorkerCommand;
@@ -53,7 +53,7 @@ fn kernel() -> Kernel {
 }
 
 fn open() -> Open {
-    let shape = Shape { m: 64, n: 64, k: 64 };
+    let shape = extents(64, 64, 64);
     Open { problem: problem(), shape, reference: kernel(), instruments: kernel(), seed: 1 }
 }
 

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use autokernel_codegen::arch::{Arch, Features};
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::emit::{KernelSource, emit};
+use autokernel_codegen::matmul::extents;
 use autokernel_codegen::nvcc::{Compiler, Nvcc};
 use autokernel_codegen::problem::{Layout, Problem};
 use autokernel_codegen::schedule::Schedule;
-use autokernel_codegen::shape::Shape;
 use autokernel_runtime::Device;
 use tuner::gpu::compile;
 use tuner::gpu::deadline::Limit;
@@ -72,7 +72,7 @@ impl Gpu {
         let arch = Arch::new(major as u8, minor as u8, Features::Baseline);
         let schedule = Schedule::default_for(&problem().class(), arch);
         let (reference, instruments) = compile::helpers(&compiler, &problem(), arch).unwrap();
-        let shape = Shape { m: 512, n: 512, k: 256 };
+        let shape = extents(512, 512, 256);
         pool.open(&Open { problem: problem(), shape, reference, instruments, seed: 1 }).unwrap();
         Some(Gpu { pool, compiler, arch, schedule, cache })
     }

@@ -7,9 +7,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use autokernel_codegen::matmul::extents;
 use autokernel_codegen::nvcc::{Compiler, Nvcc};
 use autokernel_codegen::schedule::Family;
-use autokernel_codegen::shape::Shape;
+use autokernel_core::Extents;
 use tuner::gpu::Bench;
 use tuner::gpu::cli::ProblemSpec;
 use tuner::gpu::pool::{Deadlines, GpuPool};
@@ -19,7 +20,7 @@ use tuner::gpu::sampling::Effort;
 use tuner::replay::Recording;
 
 const RASTERS: usize = 12;
-const SHAPE: Shape = Shape { m: 512, n: 512, k: 512 };
+const SHAPE: Extents = extents(512, 512, 512);
 
 /// Answers everything; the candidate with raster along_n/32 crashes it. Each evaluation is a line in `evaluated`.
 const WORKER: &str = r#"

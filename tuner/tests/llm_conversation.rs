@@ -7,10 +7,11 @@ use std::sync::{LazyLock, Mutex};
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::epilogue::Epilogue;
+use autokernel_codegen::matmul::extents;
 use autokernel_codegen::problem::{Layout, Problem};
 use autokernel_codegen::schedule::space::Space;
 use autokernel_codegen::schedule::{Family, Schedule};
-use autokernel_codegen::shape::Shape;
+use autokernel_core::{Limiter, Occupancy, Placement};
 use llm_support::{Server, client, says};
 use serde_json::{Value, json};
 use tuner::GpuFacts;
@@ -20,7 +21,6 @@ use tuner::llm::{
     Candidates, Conversation, Feedback, Figures, JsonSchema, Left, LlmError, Message, Proposals, Provider, Rejected,
     Rejection, Reply, Resources, RooflineFacts, Task, Tried, Usage,
 };
-use tuner::occupancy::{Limiter, Occupancy, Waves};
 use tuner::outcome::{Failure, Measurement, Outcome};
 
 /// A model that says its lines and keeps what it was asked.
@@ -83,7 +83,7 @@ static TASK: LazyLock<Task> = LazyLock::new(|| {
     let default = Schedule::default_for(&class, Arch::SM_90A);
     Task {
         problem,
-        shape: Shape { m: 4096, n: 4096, k: 4096 },
+        shape: extents(4096, 4096, 4096),
         gpu,
         roofline,
         cublas_ms: Some(0.25),
@@ -336,7 +336,7 @@ fn check_strict(schema: &Value) {
 
 fn measured(changes: &Value, median_ms: f64) -> Tried {
     let occupancy = Occupancy { blocks_per_sm: 1, warps_per_sm: 12, percent: 18.75, limiter: Limiter::SharedMemory };
-    let waves = Waves { tiles: 1024, slots: 132, waves: 7.7576, tail_pct: 75.76, utilization_pct: 96.97 };
+    let placement = Placement { tiles: 1024, slots: 132, waves: 7.7576, tail_pct: 75.76, utilization_pct: 96.97 };
     let resources =
         Resources { registers: Some(168), shared_bytes: 197_632, spill_bytes: 0, occupancy: Some(occupancy) };
     let figures = Figures {
@@ -345,7 +345,7 @@ fn measured(changes: &Value, median_ms: f64) -> Tried {
         roofline_pct: 17.18 / median_ms,
         times_cublas: Some(0.98),
         resources,
-        waves: Some(waves),
+        placement: Some(placement),
     };
     Tried { schedule: typed(changes), became: Ok(figures) }
 }

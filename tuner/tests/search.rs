@@ -7,9 +7,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use autokernel_codegen::config::Config;
+use autokernel_codegen::matmul::extents;
 use autokernel_codegen::problem::Layout;
 use autokernel_codegen::schedule::Schedule;
-use autokernel_codegen::shape::Shape;
+use autokernel_core::Extents;
 use common::{cube, gpu, recording};
 use rand::SeedableRng;
 use rand::seq::{IndexedRandom, SliceRandom};
@@ -26,14 +27,14 @@ use tuner::strategy_name::{Builtin, StrategyName};
 use tuner::{Target, Trial};
 
 /// Large and small, square and not, with whole and ragged waves.
-const CASES: [(Layout, Shape); 7] = [
-    (Layout::Nt, Shape { m: 1024, n: 1024, k: 1024 }),
-    (Layout::Nt, Shape { m: 4096, n: 4096, k: 4096 }),
-    (Layout::Nt, Shape { m: 8192, n: 8192, k: 8192 }),
-    (Layout::Nt, Shape { m: 4096, n: 14336, k: 4096 }),
-    (Layout::Nn, Shape { m: 2048, n: 2048, k: 2048 }),
-    (Layout::Nn, Shape { m: 512, n: 4096, k: 2048 }),
-    (Layout::Nn, Shape { m: 64, n: 4096, k: 4096 }),
+const CASES: [(Layout, Extents); 7] = [
+    (Layout::Nt, extents(1024, 1024, 1024)),
+    (Layout::Nt, extents(4096, 4096, 4096)),
+    (Layout::Nt, extents(8192, 8192, 8192)),
+    (Layout::Nt, extents(4096, 14336, 4096)),
+    (Layout::Nn, extents(2048, 2048, 2048)),
+    (Layout::Nn, extents(512, 4096, 2048)),
+    (Layout::Nn, extents(64, 4096, 4096)),
 ];
 
 fn trial(recording: &Recording, target: &Target, generation: u32, (schedule, outcome): (Schedule, Outcome)) -> Trial {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use autokernel_core::LaunchPlan;
+use autokernel_core::{Extents, LaunchPlan};
 use serde::{Deserialize, Serialize};
 
 use crate::arch::Arch;
@@ -11,7 +11,6 @@ use crate::config::{Entry, Provenance};
 use crate::nvcc::PtxasReport;
 use crate::problem::{Problem, ProblemClass};
 use crate::schedule::{Geometry, Schedule};
-use crate::shape::Shape;
 
 /// The environment variable through which the manifest's path reaches the attributes.
 pub const MANIFEST_ENV: &str = "AUTOKERNEL_MANIFEST";
@@ -69,15 +68,15 @@ pub struct Variant {
 pub struct Tuned {
     /// The class it was tuned for: the nearest, where the problem's own was not tuned.
     pub class: ProblemClass,
-    /// The shape it was tuned at.
-    pub shape: Shape,
+    /// The extents it was tuned at.
+    pub extents: Extents,
     /// How it was measured.
     pub provenance: Provenance,
 }
 
 impl From<&Entry> for Tuned {
     fn from(entry: &Entry) -> Self {
-        Tuned { class: entry.problem.clone(), shape: entry.shape, provenance: entry.provenance.clone() }
+        Tuned { class: entry.problem.clone(), extents: entry.extents, provenance: entry.provenance.clone() }
     }
 }
 

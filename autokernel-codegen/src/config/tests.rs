@@ -23,7 +23,7 @@ fn entry(epilogue: &str, m: u32) -> Entry {
         samples: 50,
         proposed_by: "local".into(),
     };
-    Entry { problem, arch: Arch::SM_90A, shape: Shape { m, n: 4096, k: 4096 }, schedule, provenance }
+    Entry { problem, arch: Arch::SM_90A, extents: crate::matmul::extents(m, 4096, 4096), schedule, provenance }
 }
 
 fn config(entries: Vec<Entry>) -> Config {
@@ -50,7 +50,7 @@ fn malformed_json_is_refused_with_file_line_and_reason() {
 fn another_version_is_refused_with_the_version_that_is_read() {
     let message = refused("{\n  \"version\": 7,\n  \"archs\": [] }");
     assert!(message.starts_with("best_config.json:2:"), "{message}");
-    assert!(message.contains("version 7 is not supported; this autokernel reads version 1"), "{message}");
+    assert!(message.contains("version 7 is not supported; this autokernel reads versions 1 to 2"), "{message}");
 }
 
 #[test]
@@ -92,11 +92,38 @@ fn a_problem_takes_its_own_entries_or_those_of_the_nearest_class() {
 }
 
 #[test]
-fn an_upsert_replaces_the_entry_of_the_same_class_arch_and_shape() {
+fn an_upsert_replaces_the_entry_of_the_same_class_arch_gpu_and_extents() {
     let mut config = config(vec![entry("relu", 16)]);
     assert!(config.upsert(entry("relu", 32)).is_none());
     assert!(config.upsert(entry("relu", 16)).is_some());
-    assert_eq!(config.entries.len(), 2);
+    let mut on_another_gpu = entry("relu", 16);
+    on_another_gpu.provenance.gpu = "NVIDIA H100 80GB HBM3".into();
+    assert!(config.upsert(on_another_gpu).is_none());
+    assert_eq!(config.entries.len(), 3);
+}
+
+#[test]
+fn a_file_of_version_1_is_read_and_written_as_version_2() {
+    let now = config(vec![entry("relu", 16)]);
+    let before = now.to_json().replace("\"version\": 2", "\"version\": 1").replace("\"extents\"", "\"shape\"");
+    assert!(before.contains("\"shape\": {"), "{before}");
+    let read = Config::parse(&before, Path::new("x")).unwrap();
+    assert_eq!((read.to_json(), read), (now.to_json(), now));
+}
+
+#[test]
+fn times_and_extents_that_cannot_be_are_refused_with_their_entry() {
+    let whole = config(vec![entry("relu", 16)]).to_json();
+    for (from, to, reason) in [
+        ("\"median_ms\": 0.25", "\"median_ms\": 0.0", "was not measured: median_ms is 0;"),
+        ("\"median_ms\": 0.25", "\"median_ms\": -1", "was not measured: median_ms is -1;"),
+        ("\"median_ms\": 0.25", "\"median_ms\": 1e300", "was not measured: median_ms is 1"),
+        ("\"spread_pct\": 0.4", "\"spread_pct\": -0.4", "spread_pct is -0.4"),
+        ("\"m\": 16,", "", "has not the dimensions m, n, k"),
+    ] {
+        let message = refused(&whole.replace(from, to));
+        assert!(message.contains(reason) && message.contains("epilogue relu, sm_90a"), "{message}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use autokernel_core::LaunchPlan;
 
-use super::problem::Problem;
+use super::problem::{Problem, ProblemClass};
 use super::schedule::Schedule;
 use super::{reference as reference_matmul, sm80, sm90};
 use crate::epilogue::Epilogue;
@@ -33,10 +33,7 @@ pub fn kernel(problem: &Problem, schedule: &Schedule) -> (KernelSource, LaunchPl
     let family = schedule.family().name();
     let body = format!("{}\n{}", problem_struct(problem), source::constants(SCHEDULE, "Schedule", &constants));
     let symbol = format!("autokernel_{}_{}", class.slug(), hash::short(&format!("{family}\n{body}")));
-    let plan = match schedule {
-        Schedule::Sm80(schedule) => sm80::plan(&class, schedule, symbol.clone()),
-        Schedule::Sm90(schedule) => sm90::plan(&class, schedule, symbol.clone()),
-    };
+    let plan = plan(&class, schedule, symbol.clone());
     let [step] = &plan.kernels[..] else { unreachable!("a product is one kernel") };
     let cluster = match step.grid.cluster {
         1 => String::new(),
@@ -55,6 +52,14 @@ pub fn kernel(problem: &Problem, schedule: &Schedule) -> (KernelSource, LaunchPl
         threads = step.threads,
     );
     (KernelSource { symbol, cuda }, plan)
+}
+
+/// The launch of the kernel called `symbol` that computes problems of `class` by `schedule`.
+pub fn plan(class: &ProblemClass, schedule: &Schedule, symbol: String) -> LaunchPlan {
+    match schedule {
+        Schedule::Sm80(schedule) => sm80::plan(class, schedule, symbol),
+        Schedule::Sm90(schedule) => sm90::plan(class, schedule, symbol),
+    }
 }
 
 /// A slow kernel for the same problem that accumulates in fp64, and its launch. Its result is fp32.

@@ -1,6 +1,6 @@
 //! Which recorded spaces can stand for a demand.
 
-use autokernel_codegen::shape::Shape;
+use autokernel_core::Extents;
 
 use crate::demand::Demand;
 use crate::target::Target;
@@ -18,7 +18,7 @@ pub fn missing(demand: &Demand, recorded: impl Iterator<Item = Target>) -> Strin
     let Demand { kernel, problem, shape, archs, .. } = demand;
     let class = problem.class();
     let same_class: Vec<Target> = recorded.filter(|target| target.problem.class() == class).collect();
-    let shapes: Vec<Shape> = same_class.iter().map(|target| target.shape).collect();
+    let shapes: Vec<Extents> = same_class.iter().map(|target| target.shape).collect();
     let reason = if shapes.is_empty() {
         format!("no space of {} is recorded", class.slug())
     } else if shapes.contains(shape) {

@@ -112,7 +112,7 @@ impl<'r> Run<'r> {
         let won = |target: &Target| {
             let class = target.problem.class();
             let same =
-                |entry: &Entry| (entry.arch, entry.shape) == (target.arch, target.shape) && entry.problem == class;
+                |entry: &Entry| (entry.arch, entry.extents) == (target.arch, target.shape) && entry.problem == class;
             self.promoted.iter().any(same)
         };
         loop {

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use autokernel_codegen::shape::Shape;
+use autokernel_core::Extents;
 use clap::Args;
 
 use crate::llm::LlmArgs;
-use crate::options::not_negative;
+use crate::options::{not_negative, shape};
 use crate::strategy_name::StrategyName;
 
 /// Hold strategies against each other on recorded spaces, at equal budgets and over many seeds.
@@ -19,8 +19,8 @@ pub struct CompareArgs {
     #[arg(long, num_args = 1.., value_name = "NAME|FILE")]
     pub space: Vec<String>,
     /// Only this shape, as MxNxK; may be repeated.
-    #[arg(long, value_name = "MxNxK")]
-    pub shape: Vec<Shape>,
+    #[arg(long, value_name = "MxNxK", value_parser = shape)]
+    pub shape: Vec<Extents>,
     /// Schedules that each search may try.
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub evaluations: u32,

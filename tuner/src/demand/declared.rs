@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use autokernel_codegen::build::Declared;
-use autokernel_codegen::shape::Shape;
+use autokernel_codegen::matmul::{extents, sizes};
+use autokernel_core::Extents;
 
 use super::args::DemandArgs;
 use super::error::DemandError;
@@ -18,7 +19,7 @@ pub const DEFAULT_M: [u32; 4] = [16, 128, 1024, 4096];
 /// What `package` wants: its declared problems at the shapes of the log, of `--shape`, or of its known dimensions.
 pub fn demands(
     args: &DemandArgs,
-    named: &[Shape],
+    named: &[Extents],
     package: &Package,
     log: Option<&LaunchLog>,
 ) -> Result<Demands, DemandError> {
@@ -55,7 +56,7 @@ fn logged(kernel: &Declared, declared: &[Declared], log: &LaunchLog) -> Vec<Dema
 /// At which shapes a kernel is tuned, or why at none.
 fn shapes(
     args: &DemandArgs,
-    named: &[Shape],
+    named: &[Extents],
     kernel: &Declared,
     logged: Option<Vec<Demand>>,
 ) -> Result<Vec<Demand>, String> {
@@ -80,7 +81,7 @@ fn shapes(
             .to_owned());
     };
     let rows = if args.m.is_empty() { DEFAULT_M.to_vec() } else { args.m.clone() };
-    Ok(rows.into_iter().map(|m| at(Shape { m, n, k })).collect())
+    Ok(rows.into_iter().map(|m| at(extents(m, n, k))).collect())
 }
 
 /// The logged demands; with `--m` at those rows instead of their own.
@@ -92,7 +93,7 @@ fn of_log(args: &DemandArgs, logged: Vec<Demand>) -> Result<Vec<Demand>, String>
         return Ok(logged);
     }
     let at =
-        |demand: Demand| args.m.iter().map(move |&m| Demand { shape: Shape { m, ..demand.shape }, ..demand.clone() });
+        |demand: Demand| args.m.iter().map(move |&m| Demand { shape: with_rows(&demand.shape, m), ..demand.clone() });
     Ok(logged.into_iter().flat_map(at).collect())
 }
 
@@ -105,4 +106,9 @@ fn foreign(declared: &[Declared], log: &LaunchLog) -> Option<String> {
     }
     let names = names.into_iter().collect::<Vec<_>>().join(", ");
     Some(format!("left out, as this crate does not declare them: {names}; without --crate they are tuned too"))
+}
+
+fn with_rows(shape: &Extents, m: u32) -> Extents {
+    let [_, n, k] = sizes(shape);
+    extents(m, n, k)
 }

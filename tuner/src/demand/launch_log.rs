@@ -6,7 +6,7 @@ use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::epilogue::Epilogue;
 use autokernel_codegen::problem::{Layout, Operation, Problem};
-use autokernel_codegen::shape::Shape;
+use autokernel_core::Extents;
 use serde::{Deserialize, Deserializer};
 
 use super::error::DemandError;
@@ -30,7 +30,7 @@ pub struct Launches {
     /// What it computes.
     pub problem: LoggedProblem,
     /// At which shape.
-    pub shape: Shape,
+    pub shape: Extents,
     /// The arch of the GPU; none on a CPU, or on a GPU that this version does not know.
     #[serde(default, deserialize_with = "known_arch")]
     pub arch: Option<Arch>,
@@ -138,6 +138,7 @@ fn known_arch<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Arch>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use autokernel_codegen::matmul::sizes;
 
     fn line(m: u32, arch: &str, count: u64) -> String {
         format!(
@@ -157,7 +158,7 @@ mod tests {
         let lines = [line(1, "null", 2), line(9, "null", 5), line(1, "null", 40), line(1, "\"sm_90a\"", 100)];
         let log = load(&lines.join("\n")).unwrap();
         let counts: Vec<_> =
-            log.launches.iter().map(|launches| (launches.shape.m, launches.arch, launches.count)).collect();
+            log.launches.iter().map(|launches| (sizes(&launches.shape)[0], launches.arch, launches.count)).collect();
         assert_eq!(counts, [(1, None, 42), (9, None, 5), (1, Some(Arch::SM_90A), 100)]);
         assert_eq!(log.note(), None);
     }

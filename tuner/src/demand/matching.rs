@@ -1,8 +1,9 @@
 //! From logged launches to demands: by themselves, or for the kernels that a crate declares.
 
 use autokernel_codegen::build::Declared;
+use autokernel_codegen::matmul::sizes;
 use autokernel_codegen::problem::Problem;
-use autokernel_codegen::shape::Shape;
+use autokernel_core::Extents;
 
 use super::launch_log::{LaunchLog, Launches};
 use super::wanted::{Demand, Demands};
@@ -50,7 +51,8 @@ pub fn declared_by<'d>(launches: &Launches, declared: &'d [Declared]) -> Option<
 }
 
 /// Whether `problem` can be launched at `shape`.
-pub fn fits(problem: &Problem, shape: Shape) -> bool {
+pub fn fits(problem: &Problem, shape: Extents) -> bool {
     let fits = |known: Option<u32>, extent| known.is_none_or(|known| known == extent);
-    fits(problem.known_n, shape.n) && fits(problem.known_k, shape.k)
+    let [_, n, k] = sizes(&shape);
+    fits(problem.known_n, n) && fits(problem.known_k, k)
 }

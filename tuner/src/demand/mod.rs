@@ -13,7 +13,7 @@ pub use error::DemandError;
 pub use package::Package;
 pub use wanted::{Demand, Demands};
 
-use autokernel_codegen::shape::Shape;
+use autokernel_core::Extents;
 
 use self::launch_log::LaunchLog;
 
@@ -21,7 +21,11 @@ use self::launch_log::LaunchLog;
 ///
 /// # Errors
 /// The sources or the log cannot be read, or hold nothing.
-pub fn demands(args: &DemandArgs, shapes: &[Shape], package: Option<&Package>) -> Result<Option<Demands>, DemandError> {
+pub fn demands(
+    args: &DemandArgs,
+    shapes: &[Extents],
+    package: Option<&Package>,
+) -> Result<Option<Demands>, DemandError> {
     let log = args.shapes_from.as_deref().map(LaunchLog::load).transpose()?;
     let mut demands = match (package, &log) {
         (Some(package), log) => declared::demands(args, shapes, package, log.as_ref())?,

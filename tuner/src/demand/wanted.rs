@@ -1,8 +1,9 @@
 //! A problem at a shape that somebody wants to be fast.
 
 use autokernel_codegen::arch::Arch;
+use autokernel_codegen::matmul::flops;
 use autokernel_codegen::problem::Problem;
-use autokernel_codegen::shape::Shape;
+use autokernel_core::Extents;
 
 /// A problem at a shape that somebody wants to be fast.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,7 +13,7 @@ pub struct Demand {
     /// What is computed.
     pub problem: Problem,
     /// At which shape.
-    pub shape: Shape,
+    pub shape: Extents,
     /// The archs of the GPUs on which it was launched; none where that was a CPU, or is not known.
     pub archs: Vec<Arch>,
     /// How often it was launched; 1 where that is not known.
@@ -22,7 +23,7 @@ pub struct Demand {
 impl Demand {
     /// The operations of all its launches: `count · 2·m·n·k`.
     pub fn weight(&self) -> f64 {
-        self.count as f64 * self.shape.flops()
+        self.count as f64 * flops(&self.shape)
     }
 }
 

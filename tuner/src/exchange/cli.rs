@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use autokernel_codegen::shape::Shape;
+use autokernel_core::Extents;
 
 use super::error::ExchangeError;
 use super::export::export;
@@ -11,6 +11,7 @@ use crate::checkout::own_spaces;
 use crate::folder;
 use crate::gpu_facts::GpuFacts;
 use crate::journal::read_trials;
+use crate::options::shape;
 use crate::replay::Library;
 use crate::trial::Trial;
 
@@ -24,8 +25,8 @@ pub struct ExportArgs {
     #[arg(long, value_name = "FILE", default_value = folder::DEFAULT_JOURNAL)]
     pub journal: PathBuf,
     /// Only this shape, as MxNxK; may be repeated.
-    #[arg(long, value_name = "MxNxK")]
-    pub shape: Vec<Shape>,
+    #[arg(long, value_name = "MxNxK", value_parser = shape)]
+    pub shape: Vec<Extents>,
     /// The folder to write to: a results file and its metadata for each target.
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,

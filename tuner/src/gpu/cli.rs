@@ -10,7 +10,7 @@ use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::epilogue::Epilogue;
 use autokernel_codegen::problem::{INPUTS, Layout, Problem};
 use autokernel_codegen::schedule::Family;
-use autokernel_codegen::shape::Shape;
+use autokernel_core::Extents;
 use autokernel_runtime::Device;
 
 use super::bench::Bench;
@@ -21,7 +21,7 @@ use super::seeds::Seeds;
 use super::worker;
 use crate::evaluate::EvaluatorError;
 use crate::folder;
-use crate::options::not_negative;
+use crate::options::{not_negative, shape};
 use crate::promote::FinalPlan;
 
 /// On which GPUs, and how finals are held.
@@ -82,8 +82,8 @@ fn finalists(text: &str) -> Result<usize, String> {
 #[derive(Debug, clap::Args)]
 pub struct FinalArgs {
     /// Only this shape, as MxNxK; may be repeated.
-    #[arg(long, value_name = "MxNxK")]
-    pub shape: Vec<Shape>,
+    #[arg(long, value_name = "MxNxK", value_parser = shape)]
+    pub shape: Vec<Extents>,
     /// Only this problem class, for example matmul_leaky_relu_bf16_bf16_nt.
     #[arg(long, value_name = "CLASS")]
     pub problem: Option<String>,
@@ -130,8 +130,8 @@ pub struct RecordArgs {
     #[arg(long, value_name = "PROBLEM", default_value = "bf16:nt:leaky_relu(0.01)")]
     pub problem: ProblemSpec,
     /// At which shapes: MxNxK, separated by commas.
-    #[arg(long, value_name = "MxNxK,…", value_delimiter = ',', required = true)]
-    pub shapes: Vec<Shape>,
+    #[arg(long, value_name = "MxNxK,…", value_delimiter = ',', value_parser = shape, required = true)]
+    pub shapes: Vec<Extents>,
     /// Measure a sample of this many compiled images, the same each time.
     #[arg(long, value_name = "N")]
     pub images: Option<NonZeroUsize>,

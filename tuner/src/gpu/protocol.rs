@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use autokernel_codegen::problem::Problem;
 use autokernel_codegen::schedule::Schedule;
-use autokernel_codegen::shape::Shape;
+use autokernel_core::Extents;
 use serde::{Deserialize, Serialize};
 
 use super::sampling::Effort;
@@ -38,7 +38,7 @@ pub struct Open {
     /// What is computed.
     pub problem: Problem,
     /// At which shape.
-    pub shape: Shape,
+    pub shape: Extents,
     /// The reference kernel of the problem (`emit_reference`).
     pub reference: Kernel,
     /// The worker's own kernels, compiled for the problem.

@@ -3,9 +3,9 @@ use crate::outcome::{Failure, Measurement, Outcome};
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::epilogue::Epilogue;
+use autokernel_codegen::matmul::extents;
 use autokernel_codegen::problem::{Layout, Problem};
 use autokernel_codegen::schedule::Schedule;
-use autokernel_codegen::shape::Shape;
 
 fn trial(edge: u32, outcome: Outcome) -> Trial {
     let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, Epilogue::identity());
@@ -17,7 +17,7 @@ fn trial(edge: u32, outcome: Outcome) -> Trial {
         number: 1,
         proposed_by: text("local").into(),
         why: None,
-        target: Target { problem, arch: Arch::SM_90A, shape: Shape { m: edge, n: edge, k: edge } },
+        target: Target { problem, arch: Arch::SM_90A, shape: extents(edge, edge, edge) },
         schedule,
         environment: Environment { gpu: text("g"), driver: text("d"), nvcc: text("n"), kernels: text("k") },
         outcome,
@@ -209,7 +209,7 @@ fn starting_over_puts_the_old_journal_aside() {
 fn every_part_of_the_key_tells_trials_apart() {
     let base = measured(1);
     let changes: [fn(&mut Trial); 7] = [
-        |trial| trial.target.shape.k = 7,
+        |trial| trial.target.shape = extents(1, 1, 7),
         |trial| trial.target.problem.epilogue = "gelu".parse().unwrap(),
         |trial| trial.target.arch = Arch::SM_80,
         |trial| trial.environment.gpu = "other".to_owned(),

@@ -1,10 +1,11 @@
 //! What became of the model's proposals, and what is left to spend.
 
 use autokernel_codegen::schedule::Schedule;
+use autokernel_core::{Occupancy, Placement};
 
 use super::reply::Rejected;
 use crate::known::Known;
-use crate::occupancy::{Occupancy, Waves};
+
 use crate::outcome::{Failure, Measurement};
 
 /// What may still be spent.
@@ -61,7 +62,7 @@ pub struct Figures {
     /// What the kernel takes of an SM.
     pub resources: Resources,
     /// How its tiles fall on the SMs, if known.
-    pub waves: Option<Waves>,
+    pub placement: Option<Placement>,
 }
 
 /// What a compiled kernel takes of an SM.

@@ -1,7 +1,7 @@
 //! What the model is asked to do.
 
 use autokernel_codegen::problem::Problem;
-use autokernel_codegen::shape::Shape;
+use autokernel_core::Extents;
 
 use super::candidates::Candidates;
 use super::feedback::Left;
@@ -15,7 +15,7 @@ pub struct Task {
     /// What is computed.
     pub problem: Problem,
     /// The sizes it is tuned for.
-    pub shape: Shape,
+    pub shape: Extents,
     /// The GPU.
     pub gpu: GpuFacts,
     /// What the GPU allows for this shape.

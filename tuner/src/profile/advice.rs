@@ -2,11 +2,12 @@
 
 use autokernel_codegen::schedule::space::Space;
 use autokernel_codegen::schedule::{Schedule, Sm90Schedule};
+use autokernel_core::Limiter;
 
 use super::document::Profile;
 use super::kernel::{Kernel, ResourcesFrom};
 use super::work::Bound;
-use crate::occupancy::{Limiter, waves};
+use crate::placement::placement;
 use crate::promote::Origin;
 
 /// Slots without a tile that are worth a change, in percent of all.
@@ -53,7 +54,7 @@ fn does_not_fit(profile: &Profile, kernel: &Kernel) -> String {
 fn few_tiles(profile: &Profile, kernel: &Kernel) -> Option<String> {
     let (blocks, sms) = (kernel.busy_blocks(), u64::from(profile.gpu.facts.sm_count));
     (blocks < sms).then(|| {
-        let (tiles, idle) = (kernel.waves.tiles, sms - blocks);
+        let (tiles, idle) = (kernel.placement.tiles, sms - blocks);
         let split = match &kernel.schedule {
             Schedule::Sm90(Sm90Schedule { split_k: 1, .. }) => "; with a long K, `split_k` would fill them",
             _ => "",
@@ -64,7 +65,7 @@ fn few_tiles(profile: &Profile, kernel: &Kernel) -> Option<String> {
 
 /// A last wave that is nearly empty: is there a tile that avoids it?
 fn tail(profile: &Profile, kernel: &Kernel) -> Option<String> {
-    let now = &kernel.waves;
+    let now = &kernel.placement;
     if now.waves < 1.0 || now.utilization_pct > 100.0 - TAIL_WORTH {
         return None;
     }
@@ -80,7 +81,7 @@ fn tail(profile: &Profile, kernel: &Kernel) -> Option<String> {
     let (sms, blocks) = (profile.gpu.facts.sm_count, kernel.occupancy.blocks_per_sm);
     // FLOP per element loaded: a tile with much less of it loses more than the tail costs.
     let alike = space.schedules().iter().filter(|other| reuse(other) >= 0.75 * reuse(schedule));
-    let of = |other: &Schedule| waves(&other.geometry(&class), target.shape, sms, blocks).utilization_pct;
+    let of = |other: &Schedule| placement(other, &class, target.shape, sms, blocks).utilization_pct;
     let best = alike.max_by(|a, b| of(a).total_cmp(&of(b)))?;
     let (then, geometry) = (of(best), best.geometry(&class));
     (then > now.utilization_pct + TAIL_WORTH / 2.0).then(|| {
@@ -131,7 +132,7 @@ fn roof(profile: &Profile) -> Option<String> {
 /// One block an SM hides no latency in the sm80 family, whose blocks neither overlap their own stores nor persist.
 fn one_block(profile: &Profile, kernel: &Kernel) -> Option<String> {
     let one = matches!(kernel.schedule, Schedule::Sm80(_)) && kernel.occupancy.blocks_per_sm == 1;
-    let enough = kernel.waves.tiles >= 2 * u64::from(profile.gpu.facts.sm_count);
+    let enough = kernel.placement.tiles >= 2 * u64::from(profile.gpu.facts.sm_count);
     (one && enough).then(|| {
         let less = match kernel.occupancy.limiter {
             Limiter::SharedMemory => "fewer stages or a smaller tile_k",

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::epilogue::Epilogue;
 use autokernel_codegen::problem::{Layout, Problem};
-use autokernel_codegen::shape::Shape;
+use autokernel_core::Extents;
 
 use super::error::ProfileError;
 use crate::checkout::DEFAULT_CONFIG;
 use crate::filter;
 use crate::folder;
+use crate::options::shape;
 
 /// Say what bounds a kernel, how full it keeps a GPU, and what to try next.
 ///
@@ -31,8 +32,8 @@ pub struct ProfileArgs {
     #[arg(long, value_parser = output_type)]
     pub output: Option<Dtype>,
     /// The shape, as MxNxK.
-    #[arg(long, value_name = "MxNxK")]
-    pub shape: Shape,
+    #[arg(long, value_name = "MxNxK", value_parser = shape)]
+    pub shape: Extents,
     /// A GPU of the datasheets, for example a100, h100, h200, b200, l40s, rtx4090 [default: this machine's, else h200].
     #[arg(long, value_name = "NAME")]
     pub gpu: Option<String>,

@@ -6,13 +6,14 @@ use autokernel_codegen::config::Config;
 use autokernel_codegen::emit::emit;
 use autokernel_codegen::nvcc::{Compiler, Nvcc, PtxasReport};
 use autokernel_codegen::schedule::{Schedule, Sm80Schedule};
+use autokernel_core::{BlockNeeds, Occupancy, Placement};
 use serde::Serialize;
 
 use super::args::ProfileArgs;
 use super::error::ProfileError;
 use super::machine::Machine;
 use crate::folder;
-use crate::occupancy::{BlockNeeds, Occupancy, SmLimits, Waves, occupancy, waves};
+use crate::placement::{placement, sm_limits};
 use crate::promote::{Origin, incumbent};
 use crate::target::Target;
 
@@ -34,7 +35,7 @@ pub struct Kernel {
     /// Blocks that an SM holds at once, and why not more.
     pub occupancy: Occupancy,
     /// How the tiles fall on the SMs.
-    pub waves: Waves,
+    pub placement: Placement,
 }
 
 impl Kernel {
@@ -44,7 +45,7 @@ impl Kernel {
             Schedule::Sm80(_) => 1,
             Schedule::Sm90(schedule) => schedule.split_k,
         };
-        self.waves.tiles * u64::from(split_k)
+        self.placement.tiles * u64::from(split_k)
     }
 }
 
@@ -93,10 +94,10 @@ pub fn profile(
     };
     let shared_bytes = geometry.shared_bytes + report.static_shared_bytes;
     let needs = BlockNeeds { threads: geometry.threads, registers: report.registers, shared_bytes };
-    let occupancy = occupancy(&SmLimits::of(machine.own_arch(), &machine.facts), &needs);
-    let waves = waves(&geometry, target.shape, machine.facts.sm_count, occupancy.blocks_per_sm);
+    let occupancy = Occupancy::new(&sm_limits(machine.own_arch(), &machine.facts), &needs);
+    let placement = placement(&schedule, &class, target.shape, machine.facts.sm_count, occupancy.blocks_per_sm);
     let (threads, registers) = (geometry.threads, report.registers);
-    Ok(Some(Kernel { schedule, origin, threads, registers, shared_bytes, resources_from, occupancy, waves }))
+    Ok(Some(Kernel { schedule, origin, threads, registers, shared_bytes, resources_from, occupancy, placement }))
 }
 
 fn choose(text: &str, config: &Config, target: &Target) -> Result<(Schedule, Origin), ProfileError> {

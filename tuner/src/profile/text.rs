@@ -62,7 +62,7 @@ fn kernel_lines(f: &mut fmt::Formatter<'_>, kernel: &Kernel, sm_count: u32) -> f
         ResourcesFrom::Ptxas { nvcc } => format!("by ptxas of nvcc {nvcc}"),
         ResourcesFrom::Schedule { reason } => format!("by the schedule's arithmetic: {reason}"),
     };
-    let Kernel { threads, registers, shared_bytes, occupancy, waves, .. } = kernel;
+    let Kernel { threads, registers, shared_bytes, occupancy, placement, .. } = kernel;
     line(f, "block", &format!("{threads} threads, {registers} registers each, {shared_bytes} bytes shared, {from}"))?;
     let blocks = match occupancy.blocks_per_sm {
         1 => "1 block".to_owned(),
@@ -70,14 +70,14 @@ fn kernel_lines(f: &mut fmt::Formatter<'_>, kernel: &Kernel, sm_count: u32) -> f
     };
     let percent = occupancy.percent;
     line(f, "occupancy", &format!("{percent:.0} %, {blocks} an SM, limited by {}", occupancy.limiter))?;
-    let (tiles, slots, tail) = (waves.tiles, waves.slots, waves.tail_pct);
-    let busy = waves.utilization_pct;
+    let (tiles, slots, tail) = (placement.tiles, placement.slots, placement.tail_pct);
+    let busy = placement.utilization_pct;
     line(
         f,
         "waves",
         &format!(
             "{:.2}: {tiles} tiles in {slots} slots of {sm_count} SMs; the last wave is {tail:.0} % full, {busy:.0} % of all slots busy",
-            waves.waves
+            placement.waves
         ),
     )
 }

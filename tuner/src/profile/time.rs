@@ -130,7 +130,7 @@ impl Sources<'_> {
     fn promoted(&self, target: &Target, schedule: &Schedule) -> Option<Found> {
         let entry = self.config.entries.iter().find(|entry| {
             entry.schedule == *schedule
-                && (&entry.problem, entry.arch, entry.shape) == (&target.problem.class(), target.arch, target.shape)
+                && (&entry.problem, entry.arch, entry.extents) == (&target.problem.class(), target.arch, target.shape)
                 && self.machine.is_called(&entry.provenance.gpu)
         })?;
         let provenance = &entry.provenance;
@@ -143,7 +143,7 @@ impl Sources<'_> {
         let entries = self.config.entries.iter().filter(|entry| self.machine.is_called(&entry.provenance.gpu));
         let entries = entries.map(|entry| {
             let (input, output) = (entry.problem.input, entry.problem.output);
-            let shape = bridge::shape(entry.shape);
+            let shape = bridge::shape(entry.extents);
             let [input, output] = [input, output].map(bridge::dtype);
             (autokernel_runtime::roofline::Work::matmul(shape, input, output), entry.provenance.median_ms)
         });

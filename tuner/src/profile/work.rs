@@ -2,6 +2,7 @@
 
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::epilogue::Epilogue;
+use autokernel_codegen::matmul::sizes;
 use serde::Serialize;
 
 use super::kernel::Kernel;
@@ -91,7 +92,8 @@ pub fn profile(target: &Target, machine: &Machine, kernel: Option<&Kernel>) -> W
 
 fn traffic(target: &Target, fused: f64) -> Traffic {
     let bytes = |dtype: Dtype| f64::from(dtype.bytes());
-    let output_fused = f64::from(target.shape.m) * f64::from(target.shape.n) * bytes(target.problem.output);
+    let [m, n, _] = sizes(&target.shape).map(f64::from);
+    let output_fused = m * n * bytes(target.problem.output);
     // Without an epilogue there is no second kernel to save.
     let passes = if target.problem.epilogue == Epilogue::identity() { 1.0 } else { 3.0 };
     let output_unfused = passes * output_fused;
@@ -110,14 +112,14 @@ fn traffic(target: &Target, fused: f64) -> Traffic {
 #[cfg(test)]
 mod tests {
     use autokernel_codegen::arch::Arch;
+    use autokernel_codegen::matmul::extents;
     use autokernel_codegen::problem::{Layout, Problem};
-    use autokernel_codegen::shape::Shape;
 
     use super::*;
 
     fn traffic_of(epilogue: &str) -> Traffic {
         let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, epilogue.parse().unwrap());
-        let target = Target { problem, arch: Arch::SM_80, shape: Shape { m: 4096, n: 4096, k: 4096 } };
+        let target = Target { problem, arch: Arch::SM_80, shape: extents(4096, 4096, 4096) };
         traffic(&target, target.work().bytes)
     }
 

@@ -47,5 +47,5 @@ fn measured(target: &Target, schedule: Schedule, time: &FinalTime, proposed_by: 
         final_rounds: u32::try_from(time.round_ms.len()).unwrap_or(u32::MAX),
         proposed_by,
     };
-    Entry { problem: target.problem.class(), arch: target.arch, shape: target.shape, schedule, provenance }
+    Entry { problem: target.problem.class(), arch: target.arch, extents: target.shape, schedule, provenance }
 }

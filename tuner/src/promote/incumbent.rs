@@ -34,14 +34,15 @@ impl Incumbent {
 pub fn incumbent(config: &Config, target: &Target) -> Incumbent {
     let class = target.problem.class();
     let entries = config.entries_for(&target.problem, target.arch);
-    let near =
-        entries.into_iter().min_by(|a, b| distance(a.shape, target.shape).total_cmp(&distance(b.shape, target.shape)));
+    let near = entries
+        .into_iter()
+        .min_by(|a, b| distance(a.extents, target.shape).total_cmp(&distance(b.extents, target.shape)));
     match near {
-        Some(Entry { problem, shape, schedule, provenance, .. }) => {
+        Some(Entry { problem, extents, schedule, provenance, .. }) => {
             let other = (*problem != class).then(|| problem.clone());
-            let exact = *problem == class && *shape == target.shape;
+            let exact = *problem == class && *extents == target.shape;
             let provenance = exact.then(|| provenance.clone());
-            Incumbent { schedule: *schedule, origin: Origin::Tuned { shape: *shape, other }, provenance }
+            Incumbent { schedule: *schedule, origin: Origin::Tuned { shape: *extents, other }, provenance }
         }
         None => {
             let (schedule, origin) = (Schedule::default_for(&class, target.arch), Origin::Default(target.arch));

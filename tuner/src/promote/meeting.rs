@@ -166,9 +166,9 @@ impl<'f> Final<'f> {
 mod tests {
     use autokernel_codegen::arch::Arch;
     use autokernel_codegen::dtype::Dtype;
+    use autokernel_codegen::matmul::extents;
     use autokernel_codegen::problem::{Layout, Problem};
     use autokernel_codegen::schedule::Raster;
-    use autokernel_codegen::shape::Shape;
 
     use super::*;
     use crate::environment::Environment;
@@ -184,7 +184,7 @@ mod tests {
             number: number as u32 + 1,
             proposed_by: text().into(),
             why: None,
-            target: Target { problem: problem.clone(), arch: Arch::SM_90A, shape: Shape { m: 1, n: 1, k: 1 } },
+            target: Target { problem: problem.clone(), arch: Arch::SM_90A, shape: extents(1, 1, 1) },
             schedule: schedule.with_raster(Raster { group: number as u32 + 1, ..schedule.raster() }),
             environment: Environment { gpu: text(), driver: text(), nvcc: text(), kernels: text() },
             outcome: Outcome::Measured(Measurement::new(ms, 0.1, 10)),

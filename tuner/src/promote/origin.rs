@@ -4,7 +4,7 @@ use std::fmt;
 
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::problem::ProblemClass;
-use autokernel_codegen::shape::Shape;
+use autokernel_core::Extents;
 use serde::{Serialize, Serializer};
 
 /// Where a schedule is from.
@@ -13,7 +13,7 @@ pub enum Origin {
     /// An entry of the config.
     Tuned {
         /// Its shape.
-        shape: Shape,
+        shape: Extents,
         /// Its class, where that is another one.
         other: Option<ProblemClass>,
     },

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use autokernel_codegen::schedule::Schedule;
-use autokernel_codegen::shape::Shape;
+use autokernel_core::Extents;
 
 use super::recording::{RecordedShape, Recording};
 use crate::evaluate::{
@@ -21,7 +21,7 @@ pub struct Replay {
     recording: Arc<Recording>,
     name: String,
     about: About,
-    outcomes: HashMap<Shape, HashMap<Schedule, Outcome>>,
+    outcomes: HashMap<Extents, HashMap<Schedule, Outcome>>,
     delay: Duration,
 }
 

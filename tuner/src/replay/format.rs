@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::problem::Problem;
-use autokernel_codegen::shape::Shape;
+use autokernel_core::Extents;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -47,7 +47,7 @@ pub struct File {
 #[serde(deny_unknown_fields)]
 pub struct Table {
     /// The shape.
-    pub shape: Shape,
+    pub shape: Extents,
     /// Median time in microseconds, to four digits; `null` where there is none.
     pub median_us: Vec<Option<f64>>,
     /// Interquartile range over median in percent, to two digits; `null` where there is no time.

@@ -8,7 +8,7 @@ use autokernel_codegen::arch::Arch;
 use autokernel_codegen::files;
 use autokernel_codegen::problem::Problem;
 use autokernel_codegen::schedule::Schedule;
-use autokernel_codegen::shape::Shape;
+use autokernel_core::Extents;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
@@ -42,7 +42,7 @@ pub struct Recording {
 #[derive(Clone, Debug)]
 pub struct RecordedShape {
     /// The shape.
-    pub shape: Shape,
+    pub shape: Extents,
     /// What became of each schedule that was tried, in the order of the space.
     pub rows: Vec<(Schedule, Outcome)>,
     /// cuBLAS with the epilogue as a kernel of its own.

@@ -45,15 +45,15 @@ impl Levels {
 mod tests {
     use autokernel_codegen::arch::Arch;
     use autokernel_codegen::dtype::Dtype;
+    use autokernel_codegen::matmul::extents;
     use autokernel_codegen::problem::{Layout, Problem};
-    use autokernel_codegen::shape::Shape;
 
     use super::*;
 
     #[test]
     fn times_of_the_final_stand_at_their_ratio_to_the_winner_and_the_optimum_as_it_was_recorded() {
         let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap());
-        let target = Target { problem, arch: Arch::SM_90A, shape: Shape { m: 1024, n: 1024, k: 1024 } };
+        let target = Target { problem, arch: Arch::SM_90A, shape: extents(1024, 1024, 1024) };
         let levels = Levels {
             optimum_ms: Some(0.5),
             incumbent_ms: None,

@@ -5,7 +5,7 @@ use std::fmt;
 use autokernel_codegen::config::{Config, Entry, Provenance};
 use autokernel_codegen::problem::ProblemClass;
 use autokernel_codegen::schedule::Schedule;
-use autokernel_codegen::shape::Shape;
+use autokernel_core::Extents;
 use serde::Serialize;
 
 use super::here::Here;
@@ -61,7 +61,7 @@ pub enum Finding {
     /// The schedule of another entry is faster at this shape, by the recorded times.
     SlowerThanBorrowed {
         /// The shape of the other entry.
-        from: Shape,
+        from: Extents,
         /// The problem class of the other entry.
         class: ProblemClass,
         /// Time that the other schedule saves, in percent.
@@ -113,7 +113,7 @@ fn slower_than_borrowed(entry: &Entry, config: &Config, library: &Library) -> Op
     let gain_pct = 100.0 * (1.0 - fastest.median_ms / own.median_ms);
     let class = other.problem.clone();
     let noise = own.spread_pct.max(fastest.spread_pct).max(UNPAIRED_FLOOR_PCT);
-    (gain_pct > noise).then_some(Finding::SlowerThanBorrowed { from: other.shape, class, gain_pct })
+    (gain_pct > noise).then_some(Finding::SlowerThanBorrowed { from: other.extents, class, gain_pct })
 }
 
 /// Times of one recording that were not taken in turn differ by about this much without a reason.
@@ -126,7 +126,7 @@ fn recorded<'l>(entry: &Entry, library: &'l Library) -> Option<&'l RecordedShape
         (recording.problem.class(), recording.arch, &recording.environment.gpu)
             == (entry.problem.clone(), entry.arch, &entry.provenance.gpu)
     });
-    same.find_map(|recording| recording.shapes.iter().find(|table| table.shape == entry.shape))
+    same.find_map(|recording| recording.shapes.iter().find(|table| table.shape == entry.extents))
 }
 
 fn time(table: &RecordedShape, schedule: &Schedule) -> Option<Measurement> {

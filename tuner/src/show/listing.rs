@@ -6,7 +6,7 @@ use autokernel_codegen::arch::Arch;
 use autokernel_codegen::config::{Config, Entry, Provenance};
 use autokernel_codegen::problem::ProblemClass;
 use autokernel_codegen::schedule::Schedule;
-use autokernel_codegen::shape::Shape;
+use autokernel_core::Extents;
 use jiff::civil::Date;
 use serde::Serialize;
 
@@ -23,7 +23,7 @@ pub struct Row {
     /// For which target.
     pub arch: Arch,
     /// At which shape.
-    pub shape: Shape,
+    pub shape: Extents,
     /// The winner.
     pub schedule: Schedule,
     /// Where the choice comes from.
@@ -46,7 +46,7 @@ pub struct Missing {
     /// For which target.
     pub arch: Arch,
     /// The shape.
-    pub shape: Shape,
+    pub shape: Extents,
 }
 
 /// What `tuner show` lists.
@@ -77,7 +77,7 @@ impl Listing {
 
 fn row(entry: &Entry, config: &Config, library: &Library, here: &Here) -> Row {
     let findings = findings(entry, config, library, here);
-    let Entry { problem, arch, shape, schedule, provenance } = entry.clone();
+    let Entry { problem, arch, extents: shape, schedule, provenance } = entry.clone();
     let age_days = age_days(&provenance.date, &here.today);
     let sources = Sources::of(&provenance, &here.sources);
     Row { problem, arch, shape, schedule, provenance, age_days, sources, stale: !findings.is_empty(), findings }
@@ -90,7 +90,7 @@ fn age_days(date: &str, today: &str) -> Option<i32> {
 
 /// For every class and arch with an entry or a recording: the shapes that any of them has, less its own.
 fn missing(config: &Config, library: &Library, filter: &Filter) -> Vec<Missing> {
-    let tuned = config.entries.iter().map(|entry| (entry.problem.clone(), entry.arch, entry.shape));
+    let tuned = config.entries.iter().map(|entry| (entry.problem.clone(), entry.arch, entry.extents));
     let tuned: BTreeSet<_> = tuned.collect();
     let mut known = tuned.clone();
     for (_, recording) in &library.recordings {
@@ -100,7 +100,7 @@ fn missing(config: &Config, library: &Library, filter: &Filter) -> Vec<Missing> 
     let classes: BTreeSet<_> = known.iter().map(|(class, arch, _)| (class.clone(), *arch)).collect();
     let mut missing = Vec::new();
     for (problem, arch) in classes {
-        let shapes: BTreeSet<Shape> =
+        let shapes: BTreeSet<Extents> =
             known.iter().filter(|(_, other, _)| *other == arch).map(|(_, _, shape)| *shape).collect();
         let untuned = shapes.into_iter().filter(|shape| !tuned.contains(&(problem.clone(), arch, *shape)));
         missing.extend(untuned.map(|shape| Missing { problem: problem.clone(), arch, shape }));

@@ -7,14 +7,17 @@
 use std::collections::{BTreeMap, HashMap};
 
 use autokernel_codegen::arch::Arch;
+use autokernel_codegen::matmul::sizes;
 use autokernel_codegen::problem::{Layout, ProblemClass};
 use autokernel_codegen::schedule::{Family, Geometry, Mode, Schedule};
-use autokernel_codegen::shape::Shape;
+use autokernel_core::Extents;
+use autokernel_core::Placement;
 
 use super::brief::Brief;
 use super::categories::Categories;
 use super::effects::Effects;
 use crate::gpu_facts::GpuFacts;
+use crate::placement::placement;
 use crate::target::Target;
 
 /// L2 bandwidth over device bandwidth, as it fits the recordings of an H200.
@@ -73,7 +76,7 @@ pub fn logs(brief: &Brief) -> Vec<f64> {
 /// shape did.
 fn neighbours_surprises(brief: &Brief) -> Vec<(usize, f64)> {
     let index: HashMap<&Schedule, usize> = brief.space.iter().enumerate().map(|(index, of)| (of, index)).collect();
-    let mut by_shape: BTreeMap<Shape, Vec<(usize, f64)>> = BTreeMap::new();
+    let mut by_shape: BTreeMap<Extents, Vec<(usize, f64)>> = BTreeMap::new();
     for trial in brief.history.iter().filter(|trial| trial.target != brief.target) {
         if let (Some(&index), Some(ms)) = (index.get(&trial.schedule), trial.median_ms()) {
             let expected = Prior::new(&trial.target, &brief.gpu).predicted_ms(&trial.schedule);
@@ -103,12 +106,12 @@ impl<'p> Prior<'p> {
     /// The least time that `schedule` can take, in milliseconds.
     pub fn predicted_ms(&self, schedule: &Schedule) -> f64 {
         let Prior { target, class, gpu } = self;
-        let shape = target.shape;
+        let (shape, k) = (target.shape, sizes(&target.shape)[2]);
         let geometry = schedule.geometry(class);
-        let turns = turns(schedule, &geometry, shape, gpu);
+        let turns = turns(schedule, &geometry, class, shape, gpu);
 
         let rate_per_sm = gpu.matrix_tflops * 1e9 * SUSTAINED / f64::from(gpu.sm_count);
-        let block_k = f64::from(shape.k) / f64::from(geometry.split_k);
+        let block_k = f64::from(k) / f64::from(geometry.split_k);
         let tile_flops = 2.0 * f64::from(geometry.tile_m) * f64::from(geometry.tile_n) * block_k;
         let efficiency = tile_efficiency(schedule) * family_share(schedule, target.arch);
         let compute_ms = turns.longest * tile_flops / (rate_per_sm * efficiency);
@@ -119,7 +122,7 @@ impl<'p> Prior<'p> {
         let l2_ms = l2_bytes / (memory_rate * L2_OVER_MEMORY);
         let memory_ms = target.work().bytes / memory_rate;
 
-        let limits = [compute_ms, l2_ms, memory_ms, latency_ms(schedule, &geometry, &turns, shape)];
+        let limits = [compute_ms, l2_ms, memory_ms, latency_ms(schedule, &geometry, &turns, k)];
         let slowest = limits.into_iter().fold(0.0, f64::max);
         let hidden = limits.iter().sum::<f64>() - slowest;
         slowest
@@ -131,14 +134,14 @@ impl<'p> Prior<'p> {
 
     /// Rows of A and columns of B that a block loads; those past the edge are filled in without a load.
     fn loaded(&self, geometry: &Geometry) -> f64 {
-        let (shape, bytes) = (self.target.shape, self.target.problem.input.bytes());
-        let pitch_b = if self.target.problem.layout == Layout::Nn { shape.n } else { shape.k };
+        let ([m, n, k], bytes) = (sizes(&self.target.shape), self.target.problem.input.bytes());
+        let pitch_b = if self.target.problem.layout == Layout::Nn { n } else { k };
         // Where lines are loaded in part, multicast pays: the line is read for the whole cluster.
         let cost = |pitch: u32, sharers: u32| {
             if (pitch * bytes).is_multiple_of(LINE_BYTES) { 1.0 } else { STRADDLING / f64::from(sharers) }
         };
-        let rows = f64::from(geometry.tile_m.min(shape.m)) * cost(shape.k, geometry.cluster_n);
-        rows + f64::from(geometry.tile_n.min(shape.n)) * cost(pitch_b, geometry.cluster_m)
+        let rows = f64::from(geometry.tile_m.min(m)) * cost(k, geometry.cluster_n);
+        rows + f64::from(geometry.tile_n.min(n)) * cost(pitch_b, geometry.cluster_m)
     }
 
     /// Stores that nothing hides: cooperative consumers multiply nothing while they store.
@@ -153,12 +156,12 @@ impl<'p> Prior<'p> {
 }
 
 /// The stages of a tile, of which only as many as the ring holds are on their way at once (Little's law).
-fn latency_ms(schedule: &Schedule, geometry: &Geometry, turns: &Turns, shape: Shape) -> f64 {
+fn latency_ms(schedule: &Schedule, geometry: &Geometry, turns: &Turns, k: u32) -> f64 {
     let ring = match schedule {
         Schedule::Sm80(schedule) => schedule.stages,
         Schedule::Sm90(schedule) => schedule.stages,
     };
-    let stages = f64::from(shape.k.div_ceil(geometry.tile_k * geometry.split_k));
+    let stages = f64::from(k.div_ceil(geometry.tile_k * geometry.split_k));
     let waits = if geometry.cluster_m * geometry.cluster_n > 1 { CLUSTER_WAIT } else { 1.0 };
     turns.longest / turns.resident * stages / f64::from(ring) * LOAD_LATENCY_MS * waits
 }
@@ -175,13 +178,13 @@ fn split_ms(geometry: &Geometry, longest: f64) -> f64 {
 }
 
 /// SMs that blocks in clusters of this size can run on.
-fn reached_sms(geometry: &Geometry, gpu: &GpuFacts) -> f64 {
+fn reached_sms(geometry: &Geometry, gpu: &GpuFacts) -> u32 {
     let share = match geometry.cluster_m * geometry.cluster_n * geometry.split_k {
         1 | 2 => 1.0,
         3 | 4 => REACHED_BY_4,
         _ => REACHED_BY_8,
     };
-    (f64::from(gpu.sm_count) * share).floor().max(1.0)
+    (f64::from(gpu.sm_count) * share).max(1.0) as u32
 }
 
 /// How the tiles fall on the SMs; with a split K, the blocks that share them.
@@ -194,17 +197,15 @@ struct Turns {
     resident: f64,
 }
 
-fn turns(schedule: &Schedule, geometry: &Geometry, shape: Shape, gpu: &GpuFacts) -> Turns {
-    // A cluster computes whole tiles only, those past the edge included.
-    let across = |extent: u32, tile: u32, cluster: u32| f64::from(extent.div_ceil(tile).next_multiple_of(cluster));
-    let tiles =
-        across(shape.m, geometry.tile_m, geometry.cluster_m) * across(shape.n, geometry.tile_n, geometry.cluster_n);
-    let blocks = tiles * f64::from(geometry.split_k);
-    let (sms, resident) = (reached_sms(geometry, gpu), f64::from(resident_blocks(schedule, geometry, gpu)));
-    let waves = (blocks / (sms * resident)).ceil();
+fn turns(schedule: &Schedule, geometry: &Geometry, class: &ProblemClass, shape: Extents, gpu: &GpuFacts) -> Turns {
+    let (sms, per_sm) = (reached_sms(geometry, gpu), resident_blocks(schedule, geometry, gpu));
+    let Placement { tiles, slots, .. } = placement(schedule, class, shape, sms, per_sm);
+    let full_waves = tiles.div_ceil(slots).saturating_sub(1);
+    let blocks_of = |tiles: u64| (tiles * u64::from(geometry.split_k)) as f64;
     // An SM works on its resident blocks together, so a full wave of them takes as many turns.
-    let last = ((blocks - (waves - 1.0) * sms * resident) / sms).ceil();
-    Turns { blocks, longest: (waves - 1.0) * resident + last, resident }
+    let resident = f64::from(per_sm);
+    let last = (blocks_of(tiles - full_waves * slots) / f64::from(sms)).ceil();
+    Turns { blocks: blocks_of(tiles), longest: full_waves as f64 * resident + last, resident }
 }
 
 /// Blocks that run on one SM at once.

@@ -32,11 +32,11 @@ const MOST_NEIGHBOURS: usize = 4;
 pub fn neighbours(config: &Config, target: &Target, which: Neighbours) -> Vec<Known> {
     let class = target.problem.class();
     let serves = |entry: &&Entry| {
-        let allowed = which == Neighbours::All || entry.shape != target.shape;
+        let allowed = which == Neighbours::All || entry.extents != target.shape;
         allowed && entry.arch == target.arch && class.distance(&entry.problem).is_some()
     };
     let mut entries: Vec<&Entry> = config.entries.iter().filter(serves).collect();
-    let rank = |entry: &Entry| (distance(entry.shape, target.shape), class.distance(&entry.problem));
+    let rank = |entry: &Entry| (distance(entry.extents, target.shape), class.distance(&entry.problem));
     entries.sort_by(|a, b| {
         let ((near, other), (far, another)) = (rank(a), rank(b));
         near.total_cmp(&far).then(other.cmp(&another))
@@ -44,7 +44,7 @@ pub fn neighbours(config: &Config, target: &Target, which: Neighbours) -> Vec<Kn
     let mut known: Vec<Known> = Vec::new();
     for entry in entries {
         if known.len() < MOST_NEIGHBOURS && known.iter().all(|other| other.schedule != entry.schedule) {
-            let origin = format!("tuned for {}, {:.4} ms there", entry.shape, entry.provenance.median_ms);
+            let origin = format!("tuned for {}, {:.4} ms there", entry.extents, entry.provenance.median_ms);
             known.push(Known { schedule: entry.schedule, origin });
         }
     }

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::matmul::extents;
 use autokernel_codegen::problem::{Layout, Problem};
 use autokernel_codegen::schedule::space::Space;
 use autokernel_codegen::schedule::{Family, Schedule, Sm90Schedule};
-use autokernel_codegen::shape::Shape;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
@@ -36,7 +36,7 @@ pub fn brief() -> Brief {
         matrix_tflops: 989.0,
     };
     Brief {
-        target: Target { problem, arch: Arch::SM_90A, shape: Shape { m: 1024, n: 1024, k: 1024 } },
+        target: Target { problem, arch: Arch::SM_90A, shape: extents(1024, 1024, 1024) },
         gpu,
         space: space.schedules().iter().step_by(every).take(240).copied().collect(),
         measurable: Measurable::Space,
@@ -195,7 +195,7 @@ fn the_fastest_of_earlier_searches_come_first_and_the_others_are_left_out() {
 fn what_neighbouring_shapes_showed_of_a_knob_moves_the_prior_and_random_failures_do_not() {
     let mut brief = brief();
     let arithmetic = prior::logs(&brief);
-    let neighbour = Target { shape: Shape { m: 2048, n: 2048, k: 2048 }, ..brief.target.clone() };
+    let neighbour = Target { shape: extents(2048, 2048, 2048), ..brief.target.clone() };
     let slow = |schedule: &Schedule| matches!(schedule, Schedule::Sm90(schedule) if schedule.consumers == 1);
     let told = |schedule: &Schedule| {
         let expected = prior::Prior::new(&neighbour, &brief.gpu).predicted_ms(schedule);

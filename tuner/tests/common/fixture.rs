@@ -5,10 +5,11 @@ use std::path::Path;
 
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::matmul::{extents, flops, sizes};
 use autokernel_codegen::problem::{Layout, Problem};
 use autokernel_codegen::schedule::space::Space;
 use autokernel_codegen::schedule::{Family, Mode, RasterOrder, Schedule, Sm90Schedule};
-use autokernel_codegen::shape::Shape;
+use autokernel_core::Extents;
 use sha2::{Digest, Sha256};
 use tuner::GpuFacts;
 use tuner::environment::Environment;
@@ -19,16 +20,16 @@ use tuner::replay::{Method, RecordedShape, Recording};
 pub const GPU: &str = "Imaginary GPU of the tests";
 
 /// A made-up recording of the Hopper family.
-pub fn recording(epilogue: &str, layout: Layout, shapes: &[Shape]) -> Recording {
+pub fn recording(epilogue: &str, layout: Layout, shapes: &[Extents]) -> Recording {
     let problem = Problem::matmul(Dtype::Bf16, layout, epilogue.parse().unwrap());
     let space = Space::new(Family::Sm90, &problem.class(), Arch::SM_90A);
     recording_of(&problem, space.schedules(), shapes)
 }
 
 /// A made-up recording of some schedules.
-pub fn recording_of(problem: &Problem, schedules: &[Schedule], shapes: &[Shape]) -> Recording {
-    let rows = |shape: Shape| schedules.iter().map(|schedule| (*schedule, outcome(schedule, shape))).collect();
-    let recorded = |&shape: &Shape| RecordedShape { shape, rows: rows(shape), cublas: Some(cublas(shape)) };
+pub fn recording_of(problem: &Problem, schedules: &[Schedule], shapes: &[Extents]) -> Recording {
+    let rows = |shape: Extents| schedules.iter().map(|schedule| (*schedule, outcome(schedule, shape))).collect();
+    let recorded = |&shape: &Extents| RecordedShape { shape, rows: rows(shape), cublas: Some(cublas(shape)) };
     Recording {
         arch: Arch::SM_90A,
         environment: Environment {
@@ -53,15 +54,15 @@ pub fn recording_of(problem: &Problem, schedules: &[Schedule], shapes: &[Shape])
 
 /// Writes a made-up recording of LeakyReLU at 4096³ and a tall shape into `folder`.
 pub fn write_space(folder: &Path) -> Recording {
-    let recording = recording("leaky_relu", Layout::Nt, &[cube(4096), Shape { m: 512, n: 4096, k: 2048 }]);
+    let recording = recording("leaky_relu", Layout::Nt, &[cube(4096), extents(512, 4096, 2048)]);
     std::fs::create_dir_all(folder).unwrap();
     recording.save(&folder.join("leaky_relu.json.gz")).unwrap();
     recording
 }
 
 /// m = n = k.
-pub fn cube(edge: u32) -> Shape {
-    Shape { m: edge, n: edge, k: edge }
+pub fn cube(edge: u32) -> Extents {
+    extents(edge, edge, edge)
 }
 
 /// Facts of a large Hopper.
@@ -78,12 +79,12 @@ pub fn gpu() -> GpuFacts {
     }
 }
 
-fn cublas(shape: Shape) -> Measurement {
-    Measurement::new(shape.flops() / 650e9 + 0.01, 0.3, 20)
+fn cublas(shape: Extents) -> Measurement {
+    Measurement::new(flops(&shape) / 650e9 + 0.01, 0.3, 20)
 }
 
 /// What becomes of `schedule`, the same in every run.
-pub fn outcome(schedule: &Schedule, shape: Shape) -> Outcome {
+pub fn outcome(schedule: &Schedule, shape: Extents) -> Outcome {
     let Schedule::Sm90(s) = schedule else { return Outcome::Failed(Failure::NotRecorded) };
     if draw(&[3, s.tile_m, s.tile_n, s.stages, s.consumers, s.cluster_m]) < 0.01 {
         return Outcome::Failed(Failure::WrongResult { detail: "made up".to_owned() });
@@ -91,37 +92,39 @@ pub fn outcome(schedule: &Schedule, shape: Shape) -> Outcome {
     Outcome::Measured(Measurement::new(modelled_ms(s, shape), 0.2 + 0.3 * draw(&[4, s.tile_m, s.tile_n]), 20))
 }
 
-fn modelled_ms(s: &Sm90Schedule, shape: Shape) -> f64 {
+fn modelled_ms(s: &Sm90Schedule, shape: Extents) -> f64 {
+    let [m, n, k] = sizes(&shape);
     let (tile_m, tile_n) = (f64::from(s.tile_m), f64::from(s.tile_n));
     let clusters = f64::from(s.cluster_m * s.cluster_n);
     let across = |extent: u32, tile: u32, cluster: u32| f64::from(extent.div_ceil(tile).div_ceil(cluster) * cluster);
-    let tiles = across(shape.m, s.tile_m, s.cluster_m) * across(shape.n, s.tile_n, s.cluster_n);
+    let tiles = across(m, s.tile_m, s.cluster_m) * across(n, s.tile_n, s.cluster_n);
     let slots = (132.0 / clusters).floor() * clusters;
     let waves = (tiles / slots).ceil();
     let area = tile_m * tile_n;
     let per_consumer = area / f64::from(if s.mode == Mode::PingPong { 1 } else { s.consumers });
     let pace = 0.72 * (1.0 - (-area / 9000.0).exp()) * (1.0 - (-per_consumer / 3500.0).exp());
     let latency = 1.0 + 0.6 * (-f64::from(s.stages) * (tile_m + tile_n) / 420.0).exp();
-    let multiply = 2.0 * area * f64::from(shape.k) / (989e9 / 132.0 * pace) * latency;
+    let multiply = 2.0 * area * f64::from(k) / (989e9 / 132.0 * pace) * latency;
     let store = area * 2.0 / 30e6 * if s.mode == Mode::PingPong { 0.25 } else { 1.0 };
     let raster = raster_factor(s, shape);
     let quirks = quirk(1, 0.05, &[s.tile_m, s.tile_n, s.consumers, u32::from(s.mode == Mode::PingPong)])
         + quirk(2, 0.03, &[s.tile_m, s.tile_n, s.cluster_m, s.cluster_n])
         + quirk(3, 0.012, &[s.tile_n, s.stages])
         + quirk(4, 0.008, &[s.raster.group, s.cluster_m, s.tile_m])
-        + quirk(5, 0.004, &[s.tile_m, s.tile_n, s.stages, s.raster.group, s.cluster_n, s.consumers, shape.m]);
+        + quirk(5, 0.004, &[s.tile_m, s.tile_n, s.stages, s.raster.group, s.cluster_n, s.consumers, m]);
     (waves * (multiply + store) * raster + 0.004) * (1.0 + quirks)
 }
 
 /// Misses in L2 grow as the group leaves what suits the tile.
-fn raster_factor(s: &Sm90Schedule, shape: Shape) -> f64 {
+fn raster_factor(s: &Sm90Schedule, shape: Extents) -> f64 {
+    let [m, n, k] = sizes(&shape);
     let aspect = f64::from(s.tile_n) / f64::from(s.tile_m);
     let along_m = s.raster.order == RasterOrder::AlongM;
     let ideal = (132.0 * if along_m { aspect } else { 1.0 / aspect }).sqrt();
     let off = (f64::from(s.raster.group) / ideal).log2();
-    let bytes = 2.0 * (f64::from(shape.m) + f64::from(shape.n)) * f64::from(shape.k);
+    let bytes = 2.0 * (f64::from(m) + f64::from(n)) * f64::from(k);
     let pressure = (bytes / 60e6).min(2.0);
-    1.0 + 0.02 * pressure * off * off + if along_m == (shape.m >= shape.n) { 0.0 } else { 0.006 }
+    1.0 + 0.02 * pressure * off * off + if along_m == (m >= n) { 0.0 } else { 0.006 }
 }
 
 /// A made-up irregularity of this relative size.

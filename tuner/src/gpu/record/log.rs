@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::problem::Problem;
 use autokernel_codegen::schedule::Schedule;
-use autokernel_codegen::shape::Shape;
+use autokernel_core::Extents;
 use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
@@ -32,7 +32,7 @@ pub enum Line {
     /// A schedule that was tried.
     Schedule {
         /// At which shape.
-        shape: Shape,
+        shape: Extents,
         /// Which.
         schedule: Schedule,
         /// What became of it.
@@ -41,7 +41,7 @@ pub enum Line {
     /// cuBLAS.
     Cublas {
         /// At which shape.
-        shape: Shape,
+        shape: Extents,
         /// Its time.
         measurement: Measurement,
     },
@@ -52,9 +52,9 @@ pub enum Line {
 pub struct Log {
     file: File,
     /// What was tried, by shape.
-    pub rows: HashMap<Shape, HashMap<Schedule, Outcome>>,
+    pub rows: HashMap<Extents, HashMap<Schedule, Outcome>>,
     /// cuBLAS, by shape.
-    pub cublas: HashMap<Shape, Measurement>,
+    pub cublas: HashMap<Extents, Measurement>,
 }
 
 /// A log that cannot be used.
@@ -139,11 +139,12 @@ impl Log {
 #[cfg(test)]
 mod tests {
     use autokernel_codegen::dtype::Dtype;
+    use autokernel_codegen::matmul::extents;
     use autokernel_codegen::problem::Layout;
 
     use super::*;
 
-    const SHAPE: Shape = Shape { m: 1, n: 2, k: 3 };
+    const SHAPE: Extents = extents(1, 2, 3);
 
     fn header(gpu: &str) -> Header {
         let text = |text: &str| text.to_owned();

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use autokernel_codegen::problem::Problem;
 use autokernel_codegen::schedule::space::Space;
 use autokernel_codegen::schedule::{Family, Schedule};
-use autokernel_codegen::shape::Shape;
+use autokernel_core::Extents;
 use autokernel_runtime::timing::Statistics;
 
 use self::log::{Header, Line, Log};
@@ -35,7 +35,7 @@ pub struct Plan {
     /// The kernel family.
     pub family: Family,
     /// At which shapes.
-    pub shapes: Vec<Shape>,
+    pub shapes: Vec<Extents>,
     /// A sample of that many images; `None` for all.
     pub images: Option<usize>,
     /// Every raster for that many of the fastest images only; `None` for all.
@@ -209,7 +209,7 @@ impl ShapeRun<'_> {
 
 /// The recording of what the log holds, in the order of the space.
 fn assemble(bench: &Bench, plan: &Plan, space: &Space, log: &Log) -> Recording {
-    let shape = |&shape: &Shape| {
+    let shape = |&shape: &Extents| {
         let known = log.rows.get(&shape)?;
         let row = |schedule: &Schedule| Some((*schedule, known.get(schedule)?.clone()));
         let rows: Vec<_> = space.schedules().iter().filter_map(row).collect();
@@ -235,7 +235,7 @@ fn assemble(bench: &Bench, plan: &Plan, space: &Space, log: &Log) -> Recording {
 /// What was left out of the space, in words; `None` if nothing was.
 fn coverage(plan: &Plan, space: &Space, log: &Log) -> Option<String> {
     let total = space.schedules().len();
-    let tried = |shape: &Shape| {
+    let tried = |shape: &Extents| {
         let known = log.rows.get(shape);
         known.map_or(0, |known| space.schedules().iter().filter(|schedule| known.contains_key(schedule)).count())
     };

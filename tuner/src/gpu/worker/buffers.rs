@@ -2,8 +2,9 @@
 
 use std::marker::PhantomData;
 
+use autokernel_codegen::matmul::{extents, sizes};
 use autokernel_codegen::problem::Problem;
-use autokernel_codegen::shape::Shape;
+use autokernel_core::Extents;
 use autokernel_runtime::{Element, MatrixView, MatrixViewMut};
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaSlice, DevicePtr};
@@ -121,17 +122,17 @@ impl<I: Element, O: Element> Operands<I, O> {
     pub fn new(
         tools: &Instruments,
         problem: &Problem,
-        shape: Shape,
+        shape: Extents,
         rows: Rows,
         guard_bytes: usize,
         seed: u64,
     ) -> Result<Self> {
-        let (m, n, k) = (shape.m as usize, shape.n as usize, shape.k as usize);
+        let [m, n, k] = sizes(&shape).map(|size| size as usize);
         let (b_rows, b_columns) = if problem.layout.transpose_b() { (n, k) } else { (k, n) };
         let a = Guarded::new(tools, m, k, rows.ld(k), guard_bytes)?;
         let b = Guarded::new(tools, b_rows, b_columns, rows.ld(b_columns), guard_bytes)?;
         let c = Guarded::new(tools, m, n, rows.ld(n), guard_bytes)?;
-        let b_scale = 1.0 / (shape.k.max(1) as f32).sqrt();
+        let b_scale = 1.0 / (k.max(1) as f32).sqrt();
         let operands = Operands { a, b, c, b_scale, _types: PhantomData };
         operands.draw(tools, seed)?;
         Ok(operands)
@@ -144,8 +145,8 @@ impl<I: Element, O: Element> Operands<I, O> {
     }
 
     /// Bytes that one launch reads and writes at least once.
-    pub fn bytes(problem: &Problem, shape: Shape) -> u64 {
-        let (m, n, k) = (u64::from(shape.m), u64::from(shape.n), u64::from(shape.k));
+    pub fn bytes(problem: &Problem, shape: Extents) -> u64 {
+        let [m, n, k] = sizes(&shape).map(u64::from);
         let (input, output) = (u64::from(problem.input.bytes()), u64::from(problem.output.bytes()));
         (m * k + k * n) * input + m * n * output
     }
@@ -153,9 +154,10 @@ impl<I: Element, O: Element> Operands<I, O> {
 
 /// A small shape beside `shape` on which a kernel is checked too: no extent is a multiple of any tile, the last tile
 /// of K is ragged, and each row is followed by a gap. Extents that were compiled in stay.
-pub fn ragged_sibling(problem: &Problem, shape: Shape) -> Shape {
-    const RAGGED: Shape = Shape { m: 389, n: 523, k: 203 };
-    Shape { m: RAGGED.m.min(shape.m), n: problem.known_n.unwrap_or(RAGGED.n), k: problem.known_k.unwrap_or(RAGGED.k) }
+pub fn ragged_sibling(problem: &Problem, shape: Extents) -> Extents {
+    const RAGGED: [u32; 3] = [389, 523, 203];
+    let ([m, n, k], [most, ..]) = (RAGGED, sizes(&shape));
+    extents(m.min(most), problem.known_n.unwrap_or(n), problem.known_k.unwrap_or(k))
 }
 
 #[cfg(test)]
@@ -168,12 +170,12 @@ mod tests {
     #[test]
     fn the_sibling_is_ragged_in_every_extent_that_is_not_compiled_in() {
         let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap());
-        let shape = Shape { m: 4096, n: 4096, k: 4096 };
+        let shape = extents(4096, 4096, 4096);
         let sibling = ragged_sibling(&problem, shape);
-        for extent in [sibling.m, sibling.n, sibling.k] {
+        for extent in sizes(&sibling) {
             assert!(extent % 2 == 1, "{sibling}");
         }
         let known = Problem { known_n: Some(4096), ..problem };
-        assert_eq!(ragged_sibling(&known, shape).n, 4096);
+        assert_eq!(sizes(&ragged_sibling(&known, shape))[1], 4096);
     }
 }

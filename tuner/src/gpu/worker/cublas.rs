@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use autokernel_baseline::{CublasLt, Epilogue, Gemm, GemmProblem};
 use autokernel_codegen::problem::Problem;
-use autokernel_codegen::shape::Shape;
+use autokernel_core::Extents;
 use autokernel_runtime::{Device, Element};
 
 use super::buffers::Operands;
@@ -22,7 +22,7 @@ impl Cublas {
     ///
     /// # Errors
     /// The library is not there, or does not support the types.
-    pub fn new(device: &Device, problem: &Problem, shape: Shape) -> Result<Self> {
+    pub fn new(device: &Device, problem: &Problem, shape: Extents) -> Result<Self> {
         let library = CublasLt::new(device)?;
         let gemm = GemmProblem {
             shape: bridge::shape(shape),

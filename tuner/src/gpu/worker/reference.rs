@@ -1,8 +1,9 @@
 //! The result every candidate is held against, and the check itself.
 
 use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::matmul::sizes;
 use autokernel_codegen::problem::Problem;
-use autokernel_codegen::shape::Shape;
+use autokernel_core::Extents;
 use autokernel_runtime::Element;
 use cudarc::driver::{CudaFunction, CudaSlice, DevicePtr, LaunchConfig, PushKernelArg};
 
@@ -38,7 +39,7 @@ pub struct Reference {
     kernel: CudaFunction,
     expected: CudaSlice<f32>,
     tolerance: Tolerance,
-    shape: Shape,
+    shape: Extents,
     stride: usize,
     /// The first of the rows that were computed.
     first: usize,
@@ -50,16 +51,17 @@ const MOST_PRODUCTS: u64 = 1 << 33;
 const MAX_STRIDE: u64 = 16;
 
 /// How many rows apart the rows are that a check of `shape` looks at.
-fn row_stride(shape: Shape) -> usize {
-    let products = u64::from(shape.m) * u64::from(shape.n) * u64::from(shape.k);
+fn row_stride(shape: Extents) -> usize {
+    let products = sizes(&shape).map(u64::from).iter().product::<u64>();
     products.div_ceil(MOST_PRODUCTS).max(1).next_power_of_two().min(MAX_STRIDE) as usize
 }
 
 impl Reference {
     /// Room for the result of `problem` at `shape`, which `kernel` computes.
-    pub fn new(tools: &Instruments, kernel: &CudaFunction, problem: &Problem, shape: Shape) -> Result<Self> {
+    pub fn new(tools: &Instruments, kernel: &CudaFunction, problem: &Problem, shape: Extents) -> Result<Self> {
         let stride = row_stride(shape);
-        let elements = (shape.m as usize).div_ceil(stride) * shape.n as usize;
+        let [m, n, _] = sizes(&shape).map(|size| size as usize);
+        let elements = m.div_ceil(stride) * n;
         // SAFETY: nothing reads it before `compute` has written it.
         let expected = unsafe { tools.stream().alloc::<f32>(elements) };
         let expected = expected.map_err(WorkerError::driver("allocating the reference result"))?;
@@ -78,7 +80,7 @@ impl Reference {
         self.first = (seed % self.stride as u64) as usize;
         let (a, b) = (operands.a.rectangle(tools), operands.b.rectangle(tools));
         let a = self.rows_of(a, size_of::<I>());
-        let Shape { n, k, .. } = self.shape;
+        let [_, n, k] = sizes(&self.shape);
         let args = Args {
             a: a.address,
             b: b.address,
@@ -179,8 +181,8 @@ fn place(index: u64, columns: usize) -> (usize, usize) {
 /// Rounding: a sum of k terms in fp32, in any order, is off by about `sqrt(k)` units of 2⁻²⁴ and at most k; the
 /// absolute tolerance of `sqrt(k) * 2⁻¹⁸` is far above the first and far below one missing product. The relative one
 /// is a unit in the last place of the output: half for rounding, half for a sum that falls on the other side.
-fn tolerance(problem: &Problem, shape: Shape) -> Tolerance {
-    let absolute = (shape.k.max(1) as f32).sqrt() * 2f32.powi(-18);
+fn tolerance(problem: &Problem, shape: Extents) -> Tolerance {
+    let absolute = (sizes(&shape)[2].max(1) as f32).sqrt() * 2f32.powi(-18);
     let relative = match problem.output {
         Dtype::Bf16 => 2f32.powi(-8),
         Dtype::F16 => 2f32.powi(-11) * 2.0,
@@ -191,21 +193,22 @@ fn tolerance(problem: &Problem, shape: Shape) -> Tolerance {
 
 #[cfg(test)]
 mod tests {
+    use autokernel_codegen::matmul::extents;
     use autokernel_codegen::problem::Layout;
 
     use super::*;
 
     #[test]
     fn large_results_are_looked_at_in_every_sixteenth_row_at_the_least() {
-        let stride = |edge| row_stride(Shape { m: edge, n: edge, k: edge });
+        let stride = |edge| row_stride(extents(edge, edge, edge));
         assert_eq!((stride(64), stride(2048), stride(4096), stride(8192), stride(32_768)), (1, 1, 8, 16, 16));
-        assert_eq!(row_stride(Shape { m: 16, n: 8192, k: 8192 }), 1);
+        assert_eq!(row_stride(extents(16, 8192, 8192)), 1);
     }
 
     #[test]
     fn the_tolerance_grows_with_k_and_stays_below_a_missing_product() {
         let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap());
-        let absolute = |k| tolerance(&problem, Shape { m: 1, n: 1, k }).absolute;
+        let absolute = |k| tolerance(&problem, extents(1, 1, k)).absolute;
         assert!(absolute(4096) > absolute(64));
         for k in [1, 64, 4096, 65_536] {
             let product = 1.0 / (k as f32).sqrt();

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::problem::Problem;
-use autokernel_codegen::shape::Shape;
+use autokernel_core::Extents;
 use autokernel_runtime::timing::sets_to_exceed_l2;
 use autokernel_runtime::{CompiledKernel, Device, DeviceInfo, Element, Image, bf16, f16};
 use cudarc::nvrtc::Ptx;
@@ -56,7 +56,7 @@ struct Typed<I, O> {
     tools: Instruments,
     stopwatch: Stopwatch,
     problem: Problem,
-    shape: Shape,
+    shape: Extents,
     /// The first has guard zones and a reference; timing rotates through all.
     sets: Vec<Operands<I, O>>,
     reference: Reference,

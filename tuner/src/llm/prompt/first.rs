@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 
+use autokernel_codegen::matmul::{flops, sizes};
 use autokernel_codegen::problem::Layout;
 use autokernel_codegen::schedule::{Family, Schedule};
+use autokernel_core::Placement;
 
 use super::outcome::fall;
 use super::text::{ask, json};
@@ -12,7 +14,7 @@ use crate::gpu_facts::GpuFacts;
 use crate::known::Known;
 use crate::llm::candidates::FamilyKnobs;
 use crate::llm::task::Task;
-use crate::occupancy::{Waves, waves};
+use crate::placement::placement;
 
 /// The standing instructions.
 pub fn system() -> String {
@@ -47,19 +49,16 @@ pub fn first(task: &Task) -> String {
 }
 
 fn problem(task: &Task) -> String {
-    let (problem, shape) = (&task.problem, task.shape);
+    let (problem, [m, n, k]) = (&task.problem, sizes(&task.shape));
     let b = match problem.layout {
         Layout::Nn => "B[k, n] row-major (layout nn)",
         Layout::Nt => "B stored as [n, k] row-major, multiplied transposed (layout nt)",
     };
     format!(
-        "C[m, n] = {}(A[m, k] · B) with m = {}, n = {}, k = {}: {:.4e} FLOP.\n\
+        "C[m, n] = {}(A[m, k] · B) with m = {m}, n = {n}, k = {k}: {:.4e} FLOP.\n\
          A[m, k] and C are row-major, {b}. A and B are {}, C is {}, accumulation is f32. Target {}.",
         problem.epilogue,
-        shape.m,
-        shape.n,
-        shape.k,
-        shape.flops(),
+        flops(&task.shape),
         problem.input,
         problem.output,
         task.candidates.arch(),
@@ -86,20 +85,20 @@ fn known_good(task: &Task) -> String {
         return "Nothing is known yet.".to_owned();
     }
     let line = |known: &Known| {
-        let placed = placed(&known.schedule, task).map_or_else(String::new, |waves| format!("; {}", fall(&waves)));
+        let placed = placed(&known.schedule, task).map_or_else(String::new, |placed| format!("; {}", fall(&placed)));
         format!("- {} ({}): not measured for this shape{placed}", json(&known.schedule), known.origin)
     };
     task.known_good.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// How the tiles of `schedule` fall on the GPU, where that does not hang on what ptxas makes of it.
-fn placed(schedule: &Schedule, task: &Task) -> Option<Waves> {
-    let geometry = schedule.geometry(task.candidates.class());
-    (geometry.family == Family::Sm90).then(|| waves(&geometry, task.shape, task.gpu.sm_count, 1))
+fn placed(schedule: &Schedule, task: &Task) -> Option<Placement> {
+    let class = task.candidates.class();
+    (schedule.family() == Family::Sm90).then(|| placement(schedule, class, task.shape, task.gpu.sm_count, 1))
 }
 
 fn to_be_beaten(task: &Task, cublas_ms: f64) -> String {
-    let (tflops, share) = (task.shape.flops() / (cublas_ms * 1e9), 100.0 * task.roofline.limit_ms / cublas_ms);
+    let (tflops, share) = (flops(&task.shape) / (cublas_ms * 1e9), 100.0 * task.roofline.limit_ms / cublas_ms);
     format!(
         "cuBLAS, the fastest of its algorithms with the epilogue as a kernel of its own: {cublas_ms:.4} ms, \
          {tflops:.1} TFLOP/s, {share:.1} % of the roofline."

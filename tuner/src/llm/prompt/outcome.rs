@@ -1,12 +1,13 @@
 //! A trial's outcome in a line that says why.
 
 use autokernel_codegen::schedule::Schedule;
+use autokernel_core::{Occupancy, Placement};
 
 use super::text::json;
 use crate::knobs;
 use crate::llm::error::shorten;
 use crate::llm::feedback::{Became, Figures, Resources};
-use crate::occupancy::{Occupancy, Waves};
+
 use crate::outcome::{Failure, Measurement};
 
 /// Most characters of a compiler's or a checker's text.
@@ -36,7 +37,7 @@ fn failed(failure: &Failure) -> String {
 }
 
 fn timed(figures: &Figures, best_ms: Option<f64>) -> String {
-    let Figures { measurement, tflops, roofline_pct, times_cublas, resources, waves } = figures;
+    let Figures { measurement, tflops, roofline_pct, times_cublas, resources, placement } = figures;
     let Measurement { median_ms, spread_pct, .. } = measurement;
     let mut text = format!("{median_ms:.4} ms ±{spread_pct:.1} %");
     if let Some(best) = best_ms.filter(|best| *best > 0.0 && best < median_ms) {
@@ -47,15 +48,15 @@ fn timed(figures: &Figures, best_ms: Option<f64>) -> String {
         text += &format!(", {times:.3} x cuBLAS");
     }
     text += &taken(resources);
-    if let Some(waves) = waves {
-        text += &format!(", {}", fall(waves));
+    if let Some(placement) = placement {
+        text += &format!(", {}", fall(placement));
     }
     text
 }
 
 /// How tiles fall on the SMs: `512 tiles in 3.88 waves, the last 88 % full`.
-pub fn fall(waves: &Waves) -> String {
-    let Waves { tiles, waves, tail_pct, .. } = waves;
+pub fn fall(placement: &Placement) -> String {
+    let Placement { tiles, waves, tail_pct, .. } = placement;
     format!("{tiles} tiles in {waves:.2} waves, the last {tail_pct:.0} % full")
 }
 

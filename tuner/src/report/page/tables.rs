@@ -15,7 +15,7 @@ pub fn entries(page: &Page) -> Markup {
     let tuned = |entry: &&Entry| {
         !page.tunings.iter().any(|tuning| {
             (tuning.target.problem.class(), tuning.target.arch, tuning.target.shape)
-                == (entry.problem.clone(), entry.arch, entry.shape)
+                == (entry.problem.clone(), entry.arch, entry.extents)
         })
     };
     let others: Vec<&Entry> = page.config.entries.iter().filter(tuned).collect();
@@ -71,10 +71,10 @@ fn tuned_row(tuning: &Tuning) -> Markup {
 }
 
 fn entry_row(entry: &Entry) -> Markup {
-    let Entry { problem, arch, shape, schedule, provenance } = entry;
+    let Entry { problem, arch, extents, schedule, provenance } = entry;
     html! {
         tr {
-            td { (shape) }
+            td { (extents) }
             td { (problem.epilogue) " " (problem.layout) " " (problem.input) " " (arch) }
             td.n { (number(Some(provenance.median_ms), 4)) }
             td.n { (number(Some(provenance.tflops), 0)) }

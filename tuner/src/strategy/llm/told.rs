@@ -1,11 +1,12 @@
 //! A search in the words that the model is told.
 
 use autokernel_codegen::schedule::Family;
+use autokernel_core::{BlockNeeds, Occupancy, Placement};
 use autokernel_runtime::roofline::Roofline;
 
 use crate::llm::{Candidates, Figures, Left, Resources, RooflineFacts, Task, Tried};
-use crate::occupancy::{BlockNeeds, SmLimits, Waves, occupancy, waves};
 use crate::outcome::{Measurement, Outcome};
+use crate::placement::{placement, sm_limits};
 use crate::strategy::brief::Brief;
 use crate::trial::Trial;
 
@@ -55,25 +56,26 @@ pub fn tried(trial: &Trial, brief: &Brief, cublas_ms: Option<f64>) -> Tried {
 }
 
 fn figures(trial: &Trial, measurement: &Measurement, brief: &Brief, cublas_ms: Option<f64>) -> Figures {
-    let (resources, waves) = placement(trial, measurement, brief);
+    let (resources, placement) = placed(trial, measurement, brief);
     Figures {
         measurement: *measurement,
         tflops: trial.target.tflops(measurement.median_ms),
         roofline_pct: roof(brief).percent(&trial.target.work(), measurement.median_ms),
         times_cublas: cublas_ms.map(|cublas_ms| cublas_ms / measurement.median_ms),
         resources,
-        waves,
+        placement,
     }
 }
 
 /// What the kernel takes of an SM, and how its tiles fall on all of them. A replay knows no registers.
-fn placement(trial: &Trial, measurement: &Measurement, brief: &Brief) -> (Resources, Option<Waves>) {
-    let geometry = trial.schedule.geometry(&trial.target.problem.class());
+fn placed(trial: &Trial, measurement: &Measurement, brief: &Brief) -> (Resources, Option<Placement>) {
+    let class = trial.target.problem.class();
+    let geometry = trial.schedule.geometry(&class);
     let report = measurement.resources;
     let shared_bytes = geometry.shared_bytes + report.map_or(0, |report| report.static_shared_bytes);
     let occupancy = report.map(|report| {
         let block = BlockNeeds { threads: geometry.threads, registers: report.registers, shared_bytes };
-        occupancy(&SmLimits::of(trial.target.arch, &brief.gpu), &block)
+        Occupancy::new(&sm_limits(trial.target.arch, &brief.gpu), &block)
     });
     let blocks_per_sm = match geometry.family {
         Family::Sm90 => Some(1),
@@ -85,5 +87,7 @@ fn placement(trial: &Trial, measurement: &Measurement, brief: &Brief) -> (Resour
         spill_bytes: report.map_or(0, |report| report.spill_store_bytes),
         occupancy,
     };
-    (resources, blocks_per_sm.map(|blocks| waves(&geometry, trial.target.shape, brief.gpu.sm_count, blocks)))
+    let (shape, sms) = (trial.target.shape, brief.gpu.sm_count);
+    let placement = blocks_per_sm.map(|blocks| placement(&trial.schedule, &class, shape, sms, blocks));
+    (resources, placement)
 }

@@ -5,12 +5,14 @@
 
 use std::collections::BTreeSet;
 
+use autokernel_codegen::matmul::sizes;
 use autokernel_codegen::problem::ProblemClass;
 use autokernel_codegen::schedule::Schedule;
 use serde_json::Value;
 
 use crate::columns::Columns;
 use crate::gpu_facts::GpuFacts;
+use crate::placement::placement;
 use crate::strategy::brief::Brief;
 use crate::target::Target;
 
@@ -61,12 +63,11 @@ fn number(value: &Value) -> f64 {
 /// What arithmetic says of `schedule` at the shape.
 fn derived(schedule: &Schedule, target: &Target, class: &ProblemClass, gpu: &GpuFacts) -> [f64; 14] {
     let geometry = schedule.geometry(class);
-    let (m, n, k) = (f64::from(target.shape.m), f64::from(target.shape.n), f64::from(target.shape.k));
+    let [m, n, k] = sizes(&target.shape).map(f64::from);
     let (tile_m, tile_n) = (f64::from(geometry.tile_m), f64::from(geometry.tile_n));
     let (rows, columns) = ((m / tile_m).ceil(), (n / tile_n).ceil());
     let (cluster_m, cluster_n) = (f64::from(geometry.cluster_m), f64::from(geometry.cluster_n));
-    let sms = f64::from(gpu.sm_count);
-    let waves = rows * columns / sms;
+    let waves = placement(schedule, class, target.shape, gpu.sm_count, 1).waves;
     let area = tile_m * tile_n;
     let stage = f64::from(geometry.tile_k) * (tile_m + tile_n) * f64::from(target.problem.input.bytes());
     let loaded = (tile_m / cluster_n + tile_n / cluster_m) * k;
