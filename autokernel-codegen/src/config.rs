@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+pub use autokernel_core::Provenance;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::arch::Arch;
@@ -46,43 +47,6 @@ pub struct Entry {
     pub schedule: Schedule,
     /// Where the choice comes from.
     pub provenance: Provenance,
-}
-
-/// How a tuned entry was measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Provenance {
-    /// The GPU, as the driver names it.
-    pub gpu: String,
-    /// The driver's version.
-    pub driver: String,
-    /// nvcc's version.
-    pub nvcc: String,
-    /// Hash of the CUDA files that the kernel was made of, 12 hexadecimal digits; entries of older tuners have none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sources: Option<String>,
-    /// The day of the measurement, `YYYY-MM-DD`.
-    pub date: String,
-    /// Median time of one launch, in milliseconds.
-    pub median_ms: f64,
-    /// Interquartile range of the samples as a share of the median, in percent.
-    pub spread_pct: f64,
-    /// `2·m·n·k` over the median time, in 10¹² operations a second.
-    pub tflops: f64,
-    /// Samples behind the median.
-    pub samples: u32,
-    /// Rounds under load, each of which all rivals ran in, of the final that chose the schedule; 0 if it was chosen by
-    /// times measured apart from each other.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub final_rounds: u32,
-    /// The strategy that proposed the schedule.
-    pub proposed_by: String,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-const fn is_zero(rounds: &u32) -> bool {
-    *rounds == 0
 }
 
 /// An entry as written, before its schedule met the rules.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use autokernel_core::{Extents, dim};
 use serde::{Deserialize, Serialize};
 
 /// `C[m, n] = A[m, k] · B[k, n]`, in elements.
@@ -22,6 +23,12 @@ impl Shape {
     /// Multiply-adds counted as two operations: `2·m·n·k`.
     pub fn flops(self) -> f64 {
         2.0 * f64::from(self.m) * f64::from(self.n) * f64::from(self.k)
+    }
+}
+
+impl From<Shape> for Extents {
+    fn from(Shape { m, n, k }: Shape) -> Self {
+        Extents::new([(dim("m"), m), (dim("n"), n), (dim("k"), k)])
     }
 }
 
