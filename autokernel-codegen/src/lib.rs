@@ -4,22 +4,34 @@
 //! [`emit`] turns the two into CUDA, [`nvcc`] compiles it through a content-addressed cache, [`config`] remembers the
 //! schedules that were measured fastest, and [`Build`] is what a `build.rs` calls. Nothing here touches a GPU.
 
-pub mod arch;
 pub mod build;
 pub mod config;
-pub mod dtype;
-pub mod emit;
 pub mod epilogue;
 pub mod files;
-mod hash;
 pub mod headers;
-mod launch;
 pub mod nvcc;
-pub mod problem;
-pub mod schedule;
-pub mod shape;
 pub mod spec;
 
 pub use build::{Build, BuildError};
-pub use hash::short as short_hash;
-pub use launch::signature;
+
+// What the operations say, under the paths of this crate.
+use autokernel_ops::hash;
+pub use autokernel_ops::hash::short as short_hash;
+pub use autokernel_ops::matmul::plan::signature;
+pub use autokernel_ops::matmul::{problem, schedule, shape};
+
+/// GPU architectures, as nvcc names them.
+pub mod arch {
+    pub use autokernel_core::{Arch, ComputeCapability, Features, ParseArchError};
+}
+
+/// Element types.
+pub mod dtype {
+    pub use autokernel_core::Dtype;
+}
+
+/// From a problem and a schedule to the CUDA translation unit that nvcc compiles.
+pub mod emit {
+    pub use autokernel_ops::matmul::emit::{emit, emit_reference, kernel, reference};
+    pub use autokernel_ops::source::{HEADERS, KernelSource};
+}

@@ -7,7 +7,7 @@ use syn::spanned::Spanned;
 use syn::{Error, Ident, Result, Token};
 
 use crate::dtype::Dtype;
-use crate::epilogue::Epilogue;
+use crate::epilogue::{self, Epilogue};
 use crate::problem::{INPUTS, Layout, Operation, Problem};
 
 /// The attributes, by name.
@@ -156,7 +156,7 @@ fn parse_epilogue(input: ParseStream) -> Result<Epilogue> {
         let message = format!("which epilogue? write `#[autokernel::fused_matmul(leaky_relu)]`; built in are {known}");
         return Err(Error::new(input.span(), message));
     }
-    let epilogue = input.parse()?;
+    let epilogue = epilogue::parse(input)?;
     if !input.is_empty() {
         input.parse::<Token![,]>()?;
     }

@@ -53,7 +53,7 @@ fn generate(spec: &Spec, manifest: &Manifest, plan: &Plan) -> TokenStream {
     let (input_type, output_type) = (element_type(spec.problem.input), element_type(spec.problem.output));
     let parameters = spec.parameters.each_ref().map(|parameter| parameter.unraw().to_string());
     let embedded = descriptor::embedded(&name.unraw().to_string(), &parameters, manifest, plan);
-    let epilogue = spec.problem.epilogue.rust_function();
+    let epilogue = autokernel_codegen::epilogue::rust_function(&spec.problem.epilogue);
     let (function_docs, module_docs) = (docs::function(spec), docs::module(spec, plan));
     let module_visibility = visible_from_inside(visibility);
     let module_attributes = attributes.iter().filter(|attribute| concerns_module(attribute));

@@ -2,9 +2,12 @@
 
 mod llm_support;
 
+use std::io::Write;
 use std::net::TcpListener;
 use std::time::{Duration, Instant, SystemTime};
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use llm_support::{Act, SECRET, Server, ask, client, completion, json_response, response, says};
 use serde_json::json;
 use tuner::llm::{JsonSchema, Key, Limits, LlmError, Message, OpenAi, Provider, Retry, Usage};
@@ -19,6 +22,29 @@ fn an_answer_comes_back_with_its_model_and_its_cost() {
     let request = &server.requests()[0];
     assert!(request.head.starts_with("POST /v1/chat/completions HTTP/1.1"), "{}", request.head);
     assert_eq!(request.body, json!({"model": "test-model", "messages": [{"role": "user", "content": "Propose."}]}));
+}
+
+#[test]
+fn a_reply_that_unpacks_to_more_than_the_limit_is_refused() {
+    let gzip = |bytes: &[u8]| {
+        let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+        packed.write_all(bytes).unwrap();
+        packed.finish().unwrap()
+    };
+    let act = |body: Vec<u8>| {
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: application/json\r\n\
+             Content-Encoding: gzip\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        Act::Send([head.into_bytes(), body].concat())
+    };
+    let bomb = gzip(&vec![b' '; 16 << 20]);
+    assert!(bomb.len() < 64 << 10, "smaller on the wire than the limit of the test's client");
+    let error = ask([act(bomb)]).0.unwrap_err();
+    assert!(matches!(error, LlmError::TooLarge { limit_bytes: 65536 }), "{error:?}");
+    let reply = ask([act(gzip(completion("hello").to_string().as_bytes()))]).0.unwrap();
+    assert_eq!(reply.text, "hello");
 }
 
 #[test]

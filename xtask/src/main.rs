@@ -30,6 +30,8 @@ enum Command {
     Test(test::Options),
     GpuPack(gpu_pack::Options),
     Sass(sass::Options),
+    /// Write the expression trees of the built-in epilogues anew from their text.
+    Builtins,
     /// Write best_config.schema.json anew from the types in autokernel-codegen.
     Schema,
 }
@@ -51,6 +53,7 @@ fn run(command: &Command) -> Result<()> {
         Command::Test(options) => test::run(&root, options),
         Command::GpuPack(options) => gpu_pack::run(&root, options),
         Command::Sass(options) => sass::run(&root, options),
+        Command::Builtins => schema::builtins(&root),
         Command::Schema => schema::run(&root),
     }
 }

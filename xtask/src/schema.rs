@@ -1,11 +1,11 @@
 //! `cargo xtask schema`: the JSON schema of best_config.json, for editors and for the tuner's
-//! prompts.
+//! prompts; `cargo xtask builtins`: the expression trees of the built-in epilogues.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use autokernel_codegen::{config, files};
+use autokernel_codegen::{config, epilogue, files};
 
 const FILE: &str = "best_config.schema.json";
 
@@ -13,6 +13,14 @@ const FILE: &str = "best_config.schema.json";
 pub fn run(root: &Path) -> Result<()> {
     let text = format!("{:#}\n", config::json_schema());
     let changed = write_if_changed(&root.join(FILE), &text)?;
+    println!("{FILE}: {}", if changed { "written" } else { "up to date" });
+    Ok(())
+}
+
+/// Writes the expression trees of the built-in epilogues if they changed.
+pub fn builtins(root: &Path) -> Result<()> {
+    const FILE: &str = "autokernel-ops/src/epilogue/builtin.json";
+    let changed = write_if_changed(&root.join(FILE), &epilogue::builtins_json())?;
     println!("{FILE}: {}", if changed { "written" } else { "up to date" });
     Ok(())
 }

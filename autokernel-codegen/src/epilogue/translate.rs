@@ -7,7 +7,7 @@
 use syn::spanned::Spanned;
 use syn::{Error, Result};
 
-use super::expr::{BinaryOp, Binding, CompareOp, Condition, Expr, Function, Math};
+use autokernel_ops::expr::{BinaryOp, Binding, CompareOp, Condition, Expr, Function, Math};
 
 /// Translates `function`, whose parameters after the first take the values `arguments`.
 pub fn translate(function: &syn::ItemFn, arguments: &[f32]) -> Result<Function> {

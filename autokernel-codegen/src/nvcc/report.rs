@@ -43,8 +43,7 @@ impl PtxasReport {
 /// The number that stands right before the first `unit`.
 fn number_before(text: &str, unit: &str) -> Option<u32> {
     let (before, _) = text.split_once(unit)?;
-    let digits = before.rfind(|c: char| !c.is_ascii_digit()).map_or(before, |at| &before[at + 1..]);
-    digits.parse().ok()
+    before.rsplit(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -75,6 +74,13 @@ ptxas info    : Used 168 registers, used 1 barriers, 1024 bytes smem
         };
         assert_eq!(matmul, expected);
         assert_eq!(PtxasReport::parse(LOG, "pad").unwrap(), PtxasReport { registers: 24, ..Default::default() });
+    }
+
+    #[test]
+    fn any_text_may_stand_before_a_number() {
+        assert_eq!(number_before("é24 registers", " registers"), Some(24));
+        assert_eq!(number_before("24 registers", " registers"), Some(24));
+        assert_eq!(number_before("→ registers", " registers"), None);
     }
 
     #[test]

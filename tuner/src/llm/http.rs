@@ -1,6 +1,6 @@
 //! One POST of JSON, with every limit that a stranger's server calls for.
 
-use std::io;
+use std::io::{self, Read};
 use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
@@ -112,12 +112,19 @@ impl Client {
 
     /// The body as text, without the key.
     fn read(&self, response: Response<Body>) -> Result<String, LlmError> {
-        let mut body = response.into_body();
-        let bytes = body.with_config().limit(self.limits.body_bytes).read_to_vec();
-        let bytes = bytes.map_err(|error| match error {
-            ureq::Error::Timeout(_) | ureq::Error::BodyExceedsLimit(_) => self.fault(error, "reading the reply"),
+        let limit = self.limits.body_bytes;
+        let mut bytes = Vec::new();
+        // ureq counts what comes over the wire, which may unpack to a thousand times as much.
+        let mut body = response.into_body().into_with_config().limit(limit).reader().take(limit + 1);
+        body.read_to_end(&mut bytes).map_err(|error| match ureq::Error::from(error) {
+            error @ (ureq::Error::Timeout(_) | ureq::Error::BodyExceedsLimit(_)) => {
+                self.fault(error, "reading the reply")
+            }
             broken => LlmError::TruncatedBody { detail: self.scrub(broken.to_string()) },
         })?;
+        if bytes.len() as u64 > limit {
+            return Err(LlmError::TooLarge { limit_bytes: limit });
+        }
         Ok(self.scrub(String::from_utf8_lossy(&bytes).into_owned()))
     }
 

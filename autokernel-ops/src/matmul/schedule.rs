@@ -3,26 +3,19 @@
 //! A schedule that passes [`Schedule::check`] compiles without spills and runs; that is the rules' contract
 //! with the tuner, which searches nothing else.
 
-mod default;
-mod geometry;
-mod raster;
-mod rule;
-mod sm80;
-mod sm90;
-pub mod space;
-
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use geometry::{Family, Geometry};
-pub use raster::{Raster, RasterOrder};
-pub use rule::BrokenRule;
-pub use sm80::Sm80Schedule;
-pub use sm90::{Mode, Sm90Schedule, TILE_K as SM90_TILE_K};
+pub use super::geometry::{Family, Geometry};
+pub use super::raster::{Raster, RasterOrder};
+pub use super::sm80::Sm80Schedule;
+pub use super::sm90::{Mode, Sm90Schedule, TILE_K as SM90_TILE_K};
+pub use super::space;
+pub use crate::rule::BrokenRule;
 
-use crate::arch::Arch;
-use crate::problem::ProblemClass;
+use crate::matmul::problem::ProblemClass;
+use autokernel_core::Arch;
 
 /// A schedule of one of the kernel families; `family` in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -69,7 +62,7 @@ impl Schedule {
         match self {
             Schedule::Sm80(schedule) => schedule.check(problem, arch),
             Schedule::Sm90(schedule) => {
-                rule::require(arch == Arch::SM_90A, "family_serves_arch", || {
+                crate::rule::require(arch == Arch::SM_90A, "family_serves_arch", || {
                     format!("family sm90 runs on sm_90a alone, not on {arch}; take family sm80")
                 })?;
                 schedule.check(problem)
@@ -87,7 +80,7 @@ impl Schedule {
 
     /// The schedule that is safe on `arch` when nothing was tuned.
     pub fn default_for(problem: &ProblemClass, arch: Arch) -> Schedule {
-        default::default_for(problem, arch)
+        super::default::default_for(problem, arch)
     }
 }
 
@@ -106,7 +99,7 @@ impl fmt::Display for Schedule {
                     Mode::Cooperative => "cooperative",
                     Mode::PingPong => "ping_pong",
                 };
-                write!(f, "sm90 {tile_m}x{tile_n}x{} s{stages} c{consumers} {mode} ", sm90::TILE_K)?;
+                write!(f, "sm90 {tile_m}x{tile_n}x{} s{stages} c{consumers} {mode} ", SM90_TILE_K)?;
                 write!(f, "cluster {cluster_m}x{cluster_n} ")?;
                 if s.swap_ab {
                     f.write_str("swap_ab ")?;
@@ -131,4 +124,5 @@ impl fmt::Display for Raster {
 }
 
 #[cfg(test)]
+#[path = "schedule_tests.rs"]
 mod tests;

@@ -1,8 +1,8 @@
 //! The schedules that a search chooses from: every combination of the listed values that passes the rules.
 
-use super::{Family, Mode, Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
-use crate::arch::Arch;
-use crate::problem::ProblemClass;
+use super::schedule::{Family, Mode, Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
+use crate::matmul::problem::ProblemClass;
+use autokernel_core::Arch;
 
 /// The schedules of one family that a search chooses from for a problem on an arch.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::expr::{Condition, Expr, Function};
+use super::{Condition, Expr, Function};
 
 /// The body of a `float epilogue(float x)` device function, one statement a line.
 pub fn body(function: &Function) -> String {

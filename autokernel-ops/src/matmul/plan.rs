@@ -1,30 +1,22 @@
 //! How the kernels of a matrix product are launched: the one place that says so. CUDA's argument struct and constants
 //! are printed from it, and the runtime launches by it.
 
-mod reference;
-mod sm80;
-mod sm90;
-
 use autokernel_core::plan::Axis;
 use autokernel_core::{Alignment, Arg, Dimension, Field, Operand, Role, Signature, dim};
 
-use crate::problem::Problem;
-use crate::schedule::{Raster, RasterOrder};
-
-pub(crate) use reference::{TILE as REFERENCE_TILE, reference};
-pub(crate) use sm80::sm80;
-pub(crate) use sm90::sm90;
+use crate::matmul::problem::Problem;
+use crate::matmul::schedule::{Raster, RasterOrder};
 
 // Operands and dimensions, by their numbers in the signature.
-const A: u8 = 0;
-const B: u8 = 1;
-const C: u8 = 2;
-const M: u8 = 0;
-const N: u8 = 1;
-const K: u8 = 2;
+pub(super) const A: u8 = 0;
+pub(super) const B: u8 = 1;
+pub(super) const C: u8 = 2;
+pub(super) const M: u8 = 0;
+pub(super) const N: u8 = 1;
+pub(super) const K: u8 = 2;
 
 /// What TMA and 16-byte loads ask of addresses.
-const VECTOR_BYTES: u32 = 16;
+pub(super) const VECTOR_BYTES: u32 = 16;
 
 /// What a kernel for `problem` takes.
 pub fn signature(problem: &Problem) -> Signature {
@@ -42,29 +34,29 @@ pub fn signature(problem: &Problem) -> Signature {
 }
 
 /// Each row of both inputs begins at a multiple of 16 bytes.
-fn aligned_rows() -> Vec<Alignment> {
+pub(super) fn aligned_rows() -> Vec<Alignment> {
     [A, B].map(|operand| Alignment { operand, bytes: VECTOR_BYTES, rows: true }).to_vec()
 }
 
-fn field(name: &str, arg: Arg) -> Field {
+pub(super) fn field(name: &str, arg: Arg) -> Field {
     Field { name: name.to_owned(), arg }
 }
 
-fn pointer(name: &str, operand: u8) -> Field {
+pub(super) fn pointer(name: &str, operand: u8) -> Field {
     field(name, Arg::Pointer { operand })
 }
 
 /// The leading dimension of an operand.
-fn leading(name: &str, operand: u8) -> Field {
+pub(super) fn leading(name: &str, operand: u8) -> Field {
     field(name, Arg::Stride { operand, axis: 0 })
 }
 
-fn extents() -> [Field; 3] {
+pub(super) fn extents() -> [Field; 3] {
     [("m", M), ("n", N), ("k", K)].map(|(name, dim)| field(name, Arg::Extent { dim }))
 }
 
 /// The order of tiles, as `raster_of` in raster.cuh reads it; a group is cut to its axis there.
-fn raster(raster: Raster) -> [Field; 2] {
+pub(super) fn raster(raster: Raster) -> [Field; 2] {
     let order = match raster.order {
         RasterOrder::AlongM => 0,
         RasterOrder::AlongN => 1,
@@ -75,9 +67,10 @@ fn raster(raster: Raster) -> [Field; 2] {
 }
 
 /// Clusters that cover that many rows and columns of C each.
-fn tiles(rows: u32, columns: u32) -> Vec<Axis> {
+pub(super) fn tiles(rows: u32, columns: u32) -> Vec<Axis> {
     vec![Axis { dim: M, step: rows }, Axis { dim: N, step: columns }]
 }
 
 #[cfg(test)]
+#[path = "plan_tests.rs"]
 mod tests;

@@ -1,12 +1,16 @@
 //! Schedules of `sm80_matmul.cuh`: mma.sync, ldmatrix, cp.async; Ampere and every later GPU.
 
+mod plan;
+
 use serde::{Deserialize, Serialize};
 
-use super::geometry::{Family, Geometry};
-use super::raster::Raster;
-use super::rule::{BrokenRule, require};
-use crate::arch::Arch;
-use crate::problem::ProblemClass;
+use crate::matmul::geometry::{Family, Geometry};
+use crate::matmul::problem::ProblemClass;
+use crate::matmul::raster::Raster;
+use crate::rule::{BrokenRule, require};
+use autokernel_core::Arch;
+
+pub use plan::{constants, plan};
 
 const WARP_THREADS: u32 = 32;
 /// Accumulators a thread may hold beside its operand fragments without spilling.

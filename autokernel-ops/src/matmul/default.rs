@@ -1,8 +1,8 @@
 //! The schedules used where nothing was tuned: middle of the road, on every GPU of the arch.
 
-use super::{Mode, Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
-use crate::arch::Arch;
-use crate::problem::ProblemClass;
+use super::schedule::{Mode, Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
+use crate::matmul::problem::ProblemClass;
+use autokernel_core::Arch;
 
 const RASTER: Raster = Raster { order: RasterOrder::AlongM, group: 8 };
 

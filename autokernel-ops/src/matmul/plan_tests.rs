@@ -1,12 +1,13 @@
 use autokernel_core::plan::Layout as StructLayout;
-use autokernel_core::{Arg, Dtype as CoreDtype, Extents, LaunchPlan, Residency, TileBox, dim};
+use autokernel_core::{Arg, Extents, LaunchPlan, Residency, TileBox, dim};
 
 use super::*;
-use crate::arch::Arch;
-use crate::dtype::Dtype;
-use crate::emit;
-use crate::problem::Layout;
-use crate::schedule::{Mode, Schedule, Sm90Schedule};
+use crate::matmul::emit;
+use crate::matmul::problem::Layout;
+use crate::matmul::schedule::{Mode, Schedule, Sm90Schedule};
+use crate::matmul::sm90;
+use autokernel_core::Arch;
+use autokernel_core::Dtype;
 
 const PLAIN: Sm90Schedule = Sm90Schedule {
     tile_m: 128,
@@ -26,7 +27,7 @@ fn problem(output: Dtype, layout: Layout) -> Problem {
 }
 
 fn plan(schedule: Sm90Schedule, output: Dtype, layout: Layout) -> LaunchPlan {
-    sm90(&problem(output, layout).class(), &schedule, "symbol".to_owned())
+    sm90::plan(&problem(output, layout).class(), &schedule, "symbol".to_owned())
 }
 
 fn boxes(schedule: Sm90Schedule, output: Dtype, layout: Layout) -> Vec<(u32, u32, u32)> {
@@ -46,8 +47,8 @@ fn a_signature_says_types_axes_and_what_is_known() {
     assert_eq!(dims, [("m", None), ("n", Some(96)), ("k", None)]);
     let operands: Vec<_> =
         signature.operands.iter().map(|operand| (operand.name.as_str(), operand.dtype, &operand.axes[..])).collect();
-    let bf16 = CoreDtype::Bf16;
-    assert_eq!(operands, [("a", bf16, &[0, 2][..]), ("b", bf16, &[1, 2]), ("c", CoreDtype::F32, &[0, 1])]);
+    let bf16 = Dtype::Bf16;
+    assert_eq!(operands, [("a", bf16, &[0, 2][..]), ("b", bf16, &[1, 2]), ("c", Dtype::F32, &[0, 1])]);
     assert_eq!(super::signature(&problem(Dtype::Bf16, Layout::Nn)).operands[1].axes, [2, 1]);
 }
 

@@ -1,7 +1,7 @@
 use super::*;
-use crate::dtype::Dtype;
 use crate::epilogue::Epilogue;
-use crate::problem::{Layout, Problem, ProblemClass};
+use crate::matmul::problem::{Layout, Problem, ProblemClass};
+use autokernel_core::Dtype;
 use space::Space;
 
 fn class(layout: Layout) -> ProblemClass {

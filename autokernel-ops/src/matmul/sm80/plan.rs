@@ -2,12 +2,13 @@
 
 use autokernel_core::{Alignment, Grid, KernelStep, LaunchPlan, Residency};
 
-use super::{A, B, C, VECTOR_BYTES, aligned_rows, extents, leading, pointer, raster, tiles};
-use crate::problem::ProblemClass;
-use crate::schedule::Sm80Schedule;
+use super::Sm80Schedule;
+use crate::matmul::plan::{A, B, C, VECTOR_BYTES, aligned_rows, extents, leading, pointer, raster, tiles};
+use crate::matmul::problem::ProblemClass;
+use crate::source::{Constant, int};
 
 /// The launch of the kernel called `symbol`: a block for each tile.
-pub fn sm80(class: &ProblemClass, schedule: &Sm80Schedule, symbol: String) -> LaunchPlan {
+pub fn plan(class: &ProblemClass, schedule: &Sm80Schedule, symbol: String) -> LaunchPlan {
     let addresses = [pointer("a", A), pointer("b", B), pointer("c", C)];
     let strides = [leading("lda", A), leading("ldb", B), leading("ldc", C)];
     let kernel = KernelStep {
@@ -25,4 +26,18 @@ pub fn sm80(class: &ProblemClass, schedule: &Sm80Schedule, symbol: String) -> La
     };
     let c_base = Alignment { operand: C, bytes: VECTOR_BYTES, rows: false };
     LaunchPlan::of_kernel(kernel, [aligned_rows(), vec![c_base]].concat())
+}
+
+/// The constants of CUDA's `struct Schedule`: the knobs that make an image, and what the launch needs too.
+pub fn constants(class: &ProblemClass, schedule: &Sm80Schedule) -> Vec<Constant> {
+    let Sm80Schedule { tile_m, tile_n, tile_k, warps_m, warps_n, stages, raster: _ } = *schedule;
+    vec![
+        int("kTileM", tile_m),
+        int("kTileN", tile_n),
+        int("kTileK", tile_k),
+        int("kWarpsM", warps_m),
+        int("kWarpsN", warps_n),
+        int("kStages", stages),
+        int("kSharedBytes", schedule.shared_bytes(class)),
+    ]
 }

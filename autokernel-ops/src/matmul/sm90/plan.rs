@@ -2,15 +2,16 @@
 
 use autokernel_core::{Arg, Field, Grid, KernelStep, LaunchPlan, Residency, TileBox};
 
-use super::{A, B, C, aligned_rows, extents, field, leading, pointer, raster, tiles};
-use crate::problem::ProblemClass;
-use crate::schedule::{SM90_TILE_K, Sm90Schedule};
+use super::{Mode, Sm90Schedule, TILE_K};
+use crate::matmul::plan::{A, B, C, aligned_rows, extents, field, leading, pointer, raster, tiles};
+use crate::matmul::problem::ProblemClass;
+use crate::source::{Constant, boolean, int};
 
-/// Bytes of a row of an operand's box: one row of the 128-byte swizzle, `SM90_TILE_K` 16-bit elements.
+/// Bytes of a row of an operand's box: one row of the 128-byte swizzle, `TILE_K` 16-bit elements.
 const SWIZZLE: u32 = 128;
 
 /// The launch of the kernel called `symbol`: clusters that walk over the tiles, or with a split K one for each.
-pub fn sm90(class: &ProblemClass, schedule: &Sm90Schedule, symbol: String) -> LaunchPlan {
+pub fn plan(class: &ProblemClass, schedule: &Sm90Schedule, symbol: String) -> LaunchPlan {
     let &Sm90Schedule { tile_m, tile_n, cluster_m, cluster_n, split_k, .. } = schedule;
     let residency = if split_k > 1 { Residency::OneEach } else { Residency::Persistent { blocks_per_sm: 1 } };
     let kernel = KernelStep {
@@ -31,9 +32,9 @@ pub fn sm90(class: &ProblemClass, schedule: &Sm90Schedule, symbol: String) -> La
 
 fn args(class: &ProblemClass, schedule: &Sm90Schedule) -> Vec<Field> {
     let &Sm90Schedule { tile_m, tile_n, cluster_m, cluster_n, .. } = schedule;
-    let operand_box = |rows| TileBox { rows, columns: SM90_TILE_K, swizzle: SWIZZLE };
+    let operand_box = |rows| TileBox { rows, columns: TILE_K, swizzle: SWIZZLE };
     // Blocks of a cluster load a slice each of what they share. Row-major B comes in panels of one swizzle row.
-    let b_rows = if class.layout.transpose_b() { tile_n / cluster_m } else { SM90_TILE_K };
+    let b_rows = if class.layout.transpose_b() { tile_n / cluster_m } else { TILE_K };
     let map = |name, operand, tile| field(name, Arg::Map { operand, tile });
     let mut args = vec![
         map("a_map", A, operand_box(tile_m / cluster_n)),
@@ -46,4 +47,27 @@ fn args(class: &ProblemClass, schedule: &Sm90Schedule) -> Vec<Field> {
     args.extend(raster(schedule.raster));
     args.push(field("c_is_mapped", Arg::IsMapped { operand: C }));
     args
+}
+
+/// The constants of CUDA's `struct Schedule`: the knobs that make an image, and what the launch needs too.
+pub fn constants(class: &ProblemClass, schedule: &Sm90Schedule) -> Vec<Constant> {
+    let Sm90Schedule { tile_m, tile_n, stages, consumers, mode, cluster_m, cluster_n, swap_ab, split_k, raster: _ } =
+        *schedule;
+    let store = schedule.store_box(class);
+    vec![
+        int("kTileM", tile_m),
+        int("kTileN", tile_n),
+        int("kTileK", TILE_K),
+        int("kStages", stages),
+        int("kConsumers", consumers),
+        boolean("kPingPong", mode == Mode::PingPong),
+        int("kClusterM", cluster_m),
+        int("kClusterN", cluster_n),
+        boolean("kSwapAB", swap_ab),
+        int("kSplitK", split_k),
+        int("kStoreRows", store.rows),
+        int("kStoreColumns", store.columns),
+        int("kStoreBuffers", schedule.store_buffers(class)),
+        int("kSharedBytes", schedule.shared_bytes(class)),
+    ]
 }

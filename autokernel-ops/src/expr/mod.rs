@@ -2,8 +2,16 @@
 //!
 //! Numbers and conditions are separate types, so a tree that would not type-check cannot be built.
 
+mod cost;
+pub mod cuda;
+
+use serde::{Deserialize, Serialize};
+
+pub use cost::Cost;
+
 /// A function of one accumulated element.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub struct Function {
     /// Name of the argument.
     pub parameter: String,
@@ -14,7 +22,8 @@ pub struct Function {
 }
 
 /// `let name = value;`
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub struct Binding {
     /// The name, unique in its function.
     pub name: String,
@@ -23,7 +32,8 @@ pub struct Binding {
 }
 
 /// A number.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Expr {
     /// The parameter or a binding.
     Variable(String),
@@ -40,7 +50,8 @@ pub enum Expr {
 }
 
 /// A truth value.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Condition {
     /// `left op right`
     Compare(CompareOp, Expr, Expr),
@@ -53,7 +64,8 @@ pub enum Condition {
 }
 
 /// An operator on two numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names are the operators")]
 pub enum BinaryOp {
     Add,
@@ -63,7 +75,8 @@ pub enum BinaryOp {
 }
 
 /// A comparison of two numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names are the operators")]
 pub enum CompareOp {
     Less,
@@ -77,7 +90,8 @@ pub enum CompareOp {
 macro_rules! math {
     ($($(#[$doc:meta])* $variant:ident $name:literal $arity:literal $eval:expr;)*) => {
         /// The functions an epilogue may call: methods of `f32` in Rust, `autokernel::math` in CUDA, under one name.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
         #[allow(missing_docs, reason = "the names are those of the methods of f32")]
         pub enum Math { $($variant,)* }
 
@@ -124,11 +138,6 @@ impl Math {
 }
 
 impl Function {
-    /// Whether `math` is called anywhere.
-    pub fn calls(&self, math: Math) -> bool {
-        self.bindings.iter().any(|binding| binding.value.calls(math)) || self.result.calls(math)
-    }
-
     /// The value at `x`, computed by walking the tree: the meaning that Rust and CUDA must both agree with.
     pub fn eval(&self, x: f32) -> f32 {
         let mut scope = vec![(self.parameter.as_str(), x)];
@@ -141,16 +150,6 @@ impl Function {
 }
 
 impl Expr {
-    fn calls(&self, math: Math) -> bool {
-        match self {
-            Expr::Variable(_) | Expr::Literal(_) => false,
-            Expr::Negate(value) => value.calls(math),
-            Expr::Binary(_, left, right) => left.calls(math) || right.calls(math),
-            Expr::Call(function, args) => *function == math || args.iter().any(|arg| arg.calls(math)),
-            Expr::If(condition, then, otherwise) => condition.calls(math) || then.calls(math) || otherwise.calls(math),
-        }
-    }
-
     fn eval(&self, scope: &[(&str, f32)]) -> f32 {
         match self {
             Expr::Variable(name) => {
@@ -176,14 +175,6 @@ impl Expr {
 }
 
 impl Condition {
-    fn calls(&self, math: Math) -> bool {
-        match self {
-            Condition::Compare(_, left, right) => left.calls(math) || right.calls(math),
-            Condition::Not(condition) => condition.calls(math),
-            Condition::And(left, right) | Condition::Or(left, right) => left.calls(math) || right.calls(math),
-        }
-    }
-
     fn eval(&self, scope: &[(&str, f32)]) -> bool {
         match self {
             Condition::Compare(op, left, right) => op.eval(left.eval(scope), right.eval(scope)),

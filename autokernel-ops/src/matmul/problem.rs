@@ -4,8 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::dtype::Dtype;
-use crate::epilogue::Epilogue;
+use crate::epilogue::{self, Epilogue};
+use crate::expr::Cost;
+use autokernel_core::Dtype;
 
 /// What is multiplied: the operation of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -139,6 +140,11 @@ impl ProblemClass {
     pub fn slug(&self) -> String {
         let ProblemClass { operation, epilogue, input, output, layout } = self;
         format!("{operation}_{epilogue}_{input}_{output}_{layout}")
+    }
+
+    /// What its epilogue costs a thread.
+    pub fn epilogue_cost(&self) -> Cost {
+        epilogue::cost_of(&self.epilogue)
     }
 
     /// How far `other` is from this class, as a source of schedules: 0 is the class itself, none is unusable.

@@ -1,12 +1,16 @@
 //! Schedules of `sm90_matmul.cuh`: TMA, mbarrier pipeline, wgmma; Hopper only.
 
+mod plan;
+
 use autokernel_core::TileBox;
 use serde::{Deserialize, Serialize};
 
-use super::geometry::{Family, Geometry};
-use super::raster::Raster;
-use super::rule::{BrokenRule, require};
-use crate::problem::ProblemClass;
+use crate::matmul::geometry::{Family, Geometry};
+use crate::matmul::problem::ProblemClass;
+use crate::matmul::raster::Raster;
+use crate::rule::{BrokenRule, require};
+
+pub use plan::{constants, plan};
 
 /// Threads of one warpgroup.
 const WARPGROUP_THREADS: u32 = 128;
@@ -21,8 +25,6 @@ const SWIZZLE_BYTES: u32 = 128;
 pub const TILE_K: u32 = 64;
 /// Dynamic shared memory one block may have on Hopper, in bytes.
 const MAX_SHARED_BYTES: u32 = 232_448;
-/// Accumulators given up for an epilogue that needs registers.
-const EPILOGUE_REGISTERS: u32 = 16;
 
 /// How consumer warpgroups divide the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -170,7 +172,7 @@ impl Sm90Schedule {
             (_, 1) => 192,
             _ => 128,
         };
-        if crate::epilogue::needs_registers(&problem.epilogue) { limit - EPILOGUE_REGISTERS } else { limit }
+        limit - problem.epilogue_cost().registers
     }
 
     fn consumers_sharing_a_tile(&self) -> u32 {

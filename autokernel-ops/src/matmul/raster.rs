@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rule::{BrokenRule, require};
+use crate::rule::{BrokenRule, require};
 
 /// The axis along which consecutive tiles lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -1,3 +1,0 @@
-//! Element types.
-
-pub use autokernel_core::Dtype;

@@ -1,0 +1,88 @@
+//! What a function costs the thread that computes it.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Condition, Expr, Function, Math};
+
+/// What a function costs the thread that computes it, beside its argument and result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cost {
+    /// Registers that its temporaries need while the argument's neighbours are live.
+    pub registers: u32,
+    /// Calls of functions that are more than an instruction or two.
+    pub special_functions: u32,
+}
+
+impl Cost {
+    /// Nothing beside the arithmetic.
+    pub const NONE: Cost = Cost { registers: 0, special_functions: 0 };
+    /// As much as any function: what an unknown one is taken for.
+    pub const MOST: Cost = Cost { registers: WIDE, special_functions: 1 };
+
+    fn and(self, other: Cost) -> Cost {
+        Cost {
+            registers: self.registers.max(other.registers),
+            special_functions: self.special_functions.saturating_add(other.special_functions),
+        }
+    }
+}
+
+/// Registers of a function with branches of its own, such as `tanhf`, whose sides are live together.
+const WIDE: u32 = 16;
+
+impl Math {
+    fn cost(self) -> Cost {
+        match self {
+            Math::Tanh => Cost { registers: WIDE, special_functions: 1 },
+            Math::Exp | Math::Ln | Math::Sqrt | Math::Sin | Math::Cos | Math::Recip => {
+                Cost { registers: 0, special_functions: 1 }
+            }
+            Math::Abs | Math::Max | Math::Min | Math::MulAdd => Cost::NONE,
+        }
+    }
+}
+
+impl Function {
+    /// What it costs the thread that computes it.
+    pub fn cost(&self) -> Cost {
+        let bindings = self.bindings.iter().map(|binding| binding.value.cost());
+        bindings.fold(self.result.cost(), Cost::and)
+    }
+}
+
+impl Expr {
+    fn cost(&self) -> Cost {
+        match self {
+            Expr::Variable(_) | Expr::Literal(_) => Cost::NONE,
+            Expr::Negate(value) => value.cost(),
+            Expr::Binary(_, left, right) => left.cost().and(right.cost()),
+            Expr::Call(function, args) => args.iter().map(Expr::cost).fold(function.cost(), Cost::and),
+            Expr::If(condition, then, otherwise) => condition.cost().and(then.cost()).and(otherwise.cost()),
+        }
+    }
+}
+
+impl Condition {
+    fn cost(&self) -> Cost {
+        match self {
+            Condition::Compare(_, left, right) => left.cost().and(right.cost()),
+            Condition::Not(condition) => condition.cost(),
+            Condition::And(left, right) | Condition::Or(left, right) => left.cost().and(right.cost()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::epilogue::cost_of;
+
+    #[test]
+    fn what_calls_tanh_needs_registers_and_what_only_adds_needs_none() {
+        assert_eq!([cost_of("identity"), cost_of("leaky_relu")], [Cost::NONE; 2]);
+        assert_eq!(cost_of("tanh"), Cost { registers: WIDE, special_functions: 1 });
+        assert_eq!(cost_of("silu"), Cost { registers: 0, special_functions: 1 });
+        assert_eq!(cost_of("a body that no one has seen"), Cost::MOST);
+    }
+}

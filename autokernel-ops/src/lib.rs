@@ -1,0 +1,13 @@
+//! The operations that autokernel compiles, a folder each.
+//!
+//! A folder holds all that is particular to its operation: the problem and its class, the schedules with their rules,
+//! the CUDA files, what is printed beside them, and the launch plan. The rest of the crate is what operations share:
+//! [`expr`] turns an element-wise function into CUDA, [`epilogue`] names the built-in ones, [`source`] prints structs.
+//! Nothing here parses Rust, runs nvcc or touches a GPU.
+
+pub mod epilogue;
+pub mod expr;
+pub mod hash;
+pub mod matmul;
+pub mod rule;
+pub mod source;

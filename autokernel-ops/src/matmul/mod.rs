@@ -1,0 +1,14 @@
+//! Matrix products: `C = epilogue(A · B)`.
+
+mod default;
+pub mod emit;
+mod geometry;
+pub mod plan;
+pub mod problem;
+mod raster;
+mod reference;
+pub mod schedule;
+pub mod shape;
+mod sm80;
+mod sm90;
+pub mod space;
