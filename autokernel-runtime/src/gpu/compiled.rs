@@ -70,7 +70,9 @@ impl CompiledKernel {
     pub unsafe fn load(device: &Device, signature: &Signature, plan: &LaunchPlan, image: Image<'_>) -> Result<Self> {
         let context = device.require_stream("loading a kernel")?.context();
         rules::check(signature, plan, target_of(context)?.shared_bytes)?;
-        if plan.kernels.iter().flat_map(|kernel| &kernel.args).any(|field| matches!(field.arg, Arg::Map { .. })) {
+        let has_maps = |kernel: &KernelStep| kernel.args.iter().any(|field| matches!(field.arg, Arg::Map { .. }));
+        let has_maps = plan.kernels.iter().any(has_maps);
+        if has_maps {
             driver::require_version("a kernel with tensor maps", 12000)?;
         }
         // SAFETY: the caller promises a complete image.
@@ -88,7 +90,7 @@ impl CompiledKernel {
             signature: signature.clone(),
             plan: plan.clone(),
             functions,
-            maps: Mutex::new(MapCache::new()),
+            maps: Mutex::new(if has_maps { MapCache::new() } else { MapCache::none() }),
             pad_rows: PadRows::find(&module, sm_count, can_overlap && copies_wait)?,
             pool: Pool::of(context),
             context: context.clone(),

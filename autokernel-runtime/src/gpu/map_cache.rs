@@ -24,6 +24,11 @@ impl<K: Eq + Hash, V: Copy> MapCache<K, V> {
         Self { entries: FxHashMap::with_capacity_and_hasher(ENTRIES, FxBuildHasher) }
     }
 
+    /// A cache without room, for a kernel without maps.
+    pub fn none() -> Self {
+        Self { entries: FxHashMap::default() }
+    }
+
     /// The value of a key, made if it is not remembered.
     pub fn get(&mut self, key: K, make: impl FnOnce(&K) -> Result<V>) -> Result<V> {
         if let Some(value) = self.entries.get(&key) {
