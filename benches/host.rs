@@ -1,4 +1,5 @@
-//! What runs on the host: `cargo bench --bench host`. Needs no GPU and no nvcc.
+//! What runs on the host: `cargo bench --bench host`. Needs no GPU and no nvcc; with a GPU it also times the host's part
+//! of launches, with one weight and with 64 in rotation.
 //!
 //! The CPU backend, the emission of CUDA, the lookup in best_config.json, and the part of a launch that comes before
 //! the driver: choosing the schedule and checking the operands. `AUTOKERNEL_RECORD=shapes.jsonl cargo bench --bench
@@ -6,8 +7,9 @@
 
 use std::hint::black_box;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
-use autokernel::{ComputeCapability, Device, Matrix, Shape, Target, bf16, builtin, plan_for};
+use autokernel::{ComputeCapability, Device, Matrix, Target, bf16, builtin, matmul, plan_for};
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::config::Config;
 use autokernel_codegen::dtype::Dtype;
@@ -58,12 +60,40 @@ fn config(criterion: &mut Criterion) {
     });
 }
 
-fn launch(criterion: &mut Criterion) {
-    let descriptor = builtin::matmul_leaky_relu::KERNEL.descriptor();
-    let shape = Shape::new(4096, 4096, 4096);
-    criterion.bench_function("choose a schedule for a shape", |bencher| {
-        bencher.iter(|| plan_for(descriptor, H200, black_box(shape)).is_ok());
+/// The host's part of launches on a GPU, where there is one: fewer than the driver queues, then waited for untimed.
+fn gpu_launches(criterion: &mut Criterion, weights: usize) {
+    const SIZE: usize = 64;
+    const QUEUED: u64 = 400;
+    let Ok(device) = Device::new(0) else { return };
+    let matrix = || Matrix::<bf16>::zeros(&device, SIZE, SIZE).expect("it is small");
+    let (x, mut out) = (matrix(), matrix());
+    let matrices: Vec<Matrix<bf16>> = (0..weights).map(|_| matrix()).collect();
+    criterion.bench_function(&format!("launch 64x64x64 on the gpu, {weights} weights in rotation"), |bencher| {
+        bencher.iter_custom(|launches| {
+            let mut host = Duration::ZERO;
+            for first in (0..launches).step_by(QUEUED as usize) {
+                let start = Instant::now();
+                for number in first..launches.min(first + QUEUED) {
+                    let weight = &matrices[number as usize % weights];
+                    builtin::matmul_leaky_relu(&x, weight, &mut out).expect("the operands fit");
+                }
+                host += start.elapsed();
+                device.synchronize().expect("the launches ran");
+            }
+            host
+        });
     });
+}
+
+fn launch(criterion: &mut Criterion) {
+    let descriptor = builtin::matmul_leaky_relu::KERNEL.descriptor().expect("the build wrote it");
+    let shape = matmul::extents(4096, 4096, 4096);
+    criterion.bench_function("choose a schedule for a shape", |bencher| {
+        bencher.iter(|| plan_for(descriptor, H200, black_box(&shape)).is_ok());
+    });
+    for weights in [1, 64] {
+        gpu_launches(criterion, weights);
+    }
     let (a, b) = (random(1, 1), random(1, 1));
     let mut out = Matrix::zeros(&Device::cpu(), 1, 1).expect("it is small");
     let recorded = if std::env::var_os("AUTOKERNEL_RECORD").is_some() { ", recorded" } else { "" };

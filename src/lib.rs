@@ -46,10 +46,6 @@ pub use autokernel_runtime::*;
 /// What generated code names. Not part of the public interface.
 #[doc(hidden)]
 pub mod __private {
-    pub use std::borrow::Cow;
-
-    pub use autokernel_runtime::{
-        Arch, Dtype, Family, Features, Geometry, KernelDescriptor, ProblemDescriptor, Raster, RasterOrder, Shape,
-        Tuned, Variant,
-    };
+    pub use autokernel_runtime::matmul::on_cpu as matmul_on_cpu;
+    pub use autokernel_runtime::{Embedded, Images};
 }

@@ -6,7 +6,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use autokernel_runtime::{Device, Dtype, Element, MatrixView, MatrixViewMut, Shape};
+use autokernel_runtime::{Device, Dtype, Element, Extents, MatrixView, MatrixViewMut, matmul};
 use cudarc::cublaslt::{result, sys};
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice};
 
@@ -27,8 +27,8 @@ pub enum Epilogue {
 /// A dense row-major product of 16-bit matrices, with sums in fp32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GemmProblem {
-    /// The sizes.
-    pub shape: Shape,
+    /// Those of a product.
+    pub extents: Extents,
     /// Type of both inputs: 16 bits.
     pub dtype: Dtype,
     /// Type of the output.
@@ -67,8 +67,7 @@ impl CublasLt {
     /// # Errors
     /// There is none, or cuBLASLt refuses the problem.
     pub fn gemm(&self, problem: GemmProblem, limit: usize) -> Result<Gemm> {
-        let Shape { m, n, k } = problem.shape;
-        let (m, n, k) = (u64::from(m), u64::from(n), u64::from(k));
+        let [m, n, k] = matmul::sizes(&problem.extents).map(u64::from);
         if problem.dtype == Dtype::F32 {
             return Err(Error::Operands("the baseline multiplies 16-bit matrices"));
         }
@@ -182,8 +181,8 @@ impl Gemm {
         b: &MatrixView<'_, I>,
         out: &MatrixViewMut<'_, O>,
     ) -> Result<()> {
-        let GemmProblem { shape, dtype, output, transpose_b, .. } = self.problem;
-        let [m, n, k] = [shape.m, shape.n, shape.k].map(|dim| dim as usize);
+        let GemmProblem { extents, dtype, output, transpose_b, .. } = self.problem;
+        let [m, n, k] = matmul::sizes(&extents).map(|size| size as usize);
         let (b_rows, b_columns) = if transpose_b { (n, k) } else { (k, n) };
         let dense = |(rows, columns, ld): (usize, usize, usize), expected: (usize, usize)| {
             (rows, columns) == expected && ld == columns

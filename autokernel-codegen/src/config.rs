@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 pub use autokernel_core::Provenance;
-use autokernel_core::{Arch, Extents};
+use autokernel_core::{Arch, Extents, Tuned};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::files;
@@ -47,6 +47,13 @@ pub struct Entry {
     pub schedule: Schedule,
     /// Where the choice comes from.
     pub provenance: Provenance,
+}
+
+impl Entry {
+    /// What its schedule was tuned for.
+    pub fn tuned(&self) -> Tuned {
+        Tuned { class: self.problem.to_string(), extents: self.extents, provenance: self.provenance.clone() }
+    }
 }
 
 /// An entry as written, before its schedule met the rules.

@@ -43,7 +43,7 @@ pub fn module(spec: &Spec, plan: &Plan) -> String {
 }
 
 fn schedule(variant: &Variant) -> String {
-    let Variant { arch, schedule, tuned, image, .. } = variant;
+    let Variant { arch, schedule, tuned, image, plan, .. } = variant;
     let source = match tuned {
         Some(tuned) => {
             let from = &tuned.provenance;
@@ -53,7 +53,8 @@ fn schedule(variant: &Variant) -> String {
     };
     let resources = match image {
         Some(image) => {
-            format!("{} registers, {} bytes of shared memory", image.report.registers, variant.geometry.shared_bytes)
+            let shared_bytes = plan.kernels.iter().map(|kernel| kernel.shared_bytes).max().unwrap_or(0);
+            format!("{} registers, {shared_bytes} bytes of shared memory", image.report.registers)
         }
         None => "not compiled: there was no nvcc".to_owned(),
     };

@@ -51,7 +51,8 @@ fn generate(spec: &Spec, manifest: &Manifest, plan: &Plan) -> TokenStream {
         written @ syn::ReturnType::Type(..) => quote!(#written),
     };
     let (input_type, output_type) = (element_type(spec.problem.input), element_type(spec.problem.output));
-    let descriptor = descriptor::descriptor(&name.unraw().to_string(), manifest, plan);
+    let parameters = spec.parameters.each_ref().map(|parameter| parameter.unraw().to_string());
+    let embedded = descriptor::embedded(&name.unraw().to_string(), &parameters, manifest, plan);
     let epilogue = autokernel_codegen::epilogue::rust_function(&spec.problem.epilogue);
     let (function_docs, module_docs) = (docs::function(spec), docs::module(spec, plan));
     let module_visibility = visible_from_inside(visibility);
@@ -70,8 +71,8 @@ fn generate(spec: &Spec, manifest: &Manifest, plan: &Plan) -> TokenStream {
         #visibility mod #name {
             /// The kernel itself: launch it on views and other streams, ask for its plan, load it ahead of time.
             #module_visibility static KERNEL: ::autokernel::Kernel<#input_type, #output_type> =
-                // SAFETY: the images were compiled by autokernel's own build from the problem and geometry stated here.
-                unsafe { ::autokernel::Kernel::new(#descriptor) };
+                // SAFETY: the images were compiled by autokernel's own build from the signature and plans stated here.
+                unsafe { ::autokernel::Kernel::new(#embedded) };
 
             /// What is applied to each `f32` sum: the source of the CUDA function, of the CPU backend and of tests.
             #epilogue

@@ -1,83 +1,35 @@
-//! What a build knows of one declared kernel: plain data that a `static` can hold.
+//! What a build knows of one declared kernel: a JSON text and images that a `static` can hold.
 
-use std::borrow::Cow;
+use std::fmt;
 
-use crate::{Arch, ComputeCapability, Dtype, Geometry, Shape};
+use autokernel_core::{Descriptor, LaunchPlan, Variant};
 
-/// Everything a build knows of one declared kernel.
-///
-/// Plain data; every field can be written in a `const`, so that generated code is a `static` and costs nothing at start.
-#[derive(Debug, Clone)]
-pub struct KernelDescriptor {
-    /// The declared function's name.
-    pub name: Cow<'static, str>,
-    /// What is computed.
-    pub problem: ProblemDescriptor,
-    /// The compiled schedules; empty when nothing was compiled.
-    pub variants: Cow<'static, [Variant]>,
-    /// Why there are no images, with the remedy in the text; `None` when there are.
-    pub not_compiled: Option<Cow<'static, str>>,
-    /// The epilogue in Rust: what the CPU backend applies to each `f32` sum.
-    pub epilogue: fn(f32) -> f32,
+use crate::{ComputeCapability, CpuFunction, Error, Result};
+
+/// Everything a build knows of one declared kernel, read.
+pub type KernelDescriptor = Descriptor<Images>;
+
+/// One compiled schedule of a kernel.
+pub type KernelVariant = Variant<Images>;
+
+/// What a build embeds of one kernel. Costs nothing until the kernel is first used.
+#[derive(Debug, Clone, Copy)]
+pub struct Embedded {
+    /// A [`Descriptor`] as JSON, whose variants name their images by number.
+    pub json: &'static str,
+    /// The images, each once: variants that differ in launch-time knobs alone share theirs.
+    pub images: &'static [Images],
+    /// The same computation on the CPU.
+    pub cpu: CpuFunction,
 }
 
-/// What is computed: `C = epilogue(A · B)`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProblemDescriptor {
-    /// Element type of A and B.
-    pub input: Dtype,
-    /// Element type of C.
-    pub output: Dtype,
-    /// `false`: B is stored as `[K, N]`; `true`: B is stored as `[N, K]`, as in `x · Wᵀ`.
-    pub transpose_b: bool,
-    /// N, if it was compiled in.
-    pub known_n: Option<u32>,
-    /// K, if it was compiled in.
-    pub known_k: Option<u32>,
-    /// The epilogue as written, for people: `leaky_relu(0.01)`.
-    pub epilogue: Cow<'static, str>,
-}
-
-/// One compiled schedule.
-#[derive(Debug, Clone)]
-pub struct Variant {
-    /// What the images were compiled for.
-    pub arch: Arch,
-    /// What it was tuned for; `None` is the architecture's safe default.
-    pub tuned: Option<Tuned>,
-    /// What a launch must know of the schedule.
-    pub geometry: Geometry,
-    /// The whole schedule as JSON, for people.
-    pub schedule: Cow<'static, str>,
-    /// The kernel's name inside the images.
-    pub symbol: Cow<'static, str>,
+/// The images of one compiled schedule.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Images {
     /// PTX text; may be empty if there is a cubin.
-    pub ptx: Cow<'static, [u8]>,
-    /// Machine code for exactly `arch`.
-    pub cubin: Option<Cow<'static, [u8]>>,
-}
-
-/// What a schedule was tuned for, and how it was measured.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Tuned {
-    /// The shape it won.
-    pub shape: Shape,
-    /// The GPU it was measured on.
-    pub gpu: Cow<'static, str>,
-    /// The driver's version.
-    pub driver: Cow<'static, str>,
-    /// The nvcc version.
-    pub nvcc: Cow<'static, str>,
-    /// The day, as `YYYY-MM-DD`.
-    pub date: Cow<'static, str>,
-    /// Median time of a launch, in milliseconds.
-    pub median_ms: f64,
-    /// Interquartile range over median, in percent.
-    pub spread_pct: f64,
-    /// 2·M·N·K over the median time, in 10¹² FLOP/s.
-    pub tflops: f64,
-    /// Which strategy proposed it.
-    pub proposed_by: Cow<'static, str>,
+    pub ptx: &'static [u8],
+    /// Machine code for exactly the variant's arch.
+    pub cubin: Option<&'static [u8]>,
 }
 
 /// One compiled image, as the driver takes it.
@@ -99,11 +51,78 @@ impl Image<'_> {
     }
 }
 
-impl Variant {
-    /// The image that runs on a GPU of that compute capability: the cubin if it does, else the PTX, else none.
-    pub fn image_for(&self, gpu: ComputeCapability) -> Option<Image<'_>> {
-        let cubin = self.cubin.as_deref().filter(|_| self.arch.cubin_runs_on(gpu));
-        let ptx = || Some(&*self.ptx).filter(|ptx| !ptx.is_empty() && self.arch.ptx_runs_on(gpu));
-        cubin.map(Image::Cubin).or_else(|| ptx().map(Image::Ptx))
+impl Embedded {
+    /// Reads the text.
+    ///
+    /// # Errors
+    /// [`Error::Descriptor`] if it is no descriptor, or names an image that is not there.
+    pub(crate) fn read(&self) -> Result<KernelDescriptor> {
+        let unusable = |reason: String| Error::Descriptor { reason };
+        let written: Descriptor<usize> =
+            serde_json::from_str(self.json).map_err(|error| unusable(error.to_string()))?;
+        let Descriptor { name, about, problem, signature, variants, not_compiled } = written;
+        let with_images = |variant: Variant<usize>| {
+            let Variant { arch, tuned, schedule, plan, image } = variant;
+            let find = |number: usize| {
+                let found = self.images.get(number).copied();
+                found.ok_or_else(|| unusable(format!("there is no image number {number}")))
+            };
+            let image = image.map(find).transpose()?;
+            Ok(Variant { arch, tuned, schedule, plan, image })
+        };
+        let variants = variants.into_iter().map(with_images).collect::<Result<_>>()?;
+        Ok(Descriptor { name, about, problem, signature, variants, not_compiled })
+    }
+}
+
+/// The image of a variant that runs on a GPU of that compute capability: the cubin if it does, else the PTX, else none.
+pub fn image_for(variant: &KernelVariant, gpu: ComputeCapability) -> Option<Image<'static>> {
+    let images = variant.image?;
+    let cubin = images.cubin.filter(|_| variant.arch.cubin_runs_on(gpu));
+    let ptx = || Some(images.ptx).filter(|ptx| !ptx.is_empty() && variant.arch.ptx_runs_on(gpu));
+    cubin.map(Image::Cubin).or_else(|| ptx().map(Image::Ptx))
+}
+
+/// What a plan is called in messages and in the launch log: the name of its first kernel.
+pub fn symbol(plan: &LaunchPlan) -> &str {
+    plan.kernels.first().map_or("", |kernel| &kernel.symbol)
+}
+
+impl fmt::Debug for Images {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cubin = self.cubin.map_or(0, <[u8]>::len);
+        write!(f, "Images({} bytes of PTX, {cubin} of machine code)", self.ptx.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VARIANT: &str =
+        r#"{"arch":"sm_80","tuned":null,"schedule":"{}","plan":{"alignments":[],"kernels":[]},"image":1}"#;
+    const IMAGES: [Images; 2] = [Images { ptx: b"zero", cubin: None }, Images { ptx: b"one", cubin: None }];
+
+    fn read(variants: &str) -> Result<KernelDescriptor> {
+        let json = format!(
+            r#"{{"name":"linear","about":"","problem":"{{}}","signature":{{"dims":[],"operands":[]}},
+                "variants":[{variants}],"not_compiled":null}}"#
+        );
+        Embedded { json: json.leak(), images: &IMAGES, cpu: |_| Ok(()) }.read()
+    }
+
+    #[test]
+    fn a_variant_finds_its_image_by_number() {
+        let kernel = read(&[VARIANT, VARIANT].join(",")).unwrap();
+        assert!(kernel.variants.iter().all(|variant| variant.image == Some(IMAGES[1])));
+    }
+
+    #[test]
+    fn a_text_that_is_no_descriptor_is_an_error_with_the_remedy_and_no_panic() {
+        for variants in ["{", &VARIANT.replace("\"image\":1", "\"image\":2"), &VARIANT.replace("tuned", "turned")] {
+            let error = read(variants).unwrap_err();
+            assert!(matches!(error, Error::Descriptor { .. }), "{error:?}");
+            assert!(error.to_string().contains("Rebuild the crate"), "{error}");
+        }
     }
 }

@@ -70,47 +70,58 @@ pub enum Error {
         shared_bytes: u32,
     },
 
-    /// An architecture name that is none.
-    #[error("`{name}` is no GPU architecture. Write it as nvcc does: `sm_80`, `sm_90a`")]
-    UnknownArch {
-        /// What was written.
-        name: String,
+    /// Operands of another number or kind than the kernel's.
+    #[error("kernel `{kernel}` cannot take these operands: {reason}. Pass them in the order of its declaration")]
+    Operands {
+        /// The kernel's name.
+        kernel: String,
+        /// What is wrong with them.
+        reason: String,
     },
 
-    /// The matrices do not fit each other.
+    /// Operands that do not fit each other.
     #[error(
-        "{what} differ: A is {}x{}, B is {}x{}{}, C is {}x{} (rows x columns). {remedy}",
-        a.0, a.1, b.0, b.1, if *transpose_b { " and used transposed" } else { "" }, c.0, c.1
+        "kernel `{kernel}`: `{dim}` is {} by {first} and {} by {second}. Pass operands that agree in `{dim}`",
+        sizes.0, sizes.1
     )]
     ShapeMismatch {
-        /// Which extents differ.
-        what: &'static str,
-        /// Rows and columns of A.
-        a: (usize, usize),
-        /// Rows and columns of B, as stored.
-        b: (usize, usize),
-        /// Rows and columns of C.
-        c: (usize, usize),
-        /// Whether B is stored as `[N, K]`.
-        transpose_b: bool,
-        /// What the kernel expects.
-        remedy: &'static str,
+        /// The kernel's name.
+        kernel: String,
+        /// The dimension that two operands disagree about.
+        dim: String,
+        /// One operand, which of its axes, and its shape.
+        first: String,
+        /// The other.
+        second: String,
+        /// What each says.
+        sizes: (usize, usize),
     },
 
-    /// An extent differs from the one that was compiled in.
+    /// A dimension has another size than the one that was compiled in.
     #[error(
-        "kernel `{kernel}` was compiled for {extent} = {known}, not {given}. \
-         Launch it with {extent} = {known}, or remove `{extent} = {known}` from its attribute"
+        "kernel `{kernel}` was compiled for {dim} = {known}, not {given}. \
+         Launch it with {dim} = {known}, or remove `{dim} = {known}` from its attribute"
     )]
     KnownDimension {
         /// The kernel's name.
         kernel: String,
-        /// `n` or `k`.
-        extent: &'static str,
-        /// The extent that was compiled in.
+        /// The dimension.
+        dim: String,
+        /// The size that was compiled in.
         known: u32,
-        /// The extent that was given.
+        /// The size that was given.
         given: u32,
+    },
+
+    /// Extents of other dimensions than the kernel's.
+    #[error("kernel `{kernel}` has the dimensions {expected}, and given were {given}. Give each of its own a size")]
+    Dimensions {
+        /// The kernel's name.
+        kernel: String,
+        /// Its dimensions.
+        expected: String,
+        /// What was given.
+        given: String,
     },
 
     /// A buffer that is not the matrix it is said to be.
@@ -157,10 +168,10 @@ pub enum Error {
     },
 
     /// Larger than a kernel can count or address.
-    #[error("{what} is {given}, and a kernel takes at most {max}. Split the product along that extent")]
+    #[error("{what} is {given}, and a kernel takes at most {max}. Split the work along that dimension")]
     TooLarge {
         /// Which quantity.
-        what: &'static str,
+        what: String,
         /// The value given.
         given: u128,
         /// The largest that is possible.
@@ -169,13 +180,13 @@ pub enum Error {
 
     /// An element type that differs from the kernel's.
     #[error(
-        "kernel `{kernel}` takes {expected} for {operand}, not {given}. Convert the matrix, or declare the kernel for {given}"
+        "kernel `{kernel}` takes {expected} for `{operand}`, not {given}. Convert the matrix, or declare the kernel for {given}"
     )]
     DtypeMismatch {
         /// The kernel's name.
         kernel: String,
-        /// `the inputs` or `the output`.
-        operand: &'static str,
+        /// The parameter's name.
+        operand: String,
         /// The kernel's type.
         expected: Dtype,
         /// The type that was given.
@@ -186,7 +197,7 @@ pub enum Error {
     #[error("{what} are on different devices: {left} and {right}. Copy one over with `Matrix::to_device`")]
     DeviceMismatch {
         /// What is on different devices.
-        what: &'static str,
+        what: String,
         /// One device.
         left: String,
         /// The other.
@@ -218,12 +229,22 @@ pub enum Error {
         reason: String,
     },
 
-    /// A launch geometry that no kernel has.
-    #[error("the geometry of kernel `{symbol}` is impossible: {reason}. Rebuild the crate that declares it")]
-    Geometry {
+    /// A launch plan that cannot be carried out.
+    #[error("kernel `{symbol}` cannot be launched as its plan says: {reason}. Rebuild the crate that declares it")]
+    Plan {
         /// The kernel's symbol.
         symbol: String,
         /// Which rule it breaks.
+        reason: String,
+    },
+
+    /// What a build embedded of a kernel cannot be read.
+    #[error(
+        "what the build says of this kernel is unusable: {reason}. \
+         Rebuild the crate that declares it (`cargo clean -p` it, then build)"
+    )]
+    Descriptor {
+        /// What is wrong with it.
         reason: String,
     },
 
@@ -312,21 +333,5 @@ mod tests {
         let error = Error::DriverTooOld { what: "event timing", needed: 12080, found: 12020 };
         let text = error.to_string();
         assert!(text.contains("CUDA 12.8 or later") && text.contains("supports 12.2"), "{text}");
-    }
-
-    #[test]
-    fn a_shape_mismatch_shows_every_shape() {
-        let error = Error::ShapeMismatch {
-            what: "columns of A and rows of B",
-            a: (3, 4),
-            b: (5, 6),
-            c: (3, 6),
-            transpose_b: false,
-            remedy: "",
-        };
-        let text = error.to_string();
-        for part in ["3x4", "5x6", "3x6"] {
-            assert!(text.contains(part), "{text}");
-        }
     }
 }

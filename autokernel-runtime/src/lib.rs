@@ -2,52 +2,62 @@
 //!
 //! A [`Kernel`] is what the attribute macros declare: images of several schedules, compiled when the crate was
 //! built. [`Kernel::launch`] checks the matrices, chooses the schedule that was tuned for the nearest shape on the
-//! GPU at hand, and launches it asynchronously. On [`Device::cpu`] the same call computes the same product with the
-//! `gemm` crate, so that everything runs and is tested on a machine without a GPU.
+//! GPU at hand, and launches it asynchronously. On [`Device::cpu`] the same call computes the same on the host, so that
+//! everything runs and is tested on a machine without a GPU.
+//!
+//! No operation is known by name: operands are checked against a [`Signature`], and what is launched is what a
+//! [`LaunchPlan`] says. Only the computation on the CPU is an operation's own; see [`matmul`].
 //!
 //! - [`Device`], [`Matrix`], [`MatrixView`], [`MatrixViewMut`]: where data lives; cudarc slices go in and out with no
 //!   copy.
-//! - [`Kernel`], [`Plan`]: a declared kernel and the schedule it would use; [`CompiledKernel`]: one image, for tuners.
-//! - [`KernelDescriptor`] and its parts: the plain data that a build hands over.
+//! - [`Kernel`], [`Plan`]: a declared kernel and the schedule it would use; [`CompiledKernel`]: one image, for tuners;
+//!   [`AnyKernel`], [`Argument`]: the same without types.
+//! - [`Embedded`]: what a build hands over, and [`KernelDescriptor`]: what is read from it.
 //! - [`timing`]: event timing with stated statistics; [`roofline`] and [`Datasheet`]: what the hardware would allow.
-//! - `AUTOKERNEL_RECORD=shapes.jsonl` in the environment counts each kernel's launches by shape, for the tuner.
+//! - `AUTOKERNEL_RECORD=shapes.jsonl` in the environment counts each kernel's launches by extents, for the tuner.
 //! - [`Error`]: everything that can go wrong, each with its remedy. Nothing here panics on bad input.
 
 mod alloc;
-mod arch;
+mod any_kernel;
+mod argument;
+mod check;
 mod cpu;
 mod datasheet;
 mod descriptor;
 mod device;
 mod driver;
-mod dtype;
+mod element;
 mod error;
-mod geometry;
 mod gpu;
 mod kernel;
 mod launch_log;
 mod layout;
+mod loaded;
+pub mod matmul;
 mod matrix;
-mod operands;
 pub mod roofline;
 mod select;
-mod shape;
 pub mod timing;
 mod view;
 
-pub use arch::{Arch, ComputeCapability, Features};
+pub use any_kernel::AnyKernel;
+pub use argument::{AnyView, AnyViewMut, Argument};
+pub use check::MAX_EXTENT;
+pub use cpu::CpuFunction;
 pub use datasheet::{Datasheet, Multiprocessor, Peak};
-pub use descriptor::{Image, KernelDescriptor, ProblemDescriptor, Tuned, Variant};
+pub use descriptor::{Embedded, Image, Images, KernelDescriptor, KernelVariant, image_for, symbol};
 pub use device::{Device, DeviceInfo};
-pub use dtype::{Dtype, Element};
+pub use element::Element;
 pub use error::{Error, Result};
-pub use geometry::{Family, Geometry, Raster, RasterOrder};
 pub use gpu::{CompiledKernel, Resources};
 pub use kernel::Kernel;
 pub use matrix::Matrix;
 pub use select::{Plan, Reason, Target, plan_for};
-pub use shape::Shape;
 pub use view::{MatrixView, MatrixViewMut};
 
+pub use autokernel_core::{
+    Arch, ComputeCapability, Dim, Dimension, Dtype, Extents, Features, LaunchPlan, Operand, ParseExtentsError, Role,
+    Signature, Tuned, dim,
+};
 pub use cudarc;
 pub use half::{bf16, f16};

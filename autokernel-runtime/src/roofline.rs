@@ -4,7 +4,7 @@
 //! Architectures", Communications of the ACM 52(4), 2009: attainable rate = min(peak rate, bandwidth × intensity),
 //! where intensity is FLOP per byte of device memory traffic.
 
-use crate::{ComputeCapability, Datasheet, DeviceInfo, Dtype, Shape};
+use crate::{ComputeCapability, Datasheet, DeviceInfo, Dtype};
 
 /// The two ceilings of a chip.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,16 +34,6 @@ pub enum Bound {
 }
 
 impl Work {
-    /// A matrix product: 2·M·N·K operations, and (M·K + K·N) inputs and M·N outputs of traffic.
-    ///
-    /// An epilogue on the sums adds no traffic, and too few operations to count.
-    pub fn matmul(shape: Shape, input: Dtype, output: Dtype) -> Self {
-        let [m, n, k] = [shape.m, shape.n, shape.k].map(f64::from);
-        let inputs = (m * k + k * n) * input.bytes() as f64;
-        let outputs = m * n * output.bytes() as f64;
-        Self { flops: 2.0 * m * n * k, bytes: inputs + outputs }
-    }
-
     /// Arithmetic intensity: FLOP per byte. 0 for no work at all.
     pub fn intensity(&self) -> f64 {
         if self.bytes == 0.0 { 0.0 } else { self.flops / self.bytes }
@@ -128,12 +118,13 @@ fn tensor_flops_per_clock(capability: ComputeCapability) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Dtype, matmul};
 
     const A100: Roofline = Roofline { peak_tflops: 312.0, bandwidth_gb_s: 1935.0 };
 
     #[test]
     fn a_large_square_product_is_bound_by_arithmetic_at_the_peak() {
-        let work = Work::matmul(Shape::new(4096, 4096, 4096), Dtype::Bf16, Dtype::Bf16);
+        let work = matmul::work(&matmul::extents(4096, 4096, 4096), Dtype::Bf16, Dtype::Bf16);
         // n/3 FLOP a byte for a square product of 2-byte elements.
         assert!((work.intensity() - 4096.0 / 3.0).abs() < 1e-9);
         assert_eq!(A100.bound(&work), Bound::Compute);
@@ -143,7 +134,7 @@ mod tests {
 
     #[test]
     fn one_row_is_bound_by_memory() {
-        let work = Work::matmul(Shape::new(1, 4096, 4096), Dtype::Bf16, Dtype::Bf16);
+        let work = matmul::work(&matmul::extents(1, 4096, 4096), Dtype::Bf16, Dtype::Bf16);
         assert_eq!(A100.bound(&work), Bound::Memory);
         let floor_ms = A100.floor_ms(&work);
         assert!((work.gb_s(floor_ms) - 1935.0).abs() < 1e-6);
@@ -160,14 +151,14 @@ mod tests {
 
     #[test]
     fn a_wide_output_type_adds_traffic() {
-        let narrow = Work::matmul(Shape::new(8, 8, 8), Dtype::F16, Dtype::F16);
-        let wide = Work::matmul(Shape::new(8, 8, 8), Dtype::F16, Dtype::F32);
+        let narrow = matmul::work(&matmul::extents(8, 8, 8), Dtype::F16, Dtype::F16);
+        let wide = matmul::work(&matmul::extents(8, 8, 8), Dtype::F16, Dtype::F32);
         assert_eq!((narrow.bytes, wide.bytes), (384.0, 512.0));
     }
 
     #[test]
     fn no_work_has_no_intensity() {
-        assert_eq!(Work::matmul(Shape::new(0, 0, 0), Dtype::F16, Dtype::F16).intensity(), 0.0);
+        assert_eq!(matmul::work(&matmul::extents(0, 0, 0), Dtype::F16, Dtype::F16).intensity(), 0.0);
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::ops::RangeBounds;
+use std::sync::Arc;
 
-use cudarc::driver::{CudaView, CudaViewMut, DeviceSlice};
+use cudarc::driver::{CudaStream, CudaView, CudaViewMut, DeviceSlice};
 
 use crate::layout::Layout;
 use crate::{Device, Element, Error, Result};
@@ -120,9 +121,13 @@ impl<'a, T: Element> MatrixView<'a, T> {
 
     /// The device that the matrix is on.
     pub fn device(&self) -> Device {
+        self.stream().map_or(Device::cpu(), |stream| Device::from_cudarc(stream.clone()))
+    }
+
+    pub(crate) fn stream(&self) -> Option<&Arc<CudaStream>> {
         match &self.storage {
-            Storage::Host(_) => Device::cpu(),
-            Storage::Cuda(view) => Device::from_cudarc(view.stream().clone()),
+            Storage::Host(_) => None,
+            Storage::Cuda(view) => Some(view.stream()),
         }
     }
 
@@ -236,7 +241,14 @@ impl<'a, T: Element> MatrixViewMut<'a, T> {
 
     /// The device that the matrix is on.
     pub fn device(&self) -> Device {
-        self.as_view().device()
+        self.stream().map_or(Device::cpu(), |stream| Device::from_cudarc(stream.clone()))
+    }
+
+    pub(crate) fn stream(&self) -> Option<&Arc<CudaStream>> {
+        match &self.storage {
+            StorageMut::Host(_) => None,
+            StorageMut::Cuda(view) => Some(view.stream()),
+        }
     }
 }
 

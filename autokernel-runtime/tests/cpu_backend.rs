@@ -2,8 +2,9 @@
 
 mod common;
 
-use autokernel_runtime::{Device, Element, Matrix, MatrixView, MatrixViewMut, Shape, bf16, f16};
-use common::{identity, kernel, leaky_relu, reference, rounding, values};
+use autokernel_runtime::matmul::{extents, sizes};
+use autokernel_runtime::{Device, Element, Extents, Matrix, MatrixView, MatrixViewMut, bf16, f16};
+use common::{identity, leaky_relu, reference, rounding, values};
 use proptest::prelude::*;
 
 /// Ragged, tiny, thin, and larger than one block of the backend in every direction.
@@ -11,12 +12,12 @@ const SHAPES: &[(u32, u32, u32)] =
     &[(1, 1, 1), (1, 17, 5), (3, 1, 64), (7, 13, 129), (64, 64, 64), (100, 33, 1), (20, 31, 700), (300, 1030, 65)];
 
 /// Runs one product on dense matrices and compares every element.
-fn check<I: Element, O: Element>(shape: Shape, transpose_b: bool, epilogue: fn(f32) -> f32) {
-    let (m, n, k) = (shape.m as usize, shape.n as usize, shape.k as usize);
+fn check<I: Element, O: Element>(shape: Extents, transpose_b: bool) {
+    let [m, n, k] = sizes(&shape).map(|size| size as usize);
     let (a, b) = (values::<I>(1, m * k), values::<I>(2, k * n));
     let (b_rows, b_columns) = if transpose_b { (n, k) } else { (k, n) };
     let mut c = vec![O::from_f32(f32::NAN); m * n];
-    kernel::<I, O>(transpose_b, epilogue)
+    kernel!(I, O, transpose_b, leaky_relu)
         .launch(
             MatrixView::from_slice(&a, m, k).unwrap(),
             MatrixView::from_slice(&b, b_rows, b_columns).unwrap(),
@@ -24,15 +25,15 @@ fn check<I: Element, O: Element>(shape: Shape, transpose_b: bool, epilogue: fn(f
         )
         .unwrap();
     let expected = reference(shape, transpose_b, &a, k, &b, b_columns);
-    compare(shape, &c, &expected, epilogue);
+    compare(shape, &c, &expected, leaky_relu);
 }
 
 /// Sums in `f32` err by at most K roundings of the magnitudes; the epilogues here never enlarge an error.
-fn compare<O: Element>(shape: Shape, c: &[O], expected: &[(f64, f64)], epilogue: fn(f32) -> f32) {
+fn compare<O: Element>(shape: Extents, c: &[O], expected: &[(f64, f64)], epilogue: fn(f32) -> f32) {
     assert_eq!(c.len(), expected.len());
     for (index, (value, (sum, magnitude))) in c.iter().zip(expected).enumerate() {
         let wanted = f64::from(epilogue(*sum as f32));
-        let in_the_sum = f64::from(shape.k + 1) * 2f64.powi(-24) * magnitude;
+        let in_the_sum = f64::from(sizes(&shape)[2] + 1) * 2f64.powi(-24) * magnitude;
         let limit = in_the_sum + rounding(O::DTYPE, wanted.abs() + in_the_sum);
         let error = (f64::from(value.to_f32()) - wanted).abs();
         assert!(error <= limit, "{shape}, element {index}: {value:?} instead of {wanted} (off by {error:e})");
@@ -42,7 +43,7 @@ fn compare<O: Element>(shape: Shape, c: &[O], expected: &[(f64, f64)], epilogue:
 fn check_all_layouts<I: Element, O: Element>() {
     for &(m, n, k) in SHAPES {
         for transpose_b in [false, true] {
-            check::<I, O>(Shape::new(m, n, k), transpose_b, leaky_relu);
+            check::<I, O>(extents(m, n, k), transpose_b);
         }
     }
 }
@@ -68,14 +69,14 @@ fn f32_products_match_f64_sums() {
 
 #[test]
 fn small_integers_are_bit_exact() {
-    let shape = Shape::new(130, 70, 300);
+    let shape = extents(130, 70, 300);
     // Products of up to 16 in magnitude, 300 of them: every sum is exact in `f32`.
     let integers = |seed, len| -> Vec<bf16> {
         values::<bf16>(seed, len).iter().map(|value| bf16::from_f32((value.to_f32() * 4.0).round())).collect()
     };
     let (a, b) = (integers(3, 130 * 300), integers(4, 300 * 70));
     let mut c = vec![0.0f32; 130 * 70];
-    kernel::<bf16, f32>(false, identity)
+    kernel!(bf16, f32, false, identity)
         .launch(
             MatrixView::from_slice(&a, 130, 300).unwrap(),
             MatrixView::from_slice(&b, 300, 70).unwrap(),
@@ -95,7 +96,7 @@ fn the_sum_is_kept_in_f32_where_16_bits_would_lose_it() {
     a[0] = f16::ONE;
     let b = vec![f16::ONE; k];
     let mut c = [f16::ZERO];
-    kernel::<f16, f16>(false, identity)
+    kernel!(f16, f16, false, identity)
         .launch(
             MatrixView::from_slice(&a, 1, k).unwrap(),
             MatrixView::from_slice(&b, k, 1).unwrap(),
@@ -111,7 +112,7 @@ fn the_epilogue_sees_the_sum_before_it_is_rounded() {
     let a = [bf16::ONE, bf16::from_f32(2f32.powi(-10))];
     let b = [bf16::ONE, bf16::ONE];
     let mut c = [bf16::ZERO];
-    kernel::<bf16, bf16>(false, |x| (x - 1.0) * 1024.0)
+    kernel!(bf16, bf16, false, |x| (x - 1.0) * 1024.0)
         .launch(
             MatrixView::from_slice(&a, 1, 2).unwrap(),
             MatrixView::from_slice(&b, 2, 1).unwrap(),
@@ -128,7 +129,7 @@ fn k_of_zero_gives_the_epilogue_of_zero() {
         let a = Matrix::<bf16>::zeros(&device, 5, 0).unwrap();
         let b = if transpose_b { Matrix::zeros(&device, 3, 0) } else { Matrix::zeros(&device, 0, 3) }.unwrap();
         let mut c = Matrix::<f32>::from_slice(&device, &[f32::NAN; 15], 5, 3).unwrap();
-        kernel::<bf16, f32>(transpose_b, |x| x + 0.5).launch(&a, &b, &mut c).unwrap();
+        kernel!(bf16, f32, transpose_b, |x| x + 0.5).launch(&a, &b, &mut c).unwrap();
         assert_eq!(c.to_vec().unwrap(), [0.5; 15]);
     }
 }
@@ -140,7 +141,7 @@ fn an_output_without_elements_is_no_fault() {
         let a = Matrix::<f16>::zeros(&device, m, 8).unwrap();
         let b = Matrix::<f16>::zeros(&device, 8, n).unwrap();
         let mut c = Matrix::<f16>::zeros(&device, m, n).unwrap();
-        kernel::<f16, f16>(false, identity).launch(&a, &b, &mut c).unwrap();
+        kernel!(f16, f16, false, identity).launch(&a, &b, &mut c).unwrap();
     }
 }
 
@@ -195,12 +196,12 @@ proptest! {
             let mut whole = MatrixViewMut::from_slice(&mut c, c_outer.0, c_outer.1).unwrap();
             let mut rows = whole.rows(c_rows.clone()).unwrap();
             let part = rows.columns(c_columns.clone()).unwrap();
-            kernel::<bf16, f32>(case.transpose_b, leaky_relu).launch(&a_view, &b_view, part).unwrap();
+            kernel!(bf16, f32, case.transpose_b, leaky_relu).launch(&a_view, &b_view, part).unwrap();
         }
 
         let dense_a = a_view.to_vec().unwrap();
         let dense_b = b_view.to_vec().unwrap();
-        let shape = Shape::new(m as u32, n as u32, k as u32);
+        let shape = extents(m as u32, n as u32, k as u32);
         let expected = reference(shape, case.transpose_b, &dense_a, k, &dense_b, b_size.1);
         let mut inside = Vec::new();
         for (index, value) in c.iter().enumerate() {

@@ -4,10 +4,12 @@ mod common;
 
 use autokernel_runtime::timing::{Cache, Timer};
 use autokernel_runtime::{
-    CompiledKernel, Device, Dtype, Error, Family, Geometry, Image, Kernel, Matrix, MatrixView, MatrixViewMut, Raster,
-    RasterOrder, Shape, bf16, f16,
+    CompiledKernel, CpuFunction, Device, Dtype, Embedded, Error, Image, Kernel, LaunchPlan, Matrix, MatrixView,
+    MatrixViewMut, bf16, dim, f16, matmul,
 };
-use common::{cpu_only, identity, kernel};
+use common::{cpu_only, identity, product};
+
+const PLAIN: CpuFunction = |arguments| matmul::on_cpu(arguments, false, identity);
 
 const CPU: Device = Device::cpu();
 
@@ -40,25 +42,25 @@ fn a_gpu_beyond_the_last_is_refused_with_how_many_there_are() {
 
 #[test]
 fn a_mismatched_k_shows_both_shapes() {
-    let error = kernel::<f32, f32>(false, identity).launch(&zeros(2, 3), &zeros(4, 5), &mut zeros(2, 5)).unwrap_err();
+    let error = kernel!(f32, f32, false, identity).launch(&zeros(2, 3), &zeros(4, 5), &mut zeros(2, 5)).unwrap_err();
     let text = error.to_string();
     assert!(matches!(error, Error::ShapeMismatch { .. }));
-    assert!(text.contains("A is 2x3") && text.contains("B is 4x5") && text.contains("K"), "{text}");
+    assert!(text.contains("`a` (2x3)") && text.contains("`b` (4x5)") && text.contains("`k`"), "{text}");
 }
 
 #[test]
 fn a_transposed_b_is_compared_by_its_columns() {
-    let product = kernel::<f32, f32>(true, identity);
+    let product = kernel!(f32, f32, true, identity);
     product.launch(&zeros(2, 3), &zeros(5, 3), &mut zeros(2, 5)).unwrap();
     let text = product.launch(&zeros(2, 3), &zeros(3, 5), &mut zeros(2, 5)).unwrap_err().to_string();
-    assert!(text.contains("B is 3x5 and used transposed"), "{text}");
+    assert!(text.contains("`k` is 3 by the columns of `a` (2x3) and 5 by the columns of `b` (3x5)"), "{text}");
 }
 
 #[test]
 fn an_output_of_another_size_is_refused_and_left_alone() {
-    for (rows, columns, what) in [(3, 5, "rows of A and of C"), (2, 6, "N of B and of C")] {
+    for (rows, columns, what) in [(3, 5, "the rows of `out` (3x5)"), (2, 6, "the columns of `out` (2x6)")] {
         let mut c = Matrix::from_slice(&CPU, &vec![9.0f32; rows * columns], rows, columns).unwrap();
-        let error = kernel::<f32, f32>(false, identity).launch(&zeros(2, 3), &zeros(3, 5), &mut c).unwrap_err();
+        let error = kernel!(f32, f32, false, identity).launch(&zeros(2, 3), &zeros(3, 5), &mut c).unwrap_err();
         assert!(error.to_string().contains(what), "{error}");
         assert!(c.to_vec().unwrap().iter().all(|&value| value == 9.0));
     }
@@ -88,59 +90,64 @@ fn an_extent_that_a_kernel_cannot_count_is_refused() {
     // Rows without elements cost nothing, so their number can be anything.
     let rows = u32::MAX as usize;
     let error =
-        kernel::<f32, f32>(false, identity).launch(&zeros(rows, 0), &zeros(0, 0), &mut zeros(rows, 0)).unwrap_err();
-    assert!(matches!(error, Error::TooLarge { what: "M", .. }), "{error:?}");
+        kernel!(f32, f32, false, identity).launch(&zeros(rows, 0), &zeros(0, 0), &mut zeros(rows, 0)).unwrap_err();
+    assert!(matches!(&error, Error::TooLarge { what, .. } if what.contains("`m`")), "{error:?}");
 }
 
 #[test]
 fn another_n_or_k_than_the_compiled_one_is_refused_with_both() {
-    let mut descriptor = cpu_only(Dtype::F32, Dtype::F32, false, identity);
-    descriptor.problem.known_n = Some(8);
-    descriptor.problem.known_k = Some(4);
+    let mut signature = product(Dtype::F32, Dtype::F32, false);
+    (signature.dims[1].known, signature.dims[2].known) = (Some(8), Some(4));
     // SAFETY: there are no images.
-    let known: Kernel<f32, f32> = unsafe { Kernel::new(descriptor) };
+    let known: Kernel<f32, f32> = unsafe { Kernel::from_descriptor(cpu_only(signature), PLAIN) };
     known.launch(&zeros(3, 4), &zeros(4, 8), &mut zeros(3, 8)).unwrap();
     let error = known.launch(&zeros(3, 4), &zeros(4, 7), &mut zeros(3, 7)).unwrap_err();
-    assert!(matches!(error, Error::KnownDimension { extent: "n", known: 8, given: 7, .. }), "{error:?}");
+    assert!(matches!(&error, Error::KnownDimension { dim, known: 8, given: 7, .. } if dim == "n"), "{error:?}");
     let error = known.launch(&zeros(3, 5), &zeros(5, 8), &mut zeros(3, 8)).unwrap_err();
     assert!(error.to_string().contains("compiled for k = 4, not 5"), "{error}");
-    assert!(matches!(known.plan(&CPU, Shape::new(1, 8, 5)), Err(Error::KnownDimension { .. })));
-    assert!(matches!(known.prepare(&CPU, Shape::new(1, 9, 4)), Err(Error::KnownDimension { .. })));
+    assert!(matches!(known.plan(&CPU, matmul::extents(1, 8, 5)), Err(Error::KnownDimension { .. })));
+    assert!(matches!(known.prepare(&CPU, matmul::extents(1, 9, 4)), Err(Error::KnownDimension { .. })));
+}
+
+#[test]
+fn extents_of_other_dimensions_than_the_kernels_are_refused_with_its_own() {
+    let rows = autokernel_runtime::Extents::new([(dim("rows"), 2), (dim("n"), 3), (dim("k"), 4)]);
+    let error = kernel!(f32, f32, false, identity).plan(&CPU, rows).unwrap_err();
+    assert!(error.to_string().contains("m, n, k") && error.to_string().contains("rows, n, k"), "{error}");
 }
 
 #[test]
 fn element_types_other_than_the_descriptors_are_refused() {
+    let signature = product(Dtype::Bf16, Dtype::F32, false);
     // SAFETY: there are no images.
-    let product: Kernel<f16, f32> = unsafe { Kernel::new(cpu_only(Dtype::Bf16, Dtype::F32, false, identity)) };
+    let product: Kernel<f16, f32> = unsafe { Kernel::from_descriptor(cpu_only(signature), PLAIN) };
     let error = product.launch(&zeros(1, 1), &zeros(1, 1), &mut zeros(1, 1)).unwrap_err();
-    assert!(error.to_string().contains("takes bf16 for the inputs, not f16"), "{error}");
+    assert!(error.to_string().contains("takes bf16 for `a`, not f16"), "{error}");
+}
+
+#[test]
+fn what_was_embedded_and_cannot_be_read_is_an_error_at_the_first_use() {
+    // SAFETY: there are no images.
+    static BROKEN: Kernel<f32, f32> = unsafe { Kernel::new(Embedded { json: "{", images: &[], cpu: PLAIN }) };
+    for _ in 0..2 {
+        let error = BROKEN.launch(&zeros(1, 1), &zeros(1, 1), &mut zeros(1, 1)).unwrap_err();
+        assert!(matches!(error, Error::Descriptor { .. }) && error.to_string().contains("Rebuild"), "{error}");
+    }
 }
 
 #[test]
 fn a_compiled_kernel_is_not_loaded_on_the_cpu() {
-    let geometry = Geometry {
-        family: Family::Sm80,
-        tile_m: 64,
-        tile_n: 64,
-        tile_k: 32,
-        cluster_m: 1,
-        cluster_n: 1,
-        swap_ab: false,
-        split_k: 1,
-        threads: 128,
-        shared_bytes: 0,
-        raster: Raster::new(RasterOrder::AlongM, 1),
-    };
-    let problem = cpu_only(Dtype::Bf16, Dtype::Bf16, false, identity).problem;
+    let (signature, plan) =
+        (product(Dtype::Bf16, Dtype::Bf16, false), LaunchPlan { alignments: Vec::new(), kernels: Vec::new() });
     // SAFETY: the CPU refuses before it looks at the image.
-    let loaded = unsafe { CompiledKernel::load(&CPU, &problem, &geometry, "symbol", Image::Ptx(b"")) };
+    let loaded = unsafe { CompiledKernel::load(&CPU, &signature, &plan, Image::Ptx(b"")) };
     assert!(matches!(loaded, Err(Error::NeedsGpu { .. })));
 }
 
 #[test]
 fn a_launch_on_another_device_than_the_matrices_is_refused() {
     let Some(gpu) = common::gpu_or_skip("a_launch_on_another_device_than_the_matrices_is_refused") else { return };
-    let product = kernel::<bf16, bf16>(false, identity);
+    let product = kernel!(bf16, bf16, false, identity);
     let on_gpu = Matrix::<bf16>::zeros(&gpu, 4, 4).unwrap();
     let error = product.launch(&on_gpu, &zeros(4, 4), &mut zeros(4, 4)).unwrap_err();
     assert!(matches!(error, Error::DeviceMismatch { .. }), "{error:?}");
@@ -154,7 +161,7 @@ fn a_gpu_launch_without_images_says_what_was_missing_when_it_was_built() {
     let Some(gpu) = common::gpu_or_skip("a_gpu_launch_without_images_says_what_was_missing") else { return };
     let on_gpu = Matrix::<bf16>::zeros(&gpu, 4, 4).unwrap();
     let mut out = Matrix::<bf16>::zeros(&gpu, 4, 4).unwrap();
-    let error = kernel::<bf16, bf16>(false, identity).launch(&on_gpu, &on_gpu, &mut out).unwrap_err();
+    let error = kernel!(bf16, bf16, false, identity).launch(&on_gpu, &on_gpu, &mut out).unwrap_err();
     assert!(matches!(error, Error::NotCompiled { .. }), "{error:?}");
     assert!(error.to_string().contains("set AUTOKERNEL_NVCC"), "{error}");
 }
@@ -163,6 +170,6 @@ fn a_gpu_launch_without_images_says_what_was_missing_when_it_was_built() {
 fn timing_work_that_fails_returns_its_error() {
     let mut timer = Timer::new(&CPU, Cache::Warm).unwrap();
     let failed =
-        timer.sample(3, || kernel::<f32, f32>(false, identity).launch(&zeros(2, 3), &zeros(4, 5), &mut zeros(2, 5)));
+        timer.sample(3, || kernel!(f32, f32, false, identity).launch(&zeros(2, 3), &zeros(4, 5), &mut zeros(2, 5)));
     assert!(matches!(failed, Err(Error::ShapeMismatch { .. })));
 }

@@ -8,21 +8,37 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use autokernel_runtime::{Device, Kernel, Matrix, Shape};
+use autokernel_runtime::matmul::{extents, sizes};
+use autokernel_runtime::{Device, Embedded, Extents, Kernel, Matrix, matmul};
 use serde_json::Value;
 
 const CHILD: &str = "AUTOKERNEL_TEST_CHILD";
 
+/// What a build embeds, without images.
+const JSON: &str = r#"{
+    "name": "linear", "about": "a product", "problem": "{\"operation\":\"matmul\"}",
+    "signature": {
+        "dims": [{"name": "m"}, {"name": "n"}, {"name": "k"}],
+        "operands": [
+            {"name": "a", "role": "input", "dtype": "f32", "axes": [0, 2]},
+            {"name": "b", "role": "input", "dtype": "f32", "axes": [2, 1]},
+            {"name": "out", "role": "output", "dtype": "f32", "axes": [0, 1]}
+        ]
+    },
+    "variants": [], "not_compiled": null
+}"#;
+
 static KERNEL: Kernel<f32, f32> = {
-    use autokernel_runtime::Dtype::F32;
+    let cpu: autokernel_runtime::CpuFunction = |arguments| matmul::on_cpu(arguments, false, common::identity);
     // SAFETY: there are no images.
-    unsafe { Kernel::new(common::cpu_only(F32, F32, false, common::identity)) }
+    unsafe { Kernel::new(Embedded { json: JSON, images: &[], cpu }) }
 };
 
-fn launch(shape: Shape) {
+fn launch(shape: Extents) {
     let zeros =
         |rows: u32, columns: u32| Matrix::<f32>::zeros(&Device::cpu(), rows as usize, columns as usize).unwrap();
-    let (a, b, mut c) = (zeros(shape.m, shape.k), zeros(shape.k, shape.n), zeros(shape.m, shape.n));
+    let [m, n, k] = sizes(&shape);
+    let (a, b, mut c) = (zeros(m, k), zeros(k, n), zeros(m, n));
     KERNEL.launch(&a, &b, &mut c).unwrap();
 }
 
@@ -44,17 +60,17 @@ fn warnings(output: &Output) -> usize {
 }
 
 /// (shape, count) of each line.
-fn lines(file: &Path) -> Vec<(Shape, u64)> {
+fn lines(file: &Path) -> Vec<(Extents, u64)> {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     let line = |line: &str| {
         let line: Value = serde_json::from_str(line).unwrap();
         let extent = |name: &str| u32::try_from(line["shape"][name].as_u64().unwrap()).unwrap();
-        (Shape::new(extent("m"), extent("n"), extent("k")), line["count"].as_u64().unwrap())
+        (extents(extent("m"), extent("n"), extent("k")), line["count"].as_u64().unwrap())
     };
     text.lines().map(line).collect()
 }
 
-fn total(lines: &[(Shape, u64)], shape: Shape) -> u64 {
+fn total(lines: &[(Extents, u64)], shape: Extents) -> u64 {
     lines.iter().filter(|(other, _)| *other == shape).map(|(_, count)| count).sum()
 }
 
@@ -65,13 +81,13 @@ fn launches_of_many_threads_are_counted_by_shape_and_written_at_exit() {
             for m in 1..=8 {
                 scope.spawn(move || {
                     for _ in 0..100 {
-                        launch(Shape::new(m, 2, 3));
-                        launch(Shape::new(9, 9, 9));
+                        launch(extents(m, 2, 3));
+                        launch(extents(9, 9, 9));
                     }
                 });
             }
         });
-        launch(Shape::new(0, 2, 3));
+        launch(extents(0, 2, 3));
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -79,18 +95,18 @@ fn launches_of_many_threads_are_counted_by_shape_and_written_at_exit() {
     let name = "launches_of_many_threads_are_counted_by_shape_and_written_at_exit";
     assert!(child(name, &file).status().unwrap().success());
     let lines = lines(&file);
-    assert_eq!(total(&lines, Shape::new(9, 9, 9)), 800);
+    assert_eq!(total(&lines, extents(9, 9, 9)), 800);
     for m in 1..=8 {
-        assert_eq!(total(&lines, Shape::new(m, 2, 3)), 100);
+        assert_eq!(total(&lines, extents(m, 2, 3)), 100);
     }
-    assert!(lines.iter().all(|(shape, _)| shape.m > 0), "an empty product is not tuned: {lines:?}");
+    assert!(lines.iter().all(|(shape, _)| sizes(shape)[0] > 0), "an empty product is not tuned: {lines:?}");
 }
 
 #[test]
 fn processes_that_share_a_file_add_up_and_none_tears_a_line() {
     if is_child() {
         for m in 1..=300 {
-            launch(Shape::new(m, 1, 1));
+            launch(extents(m, 1, 1));
         }
         return;
     }
@@ -102,13 +118,13 @@ fn processes_that_share_a_file_add_up_and_none_tears_a_line() {
         assert!(child.wait().unwrap().success());
     }
     let lines = lines(&file);
-    assert!((1..=300).all(|m| total(&lines, Shape::new(m, 1, 1)) == 6), "{lines:?}");
+    assert!((1..=300).all(|m| total(&lines, extents(m, 1, 1)) == 6), "{lines:?}");
 }
 
 #[test]
 fn a_process_that_is_killed_has_written_what_is_older_than_a_second() {
     if is_child() {
-        launch(Shape::new(5, 6, 7));
+        launch(extents(5, 6, 7));
         std::thread::sleep(Duration::from_secs(60));
         return;
     }
@@ -116,32 +132,32 @@ fn a_process_that_is_killed_has_written_what_is_older_than_a_second() {
     let file = folder.path().join("shapes.jsonl");
     let mut child = child("a_process_that_is_killed_has_written_what_is_older_than_a_second", &file).spawn().unwrap();
     let deadline = Instant::now() + Duration::from_secs(30);
-    while total(&lines(&file), Shape::new(5, 6, 7)) == 0 && Instant::now() < deadline {
+    while total(&lines(&file), extents(5, 6, 7)) == 0 && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(50));
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    assert_eq!(lines(&file), [(Shape::new(5, 6, 7), 1)]);
+    assert_eq!(lines(&file), [(extents(5, 6, 7), 1)]);
 }
 
 #[test]
 fn a_panic_loses_no_launch() {
     if is_child() {
-        launch(Shape::new(5, 6, 7));
+        launch(extents(5, 6, 7));
         panic!("the program's own");
     }
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("shapes.jsonl");
     let output = child("a_panic_loses_no_launch", &file).output().unwrap();
     assert!(!output.status.success());
-    assert_eq!(lines(&file), [(Shape::new(5, 6, 7), 1)]);
+    assert_eq!(lines(&file), [(extents(5, 6, 7), 1)]);
 }
 
 #[test]
 fn a_file_that_cannot_be_written_costs_one_warning_and_no_launch() {
     if is_child() {
         for m in 1..=3 {
-            launch(Shape::new(m, 1, 1));
+            launch(extents(m, 1, 1));
         }
         return;
     }
@@ -156,9 +172,9 @@ fn a_file_that_cannot_be_written_costs_one_warning_and_no_launch() {
 #[test]
 fn a_disk_that_is_full_costs_one_warning_and_no_launch() {
     if is_child() {
-        launch(Shape::new(1, 1, 1));
+        launch(extents(1, 1, 1));
         std::thread::sleep(Duration::from_millis(2500));
-        launch(Shape::new(2, 1, 1));
+        launch(extents(2, 1, 1));
         return;
     }
     let output = child("a_disk_that_is_full_costs_one_warning_and_no_launch", Path::new("/dev/full")).output().unwrap();
@@ -169,7 +185,7 @@ fn a_disk_that_is_full_costs_one_warning_and_no_launch() {
 #[test]
 fn an_empty_name_records_nothing_and_says_nothing() {
     if is_child() {
-        return launch(Shape::new(1, 1, 1));
+        return launch(extents(1, 1, 1));
     }
     let output = child("an_empty_name_records_nothing_and_says_nothing", Path::new("")).output().unwrap();
     assert!(output.status.success());

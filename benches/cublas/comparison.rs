@@ -6,9 +6,10 @@
 
 use std::cell::RefCell;
 
-use autokernel::roofline::{Roofline, Work};
+use autokernel::matmul;
+use autokernel::roofline::Roofline;
 use autokernel::timing::{Cache, Statistics, Timer, Timing, WarmUp, Work as Candidate};
-use autokernel::{Device, DeviceInfo, Dtype, Element, Kernel, Shape, bf16, f16};
+use autokernel::{Device, DeviceInfo, Dtype, Element, Extents, Kernel, bf16, f16};
 use autokernel_baseline::{CublasLt, Epilogue, Gemm, GemmProblem, HEURISTICS, LeakyRelu};
 
 use crate::Outcome;
@@ -73,7 +74,7 @@ impl Comparison {
 pub struct Row {
     pub name: &'static str,
     pub opponent: &'static str,
-    pub shape: Shape,
+    pub shape: Extents,
     pub buffers: Buffers,
     pub schedule: String,
     pub sets: usize,
@@ -117,7 +118,7 @@ impl Bench {
         &self.info
     }
 
-    pub fn run(&self, case: &Comparison, shape: Shape, buffers: Buffers, beside: Beside) -> Outcome<Row> {
+    pub fn run(&self, case: &Comparison, shape: Extents, buffers: Buffers, beside: Beside) -> Outcome<Row> {
         match case.kernel {
             AnyKernel::Bf16(kernel) => self.compare(case, kernel, shape, buffers, beside),
             AnyKernel::F16(kernel) => self.compare(case, kernel, shape, buffers, beside),
@@ -128,11 +129,11 @@ impl Bench {
         &self,
         case: &Comparison,
         kernel: &Kernel<T, T>,
-        shape: Shape,
+        shape: Extents,
         buffers: Buffers,
         beside: Beside,
     ) -> Outcome<Row> {
-        let transpose_b = kernel.descriptor().problem.transpose_b;
+        let transpose_b = matmul::transposes_b(&kernel.descriptor()?.signature);
         let operands = RefCell::new(Operands::<T>::new(&self.device, shape, transpose_b, buffers)?);
         let (gemm, algorithm) = self.best_gemm(case.opponent, shape, transpose_b, &operands)?;
 
@@ -154,7 +155,7 @@ impl Bench {
         let found = timer.interleave(self.rounds, launches, &mut candidates)?;
 
         let timing = found.timing(0)?;
-        let work = Work::matmul(shape, T::DTYPE, T::DTYPE);
+        let work = matmul::work(&shape, T::DTYPE, T::DTYPE);
         let copy_share = || {
             let bytes = self.copy.borrow().bytes();
             let shares: Vec<f64> = found.ratios(2, 0).iter().map(|ratio| ratio * work.bytes / bytes).collect();
@@ -183,7 +184,7 @@ impl Bench {
     fn best_gemm<T: Element>(
         &self,
         opponent: Opponent,
-        shape: Shape,
+        shape: Extents,
         transpose_b: bool,
         operands: &RefCell<Operands<T>>,
     ) -> Outcome<(Gemm, usize)> {
@@ -195,7 +196,7 @@ impl Bench {
         let gemm = self
             .cublaslt
             .borrow()
-            .gemm(GemmProblem { shape, dtype, output: dtype, transpose_b, epilogue }, HEURISTICS)?;
+            .gemm(GemmProblem { extents: shape, dtype, output: dtype, transpose_b, epilogue }, HEURISTICS)?;
         let mut timer = Timer::new(&self.device, Cache::Warm)?;
         let best = autokernel_baseline::fastest(gemm.algorithms(), |algorithm, launches| {
             let mut work = |launch| self.launch_opponent(opponent, &gemm, algorithm, operands, launch);

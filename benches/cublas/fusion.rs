@@ -2,19 +2,20 @@
 
 use std::cell::RefCell;
 
+use autokernel::matmul::extents;
 use autokernel::timing::{Cache, Statistics, Timer, WarmUp};
-use autokernel::{Device, Shape, bf16, builtin};
+use autokernel::{Device, Extents, bf16, builtin};
 
 use crate::Outcome;
 use crate::operands::{Buffers, Operands};
 
 /// Where the product is large enough for the cost to be measured.
-pub const SHAPES: [Shape; 2] = [Shape::new(4096, 4096, 4096), Shape::new(8192, 8192, 8192)];
+pub const SHAPES: [Extents; 2] = [extents(4096, 4096, 4096), extents(8192, 8192, 8192)];
 const ROUNDS: usize = 40;
 const BATCH_MS: f64 = 6.0;
 
 /// Time of `matmul_leaky_relu` over time of `matmul` with the same schedule, by rounds.
-pub fn cost(device: &Device, shape: Shape) -> Outcome<Statistics> {
+pub fn cost(device: &Device, shape: Extents) -> Outcome<Statistics> {
     let operands = RefCell::new(Operands::<bf16>::new(device, shape, false, Buffers::Rotating)?);
     let mut fused = |launch| {
         let mut operands = operands.borrow_mut();

@@ -22,7 +22,7 @@ mod shapes;
 
 use std::time::Duration;
 
-use autokernel::{Device, Shape, bf16, builtin};
+use autokernel::{Device, Extents, bf16, builtin};
 use autokernel_baseline::Epilogue;
 use comparison::{Bench, Beside, Comparison, Opponent, Row};
 use criterion::{Criterion, criterion_main};
@@ -45,7 +45,7 @@ const CASES: [Comparison; 7] = [
 struct Table {
     name: &'static str,
     cases: &'static [&'static str],
-    shapes: Vec<Shape>,
+    shapes: Vec<Extents>,
     buffers: Buffers,
     beside: Beside,
 }
@@ -90,9 +90,9 @@ fn compare() -> Outcome<()> {
     for shape in fusion::SHAPES {
         report::fusion(shape, &fusion::cost(&device, shape)?);
     }
-    let overhead = overhead::measure(&device)?;
-    report::overhead(&overhead);
-    report::save(bench.info(), &rows, &overhead)
+    let overheads = overhead::measure(&device)?;
+    overheads.iter().for_each(report::overhead);
+    report::save(bench.info(), &rows, &overheads)
 }
 
 /// Criterion's own history of the fused kernel, timed by the GPU's events.

@@ -1,7 +1,7 @@
 //! Sets of random operands to rotate through, so that a launch finds none of its own in the L2 cache.
 
 use autokernel::timing::sets_to_exceed_l2;
-use autokernel::{Device, Element, Matrix, Shape};
+use autokernel::{Device, Element, Extents, Matrix, matmul};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use rand_distr::StandardNormal;
 
@@ -36,8 +36,8 @@ pub struct Operands<T: Element> {
 
 impl<T: Element> Operands<T> {
     /// Random normal `a` and `b`, and room for the output, in as many sets as `buffers` asks for.
-    pub fn new(device: &Device, shape: Shape, transpose_b: bool, buffers: Buffers) -> autokernel::Result<Self> {
-        let [m, n, k] = [shape.m, shape.n, shape.k].map(|dim| dim as usize);
+    pub fn new(device: &Device, shape: Extents, transpose_b: bool, buffers: Buffers) -> autokernel::Result<Self> {
+        let [m, n, k] = matmul::sizes(&shape).map(|size| size as usize);
         let (b_rows, b_columns) = if transpose_b { (n, k) } else { (k, n) };
         let bytes = (m * k + k * n + m * n) * size_of::<T>();
         let count = match buffers {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use autokernel::timing::Statistics;
-use autokernel::{DeviceInfo, Shape};
+use autokernel::{DeviceInfo, Extents};
 use serde_json::{Value, json};
 
 use crate::Outcome;
@@ -63,7 +63,7 @@ pub fn summary(rows: &[Row]) {
 }
 
 /// What the epilogue adds to the plain product.
-pub fn fusion(shape: Shape, ratio: &Statistics) {
+pub fn fusion(shape: Extents, ratio: &Statistics) {
     let cost_pct = 100.0 * (ratio.median - 1.0);
     let (rounds, spread) = (ratio.samples, ratio.spread_pct);
     println!(
@@ -74,7 +74,9 @@ pub fn fusion(shape: Shape, ratio: &Statistics) {
 /// What a safe launch costs the host.
 pub fn overhead(overhead: &Overhead) {
     println!(
-        "host time of a launch: {:.2} us, {:.2} x a bare cudarc launch of {:.2} us ({} rounds, spread {:.1} %)",
+        "host time of a launch, {} weights in rotation: {:.2} us, {:.2} x a bare cudarc launch of {:.2} us \
+         ({} rounds, spread {:.1} %)",
+        overhead.weights,
         overhead.safe_us.median,
         overhead.ratio.median,
         overhead.raw_us.median,
@@ -84,15 +86,14 @@ pub fn overhead(overhead: &Overhead) {
 }
 
 /// Everything, for the record.
-pub fn save(info: &DeviceInfo, rows: &[Row], overhead: &Overhead) -> Outcome<()> {
+pub fn save(info: &DeviceInfo, rows: &[Row], overheads: &[Overhead]) -> Outcome<()> {
     let path = std::env::var_os("AUTOKERNEL_BENCH_OUT").map_or("target/bench/cublas.json".into(), PathBuf::from);
     let record = json!({
         "gpu": info.name,
         "driver_cuda": cuda(info),
         "data": "random normal",
         "cache": "cold: buffers rotate past twice the L2 cache; hot: one set of buffers",
-        "launch_host_us": overhead.safe_us.median,
-        "launch_over_bare_cudarc": overhead.ratio.median,
+        "launches_on_the_host": overheads.iter().map(host_record).collect::<Vec<Value>>(),
         "rows": rows.iter().map(record).collect::<Vec<Value>>(),
     });
     if let Some(folder) = path.parent() {
@@ -101,6 +102,15 @@ pub fn save(info: &DeviceInfo, rows: &[Row], overhead: &Overhead) -> Outcome<()>
     std::fs::write(&path, format!("{record:#}\n"))?;
     println!("written to {}", path.display());
     Ok(())
+}
+
+fn host_record(overhead: &Overhead) -> Value {
+    json!({
+        "weights_in_rotation": overhead.weights,
+        "us": overhead.safe_us.median,
+        "over_bare_cudarc": overhead.ratio.median,
+        "spread_pct": overhead.ratio.spread_pct,
+    })
 }
 
 fn record(row: &Row) -> Value {

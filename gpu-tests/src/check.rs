@@ -1,6 +1,7 @@
 //! Runs launches on one case and compares them with the reference.
 
-use autokernel::{Device, MatrixView, MatrixViewMut, ProblemDescriptor, Shape};
+use autokernel::{Argument, Device, Dtype, Extents, bf16, f16, matmul};
+use autokernel_codegen::problem::Problem;
 
 use crate::host::{HostMatrix, Sample, Values};
 use crate::placement::Placement;
@@ -12,20 +13,19 @@ pub struct Case<'c> {
     /// Where it runs.
     pub device: &'c Device,
     /// What is computed.
-    pub problem: &'c ProblemDescriptor,
+    pub problem: &'c Problem,
     /// The epilogue in Rust.
     pub epilogue: &'c dyn Fn(f32) -> f32,
-    /// The extents.
-    pub shape: Shape,
+    /// How large.
+    pub shape: Extents,
     /// A, B and C in their buffers.
     pub placements: [Placement; 3],
     /// What the inputs are drawn from.
     pub seed: u64,
 }
 
-/// Something that computes the product.
-pub type Launch<'l, I, O> =
-    Box<dyn Fn(MatrixView<'_, I>, MatrixView<'_, I>, MatrixViewMut<'_, O>) -> autokernel::Result<()> + 'l>;
+/// Something that computes the product, given A, B and C.
+pub type Launch<'l> = Box<dyn Fn(&Device, &mut [Argument<'_>]) -> autokernel::Result<()> + 'l>;
 
 /// Runs each launch on `case`; gives their number.
 ///
@@ -34,15 +34,25 @@ pub type Launch<'l, I, O> =
 ///
 /// # Errors
 /// A report of the first launch that fails.
-pub fn check<I: Sample, O: Sample>(
+pub fn check(case: &Case<'_>, values: Values, launches: &[(String, Launch<'_>)]) -> Result<usize, String> {
+    let check = match (case.problem.input, case.problem.output) {
+        (Dtype::Bf16, Dtype::F32) => check_typed::<bf16, f32>,
+        (Dtype::Bf16, _) => check_typed::<bf16, bf16>,
+        (_, Dtype::F32) => check_typed::<f16, f32>,
+        _ => check_typed::<f16, f16>,
+    };
+    check(case, values, launches)
+}
+
+fn check_typed<I: Sample, O: Sample>(
     case: &Case<'_>,
     values: Values,
-    launches: &[(String, Launch<'_, I, O>)],
+    launches: &[(String, Launch<'_>)],
 ) -> Result<usize, String> {
     let [a_place, b_place, c_place] = case.placements;
     let a = HostMatrix::<I>::filled(a_place, values, case.seed);
     let b = HostMatrix::<I>::filled(b_place, values, !case.seed);
-    let sums = reference::product(case.shape, case.problem.transpose_b, &a.to_f64(), &b.to_f64());
+    let sums = reference::product(&case.shape, case.problem.layout.transpose_b(), &a.to_f64(), &b.to_f64());
     let expected = Expected::new::<O>(case, values, sums);
 
     let failed = |error: autokernel::Error| format!("{error}\n{}", describe(case));
@@ -50,7 +60,7 @@ pub fn check<I: Sample, O: Sample>(
     for (label, launch) in launches {
         let run = || -> autokernel::Result<HostMatrix<O>> {
             let mut out = HostMatrix::<O>::poison(c_place).upload(case.device)?;
-            launch(a_there.view()?, b_there.view()?, out.view_mut()?)?;
+            launch(case.device, &mut [a_there.view()?.into(), b_there.view()?.into(), out.view_mut()?.into()])?;
             out.download()
         };
         let judged = run().map_err(|error| error.to_string()).and_then(|out| expected.judge(case, &out));
@@ -67,12 +77,7 @@ pub fn check<I: Sample, O: Sample>(
 /// Everything that is needed to repeat a case.
 fn describe(case: &Case<'_>) -> String {
     let Case { device, problem, shape, placements: [a, b, c], seed, .. } = case;
-    let ProblemDescriptor { input, output, transpose_b, known_n, known_k, epilogue } = problem;
-    let layout = if *transpose_b { "nt" } else { "nn" };
-    format!(
-        "  problem: {layout} {input} -> {output}, epilogue {epilogue}, known n {known_n:?}, known k {known_k:?}\n  \
-         shape {shape} on {device}, seed {seed}\n  A {a}; B {b}; C {c}"
-    )
+    format!("  problem: {problem}\n  shape {shape} on {device}, seed {seed}\n  A {a}; B {b}; C {c}")
 }
 
 /// What the output must hold.
@@ -89,7 +94,7 @@ impl Expected {
         match values {
             Values::Uniform => {
                 let values = unrounded.map(f64::from).collect();
-                Self { sums, values, tolerance: Some(Tolerance::of::<O>(case.shape.k)) }
+                Self { sums, values, tolerance: Some(Tolerance::of::<O>(matmul::sizes(&case.shape)[2])) }
             }
             Values::Integers => {
                 let values = unrounded.map(|value| O::from_f32(value).to_f32().into()).collect();
@@ -119,7 +124,8 @@ impl Expected {
             }
         }
         let Some((at, element, expected, allowed)) = first else { return Ok(()) };
-        let (row, column) = (at / case.shape.n as usize, at % case.shape.n as usize);
+        let n = matmul::sizes(&case.shape)[1] as usize;
+        let (row, column) = (at / n, at % n);
         let got = if element.bits() == O::POISON.bits() { "never written".to_owned() } else { format!("{element:?}") };
         Err(format!(
             "{wrong} of {} elements are wrong; the first is ({row}, {column}): {got}, expected {expected} within {allowed:.3e}",
@@ -142,27 +148,40 @@ impl Expected {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::declared;
     use crate::kernels::bf16_nn;
-    use autokernel::{Matrix, bf16};
+    use autokernel::{AnyViewMut, Matrix, MatrixView};
+
+    /// The same input, to read once more.
+    fn again<'v>(argument: &'v Argument<'_>) -> Argument<'v> {
+        match argument {
+            Argument::Read(view) => Argument::Read(view.clone()),
+            Argument::Write(_) => panic!("{argument:?}"),
+        }
+    }
 
     /// What the check says of a right 5x6x7 product that `fault` changed.
     fn verdict(values: Values, fault: impl Fn(&mut [bf16])) -> Result<usize, String> {
         let device = Device::cpu();
-        let problem = &bf16_nn::identity::KERNEL.descriptor().problem;
-        let shape = Shape::new(5, 6, 7);
+        let problem = &declared!(bf16_nn::identity).problem();
+        let shape = matmul::extents(5, 6, 7);
         let placements =
             [Placement::dense(5, 7), Placement::dense(7, 6), Placement { ld: 9, ..Placement::dense(5, 6) }];
         let case = Case { device: &device, problem, epilogue: &|x| x, shape, placements, seed: 5 };
-        let launch: Launch<'_, bf16, bf16> = Box::new(|a, b, out| {
-            let mut product = Matrix::zeros(&device, 5, 6)?;
-            bf16_nn::identity::KERNEL.launch(&a, &b, &mut product)?;
+        let launch: Launch<'_> = Box::new(|device, arguments| {
+            let [a, b, out] = arguments else { panic!("{arguments:?}") };
+            let mut product = Matrix::<bf16>::zeros(device, 5, 6)?;
+            let kernel = bf16_nn::identity::KERNEL.erased();
+            kernel.launch(device, &mut [again(a), again(b), (&mut product).into()])?;
             let mut product = product.to_vec()?;
             fault(&mut product);
             // Times the identity, as views have no other way to be written.
             let one_at = |at: usize| bf16::from_f32(if at.is_multiple_of(7) { 1.0 } else { 0.0 });
             let identity: Vec<bf16> = (0..36).map(one_at).collect();
             let product = MatrixView::from_slice(&product, 5, 6)?;
-            bf16_nn::identity::KERNEL.launch(product, MatrixView::from_slice(&identity, 6, 6)?, out)
+            let identity = MatrixView::from_slice(&identity, 6, 6)?;
+            let Argument::Write(AnyViewMut::Bf16(out)) = out else { panic!("{out:?}") };
+            bf16_nn::identity::KERNEL.launch(product, identity, out)
         });
         check(&case, values, &[("a launch".to_owned(), launch)])
     }
@@ -192,12 +211,11 @@ mod tests {
     #[test]
     fn a_launch_that_writes_nothing_is_reported() {
         let device = Device::cpu();
-        let kernel = &bf16_nn::relu::KERNEL;
-        let shape = Shape::new(3, 4, 5);
-        let placements = crate::shapes::placements(shape, false, Placement::dense);
-        let problem = &kernel.descriptor().problem;
+        let shape = matmul::extents(3, 4, 5);
+        let problem = &declared!(bf16_nn::relu).problem();
+        let placements = crate::shapes::placements(&shape, problem, Placement::dense);
         let case = Case { device: &device, problem, epilogue: &bf16_nn::relu::epilogue, shape, placements, seed: 6 };
-        let idle: Launch<'_, bf16, bf16> = Box::new(|_, _, _| Ok(()));
+        let idle: Launch<'_> = Box::new(|_, _| Ok(()));
         let report = check(&case, Values::Uniform, &[("idle".to_owned(), idle)]).unwrap_err();
         assert!(report.contains("12 of 12") && report.contains("never written"), "{report}");
     }

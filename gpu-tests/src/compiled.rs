@@ -1,17 +1,13 @@
-//! Compiled variants: those of a declared kernel, and schedules that are compiled while a test runs.
+//! Compiled variants: those of a declared kernel, and what is compiled while a test runs.
 
 use std::path::Path;
 
 use autokernel::{
-    CompiledKernel, Device, Dtype, Error, Family, Geometry, Image, KernelDescriptor, ProblemDescriptor, Raster,
-    RasterOrder, Result, Variant,
+    CompiledKernel, Device, Image, KernelDescriptor, KernelVariant, LaunchPlan, Result, Signature, image_for,
 };
-use autokernel_codegen::problem::Problem;
-use autokernel_codegen::schedule::{self, Schedule};
-use autokernel_codegen::{dtype, nvcc};
+use autokernel_codegen::nvcc;
 
 use crate::check::Launch;
-use crate::host::Sample;
 
 /// The loaded variants of one declared kernel.
 #[derive(Debug, Default)]
@@ -31,18 +27,14 @@ impl Variants {
     /// An image cannot be loaded.
     pub fn load(device: &Device, descriptor: &KernelDescriptor) -> Result<Self> {
         let gpu = device.info()?.compute_capability;
-        let runs = |variant: &&Variant| variant.image_for(gpu).is_some();
-        let load = |variant: &Variant| {
-            let image = variant.image_for(gpu).ok_or(Error::NeedsGpu { what: "an image for this GPU" })?;
+        let load = |(variant, image): (&KernelVariant, Image<'_>)| {
+            let KernelVariant { arch, schedule, plan, .. } = variant;
             // SAFETY: the descriptor was emitted by autokernel's build together with its images.
-            let kernel = unsafe {
-                CompiledKernel::load(device, &descriptor.problem, &variant.geometry, &variant.symbol, image)
-            }?;
-            let label = format!("`{}` as {} {} ({})", descriptor.name, variant.arch, variant.schedule, variant.symbol);
-            Ok((label, kernel))
+            let kernel = unsafe { CompiledKernel::load(device, &descriptor.signature, plan, image) }?;
+            Ok((format!("`{}` as {arch} {schedule} ({})", descriptor.name, autokernel::symbol(plan)), kernel))
         };
-        let kernels = descriptor.variants.iter().filter(runs).map(load).collect::<Result<_>>()?;
-        Ok(Self { kernels })
+        let running = descriptor.variants.iter().filter_map(|variant| Some((variant, image_for(variant, gpu)?)));
+        Ok(Self { kernels: running.map(load).collect::<Result<_>>()? })
     }
 
     /// How many there are.
@@ -55,38 +47,38 @@ impl Variants {
         self.kernels.is_empty()
     }
 
-    /// The families that they belong to.
-    pub fn families(&self) -> impl Iterator<Item = Family> + '_ {
-        self.kernels.iter().map(|(_, kernel)| kernel.geometry().family)
+    /// Their plans.
+    pub fn plans(&self) -> impl Iterator<Item = &LaunchPlan> + '_ {
+        self.kernels.iter().map(|(_, kernel)| kernel.plan())
     }
 
     /// A launch of each, with its name.
-    pub fn launches<I: Sample, O: Sample>(&self) -> Vec<(String, Launch<'_, I, O>)> {
+    pub fn launches(&self) -> Vec<(String, Launch<'_>)> {
         self.kernels.iter().map(|(label, kernel)| (label.clone(), launch_of(kernel))).collect()
     }
 }
 
 /// The launch of one compiled kernel.
-pub fn launch_of<I: Sample, O: Sample>(kernel: &CompiledKernel) -> Launch<'_, I, O> {
-    Box::new(|a, b, out| kernel.launch(a, b, out))
+pub fn launch_of(kernel: &CompiledKernel) -> Launch<'_> {
+    Box::new(|device, arguments| kernel.launch(device, arguments))
 }
 
-/// Loads what nvcc made of `problem` and `schedule`.
+/// Loads what nvcc made of an emitted source.
 ///
 /// # Errors
 /// A text: the cubin cannot be read or loaded.
-pub fn load(
+///
+/// # Safety
+/// The image was compiled from the source that was emitted with `plan` for a problem of `signature`.
+pub unsafe fn load(
     device: &Device,
-    problem: &Problem,
-    schedule: &Schedule,
-    symbol: &str,
+    signature: &Signature,
+    plan: &LaunchPlan,
     image: &nvcc::Image,
 ) -> Result<CompiledKernel, String> {
     let cubin = read(&image.cubin)?;
-    let (described, geometry) = (describe(problem), geometry(&schedule.geometry(&problem.class())));
-    // SAFETY: the image was compiled from the emitted source of exactly this problem and schedule.
-    unsafe { CompiledKernel::load(device, &described, &geometry, symbol, Image::Cubin(&cubin)) }
-        .map_err(|error| format!("{schedule}: {error}"))
+    // SAFETY: by the caller's promise.
+    unsafe { CompiledKernel::load(device, signature, plan, Image::Cubin(&cubin)) }.map_err(|error| error.to_string())
 }
 
 /// The bytes of a file.
@@ -95,39 +87,4 @@ pub fn load(
 /// A text with the file's path.
 pub fn read(path: &Path) -> Result<Vec<u8>, String> {
     std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-/// A problem as the runtime knows it.
-pub fn describe(problem: &Problem) -> ProblemDescriptor {
-    ProblemDescriptor {
-        input: runtime_dtype(problem.input),
-        output: runtime_dtype(problem.output),
-        transpose_b: problem.layout.transpose_b(),
-        known_n: problem.known_n,
-        known_k: problem.known_k,
-        epilogue: problem.epilogue.to_string().into(),
-    }
-}
-
-fn runtime_dtype(dtype: dtype::Dtype) -> Dtype {
-    match dtype {
-        dtype::Dtype::Bf16 => Dtype::Bf16,
-        dtype::Dtype::F16 => Dtype::F16,
-        dtype::Dtype::F32 => Dtype::F32,
-    }
-}
-
-fn geometry(geometry: &schedule::Geometry) -> Geometry {
-    let schedule::Geometry { tile_m, tile_n, tile_k, cluster_m, cluster_n, .. } = *geometry;
-    let schedule::Geometry { family, swap_ab, split_k, threads, shared_bytes, raster, .. } = *geometry;
-    let family = match family {
-        schedule::Family::Sm80 => Family::Sm80,
-        schedule::Family::Sm90 => Family::Sm90,
-    };
-    let order = match raster.order {
-        schedule::RasterOrder::AlongM => RasterOrder::AlongM,
-        schedule::RasterOrder::AlongN => RasterOrder::AlongN,
-    };
-    let raster = Raster::new(order, raster.group);
-    Geometry { family, tile_m, tile_n, tile_k, cluster_m, cluster_n, swap_ab, split_k, threads, shared_bytes, raster }
 }

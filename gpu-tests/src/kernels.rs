@@ -1,238 +1,242 @@
 //! The declarations, as a user would write them, and the list of them.
 
-use autokernel::{Kernel, KernelDescriptor};
+use autokernel::{AnyKernel, KernelDescriptor};
+use autokernel_codegen::problem::Problem;
 
 use crate::check::Case;
 use crate::compiled::Variants;
-use crate::host::{Sample, Values};
+use crate::host::Values;
 
-/// bf16, both operands row-major.
-pub mod bf16_nn {
-    use autokernel::{Matrix, bf16};
-
-    #[autokernel::matmul]
-    pub fn identity(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
-
-    #[autokernel::fused_matmul(relu)]
-    pub fn relu(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
-
-    #[autokernel::fused_matmul(leaky_relu)]
-    pub fn leaky_relu(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
-
-    #[autokernel::fused_matmul(gelu)]
-    pub fn gelu(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
-
-    #[autokernel::fused_matmul(silu)]
-    pub fn silu(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
-
-    #[autokernel::fused_matmul(tanh)]
-    pub fn tanh(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
-
-    #[autokernel::fused_matmul(sigmoid)]
-    pub fn sigmoid(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
+/// A declared kernel by the path of its function.
+#[macro_export]
+macro_rules! declared {
+    ($($segment:ident)::+) => {
+        $crate::kernels::Declared { kernel: $($segment::)+KERNEL.erased(), epilogue: $($segment::)+epilogue }
+    };
 }
 
-/// bf16, transposed weight.
-pub mod bf16_nt {
-    use autokernel::{Matrix, bf16};
+/// Modules of declarations, and the list of their kernels.
+macro_rules! declare {
+    ($(
+        $(#[doc = $docs:literal])*
+        pub mod $module:ident {
+            use autokernel::{$($import:ident),*};
+            $(#[$($attribute:tt)*] pub fn $name:ident $parameters:tt;)*
+        }
+    )*) => {
+        $(
+            $(#[doc = $docs])*
+            pub mod $module {
+                use autokernel::{$($import),*};
+                $(#[$($attribute)*] pub fn $name $parameters;)*
+            }
+        )*
 
-    #[autokernel::matmul(transpose_b)]
-    pub fn identity(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
-
-    #[autokernel::fused_matmul(relu, transpose_b)]
-    pub fn relu(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
-
-    #[autokernel::fused_matmul(leaky_relu, transpose_b)]
-    pub fn leaky_relu(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
-
-    #[autokernel::fused_matmul(gelu, transpose_b)]
-    pub fn gelu(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
-
-    #[autokernel::fused_matmul(silu, transpose_b)]
-    pub fn silu(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
-
-    #[autokernel::fused_matmul(tanh, transpose_b)]
-    pub fn tanh(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
-
-    #[autokernel::fused_matmul(sigmoid, transpose_b)]
-    pub fn sigmoid(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
+        /// Every kernel above.
+        pub fn catalogue() -> Vec<Declared> {
+            vec![$($(declared!($module::$name)),*),*]
+        }
+    };
 }
 
-/// f16, both operands row-major.
-pub mod f16_nn {
-    use autokernel::{Matrix, f16};
+declare! {
+    /// bf16, both operands row-major.
+    pub mod bf16_nn {
+        use autokernel::{Matrix, bf16};
 
-    #[autokernel::matmul]
-    pub fn identity(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
+        #[autokernel::matmul]
+        pub fn identity(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
 
-    #[autokernel::fused_matmul(relu)]
-    pub fn relu(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
+        #[autokernel::fused_matmul(relu)]
+        pub fn relu(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
 
-    #[autokernel::fused_matmul(leaky_relu)]
-    pub fn leaky_relu(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
+        #[autokernel::fused_matmul(leaky_relu)]
+        pub fn leaky_relu(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
 
-    #[autokernel::fused_matmul(gelu)]
-    pub fn gelu(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
+        #[autokernel::fused_matmul(gelu)]
+        pub fn gelu(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
 
-    #[autokernel::fused_matmul(silu)]
-    pub fn silu(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
+        #[autokernel::fused_matmul(silu)]
+        pub fn silu(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
 
-    #[autokernel::fused_matmul(tanh)]
-    pub fn tanh(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
+        #[autokernel::fused_matmul(tanh)]
+        pub fn tanh(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
 
-    #[autokernel::fused_matmul(sigmoid)]
-    pub fn sigmoid(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
+        #[autokernel::fused_matmul(sigmoid)]
+        pub fn sigmoid(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
+    }
+
+    /// bf16, transposed weight.
+    pub mod bf16_nt {
+        use autokernel::{Matrix, bf16};
+
+        #[autokernel::matmul(transpose_b)]
+        pub fn identity(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
+
+        #[autokernel::fused_matmul(relu, transpose_b)]
+        pub fn relu(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
+
+        #[autokernel::fused_matmul(leaky_relu, transpose_b)]
+        pub fn leaky_relu(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
+
+        #[autokernel::fused_matmul(gelu, transpose_b)]
+        pub fn gelu(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
+
+        #[autokernel::fused_matmul(silu, transpose_b)]
+        pub fn silu(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
+
+        #[autokernel::fused_matmul(tanh, transpose_b)]
+        pub fn tanh(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
+
+        #[autokernel::fused_matmul(sigmoid, transpose_b)]
+        pub fn sigmoid(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
+    }
+
+    /// f16, both operands row-major.
+    pub mod f16_nn {
+        use autokernel::{Matrix, f16};
+
+        #[autokernel::matmul]
+        pub fn identity(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
+
+        #[autokernel::fused_matmul(relu)]
+        pub fn relu(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
+
+        #[autokernel::fused_matmul(leaky_relu)]
+        pub fn leaky_relu(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
+
+        #[autokernel::fused_matmul(gelu)]
+        pub fn gelu(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
+
+        #[autokernel::fused_matmul(silu)]
+        pub fn silu(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
+
+        #[autokernel::fused_matmul(tanh)]
+        pub fn tanh(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
+
+        #[autokernel::fused_matmul(sigmoid)]
+        pub fn sigmoid(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
+    }
+
+    /// f16, transposed weight.
+    pub mod f16_nt {
+        use autokernel::{Matrix, f16};
+
+        #[autokernel::matmul(transpose_b)]
+        pub fn identity(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
+
+        #[autokernel::fused_matmul(relu, transpose_b)]
+        pub fn relu(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
+
+        #[autokernel::fused_matmul(leaky_relu, transpose_b)]
+        pub fn leaky_relu(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
+
+        #[autokernel::fused_matmul(gelu, transpose_b)]
+        pub fn gelu(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
+
+        #[autokernel::fused_matmul(silu, transpose_b)]
+        pub fn silu(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
+
+        #[autokernel::fused_matmul(tanh, transpose_b)]
+        pub fn tanh(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
+
+        #[autokernel::fused_matmul(sigmoid, transpose_b)]
+        pub fn sigmoid(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
+    }
+
+    /// Sums that leave the kernel as they are, in f32.
+    pub mod f32_out {
+        use autokernel::{Matrix, bf16, f16};
+
+        #[autokernel::matmul]
+        pub fn bf16_nn(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<f32>);
+
+        #[autokernel::fused_matmul(gelu, transpose_b)]
+        pub fn bf16_nt_gelu(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<f32>);
+
+        #[autokernel::fused_matmul(relu)]
+        pub fn f16_nn_relu(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f32>);
+
+        #[autokernel::matmul(transpose_b)]
+        pub fn f16_nt(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f32>);
+    }
+
+    /// Dimensions that are compiled in, and an epilogue's parameter.
+    pub mod known {
+        use autokernel::{Matrix, bf16, f16};
+
+        #[autokernel::matmul(n = 520, k = 136)]
+        pub fn n_and_k(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
+
+        #[autokernel::fused_matmul(relu, transpose_b, k = 72)]
+        pub fn k_alone(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
+
+        #[autokernel::matmul(transpose_b, n = 33)]
+        pub fn n_that_no_tile_divides(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<f32>);
+
+        #[autokernel::fused_matmul(leaky_relu(0.25), n = 129)]
+        pub fn leaky_relu_of_a_quarter(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
+
+        #[autokernel::fused_matmul(leaky_relu(0.25), transpose_b)]
+        pub fn leaky_relu_of_a_quarter_nt(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
+    }
 }
 
-/// f16, transposed weight.
-pub mod f16_nt {
-    use autokernel::{Matrix, f16};
+/// The kernels that ship with autokernel, with every schedule that was tuned for them.
+pub fn shipped() -> Vec<Declared> {
+    use autokernel::builtin;
 
-    #[autokernel::matmul(transpose_b)]
-    pub fn identity(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
-
-    #[autokernel::fused_matmul(relu, transpose_b)]
-    pub fn relu(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
-
-    #[autokernel::fused_matmul(leaky_relu, transpose_b)]
-    pub fn leaky_relu(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
-
-    #[autokernel::fused_matmul(gelu, transpose_b)]
-    pub fn gelu(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
-
-    #[autokernel::fused_matmul(silu, transpose_b)]
-    pub fn silu(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
-
-    #[autokernel::fused_matmul(tanh, transpose_b)]
-    pub fn tanh(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
-
-    #[autokernel::fused_matmul(sigmoid, transpose_b)]
-    pub fn sigmoid(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
-}
-
-/// Sums that leave the kernel as they are, in f32.
-pub mod f32_out {
-    use autokernel::{Matrix, bf16, f16};
-
-    #[autokernel::matmul]
-    pub fn bf16_nn(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<f32>);
-
-    #[autokernel::fused_matmul(gelu, transpose_b)]
-    pub fn bf16_nt_gelu(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<f32>);
-
-    #[autokernel::fused_matmul(relu)]
-    pub fn f16_nn_relu(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f32>);
-
-    #[autokernel::matmul(transpose_b)]
-    pub fn f16_nt(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f32>);
-}
-
-/// Dimensions that are compiled in, and an epilogue's parameter.
-pub mod known {
-    use autokernel::{Matrix, bf16, f16};
-
-    #[autokernel::matmul(n = 520, k = 136)]
-    pub fn n_and_k(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
-
-    #[autokernel::fused_matmul(relu, transpose_b, k = 72)]
-    pub fn k_alone(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
-
-    #[autokernel::matmul(transpose_b, n = 33)]
-    pub fn n_that_no_tile_divides(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<f32>);
-
-    #[autokernel::fused_matmul(leaky_relu(0.25), n = 129)]
-    pub fn leaky_relu_of_a_quarter(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
-
-    #[autokernel::fused_matmul(leaky_relu(0.25), transpose_b)]
-    pub fn leaky_relu_of_a_quarter_nt(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
+    vec![
+        declared!(builtin::matmul),
+        declared!(builtin::matmul_nt),
+        declared!(builtin::matmul_relu),
+        declared!(builtin::matmul_relu_nt),
+        declared!(builtin::matmul_leaky_relu),
+        declared!(builtin::matmul_leaky_relu_nt),
+        declared!(builtin::matmul_leaky_relu_f16),
+    ]
 }
 
 /// A declared kernel, whatever its element types are.
-pub trait Declared: Sync {
+#[derive(Clone, Copy, Debug)]
+pub struct Declared {
+    /// The kernel itself.
+    pub kernel: &'static AnyKernel,
+    /// Its epilogue in Rust.
+    pub epilogue: fn(f32) -> f32,
+}
+
+impl Declared {
     /// What the build knows of it.
-    fn descriptor(&self) -> &KernelDescriptor;
+    ///
+    /// # Panics
+    /// The build embedded what cannot be read.
+    pub fn descriptor(&self) -> &'static KernelDescriptor {
+        self.kernel.descriptor().unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// What it computes.
+    ///
+    /// # Panics
+    /// The build embedded what cannot be read.
+    pub fn problem(&self) -> Problem {
+        let problem = &self.descriptor().problem;
+        serde_json::from_str(problem).unwrap_or_else(|error| panic!("{problem}: {error}"))
+    }
+
+    /// Whether small integers come out of the epilogue exactly: it multiplies by powers of two at most.
+    pub fn is_exact_on_integers(&self) -> bool {
+        matches!(&*self.problem().epilogue.to_string(), "identity" | "relu" | "leaky_relu(0.25)")
+    }
 
     /// Runs the kernel itself and each of `variants` on `case`.
     ///
     /// # Errors
     /// A report of the first launch that failed, wrote where it must not, or is too far from the reference.
-    fn check(&self, case: &Case<'_>, values: Values, variants: &Variants) -> Result<usize, String>;
-}
-
-impl<I: Sample, O: Sample> Declared for Kernel<I, O> {
-    fn descriptor(&self) -> &KernelDescriptor {
-        Kernel::descriptor(self)
-    }
-
-    fn check(&self, case: &Case<'_>, values: Values, variants: &Variants) -> Result<usize, String> {
+    pub fn check(&self, case: &Case<'_>, values: Values, variants: &Variants) -> Result<usize, String> {
         let mut launches = variants.launches();
-        launches.push((
-            format!("Kernel `{}`", self.descriptor().name),
-            Box::new(|a, b, out| self.launch_on(case.device, a, b, out)),
-        ));
-        crate::check::check::<I, O>(case, values, &launches)
+        let label = format!("Kernel `{}`", self.descriptor().name);
+        launches.push((label, Box::new(|device, arguments| self.kernel.launch(device, arguments))));
+        crate::check::check(case, values, &launches)
     }
-}
-
-/// Whether small integers come out of the kernel's epilogue exactly: it multiplies by powers of two at most.
-pub fn is_exact_on_integers(kernel: &dyn Declared) -> bool {
-    matches!(&*kernel.descriptor().problem.epilogue, "identity" | "relu" | "leaky_relu(0.25)")
-}
-
-/// Every kernel above.
-pub fn catalogue() -> Vec<&'static dyn Declared> {
-    vec![
-        &bf16_nn::identity::KERNEL,
-        &bf16_nn::relu::KERNEL,
-        &bf16_nn::leaky_relu::KERNEL,
-        &bf16_nn::gelu::KERNEL,
-        &bf16_nn::silu::KERNEL,
-        &bf16_nn::tanh::KERNEL,
-        &bf16_nn::sigmoid::KERNEL,
-        &bf16_nt::identity::KERNEL,
-        &bf16_nt::relu::KERNEL,
-        &bf16_nt::leaky_relu::KERNEL,
-        &bf16_nt::gelu::KERNEL,
-        &bf16_nt::silu::KERNEL,
-        &bf16_nt::tanh::KERNEL,
-        &bf16_nt::sigmoid::KERNEL,
-        &f16_nn::identity::KERNEL,
-        &f16_nn::relu::KERNEL,
-        &f16_nn::leaky_relu::KERNEL,
-        &f16_nn::gelu::KERNEL,
-        &f16_nn::silu::KERNEL,
-        &f16_nn::tanh::KERNEL,
-        &f16_nn::sigmoid::KERNEL,
-        &f16_nt::identity::KERNEL,
-        &f16_nt::relu::KERNEL,
-        &f16_nt::leaky_relu::KERNEL,
-        &f16_nt::gelu::KERNEL,
-        &f16_nt::silu::KERNEL,
-        &f16_nt::tanh::KERNEL,
-        &f16_nt::sigmoid::KERNEL,
-        &f32_out::bf16_nn::KERNEL,
-        &f32_out::bf16_nt_gelu::KERNEL,
-        &f32_out::f16_nn_relu::KERNEL,
-        &f32_out::f16_nt::KERNEL,
-        &known::n_and_k::KERNEL,
-        &known::k_alone::KERNEL,
-        &known::n_that_no_tile_divides::KERNEL,
-        &known::leaky_relu_of_a_quarter::KERNEL,
-        &known::leaky_relu_of_a_quarter_nt::KERNEL,
-    ]
-}
-
-/// The kernels that ship with autokernel, with every schedule that was tuned for them.
-pub fn shipped() -> Vec<&'static dyn Declared> {
-    use autokernel::builtin;
-
-    vec![
-        &builtin::matmul::KERNEL,
-        &builtin::matmul_nt::KERNEL,
-        &builtin::matmul_relu::KERNEL,
-        &builtin::matmul_relu_nt::KERNEL,
-        &builtin::matmul_leaky_relu::KERNEL,
-        &builtin::matmul_leaky_relu_nt::KERNEL,
-        &builtin::matmul_leaky_relu_f16::KERNEL,
-    ]
 }

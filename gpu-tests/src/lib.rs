@@ -2,8 +2,7 @@
 //!
 //! - [`kernels`]: one declaration for each epilogue, layout and element type; [`kernels::catalogue`] lists them.
 //! - [`shapes`], [`placement`]: random shapes, and where their matrices lie inside larger, guarded buffers.
-//! - [`mod@reference`], [`tolerance`]: the product in fp64, and how far a kernel may be from it;
-//!   [`reference_kernel`]: the same on the GPU, as the tuner uses it.
+//! - [`mod@reference`], [`tolerance`]: the product in fp64, and how far a kernel may be from it.
 //! - [`check`]: runs launches on one case: poisoned output, guard zones, comparison, and a report that names the case.
 //! - [`compiled`]: every compiled variant of a declared kernel, and schedules compiled while the test runs.
 //! - [`settings`]: how many cases, and which; [`skip`]: how a test says that it could not run.
@@ -14,7 +13,6 @@ pub mod host;
 pub mod kernels;
 pub mod placement;
 pub mod reference;
-pub mod reference_kernel;
 pub mod settings;
 pub mod shapes;
 pub mod skip;

@@ -1,14 +1,14 @@
 //! The product in fp64, by the `gemm` crate.
 
-use autokernel::Shape;
+use autokernel::{Extents, matmul};
 use gemm::Parallelism;
 
 /// `a · b` with `a: [m, k]` and `b: [k, n]`, or `[n, k]` if `transpose_b`, all without gaps.
 ///
 /// # Panics
 /// The matrices are not of that shape.
-pub fn product(shape: Shape, transpose_b: bool, a: &[f64], b: &[f64]) -> Vec<f64> {
-    let (m, n, k) = (shape.m as usize, shape.n as usize, shape.k as usize);
+pub fn product(shape: &Extents, transpose_b: bool, a: &[f64], b: &[f64]) -> Vec<f64> {
+    let [m, n, k] = matmul::sizes(shape).map(|size| size as usize);
     assert_eq!((a.len(), b.len()), (m * k, n * k), "operands of a {shape} product");
     let mut sums = vec![0.0f64; m * n];
     if k == 0 || m == 0 || n == 0 {
@@ -56,7 +56,7 @@ mod tests {
             for transpose_b in [false, true] {
                 let a: Vec<f64> = (0..m * k).map(|_| rng.random_range(-1.0..1.0)).collect();
                 let b: Vec<f64> = (0..n * k).map(|_| rng.random_range(-1.0..1.0)).collect();
-                let sums = product(Shape::new(m as u32, n as u32, k as u32), transpose_b, &a, &b);
+                let sums = product(&matmul::extents(m as u32, n as u32, k as u32), transpose_b, &a, &b);
                 for (at, sum) in sums.iter().enumerate() {
                     let (row, column) = (at / n, at % n);
                     let b_at = |i: usize| if transpose_b { b[column * k + i] } else { b[i * n + column] };

@@ -1,6 +1,7 @@
 //! Shapes worth trying, and where their matrices lie.
 
-use autokernel::{ProblemDescriptor, Shape};
+use autokernel::{Extents, matmul};
+use autokernel_codegen::problem::Problem;
 use rand::RngExt;
 use rand::rngs::StdRng;
 
@@ -38,23 +39,28 @@ pub const EDGES: [(u32, u32, u32); 27] = [
 ];
 
 /// A shape whose extents are log-uniform in 1..=`largest`.
-pub fn random(rng: &mut StdRng, largest: u32) -> Shape {
+pub fn random(rng: &mut StdRng, largest: u32) -> Extents {
     let mut extent = || {
         let log = rng.random_range(0.0..f64::from(largest + 1).ln());
         (log.exp() as u32).clamp(1, largest)
     };
-    Shape::new(extent(), extent(), extent())
+    matmul::extents(extent(), extent(), extent())
 }
 
 /// The shape with the dimensions that `problem` was compiled for.
-pub fn with_known(shape: Shape, problem: &ProblemDescriptor) -> Shape {
-    Shape { m: shape.m, n: problem.known_n.unwrap_or(shape.n), k: problem.known_k.unwrap_or(shape.k) }
+pub fn with_known(shape: &Extents, problem: &Problem) -> Extents {
+    let [m, n, k] = matmul::sizes(shape);
+    matmul::extents(m, problem.known_n.unwrap_or(n), problem.known_k.unwrap_or(k))
 }
 
 /// Places A, B and C with `place(rows, columns)`.
-pub fn placements(shape: Shape, transpose_b: bool, mut place: impl FnMut(usize, usize) -> Placement) -> [Placement; 3] {
-    let (m, n, k) = (shape.m as usize, shape.n as usize, shape.k as usize);
-    let b = if transpose_b { place(n, k) } else { place(k, n) };
+pub fn placements(
+    shape: &Extents,
+    problem: &Problem,
+    mut place: impl FnMut(usize, usize) -> Placement,
+) -> [Placement; 3] {
+    let [m, n, k] = matmul::sizes(shape).map(|size| size as usize);
+    let b = if problem.layout.transpose_b() { place(n, k) } else { place(k, n) };
     [place(m, k), b, place(m, n)]
 }
 
@@ -66,8 +72,8 @@ mod tests {
     #[test]
     fn random_shapes_span_small_and_large_extents() {
         let mut rng = StdRng::seed_from_u64(3);
-        let shapes: Vec<Shape> = (0..300).map(|_| random(&mut rng, 3000)).collect();
-        let extents = || shapes.iter().flat_map(|shape| [shape.m, shape.n, shape.k]);
+        let shapes: Vec<Extents> = (0..300).map(|_| random(&mut rng, 3000)).collect();
+        let extents = || shapes.iter().flat_map(matmul::sizes);
         assert!(extents().all(|extent| (1..=3000).contains(&extent)));
         assert!(extents().filter(|&extent| extent < 10).count() > 150);
         assert!(extents().filter(|&extent| extent > 1000).count() > 80);

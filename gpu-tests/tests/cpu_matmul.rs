@@ -1,23 +1,21 @@
 //! The declared kernels on the CPU backend, which every machine has.
 
-use autokernel::{ComputeCapability, Device, Plan, Reason, Shape, Target, plan_for};
+use autokernel::{ComputeCapability, Device, Extents, Plan, Reason, Target, matmul, plan_for};
 use gpu_tests::check::Case;
 use gpu_tests::compiled::Variants;
 use gpu_tests::host::Values;
-use gpu_tests::kernels::{Declared, catalogue, f32_out, is_exact_on_integers};
+use gpu_tests::kernels::{Declared, catalogue, f32_out};
 use gpu_tests::placement::Placement;
 use gpu_tests::{shapes, skip};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 
-fn check_on_cpu(kernel: &dyn Declared, shape: Shape, values: Values, rng: &mut StdRng, seed: u64) {
-    let descriptor = kernel.descriptor();
-    let problem = &descriptor.problem;
-    let shape = shapes::with_known(shape, problem);
-    let placements =
-        shapes::placements(shape, problem.transpose_b, |rows, columns| Placement::random(rng, rows, columns));
+fn check_on_cpu(kernel: Declared, shape: Extents, values: Values, rng: &mut StdRng, seed: u64) {
+    let problem = &kernel.problem();
+    let shape = shapes::with_known(&shape, problem);
+    let placements = shapes::placements(&shape, problem, |rows, columns| Placement::random(rng, rows, columns));
     let device = Device::cpu();
-    let case = Case { device: &device, problem, epilogue: &descriptor.epilogue, shape, placements, seed };
+    let case = Case { device: &device, problem, epilogue: &kernel.epilogue, shape, placements, seed };
     kernel.check(&case, values, &Variants::none()).unwrap_or_else(|report| panic!("{report}"));
 }
 
@@ -33,16 +31,16 @@ fn every_kernel_agrees_with_the_reference_on_random_shapes() {
 #[test]
 fn small_integers_are_exact_at_every_edge() {
     let mut rng = StdRng::seed_from_u64(12);
-    let exact: Vec<_> = catalogue().into_iter().filter(|kernel| is_exact_on_integers(*kernel)).collect();
+    let exact: Vec<_> = catalogue().into_iter().filter(Declared::is_exact_on_integers).collect();
     let edges = shapes::EDGES.iter().filter(|(m, n, k)| m * n * (k + 1) < 1 << 22);
     for (seed, (kernel, &(m, n, k))) in (0..).zip(exact.iter().cycle().zip(edges)) {
-        check_on_cpu(*kernel, Shape::new(m, n, k), Values::Integers, &mut rng, seed);
+        check_on_cpu(*kernel, matmul::extents(m, n, k), Values::Integers, &mut rng, seed);
     }
 }
 
 #[test]
 fn the_shape_that_was_tuned_gets_its_schedule_on_a_hopper_gpu() {
-    let kernel = f32_out::f16_nn_relu::KERNEL.descriptor();
+    let kernel = f32_out::f16_nn_relu::KERNEL.descriptor().unwrap();
     if let Some(reason) = &kernel.not_compiled {
         return skip::log("cpu_matmul::the_shape_that_was_tuned_gets_its_schedule_on_a_hopper_gpu", reason);
     }
@@ -51,8 +49,8 @@ fn the_shape_that_was_tuned_gets_its_schedule_on_a_hopper_gpu() {
     let tuned: Vec<_> = tuned.filter_map(|variant| Some((variant, variant.tuned.as_ref()?))).collect();
     assert!(tuned.len() > 1);
     for (variant, tuned) in tuned {
-        let plan = plan_for(kernel, hopper, tuned.shape).unwrap();
+        let plan = plan_for(kernel, hopper, &tuned.extents).unwrap();
         let Plan::Gpu { variant: chosen, image, reason } = plan else { panic!("{plan}") };
-        assert_eq!((chosen.symbol.as_ref(), reason, image.kind()), (&*variant.symbol, Reason::Exact, "cubin"));
+        assert_eq!((&chosen.plan, reason, image.kind()), (&variant.plan, Reason::Exact, "cubin"));
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! `AUTOKERNEL_CASES` sets the number of random shapes (240), `AUTOKERNEL_SEED` draws others.
 
-use autokernel::{Device, Family, Shape};
+use autokernel::{Device, Extents, matmul};
 use gpu_tests::check::Case;
 use gpu_tests::compiled::Variants;
 use gpu_tests::host::Values;
-use gpu_tests::kernels::{Declared, catalogue, is_exact_on_integers, shipped};
+use gpu_tests::kernels::{Declared, catalogue, shipped};
 use gpu_tests::placement::Placement;
 use gpu_tests::{settings, shapes, skip};
 use rand::rngs::StdRng;
@@ -14,7 +14,7 @@ use rand::{RngExt, SeedableRng};
 
 /// A declared kernel with its variants loaded.
 struct Loaded {
-    kernel: &'static dyn Declared,
+    kernel: Declared,
     variants: Variants,
 }
 
@@ -27,13 +27,13 @@ struct Tally {
 }
 
 /// The declared kernels that `wanted` selects; `None`, logged, without a GPU or without images.
-fn load(test: &str, wanted: impl Fn(&dyn Declared) -> bool) -> Option<(Device, Vec<Loaded>)> {
-    load_all(test, catalogue().into_iter().filter(|kernel| wanted(*kernel)))
+fn load(test: &str, wanted: impl Fn(&Declared) -> bool) -> Option<(Device, Vec<Loaded>)> {
+    load_all(test, catalogue().into_iter().filter(wanted))
 }
 
-fn load_all(test: &str, kernels: impl Iterator<Item = &'static dyn Declared>) -> Option<(Device, Vec<Loaded>)> {
+fn load_all(test: &str, kernels: impl Iterator<Item = Declared>) -> Option<(Device, Vec<Loaded>)> {
     let device = skip::gpu(test)?;
-    let load = |kernel: &'static dyn Declared| {
+    let load = |kernel: Declared| {
         let descriptor = kernel.descriptor();
         let variants =
             Variants::load(&device, descriptor).unwrap_or_else(|error| panic!("{}: {error}", descriptor.name));
@@ -48,14 +48,13 @@ fn load_all(test: &str, kernels: impl Iterator<Item = &'static dyn Declared>) ->
 }
 
 impl Tally {
-    fn run(&mut self, device: &Device, loaded: &Loaded, shape: Shape, values: Values, rng: &mut StdRng) {
-        let descriptor = loaded.kernel.descriptor();
-        let problem = &descriptor.problem;
-        let shape = shapes::with_known(shape, problem);
+    fn run(&mut self, device: &Device, loaded: &Loaded, shape: Extents, values: Values, rng: &mut StdRng) {
+        let problem = &loaded.kernel.problem();
+        let shape = shapes::with_known(&shape, problem);
         let place = |rows, columns| Placement::random(rng, rows, columns);
-        let placements = shapes::placements(shape, problem.transpose_b, place);
+        let placements = shapes::placements(&shape, problem, place);
         let seed = rng.random();
-        let case = Case { device, problem, epilogue: &descriptor.epilogue, shape, placements, seed };
+        let case = Case { device, problem, epilogue: &loaded.kernel.epilogue, shape, placements, seed };
         self.cases += 1;
         match loaded.kernel.check(&case, values, &loaded.variants) {
             Ok(launches) => self.launches += launches,
@@ -106,7 +105,7 @@ fn shipped_kernels_agree_with_the_fp64_reference_in_every_tuned_schedule() {
 #[test]
 fn small_integers_are_exact_on_random_shapes() {
     let test = "gpu_matmul::small_integers_are_exact_on_random_shapes";
-    let Some((device, kernels)) = load(test, is_exact_on_integers) else { return };
+    let Some((device, kernels)) = load(test, Declared::is_exact_on_integers) else { return };
     let mut rng = StdRng::seed_from_u64(!seed());
     let mut tally = Tally::default();
     for loaded in kernels.iter().cycle().take(120) {
@@ -119,12 +118,12 @@ fn small_integers_are_exact_on_random_shapes() {
 #[test]
 fn small_integers_are_exact_at_the_edges_of_tiles() {
     let test = "gpu_matmul::small_integers_are_exact_at_the_edges_of_tiles";
-    let Some((device, kernels)) = load(test, is_exact_on_integers) else { return };
+    let Some((device, kernels)) = load(test, Declared::is_exact_on_integers) else { return };
     let mut rng = StdRng::seed_from_u64(seed().rotate_left(32));
     let mut tally = Tally::default();
     for (at, loaded) in kernels.iter().enumerate() {
         for &(m, n, k) in shapes::EDGES.iter().skip(at % 2).step_by(2) {
-            tally.run(&device, loaded, Shape::new(m, n, k), Values::Integers, &mut rng);
+            tally.run(&device, loaded, matmul::extents(m, n, k), Values::Integers, &mut rng);
         }
     }
     tally.finish(test);
@@ -133,11 +132,11 @@ fn small_integers_are_exact_at_the_edges_of_tiles() {
 #[test]
 fn an_empty_sum_gives_the_epilogue_of_zero() {
     let test = "gpu_matmul::an_empty_sum_gives_the_epilogue_of_zero";
-    let Some((device, kernels)) = load(test, |kernel| kernel.descriptor().problem.known_k.is_none()) else { return };
+    let Some((device, kernels)) = load(test, |kernel| kernel.problem().known_k.is_none()) else { return };
     let mut rng = StdRng::seed_from_u64(seed() + 1);
     let mut tally = Tally::default();
     for loaded in &kernels {
-        tally.run(&device, loaded, Shape::new(131, 77, 0), Values::Uniform, &mut rng);
+        tally.run(&device, loaded, matmul::extents(131, 77, 0), Values::Uniform, &mut rng);
     }
     tally.finish(test);
 }
@@ -150,9 +149,10 @@ fn both_families_run_on_a_hopper_gpu() {
     if gpu.compute_capability != autokernel::ComputeCapability::new(9, 0) {
         return skip::log(test, &format!("{} has compute capability {}", gpu.name, gpu.compute_capability));
     }
-    let Some((_, kernels)) = load(test, is_exact_on_integers) else { return };
+    let Some((_, kernels)) = load(test, Declared::is_exact_on_integers) else { return };
     for loaded in kernels {
-        let families: Vec<Family> = loaded.variants.families().collect();
-        assert!(families.contains(&Family::Sm80) && families.contains(&Family::Sm90), "{families:?}");
+        // Only the sm90 family's kernels wait for the one before them.
+        let waiting: Vec<bool> = loaded.variants.plans().map(|plan| plan.kernels[0].overlaps_previous).collect();
+        assert!(waiting.contains(&false) && waiting.contains(&true), "{waiting:?}");
     }
 }

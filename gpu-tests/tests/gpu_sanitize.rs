@@ -4,9 +4,11 @@
 //! Both families, both modes of sm90, clusters, every layout; dense, ragged and unaligned matrices. The inputs are
 //! integers and the results must be exact here too.
 
-use autokernel::Shape;
+use autokernel::Extents;
+use autokernel::matmul::extents;
 use gpu_tests::check::Case;
 use gpu_tests::compiled::Variants;
+use gpu_tests::declared;
 use gpu_tests::host::Values;
 use gpu_tests::kernels::{Declared, bf16_nn, bf16_nt, f32_out};
 use gpu_tests::placement::Placement;
@@ -14,21 +16,21 @@ use gpu_tests::{shapes, skip};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 
-fn sanitize(test: &str, kernel: &dyn Declared, cases: &[(Shape, bool)]) {
+fn sanitize(test: &str, kernel: Declared, cases: &[(Extents, bool)]) {
     let Some(device) = skip::gpu(test) else { return };
     let descriptor = kernel.descriptor();
     if let Some(reason) = &descriptor.not_compiled {
         return skip::log(test, reason);
     }
     let variants = Variants::load(&device, descriptor).unwrap();
-    let problem = &descriptor.problem;
+    let problem = &kernel.problem();
     let mut rng = StdRng::seed_from_u64(7);
     for (seed, &(shape, dense)) in (0..).zip(cases) {
         let place = |rows, columns| {
             if dense { Placement::dense(rows, columns) } else { Placement::random(&mut rng, rows, columns) }
         };
-        let placements = shapes::placements(shape, problem.transpose_b, place);
-        let case = Case { device: &device, problem, epilogue: &descriptor.epilogue, shape, placements, seed };
+        let placements = shapes::placements(&shape, problem, place);
+        let case = Case { device: &device, problem, epilogue: &kernel.epilogue, shape, placements, seed };
         let launches = kernel.check(&case, Values::Integers, &variants).unwrap_or_else(|report| panic!("{report}"));
         println!("{test}: {shape}, {launches} launches");
     }
@@ -36,24 +38,24 @@ fn sanitize(test: &str, kernel: &dyn Declared, cases: &[(Shape, bool)]) {
 
 #[test]
 fn sanitize_defaults_row_major() {
-    let cases = [(Shape::new(192, 136, 200), true), (Shape::new(131, 67, 93), false)];
-    sanitize("gpu_sanitize::sanitize_defaults_row_major", &bf16_nn::identity::KERNEL, &cases);
+    let cases = [(extents(192, 136, 200), true), (extents(131, 67, 93), false)];
+    sanitize("gpu_sanitize::sanitize_defaults_row_major", declared!(bf16_nn::identity), &cases);
 }
 
 #[test]
 fn sanitize_defaults_transposed() {
-    let cases = [(Shape::new(136, 192, 200), true), (Shape::new(67, 131, 93), false), (Shape::new(9, 9, 0), true)];
-    sanitize("gpu_sanitize::sanitize_defaults_transposed", &bf16_nt::relu::KERNEL, &cases);
+    let cases = [(extents(136, 192, 200), true), (extents(67, 131, 93), false), (extents(9, 9, 0), true)];
+    sanitize("gpu_sanitize::sanitize_defaults_transposed", declared!(bf16_nt::relu), &cases);
 }
 
 #[test]
 fn sanitize_every_mode_and_cluster_row_major() {
-    let cases = [(Shape::new(520, 392, 320), true), (Shape::new(263, 261, 133), false)];
-    sanitize("gpu_sanitize::sanitize_every_mode_and_cluster_row_major", &f32_out::f16_nn_relu::KERNEL, &cases);
+    let cases = [(extents(520, 392, 320), true), (extents(263, 261, 133), false)];
+    sanitize("gpu_sanitize::sanitize_every_mode_and_cluster_row_major", declared!(f32_out::f16_nn_relu), &cases);
 }
 
 #[test]
 fn sanitize_every_mode_and_cluster_transposed() {
-    let cases = [(Shape::new(392, 520, 320), true), (Shape::new(261, 263, 133), false)];
-    sanitize("gpu_sanitize::sanitize_every_mode_and_cluster_transposed", &f32_out::f16_nt::KERNEL, &cases);
+    let cases = [(extents(392, 520, 320), true), (extents(261, 263, 133), false)];
+    sanitize("gpu_sanitize::sanitize_every_mode_and_cluster_transposed", declared!(f32_out::f16_nt), &cases);
 }

@@ -8,19 +8,21 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use autokernel::{CompiledKernel, Device, Shape, bf16, f16};
+use autokernel::matmul::extents;
+use autokernel::{CompiledKernel, Device, Extents, LaunchPlan, Matrix, bf16, f16};
 use autokernel_codegen::arch::{Arch, ComputeCapability};
 use autokernel_codegen::dtype::Dtype;
-use autokernel_codegen::emit::{KernelSource, emit, emit_reference};
+use autokernel_codegen::emit::{self, KernelSource};
 use autokernel_codegen::epilogue::Epilogue;
 use autokernel_codegen::nvcc::{Compiler, Image, Nvcc};
 use autokernel_codegen::problem::{Layout, Problem};
 use autokernel_codegen::schedule::{Family, Schedule, space::Space};
+use autokernel_codegen::signature;
 use gpu_tests::check::{Case, check};
 use gpu_tests::host::{HostMatrix, Sample, Values};
 use gpu_tests::placement::Placement;
 use gpu_tests::tolerance::Tolerance;
-use gpu_tests::{compiled, reference, reference_kernel, settings, shapes, skip};
+use gpu_tests::{compiled, reference, settings, shapes, skip};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
@@ -39,6 +41,7 @@ struct Draw {
     problem: Problem,
     schedule: Schedule,
     source: KernelSource,
+    plan: LaunchPlan,
 }
 
 fn bench(test: &str) -> Option<Bench> {
@@ -67,8 +70,8 @@ fn draw(rng: &mut StdRng, arch: Arch, count: usize) -> Vec<Draw> {
         let problem = Problem { output, ..Problem::matmul(input, layout, exact.choose(rng).unwrap().clone()) };
         let space = Space::new(families[at % families.len()], &problem.class(), arch);
         let schedule = *space.schedules().choose(rng).unwrap();
-        let source = emit(&problem, &schedule);
-        Draw { problem, schedule, source }
+        let (source, plan) = emit::kernel(&problem, &schedule);
+        Draw { problem, schedule, source, plan }
     };
     (0..count).map(draw).collect()
 }
@@ -94,38 +97,33 @@ fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> 
 }
 
 fn check_schedule(bench: &Bench, rng: &mut StdRng, draw: &Draw, image: &Image) -> Result<usize, String> {
-    let Draw { problem, schedule, source } = draw;
+    let Draw { problem, schedule, plan, .. } = draw;
     if image.report.spills() || image.report.stack_bytes > 0 {
         return Err(format!("{schedule} for {problem} spills: {:?}", image.report));
     }
-    let kernel = compiled::load(&bench.device, problem, schedule, &source.symbol, image)?;
+    // SAFETY: the image was compiled from the source that was emitted with the plan.
+    let kernel = unsafe { compiled::load(&bench.device, &signature(problem), plan, image) }?;
     let mut launches = 0;
     for _ in 0..3 {
         let shape = shapes::random(rng, 1200);
-        launches += match (problem.input, problem.output) {
-            (Dtype::Bf16, Dtype::F32) => check_shape::<bf16, f32>(bench, rng, draw, &kernel, shape),
-            (Dtype::Bf16, _) => check_shape::<bf16, bf16>(bench, rng, draw, &kernel, shape),
-            (_, Dtype::F32) => check_shape::<f16, f32>(bench, rng, draw, &kernel, shape),
-            _ => check_shape::<f16, f16>(bench, rng, draw, &kernel, shape),
-        }?;
+        launches += check_shape(bench, rng, draw, &kernel, shape)?;
     }
     Ok(launches)
 }
 
-fn check_shape<I: Sample, O: Sample>(
+fn check_shape(
     bench: &Bench,
     rng: &mut StdRng,
     draw: &Draw,
     kernel: &CompiledKernel,
-    shape: Shape,
+    shape: Extents,
 ) -> Result<usize, String> {
-    let problem = compiled::describe(&draw.problem);
-    let place = |rows, columns| Placement::random(rng, rows, columns);
-    let placements = shapes::placements(shape, problem.transpose_b, place);
-    let epilogue = |x| draw.problem.epilogue.eval(x);
+    let problem = &draw.problem;
+    let placements = shapes::placements(&shape, problem, |rows, columns| Placement::random(rng, rows, columns));
+    let epilogue = |x| problem.epilogue.eval(x);
     let seed = rng.random();
-    let case = Case { device: &bench.device, problem: &problem, epilogue: &epilogue, shape, placements, seed };
-    check::<I, O>(&case, Values::Integers, &[(draw.schedule.to_string(), compiled::launch_of(kernel))])
+    let case = Case { device: &bench.device, problem, epilogue: &epilogue, shape, placements, seed };
+    check(&case, Values::Integers, &[(draw.schedule.to_string(), compiled::launch_of(kernel))])
 }
 
 #[test]
@@ -167,32 +165,38 @@ fn the_reference_kernel_agrees_with_the_cpu() {
             Epilogue::all().into_iter().map(move |epilogue| Problem::matmul(input, layout, epilogue))
         })
         .collect();
-    let sources: Vec<KernelSource> = problems.iter().map(emit_reference).collect();
-    let images = in_parallel(&sources, |source| bench.compiler.compile(source, bench.arch));
-    for ((problem, source), image) in problems.iter().zip(&sources).zip(images) {
-        let cubin = compiled::read(&image.unwrap().cubin).unwrap();
-        for shape in [Shape::new(1, 1, 1), Shape::new(33, 17, 65), Shape::new(100, 40, 300), Shape::new(5, 6, 0)] {
+    let sources: Vec<(KernelSource, LaunchPlan)> = problems.iter().map(emit::reference).collect();
+    let images = in_parallel(&sources, |(source, _)| bench.compiler.compile(source, bench.arch));
+    for ((problem, (_, plan)), image) in problems.iter().zip(&sources).zip(images) {
+        let mut signature = signature(problem);
+        // What it computes is not rounded.
+        signature.operands[2].dtype = Dtype::F32;
+        // SAFETY: the image was compiled from the source that was emitted with the plan, and its result is fp32.
+        let kernel = unsafe { compiled::load(&bench.device, &signature, plan, &image.unwrap()) }.unwrap();
+        for shape in [extents(1, 1, 1), extents(33, 17, 65), extents(100, 40, 300), extents(5, 6, 0)] {
             match problem.input {
-                Dtype::Bf16 => check_reference::<bf16>(&bench, problem, source, &cubin, shape),
-                _ => check_reference::<f16>(&bench, problem, source, &cubin, shape),
+                Dtype::Bf16 => check_reference::<bf16>(&bench, problem, &kernel, shape),
+                _ => check_reference::<f16>(&bench, problem, &kernel, shape),
             }
         }
     }
 }
 
-fn check_reference<I: Sample>(bench: &Bench, problem: &Problem, source: &KernelSource, cubin: &[u8], shape: Shape) {
-    let transpose_b = problem.layout.transpose_b();
-    let [a, b, _] = shapes::placements(shape, transpose_b, Placement::dense);
-    let (a, b) = (HostMatrix::<I>::filled(a, Values::Uniform, 1), HostMatrix::<I>::filled(b, Values::Uniform, 2));
-    let (a_values, b_values): (Vec<I>, Vec<I>) = (a.elements().collect(), b.elements().collect());
-    let stream = bench.device.stream().unwrap();
-    let symbol = &source.symbol;
-    let got =
-        reference_kernel::run(stream, cubin.to_vec(), symbol, shape, transpose_b, [&a_values, &b_values]).unwrap();
-    let sums = reference::product(shape, transpose_b, &a.to_f64(), &b.to_f64());
+fn check_reference<I: Sample>(bench: &Bench, problem: &Problem, kernel: &CompiledKernel, shape: Extents) {
+    let [a_place, b_place, c_place] = shapes::placements(&shape, problem, Placement::dense);
+    let (a, b) =
+        (HostMatrix::<I>::filled(a_place, Values::Uniform, 1), HostMatrix::filled(b_place, Values::Uniform, 2));
+    let there = |matrix: &HostMatrix<I>| {
+        let elements: Vec<I> = matrix.elements().collect();
+        Matrix::from_slice(&bench.device, &elements, matrix.placement.rows, matrix.placement.columns).unwrap()
+    };
+    let mut out = Matrix::<f32>::zeros(&bench.device, c_place.rows, c_place.columns).unwrap();
+    let (a_there, b_there) = (there(&a), there(&b));
+    kernel.launch(&bench.device, &mut [(&a_there).into(), (&b_there).into(), (&mut out).into()]).unwrap();
+    let sums = reference::product(&shape, problem.layout.transpose_b(), &a.to_f64(), &b.to_f64());
     // Summed in fp64 and not rounded: as exact as an f32 sum of nothing.
     let tolerance = Tolerance::of::<f32>(0);
-    for (&got, sum) in got.iter().zip(sums) {
+    for (got, sum) in out.to_vec().unwrap().into_iter().zip(sums) {
         let expected = f64::from(problem.epilogue.eval(sum as f32));
         let allowed = tolerance.of_element(sum, expected);
         assert!((f64::from(got) - expected).abs() <= allowed, "{problem}, {shape}: {got}, expected {expected}");

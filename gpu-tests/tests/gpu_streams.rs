@@ -2,8 +2,9 @@
 
 use autokernel::cudarc::driver::sys::{CUgraphInstantiate_flags as GraphFlags, CUstreamCaptureMode as CaptureMode};
 use autokernel::cudarc::driver::{CudaSlice, DevicePtr};
+use autokernel::matmul::extents;
 use autokernel::timing::{Cache, Timer};
-use autokernel::{Device, Element, Error, Matrix, MatrixView, MatrixViewMut, Shape, bf16};
+use autokernel::{Device, Element, Error, Extents, Matrix, MatrixView, MatrixViewMut, bf16};
 use gpu_tests::host::{HostMatrix, Values};
 use gpu_tests::kernels::{bf16_nn, bf16_nt};
 use gpu_tests::placement::Placement;
@@ -14,9 +15,9 @@ fn dense(rows: usize, columns: usize, seed: u64) -> Vec<bf16> {
     HostMatrix::filled(Placement::dense(rows, columns), Values::Integers, seed).elements().collect()
 }
 
-fn product(shape: Shape, a: &[bf16], b: &[bf16]) -> Vec<bf16> {
+fn product(shape: Extents, a: &[bf16], b: &[bf16]) -> Vec<bf16> {
     let wide = |values: &[bf16]| -> Vec<f64> { values.iter().map(|value| value.to_f64()).collect() };
-    let sums = reference::product(shape, false, &wide(a), &wide(b));
+    let sums = reference::product(&shape, false, &wide(a), &wide(b));
     sums.into_iter().map(|sum| Element::from_f32(sum as f32)).collect()
 }
 
@@ -28,7 +29,7 @@ fn rotation(size: usize) -> Vec<bf16> {
 /// The GPU, if these kernels can run on it.
 fn gpu(test: &str) -> Option<Device> {
     let device = skip::gpu(test)?;
-    match &bf16_nn::identity::KERNEL.descriptor().not_compiled {
+    match &bf16_nn::identity::KERNEL.descriptor().unwrap().not_compiled {
         Some(reason) => {
             skip::log(test, reason);
             None
@@ -43,7 +44,7 @@ fn a_captured_graph_computes_anew_at_each_replay() {
     let stream = device.stream().unwrap();
     // Aligned rows, and rows that must be realigned through scratch memory within the graph.
     for (m, n, k) in [(256, 192, 128), (100, 77, 53)] {
-        let shape = Shape::new(m, n, k);
+        let shape = extents(m, n, k);
         let (m, n, k) = (m as usize, n as usize, k as usize);
         let mut a = stream.clone_htod(&dense(m, k, 1)).unwrap();
         let b = Matrix::from_slice(&device, &dense(k, n, 2), k, n).unwrap();
@@ -109,7 +110,7 @@ fn a_stream_waits_for_the_one_that_writes_its_operand() {
     let Some(first) = gpu("gpu_streams::a_stream_waits_for_the_one_that_writes_its_operand") else { return };
     let second = first.with_new_stream().unwrap();
     let size = 1536;
-    let shape = Shape::new(size as u32, size as u32, size as u32);
+    let shape = extents(size as u32, size as u32, size as u32);
     let a = dense(size, size, 3);
     let rotation = rotation(size);
     let rotated = product(shape, &rotation, &a);
@@ -138,7 +139,7 @@ fn threads_share_a_kernel_that_none_of_them_has_loaded() {
                 let device = device.with_new_stream().unwrap();
                 for round in 0..20 {
                     let (m, n, k) = (33 + 16 * thread, 40 + 8 * round, 72);
-                    let shape = Shape::new(m, n, k);
+                    let shape = extents(m, n, k);
                     let (m, n, k) = (m as usize, n as usize, k as usize);
                     let seed = u64::from(thread * 100 + round);
                     let (a, b) = (dense(m, k, seed), dense(k, n, !seed));
@@ -173,7 +174,7 @@ fn cudarc_slices_go_in_and_come_out_with_no_copy() {
     let out_view = MatrixViewMut::from_cudarc(out.slice_mut(16..), 48, 64).unwrap();
     bf16_nn::identity::KERNEL.launch(&a_there, b_view, out_view).unwrap();
 
-    assert_eq!(stream.clone_dtoh(&out.slice(16..)).unwrap(), product(Shape::new(48, 64, 32), &a, &b));
+    assert_eq!(stream.clone_dtoh(&out.slice(16..)).unwrap(), product(extents(48, 64, 32), &a, &b));
     assert_eq!(stream.clone_dtoh(&out.slice(..16)).unwrap(), vec![bf16::ZERO; 16]);
     assert_eq!(address(&a_there.into_cudarc().unwrap()), before);
 }

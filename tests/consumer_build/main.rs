@@ -19,15 +19,15 @@ const PROGRAM: &str = r#"
         linear(&x, &w, &mut out)?;
         println!("{:?} {}", out.to_vec()?, linear::epilogue(-4.0));
 
-        let descriptor = linear::KERNEL.descriptor();
+        let descriptor = linear::KERNEL.descriptor()?;
         for variant in descriptor.variants.iter() {
-            println!("{} {} {}", variant.arch, variant.symbol, variant.schedule);
+            println!("{} {} {}", variant.arch, autokernel::symbol(&variant.plan), variant.schedule);
         }
         let h200 = autokernel::Target {
             capability: autokernel::ComputeCapability::new(9, 0),
             shared_bytes: 232_448,
         };
-        match autokernel::plan_for(descriptor, h200, autokernel::Shape { m: 2, n: 2, k: 2 }) {
+        match autokernel::plan_for(descriptor, h200, &autokernel::matmul::extents(2, 2, 2)) {
             Ok(plan) => println!("plan: {plan}"),
             Err(error) => println!("no plan: {error}"),
         }
@@ -158,7 +158,7 @@ fn a_strict_crate_may_declare_kernels_in_every_form_and_place() {
             local(&a, &a, &mut out)?;
             bare::linear(&a, &a, &mut out)?;
             let slope = inner::run(&a, &mut Matrix::zeros(&device, 2, 2)?)?;
-            let names = [inner::r#type::KERNEL.descriptor(), local::KERNEL.descriptor()].map(|kernel| &*kernel.name);
+            let names = [&*inner::r#type::KERNEL.descriptor()?.name, &*local::KERNEL.descriptor()?.name];
             println!("{slope:e} {names:?}");
             Ok(())
         }

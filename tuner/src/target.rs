@@ -9,8 +9,6 @@ use autokernel_core::Extents;
 use autokernel_runtime::roofline::Work;
 use serde::{Deserialize, Serialize};
 
-use crate::bridge;
-
 /// One problem, at one shape, for one arch: what a search finds the fastest schedule of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -32,7 +30,7 @@ impl Target {
     /// The operations and the least memory traffic of a launch.
     pub fn work(&self) -> Work {
         let Problem { input, output, .. } = self.problem;
-        Work::matmul(bridge::shape(self.shape), bridge::dtype(input), bridge::dtype(output))
+        autokernel_runtime::matmul::work(&self.shape, input, output)
     }
 
     /// A word for file names and the history: `matmul_leaky_relu_bf16_bf16_nt_4096x4096x4096`.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::manifest::{ImageFiles, Plan, Tuned, Variant};
+use super::manifest::{ImageFiles, Plan, Variant};
 use super::{BuildError, env};
 use crate::arch::Arch;
 use crate::config::Config;
@@ -69,7 +69,7 @@ fn variants(problem: &Problem, config: &Config) -> Vec<Variant> {
         if entries.is_empty() {
             variants.push(variant(arch, Schedule::default_for(&class, arch), None));
         }
-        variants.extend(entries.iter().map(|entry| variant(arch, entry.schedule, Some(Tuned::from(*entry)))));
+        variants.extend(entries.iter().map(|entry| variant(arch, entry.schedule, Some(entry.tuned()))));
     }
     variants
 }

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use autokernel_core::{Extents, LaunchPlan};
+use autokernel_core::{LaunchPlan, Tuned};
 use serde::{Deserialize, Serialize};
 
 use crate::arch::Arch;
-use crate::config::{Entry, Provenance};
 use crate::nvcc::PtxasReport;
-use crate::problem::{Problem, ProblemClass};
+use crate::problem::Problem;
 use crate::schedule::{Geometry, Schedule};
 
 /// The environment variable through which the manifest's path reaches the attributes.
@@ -60,24 +59,6 @@ pub struct Variant {
     pub symbol: String,
     /// The image; none where nothing was compiled.
     pub image: Option<ImageFiles>,
-}
-
-/// Where a variant's schedule comes from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Tuned {
-    /// The class it was tuned for: the nearest, where the problem's own was not tuned.
-    pub class: ProblemClass,
-    /// The extents it was tuned at.
-    pub extents: Extents,
-    /// How it was measured.
-    pub provenance: Provenance,
-}
-
-impl From<&Entry> for Tuned {
-    fn from(entry: &Entry) -> Self {
-        Tuned { class: entry.problem.clone(), extents: entry.extents, provenance: entry.provenance.clone() }
-    }
 }
 
 /// A compiled image in `OUT_DIR`.

@@ -15,7 +15,7 @@ use crate::nvcc::{CompileError, Compiler, LocateError, Nvcc, SEARCH_ENV};
 use crate::problem::Problem;
 
 pub use declared::Declared;
-pub use manifest::{ImageFiles, MANIFEST_ENV, Manifest, ManifestError, Plan, Tuned, Variant};
+pub use manifest::{ImageFiles, MANIFEST_ENV, Manifest, ManifestError, Plan, Variant};
 
 /// The config of the `autokernel` crate, which its build script hands to those of the crates that depend on it.
 const SHIPPED_CONFIG_ENV: &str = "DEP_AUTOKERNEL_CONFIG";

@@ -1,37 +1,45 @@
-//! Remembers the last encoded tensor maps, so that repeated launches on the same buffers encode nothing.
+//! Remembers encoded tensor maps, so that repeated launches on the same buffers encode nothing.
 
-use super::tensor_map::{CopyBox, Global, TensorMap};
+use std::hash::Hash;
+
+use rustc_hash::{FxBuildHasher, FxHashMap};
+
 use crate::Result;
 
-/// Maps that are remembered for each operand: enough for a few buffers in rotation, few enough to scan at once.
-const ENTRIES: usize = 8;
+/// Maps that one kernel remembers: those of a model of a hundred layers, three to a layer, and a few sets of
+/// activations. A full cache begins anew, so that a map costs at most one encoding in `ENTRIES` launches more than in
+/// an unbounded one; where more maps than this take turns, remembering the last ones would not help either.
+const ENTRIES: usize = 896;
 
-/// The last maps of one operand. A map depends on nothing but its key, so an entry never becomes wrong.
-#[derive(Debug, Default)]
-pub(super) struct MapCache {
-    entries: Vec<(Global, TensorMap)>,
-    /// The entry that is replaced next.
-    oldest: usize,
+/// Values by a key that they follow from alone, so that an entry never becomes wrong.
+#[derive(Debug)]
+pub(super) struct MapCache<K, V> {
+    entries: FxHashMap<K, V>,
 }
 
-impl MapCache {
-    /// The map of a matrix, encoded if it is not remembered.
-    pub fn get(&mut self, global: Global, part: CopyBox) -> Result<TensorMap> {
-        self.get_with(global, || global.encode(part))
+impl<K: Eq + Hash, V: Copy> MapCache<K, V> {
+    /// An empty cache with room for all it will hold: launches allocate nothing. Pages of it that no entry reaches are
+    /// never touched.
+    pub fn new() -> Self {
+        Self { entries: FxHashMap::with_capacity_and_hasher(ENTRIES, FxBuildHasher) }
     }
 
-    fn get_with(&mut self, global: Global, encode: impl FnOnce() -> Result<TensorMap>) -> Result<TensorMap> {
-        if let Some((_, map)) = self.entries.iter().find(|(known, _)| *known == global) {
-            return Ok(*map);
+    /// A cache without room, for a kernel without maps.
+    pub fn none() -> Self {
+        Self { entries: FxHashMap::default() }
+    }
+
+    /// The value of a key, made if it is not remembered.
+    pub fn get(&mut self, key: K, make: impl FnOnce(&K) -> Result<V>) -> Result<V> {
+        if let Some(value) = self.entries.get(&key) {
+            return Ok(*value);
         }
-        let map = encode()?;
-        if self.entries.len() < ENTRIES {
-            self.entries.push((global, map));
-        } else if let Some(entry) = self.entries.get_mut(self.oldest) {
-            *entry = (global, map);
-            self.oldest = (self.oldest + 1) % ENTRIES;
+        let value = make(&key)?;
+        if self.entries.len() >= ENTRIES {
+            self.entries.clear();
         }
-        Ok(map)
+        self.entries.insert(key, value);
+        Ok(value)
     }
 }
 
@@ -39,39 +47,37 @@ impl MapCache {
 mod tests {
     use super::*;
 
-    fn global(address: u64) -> Global {
-        Global { address, columns: 8, rows: 8, stride: 16 }
+    /// How often a map was made when those keys were asked for in turn.
+    fn made(keys: impl Iterator<Item = u64>) -> usize {
+        let (mut cache, mut made) = (MapCache::new(), 0);
+        for key in keys {
+            let value = cache.get(key, |key| {
+                made += 1;
+                Ok(*key)
+            });
+            assert_eq!(value.unwrap(), key);
+        }
+        assert!(cache.entries.len() <= ENTRIES);
+        made
     }
 
     #[test]
     fn a_known_matrix_is_encoded_once() {
-        let mut cache = MapCache::default();
-        let mut encoded = 0;
-        for address in [16, 32, 16, 32, 16] {
-            cache
-                .get_with(global(address), || {
-                    encoded += 1;
-                    Ok(TensorMap::ZERO)
-                })
-                .unwrap();
-        }
-        assert_eq!(encoded, 2);
+        assert_eq!(made([16, 32, 16, 32, 16].into_iter()), 2);
     }
 
     #[test]
-    fn the_oldest_entry_makes_room() {
-        let mut cache = MapCache::default();
-        for address in 0..=ENTRIES as u64 {
-            cache.get_with(global(address), || Ok(TensorMap::ZERO)).unwrap();
+    fn sixty_four_layers_in_rotation_are_encoded_once_each() {
+        assert_eq!(made((0..10 * 192).map(|launch| launch % 192)), 192);
+    }
+
+    #[test]
+    fn the_memory_is_bounded_and_taken_at_once() {
+        let mut cache = MapCache::<u64, u64>::new();
+        let room = cache.entries.capacity();
+        for key in 0..10 * ENTRIES as u64 {
+            cache.get(key, |key| Ok(*key)).unwrap();
         }
-        assert_eq!(cache.entries.len(), ENTRIES);
-        let mut again = false;
-        cache
-            .get_with(global(0), || {
-                again = true;
-                Ok(TensorMap::ZERO)
-            })
-            .unwrap();
-        assert!(again);
+        assert_eq!(cache.entries.capacity(), room);
     }
 }

@@ -1,16 +1,16 @@
-//! The launch path: everything between a checked product and the driver.
+//! The launch path: everything between checked operands and the driver.
 
+mod align;
 mod compiled;
-mod geometry;
+mod grid;
 mod image;
 mod map_cache;
 mod pad_rows;
+mod parameter;
 mod pointers;
-mod raster;
-mod realign;
+mod region;
+mod rules;
 mod scratch;
-mod sm80;
-mod sm90;
 mod submit;
 mod tensor_map;
 
@@ -20,6 +20,9 @@ use cudarc::driver::CudaContext;
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 
 use crate::{Error, Result, Target, device};
+
+/// The most operands of one kernel.
+const MAX_OPERANDS: usize = 8;
 
 /// What a context's GPU can run.
 pub(crate) fn target_of(context: &CudaContext) -> Result<Target> {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use cudarc::driver::{CudaFunction, CudaModule, CudaStream};
 
 use super::image;
-use super::submit::{self, Grid};
-use super::tensor_map::Global;
-use crate::Result;
+use super::region::Region;
+use super::submit::{self, Blocks};
+use crate::{Dtype, Result};
 
 /// `autokernel::PadRowsArgs`.
 #[derive(Debug, Clone, Copy)]
@@ -48,14 +48,23 @@ const ELEMENT_BYTES: u64 = 2;
 pub(super) struct PadRows {
     function: CudaFunction,
     sm_count: u32,
-    overlaps_prologue: bool,
+    overlaps_previous: bool,
 }
 
-/// A matrix of 16-bit elements, and where its rows are copied.
+/// A matrix, and where its rows are copied.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RowCopy {
-    pub source: Global,
-    pub target: Global,
+    pub source: Region,
+    pub target: Region,
+}
+
+impl RowCopy {
+    /// The same bytes as a matrix of 16-bit elements.
+    pub fn in_halves(&self, dtype: Dtype) -> Self {
+        let widen =
+            |region: Region| Region { columns: region.columns * u64::from(dtype.bytes()) / ELEMENT_BYTES, ..region };
+        Self { source: widen(self.source), target: widen(self.target) }
+    }
 }
 
 impl From<&RowCopy> for Matrix {
@@ -72,13 +81,13 @@ impl From<&RowCopy> for Matrix {
 }
 
 impl PadRows {
-    /// The kernel, if the image has it. `overlaps_prologue`: compiled for an arch on which it waits for earlier grids.
-    pub fn find(module: &Arc<CudaModule>, sm_count: u32, overlaps_prologue: bool) -> Result<Option<Self>> {
+    /// The kernel, if the image has it. `overlaps_previous`: compiled for an arch on which it waits for earlier grids.
+    pub fn find(module: &Arc<CudaModule>, sm_count: u32, overlaps_previous: bool) -> Result<Option<Self>> {
         let function = image::optional_function(module, SYMBOL)?;
-        Ok(function.map(|function| Self { function, sm_count, overlaps_prologue }))
+        Ok(function.map(|function| Self { function, sm_count, overlaps_previous }))
     }
 
-    /// Copies the rows of one matrix, or of two, to others of the same sizes, in stream order.
+    /// Copies the rows of one matrix of 16-bit elements, or of two, to others of the same sizes, in stream order.
     ///
     /// # Errors
     /// The driver's own error.
@@ -87,17 +96,17 @@ impl PadRows {
     /// All matrices lie inside memory that `stream` may use until the kernel has run, and no target overlaps another
     /// matrix. Bases and strides of targets are multiples of 16 bytes, up to which their rows may be written.
     pub unsafe fn launch(&self, stream: &CudaStream, first: &RowCopy, second: Option<&RowCopy>) -> Result<()> {
-        let largest = |extent: fn(&Global) -> u64| extent(&first.source).max(second.map_or(0, |c| extent(&c.source)));
+        let largest = |extent: fn(&Region) -> u64| extent(&first.source).max(second.map_or(0, |c| extent(&c.source)));
         let (x, y) = grid(largest(|matrix| matrix.rows), largest(|matrix| matrix.columns), self.sm_count);
-        let grid = Grid {
-            blocks: (x, y, if second.is_some() { 2 } else { 1 }),
+        let grid = Blocks {
+            along: (x, y, if second.is_some() { 2 } else { 1 }),
             threads: THREADS,
             shared_bytes: 0,
-            overlaps_prologue: self.overlaps_prologue,
+            overlaps_previous: self.overlaps_previous,
         };
-        let args = Args { matrices: [first.into(), second.map_or_else(Matrix::default, Matrix::from)] };
+        let mut args = Args { matrices: [first.into(), second.map_or_else(Matrix::default, Matrix::from)] };
         // SAFETY: the parameter has the kernel's layout (asserted above); the matrices are as the caller promises.
-        unsafe { submit::launch(&self.function, stream, grid, args) }
+        unsafe { submit::launch(&self.function, stream, grid, (&raw mut args).cast()) }
     }
 }
 
@@ -112,6 +121,15 @@ fn grid(rows: u64, columns: u64, sm_count: u32) -> (u32, u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn wider_elements_are_copied_as_more_halves() {
+        let region = Region { address: 4, columns: 9, rows: 5, stride: 36 };
+        let copy = RowCopy { source: region, target: Region { address: 0, stride: 48, ..region } };
+        let halves = Matrix::from(&copy.in_halves(Dtype::F32));
+        assert_eq!((halves.columns, halves.source_ld, halves.target_ld), (18, 18, 24));
+        assert_eq!(copy.in_halves(Dtype::F16).source, region);
+    }
 
     #[test]
     fn the_grid_fills_the_gpu_and_no_more() {

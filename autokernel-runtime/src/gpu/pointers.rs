@@ -13,14 +13,15 @@
 use std::sync::Arc;
 
 use cudarc::driver::sys::{CUdeviceptr, CUstreamCaptureStatus};
-use cudarc::driver::{
-    CudaContext, CudaStream, CudaView, CudaViewMut, DevicePtr, DevicePtrMut, DeviceSlice, SyncOnDrop,
-};
+use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, SyncOnDrop};
 
-use crate::{Error, Result};
+use crate::view::{Storage, StorageMut};
+use crate::{AnyView, AnyViewMut, Argument, Error, MatrixView, MatrixViewMut, Result};
 
 /// The handle that CUDA gives the per-thread default stream (`CU_STREAM_PER_THREAD`).
 const PER_THREAD_STREAM: usize = 0x2;
+
+const IN_HOST_MEMORY: Error = Error::NeedsGpu { what: "launching a compiled kernel" };
 
 /// How one launch orders itself with other uses of its buffers.
 pub(super) struct Ordering<'s> {
@@ -43,23 +44,39 @@ impl<'s> Ordering<'s> {
         Ok(Self { stream, outside })
     }
 
-    /// A pointer to read from.
-    pub fn read<'g, T>(&'g self, view: &'g CudaView<'_, T>) -> Result<Pointer<'g>> {
-        self.wait_for_foreign(view.stream())?;
-        let (address, guard) = view.device_ptr(self.order_with());
+    /// The address of an operand, and its use.
+    ///
+    /// # Errors
+    /// [`Error::NeedsGpu`] for one in host memory, or the driver's own error.
+    pub fn take<'g>(&'g self, argument: &'g mut Argument<'_>) -> Result<Pointer<'g>> {
+        match argument {
+            Argument::Read(AnyView::Bf16(view)) => self.read(view),
+            Argument::Read(AnyView::F16(view)) => self.read(view),
+            Argument::Read(AnyView::F32(view)) => self.read(view),
+            Argument::Write(AnyViewMut::Bf16(view)) => self.write(view),
+            Argument::Write(AnyViewMut::F16(view)) => self.write(view),
+            Argument::Write(AnyViewMut::F32(view)) => self.write(view),
+        }
+    }
+
+    fn read<'g, T>(&'g self, view: &'g MatrixView<'_, T>) -> Result<Pointer<'g>> {
+        let Storage::Cuda(data) = &view.storage else { return Err(IN_HOST_MEMORY) };
+        self.wait_for_foreign(data.stream())?;
+        let (address, guard) = data.device_ptr(self.order_with());
         Ok(self.pointer(address, guard))
     }
 
-    /// A pointer to write to.
-    pub fn write<'g, T>(&'g self, view: &'g mut CudaViewMut<'_, T>) -> Result<Pointer<'g>> {
-        self.wait_for_foreign(view.stream())?;
-        let (address, guard) = view.device_ptr_mut(self.order_with());
+    fn write<'g, T>(&'g self, view: &'g mut MatrixViewMut<'_, T>) -> Result<Pointer<'g>> {
+        let StorageMut::Cuda(data) = &mut view.storage else { return Err(IN_HOST_MEMORY) };
+        self.wait_for_foreign(data.stream())?;
+        let (address, guard) = data.device_ptr_mut(self.order_with());
         Ok(self.pointer(address, guard))
     }
 
     /// Makes the owners of buffers wait for the launch where cudarc's events do not.
-    pub fn release(&self, owners: [&CudaStream; 3]) -> Result<()> {
-        for owner in owners.into_iter().filter(|owner| self.is_foreign(owner)) {
+    pub fn release(&self, arguments: &[Argument<'_>]) -> Result<()> {
+        let owners = arguments.iter().filter_map(Argument::stream);
+        for owner in owners.filter(|owner| self.is_foreign(owner)) {
             owner.join(self.stream).map_err(Error::cuda("ordering two streams"))?;
         }
         Ok(())

@@ -11,19 +11,19 @@ use crate::{Error, Result, driver};
 const PROGRAMMATIC_EDGES: u32 = 12030;
 
 /// Whether kernels that wait for the grids before them may start their prologue early.
-pub(super) fn overlaps_prologues() -> Result<bool> {
+pub(super) fn can_overlap() -> Result<bool> {
     Ok(driver::version()? >= PROGRAMMATIC_EDGES)
 }
 
 /// How many blocks of how many threads, and what each has.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Grid {
+pub(super) struct Blocks {
     /// Along x, y and z.
-    pub blocks: (u32, u32, u32),
+    pub along: (u32, u32, u32),
     pub threads: u32,
     pub shared_bytes: u32,
     /// Start the prologue while the kernel before in the stream still runs (programmatic dependent launch).
-    pub overlaps_prologue: bool,
+    pub overlaps_previous: bool,
 }
 
 /// Launches `function` with one parameter by value.
@@ -32,12 +32,17 @@ pub(super) struct Grid {
 /// The driver's own error.
 ///
 /// # Safety
-/// `function` takes exactly one parameter, of the layout of `A`, which names only memory that stays valid and ordered
-/// on `stream` until the kernel has run; the grid is one that the kernel was compiled for. With `overlaps_prologue`
+/// `function` takes exactly one parameter, which `parameter` points to in its layout, and which names only memory that
+/// stays valid and ordered on `stream` until the kernel has run; the grid is one that the kernel was compiled for. With `overlaps_previous`
 /// every thread of the kernel runs `griddepcontrol.wait` before it touches global memory.
-pub(super) unsafe fn launch<A>(function: &CudaFunction, stream: &CudaStream, grid: Grid, mut args: A) -> Result<()> {
-    let mut parameters: [*mut c_void; 1] = [(&raw mut args).cast()];
-    let submitted = if grid.overlaps_prologue {
+pub(super) unsafe fn launch(
+    function: &CudaFunction,
+    stream: &CudaStream,
+    grid: Blocks,
+    parameter: *mut c_void,
+) -> Result<()> {
+    let mut parameters: [*mut c_void; 1] = [parameter];
+    let submitted = if grid.overlaps_previous {
         // SAFETY: as below; the kernel waits for the grids before it.
         unsafe { launch_behind_previous(function, stream, grid, &mut parameters) }
     } else {
@@ -45,7 +50,7 @@ pub(super) unsafe fn launch<A>(function: &CudaFunction, stream: &CudaStream, gri
         unsafe {
             result::launch_kernel(
                 function.cu_function(),
-                grid.blocks,
+                grid.along,
                 (grid.threads, 1, 1),
                 grid.shared_bytes,
                 stream.cu_stream(),
@@ -63,7 +68,7 @@ pub(super) unsafe fn launch<A>(function: &CudaFunction, stream: &CudaStream, gri
 unsafe fn launch_behind_previous(
     function: &CudaFunction,
     stream: &CudaStream,
-    grid: Grid,
+    grid: Blocks,
     parameters: &mut [*mut c_void],
 ) -> std::result::Result<(), DriverError> {
     let mut attribute = CUlaunchAttribute {
@@ -72,7 +77,7 @@ unsafe fn launch_behind_previous(
         ..unsafe { std::mem::zeroed() }
     };
     attribute.value.programmaticStreamSerializationAllowed = 1;
-    let (x, y, z) = grid.blocks;
+    let (x, y, z) = grid.along;
     let config = CUlaunchConfig {
         gridDimX: x,
         gridDimY: y,

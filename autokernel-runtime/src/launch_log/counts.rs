@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Served;
 use super::line::Launch;
-use crate::{KernelDescriptor, Shape};
+use crate::{Extents, KernelDescriptor};
 
 /// What tells launches apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     /// Of [`super::KernelId`].
     pub kernel: u32,
-    pub shape: Shape,
+    pub extents: Extents,
     pub served: Served,
 }
 
@@ -39,7 +39,7 @@ fn register() -> Shard {
 pub(super) fn add(key: Key, kernel: &KernelDescriptor) {
     let _ = SHARD.try_with(|shard| {
         let mut counts = shard.lock().unwrap_or_else(PoisonError::into_inner);
-        counts.entry(key).or_insert_with(|| (Launch::new(kernel, key.shape, key.served), 0)).1 += 1;
+        counts.entry(key).or_insert_with(|| (Launch::new(kernel, key.extents, key.served), 0)).1 += 1;
     });
 }
 

@@ -1,7 +1,7 @@
-//! The launch log: which products a program computes, for the tuner to tune.
+//! The launch log: which problems a program computes, for the tuner to tune.
 //!
 //! With `AUTOKERNEL_RECORD=shapes.jsonl` in the environment, each [`Kernel`](crate::Kernel) launch is counted by
-//! kernel, shape, GPU architecture and chosen entry. Without it a launch pays one relaxed load.
+//! kernel, extents, GPU architecture and chosen entry. Without it a launch pays one relaxed load.
 //!
 //! Each thread counts in a map of its own ([`counts`]), so that threads do not wait for each other. A background
 //! thread appends what is new once a second, and an exit handler the rest ([`writer`]): a process that is killed
@@ -14,7 +14,7 @@ mod writer;
 use std::sync::Once;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
-use crate::{ComputeCapability, KernelDescriptor, Shape};
+use crate::{ComputeCapability, Extents, KernelDescriptor};
 
 /// Names the file that launches are recorded in.
 const RECORD_ENV: &str = "AUTOKERNEL_RECORD";
@@ -62,19 +62,19 @@ impl KernelId {
 
 /// Counts a launch that was made, if launches are recorded.
 #[inline]
-pub(crate) fn count(id: &KernelId, kernel: &KernelDescriptor, shape: Shape, served: Served) {
+pub(crate) fn count(id: &KernelId, kernel: &KernelDescriptor, extents: &Extents, served: Served) {
     if STATE.load(Ordering::Relaxed) != OFF {
-        count_recorded(id, kernel, shape, served);
+        count_recorded(id, kernel, extents, served);
     }
 }
 
 #[cold]
-fn count_recorded(id: &KernelId, kernel: &KernelDescriptor, shape: Shape, served: Served) {
+fn count_recorded(id: &KernelId, kernel: &KernelDescriptor, extents: &Extents, served: Served) {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| STATE.store(if writer::start() { ON } else { OFF }, Ordering::Relaxed));
-    // An empty product is not worth tuning.
-    if STATE.load(Ordering::Relaxed) == ON && shape.m > 0 && shape.n > 0 && shape.k > 0 {
-        counts::add(counts::Key { kernel: id.get(), shape, served }, kernel);
+    // An empty problem is not worth tuning.
+    if STATE.load(Ordering::Relaxed) == ON && extents.sizes().all(|size| size > 0) {
+        counts::add(counts::Key { kernel: id.get(), extents: *extents, served }, kernel);
     }
 }
 

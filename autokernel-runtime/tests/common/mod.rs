@@ -2,32 +2,53 @@
 
 #![allow(dead_code)] // each test binary uses a part
 
-use std::borrow::Cow;
+use autokernel_runtime::{
+    CpuFunction, Device, Dimension, Dtype, Element, Extents, Kernel, KernelDescriptor, Operand, Role, Signature, matmul,
+};
 
-use autokernel_runtime::{Device, Dtype, Element, Kernel, KernelDescriptor, ProblemDescriptor, Shape};
+/// A product's signature.
+pub fn product(input: Dtype, output: Dtype, transpose_b: bool) -> Signature {
+    let operand =
+        |name: &str, role, dtype, axes: [u8; 2]| Operand { name: name.to_owned(), role, dtype, axes: axes.to_vec() };
+    Signature {
+        dims: matmul::DIMS.map(|name| Dimension { name, known: None }).to_vec(),
+        operands: vec![
+            operand("a", Role::Input, input, [0, 2]),
+            operand("b", Role::Input, input, if transpose_b { [1, 2] } else { [2, 1] }),
+            operand("out", Role::Output, output, [0, 1]),
+        ],
+    }
+}
 
 /// A descriptor without images: what a build without nvcc hands over.
-pub const fn cpu_only(input: Dtype, output: Dtype, transpose_b: bool, epilogue: fn(f32) -> f32) -> KernelDescriptor {
+pub fn cpu_only(signature: Signature) -> KernelDescriptor {
     KernelDescriptor {
-        name: Cow::Borrowed("linear"),
-        problem: ProblemDescriptor {
-            input,
-            output,
-            transpose_b,
-            known_n: None,
-            known_k: None,
-            epilogue: Cow::Borrowed("under test"),
-        },
-        variants: Cow::Borrowed(&[]),
-        not_compiled: Some(Cow::Borrowed("no nvcc was found; set AUTOKERNEL_NVCC")),
-        epilogue,
+        name: "linear".to_owned(),
+        about: "a product".to_owned(),
+        problem: "{}".to_owned(),
+        signature,
+        variants: Vec::new(),
+        not_compiled: Some("no nvcc was found; set AUTOKERNEL_NVCC".to_owned()),
     }
 }
 
 /// A kernel without images, of element types `I` and `O`.
-pub fn kernel<I: Element, O: Element>(transpose_b: bool, epilogue: fn(f32) -> f32) -> Kernel<I, O> {
+pub fn without_images<I: Element, O: Element>(transpose_b: bool, cpu: CpuFunction) -> Kernel<I, O> {
     // SAFETY: there are no images.
-    unsafe { Kernel::new(cpu_only(I::DTYPE, O::DTYPE, transpose_b, epilogue)) }
+    unsafe { Kernel::from_descriptor(cpu_only(product(I::DTYPE, O::DTYPE, transpose_b)), cpu) }
+}
+
+/// `kernel!(I, O, transpose_b, epilogue)`: a product without images; the epilogue must capture nothing.
+#[macro_export]
+macro_rules! kernel {
+    ($input:ty, $output:ty, $transpose_b:expr, $epilogue:expr) => {{
+        let cpu: autokernel_runtime::CpuFunction = if $transpose_b {
+            |arguments| autokernel_runtime::matmul::on_cpu(arguments, true, $epilogue)
+        } else {
+            |arguments| autokernel_runtime::matmul::on_cpu(arguments, false, $epilogue)
+        };
+        $crate::common::without_images::<$input, $output>($transpose_b, cpu)
+    }};
 }
 
 pub fn identity(x: f32) -> f32 {
@@ -52,14 +73,14 @@ pub fn values<T: Element>(seed: u64, len: usize) -> Vec<T> {
 
 /// Sums in `f64` of row-major operands with leading dimensions, and the sums of the terms' magnitudes.
 pub fn reference<T: Element>(
-    shape: Shape,
+    extents: Extents,
     transpose_b: bool,
     a: &[T],
     lda: usize,
     b: &[T],
     ldb: usize,
 ) -> Vec<(f64, f64)> {
-    let (m, n, k) = (shape.m as usize, shape.n as usize, shape.k as usize);
+    let [m, n, k] = matmul::sizes(&extents).map(|size| size as usize);
     let widen = |data: &[T]| data.iter().map(|value| f64::from(value.to_f32())).collect::<Vec<f64>>();
     let (a, b) = (widen(a), widen(b));
     let (b_row, b_column) = if transpose_b { (1, ldb) } else { (ldb, 1) };

@@ -4,7 +4,7 @@
 mod reference;
 
 use autokernel::timing::{Cache, Timer};
-use autokernel::{Device, Matrix, Result, Shape, bf16};
+use autokernel::{Device, Dtype, Matrix, Result, bf16, matmul};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -46,7 +46,7 @@ fn random(device: &Device, rows: usize, columns: usize, variance: f32, seed: u64
 fn main() -> Result<()> {
     let device = Device::best(); // a GPU where there is one, else the CPU
     let tokens: usize = if device.is_cpu() { 99 } else { 4001 }; // any number: tiles need not divide it
-    let shape = |n: usize, k: usize| Shape::new(tokens as u32, n as u32, k as u32);
+    let shape = |n: usize, k: usize| matmul::extents(tokens as u32, n as u32, k as u32);
     println!("{tokens} tokens on {device}");
     println!("up:   {}", up::KERNEL.plan(&device, shape(HIDDEN, FEATURES))?);
     println!("down: {}", down::KERNEL.plan(&device, shape(FEATURES, HIDDEN))?);
@@ -59,7 +59,8 @@ fn main() -> Result<()> {
 
     if !device.is_cpu() {
         let time = Timer::new(&device, Cache::Cold)?.sample(50, || mlp.forward(&x, &mut hidden, &mut out))?;
-        let tflops = (shape(HIDDEN, FEATURES).flops() * 2) as f64 / time.median_ms / 1e9;
+        let work = matmul::work(&shape(HIDDEN, FEATURES), Dtype::Bf16, Dtype::Bf16);
+        let tflops = 2.0 * work.tflops(time.median_ms);
         println!("forward: {:.4} ms, {tflops:.0} TFLOP/s, median of 50 with a cold L2", time.median_ms);
         println!("         spread {:.1} % (interquartile range over median)", time.spread_pct);
     }

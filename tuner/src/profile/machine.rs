@@ -11,7 +11,6 @@ use serde::Serialize;
 
 use super::args::ProfileArgs;
 use super::error::ProfileError;
-use crate::bridge;
 use crate::bridge::capability;
 use crate::folder;
 use crate::gpu::pool::{Deadlines, GpuPool};
@@ -111,7 +110,7 @@ impl Machine {
     /// The two ceilings for inputs of that type; none if the tensor cores do not take them.
     pub fn roofline(&self, input: Dtype) -> Option<Roofline> {
         if let Some(sheet) = self.sheet {
-            return sheet.roofline(bridge::dtype(input));
+            return sheet.roofline(input);
         }
         let GpuFacts { matrix_tflops, memory_gb_per_s, .. } = self.facts;
         (matrix_tflops > 0.0).then_some(Roofline { peak_tflops: matrix_tflops, bandwidth_gb_s: memory_gb_per_s })

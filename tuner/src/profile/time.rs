@@ -8,7 +8,6 @@ use autokernel_codegen::schedule::Schedule;
 use serde::Serialize;
 
 use super::machine::Machine;
-use crate::bridge;
 use crate::evaluate::Evaluated;
 use crate::folder;
 use crate::gpu::Bench;
@@ -143,9 +142,7 @@ impl Sources<'_> {
         let entries = self.config.entries.iter().filter(|entry| self.machine.is_called(&entry.provenance.gpu));
         let entries = entries.map(|entry| {
             let (input, output) = (entry.problem.input, entry.problem.output);
-            let shape = bridge::shape(entry.extents);
-            let [input, output] = [input, output].map(bridge::dtype);
-            (autokernel_runtime::roofline::Work::matmul(shape, input, output), entry.provenance.median_ms)
+            (autokernel_runtime::matmul::work(&entry.extents, input, output), entry.provenance.median_ms)
         });
         let recordings = self.library.recordings.iter().map(|(_, recording)| recording);
         let recordings = recordings.filter(|recording| self.machine.is_called(&recording.environment.gpu));

@@ -9,7 +9,6 @@ use autokernel_runtime::{Device, Element};
 
 use super::buffers::Operands;
 use super::error::Result;
-use crate::bridge;
 
 /// A product that cuBLASLt computes, without an epilogue.
 pub struct Cublas {
@@ -25,9 +24,9 @@ impl Cublas {
     pub fn new(device: &Device, problem: &Problem, shape: Extents) -> Result<Self> {
         let library = CublasLt::new(device)?;
         let gemm = GemmProblem {
-            shape: bridge::shape(shape),
-            dtype: bridge::dtype(problem.input),
-            output: bridge::dtype(problem.output),
+            extents: shape,
+            dtype: problem.input,
+            output: problem.output,
             transpose_b: problem.layout.transpose_b(),
             epilogue: Epilogue::Identity,
         };

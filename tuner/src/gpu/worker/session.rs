@@ -4,7 +4,9 @@ use std::path::Path;
 use std::rc::Rc;
 
 use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::emit;
 use autokernel_codegen::problem::Problem;
+use autokernel_codegen::signature;
 use autokernel_core::Extents;
 use autokernel_runtime::timing::sets_to_exceed_l2;
 use autokernel_runtime::{CompiledKernel, Device, DeviceInfo, Element, Image, bf16, f16};
@@ -18,7 +20,6 @@ use super::instruments::{self, Instruments};
 use super::reference::Reference;
 use super::sensors::Sensors;
 use super::stopwatch::{Measured, Stopwatch};
-use crate::bridge;
 use crate::gpu::protocol::{Candidate, Evaluate, FinalContender, FinalReply, FinalRounds, Kernel, Open, Opened};
 use crate::gpu::sampling::Effort;
 
@@ -109,15 +110,16 @@ impl<I: Element, O: Element> Typed<I, O> {
     fn load(&mut self, candidate: &Candidate) -> Result<CompiledKernel> {
         let Candidate { schedule, kernel } = candidate;
         if let Some((_, mut compiled)) = self.loaded.take().filter(|(loaded, _)| loaded == kernel) {
-            compiled.set_raster(bridge::raster(schedule.raster()));
+            // SAFETY: these are the knobs of a valid schedule.
+            unsafe { compiled.take_knobs(&emit::kernel(&self.problem, schedule).1) }?;
             return Ok(compiled);
         }
         let bytes = read(&kernel.image)?;
         let is_ptx = kernel.image.extension().is_some_and(|extension| extension == "ptx");
         let image = if is_ptx { Image::Ptx(&bytes) } else { Image::Cubin(&bytes) };
-        let (problem, geometry) = (bridge::descriptor(&self.problem), bridge::geometry(&self.problem, schedule));
-        // SAFETY: the tuner compiled this image for exactly this problem and schedule, and the geometry is theirs.
-        let compiled = unsafe { CompiledKernel::load(&self.device, &problem, &geometry, &kernel.symbol, image) };
+        let (signature, (_, plan)) = (signature(&self.problem), emit::kernel(&self.problem, schedule));
+        // SAFETY: the tuner compiled this image for exactly this problem and schedule, and the plan is theirs.
+        let compiled = unsafe { CompiledKernel::load(&self.device, &signature, &plan, image) };
         Ok(compiled?)
     }
 
@@ -237,7 +239,7 @@ fn launch<I: Element, O: Element>(
     operands: &mut Operands<I, O>,
 ) -> Result<()> {
     let Operands { a, b, c, .. } = operands;
-    Ok(kernel.launch_on(device, a.view()?, b.view()?, c.view_mut()?)?)
+    Ok(kernel.launch(device, &mut [a.view()?.into(), b.view()?.into(), c.view_mut()?.into()])?)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {

@@ -1,4 +1,4 @@
-//! The CPU backend: the same product, computed by the `gemm` crate.
+//! Matrix products on the CPU, by the `gemm` crate.
 //!
 //! Inputs are widened to `f32` block by block, summed in `f32`, given to the epilogue, and rounded once: the order of
 //! operations of the GPU kernels. Blocks bound the extra memory to a few megabytes whatever the size of the product
@@ -7,31 +7,90 @@
 use gemm::Parallelism;
 
 use crate::layout::Layout;
-use crate::{Element, Result, Shape, alloc};
+use crate::view::{Storage, StorageMut};
+use crate::{AnyView, AnyViewMut, Argument, Device, Element, Error, MatrixView, MatrixViewMut, Result, alloc};
 
 /// Rows of C that are computed together.
 const BLOCK_M: usize = 256;
 /// Columns of C that are computed together.
 const BLOCK_N: usize = 512;
 
-/// One operand in host memory.
-#[derive(Clone, Copy)]
-pub(crate) struct Operand<'a, T> {
-    pub data: &'a [T],
-    pub layout: Layout,
+/// `out = epilogue(a · b)` of the operands `[a, b, out]` in host memory, with `b` stored as `[n, k]` if `transpose_b`:
+/// what a matrix product's descriptor names for the CPU.
+///
+/// # Errors
+/// [`Error::Operands`] for operands of no product, [`Error::DeviceMismatch`] for one that is on a GPU,
+/// [`Error::OutOfMemory`].
+pub fn matmul(arguments: &mut [Argument<'_>], transpose_b: bool, epilogue: fn(f32) -> f32) -> Result<()> {
+    let refused = |reason: &str| Error::Operands { kernel: "matmul".to_owned(), reason: reason.to_owned() };
+    let [Argument::Read(a), Argument::Read(b), Argument::Write(out)] = arguments else {
+        return Err(refused("a product reads two matrices and writes one"));
+    };
+    match (a, b) {
+        (AnyView::Bf16(a), AnyView::Bf16(b)) => into_any(a, b, out, transpose_b, epilogue),
+        (AnyView::F16(a), AnyView::F16(b)) => into_any(a, b, out, transpose_b, epilogue),
+        (AnyView::F32(a), AnyView::F32(b)) => into_any(a, b, out, transpose_b, epilogue),
+        _ => Err(refused("its inputs are of one type")),
+    }
 }
 
-/// `C = epilogue(A · B)`, with B stored as `[N, K]` if `transpose_b`. The caller has checked that the shapes fit.
-pub(crate) fn matmul<I: Element, O: Element>(
-    shape: Shape,
+fn into_any<I: Element>(
+    a: &MatrixView<'_, I>,
+    b: &MatrixView<'_, I>,
+    out: &mut AnyViewMut<'_>,
     transpose_b: bool,
     epilogue: fn(f32) -> f32,
+) -> Result<()> {
+    match out {
+        AnyViewMut::Bf16(out) => typed(a, b, out, transpose_b, epilogue),
+        AnyViewMut::F16(out) => typed(a, b, out, transpose_b, epilogue),
+        AnyViewMut::F32(out) => typed(a, b, out, transpose_b, epilogue),
+    }
+}
+
+fn typed<I: Element, O: Element>(
+    a: &MatrixView<'_, I>,
+    b: &MatrixView<'_, I>,
+    out: &mut MatrixViewMut<'_, O>,
+    transpose_b: bool,
+    epilogue: fn(f32) -> f32,
+) -> Result<()> {
+    let (b_rows, b_columns) = (b.layout.rows, b.layout.columns);
+    let (b_k, b_n) = if transpose_b { (b_columns, b_rows) } else { (b_rows, b_columns) };
+    if (a.nrows(), b_n) != (out.nrows(), out.ncols()) || a.ncols() != b_k {
+        let reason = "their shapes are those of no product".to_owned();
+        return Err(Error::Operands { kernel: "matmul".to_owned(), reason });
+    }
+    let on_gpu = |device: Device| Error::DeviceMismatch {
+        what: "an operand and the launch".to_owned(),
+        left: device.to_string(),
+        right: Device::cpu().to_string(),
+    };
+    let Storage::Host(a_data) = &a.storage else { return Err(on_gpu(a.device())) };
+    let Storage::Host(b_data) = &b.storage else { return Err(on_gpu(b.device())) };
+    let (device, c_layout) = (out.device(), out.layout);
+    let StorageMut::Host(c_data) = &mut out.storage else { return Err(on_gpu(device)) };
+    let (a, b) = (Operand { data: a_data, layout: a.layout }, Operand { data: b_data, layout: b.layout });
+    blocked(a, b, c_data, c_layout, transpose_b, epilogue)
+}
+
+/// One input in host memory.
+#[derive(Clone, Copy)]
+struct Operand<'a, T> {
+    data: &'a [T],
+    layout: Layout,
+}
+
+/// The product in blocks; the shapes fit.
+fn blocked<I: Element, O: Element>(
     a: Operand<'_, I>,
     b: Operand<'_, I>,
     c: &mut [O],
     c_layout: Layout,
+    transpose_b: bool,
+    epilogue: fn(f32) -> f32,
 ) -> Result<()> {
-    let (m, n, k) = (shape.m as usize, shape.n as usize, shape.k as usize);
+    let (m, n, k) = (c_layout.rows, c_layout.columns, a.layout.columns);
     let mut a_block = alloc::host_zeros::<f32>(m.min(BLOCK_M) * k)?;
     let mut b_block = alloc::host_zeros::<f32>(n.min(BLOCK_N) * k)?;
     let mut sums = alloc::host_zeros::<f32>(m.min(BLOCK_M) * n.min(BLOCK_N))?;

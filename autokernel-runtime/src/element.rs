@@ -1,44 +1,10 @@
-//! Element types, as a value (for descriptors) and as a trait (for buffers).
+//! Element types as a trait, for buffers.
 
 use std::fmt;
 
 use half::slice::HalfFloatSliceExt as _;
 
-/// The type of a matrix element, as a run-time value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Dtype {
-    /// bfloat16: 8 exponent bits, 7 mantissa bits.
-    Bf16,
-    /// IEEE binary16: 5 exponent bits, 10 mantissa bits.
-    F16,
-    /// IEEE binary32.
-    F32,
-}
-
-impl Dtype {
-    /// Bytes of one element.
-    pub const fn bytes(self) -> usize {
-        match self {
-            Self::Bf16 | Self::F16 => 2,
-            Self::F32 => 4,
-        }
-    }
-
-    /// The name used in Rust, in JSON and in CUDA alike: `bf16`, `f16` or `f32`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Bf16 => "bf16",
-            Self::F16 => "f16",
-            Self::F32 => "f32",
-        }
-    }
-}
-
-impl fmt::Display for Dtype {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+use crate::{AnyView, AnyViewMut, Dtype, MatrixView, MatrixViewMut};
 
 mod sealed {
     /// Keeps [`super::Element`] to the types whose layout the kernels know.
@@ -75,10 +41,33 @@ pub trait Element:
     /// Widens `source` into `target`; both must have the same length, or the shorter one counts.
     #[doc(hidden)]
     fn widen(source: &[Self], target: &mut [f32]);
+
+    /// The view without its type.
+    #[doc(hidden)]
+    fn erase(view: MatrixView<'_, Self>) -> AnyView<'_>;
+
+    /// The view without its type.
+    #[doc(hidden)]
+    fn erase_mut(view: MatrixViewMut<'_, Self>) -> AnyViewMut<'_>;
+}
+
+/// What [`Element`] says of a type by its name among the [`Dtype`]s alone.
+macro_rules! erasure {
+    ($variant:ident) => {
+        const DTYPE: Dtype = Dtype::$variant;
+
+        fn erase(view: MatrixView<'_, Self>) -> AnyView<'_> {
+            AnyView::$variant(view)
+        }
+
+        fn erase_mut(view: MatrixViewMut<'_, Self>) -> AnyViewMut<'_> {
+            AnyViewMut::$variant(view)
+        }
+    };
 }
 
 impl Element for half::bf16 {
-    const DTYPE: Dtype = Dtype::Bf16;
+    erasure!(Bf16);
 
     fn to_f32(self) -> f32 {
         self.to_f32()
@@ -95,7 +84,7 @@ impl Element for half::bf16 {
 }
 
 impl Element for half::f16 {
-    const DTYPE: Dtype = Dtype::F16;
+    erasure!(F16);
 
     fn to_f32(self) -> f32 {
         self.to_f32()
@@ -112,7 +101,7 @@ impl Element for half::f16 {
 }
 
 impl Element for f32 {
-    const DTYPE: Dtype = Dtype::F32;
+    erasure!(F32);
 
     fn to_f32(self) -> f32 {
         self
@@ -151,9 +140,10 @@ mod tests {
     }
 
     #[test]
-    fn names_and_sizes_agree_with_the_kernels() {
-        for (dtype, name, bytes) in [(Dtype::Bf16, "bf16", 2), (Dtype::F16, "f16", 2), (Dtype::F32, "f32", 4)] {
-            assert_eq!((dtype.to_string().as_str(), dtype.bytes()), (name, bytes));
+    fn the_size_of_an_element_is_that_of_its_type() {
+        fn same<T: Element>() -> bool {
+            size_of::<T>() == T::DTYPE.bytes() as usize
         }
+        assert!(same::<half::bf16>() && same::<half::f16>() && same::<f32>());
     }
 }

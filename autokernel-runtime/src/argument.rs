@@ -1,0 +1,138 @@
+//! The operands of a launch without their types: what every operation is checked and launched with.
+
+use std::sync::Arc;
+
+use cudarc::driver::CudaStream;
+use half::{bf16, f16};
+
+use crate::layout::Layout;
+use crate::{Device, Dtype, Element, Matrix, MatrixView, MatrixViewMut, Role};
+
+/// A borrowed matrix of any element type.
+#[derive(Debug, Clone)]
+pub enum AnyView<'a> {
+    /// Of `bf16`.
+    Bf16(MatrixView<'a, bf16>),
+    /// Of `f16`.
+    F16(MatrixView<'a, f16>),
+    /// Of `f32`.
+    F32(MatrixView<'a, f32>),
+}
+
+/// A mutably borrowed matrix of any element type.
+#[derive(Debug)]
+pub enum AnyViewMut<'a> {
+    /// Of `bf16`.
+    Bf16(MatrixViewMut<'a, bf16>),
+    /// Of `f16`.
+    F16(MatrixViewMut<'a, f16>),
+    /// Of `f32`.
+    F32(MatrixViewMut<'a, f32>),
+}
+
+/// An operand of a launch: made from matrices and views by `into`.
+#[derive(Debug)]
+pub enum Argument<'a> {
+    /// It is read.
+    Read(AnyView<'a>),
+    /// It is written.
+    Write(AnyViewMut<'a>),
+}
+
+/// `$value` of the view inside an argument, whatever its type.
+macro_rules! of_view {
+    ($argument:expr, $view:ident => $value:expr) => {
+        match $argument {
+            Argument::Read(AnyView::Bf16($view)) => $value,
+            Argument::Read(AnyView::F16($view)) => $value,
+            Argument::Read(AnyView::F32($view)) => $value,
+            Argument::Write(AnyViewMut::Bf16($view)) => $value,
+            Argument::Write(AnyViewMut::F16($view)) => $value,
+            Argument::Write(AnyViewMut::F32($view)) => $value,
+        }
+    };
+}
+
+impl Argument<'_> {
+    /// The type of its elements.
+    pub const fn dtype(&self) -> Dtype {
+        match self {
+            Argument::Read(AnyView::Bf16(_)) | Argument::Write(AnyViewMut::Bf16(_)) => Dtype::Bf16,
+            Argument::Read(AnyView::F16(_)) | Argument::Write(AnyViewMut::F16(_)) => Dtype::F16,
+            Argument::Read(AnyView::F32(_)) | Argument::Write(AnyViewMut::F32(_)) => Dtype::F32,
+        }
+    }
+
+    /// Whether it is read or written.
+    pub const fn role(&self) -> Role {
+        match self {
+            Argument::Read(_) => Role::Input,
+            Argument::Write(_) => Role::Output,
+        }
+    }
+
+    /// The device that it is on.
+    pub fn device(&self) -> Device {
+        of_view!(self, view => view.device())
+    }
+
+    pub(crate) const fn layout(&self) -> Layout {
+        of_view!(self, view => view.layout)
+    }
+
+    /// The stream that its buffer was allocated on; none on the host.
+    pub(crate) fn stream(&self) -> Option<&Arc<CudaStream>> {
+        of_view!(self, view => view.stream())
+    }
+
+    /// Whether it is on `device`, without touching a reference count.
+    pub(crate) fn is_on(&self, device: &Device) -> bool {
+        match (self.stream(), device.stream()) {
+            (None, None) => true,
+            (Some(own), Some(stream)) => own.context().cu_ctx() == stream.context().cu_ctx(),
+            _ => false,
+        }
+    }
+}
+
+impl<'a, T: Element> From<MatrixView<'a, T>> for Argument<'a> {
+    fn from(view: MatrixView<'a, T>) -> Self {
+        Argument::Read(T::erase(view))
+    }
+}
+
+impl<'a, T: Element> From<MatrixViewMut<'a, T>> for Argument<'a> {
+    fn from(view: MatrixViewMut<'a, T>) -> Self {
+        Argument::Write(T::erase_mut(view))
+    }
+}
+
+impl<'a, T: Element> From<&'a Matrix<T>> for Argument<'a> {
+    fn from(matrix: &'a Matrix<T>) -> Self {
+        matrix.view().into()
+    }
+}
+
+impl<'a, T: Element> From<&'a mut Matrix<T>> for Argument<'a> {
+    fn from(matrix: &'a mut Matrix<T>) -> Self {
+        matrix.view_mut().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_argument_knows_its_type_its_role_and_its_device() {
+        let data = [1.0f32, 2.0];
+        let read = Argument::from(MatrixView::from_slice(&data, 1, 2).unwrap());
+        assert_eq!((read.dtype(), read.role(), read.device()), (Dtype::F32, Role::Input, Device::cpu()));
+        assert!(matches!(read, Argument::Read(AnyView::F32(_))));
+
+        let mut data = [f16::ZERO; 6];
+        let write = Argument::from(MatrixViewMut::from_slice(&mut data, 3, 2).unwrap());
+        assert_eq!((write.dtype(), write.role(), write.layout().rows), (Dtype::F16, Role::Output, 3));
+        assert!(write.is_on(&Device::cpu()) && write.stream().is_none());
+    }
+}

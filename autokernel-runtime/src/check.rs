@@ -1,0 +1,255 @@
+//! The one place where the operands of a launch are checked: against the signature, and so against each other.
+
+use crate::{Argument, Device, Dim, Error, Extents, Operand, Result, Role, Signature};
+
+/// The largest size of a dimension that a kernel takes.
+///
+/// Kernels count in 32-bit signed integers and round up to whole tiles; the gap to 2³¹ leaves room for that.
+pub const MAX_EXTENT: u32 = i32::MAX as u32 - 0xffff;
+
+/// The most dimensions that extents hold.
+const MAX_DIMS: usize = 6;
+
+/// Where a dimension was first met: an operand, and which of its axes.
+#[derive(Clone, Copy)]
+struct Place {
+    operand: usize,
+    axis: usize,
+}
+
+/// The extents that operands have together, once everything about them has been checked except their device.
+///
+/// # Errors
+/// Of [`Error`]: `Operands`, `DtypeMismatch`, `ShapeMismatch`, `TooLarge`, `KnownDimension`.
+pub(crate) fn check(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) -> Result<Extents> {
+    check_kinds(kernel, signature, arguments)?;
+    let extents = extents(kernel, signature, arguments)?;
+    check_known(kernel, signature, &extents)?;
+    Ok(extents)
+}
+
+/// Refuses another number of operands, one that is to be written and can only be read, and other element types.
+fn check_kinds(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) -> Result<()> {
+    let refused = |reason: String| Err(Error::Operands { kernel: kernel.to_owned(), reason });
+    let operands = &signature.operands;
+    if arguments.len() != operands.len() {
+        let names: Vec<&str> = operands.iter().map(|operand| &*operand.name).collect();
+        return refused(format!("it takes {} ({}), not {}", operands.len(), names.join(", "), arguments.len()));
+    }
+    for (operand, argument) in operands.iter().zip(arguments) {
+        let name = &operand.name;
+        match (operand.role, argument.role()) {
+            (Role::Output, Role::Input) => return refused(format!("`{name}` is written; pass it mutably")),
+            (Role::Input, Role::Output) => return refused(format!("`{name}` is only read; pass it to read")),
+            _ if operand.axes.len() != 2 => {
+                return refused(format!("`{name}` has {} axes, and a matrix has two", operand.axes.len()));
+            }
+            _ => {}
+        }
+        let (expected, given) = (operand.dtype, argument.dtype());
+        if expected != given {
+            let (kernel, operand) = (kernel.to_owned(), name.clone());
+            return Err(Error::DtypeMismatch { kernel, operand, expected, given });
+        }
+    }
+    Ok(())
+}
+
+/// The size of each dimension, wherever an operand has it along an axis.
+fn extents(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) -> Result<Extents> {
+    let mut found = [None::<(usize, Place)>; MAX_DIMS];
+    for (at, (operand, argument)) in signature.operands.iter().zip(arguments).enumerate() {
+        for (axis, (&dim, size)) in operand.axes.iter().zip(sizes(argument)).enumerate() {
+            let place = Place { operand: at, axis };
+            let slot = found.get_mut(usize::from(dim)).ok_or_else(|| no_dimension(kernel, operand, dim))?;
+            match *slot {
+                None => *slot = Some((size, place)),
+                Some((known, _)) if known == size => {}
+                Some((known, first)) => {
+                    let dim = signature.dims.get(usize::from(dim)).map_or(String::new(), |dim| dim.name.to_string());
+                    let [first, second] = [first, place].map(|place| describe(signature, arguments, place));
+                    let kernel = kernel.to_owned();
+                    return Err(Error::ShapeMismatch { kernel, dim, first, second, sizes: (known, size) });
+                }
+            }
+        }
+    }
+    // A dimension that no operand has along an axis was compiled in, or counts as 1.
+    let sizes = || {
+        signature.dims.iter().zip(&found).map(|(dimension, found)| {
+            (dimension.name, found.map_or(dimension.known.unwrap_or(1) as usize, |(size, _)| size))
+        })
+    };
+    for (dim, size) in sizes() {
+        countable(kernel, dim, size)?;
+    }
+    Extents::collect(sizes().map(|(dim, size)| (dim, size as u32))).ok_or_else(|| Error::Operands {
+        kernel: kernel.to_owned(),
+        reason: "its signature names a dimension twice".to_owned(),
+    })
+}
+
+/// Sizes along the axes of an operand, outermost first.
+fn sizes(argument: &Argument<'_>) -> [usize; 2] {
+    let layout = argument.layout();
+    [layout.rows, layout.columns]
+}
+
+/// `the columns of `a` (2x3)`.
+fn describe(signature: &Signature, arguments: &[Argument<'_>], place: Place) -> String {
+    let (Some(operand), Some(argument)) = (signature.operands.get(place.operand), arguments.get(place.operand)) else {
+        return String::new();
+    };
+    let axis = if place.axis == 0 { "rows" } else { "columns" };
+    let [rows, columns] = sizes(argument);
+    format!("the {axis} of `{}` ({rows}x{columns})", operand.name)
+}
+
+/// Refuses a size that a kernel cannot count.
+fn countable(kernel: &str, dim: Dim, size: usize) -> Result<()> {
+    if size <= MAX_EXTENT as usize {
+        return Ok(());
+    }
+    let what = format!("`{dim}` of kernel `{kernel}`");
+    Err(Error::TooLarge { what, given: size as u128, max: u128::from(MAX_EXTENT) })
+}
+
+fn no_dimension(kernel: &str, operand: &Operand, dim: u8) -> Error {
+    let reason = format!("`{}` has a dimension number {dim}, which its signature does not", operand.name);
+    Error::Operands { kernel: kernel.to_owned(), reason }
+}
+
+/// Extents as somebody wrote them, in the signature's order.
+///
+/// # Errors
+/// [`Error::Dimensions`] for other dimensions than the kernel's, [`Error::TooLarge`], [`Error::KnownDimension`].
+pub(crate) fn check_extents(kernel: &str, signature: &Signature, given: &Extents) -> Result<Extents> {
+    let sizes = signature.names().map(|dim| Some((dim, given.get(dim)?)));
+    let ordered = sizes.collect::<Option<Vec<_>>>().and_then(Extents::collect);
+    let ordered = ordered.filter(|ordered| ordered.iter().count() == given.iter().count());
+    let ordered = ordered.ok_or_else(|| Error::Dimensions {
+        kernel: kernel.to_owned(),
+        expected: signature.names().map(|dim| dim.to_string()).collect::<Vec<_>>().join(", "),
+        given: given.iter().map(|(dim, _)| dim.to_string()).collect::<Vec<_>>().join(", "),
+    })?;
+    for (dim, size) in ordered.iter() {
+        countable(kernel, dim, size as usize)?;
+    }
+    check_known(kernel, signature, &ordered)?;
+    Ok(ordered)
+}
+
+/// Refuses another size of a dimension than the one that was compiled in.
+fn check_known(kernel: &str, signature: &Signature, extents: &Extents) -> Result<()> {
+    for (dimension, given) in signature.dims.iter().zip(extents.sizes()) {
+        if let Some(known) = dimension.known.filter(|&known| known != given) {
+            let dim = dimension.name.to_string();
+            return Err(Error::KnownDimension { kernel: kernel.to_owned(), dim, known, given });
+        }
+    }
+    Ok(())
+}
+
+/// Refuses operands that are not all on `device`.
+pub(crate) fn check_devices(signature: &Signature, arguments: &[Argument<'_>], device: &Device) -> Result<()> {
+    let mut operands = signature.operands.iter().zip(arguments);
+    let Some((operand, argument)) = operands.find(|(_, argument)| !argument.is_on(device)) else { return Ok(()) };
+    let what = format!("`{}` and the launch", operand.name);
+    Err(Error::DeviceMismatch { what, left: argument.device().to_string(), right: device.to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use autokernel_core::Dimension;
+
+    use super::*;
+    use crate::{Dtype, Element, Matrix, dim};
+
+    /// `out[m, n] = x[m, k] · w[n, k]ᵀ`.
+    fn linear() -> Signature {
+        let dims = ["m", "n", "k"].map(|name| Dimension { name: dim(name), known: None }).to_vec();
+        let operand = |name: &str, role, axes: [u8; 2]| Operand {
+            name: name.to_owned(),
+            role,
+            dtype: Dtype::F32,
+            axes: axes.to_vec(),
+        };
+        let operands = vec![
+            operand("x", Role::Input, [0, 2]),
+            operand("w", Role::Input, [1, 2]),
+            operand("out", Role::Output, [0, 1]),
+        ];
+        Signature { dims, operands }
+    }
+
+    fn zeros<T: Element>((rows, columns): (usize, usize)) -> Matrix<T> {
+        Matrix::zeros(&Device::cpu(), rows, columns).unwrap()
+    }
+
+    fn checked(signature: &Signature, shapes: [(usize, usize); 3]) -> Result<Extents> {
+        let [x, w, out] = shapes;
+        let (x, w, mut out) = (zeros::<f32>(x), zeros::<f32>(w), zeros::<f32>(out));
+        check("linear", signature, &[(&x).into(), (&w).into(), (&mut out).into()])
+    }
+
+    #[test]
+    fn the_shapes_of_the_operands_are_the_extents() {
+        let extents = checked(&linear(), [(2, 3), (5, 3), (2, 5)]).unwrap();
+        assert_eq!(extents, Extents::new([(dim("m"), 2), (dim("n"), 5), (dim("k"), 3)]));
+        assert_eq!(checked(&linear(), [(2, 0), (5, 0), (2, 5)]).unwrap().size(2), 0);
+    }
+
+    #[test]
+    fn a_mismatch_names_the_kernel_both_parameters_their_axes_and_their_shapes() {
+        for (shapes, parts) in [
+            ([(2, 3), (5, 4), (2, 5)], ["`k`", "3 by the columns of `x` (2x3)", "4 by the columns of `w` (5x4)"]),
+            ([(2, 3), (5, 3), (9, 5)], ["`m`", "2 by the rows of `x` (2x3)", "9 by the rows of `out` (9x5)"]),
+            ([(2, 3), (5, 3), (2, 6)], ["`n`", "5 by the rows of `w` (5x3)", "6 by the columns of `out` (2x6)"]),
+        ] {
+            let error = checked(&linear(), shapes).unwrap_err();
+            let text = error.to_string();
+            assert!(matches!(error, Error::ShapeMismatch { .. }) && text.contains("`linear`"), "{text}");
+            assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_size_that_was_compiled_in_is_the_only_one() {
+        let mut signature = linear();
+        signature.dims[2].known = Some(3);
+        checked(&signature, [(2, 3), (5, 3), (2, 5)]).unwrap();
+        let error = checked(&signature, [(2, 4), (5, 4), (2, 5)]).unwrap_err();
+        assert!(error.to_string().contains("compiled for k = 3, not 4"), "{error}");
+    }
+
+    #[test]
+    fn another_type_or_role_or_number_of_operands_is_refused_by_the_parameters_name() {
+        let (x, w, mut out) = (zeros::<f32>((2, 3)), zeros::<f32>((5, 3)), zeros::<half::f16>((2, 5)));
+        let error = check("linear", &linear(), &[(&x).into(), (&w).into(), (&mut out).into()]).unwrap_err();
+        assert!(error.to_string().contains("takes f32 for `out`, not f16"), "{error}");
+        let error = check("linear", &linear(), &[(&x).into(), (&w).into(), (&x).into()]).unwrap_err();
+        assert!(error.to_string().contains("`out` is written"), "{error}");
+        let error = check("linear", &linear(), &[(&x).into()]).unwrap_err();
+        assert!(error.to_string().contains("3 (x, w, out), not 1"), "{error}");
+    }
+
+    #[test]
+    fn extents_that_somebody_wrote_are_put_in_order_or_refused() {
+        let of =
+            |names: &[&str]| Extents::collect(names.iter().zip(1..).map(|(name, size)| (dim(name), size))).unwrap();
+        let ordered = check_extents("linear", &linear(), &of(&["k", "m", "n"])).unwrap();
+        assert_eq!(ordered.sizes().collect::<Vec<_>>(), [2, 3, 1]);
+        for names in [&["m", "n"][..], &["m", "n", "k", "h"], &["rows", "n", "k"]] {
+            let text = check_extents("linear", &linear(), &of(names)).unwrap_err().to_string();
+            assert!(text.contains("m, n, k"), "{text}");
+        }
+        let large = Extents::new([(dim("m"), u32::MAX), (dim("n"), 1), (dim("k"), 1)]);
+        assert!(matches!(check_extents("linear", &linear(), &large), Err(Error::TooLarge { .. })));
+    }
+
+    #[test]
+    fn operands_that_are_all_on_the_cpu_are_on_one_device() {
+        let (x, w, mut out) = (zeros::<f32>((2, 3)), zeros::<f32>((5, 3)), zeros::<f32>((2, 5)));
+        check_devices(&linear(), &[(&x).into(), (&w).into(), (&mut out).into()], &Device::cpu()).unwrap();
+    }
+}

@@ -1,0 +1,105 @@
+//! Which compiled variant serves some extents on a GPU, and why.
+
+mod candidates;
+mod errors;
+
+use std::fmt;
+
+use crate::descriptor::{image_for, symbol};
+use crate::{ComputeCapability, Extents, Image, KernelDescriptor, KernelVariant, Result, Tuned, check};
+
+pub(crate) use candidates::Candidates;
+pub(crate) use errors::wrong_arch;
+
+/// What decides whether a variant runs on a GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Target {
+    /// The GPU's compute capability.
+    pub capability: ComputeCapability,
+    /// The most dynamic shared memory a block may use, in bytes.
+    pub shared_bytes: u32,
+}
+
+/// Where a kernel would run, with which schedule, and why. Its `Display` is one sentence.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Plan<'k> {
+    /// On the CPU.
+    Cpu,
+    /// On a GPU.
+    Gpu {
+        /// The schedule that was chosen.
+        variant: &'k KernelVariant,
+        /// The image that would be loaded.
+        image: Image<'static>,
+        /// Why this schedule.
+        reason: Reason,
+    },
+}
+
+/// Why a variant was chosen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Reason {
+    /// It was tuned at exactly these extents.
+    Exact,
+    /// It was tuned at the nearest extents, this far away; see [`Extents::distance`].
+    Nearest {
+        /// Distance in natural logarithms.
+        distance: f64,
+    },
+    /// Nothing was tuned for this architecture: the safe default.
+    Default,
+}
+
+impl fmt::Display for Plan<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Gpu { variant, image, reason } = self else {
+            return f.write_str("on the CPU, in f32");
+        };
+        write!(f, "{} ({} for {}): ", symbol(&variant.plan), image.kind(), variant.arch)?;
+        match (reason, &variant.tuned) {
+            (Reason::Exact, Some(tuned)) => write!(f, "tuned for this shape {}", Provenance(tuned)),
+            (Reason::Nearest { distance }, Some(tuned)) => {
+                let factor = distance.exp();
+                write!(f, "tuned for the nearest shape, {} ({factor:.2}x away), {}", tuned.extents, Provenance(tuned))
+            }
+            _ => write!(f, "the safe default, as nothing was tuned for {}", variant.arch),
+        }
+    }
+}
+
+struct Provenance<'a>(&'a Tuned);
+
+impl fmt::Display for Provenance<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let autokernel_core::Provenance { gpu, date, median_ms, tflops, .. } = &self.0.provenance;
+        write!(f, "on {gpu}, {date}: {median_ms:.4} ms, {tflops:.1} TFLOP/s")
+    }
+}
+
+/// The plan for some extents on a GPU; pure, so that it can be asked of a GPU that is not there.
+///
+/// The best architecture that runs is taken first (the latest capability, then the most specific instructions),
+/// then among its variants the tuned one with the nearest extents, else its safe default.
+///
+/// # Errors
+/// Of [`Error`](crate::Error): `NotCompiled` without images, `WrongArch` if none runs on that GPU; `Dimensions`,
+/// `TooLarge` and `KnownDimension` for extents that the kernel does not take.
+pub fn plan_for<'k>(kernel: &'k KernelDescriptor, target: Target, extents: &Extents) -> Result<Plan<'k>> {
+    let extents = check::check_extents(&kernel.name, &kernel.signature, extents)?;
+    plan(kernel, &Candidates::new(kernel, target)?, target, &extents)
+}
+
+/// The plan among candidates, for extents in the signature's order.
+pub(crate) fn plan<'k>(
+    kernel: &'k KernelDescriptor,
+    candidates: &Candidates,
+    target: Target,
+    extents: &Extents,
+) -> Result<Plan<'k>> {
+    let none = || wrong_arch(kernel, target);
+    let (index, reason) = candidates.choose(extents).ok_or_else(none)?;
+    let variant = kernel.variants.get(index).ok_or_else(none)?;
+    let image = image_for(variant, target.capability).ok_or_else(none)?;
+    Ok(Plan::Gpu { variant, image, reason })
+}
