@@ -8,6 +8,7 @@
 pub mod epilogue;
 pub mod expr;
 pub mod hash;
+pub mod knob;
 pub mod matmul;
 pub mod rule;
 pub mod source;

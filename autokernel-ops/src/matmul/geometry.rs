@@ -3,6 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::raster::Raster;
+use super::sm80::{self, Sm80Schedule};
+use super::sm90::{self, Sm90Schedule};
+use crate::knob::Knob;
+use crate::rule::{Rule, RuleText};
 
 /// A kernel family: one `.cuh` file and the archs it serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -20,6 +24,22 @@ impl Family {
         match self {
             Family::Sm80 => "sm80",
             Family::Sm90 => "sm90",
+        }
+    }
+
+    /// Its knobs.
+    pub fn knobs(self) -> &'static [Knob] {
+        match self {
+            Family::Sm80 => Sm80Schedule::KNOBS,
+            Family::Sm90 => Sm90Schedule::KNOBS,
+        }
+    }
+
+    /// Its rules, for people.
+    pub fn rules(self) -> Vec<RuleText> {
+        match self {
+            Family::Sm80 => sm80::RULES.iter().map(Rule::text).collect(),
+            Family::Sm90 => sm90::RULES.iter().map(Rule::text).collect(),
         }
     }
 }

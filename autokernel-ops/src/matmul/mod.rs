@@ -3,6 +3,7 @@
 mod default;
 pub mod emit;
 mod geometry;
+mod knobs;
 pub mod plan;
 pub mod problem;
 mod raster;
@@ -12,3 +13,6 @@ pub mod shape;
 mod sm80;
 mod sm90;
 pub mod space;
+
+#[cfg(test)]
+mod tables_tests;

@@ -12,6 +12,8 @@ pub use super::raster::{Raster, RasterOrder};
 pub use super::sm80::Sm80Schedule;
 pub use super::sm90::{Mode, Sm90Schedule, TILE_K as SM90_TILE_K};
 pub use super::space;
+use super::{sm80, sm90};
+use crate::rule;
 pub use crate::rule::BrokenRule;
 
 use crate::matmul::problem::ProblemClass;
@@ -60,13 +62,8 @@ impl Schedule {
     /// The first broken rule.
     pub fn check(&self, problem: &ProblemClass, arch: Arch) -> Result<(), BrokenRule> {
         match self {
-            Schedule::Sm80(schedule) => schedule.check(problem, arch),
-            Schedule::Sm90(schedule) => {
-                crate::rule::require(arch == Arch::SM_90A, "family_serves_arch", || {
-                    format!("family sm90 runs on sm_90a alone, not on {arch}; take family sm80")
-                })?;
-                schedule.check(problem)
-            }
+            Schedule::Sm80(schedule) => rule::check(sm80::RULES, schedule, problem, arch),
+            Schedule::Sm90(schedule) => rule::check(sm90::RULES, schedule, problem, arch),
         }
     }
 
