@@ -101,6 +101,23 @@ impl Knob {
         }
     }
 
+    /// Whether it can have this value; the rules may still refuse it.
+    pub fn takes(&self, code: u16) -> bool {
+        match self.kind {
+            Kind::Number => true,
+            Kind::Flag => code <= 1,
+            Kind::Choice(choices) => usize::from(code) < choices.len(),
+        }
+    }
+
+    /// The value that stands for all in a schedule of which only the image counts.
+    pub fn first(&self) -> u16 {
+        match self.kind {
+            Kind::Number => 1,
+            Kind::Flag | Kind::Choice(_) => 0,
+        }
+    }
+
     /// A value in JSON. One that stands for nothing is its number.
     pub fn to_json(&self, code: u16) -> Value {
         match self.kind {

@@ -10,5 +10,10 @@ pub mod expr;
 pub mod hash;
 pub mod knob;
 pub mod matmul;
+pub mod registry;
 pub mod rule;
+pub mod schedule;
 pub mod source;
+
+pub use registry::Family;
+pub use schedule::Schedule;

@@ -14,5 +14,9 @@ mod sm80;
 mod sm90;
 pub mod space;
 
+pub use schedule::Schedule;
+pub use sm80::RULES as SM80_RULES;
+pub use sm90::RULES as SM90_RULES;
+
 #[cfg(test)]
 mod tables_tests;

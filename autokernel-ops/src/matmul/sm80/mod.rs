@@ -3,9 +3,10 @@
 mod plan;
 mod rules;
 
-use crate::matmul::geometry::{Family, Geometry};
+use crate::matmul::geometry::Geometry;
 use crate::matmul::knobs::schedule;
 use crate::matmul::problem::ProblemClass;
+use crate::registry::Family;
 
 pub use plan::{constants, plan};
 pub use rules::RULES;

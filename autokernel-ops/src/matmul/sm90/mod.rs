@@ -6,9 +6,10 @@ mod rules;
 use autokernel_core::TileBox;
 
 use crate::knob::choices;
-use crate::matmul::geometry::{Family, Geometry};
+use crate::matmul::geometry::Geometry;
 use crate::matmul::knobs::schedule;
 use crate::matmul::problem::ProblemClass;
+use crate::registry::Family;
 
 pub use plan::{constants, plan};
 pub use rules::RULES;
