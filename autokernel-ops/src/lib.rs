@@ -10,10 +10,12 @@ pub mod expr;
 pub mod hash;
 pub mod knob;
 pub mod matmul;
+pub mod operation;
 pub mod registry;
 pub mod rule;
 pub mod schedule;
 pub mod source;
 
+pub use operation::Operation;
 pub use registry::Family;
 pub use schedule::Schedule;

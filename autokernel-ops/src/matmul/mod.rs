@@ -4,6 +4,7 @@ mod default;
 pub mod emit;
 mod geometry;
 mod knobs;
+mod operation;
 pub mod plan;
 pub mod problem;
 mod raster;
