@@ -1,7 +1,6 @@
 //! The seam between a search and whatever measures.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use autokernel_codegen::schedule::Schedule;
 use serde::{Deserialize, Serialize};
@@ -16,79 +15,80 @@ use crate::target::Target;
 ///
 /// A schedule that cannot be used is an [`Outcome`], never an error: errors are for evaluators that cannot go on.
 pub trait Evaluator {
-    /// Where it measures.
-    fn environment(&self) -> &Environment;
-
-    /// The GPU it measures on.
-    fn gpu(&self) -> &GpuFacts;
+    /// Where and on what it measures.
+    fn about(&self) -> &About;
 
     /// Where its numbers come from, in words for people: `measured here`, `replayed from …`.
     fn origin(&self) -> String;
-
-    /// The day of its measurements, `YYYY-MM-DD`.
-    fn date(&self) -> String;
-
-    /// Whether its numbers were measured before, so that schedules known from the same numbers give the answer away.
-    fn is_replay(&self) -> bool {
-        false
-    }
-
-    /// Whether it can measure schedules that are not in its [`space`](Evaluator::space): a replay cannot.
-    fn measurable(&self) -> Measurable {
-        if self.is_replay() { Measurable::Space } else { Measurable::Legal }
-    }
 
     /// The schedules that a search for `target` is to choose from, each once, in a fixed order.
     fn space(&self, target: &Target) -> Vec<Schedule>;
 
     /// Tries each schedule of `batch` and calls `done` as soon as its outcome is known, in any order, so that an
     /// evaluator may compile ahead and use several GPUs. Once `done` breaks, no further schedule is begun; it
-    /// is still told of those that were under way.
+    /// is still told of those that were under way. An evaluator that runs schedules tells `intents` before it does.
     ///
     /// # Errors
     /// The evaluator cannot go on, whatever the schedule. What `done` was told stays valid.
-    fn evaluate(&mut self, target: &Target, batch: &[Schedule], done: Done<'_>) -> Result<(), EvaluatorError>;
+    fn evaluate(
+        &mut self,
+        target: &Target,
+        batch: &[Schedule],
+        intents: Option<&Intents>,
+        done: Done<'_>,
+    ) -> Result<(), EvaluatorError>;
 
-    /// Measures `contenders` again, in turn within each round so that drift cancels: one result for each.
+    /// Measures `contenders` again, in turn within each of the `rounds` so that drift cancels: one result for each. An
+    /// evaluator that does not measure has no rounds to hold.
     ///
     /// # Errors
     /// The evaluator cannot go on.
-    fn compare(&mut self, target: &Target, contenders: &[Contender]) -> Result<Vec<Final>, EvaluatorError>;
-
-    /// As [`Evaluator::compare`], in that many rounds; an evaluator that does not measure has none to choose.
-    ///
-    /// # Errors
-    /// The evaluator cannot go on.
-    fn compare_in(
+    fn compare(
         &mut self,
         target: &Target,
         contenders: &[Contender],
-        _rounds: Rounds,
-    ) -> Result<Vec<Final>, EvaluatorError> {
-        self.compare(target, contenders)
-    }
-
-    /// Hands over what is to be told before a schedule runs. An evaluator that runs nothing has nothing to tell.
-    fn announce_to(&mut self, _intents: &Arc<Intents>) {}
+        rounds: Rounds,
+    ) -> Result<Vec<Final>, EvaluatorError>;
 
     /// The time of cuBLAS with the epilogue as a kernel of its own, timed as a schedule is; `None` where it cannot be had.
     ///
     /// # Errors
     /// The evaluator cannot go on.
-    fn reference(&mut self, _target: &Target) -> Result<Option<Measurement>, EvaluatorError> {
-        Ok(None)
-    }
+    fn reference(&mut self, target: &Target) -> Result<Option<Measurement>, EvaluatorError>;
 
-    /// The fastest schedule of all, where the whole space has been measured.
-    fn optimum(&self, _target: &Target) -> Option<(Schedule, Measurement)> {
+    /// What is known of the whole space of `target`, where all of it was measured before.
+    fn hindsight(&self, _target: &Target) -> Option<&dyn Hindsight> {
         None
     }
+}
 
-    /// The median of the best time of so many schedules drawn at random, in milliseconds, where the whole space has been
-    /// measured.
-    fn best_at_random_ms(&self, _target: &Target, _draws: usize) -> Option<f64> {
-        None
+/// Where and on what an evaluator measures.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// Where.
+    pub environment: Environment,
+    /// On which GPU.
+    pub gpu: GpuFacts,
+    /// The day of its measurements, `YYYY-MM-DD`, if they are not of today.
+    pub recorded_on: Option<String>,
+    /// What it can measure.
+    pub measurable: Measurable,
+}
+
+impl About {
+    /// Whether its numbers were measured before, so that schedules known from the same numbers give the answer away.
+    pub fn is_replay(&self) -> bool {
+        self.recorded_on.is_some()
     }
+}
+
+/// What only those know who have measured a whole space.
+pub trait Hindsight {
+    /// The fastest schedule of all.
+    fn optimum(&self) -> Option<(Schedule, Measurement)>;
+
+    /// The median of the best time of so many schedules drawn at random, in milliseconds.
+    fn best_at_random_ms(&self, draws: usize) -> Option<f64>;
 }
 
 /// Which schedules an evaluator can measure.

@@ -3,6 +3,11 @@
 //! A [`Strategy`](strategy::Strategy) proposes schedules for a [`Target`], an [`Evaluator`](evaluate::Evaluator)
 //! measures them, on a GPU or by [`replay`] of a recorded space, the [`Journal`](journal::Journal) remembers every
 //! [`Trial`], and [`promote`] writes the winner to `best_config.json` if it beats what is there past the noise.
+//!
+//! Arrows point one way, which a test holds. From low to high: what everything is about (targets, outcomes, trials, the
+//! GPU, knobs); [`evaluate`]; the journal, [`replay`] and [`llm`], which remember and answer; [`strategy`]; [`session`] and
+//! [`promote`], which search and decide; [`gpu`], which measures; what people read (reports, profiles, listings); [`app`],
+//! [`compare`] and [`cli`].
 
 #![warn(missing_docs)]
 // The macros of `console` instead, which outlive their reader.
@@ -17,36 +22,37 @@ mod checkout;
 pub mod cli;
 mod columns;
 pub mod compare;
-pub mod demand;
-pub mod doctor;
+mod demand;
+mod doctor;
 pub mod environment;
 pub mod evaluate;
 pub mod exchange;
-pub mod filter;
+mod filter;
 mod folder;
 pub mod gpu;
 mod gpu_facts;
-pub mod held_final;
-pub mod intents;
+mod held_final;
+mod intents;
 pub mod journal;
 mod knobs;
+pub mod known;
 pub mod llm;
 pub mod occupancy;
 mod options;
 pub mod outcome;
-pub mod output;
-pub mod profile;
+mod output;
+mod profile;
 pub mod promote;
-pub mod proposer;
+mod proposer;
 pub mod replay;
 pub mod report;
 pub mod session;
-pub mod show;
+mod show;
 pub mod stop;
 pub mod strategy;
 pub mod strategy_name;
 mod target;
-pub mod trial;
+mod trial;
 
 pub use gpu_facts::GpuFacts;
 pub use target::Target;

@@ -15,11 +15,13 @@ use llm_support::{Server, client, says};
 use serde_json::{Value, json};
 use tuner::GpuFacts;
 use tuner::evaluate::Measurable;
+use tuner::known::Known;
 use tuner::llm::{
-    Anchor, Budget, Candidates, Conversation, Feedback, JsonSchema, KnownGood, LlmError, Measurement, Message, Outcome,
-    Proposals, Provider, Rejected, Reply, Resources, RooflineFacts, Task, Trial, Usage,
+    Candidates, Conversation, Feedback, Figures, JsonSchema, Left, LlmError, Message, Proposals, Provider, Rejected,
+    Rejection, Reply, Resources, RooflineFacts, Task, Tried, Usage,
 };
 use tuner::occupancy::{Limiter, Occupancy, Waves};
+use tuner::outcome::{Failure, Measurement, Outcome};
 
 /// A model that says its lines and keeps what it was asked.
 struct Actor {
@@ -86,8 +88,8 @@ static TASK: LazyLock<Task> = LazyLock::new(|| {
         roofline,
         cublas_ms: Some(0.25),
         candidates: Candidates::new(class, Arch::SM_90A, schedules),
-        known_good: vec![KnownGood { schedule: default, origin: "default for sm_90a".into(), median_ms: Some(0.3) }],
-        budget: budget(3),
+        known_good: vec![Known { schedule: default, origin: "default for sm_90a".into() }],
+        left: left(3),
     }
 });
 
@@ -95,8 +97,8 @@ fn task() -> Task {
     TASK.clone()
 }
 
-fn budget(rounds: u32) -> Budget {
-    Budget { evaluations: 60, rounds, proposals_per_round: 15, time: None }
+fn left(rounds: u32) -> Left {
+    Left { evaluations: 60, rounds, proposals_per_round: 15 }
 }
 
 /// The schedule of the default with some knobs changed.
@@ -294,7 +296,7 @@ fn the_first_prompt_tells_all_that_decides() {
         "- `raster.group` (1, 2, 4, 8, 16, 32)",
         "`shared_memory_fits`",
         "\"anyOf\"",
-        "default for sm_90a): 0.3000 ms",
+        "default for sm_90a): not measured for this shape",
         "60 evaluations are left in all, and 3 rounds with you",
         "Propose 15 distinct schedules",
     ] {
@@ -332,25 +334,24 @@ fn check_strict(schema: &Value) {
     }
 }
 
-fn measured(changes: &Value, median_ms: f64) -> Trial {
+fn measured(changes: &Value, median_ms: f64) -> Tried {
     let occupancy = Occupancy { blocks_per_sm: 1, warps_per_sm: 12, percent: 18.75, limiter: Limiter::SharedMemory };
     let waves = Waves { tiles: 1024, slots: 132, waves: 7.7576, tail_pct: 75.76, utilization_pct: 96.97 };
     let resources =
         Resources { registers: Some(168), shared_bytes: 197_632, spill_bytes: 0, occupancy: Some(occupancy) };
-    let measurement = Measurement {
-        median_ms,
-        spread_pct: 0.4,
+    let figures = Figures {
+        measurement: Measurement::new(median_ms, 0.4, 10),
         tflops: 137.438_953 / median_ms,
         roofline_pct: 17.18 / median_ms,
         times_cublas: Some(0.98),
-        resources: Some(resources),
+        resources,
         waves: Some(waves),
     };
-    Trial { schedule: typed(changes), outcome: Outcome::Measured(measurement) }
+    Tried { schedule: typed(changes), became: Ok(figures) }
 }
 
-fn failed(changes: &Value, outcome: Outcome) -> Trial {
-    Trial { schedule: typed(changes), outcome }
+fn failed(changes: &Value, failure: Failure) -> Tried {
+    Tried { schedule: typed(changes), became: Err(failure) }
 }
 
 fn feedback() -> Feedback {
@@ -358,34 +359,35 @@ fn feedback() -> Feedback {
     Feedback {
         top: vec![measured(&better, 0.2), measured(&json!({"tile_n": 256}), 0.21)],
         anchors: vec![
-            Anchor {
-                schedule: TASK.known_good[0].schedule,
-                origin: "default for sm_90a".into(),
-                outcome: Some(measured(&json!({}), 0.3).outcome),
-            },
-            Anchor { schedule: typed(&better), origin: "tuned for 8192x8192x8192, 1.7 ms there".into(), outcome: None },
+            (TASK.known_good[0].clone(), Some(measured(&json!({}), 0.3).became)),
+            (Known { schedule: typed(&better), origin: "tuned for 8192x8192x8192, 1.7 ms there".into() }, None),
         ],
         proposed: vec![
             measured(&better, 0.2),
-            failed(
-                &json!({"tile_n": 256, "stages": 3}),
-                Outcome::CompileFailed { text: "ptxas error\n : too many".into() },
-            ),
-            failed(&json!({"tile_n": 128}), Outcome::WrongResult { detail: "C[3, 5] = NaN, want 1.5".into() }),
-            failed(&json!({"tile_n": 64}), Outcome::TimedOut { phase: "run".into(), limit_s: 30.0 }),
-            failed(&json!({"stages": 6}), Outcome::Crashed { detail: "CUDA_ERROR_ILLEGAL_ADDRESS".into() }),
-            failed(&json!({"stages": 5}), Outcome::Duplicate { median_ms: Some(0.25) }),
+            failed(&json!({"tile_n": 256, "stages": 3}), Failure::Compile { log: "ptxas error\n : too many".into() }),
+            failed(&json!({"tile_n": 128}), Failure::WrongResult { detail: "C[3, 5] = NaN, want 1.5".into() }),
+            failed(&json!({"tile_n": 64}), Failure::Timeout { limit_s: 30.0 }),
+            failed(&json!({"stages": 6}), Failure::Crash { detail: "CUDA_ERROR_ILLEGAL_ADDRESS".into() }),
             failed(
                 &json!({"stages": 8}),
-                Outcome::RuleBroken { rule: "shared_memory_fits".into(), reason: "9 > 8".into() },
+                Failure::BrokenRule { rule: "shared_memory_fits".into(), detail: "9 > 8".into() },
             ),
         ],
         others: vec![
             measured(&json!({"tile_n": 192}), 0.31),
-            failed(&json!({"tile_m": 64}), Outcome::Crashed { detail: "sticky".into() }),
+            failed(&json!({"tile_m": 64}), Failure::Crash { detail: "sticky".into() }),
         ],
-        rejected: vec![Rejected { text: "{\"stages\":1}".into(), reason: "rule broken".into() }],
-        budget: budget(1),
+        rejected: vec![
+            Rejected { text: "{\"stages\":1}".into(), reason: "rule broken".into() },
+            Rejected {
+                text: "{\"stages\":5}".into(),
+                reason: Rejection::AlreadyTried {
+                    schedule: typed(&json!({"stages": 5})),
+                    became: Some(Outcome::Measured(Measurement::new(0.25, 0.4, 10))),
+                },
+            },
+        ],
+        left: left(1),
     }
 }
 
@@ -408,7 +410,7 @@ fn the_next_prompt_tells_what_became_of_every_proposal() {
         "wrong result: C[3, 5] = NaN, want 1.5",
         "timed out: run not finished after 30 s",
         "crashed: CUDA_ERROR_ILLEGAL_ADDRESS",
-        "duplicate: already measured at 0.2500 ms",
+        "- {\"stages\":5}: duplicate: already tried: 0.2500 ms",
         "breaks rule `shared_memory_fits`: 9 > 8",
         "# Also tried, as differences from the best\n- cluster_m 2 → 1, tile_n 256 → 192: 0.3100 ms\n",
         "crashed: sticky",

@@ -157,10 +157,10 @@ fn folders(arrows: &BTreeSet<Arrow>) -> BTreeSet<Module> {
 fn circle(folder: &[String], arrows: &BTreeSet<Arrow>) -> Option<String> {
     let mut siblings = Siblings::new();
     for arrow in arrows {
-        if let (Some(from), Some(to)) = (inside(folder, &arrow.from), inside(folder, &arrow.to)) {
-            if from != to {
-                siblings.entry(from).or_default().entry(to).or_insert_with(|| arrow.clone());
-            }
+        if let (Some(from), Some(to)) = (inside(folder, &arrow.from), inside(folder, &arrow.to))
+            && from != to
+        {
+            siblings.entry(from).or_default().entry(to).or_insert_with(|| arrow.clone());
         }
     }
     let way = siblings.keys().find_map(|start| way_back(start, &siblings))?;

@@ -16,7 +16,7 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 use tuner::Target;
-use tuner::evaluate::{Contender, Evaluated, Evaluator};
+use tuner::evaluate::{Contender, Evaluated, Evaluator, Rounds};
 use tuner::outcome::{Failure, Outcome};
 use tuner::replay::{Recording, Replay};
 
@@ -124,22 +124,23 @@ fn a_replay_answers_what_was_recorded_and_says_what_was_not() {
     let target = Target { problem: recording.problem.clone(), arch: recording.arch, shape: cube(1024) };
     let (known, outcome) = recording.shapes[0].rows[7].clone();
     let unknown = Schedule::default_for(&target.problem.class(), Arch::SM_80);
-    assert_eq!(replay.environment().gpu, GPU);
+    assert_eq!(replay.about().environment.gpu, GPU);
 
     let mut told: Vec<Evaluated> = Vec::new();
     let mut note = |evaluated| {
         told.push(evaluated);
         ControlFlow::Continue(())
     };
-    replay.evaluate(&target, &[known, unknown], &mut note).unwrap();
+    replay.evaluate(&target, &[known, unknown], None, &mut note).unwrap();
     assert_eq!(told[0].outcome, outcome);
     assert_eq!(told[1].outcome, Outcome::Failed(Failure::NotRecorded));
 
-    let finals = replay.compare(&target, &[Contender::Cublas, Contender::Schedule(unknown)]).unwrap();
+    let rounds = Rounds { count: 1, round_ms: 1.0, warm_up_ms: 0.0 };
+    let finals = replay.compare(&target, &[Contender::Cublas, Contender::Schedule(unknown)], rounds).unwrap();
     assert_eq!(finals[0].as_ref().unwrap().measurement, recording.shapes[0].cublas.unwrap());
     assert_eq!(finals[1], Err(Failure::NotRecorded));
     let other = Target { shape: cube(7), ..target };
-    assert!(replay.space(&other).is_empty() && replay.optimum(&other).is_none());
+    assert!(replay.space(&other).is_empty() && replay.hindsight(&other).is_none());
 }
 
 #[test]
@@ -153,6 +154,6 @@ fn a_batch_ends_when_it_is_told_to() {
         count += 1;
         if count == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    replay.evaluate(&target, &batch, &mut two).unwrap();
+    replay.evaluate(&target, &batch, None, &mut two).unwrap();
     assert_eq!(count, 2);
 }

@@ -17,10 +17,11 @@ use rand_pcg::Pcg64;
 use rayon::prelude::*;
 use tuner::compare::{Arena, Arm, Costs, Standing, courses};
 use tuner::evaluate::Measurable;
+use tuner::known::Known;
 use tuner::outcome::Outcome;
 use tuner::replay::{Library, Recording};
 use tuner::session::Budget;
-use tuner::strategy::{Brief, Known};
+use tuner::strategy::Brief;
 use tuner::strategy_name::{Builtin, StrategyName};
 use tuner::{Target, Trial};
 

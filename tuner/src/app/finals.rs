@@ -37,7 +37,7 @@ pub fn finals(args: &FinalArgs, stop: &Stop) -> Result<Ending, AppError> {
         return Err(AppError::NothingJournaled { journal: journal.path().to_owned() });
     }
     for target in &targets {
-        let trials: Vec<Trial> = journal.trials_of(target, evaluator.environment()).cloned().collect();
+        let trials: Vec<Trial> = journal.trials_of(target, &evaluator.about().environment).cloned().collect();
         let meeting = |finalists| promote::Final::new(FinalPlan::with_finalists(finalists), target, &trials, &config);
         let usual = meeting(args.gpu.finalists);
         outln!("{target}: {} trials, {} finalists", trials.len(), usual.schedules().len());
@@ -78,7 +78,7 @@ fn hold(
 /// The targets that were measured here, in the order of the journal.
 fn targets(args: &FinalArgs, journal: &Journal, evaluator: &GpuEvaluator) -> Vec<Target> {
     let mut targets: Vec<Target> = Vec::new();
-    for trial in journal.trials().iter().filter(|trial| trial.environment == *evaluator.environment()) {
+    for trial in journal.trials().iter().filter(|trial| trial.environment == evaluator.about().environment) {
         let target = &trial.target;
         let wanted = (args.shape.is_empty() || args.shape.contains(&target.shape))
             && args.problem.as_ref().is_none_or(|slug| *slug == target.problem.class().slug());
@@ -103,7 +103,7 @@ fn measure_long(
             contenders.push(contender);
         }
     }
-    let results = evaluator.compare_in(target, &contenders, LONG)?;
+    let results = evaluator.compare(target, &contenders, LONG)?;
     Ok(Leg::new(Some(LONG), &contenders, results))
 }
 

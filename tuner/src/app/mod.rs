@@ -15,12 +15,10 @@ mod run;
 mod select;
 mod tune;
 
-pub use args::TuneArgs;
+pub(crate) use args::TuneArgs;
 pub use ending::Ending;
 pub use error::AppError;
 pub use finals::finals;
-pub use job::Job;
 pub use json::RunDocument;
 pub(crate) use proposer::provider;
-pub use select::{Selection, select};
 pub use tune::tune;

@@ -13,7 +13,7 @@ use super::in_use::InUse;
 use super::job::Job;
 use super::proposer::{model, proposer, strategy_name};
 use crate::environment::Environment;
-use crate::evaluate::Evaluator;
+use crate::evaluate::{Evaluator, Hindsight};
 use crate::journal::Journal;
 use crate::llm::{Guard, Provider};
 use crate::outcome::Measurement;
@@ -86,13 +86,13 @@ impl<'r> Run<'r> {
             let result = self.tune_one(&mut job)?;
             let ending = ending(&result.search.stopped, self.stop);
             let outcome = result.promotion.as_ref();
-            if let Some(entry) = outcome.and_then(|outcome| promote::entry(outcome, job.evaluator.as_ref())) {
+            if let Some(entry) = outcome.and_then(|outcome| promote::entry(outcome, job.evaluator.about())) {
                 self.known.upsert(entry.clone());
                 self.promoted.push(entry);
             } else if let Some(outcome) = outcome {
-                let kept = promote::kept(outcome, &job.target, job.evaluator.as_ref());
+                let kept = promote::kept(outcome, &job.target, job.evaluator.about());
                 self.kept.extend(kept.map(|entry| (job.target.clone(), entry)));
-                self.confirmed.extend(promote::confirmed(outcome, &job.target, job.evaluator.as_ref()));
+                self.confirmed.extend(promote::confirmed(outcome, &job.target, job.evaluator.about()));
             }
             self.results.push(result);
             match ending {
@@ -142,13 +142,14 @@ impl<'r> Run<'r> {
             progress: &self.progress,
         });
         let promotion = self.promotion(&mut search, evaluator.as_mut());
+        let hindsight = evaluator.hindsight(target);
         Ok(TargetResult {
             strategy: description,
             origin: evaluator.origin(),
-            environment: evaluator.environment().clone(),
-            gpu: evaluator.gpu().clone(),
-            optimum: evaluator.optimum(target),
-            best_at_random_ms: evaluator.best_at_random_ms(target, search.trials.len()),
+            environment: evaluator.about().environment.clone(),
+            gpu: evaluator.about().gpu.clone(),
+            optimum: hindsight.and_then(Hindsight::optimum),
+            best_at_random_ms: hindsight.and_then(|all| all.best_at_random_ms(search.trials.len())),
             search,
             promotion,
         })
@@ -186,7 +187,7 @@ impl<'r> Run<'r> {
         let plan = FinalPlan::with_finalists(self.args.gpu.finalists);
         let meeting = promote::Final::new(plan, &search.target, &search.trials, self.in_use);
         let (schedules, incumbent) = (meeting.schedules(), meeting.incumbent().schedule);
-        let environment = evaluator.environment();
+        let environment = &evaluator.about().environment;
         let mut held = self.journal.finals().iter().rev();
         let known = held.find(|held| held.answers(&search.target, environment, &schedules, incumbent));
         if let Some(known) = known.filter(|_| !self.args.final_again) {
@@ -195,7 +196,7 @@ impl<'r> Run<'r> {
         }
         let (held, outcome) = meeting.hold(evaluator)?;
         // What is looked up in a recording can be looked up again.
-        if !evaluator.is_replay() {
+        if !evaluator.about().is_replay() {
             self.journal.append_final(held)?;
         }
         Ok(outcome)
@@ -203,30 +204,30 @@ impl<'r> Run<'r> {
 
     /// The time of cuBLAS, for a model to be told of: measured once and journaled, so that the next run says the same.
     fn reference(&mut self, target: &Target, evaluator: &mut dyn Evaluator) -> Option<Measurement> {
-        if let Some(known) = self.journal.reference(target, evaluator.environment()) {
+        if let Some(known) = self.journal.reference(target, &evaluator.about().environment) {
             return Some(*known);
         }
         // A GPU that cannot measure will say so at the first trial, and a journal that cannot be written as well.
         let measured = evaluator.reference(target).ok().flatten()?;
-        if !evaluator.is_replay() {
-            let _ = self.journal.append_reference(target, evaluator.environment(), measured);
+        if !evaluator.about().is_replay() {
+            let _ = self.journal.append_reference(target, &evaluator.about().environment, measured);
         }
         Some(measured)
     }
 
     /// What the strategy is told beforehand.
     fn brief(&self, target: &Target, evaluator: &dyn Evaluator) -> Brief {
-        let which = if evaluator.is_replay() { Neighbours::OtherShapes } else { Neighbours::All };
+        let which = if evaluator.about().is_replay() { Neighbours::OtherShapes } else { Neighbours::All };
         // A model whose conversation is continued must be told what it was told before.
         let continued = self.model.as_ref().is_some_and(|model| model.repeats_itself());
         let config = if continued { self.in_use } else { &self.known };
         let brief = Brief {
             target: target.clone(),
-            gpu: evaluator.gpu().clone(),
+            gpu: evaluator.about().gpu.clone(),
             known: Vec::new(),
             space: evaluator.space(target).into(),
-            measurable: evaluator.measurable(),
-            history: self.history(target, evaluator.environment()),
+            measurable: evaluator.about().measurable,
+            history: self.history(target, &evaluator.about().environment),
             evaluations: self.args.evaluations as usize,
             generations: self.args.generations as usize,
             seed: self.args.seed,

@@ -11,12 +11,9 @@ mod run;
 mod standing;
 mod table;
 
-pub use args::CompareArgs;
+pub(crate) use args::CompareArgs;
 pub use arm::Arm;
 pub use contest::{Arena, Course};
 pub use costs::Costs;
-pub use models::Models;
-pub use replies::RecordedReplies;
 pub use run::courses;
-pub use standing::{Checkpoint, Quartiles, Standing};
-pub use table::Comparison;
+pub use standing::Standing;

@@ -10,11 +10,12 @@ mod wanted;
 
 pub use args::DemandArgs;
 pub use error::DemandError;
-pub use launch_log::{LaunchLog, Launches, LoggedProblem};
-pub use package::{Package, PackageError};
+pub use package::Package;
 pub use wanted::{Demand, Demands};
 
 use autokernel_codegen::shape::Shape;
+
+use self::launch_log::LaunchLog;
 
 /// What `args` want by `--crate` and `--shapes-from`, with the `shapes` of `--shape`; `None` without either.
 ///

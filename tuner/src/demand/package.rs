@@ -9,8 +9,6 @@ use cargo_metadata::{Metadata, MetadataCommand, TargetKind};
 /// A crate that declares kernels.
 #[derive(Clone, Debug)]
 pub struct Package {
-    /// Its name.
-    pub name: String,
     /// The folder of its Cargo.toml.
     pub root: PathBuf,
     /// Its build script, if it has one.
@@ -91,8 +89,7 @@ impl Package {
 fn without_cargo(root: &Path) -> Result<Package, PackageError> {
     let script = Some(root.join("build.rs")).filter(|script| script.is_file());
     let build = script.as_deref().map_or(Ok(Build::new()), Build::of_script)?;
-    let name = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    Ok(Package { name, root: root.to_owned(), script, build })
+    Ok(Package { root: root.to_owned(), script, build })
 }
 
 fn packages(metadata: &Metadata) -> Result<Vec<Package>, PackageError> {
@@ -101,7 +98,7 @@ fn packages(metadata: &Metadata) -> Result<Vec<Package>, PackageError> {
         let script = script.map(|target| target.src_path.clone().into_std_path_buf());
         let root = package.manifest_path.parent().map(|folder| folder.as_std_path().to_owned()).unwrap_or_default();
         let build = script.as_deref().map_or(Ok(Build::new()), Build::of_script)?;
-        Ok(Package { name: package.name.to_string(), root, script, build })
+        Ok(Package { root, script, build })
     });
     packages.collect()
 }

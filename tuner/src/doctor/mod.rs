@@ -9,7 +9,7 @@ mod nvcc;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-pub use check::{Check, Diagnosis, Status};
+pub use check::Diagnosis;
 
 use crate::checkout::{DEFAULT_CONFIG, own_spaces};
 use crate::folder;

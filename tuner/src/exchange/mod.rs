@@ -6,7 +6,4 @@ mod export;
 mod import;
 pub mod t4;
 
-pub use cli::{ExportArgs, Format, ImportArgs};
-pub use error::ExchangeError;
-pub use export::{Exported, export};
-pub use import::import;
+pub(crate) use cli::{ExportArgs, ImportArgs};

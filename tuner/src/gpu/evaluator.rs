@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use autokernel_codegen::schedule::Schedule;
 use autokernel_codegen::schedule::space::Space;
@@ -10,9 +9,7 @@ use autokernel_codegen::schedule::space::Space;
 use super::bench::Bench;
 use super::sampling::Effort;
 use crate::Target;
-use crate::environment::{Environment, today};
-use crate::evaluate::{Contender, Done, Evaluator, EvaluatorError, Final, Rounds};
-use crate::gpu_facts::GpuFacts;
+use crate::evaluate::{About, Contender, Done, Evaluator, EvaluatorError, Final, Measurable, Rounds};
 use crate::intents::Intents;
 use crate::outcome::Measurement;
 
@@ -20,44 +17,36 @@ use crate::outcome::Measurement;
 pub struct GpuEvaluator {
     bench: Rc<RefCell<Bench>>,
     effort: Effort,
-    environment: Environment,
-    gpu: GpuFacts,
-    intents: Option<Arc<Intents>>,
+    about: About,
 }
-
-/// Rounds of a comparison that nobody said more of.
-const ROUNDS: Rounds = Rounds { count: 15, round_ms: 10.0, warm_up_ms: 300.0 };
 
 impl GpuEvaluator {
     /// An evaluator on `bench`.
     pub fn new(bench: Rc<RefCell<Bench>>, effort: Effort) -> Self {
-        let (environment, gpu) = {
+        let about = {
             let bench = bench.borrow();
-            (bench.environment().clone(), bench.gpu().facts.clone())
+            About {
+                environment: bench.environment().clone(),
+                gpu: bench.gpu().facts.clone(),
+                recorded_on: None,
+                measurable: Measurable::Legal,
+            }
         };
-        GpuEvaluator { bench, effort, environment, gpu, intents: None }
+        GpuEvaluator { bench, effort, about }
     }
 }
 
 impl Evaluator for GpuEvaluator {
-    fn environment(&self) -> &Environment {
-        &self.environment
-    }
-
-    fn gpu(&self) -> &GpuFacts {
-        &self.gpu
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn origin(&self) -> String {
         let ordinals = self.bench.borrow().ordinals();
         match ordinals.len() {
-            0 | 1 => format!("measured on this machine's {}", self.gpu.name),
-            count => format!("measured on {count} of this machine's {}", self.gpu.name),
+            0 | 1 => format!("measured on this machine's {}", self.about.gpu.name),
+            count => format!("measured on {count} of this machine's {}", self.about.gpu.name),
         }
-    }
-
-    fn date(&self) -> String {
-        today()
     }
 
     /// The schedules of the family that serves the arch best.
@@ -67,19 +56,17 @@ impl Evaluator for GpuEvaluator {
         best.flat_map(|&family| Space::new(family, &class, target.arch).schedules().to_vec()).collect()
     }
 
-    fn evaluate(&mut self, target: &Target, batch: &[Schedule], done: Done<'_>) -> Result<(), EvaluatorError> {
-        self.bench.borrow_mut().evaluate(target, batch, self.effort, self.intents.as_deref(), done)
+    fn evaluate(
+        &mut self,
+        target: &Target,
+        batch: &[Schedule],
+        intents: Option<&Intents>,
+        done: Done<'_>,
+    ) -> Result<(), EvaluatorError> {
+        self.bench.borrow_mut().evaluate(target, batch, self.effort, intents, done)
     }
 
-    fn reference(&mut self, target: &Target) -> Result<Option<Measurement>, EvaluatorError> {
-        Ok(self.bench.borrow_mut().baseline(target, self.effort)?.measurement().copied())
-    }
-
-    fn compare(&mut self, target: &Target, contenders: &[Contender]) -> Result<Vec<Final>, EvaluatorError> {
-        self.compare_in(target, contenders, ROUNDS)
-    }
-
-    fn compare_in(
+    fn compare(
         &mut self,
         target: &Target,
         contenders: &[Contender],
@@ -88,7 +75,7 @@ impl Evaluator for GpuEvaluator {
         self.bench.borrow_mut().compare(target, contenders, rounds)
     }
 
-    fn announce_to(&mut self, intents: &Arc<Intents>) {
-        self.intents = Some(Arc::clone(intents));
+    fn reference(&mut self, target: &Target) -> Result<Option<Measurement>, EvaluatorError> {
+        Ok(self.bench.borrow_mut().baseline(target, self.effort)?.measurement().copied())
     }
 }

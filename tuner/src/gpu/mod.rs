@@ -19,7 +19,7 @@ pub mod protocol;
 pub mod record;
 pub mod sampling;
 mod seeds;
-pub mod worker;
+mod worker;
 
 pub use bench::Bench;
 pub use devices::Devices;

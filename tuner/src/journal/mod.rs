@@ -23,8 +23,8 @@ use crate::outcome::Measurement;
 use crate::target::Target;
 use crate::trial::{Trial, TrialKey};
 
-pub use error::JournalError;
-pub use read::{Recovery, read_trials};
+pub(crate) use error::JournalError;
+pub(crate) use read::{Recovery, read_trials};
 
 use error::io;
 use line::{Line, Lines, Reference};

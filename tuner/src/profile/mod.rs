@@ -15,10 +15,6 @@ use autokernel_codegen::config::Config;
 pub use args::ProfileArgs;
 pub use document::Profile;
 pub use error::ProfileError;
-pub use kernel::{Kernel, ResourcesFrom};
-pub use machine::Machine;
-pub use time::{Rate, Time};
-pub use work::{Bound, Traffic, WorkProfile};
 
 use crate::checkout::own_spaces;
 use crate::replay::Library;

@@ -100,22 +100,22 @@ impl<'f> Final<'f> {
         let mut legs = Vec::new();
         let mut staying = self.schedules();
         // Recorded times are what they are, however often they are looked up.
-        if staying.len() > FinalPlan::LAST && !evaluator.is_replay() {
+        if staying.len() > FinalPlan::LAST && !evaluator.about().is_replay() {
             let contenders: Vec<Contender> = staying.iter().copied().map(Contender::Schedule).collect();
-            let results = evaluator.compare_in(self.target, &contenders, self.plan.wide)?;
+            let results = evaluator.compare(self.target, &contenders, self.plan.wide)?;
             let leg = Leg::new(Some(self.plan.wide), &contenders, results);
             staying = leg.ranking().into_iter().take(FinalPlan::LAST).map(|(schedule, _)| schedule).collect();
             legs.push(leg);
         }
         let contenders = self.contenders(&staying);
-        let results = evaluator.compare_in(self.target, &contenders, self.plan.last)?;
-        let rounds = (!evaluator.is_replay()).then_some(self.plan.last);
+        let results = evaluator.compare(self.target, &contenders, self.plan.last)?;
+        let rounds = (!evaluator.about().is_replay()).then_some(self.plan.last);
         legs.push(Leg::new(rounds, &contenders, results));
 
         let mut held = HeldFinal {
             at: timestamp(),
             target: self.target.clone(),
-            environment: evaluator.environment().clone(),
+            environment: evaluator.about().environment.clone(),
             finalists: self.schedules(),
             incumbent: self.incumbent.schedule,
             legs,

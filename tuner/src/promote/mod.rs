@@ -7,9 +7,8 @@ mod origin;
 mod outcome;
 mod verdict;
 
-pub use entry::{confirmed, entry, kept};
-pub use incumbent::{Incumbent, incumbent};
+pub(crate) use entry::{confirmed, entry, kept};
+pub(crate) use incumbent::incumbent;
 pub use meeting::{Final, FinalPlan};
-pub use origin::Origin;
-pub use outcome::Outcome;
-pub use verdict::{Comparison, Verdict, compare};
+pub(crate) use origin::Origin;
+pub(crate) use outcome::Outcome;

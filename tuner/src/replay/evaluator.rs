@@ -8,9 +8,10 @@ use autokernel_codegen::schedule::Schedule;
 use autokernel_codegen::shape::Shape;
 
 use super::recording::{RecordedShape, Recording};
-use crate::environment::Environment;
-use crate::evaluate::{Contender, Done, Evaluated, Evaluator, EvaluatorError, Final, FinalTime};
-use crate::gpu_facts::GpuFacts;
+use crate::evaluate::{
+    About, Contender, Done, Evaluated, Evaluator, EvaluatorError, Final, FinalTime, Hindsight, Measurable, Rounds,
+};
+use crate::intents::Intents;
 use crate::outcome::{Failure, Measurement, Outcome};
 use crate::target::Target;
 
@@ -19,6 +20,7 @@ use crate::target::Target;
 pub struct Replay {
     recording: Arc<Recording>,
     name: String,
+    about: About,
     outcomes: HashMap<Shape, HashMap<Schedule, Outcome>>,
     delay: Duration,
 }
@@ -28,7 +30,13 @@ impl Replay {
     pub fn new(recording: Arc<Recording>, name: impl Into<String>) -> Self {
         let of_shape = |shape: &RecordedShape| (shape.shape, shape.rows.iter().cloned().collect());
         let outcomes = recording.shapes.iter().map(of_shape).collect();
-        Replay { recording, name: name.into(), outcomes, delay: Duration::ZERO }
+        let about = About {
+            environment: recording.environment.clone(),
+            gpu: recording.gpu.clone(),
+            recorded_on: Some(recording.method.date.clone()),
+            measurable: Measurable::Space,
+        };
+        Replay { recording, name: name.into(), about, outcomes, delay: Duration::ZERO }
     }
 
     /// Lets each trial take that long, as on a GPU.
@@ -49,31 +57,25 @@ impl Replay {
 }
 
 impl Evaluator for Replay {
-    fn environment(&self) -> &Environment {
-        &self.recording.environment
-    }
-
-    fn gpu(&self) -> &GpuFacts {
-        &self.recording.gpu
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn origin(&self) -> String {
         format!("replayed from {}, recorded on {}", self.name, self.recording.method.date)
     }
 
-    fn date(&self) -> String {
-        self.recording.method.date.clone()
-    }
-
-    fn is_replay(&self) -> bool {
-        true
-    }
-
     fn space(&self, target: &Target) -> Vec<Schedule> {
         self.table(target).map_or(Vec::new(), |table| table.rows.iter().map(|(schedule, _)| *schedule).collect())
     }
 
-    fn evaluate(&mut self, target: &Target, batch: &[Schedule], done: Done<'_>) -> Result<(), EvaluatorError> {
+    fn evaluate(
+        &mut self,
+        target: &Target,
+        batch: &[Schedule],
+        _: Option<&Intents>,
+        done: Done<'_>,
+    ) -> Result<(), EvaluatorError> {
         for schedule in batch {
             std::thread::sleep(self.delay);
             let outcome = self.outcome(target, schedule);
@@ -86,7 +88,7 @@ impl Evaluator for Replay {
     }
 
     /// The recorded times: the rounds are long over, so none can be paired.
-    fn compare(&mut self, target: &Target, contenders: &[Contender]) -> Result<Vec<Final>, EvaluatorError> {
+    fn compare(&mut self, target: &Target, contenders: &[Contender], _: Rounds) -> Result<Vec<Final>, EvaluatorError> {
         let recorded = |contender: &Contender| {
             let outcome = match contender {
                 Contender::Schedule(schedule) => self.outcome(target, schedule),
@@ -107,11 +109,17 @@ impl Evaluator for Replay {
         Ok(self.table(target).and_then(|table| table.cublas))
     }
 
-    fn optimum(&self, target: &Target) -> Option<(Schedule, Measurement)> {
-        self.table(target)?.optimum()
+    fn hindsight(&self, target: &Target) -> Option<&dyn Hindsight> {
+        self.table(target).map(|table| table as &dyn Hindsight)
+    }
+}
+
+impl Hindsight for RecordedShape {
+    fn optimum(&self) -> Option<(Schedule, Measurement)> {
+        RecordedShape::optimum(self)
     }
 
-    fn best_at_random_ms(&self, target: &Target, draws: usize) -> Option<f64> {
-        self.table(target)?.median_of_best_at_random(draws)
+    fn best_at_random_ms(&self, draws: usize) -> Option<f64> {
+        self.median_of_best_at_random(draws)
     }
 }

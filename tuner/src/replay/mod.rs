@@ -6,7 +6,7 @@
 mod chance;
 mod error;
 mod evaluator;
-pub mod format;
+mod format;
 mod library;
 mod method;
 mod recording;

@@ -13,14 +13,13 @@ mod roofline;
 mod summary;
 mod under_roof;
 
-pub use chart::ChartError;
-pub use cli::{ReportArgs, ReportError};
+pub(crate) use chart::ChartError;
+pub(crate) use cli::ReportArgs;
 pub use curve::learning_curves;
-pub use document::{
-    BestDocument, GenerationDocument, IncumbentDocument, Results, StopDocument, TargetDocument, TimedSchedule, VERSION,
-    VerdictDocument,
-};
+pub use document::Results;
+pub use document::TargetDocument;
+pub(crate) use document::VERSION;
 pub use history::history_csv;
 pub use result::TargetResult;
 pub use roofline::roofline;
-pub use summary::summary;
+pub(crate) use summary::summary;

@@ -6,6 +6,7 @@ mod reason;
 mod search;
 
 pub use found::Search;
-pub use progress::Progress;
+pub(crate) use progress::Progress;
 pub use reason::StopReason;
-pub use search::{Budget, SearchError, Session, search};
+pub use search::Budget;
+pub(crate) use search::{SearchError, Session, search};

@@ -14,7 +14,6 @@ use crate::trial::Trial;
 enum Style {
     Bar,
     Lines,
-    Silent,
 }
 
 /// Shows how a search goes.
@@ -52,11 +51,6 @@ impl Progress {
         Progress::with(if std::io::stderr().is_terminal() { Style::Bar } else { Style::Lines })
     }
 
-    /// Says nothing.
-    pub fn silent() -> Self {
-        Progress::with(Style::Silent)
-    }
-
     fn with(style: Style) -> Self {
         let pace = Cell::new(Pace { begun: Instant::now(), evaluations: 0, known: 0 });
         Progress { style, bar: RefCell::new(ProgressBar::hidden()), best_ms: RefCell::new(None), pace }
@@ -71,7 +65,7 @@ impl Progress {
                 bar.set_style(style);
             }
             self.bar.replace(bar);
-        } else if self.style == Style::Lines {
+        } else {
             errln!("{prefix}: {evaluations} evaluations");
         }
         known.iter().for_each(|trial| self.tried(trial));
@@ -106,16 +100,12 @@ impl Progress {
         match self.style {
             Style::Bar => self.bar.borrow().println(format!("  {text}")),
             Style::Lines => errln!("  {text}"),
-            Style::Silent => {}
         }
     }
 
     pub(super) fn end(&self, search: &Search) {
         self.bar.borrow().finish_and_clear();
-        if self.style != Style::Silent {
-            let slug = search.target.slug();
-            errln!("  {slug}: ended after {} trials: {}", search.trials.len(), search.stopped);
-        }
+        errln!("  {}: ended after {} trials: {}", search.target.slug(), search.trials.len(), search.stopped);
     }
 }
 

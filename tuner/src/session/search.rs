@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use autokernel_codegen::schedule::Schedule;
 
@@ -89,7 +90,7 @@ fn recall(session: &mut Session<'_>) -> Vec<Trial> {
     if session.strategy.repeats_itself() {
         return Vec::new();
     }
-    let environment = session.evaluator.environment();
+    let environment = &session.evaluator.about().environment;
     let known: Vec<Trial> = session.journal.trials_of(session.target, environment).cloned().collect();
     session.strategy.tell(&known);
     let name = session.strategy.name();
@@ -143,7 +144,7 @@ struct Batch {
 
 impl Batch {
     fn new(session: &Session<'_>, generation: u32, before: usize) -> Self {
-        let environment = session.evaluator.environment().clone();
+        let environment = session.evaluator.about().environment.clone();
         Batch { environment, generation, before, trials: HashMap::new(), evaluated: 0 }
     }
 
@@ -181,8 +182,8 @@ impl Batch {
         }
         let mut unwritten = None;
         let drafts: Vec<Trial> = open.iter().map(|&schedule| self.draft(session.target, proposals, schedule)).collect();
-        session.journal.intents().plan(drafts);
-        session.evaluator.announce_to(session.journal.intents());
+        let intents = Arc::clone(session.journal.intents());
+        intents.plan(drafts);
         // Split borrows: the evaluator runs while the closure writes the journal.
         let Session { target, evaluator, journal, stop, progress, .. } = session;
         let mut done = |evaluated: Evaluated| {
@@ -192,7 +193,7 @@ impl Batch {
             }
             if stop.is_requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let result = if open.is_empty() { Ok(()) } else { evaluator.evaluate(target, open, &mut done) };
+        let result = if open.is_empty() { Ok(()) } else { evaluator.evaluate(target, open, Some(&intents), &mut done) };
         if let Some(error) = unwritten {
             return Err(error.into());
         }

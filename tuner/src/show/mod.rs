@@ -9,9 +9,8 @@ use std::path::PathBuf;
 
 use autokernel_codegen::config::{Config, ConfigError};
 
-pub use finding::{Finding, Sources};
 pub use here::Here;
-pub use listing::{Listing, Missing, Row};
+pub use listing::Listing;
 
 use crate::checkout::{DEFAULT_CONFIG, own_spaces};
 use crate::filter::Filter;

@@ -7,6 +7,7 @@ use autokernel_codegen::schedule::Schedule;
 
 use crate::evaluate::Measurable;
 use crate::gpu_facts::GpuFacts;
+use crate::known::Known;
 use crate::target::Target;
 use crate::trial::Trial;
 
@@ -54,13 +55,4 @@ impl Brief {
         let space = self.space.iter().copied().chain(new).collect();
         Brief { space, ..self }
     }
-}
-
-/// A schedule with a record.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Known {
-    /// The schedule.
-    pub schedule: Schedule,
-    /// Where it is from: `default for sm_90a`, `tuned for 8192x8192x8192, 1.6947 ms there`.
-    pub origin: String,
 }

@@ -6,7 +6,6 @@ use super::ask_tell::{Proposal, Strategy};
 use super::brief::Brief;
 use super::llm::Llm;
 use super::surrogate::Surrogate;
-use crate::llm::Provider;
 use crate::proposer::Proposer;
 use crate::strategy_name::StrategyName;
 use crate::trial::Trial;
@@ -26,11 +25,6 @@ pub struct Hybrid {
 }
 
 impl Hybrid {
-    /// A search for `brief` seeded and steered by the model behind `provider`.
-    pub fn new(brief: &Brief, provider: Box<dyn Provider>) -> Self {
-        Hybrid::led_by(Llm::new(brief, provider), brief)
-    }
-
     /// A search for `brief` seeded and steered by `llm`.
     pub fn led_by(llm: Llm, brief: &Brief) -> Self {
         Hybrid { llm: llm.with_stand_in("surrogate"), surrogate: Surrogate::new(brief), generation: 0 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use autokernel_codegen::schedule::{Family, Schedule};
 use serde_json::Value;
 
-use crate::columns::{self, Columns};
+use crate::columns::Columns;
 
 /// Knobs that mean little alone, and are one axis therefore: who multiplies, and which blocks share loads.
 const TOGETHER: [&[&str]; 3] = [&["consumers", "mode"], &["warps_m", "warps_n"], &["cluster_m", "cluster_n"]];
@@ -41,13 +41,8 @@ pub struct Lattice {
 }
 
 impl Lattice {
-    /// The lattice of `schedules`.
-    pub fn new(schedules: Arc<[Schedule]>) -> Self {
-        Lattice::of(&columns::from_schedules(schedules.iter()), schedules)
-    }
-
-    /// The same, of schedules whose JSON `columns` holds.
-    pub(crate) fn of(columns: &Columns, schedules: Arc<[Schedule]>) -> Self {
+    /// The lattice of `schedules`, whose JSON `columns` holds.
+    pub fn of(columns: &Columns, schedules: Arc<[Schedule]>) -> Self {
         let axes = axes(columns);
         let mut points = vec![Point::with_capacity(axes.len()); schedules.len()];
         let mut lengths: HashMap<Family, Vec<u16>> = HashMap::new();
@@ -68,11 +63,6 @@ impl Lattice {
     /// How many schedules there are.
     pub fn len(&self) -> usize {
         self.schedules.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.schedules.is_empty()
     }
 
     /// Every axis.
@@ -199,6 +189,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::columns;
+    use crate::strategy::brief::Brief;
     use crate::strategy::moves;
     use crate::strategy::tests::brief;
 
@@ -210,6 +202,10 @@ mod tests {
         columns.insert("split_k".to_owned(), twice([json!(1), json!(2), json!(4), json!(16)]));
         columns.insert("swap_ab".to_owned(), (0..8).map(|index| json!(index >= 4)).collect());
         Lattice::of(&columns, schedules)
+    }
+
+    fn of_space(brief: &Brief) -> Lattice {
+        Lattice::of(&columns::from_schedules(brief.space.iter()), brief.space.clone())
     }
 
     #[test]
@@ -228,7 +224,7 @@ mod tests {
     #[test]
     fn every_schedule_has_a_place_of_its_own_and_is_nearest_to_itself() {
         let brief = brief();
-        let lattice = Lattice::new(brief.space.clone());
+        let lattice = of_space(&brief);
         for index in 0..lattice.len() {
             let own: Vec<(usize, u16)> = lattice.point(index).iter().copied().enumerate().collect();
             assert_eq!(lattice.nearest(0, &own), Some(index));
@@ -238,7 +234,7 @@ mod tests {
     #[test]
     fn crews_and_clusters_move_as_one() {
         let brief = brief();
-        let lattice = Lattice::new(brief.space.clone());
+        let lattice = of_space(&brief);
         assert_eq!(lattice.axis("consumers"), lattice.axis("mode"));
         assert_eq!(lattice.axis("cluster_m"), lattice.axis("cluster_n"));
         assert_eq!(lattice.axis("nothing of the kind"), None);

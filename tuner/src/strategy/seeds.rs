@@ -7,9 +7,10 @@ use autokernel_codegen::schedule::{Family, Schedule};
 use rand::RngExt;
 use rand_pcg::Pcg64;
 
-use super::brief::{Brief, Known};
+use super::brief::Brief;
 use super::lattice::Lattice;
 use crate::bridge::distance;
+use crate::known::Known;
 use crate::target::Target;
 use crate::trial::Trial;
 

@@ -9,8 +9,9 @@ use super::outcome::fall;
 use super::text::{ask, json};
 use super::{knobs, rules, schema};
 use crate::gpu_facts::GpuFacts;
+use crate::known::Known;
 use crate::llm::candidates::FamilyKnobs;
-use crate::llm::task::{KnownGood, Task};
+use crate::llm::task::Task;
 use crate::occupancy::{Waves, waves};
 
 /// The standing instructions.
@@ -41,7 +42,7 @@ pub fn first(task: &Task) -> String {
     }
     let mix =
         "Mix: about 40 % close to what is known to be good, 40 % that change one or two decisive knobs, 20 % bold.";
-    let _ = write!(text, "# Budget\n{} {mix}", ask(&task.budget));
+    let _ = write!(text, "# Budget\n{} {mix}", ask(&task.left));
     text
 }
 
@@ -84,10 +85,9 @@ fn known_good(task: &Task) -> String {
     if task.known_good.is_empty() {
         return "Nothing is known yet.".to_owned();
     }
-    let line = |known: &KnownGood| {
-        let time = known.median_ms.map_or("not measured for this shape".to_owned(), |ms| format!("{ms:.4} ms"));
+    let line = |known: &Known| {
         let placed = placed(&known.schedule, task).map_or_else(String::new, |waves| format!("; {}", fall(&waves)));
-        format!("- {} ({}): {time}{placed}", json(&known.schedule), known.origin)
+        format!("- {} ({}): not measured for this shape{placed}", json(&known.schedule), known.origin)
     };
     task.known_good.iter().map(line).collect::<Vec<_>>().join("\n")
 }

@@ -5,29 +5,39 @@ use autokernel_codegen::schedule::Schedule;
 use super::text::json;
 use crate::knobs;
 use crate::llm::error::shorten;
-use crate::llm::feedback::{Measurement, Outcome, Resources};
+use crate::llm::feedback::{Became, Figures, Resources};
 use crate::occupancy::{Occupancy, Waves};
+use crate::outcome::{Failure, Measurement};
 
 /// Most characters of a compiler's or a checker's text.
 const DETAIL_CHARS: usize = 600;
 
-/// `outcome` in words; times are also given against `best_ms`.
-pub fn words(outcome: &Outcome, best_ms: Option<f64>) -> String {
-    match outcome {
-        Outcome::Measured(measurement) => measured(measurement, best_ms),
-        Outcome::RuleBroken { rule, reason } => format!("not tried: breaks rule `{rule}`: {}", detail(reason)),
-        Outcome::CompileFailed { text } => format!("did not compile: {}", detail(text)),
-        Outcome::WrongResult { detail: text } => format!("wrong result: {}", detail(text)),
-        Outcome::TimedOut { phase, limit_s } => format!("timed out: {phase} not finished after {limit_s} s"),
-        Outcome::Crashed { detail: text } => format!("crashed: {}", detail(text)),
-        Outcome::Unavailable { reason } => format!("not tried: {}", detail(reason)),
-        Outcome::Duplicate { median_ms: Some(ms) } => format!("duplicate: already measured at {ms:.4} ms"),
-        Outcome::Duplicate { median_ms: None } => "duplicate: already tried, and it failed".to_owned(),
+/// What became of a schedule, in words; times are also given against `best_ms`.
+pub fn words(became: &Became, best_ms: Option<f64>) -> String {
+    match became {
+        Ok(figures) => timed(figures, best_ms),
+        Err(failure) => failed(failure),
     }
 }
 
-fn measured(measurement: &Measurement, best_ms: Option<f64>) -> String {
-    let Measurement { median_ms, spread_pct, tflops, roofline_pct, times_cublas, resources, waves } = measurement;
+fn failed(failure: &Failure) -> String {
+    match failure {
+        Failure::BrokenRule { rule, detail: numbers } => {
+            format!("not tried: breaks rule `{rule}`: {}", detail(numbers))
+        }
+        Failure::Compile { log } => format!("did not compile: {}", detail(log)),
+        Failure::Spill { .. } => format!("did not compile: {}", detail(&failure.to_string())),
+        Failure::CompileTimeout { limit_s } => format!("timed out: compile not finished after {limit_s} s"),
+        Failure::WrongResult { detail: text } => format!("wrong result: {}", detail(text)),
+        Failure::Timeout { limit_s } => format!("timed out: run not finished after {limit_s} s"),
+        Failure::Crash { detail: text } => format!("crashed: {}", detail(text)),
+        Failure::OutOfMemory { .. } | Failure::NotRecorded => format!("not tried: {}", detail(&failure.to_string())),
+    }
+}
+
+fn timed(figures: &Figures, best_ms: Option<f64>) -> String {
+    let Figures { measurement, tflops, roofline_pct, times_cublas, resources, waves } = figures;
+    let Measurement { median_ms, spread_pct, .. } = measurement;
     let mut text = format!("{median_ms:.4} ms ±{spread_pct:.1} %");
     if let Some(best) = best_ms.filter(|best| *best > 0.0 && best < median_ms) {
         text += &format!(" ({:+.1} % on the best)", (median_ms / best - 1.0) * 100.0);
@@ -36,9 +46,7 @@ fn measured(measurement: &Measurement, best_ms: Option<f64>) -> String {
     if let Some(times) = times_cublas {
         text += &format!(", {times:.3} x cuBLAS");
     }
-    if let Some(resources) = resources {
-        text += &taken(resources);
-    }
+    text += &taken(resources);
     if let Some(waves) = waves {
         text += &format!(", {}", fall(waves));
     }

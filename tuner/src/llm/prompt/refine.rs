@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use super::outcome::{difference, words};
 use super::text::{ask, json};
-use crate::llm::feedback::{Anchor, Feedback, Outcome, Trial};
+use crate::known::Known;
+use crate::llm::feedback::{Became, Feedback, Tried};
 use crate::llm::reply::Rejected;
 
 /// Most of the fastest trials that are listed.
@@ -19,8 +20,8 @@ pub fn refine(feedback: &Feedback) -> String {
     let best = feedback.top.first();
     let mut text = String::new();
     match best {
-        Some(trial) => {
-            let _ = writeln!(text, "# Best so far\n{}\n{}\n", json(&trial.schedule), words(&trial.outcome, None));
+        Some(tried) => {
+            let _ = writeln!(text, "# Best so far\n{}\n{}\n", json(&tried.schedule), words(&tried.became, None));
         }
         None => text.push_str("# Best so far\nNothing has been measured successfully yet.\n\n"),
     }
@@ -45,46 +46,39 @@ pub fn refine(feedback: &Feedback) -> String {
         text,
         "# Budget\n{} Do not repeat a schedule listed here. Refine what works, drop what failed and why, and test the \
          explanation that the figures suggest. Same JSON as before.",
-        ask(&feedback.budget)
+        ask(&feedback.left)
     );
     text
 }
 
-fn trials(trials: &[Trial], best: Option<&Trial>, most: usize) -> String {
+fn trials(trials: &[Tried], best: Option<&Tried>, most: usize) -> String {
     let best_ms = best_ms(best);
-    let line = |trial: &Trial| {
-        format!(
-            "- {}: {}",
-            difference(&trial.schedule, best.map(|best| &best.schedule)),
-            words(&trial.outcome, best_ms)
-        )
+    let line = |tried: &Tried| {
+        format!("- {}: {}", difference(&tried.schedule, best.map(|best| &best.schedule)), words(&tried.became, best_ms))
     };
     listed(trials, most, line)
 }
 
 /// Trials by schedule and time alone.
-fn others(others: &[Trial], best: Option<&Trial>) -> String {
-    let line = |trial: &Trial| {
-        let outcome = match &trial.outcome {
-            Outcome::Measured(measurement) => format!("{:.4} ms", measurement.median_ms),
-            other => words(other, None),
+fn others(others: &[Tried], best: Option<&Tried>) -> String {
+    let line = |tried: &Tried| {
+        let became = match &tried.became {
+            Ok(figures) => format!("{:.4} ms", figures.measurement.median_ms),
+            failed => words(failed, None),
         };
-        format!("- {}: {outcome}", difference(&trial.schedule, best.map(|best| &best.schedule)))
+        format!("- {}: {became}", difference(&tried.schedule, best.map(|best| &best.schedule)))
     };
     listed(others, OTHERS, line)
 }
 
-fn best_ms(best: Option<&Trial>) -> Option<f64> {
-    best.and_then(|trial| match &trial.outcome {
-        Outcome::Measured(measurement) => Some(measurement.median_ms),
-        _ => None,
-    })
+fn best_ms(best: Option<&Tried>) -> Option<f64> {
+    best.and_then(|tried| tried.became.as_ref().ok()).map(|figures| figures.measurement.median_ms)
 }
 
-fn anchors(anchors: &[Anchor], best_ms: Option<f64>) -> String {
-    let line = |Anchor { schedule, origin, outcome }: &Anchor| {
-        let outcome = outcome.as_ref().map_or("not tried yet".to_owned(), |outcome| words(outcome, best_ms));
-        format!("- {} ({origin}): {outcome}", json(schedule))
+fn anchors(anchors: &[(Known, Option<Became>)], best_ms: Option<f64>) -> String {
+    let line = |(Known { schedule, origin }, became): &(Known, Option<Became>)| {
+        let became = became.as_ref().map_or("not tried yet".to_owned(), |became| words(became, best_ms));
+        format!("- {} ({origin}): {became}", json(schedule))
     };
     listed(anchors, usize::MAX, line)
 }

@@ -2,15 +2,12 @@
 
 use std::fmt::Write;
 
-use crate::llm::feedback::Budget;
+use crate::llm::feedback::Left;
 
 /// The sentence every prompt ends with.
-pub fn ask(budget: &Budget) -> String {
-    let Budget { evaluations, rounds, proposals_per_round, time } = budget;
+pub fn ask(left: &Left) -> String {
+    let Left { evaluations, rounds, proposals_per_round } = left;
     let mut text = format!("{evaluations} evaluations are left in all");
-    if let Some(time) = time {
-        let _ = write!(text, ", {:.0} s of time", time.as_secs_f64());
-    }
     let _ = match rounds {
         0 | 1 => write!(text, ", and this is your last round"),
         rounds => write!(text, ", and {rounds} rounds with you, this one included"),

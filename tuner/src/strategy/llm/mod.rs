@@ -1,6 +1,6 @@
 //! A language model that proposes, with the built-in search to stand in for it.
 
-mod translate;
+mod told;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -8,11 +8,10 @@ use std::path::PathBuf;
 use autokernel_codegen::schedule::Schedule;
 
 use super::ask_tell::{Proposal, Strategy};
-use super::brief::{Brief, Known};
+use super::brief::Brief;
 use super::local::Local;
-use crate::llm::{
-    Anchor, Budget, Conversation, Feedback, LlmError, Proposals, Provider, Rejected, Rejection, Unanswered,
-};
+use crate::known::Known;
+use crate::llm::{Conversation, Feedback, Left, LlmError, Proposals, Provider, Rejected, Rejection, Unanswered};
 use crate::outcome::Measurement;
 use crate::proposer::Proposer;
 use crate::strategy_name::StrategyName;
@@ -49,7 +48,7 @@ impl Llm {
     pub fn new(brief: &Brief, provider: Box<dyn Provider>) -> Self {
         provider.begin(&brief.target.to_string());
         Llm {
-            conversation: Conversation::new(&translate::task(brief, None)),
+            conversation: Conversation::new(&told::task(brief, None)),
             stand_in: Local::new(brief),
             stand_in_name: "built-in search",
             brief: brief.clone(),
@@ -70,7 +69,7 @@ impl Llm {
     /// The same, told what cuBLAS takes for the target, if that is known.
     pub fn against(self, cublas: Option<Measurement>) -> Self {
         let cublas_ms = cublas.map(|cublas| cublas.median_ms);
-        Llm { conversation: Conversation::new(&translate::task(&self.brief, cublas_ms)), cublas_ms, ..self }
+        Llm { conversation: Conversation::new(&told::task(&self.brief, cublas_ms)), cublas_ms, ..self }
     }
 
     /// The same, doing as `policy` says when a prompt stays unanswered.
@@ -170,34 +169,29 @@ impl Llm {
     }
 
     fn feedback(&self, n: usize) -> Feedback {
-        let mut tried: Vec<&Trial> = self.trials.values().collect();
-        tried.sort_by(|a, b| {
+        let mut trials: Vec<&Trial> = self.trials.values().collect();
+        trials.sort_by(|a, b| {
             let time = |trial: &Trial| trial.median_ms().unwrap_or(f64::INFINITY);
             time(a).total_cmp(&time(b)).then(a.number.cmp(&b.number))
         });
-        let timed = tried.iter().take_while(|trial| trial.median_ms().is_some()).count();
-        let (timed, failed) = tried.split_at(timed);
+        let timed = trials.iter().take_while(|trial| trial.median_ms().is_some()).count();
+        let (timed, failed) = trials.split_at(timed);
         let (top, slower) = timed.split_at(timed.len().min(TOP));
         let is_unlisted = |trial: &&&Trial| !self.proposed.contains(&trial.schedule);
-        let translated = |trial: &Trial| translate::trial(trial, &self.brief, self.cublas_ms);
-        let anchor = |known: &Known| Anchor {
-            schedule: known.schedule,
-            origin: known.origin.clone(),
-            outcome: self.trials.get(&known.schedule).map(|trial| translated(trial).outcome),
-        };
+        let tried = |trial: &Trial| told::tried(trial, &self.brief, self.cublas_ms);
+        let anchor = |known: &Known| (known.clone(), self.trials.get(&known.schedule).map(|trial| tried(trial).became));
         let proposed = self.proposed.iter().filter_map(|schedule| self.trials.get(schedule));
         let left = self.brief.evaluations.saturating_sub(self.trials.len());
         Feedback {
-            top: top.iter().copied().map(translated).collect(),
+            top: top.iter().copied().map(tried).collect(),
             anchors: self.brief.known.iter().map(anchor).collect(),
-            proposed: proposed.map(translated).collect(),
-            others: failed.iter().chain(slower).filter(is_unlisted).copied().map(translated).collect(),
+            proposed: proposed.map(tried).collect(),
+            others: failed.iter().chain(slower).filter(is_unlisted).copied().map(tried).collect(),
             rejected: self.rejected.clone(),
-            budget: Budget {
+            left: Left {
                 evaluations: left as u32,
                 rounds: (left.div_ceil(n.max(1))) as u32,
                 proposals_per_round: n as u32,
-                time: None,
             },
         }
     }

@@ -3,16 +3,15 @@
 use autokernel_codegen::schedule::Family;
 use autokernel_runtime::roofline::Roofline;
 
-use crate::llm::{self, Budget, Candidates, KnownGood, Resources, RooflineFacts, Task};
+use crate::llm::{Candidates, Figures, Left, Resources, RooflineFacts, Task, Tried};
 use crate::occupancy::{BlockNeeds, SmLimits, Waves, occupancy, waves};
-use crate::outcome::{Failure, Measurement, Outcome};
-use crate::strategy::brief::{Brief, Known};
+use crate::outcome::{Measurement, Outcome};
+use crate::strategy::brief::Brief;
 use crate::trial::Trial;
 
 /// What the model is asked to do, and that cuBLAS takes `cublas_ms`, if that is known.
 pub fn task(brief: &Brief, cublas_ms: Option<f64>) -> Task {
     let target = &brief.target;
-    let known = |known: &Known| KnownGood { schedule: known.schedule, origin: known.origin.clone(), median_ms: None };
     Task {
         problem: target.problem.clone(),
         shape: target.shape,
@@ -21,12 +20,11 @@ pub fn task(brief: &Brief, cublas_ms: Option<f64>) -> Task {
         cublas_ms,
         candidates: Candidates::new(target.problem.class(), target.arch, brief.space.iter().copied())
             .measurable(brief.measurable),
-        known_good: brief.known.iter().map(known).collect(),
-        budget: Budget {
+        known_good: brief.known.clone(),
+        left: Left {
             evaluations: brief.evaluations as u32,
             rounds: brief.generations as u32,
             proposals_per_round: brief.evaluations.div_ceil(brief.generations.max(1)) as u32,
-            time: None,
         },
     }
 }
@@ -47,24 +45,23 @@ fn roofline_facts(brief: &Brief) -> RooflineFacts {
     }
 }
 
-/// What became of a schedule.
-pub fn trial(trial: &Trial, brief: &Brief, cublas_ms: Option<f64>) -> llm::Trial {
-    let outcome = match &trial.outcome {
-        Outcome::Measured(measurement) => llm::Outcome::Measured(measured(trial, measurement, brief, cublas_ms)),
-        Outcome::Failed(failure) => failed(failure),
+/// A trial with the figures that the model reasons with.
+pub fn tried(trial: &Trial, brief: &Brief, cublas_ms: Option<f64>) -> Tried {
+    let became = match &trial.outcome {
+        Outcome::Measured(measurement) => Ok(figures(trial, measurement, brief, cublas_ms)),
+        Outcome::Failed(failure) => Err(failure.clone()),
     };
-    llm::Trial { schedule: trial.schedule, outcome }
+    Tried { schedule: trial.schedule, became }
 }
 
-fn measured(trial: &Trial, measurement: &Measurement, brief: &Brief, cublas_ms: Option<f64>) -> llm::Measurement {
+fn figures(trial: &Trial, measurement: &Measurement, brief: &Brief, cublas_ms: Option<f64>) -> Figures {
     let (resources, waves) = placement(trial, measurement, brief);
-    llm::Measurement {
-        median_ms: measurement.median_ms,
-        spread_pct: measurement.spread_pct,
+    Figures {
+        measurement: *measurement,
         tflops: trial.target.tflops(measurement.median_ms),
         roofline_pct: roof(brief).percent(&trial.target.work(), measurement.median_ms),
         times_cublas: cublas_ms.map(|cublas_ms| cublas_ms / measurement.median_ms),
-        resources: Some(resources),
+        resources,
         waves,
     }
 }
@@ -89,19 +86,4 @@ fn placement(trial: &Trial, measurement: &Measurement, brief: &Brief) -> (Resour
         occupancy,
     };
     (resources, blocks_per_sm.map(|blocks| waves(&geometry, trial.target.shape, brief.gpu.sm_count, blocks)))
-}
-
-fn failed(failure: &Failure) -> llm::Outcome {
-    match failure {
-        Failure::BrokenRule { rule, detail } => llm::Outcome::RuleBroken { rule: rule.clone(), reason: detail.clone() },
-        Failure::Compile { log } => llm::Outcome::CompileFailed { text: log.clone() },
-        Failure::Spill { .. } => llm::Outcome::CompileFailed { text: failure.to_string() },
-        Failure::CompileTimeout { limit_s } => {
-            llm::Outcome::TimedOut { phase: "compile".to_owned(), limit_s: *limit_s }
-        }
-        Failure::WrongResult { detail } => llm::Outcome::WrongResult { detail: detail.clone() },
-        Failure::Timeout { limit_s } => llm::Outcome::TimedOut { phase: "run".to_owned(), limit_s: *limit_s },
-        Failure::Crash { detail } => llm::Outcome::Crashed { detail: detail.clone() },
-        Failure::OutOfMemory { .. } | Failure::NotRecorded => llm::Outcome::Unavailable { reason: failure.to_string() },
-    }
 }
