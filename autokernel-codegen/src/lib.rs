@@ -17,6 +17,7 @@ pub use build::{Build, BuildError};
 // What the operations say, under the paths of this crate.
 use autokernel_ops::hash;
 pub use autokernel_ops::hash::short as short_hash;
+pub use autokernel_ops::knob;
 pub use autokernel_ops::matmul::plan::signature;
 pub use autokernel_ops::matmul::{self, problem, schedule};
 

@@ -8,6 +8,14 @@
 pub mod epilogue;
 pub mod expr;
 pub mod hash;
+pub mod knob;
 pub mod matmul;
+pub mod operation;
+pub mod registry;
 pub mod rule;
+pub mod schedule;
 pub mod source;
+
+pub use operation::Operation;
+pub use registry::Family;
+pub use schedule::Schedule;

@@ -3,26 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::raster::Raster;
-
-/// A kernel family: one `.cuh` file and the archs it serves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Family {
-    /// `sm80_matmul.cuh`: mma.sync and cp.async; sm_80 and later.
-    Sm80,
-    /// `sm90_matmul.cuh`: wgmma and TMA; sm_90a alone.
-    Sm90,
-}
-
-impl Family {
-    /// The family's name, in JSON and as the CUDA namespace.
-    pub fn name(self) -> &'static str {
-        match self {
-            Family::Sm80 => "sm80",
-            Family::Sm90 => "sm90",
-        }
-    }
-}
+use crate::registry::Family;
 
 /// The launch geometry of a compiled kernel: plain numbers, derived from its schedule and problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

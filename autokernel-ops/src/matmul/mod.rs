@@ -4,6 +4,8 @@ mod default;
 pub mod emit;
 mod extents;
 mod geometry;
+mod knobs;
+mod operation;
 pub mod plan;
 pub mod problem;
 mod raster;
@@ -14,3 +16,9 @@ mod sm90;
 pub mod space;
 
 pub use extents::{DIMS, extents, flops, sizes};
+pub use schedule::Schedule;
+pub use sm80::RULES as SM80_RULES;
+pub use sm90::RULES as SM90_RULES;
+
+#[cfg(test)]
+mod tables_tests;

@@ -1,18 +1,18 @@
-//! The order in which output tiles are visited (`raster.cuh`). A run-time knob: changing it compiles nothing.
+//! The order in which output tiles are visited (`raster.cuh`). Set at launch: changing it compiles nothing.
 
 use serde::{Deserialize, Serialize};
 
-use crate::rule::{BrokenRule, require};
+use crate::knob::{At, Knob, KnobValue, choices};
+use crate::rule::RuleText;
 
-/// The axis along which consecutive tiles lie.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum RasterOrder {
-    /// Neighbours differ in M first: they share a column block of `B`.
-    AlongM,
-    /// Neighbours differ in N first: they share a row block of `A`.
-    AlongN,
+choices! {
+    /// The axis along which consecutive tiles lie.
+    RasterOrder {
+        /// Neighbours differ in M first: they share a column block of `B`.
+        AlongM = "along_m",
+        /// Neighbours differ in N first: they share a row block of `A`.
+        AlongN = "along_n",
+    }
 }
 
 /// The order of tiles.
@@ -30,9 +30,41 @@ impl Raster {
     /// The widest group: wider than any grid of tiles that fits the L2 cache has use for.
     pub const MAX_GROUP: u32 = 1024;
 
-    pub(super) fn check(self) -> Result<(), BrokenRule> {
-        require((1..=Raster::MAX_GROUP).contains(&self.group), "raster_group_in_range", || {
-            format!("raster.group = {} is not in 1..={}", self.group, Raster::MAX_GROUP)
-        })
+    /// The knobs of a raster, which every family has last.
+    pub const KNOBS: [Knob; 2] = [
+        Knob {
+            name: "raster_order",
+            path_v1: "raster.order",
+            at: At::Launch,
+            kind: RasterOrder::KIND,
+            absent: None,
+            meaning: &["The axis along which consecutive tiles lie."],
+            legal: "`along_m`, `along_n`",
+            advice: "Share the operand whose tiles are larger in bytes.",
+        },
+        Knob {
+            name: "raster_group",
+            path_v1: "raster.group",
+            at: At::Launch,
+            kind: u32::KIND,
+            absent: None,
+            meaning: &["Tiles (with clusters: clusters) of that axis that are visited before the other axis moves on."],
+            legal: "1 … 1024",
+            advice: "Decides what stays in L2; matters most when A and B exceed it. A good start is \
+                     sqrt(SMs * tile_n / tile_m). Costs no compile.",
+        },
+    ];
+
+    /// The rule of a raster, which every family has last.
+    pub const RULE: RuleText = RuleText { name: "raster_group_in_range", words: "raster.group is 1 to 1024" };
+
+    /// Whether a raster keeps the rule.
+    pub fn is_valid(self) -> bool {
+        (1..=Raster::MAX_GROUP).contains(&self.group)
+    }
+
+    /// What is wrong with one that does not.
+    pub fn reason(self) -> String {
+        format!("raster.group = {} is not in 1..={}", self.group, Raster::MAX_GROUP)
     }
 }

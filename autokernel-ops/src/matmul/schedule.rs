@@ -7,11 +7,15 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use super::geometry::{Family, Geometry};
+pub use super::geometry::Geometry;
 pub use super::raster::{Raster, RasterOrder};
 pub use super::sm80::Sm80Schedule;
 pub use super::sm90::{Mode, Sm90Schedule, TILE_K as SM90_TILE_K};
 pub use super::space;
+use super::{sm80, sm90};
+pub use crate::registry::Family;
+use crate::registry::OtherFamily;
+use crate::rule;
 pub use crate::rule::BrokenRule;
 
 use crate::matmul::problem::ProblemClass;
@@ -60,13 +64,8 @@ impl Schedule {
     /// The first broken rule.
     pub fn check(&self, problem: &ProblemClass, arch: Arch) -> Result<(), BrokenRule> {
         match self {
-            Schedule::Sm80(schedule) => schedule.check(problem, arch),
-            Schedule::Sm90(schedule) => {
-                crate::rule::require(arch == Arch::SM_90A, "family_serves_arch", || {
-                    format!("family sm90 runs on sm_90a alone, not on {arch}; take family sm80")
-                })?;
-                schedule.check(problem)
-            }
+            Schedule::Sm80(schedule) => rule::check(sm80::RULES, schedule, problem, arch),
+            Schedule::Sm90(schedule) => rule::check(sm90::RULES, schedule, problem, arch),
         }
     }
 
@@ -81,6 +80,36 @@ impl Schedule {
     /// The schedule that is safe on `arch` when nothing was tuned.
     pub fn default_for(problem: &ProblemClass, arch: Arch) -> Schedule {
         super::default::default_for(problem, arch)
+    }
+}
+
+impl From<Sm80Schedule> for Schedule {
+    fn from(schedule: Sm80Schedule) -> Self {
+        Schedule::Sm80(schedule)
+    }
+}
+
+impl From<Sm90Schedule> for Schedule {
+    fn from(schedule: Sm90Schedule) -> Self {
+        Schedule::Sm90(schedule)
+    }
+}
+
+impl From<Schedule> for crate::Schedule {
+    fn from(schedule: Schedule) -> Self {
+        match schedule {
+            Schedule::Sm80(schedule) => schedule.into(),
+            Schedule::Sm90(schedule) => schedule.into(),
+        }
+    }
+}
+
+impl TryFrom<&crate::Schedule> for Schedule {
+    type Error = OtherFamily;
+
+    fn try_from(schedule: &crate::Schedule) -> Result<Self, OtherFamily> {
+        let sm80 = Sm80Schedule::try_from(schedule).map(Schedule::Sm80);
+        sm80.or_else(|OtherFamily| Sm90Schedule::try_from(schedule).map(Schedule::Sm90))
     }
 }
 

@@ -1,91 +1,45 @@
 //! Schedules of `sm80_matmul.cuh`: mma.sync, ldmatrix, cp.async; Ampere and every later GPU.
 
 mod plan;
+mod rules;
 
-use serde::{Deserialize, Serialize};
-
-use crate::matmul::geometry::{Family, Geometry};
+use crate::matmul::geometry::Geometry;
+use crate::matmul::knobs::schedule;
 use crate::matmul::problem::ProblemClass;
-use crate::matmul::raster::Raster;
-use crate::rule::{BrokenRule, require};
-use autokernel_core::Arch;
+use crate::registry::Family;
 
 pub use plan::{constants, plan};
+pub use rules::RULES;
 
 const WARP_THREADS: u32 = 32;
-/// Accumulators a thread may hold beside its operand fragments without spilling.
-const MAX_ACCUMULATORS: u32 = 128;
-/// Registers beside accumulators and operand fragments: addresses, counters, the copies in flight.
-const WORKING_REGISTERS: u32 = 48;
-/// Registers one thread may have.
-const MAX_REGISTERS: u32 = 255;
-/// Registers of one multiprocessor.
-const REGISTER_FILE: u32 = 65_536;
 
-/// A schedule of the sm80 family.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Sm80Schedule {
-    /// Rows of `C` a block computes.
-    pub tile_m: u32,
-    /// Columns of `C` a block computes.
-    pub tile_n: u32,
-    /// Elements of K in one stage.
-    pub tile_k: u32,
-    /// Warps along M.
-    pub warps_m: u32,
-    /// Warps along N.
-    pub warps_n: u32,
-    /// Depth of the shared-memory ring that cp.async fills ahead of the multiplications.
-    pub stages: u32,
-    /// The order of tiles.
-    pub raster: Raster,
+schedule! {
+    /// A schedule of the sm80 family.
+    Sm80Schedule {
+        /// Rows of `C` a block computes.
+        tile_m: u32, "32, 64, 128, 256",
+        "Large tiles reuse operands best (256x128, 128x256 with 8 warps); take smaller ones when \
+         ceil(m/tile_m) * ceil(n/tile_n) would leave SMs idle or a long last wave.";
+        /// Columns of `C` a block computes.
+        tile_n: u32, "32, 64, 128, 256",
+        "Large tiles reuse operands best (256x128, 128x256 with 8 warps); take smaller ones when \
+         ceil(m/tile_m) * ceil(n/tile_n) would leave SMs idle or a long last wave.";
+        /// Elements of K in one stage.
+        tile_k: u32, "32, 64",
+        "64 halves the barriers, 32 leaves shared memory for more stages.";
+        /// Warps along M.
+        warps_m: u32, "1, 2, 4, 8, 16",
+        "A warp tile of 64x64 reuses registers best; more warps hide latency at the cost of that reuse.";
+        /// Warps along N.
+        warps_n: u32, "1, 2, 4, 8, 16",
+        "A warp tile of 64x64 reuses registers best; more warps hide latency at the cost of that reuse.";
+        /// Depth of the shared-memory ring that cp.async fills ahead of the multiplications.
+        stages: u32, "2 … 6",
+        "3 or 4 for large tiles, 5 or 6 for small ones.";
+    }
 }
 
 impl Sm80Schedule {
-    /// Whether the kernel can be compiled and run for `problem` on `arch`.
-    ///
-    /// # Errors
-    /// The first broken rule, by the name it has in the kernel's `static_assert`.
-    pub fn check(&self, problem: &ProblemClass, arch: Arch) -> Result<(), BrokenRule> {
-        let &Sm80Schedule { tile_m, tile_n, tile_k, warps_m, warps_n, stages, raster } = self;
-        raster.check()?;
-        let tiles = [32, 64, 128, 256].contains(&tile_m) && [32, 64, 128, 256].contains(&tile_n);
-        require(tiles && [32, 64].contains(&tile_k), "tile", || {
-            format!("{tile_m}x{tile_n}x{tile_k}; tile_m and tile_n are 32, 64, 128 or 256, tile_k is 32 or 64")
-        })?;
-        require((2..=6).contains(&stages), "stages", || format!("stages = {stages} is not in 2..=6"))?;
-        let warps = warps_m.saturating_mul(warps_n);
-        let powers = warps_m.is_power_of_two() && warps_n.is_power_of_two();
-        require(powers && warps <= 16, "warps", || {
-            format!("{warps_m}x{warps_n} warps; each is a power of two, and together at most 16")
-        })?;
-        self.check_warp_tile()?;
-        let (shared, limit) = (self.shared_bytes(problem), arch.shared_bytes_per_block());
-        require(shared <= limit, "shared_memory", || {
-            format!("needs {shared} bytes, a block of {arch} may have {limit}; take fewer stages or a smaller tile")
-        })
-    }
-
-    fn check_warp_tile(&self) -> Result<(), BrokenRule> {
-        let &Sm80Schedule { tile_m, tile_n, warps_m, warps_n, .. } = self;
-        let (warp_m, warp_n, threads) = (tile_m / warps_m, tile_n / warps_n, self.threads());
-        let splits = tile_m % (16 * warps_m) == 0 && tile_n % (16 * warps_n) == 0;
-        require(splits, "warp_tile", || {
-            format!("{tile_m}x{tile_n} over {warps_m}x{warps_n} warps is not a multiple of 16x16 each")
-        })?;
-        let held = self.accumulators();
-        require(held <= MAX_ACCUMULATORS, "accumulators", || {
-            format!("{held} accumulators a thread, {MAX_ACCUMULATORS} fit; take more warps or a smaller tile")
-        })?;
-        let needed = held + (warp_m + warp_n) / 2 + WORKING_REGISTERS;
-        let available = MAX_REGISTERS.min(REGISTER_FILE / threads);
-        require(needed <= available, "registers", || {
-            format!("about {needed} registers a thread, {available} are there; take smaller warp tiles or fewer warps")
-        })
-    }
-
     /// Threads of one block.
     pub fn threads(&self) -> u32 {
         self.warps_m * self.warps_n * WARP_THREADS

@@ -1,74 +1,12 @@
-//! The rules of each kernel family in words, by the names that `Schedule::check` gives them.
+//! The rules of each kernel family, as its table has them.
 
 use autokernel_codegen::schedule::Family;
 
 /// The rules of `family`, a line each.
 pub fn list(family: Family) -> String {
-    let lines: Vec<String> = rules(family).iter().map(|(rule, words)| format!("- `{rule}`: {words}")).collect();
+    let lines: Vec<String> = family.rules().iter().map(|rule| format!("- `{}`: {}", rule.name, rule.words)).collect();
     lines.join("\n")
 }
-
-fn rules(family: Family) -> &'static [(&'static str, &'static str)] {
-    match family {
-        Family::Sm80 => &SM80,
-        Family::Sm90 => &SM90,
-    }
-}
-
-const SM80: [(&str, &str); 8] = [
-    ("tile", "tile_m and tile_n are 32, 64, 128 or 256; tile_k is 32 or 64"),
-    ("stages", "stages is 2 to 6"),
-    ("warps", "warps_m and warps_n are powers of two; warps_m * warps_n is at most 16"),
-    ("warp_tile", "the warp tile, tile_m / warps_m x tile_n / warps_n, is a multiple of 16 x 16"),
-    ("accumulators", "tile_m * tile_n / (32 * warps_m * warps_n) is at most 128"),
-    (
-        "registers",
-        "accumulators + (warp tile's m + n) / 2 + 48 is at most 255, and at most 65536 / (32 * warps_m * warps_n)",
-    ),
-    ("shared_memory", "stages * (tile_m + tile_n) * tile_k * 2 bytes fit the shared memory of a block"),
-    ("raster_group_in_range", "raster.group is 1 to 1024"),
-];
-
-const SM90: [(&str, &str); 19] = [
-    ("family_serves_arch", "sm90 runs on sm_90a alone"),
-    ("consumers_one_to_three", "consumers is 1 to 3"),
-    ("ping_pong_takes_two_consumers", "mode ping_pong has consumers = 2"),
-    (
-        "tile_m_splits_into_wgmma_blocks",
-        "without swap_ab, tile_m is in 64..=256 and a multiple of 64 (ping_pong) or of 64 * consumers (cooperative)",
-    ),
-    ("tile_n_is_a_wgmma_width", "without swap_ab, tile_n is in 16..=256 and a multiple of 8"),
-    (
-        "swapped_tile_n_splits_into_wgmma_blocks",
-        "with swap_ab, tile_n is in 64..=256 and a multiple of 64 (ping_pong) or of 64 * consumers (cooperative)",
-    ),
-    ("swapped_tile_m_is_a_wgmma_width", "with swap_ab, tile_m is in 8..=256 and a multiple of 8"),
-    ("row_major_b_takes_whole_swizzle_rows", "with layout nn, tile_n is a multiple of 64"),
-    (
-        "accumulators_fit_registers",
-        "tile_m * tile_n / 128, divided by consumers if cooperative, is at most 192, 128 with split_k above 1, or 96 with 3 \
-         consumers; 16 fewer with an epilogue that calls tanh",
-    ),
-    ("stages_two_to_sixteen", "stages is 2 to 16"),
-    ("cluster_of_one_two_or_four_in_a_row", "cluster_m x cluster_n is 1x1, 2x1, 1x2, 4x1 or 1x4"),
-    (
-        "cluster_slices_b_in_whole_swizzle_atoms",
-        "tile_n is a multiple of 8 * cluster_m, with layout nn of 64 * cluster_m",
-    ),
-    ("cluster_slices_a_in_whole_swizzle_atoms", "tile_m is a multiple of 8 * cluster_n"),
-    ("split_k_one_to_eight", "split_k is 1, 2, 4 or 8"),
-    ("split_k_is_cooperative_without_multicast", "split_k above 1 has mode cooperative and cluster 1x1"),
-    ("split_k_divides_the_consumer_warps", "split_k divides 4 * consumers"),
-    (
-        "split_k_partials_fit_the_ring",
-        "tile_m * tile_n * 4 * (split_k - 1) / split_k is at most stages * (tile_m + tile_n) * 128",
-    ),
-    (
-        "shared_memory_fits",
-        "about 1 KiB + stages * (tile_m + tile_n) * 128 + consumers * 8 KiB to 16 KiB is at most 232448 bytes",
-    ),
-    ("raster_group_in_range", "raster.group is 1 to 1024"),
-];
 
 #[cfg(test)]
 mod tests {
@@ -137,7 +75,7 @@ mod tests {
                 found.extend(broken(&with(&base, json!({"swap_ab": true, "consumers": 1}))));
                 found.extend(broken(&with(&base, json!({"tile_m": 256, "tile_n": 128, "split_k": 8}))));
             }
-            let told: BTreeSet<&str> = rules(family).iter().map(|(rule, _)| *rule).collect();
+            let told: BTreeSet<&str> = family.rules().iter().map(|rule| rule.name).collect();
             assert_eq!(found, told, "{}", family.name());
         }
     }

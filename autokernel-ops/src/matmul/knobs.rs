@@ -1,0 +1,65 @@
+//! A family's schedule as a struct, and its knobs as a table: both from one list.
+
+/// Declares the schedule of a family: for each knob its comment, name and type, the attributes that JSON needs, its value
+/// in JSON that is older than it, the values that are allowed in words, and advice. The raster follows by itself.
+macro_rules! schedule {
+    (
+        $(#[doc = $about:literal])+
+        $name:ident {
+            $(
+                $(#[doc = $line:literal])+ $(#[serde($serde:meta)])?
+                $knob:ident: $ty:ty $(= $absent:literal)?, $legal:literal, $advice:literal;
+            )+
+        }
+    ) => {
+        $(#[doc = $about])+
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[serde(deny_unknown_fields)]
+        pub struct $name {
+            $($(#[doc = $line])+ $(#[serde($serde)])? pub $knob: $ty,)+
+            /// The order of tiles.
+            pub raster: $crate::matmul::schedule::Raster,
+        }
+
+        impl $name {
+            /// Its knobs, in the order of [`codes`](Self::codes).
+            pub const KNOBS: &[$crate::knob::Knob] = &[
+                $($crate::knob::Knob {
+                    name: stringify!($knob),
+                    path_v1: stringify!($knob),
+                    at: $crate::knob::At::Image,
+                    kind: <$ty as $crate::knob::KnobValue>::KIND,
+                    absent: { let _absent: Option<u16> = None; $(let _absent = Some($absent);)? _absent },
+                    meaning: &[$($line),+],
+                    legal: $legal,
+                    advice: $advice,
+                },)+
+                $crate::matmul::schedule::Raster::KNOBS[0],
+                $crate::matmul::schedule::Raster::KNOBS[1],
+            ];
+
+            /// The values of its knobs.
+            pub fn codes(&self) -> impl Iterator<Item = u16> {
+                use $crate::knob::KnobValue;
+                [$(self.$knob.code(),)+ self.raster.order.code(), self.raster.group.code()].into_iter()
+            }
+
+            /// The schedule whose knobs have these values, if all of them can be had.
+            pub fn from_codes(codes: &[u16]) -> Option<Self> {
+                use $crate::knob::KnobValue;
+                let mut codes = codes.iter().copied();
+                let mut next = || codes.next();
+                Some($name {
+                    $($knob: <$ty as KnobValue>::from_code(next()?)?,)+
+                    raster: $crate::matmul::schedule::Raster {
+                        order: KnobValue::from_code(next()?)?,
+                        group: KnobValue::from_code(next()?)?,
+                    },
+                })
+            }
+        }
+    };
+}
+
+pub(crate) use schedule;

@@ -1,0 +1,96 @@
+//! What a schedule of the sm80 family must keep.
+
+use super::{Sm80Schedule as S, WARP_THREADS};
+use crate::matmul::problem::ProblemClass as Class;
+use crate::matmul::schedule::Raster;
+use crate::rule::Rule;
+
+const SIDES: [u32; 4] = [32, 64, 128, 256];
+const MAX_WARPS: u32 = 16;
+/// Accumulators a thread may hold beside its operand fragments without spilling.
+const MAX_ACCUMULATORS: u32 = 128;
+/// Registers beside accumulators and operand fragments: addresses, counters, the copies in flight.
+const WORKING_REGISTERS: u32 = 48;
+/// Registers one thread may have.
+const MAX_REGISTERS: u32 = 255;
+/// Registers of one multiprocessor.
+const REGISTER_FILE: u32 = 65_536;
+
+/// The rules, each of which may take those before it for granted.
+pub const RULES: &[Rule<S, Class>] = &[
+    Rule {
+        name: "tile",
+        words: "tile_m and tile_n are 32, 64, 128 or 256; tile_k is 32 or 64",
+        holds: |s, _, _| SIDES.contains(&s.tile_m) && SIDES.contains(&s.tile_n) && [32, 64].contains(&s.tile_k),
+        reason: |s, _, _| {
+            let S { tile_m, tile_n, tile_k, .. } = s;
+            format!("{tile_m}x{tile_n}x{tile_k}; tile_m and tile_n are 32, 64, 128 or 256, tile_k is 32 or 64")
+        },
+    },
+    Rule {
+        name: "stages",
+        words: "stages is 2 to 6",
+        holds: |s, _, _| (2..=6).contains(&s.stages),
+        reason: |s, _, _| format!("stages = {} is not in 2..=6", s.stages),
+    },
+    Rule {
+        name: "warps",
+        words: "warps_m and warps_n are powers of two; warps_m * warps_n is at most 16",
+        holds: |s, _, _| {
+            let powers = s.warps_m.is_power_of_two() && s.warps_n.is_power_of_two();
+            powers && s.warps_m.saturating_mul(s.warps_n) <= MAX_WARPS
+        },
+        reason: |s, _, _| format!("{}x{} warps; each is a power of two, and together at most 16", s.warps_m, s.warps_n),
+    },
+    Rule {
+        name: "warp_tile",
+        words: "the warp tile, tile_m / warps_m x tile_n / warps_n, is a multiple of 16 x 16",
+        holds: |s, _, _| s.tile_m.is_multiple_of(16 * s.warps_m) && s.tile_n.is_multiple_of(16 * s.warps_n),
+        reason: |s, _, _| {
+            let S { tile_m, tile_n, warps_m, warps_n, .. } = s;
+            format!("{tile_m}x{tile_n} over {warps_m}x{warps_n} warps is not a multiple of 16x16 each")
+        },
+    },
+    Rule {
+        name: "accumulators",
+        words: "tile_m * tile_n / (32 * warps_m * warps_n) is at most 128",
+        holds: |s, _, _| s.accumulators() <= MAX_ACCUMULATORS,
+        reason: |s, _, _| {
+            let held = s.accumulators();
+            format!("{held} accumulators a thread, {MAX_ACCUMULATORS} fit; take more warps or a smaller tile")
+        },
+    },
+    Rule {
+        name: "registers",
+        words: "accumulators + (warp tile's m + n) / 2 + 48 is at most 255, and at most 65536 / (32 * warps_m * warps_n)",
+        holds: |s, _, _| registers(s) <= available(s),
+        reason: |s, _, _| {
+            let (needed, available) = (registers(s), available(s));
+            format!("about {needed} registers a thread, {available} are there; take smaller warp tiles or fewer warps")
+        },
+    },
+    Rule {
+        name: "shared_memory",
+        words: "stages * (tile_m + tile_n) * tile_k * 2 bytes fit the shared memory of a block",
+        holds: |s, class, arch| s.shared_bytes(class) <= arch.shared_bytes_per_block(),
+        reason: |s, class, arch| {
+            let (shared, limit) = (s.shared_bytes(class), arch.shared_bytes_per_block());
+            format!("needs {shared} bytes, a block of {arch} may have {limit}; take fewer stages or a smaller tile")
+        },
+    },
+    Rule {
+        name: Raster::RULE.name,
+        words: Raster::RULE.words,
+        holds: |s, _, _| s.raster.is_valid(),
+        reason: |s, _, _| s.raster.reason(),
+    },
+];
+
+/// Registers of a thread: accumulators, two sets of operand fragments, and the rest.
+fn registers(s: &S) -> u32 {
+    s.accumulators() + (s.tile_m / s.warps_m + s.tile_n / s.warps_n) / 2 + WORKING_REGISTERS
+}
+
+fn available(s: &S) -> u32 {
+    MAX_REGISTERS.min(REGISTER_FILE / (s.warps_m * s.warps_n * WARP_THREADS))
+}

@@ -1,0 +1,196 @@
+//! What a schedule of the sm90 family must keep.
+
+use autokernel_core::Arch;
+
+use super::{MAX_SHARED_BYTES, Mode, Sm90Schedule as S, WARPS_PER_WARPGROUP, WGMMA_M};
+use crate::matmul::problem::ProblemClass as Class;
+use crate::matmul::schedule::Raster;
+use crate::rule::Rule;
+
+/// Blocks of a cluster along M and N.
+const CLUSTERS: [(u32, u32); 5] = [(1, 1), (2, 1), (1, 2), (4, 1), (1, 4)];
+/// Bytes of a partial sum.
+const SUM_BYTES: u32 = 4;
+
+/// The rules, each of which may take those before it for granted.
+pub const RULES: &[Rule<S, Class>] = &[
+    Rule {
+        name: "family_serves_arch",
+        words: "sm90 runs on sm_90a alone",
+        holds: |_, _, arch| arch == Arch::SM_90A,
+        reason: |_, _, arch| format!("family sm90 runs on sm_90a alone, not on {arch}; take family sm80"),
+    },
+    Rule {
+        name: "consumers_one_to_three",
+        words: "consumers is 1 to 3",
+        holds: |s, _, _| (1..=3).contains(&s.consumers),
+        reason: |s, _, _| format!("consumers = {}", s.consumers),
+    },
+    Rule {
+        name: "ping_pong_takes_two_consumers",
+        words: "mode ping_pong has consumers = 2",
+        holds: |s, _, _| s.mode == Mode::Cooperative || s.consumers == 2,
+        reason: |s, _, _| format!("mode = ping_pong with consumers = {}", s.consumers),
+    },
+    Rule {
+        name: "tile_m_splits_into_wgmma_blocks",
+        words: "without swap_ab, tile_m is in 64..=256 and a multiple of 64 (ping_pong) or of 64 * consumers (cooperative)",
+        holds: |s, _, _| s.swap_ab || s.splits_into_blocks(s.tile_m),
+        reason: |s, _, _| format!("tile_m = {} is not a multiple of {} in 64..=256", s.tile_m, s.block()),
+    },
+    Rule {
+        name: "tile_n_is_a_wgmma_width",
+        words: "without swap_ab, tile_n is in 16..=256 and a multiple of 8",
+        holds: |s, _, _| s.swap_ab || is_width(s.tile_n, 16),
+        reason: |s, _, _| format!("tile_n = {} is not a multiple of 8 in 16..=256", s.tile_n),
+    },
+    Rule {
+        name: "swapped_tile_n_splits_into_wgmma_blocks",
+        words: "with swap_ab, tile_n is in 64..=256 and a multiple of 64 (ping_pong) or of 64 * consumers (cooperative)",
+        holds: |s, _, _| !s.swap_ab || s.splits_into_blocks(s.tile_n),
+        reason: |s, _, _| {
+            format!("swap_ab with tile_n = {}, which is not a multiple of {} in 64..=256", s.tile_n, s.block())
+        },
+    },
+    Rule {
+        name: "swapped_tile_m_is_a_wgmma_width",
+        words: "with swap_ab, tile_m is in 8..=256 and a multiple of 8",
+        holds: |s, _, _| !s.swap_ab || is_width(s.tile_m, 8),
+        reason: |s, _, _| format!("swap_ab with tile_m = {}, which is not a multiple of 8 in 8..=256", s.tile_m),
+    },
+    Rule {
+        name: "row_major_b_takes_whole_swizzle_rows",
+        words: "with layout nn, tile_n is a multiple of 64",
+        holds: |s, class, _| class.layout.transpose_b() || s.tile_n.is_multiple_of(64),
+        reason: |s, _, _| format!("tile_n = {} is not a multiple of 64, which layout nn asks for", s.tile_n),
+    },
+    Rule {
+        name: "accumulators_fit_registers",
+        words: "tile_m * tile_n / 128, divided by consumers if cooperative, is at most 192, 128 with split_k above 1, or 96 \
+                with 3 consumers; 16 fewer with an epilogue that calls tanh",
+        holds: |s, class, _| s.accumulators() <= max_accumulators(s, class),
+        reason: |s, class, _| {
+            let (held, limit, S { consumers, .. }) = (s.accumulators(), max_accumulators(s, class), s);
+            let epilogue = &class.epilogue;
+            format!("{held} accumulators a thread, {limit} fit with {consumers} consumers and the epilogue {epilogue}")
+        },
+    },
+    Rule {
+        name: "stages_two_to_sixteen",
+        words: "stages is 2 to 16",
+        holds: |s, _, _| (2..=16).contains(&s.stages),
+        reason: |s, _, _| format!("stages = {}", s.stages),
+    },
+    Rule {
+        name: "cluster_of_one_two_or_four_in_a_row",
+        words: "cluster_m x cluster_n is 1x1, 2x1, 1x2, 4x1 or 1x4",
+        holds: |s, _, _| CLUSTERS.contains(&(s.cluster_m, s.cluster_n)),
+        reason: |s, _, _| format!("cluster {}x{}; legal are 1x1, 2x1, 1x2, 4x1 and 1x4", s.cluster_m, s.cluster_n),
+    },
+    Rule {
+        name: "cluster_slices_b_in_whole_swizzle_atoms",
+        words: "tile_n is a multiple of 8 * cluster_m, with layout nn of 64 * cluster_m",
+        holds: |s, class, _| s.tile_n.is_multiple_of(slice_of_b(class) * s.cluster_m),
+        reason: |s, class, _| {
+            let (S { tile_n, cluster_m, .. }, slice) = (s, slice_of_b(class));
+            format!("tile_n = {tile_n} is not a multiple of {slice} for each of {cluster_m} blocks")
+        },
+    },
+    Rule {
+        name: "cluster_slices_a_in_whole_swizzle_atoms",
+        words: "tile_m is a multiple of 8 * cluster_n",
+        holds: |s, _, _| s.tile_m.is_multiple_of(8 * s.cluster_n),
+        reason: |s, _, _| format!("tile_m = {} is not a multiple of 8 for each of {} blocks", s.tile_m, s.cluster_n),
+    },
+    Rule {
+        name: "split_k_one_to_eight",
+        words: "split_k is 1, 2, 4 or 8",
+        holds: |s, _, _| [1, 2, 4, 8].contains(&s.split_k),
+        reason: |s, _, _| format!("split_k = {} is not 1, 2, 4 or 8", s.split_k),
+    },
+    Rule {
+        name: "split_k_is_cooperative_without_multicast",
+        words: "split_k above 1 has mode cooperative and cluster 1x1",
+        holds: |s, _, _| s.split_k == 1 || (s.mode == Mode::Cooperative && s.cluster_m * s.cluster_n == 1),
+        reason: |s, _, _| format!("split_k = {} asks for mode cooperative and cluster 1x1", s.split_k),
+    },
+    Rule {
+        name: "split_k_divides_the_consumer_warps",
+        words: "split_k divides 4 * consumers",
+        holds: |s, _, _| consumer_warps(s).is_multiple_of(s.split_k),
+        reason: |s, _, _| {
+            let S { split_k, consumers, .. } = s;
+            format!("split_k = {split_k} does not divide the {} warps of {consumers} consumers", consumer_warps(s))
+        },
+    },
+    Rule {
+        name: "split_k_partials_fit_the_ring",
+        words: "tile_m * tile_n * 4 * (split_k - 1) / split_k is at most stages * (tile_m + tile_n) * 128",
+        holds: |s, _, _| partial_bytes(s) <= s.ring_bytes(),
+        reason: |s, _, _| {
+            let (partials, ring) = (partial_bytes(s), s.ring_bytes());
+            format!("{partials} bytes of partial sums do not fit the {ring} of the ring; take more stages")
+        },
+    },
+    Rule {
+        name: "shared_memory_fits",
+        words: "about 1 KiB + stages * (tile_m + tile_n) * 128 + consumers * 8 KiB to 16 KiB is at most 232448 bytes",
+        holds: |s, class, _| s.shared_bytes(class) <= MAX_SHARED_BYTES,
+        reason: |s, class, _| {
+            let shared = s.shared_bytes(class);
+            format!(
+                "needs {shared} bytes of shared memory, a block may have {MAX_SHARED_BYTES}; take fewer stages or a smaller tile"
+            )
+        },
+    },
+    Rule {
+        name: Raster::RULE.name,
+        words: Raster::RULE.words,
+        holds: |s, _, _| s.raster.is_valid(),
+        reason: |s, _, _| s.raster.reason(),
+    },
+];
+
+impl S {
+    /// What the side of the tile that wgmma takes in blocks is a multiple of.
+    fn block(&self) -> u32 {
+        WGMMA_M * self.consumers_sharing_a_tile()
+    }
+
+    fn splits_into_blocks(&self, extent: u32) -> bool {
+        (64..=256).contains(&extent) && extent.is_multiple_of(self.block())
+    }
+
+    fn ring_bytes(&self) -> u32 {
+        self.stages * self.stage_bytes()
+    }
+}
+
+fn is_width(extent: u32, least: u32) -> bool {
+    (least..=256).contains(&extent) && extent.is_multiple_of(8)
+}
+
+/// Of what each block's share of a tile of `B` is a multiple.
+fn slice_of_b(class: &Class) -> u32 {
+    if class.layout.transpose_b() { 8 } else { 64 }
+}
+
+fn consumer_warps(s: &S) -> u32 {
+    WARPS_PER_WARPGROUP * s.consumers
+}
+
+/// What a block receives from those that share its tile.
+fn partial_bytes(s: &S) -> u32 {
+    s.tile_m * s.tile_n * SUM_BYTES / s.split_k * (s.split_k - 1)
+}
+
+/// The most accumulators that ptxas fits without spilling: three consumers have 160 registers a thread, fewer have
+/// 232 or 240, adding up a split K needs some, and so does an epilogue such as `tanhf` when all accumulators are live.
+fn max_accumulators(s: &S, class: &Class) -> u32 {
+    let limit = match (s.consumers, s.split_k) {
+        (3, _) => 96,
+        (_, 1) => 192,
+        _ => 128,
+    };
+    limit - class.epilogue_cost().registers
+}
