@@ -105,8 +105,7 @@ fn the_transcript_of_a_run_is_given_to_every_search() {
     let search = ["--shape", "512x4096x2048", "--strategy", "llm", "--llm", "file:model"];
     let output = tuner.run(&[&search[..], &["--evaluations", "1", "--generations", "1"]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let journal = std::fs::read_to_string(tuner.out("history.jsonl")).unwrap();
-    let trial: Value = serde_json::from_str(journal.lines().next().unwrap()).unwrap();
+    let trial = tuner.journaled().remove(0);
 
     let replay = format!("replay:{}", tuner.out("transcript.jsonl").display());
     let one = ["compare", "--spaces", "spaces", "--shape", "512x4096x2048", "--evaluations", "1", "--generations", "1"];

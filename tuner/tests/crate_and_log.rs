@@ -105,9 +105,7 @@ fn entries(path: &Path) -> Vec<String> {
 /// The targets that a run tuned, in order.
 fn tuned(tuner: &Tuner) -> Vec<String> {
     let mut targets: Vec<String> = Vec::new();
-    let journal = std::fs::read_to_string(tuner.out("history.jsonl")).unwrap();
-    for line in journal.lines() {
-        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+    for line in tuner.journaled() {
         let target: tuner::Target = serde_json::from_value(line["target"].clone()).unwrap();
         targets.push(target.slug());
     }

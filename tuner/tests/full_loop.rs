@@ -34,9 +34,8 @@ fn a_run_without_options_leaves_every_output_behind() {
     let output = tuner.run(&[]);
     assert_finished(&output);
 
-    let journal = std::fs::read_to_string(tuner.out("history.jsonl")).unwrap();
-    assert_eq!(journal.lines().count(), 2 * 60);
-    let lines: Vec<Value> = journal.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines = tuner.journaled();
+    assert_eq!(lines.len(), 2 * 60);
     assert!(lines.iter().all(|line| line["proposed_by"] == "surrogate" && line["environment"]["gpu"] == GPU));
 
     let rows = columns(&tuner.out("history.csv"));

@@ -56,13 +56,11 @@ fn answer(folder: &Path, number: usize) {
 
 /// The journal without what differs from run to run.
 fn journal(tuner: &Tuner) -> Vec<Value> {
-    let text = std::fs::read_to_string(tuner.out("history.jsonl")).unwrap();
-    let line = |line: &str| {
-        let mut line: Value = serde_json::from_str(line).unwrap();
+    let mut lines = tuner.journaled();
+    for line in &mut lines {
         line.as_object_mut().unwrap().remove("at");
-        line
-    };
-    text.lines().map(line).collect()
+    }
+    lines
 }
 
 /// The files of the model's folder.
@@ -97,7 +95,7 @@ fn a_session_in_several_runs_leaves_what_one_uninterrupted_run_leaves() {
         let output = parts.run(&SESSION);
         assert_awaits(&output, &format!("reply-{number:03}.md"));
         assert!(parts.out("history.csv").exists(), "the outputs are written");
-        let trials = std::fs::read_to_string(parts.out("history.jsonl")).unwrap().lines().count();
+        let trials = parts.journaled().len();
         assert!(trials >= before);
         before = trials;
         // Asking again changes nothing.

@@ -147,7 +147,7 @@ fn run(tuner: &Tuner, args: &[&str]) -> Vec<String> {
     let shape = ["--shape", "4096x4096x4096", "--strategy", "llm", "--evaluations", "4", "--generations", "2"];
     let output = tuner.run(&[shape.as_slice(), args].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    lines(&tuner.out("history.jsonl")).iter().map(|line| line["schedule"].to_string()).collect()
+    tuner.journaled().iter().map(|line| line["schedule"].to_string()).collect()
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn a_capped_run_goes_on_without_the_model_and_says_so() {
     assert!(output.status.success());
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(told.contains("--llm-max-tokens 10") && told.contains("for the rest of the run"), "{told}");
-    let by: Vec<Value> = lines(&capped.out("history.jsonl")).iter().map(|line| line["proposed_by"].clone()).collect();
+    let by: Vec<Value> = capped.journaled().iter().map(|line| line["proposed_by"].clone()).collect();
     assert_eq!(by.len(), 4);
     assert!(by[0].as_str().unwrap().starts_with("llm files in model, replayed") && by[3] == "llm, local in its place");
     assert!(String::from_utf8(output.stdout).unwrap().contains("model         1 requests"));

@@ -8,6 +8,8 @@ mod skip;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use serde_json::Value;
+
 pub use fixture::{GPU, cube, gpu, outcome, recording, recording_of, write_space};
 pub use skip::skip;
 
@@ -37,6 +39,17 @@ impl Tuner {
     /// A file of the output folder.
     pub fn out(&self, name: &str) -> PathBuf {
         self.folder().join("tuner-out").join(name)
+    }
+
+    /// What was journaled in the output folder: the lines behind the head, without their checksums.
+    pub fn journaled(&self) -> Vec<Value> {
+        let text = std::fs::read_to_string(self.out("history.jsonl")).unwrap();
+        let line = |line: &str| {
+            let mut line: Value = serde_json::from_str(line).unwrap();
+            line.as_object_mut().unwrap().remove("crc32").expect("each line has a checksum");
+            line
+        };
+        text.lines().map(line).filter(|line| line["line"] != "journal").collect()
     }
 
     /// The command, not yet run.
