@@ -331,6 +331,8 @@ pub(crate) enum CopyOp {
     AsyncWait {
         pending: u32,
     },
+    /// Also for what is not committed.
+    AsyncWaitAll,
     AsyncArrive {
         barrier: Address,
         space: Space,

@@ -25,7 +25,7 @@ fn narrow(s: &mut Statement<'_>) -> Decoded<CopyOp> {
         return Ok(CopyOp::AsyncWait { pending: s.small_constant(0, MAX_PENDING)? });
     }
     if s.flag("wait_all") {
-        return Ok(CopyOp::AsyncWait { pending: 0 });
+        return Ok(CopyOp::AsyncWaitAll);
     }
     if s.flag("mbarrier") {
         let counted = s.flag("noinc");
