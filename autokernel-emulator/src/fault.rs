@@ -101,6 +101,32 @@ impl fmt::Display for Access {
     }
 }
 
+/// Who accessed memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Actor {
+    /// A thread of the same cluster.
+    Thread {
+        /// The warp, counted through the cluster's blocks.
+        warp: u32,
+        /// The lane of the warp.
+        lane: u32,
+    },
+    /// A copy or a matrix instruction that runs on by itself.
+    Asynchronous,
+    /// Another cluster of the grid.
+    OtherCluster,
+}
+
+impl fmt::Display for Actor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Actor::Thread { warp, lane } => write!(f, "warp {warp} of the cluster, lane {lane}"),
+            Actor::Asynchronous => f.write_str("asynchronous"),
+            Actor::OtherCluster => f.write_str("another cluster"),
+        }
+    }
+}
+
 /// The other side of a race.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OtherAccess {
@@ -108,10 +134,8 @@ pub struct OtherAccess {
     pub access: Access,
     /// The line of the PTX text.
     pub line: u32,
-    /// The warp of the cluster, counted through its blocks; none for another cluster's.
-    pub warp: Option<u32>,
-    /// The lane of the warp.
-    pub lane: u32,
+    /// Who did it.
+    pub by: Actor,
 }
 
 /// What is wrong.
@@ -152,7 +176,7 @@ pub enum FaultKind {
     /// Two accesses to a byte, one of them a write, that nothing orders.
     #[error(
         "{access} of byte {address:#x} of {space} memory races with the {} of PTX line {} ({}): {remedy}",
-        other.access, other.line, whose(other)
+        other.access, other.line, other.by
     )]
     Race {
         /// The state space.
@@ -254,13 +278,6 @@ pub enum FaultKind {
     /// More instructions than the launch allows.
     #[error("the kernel ran {0} instructions without ending; raise `Options::instruction_budget` if it should")]
     Budget(u64),
-}
-
-fn whose(other: &OtherAccess) -> String {
-    match other.warp {
-        Some(warp) => format!("warp {warp} of the cluster, lane {}", other.lane),
-        None => "another cluster".to_owned(),
-    }
 }
 
 /// How an mbarrier is used wrongly.

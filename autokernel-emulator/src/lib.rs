@@ -12,7 +12,7 @@ mod run;
 pub use device::{
     Arch, DevicePointer, Element, Fill, Gpu, HANDLE_BYTES, MemoryError, Swizzle, TensorMap, TensorMapError,
 };
-pub use fault::{Access, Fault, FaultKind, LaunchError, MbarrierFault, OtherAccess, RunError};
+pub use fault::{Access, Actor, Fault, FaultKind, LaunchError, MbarrierFault, OtherAccess, RunError};
 pub use launch::{Checks, Launch, Options};
 pub use ptx::{Kernel, Module, ParseError, ParseErrorKind, SourceLocation};
 pub use report::{Counters, Report, Site, Traffic};

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::history::{Agent, Event, History, MAX_READS, Proxy};
 use super::knowledge::{Knowledge, needs_fence};
-use crate::fault::{Access, OtherAccess};
+use crate::fault::{Access, Actor, OtherAccess};
 
 /// An access that is to be checked and remembered.
 #[derive(Clone, Copy, Debug)]
@@ -161,9 +161,15 @@ impl Orders {
         if before.strong && now.strong || order.before(before, now) {
             return Ok(());
         }
-        let warp =
-            (before.cluster == now.cluster && before.agent.dimension < self.warps).then_some(before.agent.dimension);
-        let other = OtherAccess { access, line: before.line, warp, lane: before.agent.lane };
+        let agent = before.agent;
+        let by = if before.cluster != now.cluster {
+            Actor::OtherCluster
+        } else if agent.dimension < self.warps {
+            Actor::Thread { warp: agent.dimension, lane: agent.lane }
+        } else {
+            Actor::Asynchronous
+        };
+        let other = OtherAccess { access, line: before.line, by };
         let seen = Event { proxy: Proxy::Async, ..*before };
         let remedy = if needs_fence(before, now.proxy) && order.before(&seen, now) {
             "a `fence.proxy.async` is missing between them"
