@@ -82,11 +82,18 @@ impl Kernel {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SharedLayout {
     pub static_bytes: u32,
-    /// Alignment of the dynamic part; 1 where the kernel has none.
+    /// The strictest alignment of the declared variables.
+    pub static_align: u32,
+    /// Alignment of the dynamic part; 0 where the kernel has none.
     pub dynamic_align: u32,
 }
 
 impl SharedLayout {
+    /// What the start of the block's memory is a multiple of.
+    pub fn align(self) -> u32 {
+        self.static_align.max(self.dynamic_align).max(1)
+    }
+
     /// Where the dynamic part begins.
     pub fn dynamic_start(self) -> u32 {
         self.static_bytes.next_multiple_of(self.dynamic_align.max(1))

@@ -32,7 +32,7 @@ impl<'l> Context<'l> {
         variables: Vec<u64>,
     ) -> Self {
         // A kernel may count on the alignment that it declares and on no more.
-        let align = kernel.shared.dynamic_align.max(16);
+        let align = kernel.shared.align().max(16);
         let shift = (options.seed % 4) as u32 * align;
         let shared_bytes = kernel.shared.dynamic_start() + launch.dynamic_shared;
         let shared_base = SHARED_BASE.next_multiple_of(align) + shift;

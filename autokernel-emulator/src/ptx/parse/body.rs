@@ -70,6 +70,7 @@ impl<'b, 'a> Body<'b, 'a> {
         }
         self.resolve_jumps()?;
         self.kernel.shared.static_bytes = self.shared_memory.bytes();
+        self.kernel.shared.static_align = self.shared_memory.align();
         self.kernel.local_bytes = self.local_memory.bytes();
         Ok(())
     }

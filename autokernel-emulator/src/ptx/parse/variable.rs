@@ -93,6 +93,7 @@ fn initial(cursor: &mut Cursor<'_>, element: Type, _names: &Names) -> Result<Vec
 #[derive(Default)]
 pub(super) struct Placement {
     end: u32,
+    align: u32,
 }
 
 impl Placement {
@@ -104,7 +105,13 @@ impl Placement {
             return Err(ParseErrorKind::TooMany { what: "bytes of variables", limit: MAX_BYTES });
         }
         self.end = end as u32;
+        self.align = self.align.max(align);
         Ok(start as u32)
+    }
+
+    /// The strictest alignment so far.
+    pub(super) fn align(&self) -> u32 {
+        self.align
     }
 
     pub(super) fn bytes(&self) -> u32 {
