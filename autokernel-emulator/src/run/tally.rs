@@ -81,7 +81,7 @@ pub(super) fn wavefronts(addresses: &[u32], bytes: u32) -> (u64, u64) {
 /// Sectors of 32 bytes that a request to global memory touches.
 pub(super) fn sectors(addresses: &[u64], bytes: u64) -> u64 {
     let mut sectors: Vec<u64> =
-        addresses.iter().flat_map(|&address| address / 32..(address + bytes.max(1)).div_ceil(32)).collect();
+        addresses.iter().flat_map(|&address| address / 32..=address.saturating_add(bytes.max(1) - 1) / 32).collect();
     sectors.sort_unstable();
     sectors.dedup();
     sectors.len() as u64
