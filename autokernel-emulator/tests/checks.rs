@@ -125,7 +125,9 @@ fn a_fault_names_its_place() {
 
 #[test]
 fn two_warps_race_unless_a_barrier_orders_them() {
-    let unordered = block("setp.eq.u32 %p1, %r0, 0; setp.eq.u32 %p2, %r0, 64;\n@%p1 st.shared.b32 [%r1], 1;\n@%p2 st.shared.b32 [%r1], 2;");
+    let unordered = block(
+        "setp.eq.u32 %p1, %r0, 0; setp.eq.u32 %p2, %r0, 64;\n@%p1 st.shared.b32 [%r1], 1;\n@%p2 st.shared.b32 [%r1], 2;",
+    );
     assert_kind!(unordered, FaultKind::Race { space: "shared", access: Access::Write, .. });
     block(
         "setp.eq.u32 %p1, %r0, 0; setp.eq.u32 %p2, %r0, 64;\n@%p1 st.shared.b32 [%r1], 1;\nbar.sync 0;\n\
@@ -136,7 +138,8 @@ fn two_warps_race_unless_a_barrier_orders_them() {
 
 #[test]
 fn lanes_of_one_warp_race_unless_the_warp_synchronises() {
-    let body = "mad.lo.u32 %r3, %r0, 4, %r1; st.shared.b32 [%r3], %r0; xor.b32 %r4, %r0, 1; mad.lo.u32 %r4, %r4, 4, %r1;";
+    let body =
+        "mad.lo.u32 %r3, %r0, 4, %r1; st.shared.b32 [%r3], %r0; xor.b32 %r4, %r0, 1; mad.lo.u32 %r4, %r4, 4, %r1;";
     let text = |between: &str| -> &'static str { format!("{body}{between} ld.shared.b32 %r5, [%r4];").leak() };
     assert_kind!(warp(text("")), FaultKind::Race { access: Access::Read, .. });
     warp(text("bar.warp.sync -1;")).clean();
@@ -167,6 +170,21 @@ fn asynchronous_copies_of_other_threads_are_known_behind_a_barrier_alone() {
     block(text("cp.async.wait_group 0; bar.sync 0; ld.shared.b32 %r5, [%r1];")).clean();
     assert_kind!(block(text("bar.sync 0; ld.shared.b32 %r5, [%r1];")), FaultKind::Race { .. });
     assert_kind!(block(text("cp.async.wait_group 0; ld.shared.b32 %r5, [%r1];")), FaultKind::Race { .. });
+}
+
+#[test]
+fn a_flag_that_is_released_and_acquired_orders_what_was_written_before() {
+    let text = |store: &str, load: &str| -> &'static str {
+        format!(
+            "setp.eq.u32 %p1, %r0, 0; @%p1 st.shared.b32 [%r1+4], 0; bar.sync 0; setp.ge.u32 %p2, %r0, 32; @%p2 bra other;\n\
+             @!%p1 bra end; st.shared.b32 [%r1], 5; {store} [%r1+4], 1; bra end;\n\
+             other: {load} %r3, [%r1+4]; setp.eq.u32 %p3, %r3, 0; @%p3 bra other; ld.shared.b32 %r4, [%r1]; end:"
+        )
+        .leak()
+    };
+    let run = |store, load| Run { threads: 64, ..one(text(store, load)) };
+    run("st.release.cta.shared.b32", "ld.acquire.cta.shared.b32").clean();
+    assert_kind!(run("st.shared.b32", "ld.shared.b32"), FaultKind::Race { .. });
 }
 
 // ---- the asynchronous proxy ----
@@ -272,12 +290,17 @@ fn an_mbarrier_is_initialised_once_and_counts_right() {
 #[test]
 fn an_mbarrier_is_used_by_others_behind_a_barrier_alone() {
     let body = "setp.eq.u32 %p1, %r0, 0; @%p1 mbarrier.init.shared::cta.b64 [%r2], 128;";
-    let text = |between: &str| -> &'static str {
-        format!("{body}{between} mbarrier.arrive.shared::cta.b64 _, [%r2];").leak()
-    };
+    let text =
+        |between: &str| -> &'static str { format!("{body}{between} mbarrier.arrive.shared::cta.b64 _, [%r2];").leak() };
     block(text("bar.sync 0;")).clean();
     let visible = block(text("")).fault();
-    assert!(matches!(visible, FaultKind::Mbarrier { reason: MbarrierFault::NotVisible | MbarrierFault::NotInitialised, .. }), "{visible}");
+    assert!(
+        matches!(
+            visible,
+            FaultKind::Mbarrier { reason: MbarrierFault::NotVisible | MbarrierFault::NotInitialised, .. }
+        ),
+        "{visible}"
+    );
 }
 
 #[test]

@@ -42,7 +42,11 @@ fn every_layout_and_type_is_right_on_ragged_shapes() {
 fn rows_of_any_alignment_are_right_in_any_order_of_events() {
     let case = Case { problem: problem(Bf16, Bf16, Nn, "identity"), schedule: Schedule::Sm80(SM80) };
     let variations: Vec<Variation> = (1..=4)
-        .map(|seed| Variation { seed, padding: [(seed % 3) as u32, (seed % 2) as u32, seed as u32], skew_c: 0 })
+        .map(|seed| Variation {
+            seed,
+            padding: [(seed % 3) as u32, (seed % 2) as u32, seed as u32],
+            ..Variation::default()
+        })
         .collect();
     check("rows_of_any_alignment_are_right_in_any_order_of_events", &[case], &variations);
 }

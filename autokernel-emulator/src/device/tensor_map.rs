@@ -99,16 +99,6 @@ impl Swizzle {
             Swizzle::Bytes128 => 128,
         }
     }
-
-    /// Bytes after which the pattern repeats: what a box in shared memory must be aligned to.
-    pub(crate) fn alignment(self) -> u32 {
-        match self {
-            Swizzle::None => 128,
-            Swizzle::Bytes32 => 256,
-            Swizzle::Bytes64 => 512,
-            Swizzle::Bytes128 => 1024,
-        }
-    }
 }
 
 /// What a load gives outside the tensor.
@@ -190,14 +180,14 @@ impl TensorMap {
         if let Some(&wrong) = self.dimensions.iter().find(|&&extent| extent == 0 || extent > 1 << 32) {
             return Err(TensorMapError::Dimension(wrong));
         }
-        if let Some(&wrong) = self.strides.iter().find(|&&stride| stride % 16 != 0 || stride >= 1 << 40) {
+        if let Some(&wrong) = self.strides.iter().find(|&&stride| !stride.is_multiple_of(16) || stride >= 1 << 40) {
             return Err(TensorMapError::Stride(wrong));
         }
         if let Some(&wrong) = self.extents.iter().find(|&&extent| !(1..=256).contains(&extent)) {
             return Err(TensorMapError::Extent(wrong));
         }
         let row = self.row_bytes();
-        if row % 16 != 0 || row > self.swizzle.max_row() {
+        if !row.is_multiple_of(16) || row > self.swizzle.max_row() {
             return Err(TensorMapError::Row(row));
         }
         if self.fill == Fill::Nan && self.element.nan().is_none() {

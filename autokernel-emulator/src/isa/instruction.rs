@@ -78,10 +78,7 @@ pub(crate) enum Op {
     Store(Box<Store>),
     Atomic(Box<Atomic>),
     /// A hint that changes nothing but what a cache holds.
-    Prefetch {
-        space: Space,
-        address: Address,
-    },
+    Prefetch,
     PrefetchMap {
         address: Address,
     },
@@ -98,7 +95,6 @@ pub(crate) enum Op {
     RankOfAddress {
         d: Register,
         a: Source,
-        generic: bool,
     },
     Copy(Box<CopyOp>),
     Matrix(Box<MatrixOp>),
@@ -362,9 +358,6 @@ pub(crate) enum CopyOp {
         map: Address,
         at: Box<[Source]>,
         from: Address,
-    },
-    TensorPrefetch {
-        map: Address,
     },
     BulkCommit,
     BulkWait {

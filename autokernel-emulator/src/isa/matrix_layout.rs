@@ -59,7 +59,7 @@ impl Descriptor {
     }
 
     fn swizzled(&self, address: u32) -> u32 {
-        address ^ (address >> 7 & (self.row / UNIT - 1)) * UNIT
+        address ^ ((address >> 7 & (self.row / UNIT - 1)) * UNIT)
     }
 }
 

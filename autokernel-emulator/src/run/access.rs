@@ -4,8 +4,9 @@ use super::address::{Place, Request, out_of_bounds, shared_address};
 use super::block::Visit;
 use super::cluster::Cluster;
 use super::stop::{Exec, Stop, stop};
-use crate::check::{Event, Proxy, Touch, Violation};
+use crate::check::{Event, Touch, Violation};
 use crate::fault::{Access, FaultKind};
+use crate::isa::instruction::Order;
 use crate::isa::types::Space;
 
 /// The widest access of one lane, in bytes.
@@ -17,8 +18,7 @@ pub(super) struct Lane {
     pub warp: usize,
     pub lane: usize,
     pub pc: u32,
-    /// Whether the access is atomic or ordered, so that another such does not race with it.
-    pub strong: bool,
+    pub order: Order,
 }
 
 impl Lane {
@@ -32,7 +32,7 @@ impl Cluster<'_, '_> {
     pub fn load(&mut self, by: Lane, space: Space, address: u64, bytes: u32) -> Exec<[u8; MAX_ACCESS]> {
         aligned(by.lane, space_name(space), address, bytes.into())?;
         let place = self.place(by.request(Access::Read, bytes), space, address)?;
-        let event = self.threads.event(by.warp, by.lane, by.strong, self.line(by.pc));
+        let event = self.threads.event(by.warp, by.lane, by.order != Order::Weak, self.line(by.pc));
         let mut data = [0; MAX_ACCESS];
         let source = match place {
             Place::Parameter(offset) => self.parameters(offset, bytes),
@@ -41,6 +41,7 @@ impl Cluster<'_, '_> {
         for (target, byte) in data.iter_mut().zip(source.iter()) {
             *target = *byte;
         }
+        self.acquire_at(by, place);
         Ok(data)
     }
 
@@ -48,9 +49,26 @@ impl Cluster<'_, '_> {
         let bytes = data.len() as u32;
         aligned(by.lane, space_name(space), address, bytes.into())?;
         let place = self.place(by.request(Access::Write, bytes), space, address)?;
-        let event = self.threads.event(by.warp, by.lane, by.strong, self.line(by.pc));
+        let event = self.threads.event(by.warp, by.lane, by.order != Order::Weak, self.line(by.pc));
+        self.release_at(by, place);
         self.reach(by, place, event, Access::Write, bytes)?.copy_from_slice(data);
         Ok(())
+    }
+
+    /// A strong write passes on what the lane knows to who reads it by a strong read. That one of them is relaxed, and
+    /// beside a fence, is not told apart from one that orders by itself.
+    fn release_at(&mut self, by: Lane, place: Place) {
+        if by.order != Order::Weak {
+            self.threads.publish(by.warp, 1 << by.lane, self.flags.entry(place).or_default());
+        }
+    }
+
+    fn acquire_at(&mut self, by: Lane, place: Place) {
+        if by.order != Order::Weak
+            && let Some(knowledge) = self.flags.get(&place)
+        {
+            self.threads.acquire(by.warp, 1 << by.lane, knowledge);
+        }
     }
 
     /// Bytes of the launch's parameters.
@@ -165,9 +183,4 @@ fn violated(lane: usize, space: &'static str, address: u64, access: Access, viol
         Violation::Race { other, remedy } => FaultKind::Race { space, address, access, other, remedy },
     };
     Stop { lane, kind: Box::new(kind) }
-}
-
-/// The same access by the asynchronous proxy.
-pub(super) fn by_async_proxy(event: Event) -> Event {
-    Event { proxy: Proxy::Async, ..event }
 }

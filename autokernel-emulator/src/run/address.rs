@@ -42,7 +42,7 @@ pub(super) fn from_generic(space: Space, address: u64) -> u64 {
 }
 
 /// A place that an access means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Place {
     Global(u64),
     /// In the shared memory of a block of the cluster: which, and the index of the byte.

@@ -2,7 +2,9 @@
 
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
+use rustc_hash::FxHashMap;
 
+use super::address::Place;
 use super::block::Block;
 use super::context::{Context, unflatten};
 use super::exec::bulk::PendingCopy;
@@ -28,6 +30,8 @@ pub(super) struct Cluster<'r, 'l> {
     /// Bulk copies that have been issued and are not done.
     pub copies: Vec<PendingCopy>,
     pub barrier: ClusterBarrier,
+    /// What strong writes pass on, by the place that they write.
+    pub flags: FxHashMap<Place, Knowledge>,
     pub rng: SmallRng,
 }
 
@@ -78,6 +82,7 @@ impl<'r, 'l> Cluster<'r, 'l> {
             warps,
             copies: Vec::new(),
             barrier: ClusterBarrier::default(),
+            flags: FxHashMap::default(),
             rng: SmallRng::seed_from_u64(context.options.seed ^ u64::from(number) << 32),
         }
     }

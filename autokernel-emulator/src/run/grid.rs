@@ -53,7 +53,7 @@ fn run(gpu: &mut Gpu, context: &Context<'_>) -> Result<Report, RunError> {
 /// What the driver checks; gives the blocks of a cluster.
 fn check(kernel: &Kernel, launch: &Launch, arch: Arch) -> Result<[u32; 3], LaunchError> {
     let refuse = |what, extents, reason: String| Err(LaunchError::Extents { what, extents, reason });
-    let count = |extents: [u32; 3]| extents.iter().map(|&extent| u64::from(extent)).product::<u64>();
+    let count = |extents: [u32; 3]| extents.iter().fold(1u64, |count, &extent| count.saturating_mul(extent.into()));
     let cluster = kernel.cluster.or(launch.cluster).unwrap_or([1; 3]);
 
     let most = kernel.max_threads.map_or(MAX_BLOCK_THREADS, |extents| count(extents).min(MAX_BLOCK_THREADS));

@@ -68,7 +68,7 @@ fn run(mutant: &Mutant, compiler: &Compiler) -> Option<String> {
     for seed in 0..SEEDS {
         for &(m, n, k) in &SHAPES {
             let padding = PADDINGS[seed as usize % PADDINGS.len()];
-            let variation = Variation { seed, padding, skew_c: 0 };
+            let variation = Variation { seed, padding, ..Variation::default() };
             match case.run(&module, shape(m, n, k), variation) {
                 Outcome::Right(_) => {}
                 Outcome::Wrong(why) | Outcome::Fault(why) => return Some(format!("seed {seed}, {m}x{n}x{k}: {why}")),

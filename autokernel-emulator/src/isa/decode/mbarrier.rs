@@ -90,7 +90,7 @@ pub(super) fn mapa(s: &mut Statement<'_>) -> Decoded<Op> {
 }
 
 pub(super) fn get_rank(s: &mut Statement<'_>) -> Decoded<Op> {
-    let generic = s.space().is_none();
+    s.space();
     let ty = s.ty()?;
-    Ok(Op::RankOfAddress { d: s.register(0, 32)?, a: s.source(1, ty)?, generic })
+    Ok(Op::RankOfAddress { d: s.register(0, 32)?, a: s.source(1, ty)? })
 }

@@ -109,6 +109,7 @@ pub(super) fn prefetch(s: &mut Statement<'_>) -> Decoded<Op> {
         return Ok(Op::PrefetchMap { address: s.address(0)? });
     }
     s.hints(&["L1", "L2", "L2::evict_last", "L2::evict_normal"]);
-    let space = s.space().unwrap_or(Space::Generic);
-    Ok(Op::Prefetch { space, address: s.address(0)? })
+    s.space();
+    s.address(0)?;
+    Ok(Op::Prefetch)
 }

@@ -95,7 +95,9 @@ impl Cluster<'_, '_> {
         for barrier in block.barriers.iter_mut().filter(|barrier| barrier.of_all && barrier.expected.is_some()) {
             barrier.expected = Some(live);
         }
-        (0..BARRIERS).for_each(|id| drop(self.release_if_complete(warp, id)));
+        for id in 0..BARRIERS {
+            self.release_if_complete(warp, id);
+        }
     }
 
     /// The lanes learn what those knew who arrived.

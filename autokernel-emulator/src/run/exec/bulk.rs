@@ -9,7 +9,7 @@ use super::Flow;
 use super::tensor::TensorBox;
 use crate::check::{Event, Proxy};
 use crate::fault::Access;
-use crate::isa::instruction::CopyOp;
+use crate::isa::instruction::{CopyOp, Order};
 use crate::isa::lanes::lanes_of;
 use crate::isa::types::Space;
 
@@ -65,7 +65,7 @@ impl PendingCopy {
 impl Cluster<'_, '_> {
     pub fn bulk(&mut self, warp: usize, lanes: u32, pc: u32, op: &CopyOp) -> Exec<Flow> {
         for lane in lanes_of(lanes) {
-            let by = Lane { warp, lane, pc, strong: false };
+            let by = Lane { warp, lane, pc, order: Order::Weak };
             match op {
                 CopyOp::BulkCommit => self.groups(warp, lane).open += 1,
                 CopyOp::BulkWait { pending, reads_only } => {
@@ -73,7 +73,6 @@ impl Cluster<'_, '_> {
                         return Ok(Flow::Retry(wait));
                     }
                 }
-                CopyOp::TensorPrefetch { .. } => {}
                 CopyOp::TensorLoad { to, map, at, barrier, multicast } => {
                     let tensor = self.tensor_box(by, map, at)?;
                     let bytes = tensor.bytes();
@@ -107,7 +106,7 @@ impl Cluster<'_, '_> {
     /// The size of a linear copy.
     fn bulk_bytes(&self, by: Lane, bytes: crate::isa::Source) -> Exec<u32> {
         let bytes = self.value(by.warp, bytes)[by.lane];
-        if bytes == 0 || bytes % 16 != 0 || bytes > 1 << 20 {
+        if bytes == 0 || !bytes.is_multiple_of(16) || bytes > 1 << 20 {
             return refuse(by.lane, format!("a bulk copy of {bytes} bytes; multiples of 16 are allowed"));
         }
         Ok(bytes as u32)

@@ -5,7 +5,7 @@ use super::super::address::Place;
 use super::super::cluster::Cluster;
 use super::super::stop::Exec;
 use crate::fault::Access;
-use crate::isa::instruction::MatrixOp;
+use crate::isa::instruction::{MatrixOp, Order};
 use crate::isa::lanes::{Lanes, WARP};
 use crate::isa::semantics::half::widen;
 use crate::isa::types::{Kind, Space};
@@ -74,7 +74,8 @@ impl Cluster<'_, '_> {
             let mut matrix = Matrix::default();
             for (row, elements) in matrix.iter_mut().enumerate() {
                 let lane = number * ROWS + row;
-                let bytes = self.row(Lane { warp, lane, pc, strong: false }, space, addresses[lane], Access::Read)?;
+                let bytes =
+                    self.row(Lane { warp, lane, pc, order: Order::Weak }, space, addresses[lane], Access::Read)?;
                 for (element, pair) in elements.iter_mut().zip(bytes.as_chunks::<2>().0) {
                     *element = u16::from_le_bytes(*pair);
                 }
@@ -115,7 +116,8 @@ impl Cluster<'_, '_> {
             }
             for (row, elements) in matrix.iter().enumerate() {
                 let lane = number * ROWS + row;
-                let bytes = self.row(Lane { warp, lane, pc, strong: false }, space, addresses[lane], Access::Write)?;
+                let bytes =
+                    self.row(Lane { warp, lane, pc, order: Order::Weak }, space, addresses[lane], Access::Write)?;
                 for (pair, element) in bytes.as_chunks_mut::<2>().0.iter_mut().zip(elements) {
                     *pair = element.to_le_bytes();
                 }

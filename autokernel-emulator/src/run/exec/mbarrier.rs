@@ -10,7 +10,7 @@ use super::super::warp::Wait;
 use super::Flow;
 use crate::check::Proxy;
 use crate::fault::{Access, FaultKind, MbarrierFault};
-use crate::isa::instruction::{Arrive, MbarrierOp, Phase};
+use crate::isa::instruction::{Arrive, MbarrierOp, Order, Phase};
 use crate::isa::lanes::{Lanes, WARP, lanes_of};
 use crate::isa::types::Space;
 use crate::isa::{Address, Predicate};
@@ -27,7 +27,7 @@ impl Cluster<'_, '_> {
             MbarrierOp::Init { address, space, count } => {
                 let counts = self.value(warp, *count);
                 for (lane, at) in self.mbarriers_at(warp, lanes, pc, *space, address)? {
-                    self.make_mbarrier(Lane { warp, lane, pc, strong: false }, at, counts[lane])?;
+                    self.make_mbarrier(Lane { warp, lane, pc, order: Order::Weak }, at, counts[lane])?;
                 }
             }
             MbarrierOp::Invalidate { address, space } => {
@@ -62,7 +62,7 @@ impl Cluster<'_, '_> {
     ) -> Exec<Vec<(usize, At)>> {
         let addresses = self.addresses(warp, address);
         let place = |lane: usize| {
-            let by = Lane { warp, lane, pc, strong: false };
+            let by = Lane { warp, lane, pc, order: Order::Weak };
             Ok((lane, self.mbarrier_place(by, space, addresses[lane])?))
         };
         lanes_of(lanes).map(place).collect()
@@ -129,7 +129,7 @@ impl Cluster<'_, '_> {
         for &(lane, place) in &at {
             self.require_visible(warp, lane, place, Proxy::Generic)?;
             let event = self.threads.event(warp, lane, true, self.line(pc));
-            self.visit(Lane { warp, lane, pc, strong: true }, place.0, &event);
+            self.visit(Lane { warp, lane, pc, order: Order::Relaxed }, place.0, &event);
         }
         if *release {
             self.publish_to(warp, &at);

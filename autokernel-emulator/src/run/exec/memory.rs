@@ -8,7 +8,7 @@ use super::super::cluster::Cluster;
 use super::super::stop::Exec;
 use super::super::tally::{sectors, wavefronts};
 use crate::fault::Access;
-use crate::isa::instruction::{Atomic, AtomicOp, Load, Order, Store};
+use crate::isa::instruction::{Atomic, AtomicOp, Load, Store};
 use crate::isa::lanes::{Lanes, lanes_of};
 use crate::isa::types::{Kind, Space, Type};
 use crate::isa::{Address, Register, Source};
@@ -29,11 +29,11 @@ impl Cluster<'_, '_> {
         let written: Vec<Register> = d.iter().flatten().copied().collect();
         self.use_registers(warp, lanes, &[address.base], &written)?;
         let addresses = self.addresses(warp, address);
-        let (bytes, strong) = (ty.bytes() as usize, *order != Order::Weak);
+        let (bytes, order) = (ty.bytes() as usize, *order);
         let total = (bytes * d.len()) as u32;
         self.count_request(pc, lanes, *space, &addresses, total, Access::Read);
         for lane in lanes_of(lanes) {
-            let data = self.load(Lane { warp, lane, pc, strong }, *space, addresses[lane], total)?;
+            let data = self.load(Lane { warp, lane, pc, order }, *space, addresses[lane], total)?;
             for (d, element) in d.iter().zip(data.chunks_exact(bytes)) {
                 if let Some(d) = d {
                     self.set_lane(warp, lane, *d, extend(element, *ty, d.bits));
@@ -48,7 +48,7 @@ impl Cluster<'_, '_> {
         self.use_registers(warp, lanes, &[address.base], &[])?;
         self.use_registers(warp, lanes, values, &[])?;
         let addresses = self.addresses(warp, address);
-        let (bytes, strong) = (ty.bytes() as usize, *order != Order::Weak);
+        let (bytes, order) = (ty.bytes() as usize, *order);
         let total = bytes * values.len();
         self.count_request(pc, lanes, *space, &addresses, total as u32, Access::Write);
         let values: Vec<Lanes> = values.iter().map(|value| self.value(warp, *value)).collect();
@@ -58,7 +58,7 @@ impl Cluster<'_, '_> {
                 target.copy_from_slice(value[lane].to_le_bytes().get(..bytes).unwrap_or_default());
             }
             let data = data.get(..total).unwrap_or_default();
-            self.store(Lane { warp, lane, pc, strong }, *space, addresses[lane], data)?;
+            self.store(Lane { warp, lane, pc, order }, *space, addresses[lane], data)?;
         }
         Ok(())
     }
@@ -89,13 +89,13 @@ impl Cluster<'_, '_> {
     }
 
     pub fn atomic(&mut self, warp: usize, lanes: u32, pc: u32, atomic: &Atomic) -> Exec<()> {
-        let Atomic { space, ty, op, d, address, a, b, order: _ } = atomic;
+        let Atomic { space, ty, op, d, address, a, b, order } = atomic;
         self.use_registers(warp, lanes, &[address.base, *a, *b], d.as_slice())?;
         let addresses = self.addresses(warp, address);
         let (a, b, bytes) = (self.value(warp, *a), self.value(warp, *b), ty.bytes());
         self.count_request(pc, lanes, *space, &addresses, bytes, Access::Write);
         for lane in lanes_of(lanes) {
-            let by = Lane { warp, lane, pc, strong: true };
+            let by = Lane { warp, lane, pc, order: *order };
             let before = self.load(by, *space, addresses[lane], bytes)?;
             let old = extend(before.get(..bytes as usize).unwrap_or_default(), *ty, ty.bits);
             let new = combine(*op, *ty, old, a[lane], b[lane]);

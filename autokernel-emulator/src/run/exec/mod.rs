@@ -65,13 +65,13 @@ impl Cluster<'_, '_> {
             Op::Load(load) => self.load_lanes(warp, lanes, pc, load)?,
             Op::Store(store) => self.store_lanes(warp, lanes, pc, store)?,
             Op::Atomic(atomic) => self.atomic(warp, lanes, pc, atomic)?,
-            Op::Prefetch { .. } | Op::GridDependency | Op::Sleep => {}
+            Op::Prefetch | Op::GridDependency | Op::Sleep => {}
             Op::PrefetchMap { address } => self.prefetch_map(warp, lanes, address)?,
             Op::Warp(op) => self.warp_op(warp, lanes, op)?,
             Op::Fence(Fence::Memory) => {}
             Op::Fence(Fence::ProxyAsync | Fence::MbarrierInit) => self.threads.fence_async(warp, lanes),
             Op::MapToPeer { d, a, rank, generic } => self.map_to_peer(warp, lanes, *d, [*a, *rank], *generic)?,
-            Op::RankOfAddress { d, a, .. } => self.rank_of_address(warp, lanes, *d, *a),
+            Op::RankOfAddress { d, a } => self.rank_of_address(warp, lanes, *d, *a),
             Op::Matrix(op) => self.matrix(warp, lanes, pc, op)?,
             Op::Wgmma(op) => self.wgmma(warp, lanes, pc, op)?,
             Op::WgmmaFence => self.wgmma_fence(warp),

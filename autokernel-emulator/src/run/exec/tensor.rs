@@ -7,6 +7,7 @@ use super::super::stop::{Exec, refuse, stop};
 use crate::check::Event;
 use crate::device::{GlobalMemory, HANDLE_BYTES, TensorMap};
 use crate::fault::{Access, FaultKind};
+use crate::isa::instruction::Order;
 use crate::isa::types::Space;
 use crate::isa::{Address, Source};
 
@@ -139,7 +140,7 @@ impl Cluster<'_, '_> {
 
     pub(super) fn prefetch_map(&mut self, warp: usize, lanes: u32, address: &Address) -> Exec<()> {
         let lane = lanes.trailing_zeros() as usize;
-        let by = Lane { warp, lane, pc: 0, strong: false };
+        let by = Lane { warp, lane, pc: 0, order: Order::Weak };
         let address = self.addresses(warp, address)[lane];
         self.tensor_map(by, address).map(drop)
     }
