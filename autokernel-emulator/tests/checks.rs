@@ -262,6 +262,12 @@ fn operands_are_not_overwritten_while_a_wgmma_reads_them() {
 }
 
 #[test]
+fn the_warps_of_a_warpgroup_issue_the_same_wgmmas() {
+    let twice = format!("{WAIT} setp.ge.u32 %p2, %r0, 32; @%p2 bra end;\n{MULTIPLY}\n{WAIT} end:");
+    assert_kind!(multiplied(FENCE, &twice), FaultKind::Refused { .. });
+}
+
+#[test]
 fn a_descriptor_that_the_hardware_misreads_is_refused() {
     let shifted = format!("add.u32 %r5, %r5, 8; mov.u32 %r6, 0x40000010; mov.b64 %rd2, {{%r5, %r6}}; {FENCE}");
     assert_kind!(multiplied(&shifted, WAIT), FaultKind::Descriptor { .. });

@@ -1,9 +1,13 @@
 //! The end of threads and of blocks.
 
 use super::super::cluster::Cluster;
-use super::super::stop::{Exec, stop};
+use super::super::stop::{Exec, refuse, stop};
+use super::super::warp::Warp;
 use crate::fault::FaultKind;
 use crate::isa::lanes::lanes_of;
+
+/// Warps of a warpgroup.
+const WARPGROUP: usize = 4;
 
 impl Cluster<'_, '_> {
     /// The lanes end.
@@ -30,6 +34,7 @@ impl Cluster<'_, '_> {
         if let Some((line, access)) = self.copies.iter().find_map(|copy| copy.uses(block)) {
             return stop(lane, FaultKind::EndsInFlight { line, access });
         }
+        self.compare_warpgroups(block, lane)?;
         if !self.context.options.checks.races {
             return Ok(());
         }
@@ -39,5 +44,18 @@ impl Cluster<'_, '_> {
             Some((_, visit)) => stop(lane, FaultKind::PeerEnded { rank: block as u32, line: self.line(visit.pc) }),
             None => Ok(()),
         }
+    }
+
+    /// wgmma is one instruction of four warps: each must have issued the same.
+    fn compare_warpgroups(&self, block: usize, lane: usize) -> Exec<()> {
+        let warps: Vec<&Warp> = self.warps.iter().filter(|warp| warp.block == block).collect();
+        for warpgroup in warps.chunks(WARPGROUP) {
+            let issued = |warp: &&Warp| (warp.wgmma.issued, warp.wgmma.digest);
+            let first = warpgroup.first().map_or((0, 0), issued);
+            if warpgroup.iter().any(|warp| issued(warp) != first) || first.0 > 0 && warpgroup.len() < WARPGROUP {
+                return refuse(lane, "the four warps of a warpgroup did not issue the same wgmmas");
+            }
+        }
+        Ok(())
     }
 }
