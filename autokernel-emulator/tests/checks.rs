@@ -225,6 +225,15 @@ fn a_bulk_load_is_read_behind_its_mbarrier() {
     assert_kind!(one(text("ld.shared.b32 %r3, [%r1];")), FaultKind::Race { .. });
 }
 
+#[test]
+fn a_thread_may_poll_for_a_copy() {
+    one("mbarrier.init.shared::cta.b64 [%r2], 1; fence.mbarrier_init.release.cluster;\n\
+         mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 16;\n\
+         cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd0], 16, [%r2];\n\
+         again: mbarrier.test_wait.parity.shared::cta.b64 %p1, [%r2], 0; @!%p1 bra again; ld.shared.b32 %r3, [%r1];")
+    .clean();
+}
+
 // ---- wgmma ----
 
 const WGMMA: &str = "and.b32 %r5, %r1, 0x3ffff; shr.u32 %r5, %r5, 4; or.b32 %r5, %r5, 0x80000; mov.u32 %r6, 16;\n\

@@ -99,7 +99,7 @@ impl Tensor {
             Swizzle::Bytes64 => 3,
             Swizzle::Bytes128 => 7,
         };
-        byte ^ ((byte / 128 & mask) * 16)
+        byte ^ (((byte / 128) & mask) * 16)
     }
 
     fn check(&self) {

@@ -10,17 +10,20 @@ use super::exec::Flow;
 use super::stop::Stop;
 use super::warp::{Fragment, Wait, Warp};
 use crate::fault::{Fault, FaultKind};
+use crate::isa::lanes::lanes_of;
 
 /// Instructions after which another warp has its turn.
 const SLICE: u32 = 512;
 /// With a seed: one chance in so many, after each slice, that a copy finishes early.
 const EARLY: u32 = 8;
+/// Slices for each warp after which a copy finishes although a warp could go on: it may be polling for the copy.
+const PATIENCE: usize = 4;
 
 impl Cluster<'_, '_> {
     /// Runs every warp to its end.
     pub fn run(mut self) -> Result<(), Box<Fault>> {
         let random = self.context.options.seed != 0;
-        let mut turn = 0;
+        let (mut turn, mut slices) = (0, 0);
         loop {
             let count = self.warps.len();
             if self.warps.iter().all(|warp| warp.fragments.is_empty()) {
@@ -33,12 +36,18 @@ impl Cluster<'_, '_> {
                     let slice = if random { self.rng.random_range(1..SLICE) } else { SLICE };
                     self.run_slice(warp, slice)?;
                     turn = (warp + 1) % count;
-                    if random && !self.copies.is_empty() && self.rng.random_range(0..EARLY) == 0 {
+                    slices += 1;
+                    let early = random && self.rng.random_range(0..EARLY) == 0;
+                    if !self.copies.is_empty() && (early || slices > PATIENCE * count) {
                         self.finish_a_copy()?;
+                        slices = 0;
                     }
                 }
                 None if self.copies.is_empty() => return Err(self.deadlock()),
-                None => self.finish_a_copy()?,
+                None => {
+                    self.finish_a_copy()?;
+                    slices = 0;
+                }
             }
         }
     }
@@ -65,9 +74,7 @@ impl Cluster<'_, '_> {
         let ready = |fragment: &Fragment| match fragment.wait {
             None => true,
             Some(Wait::Converge { .. } | Wait::Barrier { .. }) => false,
-            Some(Wait::ClusterBarrier) => {
-                crate::isa::lanes::lanes_of(fragment.lanes & arrived).all(|lane| phases[lane] < barrier.phase)
-            }
+            Some(Wait::ClusterBarrier) => lanes_of(fragment.lanes & arrived).all(|lane| phases[lane] < barrier.phase),
             Some(Wait::Mbarrier { block, offset, parity }) => blocks
                 .get(block)
                 .and_then(|block| block.mbarriers.get(&offset))

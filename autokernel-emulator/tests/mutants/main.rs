@@ -1,7 +1,8 @@
 //! Mistakes in our own kernels: each must show as a fault or as a wrong result.
 //!
 //! Ordinarily a sample is run; all of them with `AUTOKERNEL_SOAK=1`. `AUTOKERNEL_MUTANT=text` runs those whose names
-//! contain the text, and prints what became of them.
+//! contain the text, and prints what became of them. `AUTOKERNEL_MUTANT_RESULTS=path` writes a line each to a file:
+//! `results.txt` holds those of the last soak.
 
 mod list;
 #[path = "../support/mod.rs"]
@@ -112,6 +113,15 @@ fn run_reference(compiler: &Compiler, change: Change<'_>) -> Option<String> {
     (download(&mut gpu, c, F32) != product(&a, &b, false, shape)).then(|| "a wrong product".to_owned())
 }
 
+/// What became of a mutant, for people: a fault's place is left out as far as it names the kernel.
+fn result(mutant: &Mutant, found: Option<&str>) -> String {
+    match (found, mutant.expect) {
+        (Some(found), _) => found.split_once(", block").map_or(found, |(_, rest)| rest).to_owned(),
+        (None, Expect::Equivalent(why)) => format!("nothing, as {why}"),
+        (None, Expect::Caught) => "MISSED".to_owned(),
+    }
+}
+
 #[test]
 fn mistakes_in_our_kernels_are_caught() {
     let Some(compiler) = Compiler::find("mistakes_in_our_kernels_are_caught") else { return };
@@ -125,12 +135,17 @@ fn mistakes_in_our_kernels_are_caught() {
         .filter(|mutant| chosen.as_ref().is_none_or(|text| mutant.name.contains(text)))
         .collect();
     let (next, missed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let results = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(|| {
-                while let Some(mutant) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(mutant) = wanted.get(at) else { return };
                     let found = run(mutant, &compiler);
-                    println!("{}: {}", mutant.name, found.as_deref().unwrap_or("nothing"));
+                    let line = format!("{}: {}", mutant.name, result(mutant, found.as_deref()));
+                    println!("{line}");
+                    results.lock().unwrap().push((at, line));
                     if found.is_some() != (mutant.expect == Expect::Caught) {
                         missed.lock().unwrap().push(mutant.name);
                     }
@@ -138,6 +153,12 @@ fn mistakes_in_our_kernels_are_caught() {
             });
         }
     });
+    if let Some(path) = std::env::var_os("AUTOKERNEL_MUTANT_RESULTS") {
+        let mut results = results.into_inner().unwrap();
+        results.sort();
+        let lines: String = results.into_iter().map(|(_, line)| line + "\n").collect();
+        std::fs::write(path, lines).unwrap();
+    }
     let missed = missed.into_inner().unwrap();
     assert!(missed.is_empty(), "{} of {} are not as expected: {missed:#?}", missed.len(), wanted.len());
 }

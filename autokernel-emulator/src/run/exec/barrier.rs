@@ -1,14 +1,14 @@
 //! Barriers of the block and of the cluster.
 
-use super::super::block::BARRIERS;
-use super::super::cluster::Cluster;
-use super::super::stop::{Exec, stop};
-use super::super::warp::Wait;
 use super::Flow;
 use crate::fault::FaultKind;
 use crate::isa::Source;
 use crate::isa::instruction::BarrierOp;
 use crate::isa::lanes::{WARP, lanes_of};
+use crate::run::block::BARRIERS;
+use crate::run::cluster::Cluster;
+use crate::run::stop::{Exec, stop};
+use crate::run::warp::Wait;
 
 impl Cluster<'_, '_> {
     pub fn barrier(&mut self, warp: usize, lanes: u32, op: BarrierOp) -> Exec<Flow> {

@@ -1,10 +1,5 @@
 //! Bulk copies: issued here, finished later (PTX ISA, "Bulk copy", "Async-groups").
 
-use super::super::access::{Lane, aligned};
-use super::super::address::Place;
-use super::super::cluster::Cluster;
-use super::super::stop::{Exec, refuse};
-use super::super::warp::{BulkGroups, Wait};
 use super::Flow;
 use super::tensor::TensorBox;
 use crate::check::{Event, Proxy};
@@ -12,6 +7,11 @@ use crate::fault::Access;
 use crate::isa::instruction::{CopyOp, Order};
 use crate::isa::lanes::lanes_of;
 use crate::isa::types::Space;
+use crate::run::access::{Lane, aligned};
+use crate::run::address::Place;
+use crate::run::cluster::Cluster;
+use crate::run::stop::{Exec, refuse};
+use crate::run::warp::{BulkGroups, Wait};
 
 /// A copy that is under way.
 pub(in crate::run) struct PendingCopy {

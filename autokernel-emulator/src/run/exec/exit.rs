@@ -1,10 +1,10 @@
 //! The end of threads and of blocks.
 
-use super::super::cluster::Cluster;
-use super::super::stop::{Exec, refuse, stop};
-use super::super::warp::Warp;
 use crate::fault::FaultKind;
 use crate::isa::lanes::lanes_of;
+use crate::run::cluster::Cluster;
+use crate::run::stop::{Exec, refuse, stop};
+use crate::run::warp::Warp;
 
 /// Warps of a warpgroup.
 const WARPGROUP: usize = 4;

@@ -4,17 +4,17 @@ use std::collections::VecDeque;
 
 use rand::RngExt;
 
-use super::super::access::{Lane, aligned};
-use super::super::address::Place;
-use super::super::cluster::Cluster;
-use super::super::stop::Exec;
-use super::super::warp::LaneCopy;
 use super::Flow;
 use crate::fault::{Access, MbarrierFault};
 use crate::isa::Address;
 use crate::isa::instruction::{CopyOp, Order};
 use crate::isa::lanes::{WARP, lanes_of};
 use crate::isa::types::Space;
+use crate::run::access::{Lane, aligned};
+use crate::run::address::Place;
+use crate::run::cluster::Cluster;
+use crate::run::stop::Exec;
+use crate::run::warp::LaneCopy;
 
 /// With a seed: one commit in so many finds the oldest group done.
 const EARLY: u32 = 4;

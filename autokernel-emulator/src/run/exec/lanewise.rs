@@ -1,14 +1,14 @@
 //! Instructions that each lane executes for itself, on registers alone.
 
-use super::super::address::{from_generic, shared_address, split_shared, to_generic};
-use super::super::cluster::Cluster;
-use super::super::stop::{Exec, refuse};
 use crate::isa::instruction::{Compare, Logic};
 use crate::isa::lanes::{Lanes, WARP, lanes_of};
 use crate::isa::operand::PredicateSource;
 use crate::isa::semantics::convert::convert;
 use crate::isa::types::Space;
 use crate::isa::{Op, Predicate, Register, Source};
+use crate::run::address::{from_generic, shared_address, split_shared, to_generic};
+use crate::run::cluster::Cluster;
+use crate::run::stop::{Exec, refuse};
 
 impl Cluster<'_, '_> {
     pub fn lanewise(&mut self, warp: usize, lanes: u32, op: &Op) -> Exec<()> {

@@ -1,15 +1,15 @@
 //! `ldmatrix`, `stmatrix` and `mma.sync` (PTX ISA, "Warp-level Matrix Instructions").
 
-use super::super::access::{Lane, aligned};
-use super::super::address::Place;
-use super::super::cluster::Cluster;
-use super::super::stop::Exec;
 use crate::fault::Access;
 use crate::isa::instruction::{MatrixOp, Order};
 use crate::isa::lanes::{Lanes, WARP};
 use crate::isa::semantics::half::widen;
 use crate::isa::types::{Kind, Space};
 use crate::isa::{Address, Register, Source};
+use crate::run::access::{Lane, aligned};
+use crate::run::address::Place;
+use crate::run::cluster::Cluster;
+use crate::run::stop::Exec;
 
 /// Rows of an 8x8 matrix, and bytes of one: 8 elements of 16 bits.
 const ROWS: usize = 8;

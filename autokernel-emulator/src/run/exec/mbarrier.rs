@@ -2,11 +2,6 @@
 
 use rand::RngExt;
 
-use super::super::access::{Lane, aligned, space_name};
-use super::super::cluster::Cluster;
-use super::super::mbarrier::{MBARRIER_BYTES, Mbarrier};
-use super::super::stop::{Exec, Stop, refuse, stop};
-use super::super::warp::Wait;
 use super::Flow;
 use crate::check::Proxy;
 use crate::fault::{Access, FaultKind, MbarrierFault};
@@ -14,6 +9,12 @@ use crate::isa::instruction::{Arrive, MbarrierOp, Order, Phase};
 use crate::isa::lanes::{Lanes, WARP, lanes_of};
 use crate::isa::types::Space;
 use crate::isa::{Address, Predicate};
+use crate::run::access::{Lane, aligned, space_name};
+use crate::run::address::{Place, shared_address};
+use crate::run::cluster::Cluster;
+use crate::run::mbarrier::{MBARRIER_BYTES, Mbarrier};
+use crate::run::stop::{Exec, Stop, refuse, stop};
+use crate::run::warp::Wait;
 
 /// An mbarrier's place: the block, and the offset in its shared memory.
 type At = (usize, u32);
@@ -80,7 +81,7 @@ impl Cluster<'_, '_> {
             return self.mbarrier_fault(by.lane, at, MbarrierFault::InitialisedTwice);
         }
         let event = self.threads.event(by.warp, by.lane, false, self.line(by.pc));
-        let place = super::super::address::Place::Shared { block, index: offset };
+        let place = Place::Shared { block, index: offset };
         self.reach(by, place, event, Access::Write, MBARRIER_BYTES)?;
         let channel = self.threads.new_channel();
         match Mbarrier::new(count, channel, event) {
@@ -91,7 +92,7 @@ impl Cluster<'_, '_> {
     }
 
     pub fn mbarrier_fault<T>(&self, lane: usize, at: At, reason: MbarrierFault) -> Exec<T> {
-        let address = super::super::address::shared_address(at.0 as u32, self.context.shared_base + at.1).into();
+        let address = shared_address(at.0 as u32, self.context.shared_base + at.1).into();
         stop(lane, FaultKind::Mbarrier { address, reason })
     }
 

@@ -2,16 +2,16 @@
 
 use half::{bf16, f16};
 
-use super::super::access::{Lane, MAX_ACCESS};
-use super::super::address::{Place, split_shared};
-use super::super::cluster::Cluster;
-use super::super::stop::Exec;
-use super::super::tally::{sectors, wavefronts};
 use crate::fault::Access;
 use crate::isa::instruction::{Atomic, AtomicOp, Load, Store};
 use crate::isa::lanes::{Lanes, lanes_of};
 use crate::isa::types::{Kind, Space, Type};
 use crate::isa::{Address, Register, Source};
+use crate::run::access::{Lane, MAX_ACCESS};
+use crate::run::address::{Place, split_shared};
+use crate::run::cluster::Cluster;
+use crate::run::stop::{Exec, refuse};
+use crate::run::tally::{sectors, wavefronts};
 
 impl Cluster<'_, '_> {
     /// The address that each lane means.
@@ -119,7 +119,7 @@ impl Cluster<'_, '_> {
     ) -> Exec<(usize, u32)> {
         match self.place(by.request(access, bytes), space, address)? {
             Place::Shared { block, index } => Ok((block, index)),
-            _ => super::super::stop::refuse(by.lane, format!("address {address:#x} is not in shared memory")),
+            _ => refuse(by.lane, format!("address {address:#x} is not in shared memory")),
         }
     }
 }

@@ -1,15 +1,15 @@
 //! Boxes of tensors: which bytes of memory they are, and how they lie in shared memory (PTX ISA, "Tensors").
 
-use super::super::access::{Lane, aligned};
-use super::super::address::Place;
-use super::super::cluster::Cluster;
-use super::super::stop::{Exec, refuse, stop};
 use crate::check::Event;
 use crate::device::{GlobalMemory, HANDLE_BYTES, TensorMap};
 use crate::fault::{Access, FaultKind};
 use crate::isa::instruction::Order;
 use crate::isa::types::Space;
 use crate::isa::{Address, Source};
+use crate::run::access::{Lane, aligned};
+use crate::run::address::Place;
+use crate::run::cluster::Cluster;
+use crate::run::stop::{Exec, refuse, stop};
 
 /// What TMA moves and clips to, in bytes.
 const UNIT: u64 = 16;

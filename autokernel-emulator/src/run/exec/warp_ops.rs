@@ -1,10 +1,10 @@
 //! Shuffles, votes and what else the lanes of a warp do together.
 
-use super::super::cluster::Cluster;
-use super::super::stop::Exec;
 use super::memory::combine;
 use crate::isa::instruction::{Shuffle, Vote, WarpOp};
 use crate::isa::lanes::{Lanes, WARP, lanes_of};
+use crate::run::cluster::Cluster;
+use crate::run::stop::Exec;
 
 impl Cluster<'_, '_> {
     pub fn warp_op(&mut self, warp: usize, lanes: u32, op: &WarpOp) -> Exec<()> {

@@ -7,11 +7,6 @@ use std::hash::Hasher;
 use rand::RngExt;
 use rustc_hash::FxHasher;
 
-use super::super::access::Lane;
-use super::super::address::{Place, shared_address};
-use super::super::cluster::Cluster;
-use super::super::stop::{Exec, stop};
-use super::super::warp::PendingWgmma;
 use super::matrix::rows_of_a;
 use crate::fault::{Access, FaultKind};
 use crate::isa::instruction::{Order, Wgmma, WgmmaA};
@@ -20,6 +15,11 @@ use crate::isa::matrix_layout::Descriptor;
 use crate::isa::semantics::half::widen;
 use crate::isa::types::{Kind, Space};
 use crate::isa::{Op, Register};
+use crate::run::access::Lane;
+use crate::run::address::{Place, shared_address};
+use crate::run::cluster::Cluster;
+use crate::run::stop::{Exec, stop};
+use crate::run::warp::PendingWgmma;
 
 /// Depth of one wgmma of 16-bit elements, and rows of a warp.
 const K: usize = 16;
