@@ -259,6 +259,14 @@ fn accumulators_are_used_behind_the_wait_alone() {
 }
 
 #[test]
+fn accumulators_of_an_older_group_are_free_while_a_newer_one_runs() {
+    let second = MULTIPLY.replace("{%f0, %f1, %f2, %f3}", "{%f4, %f5, %f6, %f7}");
+    let text = |used: &str| format!("{second} wgmma.wait_group.sync.aligned 1; add.f32 %f8, {used}, {used}; {WAIT}");
+    multiplied(FENCE, &text("%f0")).clean();
+    assert_kind!(multiplied(FENCE, &text("%f4")), FaultKind::InFlight { .. });
+}
+
+#[test]
 fn a_fence_precedes_a_wgmma_whose_registers_were_used() {
     assert_kind!(multiplied("", WAIT), FaultKind::NotFenced { .. });
     assert_kind!(multiplied(&format!("{FENCE} mov.f32 %f0, 0f00000000;"), WAIT), FaultKind::NotFenced { .. });

@@ -109,6 +109,8 @@ pub(super) struct PendingWgmma {
     /// A's fragment, if it came from registers.
     pub a: Option<Box<[Lanes; 4]>>,
     pub accumulate: bool,
+    /// Whether the result is there already: it may be touched only after the wait all the same.
+    pub computed: bool,
 }
 
 impl WgmmaQueue {

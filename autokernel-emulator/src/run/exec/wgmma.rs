@@ -62,9 +62,8 @@ impl Cluster<'_, '_> {
         digest.write_u32(pc);
         descriptors.iter().for_each(|descriptor| digest.write_u64(*descriptor));
         (queue.digest, queue.issued) = (digest.finish(), queue.issued + 1);
-        queue.writing.extend(op.d.iter().map(|register| register.index));
-        queue.reading.extend(fragment_registers(op).map(|register| register.index));
-        queue.open.push(PendingWgmma { pc, descriptors, a, accumulate });
+        queue.open.push(PendingWgmma { pc, descriptors, a, accumulate, computed: false });
+        self.mark_registers(warp);
         Ok(())
     }
 
@@ -124,7 +123,7 @@ impl Cluster<'_, '_> {
             self.compute_oldest(warp);
             self.warps[warp].wgmma.committed.pop_front();
         }
-        self.forget_registers(warp);
+        self.mark_registers(warp);
         let queue = &self.warps[warp].wgmma;
         let done = queue.groups - queue.committed.len() as u32;
         let channel = self.threads.wgmma_dimension(warp);
@@ -132,24 +131,30 @@ impl Cluster<'_, '_> {
         Ok(())
     }
 
-    /// Registers of what is still in flight, or may be: a group that was computed early still counts.
-    fn forget_registers(&mut self, warp: usize) {
-        if self.warps[warp].wgmma.is_idle() {
-            let queue = &mut self.warps[warp].wgmma;
-            (queue.writing, queue.reading) = (Vec::new(), Vec::new());
+    /// Finds the registers of all wgmmas that are in flight.
+    fn mark_registers(&mut self, warp: usize) {
+        let code = &self.context.kernel.code;
+        let queue = &mut self.warps[warp].wgmma;
+        (queue.writing, queue.reading) = (Vec::new(), Vec::new());
+        for pending in queue.committed.iter().flatten().chain(&queue.open) {
+            if let Some(Op::Wgmma(op)) = code.get(pending.pc as usize).map(|instruction| &instruction.op) {
+                queue.writing.extend(op.d.iter().map(|register| register.index));
+                queue.reading.extend(fragment_registers(op).map(|register| register.index));
+            }
         }
     }
 
-    /// Computes the oldest group that is not computed yet; it stays in flight until it is waited for.
+    /// Computes the oldest group, which stays in flight until it is waited for.
     fn compute_oldest(&mut self, warp: usize) {
-        let Some(group) = self.warps[warp].wgmma.committed.front_mut().map(std::mem::take) else { return };
-        for pending in group {
-            let kernel = self.context.kernel;
-            let op = kernel.code.get(pending.pc as usize).map(|instruction| &instruction.op);
-            if let Some(Op::Wgmma(op)) = op {
-                self.compute(warp, op, &pending);
+        let Some(mut group) = self.warps[warp].wgmma.committed.pop_front() else { return };
+        let kernel = self.context.kernel;
+        for pending in group.iter_mut().filter(|pending| !pending.computed) {
+            if let Some(Op::Wgmma(op)) = kernel.code.get(pending.pc as usize).map(|instruction| &instruction.op) {
+                self.compute(warp, op, pending);
             }
+            pending.computed = true;
         }
+        self.warps[warp].wgmma.committed.push_front(group);
     }
 
     fn compute(&mut self, warp: usize, op: &Wgmma, pending: &PendingWgmma) {
