@@ -102,3 +102,52 @@ impl Mbarrier {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::Threads;
+
+    fn barrier(count: u64) -> Result<Mbarrier, MbarrierFault> {
+        Mbarrier::new(count, 9, Threads::new(1, 0).event(0, 0, false, 1))
+    }
+
+    #[test]
+    fn a_phase_ends_with_its_last_arrival_and_its_last_byte() {
+        let mut barrier = barrier(2).unwrap();
+        assert!(barrier.has_passed(true) && !barrier.has_passed(false), "the phase before the first is over");
+        barrier.expect(32).unwrap();
+        barrier.arrive(2, false).unwrap();
+        barrier.deliver(16).unwrap();
+        assert!(!barrier.has_passed(false));
+        barrier.deliver(16).unwrap();
+        assert!(barrier.has_passed(false) && !barrier.has_passed(true));
+        assert_eq!((barrier.phase, barrier.pending), (1, 2));
+    }
+
+    #[test]
+    fn bytes_may_come_before_they_are_announced() {
+        let mut barrier = barrier(1).unwrap();
+        barrier.deliver(16).unwrap();
+        barrier.expect(16).unwrap();
+        barrier.arrive(1, false).unwrap();
+        assert_eq!(barrier.phase, 1);
+    }
+
+    #[test]
+    fn a_dropped_arrival_is_missing_in_later_phases_too() {
+        let mut barrier = barrier(3).unwrap();
+        barrier.arrive(1, true).unwrap();
+        barrier.arrive(2, false).unwrap();
+        assert_eq!((barrier.phase, barrier.pending), (1, 2));
+    }
+
+    #[test]
+    fn counts_have_limits() {
+        assert_eq!(barrier(0).err(), Some(MbarrierFault::Count(0)));
+        assert_eq!(barrier(1 << 20).err(), Some(MbarrierFault::Count(1 << 20)));
+        let mut barrier = barrier(1).unwrap();
+        assert_eq!(barrier.expect(1 << 20), Err(MbarrierFault::Transactions(1 << 20)));
+        assert_eq!(barrier.arrive(2, false), Err(MbarrierFault::TooManyArrivals { pending: 1, arriving: 2 }));
+    }
+}

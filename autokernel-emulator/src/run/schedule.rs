@@ -35,6 +35,7 @@ impl Cluster<'_, '_> {
                 Some(warp) => {
                     let slice = if random { self.rng.random_range(1..SLICE) } else { SLICE };
                     self.run_slice(warp, slice)?;
+                    self.forget_histories();
                     turn = (warp + 1) % count;
                     slices += 1;
                     let early = random && self.rng.random_range(0..EARLY) == 0;
@@ -49,6 +50,14 @@ impl Cluster<'_, '_> {
                     slices = 0;
                 }
             }
+        }
+    }
+
+    fn forget_histories(&mut self) {
+        if self.orders.are_many() {
+            let global = self.memory.allocations_mut().map(|allocation| allocation.shadow.as_mut_slice());
+            let shared = self.blocks.iter_mut().map(|block| block.shadow.as_mut_slice());
+            self.orders.collect(global.chain(shared));
         }
     }
 
