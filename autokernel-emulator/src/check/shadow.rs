@@ -1,0 +1,349 @@
+//! The shadow of memory: a number for each byte, which stands for the byte's history.
+//!
+//! Bytes that are touched together have the same history, and so the same number: a tile costs little more to check
+//! than one byte of it.
+
+use rustc_hash::FxHashMap;
+
+use super::history::{Agent, Event, History, MAX_READS, Proxy};
+use super::knowledge::{Knowledge, needs_fence};
+use crate::fault::{Access, Actor, OtherAccess};
+
+/// An access that is to be checked and remembered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Touch {
+    pub event: Event,
+    pub access: Access,
+}
+
+/// What is wrong with an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Violation {
+    Uninitialised,
+    Race { other: OtherAccess, remedy: &'static str },
+}
+
+/// What is ordered before an access.
+#[derive(Clone, Copy)]
+pub(crate) struct Order<'a> {
+    /// What the acting thread has learnt.
+    pub known: &'a Knowledge,
+    /// The acting thread itself, whose own accesses are in order.
+    pub own: Agent,
+    /// Up to where its own accesses are fenced for the asynchronous proxy.
+    pub own_fenced: u32,
+    /// Its own asynchronous copies are done up to here.
+    pub own_copies: (Agent, u32),
+}
+
+impl Order<'_> {
+    pub fn before(&self, event: &Event, by: &Event) -> bool {
+        if event.cluster != by.cluster {
+            return false;
+        }
+        if event.agent == self.own && (!needs_fence(event, by.proxy) || event.time <= self.own_fenced) {
+            return true;
+        }
+        let (copies, done) = self.own_copies;
+        if event.agent == copies && event.time <= done {
+            return true;
+        }
+        self.known.orders(event, by.proxy)
+    }
+}
+
+/// Histories by number, and the checks that lead from one to the next.
+#[derive(Debug)]
+pub(crate) struct Orders {
+    histories: Vec<History>,
+    numbers: FxHashMap<History, u32>,
+    uninitialised: bool,
+    races: bool,
+    warps: u32,
+    /// How many there may be before those that no byte has are forgotten.
+    limit: usize,
+    /// The latest step from one history to the next: neighbouring bytes mostly take the same.
+    latest: Option<(u32, Event, Access, u32)>,
+}
+
+/// Numbers below this have a fixed meaning: never written, and written before the launch.
+const FIRST_NUMBER: u32 = 2;
+/// Histories that may always collect.
+const MAX_HISTORIES: usize = 1 << 20;
+
+impl Orders {
+    pub fn new(uninitialised: bool, races: bool) -> Self {
+        let histories = vec![History::default(); FIRST_NUMBER as usize];
+        Orders {
+            histories,
+            numbers: FxHashMap::default(),
+            uninitialised,
+            races,
+            warps: 0,
+            limit: MAX_HISTORIES,
+            latest: None,
+        }
+    }
+
+    /// The warps of the cluster that runs now: dimensions from here on are channels.
+    pub fn set_warps(&mut self, warps: u32) {
+        self.warps = warps;
+    }
+
+    /// Checks an access to the bytes of `shadow` and remembers it; gives the first byte that is wrong.
+    pub fn touch(&mut self, shadow: &mut [u32], touch: &Touch, order: Order<'_>) -> Result<(), (usize, Violation)> {
+        let mut last = None;
+        for (at, number) in shadow.iter_mut().enumerate() {
+            let next = match last {
+                Some((before, next)) if before == *number => next,
+                _ => {
+                    let next = self.next(*number, touch, order).map_err(|violation| (at, violation))?;
+                    last = Some((*number, next));
+                    next
+                }
+            };
+            *number = next;
+        }
+        Ok(())
+    }
+
+    fn next(&mut self, number: u32, touch: &Touch, order: Order<'_>) -> Result<u32, Violation> {
+        if let Some((before, event, access, next)) = self.latest
+            && (before, event, access) == (number, touch.event, touch.access)
+        {
+            return Ok(next);
+        }
+        let next = self.checked(number, touch, order)?;
+        self.latest = Some((number, touch.event, touch.access, next));
+        Ok(next)
+    }
+
+    fn checked(&mut self, number: u32, touch: &Touch, order: Order<'_>) -> Result<u32, Violation> {
+        if number == 0 && touch.access == Access::Read {
+            return if self.uninitialised { Err(Violation::Uninitialised) } else { Ok(0) };
+        }
+        if !self.races {
+            let written = touch.access == Access::Write || number > 0;
+            return Ok(u32::from(written));
+        }
+        let Some(history) = self.histories.get(number as usize) else { return Ok(number) };
+        let next = match touch.access {
+            Access::Read => self.read(history, touch, order)?,
+            Access::Write => self.write(history, touch, order)?,
+        };
+        Ok(next.map_or(number, |next| self.number(next)))
+    }
+
+    /// The history after a read; none if it does not change.
+    fn read(&self, history: &History, touch: &Touch, order: Order<'_>) -> Result<Option<History>, Violation> {
+        let event = &touch.event;
+        if let Some(write) = &history.write {
+            self.require(write, event, Access::Write, order)?;
+        }
+        let same =
+            |read: &Event| read.agent == event.agent && read.cluster == event.cluster && read.proxy == event.proxy;
+        if history.reads.iter().any(|read| same(read) && read.time >= event.time) {
+            return Ok(None);
+        }
+        let mut reads: Vec<Event> =
+            history.reads.iter().filter(|read| !same(read) && !order.before(read, event)).copied().collect();
+        if reads.len() >= MAX_READS {
+            return Ok(None);
+        }
+        reads.push(*event);
+        Ok(Some(History { write: history.write, reads }))
+    }
+
+    fn write(&self, history: &History, touch: &Touch, order: Order<'_>) -> Result<Option<History>, Violation> {
+        let event = &touch.event;
+        if let Some(write) = &history.write {
+            self.require(write, event, Access::Write, order)?;
+        }
+        for read in &history.reads {
+            // A read needs no fence before an asynchronous write: it is complete when the thread goes on.
+            let read_here = Event { proxy: Proxy::Async, ..*read };
+            self.require(&read_here, event, Access::Read, order)?;
+        }
+        Ok(Some(History { write: Some(*event), reads: Vec::new() }))
+    }
+
+    fn require(&self, before: &Event, now: &Event, access: Access, order: Order<'_>) -> Result<(), Violation> {
+        if before.strong && now.strong || order.before(before, now) {
+            return Ok(());
+        }
+        let agent = before.agent;
+        let by = if before.cluster != now.cluster {
+            Actor::OtherCluster
+        } else if agent.dimension < self.warps {
+            Actor::Thread { warp: agent.dimension, lane: agent.lane }
+        } else {
+            Actor::Asynchronous
+        };
+        let other = OtherAccess { access, line: before.line, by };
+        let seen = Event { proxy: Proxy::Async, ..*before };
+        let remedy = if needs_fence(before, now.proxy) && order.before(&seen, now) {
+            "a `fence.proxy.async` is missing between them"
+        } else {
+            "nothing orders one before the other"
+        };
+        Err(Violation::Race { other, remedy })
+    }
+
+    fn number(&mut self, history: History) -> u32 {
+        if let Some(&number) = self.numbers.get(&history) {
+            return number;
+        }
+        let number = self.histories.len() as u32;
+        self.histories.push(history.clone());
+        self.numbers.insert(history, number);
+        number
+    }
+
+    /// Whether so many histories have collected that it is worth the time to find those that still count.
+    pub fn are_many(&self) -> bool {
+        self.histories.len() > self.limit
+    }
+
+    /// Between clusters: of those that have ended, only which cluster wrote or read a byte still matters.
+    pub fn merge<'a>(&mut self, shadows: impl Iterator<Item = &'a mut [u32]>) {
+        let coarse = |event: &Event| Event { agent: Agent { dimension: 0, lane: 0 }, time: 1, ..*event };
+        self.rebuild(shadows, |history| History {
+            write: history.write.as_ref().map(coarse),
+            reads: history.reads.last().map(coarse).into_iter().collect(),
+        });
+    }
+
+    /// While a cluster runs: forgets the histories that no byte has any more.
+    pub fn collect<'a>(&mut self, shadows: impl Iterator<Item = &'a mut [u32]>) {
+        self.rebuild(shadows, History::clone);
+    }
+
+    /// Numbers anew what the shadows, all there are, still name.
+    fn rebuild<'a>(&mut self, shadows: impl Iterator<Item = &'a mut [u32]>, keep: impl Fn(&History) -> History) {
+        let old = std::mem::replace(&mut self.histories, vec![History::default(); FIRST_NUMBER as usize]);
+        self.numbers.clear();
+        self.latest = None;
+        let mut renumbered = vec![None; old.len()];
+        for number in shadows.flatten().filter(|number| **number >= FIRST_NUMBER) {
+            let at = *number as usize;
+            let (Some(history), Some(next)) = (old.get(at), renumbered.get_mut(at)) else { continue };
+            *number = *next.get_or_insert_with(|| self.number(keep(history)));
+        }
+        self.limit = MAX_HISTORIES.max(2 * self.histories.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::threads::Threads;
+
+    const WRITTEN_BEFORE: u32 = 1;
+
+    /// Two warps and four bytes that were written before the launch.
+    struct World {
+        orders: Orders,
+        threads: Threads,
+        bytes: [u32; 4],
+    }
+
+    impl World {
+        fn new() -> World {
+            let mut orders = Orders::new(true, true);
+            orders.set_warps(2);
+            World { orders, threads: Threads::new(2, 0), bytes: [WRITTEN_BEFORE; 4] }
+        }
+
+        fn touch(&mut self, warp: usize, lane: usize, access: Access) -> Result<(), (usize, Violation)> {
+            let event = self.threads.event(warp, lane, false, 7);
+            self.orders.touch(&mut self.bytes, &Touch { event, access }, self.threads.order(warp, lane))
+        }
+
+        fn pass(&mut self, from: (usize, u32), to: (usize, u32)) {
+            let mut knowledge = Knowledge::default();
+            self.threads.publish(from.0, from.1, &mut knowledge);
+            self.threads.acquire(to.0, to.1, &knowledge);
+        }
+    }
+
+    #[test]
+    fn a_thread_does_not_race_with_itself() {
+        let mut world = World::new();
+        for access in [Access::Write, Access::Read, Access::Write] {
+            world.touch(0, 3, access).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_passes_from_a_lane_orders_that_lane_alone() {
+        let mut world = World::new();
+        world.touch(0, 3, Access::Write).unwrap();
+        world.pass((0, 1 << 4), (1, u32::MAX));
+        assert!(world.touch(1, 0, Access::Read).is_err());
+        let mut world = World::new();
+        world.touch(0, 3, Access::Write).unwrap();
+        world.pass((0, 1 << 3), (1, 1 << 9));
+        world.touch(1, 9, Access::Read).unwrap();
+        assert!(world.touch(1, 8, Access::Read).is_err(), "lane 8 has learnt nothing");
+    }
+
+    #[test]
+    fn what_happens_after_a_release_is_not_part_of_it() {
+        let mut world = World::new();
+        world.pass((0, u32::MAX), (1, u32::MAX));
+        world.touch(0, 0, Access::Write).unwrap();
+        assert!(world.touch(1, 0, Access::Read).is_err());
+    }
+
+    #[test]
+    fn every_reader_must_be_known_to_a_later_writer() {
+        let mut world = World::new();
+        world.touch(0, 0, Access::Read).unwrap();
+        world.touch(0, 1, Access::Read).unwrap();
+        world.pass((0, 1), (1, 1));
+        assert!(world.touch(1, 0, Access::Write).is_err(), "lane 1 has read too");
+        world.pass((0, 2), (1, 1));
+        world.touch(1, 0, Access::Write).unwrap();
+    }
+
+    #[test]
+    fn the_asynchronous_proxy_sees_what_was_fenced() {
+        let mut world = World::new();
+        let read = |world: &mut World| {
+            let event = world.threads.channel_event(50, 1, 9);
+            let touch = Touch { event, access: Access::Read };
+            world.orders.touch(&mut world.bytes, &touch, world.threads.order(0, 3))
+        };
+        world.touch(0, 3, Access::Write).unwrap();
+        let Err((_, Violation::Race { remedy, .. })) = read(&mut world) else { panic!("no race") };
+        assert!(remedy.contains("fence.proxy.async"), "{remedy}");
+        world.threads.fence_async(0, 1 << 3);
+        read(&mut world).unwrap();
+    }
+
+    #[test]
+    fn merging_keeps_what_other_clusters_did() {
+        let mut world = World::new();
+        world.touch(0, 0, Access::Write).unwrap();
+        world.orders.merge(std::iter::once(&mut world.bytes[..]));
+        world.threads = Threads::new(2, 1);
+        let Err((0, Violation::Race { other, .. })) = world.touch(0, 0, Access::Write) else { panic!("no race") };
+        assert_eq!(other.by, Actor::OtherCluster);
+    }
+
+    #[test]
+    fn collecting_changes_no_verdict_and_forgets_what_no_byte_has() {
+        let mut world = World::new();
+        for time in 0..100 {
+            world.touch(0, 0, Access::Write).unwrap();
+            world.pass((0, 1), (1, 1));
+            assert!(world.orders.histories.len() > time);
+        }
+        world.touch(0, 0, Access::Write).unwrap();
+        world.orders.collect(std::iter::once(&mut world.bytes[..]));
+        assert_eq!(world.orders.histories.len(), 1 + FIRST_NUMBER as usize);
+        assert!(world.touch(1, 0, Access::Read).is_err());
+        world.pass((0, 1), (1, 1));
+        world.touch(1, 0, Access::Read).unwrap();
+    }
+}

@@ -1,0 +1,108 @@
+//! Matrix instructions (PTX ISA, "Warp Level Matrix", "Asynchronous Warpgroup Level Matrix Instructions").
+
+use super::statement::{Decoded, Statement, unknown};
+use crate::isa::instruction::{MatrixOp, Op, Wgmma, WgmmaA};
+use crate::isa::operand::PredicateSource;
+use crate::isa::types::{Space, Type};
+
+/// `.sync.aligned`, which both have.
+fn require_aligned(s: &mut Statement<'_>) -> Decoded<()> {
+    if s.flag("sync") && s.flag("aligned") { Ok(()) } else { unknown("no `.sync.aligned`") }
+}
+
+/// Matrices, whether transposed, and the state space.
+fn matrices(s: &mut Statement<'_>) -> Decoded<(usize, bool, Space)> {
+    require_aligned(s)?;
+    if !s.flag("m8n8") || !s.flag("b16") {
+        return unknown("matrices other than m8n8 of b16");
+    }
+    let Some(count) = s.one_of(&[("x1", 1), ("x2", 2), ("x4", 4)]) else { return unknown("no number of matrices") };
+    let transposed = s.flag("trans");
+    Ok((count, transposed, s.space().unwrap_or(Space::Generic)))
+}
+
+pub(super) fn ldmatrix(s: &mut Statement<'_>) -> Decoded<Op> {
+    let (count, transposed, space) = matrices(s)?;
+    let d = s.vector_registers(0, count)?;
+    Ok(Op::Matrix(Box::new(MatrixOp::Load { d, space, address: s.address(1)?, transposed })))
+}
+
+pub(super) fn stmatrix(s: &mut Statement<'_>) -> Decoded<Op> {
+    let (count, transposed, space) = matrices(s)?;
+    let values = s.values(1, count, Type::B32)?;
+    Ok(Op::Matrix(Box::new(MatrixOp::Store { values, space, address: s.address(0)?, transposed })))
+}
+
+/// `m16n8k16` and `m16n8k8` of bf16 or f16, with fp32 sums.
+pub(super) fn mma(s: &mut Statement<'_>) -> Decoded<Op> {
+    require_aligned(s)?;
+    let Some(k) = s.one_of(&[("m16n8k16", 16), ("m16n8k8", 8)]) else { return unknown("this shape") };
+    if !s.flag("row") || !s.flag("col") {
+        return unknown("layouts other than .row.col");
+    }
+    let types = (s.ty()?, s.ty()?, s.ty()?, s.ty()?);
+    let ty = match types {
+        (Type::F32, Type::BF16, Type::BF16, Type::F32) => Type::BF16,
+        (Type::F32, Type::F16, Type::F16, Type::F32) => Type::F16,
+        _ => return unknown("these element types"),
+    };
+    let a_registers = k as usize / 4;
+    let (d, a) = (s.vector_registers(0, 4)?, s.values(1, a_registers, Type::B32)?);
+    let (b, c) = (s.values(2, a_registers / 2, Type::B32)?, s.values(3, 4, Type::F32)?);
+    Ok(Op::Matrix(Box::new(MatrixOp::Multiply { k, ty, d, a, b, c })))
+}
+
+pub(super) fn wgmma(s: &mut Statement<'_>) -> Decoded<Op> {
+    require_aligned(s)?;
+    if s.flag("fence") {
+        return Ok(Op::WgmmaFence);
+    }
+    if s.flag("commit_group") {
+        return Ok(Op::WgmmaCommit);
+    }
+    if s.flag("wait_group") {
+        return Ok(Op::WgmmaWait { pending: s.small_constant(0, 7)? });
+    }
+    if !s.flag("mma_async") {
+        return unknown("this wgmma");
+    }
+    multiply(s).map(|wgmma| Op::Wgmma(Box::new(wgmma)))
+}
+
+fn multiply(s: &mut Statement<'_>) -> Decoded<Wgmma> {
+    let shape = |word: &str| word.strip_prefix("m64n")?.strip_suffix("k16")?.parse::<u32>().ok();
+    let n = s.pick(shape).filter(|n| (8..=256).contains(n) && n % 8 == 0);
+    let Some(n) = n else { return unknown("this shape") };
+    let ty = match (s.ty()?, s.ty()?, s.ty()?) {
+        (Type::F32, Type::BF16, Type::BF16) => Type::BF16,
+        (Type::F32, Type::F16, Type::F16) => Type::F16,
+        _ => return unknown("these element types"),
+    };
+    let d = s.vector_registers(0, n as usize / 2)?;
+    let from_registers = s.is_vector(1);
+    let a = if from_registers {
+        WgmmaA::Fragment(s.values(1, 4, Type::B32)?)
+    } else {
+        WgmmaA::Descriptor(s.source(1, Type::B64)?)
+    };
+    let b = s.source(2, Type::B64)?;
+    let accumulate = if s.operand_count() > 3 { s.predicate(3)? } else { PredicateSource::Constant(true) };
+    let (negate_a, negate_b) = (sign(s, 4)?, sign(s, 5)?);
+    let a_is_m_major = !from_registers && major(s, 6)?;
+    let b_is_n_major = major(s, if from_registers { 6 } else { 7 })?;
+    Ok(Wgmma { n, ty, d, a, b, accumulate, negate_a, negate_b, a_is_m_major, b_is_n_major })
+}
+
+/// Whether the factor is −1.
+fn sign(s: &mut Statement<'_>, at: usize) -> Decoded<bool> {
+    match s.constant(at)? {
+        1 => Ok(false),
+        u64::MAX => Ok(true),
+        other => unknown(format!("a factor of {}", other as i64)),
+    }
+}
+
+/// Whether an operand is transposed: M- or N-major.
+fn major(s: &mut Statement<'_>, at: usize) -> Decoded<bool> {
+    Ok(s.small_constant(at, 1)? == 1)
+}

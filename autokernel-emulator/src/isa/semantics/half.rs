@@ -1,0 +1,58 @@
+//! 16-bit floating point, alone and packed in pairs.
+
+use half::{bf16, f16};
+
+use crate::isa::types::{Kind, Type};
+
+/// The canonical NaN of both 16-bit formats.
+const NAN: u16 = 0x7fff;
+
+/// The value of a 16-bit number.
+pub(crate) fn widen(kind: Kind, bits: u64) -> f32 {
+    match kind {
+        Kind::Brain => bf16::from_bits(bits as u16).to_f32(),
+        _ => f16::from_bits(bits as u16).to_f32(),
+    }
+}
+
+/// Rounded to nearest even.
+pub(crate) fn narrow(kind: Kind, value: f64) -> u64 {
+    if value.is_nan() {
+        return NAN.into();
+    }
+    match kind {
+        Kind::Brain => bf16::from_f64(value).to_bits().into(),
+        _ => f16::from_f64(value).to_bits().into(),
+    }
+}
+
+/// Applies `f` to one or both 16-bit numbers of the operands.
+pub(crate) fn elementwise(ty: Type, [a, b, c]: [u64; 3], f: impl Fn(f64, f64, f64) -> f64) -> u64 {
+    let mut result = 0;
+    for lane in 0..ty.lanes {
+        let shift = 16 * lane;
+        let value = |bits: u64| f64::from(widen(ty.kind, bits >> shift));
+        result |= narrow(ty.kind, f(value(a), value(b), value(c))) << shift;
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_halves_of_a_packed_operand_are_computed() {
+        let pair = |low: f64, high: f64| narrow(Kind::Brain, low) | narrow(Kind::Brain, high) << 16;
+        let sum = elementwise(Type::BF16X2, [pair(1.0, -2.0), pair(0.5, 7.0), 0], |a, b, _| a + b);
+        assert_eq!(sum, pair(1.5, 5.0));
+    }
+
+    #[test]
+    fn rounding_is_to_nearest_even_and_nan_is_canonical() {
+        assert_eq!(narrow(Kind::Brain, 1.0 + 1.0 / 256.0), 0x3f80);
+        assert_eq!(narrow(Kind::Brain, 1.0 + 3.0 / 256.0), 0x3f82);
+        assert_eq!(narrow(Kind::Float, 65520.0), 0x7c00);
+        assert_eq!(narrow(Kind::Float, f64::NAN), 0x7fff);
+    }
+}

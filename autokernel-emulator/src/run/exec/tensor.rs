@@ -1,0 +1,166 @@
+//! Boxes of tensors: which bytes of memory they are, and how they lie in shared memory (PTX ISA, "Tensors").
+
+use crate::check::Event;
+use crate::device::{GlobalMemory, HANDLE_BYTES, TensorMap};
+use crate::fault::{Access, FaultKind};
+use crate::isa::instruction::Order;
+use crate::isa::types::Space;
+use crate::isa::{Address, Source};
+use crate::run::access::{Lane, aligned};
+use crate::run::address::Place;
+use crate::run::cluster::Cluster;
+use crate::run::stop::{Exec, refuse, stop};
+
+/// What TMA moves and clips to, in bytes.
+const UNIT: u64 = 16;
+
+/// A box of a tensor at a place.
+#[derive(Clone)]
+pub(super) struct TensorBox {
+    map: TensorMap,
+    at: Vec<i64>,
+}
+
+/// One innermost row of a box.
+struct Row {
+    /// Its number in the box: where it lies in shared memory.
+    number: u64,
+    /// The part that is inside the tensor: where in memory, where in the row, and how many bytes. None if there is none.
+    inside: Option<(u64, u64, u64)>,
+}
+
+impl TensorBox {
+    pub fn bytes(&self) -> u32 {
+        u32::try_from(self.map.box_bytes()).unwrap_or(u32::MAX)
+    }
+
+    fn rows(&self) -> impl Iterator<Item = Row> + '_ {
+        let rows: u64 = self.map.extents.iter().skip(1).map(|&extent| u64::from(extent)).product();
+        (0..rows).map(|number| Row { number, inside: self.inside(number) })
+    }
+
+    fn inside(&self, row: u64) -> Option<(u64, u64, u64)> {
+        let TensorMap { base, element, dimensions, strides, extents, .. } = &self.map;
+        let (mut left, mut address) = (row, *base);
+        let outer = extents.iter().zip(&self.at).zip(dimensions).skip(1).zip(strides);
+        for (((&extent, &start), &dimension), &stride) in outer {
+            let index = u64::try_from(start + (left % u64::from(extent)) as i64).ok()?;
+            if index >= dimension {
+                return None;
+            }
+            left /= u64::from(extent);
+            address += index * stride;
+        }
+        let (&extent, &start, &dimension) = (extents.first()?, self.at.first()?, dimensions.first()?);
+        let bytes = u64::from(element.bytes());
+        let (first, end) = (start.max(0) as u64, u64::try_from(start + i64::from(extent)).ok()?.min(dimension));
+        if first >= end {
+            return None;
+        }
+        let skipped = (first as i64 - start) as u64;
+        Some((address + first * bytes, skipped * bytes, (end - first) * bytes))
+    }
+
+    /// The box as it lies in shared memory at `shared`, an offset in the block's window.
+    pub fn load(&self, memory: &mut GlobalMemory, shared: u32) -> Vec<u8> {
+        let row_bytes = self.map.row_bytes();
+        let fill = self.map.fill_bytes();
+        let mut data = vec![0; self.bytes() as usize];
+        for row in self.rows() {
+            let mut bytes: Vec<u8> = fill.iter().copied().cycle().take(row_bytes as usize).collect();
+            if let Some((address, skipped, count)) = row.inside
+                && let Some((allocation, at)) = memory.find(address, count)
+            {
+                let source = allocation.bytes.get(at..at + count as usize).unwrap_or_default();
+                bytes.iter_mut().skip(skipped as usize).zip(source).for_each(|(to, from)| *to = *from);
+            }
+            for (unit, part) in bytes.chunks(UNIT as usize).enumerate() {
+                let target = self.place(shared, row.number * row_bytes + unit as u64 * UNIT);
+                let range = target..target + part.len();
+                data.get_mut(range).unwrap_or_default().iter_mut().zip(part).for_each(|(to, from)| *to = *from);
+            }
+        }
+        data
+    }
+
+    /// Writes a box that lay at `shared` to memory.
+    pub fn store(&self, memory: &mut GlobalMemory, shared: u32, data: &[u8]) {
+        let row_bytes = self.map.row_bytes();
+        for row in self.rows() {
+            let Some((address, skipped, count)) = row.inside else { continue };
+            let unit =
+                |byte: u64| self.place(shared, row.number * row_bytes + byte / UNIT * UNIT) + (byte % UNIT) as usize;
+            let written = clipped(skipped, count, row_bytes);
+            let Some((allocation, at)) = memory.find(address, written) else { continue };
+            let target = allocation.bytes.get_mut(at..at + written as usize).unwrap_or_default();
+            for (byte, target) in (skipped..).zip(target) {
+                *target = data.get(unit(byte)).copied().unwrap_or(0);
+            }
+        }
+    }
+
+    /// Where a byte of the box, by its offset without swizzle, lies in the copied bytes.
+    fn place(&self, shared: u32, offset: u64) -> usize {
+        let address = shared.wrapping_add(offset as u32);
+        self.map.swizzle.apply(address).wrapping_sub(shared) as usize
+    }
+}
+
+/// A store writes whole units: what of the last one lies behind the tensor's edge is written too.
+fn clipped(skipped: u64, count: u64, row_bytes: u64) -> u64 {
+    ((skipped + count).next_multiple_of(UNIT)).min(row_bytes) - skipped
+}
+
+impl Cluster<'_, '_> {
+    /// The box that an instruction names.
+    pub(super) fn tensor_box(&self, by: Lane, map: &Address, at: &[Source]) -> Exec<TensorBox> {
+        let address = self.addresses(by.warp, map)[by.lane];
+        let map = self.tensor_map(by, address)?;
+        let at: Vec<i64> = at.iter().map(|source| i64::from(self.value(by.warp, *source)[by.lane] as i32)).collect();
+        if at.len() != map.dimensions.len() {
+            let (given, rank) = (at.len(), map.dimensions.len());
+            return refuse(by.lane, format!("{given} coordinates for a tensor of {rank} dimensions"));
+        }
+        if map.box_bytes() > u64::from(self.context.shared_bytes) {
+            return refuse(by.lane, format!("a box of {} bytes, more than the block has", map.box_bytes()));
+        }
+        Ok(TensorBox { map, at })
+    }
+
+    /// The map at a generic address: in parameters, or in global memory.
+    fn tensor_map(&self, by: Lane, address: u64) -> Exec<TensorMap> {
+        aligned(by.lane, "generic", address, 64)?;
+        let request = by.request(Access::Read, HANDLE_BYTES as u32);
+        let bytes = match self.place(request, Space::Generic, address)? {
+            Place::Parameter(offset) => self.parameters(offset, HANDLE_BYTES as u32),
+            _ => return refuse(by.lane, "the tensor map is not in the kernel's parameters"),
+        };
+        TensorMap::decode(bytes).or_else(|error| stop(by.lane, FaultKind::TensorMap(error)))
+    }
+
+    pub(super) fn prefetch_map(&mut self, warp: usize, lanes: u32, address: &Address) -> Exec<()> {
+        let lane = lanes.trailing_zeros() as usize;
+        let by = Lane { warp, lane, pc: 0, order: Order::Weak };
+        let address = self.addresses(warp, address)[lane];
+        self.tensor_map(by, address).map(drop)
+    }
+
+    /// Checks the bytes of memory that a load will read.
+    pub(super) fn read_tensor(&mut self, by: Lane, tensor: &TensorBox, barrier: (usize, u32)) -> Exec<()> {
+        let event = self.load_event(by, barrier);
+        for (address, _, count) in tensor.rows().filter_map(|row| row.inside) {
+            self.reach(by, Place::Global(address), event, Access::Read, count as u32)?;
+        }
+        Ok(())
+    }
+
+    /// Checks the bytes of memory that a store will write.
+    pub(super) fn write_tensor(&mut self, by: Lane, tensor: &TensorBox, event: Event) -> Exec<()> {
+        let row_bytes = tensor.map.row_bytes();
+        for (address, skipped, count) in tensor.rows().filter_map(|row| row.inside) {
+            let bytes = clipped(skipped, count, row_bytes) as u32;
+            self.reach(by, Place::Global(address), event, Access::Write, bytes)?;
+        }
+        Ok(())
+    }
+}

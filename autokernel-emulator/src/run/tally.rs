@@ -1,0 +1,122 @@
+//! Counting while a kernel runs.
+
+use std::collections::BTreeMap;
+
+use crate::ptx::Kernel;
+use crate::report::{Counters, Report, Site};
+
+pub(super) struct Tally {
+    pub counters: Counters,
+    /// Of each instruction: how often a warp ran it.
+    pub executed: Vec<u64>,
+    /// Of each instruction that touches memory.
+    pub sites: Vec<Site>,
+    /// Instructions that may still run.
+    left: u64,
+    pub budget: u64,
+}
+
+impl Tally {
+    pub fn new(kernel: &Kernel, budget: u64) -> Self {
+        let count = kernel.code.len();
+        Tally {
+            counters: Counters::default(),
+            executed: vec![0; count],
+            sites: vec![Site::default(); count],
+            left: budget,
+            budget,
+        }
+    }
+
+    /// Counts an instruction; false when there have been too many.
+    pub fn count(&mut self, pc: usize) -> bool {
+        if let Some(executed) = self.executed.get_mut(pc) {
+            *executed += 1;
+        }
+        self.left = self.left.saturating_sub(1);
+        self.left > 0
+    }
+
+    pub fn site(&mut self, pc: usize) -> Option<&mut Site> {
+        self.sites.get_mut(pc)
+    }
+
+    pub fn into_report(mut self, kernel: &Kernel) -> Report {
+        let mut sites = BTreeMap::new();
+        for ((instruction, executed), site) in kernel.code.iter().zip(self.executed).zip(self.sites) {
+            let mnemonic = kernel.mnemonics.get(instruction.mnemonic as usize).map_or("", String::as_str);
+            if executed > 0 {
+                let root = mnemonic.split('.').next().unwrap_or_default();
+                *self.counters.instructions.entry(root.to_owned()).or_default() += executed;
+            }
+            if site.requests > 0 {
+                let source = instruction.location.and_then(|at| kernel.locations.get(at as usize)).cloned();
+                sites.insert(instruction.line, Site { instruction: mnemonic.to_owned(), source, ..site });
+            }
+        }
+        Report { counters: self.counters, sites }
+    }
+}
+
+/// Wavefronts of a request to shared memory, and how few it could take: lanes are served in groups whose accesses
+/// together are at most 128 bytes, and a group takes as many passes as its busiest bank has different words.
+pub(super) fn wavefronts(addresses: &[u32], bytes: u32) -> (u64, u64) {
+    let lanes_a_pass = (128 / bytes.max(4)) as usize;
+    let (mut passes, mut least) = (0, 0);
+    for group in addresses.chunks(lanes_a_pass.max(1)) {
+        let mut words: Vec<u32> =
+            group.iter().flat_map(|&address| (address / 4..(address + bytes).div_ceil(4)).take(8)).collect();
+        words.sort_unstable();
+        words.dedup();
+        let mut of_bank = [0u64; 32];
+        for word in words {
+            of_bank[(word % 32) as usize] += 1;
+        }
+        passes += of_bank.iter().copied().max().unwrap_or(0);
+        least += 1;
+    }
+    (passes, least)
+}
+
+/// Sectors of 32 bytes that a request to global memory touches.
+pub(super) fn sectors(addresses: &[u64], bytes: u64) -> u64 {
+    let mut sectors: Vec<u64> =
+        addresses.iter().flat_map(|&address| address / 32..=address.saturating_add(bytes.max(1) - 1) / 32).collect();
+    sectors.sort_unstable();
+    sectors.dedup();
+    sectors.len() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strided(stride: u32) -> Vec<u32> {
+        (0..32).map(|lane| lane * stride).collect()
+    }
+
+    #[test]
+    fn words_of_one_bank_take_a_pass_each() {
+        assert_eq!(wavefronts(&strided(4), 4), (1, 1));
+        assert_eq!(wavefronts(&strided(8), 4), (2, 1));
+        assert_eq!(wavefronts(&strided(128), 4), (32, 1));
+        assert_eq!(wavefronts(&strided(0), 4), (1, 1));
+    }
+
+    #[test]
+    fn wide_accesses_are_served_in_groups() {
+        assert_eq!(wavefronts(&strided(16), 16), (4, 4));
+        assert_eq!(wavefronts(&strided(8), 8), (2, 2));
+        assert_eq!(wavefronts(&strided(128), 16), (32, 4));
+        assert_eq!(wavefronts(&strided(2), 2), (1, 1));
+    }
+
+    #[test]
+    fn neighbouring_words_share_sectors() {
+        let addresses = |stride: u64| (0..32).map(|lane| 4096 + lane * stride).collect::<Vec<_>>();
+        assert_eq!(sectors(&addresses(4), 4), 4);
+        assert_eq!(sectors(&addresses(16), 16), 16);
+        assert_eq!(sectors(&addresses(256), 2), 32);
+        assert_eq!(sectors(&[4090], 16), 2);
+    }
+}

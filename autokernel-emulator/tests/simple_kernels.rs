@@ -1,0 +1,58 @@
+//! Kernels without matrix instructions: the reference product, and the copy that realigns rows.
+
+mod support;
+
+use autokernel_codegen::arch::Arch;
+use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::emit::emit_reference;
+use autokernel_codegen::problem::Layout;
+use autokernel_emulator::{Gpu, Module, Options};
+use support::case::{Case, SM80, problem};
+use support::compile::Compiler;
+use support::host::{Matrix, allocate, download, product, shape};
+use support::{arguments, host};
+
+#[test]
+fn the_reference_kernel_computes_ragged_products() {
+    let Some(compiler) = Compiler::find("the_reference_kernel_computes_ragged_products") else { return };
+    for (input, layout) in [(Dtype::Bf16, Layout::Nt), (Dtype::F16, Layout::Nn)] {
+        let problem = problem(input, input, layout, "leaky_relu(0.25)");
+        let source = emit_reference(&problem);
+        let module = Module::parse(&compiler.ptx(&source, Arch::SM_80, None).unwrap()).unwrap();
+        let shape = shape(21, 37, 50);
+        let mut gpu = Gpu::new(autokernel_emulator::Arch::Sm80);
+        let (b_rows, b_columns) = if layout.transpose_b() { (37, 50) } else { (50, 37) };
+        let (a, b) = (Matrix::integers(21, 50, 53, 1), Matrix::integers(b_rows, b_columns, b_columns + 1, 2));
+        let placed = [a.upload(&mut gpu, "A", input), b.upload(&mut gpu, "B", input)];
+        let c = allocate(&mut gpu, "C", Dtype::F32, 21, 37, 40, 0);
+        let launch = arguments::reference(&gpu, &problem, shape, [placed[0], placed[1], c]);
+        gpu.launch(&module, &source.symbol, &launch, &Options::default()).unwrap();
+        let expected: Vec<f64> = product(&a, &b, layout.transpose_b(), shape)
+            .into_iter()
+            .map(|sum| if sum > 0.0 { sum } else { 0.25 * sum })
+            .collect();
+        assert_eq!(download(&mut gpu, c, Dtype::F32), expected);
+    }
+}
+
+#[test]
+fn rows_are_realigned_from_every_offset() {
+    let Some(compiler) = Compiler::find("rows_are_realigned_from_every_offset") else { return };
+    let case = Case {
+        problem: problem(Dtype::Bf16, Dtype::Bf16, Layout::Nt, "identity"),
+        schedule: autokernel_codegen::schedule::Schedule::Sm80(SM80),
+    };
+    let module = case.compile(&compiler, None).unwrap();
+    for (columns, ld, seed) in [(300, 301, 0), (7, 9, 1), (264, 266, 2), (1, 1, 3), (513, 520, 4)] {
+        let mut gpu = Gpu::new(autokernel_emulator::Arch::Sm80);
+        let source = Matrix::integers(19, columns, ld, 9);
+        let placed = source.upload(&mut gpu, "source", Dtype::Bf16);
+        let target = allocate(&mut gpu, "target", Dtype::Bf16, 19, columns, columns.next_multiple_of(8), 0);
+        let padded = host::allocate(&mut gpu, "padded", Dtype::Bf16, 19, columns.next_multiple_of(8), target.ld, 0);
+        let target = arguments::Placed { columns, ..padded };
+        let options = Options { seed, ..Options::default() };
+        let launch = arguments::pad_rows(placed, target);
+        gpu.launch(&module, "autokernel_pad_rows", &launch, &options).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(download(&mut gpu, target, Dtype::Bf16), source.values, "{columns} columns");
+    }
+}

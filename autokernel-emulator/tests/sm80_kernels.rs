@@ -1,0 +1,52 @@
+//! The sm80 family: mma.sync, ldmatrix, cp.async.
+
+mod support;
+
+use autokernel_codegen::dtype::Dtype::{Bf16, F16, F32};
+use autokernel_codegen::problem::Layout::{Nn, Nt};
+use autokernel_codegen::schedule::{Schedule, Sm80Schedule};
+use support::case::{Case, SM80, Variation, problem};
+use support::compile::Compiler;
+use support::host::shape;
+
+/// Shapes that end inside, at and beyond tiles.
+const SHAPES: [(u32, u32, u32); 5] = [(64, 64, 64), (65, 72, 40), (1, 130, 33), (100, 17, 100), (7, 8, 0)];
+
+fn check(test: &str, cases: &[Case], variations: &[Variation]) {
+    let Some(compiler) = Compiler::find(test) else { return };
+    for case in cases {
+        case.check();
+        let module = case.compile(&compiler, None).unwrap();
+        for &(m, n, k) in &SHAPES {
+            for &variation in variations {
+                let what = format!("{} by {}, {m}x{n}x{k}, {variation:?}", case.problem, case.schedule);
+                case.run(&module, shape(m, n, k), variation).expect_right(&what);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_layout_and_type_is_right_on_ragged_shapes() {
+    let cases = [
+        (problem(Bf16, Bf16, Nt, "identity"), SM80),
+        (problem(Bf16, F32, Nn, "relu"), SM80),
+        (problem(F16, F16, Nn, "leaky_relu(0.25)"), Sm80Schedule { tile_k: 64, stages: 2, ..SM80 }),
+        (problem(F16, F32, Nt, "identity"), Sm80Schedule { tile_m: 32, tile_n: 128, warps_m: 1, warps_n: 4, ..SM80 }),
+    ];
+    let cases = cases.map(|(problem, schedule)| Case { problem, schedule: Schedule::Sm80(schedule) });
+    check("every_layout_and_type_is_right_on_ragged_shapes", &cases, &[Variation::default()]);
+}
+
+#[test]
+fn rows_of_any_alignment_are_right_in_any_order_of_events() {
+    let case = Case { problem: problem(Bf16, Bf16, Nn, "identity"), schedule: Schedule::Sm80(SM80) };
+    let variations: Vec<Variation> = (1..=4)
+        .map(|seed| Variation {
+            seed,
+            padding: [(seed % 3) as u32, (seed % 2) as u32, seed as u32],
+            ..Variation::default()
+        })
+        .collect();
+    check("rows_of_any_alignment_are_right_in_any_order_of_events", &[case], &variations);
+}

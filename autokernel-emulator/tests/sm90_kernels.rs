@@ -1,0 +1,83 @@
+//! The sm90 family: TMA, mbarriers, wgmma, clusters.
+
+mod support;
+
+use autokernel_codegen::dtype::Dtype::{Bf16, F16, F32};
+use autokernel_codegen::problem::Layout::{Nn, Nt};
+use autokernel_codegen::problem::Problem;
+use autokernel_codegen::schedule::{Mode, Schedule, Sm90Schedule};
+use support::case::{Case, SM90, Variation, problem};
+use support::compile::Compiler;
+use support::host::shape;
+
+/// Shapes that end inside, at and beyond tiles, and without K.
+const SHAPES: [(u32, u32, u32); 5] = [(128, 128, 128), (65, 72, 200), (1, 130, 64), (200, 24, 72), (9, 8, 0)];
+
+fn check(test: &str, problem: Problem, schedule: Sm90Schedule, variations: &[Variation]) {
+    let Some(compiler) = Compiler::find(test) else { return };
+    let case = Case { problem, schedule: Schedule::Sm90(schedule) };
+    case.check();
+    let module = case.compile(&compiler, None).unwrap();
+    for &(m, n, k) in &SHAPES {
+        for &variation in variations {
+            let what = format!("{} by {}, {m}x{n}x{k}, {variation:?}", case.problem, case.schedule);
+            case.run(&module, shape(m, n, k), variation).expect_right(&what);
+        }
+    }
+}
+
+/// Late events, events in random orders, and rows of C that TMA cannot store. With `AUTOKERNEL_SOAK=1`, many orders.
+fn variations() -> Vec<Variation> {
+    let plain = Variation::default();
+    if std::env::var_os("AUTOKERNEL_SOAK").is_some() {
+        return (0..24).map(|seed| Variation { seed, ..plain }).collect();
+    }
+    vec![
+        plain,
+        Variation { seed: 1, ..plain },
+        Variation { seed: 2, padding: [8, 16, 3], ..plain },
+        Variation { seed: 3, skew_c: 4, ..plain },
+    ]
+}
+
+macro_rules! families {
+    ($($name:ident: $problem:expr, $schedule:expr;)*) => {
+        $(#[test]
+        fn $name() {
+            check(stringify!($name), $problem, $schedule, &variations());
+        })*
+    };
+}
+
+families! {
+    one_consumer_is_right: problem(Bf16, Bf16, Nt, "identity"), SM90;
+    row_major_b_is_right: problem(F16, F16, Nn, "leaky_relu(0.25)"), SM90;
+    two_cooperating_consumers_are_right:
+        problem(Bf16, F32, Nn, "relu"), Sm90Schedule { tile_m: 128, tile_n: 128, consumers: 2, stages: 4, ..SM90 };
+    three_cooperating_consumers_are_right:
+        problem(F16, F16, Nt, "identity"), Sm90Schedule { tile_m: 192, tile_n: 96, consumers: 3, ..SM90 };
+    ping_pong_is_right:
+        problem(Bf16, Bf16, Nt, "identity"), Sm90Schedule { consumers: 2, mode: Mode::PingPong, ..SM90 };
+    ping_pong_of_a_cluster_is_right:
+        problem(F16, F32, Nn, "identity"),
+        Sm90Schedule { tile_n: 128, consumers: 2, mode: Mode::PingPong, cluster_m: 2, ..SM90 };
+    a_cluster_along_n_is_right:
+        problem(Bf16, Bf16, Nn, "relu"), Sm90Schedule { cluster_n: 2, ..SM90 };
+    a_cluster_of_four_is_right:
+        problem(Bf16, F32, Nt, "identity"), Sm90Schedule { cluster_m: 4, ..SM90 };
+    a_split_of_k_is_right:
+        problem(Bf16, F32, Nt, "identity"), Sm90Schedule { split_k: 4, stages: 4, ..SM90 };
+    a_split_of_k_in_eight_is_right:
+        problem(F16, F16, Nn, "relu"), Sm90Schedule { tile_m: 128, consumers: 2, split_k: 8, stages: 6, ..SM90 };
+    a_swapped_tile_is_right:
+        problem(Bf16, Bf16, Nt, "identity"), Sm90Schedule { tile_m: 16, swap_ab: true, ..SM90 };
+    a_swapped_tile_of_floats_is_right:
+        problem(F16, F32, Nn, "leaky_relu(0.25)"),
+        Sm90Schedule { tile_m: 40, tile_n: 128, consumers: 2, swap_ab: true, ..SM90 };
+    a_swapped_split_tile_is_right:
+        problem(Bf16, Bf16, Nn, "identity"),
+        Sm90Schedule { tile_m: 32, tile_n: 128, consumers: 2, swap_ab: true, split_k: 2, stages: 4, ..SM90 };
+    a_swapped_cluster_is_right:
+        problem(Bf16, Bf16, Nt, "relu"),
+        Sm90Schedule { tile_m: 32, tile_n: 128, consumers: 2, swap_ab: true, cluster_n: 2, ..SM90 };
+}

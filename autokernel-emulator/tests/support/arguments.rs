@@ -1,0 +1,127 @@
+//! Launches as their plans say, on the emulated GPU.
+
+use autokernel_codegen::emit::kernel;
+use autokernel_codegen::matmul::extents;
+use autokernel_codegen::problem::Problem;
+use autokernel_codegen::schedule::Schedule;
+use autokernel_codegen::signature;
+use autokernel_core::plan::Layout;
+use autokernel_core::{Arg, Extents, LaunchPlan, Operand, Role, TileBox};
+use autokernel_emulator::{DevicePointer, Fill, Gpu, HANDLE_BYTES, Launch, Swizzle, TensorMap};
+
+use super::host::{Shape, element_of};
+
+/// A row-major matrix on the emulated GPU.
+#[derive(Clone, Copy, Debug)]
+pub struct Placed {
+    pub pointer: DevicePointer,
+    pub rows: u32,
+    pub columns: u32,
+    /// Elements from one row to the next.
+    pub ld: u32,
+}
+
+/// Multiprocessors of the emulated GPU: few, so that small grids are persistent too.
+const MULTIPROCESSORS: u32 = 4;
+/// TMA's unit of addresses and of rows, in bytes.
+const TMA_BYTES: u32 = 16;
+
+/// The launch of the kernel of `schedule` for `problem`.
+pub fn launch(gpu: &Gpu, problem: &Problem, schedule: &Schedule, shape: Shape, matrices: [Placed; 3]) -> Launch {
+    of_plan(gpu, problem, &kernel(problem, schedule).1, shape, matrices)
+}
+
+/// The launch of the reference of `problem`.
+pub fn reference(gpu: &Gpu, problem: &Problem, shape: Shape, matrices: [Placed; 3]) -> Launch {
+    let (_, plan) = autokernel_codegen::emit::reference(problem);
+    of_plan(gpu, problem, &plan, shape, matrices)
+}
+
+/// The launch of the one kernel of `plan`, on operands that lie as it asks.
+fn of_plan(gpu: &Gpu, problem: &Problem, plan: &LaunchPlan, shape: Shape, matrices: [Placed; 3]) -> Launch {
+    let [step] = &plan.kernels[..] else { panic!("a product is one kernel") };
+    let operands = signature(problem).operands;
+    let launched = Launched { gpu, operands: &operands, extents: extents(shape.m, shape.n, shape.k), matrices };
+    let mut parameters = Vec::new();
+    for field in &step.args {
+        parameters.resize(parameters.len().next_multiple_of(field.arg.layout().align), 0);
+        parameters.extend(launched.value(&field.arg));
+    }
+    parameters.resize(Layout::of_struct(&step.args).bytes, 0);
+    let blocks = step.grid.blocks(&launched.extents, MULTIPROCESSORS);
+    Launch {
+        grid: [u32::try_from(blocks).unwrap(), 1, 1],
+        block: [step.threads, 1, 1],
+        // Compiled in.
+        cluster: None,
+        dynamic_shared: step.shared_bytes,
+        parameters,
+    }
+}
+
+struct Launched<'l> {
+    gpu: &'l Gpu,
+    operands: &'l [Operand],
+    extents: Extents,
+    matrices: [Placed; 3],
+}
+
+impl Launched<'_> {
+    fn value(&self, arg: &Arg) -> Vec<u8> {
+        let matrix = |operand: &u8| self.matrices[usize::from(*operand)];
+        match arg {
+            Arg::Map { operand, tile } if self.is_mapped(*operand) => self.encode(*operand, tile).to_vec(),
+            Arg::Map { .. } => vec![0; HANDLE_BYTES],
+            Arg::Pointer { operand } => matrix(operand).pointer.0.to_le_bytes().to_vec(),
+            Arg::Stride { operand, axis: 0 } => u64::from(matrix(operand).ld).to_le_bytes().to_vec(),
+            Arg::Stride { .. } => 1u64.to_le_bytes().to_vec(),
+            Arg::Extent { dim } => self.extents.size(*dim).to_le_bytes().to_vec(),
+            Arg::IsMapped { operand } => u32::from(self.is_mapped(*operand)).to_le_bytes().to_vec(),
+            Arg::Knob { value, .. } => value.to_le_bytes().to_vec(),
+        }
+    }
+
+    /// Inputs with elements are always aligned; an output has a map where TMA can store it exactly.
+    fn is_mapped(&self, operand: u8) -> bool {
+        let (Operand { role, dtype, .. }, matrix) =
+            (&self.operands[usize::from(operand)], self.matrices[usize::from(operand)]);
+        let whole = |elements: u32| (elements * dtype.bytes()).is_multiple_of(TMA_BYTES);
+        match role {
+            Role::Input => matrix.rows > 0 && matrix.columns > 0,
+            Role::Output => {
+                matrix.pointer.0.is_multiple_of(TMA_BYTES.into()) && whole(matrix.ld) && whole(matrix.columns)
+            }
+        }
+    }
+
+    fn encode(&self, operand: u8, tile: &TileBox) -> [u8; HANDLE_BYTES] {
+        let matrix = self.matrices[usize::from(operand)];
+        let element = element_of(self.operands[usize::from(operand)].dtype);
+        let map = TensorMap {
+            base: matrix.pointer.0,
+            element,
+            dimensions: vec![matrix.columns.into(), matrix.rows.into()],
+            strides: vec![u64::from(matrix.ld) * u64::from(element.bytes())],
+            extents: vec![tile.columns, tile.rows],
+            swizzle: match tile.swizzle {
+                128 => Swizzle::Bytes128,
+                64 => Swizzle::Bytes64,
+                32 => Swizzle::Bytes32,
+                _ => Swizzle::None,
+            },
+            fill: Fill::Zeros,
+        };
+        self.gpu.encode(&map).unwrap()
+    }
+}
+
+/// `autokernel::PadRowsArgs` with one matrix.
+pub fn pad_rows(source: Placed, target: Placed) -> Launch {
+    let addresses = [source.pointer.0, target.pointer.0, source.ld.into(), target.ld.into()];
+    let extents = [source.rows, source.columns].map(u64::from);
+    let mut parameters: Vec<u8> = addresses.into_iter().chain(extents).flat_map(u64::to_le_bytes).collect();
+    // The second matrix, which is not there.
+    parameters.resize(2 * parameters.len(), 0);
+    let grid = [source.rows.div_ceil(8).clamp(1, 3), source.columns.div_ceil(256).clamp(1, 2), 1];
+    Launch { grid, block: [256, 1, 1], cluster: None, dynamic_shared: 0, parameters }
+}

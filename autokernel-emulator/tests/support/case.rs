@@ -1,0 +1,170 @@
+//! One product by one of our kernels, on the emulator, held against fp64.
+
+use autokernel_codegen::arch::Arch;
+use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::emit::{KernelSource, emit};
+use autokernel_codegen::problem::{Layout, Problem};
+use autokernel_codegen::schedule::{Mode, Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
+use autokernel_emulator::{Gpu, Module, Options, Report};
+
+use super::arguments;
+use super::compile::{Change, Compiler};
+use super::host::{Matrix, Shape, allocate, download, product, rounded};
+
+/// A problem and how it is computed.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub problem: Problem,
+    pub schedule: Schedule,
+}
+
+/// What became of a run.
+#[derive(Debug)]
+pub enum Outcome {
+    Right(Box<Report>),
+    Wrong(String),
+    Fault(String),
+}
+
+impl Outcome {
+    pub fn expect_right(self, what: &str) -> Report {
+        match self {
+            Outcome::Right(report) => *report,
+            Outcome::Wrong(why) | Outcome::Fault(why) => panic!("{what}: {why}"),
+        }
+    }
+}
+
+/// How a run is varied.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Variation {
+    pub seed: u64,
+    /// Elements that rows are longer than they need be.
+    pub padding: [u32; 3],
+    /// Bytes by which C begins beside an aligned address.
+    pub skew_c: u64,
+    /// Operands are eighths, and not integers: epilogues that saturate show their shape.
+    pub eighths: bool,
+}
+
+impl Case {
+    pub fn arch(&self) -> Arch {
+        match self.schedule {
+            Schedule::Sm80(_) => Arch::SM_80,
+            Schedule::Sm90(_) => Arch::SM_90A,
+        }
+    }
+
+    pub fn source(&self) -> KernelSource {
+        emit(&self.problem, &self.schedule)
+    }
+
+    pub fn check(&self) {
+        self.schedule.check(&self.problem.class(), self.arch()).unwrap();
+    }
+
+    pub fn compile(&self, compiler: &Compiler, change: Option<Change<'_>>) -> Result<Module, String> {
+        let ptx = compiler.ptx(&self.source(), self.arch(), change)?;
+        Module::parse(&ptx).map_err(|error| error.to_string())
+    }
+
+    /// Runs the product of integers, which must come out exactly.
+    pub fn run(&self, module: &Module, shape: Shape, variation: Variation) -> Outcome {
+        let Shape { m, n, k } = shape;
+        let transposed = self.problem.layout.transpose_b();
+        let mut gpu = Gpu::new(match self.schedule {
+            Schedule::Sm80(_) => autokernel_emulator::Arch::Sm80,
+            Schedule::Sm90(_) => autokernel_emulator::Arch::Sm90a,
+        });
+        // Operands of TMA have rows of a multiple of 16 bytes: the runtime sees to it.
+        let unit = if matches!(self.schedule, Schedule::Sm90(_)) { 8 } else { 1 };
+        let [pad_a, pad_b, pad_c] = variation.padding;
+        let (b_rows, b_columns) = if transposed { (n, k) } else { (k, n) };
+        let mut a = Matrix::integers(m, k, (k + pad_a).next_multiple_of(unit), 1 + variation.seed);
+        let mut b = Matrix::integers(b_rows, b_columns, (b_columns + pad_b).next_multiple_of(unit), 2 + variation.seed);
+        if variation.eighths {
+            a.values.iter_mut().chain(&mut b.values).for_each(|value| *value /= 8.0);
+        }
+        let (input, output) = (self.problem.input, self.problem.output);
+        let (at_a, at_b) = (a.upload(&mut gpu, "A", input), b.upload(&mut gpu, "B", input));
+        let c = allocate(&mut gpu, "C", output, m, n, n + pad_c, variation.skew_c);
+
+        let launch = arguments::launch(&gpu, &self.problem, &self.schedule, shape, [at_a, at_b, c]);
+        let options = Options { seed: variation.seed, instruction_budget: 1 << 26, ..Options::default() };
+        let report = match gpu.launch(module, &self.source().symbol, &launch, &options) {
+            Ok(report) => report,
+            Err(error) => return Outcome::Fault(error.to_string()),
+        };
+        let got = download(&mut gpu, c, output);
+        for (at, (got, sum)) in got.iter().zip(product(&a, &b, transposed, shape)).enumerate() {
+            let (expected, tolerance) = self.expected(sum);
+            // Written so that a NaN is wrong.
+            let right = (got - expected).abs() <= tolerance;
+            if !right {
+                let (row, column) = (at as u32 / n, at as u32 % n);
+                return Outcome::Wrong(format!("C[{row}, {column}] is {got}, expected {expected}"));
+            }
+        }
+        Outcome::Right(Box::new(report))
+    }
+
+    /// What becomes of a sum, and how far a result may be from it: sums are exact, most epilogues are not.
+    fn expected(&self, sum: f64) -> (f64, f64) {
+        let output = self.problem.output;
+        let exact = match self.problem.epilogue.to_string().as_str() {
+            "identity" => Some(sum),
+            "relu" => Some(sum.max(0.0)),
+            "leaky_relu(0.25)" => Some(if sum > 0.0 { sum } else { 0.25 * sum }),
+            _ => None,
+        };
+        if let Some(exact) = exact {
+            return (rounded(output, exact), 0.0);
+        }
+        let value = match self.problem.epilogue.to_string().as_str() {
+            "gelu" => {
+                0.5 * sum * (1.0 + ((2.0 / std::f64::consts::PI).sqrt() * (sum + 0.044_715 * sum.powi(3))).tanh())
+            }
+            "silu" => sum / (1.0 + (-sum).exp()),
+            "sigmoid" => 1.0 / (1.0 + (-sum).exp()),
+            "tanh" => sum.tanh(),
+            "leaky_relu(0.01)" => {
+                if sum > 0.0 {
+                    sum
+                } else {
+                    0.01 * sum
+                }
+            }
+            other => panic!("no reference of {other}"),
+        };
+        let unit = match output {
+            Dtype::Bf16 => 1.0 / 256.0,
+            Dtype::F16 => 1.0 / 2048.0,
+            Dtype::F32 => 1.0 / f64::from(1 << 20),
+        };
+        (value, unit * value.abs() + 1e-6)
+    }
+}
+
+pub fn problem(input: Dtype, output: Dtype, layout: Layout, epilogue: &str) -> Problem {
+    Problem { output, ..Problem::matmul(input, layout, epilogue.parse().unwrap()) }
+}
+
+pub const RASTER: Raster = Raster { order: RasterOrder::AlongM, group: 2 };
+
+/// The plainest schedule of the sm90 family, to vary.
+pub const SM90: Sm90Schedule = Sm90Schedule {
+    tile_m: 64,
+    tile_n: 64,
+    stages: 3,
+    consumers: 1,
+    mode: Mode::Cooperative,
+    cluster_m: 1,
+    cluster_n: 1,
+    swap_ab: false,
+    split_k: 1,
+    raster: RASTER,
+};
+
+/// The plainest schedule of the sm80 family, to vary.
+pub const SM80: Sm80Schedule =
+    Sm80Schedule { tile_m: 64, tile_n: 64, tile_k: 32, warps_m: 2, warps_n: 2, stages: 3, raster: RASTER };

@@ -1,0 +1,8 @@
+//! What the tests of our own kernels share.
+#![allow(dead_code)] // each test binary uses a part
+
+pub mod arguments;
+pub mod case;
+pub mod compile;
+pub mod host;
+pub mod skip;
