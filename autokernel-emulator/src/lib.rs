@@ -66,6 +66,8 @@
 //! memory and tensor maps; `run` interprets, a file for each group of instructions; `check` holds the clocks and the
 //! histories of bytes, and knows nothing of PTX.
 
+#![forbid(unsafe_code)]
+
 mod check;
 mod device;
 mod fault;

@@ -25,7 +25,7 @@ pub(crate) enum Violation {
 
 /// What is ordered before an access.
 #[derive(Clone, Copy)]
-pub(crate) struct Order<'a> {
+pub(crate) struct Ordered<'a> {
     /// What the acting thread has learnt.
     pub known: &'a Knowledge,
     /// The acting thread itself, whose own accesses are in order.
@@ -36,7 +36,7 @@ pub(crate) struct Order<'a> {
     pub own_copies: (Agent, u32),
 }
 
-impl Order<'_> {
+impl Ordered<'_> {
     pub fn before(&self, event: &Event, by: &Event) -> bool {
         if event.cluster != by.cluster {
             return false;
@@ -91,7 +91,7 @@ impl Orders {
     }
 
     /// Checks an access to the bytes of `shadow` and remembers it; gives the first byte that is wrong.
-    pub fn touch(&mut self, shadow: &mut [u32], touch: &Touch, order: Order<'_>) -> Result<(), (usize, Violation)> {
+    pub fn touch(&mut self, shadow: &mut [u32], touch: &Touch, order: Ordered<'_>) -> Result<(), (usize, Violation)> {
         let mut last = None;
         for (at, number) in shadow.iter_mut().enumerate() {
             let next = match last {
@@ -107,7 +107,7 @@ impl Orders {
         Ok(())
     }
 
-    fn next(&mut self, number: u32, touch: &Touch, order: Order<'_>) -> Result<u32, Violation> {
+    fn next(&mut self, number: u32, touch: &Touch, order: Ordered<'_>) -> Result<u32, Violation> {
         if let Some((before, event, access, next)) = self.latest
             && (before, event, access) == (number, touch.event, touch.access)
         {
@@ -118,7 +118,7 @@ impl Orders {
         Ok(next)
     }
 
-    fn checked(&mut self, number: u32, touch: &Touch, order: Order<'_>) -> Result<u32, Violation> {
+    fn checked(&mut self, number: u32, touch: &Touch, order: Ordered<'_>) -> Result<u32, Violation> {
         if number == 0 && touch.access == Access::Read {
             return if self.uninitialised { Err(Violation::Uninitialised) } else { Ok(0) };
         }
@@ -135,7 +135,7 @@ impl Orders {
     }
 
     /// The history after a read; none if it does not change.
-    fn read(&self, history: &History, touch: &Touch, order: Order<'_>) -> Result<Option<History>, Violation> {
+    fn read(&self, history: &History, touch: &Touch, order: Ordered<'_>) -> Result<Option<History>, Violation> {
         let event = &touch.event;
         if let Some(write) = &history.write {
             self.require(write, event, Access::Write, order)?;
@@ -154,7 +154,7 @@ impl Orders {
         Ok(Some(History { write: history.write, reads }))
     }
 
-    fn write(&self, history: &History, touch: &Touch, order: Order<'_>) -> Result<Option<History>, Violation> {
+    fn write(&self, history: &History, touch: &Touch, order: Ordered<'_>) -> Result<Option<History>, Violation> {
         let event = &touch.event;
         if let Some(write) = &history.write {
             self.require(write, event, Access::Write, order)?;
@@ -167,7 +167,7 @@ impl Orders {
         Ok(Some(History { write: Some(*event), reads: Vec::new() }))
     }
 
-    fn require(&self, before: &Event, now: &Event, access: Access, order: Order<'_>) -> Result<(), Violation> {
+    fn require(&self, before: &Event, now: &Event, access: Access, order: Ordered<'_>) -> Result<(), Violation> {
         if before.strong && now.strong || order.before(before, now) {
             return Ok(());
         }

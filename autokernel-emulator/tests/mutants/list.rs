@@ -87,6 +87,7 @@ pub const MUTANTS: &[Mutant] = &[
     caught("more bytes are announced than arrive", On::Plain, PIPELINE, "shared.full(cursor.stage), G::kStageBytes)", "shared.full(cursor.stage), G::kStageBytes + 16)"),
     caught("a consumer waits for the wrong parity", On::Plain, PIPELINE, "shared.full(cursor.stage), cursor.parity)", "shared.full(cursor.stage), cursor.parity ^ 1)"),
     caught("a consumer does not wait for its stage", On::Plain, PIPELINE, "ptx::mbarrier_wait(shared.full(cursor.stage), cursor.parity);", ""),
+    caught("one lane waits for a stage for its warp", On::Plain, PIPELINE, "ptx::mbarrier_wait(shared.full(cursor.stage), cursor.parity);", "if (threadIdx.x % kWarpSize == 0) ptx::mbarrier_wait(shared.full(cursor.stage), cursor.parity);"),
     caught("a consumer waits for the empty barrier", On::Plain, PIPELINE, "ptx::mbarrier_wait(shared.full(cursor.stage), cursor.parity);", "ptx::mbarrier_wait(shared.empty(cursor.stage), cursor.parity ^ 1);"),
     caught("no stage is released", On::Plain, PIPELINE, "if (lane == 0) ptx::mbarrier_arrive(shared.empty(stage));", ""),
     caught("every lane releases a stage", On::Plain, PIPELINE, "if (lane == 0) ptx::mbarrier_arrive(shared.empty(stage));", "ptx::mbarrier_arrive(shared.empty(stage));"),
