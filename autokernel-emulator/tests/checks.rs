@@ -10,10 +10,11 @@ struct Run {
     cluster: u32,
     threads: u32,
     seed: u64,
+    overlaps: bool,
 }
 
 fn one(body: &'static str) -> Run {
-    Run { body, blocks: 1, cluster: 1, threads: 1, seed: 0 }
+    Run { body, blocks: 1, cluster: 1, threads: 1, seed: 0, overlaps: false }
 }
 
 fn warp(body: &'static str) -> Run {
@@ -49,6 +50,7 @@ impl Run {
             block: [self.threads, 1, 1],
             cluster: Some([self.cluster, 1, 1]),
             dynamic_shared: 0,
+            overlaps_previous: self.overlaps,
             parameters,
         };
         let options = Options { seed: self.seed, instruction_budget: 100_000, ..Options::default() };
@@ -390,6 +392,14 @@ fn a_thread_waits_at_the_clusters_barrier_only_after_it_arrived() {
 fn bytes_that_are_no_tensor_map_are_refused() {
     let body = "mov.b64 %rd2, map; cvta.param.u64 %rd2, %rd2; prefetch.tensormap [%rd2];";
     assert_kind!(one(body), FaultKind::TensorMap(_));
+}
+
+#[test]
+fn a_grid_that_overlaps_the_one_before_waits_for_it() {
+    let overlapping = |body| Run { overlaps: true, ..one(body) };
+    overlapping("griddepcontrol.wait; st.global.b32 [%rd0], 1;").clean();
+    assert_kind!(overlapping("st.global.b32 [%rd0], 1; griddepcontrol.wait;"), FaultKind::BeforeGridDependency);
+    one("st.global.b32 [%rd0], 1;").clean();
 }
 
 #[test]

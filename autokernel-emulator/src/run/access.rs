@@ -113,6 +113,9 @@ impl Cluster<'_, '_> {
     }
 
     fn reach_global(&mut self, by: Lane, address: u64, event: Event, access: Access, bytes: u32) -> Exec<&mut [u8]> {
+        if self.context.launch.overlaps_previous && self.warps[by.warp].waited >> by.lane & 1 == 0 {
+            return stop(by.lane, FaultKind::BeforeGridDependency);
+        }
         let Cluster { memory, orders, threads, .. } = self;
         if memory.find(address, bytes.into()).is_none() {
             let note = memory.describe(address);

@@ -161,6 +161,8 @@ pub const MUTANTS: &[Mutant] = &[
     equivalent("slots are counted the other way around", On::Split, SPLIT, "(rank - owner + G::kSplitK) % G::kSplitK", "(owner - rank + G::kSplitK) % G::kSplitK", "the same sums are added in another order"),
     // ---- instructions ----
     caught("a wait for a phase tries once", On::Plain, PTX90, "while (done == 0)", "while (false)"),
+    caught("the kernel does not wait for the grid before it", On::Plain, MATMUL, "    ptx::wait_for_previous_grids();\n\n    const TileWalk", "    const TileWalk"),
+    caught("the zeros of K = 0 do not wait for the grid before", On::Plain, MATMUL, "      ptx::wait_for_previous_grids();\n      return fill(c);", "      return fill(c);"),
     caught("a cluster barrier is not waited for", On::ClusterM, PTX90, "barrier.cluster.arrive.release;\\nbarrier.cluster.wait.acquire;", "barrier.cluster.arrive.release;"),
     caught("a cluster barrier releases nothing", On::Split, PTX90, "barrier.cluster.arrive.release;", "barrier.cluster.arrive.relaxed;"),
     caught("a fence of the wrong kind precedes the store", On::Plain, PTX90, "fence.proxy.async.shared::cta;", "fence.acq_rel.cta;"),

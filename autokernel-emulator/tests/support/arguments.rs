@@ -90,6 +90,7 @@ fn sm80(geometry: &Geometry, shape: Shape, [a, b, c]: [Placed; 3]) -> Launch {
         block: block(geometry.threads),
         cluster: None,
         dynamic_shared: geometry.shared_bytes,
+        overlaps_previous: false,
         parameters,
     }
 }
@@ -129,6 +130,7 @@ fn sm90(gpu: &Gpu, problem: &Problem, geometry: &Geometry, shape: Shape, [a, b, 
         block: block(geometry.threads),
         cluster: None,
         dynamic_shared: geometry.shared_bytes,
+        overlaps_previous: true,
         parameters,
     }
 }
@@ -177,7 +179,7 @@ pub fn reference(shape: Shape, [a, b, c]: [Placed; 3]) -> Launch {
         .u32s(&[shape.m, shape.n, shape.k])
         .end(64);
     let grid = [shape.n.div_ceil(16), shape.m.div_ceil(16), 1];
-    Launch { grid, block: block(256), cluster: None, dynamic_shared: 0, parameters }
+    Launch { grid, block: block(256), cluster: None, dynamic_shared: 0, overlaps_previous: false, parameters }
 }
 
 /// `autokernel::PadRowsArgs` with one matrix.
@@ -191,5 +193,5 @@ pub fn pad_rows(source: Placed, target: Placed) -> Launch {
         .u64(source.columns.into())
         .end(96);
     let grid = [source.rows.div_ceil(8).clamp(1, 3), source.columns.div_ceil(256).clamp(1, 2), 1];
-    Launch { grid, block: block(256), cluster: None, dynamic_shared: 0, parameters }
+    Launch { grid, block: block(256), cluster: None, dynamic_shared: 0, overlaps_previous: false, parameters }
 }
