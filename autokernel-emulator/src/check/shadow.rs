@@ -63,7 +63,17 @@ pub(crate) struct Orders {
     /// How many there may be before those that no byte has are forgotten.
     limit: usize,
     /// The latest step from one history to the next: neighbouring bytes mostly take the same.
-    latest: Option<(u32, Event, Access, u32)>,
+    latest: Option<Step>,
+}
+
+/// A step from one history to the next. Who asks for the access counts: another may know less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Step {
+    number: u32,
+    event: Event,
+    access: Access,
+    by: Agent,
+    next: u32,
 }
 
 /// Numbers below this have a fixed meaning: never written, and written before the launch.
@@ -108,13 +118,14 @@ impl Orders {
     }
 
     fn next(&mut self, number: u32, touch: &Touch, order: Ordered<'_>) -> Result<u32, Violation> {
-        if let Some((before, event, access, next)) = self.latest
-            && (before, event, access) == (number, touch.event, touch.access)
+        let step = |next| Step { number, event: touch.event, access: touch.access, by: order.own, next };
+        if let Some(latest) = self.latest
+            && latest == step(latest.next)
         {
-            return Ok(next);
+            return Ok(latest.next);
         }
         let next = self.checked(number, touch, order)?;
-        self.latest = Some((number, touch.event, touch.access, next));
+        self.latest = Some(step(next));
         Ok(next)
     }
 
