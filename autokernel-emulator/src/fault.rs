@@ -263,6 +263,9 @@ pub enum FaultKind {
         /// What the copy does.
         access: Access,
     },
+    /// Global memory that an earlier grid may still use.
+    #[error("global memory is touched before `griddepcontrol.wait`, and the grid before this one may still run")]
+    BeforeGridDependency,
     /// A tensor map that is none.
     #[error("{0}")]
     TensorMap(#[from] TensorMapError),

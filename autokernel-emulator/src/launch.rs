@@ -11,8 +11,18 @@ pub struct Launch {
     pub cluster: Option<[u32; 3]>,
     /// Bytes of dynamic shared memory.
     pub dynamic_shared: u32,
+    /// Whether the grid may begin while the one before it runs (programmatic dependent launch): then every thread must
+    /// wait by `griddepcontrol.wait` before it touches global memory.
+    pub overlaps_previous: bool,
     /// All parameters, each at its natural alignment.
     pub parameters: Vec<u8>,
+}
+
+impl Launch {
+    /// Blocks and threads along x, y and z, with no cluster, no dynamic shared memory and nothing to wait for.
+    pub fn new(grid: [u32; 3], block: [u32; 3], parameters: Vec<u8>) -> Launch {
+        Launch { grid, block, cluster: None, dynamic_shared: 0, overlaps_previous: false, parameters }
+    }
 }
 
 /// How a kernel is run.

@@ -22,8 +22,7 @@
 //! )?;
 //! let mut gpu = Gpu::new(Arch::Sm90a);
 //! let data = gpu.upload("data", &[1, 0, 0, 0, 2, 0, 0, 0])?;
-//! let parameters = data.0.to_le_bytes().to_vec();
-//! let mut launch = Launch { grid: [1; 3], block: [2, 1, 1], cluster: None, dynamic_shared: 0, parameters };
+//! let mut launch = Launch::new([1; 3], [2, 1, 1], data.0.to_le_bytes().to_vec());
 //! gpu.launch(&module, "double", &launch, &Options::default())?;
 //! assert_eq!(gpu.read(data, 8)?, [2, 0, 0, 0, 4, 0, 0, 0]);
 //!
@@ -47,6 +46,7 @@
 //! - mbarriers that are not initialised, not yet visible, or count wrong; barriers whose threads disagree.
 //! - Deadlocks, with who waits for what, and warps that meet a barrier in part.
 //! - Blocks that end while a peer or a copy may still use their shared memory.
+//! - Global memory that is touched before `griddepcontrol.wait`, where a launch overlaps the one before.
 //! - Matrix descriptors and tensor maps that the hardware would refuse.
 //!
 //! # When asynchronous operations finish
@@ -65,6 +65,8 @@
 //! `ptx` reads a text and resolves every name; `isa` decodes each instruction once, from one table of opcodes; `device` is
 //! memory and tensor maps; `run` interprets, a file for each group of instructions; `check` holds the clocks and the
 //! histories of bytes, and knows nothing of PTX.
+
+#![forbid(unsafe_code)]
 
 mod check;
 mod device;

@@ -1,6 +1,8 @@
 //! Each check, on the smallest kernel that shows it, and on its right twin.
 
-use autokernel_emulator::{Access, Arch, Fault, FaultKind, Gpu, Launch, MbarrierFault, Module, Options, RunError};
+use autokernel_emulator::{
+    Access, Arch, Checks, Fault, FaultKind, Gpu, Launch, MbarrierFault, Module, Options, RunError,
+};
 
 /// A kernel around `body`. `%rd0` is the address of 256 bytes that hold zeros; `%rd1` that of 100 bytes that nobody
 /// wrote; `%r0` is the thread. `tile` is 512 bytes of shared memory, `barrier` an mbarrier's.
@@ -10,10 +12,11 @@ struct Run {
     cluster: u32,
     threads: u32,
     seed: u64,
+    overlaps: bool,
 }
 
 fn one(body: &'static str) -> Run {
-    Run { body, blocks: 1, cluster: 1, threads: 1, seed: 0 }
+    Run { body, blocks: 1, cluster: 1, threads: 1, seed: 0, overlaps: false }
 }
 
 fn warp(body: &'static str) -> Run {
@@ -38,6 +41,10 @@ impl Run {
     }
 
     fn run(&self) -> Result<(), Box<Fault>> {
+        self.run_with(&Options { seed: self.seed, instruction_budget: 100_000, ..Options::default() })
+    }
+
+    fn run_with(&self, options: &Options) -> Result<(), Box<Fault>> {
         let module = Module::parse(&self.text()).unwrap_or_else(|error| panic!("{error}"));
         let mut gpu = Gpu::new(Arch::Sm90a);
         let a = gpu.upload("a", &[0; 256]).unwrap();
@@ -49,10 +56,10 @@ impl Run {
             block: [self.threads, 1, 1],
             cluster: Some([self.cluster, 1, 1]),
             dynamic_shared: 0,
+            overlaps_previous: self.overlaps,
             parameters,
         };
-        let options = Options { seed: self.seed, instruction_budget: 100_000, ..Options::default() };
-        match gpu.launch(&module, "k", &launch, &options) {
+        match gpu.launch(&module, "k", &launch, options) {
             Ok(_) => Ok(()),
             Err(RunError::Fault(fault)) => Err(fault),
             Err(RunError::Launch(error)) => panic!("{error}"),
@@ -185,6 +192,16 @@ fn a_flag_that_is_released_and_acquired_orders_what_was_written_before() {
     let run = |store, load| Run { threads: 64, ..one(text(store, load)) };
     run("st.release.cta.shared.b32", "ld.acquire.cta.shared.b32").clean();
     assert_kind!(run("st.shared.b32", "ld.shared.b32"), FaultKind::Race { .. });
+}
+
+#[test]
+fn checks_can_be_left_out() {
+    let off = Options { checks: Checks { uninitialised: false, races: false }, ..Options::default() };
+    let race = block("mad.lo.u32 %r3, %r0, 4, %r1; ld.shared.b32 %r4, [%r1]; st.shared.b32 [%r1], %r4;");
+    assert!(race.run().is_err());
+    assert!(race.run_with(&off).is_ok());
+    let outside = one("ld.shared.b32 %r3, [%r1+520];");
+    assert!(outside.run_with(&off).is_err(), "bounds are always checked");
 }
 
 // ---- the asynchronous proxy ----
@@ -390,6 +407,14 @@ fn a_thread_waits_at_the_clusters_barrier_only_after_it_arrived() {
 fn bytes_that_are_no_tensor_map_are_refused() {
     let body = "mov.b64 %rd2, map; cvta.param.u64 %rd2, %rd2; prefetch.tensormap [%rd2];";
     assert_kind!(one(body), FaultKind::TensorMap(_));
+}
+
+#[test]
+fn a_grid_that_overlaps_the_one_before_waits_for_it() {
+    let overlapping = |body| Run { overlaps: true, ..one(body) };
+    overlapping("griddepcontrol.wait; st.global.b32 [%rd0], 1;").clean();
+    assert_kind!(overlapping("st.global.b32 [%rd0], 1; griddepcontrol.wait;"), FaultKind::BeforeGridDependency);
+    one("st.global.b32 [%rd0], 1;").clean();
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn strided(stride: u32) -> Report {
     let mut gpu = Gpu::new(Arch::Sm90a);
     let out = gpu.alloc(8192).unwrap();
     let parameters = out.0.to_le_bytes().to_vec();
-    let launch = Launch { grid: [1; 3], block: [32, 1, 1], cluster: None, dynamic_shared: 0, parameters };
+    let launch = Launch::new([1; 3], [32, 1, 1], parameters);
     gpu.launch(&module, "k", &launch, &Options::default()).unwrap()
 }
 

@@ -129,7 +129,7 @@ fn survive(text: &str, seed: u64) -> (bool, bool) {
     let mut parameters = out.0.to_le_bytes().to_vec();
     parameters.resize(bytes.min(1 << 16), 0);
     let (blocks, threads) = if seed.is_multiple_of(2) { (2, 128) } else { (1, 32) };
-    let launch = Launch { grid: [blocks, 1, 1], block: [threads, 1, 1], cluster: None, dynamic_shared: 0, parameters };
+    let launch = Launch::new([blocks, 1, 1], [threads, 1, 1], parameters);
     let options = Options { seed: seed % 3, instruction_budget: 5_000, ..Options::default() };
     (true, gpu.launch(&module, &name, &launch, &options).is_ok())
 }

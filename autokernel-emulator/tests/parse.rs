@@ -66,3 +66,13 @@ fn a_text_that_ends_early_is_refused_at_any_place() {
         }
     }
 }
+
+#[test]
+fn what_repeats_a_million_times_overflows_nothing() {
+    for piece in ["!", "{", "[", "@", "-", "(", "L: ", "<", ".reg .b32 ", "%r1|", "/*"] {
+        let many = piece.repeat(1_000_000);
+        for before in ["", "add.s32 %r1, ", "mov.b64 ", "ld.global.b32 %r1, ["] {
+            assert!(Module::parse(&kernel(&format!("{before}{many}"))).is_err(), "{before}{piece}...");
+        }
+    }
+}

@@ -45,13 +45,7 @@ fn run(program: &Program, seed: u64) -> Result<Vec<u32>, String> {
     let mut gpu = Gpu::new(Arch::Sm90a);
     let bytes = 4 * program.expected.len() as u64;
     let out = gpu.alloc_named("out", bytes).unwrap();
-    let launch = Launch {
-        grid: [program.blocks, 1, 1],
-        block: [program.threads, 1, 1],
-        cluster: None,
-        dynamic_shared: 0,
-        parameters: out.0.to_le_bytes().to_vec(),
-    };
+    let launch = Launch::new([program.blocks, 1, 1], [program.threads, 1, 1], out.0.to_le_bytes().to_vec());
     let options = Options { seed, instruction_budget: 1 << 20, ..Options::default() };
     gpu.launch(&module, "program", &launch, &options).map_err(|error| error.to_string())?;
     let bytes = gpu.read(out, bytes).unwrap();

@@ -117,7 +117,7 @@ impl Tensor {
         parameters.extend(self.at.iter().flat_map(|at| at.to_le_bytes()));
         parameters.resize(2 * HANDLE_BYTES + 8 + 20, 0);
         let module = Module::parse(&kernel(self.dimensions.len(), self.bytes())).unwrap();
-        let launch = Launch { grid: [1; 3], block: [1; 3], cluster: None, dynamic_shared: 0, parameters };
+        let launch = Launch::new([1; 3], [1; 3], parameters);
         gpu.launch(&module, "k", &launch, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
 
         let loaded = gpu.read(out, self.bytes() as u64).unwrap();

@@ -13,5 +13,5 @@ mod threads;
 
 pub(crate) use history::{Agent, Event, Proxy};
 pub(crate) use knowledge::Knowledge;
-pub(crate) use shadow::{Orders, Touch, Violation};
+pub(crate) use shadow::{Ordered, Orders, Touch, Violation};
 pub(crate) use threads::Threads;

@@ -25,7 +25,7 @@ pub(crate) enum Violation {
 
 /// What is ordered before an access.
 #[derive(Clone, Copy)]
-pub(crate) struct Order<'a> {
+pub(crate) struct Ordered<'a> {
     /// What the acting thread has learnt.
     pub known: &'a Knowledge,
     /// The acting thread itself, whose own accesses are in order.
@@ -36,7 +36,7 @@ pub(crate) struct Order<'a> {
     pub own_copies: (Agent, u32),
 }
 
-impl Order<'_> {
+impl Ordered<'_> {
     pub fn before(&self, event: &Event, by: &Event) -> bool {
         if event.cluster != by.cluster {
             return false;
@@ -63,7 +63,17 @@ pub(crate) struct Orders {
     /// How many there may be before those that no byte has are forgotten.
     limit: usize,
     /// The latest step from one history to the next: neighbouring bytes mostly take the same.
-    latest: Option<(u32, Event, Access, u32)>,
+    latest: Option<Step>,
+}
+
+/// A step from one history to the next. Who asks for the access counts: another may know less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Step {
+    number: u32,
+    event: Event,
+    access: Access,
+    by: Agent,
+    next: u32,
 }
 
 /// Numbers below this have a fixed meaning: never written, and written before the launch.
@@ -91,7 +101,7 @@ impl Orders {
     }
 
     /// Checks an access to the bytes of `shadow` and remembers it; gives the first byte that is wrong.
-    pub fn touch(&mut self, shadow: &mut [u32], touch: &Touch, order: Order<'_>) -> Result<(), (usize, Violation)> {
+    pub fn touch(&mut self, shadow: &mut [u32], touch: &Touch, order: Ordered<'_>) -> Result<(), (usize, Violation)> {
         let mut last = None;
         for (at, number) in shadow.iter_mut().enumerate() {
             let next = match last {
@@ -107,18 +117,19 @@ impl Orders {
         Ok(())
     }
 
-    fn next(&mut self, number: u32, touch: &Touch, order: Order<'_>) -> Result<u32, Violation> {
-        if let Some((before, event, access, next)) = self.latest
-            && (before, event, access) == (number, touch.event, touch.access)
+    fn next(&mut self, number: u32, touch: &Touch, order: Ordered<'_>) -> Result<u32, Violation> {
+        let step = |next| Step { number, event: touch.event, access: touch.access, by: order.own, next };
+        if let Some(latest) = self.latest
+            && latest == step(latest.next)
         {
-            return Ok(next);
+            return Ok(latest.next);
         }
         let next = self.checked(number, touch, order)?;
-        self.latest = Some((number, touch.event, touch.access, next));
+        self.latest = Some(step(next));
         Ok(next)
     }
 
-    fn checked(&mut self, number: u32, touch: &Touch, order: Order<'_>) -> Result<u32, Violation> {
+    fn checked(&mut self, number: u32, touch: &Touch, order: Ordered<'_>) -> Result<u32, Violation> {
         if number == 0 && touch.access == Access::Read {
             return if self.uninitialised { Err(Violation::Uninitialised) } else { Ok(0) };
         }
@@ -135,7 +146,7 @@ impl Orders {
     }
 
     /// The history after a read; none if it does not change.
-    fn read(&self, history: &History, touch: &Touch, order: Order<'_>) -> Result<Option<History>, Violation> {
+    fn read(&self, history: &History, touch: &Touch, order: Ordered<'_>) -> Result<Option<History>, Violation> {
         let event = &touch.event;
         if let Some(write) = &history.write {
             self.require(write, event, Access::Write, order)?;
@@ -154,7 +165,7 @@ impl Orders {
         Ok(Some(History { write: history.write, reads }))
     }
 
-    fn write(&self, history: &History, touch: &Touch, order: Order<'_>) -> Result<Option<History>, Violation> {
+    fn write(&self, history: &History, touch: &Touch, order: Ordered<'_>) -> Result<Option<History>, Violation> {
         let event = &touch.event;
         if let Some(write) = &history.write {
             self.require(write, event, Access::Write, order)?;
@@ -167,7 +178,7 @@ impl Orders {
         Ok(Some(History { write: Some(*event), reads: Vec::new() }))
     }
 
-    fn require(&self, before: &Event, now: &Event, access: Access, order: Order<'_>) -> Result<(), Violation> {
+    fn require(&self, before: &Event, now: &Event, access: Access, order: Ordered<'_>) -> Result<(), Violation> {
         if before.strong && now.strong || order.before(before, now) {
             return Ok(());
         }

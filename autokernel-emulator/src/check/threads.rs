@@ -2,7 +2,7 @@
 
 use super::history::{Agent, Event, Proxy};
 use super::knowledge::Knowledge;
-use super::shadow::Order;
+use super::shadow::Ordered;
 use crate::isa::lanes::{WARP, lanes_of};
 
 /// A full warp.
@@ -80,14 +80,22 @@ impl Threads {
     }
 
     /// What is ordered before an access that `lane` makes or asks for.
-    pub fn order(&self, warp: usize, lane: usize) -> Order<'_> {
+    pub fn order(&self, warp: usize, lane: usize) -> Ordered<'_> {
         let this = &self.warps[warp];
-        Order {
+        Ordered {
             known: this.alone[lane].as_deref().unwrap_or(&this.common),
             own: Agent { dimension: warp as u32, lane: lane as u32 },
             own_fenced: this.fenced[lane],
             own_copies: (Agent { dimension: self.copy_dimension(warp), lane: lane as u32 }, this.copied[lane]),
         }
+    }
+
+    /// What is ordered before an access that a warp makes as one: what all its lanes know.
+    pub fn order_of_warp(&self, warp: usize) -> Ordered<'_> {
+        // No lane has this number, so that no lane's own accesses are in order by themselves.
+        let nobody = Agent { dimension: warp as u32, lane: WARP as u32 };
+        let known = &self.warps[warp].common;
+        Ordered { known, own: nobody, own_fenced: 0, own_copies: (nobody, 0) }
     }
 
     /// Whether a lane knows of an event, or the asynchronous copies that it asks for do.

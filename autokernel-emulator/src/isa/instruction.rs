@@ -109,8 +109,10 @@ pub(crate) enum Op {
         count: u32,
         increases: bool,
     },
-    /// Waits that a launch alone in the emulator has already done.
-    GridDependency,
+    /// `griddepcontrol`: waits for the grids before this one, or lets the next one begin.
+    GridDependency {
+        waits: bool,
+    },
     Sleep,
 }
 

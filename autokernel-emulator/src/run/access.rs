@@ -4,7 +4,7 @@ use super::address::{Place, Request, out_of_bounds, shared_address};
 use super::block::Visit;
 use super::cluster::Cluster;
 use super::stop::{Exec, Stop, stop};
-use crate::check::{Event, Touch, Violation};
+use crate::check::{Event, Ordered, Threads, Touch, Violation};
 use crate::fault::{Access, FaultKind};
 use crate::isa::instruction::Order;
 use crate::isa::types::Space;
@@ -19,9 +19,30 @@ pub(super) struct Lane {
     pub lane: usize,
     pub pc: u32,
     pub order: Order,
+    /// Whether the lane stands for its whole warp: only what every lane knows is ordered before.
+    whole_warp: bool,
 }
 
 impl Lane {
+    /// An ordinary access.
+    pub fn weak(warp: usize, lane: usize, pc: u32) -> Self {
+        Lane::ordered(warp, lane, pc, Order::Weak)
+    }
+
+    pub fn ordered(warp: usize, lane: usize, pc: u32, order: Order) -> Self {
+        Lane { warp, lane, pc, order, whole_warp: false }
+    }
+
+    /// The same, on behalf of all lanes.
+    pub fn of_warp(self) -> Self {
+        Lane { whole_warp: true, ..self }
+    }
+
+    /// What is ordered before the access.
+    fn ordered_behind(self, threads: &Threads) -> Ordered<'_> {
+        if self.whole_warp { threads.order_of_warp(self.warp) } else { threads.order(self.warp, self.lane) }
+    }
+
     pub fn request(self, access: Access, bytes: u32) -> Request {
         Request { warp: self.warp, lane: self.lane, pc: self.pc, access, bytes }
     }
@@ -92,6 +113,9 @@ impl Cluster<'_, '_> {
     }
 
     fn reach_global(&mut self, by: Lane, address: u64, event: Event, access: Access, bytes: u32) -> Exec<&mut [u8]> {
+        if self.context.launch.overlaps_previous && self.warps[by.warp].waited >> by.lane & 1 == 0 {
+            return stop(by.lane, FaultKind::BeforeGridDependency);
+        }
         let Cluster { memory, orders, threads, .. } = self;
         if memory.find(address, bytes.into()).is_none() {
             let note = memory.describe(address);
@@ -102,7 +126,7 @@ impl Cluster<'_, '_> {
         let touch = Touch { event, access };
         let shadow = allocation.shadow.get_mut(range.clone()).unwrap_or_default();
         orders
-            .touch(shadow, &touch, threads.order(by.warp, by.lane))
+            .touch(shadow, &touch, by.ordered_behind(threads))
             .map_err(|(at, violation)| violated(by.lane, "global", address + at as u64, access, violation))?;
         Ok(allocation.bytes.get_mut(range).unwrap_or_default())
     }
@@ -124,7 +148,7 @@ impl Cluster<'_, '_> {
         let shared = &mut blocks[block];
         let touch = Touch { event, access };
         let shadow = shared.shadow.get_mut(range.clone()).unwrap_or_default();
-        orders.touch(shadow, &touch, threads.order(by.warp, by.lane)).map_err(|(at, violation)| {
+        orders.touch(shadow, &touch, by.ordered_behind(threads)).map_err(|(at, violation)| {
             let address = shared_address(block as u32, base + index + at as u32).into();
             violated(by.lane, "shared", address, access, violation)
         })?;

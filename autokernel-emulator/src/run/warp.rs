@@ -24,6 +24,8 @@ pub(super) struct Warp {
     /// Lanes that have arrived at the cluster's barrier and not yet waited, and in which phase.
     pub cluster_arrived: u32,
     pub cluster_phase: [u64; WARP],
+    /// Lanes that have waited for the grids before this one.
+    pub waited: u32,
     /// Registers a thread that `setmaxnreg` has left it; 0 before the first.
     pub register_limit: u32,
 }
@@ -155,6 +157,7 @@ impl Warp {
             bulk: Vec::new(),
             cluster_arrived: 0,
             cluster_phase: [0; WARP],
+            waited: 0,
             register_limit: 0,
         }
     }

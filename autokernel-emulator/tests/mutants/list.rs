@@ -87,6 +87,7 @@ pub const MUTANTS: &[Mutant] = &[
     caught("more bytes are announced than arrive", On::Plain, PIPELINE, "shared.full(cursor.stage), G::kStageBytes)", "shared.full(cursor.stage), G::kStageBytes + 16)"),
     caught("a consumer waits for the wrong parity", On::Plain, PIPELINE, "shared.full(cursor.stage), cursor.parity)", "shared.full(cursor.stage), cursor.parity ^ 1)"),
     caught("a consumer does not wait for its stage", On::Plain, PIPELINE, "ptx::mbarrier_wait(shared.full(cursor.stage), cursor.parity);", ""),
+    caught("one lane waits for a stage for its warp", On::Plain, PIPELINE, "ptx::mbarrier_wait(shared.full(cursor.stage), cursor.parity);", "if (threadIdx.x % kWarpSize == 0) ptx::mbarrier_wait(shared.full(cursor.stage), cursor.parity);"),
     caught("a consumer waits for the empty barrier", On::Plain, PIPELINE, "ptx::mbarrier_wait(shared.full(cursor.stage), cursor.parity);", "ptx::mbarrier_wait(shared.empty(cursor.stage), cursor.parity ^ 1);"),
     caught("no stage is released", On::Plain, PIPELINE, "if (lane == 0) ptx::mbarrier_arrive(shared.empty(stage));", ""),
     caught("every lane releases a stage", On::Plain, PIPELINE, "if (lane == 0) ptx::mbarrier_arrive(shared.empty(stage));", "ptx::mbarrier_arrive(shared.empty(stage));"),
@@ -160,6 +161,8 @@ pub const MUTANTS: &[Mutant] = &[
     equivalent("slots are counted the other way around", On::Split, SPLIT, "(rank - owner + G::kSplitK) % G::kSplitK", "(owner - rank + G::kSplitK) % G::kSplitK", "the same sums are added in another order"),
     // ---- instructions ----
     caught("a wait for a phase tries once", On::Plain, PTX90, "while (done == 0)", "while (false)"),
+    caught("the kernel does not wait for the grid before it", On::Plain, MATMUL, "    ptx::wait_for_previous_grids();\n\n    const TileWalk", "    const TileWalk"),
+    caught("the zeros of K = 0 do not wait for the grid before", On::Plain, MATMUL, "      ptx::wait_for_previous_grids();\n      return fill(c);", "      return fill(c);"),
     caught("a cluster barrier is not waited for", On::ClusterM, PTX90, "barrier.cluster.arrive.release;\\nbarrier.cluster.wait.acquire;", "barrier.cluster.arrive.release;"),
     caught("a cluster barrier releases nothing", On::Split, PTX90, "barrier.cluster.arrive.release;", "barrier.cluster.arrive.relaxed;"),
     caught("a fence of the wrong kind precedes the store", On::Plain, PTX90, "fence.proxy.async.shared::cta;", "fence.acq_rel.cta;"),

@@ -55,6 +55,7 @@ fn of_plan(gpu: &Gpu, problem: &Problem, plan: &LaunchPlan, shape: Shape, matric
         // Compiled in.
         cluster: None,
         dynamic_shared: step.shared_bytes,
+        overlaps_previous: step.overlaps_previous,
         parameters,
     }
 }
@@ -123,5 +124,5 @@ pub fn pad_rows(source: Placed, target: Placed) -> Launch {
     // The second matrix, which is not there.
     parameters.resize(2 * parameters.len(), 0);
     let grid = [source.rows.div_ceil(8).clamp(1, 3), source.columns.div_ceil(256).clamp(1, 2), 1];
-    Launch { grid, block: [256, 1, 1], cluster: None, dynamic_shared: 0, parameters }
+    Launch::new(grid, [256, 1, 1], parameters)
 }

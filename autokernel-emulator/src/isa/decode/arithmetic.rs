@@ -349,6 +349,13 @@ macro_rules! unary {
             let apply = match ty {
                 Type::F32 => singles!(s, |$x, _b, _c| $single),
                 Type::F64 => doubles!(|$y, _b, _c| $double),
+                // bf16 has the exponents of a single, and so its subnormals.
+                _ if ty.kind == Kind::Brain && s.flag("ftz") => {
+                    halves!(ty, |$y, _b, _c| {
+                        let $y = f64::from(flush($y as f32));
+                        f64::from(flush(($double) as f32))
+                    })
+                }
                 _ if ty.is_float() => halves!(ty, |$y, _b, _c| $double),
                 _ => return unknown("this type"),
             };

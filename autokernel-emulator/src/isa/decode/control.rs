@@ -100,8 +100,11 @@ pub(super) fn setmaxnreg(s: &mut Statement<'_>) -> Decoded<Op> {
 }
 
 pub(super) fn grid_dependency(s: &mut Statement<'_>) -> Decoded<Op> {
-    s.hints(&["wait", "launch_dependents"]);
-    Ok(Op::GridDependency)
+    let waits = s.flag("wait");
+    if !waits && !s.flag("launch_dependents") {
+        return unknown("neither .wait nor .launch_dependents");
+    }
+    Ok(Op::GridDependency { waits })
 }
 
 pub(super) fn nanosleep(s: &mut Statement<'_>) -> Decoded<Op> {

@@ -61,7 +61,8 @@ impl<'a> Body<'_, 'a> {
             Some(Token::OpenBrace) => self.vector(depth).map(Operand::Vector),
             Some(Token::Not) => {
                 self.cursor.next("`!`")?;
-                match self.operand(MAX_DEPTH)? {
+                let word = self.cursor.word("a predicate")?;
+                match self.named(word)? {
                     Operand::Predicate(guard) => Ok(Operand::Predicate(Guard { negated: !guard.negated, ..guard })),
                     _ => Err(self.cursor.unexpected("a predicate")),
                 }

@@ -4,7 +4,7 @@ use super::Flow;
 use super::tensor::TensorBox;
 use crate::check::{Event, Proxy};
 use crate::fault::Access;
-use crate::isa::instruction::{CopyOp, Order};
+use crate::isa::instruction::CopyOp;
 use crate::isa::lanes::lanes_of;
 use crate::isa::types::Space;
 use crate::run::access::{Lane, aligned};
@@ -65,7 +65,7 @@ impl PendingCopy {
 impl Cluster<'_, '_> {
     pub fn bulk(&mut self, warp: usize, lanes: u32, pc: u32, op: &CopyOp) -> Exec<Flow> {
         for lane in lanes_of(lanes) {
-            let by = Lane { warp, lane, pc, order: Order::Weak };
+            let by = Lane::weak(warp, lane, pc);
             match op {
                 CopyOp::BulkCommit => self.groups(warp, lane).open += 1,
                 CopyOp::BulkWait { pending, reads_only } => {

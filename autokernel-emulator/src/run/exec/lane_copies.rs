@@ -44,7 +44,7 @@ impl Cluster<'_, '_> {
         let ignored = self.predicate(warp, *ignore);
         self.count_request(pc, lanes, Space::Global, &sources, *bytes, Access::Read);
         for lane in lanes_of(lanes) {
-            let by = Lane { warp, lane, pc, order: Order::Weak };
+            let by = Lane::weak(warp, lane, pc);
             let read = if ignored >> lane & 1 == 1 { 0 } else { sizes[lane].min((*bytes).into()) as u32 };
             let group = self.warps[warp].copies.committed[lane] + 1;
             let event = self.threads.copy_event(warp, lane, group, self.line(pc));
@@ -116,7 +116,7 @@ impl Cluster<'_, '_> {
         self.commit_lane_copies(warp, lanes);
         let addresses = self.addresses(warp, barrier);
         for lane in lanes_of(lanes) {
-            let by = Lane { warp, lane, pc, order: Order::Relaxed };
+            let by = Lane::ordered(warp, lane, pc, Order::Relaxed);
             let at = self.mbarrier_place(by, space, addresses[lane])?;
             self.finish_lane_copies(warp, 1 << lane, 0);
             match self.blocks[at.0].mbarriers.get_mut(&at.1) {

@@ -1,7 +1,7 @@
 //! `ldmatrix`, `stmatrix` and `mma.sync` (PTX ISA, "Warp-level Matrix Instructions").
 
 use crate::fault::Access;
-use crate::isa::instruction::{MatrixOp, Order};
+use crate::isa::instruction::MatrixOp;
 use crate::isa::lanes::{Lanes, WARP};
 use crate::isa::semantics::half::widen;
 use crate::isa::types::{Kind, Space};
@@ -74,8 +74,7 @@ impl Cluster<'_, '_> {
             let mut matrix = Matrix::default();
             for (row, elements) in matrix.iter_mut().enumerate() {
                 let lane = number * ROWS + row;
-                let bytes =
-                    self.row(Lane { warp, lane, pc, order: Order::Weak }, space, addresses[lane], Access::Read)?;
+                let bytes = self.row(Lane::weak(warp, lane, pc), space, addresses[lane], Access::Read)?;
                 for (element, pair) in elements.iter_mut().zip(bytes.as_chunks::<2>().0) {
                     *element = u16::from_le_bytes(*pair);
                 }
@@ -116,8 +115,7 @@ impl Cluster<'_, '_> {
             }
             for (row, elements) in matrix.iter().enumerate() {
                 let lane = number * ROWS + row;
-                let bytes =
-                    self.row(Lane { warp, lane, pc, order: Order::Weak }, space, addresses[lane], Access::Write)?;
+                let bytes = self.row(Lane::weak(warp, lane, pc), space, addresses[lane], Access::Write)?;
                 for (pair, element) in bytes.as_chunks_mut::<2>().0.iter_mut().zip(elements) {
                     *pair = element.to_le_bytes();
                 }

@@ -28,7 +28,7 @@ impl Cluster<'_, '_> {
             MbarrierOp::Init { address, space, count } => {
                 let counts = self.value(warp, *count);
                 for (lane, at) in self.mbarriers_at(warp, lanes, pc, *space, address)? {
-                    self.make_mbarrier(Lane { warp, lane, pc, order: Order::Weak }, at, counts[lane])?;
+                    self.make_mbarrier(Lane::weak(warp, lane, pc), at, counts[lane])?;
                 }
             }
             MbarrierOp::Invalidate { address, space } => {
@@ -63,7 +63,7 @@ impl Cluster<'_, '_> {
     ) -> Exec<Vec<(usize, At)>> {
         let addresses = self.addresses(warp, address);
         let place = |lane: usize| {
-            let by = Lane { warp, lane, pc, order: Order::Weak };
+            let by = Lane::weak(warp, lane, pc);
             Ok((lane, self.mbarrier_place(by, space, addresses[lane])?))
         };
         lanes_of(lanes).map(place).collect()
@@ -130,7 +130,7 @@ impl Cluster<'_, '_> {
         for &(lane, place) in &at {
             self.require_visible(warp, lane, place, Proxy::Generic)?;
             let event = self.threads.event(warp, lane, true, self.line(pc));
-            self.visit(Lane { warp, lane, pc, order: Order::Relaxed }, place.0, &event);
+            self.visit(Lane::ordered(warp, lane, pc, Order::Relaxed), place.0, &event);
         }
         if *release {
             self.publish_to(warp, &at);

@@ -33,7 +33,7 @@ impl Cluster<'_, '_> {
         let total = (bytes * d.len()) as u32;
         self.count_request(pc, lanes, *space, &addresses, total, Access::Read);
         for lane in lanes_of(lanes) {
-            let data = self.load(Lane { warp, lane, pc, order }, *space, addresses[lane], total)?;
+            let data = self.load(Lane::ordered(warp, lane, pc, order), *space, addresses[lane], total)?;
             for (d, element) in d.iter().zip(data.chunks_exact(bytes)) {
                 if let Some(d) = d {
                     self.set_lane(warp, lane, *d, extend(element, *ty, d.bits));
@@ -58,7 +58,7 @@ impl Cluster<'_, '_> {
                 target.copy_from_slice(value[lane].to_le_bytes().get(..bytes).unwrap_or_default());
             }
             let data = data.get(..total).unwrap_or_default();
-            self.store(Lane { warp, lane, pc, order }, *space, addresses[lane], data)?;
+            self.store(Lane::ordered(warp, lane, pc, order), *space, addresses[lane], data)?;
         }
         Ok(())
     }
@@ -95,7 +95,7 @@ impl Cluster<'_, '_> {
         let (a, b, bytes) = (self.value(warp, *a), self.value(warp, *b), ty.bytes());
         self.count_request(pc, lanes, *space, &addresses, bytes, Access::Write);
         for lane in lanes_of(lanes) {
-            let by = Lane { warp, lane, pc, order: *order };
+            let by = Lane::ordered(warp, lane, pc, *order);
             let before = self.load(by, *space, addresses[lane], bytes)?;
             let old = extend(before.get(..bytes as usize).unwrap_or_default(), *ty, ty.bits);
             let new = combine(*op, *ty, old, a[lane], b[lane]);

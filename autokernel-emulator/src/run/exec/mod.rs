@@ -65,7 +65,8 @@ impl Cluster<'_, '_> {
             Op::Load(load) => self.load_lanes(warp, lanes, pc, load)?,
             Op::Store(store) => self.store_lanes(warp, lanes, pc, store)?,
             Op::Atomic(atomic) => self.atomic(warp, lanes, pc, atomic)?,
-            Op::Prefetch | Op::GridDependency | Op::Sleep => {}
+            Op::Prefetch | Op::Sleep | Op::GridDependency { waits: false } => {}
+            Op::GridDependency { waits: true } => self.warps[warp].waited |= lanes,
             Op::PrefetchMap { address } => self.prefetch_map(warp, lanes, address)?,
             Op::Warp(op) => self.warp_op(warp, lanes, op)?,
             Op::Fence(Fence::Memory) => {}

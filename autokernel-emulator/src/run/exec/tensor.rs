@@ -3,7 +3,6 @@
 use crate::check::Event;
 use crate::device::{GlobalMemory, HANDLE_BYTES, TensorMap};
 use crate::fault::{Access, FaultKind};
-use crate::isa::instruction::Order;
 use crate::isa::types::Space;
 use crate::isa::{Address, Source};
 use crate::run::access::{Lane, aligned};
@@ -140,7 +139,7 @@ impl Cluster<'_, '_> {
 
     pub(super) fn prefetch_map(&mut self, warp: usize, lanes: u32, address: &Address) -> Exec<()> {
         let lane = lanes.trailing_zeros() as usize;
-        let by = Lane { warp, lane, pc: 0, order: Order::Weak };
+        let by = Lane::weak(warp, lane, 0);
         let address = self.addresses(warp, address)[lane];
         self.tensor_map(by, address).map(drop)
     }

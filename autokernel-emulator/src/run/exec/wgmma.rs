@@ -9,7 +9,7 @@ use rustc_hash::FxHasher;
 
 use super::matrix::rows_of_a;
 use crate::fault::{Access, FaultKind};
-use crate::isa::instruction::{Order, Wgmma, WgmmaA};
+use crate::isa::instruction::{Wgmma, WgmmaA};
 use crate::isa::lanes::Lanes;
 use crate::isa::matrix_layout::Descriptor;
 use crate::isa::semantics::half::widen;
@@ -38,7 +38,7 @@ impl Cluster<'_, '_> {
             WgmmaA::Fragment(_) => [0, self.uniform(warp, lanes, op.b)],
         };
         self.require_fence(warp, lane, op)?;
-        let by = Lane { warp, lane, pc, order: Order::Weak };
+        let by = Lane::weak(warp, lane, pc).of_warp();
         let first_row = (self.warps[warp].index % 4) as usize * WARP_ROWS;
         if let WgmmaA::Descriptor(_) = op.a {
             let a = self.descriptor(lane, descriptors[0])?;
