@@ -113,4 +113,13 @@ mod tests {
         };
         assert_eq!(rust_function(&epilogue).to_string(), expected.to_string());
     }
+
+    #[test]
+    fn the_rust_function_brings_what_f32_has_no_method_for() {
+        let imports = |name: &str| imports(&name.parse().unwrap()).iter().map(ToString::to_string).collect::<Vec<_>>();
+        let erf = quote! { use ::autokernel::__private::erf; };
+        assert_eq!(imports("gelu"), [erf.to_string()]);
+        assert_eq!(imports("gelu_tanh"), [""; 0]);
+        assert!(rust_function(&"gelu".parse().unwrap()).to_string().contains(&erf.to_string()));
+    }
 }

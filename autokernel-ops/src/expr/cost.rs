@@ -56,9 +56,10 @@ mod tests {
     use crate::epilogue::cost_of;
 
     #[test]
-    fn what_calls_tanh_needs_registers_and_what_only_adds_needs_none() {
+    fn what_calls_tanh_or_erf_needs_registers_and_what_only_adds_needs_none() {
         assert_eq!([cost_of("identity"), cost_of("leaky_relu")], [Cost::NONE; 2]);
-        assert_eq!(cost_of("tanh"), Cost { registers: WIDE, special_functions: 1 });
+        let wide = Cost { registers: WIDE, special_functions: 1 };
+        assert_eq!(["tanh", "gelu", "gelu_tanh"].map(cost_of), [wide; 3]);
         assert_eq!(cost_of("silu"), Cost { registers: 0, special_functions: 1 });
         assert_eq!(cost_of("a body that no one has seen"), Cost::MOST);
     }
