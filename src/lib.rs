@@ -46,6 +46,7 @@ pub use autokernel_runtime::*;
 /// What generated code names. Not part of the public interface.
 #[doc(hidden)]
 pub mod __private {
+    pub use autokernel_core::erf;
     pub use autokernel_runtime::matmul::on_cpu as matmul_on_cpu;
     pub use autokernel_runtime::{Embedded, Images};
 }

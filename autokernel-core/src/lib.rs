@@ -6,12 +6,14 @@
 //!   packs by it, so the two cannot disagree.
 //! - [`Placement`] and [`Occupancy`]: how the blocks of a plan fall onto a GPU's SMs.
 //! - [`Descriptor`] and [`Variant`]: a declared kernel with the schedules that were compiled for it.
+//! - [`erf`]: the one function an epilogue may call that is no method of `f32`.
 //!
 //! Plain data with serde: nothing here parses Rust, runs nvcc or touches a GPU, and no operation is known by name.
 
 mod arch;
 mod descriptor;
 mod dtype;
+mod erf;
 mod extents;
 mod gpu;
 mod occupancy;
@@ -24,6 +26,7 @@ mod tuned;
 pub use arch::{Arch, ComputeCapability, Features, ParseArchError};
 pub use descriptor::{Descriptor, Variant};
 pub use dtype::Dtype;
+pub use erf::erf;
 pub use extents::{Dim, Extents, ParseExtentsError, dim};
 pub use gpu::SmLimits;
 pub use occupancy::{BlockNeeds, Limiter, Occupancy};

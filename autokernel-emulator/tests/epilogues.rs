@@ -14,7 +14,7 @@ use support::host::{Matrix, allocate, download, product, shape};
 #[test]
 fn every_epilogue_is_right_in_both_families() {
     let Some(compiler) = Compiler::find("every_epilogue_is_right_in_both_families") else { return };
-    for epilogue in ["relu", "leaky_relu(0.01)", "gelu", "silu", "sigmoid", "tanh"] {
+    for epilogue in ["relu", "leaky_relu(0.01)", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh"] {
         for schedule in [Schedule::Sm80(SM80), Schedule::Sm90(SM90)] {
             for (problem, seed) in [(problem(Bf16, Bf16, Nt, epilogue), 0), (problem(F16, F32, Nn, epilogue), 1)] {
                 let case = Case { problem, schedule };
@@ -31,7 +31,7 @@ type Function = fn(f64) -> f64;
 
 /// The functions that an epilogue may call, as the compiler expands them: the slow paths of sine too, which use local
 /// memory and constant tables. Each with its value in fp64.
-const FUNCTIONS: [(&str, Function); 12] = [
+const FUNCTIONS: [(&str, Function); 14] = [
     ("m::abs(x)", f64::abs),
     ("m::max(x, 0.5f)", |x| x.max(0.5)),
     ("m::min(x, -0.5f)", |x| x.min(-0.5)),
@@ -39,6 +39,8 @@ const FUNCTIONS: [(&str, Function); 12] = [
     ("m::ln(m::abs(x) + 0.25f)", |x| (x.abs() + 0.25).ln()),
     ("m::sqrt(m::abs(x))", |x| x.abs().sqrt()),
     ("m::tanh(x)", f64::tanh),
+    ("m::erf(x)", libm::erf),
+    ("m::erf(x * 0.25f)", |x| libm::erf(x * 0.25)),
     ("m::sin(x * 100000.0f)", |x| (x * 100_000.0).sin()),
     ("m::cos(x)", f64::cos),
     ("m::recip(x + 0.001953125f)", |x| 1.0 / (x + 0.001_953_125)),

@@ -34,8 +34,8 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// The function has no body: its name, visibility, documentation and parameter types are the declaration.
 /// Inputs are `bf16` or `f16`, the output is the same type or `f32`; sums are kept in `f32`.
 ///
-/// **Epilogues**: `identity`, `relu`, `leaky_relu` (slope 0.01) or `leaky_relu(0.2)`, `gelu` (the tanh form), `silu`,
-/// `tanh`, `sigmoid`.
+/// **Epilogues**: `identity`, `relu`, `leaky_relu` (slope 0.01) or `leaky_relu(0.2)`, `gelu` (the erf form),
+/// `gelu_tanh`, `silu`, `tanh`, `sigmoid`; names and forms are PyTorch's.
 ///
 /// **Settings**, after the epilogue:
 /// - `transpose_b`: `b` is stored as `[n, k]`, as a linear layer's weight is: `out = epilogue(a · bᵀ)`.

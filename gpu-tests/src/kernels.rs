@@ -56,6 +56,9 @@ declare! {
         #[autokernel::fused_matmul(gelu)]
         pub fn gelu(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
 
+        #[autokernel::fused_matmul(gelu_tanh)]
+        pub fn gelu_tanh(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
+
         #[autokernel::fused_matmul(silu)]
         pub fn silu(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
 
@@ -81,6 +84,9 @@ declare! {
 
         #[autokernel::fused_matmul(gelu, transpose_b)]
         pub fn gelu(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
+
+        #[autokernel::fused_matmul(gelu_tanh, transpose_b)]
+        pub fn gelu_tanh(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
 
         #[autokernel::fused_matmul(silu, transpose_b)]
         pub fn silu(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);
@@ -108,6 +114,9 @@ declare! {
         #[autokernel::fused_matmul(gelu)]
         pub fn gelu(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
 
+        #[autokernel::fused_matmul(gelu_tanh)]
+        pub fn gelu_tanh(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
+
         #[autokernel::fused_matmul(silu)]
         pub fn silu(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
 
@@ -133,6 +142,9 @@ declare! {
 
         #[autokernel::fused_matmul(gelu, transpose_b)]
         pub fn gelu(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
+
+        #[autokernel::fused_matmul(gelu_tanh, transpose_b)]
+        pub fn gelu_tanh(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);
 
         #[autokernel::fused_matmul(silu, transpose_b)]
         pub fn silu(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f16>);

@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_problem_class_is_read_as_it_is_written_and_anything_else_is_refused_with_the_form() {
-        for epilogue in ["identity", "leaky_relu(0.2)", "gelu"] {
+        for epilogue in ["identity", "leaky_relu(0.2)", "gelu", "gelu_tanh"] {
             for layout in Layout::ALL {
                 let mut class = Problem::matmul(Dtype::F16, layout, epilogue.parse().unwrap()).class();
                 class.output = Dtype::F32;

@@ -42,9 +42,11 @@ fn tuner_with_app() -> Tuner {
     let tuner = Tuner::without_spaces();
     let spaces = tuner.folder().join("spaces");
     std::fs::create_dir(&spaces).unwrap();
-    for (epilogue, shapes) in
-        [("gelu", [up(16), up(4096)].as_slice()), ("identity", &[down(16), down(99)]), ("leaky_relu", &[cube(4096)])]
-    {
+    for (epilogue, shapes) in [
+        ("gelu_tanh", [up(16), up(4096)].as_slice()),
+        ("identity", &[down(16), down(99)]),
+        ("leaky_relu", &[cube(4096)]),
+    ] {
         space(epilogue, shapes).save(&spaces.join(format!("{epilogue}.json.gz"))).unwrap();
     }
     write_app(&tuner.folder().join("app"), MANIFEST);
@@ -121,7 +123,10 @@ fn a_crates_kernels_are_tuned_at_their_known_dimensions_into_its_own_config() {
     let output = tuner.run(&["--crate", "app", "--write"]);
     assert_finished(&output);
     let config = tuner.folder().join("app/best_config.json");
-    assert_eq!(entries(&config), ["matmul_gelu_bf16_bf16_nt 16x4096x1024", "matmul_gelu_bf16_bf16_nt 4096x4096x1024"]);
+    assert_eq!(
+        entries(&config),
+        ["matmul_gelu_tanh_bf16_bf16_nt 16x4096x1024", "matmul_gelu_tanh_bf16_bf16_nt 4096x4096x1024"]
+    );
     assert!(!tuner.folder().join("best_config.json").exists(), "that is not the crate's");
     let after = std::fs::metadata(&script).unwrap().modified().unwrap();
     assert!(after > before, "cargo watches a new config only after the build script ran again");
@@ -143,7 +148,8 @@ fn the_build_of_a_tuned_crate_prefers_its_winners() {
     const CHILD: &str = "AUTOKERNEL_TEST_CRATE";
     if let Some(root) = std::env::var_os(CHILD).map(PathBuf::from) {
         let manifest = Build::new().compile_crate(&root, &root.join("out")).unwrap();
-        let plans: Vec<_> = manifest.plans.values().filter(|plan| plan.problem.epilogue.name() == "gelu").collect();
+        let plans: Vec<_> =
+            manifest.plans.values().filter(|plan| plan.problem.epilogue.name() == "gelu_tanh").collect();
         let shapes: Vec<String> =
             plans[0].variants.iter().filter_map(|variant| Some(variant.tuned.as_ref()?.extents.to_string())).collect();
         assert_eq!((plans.len(), shapes), (1, vec!["16x4096x1024".to_owned(), "4096x4096x1024".to_owned()]));
@@ -172,7 +178,7 @@ fn a_machine_without_cargo_tunes_a_crate_too() {
     let output = command.env("CARGO", "no-such-cargo").output().unwrap();
     assert_finished(&output);
     let config = tuner.folder().join("app/best_config.json");
-    assert_eq!(entries(&config), ["matmul_gelu_bf16_bf16_nt 16x4096x1024"]);
+    assert_eq!(entries(&config), ["matmul_gelu_tanh_bf16_bf16_nt 16x4096x1024"]);
 }
 
 #[test]
@@ -180,22 +186,22 @@ fn the_rows_of_a_crates_kernels_may_be_named() {
     let tuner = tuner_with_app();
     let output = tuner.run(&["--crate", "app", "--m", "4096,7"]);
     assert_finished(&output);
-    assert_eq!(tuned(&tuner), ["matmul_gelu_bf16_bf16_nt_4096x4096x1024"]);
+    assert_eq!(tuned(&tuner), ["matmul_gelu_tanh_bf16_bf16_nt_4096x4096x1024"]);
     assert!(text(&output.stderr).contains("`up` at 7x4096x1024"));
 }
 
 #[test]
 fn what_took_most_operations_is_tuned_first_and_top_cuts_the_rest() {
     let tuner = tuner_with_app();
-    let few = line("up", "gelu", up(4096), "null", 1);
-    let many = line("up", "gelu", up(16), "null", 300);
+    let few = line("up", "gelu_tanh", up(4096), "null", 1);
+    let many = line("up", "gelu_tanh", up(16), "null", 300);
     let builtin = line("builtin", "leaky_relu(0.01)", cube(4096), "null", 1);
     log(&tuner, &[few, many.clone(), builtin, many]);
     assert_finished(&tuner.run(&["--shapes-from", "shapes.jsonl"]));
     let order = [
         "matmul_leaky_relu_bf16_bf16_nt_4096x4096x4096",
-        "matmul_gelu_bf16_bf16_nt_16x4096x1024",
-        "matmul_gelu_bf16_bf16_nt_4096x4096x1024",
+        "matmul_gelu_tanh_bf16_bf16_nt_16x4096x1024",
+        "matmul_gelu_tanh_bf16_bf16_nt_4096x4096x1024",
     ];
     assert_eq!(tuned(&tuner), order);
 
@@ -209,7 +215,7 @@ fn what_took_most_operations_is_tuned_first_and_top_cuts_the_rest() {
 fn a_crate_is_tuned_at_the_shapes_that_it_launched() {
     let tuner = tuner_with_app();
     let lines = [
-        line("up", "gelu", up(16), "null", 9),
+        line("up", "gelu_tanh", up(16), "null", 9),
         line("down", "identity", down(99), "null", 9),
         line("another_crates", "tanh", down(16), "null", 9),
     ];
@@ -218,7 +224,7 @@ fn a_crate_is_tuned_at_the_shapes_that_it_launched() {
     assert_finished(&output);
     assert_eq!(
         entries(&tuner.folder().join("app/best_config.json")),
-        ["matmul_identity_bf16_bf16_nt 99x1024x4096", "matmul_gelu_bf16_bf16_nt 16x4096x1024"]
+        ["matmul_identity_bf16_bf16_nt 99x1024x4096", "matmul_gelu_tanh_bf16_bf16_nt 16x4096x1024"]
     );
     let notes = text(&output.stderr);
     assert!(notes.contains("does not declare them: another_crates"), "{notes}");
@@ -243,31 +249,34 @@ fn a_kernel_that_got_known_dimensions_since_it_was_recorded_keeps_its_launches()
 #[test]
 fn launches_on_a_gpu_that_nothing_is_recorded_of_are_named() {
     let tuner = tuner_with_app();
-    log(&tuner, &[line("up", "gelu", up(16), "\"sm_120\"", 9), line("up", "gelu", up(4096), "\"sm_90a\"", 9)]);
+    log(
+        &tuner,
+        &[line("up", "gelu_tanh", up(16), "\"sm_120\"", 9), line("up", "gelu_tanh", up(4096), "\"sm_90a\"", 9)],
+    );
     let output = tuner.run(&["--shapes-from", "shapes.jsonl", "--arch", "auto"]);
     assert_finished(&output);
-    assert_eq!(tuned(&tuner), ["matmul_gelu_bf16_bf16_nt_4096x4096x1024"]);
+    assert_eq!(tuned(&tuner), ["matmul_gelu_tanh_bf16_bf16_nt_4096x4096x1024"]);
     assert!(text(&output.stderr).contains("for the arch (sm_120)"), "{output:?}");
 }
 
 #[test]
 fn where_nothing_can_be_tuned_each_problem_says_why() {
     let tuner = tuner_with_app();
-    log(&tuner, &[line("up", "gelu", up(17), "null", 9), line("own", "mine", up(17), "null", 9)]);
+    log(&tuner, &[line("up", "gelu_tanh", up(17), "null", 9), line("own", "mine", up(17), "null", 9)]);
     let output = tuner.run(&["--shapes-from", "shapes.jsonl"]);
     assert_eq!(output.status.code(), Some(1));
     let message = text(&output.stderr);
-    assert!(message.contains("`up` at 17x4096x1024: matmul_gelu_bf16_bf16_nt is recorded only at"), "{message}");
+    assert!(message.contains("`up` at 17x4096x1024: matmul_gelu_tanh_bf16_bf16_nt is recorded only at"), "{message}");
     assert!(message.contains("`own` at 17x4096x1024") && message.contains("with --crate"), "{message}");
 }
 
 #[test]
 fn a_shape_that_keeps_what_it_uses_is_not_taken_over_by_a_winner_at_another() {
     let tuner = tuner_with_app();
-    let gelu = space("gelu", &[up(4096)]);
+    let gelu_tanh = space("gelu_tanh", &[up(4096)]);
     let config = tuner.folder().join("app/best_config.json");
     // The best schedule at 4096 rows, known from another class: nothing can beat it there.
-    let (schedule, _) = gelu.shapes[0].optimum().unwrap();
+    let (schedule, _) = gelu_tanh.shapes[0].optimum().unwrap();
     let mut shipped = Config::load(&Path::new(ROOT).join("best_config.json")).unwrap();
     let mut entry = shipped.entries.iter().find(|entry| entry.problem.layout == Layout::Nt).unwrap().clone();
     entry.problem = problem("relu").class();
@@ -278,14 +287,14 @@ fn a_shape_that_keeps_what_it_uses_is_not_taken_over_by_a_winner_at_another() {
     assert_finished(&tuner.run(&["--crate", "app", "--write"]));
     let after = Config::load(&config).unwrap();
     let kept =
-        after.entries.iter().find(|entry| entry.problem.epilogue == "gelu" && entry.extents == up(4096)).unwrap();
+        after.entries.iter().find(|entry| entry.problem.epilogue == "gelu_tanh" && entry.extents == up(4096)).unwrap();
     assert_eq!((kept.schedule, kept.provenance.proposed_by.as_str()), (schedule, "incumbent"));
-    assert!(after.entries.iter().any(|entry| entry.problem.epilogue == "gelu" && entry.extents == up(16)));
+    assert!(after.entries.iter().any(|entry| entry.problem.epilogue == "gelu_tanh" && entry.extents == up(16)));
 }
 
 #[test]
 fn an_op_selects_the_kernels_of_one_attribute() {
-    for (op, epilogues) in [("matmul", vec!["identity"]), ("fused_matmul", vec!["gelu", "leaky_relu"])] {
+    for (op, epilogues) in [("matmul", vec!["identity"]), ("fused_matmul", vec!["gelu_tanh", "leaky_relu"])] {
         let tuner = tuner_with_app();
         assert_finished(&tuner.run(&["--op", op, "--evaluations", "2", "--generations", "1"]));
         let mut found: Vec<String> =
@@ -344,5 +353,5 @@ fn the_sources_and_config_that_a_build_script_names_are_its_crates() {
     let script = "fn main() { autokernel_codegen::Build::new().source(\"kernels.rs\").config(\"mine.json\").run(); }";
     std::fs::write(app.join("build.rs"), script).unwrap();
     assert_finished(&tuner.run(&["--crate", "app", "--m", "16", "--write"]));
-    assert_eq!(entries(&app.join("mine.json")), ["matmul_gelu_bf16_bf16_nt 16x4096x1024"]);
+    assert_eq!(entries(&app.join("mine.json")), ["matmul_gelu_tanh_bf16_bf16_nt 16x4096x1024"]);
 }

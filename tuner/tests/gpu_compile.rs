@@ -76,18 +76,18 @@ fn transposed_and_split_tiles_at_the_limit_of_their_registers_compile_in_both_la
         Sm90Schedule { tile_m: 192, tile_n: 192, consumers: 3, ..swapped },
         smallest,
     ];
-    // An epilogue that calls tanh leaves 16 accumulators fewer.
-    let with_tanh = [
+    // An epilogue that calls tanh or erf leaves 16 accumulators fewer.
+    let with_calls = [
         Sm90Schedule { tile_m: 56, tile_n: 256, split_k: 4, ..swapped },
         Sm90Schedule { tile_m: 88, tile_n: 256, ..swapped },
         Sm90Schedule { tile_m: 160, tile_n: 192, consumers: 3, ..swapped },
         smallest,
     ];
     let limit = Arc::new(SharedLimit::new(Limit::fixed(Duration::from_secs(300))));
-    for (layout, (epilogue, schedules)) in Layout::ALL
-        .into_iter()
-        .flat_map(|layout| [("relu", &plain[..]), ("gelu", &with_tanh[..])].map(|of| (layout, of)))
-    {
+    for (layout, (epilogue, schedules)) in Layout::ALL.into_iter().flat_map(|layout| {
+        let of = [("relu", &plain[..]), ("gelu", &with_calls[..]), ("gelu_tanh", &with_calls[..])];
+        of.map(|of| (layout, of))
+    }) {
         let problem = Problem { output: Dtype::F32, ..Problem::matmul(Dtype::F16, layout, epilogue.parse().unwrap()) };
         let limit = Arc::clone(&limit);
         let candidates = CandidateCompiler::new(compiler.clone(), problem, Arch::SM_90A, ImageForm::Cubin, limit);

@@ -40,7 +40,8 @@ fn parse_number(input: ParseStream) -> Result<f32> {
     Ok(if negative { -magnitude } else { magnitude })
 }
 
-/// The same function in Rust: `pub fn epilogue(x: f32) -> f32 { … }`, the tokens of the built-in text themselves.
+/// The same function in Rust: `pub fn epilogue(x: f32) -> f32 { … }`, the tokens of the built-in text themselves, with
+/// what they call that is no method of `f32`.
 pub fn rust_function(epilogue: &Epilogue) -> TokenStream {
     let functions = builtin_functions();
     let function =
@@ -49,12 +50,29 @@ pub fn rust_function(epilogue: &Epilogue) -> TokenStream {
     let parameter = inputs.next();
     let constants = inputs.zip(epilogue.arguments()).map(|(input, value)| quote!(let #input = #value;));
     let statements = &function.block.stmts;
+    let imports = imports(epilogue);
     quote! {
         pub fn epilogue(#parameter) -> f32 {
+            #(#imports)*
             #(#constants)*
             #(#statements)*
         }
     }
+}
+
+/// A `use` of each function that the epilogue calls, from where the facade has them.
+fn imports(epilogue: &Epilogue) -> Vec<TokenStream> {
+    let mut functions: Vec<&str> = Vec::new();
+    for call in epilogue.function().calls() {
+        if !call.is_method() && !functions.contains(&call.name()) {
+            functions.push(call.name());
+        }
+    }
+    let import = |name: &&str| {
+        let name = quote::format_ident!("{name}");
+        quote!(use ::autokernel::__private::#name;)
+    };
+    functions.iter().map(import).collect()
 }
 
 fn builtin_functions() -> Vec<syn::ItemFn> {
@@ -94,5 +112,14 @@ mod tests {
             }
         };
         assert_eq!(rust_function(&epilogue).to_string(), expected.to_string());
+    }
+
+    #[test]
+    fn the_rust_function_brings_what_f32_has_no_method_for() {
+        let imports = |name: &str| imports(&name.parse().unwrap()).iter().map(ToString::to_string).collect::<Vec<_>>();
+        let erf = quote! { use ::autokernel::__private::erf; };
+        assert_eq!(imports("gelu"), [erf.to_string()]);
+        assert_eq!(imports("gelu_tanh"), [""; 0]);
+        assert!(rust_function(&"gelu".parse().unwrap()).to_string().contains(&erf.to_string()));
     }
 }

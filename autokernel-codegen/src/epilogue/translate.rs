@@ -1,8 +1,8 @@
 //! From a Rust function to its expression tree.
 //!
 //! Understood: a body of `let` and `const` of type `f32` and a final expression, built from literals, names,
-//! `+ - * /`, unary minus, comparisons, `&& || !`, `if … else`, and the methods of [`Math`]. All of it is pure,
-//! so a `let` inside a branch may be computed outside it.
+//! `+ - * /`, unary minus, comparisons, `&& || !`, `if … else`, and the methods and functions of [`Math`]. All of it is
+//! pure, so a `let` inside a branch may be computed outside it.
 
 use syn::spanned::Spanned;
 use syn::{Error, Result};
@@ -120,13 +120,14 @@ impl Translator {
                 Ok(Expr::Binary(op, Box::new(left), Box::new(right)))
             }
             syn::Expr::If(branch) => self.branch(branch),
-            syn::Expr::MethodCall(call) => self.call(call),
+            syn::Expr::MethodCall(call) => self.method_call(call),
+            syn::Expr::Call(call) => self.function_call(call),
             other => Err(Error::new(
                 other.span(),
                 "this expression cannot be translated to CUDA; an epilogue uses `+ - * /`, `if … else`, comparisons, \
-                 `let`, and these methods of `f32`: "
+                 `let`, "
                     .to_owned()
-                    + &known_methods(),
+                    + &known_functions(),
             )),
         }
     }
@@ -150,18 +151,33 @@ impl Translator {
         Ok(Expr::If(Box::new(condition), Box::new(then), Box::new(otherwise)))
     }
 
-    fn call(&mut self, call: &syn::ExprMethodCall) -> Result<Expr> {
-        let name = call.method.to_string();
-        let function = Math::from_name(&name).ok_or_else(|| {
-            let known = known_methods();
-            Error::new(call.method.span(), format!("`{name}` has no CUDA counterpart here; known methods: {known}"))
-        })?;
-        let args: Vec<Expr> =
-            std::iter::once(&*call.receiver).chain(&call.args).map(|arg| self.number(arg)).collect::<Result<_>>()?;
+    fn method_call(&mut self, call: &syn::ExprMethodCall) -> Result<Expr> {
+        let function = known(&call.method, true)?;
+        let args: Vec<&syn::Expr> = std::iter::once(&*call.receiver).chain(&call.args).collect();
         if args.len() != function.arity() {
-            let expected = function.arity() - 1;
+            let (name, expected) = (function.name(), function.arity() - 1);
             return Err(Error::new(call.span(), format!("`f32::{name}` takes {expected} arguments")));
         }
+        self.call(function, &args)
+    }
+
+    fn function_call(&mut self, call: &syn::ExprCall) -> Result<Expr> {
+        let name = match &*call.func {
+            syn::Expr::Path(path) => path.path.get_ident(),
+            _ => None,
+        };
+        let unknown = || format!("this has no CUDA counterpart here; an epilogue calls {}", known_functions());
+        let function = known(name.ok_or_else(|| Error::new(call.func.span(), unknown()))?, false)?;
+        let args: Vec<&syn::Expr> = call.args.iter().collect();
+        if args.len() != function.arity() {
+            let (name, expected) = (function.name(), function.arity());
+            return Err(Error::new(call.span(), format!("`{name}` takes {expected} arguments")));
+        }
+        self.call(function, &args)
+    }
+
+    fn call(&mut self, function: Math, args: &[&syn::Expr]) -> Result<Expr> {
+        let args = args.iter().map(|arg| self.number(arg)).collect::<Result<_>>()?;
         Ok(Expr::Call(function, args))
     }
 
@@ -189,8 +205,21 @@ impl Translator {
     }
 }
 
-fn known_methods() -> String {
-    Math::ALL.iter().map(|function| function.name()).collect::<Vec<_>>().join(", ")
+/// The function called `name`, written as it is called.
+fn known(name: &syn::Ident, as_method: bool) -> Result<Math> {
+    let message = match Math::from_name(&name.to_string()) {
+        Some(function) if function.is_method() == as_method => return Ok(function),
+        Some(_) if as_method => format!("`{name}` is no method of `f32`; write `{name}(x)`"),
+        Some(_) => format!("`{name}` is a method of `f32`; write `x.{name}()`"),
+        None => format!("`{name}` has no CUDA counterpart here; an epilogue calls {}", known_functions()),
+    };
+    Err(Error::new(name.span(), message))
+}
+
+fn known_functions() -> String {
+    let (methods, functions): (Vec<Math>, Vec<Math>) = Math::ALL.iter().partition(|function| function.is_method());
+    let names = |list: &[Math]| list.iter().map(|function| function.name()).collect::<Vec<_>>().join(", ");
+    format!("these functions: {}, and these methods of `f32`: {}", names(&functions), names(&methods))
 }
 
 fn number_literal(literal: &syn::Lit) -> Result<Expr> {
@@ -253,7 +282,12 @@ mod tests {
     #[test]
     fn what_cannot_be_translated_is_refused_with_what_can() {
         for (body, expected) in [
-            ("x.powf(2.0)", "known methods: abs, max"),
+            ("x.powf(2.0)", "and these methods of `f32`: abs, max"),
+            ("erfc(x)", "these functions: erf, and"),
+            ("f32::tanh(x)", "no CUDA counterpart"),
+            ("x.erf()", "write `erf(x)`"),
+            ("tanh(x)", "write `x.tanh()`"),
+            ("erf(x, 1.0)", "takes 1 arguments"),
             ("x as f32", "cannot be translated"),
             ("y", "only its parameter"),
             ("x + 1", "write the number as `1.0`"),

@@ -121,7 +121,8 @@ impl Case {
             return (rounded(output, exact), 0.0);
         }
         let value = match self.problem.epilogue.to_string().as_str() {
-            "gelu" => {
+            "gelu" => 0.5 * sum * (1.0 + libm::erf(sum / 2f64.sqrt())),
+            "gelu_tanh" => {
                 0.5 * sum * (1.0 + ((2.0 / std::f64::consts::PI).sqrt() * (sum + 0.044_715 * sum.powi(3))).tanh())
             }
             "silu" => sum / (1.0 + (-sum).exp()),

@@ -1,6 +1,6 @@
-// The functions an epilogue may call, one for each entry of the Rust whitelist in `epilogue/expr.rs`.
+// The functions an epilogue may call, one for each entry of the Rust whitelist in `expr/mod.rs`.
 //
-// Each takes and returns the fp32 accumulator. They follow Rust's `f32` methods on special values:
+// Each takes and returns the fp32 accumulator. They follow their Rust counterparts on special values:
 // `max` and `min` return the other operand when one is NaN.
 #pragma once
 
@@ -13,6 +13,7 @@ __device__ __forceinline__ float exp(float x) { return expf(x); }
 __device__ __forceinline__ float ln(float x) { return logf(x); }
 __device__ __forceinline__ float sqrt(float x) { return sqrtf(x); }
 __device__ __forceinline__ float tanh(float x) { return tanhf(x); }
+__device__ __forceinline__ float erf(float x) { return erff(x); }
 __device__ __forceinline__ float sin(float x) { return sinf(x); }
 __device__ __forceinline__ float cos(float x) { return cosf(x); }
 __device__ __forceinline__ float recip(float x) { return 1.0f / x; }

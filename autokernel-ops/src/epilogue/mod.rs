@@ -189,11 +189,12 @@ mod tests {
     #[test]
     fn the_tree_of_every_builtin_computes_what_its_rust_computes() {
         type Named = (&'static str, fn(f32) -> f32);
-        let rust: [Named; 7] = [
+        let rust: [Named; 8] = [
             ("identity", builtin::identity),
             ("relu", builtin::relu),
             ("leaky_relu", |x| builtin::leaky_relu(x, 0.01)),
             ("gelu", builtin::gelu),
+            ("gelu_tanh", builtin::gelu_tanh),
             ("silu", builtin::silu),
             ("tanh", builtin::tanh),
             ("sigmoid", builtin::sigmoid),
@@ -216,8 +217,27 @@ mod tests {
     }
 
     #[test]
+    fn gelu_is_the_erf_form_of_fp64() {
+        for x in (-1200_i16..=1200).map(|step| f32::from(step) / 100.0) {
+            let wide = f64::from(x);
+            let expected = 0.5 * wide * (1.0 + libm::erf(wide / 2f64.sqrt()));
+            // Below zero, as in PyTorch, `1 + erf` cancels: the error is relative to x.
+            let scale = if x < 0.0 { wide.abs() } else { expected };
+            let error = (f64::from(builtin::gelu(x)) - expected).abs();
+            assert!(error <= 1e-6 * scale, "gelu({x}) is off by {error}");
+        }
+    }
+
+    #[test]
+    fn the_two_forms_of_gelu_differ_by_what_the_tanh_form_approximates() {
+        let apart = |x: f32| (builtin::gelu(x) - builtin::gelu_tanh(x)).abs();
+        let most = (-600_i16..=600).map(|step| apart(f32::from(step) / 100.0)).fold(0.0, f32::max);
+        assert!((4e-4..5e-4).contains(&most), "{most}");
+    }
+
+    #[test]
     fn an_epilogue_reads_back_what_it_prints() {
-        for text in ["gelu", "leaky_relu(0.2)", "leaky_relu(-1.5)", "leaky_relu(-0)"] {
+        for text in ["gelu", "gelu_tanh", "leaky_relu(0.2)", "leaky_relu(-1.5)", "leaky_relu(-0)"] {
             assert_eq!(text.parse::<Epilogue>().unwrap().to_string(), text);
         }
         for slope in [f32::MAX, f32::MIN_POSITIVE, 1e-45, 1e16, 0.1, 16_777_217.0] {
@@ -230,7 +250,7 @@ mod tests {
     #[test]
     fn an_unknown_epilogue_is_refused_with_the_known_ones() {
         let message = "gleu".parse::<Epilogue>().unwrap_err().to_string();
-        assert!(message.contains("gelu, silu"), "{message}");
+        assert!(message.contains("gelu, gelu_tanh, silu"), "{message}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Condition, Expr, Function, Math};
+use super::{Function, Math};
 
 /// What a function costs the thread that computes it, beside its argument and result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -28,13 +28,13 @@ impl Cost {
     }
 }
 
-/// Registers of a function with branches of its own, such as `tanhf`, whose sides are live together.
+/// Registers of a function with branches of its own, such as `tanhf` and `erff`, whose sides are live together.
 const WIDE: u32 = 16;
 
 impl Math {
     fn cost(self) -> Cost {
         match self {
-            Math::Tanh => Cost { registers: WIDE, special_functions: 1 },
+            Math::Tanh | Math::Erf => Cost { registers: WIDE, special_functions: 1 },
             Math::Exp | Math::Ln | Math::Sqrt | Math::Sin | Math::Cos | Math::Recip => {
                 Cost { registers: 0, special_functions: 1 }
             }
@@ -46,30 +46,7 @@ impl Math {
 impl Function {
     /// What it costs the thread that computes it.
     pub fn cost(&self) -> Cost {
-        let bindings = self.bindings.iter().map(|binding| binding.value.cost());
-        bindings.fold(self.result.cost(), Cost::and)
-    }
-}
-
-impl Expr {
-    fn cost(&self) -> Cost {
-        match self {
-            Expr::Variable(_) | Expr::Literal(_) => Cost::NONE,
-            Expr::Negate(value) => value.cost(),
-            Expr::Binary(_, left, right) => left.cost().and(right.cost()),
-            Expr::Call(function, args) => args.iter().map(Expr::cost).fold(function.cost(), Cost::and),
-            Expr::If(condition, then, otherwise) => condition.cost().and(then.cost()).and(otherwise.cost()),
-        }
-    }
-}
-
-impl Condition {
-    fn cost(&self) -> Cost {
-        match self {
-            Condition::Compare(_, left, right) => left.cost().and(right.cost()),
-            Condition::Not(condition) => condition.cost(),
-            Condition::And(left, right) | Condition::Or(left, right) => left.cost().and(right.cost()),
-        }
+        self.calls().into_iter().map(Math::cost).fold(Cost::NONE, Cost::and)
     }
 }
 
@@ -79,9 +56,10 @@ mod tests {
     use crate::epilogue::cost_of;
 
     #[test]
-    fn what_calls_tanh_needs_registers_and_what_only_adds_needs_none() {
+    fn what_calls_tanh_or_erf_needs_registers_and_what_only_adds_needs_none() {
         assert_eq!([cost_of("identity"), cost_of("leaky_relu")], [Cost::NONE; 2]);
-        assert_eq!(cost_of("tanh"), Cost { registers: WIDE, special_functions: 1 });
+        let wide = Cost { registers: WIDE, special_functions: 1 };
+        assert_eq!(["tanh", "gelu", "gelu_tanh"].map(cost_of), [wide; 3]);
         assert_eq!(cost_of("silu"), Cost { registers: 0, special_functions: 1 });
         assert_eq!(cost_of("a body that no one has seen"), Cost::MOST);
     }

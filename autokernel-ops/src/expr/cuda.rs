@@ -63,11 +63,19 @@ mod tests {
     }
 
     #[test]
-    fn gelu_keeps_its_named_constants() {
+    fn gelu_calls_erf() {
+        expect![[r#"
+            const float SQRT_HALF = 0.70710677f;
+            return ((0.5f * x) * (1.0f + autokernel::math::erf((SQRT_HALF * x))));"#]]
+        .assert_eq(&cuda("gelu"));
+    }
+
+    #[test]
+    fn gelu_tanh_keeps_its_named_constants() {
         expect![[r#"
             const float SQRT_2_OVER_PI = 0.7978846f;
             const float CUBIC = 0.044715f;
             return ((0.5f * x) * (1.0f + autokernel::math::tanh((SQRT_2_OVER_PI * (x + (((CUBIC * x) * x) * x))))));"#]]
-        .assert_eq(&cuda("gelu"));
+        .assert_eq(&cuda("gelu_tanh"));
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Numbers and conditions are separate types, so a tree that would not type-check cannot be built.
 
+mod calls;
 mod cost;
 pub mod cuda;
 
@@ -89,17 +90,18 @@ pub enum CompareOp {
 
 macro_rules! math {
     ($($(#[$doc:meta])* $variant:ident $name:literal $arity:literal $eval:expr;)*) => {
-        /// The functions an epilogue may call: methods of `f32` in Rust, `autokernel::math` in CUDA, under one name.
+        /// The functions an epilogue may call: methods of `f32` or, where it has none, of [`autokernel_core`] in Rust,
+        /// `autokernel::math` in CUDA, under one name.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
-        #[allow(missing_docs, reason = "the names are those of the methods of f32")]
+        #[allow(missing_docs, reason = "the names are those of the functions")]
         pub enum Math { $($variant,)* }
 
         impl Math {
             /// Every function.
             pub const ALL: &[Math] = &[$(Math::$variant,)*];
 
-            /// The name of the `f32` method.
+            /// Its name in Rust and in CUDA.
             pub fn name(self) -> &'static str {
                 match self { $(Math::$variant => $name,)* }
             }
@@ -124,6 +126,7 @@ math! {
     Ln "ln" 1 |v: &[f32]| v[0].ln();
     Sqrt "sqrt" 1 |v: &[f32]| v[0].sqrt();
     Tanh "tanh" 1 |v: &[f32]| v[0].tanh();
+    Erf "erf" 1 |v: &[f32]| autokernel_core::erf(v[0]);
     Sin "sin" 1 |v: &[f32]| v[0].sin();
     Cos "cos" 1 |v: &[f32]| v[0].cos();
     Recip "recip" 1 |v: &[f32]| v[0].recip();
@@ -134,6 +137,11 @@ impl Math {
     /// The function called `name`.
     pub fn from_name(name: &str) -> Option<Math> {
         Math::ALL.iter().copied().find(|function| function.name() == name)
+    }
+
+    /// Whether Rust writes it as a method, `x.tanh()`, and not as a function, `erf(x)`.
+    pub fn is_method(self) -> bool {
+        self != Math::Erf
     }
 }
 

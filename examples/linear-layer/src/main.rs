@@ -1,4 +1,4 @@
-//! A two-layer perceptron, `gelu(x · W₁ᵀ) · W₂ᵀ` in bf16: two kernels, compiled when this crate was.
+//! A two-layer perceptron, `gelu_tanh(x · W₁ᵀ) · W₂ᵀ` in bf16: two kernels, compiled when this crate was.
 #![forbid(unsafe_code)]
 
 mod reference;
@@ -12,7 +12,7 @@ const FEATURES: usize = 1024;
 const HIDDEN: usize = 4096;
 
 /// Weights lie as `[out, in]`, hence `transpose_b`. The activation costs no pass over memory.
-#[autokernel::fused_matmul(gelu, transpose_b, n = 4096, k = 1024)]
+#[autokernel::fused_matmul(gelu_tanh, transpose_b, n = 4096, k = 1024)]
 fn up(x: &Matrix<bf16>, w: &Matrix<bf16>, hidden: &mut Matrix<bf16>);
 
 #[autokernel::matmul(transpose_b)]

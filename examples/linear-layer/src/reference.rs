@@ -19,7 +19,7 @@ pub fn relative_error(mlp: &Mlp, x: &Matrix<bf16>, out: &Matrix<bf16>) -> Result
     let last = (x.len() / FEATURES).saturating_sub(1);
     let (mut error, mut norm) = (0.0, 0.0);
     for token in (0..TOKENS).map(|at| at * last / (TOKENS - 1) * FEATURES) {
-        let hidden = layer(&x[token..token + FEATURES], &up).into_iter().map(gelu).collect::<Vec<_>>();
+        let hidden = layer(&x[token..token + FEATURES], &up).into_iter().map(gelu_tanh).collect::<Vec<_>>();
         for (expected, got) in layer(&hidden, &down).into_iter().zip(&out[token..]) {
             error += (got - expected).powi(2);
             norm += expected.powi(2);
@@ -32,8 +32,8 @@ fn layer(x: &[f64], weights: &[f64]) -> Vec<f64> {
     weights.chunks(x.len()).map(|row| row.iter().zip(x).map(|(w, x)| w * x).sum()).collect()
 }
 
-/// The tanh form: Hendrycks and Gimpel 2016, section 2.
-fn gelu(x: f64) -> f64 {
+/// Hendrycks and Gimpel 2016, section 2.
+fn gelu_tanh(x: f64) -> f64 {
     0.5 * x * (1.0 + ((2.0 / PI).sqrt() * (x + 0.044715 * x.powi(3))).tanh())
 }
 

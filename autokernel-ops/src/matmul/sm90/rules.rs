@@ -67,7 +67,7 @@ pub const RULES: &[Rule<S, Class>] = &[
     Rule {
         name: "accumulators_fit_registers",
         words: "tile_m * tile_n / 128, divided by consumers if cooperative, is at most 192, 128 with split_k above 1, or 96 \
-                with 3 consumers; 16 fewer with an epilogue that calls tanh",
+                with 3 consumers; 16 fewer with an epilogue that calls tanh or erf",
         holds: |s, class, _| s.accumulators() <= max_accumulators(s, class),
         reason: |s, class, _| {
             let (held, limit, S { consumers, .. }) = (s.accumulators(), max_accumulators(s, class), s);
@@ -185,7 +185,7 @@ fn partial_bytes(s: &S) -> u32 {
 }
 
 /// The most accumulators that ptxas fits without spilling: three consumers have 160 registers a thread, fewer have
-/// 232 or 240, adding up a split K needs some, and so does an epilogue such as `tanhf` when all accumulators are live.
+/// 232 or 240, adding up a split K needs some, and so does an epilogue such as `tanhf` or `erff` when all accumulators are live.
 fn max_accumulators(s: &S, class: &Class) -> u32 {
     let limit = match (s.consumers, s.split_k) {
         (3, _) => 96,
