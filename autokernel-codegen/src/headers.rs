@@ -17,14 +17,15 @@ pub fn included_by(cuda: &str) -> Vec<Header> {
     closure(cuda, HEADERS)
 }
 
-/// The hash of `root` and the files that it includes: 12 hexadecimal digits that stay the same as long as the kernels
+/// The hash of `roots` and the files that they include: 12 hexadecimal digits that stay the same as long as the kernels
 /// made of them do.
-pub fn digest(root: &str) -> String {
-    digest_of(root, HEADERS)
+pub fn digest(roots: &[&str]) -> String {
+    digest_of(roots, HEADERS)
 }
 
-fn digest_of(root: &str, headers: &[(&str, &str)]) -> String {
-    let files = closure(&format!("#include \"{root}\"\n"), headers);
+fn digest_of(roots: &[&str], headers: &[(&str, &str)]) -> String {
+    let cuda: String = roots.iter().map(|root| format!("#include \"{root}\"\n")).collect();
+    let files = closure(&cuda, headers);
     let mut digits = hash::full(files.iter().flat_map(|(path, text)| [path.as_bytes(), text.as_bytes()]));
     digits.truncate(12);
     digits
@@ -115,7 +116,7 @@ mod tests {
         for (changed, of_one, of_other) in
             [("shared.cuh", true, false), ("one.cuh", true, false), ("other.cuh", false, true)]
         {
-            let differs = |root| digest_of(root, &before) != digest_of(root, &after(changed));
+            let differs = |root| digest_of(&[root], &before) != digest_of(&[root], &after(changed));
             assert_eq!((differs("one.cuh"), differs("other.cuh")), (of_one, of_other), "{changed}");
         }
     }

@@ -33,6 +33,6 @@ pub mod dtype {
 
 /// From a problem and a schedule to the CUDA translation unit that nvcc compiles.
 pub mod emit {
-    pub use autokernel_ops::matmul::emit::{emit, emit_reference, kernel, plan, reference};
+    pub use autokernel_ops::matmul::emit::{ROOTS, emit, emit_reference, kernel, plan, reference};
     pub use autokernel_ops::source::{HEADERS, KernelSource};
 }

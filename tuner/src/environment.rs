@@ -1,6 +1,7 @@
 //! What a measurement depends on beside its schedule.
 
-use autokernel_codegen::emit::HEADERS;
+use autokernel_codegen::emit::ROOTS;
+use autokernel_codegen::headers;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -18,10 +19,10 @@ pub struct Environment {
     pub kernels: String,
 }
 
-/// The hash of the CUDA files in this build, for [`Environment::kernels`]: 12 hexadecimal digits.
+/// The hash of the CUDA files that this build makes matrix products of, for [`Environment::kernels`]: 12 hexadecimal
+/// digits. Files of other operations are not in it, so that theirs make no measurement old.
 pub fn kernel_sources() -> String {
-    let parts = HEADERS.iter().flat_map(|(path, text)| [*path, *text]);
-    digest(parts.map(str::as_bytes))
+    headers::digest(&ROOTS)
 }
 
 /// The first 12 hexadecimal digits of the SHA-256 of `parts`, each kept apart from the next by its length.

@@ -11,7 +11,6 @@ use autokernel_codegen::matmul::{DIMS, flops};
 use autokernel_codegen::schedule::Schedule;
 use autokernel_core::Extents;
 use common::{GPU, Tuner, cube};
-use serde_json::Value;
 use tuner::outcome::Outcome;
 use tuner::replay::{RecordedShape, Recording};
 

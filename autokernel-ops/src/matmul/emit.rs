@@ -13,6 +13,9 @@ use crate::source::{self, KernelSource};
 
 const SCHEDULE: &str = "How: the schedule, and what the launch derives from it.";
 
+/// The CUDA files that kernels of this operation begin with.
+pub const ROOTS: [&str; 3] = ["pad_rows.cuh", "sm80_matmul.cuh", "sm90_matmul.cuh"];
+
 /// The kernel that computes `problem` by `schedule`. The raster is a launch argument, so it changes nothing here.
 pub fn emit(problem: &Problem, schedule: &Schedule) -> KernelSource {
     kernel(problem, schedule).0

@@ -80,7 +80,7 @@ impl GpuPool {
         }
         self.open = None;
         self.deadlines.evaluate.forget();
-        match self.ask_healthy(&Request::Open(open.clone()))? {
+        match self.ask_healthy(&Request::Open(Box::new(open.clone())))? {
             Reply::Opened(opened) => {
                 self.open = Some((open.clone(), opened.clone()));
                 Ok(opened)
@@ -159,7 +159,7 @@ impl GpuPool {
             return Ok(worker);
         }
         let (open, _) = self.open.clone().ok_or_else(|| lost("no problem is open"))?;
-        match self.ask_healthy(&Request::Open(open))? {
+        match self.ask_healthy(&Request::Open(Box::new(open)))? {
             Reply::Opened(_) => self.worker.take().ok_or_else(|| lost("the worker vanished")),
             reply => Err(unexpected(&reply)),
         }

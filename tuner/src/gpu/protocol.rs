@@ -19,7 +19,7 @@ pub enum Request {
     Gpu,
     /// Prepare matrices and the reference result of a problem at a shape; what was open is closed.
     /// Answered by [`Reply::Opened`] or [`Reply::Failed`].
-    Open(Open),
+    Open(Box<Open>),
     /// Check and time a candidate. Answered by [`Reply::Evaluated`].
     Evaluate(Evaluate),
     /// Time cuBLASLt's fastest choice with the epilogue as a kernel of its own, the way a candidate is timed.
