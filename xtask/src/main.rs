@@ -7,6 +7,7 @@ mod schema;
 mod setup;
 mod shell;
 mod size;
+mod soak;
 mod test;
 mod toolkit;
 mod workspace;
@@ -34,6 +35,8 @@ enum Command {
     Builtins,
     /// Write best_config.schema.json anew from the types in autokernel-codegen.
     Schema,
+    /// Run the checks that are too long for every run: mutants of the kernels, fuzzing, many seeds.
+    Soak,
 }
 
 fn main() -> ExitCode {
@@ -55,5 +58,6 @@ fn run(command: &Command) -> Result<()> {
         Command::Sass(options) => sass::run(&root, options),
         Command::Builtins => schema::builtins(&root),
         Command::Schema => schema::run(&root),
+        Command::Soak => soak::run(&root),
     }
 }

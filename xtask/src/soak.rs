@@ -1,0 +1,27 @@
+//! `cargo xtask soak`: checks that are too long for every run, with their results written beside them.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+use crate::{cargo, shell};
+
+/// What lengthens the tests of the emulator: every mutant of our headers and many orders of events, a million changed
+/// programs, and a sample of the space of schedules.
+const LENGTHS: [(&str, &str); 3] =
+    [("AUTOKERNEL_SOAK", "1"), ("AUTOKERNEL_FUZZ", "1000000"), ("AUTOKERNEL_SCHEDULES", "150")];
+
+/// What became of each mutant, a line each.
+const MUTANTS: &str = "autokernel-emulator/tests/mutants/results.txt";
+
+/// Runs the long tests: about an hour on two cores.
+pub fn run(root: &Path) -> Result<()> {
+    let mut command = cargo::command(root);
+    command.args(["test", "--package", "autokernel-emulator", "--no-fail-fast"]);
+    command.envs(LENGTHS).env("AUTOKERNEL_MUTANT_RESULTS", root.join(MUTANTS));
+    println!("{}", shell::display(&command));
+    if !command.status()?.success() {
+        bail!("the soak found a fault, see above; a seed that is named there repeats it");
+    }
+    Ok(())
+}
