@@ -60,8 +60,11 @@ const PROGRAMS: [Row; 5] = [
 ];
 
 /// Files and folders that programs read at run time, at the same path in the pack.
-const DATA: [(&str, &str); 2] =
-    [("best_config.json", "the tuned winners"), ("tuner/spaces", "the recorded spaces of the tuner's replay")];
+const DATA: [(&str, &str); 3] = [
+    ("best_config.json", "the tuned winners"),
+    ("tuner/spaces", "the recorded spaces of the tuner's replay"),
+    ("autokernel-emulator/tests/programs", "the emulator's programs"),
+];
 
 /// A target to build and pack.
 #[derive(Debug, PartialEq)]
@@ -235,6 +238,8 @@ mod tests {
         fs::write(dir.path().join("tuner/spaces/h200/bf16.jsonl.gz"), "x").unwrap();
         let data = data_files(dir.path()).unwrap();
         assert_eq!(data.files, [Path::new("tuner/spaces/h200/bf16.jsonl.gz")]);
-        assert_eq!(data.missing, ["best_config.json: the tuned winners"]);
+        let missing =
+            ["best_config.json: the tuned winners", "autokernel-emulator/tests/programs: the emulator's programs"];
+        assert_eq!(data.missing, missing);
     }
 }
