@@ -149,7 +149,7 @@ pub const MUTANTS: &[Mutant] = &[
     caught("a block ends while a peer releases its stages", On::ClusterM, MATMUL, "    if constexpr (G::kClusterSize > 1) ptx::cluster_sync();  // a peer may", "    // a peer may"),
     caught("barriers are used before all have met", On::ClusterM, MATMUL, "    sync_cluster();  // no CTA", "    // no CTA"),
     caught("barriers are used before the block has met", On::Plain, MATMUL, "    sync_cluster();  // no CTA", "    // no CTA"),
-    caught("two threads initialise the barriers", On::Plain, MATMUL, "if (threadIdx.x == 0) {\n      ptx::prefetch_tensor_map(args.a)", "if (threadIdx.x < 2) {\n      ptx::prefetch_tensor_map(args.a)"),
+    caught("two threads initialise the barriers", On::Plain, MATMUL, "if (threadIdx.x == 0) {\n      ptx::prefetch_tensor_map(args.a_map)", "if (threadIdx.x < 2) {\n      ptx::prefetch_tensor_map(args.a_map)"),
     caught("ping-pong consumers take no turns", On::PingPong, MATMUL, "if (G::kPingPong && tile != walk.first()) Turns::wait(consumer);", ""),
     caught("a consumer passes no turn", On::PingPong, MATMUL, "if (G::kPingPong && other_has_one) Turns::pass_to(1 - consumer);", ""),
     caught("a ping-pong consumer skips no stages", On::PingPong, MATMUL, "cursor.skip((kTurns - 1) * k_blocks);", ""),
@@ -192,5 +192,5 @@ pub const MUTANTS: &[Mutant] = &[
     caught("a tile is read before it is written", On::Reference, REFERENCE, "      __syncthreads();\n#pragma unroll", "#pragma unroll"),
     caught("a tile is overwritten while it is read", On::Reference, REFERENCE, "double(b_tile[k][x]);\n      __syncthreads();\n", "double(b_tile[k][x]);\n"),
     caught("columns beyond B are read", On::Reference, REFERENCE, "const bool b_inside = column < args.n && k0 + y < args.k;", "const bool b_inside = k0 + y < args.k;"),
-    caught("elements beyond C are written", On::Reference, REFERENCE, "if (row < args.m && column < args.n) args.c", "if (row < args.m) args.c"),
+    caught("elements beyond C are written", On::Reference, REFERENCE, "if (row < args.m && column < args.n) c[row", "if (row < args.m) c[row"),
 ];

@@ -85,8 +85,8 @@ mod tests {
 
     #[test]
     fn another_schema_version_is_broken_with_the_one_that_is_read() {
-        let checks = check(&SHIPPED.replacen("\"version\": 1", "\"version\": 9", 1));
-        assert!(checks[0].status == Status::Broken && checks[0].found.contains("reads version 1"), "{checks:?}");
+        let checks = check(&SHIPPED.replacen("\"version\": 2", "\"version\": 9", 1));
+        assert!(checks[0].status == Status::Broken && checks[0].found.contains("reads versions 1 to 2"), "{checks:?}");
     }
 
     #[test]
