@@ -7,7 +7,7 @@ use autokernel_core::{Arch, Extents, Tuned};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::files;
-use crate::matmul::DIMS;
+use crate::matmul::{self, DIMS};
 use crate::problem::{Problem, ProblemClass};
 use crate::schedule::Schedule;
 
@@ -77,8 +77,7 @@ impl TryFrom<UncheckedEntry> for Entry {
         let UncheckedEntry { problem, arch, extents, schedule, provenance } = entry;
         let refused = |reason: String| format!("the entry that ends here ({problem}, {arch}, {extents}) {reason}");
         schedule.check(&problem, arch).map_err(|broken| refused(format!("cannot be built: {broken}")))?;
-        let ordered = problem.order(&extents);
-        let extents = ordered
+        let extents = matmul::ordered(&extents)
             .ok_or_else(|| refused(format!("has not the dimensions {}", DIMS.map(|dim| dim.to_string()).join(", "))))?;
         provenance.check().map_err(|implausible| refused(format!("was not measured: {implausible}")))?;
         Ok(Entry { problem, arch, extents, schedule, provenance })

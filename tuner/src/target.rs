@@ -3,11 +3,12 @@
 use std::fmt;
 
 use autokernel_codegen::arch::Arch;
-use autokernel_codegen::matmul::flops;
+use autokernel_codegen::matmul::{flops, ordered};
 use autokernel_codegen::problem::Problem;
 use autokernel_core::Extents;
 use autokernel_runtime::roofline::Work;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// One problem, at one shape, for one arch: what a search finds the fastest schedule of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,7 +19,17 @@ pub struct Target {
     /// For which target of nvcc.
     pub arch: Arch,
     /// At which shape.
+    #[serde(deserialize_with = "of_product")]
     pub shape: Extents,
+}
+
+/// Extents of a matrix product as a file has them, in whatever order.
+///
+/// # Errors
+/// They are those of another operation.
+pub fn of_product<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Extents, D::Error> {
+    let extents = Extents::deserialize(deserializer)?;
+    ordered(&extents).ok_or_else(|| D::Error::custom(format!("a matrix product has m, n and k, not {extents:?}")))
 }
 
 impl Target {

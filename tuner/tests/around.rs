@@ -237,7 +237,7 @@ fn a_profile_says_what_limits_occupancy_and_how_the_tiles_fall() {
     assert_eq!((kernel["threads"].as_u64(), kernel["registers"].as_u64()), (Some(384), Some(168)));
     assert_eq!(kernel["occupancy"]["blocks_per_sm"], 1);
     assert_eq!(kernel["occupancy"]["limiter"], "shared_memory");
-    assert_eq!((kernel["waves"]["tiles"].as_u64(), kernel["waves"]["slots"].as_u64()), (Some(1024), Some(132)));
+    assert_eq!((kernel["placement"]["tiles"].as_u64(), kernel["placement"]["slots"].as_u64()), (Some(1024), Some(132)));
     assert!((profile["work"]["traffic"]["saved_pct"].as_f64().unwrap() - 40.0).abs() < 1e-9);
     assert!(!profile["next"].as_array().unwrap().is_empty());
 }

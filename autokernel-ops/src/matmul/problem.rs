@@ -2,10 +2,9 @@
 
 use std::fmt;
 
-use autokernel_core::{Dtype, Extents};
+use autokernel_core::Dtype;
 use serde::{Deserialize, Serialize};
 
-use super::DIMS;
 use crate::epilogue::{self, Epilogue};
 use crate::expr::Cost;
 
@@ -146,13 +145,6 @@ impl ProblemClass {
     /// What its epilogue costs a thread.
     pub fn epilogue_cost(&self) -> Cost {
         epilogue::cost_of(&self.epilogue)
-    }
-
-    /// `extents` in the order of the operation's dimensions; none if they are those of another operation.
-    pub fn order(&self, extents: &Extents) -> Option<Extents> {
-        let sizes = DIMS.map(|dim| Some((dim, extents.get(dim)?)));
-        let ordered = Extents::collect(sizes.into_iter().collect::<Option<Vec<_>>>()?)?;
-        (extents.iter().count() == DIMS.len()).then_some(ordered)
     }
 
     /// How far `other` is from this class, as a source of schedules: 0 is the class itself, none is unusable.

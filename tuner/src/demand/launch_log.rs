@@ -10,6 +10,7 @@ use autokernel_core::Extents;
 use serde::{Deserialize, Deserializer};
 
 use super::error::DemandError;
+use crate::target::of_product;
 
 /// A launch log. Its lines add up: each program, thread and second writes its own.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +31,7 @@ pub struct Launches {
     /// What it computes.
     pub problem: LoggedProblem,
     /// At which shape.
+    #[serde(deserialize_with = "of_product")]
     pub shape: Extents,
     /// The arch of the GPU; none on a CPU, or on a GPU that this version does not know.
     #[serde(default, deserialize_with = "known_arch")]
