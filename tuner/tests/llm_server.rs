@@ -101,7 +101,7 @@ fn a_run_led_by_a_model_behind_litellm_ends_with_its_trials_in_the_journal() {
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
 
     let text = std::fs::read_to_string(tuner.out("history.jsonl")).unwrap();
-    let trials: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let trials = tuner.journaled();
     let by_model = format!("llm canned at {url}");
     assert_eq!(trials.iter().filter(|trial| trial["proposed_by"] == by_model.as_str()).count(), 4);
     assert_eq!(trials.iter().filter(|trial| trial["why"] == "wide tiles reuse B").count(), 4);
