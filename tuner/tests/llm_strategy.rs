@@ -31,8 +31,7 @@ fn proposals(schedules: &[Value]) -> String {
 }
 
 fn trials(tuner: &Tuner) -> Vec<Value> {
-    let text = std::fs::read_to_string(tuner.out("history.jsonl")).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    tuner.journaled()
 }
 
 fn run(tuner: &Tuner, args: &[&str]) -> std::process::Output {
