@@ -35,7 +35,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// What tells this trial from others; see [`key`].
+    /// What tells this trial from others; see `key`.
     pub fn key(&self) -> TrialKey {
         key(&self.target, &self.schedule, &self.environment)
     }

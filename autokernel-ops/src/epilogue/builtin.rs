@@ -2,7 +2,7 @@
 //!
 //! This file is three things at once: Rust that is compiled (the CPU reference), text that the translator turns
 //! into CUDA, and tokens that the attribute re-emits into the user's crate. So it may hold only what the translator
-//! understands: functions from `f32` to `f32`, whose parameters after the first have a default in [`super::DEFAULTS`].
+//! understands: functions from `f32` to `f32`, whose parameters after the first have a default in `super::DEFAULTS`.
 //! What they call that is no method of `f32` is imported; the re-emitted tokens bring their own import.
 //!
 //! Names and forms are PyTorch's. A NaN stays a NaN through each of them.

@@ -1,6 +1,6 @@
 //! Measuring on a GPU of this machine.
 //!
-//! [`worker`] is a process of its own that loads, checks and times candidates, told so in [`protocol`]'s JSON lines;
+//! `worker` is a process of its own that loads, checks and times candidates, told so in [`protocol`]'s JSON lines;
 //! [`pool`] starts, watches and replaces it; [`compile`] runs nvcc; [`Bench`] does both at once, on every core and every
 //! GPU it was given.
 //! [`GpuEvaluator`] puts a bench behind the [`Evaluator`](crate::evaluate::Evaluator) of a search, and [`record`]

@@ -1,8 +1,8 @@
 //! The append-only journal of trials: JSON lines, each on disk before the next trial begins.
 //!
 //! A tuner that is killed loses at most the line it was writing; the next one drops that half line and goes on. Every
-//! trial is found again by its key ([`trial::key`](crate::trial::key)), so nothing is measured twice. Beside it,
-//! [`Intents`] say what is running, so that what takes the tuner down is not tried again.
+//! trial is found again by its key (`trial::key`), so nothing is measured twice. Beside it,
+//! `Intents` say what is running, so that what takes the tuner down is not tried again.
 
 mod checksum;
 mod error;

@@ -1,7 +1,7 @@
 //! Recorded spaces: every schedule of a problem measured once on a real GPU, to search again without one.
 //!
 //! A recording is one gzipped JSON file for a problem on one GPU, with all its shapes. [`Recording`] is what a program
-//! works with, [`format`](mod@format) what the file holds, and [`Replay`] the evaluator that answers from it.
+//! works with, `format` what the file holds, and [`Replay`] the evaluator that answers from it.
 
 mod chance;
 mod error;

@@ -208,7 +208,7 @@ fn failures(result: &TargetResult) -> BTreeMap<String, usize> {
 /// `results.json`: what each target of an output folder came to when it was last tuned.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Results {
-    /// [`VERSION`].
+    /// `VERSION`.
     pub version: u32,
     /// A document a target and environment.
     pub targets: Vec<TargetDocument>,
