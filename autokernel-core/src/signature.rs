@@ -61,6 +61,11 @@ impl Signature {
         self.names().position(|known| known == name).and_then(|at| u8::try_from(at).ok())
     }
 
+    /// The operands that are read.
+    pub fn inputs(&self) -> impl Iterator<Item = &Operand> {
+        self.operands.iter().filter(|operand| operand.role == Role::Input)
+    }
+
     /// The operands that are written.
     pub fn outputs(&self) -> impl Iterator<Item = &Operand> {
         self.operands.iter().filter(|operand| operand.role == Role::Output)
