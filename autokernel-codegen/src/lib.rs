@@ -19,7 +19,14 @@ use autokernel_ops::hash;
 pub use autokernel_ops::hash::short as short_hash;
 pub use autokernel_ops::knob;
 pub use autokernel_ops::matmul::plan::signature;
-pub use autokernel_ops::matmul::{self, problem, schedule};
+pub use autokernel_ops::matmul::{self, problem};
+
+/// How problems are computed.
+pub mod schedule {
+    pub use autokernel_ops::matmul::space;
+    pub use autokernel_ops::rule::BrokenRule;
+    pub use autokernel_ops::{Family, Schedule};
+}
 
 /// GPU architectures, as nvcc names them.
 pub mod arch {
@@ -33,6 +40,7 @@ pub mod dtype {
 
 /// From a problem and a schedule to the CUDA translation unit that nvcc compiles.
 pub mod emit {
-    pub use autokernel_ops::matmul::emit::{ROOTS, emit, emit_reference, kernel, plan, reference};
+    pub use autokernel_ops::Operation;
+    pub use autokernel_ops::matmul::emit::{ROOTS, emit_reference, reference};
     pub use autokernel_ops::source::{HEADERS, KernelSource};
 }

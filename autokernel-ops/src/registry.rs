@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use autokernel_core::Arch;
+use autokernel_core::{Arch, LaunchPlan};
 use serde::{Deserialize, Serialize};
 
 use crate::knob::Knob;
@@ -41,6 +41,10 @@ macro_rules! families {
             /// Its rules, for people.
             pub fn rules(self) -> Vec<RuleText> {
                 match self { $(Family::$family => $rules.iter().map(rule::Rule::text).collect(),)+ }
+            }
+
+            fn registers(self, schedule: &Schedule) -> Result<u32, OtherFamily> {
+                match self { $(Family::$family => <$schedule>::try_from(schedule).map(|typed| typed.registers()),)+ }
             }
 
             pub(crate) fn write(self, schedule: &Schedule, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -96,6 +100,24 @@ impl Family {
 }
 
 impl Schedule {
+    /// The schedule that is safe on `arch` when nothing was tuned.
+    pub fn default_for(class: &matmul::problem::ProblemClass, arch: Arch) -> Self {
+        matmul::Schedule::default_for(class, arch).into()
+    }
+
+    /// The launch of its kernel for problems of `class`. The kernel has no name in it.
+    ///
+    /// # Errors
+    /// It is of another operation's family.
+    pub fn plan(&self, class: &matmul::problem::ProblemClass) -> Result<LaunchPlan, OtherFamily> {
+        Ok(matmul::emit::plan(class, &matmul::Schedule::try_from(self)?, String::new()))
+    }
+
+    /// Registers of a thread by arithmetic alone, where nothing was compiled: about what ptxas will take.
+    pub fn estimated_registers(&self) -> u32 {
+        self.family().registers(self).expect("a schedule is of its own family")
+    }
+
     /// Whether this schedule of a matrix product compiles and runs for `class` on `arch`.
     ///
     /// # Errors

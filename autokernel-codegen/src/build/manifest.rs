@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::arch::Arch;
 use crate::nvcc::PtxasReport;
 use crate::problem::Problem;
-use crate::schedule::{Geometry, Schedule};
+use crate::schedule::Schedule;
 
 /// The environment variable through which the manifest's path reaches the attributes.
 pub const MANIFEST_ENV: &str = "AUTOKERNEL_MANIFEST";
@@ -51,8 +51,6 @@ pub struct Variant {
     pub tuned: Option<Tuned>,
     /// The schedule.
     pub schedule: Schedule,
-    /// What a launch must know.
-    pub geometry: Geometry,
     /// How it is launched.
     pub plan: LaunchPlan,
     /// The kernel's name in the image.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use crate::arch::Arch;
-use crate::emit::{KernelSource, emit};
+use crate::emit::{KernelSource, Operation};
 use crate::epilogue::Epilogue;
 use crate::nvcc::{Compiler, Nvcc};
 use crate::problem::{Layout, Problem};
@@ -62,5 +62,5 @@ impl Fake {
 /// A kernel to compile.
 pub fn kernel() -> KernelSource {
     let problem = Problem::matmul(crate::dtype::Dtype::Bf16, Layout::Nt, Epilogue::identity());
-    emit(&problem, &Schedule::default_for(&problem.class(), Arch::SM_80))
+    problem.emit(&Schedule::default_for(&problem.class(), Arch::SM_80)).unwrap().0
 }
