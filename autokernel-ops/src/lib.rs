@@ -14,6 +14,7 @@ pub mod operation;
 pub mod registry;
 pub mod rule;
 pub mod schedule;
+pub mod search;
 pub mod source;
 
 pub use operation::Operation;

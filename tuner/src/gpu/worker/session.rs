@@ -4,10 +4,11 @@ use std::path::Path;
 use std::rc::Rc;
 
 use autokernel_codegen::dtype::Dtype;
-use autokernel_codegen::emit;
+use autokernel_codegen::emit::Operation;
 use autokernel_codegen::matmul::Problem;
 use autokernel_codegen::matmul::plan::signature;
-use autokernel_core::Extents;
+use autokernel_codegen::schedule::Schedule;
+use autokernel_core::{Extents, LaunchPlan};
 use autokernel_runtime::timing::sets_to_exceed_l2;
 use autokernel_runtime::{CompiledKernel, Device, DeviceInfo, Element, Image, bf16, f16};
 use cudarc::nvrtc::Ptx;
@@ -65,7 +66,7 @@ struct Typed<I, O> {
     ragged: Operands<I, O>,
     ragged_reference: Reference,
     cold_l2: bool,
-    /// The last kernel: schedules that differ in the raster alone share it.
+    /// The last kernel: schedules that differ in launch-time knobs alone share it.
     loaded: Option<(Kernel, CompiledKernel)>,
 }
 
@@ -109,21 +110,26 @@ impl<I: Element, O: Element> Typed<I, O> {
         })
     }
 
-    /// The candidate's kernel with its raster, loaded if it is not the last one.
+    /// The candidate's kernel with its launch-time knobs, loaded if it is not the last one.
     fn load(&mut self, candidate: &Candidate) -> Result<CompiledKernel> {
         let Candidate { schedule, kernel } = candidate;
         if let Some((_, mut compiled)) = self.loaded.take().filter(|(loaded, _)| loaded == kernel) {
             // SAFETY: these are the knobs of a valid schedule.
-            unsafe { compiled.take_knobs(&emit::kernel(&self.problem, schedule).1) }?;
+            unsafe { compiled.take_knobs(&self.plan(schedule)?) }?;
             return Ok(compiled);
         }
         let bytes = read(&kernel.image)?;
         let is_ptx = kernel.image.extension().is_some_and(|extension| extension == "ptx");
         let image = if is_ptx { Image::Ptx(&bytes) } else { Image::Cubin(&bytes) };
-        let (signature, (_, plan)) = (signature(&self.problem), emit::kernel(&self.problem, schedule));
+        let (signature, plan) = (signature(&self.problem), self.plan(schedule)?);
         // SAFETY: the tuner compiled this image for exactly this problem and schedule, and the plan is theirs.
         let compiled = unsafe { CompiledKernel::load(&self.device, &signature, &plan, image) };
         Ok(compiled?)
+    }
+
+    fn plan(&self, schedule: &Schedule) -> Result<LaunchPlan> {
+        let emitted = self.problem.emit(schedule);
+        Ok(emitted.map_err(|other| WorkerError::Request(other.to_string()))?.1)
     }
 
     /// Draws the inputs of a check and computes what they must give, at both shapes.
