@@ -17,8 +17,8 @@ pub use build::{Build, BuildError};
 // What the operations say, under the paths of this crate.
 use autokernel_ops::hash;
 pub use autokernel_ops::hash::short as short_hash;
-pub use autokernel_ops::knob;
 pub use autokernel_ops::matmul::{self, schedule};
+pub use autokernel_ops::{knob, opponent};
 
 /// What must be computed, whatever the operation.
 pub mod problem {
@@ -39,5 +39,6 @@ pub mod dtype {
 /// From a problem and a schedule to the CUDA translation unit that nvcc compiles.
 pub mod emit {
     pub use autokernel_ops::matmul::emit::{ROOTS, emit, emit_reference, kernel, plan, reference};
+    pub use autokernel_ops::operation::Tolerance;
     pub use autokernel_ops::source::{Header, KernelSource, all_headers};
 }

@@ -11,6 +11,7 @@ pub mod hash;
 pub mod knob;
 pub mod matmul;
 pub mod operation;
+pub mod opponent;
 pub mod registry;
 pub mod rule;
 pub mod schedule;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use autokernel_core::{Arch, Dim, Extents, LaunchPlan, Signature};
 
+use crate::opponent::Opponent;
 use crate::registry::{Family, OtherFamily};
 use crate::rule::BrokenRule;
 use crate::schedule::Schedule;
@@ -65,8 +66,18 @@ pub trait Operation: fmt::Display {
     where
         Self: Sized;
 
-    /// How far a result may be from the reference's.
+    /// How far a result may be from the reference's, for inputs drawn as [`scale`](Self::scale) says.
     fn tolerance(&self, extents: &Extents) -> Tolerance;
+
+    /// The standard deviation of the normal numbers that the operand with that number is filled with.
+    fn scale(&self, _operand: usize, _extents: &Extents) -> f32 {
+        1.0
+    }
+
+    /// What its kernels are measured against, if there is anything.
+    fn opponent(&self) -> Option<Opponent> {
+        None
+    }
 }
 
 /// What a room tells of problems that are tuned together: which schedules there are for them.

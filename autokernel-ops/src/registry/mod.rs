@@ -5,7 +5,7 @@ mod operations;
 
 use std::fmt;
 
-use autokernel_core::{Arch, Dim, Extents, LaunchPlan, Signature};
+use autokernel_core::{Arch, Dim, Dtype, Extents, LaunchPlan, Role, Signature};
 use serde::{Deserialize, Serialize};
 
 use self::families::families;
@@ -13,6 +13,7 @@ use self::operations::operations;
 use crate::knob::Knob;
 use crate::matmul;
 use crate::operation::{self, Operation, Tolerance, Work};
+use crate::opponent::Opponent;
 use crate::rule::{self, BrokenRule, RuleText};
 use crate::schedule::Schedule;
 use crate::source::{Header, KernelSource};
@@ -54,6 +55,14 @@ impl Problem {
     /// The text of one of its fields in JSON: `epilogue`.
     pub fn field(&self, name: &str) -> Option<String> {
         field(self, name)
+    }
+
+    /// What the reference takes: the same, with outputs in fp32.
+    pub fn reference_signature(&self) -> Signature {
+        let mut signature = self.signature();
+        let outputs = signature.operands.iter_mut().filter(|operand| operand.role == Role::Output);
+        outputs.for_each(|operand| operand.dtype = Dtype::F32);
+        signature
     }
 
     /// Whether it can be launched at `extents`: they are of its dimensions, and those compiled in are the same.

@@ -85,6 +85,16 @@ macro_rules! operations {
                 all
             }
 
+            /// The standard deviation of the normal numbers that the operand with that number is filled with.
+            pub fn scale(&self, operand: usize, extents: &Extents) -> f32 {
+                match self { $($(#[$gate])* Problem::$operation(problem) => Operation::scale(problem, operand, extents),)+ }
+            }
+
+            /// What its kernels are measured against, if there is anything.
+            pub fn opponent(&self) -> Option<Opponent> {
+                match self { $($(#[$gate])* Problem::$operation(problem) => Operation::opponent(problem),)+ }
+            }
+
             /// How far a result may be from the reference's.
             pub fn tolerance(&self, extents: &Extents) -> Tolerance {
                 match self { $($(#[$gate])* Problem::$operation(problem) => Operation::tolerance(problem, extents),)+ }
