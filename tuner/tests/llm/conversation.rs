@@ -1,9 +1,8 @@
 //! Rounds with a model, from the task to proposals and back.
 
-mod llm_support;
-
 use std::sync::{LazyLock, Mutex};
 
+use crate::llm_support::{Server, client, says};
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::epilogue::Epilogue;
@@ -12,7 +11,6 @@ use autokernel_codegen::problem::{Layout, Problem};
 use autokernel_codegen::schedule::space::Space;
 use autokernel_codegen::schedule::{Family, Schedule};
 use autokernel_core::{Limiter, Occupancy, Placement};
-use llm_support::{Server, client, says};
 use serde_json::{Value, json};
 use tuner::GpuFacts;
 use tuner::evaluate::Measurable;

@@ -20,7 +20,7 @@ const MAX_CLUSTER: u32 = 8;
 ///
 /// # Errors
 /// [`Error::Plan`] with the rule.
-pub(super) fn check(signature: &Signature, plan: &LaunchPlan, shared_limit: u32) -> Result<()> {
+pub(crate) fn check(signature: &Signature, plan: &LaunchPlan, shared_limit: u32) -> Result<()> {
     let refused = |symbol: &str, reason| Err(Error::Plan { symbol: symbol.to_owned(), reason });
     let broken = broken_signature(signature).or_else(|| {
         let mut alignments = plan.alignments.iter().enumerate();

@@ -1,9 +1,7 @@
 //! `tuner compare` as a command.
 
-mod common;
-
+use crate::common::Tuner;
 use autokernel_codegen::matmul::sizes;
-use common::Tuner;
 use serde_json::{Value, json};
 
 const SMALL: [&str; 9] =

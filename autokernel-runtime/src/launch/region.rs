@@ -4,14 +4,14 @@ use crate::Dtype;
 use crate::layout::Layout;
 
 /// A line of the L2 cache, in bytes: a row of a load that straddles two costs two requests.
-pub(super) const LINE: u64 = 128;
+pub(crate) const LINE: u64 = 128;
 
 /// TMA's unit: bases and row strides are multiples of it, in bytes.
-pub(super) const TMA_ALIGNMENT: u64 = 16;
+pub(crate) const TMA_ALIGNMENT: u64 = 16;
 
 /// A row-major matrix in device memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub(super) struct Region {
+pub(crate) struct Region {
     /// Address of the first element.
     pub address: u64,
     /// Elements of a row.

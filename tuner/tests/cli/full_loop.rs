@@ -1,16 +1,14 @@
 //! The whole command on a made-up space.
 
-mod common;
-
 use std::collections::HashMap;
 use std::path::Path;
 use std::process::Output;
 
+use crate::common::{GPU, Tuner, cube};
 use autokernel_codegen::config::{Config, Entry, Provenance};
 use autokernel_codegen::matmul::{DIMS, flops};
 use autokernel_codegen::schedule::Schedule;
 use autokernel_core::Extents;
-use common::{GPU, Tuner, cube};
 use tuner::outcome::Outcome;
 use tuner::replay::{RecordedShape, Recording};
 

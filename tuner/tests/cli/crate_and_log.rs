@@ -1,10 +1,9 @@
 //! `--crate` and `--shapes-from`: what a crate declares and what a program launched, tuned on a made-up space.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
+use crate::common::{Tuner, cube, recording_of};
 use autokernel_codegen::Build;
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::config::Config;
@@ -14,7 +13,6 @@ use autokernel_codegen::problem::{Layout, Problem};
 use autokernel_codegen::schedule::space::Space;
 use autokernel_codegen::schedule::{Family, Schedule};
 use autokernel_core::Extents;
-use common::{Tuner, cube, recording_of};
 use tuner::replay::Recording;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");

@@ -1,11 +1,9 @@
 //! The Anthropic provider against a server that speaks its protocol, and misspeaks it.
 
-mod llm_support;
-
 use std::sync::Arc;
 use std::time::Duration;
 
-use llm_support::{SECRET, Server, json_response, response};
+use crate::llm_support::{SECRET, Server, json_response, response};
 use serde_json::{Value, json};
 use tuner::llm::{Anthropic, JsonSchema, Key, Limits, LlmError, Message, Provider, Reply, Retry, Usage};
 

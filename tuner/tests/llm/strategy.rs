@@ -1,13 +1,11 @@
 //! Searches led by a model, whatever the model does.
 
-mod common;
-
 use std::collections::HashSet;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
 
-use common::Tuner;
+use crate::common::Tuner;
 use serde_json::{Value, json};
 
 const SHAPE: [&str; 2] = ["--shape", "4096x4096x4096"];

@@ -1,13 +1,10 @@
 //! The key reaches the server and nothing else: no log at any level, no error, no reply, no transcript.
 
-mod common;
-mod llm_support;
-
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use common::Tuner;
-use llm_support::{Act, SECRET, Server, client, json_response, response, says};
+use crate::common::Tuner;
+use crate::llm_support::{Act, SECRET, Server, client, json_response, response, says};
 use serde_json::json;
 use tuner::llm::{Message, Provider, Recorder};
 

@@ -1,11 +1,9 @@
 //! The T4 format of other tuners: written by its published schema, read back without loss.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use common::{GPU, Tuner, gpu};
+use crate::common::{GPU, Tuner, gpu};
 use serde_json::{Value, json};
 use tuner::exchange::t4::Row;
 use tuner::journal::{Journal, Start};
@@ -106,7 +104,8 @@ fn what_was_exported_and_imported_is_replayed_with_the_same_outcomes() {
 
 #[test]
 fn every_outcome_survives_the_way_there_and_back() {
-    let recording = common::recording("relu", autokernel_codegen::problem::Layout::Nn, &[common::cube(1024)]);
+    let recording =
+        crate::common::recording("relu", autokernel_codegen::problem::Layout::Nn, &[crate::common::cube(1024)]);
     let (schedule, _) = recording.shapes[0].rows[0];
     let text = |text: &str| text.to_owned();
     let outcomes = [
@@ -129,7 +128,8 @@ fn every_outcome_survives_the_way_there_and_back() {
 
 #[test]
 fn results_of_another_tuner_need_no_more_than_the_schema_asks_for() {
-    let recording = common::recording("relu", autokernel_codegen::problem::Layout::Nn, &[common::cube(1024)]);
+    let recording =
+        crate::common::recording("relu", autokernel_codegen::problem::Layout::Nn, &[crate::common::cube(1024)]);
     let (schedule, _) = recording.shapes[0].rows[0];
     let configuration = Row::new(None, &schedule, &Outcome::Failed(Failure::NotRecorded), 0.0).configuration;
     let row = |invalidity: &str, times: Value| -> Row {

@@ -11,7 +11,7 @@ const MAX_COUNT: u64 = i32::MAX as u64;
 ///
 /// # Errors
 /// [`Error::TooLarge`] if a kernel cannot count its parts, or a grid the blocks.
-pub(super) fn blocks(symbol: &str, grid: &Grid, extents: &Extents, sm_count: u32) -> Result<u32> {
+pub(crate) fn blocks(symbol: &str, grid: &Grid, extents: &Extents, sm_count: u32) -> Result<u32> {
     let blocks = grid.blocks(extents, sm_count);
     let most = blocks.max(grid.clusters(extents));
     u32::try_from(blocks).ok().filter(|_| most <= MAX_COUNT).ok_or_else(|| Error::TooLarge {

@@ -1,16 +1,14 @@
 //! Recorded spaces as files.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use crate::common::{GPU, cube, recording};
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::problem::{Layout, Problem};
 use autokernel_codegen::schedule::Schedule;
-use common::{GPU, cube, recording};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;

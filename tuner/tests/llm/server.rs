@@ -1,14 +1,10 @@
 //! The whole command against a real OpenAI-compatible server: LiteLLM's proxy with canned replies.
-#![cfg(unix)]
-
-mod common;
-mod python;
 
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::Tuner;
+use crate::common::Tuner;
 use serde_json::{Value, json};
 
 /// The key that the server asks for.
@@ -69,7 +65,8 @@ impl Drop for Server {
 
 #[test]
 fn a_run_led_by_a_model_behind_litellm_ends_with_its_trials_in_the_journal() {
-    let Some(site) = python::site("a_run_led_by_a_model_behind_litellm_ends_with_its_trials_in_the_journal") else {
+    let Some(site) = crate::python::site("a_run_led_by_a_model_behind_litellm_ends_with_its_trials_in_the_journal")
+    else {
         return;
     };
     let schedule = |stages: u32, group: u32| {

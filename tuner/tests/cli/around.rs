@@ -1,12 +1,10 @@
 //! What stands around the search: doctor, show, profile and `tune --json`.
 
-mod common;
-
 use std::process::Output;
 
+use crate::common::{GPU, Tuner};
 use autokernel_codegen::config::Config;
 use autokernel_codegen::matmul::sizes;
-use common::{GPU, Tuner};
 use serde_json::Value;
 
 fn text(bytes: &[u8]) -> String {
@@ -159,7 +157,7 @@ fn show_names_a_faster_schedule_of_another_entry_and_the_shapes_that_are_missing
     entry.schedule = autokernel_codegen::schedule::Schedule::default_for(&entry.problem, entry.arch);
     // The same class at a shape that is not recorded, with the schedule that is good here.
     let mut lender = entry.clone();
-    (lender.extents, lender.schedule) = (common::cube(2048), good);
+    (lender.extents, lender.schedule) = (crate::common::cube(2048), good);
     config.entries.push(lender);
     config.save(&path).unwrap();
     let listing = json(&tuner.sub(&["show", "--spaces", "spaces", "--json"]));

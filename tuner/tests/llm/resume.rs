@@ -1,13 +1,11 @@
 //! A session with a model behind a folder, ended at every unanswered prompt and gone on with later.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Output;
 use std::time::{Duration, Instant};
 
-use common::Tuner;
+use crate::common::Tuner;
 use serde_json::{Value, json};
 
 const SESSION: [&str; 14] = [

@@ -5,21 +5,21 @@ use std::ffi::c_void;
 use autokernel_core::{Arg, Field, Grid, TileBox};
 
 use super::region::Region;
-use super::tensor_map::{NO_MAP, TensorMap, Transfer};
+use super::transfer::{NO_MAP, TensorMap, Transfer};
 use crate::{Dtype, Error, Extents, Operand, Result, Signature};
 
 /// The longest parameter. CUDA takes 4 KiB; this holds six tensor maps and clears in a few nanoseconds.
-pub(super) const MAX_BYTES: usize = 1024;
+pub(crate) const MAX_BYTES: usize = 1024;
 
 /// The bytes of a parameter; 64 is the alignment of a tensor map.
 #[repr(C, align(64))]
-pub(super) struct Parameter {
+pub(crate) struct Parameter {
     bytes: [u8; MAX_BYTES],
     len: usize,
 }
 
 /// What the fields of a parameter are made of.
-pub(super) struct Sources<'s> {
+pub(crate) struct Sources<'s> {
     pub signature: &'s Signature,
     pub regions: &'s [Region],
     pub extents: &'s Extents,
@@ -71,6 +71,13 @@ impl Parameter {
             }
         }
         Ok(())
+    }
+
+    /// The bytes of a parameter of those fields.
+    #[cfg(feature = "emulator")]
+    pub fn into_bytes(self, fields: &[Field]) -> Vec<u8> {
+        let bytes = autokernel_core::plan::Layout::of_struct(fields).bytes.min(MAX_BYTES);
+        self.bytes[..bytes].to_vec()
     }
 
     /// Where the driver reads it from.

@@ -1,14 +1,12 @@
 //! The OpenAI provider against a real server with every fault a server can have.
 
-mod llm_support;
-
 use std::io::Write;
 use std::net::TcpListener;
 use std::time::{Duration, Instant, SystemTime};
 
+use crate::llm_support::{Act, SECRET, Server, ask, client, completion, json_response, response, says};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use llm_support::{Act, SECRET, Server, ask, client, completion, json_response, response, says};
 use serde_json::json;
 use tuner::llm::{JsonSchema, Key, Limits, LlmError, Message, OpenAi, Provider, Retry, Usage};
 

@@ -1,11 +1,9 @@
 //! Exchanges written down, and sessions made from them again.
 
-mod common;
-
 use std::path::Path;
 use std::sync::Arc;
 
-use common::Tuner;
+use crate::common::Tuner;
 use serde_json::{Value, json};
 use tuner::llm::{Caps, Guard, JsonSchema, LlmError, Message, Provider, Recorder, Replayed, Reply, Usage, prompt_hash};
 use tuner::stop::Stop;

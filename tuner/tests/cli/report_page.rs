@@ -1,11 +1,9 @@
 //! The page of `tuner report`: its structure, and how a browser shows it.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{GPU, Tuner, skip};
+use crate::common::{GPU, Tuner, skip};
 use serde_json::Value;
 
 const SECTIONS: [&str; 6] = ["entries", "curves", "roofline", "knobs", "failures", "environment"];

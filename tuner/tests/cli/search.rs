@@ -1,17 +1,15 @@
 //! The built-in search on made-up spaces.
 
-mod common;
-
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::common::{cube, gpu, recording};
 use autokernel_codegen::config::Config;
 use autokernel_codegen::matmul::extents;
 use autokernel_codegen::problem::Layout;
 use autokernel_codegen::schedule::Schedule;
 use autokernel_core::Extents;
-use common::{cube, gpu, recording};
 use rand::SeedableRng;
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand_pcg::Pcg64;
