@@ -4,6 +4,7 @@ use std::fmt;
 
 use autokernel_core::{Arch, Dim, Extents, LaunchPlan, Signature};
 
+use crate::declaration::{Attribute, Complaint, Declaration};
 use crate::opponent::Opponent;
 use crate::registry::{Family, OtherFamily};
 use crate::rule::BrokenRule;
@@ -28,6 +29,17 @@ pub trait Operation: fmt::Display {
 
     /// Of the CUDA files, those that its kernels begin with; the reference's is none of them.
     const ROOTS: &'static [&'static str];
+
+    /// The attributes that declare its problems.
+    const ATTRIBUTES: &'static [Attribute];
+
+    /// The problem that a declaration under one of them says.
+    ///
+    /// # Errors
+    /// All mistakes, each with its remedy.
+    fn declare(declaration: &Declaration) -> Result<Self, Vec<Complaint>>
+    where
+        Self: Sized;
 
     /// What a kernel takes: launch checks, the launch log, test buffers and documentation read this.
     fn signature(&self) -> Signature;

@@ -8,8 +8,8 @@ use super::cache::Cache;
 use super::process::{self, Ended};
 use super::{COMPILE_ENV, Nvcc, PtxasReport};
 use crate::arch::Arch;
+use crate::emit::Header;
 use crate::emit::KernelSource;
-use crate::headers::Header;
 use crate::{hash, headers};
 
 /// Changes when what a cache entry holds changes.
@@ -106,7 +106,13 @@ pub struct Compiler {
 impl Compiler {
     /// `nvcc`, caching in the folder `cache`. One kernel may take two minutes.
     pub fn new(nvcc: Nvcc, cache: PathBuf) -> Self {
-        Compiler { nvcc, cache: Cache::new(cache), limit: Duration::from_secs(120), line_info: false, whole_runtime: false }
+        Compiler {
+            nvcc,
+            cache: Cache::new(cache),
+            limit: Duration::from_secs(120),
+            line_info: false,
+            whole_runtime: false,
+        }
     }
 
     /// The same compiler with another time limit for one kernel.

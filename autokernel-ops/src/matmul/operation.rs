@@ -4,7 +4,8 @@ use autokernel_core::{Arch, Dim, Dtype, Extents, LaunchPlan, Signature, dim};
 
 use super::problem::{Class, INPUTS, Layout, Problem};
 use super::space::Space;
-use super::{DIMS, emit, flops, plan, sizes};
+use super::{DIMS, declare, emit, flops, plan, sizes};
+use crate::declaration::{Attribute, Complaint, Declaration};
 use crate::epilogue::Epilogue;
 use crate::operation::{self, Operation, Tolerance, Work};
 use crate::opponent::{Opponent, Product};
@@ -29,6 +30,12 @@ impl Operation for Problem {
     };
 
     const ROOTS: &'static [&'static str] = &emit::ROOTS;
+
+    const ATTRIBUTES: &'static [Attribute] = declare::ATTRIBUTES;
+
+    fn declare(declaration: &Declaration) -> Result<Self, Vec<Complaint>> {
+        declare::declare(declaration)
+    }
 
     fn signature(&self) -> Signature {
         plan::signature(self)

@@ -10,21 +10,31 @@ use serde::{Deserialize, Serialize};
 
 use self::families::families;
 use self::operations::operations;
+use crate::declaration::{Attribute, Complaint, Declaration};
 use crate::knob::Knob;
 use crate::matmul;
 use crate::operation::{self, Operation, Tolerance, Work};
 use crate::opponent::Opponent;
 use crate::rule::{self, BrokenRule, RuleText};
+#[cfg(feature = "sketch")]
+use crate::scaled_copy;
 use crate::schedule::Schedule;
 use crate::source::{Header, KernelSource};
 
 operations! {
     matmul: Matmul;
+    #[cfg(feature = "sketch")] scaled_copy: ScaledCopy;
 }
 
 families! {
     matmul: Sm80 = "sm80", matmul::schedule::Sm80Schedule, matmul::SM80_RULES;
     matmul: Sm90 = "sm90", matmul::schedule::Sm90Schedule, matmul::SM90_RULES;
+    #[cfg(feature = "sketch")] scaled_copy: Copy = "copy", scaled_copy::Schedule, scaled_copy::RULES;
+}
+
+/// The attributes of every operation.
+pub fn attributes() -> impl Iterator<Item = &'static Attribute> {
+    ROOM_ATTRIBUTES.iter().copied().flatten()
 }
 
 /// A schedule of another family than the one asked for.

@@ -24,7 +24,22 @@ macro_rules! operations {
         pub(crate) const ROOM_HEADERS: &[&[Header]] =
             &[$($(#[$gate])* <$room::Problem as Operation>::HEADERS,)+];
 
+        /// The attributes of every room.
+        const ROOM_ATTRIBUTES: &[&[Attribute]] = &[$($(#[$gate])* <$room::Problem as Operation>::ATTRIBUTES,)+];
+
         impl Problem {
+            /// The problem that `declaration` says; none if its attribute is no operation's.
+            pub fn declare(declaration: &Declaration) -> Option<Result<Problem, Vec<Complaint>>> {
+                let is_of = |attributes: &[Attribute]| attributes.iter().any(|of| of.name == declaration.attribute);
+                $(
+                    $(#[$gate])*
+                    if is_of(<$room::Problem as Operation>::ATTRIBUTES) {
+                        return Some($room::Problem::declare(declaration).map(Problem::from));
+                    }
+                )+
+                None
+            }
+
             /// The operation's name.
             pub fn operation(&self) -> &'static str {
                 match self { $($(#[$gate])* Problem::$operation(_) => <$room::Problem as Operation>::NAME,)+ }
