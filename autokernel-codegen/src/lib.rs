@@ -17,8 +17,8 @@ pub use build::{Build, BuildError};
 // What the operations say, under the paths of this crate.
 use autokernel_ops::hash;
 pub use autokernel_ops::hash::short as short_hash;
-pub use autokernel_ops::knob;
 pub use autokernel_ops::matmul;
+pub use autokernel_ops::{knob, opponent};
 
 /// What must be computed, whatever the operation.
 pub mod problem {
@@ -47,5 +47,6 @@ pub mod dtype {
 pub mod emit {
     pub use autokernel_ops::Operation;
     pub use autokernel_ops::matmul::emit::{ROOTS, emit_reference, reference};
+    pub use autokernel_ops::operation::Tolerance;
     pub use autokernel_ops::source::{Header, KernelSource, all_headers};
 }

@@ -8,8 +8,8 @@ use super::cache::Cache;
 use super::process::{self, Ended};
 use super::{COMPILE_ENV, Nvcc, PtxasReport};
 use crate::arch::Arch;
-use crate::emit::KernelSource;
 use crate::emit::Header;
+use crate::emit::KernelSource;
 use crate::{hash, headers};
 
 /// Changes when what a cache entry holds changes.

@@ -14,12 +14,14 @@ pub struct Space {
 const RASTER_GROUPS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 
 impl Space {
-    /// Every valid schedule of `family` for `problem` on `arch`, in a fixed order.
+    /// Every valid schedule of `family` for `problem` on `arch`, in a fixed order; none of another operation's family.
     pub fn new(family: Family, problem: &impl OfProducts, arch: Arch) -> Self {
         let problem = problem.products();
         let images = match family {
             Family::Sm80 => sm80_images(),
             Family::Sm90 => sm90_images(),
+            #[allow(unreachable_patterns, reason = "reachable with more than one operation")]
+            _ => Vec::new(),
         };
         let valid = images.into_iter().filter(|schedule| schedule.check(problem, arch).is_ok());
         let schedules = valid.flat_map(|schedule| rasters().map(move |raster| schedule.with_raster(raster).into()));

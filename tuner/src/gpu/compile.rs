@@ -66,11 +66,7 @@ pub fn helpers(compiler: &Compiler, problem: &Problem, arch: Arch) -> Result<(Ke
         })?;
         Ok(Kernel { symbol: source.symbol.clone(), image: image.cubin })
     };
-    let instruments = instruments::source(problem).ok_or_else(|| EvaluatorError {
-        reason: format!("the tuner measures no {}", problem.operation()),
-        remedy: "replay a recorded space with --spaces".into(),
-    })?;
-    Ok((compile(&problem.reference().0)?, compile(&instruments)?))
+    Ok((compile(&problem.reference().0)?, compile(&instruments::source(problem))?))
 }
 
 /// Compiles candidates for one target. Cheap to clone, and shared by threads.
