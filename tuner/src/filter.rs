@@ -59,7 +59,7 @@ impl Filter {
     /// Whether `class` is meant at `shape`. A class has its epilogue whatever the parameters are.
     pub fn takes_class(&self, class: &ProblemClass, arch: Arch, shape: Extents) -> bool {
         self.passes_class(class, shape)
-            && self.epilogue.as_ref().is_none_or(|epilogue| epilogue.name() == class.epilogue)
+            && self.epilogue.as_ref().is_none_or(|epilogue| epilogue.class() == class.epilogue)
             && self.arch.admits(arch)
     }
 
@@ -86,7 +86,7 @@ pub enum Op {
 impl Op {
     /// The attribute that declares kernels of this class.
     pub fn of(class: &ProblemClass) -> Op {
-        if class.epilogue == Epilogue::identity().name() { Op::Matmul } else { Op::FusedMatmul }
+        if class.epilogue == Epilogue::identity().class() { Op::Matmul } else { Op::FusedMatmul }
     }
 }
 

@@ -5,8 +5,7 @@ use std::fmt;
 use autokernel_core::Dtype;
 use serde::{Deserialize, Serialize};
 
-use crate::epilogue::{self, Epilogue};
-use crate::expr::Cost;
+use crate::epilogue::{Epilogue, EpilogueClass};
 
 /// What is multiplied: the operation of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -89,7 +88,7 @@ impl Problem {
     pub fn class(&self) -> ProblemClass {
         ProblemClass {
             operation: self.operation,
-            epilogue: self.epilogue.name().to_owned(),
+            epilogue: self.epilogue.class(),
             input: self.input,
             output: self.output,
             layout: self.layout,
@@ -125,8 +124,8 @@ impl fmt::Display for Problem {
 pub struct ProblemClass {
     /// The operation.
     pub operation: Operation,
-    /// The epilogue's name, without its parameters: `leaky_relu`.
-    pub epilogue: String,
+    /// The epilogue, whatever the values of its parameters: `leaky_relu`.
+    pub epilogue: EpilogueClass,
     /// Type of `A` and `B`.
     pub input: Dtype,
     /// Type of `C`.
@@ -140,11 +139,6 @@ impl ProblemClass {
     pub fn slug(&self) -> String {
         let ProblemClass { operation, epilogue, input, output, layout } = self;
         format!("{operation}_{epilogue}_{input}_{output}_{layout}")
-    }
-
-    /// What its epilogue costs a thread.
-    pub fn epilogue_cost(&self) -> Cost {
-        epilogue::cost_of(&self.epilogue)
     }
 
     /// How far `other` is from this class, as a source of schedules: 0 is the class itself, none is unusable.
