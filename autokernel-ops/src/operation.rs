@@ -39,6 +39,9 @@ pub trait Operation {
     /// A slow kernel for the same problem, and its launch: what every other kernel is held against.
     fn reference(&self) -> (KernelSource, LaunchPlan);
 
+    /// What is computed at these extents, in sentences: what a language model is told.
+    fn described(&self, extents: &Extents) -> String;
+
     /// What must be computed and moved at least.
     fn work(&self, extents: &Extents) -> Work;
 

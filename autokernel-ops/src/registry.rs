@@ -10,9 +10,9 @@ use crate::matmul;
 use crate::rule::{self, BrokenRule, RuleText};
 use crate::schedule::Schedule;
 
-/// Declares the families: the operation's room, the name, and the typed schedule with its rules.
+/// Declares the families: the operation's room, the name, the typed schedule with its rules, and how it works.
 macro_rules! families {
-    ($($room:ident: $family:ident = $name:literal, $schedule:path, $rules:path;)+) => {
+    ($($room:ident: $family:ident = $name:literal, $schedule:path, $rules:path, $about:path;)+) => {
         /// A kernel family: CUDA files, a table of knobs and one of rules, and the archs that it serves.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         pub enum Family {
@@ -47,6 +47,11 @@ macro_rules! families {
                 match self { $(Family::$family => <$schedule>::try_from(schedule).map(|typed| typed.registers()),)+ }
             }
 
+            /// How its kernels work, in a paragraph.
+            pub const fn about(self) -> &'static str {
+                match self { $(Family::$family => $about,)+ }
+            }
+
             pub(crate) fn write(self, schedule: &Schedule, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self {
                     $(Family::$family => match <$schedule>::try_from(schedule) {
@@ -78,8 +83,8 @@ macro_rules! families {
 }
 
 families! {
-    matmul: Sm80 = "sm80", matmul::schedule::Sm80Schedule, matmul::SM80_RULES;
-    matmul: Sm90 = "sm90", matmul::schedule::Sm90Schedule, matmul::SM90_RULES;
+    matmul: Sm80 = "sm80", matmul::schedule::Sm80Schedule, matmul::SM80_RULES, matmul::SM80_ABOUT;
+    matmul: Sm90 = "sm90", matmul::schedule::Sm90Schedule, matmul::SM90_RULES, matmul::SM90_ABOUT;
 }
 
 /// A schedule of another family than the one asked for.

@@ -2,8 +2,8 @@
 
 use autokernel_core::{Arch, Dtype, Extents, LaunchPlan, Signature, dim};
 
-use super::problem::{Problem, ProblemClass};
-use super::{emit, plan, space::Space};
+use super::problem::{Layout, Problem, ProblemClass};
+use super::{emit, plan, sizes, space::Space};
 use crate::operation::{Operation, Tolerance, Work};
 use crate::registry::{Family, OtherFamily};
 use crate::rule::BrokenRule;
@@ -39,6 +39,19 @@ impl Operation for Problem {
         emit::reference(self)
     }
 
+    fn described(&self, extents: &Extents) -> String {
+        let ([m, n, k], Problem { input, output, layout, epilogue, .. }) = (sizes(extents), self);
+        let b = match layout {
+            Layout::Nn => "B[k, n] row-major (layout nn)",
+            Layout::Nt => "B stored as [n, k] row-major, multiplied transposed (layout nt)",
+        };
+        let operations = self.work(extents).operations;
+        format!(
+            "C[m, n] = {epilogue}(A[m, k] · B) with m = {m}, n = {n}, k = {k}: {operations:.4e} FLOP.\n\
+             A[m, k] and C are row-major, {b}. A and B are {input}, C is {output}, accumulation is f32."
+        )
+    }
+
     fn work(&self, extents: &Extents) -> Work {
         let multiplications: f64 = extents.sizes().map(f64::from).product();
         Work::new(&self.signature(), extents, 2.0 * multiplications)
@@ -63,7 +76,6 @@ impl Operation for Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::matmul::problem::Layout;
 
     fn problem() -> Problem {
         Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap())

@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use autokernel_codegen::matmul::{flops, sizes};
-use autokernel_codegen::problem::Layout;
+use autokernel_codegen::emit::Operation;
 use autokernel_codegen::schedule::Schedule;
 use autokernel_core::Placement;
 
@@ -18,7 +17,7 @@ use crate::placement::{main_kernel, placement, resident_blocks};
 
 /// The standing instructions.
 pub fn system() -> String {
-    "You tune GPU kernels. You propose schedules for one matrix-multiplication kernel; a tuner compiles each, checks \
+    "You tune GPU kernels. You propose schedules for one kernel; a tuner compiles each, checks \
      its result and times it on the GPU, and tells you what became of it. Your aim is the lowest median time within \
      the budget. Reason from the hardware (tiles against SMs, waves and their tail, shared memory and registers, L2 \
      reuse) and from what was measured, which outweighs any expectation.\n\n\
@@ -30,8 +29,11 @@ pub fn system() -> String {
 /// The task.
 pub fn first(task: &Task) -> String {
     let mut text = String::new();
-    for (title, body) in [("Problem", problem(task)), ("GPU", gpu(&task.gpu)), ("Roofline", task.roofline.to_string())]
-    {
+    for (title, body) in [
+        ("Problem", format!("{} Target {}.", task.problem.described(&task.shape), task.candidates.arch())),
+        ("GPU", gpu(&task.gpu)),
+        ("Roofline", task.roofline.to_string()),
+    ] {
         let _ = writeln!(text, "# {title}\n{body}\n");
     }
     for family in task.candidates.families() {
@@ -48,23 +50,6 @@ pub fn first(task: &Task) -> String {
     text
 }
 
-fn problem(task: &Task) -> String {
-    let (problem, [m, n, k]) = (&task.problem, sizes(&task.shape));
-    let b = match problem.layout {
-        Layout::Nn => "B[k, n] row-major (layout nn)",
-        Layout::Nt => "B stored as [n, k] row-major, multiplied transposed (layout nt)",
-    };
-    format!(
-        "C[m, n] = {}(A[m, k] · B) with m = {m}, n = {n}, k = {k}: {:.4e} FLOP.\n\
-         A[m, k] and C are row-major, {b}. A and B are {}, C is {}, accumulation is f32. Target {}.",
-        problem.epilogue,
-        flops(&task.shape),
-        problem.input,
-        problem.output,
-        task.candidates.arch(),
-    )
-}
-
 fn gpu(facts: &GpuFacts) -> String {
     facts.to_string()
 }
@@ -74,7 +59,7 @@ fn kernel_family(family: &FamilyKnobs, recorded: bool) -> String {
     let recorded = if recorded { " This is a replay: only combinations that were recorded can be tried." } else { "" };
     format!(
         "# Kernel family {name}\n{}\n\n## Knobs\n{}\n\n## Rules\nEvery proposal must keep all of them.{recorded}\n{}",
-        knobs::about(family.family),
+        family.family.about(),
         knobs::glossary(family),
         rules::list(family.family),
     )
@@ -99,7 +84,8 @@ fn placed(schedule: &Schedule, task: &Task) -> Option<Placement> {
 }
 
 fn to_be_beaten(task: &Task, cublas_ms: f64) -> String {
-    let (tflops, share) = (flops(&task.shape) / (cublas_ms * 1e9), 100.0 * task.roofline.limit_ms / cublas_ms);
+    let (tflops, share) =
+        (task.problem.work(&task.shape).operations / (cublas_ms * 1e9), 100.0 * task.roofline.limit_ms / cublas_ms);
     format!(
         "cuBLAS, the fastest of its algorithms with the epilogue as a kernel of its own: {cublas_ms:.4} ms, \
          {tflops:.1} TFLOP/s, {share:.1} % of the roofline."
