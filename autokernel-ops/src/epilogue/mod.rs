@@ -4,6 +4,7 @@
 //! crate that can parse it (`cargo xtask builtins`), which also tests that the two agree.
 
 pub mod builtin;
+mod class;
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,6 +13,8 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::expr::{Cost, Expr, Function, cuda};
+
+pub use class::EpilogueClass;
 
 /// The text of [`builtin`], for those that translate it.
 pub const BUILTIN_SOURCE: &str = include_str!("builtin.rs");
@@ -102,7 +105,7 @@ impl Epilogue {
 }
 
 /// What the built-in epilogue `name` costs a thread; for another one, the most that any can.
-pub fn cost_of(name: &str) -> Cost {
+pub(crate) fn cost_of(name: &str) -> Cost {
     // Schedules are checked by the thousand, and the answers never change.
     static COSTS: LazyLock<Vec<Cost>> =
         LazyLock::new(|| builtins().iter().map(|known| known.function.cost()).collect());

@@ -134,7 +134,7 @@ impl operation::Class for Class {
     }
 
     fn attribute(&self) -> &'static str {
-        if self.epilogue == Epilogue::identity().name() { "matmul" } else { "fused_matmul" }
+        if self.epilogue == Epilogue::identity().class() { "matmul" } else { "fused_matmul" }
     }
 
     /// An epilogue on the sums adds no traffic, and too few operations to count.
@@ -186,7 +186,6 @@ impl operation::Class for Class {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::matmul::problem::Layout;
 
     fn problem() -> Problem {
         Problem::new(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap())

@@ -5,8 +5,7 @@ use std::fmt;
 use autokernel_core::Dtype;
 use serde::{Deserialize, Serialize};
 
-use crate::epilogue::{self, Epilogue};
-use crate::expr::Cost;
+use crate::epilogue::{Epilogue, EpilogueClass};
 use crate::registry;
 
 /// The types that the matrix units multiply: those of `A` and `B`. Accumulation is always in `f32`.
@@ -71,7 +70,7 @@ impl Problem {
     /// The class whose tuned entries serve this problem.
     pub fn class(&self) -> Class {
         let Problem { input, output, layout, .. } = *self;
-        Class { epilogue: self.epilogue.name().to_owned(), input, output, layout }
+        Class { epilogue: self.epilogue.class(), input, output, layout }
     }
 }
 
@@ -80,9 +79,7 @@ impl registry::Problem {
     pub fn matmul(input: Dtype, layout: Layout, epilogue: Epilogue) -> Self {
         Problem::new(input, layout, epilogue).into()
     }
-}
 
-impl registry::Problem {
     /// The product, if it is one.
     pub fn as_product(&self) -> Option<&Problem> {
         match self {
@@ -134,21 +131,14 @@ impl fmt::Display for Problem {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Class {
-    /// The epilogue's name, without its parameters: `leaky_relu`.
-    pub epilogue: String,
+    /// The epilogue, whatever the values of its parameters: `leaky_relu`.
+    pub epilogue: EpilogueClass,
     /// Type of `A` and `B`.
     pub input: Dtype,
     /// Type of `C`.
     pub output: Dtype,
     /// Layout of `B`.
     pub layout: Layout,
-}
-
-impl Class {
-    /// What its epilogue costs a thread.
-    pub fn epilogue_cost(&self) -> Cost {
-        epilogue::cost_of(&self.epilogue)
-    }
 }
 
 impl fmt::Display for Class {

@@ -103,6 +103,16 @@ fn the_hopper_space_has_swapped_and_split_images_and_stays_small_enough_to_recor
 }
 
 #[test]
+fn a_body_that_takes_the_name_of_a_cheap_epilogue_is_held_to_what_it_costs() {
+    let full = Schedule::Sm90(Sm90Schedule { tile_m: 256, tile_n: 192, stages: 3, cluster_m: 1, ..FASTEST });
+    let relu = Problem::new(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap()).class();
+    assert_eq!(full.check(&relu, Arch::SM_90A), Ok(()));
+    let costly = serde_json::json!({"name": "relu", "cost": {"registers": 16, "special_functions": 1}});
+    let own = Class { epilogue: serde_json::from_value(costly).unwrap(), ..relu };
+    assert_eq!(full.check(&own, Arch::SM_90A).unwrap_err().rule, "accumulators_fit_registers");
+}
+
+#[test]
 fn a_hopper_schedule_is_refused_on_other_archs() {
     let error = Schedule::Sm90(FASTEST).check(&class(Layout::Nn), Arch::SM_80).unwrap_err();
     assert_eq!(error.rule, "family_serves_arch");

@@ -1,8 +1,8 @@
 //! From the table of kernel families to their enum and the schedules of each.
 
-/// Declares the families: the operation's room, the name, and the typed schedule with its rules.
+/// Declares the families: the operation's room, the name, the typed schedule with its rules, and how it works.
 macro_rules! families {
-    ($($(#[$gate:meta])* $room:ident: $family:ident = $name:literal, $schedule:path, $rules:path;)+) => {
+    ($($(#[$gate:meta])* $room:ident: $family:ident = $name:literal, $schedule:path, $rules:path, $about:path;)+) => {
         /// A kernel family: CUDA files, a table of knobs and one of rules, and the archs that it serves.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         pub enum Family {
@@ -36,6 +36,11 @@ macro_rules! families {
             /// Its rules, for people.
             pub fn rules(self) -> Vec<RuleText> {
                 match self { $($(#[$gate])* Family::$family => $rules.iter().map(rule::Rule::text).collect(),)+ }
+            }
+
+            /// How its kernels work, in a paragraph.
+            pub const fn about(self) -> &'static str {
+                match self { $($(#[$gate])* Family::$family => $about,)+ }
             }
 
             pub(super) fn registers(self, schedule: &Schedule) -> Result<u32, OtherFamily> {

@@ -7,7 +7,7 @@ mod problem;
 mod schedule;
 
 pub use problem::{Class, Problem};
-pub use schedule::{RULES, Schedule};
+pub use schedule::{ABOUT, RULES, Schedule};
 
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@ use autokernel_core::Arch;
 use super::problem::Class;
 use crate::knob::{At, Kind, Knob};
 use crate::rule::Rule;
+use crate::search::Search;
 
 /// A block copies a part of a row, each thread several elements of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +29,11 @@ const KNOB: Knob = Knob {
     meaning: &["Threads of a block."],
     legal: "32, 64, 128, 256, 512, 1024",
     advice: "256.",
+    search: Search::PLAIN,
 };
+
+/// How it works.
+pub const ABOUT: &str = "Each block copies one part of a row, each thread a few of its elements.";
 
 impl Schedule {
     /// Its knobs.
@@ -57,6 +62,11 @@ impl Schedule {
     pub fn from_codes(codes: &[u16]) -> Option<Self> {
         let &[threads, items, backwards] = codes else { return None };
         Some(Schedule { threads: threads.into(), items: items.into(), backwards: backwards == 1 })
+    }
+
+    /// Registers of a thread, about.
+    pub fn registers(&self) -> u32 {
+        16 + self.items
     }
 
     /// Elements that a block copies.

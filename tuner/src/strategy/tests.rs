@@ -157,6 +157,29 @@ fn a_run_in_which_all_fails_is_proposed_to_until_nothing_is_left() {
     }
 }
 
+#[test]
+fn every_knob_that_a_space_varies_is_proposed_in_all_its_values_and_journalled_by_its_name() {
+    let brief = brief();
+    for family in Space::families(brief.target.arch) {
+        let space = Space::new(*family, &brief.target.problem.class(), brief.target.arch);
+        let brief = Brief { space: space.images().collect(), ..brief.clone() };
+        let proposed = Builtin::Random.start(&brief).ask(brief.space.len());
+        for (at, knob) in family.knobs().iter().enumerate() {
+            let values = |schedules: &mut dyn Iterator<Item = Schedule>| -> HashSet<u16> {
+                schedules.map(|schedule| schedule.codes()[at]).collect()
+            };
+            let tried = values(&mut proposed.iter().map(|proposal| proposal.schedule));
+            assert_eq!(tried, values(&mut brief.space.iter().copied()), "{}", knob.name);
+            for value in tried {
+                let proposal = proposed.iter().find(|proposal| proposal.schedule.codes()[at] == value).unwrap();
+                let line = serde_json::to_value(trial(&brief, proposal.schedule, measured(1.0))).unwrap();
+                assert_eq!(line["schedule"][knob.name], knob.to_json(value));
+                assert_eq!(serde_json::from_value::<Trial>(line).unwrap().schedule, proposal.schedule);
+            }
+        }
+    }
+}
+
 /// Failures that no rule foresees: everything with eight stages.
 #[test]
 fn the_surrogate_keeps_away_from_what_fails() {

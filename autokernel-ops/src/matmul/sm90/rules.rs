@@ -192,5 +192,5 @@ fn max_accumulators(s: &S, class: &Class) -> u32 {
         (_, 1) => 192,
         _ => 128,
     };
-    limit - class.epilogue_cost().registers
+    limit - class.epilogue.cost().registers
 }

@@ -16,7 +16,7 @@ use crate::placement::{main_kernel, placement, resident_blocks};
 
 /// The standing instructions.
 pub fn system() -> String {
-    "You tune GPU kernels. You propose schedules for one matrix-multiplication kernel; a tuner compiles each, checks \
+    "You tune GPU kernels. You propose schedules for one kernel; a tuner compiles each, checks \
      its result and times it on the GPU, and tells you what became of it. Your aim is the lowest median time within \
      the budget. Reason from the hardware (tiles against SMs, waves and their tail, shared memory and registers, L2 \
      reuse) and from what was measured, which outweighs any expectation.\n\n\
@@ -28,8 +28,11 @@ pub fn system() -> String {
 /// The task.
 pub fn first(task: &Task) -> String {
     let mut text = String::new();
-    for (title, body) in [("Problem", problem(task)), ("GPU", gpu(&task.gpu)), ("Roofline", task.roofline.to_string())]
-    {
+    for (title, body) in [
+        ("Problem", format!("{} Target {}.", task.problem.task(&task.shape), task.candidates.arch())),
+        ("GPU", gpu(&task.gpu)),
+        ("Roofline", task.roofline.to_string()),
+    ] {
         let _ = writeln!(text, "# {title}\n{body}\n");
     }
     for family in task.candidates.families() {
@@ -46,10 +49,6 @@ pub fn first(task: &Task) -> String {
     text
 }
 
-fn problem(task: &Task) -> String {
-    format!("{} Target {}.", task.problem.task(&task.shape), task.candidates.arch())
-}
-
 fn gpu(facts: &GpuFacts) -> String {
     facts.to_string()
 }
@@ -59,7 +58,7 @@ fn kernel_family(family: &FamilyKnobs, recorded: bool) -> String {
     let recorded = if recorded { " This is a replay: only combinations that were recorded can be tried." } else { "" };
     format!(
         "# Kernel family {name}\n{}\n\n## Knobs\n{}\n\n## Rules\nEvery proposal must keep all of them.{recorded}\n{}",
-        knobs::about(family.family),
+        family.family.about(),
         knobs::glossary(family),
         rules::list(family.family),
     )
