@@ -18,6 +18,7 @@ pub mod rule;
 #[cfg(feature = "sketch")]
 pub mod scaled_copy;
 pub mod schedule;
+pub mod search;
 pub mod source;
 
 pub use operation::Operation;

@@ -1,10 +1,10 @@
 //! Launches as their plans say, on the emulated GPU.
 
-use autokernel_codegen::emit::kernel;
+use autokernel_codegen::matmul::Schedule;
+use autokernel_codegen::matmul::emit::kernel;
 use autokernel_codegen::matmul::extents;
 use autokernel_codegen::matmul::plan::signature;
 use autokernel_codegen::matmul::problem::Problem;
-use autokernel_codegen::schedule::Schedule;
 use autokernel_core::plan::Layout;
 use autokernel_core::{Arg, Extents, LaunchPlan, Operand, Role, Signature, TileBox};
 use autokernel_emulator::{DevicePointer, Fill, Gpu, HANDLE_BYTES, Launch, Swizzle, TensorMap};

@@ -62,7 +62,7 @@ fn an_export_obeys_the_published_schemas() {
     assert_valid(&read(&metadata_of(&path)), METADATA);
     assert_eq!(results["results"].as_array().unwrap().len(), 60);
     let row = &results["results"][0];
-    assert!(row["configuration"]["tile_m"].is_u64() && row["configuration"]["raster.group"].is_u64(), "{row}");
+    assert!(row["configuration"]["tile_m"].is_u64() && row["configuration"]["raster_group"].is_u64(), "{row}");
     let mut broken = results.clone();
     broken["results"][0]["invalidity"] = json!("perhaps");
     let schema: Value = serde_json::from_str(RESULTS).unwrap();

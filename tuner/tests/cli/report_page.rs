@@ -44,7 +44,7 @@ fn the_page_has_a_curve_and_an_entry_for_each_target_and_a_table_for_each_knob()
     assert!(measured > TRIALS, "{measured}");
     // One filled point a timed trial, one for each best, one open for each default.
     assert_eq!(html.matches("<circle").count(), measured + 2 + 2);
-    for knob in ["tile_m", "tile_n", "stages", "raster.group"] {
+    for knob in ["tile_m", "tile_n", "stages", "raster_group"] {
         assert!(html.contains(&format!("<code>{knob}</code>")), "{knob}");
     }
     assert!(html.contains("× cuBLAS") && html.contains("promoted"));

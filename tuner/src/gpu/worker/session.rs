@@ -80,10 +80,10 @@ impl Session {
         })
     }
 
-    /// The candidate's kernel with its raster, loaded if it is not the last one.
+    /// The candidate's kernel with its launch-time knobs, loaded if it is not the last one.
     fn load(&mut self, candidate: &Candidate) -> Result<CompiledKernel> {
         let Candidate { schedule, kernel } = candidate;
-        let emitted = self.problem.emit(&(*schedule).into());
+        let emitted = self.problem.emit(schedule);
         let (_, plan) = emitted.map_err(|other| WorkerError::Request(other.to_string()))?;
         if let Some((_, mut compiled)) = self.loaded.take().filter(|(loaded, _)| loaded == kernel) {
             // SAFETY: these are the knobs of a valid schedule.
