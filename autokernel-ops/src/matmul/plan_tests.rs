@@ -4,9 +4,8 @@ use autokernel_core::{Arg, Extents, LaunchPlan, Residency, TileBox, dim};
 use super::*;
 use crate::matmul::emit;
 use crate::matmul::problem::Layout;
-use crate::matmul::schedule::{Family, Schedule, Sm90Schedule};
+use crate::matmul::schedule::{Schedule, Sm90Schedule};
 use crate::matmul::sm90;
-use crate::matmul::space::Space;
 use autokernel_core::Arch;
 use autokernel_core::Dtype;
 
@@ -105,21 +104,4 @@ fn a_raster_is_a_knob_of_the_launch() {
     assert_eq!((knob(&plan, "raster_order"), knob(&plan, "raster_group")), (value(1), value(8)));
     plan.set_knob("raster_group", 3);
     assert_eq!(knob(&plan, "raster_group"), value(3));
-}
-
-#[test]
-fn four_store_buffers_are_in_the_space_and_reach_the_kernel_and_its_launch_and_json_may_leave_them_out() {
-    let problem = problem(Dtype::Bf16, Layout::Nt);
-    let space = Space::new(Family::Sm90, &problem.class(), Arch::SM_90A);
-    let four = space.images().find(|image| image.value("store_buffers") == Some(3)).unwrap();
-    let fitting = four.with("store_buffers", 0).unwrap();
-    let [(source, plan), (plain, plain_plan)] =
-        [four, fitting].map(|schedule| emit::kernel(&problem, &Schedule::try_from(&schedule).unwrap()));
-    assert!(source.cuda.contains("kStoreBuffers = 4;") && plain.cuda.contains("kStoreBuffers = 2;"));
-    assert!(source.symbol != plain.symbol && plan.kernels[0].shared_bytes > plain_plan.kernels[0].shared_bytes);
-
-    assert!(four.to_string().contains(" store_buffers four ") && !fitting.to_string().contains("store_buffers"));
-    let mut json = serde_json::to_value(four).unwrap();
-    assert_eq!(json.as_object_mut().unwrap().remove("store_buffers"), Some("four".into()));
-    assert_eq!(serde_json::from_value::<crate::Schedule>(json).unwrap(), fitting);
 }

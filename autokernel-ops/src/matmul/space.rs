@@ -2,7 +2,6 @@
 
 use super::schedule::{Family, Mode, Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
 use crate::matmul::problem::ProblemClass;
-use crate::matmul::sm90::StoreBuffers;
 use autokernel_core::Arch;
 
 /// The schedules of one family that a search chooses from for a problem on an arch.
@@ -48,20 +47,7 @@ fn rasters() -> impl Iterator<Item = Raster> {
 }
 
 fn sm90_images() -> Vec<Schedule> {
-    let plain = [sm90_large_images(), sm90_wide_cluster_images(), sm90_split_images(), sm90_swapped_images()].concat();
-    [plain, sm90_buffered_images()].concat()
-}
-
-/// More room for stores than a tile has by itself: for a short K.
-fn sm90_buffered_images() -> Vec<Schedule> {
-    let mut images = Vec::new();
-    for (tile_m, tile_n) in [(64, 128), (64, 256), (128, 128)] {
-        for (consumers, stages) in pairs(&[1, 2], &[3, 4]) {
-            let crew = Sm90Schedule { tile_m, tile_n, stages, consumers, ..Sm90Schedule::PLAIN };
-            images.push(Schedule::Sm90(Sm90Schedule { store_buffers: StoreBuffers::Four, ..crew }));
-        }
-    }
-    images
+    [sm90_large_images(), sm90_wide_cluster_images(), sm90_split_images(), sm90_swapped_images()].concat()
 }
 
 /// One block a tile, operands as they are: for grids of a wave and more.

@@ -50,20 +50,6 @@ choices! {
     }
 }
 
-choices! {
-    /// Store boxes that each warp has room for.
-    StoreBuffers {
-        /// Two where they fit, one elsewhere.
-        Fitting = "fitting",
-        /// One: the next box is written when the store has read this one.
-        One = "one",
-        /// Two: a store reads one while the next is written.
-        Two = "two",
-        /// Four: the stores of a whole narrow tile go on beside the products of the next.
-        Four = "four",
-    }
-}
-
 schedule! {
     /// A schedule of the sm90 family.
     Sm90Schedule {
@@ -111,10 +97,6 @@ schedule! {
         split_k: u32 = 1, "1, 2, 4, 8",
         "1 unless there are fewer tiles than SMs; then the smallest value that gives most SMs a block. With it there \
          is one tile a cluster, not a persistent block, so more than a wave of clusters wastes time.";
-        /// Store boxes that each warp has room for.
-        store_buffers: StoreBuffers = 0, "`fitting`, `one`, `two`, `four`",
-        "fitting; four where k is short, so that stores take a large share of a tile's time, and shared memory is left.",
-        { is_variant: true };
     }
 }
 
@@ -130,7 +112,6 @@ impl Sm90Schedule {
         cluster_n: 1,
         swap_ab: false,
         split_k: 1,
-        store_buffers: StoreBuffers::Fitting,
         raster: Raster::PLAIN,
     };
 
@@ -174,14 +155,9 @@ impl Sm90Schedule {
         TileBox { rows: WARP_ROWS, columns: swizzle / element, swizzle }
     }
 
-    /// Store boxes that each warp has room for, as a number.
+    /// Store boxes that each warp has room for. Two let a store read one while the next is written.
     pub fn store_buffers(&self, problem: &ProblemClass) -> u32 {
-        match self.store_buffers {
-            StoreBuffers::Fitting if self.shared_bytes_with(problem, 2) <= MAX_SHARED_BYTES => 2,
-            StoreBuffers::Fitting | StoreBuffers::One => 1,
-            StoreBuffers::Two => 2,
-            StoreBuffers::Four => 4,
-        }
+        if self.shared_bytes_with(problem, 2) <= MAX_SHARED_BYTES { 2 } else { 1 }
     }
 
     /// Dynamic shared memory of one block, in bytes.

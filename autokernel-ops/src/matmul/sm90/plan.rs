@@ -51,20 +51,8 @@ fn args(class: &ProblemClass, schedule: &Sm90Schedule) -> Vec<Field> {
 
 /// The constants of CUDA's `struct Schedule`: the knobs that make an image, and what the launch needs too.
 pub fn constants(class: &ProblemClass, schedule: &Sm90Schedule) -> Vec<Constant> {
-    // Store buffers are printed as a number: how many fit depends on the class.
-    let &Sm90Schedule {
-        tile_m,
-        tile_n,
-        stages,
-        consumers,
-        mode,
-        cluster_m,
-        cluster_n,
-        swap_ab,
-        split_k,
-        store_buffers: _,
-        raster: _,
-    } = schedule;
+    let Sm90Schedule { tile_m, tile_n, stages, consumers, mode, cluster_m, cluster_n, swap_ab, split_k, raster: _ } =
+        *schedule;
     let store = schedule.store_box(class);
     vec![
         int("kTileM", tile_m),
