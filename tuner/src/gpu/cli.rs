@@ -213,8 +213,8 @@ impl FromStr for ProblemSpec {
 }
 
 fn parse_family(name: &str) -> Result<Family, String> {
-    let known = [Family::Sm80, Family::Sm90];
-    known.into_iter().find(|family| family.name() == name).ok_or_else(|| "write sm80 or sm90".to_owned())
+    let known = || Family::ALL.iter().map(|family| family.name()).collect::<Vec<_>>().join(" or ");
+    Family::from_name(name).ok_or_else(|| format!("write {}", known()))
 }
 
 #[cfg(test)]
