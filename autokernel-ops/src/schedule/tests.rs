@@ -103,8 +103,8 @@ fn schedules_that_differ_in_launch_knobs_alone_share_an_image() {
 
 #[test]
 fn an_image_is_the_first_schedule_that_a_space_has_of_it() {
-    for family in Family::ALL {
-        let space = Space::new(*family, &class(), Arch::SM_90A);
+    for family in [Family::Sm80, Family::Sm90] {
+        let space = Space::new(family, &class(), Arch::SM_90A);
         assert_eq!(space.images().next(), Some(space.schedules()[0]));
         let images: std::collections::HashSet<Schedule> =
             space.schedules().iter().map(|schedule| schedule.image()).collect();
