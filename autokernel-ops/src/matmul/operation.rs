@@ -164,7 +164,7 @@ impl operation::Class for Class {
     }
 
     fn schedules(&self, family: Family, arch: Arch) -> Vec<Schedule> {
-        Space::new(family, self, arch).schedules().iter().map(|schedule| (*schedule).into()).collect()
+        Space::new(family, self, arch).schedules().to_vec()
     }
 
     fn default_schedule(&self, arch: Arch) -> Schedule {
