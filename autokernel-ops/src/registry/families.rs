@@ -33,6 +33,11 @@ macro_rules! families {
                 match self { $($(#[$gate])* Family::$family => <$schedule>::KNOBS,)+ }
             }
 
+            /// How it works, in a paragraph.
+            pub const fn about(self) -> &'static str {
+                match self { $($(#[$gate])* Family::$family => <$schedule>::ABOUT,)+ }
+            }
+
             /// Its rules, for people.
             pub fn rules(self) -> Vec<RuleText> {
                 match self { $($(#[$gate])* Family::$family => $rules.iter().map(rule::Rule::text).collect(),)+ }

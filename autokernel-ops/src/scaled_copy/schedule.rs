@@ -33,6 +33,9 @@ const KNOB: Knob = Knob {
 };
 
 impl Schedule {
+    /// How the family works, in a paragraph.
+    pub const ABOUT: &str = "A block copies a part of a row, each thread several elements of it.";
+
     /// Its knobs.
     pub const KNOBS: &[Knob] = &[
         KNOB,

@@ -48,6 +48,11 @@ schedule! {
 }
 
 impl Sm80Schedule {
+    /// How the family works, in a paragraph.
+    pub const ABOUT: &str = "One block computes one tile of C. cp.async fills a ring of shared-memory stages; warps read it with \
+         ldmatrix through an XOR swizzle and multiply with mma.sync m16n8k16. Each warp holds \
+         (tile_m / warps_m) x (tile_n / warps_n) of the tile in registers.";
+
     /// Threads of one block.
     pub fn threads(&self) -> u32 {
         self.warps_m * self.warps_n * WARP_THREADS

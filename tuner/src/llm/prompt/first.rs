@@ -59,7 +59,7 @@ fn kernel_family(family: &FamilyKnobs, recorded: bool) -> String {
     let recorded = if recorded { " This is a replay: only combinations that were recorded can be tried." } else { "" };
     format!(
         "# Kernel family {name}\n{}\n\n## Knobs\n{}\n\n## Rules\nEvery proposal must keep all of them.{recorded}\n{}",
-        knobs::about(family.family),
+        family.family.about(),
         knobs::glossary(family),
         rules::list(family.family),
     )

@@ -3,28 +3,9 @@
 use std::collections::BTreeSet;
 
 use autokernel_codegen::knob::Knob;
-use autokernel_codegen::schedule::Family;
 use serde_json::Value;
 
 use crate::llm::candidates::FamilyKnobs;
-
-/// How the family works, in a paragraph.
-pub fn about(family: Family) -> &'static str {
-    match family {
-        Family::Sm80 => {
-            "One block computes one tile of C. cp.async fills a ring of shared-memory stages; warps read it with \
-             ldmatrix through an XOR swizzle and multiply with mma.sync m16n8k16. Each warp holds \
-             (tile_m / warps_m) x (tile_n / warps_n) of the tile in registers."
-        }
-        Family::Sm90 => {
-            "Persistent: about one block an SM walks over tiles of C. One warpgroup loads with TMA into a ring of \
-             shared-memory stages of 64 elements of K, guarded by mbarriers; the consumer warpgroups multiply from \
-             shared memory with wgmma and store through TMA. wgmma multiplies 64-row blocks of A by up to 256 columns \
-             of B; with swap_ab it multiplies 64-column blocks of B by up to 256 rows of A. With split_k a cluster of \
-             blocks shares the k of one tile and adds up through distributed shared memory."
-        }
-    }
-}
 
 /// A line a knob: its name, its legal values, its meaning, and advice. Those that JSON may leave out come last.
 pub fn glossary(family: &FamilyKnobs) -> String {
