@@ -29,6 +29,7 @@ mod tests {
     use autokernel_codegen::dtype::Dtype;
     use autokernel_codegen::epilogue::Epilogue;
     use autokernel_codegen::problem::{Layout, Problem};
+    use autokernel_codegen::schedule::Family;
     use autokernel_codegen::schedule::space::Space;
 
     use super::*;
