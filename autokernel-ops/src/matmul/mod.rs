@@ -19,8 +19,8 @@ pub mod space;
 pub use extents::{DIMS, extents, flops, sizes};
 pub use problem::{Class, Problem};
 pub use schedule::Schedule;
-pub use sm80::{ABOUT as SM80_ABOUT, RULES as SM80_RULES};
-pub use sm90::{ABOUT as SM90_ABOUT, RULES as SM90_RULES};
+pub use sm80::RULES as SM80_RULES;
+pub use sm90::RULES as SM90_RULES;
 
 #[cfg(test)]
 mod tables_tests;

@@ -1,8 +1,8 @@
 //! From the table of kernel families to their enum and the schedules of each.
 
-/// Declares the families: the operation's room, the name, the typed schedule with its rules, and how it works.
+/// Declares the families: the operation's room, the name, and the typed schedule with its rules.
 macro_rules! families {
-    ($($(#[$gate:meta])* $room:ident: $family:ident = $name:literal, $schedule:path, $rules:path, $about:path;)+) => {
+    ($($(#[$gate:meta])* $room:ident: $family:ident = $name:literal, $schedule:path, $rules:path;)+) => {
         /// A kernel family: CUDA files, a table of knobs and one of rules, and the archs that it serves.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         pub enum Family {
@@ -31,6 +31,11 @@ macro_rules! families {
             /// Its knobs.
             pub fn knobs(self) -> &'static [Knob] {
                 match self { $($(#[$gate])* Family::$family => <$schedule>::KNOBS,)+ }
+            }
+
+            /// How it works, in a paragraph.
+            pub const fn about(self) -> &'static str {
+                match self { $($(#[$gate])* Family::$family => <$schedule>::ABOUT,)+ }
             }
 
             /// Its rules, for people.

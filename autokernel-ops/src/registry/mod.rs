@@ -27,9 +27,9 @@ operations! {
 }
 
 families! {
-    matmul: Sm80 = "sm80", matmul::schedule::Sm80Schedule, matmul::SM80_RULES, matmul::SM80_ABOUT;
-    matmul: Sm90 = "sm90", matmul::schedule::Sm90Schedule, matmul::SM90_RULES, matmul::SM90_ABOUT;
-    #[cfg(feature = "sketch")] scaled_copy: Copy = "copy", scaled_copy::Schedule, scaled_copy::RULES, scaled_copy::ABOUT;
+    matmul: Sm80 = "sm80", matmul::schedule::Sm80Schedule, matmul::SM80_RULES;
+    matmul: Sm90 = "sm90", matmul::schedule::Sm90Schedule, matmul::SM90_RULES;
+    #[cfg(feature = "sketch")] scaled_copy: Copy = "copy", scaled_copy::Schedule, scaled_copy::RULES;
 }
 
 /// The attributes of every operation.

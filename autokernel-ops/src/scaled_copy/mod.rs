@@ -7,7 +7,7 @@ mod problem;
 mod schedule;
 
 pub use problem::{Class, Problem};
-pub use schedule::{ABOUT, RULES, Schedule};
+pub use schedule::{RULES, Schedule};
 
 #[cfg(test)]
 mod tests;

@@ -26,16 +26,17 @@ const KNOB: Knob = Knob {
     at: At::Image,
     kind: Kind::Number,
     absent: None,
+    search: Search::PLAIN,
     meaning: &["Threads of a block."],
     legal: "32, 64, 128, 256, 512, 1024",
     advice: "256.",
     search: Search::PLAIN,
 };
 
-/// How it works.
-pub const ABOUT: &str = "Each block copies one part of a row, each thread a few of its elements.";
-
 impl Schedule {
+    /// How the family works, in a paragraph.
+    pub const ABOUT: &str = "A block copies a part of a row, each thread several elements of it.";
+
     /// Its knobs.
     pub const KNOBS: &[Knob] = &[
         KNOB,

@@ -11,11 +11,6 @@ use crate::registry::Family;
 pub use plan::{constants, plan};
 pub use rules::RULES;
 
-/// How the kernels of this family work.
-pub const ABOUT: &str = "One block computes one tile of C. cp.async fills a ring of shared-memory stages; warps read it \
-                         with ldmatrix through an XOR swizzle and multiply with mma.sync m16n8k16. Each warp holds \
-                         (tile_m / warps_m) x (tile_n / warps_n) of the tile in registers.";
-
 const WARP_THREADS: u32 = 32;
 /// Registers beside accumulators and operand fragments: addresses, counters, the copies in flight.
 const WORKING_REGISTERS: u32 = 48;
@@ -53,6 +48,11 @@ schedule! {
 }
 
 impl Sm80Schedule {
+    /// How the family works, in a paragraph.
+    pub const ABOUT: &str = "One block computes one tile of C. cp.async fills a ring of shared-memory stages; warps read it with \
+         ldmatrix through an XOR swizzle and multiply with mma.sync m16n8k16. Each warp holds \
+         (tile_m / warps_m) x (tile_n / warps_n) of the tile in registers.";
+
     /// Threads of one block.
     pub fn threads(&self) -> u32 {
         self.warps_m * self.warps_n * WARP_THREADS

@@ -15,14 +15,6 @@ use crate::registry::Family;
 pub use plan::{constants, plan};
 pub use rules::RULES;
 
-/// How the kernels of this family work.
-pub const ABOUT: &str = "Persistent: about one block an SM walks over tiles of C. One warpgroup loads with TMA into a ring \
-                         of shared-memory stages of 64 elements of K, guarded by mbarriers; the consumer warpgroups \
-                         multiply from shared memory with wgmma and store through TMA. wgmma multiplies 64-row blocks \
-                         of A by up to 256 columns of B; with swap_ab it multiplies 64-column blocks of B by up to 256 \
-                         rows of A. With split_k a cluster of blocks shares the k of one tile and adds up through \
-                         distributed shared memory.";
-
 /// Threads of one warpgroup.
 const WARPGROUP_THREADS: u32 = 128;
 const WARPS_PER_WARPGROUP: u32 = 4;
@@ -101,6 +93,13 @@ schedule! {
 }
 
 impl Sm90Schedule {
+    /// How the family works, in a paragraph.
+    pub const ABOUT: &str = "Persistent: about one block an SM walks over tiles of C. One warpgroup loads with TMA into a ring of \
+         shared-memory stages of 64 elements of K, guarded by mbarriers; the consumer warpgroups multiply from \
+         shared memory with wgmma and store through TMA. wgmma multiplies 64-row blocks of A by up to 256 columns \
+         of B; with swap_ab it multiplies 64-column blocks of B by up to 256 rows of A. With split_k a cluster of \
+         blocks shares the k of one tile and adds up through distributed shared memory.";
+
     /// A schedule that uses nothing beside the plain way: what others are written as a change of.
     pub const PLAIN: Sm90Schedule = Sm90Schedule {
         tile_m: 128,
