@@ -12,6 +12,7 @@ pub mod knob;
 pub mod matmul;
 pub mod operation;
 pub mod registry;
+pub mod rows;
 pub mod rule;
 pub mod schedule;
 pub mod source;

@@ -30,6 +30,7 @@ headers! {
     "matmul/sm90/cuda/": "sm90_epilogue.cuh" "sm90_mainloop.cuh" "sm90_matmul.cuh" "sm90_pipeline.cuh"
         "sm90_producer.cuh" "sm90_schedule.cuh" "sm90_shared.cuh" "sm90_split_k.cuh" "sm90_staging.cuh"
         "sm90_tiles.cuh";
+    "rows/cuda/": "reference_rows.cuh" "rows_reduce.cuh" "rows_sm80.cuh" "rows_vector.cuh";
     "cuda/": "types.cuh";
 }
 
