@@ -7,7 +7,7 @@ use syn::{Error, Result};
 use autokernel_core::{Dtype, Role};
 pub use autokernel_ops::rows::schedule::{Keep, RowsSchedule};
 use autokernel_ops::rows::{Body, Complaint, Place, Step};
-pub use autokernel_ops::rows::{Kind, Operand, Problem, emit, oracle, plan};
+pub use autokernel_ops::rows::{Kind, Operand, Problem, emit, oracle, plan, space};
 
 use crate::translate::{Reductions, Translator, Value};
 

@@ -28,7 +28,7 @@ pub enum Place {
 }
 
 /// The most operands that a kernel takes.
-pub const MAX_OPERANDS: usize = 16;
+pub const MAX_OPERANDS: usize = 8;
 
 /// Every mistake in `body`; none in one that can be compiled.
 pub fn complaints(body: &Body) -> Vec<Complaint> {

@@ -97,22 +97,21 @@ struct Team {
   }
 };
 
-// A number that every element of a row is divided by. Multiplying by its reciprocal is within 1.5 units in the last
-// place of dividing, where neither leaves the normal range; elsewhere it divides.
+// A number that every element of a row is divided by: two multiplications, within 1.5 units in the last place of the
+// quotient. A divisor whose reciprocal would leave the normal range is scaled into it first, by a power of two.
 struct Divisor {
-  float value;
   float reciprocal;
-  bool is_normal;
+  float scale;
 
   Divisor() = default;
-  __device__ __forceinline__ explicit Divisor(float divisor)
-      : value(divisor),
-        reciprocal(1.0f / divisor),
-        is_normal(fabsf(divisor) >= 0x1p-125f && fabsf(divisor) <= 0x1p125f) {}
+  __device__ __forceinline__ explicit Divisor(float divisor) {
+    scale = fabsf(divisor) < 0x1p-64f ? 0x1p64f : fabsf(divisor) > 0x1p64f ? 0x1p-64f : 1.0f;
+    reciprocal = 1.0f / (divisor * scale);
+  }
 };
 
 __device__ __forceinline__ float operator/(float element, const Divisor& divisor) {
-  return divisor.is_normal ? element * divisor.reciprocal : element / divisor.value;
+  return element * divisor.reciprocal * divisor.scale;
 }
 
 }  // namespace autokernel::rows
