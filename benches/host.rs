@@ -14,7 +14,8 @@ use autokernel_codegen::arch::Arch;
 use autokernel_codegen::config::Config;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::emit::emit;
-use autokernel_codegen::problem::{Layout, Problem};
+use autokernel_codegen::matmul::problem::{Layout, Problem};
+use autokernel_codegen::problem;
 use autokernel_codegen::schedule::Schedule;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -43,7 +44,7 @@ fn cpu_backend(criterion: &mut Criterion) {
 
 fn emission(criterion: &mut Criterion) {
     let epilogue = "gelu".parse().expect("gelu is built in");
-    let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, epilogue);
+    let problem = Problem::new(Dtype::Bf16, Layout::Nt, epilogue);
     let schedule = Schedule::default_for(&problem.class(), Arch::SM_90A);
     criterion.bench_function("emit a kernel", |bencher| bencher.iter(|| emit(black_box(&problem), &schedule)));
 }
@@ -54,7 +55,7 @@ fn config(criterion: &mut Criterion) {
         bencher.iter(|| Config::parse(black_box(CONFIG), path));
     });
     let config = Config::parse(CONFIG, path).expect("the checked-in file is valid");
-    let problem = Problem::matmul(Dtype::Bf16, Layout::Nn, "leaky_relu".parse().expect("it is built in"));
+    let problem = problem::Problem::matmul(Dtype::Bf16, Layout::Nn, "leaky_relu".parse().expect("it is built in"));
     criterion.bench_function("look up a problem", |bencher| {
         bencher.iter(|| config.entries_for(black_box(&problem), Arch::SM_90A).len());
     });

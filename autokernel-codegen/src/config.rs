@@ -7,7 +7,6 @@ use autokernel_core::{Arch, Extents, Tuned};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::files;
-use crate::matmul::{self, DIMS};
 use crate::problem::{Problem, ProblemClass};
 use crate::schedule::Schedule;
 
@@ -76,9 +75,8 @@ impl TryFrom<UncheckedEntry> for Entry {
     fn try_from(entry: UncheckedEntry) -> Result<Self, String> {
         let UncheckedEntry { problem, arch, extents, schedule, provenance } = entry;
         let refused = |reason: String| format!("the entry that ends here ({problem}, {arch}, {extents}) {reason}");
-        schedule.check(&problem, arch).map_err(|broken| refused(format!("cannot be built: {broken}")))?;
-        let extents = matmul::ordered(&extents)
-            .ok_or_else(|| refused(format!("has not the dimensions {}", DIMS.map(|dim| dim.to_string()).join(", "))))?;
+        problem.check(&schedule.into(), arch).map_err(|broken| refused(format!("cannot be built: {broken}")))?;
+        let extents = problem.ordered(&extents).map_err(|other| refused(format!("is of other dimensions: {other}")))?;
         provenance.check().map_err(|implausible| refused(format!("was not measured: {implausible}")))?;
         Ok(Entry { problem, arch, extents, schedule, provenance })
     }
@@ -171,7 +169,7 @@ impl Config {
     pub fn entries_for(&self, problem: &Problem, arch: Arch) -> Vec<&Entry> {
         let class = problem.class();
         let usable =
-            self.entries.iter().filter(|entry| entry.arch == arch && entry.schedule.check(&class, arch).is_ok());
+            self.entries.iter().filter(|entry| entry.arch == arch && class.check(&entry.schedule.into(), arch).is_ok());
         let ranked: Vec<(u32, &Entry)> =
             usable.filter_map(|entry| Some((class.distance(&entry.problem)?, entry))).collect();
         let nearest = ranked.iter().map(|(distance, _)| *distance).min();

@@ -20,8 +20,13 @@ pub use build::{Build, BuildError};
 use autokernel_ops::hash;
 pub use autokernel_ops::hash::short as short_hash;
 pub use autokernel_ops::knob;
-pub use autokernel_ops::matmul::plan::signature;
-pub use autokernel_ops::matmul::{self, problem, schedule};
+pub use autokernel_ops::matmul::{self, schedule};
+
+/// What must be computed, whatever the operation.
+pub mod problem {
+    pub use autokernel_ops::matmul::problem::{INPUTS, Layout};
+    pub use autokernel_ops::registry::{Class as ProblemClass, OtherDims, Problem};
+}
 
 /// GPU architectures, as nvcc names them.
 pub mod arch {
@@ -36,5 +41,5 @@ pub mod dtype {
 /// From a problem and a schedule to the CUDA translation unit that nvcc compiles.
 pub mod emit {
     pub use autokernel_ops::matmul::emit::{ROOTS, emit, emit_reference, kernel, plan, reference};
-    pub use autokernel_ops::source::{HEADERS, KernelSource};
+    pub use autokernel_ops::source::{Header, KernelSource, all_headers};
 }

@@ -8,7 +8,8 @@ use syn::{Error, Ident, Result, Token};
 
 use crate::dtype::Dtype;
 use crate::epilogue::{self, Epilogue};
-use crate::problem::{INPUTS, Layout, Operation, Problem};
+use crate::matmul;
+use crate::problem::{INPUTS, Layout, Problem};
 
 /// The attributes, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,8 +74,8 @@ impl Spec {
         let (arguments, (function, signature)) = both(arguments, function)?;
         let Arguments { epilogue, layout, known_n, known_k } = arguments;
         let Signature { parameters, input, output } = signature;
-        let problem = Problem { operation: Operation::Matmul, input, output, layout, epilogue, known_n, known_k };
-        Ok(Spec { problem, function, parameters })
+        let problem = matmul::Problem { input, output, layout, epilogue, known_n, known_k };
+        Ok(Spec { problem: problem.into(), function, parameters })
     }
 }
 

@@ -41,7 +41,8 @@ fn edge(problem: &Problem) -> Vec<RowsSchedule> {
 
 #[test]
 fn schedules_at_the_edge_of_the_rules_compile_without_spills() {
-    let cache: std::path::PathBuf = std::env::var_os("AUTOKERNEL_CACHE_DIR").map_or_else(|| env!("CARGO_TARGET_TMPDIR").into(), Into::into);
+    let cache: std::path::PathBuf =
+        std::env::var_os("AUTOKERNEL_CACHE_DIR").map_or_else(|| env!("CARGO_TARGET_TMPDIR").into(), Into::into);
     let compiler = match Nvcc::locate(Path::new(env!("CARGO_MANIFEST_DIR")), &cache) {
         Ok(nvcc) => Compiler::new(nvcc, cache),
         Err(reason) => return eprintln!("skipped: {reason}"),

@@ -42,6 +42,7 @@ pub struct Operand {
 
 /// What a kernel does with an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// It is read.
@@ -59,6 +60,11 @@ impl Signature {
     /// The number of the dimension called `name`.
     pub fn number(&self, name: Dim) -> Option<u8> {
         self.names().position(|known| known == name).and_then(|at| u8::try_from(at).ok())
+    }
+
+    /// The operands that are read.
+    pub fn inputs(&self) -> impl Iterator<Item = &Operand> {
+        self.operands.iter().filter(|operand| operand.role == Role::Input)
     }
 
     /// The operands that are written.

@@ -3,7 +3,7 @@
 mod support;
 
 use autokernel_codegen::dtype::Dtype::{Bf16, F16, F32};
-use autokernel_codegen::problem::Layout::{Nn, Nt};
+use autokernel_codegen::matmul::problem::Layout::{Nn, Nt};
 use autokernel_codegen::schedule::Schedule;
 use autokernel_emulator::{Gpu, Module, Options};
 use support::arguments;

@@ -6,7 +6,7 @@ mod support;
 
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype::{Bf16, F16, F32};
-use autokernel_codegen::problem::Layout;
+use autokernel_codegen::matmul::problem::Layout;
 use autokernel_codegen::schedule::space::Space;
 use autokernel_codegen::schedule::{Family, Schedule};
 use rand::rngs::SmallRng;

@@ -5,7 +5,7 @@ mod support;
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::emit::emit_reference;
-use autokernel_codegen::problem::Layout;
+use autokernel_codegen::matmul::problem::Layout;
 use autokernel_emulator::{Gpu, Module, Options};
 use support::case::{Case, SM80, problem};
 use support::compile::Compiler;

@@ -3,8 +3,8 @@
 mod support;
 
 use autokernel_codegen::dtype::Dtype::{Bf16, F16, F32};
-use autokernel_codegen::problem::Layout::{Nn, Nt};
-use autokernel_codegen::problem::Problem;
+use autokernel_codegen::matmul::problem::Layout::{Nn, Nt};
+use autokernel_codegen::matmul::problem::Problem;
 use autokernel_codegen::schedule::{Mode, Schedule, Sm90Schedule};
 use support::case::{Case, SM90, Variation, problem};
 use support::compile::Compiler;

@@ -5,7 +5,7 @@ mod support;
 use std::time::{Duration, Instant};
 
 use autokernel_codegen::dtype::Dtype::Bf16;
-use autokernel_codegen::problem::Layout::Nt;
+use autokernel_codegen::matmul::problem::Layout::Nt;
 use autokernel_codegen::schedule::{Schedule, Sm80Schedule, Sm90Schedule};
 use support::case::{Case, SM80, SM90, Variation, problem};
 use support::compile::Compiler;

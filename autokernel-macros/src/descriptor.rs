@@ -3,12 +3,19 @@
 use std::collections::BTreeMap;
 
 use autokernel_codegen::build::{ImageFiles, Manifest, Plan, Variant};
+use autokernel_codegen::matmul;
 use autokernel_core::{Arch, Descriptor};
 use proc_macro2::TokenStream;
 use quote::quote;
 
 /// `Embedded { … }` of the kernel `name`, whose parameters have those names.
-pub fn embedded(name: &str, parameters: &[String], manifest: &Manifest, plan: &Plan) -> TokenStream {
+pub fn embedded(
+    name: &str,
+    parameters: &[String],
+    product: &matmul::Problem,
+    manifest: &Manifest,
+    plan: &Plan,
+) -> TokenStream {
     let images = Images::collect(&plan.variants);
     let descriptor = Descriptor {
         name: name.to_owned(),
@@ -19,7 +26,7 @@ pub fn embedded(name: &str, parameters: &[String], manifest: &Manifest, plan: &P
         not_compiled: manifest.not_compiled.clone(),
     };
     let (json, images) = (json(&descriptor), &images.tokens);
-    let transpose_b = plan.problem.layout.transpose_b();
+    let transpose_b = product.layout.transpose_b();
     quote! {
         ::autokernel::__private::Embedded {
             json: #json,
@@ -31,7 +38,7 @@ pub fn embedded(name: &str, parameters: &[String], manifest: &Manifest, plan: &P
 
 /// The problem's signature, with the parameters as the user calls them.
 fn signature(parameters: &[String], plan: &Plan) -> autokernel_core::Signature {
-    let mut signature = autokernel_codegen::signature(&plan.problem);
+    let mut signature = plan.problem.signature();
     for (operand, parameter) in signature.operands.iter_mut().zip(parameters) {
         operand.name.clone_from(parameter);
     }
@@ -65,7 +72,7 @@ impl<'p> Images<'p> {
         for variant in variants {
             let Some(files) = &variant.image else { continue };
             let next = images.tokens.len();
-            let number = *images.numbers.entry((&variant.symbol, variant.arch)).or_insert(next);
+            let number = *images.numbers.entry((variant.symbol(), variant.arch)).or_insert(next);
             if number == next {
                 images.tokens.push(embed(files));
             }
@@ -74,7 +81,7 @@ impl<'p> Images<'p> {
     }
 
     fn number_of(&self, variant: &Variant) -> Option<usize> {
-        self.numbers.get(&(&*variant.symbol, variant.arch)).copied()
+        self.numbers.get(&(variant.symbol(), variant.arch)).copied()
     }
 }
 

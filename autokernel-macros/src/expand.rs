@@ -2,6 +2,7 @@
 
 use autokernel_codegen::build::{Manifest, Plan};
 use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::matmul;
 use autokernel_codegen::spec::{AttributeKind, Spec};
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -15,7 +16,8 @@ pub fn expand(kind: AttributeKind, arguments: TokenStream, item: TokenStream) ->
     let stub = stub(&item);
     let generated = Spec::parse(kind, arguments, item).and_then(|spec| {
         let (manifest, plan) = find_plan(&spec)?;
-        Ok(generate(&spec, &manifest, &plan))
+        let product = spec.problem.as_product().expect("both attributes declare products");
+        Ok(generate(&spec, product, &manifest, &plan))
     });
     generated.unwrap_or_else(|error| {
         let error = error.into_compile_error();
@@ -42,7 +44,7 @@ fn find_plan(spec: &Spec) -> Result<(Manifest, Plan)> {
     Ok((manifest, plan))
 }
 
-fn generate(spec: &Spec, manifest: &Manifest, plan: &Plan) -> TokenStream {
+fn generate(spec: &Spec, product: &matmul::Problem, manifest: &Manifest, plan: &Plan) -> TokenStream {
     let function = &spec.function;
     let (attributes, visibility, name) = (&function.attrs, &function.vis, &function.sig.ident);
     let (inputs, [a, b, out]) = (&function.sig.inputs, &spec.parameters);
@@ -50,11 +52,11 @@ fn generate(spec: &Spec, manifest: &Manifest, plan: &Plan) -> TokenStream {
         syn::ReturnType::Default => quote!(-> ::autokernel::Result<()>),
         written @ syn::ReturnType::Type(..) => quote!(#written),
     };
-    let (input_type, output_type) = (element_type(spec.problem.input), element_type(spec.problem.output));
+    let (input_type, output_type) = (element_type(product.input), element_type(product.output));
     let parameters = spec.parameters.each_ref().map(|parameter| parameter.unraw().to_string());
-    let embedded = descriptor::embedded(&name.unraw().to_string(), &parameters, manifest, plan);
-    let epilogue = autokernel_codegen::epilogue::rust_function(&spec.problem.epilogue);
-    let (function_docs, module_docs) = (docs::function(spec), docs::module(spec, plan));
+    let embedded = descriptor::embedded(&name.unraw().to_string(), &parameters, product, manifest, plan);
+    let epilogue = autokernel_codegen::epilogue::rust_function(&product.epilogue);
+    let (function_docs, module_docs) = (docs::function(spec, product), docs::module(spec, plan));
     let module_visibility = visible_from_inside(visibility);
     let module_attributes = attributes.iter().filter(|attribute| concerns_module(attribute));
     let call = quote_spanned!(Span::mixed_site().located_at(name.span())=> #name::KERNEL.launch(#a, #b, #out));

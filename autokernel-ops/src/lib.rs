@@ -18,5 +18,5 @@ pub mod schedule;
 pub mod source;
 
 pub use operation::Operation;
-pub use registry::Family;
+pub use registry::{Class, Family, Problem};
 pub use schedule::Schedule;

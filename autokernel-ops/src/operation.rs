@@ -1,19 +1,32 @@
 //! The seam between an operation's room and everything else.
 
-use autokernel_core::{Arch, Extents, LaunchPlan, Signature};
+use std::fmt;
+
+use autokernel_core::{Arch, Dim, Extents, LaunchPlan, Signature};
 
 use crate::registry::{Family, OtherFamily};
 use crate::rule::BrokenRule;
 use crate::schedule::Schedule;
-use crate::source::KernelSource;
+use crate::source::{Header, KernelSource};
 
-/// What a room tells of a problem. Build, runtime, tuner and tests read an operation through this alone.
-pub trait Operation {
+/// What a room tells of a problem. Build, runtime, tuner and tests read an operation through this alone, most of them
+/// through [`registry::Problem`](crate::registry::Problem).
+pub trait Operation: fmt::Display {
     /// Problems that are tuned together.
-    type Class;
+    type Class: Class;
 
     /// The operation's name, in JSON and in the names of classes.
     const NAME: &'static str;
+
+    /// The names of its dimensions, in the order of its signatures. The first is the one that differs from launch to
+    /// launch: rows, a batch.
+    const DIMS: &'static [Dim];
+
+    /// The CUDA files of its folder.
+    const HEADERS: &'static [Header];
+
+    /// Of the CUDA files, those that its kernels begin with; the reference's is none of them.
+    const ROOTS: &'static [&'static str];
 
     /// What a kernel takes: launch checks, the launch log, test buffers and documentation read this.
     fn signature(&self) -> Signature;
@@ -21,29 +34,79 @@ pub trait Operation {
     /// The class whose tuned entries serve this problem.
     fn class(&self) -> Self::Class;
 
-    /// The families that serve `arch`, best first.
-    fn families(arch: Arch) -> &'static [Family];
-
-    /// Whether `schedule` compiles without spills and runs for `class` on `arch`.
-    ///
-    /// # Errors
-    /// The first broken rule.
-    fn check(class: &Self::Class, schedule: &Schedule, arch: Arch) -> Result<(), BrokenRule>;
-
     /// The kernel that computes this problem by `schedule`, and its launch.
     ///
     /// # Errors
     /// The schedule is of another operation's family.
     fn emit(&self, schedule: &Schedule) -> Result<(KernelSource, LaunchPlan), OtherFamily>;
 
-    /// A slow kernel for the same problem, and its launch: what every other kernel is held against.
+    /// A slow kernel for the same problem, and its launch: what every other kernel is held against. Its outputs are
+    /// fp32 whatever the problem's are.
     fn reference(&self) -> (KernelSource, LaunchPlan);
+
+    /// What must be computed and moved at least.
+    fn work(&self, extents: &Extents) -> Work {
+        self.class().work(extents)
+    }
+
+    /// The same for a kernel each of what this one fuses; [`work`](Self::work) where it fuses nothing.
+    fn unfused_work(&self, extents: &Extents) -> Work {
+        self.work(extents)
+    }
+
+    /// What tells it from other problems of its operation, in a few words: `nt bf16 · gelu`.
+    fn brief(&self) -> String;
+
+    /// The task of finding a schedule at `extents`, as a model is told it.
+    fn task(&self, extents: &Extents) -> String;
+
+    /// The problems that options can name by their class: those made of built-in parts alone.
+    fn built_in() -> Vec<Self>
+    where
+        Self: Sized;
+
+    /// How far a result may be from the reference's.
+    fn tolerance(&self, extents: &Extents) -> Tolerance;
+}
+
+/// What a room tells of problems that are tuned together: which schedules there are for them.
+pub trait Class: fmt::Display {
+    /// The class as one word, fit for file and symbol names. It begins with the operation's name.
+    fn slug(&self) -> String;
+
+    /// What tells it from other classes of its operation, in a few words.
+    fn brief(&self) -> String;
+
+    /// The attribute that declares problems of this class.
+    fn attribute(&self) -> &'static str;
 
     /// What must be computed and moved at least.
     fn work(&self, extents: &Extents) -> Work;
 
-    /// How far a result may be from the reference's.
-    fn tolerance(&self, extents: &Extents) -> Tolerance;
+    /// How far `other` is from this class, as a source of schedules: 0 is the class itself, none is unusable.
+    fn distance(&self, other: &Self) -> Option<u32>;
+
+    /// The families that serve it on `arch`, best first.
+    fn families(&self, arch: Arch) -> &'static [Family];
+
+    /// The schedules of `family` that a search chooses from on `arch`: all valid, in a fixed order. None of a family of
+    /// another operation.
+    fn schedules(&self, family: Family, arch: Arch) -> Vec<Schedule>;
+
+    /// The schedule that is safe on `arch` when nothing was tuned.
+    fn default_schedule(&self, arch: Arch) -> Schedule;
+
+    /// Whether `schedule` compiles without spills and runs for this class on `arch`.
+    ///
+    /// # Errors
+    /// The first broken rule.
+    fn check(&self, schedule: &Schedule, arch: Arch) -> Result<(), BrokenRule>;
+
+    /// The launch of the kernel called `symbol` that computes problems of this class by `schedule`.
+    ///
+    /// # Errors
+    /// The schedule is of another operation's family.
+    fn plan(&self, schedule: &Schedule, symbol: String) -> Result<LaunchPlan, OtherFamily>;
 }
 
 /// What must be computed and moved at least, whatever the schedule.
@@ -79,5 +142,10 @@ impl Work {
             }
         }
         work
+    }
+
+    /// Bytes that are read or written.
+    pub fn bytes(&self) -> f64 {
+        self.read_bytes + self.written_bytes
     }
 }

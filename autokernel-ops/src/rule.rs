@@ -1,7 +1,11 @@
 //! What makes a schedule impossible: a table of rules for each family, which the check, the prompt and docs/schedules.md
 //! print, and by whose names the kernels assert.
 
+use std::fmt;
+
 use autokernel_core::Arch;
+
+use crate::schedule::Schedule;
 
 /// A rule of a kernel family, for schedules `S` and problem classes `C`. A schedule that keeps all of them compiles
 /// without spills and runs: that is the table's contract with the tuner, which searches nothing else.
@@ -40,6 +44,15 @@ pub struct BrokenRule {
     pub rule: &'static str,
     /// The numbers that break it, and what would not.
     pub reason: String,
+}
+
+impl BrokenRule {
+    /// `schedule` is of a family that computes another operation than `class`'s.
+    pub fn other_family(schedule: &Schedule, class: &impl fmt::Display) -> Self {
+        let (family, operation) = (schedule.family().name(), schedule.family().operation());
+        let reason = format!("family {family} computes {operation}, not {class}; take a family of its own");
+        BrokenRule { rule: "family_serves_operation", reason }
+    }
 }
 
 /// Whether `schedule` keeps all `rules`.

@@ -5,33 +5,38 @@ use std::fmt::{Display, Write};
 use autokernel_core::plan::Layout;
 use autokernel_core::{Arg, Field};
 
+use crate::registry::ROOM_HEADERS;
+
 /// A CUDA translation unit with one kernel for one problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelSource {
     /// The kernel's `extern "C"` name: readable, and different for different kernels.
     pub symbol: String,
-    /// The text. It includes files of [`HEADERS`].
+    /// The text. It includes files of [`all_headers`].
     pub cuda: String,
 }
 
+/// A CUDA file that travels with the crate: its path below the include folder, and its text.
+pub type Header = (&'static str, &'static str);
+
+/// The CUDA files of a folder, by the path under which sources include them.
 macro_rules! headers {
     ($($folder:literal: $($path:literal)*;)*) => {
-        /// The CUDA files that emitted sources include, by the path under which they do: (path, text).
-        pub const HEADERS: &[(&str, &str)] = &[$($(($path, include_str!(concat!($folder, $path))),)*)*];
+        &[$($(($path, include_str!(concat!($folder, $path))),)*)*]
     };
 }
 
-// In the order of their paths.
-headers! {
+pub(crate) use headers;
+
+/// The files that rooms share.
+const SHARED: &[Header] = headers! {
     "cuda/": "epilogue.cuh" "pad_rows.cuh" "ptx/common.cuh" "ptx/sm80.cuh" "ptx/sm90.cuh" "ptx/sm90_wgmma.cuh"
-        "raster.cuh";
-    "matmul/cuda/": "reference_matmul.cuh";
-    "matmul/sm80/cuda/": "sm80_copy.cuh" "sm80_matmul.cuh" "sm80_schedule.cuh" "sm80_shared_tile.cuh" "sm80_store.cuh";
-    "matmul/sm90/cuda/": "sm90_epilogue.cuh" "sm90_mainloop.cuh" "sm90_matmul.cuh" "sm90_pipeline.cuh"
-        "sm90_producer.cuh" "sm90_schedule.cuh" "sm90_shared.cuh" "sm90_split_k.cuh" "sm90_staging.cuh"
-        "sm90_tiles.cuh";
-    "rows/cuda/": "reference_rows.cuh" "rows_reduce.cuh" "rows_sm80.cuh" "rows_vector.cuh";
-    "cuda/": "types.cuh";
+        "raster.cuh" "types.cuh";
+};
+
+/// The CUDA files that emitted sources include.
+pub fn all_headers() -> impl Iterator<Item = Header> {
+    SHARED.iter().chain(ROOM_HEADERS.iter().copied().flatten()).copied()
 }
 
 /// A constant of a printed struct.
@@ -95,7 +100,7 @@ mod tests {
             .iter()
             .map(|path| path.display().to_string().rsplit_once("/cuda/").unwrap().1.to_owned())
             .collect();
-        let mut travelling: Vec<&str> = HEADERS.iter().map(|(path, _)| *path).collect();
+        let mut travelling: Vec<&str> = all_headers().map(|(path, _)| path).collect();
         files.sort();
         travelling.sort_unstable();
         assert_eq!(files, travelling);

@@ -1,7 +1,7 @@
 //! Runs launches on one case and compares them with the reference.
 
 use autokernel::{Argument, Device, Dtype, Extents, bf16, f16, matmul};
-use autokernel_codegen::problem::Problem;
+use autokernel_codegen::matmul::problem::Problem;
 
 use crate::host::{HostMatrix, Sample, Values};
 use crate::placement::Placement;

@@ -1,7 +1,8 @@
 //! The declarations, as a user would write them, and the list of them.
 
 use autokernel::{AnyKernel, KernelDescriptor};
-use autokernel_codegen::problem::Problem;
+use autokernel_codegen::matmul::problem::Problem;
+use autokernel_codegen::problem;
 
 use crate::check::Case;
 use crate::compiled::Variants;
@@ -232,8 +233,9 @@ impl Declared {
     /// # Panics
     /// The build embedded what cannot be read.
     pub fn problem(&self) -> Problem {
-        let problem = &self.descriptor().problem;
-        serde_json::from_str(problem).unwrap_or_else(|error| panic!("{problem}: {error}"))
+        let json = &self.descriptor().problem;
+        let problem: problem::Problem = serde_json::from_str(json).unwrap_or_else(|error| panic!("{json}: {error}"));
+        problem.as_product().unwrap_or_else(|| panic!("{json} is no product")).clone()
     }
 
     /// Whether small integers come out of the epilogue exactly: it multiplies by powers of two at most.

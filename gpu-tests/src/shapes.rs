@@ -1,7 +1,7 @@
 //! Shapes worth trying, and where their matrices lie.
 
 use autokernel::{Extents, matmul};
-use autokernel_codegen::problem::Problem;
+use autokernel_codegen::matmul::problem::Problem;
 use rand::RngExt;
 use rand::rngs::StdRng;
 

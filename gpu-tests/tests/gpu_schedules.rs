@@ -14,10 +14,10 @@ use autokernel_codegen::arch::{Arch, ComputeCapability};
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::emit::{self, KernelSource};
 use autokernel_codegen::epilogue::Epilogue;
+use autokernel_codegen::matmul::plan::signature;
+use autokernel_codegen::matmul::problem::{Layout, Problem};
 use autokernel_codegen::nvcc::{Compiler, Image, Nvcc};
-use autokernel_codegen::problem::{Layout, Problem};
 use autokernel_codegen::schedule::{Family, Schedule, space::Space};
-use autokernel_codegen::signature;
 use gpu_tests::check::{Case, check};
 use gpu_tests::host::{HostMatrix, Sample, Values};
 use gpu_tests::placement::Placement;
@@ -67,7 +67,7 @@ fn draw(rng: &mut StdRng, arch: Arch, count: usize) -> Vec<Draw> {
         let input = *[Dtype::Bf16, Dtype::F16].choose(rng).unwrap();
         let output = *[input, input, Dtype::F32].choose(rng).unwrap();
         let layout = *Layout::ALL.choose(rng).unwrap();
-        let problem = Problem { output, ..Problem::matmul(input, layout, exact.choose(rng).unwrap().clone()) };
+        let problem = Problem { output, ..Problem::new(input, layout, exact.choose(rng).unwrap().clone()) };
         let space = Space::new(families[at % families.len()], &problem.class(), arch);
         let schedule = *space.schedules().choose(rng).unwrap();
         let (source, plan) = emit::kernel(&problem, &schedule);
@@ -162,7 +162,7 @@ fn the_reference_kernel_agrees_with_the_cpu() {
         .into_iter()
         .flat_map(|input| Layout::ALL.map(|layout| (input, layout)))
         .flat_map(|(input, layout)| {
-            Epilogue::all().into_iter().map(move |epilogue| Problem::matmul(input, layout, epilogue))
+            Epilogue::all().into_iter().map(move |epilogue| Problem::new(input, layout, epilogue))
         })
         .collect();
     let sources: Vec<(KernelSource, LaunchPlan)> = problems.iter().map(emit::reference).collect();

@@ -30,7 +30,8 @@ fn every_kernel_compiles_for_sm_80_and_sm_90a_without_a_spill() {
             assert!(plan.variants.iter().any(|variant| variant.arch == arch), "{}: none for {arch}", plan.problem);
         }
         for variant in &plan.variants {
-            let Variant { arch, schedule, image, symbol, plan: launch, .. } = variant;
+            let Variant { arch, schedule, image, plan: launch, .. } = variant;
+            let symbol = variant.symbol();
             let report = image.as_ref().unwrap_or_else(|| panic!("{symbol} has no image")).report;
             let fits = launch.kernels.iter().all(|kernel| report.registers * kernel.threads <= REGISTER_FILE);
             if report.spills() || report.stack_bytes > 0 || !fits {
@@ -48,7 +49,7 @@ fn every_declared_kernel_holds_the_variants_of_its_plan() {
     let kernels = catalogue();
     assert_eq!(kernels.len(), manifest.plans.len());
     let symbols_of_plans: Vec<Vec<&str>> =
-        manifest.plans.values().map(|plan| plan.variants.iter().map(|variant| &*variant.symbol).collect()).collect();
+        manifest.plans.values().map(|plan| plan.variants.iter().map(|variant| variant.symbol()).collect()).collect();
     for kernel in kernels {
         let variants = &kernel.descriptor().variants;
         let symbols: Vec<&str> = variants.iter().map(|variant| autokernel::symbol(&variant.plan)).collect();

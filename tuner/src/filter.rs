@@ -48,7 +48,7 @@ impl Filter {
     /// Whether `problem` is meant at `shape`, whatever the target of nvcc.
     pub fn passes(&self, problem: &Problem, shape: Extents) -> bool {
         self.passes_class(&problem.class(), shape)
-            && self.epilogue.as_ref().is_none_or(|epilogue| *epilogue == problem.epilogue)
+            && self.epilogue.as_ref().is_none_or(|epilogue| problem.field("epilogue") == Some(epilogue.to_string()))
     }
 
     /// Whether `entry` is meant.
@@ -59,17 +59,17 @@ impl Filter {
     /// Whether `class` is meant at `shape`. A class has its epilogue whatever the parameters are.
     pub fn takes_class(&self, class: &ProblemClass, arch: Arch, shape: Extents) -> bool {
         self.passes_class(class, shape)
-            && self.epilogue.as_ref().is_none_or(|epilogue| epilogue.name() == class.epilogue)
+            && self.epilogue.as_ref().is_none_or(|epilogue| class.field("epilogue").as_deref() == Some(epilogue.name()))
             && self.arch.admits(arch)
     }
 
     /// What is asked of a class and of a problem alike.
     fn passes_class(&self, class: &ProblemClass, shape: Extents) -> bool {
         (self.shape.is_empty() || self.shape.contains(&shape))
-            && self.op.is_none_or(|op| op == Op::of(class))
+            && self.op.is_none_or(|op| op.name() == class.attribute())
             && self.problem.as_ref().is_none_or(|problem| problem == class)
-            && self.dtype.is_none_or(|dtype| dtype == class.input)
-            && self.layout.is_none_or(|layout| layout == class.layout)
+            && self.dtype.is_none_or(|dtype| class.field("input").as_deref() == Some(dtype.name()))
+            && self.layout.is_none_or(|layout| class.field("layout") == Some(layout.to_string()))
     }
 }
 
@@ -84,9 +84,12 @@ pub enum Op {
 }
 
 impl Op {
-    /// The attribute that declares kernels of this class.
-    pub fn of(class: &ProblemClass) -> Op {
-        if class.epilogue == Epilogue::identity().name() { Op::Matmul } else { Op::FusedMatmul }
+    /// The attribute.
+    fn name(self) -> &'static str {
+        match self {
+            Op::Matmul => "matmul",
+            Op::FusedMatmul => "fused_matmul",
+        }
     }
 }
 
@@ -117,7 +120,7 @@ impl FromStr for ArchChoice {
 
 /// Reads the class of a built-in problem from the command line.
 pub fn problem_class(text: &str) -> Result<ProblemClass, String> {
-    let named = builtin_problems().map(|problem| problem.class()).find(|class| class.slug() == text);
+    let named = Problem::built_in().iter().map(Problem::class).find(|class| class.slug() == text);
     named.ok_or_else(|| {
         let epilogues: Vec<String> = Epilogue::all().iter().map(|epilogue| epilogue.name().to_owned()).collect();
         format!(
@@ -126,17 +129,6 @@ pub fn problem_class(text: &str) -> Result<ProblemClass, String> {
              and layout nn or nt",
             epilogues.join(", ")
         )
-    })
-}
-
-/// Every problem that built-in epilogues make.
-pub fn builtin_problems() -> impl Iterator<Item = Problem> {
-    let types = INPUTS.into_iter().flat_map(|input| [(input, input), (input, Dtype::F32)]);
-    types.flat_map(|(input, output)| {
-        Layout::ALL.into_iter().flat_map(move |layout| {
-            let problem = move |epilogue| Problem { output, ..Problem::matmul(input, layout, epilogue) };
-            Epilogue::all().into_iter().map(problem)
-        })
     })
 }
 
@@ -159,7 +151,7 @@ pub fn layout(text: &str) -> Result<Layout, String> {
 
 #[cfg(test)]
 mod tests {
-    use autokernel_codegen::matmul::extents;
+    use autokernel_codegen::matmul::{self, extents};
     use clap::Parser;
 
     use super::*;
@@ -174,8 +166,8 @@ mod tests {
     fn a_problem_class_is_read_as_it_is_written_and_anything_else_is_refused_with_the_form() {
         for epilogue in ["identity", "leaky_relu(0.2)", "gelu", "gelu_tanh"] {
             for layout in Layout::ALL {
-                let mut class = Problem::matmul(Dtype::F16, layout, epilogue.parse().unwrap()).class();
-                class.output = Dtype::F32;
+                let product = matmul::Problem::new(Dtype::F16, layout, epilogue.parse().unwrap());
+                let class = Problem::from(matmul::Problem { output: Dtype::F32, ..product }).class();
                 assert_eq!(problem_class(&class.slug()), Ok(class));
             }
         }

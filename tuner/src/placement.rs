@@ -1,7 +1,7 @@
 //! How the tiles of a schedule fall on a GPU, by the plan that launches it.
 
 use autokernel_codegen::emit::plan;
-use autokernel_codegen::problem::ProblemClass;
+use autokernel_codegen::matmul::problem::OfProducts;
 use autokernel_codegen::schedule::Schedule;
 use autokernel_core::{Arch, Extents, Placement, SmLimits};
 
@@ -10,7 +10,7 @@ use crate::gpu_facts::GpuFacts;
 /// How the tiles of `schedule` at `shape` fall on `sm_count` SMs that hold `blocks_per_sm` of its blocks each.
 pub fn placement(
     schedule: &Schedule,
-    class: &ProblemClass,
+    class: &impl OfProducts,
     shape: Extents,
     sm_count: u32,
     blocks_per_sm: u32,

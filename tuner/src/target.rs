@@ -3,51 +3,68 @@
 use std::fmt;
 
 use autokernel_codegen::arch::Arch;
-use autokernel_codegen::matmul::{flops, ordered};
-use autokernel_codegen::problem::Problem;
+use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::problem::{OtherDims, Problem, ProblemClass};
 use autokernel_core::Extents;
 use autokernel_runtime::roofline::Work;
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 /// One problem, at one shape, for one arch: what a search finds the fastest schedule of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "Written")]
 pub struct Target {
     /// What is computed.
     pub problem: Problem,
     /// For which target of nvcc.
     pub arch: Arch,
     /// At which shape.
-    #[serde(deserialize_with = "of_product")]
     pub shape: Extents,
 }
 
-/// Extents of a matrix product as a file has them, in whatever order.
-///
-/// # Errors
-/// They are those of another operation.
-pub fn of_product<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Extents, D::Error> {
-    let extents = Extents::deserialize(deserializer)?;
-    ordered(&extents).ok_or_else(|| D::Error::custom(format!("a matrix product has m, n and k, not {extents:?}")))
+/// A target as written, its extents in whatever order.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    problem: Problem,
+    arch: Arch,
+    shape: Extents,
+}
+
+impl TryFrom<Written> for Target {
+    type Error = OtherDims;
+
+    fn try_from(Written { problem, arch, shape }: Written) -> Result<Self, OtherDims> {
+        let shape = problem.class().ordered(&shape)?;
+        Ok(Target { problem, arch, shape })
+    }
 }
 
 impl Target {
-    /// The rate of a launch that takes `median_ms`, in 10¹² operations a second: `2·m·n·k` over the time.
+    /// The rate of a launch that takes `median_ms`, in 10¹² operations a second.
     pub fn tflops(&self, median_ms: f64) -> f64 {
-        flops(&self.shape) / (median_ms * 1e9)
+        self.work().tflops(median_ms)
     }
 
     /// The operations and the least memory traffic of a launch.
     pub fn work(&self) -> Work {
-        let Problem { input, output, .. } = self.problem;
-        autokernel_runtime::matmul::work(&self.shape, input, output)
+        work(&self.problem.class(), &self.shape)
+    }
+
+    /// The type of its inputs, by which the matrix units' peak is known.
+    pub fn input(&self) -> Option<Dtype> {
+        self.problem.signature().inputs().map(|operand| operand.dtype).next()
     }
 
     /// A word for file names and the history: `matmul_leaky_relu_bf16_bf16_nt_4096x4096x4096`.
     pub fn slug(&self) -> String {
         format!("{}_{}", self.problem.class().slug(), self.shape)
     }
+}
+
+/// The operations and the least memory traffic of a launch of `class` at `extents`.
+pub fn work(class: &ProblemClass, extents: &Extents) -> Work {
+    let work = class.work(extents);
+    Work { flops: work.operations, bytes: work.bytes() }
 }
 
 impl fmt::Display for Target {

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::matmul;
 use autokernel_codegen::nvcc::{Compiler, Nvcc};
 use autokernel_codegen::problem::{Layout, Problem};
 use autokernel_codegen::schedule::{Mode, Schedule, Sm90Schedule};
@@ -35,7 +36,8 @@ fn the_helper_kernels_compile_for_every_arch_and_type() {
     let cache = tempfile::tempdir().unwrap();
     let Some(compiler) = compiler("the_helper_kernels_compile_for_every_arch_and_type", cache.path()) else { return };
     compile::helpers(&compiler, &problem(), Arch::SM_90A).unwrap();
-    let other = Problem { output: Dtype::F32, ..Problem::matmul(Dtype::F16, Layout::Nn, "gelu".parse().unwrap()) };
+    let other = matmul::Problem::new(Dtype::F16, Layout::Nn, "gelu".parse().unwrap());
+    let other = Problem::from(matmul::Problem { output: Dtype::F32, ..other });
     compile::helpers(&compiler, &other, Arch::SM_80).unwrap();
 }
 
@@ -88,7 +90,8 @@ fn transposed_and_split_tiles_at_the_limit_of_their_registers_compile_in_both_la
         let of = [("relu", &plain[..]), ("gelu", &with_calls[..]), ("gelu_tanh", &with_calls[..])];
         of.map(|of| (layout, of))
     }) {
-        let problem = Problem { output: Dtype::F32, ..Problem::matmul(Dtype::F16, layout, epilogue.parse().unwrap()) };
+        let problem = matmul::Problem::new(Dtype::F16, layout, epilogue.parse().unwrap());
+        let problem = Problem::from(matmul::Problem { output: Dtype::F32, ..problem });
         let limit = Arc::clone(&limit);
         let candidates = CandidateCompiler::new(compiler.clone(), problem, Arch::SM_90A, ImageForm::Cubin, limit);
         for schedule in schedules.iter().copied().map(Schedule::Sm90) {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use autokernel_codegen::arch::{Arch, Features};
 use autokernel_codegen::dtype::Dtype;
-use autokernel_codegen::emit::{KernelSource, emit};
+use autokernel_codegen::emit::KernelSource;
 use autokernel_codegen::matmul::extents;
 use autokernel_codegen::nvcc::{Compiler, Nvcc};
 use autokernel_codegen::problem::{Layout, Problem};
@@ -79,7 +79,7 @@ impl Gpu {
 
     /// What becomes of the ordinary kernel with `body` instead of its own.
     fn outcome_of(&mut self, body: &str) -> Outcome {
-        let KernelSource { symbol, cuda } = emit(&problem(), &self.schedule);
+        let KernelSource { symbol, cuda } = problem().emit(&self.schedule.into()).unwrap().0;
         const OWN: &str = "  Kernel::run(args);\n";
         assert!(cuda.contains(OWN), "{cuda}");
         let source = KernelSource { symbol, cuda: cuda.replace(OWN, body) };

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, ensure};
 use autokernel_codegen::Build;
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::config::Config;
-use autokernel_codegen::emit::{KernelSource, emit, emit_reference};
+use autokernel_codegen::emit::KernelSource;
 use autokernel_codegen::nvcc::{Compiler, Nvcc};
 use autokernel_codegen::problem::Problem;
 use autokernel_codegen::schedule::Schedule;
@@ -68,9 +68,10 @@ fn jobs(root: &Path) -> Result<Vec<Job>> {
         for &arch in &config.archs {
             for schedule in schedules(&config, &problem, arch) {
                 let name = format!("{problem}\t{schedule}");
-                jobs.push(Job { name, arch, source: emit(&problem, &schedule) });
+                let (source, _) = problem.emit(&schedule.into())?;
+                jobs.push(Job { name, arch, source });
             }
-            jobs.push(Job { name: format!("{problem}\treference"), arch, source: emit_reference(&problem) });
+            jobs.push(Job { name: format!("{problem}\treference"), arch, source: problem.reference().0 });
         }
     }
     Ok(jobs)

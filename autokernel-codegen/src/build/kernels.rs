@@ -9,7 +9,7 @@ use super::manifest::{ImageFiles, Plan, Variant};
 use super::{BuildError, env};
 use crate::arch::Arch;
 use crate::config::Config;
-use crate::emit::{KernelSource, emit, kernel};
+use crate::emit::KernelSource;
 use crate::nvcc::{CompileError, Compiler, Image};
 use crate::problem::Problem;
 use crate::schedule::Schedule;
@@ -31,13 +31,12 @@ pub fn build(
     let mut plans = BTreeMap::new();
     let mut jobs = BTreeMap::new();
     for (key, problem) in problems {
-        let variants = variants(problem, config);
-        for variant in &variants {
-            let source = emit(problem, &variant.schedule);
-            let tuned = variant.tuned.is_some();
-            let job =
-                jobs.entry((variant.symbol.clone(), variant.arch)).or_insert(Job { source, arch: variant.arch, tuned });
+        let mut variants = Vec::new();
+        for (source, variant) in self::variants(problem, config) {
+            let (arch, tuned) = (variant.arch, variant.tuned.is_some());
+            let job = jobs.entry((source.symbol.clone(), arch)).or_insert(Job { source, arch, tuned });
             job.tuned |= tuned;
+            variants.push(variant);
         }
         plans.insert(key.clone(), Plan { problem: problem.clone(), variants });
     }
@@ -50,18 +49,18 @@ pub fn build(
         files.insert((job.source.symbol, job.arch), copy_image(&image, job.tuned, &name, out)?);
     }
     for variant in plans.values_mut().flat_map(|plan| &mut plan.variants) {
-        variant.image = files.get(&(variant.symbol.clone(), variant.arch)).cloned();
+        variant.image = files.get(&(variant.symbol().to_owned(), variant.arch)).cloned();
     }
     Ok(plans)
 }
 
-/// The tuned entries of `problem` for each arch, or the arch's default.
-fn variants(problem: &Problem, config: &Config) -> Vec<Variant> {
+/// The tuned entries of `problem` for each arch, or the arch's default, each with its source.
+fn variants(problem: &Problem, config: &Config) -> Vec<(KernelSource, Variant)> {
     let class = problem.class();
     let variant = |arch, schedule: Schedule, tuned| {
-        let (source, plan) = kernel(problem, &schedule);
-        let geometry = schedule.geometry(&class);
-        Variant { arch, tuned, schedule, geometry, plan, symbol: source.symbol, image: None }
+        let emitted = problem.emit(&schedule.into());
+        let (source, plan) = emitted.expect("a schedule that was checked for the class is of one of its families");
+        (source, Variant { arch, tuned, schedule, plan, image: None })
     };
     let mut variants = Vec::new();
     for &arch in &config.archs {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::arch::Arch;
 use crate::nvcc::PtxasReport;
 use crate::problem::Problem;
-use crate::schedule::{Geometry, Schedule};
+use crate::schedule::Schedule;
 
 /// The environment variable through which the manifest's path reaches the attributes.
 pub const MANIFEST_ENV: &str = "AUTOKERNEL_MANIFEST";
@@ -51,14 +51,17 @@ pub struct Variant {
     pub tuned: Option<Tuned>,
     /// The schedule.
     pub schedule: Schedule,
-    /// What a launch must know.
-    pub geometry: Geometry,
     /// How it is launched.
     pub plan: LaunchPlan,
-    /// The kernel's name in the image.
-    pub symbol: String,
     /// The image; none where nothing was compiled.
     pub image: Option<ImageFiles>,
+}
+
+impl Variant {
+    /// The name of its first kernel, which no kernel of another image for its arch has.
+    pub fn symbol(&self) -> &str {
+        self.plan.kernels.first().map_or("", |kernel| &kernel.symbol)
+    }
 }
 
 /// A compiled image in `OUT_DIR`.

@@ -1,10 +1,15 @@
 use super::*;
 use crate::dtype::Dtype;
 use crate::epilogue::Epilogue;
+use crate::matmul;
 use crate::problem::Layout;
 
 fn problem(epilogue: &str) -> Problem {
     Problem::matmul(Dtype::Bf16, Layout::Nt, epilogue.parse::<Epilogue>().unwrap())
+}
+
+fn product(epilogue: &str) -> matmul::Problem {
+    matmul::Problem::new(Dtype::Bf16, Layout::Nt, epilogue.parse::<Epilogue>().unwrap())
 }
 
 fn entry(epilogue: &str, m: u32) -> Entry {
@@ -85,10 +90,10 @@ fn a_problem_takes_its_own_entries_or_those_of_the_nearest_class() {
     assert_eq!(["relu", "leaky_relu", "gelu"].map(|epilogue| count(&problem(epilogue))), [2, 1, 3]);
     assert!(config.entries_for(&problem("relu"), Arch::SM_80).is_empty());
 
-    let half = Problem { input: Dtype::F16, output: Dtype::F16, ..problem("relu") };
-    let wide = Problem { output: Dtype::F32, ..problem("leaky_relu") };
-    let other_layout = Problem { layout: Layout::Nn, ..problem("relu") };
-    assert_eq!([&half, &wide, &other_layout].map(count), [2, 1, 0]);
+    let half = matmul::Problem { input: Dtype::F16, output: Dtype::F16, ..product("relu") };
+    let wide = matmul::Problem { output: Dtype::F32, ..product("leaky_relu") };
+    let other_layout = matmul::Problem { layout: Layout::Nn, ..product("relu") };
+    assert_eq!([half, wide, other_layout].map(|problem| count(&problem.into())), [2, 1, 0]);
 }
 
 #[test]
@@ -119,7 +124,7 @@ fn times_and_extents_that_cannot_be_are_refused_with_their_entry() {
         ("\"median_ms\": 0.25", "\"median_ms\": -1", "was not measured: median_ms is -1;"),
         ("\"median_ms\": 0.25", "\"median_ms\": 1e300", "was not measured: median_ms is 1"),
         ("\"spread_pct\": 0.4", "\"spread_pct\": -0.4", "spread_pct is -0.4"),
-        ("\"m\": 16,", "", "has not the dimensions m, n, k"),
+        ("\"m\": 16,", "", "matmul has the dimensions m, n, k"),
     ] {
         let message = refused(&whole.replace(from, to));
         assert!(message.contains(reason) && message.contains("epilogue relu, sm_90a"), "{message}");

@@ -2,9 +2,9 @@
 
 use autokernel_codegen::emit::kernel;
 use autokernel_codegen::matmul::extents;
-use autokernel_codegen::problem::Problem;
+use autokernel_codegen::matmul::plan::signature;
+use autokernel_codegen::matmul::problem::Problem;
 use autokernel_codegen::schedule::Schedule;
-use autokernel_codegen::signature;
 use autokernel_core::plan::Layout;
 use autokernel_core::{Arg, Extents, LaunchPlan, Operand, Role, TileBox};
 use autokernel_emulator::{DevicePointer, Fill, Gpu, HANDLE_BYTES, Launch, Swizzle, TensorMap};

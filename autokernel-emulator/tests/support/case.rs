@@ -3,7 +3,7 @@
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::emit::{KernelSource, emit};
-use autokernel_codegen::problem::{Layout, Problem};
+use autokernel_codegen::matmul::problem::{Layout, Problem};
 use autokernel_codegen::schedule::{Mode, Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
 use autokernel_emulator::{Gpu, Module, Options, Report};
 
@@ -147,7 +147,7 @@ impl Case {
 }
 
 pub fn problem(input: Dtype, output: Dtype, layout: Layout, epilogue: &str) -> Problem {
-    Problem { output, ..Problem::matmul(input, layout, epilogue.parse().unwrap()) }
+    Problem { output, ..Problem::new(input, layout, epilogue.parse().unwrap()) }
 }
 
 pub const RASTER: Raster = Raster { order: RasterOrder::AlongM, group: 2 };

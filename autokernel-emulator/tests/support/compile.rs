@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use autokernel_codegen::arch::Arch;
-use autokernel_codegen::emit::{HEADERS, KernelSource};
+use autokernel_codegen::emit::{KernelSource, all_headers};
 use autokernel_codegen::nvcc::Nvcc;
 
 use super::skip::skip;
@@ -41,10 +41,10 @@ impl Compiler {
     /// The PTX of `source`, with line information. Gives what nvcc said if it refuses.
     pub fn ptx(&self, source: &KernelSource, arch: Arch, change: Option<Change<'_>>) -> Result<String, String> {
         let headers: Vec<(&str, String)> =
-            HEADERS.iter().map(|(path, text)| (*path, changed(path, text, change))).collect();
+            all_headers().map(|(path, text)| (path, changed(path, text, change))).collect();
         if let Some(change) = change {
             assert!(
-                headers.iter().zip(HEADERS).any(|((_, now), (_, before))| now != before),
+                headers.iter().zip(all_headers()).any(|((_, now), (_, before))| now != before),
                 "{change:?} changes nothing"
             );
         }

@@ -6,6 +6,7 @@ use super::{Expr, Function, Math};
 
 /// What a function costs the thread that computes it, beside its argument and result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Cost {
     /// Registers that its temporaries need while the argument's neighbours are live.

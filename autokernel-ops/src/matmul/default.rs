@@ -1,12 +1,12 @@
 //! The schedules used where nothing was tuned: middle of the road, on every GPU of the arch.
 
 use super::schedule::{Mode, Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
-use crate::matmul::problem::ProblemClass;
+use crate::matmul::problem::Class;
 use autokernel_core::Arch;
 
 const RASTER: Raster = Raster { order: RasterOrder::AlongM, group: 8 };
 
-pub(super) fn default_for(problem: &ProblemClass, arch: Arch) -> Schedule {
+pub(super) fn default_for(problem: &Class, arch: Arch) -> Schedule {
     let schedule = if arch == Arch::SM_90A { SM90 } else { SM80 };
     debug_assert_eq!(schedule.check(problem, arch), Ok(()));
     schedule

@@ -4,11 +4,12 @@ use std::fmt::Write;
 
 use autokernel_core::LaunchPlan;
 
-use super::problem::{Problem, ProblemClass};
+use super::problem::{OfProducts, Problem};
 use super::schedule::Schedule;
 use super::{reference as reference_matmul, sm80, sm90};
 use crate::epilogue::Epilogue;
 use crate::hash;
+use crate::operation::Class as _;
 use crate::source::{self, KernelSource};
 
 const SCHEDULE: &str = "How: the schedule, and what the launch derives from it.";
@@ -58,7 +59,8 @@ pub fn kernel(problem: &Problem, schedule: &Schedule) -> (KernelSource, LaunchPl
 }
 
 /// The launch of the kernel called `symbol` that computes problems of `class` by `schedule`.
-pub fn plan(class: &ProblemClass, schedule: &Schedule, symbol: String) -> LaunchPlan {
+pub fn plan(class: &impl OfProducts, schedule: &Schedule, symbol: String) -> LaunchPlan {
+    let class = class.products();
     match schedule {
         Schedule::Sm80(schedule) => sm80::plan(class, schedule, symbol),
         Schedule::Sm90(schedule) => sm90::plan(class, schedule, symbol),

@@ -6,7 +6,7 @@ use autokernel_core::Arch;
 use autokernel_core::Dtype;
 
 fn leaky_relu() -> Problem {
-    Problem::matmul(Dtype::Bf16, Layout::Nt, "leaky_relu(0.2)".parse().unwrap())
+    Problem::new(Dtype::Bf16, Layout::Nt, "leaky_relu(0.2)".parse().unwrap())
 }
 
 #[test]
@@ -18,7 +18,7 @@ fn the_default_hopper_kernel_is_as_golden() {
 
 #[test]
 fn the_default_portable_kernel_is_as_golden() {
-    let problem = Problem::matmul(Dtype::F16, Layout::Nn, "gelu".parse().unwrap());
+    let problem = Problem::new(Dtype::F16, Layout::Nn, "gelu".parse().unwrap());
     let schedule = Schedule::default_for(&problem.class(), Arch::SM_80);
     expect_file!["golden/gelu_sm80.cu"].assert_eq(&emit(&problem, &schedule).cuda);
 }

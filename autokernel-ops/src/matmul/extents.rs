@@ -20,26 +20,7 @@ pub fn sizes(extents: &Extents) -> [u32; 3] {
     DIMS.map(|dim| extents.get(dim).unwrap_or(1))
 }
 
-/// `extents` in the order of [`DIMS`], however a file has them; none if they are those of another operation.
-pub fn ordered(extents: &Extents) -> Option<Extents> {
-    let dims: Option<Vec<(Dim, u32)>> = DIMS.iter().map(|dim| Some((*dim, extents.get(*dim)?))).collect();
-    Extents::collect(dims?).filter(|_| extents.iter().count() == DIMS.len())
-}
-
 /// Multiply-adds counted as two operations: `2·m·n·k`.
 pub fn flops(extents: &Extents) -> f64 {
     2.0 * sizes(extents).map(f64::from).iter().product::<f64>()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_in_any_order_are_the_same_extents() {
-        let shuffled = Extents::new([(DIMS[2], 3), (DIMS[0], 1), (DIMS[1], 2)]);
-        assert_eq!(ordered(&shuffled), Some(extents(1, 2, 3)));
-        assert_eq!(ordered(&Extents::new([(DIMS[2], 3), (DIMS[0], 1)])), None);
-        assert_eq!(ordered(&Extents::new([(DIMS[0], 1), (DIMS[1], 2), (DIMS[2], 3), (dim("batch"), 4)])), None);
-    }
 }

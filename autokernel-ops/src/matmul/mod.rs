@@ -15,7 +15,8 @@ mod sm80;
 mod sm90;
 pub mod space;
 
-pub use extents::{DIMS, extents, flops, ordered, sizes};
+pub use extents::{DIMS, extents, flops, sizes};
+pub use problem::{Class, Problem};
 pub use schedule::Schedule;
 pub use sm80::RULES as SM80_RULES;
 pub use sm90::RULES as SM90_RULES;

@@ -1,34 +1,40 @@
 //! What the room of matrix products tells.
 
-use autokernel_core::{Arch, Dtype, Extents, LaunchPlan, Signature, dim};
+use autokernel_core::{Arch, Dim, Dtype, Extents, LaunchPlan, Signature, dim};
 
-use super::problem::{Problem, ProblemClass};
-use super::{emit, plan, space::Space};
-use crate::operation::{Operation, Tolerance, Work};
+use super::problem::{Class, INPUTS, Layout, Problem};
+use super::space::Space;
+use super::{DIMS, emit, flops, plan, sizes};
+use crate::epilogue::Epilogue;
+use crate::operation::{self, Operation, Tolerance, Work};
 use crate::registry::{Family, OtherFamily};
 use crate::rule::BrokenRule;
 use crate::schedule::Schedule;
-use crate::source::KernelSource;
+use crate::source::{Header, KernelSource, headers};
 
 impl Operation for Problem {
-    type Class = ProblemClass;
+    type Class = Class;
 
     const NAME: &'static str = "matmul";
+
+    const DIMS: &'static [Dim] = &DIMS;
+
+    const HEADERS: &'static [Header] = headers! {
+        "cuda/": "reference_matmul.cuh";
+        "sm80/cuda/": "sm80_copy.cuh" "sm80_matmul.cuh" "sm80_schedule.cuh" "sm80_shared_tile.cuh" "sm80_store.cuh";
+        "sm90/cuda/": "sm90_epilogue.cuh" "sm90_mainloop.cuh" "sm90_matmul.cuh" "sm90_pipeline.cuh"
+            "sm90_producer.cuh" "sm90_schedule.cuh" "sm90_shared.cuh" "sm90_split_k.cuh" "sm90_staging.cuh"
+            "sm90_tiles.cuh";
+    };
+
+    const ROOTS: &'static [&'static str] = &emit::ROOTS;
 
     fn signature(&self) -> Signature {
         plan::signature(self)
     }
 
-    fn class(&self) -> ProblemClass {
+    fn class(&self) -> Class {
         Problem::class(self)
-    }
-
-    fn families(arch: Arch) -> &'static [Family] {
-        Space::families(arch)
-    }
-
-    fn check(class: &ProblemClass, schedule: &Schedule, arch: Arch) -> Result<(), BrokenRule> {
-        schedule.check(class, arch)
     }
 
     fn emit(&self, schedule: &Schedule) -> Result<(KernelSource, LaunchPlan), OtherFamily> {
@@ -39,9 +45,43 @@ impl Operation for Problem {
         emit::reference(self)
     }
 
-    fn work(&self, extents: &Extents) -> Work {
-        let multiplications: f64 = extents.sizes().map(f64::from).product();
-        Work::new(&self.signature(), extents, 2.0 * multiplications)
+    /// An epilogue in a kernel of its own reads and writes C again.
+    fn unfused_work(&self, extents: &Extents) -> Work {
+        let work = self.work(extents);
+        if self.epilogue == Epilogue::identity() {
+            return work;
+        }
+        let (read_bytes, written_bytes) = (work.read_bytes + work.written_bytes, 2.0 * work.written_bytes);
+        Work { read_bytes, written_bytes, ..work }
+    }
+
+    fn brief(&self) -> String {
+        let Problem { epilogue, layout, input, .. } = self;
+        format!("{layout} {input} · {epilogue}")
+    }
+
+    fn task(&self, extents: &Extents) -> String {
+        let Problem { input, output, epilogue, layout, .. } = self;
+        let [m, n, k] = sizes(extents);
+        let b = match layout {
+            Layout::Nn => "B[k, n] row-major (layout nn)",
+            Layout::Nt => "B stored as [n, k] row-major, multiplied transposed (layout nt)",
+        };
+        format!(
+            "C[m, n] = {epilogue}(A[m, k] · B) with m = {m}, n = {n}, k = {k}: {:.4e} FLOP.\n\
+             A[m, k] and C are row-major, {b}. A and B are {input}, C is {output}, accumulation is f32.",
+            flops(extents),
+        )
+    }
+
+    fn built_in() -> Vec<Problem> {
+        let types = INPUTS.into_iter().flat_map(|input| [(input, input), (input, Dtype::F32)]);
+        let forms = types.flat_map(|types| Layout::ALL.map(|layout| (types, layout)));
+        let problems = forms.flat_map(|((input, output), layout)| {
+            let problem = move |epilogue| Problem { output, ..Problem::new(input, layout, epilogue) };
+            Epilogue::all().into_iter().map(problem)
+        });
+        problems.collect()
     }
 
     /// With A ~ N(0, 1) and B ~ N(0, 1/k), sums are about 1 and single products about `1/sqrt(k)`.
@@ -60,13 +100,74 @@ impl Operation for Problem {
     }
 }
 
+impl operation::Class for Class {
+    fn slug(&self) -> String {
+        let Class { epilogue, input, output, layout } = self;
+        format!("matmul_{epilogue}_{input}_{output}_{layout}")
+    }
+
+    fn brief(&self) -> String {
+        let Class { epilogue, layout, input, .. } = self;
+        format!("{layout} {input} · {epilogue}")
+    }
+
+    fn attribute(&self) -> &'static str {
+        if self.epilogue == Epilogue::identity().name() { "matmul" } else { "fused_matmul" }
+    }
+
+    /// An epilogue on the sums adds no traffic, and too few operations to count.
+    fn work(&self, extents: &Extents) -> Work {
+        let [m, n, k] = sizes(extents).map(f64::from);
+        Work {
+            operations: flops(extents),
+            read_bytes: (m * k + k * n) * f64::from(self.input.bytes()),
+            written_bytes: m * n * f64::from(self.output.bytes()),
+        }
+    }
+
+    /// Schedules carry over well. An epilogue costs little beside the product, bf16 and f16 run at the same rate, and a
+    /// wider output changes only the store. Another layout of `B` changes the loads, and so the best schedule.
+    fn distance(&self, other: &Class) -> Option<u32> {
+        if self.layout != other.layout {
+            return None;
+        }
+        let wider = u32::from(self.output.bytes() != other.output.bytes());
+        let typed = u32::from((self.input, self.output) != (other.input, other.output));
+        let fused = u32::from(self.epilogue != other.epilogue);
+        Some(4 * wider + 2 * typed + fused)
+    }
+
+    fn families(&self, arch: Arch) -> &'static [Family] {
+        Space::families(arch)
+    }
+
+    fn schedules(&self, family: Family, arch: Arch) -> Vec<Schedule> {
+        Space::new(family, self, arch).schedules().iter().map(|schedule| (*schedule).into()).collect()
+    }
+
+    fn default_schedule(&self, arch: Arch) -> Schedule {
+        super::Schedule::default_for(self, arch).into()
+    }
+
+    fn check(&self, schedule: &Schedule, arch: Arch) -> Result<(), BrokenRule> {
+        match super::Schedule::try_from(schedule) {
+            Ok(typed) => typed.check(self, arch),
+            Err(OtherFamily) => Err(BrokenRule::other_family(schedule, self)),
+        }
+    }
+
+    fn plan(&self, schedule: &Schedule, symbol: String) -> Result<LaunchPlan, OtherFamily> {
+        Ok(emit::plan(self, &super::Schedule::try_from(schedule)?, symbol))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::matmul::problem::Layout;
 
     fn problem() -> Problem {
-        Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap())
+        Problem::new(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap())
     }
 
     fn extents(m: u32, n: u32, k: u32) -> Extents {

@@ -23,7 +23,7 @@ const PLAIN: Sm90Schedule = Sm90Schedule {
 };
 
 fn problem(output: Dtype, layout: Layout) -> Problem {
-    Problem { output, ..Problem::matmul(Dtype::Bf16, layout, "identity".parse().unwrap()) }
+    Problem { output, ..Problem::new(Dtype::Bf16, layout, "identity".parse().unwrap()) }
 }
 
 fn plan(schedule: Sm90Schedule, output: Dtype, layout: Layout) -> LaunchPlan {

@@ -7,21 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::epilogue::{self, Epilogue};
 use crate::expr::Cost;
-
-/// What is multiplied: the operation of a problem.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Operation {
-    /// `C = epilogue(A · B)`.
-    Matmul,
-}
-
-impl fmt::Display for Operation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("matmul")
-    }
-}
+use crate::registry;
 
 /// The types that the matrix units multiply: those of `A` and `B`. Accumulation is always in `f32`.
 pub const INPUTS: [Dtype; 2] = [Dtype::Bf16, Dtype::F16];
@@ -56,12 +42,10 @@ impl fmt::Display for Layout {
     }
 }
 
-/// A problem: operation, element types, layout, epilogue, and the dimensions that are known when it is compiled.
+/// A product: element types, layout, epilogue, and the dimensions that are known when it is compiled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Problem {
-    /// The operation.
-    pub operation: Operation,
     /// Type of `A` and `B`.
     pub input: Dtype,
     /// Type of `C`.
@@ -80,34 +64,61 @@ pub struct Problem {
 
 impl Problem {
     /// A matrix product of `input` elements, giving `input` elements.
-    pub fn matmul(input: Dtype, layout: Layout, epilogue: Epilogue) -> Self {
-        let operation = Operation::Matmul;
-        Problem { operation, input, output: input, layout, epilogue, known_n: None, known_k: None }
+    pub fn new(input: Dtype, layout: Layout, epilogue: Epilogue) -> Self {
+        Problem { input, output: input, layout, epilogue, known_n: None, known_k: None }
     }
 
     /// The class whose tuned entries serve this problem.
-    pub fn class(&self) -> ProblemClass {
-        ProblemClass {
-            operation: self.operation,
-            epilogue: self.epilogue.name().to_owned(),
-            input: self.input,
-            output: self.output,
-            layout: self.layout,
+    pub fn class(&self) -> Class {
+        let Problem { input, output, layout, .. } = *self;
+        Class { epilogue: self.epilogue.name().to_owned(), input, output, layout }
+    }
+}
+
+impl registry::Problem {
+    /// A matrix product of `input` elements, giving `input` elements.
+    pub fn matmul(input: Dtype, layout: Layout, epilogue: Epilogue) -> Self {
+        Problem::new(input, layout, epilogue).into()
+    }
+}
+
+impl registry::Problem {
+    /// The product, if it is one.
+    pub fn as_product(&self) -> Option<&Problem> {
+        match self {
+            registry::Problem::Matmul(product) => Some(product),
+            #[allow(unreachable_patterns, reason = "reachable with more than one operation")]
+            _ => None,
         }
     }
+}
 
-    /// A readable identifier, the same for equal problems and only for them:
-    /// `matmul_leaky_relu_bf16_bf16_nt_1f0c…`.
-    pub fn key(&self) -> String {
-        let json = serde_json::to_string(self).expect("a problem has only string keys");
-        format!("{}_{}", self.class().slug(), crate::hash::short(&json))
+/// A class of products, alone or among those of all operations.
+pub trait OfProducts {
+    /// The class.
+    fn products(&self) -> &Class;
+}
+
+impl OfProducts for Class {
+    fn products(&self) -> &Class {
+        self
+    }
+}
+
+impl OfProducts for registry::Class {
+    fn products(&self) -> &Class {
+        match self {
+            registry::Class::Matmul(class) => class,
+            #[allow(unreachable_patterns, reason = "reachable with more than one operation")]
+            other => unreachable!("typed schedules are those of products, not of {other}"),
+        }
     }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Problem { operation, input, output, layout, epilogue, .. } = self;
-        write!(f, "{operation} {layout} {input} -> {output}, epilogue {epilogue}")?;
+        let Problem { input, output, layout, epilogue, .. } = self;
+        write!(f, "matmul {layout} {input} -> {output}, epilogue {epilogue}")?;
         if let Some(n) = self.known_n {
             write!(f, ", n = {n}")?;
         }
@@ -122,9 +133,7 @@ impl fmt::Display for Problem {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct ProblemClass {
-    /// The operation.
-    pub operation: Operation,
+pub struct Class {
     /// The epilogue's name, without its parameters: `leaky_relu`.
     pub epilogue: String,
     /// Type of `A` and `B`.
@@ -135,36 +144,16 @@ pub struct ProblemClass {
     pub layout: Layout,
 }
 
-impl ProblemClass {
-    /// The class as one word, fit for file and symbol names.
-    pub fn slug(&self) -> String {
-        let ProblemClass { operation, epilogue, input, output, layout } = self;
-        format!("{operation}_{epilogue}_{input}_{output}_{layout}")
-    }
-
+impl Class {
     /// What its epilogue costs a thread.
     pub fn epilogue_cost(&self) -> Cost {
         epilogue::cost_of(&self.epilogue)
     }
-
-    /// How far `other` is from this class, as a source of schedules: 0 is the class itself, none is unusable.
-    ///
-    /// Schedules carry over well. An epilogue costs little beside the product, bf16 and f16 run at the same rate, and a
-    /// wider output changes only the store. Another layout of `B` changes the loads, and so the best schedule.
-    pub fn distance(&self, other: &ProblemClass) -> Option<u32> {
-        if (self.operation, self.layout) != (other.operation, other.layout) {
-            return None;
-        }
-        let wider = u32::from(self.output.bytes() != other.output.bytes());
-        let typed = u32::from((self.input, self.output) != (other.input, other.output));
-        let fused = u32::from(self.epilogue != other.epilogue);
-        Some(4 * wider + 2 * typed + fused)
-    }
 }
 
-impl fmt::Display for ProblemClass {
+impl fmt::Display for Class {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ProblemClass { operation, epilogue, input, output, layout } = self;
-        write!(f, "{operation} {layout} {input} -> {output}, epilogue {epilogue}")
+        let Class { epilogue, input, output, layout } = self;
+        write!(f, "matmul {layout} {input} -> {output}, epilogue {epilogue}")
     }
 }

@@ -18,7 +18,7 @@ use crate::registry::OtherFamily;
 use crate::rule;
 pub use crate::rule::BrokenRule;
 
-use crate::matmul::problem::ProblemClass;
+use crate::matmul::problem::OfProducts;
 use autokernel_core::Arch;
 
 /// A schedule of one of the kernel families; `family` in JSON.
@@ -62,7 +62,8 @@ impl Schedule {
     ///
     /// # Errors
     /// The first broken rule.
-    pub fn check(&self, problem: &ProblemClass, arch: Arch) -> Result<(), BrokenRule> {
+    pub fn check(&self, problem: &impl OfProducts, arch: Arch) -> Result<(), BrokenRule> {
+        let problem = problem.products();
         match self {
             Schedule::Sm80(schedule) => rule::check(sm80::RULES, schedule, problem, arch),
             Schedule::Sm90(schedule) => rule::check(sm90::RULES, schedule, problem, arch),
@@ -70,7 +71,8 @@ impl Schedule {
     }
 
     /// What a launch must know. Meaningful for schedules that pass [`check`](Self::check).
-    pub fn geometry(&self, problem: &ProblemClass) -> Geometry {
+    pub fn geometry(&self, problem: &impl OfProducts) -> Geometry {
+        let problem = problem.products();
         match self {
             Schedule::Sm80(schedule) => schedule.geometry(problem),
             Schedule::Sm90(schedule) => schedule.geometry(problem),
@@ -78,8 +80,8 @@ impl Schedule {
     }
 
     /// The schedule that is safe on `arch` when nothing was tuned.
-    pub fn default_for(problem: &ProblemClass, arch: Arch) -> Schedule {
-        super::default::default_for(problem, arch)
+    pub fn default_for(problem: &impl OfProducts, arch: Arch) -> Schedule {
+        super::default::default_for(problem.products(), arch)
     }
 }
 

@@ -1,11 +1,11 @@
 use super::*;
 use crate::epilogue::Epilogue;
-use crate::matmul::problem::{Layout, Problem, ProblemClass};
+use crate::matmul::problem::{Class, Layout, Problem};
 use autokernel_core::Dtype;
 use space::Space;
 
-fn class(layout: Layout) -> ProblemClass {
-    Problem::matmul(Dtype::Bf16, layout, Epilogue::identity()).class()
+fn class(layout: Layout) -> Class {
+    Problem::new(Dtype::Bf16, layout, Epilogue::identity()).class()
 }
 
 const FASTEST: Sm90Schedule = Sm90Schedule {
@@ -44,7 +44,7 @@ fn the_default_of_every_arch_is_valid_for_every_class() {
     for arch in ["sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120"] {
         let arch: Arch = arch.parse().unwrap();
         for (layout, output) in [(Layout::Nn, Dtype::F32), (Layout::Nt, Dtype::F32), (Layout::Nn, Dtype::Bf16)] {
-            let class = ProblemClass { output, ..class(layout) };
+            let class = Class { output, ..class(layout) };
             assert_eq!(Schedule::default_for(&class, arch).check(&class, arch), Ok(()), "{arch} {layout}");
         }
     }

@@ -1,7 +1,7 @@
 //! The schedules that a search chooses from: every combination of the listed values that passes the rules.
 
 use super::schedule::{Family, Mode, Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
-use crate::matmul::problem::ProblemClass;
+use crate::matmul::problem::OfProducts;
 use autokernel_core::Arch;
 
 /// The schedules of one family that a search chooses from for a problem on an arch.
@@ -15,10 +15,12 @@ const RASTER_GROUPS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 
 impl Space {
     /// Every valid schedule of `family` for `problem` on `arch`, in a fixed order.
-    pub fn new(family: Family, problem: &ProblemClass, arch: Arch) -> Self {
+    pub fn new(family: Family, problem: &impl OfProducts, arch: Arch) -> Self {
+        let problem = problem.products();
         let images = match family {
             Family::Sm80 => sm80_images(),
             Family::Sm90 => sm90_images(),
+            _ => Vec::new(),
         };
         let valid = images.into_iter().filter(|schedule| schedule.check(problem, arch).is_ok());
         let schedules = valid.flat_map(|schedule| rasters().map(move |raster| schedule.with_raster(raster)));

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use super::schedule::Family;
 use crate::knob::{At, Kind};
-use crate::source::HEADERS;
+use crate::source::all_headers;
 
 const FAMILIES: [Family; 2] = [Family::Sm80, Family::Sm90];
 /// Rules of what a kernel cannot assert: its target and its launch.
@@ -11,7 +11,7 @@ const OF_THE_LAUNCH: [&str; 2] = ["family_serves_arch", "raster_group_in_range"]
 /// The names in the `static_assert`s of a family's schedule; other messages are sentences.
 fn asserted(family: Family) -> BTreeSet<String> {
     let path = format!("{}_schedule.cuh", family.name());
-    let (_, text) = HEADERS.iter().find(|(known, _)| *known == path).unwrap();
+    let (_, text) = all_headers().find(|(known, _)| *known == path).unwrap();
     let asserts = text.split("static_assert(").skip(1).map(|rest| rest.split(';').next().unwrap());
     let names = asserts.filter_map(|text| text.rsplit('"').nth(1)).filter(|message| !message.contains(' '));
     names.map(str::to_owned).collect()

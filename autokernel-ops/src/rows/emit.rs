@@ -16,7 +16,7 @@ pub const ROOTS: [&str; 1] = ["rows_sm80.cuh"];
 
 /// The kernel that computes `problem` by `schedule`, and its launch.
 pub fn kernel(problem: &Problem, schedule: &RowsSchedule) -> (KernelSource, LaunchPlan) {
-    let RowsSchedule { threads_per_row, rows_per_block, vector, vectors, keep, blocks_per_sm } = *schedule;
+    let RowsSchedule { threads_per_row, rows_per_block, vector, vectors, keep, .. } = *schedule;
     let constants = [
         int("kThreadsPerRow", threads_per_row),
         int("kRowsPerBlock", rows_per_block),
@@ -24,9 +24,9 @@ pub fn kernel(problem: &Problem, schedule: &RowsSchedule) -> (KernelSource, Laun
         int("kVectors", vectors),
     ];
     let constants = source::constants("How: threads, and the vectors that each holds.", "Schedule", &constants);
-    let shape = Shape { threads: schedule.threads(), rows: rows_per_block, blocks_per_sm };
+    let shape = Shape::of(schedule);
     let args = |symbol: &str| {
-        let plan = plan::plan(problem.body(), shape, symbol.to_owned());
+        let plan = plan::plan(&problem.body().operands, shape, symbol.to_owned());
         let args: String = plan.kernels.iter().map(|step| source::args(&step.args)).collect();
         (plan, args)
     };
@@ -51,7 +51,7 @@ pub fn kernel(problem: &Problem, schedule: &RowsSchedule) -> (KernelSource, Laun
 pub fn reference(problem: &Problem) -> (KernelSource, LaunchPlan) {
     let shape = Shape { threads: reference::THREADS, rows: 1, blocks_per_sm: 0 };
     let program = Program::new(problem.body(), Keep::Inputs);
-    let plan = |symbol: String| plan::plan(problem.body(), shape, symbol);
+    let plan = |symbol: String| plan::plan(&problem.body().operands, shape, symbol);
     let args: String = plan(String::new()).kernels.iter().map(|step| source::args(&step.args)).collect();
     let body = format!("{args}\n{}", reference::problem(problem.body(), &program));
     let symbol = format!("autokernel_reference_{}", hash::short(&body));

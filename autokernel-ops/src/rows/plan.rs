@@ -3,9 +3,10 @@
 use autokernel_core::plan::Axis;
 use autokernel_core::{Arg, Dim, Dimension, Extents, Field, Grid, KernelStep, LaunchPlan, Residency, Signature, dim};
 
-use super::body::{Body, Kind};
+use super::body::{Kind, Operand};
 use super::lower::element;
 use super::problem::Problem;
+use super::schedule::RowsSchedule;
 
 /// The dimensions, in order.
 pub const DIMS: [Dim; 2] = [dim("rows"), dim("columns")];
@@ -21,7 +22,7 @@ pub const fn extents(rows: u32, columns: u32) -> Extents {
 
 /// What a kernel for `problem` takes.
 pub fn signature(problem: &Problem) -> Signature {
-    let operand = |operand: &super::Operand| autokernel_core::Operand {
+    let operand = |operand: &Operand| autokernel_core::Operand {
         name: operand.name.clone(),
         role: operand.role,
         dtype: operand.dtype,
@@ -48,8 +49,16 @@ pub struct Shape {
     pub blocks_per_sm: u32,
 }
 
+impl Shape {
+    /// The blocks of a schedule.
+    pub fn of(schedule: &RowsSchedule) -> Self {
+        let RowsSchedule { rows_per_block, blocks_per_sm, .. } = *schedule;
+        Shape { threads: schedule.threads(), rows: rows_per_block, blocks_per_sm }
+    }
+}
+
 /// The launch of the kernel called `symbol`. It takes any address and any stride, so nothing is realigned.
-pub fn plan(body: &Body, shape: Shape, symbol: String) -> LaunchPlan {
+pub fn plan(operands: &[Operand], shape: Shape, symbol: String) -> LaunchPlan {
     let residency = match shape.blocks_per_sm {
         0 => Residency::OneEach,
         blocks_per_sm => Residency::Persistent { blocks_per_sm },
@@ -60,14 +69,14 @@ pub fn plan(body: &Body, shape: Shape, symbol: String) -> LaunchPlan {
         shared_bytes: 0,
         overlaps_previous: false,
         grid: Grid { axes: vec![Axis { dim: ROWS, step: shape.rows }], cluster: 1, tiles: 1, residency },
-        args: args(body),
+        args: args(operands),
     };
     LaunchPlan::of_kernel(kernel, Vec::new())
 }
 
 /// The address of each operand, the stride of each matrix, the extents.
-fn args(body: &Body) -> Vec<Field> {
-    let numbered = || (0u8..).zip(&body.operands);
+fn args(operands: &[Operand]) -> Vec<Field> {
+    let numbered = || (0u8..).zip(operands);
     let addresses = numbered().map(|(operand, named)| (element(&named.name), Arg::Pointer { operand }));
     let matrices = numbered().filter(|(_, named)| named.kind == Kind::Matrix);
     let strides = matrices.map(|(operand, named)| (leading(&named.name), Arg::Stride { operand, axis: 0 }));

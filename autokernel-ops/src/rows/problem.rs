@@ -5,7 +5,7 @@ use std::fmt;
 use autokernel_core::{Dtype, Role};
 use serde::{Deserialize, Serialize};
 
-use super::body::{Body, Kind, Operand, Reduction};
+use super::body::{Body, Kind, Operand, Reduction, Step};
 use super::complaint::{Complaint, complaints};
 use super::passes::{Keep, Program};
 use crate::expr::{BinaryOp, Cost, Expr};
@@ -43,13 +43,8 @@ impl Problem {
             passes: program.passes.iter().map(|pass| pass.reductions().collect()).collect(),
             kept: u32::try_from(program.kept.len()).unwrap_or(u32::MAX),
             cost: costs.fold(Cost::NONE, Cost::and),
+            operations: self.body.steps.iter().map(operations).sum(),
         }
-    }
-
-    /// A readable identifier, the same for equal problems and only for them: `rows_max_sum_bf16_1f0c…`.
-    pub fn key(&self) -> String {
-        let json = serde_json::to_string(self).expect("a problem has only string keys");
-        format!("{}_{}", self.class().stem(), hash::short(&json))
     }
 }
 
@@ -58,6 +53,13 @@ fn cost(expr: &Expr) -> Cost {
     let mut divides = false;
     expr.walk(&mut |expr| divides |= matches!(expr, Expr::Binary(BinaryOp::Divide, ..)));
     if divides { expr.cost().and(Cost::MOST) } else { expr.cost() }
+}
+
+/// Operations of a step, each of which an element or a row takes once.
+fn operations(step: &Step) -> u32 {
+    let mut count = u32::from(matches!(step, Step::Reduce { .. }));
+    step.expr().walk(&mut |expr| count += u32::from(!matches!(expr, Expr::Variable(_) | Expr::Literal(_))));
+    count
 }
 
 impl TryFrom<Body> for Problem {
@@ -87,6 +89,7 @@ impl fmt::Display for Problem {
 
 /// Problems that are tuned together: those of the same structure and cost, whatever the body computes exactly.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Class {
     /// The operands in order, without their names.
@@ -95,8 +98,10 @@ pub struct Class {
     pub passes: Vec<Vec<Reduction>>,
     /// Values of each element that later passes need and that are not cheap to compute again.
     pub kept: u32,
-    /// What an element costs.
+    /// What an element costs in registers and functions.
     pub cost: Cost,
+    /// Operations an element.
+    pub operations: u32,
 }
 
 impl Class {
@@ -111,6 +116,14 @@ impl Class {
         let reductions = self.passes.iter().flatten().map(|reduction| &reduction.name()["row_".len()..]);
         let dtype = self.matrices().map(Dtype::name).next().unwrap_or_default();
         ["rows"].into_iter().chain(reductions).chain([dtype]).collect::<Vec<_>>().join("_")
+    }
+
+    /// The operands under names that tell nothing.
+    pub(super) fn nameless_operands(&self) -> Vec<Operand> {
+        let operands = self.operands.iter().enumerate();
+        let named =
+            operands.map(|(at, &(kind, dtype, role))| Operand { name: format!("operand{at}"), kind, dtype, role });
+        named.collect()
     }
 
     /// The element types of the matrices.

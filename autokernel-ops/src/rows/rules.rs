@@ -13,6 +13,8 @@ const MAX_VECTOR_BYTES: u32 = 32;
 const MAX_HELD_COLUMNS: u32 = 1 << 17;
 /// Registers beside vectors: addresses, counters, what the row shares.
 const WORKING_REGISTERS: u32 = 32;
+/// Registers of a vector's place in its row, beside its elements.
+const VECTOR_REGISTERS: u32 = 3;
 /// Registers of an operand's address and of its state.
 const OPERAND_REGISTERS: u32 = 3;
 /// Registers that ptxas gives a thread.
@@ -70,7 +72,8 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "registers",
-        words: "what a thread holds and 32 + 3 an operand registers are at most 255, and at most 65536 / threads",
+        words: "vectors * (registers of a vector of each input and of what is kept + 3) + 2 * vector + 3 an operand + 32 \
+                is at most 255, and at most 65536 / threads",
         holds: |s, class, _| registers(s, class) <= available(s),
         reason: |s, class, _| {
             let (needed, available) = (registers(s, class), available(s));
@@ -84,7 +87,11 @@ pub(super) fn registers(s: &S, class: &Class) -> u32 {
     let inputs: u32 = class.read_matrices().map(|dtype| s.vector * dtype.bytes() / 4).sum();
     let kept = if s.keep == Keep::Values { class.kept * s.vector } else { 0 };
     let operands = u32::try_from(class.operands.len()).unwrap_or(u32::MAX);
-    s.vectors * (inputs + kept) + 2 * s.vector + OPERAND_REGISTERS * operands + class.cost.registers + WORKING_REGISTERS
+    s.vectors * (inputs + kept + VECTOR_REGISTERS)
+        + 2 * s.vector
+        + OPERAND_REGISTERS * operands
+        + class.cost.registers
+        + WORKING_REGISTERS
 }
 
 fn available(s: &S) -> u32 {

@@ -8,8 +8,8 @@ use crate::matmul::problem::{Layout, Problem};
 use crate::matmul::schedule::Sm90Schedule;
 use crate::matmul::space::Space;
 
-fn class() -> matmul::problem::ProblemClass {
-    Problem::matmul(Dtype::Bf16, Layout::Nt, Epilogue::identity()).class()
+fn class() -> matmul::problem::Class {
+    Problem::new(Dtype::Bf16, Layout::Nt, Epilogue::identity()).class()
 }
 
 /// Schedules of both families.
@@ -25,7 +25,7 @@ fn a_schedule_is_the_same_erased_and_typed() {
         let erased = Schedule::from(typed);
         assert_eq!(matmul::Schedule::try_from(&erased), Ok(typed));
         assert_eq!(erased.to_string(), typed.to_string());
-        assert_eq!(erased.check(&class(), Arch::SM_90A), typed.check(&class(), Arch::SM_90A));
+        assert_eq!(erased.check(&class().into(), Arch::SM_90A), typed.check(&class(), Arch::SM_90A));
     }
 }
 

@@ -11,7 +11,7 @@ use super::args::TuneArgs;
 use super::job::Job;
 use crate::demand::Demand;
 use crate::evaluate::EvaluatorError;
-use crate::filter::{ArchChoice, Filter, Op, builtin_problems};
+use crate::filter::{ArchChoice, Filter, Op};
 use crate::gpu::sampling::Effort;
 use crate::gpu::{Bench, GpuEvaluator};
 use crate::target::Target;
@@ -85,7 +85,9 @@ fn described(filter: &Filter, arch: Arch) -> Vec<Target> {
 /// The problem of the class that `--problem` names, else the one that the other options describe.
 fn described_problem(filter: &Filter) -> Option<Problem> {
     if let Some(class) = &filter.problem {
-        return builtin_problems().find(|problem| problem.class() == *class && passes_problem(filter, problem));
+        return Problem::built_in()
+            .into_iter()
+            .find(|problem| problem.class() == *class && passes_problem(filter, problem));
     }
     let default = match filter.op {
         Some(Op::Matmul) => Some(Epilogue::identity()),

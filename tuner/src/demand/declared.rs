@@ -3,17 +3,16 @@
 use std::collections::BTreeSet;
 
 use autokernel_codegen::build::Declared;
-use autokernel_codegen::matmul::{extents, sizes};
-use autokernel_core::Extents;
+use autokernel_core::{Dimension, Extents};
 
 use super::args::DemandArgs;
 use super::error::DemandError;
 use super::launch_log::LaunchLog;
-use super::matching::{declared_by, demand, fits};
+use super::matching::{declared_by, demand};
 use super::package::Package;
 use super::wanted::{Demand, Demands};
 
-/// M where nothing says it: decoding, a small batch, a prompt, a training step.
+/// The first dimension where nothing says it: decoding, a small batch, a prompt, a training step.
 pub const DEFAULT_M: [u32; 4] = [16, 128, 1024, 4096];
 
 /// What `package` wants: its declared problems at the shapes of the log, of `--shape`, or of its known dimensions.
@@ -72,16 +71,28 @@ fn shapes(
     }
     if !named.is_empty() {
         let fitting: Vec<Demand> =
-            named.iter().filter(|&&shape| fits(&kernel.problem, shape)).map(|&shape| at(shape)).collect();
+            named.iter().filter(|shape| kernel.problem.fits(shape)).map(|&shape| at(shape)).collect();
         return if fitting.is_empty() { Err("no --shape has its known dimensions".to_owned()) } else { Ok(fitting) };
     }
-    let (Some(n), Some(k)) = (kernel.problem.known_n, kernel.problem.known_k) else {
-        return Err("its n and k are not both known; declare them in its attribute (n = …, k = …), record a run with \
-                    AUTOKERNEL_RECORD=shapes.jsonl and add --shapes-from shapes.jsonl, or name shapes with --shape"
-            .to_owned());
-    };
     let rows = if args.m.is_empty() { DEFAULT_M.to_vec() } else { args.m.clone() };
-    Ok(rows.into_iter().map(|m| at(extents(m, n, k))).collect())
+    let dims = kernel.problem.signature().dims;
+    rows.into_iter().map(|rows| of_known(&dims, rows).map(at)).collect()
+}
+
+/// The extents with `first` in the first dimension and what was compiled in for the others, or which are missing.
+fn of_known(dims: &[Dimension], first: u32) -> Result<Extents, String> {
+    let sizes = dims.iter().enumerate().map(|(at, dim)| Some((dim.name, if at == 0 { first } else { dim.known? })));
+    let known = sizes.collect::<Option<Vec<_>>>().and_then(Extents::collect);
+    known.ok_or_else(|| {
+        let others: Vec<&str> = dims.iter().skip(1).map(|dim| dim.name.as_str()).collect();
+        let settings: Vec<String> = others.iter().map(|dim| format!("{dim} = …")).collect();
+        format!(
+            "its {} are not all known; declare them in its attribute ({}), record a run with \
+             AUTOKERNEL_RECORD=shapes.jsonl and add --shapes-from shapes.jsonl, or name shapes with --shape",
+            others.join(" and "),
+            settings.join(", ")
+        )
+    })
 }
 
 /// The logged demands; with `--m` at those rows instead of their own.
@@ -108,7 +119,8 @@ fn foreign(declared: &[Declared], log: &LaunchLog) -> Option<String> {
     Some(format!("left out, as this crate does not declare them: {names}; without --crate they are tuned too"))
 }
 
-fn with_rows(shape: &Extents, m: u32) -> Extents {
-    let [_, n, k] = sizes(shape);
-    extents(m, n, k)
+/// `shape` with another size in the first dimension.
+fn with_rows(shape: &Extents, rows: u32) -> Extents {
+    let sizes = shape.iter().enumerate().map(|(at, (dim, size))| (dim, if at == 0 { rows } else { size }));
+    Extents::collect(sizes).unwrap_or(*shape)
 }

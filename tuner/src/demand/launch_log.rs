@@ -3,14 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use autokernel_codegen::arch::Arch;
-use autokernel_codegen::dtype::Dtype;
-use autokernel_codegen::epilogue::Epilogue;
-use autokernel_codegen::problem::{Layout, Operation, Problem};
+use autokernel_codegen::problem::Problem;
 use autokernel_core::Extents;
 use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
 
 use super::error::DemandError;
-use crate::target::of_product;
 
 /// A launch log. Its lines add up: each program, thread and second writes its own.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,7 +29,6 @@ pub struct Launches {
     /// What it computes.
     pub problem: LoggedProblem,
     /// At which shape.
-    #[serde(deserialize_with = "of_product")]
     pub shape: Extents,
     /// The arch of the GPU; none on a CPU, or on a GPU that this version does not know.
     #[serde(default, deserialize_with = "known_arch")]
@@ -40,26 +37,12 @@ pub struct Launches {
     pub count: u64,
 }
 
-/// A problem as the runtime knows it: of an epilogue, only what it is called.
+/// A problem as the runtime logged it: the fields that the attribute's build wrote, which this version may not know.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct LoggedProblem {
-    /// The operation.
-    pub operation: Operation,
-    /// Type of `A` and `B`.
-    pub input: Dtype,
-    /// Type of `C`.
-    pub output: Dtype,
-    /// Layout of `B`.
-    pub layout: Layout,
-    /// The epilogue as declared: `leaky_relu(0.2)`.
-    pub epilogue: String,
-    /// N, if it was compiled in.
-    #[serde(default)]
-    pub known_n: Option<u32>,
-    /// K, if it was compiled in.
-    #[serde(default)]
-    pub known_k: Option<u32>,
-}
+pub struct LoggedProblem(Map<String, Value>);
+
+/// How the fields of dimensions that are compiled in begin.
+const KNOWN: &str = "known_";
 
 impl LaunchLog {
     /// Reads the log at `path`. A line that is no launch, such as one cut short by a full disk, is left out; see
@@ -111,24 +94,31 @@ impl Launches {
 impl LoggedProblem {
     /// Whether this is `problem`.
     pub fn is(&self, problem: &Problem) -> bool {
-        self.is_up_to_dimensions(problem) && (self.known_n, self.known_k) == (problem.known_n, problem.known_k)
+        written(problem) == self.0
     }
 
     /// Whether this is `problem`, whatever dimensions either has compiled in.
     pub fn is_up_to_dimensions(&self, problem: &Problem) -> bool {
-        (self.operation, self.input, self.output, self.layout)
-            == (problem.operation, problem.input, problem.output, problem.layout)
-            && self.epilogue == problem.epilogue.to_string()
+        let free = |mut fields: Map<String, Value>| {
+            fields.retain(|name, _| !name.starts_with(KNOWN));
+            fields
+        };
+        free(written(problem)) == free(self.0.clone())
     }
 
-    /// The problem, if its epilogue is built in.
+    /// The problem, if all its parts are built in.
     ///
     /// # Errors
-    /// Why the epilogue cannot be read.
+    /// Which part is not.
     pub fn problem(&self) -> Result<Problem, String> {
-        let LoggedProblem { operation, input, output, layout, known_n, known_k, .. } = *self;
-        let epilogue = self.epilogue.parse::<Epilogue>().map_err(|error| error.to_string())?;
-        Ok(Problem { operation, input, output, layout, epilogue, known_n, known_k })
+        serde_json::from_value(Value::Object(self.0.clone())).map_err(|error| error.to_string())
+    }
+}
+
+fn written(problem: &Problem) -> Map<String, Value> {
+    match serde_json::to_value(problem) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
     }
 }
 

@@ -1,9 +1,7 @@
 //! From logged launches to demands: by themselves, or for the kernels that a crate declares.
 
 use autokernel_codegen::build::Declared;
-use autokernel_codegen::matmul::sizes;
 use autokernel_codegen::problem::Problem;
-use autokernel_core::Extents;
 
 use super::launch_log::{LaunchLog, Launches};
 use super::wanted::{Demand, Demands};
@@ -13,7 +11,11 @@ pub fn of_log(log: &LaunchLog) -> Demands {
     let mut demands = Demands::default();
     for launches in &log.launches {
         match launches.problem.problem() {
-            Ok(problem) => demands.add(demand(launches, problem)),
+            Ok(problem) if problem.fits(&launches.shape) => demands.add(demand(launches, problem)),
+            Ok(problem) => demands.notes.push(format!(
+                "`{}` at {:?}: not extents of {problem}; record it again",
+                launches.kernel, launches.shape
+            )),
             Err(error) => demands.notes.push(format!(
                 "`{}` at {}: {error}; name the crate that declares it with --crate",
                 launches.kernel, launches.shape
@@ -27,8 +29,8 @@ pub fn of_log(log: &LaunchLog) -> Demands {
 pub fn demand(launches: &Launches, problem: Problem) -> Demand {
     Demand {
         kernel: launches.kernel.clone(),
+        shape: problem.class().ordered(&launches.shape).unwrap_or(launches.shape),
         problem,
-        shape: launches.shape,
         archs: launches.arch.into_iter().collect(),
         count: launches.count,
     }
@@ -39,7 +41,7 @@ pub fn demand(launches: &Launches, problem: Problem) -> Demand {
 pub fn declared_by<'d>(launches: &Launches, declared: &'d [Declared]) -> Option<&'d Declared> {
     let same = |kernel: &&Declared| launches.problem.is(&kernel.problem);
     let similar = |kernel: &&Declared| {
-        launches.problem.is_up_to_dimensions(&kernel.problem) && fits(&kernel.problem, launches.shape)
+        launches.problem.is_up_to_dimensions(&kernel.problem) && kernel.problem.fits(&launches.shape)
     };
     let named = |kernel: &&Declared| kernel.name == launches.kernel;
     let among = |filter: &dyn Fn(&&Declared) -> bool| {
@@ -48,11 +50,4 @@ pub fn declared_by<'d>(launches: &Launches, declared: &'d [Declared]) -> Option<
         found.find(named).or(first)
     };
     among(&same).or_else(|| among(&similar))
-}
-
-/// Whether `problem` can be launched at `shape`.
-pub fn fits(problem: &Problem, shape: Extents) -> bool {
-    let fits = |known: Option<u32>, extent| known.is_none_or(|known| known == extent);
-    let [_, n, k] = sizes(&shape);
-    fits(problem.known_n, n) && fits(problem.known_k, k)
 }

@@ -1,7 +1,6 @@
 //! A problem at a shape that somebody wants to be fast.
 
 use autokernel_codegen::arch::Arch;
-use autokernel_codegen::matmul::flops;
 use autokernel_codegen::problem::Problem;
 use autokernel_core::Extents;
 
@@ -21,9 +20,9 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// The operations of all its launches: `count · 2·m·n·k`.
+    /// The operations of all its launches: each launch's work times their count.
     pub fn weight(&self) -> f64 {
-        self.count as f64 * flops(&self.shape)
+        self.count as f64 * self.problem.work(&self.shape).operations
     }
 }
 

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
-use autokernel_codegen::emit::emit_reference;
 use autokernel_codegen::epilogue::Epilogue;
 use autokernel_codegen::nvcc::{Compiler, LocateError, Nvcc};
 use autokernel_codegen::problem::{Layout, Problem};
@@ -31,7 +30,7 @@ fn compiles(nvcc: Nvcc, cache: &Path) -> Check {
     let Ok(epilogue) = "identity".parse::<Epilogue>() else {
         return Check::new(NAME, Status::Broken, "the built-in epilogue is gone", "reinstall the tuner");
     };
-    let source = emit_reference(&Problem::matmul(Dtype::Bf16, Layout::Nt, epilogue));
+    let source = Problem::matmul(Dtype::Bf16, Layout::Nt, epilogue).reference().0;
     let begun = Instant::now();
     match Compiler::new(nvcc, cache.to_owned()).with_limit(LIMIT).compile(&source, Arch::SM_80) {
         Ok(image) if image.cached => Check::ok(NAME, "a kernel is in the cache already"),

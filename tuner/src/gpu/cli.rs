@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::epilogue::Epilogue;
+use autokernel_codegen::matmul;
 use autokernel_codegen::problem::{INPUTS, Layout, Problem};
 use autokernel_codegen::schedule::Family;
 use autokernel_core::Extents;
@@ -207,7 +208,7 @@ impl FromStr for ProblemSpec {
         let layout = Layout::ALL.into_iter().find(|known| known.to_string() == layout);
         let layout = layout.ok_or_else(|| refused("the layout is nn or nt"))?;
         let epilogue: Epilogue = epilogue.parse().map_err(|error| refused(&format!("{error}")))?;
-        Ok(ProblemSpec(Problem { output, ..Problem::matmul(input, layout, epilogue) }))
+        Ok(ProblemSpec(matmul::Problem { output, ..matmul::Problem::new(input, layout, epilogue) }.into()))
     }
 }
 
@@ -223,8 +224,7 @@ mod tests {
     #[test]
     fn a_problem_is_read_from_its_short_form() {
         let ProblemSpec(problem) = "f16-f32:nn:leaky_relu(0.2)".parse().unwrap();
-        assert_eq!((problem.input, problem.output, problem.layout), (Dtype::F16, Dtype::F32, Layout::Nn));
-        assert_eq!(problem.epilogue.to_string(), "leaky_relu(0.2)");
+        assert_eq!(problem.to_string(), "matmul nn f16 -> f32, epilogue leaky_relu(0.2)");
     }
 
     #[test]

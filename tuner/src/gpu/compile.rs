@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use autokernel_codegen::arch::Arch;
-use autokernel_codegen::emit::{KernelSource, emit, emit_reference};
+use autokernel_codegen::emit::KernelSource;
 use autokernel_codegen::nvcc::{CompileError, Compiler, Image, PtxasReport};
 use autokernel_codegen::problem::Problem;
 use autokernel_codegen::schedule::Schedule;
@@ -67,7 +67,11 @@ pub fn helpers(compiler: &Compiler, problem: &Problem, arch: Arch) -> Result<(Ke
         })?;
         Ok(Kernel { symbol: source.symbol.clone(), image: image.cubin })
     };
-    Ok((compile(&emit_reference(problem))?, compile(&instruments::source(problem))?))
+    let instruments = instruments::source(problem).ok_or_else(|| EvaluatorError {
+        reason: format!("the tuner measures no {}", problem.operation()),
+        remedy: "replay a recorded space with --spaces".into(),
+    })?;
+    Ok((compile(&problem.reference().0)?, compile(&instruments)?))
 }
 
 /// Compiles candidates for one target. Cheap to clone, and shared by threads.
@@ -115,8 +119,9 @@ impl CandidateCompiler {
     /// Compiles one candidate. The schedule's rules come first, and a spill is a failure: such a kernel is slow for sure.
     pub fn compile(&self, schedule: &Schedule) -> CompileOutcome {
         let CandidateCompiler { compiler, problem, arch, form, limit } = self;
-        schedule.check(&problem.class(), *arch)?;
-        let source = emit(problem, schedule);
+        let schedule = (*schedule).into();
+        problem.class().check(&schedule, *arch)?;
+        let (source, _) = problem.emit(&schedule).map_err(|other| Failure::Compile { log: other.to_string() })?;
         let begun = Instant::now();
         // Limits are told in whole seconds.
         let seconds = limit.now().as_secs_f64().ceil();

@@ -210,7 +210,7 @@ fn every_part_of_the_key_tells_trials_apart() {
     let base = measured(1);
     let changes: [fn(&mut Trial); 7] = [
         |trial| trial.target.shape = extents(1, 1, 7),
-        |trial| trial.target.problem.epilogue = "gelu".parse().unwrap(),
+        |trial| trial.target.problem = Problem::matmul(Dtype::Bf16, Layout::Nt, "gelu".parse().unwrap()),
         |trial| trial.target.arch = Arch::SM_80,
         |trial| trial.environment.gpu = "other".to_owned(),
         |trial| trial.environment.driver = "other".to_owned(),

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::epilogue::Epilogue;
+use autokernel_codegen::matmul;
 use autokernel_codegen::problem::{Layout, Problem};
 use autokernel_core::Extents;
 
@@ -68,6 +69,7 @@ impl ProfileArgs {
         if output != input && output != Dtype::F32 {
             return Err(ProfileError::Output { input, output });
         }
-        Ok(Problem { output, ..Problem::matmul(input, self.layout, self.epilogue.clone()) })
+        let product = matmul::Problem::new(input, self.layout, self.epilogue.clone());
+        Ok(matmul::Problem { output, ..product }.into())
     }
 }

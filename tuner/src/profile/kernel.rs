@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use autokernel_codegen::config::Config;
-use autokernel_codegen::emit::emit;
 use autokernel_codegen::nvcc::{Compiler, Nvcc, PtxasReport};
 use autokernel_codegen::schedule::{Schedule, Sm80Schedule};
 use autokernel_core::{BlockNeeds, Occupancy, Placement};
@@ -123,7 +122,8 @@ fn compile(out: &Path, target: &Target, schedule: &Schedule) -> Result<(PtxasRep
     let cache = folder::kernels(out);
     let nvcc = Nvcc::locate(Path::new("."), &cache).map_err(|_| "no nvcc here".to_owned())?;
     let version = nvcc.version.clone();
-    let image = Compiler::new(nvcc, cache).compile(&emit(&target.problem, schedule), target.arch);
+    let (source, _) = target.problem.emit(&(*schedule).into()).map_err(|other| other.to_string())?;
+    let image = Compiler::new(nvcc, cache).compile(&source, target.arch);
     let image = image.map_err(|error| error.to_string().lines().next().unwrap_or_default().to_owned())?;
     Ok((image.report, version))
 }

@@ -35,7 +35,7 @@ impl fmt::Display for Profile {
                 let roofs = format!("{peak:.0} TFLOP/s and {:.0} GB/s", facts.memory_gb_per_s);
                 line(f, "bound", &format!("{bound}: {roofs} meet at {ridge:.0} FLOP/B; at least {floor:.4} ms"))?;
             }
-            _ => line(f, "bound", &format!("unknown: the tensor cores take no {}", target.problem.input))?,
+            _ => line(f, "bound", "unknown: the tensor cores do not take its types")?,
         }
         if let Some(kernel) = &self.kernel {
             kernel_lines(f, kernel, facts.sm_count)?;

@@ -15,7 +15,7 @@ use crate::gpu::sampling::Effort;
 use crate::journal::read_trials;
 use crate::outcome::Outcome;
 use crate::replay::Library;
-use crate::target::Target;
+use crate::target::{Target, work};
 use crate::trial;
 
 /// A kernel's time and what follows from it.
@@ -75,7 +75,7 @@ impl Sources<'_> {
             .or_else(|| self.journaled(target, schedule))
             .or_else(|| self.recorded(target, schedule))
             .or_else(|| self.promoted(target, schedule))?;
-        let (work, roofline) = (target.work(), self.machine.roofline(target.problem.input));
+        let (work, roofline) = (target.work(), target.input().and_then(|input| self.machine.roofline(input)));
         let ms = found.median_ms;
         let roofs = self.measured_roofs();
         let rate = |value: f64, datasheet: Option<f64>, roof: Option<f64>| Rate {
@@ -140,10 +140,7 @@ impl Sources<'_> {
     /// The highest rates of any kernel on this GPU that the config and the recordings know: TFLOP/s and GB/s.
     fn measured_roofs(&self) -> Option<(f64, f64)> {
         let entries = self.config.entries.iter().filter(|entry| self.machine.is_called(&entry.provenance.gpu));
-        let entries = entries.map(|entry| {
-            let (input, output) = (entry.problem.input, entry.problem.output);
-            (autokernel_runtime::matmul::work(&entry.extents, input, output), entry.provenance.median_ms)
-        });
+        let entries = entries.map(|entry| (work(&entry.problem, &entry.extents), entry.provenance.median_ms));
         let recordings = self.library.recordings.iter().map(|(_, recording)| recording);
         let recordings = recordings.filter(|recording| self.machine.is_called(&recording.environment.gpu));
         let tables = recordings.flat_map(|recording| {

@@ -1,8 +1,5 @@
 //! What the product costs at least, and what the fusion saves.
 
-use autokernel_codegen::dtype::Dtype;
-use autokernel_codegen::epilogue::Epilogue;
-use autokernel_codegen::matmul::sizes;
 use serde::Serialize;
 
 use super::kernel::Kernel;
@@ -65,7 +62,7 @@ const LAUNCH_MS: f64 = 0.003;
 /// The costs of `target`.
 pub fn profile(target: &Target, machine: &Machine, kernel: Option<&Kernel>) -> WorkProfile {
     let work = target.work();
-    let roofline = machine.roofline(target.problem.input);
+    let roofline = target.input().and_then(|input| machine.roofline(input));
     let floor_ms = roofline.map(|roofline| roofline.floor_ms(&work));
     let bound = roofline.map(|roofline| {
         let memory = work.intensity() < roofline.ridge();
@@ -91,13 +88,9 @@ pub fn profile(target: &Target, machine: &Machine, kernel: Option<&Kernel>) -> W
 }
 
 fn traffic(target: &Target, fused: f64) -> Traffic {
-    let bytes = |dtype: Dtype| f64::from(dtype.bytes());
-    let [m, n, _] = sizes(&target.shape).map(f64::from);
-    let output_fused = m * n * bytes(target.problem.output);
-    // Without an epilogue there is no second kernel to save.
-    let passes = if target.problem.epilogue == Epilogue::identity() { 1.0 } else { 3.0 };
-    let output_unfused = passes * output_fused;
-    let unfused = fused - output_fused + output_unfused;
+    let output_fused = target.problem.work(&target.shape).written_bytes;
+    let unfused = target.problem.unfused_work(&target.shape).bytes();
+    let output_unfused = output_fused + unfused - fused;
     let saved = |fused: f64, unfused: f64| if unfused > 0.0 { 100.0 * (1.0 - fused / unfused) } else { 0.0 };
     Traffic {
         output_fused,
@@ -112,6 +105,7 @@ fn traffic(target: &Target, fused: f64) -> Traffic {
 #[cfg(test)]
 mod tests {
     use autokernel_codegen::arch::Arch;
+    use autokernel_codegen::dtype::Dtype;
     use autokernel_codegen::matmul::extents;
     use autokernel_codegen::problem::{Layout, Problem};
 

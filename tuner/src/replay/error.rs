@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use autokernel_codegen::problem::OtherDims;
 use autokernel_codegen::schedule::BrokenRule;
 
 use crate::columns::ColumnsError;
@@ -31,6 +32,9 @@ pub enum RecordingError {
 /// Why the contents of a recording do not fit together.
 #[derive(Debug, thiserror::Error)]
 pub enum ContentError {
+    /// The extents of a table are not those of its operation.
+    #[error(transparent)]
+    Dims(#[from] OtherDims),
     /// Written by another version.
     #[error(
         "format `{format}` version {version} is not `{}` version {}",

@@ -12,7 +12,6 @@ use super::method::Method;
 use crate::environment::Environment;
 use crate::gpu_facts::GpuFacts;
 use crate::outcome::{Failure, Measurement};
-use crate::target::of_product;
 
 /// What the file says it is.
 pub const FORMAT: &str = "autokernel-space";
@@ -48,7 +47,6 @@ pub struct File {
 #[serde(deny_unknown_fields)]
 pub struct Table {
     /// The shape.
-    #[serde(deserialize_with = "of_product")]
     pub shape: Extents,
     /// Median time in microseconds, to four digits; `null` where there is none.
     pub median_us: Vec<Option<f64>>,

@@ -98,7 +98,10 @@ impl Recording {
                 return Err(ContentError::Twice { row });
             }
         }
-        let read = |table| read_table(table, &schedules, method.samples);
+        let read = |table: Table| {
+            let shape = class.ordered(&table.shape)?;
+            read_table(Table { shape, ..table }, &schedules, method.samples)
+        };
         let shapes = shapes.into_iter().map(read).collect::<Result<_, _>>()?;
         Ok(Recording { problem, arch, environment, gpu, method, shapes })
     }

@@ -53,8 +53,7 @@ where
     let highest = rates.iter().flatten().copied().chain(levels.iter().map(|level| level.tflops)).fold(1.0, f64::max);
     let trials = rates.len().max(1) as f64;
 
-    let epilogue = &target.problem.epilogue;
-    let title = format!("{} {} {} · {}", target.shape, target.problem.layout, target.problem.input, epilogue);
+    let title = format!("{} {}", target.shape, target.problem.brief());
     let title = area.titled(&title, (FONT, 17).into_font().color(&INK))?;
     let mut chart = ChartBuilder::on(&title)
         .margin_right(150)

@@ -53,7 +53,7 @@ fn row(trial: &Trial) -> Row<'_> {
         config: serde_json::to_string(&trial.schedule).unwrap_or_default(),
         shape: target.shape.to_string(),
         gpu: &environment.gpu,
-        epilogue: target.problem.epilogue.to_string(),
+        epilogue: target.problem.field("epilogue").unwrap_or_default(),
         problem: target.problem.class().slug(),
         arch: target.arch.to_string(),
         spread_pct: measurement.map(|measurement| measurement.spread_pct),

@@ -36,11 +36,7 @@ fn kernel(result: &TargetResult) -> Option<Kernel> {
     let target = &result.search.target;
     let tflops = target.tflops(result.best_ms()?);
     let share = result.roofline().percent(&target.work(), result.best_ms()?);
-    let problem = &target.problem;
-    let label = format!(
-        "{} {} {} {}: {tflops:.0} TFLOP/s, {share:.0} % of the roof",
-        target.shape, problem.layout, problem.input, problem.epilogue
-    );
+    let label = format!("{} {}: {tflops:.0} TFLOP/s, {share:.0} % of the roof", target.shape, target.problem.brief());
     let default_tflops = result.default_ms().map(|ms| target.tflops(ms));
     Some(Kernel { label, spot: Spot { intensity: target.work().intensity(), tflops, default_tflops } })
 }

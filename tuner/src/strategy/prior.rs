@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use autokernel_codegen::arch::Arch;
+use autokernel_codegen::matmul::problem::{Class, Layout, OfProducts};
 use autokernel_codegen::matmul::sizes;
-use autokernel_codegen::problem::{Layout, ProblemClass};
 use autokernel_codegen::schedule::{Family, Geometry, Mode, Schedule};
 use autokernel_core::Extents;
 use autokernel_core::Placement;
@@ -93,14 +93,14 @@ fn neighbours_surprises(brief: &Brief) -> Vec<(usize, f64)> {
 /// The model for one target on one GPU.
 pub struct Prior<'p> {
     target: &'p Target,
-    class: ProblemClass,
+    class: Class,
     gpu: &'p GpuFacts,
 }
 
 impl<'p> Prior<'p> {
     /// The model for `target` on `gpu`.
     pub fn new(target: &'p Target, gpu: &'p GpuFacts) -> Self {
-        Prior { target, class: target.problem.class(), gpu }
+        Prior { target, class: target.problem.class().products().clone(), gpu }
     }
 
     /// The least time that `schedule` can take, in milliseconds.
@@ -116,7 +116,7 @@ impl<'p> Prior<'p> {
         let efficiency = tile_efficiency(schedule) * family_share(schedule, target.arch);
         let compute_ms = turns.longest * tile_flops / (rate_per_sm * efficiency);
 
-        let input = f64::from(target.problem.input.bytes());
+        let input = f64::from(class.input.bytes());
         let l2_bytes = turns.blocks * self.loaded(&geometry) * block_k * input;
         let memory_rate = gpu.memory_gb_per_s * 1e6;
         let l2_ms = l2_bytes / (memory_rate * L2_OVER_MEMORY);
@@ -134,8 +134,8 @@ impl<'p> Prior<'p> {
 
     /// Rows of A and columns of B that a block loads; those past the edge are filled in without a load.
     fn loaded(&self, geometry: &Geometry) -> f64 {
-        let ([m, n, k], bytes) = (sizes(&self.target.shape), self.target.problem.input.bytes());
-        let pitch_b = if self.target.problem.layout == Layout::Nn { n } else { k };
+        let ([m, n, k], bytes) = (sizes(&self.target.shape), self.class.input.bytes());
+        let pitch_b = if self.class.layout == Layout::Nn { n } else { k };
         // Where lines are loaded in part, multicast pays: the line is read for the whole cluster.
         let cost = |pitch: u32, sharers: u32| {
             if (pitch * bytes).is_multiple_of(LINE_BYTES) { 1.0 } else { STRADDLING / f64::from(sharers) }
@@ -146,7 +146,7 @@ impl<'p> Prior<'p> {
 
     /// Stores that nothing hides: cooperative consumers multiply nothing while they store.
     fn store_ms(&self, schedule: &Schedule, geometry: &Geometry, longest: f64) -> f64 {
-        let bytes = f64::from(geometry.tile_m * geometry.tile_n * self.target.problem.output.bytes());
+        let bytes = f64::from(geometry.tile_m * geometry.tile_n * self.class.output.bytes());
         let hidden = matches!(schedule, Schedule::Sm90(schedule) if schedule.mode == Mode::PingPong);
         let exposed = if hidden { 1.0 } else { longest };
         let rate_per_sm = self.gpu.memory_gb_per_s * 1e6 * L2_OVER_MEMORY / f64::from(self.gpu.sm_count);
@@ -197,7 +197,7 @@ struct Turns {
     resident: f64,
 }
 
-fn turns(schedule: &Schedule, geometry: &Geometry, class: &ProblemClass, shape: Extents, gpu: &GpuFacts) -> Turns {
+fn turns(schedule: &Schedule, geometry: &Geometry, class: &Class, shape: Extents, gpu: &GpuFacts) -> Turns {
     let (sms, per_sm) = (reached_sms(geometry, gpu), resident_blocks(schedule, geometry, gpu));
     let Placement { tiles, slots, .. } = placement(schedule, class, shape, sms, per_sm);
     let full_waves = tiles.div_ceil(slots).saturating_sub(1);

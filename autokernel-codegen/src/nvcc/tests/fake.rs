@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use crate::arch::Arch;
-use crate::emit::{KernelSource, emit};
+use crate::emit::KernelSource;
 use crate::epilogue::Epilogue;
 use crate::nvcc::{Compiler, Nvcc};
 use crate::problem::{Layout, Problem};
-use crate::schedule::Schedule;
 
 /// A temporary folder with a stand-in and a cache.
 pub struct Fake {
@@ -62,5 +61,5 @@ impl Fake {
 /// A kernel to compile.
 pub fn kernel() -> KernelSource {
     let problem = Problem::matmul(crate::dtype::Dtype::Bf16, Layout::Nt, Epilogue::identity());
-    emit(&problem, &Schedule::default_for(&problem.class(), Arch::SM_80))
+    problem.emit(&problem.class().default_schedule(Arch::SM_80)).unwrap().0
 }

@@ -6,10 +6,9 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use crate::arch::Arch;
-use crate::emit::{KernelSource, emit};
+use crate::emit::KernelSource;
 use crate::nvcc::{Compiler, Nvcc};
 use crate::problem::{Layout, Problem};
-use crate::schedule::Schedule;
 
 /// The nvcc of this machine with an empty cache; none, with a note, where there is none.
 fn compiler(test: &str) -> Option<(TempDir, Compiler)> {
@@ -71,7 +70,7 @@ fn extreme_parameters_of_an_epilogue_compile_without_a_warning() {
     for slope in ["1e-45", "-1e-40", "3.4028235e38", "-0.0"] {
         let epilogue = format!("leaky_relu({slope})").parse().unwrap();
         let problem = Problem::matmul(crate::dtype::Dtype::Bf16, Layout::Nt, epilogue);
-        let kernel = emit(&problem, &Schedule::default_for(&problem.class(), Arch::SM_80));
+        let kernel = problem.emit(&problem.class().default_schedule(Arch::SM_80)).unwrap().0;
         compiler.compile(&kernel, Arch::SM_80).unwrap();
     }
 }
@@ -80,7 +79,7 @@ fn extreme_parameters_of_an_epilogue_compile_without_a_warning() {
 fn line_info_names_the_kernels_own_files_by_their_paths_in_the_crate() {
     let Some((_cache, compiler)) = compiler("line_info_names_the_kernels_own_files") else { return };
     let problem = Problem::matmul(crate::dtype::Dtype::Bf16, Layout::Nt, crate::epilogue::Epilogue::identity());
-    let kernel = emit(&problem, &Schedule::default_for(&problem.class(), Arch::SM_80));
+    let kernel = problem.emit(&problem.class().default_schedule(Arch::SM_80)).unwrap().0;
     let plain = compiler.compile(&kernel, Arch::SM_80).unwrap();
     let lined = compiler.with_line_info().compile(&kernel, Arch::SM_80).unwrap();
     let files = |image: &crate::nvcc::Image| -> Vec<String> {

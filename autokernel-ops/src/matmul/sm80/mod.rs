@@ -5,7 +5,7 @@ mod rules;
 
 use crate::matmul::geometry::Geometry;
 use crate::matmul::knobs::schedule;
-use crate::matmul::problem::ProblemClass;
+use crate::matmul::problem::Class;
 use crate::registry::Family;
 
 pub use plan::{constants, plan};
@@ -51,13 +51,13 @@ impl Sm80Schedule {
     }
 
     /// Dynamic shared memory of one block, in bytes: the ring, or the staged output tile that reuses it.
-    pub fn shared_bytes(&self, problem: &ProblemClass) -> u32 {
+    pub fn shared_bytes(&self, problem: &Class) -> u32 {
         let ring = self.stages * (self.tile_m + self.tile_n) * self.tile_k * problem.input.bytes();
         let staged_rows = self.warps_m * 16 * self.tile_n * problem.output.bytes();
         ring.max(staged_rows)
     }
 
-    pub(super) fn geometry(&self, problem: &ProblemClass) -> Geometry {
+    pub(super) fn geometry(&self, problem: &Class) -> Geometry {
         Geometry {
             family: Family::Sm80,
             tile_m: self.tile_m,

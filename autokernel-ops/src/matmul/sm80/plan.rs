@@ -4,11 +4,11 @@ use autokernel_core::{Alignment, Grid, KernelStep, LaunchPlan, Residency};
 
 use super::Sm80Schedule;
 use crate::matmul::plan::{A, B, C, VECTOR_BYTES, aligned_rows, extents, leading, pointer, raster, tiles};
-use crate::matmul::problem::ProblemClass;
+use crate::matmul::problem::Class;
 use crate::source::{Constant, int};
 
 /// The launch of the kernel called `symbol`: a block for each tile.
-pub fn plan(class: &ProblemClass, schedule: &Sm80Schedule, symbol: String) -> LaunchPlan {
+pub fn plan(class: &Class, schedule: &Sm80Schedule, symbol: String) -> LaunchPlan {
     let addresses = [pointer("a", A), pointer("b", B), pointer("c", C)];
     let strides = [leading("lda", A), leading("ldb", B), leading("ldc", C)];
     let kernel = KernelStep {
@@ -29,7 +29,7 @@ pub fn plan(class: &ProblemClass, schedule: &Sm80Schedule, symbol: String) -> La
 }
 
 /// The constants of CUDA's `struct Schedule`: the knobs that make an image, and what the launch needs too.
-pub fn constants(class: &ProblemClass, schedule: &Sm80Schedule) -> Vec<Constant> {
+pub fn constants(class: &Class, schedule: &Sm80Schedule) -> Vec<Constant> {
     let Sm80Schedule { tile_m, tile_n, tile_k, warps_m, warps_n, stages, raster: _ } = *schedule;
     vec![
         int("kTileM", tile_m),

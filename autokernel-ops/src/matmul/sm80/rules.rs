@@ -1,7 +1,7 @@
 //! What a schedule of the sm80 family must keep.
 
 use super::{Sm80Schedule as S, WARP_THREADS};
-use crate::matmul::problem::ProblemClass as Class;
+use crate::matmul::problem::Class;
 use crate::matmul::schedule::Raster;
 use crate::rule::Rule;
 

@@ -8,7 +8,7 @@ use autokernel_core::TileBox;
 use crate::knob::choices;
 use crate::matmul::geometry::Geometry;
 use crate::matmul::knobs::schedule;
-use crate::matmul::problem::ProblemClass;
+use crate::matmul::problem::Class;
 use crate::registry::Family;
 
 pub use plan::{constants, plan};
@@ -112,7 +112,7 @@ impl Sm90Schedule {
 
     /// What one warp stores at a time: its 16 rows, as wide as the widest swizzle that divides a tile's row; or, swapped,
     /// its 16 columns, as high as the most rows up to 64 that divide a tile's.
-    pub fn store_box(&self, problem: &ProblemClass) -> TileBox {
+    pub fn store_box(&self, problem: &Class) -> TileBox {
         let element = problem.output.bytes();
         if self.swap_ab {
             let rows = (8..=64).rev().step_by(8).find(|&rows| self.tile_m.is_multiple_of(rows)).unwrap_or(8);
@@ -124,23 +124,23 @@ impl Sm90Schedule {
     }
 
     /// Store boxes that each warp has room for. Two let a store read one while the next is written.
-    pub fn store_buffers(&self, problem: &ProblemClass) -> u32 {
+    pub fn store_buffers(&self, problem: &Class) -> u32 {
         if self.shared_bytes_with(problem, 2) <= MAX_SHARED_BYTES { 2 } else { 1 }
     }
 
     /// Dynamic shared memory of one block, in bytes.
-    pub fn shared_bytes(&self, problem: &ProblemClass) -> u32 {
+    pub fn shared_bytes(&self, problem: &Class) -> u32 {
         self.shared_bytes_with(problem, self.store_buffers(problem))
     }
 
     /// Alignment, the ring and its barriers, the store staging.
-    fn shared_bytes_with(&self, problem: &ProblemClass, buffers: u32) -> u32 {
+    fn shared_bytes_with(&self, problem: &Class, buffers: u32) -> u32 {
         let TileBox { rows, swizzle, .. } = self.store_box(problem);
         let staging = self.consumers * WARPS_PER_WARPGROUP * buffers * rows * swizzle;
         1024 + self.stages * (self.stage_bytes() + 16) + staging
     }
 
-    pub(super) fn geometry(&self, problem: &ProblemClass) -> Geometry {
+    pub(super) fn geometry(&self, problem: &Class) -> Geometry {
         Geometry {
             family: Family::Sm90,
             tile_m: self.tile_m,

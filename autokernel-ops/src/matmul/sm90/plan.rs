@@ -4,14 +4,14 @@ use autokernel_core::{Arg, Field, Grid, KernelStep, LaunchPlan, Residency, TileB
 
 use super::{Mode, Sm90Schedule, TILE_K};
 use crate::matmul::plan::{A, B, C, aligned_rows, extents, field, leading, pointer, raster, tiles};
-use crate::matmul::problem::ProblemClass;
+use crate::matmul::problem::Class;
 use crate::source::{Constant, boolean, int};
 
 /// Bytes of a row of an operand's box: one row of the 128-byte swizzle, `TILE_K` 16-bit elements.
 const SWIZZLE: u32 = 128;
 
 /// The launch of the kernel called `symbol`: clusters that walk over the tiles, or with a split K one for each.
-pub fn plan(class: &ProblemClass, schedule: &Sm90Schedule, symbol: String) -> LaunchPlan {
+pub fn plan(class: &Class, schedule: &Sm90Schedule, symbol: String) -> LaunchPlan {
     let &Sm90Schedule { tile_m, tile_n, cluster_m, cluster_n, split_k, .. } = schedule;
     let residency = if split_k > 1 { Residency::OneEach } else { Residency::Persistent { blocks_per_sm: 1 } };
     let kernel = KernelStep {
@@ -30,7 +30,7 @@ pub fn plan(class: &ProblemClass, schedule: &Sm90Schedule, symbol: String) -> La
     LaunchPlan::of_kernel(kernel, aligned_rows())
 }
 
-fn args(class: &ProblemClass, schedule: &Sm90Schedule) -> Vec<Field> {
+fn args(class: &Class, schedule: &Sm90Schedule) -> Vec<Field> {
     let &Sm90Schedule { tile_m, tile_n, cluster_m, cluster_n, .. } = schedule;
     let operand_box = |rows| TileBox { rows, columns: TILE_K, swizzle: SWIZZLE };
     // Blocks of a cluster load a slice each of what they share. Row-major B comes in panels of one swizzle row.
@@ -50,7 +50,7 @@ fn args(class: &ProblemClass, schedule: &Sm90Schedule) -> Vec<Field> {
 }
 
 /// The constants of CUDA's `struct Schedule`: the knobs that make an image, and what the launch needs too.
-pub fn constants(class: &ProblemClass, schedule: &Sm90Schedule) -> Vec<Constant> {
+pub fn constants(class: &Class, schedule: &Sm90Schedule) -> Vec<Constant> {
     let Sm90Schedule { tile_m, tile_n, stages, consumers, mode, cluster_m, cluster_n, swap_ab, split_k, raster: _ } =
         *schedule;
     let store = schedule.store_box(class);

@@ -3,7 +3,7 @@
 use autokernel_core::Arch;
 
 use super::{MAX_SHARED_BYTES, Mode, Sm90Schedule as S, WARPS_PER_WARPGROUP, WGMMA_M};
-use crate::matmul::problem::ProblemClass as Class;
+use crate::matmul::problem::Class;
 use crate::matmul::schedule::Raster;
 use crate::rule::Rule;
 

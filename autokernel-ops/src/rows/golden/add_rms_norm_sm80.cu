@@ -182,6 +182,6 @@ static_assert(Kernel::kThreads == 256, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads)
-autokernel_rows_mean_bf16_ed9975a3b250_7b3b215a1295(const __grid_constant__ Args args) {
+autokernel_rows_mean_bf16_9e96d1a4dc9c_7b3b215a1295(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

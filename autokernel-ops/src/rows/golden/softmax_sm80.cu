@@ -167,6 +167,6 @@ static_assert(Kernel::kThreads == 256, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads)
-autokernel_rows_max_sum_bf16_47ec70b6f4a3_dad953fb9f1b(const __grid_constant__ Args args) {
+autokernel_rows_max_sum_bf16_de7f7645077a_dad953fb9f1b(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

@@ -136,6 +136,6 @@ static_assert(Kernel::kThreads == 256, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads)
-autokernel_rows_min_max_sum_f16_7f11c4c77bd2_8dedf74b554f(const __grid_constant__ Args args) {
+autokernel_rows_min_max_sum_f16_183744448446_8dedf74b554f(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

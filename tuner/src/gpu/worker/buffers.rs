@@ -2,8 +2,8 @@
 
 use std::marker::PhantomData;
 
+use autokernel_codegen::matmul::Problem;
 use autokernel_codegen::matmul::{extents, sizes};
-use autokernel_codegen::problem::Problem;
 use autokernel_core::Extents;
 use autokernel_runtime::{Element, MatrixView, MatrixViewMut};
 use cudarc::driver::sys::CUdeviceptr;
@@ -163,13 +163,13 @@ pub fn ragged_sibling(problem: &Problem, shape: Extents) -> Extents {
 #[cfg(test)]
 mod tests {
     use autokernel_codegen::dtype::Dtype;
-    use autokernel_codegen::problem::Layout;
+    use autokernel_codegen::matmul::problem::Layout;
 
     use super::*;
 
     #[test]
     fn the_sibling_is_ragged_in_every_extent_that_is_not_compiled_in() {
-        let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap());
+        let problem = Problem::new(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap());
         let shape = extents(4096, 4096, 4096);
         let sibling = ragged_sibling(&problem, shape);
         for extent in sizes(&sibling) {

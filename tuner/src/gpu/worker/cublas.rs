@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use autokernel_baseline::{CublasLt, Epilogue, Gemm, GemmProblem};
-use autokernel_codegen::problem::Problem;
+use autokernel_codegen::matmul::Problem;
 use autokernel_core::Extents;
 use autokernel_runtime::{Device, Element};
 

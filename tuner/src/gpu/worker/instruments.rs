@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use autokernel_codegen::emit::KernelSource;
-use autokernel_codegen::problem::Problem;
+use autokernel_codegen::matmul::Problem;
+use autokernel_codegen::problem;
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaFunction, CudaModule, CudaSlice, CudaStream, DevicePtr, LaunchConfig, PushKernelArg, result};
 use cudarc::nvrtc::Ptx;
@@ -19,9 +20,9 @@ const THREADS: u32 = 256;
 /// The brake lets go by itself after this long.
 const BRAKE_LIMIT_NS: u64 = 200_000_000;
 
-/// The CUDA source of the instruments of a problem.
-pub fn source(problem: &Problem) -> KernelSource {
-    let Problem { input, output, epilogue, .. } = problem;
+/// The CUDA source of the instruments of a problem; of one that is no product there are none.
+pub fn source(problem: &problem::Problem) -> Option<KernelSource> {
+    let Problem { input, output, epilogue, .. } = problem.as_product()?;
     let (parameter, body) = (&epilogue.function().parameter, epilogue.cuda_body());
     let cuda = format!(
         "#include \"epilogue.cuh\"\n#include \"types.cuh\"\n\n\
@@ -29,7 +30,7 @@ pub fn source(problem: &Problem) -> KernelSource {
          __device__ __forceinline__ static float epilogue(float {parameter}) {{\n{body}\n  }}\n}};\n\n{}",
         include_str!("../../../cuda/instruments.cu")
     );
-    KernelSource { symbol: SYMBOL.to_owned(), cuda }
+    Some(KernelSource { symbol: SYMBOL.to_owned(), cuda })
 }
 
 /// The instruments, loaded into a context.
@@ -250,9 +251,8 @@ mod tests {
 
     #[test]
     fn the_source_has_the_problems_types_and_epilogue() {
-        let problem =
-            Problem { output: Dtype::F32, ..Problem::matmul(Dtype::F16, Layout::Nn, "relu".parse().unwrap()) };
-        let cuda = source(&problem).cuda;
+        let problem = Problem { output: Dtype::F32, ..Problem::new(Dtype::F16, Layout::Nn, "relu".parse().unwrap()) };
+        let cuda = source(&problem.into()).unwrap().cuda;
         assert!(cuda.contains("using Input = autokernel::f16;") && cuda.contains("using Output = autokernel::f32;"));
         assert!(cuda.contains("return ") && cuda.contains("autokernel_apply_epilogue"));
     }

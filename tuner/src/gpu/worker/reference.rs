@@ -1,8 +1,8 @@
 //! The result every candidate is held against, and the check itself.
 
 use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::matmul::Problem;
 use autokernel_codegen::matmul::sizes;
-use autokernel_codegen::problem::Problem;
 use autokernel_core::Extents;
 use autokernel_runtime::Element;
 use cudarc::driver::{CudaFunction, CudaSlice, DevicePtr, LaunchConfig, PushKernelArg};
@@ -194,7 +194,7 @@ fn tolerance(problem: &Problem, shape: Extents) -> Tolerance {
 #[cfg(test)]
 mod tests {
     use autokernel_codegen::matmul::extents;
-    use autokernel_codegen::problem::Layout;
+    use autokernel_codegen::matmul::problem::Layout;
 
     use super::*;
 
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn the_tolerance_grows_with_k_and_stays_below_a_missing_product() {
-        let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap());
+        let problem = Problem::new(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap());
         let absolute = |k| tolerance(&problem, extents(1, 1, k)).absolute;
         assert!(absolute(4096) > absolute(64));
         for k in [1, 64, 4096, 65_536] {

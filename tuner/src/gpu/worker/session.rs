@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::emit;
-use autokernel_codegen::problem::Problem;
-use autokernel_codegen::signature;
+use autokernel_codegen::matmul::Problem;
+use autokernel_codegen::matmul::plan::signature;
 use autokernel_core::Extents;
 use autokernel_runtime::timing::sets_to_exceed_l2;
 use autokernel_runtime::{CompiledKernel, Device, DeviceInfo, Element, Image, bf16, f16};
@@ -40,7 +40,8 @@ pub trait Session {
 
 /// Opens a problem.
 pub fn open(device: &Device, info: &DeviceInfo, request: &Open) -> Result<Box<dyn Session>> {
-    let Problem { input, output, .. } = request.problem;
+    let only = || WorkerError::Request(format!("the worker measures no {}", request.problem.operation()));
+    let &Problem { input, output, .. } = request.problem.as_product().ok_or_else(only)?;
     Ok(match (input, output) {
         (Dtype::Bf16, Dtype::Bf16) => Box::new(Typed::<bf16, bf16>::open(device, info, request)?),
         (Dtype::Bf16, Dtype::F16) => Box::new(Typed::<bf16, f16>::open(device, info, request)?),
@@ -70,7 +71,9 @@ struct Typed<I, O> {
 
 impl<I: Element, O: Element> Typed<I, O> {
     fn open(device: &Device, info: &DeviceInfo, request: &Open) -> Result<Self> {
-        let &Open { ref problem, shape, seed, .. } = request;
+        let &Open { shape, seed, .. } = request;
+        let other = || WorkerError::Request("another operation's problem".to_owned());
+        let problem = request.problem.as_product().ok_or_else(other)?;
         let stream = device.stream().ok_or_else(|| WorkerError::Request("the worker needs a GPU".to_owned()))?;
         let tools = Instruments::load(stream, info.sm_count, read(&request.instruments.image)?)?;
         let module = stream.context().load_module(Ptx::from_binary(read(&request.reference.image)?));

@@ -2,8 +2,6 @@
 
 use std::fmt::Write;
 
-use autokernel_codegen::matmul::{flops, sizes};
-use autokernel_codegen::problem::Layout;
 use autokernel_codegen::schedule::{Family, Schedule};
 use autokernel_core::Placement;
 
@@ -49,20 +47,7 @@ pub fn first(task: &Task) -> String {
 }
 
 fn problem(task: &Task) -> String {
-    let (problem, [m, n, k]) = (&task.problem, sizes(&task.shape));
-    let b = match problem.layout {
-        Layout::Nn => "B[k, n] row-major (layout nn)",
-        Layout::Nt => "B stored as [n, k] row-major, multiplied transposed (layout nt)",
-    };
-    format!(
-        "C[m, n] = {}(A[m, k] · B) with m = {m}, n = {n}, k = {k}: {:.4e} FLOP.\n\
-         A[m, k] and C are row-major, {b}. A and B are {}, C is {}, accumulation is f32. Target {}.",
-        problem.epilogue,
-        flops(&task.shape),
-        problem.input,
-        problem.output,
-        task.candidates.arch(),
-    )
+    format!("{} Target {}.", task.problem.task(&task.shape), task.candidates.arch())
 }
 
 fn gpu(facts: &GpuFacts) -> String {
@@ -98,7 +83,8 @@ fn placed(schedule: &Schedule, task: &Task) -> Option<Placement> {
 }
 
 fn to_be_beaten(task: &Task, cublas_ms: f64) -> String {
-    let (tflops, share) = (flops(&task.shape) / (cublas_ms * 1e9), 100.0 * task.roofline.limit_ms / cublas_ms);
+    let (tflops, share) =
+        (task.problem.work(&task.shape).operations / (cublas_ms * 1e9), 100.0 * task.roofline.limit_ms / cublas_ms);
     format!(
         "cuBLAS, the fastest of its algorithms with the epilogue as a kernel of its own: {cublas_ms:.4} ms, \
          {tflops:.1} TFLOP/s, {share:.1} % of the roofline."

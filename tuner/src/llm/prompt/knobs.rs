@@ -21,6 +21,11 @@ pub fn about(family: Family) -> &'static str {
              of B; with swap_ab it multiplies 64-column blocks of B by up to 256 rows of A. With split_k a cluster of \
              blocks shares the k of one tile and adds up through distributed shared memory."
         }
+        Family::RowsSm80 => {
+            "threads_per_row threads take a row, each the vectors t, t + threads_per_row, and so on; they request all \
+             that they hold before they use the first, keep it in registers from pass to pass, and reduce by shuffles \
+             and shared memory. A row longer than what they hold is read again in each pass."
+        }
     }
 }
 

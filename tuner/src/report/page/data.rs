@@ -97,9 +97,9 @@ impl Tuning {
         (1..=last).map(|g| self.trials.iter().filter(|trial| trial.generation == g).collect()).collect()
     }
 
-    /// A short title: `4096x4096x4096 · nt · bf16 · leaky_relu(0.01)`.
+    /// A short title: `4096x4096x4096 · nt bf16 · leaky_relu(0.01)`.
     pub fn title(&self) -> String {
         let Target { problem, shape, .. } = &self.target;
-        format!("{shape} · {} · {} · {}", problem.layout, problem.input, problem.epilogue)
+        format!("{shape} · {}", problem.brief())
     }
 }

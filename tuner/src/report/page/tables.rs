@@ -51,7 +51,7 @@ fn tuned_row(tuning: &Tuning) -> Markup {
     html! {
         tr {
             td { (tuning.target.shape) }
-            td { (problem.epilogue) " " (problem.layout) " " (problem.input) " " (tuning.target.arch) }
+            td { (problem.brief()) " " (tuning.target.arch) }
             td.n { (number(best, 4)) }
             td.n { (number(best.map(|ms| tuning.target.tflops(ms)), 0)) }
             td.n { (number(percent, 0)) }
@@ -75,7 +75,7 @@ fn entry_row(entry: &Entry) -> Markup {
     html! {
         tr {
             td { (extents) }
-            td { (problem.epilogue) " " (problem.layout) " " (problem.input) " " (arch) }
+            td { (problem.brief()) " " (arch) }
             td.n { (number(Some(provenance.median_ms), 4)) }
             td.n { (number(Some(provenance.tflops), 0)) }
             @for _ in 0..4 { td.n { "–" } }

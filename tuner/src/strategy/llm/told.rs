@@ -79,7 +79,7 @@ fn placed(trial: &Trial, measurement: &Measurement, brief: &Brief) -> (Resources
     });
     let blocks_per_sm = match geometry.family {
         Family::Sm90 => Some(1),
-        Family::Sm80 => occupancy.map(|occupancy| occupancy.blocks_per_sm),
+        _ => occupancy.map(|occupancy| occupancy.blocks_per_sm),
     };
     let resources = Resources {
         registers: report.map(|report| report.registers),

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use autokernel_codegen::matmul::problem::OfProducts;
 use autokernel_codegen::matmul::sizes;
 use autokernel_codegen::problem::ProblemClass;
 use autokernel_codegen::schedule::Schedule;
@@ -69,7 +70,7 @@ fn derived(schedule: &Schedule, target: &Target, class: &ProblemClass, gpu: &Gpu
     let (cluster_m, cluster_n) = (f64::from(geometry.cluster_m), f64::from(geometry.cluster_n));
     let waves = placement(schedule, class, target.shape, gpu.sm_count, 1).waves;
     let area = tile_m * tile_n;
-    let stage = f64::from(geometry.tile_k) * (tile_m + tile_n) * f64::from(target.problem.input.bytes());
+    let stage = f64::from(geometry.tile_k) * (tile_m + tile_n) * f64::from(class.products().input.bytes());
     let loaded = (tile_m / cluster_n + tile_n / cluster_m) * k;
     let ring = f64::from(geometry.shared_bytes) / stage;
     let group = f64::from(geometry.raster.group);

@@ -1,0 +1,126 @@
+//! Every operation and every kernel family, a line each. What is not in an operation's room reaches it through here.
+
+mod families;
+mod operations;
+
+use std::fmt;
+
+use autokernel_core::{Arch, Dim, Extents, LaunchPlan, Signature};
+use serde::{Deserialize, Serialize};
+
+use self::families::families;
+use self::operations::operations;
+use crate::knob::Knob;
+use crate::matmul;
+use crate::operation::{self, Operation, Tolerance, Work};
+use crate::rows;
+use crate::rule::{self, BrokenRule, RuleText};
+use crate::schedule::Schedule;
+use crate::source::{Header, KernelSource};
+
+operations! {
+    matmul: Matmul;
+    rows: Rows;
+}
+
+families! {
+    matmul: Sm80 = "sm80", matmul::schedule::Sm80Schedule, matmul::SM80_RULES;
+    matmul: Sm90 = "sm90", matmul::schedule::Sm90Schedule, matmul::SM90_RULES;
+    rows: RowsSm80 = "rows_sm80", rows::RowsSchedule, rows::RULES;
+}
+
+/// A schedule of another family than the one asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the schedule is of another family")]
+pub struct OtherFamily;
+
+impl Family {
+    /// The family called `name`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Family::ALL.iter().copied().find(|family| family.name() == name)
+    }
+
+    /// The place of the knob called `name` in the table.
+    pub fn knob(self, name: &str) -> Option<usize> {
+        self.knobs().iter().position(|knob| knob.name == name)
+    }
+}
+
+impl Problem {
+    /// A readable identifier, the same for equal problems and only for them:
+    /// `matmul_leaky_relu_bf16_bf16_nt_1f0c…`.
+    pub fn key(&self) -> String {
+        let json = serde_json::to_string(self).expect("a problem has only string keys");
+        format!("{}_{}", self.class().slug(), crate::hash::short(&json))
+    }
+
+    /// The text of one of its fields in JSON: `epilogue`.
+    pub fn field(&self, name: &str) -> Option<String> {
+        field(self, name)
+    }
+
+    /// Whether it can be launched at `extents`: they are of its dimensions, and those compiled in are the same.
+    pub fn fits(&self, extents: &Extents) -> bool {
+        let dims = self.signature().dims;
+        let fits = |dim: &autokernel_core::Dimension| {
+            extents.get(dim.name).is_some_and(|size| dim.known.is_none_or(|known| known == size))
+        };
+        extents.iter().count() == dims.len() && dims.iter().all(fits)
+    }
+}
+
+/// The text of a field of what is written as `value`.
+fn field(value: &impl Serialize, name: &str) -> Option<String> {
+    let value = serde_json::to_value(value).ok()?;
+    Some(value.get(name)?.as_str()?.to_owned())
+}
+
+impl Class {
+    /// The text of one of its fields in JSON: `layout`.
+    pub fn field(&self, name: &str) -> Option<String> {
+        field(self, name)
+    }
+
+    /// `extents` in the order of its dimensions, however a file has them.
+    ///
+    /// # Errors
+    /// They are those of another operation; the message says which there are.
+    pub fn ordered(&self, extents: &Extents) -> Result<Extents, OtherDims> {
+        let dims = self.dims();
+        let sizes = dims.iter().map(|dim| Some((*dim, extents.get(*dim)?)));
+        let ordered = sizes.collect::<Option<Vec<_>>>().and_then(Extents::collect);
+        let refused = || OtherDims { operation: self.operation(), dims, extents: *extents };
+        ordered.filter(|_| extents.iter().count() == dims.len()).ok_or_else(refused)
+    }
+}
+
+/// Extents that are not those of the operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherDims {
+    operation: &'static str,
+    dims: &'static [Dim],
+    extents: Extents,
+}
+
+impl std::error::Error for OtherDims {}
+
+impl fmt::Display for OtherDims {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let OtherDims { operation, dims, extents } = self;
+        let dims: Vec<&str> = dims.iter().map(|dim| dim.as_str()).collect();
+        write!(f, "{operation} has the dimensions {}, not {extents:?}", dims.join(", "))
+    }
+}
+
+impl Schedule {
+    /// Whether this schedule compiles and runs for `class` on `arch`.
+    ///
+    /// # Errors
+    /// The first broken rule.
+    pub fn check(&self, class: &Class, arch: Arch) -> Result<(), BrokenRule> {
+        class.check(self, arch)
+    }
+}
+
+#[cfg(test)]
+mod tests;

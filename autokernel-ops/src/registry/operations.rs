@@ -1,0 +1,204 @@
+//! From the table of operations to the enums that everything outside a room holds.
+
+/// Declares the operations: the room, and its name in the enums. A room has a `Problem` that is an
+/// [`Operation`](crate::Operation), and its `Class`.
+macro_rules! operations {
+    ($($(#[$gate:meta])* $room:ident: $operation:ident;)+) => {
+        /// What must be computed: a problem of any operation, whose name is the tag `operation` in JSON.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "operation", rename_all = "snake_case")]
+        pub enum Problem {
+            $($(#[$gate])* #[doc = concat!("Of `", stringify!($room), "`.")] $operation($room::Problem),)+
+        }
+
+        /// Problems that are tuned together, of any operation, whose name is the tag `operation` in JSON.
+        #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[cfg_attr(feature = "schema", schemars(rename = "Class"))]
+        #[serde(tag = "operation", rename_all = "snake_case")]
+        pub enum Class {
+            $($(#[$gate])* #[doc = concat!("Of `", stringify!($room), "`.")] $operation($room::Class),)+
+        }
+
+        /// The CUDA files of every room.
+        pub(crate) const ROOM_HEADERS: &[&[Header]] =
+            &[$($(#[$gate])* <$room::Problem as Operation>::HEADERS,)+];
+
+        impl Problem {
+            /// The operation's name.
+            pub fn operation(&self) -> &'static str {
+                match self { $($(#[$gate])* Problem::$operation(_) => <$room::Problem as Operation>::NAME,)+ }
+            }
+
+            /// [`Operation::ROOTS`].
+            pub fn roots(&self) -> &'static [&'static str] {
+                match self { $($(#[$gate])* Problem::$operation(_) => <$room::Problem as Operation>::ROOTS,)+ }
+            }
+
+            /// What a kernel takes.
+            pub fn signature(&self) -> Signature {
+                match self { $($(#[$gate])* Problem::$operation(problem) => Operation::signature(problem),)+ }
+            }
+
+            /// The class whose tuned entries serve this problem.
+            pub fn class(&self) -> Class {
+                match self { $($(#[$gate])* Problem::$operation(problem) => Operation::class(problem).into(),)+ }
+            }
+
+            /// The kernel that computes this problem by `schedule`, and its launch.
+            ///
+            /// # Errors
+            /// The schedule is of another operation's family.
+            pub fn emit(&self, schedule: &Schedule) -> Result<(KernelSource, LaunchPlan), OtherFamily> {
+                match self { $($(#[$gate])* Problem::$operation(problem) => Operation::emit(problem, schedule),)+ }
+            }
+
+            /// A slow kernel for the same problem, and its launch. Its outputs are fp32.
+            pub fn reference(&self) -> (KernelSource, LaunchPlan) {
+                match self { $($(#[$gate])* Problem::$operation(problem) => Operation::reference(problem),)+ }
+            }
+
+            /// What must be computed and moved at least.
+            pub fn work(&self, extents: &Extents) -> Work {
+                match self { $($(#[$gate])* Problem::$operation(problem) => Operation::work(problem, extents),)+ }
+            }
+
+            /// What must be computed and moved at least with a kernel each for what this one fuses.
+            pub fn unfused_work(&self, extents: &Extents) -> Work {
+                match self { $($(#[$gate])* Problem::$operation(problem) => Operation::unfused_work(problem, extents),)+ }
+            }
+
+            /// What tells it from other problems of its operation, in a few words.
+            pub fn brief(&self) -> String {
+                match self { $($(#[$gate])* Problem::$operation(problem) => Operation::brief(problem),)+ }
+            }
+
+            /// The task of finding a schedule at `extents`, as a model is told it.
+            pub fn task(&self, extents: &Extents) -> String {
+                match self { $($(#[$gate])* Problem::$operation(problem) => Operation::task(problem, extents),)+ }
+            }
+
+            /// The problems of every operation that options can name by their class.
+            pub fn built_in() -> Vec<Problem> {
+                let mut all = Vec::new();
+                $($(#[$gate])* all.extend($room::Problem::built_in().into_iter().map(Problem::from));)+
+                all
+            }
+
+            /// How far a result may be from the reference's.
+            pub fn tolerance(&self, extents: &Extents) -> Tolerance {
+                match self { $($(#[$gate])* Problem::$operation(problem) => Operation::tolerance(problem, extents),)+ }
+            }
+        }
+
+        impl Class {
+            /// The operation's name.
+            pub fn operation(&self) -> &'static str {
+                match self { $($(#[$gate])* Class::$operation(_) => <$room::Problem as Operation>::NAME,)+ }
+            }
+
+            /// The names of its dimensions, in order: [`Operation::DIMS`].
+            pub fn dims(&self) -> &'static [Dim] {
+                match self { $($(#[$gate])* Class::$operation(_) => <$room::Problem as Operation>::DIMS,)+ }
+            }
+
+            /// The class as one word, fit for file and symbol names.
+            pub fn slug(&self) -> String {
+                match self { $($(#[$gate])* Class::$operation(class) => operation::Class::slug(class),)+ }
+            }
+
+            /// What tells it from other classes of its operation, in a few words.
+            pub fn brief(&self) -> String {
+                match self { $($(#[$gate])* Class::$operation(class) => operation::Class::brief(class),)+ }
+            }
+
+            /// The attribute that declares problems of this class.
+            pub fn attribute(&self) -> &'static str {
+                match self { $($(#[$gate])* Class::$operation(class) => operation::Class::attribute(class),)+ }
+            }
+
+            /// What must be computed and moved at least.
+            pub fn work(&self, extents: &Extents) -> Work {
+                match self { $($(#[$gate])* Class::$operation(class) => operation::Class::work(class, extents),)+ }
+            }
+
+            /// How far `other` is from this class, as a source of schedules: 0 is the class itself, none is unusable.
+            pub fn distance(&self, other: &Class) -> Option<u32> {
+                match (self, other) {
+                    $($(#[$gate])* (Class::$operation(a), Class::$operation(b)) => operation::Class::distance(a, b),)+
+                    #[allow(unreachable_patterns, reason = "reachable with more than one operation")]
+                    _ => None,
+                }
+            }
+
+            /// The families that serve it on `arch`, best first.
+            pub fn families(&self, arch: Arch) -> &'static [Family] {
+                match self { $($(#[$gate])* Class::$operation(class) => operation::Class::families(class, arch),)+ }
+            }
+
+            /// The schedules of `family` that a search chooses from on `arch`: all valid, in a fixed order.
+            pub fn schedules(&self, family: Family, arch: Arch) -> Vec<Schedule> {
+                match self {
+                    $($(#[$gate])* Class::$operation(class) => operation::Class::schedules(class, family, arch),)+
+                }
+            }
+
+            /// The schedule that is safe on `arch` when nothing was tuned.
+            pub fn default_schedule(&self, arch: Arch) -> Schedule {
+                match self {
+                    $($(#[$gate])* Class::$operation(class) => operation::Class::default_schedule(class, arch),)+
+                }
+            }
+
+            /// Whether `schedule` compiles without spills and runs for this class on `arch`.
+            ///
+            /// # Errors
+            /// The first broken rule.
+            pub fn check(&self, schedule: &Schedule, arch: Arch) -> Result<(), BrokenRule> {
+                match self {
+                    $($(#[$gate])* Class::$operation(class) => operation::Class::check(class, schedule, arch),)+
+                }
+            }
+
+            /// The launch of the kernel called `symbol` that computes problems of this class by `schedule`.
+            ///
+            /// # Errors
+            /// The schedule is of another operation's family.
+            pub fn plan(&self, schedule: &Schedule, symbol: String) -> Result<LaunchPlan, OtherFamily> {
+                match self {
+                    $($(#[$gate])* Class::$operation(class) => operation::Class::plan(class, schedule, symbol),)+
+                }
+            }
+        }
+
+        impl fmt::Display for Problem {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self { $($(#[$gate])* Problem::$operation(problem) => fmt::Display::fmt(problem, f),)+ }
+            }
+        }
+
+        impl fmt::Display for Class {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self { $($(#[$gate])* Class::$operation(class) => fmt::Display::fmt(class, f),)+ }
+            }
+        }
+
+        $(
+            $(#[$gate])*
+            impl From<$room::Problem> for Problem {
+                fn from(problem: $room::Problem) -> Self {
+                    Problem::$operation(problem)
+                }
+            }
+
+            $(#[$gate])*
+            impl From<$room::Class> for Class {
+                fn from(class: $room::Class) -> Self {
+                    Class::$operation(class)
+                }
+            }
+        )+
+    };
+}
+
+pub(super) use operations;
