@@ -5,6 +5,7 @@
 //! - [`mod@reference`], [`tolerance`]: the product in fp64, and how far a kernel may be from it.
 //! - [`check`]: runs launches on one case: poisoned output, guard zones, comparison, and a report that names the case.
 //! - [`compiled`]: every compiled variant of a declared kernel, and schedules compiled while the test runs.
+//! - [`rows`]: row-wise kernels, against what their bodies give in fp64.
 //! - [`settings`]: how many cases, and which; [`skip`]: how a test says that it could not run.
 
 pub mod check;
@@ -13,6 +14,7 @@ pub mod host;
 pub mod kernels;
 pub mod placement;
 pub mod reference;
+pub mod rows;
 pub mod settings;
 pub mod shapes;
 pub mod skip;

@@ -40,7 +40,8 @@ pub fn kernel(problem: &Problem, schedule: &RowsSchedule) -> (KernelSource, Laun
          namespace {{\n\n{body}\n\
          using Kernel = autokernel::rows::Rows<Problem, Schedule, Args>;\n\
          static_assert(Kernel::kThreads == {threads}, \"the launch has as many\");\n\n}}  // namespace\n\n\
-         extern \"C\" __global__ void __launch_bounds__(Kernel::kThreads)\n\
+         // One block at least: without that, ptxas may keep to fewer registers than there are, and spill.\n\
+         extern \"C\" __global__ void __launch_bounds__(Kernel::kThreads, 1)\n\
          {symbol}(const __grid_constant__ Args args) {{\n  Kernel::run(args);\n}}\n",
         threads = schedule.threads(),
     );

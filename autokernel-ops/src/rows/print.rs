@@ -308,7 +308,11 @@ impl Printer<'_> {
             let all: Vec<String> = pass.reduces.iter().map(|(name, ..)| format!("reduced.{name}")).collect();
             out.line(format!("team.reduce({});", all.join(", ")));
             for (name, reduction, _) in &pass.reduces {
-                let over = if *reduction == Reduction::Mean { " / static_cast<float>(args.columns)" } else { "" };
+                let over = if *reduction == Reduction::Mean {
+                    " / autokernel::rows::Divisor(static_cast<float>(args.columns))"
+                } else {
+                    ""
+                };
                 out.line(format!("row.{name} = reduced.{name}.value{over};"));
             }
             out.line("}");

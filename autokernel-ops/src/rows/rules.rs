@@ -50,15 +50,19 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "vectors",
-        words: "vectors is 1, 2, 4, 8 or 16; a row's threads hold at most 131072 columns",
-        holds: |s, _, _| [1, 2, 4, 8, 16].contains(&s.vectors) && s.held_columns() <= MAX_HELD_COLUMNS,
+        words: "vectors is 1, 2, 4 or 8; a row's threads hold at most 131072 columns",
+        holds: |s, _, _| [1, 2, 4, 8].contains(&s.vectors) && s.held_columns() <= MAX_HELD_COLUMNS,
         reason: |s, _, _| {
-            format!("vectors = {}, {} columns held; take 1 to 16, and fewer threads a row", s.vectors, s.held_columns())
+            format!(
+                "vectors = {}, {} columns held; take 1, 2, 4 or 8, and fewer threads a row",
+                s.vectors,
+                s.held_columns()
+            )
         },
     },
     Rule {
         name: "keep",
-        words: "keep is inputs where a body has no value that is dear to compute and needed by two passes",
+        words: "keep is values where no value is both dear to compute and needed by two passes",
         holds: |s, class, _| class.kept > 0 || s.keep == Keep::Values,
         reason: |_, _, _| "nothing is kept but inputs; take keep = values, which is the same".to_owned(),
     },

@@ -66,7 +66,7 @@ schedule! {
     vector: u32, "2, 4, 8",
     "8 for 16-bit elements and 4 for fp32 are accesses of 16 bytes.";
     /// Vectors of a row that a thread requests at once and holds from pass to pass.
-    vectors: u32, "1, 2, 4, 8, 16",
+    vectors: u32, "1, 2, 4, 8",
     "threads_per_row * vector * vectors columns of a row are read once; the rest again in each pass. Two vectors and \
      more keep enough loads in flight.";
     /// What a thread keeps of its elements from one pass to the next.
@@ -111,13 +111,13 @@ impl RowsSchedule {
             blocks_per_sm: 0,
         };
         schedule.rows_per_block = (BLOCK_THREADS / schedule.threads_per_row).max(1);
-        schedule.vectors = needed.div_ceil(schedule.threads_per_row).next_power_of_two().clamp(1, 16);
-        // Narrower until it fits the registers; what is then no longer held is read again.
+        schedule.vectors = needed.div_ceil(schedule.threads_per_row).next_power_of_two().clamp(1, MOST_VECTORS);
+        // Less until it fits the registers; what is then no longer held is read again.
         while schedule.check(class, Arch::SM_80).is_err() {
             match schedule {
                 RowsSchedule { keep: Keep::Values, .. } if class.kept > 0 => schedule.keep = Keep::Inputs,
+                RowsSchedule { threads_per_row: 1024, .. } => schedule.threads_per_row = 512,
                 RowsSchedule { vectors: 2.., .. } => schedule.vectors /= 2,
-                RowsSchedule { threads_per_row: 512.., .. } => schedule.threads_per_row /= 2,
                 _ => break,
             }
         }
@@ -132,6 +132,8 @@ impl RowsSchedule {
 
 /// Vectors a thread holds where nothing was tuned.
 const VECTORS: u32 = 4;
+/// The most vectors that a thread holds.
+const MOST_VECTORS: u32 = 8;
 /// Threads of a block where nothing was tuned.
 const BLOCK_THREADS: u32 = 256;
 

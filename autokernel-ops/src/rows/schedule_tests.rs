@@ -54,3 +54,15 @@ fn a_broken_rule_says_what_would_not_break_it() {
         assert!(broken.reason.contains("take ") || broken.reason.contains("is not"), "{broken}");
     }
 }
+
+#[test]
+fn the_page_about_schedules_has_every_rule_and_knob() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/schedules.md")).unwrap();
+    let rules = RULES.iter().map(|rule| format!("| `{}` | {} |", rule.name, rule.words));
+    let knobs = RowsSchedule::KNOBS.iter();
+    let knobs =
+        knobs.map(|knob| format!("| `{}` | {} | {} |", knob.name, knob.legal, knob.meaning().replace('\n', " ")));
+    for line in rules.chain(knobs) {
+        assert!(page.contains(&line), "docs/schedules.md lacks the line\n{line}");
+    }
+}

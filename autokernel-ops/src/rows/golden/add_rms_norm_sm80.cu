@@ -171,7 +171,7 @@ struct Problem {
   __device__ __forceinline__ static void reduce(const Args& args, Team& team, Reduced& reduced, Values& row) {
     if constexpr (kPass == 0) {
       team.reduce(reduced.squares_);
-      row.squares_ = reduced.squares_.value / static_cast<float>(args.columns);
+      row.squares_ = reduced.squares_.value / autokernel::rows::Divisor(static_cast<float>(args.columns));
     }
   }
 };
@@ -181,7 +181,8 @@ static_assert(Kernel::kThreads == 256, "the launch has as many");
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(Kernel::kThreads)
-autokernel_rows_mean_bf16_9e96d1a4dc9c_7b3b215a1295(const __grid_constant__ Args args) {
+// One block at least: without that, ptxas may keep to fewer registers than there are, and spill.
+extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 1)
+autokernel_rows_mean_bf16_9e96d1a4dc9c_a74ced9c3fea(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

@@ -166,7 +166,8 @@ static_assert(Kernel::kThreads == 256, "the launch has as many");
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(Kernel::kThreads)
+// One block at least: without that, ptxas may keep to fewer registers than there are, and spill.
+extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 1)
 autokernel_rows_max_sum_bf16_de7f7645077a_dad953fb9f1b(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

@@ -135,7 +135,8 @@ static_assert(Kernel::kThreads == 256, "the launch has as many");
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(Kernel::kThreads)
+// One block at least: without that, ptxas may keep to fewer registers than there are, and spill.
+extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 1)
 autokernel_rows_min_max_sum_f16_183744448446_8dedf74b554f(const __grid_constant__ Args args) {
   Kernel::run(args);
 }
