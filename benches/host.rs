@@ -13,7 +13,7 @@ use autokernel::{ComputeCapability, Device, Matrix, Target, bf16, builtin, matmu
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::config::Config;
 use autokernel_codegen::dtype::Dtype;
-use autokernel_codegen::emit::emit;
+use autokernel_codegen::emit::Operation;
 use autokernel_codegen::matmul::problem::{Layout, Problem};
 use autokernel_codegen::problem;
 use autokernel_codegen::schedule::Schedule;
@@ -45,8 +45,8 @@ fn cpu_backend(criterion: &mut Criterion) {
 fn emission(criterion: &mut Criterion) {
     let epilogue = "gelu".parse().expect("gelu is built in");
     let problem = Problem::new(Dtype::Bf16, Layout::Nt, epilogue);
-    let schedule = Schedule::default_for(&problem.class(), Arch::SM_90A);
-    criterion.bench_function("emit a kernel", |bencher| bencher.iter(|| emit(black_box(&problem), &schedule)));
+    let schedule = Schedule::default_for(&problem.class().into(), Arch::SM_90A);
+    criterion.bench_function("emit a kernel", |bencher| bencher.iter(|| black_box(&problem).emit(&schedule)));
 }
 
 fn config(criterion: &mut Criterion) {

@@ -48,8 +48,11 @@ fn rows(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
         let (_, plan) = emit::kernel(problem, schedule);
         let cubin = out.join(format!("rows_{number}.cubin"));
         std::fs::copy(&image, &cubin)?;
-        let [problem, schedule, plan] =
-            [serde_json::to_string(problem)?, serde_json::to_string(schedule)?, serde_json::to_string(&plan)?];
+        let [problem, schedule, plan] = [
+            serde_json::to_string(problem)?,
+            serde_json::to_string(&autokernel_codegen::rows::AnySchedule::from(*schedule))?,
+            serde_json::to_string(&plan)?,
+        ];
         writeln!(
             text,
             "RowsImage {{ name: {name:?}, dtype: {ty:?}, problem: {problem:?}, schedule: {schedule:?}, plan: {plan:?}, \

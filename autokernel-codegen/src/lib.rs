@@ -19,13 +19,20 @@ pub use build::{Build, BuildError};
 // What the operations say, under the paths of this crate.
 use autokernel_ops::hash;
 pub use autokernel_ops::hash::short as short_hash;
-pub use autokernel_ops::knob;
-pub use autokernel_ops::matmul::{self, schedule};
+pub use autokernel_ops::matmul;
+pub use autokernel_ops::{knob, opponent};
 
 /// What must be computed, whatever the operation.
 pub mod problem {
     pub use autokernel_ops::matmul::problem::{INPUTS, Layout};
     pub use autokernel_ops::registry::{Class as ProblemClass, OtherDims, Problem};
+}
+
+/// How problems are computed.
+pub mod schedule {
+    pub use autokernel_ops::matmul::space;
+    pub use autokernel_ops::rule::BrokenRule;
+    pub use autokernel_ops::{Family, Schedule};
 }
 
 /// GPU architectures, as nvcc names them.
@@ -40,6 +47,8 @@ pub mod dtype {
 
 /// From a problem and a schedule to the CUDA translation unit that nvcc compiles.
 pub mod emit {
-    pub use autokernel_ops::matmul::emit::{ROOTS, emit, emit_reference, kernel, plan, reference};
+    pub use autokernel_ops::Operation;
+    pub use autokernel_ops::matmul::emit::{ROOTS, emit_reference, reference};
+    pub use autokernel_ops::operation::Tolerance;
     pub use autokernel_ops::source::{Header, KernelSource, all_headers};
 }

@@ -5,6 +5,7 @@ use syn::spanned::Spanned;
 use syn::{Error, Result};
 
 use autokernel_core::{Dtype, Role};
+pub use autokernel_ops::Schedule as AnySchedule;
 pub use autokernel_ops::rows::schedule::{Keep, RowsSchedule};
 use autokernel_ops::rows::{Body, Complaint, Place, Step};
 pub use autokernel_ops::rows::{Kind, Operand, Problem, emit, oracle, plan, space};

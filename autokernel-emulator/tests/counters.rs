@@ -4,7 +4,7 @@ mod support;
 
 use autokernel_codegen::dtype::Dtype::{Bf16, F32};
 use autokernel_codegen::matmul::problem::Layout::{Nn, Nt};
-use autokernel_codegen::schedule::{Schedule, Sm90Schedule};
+use autokernel_codegen::matmul::schedule::{Schedule, Sm90Schedule};
 use autokernel_emulator::{Arch, Gpu, Launch, Module, Options, Report};
 use support::case::{Case, SM80, SM90, Variation, problem};
 use support::compile::Compiler;

@@ -5,7 +5,7 @@ mod support;
 
 use autokernel_codegen::dtype::Dtype::Bf16;
 use autokernel_codegen::matmul::problem::Layout::Nt;
-use autokernel_codegen::schedule::{Schedule, Sm90Schedule};
+use autokernel_codegen::matmul::schedule::{Schedule, Sm90Schedule};
 use autokernel_emulator::Module;
 use support::case::{Case, Outcome, SM80, SM90, Variation, problem};
 use support::compile::Compiler;

@@ -3,8 +3,8 @@
 mod support;
 
 use autokernel_codegen::dtype::Dtype::{Bf16, F16, F32};
+use autokernel_codegen::matmul::Schedule;
 use autokernel_codegen::matmul::problem::Layout::{Nn, Nt};
-use autokernel_codegen::schedule::Schedule;
 use autokernel_emulator::{Gpu, Module, Options};
 use support::arguments;
 use support::case::{Case, SM80, SM90, Variation, problem};

@@ -7,8 +7,8 @@ mod support;
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype::{Bf16, F16, F32};
 use autokernel_codegen::matmul::problem::Layout;
+use autokernel_codegen::matmul::schedule::{Family, Schedule};
 use autokernel_codegen::schedule::space::Space;
-use autokernel_codegen::schedule::{Family, Schedule};
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
@@ -31,7 +31,7 @@ fn draw(rng: &mut SmallRng, family: Family, arch: Arch) -> Case {
     let epilogue = *["identity", "relu", "leaky_relu(0.25)"].choose(rng).unwrap();
     let problem = problem(input, output, *Layout::ALL.choose(rng).unwrap(), epilogue);
     let space = Space::new(family, &problem.class(), arch);
-    let schedule = *space.schedules().choose(rng).unwrap();
+    let schedule = Schedule::try_from(space.schedules().choose(rng).unwrap()).unwrap();
     Case { problem, schedule }
 }
 

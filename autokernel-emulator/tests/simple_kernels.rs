@@ -40,7 +40,7 @@ fn rows_are_realigned_from_every_offset() {
     let Some(compiler) = Compiler::find("rows_are_realigned_from_every_offset") else { return };
     let case = Case {
         problem: problem(Dtype::Bf16, Dtype::Bf16, Layout::Nt, "identity"),
-        schedule: autokernel_codegen::schedule::Schedule::Sm80(SM80),
+        schedule: autokernel_codegen::matmul::Schedule::Sm80(SM80),
     };
     let module = case.compile(&compiler, None).unwrap();
     for (columns, ld, seed) in [(300, 301, 0), (7, 9, 1), (264, 266, 2), (1, 1, 3), (513, 520, 4)] {

@@ -4,7 +4,7 @@ mod support;
 
 use autokernel_codegen::dtype::Dtype::{Bf16, F16, F32};
 use autokernel_codegen::matmul::problem::Layout::{Nn, Nt};
-use autokernel_codegen::schedule::{Schedule, Sm80Schedule};
+use autokernel_codegen::matmul::schedule::{Schedule, Sm80Schedule};
 use support::case::{Case, SM80, Variation, problem};
 use support::compile::Compiler;
 use support::host::shape;

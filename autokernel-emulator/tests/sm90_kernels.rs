@@ -5,7 +5,7 @@ mod support;
 use autokernel_codegen::dtype::Dtype::{Bf16, F16, F32};
 use autokernel_codegen::matmul::problem::Layout::{Nn, Nt};
 use autokernel_codegen::matmul::problem::Problem;
-use autokernel_codegen::schedule::{Mode, Schedule, Sm90Schedule};
+use autokernel_codegen::matmul::schedule::{Mode, Schedule, Sm90Schedule};
 use support::case::{Case, SM90, Variation, problem};
 use support::compile::Compiler;
 use support::host::shape;

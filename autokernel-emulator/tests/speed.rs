@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use autokernel_codegen::dtype::Dtype::Bf16;
 use autokernel_codegen::matmul::problem::Layout::Nt;
-use autokernel_codegen::schedule::{Schedule, Sm80Schedule, Sm90Schedule};
+use autokernel_codegen::matmul::schedule::{Schedule, Sm80Schedule, Sm90Schedule};
 use support::case::{Case, SM80, SM90, Variation, problem};
 use support::compile::Compiler;
 use support::host::shape;

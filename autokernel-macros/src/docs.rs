@@ -6,11 +6,12 @@ use autokernel_codegen::build::{Plan, Variant};
 use autokernel_codegen::matmul;
 use autokernel_codegen::problem::Layout;
 use autokernel_codegen::spec::Spec;
+use syn::Ident;
 use syn::ext::IdentExt;
 
 /// What the function computes, its shapes and errors; follows what the user wrote.
-pub fn function(spec: &Spec, problem: &matmul::Problem) -> String {
-    let [a, b, out] = spec.parameters.each_ref().map(|name| name.unraw());
+pub fn function(parameters: [&Ident; 3], problem: &matmul::Problem) -> String {
+    let [a, b, out] = parameters.map(|name| name.unraw());
     let (b_shape, product) = match problem.layout {
         Layout::Nn => ("[k, n]", format!("{a} · {b}")),
         Layout::Nt => ("[n, k]", format!("{a} · {b}ᵀ")),

@@ -3,21 +3,25 @@
 use autokernel_codegen::build::{Manifest, Plan};
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::matmul;
-use autokernel_codegen::spec::{AttributeKind, Spec};
+use autokernel_codegen::spec::{self, Spec};
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::ext::IdentExt;
-use syn::{Attribute, Error, Result};
+use syn::{Attribute, Error, Ident, Result};
 
 use crate::{descriptor, docs};
 
 /// The generated items; on a mistake its error and a stub, so that the rest of the crate stays quiet.
-pub fn expand(kind: AttributeKind, arguments: TokenStream, item: TokenStream) -> TokenStream {
+pub fn expand(attribute: &str, arguments: TokenStream, item: TokenStream) -> TokenStream {
     let stub = stub(&item);
-    let generated = Spec::parse(kind, arguments, item).and_then(|spec| {
+    let unknown = || Error::new(Span::call_site(), format!("no operation is declared by `{attribute}`"));
+    let spec = spec::attribute(attribute).ok_or_else(unknown);
+    let generated = spec.and_then(|attribute| Spec::parse(attribute, arguments, item)).and_then(|spec| {
         let (manifest, plan) = find_plan(&spec)?;
-        let product = spec.problem.as_product().expect("both attributes declare products");
-        Ok(generate(&spec, product, &manifest, &plan))
+        let (Some(product), [a, b, out]) = (spec.problem.as_product(), &spec.parameters[..]) else {
+            return Err(unknown());
+        };
+        Ok(generate(&spec, product, [a, b, out], &manifest, &plan))
     });
     generated.unwrap_or_else(|error| {
         let error = error.into_compile_error();
@@ -44,19 +48,25 @@ fn find_plan(spec: &Spec) -> Result<(Manifest, Plan)> {
     Ok((manifest, plan))
 }
 
-fn generate(spec: &Spec, product: &matmul::Problem, manifest: &Manifest, plan: &Plan) -> TokenStream {
+fn generate(
+    spec: &Spec,
+    product: &matmul::Problem,
+    parameters: [&Ident; 3],
+    manifest: &Manifest,
+    plan: &Plan,
+) -> TokenStream {
     let function = &spec.function;
     let (attributes, visibility, name) = (&function.attrs, &function.vis, &function.sig.ident);
-    let (inputs, [a, b, out]) = (&function.sig.inputs, &spec.parameters);
+    let (inputs, [a, b, out]) = (&function.sig.inputs, parameters);
     let output = match &function.sig.output {
         syn::ReturnType::Default => quote!(-> ::autokernel::Result<()>),
         written @ syn::ReturnType::Type(..) => quote!(#written),
     };
     let (input_type, output_type) = (element_type(product.input), element_type(product.output));
-    let parameters = spec.parameters.each_ref().map(|parameter| parameter.unraw().to_string());
-    let embedded = descriptor::embedded(&name.unraw().to_string(), &parameters, product, manifest, plan);
+    let names = parameters.map(|parameter| parameter.unraw().to_string());
+    let embedded = descriptor::embedded(&name.unraw().to_string(), &names, product, manifest, plan);
     let epilogue = autokernel_codegen::epilogue::rust_function(&product.epilogue);
-    let (function_docs, module_docs) = (docs::function(spec, product), docs::module(spec, plan));
+    let (function_docs, module_docs) = (docs::function(parameters, product), docs::module(spec, plan));
     let module_visibility = visible_from_inside(visibility);
     let module_attributes = attributes.iter().filter(|attribute| concerns_module(attribute));
     let call = quote_spanned!(Span::mixed_site().located_at(name.span())=> #name::KERNEL.launch(#a, #b, #out));

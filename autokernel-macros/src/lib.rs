@@ -4,7 +4,6 @@ mod descriptor;
 mod docs;
 mod expand;
 
-use autokernel_codegen::spec::AttributeKind;
 use proc_macro::TokenStream;
 
 /// Declares a matrix product, `out = a · b`.
@@ -19,7 +18,7 @@ use proc_macro::TokenStream;
 /// The settings and the generated items are those of [`macro@fused_matmul`], without an epilogue.
 #[proc_macro_attribute]
 pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    expand::expand(AttributeKind::Matmul, arguments.into(), item.into()).into()
+    expand::expand("matmul", arguments.into(), item.into()).into()
 }
 
 /// Declares a matrix product with an epilogue, `out = epilogue(a · b)`.
@@ -46,5 +45,5 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// with `KERNEL` (launch on views and streams, plan, prepare) and `epilogue` (the same function on one `f32`).
 #[proc_macro_attribute]
 pub fn fused_matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    expand::expand(AttributeKind::FusedMatmul, arguments.into(), item.into()).into()
+    expand::expand("fused_matmul", arguments.into(), item.into()).into()
 }

@@ -3,6 +3,8 @@
 
 use serde_json::Value;
 
+use crate::search::Search;
+
 /// A knob of a kernel family. Its values are held as a number, whatever they are in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Knob {
@@ -22,6 +24,8 @@ pub struct Knob {
     pub legal: &'static str,
     /// What measurements on earlier shapes suggest.
     pub advice: &'static str,
+    /// How a search moves along it.
+    pub search: Search,
 }
 
 /// When a knob is set.
@@ -158,10 +162,16 @@ fn joined(lines: &[&str]) -> String {
 macro_rules! choices {
     ($(#[doc = $about:literal])+ $name:ident { $($(#[doc = $line:literal])+ $value:ident = $text:literal,)+ }) => {
         $(#[doc = $about])+
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum $name {
-            $($(#[doc = $line])+ #[serde(rename = $text)] $value,)+
+            $($(#[doc = $line])+ $value,)+
+        }
+
+        impl $name {
+            /// Its name in JSON.
+            pub const fn name(self) -> &'static str {
+                match self { $($name::$value => $text,)+ }
+            }
         }
 
         impl $crate::knob::KnobValue for $name {

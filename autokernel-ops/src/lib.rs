@@ -5,16 +5,21 @@
 //! [`expr`] turns an element-wise function into CUDA, [`epilogue`] names the built-in ones, [`source`] prints structs.
 //! Nothing here parses Rust, runs nvcc or touches a GPU.
 
+pub mod declaration;
 pub mod epilogue;
 pub mod expr;
 pub mod hash;
 pub mod knob;
 pub mod matmul;
 pub mod operation;
+pub mod opponent;
 pub mod registry;
 pub mod rows;
 pub mod rule;
+#[cfg(feature = "sketch")]
+pub mod scaled_copy;
 pub mod schedule;
+pub mod search;
 pub mod source;
 
 pub use operation::Operation;

@@ -4,6 +4,8 @@ use std::fmt;
 
 use autokernel_core::{Arch, Dim, Extents, LaunchPlan, Signature};
 
+use crate::declaration::{Attribute, Complaint, Declaration};
+use crate::opponent::Opponent;
 use crate::registry::{Family, OtherFamily};
 use crate::rule::BrokenRule;
 use crate::schedule::Schedule;
@@ -27,6 +29,17 @@ pub trait Operation: fmt::Display {
 
     /// Of the CUDA files, those that its kernels begin with; the reference's is none of them.
     const ROOTS: &'static [&'static str];
+
+    /// The attributes that declare its problems.
+    const ATTRIBUTES: &'static [Attribute];
+
+    /// The problem that a declaration under one of them says.
+    ///
+    /// # Errors
+    /// All mistakes, each with its remedy.
+    fn declare(declaration: &Declaration) -> Result<Self, Vec<Complaint>>
+    where
+        Self: Sized;
 
     /// What a kernel takes: launch checks, the launch log, test buffers and documentation read this.
     fn signature(&self) -> Signature;
@@ -65,8 +78,18 @@ pub trait Operation: fmt::Display {
     where
         Self: Sized;
 
-    /// How far a result may be from the reference's.
+    /// How far a result may be from the reference's, for inputs drawn as [`scale`](Self::scale) says.
     fn tolerance(&self, extents: &Extents) -> Tolerance;
+
+    /// The standard deviation of the normal numbers that the operand with that number is filled with.
+    fn scale(&self, _operand: usize, _extents: &Extents) -> f32 {
+        1.0
+    }
+
+    /// What its kernels are measured against, if there is anything.
+    fn opponent(&self) -> Option<Opponent> {
+        None
+    }
 }
 
 /// What a room tells of problems that are tuned together: which schedules there are for them.

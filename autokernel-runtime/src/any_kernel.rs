@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use cudarc::driver::CudaStream;
 
+use crate::device::Backend;
 use crate::launch_log::{self, KernelId, Served};
 use crate::loaded::Loaded;
 use crate::{Argument, CpuFunction, Device, Embedded, Error, Extents, KernelDescriptor, Plan, Result, check, select};
@@ -66,10 +67,15 @@ impl AnyKernel {
         let descriptor = self.descriptor()?;
         let extents = check::check(&descriptor.name, &descriptor.signature, arguments)?;
         check::check_devices(&descriptor.signature, arguments, device)?;
-        let served = match device.stream() {
-            None => (self.embedded.cpu)(arguments).map(|()| Served::Cpu)?,
+        let served = match device.backend() {
+            Backend::Cpu => (self.embedded.cpu)(arguments).map(|()| Served::Cpu)?,
             // SAFETY: both checks are made above.
-            Some(stream) => unsafe { self.launch_on_gpu(descriptor, stream, &extents, arguments) }?,
+            Backend::Cuda(stream) => unsafe { self.launch_on_gpu(descriptor, stream, &extents, arguments) }?,
+            #[cfg(feature = "emulator")]
+            Backend::Emulated(emulator) => {
+                let capability = emulator.emulation().arch.capability;
+                Served::Gpu { capability, variant: emulator.launch(descriptor, &extents, arguments)? }
+            }
         };
         launch_log::count(&self.id, descriptor, &extents, served);
         Ok(())
@@ -96,7 +102,12 @@ impl AnyKernel {
     pub fn plan(&self, device: &Device, extents: &Extents) -> Result<Plan<'_>> {
         let descriptor = self.descriptor()?;
         let extents = check::check_extents(&descriptor.name, &descriptor.signature, extents)?;
-        let Some(stream) = device.stream() else { return Ok(Plan::Cpu) };
+        let stream = match device.backend() {
+            Backend::Cpu => return Ok(Plan::Cpu),
+            Backend::Cuda(stream) => stream,
+            #[cfg(feature = "emulator")]
+            Backend::Emulated(emulator) => return emulator.plan(descriptor, &extents),
+        };
         let loaded = self.loaded(descriptor, stream)?;
         select::plan(descriptor, &loaded.candidates, loaded.target, &extents)
     }

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use cudarc::driver::sys::{CUdevice_attribute as Attribute, CUresult};
 use cudarc::driver::{CudaContext, CudaStream};
 
+#[cfg(feature = "emulator")]
+use crate::emulated::{Emulation, Emulator};
 use crate::{ComputeCapability, Error, Result, driver};
 
 /// Where matrices live and kernels run: one stream of a GPU, or the CPU.
@@ -17,10 +19,13 @@ pub struct Device {
     backend: Backend,
 }
 
+/// Who runs kernels.
 #[derive(Clone)]
-enum Backend {
+pub(crate) enum Backend {
     Cpu,
     Cuda(Arc<CudaStream>),
+    #[cfg(feature = "emulator")]
+    Emulated(Arc<Emulator>),
 }
 
 impl Device {
@@ -44,6 +49,27 @@ impl Device {
         Self { backend: Backend::Cpu }
     }
 
+    /// An emulated GPU of that architecture: kernels run in an interpreter of their PTX, which checks every access, and
+    /// have finished when `launch` returns. Its matrices live in host memory, as the CPU's do.
+    ///
+    /// It is for tests on machines without a GPU, and slow: a millisecond holds some ten thousand multiply-adds.
+    ///
+    /// # Errors
+    /// [`Error::NotEmulated`] for another architecture than `sm_80` … `sm_89`, `sm_90` and `sm_90a`.
+    #[cfg(feature = "emulator")]
+    pub fn emulated(arch: crate::Arch) -> Result<Self> {
+        Self::emulated_with(Emulation::new(arch))
+    }
+
+    /// An emulated GPU as described; see [`Device::emulated`].
+    ///
+    /// # Errors
+    /// As [`Device::emulated`].
+    #[cfg(feature = "emulator")]
+    pub fn emulated_with(emulation: Emulation) -> Result<Self> {
+        Ok(Self { backend: Backend::Emulated(Arc::new(Emulator::new(emulation)?)) })
+    }
+
     /// GPU 0 if it can be opened, else the CPU.
     pub fn best() -> Self {
         Self::new(0).unwrap_or(Self::cpu())
@@ -54,7 +80,7 @@ impl Device {
         Self { backend: Backend::Cuda(stream) }
     }
 
-    /// The same GPU with a new stream of its own; the CPU as it is.
+    /// The same GPU with a new stream of its own; the CPU, or an emulated GPU, as it is.
     ///
     /// From then on cudarc tracks the use of every buffer of this context with events, so that streams wait for each
     /// other where they share a buffer.
@@ -63,7 +89,7 @@ impl Device {
     /// The driver's own error.
     pub fn with_new_stream(&self) -> Result<Self> {
         let Backend::Cuda(stream) = &self.backend else {
-            return Ok(Self::cpu());
+            return Ok(self.clone());
         };
         let stream = stream.context().new_stream().map_err(Error::cuda("creating a stream"))?;
         Ok(Self::from_cudarc(stream))
@@ -89,12 +115,17 @@ impl Device {
         matches!(self.backend, Backend::Cpu)
     }
 
-    /// The cudarc stream; `None` on the CPU.
+    /// The cudarc stream; `None` on the CPU and on an emulated GPU.
     pub const fn stream(&self) -> Option<&Arc<CudaStream>> {
         match &self.backend {
-            Backend::Cpu => None,
             Backend::Cuda(stream) => Some(stream),
+            _ => None,
         }
+    }
+
+    /// Who runs kernels here.
+    pub(crate) const fn backend(&self) -> &Backend {
+        &self.backend
     }
 
     /// The cudarc stream, or an error that says what needed it.
@@ -102,7 +133,8 @@ impl Device {
         self.stream().ok_or(Error::NeedsGpu { what })
     }
 
-    /// Waits until everything launched on this device's stream has finished. Does nothing on the CPU.
+    /// Waits until everything launched on this device's stream has finished. Does nothing where that is so already: on
+    /// the CPU and on an emulated GPU.
     ///
     /// # Errors
     /// What the driver reports, which includes faults of kernels launched earlier.
@@ -123,12 +155,13 @@ impl Device {
     }
 }
 
-/// Devices are equal when a buffer of one can be used on the other: the same CUDA context, or both the CPU.
+/// Devices are equal when a buffer of one can be used on the other: the same CUDA context, or both in host memory, as
+/// the CPU and emulated GPUs are.
 impl PartialEq for Device {
     fn eq(&self, other: &Self) -> bool {
-        match (&self.backend, &other.backend) {
-            (Backend::Cpu, Backend::Cpu) => true,
-            (Backend::Cuda(a), Backend::Cuda(b)) => a.context().cu_ctx() == b.context().cu_ctx(),
+        match (self.stream(), other.stream()) {
+            (None, None) => true,
+            (Some(a), Some(b)) => a.context().cu_ctx() == b.context().cu_ctx(),
             _ => false,
         }
     }
@@ -141,6 +174,8 @@ impl fmt::Display for Device {
         match &self.backend {
             Backend::Cpu => f.write_str("the CPU"),
             Backend::Cuda(stream) => write!(f, "GPU {}", stream.context().ordinal()),
+            #[cfg(feature = "emulator")]
+            Backend::Emulated(emulator) => write!(f, "an emulated {} GPU", emulator.emulation().arch),
         }
     }
 }

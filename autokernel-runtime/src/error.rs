@@ -2,7 +2,7 @@
 
 use cudarc::driver::{DriverError, sys::CUresult};
 
-use crate::{ComputeCapability, Device, Dtype};
+use crate::{Arch, ComputeCapability, Device, Dtype};
 
 /// What every fallible function of this crate returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -209,6 +209,32 @@ pub enum Error {
     NeedsGpu {
         /// What was asked for.
         what: &'static str,
+    },
+
+    /// A matrix on a GPU was given to what works on host memory.
+    #[error("{what} takes matrices in host memory. Copy them over with `Matrix::to_device(&Device::cpu())`")]
+    NeedsHost {
+        /// What was asked for.
+        what: &'static str,
+    },
+
+    /// An architecture whose instructions nothing here interprets.
+    #[error("{arch} cannot be emulated. Emulate `sm_80` or `sm_90a`")]
+    NotEmulated {
+        /// The architecture.
+        arch: Arch,
+    },
+
+    /// A kernel that an emulated GPU refused, or that did something wrong there.
+    #[error(
+        "kernel `{symbol}` failed on the emulated GPU: {reason}. \
+         It would go wrong on a GPU too, or not be known to the emulator: report it with the kernel's declaration"
+    )]
+    Emulated {
+        /// The kernel's symbol.
+        symbol: String,
+        /// What it did, and where.
+        reason: String,
     },
 
     /// A stream that is being captured in a CUDA graph was to do what a graph cannot repeat.

@@ -12,6 +12,8 @@
 //!   copy.
 //! - [`Kernel`], [`Plan`]: a declared kernel and the schedule it would use; [`CompiledKernel`]: one image, for tuners;
 //!   [`AnyKernel`], [`Argument`]: the same without types.
+//! - With the feature `emulator`, `Device::emulated` is a GPU that is interpreted and checked: every kernel runs on a
+//!   machine without one.
 //! - [`Embedded`]: what a build hands over, and [`KernelDescriptor`]: what is read from it.
 //! - [`timing`]: event timing with stated statistics; [`roofline`] and [`Datasheet`]: what the hardware would allow.
 //! - `AUTOKERNEL_RECORD=shapes.jsonl` in the environment counts each kernel's launches by extents, for the tuner.
@@ -27,9 +29,12 @@ mod descriptor;
 mod device;
 mod driver;
 mod element;
+#[cfg(feature = "emulator")]
+mod emulated;
 mod error;
 mod gpu;
 mod kernel;
+mod launch;
 mod launch_log;
 mod layout;
 mod loaded;
@@ -48,6 +53,8 @@ pub use datasheet::{Datasheet, Multiprocessor, Peak};
 pub use descriptor::{Embedded, Image, Images, KernelDescriptor, KernelVariant, image_for, symbol};
 pub use device::{Device, DeviceInfo};
 pub use element::Element;
+#[cfg(feature = "emulator")]
+pub use emulated::{EmulatedKernel, Emulation, emulator};
 pub use error::{Error, Result};
 pub use gpu::{CompiledKernel, Resources};
 pub use kernel::Kernel;

@@ -55,7 +55,7 @@ fn check_typed<I: Sample, O: Sample>(
     let sums = reference::product(&case.shape, case.problem.layout.transpose_b(), &a.to_f64(), &b.to_f64());
     let expected = Expected::new::<O>(case, values, sums);
 
-    let failed = |error: autokernel::Error| format!("{error}\n{}", describe(case));
+    let failed = |error: autokernel::Error| format!("{error}\n{}", case.describe());
     let (a_there, b_there) = (a.upload(case.device).map_err(failed)?, b.upload(case.device).map_err(failed)?);
     for (label, launch) in launches {
         let run = || -> autokernel::Result<HostMatrix<O>> {
@@ -64,20 +64,22 @@ fn check_typed<I: Sample, O: Sample>(
             out.download()
         };
         let judged = run().map_err(|error| error.to_string()).and_then(|out| expected.judge(case, &out));
-        judged.map_err(|reason| format!("{label}: {reason}\n{}", describe(case)))?;
+        judged.map_err(|reason| format!("{label}: {reason}\n{}", case.describe()))?;
     }
     for (name, before, there) in [("A", &a, &a_there), ("B", &b, &b_there)] {
         if !there.download().map_err(failed)?.same_bits(before) {
-            return Err(format!("a launch changed {name} or its surroundings\n{}", describe(case)));
+            return Err(format!("a launch changed {name} or its surroundings\n{}", case.describe()));
         }
     }
     Ok(launches.len())
 }
 
-/// Everything that is needed to repeat a case.
-fn describe(case: &Case<'_>) -> String {
-    let Case { device, problem, shape, placements: [a, b, c], seed, .. } = case;
-    format!("  problem: {problem}\n  shape {shape} on {device}, seed {seed}\n  A {a}; B {b}; C {c}")
+impl Case<'_> {
+    /// Everything that is needed to repeat it.
+    pub fn describe(&self) -> String {
+        let Case { device, problem, shape, placements: [a, b, c], seed, .. } = self;
+        format!("  problem: {problem}\n  shape {shape} on {device}, seed {seed}\n  A {a}; B {b}; C {c}")
+    }
 }
 
 /// What the output must hold.

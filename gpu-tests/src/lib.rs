@@ -4,10 +4,12 @@
 //! - [`shapes`], [`placement`]: random shapes, and where their matrices lie inside larger, guarded buffers.
 //! - [`mod@reference`], [`tolerance`]: the product in fp64, and how far a kernel may be from it.
 //! - [`check`]: runs launches on one case: poisoned output, guard zones, comparison, and a report that names the case.
+//! - [`agreement`]: a GPU against an emulated one.
 //! - [`compiled`]: every compiled variant of a declared kernel, and schedules compiled while the test runs.
 //! - [`rows`]: row-wise kernels, against what their bodies give in fp64.
 //! - [`settings`]: how many cases, and which; [`skip`]: how a test says that it could not run.
 
+pub mod agreement;
 pub mod check;
 pub mod compiled;
 pub mod host;

@@ -12,7 +12,7 @@ use autokernel::matmul::extents;
 use autokernel::{CompiledKernel, Device, Extents, LaunchPlan, Matrix, bf16, f16};
 use autokernel_codegen::arch::{Arch, ComputeCapability};
 use autokernel_codegen::dtype::Dtype;
-use autokernel_codegen::emit::{self, KernelSource};
+use autokernel_codegen::emit::{self, KernelSource, Operation};
 use autokernel_codegen::epilogue::Epilogue;
 use autokernel_codegen::matmul::plan::signature;
 use autokernel_codegen::matmul::problem::{Layout, Problem};
@@ -70,7 +70,7 @@ fn draw(rng: &mut StdRng, arch: Arch, count: usize) -> Vec<Draw> {
         let problem = Problem { output, ..Problem::new(input, layout, exact.choose(rng).unwrap().clone()) };
         let space = Space::new(families[at % families.len()], &problem.class(), arch);
         let schedule = *space.schedules().choose(rng).unwrap();
-        let (source, plan) = emit::kernel(&problem, &schedule);
+        let (source, plan) = problem.emit(&schedule).unwrap();
         Draw { problem, schedule, source, plan }
     };
     (0..count).map(draw).collect()

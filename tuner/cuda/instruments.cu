@@ -1,7 +1,5 @@
-// What the tuner's worker runs on the GPU beside the kernels it measures: inputs, checks, a brake, a clock, and the
-// element-wise epilogue that a cuBLAS user would launch after the product.
-//
-// `struct Problem` (Input, Output, epilogue) stands above this text. Every kernel is correct on any grid.
+// What the tuner's worker runs on the GPU beside the kernels it measures: inputs, checks, a brake, a clock. Every kernel
+// is correct on any grid.
 
 namespace instruments {
 
@@ -48,22 +46,19 @@ struct Report {
   unsigned int unused;
 };
 
-}  // namespace instruments
-
 // data[row, column] = scale * N(0, 1), for rows x columns elements; the gaps between rows stay as they are.
-extern "C" __global__ void autokernel_fill_normal(Problem::Input* data, uint64_t rows, uint64_t columns, uint64_t ld,
-                                                  uint64_t seed, float scale) {
-  using namespace instruments;
+template <typename T>
+__device__ __forceinline__ void fill_normal(T* data, uint64_t rows, uint64_t columns, uint64_t ld, uint64_t seed,
+                                            float scale) {
   for (uint64_t i = thread_index(); i < rows * columns; i += thread_count()) {
-    data[i / columns * ld + i % columns] = autokernel::from_f32<Problem::Input>(scale * normal(seed, i));
+    data[i / columns * ld + i % columns] = autokernel::from_f32<T>(scale * normal(seed, i));
   }
 }
 
 // Counts the elements of c that are further from expected than absolute + relative * |expected|. NaN is wrong.
-extern "C" __global__ void autokernel_compare(const Problem::Output* c, uint64_t ld, const float* expected,
-                                              uint64_t rows, uint64_t columns, float absolute, float relative,
-                                              instruments::Report* report) {
-  using namespace instruments;
+template <typename T>
+__device__ __forceinline__ void compare(const T* c, uint64_t ld, const float* expected, uint64_t rows, uint64_t columns,
+                                        float absolute, float relative, Report* report) {
   for (uint64_t i = thread_index(); i < rows * columns; i += thread_count()) {
     const float got = to_f32(c[i / columns * ld + i % columns]);
     const float want = expected[i];
@@ -78,9 +73,9 @@ extern "C" __global__ void autokernel_compare(const Problem::Output* c, uint64_t
 
 // Counts the elements of c that are NaN: what a kernel did not write still holds the poison, which is NaN, and from
 // finite inputs no NaN is right.
-extern "C" __global__ void autokernel_count_unwritten(const Problem::Output* c, uint64_t ld, uint64_t rows,
-                                                      uint64_t columns, instruments::Report* report) {
-  using namespace instruments;
+template <typename T>
+__device__ __forceinline__ void count_unwritten(const T* c, uint64_t ld, uint64_t rows, uint64_t columns,
+                                                Report* report) {
   for (uint64_t i = thread_index(); i < rows * columns; i += thread_count()) {
     const float got = to_f32(c[i / columns * ld + i % columns]);
     if (got == got) continue;
@@ -88,6 +83,28 @@ extern "C" __global__ void autokernel_count_unwritten(const Problem::Output* c, 
     atomicMin(&report->first_wrong, static_cast<unsigned long long>(i));
   }
 }
+
+}  // namespace instruments
+
+// The kernels of one element type.
+#define AUTOKERNEL_INSTRUMENTS(name, T)                                                                                \
+  extern "C" __global__ void autokernel_fill_normal_##name(T* data, uint64_t rows, uint64_t columns, uint64_t ld,      \
+                                                           uint64_t seed, float scale) {                               \
+    instruments::fill_normal(data, rows, columns, ld, seed, scale);                                                    \
+  }                                                                                                                    \
+  extern "C" __global__ void autokernel_compare_##name(const T* c, uint64_t ld, const float* expected, uint64_t rows,  \
+                                                       uint64_t columns, float absolute, float relative,               \
+                                                       instruments::Report* report) {                                  \
+    instruments::compare(c, ld, expected, rows, columns, absolute, relative, report);                                  \
+  }                                                                                                                    \
+  extern "C" __global__ void autokernel_count_unwritten_##name(const T* c, uint64_t ld, uint64_t rows,                 \
+                                                               uint64_t columns, instruments::Report* report) {        \
+    instruments::count_unwritten(c, ld, rows, columns, report);                                                        \
+  }
+
+AUTOKERNEL_INSTRUMENTS(bf16, autokernel::bf16)
+AUTOKERNEL_INSTRUMENTS(f16, autokernel::f16)
+AUTOKERNEL_INSTRUMENTS(f32, float)
 
 // Counts the bytes that are no longer `poison`, in `rows` runs of `bytes`, `stride` bytes apart.
 extern "C" __global__ void autokernel_count_touched(const uint8_t* first, uint64_t rows, uint64_t bytes,
@@ -115,20 +132,4 @@ extern "C" __global__ void autokernel_clock(unsigned long long* cycles_and_nanos
   if (sm != 0 || threadIdx.x != 0) return;
   cycles_and_nanoseconds[0] = clock64();
   cycles_and_nanoseconds[1] = instruments::global_nanoseconds();
-}
-
-// c = epilogue(c) in 16-byte pieces: c is 16-byte aligned and `elements` a multiple of a piece.
-extern "C" __global__ void autokernel_apply_epilogue(uint4* c, uint64_t elements) {
-  using namespace instruments;
-  using Output = Problem::Output;
-  constexpr int kPerPiece = sizeof(uint4) / sizeof(Output);
-  for (uint64_t i = thread_index(); i < elements / kPerPiece; i += thread_count()) {
-    uint4 piece = c[i];
-    Output* values = reinterpret_cast<Output*>(&piece);
-#pragma unroll
-    for (int j = 0; j < kPerPiece; ++j) {
-      values[j] = autokernel::from_f32<Output>(Problem::epilogue(to_f32(values[j])));
-    }
-    c[i] = piece;
-  }
 }

@@ -1,13 +1,12 @@
-//! Schedules as columns, and back. Knows no knob by name: what a schedule's JSON holds is what is written.
+//! Schedules as the columns of a file, and back. What a schedule's JSON holds is what is written; files that are older
+//! than the flat form name nested knobs by their paths, `raster.group`, which is still read.
 
 use std::collections::BTreeMap;
 
 use autokernel_codegen::schedule::Schedule;
 use serde_json::{Map, Value};
 
-use crate::knobs;
-
-/// A column a knob, by its path.
+/// A column a knob, by its name.
 pub type Columns = BTreeMap<String, Vec<Value>>;
 
 /// Columns that are no schedules.
@@ -37,8 +36,8 @@ pub enum ColumnsError {
 pub fn from_schedules<'s>(schedules: impl Iterator<Item = &'s Schedule>) -> Columns {
     let mut columns = Columns::new();
     for (row, schedule) in schedules.enumerate() {
-        for (path, value) in knobs::of(schedule) {
-            let column = columns.entry(path).or_default();
+        for (name, value) in to_map(schedule) {
+            let column = columns.entry(name).or_default();
             column.resize(row, Value::Null);
             column.push(value);
         }
@@ -65,9 +64,12 @@ pub fn to_schedules(columns: &Columns) -> Result<Vec<Schedule>, ColumnsError> {
     (0..rows).map(schedule).collect()
 }
 
-/// The knobs of one schedule, by their paths.
+/// The knobs of one schedule, by their names.
 pub fn to_map(schedule: &Schedule) -> Map<String, Value> {
-    knobs::of(schedule).into_iter().collect()
+    match serde_json::to_value(schedule) {
+        Ok(Value::Object(members)) => members,
+        _ => unreachable!("a schedule is an object with names for keys"),
+    }
 }
 
 /// The schedule with these knobs.

@@ -165,15 +165,14 @@ mod tests {
     use autokernel_codegen::arch::Arch;
     use autokernel_codegen::dtype::Dtype;
     use autokernel_codegen::problem::{Layout, Problem};
-    use autokernel_codegen::schedule::Raster;
 
     use super::*;
     use crate::outcome::Measurement;
 
-    fn schedule(group: u32) -> Schedule {
+    fn schedule(group: u16) -> Schedule {
         let class = Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap()).class();
         let schedule = Schedule::default_for(&class, Arch::SM_90A);
-        schedule.with_raster(Raster { group, ..schedule.raster() })
+        schedule.with("raster_group", group).unwrap()
     }
 
     fn time(round_ms: Vec<f64>) -> Final {

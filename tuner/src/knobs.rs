@@ -1,32 +1,27 @@
-//! A schedule as its knobs. Knows none of them by name: they are what its JSON holds.
+//! The knobs of many schedules, side by side.
 
-use autokernel_codegen::schedule::{Raster, RasterOrder, Schedule};
-use serde_json::Value;
+use std::collections::BTreeMap;
 
-/// The knobs of `schedule` by path, the family among them, in the order of its fields' names: `("raster.group", 8)`.
-pub fn of(schedule: &Schedule) -> Vec<(String, Value)> {
-    leaves(serde_json::to_value(schedule).expect("schedules have only string keys"))
+use autokernel_codegen::knob::Knob;
+use autokernel_codegen::schedule::Schedule;
+
+/// What each of some schedules has for a knob.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// The knob.
+    pub knob: &'static Knob,
+    /// Its value in each schedule; none where a family lacks it.
+    pub codes: Vec<Option<u16>>,
 }
 
-/// The leaves of `value` with their paths.
-pub fn leaves(value: Value) -> Vec<(String, Value)> {
-    let mut leaves = Vec::new();
-    flatten("", value, &mut leaves);
-    leaves
-}
-
-/// The schedule with the raster that stands for all: schedules that differ in it alone share a compiled image.
-pub fn image(schedule: &Schedule) -> Schedule {
-    schedule.with_raster(Raster { order: RasterOrder::AlongM, group: 1 })
-}
-
-fn flatten(prefix: &str, value: Value, leaves: &mut Vec<(String, Value)>) {
-    let Value::Object(members) = value else {
-        leaves.push((prefix.to_owned(), value));
-        return;
-    };
-    for (name, member) in members {
-        let path = if prefix.is_empty() { name } else { format!("{prefix}.{name}") };
-        flatten(&path, member, leaves);
+/// A column for each knob of `schedules`, by name; families that call knobs alike share one.
+pub fn columns(schedules: &[Schedule]) -> Vec<Column> {
+    let mut columns: BTreeMap<&str, Column> = BTreeMap::new();
+    for (row, schedule) in schedules.iter().enumerate() {
+        for (knob, code) in schedule.knobs() {
+            let none = || Column { knob, codes: vec![None; schedules.len()] };
+            columns.entry(knob.name).or_insert_with(none).codes[row] = Some(code);
+        }
     }
+    columns.into_values().collect()
 }

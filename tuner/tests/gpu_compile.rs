@@ -11,9 +11,10 @@ use std::time::Duration;
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::matmul;
+use autokernel_codegen::matmul::schedule::Sm90Schedule;
 use autokernel_codegen::nvcc::{Compiler, Nvcc};
 use autokernel_codegen::problem::{Layout, Problem};
-use autokernel_codegen::schedule::{Mode, Schedule, Sm90Schedule};
+use autokernel_codegen::schedule::Schedule;
 use tuner::gpu::compile::{self, CandidateCompiler, ImageForm};
 use tuner::gpu::deadline::{Limit, SharedLimit};
 
@@ -50,9 +51,8 @@ fn a_candidate_is_compiled_with_its_resources_or_refused_by_its_rule() {
     };
     let (problem, arch) = (problem(), Arch::SM_90A);
     let good = Schedule::default_for(&problem.class(), arch);
-    let Schedule::Sm90(base) = good else { panic!("Hopper's default is of family sm90") };
-    let illegal = Schedule::Sm90(Sm90Schedule { stages: 1, ..base });
-    let ping_pong = Schedule::Sm90(Sm90Schedule { mode: Mode::PingPong, ..base });
+    let illegal = good.with("stages", 1).unwrap();
+    let ping_pong = good.with("mode", 1).unwrap();
     let limit = Arc::new(SharedLimit::new(Limit::fixed(Duration::from_secs(300))));
     let candidates = CandidateCompiler::new(compiler, problem, arch, ImageForm::Cubin, limit);
     assert!(candidates.compile(&good).is_ok_and(|compiled| compiled.report.registers > 0));
@@ -65,10 +65,9 @@ fn transposed_and_split_tiles_at_the_limit_of_their_registers_compile_in_both_la
     let cache = tempfile::tempdir().unwrap();
     let test = "transposed_and_split_tiles_at_the_limit_of_their_registers_compile_in_both_layouts";
     let Some(compiler) = compiler(test, cache.path()) else { return };
-    let Schedule::Sm90(base) = Schedule::default_for(&problem().class(), Arch::SM_90A) else {
-        panic!("Hopper's default is of family sm90")
-    };
-    let base = Sm90Schedule { stages: 3, consumers: 1, ..base };
+    let default = Schedule::default_for(&problem().class(), Arch::SM_90A);
+    let default = Sm90Schedule::try_from(&default).expect("Hopper's default is of family sm90");
+    let base = Sm90Schedule { stages: 3, consumers: 1, ..default };
     let swapped = Sm90Schedule { swap_ab: true, ..base };
     let smallest = Sm90Schedule { tile_m: 8, tile_n: 64, stages: 16, ..swapped };
     let plain = [
@@ -94,7 +93,7 @@ fn transposed_and_split_tiles_at_the_limit_of_their_registers_compile_in_both_la
         let problem = Problem::from(matmul::Problem { output: Dtype::F32, ..problem });
         let limit = Arc::clone(&limit);
         let candidates = CandidateCompiler::new(compiler.clone(), problem, Arch::SM_90A, ImageForm::Cubin, limit);
-        for schedule in schedules.iter().copied().map(Schedule::Sm90) {
+        for schedule in schedules.iter().copied().map(Schedule::from) {
             let compiled = candidates.compile(&schedule);
             assert!(compiled.is_ok(), "{layout} {epilogue} {schedule}: {:?}", compiled.err());
         }

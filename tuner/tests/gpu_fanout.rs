@@ -159,8 +159,8 @@ fn a_contender_that_takes_the_final_down_is_found_and_the_others_meet_again() {
     // Whatever has 4 stages kills the worker.
     let machine = Machine::new(r#"*'"stages":4'*) kill -SEGV $$;;"#);
     let schedules = images(200);
-    let stages = |wanted: u32| {
-        let has = move |schedule: &&Schedule| matches!(schedule, Schedule::Sm90(it) if it.stages == wanted);
+    let stages = |wanted: u16| {
+        let has = move |schedule: &&Schedule| schedule.value("stages") == Some(wanted);
         *schedules.iter().find(has).unwrap()
     };
     let contenders = [Contender::Schedule(stages(3)), Contender::Schedule(stages(4)), Contender::Cublas];
@@ -175,8 +175,8 @@ fn a_compiler_that_never_ends_is_one_schedules_failure() {
     let nvcc = r#"case "$(cat kernel.cu)" in *'kStages = 4'*) exec sleep 1000;; esac"#;
     let machine = Machine::with("", nvcc, "Test GPU");
     let schedules = images(200);
-    let stages = |wanted: u32| {
-        let has = move |schedule: &&Schedule| matches!(schedule, Schedule::Sm90(it) if it.stages == wanted);
+    let stages = |wanted: u16| {
+        let has = move |schedule: &&Schedule| schedule.value("stages") == Some(wanted);
         *schedules.iter().find(has).unwrap()
     };
     let batch = [stages(3), stages(4)];

@@ -8,7 +8,7 @@ use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::matmul::extents;
 use autokernel_codegen::problem::{Layout, Problem};
-use autokernel_codegen::schedule::{Raster, Schedule};
+use autokernel_codegen::schedule::Schedule;
 use tuner::gpu::deadline::Limit;
 use tuner::gpu::pool::{Deadlines, GpuPool};
 use tuner::gpu::process::WorkerCommand;
@@ -36,7 +36,7 @@ fn shell(script: &str) -> WorkerCommand {
 
 /// A case for the candidate whose raster group is 13.
 fn at_13(action: &str) -> String {
-    format!(r#"*'"group":13}}'*) {action};;"#)
+    format!(r#"*'"raster_group":13}}'*) {action};;"#)
 }
 
 fn deadlines() -> Deadlines {
@@ -57,13 +57,12 @@ fn open() -> Open {
     Open { problem: problem(), shape, reference: kernel(), instruments: kernel(), seed: 1 }
 }
 
-fn candidate(group: u32) -> Candidate {
+fn candidate(group: u16) -> Candidate {
     let schedule = Schedule::default_for(&problem().class(), Arch::SM_90A);
-    let raster = Raster { group, ..schedule.raster() };
-    Candidate { schedule: schedule.with_raster(raster), kernel: kernel() }
+    Candidate { schedule: schedule.with("raster_group", group).unwrap(), kernel: kernel() }
 }
 
-fn evaluate(pool: &mut GpuPool, group: u32) -> Outcome {
+fn evaluate(pool: &mut GpuPool, group: u16) -> Outcome {
     let request = Evaluate { candidate: candidate(group), effort: Effort::QUICK, seed: 1 };
     pool.evaluate(&request).unwrap().outcome
 }

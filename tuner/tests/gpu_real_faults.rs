@@ -79,7 +79,7 @@ impl Gpu {
 
     /// What becomes of the ordinary kernel with `body` instead of its own.
     fn outcome_of(&mut self, body: &str) -> Outcome {
-        let KernelSource { symbol, cuda } = problem().emit(&self.schedule.into()).unwrap().0;
+        let KernelSource { symbol, cuda } = problem().emit(&self.schedule).unwrap().0;
         const OWN: &str = "  Kernel::run(args);\n";
         assert!(cuda.contains(OWN), "{cuda}");
         let source = KernelSource { symbol, cuda: cuda.replace(OWN, body) };

@@ -33,7 +33,7 @@ while read -r line; do case "$line" in
     *'"request":"final"'*) echo "{\"reply\":\"finals\",\"finals\":[$timed,$timed,$timed,$timed]}";;
     *'"request":"baseline"'*) echo "$measured";;
     *) echo x >> evaluated
-       case "$line" in *'"along_n","group":32'*) exit 1;; *) echo "$measured";; esac;;
+       case "$line" in *'"along_n","raster_group":32'*) exit 1;; *) echo "$measured";; esac;;
 esac; done
 "#;
 

@@ -68,7 +68,7 @@ fn jobs(root: &Path) -> Result<Vec<Job>> {
         for &arch in &config.archs {
             for schedule in schedules(&config, &problem, arch) {
                 let name = format!("{problem}\t{schedule}");
-                let (source, _) = problem.emit(&schedule.into())?;
+                let (source, _) = problem.emit(&schedule)?;
                 jobs.push(Job { name, arch, source });
             }
             jobs.push(Job { name: format!("{problem}\treference"), arch, source: problem.reference().0 });

@@ -58,7 +58,7 @@ pub fn build(
 fn variants(problem: &Problem, config: &Config) -> Vec<(KernelSource, Variant)> {
     let class = problem.class();
     let variant = |arch, schedule: Schedule, tuned| {
-        let emitted = problem.emit(&schedule.into());
+        let emitted = problem.emit(&schedule);
         let (source, plan) = emitted.expect("a schedule that was checked for the class is of one of its families");
         (source, Variant { arch, tuned, schedule, plan, image: None })
     };

@@ -6,6 +6,8 @@
 
 use std::path::{Path, PathBuf};
 
+use autokernel_ops::declaration::Attribute;
+use autokernel_ops::registry;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::Token;
 use syn::ext::IdentExt;
@@ -13,7 +15,7 @@ use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use walkdir::{DirEntry, WalkDir};
 
-use crate::spec::{AttributeKind, Spec};
+use crate::spec::{self, Spec};
 
 /// Every `.rs` file at or below `root`, in a fixed order. Folders of other packages are theirs to build.
 pub fn rust_files(root: &Path) -> std::io::Result<Vec<PathBuf>> {
@@ -43,7 +45,7 @@ pub fn kernels_in(file: &Path) -> std::io::Result<Vec<Spec>> {
     let bytes = std::fs::read(file)?;
     let text = String::from_utf8_lossy(&bytes);
     // Most files declare no kernel: not tokenising those keeps a rebuild fast.
-    if !AttributeKind::ALL.iter().any(|kind| text.contains(kind.name())) {
+    if !registry::attributes().any(|attribute| text.contains(attribute.name)) {
         return Ok(Vec::new());
     }
     let mut specs = Vec::new();
@@ -71,9 +73,9 @@ fn collect(tokens: TokenStream, specs: &mut Vec<Spec>) {
 }
 
 /// `autokernel::matmul`, `fused_matmul(…)`, …: the attribute and its arguments; also inside a `cfg_attr(…, …)`.
-fn attributes(meta: syn::Meta) -> Vec<(AttributeKind, TokenStream)> {
+fn attributes(meta: syn::Meta) -> Vec<(&'static Attribute, TokenStream)> {
     let name = meta.path().segments.last().map(|segment| segment.ident.unraw().to_string()).unwrap_or_default();
-    let kind = AttributeKind::from_name(&name);
+    let kind = spec::attribute(&name);
     match (kind, meta) {
         (Some(kind), syn::Meta::Path(_)) => vec![(kind, TokenStream::new())],
         (Some(kind), syn::Meta::List(list)) => vec![(kind, list.tokens)],

@@ -63,7 +63,7 @@ fn an_unknown_field_is_named_with_its_line() {
     let json = config(vec![entry("relu", 16)]).to_json().replace("tile_m", "tile_mm");
     let line = json.lines().position(|line| line.contains("tile_mm")).unwrap() + 1;
     let message = refused(&json);
-    assert!(message.contains("unknown field `tile_mm`"), "{message}");
+    assert!(message.contains("no knob `tile_mm`"), "{message}");
     let reported: usize = message.split(':').nth(1).unwrap().parse().unwrap();
     assert!(reported >= line && reported <= line + 14, "line {line} was reported as {reported}: {message}");
 }

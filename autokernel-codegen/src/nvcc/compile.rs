@@ -8,6 +8,7 @@ use super::cache::Cache;
 use super::process::{self, Ended};
 use super::{COMPILE_ENV, Nvcc, PtxasReport};
 use crate::arch::Arch;
+use crate::emit::Header;
 use crate::emit::KernelSource;
 use crate::{hash, headers};
 
@@ -28,6 +29,9 @@ const FLAGS: [&str; 10] = [
 /// The source line of each instruction, for profilers and for the reports of an emulator. It changes no instruction, and
 /// makes machine code three times as large.
 const LINE_INFO: &str = "-lineinfo";
+
+/// What nvcc finds in place of the toolkit's header that it includes before everything else.
+const RUNTIME_HEADER: (&str, &str) = ("cuda_runtime.h", include_str!("cuda_runtime.h"));
 
 /// A compiled kernel, for one arch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,12 +99,20 @@ pub struct Compiler {
     cache: Cache,
     limit: Duration,
     line_info: bool,
+    /// Whether the toolkit's own runtime header stands before a kernel, rather than ours.
+    whole_runtime: bool,
 }
 
 impl Compiler {
     /// `nvcc`, caching in the folder `cache`. One kernel may take two minutes.
     pub fn new(nvcc: Nvcc, cache: PathBuf) -> Self {
-        Compiler { nvcc, cache: Cache::new(cache), limit: Duration::from_secs(120), line_info: false }
+        Compiler {
+            nvcc,
+            cache: Cache::new(cache),
+            limit: Duration::from_secs(120),
+            line_info: false,
+            whole_runtime: false,
+        }
     }
 
     /// The same compiler with another time limit for one kernel.
@@ -111,6 +123,12 @@ impl Compiler {
     /// The same compiler, whose images name the source line of each instruction.
     pub fn with_line_info(self) -> Self {
         Compiler { line_info: true, ..self }
+    }
+
+    /// The same compiler with the toolkit's own runtime header.
+    #[cfg(test)]
+    pub(super) fn with_whole_runtime(self) -> Self {
+        Compiler { whole_runtime: true, ..self }
     }
 
     /// The nvcc in use.
@@ -153,14 +171,21 @@ impl Compiler {
         let mut parts = vec![CACHE_FORMAT, &self.nvcc.version, &arch, &source.symbol, &source.cuda];
         parts.extend(FLAGS);
         parts.extend(self.line_info.then_some(LINE_INFO));
-        parts.extend(headers::included_by(&source.cuda).into_iter().flat_map(|(path, text)| [path, text]));
+        parts.extend(self.files(source).into_iter().flat_map(|(path, text)| [path, text]));
         let env = COMPILE_ENV.map(|name| std::env::var_os(name).unwrap_or_default());
         hash::full(parts.into_iter().map(str::as_bytes).chain(env.iter().map(|value| value.as_encoded_bytes())))
     }
 
+    /// The files beside the source: those that it includes, and what nvcc includes before it.
+    fn files(&self, source: &KernelSource) -> Vec<Header> {
+        let mut files = headers::included_by(&source.cuda);
+        files.extend(Some(RUNTIME_HEADER).filter(|_| !self.whole_runtime));
+        files
+    }
+
     fn write_sources(&self, source: &KernelSource, folder: &Path) -> std::io::Result<()> {
         std::fs::write(folder.join("kernel.cu"), &source.cuda)?;
-        for (path, text) in headers::included_by(&source.cuda) {
+        for (path, text) in self.files(source) {
             let path = folder.join(path);
             std::fs::create_dir_all(path.parent().unwrap_or(folder))?;
             std::fs::write(path, text)?;

@@ -2,16 +2,16 @@ use super::*;
 
 const PARAMETERS: &str = "a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>";
 
-fn read(kind: AttributeKind, arguments: &str, function: &str) -> Result<Spec> {
-    Spec::parse(kind, arguments.parse().unwrap(), function.parse().unwrap())
+fn read(name: &str, arguments: &str, function: &str) -> Result<Spec> {
+    Spec::parse(attribute(name).unwrap(), arguments.parse().unwrap(), function.parse().unwrap())
 }
 
 fn fused(arguments: &str) -> Result<Spec> {
-    read(AttributeKind::FusedMatmul, arguments, &format!("fn f({PARAMETERS});"))
+    read("fused_matmul", arguments, &format!("fn f({PARAMETERS});"))
 }
 
 fn declared(function: &str) -> Result<Spec> {
-    read(AttributeKind::Matmul, "", function)
+    read("matmul", "", function)
 }
 
 #[track_caller]
@@ -27,7 +27,7 @@ fn refused(spec: Result<Spec>, expected: &str) {
 fn settings_may_come_in_any_order_and_end_with_a_comma() {
     let spec = fused("leaky_relu(0.5), k = 4_096, transpose_b, n = 8,").unwrap();
     assert_eq!(spec.problem.to_string(), "matmul nt bf16 -> bf16, epilogue leaky_relu(0.5), n = 8, k = 4096");
-    assert_eq!(spec.parameters.map(|name| name.to_string()), ["a", "b", "out"]);
+    assert_eq!(spec.parameters.iter().map(ToString::to_string).collect::<Vec<_>>(), ["a", "b", "out"]);
 }
 
 #[test]
@@ -53,6 +53,12 @@ fn a_setting_that_cannot_be_is_refused_with_what_can() {
         ("relu, k = 1, k = 1", "given twice"),
         ("relu, transpose_b = true", "takes no value"),
         ("relu gelu", "expected `,`"),
+        ("leaky_relu(1e40)", "not a finite f32"),
+        ("leaky_relu(0.2f64)", "is a number, for example 0.2"),
+        ("leaky_relu(1u8)", "is a number, for example 0.2"),
+        ("leaky_relu(x)", "is a number, for example 0.2"),
+        ("leaky_relu()", "takes 1 parameter, not 0"),
+        ("leaky_relu = 0.2", "stands in parentheses: `leaky_relu(0.2)`"),
         ("transpose_b", "there is no epilogue `transpose_b`"),
         ("", "which epilogue?"),
     ] {
@@ -87,7 +93,7 @@ fn operands_of_different_types_are_named_as_the_user_named_them() {
 
 #[test]
 fn all_mistakes_are_reported_at_once() {
-    let errors = read(AttributeKind::FusedMatmul, "gleu", "fn f(a: u8, b: u8, out: u8);").err().unwrap();
+    let errors = read("fused_matmul", "gleu", "fn f(a: u8, b: u8, out: u8);").err().unwrap();
     assert_eq!(errors.into_iter().count(), 4);
 }
 

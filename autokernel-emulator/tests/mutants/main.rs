@@ -15,7 +15,7 @@ use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype::{Bf16, F16, F32};
 use autokernel_codegen::emit::emit_reference;
 use autokernel_codegen::matmul::problem::Layout::{Nn, Nt};
-use autokernel_codegen::schedule::{Mode, Schedule, Sm80Schedule, Sm90Schedule};
+use autokernel_codegen::matmul::schedule::{Mode, Schedule, Sm80Schedule, Sm90Schedule};
 use autokernel_emulator::{Gpu, Module, Options};
 use list::{Expect, MUTANTS, Mutant, On};
 use support::arguments::{self, Placed};

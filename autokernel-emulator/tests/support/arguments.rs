@@ -1,12 +1,12 @@
 //! Launches as their plans say, on the emulated GPU.
 
-use autokernel_codegen::emit::kernel;
+use autokernel_codegen::matmul::Schedule;
+use autokernel_codegen::matmul::emit::kernel;
 use autokernel_codegen::matmul::extents;
 use autokernel_codegen::matmul::plan::signature;
 use autokernel_codegen::matmul::problem::Problem;
-use autokernel_codegen::schedule::Schedule;
 use autokernel_core::plan::Layout;
-use autokernel_core::{Arg, Extents, LaunchPlan, Operand, Role, TileBox};
+use autokernel_core::{Arg, Extents, LaunchPlan, Operand, Role, Signature, TileBox};
 use autokernel_emulator::{DevicePointer, Fill, Gpu, HANDLE_BYTES, Launch, Swizzle, TensorMap};
 
 use super::host::{Shape, element_of};
@@ -28,20 +28,19 @@ const TMA_BYTES: u32 = 16;
 
 /// The launch of the kernel of `schedule` for `problem`.
 pub fn launch(gpu: &Gpu, problem: &Problem, schedule: &Schedule, shape: Shape, matrices: [Placed; 3]) -> Launch {
-    of_plan(gpu, problem, &kernel(problem, schedule).1, shape, matrices)
+    of_plan(gpu, &signature(problem), &kernel(problem, schedule).1, extents(shape.m, shape.n, shape.k), &matrices)
 }
 
 /// The launch of the reference of `problem`.
 pub fn reference(gpu: &Gpu, problem: &Problem, shape: Shape, matrices: [Placed; 3]) -> Launch {
     let (_, plan) = autokernel_codegen::emit::reference(problem);
-    of_plan(gpu, problem, &plan, shape, matrices)
+    of_plan(gpu, &signature(problem), &plan, extents(shape.m, shape.n, shape.k), &matrices)
 }
 
 /// The launch of the one kernel of `plan`, on operands that lie as it asks.
-fn of_plan(gpu: &Gpu, problem: &Problem, plan: &LaunchPlan, shape: Shape, matrices: [Placed; 3]) -> Launch {
-    let [step] = &plan.kernels[..] else { panic!("a product is one kernel") };
-    let operands = signature(problem).operands;
-    let launched = Launched { gpu, operands: &operands, extents: extents(shape.m, shape.n, shape.k), matrices };
+pub fn of_plan(gpu: &Gpu, signature: &Signature, plan: &LaunchPlan, extents: Extents, matrices: &[Placed]) -> Launch {
+    let [step] = &plan.kernels[..] else { panic!("more than one kernel") };
+    let launched = Launched { gpu, operands: &signature.operands, extents, matrices };
     let mut parameters = Vec::new();
     for field in &step.args {
         parameters.resize(parameters.len().next_multiple_of(field.arg.layout().align), 0);
@@ -64,7 +63,7 @@ struct Launched<'l> {
     gpu: &'l Gpu,
     operands: &'l [Operand],
     extents: Extents,
-    matrices: [Placed; 3],
+    matrices: &'l [Placed],
 }
 
 impl Launched<'_> {

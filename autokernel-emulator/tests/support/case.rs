@@ -2,9 +2,10 @@
 
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
-use autokernel_codegen::emit::{KernelSource, emit};
+use autokernel_codegen::emit::KernelSource;
+use autokernel_codegen::matmul::emit::emit;
 use autokernel_codegen::matmul::problem::{Layout, Problem};
-use autokernel_codegen::schedule::{Mode, Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
+use autokernel_codegen::matmul::schedule::{Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
 use autokernel_emulator::{Gpu, Module, Options, Report};
 
 use super::arguments;
@@ -153,18 +154,8 @@ pub fn problem(input: Dtype, output: Dtype, layout: Layout, epilogue: &str) -> P
 pub const RASTER: Raster = Raster { order: RasterOrder::AlongM, group: 2 };
 
 /// The plainest schedule of the sm90 family, to vary.
-pub const SM90: Sm90Schedule = Sm90Schedule {
-    tile_m: 64,
-    tile_n: 64,
-    stages: 3,
-    consumers: 1,
-    mode: Mode::Cooperative,
-    cluster_m: 1,
-    cluster_n: 1,
-    swap_ab: false,
-    split_k: 1,
-    raster: RASTER,
-};
+pub const SM90: Sm90Schedule =
+    Sm90Schedule { tile_m: 64, tile_n: 64, stages: 3, raster: RASTER, ..Sm90Schedule::PLAIN };
 
 /// The plainest schedule of the sm80 family, to vary.
 pub const SM80: Sm80Schedule =

@@ -1,6 +1,6 @@
 //! The schedules used where nothing was tuned: middle of the road, on every GPU of the arch.
 
-use super::schedule::{Mode, Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
+use super::schedule::{Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
 use crate::matmul::problem::Class;
 use autokernel_core::Arch;
 
@@ -23,15 +23,4 @@ const SM80: Schedule = Schedule::Sm80(Sm80Schedule {
     raster: RASTER,
 });
 
-const SM90: Schedule = Schedule::Sm90(Sm90Schedule {
-    tile_m: 128,
-    tile_n: 128,
-    stages: 4,
-    consumers: 2,
-    mode: Mode::Cooperative,
-    cluster_m: 1,
-    cluster_n: 1,
-    swap_ab: false,
-    split_k: 1,
-    raster: RASTER,
-});
+const SM90: Schedule = Schedule::Sm90(Sm90Schedule { consumers: 2, raster: RASTER, ..Sm90Schedule::PLAIN });

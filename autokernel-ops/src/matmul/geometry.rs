@@ -1,13 +1,10 @@
 //! What a launch must know of a schedule.
 
-use serde::{Deserialize, Serialize};
-
 use super::raster::Raster;
 use crate::registry::Family;
 
 /// The launch geometry of a compiled kernel: plain numbers, derived from its schedule and problem.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
     /// The kernel family, which decides the argument struct and the grid.
     pub family: Family,

@@ -1,23 +1,23 @@
 //! A family's schedule as a struct, and its knobs as a table: both from one list.
 
-/// Declares the schedule of a family: for each knob its comment, name and type, the attributes that JSON needs, its value
-/// in JSON that is older than it, the values that are allowed in words, and advice. The raster follows by itself.
+/// Declares the schedule of a family: for each knob its comment, name and type, its value in JSON that is older than it,
+/// the values that are allowed in words, advice, and what a search should know of it ([`Search`](crate::search::Search)).
+/// The raster follows by itself.
 macro_rules! schedule {
     (
         $(#[doc = $about:literal])+
         $name:ident {
             $(
-                $(#[doc = $line:literal])+ $(#[serde($serde:meta)])?
-                $knob:ident: $ty:ty $(= $absent:literal)?, $legal:literal, $advice:literal;
+                $(#[doc = $line:literal])+
+                $knob:ident: $ty:ty $(= $absent:literal)?, $legal:literal, $advice:literal
+                $(, { $($search:ident: $value:expr),+ })?;
             )+
         }
     ) => {
         $(#[doc = $about])+
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-        #[serde(deny_unknown_fields)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct $name {
-            $($(#[doc = $line])+ $(#[serde($serde)])? pub $knob: $ty,)+
+            $($(#[doc = $line])+ pub $knob: $ty,)+
             /// The order of tiles.
             pub raster: $crate::matmul::schedule::Raster,
         }
@@ -34,6 +34,7 @@ macro_rules! schedule {
                     meaning: &[$($line),+],
                     legal: $legal,
                     advice: $advice,
+                    search: $crate::search::Search { $($($search: $value,)+)? ..$crate::search::Search::PLAIN },
                 },)+
                 $crate::matmul::schedule::Raster::KNOBS[0],
                 $crate::matmul::schedule::Raster::KNOBS[1],

@@ -1,5 +1,6 @@
 //! Matrix products: `C = epilogue(A · B)`.
 
+mod declare;
 mod default;
 pub mod emit;
 mod extents;

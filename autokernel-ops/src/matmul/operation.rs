@@ -4,9 +4,11 @@ use autokernel_core::{Arch, Dim, Dtype, Extents, LaunchPlan, Signature, dim};
 
 use super::problem::{Class, INPUTS, Layout, Problem};
 use super::space::Space;
-use super::{DIMS, emit, flops, plan, sizes};
+use super::{DIMS, declare, emit, flops, plan, sizes};
+use crate::declaration::{Attribute, Complaint, Declaration};
 use crate::epilogue::Epilogue;
 use crate::operation::{self, Operation, Tolerance, Work};
+use crate::opponent::{Opponent, Product};
 use crate::registry::{Family, OtherFamily};
 use crate::rule::BrokenRule;
 use crate::schedule::Schedule;
@@ -28,6 +30,12 @@ impl Operation for Problem {
     };
 
     const ROOTS: &'static [&'static str] = &emit::ROOTS;
+
+    const ATTRIBUTES: &'static [Attribute] = declare::ATTRIBUTES;
+
+    fn declare(declaration: &Declaration) -> Result<Self, Vec<Complaint>> {
+        declare::declare(declaration)
+    }
 
     fn signature(&self) -> Signature {
         plan::signature(self)
@@ -53,6 +61,20 @@ impl Operation for Problem {
         }
         let (read_bytes, written_bytes) = (work.read_bytes + work.written_bytes, 2.0 * work.written_bytes);
         Work { read_bytes, written_bytes, ..work }
+    }
+
+    /// B is scaled by `1/sqrt(k)`, so that C has the scale of a network's activations and an epilogue such as a sigmoid
+    /// is not saturated.
+    fn scale(&self, operand: usize, extents: &Extents) -> f32 {
+        let [.., k] = sizes(extents);
+        if operand == usize::from(plan::B) { 1.0 / (k.max(1) as f32).sqrt() } else { 1.0 }
+    }
+
+    fn opponent(&self) -> Option<Opponent> {
+        let Problem { input, output, layout, epilogue, .. } = self;
+        let epilogue = Some(epilogue).filter(|epilogue| **epilogue != Epilogue::identity()).cloned();
+        let transpose_b = layout.transpose_b();
+        Some(Opponent::CublasLt(Product { input: *input, output: *output, transpose_b, epilogue }))
     }
 
     fn brief(&self) -> String {

@@ -4,22 +4,16 @@ use autokernel_core::{Arg, Extents, LaunchPlan, Residency, TileBox, dim};
 use super::*;
 use crate::matmul::emit;
 use crate::matmul::problem::Layout;
-use crate::matmul::schedule::{Mode, Schedule, Sm90Schedule};
+use crate::matmul::schedule::{Schedule, Sm90Schedule};
 use crate::matmul::sm90;
 use autokernel_core::Arch;
 use autokernel_core::Dtype;
 
 const PLAIN: Sm90Schedule = Sm90Schedule {
-    tile_m: 128,
     tile_n: 256,
-    stages: 4,
     consumers: 2,
-    mode: Mode::Cooperative,
-    cluster_m: 1,
-    cluster_n: 1,
-    swap_ab: false,
-    split_k: 1,
     raster: Raster { order: RasterOrder::AlongN, group: 8 },
+    ..Sm90Schedule::PLAIN
 };
 
 fn problem(output: Dtype, layout: Layout) -> Problem {

@@ -1,9 +1,8 @@
 //! The order in which output tiles are visited (`raster.cuh`). Set at launch: changing it compiles nothing.
 
-use serde::{Deserialize, Serialize};
-
 use crate::knob::{At, Knob, KnobValue, choices};
 use crate::rule::RuleText;
+use crate::search::Search;
 
 choices! {
     /// The axis along which consecutive tiles lie.
@@ -16,9 +15,7 @@ choices! {
 }
 
 /// The order of tiles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Raster {
     /// The axis along which consecutive tiles lie.
     pub order: RasterOrder,
@@ -26,7 +23,13 @@ pub struct Raster {
     pub group: u32,
 }
 
+/// Any raster suits any image: it never has to follow one.
+const SEARCH: Search = Search { reluctance: 256, is_variant: true, ..Search::PLAIN };
+
 impl Raster {
+    /// The raster that stands for all: schedules that differ in it alone share an image.
+    pub const PLAIN: Raster = Raster { order: RasterOrder::AlongM, group: 1 };
+
     /// The widest group: wider than any grid of tiles that fits the L2 cache has use for.
     pub const MAX_GROUP: u32 = 1024;
 
@@ -41,6 +44,7 @@ impl Raster {
             meaning: &["The axis along which consecutive tiles lie."],
             legal: "`along_m`, `along_n`",
             advice: "Share the operand whose tiles are larger in bytes.",
+            search: Search { pairs: &["raster_group"], ..SEARCH },
         },
         Knob {
             name: "raster_group",
@@ -52,11 +56,12 @@ impl Raster {
             legal: "1 … 1024",
             advice: "Decides what stays in L2; matters most when A and B exceed it. A good start is \
                      sqrt(SMs * tile_n / tile_m). Costs no compile.",
+            search: SEARCH,
         },
     ];
 
     /// The rule of a raster, which every family has last.
-    pub const RULE: RuleText = RuleText { name: "raster_group_in_range", words: "raster.group is 1 to 1024" };
+    pub const RULE: RuleText = RuleText { name: "raster_group_in_range", words: "raster_group is 1 to 1024" };
 
     /// Whether a raster keeps the rule.
     pub fn is_valid(self) -> bool {
@@ -65,6 +70,6 @@ impl Raster {
 
     /// What is wrong with one that does not.
     pub fn reason(self) -> String {
-        format!("raster.group = {} is not in 1..={}", self.group, Raster::MAX_GROUP)
+        format!("raster_group = {} is not in 1..={}", self.group, Raster::MAX_GROUP)
     }
 }

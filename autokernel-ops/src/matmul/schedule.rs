@@ -5,14 +5,13 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
-
 pub use super::geometry::Geometry;
 pub use super::raster::{Raster, RasterOrder};
 pub use super::sm80::Sm80Schedule;
 pub use super::sm90::{Mode, Sm90Schedule, TILE_K as SM90_TILE_K};
 pub use super::space;
 use super::{sm80, sm90};
+use crate::knob::{Kind, Knob};
 pub use crate::registry::Family;
 use crate::registry::OtherFamily;
 use crate::rule;
@@ -21,10 +20,9 @@ pub use crate::rule::BrokenRule;
 use crate::matmul::problem::OfProducts;
 use autokernel_core::Arch;
 
-/// A schedule of one of the kernel families; `family` in JSON.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(tag = "family", rename_all = "snake_case")]
+/// A schedule of one of the kernel families, with its knobs by name: what rules, plans and emission read. Everything
+/// outside this room holds [`crate::Schedule`] instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Schedule {
     /// mma.sync and cp.async; sm_80 and later.
     Sm80(Sm80Schedule),
@@ -126,17 +124,10 @@ impl fmt::Display for Schedule {
             }
             Schedule::Sm90(s) => {
                 let Sm90Schedule { tile_m, tile_n, stages, consumers, mode, cluster_m, cluster_n, .. } = s;
-                let mode = match mode {
-                    Mode::Cooperative => "cooperative",
-                    Mode::PingPong => "ping_pong",
-                };
-                write!(f, "sm90 {tile_m}x{tile_n}x{} s{stages} c{consumers} {mode} ", SM90_TILE_K)?;
+                write!(f, "sm90 {tile_m}x{tile_n}x{} s{stages} c{consumers} {} ", SM90_TILE_K, mode.name())?;
                 write!(f, "cluster {cluster_m}x{cluster_n} ")?;
-                if s.swap_ab {
-                    f.write_str("swap_ab ")?;
-                }
-                if s.split_k > 1 {
-                    write!(f, "split_k {} ", s.split_k)?;
+                for (knob, value) in Sm90Schedule::KNOBS.iter().zip(s.codes()) {
+                    write_if_used(knob, value, f)?;
                 }
                 write!(f, "{}", s.raster)
             }
@@ -144,13 +135,19 @@ impl fmt::Display for Schedule {
     }
 }
 
+/// A knob that older schedules did without, where this one does not.
+fn write_if_used(knob: &Knob, value: u16, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match knob.kind {
+        _ if knob.absent.is_none_or(|absent| absent == value) => Ok(()),
+        Kind::Flag => write!(f, "{} ", knob.name),
+        Kind::Number => write!(f, "{} {value} ", knob.name),
+        Kind::Choice(choices) => write!(f, "{} {} ", knob.name, choices[usize::from(value)].name),
+    }
+}
+
 impl fmt::Display for Raster {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let order = match self.order {
-            RasterOrder::AlongM => "along_m",
-            RasterOrder::AlongN => "along_n",
-        };
-        write!(f, "{order}/{}", self.group)
+        write!(f, "{}/{}", self.order.name(), self.group)
     }
 }
 

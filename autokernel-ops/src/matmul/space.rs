@@ -7,23 +7,24 @@ use autokernel_core::Arch;
 /// The schedules of one family that a search chooses from for a problem on an arch.
 #[derive(Clone, Debug)]
 pub struct Space {
-    schedules: Vec<Schedule>,
+    schedules: Vec<crate::Schedule>,
 }
 
 /// Group sizes worth trying: beyond 32 tiles a group no longer fits L2 beside the other operand.
 const RASTER_GROUPS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 
 impl Space {
-    /// Every valid schedule of `family` for `problem` on `arch`, in a fixed order.
+    /// Every valid schedule of `family` for `problem` on `arch`, in a fixed order; none of another operation's family.
     pub fn new(family: Family, problem: &impl OfProducts, arch: Arch) -> Self {
         let problem = problem.products();
         let images = match family {
             Family::Sm80 => sm80_images(),
             Family::Sm90 => sm90_images(),
+            #[allow(unreachable_patterns, reason = "reachable with more than one operation")]
             _ => Vec::new(),
         };
         let valid = images.into_iter().filter(|schedule| schedule.check(problem, arch).is_ok());
-        let schedules = valid.flat_map(|schedule| rasters().map(move |raster| schedule.with_raster(raster)));
+        let schedules = valid.flat_map(|schedule| rasters().map(move |raster| schedule.with_raster(raster).into()));
         Space { schedules: schedules.collect() }
     }
 
@@ -33,14 +34,13 @@ impl Space {
     }
 
     /// The schedules.
-    pub fn schedules(&self) -> &[Schedule] {
+    pub fn schedules(&self) -> &[crate::Schedule] {
         &self.schedules
     }
 
-    /// The distinct images among them: schedules that differ in the raster alone share one.
-    pub fn images(&self) -> impl Iterator<Item = Schedule> + '_ {
-        let first = rasters().next();
-        self.schedules.iter().copied().filter(move |schedule| Some(schedule.raster()) == first)
+    /// The distinct images among them: schedules that differ in launch-time knobs alone share one.
+    pub fn images(&self) -> impl Iterator<Item = crate::Schedule> + '_ {
+        self.schedules.iter().copied().filter(|schedule| schedule.image() == *schedule)
     }
 }
 
@@ -48,20 +48,6 @@ fn rasters() -> impl Iterator<Item = Raster> {
     let orders = [RasterOrder::AlongM, RasterOrder::AlongN];
     orders.into_iter().flat_map(|order| RASTER_GROUPS.map(|group| Raster { order, group }))
 }
-
-/// What the images of the sm90 family vary.
-const SM90_PLAIN: Sm90Schedule = Sm90Schedule {
-    tile_m: 128,
-    tile_n: 128,
-    stages: 4,
-    consumers: 1,
-    mode: Mode::Cooperative,
-    cluster_m: 1,
-    cluster_n: 1,
-    swap_ab: false,
-    split_k: 1,
-    raster: Raster { order: RasterOrder::AlongM, group: 1 },
-};
 
 fn sm90_images() -> Vec<Schedule> {
     [sm90_large_images(), sm90_wide_cluster_images(), sm90_split_images(), sm90_swapped_images()].concat()
@@ -76,7 +62,7 @@ fn sm90_large_images() -> Vec<Schedule> {
         for (consumers, mode) in crews {
             for (cluster_m, cluster_n) in clusters {
                 for stages in 3..=8 {
-                    let crew = Sm90Schedule { tile_m, tile_n, stages, consumers, mode, ..SM90_PLAIN };
+                    let crew = Sm90Schedule { tile_m, tile_n, stages, consumers, mode, ..Sm90Schedule::PLAIN };
                     images.push(Schedule::Sm90(Sm90Schedule { cluster_m, cluster_n, ..crew }));
                 }
             }
@@ -92,7 +78,7 @@ fn sm90_wide_cluster_images() -> Vec<Schedule> {
         for consumers in [1, 2] {
             for (cluster_m, cluster_n) in [(4, 1), (1, 4)] {
                 for stages in [6, 8] {
-                    let tile = Sm90Schedule { tile_m, tile_n, stages, consumers, ..SM90_PLAIN };
+                    let tile = Sm90Schedule { tile_m, tile_n, stages, consumers, ..Sm90Schedule::PLAIN };
                     images.push(Schedule::Sm90(Sm90Schedule { cluster_m, cluster_n, ..tile }));
                 }
             }
@@ -107,7 +93,7 @@ fn sm90_split_images() -> Vec<Schedule> {
     for (tile_m, tile_n) in pairs(&[64, 128], &[64, 128, 192, 256]) {
         for (consumers, split_k) in pairs(&[1, 2], &[2, 4, 8]) {
             for stages in [4, 6, 8] {
-                let schedule = Sm90Schedule { tile_m, tile_n, stages, consumers, split_k, ..SM90_PLAIN };
+                let schedule = Sm90Schedule { tile_m, tile_n, stages, consumers, split_k, ..Sm90Schedule::PLAIN };
                 images.push(Schedule::Sm90(schedule));
             }
         }
@@ -120,7 +106,7 @@ fn sm90_swapped_images() -> Vec<Schedule> {
     let mut images = Vec::new();
     for (tile_m, tile_n) in pairs(&[8, 16, 32, 64, 128], &[64, 128, 256]) {
         for consumers in [1, 2] {
-            let crew = Sm90Schedule { tile_m, tile_n, consumers, swap_ab: true, ..SM90_PLAIN };
+            let crew = Sm90Schedule { tile_m, tile_n, consumers, swap_ab: true, ..Sm90Schedule::PLAIN };
             for (split_k, stages) in pairs(&[1, 2, 4, 8], &[4, 6, 8, 12]) {
                 images.push(Schedule::Sm90(Sm90Schedule { split_k, stages, ..crew }));
             }
@@ -135,7 +121,7 @@ fn sm90_swapped_images() -> Vec<Schedule> {
 }
 
 fn sm80_images() -> Vec<Schedule> {
-    let raster = Raster { order: RasterOrder::AlongM, group: 1 };
+    let raster = Raster::PLAIN;
     let mut images = Vec::new();
     for (tile_m, tile_n) in pairs(&[32, 64, 128, 256], &[32, 64, 128, 256]) {
         for (warps_m, warps_n) in pairs(&[1, 2, 4], &[1, 2, 4]) {

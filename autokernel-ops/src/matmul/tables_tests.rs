@@ -1,7 +1,8 @@
 use std::collections::BTreeSet;
 
-use super::schedule::Family;
-use crate::knob::{At, Kind};
+use super::schedule::{Family, Raster};
+use crate::knob::{At, Kind, Knob};
+use crate::rule::RuleText;
 use crate::source::all_headers;
 
 const FAMILIES: [Family; 2] = [Family::Sm80, Family::Sm90];
@@ -26,19 +27,57 @@ fn the_kernels_assert_the_rules_of_the_table_by_their_names() {
     }
 }
 
+/// A table of Markdown.
+fn table(head: [&str; 2], lines: impl Iterator<Item = String>) -> String {
+    let lines: Vec<String> = lines.collect();
+    format!("{}\n{}\n{}", head[0], head[1], lines.join("\n"))
+}
+
+fn knobs<'k>(knobs: impl Iterator<Item = &'k Knob>) -> String {
+    let line = |knob: &Knob| format!("| `{}` | {} | {} |", knob.name, knob.legal, knob.meaning().replace('\n', " "));
+    table(["| knob | values | meaning |", "|---|---|---|"], knobs.map(line))
+}
+
+fn rules(rules: impl Iterator<Item = RuleText>) -> String {
+    let line = |rule: RuleText| format!("| `{}` | {} |", rule.name, rule.words);
+    table(["| rule | what it asks |", "|---|---|"], rules.map(line))
+}
+
+fn left_out(family: Family) -> String {
+    let absent = family.knobs().iter().filter_map(|knob| Some((knob, knob.absent?)));
+    let each: Vec<String> =
+        absent.map(|(knob, value)| format!("`{}` is then `{}`", knob.name, knob_text(knob, value))).collect();
+    format!("What JSON may leave out: {}.", each.join(", "))
+}
+
+fn knob_text(knob: &Knob, value: u16) -> String {
+    let json = knob.to_json(value);
+    json.as_str().map_or_else(|| json.to_string(), str::to_owned)
+}
+
+/// `page` with `text` between the mark called `name` and the end of its block.
+fn with_block(page: &str, name: &str, text: &str) -> String {
+    let mark = format!("<!-- {name} -->\n");
+    let (before, rest) = page.split_once(&mark).unwrap_or_else(|| panic!("docs/schedules.md lacks {mark}"));
+    let (_, after) = rest.split_once("\n<!-- end -->").expect("a block has an end");
+    format!("{before}{mark}{text}\n<!-- end -->{after}")
+}
+
 #[test]
-fn the_page_about_schedules_has_every_rule_and_knob() {
-    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/schedules.md")).unwrap();
+fn the_page_about_schedules_has_the_tables_of_rules_and_knobs() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/schedules.md");
+    let mut page = std::fs::read_to_string(path).unwrap();
+    page = with_block(&page, "knobs of every family", &knobs(Raster::KNOBS.iter()));
+    page = with_block(&page, "rules of every family", &rules([Raster::RULE].into_iter()));
     for family in FAMILIES {
-        let rules = family.rules().into_iter().map(|rule| format!("| `{}` | {} |", rule.name, rule.words));
-        let knobs = family
-            .knobs()
-            .iter()
-            .map(|knob| format!("| `{}` | {} | {} |", knob.name, knob.legal, knob.meaning().replace('\n', " ")));
-        for line in rules.chain(knobs) {
-            assert!(page.contains(&line), "docs/schedules.md lacks the line\n{line}");
-        }
+        let name = family.name();
+        let own = family.knobs().iter().filter(|knob| !Raster::KNOBS.contains(knob));
+        page = with_block(&page, &format!("knobs of {name}"), &knobs(own));
+        let own = family.rules().into_iter().filter(|rule| *rule != Raster::RULE);
+        page = with_block(&page, &format!("rules of {name}"), &rules(own));
     }
+    page = with_block(&page, "left out of sm90", &left_out(Family::Sm90));
+    expect_test::expect_file![path].assert_eq(&page);
 }
 
 #[test]
@@ -50,6 +89,18 @@ fn a_knob_has_a_name_of_its_own_meaning_values_and_advice() {
             assert!(!knob.meaning().is_empty() && !knob.legal.is_empty() && !knob.advice.is_empty(), "{}", knob.name);
             assert!(knob.choices().iter().all(|choice| !choice.meaning().is_empty()));
             assert_eq!(knob.at == At::Launch, knob.name.starts_with("raster_"), "{}", knob.name);
+        }
+    }
+}
+
+#[test]
+fn what_a_search_should_know_of_a_knob_names_knobs_of_its_family() {
+    for family in FAMILIES {
+        for knob in family.knobs() {
+            let unknown: Vec<_> = knob.search.pairs.iter().filter(|pair| family.knob(pair).is_none()).collect();
+            assert!(unknown.is_empty(), "{} of {} names {unknown:?}", knob.name, family.name());
+            let alone = |axis| family.knobs().iter().filter(|other| other.search.axis == Some(axis)).count() == 1;
+            assert!(!knob.search.axis.is_some_and(alone), "{} of {} shares no axis", knob.name, family.name());
         }
     }
 }

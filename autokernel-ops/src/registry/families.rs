@@ -38,6 +38,14 @@ macro_rules! families {
                 match self { $($(#[$gate])* Family::$family => $rules.iter().map(rule::Rule::text).collect(),)+ }
             }
 
+            pub(super) fn registers(self, schedule: &Schedule) -> Result<u32, OtherFamily> {
+                match self {
+                    $($(#[$gate])* Family::$family => {
+                        <$schedule>::try_from(schedule).map(|typed| typed.registers())
+                    })+
+                }
+            }
+
             pub(crate) fn write(self, schedule: &Schedule, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self {
                     $($(#[$gate])* Family::$family => match <$schedule>::try_from(schedule) {

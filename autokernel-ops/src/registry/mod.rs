@@ -5,28 +5,39 @@ mod operations;
 
 use std::fmt;
 
-use autokernel_core::{Arch, Dim, Extents, LaunchPlan, Signature};
+use autokernel_core::{Arch, Dim, Dtype, Extents, LaunchPlan, Role, Signature};
 use serde::{Deserialize, Serialize};
 
 use self::families::families;
 use self::operations::operations;
+use crate::declaration::{Attribute, Complaint, Declaration};
 use crate::knob::Knob;
 use crate::matmul;
 use crate::operation::{self, Operation, Tolerance, Work};
+use crate::opponent::Opponent;
 use crate::rows;
 use crate::rule::{self, BrokenRule, RuleText};
+#[cfg(feature = "sketch")]
+use crate::scaled_copy;
 use crate::schedule::Schedule;
 use crate::source::{Header, KernelSource};
 
 operations! {
     matmul: Matmul;
     rows: Rows;
+    #[cfg(feature = "sketch")] scaled_copy: ScaledCopy;
 }
 
 families! {
     matmul: Sm80 = "sm80", matmul::schedule::Sm80Schedule, matmul::SM80_RULES;
     matmul: Sm90 = "sm90", matmul::schedule::Sm90Schedule, matmul::SM90_RULES;
     rows: RowsSm80 = "rows_sm80", rows::RowsSchedule, rows::RULES;
+    #[cfg(feature = "sketch")] scaled_copy: Copy = "copy", scaled_copy::Schedule, scaled_copy::RULES;
+}
+
+/// The attributes of every operation.
+pub fn attributes() -> impl Iterator<Item = &'static Attribute> {
+    ROOM_ATTRIBUTES.iter().copied().flatten()
 }
 
 /// A schedule of another family than the one asked for.
@@ -57,6 +68,14 @@ impl Problem {
     /// The text of one of its fields in JSON: `epilogue`.
     pub fn field(&self, name: &str) -> Option<String> {
         field(self, name)
+    }
+
+    /// What the reference takes: the same, with outputs in fp32.
+    pub fn reference_signature(&self) -> Signature {
+        let mut signature = self.signature();
+        let outputs = signature.operands.iter_mut().filter(|operand| operand.role == Role::Output);
+        outputs.for_each(|operand| operand.dtype = Dtype::F32);
+        signature
     }
 
     /// Whether it can be launched at `extents`: they are of its dimensions, and those compiled in are the same.
@@ -113,6 +132,24 @@ impl fmt::Display for OtherDims {
 }
 
 impl Schedule {
+    /// The schedule that is safe on `arch` when nothing was tuned.
+    pub fn default_for(class: &Class, arch: Arch) -> Self {
+        class.default_schedule(arch)
+    }
+
+    /// The launch of its kernel for problems of `class`. The kernel has no name in it.
+    ///
+    /// # Errors
+    /// It is of another operation's family.
+    pub fn plan(&self, class: &Class) -> Result<LaunchPlan, OtherFamily> {
+        class.plan(self, String::new())
+    }
+
+    /// Registers of a thread by arithmetic alone, where nothing was compiled: about what ptxas will take.
+    pub fn estimated_registers(&self) -> u32 {
+        self.family().registers(self).expect("a schedule is of its own family")
+    }
+
     /// Whether this schedule compiles and runs for `class` on `arch`.
     ///
     /// # Errors

@@ -24,7 +24,22 @@ macro_rules! operations {
         pub(crate) const ROOM_HEADERS: &[&[Header]] =
             &[$($(#[$gate])* <$room::Problem as Operation>::HEADERS,)+];
 
+        /// The attributes of every room.
+        const ROOM_ATTRIBUTES: &[&[Attribute]] = &[$($(#[$gate])* <$room::Problem as Operation>::ATTRIBUTES,)+];
+
         impl Problem {
+            /// The problem that `declaration` says; none if its attribute is no operation's.
+            pub fn declare(declaration: &Declaration) -> Option<Result<Problem, Vec<Complaint>>> {
+                let is_of = |attributes: &[Attribute]| attributes.iter().any(|of| of.name == declaration.attribute);
+                $(
+                    $(#[$gate])*
+                    if is_of(<$room::Problem as Operation>::ATTRIBUTES) {
+                        return Some($room::Problem::declare(declaration).map(Problem::from));
+                    }
+                )+
+                None
+            }
+
             /// The operation's name.
             pub fn operation(&self) -> &'static str {
                 match self { $($(#[$gate])* Problem::$operation(_) => <$room::Problem as Operation>::NAME,)+ }
@@ -83,6 +98,16 @@ macro_rules! operations {
                 let mut all = Vec::new();
                 $($(#[$gate])* all.extend($room::Problem::built_in().into_iter().map(Problem::from));)+
                 all
+            }
+
+            /// The standard deviation of the normal numbers that the operand with that number is filled with.
+            pub fn scale(&self, operand: usize, extents: &Extents) -> f32 {
+                match self { $($(#[$gate])* Problem::$operation(problem) => Operation::scale(problem, operand, extents),)+ }
+            }
+
+            /// What its kernels are measured against, if there is anything.
+            pub fn opponent(&self) -> Option<Opponent> {
+                match self { $($(#[$gate])* Problem::$operation(problem) => Operation::opponent(problem),)+ }
             }
 
             /// How far a result may be from the reference's.

@@ -7,6 +7,7 @@ use super::plan::{DIMS, Shape};
 use super::problem::{Class, Problem};
 use super::schedule::RowsSchedule;
 use super::{emit, plan, space};
+use crate::declaration::{Attribute, Complaint, Declaration};
 use crate::operation::{self, Operation, Tolerance, Work};
 use crate::registry::{Family, OtherFamily};
 use crate::rule::BrokenRule;
@@ -25,6 +26,12 @@ impl Operation for Problem {
     };
 
     const ROOTS: &'static [&'static str] = &emit::ROOTS;
+
+    const ATTRIBUTES: &'static [Attribute] = &[];
+
+    fn declare(declaration: &Declaration) -> Result<Self, Vec<Complaint>> {
+        Err(vec![declaration.arguments.complain("a row-wise kernel is its body, which no attribute takes")])
+    }
 
     fn signature(&self) -> Signature {
         plan::signature(self)

@@ -86,18 +86,20 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
 ];
 
-/// Registers of a thread: the vectors that it holds, one vector's elements on their way, and the rest.
-pub(super) fn registers(s: &S, class: &Class) -> u32 {
+/// Registers of a thread for a class.
+fn registers(s: &S, class: &Class) -> u32 {
     let inputs: u32 = class.read_matrices().map(|dtype| s.vector * dtype.bytes() / 4).sum();
     let kept = if s.keep == Keep::Values { class.kept * s.vector } else { 0 };
     let operands = u32::try_from(class.operands.len()).unwrap_or(u32::MAX);
-    s.vectors * (inputs + kept + VECTOR_REGISTERS)
-        + 2 * s.vector
-        + OPERAND_REGISTERS * operands
-        + class.cost.registers
-        + WORKING_REGISTERS
+    registers_for(s, inputs, kept, OPERAND_REGISTERS * operands + class.cost.registers)
 }
 
-fn available(s: &S) -> u32 {
-    MAX_REGISTERS.min(REGISTER_FILE / s.threads())
+/// Registers of a thread: the vectors that it holds, one vector's elements on their way, and the rest.
+pub(super) fn registers_for(s: &S, inputs: u32, kept: u32, rest: u32) -> u32 {
+    s.vectors * (inputs + kept + VECTOR_REGISTERS) + 2 * s.vector + rest + WORKING_REGISTERS
+}
+
+/// Registers that there are for a thread.
+pub(super) fn available(s: &S) -> u32 {
+    MAX_REGISTERS.min(REGISTER_FILE / s.threads().max(1))
 }

@@ -3,13 +3,13 @@
 use std::fmt;
 
 use autokernel_core::Arch;
-use serde::{Deserialize, Serialize};
 
 pub use super::passes::Keep;
 use super::problem::Class;
-use super::rules::RULES;
+use super::rules::{self, RULES};
 use crate::knob::{At, Knob, KnobValue};
 use crate::rule::{self, BrokenRule};
+use crate::search::Search;
 
 macro_rules! schedule {
     ($(
@@ -17,9 +17,7 @@ macro_rules! schedule {
         $knob:ident: $ty:ty, $legal:literal, $advice:literal;
     )+) => {
         /// A schedule of the portable family of row-wise kernels.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-        #[serde(deny_unknown_fields)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct RowsSchedule {
             $($(#[doc = $line])+ pub $knob: $ty,)+
         }
@@ -36,6 +34,7 @@ macro_rules! schedule {
                     meaning: &[$($line),+],
                     legal: $legal,
                     advice: $advice,
+                    search: Search::PLAIN,
                 },)+
             ];
 
@@ -81,6 +80,11 @@ impl RowsSchedule {
     /// Threads of one block.
     pub fn threads(&self) -> u32 {
         self.threads_per_row.saturating_mul(self.rows_per_block)
+    }
+
+    /// Registers of a thread, about: of a body that reads one matrix of 16-bit elements and keeps one value of each.
+    pub fn registers(&self) -> u32 {
+        rules::registers_for(self, self.vector / 2, self.vector, 0).min(rules::available(self))
     }
 
     /// Columns of a row that its threads hold.

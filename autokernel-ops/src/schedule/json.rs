@@ -30,12 +30,14 @@ impl<'de> Deserialize<'de> for Schedule {
 
 fn read(mut object: Map<String, Value>) -> Result<Schedule, String> {
     let family = read_family(object.remove(FAMILY))?;
-    let values = family.knobs().iter().map(|knob| read_knob(&mut object, knob)).collect::<Result<Vec<u16>, _>>()?;
+    let values: Vec<Result<u16, String>> = family.knobs().iter().map(|knob| read_knob(&mut object, knob)).collect();
+    // A misspelt knob is missing too: what it is called says more.
     if let Some(unknown) = object.into_iter().find(|(_, value)| !is_empty(value)) {
         let known: Vec<&str> = family.knobs().iter().map(|knob| knob.name).collect();
         let (family, known) = (family.name(), known.join(", "));
         return Err(format!("family {family} has no knob `{}`; it has {known}", unknown.0));
     }
+    let values = values.into_iter().collect::<Result<Vec<u16>, _>>()?;
     Schedule::new(family, values).ok_or_else(|| format!("a value that no knob of family {} has", family.name()))
 }
 

@@ -1,6 +1,8 @@
 //! Schedules in the form that everything outside an operation's room holds: a family, and a number for each of its knobs.
 
 mod json;
+#[cfg(feature = "schema")]
+mod schema;
 
 use std::fmt;
 
@@ -48,6 +50,17 @@ impl Schedule {
     /// The value of the knob called `name`, if the family has it.
     pub fn value(&self, name: &str) -> Option<u16> {
         self.family.knob(name).map(|at| self.codes[at])
+    }
+
+    /// Its knobs whose values are not those of `base`, in words: `stages 4 → 5, raster_group 8 → 16`. None if they are of
+    /// different families.
+    pub fn changes_from(&self, base: &Schedule) -> Option<String> {
+        let changed = base.knobs().zip(self.knobs()).filter(|((_, old), (_, new))| old != new);
+        let words = changed.map(|((knob, old), (_, new))| {
+            let (old, new) = (knob.to_json(old), knob.to_json(new));
+            format!("{} {old} → {new}", knob.name)
+        });
+        (self.family == base.family).then(|| words.collect::<Vec<_>>().join(", "))
     }
 
     /// The same schedule with another value of the knob called `name`; none if the family has no such knob, or the knob

@@ -15,8 +15,17 @@ fn class() -> matmul::problem::Class {
 /// Schedules of both families.
 fn some() -> Vec<matmul::Schedule> {
     let of = |family| Space::new(family, &class(), Arch::SM_90A).schedules().to_vec();
-    let all = [of(matmul::schedule::Family::Sm80), of(matmul::schedule::Family::Sm90)].concat();
-    all.into_iter().step_by(7).collect()
+    let all = [of(Family::Sm80), of(Family::Sm90)].concat();
+    all.iter().step_by(7).map(|schedule| matmul::Schedule::try_from(schedule).unwrap()).collect()
+}
+
+/// A schedule in the JSON of version 1, where the raster was an object.
+fn version_1(schedule: Schedule) -> serde_json::Value {
+    let mut json = serde_json::to_value(schedule).unwrap();
+    let knobs = json.as_object_mut().unwrap();
+    let raster = json!({"order": knobs.remove("raster_order"), "group": knobs.remove("raster_group")});
+    knobs.insert("raster".to_owned(), raster);
+    json
 }
 
 #[test]
@@ -49,10 +58,9 @@ fn json_is_flat_and_reads_back() {
 
 #[test]
 fn json_of_version_1_is_read_with_and_without_the_knobs_that_it_lacked() {
-    for typed in some() {
-        let mut old = serde_json::to_value(typed).unwrap();
-        assert_eq!(serde_json::from_value::<Schedule>(old.clone()).unwrap(), Schedule::from(typed));
-        let plain = Schedule::from(typed);
+    for plain in some().into_iter().map(Schedule::from) {
+        let mut old = version_1(plain);
+        assert_eq!(serde_json::from_value::<Schedule>(old.clone()).unwrap(), plain);
         if plain.value("swap_ab") == Some(0) && plain.value("split_k") == Some(1) {
             let knobs = old.as_object_mut().unwrap();
             assert!(knobs.remove("swap_ab").is_some() && knobs.remove("split_k").is_some());
@@ -70,6 +78,10 @@ fn json_that_says_no_schedule_is_refused_with_what_would_be_one() {
         serde_json::from_value::<Schedule>(changed).unwrap_err().to_string()
     };
     assert!(refusal(json!({"family": "sm70"})).contains("the families are sm80, sm90"));
+    assert!(
+        refusal(json!({"tile_m": null, "tile_o": 3})).contains("no knob `tile_o`"),
+        "a misspelt name is said first"
+    );
     assert!(refusal(json!({"tile_o": 3})).contains("no knob `tile_o`; it has tile_m"));
     assert!(refusal(json!({"raster": {"turn": 1}})).contains("no knob `raster`"));
     assert!(refusal(json!({"stages": 70_000})).contains("the rules allow 2 … 6"));
@@ -91,8 +103,22 @@ fn schedules_that_differ_in_launch_knobs_alone_share_an_image() {
 
 #[test]
 fn an_image_is_the_first_schedule_that_a_space_has_of_it() {
-    let space = Space::new(matmul::schedule::Family::Sm90, &class(), Arch::SM_90A);
-    assert!(space.images().all(|image| Schedule::from(image).image() == Schedule::from(image)));
+    for family in Family::ALL.iter().filter(|family| family.operation() == "matmul") {
+        let space = Space::new(*family, &class(), Arch::SM_90A);
+        assert_eq!(space.images().next(), Some(space.schedules()[0]));
+        let images: std::collections::HashSet<Schedule> =
+            space.schedules().iter().map(|schedule| schedule.image()).collect();
+        assert_eq!(space.images().collect::<std::collections::HashSet<_>>(), images);
+    }
+}
+
+#[test]
+fn the_changes_between_schedules_are_told_knob_by_knob() {
+    let base = Schedule::default_for(&class().into(), Arch::SM_90A);
+    let other = base.with("stages", 5).unwrap().with("mode", 1).unwrap();
+    assert_eq!(other.changes_from(&base).unwrap(), "stages 4 → 5, mode \"cooperative\" → \"ping_pong\"");
+    assert_eq!(base.changes_from(&base).unwrap(), "");
+    assert_eq!(base.changes_from(&Schedule::default_for(&class().into(), Arch::SM_80)), None);
 }
 
 #[test]
@@ -103,4 +129,13 @@ fn a_knob_takes_its_own_values_only() {
     assert_eq!((plain.with("swap_ab", 2), plain.with("mode", 2), plain.with("warps_m", 1)), (None, None, None));
     assert_eq!(plain.value("warps_m"), None);
     assert!(Sm90Schedule::try_from(&plain).is_ok());
+}
+
+#[test]
+fn the_default_of_an_arch_is_of_a_family_that_serves_it_and_has_a_plan() {
+    for arch in [Arch::SM_80, Arch::SM_90A] {
+        let default = Schedule::default_for(&class().into(), arch);
+        assert_eq!(default.check(&class().into(), arch), Ok(()));
+        assert_eq!(default.plan(&class().into()).unwrap().kernels.len(), 1);
+    }
 }

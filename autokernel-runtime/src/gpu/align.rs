@@ -15,14 +15,11 @@ use autokernel_core::Alignment;
 use cudarc::driver::CudaStream;
 use cudarc::driver::sys::{self, CUmemorytype};
 
-use super::MAX_OPERANDS;
-use super::pad_rows::{PadRows, RowCopy};
-use super::region::{LINE, Region, TMA_ALIGNMENT};
+use super::pad_rows::PadRows;
 use super::scratch::{Pool, Scratch};
-use crate::{Dtype, Error, Operand, Result, Role, Signature};
-
-/// Rows of at least this many bytes step by whole lines in scratch memory, at a cost of an eighth more of it at most.
-const LINED_ROW: u64 = 1024;
+use crate::launch::pad_rows::RowCopy;
+use crate::launch::{MAX_OPERANDS, Region, standins};
+use crate::{Dtype, Error, Result, Role, Signature};
 
 /// The stand-ins of one launch.
 #[derive(Debug)]
@@ -55,7 +52,7 @@ impl Standins {
         alignments: &[Alignment],
         regions: &mut [Region],
     ) -> Result<Option<Self>> {
-        let Some((mut copies, bytes)) = plan(signature, alignments, regions) else { return Ok(None) };
+        let Some((mut copies, bytes)) = standins::plan(signature, alignments, regions) else { return Ok(None) };
         let scratch = Scratch::new(tools.pool, tools.stream, bytes)?;
         for (region, copy) in regions.iter_mut().zip(&mut copies) {
             let Some(RowCopy { target, .. }) = copy else { continue };
@@ -112,50 +109,6 @@ impl Standins {
     }
 }
 
-/// From each operand that needs a stand-in to its place in scratch memory, given as an offset, and the bytes of all.
-/// None where none needs one.
-fn plan(
-    signature: &Signature,
-    alignments: &[Alignment],
-    regions: &[Region],
-) -> Option<([Option<RowCopy>; MAX_OPERANDS], u64)> {
-    let needs_one = |alignment: &&Alignment| {
-        let region = regions.get(usize::from(alignment.operand));
-        region.is_some_and(|it| !it.is_empty() && !it.is_aligned(u64::from(alignment.bytes), alignment.rows))
-    };
-    let mut needing = alignments.iter().filter(needs_one).peekable();
-    needing.peek()?;
-    let (mut copies, mut bytes) = ([None; MAX_OPERANDS], 0u64);
-    for alignment in needing {
-        let number = usize::from(alignment.operand);
-        let (Some(operand), Some(region), Some(slot)) =
-            (signature.operands.get(number), regions.get(number), copies.get_mut(number))
-        else {
-            continue;
-        };
-        let target = in_scratch(region, operand, *alignment, bytes);
-        bytes = bytes.saturating_add(scratch_bytes(&target));
-        *slot = Some(RowCopy { source: *region, target });
-    }
-    Some((copies, bytes))
-}
-
-/// A matrix of that size at an offset in scratch memory, a multiple of a line.
-fn in_scratch(region: &Region, operand: &Operand, alignment: Alignment, offset: u64) -> Region {
-    let row_bytes = region.columns * u64::from(operand.dtype.bytes());
-    Region { address: offset, stride: stride_for(row_bytes, u64::from(alignment.bytes)), ..*region }
-}
-
-/// Its bytes: whole lines, so that another one may follow.
-fn scratch_bytes(target: &Region) -> u64 {
-    target.stride.saturating_mul(target.rows).max(1).checked_next_multiple_of(LINE).unwrap_or(u64::MAX)
-}
-
-/// How far apart rows of that many bytes begin in scratch memory, in bytes: always at what copies write at once.
-fn stride_for(row_bytes: u64, alignment: u64) -> u64 {
-    row_bytes.next_multiple_of(if row_bytes < LINED_ROW { alignment.max(TMA_ALIGNMENT) } else { LINE })
-}
-
 /// Copies the rows of one matrix to another of the same size.
 ///
 /// # Safety
@@ -181,65 +134,4 @@ unsafe fn copy_rows(stream: &CudaStream, source: Region, target: Region, dtype: 
     };
     // SAFETY: the call copies its description; the memory is the caller's promise.
     unsafe { sys::cuMemcpy2DAsync_v2(&copy, stream.cu_stream()) }.result().map_err(Error::cuda("realigning an operand"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Two inputs and an output, all of bf16.
-    fn signature() -> Signature {
-        let operand = |role| Operand { name: String::new(), role, dtype: Dtype::Bf16, axes: vec![0, 1] };
-        Signature { dims: Vec::new(), operands: [Role::Input, Role::Input, Role::Output].map(operand).to_vec() }
-    }
-
-    const ALL: [Alignment; 3] = [
-        Alignment { operand: 0, bytes: 16, rows: true },
-        Alignment { operand: 1, bytes: 16, rows: true },
-        Alignment { operand: 2, bytes: 16, rows: false },
-    ];
-
-    const fn dense(address: u64, rows: u64, columns: u64) -> Region {
-        Region { address, rows, columns, stride: 2 * columns }
-    }
-
-    #[test]
-    fn operands_that_lie_as_the_plan_asks_have_no_stand_ins() {
-        let odd_output = Region { stride: 18, ..dense(512, 8, 8) };
-        assert!(plan(&signature(), &ALL, &[dense(0, 8, 8), dense(256, 8, 8), odd_output]).is_none());
-        let odd = dense(2, 9, 9);
-        assert!(plan(&signature(), &[], &[odd, odd, odd]).is_none(), "nothing was asked for");
-    }
-
-    #[test]
-    fn operands_without_elements_are_left_alone() {
-        assert!(plan(&signature(), &ALL, &[dense(2, 9, 0), dense(2, 0, 9), dense(16, 9, 9)]).is_none());
-    }
-
-    #[test]
-    fn stand_ins_lie_behind_each_other_at_lines() {
-        let regions = [dense(2, 3, 9), dense(0, 4099, 4101), dense(6, 5, 8)];
-        let (copies, bytes) = plan(&signature(), &ALL, &regions).unwrap();
-        let targets = copies.map(|copy| copy.map(|copy| copy.target));
-        assert_eq!(targets[0], Some(Region { address: 0, rows: 3, columns: 9, stride: 32 }));
-        assert_eq!(targets[1], Some(Region { address: 128, rows: 4099, columns: 4101, stride: 8320 }));
-        let third = 128 + 4099 * 8320;
-        assert_eq!(targets[2], Some(Region { address: third, rows: 5, columns: 8, stride: 16 }));
-        assert_eq!(bytes, third + 128);
-        assert!(targets[3..].iter().all(Option::is_none));
-        assert!(copies.iter().flatten().zip(regions).all(|(copy, region)| copy.source == region));
-    }
-
-    #[test]
-    fn copies_of_long_rows_begin_at_lines_and_those_of_short_rows_at_16_bytes() {
-        let stride = |row_bytes| stride_for(row_bytes, 16);
-        assert_eq!([2 * 4101, 2 * 4095, 1024].map(stride), [8320, 8192, 1024]);
-        assert_eq!([2, 2 * 9, 1022].map(stride), [16, 32, 1024]);
-        assert_eq!((stride_for(18, 4), stride_for(18, 64)), (32, 64));
-    }
-
-    #[test]
-    fn more_than_memory_holds_is_counted_without_overflow() {
-        assert_eq!(scratch_bytes(&Region { rows: u64::MAX, ..dense(0, 0, 9) }), u64::MAX);
-    }
 }

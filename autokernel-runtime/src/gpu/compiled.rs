@@ -10,14 +10,12 @@ use cudarc::driver::{CudaContext, CudaFunction, CudaStream};
 use super::align::{Standins, Tools};
 use super::map_cache::MapCache;
 use super::pad_rows::PadRows;
-use super::parameter::{Parameter, Sources};
 use super::pointers::{Ordering, Pointer};
-use super::region::Region;
 use super::scratch::Pool;
 use super::submit::{self, Blocks};
-use super::tensor_map::TensorMap;
-use super::{MAX_OPERANDS, grid, image, rules, target_of};
+use super::{image, target_of, tensor_map};
 use crate::descriptor::symbol;
+use crate::launch::{MAX_OPERANDS, Parameter, Region, Sources, TensorMap, grid, rules};
 use crate::{Argument, Device, Error, Extents, Image, Result, Role, Signature, check, driver};
 
 /// One compiled schedule, loaded into one CUDA context: what a tuner measures and what [`crate::Kernel`] chooses among.
@@ -264,7 +262,7 @@ impl CompiledKernel {
         {
             let mut maps = self.maps.lock().unwrap_or_else(PoisonError::into_inner);
             parameter.pack(&kernel.args, sources, |field, transfer, region| {
-                maps.get((number as u16, field as u16, *region), |_| transfer.encode(region))
+                maps.get((number as u16, field as u16, *region), |_| tensor_map::encode(&transfer, region))
             })?;
         }
         let KernelStep { threads, shared_bytes, overlaps_previous, .. } = *kernel;

@@ -2,14 +2,10 @@
 
 mod align;
 mod compiled;
-mod grid;
 mod image;
 mod map_cache;
 mod pad_rows;
-mod parameter;
 mod pointers;
-mod region;
-mod rules;
 mod scratch;
 mod submit;
 mod tensor_map;
@@ -20,9 +16,6 @@ use cudarc::driver::CudaContext;
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 
 use crate::{Error, Result, Target, device};
-
-/// The most operands of one kernel.
-const MAX_OPERANDS: usize = 8;
 
 /// What a context's GPU can run.
 pub(crate) fn target_of(context: &CudaContext) -> Result<Target> {

@@ -1,47 +1,13 @@
-//! The kernel that realigns operands; mirrors `pad_rows.cuh`.
+//! The kernel that realigns operands, of one image.
 
-use std::mem::offset_of;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaFunction, CudaModule, CudaStream};
 
 use super::image;
-use super::region::Region;
 use super::submit::{self, Blocks};
-use crate::{Dtype, Result};
-
-/// `autokernel::PadRowsArgs`.
-#[derive(Debug, Clone, Copy)]
-#[repr(C)]
-struct Args {
-    matrices: [Matrix; 2],
-}
-
-/// `autokernel::PadRows`.
-#[derive(Debug, Clone, Copy, Default)]
-#[repr(C)]
-struct Matrix {
-    source: u64,
-    target: u64,
-    source_ld: i64,
-    target_ld: i64,
-    rows: i64,
-    columns: i64,
-}
-
-const _: () = assert!(offset_of!(Matrix, source_ld) == 16 && offset_of!(Matrix, rows) == 32);
-const _: () = assert!(size_of::<Matrix>() == 48 && size_of::<Args>() == 96);
-
-const SYMBOL: &str = "autokernel_pad_rows";
-const THREADS: u32 = 256;
-/// Rows that a block copies at a time: one for each warp.
-const ROWS_PER_BLOCK: u64 = 8;
-/// Elements of a row that a warp copies at a time.
-const SEGMENT: u64 = 256;
-/// Blocks that one multiprocessor holds at once.
-const BLOCKS_PER_SM: u64 = 8;
-/// Elements are 16 bits wide.
-const ELEMENT_BYTES: u64 = 2;
+use crate::Result;
+use crate::launch::pad_rows::{Args, RowCopy, SYMBOL, THREADS};
 
 /// The realigning kernel of one image.
 #[derive(Debug)]
@@ -49,35 +15,6 @@ pub(super) struct PadRows {
     function: CudaFunction,
     sm_count: u32,
     overlaps_previous: bool,
-}
-
-/// A matrix, and where its rows are copied.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct RowCopy {
-    pub source: Region,
-    pub target: Region,
-}
-
-impl RowCopy {
-    /// The same bytes as a matrix of 16-bit elements.
-    pub fn in_halves(&self, dtype: Dtype) -> Self {
-        let widen =
-            |region: Region| Region { columns: region.columns * u64::from(dtype.bytes()) / ELEMENT_BYTES, ..region };
-        Self { source: widen(self.source), target: widen(self.target) }
-    }
-}
-
-impl From<&RowCopy> for Matrix {
-    fn from(RowCopy { source, target }: &RowCopy) -> Self {
-        Self {
-            source: source.address,
-            target: target.address,
-            source_ld: (source.stride / ELEMENT_BYTES) as i64,
-            target_ld: (target.stride / ELEMENT_BYTES) as i64,
-            rows: source.rows as i64,
-            columns: source.columns as i64,
-        }
-    }
 }
 
 impl PadRows {
@@ -96,46 +33,11 @@ impl PadRows {
     /// All matrices lie inside memory that `stream` may use until the kernel has run, and no target overlaps another
     /// matrix. Bases and strides of targets are multiples of 16 bytes, up to which their rows may be written.
     pub unsafe fn launch(&self, stream: &CudaStream, first: &RowCopy, second: Option<&RowCopy>) -> Result<()> {
-        let largest = |extent: fn(&Region) -> u64| extent(&first.source).max(second.map_or(0, |c| extent(&c.source)));
-        let (x, y) = grid(largest(|matrix| matrix.rows), largest(|matrix| matrix.columns), self.sm_count);
-        let grid = Blocks {
-            along: (x, y, if second.is_some() { 2 } else { 1 }),
-            threads: THREADS,
-            shared_bytes: 0,
-            overlaps_previous: self.overlaps_previous,
-        };
-        let mut args = Args { matrices: [first.into(), second.map_or_else(Matrix::default, Matrix::from)] };
-        // SAFETY: the parameter has the kernel's layout (asserted above); the matrices are as the caller promises.
+        let (mut args, [x, y, z]) = Args::new(first, second, self.sm_count);
+        let grid =
+            Blocks { along: (x, y, z), threads: THREADS, shared_bytes: 0, overlaps_previous: self.overlaps_previous };
+        // SAFETY: the parameter has the kernel's layout, which its definition asserts; the matrices are as the caller
+        // promises.
         unsafe { submit::launch(&self.function, stream, grid, (&raw mut args).cast()) }
-    }
-}
-
-/// Enough blocks to fill the GPU once with one matrix: along the rows first, then along the segments of a row.
-fn grid(rows: u64, columns: u64, sm_count: u32) -> (u32, u32) {
-    let fill = u64::from(sm_count.max(1)) * BLOCKS_PER_SM;
-    let x = rows.div_ceil(ROWS_PER_BLOCK).clamp(1, fill);
-    let y = (fill / x).clamp(1, columns.div_ceil(SEGMENT).max(1));
-    (x as u32, y as u32)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn wider_elements_are_copied_as_more_halves() {
-        let region = Region { address: 4, columns: 9, rows: 5, stride: 36 };
-        let copy = RowCopy { source: region, target: Region { address: 0, stride: 48, ..region } };
-        let halves = Matrix::from(&copy.in_halves(Dtype::F32));
-        assert_eq!((halves.columns, halves.source_ld, halves.target_ld), (18, 18, 24));
-        assert_eq!(copy.in_halves(Dtype::F16).source, region);
-    }
-
-    #[test]
-    fn the_grid_fills_the_gpu_and_no_more() {
-        assert_eq!(grid(1 << 20, 1 << 20, 132), (1056, 1));
-        assert_eq!(grid(8, 1 << 20, 132), (1, 1056));
-        assert_eq!(grid(80, 512, 132), (10, 2));
-        assert_eq!(grid(1, 1, 0), (1, 1));
     }
 }

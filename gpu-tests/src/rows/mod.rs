@@ -2,7 +2,7 @@
 
 use autokernel::{Argument, CompiledKernel, ComputeCapability, Device, Dtype, Image, LaunchPlan, Result, bf16, f16};
 use autokernel_codegen::rows::oracle::{self, Ball};
-use autokernel_codegen::rows::{Kind, Operand, Problem, RowsSchedule, plan};
+use autokernel_codegen::rows::{AnySchedule, Kind, Operand, Problem, RowsSchedule, plan};
 
 use crate::host::{Guarded, HostMatrix, Sample, Values};
 use crate::placement::Placement;
@@ -44,7 +44,8 @@ impl RowsImage {
     /// The driver refuses it.
     pub fn load(&self, device: &Device) -> Result<RowsKernel> {
         let problem: Problem = serde_json::from_str(self.problem).expect("written by the build script");
-        let schedule = serde_json::from_str(self.schedule).expect("written by the build script");
+        let schedule: AnySchedule = serde_json::from_str(self.schedule).expect("written by the build script");
+        let schedule = RowsSchedule::try_from(&schedule).expect("written by the build script");
         let plan: LaunchPlan = serde_json::from_str(self.plan).expect("written by the build script");
         let signature = plan::signature(&problem);
         // SAFETY: the build script compiled the image from the source that was emitted with this plan.

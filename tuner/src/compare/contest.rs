@@ -9,7 +9,6 @@ use autokernel_codegen::schedule::Schedule;
 
 use super::costs::Costs;
 use crate::evaluate::Measurable;
-use crate::knobs::image;
 use crate::outcome::Outcome;
 use crate::proposer::Proposer;
 use crate::replay::Recording;
@@ -101,7 +100,7 @@ impl Arena {
             if proposals.is_empty() {
                 break;
             }
-            let new = proposals.iter().filter(|proposal| images.insert(image(&proposal.schedule))).count();
+            let new = proposals.iter().filter(|proposal| images.insert(proposal.schedule.image())).count();
             seconds += costs.compile_s(new);
             let mut trials = Vec::with_capacity(proposals.len());
             for proposal in proposals {

@@ -2,7 +2,7 @@
 //!
 //! The format is that of Kernel Tuner and of the autotuning community's TuningSchema, version 1.0.0
 //! (github.com/KernelTuner/kernel_tuner, kernel_tuner/schema/T4/1.0.0/results-schema.json and metadata-schema.json). A
-//! knob of a schedule is a member of `configuration` by its path (`tile_m`, `raster.group`). Times are in milliseconds.
+//! knob of a schedule is a member of `configuration` by its name (`tile_m`, `raster_group`). Times are in milliseconds.
 
 use std::path::{Path, PathBuf};
 

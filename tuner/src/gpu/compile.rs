@@ -16,7 +16,6 @@ use super::protocol::Kernel;
 use super::worker::instruments;
 use crate::bridge::capability;
 use crate::evaluate::EvaluatorError;
-use crate::knobs::image;
 use crate::outcome::Failure;
 
 /// A compiled candidate.
@@ -31,7 +30,7 @@ pub struct Compiled {
 /// What became of a compile.
 pub type CompileOutcome = Result<Compiled, Failure>;
 
-/// Schedules that share one image: they differ in the raster alone.
+/// Schedules that share one image: they differ in launch-time knobs alone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImageGroup {
     /// The schedules, in the order given.
@@ -44,7 +43,7 @@ impl ImageGroup {
         let mut groups: Vec<ImageGroup> = Vec::new();
         let mut group_of = HashMap::new();
         for &schedule in schedules {
-            let index = *group_of.entry(image(&schedule)).or_insert_with(|| {
+            let index = *group_of.entry(schedule.image()).or_insert_with(|| {
                 groups.push(ImageGroup { schedules: Vec::new() });
                 groups.len() - 1
             });
@@ -67,11 +66,7 @@ pub fn helpers(compiler: &Compiler, problem: &Problem, arch: Arch) -> Result<(Ke
         })?;
         Ok(Kernel { symbol: source.symbol.clone(), image: image.cubin })
     };
-    let instruments = instruments::source(problem).ok_or_else(|| EvaluatorError {
-        reason: format!("the tuner measures no {}", problem.operation()),
-        remedy: "replay a recorded space with --spaces".into(),
-    })?;
-    Ok((compile(&problem.reference().0)?, compile(&instruments)?))
+    Ok((compile(&problem.reference().0)?, compile(&instruments::source(problem))?))
 }
 
 /// Compiles candidates for one target. Cheap to clone, and shared by threads.
@@ -119,9 +114,8 @@ impl CandidateCompiler {
     /// Compiles one candidate. The schedule's rules come first, and a spill is a failure: such a kernel is slow for sure.
     pub fn compile(&self, schedule: &Schedule) -> CompileOutcome {
         let CandidateCompiler { compiler, problem, arch, form, limit } = self;
-        let schedule = (*schedule).into();
-        problem.class().check(&schedule, *arch)?;
-        let (source, _) = problem.emit(&schedule).map_err(|other| Failure::Compile { log: other.to_string() })?;
+        problem.class().check(schedule, *arch)?;
+        let (source, _) = problem.emit(schedule).map_err(|other| Failure::Compile { log: other.to_string() })?;
         let begun = Instant::now();
         // Limits are told in whole seconds.
         let seconds = limit.now().as_secs_f64().ceil();
@@ -161,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn schedules_that_differ_in_the_raster_share_an_image() {
+    fn schedules_that_differ_in_launch_time_knobs_share_an_image() {
         let class = Problem::matmul(
             autokernel_codegen::dtype::Dtype::Bf16,
             autokernel_codegen::problem::Layout::Nt,

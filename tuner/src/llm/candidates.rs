@@ -1,16 +1,14 @@
 //! The schedules a model may propose: their knobs, the values of each, and whether one may be tried.
 
-use std::collections::BTreeMap;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use autokernel_codegen::arch::Arch;
+use autokernel_codegen::knob::Knob;
 use autokernel_codegen::problem::ProblemClass;
 use autokernel_codegen::schedule::{Family, Schedule};
-use serde_json::Value;
 
 use crate::evaluate::Measurable;
-use crate::knobs;
 
 /// The schedules of one problem class and arch that may be tried. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -22,11 +20,19 @@ pub struct Candidates {
     measurable: Measurable,
 }
 
-/// The knobs of one family, by path (`raster.group`), with the values that occur.
+/// The knobs of one family with the values that occur.
 #[derive(Clone, Debug)]
 pub(super) struct FamilyKnobs {
     pub family: Family,
-    pub values: BTreeMap<String, Vec<Value>>,
+    /// In the order of the family's table.
+    pub values: Vec<BTreeSet<u16>>,
+}
+
+impl FamilyKnobs {
+    /// Its knobs, each with the values that occur.
+    pub fn knobs(&self) -> impl Iterator<Item = (&'static Knob, &BTreeSet<u16>)> {
+        self.family.knobs().iter().zip(&self.values)
+    }
 }
 
 impl Candidates {
@@ -42,18 +48,12 @@ impl Candidates {
             }
             let family = schedule.family();
             let index = families.iter().position(|knobs| knobs.family == family).unwrap_or_else(|| {
-                families.push(FamilyKnobs { family, values: BTreeMap::new() });
+                families.push(FamilyKnobs { family, values: vec![BTreeSet::new(); family.knobs().len()] });
                 families.len() - 1
             });
-            for (knob, value) in knobs::of(&schedule) {
-                let values = families[index].values.entry(knob).or_default();
-                if !values.contains(&value) {
-                    values.push(value);
-                }
+            for (values, code) in families[index].values.iter_mut().zip(schedule.codes()) {
+                values.insert(*code);
             }
-        }
-        for values in families.iter_mut().flat_map(|family| family.values.values_mut()) {
-            values.sort_by_key(|value| (value.as_u64(), value.to_string()));
         }
         Candidates {
             class,

@@ -1,13 +1,13 @@
 //! What to try next, by rules on the numbers.
 
+use autokernel_codegen::schedule::Schedule;
 use autokernel_codegen::schedule::space::Space;
-use autokernel_codegen::schedule::{Schedule, Sm90Schedule};
 use autokernel_core::Limiter;
 
 use super::document::Profile;
 use super::kernel::{Kernel, ResourcesFrom};
 use super::work::Bound;
-use crate::placement::placement;
+use crate::placement::{blocks_per_tile, main_kernel, placement};
 use crate::promote::Origin;
 
 /// Slots without a tile that are worth a change, in percent of all.
@@ -55,12 +55,18 @@ fn few_tiles(profile: &Profile, kernel: &Kernel) -> Option<String> {
     let (blocks, sms) = (kernel.busy_blocks(), u64::from(profile.gpu.facts.sm_count));
     (blocks < sms).then(|| {
         let (tiles, idle) = (kernel.placement.tiles, sms - blocks);
-        let split = match &kernel.schedule {
-            Schedule::Sm90(Sm90Schedule { split_k: 1, .. }) => "; with a long K, `split_k` would fill them",
-            _ => "",
-        };
+        let can_share = kernel.blocks_per_tile == 1 && shares_tiles(profile, &kernel.schedule);
+        let split = if can_share { "; with a long sum, blocks that share a tile would fill them" } else { "" };
         format!("a smaller tile: {tiles} tiles leave {idle} of {sms} SMs idle{split}")
     })
+}
+
+/// Whether the family of `schedule` can have several blocks work at one tile.
+fn shares_tiles(profile: &Profile, schedule: &Schedule) -> bool {
+    let target = &profile.target;
+    let class = target.problem.class();
+    let space = Space::new(schedule.family(), &class, target.arch);
+    space.images().filter_map(|image| main_kernel(&image, &class)).any(|kernel| blocks_per_tile(&kernel) > 1)
 }
 
 /// A last wave that is nearly empty: is there a tile that avoids it?
@@ -71,23 +77,27 @@ fn tail(profile: &Profile, kernel: &Kernel) -> Option<String> {
     }
     let target = &profile.target;
     let (class, schedule) = (target.problem.class(), &kernel.schedule);
-    let own = schedule.geometry(&class);
+    // FLOP per element that a cluster loads, about: with much less of it more is lost than the tail costs.
     let reuse = |schedule: &Schedule| {
-        let geometry = schedule.geometry(&class);
-        let (m, n) = (f64::from(geometry.tile_m), f64::from(geometry.tile_n));
-        m * n / (m + n)
+        let axes = main_kernel(schedule, &class).map_or_else(Vec::new, |kernel| kernel.grid.axes);
+        1.0 / axes.iter().map(|axis| 1.0 / f64::from(axis.step)).sum::<f64>()
     };
-    let space = Space::new(schedule.family(), &class, target.arch);
     let (sms, blocks) = (profile.gpu.facts.sm_count, kernel.occupancy.blocks_per_sm);
-    // FLOP per element loaded: a tile with much less of it loses more than the tail costs.
-    let alike = space.schedules().iter().filter(|other| reuse(other) >= 0.75 * reuse(schedule));
-    let of = |other: &Schedule| placement(other, &class, target.shape, sms, blocks).utilization_pct;
-    let best = alike.max_by(|a, b| of(a).total_cmp(&of(b)))?;
-    let (then, geometry) = (of(best), best.geometry(&class));
+    let space = Space::new(schedule.family(), &class, target.arch);
+    let least = 0.75 * reuse(schedule);
+    let alike = space.schedules().iter().filter(|other| reuse(other) >= least);
+    let rated = alike.map(|other| {
+        let changed = other.codes().iter().zip(schedule.codes()).filter(|(other, own)| other != own).count();
+        (placement(other, &class, target.shape, sms, blocks).utilization_pct, changed, other)
+    });
+    // Of those that fill the slots alike, the one that changes least.
+    let (then, _, best) = rated.max_by(|(a, many, _), (b, few, _)| a.total_cmp(b).then(few.cmp(many)))?;
     (then > now.utilization_pct + TAIL_WORTH / 2.0).then(|| {
         format!(
-            "tile {}x{} instead of {}x{}: {:.2} waves keep {:.0} % of the slots busy, it would keep {then:.0} %",
-            geometry.tile_m, geometry.tile_n, own.tile_m, own.tile_n, now.waves, now.utilization_pct
+            "{}: {:.2} waves keep {:.0} % of the slots busy, it would keep {then:.0} %",
+            best.changes_from(schedule).unwrap_or_default(),
+            now.waves,
+            now.utilization_pct
         )
     })
 }
@@ -129,9 +139,9 @@ fn roof(profile: &Profile) -> Option<String> {
     }
 }
 
-/// One block an SM hides no latency in the sm80 family, whose blocks neither overlap their own stores nor persist.
+/// One block an SM hides no latency where blocks neither overlap their own stores nor persist.
 fn one_block(profile: &Profile, kernel: &Kernel) -> Option<String> {
-    let one = matches!(kernel.schedule, Schedule::Sm80(_)) && kernel.occupancy.blocks_per_sm == 1;
+    let one = !kernel.is_persistent && kernel.blocks_per_tile == 1 && kernel.occupancy.blocks_per_sm == 1;
     let enough = kernel.placement.tiles >= 2 * u64::from(profile.gpu.facts.sm_count);
     (one && enough).then(|| {
         let less = match kernel.occupancy.limiter {

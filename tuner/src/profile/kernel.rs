@@ -4,7 +4,7 @@ use std::path::Path;
 
 use autokernel_codegen::config::Config;
 use autokernel_codegen::nvcc::{Compiler, Nvcc, PtxasReport};
-use autokernel_codegen::schedule::{Schedule, Sm80Schedule};
+use autokernel_codegen::schedule::Schedule;
 use autokernel_core::{BlockNeeds, Occupancy, Placement};
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ use super::args::ProfileArgs;
 use super::error::ProfileError;
 use super::machine::Machine;
 use crate::folder;
-use crate::placement::{placement, sm_limits};
+use crate::placement::{blocks_per_tile, main_kernel, placement, resident_blocks, sm_limits};
 use crate::promote::{Origin, incumbent};
 use crate::target::Target;
 
@@ -35,16 +35,18 @@ pub struct Kernel {
     pub occupancy: Occupancy,
     /// How the tiles fall on the SMs.
     pub placement: Placement,
+    /// Blocks that share a tile.
+    #[serde(skip)]
+    pub blocks_per_tile: u32,
+    /// Whether blocks walk over tiles, and do not end with one.
+    #[serde(skip)]
+    pub is_persistent: bool,
 }
 
 impl Kernel {
     /// Blocks that have work: the tiles, times the blocks that share one.
     pub fn busy_blocks(&self) -> u64 {
-        let split_k = match &self.schedule {
-            Schedule::Sm80(_) => 1,
-            Schedule::Sm90(schedule) => schedule.split_k,
-        };
-        self.placement.tiles * u64::from(split_k)
+        self.placement.tiles * u64::from(self.blocks_per_tile)
     }
 }
 
@@ -64,12 +66,6 @@ pub enum ResourcesFrom {
     },
 }
 
-/// Registers of one SM that one block may use, and the most that a thread may have.
-const REGISTER_FILE: u32 = 65_536;
-const MAX_REGISTERS: u32 = 255;
-/// What the sm80 family needs beside accumulators and fragments, as its rule `registers` has it.
-const WORKING_REGISTERS: u32 = 48;
-
 /// The kernel that `args` ask for; none if the GPU runs no kernel of autokernel's.
 pub fn profile(
     args: &ProfileArgs,
@@ -83,20 +79,31 @@ pub fn profile(
     let (schedule, origin) = choose(&args.schedule, config, target)?;
     let class = target.problem.class();
     schedule.check(&class, target.arch).map_err(|broken| ProfileError::Schedule(broken.to_string()))?;
-    let geometry = schedule.geometry(&class);
+    let kernel = main_kernel(&schedule, &class)
+        .ok_or_else(|| ProfileError::Schedule(format!("{schedule} computes something else")))?;
     let (report, resources_from) = match compile(&args.out, target, &schedule) {
         Ok((report, nvcc)) => (report, ResourcesFrom::Ptxas { nvcc }),
         Err(reason) => {
-            let registers = estimated_registers(&schedule, geometry.threads);
+            let registers = schedule.estimated_registers();
             (PtxasReport { registers, ..PtxasReport::default() }, ResourcesFrom::Schedule { reason })
         }
     };
-    let shared_bytes = geometry.shared_bytes + report.static_shared_bytes;
-    let needs = BlockNeeds { threads: geometry.threads, registers: report.registers, shared_bytes };
+    let shared_bytes = kernel.shared_bytes + report.static_shared_bytes;
+    let needs = BlockNeeds { threads: kernel.threads, registers: report.registers, shared_bytes };
     let occupancy = Occupancy::new(&sm_limits(machine.own_arch(), &machine.facts), &needs);
     let placement = placement(&schedule, &class, target.shape, machine.facts.sm_count, occupancy.blocks_per_sm);
-    let (threads, registers) = (geometry.threads, report.registers);
-    Ok(Some(Kernel { schedule, origin, threads, registers, shared_bytes, resources_from, occupancy, placement }))
+    Ok(Some(Kernel {
+        schedule,
+        origin,
+        threads: kernel.threads,
+        registers: report.registers,
+        shared_bytes,
+        resources_from,
+        occupancy,
+        placement,
+        blocks_per_tile: blocks_per_tile(&kernel),
+        is_persistent: resident_blocks(&kernel).is_some(),
+    }))
 }
 
 fn choose(text: &str, config: &Config, target: &Target) -> Result<(Schedule, Origin), ProfileError> {
@@ -122,20 +129,8 @@ fn compile(out: &Path, target: &Target, schedule: &Schedule) -> Result<(PtxasRep
     let cache = folder::kernels(out);
     let nvcc = Nvcc::locate(Path::new("."), &cache).map_err(|_| "no nvcc here".to_owned())?;
     let version = nvcc.version.clone();
-    let (source, _) = target.problem.emit(&(*schedule).into()).map_err(|other| other.to_string())?;
+    let (source, _) = target.problem.emit(schedule).map_err(|other| other.to_string())?;
     let image = Compiler::new(nvcc, cache).compile(&source, target.arch);
     let image = image.map_err(|error| error.to_string().lines().next().unwrap_or_default().to_owned())?;
     Ok((image.report, version))
-}
-
-/// Registers of a thread by the schedule alone. The sm90 family is compiled for one block an SM, so ptxas gives each
-/// thread its share of all registers; the sm80 family needs what its rule says.
-fn estimated_registers(schedule: &Schedule, threads: u32) -> u32 {
-    match schedule {
-        Schedule::Sm90(_) => (REGISTER_FILE / threads.max(1)).min(MAX_REGISTERS) / 8 * 8,
-        Schedule::Sm80(s) => {
-            let Sm80Schedule { tile_m, tile_n, warps_m, warps_n, .. } = s;
-            s.accumulators() + (tile_m / warps_m + tile_n / warps_n) / 2 + WORKING_REGISTERS
-        }
-    }
 }

@@ -168,7 +168,6 @@ mod tests {
     use autokernel_codegen::dtype::Dtype;
     use autokernel_codegen::matmul::extents;
     use autokernel_codegen::problem::{Layout, Problem};
-    use autokernel_codegen::schedule::Raster;
 
     use super::*;
     use crate::environment::Environment;
@@ -185,7 +184,7 @@ mod tests {
             proposed_by: text().into(),
             why: None,
             target: Target { problem: problem.clone(), arch: Arch::SM_90A, shape: extents(1, 1, 1) },
-            schedule: schedule.with_raster(Raster { group: number as u32 + 1, ..schedule.raster() }),
+            schedule: schedule.with("raster_group", number as u16 + 1).unwrap(),
             environment: Environment { gpu: text(), driver: text(), nvcc: text(), kernels: text() },
             outcome: Outcome::Measured(Measurement::new(ms, 0.1, 10)),
             seconds: 0.1,

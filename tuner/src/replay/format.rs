@@ -36,7 +36,7 @@ pub struct File {
     pub gpu: GpuFacts,
     /// How.
     pub method: Method,
-    /// The schedules, a column a knob by its path (`raster.group`); `null` where a family lacks the knob.
+    /// The schedules, a column a knob by its name (`raster_group`); `null` where a family lacks the knob.
     pub schedules: BTreeMap<String, Vec<Value>>,
     /// The measurements, a table a shape.
     pub shapes: Vec<Table>,

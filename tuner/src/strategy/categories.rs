@@ -1,15 +1,15 @@
-//! Schedules as the values of their knobs, whatever these are called.
+//! Schedules as the values of their knobs, whatever these mean.
 
 use std::collections::BTreeMap;
 
 use autokernel_codegen::schedule::Schedule;
 
-use crate::columns::{self, Columns};
+use crate::knobs::{self, Column};
 
 /// For each schedule of a space and each knob, which of the knob's values it has.
 ///
-/// The knobs are the leaves of a schedule's JSON, so a new knob needs no line here. A value counts apart in each
-/// family: 128 rows of a tile mean something else to another kernel.
+/// A value counts apart in each family: 128 rows of a tile mean something else to another kernel. Where there are several
+/// families, the family counts as a knob, too.
 #[derive(Clone, Debug)]
 pub struct Categories {
     /// `codes[knob][schedule]`.
@@ -21,29 +21,30 @@ pub struct Categories {
 impl Categories {
     /// The categories of `schedules`. Knobs with a single value are left out.
     pub fn new(schedules: &[Schedule]) -> Self {
-        Categories::of(&columns::from_schedules(schedules.iter()), schedules)
+        Categories::of(&knobs::columns(schedules), schedules)
     }
 
-    /// The same, of schedules whose JSON `columns` holds.
-    pub fn of(columns: &Columns, schedules: &[Schedule]) -> Self {
-        let families: Vec<_> = schedules.iter().map(Schedule::family).collect();
-        let (mut codes, mut counts) = (Vec::new(), Vec::new());
-        for values in columns.values() {
-            let mut known = BTreeMap::new();
-            let coded: Vec<u16> = families
-                .iter()
-                .zip(values)
-                .map(|(family, value)| {
-                    let next = known.len() as u16;
-                    *known.entry((*family, value.to_string())).or_insert(next)
-                })
-                .collect();
-            if known.len() > 1 {
-                codes.push(coded);
-                counts.push(known.len());
-            }
+    /// The same, of schedules whose knobs `columns` holds.
+    pub fn of(columns: &[Column], schedules: &[Schedule]) -> Self {
+        let mut categories = Categories { codes: Vec::new(), counts: Vec::new() };
+        categories.push(schedules.iter().map(|schedule| schedule.family()));
+        for column in columns {
+            categories.push(schedules.iter().map(|schedule| schedule.family()).zip(&column.codes));
         }
-        Categories { codes, counts }
+        categories
+    }
+
+    fn push<V: Ord>(&mut self, values: impl Iterator<Item = V>) {
+        let mut known = BTreeMap::new();
+        let code = |value| {
+            let next = known.len() as u16;
+            *known.entry(value).or_insert(next)
+        };
+        let codes: Vec<u16> = values.map(code).collect();
+        if known.len() > 1 {
+            self.codes.push(codes);
+            self.counts.push(known.len());
+        }
     }
 
     /// How many values each knob has.

@@ -8,7 +8,7 @@ use super::brief::Brief;
 use super::categories::Categories;
 use super::lattice::Lattice;
 use super::prior;
-use crate::columns::{self, Columns};
+use crate::knobs::{self, Column};
 use crate::trial::Trial;
 
 /// The space of a brief; behind it, what was told of schedules outside it.
@@ -18,7 +18,7 @@ use crate::trial::Trial;
 pub struct Ground {
     brief: Brief,
     /// The knobs of each schedule, by index.
-    pub columns: Columns,
+    pub columns: Vec<Column>,
     /// Their places.
     pub lattice: Lattice,
     /// The values of their knobs.
@@ -32,9 +32,9 @@ pub struct Ground {
 impl Ground {
     /// The space of `brief`.
     pub fn new(brief: &Brief) -> Self {
-        let columns = columns::from_schedules(brief.space.iter());
+        let columns = knobs::columns(&brief.space);
         Ground {
-            lattice: Lattice::of(&columns, brief.space.clone()),
+            lattice: Lattice::new(brief.space.clone()),
             categories: Categories::of(&columns, &brief.space),
             prior: prior::logs(brief),
             brief: brief.clone(),

@@ -1,63 +1,73 @@
-//! The space as a lattice: each schedule a point, each knob an axis.
-//!
-//! The knobs are the leaves of a schedule's JSON. What is said of some by name only makes steps better; a new knob is an
-//! axis without a line here.
+//! The space as a lattice: each schedule a point, each knob of its family an axis. What sets axes apart is in the
+//! family's table.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use autokernel_codegen::knob::{Kind, Knob};
 use autokernel_codegen::schedule::{Family, Schedule};
-use serde_json::Value;
-
-use crate::columns::Columns;
-
-/// Knobs that mean little alone, and are one axis therefore: who multiplies, and which blocks share loads.
-const TOGETHER: [&[&str]; 3] = [&["consumers", "mode"], &["warps_m", "warps_n"], &["cluster_m", "cluster_n"]];
 
 /// An axis of the lattice: a knob, or several that are moved together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// Their paths in the JSON of a schedule: `tile_m`, `raster.group`.
-    pub knobs: Vec<String>,
+    /// Their places in the family's table.
+    knobs: Vec<usize>,
     /// Whether neighbouring values are more alike than others.
     pub is_ordered: bool,
+    /// Whether another value makes a variant of a schedule rather than one of another look.
+    pub is_variant: bool,
+    /// Axes whose effects depend on this one's.
+    pub pairs: Vec<usize>,
     /// How unwilling it is to follow a move along another axis.
     reluctance: u32,
 }
 
-/// A schedule's place: for each axis the index of its value among those that its family has in the space.
+/// A schedule's place: for each axis of its family the index of its value among those in the space.
 pub type Point = Vec<u16>;
 
 /// The schedules of a space with their places.
 #[derive(Clone, Debug)]
 pub struct Lattice {
-    axes: Vec<Axis>,
+    frames: HashMap<Family, Frame>,
     schedules: Arc<[Schedule]>,
     points: Vec<Point>,
     index: HashMap<Schedule, usize>,
     at: HashMap<(Family, Point), usize>,
-    /// `lengths[family][axis]`: how many values there are.
-    lengths: HashMap<Family, Vec<u16>>,
+}
+
+/// The axes of a family, each with how many values it has in the space.
+#[derive(Clone, Debug)]
+struct Frame {
+    axes: Vec<Axis>,
+    lengths: Vec<u16>,
 }
 
 impl Lattice {
-    /// The lattice of `schedules`, whose JSON `columns` holds.
-    pub fn of(columns: &Columns, schedules: Arc<[Schedule]>) -> Self {
-        let axes = axes(columns);
-        let mut points = vec![Point::with_capacity(axes.len()); schedules.len()];
-        let mut lengths: HashMap<Family, Vec<u16>> = HashMap::new();
-        for axis in &axes {
-            for (family, values) in values(axis, columns, &schedules) {
-                values.iter().enumerate().for_each(|(code, (_, of))| {
-                    of.iter().for_each(|&index| points[index].push(code as u16));
-                });
-                lengths.entry(family).or_default().push(values.len() as u16);
+    /// The lattice of `schedules`.
+    pub fn new(schedules: Arc<[Schedule]>) -> Self {
+        let families: BTreeSet<Family> = schedules.iter().map(|schedule| schedule.family()).collect();
+        let mut points = vec![Point::new(); schedules.len()];
+        let mut frames = HashMap::new();
+        for family in families {
+            let axes = axes(family);
+            let of_family: Vec<usize> =
+                (0..schedules.len()).filter(|index| schedules[*index].family() == family).collect();
+            let mut lengths = Vec::with_capacity(axes.len());
+            for axis in &axes {
+                let value = |index: usize| -> Vec<u16> {
+                    axis.knobs.iter().map(|knob| schedules[index].codes()[*knob]).collect()
+                };
+                let values: BTreeSet<Vec<u16>> = of_family.iter().map(|index| value(*index)).collect();
+                let places: HashMap<&Vec<u16>, u16> = values.iter().zip(0..).collect();
+                of_family.iter().for_each(|index| points[*index].push(places[&value(*index)]));
+                lengths.push(values.len() as u16);
             }
+            frames.insert(family, Frame { axes, lengths });
         }
         let at = schedules.iter().zip(&points).enumerate();
         let at = at.map(|(index, (schedule, point))| ((schedule.family(), point.clone()), index)).collect();
         let index = schedules.iter().enumerate().map(|(index, schedule)| (*schedule, index)).collect();
-        Lattice { axes, schedules, points, index, at, lengths }
+        Lattice { frames, schedules, points, index, at }
     }
 
     /// How many schedules there are.
@@ -65,14 +75,9 @@ impl Lattice {
         self.schedules.len()
     }
 
-    /// Every axis.
-    pub fn axes(&self) -> &[Axis] {
-        &self.axes
-    }
-
-    /// The axis of `knob`, if the space has it.
-    pub fn axis(&self, knob: &str) -> Option<usize> {
-        self.axes.iter().position(|axis| axis.knobs.iter().any(|path| path == knob))
+    /// The axes along which the schedule at `index` can move.
+    pub fn axes(&self, index: usize) -> &[Axis] {
+        &self.frames[&self.schedules[index].family()].axes
     }
 
     /// The schedules, by index.
@@ -97,7 +102,7 @@ impl Lattice {
 
     /// How many values `axis` has in the family of the schedule at `index`.
     pub fn length(&self, index: usize, axis: usize) -> u16 {
-        self.lengths[&self.schedules[index].family()][axis]
+        self.frames[&self.schedules[index].family()].lengths[axis]
     }
 
     /// The schedule closest to the one at `from` among those that have the values that `fixed` asks for, as axis and
@@ -116,103 +121,80 @@ impl Lattice {
             let point = &self.points[*index];
             self.schedules[*index].family() == family && fixed.iter().all(|&(axis, value)| point[axis] == value)
         };
-        let cost = |index: &usize| self.follow_cost(origin, &self.points[*index], fixed);
+        let axes = self.axes(from);
+        let cost = |index: &usize| follow_cost(axes, origin, &self.points[*index], fixed);
         (0..self.len()).filter(fits).min_by_key(cost)
     }
-
-    /// How much the axes that `fixed` does not name had to follow.
-    fn follow_cost(&self, origin: &Point, point: &Point, fixed: &[(usize, u16)]) -> u32 {
-        let free = self.axes.iter().enumerate().filter(|(at, _)| !fixed.iter().any(|(named, _)| named == at));
-        free.map(|(at, axis)| {
-            let steps = u32::from(origin[at].abs_diff(point[at]));
-            let steps = if axis.is_ordered { steps } else { steps.min(1) };
-            steps * axis.reluctance
-        })
-        .sum()
-    }
 }
 
-fn axes(columns: &Columns) -> Vec<Axis> {
-    let mut axes: Vec<Axis> = Vec::new();
-    for (knob, values) in columns {
-        let together = TOGETHER.iter().find(|group| group.contains(&knob.as_str()));
-        let joined = together.and_then(|group| axes.iter_mut().find(|axis| group.contains(&axis.knobs[0].as_str())));
-        match joined {
-            Some(axis) => axis.knobs.push(knob.clone()),
-            None => axes.push(Axis {
-                knobs: vec![knob.clone()],
-                is_ordered: together.is_none() && values.iter().all(|value| value.is_number() || value.is_null()),
-                reluctance: reluctance(knob),
-            }),
+/// How much the axes that `fixed` does not name had to follow.
+fn follow_cost(axes: &[Axis], origin: &Point, point: &Point, fixed: &[(usize, u16)]) -> u32 {
+    let free = axes.iter().enumerate().filter(|(at, _)| !fixed.iter().any(|(named, _)| named == at));
+    free.map(|(at, axis)| {
+        let steps = u32::from(origin[at].abs_diff(point[at]));
+        let steps = if axis.is_ordered { steps } else { steps.min(1) };
+        steps * axis.reluctance
+    })
+    .sum()
+}
+
+/// The axes of `family`, as its table describes them.
+fn axes(family: Family) -> Vec<Axis> {
+    let knobs = family.knobs();
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (at, knob) in knobs.iter().enumerate() {
+        let shared = knob.search.axis;
+        let same = |group: &&mut Vec<usize>| shared.is_some() && knobs[group[0]].search.axis == shared;
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(at),
+            None => groups.push(vec![at]),
         }
     }
-    axes
-}
-
-/// How unwilling a knob is to follow a move of another one.
-fn reluctance(knob: &str) -> u32 {
-    match knob {
-        "stages" => 1,
-        "consumers" | "mode" | "warps_m" | "warps_n" => 8,
-        "swap_ab" => 32,
-        "tile_m" | "tile_n" => 64,
-        knob if knob.starts_with("raster.") => 256,
-        _ => 16,
-    }
-}
-
-/// The values of an axis in order, each with the schedules that have it.
-type Values = Vec<(Value, Vec<usize>)>;
-
-fn values(axis: &Axis, columns: &Columns, schedules: &[Schedule]) -> HashMap<Family, Values> {
-    let value = |index: usize| match axis.knobs.as_slice() {
-        [knob] => columns[knob][index].clone(),
-        knobs => knobs.iter().map(|knob| columns[knob][index].clone()).collect(),
+    let axis_of = |name: &str| {
+        let knob = family.knob(name)?;
+        groups.iter().position(|group| group.contains(&knob))
     };
-    let mut families: HashMap<Family, BTreeMap<String, (Value, Vec<usize>)>> = HashMap::new();
-    for (index, schedule) in schedules.iter().enumerate() {
-        let value = value(index);
-        let same = families.entry(schedule.family()).or_default().entry(value.to_string());
-        same.or_insert_with(|| (value, Vec::new())).1.push(index);
-    }
-    let in_order = |values: BTreeMap<String, (Value, Vec<usize>)>| {
-        let mut values: Values = values.into_values().collect();
-        // Stable, so that words stay in the order of their text.
-        values.sort_by(|(a, _), (b, _)| a.as_f64().unwrap_or(-1.0).total_cmp(&b.as_f64().unwrap_or(-1.0)));
-        values
+    let axis = |group: &Vec<usize>| {
+        let members = || group.iter().map(|at| &knobs[*at]);
+        let pairs: BTreeSet<usize> =
+            members().flat_map(|knob: &Knob| knob.search.pairs).filter_map(|name| axis_of(name)).collect();
+        Axis {
+            knobs: group.clone(),
+            is_ordered: group.len() == 1 && members().all(|knob| knob.kind == Kind::Number),
+            is_variant: members().all(|knob| knob.search.is_variant),
+            pairs: pairs.into_iter().collect(),
+            reluctance: members().map(|knob| knob.search.reluctance).max().unwrap_or(0),
+        }
     };
-    families.into_iter().map(|(family, values)| (family, in_order(values))).collect()
+    groups.iter().map(axis).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-    use crate::columns;
-    use crate::strategy::brief::Brief;
     use crate::strategy::moves;
     use crate::strategy::tests::brief;
 
-    /// The lattice of one schedule with four stand-ins for knobs of tomorrow.
-    fn of_tomorrow() -> Lattice {
-        let schedules: Arc<[Schedule]> = vec![brief().space[0]; 8].into();
-        let mut columns = columns::from_schedules(schedules.iter());
-        let twice = |values: [Value; 4]| [values.clone(), values].concat();
-        columns.insert("split_k".to_owned(), twice([json!(1), json!(2), json!(4), json!(16)]));
-        columns.insert("swap_ab".to_owned(), (0..8).map(|index| json!(index >= 4)).collect());
-        Lattice::of(&columns, schedules)
+    /// The axis of the knob called `name`, in the family of the brief's space.
+    fn axis(name: &str) -> usize {
+        let at = Family::Sm90.knob(name).unwrap();
+        axes(Family::Sm90).iter().position(|axis| axis.knobs.contains(&at)).unwrap()
     }
 
-    fn of_space(brief: &Brief) -> Lattice {
-        Lattice::of(&columns::from_schedules(brief.space.iter()), brief.space.clone())
+    /// Schedules that differ in two knobs alone.
+    fn grid() -> Lattice {
+        let base = brief().space[0];
+        let with = |swap, split| base.with("swap_ab", swap).unwrap().with("split_k", split).unwrap();
+        let schedules: Vec<Schedule> =
+            [0, 1].into_iter().flat_map(|swap| [1, 2, 4, 16].map(|split| with(swap, split))).collect();
+        Lattice::new(schedules.into())
     }
 
     #[test]
-    fn a_knob_that_the_code_does_not_know_is_an_axis_and_steps_lead_along_it() {
-        let lattice = of_tomorrow();
-        let (split, swap) = (lattice.axis("split_k").unwrap(), lattice.axis("swap_ab").unwrap());
-        assert!(lattice.axes()[split].is_ordered && !lattice.axes()[swap].is_ordered);
+    fn a_knob_is_an_axis_by_its_table_and_steps_lead_along_it() {
+        let lattice = grid();
+        let (split, swap) = (axis("split_k"), axis("swap_ab"));
+        assert!(lattice.axes(0)[split].is_ordered && !lattice.axes(0)[swap].is_ordered);
         assert_eq!((lattice.length(0, split), lattice.length(0, swap)), (4, 2));
         assert_eq!(lattice.point(3)[split], 3, "by size, not by text");
         assert_eq!(lattice.nearest(0, &[(split, 2), (swap, 1)]), Some(6));
@@ -222,9 +204,27 @@ mod tests {
     }
 
     #[test]
+    fn knobs_that_act_together_are_moved_together_and_others_are_not() {
+        let base = brief().space[0];
+        let with = |changes: &[(&str, u16)]| {
+            changes.iter().fold(base, |schedule, (knob, value)| schedule.with(knob, *value).unwrap())
+        };
+        let corners = |one: &'static str, other: &'static str| {
+            let schedules: Vec<Schedule> = vec![base, with(&[(one, 250), (other, 250)])];
+            moves::neighbours(&Lattice::new(schedules.into()), 0).contains(&1)
+        };
+        assert!(corners("tile_m", "tile_n"), "the far corner follows in any case");
+        let stepped = |one: &'static str, other: &'static str| {
+            let schedules = vec![base, with(&[(one, 250)]), with(&[(other, 250)]), with(&[(one, 250), (other, 250)])];
+            moves::neighbours(&Lattice::new(schedules.into()), 0).contains(&3)
+        };
+        assert!(stepped("tile_m", "tile_n") && stepped("tile_n", "split_k"));
+        assert!(!stepped("tile_m", "stages"));
+    }
+
+    #[test]
     fn every_schedule_has_a_place_of_its_own_and_is_nearest_to_itself() {
-        let brief = brief();
-        let lattice = of_space(&brief);
+        let lattice = Lattice::new(brief().space);
         for index in 0..lattice.len() {
             let own: Vec<(usize, u16)> = lattice.point(index).iter().copied().enumerate().collect();
             assert_eq!(lattice.nearest(0, &own), Some(index));
@@ -233,10 +233,17 @@ mod tests {
 
     #[test]
     fn crews_and_clusters_move_as_one() {
-        let brief = brief();
-        let lattice = of_space(&brief);
-        assert_eq!(lattice.axis("consumers"), lattice.axis("mode"));
-        assert_eq!(lattice.axis("cluster_m"), lattice.axis("cluster_n"));
-        assert_eq!(lattice.axis("nothing of the kind"), None);
+        assert_eq!(axis("consumers"), axis("mode"));
+        assert_eq!(axis("cluster_m"), axis("cluster_n"));
+        assert_ne!(axis("tile_m"), axis("tile_n"));
+    }
+
+    #[test]
+    fn every_knob_of_every_family_is_on_one_axis() {
+        for family in Family::ALL {
+            let mut knobs: Vec<usize> = axes(*family).into_iter().flat_map(|axis| axis.knobs).collect();
+            knobs.sort_unstable();
+            assert_eq!(knobs, (0..family.knobs().len()).collect::<Vec<_>>());
+        }
     }
 }

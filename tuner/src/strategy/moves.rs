@@ -7,25 +7,13 @@ use super::lattice::Lattice;
 /// Steps along an ordered axis that are worth a try.
 const STRIDES: [i32; 4] = [-1, 1, -2, 2];
 
-/// Knobs whose effects depend on each other: the tile's area and aspect, how many blocks there is work for, and which
-/// way a group runs. Those that a space lacks are passed over.
-const PAIRS: [(&str, &str); 8] = [
-    ("tile_m", "tile_n"),
-    ("tile_m", "swap_ab"),
-    ("tile_n", "split_k"),
-    ("tile_m", "consumers"),
-    ("tile_n", "consumers"),
-    ("tile_m", "warps_m"),
-    ("tile_n", "warps_m"),
-    ("raster.order", "raster.group"),
-];
-
 /// The neighbours of the schedule at `base`: one axis changed, or two that act together, and whatever the rules make
 /// follow.
 pub fn neighbours(lattice: &Lattice, base: usize) -> BTreeSet<usize> {
-    let single = (0..lattice.axes().len())
-        .flat_map(|axis| targets(lattice, base, axis).into_iter().map(move |to| vec![(axis, to)]));
-    let known = PAIRS.iter().filter_map(|(one, other)| Some((lattice.axis(one)?, lattice.axis(other)?)));
+    let axes = lattice.axes(base);
+    let single =
+        (0..axes.len()).flat_map(|axis| targets(lattice, base, axis).into_iter().map(move |to| vec![(axis, to)]));
+    let known = axes.iter().enumerate().flat_map(|(one, axis)| axis.pairs.iter().map(move |other| (one, *other)));
     let pairs = known.flat_map(|(one, other)| {
         let (ones, others) = (targets(lattice, base, one), targets(lattice, base, other));
         ones.into_iter().flat_map(move |a| others.clone().into_iter().map(move |b| vec![(one, a), (other, b)]))
@@ -38,7 +26,7 @@ pub fn neighbours(lattice: &Lattice, base: usize) -> BTreeSet<usize> {
 /// The values that `axis` may step to from the schedule at `base`.
 fn targets(lattice: &Lattice, base: usize, axis: usize) -> Vec<u16> {
     let (at, length) = (lattice.point(base)[axis], lattice.length(base, axis));
-    if !lattice.axes()[axis].is_ordered {
+    if !lattice.axes(base)[axis].is_ordered {
         return (0..length).filter(|&value| value != at).collect();
     }
     let steps = STRIDES.into_iter().map(|stride| i32::from(at) + stride);

@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::matmul::problem::{Class, Layout, OfProducts};
+use autokernel_codegen::matmul::schedule::{Geometry, Mode, Schedule as Typed};
 use autokernel_codegen::matmul::sizes;
-use autokernel_codegen::schedule::{Family, Geometry, Mode, Schedule};
+use autokernel_codegen::schedule::{Family, Schedule};
 use autokernel_core::Extents;
 use autokernel_core::Placement;
 
@@ -107,13 +108,14 @@ impl<'p> Prior<'p> {
     pub fn predicted_ms(&self, schedule: &Schedule) -> f64 {
         let Prior { target, class, gpu } = self;
         let (shape, k) = (target.shape, sizes(&target.shape)[2]);
-        let geometry = schedule.geometry(class);
-        let turns = turns(schedule, &geometry, class, shape, gpu);
+        let typed = &Typed::try_from(schedule).expect("a space is of families that compute its problem");
+        let geometry = typed.geometry(class);
+        let turns = turns(schedule, typed, &geometry, class, shape, gpu);
 
         let rate_per_sm = gpu.matrix_tflops * 1e9 * SUSTAINED / f64::from(gpu.sm_count);
         let block_k = f64::from(k) / f64::from(geometry.split_k);
         let tile_flops = 2.0 * f64::from(geometry.tile_m) * f64::from(geometry.tile_n) * block_k;
-        let efficiency = tile_efficiency(schedule) * family_share(schedule, target.arch);
+        let efficiency = tile_efficiency(typed) * family_share(schedule, target.arch);
         let compute_ms = turns.longest * tile_flops / (rate_per_sm * efficiency);
 
         let input = f64::from(class.input.bytes());
@@ -122,12 +124,12 @@ impl<'p> Prior<'p> {
         let l2_ms = l2_bytes / (memory_rate * L2_OVER_MEMORY);
         let memory_ms = target.work().bytes / memory_rate;
 
-        let limits = [compute_ms, l2_ms, memory_ms, latency_ms(schedule, &geometry, &turns, k)];
+        let limits = [compute_ms, l2_ms, memory_ms, latency_ms(typed, &geometry, &turns, k)];
         let slowest = limits.into_iter().fold(0.0, f64::max);
         let hidden = limits.iter().sum::<f64>() - slowest;
         slowest
             + CONTENTION * hidden
-            + self.store_ms(schedule, &geometry, turns.longest)
+            + self.store_ms(typed, &geometry, turns.longest)
             + split_ms(&geometry, turns.longest)
             + LAUNCH_MS
     }
@@ -145,9 +147,9 @@ impl<'p> Prior<'p> {
     }
 
     /// Stores that nothing hides: cooperative consumers multiply nothing while they store.
-    fn store_ms(&self, schedule: &Schedule, geometry: &Geometry, longest: f64) -> f64 {
+    fn store_ms(&self, schedule: &Typed, geometry: &Geometry, longest: f64) -> f64 {
         let bytes = f64::from(geometry.tile_m * geometry.tile_n * self.class.output.bytes());
-        let hidden = matches!(schedule, Schedule::Sm90(schedule) if schedule.mode == Mode::PingPong);
+        let hidden = matches!(schedule, Typed::Sm90(schedule) if schedule.mode == Mode::PingPong);
         let exposed = if hidden { 1.0 } else { longest };
         let rate_per_sm = self.gpu.memory_gb_per_s * 1e6 * L2_OVER_MEMORY / f64::from(self.gpu.sm_count);
         let share = if geometry.family == Family::Sm90 { STORE_SHARE } else { 1.0 };
@@ -156,10 +158,10 @@ impl<'p> Prior<'p> {
 }
 
 /// The stages of a tile, of which only as many as the ring holds are on their way at once (Little's law).
-fn latency_ms(schedule: &Schedule, geometry: &Geometry, turns: &Turns, k: u32) -> f64 {
+fn latency_ms(schedule: &Typed, geometry: &Geometry, turns: &Turns, k: u32) -> f64 {
     let ring = match schedule {
-        Schedule::Sm80(schedule) => schedule.stages,
-        Schedule::Sm90(schedule) => schedule.stages,
+        Typed::Sm80(schedule) => schedule.stages,
+        Typed::Sm90(schedule) => schedule.stages,
     };
     let stages = f64::from(k.div_ceil(geometry.tile_k * geometry.split_k));
     let waits = if geometry.cluster_m * geometry.cluster_n > 1 { CLUSTER_WAIT } else { 1.0 };
@@ -197,8 +199,15 @@ struct Turns {
     resident: f64,
 }
 
-fn turns(schedule: &Schedule, geometry: &Geometry, class: &Class, shape: Extents, gpu: &GpuFacts) -> Turns {
-    let (sms, per_sm) = (reached_sms(geometry, gpu), resident_blocks(schedule, geometry, gpu));
+fn turns(
+    schedule: &Schedule,
+    typed: &Typed,
+    geometry: &Geometry,
+    class: &Class,
+    shape: Extents,
+    gpu: &GpuFacts,
+) -> Turns {
+    let (sms, per_sm) = (reached_sms(geometry, gpu), resident_blocks(typed, geometry, gpu));
     let Placement { tiles, slots, .. } = placement(schedule, class, shape, sms, per_sm);
     let full_waves = tiles.div_ceil(slots).saturating_sub(1);
     let blocks_of = |tiles: u64| (tiles * u64::from(geometry.split_k)) as f64;
@@ -209,8 +218,8 @@ fn turns(schedule: &Schedule, geometry: &Geometry, class: &Class, shape: Extents
 }
 
 /// Blocks that run on one SM at once.
-fn resident_blocks(schedule: &Schedule, geometry: &Geometry, gpu: &GpuFacts) -> u32 {
-    let Schedule::Sm80(sm80) = schedule else {
+fn resident_blocks(schedule: &Typed, geometry: &Geometry, gpu: &GpuFacts) -> u32 {
+    let Typed::Sm80(sm80) = schedule else {
         return 1; // persistent: one block an SM
     };
     let registers = (sm80.accumulators() + WORKING_REGISTERS).min(255) * geometry.threads;
@@ -224,14 +233,14 @@ fn family_share(schedule: &Schedule, arch: Arch) -> f64 {
 }
 
 /// Share of the matrix units' rate that one tile can draw from shared memory and registers.
-fn tile_efficiency(schedule: &Schedule) -> f64 {
+fn tile_efficiency(schedule: &Typed) -> f64 {
     match schedule {
-        Schedule::Sm90(schedule) => {
+        Typed::Sm90(schedule) => {
             // wgmma m64nNk16 reads 2 KiB of A and 32·N bytes of B at 128 bytes a clock, and multiplies in N/2 clocks.
             let n = f64::from(if schedule.swap_ab { schedule.tile_m } else { schedule.tile_n });
             ((n / 2.0) / ((2048.0 + 32.0 * n) / 128.0)).min(1.0)
         }
-        Schedule::Sm80(schedule) => {
+        Typed::Sm80(schedule) => {
             // ldmatrix feeds mma.sync: products of a warp tile over its operands.
             let (m, n) = (schedule.tile_m / schedule.warps_m, schedule.tile_n / schedule.warps_n);
             let reuse = f64::from(m * n) / f64::from(m + n);

@@ -111,12 +111,9 @@ pub(super) fn spread(lattice: &Lattice, ranked: &[usize], taken: &[usize], n: us
     fresh.take(n).collect()
 }
 
-/// Knobs that make variants of a schedule rather than another one.
-const VARIANTS: [&str; 6] = ["tile_k", "stages", "cluster_m", "cluster_n", "raster.order", "raster.group"];
-
 /// What makes two schedules look alike: family, and all knobs but those that make variants; tile and crew above all.
 pub(super) fn look(lattice: &Lattice, index: usize) -> (Family, Vec<u16>) {
-    let counts = lattice.axes().iter().map(|axis| !VARIANTS.contains(&axis.knobs[0].as_str()));
-    let values = counts.zip(lattice.point(index)).filter(|(counts, _)| *counts).map(|(_, &value)| value);
+    let axes = lattice.axes(index).iter().zip(lattice.point(index));
+    let values = axes.filter(|(axis, _)| !axis.is_variant).map(|(_, value)| *value);
     (lattice.schedule(index).family(), values.collect())
 }

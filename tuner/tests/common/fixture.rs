@@ -5,10 +5,11 @@ use std::path::Path;
 
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::matmul::schedule::{Mode, RasterOrder, Sm90Schedule};
 use autokernel_codegen::matmul::{extents, flops, sizes};
 use autokernel_codegen::problem::{Layout, Problem};
 use autokernel_codegen::schedule::space::Space;
-use autokernel_codegen::schedule::{Family, Mode, RasterOrder, Schedule, Sm90Schedule};
+use autokernel_codegen::schedule::{Family, Schedule};
 use autokernel_core::Extents;
 use sha2::{Digest, Sha256};
 use tuner::GpuFacts;
@@ -85,7 +86,7 @@ fn cublas(shape: Extents) -> Measurement {
 
 /// What becomes of `schedule`, the same in every run.
 pub fn outcome(schedule: &Schedule, shape: Extents) -> Outcome {
-    let Schedule::Sm90(s) = schedule else { return Outcome::Failed(Failure::NotRecorded) };
+    let Ok(s) = &Sm90Schedule::try_from(schedule) else { return Outcome::Failed(Failure::NotRecorded) };
     if draw(&[3, s.tile_m, s.tile_n, s.stages, s.consumers, s.cluster_m]) < 0.01 {
         return Outcome::Failed(Failure::WrongResult { detail: "made up".to_owned() });
     }

@@ -46,7 +46,7 @@ final() {
 }
 while read -r line; do
     stage=${line#*'"stages":'}; stage=${stage%%[,\}]*}
-    group=${line#*'"group":'}; group=${group%%[,\}]*}
+    group=${line#*'"raster_group":'}; group=${group%%[,\}]*}
     case "$stage" in [0-9]) tenths=$stage;; *) tenths=9$stage;; esac
     case "$line" in
     *'"request":"evaluate"'*) echo "$gpu $stage $group" >> evaluated;;
@@ -57,8 +57,8 @@ while read -r line; do
     *'"request":"open"'*) echo '{"reply":"opened","buffer_sets":3,"cold_l2":true}';;
     *'"request":"final"'*)
         times=$(echo "$line" | sed 's/"schedule"/\n"schedule"/g; s/"cublas"/\n"cublas"/g' | sed -n '
-            s/^"schedule".*"stages":\([0-9][0-9]\).*"group":\([0-9]*\).*/1.9\1\2/p
-            s/^"schedule".*"stages":\([0-9]*\).*"group":\([0-9]*\).*/1.\1\2/p
+            s/^"schedule".*"stages":\([0-9][0-9]\).*"raster_group":\([0-9]*\).*/1.9\1\2/p
+            s/^"schedule".*"stages":\([0-9]*\).*"raster_group":\([0-9]*\).*/1.\1\2/p
             s/^"cublas".*/2.5/p')
         echo x >> finals
         final "$times";;

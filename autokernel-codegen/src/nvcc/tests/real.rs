@@ -6,6 +6,7 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use crate::arch::Arch;
+use crate::dtype::Dtype;
 use crate::emit::KernelSource;
 use crate::nvcc::{Compiler, Nvcc};
 use crate::problem::{Layout, Problem};
@@ -91,4 +92,16 @@ fn line_info_names_the_kernels_own_files_by_their_paths_in_the_crate() {
     assert!(own.iter().any(|line| line.ends_with("\"sm80_matmul.cuh\"")), "{own:?}");
     assert!(own.iter().all(|line| !line.contains("\"/")), "{own:?}");
     assert_eq!((plain.report, plain.cached, lined.cached), (lined.report, false, false));
+}
+
+#[test]
+fn the_short_runtime_header_changes_no_line_of_the_ptx() {
+    let Some((_cache, compiler)) = compiler("the_short_runtime_header_changes_no_line_of_the_ptx") else { return };
+    let whole = compiler.clone().with_whole_runtime();
+    for (arch, input, epilogue) in [(Arch::SM_80, Dtype::F16, "gelu"), (Arch::SM_90A, Dtype::Bf16, "gelu_tanh")] {
+        let problem = Problem::matmul(input, Layout::Nn, epilogue.parse().unwrap());
+        let source = problem.emit(&problem.class().default_schedule(arch)).unwrap().0;
+        let ptx = |compiler: &Compiler| std::fs::read_to_string(compiler.compile(&source, arch).unwrap().ptx).unwrap();
+        assert_eq!(ptx(&compiler), ptx(&whole), "{arch}");
+    }
 }

@@ -12,6 +12,8 @@ pub use plan::{constants, plan};
 pub use rules::RULES;
 
 const WARP_THREADS: u32 = 32;
+/// Registers beside accumulators and operand fragments: addresses, counters, the copies in flight.
+const WORKING_REGISTERS: u32 = 48;
 
 schedule! {
     /// A schedule of the sm80 family.
@@ -19,23 +21,29 @@ schedule! {
         /// Rows of `C` a block computes.
         tile_m: u32, "32, 64, 128, 256",
         "Large tiles reuse operands best (256x128, 128x256 with 8 warps); take smaller ones when \
-         ceil(m/tile_m) * ceil(n/tile_n) would leave SMs idle or a long last wave.";
+         ceil(m/tile_m) * ceil(n/tile_n) would leave SMs idle or a long last wave.",
+        { pairs: &["tile_n", "warps_m"], reluctance: 64 };
         /// Columns of `C` a block computes.
         tile_n: u32, "32, 64, 128, 256",
         "Large tiles reuse operands best (256x128, 128x256 with 8 warps); take smaller ones when \
-         ceil(m/tile_m) * ceil(n/tile_n) would leave SMs idle or a long last wave.";
+         ceil(m/tile_m) * ceil(n/tile_n) would leave SMs idle or a long last wave.",
+        { pairs: &["warps_m"], reluctance: 64 };
         /// Elements of K in one stage.
         tile_k: u32, "32, 64",
-        "64 halves the barriers, 32 leaves shared memory for more stages.";
+        "64 halves the barriers, 32 leaves shared memory for more stages.",
+        { is_variant: true };
         /// Warps along M.
         warps_m: u32, "1, 2, 4, 8, 16",
-        "A warp tile of 64x64 reuses registers best; more warps hide latency at the cost of that reuse.";
+        "A warp tile of 64x64 reuses registers best; more warps hide latency at the cost of that reuse.",
+        { axis: Some("warps"), reluctance: 8 };
         /// Warps along N.
         warps_n: u32, "1, 2, 4, 8, 16",
-        "A warp tile of 64x64 reuses registers best; more warps hide latency at the cost of that reuse.";
+        "A warp tile of 64x64 reuses registers best; more warps hide latency at the cost of that reuse.",
+        { axis: Some("warps"), reluctance: 8 };
         /// Depth of the shared-memory ring that cp.async fills ahead of the multiplications.
         stages: u32, "2 … 6",
-        "3 or 4 for large tiles, 5 or 6 for small ones.";
+        "3 or 4 for large tiles, 5 or 6 for small ones.",
+        { reluctance: 1, is_variant: true };
     }
 }
 
@@ -48,6 +56,11 @@ impl Sm80Schedule {
     /// fp32 accumulators of one thread.
     pub fn accumulators(&self) -> u32 {
         self.tile_m * self.tile_n / self.threads()
+    }
+
+    /// Registers of a thread, about: accumulators, two sets of operand fragments, and the rest.
+    pub fn registers(&self) -> u32 {
+        self.accumulators() + (self.tile_m / self.warps_m + self.tile_n / self.warps_n) / 2 + WORKING_REGISTERS
     }
 
     /// Dynamic shared memory of one block, in bytes: the ring, or the staged output tile that reuses it.

@@ -9,8 +9,6 @@ const SIDES: [u32; 4] = [32, 64, 128, 256];
 const MAX_WARPS: u32 = 16;
 /// Accumulators a thread may hold beside its operand fragments without spilling.
 const MAX_ACCUMULATORS: u32 = 128;
-/// Registers beside accumulators and operand fragments: addresses, counters, the copies in flight.
-const WORKING_REGISTERS: u32 = 48;
 /// Registers one thread may have.
 const MAX_REGISTERS: u32 = 255;
 /// Registers of one multiprocessor.
@@ -63,9 +61,9 @@ pub const RULES: &[Rule<S, Class>] = &[
     Rule {
         name: "registers",
         words: "accumulators + (warp tile's m + n) / 2 + 48 is at most 255, and at most 65536 / (32 * warps_m * warps_n)",
-        holds: |s, _, _| registers(s) <= available(s),
+        holds: |s, _, _| s.registers() <= available(s),
         reason: |s, _, _| {
-            let (needed, available) = (registers(s), available(s));
+            let (needed, available) = (s.registers(), available(s));
             format!("about {needed} registers a thread, {available} are there; take smaller warp tiles or fewer warps")
         },
     },
@@ -85,11 +83,6 @@ pub const RULES: &[Rule<S, Class>] = &[
         reason: |s, _, _| s.raster.reason(),
     },
 ];
-
-/// Registers of a thread: accumulators, two sets of operand fragments, and the rest.
-fn registers(s: &S) -> u32 {
-    s.accumulators() + (s.tile_m / s.warps_m + s.tile_n / s.warps_n) / 2 + WORKING_REGISTERS
-}
 
 fn available(s: &S) -> u32 {
     MAX_REGISTERS.min(REGISTER_FILE / (s.warps_m * s.warps_n * WARP_THREADS))

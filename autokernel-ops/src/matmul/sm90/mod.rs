@@ -9,6 +9,7 @@ use crate::knob::choices;
 use crate::matmul::geometry::Geometry;
 use crate::matmul::knobs::schedule;
 use crate::matmul::problem::Class;
+use crate::matmul::raster::Raster;
 use crate::registry::Family;
 
 pub use plan::{constants, plan};
@@ -25,6 +26,9 @@ const WARP_ROWS: u32 = 16;
 const SWIZZLE_BYTES: u32 = 128;
 /// Elements of K in one stage: one row of the 128-byte swizzle, for 16-bit elements.
 pub const TILE_K: u32 = 64;
+/// Registers of one SM, and the most that a thread may have.
+const REGISTER_FILE: u32 = 65_536;
+const MAX_REGISTERS: u32 = 255;
 /// Dynamic shared memory one block may have on Hopper, in bytes.
 const MAX_SHARED_BYTES: u32 = 232_448;
 
@@ -44,50 +48,65 @@ schedule! {
         /// Rows of `C` a block computes at a time.
         tile_m: u32, "64 … 256, with `swap_ab` 8 … 256",
         "128x256 and 256x128 lead on large shapes; smaller tiles when there are fewer than about two thirds as \
-         many tiles as SMs, or when the last wave is mostly empty.";
+         many tiles as SMs, or when the last wave is mostly empty.",
+        { pairs: &["tile_n", "swap_ab", "consumers"], reluctance: 64 };
         /// Columns of `C` a block computes at a time.
         tile_n: u32, "16 … 256, with `swap_ab` 64 … 256",
         "128x256 and 256x128 lead on large shapes; smaller tiles when there are fewer than about two thirds as \
-         many tiles as SMs, or when the last wave is mostly empty.";
+         many tiles as SMs, or when the last wave is mostly empty.",
+        { pairs: &["split_k", "consumers"], reluctance: 64 };
         /// Depth of the shared-memory ring that TMA fills ahead of the multiplications.
         stages: u32, "2 … 16",
         "At least 4 for tiles up to 128x192; beyond 6 seldom helps, except in small tiles that wait for memory: \
-         keep 64 KiB or more in flight.";
+         keep 64 KiB or more in flight.",
+        { reluctance: 1, is_variant: true };
         /// Warpgroups that multiply; one more loads.
         consumers: u32, "1, 2, 3",
-        "2 for tiles of 128 rows and more, 1 for 64 rows.";
+        "2 for tiles of 128 rows and more, 1 for 64 rows.",
+        { axis: Some("crew"), reluctance: 8 };
         /// How the consumers divide the work.
         mode: Mode, "`cooperative`, `ping_pong`",
         "ping_pong hides the store behind the other tile's multiplications, which pays for short k; cooperative \
-         allows larger tiles.";
+         allows larger tiles.",
+        { axis: Some("crew"), reluctance: 8 };
         /// Blocks of a cluster along M; they share their tile of `B` by multicast.
         cluster_m: u32, "1, 2, 4",
         "2 halves the L2 reads of the shared operand but ties two blocks together: measured between -16 % and \
-         +28 %, so try it and assume nothing. 4 is for small tiles, whose reads are large beside their products.";
+         +28 %, so try it and assume nothing. 4 is for small tiles, whose reads are large beside their products.",
+        { axis: Some("cluster"), is_variant: true };
         /// Blocks of a cluster along N; they share their tile of `A` by multicast.
         cluster_n: u32, "1, 2, 4",
         "2 halves the L2 reads of the shared operand but ties two blocks together: measured between -16 % and \
-         +28 %, so try it and assume nothing. 4 is for small tiles, whose reads are large beside their products.";
+         +28 %, so try it and assume nothing. 4 is for small tiles, whose reads are large beside their products.",
+        { axis: Some("cluster"), is_variant: true };
         /// Whether the tile is computed transposed: its columns take the side of wgmma that comes in multiples of 64, and
         /// its rows the side that comes in multiples of 8, which suits a small M.
-        #[serde(default)]
         swap_ab: bool = 0, "`false`, `true`",
         "true for m up to about 64, with tile_m = m rounded up to 8, 16, 32 or 64: nothing is padded to 64 rows. \
-         false for large m.";
+         false for large m.",
+        { reluctance: 32 };
         /// Blocks that share the sum over K of one tile; 1 for none. More blocks have work when there are few tiles.
-        #[serde(default = "one")]
         split_k: u32 = 1, "1, 2, 4, 8",
         "1 unless there are fewer tiles than SMs; then the smallest value that gives most SMs a block. With it there \
          is one tile a cluster, not a persistent block, so more than a wave of clusters wastes time.";
     }
 }
 
-/// What `split_k` is in a schedule that does not name it.
-fn one() -> u32 {
-    1
-}
-
 impl Sm90Schedule {
+    /// A schedule that uses nothing beside the plain way: what others are written as a change of.
+    pub const PLAIN: Sm90Schedule = Sm90Schedule {
+        tile_m: 128,
+        tile_n: 128,
+        stages: 4,
+        consumers: 1,
+        mode: Mode::Cooperative,
+        cluster_m: 1,
+        cluster_n: 1,
+        swap_ab: false,
+        split_k: 1,
+        raster: Raster::PLAIN,
+    };
+
     fn consumers_sharing_a_tile(&self) -> u32 {
         match self.mode {
             Mode::Cooperative => self.consumers.max(1),
@@ -108,6 +127,11 @@ impl Sm90Schedule {
     /// Threads of one block: the producer's and the consumers'.
     pub fn threads(&self) -> u32 {
         WARPGROUP_THREADS * (1 + self.consumers)
+    }
+
+    /// Registers of a thread, about: it is compiled for one block an SM, so each thread gets its share of all.
+    pub fn registers(&self) -> u32 {
+        (REGISTER_FILE / self.threads().max(1)).min(MAX_REGISTERS) / 8 * 8
     }
 
     /// What one warp stores at a time: its 16 rows, as wide as the widest swizzle that divides a tile's row; or, swapped,

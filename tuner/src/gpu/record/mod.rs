@@ -79,12 +79,14 @@ pub fn record(bench: &mut Bench, plan: &Plan) -> Result<Recording, RecordError> 
     let deadline = plan.limit.map(|limit| Instant::now() + limit);
     let header = Header { problem: plan.problem.clone(), arch: bench.arch(), environment: bench.environment().clone() };
     let mut log = Log::open(&log_path(&plan.out), &header)?;
-    let space = Space::new(plan.family, &plan.problem.class(), bench.arch());
+    let class = plan.problem.class();
+    let space = Space::new(plan.family, &class, bench.arch());
+    let probe = plan.rasters_for_top.map(|_| Schedule::default_for(&class, bench.arch()));
     let groups = plan::images(&space, plan.images, plan.order);
     for &shape in &plan.shapes {
         let target = Target { problem: plan.problem.clone(), arch: bench.arch(), shape };
         let mut shape = ShapeRun { bench, log: &mut log, target: &target, deadline, plan };
-        shape.pass(&plan::first_pass(&groups, plan.rasters_for_top.is_some()))?;
+        shape.pass(&plan::first_pass(&groups, probe))?;
         if let Some(top) = plan.rasters_for_top {
             let second = plan::second_pass(&groups, top, |schedule| shape.median_ms(schedule));
             shape.pass(&second)?;

@@ -1,14 +1,11 @@
 //! Which schedules a recording measures, and in which order.
 
+use autokernel_codegen::schedule::Schedule;
 use autokernel_codegen::schedule::space::Space;
-use autokernel_codegen::schedule::{Raster, RasterOrder, Schedule};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 
 use super::super::compile::ImageGroup;
-
-/// The raster that every image is measured with where rasters are thinned.
-const PROBE: Raster = Raster { order: RasterOrder::AlongM, group: 8 };
 
 /// Any number: the sample must only be the same each time.
 const SAMPLE_SEED: u64 = 1;
@@ -25,13 +22,13 @@ pub fn images(space: &Space, most: Option<usize>, order: u64) -> Vec<ImageGroup>
     groups
 }
 
-/// The schedules of the first pass: all of them, or each image with one raster.
-pub fn first_pass(groups: &[ImageGroup], thinned: bool) -> Vec<Schedule> {
-    let wanted = |schedule: &Schedule| !thinned || schedule.raster() == PROBE;
+/// The schedules of the first pass: all of them, or each image with the launch-time knobs of `probe`.
+pub fn first_pass(groups: &[ImageGroup], probe: Option<Schedule>) -> Vec<Schedule> {
+    let wanted = |schedule: &Schedule| probe.is_none_or(|probe| probe.launch_knobs().eq(schedule.launch_knobs()));
     groups.iter().flat_map(|group| &group.schedules).copied().filter(wanted).collect()
 }
 
-/// The schedules of the second pass: every raster of the `top` images whose probe was fastest.
+/// The schedules of the second pass: all launch-time knobs of the `top` images whose probe was fastest.
 pub fn second_pass(groups: &[ImageGroup], top: usize, median_ms: impl Fn(&Schedule) -> Option<f64>) -> Vec<Schedule> {
     let probe = |group: &ImageGroup| group.schedules.iter().filter_map(&median_ms).min_by(f64::total_cmp);
     let mut timed: Vec<(f64, &ImageGroup)> = groups.iter().filter_map(|group| Some((probe(group)?, group))).collect();
@@ -43,27 +40,31 @@ pub fn second_pass(groups: &[ImageGroup], top: usize, median_ms: impl Fn(&Schedu
 mod tests {
     use autokernel_codegen::arch::Arch;
     use autokernel_codegen::dtype::Dtype;
-    use autokernel_codegen::problem::{Layout, Problem};
+    use autokernel_codegen::problem::{Layout, Problem, ProblemClass};
     use autokernel_codegen::schedule::Family;
 
     use super::*;
 
+    fn class() -> ProblemClass {
+        Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap()).class()
+    }
+
     fn space() -> Space {
-        let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap());
-        Space::new(Family::Sm90, &problem.class(), Arch::SM_90A)
+        Space::new(Family::Sm90, &class(), Arch::SM_90A)
     }
 
     #[test]
     fn a_sample_is_the_same_each_time_and_the_beginning_of_the_whole() {
         let space = space();
         assert_eq!(images(&space, Some(24), 0), images(&space, None, 0)[..24]);
-        assert_eq!(first_pass(&images(&space, None, 7), false).len(), space.schedules().len());
+        assert_eq!(first_pass(&images(&space, None, 7), None).len(), space.schedules().len());
     }
 
     #[test]
     fn thinned_rasters_are_measured_for_the_fastest_images_alone() {
         let groups = images(&space(), Some(10), 0);
-        let probes = first_pass(&groups, true);
+        let default = Schedule::default_for(&class(), Arch::SM_90A);
+        let probes = first_pass(&groups, Some(default));
         assert_eq!(probes.len(), 10);
         let fastest = probes[3];
         let second = second_pass(&groups, 1, |schedule| {

@@ -1,102 +1,15 @@
-//! Matrices between guard zones.
+//! A problem's operands in device memory, each between guard zones.
 
-use std::marker::PhantomData;
+use autokernel_codegen::problem::Problem;
+use autokernel_core::{Extents, Operand, Role};
+use autokernel_runtime::Argument;
 
-use autokernel_codegen::matmul::Problem;
-use autokernel_codegen::matmul::{extents, sizes};
-use autokernel_core::Extents;
-use autokernel_runtime::{Element, MatrixView, MatrixViewMut};
-use cudarc::driver::sys::CUdeviceptr;
-use cudarc::driver::{CudaSlice, DevicePtr};
-
-use super::error::{Result, WorkerError};
-use super::instruments::{Instruments, Rectangle, Reports};
+use super::error::Result;
+use super::guarded::Buffer;
+use super::instruments::Instruments;
 
 /// Bytes before and after a matrix that is checked: more than a row of a large matrix.
 pub const GUARD_BYTES: usize = 1 << 20;
-
-/// A row-major matrix with guard zones before and after it; the guards and the gaps between rows hold NaN.
-pub struct Guarded<T> {
-    data: CudaSlice<T>,
-    guard: usize,
-    rows: usize,
-    columns: usize,
-    ld: usize,
-}
-
-impl<T: Element> Guarded<T> {
-    /// A matrix of NaN.
-    pub fn new(tools: &Instruments, rows: usize, columns: usize, ld: usize, guard_bytes: usize) -> Result<Self> {
-        let guard = guard_bytes / size_of::<T>();
-        let elements = rows * ld + 2 * guard;
-        // SAFETY: `poison_all` writes every byte in stream order before anything can read one.
-        let data = unsafe { tools.stream().alloc::<T>(elements) };
-        let data = data.map_err(WorkerError::driver("allocating a matrix"))?;
-        let matrix = Guarded { data, guard, rows, columns, ld };
-        matrix.poison_all(tools)?;
-        Ok(matrix)
-    }
-
-    /// Fills the matrix, its gaps and its guards with NaN.
-    pub fn poison_all(&self, tools: &Instruments) -> Result<()> {
-        tools.poison(self.base(tools), self.data.len() * size_of::<T>())
-    }
-
-    /// The matrix in device memory.
-    pub fn rectangle(&self, tools: &Instruments) -> Rectangle {
-        let address = self.base(tools) + (self.guard * size_of::<T>()) as u64;
-        Rectangle { address, rows: self.rows, columns: self.columns, ld: self.ld }
-    }
-
-    /// To read.
-    pub fn view(&self) -> Result<MatrixView<'_, T>> {
-        let body = self.data.slice(self.guard..self.data.len() - self.guard);
-        Ok(MatrixView::from_cudarc_with_ld(body, self.rows, self.columns, self.ld)?)
-    }
-
-    /// To write.
-    pub fn view_mut(&mut self) -> Result<MatrixViewMut<'_, T>> {
-        let end = self.data.len() - self.guard;
-        let body = self.data.slice_mut(self.guard..end);
-        Ok(MatrixViewMut::from_cudarc_with_ld(body, self.rows, self.columns, self.ld)?)
-    }
-
-    /// One element. Waits for the GPU.
-    pub fn element(&self, tools: &Instruments, row: usize, column: usize) -> Result<f32> {
-        let at = self.guard + row * self.ld + column;
-        let value = tools.stream().clone_dtoh(&self.data.slice(at..=at));
-        let value = value.map_err(WorkerError::driver("reading a wrong element"))?;
-        Ok(value.first().map_or(f32::NAN, |value| value.to_f32()))
-    }
-
-    /// Counts touched bytes of the guards and the gaps into report `index`.
-    pub fn count_touched(&self, tools: &Instruments, reports: &Reports, index: usize) -> Result<()> {
-        let (base, element) = (self.base(tools), size_of::<T>());
-        let (guard, body) = (self.guard * element, self.rows * self.ld * element);
-        let run = |offset: usize, rows, columns, ld| Rectangle { address: base + offset as u64, rows, columns, ld };
-        tools.count_touched(run(0, 1, guard, guard), reports, index)?;
-        tools.count_touched(run(guard + body, 1, guard, guard), reports, index)?;
-        let (columns, ld) = (self.columns * element, self.ld * element);
-        tools.count_touched(run(guard + columns, self.rows, ld - columns, ld), reports, index)
-    }
-
-    fn base(&self, tools: &Instruments) -> CUdeviceptr {
-        let (address, _guard) = self.data.device_ptr(tools.stream());
-        address
-    }
-}
-
-/// A, B and C of one launch.
-pub struct Operands<I, O> {
-    /// `[m, k]`.
-    pub a: Guarded<I>,
-    /// `[k, n]`, or `[n, k]` if it is stored transposed.
-    pub b: Guarded<I>,
-    /// `[m, n]`.
-    pub c: Guarded<O>,
-    b_scale: f32,
-    _types: PhantomData<(I, O)>,
-}
 
 /// Where the rows of a matrix lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,9 +29,23 @@ impl Rows {
     }
 }
 
-impl<I: Element, O: Element> Operands<I, O> {
-    /// Random A and B, and a C of NaN. B is scaled by `1/sqrt(k)`, so that C has the scale of a network's
-    /// activations and an epilogue such as a sigmoid is not saturated.
+/// The operands of one launch, in the order of the problem's signature.
+pub struct Operands {
+    buffers: Vec<OperandBuffer>,
+}
+
+/// One operand.
+pub struct OperandBuffer {
+    /// What it is.
+    pub operand: Operand,
+    /// Where it lies.
+    pub buffer: Buffer,
+    /// The standard deviation of what it is filled with.
+    scale: f32,
+}
+
+impl Operands {
+    /// Random inputs, and outputs of NaN.
     pub fn new(
         tools: &Instruments,
         problem: &Problem,
@@ -127,55 +54,122 @@ impl<I: Element, O: Element> Operands<I, O> {
         guard_bytes: usize,
         seed: u64,
     ) -> Result<Self> {
-        let [m, n, k] = sizes(&shape).map(|size| size as usize);
-        let (b_rows, b_columns) = if problem.layout.transpose_b() { (n, k) } else { (k, n) };
-        let a = Guarded::new(tools, m, k, rows.ld(k), guard_bytes)?;
-        let b = Guarded::new(tools, b_rows, b_columns, rows.ld(b_columns), guard_bytes)?;
-        let c = Guarded::new(tools, m, n, rows.ld(n), guard_bytes)?;
-        let b_scale = 1.0 / (k.max(1) as f32).sqrt();
-        let operands = Operands { a, b, c, b_scale, _types: PhantomData };
+        let mut buffers = Vec::new();
+        for (number, operand) in problem.signature().operands.into_iter().enumerate() {
+            let (height, width) = rows_and_columns(&operand, &shape);
+            let buffer = Buffer::new(tools, operand.dtype, height, width, rows.ld(width), guard_bytes)?;
+            let scale = problem.scale(number, &shape);
+            buffers.push(OperandBuffer { operand, buffer, scale });
+        }
+        let operands = Operands { buffers };
         operands.draw(tools, seed)?;
         Ok(operands)
     }
 
-    /// Draws A and B anew.
+    /// Draws the inputs anew.
     pub fn draw(&self, tools: &Instruments, seed: u64) -> Result<()> {
-        tools.fill_normal(self.a.rectangle(tools), seed, 1.0)?;
-        tools.fill_normal(self.b.rectangle(tools), !seed, self.b_scale)
+        for (number, OperandBuffer { buffer, scale, .. }) in self.inputs() {
+            tools.fill_normal(buffer.dtype(), buffer.rectangle(tools), seed_of(number, seed), *scale)?;
+        }
+        Ok(())
     }
 
-    /// Bytes that one launch reads and writes at least once.
-    pub fn bytes(problem: &Problem, shape: Extents) -> u64 {
-        let [m, n, k] = sizes(&shape).map(u64::from);
-        let (input, output) = (u64::from(problem.input.bytes()), u64::from(problem.output.bytes()));
-        (m * k + k * n) * input + m * n * output
+    /// Fills the outputs with NaN.
+    pub fn poison_outputs(&self, tools: &Instruments) -> Result<()> {
+        self.outputs().try_for_each(|output| output.buffer.poison_all(tools))
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &[OperandBuffer] {
+        &self.buffers
+    }
+
+    /// All of them, for a library that names none.
+    pub fn all_mut(&mut self) -> &mut [OperandBuffer] {
+        &mut self.buffers
+    }
+
+    /// Those that are written.
+    pub fn outputs(&self) -> impl Iterator<Item = &OperandBuffer> {
+        self.buffers.iter().filter(|buffer| buffer.operand.role == Role::Output)
+    }
+
+    /// What a launch takes.
+    pub fn arguments(&mut self) -> Result<Vec<Argument<'_>>> {
+        let of = self.buffers.iter_mut().map(|OperandBuffer { operand, buffer, .. }| match operand.role {
+            Role::Input => buffer.argument(),
+            Role::Output => buffer.argument_mut(),
+        });
+        of.collect()
+    }
+
+    fn inputs(&self) -> impl Iterator<Item = (usize, &OperandBuffer)> {
+        self.buffers.iter().enumerate().filter(|(_, buffer)| buffer.operand.role == Role::Input)
     }
 }
 
-/// A small shape beside `shape` on which a kernel is checked too: no extent is a multiple of any tile, the last tile
-/// of K is ragged, and each row is followed by a gap. Extents that were compiled in stay.
+/// Rows and columns of an operand: the last axis is a row's, all others count rows.
+pub fn rows_and_columns(operand: &Operand, shape: &Extents) -> (usize, usize) {
+    let sizes: Vec<usize> = operand.axes.iter().map(|&dim| shape.size(dim) as usize).collect();
+    match sizes.split_last() {
+        Some((columns, rows)) => (rows.iter().product(), *columns),
+        None => (1, 1),
+    }
+}
+
+/// Another seed for each operand, also where those of a launch follow one another.
+fn seed_of(operand: usize, seed: u64) -> u64 {
+    match operand {
+        0 => seed,
+        1 => !seed,
+        other => (!seed).wrapping_add((other as u64).wrapping_mul(0xd1b5_4a32_d192_ed03)),
+    }
+}
+
+/// A small shape beside `shape` on which a kernel is checked too: no extent is a multiple of any tile, and each row is
+/// followed by a gap. The first extent is no larger than it is in `shape`; those that were compiled in stay.
 pub fn ragged_sibling(problem: &Problem, shape: Extents) -> Extents {
-    const RAGGED: [u32; 3] = [389, 523, 203];
-    let ([m, n, k], [most, ..]) = (RAGGED, sizes(&shape));
-    extents(m.min(most), problem.known_n.unwrap_or(n), problem.known_k.unwrap_or(k))
+    const RAGGED: [u32; 6] = [389, 523, 203, 101, 67, 37];
+    let dims = problem.signature().dims.into_iter().zip(RAGGED).enumerate().map(|(at, (dim, ragged))| {
+        let free = if at == 0 { ragged.min(shape.size(0)) } else { ragged };
+        (dim.name, dim.known.unwrap_or(free))
+    });
+    Extents::collect(dims).unwrap_or(shape)
 }
 
 #[cfg(test)]
 mod tests {
     use autokernel_codegen::dtype::Dtype;
-    use autokernel_codegen::matmul::problem::Layout;
+    use autokernel_codegen::matmul::{self, extents, sizes};
+    use autokernel_codegen::problem::Layout;
 
     use super::*;
 
     #[test]
     fn the_sibling_is_ragged_in_every_extent_that_is_not_compiled_in() {
-        let problem = Problem::new(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap());
+        let product = matmul::Problem::new(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap());
         let shape = extents(4096, 4096, 4096);
-        let sibling = ragged_sibling(&problem, shape);
-        for extent in sizes(&sibling) {
-            assert!(extent % 2 == 1, "{sibling}");
-        }
-        let known = Problem { known_n: Some(4096), ..problem };
-        assert_eq!(sizes(&ragged_sibling(&known, shape))[1], 4096);
+        assert_eq!(ragged_sibling(&product.clone().into(), shape), extents(389, 523, 203));
+        assert_eq!(ragged_sibling(&product.clone().into(), extents(16, 64, 64)), extents(16, 523, 203));
+        let known = matmul::Problem { known_n: Some(4096), ..product };
+        assert_eq!(sizes(&ragged_sibling(&known.into(), shape))[1], 4096);
+    }
+
+    #[test]
+    fn an_operand_has_the_rows_and_columns_of_its_axes() {
+        let signature = Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap()).signature();
+        let shape = extents(2, 3, 5);
+        let sizes: Vec<_> = signature.operands.iter().map(|operand| rows_and_columns(operand, &shape)).collect();
+        assert_eq!(sizes, [(2, 5), (3, 5), (2, 3)]);
+        let axes = |axes: &[u8]| Operand { axes: axes.to_vec(), ..signature.operands[0].clone() };
+        assert_eq!(rows_and_columns(&axes(&[1]), &shape), (1, 3));
+        assert_eq!(rows_and_columns(&axes(&[0, 1, 2]), &shape), (6, 5));
+    }
+
+    #[test]
+    fn no_two_operands_are_drawn_alike() {
+        let seeds: std::collections::BTreeSet<u64> =
+            (0..8).flat_map(|seed| (0..4).map(move |operand| seed_of(operand, seed))).collect();
+        assert_eq!(seeds.len(), 8 * 4);
     }
 }

@@ -1,37 +1,39 @@
-//! The baseline at the problem that is open.
+//! cuBLASLt at the problem that is open.
 
 use std::cell::RefCell;
 
 use autokernel_baseline::{CublasLt, Epilogue, Gemm, GemmProblem};
-use autokernel_codegen::matmul::Problem;
+use autokernel_codegen::opponent::{Opponent, Product};
+use autokernel_codegen::problem::Problem;
 use autokernel_core::Extents;
 use autokernel_runtime::{Device, Element};
 
-use super::buffers::Operands;
-use super::error::Result;
+use super::buffers::{OperandBuffer, Operands};
+use super::error::{Result, WorkerError};
+use super::guarded::{Buffer, Guarded};
 
 /// A product that cuBLASLt computes, without an epilogue.
 pub struct Cublas {
     library: RefCell<CublasLt>,
     gemm: Gemm,
+    /// Whether an epilogue must follow for the same result.
+    pub has_epilogue: bool,
 }
 
 impl Cublas {
     /// Asks cuBLASLt how it would compute the product of `problem`.
     ///
     /// # Errors
-    /// The library is not there, or does not support the types.
+    /// The problem is no product, the library is not there, or does not support the types.
     pub fn new(device: &Device, problem: &Problem, shape: Extents) -> Result<Self> {
-        let library = CublasLt::new(device)?;
-        let gemm = GemmProblem {
-            extents: shape,
-            dtype: problem.input,
-            output: problem.output,
-            transpose_b: problem.layout.transpose_b(),
-            epilogue: Epilogue::Identity,
+        let Some(Opponent::CublasLt(product)) = problem.opponent() else {
+            return Err(WorkerError::Cublas(format!("cuBLASLt computes no {}", problem.operation())));
         };
+        let Product { input, output, transpose_b, epilogue } = product;
+        let library = CublasLt::new(device)?;
+        let gemm = GemmProblem { extents: shape, dtype: input, output, transpose_b, epilogue: Epilogue::Identity };
         let gemm = library.gemm(gemm, autokernel_baseline::HEURISTICS)?;
-        Ok(Cublas { library: RefCell::new(library), gemm })
+        Ok(Cublas { library: RefCell::new(library), gemm, has_epilogue: epilogue.is_some() })
     }
 
     /// How many algorithms there are to choose from.
@@ -40,9 +42,32 @@ impl Cublas {
     }
 
     /// Launches one of its algorithms.
-    pub fn launch<I: Element, O: Element>(&self, algorithm: usize, operands: &mut Operands<I, O>) -> Result<()> {
-        let Operands { a, b, c, .. } = operands;
+    pub fn launch(&self, algorithm: usize, operands: &mut Operands) -> Result<()> {
+        let [a, b, c] = operands.all_mut() else { return Err(no_product()) };
+        let (OperandBuffer { buffer: a, .. }, OperandBuffer { buffer: b, .. }) = (&*a, &*b);
+        match (a, b, &mut c.buffer) {
+            (Buffer::Bf16(a), Buffer::Bf16(b), Buffer::Bf16(c)) => self.launch_typed(algorithm, a, b, c),
+            (Buffer::Bf16(a), Buffer::Bf16(b), Buffer::F16(c)) => self.launch_typed(algorithm, a, b, c),
+            (Buffer::Bf16(a), Buffer::Bf16(b), Buffer::F32(c)) => self.launch_typed(algorithm, a, b, c),
+            (Buffer::F16(a), Buffer::F16(b), Buffer::Bf16(c)) => self.launch_typed(algorithm, a, b, c),
+            (Buffer::F16(a), Buffer::F16(b), Buffer::F16(c)) => self.launch_typed(algorithm, a, b, c),
+            (Buffer::F16(a), Buffer::F16(b), Buffer::F32(c)) => self.launch_typed(algorithm, a, b, c),
+            _ => Err(no_product()),
+        }
+    }
+
+    fn launch_typed<I: Element, O: Element>(
+        &self,
+        algorithm: usize,
+        a: &Guarded<I>,
+        b: &Guarded<I>,
+        c: &mut Guarded<O>,
+    ) -> Result<()> {
         let mut library = self.library.borrow_mut();
         Ok(self.gemm.launch(&mut library, algorithm, a.view()?, b.view()?, c.view_mut()?)?)
     }
+}
+
+fn no_product() -> WorkerError {
+    WorkerError::Cublas("the operands are not those of a product of bf16 or f16".to_owned())
 }

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::emit::KernelSource;
-use autokernel_codegen::matmul::Problem;
-use autokernel_codegen::problem;
+use autokernel_codegen::emit::Tolerance;
+use autokernel_codegen::opponent::{Opponent, Product};
+use autokernel_codegen::problem::Problem;
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaFunction, CudaModule, CudaSlice, CudaStream, DevicePtr, LaunchConfig, PushKernelArg, result};
 use cudarc::nvrtc::Ptx;
@@ -15,35 +17,46 @@ use super::error::{Result, WorkerError};
 pub const POISON: u8 = 0xff;
 
 /// The kernel whose ptxas report stands for all of them.
-const SYMBOL: &str = "autokernel_fill_normal";
+const SYMBOL: &str = "autokernel_fill_normal_bf16";
 const THREADS: u32 = 256;
 /// The brake lets go by itself after this long.
 const BRAKE_LIMIT_NS: u64 = 200_000_000;
 
-/// The CUDA source of the instruments of a problem; of one that is no product there are none.
-pub fn source(problem: &problem::Problem) -> Option<KernelSource> {
-    let Problem { input, output, epilogue, .. } = problem.as_product()?;
-    let (parameter, body) = (&epilogue.function().parameter, epilogue.cuda_body());
-    let cuda = format!(
-        "#include \"epilogue.cuh\"\n#include \"types.cuh\"\n\n\
-         struct Problem {{\n  using Input = autokernel::{input};\n  using Output = autokernel::{output};\n  \
-         __device__ __forceinline__ static float epilogue(float {parameter}) {{\n{body}\n  }}\n}};\n\n{}",
+/// The CUDA source of the instruments of a problem: with the epilogue that its opponent needs behind it, if any.
+pub fn source(problem: &Problem) -> KernelSource {
+    let mut cuda = format!(
+        "#include \"epilogue.cuh\"\n#include \"types.cuh\"\n\n{}",
         include_str!("../../../cuda/instruments.cu")
     );
-    Some(KernelSource { symbol: SYMBOL.to_owned(), cuda })
+    if let Some(Opponent::CublasLt(Product { output, epilogue: Some(epilogue), .. })) = problem.opponent() {
+        let (parameter, body) = (&epilogue.function().parameter, epilogue.cuda_body());
+        cuda += &format!(
+            "\nstruct Problem {{\n  using Output = autokernel::{output};\n  \
+             __device__ __forceinline__ static float epilogue(float {parameter}) {{\n{body}\n  }}\n}};\n\n{}",
+            include_str!("../../../cuda/epilogue.cu")
+        );
+    }
+    KernelSource { symbol: SYMBOL.to_owned(), cuda }
 }
 
 /// The instruments, loaded into a context.
 pub struct Instruments {
     stream: Arc<CudaStream>,
     sm_count: u32,
-    fill_normal: CudaFunction,
-    compare: CudaFunction,
+    /// By element type, in the order of [`Dtype::ALL`].
+    typed: [Typed; Dtype::ALL.len()],
     count_touched: CudaFunction,
-    count_unwritten: CudaFunction,
     brake: CudaFunction,
     clock: CudaFunction,
-    apply_epilogue: CudaFunction,
+    /// Where the opponent needs one.
+    apply_epilogue: Option<CudaFunction>,
+}
+
+/// The kernels of one element type.
+struct Typed {
+    fill_normal: CudaFunction,
+    compare: CudaFunction,
+    count_unwritten: CudaFunction,
 }
 
 /// What a check found; `instruments::Report`.
@@ -80,31 +93,28 @@ pub struct Rectangle {
     pub ld: usize,
 }
 
-/// How far a result may be from the reference: `absolute + relative * |reference|`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Tolerance {
-    /// For the rounding of sums.
-    pub absolute: f32,
-    /// For the rounding of the result.
-    pub relative: f32,
-}
-
 impl Instruments {
-    /// Loads the cubin of [`source`].
-    pub fn load(stream: &Arc<CudaStream>, sm_count: u32, cubin: Vec<u8>) -> Result<Self> {
+    /// Loads the cubin of [`source`] of `problem`.
+    pub fn load(stream: &Arc<CudaStream>, sm_count: u32, problem: &Problem, cubin: Vec<u8>) -> Result<Self> {
+        let has_epilogue = matches!(problem.opponent(), Some(Opponent::CublasLt(Product { epilogue: Some(_), .. })));
         let doing = WorkerError::driver("loading the worker's instruments");
         let module = stream.context().load_module(Ptx::from_binary(cubin)).map_err(&doing)?;
-        let function = |name| function(&module, name);
+        let function = |name: &str| function(&module, name);
+        let typed = |dtype: Dtype| -> Result<Typed> {
+            Ok(Typed {
+                fill_normal: function(&format!("autokernel_fill_normal_{dtype}"))?,
+                compare: function(&format!("autokernel_compare_{dtype}"))?,
+                count_unwritten: function(&format!("autokernel_count_unwritten_{dtype}"))?,
+            })
+        };
         Ok(Instruments {
             stream: stream.clone(),
             sm_count,
-            fill_normal: function(SYMBOL)?,
-            compare: function("autokernel_compare")?,
+            typed: [typed(Dtype::ALL[0])?, typed(Dtype::ALL[1])?, typed(Dtype::ALL[2])?],
             count_touched: function("autokernel_count_touched")?,
-            count_unwritten: function("autokernel_count_unwritten")?,
             brake: function("autokernel_brake")?,
             clock: function("autokernel_clock")?,
-            apply_epilogue: function("autokernel_apply_epilogue")?,
+            apply_epilogue: if has_epilogue { Some(function("autokernel_apply_epilogue")?) } else { None },
         })
     }
 
@@ -114,10 +124,10 @@ impl Instruments {
     }
 
     /// Fills an input with `scale` times standard normal numbers.
-    pub fn fill_normal(&self, to: Rectangle, seed: u64, scale: f32) -> Result<()> {
+    pub fn fill_normal(&self, dtype: Dtype, to: Rectangle, seed: u64, scale: f32) -> Result<()> {
         let Rectangle { address, rows, columns, ld } = to;
         let (rows, columns, ld) = (rows as u64, columns as u64, ld as u64);
-        let mut launch = self.stream.launch_builder(&self.fill_normal);
+        let mut launch = self.stream.launch_builder(&self.typed(dtype).fill_normal);
         launch.arg(&address).arg(&rows).arg(&columns).arg(&ld).arg(&seed).arg(&scale);
         // SAFETY: the parameters are those of the kernel, and `to` lies inside a live buffer of this stream.
         unsafe { launch.launch(self.grid()) }.map_err(WorkerError::driver("filling an input"))?;
@@ -134,6 +144,7 @@ impl Instruments {
     /// Compares `c` with the reference, which has no gaps, into report `index`.
     pub fn compare(
         &self,
+        dtype: Dtype,
         c: Rectangle,
         expected: CUdeviceptr,
         tolerance: Tolerance,
@@ -143,7 +154,7 @@ impl Instruments {
         let Rectangle { address, rows, columns, ld } = c;
         let (rows, columns, ld) = (rows as u64, columns as u64, ld as u64);
         let report = reports.address(&self.stream, index);
-        let mut launch = self.stream.launch_builder(&self.compare);
+        let mut launch = self.stream.launch_builder(&self.typed(dtype).compare);
         launch.arg(&address).arg(&ld).arg(&expected).arg(&rows).arg(&columns);
         launch.arg(&tolerance.absolute).arg(&tolerance.relative).arg(&report);
         // SAFETY: the parameters are those of the kernel; `c`, the reference and the report are live.
@@ -167,11 +178,11 @@ impl Instruments {
     }
 
     /// Counts the elements of `c` that are NaN, as [`POISON`] is, into report `index`.
-    pub fn count_unwritten(&self, c: Rectangle, reports: &Reports, index: usize) -> Result<()> {
+    pub fn count_unwritten(&self, dtype: Dtype, c: Rectangle, reports: &Reports, index: usize) -> Result<()> {
         let Rectangle { address, rows, columns, ld } = c;
         let (rows, columns, ld) = (rows as u64, columns as u64, ld as u64);
         let report = reports.address(&self.stream, index);
-        let mut launch = self.stream.launch_builder(&self.count_unwritten);
+        let mut launch = self.stream.launch_builder(&self.typed(dtype).count_unwritten);
         launch.arg(&address).arg(&ld).arg(&rows).arg(&columns).arg(&report);
         // SAFETY: the parameters are those of the kernel; `c` and the report are live.
         unsafe { launch.launch(self.grid()) }.map_err(WorkerError::driver("looking for unwritten elements"))?;
@@ -209,8 +220,9 @@ impl Instruments {
 
     /// `c = epilogue(c)` on `elements` elements, a multiple of 8, at a 16-byte aligned address.
     pub fn apply_epilogue(&self, c: CUdeviceptr, elements: usize) -> Result<()> {
-        let elements = elements as u64;
-        let mut launch = self.stream.launch_builder(&self.apply_epilogue);
+        let missing = || WorkerError::Request("the problem's opponent needs no epilogue".to_owned());
+        let (elements, kernel) = (elements as u64, self.apply_epilogue.as_ref().ok_or_else(missing)?);
+        let mut launch = self.stream.launch_builder(kernel);
         launch.arg(&c).arg(&elements);
         // SAFETY: the parameters are those of the kernel; the elements are live.
         unsafe { launch.launch(self.grid()) }.map_err(WorkerError::driver("applying the epilogue"))?;
@@ -222,6 +234,14 @@ impl Instruments {
         // SAFETY: the caller's buffer is live and has that many bytes.
         unsafe { result::memset_d8_async(address, POISON, bytes, self.stream.cu_stream()) }
             .map_err(WorkerError::driver("poisoning a buffer"))
+    }
+
+    fn typed(&self, dtype: Dtype) -> &Typed {
+        &self.typed[match dtype {
+            Dtype::Bf16 => 0,
+            Dtype::F16 => 1,
+            Dtype::F32 => 2,
+        }]
     }
 
     /// Enough blocks for every SM; the kernels stride over the rest.
@@ -244,16 +264,23 @@ pub fn function(module: &Arc<CudaModule>, name: &str) -> Result<CudaFunction> {
 
 #[cfg(test)]
 mod tests {
-    use autokernel_codegen::dtype::Dtype;
     use autokernel_codegen::problem::Layout;
 
     use super::*;
 
     #[test]
-    fn the_source_has_the_problems_types_and_epilogue() {
-        let problem = Problem { output: Dtype::F32, ..Problem::new(Dtype::F16, Layout::Nn, "relu".parse().unwrap()) };
-        let cuda = source(&problem.into()).unwrap().cuda;
-        assert!(cuda.contains("using Input = autokernel::f16;") && cuda.contains("using Output = autokernel::f32;"));
-        assert!(cuda.contains("return ") && cuda.contains("autokernel_apply_epilogue"));
+    fn the_source_has_the_epilogue_that_the_opponent_lacks() {
+        let source = |epilogue: &str| source(&Problem::matmul(Dtype::F16, Layout::Nn, epilogue.parse().unwrap())).cuda;
+        assert!(source("relu").contains("using Output = autokernel::f16;"));
+        assert!(source("relu").contains("autokernel_apply_epilogue"));
+        assert!(!source("identity").contains("autokernel_apply_epilogue"));
+    }
+
+    #[test]
+    fn there_is_a_kernel_for_each_element_type() {
+        let problem = Problem::matmul(Dtype::F16, Layout::Nn, "relu".parse().unwrap());
+        for dtype in Dtype::ALL {
+            assert!(source(&problem).cuda.contains(&format!("AUTOKERNEL_INSTRUMENTS({dtype}, ")), "{dtype}");
+        }
     }
 }

@@ -8,6 +8,7 @@ mod cublas;
 mod error;
 mod facts;
 mod finals;
+mod guarded;
 pub mod instruments;
 mod orphan;
 mod reference;
@@ -47,7 +48,7 @@ pub fn serve(ordinal: usize, input: impl BufRead, mut output: impl Write) -> io:
 struct Worker {
     device: Device,
     info: DeviceInfo,
-    session: Option<Box<dyn Session>>,
+    session: Option<Box<Session>>,
 }
 
 fn answer(worker: &mut Option<Worker>, ordinal: usize, line: &str) -> Reply {
@@ -75,7 +76,7 @@ impl Worker {
             Request::Open(open) => {
                 // The old buffers go first, so that both need not fit at once.
                 self.session = None;
-                let session = self.session.insert(session::open(&self.device, &self.info, &open)?);
+                let session = self.session.insert(Box::new(Session::open(&self.device, &self.info, &open)?));
                 Ok(Reply::Opened(session.opened()))
             }
             Request::Evaluate(request) => Ok(Reply::Evaluated(evaluated(self.session()?.evaluate(&request)))),
@@ -84,7 +85,7 @@ impl Worker {
         }
     }
 
-    fn session(&mut self) -> Result<&mut (dyn Session + 'static)> {
+    fn session(&mut self) -> Result<&mut Session> {
         let missing = || WorkerError::Request("no problem is open".to_owned());
         self.session.as_deref_mut().ok_or_else(missing)
     }

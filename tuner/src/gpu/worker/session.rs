@@ -3,20 +3,16 @@
 use std::path::Path;
 use std::rc::Rc;
 
-use autokernel_codegen::dtype::Dtype;
-use autokernel_codegen::emit;
-use autokernel_codegen::matmul::Problem;
-use autokernel_codegen::matmul::plan::signature;
+use autokernel_codegen::problem::Problem;
 use autokernel_core::Extents;
 use autokernel_runtime::timing::sets_to_exceed_l2;
-use autokernel_runtime::{CompiledKernel, Device, DeviceInfo, Element, Image, bf16, f16};
-use cudarc::nvrtc::Ptx;
+use autokernel_runtime::{CompiledKernel, Device, DeviceInfo, Image};
 
 use super::buffers::{GUARD_BYTES, Operands, Rows, ragged_sibling};
 use super::cublas::Cublas;
 use super::error::{Result, WorkerError};
 use super::finals::{self, Contestant};
-use super::instruments::{self, Instruments};
+use super::instruments::Instruments;
 use super::reference::Reference;
 use super::sensors::Sensors;
 use super::stopwatch::{Measured, Stopwatch};
@@ -26,65 +22,40 @@ use crate::gpu::sampling::Effort;
 /// More sets than this cost more to fill than they add.
 const MAX_SETS: usize = 256;
 
-/// An open problem, whatever its element types.
-pub trait Session {
-    /// What was opened.
-    fn opened(&self) -> Opened;
-    /// Checks a candidate, times it, and checks what it computed while it was timed.
-    fn evaluate(&mut self, request: &Evaluate) -> Result<Measured>;
-    /// Times cuBLASLt's fastest choice with the epilogue behind it, as [`Session::evaluate`] times a candidate.
-    fn baseline(&mut self, effort: &Effort) -> Result<Measured>;
-    /// Times contenders in turn.
-    fn finals(&mut self, request: &FinalRounds) -> Result<Vec<FinalReply>>;
-}
-
-/// Opens a problem.
-pub fn open(device: &Device, info: &DeviceInfo, request: &Open) -> Result<Box<dyn Session>> {
-    let only = || WorkerError::Request(format!("the worker measures no {}", request.problem.operation()));
-    let &Problem { input, output, .. } = request.problem.as_product().ok_or_else(only)?;
-    Ok(match (input, output) {
-        (Dtype::Bf16, Dtype::Bf16) => Box::new(Typed::<bf16, bf16>::open(device, info, request)?),
-        (Dtype::Bf16, Dtype::F16) => Box::new(Typed::<bf16, f16>::open(device, info, request)?),
-        (Dtype::Bf16, Dtype::F32) => Box::new(Typed::<bf16, f32>::open(device, info, request)?),
-        (Dtype::F16, Dtype::Bf16) => Box::new(Typed::<f16, bf16>::open(device, info, request)?),
-        (Dtype::F16, Dtype::F16) => Box::new(Typed::<f16, f16>::open(device, info, request)?),
-        (Dtype::F16, Dtype::F32) => Box::new(Typed::<f16, f32>::open(device, info, request)?),
-        (Dtype::F32, _) => return Err(WorkerError::Request("f32 is an output type only".to_owned())),
-    })
-}
-
-struct Typed<I, O> {
+/// An open problem.
+pub struct Session {
     device: Device,
     tools: Instruments,
     stopwatch: Stopwatch,
     problem: Problem,
     shape: Extents,
     /// The first has guard zones and a reference; timing rotates through all.
-    sets: Vec<Operands<I, O>>,
+    sets: Vec<Operands>,
     reference: Reference,
-    ragged: Operands<I, O>,
+    ragged: Operands,
     ragged_reference: Reference,
     cold_l2: bool,
-    /// The last kernel: schedules that differ in the raster alone share it.
+    /// The last kernel: schedules that differ in launch-time knobs alone share it.
     loaded: Option<(Kernel, CompiledKernel)>,
 }
 
-impl<I: Element, O: Element> Typed<I, O> {
-    fn open(device: &Device, info: &DeviceInfo, request: &Open) -> Result<Self> {
-        let &Open { shape, seed, .. } = request;
-        let other = || WorkerError::Request("another operation's problem".to_owned());
-        let problem = request.problem.as_product().ok_or_else(other)?;
+impl Session {
+    /// Opens a problem.
+    pub fn open(device: &Device, info: &DeviceInfo, request: &Open) -> Result<Self> {
+        let &Open { ref problem, shape, seed, .. } = request;
         let stream = device.stream().ok_or_else(|| WorkerError::Request("the worker needs a GPU".to_owned()))?;
-        let tools = Instruments::load(stream, info.sm_count, read(&request.instruments.image)?)?;
-        let module = stream.context().load_module(Ptx::from_binary(read(&request.reference.image)?));
-        let module = module.map_err(WorkerError::driver("loading the reference kernel"))?;
-        let kernel = instruments::function(&module, &request.reference.symbol)?;
+        let tools = Instruments::load(stream, info.sm_count, problem, read(&request.instruments.image)?)?;
+        let (signature, (_, plan)) = (problem.reference_signature(), problem.reference());
+        let image = read(&request.reference.image)?;
+        // SAFETY: the tuner compiled this image from the source that comes with exactly this plan.
+        let kernel = unsafe { CompiledKernel::load(device, &signature, &plan, Image::Cubin(&image)) }?;
+        let kernel = Rc::new(kernel);
 
         let sibling = ragged_sibling(problem, shape);
         let ragged = Operands::new(&tools, problem, sibling, Rows::Gapped, GUARD_BYTES, seed ^ 1)?;
         let ragged_reference = Reference::new(&tools, &kernel, problem, sibling)?;
 
-        let wanted = sets_to_exceed_l2(Operands::<I, O>::bytes(problem, shape), info.l2_bytes);
+        let wanted = sets_to_exceed_l2(problem.work(&shape).bytes() as u64, info.l2_bytes);
         let mut sets = vec![Operands::new(&tools, problem, shape, Rows::Dense, GUARD_BYTES, seed)?];
         let reference = Reference::new(&tools, &kernel, problem, shape)?;
         for set in 1..wanted.min(MAX_SETS) as u64 {
@@ -94,7 +65,7 @@ impl<I: Element, O: Element> Typed<I, O> {
         }
         let stopwatch = Stopwatch::new(&tools, Sensors::new(device))?;
         stream.synchronize().map_err(WorkerError::driver("preparing the matrices"))?;
-        Ok(Typed {
+        Ok(Session {
             device: device.clone(),
             tools,
             stopwatch,
@@ -109,18 +80,20 @@ impl<I: Element, O: Element> Typed<I, O> {
         })
     }
 
-    /// The candidate's kernel with its raster, loaded if it is not the last one.
+    /// The candidate's kernel with its launch-time knobs, loaded if it is not the last one.
     fn load(&mut self, candidate: &Candidate) -> Result<CompiledKernel> {
         let Candidate { schedule, kernel } = candidate;
+        let emitted = self.problem.emit(schedule);
+        let (_, plan) = emitted.map_err(|other| WorkerError::Request(other.to_string()))?;
         if let Some((_, mut compiled)) = self.loaded.take().filter(|(loaded, _)| loaded == kernel) {
             // SAFETY: these are the knobs of a valid schedule.
-            unsafe { compiled.take_knobs(&emit::kernel(&self.problem, schedule).1) }?;
+            unsafe { compiled.take_knobs(&plan) }?;
             return Ok(compiled);
         }
         let bytes = read(&kernel.image)?;
         let is_ptx = kernel.image.extension().is_some_and(|extension| extension == "ptx");
         let image = if is_ptx { Image::Ptx(&bytes) } else { Image::Cubin(&bytes) };
-        let (signature, (_, plan)) = (signature(&self.problem), emit::kernel(&self.problem, schedule));
+        let signature = self.problem.signature();
         // SAFETY: the tuner compiled this image for exactly this problem and schedule, and the plan is theirs.
         let compiled = unsafe { CompiledKernel::load(&self.device, &signature, &plan, image) };
         Ok(compiled?)
@@ -128,34 +101,30 @@ impl<I: Element, O: Element> Typed<I, O> {
 
     /// Draws the inputs of a check and computes what they must give, at both shapes.
     fn draw(&mut self, seed: u64) -> Result<()> {
-        let Typed { tools, sets, reference, ragged, ragged_reference, .. } = self;
+        let Session { device, tools, sets, reference, ragged, ragged_reference, .. } = self;
         for (operands, reference) in [(&*ragged, ragged_reference), (&sets[0], reference)] {
             operands.draw(tools, seed)?;
-            reference.compute(tools, operands, seed)?;
+            reference.compute(device, tools, operands, seed)?;
         }
         Ok(())
     }
 
     /// Runs the kernel on fresh poison at both shapes.
     fn check(&mut self, kernel: &CompiledKernel) -> Result<()> {
-        let Typed { device, tools, sets, reference, ragged, ragged_reference, .. } = self;
+        let Session { device, tools, sets, reference, ragged, ragged_reference, .. } = self;
         for (operands, reference) in [(ragged, &*ragged_reference), (&mut sets[0], &*reference)] {
-            operands.c.poison_all(tools)?;
+            operands.poison_outputs(tools)?;
             launch(device, kernel, operands)?;
             reference.check(tools, operands)?;
         }
         Ok(())
     }
 
-    fn has_epilogue(&self) -> bool {
-        self.problem.epilogue.name() != "identity"
-    }
-
     fn measure(&mut self, kernel: &CompiledKernel, request: &Evaluate) -> Result<Measured> {
         self.draw(request.seed)?;
         self.check(kernel)?;
-        let Typed { device, tools, stopwatch, sets, reference, .. } = self;
-        sets[0].c.poison_all(tools)?;
+        let Session { device, tools, stopwatch, sets, reference, .. } = self;
+        sets[0].poison_outputs(tools)?;
         let measured = stopwatch.measure(tools, &request.effort, &mut |number| {
             let set = number % sets.len();
             launch(device, kernel, &mut sets[set])
@@ -163,21 +132,22 @@ impl<I: Element, O: Element> Typed<I, O> {
         reference.check(tools, &sets[0])?;
         Ok(measured)
     }
-}
 
-impl<I: Element, O: Element> Session for Typed<I, O> {
-    fn opened(&self) -> Opened {
+    /// What was opened.
+    pub fn opened(&self) -> Opened {
         Opened { buffer_sets: self.sets.len(), cold_l2: self.cold_l2 }
     }
 
-    fn evaluate(&mut self, request: &Evaluate) -> Result<Measured> {
+    /// Checks a candidate, times it, and checks what it computed while it was timed.
+    pub fn evaluate(&mut self, request: &Evaluate) -> Result<Measured> {
         let kernel = self.load(&request.candidate)?;
         let measured = self.measure(&kernel, request);
         self.loaded = Some((request.candidate.kernel.clone(), kernel));
         measured.map_err(|error| error.on_inputs(request.seed))
     }
 
-    fn finals(&mut self, request: &FinalRounds) -> Result<Vec<FinalReply>> {
+    /// Times contenders in turn.
+    pub fn finals(&mut self, request: &FinalRounds) -> Result<Vec<FinalReply>> {
         self.draw(request.seed)?;
         let mut contestants = Vec::new();
         for contender in &request.contenders {
@@ -187,11 +157,10 @@ impl<I: Element, O: Element> Session for Typed<I, O> {
                     .and_then(|kernel| self.check(&kernel).map(|()| Contestant::Kernel(Box::new(kernel))))
                     .map_err(|error| error.on_inputs(request.seed)),
                 FinalContender::Cublas | FinalContender::CublasProduct => {
-                    let epilogue = matches!(contender, FinalContender::Cublas) && self.has_epilogue();
-                    Cublas::new(&self.device, &self.problem, self.shape).map(|cublas| Contestant::Cublas {
-                        cublas: Rc::new(cublas),
-                        algorithm: 0,
-                        epilogue,
+                    let whole = matches!(contender, FinalContender::Cublas);
+                    Cublas::new(&self.device, &self.problem, self.shape).map(|cublas| {
+                        let epilogue = whole && cublas.has_epilogue;
+                        Contestant::Cublas { cublas: Rc::new(cublas), algorithm: 0, epilogue }
                     })
                 }
             };
@@ -201,15 +170,17 @@ impl<I: Element, O: Element> Session for Typed<I, O> {
                 prepared => contestants.push(prepared),
             }
         }
-        let Typed { device, tools, stopwatch, sets, .. } = self;
+        let Session { device, tools, stopwatch, sets, .. } = self;
         let mut launch = |contestant: &Contestant, number| launch_contestant(device, tools, sets, contestant, number);
         finals::run(tools, stopwatch, request, contestants, &mut launch)
     }
 
-    fn baseline(&mut self, effort: &Effort) -> Result<Measured> {
+    /// Times the opponent's fastest choice, and what must follow it for the same result, as [`Session::evaluate`] times a
+    /// candidate.
+    pub fn baseline(&mut self, effort: &Effort) -> Result<Measured> {
         let cublas = Rc::new(Cublas::new(&self.device, &self.problem, self.shape)?);
-        let epilogue = self.has_epilogue();
-        let Typed { device, tools, stopwatch, sets, .. } = self;
+        let epilogue = cublas.has_epilogue;
+        let Session { device, tools, stopwatch, sets, .. } = self;
         let mut launch = |contestant: &Contestant, number| launch_contestant(device, tools, sets, contestant, number);
         let (algorithm, _) = finals::choose(tools, stopwatch, &cublas, &mut launch)?;
         let contestant = Contestant::Cublas { cublas, algorithm, epilogue };
@@ -218,10 +189,10 @@ impl<I: Element, O: Element> Session for Typed<I, O> {
 }
 
 /// Launches a contestant on the set of buffers whose turn it is.
-fn launch_contestant<I: Element, O: Element>(
+fn launch_contestant(
     device: &Device,
     tools: &Instruments,
-    sets: &mut [Operands<I, O>],
+    sets: &mut [Operands],
     contestant: &Contestant,
     number: usize,
 ) -> Result<()> {
@@ -230,19 +201,14 @@ fn launch_contestant<I: Element, O: Element>(
         Contestant::Kernel(kernel) => launch(device, kernel, set),
         Contestant::Cublas { cublas, algorithm, epilogue } => {
             cublas.launch(*algorithm, set)?;
-            let c = set.c.rectangle(tools);
-            if *epilogue { tools.apply_epilogue(c.address, c.rows * c.columns) } else { Ok(()) }
+            let results = set.outputs().filter(|_| *epilogue).map(|output| output.buffer.rectangle(tools));
+            results.into_iter().try_for_each(|c| tools.apply_epilogue(c.address, c.rows * c.columns))
         }
     }
 }
 
-fn launch<I: Element, O: Element>(
-    device: &Device,
-    kernel: &CompiledKernel,
-    operands: &mut Operands<I, O>,
-) -> Result<()> {
-    let Operands { a, b, c, .. } = operands;
-    Ok(kernel.launch(device, &mut [a.view()?.into(), b.view()?.into(), c.view_mut()?.into()])?)
+fn launch(device: &Device, kernel: &CompiledKernel, operands: &mut Operands) -> Result<()> {
+    Ok(kernel.launch(device, &mut operands.arguments()?)?)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {

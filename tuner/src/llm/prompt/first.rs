@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use autokernel_codegen::schedule::{Family, Schedule};
+use autokernel_codegen::schedule::Schedule;
 use autokernel_core::Placement;
 
 use super::outcome::fall;
@@ -12,7 +12,7 @@ use crate::gpu_facts::GpuFacts;
 use crate::known::Known;
 use crate::llm::candidates::FamilyKnobs;
 use crate::llm::task::Task;
-use crate::placement::placement;
+use crate::placement::{main_kernel, placement, resident_blocks};
 
 /// The standing instructions.
 pub fn system() -> String {
@@ -79,7 +79,8 @@ fn known_good(task: &Task) -> String {
 /// How the tiles of `schedule` fall on the GPU, where that does not hang on what ptxas makes of it.
 fn placed(schedule: &Schedule, task: &Task) -> Option<Placement> {
     let class = task.candidates.class();
-    (schedule.family() == Family::Sm90).then(|| placement(schedule, class, task.shape, task.gpu.sm_count, 1))
+    let blocks_per_sm = main_kernel(schedule, class).as_ref().and_then(resident_blocks)?;
+    Some(placement(schedule, class, task.shape, task.gpu.sm_count, blocks_per_sm))
 }
 
 fn to_be_beaten(task: &Task, cublas_ms: f64) -> String {

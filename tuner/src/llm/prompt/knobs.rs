@@ -1,5 +1,7 @@
 //! What each knob of a kernel family means, as its table has it.
 
+use std::collections::BTreeSet;
+
 use autokernel_codegen::knob::Knob;
 use autokernel_codegen::schedule::Family;
 use serde_json::Value;
@@ -29,23 +31,20 @@ pub fn about(family: Family) -> &'static str {
     }
 }
 
-/// A line a knob: its path, its legal values, its meaning, and advice. Those that JSON may leave out come last.
+/// A line a knob: its name, its legal values, its meaning, and advice. Those that JSON may leave out come last.
 pub fn glossary(family: &FamilyKnobs) -> String {
-    let (mut defaulted, mut lines): (Vec<&Knob>, Vec<&Knob>) =
-        family.family.knobs().iter().partition(|knob| knob.absent.is_some());
-    defaulted.sort_by_key(|knob| knob.name);
-    lines.append(&mut defaulted);
-    lines.into_iter().map(|knob| describe(knob, family)).collect::<Vec<_>>().join("\n")
+    let (defaulted, always): (Vec<_>, Vec<_>) = family.knobs().partition(|(knob, _)| knob.absent.is_some());
+    let lines = always.into_iter().chain(defaulted).map(|(knob, values)| describe(knob, values));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
-fn describe(knob: &Knob, family: &FamilyKnobs) -> String {
-    let path = knob.path_v1;
-    let values: Vec<String> = family.values.get(path).into_iter().flatten().map(Value::to_string).collect();
+fn describe(knob: &Knob, values: &BTreeSet<u16>) -> String {
+    let values: Vec<String> = values.iter().map(|value| knob.to_json(*value).to_string()).collect();
     let mut meaning = knob.meaning();
     for choice in knob.choices() {
         meaning.push_str(&format!(" {}: {}", Value::from(choice.name), choice.meaning()));
     }
-    format!("- `{path}` ({}): {meaning} {}", values.join(", "), knob.advice).trim_end().to_owned()
+    format!("- `{}` ({}): {meaning} {}", knob.name, values.join(", "), knob.advice).trim_end().to_owned()
 }
 
 #[cfg(test)]
@@ -68,8 +67,9 @@ mod tests {
         assert_eq!(candidates.families().len(), 2);
         for family in candidates.families() {
             let text = glossary(family);
-            for knob in family.values.keys().filter(|knob| *knob != "family") {
-                let line = text.lines().find(|line| line.starts_with(&format!("- `{knob}` ("))).expect(knob);
+            for (knob, _) in family.knobs() {
+                let line =
+                    text.lines().find(|line| line.starts_with(&format!("- `{}` (", knob.name))).expect(knob.name);
                 assert!(!line.contains("():") && !line.contains("):  "), "{line}");
             }
         }

@@ -4,7 +4,6 @@ use autokernel_codegen::schedule::Schedule;
 use autokernel_core::{Occupancy, Placement};
 
 use super::text::json;
-use crate::knobs;
 use crate::llm::error::shorten;
 use crate::llm::feedback::{Became, Figures, Resources};
 
@@ -81,13 +80,11 @@ fn detail(text: &str) -> String {
     shorten(&lines.join(" | "), DETAIL_CHARS)
 }
 
-/// How `schedule` differs from `base`: `stages 4 → 5, raster.group 8 → 16`; in full across families.
+/// How `schedule` differs from `base`: `stages 4 → 5, raster_group 8 → 16`; in full across families.
 pub fn difference(schedule: &Schedule, base: Option<&Schedule>) -> String {
-    let Some(base) = base.filter(|base| base.family() == schedule.family()) else {
-        return json(schedule);
-    };
-    let pairs = knobs::of(base).into_iter().zip(knobs::of(schedule));
-    let changed = pairs.filter(|((_, old), (_, new))| old != new);
-    let changes: Vec<String> = changed.map(|((knob, old), (_, new))| format!("{knob} {old} → {new}")).collect();
-    if changes.is_empty() { "the best itself".to_owned() } else { changes.join(", ") }
+    match base.and_then(|base| schedule.changes_from(base)) {
+        None => json(schedule),
+        Some(none) if none.is_empty() => "the best itself".to_owned(),
+        Some(changes) => changes,
+    }
 }

@@ -43,7 +43,7 @@ mod tests {
                 note(&changed);
             }
         }
-        for (key, value) in [("mode", json!("ping_pong")), ("raster", json!({"order": "along_m", "group": 0}))] {
+        for (key, value) in [("mode", json!("ping_pong")), ("raster_group", json!(0))] {
             for consumers in [1, 2] {
                 let mut changed = base.clone();
                 changed[key] = value.clone();

@@ -1,7 +1,8 @@
-//! The JSON schema of a reply: the schedules' own schema, narrowed to the values that may be tried.
+//! The JSON schema of a reply: the knobs of each family with the values that may be tried.
 
-use autokernel_codegen::schedule::{Family, Schedule};
-use schemars::generate::SchemaSettings;
+use std::collections::BTreeSet;
+
+use autokernel_codegen::knob::{Kind, Knob};
 use serde_json::{Map, Value, json};
 
 use crate::llm::candidates::{Candidates, FamilyKnobs};
@@ -24,34 +25,21 @@ fn object<const N: usize>(properties: [(&str, Value); N]) -> Value {
     json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
 }
 
-/// The documented schema of `family`'s schedules, as codegen derives it.
-pub fn documented(family: Family) -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-    let root = settings.into_generator().into_root_schema_for::<Schedule>().to_value();
-    let variants = root["oneOf"].as_array().cloned().unwrap_or_default();
-    let is_family = |variant: &Value| variant["properties"]["family"]["const"] == family.name();
-    variants.into_iter().find(is_family).unwrap_or_default()
-}
-
+/// What a schedule of `family` must look like. Strict mode wants every property in `required`, those with a default too.
 fn legal(family: &FamilyKnobs) -> Value {
-    narrow("", &documented(family.family), family)
-}
-
-/// `schema` with the legal values of each knob, and nothing that the glossary says already.
-fn narrow(path: &str, schema: &Value, family: &FamilyKnobs) -> Value {
-    let Some(properties) = schema["properties"].as_object() else {
-        let values = family.values.get(path).map_or(&[][..], Vec::as_slice);
-        let kind = match values.first() {
-            Some(Value::String(_)) => "string",
-            Some(Value::Bool(_)) => "boolean",
-            _ => "integer",
-        };
-        return json!({ "type": kind, "enum": values });
-    };
-    let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
-    let properties: Map<String, Value> =
-        properties.iter().map(|(name, schema)| (name.clone(), narrow(&below(name), schema, family))).collect();
-    // Strict mode wants every property in `required`, those with a default too.
+    let name = ("family".to_owned(), json!({ "type": "string", "enum": [family.family.name()] }));
+    let knobs = family.knobs().map(|(knob, values)| (knob.name.to_owned(), one_of(knob, values)));
+    let properties: Map<String, Value> = std::iter::once(name).chain(knobs).collect();
     let required: Vec<&String> = properties.keys().collect();
     json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
+}
+
+fn one_of(knob: &Knob, values: &BTreeSet<u16>) -> Value {
+    let kind = match knob.kind {
+        Kind::Number => "integer",
+        Kind::Flag => "boolean",
+        Kind::Choice(_) => "string",
+    };
+    let values: Vec<Value> = values.iter().map(|value| knob.to_json(*value)).collect();
+    json!({ "type": kind, "enum": values })
 }

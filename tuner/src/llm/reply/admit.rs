@@ -4,7 +4,6 @@ use autokernel_codegen::schedule::Schedule;
 use serde_json::Value;
 
 use super::rejection::Rejection;
-use crate::knobs::leaves;
 use crate::llm::candidates::{Candidates, FamilyKnobs};
 
 /// The schedule that `value` is.
@@ -22,7 +21,7 @@ pub fn admit(
         serde_json::from_value(value.clone()).map_err(|error| format!("not a schedule: {error}"))?;
     // The rules explain more than a list of values does, so they come first.
     schedule.check(candidates.class(), candidates.arch()).map_err(|broken| broken.to_string())?;
-    check_values(value, knobs)?;
+    check_values(&schedule, knobs)?;
     if !candidates.contains(&schedule) {
         return Err("each value is legal but this combination is not among those recorded, and this is a replay".into());
     }
@@ -46,13 +45,10 @@ fn family_of<'a>(value: &Value, candidates: &'a Candidates) -> Result<&'a Family
     knobs.ok_or_else(|| format!("family = {named:?} cannot be tried here; it is {known_list}"))
 }
 
-fn check_values(value: &Value, knobs: &FamilyKnobs) -> Result<(), String> {
-    for (knob, value) in leaves(value.clone()) {
-        let legal = knobs.values.get(&knob).map_or(&[][..], Vec::as_slice);
-        if !legal.contains(&value) {
-            let legal: Vec<String> = legal.iter().map(Value::to_string).collect();
-            return Err(format!("{knob} = {value} is not one of its legal values: {}", legal.join(", ")));
-        }
-    }
-    Ok(())
+fn check_values(schedule: &Schedule, knobs: &FamilyKnobs) -> Result<(), String> {
+    let mut values = schedule.codes().iter().zip(knobs.knobs());
+    let Some((value, (knob, legal))) = values.find(|(value, (_, legal))| !legal.contains(value)) else { return Ok(()) };
+    let legal: Vec<String> = legal.iter().map(|value| knob.to_json(*value).to_string()).collect();
+    let (name, value) = (knob.name, knob.to_json(*value));
+    Err(format!("{name} = {value} is not one of its legal values: {}", legal.join(", ")))
 }

@@ -1,5 +1,6 @@
 //! What in a reply looks like a proposal.
 
+use autokernel_codegen::schedule::Family;
 use serde_json::{Map, Value};
 
 use super::lenient;
@@ -66,7 +67,11 @@ fn object(mut members: Map<String, Value>, depth: usize, found: &mut Vec<Raw>, a
     members.into_iter().for_each(|(_, member)| collect(member, depth + 1, found, any_list));
 }
 
-/// Whether this is a schedule without a wrapper: it names its family, or has the tile that every family has.
+/// Whether this is a schedule without a wrapper: it names its family, or has half of the knobs of one.
 fn is_schedule(members: &Map<String, Value>) -> bool {
-    members.get("family").is_some_and(Value::is_string) || members.get("tile_m").is_some_and(Value::is_number)
+    let has_half = |family: &Family| {
+        let knobs = family.knobs();
+        2 * knobs.iter().filter(|knob| members.contains_key(knob.name)).count() >= knobs.len()
+    };
+    members.get("family").is_some_and(Value::is_string) || Family::ALL.iter().any(has_half)
 }

@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use super::data::Tuning;
 
-/// A knob, by its path in a schedule's JSON: `raster.group`.
+/// A knob; the family counts as one.
 pub struct Knob {
-    /// The path.
-    pub name: String,
+    /// Its name.
+    pub name: &'static str,
     /// Its values, in their own order.
     pub effects: Vec<Effect>,
 }
@@ -30,8 +30,8 @@ pub struct Effect {
     pub lowest: Option<f64>,
 }
 
-/// A value, which sorts as a number if it is one.
-type Sorted = (u64, String);
+/// A value, in the order of its knob's, and its text.
+type Sorted = (u16, String);
 /// Time over the best time of the same target, of each schedule with a value; none for one that failed.
 type Ratios = BTreeMap<Sorted, Vec<Option<f64>>>;
 
@@ -39,12 +39,12 @@ type Ratios = BTreeMap<Sorted, Vec<Option<f64>>>;
 ///
 /// Values are not independent: what a search tried more often, it tried in better company.
 pub fn knobs(tunings: &[Tuning]) -> Vec<Knob> {
-    let mut ratios: BTreeMap<String, Ratios> = BTreeMap::new();
+    let mut ratios: BTreeMap<&'static str, Ratios> = BTreeMap::new();
     for tuning in tunings {
         let fastest = tuning.trials.iter().filter_map(|trial| trial.median_ms()).fold(f64::INFINITY, f64::min);
         for trial in &tuning.trials {
             let ratio = trial.median_ms().map(|ms| ms / fastest);
-            for (knob, value) in leaves(&trial.schedule) {
+            for (knob, value) in values(&trial.schedule) {
                 ratios.entry(knob).or_default().entry(value).or_default().push(ratio);
             }
         }
@@ -61,22 +61,10 @@ fn effect(value: String, ratios: &[Option<f64>]) -> Effect {
     Effect { value, timed: times.len(), failed: ratios.len() - times.len(), median, lowest }
 }
 
-/// Every knob with its value.
-fn leaves(schedule: &Schedule) -> Vec<(String, Sorted)> {
-    let mut leaves = Vec::new();
-    flatten("", &serde_json::to_value(schedule).unwrap_or_default(), &mut leaves);
-    leaves
-}
-
-fn flatten(prefix: &str, value: &Value, leaves: &mut Vec<(String, Sorted)>) {
-    match value {
-        Value::Object(members) => {
-            for (name, member) in members {
-                let path = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
-                flatten(&path, member, leaves);
-            }
-        }
-        Value::String(text) => leaves.push((prefix.to_owned(), (0, text.clone()))),
-        other => leaves.push((prefix.to_owned(), (other.as_u64().unwrap_or(0), other.to_string()))),
-    }
+/// The family, and every knob with its value.
+fn values(schedule: &Schedule) -> impl Iterator<Item = (&'static str, Sorted)> + '_ {
+    let text = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let family = schedule.family();
+    let knobs = schedule.knobs().map(move |(knob, code)| (knob.name, (code, text(knob.to_json(code)))));
+    std::iter::once(("family", (family as u16, family.name().to_owned()))).chain(knobs)
 }

@@ -1,12 +1,11 @@
 //! A search in the words that the model is told.
 
-use autokernel_codegen::schedule::Family;
 use autokernel_core::{BlockNeeds, Occupancy, Placement};
 use autokernel_runtime::roofline::Roofline;
 
 use crate::llm::{Candidates, Figures, Left, Resources, RooflineFacts, Task, Tried};
 use crate::outcome::{Measurement, Outcome};
-use crate::placement::{placement, sm_limits};
+use crate::placement::{main_kernel, placement, resident_blocks, sm_limits};
 use crate::strategy::brief::Brief;
 use crate::trial::Trial;
 
@@ -70,17 +69,16 @@ fn figures(trial: &Trial, measurement: &Measurement, brief: &Brief, cublas_ms: O
 /// What the kernel takes of an SM, and how its tiles fall on all of them. A replay knows no registers.
 fn placed(trial: &Trial, measurement: &Measurement, brief: &Brief) -> (Resources, Option<Placement>) {
     let class = trial.target.problem.class();
-    let geometry = trial.schedule.geometry(&class);
+    let kernel = main_kernel(&trial.schedule, &class);
+    let (threads, dynamic_bytes) = kernel.as_ref().map_or((0, 0), |kernel| (kernel.threads, kernel.shared_bytes));
     let report = measurement.resources;
-    let shared_bytes = geometry.shared_bytes + report.map_or(0, |report| report.static_shared_bytes);
+    let shared_bytes = dynamic_bytes + report.map_or(0, |report| report.static_shared_bytes);
     let occupancy = report.map(|report| {
-        let block = BlockNeeds { threads: geometry.threads, registers: report.registers, shared_bytes };
+        let block = BlockNeeds { threads, registers: report.registers, shared_bytes };
         Occupancy::new(&sm_limits(trial.target.arch, &brief.gpu), &block)
     });
-    let blocks_per_sm = match geometry.family {
-        Family::Sm90 => Some(1),
-        _ => occupancy.map(|occupancy| occupancy.blocks_per_sm),
-    };
+    let resident = kernel.as_ref().and_then(resident_blocks);
+    let blocks_per_sm = resident.or(occupancy.map(|occupancy| occupancy.blocks_per_sm));
     let resources = Resources {
         registers: report.map(|report| report.registers),
         shared_bytes,

@@ -11,7 +11,7 @@ use super::forest::Expectation;
 /// Schedules of one image in a batch: their times are so alike that more would tell little.
 const SAME_IMAGE: usize = 2;
 /// One in so many of a batch is of an image that was not tried, while there are any. By itself a model that knows a few
-/// good images spends all that is left on their rasters, and one step beside them may be a better image.
+/// good images spends all that is left on their launch-time knobs, and one step beside them may be a better image.
 const ONE_NEW_IMAGE_IN: usize = 3;
 
 /// A schedule that may be chosen.
@@ -19,7 +19,7 @@ const ONE_NEW_IMAGE_IN: usize = 3;
 pub struct Candidate {
     /// Its index in the space.
     pub index: usize,
-    /// Itself with one raster for all: what is compiled.
+    /// What is compiled of it.
     pub image: Schedule,
     /// Whether a schedule of that image was tried.
     pub image_was_tried: bool,
@@ -67,7 +67,6 @@ mod tests {
     use rand::SeedableRng;
 
     use super::*;
-    use crate::knobs::image;
 
     fn candidates(spread: impl Fn(usize) -> f64) -> Vec<Candidate> {
         let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, "identity".parse().unwrap());
@@ -75,7 +74,7 @@ mod tests {
         let space = autokernel_codegen::schedule::space::Space::new(family, &problem.class(), Arch::SM_90A);
         let candidate = |(index, schedule): (usize, &Schedule)| Candidate {
             index,
-            image: image(schedule),
+            image: schedule.image(),
             image_was_tried: index < 120,
             expectation: Expectation { mean: index as f64, spread: spread(index) },
         };

@@ -1,41 +1,45 @@
 //! A schedule as numbers.
 //!
-//! Its own knobs come from its JSON, whatever they are called, so a new knob needs no line here. The others are what
-//! arithmetic says of it at the shape: trees find thresholds in them that no single knob has.
+//! Its own knobs come from its family's table, whatever they mean. The others are what arithmetic says of it at the
+//! shape: trees find thresholds in them that no single knob has.
 
 use std::collections::BTreeSet;
 
+use autokernel_codegen::knob::Kind;
 use autokernel_codegen::matmul::problem::OfProducts;
-use autokernel_codegen::matmul::sizes;
+use autokernel_codegen::matmul::{self, sizes};
 use autokernel_codegen::problem::ProblemClass;
-use autokernel_codegen::schedule::Schedule;
-use serde_json::Value;
+use autokernel_codegen::schedule::{Family, Schedule};
 
-use crate::columns::Columns;
 use crate::gpu_facts::GpuFacts;
+use crate::knobs::Column;
 use crate::placement::placement;
 use crate::strategy::brief::Brief;
 use crate::target::Target;
 
-/// How a leaf of the JSON becomes numbers.
-struct Knob<'c> {
-    values: &'c [Value],
-    /// The words it takes, where it takes words: a column each.
-    words: BTreeSet<&'c str>,
+/// How a knob becomes numbers.
+enum Numbers<'c> {
+    /// Its value.
+    Value(&'c [Option<u16>]),
+    /// Whether it has each of the named values that occur.
+    Names(&'c [Option<u16>], BTreeSet<u16>),
 }
 
 /// What stands for a knob that a family lacks.
 const ABSENT: f64 = -1.0;
 
-/// A row for each of `schedules`, whose JSON `columns` holds; `prior` is the logarithm of their predicted times. Knobs
+/// A row for each of `schedules`, whose knobs `columns` holds; `prior` is the logarithm of their predicted times. Knobs
 /// with a single value say nothing and are left out.
-pub fn rows(columns: &Columns, schedules: &[Schedule], brief: &Brief, prior: &[f64]) -> Vec<Vec<f64>> {
+pub fn rows(columns: &[Column], schedules: &[Schedule], brief: &Brief, prior: &[f64]) -> Vec<Vec<f64>> {
     let class = brief.target.problem.class();
-    let varying = columns.values().filter(|values| values.iter().any(|value| *value != values[0]));
-    let knobs: Vec<Knob> =
-        varying.map(|values| Knob { values, words: values.iter().filter_map(Value::as_str).collect() }).collect();
+    let varying = columns.iter().filter(|column| column.codes.iter().any(|code| *code != column.codes[0]));
+    let knobs: Vec<Numbers<'_>> = varying.map(Numbers::of).collect();
+    let families: BTreeSet<Family> = schedules.iter().map(|schedule| schedule.family()).collect();
     let row = |(index, schedule): (usize, &Schedule)| {
         let mut row = Vec::new();
+        if families.len() > 1 {
+            row.extend(families.iter().map(|family| truth(*family == schedule.family())));
+        }
         knobs.iter().for_each(|knob| knob.push(index, &mut row));
         row.extend(derived(schedule, &brief.target, &class, &brief.gpu));
         row.push(prior[index]);
@@ -44,26 +48,30 @@ pub fn rows(columns: &Columns, schedules: &[Schedule], brief: &Brief, prior: &[f
     schedules.iter().enumerate().map(row).collect()
 }
 
-impl Knob<'_> {
-    fn push(&self, index: usize, row: &mut Vec<f64>) {
-        let value = &self.values[index];
-        if self.words.is_empty() {
-            row.push(number(value));
+impl<'c> Numbers<'c> {
+    fn of(column: &'c Column) -> Self {
+        match column.knob.kind {
+            Kind::Number | Kind::Flag => Numbers::Value(&column.codes),
+            Kind::Choice(_) => Numbers::Names(&column.codes, column.codes.iter().flatten().copied().collect()),
         }
-        row.extend(self.words.iter().map(|&word| f64::from(u8::from(value.as_str() == Some(word)))));
+    }
+
+    fn push(&self, index: usize, row: &mut Vec<f64>) {
+        match self {
+            Numbers::Value(codes) => row.push(codes[index].map_or(ABSENT, f64::from)),
+            Numbers::Names(codes, known) => row.extend(known.iter().map(|code| truth(codes[index] == Some(*code)))),
+        }
     }
 }
 
-fn number(value: &Value) -> f64 {
-    match value {
-        Value::Bool(value) => f64::from(u8::from(*value)),
-        value => value.as_f64().unwrap_or(ABSENT),
-    }
+fn truth(value: bool) -> f64 {
+    f64::from(u8::from(value))
 }
 
 /// What arithmetic says of `schedule` at the shape.
 fn derived(schedule: &Schedule, target: &Target, class: &ProblemClass, gpu: &GpuFacts) -> [f64; 14] {
-    let geometry = schedule.geometry(class);
+    let typed = matmul::Schedule::try_from(schedule).expect("a space is of families that compute its problem");
+    let geometry = typed.geometry(class);
     let [m, n, k] = sizes(&target.shape).map(f64::from);
     let (tile_m, tile_n) = (f64::from(geometry.tile_m), f64::from(geometry.tile_n));
     let (rows, columns) = ((m / tile_m).ceil(), (n / tile_n).ceil());
@@ -94,34 +102,33 @@ fn derived(schedule: &Schedule, target: &Target, class: &ProblemClass, gpu: &Gpu
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-    use crate::columns;
+    use crate::knobs;
     use crate::strategy::tests::brief;
 
     #[test]
-    fn a_knob_that_the_code_does_not_know_becomes_a_column() {
+    fn a_knob_that_varies_is_a_number_or_one_for_each_of_its_names_that_occur() {
         let brief = brief();
-        let schedules = [brief.space[0]; 4];
-        let mut columns = columns::from_schedules(schedules.iter());
-        let before = rows(&columns, &schedules, &brief, &[0.0; 4]);
-        assert!(before.iter().all(|row| *row == before[0]));
-        columns.insert("swap_ab".to_owned(), vec![json!(true), json!(false), json!(true), json!(true)]);
-        columns.insert("split.how".to_owned(), vec![json!("serial"), json!("serial"), json!("stream"), Value::Null]);
-        columns.insert("constant".to_owned(), vec![json!(3); 4]);
-        let after = rows(&columns, &schedules, &brief, &[0.0; 4]);
-        assert_eq!(after[0].len(), before[0].len() + 1 + 2, "a flag, and a column for each of two words");
-        for (index, row) in after.iter().enumerate() {
-            assert!(after[..index].iter().all(|other| other != row), "row {index} is like an earlier one");
-        }
+        let base = brief.space[0];
+        let width = |schedules: &[Schedule]| {
+            let rows = rows(&knobs::columns(schedules), schedules, &brief, &vec![0.0; schedules.len()]);
+            for (index, row) in rows.iter().enumerate() {
+                assert!(rows[..index].iter().all(|other| other != row), "row {index} is like an earlier one");
+            }
+            rows[0].len()
+        };
+        let alone = width(&[base]);
+        assert_eq!(width(&[base, base.with("swap_ab", 1).unwrap()]), alone + 1, "a flag");
+        assert_eq!(width(&[base, base.with("stages", 7).unwrap()]), alone + 1, "a number");
+        assert_eq!(width(&[base, base.with("mode", 1).unwrap()]), alone + 2, "two names");
     }
 
     #[test]
-    fn every_feature_is_a_finite_number() {
+    fn every_feature_is_a_finite_number_also_of_several_families() {
         let brief = brief();
-        let columns = columns::from_schedules(brief.space.iter());
-        let rows = rows(&columns, &brief.space, &brief, &vec![0.0; brief.space.len()]);
+        let other = Schedule::default_for(&brief.target.problem.class(), autokernel_codegen::arch::Arch::SM_80);
+        let schedules: Vec<Schedule> = brief.space.iter().copied().chain([other]).collect();
+        let rows = rows(&knobs::columns(&schedules), &schedules, &brief, &vec![0.0; schedules.len()]);
         assert!(rows.iter().flatten().all(|value| value.is_finite()));
         assert!(rows.iter().all(|row| row.len() == rows[0].len()));
     }

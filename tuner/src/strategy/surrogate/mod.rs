@@ -18,7 +18,6 @@ use super::ask_tell::{Proposal, Strategy};
 use super::brief::Brief;
 use super::ground::Ground;
 use super::seeds;
-use crate::knobs::image;
 use crate::proposer::Proposer;
 use crate::strategy_name::{Builtin, StrategyName};
 use crate::trial::Trial;
@@ -98,9 +97,9 @@ impl Surrogate {
         let model = Model::fit(known, rng.random());
         let indices = self.candidates(&mut rng);
         let expectations = model.expect(&indices).into_iter().zip(&indices);
-        let tried: HashSet<Schedule> = told.iter().map(|&(index, _)| image(lattice.schedule(index))).collect();
+        let tried: HashSet<Schedule> = told.iter().map(|&(index, _)| lattice.schedule(index).image()).collect();
         let candidate = |(expectation, &index)| {
-            let image = image(lattice.schedule(index));
+            let image = lattice.schedule(index).image();
             Candidate { index, image, image_was_tried: tried.contains(&image), expectation }
         };
         acquire::batch(&expectations.map(candidate).collect::<Vec<_>>(), n, &mut rng)

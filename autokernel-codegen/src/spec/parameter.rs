@@ -1,0 +1,46 @@
+//! The parameters of a declared function.
+
+use autokernel_ops::declaration::{Parameter, TensorParameter};
+use syn::Ident;
+use syn::spanned::Spanned;
+
+use super::Nodes;
+
+/// What a parameter says, as far as it is a reference to a tensor.
+pub fn read(argument: &syn::FnArg, nodes: &mut Nodes) -> Parameter {
+    let syn::FnArg::Typed(typed) = argument else {
+        return Parameter::Other { node: nodes.add(argument.span()) };
+    };
+    let Some(name) = name(argument) else { return Parameter::Other { node: nodes.add(typed.pat.span()) } };
+    let ty = nodes.add(typed.ty.span());
+    let syn::Type::Reference(reference) = &*typed.ty else { return Parameter::Other { node: ty } };
+    let Some((container, element)) = tensor(&reference.elem) else { return Parameter::Other { node: ty } };
+    let last = |path: &syn::Path| path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
+    Parameter::Tensor(TensorParameter {
+        name: name.to_string(),
+        mutable: reference.mutability.is_some(),
+        container: container.to_string(),
+        element: last(&element.path),
+        ty,
+        element_node: nodes.add(element.span()),
+    })
+}
+
+/// Its name, where it is a plain one.
+pub fn name(argument: &syn::FnArg) -> Option<&Ident> {
+    let syn::FnArg::Typed(typed) = argument else { return None };
+    let syn::Pat::Ident(pattern) = &*typed.pat else { return None };
+    let plain = pattern.by_ref.is_none() && pattern.mutability.is_none() && pattern.subpat.is_none();
+    Some(&pattern.ident).filter(|_| plain)
+}
+
+/// `Matrix` and `T` of `Matrix<T>`, whatever path leads to it.
+fn tensor(ty: &syn::Type) -> Option<(&Ident, &syn::TypePath)> {
+    let syn::Type::Path(path) = ty else { return None };
+    let segment = path.path.segments.last()?;
+    let syn::PathArguments::AngleBracketed(arguments) = &segment.arguments else { return None };
+    match (arguments.args.len(), arguments.args.first()?) {
+        (1, syn::GenericArgument::Type(syn::Type::Path(element))) => Some((&segment.ident, element)),
+        _ => None,
+    }
+}

@@ -1,0 +1,161 @@
+//! What a user wrote above and in a function, as plain data: parsed by the crate that knows Rust's syntax, judged by an
+//! operation's room. Places are numbers that the parser maps back to spans.
+
+/// A place in the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Node(pub usize);
+
+/// An attribute that declares problems of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attribute {
+    /// How it is called: `fused_matmul`.
+    pub name: &'static str,
+    /// How it is written: `#[autokernel::fused_matmul(leaky_relu)]`.
+    pub example: &'static str,
+}
+
+/// An attribute with the function below it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Declaration {
+    /// The attribute's name.
+    pub attribute: String,
+    /// The attribute's arguments as a whole.
+    pub arguments: Node,
+    /// What stands in the attribute's parentheses, in order.
+    pub settings: Vec<Setting>,
+    /// The parameter list as a whole.
+    pub parameter_list: Node,
+    /// The parameters, in order.
+    pub parameters: Vec<Parameter>,
+}
+
+/// `name`, `name = value` or `name(value, …)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// Its name.
+    pub name: String,
+    /// Where its name stands.
+    pub node: Node,
+    /// What it is given.
+    pub given: Given,
+}
+
+/// What a setting is given.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Given {
+    /// Nothing: its name says all.
+    Nothing,
+    /// A value behind `=`.
+    Value(Value),
+    /// Values in parentheses.
+    Arguments(Vec<Value>),
+}
+
+/// A value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Value {
+    /// What it is.
+    pub kind: ValueKind,
+    /// Where it stands.
+    pub node: Node,
+}
+
+/// What a value is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ValueKind {
+    /// A whole number from 0 up, written as one.
+    Integer {
+        /// The number.
+        value: u64,
+        /// Whether it names its type, as `8u32` does.
+        typed: bool,
+    },
+    /// Any other number that is, or rounds to, an `f32`.
+    Number(f32),
+    /// Anything else.
+    Other,
+}
+
+impl Value {
+    /// The number, where it is one that is no other type's.
+    pub fn number(&self) -> Option<f32> {
+        match self.kind {
+            ValueKind::Integer { value, typed: false } => Some(value as f32),
+            ValueKind::Number(value) => Some(value),
+            ValueKind::Integer { .. } | ValueKind::Other => None,
+        }
+    }
+
+    /// The size of a dimension.
+    ///
+    /// # Errors
+    /// It is no literal from 1 to 2³¹ − 1.
+    pub fn dimension(&self) -> Result<u32, Complaint> {
+        let size = match self.kind {
+            ValueKind::Integer { value, .. } => i32::try_from(value).ok().and_then(|size| u32::try_from(size).ok()),
+            ValueKind::Number(_) | ValueKind::Other => None,
+        };
+        let refused = "a known dimension is a literal from 1 to 2147483647, for example `n = 4096`";
+        size.filter(|&size| size > 0).ok_or_else(|| self.node.complain(refused))
+    }
+}
+
+/// A parameter of the function.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Parameter {
+    /// `name: &Container<Element>`, or with `&mut`.
+    Tensor(TensorParameter),
+    /// What is written in no such form.
+    Other {
+        /// Where it differs.
+        node: Node,
+    },
+}
+
+/// `x: &Matrix<bf16>`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TensorParameter {
+    /// Its name.
+    pub name: String,
+    /// Whether it is borrowed mutably.
+    pub mutable: bool,
+    /// What it is borrowed from, without its path: `Matrix`.
+    pub container: String,
+    /// The type of its elements, without its path: `bf16`.
+    pub element: String,
+    /// Where its type stands.
+    pub ty: Node,
+    /// Where its element's type stands.
+    pub element_node: Node,
+}
+
+/// A mistake in a declaration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Complaint {
+    /// Where.
+    pub node: Node,
+    /// What is wrong, and what can be written instead.
+    pub message: String,
+}
+
+impl Node {
+    /// A mistake at this place.
+    pub fn complain(self, message: impl Into<String>) -> Complaint {
+        Complaint { node: self, message: message.into() }
+    }
+}
+
+/// Both values, or all the complaints.
+///
+/// # Errors
+/// Those of both.
+pub fn both<A, B>(left: Result<A, Vec<Complaint>>, right: Result<B, Vec<Complaint>>) -> Result<(A, B), Vec<Complaint>> {
+    match (left, right) {
+        (Ok(left), Ok(right)) => Ok((left, right)),
+        (Err(mut left), Err(right)) => {
+            left.extend(right);
+            Err(left)
+        }
+        (Err(complaints), _) | (_, Err(complaints)) => Err(complaints),
+    }
+}

@@ -1,0 +1,160 @@
+//! What a declaration of a product says.
+
+use autokernel_core::Dtype;
+
+use super::problem::{INPUTS, Layout, Problem};
+use crate::declaration::{
+    Attribute, Complaint, Declaration, Given, Node, Parameter, Setting, TensorParameter, Value, both,
+};
+use crate::epilogue::Epilogue;
+
+const PLAIN: &str = "matmul";
+
+/// The attributes that declare products.
+pub const ATTRIBUTES: &[Attribute] = &[
+    Attribute { name: PLAIN, example: "#[autokernel::matmul]" },
+    Attribute { name: "fused_matmul", example: "#[autokernel::fused_matmul(leaky_relu)]" },
+];
+
+/// The product that `declaration` says.
+///
+/// # Errors
+/// All mistakes at once, each with its remedy.
+pub fn declare(declaration: &Declaration) -> Result<Problem, Vec<Complaint>> {
+    let settings = Settings::read(declaration).map_err(|complaint| vec![complaint]);
+    let (settings, types) = both(settings, types(declaration))?;
+    let Settings { epilogue, layout, known_n, known_k } = settings;
+    let (input, output) = types;
+    Ok(Problem { input, output, layout, epilogue, known_n, known_k })
+}
+
+/// What stands in the attribute's parentheses.
+struct Settings {
+    epilogue: Epilogue,
+    layout: Layout,
+    known_n: Option<u32>,
+    known_k: Option<u32>,
+}
+
+impl Settings {
+    fn read(declaration: &Declaration) -> Result<Self, Complaint> {
+        let mut settings = declaration.settings.iter();
+        let is_plain = declaration.attribute == PLAIN;
+        let epilogue = if is_plain {
+            Epilogue::identity()
+        } else {
+            let first = settings.next().ok_or_else(|| declaration.arguments.complain(which_epilogue()))?;
+            epilogue(first)?
+        };
+        let mut read = Settings { epilogue, layout: Layout::Nn, known_n: None, known_k: None };
+        settings.try_for_each(|setting| read.apply(is_plain, setting))?;
+        Ok(read)
+    }
+
+    fn apply(&mut self, is_plain: bool, Setting { name, node, given }: &Setting) -> Result<(), Complaint> {
+        match (name.as_str(), given) {
+            ("transpose_b", Given::Nothing) if self.layout == Layout::Nn => self.layout = Layout::Nt,
+            ("n", Given::Value(value)) if self.known_n.is_none() => self.known_n = Some(value.dimension()?),
+            ("k", Given::Value(value)) if self.known_k.is_none() => self.known_k = Some(value.dimension()?),
+            ("transpose_b", Given::Nothing) | ("n" | "k", Given::Value(_)) => {
+                return Err(node.complain(format!("`{name}` is given twice; remove one")));
+            }
+            ("transpose_b", Given::Value(Value { node, .. })) => {
+                return Err(node.complain("`transpose_b` takes no value; write `transpose_b` alone"));
+            }
+            ("transpose_b", Given::Arguments(_)) => {
+                return Err(node.complain("`transpose_b` takes no value; write `transpose_b` alone"));
+            }
+            ("n" | "k", _) => return Err(node.complain(format!("give the dimension: `{name} = 4096`"))),
+            ("m", _) => {
+                return Err(node
+                    .complain("m cannot be fixed: it is the batch, given at each launch; only n and k can be known"));
+            }
+            (other, _) if is_plain && Epilogue::builtin(other, None).is_ok() => {
+                let message = format!("`matmul` has no epilogue; write `#[autokernel::fused_matmul({other})]`");
+                return Err(node.complain(message));
+            }
+            (other, _) => {
+                let message = format!("unknown setting `{other}`; known are `transpose_b`, `n = …` and `k = …`");
+                return Err(node.complain(message));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn which_epilogue() -> String {
+    let known: Vec<String> = Epilogue::all().iter().map(|epilogue| epilogue.name().to_owned()).collect();
+    let known = known.join(", ");
+    format!("which epilogue? write `#[autokernel::fused_matmul(leaky_relu)]`; built in are {known}")
+}
+
+fn epilogue(Setting { name, node, given }: &Setting) -> Result<Epilogue, Complaint> {
+    let number = |value: &Value| {
+        let refused = || value.node.complain("an epilogue's parameter is a number, for example 0.2");
+        value.number().ok_or_else(refused)
+    };
+    let arguments = match given {
+        Given::Nothing => None,
+        Given::Arguments(values) => Some(values.iter().map(number).collect::<Result<_, _>>()?),
+        Given::Value(value) => {
+            let message = format!("an epilogue's parameter stands in parentheses: `{name}(0.2)`");
+            return Err(value.node.complain(message));
+        }
+    };
+    Epilogue::builtin(name, arguments).map_err(|error| node.complain(error.to_string()))
+}
+
+/// The types of the inputs and of the output.
+fn types(declaration: &Declaration) -> Result<(Dtype, Dtype), Vec<Complaint>> {
+    let [a, b, out] = &declaration.parameters[..] else {
+        let message =
+            "a matrix product takes three parameters: `a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>`";
+        return Err(vec![declaration.parameter_list.complain(message)]);
+    };
+    let matrix = |parameter, mutable| Matrix::read(parameter, mutable).map_err(|complaint| vec![complaint]);
+    let ((a, b), out) = both(both(matrix(a, false), matrix(b, false)), matrix(out, true))?;
+    check(&a, &b, &out).map_err(|complaint| vec![complaint])?;
+    Ok((a.dtype, out.dtype))
+}
+
+fn check(a: &Matrix<'_>, b: &Matrix<'_>, out: &Matrix<'_>) -> Result<(), Complaint> {
+    if let Some(other) = [a, b].into_iter().find(|input| !INPUTS.contains(&input.dtype)) {
+        return Err(other.node.complain("the matrix units multiply `bf16` or `f16`; convert this operand"));
+    }
+    if a.dtype != b.dtype {
+        let message =
+            format!("`{}` holds {} and `{}` holds {}; give both the same type", a.name, a.dtype, b.name, b.dtype);
+        return Err(b.node.complain(message));
+    }
+    if out.dtype != a.dtype && out.dtype != Dtype::F32 {
+        let input = a.dtype;
+        return Err(out.node.complain(format!("a product of {input} is stored as `{input}` or `f32`")));
+    }
+    Ok(())
+}
+
+/// `name: &Matrix<bf16>`.
+struct Matrix<'d> {
+    name: &'d str,
+    dtype: Dtype,
+    /// Where the type of its elements stands.
+    node: Node,
+}
+
+impl<'d> Matrix<'d> {
+    fn read(parameter: &'d Parameter, wanted: bool) -> Result<Self, Complaint> {
+        let expected = if wanted { "`out: &mut Matrix<bf16>`" } else { "`a: &Matrix<bf16>`" };
+        let refused = |node: Node| node.complain(format!("write this parameter as {expected}"));
+        let TensorParameter { name, mutable, container, element, ty, element_node } = match parameter {
+            Parameter::Tensor(tensor) => tensor,
+            Parameter::Other { node } => return Err(refused(*node)),
+        };
+        if *mutable != wanted || container != "Matrix" {
+            return Err(refused(*ty));
+        }
+        let unknown = || element_node.complain(format!("`{element}` is not an element type; use bf16, f16 or f32"));
+        let dtype = Dtype::from_name(element).ok_or_else(unknown)?;
+        Ok(Matrix { name, dtype, node: *element_node })
+    }
+}

@@ -1,0 +1,49 @@
+//! Tensor maps as the emulator encodes them: the description that the driver would be given.
+
+use autokernel_core::TileBox;
+use autokernel_emulator::{Element, Fill, Gpu, Swizzle, TensorMap as Description};
+
+use super::kernel::emulated;
+use crate::launch::{Region, TensorMap, Transfer};
+use crate::{Dtype, Result};
+
+/// Encodes the map of a transfer.
+///
+/// # Errors
+/// [`Error::TooLarge`](crate::Error::TooLarge) as on a GPU, or what the driver would refuse.
+pub(super) fn encode(gpu: &Gpu, symbol: &str, transfer: &Transfer, region: &Region) -> Result<TensorMap> {
+    Transfer::check(region)?;
+    let TileBox { rows, columns, swizzle } = transfer.tile;
+    let description = Description {
+        base: region.address,
+        element: element(transfer.dtype),
+        // Innermost first.
+        dimensions: vec![region.columns, region.rows],
+        strides: vec![region.stride],
+        extents: vec![columns, rows],
+        swizzle: swizzle_of(swizzle),
+        fill: Fill::Zeros,
+    };
+    let bytes = gpu.encode(&description).map_err(|error| emulated(symbol, error))?;
+    let (words, _) = bytes.as_chunks::<8>();
+    let mut map = TensorMap::default();
+    map.iter_mut().zip(words).for_each(|(word, bytes)| *word = u64::from_ne_bytes(*bytes));
+    Ok(map)
+}
+
+fn element(dtype: Dtype) -> Element {
+    match dtype {
+        Dtype::Bf16 => Element::Bf16,
+        Dtype::F16 => Element::F16,
+        Dtype::F32 => Element::F32,
+    }
+}
+
+fn swizzle_of(bytes: u32) -> Swizzle {
+    match bytes {
+        128 => Swizzle::Bytes128,
+        64 => Swizzle::Bytes64,
+        32 => Swizzle::Bytes32,
+        _ => Swizzle::None,
+    }
+}

@@ -1,0 +1,103 @@
+//! A matrix in device memory: an address, and how its rows lie.
+
+use crate::Dtype;
+use crate::layout::Layout;
+
+/// A line of the L2 cache, in bytes: a row of a load that straddles two costs two requests.
+pub(crate) const LINE: u64 = 128;
+
+/// TMA's unit: bases and row strides are multiples of it, in bytes.
+pub(crate) const TMA_ALIGNMENT: u64 = 16;
+
+/// A row-major matrix in device memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Region {
+    /// Address of the first element.
+    pub address: u64,
+    /// Elements of a row.
+    pub columns: u64,
+    pub rows: u64,
+    /// Bytes from one row to the next.
+    pub stride: u64,
+}
+
+impl Region {
+    /// A matrix of elements of that type, at an address.
+    ///
+    /// A single row has no next one, so its stride is free: it is chosen aligned.
+    pub fn new(address: u64, layout: Layout, dtype: Dtype) -> Self {
+        let Layout { rows, columns, ld } = layout;
+        let bytes = u64::from(dtype.bytes());
+        let stride = match rows {
+            0 | 1 => (columns as u64 * bytes).next_multiple_of(TMA_ALIGNMENT),
+            _ => ld as u64 * bytes,
+        };
+        Self { address, columns: columns as u64, rows: rows as u64, stride }
+    }
+
+    pub const fn is_empty(&self) -> bool {
+        self.rows == 0 || self.columns == 0
+    }
+
+    /// Elements from one index to the next along an axis, from 0, outermost first.
+    pub fn stride_along(&self, axis: u8, dtype: Dtype) -> i64 {
+        if axis == 0 { (self.stride / u64::from(dtype.bytes())) as i64 } else { 1 }
+    }
+
+    /// Whether the first element, and with `rows` each row, begins at a multiple of that many bytes.
+    pub const fn is_aligned(&self, bytes: u64, rows: bool) -> bool {
+        self.address.is_multiple_of(bytes) && (!rows || self.rows <= 1 || self.stride.is_multiple_of(bytes))
+    }
+
+    /// Whether no row of a load straddles two lines of L2.
+    pub const fn rows_begin_at_lines(&self) -> bool {
+        self.is_aligned(LINE, true)
+    }
+
+    /// Whether TMA can store the matrix without touching what is beside it: a store writes whole 16-byte units, so a
+    /// row that ends inside one would overwrite up to 14 bytes after its end. (Loads are exact: they give zeros there.)
+    pub const fn is_storable(&self, dtype: Dtype) -> bool {
+        let row_bytes = self.columns * dtype.bytes() as u64;
+        self.is_aligned(TMA_ALIGNMENT, true) && row_bytes.is_multiple_of(TMA_ALIGNMENT)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_matrix_is_aligned_when_its_base_is_and_where_that_counts_its_stride() {
+        let aligned = Region { address: 256, columns: 3, rows: 5, stride: 16 };
+        assert!(aligned.is_aligned(16, true));
+        assert!(!Region { address: 258, ..aligned }.is_aligned(16, false));
+        let odd = Region { stride: 18, ..aligned };
+        assert!(!odd.is_aligned(16, true) && odd.is_aligned(16, false));
+    }
+
+    #[test]
+    fn rows_begin_at_lines_where_base_and_stride_are_multiples_of_one() {
+        let lined = Region { address: 256, columns: 1000, rows: 5, stride: 2048 };
+        let straddling = [Region { stride: 2000, ..lined }, Region { address: 272, ..lined }];
+        assert!(lined.rows_begin_at_lines() && Region { rows: 1, stride: 2000, ..lined }.rows_begin_at_lines());
+        assert!(!straddling.iter().any(Region::rows_begin_at_lines));
+    }
+
+    #[test]
+    fn a_row_that_ends_inside_a_16_byte_unit_is_not_stored_by_tma() {
+        let row = Region { address: 256, columns: 8, rows: 5, stride: 64 };
+        assert!(row.is_storable(Dtype::Bf16) && row.is_storable(Dtype::F32));
+        assert!(!Region { columns: 12, ..row }.is_storable(Dtype::Bf16));
+        assert!(Region { columns: 12, ..row }.is_storable(Dtype::F32));
+        assert!(!Region { columns: 1, rows: 1, stride: 16, ..row }.is_storable(Dtype::F16));
+    }
+
+    #[test]
+    fn a_single_row_is_aligned_whatever_its_leading_dimension() {
+        let row = Layout { rows: 1, columns: 5, ld: 7 };
+        let region = Region::new(32, row, Dtype::F16);
+        assert_eq!(region, Region { address: 32, columns: 5, rows: 1, stride: 16 });
+        assert_eq!(Region::new(32, Layout { rows: 2, ..row }, Dtype::F16).stride, 14);
+        assert_eq!((region.stride_along(0, Dtype::F16), region.stride_along(1, Dtype::F16)), (8, 1));
+    }
+}

@@ -1,0 +1,66 @@
+//! What TMA moves of an operand, whoever encodes the map for it.
+
+use autokernel_core::TileBox;
+
+use super::region::{Region, TMA_ALIGNMENT};
+use crate::{Dtype, Error, Result, Role};
+
+/// An encoded tensor map as kernels take it: 128 opaque bytes.
+pub(crate) type TensorMap = [u64; 16];
+
+/// What a kernel is given for an operand that it must not touch by TMA.
+pub(crate) const NO_MAP: TensorMap = [0; 16];
+
+/// Row strides must be below this, in bytes ("cuTensorMapEncodeTiled", CUDA driver API).
+const MAX_STRIDE: u64 = 1 << 40;
+
+/// What TMA moves of an operand and to which end. Fixed for each map of a kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Transfer {
+    pub tile: TileBox,
+    pub dtype: Dtype,
+    /// Inputs are loaded, outputs stored.
+    pub role: Role,
+}
+
+impl Transfer {
+    /// Whether TMA can move a matrix: any that has elements can be loaded, as its alignment has been seen to.
+    pub fn can_move(&self, region: &Region) -> bool {
+        !region.is_empty() && (self.role == Role::Input || region.is_storable(self.dtype))
+    }
+
+    /// Refuses what no map can describe.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] for a row stride of 2⁴⁰ bytes or more.
+    pub fn check(region: &Region) -> Result<()> {
+        if region.stride < MAX_STRIDE {
+            return Ok(());
+        }
+        let (given, max) = (u128::from(region.stride), u128::from(MAX_STRIDE - TMA_ALIGNMENT));
+        Err(Error::TooLarge { what: "a leading dimension in bytes".to_owned(), given, max })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TILE: TileBox = TileBox { rows: 64, columns: 64, swizzle: 128 };
+
+    #[test]
+    fn what_has_elements_is_loaded_and_what_can_be_stored_exactly_is_stored() {
+        let odd_end = Region { address: 256, columns: 12, rows: 5, stride: 64 };
+        let of = |role| Transfer { tile: TILE, dtype: Dtype::Bf16, role };
+        assert!(of(Role::Input).can_move(&odd_end) && !of(Role::Output).can_move(&odd_end));
+        assert!(of(Role::Output).can_move(&Region { columns: 16, ..odd_end }));
+        assert!(!of(Role::Input).can_move(&Region { columns: 0, ..odd_end }), "without K there is nothing to load");
+    }
+
+    #[test]
+    fn a_stride_that_tma_cannot_hold_is_refused_before_anything_is_encoded() {
+        let wide = Region { address: 0, columns: 1, rows: 2, stride: MAX_STRIDE };
+        assert!(matches!(Transfer::check(&wide), Err(Error::TooLarge { .. })));
+        assert!(Transfer::check(&Region { stride: MAX_STRIDE - TMA_ALIGNMENT, ..wide }).is_ok());
+    }
+}

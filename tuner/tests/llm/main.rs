@@ -1,0 +1,20 @@
+//! The client of language models against real servers, and the searches that they lead. One program, so that it is linked
+//! once.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../llm_support/mod.rs"]
+mod llm_support;
+#[cfg(unix)]
+mod python;
+
+mod anthropic;
+mod conversation;
+mod faults;
+mod file;
+mod resume;
+mod secrets;
+#[cfg(unix)]
+mod server;
+mod strategy;
+mod transcript;
