@@ -30,8 +30,8 @@ pub mod problem {
 
 /// How problems are computed.
 pub mod schedule {
-    pub use autokernel_ops::matmul::space;
     pub use autokernel_ops::rule::BrokenRule;
+    pub use autokernel_ops::space;
     pub use autokernel_ops::{Family, Schedule};
 }
 

@@ -21,6 +21,7 @@ pub mod scaled_copy;
 pub mod schedule;
 pub mod search;
 pub mod source;
+pub mod space;
 
 pub use operation::Operation;
 pub use registry::{Class, Family, Problem};

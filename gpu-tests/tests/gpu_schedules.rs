@@ -61,7 +61,7 @@ fn bench(test: &str) -> Option<Bench> {
 }
 
 fn draw(rng: &mut StdRng, arch: Arch, count: usize) -> Vec<Draw> {
-    let families = Space::families(arch);
+    let families = autokernel_codegen::matmul::space::families(arch);
     let exact = ["identity", "relu", "leaky_relu(0.25)"].map(|name| name.parse::<Epilogue>().unwrap());
     let draw = |at: usize| {
         let input = *[Dtype::Bf16, Dtype::F16].choose(rng).unwrap();

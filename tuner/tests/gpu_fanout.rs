@@ -28,7 +28,7 @@ fn target() -> Target {
 
 /// Schedules with an image each.
 fn images(count: usize) -> Vec<Schedule> {
-    let family = Space::families(Arch::SM_90A)[0];
+    let family = target().problem.class().families(Arch::SM_90A)[0];
     Space::new(family, &target().problem.class(), Arch::SM_90A).images().take(count).collect()
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use autokernel_core::LaunchPlan;
 
-use super::problem::{OfProducts, Problem};
+use super::problem::{Class, Problem};
 use super::schedule::Schedule;
 use super::{reference as reference_matmul, sm80, sm90};
 use crate::epilogue::Epilogue;
@@ -59,8 +59,7 @@ pub fn kernel(problem: &Problem, schedule: &Schedule) -> (KernelSource, LaunchPl
 }
 
 /// The launch of the kernel called `symbol` that computes problems of `class` by `schedule`.
-pub fn plan(class: &impl OfProducts, schedule: &Schedule, symbol: String) -> LaunchPlan {
-    let class = class.products();
+pub fn plan(class: &Class, schedule: &Schedule, symbol: String) -> LaunchPlan {
     match schedule {
         Schedule::Sm80(schedule) => sm80::plan(class, schedule, symbol),
         Schedule::Sm90(schedule) => sm90::plan(class, schedule, symbol),

@@ -3,8 +3,7 @@
 use autokernel_core::{Arch, Dim, Dtype, Extents, LaunchPlan, Signature, dim};
 
 use super::problem::{Class, INPUTS, Layout, Problem};
-use super::space::Space;
-use super::{DIMS, declare, emit, flops, plan, sizes};
+use super::{DIMS, declare, emit, flops, plan, sizes, space};
 use crate::declaration::{Attribute, Complaint, Declaration};
 use crate::epilogue::Epilogue;
 use crate::operation::{self, Operation, Tolerance, Work};
@@ -160,11 +159,11 @@ impl operation::Class for Class {
     }
 
     fn families(&self, arch: Arch) -> &'static [Family] {
-        Space::families(arch)
+        space::families(arch)
     }
 
     fn schedules(&self, family: Family, arch: Arch) -> Vec<Schedule> {
-        Space::new(family, self, arch).schedules().iter().map(|schedule| (*schedule).into()).collect()
+        space::schedules(family, self, arch)
     }
 
     fn default_schedule(&self, arch: Arch) -> Schedule {

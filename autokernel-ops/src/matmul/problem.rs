@@ -93,28 +93,6 @@ impl registry::Problem {
     }
 }
 
-/// A class of products, alone or among those of all operations.
-pub trait OfProducts {
-    /// The class.
-    fn products(&self) -> &Class;
-}
-
-impl OfProducts for Class {
-    fn products(&self) -> &Class {
-        self
-    }
-}
-
-impl OfProducts for registry::Class {
-    fn products(&self) -> &Class {
-        match self {
-            registry::Class::Matmul(class) => class,
-            #[allow(unreachable_patterns, reason = "reachable with more than one operation")]
-            other => unreachable!("typed schedules are those of products, not of {other}"),
-        }
-    }
-}
-
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Problem { input, output, layout, epilogue, .. } = self;

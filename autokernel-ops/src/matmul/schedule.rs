@@ -17,7 +17,7 @@ use crate::registry::OtherFamily;
 use crate::rule;
 pub use crate::rule::BrokenRule;
 
-use crate::matmul::problem::OfProducts;
+use crate::matmul::problem::Class;
 use autokernel_core::Arch;
 
 /// A schedule of one of the kernel families, with its knobs by name: what rules, plans and emission read. Everything
@@ -60,8 +60,7 @@ impl Schedule {
     ///
     /// # Errors
     /// The first broken rule.
-    pub fn check(&self, problem: &impl OfProducts, arch: Arch) -> Result<(), BrokenRule> {
-        let problem = problem.products();
+    pub fn check(&self, problem: &Class, arch: Arch) -> Result<(), BrokenRule> {
         match self {
             Schedule::Sm80(schedule) => rule::check(sm80::RULES, schedule, problem, arch),
             Schedule::Sm90(schedule) => rule::check(sm90::RULES, schedule, problem, arch),
@@ -69,8 +68,7 @@ impl Schedule {
     }
 
     /// What a launch must know. Meaningful for schedules that pass [`check`](Self::check).
-    pub fn geometry(&self, problem: &impl OfProducts) -> Geometry {
-        let problem = problem.products();
+    pub fn geometry(&self, problem: &Class) -> Geometry {
         match self {
             Schedule::Sm80(schedule) => schedule.geometry(problem),
             Schedule::Sm90(schedule) => schedule.geometry(problem),
@@ -78,8 +76,8 @@ impl Schedule {
     }
 
     /// The schedule that is safe on `arch` when nothing was tuned.
-    pub fn default_for(problem: &impl OfProducts, arch: Arch) -> Schedule {
-        super::default::default_for(problem.products(), arch)
+    pub fn default_for(problem: &Class, arch: Arch) -> Schedule {
+        super::default::default_for(problem, arch)
     }
 }
 

@@ -1,8 +1,8 @@
 use super::*;
 use crate::epilogue::Epilogue;
 use crate::matmul::problem::{Class, Layout, Problem};
+use crate::space::Space;
 use autokernel_core::Dtype;
-use space::Space;
 
 fn class(layout: Layout) -> Class {
     Problem::new(Dtype::Bf16, layout, Epilogue::identity()).class()

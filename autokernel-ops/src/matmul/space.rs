@@ -1,47 +1,27 @@
 //! The schedules that a search chooses from: every combination of the listed values that passes the rules.
 
 use super::schedule::{Family, Mode, Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
-use crate::matmul::problem::OfProducts;
+use crate::matmul::problem::Class;
 use autokernel_core::Arch;
-
-/// The schedules of one family that a search chooses from for a problem on an arch.
-#[derive(Clone, Debug)]
-pub struct Space {
-    schedules: Vec<crate::Schedule>,
-}
 
 /// Group sizes worth trying: beyond 32 tiles a group no longer fits L2 beside the other operand.
 const RASTER_GROUPS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 
-impl Space {
-    /// Every valid schedule of `family` for `problem` on `arch`, in a fixed order; none of another operation's family.
-    pub fn new(family: Family, problem: &impl OfProducts, arch: Arch) -> Self {
-        let problem = problem.products();
-        let images = match family {
-            Family::Sm80 => sm80_images(),
-            Family::Sm90 => sm90_images(),
-            #[allow(unreachable_patterns, reason = "reachable with more than one operation")]
-            _ => Vec::new(),
-        };
-        let valid = images.into_iter().filter(|schedule| schedule.check(problem, arch).is_ok());
-        let schedules = valid.flat_map(|schedule| rasters().map(move |raster| schedule.with_raster(raster).into()));
-        Space { schedules: schedules.collect() }
-    }
+/// The families that serve `arch`, best first.
+pub fn families(arch: Arch) -> &'static [Family] {
+    if arch == Arch::SM_90A { &[Family::Sm90, Family::Sm80] } else { &[Family::Sm80] }
+}
 
-    /// The families that serve `arch`, best first.
-    pub fn families(arch: Arch) -> &'static [Family] {
-        if arch == Arch::SM_90A { &[Family::Sm90, Family::Sm80] } else { &[Family::Sm80] }
-    }
-
-    /// The schedules.
-    pub fn schedules(&self) -> &[crate::Schedule] {
-        &self.schedules
-    }
-
-    /// The distinct images among them: schedules that differ in launch-time knobs alone share one.
-    pub fn images(&self) -> impl Iterator<Item = crate::Schedule> + '_ {
-        self.schedules.iter().copied().filter(|schedule| schedule.image() == *schedule)
-    }
+/// Every valid schedule of `family` for `class` on `arch`, in a fixed order; none of another operation's family.
+pub fn schedules(family: Family, class: &Class, arch: Arch) -> Vec<crate::Schedule> {
+    let images = match family {
+        Family::Sm80 => sm80_images(),
+        Family::Sm90 => sm90_images(),
+        #[allow(unreachable_patterns, reason = "reachable with more than one operation")]
+        _ => Vec::new(),
+    };
+    let valid = images.into_iter().filter(|schedule| schedule.check(class, arch).is_ok());
+    valid.flat_map(|schedule| rasters().map(move |raster| schedule.with_raster(raster).into())).collect()
 }
 
 fn rasters() -> impl Iterator<Item = Raster> {

@@ -7,6 +7,7 @@ use autokernel_core::Arch;
 use super::problem::Class;
 use crate::knob::{At, Kind, Knob};
 use crate::rule::Rule;
+use crate::search::Search;
 
 /// A block copies a part of a row, each thread several elements of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +26,7 @@ const KNOB: Knob = Knob {
     at: At::Image,
     kind: Kind::Number,
     absent: None,
+    search: Search::PLAIN,
     meaning: &["Threads of a block."],
     legal: "32, 64, 128, 256, 512, 1024",
     advice: "256.",
@@ -57,6 +59,11 @@ impl Schedule {
     pub fn from_codes(codes: &[u16]) -> Option<Self> {
         let &[threads, items, backwards] = codes else { return None };
         Some(Schedule { threads: threads.into(), items: items.into(), backwards: backwards == 1 })
+    }
+
+    /// Registers of a thread, roughly.
+    pub fn registers(&self) -> u32 {
+        16 + self.items
     }
 
     /// Elements that a block copies.

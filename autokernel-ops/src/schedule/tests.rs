@@ -6,7 +6,7 @@ use crate::epilogue::Epilogue;
 use crate::matmul;
 use crate::matmul::problem::{Layout, Problem};
 use crate::matmul::schedule::Sm90Schedule;
-use crate::matmul::space::Space;
+use crate::space::Space;
 
 fn class() -> matmul::problem::Class {
     Problem::new(Dtype::Bf16, Layout::Nt, Epilogue::identity()).class()

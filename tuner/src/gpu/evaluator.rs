@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use autokernel_codegen::schedule::Schedule;
-use autokernel_codegen::schedule::space::Space;
 
 use super::bench::Bench;
 use super::sampling::Effort;
@@ -52,8 +51,8 @@ impl Evaluator for GpuEvaluator {
     /// The schedules of the family that serves the arch best.
     fn space(&self, target: &Target) -> Vec<Schedule> {
         let class = target.problem.class();
-        let best = Space::families(target.arch).iter().take(1);
-        best.flat_map(|&family| Space::new(family, &class, target.arch).schedules().to_vec()).collect()
+        let best = class.families(target.arch).first();
+        best.map_or_else(Vec::new, |&family| class.schedules(family, target.arch))
     }
 
     fn evaluate(

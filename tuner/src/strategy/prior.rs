@@ -7,9 +7,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use autokernel_codegen::arch::Arch;
-use autokernel_codegen::matmul::problem::{Class, Layout, OfProducts};
+use autokernel_codegen::matmul::problem::{Class, Layout};
 use autokernel_codegen::matmul::schedule::{Geometry, Mode, Schedule as Typed};
 use autokernel_codegen::matmul::sizes;
+use autokernel_codegen::problem::ProblemClass;
 use autokernel_codegen::schedule::{Family, Schedule};
 use autokernel_core::Extents;
 use autokernel_core::Placement;
@@ -94,23 +95,48 @@ fn neighbours_surprises(brief: &Brief) -> Vec<(usize, f64)> {
 /// The model for one target on one GPU.
 pub struct Prior<'p> {
     target: &'p Target,
-    class: Class,
+    /// Of a product.
+    product: Option<Class>,
+    gpu: &'p GpuFacts,
+}
+
+/// The same for a product.
+struct Product<'p> {
+    target: &'p Target,
+    class: &'p Class,
     gpu: &'p GpuFacts,
 }
 
 impl<'p> Prior<'p> {
     /// The model for `target` on `gpu`.
     pub fn new(target: &'p Target, gpu: &'p GpuFacts) -> Self {
-        Prior { target, class: target.problem.class().products().clone(), gpu }
+        Prior { target, product: target.problem.as_product().map(|product| product.class()), gpu }
     }
 
     /// The least time that `schedule` can take, in milliseconds.
     pub fn predicted_ms(&self, schedule: &Schedule) -> f64 {
-        let Prior { target, class, gpu } = self;
+        let Prior { target, product, gpu } = self;
+        match (product, Typed::try_from(schedule)) {
+            (Some(class), Ok(typed)) => Product { target, class, gpu }.predicted_ms(schedule, &typed),
+            _ => self.traffic_ms(schedule),
+        }
+    }
+
+    /// The time of the least traffic, as far as whole waves of blocks keep all SMs at it.
+    fn traffic_ms(&self, schedule: &Schedule) -> f64 {
+        let Prior { target, gpu, .. } = self;
+        let placement = placement(schedule, &target.problem.class(), target.shape, gpu.sm_count, 1);
+        let busy = (placement.utilization_pct / 100.0).clamp(0.1, 1.0);
+        target.work().bytes / (gpu.memory_gb_per_s * 1e6 * busy) + LAUNCH_MS
+    }
+}
+
+impl Product<'_> {
+    fn predicted_ms(&self, schedule: &Schedule, typed: &Typed) -> f64 {
+        let Product { target, class, gpu } = self;
         let (shape, k) = (target.shape, sizes(&target.shape)[2]);
-        let typed = &Typed::try_from(schedule).expect("a space is of families that compute its problem");
         let geometry = typed.geometry(class);
-        let turns = turns(schedule, typed, &geometry, class, shape, gpu);
+        let turns = turns(schedule, typed, &geometry, &target.problem.class(), shape, gpu);
 
         let rate_per_sm = gpu.matrix_tflops * 1e9 * SUSTAINED / f64::from(gpu.sm_count);
         let block_k = f64::from(k) / f64::from(geometry.split_k);
@@ -203,7 +229,7 @@ fn turns(
     schedule: &Schedule,
     typed: &Typed,
     geometry: &Geometry,
-    class: &Class,
+    class: &ProblemClass,
     shape: Extents,
     gpu: &GpuFacts,
 ) -> Turns {

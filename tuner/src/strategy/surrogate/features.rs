@@ -6,7 +6,6 @@
 use std::collections::BTreeSet;
 
 use autokernel_codegen::knob::Kind;
-use autokernel_codegen::matmul::problem::OfProducts;
 use autokernel_codegen::matmul::{self, sizes};
 use autokernel_codegen::problem::ProblemClass;
 use autokernel_codegen::schedule::{Family, Schedule};
@@ -69,20 +68,22 @@ fn truth(value: bool) -> f64 {
 }
 
 /// What arithmetic says of `schedule` at the shape.
-fn derived(schedule: &Schedule, target: &Target, class: &ProblemClass, gpu: &GpuFacts) -> [f64; 14] {
-    let typed = matmul::Schedule::try_from(schedule).expect("a space is of families that compute its problem");
-    let geometry = typed.geometry(class);
+fn derived(schedule: &Schedule, target: &Target, class: &ProblemClass, gpu: &GpuFacts) -> Vec<f64> {
+    let waves = placement(schedule, class, target.shape, gpu.sm_count, 1).waves;
+    let (Some(product), Ok(typed)) = (target.problem.as_product(), matmul::Schedule::try_from(schedule)) else {
+        return vec![waves, waves.ceil() - waves, waves.ceil()];
+    };
+    let geometry = typed.geometry(&product.class());
     let [m, n, k] = sizes(&target.shape).map(f64::from);
     let (tile_m, tile_n) = (f64::from(geometry.tile_m), f64::from(geometry.tile_n));
     let (rows, columns) = ((m / tile_m).ceil(), (n / tile_n).ceil());
     let (cluster_m, cluster_n) = (f64::from(geometry.cluster_m), f64::from(geometry.cluster_n));
-    let waves = placement(schedule, class, target.shape, gpu.sm_count, 1).waves;
     let area = tile_m * tile_n;
-    let stage = f64::from(geometry.tile_k) * (tile_m + tile_n) * f64::from(class.products().input.bytes());
+    let stage = f64::from(geometry.tile_k) * (tile_m + tile_n) * f64::from(product.input.bytes());
     let loaded = (tile_m / cluster_n + tile_n / cluster_m) * k;
     let ring = f64::from(geometry.shared_bytes) / stage;
     let group = f64::from(geometry.raster.group);
-    [
+    vec![
         waves,
         waves.ceil() - waves, // how empty the last wave is
         waves.ceil(),

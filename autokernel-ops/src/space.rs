@@ -1,0 +1,30 @@
+//! The schedules that a search chooses from, whatever the operation.
+
+use autokernel_core::Arch;
+
+use crate::registry::{Class, Family};
+use crate::schedule::Schedule;
+
+/// The schedules of one family that a search chooses from for a class on an arch.
+#[derive(Clone, Debug)]
+pub struct Space {
+    schedules: Vec<Schedule>,
+}
+
+impl Space {
+    /// Every valid schedule of `family` for `class` on `arch`, in a fixed order; none of another operation's family.
+    pub fn new(family: Family, class: &(impl Clone + Into<Class>), arch: Arch) -> Self {
+        let class: Class = class.clone().into();
+        Space { schedules: class.schedules(family, arch) }
+    }
+
+    /// The schedules.
+    pub fn schedules(&self) -> &[Schedule] {
+        &self.schedules
+    }
+
+    /// The distinct images among them: schedules that differ in launch-time knobs alone share one.
+    pub fn images(&self) -> impl Iterator<Item = Schedule> + '_ {
+        self.schedules.iter().copied().filter(|schedule| schedule.image() == *schedule)
+    }
+}
