@@ -1,8 +1,88 @@
 //! Compiles the kernels of these tests with the schedules of their own best_config.json alone: what ships with
-//! autokernel changes with every tuning, and would multiply by the number of epilogues here.
+//! autokernel changes with every tuning, and would multiply by the number of epilogues here. Row-wise kernels have no
+//! attribute yet: their bodies are compiled here, each by the schedules for some widths.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use autokernel_codegen::arch::Arch;
+use autokernel_codegen::nvcc::{Compiler, Nvcc};
+use autokernel_codegen::rows::{RowsSchedule, emit, problem};
+
+include!("src/rows/bodies.rs");
 
 fn main() {
     // SAFETY: a build script's main thread is its only one here.
     unsafe { std::env::remove_var("DEP_AUTOKERNEL_CONFIG") };
     autokernel_codegen::Build::new().source("src").run();
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-env-changed=AUTOKERNEL_CACHE_DIR");
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo names it"));
+    let text = rows(&out).unwrap_or_else(|error| panic!("row-wise kernels: {error}"));
+    std::fs::write(out.join("rows_images.rs"), text).expect("OUT_DIR is writable");
+}
+
+/// An array of `RowsImage`s in Rust, empty without nvcc.
+fn rows(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
+    let cache = std::env::var_os("AUTOKERNEL_CACHE_DIR").map_or_else(|| out.join("cache"), PathBuf::from);
+    let Ok(nvcc) = Nvcc::locate(Path::new(&std::env::var("CARGO_MANIFEST_DIR")?), &cache) else {
+        return Ok("&[]".to_owned());
+    };
+    let compiler = Compiler::new(nvcc, cache);
+    let mut jobs = Vec::new();
+    for body in &BODIES {
+        for ty in ["bf16", "f16", "f32"] {
+            let function = syn::parse_str(&body.source.replace("TYPE", ty))?;
+            let problem = problem(&function)?;
+            // Speed is measured on bf16; the other types are held to be right.
+            let widths = if ty == "bf16" { &WIDTHS[..] } else { &[1024] };
+            let schedules: BTreeSet<_> =
+                widths.iter().map(|&columns| RowsSchedule::for_columns(&problem.class(), columns)).collect();
+            jobs.extend(schedules.into_iter().map(|schedule| (body.name, ty, problem.clone(), schedule)));
+        }
+    }
+    let mut text = "&[\n".to_owned();
+    for (number, image) in compile(&compiler, &jobs)?.into_iter().enumerate() {
+        let (name, ty, problem, schedule) = &jobs[number];
+        let (_, plan) = emit::kernel(problem, schedule);
+        let cubin = out.join(format!("rows_{number}.cubin"));
+        std::fs::copy(&image, &cubin)?;
+        let [problem, schedule, plan] = [
+            serde_json::to_string(problem)?,
+            serde_json::to_string(&autokernel_codegen::rows::AnySchedule::from(*schedule))?,
+            serde_json::to_string(&plan)?,
+        ];
+        writeln!(
+            text,
+            "RowsImage {{ name: {name:?}, dtype: {ty:?}, problem: {problem:?}, schedule: {schedule:?}, plan: {plan:?}, \
+             cubin: include_bytes!({:?}) }},",
+            cubin.display().to_string()
+        )?;
+    }
+    text.push(']');
+    Ok(text)
+}
+
+type Job = (&'static str, &'static str, autokernel_codegen::rows::Problem, RowsSchedule);
+
+/// The cubin of each job, compiled on all cores.
+fn compile(compiler: &Compiler, jobs: &[Job]) -> Result<Vec<PathBuf>, Box<dyn std::error::Error>> {
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let worker = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let Some((.., problem, schedule)) = jobs.get(at) else { return done };
+            let image = compiler.compile(&emit::kernel(problem, schedule).0, Arch::SM_90A);
+            done.push((at, image.map(|image| image.cubin).map_err(|error| error.to_string())));
+        }
+    };
+    let mut images: Vec<(usize, Result<PathBuf, String>)> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("no compile panics")).collect()
+    });
+    images.sort_by_key(|(at, _)| *at);
+    Ok(images.into_iter().map(|(_, image)| image).collect::<Result<_, _>>()?)
 }

@@ -10,7 +10,9 @@ pub mod epilogue;
 pub mod files;
 pub mod headers;
 pub mod nvcc;
+pub mod rows;
 pub mod spec;
+mod translate;
 
 pub use build::{Build, BuildError};
 

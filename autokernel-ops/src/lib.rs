@@ -14,6 +14,7 @@ pub mod matmul;
 pub mod operation;
 pub mod opponent;
 pub mod registry;
+pub mod rows;
 pub mod rule;
 #[cfg(feature = "sketch")]
 pub mod scaled_copy;

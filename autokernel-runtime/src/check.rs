@@ -10,7 +10,10 @@ pub const MAX_EXTENT: u32 = i32::MAX as u32 - 0xffff;
 /// The most dimensions that extents hold.
 const MAX_DIMS: usize = 6;
 
-/// Where a dimension was first met: an operand, and which of its axes.
+/// The axes of an argument. An operand of one axis is given as a matrix of one row.
+const MATRIX_AXES: usize = 2;
+
+/// Where a dimension was first met: an operand, and which of the axes of its argument.
 #[derive(Clone, Copy)]
 struct Place {
     operand: usize,
@@ -41,8 +44,12 @@ fn check_kinds(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) 
         match (operand.role, argument.role()) {
             (Role::Output, Role::Input) => return refused(format!("`{name}` is written; pass it mutably")),
             (Role::Input, Role::Output) => return refused(format!("`{name}` is only read; pass it to read")),
-            _ if operand.axes.len() != 2 => {
-                return refused(format!("`{name}` has {} axes, and a matrix has two", operand.axes.len()));
+            _ if operand.axes.len() == 1 && argument.layout().rows != 1 => {
+                let rows = argument.layout().rows;
+                return refused(format!("`{name}` has one axis; pass a matrix of one row, not of {rows}"));
+            }
+            _ if !(1..=2).contains(&operand.axes.len()) => {
+                return refused(format!("`{name}` has {} axes; one and two are possible", operand.axes.len()));
             }
             _ => {}
         }
@@ -59,8 +66,9 @@ fn check_kinds(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) 
 fn extents(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) -> Result<Extents> {
     let mut found = [None::<(usize, Place)>; MAX_DIMS];
     for (at, (operand, argument)) in signature.operands.iter().zip(arguments).enumerate() {
-        for (axis, (&dim, size)) in operand.axes.iter().zip(sizes(argument)).enumerate() {
-            let place = Place { operand: at, axis };
+        let axes = MATRIX_AXES.saturating_sub(operand.axes.len())..MATRIX_AXES;
+        for (&dim, axis) in operand.axes.iter().zip(axes) {
+            let (size, place) = (sizes(argument)[axis], Place { operand: at, axis });
             let slot = found.get_mut(usize::from(dim)).ok_or_else(|| no_dimension(kernel, operand, dim))?;
             match *slot {
                 None => *slot = Some((size, place)),
@@ -231,6 +239,18 @@ mod tests {
         assert!(error.to_string().contains("`out` is written"), "{error}");
         let error = check("linear", &linear(), &[(&x).into()]).unwrap_err();
         assert!(error.to_string().contains("3 (x, w, out), not 1"), "{error}");
+    }
+
+    #[test]
+    fn an_operand_of_one_axis_is_a_matrix_of_one_row() {
+        let mut signature = linear();
+        signature.operands[1].axes = vec![2];
+        let extents = checked(&signature, [(2, 3), (1, 3), (2, 5)]).unwrap();
+        assert_eq!(extents, Extents::new([(dim("m"), 2), (dim("n"), 5), (dim("k"), 3)]));
+        let text = checked(&signature, [(2, 3), (3, 1), (2, 5)]).unwrap_err().to_string();
+        assert!(text.contains("a matrix of one row, not of 3"), "{text}");
+        let text = checked(&signature, [(2, 3), (1, 4), (2, 5)]).unwrap_err().to_string();
+        assert!(text.contains("4 by the columns of `w` (1x4)"), "{text}");
     }
 
     #[test]

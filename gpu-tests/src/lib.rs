@@ -6,6 +6,7 @@
 //! - [`check`]: runs launches on one case: poisoned output, guard zones, comparison, and a report that names the case.
 //! - [`agreement`]: a GPU against an emulated one.
 //! - [`compiled`]: every compiled variant of a declared kernel, and schedules compiled while the test runs.
+//! - [`rows`]: row-wise kernels, against what their bodies give in fp64.
 //! - [`settings`]: how many cases, and which; [`skip`]: how a test says that it could not run.
 
 pub mod agreement;
@@ -15,6 +16,7 @@ pub mod host;
 pub mod kernels;
 pub mod placement;
 pub mod reference;
+pub mod rows;
 pub mod settings;
 pub mod shapes;
 pub mod skip;

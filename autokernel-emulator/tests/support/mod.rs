@@ -5,4 +5,5 @@ pub mod arguments;
 pub mod case;
 pub mod compile;
 pub mod host;
+pub mod rows;
 pub mod skip;

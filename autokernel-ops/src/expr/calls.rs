@@ -1,46 +1,25 @@
 //! Which functions a function calls.
 
-use super::{Condition, Expr, Function, Math};
+use super::{Expr, Function, Math};
 
 impl Function {
     /// Every call in it, in the order of the text.
     pub fn calls(&self) -> Vec<Math> {
-        let mut calls = Vec::new();
-        for binding in &self.bindings {
-            binding.value.collect_calls(&mut calls);
-        }
-        self.result.collect_calls(&mut calls);
-        calls
+        let values = self.bindings.iter().map(|binding| &binding.value).chain([&self.result]);
+        values.flat_map(Expr::calls).collect()
     }
 }
 
 impl Expr {
-    fn collect_calls(&self, calls: &mut Vec<Math>) {
-        match self {
-            Expr::Variable(_) | Expr::Literal(_) => {}
-            Expr::Negate(value) => value.collect_calls(calls),
-            Expr::Binary(_, left, right) => [left, right].iter().for_each(|side| side.collect_calls(calls)),
-            Expr::Call(function, args) => {
+    /// Every call in it, in the order of the text.
+    pub fn calls(&self) -> Vec<Math> {
+        let mut calls = Vec::new();
+        self.walk(&mut |expr| {
+            if let Expr::Call(function, _) = expr {
                 calls.push(*function);
-                args.iter().for_each(|arg| arg.collect_calls(calls));
             }
-            Expr::If(condition, then, otherwise) => {
-                condition.collect_calls(calls);
-                [then, otherwise].iter().for_each(|side| side.collect_calls(calls));
-            }
-        }
-    }
-}
-
-impl Condition {
-    fn collect_calls(&self, calls: &mut Vec<Math>) {
-        match self {
-            Condition::Compare(_, left, right) => [left, right].iter().for_each(|side| side.collect_calls(calls)),
-            Condition::Not(condition) => condition.collect_calls(calls),
-            Condition::And(left, right) | Condition::Or(left, right) => {
-                [left, right].iter().for_each(|side| side.collect_calls(calls));
-            }
-        }
+        });
+        calls
     }
 }
 

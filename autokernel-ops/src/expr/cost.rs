@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Function, Math};
+use super::{Expr, Function, Math};
 
 /// What a function costs the thread that computes it, beside its argument and result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -21,7 +21,7 @@ impl Cost {
     /// As much as any function: what an unknown one is taken for.
     pub const MOST: Cost = Cost { registers: WIDE, special_functions: 1 };
 
-    fn and(self, other: Cost) -> Cost {
+    pub(crate) fn and(self, other: Cost) -> Cost {
         Cost {
             registers: self.registers.max(other.registers),
             special_functions: self.special_functions.saturating_add(other.special_functions),
@@ -33,7 +33,7 @@ impl Cost {
 const WIDE: u32 = 16;
 
 impl Math {
-    fn cost(self) -> Cost {
+    pub(crate) fn cost(self) -> Cost {
         match self {
             Math::Tanh | Math::Erf => Cost { registers: WIDE, special_functions: 1 },
             Math::Exp | Math::Ln | Math::Sqrt | Math::Sin | Math::Cos | Math::Recip => {
@@ -41,6 +41,13 @@ impl Math {
             }
             Math::Abs | Math::Max | Math::Min | Math::MulAdd => Cost::NONE,
         }
+    }
+}
+
+impl Expr {
+    /// What it costs the thread that computes it.
+    pub fn cost(&self) -> Cost {
+        self.calls().into_iter().map(Math::cost).fold(Cost::NONE, Cost::and)
     }
 }
 

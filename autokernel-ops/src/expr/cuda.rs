@@ -1,4 +1,4 @@
-//! From an expression tree to the CUDA function `Problem::epilogue`.
+//! From expression trees to CUDA.
 
 use std::fmt::Write;
 
@@ -14,7 +14,8 @@ pub fn body(function: &Function) -> String {
     text
 }
 
-fn number(expr: &Expr) -> String {
+/// The expression, with each name as it is.
+pub fn number(expr: &Expr) -> String {
     match expr {
         Expr::Variable(name) => name.clone(),
         Expr::Literal(value) => literal(*value),

@@ -1,10 +1,11 @@
-//! The expression tree of an epilogue: a pure function from one `f32` to one `f32`.
+//! Expression trees: pure functions from `f32` to one `f32`, as epilogues and bodies have them.
 //!
 //! Numbers and conditions are separate types, so a tree that would not type-check cannot be built.
 
 mod calls;
 mod cost;
 pub mod cuda;
+mod walk;
 
 use serde::{Deserialize, Serialize};
 
@@ -158,7 +159,12 @@ impl Function {
 }
 
 impl Expr {
-    fn eval(&self, scope: &[(&str, f32)]) -> f32 {
+    /// The value where names have those values, computed by walking the tree: the meaning that Rust and CUDA must both
+    /// agree with.
+    ///
+    /// # Panics
+    /// A name has no value.
+    pub fn eval(&self, scope: &[(&str, f32)]) -> f32 {
         match self {
             Expr::Variable(name) => {
                 let found = scope.iter().find(|(bound, _)| bound == name);

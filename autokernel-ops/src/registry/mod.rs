@@ -15,6 +15,7 @@ use crate::knob::Knob;
 use crate::matmul;
 use crate::operation::{self, Operation, Tolerance, Work};
 use crate::opponent::Opponent;
+use crate::rows;
 use crate::rule::{self, BrokenRule, RuleText};
 #[cfg(feature = "sketch")]
 use crate::scaled_copy;
@@ -23,12 +24,14 @@ use crate::source::{Header, KernelSource};
 
 operations! {
     matmul: Matmul;
+    rows: Rows;
     #[cfg(feature = "sketch")] scaled_copy: ScaledCopy;
 }
 
 families! {
     matmul: Sm80 = "sm80", matmul::schedule::Sm80Schedule, matmul::SM80_RULES;
     matmul: Sm90 = "sm90", matmul::schedule::Sm90Schedule, matmul::SM90_RULES;
+    rows: RowsSm80 = "rows_sm80", rows::RowsSchedule, rows::RULES;
     #[cfg(feature = "sketch")] scaled_copy: Copy = "copy", scaled_copy::Schedule, scaled_copy::RULES;
 }
 

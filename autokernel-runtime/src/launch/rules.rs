@@ -51,8 +51,8 @@ fn broken_signature(signature: &Signature) -> Option<String> {
         return Some(format!("{operands} operands; up to {MAX_OPERANDS} are possible"));
     }
     let axes = |operand: &Operand| operand.axes.iter().all(|dim| usize::from(*dim) < dims);
-    let strange = signature.operands.iter().find(|operand| operand.axes.len() != 2 || !axes(operand))?;
-    Some(format!("`{}` is no matrix of the signature's dimensions", strange.name))
+    let strange = signature.operands.iter().find(|operand| !(1..=2).contains(&operand.axes.len()) || !axes(operand))?;
+    Some(format!("`{}` has not one or two axes of the signature's dimensions", strange.name))
 }
 
 fn broken_alignment(signature: &Signature, alignment: Alignment, before: &[Alignment]) -> Option<String> {

@@ -1,0 +1,74 @@
+use autokernel_ops::rows::Reduction;
+
+use super::*;
+
+fn read(source: &str) -> Result<Problem> {
+    problem(&syn::parse_str(source).unwrap())
+}
+
+const SOFTMAX: &str = "fn softmax(x: &Matrix<bf16>, out: &mut Matrix<bf16>) {
+    let e = (x - row_max(x)).exp();
+    out = e / row_sum(e);
+}";
+
+#[test]
+fn a_body_becomes_steps_with_each_reduction_a_value_of_its_own() {
+    let softmax = read(SOFTMAX).unwrap();
+    assert_eq!(softmax.to_string(), "rows x: Matrix<bf16> -> out: Matrix<bf16>");
+    let steps = &softmax.body().steps;
+    let names = steps.iter().map(|step| match step {
+        Step::Let { name, .. } => name.as_str(),
+        Step::Reduce { name, .. } => name,
+        Step::Store { output, .. } => output,
+    });
+    assert_eq!(names.collect::<Vec<_>>(), ["row_max", "e", "row_sum", "out"]);
+}
+
+#[test]
+fn the_same_reduction_twice_is_one_and_others_of_its_kind_get_names_of_their_own() {
+    let source = "fn f(x: &Matrix<f32>, out: &mut Column<f32>) { out = row_sum(x) * row_sum(x) + row_sum(x * x); }";
+    let read = read(source).unwrap();
+    let reduced = read.body().steps.iter().filter_map(|step| match step {
+        Step::Reduce { name, reduction, .. } => Some((name.as_str(), *reduction)),
+        _ => None,
+    });
+    assert_eq!(reduced.collect::<Vec<_>>(), [("row_sum", Reduction::Sum), ("row_sum_", Reduction::Sum)]);
+}
+
+#[test]
+fn mistakes_in_a_body_are_told_with_what_can_be_written() {
+    let matrix = "x: &Matrix<bf16>, out: &mut Matrix<bf16>";
+    let cases = [
+        (matrix, "out = x % 2.0;", "`+`, `-`, `*` and `/`"),
+        (matrix, "out = y;", "only its parameters"),
+        (matrix, "out = row_sum(x, x);", "takes the one number"),
+        (matrix, "out = row_sum(row_sum(x));", "use the number itself"),
+        (matrix, "out = if x > 0.0 { row_sum(x) } else { x };", "bind it before"),
+        (matrix, "x", "goes nowhere"),
+        (matrix, "out += x;", "goes nowhere"),
+        (matrix, "out[0] = x;", "only an output is assigned to"),
+        (matrix, "x = out;", "`x` is no output"),
+        (matrix, "out = x; out = x;", "written twice"),
+        (matrix, "let y = x;", "write `out = …;`"),
+        (matrix, "out = x + 1;", "write the number as `1.0`"),
+        (matrix, "out = x.powf(2.0);", "methods of `f32`: abs"),
+        (matrix, "for i in 0..3 { out = x; }", "goes nowhere"),
+        ("x: &Matrix<bf16>, out: &mut Column<bf16>", "out = x;", "reduce it (`row_sum`"),
+        ("x: &Matrix<bf16>, out: &mut Row<bf16>", "out = x;", "every row would write it"),
+        ("x: &Column<bf16>, out: &mut Column<bf16>", "out = x;", "must be a `Matrix`"),
+        ("x: &Matrix<f64>, out: &mut Matrix<bf16>", "out = x;", "use bf16, f16 or f32"),
+        ("x: Matrix<bf16>, out: &mut Matrix<bf16>", "out = x;", "an operand is one of"),
+        ("x: &Vec<bf16>, out: &mut Matrix<bf16>", "out = x;", "an operand is one of"),
+    ];
+    for (parameters, body, expected) in cases {
+        let message = read(&format!("fn f({parameters}) {{ {body} }}")).unwrap_err().into_iter();
+        let messages: Vec<String> = message.map(|error| error.to_string()).collect();
+        assert!(messages.iter().any(|message| message.contains(expected)), "{body}: {messages:?}");
+    }
+}
+
+#[test]
+fn all_mistakes_are_told_at_once() {
+    let source = "fn f(x: &Vec<bf16>, out: &mut Matrix<bf16>) { out = 1; let y = 2; }";
+    assert_eq!(read(source).unwrap_err().into_iter().count(), 3);
+}

@@ -1,0 +1,318 @@
+//! From Rust expressions to expression trees: what epilogues and bodies have in common.
+//!
+//! Understood: `let` and `const` of type `f32`, literals, names, `+ - * /`, unary minus, comparisons, `&& || !`,
+//! `if … else`, the methods and functions of [`Math`], and in bodies of row-wise kernels the reductions along a row. All
+//! of it is pure, so a `let` inside a branch may be computed outside it.
+
+use syn::spanned::Spanned;
+use syn::{Error, Result};
+
+use autokernel_ops::expr::{BinaryOp, CompareOp, Condition, Expr, Math};
+use autokernel_ops::rows::Reduction;
+use proc_macro2::Span;
+
+pub fn expect_f32(ty: &syn::Type) -> Result<()> {
+    match ty {
+        syn::Type::Path(path) if path.path.is_ident("f32") => Ok(()),
+        other => Err(Error::new(other.span(), "bodies compute in `f32`; write `f32` here")),
+    }
+}
+
+pub fn binding_name(pattern: &syn::Pat) -> Result<String> {
+    match pattern {
+        syn::Pat::Ident(ident) if ident.by_ref.is_none() && ident.mutability.is_none() && ident.subpat.is_none() => {
+            Ok(ident.ident.to_string())
+        }
+        syn::Pat::Type(typed) => {
+            expect_f32(&typed.ty)?;
+            binding_name(&typed.pat)
+        }
+        other => Err(Error::new(other.span(), "a body binds plain, immutable names: `let y = …;`")),
+    }
+}
+
+/// Whether a text may reduce along a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reductions {
+    /// It computes one element from one element.
+    None,
+    /// It may, and each reduction becomes a value of its own.
+    Lifted,
+}
+
+/// A value that has a name.
+pub struct Bound {
+    /// The name, unique in the text.
+    pub name: String,
+    /// What it is.
+    pub value: Value,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// What has a name.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A number.
+    Number(Expr),
+    /// What a row's numbers are reduced to.
+    Reduced(Reduction, Expr),
+}
+
+/// Reads a text, statement by statement.
+pub struct Translator {
+    /// Every value that has got a name, in the order of the text.
+    pub bound: Vec<Bound>,
+    /// Names as written, innermost last, and the unique names they stand for.
+    scope: Vec<(String, String)>,
+    reductions: Reductions,
+    /// Blocks around what is read.
+    depth: u32,
+}
+
+impl Translator {
+    /// A translator in whose scope there is no name.
+    pub fn new(reductions: Reductions) -> Self {
+        Translator { bound: Vec::new(), scope: Vec::new(), reductions, depth: 0 }
+    }
+
+    /// Puts a parameter into scope, under its own name.
+    pub fn declare(&mut self, name: &str) {
+        self.scope.push((name.to_owned(), name.to_owned()));
+    }
+
+    /// Gives a value a name.
+    pub fn bind(&mut self, name: &str, value: Value, span: Span) {
+        let unique = self.unique(name);
+        self.bound.push(Bound { name: unique.clone(), value, span });
+        self.scope.push((name.to_owned(), unique));
+    }
+
+    fn unique(&self, name: &str) -> String {
+        let mut unique = name.to_owned();
+        while self.scope.iter().any(|(_, used)| *used == unique) || self.bound.iter().any(|b| b.name == unique) {
+            unique.push('_');
+        }
+        unique
+    }
+
+    /// The value of a block.
+    pub fn block(&mut self, block: &syn::Block) -> Result<Expr> {
+        self.depth += 1;
+        let value = self.statements(block);
+        self.depth -= 1;
+        value
+    }
+
+    fn statements(&mut self, block: &syn::Block) -> Result<Expr> {
+        let outer_names = self.scope.len();
+        let Some((last, statements)) = block.stmts.split_last() else {
+            return Err(Error::new(block.span(), "a block of a body ends with the value it returns"));
+        };
+        for statement in statements {
+            self.statement(statement)?;
+        }
+        let syn::Stmt::Expr(value, None) = last else {
+            return Err(Error::new(last.span(), "a block of a body ends with the value it returns, without `;`"));
+        };
+        let value = self.number(value)?;
+        self.scope.truncate(outer_names);
+        Ok(value)
+    }
+
+    /// A `let` or a `const`.
+    pub fn statement(&mut self, statement: &syn::Stmt) -> Result<()> {
+        match statement {
+            syn::Stmt::Local(local) => {
+                let name = binding_name(&local.pat)?;
+                let init = local.init.as_ref().filter(|init| init.diverge.is_none());
+                let init = init.ok_or_else(|| Error::new(local.span(), "give the name its value: `let y = …;`"))?;
+                let value = self.number(&init.expr)?;
+                self.bind(&name, Value::Number(value), local.span());
+                Ok(())
+            }
+            syn::Stmt::Item(syn::Item::Const(item)) => {
+                expect_f32(&item.ty)?;
+                let value = self.number(&item.expr)?;
+                self.bind(&item.ident.to_string(), Value::Number(value), item.span());
+                Ok(())
+            }
+            other => Err(Error::new(other.span(), "a body may hold only `let` and `const` before its value")),
+        }
+    }
+
+    /// A number.
+    pub fn number(&mut self, expr: &syn::Expr) -> Result<Expr> {
+        match expr {
+            syn::Expr::Lit(literal) => number_literal(&literal.lit),
+            syn::Expr::Path(path) => self.variable(path),
+            syn::Expr::Paren(paren) => self.number(&paren.expr),
+            syn::Expr::Group(group) => self.number(&group.expr),
+            syn::Expr::Block(block) if block.label.is_none() => self.block(&block.block),
+            syn::Expr::Unary(unary) if matches!(unary.op, syn::UnOp::Neg(_)) => {
+                Ok(Expr::Negate(Box::new(self.number(&unary.expr)?)))
+            }
+            syn::Expr::Binary(binary) => {
+                let op = arithmetic(&binary.op)?;
+                let (left, right) = (self.number(&binary.left)?, self.number(&binary.right)?);
+                Ok(Expr::Binary(op, Box::new(left), Box::new(right)))
+            }
+            syn::Expr::If(branch) => self.branch(branch),
+            syn::Expr::MethodCall(call) => self.method_call(call),
+            syn::Expr::Call(call) => self.function_call(call),
+            other => Err(Error::new(
+                other.span(),
+                "this expression cannot be translated to CUDA; a body uses `+ - * /`, `if … else`, comparisons, \
+                 `let`, "
+                    .to_owned()
+                    + &known_functions(),
+            )),
+        }
+    }
+
+    fn variable(&self, path: &syn::ExprPath) -> Result<Expr> {
+        let name = path.path.get_ident().map(ToString::to_string);
+        let found = name.and_then(|name| self.scope.iter().rev().find(|(written, _)| *written == name));
+        let (_, unique) = found.ok_or_else(|| {
+            Error::new(path.span(), "a body sees only its parameters and its own `let` and `const` names")
+        })?;
+        Ok(Expr::Variable(unique.clone()))
+    }
+
+    fn branch(&mut self, branch: &syn::ExprIf) -> Result<Expr> {
+        let Some((_, otherwise)) = &branch.else_branch else {
+            return Err(Error::new(branch.span(), "an `if` in a body needs its `else`"));
+        };
+        let condition = self.condition(&branch.cond)?;
+        let then = self.block(&branch.then_branch)?;
+        let otherwise = self.number(otherwise)?;
+        Ok(Expr::If(Box::new(condition), Box::new(then), Box::new(otherwise)))
+    }
+
+    fn method_call(&mut self, call: &syn::ExprMethodCall) -> Result<Expr> {
+        let function = known(&call.method, true)?;
+        let args: Vec<&syn::Expr> = std::iter::once(&*call.receiver).chain(&call.args).collect();
+        if args.len() != function.arity() {
+            let (name, expected) = (function.name(), function.arity() - 1);
+            return Err(Error::new(call.span(), format!("`f32::{name}` takes {expected} arguments")));
+        }
+        self.call(function, &args)
+    }
+
+    fn function_call(&mut self, call: &syn::ExprCall) -> Result<Expr> {
+        let name = match &*call.func {
+            syn::Expr::Path(path) => path.path.get_ident(),
+            _ => None,
+        };
+        if let Some(reduction) = name.and_then(|name| Reduction::from_name(&name.to_string())) {
+            return self.reduction(call, reduction);
+        }
+        let unknown = || format!("this has no CUDA counterpart here; a body calls {}", known_functions());
+        let function = known(name.ok_or_else(|| Error::new(call.func.span(), unknown()))?, false)?;
+        let args: Vec<&syn::Expr> = call.args.iter().collect();
+        if args.len() != function.arity() {
+            let (name, expected) = (function.name(), function.arity());
+            return Err(Error::new(call.span(), format!("`{name}` takes {expected} arguments")));
+        }
+        self.call(function, &args)
+    }
+
+    /// A reduction, which becomes a value of its own; the same one twice is one value.
+    fn reduction(&mut self, call: &syn::ExprCall, reduction: Reduction) -> Result<Expr> {
+        let name = reduction.name();
+        if self.reductions == Reductions::None {
+            let message =
+                format!("`{name}` reduces a row, and an epilogue sees one element; use `#[autokernel::rows]`");
+            return Err(Error::new(call.span(), message));
+        }
+        if self.depth > 0 {
+            let message =
+                format!("a row is reduced whether a branch is taken or not; bind it before: `let r = {name}(…);`");
+            return Err(Error::new(call.span(), message));
+        }
+        let [of] = &call.args.iter().collect::<Vec<_>>()[..] else {
+            return Err(Error::new(call.span(), format!("`{name}` takes the one number that it reduces: `{name}(x)`")));
+        };
+        let value = Value::Reduced(reduction, self.number(of)?);
+        if let Some(known) = self.bound.iter().find(|bound| bound.value == value) {
+            return Ok(Expr::Variable(known.name.clone()));
+        }
+        let unique = self.unique(name);
+        self.bound.push(Bound { name: unique.clone(), value, span: call.span() });
+        Ok(Expr::Variable(unique))
+    }
+
+    fn call(&mut self, function: Math, args: &[&syn::Expr]) -> Result<Expr> {
+        let args = args.iter().map(|arg| self.number(arg)).collect::<Result<_>>()?;
+        Ok(Expr::Call(function, args))
+    }
+
+    fn condition(&mut self, expr: &syn::Expr) -> Result<Condition> {
+        match expr {
+            syn::Expr::Paren(paren) => self.condition(&paren.expr),
+            syn::Expr::Unary(unary) if matches!(unary.op, syn::UnOp::Not(_)) => {
+                Ok(Condition::Not(Box::new(self.condition(&unary.expr)?)))
+            }
+            syn::Expr::Binary(binary) => match &binary.op {
+                syn::BinOp::And(_) => Ok(Condition::And(
+                    Box::new(self.condition(&binary.left)?),
+                    Box::new(self.condition(&binary.right)?),
+                )),
+                syn::BinOp::Or(_) => {
+                    Ok(Condition::Or(Box::new(self.condition(&binary.left)?), Box::new(self.condition(&binary.right)?)))
+                }
+                op => {
+                    let op = comparison(op)?;
+                    Ok(Condition::Compare(op, self.number(&binary.left)?, self.number(&binary.right)?))
+                }
+            },
+            other => Err(Error::new(other.span(), "a condition in a body compares numbers: `x < 0.0`")),
+        }
+    }
+}
+
+/// The function called `name`, written as it is called.
+fn known(name: &syn::Ident, as_method: bool) -> Result<Math> {
+    let message = match Math::from_name(&name.to_string()) {
+        Some(function) if function.is_method() == as_method => return Ok(function),
+        Some(_) if as_method => format!("`{name}` is no method of `f32`; write `{name}(x)`"),
+        Some(_) => format!("`{name}` is a method of `f32`; write `x.{name}()`"),
+        None => format!("`{name}` has no CUDA counterpart here; a body calls {}", known_functions()),
+    };
+    Err(Error::new(name.span(), message))
+}
+
+fn known_functions() -> String {
+    let (methods, functions): (Vec<Math>, Vec<Math>) = Math::ALL.iter().partition(|function| function.is_method());
+    let names = |list: &[Math]| list.iter().map(|function| function.name()).collect::<Vec<_>>().join(", ");
+    format!("these functions: {}, and these methods of `f32`: {}", names(&functions), names(&methods))
+}
+
+fn number_literal(literal: &syn::Lit) -> Result<Expr> {
+    match literal {
+        syn::Lit::Float(float) if matches!(float.suffix(), "" | "f32") => Ok(Expr::Literal(float.base10_parse()?)),
+        other => Err(Error::new(other.span(), "bodies compute in `f32`; write the number as `1.0`")),
+    }
+}
+
+fn arithmetic(op: &syn::BinOp) -> Result<BinaryOp> {
+    match op {
+        syn::BinOp::Add(_) => Ok(BinaryOp::Add),
+        syn::BinOp::Sub(_) => Ok(BinaryOp::Subtract),
+        syn::BinOp::Mul(_) => Ok(BinaryOp::Multiply),
+        syn::BinOp::Div(_) => Ok(BinaryOp::Divide),
+        other => Err(Error::new(other.span(), "a body computes with `+`, `-`, `*` and `/`")),
+    }
+}
+
+fn comparison(op: &syn::BinOp) -> Result<CompareOp> {
+    match op {
+        syn::BinOp::Lt(_) => Ok(CompareOp::Less),
+        syn::BinOp::Le(_) => Ok(CompareOp::LessEqual),
+        syn::BinOp::Gt(_) => Ok(CompareOp::Greater),
+        syn::BinOp::Ge(_) => Ok(CompareOp::GreaterEqual),
+        syn::BinOp::Eq(_) => Ok(CompareOp::Equal),
+        syn::BinOp::Ne(_) => Ok(CompareOp::NotEqual),
+        other => Err(Error::new(other.span(), "a condition in a body compares numbers: `x < 0.0`")),
+    }
+}

@@ -1,0 +1,65 @@
+//! Row-wise schedules at the edge of their rules: the rules' contract is that what passes them compiles without spills.
+
+use std::path::Path;
+
+use autokernel_codegen::arch::Arch;
+use autokernel_codegen::nvcc::{Compiler, Nvcc};
+use autokernel_codegen::rows::{Keep, Problem, RowsSchedule, emit, problem, space};
+
+/// Schedules of each body that are compiled; each takes seconds where the cache does not have it.
+const SAMPLE: usize = 3;
+
+const BODIES: [&str; 4] = [
+    "fn softmax(x: &Matrix<bf16>, out: &mut Matrix<bf16>) {
+        let e = (x - row_max(x)).exp();
+        out = e / row_sum(e);
+    }",
+    "fn add_rms_norm(x: &Matrix<bf16>, skip: &Matrix<bf16>, weight: &Row<bf16>, sum: &mut Matrix<bf16>, out: &mut Matrix<bf16>) {
+        let y = x + skip;
+        sum = y;
+        out = y / (row_mean(y * y) + 1e-6).sqrt() * weight;
+    }",
+    "fn layer_norm(x: &Matrix<f32>, weight: &Row<f32>, bias: &Row<f32>, out: &mut Matrix<f32>) {
+        let centred = x - row_mean(x);
+        out = centred / (row_mean(centred * centred) + 1e-5).sqrt() * weight + bias;
+    }",
+    "fn gelu(x: &Matrix<f16>, out: &mut Matrix<f16>) {
+        out = 0.5 * x * (1.0 + erf(0.707_106_77 * x));
+    }",
+];
+
+/// The schedules that hold so many vectors that twice as many break a rule.
+fn edge(problem: &Problem) -> Vec<RowsSchedule> {
+    let class = problem.class();
+    let all = space::schedules(&class, Arch::SM_80);
+    let is_edge = |schedule: &&RowsSchedule| {
+        let twice = RowsSchedule { vectors: 2 * schedule.vectors, ..**schedule };
+        schedule.blocks_per_sm == 0 && schedule.keep == Keep::Values && twice.check(&class, Arch::SM_80).is_err()
+    };
+    all.iter().filter(is_edge).copied().collect()
+}
+
+#[test]
+fn schedules_at_the_edge_of_the_rules_compile_without_spills() {
+    let cache: std::path::PathBuf =
+        std::env::var_os("AUTOKERNEL_CACHE_DIR").map_or_else(|| env!("CARGO_TARGET_TMPDIR").into(), Into::into);
+    let compiler = match Nvcc::locate(Path::new(env!("CARGO_MANIFEST_DIR")), &cache) {
+        Ok(nvcc) => Compiler::new(nvcc, cache),
+        Err(reason) => return eprintln!("skipped: {reason}"),
+    };
+    for body in BODIES {
+        let problem = problem(&syn::parse_str(body).unwrap()).unwrap();
+        let edge = edge(&problem);
+        // Spread over the space, always the same.
+        for at in (0..SAMPLE).map(|at| (edge.len() - 1) * at / (SAMPLE - 1)) {
+            let schedule = edge[at];
+            let (source, _) = emit::kernel(&problem, &schedule);
+            for arch in [Arch::SM_80, Arch::SM_90A] {
+                let image = compiler.compile(&source, arch);
+                let image = image.unwrap_or_else(|error| panic!("{problem} by {schedule} for {arch}: {error}"));
+                let available = (65_536 / schedule.threads()).min(255);
+                println!("{schedule} for {arch}: {} registers of {available}", image.report.registers);
+            }
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! One row-wise kernel, on the emulator, held against fp64.
+
+use autokernel_codegen::arch::Arch;
+use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::emit::KernelSource;
+use autokernel_codegen::rows::oracle::Ball;
+use autokernel_codegen::rows::plan::extents;
+use autokernel_codegen::rows::{Kind, Operand, Problem, RowsSchedule, emit, oracle};
+use autokernel_core::plan::Layout;
+use autokernel_core::{Arg, LaunchPlan, Role};
+use autokernel_emulator::{Gpu, Launch, Module, Options, Report};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+use super::arguments::Placed;
+use super::compile::Compiler;
+use super::host::{allocate, download, rounded, to_bytes};
+
+/// Multiprocessors of the emulated GPU: few, so that persistent blocks walk.
+const MULTIPROCESSORS: u32 = 2;
+
+/// How the operands lie and what is in them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Data {
+    pub seed: u64,
+    /// Elements that rows of the first matrix are longer than they need be, of the second one, and so on around.
+    pub padding: [u32; 3],
+    /// Elements by which operands begin beside an aligned address, in turn.
+    pub skew: [u32; 3],
+    /// What stands in some places instead of a number of moderate size.
+    pub special: Option<f64>,
+}
+
+/// The problem that a function in Rust states.
+pub fn problem(source: &str) -> Problem {
+    autokernel_codegen::rows::problem(&syn::parse_str(source).unwrap()).unwrap()
+}
+
+/// What went into a launch and what came out.
+struct Run {
+    inputs: Vec<Vec<f64>>,
+    outputs: Vec<Vec<f64>>,
+    report: Report,
+}
+
+/// A kernel, compiled.
+pub struct Compiled {
+    problem: Problem,
+    source: KernelSource,
+    plan: LaunchPlan,
+    module: Module,
+    /// The reference leaves fp32 in every output.
+    is_reference: bool,
+}
+
+impl Compiled {
+    pub fn new(compiler: &Compiler, problem: &Problem, schedule: &RowsSchedule) -> Self {
+        schedule.check(&problem.class(), Arch::SM_80).unwrap();
+        let (source, plan) = emit::kernel(problem, schedule);
+        Self::of(compiler, problem, source, plan, false)
+    }
+
+    pub fn reference(compiler: &Compiler, problem: &Problem) -> Self {
+        let (source, plan) = emit::reference(problem);
+        Self::of(compiler, problem, source, plan, true)
+    }
+
+    fn of(compiler: &Compiler, problem: &Problem, source: KernelSource, plan: LaunchPlan, is_reference: bool) -> Self {
+        let ptx = compiler.ptx(&source, Arch::SM_80, None).unwrap();
+        let module = Module::parse(&ptx).unwrap_or_else(|error| panic!("{error}"));
+        Compiled { problem: problem.clone(), source, plan, module, is_reference }
+    }
+
+    /// The outputs for `rows` rows of `columns` elements, where the emulator orders events by `order`.
+    pub fn outputs(&self, rows: u32, columns: u32, data: Data, order: u64) -> Vec<Vec<u64>> {
+        let run = self.run(rows, columns, data, order);
+        run.outputs.iter().map(|values| values.iter().map(|value| value.to_bits()).collect()).collect()
+    }
+
+    /// Runs it on `rows` rows of `columns` elements; panics at the first element that is not what the body gives.
+    pub fn check(&self, rows: u32, columns: u32, data: Data) -> Report {
+        let what = format!("{}, {rows}x{columns}, {data:?}", self.source.symbol);
+        let operands = &self.problem.body().operands;
+        let Run { inputs: values, outputs: got, report } = self.run(rows, columns, data, data.seed);
+        let outputs = || operands.iter().filter(|operand| operand.role == Role::Output);
+        for row in 0..rows {
+            let input = |at: usize, column: usize| {
+                let (_, width) = shape(&operands[at], rows, columns);
+                let row = if operands[at].kind == Kind::Row { 0 } else { row };
+                values[at][row as usize * width as usize + column]
+            };
+            let expected = oracle::row(self.problem.body(), columns as usize, &input);
+            for ((operand, got), expected) in outputs().zip(&got).zip(&expected) {
+                let width = expected.len();
+                for (column, (ball, got)) in expected.iter().zip(&got[row as usize * width..]).enumerate() {
+                    let right = is_right(self.dtype(operand), *ball, *got);
+                    assert!(right, "{what}: {}[{row}, {column}] is {got}, not {ball:?}", operand.name);
+                }
+            }
+        }
+        report
+    }
+
+    fn run(&self, rows: u32, columns: u32, data: Data, order: u64) -> Run {
+        let what = format!("{}, {rows}x{columns}, {data:?}", self.source.symbol);
+        let operands = &self.problem.body().operands;
+        let mut gpu = Gpu::new(autokernel_emulator::Arch::Sm80);
+        let mut rng = StdRng::seed_from_u64(data.seed);
+        let mut values = Vec::new();
+        let mut placed = Vec::new();
+        for (at, operand) in operands.iter().enumerate() {
+            let (height, width) = shape(operand, rows, columns);
+            let ld = width + if operand.kind == Kind::Matrix { data.padding[at % 3] } else { 0 };
+            let dtype = self.dtype(operand);
+            let skew = u64::from(data.skew[at % 3]) * u64::from(dtype.bytes());
+            let place = allocate(&mut gpu, &operand.name, dtype, height, width, ld, skew);
+            let elements: Vec<f64> =
+                (0..height * width).map(|_| rounded(operand.dtype, draw(&mut rng, data))).collect();
+            if operand.role == Role::Input {
+                upload(&mut gpu, place, dtype, &elements);
+            }
+            values.push(elements);
+            placed.push(place);
+        }
+        let options = Options { seed: order, instruction_budget: 1 << 26, ..Options::default() };
+        let launch = self.launch(rows, columns, &placed);
+        let report = gpu.launch(&self.module, &self.source.symbol, &launch, &options);
+        let report = report.unwrap_or_else(|error| panic!("{what}: {error}"));
+
+        let outputs = || (0..operands.len()).filter(|&at| operands[at].role == Role::Output);
+        let got: Vec<Vec<f64>> =
+            outputs().map(|at| download(&mut gpu, placed[at], self.dtype(&operands[at]))).collect();
+        Run { inputs: values, outputs: got, report }
+    }
+
+    fn dtype(&self, operand: &Operand) -> Dtype {
+        if self.is_reference && operand.role == Role::Output { Dtype::F32 } else { operand.dtype }
+    }
+
+    fn launch(&self, rows: u32, columns: u32, placed: &[Placed]) -> Launch {
+        let [step] = &self.plan.kernels[..] else { panic!("a row-wise kernel is one kernel") };
+        let extents = extents(rows, columns);
+        let mut parameters = Vec::new();
+        for field in &step.args {
+            parameters.resize(parameters.len().next_multiple_of(field.arg.layout().align), 0);
+            let of = |operand: &u8| placed[usize::from(*operand)];
+            match &field.arg {
+                Arg::Pointer { operand } => parameters.extend(of(operand).pointer.0.to_le_bytes()),
+                Arg::Stride { operand, axis: 0 } => parameters.extend(u64::from(of(operand).ld).to_le_bytes()),
+                Arg::Extent { dim } => parameters.extend(extents.size(*dim).to_le_bytes()),
+                other => panic!("a row-wise kernel has no {other:?}"),
+            }
+        }
+        parameters.resize(Layout::of_struct(&step.args).bytes, 0);
+        let blocks = step.grid.blocks(&extents, MULTIPROCESSORS);
+        Launch {
+            grid: [u32::try_from(blocks).unwrap(), 1, 1],
+            block: [step.threads, 1, 1],
+            cluster: None,
+            dynamic_shared: step.shared_bytes,
+            overlaps_previous: step.overlaps_previous,
+            parameters,
+        }
+    }
+}
+
+fn shape(operand: &Operand, rows: u32, columns: u32) -> (u32, u32) {
+    match operand.kind {
+        Kind::Matrix => (rows, columns),
+        Kind::Row => (1, columns),
+        Kind::Column => (rows, 1),
+    }
+}
+
+fn draw(rng: &mut StdRng, data: Data) -> f64 {
+    match data.special {
+        Some(special) if rng.random_ratio(1, 40) => special,
+        _ => rng.random_range(-3.0..3.0),
+    }
+}
+
+fn upload(gpu: &mut Gpu, place: Placed, dtype: Dtype, elements: &[f64]) {
+    for row in 0..place.rows {
+        let from = (row * place.columns) as usize;
+        let row_elements = &elements[from..from + place.columns as usize];
+        let bytes: Vec<u8> = row_elements.iter().flat_map(|value| to_bytes(dtype, *value)).collect();
+        let offset = u64::from(row) * u64::from(place.ld) * u64::from(dtype.bytes());
+        gpu.write(place.pointer.offset(offset), &bytes).unwrap();
+    }
+}
+
+/// Whether `got` is some number of the ball, rounded to `dtype`.
+fn is_right(dtype: Dtype, ball: Ball, got: f64) -> bool {
+    let Ball { value, error } = ball;
+    if value.is_nan() || value.is_infinite() {
+        return got.to_bits() == value.to_bits() || (got.is_nan() && value.is_nan());
+    }
+    let (low, high) = (rounded(dtype, value - error), rounded(dtype, value + error));
+    error.is_infinite() || (low..=high).contains(&got)
+}

@@ -1,0 +1,90 @@
+//! Walking an expression.
+
+use super::{Condition, Expr};
+
+impl Expr {
+    /// Calls `visit` with this expression and every one in it, in the order of the text.
+    pub fn walk<'e>(&'e self, visit: &mut impl FnMut(&'e Expr)) {
+        visit(self);
+        match self {
+            Expr::Variable(_) | Expr::Literal(_) => {}
+            Expr::Negate(value) => value.walk(visit),
+            Expr::Binary(_, left, right) => [left, right].into_iter().for_each(|side| side.walk(visit)),
+            Expr::Call(_, args) => args.iter().for_each(|arg| arg.walk(visit)),
+            Expr::If(condition, then, otherwise) => {
+                condition.walk(visit);
+                [then, otherwise].into_iter().for_each(|side| side.walk(visit));
+            }
+        }
+    }
+
+    /// The names in it, in the order of the text, each as often as it stands there.
+    pub fn variables(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        self.walk(&mut |expr| {
+            if let Expr::Variable(name) = expr {
+                names.push(name.as_str());
+            }
+        });
+        names
+    }
+
+    /// The same with each expression directly below it, inside conditions too, replaced by what `replace` makes of it.
+    pub fn map_children(&self, replace: &mut impl FnMut(&Expr) -> Expr) -> Expr {
+        let mut boxed = |expr: &Expr| Box::new(replace(expr));
+        match self {
+            Expr::Variable(_) | Expr::Literal(_) => self.clone(),
+            Expr::Negate(value) => Expr::Negate(boxed(value)),
+            Expr::Binary(op, left, right) => Expr::Binary(*op, boxed(left), boxed(right)),
+            Expr::Call(function, args) => Expr::Call(*function, args.iter().map(replace).collect()),
+            Expr::If(condition, then, otherwise) => {
+                let (then, otherwise) = (boxed(then), boxed(otherwise));
+                Expr::If(Box::new(condition.map_numbers(replace)), then, otherwise)
+            }
+        }
+    }
+}
+
+impl Condition {
+    fn walk<'e>(&'e self, visit: &mut impl FnMut(&'e Expr)) {
+        match self {
+            Condition::Compare(_, left, right) => [left, right].into_iter().for_each(|side| side.walk(visit)),
+            Condition::Not(condition) => condition.walk(visit),
+            Condition::And(left, right) | Condition::Or(left, right) => {
+                [left, right].into_iter().for_each(|side| side.walk(visit));
+            }
+        }
+    }
+
+    fn map_numbers(&self, replace: &mut impl FnMut(&Expr) -> Expr) -> Condition {
+        match self {
+            Condition::Compare(op, left, right) => Condition::Compare(*op, replace(left), replace(right)),
+            Condition::Not(condition) => Condition::Not(Box::new(condition.map_numbers(replace))),
+            Condition::And(left, right) => {
+                Condition::And(Box::new(left.map_numbers(replace)), Box::new(right.map_numbers(replace)))
+            }
+            Condition::Or(left, right) => {
+                Condition::Or(Box::new(left.map_numbers(replace)), Box::new(right.map_numbers(replace)))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::epilogue::Epilogue;
+
+    #[test]
+    fn names_are_found_and_replaced_wherever_they_stand() {
+        let relu = "relu".parse::<Epilogue>().unwrap().function().result.clone();
+        assert_eq!(relu.variables(), ["x", "x"]);
+        fn renamed(expr: &Expr) -> Expr {
+            match expr {
+                Expr::Variable(name) => Expr::Variable(format!("{name}_")),
+                other => other.map_children(&mut renamed),
+            }
+        }
+        assert_eq!(renamed(&relu).variables(), ["x_", "x_"]);
+    }
+}

@@ -1,0 +1,160 @@
+//! A body as plain data: what a parser makes of the Rust text.
+
+use autokernel_core::{Dtype, Role};
+use serde::{Deserialize, Serialize};
+
+use crate::expr::Expr;
+
+/// What a function declares: its parameters and its statements.
+///
+/// In every expression a name stands for one `f32`: the element of an operand, a `let` or a reduction before it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Body {
+    /// In the order of the function's parameters.
+    pub operands: Vec<Operand>,
+    /// In the order of the text. Complaints name a step by its number here.
+    pub steps: Vec<Step>,
+}
+
+/// A tensor that a body reads or writes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Operand {
+    /// The parameter's name.
+    pub name: String,
+    /// By what it is indexed.
+    pub kind: Kind,
+    /// The type of its elements.
+    pub dtype: Dtype,
+    /// Whether it is read or written.
+    pub role: Role,
+}
+
+/// By what an operand is indexed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// By row and column.
+    Matrix,
+    /// By column: a bias, a norm's weight.
+    Row,
+    /// By row: a scale, a statistic.
+    Column,
+}
+
+/// A statement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// `let name = value;`
+    Let {
+        /// Unique in its body, operands included.
+        name: String,
+        /// The value.
+        value: Expr,
+    },
+    /// `let name = row_sum(of);`
+    Reduce {
+        /// Unique in its body, operands included.
+        name: String,
+        /// How.
+        reduction: Reduction,
+        /// What, element by element along the row.
+        of: Expr,
+    },
+    /// `output = value;`
+    Store {
+        /// The name of an output.
+        output: String,
+        /// The value.
+        value: Expr,
+    },
+}
+
+/// A reduction along a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Reduction {
+    /// The sum of its elements.
+    Sum,
+    /// Their sum over their number.
+    Mean,
+    /// The greatest; a NaN counts only where all are NaN, as in `f32::max`.
+    Max,
+    /// The least; as `Max`.
+    Min,
+}
+
+impl Reduction {
+    /// Every reduction.
+    pub const ALL: [Reduction; 4] = [Reduction::Sum, Reduction::Mean, Reduction::Max, Reduction::Min];
+
+    /// Its name in Rust.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Reduction::Sum => "row_sum",
+            Reduction::Mean => "row_mean",
+            Reduction::Max => "row_max",
+            Reduction::Min => "row_min",
+        }
+    }
+
+    /// The reduction called `name`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Reduction::ALL.into_iter().find(|reduction| reduction.name() == name)
+    }
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Kind; 3] = [Kind::Matrix, Kind::Row, Kind::Column];
+
+    /// The name of its type in Rust.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Matrix => "Matrix",
+            Kind::Row => "Row",
+            Kind::Column => "Column",
+        }
+    }
+
+    /// The kind whose type is called `name`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// Whether its elements differ along a row.
+    pub const fn varies_along_row(self) -> bool {
+        matches!(self, Kind::Matrix | Kind::Row)
+    }
+}
+
+impl Body {
+    /// The operand called `name`.
+    pub fn operand(&self, name: &str) -> Option<&Operand> {
+        self.operands.iter().find(|operand| operand.name == name)
+    }
+
+    /// The operands that are read.
+    pub fn inputs(&self) -> impl Iterator<Item = &Operand> {
+        self.operands.iter().filter(|operand| operand.role == Role::Input)
+    }
+
+    /// The operands that are written.
+    pub fn outputs(&self) -> impl Iterator<Item = &Operand> {
+        self.operands.iter().filter(|operand| operand.role == Role::Output)
+    }
+}
+
+impl Step {
+    /// What it computes with.
+    pub fn expr(&self) -> &Expr {
+        match self {
+            Step::Let { value, .. } | Step::Store { value, .. } => value,
+            Step::Reduce { of, .. } => of,
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Bodies for the tests of this room.
+
+use std::ops::{Add, Div, Mul, Sub};
+
+use autokernel_core::{Dtype, Role};
+
+use super::body::{Body, Kind, Operand, Reduction, Step};
+use crate::expr::{BinaryOp, Expr, Math};
+
+macro_rules! operator {
+    ($($trait:ident $method:ident $op:ident;)+) => {
+        $(impl $trait for Expr {
+            type Output = Expr;
+
+            fn $method(self, other: Expr) -> Expr {
+                Expr::Binary(BinaryOp::$op, Box::new(self), Box::new(other))
+            }
+        })+
+    };
+}
+
+operator! { Add add Add; Sub sub Subtract; Mul mul Multiply; Div div Divide; }
+
+pub fn name(name: &str) -> Expr {
+    Expr::Variable(name.to_owned())
+}
+
+pub fn number(value: f32) -> Expr {
+    Expr::Literal(value)
+}
+
+pub fn call(function: Math, value: Expr) -> Expr {
+    Expr::Call(function, vec![value])
+}
+
+pub fn reads(name: &str, kind: Kind, dtype: Dtype) -> Operand {
+    Operand { name: name.to_owned(), kind, dtype, role: Role::Input }
+}
+
+pub fn writes(name: &str, kind: Kind, dtype: Dtype) -> Operand {
+    Operand { name: name.to_owned(), kind, dtype, role: Role::Output }
+}
+
+pub fn bind(name: &str, value: Expr) -> Step {
+    Step::Let { name: name.to_owned(), value }
+}
+
+pub fn reduce(name: &str, reduction: Reduction, of: Expr) -> Step {
+    Step::Reduce { name: name.to_owned(), reduction, of }
+}
+
+pub fn store(output: &str, value: Expr) -> Step {
+    Step::Store { output: output.to_owned(), value }
+}
+
+/// `let e = (x - row_max(x)).exp(); out = e / row_sum(e);`
+pub fn softmax() -> Body {
+    Body {
+        operands: vec![reads("x", Kind::Matrix, Dtype::Bf16), writes("out", Kind::Matrix, Dtype::Bf16)],
+        steps: vec![
+            reduce("max", Reduction::Max, name("x")),
+            bind("e", call(Math::Exp, name("x") - name("max"))),
+            reduce("sum", Reduction::Sum, name("e")),
+            store("out", name("e") / name("sum")),
+        ],
+    }
+}
+
+/// `let y = x + skip; sum = y; out = y / (row_mean(y * y) + 1e-6).sqrt() * weight;`
+pub fn add_rms_norm() -> Body {
+    let y = || name("y");
+    Body {
+        operands: vec![
+            reads("x", Kind::Matrix, Dtype::Bf16),
+            reads("skip", Kind::Matrix, Dtype::Bf16),
+            reads("weight", Kind::Row, Dtype::Bf16),
+            writes("sum", Kind::Matrix, Dtype::Bf16),
+            writes("out", Kind::Matrix, Dtype::Bf16),
+        ],
+        steps: vec![
+            bind("y", name("x") + name("skip")),
+            store("sum", y()),
+            reduce("squares", Reduction::Mean, y() * y()),
+            store("out", y() / call(Math::Sqrt, name("squares") + number(1e-6)) * name("weight")),
+        ],
+    }
+}
+
+/// The least, the greatest and the scaled sum of each row.
+pub fn statistics() -> Body {
+    Body {
+        operands: vec![
+            reads("x", Kind::Matrix, Dtype::F16),
+            reads("scale", Kind::Column, Dtype::F32),
+            writes("least", Kind::Column, Dtype::F16),
+            writes("span", Kind::Column, Dtype::F32),
+            writes("sum", Kind::Column, Dtype::F32),
+        ],
+        steps: vec![
+            reduce("low", Reduction::Min, name("x")),
+            reduce("high", Reduction::Max, name("x")),
+            reduce("total", Reduction::Sum, name("x") * name("scale")),
+            store("least", name("low")),
+            store("span", name("high") - name("low")),
+            store("sum", name("total")),
+        ],
+    }
+}

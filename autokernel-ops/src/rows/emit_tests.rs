@@ -1,0 +1,61 @@
+use autokernel_core::Role;
+use expect_test::expect_file;
+
+use super::*;
+use crate::rows::{Body, cases};
+
+fn emitted(body: Body) -> String {
+    let problem = Problem::new(body).unwrap();
+    kernel(&problem, &RowsSchedule::default_for(&problem.class())).0.cuda
+}
+
+#[test]
+fn softmax_is_as_golden() {
+    expect_file!["golden/softmax_sm80.cu"].assert_eq(&emitted(cases::softmax()));
+}
+
+#[test]
+fn add_rms_norm_is_as_golden() {
+    expect_file!["golden/add_rms_norm_sm80.cu"].assert_eq(&emitted(cases::add_rms_norm()));
+}
+
+#[test]
+fn columns_are_read_and_written_between_passes_as_golden() {
+    expect_file!["golden/statistics_sm80.cu"].assert_eq(&emitted(cases::statistics()));
+}
+
+#[test]
+fn the_reference_is_as_golden() {
+    let problem = Problem::new(cases::add_rms_norm()).unwrap();
+    expect_file!["golden/add_rms_norm_reference.cu"].assert_eq(&reference(&problem).0.cuda);
+}
+
+#[test]
+fn different_kernels_have_different_names_and_only_the_grid_makes_no_difference() {
+    let problem = Problem::new(cases::softmax()).unwrap();
+    let schedule = RowsSchedule::default_for(&problem.class());
+    let name = |schedule: RowsSchedule| kernel(&problem, &schedule).0.symbol;
+    assert_eq!(name(schedule), name(RowsSchedule { blocks_per_sm: 1, ..schedule }));
+    for other in [
+        RowsSchedule { vectors: 1, ..schedule },
+        RowsSchedule { keep: Keep::Inputs, ..schedule },
+        RowsSchedule { rows_per_block: 1, ..schedule },
+    ] {
+        assert_ne!(name(schedule), name(other), "{other}");
+    }
+    let add = Problem::new(cases::add_rms_norm()).unwrap();
+    assert_ne!(name(schedule), kernel(&add, &schedule).0.symbol);
+}
+
+#[test]
+fn a_name_that_means_something_in_cuda_is_a_name_in_a_body() {
+    let mut body = cases::softmax();
+    for step in &mut body.steps {
+        let text = serde_json::to_string(&step).unwrap().replace("\"x\"", "\"int\"").replace("\"e\"", "\"größe\"");
+        *step = serde_json::from_str(&text).unwrap();
+    }
+    body.operands.iter_mut().filter(|operand| operand.role == Role::Input).for_each(|x| x.name = "int".to_owned());
+    let cuda = emitted(body);
+    assert!(cuda.contains("int_ - row.max_") && cuda.contains("gru"), "{cuda}");
+    assert!(cuda.is_ascii(), "{cuda}");
+}

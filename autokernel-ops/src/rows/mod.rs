@@ -1,0 +1,25 @@
+//! Row-wise kernels: element-wise arithmetic and reductions along rows, from a body in plain Rust.
+
+mod ball;
+pub mod body;
+#[cfg(test)]
+mod cases;
+pub mod complaint;
+pub mod emit;
+mod lower;
+mod operation;
+pub mod oracle;
+pub mod passes;
+pub mod plan;
+mod print;
+pub mod problem;
+mod reference;
+mod rules;
+pub mod schedule;
+pub mod space;
+
+pub use body::{Body, Kind, Operand, Reduction, Step};
+pub use complaint::{Complaint, Place};
+pub use problem::{Class, Problem};
+pub use rules::RULES;
+pub use schedule::{Keep, RowsSchedule, RowsSchedule as Schedule};

@@ -1,0 +1,228 @@
+//! What the room of row-wise kernels tells.
+
+use autokernel_core::{Arch, Dim, Dtype, Extents, LaunchPlan, Role, Signature};
+
+use super::body::{Kind, Reduction};
+use super::plan::{DIMS, Shape};
+use super::problem::{Class, Problem};
+use super::schedule::RowsSchedule;
+use super::{emit, plan, space};
+use crate::declaration::{Attribute, Complaint, Declaration};
+use crate::operation::{self, Operation, Tolerance, Work};
+use crate::registry::{Family, OtherFamily};
+use crate::rule::BrokenRule;
+use crate::schedule::Schedule;
+use crate::source::{Header, KernelSource, headers};
+
+impl Operation for Problem {
+    type Class = Class;
+
+    const NAME: &'static str = "rows";
+
+    const DIMS: &'static [Dim] = &DIMS;
+
+    const HEADERS: &'static [Header] = headers! {
+        "cuda/": "reference_rows.cuh" "rows_reduce.cuh" "rows_sm80.cuh" "rows_vector.cuh";
+    };
+
+    const ROOTS: &'static [&'static str] = &emit::ROOTS;
+
+    const ATTRIBUTES: &'static [Attribute] = &[];
+
+    fn declare(declaration: &Declaration) -> Result<Self, Vec<Complaint>> {
+        Err(vec![declaration.arguments.complain("a row-wise kernel is its body, which no attribute takes")])
+    }
+
+    fn signature(&self) -> Signature {
+        plan::signature(self)
+    }
+
+    fn class(&self) -> Class {
+        Problem::class(self)
+    }
+
+    fn emit(&self, schedule: &Schedule) -> Result<(KernelSource, LaunchPlan), OtherFamily> {
+        Ok(emit::kernel(self, &RowsSchedule::try_from(schedule)?))
+    }
+
+    fn reference(&self) -> (KernelSource, LaunchPlan) {
+        emit::reference(self)
+    }
+
+    /// A kernel for each pass, each of which reads the matrices again.
+    fn unfused_work(&self, extents: &Extents) -> Work {
+        let (work, passes) = (self.work(extents), self.class().passes.len());
+        Work { read_bytes: work.read_bytes * passes as f64, ..work }
+    }
+
+    fn brief(&self) -> String {
+        operation::Class::brief(&Problem::class(self))
+    }
+
+    fn task(&self, extents: &Extents) -> String {
+        let [rows, columns] = [0, 1].map(|dim| extents.size(dim));
+        let work = self.work(extents);
+        format!(
+            "{self}, for {rows} rows of {columns} elements: {:.4e} bytes are read and written at least.\n\
+             Matrices are row-major; a Row has an element a column, a Column one a row. {}. Arithmetic is f32.",
+            work.bytes(),
+            reduced(&Problem::class(self)),
+        )
+    }
+
+    /// None: a row-wise kernel is named by its body.
+    fn built_in() -> Vec<Problem> {
+        Vec::new()
+    }
+
+    /// For elements of size about 1. A result is off by the rounding of the output and by that of a sum along a row,
+    /// about `sqrt(columns)` units of 2⁻²⁴; a body that cancels what it summed needs its own.
+    fn tolerance(&self, extents: &Extents) -> Tolerance {
+        let columns = extents.size(1).max(1);
+        let unit = |dtype| match dtype {
+            Dtype::Bf16 => 2f32.powi(-8),
+            Dtype::F16 => 2f32.powi(-10),
+            Dtype::F32 => 2f32.powi(-20),
+        };
+        let outputs = self.body().outputs().map(|operand| unit(operand.dtype));
+        Tolerance { absolute: (columns as f32).sqrt() * 2f32.powi(-18), relative: outputs.fold(0.0, f32::max) }
+    }
+}
+
+/// `2 passes reduce max, then sum`.
+fn reduced(class: &Class) -> String {
+    let names = |pass: &Vec<Reduction>| pass.iter().map(|reduction| reduction.name()).collect::<Vec<_>>().join(" and ");
+    let reducing: Vec<String> = class.passes.iter().filter(|pass| !pass.is_empty()).map(names).collect();
+    match &reducing[..] {
+        [] => "Nothing is reduced".to_owned(),
+        names => format!("{} passes over a row; reduced are {}", class.passes.len(), names.join(", then ")),
+    }
+}
+
+impl operation::Class for Class {
+    fn slug(&self) -> String {
+        Class::slug(self)
+    }
+
+    fn brief(&self) -> String {
+        let reductions: Vec<&str> = self.passes.iter().flatten().map(|reduction| reduction.name()).collect();
+        let reductions = if reductions.is_empty() { "element-wise".to_owned() } else { reductions.join(", ") };
+        let dtype = self.matrices().next().map_or("", Dtype::name);
+        format!("{dtype} · {reductions}")
+    }
+
+    fn attribute(&self) -> &'static str {
+        "rows"
+    }
+
+    fn work(&self, extents: &Extents) -> Work {
+        let [rows, columns] = [0, 1].map(|dim| f64::from(extents.size(dim)));
+        let mut work =
+            Work { operations: rows * columns * f64::from(self.operations), read_bytes: 0.0, written_bytes: 0.0 };
+        for (kind, dtype, role) in &self.operands {
+            let elements = match kind {
+                Kind::Matrix => rows * columns,
+                Kind::Row => columns,
+                Kind::Column => rows,
+            };
+            let bytes = elements * f64::from(dtype.bytes());
+            match role {
+                Role::Input => work.read_bytes += bytes,
+                Role::Output => work.written_bytes += bytes,
+            }
+        }
+        work
+    }
+
+    /// Other arithmetic between the same passes changes little; other operands change the bytes and so the vectors.
+    fn distance(&self, other: &Class) -> Option<u32> {
+        let operands = u32::from(self.operands != other.operands);
+        let passes = u32::from(self.passes.len() != other.passes.len());
+        let rest = u32::from(self != other);
+        Some(4 * operands + 2 * passes + rest)
+    }
+
+    fn families(&self, _: Arch) -> &'static [Family] {
+        &[Family::RowsSm80]
+    }
+
+    fn schedules(&self, family: Family, arch: Arch) -> Vec<Schedule> {
+        match family {
+            Family::RowsSm80 => space::schedules(self, arch).into_iter().map(Schedule::from).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn default_schedule(&self, _: Arch) -> Schedule {
+        RowsSchedule::default_for(self).into()
+    }
+
+    fn check(&self, schedule: &Schedule, arch: Arch) -> Result<(), BrokenRule> {
+        match RowsSchedule::try_from(schedule) {
+            Ok(typed) => typed.check(self, arch),
+            Err(OtherFamily) => Err(BrokenRule::other_family(schedule, self)),
+        }
+    }
+
+    fn plan(&self, schedule: &Schedule, symbol: String) -> Result<LaunchPlan, OtherFamily> {
+        let schedule = RowsSchedule::try_from(schedule)?;
+        Ok(plan::plan(&self.nameless_operands(), Shape::of(&schedule), symbol))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry;
+    use crate::rows::{cases, plan::extents};
+
+    fn softmax() -> Problem {
+        Problem::new(cases::softmax()).unwrap()
+    }
+
+    #[test]
+    fn a_problem_is_the_same_after_json_among_those_of_all_operations() {
+        let problem = registry::Problem::from(softmax());
+        let json = serde_json::to_value(&problem).unwrap();
+        assert_eq!(json["operation"], "rows");
+        assert_eq!(serde_json::from_value::<registry::Problem>(json).unwrap(), problem);
+        let class = problem.class();
+        assert_eq!(serde_json::from_value::<registry::Class>(serde_json::to_value(&class).unwrap()).unwrap(), class);
+        assert!(class.slug().starts_with("rows_max_sum_bf16_"), "{}", class.slug());
+        assert!(problem.key().starts_with(&class.slug()));
+    }
+
+    #[test]
+    fn a_body_with_a_mistake_is_no_problem_in_json_either() {
+        let json = serde_json::to_string(&registry::Problem::from(softmax())).unwrap();
+        let broken = json.replace(r#""output":"out""#, r#""output":"x""#);
+        let message = serde_json::from_str::<registry::Problem>(&broken).unwrap_err().to_string();
+        assert!(message.contains("`x` is no output"), "{message}");
+    }
+
+    #[test]
+    fn the_work_is_each_operand_once_whatever_the_passes() {
+        let work = softmax().work(&extents(10, 100));
+        assert_eq!((work.read_bytes, work.written_bytes), (2000.0, 2000.0));
+        assert_eq!(softmax().unfused_work(&extents(10, 100)).read_bytes, 6000.0);
+    }
+
+    #[test]
+    fn the_plan_of_a_class_is_that_of_its_problems_but_for_the_names() {
+        let (problem, class) = (softmax(), softmax().class());
+        let schedule = operation::Class::default_schedule(&class, Arch::SM_80);
+        let (source, plan) = Operation::emit(&problem, &schedule).unwrap();
+        let of_class = operation::Class::plan(&class, &schedule, source.symbol).unwrap();
+        let args = |plan: &LaunchPlan| plan.kernels[0].args.iter().map(|field| field.arg.clone()).collect::<Vec<_>>();
+        assert_eq!(args(&of_class), args(&plan));
+        assert_eq!(of_class.kernels[0].grid, plan.kernels[0].grid);
+    }
+
+    #[test]
+    fn schedules_of_products_are_none_of_rows() {
+        let class = softmax().class();
+        let other = Schedule::new(Family::Sm80, [128, 128, 32, 2, 2, 4]).unwrap();
+        assert_eq!(operation::Class::check(&class, &other, Arch::SM_80).unwrap_err().rule, "family_serves_operation");
+        assert_eq!(operation::Class::schedules(&class, Family::Sm80, Arch::SM_80), []);
+    }
+}

@@ -1,0 +1,109 @@
+//! What a body gives, in fp64, and how far a kernel that computes in fp32 may be from it: the error of each operation is
+//! carried through the expressions, so that the tolerance is the body's own. For tests.
+
+use std::collections::BTreeMap;
+
+use autokernel_core::Role;
+
+pub use super::ball::Ball;
+use super::ball::eval;
+use super::body::{Body, Kind, Reduction, Step};
+use crate::expr::BinaryOp;
+
+/// Additions behind each other in a sum, however it is split: the longest chain of any schedule and width tested.
+const CHAIN: f64 = 64.0;
+/// The rounding of one addition.
+const UNIT: f64 = 1.0 / (1 << 24) as f64;
+
+enum Values {
+    OfRow(Ball),
+    OfElements(Vec<Ball>),
+}
+
+impl Values {
+    fn at(&self, column: usize) -> Ball {
+        match self {
+            Values::OfRow(value) => *value,
+            Values::OfElements(values) => values[column],
+        }
+    }
+}
+
+/// The outputs of one row, in the order of the outputs: an element for each column of a matrix, one of a column.
+/// `input` gives an input's element by the operand's number and the column.
+pub fn row(body: &Body, columns: usize, input: &dyn Fn(usize, usize) -> f64) -> Vec<Vec<Ball>> {
+    let mut names: BTreeMap<&str, Values> = BTreeMap::new();
+    for (at, operand) in body.operands.iter().enumerate().filter(|(_, operand)| operand.role == Role::Input) {
+        let element = |column| Ball::exact(input(at, column));
+        let values = match operand.kind {
+            Kind::Column => Values::OfRow(element(0)),
+            Kind::Matrix | Kind::Row => Values::OfElements((0..columns).map(element).collect()),
+        };
+        names.insert(&operand.name, values);
+    }
+    let mut outputs: BTreeMap<&str, Vec<Ball>> = BTreeMap::new();
+    for step in &body.steps {
+        let of_row =
+            step.expr().variables().iter().all(|name| matches!(names.get(name), Some(Values::OfRow(_)) | None));
+        let at = |column| eval(step.expr(), &|name| names.get(name).map_or(Ball::exact(f64::NAN), |v| v.at(column)));
+        let (name, values) = match step {
+            Step::Reduce { name, reduction, .. } => {
+                (name, Values::OfRow(reduce(*reduction, (0..columns).map(at).collect())))
+            }
+            Step::Let { name, .. } if of_row => (name, Values::OfRow(at(0))),
+            Step::Let { name, .. } => (name, Values::OfElements((0..columns).map(at).collect())),
+            Step::Store { output, .. } => {
+                let is_column = body.operand(output).is_some_and(|operand| operand.kind == Kind::Column);
+                let written = if is_column { vec![at(0)] } else { (0..columns).map(at).collect() };
+                outputs.insert(output, written);
+                continue;
+            }
+        };
+        names.insert(name, values);
+    }
+    body.outputs().map(|operand| outputs.remove(&*operand.name).unwrap_or_default()).collect()
+}
+
+fn reduce(reduction: Reduction, elements: Vec<Ball>) -> Ball {
+    let values = || elements.iter().map(|ball| ball.value);
+    let most_error = || elements.iter().filter(|ball| !ball.value.is_nan()).map(|ball| ball.error).fold(0.0, f64::max);
+    match reduction {
+        Reduction::Max => Ball { value: values().fold(f64::NEG_INFINITY, f64::max), error: most_error() },
+        Reduction::Min => Ball { value: values().fold(f64::INFINITY, f64::min), error: most_error() },
+        Reduction::Sum | Reduction::Mean => {
+            let (sum, sizes): (f64, f64) = (values().sum(), values().map(f64::abs).sum());
+            let errors: f64 = elements.iter().map(|ball| ball.error).sum();
+            // A part of the sum may be infinite where the whole is not.
+            let may_overflow = sizes.is_finite() && sizes > f64::from(f32::MAX) && sum.abs() < sizes;
+            let error = if may_overflow { f64::INFINITY } else { errors + CHAIN * UNIT * sizes };
+            // An infinite size is an infinite or undefined sum, whatever was added to it.
+            let sum = Ball::rounded(sum, if sizes.is_finite() { error } else { 0.0 });
+            let count = Ball::exact(elements.len() as f64);
+            if reduction == Reduction::Mean { Ball::binary(BinaryOp::Divide, sum, count) } else { sum }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rows::cases;
+
+    #[test]
+    fn softmax_sums_to_one_within_an_error_that_is_small() {
+        let out = row(&cases::softmax(), 100, &|_, column| f64::from(column as u32 % 7) - 3.0).remove(0);
+        let sum: f64 = out.iter().map(|ball| ball.value).sum();
+        assert!((sum - 1.0).abs() < 1e-12, "{sum}");
+        assert!(out.iter().all(|ball| ball.error < 2e-5 * ball.value), "{:?}", out[0]);
+    }
+
+    #[test]
+    fn a_nan_goes_where_the_body_sends_it() {
+        let out = row(&cases::softmax(), 3, &|_, column| if column == 1 { f64::NAN } else { 1.0 });
+        assert!(out[0].iter().all(|ball| ball.value.is_nan()));
+        let statistics =
+            row(&cases::statistics(), 3, &|at, column| if (at, column) == (0, 1) { f64::NAN } else { 1.0 });
+        assert_eq!((statistics[0][0].value, statistics[1][0].value), (1.0, 0.0));
+        assert!(statistics[2][0].value.is_nan());
+    }
+}

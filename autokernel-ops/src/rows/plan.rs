@@ -1,0 +1,90 @@
+//! What row-wise kernels take, and how they are launched.
+
+use autokernel_core::plan::Axis;
+use autokernel_core::{Arg, Dim, Dimension, Extents, Field, Grid, KernelStep, LaunchPlan, Residency, Signature, dim};
+
+use super::body::{Kind, Operand};
+use super::lower::element;
+use super::problem::Problem;
+use super::schedule::RowsSchedule;
+
+/// The dimensions, in order.
+pub const DIMS: [Dim; 2] = [dim("rows"), dim("columns")];
+/// The number of the rows in the signature.
+const ROWS: u8 = 0;
+/// The number of the columns in the signature.
+const COLUMNS: u8 = 1;
+
+/// The extents of `rows` rows of `columns` elements.
+pub const fn extents(rows: u32, columns: u32) -> Extents {
+    Extents::new([(DIMS[0], rows), (DIMS[1], columns)])
+}
+
+/// What a kernel for `problem` takes.
+pub fn signature(problem: &Problem) -> Signature {
+    let operand = |operand: &Operand| autokernel_core::Operand {
+        name: operand.name.clone(),
+        role: operand.role,
+        dtype: operand.dtype,
+        axes: match operand.kind {
+            Kind::Matrix => vec![ROWS, COLUMNS],
+            Kind::Row => vec![COLUMNS],
+            Kind::Column => vec![ROWS],
+        },
+    };
+    Signature {
+        dims: DIMS.map(|name| Dimension { name, known: None }).to_vec(),
+        operands: problem.body().operands.iter().map(operand).collect(),
+    }
+}
+
+/// How the blocks of a kernel are laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Threads of a block.
+    pub threads: u32,
+    /// Rows that a block takes at a time.
+    pub rows: u32,
+    /// Blocks that an SM is given to walk over the rows; 0 for a block for each of its rows.
+    pub blocks_per_sm: u32,
+}
+
+impl Shape {
+    /// The blocks of a schedule.
+    pub fn of(schedule: &RowsSchedule) -> Self {
+        let RowsSchedule { rows_per_block, blocks_per_sm, .. } = *schedule;
+        Shape { threads: schedule.threads(), rows: rows_per_block, blocks_per_sm }
+    }
+}
+
+/// The launch of the kernel called `symbol`. It takes any address and any stride, so nothing is realigned.
+pub fn plan(operands: &[Operand], shape: Shape, symbol: String) -> LaunchPlan {
+    let residency = match shape.blocks_per_sm {
+        0 => Residency::OneEach,
+        blocks_per_sm => Residency::Persistent { blocks_per_sm },
+    };
+    let kernel = KernelStep {
+        symbol,
+        threads: shape.threads,
+        shared_bytes: 0,
+        overlaps_previous: false,
+        grid: Grid { axes: vec![Axis { dim: ROWS, step: shape.rows }], cluster: 1, tiles: 1, residency },
+        args: args(operands),
+    };
+    LaunchPlan::of_kernel(kernel, Vec::new())
+}
+
+/// The address of each operand, the stride of each matrix, the extents.
+fn args(operands: &[Operand]) -> Vec<Field> {
+    let numbered = || (0u8..).zip(operands);
+    let addresses = numbered().map(|(operand, named)| (element(&named.name), Arg::Pointer { operand }));
+    let matrices = numbered().filter(|(_, named)| named.kind == Kind::Matrix);
+    let strides = matrices.map(|(operand, named)| (leading(&named.name), Arg::Stride { operand, axis: 0 }));
+    let extents = [("rows", ROWS), ("columns", COLUMNS)].map(|(name, dim)| (name.to_owned(), Arg::Extent { dim }));
+    addresses.chain(strides).chain(extents).map(|(name, arg)| Field { name, arg }).collect()
+}
+
+/// The field that holds the leading dimension of the matrix called `name`.
+pub fn leading(name: &str) -> String {
+    format!("{}ld", element(name))
+}

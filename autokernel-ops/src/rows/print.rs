@@ -1,0 +1,322 @@
+//! CUDA's `struct Problem`, as `rows_sm80.cuh` reads it.
+
+use std::fmt::Write;
+
+use autokernel_core::Role;
+
+use super::body::{Body, Kind, Operand, Reduction};
+use super::lower::element;
+use super::passes::{Elements, Pass, Program, RowStep, Source};
+use super::plan::leading;
+use crate::expr::cuda::number;
+
+/// Lines, each indented as deep as the braces around it.
+#[derive(Default)]
+pub(super) struct Lines {
+    text: String,
+    depth: usize,
+}
+
+impl Lines {
+    /// A line; one that ends with `{` or begins with `}` changes the depth.
+    pub fn line(&mut self, line: impl AsRef<str>) {
+        let line = line.as_ref();
+        if line.starts_with('}') {
+            self.depth = self.depth.saturating_sub(1);
+        }
+        if line.is_empty() {
+            self.text.push('\n');
+        } else if line.starts_with('#') {
+            writeln!(self.text, "{line}").expect("strings take any text");
+        } else {
+            writeln!(self.text, "{:1$}{line}", "", 2 * self.depth).expect("strings take any text");
+        }
+        if line.ends_with('{') {
+            self.depth += 1;
+        }
+    }
+
+    pub fn lines<L: AsRef<str>>(&mut self, lines: impl IntoIterator<Item = L>) {
+        lines.into_iter().for_each(|line| self.line(line));
+    }
+
+    pub fn finish(self) -> String {
+        self.text
+    }
+}
+
+const FUNCTION: &str = "__device__ __forceinline__ static";
+
+/// `struct Problem` of a body that is split into the passes of `program`.
+pub fn problem(body: &Body, program: &Program) -> String {
+    let printer = Printer { body, program };
+    let mut out = Lines::default();
+    let most = program.passes.iter().map(|pass| pass.reduces.len()).max().unwrap_or(0);
+    out.line("// What must be computed.");
+    out.line("struct Problem {");
+    out.lines([
+        "static constexpr int kVector = Schedule::kVector;".to_owned(),
+        format!("static constexpr int kPasses = {};", program.passes.len()),
+    ]);
+    out.line(format!("static constexpr int kMostReductions = {most};  // of a pass"));
+    out.line("using Span = autokernel::rows::Span<kVector>;");
+    printer.structs(&mut out);
+    printer.places(&mut out);
+    printer.load(&mut out);
+    printer.between(&mut out);
+    printer.elements(&mut out);
+    printer.reduce(&mut out);
+    out.line("};");
+    out.finish()
+}
+
+struct Printer<'p> {
+    body: &'p Body,
+    program: &'p Program,
+}
+
+/// The C++ type of an operand's element.
+pub(super) fn cuda_type(operand: &Operand) -> String {
+    format!("autokernel::{}", operand.dtype)
+}
+
+/// The C++ type of an operand's element, const where it is read.
+fn qualified(operand: &Operand) -> String {
+    let constant = if operand.role == Role::Input { "const " } else { "" };
+    format!("{constant}{}", cuda_type(operand))
+}
+
+/// The operand's address, typed.
+pub(super) fn address(operand: &Operand) -> String {
+    format!("static_cast<{}*>(args.{})", qualified(operand), element(&operand.name))
+}
+
+fn operation(reduction: Reduction) -> &'static str {
+    match reduction {
+        Reduction::Sum | Reduction::Mean => "Sum",
+        Reduction::Max => "Max",
+        Reduction::Min => "Min",
+    }
+}
+
+impl Printer<'_> {
+    fn structure(out: &mut Lines, about: &str, name: &str, fields: Vec<String>) {
+        out.line("");
+        out.line(format!("// {about}"));
+        if fields.is_empty() {
+            return out.line(format!("struct {name} {{}};"));
+        }
+        out.line(format!("struct {name} {{"));
+        out.lines(fields.into_iter().map(|field| format!("{field};")));
+        out.line("};");
+    }
+
+    fn structs(&self, out: &mut Lines) {
+        let along_row = || self.body.operands.iter().filter(|operand| operand.kind.varies_along_row());
+        let place =
+            |operand: &Operand| format!("autokernel::rows::Place<{}> {}", qualified(operand), element(&operand.name));
+        Self::structure(out, "Where the row lies in each operand.", "Places", along_row().map(place).collect());
+
+        let read = self.program.matrices(self.body);
+        let packed = read.iter().filter_map(|name| self.body.operand(name)).map(|operand| {
+            format!("autokernel::rows::Packed<{}, kVector> {}", cuda_type(operand), element(&operand.name))
+        });
+        Self::structure(out, "A vector of each matrix that is read, as it lies in memory.", "Inputs", packed.collect());
+
+        let kept = self.program.kept.iter().map(|name| format!("float {name}[kVector]"));
+        Self::structure(out, "Elements that later passes need.", "Kept", kept.collect());
+
+        let columns = self.body.inputs().filter(|operand| operand.kind == Kind::Column);
+        let mut values: Vec<String> = columns.map(|operand| format!("float {}", element(&operand.name))).collect();
+        for (at, between) in self.program.between.iter().enumerate() {
+            values.extend(between.iter().filter_map(|step| match step {
+                RowStep::Value { name, .. } => Some(format!("float {name}")),
+                RowStep::Divisor { name, .. } => Some(format!("autokernel::rows::Divisor {name}")),
+                RowStep::Store { .. } => None,
+            }));
+            let reduces = self.program.passes.get(at).map_or(&[][..], |pass| &pass.reduces);
+            values.extend(reduces.iter().map(|(name, ..)| format!("float {name}")));
+        }
+        Self::structure(out, "What the elements of a row share.", "Values", values);
+
+        let reduces = self.program.passes.iter().flat_map(|pass| &pass.reduces).map(|(name, reduction, _)| {
+            format!("autokernel::rows::Accumulator<autokernel::rows::{}> {name}", operation(*reduction))
+        });
+        Self::structure(out, "What the passes reduce.", "Reduced", reduces.collect());
+    }
+
+    /// The matrix whose alignment the vectors follow: of the narrowest elements, as their rows begin anywhere.
+    fn leader(&self) -> Option<&Operand> {
+        let matrices = self.body.operands.iter().filter(|operand| operand.kind == Kind::Matrix);
+        matrices.min_by_key(|operand| operand.dtype.bytes())
+    }
+
+    fn row_of(operand: &Operand) -> String {
+        match operand.kind {
+            Kind::Matrix => format!("{} + row * args.{}", address(operand), leading(&operand.name)),
+            Kind::Row | Kind::Column => address(operand),
+        }
+    }
+
+    fn places(&self, out: &mut Lines) {
+        out.line("");
+        out.line("// Columns by which the row's vectors begin before it.");
+        out.line(format!("{FUNCTION} int phase(const Args& args, int64_t row) {{"));
+        let leader = self.leader().map(Self::row_of).unwrap_or_default();
+        out.line(format!("return autokernel::rows::phase<kVector>({leader});"));
+        out.line("}");
+        if let Some(operand) = self.leader() {
+            out.line("");
+            out.line("// The most columns that those are in any row.");
+            out.line(format!("{FUNCTION} int most_phase(const Args& args) {{"));
+            let (matrix, ld) = (address(operand), leading(&operand.name));
+            out.line(format!("return autokernel::rows::most_phase<kVector>({matrix}, args.{ld});"));
+            out.line("}");
+        }
+        out.line("");
+        out.line(format!("{FUNCTION} Places places(const Args& args, int64_t row, int phase) {{"));
+        out.line("return {");
+        for operand in self.body.operands.iter().filter(|operand| operand.kind.varies_along_row()) {
+            out.line(format!("autokernel::rows::place<kVector>({}, phase),", Self::row_of(operand)));
+        }
+        out.line("};");
+        out.line("}");
+    }
+
+    fn load(&self, out: &mut Lines) {
+        out.line("");
+        out.line("// Requests what a pass reads, or every pass.");
+        out.line("template <int kPass>");
+        out.line(format!("{FUNCTION} void load(const Places& places, Span span, Inputs& inputs) {{"));
+        out.line("constexpr bool kEvery = kPass == autokernel::rows::kEveryPass;");
+        for name in self.program.matrices(self.body) {
+            let reads = |(at, pass): (usize, &Pass)| {
+                pass.streamed.matrices.iter().any(|read| read == name).then(|| format!("kPass == {at}"))
+            };
+            let passes: Vec<String> = self.program.passes.iter().enumerate().filter_map(reads).collect();
+            let name = element(name);
+            out.line(format!("if constexpr (kEvery || {}) {{", passes.join(" || ")));
+            out.line(format!(
+                "autokernel::rows::load<autokernel::rows::Cache::kStream>(inputs.{name}, places.{name}, span);"
+            ));
+            out.line("}");
+        }
+        out.line("}");
+    }
+
+    fn between(&self, out: &mut Lines) {
+        out.line("");
+        out.line("// What is computed once a row, before pass kPass.");
+        out.line("template <int kPass>");
+        out.line(format!("{FUNCTION} void between(const Args& args, int64_t index, bool writes, Values& row) {{"));
+        for (at, steps) in self.program.between.iter().enumerate() {
+            let columns = self.body.inputs().filter(|operand| at == 0 && operand.kind == Kind::Column);
+            let loads = columns.map(|operand| {
+                let name = element(&operand.name);
+                format!("row.{name} = autokernel::rows::to_f32({}[index]);", address(operand))
+            });
+            let computes = steps.iter().map(|step| match step {
+                RowStep::Value { name, value } => format!("row.{name} = {};", number(value)),
+                RowStep::Divisor { name, value } => {
+                    format!("row.{name} = autokernel::rows::Divisor({});", number(value))
+                }
+                RowStep::Store { output, value } => {
+                    let operand = self.body.operand(output).expect("a body without mistakes stores to operands");
+                    let ty = cuda_type(operand);
+                    let value = number(value);
+                    format!("if (writes) {}[index] = autokernel::from_f32<{ty}>({value});", address(operand))
+                }
+            });
+            let lines: Vec<String> = loads.chain(computes).collect();
+            if !lines.is_empty() {
+                out.line(format!("if constexpr (kPass == {at}) {{"));
+                out.lines(lines);
+                out.line("}");
+            }
+        }
+        out.line("}");
+    }
+
+    fn elements(&self, out: &mut Lines) {
+        out.line("");
+        out.line("// What pass kPass does to a vector that its thread holds, or reads again.");
+        out.line("template <int kPass, bool kHeld>");
+        out.line(format!(
+            "{FUNCTION} void elements(const Places& places, Span span, const Inputs& inputs, Kept& kept,"
+        ));
+        out.line("                                                const Values& row, Reduced& reduced) {");
+        for (at, pass) in self.program.passes.iter().enumerate() {
+            if pass.held == pass.streamed {
+                out.line(format!("if constexpr (kPass == {at}) {{"));
+                self.pass(out, pass, &pass.held);
+            } else {
+                out.line(format!("if constexpr (kPass == {at} && kHeld) {{"));
+                self.pass(out, pass, &pass.held);
+                out.line("}");
+                out.line(format!("if constexpr (kPass == {at} && !kHeld) {{"));
+                self.pass(out, pass, &pass.streamed);
+            }
+            out.line("}");
+        }
+        out.line("}");
+    }
+
+    fn pass(&self, out: &mut Lines, pass: &Pass, elements: &Elements) {
+        for name in &elements.rows {
+            let operand = self.body.operand(name).expect("a pass reads operands");
+            let (ty, name) = (cuda_type(operand), element(name));
+            out.line(format!("autokernel::rows::Packed<{ty}, kVector> {name}vector;"));
+            out.line(format!(
+                "autokernel::rows::load<autokernel::rows::Cache::kReuse>({name}vector, places.{name}, span);"
+            ));
+        }
+        let arrays = pass.reduces.iter().map(|(name, ..)| format!("{name}terms"));
+        let arrays = arrays.chain(pass.stores.iter().map(|(name, _)| format!("{}vector", element(name))));
+        out.lines(arrays.map(|array| format!("float {array}[kVector];")));
+        out.line("#pragma unroll");
+        out.line("for (int i = 0; i < kVector; ++i) {");
+        for name in &elements.matrices {
+            out.line(format!("const float {0} = inputs.{0}[i];", element(name)));
+        }
+        for name in &elements.rows {
+            out.line(format!("const float {0} = {0}vector[i];", element(name)));
+        }
+        for (name, source) in &elements.values {
+            match source {
+                Source::Kept => out.line(format!("const float {name} = kept.{name}[i];")),
+                Source::Computed(expr) => out.line(format!("const float {name} = {};", number(expr))),
+            }
+        }
+        out.lines(elements.keeps.iter().map(|name| format!("kept.{name}[i] = {name};")));
+        out.lines(pass.reduces.iter().map(|(name, _, expr)| format!("{name}terms[i] = {};", number(expr))));
+        out.lines(pass.stores.iter().map(|(name, expr)| format!("{}vector[i] = {};", element(name), number(expr))));
+        out.line("}");
+        out.lines(pass.reduces.iter().map(|(name, ..)| format!("reduced.{name}.add({name}terms, span);")));
+        out.lines(pass.stores.iter().map(|(name, _)| {
+            let name = element(name);
+            format!("autokernel::rows::store(places.{name}, span, {name}vector);")
+        }));
+    }
+
+    fn reduce(&self, out: &mut Lines) {
+        out.line("");
+        out.line("// Brings together what the threads of the row reduced in pass kPass.");
+        out.line("template <int kPass, typename Team>");
+        out.line(format!("{FUNCTION} void reduce(const Args& args, Team& team, Reduced& reduced, Values& row) {{"));
+        for (at, pass) in self.program.passes.iter().enumerate().filter(|(_, pass)| !pass.reduces.is_empty()) {
+            out.line(format!("if constexpr (kPass == {at}) {{"));
+            let all: Vec<String> = pass.reduces.iter().map(|(name, ..)| format!("reduced.{name}")).collect();
+            out.line(format!("team.reduce({});", all.join(", ")));
+            for (name, reduction, _) in &pass.reduces {
+                let over = if *reduction == Reduction::Mean {
+                    " / autokernel::rows::Divisor(static_cast<float>(args.columns))"
+                } else {
+                    ""
+                };
+                out.line(format!("row.{name} = reduced.{name}.value{over};"));
+            }
+            out.line("}");
+        }
+        out.line("}");
+    }
+}

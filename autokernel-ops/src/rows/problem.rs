@@ -1,0 +1,145 @@
+//! What must be computed.
+
+use std::fmt;
+
+use autokernel_core::{Dtype, Role};
+use serde::{Deserialize, Serialize};
+
+use super::body::{Body, Kind, Operand, Reduction, Step};
+use super::complaint::{Complaint, complaints};
+use super::passes::{Keep, Program};
+use crate::expr::{BinaryOp, Cost, Expr};
+use crate::hash;
+
+/// A row-wise kernel: a body without mistakes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Body", into = "Body")]
+pub struct Problem {
+    body: Body,
+}
+
+impl Problem {
+    /// The problem of computing `body`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn new(body: Body) -> Result<Self, Vec<Complaint>> {
+        let complaints = complaints(&body);
+        if complaints.is_empty() { Ok(Problem { body }) } else { Err(complaints) }
+    }
+
+    /// What is computed.
+    pub fn body(&self) -> &Body {
+        &self.body
+    }
+
+    /// The class whose tuned entries serve this problem.
+    pub fn class(&self) -> Class {
+        let operands = self.body.operands.iter().map(|&Operand { kind, dtype, role, .. }| (kind, dtype, role));
+        let program = Program::new(&self.body, Keep::Values);
+        let costs = self.body.steps.iter().map(|step| cost(step.expr()));
+        Class {
+            operands: operands.collect(),
+            passes: program.passes.iter().map(|pass| pass.reductions().collect()).collect(),
+            kept: u32::try_from(program.kept.len()).unwrap_or(u32::MAX),
+            cost: costs.fold(Cost::NONE, Cost::and),
+            operations: self.body.steps.iter().map(operations).sum(),
+        }
+    }
+}
+
+/// What an expression costs an element. A division has branches of its own, as the widest functions do.
+fn cost(expr: &Expr) -> Cost {
+    let mut divides = false;
+    expr.walk(&mut |expr| divides |= matches!(expr, Expr::Binary(BinaryOp::Divide, ..)));
+    if divides { expr.cost().and(Cost::MOST) } else { expr.cost() }
+}
+
+/// Operations of a step, each of which an element or a row takes once.
+fn operations(step: &Step) -> u32 {
+    let mut count = u32::from(matches!(step, Step::Reduce { .. }));
+    step.expr().walk(&mut |expr| count += u32::from(!matches!(expr, Expr::Variable(_) | Expr::Literal(_))));
+    count
+}
+
+impl TryFrom<Body> for Problem {
+    type Error = Complaint;
+
+    fn try_from(body: Body) -> Result<Self, Complaint> {
+        Problem::new(body).map_err(|mut complaints| complaints.swap_remove(0))
+    }
+}
+
+impl From<Problem> for Body {
+    fn from(problem: Problem) -> Self {
+        problem.body
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |role| {
+            let operands = self.body.operands.iter().filter(|operand| operand.role == role);
+            let text = |Operand { name, kind, dtype, .. }: &Operand| format!("{name}: {}<{dtype}>", kind.name());
+            operands.map(text).collect::<Vec<_>>().join(", ")
+        };
+        write!(f, "rows {} -> {}", list(Role::Input), list(Role::Output))
+    }
+}
+
+/// Problems that are tuned together: those of the same structure and cost, whatever the body computes exactly.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Class {
+    /// The operands in order, without their names.
+    pub operands: Vec<(Kind, Dtype, Role)>,
+    /// What each pass over a row reduces.
+    pub passes: Vec<Vec<Reduction>>,
+    /// Values of each element that later passes need and that are not cheap to compute again.
+    pub kept: u32,
+    /// What an element costs in registers and functions.
+    pub cost: Cost,
+    /// Operations an element.
+    pub operations: u32,
+}
+
+impl Class {
+    /// The class as one word, fit for file and symbol names.
+    pub fn slug(&self) -> String {
+        let json = serde_json::to_string(self).expect("a class has only string keys");
+        format!("{}_{}", self.stem(), hash::short(&json))
+    }
+
+    /// The readable part of names: `rows_max_sum_bf16`.
+    fn stem(&self) -> String {
+        let reductions = self.passes.iter().flatten().map(|reduction| &reduction.name()["row_".len()..]);
+        let dtype = self.matrices().map(Dtype::name).next().unwrap_or_default();
+        ["rows"].into_iter().chain(reductions).chain([dtype]).collect::<Vec<_>>().join("_")
+    }
+
+    /// The operands under names that tell nothing.
+    pub(super) fn nameless_operands(&self) -> Vec<Operand> {
+        let operands = self.operands.iter().enumerate();
+        let named =
+            operands.map(|(at, &(kind, dtype, role))| Operand { name: format!("operand{at}"), kind, dtype, role });
+        named.collect()
+    }
+
+    /// The element types of the matrices.
+    pub fn matrices(&self) -> impl Iterator<Item = Dtype> + '_ {
+        self.operands.iter().filter(|(kind, ..)| *kind == Kind::Matrix).map(|(_, dtype, _)| *dtype)
+    }
+
+    /// The element types of the matrices that are read.
+    pub fn read_matrices(&self) -> impl Iterator<Item = Dtype> + '_ {
+        let read = self.operands.iter().filter(|(kind, _, role)| (*kind, *role) == (Kind::Matrix, Role::Input));
+        read.map(|(_, dtype, _)| *dtype)
+    }
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.slug())
+    }
+}

@@ -1,0 +1,68 @@
+use super::*;
+use crate::rows::problem::Problem;
+use crate::rows::{cases, space};
+
+fn class(body: crate::rows::Body) -> Class {
+    Problem::new(body).unwrap().class()
+}
+
+#[test]
+fn a_schedule_reads_back_from_its_codes() {
+    let schedule = RowsSchedule::default_for(&class(cases::softmax()));
+    let codes: Vec<u16> = schedule.codes().collect();
+    assert_eq!(codes.len(), RowsSchedule::KNOBS.len());
+    assert_eq!(RowsSchedule::from_codes(&codes), Some(schedule));
+    assert_eq!(RowsSchedule::from_codes(&codes[1..]), None);
+}
+
+#[test]
+fn every_width_has_a_schedule_that_keeps_the_rules() {
+    for body in [cases::softmax(), cases::add_rms_norm(), cases::statistics()] {
+        let class = class(body);
+        for columns in [0, 1, 7, 256, 1000, 4096, 65_536, u32::MAX] {
+            let schedule = RowsSchedule::for_columns(&class, columns);
+            assert_eq!(schedule.check(&class, Arch::SM_80), Ok(()), "{schedule} for {columns}");
+        }
+    }
+}
+
+#[test]
+fn every_schedule_of_the_space_keeps_the_rules_and_is_there_once() {
+    let class = class(cases::softmax());
+    let schedules = space::schedules(&class, Arch::SM_80);
+    assert!(schedules.len() > 500, "{}", schedules.len());
+    assert!(schedules.iter().all(|schedule| schedule.check(&class, Arch::SM_80).is_ok()));
+    let distinct: std::collections::BTreeSet<_> = schedules.iter().collect();
+    assert_eq!(distinct.len(), schedules.len());
+    assert!(schedules.contains(&RowsSchedule::default_for(&class)));
+}
+
+#[test]
+fn a_broken_rule_says_what_would_not_break_it() {
+    let class = class(cases::softmax());
+    let plain = RowsSchedule::default_for(&class);
+    for (schedule, rule) in [
+        (RowsSchedule { threads_per_row: 48, ..plain }, "threads"),
+        (RowsSchedule { threads_per_row: u32::MAX, ..plain }, "threads"),
+        (RowsSchedule { vector: 16, ..plain }, "vector"),
+        (RowsSchedule { vectors: 3, ..plain }, "vectors"),
+        (RowsSchedule { blocks_per_sm: 3, ..plain }, "blocks_per_sm"),
+        (RowsSchedule { threads_per_row: 1024, rows_per_block: 1, ..plain }, "registers"),
+    ] {
+        let broken = schedule.check(&class, Arch::SM_80).unwrap_err();
+        assert_eq!(broken.rule, rule);
+        assert!(broken.reason.contains("take ") || broken.reason.contains("is not"), "{broken}");
+    }
+}
+
+#[test]
+fn the_page_about_schedules_has_every_rule_and_knob() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/schedules.md")).unwrap();
+    let rules = RULES.iter().map(|rule| format!("| `{}` | {} |", rule.name, rule.words));
+    let knobs = RowsSchedule::KNOBS.iter();
+    let knobs =
+        knobs.map(|knob| format!("| `{}` | {} | {} |", knob.name, knob.legal, knob.meaning().replace('\n', " ")));
+    for line in rules.chain(knobs) {
+        assert!(page.contains(&line), "docs/schedules.md lacks the line\n{line}");
+    }
+}

@@ -1,0 +1,38 @@
+//! The schedules that a search chooses from: every combination of the listed values that passes the rules.
+
+use autokernel_core::Arch;
+
+use super::passes::Keep;
+use super::problem::Class;
+use super::schedule::RowsSchedule;
+
+const THREADS: [u32; 9] = [4, 8, 16, 32, 64, 128, 256, 512, 1024];
+const ROWS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
+const VECTOR: [u32; 3] = [2, 4, 8];
+const VECTORS: [u32; 4] = [1, 2, 4, 8];
+const BLOCKS_PER_SM: [u32; 5] = [0, 1, 2, 4, 8];
+
+/// Every valid schedule for `class` on `arch`, in a fixed order.
+pub fn schedules(class: &Class, arch: Arch) -> Vec<RowsSchedule> {
+    let mut schedules = Vec::new();
+    for threads_per_row in THREADS {
+        for rows_per_block in ROWS {
+            for vector in VECTOR {
+                for vectors in VECTORS {
+                    for keep in [Keep::Inputs, Keep::Values] {
+                        schedules.extend(BLOCKS_PER_SM.map(|blocks_per_sm| RowsSchedule {
+                            threads_per_row,
+                            rows_per_block,
+                            vector,
+                            vectors,
+                            keep,
+                            blocks_per_sm,
+                        }));
+                    }
+                }
+            }
+        }
+    }
+    schedules.retain(|schedule| schedule.check(class, arch).is_ok());
+    schedules
+}

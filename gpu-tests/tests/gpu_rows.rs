@@ -1,0 +1,46 @@
+//! Row-wise kernels on random shapes, wherever their operands lie.
+//!
+//! `AUTOKERNEL_CASES` sets how many shapes each kernel gets (12), `AUTOKERNEL_SEED` draws others.
+
+use gpu_tests::placement::Placement;
+use gpu_tests::rows::{self, GPU, IMAGES};
+use gpu_tests::{settings, skip};
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use rand::{RngExt, SeedableRng};
+
+/// Widths at which something changes: vectors, stretches, the lengths that transformers have.
+const WIDTHS: [usize; 16] = [1, 3, 7, 8, 9, 255, 256, 257, 1000, 1024, 2047, 4096, 4099, 8192, 16_385, 65_537];
+
+#[test]
+fn every_body_type_and_schedule_is_right_wherever_its_operands_lie() {
+    let test = "every_body_type_and_schedule_is_right_wherever_its_operands_lie";
+    let Some(device) = skip::gpu(test) else { return };
+    if IMAGES.is_empty() {
+        return skip::log(test, "there was no nvcc when this was built");
+    }
+    let gpu = device.info().unwrap().compute_capability;
+    if gpu != GPU {
+        return skip::log(test, &format!("the images are for {GPU}, the GPU is {gpu}"));
+    }
+    let (cases, seed) = (settings::number("AUTOKERNEL_CASES", 12), settings::number("AUTOKERNEL_SEED", 1));
+    let mut rng = StdRng::seed_from_u64(seed);
+    let mut checked = 0;
+    for image in IMAGES {
+        let kernel = image.load(&device).unwrap();
+        assert_eq!(kernel.kernel.resources().unwrap().local_bytes, 0, "{} {}", image.name, kernel.schedule);
+        for case in 0..cases {
+            let columns = *WIDTHS.choose(&mut rng).unwrap();
+            let rows = rng.random_range(1..=(100_000 / columns).clamp(1, 70));
+            let mut places = StdRng::seed_from_u64(seed ^ case);
+            let place = |rows, columns| match case % 3 {
+                0 => Placement::dense(rows, columns),
+                _ => Placement::random(&mut places, rows, columns),
+            };
+            let checking = rows::check(&device, &kernel, rows, columns, seed + case, place);
+            checking.unwrap_or_else(|report| panic!("{} {} by {}: {report}", image.name, image.dtype, kernel.schedule));
+            checked += 1;
+        }
+    }
+    println!("{checked} problems of {} kernels are right", IMAGES.len());
+}

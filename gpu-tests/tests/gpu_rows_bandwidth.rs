@@ -1,0 +1,119 @@
+//! How fast row-wise kernels read and write, beside a device copy of as many bytes in the same rounds.
+//!
+//! A measurement, so it is asked for: `cargo test --release -p gpu-tests --test gpu_rows_bandwidth -- --ignored
+//! --nocapture`. Inputs are random and rotate past the L2 cache; rates count each operand once.
+
+use autokernel::timing::{Cache, Timer, sets_to_exceed_l2};
+use autokernel::{Argument, Device, Dtype, Matrix, Role, bf16};
+use autokernel_codegen::rows::plan::extents;
+use autokernel_codegen::rows::{Kind, Operand};
+use gpu_tests::rows::{GPU, IMAGES};
+use gpu_tests::skip;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+/// Rows and columns.
+const SHAPES: [(usize, usize); 8] = [
+    (32_768, 256),
+    (16_384, 1024),
+    (16_384, 4096),
+    (8192, 8192),
+    (4096, 16_384),
+    (2048, 65_536),
+    (32, 8192),
+    (4096, 4099),
+];
+const ROUNDS: usize = 15;
+/// A round of one candidate lasts about this long.
+const BATCH_BYTES: f64 = 6e9;
+const MOST_SETS: usize = 16;
+
+/// An operand on the GPU.
+enum Placed {
+    Bf16(Matrix<bf16>),
+    F32(Matrix<f32>),
+}
+
+impl Placed {
+    fn new(device: &Device, operand: &Operand, (rows, columns): (usize, usize), drawn: &[f32]) -> Self {
+        let (rows, columns) = match operand.kind {
+            Kind::Matrix => (rows, columns),
+            Kind::Row => (1, columns),
+            Kind::Column => (1, rows),
+        };
+        let values = drawn.iter().cycle().take(rows * columns);
+        if operand.dtype == Dtype::Bf16 {
+            let values: Vec<bf16> = values.map(|value| bf16::from_f32(*value)).collect();
+            return Placed::Bf16(Matrix::from_slice(device, &values, rows, columns).unwrap());
+        }
+        assert_eq!(operand.dtype, Dtype::F32, "statistics are fp32");
+        let values: Vec<f32> = values.copied().collect();
+        Placed::F32(Matrix::from_slice(device, &values, rows, columns).unwrap())
+    }
+
+    fn argument(&mut self, role: Role) -> Argument<'_> {
+        match (self, role) {
+            (Placed::Bf16(matrix), Role::Input) => (&*matrix).into(),
+            (Placed::Bf16(matrix), Role::Output) => matrix.into(),
+            (Placed::F32(matrix), Role::Input) => (&*matrix).into(),
+            (Placed::F32(matrix), Role::Output) => matrix.into(),
+        }
+    }
+}
+
+#[test]
+#[ignore = "a measurement of minutes, for a GPU that does nothing else"]
+fn rates_beside_a_copy_of_as_many_bytes() {
+    let test = "rates_beside_a_copy_of_as_many_bytes";
+    let Some(device) = skip::gpu(test) else { return };
+    let info = device.info().unwrap();
+    if IMAGES.is_empty() || info.compute_capability != GPU {
+        return skip::log(test, &format!("{} images for {GPU}, on {}", IMAGES.len(), info.compute_capability));
+    }
+    let mut rng = StdRng::seed_from_u64(1);
+    let drawn: Vec<f32> = (0..(1 << 20) + 7).map(|_| rng.random_range(-2.0..2.0)).collect();
+    let stream = device.stream().unwrap().clone();
+    println!("{}; GB/s, median of {ROUNDS} rounds, each operand once", device);
+    for name in ["softmax", "rms_norm", "layer_norm", "add_rms_norm", "silu_mul", "row_sum"] {
+        println!("\n{name} bf16\n{:>14} {:>8} {:>8} {:>7}  schedule", "shape", "GB/s", "copy", "ratio");
+        for shape in SHAPES {
+            let images = IMAGES.iter().filter(|image| image.name == name && image.dtype == "bf16");
+            let kernels: Vec<_> = images.map(|image| image.load(&device).unwrap()).collect();
+            let problem = kernels[0].problem.clone();
+            let class = autokernel_codegen::problem::ProblemClass::from(problem.class());
+            let bytes = class.work(&extents(shape.0 as u32, shape.1 as u32)).bytes();
+            let sets = sets_to_exceed_l2(bytes as u64, info.l2_bytes).min(MOST_SETS);
+            let operands = &problem.body().operands;
+            let set = |at: usize| -> Vec<Placed> {
+                operands.iter().map(|operand| Placed::new(&device, operand, shape, &drawn[at..])).collect()
+            };
+            let mut sets: Vec<Vec<Placed>> = (0..sets).map(set).collect();
+            let half = (bytes / 2.0) as usize;
+            let copies = sets_to_exceed_l2(bytes as u64, info.l2_bytes).min(MOST_SETS);
+            let from: Vec<_> = (0..copies).map(|_| stream.alloc_zeros::<u8>(half).unwrap()).collect();
+            let mut to: Vec<_> = (0..copies).map(|_| stream.alloc_zeros::<u8>(half).unwrap()).collect();
+            let launches = ((BATCH_BYTES / bytes) as usize).clamp(2, 200);
+
+            let mut timer = Timer::new(&device, Cache::Warm).unwrap();
+            for kernel in &kernels {
+                let count = sets.len();
+                let mut run = |launch: usize| {
+                    let set = sets[launch % count].iter_mut().zip(operands);
+                    let mut arguments: Vec<_> = set.map(|(placed, operand)| placed.argument(operand.role)).collect();
+                    kernel.kernel.launch(&device, &mut arguments)
+                };
+                let mut copy = |launch: usize| {
+                    let at = launch % copies;
+                    let copied = stream.memcpy_dtod(&from[at], &mut to[at]);
+                    copied.map_err(|source| autokernel::Error::Cuda { doing: "copying in device memory", source })
+                };
+                timer.interleave(3, launches, &mut [&mut run, &mut copy]).unwrap();
+                let times = timer.interleave(ROUNDS, launches, &mut [&mut run, &mut copy]).unwrap();
+                let rate = |candidate: usize| bytes / times.timing(candidate).unwrap().median_ms / 1e6;
+                let ratio = times.ratio(1, 0).unwrap().median;
+                let shape = format!("{}x{}", shape.0, shape.1);
+                println!("{shape:>14} {:>8.0} {:>8.0} {ratio:>7.3}  {}", rate(0), rate(1), kernel.schedule);
+            }
+        }
+    }
+}
