@@ -75,7 +75,7 @@ impl TryFrom<UncheckedEntry> for Entry {
     fn try_from(entry: UncheckedEntry) -> Result<Self, String> {
         let UncheckedEntry { problem, arch, extents, schedule, provenance } = entry;
         let refused = |reason: String| format!("the entry that ends here ({problem}, {arch}, {extents}) {reason}");
-        problem.check(&schedule.into(), arch).map_err(|broken| refused(format!("cannot be built: {broken}")))?;
+        problem.check(&schedule, arch).map_err(|broken| refused(format!("cannot be built: {broken}")))?;
         let extents = problem.ordered(&extents).map_err(|other| refused(format!("is of other dimensions: {other}")))?;
         provenance.check().map_err(|implausible| refused(format!("was not measured: {implausible}")))?;
         Ok(Entry { problem, arch, extents, schedule, provenance })
@@ -169,7 +169,7 @@ impl Config {
     pub fn entries_for(&self, problem: &Problem, arch: Arch) -> Vec<&Entry> {
         let class = problem.class();
         let usable =
-            self.entries.iter().filter(|entry| entry.arch == arch && class.check(&entry.schedule.into(), arch).is_ok());
+            self.entries.iter().filter(|entry| entry.arch == arch && class.check(&entry.schedule, arch).is_ok());
         let ranked: Vec<(u32, &Entry)> =
             usable.filter_map(|entry| Some((class.distance(&entry.problem)?, entry))).collect();
         let nearest = ranked.iter().map(|(distance, _)| *distance).min();
