@@ -32,14 +32,15 @@ pub fn build(
     let mut jobs = BTreeMap::new();
     for (key, problem) in problems {
         let variants = variants(problem, config);
+        let model = model(problem, config);
         for variant in &variants {
             let source = emit(problem, &variant.schedule);
-            let tuned = variant.tuned.is_some();
+            let tuned = variant.tuned.is_some() || variant.portfolio.is_some();
             let job =
                 jobs.entry((variant.symbol.clone(), variant.arch)).or_insert(Job { source, arch: variant.arch, tuned });
             job.tuned |= tuned;
         }
-        plans.insert(key.clone(), Plan { problem: problem.clone(), variants });
+        plans.insert(key.clone(), Plan { problem: problem.clone(), variants, model });
     }
     let Some(compiler) = compiler else { return Ok(plans) };
 
@@ -55,23 +56,33 @@ pub fn build(
     Ok(plans)
 }
 
-/// The tuned entries of `problem` for each arch, or the arch's default.
+/// For each arch the tuned entries of `problem` and the portfolio that serves it, or the arch's default.
 fn variants(problem: &Problem, config: &Config) -> Vec<Variant> {
     let class = problem.class();
-    let variant = |arch, schedule: Schedule, tuned| {
+    let variant = |arch, schedule: Schedule, tuned, portfolio| {
         let (source, plan) = kernel(problem, &schedule);
         let geometry = schedule.geometry(&class);
-        Variant { arch, tuned, schedule, geometry, plan, symbol: source.symbol, image: None }
+        Variant { arch, tuned, portfolio, schedule, geometry, plan, symbol: source.symbol, image: None }
     };
     let mut variants = Vec::new();
     for &arch in &config.archs {
+        let first = variants.len();
+        let portfolio = config.portfolio_for(problem, arch);
+        let images = portfolio.into_iter().flat_map(|portfolio| portfolio.images_for(&class));
+        variants.extend(images.map(|image| variant(arch, image.schedule, None, Some(image.measured_over_predicted))));
         let entries = config.entries_for(problem, arch);
-        if entries.is_empty() {
-            variants.push(variant(arch, Schedule::default_for(&class, arch), None));
+        variants.extend(entries.iter().map(|entry| variant(arch, entry.schedule, Some(entry.tuned()), None)));
+        if variants.len() == first {
+            variants.push(variant(arch, Schedule::default_for(&class, arch), None, None));
         }
-        variants.extend(entries.iter().map(|entry| variant(arch, entry.schedule, Some(entry.tuned()))));
     }
     variants
+}
+
+/// The constants of the model that chooses among the portfolio's images, as JSON.
+fn model(problem: &Problem, config: &Config) -> Option<String> {
+    let portfolio = config.archs.iter().rev().find_map(|&arch| config.portfolio_for(problem, arch))?;
+    Some(serde_json::to_string(&portfolio.model).expect("constants have only string keys"))
 }
 
 /// Compiles on as many threads as cargo grants.

@@ -5,6 +5,7 @@ pub mod emit;
 mod extents;
 mod geometry;
 mod knobs;
+pub mod model;
 mod operation;
 pub mod plan;
 pub mod problem;

@@ -19,6 +19,7 @@ use super::method::Method;
 use crate::columns::{self, ColumnsError};
 use crate::environment::Environment;
 use crate::gpu_facts::GpuFacts;
+use crate::knobs;
 use crate::outcome::{Failure, Measurement, Outcome};
 
 /// Every schedule of one problem on one GPU, measured at several shapes.
@@ -54,6 +55,13 @@ impl RecordedShape {
     pub fn optimum(&self) -> Option<(Schedule, Measurement)> {
         let timed = self.rows.iter().filter_map(|(schedule, outcome)| Some((*schedule, *outcome.measurement()?)));
         timed.min_by(|(_, a), (_, b)| a.median_ms.total_cmp(&b.median_ms))
+    }
+
+    /// The images of the schedules that take at most `factor` times as long as the fastest; one may come twice.
+    pub fn within(&self, factor: f64) -> impl Iterator<Item = Schedule> + '_ {
+        let best = self.optimum().map_or(f64::INFINITY, |(_, measurement)| measurement.median_ms);
+        let fast = move |outcome: &Outcome| outcome.median_ms().is_some_and(|ms| ms <= factor * best);
+        self.rows.iter().filter(move |(_, outcome)| fast(outcome)).map(|(schedule, _)| knobs::image(schedule))
     }
 }
 

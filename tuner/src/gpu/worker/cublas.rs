@@ -10,10 +10,20 @@ use autokernel_runtime::{Device, Element};
 use super::buffers::Operands;
 use super::error::Result;
 
-/// A product that cuBLASLt computes, without an epilogue.
+/// A product that cuBLASLt computes, with the epilogue where it can fuse it.
 pub struct Cublas {
     library: RefCell<CublasLt>,
     gemm: Gemm,
+}
+
+/// Whether cuBLASLt applies the epilogue of `problem` itself.
+fn is_fused(problem: &Problem) -> bool {
+    problem.epilogue.name() == "relu"
+}
+
+/// Whether a kernel of its own must follow cuBLASLt's product.
+pub fn needs_kernel(problem: &Problem) -> bool {
+    problem.epilogue.name() != "identity" && !is_fused(problem)
 }
 
 impl Cublas {
@@ -28,7 +38,7 @@ impl Cublas {
             dtype: problem.input,
             output: problem.output,
             transpose_b: problem.layout.transpose_b(),
-            epilogue: Epilogue::Identity,
+            epilogue: if is_fused(problem) { Epilogue::Relu } else { Epilogue::Identity },
         };
         let gemm = library.gemm(gemm, autokernel_baseline::HEURISTICS)?;
         Ok(Cublas { library: RefCell::new(library), gemm })

@@ -13,7 +13,7 @@ use autokernel_runtime::{CompiledKernel, Device, DeviceInfo, Element, Image, bf1
 use cudarc::nvrtc::Ptx;
 
 use super::buffers::{GUARD_BYTES, Operands, Rows, ragged_sibling};
-use super::cublas::Cublas;
+use super::cublas::{Cublas, needs_kernel};
 use super::error::{Result, WorkerError};
 use super::finals::{self, Contestant};
 use super::instruments::{self, Instruments};
@@ -145,7 +145,7 @@ impl<I: Element, O: Element> Typed<I, O> {
     }
 
     fn has_epilogue(&self) -> bool {
-        self.problem.epilogue.name() != "identity"
+        needs_kernel(&self.problem)
     }
 
     fn measure(&mut self, kernel: &CompiledKernel, request: &Evaluate) -> Result<Measured> {
