@@ -24,9 +24,9 @@ pub struct PortfolioArgs {
     #[arg(long, value_name = "RECORDING,…", value_delimiter = ',')]
     pub validate: Vec<PathBuf>,
     /// At most so many images.
-    #[arg(long, value_name = "N", default_value_t = 14, value_parser = clap::value_parser!(u8).range(1..=16))]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u8).range(1..=16))]
     pub images: u8,
-    /// The config that the portfolio is written into, and whose entries' images it holds first: builds compile them anyway.
+    /// The config that the portfolio is written into, and whose entries' images are preferred to equals.
     #[arg(long, value_name = "FILE", default_value = crate::checkout::DEFAULT_CONFIG)]
     pub config: PathBuf,
     /// Print alone.
