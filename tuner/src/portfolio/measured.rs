@@ -44,7 +44,7 @@ pub struct Measured {
     pub traits: Vec<Traits>,
     /// Every time.
     pub rows: Vec<Row>,
-    numbers: HashMap<Schedule, usize>,
+    pub(super) numbers: HashMap<Schedule, usize>,
 }
 
 /// The GPU of `facts`, as the model sees it.
