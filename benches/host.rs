@@ -21,7 +21,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 const CONFIG: &str = include_str!("../best_config.json");
-const H200: Target = Target { capability: ComputeCapability::new(9, 0), shared_bytes: 232_448 };
+const H200: Target = Target { capability: ComputeCapability::new(9, 0), shared_bytes: 232_448, sheet: Some("h200") };
 
 fn random(rows: usize, columns: usize) -> Matrix<bf16> {
     let mut random = StdRng::seed_from_u64(1);

@@ -1,7 +1,10 @@
 //! `best_config.json`: the schedules that were measured fastest, with where each number comes from.
 
+mod portfolio;
+
 use std::path::{Path, PathBuf};
 
+pub use self::portfolio::{Operation as PortfolioOperation, Portfolio, PortfolioImage, PortfolioProvenance};
 pub use autokernel_core::Provenance;
 use autokernel_core::{Arch, Extents, Tuned};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -29,6 +32,9 @@ pub struct Config {
     /// The tuned entries.
     #[serde(default)]
     pub entries: Vec<Entry>,
+    /// The images that serve shapes nobody tuned.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub portfolios: Vec<Portfolio>,
 }
 
 /// A tuned entry: class + arch + GPU + extents → schedule. The GPU is part of its provenance.
@@ -120,7 +126,13 @@ pub enum ConfigError {
 impl Default for Config {
     /// No entry: every kernel uses its arch's default schedule.
     fn default() -> Self {
-        Config { schema: None, version: VERSION, archs: vec![Arch::SM_80, Arch::SM_90A], entries: Vec::new() }
+        Config {
+            schema: None,
+            version: VERSION,
+            archs: vec![Arch::SM_80, Arch::SM_90A],
+            entries: Vec::new(),
+            portfolios: Vec::new(),
+        }
     }
 }
 
@@ -193,12 +205,14 @@ impl Config {
     }
 
     /// These entries before `fallback`'s: an entry of `fallback` stays only where this file has none for its class and
-    /// arch.
+    /// arch, a portfolio only where this file has none of its kind.
     pub fn or(mut self, fallback: Config) -> Config {
         let covered: Vec<_> = self.entries.iter().map(|entry| (entry.problem.clone(), entry.arch)).collect();
         let missing =
             fallback.entries.into_iter().filter(|entry| !covered.contains(&(entry.problem.clone(), entry.arch)));
         self.entries.extend(missing);
+        let kinds: Vec<_> = self.portfolios.iter().map(Portfolio::kind).collect();
+        self.portfolios.extend(fallback.portfolios.into_iter().filter(|portfolio| !kinds.contains(&portfolio.kind())));
         self
     }
 }

@@ -16,8 +16,12 @@ pub struct Descriptor<Image> {
     pub problem: String,
     /// What it takes.
     pub signature: Signature,
-    /// The compiled schedules; those of one arch are its tuned entries or its default.
+    /// The compiled schedules; those of one arch are its tuned entries and its portfolio, or its default.
     pub variants: Vec<Variant<Image>>,
+    /// The constants of the model that chooses among the portfolio's images, in the JSON of `best_config.json`; none
+    /// where there is no portfolio.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// Why there are no images, with the remedy; none where there are.
     pub not_compiled: Option<String>,
 }
@@ -28,8 +32,11 @@ pub struct Descriptor<Image> {
 pub struct Variant<Image> {
     /// The target.
     pub arch: Arch,
-    /// What it was tuned for; none for the arch's default schedule.
+    /// What it was tuned for; none for an image of the portfolio and for the arch's default schedule.
     pub tuned: Option<Tuned>,
+    /// Measured over predicted time of an image of the portfolio, which serves any extents; none for others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub portfolio: Option<f64>,
     /// The schedule, for people.
     pub schedule: String,
     /// How it is launched.

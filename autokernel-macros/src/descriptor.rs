@@ -23,6 +23,7 @@ pub fn embedded(
         problem: json(&plan.problem),
         signature: signature(parameters, plan),
         variants: plan.variants.iter().map(|variant| described(variant, &images)).collect(),
+        model: plan.model.clone(),
         not_compiled: manifest.not_compiled.clone(),
     };
     let (json, images) = (json(&descriptor), &images.tokens);
@@ -49,6 +50,7 @@ fn described(variant: &Variant, images: &Images) -> autokernel_core::Variant<usi
     autokernel_core::Variant {
         arch: variant.arch,
         tuned: variant.tuned.clone(),
+        portfolio: variant.portfolio,
         schedule: json(&variant.schedule),
         plan: variant.plan.clone(),
         image: images.number_of(variant),

@@ -44,13 +44,14 @@ pub fn module(spec: &Spec, plan: &Plan) -> String {
 }
 
 fn schedule(variant: &Variant) -> String {
-    let Variant { arch, schedule, tuned, image, plan, .. } = variant;
-    let source = match tuned {
-        Some(tuned) => {
+    let Variant { arch, schedule, tuned, portfolio, image, plan, .. } = variant;
+    let source = match (tuned, portfolio) {
+        (Some(tuned), _) => {
             let from = &tuned.provenance;
             format!("tuned at {} for {} on {}, {}", tuned.extents, tuned.class, from.gpu, from.date)
         }
-        None => "the default, as nothing was tuned".to_owned(),
+        (None, Some(_)) => "of the portfolio, for shapes that were not tuned".to_owned(),
+        (None, None) => "the default, as nothing was tuned".to_owned(),
     };
     let resources = match image {
         Some(image) => {

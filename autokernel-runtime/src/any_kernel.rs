@@ -94,6 +94,20 @@ impl AnyKernel {
         unsafe { loaded.kernel_for(descriptor, stream, &extents) }.map(|_| ())
     }
 
+    /// Loads every image that a launch of any extents may choose on `device`: from then on no launch loads one, and a
+    /// shape that nobody has seen can be launched inside a graph capture.
+    ///
+    /// # Errors
+    /// `NotCompiled` and `WrongArch` if there is no image for the GPU, `Descriptor`, and the driver's own error if an
+    /// image cannot be loaded.
+    pub fn prepare_all(&self, device: &Device) -> Result<()> {
+        let descriptor = self.descriptor()?;
+        let Some(stream) = device.stream() else { return Ok(()) };
+        let loaded = self.loaded(descriptor, stream)?;
+        // SAFETY: the descriptor is this kernel's, as whoever called `new` promised.
+        unsafe { loaded.load_all(descriptor, stream) }
+    }
+
     /// Where a launch of those extents would run, with which schedule, and why.
     ///
     /// # Errors
@@ -123,11 +137,11 @@ impl AnyKernel {
     ) -> Result<Served> {
         let loaded = self.loaded(descriptor, stream)?;
         // SAFETY: the descriptor is this kernel's, as whoever called `new` promised.
-        let (variant, kernel) = unsafe { loaded.kernel_for(descriptor, stream, extents) }?;
-        // SAFETY: the arguments are the caller's promise; the kernel is of this signature, and was loaded into the
-        // context of this stream.
-        unsafe { kernel.launch_checked(stream, extents, arguments) }?;
-        Ok(Served::Gpu { capability: loaded.target.capability, variant })
+        let (choice, kernel) = unsafe { loaded.kernel_for(descriptor, stream, extents) }?;
+        // SAFETY: the arguments are the caller's promise; the kernel is of this signature, was loaded into the context of
+        // this stream, and takes the knobs of every schedule of its image.
+        unsafe { kernel.launch_checked(stream, extents, &choice.knobs, arguments) }?;
+        Ok(Served::Gpu { capability: loaded.target.capability, variant: choice.variant })
     }
 
     /// This kernel in a stream's context, created at the first use there.

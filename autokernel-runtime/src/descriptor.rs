@@ -60,18 +60,18 @@ impl Embedded {
         let unusable = |reason: String| Error::Descriptor { reason };
         let written: Descriptor<usize> =
             serde_json::from_str(self.json).map_err(|error| unusable(error.to_string()))?;
-        let Descriptor { name, about, problem, signature, variants, not_compiled } = written;
+        let Descriptor { name, about, problem, signature, variants, model, not_compiled } = written;
         let with_images = |variant: Variant<usize>| {
-            let Variant { arch, tuned, schedule, plan, image } = variant;
+            let Variant { arch, tuned, portfolio, schedule, plan, image } = variant;
             let find = |number: usize| {
                 let found = self.images.get(number).copied();
                 found.ok_or_else(|| unusable(format!("there is no image number {number}")))
             };
             let image = image.map(find).transpose()?;
-            Ok(Variant { arch, tuned, schedule, plan, image })
+            Ok(Variant { arch, tuned, portfolio, schedule, plan, image })
         };
         let variants = variants.into_iter().map(with_images).collect::<Result<_>>()?;
-        Ok(Descriptor { name, about, problem, signature, variants, not_compiled })
+        Ok(Descriptor { name, about, problem, signature, variants, model, not_compiled })
     }
 }
 

@@ -132,6 +132,14 @@ impl<I: Element, O: Element> Kernel<I, O> {
         self.erased.prepare(device, &extents)
     }
 
+    /// Loads what a launch of any extents needs on `device`.
+    ///
+    /// # Errors
+    /// As [`AnyKernel::prepare_all`].
+    pub fn prepare_all(&self, device: &Device) -> Result<()> {
+        self.erased.prepare_all(device)
+    }
+
     /// Where a launch of those extents would run, with which schedule, and why.
     ///
     /// # Errors

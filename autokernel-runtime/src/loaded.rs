@@ -6,7 +6,7 @@ use cudarc::driver::{CudaContext, CudaStream};
 
 use crate::descriptor::image_for;
 use crate::gpu::{CompiledKernel, target_of};
-use crate::select::{self, Candidates};
+use crate::select::{self, Candidates, Choice};
 use crate::{Device, Extents, KernelDescriptor, Result, Target};
 
 /// One kernel in one CUDA context.
@@ -37,7 +37,7 @@ impl Loaded {
         self.context.cu_ctx() == stream.context().cu_ctx()
     }
 
-    /// The number of the variant for some extents in the signature's order, and its kernel, loaded if it was not yet.
+    /// The choice for some extents in the signature's order, and its kernel, loaded if it was not yet.
     ///
     /// # Safety
     /// The descriptor is the one that this was made of; its images are of its signature and their variants' plans.
@@ -46,22 +46,49 @@ impl Loaded {
         descriptor: &KernelDescriptor,
         stream: &Arc<CudaStream>,
         extents: &Extents,
-    ) -> Result<(usize, &CompiledKernel)> {
+    ) -> Result<(Choice, &CompiledKernel)> {
         let no_variant = || select::wrong_arch(descriptor, self.target);
-        let (index, _) = self.candidates.choose(extents).ok_or_else(no_variant)?;
+        let choice = self.candidates.choose(extents).ok_or_else(no_variant)?;
+        // SAFETY: by the caller's promise.
+        Ok((choice, unsafe { self.kernel(descriptor, stream, choice.variant) }?))
+    }
+
+    /// Loads every image that a launch may choose here.
+    ///
+    /// # Safety
+    /// As [`Self::kernel_for`].
+    pub unsafe fn load_all(&self, descriptor: &KernelDescriptor, stream: &Arc<CudaStream>) -> Result<()> {
+        for variant in self.candidates.indices() {
+            // SAFETY: by the caller's promise.
+            unsafe { self.kernel(descriptor, stream, variant) }?;
+        }
+        Ok(())
+    }
+
+    /// The kernel of a variant, loaded if it was not yet.
+    ///
+    /// # Safety
+    /// As [`Self::kernel_for`].
+    unsafe fn kernel(
+        &self,
+        descriptor: &KernelDescriptor,
+        stream: &Arc<CudaStream>,
+        index: usize,
+    ) -> Result<&CompiledKernel> {
+        let no_variant = || select::wrong_arch(descriptor, self.target);
         let slot = self.kernels.get(index).ok_or_else(no_variant)?;
         if let Some(kernel) = slot.get() {
-            return Ok((index, kernel));
+            return Ok(kernel);
         }
         let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kernel) = slot.get() {
-            return Ok((index, kernel));
+            return Ok(kernel);
         }
         let variant = descriptor.variants.get(index).ok_or_else(no_variant)?;
         let image = image_for(variant, self.target.capability).ok_or_else(no_variant)?;
         let device = Device::from_cudarc(stream.clone());
         // SAFETY: the image is of the signature and the plan, by the caller's promise.
         let kernel = unsafe { CompiledKernel::load(&device, &descriptor.signature, &variant.plan, image) }?;
-        Ok((index, slot.get_or_init(|| kernel)))
+        Ok(slot.get_or_init(|| kernel))
     }
 }

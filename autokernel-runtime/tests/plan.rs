@@ -42,7 +42,7 @@ fn variant(arch: Arch, tuned: Option<Tuned>, symbol: &str, shared_bytes: u32) ->
     };
     let plan = LaunchPlan::of_kernel(kernel, Vec::new());
     let image = Some(Images { ptx: PTX, cubin: Some(CUBIN) });
-    KernelVariant { arch, tuned, schedule: "{}".to_owned(), plan, image }
+    KernelVariant { arch, tuned, portfolio: None, schedule: "{}".to_owned(), plan, image }
 }
 
 fn with_variants(variants: Vec<KernelVariant>) -> KernelDescriptor {
@@ -61,10 +61,10 @@ static LINEAR: LazyLock<KernelDescriptor> = LazyLock::new(|| {
     ])
 });
 
-const H200: Target = Target { capability: ComputeCapability::new(9, 0), shared_bytes: 232_448 };
-const A100: Target = Target { capability: ComputeCapability::new(8, 0), shared_bytes: 166_912 };
-const RTX_4090: Target = Target { capability: ComputeCapability::new(8, 9), shared_bytes: 101_376 };
-const B200: Target = Target { capability: ComputeCapability::new(10, 0), shared_bytes: 232_448 };
+const H200: Target = Target { capability: ComputeCapability::new(9, 0), shared_bytes: 232_448, sheet: None };
+const A100: Target = Target { capability: ComputeCapability::new(8, 0), shared_bytes: 166_912, sheet: None };
+const RTX_4090: Target = Target { capability: ComputeCapability::new(8, 9), shared_bytes: 101_376, sheet: None };
+const B200: Target = Target { capability: ComputeCapability::new(10, 0), shared_bytes: 232_448, sheet: None };
 
 fn chosen(target: Target, m: u32, n: u32, k: u32) -> (String, Reason, &'static str) {
     match plan_for(&LINEAR, target, &extents(m, n, k)).unwrap() {
@@ -120,7 +120,7 @@ fn the_first_of_equally_near_schedules_is_used() {
 
 #[test]
 fn a_gpu_that_nothing_was_compiled_for_is_told_what_there_is() {
-    let turing = Target { capability: ComputeCapability::new(7, 5), shared_bytes: 65_536 };
+    let turing = Target { capability: ComputeCapability::new(7, 5), shared_bytes: 65_536, sheet: None };
     let error = plan_for(&LINEAR, turing, &extents(1, 1, 1)).unwrap_err();
     assert!(matches!(error, Error::WrongArch { .. }));
     let text = error.to_string();
@@ -165,4 +165,51 @@ fn on_the_cpu_the_plan_is_the_cpu_and_needs_no_image() {
     let linear = unsafe { Kernel::<bf16, bf16>::from_descriptor(LINEAR.clone(), cpu) };
     assert!(matches!(linear.plan(&Device::cpu(), extents(1, 2, 3)).unwrap(), Plan::Cpu));
     linear.prepare(&Device::cpu(), extents(1, 2, 3)).unwrap();
+}
+
+/// An image of a portfolio, with the schedule that a build would embed.
+fn portfolio_image(symbol: &str, schedule: &str) -> KernelVariant {
+    let schedule = schedule.to_owned();
+    KernelVariant { portfolio: Some(1.0), schedule, ..variant(Arch::SM_90A, None, symbol, 220_000) }
+}
+
+const LARGE: &str = r#"{"family":"sm90","tile_m":128,"tile_n":128,"stages":4,"consumers":2,"mode":"cooperative","cluster_m":1,
+    "cluster_n":1,"swap_ab":false,"split_k":1,"raster_order":"along_m","raster_group":1}"#;
+const SMALL: &str = r#"{"family":"sm90","tile_m":16,"tile_n":64,"stages":8,"consumers":1,"mode":"cooperative","cluster_m":1,
+    "cluster_n":1,"swap_ab":true,"split_k":1,"raster_order":"along_m","raster_group":1}"#;
+
+fn with_portfolio() -> KernelDescriptor {
+    let problem = r#"{"operation":"matmul","input":"bf16","output":"bf16","layout":"nt","epilogue":"relu"}"#;
+    let constants = autokernel_ops::matmul::model::Constants::START;
+    KernelDescriptor {
+        problem: problem.to_owned(),
+        model: Some(serde_json::to_string(&constants).unwrap()),
+        ..with_variants(vec![
+            portfolio_image("large", LARGE),
+            portfolio_image("small", SMALL),
+            variant(Arch::SM_90A, Some(tuned(8192, 8192, 8192)), "tuned", 220_000),
+        ])
+    }
+}
+
+#[test]
+fn a_shape_that_nobody_tuned_gets_the_image_that_is_predicted_to_be_fastest_and_not_the_nearest_entry() {
+    let kernel = with_portfolio();
+    for (m, expected) in [(8, "small"), (4096, "large")] {
+        let plan = plan_for(&kernel, H200, &extents(m, 8192, 8192)).unwrap();
+        let Plan::Gpu { variant, reason: Reason::Predicted { ms, second }, .. } = &plan else { panic!("{plan}") };
+        assert_eq!(symbol(&variant.plan), expected);
+        assert!(*ms > 0.0 && second.is_some_and(|(_, second)| second >= *ms));
+        let words = plan.to_string();
+        assert!(words.contains("predicted to be fastest of the portfolio") && words.contains("; next "), "{words}");
+    }
+    let plan = plan_for(&kernel, H200, &extents(8192, 8192, 8192)).unwrap();
+    assert!(matches!(&plan, Plan::Gpu { variant, reason: Reason::Exact, .. } if symbol(&variant.plan) == "tuned"));
+}
+
+#[test]
+fn a_portfolio_whose_model_cannot_be_read_leaves_the_nearest_entry() {
+    let kernel = KernelDescriptor { model: Some("{}".to_owned()), ..with_portfolio() };
+    let plan = plan_for(&kernel, H200, &extents(8, 8192, 8192)).unwrap();
+    assert!(matches!(plan, Plan::Gpu { reason: Reason::Nearest { .. }, .. }));
 }

@@ -26,6 +26,7 @@ const PROGRAM: &str = r#"
         let h200 = autokernel::Target {
             capability: autokernel::ComputeCapability::new(9, 0),
             shared_bytes: 232_448,
+            sheet: Some("h200"),
         };
         match autokernel::plan_for(descriptor, h200, &autokernel::matmul::extents(2, 2, 2)) {
             Ok(plan) => println!("plan: {plan}"),

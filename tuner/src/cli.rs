@@ -7,6 +7,8 @@ use crate::compare::CompareArgs;
 use crate::doctor::DoctorArgs;
 use crate::exchange::{ExportArgs, ImportArgs};
 use crate::gpu::cli::{FinalArgs, RecordArgs, WorkerArgs};
+use crate::grid::GridArgs;
+use crate::portfolio::PortfolioArgs;
 use crate::profile::ProfileArgs;
 use crate::report::ReportArgs;
 use crate::show::ShowArgs;
@@ -50,8 +52,12 @@ pub enum Command {
     Import(ImportArgs),
     /// Check what tuning needs: driver, GPU, nvcc, config, caches, recorded spaces.
     Doctor(DoctorArgs),
+    /// Measure drawn shapes that nobody tuned against cuBLASLt.
+    Grid(GridArgs),
     /// List the tuned entries, how old they are, and which should be tuned again.
     Show(ShowArgs),
+    /// Choose the few images that serve every shape, and fit the model that chooses among them.
+    Portfolio(PortfolioArgs),
     /// Say what bounds a kernel, how full it keeps a GPU, and what to try next.
     Profile(ProfileArgs),
     /// Write an output folder's results as one HTML page.

@@ -24,6 +24,8 @@ fn run(cli: Cli) -> ExitCode {
         Some(Command::Final(args)) => return ended(app::finals(&args, &stop_on_signals())),
         Some(Command::Doctor(args)) => return args.run(),
         Some(Command::Show(args)) => return exit_code(args.run()),
+        Some(Command::Portfolio(args)) => return exit_code(args.run()),
+        Some(Command::Grid(args)) => return exit_code(args.run()),
         Some(Command::Profile(args)) => return exit_code(args.run()),
         Some(Command::Report(args)) => return exit_code(args.run()),
         Some(Command::Tune(args)) => *args,

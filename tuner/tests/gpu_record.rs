@@ -69,6 +69,7 @@ impl Fixture {
             shapes: vec![SHAPE],
             images: Some(images),
             rasters_for_top: None,
+            selection: None,
             order: 0,
             effort: Effort::QUICK,
             limit: None,

@@ -33,12 +33,13 @@ pub fn build(
     for (key, problem) in problems {
         let mut variants = Vec::new();
         for (source, variant) in self::variants(problem, config) {
-            let (arch, tuned) = (variant.arch, variant.tuned.is_some());
+            let (arch, tuned) = (variant.arch, variant.tuned.is_some() || variant.portfolio.is_some());
             let job = jobs.entry((source.symbol.clone(), arch)).or_insert(Job { source, arch, tuned });
             job.tuned |= tuned;
             variants.push(variant);
         }
-        plans.insert(key.clone(), Plan { problem: problem.clone(), variants });
+        let model = model(problem, config);
+        plans.insert(key.clone(), Plan { problem: problem.clone(), variants, model });
     }
     let Some(compiler) = compiler else { return Ok(plans) };
 
@@ -54,23 +55,34 @@ pub fn build(
     Ok(plans)
 }
 
-/// The tuned entries of `problem` for each arch, or the arch's default, each with its source.
+/// For each arch the tuned entries of `problem` and the portfolio that serves it, or the arch's default, each with its
+/// source.
 fn variants(problem: &Problem, config: &Config) -> Vec<(KernelSource, Variant)> {
     let class = problem.class();
-    let variant = |arch, schedule: Schedule, tuned| {
+    let variant = |arch, schedule: Schedule, tuned, portfolio| {
         let emitted = problem.emit(&schedule);
         let (source, plan) = emitted.expect("a schedule that was checked for the class is of one of its families");
-        (source, Variant { arch, tuned, schedule, plan, image: None })
+        (source, Variant { arch, tuned, portfolio, schedule, plan, image: None })
     };
     let mut variants = Vec::new();
     for &arch in &config.archs {
+        let first = variants.len();
+        let portfolio = config.portfolio_for(problem, arch);
+        let images = portfolio.into_iter().flat_map(|portfolio| portfolio.images_for(&class));
+        variants.extend(images.map(|image| variant(arch, image.schedule, None, Some(image.measured_over_predicted))));
         let entries = config.entries_for(problem, arch);
-        if entries.is_empty() {
-            variants.push(variant(arch, Schedule::default_for(&class, arch), None));
+        variants.extend(entries.iter().map(|entry| variant(arch, entry.schedule, Some(entry.tuned()), None)));
+        if variants.len() == first {
+            variants.push(variant(arch, Schedule::default_for(&class, arch), None, None));
         }
-        variants.extend(entries.iter().map(|entry| variant(arch, entry.schedule, Some(entry.tuned()))));
     }
     variants
+}
+
+/// The constants of the model that chooses among the portfolio's images, as JSON.
+fn model(problem: &Problem, config: &Config) -> Option<String> {
+    let portfolio = config.archs.iter().rev().find_map(|&arch| config.portfolio_for(problem, arch))?;
+    Some(serde_json::to_string(&portfolio.model).expect("constants have only string keys"))
 }
 
 /// Compiles on as many threads as cargo grants.

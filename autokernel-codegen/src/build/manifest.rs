@@ -37,8 +37,10 @@ pub struct Manifest {
 pub struct Plan {
     /// The problem.
     pub problem: Problem,
-    /// One for each tuned entry, or one default, for each arch.
+    /// For each arch the tuned entries and the portfolio, or one default.
     pub variants: Vec<Variant>,
+    /// The constants of the model that chooses among the portfolio's images, as JSON.
+    pub model: Option<String>,
 }
 
 /// One compiled kernel.
@@ -47,8 +49,10 @@ pub struct Plan {
 pub struct Variant {
     /// The target.
     pub arch: Arch,
-    /// What it was tuned for; none for the arch's default schedule.
+    /// What it was tuned for; none for an image of the portfolio and for the arch's default schedule.
     pub tuned: Option<Tuned>,
+    /// Measured over predicted time of an image of the portfolio.
+    pub portfolio: Option<f64>,
     /// The schedule.
     pub schedule: Schedule,
     /// How it is launched.

@@ -6,6 +6,7 @@ pub mod emit;
 mod extents;
 mod geometry;
 mod knobs;
+pub mod model;
 mod operation;
 pub mod plan;
 pub mod problem;

@@ -43,11 +43,6 @@ macro_rules! families {
                 match self { $($(#[$gate])* Family::$family => $rules.iter().map(rule::Rule::text).collect(),)+ }
             }
 
-            /// How its kernels work, in a paragraph.
-            pub const fn about(self) -> &'static str {
-                match self { $($(#[$gate])* Family::$family => $about,)+ }
-            }
-
             pub(super) fn registers(self, schedule: &Schedule) -> Result<u32, OtherFamily> {
                 match self {
                     $($(#[$gate])* Family::$family => {

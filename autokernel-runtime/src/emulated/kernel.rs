@@ -10,6 +10,7 @@ use super::memory::Operands;
 use super::{Emulation, tensor_map};
 use crate::descriptor::symbol;
 use crate::launch::{MAX_OPERANDS, Parameter, Region, Sources, grid, rules};
+use crate::select::Knobs;
 use crate::{Argument, Error, Extents, Result, Signature, check};
 
 /// One compiled schedule on an emulated GPU: what [`CompiledKernel`](crate::CompiledKernel) is on a real one.
@@ -52,11 +53,16 @@ impl EmulatedKernel {
     pub fn launch(&self, arguments: &mut [Argument<'_>]) -> Result<Vec<Report>> {
         let extents = check::check(symbol(&self.plan), &self.signature, arguments)?;
         check::check_devices(&self.signature, arguments, &crate::Device::cpu())?;
-        self.launch_checked(&extents, arguments)
+        self.launch_checked(&extents, &Knobs::NONE, arguments)
     }
 
     /// A launch whose operands were checked.
-    pub(super) fn launch_checked(&self, extents: &Extents, arguments: &mut [Argument<'_>]) -> Result<Vec<Report>> {
+    pub(super) fn launch_checked(
+        &self,
+        extents: &Extents,
+        knobs: &Knobs,
+        arguments: &mut [Argument<'_>],
+    ) -> Result<Vec<Report>> {
         let Self { emulation, signature, plan, module } = self;
         let mut gpu = Gpu::new(emulation.instructions()?);
         let operands = Operands::place(&mut gpu, signature, arguments)?;
@@ -65,7 +71,7 @@ impl EmulatedKernel {
         let mut run = Run { gpu, module, emulation, reports: Vec::new() };
         let copies = Copies::put(&mut run, signature, &plan.alignments, regions)?;
         for kernel in &plan.kernels {
-            let sources = Sources { signature, regions, extents, grid: &kernel.grid };
+            let sources = Sources { signature, regions, extents, grid: &kernel.grid, knobs };
             run.step(kernel, &sources)?;
         }
         copies.write_back(&mut run.gpu, signature)?;

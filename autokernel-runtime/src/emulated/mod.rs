@@ -72,7 +72,7 @@ impl Emulation {
 
     /// What decides which variants of a kernel run on it.
     fn target(&self) -> Target {
-        Target { capability: self.arch.capability, shared_bytes: self.arch.shared_bytes_per_block() }
+        Target { capability: self.arch.capability, shared_bytes: self.arch.shared_bytes_per_block(), sheet: None }
     }
 }
 
@@ -113,13 +113,13 @@ impl Emulator {
     ) -> Result<usize> {
         let target = self.emulation.target();
         let no_variant = || select::wrong_arch(descriptor, target);
-        let (index, _) = Candidates::new(descriptor, target)?.choose(extents).ok_or_else(no_variant)?;
-        let variant = descriptor.variants.get(index).ok_or_else(no_variant)?;
+        let choice = Candidates::new(descriptor, target)?.choose(extents).ok_or_else(no_variant)?;
+        let variant = descriptor.variants.get(choice.variant).ok_or_else(no_variant)?;
         let ptx = variant.image.map_or(&b""[..], |images| images.ptx);
         let module = self.module(symbol(&variant.plan), ptx)?;
         let kernel = EmulatedKernel::of_module(&self.emulation, &descriptor.signature, &variant.plan, module)?;
-        kernel.launch_checked(extents, arguments)?;
-        Ok(index)
+        kernel.launch_checked(extents, &choice.knobs, arguments)?;
+        Ok(choice.variant)
     }
 
     /// The module of an embedded text, parsed at its first use.

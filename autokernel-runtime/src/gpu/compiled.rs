@@ -16,6 +16,7 @@ use super::submit::{self, Blocks};
 use super::{image, target_of, tensor_map};
 use crate::descriptor::symbol;
 use crate::launch::{MAX_OPERANDS, Parameter, Region, Sources, TensorMap, grid, rules};
+use crate::select::Knobs;
 use crate::{Argument, Device, Error, Extents, Image, Result, Role, Signature, check, driver};
 
 /// One compiled schedule, loaded into one CUDA context: what a tuner measures and what [`crate::Kernel`] chooses among.
@@ -176,7 +177,7 @@ impl CompiledKernel {
             });
         }
         // SAFETY: all of it was checked above.
-        unsafe { self.launch_checked(stream, &extents, arguments) }
+        unsafe { self.launch_checked(stream, &extents, &Knobs::NONE, arguments) }
     }
 
     /// A launch whose operands were checked.
@@ -186,11 +187,12 @@ impl CompiledKernel {
     ///
     /// # Safety
     /// `extents` is what [`check::check`] found of these arguments and this kernel's signature. The arguments and the
-    /// stream are of the kernel's context.
+    /// stream are of the kernel's context. The kernel takes the knobs' values.
     pub(crate) unsafe fn launch_checked(
         &self,
         stream: &Arc<CudaStream>,
         extents: &Extents,
+        knobs: &Knobs,
         arguments: &mut [Argument<'_>],
     ) -> Result<()> {
         let is_written = |argument: &Argument<'_>| argument.role() == Role::Output && !argument.layout().is_empty();
@@ -212,7 +214,7 @@ impl CompiledKernel {
 
         // SAFETY: each view bounds its matrix inside a live buffer, which its guard keeps for this stream until it is
         // dropped below; from then on the buffer's events, or `release`, order other uses behind this one.
-        let submitted = unsafe { self.submit(stream, extents, &mut regions[..count]) };
+        let submitted = unsafe { self.submit(stream, extents, knobs, &mut regions[..count]) };
         drop(uses);
         // Also after a failure: a part of the work may have been queued.
         order.release(arguments)?;
@@ -224,13 +226,19 @@ impl CompiledKernel {
     /// # Safety
     /// The regions are of the signature's operands, with the sizes of `extents`, and lie inside memory that `stream` may
     /// use until the kernels have run.
-    unsafe fn submit(&self, stream: &Arc<CudaStream>, extents: &Extents, regions: &mut [Region]) -> Result<()> {
+    unsafe fn submit(
+        &self,
+        stream: &Arc<CudaStream>,
+        extents: &Extents,
+        knobs: &Knobs,
+        regions: &mut [Region],
+    ) -> Result<()> {
         let Self { signature, plan, .. } = self;
         let tools = Tools { pool: &self.pool, stream, pad_rows: self.pad_rows.as_ref() };
         // SAFETY: by the caller's promise.
         let standins = unsafe { Standins::put(&tools, signature, &plan.alignments, regions) }?;
         for (number, (kernel, function)) in plan.kernels.iter().zip(&self.functions).enumerate() {
-            let sources = Sources { signature, regions, extents, grid: &kernel.grid };
+            let sources = Sources { signature, regions, extents, grid: &kernel.grid, knobs };
             // SAFETY: by the caller's promise; stand-ins have the sizes of what they stand for, live until the end of
             // this function, and are freed on this stream.
             unsafe { self.enqueue(stream, number, kernel, function, &sources) }?;

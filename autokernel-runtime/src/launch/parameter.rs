@@ -6,6 +6,7 @@ use autokernel_core::{Arg, Field, Grid, TileBox};
 
 use super::region::Region;
 use super::transfer::{NO_MAP, TensorMap, Transfer};
+use crate::select::Knobs;
 use crate::{Dtype, Error, Extents, Operand, Result, Signature};
 
 /// The longest parameter. CUDA takes 4 KiB; this holds six tensor maps and clears in a few nanoseconds.
@@ -25,6 +26,8 @@ pub(crate) struct Sources<'s> {
     pub extents: &'s Extents,
     /// Of the kernel whose parameter it is.
     pub grid: &'s Grid,
+    /// Values of the knobs in the place of the plan's.
+    pub knobs: &'s Knobs,
 }
 
 impl Parameter {
@@ -65,6 +68,7 @@ impl Parameter {
                     self.push(align, &is_mapped.to_ne_bytes())?;
                 }
                 Arg::Knob { value, at_most_parts_of } => {
+                    let value = sources.knobs.value(number).unwrap_or(value);
                     let value = at_most_parts_of.map_or(value, |axis| sources.cut(value, axis));
                     self.push(align, &value.to_ne_bytes())?;
                 }
@@ -223,7 +227,8 @@ mod tests {
         let (signature, extents, grid) = (product(), matmul::extents(300, n, k), grid());
         let [n, k] = [n, k].map(u64::from);
         let regions = [dense(0x1000, 300, k), dense(0x2000, k, n), dense(0x3000, 300, n)];
-        let sources = Sources { signature: &signature, regions: &regions, extents: &extents, grid: &grid };
+        let sources =
+            Sources { signature: &signature, regions: &regions, extents: &extents, grid: &grid, knobs: &Knobs::NONE };
         let mut parameter = Parameter::new();
         parameter.pack(fields, &sources, |_, _, region| Ok([region.address; 16])).unwrap();
         parameter
@@ -269,15 +274,21 @@ mod tests {
     #[test]
     fn a_knob_is_cut_to_its_axis_and_at_least_one() {
         let (signature, extents, grid) = (product(), matmul::extents(7 * 128, 50 * 256, 1), grid());
-        let sources = Sources { signature: &signature, regions: &[], extents: &extents, grid: &grid };
+        let sources =
+            Sources { signature: &signature, regions: &[], extents: &extents, grid: &grid, knobs: &Knobs::NONE };
         assert_eq!([sources.cut(100, 0), sources.cut(100, 1), sources.cut(0, 1)], [7, 50, 1]);
     }
 
     #[test]
     fn more_than_a_parameter_holds_is_an_error_and_no_overflow() {
         let (signature, extents, grid) = (product(), matmul::extents(1, 1, 1), grid());
-        let sources =
-            Sources { signature: &signature, regions: &[Region::default(); 3], extents: &extents, grid: &grid };
+        let sources = Sources {
+            signature: &signature,
+            regions: &[Region::default(); 3],
+            extents: &extents,
+            grid: &grid,
+            knobs: &Knobs::NONE,
+        };
         let many = fields(&vec![Arg::Pointer { operand: 0 }; MAX_BYTES / 8 + 1]);
         assert!(matches!(Parameter::new().pack(&many, &sources, |_, _, _| Ok(NO_MAP)), Err(Error::Plan { .. })));
     }

@@ -87,7 +87,8 @@ mod tests {
             about: "x · wᵀ".to_owned(),
             problem: PROBLEM.to_owned(),
             signature: Signature { dims: Vec::new(), operands: Vec::new() },
-            variants: vec![KernelVariant { arch: Arch::SM_90A, tuned, schedule, plan, image: None }],
+            variants: vec![KernelVariant { arch: Arch::SM_90A, tuned, portfolio: None, schedule, plan, image: None }],
+            model: None,
             not_compiled: None,
         }
     }

@@ -1,29 +1,24 @@
 //! Which of a kernel's variants can serve on one GPU, and which of them serves which extents.
 
-use std::sync::{Mutex, PoisonError};
-
 use autokernel_core::Arch;
-use rustc_hash::FxHashMap;
 
-use super::{Reason, Target, errors};
+use super::ranking::Ranking;
+use super::remembered::{Remembered, Sizes};
+use super::{Choice, Knobs, Reason, Target, errors};
 use crate::descriptor::image_for;
 use crate::{Extents, KernelDescriptor, KernelVariant, Result};
-
-/// Choices that are remembered; more shapes than this begin anew.
-const REMEMBERED: usize = 1024;
 
 /// The variants of one kernel that are candidates on one GPU: those of the best architecture that runs there.
 #[derive(Debug)]
 pub(crate) struct Candidates {
     /// Index of each tuned variant, with the extents it was tuned at.
     tuned: Vec<(usize, Extents)>,
+    /// The portfolio, which serves what nobody tuned.
+    portfolio: Ranking,
     /// Index of the safe default.
     fallback: Option<usize>,
-    chosen: Mutex<FxHashMap<Sizes, (usize, Reason)>>,
+    chosen: Remembered<Choice>,
 }
-
-/// Extents in the signature's order, which their names add nothing to.
-type Sizes = [u32; 6];
 
 impl Candidates {
     /// Collects the candidates.
@@ -37,41 +32,52 @@ impl Candidates {
         let best = kernel.variants.iter().filter(|variant| runs(variant, target)).map(|variant| variant.arch).max();
         let best: Arch = best.ok_or_else(|| errors::wrong_arch(kernel, target))?;
 
-        let mut candidates = Self { tuned: Vec::new(), fallback: None, chosen: Mutex::default() };
         let serves = |variant: &KernelVariant| variant.arch == best && runs(variant, target);
-        for (index, variant) in kernel.variants.iter().enumerate().filter(|(_, variant)| serves(variant)) {
-            match &variant.tuned {
-                Some(tuned) => candidates.tuned.push((index, tuned.extents)),
-                None => candidates.fallback = candidates.fallback.or(Some(index)),
+        let serving = || kernel.variants.iter().enumerate().filter(|(_, variant)| serves(variant));
+        let portfolio = Ranking::new(kernel, target, serving().filter(|(_, variant)| variant.portfolio.is_some()));
+        let mut tuned: Vec<(usize, Extents, bool)> = Vec::new();
+        for (index, variant) in serving() {
+            if let Some(entry) = &variant.tuned {
+                tuned.push((index, entry.extents, target.is_called(&entry.provenance.gpu)));
             }
         }
-        Ok(candidates)
+        // Of entries for the same extents the same GPU's comes first.
+        tuned.sort_by_key(|(index, _, same_gpu)| (!same_gpu, *index));
+        let fallback = serving().find(|(_, variant)| variant.tuned.is_none()).map(|(index, _)| index);
+        Ok(Self {
+            tuned: tuned.into_iter().map(|(index, extents, _)| (index, extents)).collect(),
+            portfolio,
+            fallback,
+            chosen: Remembered::new(),
+        })
     }
 
-    /// The index of the variant for some extents in the signature's order; searched for once.
-    pub fn choose(&self, extents: &Extents) -> Option<(usize, Reason)> {
+    /// The choice for some extents in the signature's order; searched for once.
+    pub fn choose(&self, extents: &Extents) -> Option<Choice> {
         let mut sizes = Sizes::default();
         sizes.iter_mut().zip(extents.sizes()).for_each(|(slot, size)| *slot = size);
-        let mut chosen = self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(choice) = chosen.get(&sizes) {
-            return Some(*choice);
-        }
-        let choice = self.search(extents)?;
-        if chosen.len() >= REMEMBERED {
-            chosen.clear();
-        }
-        chosen.insert(sizes, choice);
-        Some(choice)
+        self.chosen.get(sizes, || self.search(extents))
     }
 
-    /// The nearest tuned variant (the first of equals), else the default.
-    fn search(&self, extents: &Extents) -> Option<(usize, Reason)> {
-        let distances = self.tuned.iter().filter_map(|(index, tuned)| Some((*index, extents.distance(tuned)?)));
-        let nearest = distances.min_by(|(_, a), (_, b)| a.total_cmp(b));
-        match nearest {
-            Some((index, 0.0)) => Some((index, Reason::Exact)),
-            Some((index, distance)) => Some((index, Reason::Nearest { distance })),
-            None => self.fallback.map(|index| (index, Reason::Default)),
+    /// The portfolio's variants, and those that were tuned.
+    pub fn indices(&self) -> impl Iterator<Item = usize> + '_ {
+        self.portfolio.indices().chain(self.tuned.iter().map(|(index, _)| *index))
+    }
+
+    /// What was tuned for exactly these extents; else what the model ranks first; else the nearest tuned variant (the
+    /// first of equals), else the default.
+    fn search(&self, extents: &Extents) -> Option<Choice> {
+        let plain = |variant, reason| Choice { variant, knobs: Knobs::NONE, reason };
+        let distances = || self.tuned.iter().filter_map(|(index, tuned)| Some((*index, extents.distance(tuned)?)));
+        if let Some((index, _)) = distances().find(|(_, distance)| *distance == 0.0) {
+            return Some(plain(index, Reason::Exact));
+        }
+        if let Some(choice) = self.portfolio.choose(extents) {
+            return Some(choice);
+        }
+        match distances().min_by(|(_, a), (_, b)| a.total_cmp(b)) {
+            Some((index, distance)) => Some(plain(index, Reason::Nearest { distance })),
+            None => self.fallback.map(|index| plain(index, Reason::Default)),
         }
     }
 }

@@ -2,14 +2,18 @@
 
 mod candidates;
 mod errors;
+mod knobs;
+mod ranking;
+mod remembered;
 
 use std::fmt;
 
 use crate::descriptor::{image_for, symbol};
-use crate::{ComputeCapability, Extents, Image, KernelDescriptor, KernelVariant, Result, Tuned, check};
+use crate::{ComputeCapability, Datasheet, Extents, Image, KernelDescriptor, KernelVariant, Result, Tuned, check};
 
 pub(crate) use candidates::Candidates;
 pub(crate) use errors::wrong_arch;
+pub(crate) use knobs::Knobs;
 
 /// What decides whether a variant runs on a GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +22,26 @@ pub struct Target {
     pub capability: ComputeCapability,
     /// The most dynamic shared memory a block may use, in bytes.
     pub shared_bytes: u32,
+    /// The key of its datasheet, which the model reads; none for a GPU without one.
+    pub sheet: Option<&'static str>,
+}
+
+impl Target {
+    /// Whether it is the GPU that the driver calls `name`.
+    fn is_called(&self, name: &str) -> bool {
+        self.sheet.is_some() && self.sheet == Datasheet::of_driver_name(name).map(|sheet| sheet.key)
+    }
+}
+
+/// Which variant serves some extents.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Choice {
+    /// Its number.
+    pub variant: usize,
+    /// Its knobs that are set at launch, where they are not the plan's.
+    pub knobs: Knobs,
+    /// Why.
+    pub reason: Reason,
 }
 
 /// Where a kernel would run, with which schedule, and why. Its `Display` is one sentence.
@@ -34,6 +58,8 @@ pub enum Plan<'k> {
         image: Image<'static>,
         /// Why this schedule.
         reason: Reason,
+        /// What the model ranks next, where it chose.
+        second: Option<&'k KernelVariant>,
     },
 }
 
@@ -42,10 +68,17 @@ pub enum Plan<'k> {
 pub enum Reason {
     /// It was tuned at exactly these extents.
     Exact,
-    /// It was tuned at the nearest extents, this far away; see [`Extents::distance`].
+    /// There is no portfolio, and it was tuned at the nearest extents, this far away; see [`Extents::distance`].
     Nearest {
         /// Distance in natural logarithms.
         distance: f64,
+    },
+    /// It is the image of the portfolio that the model predicts to be fastest.
+    Predicted {
+        /// The predicted time, in milliseconds.
+        ms: f64,
+        /// The variant that comes second, and its predicted time.
+        second: Option<(usize, f64)>,
     },
     /// Nothing was tuned for this architecture: the safe default.
     Default,
@@ -53,7 +86,7 @@ pub enum Reason {
 
 impl fmt::Display for Plan<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self::Gpu { variant, image, reason } = self else {
+        let Self::Gpu { variant, image, reason, second } = self else {
             return f.write_str("on the CPU, in f32");
         };
         write!(f, "{} ({} for {}): ", symbol(&variant.plan), image.kind(), variant.arch)?;
@@ -62,6 +95,13 @@ impl fmt::Display for Plan<'_> {
             (Reason::Nearest { distance }, Some(tuned)) => {
                 let factor = distance.exp();
                 write!(f, "tuned for the nearest shape, {} ({factor:.2}x away), {}", tuned.extents, Provenance(tuned))
+            }
+            (Reason::Predicted { ms, second: runner_up }, _) => {
+                write!(f, "predicted to be fastest of the portfolio, {ms:.4} ms")?;
+                match (second, runner_up) {
+                    (Some(second), Some((_, ms))) => write!(f, "; next {}, {ms:.4} ms", symbol(&second.plan)),
+                    _ => Ok(()),
+                }
             }
             _ => write!(f, "the safe default, as nothing was tuned for {}", variant.arch),
         }
@@ -80,7 +120,9 @@ impl fmt::Display for Provenance<'_> {
 /// The plan for some extents on a GPU; pure, so that it can be asked of a GPU that is not there.
 ///
 /// The best architecture that runs is taken first (the latest capability, then the most specific instructions),
-/// then among its variants the tuned one with the nearest extents, else its safe default.
+/// then among its variants the one tuned at exactly these extents, best on the same GPU; else the image of the portfolio
+/// that the model predicts to be fastest; without a portfolio the tuned one with the nearest extents, else the safe
+/// default.
 ///
 /// # Errors
 /// Of [`Error`](crate::Error): `NotCompiled` without images, `WrongArch` if none runs on that GPU; `Dimensions`,
@@ -98,8 +140,12 @@ pub(crate) fn plan<'k>(
     extents: &Extents,
 ) -> Result<Plan<'k>> {
     let none = || wrong_arch(kernel, target);
-    let (index, reason) = candidates.choose(extents).ok_or_else(none)?;
-    let variant = kernel.variants.get(index).ok_or_else(none)?;
+    let Choice { variant, reason, .. } = candidates.choose(extents).ok_or_else(none)?;
+    let variant = kernel.variants.get(variant).ok_or_else(none)?;
     let image = image_for(variant, target.capability).ok_or_else(none)?;
-    Ok(Plan::Gpu { variant, image, reason })
+    let second = match reason {
+        Reason::Predicted { second: Some((index, _)), .. } => kernel.variants.get(index),
+        _ => None,
+    };
+    Ok(Plan::Gpu { variant, image, reason, second })
 }

@@ -28,6 +28,7 @@ pub fn cpu_only(signature: Signature) -> KernelDescriptor {
         problem: "{}".to_owned(),
         signature,
         variants: Vec::new(),
+        model: None,
         not_compiled: Some("no nvcc was found; set AUTOKERNEL_NVCC".to_owned()),
     }
 }

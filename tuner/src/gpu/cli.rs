@@ -1,29 +1,35 @@
 //! The options of measuring on GPUs, and the subcommands `final`, `worker` and `record`.
 
+use std::collections::HashSet;
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
+use autokernel_codegen::config::Config;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::epilogue::Epilogue;
 use autokernel_codegen::matmul;
 use autokernel_codegen::problem::{INPUTS, Layout, Problem};
-use autokernel_codegen::schedule::Family;
+use autokernel_codegen::schedule::space::Space;
+use autokernel_codegen::schedule::{Family, Schedule};
 use autokernel_core::Extents;
 use autokernel_runtime::Device;
 
 use super::bench::Bench;
 use super::devices::Devices;
-use super::record::{self, Plan, RecordError};
+use super::record::{self, Plan, RecordError, Selection};
 use super::sampling::Effort;
 use super::seeds::Seeds;
 use super::worker;
+use crate::Target;
+use crate::drawn;
 use crate::evaluate::EvaluatorError;
 use crate::folder;
 use crate::options::{not_negative, shape};
 use crate::promote::FinalPlan;
+use crate::replay::Recording;
 
 /// On which GPUs, and how finals are held.
 #[derive(Clone, Debug, clap::Args)]
@@ -131,8 +137,18 @@ pub struct RecordArgs {
     #[arg(long, value_name = "PROBLEM", default_value = "bf16:nt:leaky_relu(0.01)")]
     pub problem: ProblemSpec,
     /// At which shapes: MxNxK, separated by commas.
-    #[arg(long, value_name = "MxNxK,…", value_delimiter = ',', value_parser = shape, required = true)]
+    #[arg(long, value_name = "MxNxK,…", value_delimiter = ',', value_parser = shape, required_unless_present = "drawn")]
     pub shapes: Vec<Extents>,
+    /// At COUNT shapes drawn by SEED, with a choice of schedules at each: what arithmetic and --pool suggest, and a
+    /// random sample.
+    #[arg(long, value_name = "SEED:COUNT", value_parser = drawn, conflicts_with_all = ["shapes", "images", "rasters_for_top"])]
+    pub drawn: Option<(u64, usize)>,
+    /// Recordings whose fast images are tried at drawn shapes, too.
+    #[arg(long, value_name = "FILE,…", value_delimiter = ',', requires = "drawn")]
+    pub pool: Vec<PathBuf>,
+    /// The config whose images are tried at drawn shapes, too.
+    #[arg(long, value_name = "FILE", requires = "drawn")]
+    pub config: Option<PathBuf>,
     /// Measure a sample of this many compiled images, the same each time.
     #[arg(long, value_name = "N")]
     pub images: Option<NonZeroUsize>,
@@ -168,10 +184,16 @@ impl RecordArgs {
         // nvcc runs in folders of its own, so its paths must not depend on this one.
         let cache = std::path::absolute(&self.kernel_cache).unwrap_or_else(|_| self.kernel_cache.clone());
         let mut bench = Bench::open(&self.gpus, None, Path::new("."), &cache)?;
+        let shapes = match self.drawn {
+            None => self.shapes.clone(),
+            Some((seed, count)) => drawn::aligned(seed, count),
+        };
+        let selection = self.drawn.map(|(seed, _)| self.selection(seed, &shapes, &bench)).transpose()?;
         let plan = Plan {
             problem: self.problem.0.clone(),
             family: self.family,
-            shapes: self.shapes.clone(),
+            shapes,
+            selection,
             images: self.images.map(NonZeroUsize::get),
             rasters_for_top: self.rasters_for_top,
             order: self.order,
@@ -185,6 +207,55 @@ impl RecordArgs {
         outln!("{}: {rows} rows of {} shapes", self.out.display(), recording.shapes.len());
         Ok(())
     }
+}
+
+impl RecordArgs {
+    /// What is tried at drawn shapes.
+    fn selection(&self, seed: u64, shapes: &[Extents], bench: &Bench) -> Result<Selection, RecordError> {
+        let (problem, arch) = (&self.problem.0, bench.arch());
+        let space = Space::new(self.family, &problem.class(), arch);
+        let target = |&shape: &Extents| Target { problem: problem.clone(), arch, shape };
+        let targets: Vec<Target> = shapes.iter().map(target).collect();
+        let mut pool = record::popular(&space, &targets, &bench.gpu().facts, DRAWN_FIRST, DRAWN_OFTEN);
+        for path in &self.pool {
+            pool.extend(Recording::load(path)?.shapes.iter().flat_map(|shape| shape.within(DRAWN_WITHIN)));
+        }
+        if let Some(path) = &self.config {
+            let config = Config::load(path)?;
+            pool.extend(config.entries.iter().map(|entry| entry.schedule.image()));
+            let portfolio = config.portfolio_for(problem, arch);
+            pool.extend(portfolio.iter().flat_map(|portfolio| &portfolio.images).map(|image| image.schedule));
+        }
+        let images: HashSet<Schedule> = space.images().collect();
+        let mut seen = HashSet::new();
+        pool.retain(|image| images.contains(image) && seen.insert(*image));
+        outln!("{} shapes drawn by seed {seed}; {} images in the pool", shapes.len(), pool.len());
+        Ok(Selection {
+            seed,
+            first: DRAWN_FIRST,
+            pool,
+            of_pool: DRAWN_OF_POOL,
+            random: DRAWN_RANDOM,
+            random_of: DRAWN_RANDOM_OF,
+        })
+    }
+}
+
+/// What is tried at a drawn shape: images that arithmetic ranks first there, …
+const DRAWN_FIRST: usize = 15;
+/// … those that it ranks so at several shapes, …
+const DRAWN_OFTEN: usize = 6;
+/// … those that other recordings found within this factor of the fastest, …
+const DRAWN_WITHIN: f64 = 1.03;
+/// … at most so many of both, …
+const DRAWN_OF_POOL: usize = 45;
+/// … and a random sample, of so many images in all.
+const DRAWN_RANDOM: usize = 12;
+const DRAWN_RANDOM_OF: usize = 64;
+
+fn drawn(text: &str) -> Result<(u64, usize), String> {
+    let parts = text.split_once(':').and_then(|(seed, count)| Some((seed.parse().ok()?, count.parse().ok()?)));
+    parts.filter(|(_, count)| *count > 0).ok_or_else(|| "write SEED:COUNT, for example 11:60".to_owned())
 }
 
 /// A problem in short: `bf16:nt:leaky_relu(0.01)`, `f16-f32:nn:identity`.

@@ -24,4 +24,5 @@ mod tests;
 pub use ask_tell::{Proposal, Strategy};
 pub use brief::Brief;
 pub(crate) use llm::Llm;
+pub(crate) use prior::Prior;
 pub(crate) use seeds::{Neighbours, known, neighbours};

@@ -160,7 +160,7 @@ fn a_run_in_which_all_fails_is_proposed_to_until_nothing_is_left() {
 #[test]
 fn every_knob_that_a_space_varies_is_proposed_in_all_its_values_and_journalled_by_its_name() {
     let brief = brief();
-    for family in Space::families(brief.target.arch) {
+    for family in brief.target.problem.class().families(brief.target.arch) {
         let space = Space::new(*family, &brief.target.problem.class(), brief.target.arch);
         let brief = Brief { space: space.images().collect(), ..brief.clone() };
         let proposed = Builtin::Random.start(&brief).ask(brief.space.len());

@@ -3,11 +3,13 @@
 mod log;
 mod plan;
 mod progress;
+mod selection;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use autokernel_codegen::config::ConfigError;
 use autokernel_codegen::problem::Problem;
 use autokernel_codegen::schedule::space::Space;
 use autokernel_codegen::schedule::{Family, Schedule};
@@ -26,6 +28,7 @@ use crate::outcome::{Measurement, Outcome};
 use crate::replay::{Method, RecordedShape, Recording, RecordingError};
 
 pub use self::log::LogError;
+pub use self::selection::{Selection, popular};
 
 /// What is recorded.
 #[derive(Clone, Debug)]
@@ -40,6 +43,8 @@ pub struct Plan {
     pub images: Option<usize>,
     /// Every raster for that many of the fastest images only; `None` for all.
     pub rasters_for_top: Option<usize>,
+    /// A choice of schedules at each shape in the place of all; cuBLAS is then timed, but holds no final.
+    pub selection: Option<Selection>,
     /// In which order the images are measured; any number, 0 for the usual one.
     pub order: u64,
     /// How thoroughly each schedule is timed.
@@ -58,10 +63,13 @@ pub enum RecordError {
     /// The GPU is lost.
     #[error(transparent)]
     Evaluator(#[from] EvaluatorError),
+    /// The config whose images are to be tried cannot be read.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// The log cannot be used.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// The recording cannot be written.
+    /// A recording cannot be read or written.
     #[error(transparent)]
     Recording(#[from] RecordingError),
 }
@@ -86,6 +94,10 @@ pub fn record(bench: &mut Bench, plan: &Plan) -> Result<Recording, RecordError> 
     for &shape in &plan.shapes {
         let target = Target { problem: plan.problem.clone(), arch: bench.arch(), shape };
         let mut shape = ShapeRun { bench, log: &mut log, target: &target, deadline, plan };
+        if let Some(selection) = &plan.selection {
+            shape.measure_selected(selection, &space)?;
+            continue;
+        }
         shape.pass(&plan::first_pass(&groups, probe))?;
         if let Some(top) = plan.rasters_for_top {
             let second = plan::second_pass(&groups, top, |schedule| shape.median_ms(schedule));
@@ -147,6 +159,23 @@ impl ShapeRun<'_> {
         })?;
         outln!("{}; worker replaced {} times", progress.line(), self.bench.replaced());
         written.map_err(|source| LogError::Io { path: log_path(&self.plan.out), source })?;
+        Ok(())
+    }
+
+    /// What was chosen for this shape, and cuBLAS as each of them is timed.
+    fn measure_selected(&mut self, selection: &Selection, space: &Space) -> Result<(), RecordError> {
+        let chosen = selection.at(space, self.target, &self.bench.gpu().facts);
+        self.pass(&chosen)?;
+        let others = selection.rasters(&chosen, |schedule| self.median_ms(schedule));
+        self.pass(&others)?;
+        let shape = self.target.shape;
+        if self.is_over() || self.log.cublas.contains_key(&shape) {
+            return Ok(());
+        }
+        match self.bench.baseline(self.target, self.plan.effort)? {
+            Outcome::Failed(failure) => outln!("{shape}: cuBLAS could not be measured: {failure}"),
+            Outcome::Measured(measurement) => self.append(Line::Cublas { shape, measurement })?,
+        }
         Ok(())
     }
 

@@ -12,12 +12,17 @@ use super::buffers::{OperandBuffer, Operands};
 use super::error::{Result, WorkerError};
 use super::guarded::{Buffer, Guarded};
 
-/// A product that cuBLASLt computes, without an epilogue.
+/// A product that cuBLASLt computes, with the epilogue where it can fuse it.
 pub struct Cublas {
     library: RefCell<CublasLt>,
     gemm: Gemm,
     /// Whether an epilogue must follow for the same result.
     pub has_epilogue: bool,
+}
+
+/// Whether cuBLASLt applies an epilogue itself.
+fn is_fused(epilogue: &autokernel_codegen::epilogue::Epilogue) -> bool {
+    epilogue.name() == "relu"
 }
 
 impl Cublas {
@@ -31,9 +36,14 @@ impl Cublas {
         };
         let Product { input, output, transpose_b, epilogue } = product;
         let library = CublasLt::new(device)?;
-        let gemm = GemmProblem { extents: shape, dtype: input, output, transpose_b, epilogue: Epilogue::Identity };
+        let fused = if epilogue.as_ref().is_some_and(is_fused) { Epilogue::Relu } else { Epilogue::Identity };
+        let gemm = GemmProblem { extents: shape, dtype: input, output, transpose_b, epilogue: fused };
         let gemm = library.gemm(gemm, autokernel_baseline::HEURISTICS)?;
-        Ok(Cublas { library: RefCell::new(library), gemm, has_epilogue: epilogue.is_some() })
+        Ok(Cublas {
+            library: RefCell::new(library),
+            gemm,
+            has_epilogue: epilogue.is_some_and(|epilogue| !is_fused(&epilogue)),
+        })
     }
 
     /// How many algorithms there are to choose from.

@@ -1,0 +1,112 @@
+//! The few images that every kernel carries beside its tuned entries, and the constants of the model that chooses among
+//! them.
+
+use autokernel_core::Arch;
+use serde::{Deserialize, Serialize};
+
+use crate::matmul::model::Constants;
+use crate::problem::{Layout, Problem, ProblemClass};
+use crate::schedule::Schedule;
+
+/// Images for every kernel of a layout, whatever its epilogue: those that together leave the least to be gained over
+/// drawn shapes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Portfolio {
+    /// The operation.
+    pub operation: Operation,
+    /// Layout of `B`.
+    pub layout: Layout,
+    /// Bytes of an element of `A` and `B`.
+    pub element_bytes: u32,
+    /// For which target.
+    pub arch: Arch,
+    /// The images, most useful first.
+    pub images: Vec<PortfolioImage>,
+    /// What the model that chooses among them was fitted to.
+    pub model: Constants,
+    /// Where the choice comes from.
+    pub provenance: PortfolioProvenance,
+}
+
+/// The operations that have portfolios.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "PortfolioOperation"))]
+#[serde(rename_all = "snake_case")]
+pub enum Operation {
+    /// Matrix products.
+    Matmul,
+}
+
+/// An image of a portfolio.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct PortfolioImage {
+    /// The schedule that stands for it; the model chooses its knobs that are set at launch.
+    pub schedule: Schedule,
+    /// Measured over predicted time in the geometric mean: what the constants do not tell of this image.
+    pub measured_over_predicted: f64,
+}
+
+/// How a portfolio was chosen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct PortfolioProvenance {
+    /// The GPUs that the recordings are of.
+    pub gpus: Vec<String>,
+    /// Hash of the CUDA files that the kernels were made of.
+    pub sources: String,
+    /// The day of the choice, `YYYY-MM-DD`.
+    pub date: String,
+    /// The command that chose, with its recordings.
+    pub command: String,
+    /// Shapes that it was chosen over.
+    pub shapes: u32,
+    /// By how much the best image of the portfolio is slower than the best that was tried, in the geometric mean, in
+    /// percent.
+    pub left_pct: f64,
+    /// The same at the worst shape.
+    pub left_at_worst_pct: f64,
+    /// By how much the image that the model chooses is slower than the best that was tried, at shapes that its fit did
+    /// not see, in the geometric mean, in percent.
+    pub regret_pct: f64,
+    /// Root mean square of the model's relative error at such shapes, near the fastest schedules, in percent.
+    pub model_error_pct: f64,
+}
+
+impl Portfolio {
+    /// Whether its images serve `problem` on `arch`.
+    pub fn serves(&self, problem: &Problem, arch: Arch) -> bool {
+        let Operation::Matmul = self.operation;
+        problem.as_product().is_some_and(|product| {
+            (product.layout, product.input.bytes(), arch) == (self.layout, self.element_bytes, self.arch)
+        })
+    }
+
+    /// The images whose schedules keep the rules for `class`.
+    pub fn images_for<'p>(&'p self, class: &'p ProblemClass) -> impl Iterator<Item = &'p PortfolioImage> + 'p {
+        self.images.iter().filter(|image| image.schedule.check(class, self.arch).is_ok())
+    }
+
+    /// Which portfolio it is: a file has one of a kind.
+    pub(super) fn kind(&self) -> (Operation, Layout, u32, Arch) {
+        (self.operation, self.layout, self.element_bytes, self.arch)
+    }
+}
+
+impl super::Config {
+    /// The portfolio that serves `problem` on `arch`.
+    pub fn portfolio_for(&self, problem: &Problem, arch: Arch) -> Option<&Portfolio> {
+        self.portfolios.iter().find(|portfolio| portfolio.serves(problem, arch))
+    }
+
+    /// Puts `portfolio` in the place of the one of its kind, or adds it.
+    pub fn put_portfolio(&mut self, portfolio: Portfolio) {
+        self.portfolios.retain(|old| old.kind() != portfolio.kind());
+        self.portfolios.push(portfolio);
+    }
+}

@@ -1,0 +1,90 @@
+//! What a fit to recordings finds.
+
+use serde::{Deserialize, Serialize};
+
+/// Declares the constants with their bounds, in the order in which a fit holds them.
+macro_rules! constants {
+    ($($(#[$doc:meta])* $name:ident = $start:literal in $low:literal..$high:literal;)+) => {
+        /// The constants of the model: shares of what a datasheet says, and latencies. Fitted to one GPU they carry over to
+        /// its relatives, as far as the datasheets tell these apart.
+        #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[serde(deny_unknown_fields)]
+        pub struct Constants {
+            $($(#[$doc])* pub $name: f64,)+
+        }
+
+        impl Constants {
+            /// How many there are.
+            pub const COUNT: usize = [$(stringify!($name)),+].len();
+            /// Where a fit begins.
+            pub const START: Constants = Constants { $($name: $start,)+ };
+            /// Between which values each is looked for.
+            pub const BOUNDS: [(f64, f64); Self::COUNT] = [$(($low, $high)),+];
+            /// Their names.
+            pub const NAMES: [&str; Self::COUNT] = [$(stringify!($name)),+];
+
+            /// As a list, in order.
+            pub fn to_array(self) -> [f64; Self::COUNT] {
+                [$(self.$name),+]
+            }
+
+            /// From a list in the same order.
+            pub fn from_array(values: [f64; Self::COUNT]) -> Self {
+                let [$($name),+] = values;
+                Constants { $($name),+ }
+            }
+
+            /// Whether each is a number within its bounds.
+            pub fn is_plausible(&self) -> bool {
+                self.to_array().iter().zip(Self::BOUNDS).all(|(value, (low, high))| (low..=high).contains(value))
+            }
+        }
+    };
+}
+
+constants! {
+    /// Share of the matrix units' datasheet rate that a main loop sustains.
+    sustained = 0.95 in 0.5..1.5;
+    /// L2 bandwidth over the memory's datasheet bandwidth.
+    l2_over_memory = 3.5 in 1.0..20.0;
+    /// Share of the memory's datasheet bandwidth that loads reach.
+    memory = 0.9 in 0.5..1.2;
+    /// From a load to its data, in microseconds.
+    load_us = 1.0 in 0.2..3.0;
+    /// What waiting for a cluster's other blocks multiplies that by.
+    cluster_wait = 1.2 in 1.0..3.0;
+    /// Share of the faster limits of a stage that the slowest does not hide.
+    contention = 0.25 in 0.01..1.0;
+    /// Share of the shorter of main loop and memory that the longer does not hide.
+    memory_contention = 0.12 in 0.01..1.0;
+    /// What an SM stores of a tile, over its share of L2's bandwidth.
+    store = 0.125 in 0.02..1.0;
+    /// Share of the stores that ping-pong consumers do not hide.
+    ping_pong_store = 0.3 in 0.01..1.0;
+    /// What loads of rows that begin within a cache line cost, over those of rows that begin at one.
+    straddling = 1.5 in 1.0..6.0;
+    /// The barriers of blocks that share a tile's sum, in microseconds a tile.
+    split_us = 2.0 in 0.2..6.0;
+    /// What such a block sends to its peers, in GB/s.
+    peer_gb_per_s = 90.0 in 10.0..500.0;
+    /// What each tile of a block costs beside its stages, in microseconds.
+    tile_us = 0.3 in 0.01..3.0;
+    /// A launch, and filling the pipeline, in microseconds.
+    launch_us = 2.5 in 0.5..6.0;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_the_constants_is_in_the_order_of_their_names_and_bounds() {
+        let start = Constants::START;
+        assert_eq!(Constants::from_array(start.to_array()), start);
+        assert_eq!(Constants::NAMES[Constants::COUNT - 1], "launch_us");
+        assert_eq!(start.to_array()[Constants::COUNT - 1], start.launch_us);
+        assert!(start.is_plausible());
+        assert!(!Constants { sustained: f64::NAN, ..start }.is_plausible());
+    }
+}

@@ -1,0 +1,152 @@
+//! The time of a launch, predicted from how its tiles fall on a GPU and a few constants.
+//!
+//! A roofline, one level down: a stage takes what the slowest of matrix units, L2 and the latency of loads takes, a tile
+//! its stages, an SM its tiles (whole waves of them, by [`Placement`]), and none is faster than the memory. The constants
+//! are fitted to recordings, as shares of what datasheets say, so that they carry over to a GPU nobody measured.
+
+mod constants;
+mod order;
+mod traits;
+
+use autokernel_core::{Extents, Placement};
+
+pub use constants::Constants;
+pub use traits::Traits;
+
+use super::extents::sizes;
+
+/// A cache line, in bytes.
+const LINE_BYTES: u32 = 128;
+/// Share of the SMs that clusters of four reach, which do not span GPCs; and those of eight.
+const REACHED_BY_4: f64 = 0.93;
+const REACHED_BY_8: f64 = 0.87;
+
+/// A GPU, as far as a prediction depends on it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Machine {
+    /// Streaming multiprocessors.
+    pub sm_count: u32,
+    /// The matrix units' datasheet rate for the problem's input type, dense, in TFLOP/s.
+    pub matrix_tflops: f64,
+    /// The memory's datasheet bandwidth, in GB/s.
+    pub memory_gb_per_s: f64,
+}
+
+/// Predicts times on one GPU.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Model {
+    /// The GPU.
+    pub machine: Machine,
+    /// What a fit found.
+    pub constants: Constants,
+}
+
+impl Model {
+    /// The time of a launch of those extents, in milliseconds.
+    pub fn predicted_ms(&self, image: &Traits, extents: &Extents) -> f64 {
+        let Model { machine, constants } = self;
+        let geometry = &image.geometry;
+        let [m, n, k] = sizes(extents);
+        let stages = f64::from(k.div_ceil(geometry.tile_k * geometry.split_k).max(1));
+        let turns = Turns::new(image, extents, machine);
+
+        let stage_ms = self.stage_ms(image, [m, n, k], &turns);
+        let main_ms = turns.longest * stages * stage_ms;
+        let (m, n, k) = (f64::from(m), f64::from(n), f64::from(k));
+        let bytes = image.input_bytes * (m * k + k * n) + image.output_bytes * m * n;
+        let memory_ms = bytes / (machine.memory_gb_per_s * 1e6 * constants.memory);
+        let per_tile_ms = self.store_ms(image, &turns) + turns.longest * constants.tile_us * 1e-3;
+        main_ms.max(memory_ms)
+            + constants.memory_contention * main_ms.min(memory_ms)
+            + per_tile_ms
+            + self.split_ms(image, turns.longest)
+            + constants.launch_us * 1e-3
+    }
+
+    /// What one stage of a tile takes: the slowest of three, and a share of the others.
+    fn stage_ms(&self, image: &Traits, sizes: [u32; 3], turns: &Turns) -> f64 {
+        let Model { machine, constants } = self;
+        let geometry = &image.geometry;
+        let (tile_m, tile_n, tile_k) =
+            (f64::from(geometry.tile_m), f64::from(geometry.tile_n), f64::from(geometry.tile_k));
+        let rate_per_sm = machine.matrix_tflops * 1e9 * constants.sustained / f64::from(machine.sm_count.max(1));
+        let compute_ms = 2.0 * tile_m * tile_n * tile_k / (rate_per_sm * image.efficiency);
+        let bytes = self.loaded(image, sizes) * tile_k * image.input_bytes;
+        let l2_ms = bytes * turns.active / (machine.memory_gb_per_s * 1e6 * constants.l2_over_memory);
+        let clustered = geometry.cluster_m * geometry.cluster_n > 1;
+        let wait = if clustered { constants.cluster_wait } else { 1.0 };
+        // Of the stages only as many as the ring holds are on their way at once (Little's law).
+        let latency_ms = constants.load_us * 1e-3 * wait / (image.ring * turns.resident);
+        let limits = [compute_ms, l2_ms, latency_ms];
+        let slowest = limits.into_iter().fold(0.0, f64::max);
+        slowest + constants.contention * (limits.iter().sum::<f64>() - slowest)
+    }
+
+    /// Rows of A and columns of B that a block loads; those past the edge are filled in without a load, and blocks of a
+    /// cluster load a share each.
+    fn loaded(&self, image: &Traits, [m, n, k]: [u32; 3]) -> f64 {
+        let geometry = &image.geometry;
+        let pitch_b = if image.b_is_row_major { n } else { k };
+        let bytes = image.input_bytes as u32;
+        let cost = |pitch: u32| {
+            let is_whole = pitch.saturating_mul(bytes).is_multiple_of(LINE_BYTES);
+            if is_whole { 1.0 } else { self.constants.straddling }
+        };
+        let rows = f64::from(geometry.tile_m.min(m)) * cost(k) / f64::from(geometry.cluster_n);
+        rows + f64::from(geometry.tile_n.min(n)) * cost(pitch_b) / f64::from(geometry.cluster_m)
+    }
+
+    /// Stores that nothing hides: cooperative consumers multiply nothing while they store.
+    fn store_ms(&self, image: &Traits, turns: &Turns) -> f64 {
+        let Model { machine, constants } = self;
+        let bytes = f64::from(image.geometry.tile_m * image.geometry.tile_n) * image.output_bytes;
+        let share = machine.memory_gb_per_s * 1e6 * constants.l2_over_memory / f64::from(machine.sm_count.max(1));
+        let hidden = if image.ping_pong { constants.ping_pong_store } else { 1.0 };
+        (1.0 + hidden * (turns.longest - 1.0).max(0.0)) * bytes / (share * constants.store)
+    }
+
+    /// What the blocks of a cluster take to add up their shares of K, tile after tile: barriers, and each sends its
+    /// partial sums but for its own part to the others.
+    fn split_ms(&self, image: &Traits, longest: f64) -> f64 {
+        let geometry = &image.geometry;
+        if geometry.split_k == 1 {
+            return 0.0;
+        }
+        let sent = 1.0 - 1.0 / f64::from(geometry.split_k);
+        let bytes = f64::from(geometry.tile_m * geometry.tile_n * 4) * sent;
+        longest * (self.constants.split_us * 1e-3 + bytes / (self.constants.peer_gb_per_s * 1e6))
+    }
+}
+
+/// How the tiles fall on the SMs.
+struct Turns {
+    /// Tiles, or shares of tiles, that the busiest SM computes.
+    longest: f64,
+    /// Blocks that have work at once.
+    active: f64,
+    /// Of them, those of one SM.
+    resident: f64,
+}
+
+impl Turns {
+    fn new(image: &Traits, extents: &Extents, machine: &Machine) -> Self {
+        let geometry = &image.geometry;
+        let reached = match geometry.cluster_m * geometry.cluster_n * geometry.split_k {
+            1 | 2 => 1.0,
+            3 | 4 => REACHED_BY_4,
+            _ => REACHED_BY_8,
+        };
+        let sms = (f64::from(machine.sm_count) * reached).max(1.0) as u32;
+        let Placement { tiles, slots, .. } = Placement::new(&image.grid, extents, sms, image.blocks_per_sm);
+        let blocks_of = |tiles: u64| (tiles * u64::from(geometry.split_k)) as f64;
+        let full_waves = tiles.div_ceil(slots).saturating_sub(1);
+        // An SM works on its resident blocks together, so a full wave of them takes as many turns.
+        let resident = f64::from(image.blocks_per_sm);
+        let last = (blocks_of(tiles - full_waves * slots) / f64::from(sms)).ceil();
+        Turns { longest: full_waves as f64 * resident + last, active: blocks_of(tiles.min(slots)).max(1.0), resident }
+    }
+}
+
+#[cfg(test)]
+#[path = "model_tests.rs"]
+mod tests;

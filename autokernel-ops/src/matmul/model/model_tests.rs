@@ -1,0 +1,76 @@
+use autokernel_core::{Arch, Dtype};
+
+use super::*;
+use crate::matmul::extents::extents;
+use crate::matmul::problem::{Class, Layout, Problem};
+use crate::matmul::schedule::{Schedule, Sm90Schedule};
+
+const H200: Machine = Machine { sm_count: 132, matrix_tflops: 989.4, memory_gb_per_s: 4800.0 };
+const MODEL: Model = Model { machine: H200, constants: Constants::START };
+
+fn class() -> Class {
+    Problem::new(Dtype::Bf16, Layout::Nt, "identity".parse().unwrap()).class()
+}
+
+fn default() -> Sm90Schedule {
+    match Schedule::default_for(&class(), Arch::SM_90A) {
+        Schedule::Sm90(schedule) => schedule,
+        Schedule::Sm80(_) => panic!("sm_90a has a family of its own"),
+    }
+}
+
+fn ms(schedule: Sm90Schedule, m: u32, n: u32, k: u32) -> f64 {
+    MODEL.predicted_ms(&Traits::new(&class(), &Schedule::Sm90(schedule)), &extents(m, n, k))
+}
+
+#[test]
+fn nothing_is_faster_than_the_datasheet_allows() {
+    for (m, n, k) in [(1, 4096, 4096), (128, 8192, 8192), (4096, 4096, 4096), (8192, 28672, 8192)] {
+        let (operations, bytes) = (2.0 * f64::from(m) * f64::from(n) * f64::from(k), 2.0 * f64::from(k) * f64::from(n));
+        let floor = (operations / (H200.matrix_tflops * 1e9)).max(bytes / (H200.memory_gb_per_s * 1e6));
+        let predicted = ms(default(), m, n, k);
+        assert!((floor..20.0 * floor + 0.05).contains(&predicted), "{m}x{n}x{k}: {predicted} ms, at least {floor}");
+    }
+}
+
+#[test]
+fn one_tile_more_than_a_wave_costs_a_wave() {
+    let tiles = |rows: u32, columns: u32| ms(default(), 128 * rows, 128 * columns, 8192);
+    assert!(tiles(12, 12) > 1.5 * tiles(12, 11));
+    assert!(tiles(12, 11) < 1.1 * tiles(12, 10));
+}
+
+#[test]
+fn a_split_of_k_pays_where_few_tiles_have_a_long_sum_and_not_where_tiles_abound() {
+    let split = Sm90Schedule { split_k: 4, stages: 6, ..default() };
+    assert!(ms(split, 128, 2048, 8192) < ms(default(), 128, 2048, 8192));
+    assert!(ms(split, 4096, 4096, 1024) > ms(default(), 4096, 4096, 1024));
+}
+
+#[test]
+fn small_tiles_serve_a_few_rows_and_large_ones_many() {
+    let small = Sm90Schedule { tile_m: 16, tile_n: 64, consumers: 1, swap_ab: true, stages: 8, ..default() };
+    assert!(ms(small, 8, 8192, 8192) < ms(default(), 8, 8192, 8192));
+    assert!(ms(small, 4096, 8192, 8192) > ms(default(), 4096, 8192, 8192));
+}
+
+#[test]
+fn every_schedule_of_the_default_archs_has_a_time() {
+    for arch in [Arch::SM_80, Arch::SM_90A] {
+        let image = Traits::new(&class(), &Schedule::default_for(&class(), arch));
+        for (m, n, k) in [(1, 1, 1), (1, 1, 1 << 20), (1 << 20, 1, 1), (4095, 4097, 4099)] {
+            let predicted = MODEL.predicted_ms(&image, &extents(m, n, k));
+            assert!(predicted.is_finite() && predicted > 0.0, "{arch} {m}x{n}x{k}: {predicted}");
+        }
+    }
+}
+
+#[test]
+fn the_side_with_few_tiles_is_walked_over_in_one_group() {
+    let image = Traits::new(&class(), &Schedule::Sm90(default()));
+    let raster = |m, n| image.raster(&extents(m, n, 4096));
+    let (along_m, along_n) = (raster(1024, 14336), raster(8192, 1024));
+    assert_eq!((along_m.order, along_m.group >= 8), (crate::matmul::schedule::RasterOrder::AlongM, true));
+    assert_eq!((along_n.order, along_n.group >= 8), (crate::matmul::schedule::RasterOrder::AlongN, true));
+    assert_eq!(raster(8192, 8192).group, 8);
+}

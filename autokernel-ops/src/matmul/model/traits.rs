@@ -1,0 +1,106 @@
+//! What the model must know of an image.
+
+use autokernel_core::{Extents, Grid};
+
+use crate::matmul::emit;
+use crate::matmul::geometry::Geometry;
+use crate::matmul::problem::{Class, Layout};
+use crate::matmul::schedule::{Mode, Schedule};
+use crate::registry;
+
+/// sm80: registers of a thread beside its accumulators, roughly.
+const WORKING_REGISTERS: u32 = 80;
+/// Shared memory that the system keeps of each block (CUDA C++ Programming Guide, compute capability 8.x).
+const RESERVED_SHARED_BYTES: u32 = 1024;
+/// What one SM has of registers, of shared memory on compute capability 8.0, and of threads.
+const REGISTERS_PER_SM: u32 = 65_536;
+const SHARED_BYTES_PER_SM: u32 = 164 << 10;
+const THREADS_PER_SM: u32 = 2048;
+/// mma.sync reaches about this share of what wgmma reaches on the same GPU.
+const MMA_SYNC_ON_HOPPER: f64 = 0.65;
+
+/// What the model must know of an image: worked out once, so that a prediction is arithmetic alone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Traits {
+    pub(super) geometry: Geometry,
+    pub(super) grid: Grid,
+    /// Stages of the ring.
+    pub(super) ring: f64,
+    /// Share of the matrix units' rate that a tile can draw from shared memory and registers.
+    pub(super) efficiency: f64,
+    /// Whether stores are hidden behind the other consumer's multiplications.
+    pub(super) ping_pong: bool,
+    /// Blocks that one SM holds.
+    pub(super) blocks_per_sm: u32,
+    /// Whether rows of `B` are N long; else K.
+    pub(super) b_is_row_major: bool,
+    pub(super) input_bytes: f64,
+    pub(super) output_bytes: f64,
+}
+
+impl Traits {
+    /// Those of the image of a schedule for a class of any operation; none of what is no product.
+    pub fn of(class: &registry::Class, schedule: &crate::Schedule) -> Option<Self> {
+        match class {
+            registry::Class::Matmul(class) => Some(Traits::new(class, &Schedule::try_from(schedule).ok()?)),
+            _ => None,
+        }
+    }
+
+    /// `schedule` with the raster that serves those extents.
+    pub fn with_raster(&self, schedule: &crate::Schedule, extents: &Extents) -> crate::Schedule {
+        let typed = Schedule::try_from(schedule);
+        typed.map_or(*schedule, |typed| typed.with_raster(self.raster(extents)).into())
+    }
+
+    /// Those of the image of `schedule` for `class`.
+    pub fn new(class: &Class, schedule: &Schedule) -> Self {
+        let geometry = schedule.geometry(class);
+        let plan = emit::plan(class, schedule, String::new());
+        // The last kernel writes the result; those before it, if any, prepare its operands.
+        let grid = plan.kernels.into_iter().last().map(|kernel| kernel.grid);
+        let (ring, ping_pong) = match schedule {
+            Schedule::Sm80(schedule) => (schedule.stages, false),
+            Schedule::Sm90(schedule) => (schedule.stages, schedule.mode == Mode::PingPong),
+        };
+        Traits {
+            blocks_per_sm: blocks_per_sm(schedule, &geometry),
+            geometry,
+            grid: grid.expect("a plan has a kernel"),
+            ring: f64::from(ring),
+            efficiency: efficiency(schedule),
+            ping_pong,
+            b_is_row_major: class.layout == Layout::Nn,
+            input_bytes: f64::from(class.input.bytes()),
+            output_bytes: f64::from(class.output.bytes()),
+        }
+    }
+}
+
+/// Blocks that run on one SM at once.
+fn blocks_per_sm(schedule: &Schedule, geometry: &Geometry) -> u32 {
+    let Schedule::Sm80(sm80) = schedule else {
+        return 1; // persistent: one block an SM
+    };
+    let registers = (sm80.accumulators() + WORKING_REGISTERS).min(255) * geometry.threads;
+    let by_shared = SHARED_BYTES_PER_SM / (geometry.shared_bytes + RESERVED_SHARED_BYTES);
+    let by_registers = REGISTERS_PER_SM / registers.max(1);
+    by_shared.min(by_registers).min(THREADS_PER_SM / geometry.threads.max(1)).max(1)
+}
+
+fn efficiency(schedule: &Schedule) -> f64 {
+    match schedule {
+        Schedule::Sm90(schedule) => {
+            // wgmma m64nNk16 reads 2 KiB of A and 32·N bytes of B at 128 bytes a clock, and multiplies in N/2 clocks.
+            let n = f64::from(if schedule.swap_ab { schedule.tile_m } else { schedule.tile_n });
+            ((n / 2.0) / ((2048.0 + 32.0 * n) / 128.0)).min(1.0)
+        }
+        Schedule::Sm80(schedule) => {
+            // ldmatrix feeds mma.sync: products of a warp tile over its operands.
+            let (m, n) = (schedule.tile_m / schedule.warps_m, schedule.tile_n / schedule.warps_n);
+            let reuse = f64::from(m * n) / f64::from(m + n);
+            let depth = if schedule.stages < 3 { 0.85 } else { 1.0 };
+            reuse / (reuse + 6.0) * depth * MMA_SYNC_ON_HOPPER
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Ranking the images of a portfolio by the times that the model predicts.
+
+use autokernel_core::LaunchPlan;
+use autokernel_ops::contender::{Contender, Predictor};
+use autokernel_ops::matmul::model::Machine;
+
+use super::{Choice, Knobs, Reason, Target};
+use crate::{Datasheet, Dtype, Extents, KernelDescriptor, KernelVariant};
+
+/// A GPU that no datasheet describes is taken for an H100: what matters for a ranking are ratios.
+const UNKNOWN: Machine = Machine { sm_count: 132, matrix_tflops: 989.4, memory_gb_per_s: 3350.0 };
+
+/// The images of a portfolio.
+#[derive(Debug, Default)]
+pub(super) struct Ranking {
+    predictor: Option<Predictor>,
+    contenders: Vec<Ranked>,
+}
+
+#[derive(Debug)]
+struct Ranked {
+    variant: usize,
+    contender: Contender,
+    plan: LaunchPlan,
+}
+
+impl Ranking {
+    /// The images among `variants` that can be ranked on `target`.
+    pub fn new<'v>(
+        kernel: &KernelDescriptor,
+        target: Target,
+        variants: impl Iterator<Item = (usize, &'v KernelVariant)>,
+    ) -> Self {
+        let input = kernel.signature.operands.first().map_or(Dtype::Bf16, |operand| operand.dtype);
+        let predictor = kernel.model.as_deref().and_then(|json| Predictor::read(json, machine(target, input)));
+        let ranked = |(variant, of): (usize, &KernelVariant)| {
+            let contender = Contender::read(&kernel.problem, &of.schedule, of.portfolio?)?;
+            Some(Ranked { variant, contender, plan: of.plan.clone() })
+        };
+        Ranking { predictor, contenders: variants.filter_map(ranked).collect() }
+    }
+
+    /// The variants.
+    pub fn indices(&self) -> impl Iterator<Item = usize> + '_ {
+        self.contenders.iter().map(|ranked| ranked.variant)
+    }
+
+    /// The image whose time is predicted to be shortest, with its launch-time knobs; none without a model.
+    pub fn choose(&self, extents: &Extents) -> Option<Choice> {
+        let predictor = self.predictor.as_ref()?;
+        let (mut first, mut second) = (None::<(f64, &Ranked)>, None::<(f64, &Ranked)>);
+        for ranked in &self.contenders {
+            let ms = ranked.contender.predicted_ms(predictor, extents);
+            if first.is_none_or(|(least, _)| ms < least) {
+                second = first.replace((ms, ranked));
+            } else if second.is_none_or(|(least, _)| ms < least) {
+                second = Some((ms, ranked));
+            }
+        }
+        let (ms, ranked) = first?;
+        let knobs = Knobs::new(&ranked.plan, ranked.contender.launch_knobs(extents)).unwrap_or(Knobs::NONE);
+        let second = second.map(|(ms, ranked)| (ranked.variant, ms));
+        Some(Choice { variant: ranked.variant, knobs, reason: Reason::Predicted { ms, second } })
+    }
+}
+
+/// The GPU of `target`, as the model sees it.
+fn machine(target: Target, input: Dtype) -> Machine {
+    let of_capability = || Datasheet::ALL.iter().find(|sheet| sheet.capability == target.capability);
+    let sheet = target.sheet.and_then(Datasheet::find).or_else(of_capability);
+    let machine = sheet.and_then(|sheet| {
+        let matrix_tflops = sheet.peak.of(input)?;
+        Some(Machine { sm_count: sheet.sm_count, matrix_tflops, memory_gb_per_s: sheet.bandwidth_gb_s })
+    });
+    machine.unwrap_or(UNKNOWN)
+}

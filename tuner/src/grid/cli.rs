@@ -1,0 +1,157 @@
+//! The command `grid`.
+
+use std::path::{Path, PathBuf};
+
+use autokernel_codegen::config::{Config, ConfigError};
+use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::problem::Problem;
+
+use super::choice;
+use super::outcome::{Met, ratio, summary};
+use crate::drawn::{Drawn, Shapes};
+use crate::environment::today;
+use crate::evaluate::{Contender, EvaluatorError, Rounds};
+use crate::gpu::Bench;
+use crate::gpu::Devices;
+use crate::target::Target;
+
+/// Measure drawn shapes that nobody tuned against cuBLASLt's best, in interleaved rounds under load.
+#[derive(Debug, clap::Args)]
+pub struct GridArgs {
+    /// Draws the shapes.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// How many.
+    #[arg(long, default_value_t = 200)]
+    pub count: usize,
+    /// Rounds at each shape, each of which both run in.
+    #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u32).range(3..=1000))]
+    pub rounds: u32,
+    /// At the shapes of the config's entries in the place of drawn ones: the model's choice beside the entry.
+    #[arg(long)]
+    pub entries: bool,
+    /// The config whose portfolio serves the shapes. Its tuned entries do not count.
+    #[arg(long, value_name = "FILE", default_value = crate::checkout::DEFAULT_CONFIG)]
+    pub config: PathBuf,
+    /// The GPU's number.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub gpu: usize,
+    /// Where compiled kernels are kept.
+    #[arg(long, value_name = "DIR", default_value = "target/tuner-kernels")]
+    pub kernel_cache: PathBuf,
+}
+
+/// Why a grid ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum GridError {
+    /// The config cannot be read.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The GPU cannot measure.
+    #[error(transparent)]
+    Evaluator(#[from] EvaluatorError),
+    /// There is nothing to choose from.
+    #[error("{} has no portfolio for {target}; choose one with `tuner portfolio`", .config.display())]
+    NoPortfolio {
+        /// The config.
+        config: PathBuf,
+        /// What was to be measured.
+        target: String,
+    },
+}
+
+impl GridArgs {
+    /// Measures, and prints a line for each shape and the summary.
+    ///
+    /// # Errors
+    /// There is no GPU, nvcc or portfolio here.
+    pub fn run(&self) -> Result<(), GridError> {
+        let config = Config::load(&self.config)?;
+        let cache = std::path::absolute(&self.kernel_cache).unwrap_or_else(|_| self.kernel_cache.clone());
+        let mut bench = Bench::open(&Devices::one(self.gpu), None, Path::new("."), &cache)?;
+        let environment = bench.environment().clone();
+        outln!(
+            "{}, driver {}, nvcc {}, kernels {}, {}; random normal data, cold L2, {} rounds under load",
+            environment.gpu,
+            environment.driver,
+            environment.nvcc,
+            environment.kernels,
+            today(),
+            self.rounds,
+        );
+        if self.entries { self.entries(&config, &mut bench) } else { self.drawn(&config, &mut bench) }
+    }
+
+    fn rounds(&self) -> Rounds {
+        Rounds { count: self.rounds, round_ms: 4.0, warm_up_ms: 80.0 }
+    }
+
+    /// What launch would choose at `target`.
+    fn choice(&self, config: &Config, bench: &Bench, target: &Target) -> Result<(Contender, f64), GridError> {
+        let chosen = choice::ranked(config, target, &bench.gpu().facts);
+        let (schedule, ms) =
+            chosen.ok_or_else(|| GridError::NoPortfolio { config: self.config.clone(), target: target.to_string() })?;
+        Ok((Contender::Schedule(schedule), ms))
+    }
+
+    fn drawn(&self, config: &Config, bench: &mut Bench) -> Result<(), GridError> {
+        let mut met: Vec<Met> = Vec::new();
+        for drawn in Shapes::of_seed(self.seed).take(self.count) {
+            let Drawn { extents, layout, activation, .. } = drawn;
+            let problem = Problem::matmul(Dtype::Bf16, layout, activation.epilogue());
+            let target = Target { problem, arch: bench.arch(), shape: extents };
+            let (choice, predicted) = self.choice(config, bench, &target)?;
+            let finals = bench.compare(&target, &[choice, Contender::Cublas], self.rounds())?;
+            let [Ok(ours), Ok(theirs)] = finals.as_slice() else {
+                let failures: Vec<String> =
+                    finals.iter().filter_map(|fell| Some(fell.as_ref().err()?.to_string())).collect();
+                outln!("{extents} {layout} {activation}: not measured: {}", failures.join("; "));
+                continue;
+            };
+            let ratio = ratio(&theirs.round_ms, &ours.round_ms);
+            let ms = ours.measurement.median_ms;
+            let odd = if drawn.is_aligned() { "" } else { " odd strides" };
+            outln!(
+                "{extents} {layout} {activation}{odd}: {ms:.4} ms, predicted {predicted:.4}, {ratio:.3} x cuBLASLt: {}",
+                words(&choice)
+            );
+            met.push(Met { drawn, ratio });
+        }
+        outln!("tuner grid --seed {} --count {}: {} measured", self.seed, self.count, met.len());
+        summary(&met).iter().for_each(|line| outln!("{line}"));
+        Ok(())
+    }
+
+    /// The model's choice beside each entry, so that entries which gain nothing can be told.
+    fn entries(&self, config: &Config, bench: &mut Bench) -> Result<(), GridError> {
+        for entry in &config.entries {
+            let mut known = Problem::built_in().into_iter();
+            let Some(problem) = known.find(|known| known.class() == entry.problem) else { continue };
+            let target = Target { problem, arch: bench.arch(), shape: entry.extents };
+            let (choice, _) = self.choice(config, bench, &target)?;
+            let contenders = [choice, Contender::Schedule(entry.schedule), Contender::Cublas];
+            let finals = bench.compare(&target, &contenders, self.rounds())?;
+            let [Ok(ours), Ok(tuned), Ok(theirs)] = finals.as_slice() else {
+                outln!("{} {}: not measured", entry.extents, entry.problem);
+                continue;
+            };
+            outln!(
+                "{} {}: entry {:.4} ms, {:.3} x cuBLASLt; the model's choice takes {:.3} of its time: {}",
+                entry.extents,
+                entry.problem.brief(),
+                tuned.measurement.median_ms,
+                ratio(&theirs.round_ms, &tuned.round_ms),
+                ratio(&ours.round_ms, &tuned.round_ms),
+                words(&choice),
+            );
+        }
+        Ok(())
+    }
+}
+
+fn words(contender: &Contender) -> String {
+    match contender {
+        Contender::Schedule(schedule) => schedule.to_string(),
+        Contender::Cublas => "cuBLASLt".to_owned(),
+    }
+}

@@ -1,0 +1,7 @@
+//! Shapes that nobody tuned, drawn by a seed, against cuBLASLt in interleaved rounds.
+
+mod choice;
+mod cli;
+mod outcome;
+
+pub use cli::GridArgs;

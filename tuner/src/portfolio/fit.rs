@@ -1,0 +1,155 @@
+//! Fitting the model's constants to measured times: least squares of the logarithm's error.
+
+use autokernel_codegen::matmul::model::Constants;
+use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
+use nalgebra::storage::Owned;
+use nalgebra::{Const, DMatrix, DVector, Dyn, OMatrix, SVector};
+
+use super::measured::{Measured, Row};
+
+const COUNT: usize = Constants::COUNT;
+/// Step of the numerical derivative, in the fit's own units.
+const STEP: f64 = 1e-4;
+/// No fit that converges takes as many steps.
+const PATIENCE: usize = 40;
+
+/// The constants that fit the rows of `measured` whose shapes `takes` takes.
+pub fn fit(measured: &Measured, takes: impl Fn(usize) -> bool) -> Constants {
+    let rows: Vec<&Row> = measured.rows.iter().filter(|row| takes(row.shape)).collect();
+    if rows.len() < COUNT {
+        return Constants::START;
+    }
+    let problem = Problem { measured, rows, parameters: inner(Constants::START) };
+    let (found, _) = LevenbergMarquardt::new().with_patience(PATIENCE).minimize(problem);
+    outer(&found.parameters)
+}
+
+struct Problem<'m> {
+    measured: &'m Measured,
+    rows: Vec<&'m Row>,
+    parameters: SVector<f64, COUNT>,
+}
+
+impl Problem<'_> {
+    fn errors(&self, parameters: &SVector<f64, COUNT>) -> DVector<f64> {
+        let constants = outer(parameters);
+        let error = |row: &&Row| {
+            let predicted = self.measured.predicted_ms(row, constants);
+            (predicted / row.ms).ln() * self.measured.weight(row)
+        };
+        DVector::from_iterator(self.rows.len(), self.rows.iter().map(error))
+    }
+}
+
+impl LeastSquaresProblem<f64, Dyn, Const<COUNT>> for Problem<'_> {
+    type ParameterStorage = Owned<f64, Const<COUNT>>;
+    type ResidualStorage = Owned<f64, Dyn>;
+    type JacobianStorage = Owned<f64, Dyn, Const<COUNT>>;
+
+    fn set_params(&mut self, parameters: &SVector<f64, COUNT>) {
+        self.parameters = *parameters;
+    }
+
+    fn params(&self) -> SVector<f64, COUNT> {
+        self.parameters
+    }
+
+    fn residuals(&self) -> Option<DVector<f64>> {
+        Some(self.errors(&self.parameters))
+    }
+
+    fn jacobian(&self) -> Option<OMatrix<f64, Dyn, Const<COUNT>>> {
+        let mut columns = DMatrix::zeros(self.rows.len(), COUNT);
+        for at in 0..COUNT {
+            let moved = |by: f64| {
+                let mut parameters = self.parameters;
+                parameters[at] += by;
+                self.errors(&parameters)
+            };
+            columns.set_column(at, &((moved(STEP) - moved(-STEP)) / (2.0 * STEP)));
+        }
+        Some(columns.fixed_columns::<COUNT>(0).into_owned())
+    }
+}
+
+/// From any number to a constant between its bounds.
+fn outer(parameters: &SVector<f64, COUNT>) -> Constants {
+    let of = |at: usize| {
+        let (low, high) = Constants::BOUNDS[at];
+        low * (high / low).powf(1.0 / (1.0 + (-parameters[at]).exp()))
+    };
+    Constants::from_array(std::array::from_fn(of))
+}
+
+/// The inverse.
+fn inner(constants: Constants) -> SVector<f64, COUNT> {
+    let values = constants.to_array();
+    SVector::from_fn(|at, _| {
+        let (low, high) = Constants::BOUNDS[at];
+        let share = ((values[at] / low).ln() / (high / low).ln()).clamp(1e-3, 1.0 - 1e-3);
+        (share / (1.0 - share)).ln()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use autokernel_codegen::arch::Arch;
+    use autokernel_codegen::dtype::Dtype;
+    use autokernel_codegen::matmul::extents;
+    use autokernel_codegen::matmul::model::{Machine, Model, Traits};
+    use autokernel_codegen::problem::{Layout, Problem};
+    use autokernel_codegen::schedule::Family;
+    use autokernel_codegen::schedule::space::Space;
+
+    use super::super::measured::Shape;
+    use super::*;
+
+    const MACHINE: Machine = Machine { sm_count: 132, matrix_tflops: 989.4, memory_gb_per_s: 4800.0 };
+
+    /// What a GPU with these constants would have measured.
+    fn world(constants: Constants) -> Measured {
+        let class = Problem::matmul(Dtype::Bf16, Layout::Nt, "identity".parse().unwrap()).class();
+        let space = Space::new(Family::Sm90, &class, Arch::SM_90A);
+        let images: Vec<_> = space.images().step_by(9).collect();
+        let traits: Vec<Traits> = images.iter().map(|image| Traits::of(&class, image).unwrap()).collect();
+        let mut measured = Measured { images: images.clone(), traits: traits.clone(), ..Measured::default() };
+        for extents in
+            [extents(16, 4096, 4096), extents(300, 4096, 4104), extents(4096, 4096, 4096), extents(1000, 768, 3072)]
+        {
+            let ms: Vec<f64> = traits
+                .iter()
+                .map(|image| Model { machine: MACHINE, constants }.predicted_ms(image, &extents))
+                .collect();
+            let shape = measured.shapes.len();
+            let best_ms = ms.iter().copied().fold(f64::INFINITY, f64::min);
+            measured.shapes.push(Shape { extents, best_ms, machine: MACHINE });
+            let row = |(image, ms)| Row { shape, image, ms };
+            measured.rows.extend(ms.into_iter().enumerate().map(row));
+        }
+        measured
+    }
+
+    #[test]
+    fn a_fit_finds_the_times_of_a_world_that_the_model_describes() {
+        let truth = Constants { sustained: 1.1, load_us: 0.7, launch_us: 3.4, store: 0.3, ..Constants::START };
+        let measured = world(truth);
+        let found = fit(&measured, |_| true);
+        for row in &measured.rows {
+            let ratio = measured.predicted_ms(row, found) / row.ms;
+            assert!((ratio - 1.0).abs() < 0.02, "{ratio} of {:?}: {found:?}", measured.images[row.image]);
+        }
+    }
+
+    #[test]
+    fn constants_stay_between_their_bounds_wherever_a_fit_goes() {
+        let far = SVector::<f64, COUNT>::repeat(40.0);
+        assert!(outer(&far).is_plausible() && outer(&-far).is_plausible());
+        let start = outer(&inner(Constants::START)).to_array();
+        assert!(start.iter().zip(Constants::START.to_array()).all(|(a, b)| (a / b - 1.0).abs() < 1e-9));
+    }
+
+    #[test]
+    fn too_few_times_are_no_fit() {
+        assert_eq!(fit(&world(Constants::START), |_| false), Constants::START);
+    }
+}

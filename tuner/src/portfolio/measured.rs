@@ -1,0 +1,109 @@
+//! What recordings measured, as rows that a fit and a choice read.
+
+use std::collections::{BTreeMap, HashMap};
+
+use autokernel_codegen::matmul::model::{Constants, Machine, Model, Traits};
+use autokernel_codegen::problem::ProblemClass;
+use autokernel_codegen::schedule::Schedule;
+use autokernel_core::Extents;
+
+use crate::gpu_facts::GpuFacts;
+use crate::replay::Recording;
+
+/// One time.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The shape's number.
+    pub shape: usize,
+    /// The image's number.
+    pub image: usize,
+    /// How long it took.
+    pub ms: f64,
+}
+
+/// A shape of one recording.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// M, N and K.
+    pub extents: Extents,
+    /// The fastest time there.
+    pub best_ms: f64,
+    /// On which GPU.
+    pub machine: Machine,
+}
+
+/// The rows of recordings of one class, one GPU or several.
+#[derive(Clone, Debug, Default)]
+pub struct Measured {
+    /// Every shape of every recording.
+    pub shapes: Vec<Shape>,
+    /// Every image that was tried, as the schedule that stands for it.
+    pub images: Vec<Schedule>,
+    /// The same, as the model sees them.
+    pub traits: Vec<Traits>,
+    /// Every time.
+    pub rows: Vec<Row>,
+    pub(super) numbers: HashMap<Schedule, usize>,
+}
+
+/// The GPU of `facts`, as the model sees it.
+pub fn machine(facts: &GpuFacts) -> Machine {
+    let &GpuFacts { sm_count, matrix_tflops, memory_gb_per_s, .. } = facts;
+    Machine { sm_count, matrix_tflops, memory_gb_per_s }
+}
+
+impl Measured {
+    /// Adds what a recording measured.
+    pub fn add(&mut self, recording: &Recording, class: &ProblemClass) {
+        for recorded in &recording.shapes {
+            let Some((_, best)) = recorded.optimum() else { continue };
+            let shape = self.shapes.len();
+            let machine = machine(&recording.gpu);
+            self.shapes.push(Shape { extents: recorded.shape, best_ms: best.median_ms, machine });
+            for (schedule, outcome) in &recorded.rows {
+                let Some(ms) = outcome.median_ms() else { continue };
+                let Some(image) = self.number(&schedule.image(), class) else { continue };
+                self.rows.push(Row { shape, image, ms });
+            }
+        }
+    }
+
+    /// The number of an image; none of one that the model does not know.
+    fn number(&mut self, image: &Schedule, class: &ProblemClass) -> Option<usize> {
+        if let Some(&known) = self.numbers.get(image) {
+            return Some(known);
+        }
+        self.traits.push(Traits::of(class, image)?);
+        self.images.push(*image);
+        self.numbers.insert(*image, self.images.len() - 1);
+        Some(self.images.len() - 1)
+    }
+
+    /// The time that the model predicts of a row.
+    pub fn predicted_ms(&self, row: &Row, constants: Constants) -> f64 {
+        self.predicted_of(row.image, row.shape, constants)
+    }
+
+    /// The time that the model predicts of an image at a shape.
+    pub fn predicted_of(&self, image: usize, shape: usize, constants: Constants) -> f64 {
+        let Shape { extents, machine, .. } = self.shapes[shape];
+        Model { machine, constants }.predicted_ms(&self.traits[image], &extents)
+    }
+
+    /// The best time of each image at each shape, by shape and image.
+    pub fn best_times(&self) -> BTreeMap<(usize, usize), f64> {
+        let mut times = BTreeMap::new();
+        for row in &self.rows {
+            let time = times.entry((row.shape, row.image)).or_insert(f64::INFINITY);
+            *time = row.ms.min(*time);
+        }
+        times
+    }
+
+    /// How much a row says of what is chosen: little far from the fastest at its shape.
+    pub fn weight(&self, row: &Row) -> f64 {
+        const FAR: f64 = 3.0;
+        const LEAST: f64 = 0.03;
+        (-FAR * (row.ms / self.shapes[row.shape].best_ms - 1.0)).exp() + LEAST
+    }
+}

@@ -1,0 +1,9 @@
+//! The few images that serve every shape well, and the model that chooses among them, from recordings.
+
+mod cli;
+mod fit;
+mod greedy;
+mod measured;
+mod validation;
+
+pub use cli::PortfolioArgs;

@@ -1,0 +1,59 @@
+//! How well the model chooses where it was not fitted.
+
+use autokernel_codegen::matmul::model::Constants;
+
+use super::fit::fit;
+use super::measured::Measured;
+
+/// Shapes are held out in so many parts, one after the other.
+const PARTS: usize = 5;
+/// Times up to this factor of a shape's best are near it.
+const NEAR: f64 = 1.3;
+
+/// Predicted times of every row, each by constants that were fitted to other shapes. A shape is in the part of its first
+/// appearance, so that the same extents of two recordings are held out together.
+pub fn held_out(measured: &Measured) -> Vec<f64> {
+    let part = |shape: usize| {
+        let extents = measured.shapes[shape].extents;
+        let first = measured.shapes.iter().position(|other| other.extents == extents);
+        first.unwrap_or(shape) % PARTS
+    };
+    let constants: Vec<Constants> = (0..PARTS).map(|held| fit(measured, |shape| part(shape) != held)).collect();
+    measured.rows.iter().map(|row| measured.predicted_ms(row, constants[part(row.shape)])).collect()
+}
+
+/// Root mean square of the relative error of `predicted` near the fastest of each shape.
+pub fn error(measured: &Measured, predicted: &[f64]) -> f64 {
+    let near = |row: &super::measured::Row| row.ms <= NEAR * measured.shapes[row.shape].best_ms;
+    let squares: Vec<f64> = measured
+        .rows
+        .iter()
+        .zip(predicted)
+        .filter(|(row, _)| near(row))
+        .map(|(row, predicted)| (predicted / row.ms).ln().powi(2))
+        .collect();
+    (squares.iter().sum::<f64>() / squares.len().max(1) as f64).sqrt()
+}
+
+/// Of each shape the time of the row that is predicted to be fastest among those that `takes` takes, over the best of any
+/// row; shapes of which none is taken are left out.
+pub fn regrets(measured: &Measured, predicted: &[f64], takes: impl Fn(usize) -> bool) -> Vec<f64> {
+    let regret = |shape: usize| {
+        let rows = measured.rows.iter().zip(predicted).filter(|(row, _)| row.shape == shape && takes(row.image));
+        let (chosen, _) = rows.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
+        Some(chosen.ms / measured.shapes[shape].best_ms)
+    };
+    (0..measured.shapes.len()).filter_map(regret).collect()
+}
+
+/// The geometric mean.
+pub fn geomean(ratios: &[f64]) -> f64 {
+    (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len().max(1) as f64).exp()
+}
+
+/// The value below which that share lies.
+pub fn quantile(ratios: &[f64], share: f64) -> f64 {
+    let mut sorted = ratios.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(((sorted.len() as f64 - 1.0) * share).round().max(0.0) as usize).copied().unwrap_or(f64::NAN)
+}
