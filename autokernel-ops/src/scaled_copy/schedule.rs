@@ -26,7 +26,6 @@ const KNOB: Knob = Knob {
     at: At::Image,
     kind: Kind::Number,
     absent: None,
-    search: Search::PLAIN,
     meaning: &["Threads of a block."],
     legal: "32, 64, 128, 256, 512, 1024",
     advice: "256.",

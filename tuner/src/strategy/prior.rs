@@ -234,7 +234,7 @@ fn turns(
     gpu: &GpuFacts,
 ) -> Turns {
     let (sms, per_sm) = (reached_sms(geometry, gpu), resident_blocks(typed, geometry, gpu));
-    let Placement { tiles, slots, .. } = placement(schedule, &class.clone().into(), shape, sms, per_sm);
+    let Placement { tiles, slots, .. } = placement(schedule, class, shape, sms, per_sm);
     let full_waves = tiles.div_ceil(slots).saturating_sub(1);
     let blocks_of = |tiles: u64| (tiles * u64::from(geometry.split_k)) as f64;
     // An SM works on its resident blocks together, so a full wave of them takes as many turns.
