@@ -7,6 +7,7 @@ mod parameter;
 use autokernel_ops::declaration::{Attribute, Complaint, Declaration, Node};
 use autokernel_ops::registry;
 use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Error, Ident, Result};
 
@@ -34,18 +35,20 @@ impl Spec {
     /// All mistakes at once, each at its own span with its remedy.
     pub fn parse(attribute: &Attribute, arguments: TokenStream, item: TokenStream) -> Result<Spec> {
         let mut nodes = Nodes::default();
-        let place = nodes.add(Span::call_site());
+        let place = nodes.add(TokenStream::new());
         let settings = arguments::parse(arguments, &mut nodes);
         let function = parse_function(attribute, item).and_then(|function| {
             refuse_modifiers(&function.sig)?;
             Ok(function)
         });
         let (settings, function) = both(settings, function)?;
+        // A token with the span of both.
+        let parentheses = quote_spanned!(function.sig.paren_token.span.join()=> ());
         let declaration = Declaration {
             attribute: attribute.name.to_owned(),
             arguments: place,
             settings,
-            parameter_list: nodes.add(function.sig.paren_token.span.join()),
+            parameter_list: nodes.add(parentheses),
             parameters: function.sig.inputs.iter().map(|input| parameter::read(input, &mut nodes)).collect(),
         };
         let declared = Problem::declare(&declaration).unwrap_or_else(|| {
@@ -57,21 +60,21 @@ impl Spec {
     }
 }
 
-/// The spans of a declaration's nodes.
+/// The tokens of a declaration's nodes, none for the attribute's arguments as a whole: an error marks them from the first to
+/// the last, which on stable Rust no span of theirs does.
 #[derive(Default)]
-struct Nodes(Vec<Span>);
+struct Nodes(Vec<TokenStream>);
 
 impl Nodes {
-    fn add(&mut self, span: Span) -> Node {
-        self.0.push(span);
+    fn add(&mut self, tokens: impl ToTokens) -> Node {
+        self.0.push(tokens.into_token_stream());
         Node(self.0.len() - 1)
     }
 
     /// The complaints, each at its span.
     fn error(&self, complaints: Vec<Complaint>) -> Error {
-        let errors = complaints.into_iter().map(|Complaint { node, message }| {
-            Error::new(self.0.get(node.0).copied().unwrap_or_else(Span::call_site), message)
-        });
+        let errors =
+            complaints.into_iter().map(|Complaint { node, message }| Error::new_spanned(self.0.get(node.0), message));
         let all = errors.reduce(|mut all, error| {
             all.combine(error);
             all

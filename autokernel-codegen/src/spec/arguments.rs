@@ -4,7 +4,6 @@ use autokernel_ops::declaration::{Given, Setting, Value, ValueKind};
 use proc_macro2::TokenStream;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::spanned::Spanned;
 use syn::{Ident, Result, Token};
 
 use super::Nodes;
@@ -45,7 +44,7 @@ impl Parse for Written {
 
 impl Written {
     fn read(self, nodes: &mut Nodes) -> Setting {
-        let node = nodes.add(self.name.span());
+        let node = nodes.add(&self.name);
         let given = match &self.given {
             WrittenGiven::Nothing => Given::Nothing,
             WrittenGiven::Value(expression) => Given::Value(value(expression, nodes)),
@@ -58,7 +57,7 @@ impl Written {
 }
 
 fn value(expression: &syn::Expr, nodes: &mut Nodes) -> Value {
-    Value { kind: kind(expression).unwrap_or(ValueKind::Other), node: nodes.add(expression.span()) }
+    Value { kind: kind(expression).unwrap_or(ValueKind::Other), node: nodes.add(expression) }
 }
 
 fn kind(expression: &syn::Expr) -> Option<ValueKind> {

@@ -2,17 +2,16 @@
 
 use autokernel_ops::declaration::{Parameter, TensorParameter};
 use syn::Ident;
-use syn::spanned::Spanned;
 
 use super::Nodes;
 
 /// What a parameter says, as far as it is a reference to a tensor.
 pub fn read(argument: &syn::FnArg, nodes: &mut Nodes) -> Parameter {
     let syn::FnArg::Typed(typed) = argument else {
-        return Parameter::Other { node: nodes.add(argument.span()) };
+        return Parameter::Other { node: nodes.add(argument) };
     };
-    let Some(name) = name(argument) else { return Parameter::Other { node: nodes.add(typed.pat.span()) } };
-    let ty = nodes.add(typed.ty.span());
+    let Some(name) = name(argument) else { return Parameter::Other { node: nodes.add(&typed.pat) } };
+    let ty = nodes.add(&typed.ty);
     let syn::Type::Reference(reference) = &*typed.ty else { return Parameter::Other { node: ty } };
     let Some((container, element)) = tensor(&reference.elem) else { return Parameter::Other { node: ty } };
     let last = |path: &syn::Path| path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
@@ -22,7 +21,7 @@ pub fn read(argument: &syn::FnArg, nodes: &mut Nodes) -> Parameter {
         container: container.to_string(),
         element: last(&element.path),
         ty,
-        element_node: nodes.add(element.span()),
+        element_node: nodes.add(element),
     })
 }
 
