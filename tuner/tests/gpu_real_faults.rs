@@ -64,7 +64,7 @@ impl Gpu {
                 return None;
             }
         };
-        let compiler = Compiler::new(nvcc, cache.path().to_owned());
+        let compiler = Compiler::new(nvcc, cache.path().to_owned()).with_whole_runtime();
         let deadlines = Deadlines { evaluate: Limit::fixed(LIMIT), ..Deadlines::default() };
         let mut pool = GpuPool::new(WorkerCommand::of(&worker(), 0), deadlines);
         let (major, minor) = pool.gpu().unwrap().compute_capability;

@@ -125,9 +125,8 @@ impl Compiler {
         Compiler { line_info: true, ..self }
     }
 
-    /// The same compiler with the toolkit's own runtime header.
-    #[cfg(test)]
-    pub(super) fn with_whole_runtime(self) -> Self {
+    /// The same compiler with the toolkit's own runtime header, for kernels that use more of CUDA than the operations' do.
+    pub fn with_whole_runtime(self) -> Self {
         Compiler { whole_runtime: true, ..self }
     }
 

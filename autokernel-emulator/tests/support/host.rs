@@ -1,6 +1,7 @@
 //! Matrices on the host, and their products.
 
 use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::rows::oracle::to_odd;
 use autokernel_emulator::{Element, Gpu};
 use half::{bf16, f16};
 
@@ -29,8 +30,8 @@ pub fn element_of(dtype: Dtype) -> Element {
 /// A number as bytes of a type.
 pub fn to_bytes(dtype: Dtype, value: f64) -> Vec<u8> {
     match dtype {
-        Dtype::Bf16 => bf16::from_f64(value).to_le_bytes().to_vec(),
-        Dtype::F16 => f16::from_f64(value).to_le_bytes().to_vec(),
+        Dtype::Bf16 => bf16::from_f32(to_odd(value)).to_le_bytes().to_vec(),
+        Dtype::F16 => f16::from_f32(to_odd(value)).to_le_bytes().to_vec(),
         Dtype::F32 => (value as f32).to_le_bytes().to_vec(),
     }
 }

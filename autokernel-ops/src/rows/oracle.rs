@@ -15,6 +15,17 @@ const CHAIN: f64 = 64.0;
 /// The rounding of one addition.
 const UNIT: f64 = 1.0 / (1 << 24) as f64;
 
+/// The `f32` from which `value` rounds to any narrower type as it would by itself: inexact values become odd ones, which are
+/// no ties (S. Boldo and G. Melquiond, "When double rounding is odd", 2005).
+pub fn to_odd(value: f64) -> f32 {
+    let near = value as f32;
+    if f64::from(near) == value || near.to_bits() & 1 == 1 || !near.is_finite() {
+        return near;
+    }
+    let away = value.abs() > f64::from(near).abs();
+    f32::from_bits(if away { near.to_bits() + 1 } else { near.to_bits() - 1 })
+}
+
 enum Values {
     OfRow(Ball),
     OfElements(Vec<Ball>),

@@ -178,8 +178,8 @@ pub fn check(
 /// Whether `got` is some number of the ball, rounded to `dtype`.
 fn is_right(dtype: Dtype, ball: Ball, got: f64) -> bool {
     let rounded = |value: f64| match dtype {
-        Dtype::Bf16 => bf16::from_f64(value).to_f64(),
-        Dtype::F16 => f16::from_f64(value).to_f64(),
+        Dtype::Bf16 => bf16::from_f32(oracle::to_odd(value)).to_f64(),
+        Dtype::F16 => f16::from_f32(oracle::to_odd(value)).to_f64(),
         Dtype::F32 => f64::from(value as f32),
     };
     let Ball { value, error } = ball;

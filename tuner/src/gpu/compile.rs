@@ -58,6 +58,7 @@ impl ImageGroup {
 /// # Errors
 /// nvcc cannot compile them, so nothing can be measured.
 pub fn helpers(compiler: &Compiler, problem: &Problem, arch: Arch) -> Result<(Kernel, Kernel), EvaluatorError> {
+    let compiler = compiler.clone().with_whole_runtime();
     let compile = |source: &KernelSource| {
         let image = compiler.compile(source, arch).map_err(|error| EvaluatorError {
             reason: error.to_string(),

@@ -42,7 +42,10 @@ impl Cluster<'_, '_> {
         let (targets, sources) = (self.addresses(warp, to), self.addresses(warp, from));
         let sizes = source_bytes.map_or([u64::from(*bytes); WARP], |size| self.value(warp, size));
         let ignored = self.predicate(warp, *ignore);
-        self.count_request(pc, lanes, Space::Global, &sources, *bytes, Access::Read);
+        // A copy of nothing writes zeros, and asks memory for none.
+        let reads = |lane: &usize| ignored >> lane & 1 == 0 && sizes[*lane] > 0;
+        let reading = lanes_of(lanes).filter(reads).fold(0, |mask, lane| mask | 1 << lane);
+        self.count_request(pc, reading, Space::Global, &sources, *bytes, Access::Read);
         for lane in lanes_of(lanes) {
             let by = Lane::weak(warp, lane, pc);
             let read = if ignored >> lane & 1 == 1 { 0 } else { sizes[lane].min((*bytes).into()) as u32 };
