@@ -204,8 +204,8 @@ pub enum Error {
         right: String,
     },
 
-    /// Something that only a GPU can do was asked of the CPU device.
-    #[error("{what} needs a CUDA device, and this is `Device::cpu()`. Use `Device::new(0)`")]
+    /// Something that only a GPU can do was asked of the CPU or of an emulated GPU.
+    #[error("{what} needs a CUDA device, and this is none. Use `Device::new(0)`")]
     NeedsGpu {
         /// What was asked for.
         what: &'static str,

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use autokernel_core::{KernelStep, LaunchPlan};
 use autokernel_emulator::{Gpu, Launch, Module, Report};
 
-use super::copies::{self, Copies};
+use super::copies;
 use super::memory::Operands;
 use super::{Emulation, tensor_map};
-use crate::descriptor::symbol;
+use crate::descriptor::{ptx_text, symbol};
 use crate::launch::{MAX_OPERANDS, Parameter, Region, Sources, grid, rules};
 use crate::select::Knobs;
 use crate::{Argument, Error, Extents, Result, Signature, check};
@@ -69,12 +69,14 @@ impl EmulatedKernel {
         let mut regions = [Region::default(); MAX_OPERANDS];
         let regions = operands.regions(arguments, &mut regions);
         let mut run = Run { gpu, module, emulation, reports: Vec::new() };
-        let copies = Copies::put(&mut run, signature, &plan.alignments, regions)?;
+        let standins = copies::put(&mut run, signature, plan, regions)?;
         for kernel in &plan.kernels {
             let sources = Sources { signature, regions, extents, grid: &kernel.grid, knobs };
             run.step(kernel, &sources)?;
         }
-        copies.write_back(&mut run.gpu, signature)?;
+        if let Some(places) = standins {
+            copies::write_back(&mut run.gpu, signature, &places)?;
+        }
         operands.fetch(&mut run.gpu, arguments)?;
         Ok(run.reports)
     }
@@ -125,11 +127,7 @@ impl Run<'_> {
 /// # Errors
 /// [`Error::Emulated`].
 pub(super) fn parse(symbol: &str, ptx: &[u8]) -> Result<Module> {
-    let text = std::str::from_utf8(ptx).map_err(|error| emulated(symbol, error))?;
-    let text = text.trim_end_matches('\0');
-    if text.is_empty() {
-        return Err(emulated(symbol, "its build embedded no PTX"));
-    }
+    let text = ptx_text(ptx).map_err(|reason| emulated(symbol, reason))?;
     Module::parse(text).map_err(|error| emulated(symbol, error))
 }
 

@@ -17,14 +17,15 @@ use cudarc::driver::sys::{self, CUmemorytype};
 
 use super::pad_rows::PadRows;
 use super::scratch::{Pool, Scratch};
+use crate::launch::Region;
 use crate::launch::pad_rows::RowCopy;
-use crate::launch::{MAX_OPERANDS, Region, standins};
+use crate::launch::standins::{self, Places};
 use crate::{Dtype, Error, Result, Role, Signature};
 
 /// The stand-ins of one launch.
 #[derive(Debug)]
 pub(super) struct Standins {
-    copies: [Option<RowCopy>; MAX_OPERANDS],
+    places: Places,
     /// Freed in stream order.
     _scratch: Scratch,
 }
@@ -52,14 +53,10 @@ impl Standins {
         alignments: &[Alignment],
         regions: &mut [Region],
     ) -> Result<Option<Self>> {
-        let Some((mut copies, bytes)) = standins::plan(signature, alignments, regions) else { return Ok(None) };
+        let Some((mut places, bytes)) = standins::plan(signature, alignments, regions) else { return Ok(None) };
         let scratch = Scratch::new(tools.pool, tools.stream, bytes)?;
-        for (region, copy) in regions.iter_mut().zip(&mut copies) {
-            let Some(RowCopy { target, .. }) = copy else { continue };
-            target.address += scratch.address;
-            *region = *target;
-        }
-        let standins = Self { copies, _scratch: scratch };
+        places.put_at(scratch.address, regions);
+        let standins = Self { places, _scratch: scratch };
         // SAFETY: the sources are the caller's promise. The targets are scratch memory of the same sizes, one behind the
         // other, with rows padded to multiples of 16 bytes; it is freed on this stream, so after its use.
         unsafe { standins.copy_inputs(tools, signature) }?;
@@ -71,7 +68,7 @@ impl Standins {
     /// # Safety
     /// As [`Self::put`].
     unsafe fn copy_inputs(&self, tools: &Tools<'_>, signature: &Signature) -> Result<()> {
-        let mut inputs = self.of(signature, Role::Input);
+        let mut inputs = self.places.of(signature, Role::Input);
         let Some(pad_rows) = tools.pad_rows else {
             return inputs.try_for_each(|(copy, dtype)| {
                 // SAFETY: by the caller's promise.
@@ -95,17 +92,10 @@ impl Standins {
     /// The originals of the outputs lie inside memory that `stream`, that of the stand-ins, may write until the copies
     /// are made.
     pub unsafe fn write_back(&self, stream: &CudaStream, signature: &Signature) -> Result<()> {
-        self.of(signature, Role::Output).try_for_each(|(copy, dtype)| {
+        self.places.of(signature, Role::Output).try_for_each(|(copy, dtype)| {
             // SAFETY: the target is the caller's promise; the scratch memory lives, and is freed on this stream.
             unsafe { copy_rows(stream, copy.target, copy.source, dtype) }
         })
-    }
-
-    /// The stand-ins of one role, with their element types.
-    fn of(&self, signature: &Signature, role: Role) -> impl Iterator<Item = (&RowCopy, Dtype)> {
-        let operands = signature.operands.iter().zip(&self.copies);
-        operands
-            .filter_map(move |(operand, copy)| Some((copy.as_ref()?, operand.dtype)).filter(|_| operand.role == role))
     }
 }
 

@@ -6,6 +6,7 @@ use cudarc::driver::sys::{CUfunction_attribute as Attribute, CUresult};
 use cudarc::driver::{CudaContext, CudaFunction, CudaModule};
 use cudarc::nvrtc::Ptx;
 
+use crate::descriptor::ptx_text;
 use crate::{Error, Image, Result};
 
 /// What every cubin begins with: it is an ELF file.
@@ -26,19 +27,6 @@ pub(super) unsafe fn load(context: &Arc<CudaContext>, symbol: &str, image: Image
         Image::Ptx(bytes) => Ptx::from_src(ptx_text(bytes).map_err(unusable)?),
     };
     context.load_module(ptx).map_err(Error::cuda("loading a kernel's image"))
-}
-
-/// PTX as text without the terminating zero that some tools leave; cudarc panics on a zero inside.
-fn ptx_text(bytes: &[u8]) -> Result<&str, &'static str> {
-    let text = std::str::from_utf8(bytes).map_err(|_| "PTX is text, and this is no UTF-8")?;
-    let text = text.trim_end_matches('\0');
-    if text.is_empty() {
-        return Err("there is no PTX in it");
-    }
-    if text.contains('\0') {
-        return Err("there is a zero byte inside the PTX");
-    }
-    Ok(text)
 }
 
 /// A function of a module, allowed to use that much dynamic shared memory.
@@ -65,22 +53,5 @@ pub(super) fn optional_function(module: &Arc<CudaModule>, symbol: &str) -> Resul
         Ok(function) => Ok(Some(function)),
         Err(error) if error.0 == CUresult::CUDA_ERROR_NOT_FOUND => Ok(None),
         Err(error) => Err(Error::cuda("finding a kernel in its image")(error)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ptx_loses_its_terminating_zeros_and_nothing_else() {
-        assert_eq!(ptx_text(b".version 8.0\n\0\0"), Ok(".version 8.0\n"));
-    }
-
-    #[test]
-    fn bytes_that_are_no_ptx_are_refused_before_cudarc_sees_them() {
-        for bytes in [&b""[..], b"\0", b".ver\0sion", b"\xff\xfe"] {
-            assert!(ptx_text(bytes).is_err(), "{bytes:?}");
-        }
     }
 }

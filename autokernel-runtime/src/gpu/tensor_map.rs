@@ -45,6 +45,7 @@ pub(super) fn encode(transfer: &Transfer, region: &Region) -> Result<TensorMap> 
     .map_err(Error::cuda("encoding a tensor map"))?;
     Ok(map.opaque)
 }
+
 fn data_type(dtype: Dtype) -> sys::CUtensorMapDataType {
     use sys::CUtensorMapDataType as Type;
     match dtype {

@@ -5,18 +5,37 @@ use autokernel_core::Alignment;
 use super::MAX_OPERANDS;
 use super::pad_rows::RowCopy;
 use super::region::{LINE, Region, TMA_ALIGNMENT};
-use crate::{Operand, Signature};
+use crate::{Dtype, Operand, Role, Signature};
 
 /// Rows of at least this many bytes step by whole lines in scratch memory, at a cost of an eighth more of it at most.
 const LINED_ROW: u64 = 1024;
 
-/// From each operand that needs a stand-in to its place in scratch memory, given as an offset, and the bytes of all.
-/// None where none needs one.
-pub(crate) fn plan(
-    signature: &Signature,
-    alignments: &[Alignment],
-    regions: &[Region],
-) -> Option<([Option<RowCopy>; MAX_OPERANDS], u64)> {
+/// From each operand that needs a stand-in to its place in scratch memory.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Places {
+    copies: [Option<RowCopy>; MAX_OPERANDS],
+}
+
+impl Places {
+    /// Puts the stand-ins, whose places were offsets, behind `address`, and each into `regions` for its operand.
+    pub fn put_at(&mut self, address: u64, regions: &mut [Region]) {
+        for (region, copy) in regions.iter_mut().zip(&mut self.copies) {
+            let Some(RowCopy { target, .. }) = copy else { continue };
+            target.address += address;
+            *region = *target;
+        }
+    }
+
+    /// Those of the operands of one role, with their element types.
+    pub fn of(&self, signature: &Signature, role: Role) -> impl Iterator<Item = (&RowCopy, Dtype)> {
+        let operands = signature.operands.iter().zip(&self.copies);
+        operands
+            .filter_map(move |(operand, copy)| Some((copy.as_ref()?, operand.dtype)).filter(|_| operand.role == role))
+    }
+}
+
+/// The places of all stand-ins as offsets in scratch memory, and its bytes. None where no operand needs one.
+pub(crate) fn plan(signature: &Signature, alignments: &[Alignment], regions: &[Region]) -> Option<(Places, u64)> {
     let needs_one = |alignment: &&Alignment| {
         let region = regions.get(usize::from(alignment.operand));
         region.is_some_and(|it| !it.is_empty() && !it.is_aligned(u64::from(alignment.bytes), alignment.rows))
@@ -35,7 +54,7 @@ pub(crate) fn plan(
         bytes = bytes.saturating_add(scratch_bytes(&target));
         *slot = Some(RowCopy { source: *region, target });
     }
-    Some((copies, bytes))
+    Some((Places { copies }, bytes))
 }
 
 /// A matrix of that size at an offset in scratch memory, a multiple of a line.
@@ -57,7 +76,6 @@ fn stride_for(row_bytes: u64, alignment: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Dtype, Role};
 
     /// Two inputs and an output, all of bf16.
     fn signature() -> Signature {
@@ -91,7 +109,7 @@ mod tests {
     #[test]
     fn stand_ins_lie_behind_each_other_at_lines() {
         let regions = [dense(2, 3, 9), dense(0, 4099, 4101), dense(6, 5, 8)];
-        let (copies, bytes) = plan(&signature(), &ALL, &regions).unwrap();
+        let (Places { copies }, bytes) = plan(&signature(), &ALL, &regions).unwrap();
         let targets = copies.map(|copy| copy.map(|copy| copy.target));
         assert_eq!(targets[0], Some(Region { address: 0, rows: 3, columns: 9, stride: 32 }));
         assert_eq!(targets[1], Some(Region { address: 128, rows: 4099, columns: 4101, stride: 8320 }));

@@ -1,8 +1,7 @@
 //! Ranking the images of a portfolio by the times that the model predicts.
 
 use autokernel_core::LaunchPlan;
-use autokernel_ops::contender::{Contender, Predictor};
-use autokernel_ops::matmul::model::Machine;
+use autokernel_ops::contender::{Contender, Machine, Predictor};
 
 use super::{Choice, Knobs, Reason, Target};
 use crate::{Datasheet, Dtype, Extents, KernelDescriptor, KernelVariant};
