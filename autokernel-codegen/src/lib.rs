@@ -9,6 +9,7 @@ pub mod config;
 pub mod epilogue;
 pub mod files;
 pub mod headers;
+mod mistakes;
 pub mod nvcc;
 pub mod rows;
 pub mod spec;

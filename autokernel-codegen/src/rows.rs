@@ -10,6 +10,7 @@ pub use autokernel_ops::rows::schedule::{Keep, RowsSchedule};
 use autokernel_ops::rows::{Body, Complaint, Place, Step};
 pub use autokernel_ops::rows::{Kind, Operand, Problem, emit, oracle, plan, space};
 
+use crate::mistakes::Mistakes;
 use crate::translate::{Reductions, Translator, Value};
 
 /// What a parameter looks like, for messages.
@@ -20,11 +21,11 @@ const FORMS: &str = "`x: &Matrix<bf16>`, `weight: &Row<bf16>`, `scale: &Column<f
 /// # Errors
 /// Everything that is wrong with it, each at its place with what can be written instead.
 pub fn problem(function: &syn::ItemFn) -> Result<Problem> {
-    let mut errors = Errors(None);
+    let mut mistakes = Mistakes::default();
     let mut operands = Vec::new();
     let mut operand_spans = Vec::new();
     for parameter in &function.sig.inputs {
-        if let Some(operand) = errors.note(read_operand(parameter)) {
+        if let Some(operand) = mistakes.note(read_operand(parameter)) {
             operands.push(operand);
             operand_spans.push(parameter.span());
         }
@@ -37,11 +38,11 @@ pub fn problem(function: &syn::ItemFn) -> Result<Problem> {
     for statement in &function.block.stmts {
         let result = steps.read(&mut translator, statement);
         steps.take(&mut translator);
-        if let Some(Some((output, value, span))) = errors.note(result) {
+        if let Some(Some((output, value, span))) = mistakes.note(result) {
             steps.push(Step::Store { output, value }, span);
         }
     }
-    errors.into_result()?;
+    mistakes.into_result()?;
     let body = Body { operands, steps: steps.steps };
     let place = |place: Place| match place {
         Place::Function => function.sig.span(),
@@ -49,32 +50,13 @@ pub fn problem(function: &syn::ItemFn) -> Result<Problem> {
         Place::Step(at) => steps.spans.get(at).copied().unwrap_or_else(|| function.block.span()),
     };
     Problem::new(body).map_err(|complaints| {
-        let mut errors = Errors(None);
-        for Complaint { place: at, message } in complaints {
-            errors.push(Error::new(place(at), message));
-        }
-        errors.0.unwrap_or_else(|| Error::new(function.sig.span(), "this body cannot be compiled"))
+        let mut mistakes = Mistakes::default();
+        complaints
+            .into_iter()
+            .for_each(|Complaint { place: at, message }| mistakes.push(Error::new(place(at), message)));
+        let unnamed = || Error::new(function.sig.span(), "this body cannot be compiled");
+        mistakes.into_result().err().unwrap_or_else(unnamed)
     })
-}
-
-/// All errors at once.
-struct Errors(Option<Error>);
-
-impl Errors {
-    fn push(&mut self, error: Error) {
-        match &mut self.0 {
-            Some(known) => known.combine(error),
-            none => *none = Some(error),
-        }
-    }
-
-    fn note<T>(&mut self, result: Result<T>) -> Option<T> {
-        result.map_err(|error| self.push(error)).ok()
-    }
-
-    fn into_result(self) -> Result<()> {
-        self.0.map_or(Ok(()), Err)
-    }
 }
 
 /// Steps, and where each stands.

@@ -11,6 +11,7 @@ use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Error, Ident, Result};
 
+use crate::mistakes::Mistakes;
 use crate::problem::Problem;
 
 /// A declared kernel: the problem, and the function that will launch it.
@@ -73,13 +74,12 @@ impl Nodes {
 
     /// The complaints, each at its span.
     fn error(&self, complaints: Vec<Complaint>) -> Error {
-        let errors =
-            complaints.into_iter().map(|Complaint { node, message }| Error::new_spanned(self.0.get(node.0), message));
-        let all = errors.reduce(|mut all, error| {
-            all.combine(error);
-            all
-        });
-        all.unwrap_or_else(|| Error::new(Span::call_site(), "the declaration cannot be read"))
+        let mut mistakes = Mistakes::default();
+        for Complaint { node, message } in complaints {
+            mistakes.push(Error::new_spanned(self.0.get(node.0), message));
+        }
+        let unnamed = || Error::new(Span::call_site(), "the declaration cannot be read");
+        mistakes.into_result().err().unwrap_or_else(unnamed)
     }
 }
 
