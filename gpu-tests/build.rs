@@ -7,8 +7,9 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use autokernel_codegen::arch::Arch;
-use autokernel_codegen::nvcc::{Compiler, Nvcc};
+use autokernel_codegen::nvcc::{CompileError, Compiler, Nvcc};
 use autokernel_codegen::rows::{RowsSchedule, emit, problem};
+use rayon::prelude::*;
 
 include!("src/rows/bodies.rs");
 
@@ -67,22 +68,10 @@ fn rows(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
 type Job = (&'static str, &'static str, autokernel_codegen::rows::Problem, RowsSchedule);
 
 /// The cubin of each job, compiled on all cores.
-fn compile(compiler: &Compiler, jobs: &[Job]) -> Result<Vec<PathBuf>, Box<dyn std::error::Error>> {
-    let next = std::sync::atomic::AtomicUsize::new(0);
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let worker = || {
-        let mut done = Vec::new();
-        loop {
-            let at = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            let Some((.., problem, schedule)) = jobs.get(at) else { return done };
-            let image = compiler.compile(&emit::kernel(problem, schedule).0, Arch::SM_90A);
-            done.push((at, image.map(|image| image.cubin).map_err(|error| error.to_string())));
-        }
+fn compile(compiler: &Compiler, jobs: &[Job]) -> Result<Vec<PathBuf>, CompileError> {
+    let cubin = |(.., problem, schedule): &Job| {
+        let source = emit::kernel(problem, schedule).0;
+        compiler.compile(&source, Arch::SM_90A).map(|image| image.cubin)
     };
-    let mut images: Vec<(usize, Result<PathBuf, String>)> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
-        workers.into_iter().flat_map(|worker| worker.join().expect("no compile panics")).collect()
-    });
-    images.sort_by_key(|(at, _)| *at);
-    Ok(images.into_iter().map(|(_, image)| image).collect::<Result<_, _>>()?)
+    jobs.par_iter().map(cubin).collect()
 }
