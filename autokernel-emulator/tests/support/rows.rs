@@ -4,20 +4,16 @@ use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::emit::KernelSource;
 use autokernel_codegen::rows::oracle::Ball;
-use autokernel_codegen::rows::plan::extents;
+use autokernel_codegen::rows::plan::{extents, signature};
 use autokernel_codegen::rows::{Kind, Operand, Problem, RowsSchedule, emit, oracle};
-use autokernel_core::plan::Layout;
-use autokernel_core::{Arg, LaunchPlan, Role};
-use autokernel_emulator::{Gpu, Launch, Module, Options, Report};
+use autokernel_core::{LaunchPlan, Role};
+use autokernel_emulator::{Gpu, Module, Options, Report};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use super::arguments::Placed;
+use super::arguments;
 use super::compile::Compiler;
 use super::host::{allocate, download, rounded, to_bytes};
-
-/// Multiprocessors of the emulated GPU: few, so that persistent blocks walk.
-const MULTIPROCESSORS: u32 = 2;
 
 /// How the operands lie and what is in them.
 #[derive(Clone, Copy, Debug, Default)]
@@ -123,7 +119,7 @@ impl Compiled {
             placed.push(place);
         }
         let options = Options { seed: order, instruction_budget: 1 << 26, ..Options::default() };
-        let launch = self.launch(rows, columns, &placed);
+        let launch = arguments::of_plan(&gpu, &signature(&self.problem), &self.plan, extents(rows, columns), &placed);
         let report = gpu.launch(&self.module, &self.source.symbol, &launch, &options);
         let report = report.unwrap_or_else(|error| panic!("{what}: {error}"));
 
@@ -135,32 +131,6 @@ impl Compiled {
 
     fn dtype(&self, operand: &Operand) -> Dtype {
         if self.is_reference && operand.role == Role::Output { Dtype::F32 } else { operand.dtype }
-    }
-
-    fn launch(&self, rows: u32, columns: u32, placed: &[Placed]) -> Launch {
-        let [step] = &self.plan.kernels[..] else { panic!("a row-wise kernel is one kernel") };
-        let extents = extents(rows, columns);
-        let mut parameters = Vec::new();
-        for field in &step.args {
-            parameters.resize(parameters.len().next_multiple_of(field.arg.layout().align), 0);
-            let of = |operand: &u8| placed[usize::from(*operand)];
-            match &field.arg {
-                Arg::Pointer { operand } => parameters.extend(of(operand).pointer.0.to_le_bytes()),
-                Arg::Stride { operand, axis: 0 } => parameters.extend(u64::from(of(operand).ld).to_le_bytes()),
-                Arg::Extent { dim } => parameters.extend(extents.size(*dim).to_le_bytes()),
-                other => panic!("a row-wise kernel has no {other:?}"),
-            }
-        }
-        parameters.resize(Layout::of_struct(&step.args).bytes, 0);
-        let blocks = step.grid.blocks(&extents, MULTIPROCESSORS);
-        Launch {
-            grid: [u32::try_from(blocks).unwrap(), 1, 1],
-            block: [step.threads, 1, 1],
-            cluster: None,
-            dynamic_shared: step.shared_bytes,
-            overlaps_previous: step.overlaps_previous,
-            parameters,
-        }
     }
 }
 
@@ -179,7 +149,7 @@ fn draw(rng: &mut StdRng, data: Data) -> f64 {
     }
 }
 
-fn upload(gpu: &mut Gpu, place: Placed, dtype: Dtype, elements: &[f64]) {
+fn upload(gpu: &mut Gpu, place: arguments::Placed, dtype: Dtype, elements: &[f64]) {
     for row in 0..place.rows {
         let from = (row * place.columns) as usize;
         let row_elements = &elements[from..from + place.columns as usize];
