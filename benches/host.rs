@@ -16,7 +16,6 @@ use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::emit::Operation;
 use autokernel_codegen::matmul::problem::{Layout, Problem};
 use autokernel_codegen::problem;
-use autokernel_codegen::schedule::Schedule;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
@@ -45,7 +44,7 @@ fn cpu_backend(criterion: &mut Criterion) {
 fn emission(criterion: &mut Criterion) {
     let epilogue = "gelu".parse().expect("gelu is built in");
     let problem = Problem::new(Dtype::Bf16, Layout::Nt, epilogue);
-    let schedule = Schedule::default_for(&problem.class().into(), Arch::SM_90A);
+    let schedule = problem::ProblemClass::from(problem.class()).default_schedule(Arch::SM_90A);
     criterion.bench_function("emit a kernel", |bencher| bencher.iter(|| black_box(&problem).emit(&schedule)));
 }
 

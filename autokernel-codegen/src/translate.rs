@@ -221,8 +221,7 @@ impl Translator {
     fn reduction(&mut self, call: &syn::ExprCall, reduction: Reduction) -> Result<Expr> {
         let name = reduction.name();
         if self.reductions == Reductions::None {
-            let message =
-                format!("`{name}` reduces a row, and an epilogue sees one element; use `#[autokernel::rows]`");
+            let message = format!("`{name}` reduces a row, and an epilogue sees one element; leave it out");
             return Err(Error::new(call.span(), message));
         }
         if self.depth > 0 {

@@ -2,7 +2,8 @@
 
 use autokernel_core::Extents;
 
-use crate::matmul::model::{Constants, Machine, Model, Traits};
+pub use crate::matmul::model::Machine;
+use crate::matmul::model::{Constants, Model, Traits};
 use crate::registry::Problem;
 use crate::schedule::Schedule;
 

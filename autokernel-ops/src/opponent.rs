@@ -20,6 +20,8 @@ pub struct Product {
     pub output: Dtype,
     /// Whether the second operand is stored as `[n, k]`.
     pub transpose_b: bool,
-    /// What a kernel of its own applies to the product; none where the product is the result.
+    /// Whether the library applies a ReLU itself.
+    pub relu: bool,
+    /// What a kernel of its own applies to the product; none where the library's result is the result.
     pub epilogue: Option<Epilogue>,
 }

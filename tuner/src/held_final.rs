@@ -171,7 +171,7 @@ mod tests {
 
     fn schedule(group: u16) -> Schedule {
         let class = Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap()).class();
-        let schedule = Schedule::default_for(&class, Arch::SM_90A);
+        let schedule = class.default_schedule(Arch::SM_90A);
         schedule.with("raster_group", group).unwrap()
     }
 

@@ -21,7 +21,7 @@ pub fn placement(
 /// The kernel of `schedule` that writes the result; those before it, if any, prepare its operands. None if the schedule
 /// computes something else.
 pub fn main_kernel(schedule: &Schedule, class: &ProblemClass) -> Option<KernelStep> {
-    schedule.plan(class).ok()?.kernels.pop()
+    class.plan(schedule, String::new()).ok()?.kernels.pop()
 }
 
 /// The blocks of `kernel` that an SM holds, where they are as many as it is launched with and do not hang on what ptxas

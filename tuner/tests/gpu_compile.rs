@@ -50,7 +50,7 @@ fn a_candidate_is_compiled_with_its_resources_or_refused_by_its_rule() {
         return;
     };
     let (problem, arch) = (problem(), Arch::SM_90A);
-    let good = Schedule::default_for(&problem.class(), arch);
+    let good = problem.class().default_schedule(arch);
     let illegal = good.with("stages", 1).unwrap();
     let ping_pong = good.with("mode", 1).unwrap();
     let limit = Arc::new(SharedLimit::new(Limit::fixed(Duration::from_secs(300))));
@@ -65,7 +65,7 @@ fn transposed_and_split_tiles_at_the_limit_of_their_registers_compile_in_both_la
     let cache = tempfile::tempdir().unwrap();
     let test = "transposed_and_split_tiles_at_the_limit_of_their_registers_compile_in_both_layouts";
     let Some(compiler) = compiler(test, cache.path()) else { return };
-    let default = Schedule::default_for(&problem().class(), Arch::SM_90A);
+    let default = problem().class().default_schedule(Arch::SM_90A);
     let default = Sm90Schedule::try_from(&default).expect("Hopper's default is of family sm90");
     let base = Sm90Schedule { stages: 3, consumers: 1, ..default };
     let swapped = Sm90Schedule { swap_ab: true, ..base };
@@ -106,7 +106,7 @@ fn a_candidate_for_an_earlier_arch_is_handed_over_as_ptx() {
     let Some(compiler) = compiler("a_candidate_for_an_earlier_arch_is_handed_over_as_ptx", cache.path()) else {
         return;
     };
-    let schedule = Schedule::default_for(&problem().class(), Arch::SM_80);
+    let schedule = problem().class().default_schedule(Arch::SM_80);
     let limit = Arc::new(SharedLimit::new(Limit::fixed(Duration::from_secs(300))));
     let candidates = CandidateCompiler::new(compiler, problem(), Arch::SM_80, ImageForm::Ptx, limit);
     let image = candidates.compile(&schedule).unwrap().kernel.image;

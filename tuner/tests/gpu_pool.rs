@@ -8,7 +8,6 @@ use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::matmul::extents;
 use autokernel_codegen::problem::{Layout, Problem};
-use autokernel_codegen::schedule::Schedule;
 use tuner::gpu::deadline::Limit;
 use tuner::gpu::pool::{Deadlines, GpuPool};
 use tuner::gpu::process::WorkerCommand;
@@ -58,7 +57,7 @@ fn open() -> Open {
 }
 
 fn candidate(group: u16) -> Candidate {
-    let schedule = Schedule::default_for(&problem().class(), Arch::SM_90A);
+    let schedule = problem().class().default_schedule(Arch::SM_90A);
     Candidate { schedule: schedule.with("raster_group", group).unwrap(), kernel: kernel() }
 }
 

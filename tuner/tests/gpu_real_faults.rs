@@ -70,7 +70,7 @@ impl Gpu {
         let (major, minor) = pool.gpu().unwrap().compute_capability;
         // The portable family's machine code for exactly this GPU.
         let arch = Arch::new(major as u8, minor as u8, Features::Baseline);
-        let schedule = Schedule::default_for(&problem().class(), arch);
+        let schedule = problem().class().default_schedule(arch);
         let (reference, instruments) = compile::helpers(&compiler, &problem(), arch).unwrap();
         let shape = extents(512, 512, 256);
         pool.open(&Open { problem: problem(), shape, reference, instruments, seed: 1 }).unwrap();

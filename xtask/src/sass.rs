@@ -80,7 +80,7 @@ fn jobs(root: &Path) -> Result<Vec<Job>> {
 /// What the build compiles for `problem`: its tuned entries, and the default beside them.
 fn schedules(config: &Config, problem: &Problem, arch: Arch) -> Vec<Schedule> {
     let tuned = config.entries_for(problem, arch).into_iter().map(|entry| entry.schedule);
-    tuned.chain([Schedule::default_for(&problem.class(), arch)]).collect()
+    tuned.chain([problem.class().default_schedule(arch)]).collect()
 }
 
 fn disassemble(nvdisasm: &Path, cubin: &Path) -> Result<String> {

@@ -73,7 +73,7 @@ fn variants(problem: &Problem, config: &Config) -> Vec<(KernelSource, Variant)> 
         let entries = config.entries_for(problem, arch);
         variants.extend(entries.iter().map(|entry| variant(arch, entry.schedule, Some(entry.tuned()), None)));
         if variants.len() == first {
-            variants.push(variant(arch, Schedule::default_for(&class, arch), None, None));
+            variants.push(variant(arch, class.default_schedule(arch), None, None));
         }
     }
     variants

@@ -89,7 +89,7 @@ impl Portfolio {
 
     /// The images whose schedules keep the rules for `class`.
     pub fn images_for<'p>(&'p self, class: &'p ProblemClass) -> impl Iterator<Item = &'p PortfolioImage> + 'p {
-        self.images.iter().filter(|image| image.schedule.check(class, self.arch).is_ok())
+        self.images.iter().filter(|image| class.check(&image.schedule, self.arch).is_ok())
     }
 
     /// Which portfolio it is: a file has one of a kind.

@@ -14,7 +14,7 @@ fn product(epilogue: &str) -> matmul::Problem {
 
 fn entry(epilogue: &str, m: u32) -> Entry {
     let problem = problem(epilogue).class();
-    let schedule = Schedule::default_for(&problem, Arch::SM_90A);
+    let schedule = problem.default_schedule(Arch::SM_90A);
     let provenance = Provenance {
         gpu: "NVIDIA H200".into(),
         driver: "580.159.04".into(),

@@ -71,9 +71,10 @@ impl Operation for Problem {
 
     fn opponent(&self) -> Option<Opponent> {
         let Problem { input, output, layout, epilogue, .. } = self;
-        let epilogue = Some(epilogue).filter(|epilogue| **epilogue != Epilogue::identity()).cloned();
+        let relu = Epilogue::builtin("relu", None).is_ok_and(|relu| relu == *epilogue);
+        let epilogue = Some(epilogue).filter(|epilogue| !relu && **epilogue != Epilogue::identity()).cloned();
         let transpose_b = layout.transpose_b();
-        Some(Opponent::CublasLt(Product { input: *input, output: *output, transpose_b, epilogue }))
+        Some(Opponent::CublasLt(Product { input: *input, output: *output, transpose_b, relu, epilogue }))
     }
 
     fn brief(&self) -> String {

@@ -132,30 +132,9 @@ impl fmt::Display for OtherDims {
 }
 
 impl Schedule {
-    /// The schedule that is safe on `arch` when nothing was tuned.
-    pub fn default_for(class: &Class, arch: Arch) -> Self {
-        class.default_schedule(arch)
-    }
-
-    /// The launch of its kernel for problems of `class`. The kernel has no name in it.
-    ///
-    /// # Errors
-    /// It is of another operation's family.
-    pub fn plan(&self, class: &Class) -> Result<LaunchPlan, OtherFamily> {
-        class.plan(self, String::new())
-    }
-
     /// Registers of a thread by arithmetic alone, where nothing was compiled: about what ptxas will take.
     pub fn estimated_registers(&self) -> u32 {
         self.family().registers(self).expect("a schedule is of its own family")
-    }
-
-    /// Whether this schedule compiles and runs for `class` on `arch`.
-    ///
-    /// # Errors
-    /// The first broken rule.
-    pub fn check(&self, class: &Class, arch: Arch) -> Result<(), BrokenRule> {
-        class.check(self, arch)
     }
 }
 

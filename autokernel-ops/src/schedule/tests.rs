@@ -34,7 +34,7 @@ fn a_schedule_is_the_same_erased_and_typed() {
         let erased = Schedule::from(typed);
         assert_eq!(matmul::Schedule::try_from(&erased), Ok(typed));
         assert_eq!(erased.to_string(), typed.to_string());
-        assert_eq!(erased.check(&class().into(), Arch::SM_90A), typed.check(&class(), Arch::SM_90A));
+        assert_eq!(crate::Class::from(class()).check(&erased, Arch::SM_90A), typed.check(&class(), Arch::SM_90A));
     }
 }
 
@@ -114,11 +114,11 @@ fn an_image_is_the_first_schedule_that_a_space_has_of_it() {
 
 #[test]
 fn the_changes_between_schedules_are_told_knob_by_knob() {
-    let base = Schedule::default_for(&class().into(), Arch::SM_90A);
+    let base = crate::registry::Class::from(class()).default_schedule(Arch::SM_90A);
     let other = base.with("stages", 5).unwrap().with("mode", 1).unwrap();
     assert_eq!(other.changes_from(&base).unwrap(), "stages 4 → 5, mode \"cooperative\" → \"ping_pong\"");
     assert_eq!(base.changes_from(&base).unwrap(), "");
-    assert_eq!(base.changes_from(&Schedule::default_for(&class().into(), Arch::SM_80)), None);
+    assert_eq!(base.changes_from(&crate::registry::Class::from(class()).default_schedule(Arch::SM_80)), None);
 }
 
 #[test]
@@ -133,9 +133,10 @@ fn a_knob_takes_its_own_values_only() {
 
 #[test]
 fn the_default_of_an_arch_is_of_a_family_that_serves_it_and_has_a_plan() {
+    let class = crate::registry::Class::from(class());
     for arch in [Arch::SM_80, Arch::SM_90A] {
-        let default = Schedule::default_for(&class().into(), arch);
-        assert_eq!(default.check(&class().into(), arch), Ok(()));
-        assert_eq!(default.plan(&class().into()).unwrap().kernels.len(), 1);
+        let default = class.default_schedule(arch);
+        assert_eq!(class.check(&default, arch), Ok(()));
+        assert_eq!(class.plan(&default, String::new()).unwrap().kernels.len(), 1);
     }
 }

@@ -1,6 +1,7 @@
 //! What a grid says, shape by shape and in all.
 
 use autokernel_runtime::timing::Statistics;
+use statrs::statistics::Statistics as _;
 
 use crate::drawn::{Activation, Drawn};
 
@@ -39,7 +40,7 @@ fn line<'m>(what: &str, met: impl Iterator<Item = &'m Met>) -> String {
         return format!("{what:12}: none");
     }
     let count = ratios.len() as f64;
-    let geomean = (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / count).exp();
+    let geomean = ratios.iter().geometric_mean();
     let enough = ratios.iter().filter(|ratio| **ratio >= ENOUGH).count() as f64 / count;
     let lowest = ratios.iter().copied().fold(f64::INFINITY, f64::min);
     format!(

@@ -5,11 +5,10 @@ use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::epilogue::Epilogue;
 use autokernel_codegen::matmul::extents;
 use autokernel_codegen::problem::{Layout, Problem};
-use autokernel_codegen::schedule::Schedule;
 
 fn trial(edge: u32, outcome: Outcome) -> Trial {
     let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, Epilogue::identity());
-    let schedule = Schedule::default_for(&problem.class(), Arch::SM_90A);
+    let schedule = problem.class().default_schedule(Arch::SM_90A);
     let text = |text: &str| text.to_owned();
     Trial {
         at: text("2000-01-01T00:00:00Z"),

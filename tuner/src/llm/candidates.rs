@@ -43,7 +43,7 @@ impl Candidates {
         let mut families: Vec<FamilyKnobs> = Vec::new();
         let mut distinct = HashSet::new();
         for schedule in schedules {
-            if schedule.check(&class, arch).is_err() || !distinct.insert(schedule) {
+            if class.check(&schedule, arch).is_err() || !distinct.insert(schedule) {
                 continue;
             }
             let family = schedule.family();

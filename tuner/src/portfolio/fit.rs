@@ -1,17 +1,16 @@
 //! Fitting the model's constants to measured times: least squares of the logarithm's error.
 
 use autokernel_codegen::matmul::model::Constants;
-use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
-use nalgebra::storage::Owned;
-use nalgebra::{Const, DMatrix, DVector, Dyn, OMatrix, SVector};
+use rmpfit::{MPConfig, MPFitter, MPPar, MPResult, MPSide};
 
 use super::measured::{Measured, Row};
 
 const COUNT: usize = Constants::COUNT;
-/// Step of the numerical derivative, in the fit's own units.
-const STEP: f64 = 1e-4;
+/// The derivative by each parameter: over so much on both sides, in the fit's own units.
+const DERIVATIVE: MPPar = MPPar { step: 1e-4, side: MPSide::Both, ..MPPar::new() };
+const DERIVATIVES: [MPPar; COUNT] = [DERIVATIVE; COUNT];
 /// No fit that converges takes as many steps.
-const PATIENCE: usize = 40;
+const CONFIG: MPConfig = MPConfig { max_iter: 40, ..MPConfig::new() };
 
 /// The constants that fit the rows of `measured` whose shapes `takes` takes.
 pub fn fit(measured: &Measured, takes: impl Fn(usize) -> bool) -> Constants {
@@ -19,61 +18,43 @@ pub fn fit(measured: &Measured, takes: impl Fn(usize) -> bool) -> Constants {
     if rows.len() < COUNT {
         return Constants::START;
     }
-    let problem = Problem { measured, rows, parameters: inner(Constants::START) };
-    let (found, _) = LevenbergMarquardt::new().with_patience(PATIENCE).minimize(problem);
-    outer(&found.parameters)
+    let mut parameters = inner(Constants::START);
+    match (Fit { measured, rows }).mpfit(&mut parameters) {
+        Ok(_) => outer(&parameters),
+        Err(_) => Constants::START,
+    }
 }
 
-struct Problem<'m> {
+struct Fit<'m> {
     measured: &'m Measured,
     rows: Vec<&'m Row>,
-    parameters: SVector<f64, COUNT>,
 }
 
-impl Problem<'_> {
-    fn errors(&self, parameters: &SVector<f64, COUNT>) -> DVector<f64> {
+impl MPFitter for Fit<'_> {
+    fn eval(&mut self, parameters: &[f64], deviates: &mut [f64]) -> MPResult<()> {
         let constants = outer(parameters);
-        let error = |row: &&Row| {
+        for (deviate, row) in deviates.iter_mut().zip(&self.rows) {
             let predicted = self.measured.predicted_ms(row, constants);
-            (predicted / row.ms).ln() * self.measured.weight(row)
-        };
-        DVector::from_iterator(self.rows.len(), self.rows.iter().map(error))
-    }
-}
-
-impl LeastSquaresProblem<f64, Dyn, Const<COUNT>> for Problem<'_> {
-    type ParameterStorage = Owned<f64, Const<COUNT>>;
-    type ResidualStorage = Owned<f64, Dyn>;
-    type JacobianStorage = Owned<f64, Dyn, Const<COUNT>>;
-
-    fn set_params(&mut self, parameters: &SVector<f64, COUNT>) {
-        self.parameters = *parameters;
-    }
-
-    fn params(&self) -> SVector<f64, COUNT> {
-        self.parameters
-    }
-
-    fn residuals(&self) -> Option<DVector<f64>> {
-        Some(self.errors(&self.parameters))
-    }
-
-    fn jacobian(&self) -> Option<OMatrix<f64, Dyn, Const<COUNT>>> {
-        let mut columns = DMatrix::zeros(self.rows.len(), COUNT);
-        for at in 0..COUNT {
-            let moved = |by: f64| {
-                let mut parameters = self.parameters;
-                parameters[at] += by;
-                self.errors(&parameters)
-            };
-            columns.set_column(at, &((moved(STEP) - moved(-STEP)) / (2.0 * STEP)));
+            *deviate = (predicted / row.ms).ln() * self.measured.weight(row);
         }
-        Some(columns.fixed_columns::<COUNT>(0).into_owned())
+        Ok(())
+    }
+
+    fn number_of_points(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn config(&self) -> &MPConfig {
+        &CONFIG
+    }
+
+    fn parameters(&self) -> &[MPPar] {
+        &DERIVATIVES
     }
 }
 
 /// From any number to a constant between its bounds.
-fn outer(parameters: &SVector<f64, COUNT>) -> Constants {
+fn outer(parameters: &[f64]) -> Constants {
     let of = |at: usize| {
         let (low, high) = Constants::BOUNDS[at];
         low * (high / low).powf(1.0 / (1.0 + (-parameters[at]).exp()))
@@ -82,9 +63,9 @@ fn outer(parameters: &SVector<f64, COUNT>) -> Constants {
 }
 
 /// The inverse.
-fn inner(constants: Constants) -> SVector<f64, COUNT> {
+fn inner(constants: Constants) -> [f64; COUNT] {
     let values = constants.to_array();
-    SVector::from_fn(|at, _| {
+    std::array::from_fn(|at| {
         let (low, high) = Constants::BOUNDS[at];
         let share = ((values[at] / low).ln() / (high / low).ln()).clamp(1e-3, 1.0 - 1e-3);
         (share / (1.0 - share)).ln()
@@ -142,8 +123,7 @@ mod tests {
 
     #[test]
     fn constants_stay_between_their_bounds_wherever_a_fit_goes() {
-        let far = SVector::<f64, COUNT>::repeat(40.0);
-        assert!(outer(&far).is_plausible() && outer(&-far).is_plausible());
+        assert!(outer(&[40.0; COUNT]).is_plausible() && outer(&[-40.0; COUNT]).is_plausible());
         let start = outer(&inner(Constants::START)).to_array();
         assert!(start.iter().zip(Constants::START.to_array()).all(|(a, b)| (a / b - 1.0).abs() < 1e-9));
     }

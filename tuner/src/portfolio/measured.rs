@@ -1,6 +1,6 @@
 //! What recordings measured, as rows that a fit and a choice read.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use autokernel_codegen::matmul::model::{Constants, Machine, Model, Traits};
 use autokernel_codegen::problem::ProblemClass;
@@ -43,6 +43,8 @@ pub struct Measured {
     pub traits: Vec<Traits>,
     /// Every time.
     pub rows: Vec<Row>,
+    /// The GPUs that they are of.
+    pub gpus: BTreeSet<String>,
     pub(super) numbers: HashMap<Schedule, usize>,
 }
 
@@ -55,6 +57,7 @@ pub fn machine(facts: &GpuFacts) -> Machine {
 impl Measured {
     /// Adds what a recording measured.
     pub fn add(&mut self, recording: &Recording, class: &ProblemClass) {
+        self.gpus.insert(recording.gpu.name.clone());
         for recorded in &recording.shapes {
             let Some((_, best)) = recorded.optimum() else { continue };
             let shape = self.shapes.len();
@@ -68,9 +71,14 @@ impl Measured {
         }
     }
 
-    /// The number of an image; none of one that the model does not know.
+    /// The number of an image that was tried.
+    pub fn number_of(&self, image: &Schedule) -> Option<usize> {
+        self.numbers.get(image).copied()
+    }
+
+    /// The number of an image, which is added if it is new; none of one that the model does not know.
     fn number(&mut self, image: &Schedule, class: &ProblemClass) -> Option<usize> {
-        if let Some(&known) = self.numbers.get(image) {
+        if let Some(known) = self.number_of(image) {
             return Some(known);
         }
         self.traits.push(Traits::of(class, image)?);

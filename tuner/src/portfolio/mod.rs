@@ -1,5 +1,6 @@
 //! The few images that serve every shape well, and the model that chooses among them, from recordings.
 
+mod choice;
 mod cli;
 mod fit;
 mod greedy;

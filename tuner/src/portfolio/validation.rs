@@ -1,6 +1,7 @@
 //! How well the model chooses where it was not fitted.
 
 use autokernel_codegen::matmul::model::Constants;
+use statrs::statistics::{Data, OrderStatistics, Statistics};
 
 use super::fit::fit;
 use super::measured::Measured;
@@ -46,14 +47,12 @@ pub fn regrets(measured: &Measured, predicted: &[f64], takes: impl Fn(usize) -> 
     (0..measured.shapes.len()).filter_map(regret).collect()
 }
 
-/// The geometric mean.
+/// The geometric mean; NaN of none.
 pub fn geomean(ratios: &[f64]) -> f64 {
-    (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len().max(1) as f64).exp()
+    ratios.iter().geometric_mean()
 }
 
-/// The value below which that share lies.
+/// The value below which that share lies, by the estimator of [`OrderStatistics`]; NaN of none.
 pub fn quantile(ratios: &[f64], share: f64) -> f64 {
-    let mut sorted = ratios.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(((sorted.len() as f64 - 1.0) * share).round().max(0.0) as usize).copied().unwrap_or(f64::NAN)
+    Data::new(ratios.to_vec()).quantile(share)
 }

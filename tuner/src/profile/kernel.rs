@@ -78,7 +78,7 @@ pub fn profile(
     }
     let (schedule, origin) = choose(&args.schedule, config, target)?;
     let class = target.problem.class();
-    schedule.check(&class, target.arch).map_err(|broken| ProfileError::Schedule(broken.to_string()))?;
+    class.check(&schedule, target.arch).map_err(|broken| ProfileError::Schedule(broken.to_string()))?;
     let kernel = main_kernel(&schedule, &class)
         .ok_or_else(|| ProfileError::Schedule(format!("{schedule} computes something else")))?;
     let (report, resources_from) = match compile(&args.out, target, &schedule) {
@@ -113,7 +113,7 @@ fn choose(text: &str, config: &Config, target: &Target) -> Result<(Schedule, Ori
             Ok((incumbent.schedule, incumbent.origin))
         }
         "default" => {
-            let schedule = Schedule::default_for(&target.problem.class(), target.arch);
+            let schedule = target.problem.class().default_schedule(target.arch);
             Ok((schedule, Origin::Default(target.arch)))
         }
         json => {

@@ -45,7 +45,7 @@ pub fn incumbent(config: &Config, target: &Target) -> Incumbent {
             Incumbent { schedule: *schedule, origin: Origin::Tuned { shape: *extents, other }, provenance }
         }
         None => {
-            let (schedule, origin) = (Schedule::default_for(&class, target.arch), Origin::Default(target.arch));
+            let (schedule, origin) = (class.default_schedule(target.arch), Origin::Default(target.arch));
             Incumbent { schedule, origin, provenance: None }
         }
     }

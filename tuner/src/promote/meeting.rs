@@ -78,7 +78,7 @@ pub struct Final<'f> {
 impl<'f> Final<'f> {
     /// The final of `trials`, all of `target`, against what `config` has in use.
     pub fn new(plan: FinalPlan, target: &'f Target, trials: &'f [Trial], config: &Config) -> Self {
-        let default = Schedule::default_for(&target.problem.class(), target.arch);
+        let default = target.problem.class().default_schedule(target.arch);
         Final { plan, target, finalists: plan.finalists(trials), incumbent: incumbent(config, target), default }
     }
 
@@ -175,7 +175,7 @@ mod tests {
 
     fn trials(times_ms: impl Iterator<Item = f64>) -> Vec<Trial> {
         let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap());
-        let schedule = Schedule::default_for(&problem.class(), Arch::SM_90A);
+        let schedule = problem.class().default_schedule(Arch::SM_90A);
         let text = || "x".to_owned();
         let trial = |(number, ms): (usize, f64)| Trial {
             at: text(),

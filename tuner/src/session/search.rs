@@ -160,7 +160,7 @@ impl Batch {
                 let trial = Trial { generation: self.generation, number, ..known.clone() };
                 session.progress.tried(&trial);
                 self.trials.insert(schedule, trial);
-            } else if let Err(broken) = schedule.check(&class, session.target.arch) {
+            } else if let Err(broken) = class.check(&schedule, session.target.arch) {
                 let outcome = Outcome::Failed(Failure::from(broken));
                 let Session { target, journal, progress, .. } = session;
                 self.record(target, journal, progress, proposals, Evaluated { schedule, outcome, seconds: 0.0 })?;

@@ -41,7 +41,7 @@ impl Brief {
     pub fn admits(&self, schedule: &Schedule) -> bool {
         self.measurable == Measurable::Legal
             && self.space.iter().any(|other| other.family() == schedule.family())
-            && schedule.check(&self.target.problem.class(), self.target.arch).is_ok()
+            && self.target.problem.class().check(schedule, self.target.arch).is_ok()
     }
 
     /// The brief with those of `others` that it admits at the end of its space, in a fixed order.

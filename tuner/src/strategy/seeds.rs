@@ -54,7 +54,7 @@ pub fn neighbours(config: &Config, target: &Target, which: Neighbours) -> Vec<Kn
 /// The schedules of `space` with a record: the [`neighbours`], then the default of the arch.
 pub fn known(config: &Config, target: &Target, space: &[Schedule], which: Neighbours) -> Vec<Known> {
     let mut known = neighbours(config, target, which);
-    let default = Schedule::default_for(&target.problem.class(), target.arch);
+    let default = target.problem.class().default_schedule(target.arch);
     known.push(Known { schedule: default, origin: format!("default for {}", target.arch) });
     known.retain(|known| space.contains(&known.schedule));
     known

@@ -154,7 +154,7 @@ fn show_names_a_faster_schedule_of_another_entry_and_the_shapes_that_are_missing
     let other = config.entries.pop().unwrap();
     let entry = &mut config.entries[0];
     let good = entry.schedule;
-    entry.schedule = autokernel_codegen::schedule::Schedule::default_for(&entry.problem, entry.arch);
+    entry.schedule = entry.problem.default_schedule(entry.arch);
     // The same class at a shape that is not recorded, with the schedule that is good here.
     let mut lender = entry.clone();
     (lender.extents, lender.schedule) = (crate::common::cube(2048), good);

@@ -55,7 +55,7 @@ fn tuner_with_app() -> Tuner {
 fn space(epilogue: &str, shapes: &[Extents]) -> Recording {
     let shipped = Config::load(&Path::new(ROOT).join("best_config.json")).unwrap();
     let mut in_use: Vec<Schedule> = shipped.entries.iter().map(|entry| entry.schedule).collect();
-    in_use.push(Schedule::default_for(&problem(epilogue).class(), Arch::SM_90A));
+    in_use.push(problem(epilogue).class().default_schedule(Arch::SM_90A));
     let space = Space::new(Family::Sm90, &problem(epilogue).class(), Arch::SM_90A);
     let sampled = space.schedules().iter().enumerate();
     let sampled = sampled.filter(|(at, schedule)| at % 97 == 0 || in_use.contains(schedule));

@@ -81,7 +81,7 @@ fn ten_thousand_schedules_at_six_shapes_fit_into_300_kb() {
 fn schedules_of_two_families_share_a_file() {
     let mut recording = recording("relu", Layout::Nn, &[cube(1024)]);
     let class = Problem::matmul(Dtype::Bf16, Layout::Nn, "relu".parse().unwrap()).class();
-    let ampere = Schedule::default_for(&class, Arch::SM_80);
+    let ampere = class.default_schedule(Arch::SM_80);
     let outcome = Outcome::Failed(Failure::Timeout { limit_s: 5.0 });
     recording.shapes[0].rows.push((ampere, outcome.clone()));
     let (folder, _) = saved(&recording);
@@ -121,7 +121,7 @@ fn a_replay_answers_what_was_recorded_and_says_what_was_not() {
     let mut replay = Replay::new(Arc::clone(&recording), "space");
     let target = Target { problem: recording.problem.clone(), arch: recording.arch, shape: cube(1024) };
     let (known, outcome) = recording.shapes[0].rows[7].clone();
-    let unknown = Schedule::default_for(&target.problem.class(), Arch::SM_80);
+    let unknown = target.problem.class().default_schedule(Arch::SM_80);
     assert_eq!(replay.about().environment.gpu, GPU);
 
     let mut told: Vec<Evaluated> = Vec::new();

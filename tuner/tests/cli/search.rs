@@ -89,7 +89,7 @@ fn target(recording: &Recording) -> Target {
 }
 
 fn brief(target: &Target, space: Arc<[Schedule]>, seed: u64) -> Brief {
-    let default = Schedule::default_for(&target.problem.class(), target.arch);
+    let default = target.problem.class().default_schedule(target.arch);
     let known = vec![Known { schedule: default, origin: "default".to_owned() }];
     Brief {
         target: target.clone(),
@@ -109,7 +109,7 @@ const THOUSANDS: usize = 3000;
 
 /// `recording` with [`THOUSANDS`] of its schedules, the default among them.
 fn of_thousands(mut recording: Recording) -> Recording {
-    let default = Schedule::default_for(&recording.problem.class(), recording.arch);
+    let default = recording.problem.class().default_schedule(recording.arch);
     let rows = &mut recording.shapes[0].rows;
     rows.shuffle(&mut Pcg64::seed_from_u64(0));
     rows.sort_by_key(|(schedule, _)| *schedule != default);

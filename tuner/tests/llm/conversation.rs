@@ -78,7 +78,7 @@ static TASK: LazyLock<Task> = LazyLock::new(|| {
         compute_ms: 0.1718,
         memory_ms: 0.0252,
     };
-    let default = Schedule::default_for(&class, Arch::SM_90A);
+    let default = class.default_schedule(Arch::SM_90A);
     Task {
         problem,
         shape: extents(4096, 4096, 4096),

@@ -156,7 +156,7 @@ mod tests {
     }
 
     fn line(arch: Arch, ms: f64) -> Line {
-        let schedule = Schedule::default_for(&header("").problem.class(), arch);
+        let schedule = header("").problem.class().default_schedule(arch);
         Line::Schedule { shape: SHAPE, schedule, outcome: Outcome::Measured(Measurement::new(ms, 0.5, 10)) }
     }
 

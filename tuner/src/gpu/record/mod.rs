@@ -89,7 +89,7 @@ pub fn record(bench: &mut Bench, plan: &Plan) -> Result<Recording, RecordError> 
     let mut log = Log::open(&log_path(&plan.out), &header)?;
     let class = plan.problem.class();
     let space = Space::new(plan.family, &class, bench.arch());
-    let probe = plan.rasters_for_top.map(|_| Schedule::default_for(&class, bench.arch()));
+    let probe = plan.rasters_for_top.map(|_| class.default_schedule(bench.arch()));
     let groups = plan::images(&space, plan.images, plan.order);
     for &shape in &plan.shapes {
         let target = Target { problem: plan.problem.clone(), arch: bench.arch(), shape };

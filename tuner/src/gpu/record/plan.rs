@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn thinned_rasters_are_measured_for_the_fastest_images_alone() {
         let groups = images(&space(), Some(10), 0);
-        let default = Schedule::default_for(&class(), Arch::SM_90A);
+        let default = class().default_schedule(Arch::SM_90A);
         let probes = first_pass(&groups, Some(default));
         assert_eq!(probes.len(), 10);
         let fastest = probes[3];

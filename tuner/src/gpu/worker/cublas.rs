@@ -20,11 +20,6 @@ pub struct Cublas {
     pub has_epilogue: bool,
 }
 
-/// Whether cuBLASLt applies an epilogue itself.
-fn is_fused(epilogue: &autokernel_codegen::epilogue::Epilogue) -> bool {
-    epilogue.name() == "relu"
-}
-
 impl Cublas {
     /// Asks cuBLASLt how it would compute the product of `problem`.
     ///
@@ -34,16 +29,12 @@ impl Cublas {
         let Some(Opponent::CublasLt(product)) = problem.opponent() else {
             return Err(WorkerError::Cublas(format!("cuBLASLt computes no {}", problem.operation())));
         };
-        let Product { input, output, transpose_b, epilogue } = product;
+        let Product { input, output, transpose_b, relu, epilogue } = product;
         let library = CublasLt::new(device)?;
-        let fused = if epilogue.as_ref().is_some_and(is_fused) { Epilogue::Relu } else { Epilogue::Identity };
+        let fused = if relu { Epilogue::Relu } else { Epilogue::Identity };
         let gemm = GemmProblem { extents: shape, dtype: input, output, transpose_b, epilogue: fused };
         let gemm = library.gemm(gemm, autokernel_baseline::HEURISTICS)?;
-        Ok(Cublas {
-            library: RefCell::new(library),
-            gemm,
-            has_epilogue: epilogue.is_some_and(|epilogue| !is_fused(&epilogue)),
-        })
+        Ok(Cublas { library: RefCell::new(library), gemm, has_epilogue: epilogue.is_some() })
     }
 
     /// How many algorithms there are to choose from.

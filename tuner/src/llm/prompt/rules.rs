@@ -32,7 +32,7 @@ mod tests {
         let mut note = |value: &Value| {
             let Ok(schedule) = serde_json::from_value::<Schedule>(value.clone()) else { return };
             for (class, arch) in &targets {
-                found.extend(schedule.check(class, *arch).err().map(|broken| broken.rule));
+                found.extend(class.check(&schedule, *arch).err().map(|broken| broken.rule));
             }
         };
         for (one, other) in knobs.iter().flat_map(|one| knobs.iter().map(move |other| (one, other))) {
@@ -69,7 +69,7 @@ mod tests {
     fn every_rule_that_can_break_is_in_the_prompt_and_no_other() {
         let class = Problem::matmul(Dtype::Bf16, Layout::Nt, Epilogue::identity()).class();
         for (family, arch) in [(Family::Sm80, Arch::SM_80), (Family::Sm90, Arch::SM_90A)] {
-            let base = serde_json::to_value(Schedule::default_for(&class, arch)).unwrap();
+            let base = serde_json::to_value(class.default_schedule(arch)).unwrap();
             let mut found = broken(&base);
             if family == Family::Sm90 {
                 found.extend(broken(&with(&base, json!({"swap_ab": true, "consumers": 1}))));

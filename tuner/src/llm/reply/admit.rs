@@ -20,7 +20,7 @@ pub fn admit(
     let schedule: Schedule =
         serde_json::from_value(value.clone()).map_err(|error| format!("not a schedule: {error}"))?;
     // The rules explain more than a list of values does, so they come first.
-    schedule.check(candidates.class(), candidates.arch()).map_err(|broken| broken.to_string())?;
+    candidates.class().check(&schedule, candidates.arch()).map_err(|broken| broken.to_string())?;
     check_values(&schedule, knobs)?;
     if !candidates.contains(&schedule) {
         return Err("each value is legal but this combination is not among those recorded, and this is a replay".into());

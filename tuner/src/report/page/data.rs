@@ -67,7 +67,7 @@ impl Tuning {
     pub fn default_ms(&self) -> Option<f64> {
         let in_final = self.result.as_ref().and_then(|result| result.default_ms);
         in_final.or_else(|| {
-            let default = Schedule::default_for(&self.target.problem.class(), self.target.arch);
+            let default = self.target.problem.class().default_schedule(self.target.arch);
             self.trials.iter().find(|trial| trial.schedule == default)?.median_ms()
         })
     }

@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn every_feature_is_a_finite_number_also_of_several_families() {
         let brief = brief();
-        let other = Schedule::default_for(&brief.target.problem.class(), autokernel_codegen::arch::Arch::SM_80);
+        let other = brief.target.problem.class().default_schedule(autokernel_codegen::arch::Arch::SM_80);
         let schedules: Vec<Schedule> = brief.space.iter().copied().chain([other]).collect();
         let rows = rows(&knobs::columns(&schedules), &schedules, &brief, &vec![0.0; schedules.len()]);
         assert!(rows.iter().flatten().all(|value| value.is_finite()));
