@@ -271,9 +271,11 @@ mod tests {
     #[test]
     fn the_source_has_the_epilogue_that_the_opponent_lacks() {
         let source = |epilogue: &str| source(&Problem::matmul(Dtype::F16, Layout::Nn, epilogue.parse().unwrap())).cuda;
-        assert!(source("relu").contains("using Output = autokernel::f16;"));
-        assert!(source("relu").contains("autokernel_apply_epilogue"));
-        assert!(!source("identity").contains("autokernel_apply_epilogue"));
+        assert!(source("silu").contains("using Output = autokernel::f16;"));
+        assert!(source("silu").contains("autokernel_apply_epilogue"));
+        for fused in ["identity", "relu"] {
+            assert!(!source(fused).contains("autokernel_apply_epilogue"), "{fused}");
+        }
     }
 
     #[test]
