@@ -146,7 +146,7 @@ pub struct RecordArgs {
     /// Recordings whose fast images are tried at drawn shapes, too.
     #[arg(long, value_name = "FILE,…", value_delimiter = ',', requires = "drawn")]
     pub pool: Vec<PathBuf>,
-    /// The config whose images are tried at drawn shapes, too.
+    /// The config whose portfolio is measured at every drawn shape, and whose entries' images are tried, too.
     #[arg(long, value_name = "FILE", requires = "drawn")]
     pub config: Option<PathBuf>,
     /// Measure a sample of this many compiled images, the same each time.
@@ -220,11 +220,12 @@ impl RecordArgs {
         for path in &self.pool {
             pool.extend(Recording::load(path)?.shapes.iter().flat_map(|shape| shape.within(DRAWN_WITHIN)));
         }
+        let mut always = Vec::new();
         if let Some(path) = &self.config {
             let config = Config::load(path)?;
             pool.extend(config.entries.iter().map(|entry| entry.schedule.image()));
             let portfolio = config.portfolio_for(problem, arch);
-            pool.extend(portfolio.iter().flat_map(|portfolio| &portfolio.images).map(|image| image.schedule));
+            always.extend(portfolio.iter().flat_map(|portfolio| &portfolio.images).map(|image| image.schedule));
         }
         let images: HashSet<Schedule> = space.images().collect();
         let mut seen = HashSet::new();
@@ -233,6 +234,7 @@ impl RecordArgs {
         Ok(Selection {
             seed,
             first: DRAWN_FIRST,
+            always,
             pool,
             of_pool: DRAWN_OF_POOL,
             random: DRAWN_RANDOM,

@@ -36,6 +36,8 @@ pub struct Selection {
     pub seed: u64,
     /// Images that arithmetic ranks first at the shape.
     pub first: usize,
+    /// Images that are measured at every shape: among them a launch chooses.
+    pub always: Vec<Schedule>,
     /// Images that are good somewhere.
     pub pool: Vec<Schedule>,
     /// At most so many of the pool at a shape, by arithmetic.
@@ -56,6 +58,7 @@ impl Selection {
             timed
         };
         let mut chosen = self.sample(space, target.shape);
+        chosen.extend(&self.always);
         let all = ranked(&mut space.images());
         let best = all.first().map_or(f64::INFINITY, |(ms, _)| *ms);
         chosen.extend(all.iter().take(self.first).map(|(_, image)| *image));
@@ -126,7 +129,7 @@ mod tests {
     use super::*;
 
     fn selection() -> Selection {
-        Selection { seed: 5, first: 15, pool: Vec::new(), of_pool: 40, random: 12, random_of: 64 }
+        Selection { seed: 5, first: 15, always: Vec::new(), pool: Vec::new(), of_pool: 40, random: 12, random_of: 64 }
     }
 
     fn space() -> Space {
