@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use autokernel_codegen::matmul::model::Machine;
 use serde::{Deserialize, Serialize};
 
 /// A GPU, as far as schedules depend on it. Measured figures where they were measured, else the data sheet's.
@@ -23,6 +24,14 @@ pub struct GpuFacts {
     pub memory_gb_per_s: f64,
     /// Ceiling of the matrix units for the problem's input type, dense, in TFLOP/s.
     pub matrix_tflops: f64,
+}
+
+impl GpuFacts {
+    /// The same, as the model sees it.
+    pub fn machine(&self) -> Machine {
+        let &GpuFacts { sm_count, matrix_tflops, memory_gb_per_s, .. } = self;
+        Machine { sm_count, matrix_tflops, memory_gb_per_s }
+    }
 }
 
 impl fmt::Display for GpuFacts {

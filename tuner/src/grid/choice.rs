@@ -1,7 +1,7 @@
 //! What a launch would choose, without a launch.
 
 use autokernel_codegen::config::Config;
-use autokernel_codegen::matmul::model::{Machine, Model, Traits};
+use autokernel_codegen::matmul::model::{Model, Traits};
 use autokernel_codegen::schedule::Schedule;
 
 use crate::gpu_facts::GpuFacts;
@@ -11,8 +11,7 @@ use crate::target::Target;
 /// in milliseconds; none where there is no portfolio. Tuned entries do not count.
 pub fn ranked(config: &Config, target: &Target, gpu: &GpuFacts) -> Option<(Schedule, f64)> {
     let portfolio = config.portfolio_for(&target.problem, target.arch)?;
-    let &GpuFacts { sm_count, matrix_tflops, memory_gb_per_s, .. } = gpu;
-    let model = Model { machine: Machine { sm_count, matrix_tflops, memory_gb_per_s }, constants: portfolio.model };
+    let model = Model { machine: gpu.machine(), constants: portfolio.model };
     let class = target.problem.class();
     let timed = portfolio.images_for(&class).filter_map(|image| {
         let traits = Traits::of(&class, &image.schedule)?;

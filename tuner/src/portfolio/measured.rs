@@ -7,7 +7,6 @@ use autokernel_codegen::problem::ProblemClass;
 use autokernel_codegen::schedule::Schedule;
 use autokernel_core::Extents;
 
-use crate::gpu_facts::GpuFacts;
 use crate::replay::Recording;
 
 /// One time.
@@ -48,12 +47,6 @@ pub struct Measured {
     pub(super) numbers: HashMap<Schedule, usize>,
 }
 
-/// The GPU of `facts`, as the model sees it.
-pub fn machine(facts: &GpuFacts) -> Machine {
-    let &GpuFacts { sm_count, matrix_tflops, memory_gb_per_s, .. } = facts;
-    Machine { sm_count, matrix_tflops, memory_gb_per_s }
-}
-
 impl Measured {
     /// Adds what a recording measured.
     pub fn add(&mut self, recording: &Recording, class: &ProblemClass) {
@@ -61,7 +54,7 @@ impl Measured {
         for recorded in &recording.shapes {
             let Some((_, best)) = recorded.optimum() else { continue };
             let shape = self.shapes.len();
-            let machine = machine(&recording.gpu);
+            let machine = recording.gpu.machine();
             self.shapes.push(Shape { extents: recorded.shape, best_ms: best.median_ms, machine });
             for (schedule, outcome) in &recorded.rows {
                 let Some(ms) = outcome.median_ms() else { continue };
