@@ -5,12 +5,14 @@ use autokernel_codegen::matmul::model::Constants;
 use autokernel_codegen::schedule::Schedule;
 
 use super::fit::fit;
-use super::greedy::{self, Ratios};
-use super::measured::Measured;
-use super::validation::{error, geomean, held_out, quantile, regrets};
+use super::greedy::{self, Candidate};
+use super::measured::{Measured, Row};
+use super::validation::{Miss, error, geomean, held_out, misses, quantile, regrets};
 
 /// How far an image's own factor is trusted: as if so many more shapes had said 1.
 const SHRINKAGE: f64 = 2.0;
+/// Shapes at which the choice loses most, that are told.
+const TOLD: usize = 6;
 /// What was not measured is taken to be this much slower than predicted.
 const UNMEASURED: f64 = 1.05;
 
@@ -21,9 +23,7 @@ pub struct Choice {
     pub constants: Constants,
     /// Measured over predicted time of each image.
     factors: Vec<f64>,
-    ratios: Ratios,
-    /// Images that a build compiles anyway.
-    in_place: Vec<bool>,
+    candidates: Vec<Candidate>,
     /// The numbers of the images, most useful first.
     chosen: Vec<usize>,
     /// Of each row, by constants that were fitted to other shapes.
@@ -36,10 +36,9 @@ impl Choice {
         let constants = fit(&measured, |_| true);
         let unseen = held_out(&measured);
         let factors = factors(&measured, constants);
-        let ratios = ratios(&measured, constants, &factors);
-        let in_place: Vec<bool> = measured.images.iter().map(|image| in_place.contains(image)).collect();
-        let chosen = greedy::choose(&ratios, most, &in_place);
-        Choice { measured, constants, factors, ratios, in_place, chosen, unseen }
+        let candidates = candidates(&measured, constants, &factors, in_place);
+        let chosen = greedy::choose(&candidates, most);
+        Choice { measured, constants, factors, candidates, chosen, unseen }
     }
 
     /// The images, as a config holds them.
@@ -53,7 +52,7 @@ impl Choice {
 
     /// At each shape the best of the images over the best that was tried.
     pub fn left(&self) -> Vec<f64> {
-        greedy::best_of(&self.ratios, self.chosen.iter().copied())
+        greedy::best_of(&self.candidates, self.chosen.iter().copied())
     }
 
     /// The time of the model's choice among the images over the best that was tried, at shapes that its fit did not see.
@@ -77,6 +76,7 @@ impl Choice {
         (1..=self.chosen.len()).for_each(|count| self.tell_image(count));
         self.tell_of("at shapes that the fit did not see", measured, unseen);
         self.tell_of("the same with each image's factor", measured, &self.corrected(unseen, measured));
+        self.tell_worst();
     }
 
     /// Prints how well it does at what nothing was fitted to.
@@ -88,14 +88,15 @@ impl Choice {
     /// What the first `count` images leave, the last of them by name.
     fn tell_image(&self, count: usize) {
         let Some((&last, _)) = self.chosen[..count].split_last() else { return };
-        let left = greedy::best_of(&self.ratios, self.chosen[..count].iter().copied());
+        let of = |ratios: Vec<f64>| (100.0 * (geomean(&ratios) - 1.0), 100.0 * (quantile(&ratios, 1.0) - 1.0));
+        let (left, left_at_worst) = of(greedy::best_of(&self.candidates, self.chosen[..count].iter().copied()));
+        let (lost, lost_at_worst) = of(greedy::chosen_of(&self.candidates, self.chosen[..count].iter().copied()));
         outln!(
-            "{count:2} images leave {:4.1} % (worst {:4.1} %): {} x {:.3}{}",
-            100.0 * (geomean(&left) - 1.0),
-            100.0 * (quantile(&left, 1.0) - 1.0),
+            "{count:2} images leave {left:4.1} % (worst {left_at_worst:4.1} %), a launch's choice {lost:4.1} % ({lost_at_worst:4.1} \
+             %): {} x {:.3}{}",
             self.measured.images[last],
             self.factors[last],
-            if self.in_place[last] { ", of a tuned entry" } else { "" },
+            if self.candidates[last].in_place { ", of a tuned entry" } else { "" },
         );
     }
 
@@ -113,6 +114,22 @@ impl Choice {
                 100.0 * (quantile(&regrets, 1.0) - 1.0),
                 regrets.len(),
             );
+        }
+    }
+
+    /// The shapes at which the choice among the images loses most, with what it chose and what was best.
+    fn tell_worst(&self) {
+        let Choice { measured, unseen, .. } = self;
+        let predicted = self.corrected(unseen, measured);
+        let mut misses = misses(measured, &predicted, |image| self.has(&measured.images[image]));
+        misses.sort_by(|a, b| b.regret.total_cmp(&a.regret));
+        for Miss { regret, chosen, best } in misses.into_iter().take(TOLD) {
+            let words = |row: usize| {
+                let Row { image, ms, .. } = &measured.rows[row];
+                format!("{} {ms:.4} ms, predicted {:.4}", measured.images[*image], predicted[row])
+            };
+            let extents = measured.shapes[measured.rows[chosen].shape].extents;
+            outln!("  {extents}: {:.1} %: {}; best {}", 100.0 * (regret - 1.0), words(chosen), words(best));
         }
     }
 
@@ -139,15 +156,19 @@ fn factors(measured: &Measured, constants: Constants) -> Vec<f64> {
     sums.into_iter().map(|(logs, weights): (f64, f64)| (logs / weights).exp()).collect()
 }
 
-/// The time of each image at each shape over the best of any there; predicted, and a little worse, where it was not
-/// measured.
-fn ratios(measured: &Measured, constants: Constants, factors: &[f64]) -> Ratios {
-    let times = measured.best_times();
-    let ratio = |image: usize, shape: usize| {
-        let known = times.get(&(shape, image)).copied();
-        let predicted = || UNMEASURED * factors[image] * measured.predicted_of(image, shape, constants);
-        known.unwrap_or_else(predicted).max(measured.shapes[shape].best_ms) / measured.shapes[shape].best_ms
+/// Each image at each shape: its time over the best of any there, predicted, and a little worse, where it was not measured.
+fn candidates(measured: &Measured, constants: Constants, factors: &[f64], in_place: &[Schedule]) -> Vec<Candidate> {
+    let times = measured.times();
+    let shapes = || 0..measured.shapes.len();
+    let of = |(image, schedule): (usize, &Schedule)| {
+        let predicted: Vec<f64> =
+            shapes().map(|shape| factors[image] * measured.predicted_of(image, shape, constants)).collect();
+        let ratio = |shape: usize| {
+            let best_ms = measured.shapes[shape].best_ms;
+            let ms = times.get(&(shape, image)).copied().unwrap_or(UNMEASURED * predicted[shape]);
+            ms.max(best_ms) / best_ms
+        };
+        Candidate { ratios: shapes().map(ratio).collect(), predicted, in_place: in_place.contains(schedule) }
     };
-    let of_image = |image| (0..measured.shapes.len()).map(|shape| ratio(image, shape)).collect();
-    (0..measured.images.len()).map(of_image).collect()
+    measured.images.iter().enumerate().map(of).collect()
 }

@@ -7,34 +7,70 @@ const WORST: f64 = 0.15;
 /// An image in place already may be this much worse than another: it costs no build.
 const IN_PLACE: f64 = 0.002;
 
-/// Times of each image (rows) at each shape (columns), over the best of any image there.
-pub type Ratios = Vec<Vec<f64>>;
+/// What is known of one image, shape by shape.
+#[derive(Clone, Debug, Default)]
+pub struct Candidate {
+    /// Its time over the best of any image.
+    pub ratios: Vec<f64>,
+    /// Its predicted time, by which a launch chooses.
+    pub predicted: Vec<f64>,
+    /// Whether a build compiles it anyway.
+    pub in_place: bool,
+}
+
+/// Of some images the one that a launch would choose at a shape.
+#[derive(Clone, Copy)]
+struct Served {
+    predicted: f64,
+    ratio: f64,
+}
+
+/// What serves each shape where nothing was chosen yet.
+const UNSERVED: Served = Served { predicted: f64::INFINITY, ratio: NOTHING };
+
+fn with(served: &[Served], image: &Candidate) -> Vec<Served> {
+    let one = |(at, known): (usize, &Served)| {
+        let new = Served { predicted: image.predicted[at], ratio: image.ratios[at] };
+        if new.predicted < known.predicted { new } else { *known }
+    };
+    served.iter().enumerate().map(one).collect()
+}
+
+fn served(candidates: &[Candidate], chosen: impl IntoIterator<Item = usize>) -> Vec<Served> {
+    let shapes = candidates.first().map_or(0, |image| image.ratios.len());
+    chosen.into_iter().fold(vec![UNSERVED; shapes], |served, image| with(&served, &candidates[image]))
+}
 
 /// What a choice leaves: of the logarithms of the ratios the mean, and a share of the highest.
-fn left(ratios: &[f64]) -> f64 {
-    let logs = ratios.iter().map(|ratio| ratio.ln());
-    let mean = logs.clone().sum::<f64>() / ratios.len().max(1) as f64;
+fn left(served: &[Served]) -> f64 {
+    let logs = served.iter().map(|served| served.ratio.ln());
+    let mean = logs.clone().sum::<f64>() / served.len().max(1) as f64;
     mean + WORST * logs.fold(0.0, f64::max)
 }
 
+/// The ratio at each shape of the one of `chosen` that a launch would choose.
+pub fn chosen_of(candidates: &[Candidate], chosen: impl IntoIterator<Item = usize>) -> Vec<f64> {
+    served(candidates, chosen).into_iter().map(|served| served.ratio).collect()
+}
+
 /// The best that `chosen` do at each shape.
-pub fn best_of(ratios: &Ratios, chosen: impl IntoIterator<Item = usize>) -> Vec<f64> {
-    let shapes = ratios.first().map_or(0, Vec::len);
+pub fn best_of(candidates: &[Candidate], chosen: impl IntoIterator<Item = usize>) -> Vec<f64> {
+    let shapes = candidates.first().map_or(0, |image| image.ratios.len());
     chosen.into_iter().fold(vec![NOTHING; shapes], |best, image| {
-        best.iter().zip(&ratios[image]).map(|(best, ratio)| best.min(*ratio)).collect()
+        best.iter().zip(&candidates[image].ratios).map(|(best, ratio)| best.min(*ratio)).collect()
     })
 }
 
 /// At most `most` images, most useful first: each that helps most is added, then each is exchanged for a better one while
-/// there is one. Images of `in_place`, which a build compiles anyway, are preferred to equals.
-pub fn choose(ratios: &Ratios, most: usize, in_place: &[bool]) -> Vec<usize> {
+/// there is one. What counts at a shape is not the best of them but the one that a launch would choose.
+pub fn choose(candidates: &[Candidate], most: usize) -> Vec<usize> {
     let mut chosen: Vec<usize> = Vec::new();
-    while chosen.len() < most.min(ratios.len()) {
-        let Some(next) = addition(ratios, &chosen, in_place) else { break };
+    while chosen.len() < most.min(candidates.len()) {
+        let Some(next) = addition(candidates, &chosen) else { break };
         chosen.push(next);
         for place in 0..chosen.len() {
             let others: Vec<usize> = chosen.iter().copied().filter(|image| *image != chosen[place]).collect();
-            if let Some(better) = addition(ratios, &others, in_place) {
+            if let Some(better) = addition(candidates, &others) {
                 chosen[place] = better;
             }
         }
@@ -43,41 +79,53 @@ pub fn choose(ratios: &Ratios, most: usize, in_place: &[bool]) -> Vec<usize> {
 }
 
 /// The image that leaves least beside `chosen`.
-fn addition(ratios: &Ratios, chosen: &[usize], in_place: &[bool]) -> Option<usize> {
-    let so_far = best_of(ratios, chosen.iter().copied());
-    let candidates = (0..ratios.len()).filter(|image| !chosen.contains(image));
-    let scored = candidates.map(|image| {
-        let together: Vec<f64> = so_far.iter().zip(&ratios[image]).map(|(best, ratio)| best.min(*ratio)).collect();
-        let bonus = if in_place[image] { IN_PLACE } else { 0.0 };
-        (left(&together) - bonus, image)
+fn addition(candidates: &[Candidate], chosen: &[usize]) -> Option<usize> {
+    let so_far = served(candidates, chosen.iter().copied());
+    let free = candidates.iter().enumerate().filter(|(number, _)| !chosen.contains(number));
+    let scored = free.map(|(number, image)| {
+        let bonus = if image.in_place { IN_PLACE } else { 0.0 };
+        (left(&with(&so_far, image)) - bonus, number)
     });
-    scored.min_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, image)| image)
+    scored.min_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, number)| number)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// An image whose times are predicted as they are.
+    fn image(ratios: &[f64]) -> Candidate {
+        Candidate { ratios: ratios.to_vec(), predicted: ratios.to_vec(), in_place: false }
+    }
+
     #[test]
     fn specialists_together_beat_the_best_of_all_trades() {
-        let ratios = vec![vec![1.2, 1.2, 1.2, 1.2], vec![1.0, 1.0, 2.0, 2.0], vec![2.0, 2.0, 1.0, 1.0]];
-        assert_eq!(choose(&ratios, 1, &[false; 3]), [0]);
-        let mut two = choose(&ratios, 2, &[false; 3]);
+        let images = [image(&[1.2; 4]), image(&[1.0, 1.0, 2.0, 2.0]), image(&[2.0, 2.0, 1.0, 1.0])];
+        assert_eq!(choose(&images, 1), [0]);
+        let mut two = choose(&images, 2);
         two.sort_unstable();
         assert_eq!(two, [1, 2]);
-        assert_eq!(best_of(&ratios, two), [1.0; 4]);
+        assert_eq!(best_of(&images, two), [1.0; 4]);
+    }
+
+    #[test]
+    fn an_image_that_a_launch_would_not_choose_where_it_is_good_is_of_no_use() {
+        let unseen = Candidate { predicted: vec![9.0, 9.0], ..image(&[1.0, 1.0]) };
+        let images = [image(&[1.5, 1.5]), unseen, image(&[1.4, 1.8])];
+        assert_eq!(chosen_of(&images, [0, 1]), [1.5, 1.5]);
+        assert_eq!(choose(&images, 2)[1], 2);
     }
 
     #[test]
     fn an_image_that_is_compiled_anyway_is_preferred_to_its_equal() {
-        let ratios = vec![vec![1.0, 1.1], vec![1.0, 1.1]];
-        assert_eq!(choose(&ratios, 1, &[false, true]), [1]);
-        assert_eq!(choose(&ratios, 1, &[true, false]), [0]);
+        let place = |in_place| Candidate { in_place, ..image(&[1.0, 1.1]) };
+        assert_eq!(choose(&[place(false), place(true)], 1), [1]);
+        assert_eq!(choose(&[place(true), place(false)], 1), [0]);
     }
 
     #[test]
     fn no_more_are_chosen_than_there_are() {
-        assert_eq!(choose(&vec![vec![1.0]], 5, &[false]), [0]);
-        assert!(choose(&Vec::new(), 5, &[]).is_empty());
+        assert_eq!(choose(&[image(&[1.0])], 5), [0]);
+        assert!(choose(&[], 5).is_empty());
     }
 }

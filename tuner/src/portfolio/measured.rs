@@ -9,7 +9,7 @@ use autokernel_core::Extents;
 
 use crate::replay::Recording;
 
-/// One time.
+/// The best time of an image at a shape, over the rasters that were tried: a launch takes one that is about as good.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The shape's number.
@@ -40,7 +40,7 @@ pub struct Measured {
     pub images: Vec<Schedule>,
     /// The same, as the model sees them.
     pub traits: Vec<Traits>,
-    /// Every time.
+    /// Every shape's images.
     pub rows: Vec<Row>,
     /// The GPUs that they are of.
     pub gpus: BTreeSet<String>,
@@ -56,11 +56,14 @@ impl Measured {
             let shape = self.shapes.len();
             let machine = recording.gpu.machine();
             self.shapes.push(Shape { extents: recorded.shape, best_ms: best.median_ms, machine });
+            let mut best: BTreeMap<usize, f64> = BTreeMap::new();
             for (schedule, outcome) in &recorded.rows {
                 let Some(ms) = outcome.median_ms() else { continue };
                 let Some(image) = self.number(&schedule.image(), class) else { continue };
-                self.rows.push(Row { shape, image, ms });
+                let least = best.entry(image).or_insert(ms);
+                *least = least.min(ms);
             }
+            self.rows.extend(best.into_iter().map(|(image, ms)| Row { shape, image, ms }));
         }
     }
 
@@ -91,14 +94,9 @@ impl Measured {
         Model { machine, constants }.predicted_ms(&self.traits[image], &extents)
     }
 
-    /// The best time of each image at each shape, by shape and image.
-    pub fn best_times(&self) -> BTreeMap<(usize, usize), f64> {
-        let mut times = BTreeMap::new();
-        for row in &self.rows {
-            let time = times.entry((row.shape, row.image)).or_insert(f64::INFINITY);
-            *time = row.ms.min(*time);
-        }
-        times
+    /// Every time, by shape and image.
+    pub fn times(&self) -> HashMap<(usize, usize), f64> {
+        self.rows.iter().map(|row| ((row.shape, row.image), row.ms)).collect()
     }
 
     /// How much a row says of what is chosen: little far from the fastest at its shape.

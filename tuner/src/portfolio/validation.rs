@@ -36,15 +36,32 @@ pub fn error(measured: &Measured, predicted: &[f64]) -> f64 {
     (squares.iter().sum::<f64>() / squares.len().max(1) as f64).sqrt()
 }
 
-/// Of each shape the time of the row that is predicted to be fastest among those that `takes` takes, over the best of any
-/// row; shapes of which none is taken are left out.
-pub fn regrets(measured: &Measured, predicted: &[f64], takes: impl Fn(usize) -> bool) -> Vec<f64> {
-    let regret = |shape: usize| {
-        let rows = measured.rows.iter().zip(predicted).filter(|(row, _)| row.shape == shape && takes(row.image));
-        let (chosen, _) = rows.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
-        Some(chosen.ms / measured.shapes[shape].best_ms)
+/// What the model chose at a shape.
+pub struct Miss {
+    /// Its time over the best of any row.
+    pub regret: f64,
+    /// The number of the row that was chosen.
+    pub chosen: usize,
+    /// That of the best row.
+    pub best: usize,
+}
+
+/// Of each shape the row that is predicted to be fastest among those that `takes` takes, and the best of any; shapes of
+/// which none is taken are left out.
+pub fn misses(measured: &Measured, predicted: &[f64], takes: impl Fn(usize) -> bool) -> Vec<Miss> {
+    let of_shape = |shape: usize| (0..measured.rows.len()).filter(move |row| measured.rows[*row].shape == shape);
+    let miss = |shape: usize| {
+        let taken = of_shape(shape).filter(|row| takes(measured.rows[*row].image));
+        let chosen = taken.min_by(|a, b| predicted[*a].total_cmp(&predicted[*b]))?;
+        let best = of_shape(shape).min_by(|a, b| measured.rows[*a].ms.total_cmp(&measured.rows[*b].ms))?;
+        Some(Miss { regret: measured.rows[chosen].ms / measured.rows[best].ms, chosen, best })
     };
-    (0..measured.shapes.len()).filter_map(regret).collect()
+    (0..measured.shapes.len()).filter_map(miss).collect()
+}
+
+/// [`Miss::regret`] of each.
+pub fn regrets(measured: &Measured, predicted: &[f64], takes: impl Fn(usize) -> bool) -> Vec<f64> {
+    misses(measured, predicted, takes).into_iter().map(|miss| miss.regret).collect()
 }
 
 /// The geometric mean; NaN of none.

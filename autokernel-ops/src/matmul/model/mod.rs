@@ -56,8 +56,7 @@ impl Model {
         let bytes = image.input_bytes * (m * k + k * n) + image.output_bytes * m * n;
         let memory_ms = bytes / (machine.memory_gb_per_s * 1e6 * constants.memory);
         let per_tile_ms = self.store_ms(image, &turns) + turns.longest * constants.tile_us * 1e-3;
-        main_ms.max(memory_ms)
-            + constants.memory_contention * main_ms.min(memory_ms)
+        norm(main_ms, memory_ms, constants.memory_norm)
             + per_tile_ms
             + self.split_ms(image, turns.longest)
             + constants.launch_us * 1e-3
@@ -82,9 +81,9 @@ impl Model {
         slowest + constants.contention * (limits.iter().sum::<f64>() - slowest)
     }
 
-    /// Rows of A and columns of B that a block loads; those past the edge are filled in without a load, and blocks of a
-    /// cluster load a share each.
-    fn loaded(&self, image: &Traits, [m, n, k]: [u32; 3]) -> f64 {
+    /// Rows of A and columns of B that a block loads, a share of them for each block of a cluster. Those past the edge are
+    /// filled in, which takes as long.
+    fn loaded(&self, image: &Traits, [_, n, k]: [u32; 3]) -> f64 {
         let geometry = &image.geometry;
         let pitch_b = if image.b_is_row_major { n } else { k };
         let bytes = image.input_bytes as u32;
@@ -92,8 +91,8 @@ impl Model {
             let is_whole = pitch.saturating_mul(bytes).is_multiple_of(LINE_BYTES);
             if is_whole { 1.0 } else { self.constants.straddling }
         };
-        let rows = f64::from(geometry.tile_m.min(m)) * cost(k) / f64::from(geometry.cluster_n);
-        rows + f64::from(geometry.tile_n.min(n)) * cost(pitch_b) / f64::from(geometry.cluster_m)
+        let rows = f64::from(geometry.tile_m) * cost(k) / f64::from(geometry.cluster_n);
+        rows + f64::from(geometry.tile_n) * cost(pitch_b) / f64::from(geometry.cluster_m)
     }
 
     /// Stores that nothing hides: cooperative consumers multiply nothing while they store.
@@ -116,6 +115,12 @@ impl Model {
         let bytes = f64::from(geometry.tile_m * geometry.tile_n * 4) * sent;
         longest * (self.constants.split_us * 1e-3 + bytes / (self.constants.peer_gb_per_s * 1e6))
     }
+}
+
+/// Of two times that overlap: the longer where `exponent` is large, their sum where it is 1.
+fn norm(a: f64, b: f64, exponent: f64) -> f64 {
+    let (longer, shorter) = (a.max(b).max(f64::MIN_POSITIVE), a.min(b));
+    longer * (1.0 + (shorter / longer).powf(exponent)).powf(exponent.recip())
 }
 
 /// How the tiles fall on the SMs.
