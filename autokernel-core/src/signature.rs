@@ -36,7 +36,8 @@ pub struct Operand {
     pub role: Role,
     /// The type of its elements.
     pub dtype: Dtype,
-    /// The number of the dimension along each of its axes, outermost first.
+    /// The number of the dimension along each of its axes, outermost first. None for a scalar, an `f32` that is passed
+    /// by value.
     pub axes: Vec<u8>,
 }
 

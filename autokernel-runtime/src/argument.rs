@@ -37,11 +37,13 @@ pub enum Argument<'a> {
     Read(AnyView<'a>),
     /// It is written.
     Write(AnyViewMut<'a>),
+    /// It is passed by value.
+    Scalar(f32),
 }
 
-/// `$value` of the view inside an argument, whatever its type.
+/// `$value` of the view inside an argument, whatever its type; `$of_scalar` where there is none.
 macro_rules! of_view {
-    ($argument:expr, $view:ident => $value:expr) => {
+    ($argument:expr, $view:ident => $value:expr, $of_scalar:expr) => {
         match $argument {
             Argument::Read(AnyView::Bf16($view)) => $value,
             Argument::Read(AnyView::F16($view)) => $value,
@@ -49,6 +51,7 @@ macro_rules! of_view {
             Argument::Write(AnyViewMut::Bf16($view)) => $value,
             Argument::Write(AnyViewMut::F16($view)) => $value,
             Argument::Write(AnyViewMut::F32($view)) => $value,
+            Argument::Scalar(_) => $of_scalar,
         }
     };
 }
@@ -59,35 +62,44 @@ impl Argument<'_> {
         match self {
             Argument::Read(AnyView::Bf16(_)) | Argument::Write(AnyViewMut::Bf16(_)) => Dtype::Bf16,
             Argument::Read(AnyView::F16(_)) | Argument::Write(AnyViewMut::F16(_)) => Dtype::F16,
-            Argument::Read(AnyView::F32(_)) | Argument::Write(AnyViewMut::F32(_)) => Dtype::F32,
+            Argument::Read(AnyView::F32(_)) | Argument::Write(AnyViewMut::F32(_)) | Argument::Scalar(_) => Dtype::F32,
         }
     }
 
     /// Whether it is read or written.
     pub const fn role(&self) -> Role {
         match self {
-            Argument::Read(_) => Role::Input,
+            Argument::Read(_) | Argument::Scalar(_) => Role::Input,
             Argument::Write(_) => Role::Output,
         }
     }
 
-    /// The device that it is on.
+    /// The device that it is on; the CPU for a number.
     pub fn device(&self) -> Device {
-        of_view!(self, view => view.device())
+        of_view!(self, view => view.device(), Device::cpu())
     }
 
     pub(crate) const fn layout(&self) -> Layout {
-        of_view!(self, view => view.layout)
+        of_view!(self, view => view.layout, Layout { rows: 1, columns: 1, ld: 1 })
     }
 
     /// The stream that its buffer was allocated on; none on the host.
     pub(crate) fn stream(&self) -> Option<&Arc<CudaStream>> {
-        of_view!(self, view => view.stream())
+        of_view!(self, view => view.stream(), None)
+    }
+
+    /// The number that is passed by value.
+    pub(crate) const fn scalar(&self) -> Option<f32> {
+        match self {
+            Argument::Scalar(value) => Some(*value),
+            Argument::Read(_) | Argument::Write(_) => None,
+        }
     }
 
     /// Whether it is on `device`, without touching a reference count.
     pub(crate) fn is_on(&self, device: &Device) -> bool {
         match (self.stream(), device.stream()) {
+            _ if self.scalar().is_some() => true,
             (None, None) => true,
             (Some(own), Some(stream)) => own.context().cu_ctx() == stream.context().cu_ctx(),
             _ => false,
@@ -104,6 +116,12 @@ impl<'a, T: Element> From<MatrixView<'a, T>> for Argument<'a> {
 impl<'a, T: Element> From<MatrixViewMut<'a, T>> for Argument<'a> {
     fn from(view: MatrixViewMut<'a, T>) -> Self {
         Argument::Write(T::erase_mut(view))
+    }
+}
+
+impl From<f32> for Argument<'_> {
+    fn from(value: f32) -> Self {
+        Argument::Scalar(value)
     }
 }
 

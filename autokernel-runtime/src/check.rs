@@ -44,12 +44,16 @@ fn check_kinds(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) 
         match (operand.role, argument.role()) {
             (Role::Output, Role::Input) => return refused(format!("`{name}` is written; pass it mutably")),
             (Role::Input, Role::Output) => return refused(format!("`{name}` is only read; pass it to read")),
+            _ if operand.axes.is_empty() != argument.scalar().is_some() => {
+                let what = if operand.axes.is_empty() { "a number; pass an `f32`" } else { "no number; pass a tensor" };
+                return refused(format!("`{name}` is {what}"));
+            }
             _ if operand.axes.len() == 1 && argument.layout().rows != 1 => {
                 let rows = argument.layout().rows;
                 return refused(format!("`{name}` has one axis; pass a matrix of one row, not of {rows}"));
             }
-            _ if !(1..=2).contains(&operand.axes.len()) => {
-                return refused(format!("`{name}` has {} axes; one and two are possible", operand.axes.len()));
+            _ if operand.axes.len() > MATRIX_AXES => {
+                return refused(format!("`{name}` has {} axes; up to two are possible", operand.axes.len()));
             }
             _ => {}
         }
@@ -110,7 +114,10 @@ fn describe(signature: &Signature, arguments: &[Argument<'_>], place: Place) -> 
     };
     let axis = if place.axis == 0 { "rows" } else { "columns" };
     let [rows, columns] = sizes(argument);
-    format!("the {axis} of `{}` ({rows}x{columns})", operand.name)
+    match operand.axes.len() {
+        1 => format!("the length of `{}`", operand.name),
+        _ => format!("the {axis} of `{}` ({rows}x{columns})", operand.name),
+    }
 }
 
 /// Refuses a size that a kernel cannot count.
@@ -250,7 +257,7 @@ mod tests {
         let text = checked(&signature, [(2, 3), (3, 1), (2, 5)]).unwrap_err().to_string();
         assert!(text.contains("a matrix of one row, not of 3"), "{text}");
         let text = checked(&signature, [(2, 3), (1, 4), (2, 5)]).unwrap_err().to_string();
-        assert!(text.contains("4 by the columns of `w` (1x4)"), "{text}");
+        assert!(text.contains("4 by the length of `w`"), "{text}");
     }
 
     #[test]

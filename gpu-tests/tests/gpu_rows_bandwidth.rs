@@ -40,6 +40,7 @@ impl Placed {
             Kind::Matrix => (rows, columns),
             Kind::Row => (1, columns),
             Kind::Column => (1, rows),
+            Kind::Scalar => (1, 1),
         };
         let values = drawn.iter().cycle().take(rows * columns);
         if operand.dtype == Dtype::Bf16 {

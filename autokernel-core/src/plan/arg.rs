@@ -36,6 +36,11 @@ pub enum Arg {
         /// The axis, from 0, outermost first.
         axis: u8,
     },
+    /// The value of an operand without axes.
+    Scalar {
+        /// The operand.
+        operand: u8,
+    },
     /// The size of a dimension.
     Extent {
         /// The dimension.
@@ -84,6 +89,7 @@ impl Arg {
             Arg::Map { .. } => "TensorMap",
             Arg::Pointer { .. } => "void*",
             Arg::Stride { .. } => "int64_t",
+            Arg::Scalar { .. } => "float",
             Arg::Extent { .. } | Arg::IsMapped { .. } | Arg::Knob { .. } => "int",
         }
     }
@@ -93,7 +99,9 @@ impl Arg {
         match self {
             Arg::Map { .. } => Layout { bytes: 128, align: 64 },
             Arg::Pointer { .. } | Arg::Stride { .. } => Layout { bytes: 8, align: 8 },
-            Arg::Extent { .. } | Arg::IsMapped { .. } | Arg::Knob { .. } => Layout { bytes: 4, align: 4 },
+            Arg::Scalar { .. } | Arg::Extent { .. } | Arg::IsMapped { .. } | Arg::Knob { .. } => {
+                Layout { bytes: 4, align: 4 }
+            }
         }
     }
 }

@@ -139,6 +139,7 @@ fn shape(operand: &Operand, rows: u32, columns: u32) -> (u32, u32) {
         Kind::Matrix => (rows, columns),
         Kind::Row => (1, columns),
         Kind::Column => (rows, 1),
+        Kind::Scalar => (1, 1),
     }
 }
 

@@ -42,6 +42,8 @@ pub enum Kind {
     Row,
     /// By row: a scale, a statistic.
     Column,
+    /// By nothing: a number of the launch, as an epsilon.
+    Scalar,
 }
 
 /// A statement.
@@ -82,9 +84,9 @@ pub enum Reduction {
     Sum,
     /// Their sum over their number.
     Mean,
-    /// The greatest; a NaN counts only where all are NaN, as in `f32::max`.
+    /// The greatest; NaNs are passed over, as by `f32::max`. Of nothing else it is −∞.
     Max,
-    /// The least; as `Max`.
+    /// The least; as `Max`, and of nothing +∞.
     Min,
 }
 
@@ -110,7 +112,7 @@ impl Reduction {
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Kind; 3] = [Kind::Matrix, Kind::Row, Kind::Column];
+    pub const ALL: [Kind; 4] = [Kind::Matrix, Kind::Row, Kind::Column, Kind::Scalar];
 
     /// The name of its type in Rust.
     pub const fn name(self) -> &'static str {
@@ -118,6 +120,7 @@ impl Kind {
             Kind::Matrix => "Matrix",
             Kind::Row => "Row",
             Kind::Column => "Column",
+            Kind::Scalar => "f32",
         }
     }
 

@@ -1,8 +1,8 @@
-use autokernel_core::Role;
+use autokernel_core::{Dtype, Role};
 use expect_test::expect_file;
 
 use super::*;
-use crate::rows::{Body, cases};
+use crate::rows::{Body, Kind, cases};
 
 fn emitted(body: Body) -> String {
     let problem = Problem::new(body).unwrap();
@@ -58,4 +58,19 @@ fn a_name_that_means_something_in_cuda_is_a_name_in_a_body() {
     let cuda = emitted(body);
     assert!(cuda.contains("int_ - row.max_") && cuda.contains("gru"), "{cuda}");
     assert!(cuda.is_ascii(), "{cuda}");
+}
+
+#[test]
+fn a_scalar_is_a_field_of_the_parameter_and_read_once_a_row() {
+    let mut body = cases::add_rms_norm();
+    body.operands.insert(3, cases::reads("eps", Kind::Scalar, Dtype::F32));
+    let [.., last] = &mut body.steps[..] else { panic!("no step") };
+    *last = cases::store("out", cases::name("y") / (cases::name("squares") + cases::name("eps")));
+    let problem = Problem::new(body).unwrap();
+    let (source, plan) = kernel(&problem, &RowsSchedule::default_for(&problem.class()));
+    for line in ["  float eps_;\n", "row.eps_ = args.eps_;", "(row.squares_ + row.eps_)"] {
+        assert!(source.cuda.contains(line), "{line}: {}", source.cuda);
+    }
+    assert!(reference(&problem).0.cuda.contains("row.eps_ = args.eps_;"));
+    assert_eq!(plan.kernels[0].args[3].arg, autokernel_core::Arg::Scalar { operand: 3 });
 }

@@ -124,6 +124,7 @@ impl operation::Class for Class {
                 Kind::Matrix => rows * columns,
                 Kind::Row => columns,
                 Kind::Column => rows,
+                Kind::Scalar => 0.0,
             };
             let bytes = elements * f64::from(dtype.bytes());
             match role {

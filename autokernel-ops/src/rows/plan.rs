@@ -30,6 +30,7 @@ pub fn signature(problem: &Problem) -> Signature {
             Kind::Matrix => vec![ROWS, COLUMNS],
             Kind::Row => vec![COLUMNS],
             Kind::Column => vec![ROWS],
+            Kind::Scalar => Vec::new(),
         },
     };
     Signature {
@@ -74,14 +75,18 @@ pub fn plan(operands: &[Operand], shape: Shape, symbol: String) -> LaunchPlan {
     LaunchPlan::of_kernel(kernel, Vec::new())
 }
 
-/// The address of each operand, the stride of each matrix, the extents.
+/// The address of each operand or a scalar's value, the stride of each matrix, the extents.
 fn args(operands: &[Operand]) -> Vec<Field> {
     let numbered = || (0u8..).zip(operands);
-    let addresses = numbered().map(|(operand, named)| (element(&named.name), Arg::Pointer { operand }));
+    let operand = |(operand, named): (u8, &Operand)| {
+        let is_scalar = named.kind == Kind::Scalar;
+        let arg = if is_scalar { Arg::Scalar { operand } } else { Arg::Pointer { operand } };
+        (element(&named.name), arg)
+    };
     let matrices = numbered().filter(|(_, named)| named.kind == Kind::Matrix);
     let strides = matrices.map(|(operand, named)| (leading(&named.name), Arg::Stride { operand, axis: 0 }));
     let extents = [("rows", ROWS), ("columns", COLUMNS)].map(|(name, dim)| (name.to_owned(), Arg::Extent { dim }));
-    addresses.chain(strides).chain(extents).map(|(name, arg)| Field { name, arg }).collect()
+    numbered().map(operand).chain(strides).chain(extents).map(|(name, arg)| Field { name, arg }).collect()
 }
 
 /// The field that holds the leading dimension of the matrix called `name`.

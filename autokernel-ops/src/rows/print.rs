@@ -91,6 +91,15 @@ pub(super) fn address(operand: &Operand) -> String {
     format!("static_cast<{}*>(args.{})", qualified(operand), element(&operand.name))
 }
 
+/// Reads an operand that the elements of a row share.
+pub(super) fn of_row(operand: &Operand, to_f32: &str) -> String {
+    let name = element(&operand.name);
+    match operand.kind {
+        Kind::Scalar => format!("row.{name} = args.{name};"),
+        _ => format!("row.{name} = {to_f32}({}[index]);", address(operand)),
+    }
+}
+
 fn operation(reduction: Reduction) -> &'static str {
     match reduction {
         Reduction::Sum | Reduction::Mean => "Sum",
@@ -126,8 +135,8 @@ impl Printer<'_> {
         let kept = self.program.kept.iter().map(|name| format!("float {name}[kVector]"));
         Self::structure(out, "Elements that later passes need.", "Kept", kept.collect());
 
-        let columns = self.body.inputs().filter(|operand| operand.kind == Kind::Column);
-        let mut values: Vec<String> = columns.map(|operand| format!("float {}", element(&operand.name))).collect();
+        let shared = self.body.inputs().filter(|operand| !operand.kind.varies_along_row());
+        let mut values: Vec<String> = shared.map(|operand| format!("float {}", element(&operand.name))).collect();
         for (at, between) in self.program.between.iter().enumerate() {
             values.extend(between.iter().filter_map(|step| match step {
                 RowStep::Value { name, .. } => Some(format!("float {name}")),
@@ -154,7 +163,7 @@ impl Printer<'_> {
     fn row_of(operand: &Operand) -> String {
         match operand.kind {
             Kind::Matrix => format!("{} + row * args.{}", address(operand), leading(&operand.name)),
-            Kind::Row | Kind::Column => address(operand),
+            Kind::Row | Kind::Column | Kind::Scalar => address(operand),
         }
     }
 
@@ -210,11 +219,8 @@ impl Printer<'_> {
         out.line("template <int kPass>");
         out.line(format!("{FUNCTION} void between(const Args& args, int64_t index, bool writes, Values& row) {{"));
         for (at, steps) in self.program.between.iter().enumerate() {
-            let columns = self.body.inputs().filter(|operand| at == 0 && operand.kind == Kind::Column);
-            let loads = columns.map(|operand| {
-                let name = element(&operand.name);
-                format!("row.{name} = autokernel::rows::to_f32({}[index]);", address(operand))
-            });
+            let shared = self.body.inputs().filter(|operand| at == 0 && !operand.kind.varies_along_row());
+            let loads = shared.map(|operand| of_row(operand, "autokernel::rows::to_f32"));
             let computes = steps.iter().map(|step| match step {
                 RowStep::Value { name, value } => format!("row.{name} = {};", number(value)),
                 RowStep::Divisor { name, value } => {

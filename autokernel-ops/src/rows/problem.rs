@@ -80,7 +80,10 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |role| {
             let operands = self.body.operands.iter().filter(|operand| operand.role == role);
-            let text = |Operand { name, kind, dtype, .. }: &Operand| format!("{name}: {}<{dtype}>", kind.name());
+            let text = |Operand { name, kind, dtype, .. }: &Operand| match kind {
+                Kind::Scalar => format!("{name}: {dtype}"),
+                kind => format!("{name}: {}<{dtype}>", kind.name()),
+            };
             operands.map(text).collect::<Vec<_>>().join(", ")
         };
         write!(f, "rows {} -> {}", list(Role::Input), list(Role::Output))

@@ -6,7 +6,7 @@ use super::body::{Body, Kind, Reduction};
 use super::lower::element;
 use super::passes::{Program, RowStep, Source};
 use super::plan::leading;
-use super::print::{Lines, address};
+use super::print::{Lines, address, of_row};
 use crate::expr::cuda::number;
 
 /// Threads of a block, which takes a row.
@@ -20,7 +20,8 @@ pub fn problem(body: &Body, program: &Program) -> String {
     out.line("template <typename Block>");
     out.line("__device__ static void row(const Args& args, int64_t index, Block& block) {");
     out.line("struct {");
-    for operand in body.inputs().filter(|operand| operand.kind == Kind::Column) {
+    let shared = || body.inputs().filter(|operand| !operand.kind.varies_along_row());
+    for operand in shared() {
         out.line(format!("float {};", element(&operand.name)));
     }
     for step in program.between.iter().flatten() {
@@ -33,10 +34,7 @@ pub fn problem(body: &Body, program: &Program) -> String {
         out.line(format!("float {name};"));
     }
     out.line("} row;");
-    for operand in body.inputs().filter(|operand| operand.kind == Kind::Column) {
-        let name = element(&operand.name);
-        out.line(format!("row.{name} = autokernel::reference_rows::to_f32({}[index]);", address(operand)));
-    }
+    out.lines(shared().map(|operand| of_row(operand, "autokernel::reference_rows::to_f32")));
     for (at, steps) in program.between.iter().enumerate() {
         between(&mut out, steps);
         if let Some(pass) = program.passes.get(at) {
@@ -79,7 +77,7 @@ fn pass_over_row(out: &mut Lines, body: &Body, pass: &super::passes::Pass) {
         if read {
             let offset = match operand.kind {
                 Kind::Matrix => format!("index * args.{} + ", leading(&operand.name)),
-                Kind::Row | Kind::Column => String::new(),
+                Kind::Row | Kind::Column | Kind::Scalar => String::new(),
             };
             let (name, from) = (element(&operand.name), address(operand));
             out.line(format!("const float {name} = autokernel::reference_rows::to_f32({from}[{offset}column]);"));

@@ -9,7 +9,7 @@ use super::copies;
 use super::memory::Operands;
 use super::{Emulation, tensor_map};
 use crate::descriptor::{ptx_text, symbol};
-use crate::launch::{MAX_OPERANDS, Parameter, Region, Sources, grid, rules};
+use crate::launch::{MAX_OPERANDS, Parameter, Region, Sources, grid, rules, scalars_of};
 use crate::select::Knobs;
 use crate::{Argument, Error, Extents, Result, Signature, check};
 
@@ -67,11 +67,11 @@ impl EmulatedKernel {
         let mut gpu = Gpu::new(emulation.instructions()?);
         let operands = Operands::place(&mut gpu, signature, arguments)?;
         let mut regions = [Region::default(); MAX_OPERANDS];
-        let regions = operands.regions(arguments, &mut regions);
+        let (regions, scalars) = (operands.regions(arguments, &mut regions), scalars_of(arguments));
         let mut run = Run { gpu, module, emulation, reports: Vec::new() };
         let standins = copies::put(&mut run, signature, plan, regions)?;
         for kernel in &plan.kernels {
-            let sources = Sources { signature, regions, extents, grid: &kernel.grid, knobs };
+            let sources = Sources { signature, regions, scalars: &scalars, extents, grid: &kernel.grid, knobs };
             run.step(kernel, &sources)?;
         }
         if let Some(places) = standins {

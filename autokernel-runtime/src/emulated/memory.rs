@@ -83,6 +83,8 @@ fn read(argument: &Argument<'_>) -> Result<(Vec<u8>, u64)> {
         Argument::Write(AnyViewMut::Bf16(view)) => bytes_of!(host_mut(&view.storage)?),
         Argument::Write(AnyViewMut::F16(view)) => bytes_of!(host_mut(&view.storage)?),
         Argument::Write(AnyViewMut::F32(view)) => bytes_of!(host_mut(&view.storage)?),
+        // Passed by value: nothing that a kernel could address.
+        Argument::Scalar(_) => (Vec::new(), 0),
     })
 }
 

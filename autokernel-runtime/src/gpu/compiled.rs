@@ -15,7 +15,7 @@ use super::scratch::Pool;
 use super::submit::{self, Blocks};
 use super::{image, target_of, tensor_map};
 use crate::descriptor::symbol;
-use crate::launch::{MAX_OPERANDS, Parameter, Region, Sources, TensorMap, grid, rules};
+use crate::launch::{MAX_OPERANDS, Parameter, Region, Sources, TensorMap, grid, rules, scalars_of};
 use crate::select::Knobs;
 use crate::{Argument, Device, Error, Extents, Image, Result, Role, Signature, check, driver};
 
@@ -202,8 +202,12 @@ impl CompiledKernel {
         let order = Ordering::new(stream)?;
         let (mut regions, mut uses) =
             ([Region::default(); MAX_OPERANDS], [const { None::<Pointer<'_>> }; MAX_OPERANDS]);
+        let scalars = scalars_of(arguments);
         let count = arguments.len().min(MAX_OPERANDS);
         for ((argument, region), pointer) in arguments.iter_mut().zip(&mut regions).zip(&mut uses) {
+            if argument.scalar().is_some() {
+                continue;
+            }
             let (layout, dtype) = (argument.layout(), argument.dtype());
             let taken = order.take(argument)?;
             *region = Region::new(taken.address, layout, dtype);
@@ -212,9 +216,10 @@ impl CompiledKernel {
         // cudarc keeps an error of the waits above until the next call that can return one.
         stream.context().bind_to_thread().map_err(Error::cuda("waiting for the operands' last use"))?;
 
+        let operands = Operands { regions: &mut regions[..count], scalars: &scalars };
         // SAFETY: each view bounds its matrix inside a live buffer, which its guard keeps for this stream until it is
         // dropped below; from then on the buffer's events, or `release`, order other uses behind this one.
-        let submitted = unsafe { self.submit(stream, extents, knobs, &mut regions[..count]) };
+        let submitted = unsafe { self.submit(stream, extents, knobs, operands) };
         drop(uses);
         // Also after a failure: a part of the work may have been queued.
         order.release(arguments)?;
@@ -231,14 +236,15 @@ impl CompiledKernel {
         stream: &Arc<CudaStream>,
         extents: &Extents,
         knobs: &Knobs,
-        regions: &mut [Region],
+        operands: Operands<'_>,
     ) -> Result<()> {
         let Self { signature, plan, .. } = self;
+        let Operands { regions, scalars } = operands;
         let tools = Tools { pool: &self.pool, stream, pad_rows: self.pad_rows.as_ref() };
         // SAFETY: by the caller's promise.
         let standins = unsafe { Standins::put(&tools, signature, &plan.alignments, regions) }?;
         for (number, (kernel, function)) in plan.kernels.iter().zip(&self.functions).enumerate() {
-            let sources = Sources { signature, regions, extents, grid: &kernel.grid, knobs };
+            let sources = Sources { signature, regions, scalars, extents, grid: &kernel.grid, knobs };
             // SAFETY: by the caller's promise; stand-ins have the sizes of what they stand for, live until the end of
             // this function, and are freed on this stream.
             unsafe { self.enqueue(stream, number, kernel, function, &sources) }?;
@@ -281,6 +287,12 @@ impl CompiledKernel {
         // caller's promise. Kernels that overlap the one before wait for it, as the plan says.
         unsafe { submit::launch(function, stream, grid, parameter.as_mut_ptr()) }
     }
+}
+
+/// The operands of a launch, by their numbers.
+struct Operands<'o> {
+    regions: &'o mut [Region],
+    scalars: &'o [f32],
 }
 
 impl fmt::Debug for CompiledKernel {

@@ -47,7 +47,7 @@ impl<'s> Ordering<'s> {
     /// The address of an operand, and its use.
     ///
     /// # Errors
-    /// [`Error::NeedsGpu`] for one in host memory, or the driver's own error.
+    /// [`Error::NeedsGpu`] for one in host memory or a number, which has no address; or the driver's own error.
     pub fn take<'g>(&'g self, argument: &'g mut Argument<'_>) -> Result<Pointer<'g>> {
         match argument {
             Argument::Read(AnyView::Bf16(view)) => self.read(view),
@@ -56,6 +56,7 @@ impl<'s> Ordering<'s> {
             Argument::Write(AnyViewMut::Bf16(view)) => self.write(view),
             Argument::Write(AnyViewMut::F16(view)) => self.write(view),
             Argument::Write(AnyViewMut::F32(view)) => self.write(view),
+            Argument::Scalar(_) => Err(IN_HOST_MEMORY),
         }
     }
 

@@ -12,5 +12,16 @@ pub(crate) use parameter::{Parameter, Sources};
 pub(crate) use region::Region;
 pub(crate) use transfer::{TensorMap, Transfer};
 
+use crate::Argument;
+
 /// The most operands of one kernel.
 pub(crate) const MAX_OPERANDS: usize = 8;
+
+/// The numbers among the operands of a launch, each at its operand's place.
+pub(crate) fn scalars_of(arguments: &[Argument<'_>]) -> [f32; MAX_OPERANDS] {
+    let mut scalars = [0.0; MAX_OPERANDS];
+    for (slot, argument) in scalars.iter_mut().zip(arguments) {
+        *slot = argument.scalar().unwrap_or_default();
+    }
+    scalars
+}

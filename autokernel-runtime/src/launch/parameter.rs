@@ -23,6 +23,8 @@ pub(crate) struct Parameter {
 pub(crate) struct Sources<'s> {
     pub signature: &'s Signature,
     pub regions: &'s [Region],
+    /// By the number of the operand; 0 for one that is no scalar.
+    pub scalars: &'s [f32],
     pub extents: &'s Extents,
     /// Of the kernel whose parameter it is.
     pub grid: &'s Grid,
@@ -60,6 +62,11 @@ impl Parameter {
                 Arg::Stride { operand, axis } => {
                     let stride = sources.region(operand)?.stride_along(axis, sources.dtype(operand)?);
                     self.push(align, &stride.to_ne_bytes())?;
+                }
+                Arg::Scalar { operand } => {
+                    let value = sources.scalars.get(usize::from(operand));
+                    let value = value.ok_or_else(|| unchecked("it names an operand that is not there"))?;
+                    self.push(align, &value.to_ne_bytes())?;
                 }
                 // Sizes were checked to fit an `int`.
                 Arg::Extent { dim } => self.push(align, &(sources.extents.size(dim) as i32).to_ne_bytes())?,
@@ -227,8 +234,8 @@ mod tests {
         let (signature, extents, grid) = (product(), matmul::extents(300, n, k), grid());
         let [n, k] = [n, k].map(u64::from);
         let regions = [dense(0x1000, 300, k), dense(0x2000, k, n), dense(0x3000, 300, n)];
-        let sources =
-            Sources { signature: &signature, regions: &regions, extents: &extents, grid: &grid, knobs: &Knobs::NONE };
+        let (signature, extents, grid) = (&signature, &extents, &grid);
+        let sources = Sources { signature, regions: &regions, scalars: &[], extents, grid, knobs: &Knobs::NONE };
         let mut parameter = Parameter::new();
         parameter.pack(fields, &sources, |_, _, region| Ok([region.address; 16])).unwrap();
         parameter
@@ -274,8 +281,8 @@ mod tests {
     #[test]
     fn a_knob_is_cut_to_its_axis_and_at_least_one() {
         let (signature, extents, grid) = (product(), matmul::extents(7 * 128, 50 * 256, 1), grid());
-        let sources =
-            Sources { signature: &signature, regions: &[], extents: &extents, grid: &grid, knobs: &Knobs::NONE };
+        let (signature, extents, grid) = (&signature, &extents, &grid);
+        let sources = Sources { signature, regions: &[], scalars: &[], extents, grid, knobs: &Knobs::NONE };
         assert_eq!([sources.cut(100, 0), sources.cut(100, 1), sources.cut(0, 1)], [7, 50, 1]);
     }
 
@@ -285,6 +292,7 @@ mod tests {
         let sources = Sources {
             signature: &signature,
             regions: &[Region::default(); 3],
+            scalars: &[],
             extents: &extents,
             grid: &grid,
             knobs: &Knobs::NONE,

@@ -51,8 +51,8 @@ fn broken_signature(signature: &Signature) -> Option<String> {
         return Some(format!("{operands} operands; up to {MAX_OPERANDS} are possible"));
     }
     let axes = |operand: &Operand| operand.axes.iter().all(|dim| usize::from(*dim) < dims);
-    let strange = signature.operands.iter().find(|operand| !(1..=2).contains(&operand.axes.len()) || !axes(operand))?;
-    Some(format!("`{}` has not one or two axes of the signature's dimensions", strange.name))
+    let strange = signature.operands.iter().find(|operand| operand.axes.len() > 2 || !axes(operand))?;
+    Some(format!("`{}` has not up to two axes of the signature's dimensions", strange.name))
 }
 
 fn broken_alignment(signature: &Signature, alignment: Alignment, before: &[Alignment]) -> Option<String> {
@@ -103,6 +103,12 @@ fn broken_field(signature: &Signature, plan: &LaunchPlan, kernel: &KernelStep, f
         },
         Arg::Pointer { operand: number } | Arg::IsMapped { operand: number } if operand(number).is_none() => {
             missing("operand", number)
+        }
+        Arg::Scalar { operand: number } if operand(number).is_none_or(|operand| !operand.axes.is_empty()) => {
+            missing("scalar", number)
+        }
+        Arg::Pointer { operand: number } if operand(number).is_some_and(|operand| operand.axes.is_empty()) => {
+            Some(format!("`{}` is an address, and operand {number} is a scalar", field.name))
         }
         Arg::Stride { operand: number, .. } if operand(number).is_none() => missing("operand", number),
         Arg::Stride { axis, .. } if axis > 1 => missing("axis", axis),
@@ -195,7 +201,7 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         }
-        let cases: [(Change, &str); 23] = [
+        let cases: [(Change, &str); 24] = [
             (|_, plan| plan.kernels.clear(), "no kernel"),
             (|_, plan| plan.kernels[0].threads = 2048, "2048 threads"),
             (|_, plan| plan.kernels[0].threads = 0, "0 threads"),
@@ -218,7 +224,8 @@ mod tests {
             (|_, plan| plan.kernels[0].args[1].arg = Arg::Pointer { operand: 7 }, "operand 7"),
             (|_, plan| plan.kernels[0].args[2].arg = Arg::Extent { dim: 3 }, "dimension 3"),
             (|_, plan| plan.kernels[0].args = vec![plan.kernels[0].args[0].clone(); 9], "a parameter of 1152 bytes"),
-            (|signature, _| signature.operands[1].axes.clear(), "`c` has not one or two axes"),
+            (|signature, _| signature.operands[1].axes.push(0), "`c` has not up to two axes"),
+            (|_, plan| plan.kernels[0].args[1].arg = Arg::Scalar { operand: 1 }, "scalar 1"),
         ];
         for (change, reason) in cases {
             let text = refusal(change).unwrap_or_default();

@@ -133,6 +133,7 @@ pub fn check(
             Kind::Matrix => place(rows, columns),
             Kind::Row => place(1, columns),
             Kind::Column => place(1, rows),
+            Kind::Scalar => Placement::dense(1, 1),
         };
         let seed = (operand.role == autokernel::Role::Input).then_some(seed.wrapping_mul(31) + at as u64);
         let (there, host) = Placed::new(device, operand, placement, seed).map_err(failed)?;
@@ -162,6 +163,7 @@ pub fn check(
             Kind::Matrix => values[at][row * columns + column],
             Kind::Row => values[at][column],
             Kind::Column => values[at][row],
+            Kind::Scalar => values[at][0],
         };
         for (&at, expected) in outputs.iter().zip(oracle::row(kernel.problem.body(), columns, &input)) {
             for (column, ball) in expected.iter().enumerate() {
