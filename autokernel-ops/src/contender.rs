@@ -2,50 +2,42 @@
 
 use autokernel_core::Extents;
 
-pub use crate::matmul::model::Machine;
-use crate::matmul::model::{Constants, Model, Traits};
+use crate::forecast::Forecast;
+pub use crate::forecast::Machine;
 use crate::registry::Problem;
 use crate::schedule::Schedule;
 
-/// Predicts times on one GPU.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Predictor(Model);
-
-impl Predictor {
-    /// The model whose constants a build embedded as `json`, on a GPU; none if they cannot be read.
-    pub fn read(json: &str, machine: Machine) -> Option<Self> {
-        let constants: Constants = serde_json::from_str(json).ok()?;
-        constants.is_plausible().then_some(Predictor(Model { machine, constants }))
-    }
-}
-
-/// An image that may serve a launch.
-#[derive(Clone, Debug, PartialEq)]
+/// An image that may serve a launch on one GPU.
+#[derive(Debug)]
 pub struct Contender {
-    traits: Traits,
-    schedule: Schedule,
+    forecast: Box<dyn Forecast>,
     measured_over_predicted: f64,
 }
 
 impl Contender {
-    /// The image of the schedule and the problem that a build embedded as JSON; none if they cannot be read.
-    pub fn read(problem: &str, schedule: &str, measured_over_predicted: f64) -> Option<Self> {
+    /// The image of the schedule and the problem that a build embedded as JSON, by the model whose constants it embedded
+    /// too, if there are any; none if they cannot be read, or nothing predicts such an image.
+    pub fn read(
+        problem: &str,
+        schedule: &str,
+        constants: Option<&str>,
+        machine: Machine,
+        measured_over_predicted: f64,
+    ) -> Option<Self> {
         let problem: Problem = serde_json::from_str(problem).ok()?;
         let schedule: Schedule = serde_json::from_str(schedule).ok()?;
-        Some(Contender { traits: Traits::of(&problem.class(), &schedule)?, schedule, measured_over_predicted })
+        let forecast = problem.class().forecast(&schedule, constants, machine)?;
+        Some(Contender { forecast, measured_over_predicted })
     }
 
     /// The time of a launch, in milliseconds.
-    pub fn predicted_ms(&self, predictor: &Predictor, extents: &Extents) -> f64 {
-        self.measured_over_predicted * predictor.0.predicted_ms(&self.traits, extents)
+    pub fn predicted_ms(&self, extents: &Extents) -> f64 {
+        self.measured_over_predicted * self.forecast.predicted_ms(extents)
     }
 
     /// The knobs that are set at launch, with the values for those extents.
-    pub fn launch_knobs(&self, extents: &Extents) -> impl Iterator<Item = (&'static str, i32)> + use<> {
-        let schedule = self.traits.with_raster(&self.schedule, extents);
-        let knobs: Vec<(&'static str, i32)> =
-            schedule.launch_knobs().map(|(name, value)| (name, i32::from(value))).collect();
-        knobs.into_iter()
+    pub fn launch_knobs(&self, extents: &Extents) -> Vec<(&'static str, i32)> {
+        self.forecast.launch_knobs(extents)
     }
 }
 
@@ -55,6 +47,7 @@ mod tests {
 
     use super::*;
     use crate::matmul;
+    use crate::matmul::model::{Constants, Model, Traits};
     use crate::matmul::problem::{self, Layout};
 
     const H200: Machine = Machine { sm_count: 132, matrix_tflops: 989.4, memory_gb_per_s: 4800.0 };
@@ -63,33 +56,24 @@ mod tests {
     fn what_a_build_embeds_is_ranked_and_its_launch_knobs_are_set() {
         let problem = problem::Problem::new(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap());
         let schedule = matmul::Schedule::default_for(&problem.class(), Arch::SM_90A);
-        let json = |value: &dyn erased::Json| value.json();
-        let contender =
-            Contender::read(&json(&Problem::from(problem.clone())), &json(&Schedule::from(schedule)), 2.0).unwrap();
-        let predictor = Predictor::read(&json(&Constants::START), H200).unwrap();
+        let [embedded, image] = [json(&Problem::from(problem.clone())), json(&Schedule::from(schedule))];
+        let constants = json(&Constants::START);
+        let contender = Contender::read(&embedded, &image, Some(&constants), H200, 2.0).unwrap();
         let extents = matmul::extents(128, 4096, 4096);
         let model = Model { machine: H200, constants: Constants::START };
         let expected = 2.0 * model.predicted_ms(&Traits::new(&problem.class(), &schedule), &extents);
-        assert_eq!(contender.predicted_ms(&predictor, &extents), expected);
-        let knobs: Vec<_> = contender.launch_knobs(&extents).collect();
-        assert_eq!(knobs, [("raster_order", 0), ("raster_group", 32)]);
+        assert_eq!(contender.predicted_ms(&extents), expected);
+        assert_eq!(contender.launch_knobs(&extents), [("raster_order", 0), ("raster_group", 32)]);
+        assert!(Contender::read(&embedded, &image, None, H200, 1.0).is_none(), "products need constants");
+        assert!(Contender::read(&embedded, &image, Some("{}"), H200, 1.0).is_none());
     }
 
     #[test]
-    fn what_cannot_be_read_is_no_contender_and_no_predictor() {
-        assert_eq!(Contender::read("{}", "{}", 1.0), None);
-        assert_eq!(Predictor::read("{}", H200), None);
+    fn what_cannot_be_read_is_no_contender() {
+        assert!(Contender::read("{}", "{}", None, H200, 1.0).is_none());
     }
 
-    mod erased {
-        pub trait Json {
-            fn json(&self) -> String;
-        }
-
-        impl<T: serde::Serialize> Json for T {
-            fn json(&self) -> String {
-                serde_json::to_string(self).unwrap()
-            }
-        }
+    fn json(value: &impl serde::Serialize) -> String {
+        serde_json::to_string(value).unwrap()
     }
 }

@@ -9,6 +9,7 @@ pub mod contender;
 pub mod declaration;
 pub mod epilogue;
 pub mod expr;
+pub mod forecast;
 pub mod hash;
 pub mod knob;
 pub mod matmul;

@@ -5,6 +5,7 @@ use std::fmt;
 use autokernel_core::{Arch, Dim, Extents, LaunchPlan, Signature};
 
 use crate::declaration::{Attribute, Complaint, Declaration};
+use crate::forecast::{Forecast, Machine};
 use crate::opponent::Opponent;
 use crate::registry::{Family, OtherFamily};
 use crate::rule::BrokenRule;
@@ -118,6 +119,18 @@ pub trait Class: fmt::Display {
 
     /// The schedule that is safe on `arch` when nothing was tuned.
     fn default_schedule(&self, arch: Arch) -> Schedule;
+
+    /// Schedules that together serve any extents on `arch` where neither a tuned entry nor a portfolio of the config does,
+    /// most useful first; [`forecast`](Self::forecast) tells which serves which. None: the default serves alone.
+    fn portfolio(&self, _: Arch) -> Vec<Schedule> {
+        Vec::new()
+    }
+
+    /// What predicts the launches of the image of `schedule` on a GPU, by the constants that a build embedded as JSON, if
+    /// it did. None: nothing predicts them.
+    fn forecast(&self, _schedule: &Schedule, _constants: Option<&str>, _machine: Machine) -> Option<Box<dyn Forecast>> {
+        None
+    }
 
     /// Whether `schedule` compiles without spills and runs for this class on `arch`.
     ///

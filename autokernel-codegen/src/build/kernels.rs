@@ -55,8 +55,11 @@ pub fn build(
     Ok(plans)
 }
 
-/// For each arch the tuned entries of `problem` and the portfolio that serves it, or the arch's default, each with its
-/// source.
+/// Measured over predicted time of an image that nobody measured.
+const AS_PREDICTED: f64 = 1.0;
+
+/// For each arch the tuned entries of `problem` and the portfolio that serves it; where there are none, its operation's
+/// own portfolio, or the arch's default. Each with its source.
 fn variants(problem: &Problem, config: &Config) -> Vec<(KernelSource, Variant)> {
     let class = problem.class();
     let variant = |arch, schedule: Schedule, tuned, portfolio| {
@@ -72,6 +75,10 @@ fn variants(problem: &Problem, config: &Config) -> Vec<(KernelSource, Variant)> 
         variants.extend(images.map(|image| variant(arch, image.schedule, None, Some(image.measured_over_predicted))));
         let entries = config.entries_for(problem, arch);
         variants.extend(entries.iter().map(|entry| variant(arch, entry.schedule, Some(entry.tuned()), None)));
+        if variants.len() == first {
+            let images = class.portfolio(arch).into_iter();
+            variants.extend(images.map(|schedule| variant(arch, schedule, None, Some(AS_PREDICTED))));
+        }
         if variants.len() == first {
             variants.push(variant(arch, class.default_schedule(arch), None, None));
         }

@@ -3,9 +3,10 @@
 use autokernel_core::{Arch, Dim, Dtype, Extents, LaunchPlan, Signature, dim};
 
 use super::problem::{Class, INPUTS, Layout, Problem};
-use super::{DIMS, declare, emit, flops, plan, sizes, space};
+use super::{DIMS, declare, emit, flops, model, plan, sizes, space};
 use crate::declaration::{Attribute, Complaint, Declaration};
 use crate::epilogue::Epilogue;
+use crate::forecast::{Forecast, Machine};
 use crate::operation::{self, Operation, Tolerance, Work};
 use crate::opponent::{Opponent, Product};
 use crate::registry::{Family, OtherFamily};
@@ -169,6 +170,10 @@ impl operation::Class for Class {
 
     fn default_schedule(&self, arch: Arch) -> Schedule {
         super::Schedule::default_for(self, arch).into()
+    }
+
+    fn forecast(&self, schedule: &Schedule, constants: Option<&str>, machine: Machine) -> Option<Box<dyn Forecast>> {
+        model::forecast(self, super::Schedule::try_from(schedule).ok()?, constants, machine)
     }
 
     fn check(&self, schedule: &Schedule, arch: Arch) -> Result<(), BrokenRule> {

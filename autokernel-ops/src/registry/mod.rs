@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use self::families::families;
 use self::operations::operations;
 use crate::declaration::{Attribute, Complaint, Declaration};
+use crate::forecast::{Forecast, Machine};
 use crate::knob::Knob;
 use crate::matmul;
 use crate::operation::{self, Operation, Tolerance, Work};

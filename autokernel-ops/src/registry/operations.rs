@@ -175,6 +175,25 @@ macro_rules! operations {
                 }
             }
 
+            /// Schedules that together serve any extents on `arch` where the config has none; may be none.
+            pub fn portfolio(&self, arch: Arch) -> Vec<Schedule> {
+                match self { $($(#[$gate])* Class::$operation(class) => operation::Class::portfolio(class, arch),)+ }
+            }
+
+            /// What predicts the launches of the image of `schedule` on a GPU; none if nothing does.
+            pub fn forecast(
+                &self,
+                schedule: &Schedule,
+                constants: Option<&str>,
+                machine: Machine,
+            ) -> Option<Box<dyn Forecast>> {
+                match self {
+                    $($(#[$gate])* Class::$operation(class) => {
+                        operation::Class::forecast(class, schedule, constants, machine)
+                    })+
+                }
+            }
+
             /// Whether `schedule` compiles without spills and runs for this class on `arch`.
             ///
             /// # Errors

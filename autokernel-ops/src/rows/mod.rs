@@ -7,6 +7,7 @@ mod cases;
 pub mod complaint;
 pub mod emit;
 mod lower;
+mod model;
 mod operation;
 pub mod oracle;
 pub mod passes;

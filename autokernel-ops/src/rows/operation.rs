@@ -6,8 +6,9 @@ use super::body::{Kind, Reduction};
 use super::plan::{DIMS, Shape};
 use super::problem::{Class, Problem};
 use super::schedule::RowsSchedule;
-use super::{emit, plan, space};
+use super::{emit, model, plan, space};
 use crate::declaration::{Attribute, Complaint, Declaration};
+use crate::forecast::{Forecast, Machine};
 use crate::operation::{self, Operation, Tolerance, Work};
 use crate::registry::{Family, OtherFamily};
 use crate::rule::BrokenRule;
@@ -156,6 +157,15 @@ impl operation::Class for Class {
 
     fn default_schedule(&self, _: Arch) -> Schedule {
         RowsSchedule::default_for(self).into()
+    }
+
+    fn portfolio(&self, _: Arch) -> Vec<Schedule> {
+        model::portfolio(self).into_iter().map(Schedule::from).collect()
+    }
+
+    fn forecast(&self, schedule: &Schedule, _: Option<&str>, machine: Machine) -> Option<Box<dyn Forecast>> {
+        let schedule = RowsSchedule::try_from(schedule).ok()?;
+        Some(Box::new(model::Image { class: self.clone(), schedule, machine }))
     }
 
     fn check(&self, schedule: &Schedule, arch: Arch) -> Result<(), BrokenRule> {

@@ -1,7 +1,7 @@
 //! Ranking the images of a portfolio by the times that the model predicts.
 
 use autokernel_core::LaunchPlan;
-use autokernel_ops::contender::{Contender, Machine, Predictor};
+use autokernel_ops::contender::{Contender, Machine};
 
 use super::{Choice, Knobs, Reason, Target};
 use crate::{Datasheet, Dtype, Extents, KernelDescriptor, KernelVariant};
@@ -12,7 +12,6 @@ const UNKNOWN: Machine = Machine { sm_count: 132, matrix_tflops: 989.4, memory_g
 /// The images of a portfolio.
 #[derive(Debug, Default)]
 pub(super) struct Ranking {
-    predictor: Option<Predictor>,
     contenders: Vec<Ranked>,
 }
 
@@ -24,19 +23,19 @@ struct Ranked {
 }
 
 impl Ranking {
-    /// The images among `variants` that can be ranked on `target`.
+    /// The images among `variants` that a model predicts on `target`.
     pub fn new<'v>(
         kernel: &KernelDescriptor,
         target: Target,
         variants: impl Iterator<Item = (usize, &'v KernelVariant)>,
     ) -> Self {
         let input = kernel.signature.operands.first().map_or(Dtype::Bf16, |operand| operand.dtype);
-        let predictor = kernel.model.as_deref().and_then(|json| Predictor::read(json, machine(target, input)));
+        let (model, machine) = (kernel.model.as_deref(), machine(target, input));
         let ranked = |(variant, of): (usize, &KernelVariant)| {
-            let contender = Contender::read(&kernel.problem, &of.schedule, of.portfolio?)?;
+            let contender = Contender::read(&kernel.problem, &of.schedule, model, machine, of.portfolio?)?;
             Some(Ranked { variant, contender, plan: of.plan.clone() })
         };
-        Ranking { predictor, contenders: variants.filter_map(ranked).collect() }
+        Ranking { contenders: variants.filter_map(ranked).collect() }
     }
 
     /// The variants.
@@ -44,12 +43,11 @@ impl Ranking {
         self.contenders.iter().map(|ranked| ranked.variant)
     }
 
-    /// The image whose time is predicted to be shortest, with its launch-time knobs; none without a model.
+    /// The image whose time is predicted to be shortest, with its launch-time knobs; none where none is.
     pub fn choose(&self, extents: &Extents) -> Option<Choice> {
-        let predictor = self.predictor.as_ref()?;
         let (mut first, mut second) = (None::<(f64, &Ranked)>, None::<(f64, &Ranked)>);
         for ranked in &self.contenders {
-            let ms = ranked.contender.predicted_ms(predictor, extents);
+            let ms = ranked.contender.predicted_ms(extents);
             if first.is_none_or(|(least, _)| ms < least) {
                 second = first.replace((ms, ranked));
             } else if second.is_none_or(|(least, _)| ms < least) {
@@ -57,7 +55,7 @@ impl Ranking {
             }
         }
         let (ms, ranked) = first?;
-        let knobs = Knobs::new(&ranked.plan, ranked.contender.launch_knobs(extents)).unwrap_or(Knobs::NONE);
+        let knobs = Knobs::new(&ranked.plan, ranked.contender.launch_knobs(extents).into_iter()).unwrap_or(Knobs::NONE);
         let second = second.map(|(ms, ranked)| (ranked.variant, ms));
         Some(Choice { variant: ranked.variant, knobs, reason: Reason::Predicted { ms, second } })
     }

@@ -5,12 +5,15 @@
 //! are fitted to recordings, as shares of what datasheets say, so that they carry over to a GPU nobody measured.
 
 mod constants;
+mod forecast;
 mod order;
 mod traits;
 
 use autokernel_core::{Extents, Placement};
 
+pub use crate::forecast::Machine;
 pub use constants::Constants;
+pub use forecast::forecast;
 pub use traits::Traits;
 
 use super::extents::sizes;
@@ -20,17 +23,6 @@ const LINE_BYTES: u32 = 128;
 /// Share of the SMs that clusters of four reach, which do not span GPCs; and those of eight.
 const REACHED_BY_4: f64 = 0.93;
 const REACHED_BY_8: f64 = 0.87;
-
-/// A GPU, as far as a prediction depends on it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Machine {
-    /// Streaming multiprocessors.
-    pub sm_count: u32,
-    /// The matrix units' datasheet rate for the problem's input type, dense, in TFLOP/s.
-    pub matrix_tflops: f64,
-    /// The memory's datasheet bandwidth, in GB/s.
-    pub memory_gb_per_s: f64,
-}
 
 /// Predicts times on one GPU.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,0 +1,27 @@
+//! The time of a launch before it is made: what a room's model gives, and the GPU that it is told of.
+
+use std::fmt;
+
+use autokernel_core::Extents;
+
+/// A GPU, as far as a prediction depends on it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Machine {
+    /// Streaming multiprocessors.
+    pub sm_count: u32,
+    /// The matrix units' datasheet rate for the problem's input type, dense, in TFLOP/s.
+    pub matrix_tflops: f64,
+    /// The memory's datasheet bandwidth, in GB/s.
+    pub memory_gb_per_s: f64,
+}
+
+/// Predicts the launches of one image on one GPU.
+pub trait Forecast: fmt::Debug + Send + Sync {
+    /// The time of a launch, in milliseconds.
+    fn predicted_ms(&self, extents: &Extents) -> f64;
+
+    /// The knobs that are set at launch, with the values that serve those extents.
+    fn launch_knobs(&self, _extents: &Extents) -> Vec<(&'static str, i32)> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,39 @@
+//! The model, of one image.
+
+use autokernel_core::Extents;
+
+use super::{Constants, Machine, Model, Traits};
+use crate::forecast::Forecast;
+use crate::matmul::problem::Class;
+use crate::matmul::schedule::Schedule;
+
+/// One image on one GPU.
+#[derive(Clone, Debug, PartialEq)]
+struct OfImage {
+    model: Model,
+    traits: Traits,
+    schedule: crate::Schedule,
+}
+
+/// What the constants that a build embedded as JSON predict of an image; none without them.
+pub fn forecast(
+    class: &Class,
+    schedule: Schedule,
+    constants: Option<&str>,
+    machine: Machine,
+) -> Option<Box<dyn Forecast>> {
+    let constants: Constants = serde_json::from_str(constants?).ok()?;
+    let model = constants.is_plausible().then_some(Model { machine, constants })?;
+    Some(Box::new(OfImage { model, traits: Traits::new(class, &schedule), schedule: schedule.into() }))
+}
+
+impl Forecast for OfImage {
+    fn predicted_ms(&self, extents: &Extents) -> f64 {
+        self.model.predicted_ms(&self.traits, extents)
+    }
+
+    fn launch_knobs(&self, extents: &Extents) -> Vec<(&'static str, i32)> {
+        let schedule = self.traits.with_raster(&self.schedule, extents);
+        schedule.launch_knobs().map(|(name, value)| (name, i32::from(value))).collect()
+    }
+}

@@ -1,0 +1,170 @@
+//! The time of a launch, predicted from what it moves and how many threads move it: enough to choose among the few images
+//! of a kernel. Nothing here was fitted.
+
+use autokernel_core::Extents;
+
+use super::problem::Class;
+use super::schedule::RowsSchedule;
+use crate::forecast::{Forecast, Machine};
+use crate::operation::Class as _;
+
+/// Widths that the images of a kernel serve where nothing was tuned, in columns.
+pub const WIDTHS: [u32; 5] = [4096, 1024, 16_384, 256, 65_536];
+
+/// Share of the memory's datasheet bandwidth that a plain copy reaches.
+const MEMORY_SHARE: f64 = 0.9;
+/// L2 bandwidth over the memory's.
+const L2_OVER_MEMORY: f64 = 2.5;
+/// From a request to its data, in microseconds, while others are under way.
+const LOAD_US: f64 = 0.8;
+/// A reduction among the lanes of a warp, and what a barrier among warps adds.
+const SHUFFLES_US: f64 = 0.05;
+const BARRIER_US: f64 = 0.15;
+/// From the launch to the first instruction, and from the last to the end.
+const LAUNCH_US: f64 = 2.5;
+/// Operations that an SM issues in a microsecond: 128 lanes at 1.7 GHz.
+const OPERATIONS_PER_US: f64 = 128.0 * 1700.0;
+/// Operations that loading, widening and storing an element take beside the body's own.
+const MOVING: f64 = 4.0;
+/// Operations of a function that is more than an instruction.
+const FUNCTION: f64 = 8.0;
+/// Of what is not the bottleneck, the share that is not hidden behind it.
+const CONTENTION: f64 = 0.1;
+/// What an SM has of registers, threads and places for blocks.
+const REGISTERS: u32 = 65_536;
+const THREADS: u32 = 2048;
+const BLOCKS: u32 = 32;
+
+/// One image on one GPU.
+#[derive(Clone, Debug)]
+pub struct Image {
+    /// What is computed.
+    pub class: Class,
+    /// How.
+    pub schedule: RowsSchedule,
+    /// Where.
+    pub machine: Machine,
+}
+
+impl Forecast for Image {
+    fn predicted_ms(&self, extents: &Extents) -> f64 {
+        let limits = [self.memory_us(extents), self.compute_us(extents), self.latency_us(extents)];
+        let slowest = limits.into_iter().fold(0.0, f64::max);
+        (LAUNCH_US + slowest + CONTENTION * (limits.iter().sum::<f64>() - slowest)) * 1e-3
+    }
+}
+
+impl Image {
+    /// Moving everything once through the memory, and what does not fit the threads again through L2.
+    fn memory_us(&self, extents: &Extents) -> f64 {
+        let bytes_per_us = self.machine.memory_gb_per_s * 1e3 * MEMORY_SHARE;
+        let work = self.class.work(extents);
+        let again = if self.is_held(extents) { 0.0 } else { (self.passes() - 1.0).max(0.0) * work.read_bytes };
+        work.bytes() / bytes_per_us + again / (bytes_per_us * L2_OVER_MEMORY)
+    }
+
+    /// Arithmetic of every lane, those without a column included.
+    fn compute_us(&self, extents: &Extents) -> f64 {
+        let [rows, columns] = [0, 1].map(|dim| extents.size(dim));
+        let step = self.schedule.threads_per_row * self.schedule.vector;
+        let lanes = f64::from(rows) * f64::from(columns.div_ceil(step.max(1))) * f64::from(step);
+        let functions = FUNCTION * f64::from(self.class.cost.special_functions);
+        let operations = MOVING + f64::from(self.class.operations) + functions;
+        lanes * operations / (OPERATIONS_PER_US * f64::from(self.machine.sm_count))
+    }
+
+    /// What the busiest SM waits: its rows in turns, each of them for its loads and its reductions.
+    fn latency_us(&self, extents: &Extents) -> f64 {
+        let [rows, columns] = [0, 1].map(|dim| extents.size(dim));
+        let blocks = f64::from(rows.div_ceil(self.schedule.rows_per_block));
+        let at_once = f64::from(self.machine.sm_count) * f64::from(self.blocks_per_sm());
+        let turns = (blocks / at_once).max(1.0);
+        let loads = if self.is_held(extents) {
+            1.0
+        } else {
+            self.passes() * f64::from(columns.div_ceil(self.schedule.held_columns().max(1)))
+        };
+        let barrier = if self.schedule.threads_per_row > 32 { BARRIER_US } else { 0.0 };
+        turns * (loads * LOAD_US + self.passes() * (SHUFFLES_US + barrier))
+    }
+
+    fn passes(&self) -> f64 {
+        self.class.passes.len() as f64
+    }
+
+    fn is_held(&self, extents: &Extents) -> bool {
+        extents.size(1) <= self.schedule.held_columns()
+    }
+
+    fn blocks_per_sm(&self) -> u32 {
+        let threads = self.schedule.threads().max(1);
+        let by_registers = REGISTERS / (self.schedule.registers() * threads).max(1);
+        by_registers.min(THREADS / threads).clamp(1, BLOCKS)
+    }
+}
+
+/// The schedules for [`WIDTHS`], each once.
+pub fn portfolio(class: &Class) -> Vec<RowsSchedule> {
+    let mut schedules: Vec<RowsSchedule> = Vec::new();
+    for columns in WIDTHS {
+        let schedule = RowsSchedule::for_columns(class, columns);
+        if !schedules.contains(&schedule) {
+            schedules.push(schedule);
+        }
+    }
+    schedules
+}
+
+#[cfg(test)]
+mod tests {
+    use autokernel_core::Arch;
+
+    use super::*;
+    use crate::rows::{Problem, cases, plan::extents};
+
+    const H200: Machine = Machine { sm_count: 132, matrix_tflops: 989.4, memory_gb_per_s: 4800.0 };
+
+    fn ms(class: &Class, schedule: RowsSchedule, rows: u32, columns: u32) -> f64 {
+        Image { class: class.clone(), schedule, machine: H200 }.predicted_ms(&extents(rows, columns))
+    }
+
+    fn softmax() -> Class {
+        Problem::new(cases::softmax()).unwrap().class()
+    }
+
+    #[test]
+    fn a_portfolio_is_of_a_few_valid_schedules() {
+        for body in [cases::softmax(), cases::add_rms_norm(), cases::statistics()] {
+            let class = Problem::new(body).unwrap().class();
+            let portfolio = portfolio(&class);
+            assert!((3..=WIDTHS.len()).contains(&portfolio.len()), "{portfolio:?}");
+            assert!(portfolio.iter().all(|schedule| schedule.check(&class, Arch::SM_80).is_ok()));
+        }
+    }
+
+    #[test]
+    fn long_rows_take_more_threads_than_short_ones() {
+        let class = softmax();
+        let threads = |rows, columns| {
+            let best = portfolio(&class)
+                .into_iter()
+                .min_by(|a, b| ms(&class, *a, rows, columns).total_cmp(&ms(&class, *b, rows, columns)));
+            best.unwrap().threads_per_row
+        };
+        let chosen =
+            [(65_536, 128), (16_384, 1024), (8192, 4096), (2048, 65_536)].map(|(rows, cols)| threads(rows, cols));
+        assert!(chosen.is_sorted() && chosen[0] <= 32 && chosen[3] >= 512, "{chosen:?}");
+        assert!(threads(32, 8192) >= 256, "few rows need all the threads that there are");
+    }
+
+    #[test]
+    fn nothing_is_faster_than_the_memory() {
+        let class = softmax();
+        for schedule in portfolio(&class) {
+            for (rows, columns) in [(1, 1), (32, 8192), (16_384, 4096), (2048, 65_536)] {
+                let floor = class.work(&extents(rows, columns)).bytes() / (H200.memory_gb_per_s * 1e6);
+                assert!(ms(&class, schedule, rows, columns) > floor, "{schedule} at {rows}x{columns}");
+            }
+        }
+    }
+}
