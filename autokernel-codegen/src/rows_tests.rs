@@ -1,4 +1,4 @@
-use autokernel_ops::rows::Reduction;
+use autokernel_ops::rows::{Reduction, Step};
 
 use super::*;
 

@@ -1,15 +1,17 @@
-//! What a user writes: an attribute and a body-less function. Macro and build script read both through here; what they mean
-//! is the operation's to say.
+//! What a user writes: an attribute and a function, with a body or without. Macro and build script read both through here;
+//! what they mean is the operation's to say.
 
 mod arguments;
+mod body;
 mod parameter;
 
-use autokernel_ops::declaration::{Attribute, Complaint, Declaration, Node};
+use autokernel_ops::declaration::{Attribute, Complaint, Declaration, Form, Node};
 use autokernel_ops::registry;
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
+use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned;
-use syn::{Error, Ident, Result};
+use syn::{Error, Ident, Result, Token};
 
 use crate::mistakes::Mistakes;
 use crate::problem::Problem;
@@ -19,9 +21,30 @@ pub struct Spec {
     /// What must be computed.
     pub problem: Problem,
     /// The function as written.
-    pub function: syn::ForeignItemFn,
+    pub function: Function,
     /// The names of its parameters.
     pub parameters: Vec<Ident>,
+}
+
+/// A function, with a body or without.
+pub struct Function {
+    /// Its other attributes.
+    pub attrs: Vec<syn::Attribute>,
+    /// Who sees it.
+    pub vis: syn::Visibility,
+    /// Its name, parameters and result.
+    pub sig: syn::Signature,
+    /// Its body; none where a `;` stands for it.
+    pub body: Option<syn::Block>,
+}
+
+impl Parse for Function {
+    fn parse(input: ParseStream) -> Result<Self> {
+        let attrs = input.call(syn::Attribute::parse_outer)?;
+        let (vis, sig) = (input.parse()?, input.parse()?);
+        let body = if input.parse::<Option<Token![;]>>()?.is_some() { None } else { Some(input.parse()?) };
+        Ok(Function { attrs, vis, sig, body })
+    }
 }
 
 /// The attribute called `name`.
@@ -45,17 +68,29 @@ impl Spec {
         let (settings, function) = both(settings, function)?;
         // A token with the span of both.
         let parentheses = quote_spanned!(function.sig.paren_token.span.join()=> ());
+        let parameter_list = nodes.add(parentheses);
+        let parameters: Vec<_> = function.sig.inputs.iter().map(|input| parameter::read(input, &mut nodes)).collect();
+        let body = function.body.as_ref().map_or(Ok(Vec::new()), |block| body::read(block, &parameters, &mut nodes));
         let declaration = Declaration {
             attribute: attribute.name.to_owned(),
             arguments: place,
             settings,
-            parameter_list: nodes.add(parentheses),
-            parameters: function.sig.inputs.iter().map(|input| parameter::read(input, &mut nodes)).collect(),
+            parameter_list,
+            parameters,
+            body: body.as_ref().ok().cloned(),
         };
         let declared = Problem::declare(&declaration).unwrap_or_else(|| {
             Err(vec![place.complain(format!("no operation has an attribute `{}`", attribute.name))])
         });
-        let problem = declared.map_err(|complaints| nodes.error(complaints))?;
+        let problem = match (declared, body) {
+            (declared, Ok(_)) => declared.map_err(|complaints| nodes.error(complaints))?,
+            (Err(complaints), Err(mistakes)) if !complaints.is_empty() => {
+                let mut all = nodes.error(complaints);
+                all.combine(mistakes);
+                return Err(all);
+            }
+            (_, Err(mistakes)) => return Err(mistakes),
+        };
         let parameters = function.sig.inputs.iter().filter_map(parameter::name).cloned().collect();
         Ok(Spec { problem, function, parameters })
     }
@@ -95,17 +130,21 @@ fn both<A, B>(left: Result<A>, right: Result<B>) -> Result<(A, B)> {
     }
 }
 
-fn parse_function(attribute: &Attribute, item: TokenStream) -> Result<syn::ForeignItemFn> {
-    if let Ok(function) = syn::parse2::<syn::ForeignItemFn>(item.clone()) {
-        return Ok(function);
-    }
-    let declare = format!(
-        "declare the kernel without a body: `{} fn linear(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);`",
-        attribute.example
-    );
-    match syn::parse2::<syn::ItemFn>(item.clone()) {
-        Ok(function) => Err(Error::new(function.block.span(), format!("the body is generated; {declare}"))),
-        Err(_) => Err(Error::new_spanned(item, format!("this attribute belongs on a function; {declare}"))),
+fn parse_function(attribute: &Attribute, item: TokenStream) -> Result<Function> {
+    let example = attribute.example;
+    let Ok(function) = syn::parse2::<Function>(item.clone()) else {
+        return Err(Error::new_spanned(item, format!("this attribute belongs on a function: `{example}`")));
+    };
+    match (attribute.form, &function.body) {
+        (Form::Bodyless, Some(body)) => {
+            let message = format!("the body is generated; declare the kernel without a body: `{example}`");
+            Err(Error::new(body.span(), message))
+        }
+        (Form::Body, None) => {
+            let message = format!("the body says what is computed; write it: `{example}`");
+            Err(Error::new_spanned(&function.sig, message))
+        }
+        _ => Ok(function),
     }
 }
 

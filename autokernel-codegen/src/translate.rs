@@ -4,17 +4,17 @@
 //! `if … else`, the methods and functions of [`Math`], and in bodies of row-wise kernels the reductions along a row. All
 //! of it is pure, so a `let` inside a branch may be computed outside it.
 
-use syn::spanned::Spanned;
 use syn::{Error, Result};
 
 use autokernel_ops::expr::{BinaryOp, CompareOp, Condition, Expr, Math};
 use autokernel_ops::rows::Reduction;
-use proc_macro2::Span;
+use proc_macro2::TokenStream;
+use quote::ToTokens;
 
 pub fn expect_f32(ty: &syn::Type) -> Result<()> {
     match ty {
         syn::Type::Path(path) if path.path.is_ident("f32") => Ok(()),
-        other => Err(Error::new(other.span(), "bodies compute in `f32`; write `f32` here")),
+        other => Err(Error::new_spanned(other, "bodies compute in `f32`; write `f32` here")),
     }
 }
 
@@ -27,7 +27,7 @@ pub fn binding_name(pattern: &syn::Pat) -> Result<String> {
             expect_f32(&typed.ty)?;
             binding_name(&typed.pat)
         }
-        other => Err(Error::new(other.span(), "a body binds plain, immutable names: `let y = …;`")),
+        other => Err(Error::new_spanned(other, "a body binds plain, immutable names: `let y = …;`")),
     }
 }
 
@@ -46,8 +46,8 @@ pub struct Bound {
     pub name: String,
     /// What it is.
     pub value: Value,
-    /// Where it stands.
-    pub span: Span,
+    /// The text that says it.
+    pub tokens: TokenStream,
 }
 
 /// What has a name.
@@ -82,9 +82,9 @@ impl Translator {
     }
 
     /// Gives a value a name.
-    pub fn bind(&mut self, name: &str, value: Value, span: Span) {
+    pub fn bind(&mut self, name: &str, value: Value, text: impl ToTokens) {
         let unique = self.unique(name);
-        self.bound.push(Bound { name: unique.clone(), value, span });
+        self.bound.push(Bound { name: unique.clone(), value, tokens: text.into_token_stream() });
         self.scope.push((name.to_owned(), unique));
     }
 
@@ -107,13 +107,13 @@ impl Translator {
     fn statements(&mut self, block: &syn::Block) -> Result<Expr> {
         let outer_names = self.scope.len();
         let Some((last, statements)) = block.stmts.split_last() else {
-            return Err(Error::new(block.span(), "a block of a body ends with the value it returns"));
+            return Err(Error::new_spanned(block, "a block of a body ends with the value it returns"));
         };
         for statement in statements {
             self.statement(statement)?;
         }
         let syn::Stmt::Expr(value, None) = last else {
-            return Err(Error::new(last.span(), "a block of a body ends with the value it returns, without `;`"));
+            return Err(Error::new_spanned(last, "a block of a body ends with the value it returns, without `;`"));
         };
         let value = self.number(value)?;
         self.scope.truncate(outer_names);
@@ -126,18 +126,18 @@ impl Translator {
             syn::Stmt::Local(local) => {
                 let name = binding_name(&local.pat)?;
                 let init = local.init.as_ref().filter(|init| init.diverge.is_none());
-                let init = init.ok_or_else(|| Error::new(local.span(), "give the name its value: `let y = …;`"))?;
+                let init = init.ok_or_else(|| Error::new_spanned(local, "give the name its value: `let y = …;`"))?;
                 let value = self.number(&init.expr)?;
-                self.bind(&name, Value::Number(value), local.span());
+                self.bind(&name, Value::Number(value), local);
                 Ok(())
             }
             syn::Stmt::Item(syn::Item::Const(item)) => {
                 expect_f32(&item.ty)?;
                 let value = self.number(&item.expr)?;
-                self.bind(&item.ident.to_string(), Value::Number(value), item.span());
+                self.bind(&item.ident.to_string(), Value::Number(value), item);
                 Ok(())
             }
-            other => Err(Error::new(other.span(), "a body may hold only `let` and `const` before its value")),
+            other => Err(Error::new_spanned(other, "a body may hold only `let` and `const` before its value")),
         }
     }
 
@@ -160,8 +160,8 @@ impl Translator {
             syn::Expr::If(branch) => self.branch(branch),
             syn::Expr::MethodCall(call) => self.method_call(call),
             syn::Expr::Call(call) => self.function_call(call),
-            other => Err(Error::new(
-                other.span(),
+            other => Err(Error::new_spanned(
+                other,
                 "this expression cannot be translated to CUDA; a body uses `+ - * /`, `if … else`, comparisons, \
                  `let`, "
                     .to_owned()
@@ -174,14 +174,14 @@ impl Translator {
         let name = path.path.get_ident().map(ToString::to_string);
         let found = name.and_then(|name| self.scope.iter().rev().find(|(written, _)| *written == name));
         let (_, unique) = found.ok_or_else(|| {
-            Error::new(path.span(), "a body sees only its parameters and its own `let` and `const` names")
+            Error::new_spanned(path, "a body sees only its parameters and its own `let` and `const` names")
         })?;
         Ok(Expr::Variable(unique.clone()))
     }
 
     fn branch(&mut self, branch: &syn::ExprIf) -> Result<Expr> {
         let Some((_, otherwise)) = &branch.else_branch else {
-            return Err(Error::new(branch.span(), "an `if` in a body needs its `else`"));
+            return Err(Error::new_spanned(branch, "an `if` in a body needs its `else`"));
         };
         let condition = self.condition(&branch.cond)?;
         let then = self.block(&branch.then_branch)?;
@@ -194,7 +194,7 @@ impl Translator {
         let args: Vec<&syn::Expr> = std::iter::once(&*call.receiver).chain(&call.args).collect();
         if args.len() != function.arity() {
             let (name, expected) = (function.name(), function.arity() - 1);
-            return Err(Error::new(call.span(), format!("`f32::{name}` takes {expected} arguments")));
+            return Err(Error::new_spanned(call, format!("`f32::{name}` takes {expected} arguments")));
         }
         self.call(function, &args)
     }
@@ -208,11 +208,11 @@ impl Translator {
             return self.reduction(call, reduction);
         }
         let unknown = || format!("this has no CUDA counterpart here; a body calls {}", known_functions());
-        let function = known(name.ok_or_else(|| Error::new(call.func.span(), unknown()))?, false)?;
+        let function = known(name.ok_or_else(|| Error::new_spanned(&call.func, unknown()))?, false)?;
         let args: Vec<&syn::Expr> = call.args.iter().collect();
         if args.len() != function.arity() {
             let (name, expected) = (function.name(), function.arity());
-            return Err(Error::new(call.span(), format!("`{name}` takes {expected} arguments")));
+            return Err(Error::new_spanned(call, format!("`{name}` takes {expected} arguments")));
         }
         self.call(function, &args)
     }
@@ -222,22 +222,25 @@ impl Translator {
         let name = reduction.name();
         if self.reductions == Reductions::None {
             let message = format!("`{name}` reduces a row, and an epilogue sees one element; leave it out");
-            return Err(Error::new(call.span(), message));
+            return Err(Error::new_spanned(call, message));
         }
         if self.depth > 0 {
             let message =
                 format!("a row is reduced whether a branch is taken or not; bind it before: `let r = {name}(…);`");
-            return Err(Error::new(call.span(), message));
+            return Err(Error::new_spanned(call, message));
         }
         let [of] = &call.args.iter().collect::<Vec<_>>()[..] else {
-            return Err(Error::new(call.span(), format!("`{name}` takes the one number that it reduces: `{name}(x)`")));
+            return Err(Error::new_spanned(
+                call,
+                format!("`{name}` takes the one number that it reduces: `{name}(x)`"),
+            ));
         };
         let value = Value::Reduced(reduction, self.number(of)?);
         if let Some(known) = self.bound.iter().find(|bound| bound.value == value) {
             return Ok(Expr::Variable(known.name.clone()));
         }
         let unique = self.unique(name);
-        self.bound.push(Bound { name: unique.clone(), value, span: call.span() });
+        self.bound.push(Bound { name: unique.clone(), value, tokens: call.to_token_stream() });
         Ok(Expr::Variable(unique))
     }
 
@@ -265,7 +268,7 @@ impl Translator {
                     Ok(Condition::Compare(op, self.number(&binary.left)?, self.number(&binary.right)?))
                 }
             },
-            other => Err(Error::new(other.span(), "a condition in a body compares numbers: `x < 0.0`")),
+            other => Err(Error::new_spanned(other, "a condition in a body compares numbers: `x < 0.0`")),
         }
     }
 }
@@ -278,7 +281,7 @@ fn known(name: &syn::Ident, as_method: bool) -> Result<Math> {
         Some(_) => format!("`{name}` is a method of `f32`; write `x.{name}()`"),
         None => format!("`{name}` has no CUDA counterpart here; a body calls {}", known_functions()),
     };
-    Err(Error::new(name.span(), message))
+    Err(Error::new_spanned(name, message))
 }
 
 fn known_functions() -> String {
@@ -290,7 +293,7 @@ fn known_functions() -> String {
 fn number_literal(literal: &syn::Lit) -> Result<Expr> {
     match literal {
         syn::Lit::Float(float) if matches!(float.suffix(), "" | "f32") => Ok(Expr::Literal(float.base10_parse()?)),
-        other => Err(Error::new(other.span(), "bodies compute in `f32`; write the number as `1.0`")),
+        other => Err(Error::new_spanned(other, "bodies compute in `f32`; write the number as `1.0`")),
     }
 }
 
@@ -300,7 +303,7 @@ fn arithmetic(op: &syn::BinOp) -> Result<BinaryOp> {
         syn::BinOp::Sub(_) => Ok(BinaryOp::Subtract),
         syn::BinOp::Mul(_) => Ok(BinaryOp::Multiply),
         syn::BinOp::Div(_) => Ok(BinaryOp::Divide),
-        other => Err(Error::new(other.span(), "a body computes with `+`, `-`, `*` and `/`")),
+        other => Err(Error::new_spanned(other, "a body computes with `+`, `-`, `*` and `/`")),
     }
 }
 
@@ -312,6 +315,6 @@ fn comparison(op: &syn::BinOp) -> Result<CompareOp> {
         syn::BinOp::Ge(_) => Ok(CompareOp::GreaterEqual),
         syn::BinOp::Eq(_) => Ok(CompareOp::Equal),
         syn::BinOp::Ne(_) => Ok(CompareOp::NotEqual),
-        other => Err(Error::new(other.span(), "a condition in a body compares numbers: `x < 0.0`")),
+        other => Err(Error::new_spanned(other, "a condition in a body compares numbers: `x < 0.0`")),
     }
 }

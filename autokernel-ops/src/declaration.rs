@@ -1,6 +1,8 @@
 //! What a user wrote above and in a function, as plain data: parsed by the crate that knows Rust's syntax, judged by an
 //! operation's room. Places are numbers that the parser maps back to spans.
 
+use crate::rows::Step;
+
 /// A place in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node(pub usize);
@@ -10,8 +12,19 @@ pub struct Node(pub usize);
 pub struct Attribute {
     /// How it is called: `fused_matmul`.
     pub name: &'static str,
-    /// How it is written: `#[autokernel::fused_matmul(leaky_relu)]`.
+    /// A whole declaration under it.
     pub example: &'static str,
+    /// What stands below it.
+    pub form: Form,
+}
+
+/// What stands below an attribute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A function without a body: the attribute says what is computed.
+    Bodyless,
+    /// A function whose body says it.
+    Body,
 }
 
 /// An attribute with the function below it.
@@ -27,6 +40,18 @@ pub struct Declaration {
     pub parameter_list: Node,
     /// The parameters, in order.
     pub parameters: Vec<Parameter>,
+    /// What the body does, in order: nothing where there is none. Without a list it cannot be read, which its reader
+    /// complains of.
+    pub body: Option<Vec<Statement>>,
+}
+
+/// A statement of a body, or a reduction inside of one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statement {
+    /// What it does.
+    pub step: Step,
+    /// Where it stands.
+    pub node: Node,
 }
 
 /// `name`, `name = value` or `name(value, …)`.
@@ -105,6 +130,8 @@ impl Value {
 pub enum Parameter {
     /// `name: &Container<Element>`, or with `&mut`.
     Tensor(TensorParameter),
+    /// `name: f32`.
+    Scalar(ScalarParameter),
     /// What is written in no such form.
     Other {
         /// Where it differs.
@@ -117,6 +144,8 @@ pub enum Parameter {
 pub struct TensorParameter {
     /// Its name.
     pub name: String,
+    /// Where the parameter stands.
+    pub node: Node,
     /// Whether it is borrowed mutably.
     pub mutable: bool,
     /// What it is borrowed from, without its path: `Matrix`.
@@ -127,6 +156,17 @@ pub struct TensorParameter {
     pub ty: Node,
     /// Where its element's type stands.
     pub element_node: Node,
+}
+
+/// `eps: f32`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScalarParameter {
+    /// Its name.
+    pub name: String,
+    /// Where the parameter stands.
+    pub node: Node,
+    /// Where its type stands.
+    pub ty: Node,
 }
 
 /// A mistake in a declaration.

@@ -158,7 +158,7 @@ mod tests {
     fn again<'v>(argument: &'v Argument<'_>) -> Argument<'v> {
         match argument {
             Argument::Read(view) => Argument::Read(view.clone()),
-            Argument::Write(_) => panic!("{argument:?}"),
+            Argument::Write(_) | Argument::Scalar(_) => panic!("{argument:?}"),
         }
     }
 

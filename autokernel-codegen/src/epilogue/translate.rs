@@ -17,7 +17,7 @@ pub fn translate(function: &syn::ItemFn, arguments: &[f32]) -> Result<Function> 
     let mut translator = Translator::new(Reductions::None);
     translator.declare(parameter);
     for (name, value) in rest.iter().zip(arguments) {
-        translator.bind(name, Value::Number(Expr::Literal(*value)), function.sig.span());
+        translator.bind(name, Value::Number(Expr::Literal(*value)), &function.sig);
     }
     let result = translator.block(&function.block)?;
     let bindings = translator.bound.into_iter().filter_map(|bound| match bound.value {

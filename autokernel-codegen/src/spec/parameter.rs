@@ -1,22 +1,26 @@
 //! The parameters of a declared function.
 
-use autokernel_ops::declaration::{Parameter, TensorParameter};
+use autokernel_ops::declaration::{Parameter, ScalarParameter, TensorParameter};
 use syn::Ident;
 
 use super::Nodes;
 
-/// What a parameter says, as far as it is a reference to a tensor.
+/// What a parameter says, as far as it is a reference to a tensor or a number.
 pub fn read(argument: &syn::FnArg, nodes: &mut Nodes) -> Parameter {
     let syn::FnArg::Typed(typed) = argument else {
         return Parameter::Other { node: nodes.add(argument) };
     };
     let Some(name) = name(argument) else { return Parameter::Other { node: nodes.add(&typed.pat) } };
-    let ty = nodes.add(&typed.ty);
+    let (node, ty) = (nodes.add(typed), nodes.add(&typed.ty));
+    if matches!(&*typed.ty, syn::Type::Path(path) if path.path.is_ident("f32")) {
+        return Parameter::Scalar(ScalarParameter { name: name.to_string(), node, ty });
+    }
     let syn::Type::Reference(reference) = &*typed.ty else { return Parameter::Other { node: ty } };
     let Some((container, element)) = tensor(&reference.elem) else { return Parameter::Other { node: ty } };
     let last = |path: &syn::Path| path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
     Parameter::Tensor(TensorParameter {
         name: name.to_string(),
+        node,
         mutable: reference.mutability.is_some(),
         container: container.to_string(),
         element: last(&element.path),

@@ -4,7 +4,7 @@ use autokernel_core::Dtype;
 
 use super::problem::{INPUTS, Layout, Problem};
 use crate::declaration::{
-    Attribute, Complaint, Declaration, Given, Node, Parameter, Setting, TensorParameter, Value, both,
+    Attribute, Complaint, Declaration, Form, Given, Node, Parameter, Setting, TensorParameter, Value, both,
 };
 use crate::epilogue::Epilogue;
 
@@ -12,8 +12,17 @@ const PLAIN: &str = "matmul";
 
 /// The attributes that declare products.
 pub const ATTRIBUTES: &[Attribute] = &[
-    Attribute { name: PLAIN, example: "#[autokernel::matmul]" },
-    Attribute { name: "fused_matmul", example: "#[autokernel::fused_matmul(leaky_relu)]" },
+    Attribute {
+        name: PLAIN,
+        example: "#[autokernel::matmul] fn linear(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);",
+        form: Form::Bodyless,
+    },
+    Attribute {
+        name: "fused_matmul",
+        example: "#[autokernel::fused_matmul(leaky_relu)] fn linear(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut \
+                  Matrix<bf16>);",
+        form: Form::Bodyless,
+    },
 ];
 
 /// The product that `declaration` says.
@@ -146,8 +155,9 @@ impl<'d> Matrix<'d> {
     fn read(parameter: &'d Parameter, wanted: bool) -> Result<Self, Complaint> {
         let expected = if wanted { "`out: &mut Matrix<bf16>`" } else { "`a: &Matrix<bf16>`" };
         let refused = |node: Node| node.complain(format!("write this parameter as {expected}"));
-        let TensorParameter { name, mutable, container, element, ty, element_node } = match parameter {
+        let TensorParameter { name, mutable, container, element, ty, element_node, .. } = match parameter {
             Parameter::Tensor(tensor) => tensor,
+            Parameter::Scalar(scalar) => return Err(refused(scalar.ty)),
             Parameter::Other { node } => return Err(refused(*node)),
         };
         if *mutable != wanted || container != "Matrix" {

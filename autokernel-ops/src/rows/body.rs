@@ -124,9 +124,9 @@ impl Kind {
         }
     }
 
-    /// The kind whose type is called `name`.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    /// The kind of tensor whose type is called `name`.
+    pub fn of_container(name: &str) -> Option<Self> {
+        Kind::ALL.into_iter().find(|kind| *kind != Kind::Scalar && kind.name() == name)
     }
 
     /// Whether its elements differ along a row.

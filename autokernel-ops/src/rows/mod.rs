@@ -5,6 +5,7 @@ pub mod body;
 #[cfg(test)]
 mod cases;
 pub mod complaint;
+mod declare;
 pub mod emit;
 mod lower;
 mod model;

@@ -6,7 +6,7 @@ use super::body::{Kind, Reduction};
 use super::plan::{DIMS, Shape};
 use super::problem::{Class, Problem};
 use super::schedule::RowsSchedule;
-use super::{emit, model, plan, space};
+use super::{declare, emit, model, plan, space};
 use crate::declaration::{Attribute, Complaint, Declaration};
 use crate::forecast::{Forecast, Machine};
 use crate::operation::{self, Operation, Tolerance, Work};
@@ -28,10 +28,10 @@ impl Operation for Problem {
 
     const ROOTS: &'static [&'static str] = &emit::ROOTS;
 
-    const ATTRIBUTES: &'static [Attribute] = &[];
+    const ATTRIBUTES: &'static [Attribute] = &[declare::ATTRIBUTE];
 
     fn declare(declaration: &Declaration) -> Result<Self, Vec<Complaint>> {
-        Err(vec![declaration.arguments.complain("a row-wise kernel is its body, which no attribute takes")])
+        declare::declare(declaration)
     }
 
     fn signature(&self) -> Signature {

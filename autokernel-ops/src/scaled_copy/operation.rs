@@ -5,7 +5,7 @@ use autokernel_core::{Arch, Dim, Dimension, Dtype, Extents, LaunchPlan, Operand,
 use super::emit;
 use super::problem::{Class, DIMS, Problem};
 use super::schedule::{RULES, Schedule as Typed};
-use crate::declaration::{Attribute, Complaint, Declaration};
+use crate::declaration::{Attribute, Complaint, Declaration, Form};
 use crate::operation::{self, Operation, Tolerance, Work};
 use crate::registry::{Family, OtherFamily};
 use crate::rule::{self, BrokenRule};
@@ -23,8 +23,11 @@ impl Operation for Problem {
 
     const ROOTS: &'static [&'static str] = &["scaled_copy.cuh"];
 
-    const ATTRIBUTES: &'static [Attribute] =
-        &[Attribute { name: "scaled_copy", example: "#[autokernel::scaled_copy(alpha = 2.0)]" }];
+    const ATTRIBUTES: &'static [Attribute] = &[Attribute {
+        name: "scaled_copy",
+        example: "#[autokernel::scaled_copy(alpha = 2.0)] fn double(x: &Matrix<bf16>, out: &mut Matrix<bf16>);",
+        form: Form::Bodyless,
+    }];
 
     fn declare(declaration: &Declaration) -> Result<Self, Vec<Complaint>> {
         Problem::declare(declaration)

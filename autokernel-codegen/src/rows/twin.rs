@@ -1,0 +1,251 @@
+//! A body as a Rust function that computes one row in `f32`: the tokens of the user's own text, each reduction a loop, each
+//! value and each output another.
+
+use autokernel_core::Role;
+use autokernel_ops::expr::Math;
+use autokernel_ops::rows::body::Kind;
+use autokernel_ops::rows::{Operand, Problem, Reduction};
+use proc_macro2::{Span, TokenStream};
+use quote::{format_ident, quote};
+use syn::visit::{self, Visit};
+use syn::visit_mut::{self, VisitMut};
+use syn::{Error, Ident, Result};
+
+use crate::translate::binding_name;
+
+/// `fn row(x: &[f32], eps: f32, out: &mut [f32]) { … }` of a function that states `problem`: its parameters in the order of
+/// the operands, slices of as many elements as a row has columns, and numbers where an operand has one a row.
+///
+/// # Errors
+/// A statement that no body holds.
+pub fn rust_function(block: &syn::Block, problem: &Problem) -> Result<TokenStream> {
+    let mut twin = Twin::new(problem);
+    let statements = block.stmts.iter().map(|statement| twin.statement(statement)).collect::<Result<Vec<_>>>()?;
+    let Twin { columns, .. } = &twin;
+    let parameters = problem.body().operands.iter().map(parameter);
+    let imports = imports(block);
+    let matrix = problem.body().operands.iter().find(|operand| operand.kind == Kind::Matrix).map(name_of);
+    Ok(quote! {
+        #[allow(clippy::all, clippy::pedantic, clippy::nursery)]
+        fn row(#(#parameters),*) {
+            #(#imports)*
+            let #columns = #matrix.len();
+            #(#statements)*
+        }
+    })
+}
+
+/// The parameter of an operand. No text of a body names an output, so that it cannot hide a name there.
+fn parameter(operand: &Operand) -> TokenStream {
+    let name = name_of(operand);
+    match (operand.role, operand.kind.varies_along_row()) {
+        (Role::Input, true) => quote!(#name: &[f32]),
+        (Role::Input, false) => quote!(#name: f32),
+        (Role::Output, true) => quote!(#name: &mut [f32]),
+        (Role::Output, false) => quote!(#name: &mut f32),
+    }
+}
+
+fn name_of(operand: &Operand) -> Ident {
+    let span = match operand.role {
+        Role::Input => Span::call_site(),
+        Role::Output => Span::mixed_site(),
+    };
+    ident(&operand.name, span)
+}
+
+/// An identifier, raw where it is written so.
+fn ident(name: &str, span: Span) -> Ident {
+    match name.strip_prefix("r#") {
+        Some(name) => Ident::new_raw(name, span),
+        None => Ident::new(name, span),
+    }
+}
+
+/// A `use` of each function that the body calls and that is no method of `f32`, from where the facade has them.
+fn imports(block: &syn::Block) -> Vec<TokenStream> {
+    let mut names = Names::default();
+    names.visit_block(block);
+    let functions = Math::ALL.iter().filter(|function| !function.is_method());
+    let called = functions.filter(|function| names.free.iter().any(|name| name == function.name()));
+    let import = |function: &Math| {
+        let name = format_ident!("{}", function.name());
+        quote!(use ::autokernel::__private::#name;)
+    };
+    called.map(import).collect()
+}
+
+/// Whether a name stands for a number of the row, or for one of each element.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Along {
+    Row,
+    Elements,
+}
+
+struct Twin<'p> {
+    problem: &'p Problem,
+    /// Names in scope, innermost last.
+    scope: Vec<(String, Along)>,
+    columns: Ident,
+    column: Ident,
+    /// Reductions so far, for their names.
+    reductions: usize,
+}
+
+impl<'p> Twin<'p> {
+    fn new(problem: &'p Problem) -> Self {
+        let inputs = problem.body().inputs().map(|operand| {
+            let along = if operand.kind.varies_along_row() { Along::Elements } else { Along::Row };
+            (operand.name.clone(), along)
+        });
+        let [columns, column] = ["columns", "column"].map(|name| Ident::new(name, Span::mixed_site()));
+        Twin { problem, scope: inputs.collect(), columns, column, reductions: 0 }
+    }
+
+    fn statement(&mut self, statement: &syn::Stmt) -> Result<TokenStream> {
+        let unreadable = || Error::new_spanned(statement, "this statement is none of a body");
+        match statement {
+            syn::Stmt::Local(local) => {
+                let value = local.init.as_ref().ok_or_else(unreadable)?;
+                self.bind(&local.pat, &value.expr)
+            }
+            syn::Stmt::Item(syn::Item::Const(item)) => {
+                self.scope.push((item.ident.to_string(), Along::Row));
+                Ok(quote!(#item))
+            }
+            syn::Stmt::Expr(syn::Expr::Assign(assign), _) => self.store(assign).ok_or_else(unreadable),
+            _ => Err(unreadable()),
+        }
+    }
+
+    fn bind(&mut self, pattern: &syn::Pat, value: &syn::Expr) -> Result<TokenStream> {
+        let name = binding_name(pattern)?;
+        let (value, reductions) = self.lift(value);
+        let plain = match pattern {
+            syn::Pat::Type(typed) => &typed.pat,
+            other => other,
+        };
+        let elements = self.elements(&value);
+        if elements.is_empty() {
+            self.scope.push((name, Along::Row));
+            return Ok(quote!(#reductions let #plain: f32 = #value;));
+        }
+        let values = self.each(&value, &elements);
+        self.scope.push((name, Along::Elements));
+        Ok(quote!(#reductions let #plain: ::std::vec::Vec<f32> = #values.collect();))
+    }
+
+    fn store(&mut self, assign: &syn::ExprAssign) -> Option<TokenStream> {
+        let syn::Expr::Path(path) = &*assign.left else { return None };
+        let operand = self.problem.body().operand(&path.path.get_ident()?.to_string())?;
+        let output = name_of(operand);
+        let (value, reductions) = self.lift(&assign.right);
+        if !operand.kind.varies_along_row() {
+            return Some(quote!(#reductions *#output = #value;));
+        }
+        let elements = self.elements(&value);
+        let Twin { columns, column, .. } = self;
+        Some(quote! {
+            #reductions
+            for #column in 0..#columns {
+                #(let #elements = #elements[#column];)*
+                #output[#column] = #value;
+            }
+        })
+    }
+
+    /// The value with a name for each reduction in it, and what computes them.
+    fn lift(&mut self, value: &syn::Expr) -> (syn::Expr, TokenStream) {
+        let mut value = value.clone();
+        let mut lift = Lift { reductions: self.reductions, lifted: Vec::new() };
+        lift.visit_expr_mut(&mut value);
+        self.reductions = lift.reductions;
+        let lifted = lift.lifted.iter().map(|(name, reduction, of)| {
+            let (function, values) = (format_ident!("{}", reduction.name()), self.each(of, &self.elements(of)));
+            quote!(let #name = ::autokernel::__private::#function(#values);)
+        });
+        let statements = quote!(#(#lifted)*);
+        (value, statements)
+    }
+
+    /// An iterator over the values of each element.
+    fn each(&self, value: &syn::Expr, elements: &[Ident]) -> TokenStream {
+        let Twin { columns, column, .. } = self;
+        quote! {
+            (0..#columns).map(|#column| {
+                #(let #elements = #elements[#column];)*
+                #value
+            })
+        }
+    }
+
+    /// The names in a value that differ along a row, each once.
+    fn elements(&self, value: &syn::Expr) -> Vec<Ident> {
+        let mut names = Names::default();
+        names.visit_expr(value);
+        let is_element = |name: &Ident| {
+            let found = self.scope.iter().rev().find(|(known, _)| name == known);
+            found.is_some_and(|(_, along)| *along == Along::Elements)
+        };
+        names.free.into_iter().filter(is_element).collect()
+    }
+}
+
+/// Takes reductions out of a value, innermost first.
+struct Lift {
+    reductions: usize,
+    lifted: Vec<(Ident, Reduction, syn::Expr)>,
+}
+
+impl VisitMut for Lift {
+    fn visit_expr_mut(&mut self, expr: &mut syn::Expr) {
+        visit_mut::visit_expr_mut(self, expr);
+        let syn::Expr::Call(call) = expr else { return };
+        let syn::Expr::Path(path) = &*call.func else { return };
+        let reduction = path.path.get_ident().and_then(|name| Reduction::from_name(&name.to_string()));
+        let (Some(reduction), Some(of)) = (reduction, call.args.first().cloned()) else { return };
+        let name = Ident::new(&format!("reduced{}", self.reductions), Span::mixed_site());
+        self.reductions += 1;
+        *expr = syn::Expr::Path(syn::ExprPath { attrs: Vec::new(), qself: None, path: name.clone().into() });
+        self.lifted.push((name, reduction, of));
+    }
+}
+
+/// The names that a text takes from around it, each once.
+#[derive(Default)]
+struct Names {
+    free: Vec<Ident>,
+    /// Names that blocks of the text bind.
+    bound: Vec<Ident>,
+}
+
+impl<'ast> Visit<'ast> for Names {
+    fn visit_block(&mut self, block: &'ast syn::Block) {
+        let outer = self.bound.len();
+        visit::visit_block(self, block);
+        self.bound.truncate(outer);
+    }
+
+    fn visit_local(&mut self, local: &'ast syn::Local) {
+        visit::visit_local(self, local);
+        let pattern = match &local.pat {
+            syn::Pat::Type(typed) => &typed.pat,
+            other => other,
+        };
+        if let syn::Pat::Ident(name) = pattern {
+            self.bound.push(name.ident.clone());
+        }
+    }
+
+    fn visit_item_const(&mut self, item: &'ast syn::ItemConst) {
+        visit::visit_item_const(self, item);
+        self.bound.push(item.ident.clone());
+    }
+
+    fn visit_expr_path(&mut self, path: &'ast syn::ExprPath) {
+        let Some(name) = path.path.get_ident() else { return };
+        if !self.bound.contains(name) && !self.free.contains(name) {
+            self.free.push(name.clone());
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The statements of a body.
+
+use autokernel_ops::declaration::Parameter;
+use autokernel_ops::declaration::{Statement, TensorParameter};
+use autokernel_ops::rows::Step;
+use syn::{Error, Result};
+
+use super::Nodes;
+use crate::mistakes::Mistakes;
+use crate::translate::{Reductions, Translator, Value, binding_name};
+
+/// Reads what a function with those parameters does, statement by statement.
+///
+/// # Errors
+/// All mistakes at once, each at its place with what can be written instead.
+pub fn read(block: &syn::Block, parameters: &[Parameter], nodes: &mut Nodes) -> Result<Vec<Statement>> {
+    let mut reader =
+        Reader { translator: Translator::new(Reductions::Lifted), taken: 0, statements: Vec::new(), nodes };
+    let mut outputs = Vec::new();
+    for parameter in parameters {
+        match parameter {
+            Parameter::Tensor(TensorParameter { name, mutable, .. }) => {
+                reader.translator.declare(name);
+                outputs.extend(mutable.then_some(name.as_str()));
+            }
+            Parameter::Scalar(scalar) => reader.translator.declare(&scalar.name),
+            Parameter::Other { .. } => {}
+        }
+    }
+    let mut mistakes = Mistakes::default();
+    for statement in &block.stmts {
+        mistakes.note(refuse_name_of_output(statement, &outputs));
+        mistakes.note(reader.statement(statement));
+    }
+    mistakes.into_result()?;
+    Ok(reader.statements)
+}
+
+struct Reader<'n> {
+    translator: Translator,
+    /// Values of the translator that are statements already.
+    taken: usize,
+    statements: Vec<Statement>,
+    nodes: &'n mut Nodes,
+}
+
+impl Reader<'_> {
+    fn statement(&mut self, statement: &syn::Stmt) -> Result<()> {
+        let assigned = self.assigned(statement);
+        self.take_bound();
+        if let Some((step, assignment)) = assigned? {
+            self.statements.push(Statement { step, node: self.nodes.add(assignment) });
+        }
+        Ok(())
+    }
+
+    /// What was bound since the last time.
+    fn take_bound(&mut self) {
+        for bound in &self.translator.bound[self.taken..] {
+            let name = bound.name.clone();
+            let step = match &bound.value {
+                Value::Number(value) => Step::Let { name, value: value.clone() },
+                Value::Reduced(reduction, of) => Step::Reduce { name, reduction: *reduction, of: of.clone() },
+            };
+            self.statements.push(Statement { step, node: self.nodes.add(&bound.tokens) });
+        }
+        self.taken = self.translator.bound.len();
+    }
+
+    /// Reads a statement: gives what it assigns, if it does.
+    fn assigned<'s>(&mut self, statement: &'s syn::Stmt) -> Result<Option<(Step, &'s syn::ExprAssign)>> {
+        let syn::Stmt::Expr(expr, _) = statement else {
+            return self.translator.statement(statement).map(|()| None);
+        };
+        let syn::Expr::Assign(assign) = expr else {
+            let message =
+                "this value goes nowhere; a body binds values, `let y = …;`, and writes its outputs, `out = …;`";
+            return Err(Error::new_spanned(expr, message));
+        };
+        let output = match &*assign.left {
+            syn::Expr::Path(path) => path.path.get_ident(),
+            _ => None,
+        };
+        let output =
+            output.ok_or_else(|| Error::new_spanned(&assign.left, "only an output is assigned to: `out = …;`"))?;
+        let value = self.translator.number(&assign.right)?;
+        Ok(Some((Step::Store { output: output.to_string(), value }, assign)))
+    }
+}
+
+/// A value under an output's name would make an assignment to it ambiguous.
+fn refuse_name_of_output(statement: &syn::Stmt, outputs: &[&str]) -> Result<()> {
+    let syn::Stmt::Local(local) = statement else { return Ok(()) };
+    match binding_name(&local.pat) {
+        Ok(name) if outputs.contains(&name.as_str()) => {
+            let message = format!("`{name}` is an output: write `{name} = …;`, or give this value another name");
+            Err(Error::new_spanned(&local.pat, message))
+        }
+        _ => Ok(()),
+    }
+}
