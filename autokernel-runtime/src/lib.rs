@@ -6,10 +6,10 @@
 //! everything runs and is tested on a machine without a GPU.
 //!
 //! No operation is known by name: operands are checked against a [`Signature`], and what is launched is what a
-//! [`LaunchPlan`] says. Only the computation on the CPU is an operation's own; see [`matmul`].
+//! [`LaunchPlan`] says. Only the computation on the CPU is an operation's own; see [`matmul`] and [`rows`].
 //!
-//! - [`Device`], [`Matrix`], [`MatrixView`], [`MatrixViewMut`]: where data lives; cudarc slices go in and out with no
-//!   copy.
+//! - [`Device`], [`Matrix`], [`Row`], [`Column`] and their views, as [`MatrixView`]: where data lives; cudarc slices go in
+//!   and out with no copy.
 //! - [`Kernel`], [`Plan`]: a declared kernel and the schedule it would use; [`CompiledKernel`]: one image, for tuners;
 //!   [`AnyKernel`], [`Argument`]: the same without types.
 //! - With the feature `emulator`, `Device::emulated` is a GPU that is interpreted and checked: every kernel runs on a
@@ -41,8 +41,10 @@ mod loaded;
 pub mod matmul;
 mod matrix;
 pub mod roofline;
+pub mod rows;
 mod select;
 pub mod timing;
+mod vector;
 mod view;
 
 pub use any_kernel::AnyKernel;
@@ -60,6 +62,7 @@ pub use gpu::{CompiledKernel, Resources};
 pub use kernel::Kernel;
 pub use matrix::Matrix;
 pub use select::{Plan, Reason, Target, plan_for};
+pub use vector::{Column, ColumnView, ColumnViewMut, Row, RowView, RowViewMut};
 pub use view::{MatrixView, MatrixViewMut};
 
 pub use autokernel_core::{

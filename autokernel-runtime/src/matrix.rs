@@ -90,6 +90,12 @@ impl<T: Element> Matrix<T> {
         Ok(Self { buffer: Buffer::Cuda(slice), layout })
     }
 
+    /// Takes over a cudarc slice as a matrix of one row.
+    pub(crate) fn one_row(slice: CudaSlice<T>) -> Self {
+        let columns = slice.len();
+        Self { buffer: Buffer::Cuda(slice), layout: Layout { rows: 1, columns, ld: columns } }
+    }
+
     /// Hands the buffer back to cudarc, gaps included; `None` if the matrix is on the CPU.
     pub fn into_cudarc(self) -> Option<CudaSlice<T>> {
         match self.buffer {

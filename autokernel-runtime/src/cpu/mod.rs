@@ -1,10 +1,12 @@
 //! The CPU backend: for each operation, the same computation on the host.
 
 mod matmul;
+mod rows;
 
 use crate::{Argument, Result};
 
 pub use matmul::matmul;
+pub use rows::{RowFunction, rows};
 
 /// What computes a kernel on the CPU, given its operands in the order of its signature.
 pub type CpuFunction = fn(&mut [Argument<'_>]) -> Result<()>;

@@ -1,0 +1,241 @@
+//! Row-wise kernels on the CPU: each row is widened to `f32`, computed by the body's own Rust, and rounded once. Rows are
+//! shared out to the threads of rayon's pool.
+
+use autokernel_ops::rows::Kind;
+use half::{bf16, f16};
+
+use crate::layout::Layout;
+use crate::view::{Storage, StorageMut};
+use crate::{AnyView, AnyViewMut, Argument, Device, Element, Error, Result, alloc};
+
+/// Computes one row. Inputs and outputs are in the order of the signature; each is as long as a row, or of one element
+/// where it has one a row or is a scalar.
+pub type RowFunction = fn(&[&[f32]], &mut [&mut [f32]]);
+
+/// Elements below which a share of the rows is not divided further.
+const SHARE: usize = 1 << 14;
+
+/// Computes every row of the outputs among `arguments`, which are in host memory and indexed as `kinds` say, by `row`.
+///
+/// # Errors
+/// [`Error::Operands`] for other operands than `kinds` says, [`Error::DeviceMismatch`] for one that is on a GPU,
+/// [`Error::OutOfMemory`].
+pub fn rows(arguments: &mut [Argument<'_>], kinds: &[Kind], row: RowFunction) -> Result<()> {
+    let (rows, columns) = sizes(arguments, kinds)?;
+    let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+    for (argument, &kind) in arguments.iter_mut().zip(kinds) {
+        match argument {
+            Argument::Read(view) => inputs.push(Input::new(view, kind, columns)?),
+            Argument::Write(view) => outputs.push(Output::new(view, kind, columns)?),
+            Argument::Scalar(value) => inputs.push(Input::Constant(vec![*value])),
+        }
+    }
+    if rows == 0 {
+        return Ok(());
+    }
+    share(&Work { inputs: &inputs, columns, row }, 0, rows, outputs)
+}
+
+/// The rows and columns that the operands agree on.
+fn sizes(arguments: &[Argument<'_>], kinds: &[Kind]) -> Result<(usize, usize)> {
+    let refused = |reason: &str| Error::Operands { kernel: "rows".to_owned(), reason: reason.to_owned() };
+    let operands = || arguments.iter().zip(kinds).map(|(argument, kind)| (argument.layout(), *kind));
+    let matrix = operands().find(|(_, kind)| *kind == Kind::Matrix);
+    let (Layout { rows, columns, .. }, _) = matrix.ok_or_else(|| refused("none of them is a matrix"))?;
+    let fits = |(layout, kind): (Layout, Kind)| {
+        (layout.rows, layout.columns)
+            == match kind {
+                Kind::Matrix => (rows, columns),
+                Kind::Row => (1, columns),
+                Kind::Column => (1, rows),
+                Kind::Scalar => (1, 1),
+            }
+    };
+    if arguments.len() != kinds.len() || !operands().all(fits) {
+        return Err(refused("their shapes do not fit each other"));
+    }
+    Ok((rows, columns))
+}
+
+/// What is the same for all rows.
+#[derive(Clone, Copy)]
+struct Work<'w> {
+    inputs: &'w [Input<'w>],
+    columns: usize,
+    row: RowFunction,
+}
+
+/// Computes `rows` rows from row `first` on, into outputs that begin with it.
+fn share(work: &Work<'_>, first: usize, rows: usize, outputs: Vec<Output<'_>>) -> Result<()> {
+    if rows == 1 || rows.saturating_mul(work.columns) <= SHARE {
+        return compute(work, first, rows, outputs);
+    }
+    let half = rows / 2;
+    let (left, right) = outputs.into_iter().map(|output| output.split_at(half)).unzip();
+    let (left, right) =
+        rayon::join(|| share(work, first, half, left), || share(work, first + half, rows - half, right));
+    left.and(right)
+}
+
+fn compute(work: &Work<'_>, first: usize, rows: usize, mut outputs: Vec<Output<'_>>) -> Result<()> {
+    let Work { inputs, row, .. } = *work;
+    let mut read = inputs.iter().map(|input| alloc::host_zeros(input.len())).collect::<Result<Vec<_>>>()?;
+    let mut written =
+        outputs.iter().map(|output| alloc::host_zeros(output.columns)).collect::<Result<Vec<Vec<f32>>>>()?;
+    for number in 0..rows {
+        read.iter_mut().zip(inputs).for_each(|(values, input)| input.read(first + number, values));
+        let inputs: Vec<&[f32]> = read.iter().map(Vec::as_slice).collect();
+        row(&inputs, &mut written.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>());
+        outputs.iter_mut().zip(&written).for_each(|(output, values)| output.write(number, values));
+    }
+    Ok(())
+}
+
+/// What is read.
+enum Input<'a> {
+    /// The same for every row.
+    Constant(Vec<f32>),
+    /// A row, or one element, for each.
+    Rows { elements: Elements<'a>, columns: usize, ld: usize },
+}
+
+enum Elements<'a> {
+    Bf16(&'a [bf16]),
+    F16(&'a [f16]),
+    F32(&'a [f32]),
+}
+
+impl<'a> Input<'a> {
+    fn new(view: &'a AnyView<'_>, kind: Kind, columns: usize) -> Result<Self> {
+        let (elements, layout) = match view {
+            AnyView::Bf16(view) => (Elements::Bf16(host(&view.storage)?), view.layout),
+            AnyView::F16(view) => (Elements::F16(host(&view.storage)?), view.layout),
+            AnyView::F32(view) => (Elements::F32(host(&view.storage)?), view.layout),
+        };
+        match kind {
+            Kind::Matrix => Ok(Input::Rows { elements, columns, ld: layout.ld }),
+            Kind::Column => Ok(Input::Rows { elements, columns: 1, ld: 1 }),
+            Kind::Row | Kind::Scalar => {
+                let mut values = alloc::host_zeros(layout.columns)?;
+                elements.widen(0, &mut values);
+                Ok(Input::Constant(values))
+            }
+        }
+    }
+
+    /// Elements of a row.
+    fn len(&self) -> usize {
+        match self {
+            Input::Constant(values) => values.len(),
+            Input::Rows { columns, .. } => *columns,
+        }
+    }
+
+    fn read(&self, row: usize, target: &mut [f32]) {
+        match self {
+            Input::Constant(values) => target.copy_from_slice(values),
+            Input::Rows { elements, ld, .. } => elements.widen(row * ld, target),
+        }
+    }
+}
+
+impl Elements<'_> {
+    /// As many elements from `start` on as `target` takes.
+    fn widen(&self, start: usize, target: &mut [f32]) {
+        if target.is_empty() {
+            return;
+        }
+        let range = start..start + target.len();
+        match self {
+            Elements::Bf16(data) => Element::widen(&data[range], target),
+            Elements::F16(data) => Element::widen(&data[range], target),
+            Elements::F32(data) => Element::widen(&data[range], target),
+        }
+    }
+}
+
+/// What is written.
+struct Output<'a> {
+    elements: ElementsMut<'a>,
+    /// Of a row.
+    columns: usize,
+    ld: usize,
+}
+
+enum ElementsMut<'a> {
+    Bf16(&'a mut [bf16]),
+    F16(&'a mut [f16]),
+    F32(&'a mut [f32]),
+}
+
+impl<'a> Output<'a> {
+    fn new(view: &'a mut AnyViewMut<'_>, kind: Kind, columns: usize) -> Result<Self> {
+        let (elements, layout) = match view {
+            AnyViewMut::Bf16(view) => (ElementsMut::Bf16(host_mut(&mut view.storage)?), view.layout),
+            AnyViewMut::F16(view) => (ElementsMut::F16(host_mut(&mut view.storage)?), view.layout),
+            AnyViewMut::F32(view) => (ElementsMut::F32(host_mut(&mut view.storage)?), view.layout),
+        };
+        let (columns, ld) = if kind == Kind::Matrix { (columns, layout.ld) } else { (1, 1) };
+        Ok(Output { elements, columns, ld })
+    }
+
+    /// The first `rows` rows, and the others.
+    fn split_at(self, rows: usize) -> (Self, Self) {
+        let Output { elements, columns, ld } = self;
+        let at = rows * ld;
+        let (first, rest) = match elements {
+            ElementsMut::Bf16(data) => halves(data, at, ElementsMut::Bf16),
+            ElementsMut::F16(data) => halves(data, at, ElementsMut::F16),
+            ElementsMut::F32(data) => halves(data, at, ElementsMut::F32),
+        };
+        (Output { elements: first, columns, ld }, Output { elements: rest, columns, ld })
+    }
+
+    fn write(&mut self, row: usize, values: &[f32]) {
+        if values.is_empty() {
+            return;
+        }
+        let range = row * self.ld..row * self.ld + self.columns;
+        match &mut self.elements {
+            ElementsMut::Bf16(data) => narrow(&mut data[range], values),
+            ElementsMut::F16(data) => narrow(&mut data[range], values),
+            ElementsMut::F32(data) => narrow(&mut data[range], values),
+        }
+    }
+}
+
+fn halves<'a, T>(
+    data: &'a mut [T],
+    at: usize,
+    of: fn(&'a mut [T]) -> ElementsMut<'a>,
+) -> (ElementsMut<'a>, ElementsMut<'a>) {
+    // The last row ends with its last element, not with the gap behind it.
+    let (first, rest) = data.split_at_mut(at.min(data.len()));
+    (of(first), of(rest))
+}
+
+fn narrow<T: Element>(target: &mut [T], values: &[f32]) {
+    target.iter_mut().zip(values).for_each(|(target, value)| *target = T::from_f32(*value));
+}
+
+fn host<'a, T: Element>(storage: &'a Storage<'_, T>) -> Result<&'a [T]> {
+    match storage {
+        Storage::Host(data) => Ok(data),
+        Storage::Cuda(_) => Err(on_a_gpu()),
+    }
+}
+
+fn host_mut<'a, T: Element>(storage: &'a mut StorageMut<'_, T>) -> Result<&'a mut [T]> {
+    match storage {
+        StorageMut::Host(data) => Ok(data),
+        StorageMut::Cuda(_) => Err(on_a_gpu()),
+    }
+}
+
+fn on_a_gpu() -> Error {
+    Error::DeviceMismatch {
+        what: "an operand and the launch".to_owned(),
+        left: "a GPU".to_owned(),
+        right: Device::cpu().to_string(),
+    }
+}

@@ -1,0 +1,65 @@
+//! Row-wise kernels: their extents, and what a body's reductions are on the CPU.
+
+use crate::{Dim, Extents, dim};
+
+pub use crate::cpu::{RowFunction, rows as on_cpu};
+pub use autokernel_ops::rows::Kind;
+
+/// The dimensions of a row-wise kernel, in order.
+pub const DIMS: [Dim; 2] = [dim("rows"), dim("columns")];
+
+/// The extents of `rows` rows of `columns` elements.
+///
+/// ```
+/// assert_eq!(autokernel_runtime::rows::extents(128, 4096).to_string(), "128x4096");
+/// ```
+pub const fn extents(rows: u32, columns: u32) -> Extents {
+    Extents::new([(DIMS[0], rows), (DIMS[1], columns)])
+}
+
+/// The sum of a row's values. It is kept in `f64`: no order of additions in `f32` is closer.
+pub fn row_sum(values: impl Iterator<Item = f32>) -> f32 {
+    values.map(f64::from).sum::<f64>() as f32
+}
+
+/// The sum over the number of values; NaN for none.
+pub fn row_mean(values: impl ExactSizeIterator<Item = f32>) -> f32 {
+    let count = values.len() as f64;
+    (values.map(f64::from).sum::<f64>() / count) as f32
+}
+
+/// The greatest value; NaNs are passed over. −∞ where there is none.
+pub fn row_max(values: impl Iterator<Item = f32>) -> f32 {
+    values.fold(f32::NEG_INFINITY, f32::max)
+}
+
+/// The least value; NaNs are passed over. ∞ where there is none.
+pub fn row_min(values: impl Iterator<Item = f32>) -> f32 {
+    values.fold(f32::INFINITY, f32::min)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_dimensions_are_those_of_the_operation() {
+        assert_eq!(DIMS, autokernel_ops::rows::plan::DIMS);
+    }
+
+    #[test]
+    fn reductions_pass_over_nan_and_have_a_value_for_an_empty_row() {
+        let values = [1.0, f32::NAN, -2.0];
+        assert_eq!((row_max(values.into_iter()), row_min(values.into_iter())), (1.0, -2.0));
+        assert!(row_sum(values.into_iter()).is_nan() && row_mean(std::iter::empty()).is_nan());
+        assert_eq!((row_max(std::iter::empty()), row_min(std::iter::empty())), (f32::NEG_INFINITY, f32::INFINITY));
+        assert_eq!(row_sum(std::iter::empty()), 0.0);
+    }
+
+    #[test]
+    fn a_long_sum_loses_nothing() {
+        let count = 1 << 24;
+        assert_eq!(row_sum((0..=count).map(|_| 1.0)), count as f32);
+        assert_eq!(row_mean((0..count).map(|_| 0.1)), 0.1);
+    }
+}
