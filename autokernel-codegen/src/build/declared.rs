@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Build, BuildError, scan};
+use super::scan::{self, Scanned};
+use super::{Build, BuildError};
 use crate::problem::Problem;
 
 /// A kernel that a crate declares.
@@ -14,6 +15,19 @@ pub struct Declared {
     pub problem: Problem,
     /// Where it is declared.
     pub file: PathBuf,
+    /// The features of the crate that it asks for.
+    pub features: Vec<String>,
+}
+
+impl Declared {
+    /// Whether rustc sees it in a crate with those features that a build script is told of; outside of one it may.
+    pub(super) fn is_seen(&self) -> bool {
+        let is_on = |feature: &String| {
+            let variable = format!("CARGO_FEATURE_{}", feature.to_uppercase().replace('-', "_"));
+            std::env::var_os(variable).is_some()
+        };
+        std::env::var_os("OUT_DIR").is_none() || self.features.iter().all(is_on)
+    }
 }
 
 impl Build {
@@ -25,9 +39,9 @@ impl Build {
         let mut found = Vec::new();
         for source in self.sources_of(root) {
             for file in scan::rust_files(&source).map_err(BuildError::io(&source))? {
-                for spec in scan::kernels_in(&file).map_err(BuildError::io(&file))? {
+                for Scanned { spec, features } in scan::kernels_in(&file).map_err(BuildError::io(&file))? {
                     let name = spec.function.sig.ident.to_string();
-                    found.push(Declared { name, problem: spec.problem, file: file.clone() });
+                    found.push(Declared { name, problem: spec.problem, file: file.clone(), features });
                 }
             }
         }

@@ -120,7 +120,7 @@ impl Build {
         let config = self.read_config(root)?;
         let problems = self.problems(root)?;
         let cache = cache_folder(out);
-        let (compiler, not_compiled) = find_compiler(root, &cache)?;
+        let (compiler, not_compiled) = if problems.is_empty() { (None, None) } else { find_compiler(root, &cache)? };
 
         let plans = kernels::build(&problems, &config, compiler.as_ref(), out)?;
         let nvcc = compiler.map(|compiler| compiler.nvcc().version.clone());
@@ -158,8 +158,8 @@ impl Build {
         for source in self.sources_of(root) {
             println!("cargo::rerun-if-changed={}", source.display());
         }
-        let declared = self.declared(root)?;
-        Ok(declared.into_iter().map(|kernel| (kernel.problem.key(), kernel.problem)).collect())
+        let declared = self.declared(root)?.into_iter().filter(Declared::is_seen);
+        Ok(declared.map(|kernel| (kernel.problem.key(), kernel.problem)).collect())
     }
 }
 

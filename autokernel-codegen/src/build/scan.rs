@@ -39,36 +39,66 @@ fn leads_nowhere(error: &walkdir::Error) -> bool {
     error.loop_ancestor().is_some() || (dangles && error.depth() > 0)
 }
 
+/// A declaration, and the features that `#[cfg(feature = "…")]` on it asks for.
+pub struct Scanned {
+    /// What it says.
+    pub spec: Spec,
+    /// Without one of these, rustc does not see it.
+    pub features: Vec<String>,
+}
+
 /// The kernels that `file` declares. A declaration that is wrong is left to the attribute, which reports it in place;
 /// a file that is not Rust is left to rustc.
-pub fn kernels_in(file: &Path) -> std::io::Result<Vec<Spec>> {
+pub fn kernels_in(file: &Path) -> std::io::Result<Vec<Scanned>> {
     let bytes = std::fs::read(file)?;
     let text = String::from_utf8_lossy(&bytes);
     // Most files declare no kernel: not tokenising those keeps a rebuild fast.
     if !registry::attributes().any(|attribute| text.contains(attribute.name)) {
         return Ok(Vec::new());
     }
-    let mut specs = Vec::new();
+    let mut found = Vec::new();
     if let Ok(tokens) = text.parse::<TokenStream>() {
-        collect(tokens, &mut specs);
+        collect(tokens, &mut found);
     }
-    Ok(specs)
+    Ok(found)
 }
 
-fn collect(tokens: TokenStream, specs: &mut Vec<Spec>) {
+fn collect(tokens: TokenStream, found: &mut Vec<Scanned>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    // Of the attributes just before.
+    let mut features: Vec<String> = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
-        let TokenTree::Group(group) = token else { continue };
+        let TokenTree::Group(group) = token else {
+            if !matches!(token, TokenTree::Punct(punct) if punct.as_char() == '#') {
+                features.clear();
+            }
+            continue;
+        };
         let after_pound = at > 0 && matches!(&tokens[at - 1], TokenTree::Punct(punct) if punct.as_char() == '#');
         if after_pound && group.delimiter() == Delimiter::Bracket {
-            let attributes = syn::parse2(group.stream()).map_or_else(|_| Vec::new(), attributes);
-            for (kind, arguments) in attributes {
-                let item = declaration(&tokens[at + 1..]);
-                specs.extend(Spec::parse(kind, arguments, item).ok());
+            let Ok(meta) = syn::parse2::<syn::Meta>(group.stream()) else { continue };
+            features.extend(feature(&meta));
+            for (kind, arguments) in attributes(meta) {
+                let Ok(spec) = Spec::parse(kind, arguments, declaration(&tokens[at + 1..])) else { continue };
+                let below = spec.function.attrs.iter().filter_map(|attribute| feature(&attribute.meta));
+                let features = features.iter().cloned().chain(below).collect();
+                found.push(Scanned { spec, features });
             }
         } else {
-            collect(group.stream(), specs);
+            features.clear();
+            collect(group.stream(), found);
         }
+    }
+}
+
+/// `name` of `cfg(feature = "name")`. Conditions of any other form are taken for true.
+fn feature(meta: &syn::Meta) -> Option<String> {
+    let syn::Meta::List(list) = meta else { return None };
+    let condition = list.path.is_ident("cfg").then(|| syn::parse2::<syn::MetaNameValue>(list.tokens.clone()).ok());
+    let syn::MetaNameValue { path, value, .. } = condition.flatten()?;
+    match value {
+        syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(name), .. }) if path.is_ident("feature") => Some(name.value()),
+        _ => None,
     }
 }
 
@@ -103,9 +133,16 @@ mod tests {
     use super::*;
 
     fn problems(source: &str) -> Vec<String> {
-        let mut specs = Vec::new();
-        collect(source.parse().unwrap(), &mut specs);
-        specs.iter().map(|spec| format!("{}: {}", spec.function.sig.ident, spec.problem)).collect()
+        scanned(source)
+            .iter()
+            .map(|Scanned { spec, .. }| format!("{}: {}", spec.function.sig.ident, spec.problem))
+            .collect()
+    }
+
+    fn scanned(source: &str) -> Vec<Scanned> {
+        let mut found = Vec::new();
+        collect(source.parse().unwrap(), &mut found);
+        found
     }
 
     const PARAMETERS: &str = "(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<f32>);";
@@ -147,6 +184,17 @@ mod tests {
         let tokens: Vec<TokenTree> =
             "fn a() { one; two } fn b();".parse::<TokenStream>().unwrap().into_iter().collect();
         assert_eq!(declaration(&tokens).to_string(), "fn a () { one ; two }");
+    }
+
+    #[test]
+    fn a_declaration_asks_for_the_features_on_it_and_on_no_other() {
+        let source = format!(
+            "#[cfg(feature = \"a\")] fn other() {{}} #[cfg(unix)] #[matmul] fn plain{PARAMETERS}
+             #[doc = \"x\"] #[cfg(feature = \"b\")] #[matmul] #[cfg(feature = \"c\")] fn both{PARAMETERS}
+             #[rows] fn last(x: &Matrix<f32>, out: &mut Matrix<f32>) {{ out = x; }}"
+        );
+        let features: Vec<Vec<String>> = scanned(&source).into_iter().map(|found| found.features).collect();
+        assert_eq!(features, [vec![], vec!["b".to_owned(), "c".to_owned()], vec![]]);
     }
 
     #[test]
