@@ -37,10 +37,9 @@
 // The attributes emit paths that begin with `::autokernel`, in this crate as in any other.
 extern crate self as autokernel;
 
-#[cfg(feature = "builtin")]
 pub mod builtin;
 
-pub use autokernel_macros::{fused_matmul, matmul};
+pub use autokernel_macros::{fused_matmul, matmul, rows};
 pub use autokernel_runtime::*;
 
 /// What generated code names. Not part of the public interface.
@@ -48,5 +47,6 @@ pub use autokernel_runtime::*;
 pub mod __private {
     pub use autokernel_core::erf;
     pub use autokernel_runtime::matmul::on_cpu as matmul_on_cpu;
+    pub use autokernel_runtime::rows::{row_max, row_mean, row_min, row_sum};
     pub use autokernel_runtime::{Embedded, Images};
 }

@@ -3,36 +3,31 @@
 use std::collections::BTreeMap;
 
 use autokernel_codegen::build::{ImageFiles, Manifest, Plan, Variant};
-use autokernel_codegen::matmul;
+use autokernel_codegen::spec::Spec;
 use autokernel_core::{Arch, Descriptor};
 use proc_macro2::TokenStream;
 use quote::quote;
+use syn::ext::IdentExt;
 
-/// `Embedded { … }` of the kernel `name`, whose parameters have those names.
-pub fn embedded(
-    name: &str,
-    parameters: &[String],
-    product: &matmul::Problem,
-    manifest: &Manifest,
-    plan: &Plan,
-) -> TokenStream {
+/// `Embedded { … }` of the kernel that `spec` declares, which `cpu` computes on the CPU.
+pub fn embedded(spec: &Spec, manifest: &Manifest, plan: &Plan, cpu: &TokenStream) -> TokenStream {
+    let parameters: Vec<String> = spec.parameters.iter().map(|parameter| parameter.unraw().to_string()).collect();
     let images = Images::collect(&plan.variants);
     let descriptor = Descriptor {
-        name: name.to_owned(),
+        name: spec.function.sig.ident.unraw().to_string(),
         about: plan.problem.to_string(),
         problem: json(&plan.problem),
-        signature: signature(parameters, plan),
+        signature: signature(&parameters, plan),
         variants: plan.variants.iter().map(|variant| described(variant, &images)).collect(),
         model: plan.model.clone(),
         not_compiled: manifest.not_compiled.clone(),
     };
     let (json, images) = (json(&descriptor), &images.tokens);
-    let transpose_b = product.layout.transpose_b();
     quote! {
         ::autokernel::__private::Embedded {
             json: #json,
             images: &[#(#images),*],
-            cpu: |arguments| ::autokernel::__private::matmul_on_cpu(arguments, #transpose_b, epilogue),
+            cpu: #cpu,
         }
     }
 }

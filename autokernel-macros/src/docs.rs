@@ -3,36 +3,13 @@
 use std::fmt::Write;
 
 use autokernel_codegen::build::{Plan, Variant};
-use autokernel_codegen::matmul;
-use autokernel_codegen::problem::Layout;
 use autokernel_codegen::spec::Spec;
-use syn::Ident;
 use syn::ext::IdentExt;
 
-/// What the function computes, its shapes and errors; follows what the user wrote.
-pub fn function(parameters: [&Ident; 3], problem: &matmul::Problem) -> String {
-    let [a, b, out] = parameters.map(|name| name.unraw());
-    let (b_shape, product) = match problem.layout {
-        Layout::Nn => ("[k, n]", format!("{a} · {b}")),
-        Layout::Nt => ("[n, k]", format!("{a} · {b}ᵀ")),
-    };
-    let epilogue = &problem.epilogue;
-    let computed = if epilogue.name() == "identity" { product } else { format!("{epilogue} of {product}") };
-    let mut text = format!(
-        "\nComputes `{out} = {computed}`, with `{a}: [m, k]`, `{b}: {b_shape}`, `{out}: [m, n]`, all row-major"
-    );
-    for (name, known) in [("n", problem.known_n), ("k", problem.known_k)] {
-        if let Some(size) = known {
-            write!(text, ", {name} = {size}").expect("strings take any text");
-        }
-    }
-    text.push_str(
-        ".\n\nOn a GPU the launch is asynchronous, on the stream of the output's device.\n\n\
-         # Errors\n\nThe shapes do not fit together, the matrices are on different devices, or the GPU cannot run the \
-         kernel; the error says what to do.",
-    );
-    text
-}
+/// What every launch may do and refuse.
+pub const LAUNCH: &str = "On a GPU the launch is asynchronous, on the stream of the output's device.\n\n\
+                          # Errors\n\nThe shapes do not fit together, the operands are on different devices, or the GPU \
+                          cannot run the kernel; the error says what to do.";
 
 /// The schedules that were compiled.
 pub fn module(spec: &Spec, plan: &Plan) -> String {

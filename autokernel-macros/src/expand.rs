@@ -1,15 +1,14 @@
-//! From an attribute and a body-less function to the generated items.
+//! From an attribute and a function to the generated items.
 
 use autokernel_codegen::build::{Manifest, Plan};
 use autokernel_codegen::dtype::Dtype;
-use autokernel_codegen::matmul;
-use autokernel_codegen::spec::{self, Spec};
+use autokernel_codegen::problem::Problem;
+use autokernel_codegen::spec::{self, Function, Spec};
 use proc_macro2::{Span, TokenStream};
-use quote::{quote, quote_spanned};
-use syn::ext::IdentExt;
-use syn::{Attribute, Error, Ident, Result};
+use quote::quote;
+use syn::{Attribute, Error, Result};
 
-use crate::{descriptor, docs};
+use crate::{docs, product, rows};
 
 /// The generated items; on a mistake its error and a stub, so that the rest of the crate stays quiet.
 pub fn expand(attribute: &str, arguments: TokenStream, item: TokenStream) -> TokenStream {
@@ -18,10 +17,12 @@ pub fn expand(attribute: &str, arguments: TokenStream, item: TokenStream) -> Tok
     let spec = spec::attribute(attribute).ok_or_else(unknown);
     let generated = spec.and_then(|attribute| Spec::parse(attribute, arguments, item)).and_then(|spec| {
         let (manifest, plan) = find_plan(&spec)?;
-        let (Some(product), [a, b, out]) = (spec.problem.as_product(), &spec.parameters[..]) else {
-            return Err(unknown());
+        let parts = match (&spec.problem, &spec.parameters[..]) {
+            (Problem::Matmul(product), [a, b, out]) => product::parts(&spec, product, [a, b, out], &manifest, &plan),
+            (Problem::Rows(problem), _) => rows::parts(&spec, problem, &manifest, &plan)?,
+            _ => return Err(unknown()),
         };
-        Ok(generate(&spec, product, [a, b, out], &manifest, &plan))
+        Ok(generate(&spec, &parts, &plan))
     });
     generated.unwrap_or_else(|error| {
         let error = error.into_compile_error();
@@ -48,32 +49,28 @@ fn find_plan(spec: &Spec) -> Result<(Manifest, Plan)> {
     Ok((manifest, plan))
 }
 
-fn generate(
-    spec: &Spec,
-    product: &matmul::Problem,
-    parameters: [&Ident; 3],
-    manifest: &Manifest,
-    plan: &Plan,
-) -> TokenStream {
+/// What an operation puts into the generated items.
+pub struct Parts {
+    /// What the function computes, its shapes and errors.
+    pub docs: String,
+    /// The launch that the function makes.
+    pub call: TokenStream,
+    /// What stands in the module.
+    pub items: TokenStream,
+}
+
+fn generate(spec: &Spec, parts: &Parts, plan: &Plan) -> TokenStream {
     let function = &spec.function;
     let (attributes, visibility, name) = (&function.attrs, &function.vis, &function.sig.ident);
-    let (inputs, [a, b, out]) = (&function.sig.inputs, parameters);
-    let output = match &function.sig.output {
-        syn::ReturnType::Default => quote!(-> ::autokernel::Result<()>),
-        written @ syn::ReturnType::Type(..) => quote!(#written),
-    };
-    let (input_type, output_type) = (element_type(product.input), element_type(product.output));
-    let names = parameters.map(|parameter| parameter.unraw().to_string());
-    let embedded = descriptor::embedded(&name.unraw().to_string(), &names, product, manifest, plan);
-    let epilogue = autokernel_codegen::epilogue::rust_function(&product.epilogue);
-    let (function_docs, module_docs) = (docs::function(parameters, product), docs::module(spec, plan));
-    let module_visibility = visible_from_inside(visibility);
+    let inputs = &function.sig.inputs;
+    let output = output(&function.sig);
+    let module_docs = docs::module(spec, plan);
     let module_attributes = attributes.iter().filter(|attribute| concerns_module(attribute));
-    let call = quote_spanned!(Span::mixed_site().located_at(name.span())=> #name::KERNEL.launch(#a, #b, #out));
+    let Parts { docs, call, items } = parts;
 
     quote! {
         #(#attributes)*
-        #[doc = #function_docs]
+        #[doc = #docs]
         #visibility fn #name(#inputs) #output {
             #call
         }
@@ -81,14 +78,16 @@ fn generate(
         #(#module_attributes)*
         #[doc = #module_docs]
         #visibility mod #name {
-            /// The kernel itself: launch it on views and other streams, ask for its plan, load it ahead of time.
-            #module_visibility static KERNEL: ::autokernel::Kernel<#input_type, #output_type> =
-                // SAFETY: the images were compiled by autokernel's own build from the signature and plans stated here.
-                unsafe { ::autokernel::Kernel::new(#embedded) };
-
-            /// What is applied to each `f32` sum: the source of the CUDA function, of the CPU backend and of tests.
-            #epilogue
+            #items
         }
+    }
+}
+
+/// What the function returns: as written, or what every launch does.
+fn output(signature: &syn::Signature) -> TokenStream {
+    match &signature.output {
+        syn::ReturnType::Default => quote!(-> ::autokernel::Result<()>),
+        written @ syn::ReturnType::Type(..) => quote!(#written),
     }
 }
 
@@ -101,14 +100,14 @@ fn concerns_module(attribute: &Attribute) -> bool {
 }
 
 /// An item in the generated module that is as visible as the function beside it.
-fn visible_from_inside(visibility: &syn::Visibility) -> TokenStream {
+pub fn visible_from_inside(visibility: &syn::Visibility) -> TokenStream {
     match visibility {
         syn::Visibility::Inherited => quote!(pub(super)),
         _ => quote!(pub),
     }
 }
 
-fn element_type(dtype: Dtype) -> TokenStream {
+pub fn element_type(dtype: Dtype) -> TokenStream {
     match dtype {
         Dtype::Bf16 => quote!(::autokernel::bf16),
         Dtype::F16 => quote!(::autokernel::f16),
@@ -118,13 +117,9 @@ fn element_type(dtype: Dtype) -> TokenStream {
 
 /// The function with a body that is never reached, where it can be read at all.
 fn stub(item: &TokenStream) -> TokenStream {
-    let Ok(function) = syn::parse2::<syn::ForeignItemFn>(item.clone()) else { return TokenStream::new() };
-    let syn::ForeignItemFn { attrs, vis, sig, .. } = function;
-    let (name, inputs, generics) = (&sig.ident, &sig.inputs, &sig.generics);
-    let output = match &sig.output {
-        syn::ReturnType::Default => quote!(-> ::autokernel::Result<()>),
-        written @ syn::ReturnType::Type(..) => quote!(#written),
-    };
+    let Ok(function) = syn::parse2::<Function>(item.clone()) else { return TokenStream::new() };
+    let Function { attrs, vis, sig, .. } = function;
+    let (name, inputs, generics, output) = (&sig.ident, &sig.inputs, &sig.generics, output(&sig));
     quote! {
         #(#attrs)*
         #[allow(unused_variables)]

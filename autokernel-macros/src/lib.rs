@@ -3,6 +3,8 @@
 mod descriptor;
 mod docs;
 mod expand;
+mod product;
+mod rows;
 
 use proc_macro::TokenStream;
 
@@ -46,4 +48,37 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn fused_matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
     expand::expand("fused_matmul", arguments.into(), item.into()).into()
+}
+
+/// Declares a row-wise kernel: arithmetic on the elements of matrices, and reductions along their rows.
+///
+/// ```ignore
+/// use autokernel::{Matrix, Row, bf16};
+///
+/// #[autokernel::rows]
+/// pub fn rms_norm(x: &Matrix<bf16>, weight: &Row<bf16>, eps: f32, out: &mut Matrix<bf16>) {
+///     out = x / (row_mean(x * x) + eps).sqrt() * weight;
+/// }
+/// ```
+///
+/// The body is Rust in which every name is one `f32`, the element of its operand, whatever the operand's type: rustc
+/// checks it, the CPU runs it, and the build turns the same text into CUDA.
+///
+/// **Operands**: `&Matrix<T>` is indexed by row and column, `&Row<T>` by column (a bias, a norm's weight), `&Column<T>` by
+/// row (a scale, a statistic), and an `f32` is a number of the launch. `&mut Matrix<T>` and `&mut Column<T>` are written.
+/// `T` is `bf16`, `f16` or `f32`, for each on its own; at most 8 operands, one of them a matrix.
+///
+/// **Statements**: `let y = …;`, `const C: f32 = …;`, and `out = …;` once for each output. In them stand names, numbers,
+/// `+ - * /`, unary minus, comparisons, `&& || !`, `if … else`, `erf(x)`, and the methods of `f32` `abs`, `max`, `min`,
+/// `mul_add`, `exp`, `ln`, `sqrt`, `recip`, `tanh`, `sin` and `cos`.
+///
+/// **Reductions** along the row: `row_sum(…)`, `row_mean(…)`, `row_max(…)`, `row_min(…)`. Their result is one number a row,
+/// to be used like any other. Those that do not need each other's results share a pass over the row; a row that fits on
+/// chip is read once, whatever the passes.
+///
+/// **Generated**: the function, which launches and returns `autokernel::Result<()>`, and a module of the same name with
+/// `KERNEL` (plan, prepare), `launch` on views and `launch_on` for another stream or an emulated GPU.
+#[proc_macro_attribute]
+pub fn rows(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    expand::expand("rows", arguments.into(), item.into()).into()
 }
