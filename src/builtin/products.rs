@@ -1,6 +1,4 @@
-//! Ready-made kernels, declared exactly as a user would declare them.
-//!
-//! They cover what is measured against cuBLAS. Declare your own for anything else: an attribute costs one line.
+//! Matrix products.
 
 use crate::{Matrix, bf16, f16};
 
