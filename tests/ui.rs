@@ -2,5 +2,10 @@
 
 #[test]
 fn every_mistake_is_reported_where_it_stands_with_its_remedy() {
-    trybuild::TestCases::new().compile_fail("tests/ui/*.rs");
+    let cases = trybuild::TestCases::new();
+    cases.compile_fail("tests/ui/*.rs");
+    // Launches, whose types rustc checks.
+    if cfg!(feature = "rows") {
+        cases.compile_fail("tests/ui_rows/*.rs");
+    }
 }

@@ -70,7 +70,9 @@ impl Spec {
         let parentheses = quote_spanned!(function.sig.paren_token.span.join()=> ());
         let parameter_list = nodes.add(parentheses);
         let parameters: Vec<_> = function.sig.inputs.iter().map(|input| parameter::read(input, &mut nodes)).collect();
-        let body = function.body.as_ref().map_or(Ok(Vec::new()), |block| body::read(block, &parameters, &mut nodes));
+        let names: Vec<Ident> = function.sig.inputs.iter().filter_map(parameter::name).cloned().collect();
+        let body =
+            function.body.as_ref().map_or(Ok(Vec::new()), |block| body::read(block, &names, &parameters, &mut nodes));
         let declaration = Declaration {
             attribute: attribute.name.to_owned(),
             arguments: place,
@@ -91,8 +93,7 @@ impl Spec {
             }
             (_, Err(mistakes)) => return Err(mistakes),
         };
-        let parameters = function.sig.inputs.iter().filter_map(parameter::name).cloned().collect();
-        Ok(Spec { problem, function, parameters })
+        Ok(Spec { problem, function, parameters: names })
     }
 }
 

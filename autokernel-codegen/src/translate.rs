@@ -165,7 +165,7 @@ impl Translator {
                 "this expression cannot be translated to CUDA; a body uses `+ - * /`, `if … else`, comparisons, \
                  `let`, "
                     .to_owned()
-                    + &known_functions(),
+                    + &self.known_functions(),
             )),
         }
     }
@@ -174,7 +174,11 @@ impl Translator {
         let name = path.path.get_ident().map(ToString::to_string);
         let found = name.and_then(|name| self.scope.iter().rev().find(|(written, _)| *written == name));
         let (_, unique) = found.ok_or_else(|| {
-            Error::new_spanned(path, "a body sees only its parameters and its own `let` and `const` names")
+            let name = path.to_token_stream();
+            let message = format!(
+                "there is no `{name}` here; a body sees only its parameters and its own `let` and `const` names"
+            );
+            Error::new_spanned(path, message)
         })?;
         Ok(Expr::Variable(unique.clone()))
     }
@@ -190,11 +194,11 @@ impl Translator {
     }
 
     fn method_call(&mut self, call: &syn::ExprMethodCall) -> Result<Expr> {
-        let function = known(&call.method, true)?;
+        let function = self.known(&call.method, true)?;
         let args: Vec<&syn::Expr> = std::iter::once(&*call.receiver).chain(&call.args).collect();
         if args.len() != function.arity() {
-            let (name, expected) = (function.name(), function.arity() - 1);
-            return Err(Error::new_spanned(call, format!("`f32::{name}` takes {expected} arguments")));
+            let message = takes(&format!("f32::{}", function.name()), function.arity() - 1, args.len() - 1);
+            return Err(Error::new_spanned(call, message));
         }
         self.call(function, &args)
     }
@@ -207,12 +211,11 @@ impl Translator {
         if let Some(reduction) = name.and_then(|name| Reduction::from_name(&name.to_string())) {
             return self.reduction(call, reduction);
         }
-        let unknown = || format!("this has no CUDA counterpart here; a body calls {}", known_functions());
-        let function = known(name.ok_or_else(|| Error::new_spanned(&call.func, unknown()))?, false)?;
+        let unknown = || format!("this has no CUDA counterpart here; a body calls {}", self.known_functions());
+        let function = self.known(name.ok_or_else(|| Error::new_spanned(&call.func, unknown()))?, false)?;
         let args: Vec<&syn::Expr> = call.args.iter().collect();
         if args.len() != function.arity() {
-            let (name, expected) = (function.name(), function.arity());
-            return Err(Error::new_spanned(call, format!("`{name}` takes {expected} arguments")));
+            return Err(Error::new_spanned(call, takes(function.name(), function.arity(), args.len())));
         }
         self.call(function, &args)
     }
@@ -249,6 +252,30 @@ impl Translator {
         Ok(Expr::Call(function, args))
     }
 
+    /// The function called `name`, written as it is called.
+    fn known(&self, name: &syn::Ident, as_method: bool) -> Result<Math> {
+        let message = match Math::from_name(&name.to_string()) {
+            Some(function) if function.is_method() == as_method => return Ok(function),
+            Some(_) if as_method => format!("`{name}` is no method of `f32`; write `{name}(x)`"),
+            Some(_) => format!("`{name}` is a method of `f32`; write `x.{name}()`"),
+            None => format!("`{name}` has no CUDA counterpart here; a body calls {}", self.known_functions()),
+        };
+        Err(Error::new_spanned(name, message))
+    }
+
+    fn known_functions(&self) -> String {
+        let (methods, functions): (Vec<Math>, Vec<Math>) = Math::ALL.iter().partition(|function| function.is_method());
+        let names = |list: &[Math]| list.iter().map(|function| function.name()).collect::<Vec<_>>().join(", ");
+        let known = format!("these functions: {}, and these methods of `f32`: {}", names(&functions), names(&methods));
+        match self.reductions {
+            Reductions::None => known,
+            Reductions::Lifted => {
+                let reductions = Reduction::ALL.map(Reduction::name).join(", ");
+                format!("{known}; along a row it reduces by {reductions}")
+            }
+        }
+    }
+
     fn condition(&mut self, expr: &syn::Expr) -> Result<Condition> {
         match expr {
             syn::Expr::Paren(paren) => self.condition(&paren.expr),
@@ -273,21 +300,10 @@ impl Translator {
     }
 }
 
-/// The function called `name`, written as it is called.
-fn known(name: &syn::Ident, as_method: bool) -> Result<Math> {
-    let message = match Math::from_name(&name.to_string()) {
-        Some(function) if function.is_method() == as_method => return Ok(function),
-        Some(_) if as_method => format!("`{name}` is no method of `f32`; write `{name}(x)`"),
-        Some(_) => format!("`{name}` is a method of `f32`; write `x.{name}()`"),
-        None => format!("`{name}` has no CUDA counterpart here; a body calls {}", known_functions()),
-    };
-    Err(Error::new_spanned(name, message))
-}
-
-fn known_functions() -> String {
-    let (methods, functions): (Vec<Math>, Vec<Math>) = Math::ALL.iter().partition(|function| function.is_method());
-    let names = |list: &[Math]| list.iter().map(|function| function.name()).collect::<Vec<_>>().join(", ");
-    format!("these functions: {}, and these methods of `f32`: {}", names(&functions), names(&methods))
+/// What a call with another number of arguments is told.
+fn takes(name: &str, expected: usize, given: usize) -> String {
+    let arguments = if expected == 1 { "argument" } else { "arguments" };
+    format!("`{name}` takes {expected} {arguments}, not {given}")
 }
 
 fn number_literal(literal: &syn::Lit) -> Result<Expr> {

@@ -71,7 +71,7 @@ mod tests {
             ("f32::tanh(x)", "no CUDA counterpart"),
             ("x.erf()", "write `erf(x)`"),
             ("tanh(x)", "write `x.tanh()`"),
-            ("erf(x, 1.0)", "takes 1 arguments"),
+            ("erf(x, 1.0)", "takes 1 argument, not 2"),
             ("x as f32", "cannot be translated"),
             ("y", "only its parameters"),
             ("row_sum(x)", "an epilogue sees one element"),
@@ -79,7 +79,7 @@ mod tests {
             ("if x < 0.0 { 1.0 }", "needs its `else`"),
             ("let mut y = x; y", "immutable"),
             ("x % 2.0", "`+`, `-`, `*` and `/`"),
-            ("x.max()", "takes 1 arguments"),
+            ("x.max()", "takes 1 argument, not 0"),
         ] {
             let message = function(&format!("fn f(x: f32) -> f32 {{ {body} }}")).unwrap_err().to_string();
             assert!(message.contains(expected), "{body}: {message}");

@@ -3,30 +3,28 @@
 use autokernel_ops::declaration::Parameter;
 use autokernel_ops::declaration::{Statement, TensorParameter};
 use autokernel_ops::rows::Step;
-use syn::{Error, Result};
+use syn::{Error, Ident, Result};
 
 use super::Nodes;
 use crate::mistakes::Mistakes;
 use crate::translate::{Reductions, Translator, Value, binding_name};
 
-/// Reads what a function with those parameters does, statement by statement.
+/// Reads what a function does, statement by statement. Its parameters are called `names`, the unreadable ones too.
 ///
 /// # Errors
 /// All mistakes at once, each at its place with what can be written instead.
-pub fn read(block: &syn::Block, parameters: &[Parameter], nodes: &mut Nodes) -> Result<Vec<Statement>> {
+pub fn read(
+    block: &syn::Block,
+    names: &[Ident],
+    parameters: &[Parameter],
+    nodes: &mut Nodes,
+) -> Result<Vec<Statement>> {
     let mut reader =
         Reader { translator: Translator::new(Reductions::Lifted), taken: 0, statements: Vec::new(), nodes };
-    let mut outputs = Vec::new();
-    for parameter in parameters {
-        match parameter {
-            Parameter::Tensor(TensorParameter { name, mutable, .. }) => {
-                reader.translator.declare(name);
-                outputs.extend(mutable.then_some(name.as_str()));
-            }
-            Parameter::Scalar(scalar) => reader.translator.declare(&scalar.name),
-            Parameter::Other { .. } => {}
-        }
+    for name in names {
+        reader.translator.declare(&name.to_string());
     }
+    let outputs: Vec<&str> = parameters.iter().filter_map(output).collect();
     let mut mistakes = Mistakes::default();
     for statement in &block.stmts {
         mistakes.note(refuse_name_of_output(statement, &outputs));
@@ -47,11 +45,26 @@ struct Reader<'n> {
 impl Reader<'_> {
     fn statement(&mut self, statement: &syn::Stmt) -> Result<()> {
         let assigned = self.assigned(statement);
+        if assigned.is_err() {
+            self.declare_misread(statement);
+        }
         self.take_bound();
         if let Some((step, assignment)) = assigned? {
             self.statements.push(Statement { step, node: self.nodes.add(assignment) });
         }
         Ok(())
+    }
+
+    /// Puts the name of a `let` that cannot be read into scope, so that its uses are no mistakes.
+    fn declare_misread(&mut self, statement: &syn::Stmt) {
+        let syn::Stmt::Local(local) = statement else { return };
+        let pattern = match &local.pat {
+            syn::Pat::Type(typed) => &typed.pat,
+            other => other,
+        };
+        if let syn::Pat::Ident(name) = pattern {
+            self.translator.declare(&name.ident.to_string());
+        }
     }
 
     /// What was bound since the last time.
@@ -73,9 +86,7 @@ impl Reader<'_> {
             return self.translator.statement(statement).map(|()| None);
         };
         let syn::Expr::Assign(assign) = expr else {
-            let message =
-                "this value goes nowhere; a body binds values, `let y = …;`, and writes its outputs, `out = …;`";
-            return Err(Error::new_spanned(expr, message));
+            return Err(Error::new_spanned(expr, instead_of(expr)));
         };
         let output = match &*assign.left {
             syn::Expr::Path(path) => path.path.get_ident(),
@@ -97,5 +108,30 @@ fn refuse_name_of_output(statement: &syn::Stmt, outputs: &[&str]) -> Result<()> 
             Err(Error::new_spanned(&local.pat, message))
         }
         _ => Ok(()),
+    }
+}
+
+/// What can be written instead of an expression that is no statement of a body.
+fn instead_of(expr: &syn::Expr) -> &'static str {
+    match expr {
+        syn::Expr::ForLoop(_) | syn::Expr::While(_) | syn::Expr::Loop(_) => {
+            "a body has no loops: what it says holds for every element, and `row_sum(…)` and its like go along the row"
+        }
+        syn::Expr::Binary(binary) if is_assignment(&binary.op) => {
+            "an output is written once and never read: write `out = …;` with all of its value"
+        }
+        _ => "this value goes nowhere; a body binds values, `let y = …;`, and writes its outputs, `out = …;`",
+    }
+}
+
+fn is_assignment(op: &syn::BinOp) -> bool {
+    use syn::BinOp::{AddAssign, DivAssign, MulAssign, RemAssign, SubAssign};
+    matches!(op, AddAssign(_) | SubAssign(_) | MulAssign(_) | DivAssign(_) | RemAssign(_))
+}
+
+fn output(parameter: &Parameter) -> Option<&str> {
+    match parameter {
+        Parameter::Tensor(TensorParameter { name, mutable: true, .. }) => Some(name),
+        _ => None,
     }
 }

@@ -1,0 +1,11 @@
+#![allow(unused_imports)]
+use autokernel::{Column, Matrix, Row, bf16, f16};
+
+#[autokernel::rows]
+fn kernel(x: &Matrix<bf16>, out: &mut Matrix<bf16>) {
+    for i in 0..2 {
+        out = x;
+    }
+}
+
+fn main() {}

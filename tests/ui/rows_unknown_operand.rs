@@ -1,0 +1,9 @@
+#![allow(unused_imports)]
+use autokernel::{Column, Matrix, Row, bf16, f16};
+
+#[autokernel::rows]
+fn kernel(x: &[bf16], out: &mut Matrix<bf16>) {
+    out = x;
+}
+
+fn main() {}
