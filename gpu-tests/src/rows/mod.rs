@@ -4,6 +4,8 @@ use autokernel::{Argument, CompiledKernel, ComputeCapability, Device, Dtype, Ima
 use autokernel_codegen::rows::oracle::{self, Ball};
 use autokernel_codegen::rows::{AnySchedule, Kind, Operand, Problem, RowsSchedule, plan};
 
+pub mod declared;
+
 use crate::host::{Guarded, HostMatrix, Sample, Values};
 use crate::placement::Placement;
 
@@ -123,10 +125,27 @@ pub fn check(
     rows: usize,
     columns: usize,
     seed: u64,
+    place: impl FnMut(usize, usize) -> Placement,
+) -> Result<(), String> {
+    let launch = |arguments: &mut [Argument<'_>]| kernel.kernel.launch(device, arguments);
+    check_launch(device, &kernel.problem, launch, rows, columns, seed, place)
+}
+
+/// As [`check`], of anything that launches `problem` on operands of `device`.
+///
+/// # Errors
+/// A report of what is not so.
+pub fn check_launch(
+    device: &Device,
+    problem: &Problem,
+    launch: impl Fn(&mut [Argument<'_>]) -> Result<()>,
+    rows: usize,
+    columns: usize,
+    seed: u64,
     mut place: impl FnMut(usize, usize) -> Placement,
 ) -> Result<(), String> {
     let failed = |error: autokernel::Error| format!("{rows}x{columns}, seed {seed}: {error}");
-    let operands = &kernel.problem.body().operands;
+    let operands = &problem.body().operands;
     let (mut placed, mut values) = (Vec::new(), Vec::new());
     for (at, operand) in operands.iter().enumerate() {
         let placement = match operand.kind {
@@ -142,9 +161,13 @@ pub fn check(
     }
     let mut runs = Vec::new();
     for _ in 0..2 {
-        let arguments = placed.iter_mut().zip(operands).map(|(placed, operand)| placed.argument(operand));
+        let arguments =
+            placed.iter_mut().zip(&values).zip(operands).map(|((placed, values), operand)| match operand.kind {
+                Kind::Scalar => Ok(Argument::Scalar(values[0] as f32)),
+                _ => placed.argument(operand),
+            });
         let mut arguments = arguments.collect::<Result<Vec<_>>>().map_err(failed)?;
-        kernel.kernel.launch(device, &mut arguments).map_err(failed)?;
+        launch(&mut arguments).map_err(failed)?;
         drop(arguments);
         runs.push(placed.iter().map(Placed::read).collect::<Result<Vec<_>>>().map_err(failed)?);
     }
@@ -165,7 +188,7 @@ pub fn check(
             Kind::Column => values[at][row],
             Kind::Scalar => values[at][0],
         };
-        for (&at, expected) in outputs.iter().zip(oracle::row(kernel.problem.body(), columns, &input)) {
+        for (&at, expected) in outputs.iter().zip(oracle::row(problem.body(), columns, &input)) {
             for (column, ball) in expected.iter().enumerate() {
                 let got = runs[0][at].elements[row * expected.len() + column];
                 if !is_right(operands[at].dtype, *ball, got) {

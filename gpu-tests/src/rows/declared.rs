@@ -1,0 +1,96 @@
+//! Row-wise kernels as a user declares them: types that differ, every kind of operand, several outputs, and what else the
+//! language of bodies has. With them those that are built in.
+
+use autokernel::{AnyKernel, Column, Matrix, Row, bf16, builtin, f16};
+use autokernel_codegen::problem;
+use autokernel_codegen::rows::Problem;
+
+/// A scale for each row and one for each column, into another type.
+#[autokernel::rows]
+pub fn scaled(x: &Matrix<f16>, rows: &Column<f32>, columns: &Row<bf16>, out: &mut Matrix<f32>) {
+    out = x * rows * columns;
+}
+
+/// Three outputs of three types, each after another pass.
+#[autokernel::rows]
+pub fn statistics(
+    x: &Matrix<f32>,
+    eps: f32,
+    mean: &mut Column<f32>,
+    spread: &mut Column<bf16>,
+    standard: &mut Matrix<f16>,
+) {
+    let average = row_mean(x);
+    let centred = x - average;
+    let variance = row_mean(centred * centred);
+    mean = average;
+    spread = row_max(x) - row_min(x);
+    standard = centred / (variance + eps * eps).sqrt();
+}
+
+/// Constants, names that hide others, blocks, branches and functions.
+#[autokernel::rows]
+pub fn language(x: &Matrix<bf16>, gate: &Matrix<f32>, limit: f32, out: &mut Matrix<bf16>, count: &mut Column<f32>) {
+    const HALF: f32 = 0.5;
+    let x = x * HALF;
+    let x = {
+        let limit = limit.abs() + 0.25;
+        if x > limit || !(gate >= -0.5) { limit } else { x.max(-limit).mul_add(2.0, gate.tanh()) }
+    };
+    count = row_sum(if x < 0.0 && gate < 0.0 { 1.0 } else { 0.0 });
+    out = erf(x) + row_min(x * row_max(gate.abs())).cos();
+}
+
+/// No reduction at all, in names that are keywords elsewhere.
+#[autokernel::rows]
+pub fn elementwise(r#in: &Matrix<f32>, float: &Row<f32>, int: f32, args: &mut Matrix<f32>) {
+    args = (r#in - float).sin() / (1.0 + int * int) + r#in.recip().min(1.0);
+}
+
+/// A kernel, as every test of this folder takes it.
+pub struct Declared {
+    /// Its function's name.
+    pub name: &'static str,
+    /// What launches it.
+    pub kernel: &'static AnyKernel,
+}
+
+macro_rules! declared {
+    ($($($segment:ident)::+),+ $(,)?) => {
+        [$(Declared { name: stringify!($($segment)::+), kernel: &$($segment::)+KERNEL }),+]
+    };
+}
+
+/// Every kernel: the ones above, and the built-in ones.
+pub fn catalogue() -> [Declared; 14] {
+    declared![
+        scaled,
+        statistics,
+        language,
+        elementwise,
+        builtin::softmax,
+        builtin::log_softmax,
+        builtin::rms_norm,
+        builtin::add_rms_norm,
+        builtin::layer_norm,
+        builtin::silu_mul,
+        builtin::gelu,
+        builtin::log_sum_exp,
+        builtin::row_sum,
+        builtin::row_max,
+    ]
+}
+
+impl Declared {
+    /// What it computes, as the build embedded it.
+    ///
+    /// # Panics
+    /// It is no row-wise kernel.
+    pub fn problem(&self) -> Problem {
+        let descriptor = self.kernel.descriptor().expect("what the build embedded can be read");
+        match serde_json::from_str(&descriptor.problem).expect("what the build embedded can be read") {
+            problem::Problem::Rows(problem) => problem,
+            other => panic!("`{}` is {other}", self.name),
+        }
+    }
+}
