@@ -1,6 +1,6 @@
 //! Compiles the kernels of these tests with the schedules of their own best_config.json alone: what ships with
-//! autokernel changes with every tuning, and would multiply by the number of epilogues here. Row-wise kernels have no
-//! attribute yet: their bodies are compiled here, each by the schedules for some widths.
+//! autokernel changes with every tuning, and would multiply by the number of epilogues here. Row-wise bodies are also compiled
+//! one schedule at a time, for some widths.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

@@ -31,7 +31,8 @@
 //! autokernel_codegen::Build::new().run();
 //! ```
 //!
-//! then write [`macro@fused_matmul`] or [`macro@matmul`] on a function without a body. The schedules come from
+//! then write [`macro@fused_matmul`] or [`macro@matmul`] on a function without a body, or [`macro@rows`] on one whose body is
+//! arithmetic on one element and reductions along a row. The schedules come from
 //! `best_config.json`: your crate's own where it has one, else those shipped with autokernel.
 
 // The attributes emit paths that begin with `::autokernel`, in this crate as in any other.

@@ -44,6 +44,9 @@ pub struct OperandBuffer {
     scale: f32,
 }
 
+/// What every scalar of a launch is.
+pub const SCALAR: Argument<'static> = Argument::Scalar(1.0);
+
 impl Operands {
     /// Random inputs, and outputs of NaN.
     pub fn new(
@@ -97,6 +100,7 @@ impl Operands {
     /// What a launch takes.
     pub fn arguments(&mut self) -> Result<Vec<Argument<'_>>> {
         let of = self.buffers.iter_mut().map(|OperandBuffer { operand, buffer, .. }| match operand.role {
+            _ if operand.axes.is_empty() => Ok(SCALAR),
             Role::Input => buffer.argument(),
             Role::Output => buffer.argument_mut(),
         });

@@ -7,7 +7,7 @@ use autokernel_codegen::problem::Problem;
 use autokernel_core::{Extents, Role};
 use autokernel_runtime::{Argument, CompiledKernel, Device};
 
-use super::buffers::{OperandBuffer, Operands, rows_and_columns};
+use super::buffers::{OperandBuffer, Operands, SCALAR, rows_and_columns};
 use super::error::{Result, WorkerError};
 use super::guarded::{Every, Guarded};
 use super::instruments::{Instruments, Rectangle, Report};
@@ -69,6 +69,7 @@ impl Reference {
         let mut arguments: Vec<Argument<'_>> = Vec::new();
         for OperandBuffer { operand, buffer, .. } in operands.all() {
             match operand.role {
+                _ if operand.axes.is_empty() => arguments.push(SCALAR),
                 Role::Input if operand.axes.first() == Some(&0) => {
                     arguments.push(buffer.argument_of_rows(self.rows)?);
                 }
