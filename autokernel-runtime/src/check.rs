@@ -261,6 +261,19 @@ mod tests {
     }
 
     #[test]
+    fn a_number_stands_for_an_operand_without_axes_and_for_no_other() {
+        let mut signature = linear();
+        signature.operands[1].axes.clear();
+        let (x, mut out) = (zeros::<f32>((2, 3)), zeros::<f32>((2, 5)));
+        let extents = check("scale", &signature, &[(&x).into(), 0.5.into(), (&mut out).into()]).unwrap();
+        assert_eq!(extents.sizes().collect::<Vec<_>>(), [2, 5, 3]);
+        let error = check("scale", &signature, &[(&x).into(), (&x).into(), (&mut out).into()]).unwrap_err();
+        assert!(error.to_string().contains("`w` is a number; pass an `f32`"), "{error}");
+        let error = check("linear", &linear(), &[(&x).into(), 0.5.into(), (&mut out).into()]).unwrap_err();
+        assert!(error.to_string().contains("`w` is no number; pass a tensor"), "{error}");
+    }
+
+    #[test]
     fn extents_that_somebody_wrote_are_put_in_order_or_refused() {
         let of =
             |names: &[&str]| Extents::collect(names.iter().zip(1..).map(|(name, size)| (dim(name), size))).unwrap();

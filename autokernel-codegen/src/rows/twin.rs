@@ -249,3 +249,7 @@ impl<'ast> Visit<'ast> for Names {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "twin_tests.rs"]
+mod tests;

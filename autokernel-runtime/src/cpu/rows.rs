@@ -239,3 +239,53 @@ fn on_a_gpu() -> Error {
         right: Device::cpu().to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Column, Matrix, MatrixView, MatrixViewMut, Row};
+
+    /// `out = x · scale + shift`, and its sum.
+    const KINDS: [Kind; 5] = [Kind::Matrix, Kind::Row, Kind::Scalar, Kind::Matrix, Kind::Column];
+
+    fn scaled(inputs: &[&[f32]], outputs: &mut [&mut [f32]]) {
+        let ([x, scale, shift], [out, sum]) = (inputs, outputs) else { panic!("other operands") };
+        out.iter_mut().zip(*x).zip(*scale).for_each(|((out, x), scale)| *out = x * scale + shift[0]);
+        sum[0] = out.iter().sum();
+    }
+
+    #[test]
+    fn every_row_is_computed_whatever_its_share_and_nothing_between_rows_is_written() {
+        let (row_count, columns, ld) = (SHARE / 4, 5, 7);
+        let x: Vec<bf16> = (0..row_count * ld).map(|at| bf16::from_f32((at % 11) as f32)).collect();
+        let mut out = vec![-1.0f32; (row_count - 1) * ld + columns];
+        let scale = Row::from_slice(&Device::cpu(), &[f16::from_f32(2.0); 5]).unwrap();
+        let mut sums: Column<f32> = Column::zeros(&Device::cpu(), row_count).unwrap();
+        let mut arguments: [Argument<'_>; 5] = [
+            MatrixView::from_slice_with_ld(&x, row_count, columns, ld).unwrap().into(),
+            scale.view().into(),
+            Argument::Scalar(1.0),
+            MatrixViewMut::from_slice_with_ld(&mut out, row_count, columns, ld).unwrap().into(),
+            sums.view_mut().into(),
+        ];
+        rows(&mut arguments, &KINDS, scaled).unwrap();
+        let sums = sums.to_vec().unwrap();
+        for (at, got) in out.iter().enumerate() {
+            let expected = if at % ld < columns { 2.0 * x[at].to_f32() + 1.0 } else { -1.0 };
+            assert_eq!(*got, expected, "element {at}");
+        }
+        for (row, sum) in sums.iter().enumerate() {
+            assert_eq!(*sum, out[row * ld..][..columns].iter().sum::<f32>(), "row {row}");
+        }
+    }
+
+    #[test]
+    fn operands_that_do_not_fit_are_refused() {
+        let device = Device::cpu();
+        let (x, mut out) = (Matrix::<f32>::zeros(&device, 2, 3).unwrap(), Matrix::<f32>::zeros(&device, 3, 3).unwrap());
+        let refused = rows(&mut [(&x).into(), (&mut out).into()], &[Kind::Matrix; 2], |_, _| ()).unwrap_err();
+        assert!(refused.to_string().contains("do not fit each other"), "{refused}");
+        let refused = rows(&mut [Argument::Scalar(1.0)], &[Kind::Scalar], |_, _| ()).unwrap_err();
+        assert!(refused.to_string().contains("none of them is a matrix"), "{refused}");
+    }
+}

@@ -272,6 +272,18 @@ mod tests {
     }
 
     #[test]
+    fn a_scalar_is_the_value_of_its_operand() {
+        let (signature, extents, grid) = (&product(), &matmul::extents(1, 1, 1), &grid());
+        let scalars = [0.0, 0.0, -1.5];
+        let sources = Sources { signature, regions: &[], scalars: &scalars, extents, grid, knobs: &Knobs::NONE };
+        let mut parameter = Parameter::new();
+        let none = |_, _, _: &Region| -> Result<TensorMap> { panic!("no map is asked for") };
+        parameter.pack(&fields(&[Arg::Scalar { operand: 2 }]), &sources, none).unwrap();
+        assert_eq!(read::<f32>(&parameter), -1.5);
+        assert!(parameter.pack(&fields(&[Arg::Scalar { operand: 3 }]), &sources, none).is_err());
+    }
+
+    #[test]
     fn without_k_and_with_a_ragged_c_there_are_no_maps() {
         let found: Mapped = read(&packed(&mapped_fields(), 12, 0));
         assert_eq!((found.a, found.b, found.c), (NO_MAP, NO_MAP, NO_MAP));

@@ -1,0 +1,63 @@
+use expect_test::expect;
+
+use super::*;
+use crate::rows::problem;
+
+/// The generated function, a statement a line.
+fn twin(source: &str) -> String {
+    let function: syn::ItemFn = syn::parse_str(source).unwrap();
+    let tokens = rust_function(&function.block, &problem(&function).unwrap()).unwrap();
+    let function: syn::ItemFn = syn::parse2(tokens).expect("what is generated is a function");
+    let signature = &function.sig;
+    let statements = function.block.stmts.iter().map(|statement| format!("    {}\n", quote!(#statement)));
+    format!("{}\n{}", quote!(#signature), statements.collect::<String>())
+}
+
+#[test]
+fn each_reduction_is_a_loop_and_each_statement_another() {
+    let source = "fn softmax(x: &Matrix<bf16>, out: &mut Matrix<bf16>) {
+        let e = (x - row_max(x)).exp();
+        out = e / row_sum(e);
+    }";
+    expect![[r#"
+        fn row (x : & [f32] , out : & mut [f32])
+            let columns = x . len () ;
+            let reduced0 = :: autokernel :: __private :: row_max ((0 .. columns) . map (| column | { let x = x [column] ; x })) ;
+            let e : :: std :: vec :: Vec < f32 > = (0 .. columns) . map (| column | { let x = x [column] ; (x - reduced0) . exp () }) . collect () ;
+            let reduced1 = :: autokernel :: __private :: row_sum ((0 .. columns) . map (| column | { let e = e [column] ; e })) ;
+            for column in 0 .. columns { let e = e [column] ; out [column] = e / reduced1 ; }
+    "#]]
+    .assert_eq(&twin(source));
+}
+
+#[test]
+fn what_is_one_number_a_row_is_computed_once() {
+    let source = "fn f(x: &Matrix<f32>, scale: &Column<f32>, eps: f32, out: &mut Column<f32>) {
+        const TWO: f32 = 2.0;
+        let shift = scale * TWO + eps;
+        out = row_sum(x * row_max(x + shift)) - erf(shift);
+    }";
+    expect![[r#"
+        fn row (x : & [f32] , scale : f32 , eps : f32 , out : & mut f32)
+            use :: autokernel :: __private :: erf ;
+            let columns = x . len () ;
+            const TWO : f32 = 2.0 ;
+            let shift : f32 = scale * TWO + eps ;
+            let reduced0 = :: autokernel :: __private :: row_max ((0 .. columns) . map (| column | { let x = x [column] ; x + shift })) ;
+            let reduced1 = :: autokernel :: __private :: row_sum ((0 .. columns) . map (| column | { let x = x [column] ; x * reduced0 })) ;
+            * out = reduced1 - erf (shift) ;
+    "#]]
+    .assert_eq(&twin(source));
+}
+
+#[test]
+fn a_name_that_a_block_hides_is_no_element_of_the_row() {
+    let source = "fn f(x: &Matrix<f32>, s: f32, out: &mut Matrix<f32>) {
+        let y = { let x = s; x * 2.0 };
+        let x = if x > y { x } else { y };
+        out = x;
+    }";
+    let twin = twin(source);
+    assert!(twin.contains("let y : f32 = { let x = s ; x * 2.0 } ;"), "{twin}");
+    assert!(twin.contains("let x : :: std :: vec :: Vec < f32 >"), "{twin}");
+}
