@@ -1,40 +1,11 @@
-//! Declared row-wise kernels by the way of a user, wherever their operands lie: on the CPU, on emulated GPUs, on a GPU. What
-//! they must give is computed in fp64 from the body that the build embedded.
+//! Declared row-wise kernels by the way of a user, wherever their operands lie: on the CPU and on emulated GPUs. What they
+//! must give is computed in fp64 from the body that the build embedded.
 //!
 //! `AUTOKERNEL_CASES` sets how many shapes each kernel gets (12), `AUTOKERNEL_SEED` draws others.
 
 use autokernel::{Arch, Device, Emulation, Plan, Reason, builtin, rows::extents};
-use gpu_tests::placement::Placement;
-use gpu_tests::rows::check_launch;
-use gpu_tests::rows::declared::{Declared, catalogue};
-use gpu_tests::{settings, skip};
-use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
-
-/// Launches every kernel on random shapes of up to about `elements` elements.
-fn check(device: &Device, cases: u64, elements: usize) {
-    let seed = settings::number("AUTOKERNEL_SEED", 21);
-    let mut rng = StdRng::seed_from_u64(seed);
-    for kernel in catalogue() {
-        let problem = kernel.problem();
-        for case in 0..settings::number("AUTOKERNEL_CASES", cases) {
-            let columns = rng.random_range(1..=elements / 2);
-            let rows = rng.random_range(1..=(elements / columns).clamp(1, 70));
-            let mut places = StdRng::seed_from_u64(seed ^ case);
-            let place = |rows, columns| Placement::random(&mut places, rows, columns);
-            let checked = check_launch(
-                device,
-                &problem,
-                |arguments| kernel.kernel.launch(device, arguments),
-                rows,
-                columns,
-                seed + case,
-                place,
-            );
-            checked.unwrap_or_else(|report| panic!("{} on {device}: {report}", kernel.name));
-        }
-    }
-}
+use gpu_tests::rows::declared::{Declared, catalogue, check};
+use gpu_tests::skip;
 
 /// Why nothing can be launched, if so.
 fn not_compiled() -> Option<String> {
@@ -58,12 +29,6 @@ fn every_declared_row_kernel_is_its_body_on_an_emulated_gpu_of_each_arch() {
     for arch in [Arch::SM_80, Arch::SM_90A] {
         check(&Device::emulated_with(Emulation::new(arch).seed(3)).unwrap(), 2, 700);
     }
-}
-
-#[test]
-fn every_declared_row_kernel_is_its_body_on_the_gpu() {
-    let Some(device) = skip::gpu("declared_rows::every_declared_row_kernel_is_its_body_on_the_gpu") else { return };
-    check(&device, 12, 200_000);
 }
 
 #[test]

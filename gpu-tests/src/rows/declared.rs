@@ -1,9 +1,15 @@
 //! Row-wise kernels as a user declares them: types that differ, every kind of operand, several outputs, and what else the
 //! language of bodies has. With them those that are built in.
 
-use autokernel::{AnyKernel, Column, Matrix, Row, bf16, builtin, f16};
+use autokernel::{AnyKernel, Column, Device, Matrix, Row, bf16, builtin, f16};
 use autokernel_codegen::problem;
 use autokernel_codegen::rows::Problem;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+use super::check_launch;
+use crate::placement::Placement;
+use crate::settings;
 
 /// A scale for each row and one for each column, into another type.
 #[autokernel::rows]
@@ -91,6 +97,35 @@ impl Declared {
         match serde_json::from_str(&descriptor.problem).expect("what the build embedded can be read") {
             problem::Problem::Rows(problem) => problem,
             other => panic!("`{}` is {other}", self.name),
+        }
+    }
+}
+
+/// Launches every kernel on random shapes of up to about `elements` elements, `cases` each where `AUTOKERNEL_CASES` says no
+/// other number, and holds it against its body in fp64.
+///
+/// # Panics
+/// One gives something else; the message says where.
+pub fn check(device: &Device, cases: u64, elements: usize) {
+    let seed = settings::number("AUTOKERNEL_SEED", 21);
+    let mut rng = StdRng::seed_from_u64(seed);
+    for kernel in catalogue() {
+        let problem = kernel.problem();
+        for case in 0..settings::number("AUTOKERNEL_CASES", cases) {
+            let columns = rng.random_range(1..=elements / 2);
+            let rows = rng.random_range(1..=(elements / columns).clamp(1, 70));
+            let mut places = StdRng::seed_from_u64(seed ^ case);
+            let place = |rows, columns| Placement::random(&mut places, rows, columns);
+            let checked = check_launch(
+                device,
+                &problem,
+                |arguments| kernel.kernel.launch(device, arguments),
+                rows,
+                columns,
+                seed + case,
+                place,
+            );
+            checked.unwrap_or_else(|report| panic!("{} on {device}: {report}", kernel.name));
         }
     }
 }
