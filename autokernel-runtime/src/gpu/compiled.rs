@@ -11,6 +11,7 @@ use super::align::{Standins, Tools};
 use super::map_cache::MapCache;
 use super::pad_rows::PadRows;
 use super::pointers::{Ordering, Pointer};
+use super::reach::reached_sms;
 use super::scratch::Pool;
 use super::submit::{self, Blocks};
 use super::{image, target_of, tensor_map};
@@ -24,14 +25,20 @@ pub struct CompiledKernel {
     signature: Signature,
     plan: LaunchPlan,
     /// Of each kernel of the plan.
-    functions: Box<[CudaFunction]>,
+    entries: Box<[Entry]>,
     maps: Mutex<MapCache<MapKey, TensorMap>>,
     pad_rows: Option<PadRows>,
     pool: Arc<Pool>,
     context: Arc<CudaContext>,
-    sm_count: u32,
     /// Whether the driver lets a kernel begin while the one before it runs.
     can_overlap: bool,
+}
+
+/// A kernel of the image.
+struct Entry {
+    function: CudaFunction,
+    /// SMs that its blocks run on at once.
+    sms: u32,
 }
 
 /// What a tensor map follows from: which field of which kernel it is for, and the matrix.
@@ -67,7 +74,8 @@ impl CompiledKernel {
     /// `image` must be a complete image from nvcc in which the plan's kernels were compiled for exactly `signature` and
     /// `plan`, and take the values of its knobs: the GPU computes addresses from what the plan tells it.
     pub unsafe fn load(device: &Device, signature: &Signature, plan: &LaunchPlan, image: Image<'_>) -> Result<Self> {
-        let context = device.require_stream("loading a kernel")?.context();
+        let stream = device.require_stream("loading a kernel")?;
+        let context = stream.context();
         rules::check(signature, plan, target_of(context)?.shared_bytes)?;
         let has_maps = |kernel: &KernelStep| kernel.args.iter().any(|field| matches!(field.arg, Arg::Map { .. }));
         let has_maps = plan.kernels.iter().any(has_maps);
@@ -76,24 +84,27 @@ impl CompiledKernel {
         }
         // SAFETY: the caller promises a complete image.
         let module = unsafe { image::load(context, symbol(plan), image) }?;
-        let function = |kernel: &KernelStep| image::function(&module, &kernel.symbol, kernel.shared_bytes);
-        let functions = plan.kernels.iter().map(function).collect::<Result<_>>()?;
         let sm_count = context
             .attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
             .map_err(Error::cuda("counting multiprocessors"))?;
         let sm_count = u32::try_from(sm_count).unwrap_or(1);
+        let entry = |kernel: &KernelStep| {
+            let function = image::function(&module, &kernel.symbol, kernel.shared_bytes)?;
+            let sms = reached_sms(&function, kernel, stream, sm_count)?;
+            Ok(Entry { function, sms })
+        };
+        let entries = plan.kernels.iter().map(entry).collect::<Result<_>>()?;
         let can_overlap = submit::can_overlap()?;
         // The copies are of the same image, so they wait for earlier grids where its kernels do.
         let copies_wait = plan.kernels.iter().any(|kernel| kernel.overlaps_previous);
         Ok(Self {
             signature: signature.clone(),
             plan: plan.clone(),
-            functions,
+            entries,
             maps: Mutex::new(if has_maps { MapCache::new() } else { MapCache::none() }),
             pad_rows: PadRows::find(&module, sm_count, can_overlap && copies_wait)?,
             pool: Pool::of(context),
             context: context.clone(),
-            sm_count,
             can_overlap,
         })
     }
@@ -139,7 +150,7 @@ impl CompiledKernel {
     /// # Errors
     /// The driver's own error.
     pub fn resources(&self) -> Result<Resources> {
-        let (Some(function), Some(kernel)) = (self.functions.first(), self.plan.kernels.first()) else {
+        let (Some(Entry { function, .. }), Some(kernel)) = (self.entries.first(), self.plan.kernels.first()) else {
             return Err(Error::Plan { symbol: String::new(), reason: "it has no kernel".to_owned() });
         };
         let doing = Error::cuda("asking for a kernel's resources");
@@ -243,11 +254,11 @@ impl CompiledKernel {
         let tools = Tools { pool: &self.pool, stream, pad_rows: self.pad_rows.as_ref() };
         // SAFETY: by the caller's promise.
         let standins = unsafe { Standins::put(&tools, signature, &plan.alignments, regions) }?;
-        for (number, (kernel, function)) in plan.kernels.iter().zip(&self.functions).enumerate() {
+        for (number, (kernel, entry)) in plan.kernels.iter().zip(&self.entries).enumerate() {
             let sources = Sources { signature, regions, scalars, extents, grid: &kernel.grid, knobs };
             // SAFETY: by the caller's promise; stand-ins have the sizes of what they stand for, live until the end of
             // this function, and are freed on this stream.
-            unsafe { self.enqueue(stream, number, kernel, function, &sources) }?;
+            unsafe { self.enqueue(stream, number, kernel, entry, &sources) }?;
         }
         match standins {
             // SAFETY: by the caller's promise.
@@ -265,10 +276,10 @@ impl CompiledKernel {
         stream: &CudaStream,
         number: usize,
         kernel: &KernelStep,
-        function: &CudaFunction,
+        entry: &Entry,
         sources: &Sources<'_>,
     ) -> Result<()> {
-        let blocks = grid::blocks(&kernel.symbol, &kernel.grid, sources.extents, self.sm_count)?;
+        let blocks = grid::blocks(&kernel.symbol, &kernel.grid, sources.extents, entry.sms)?;
         if blocks == 0 {
             return Ok(());
         }
@@ -285,7 +296,7 @@ impl CompiledKernel {
         // SAFETY: the kernel takes one parameter by value, a struct of the plan's fields: CUDA's declaration of it is
         // printed from the same list. `load`'s caller promised that the kernel is that of the plan; the memory is the
         // caller's promise. Kernels that overlap the one before wait for it, as the plan says.
-        unsafe { submit::launch(function, stream, grid, parameter.as_mut_ptr()) }
+        unsafe { submit::launch(&entry.function, stream, grid, parameter.as_mut_ptr()) }
     }
 }
 

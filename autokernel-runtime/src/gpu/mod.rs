@@ -6,6 +6,7 @@ mod image;
 mod map_cache;
 mod pad_rows;
 mod pointers;
+mod reach;
 mod scratch;
 mod submit;
 mod tensor_map;
