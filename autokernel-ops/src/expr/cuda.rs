@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Condition, Expr, Function};
+use super::{BinaryOp, Condition, Expr, Function, Math};
 
 /// The body of a `float epilogue(float x)` device function, one statement a line.
 pub fn body(function: &Function) -> String {
@@ -14,24 +14,51 @@ pub fn body(function: &Function) -> String {
     text
 }
 
+/// How operations that can be computed in more than one way are written.
+pub trait Spelling {
+    /// What a function is called.
+    fn function(&self, function: Math) -> String {
+        format!("autokernel::math::{}", function.name())
+    }
+
+    /// A quotient.
+    fn quotient(&self, left: &str, right: &str) -> String {
+        format!("({left} / {right})")
+    }
+}
+
+/// Functions of `autokernel::math` and C++'s own operators, which round as Rust's do.
+struct Exact;
+
+impl Spelling for Exact {}
+
 /// The expression, with each name as it is.
 pub fn number(expr: &Expr) -> String {
+    number_as(expr, &Exact)
+}
+
+/// The expression in another spelling.
+pub fn number_as(expr: &Expr, spelling: &impl Spelling) -> String {
+    let number = |expr: &Expr| number_as(expr, spelling);
     match expr {
         Expr::Variable(name) => name.clone(),
         Expr::Literal(value) => literal(*value),
         Expr::Negate(value) => format!("(-{})", number(value)),
+        Expr::Binary(BinaryOp::Divide, left, right) => spelling.quotient(&number(left), &number(right)),
         Expr::Binary(op, left, right) => format!("({} {} {})", number(left), op.symbol(), number(right)),
         Expr::Call(function, args) => {
             let args: Vec<String> = args.iter().map(number).collect();
-            format!("autokernel::math::{}({})", function.name(), args.join(", "))
+            format!("{}({})", spelling.function(*function), args.join(", "))
         }
         Expr::If(condition, then, otherwise) => {
-            format!("({} ? {} : {})", truth(condition), number(then), number(otherwise))
+            format!("({} ? {} : {})", truth(condition, spelling), number(then), number(otherwise))
         }
     }
 }
 
-fn truth(condition: &Condition) -> String {
+fn truth(condition: &Condition, spelling: &impl Spelling) -> String {
+    let number = |expr: &Expr| number_as(expr, spelling);
+    let truth = |condition: &Condition| truth(condition, spelling);
     match condition {
         Condition::Compare(op, left, right) => format!("({} {} {})", number(left), op.symbol(), number(right)),
         Condition::Not(condition) => format!("(!{})", truth(condition)),

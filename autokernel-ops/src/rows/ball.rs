@@ -13,6 +13,15 @@ pub struct Ball {
 
 /// Twice the rounding of one operation.
 const UNIT: f64 = 1.0 / (1 << 23) as f64;
+/// How a kernel computes exponentials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exp {
+    /// To a few units in the last place.
+    Full,
+    /// As `rows::short_exp`: off by one more unit for each unit of the argument.
+    Short,
+}
+
 /// Functions are off by some units.
 const FUNCTION: f64 = 8.0 * UNIT;
 /// Below this, fp32 has fewer digits.
@@ -65,7 +74,7 @@ impl Ball {
         }
     }
 
-    fn call(function: Math, args: &[Ball]) -> Self {
+    fn call(function: Math, args: &[Ball], exp: Exp) -> Self {
         let Ball { value: x, error: e } = args[0];
         let monotone = |f: fn(f64) -> f64, low: f64| {
             let value = f(x);
@@ -80,7 +89,11 @@ impl Ball {
                 let errors = [(x, e), (y.value, y.error)].into_iter().filter(|(value, _)| !value.is_nan());
                 Ball { value, error: errors.map(|(_, error)| error).fold(0.0, f64::max) }
             }
-            Math::Exp => monotone(f64::exp, f64::NEG_INFINITY),
+            Math::Exp => {
+                let Ball { value, error } = monotone(f64::exp, f64::NEG_INFINITY);
+                let size = if exp == Exp::Short { (x.abs() + e) * UNIT } else { 0.0 };
+                Ball::rounded(value, error + times(value, size))
+            }
             Math::Ln => monotone(f64::ln, 0.0),
             Math::Sqrt => monotone(f64::sqrt, 0.0),
             Math::Tanh => Ball::of_function(x.tanh(), e),
@@ -110,32 +123,34 @@ fn times(value: f64, error: f64) -> f64 {
 }
 
 /// The value of an expression whose names have those values.
-pub fn eval(expr: &Expr, name: &dyn Fn(&str) -> Ball) -> Ball {
+pub fn eval(expr: &Expr, exp: Exp, name: &dyn Fn(&str) -> Ball) -> Ball {
+    let eval = |expr: &Expr| eval(expr, exp, name);
     match expr {
         Expr::Variable(variable) => name(variable),
         Expr::Literal(value) => Ball::exact(f64::from(*value)),
         Expr::Negate(value) => {
-            let Ball { value, error } = eval(value, name);
+            let Ball { value, error } = eval(value);
             Ball { value: -value, error }
         }
-        Expr::Binary(op, left, right) => Ball::binary(*op, eval(left, name), eval(right, name)),
+        Expr::Binary(op, left, right) => Ball::binary(*op, eval(left), eval(right)),
         Expr::Call(function, args) => {
-            let args: Vec<Ball> = args.iter().map(|arg| eval(arg, name)).collect();
-            Ball::call(*function, &args)
+            let args: Vec<Ball> = args.iter().map(|arg| eval(arg)).collect();
+            Ball::call(*function, &args, exp)
         }
-        Expr::If(condition, then, otherwise) => match holds(condition, name) {
-            Some(true) => eval(then, name),
-            Some(false) => eval(otherwise, name),
-            None => eval(then, name).either(eval(otherwise, name)),
+        Expr::If(condition, then, otherwise) => match holds(condition, exp, name) {
+            Some(true) => eval(then),
+            Some(false) => eval(otherwise),
+            None => eval(then).either(eval(otherwise)),
         },
     }
 }
 
 /// Whether a condition holds; none if it depends on how numbers were rounded.
-fn holds(condition: &Condition, name: &dyn Fn(&str) -> Ball) -> Option<bool> {
+fn holds(condition: &Condition, exp: Exp, name: &dyn Fn(&str) -> Ball) -> Option<bool> {
+    let holds = |condition: &Condition| holds(condition, exp, name);
     match condition {
         Condition::Compare(op, left, right) => {
-            let (left, right) = (eval(left, name), eval(right, name));
+            let (left, right) = (eval(left, exp, name), eval(right, exp, name));
             let (x, y) = (left.value, right.value);
             let error = left.error + right.error;
             if error > 0.0 && (x - y).abs() <= error {
@@ -150,13 +165,13 @@ fn holds(condition: &Condition, name: &dyn Fn(&str) -> Ball) -> Option<bool> {
                 CompareOp::NotEqual => x != y,
             })
         }
-        Condition::Not(condition) => holds(condition, name).map(|holds| !holds),
-        Condition::And(left, right) => match (holds(left, name), holds(right, name)) {
+        Condition::Not(condition) => holds(condition).map(|holds| !holds),
+        Condition::And(left, right) => match (holds(left), holds(right)) {
             (Some(false), _) | (_, Some(false)) => Some(false),
             (Some(true), Some(true)) => Some(true),
             _ => None,
         },
-        Condition::Or(left, right) => match (holds(left, name), holds(right, name)) {
+        Condition::Or(left, right) => match (holds(left), holds(right)) {
             (Some(true), _) | (_, Some(true)) => Some(true),
             (Some(false), Some(false)) => Some(false),
             _ => None,

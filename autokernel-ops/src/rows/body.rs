@@ -150,6 +150,11 @@ impl Body {
     pub fn outputs(&self) -> impl Iterator<Item = &Operand> {
         self.operands.iter().filter(|operand| operand.role == Role::Output)
     }
+
+    /// Whether kernels take the exponential that is good for 16 bits: no output has more.
+    pub fn takes_short_exp(&self) -> bool {
+        self.outputs().all(|operand| operand.dtype.bytes() == 2)
+    }
 }
 
 impl Step {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use autokernel_core::Role;
 
 pub use super::ball::Ball;
-use super::ball::eval;
+use super::ball::{Exp, eval};
 use super::body::{Body, Kind, Reduction, Step};
 use crate::expr::BinaryOp;
 
@@ -53,10 +53,12 @@ pub fn row(body: &Body, columns: usize, input: &dyn Fn(usize, usize) -> f64) -> 
         names.insert(&operand.name, values);
     }
     let mut outputs: BTreeMap<&str, Vec<Ball>> = BTreeMap::new();
+    let exp = if body.takes_short_exp() { Exp::Short } else { Exp::Full };
     for step in &body.steps {
         let of_row =
             step.expr().variables().iter().all(|name| matches!(names.get(name), Some(Values::OfRow(_)) | None));
-        let at = |column| eval(step.expr(), &|name| names.get(name).map_or(Ball::exact(f64::NAN), |v| v.at(column)));
+        let at =
+            |column| eval(step.expr(), exp, &|name| names.get(name).map_or(Ball::exact(f64::NAN), |v| v.at(column)));
         let (name, values) = match step {
             Step::Reduce { name, reduction, .. } => {
                 (name, Values::OfRow(reduce(*reduction, (0..columns).map(at).collect())))
