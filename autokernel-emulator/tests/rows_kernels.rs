@@ -50,7 +50,15 @@ fn typed(source: &str, ty: &str) -> Problem {
 }
 
 fn plain() -> RowsSchedule {
-    RowsSchedule { threads_per_row: 32, rows_per_block: 2, vector: 8, vectors: 2, keep: Keep::Values, blocks_per_sm: 0 }
+    RowsSchedule {
+        threads_per_row: 32,
+        rows_per_block: 2,
+        vector: 8,
+        cluster: 0,
+        vectors: 2,
+        keep: Keep::Values,
+        blocks_per_sm: 0,
+    }
 }
 
 #[test]

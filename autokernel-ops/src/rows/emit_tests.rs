@@ -1,4 +1,4 @@
-use autokernel_core::{Dtype, Role};
+use autokernel_core::{Arch, Dtype, Role};
 use expect_test::expect_file;
 
 use super::*;
@@ -6,7 +6,7 @@ use crate::rows::{Body, Kind, cases};
 
 fn emitted(body: Body) -> String {
     let problem = Problem::new(body).unwrap();
-    kernel(&problem, &RowsSchedule::default_for(&problem.class())).0.cuda
+    kernel(&problem, &RowsSchedule::default_for(&problem.class(), Arch::SM_80)).0.cuda
 }
 
 #[test]
@@ -31,15 +31,19 @@ fn the_reference_is_as_golden() {
 }
 
 #[test]
-fn different_kernels_have_different_names_and_only_the_grid_makes_no_difference() {
+fn different_kernels_have_different_names_and_the_number_of_their_blocks_makes_no_difference() {
     let problem = Problem::new(cases::softmax()).unwrap();
-    let schedule = RowsSchedule::default_for(&problem.class());
+    let schedule = RowsSchedule::default_for(&problem.class(), Arch::SM_80);
     let name = |schedule: RowsSchedule| kernel(&problem, &schedule).0.symbol;
-    assert_eq!(name(schedule), name(RowsSchedule { blocks_per_sm: 1, ..schedule }));
+    let persistent = |blocks_per_sm| name(RowsSchedule { blocks_per_sm, ..schedule });
+    assert_eq!(persistent(1), persistent(2));
     for other in [
         RowsSchedule { vectors: 1, ..schedule },
+        RowsSchedule { blocks_per_sm: 1, ..schedule },
+        RowsSchedule { cluster: 1, ..schedule },
+        RowsSchedule { cluster: 2, ..schedule },
         RowsSchedule { keep: Keep::Inputs, ..schedule },
-        RowsSchedule { rows_per_block: 1, ..schedule },
+        RowsSchedule { rows_per_block: 2, ..schedule },
     ] {
         assert_ne!(name(schedule), name(other), "{other}");
     }

@@ -23,7 +23,7 @@ impl Operation for Problem {
     const DIMS: &'static [Dim] = &DIMS;
 
     const HEADERS: &'static [Header] = headers! {
-        "cuda/": "reference_rows.cuh" "rows_reduce.cuh" "rows_sm80.cuh" "rows_vector.cuh";
+        "cuda/": "reference_rows.cuh" "rows_prefetch.cuh" "rows_reduce.cuh" "rows_sm80.cuh" "rows_vector.cuh";
     };
 
     const ROOTS: &'static [&'static str] = &emit::ROOTS;
@@ -155,8 +155,8 @@ impl operation::Class for Class {
         }
     }
 
-    fn default_schedule(&self, _: Arch) -> Schedule {
-        RowsSchedule::default_for(self).into()
+    fn default_schedule(&self, arch: Arch) -> Schedule {
+        RowsSchedule::default_for(self, arch).into()
     }
 
     fn portfolio(&self, _: Arch) -> Vec<Schedule> {
@@ -177,7 +177,7 @@ impl operation::Class for Class {
 
     fn plan(&self, schedule: &Schedule, symbol: String) -> Result<LaunchPlan, OtherFamily> {
         let schedule = RowsSchedule::try_from(schedule)?;
-        Ok(plan::plan(&self.nameless_operands(), Shape::of(&schedule), symbol))
+        Ok(plan::plan(&self.nameless_operands(), Shape::of(&schedule, self), symbol))
     }
 }
 

@@ -5,7 +5,8 @@ use autokernel_core::{Arg, Dim, Dimension, Extents, Field, Grid, KernelStep, Lau
 
 use super::body::{Kind, Operand};
 use super::lower::element;
-use super::problem::Problem;
+use super::problem::{Class, Problem};
+use super::rules;
 use super::schedule::RowsSchedule;
 
 /// The dimensions, in order.
@@ -46,15 +47,25 @@ pub struct Shape {
     pub threads: u32,
     /// Rows that a block takes at a time.
     pub rows: u32,
+    /// Blocks of a cluster, which share those rows; 0 for none, and for launches that wait for the one before.
+    pub cluster: u32,
     /// Blocks that an SM is given to walk over the rows; 0 for a block for each of its rows.
     pub blocks_per_sm: u32,
+    /// Dynamic shared memory of a block.
+    pub shared_bytes: u32,
 }
 
 impl Shape {
     /// The blocks of a schedule.
-    pub fn of(schedule: &RowsSchedule) -> Self {
-        let RowsSchedule { rows_per_block, blocks_per_sm, .. } = *schedule;
-        Shape { threads: schedule.threads(), rows: rows_per_block, blocks_per_sm }
+    pub fn of(schedule: &RowsSchedule, class: &Class) -> Self {
+        let RowsSchedule { rows_per_block, cluster, blocks_per_sm, .. } = *schedule;
+        Shape {
+            threads: schedule.threads(),
+            rows: rows_per_block,
+            cluster,
+            blocks_per_sm,
+            shared_bytes: rules::prefetch_bytes(schedule, class),
+        }
     }
 }
 
@@ -67,9 +78,14 @@ pub fn plan(operands: &[Operand], shape: Shape, symbol: String) -> LaunchPlan {
     let kernel = KernelStep {
         symbol,
         threads: shape.threads,
-        shared_bytes: 0,
-        overlaps_previous: false,
-        grid: Grid { axes: vec![Axis { dim: ROWS, step: shape.rows }], cluster: 1, tiles: 1, residency },
+        shared_bytes: shape.shared_bytes,
+        overlaps_previous: shape.cluster > 0,
+        grid: Grid {
+            axes: vec![Axis { dim: ROWS, step: shape.rows }],
+            cluster: shape.cluster.max(1),
+            tiles: 1,
+            residency,
+        },
         args: args(operands),
     };
     LaunchPlan::of_kernel(kernel, Vec::new())

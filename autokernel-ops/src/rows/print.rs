@@ -8,7 +8,8 @@ use super::body::{Body, Kind, Operand, Reduction};
 use super::lower::element;
 use super::passes::{Elements, Pass, Program, RowStep, Source};
 use super::plan::leading;
-use crate::expr::cuda::number;
+use crate::expr::cuda::{Spelling, number_as};
+use crate::expr::{Expr, Math};
 
 /// Lines, each indented as deep as the braces around it.
 #[derive(Default)]
@@ -45,6 +46,8 @@ impl Lines {
     }
 }
 
+/// Of what holds neighbouring elements: a vector, or a single one at an end of a row.
+const COLUMNS: &str = "template <int kColumns>";
 const FUNCTION: &str = "__device__ __forceinline__ static";
 
 /// `struct Problem` of a body that is split into the passes of `program`.
@@ -59,10 +62,9 @@ pub fn problem(body: &Body, program: &Program) -> String {
         format!("static constexpr int kPasses = {};", program.passes.len()),
     ]);
     out.line(format!("static constexpr int kMostReductions = {most};  // of a pass"));
-    out.line("using Span = autokernel::rows::Span<kVector>;");
     printer.structs(&mut out);
     printer.places(&mut out);
-    printer.load(&mut out);
+    printer.inputs(&mut out);
     printer.between(&mut out);
     printer.elements(&mut out);
     printer.reduce(&mut out);
@@ -108,10 +110,30 @@ fn operation(reduction: Reduction) -> &'static str {
     }
 }
 
+/// Without the slow paths of exact functions, whose branches would keep the elements of a thread apart.
+struct Fast {
+    /// Whether an exponential that is good for 16 bits is enough.
+    short_exp: bool,
+}
+
+impl Spelling for Fast {
+    fn function(&self, function: Math) -> String {
+        match function {
+            Math::Exp if self.short_exp => "autokernel::rows::short_exp".to_owned(),
+            function => format!("autokernel::math::{}", function.name()),
+        }
+    }
+
+    fn quotient(&self, left: &str, right: &str) -> String {
+        format!("autokernel::rows::quotient({left}, {right})")
+    }
+}
+
 impl Printer<'_> {
-    fn structure(out: &mut Lines, about: &str, name: &str, fields: Vec<String>) {
+    fn structure(out: &mut Lines, about: &str, name: &str, template: Option<&str>, fields: Vec<String>) {
         out.line("");
         out.line(format!("// {about}"));
+        out.lines(template);
         if fields.is_empty() {
             return out.line(format!("struct {name} {{}};"));
         }
@@ -120,20 +142,25 @@ impl Printer<'_> {
         out.line("};");
     }
 
+    fn number(&self, expr: &Expr) -> String {
+        number_as(expr, &Fast { short_exp: self.body.takes_short_exp() })
+    }
+
     fn structs(&self, out: &mut Lines) {
         let along_row = || self.body.operands.iter().filter(|operand| operand.kind.varies_along_row());
         let place =
             |operand: &Operand| format!("autokernel::rows::Place<{}> {}", qualified(operand), element(&operand.name));
-        Self::structure(out, "Where the row lies in each operand.", "Places", along_row().map(place).collect());
+        Self::structure(out, "Where the row lies in each operand.", "Places", None, along_row().map(place).collect());
 
         let read = self.program.matrices(self.body);
         let packed = read.iter().filter_map(|name| self.body.operand(name)).map(|operand| {
-            format!("autokernel::rows::Packed<{}, kVector> {}", cuda_type(operand), element(&operand.name))
+            format!("autokernel::rows::Packed<{}, kColumns> {}", cuda_type(operand), element(&operand.name))
         });
-        Self::structure(out, "A vector of each matrix that is read, as it lies in memory.", "Inputs", packed.collect());
+        let about = "A vector of each matrix that is read, as it lies in memory.";
+        Self::structure(out, about, "Inputs", Some(COLUMNS), packed.collect());
 
-        let kept = self.program.kept.iter().map(|name| format!("float {name}[kVector]"));
-        Self::structure(out, "Elements that later passes need.", "Kept", kept.collect());
+        let kept = self.program.kept.iter().map(|name| format!("float {name}[kColumns]"));
+        Self::structure(out, "Elements that later passes need.", "Kept", Some(COLUMNS), kept.collect());
 
         let shared = self.body.inputs().filter(|operand| !operand.kind.varies_along_row());
         let mut values: Vec<String> = shared.map(|operand| format!("float {}", element(&operand.name))).collect();
@@ -146,12 +173,12 @@ impl Printer<'_> {
             let reduces = self.program.passes.get(at).map_or(&[][..], |pass| &pass.reduces);
             values.extend(reduces.iter().map(|(name, ..)| format!("float {name}")));
         }
-        Self::structure(out, "What the elements of a row share.", "Values", values);
+        Self::structure(out, "What the elements of a row share.", "Values", None, values);
 
         let reduces = self.program.passes.iter().flat_map(|pass| &pass.reduces).map(|(name, reduction, _)| {
             format!("autokernel::rows::Accumulator<autokernel::rows::{}> {name}", operation(*reduction))
         });
-        Self::structure(out, "What the passes reduce.", "Reduced", reduces.collect());
+        Self::structure(out, "What the passes reduce.", "Reduced", None, reduces.collect());
     }
 
     /// The matrix whose alignment the vectors follow: of the narrowest elements, as their rows begin anywhere.
@@ -169,34 +196,37 @@ impl Printer<'_> {
 
     fn places(&self, out: &mut Lines) {
         out.line("");
-        out.line("// Columns by which the row's vectors begin before it.");
-        out.line(format!("{FUNCTION} int phase(const Args& args, int64_t row) {{"));
+        out.line("// Columns of a row before its first aligned address.");
+        out.line(format!("{FUNCTION} int head(const Args& args, int64_t row) {{"));
         let leader = self.leader().map(Self::row_of).unwrap_or_default();
-        out.line(format!("return autokernel::rows::phase<kVector>({leader});"));
+        out.line(format!("return autokernel::rows::columns_to_alignment<kVector>({leader});"));
         out.line("}");
-        if let Some(operand) = self.leader() {
-            out.line("");
-            out.line("// The most columns that those are in any row.");
-            out.line(format!("{FUNCTION} int most_phase(const Args& args) {{"));
-            let (matrix, ld) = (address(operand), leading(&operand.name));
-            out.line(format!("return autokernel::rows::most_phase<kVector>({matrix}, args.{ld});"));
-            out.line("}");
-        }
         out.line("");
-        out.line(format!("{FUNCTION} Places places(const Args& args, int64_t row, int phase) {{"));
+        out.line("// Whether all rows of all operands begin at multiples of their access.");
+        out.line(format!("{FUNCTION} bool is_aligned(const Args& args) {{"));
+        out.line("bool is_aligned = true;");
+        for operand in self.body.operands.iter().filter(|operand| operand.kind.varies_along_row()) {
+            let ld =
+                if operand.kind == Kind::Matrix { format!(", args.{}", leading(&operand.name)) } else { String::new() };
+            out.line(format!("is_aligned &= autokernel::rows::is_aligned<kVector>({}{ld});", address(operand)));
+        }
+        out.line("return is_aligned;");
+        out.line("}");
+        out.line("");
+        out.line(format!("{FUNCTION} Places places(const Args& args, int64_t row, int first) {{"));
         out.line("return {");
         for operand in self.body.operands.iter().filter(|operand| operand.kind.varies_along_row()) {
-            out.line(format!("autokernel::rows::place<kVector>({}, phase),", Self::row_of(operand)));
+            out.line(format!("autokernel::rows::place<kVector>({}, first),", Self::row_of(operand)));
         }
         out.line("};");
         out.line("}");
     }
 
-    fn load(&self, out: &mut Lines) {
+    fn inputs(&self, out: &mut Lines) {
         out.line("");
-        out.line("// Requests what a pass reads, or every pass.");
-        out.line("template <int kPass>");
-        out.line(format!("{FUNCTION} void load(const Places& places, Span span, Inputs& inputs) {{"));
+        out.line("// Calls `visit` for each matrix that a pass reads, or every pass.");
+        out.line("template <int kPass, int kColumns, typename Visit>");
+        out.line(format!("{FUNCTION} void visit(const Places& places, Inputs<kColumns>& inputs, Visit visit) {{"));
         out.line("constexpr bool kEvery = kPass == autokernel::rows::kEveryPass;");
         for name in self.program.matrices(self.body) {
             let reads = |(at, pass): (usize, &Pass)| {
@@ -204,11 +234,7 @@ impl Printer<'_> {
             };
             let passes: Vec<String> = self.program.passes.iter().enumerate().filter_map(reads).collect();
             let name = element(name);
-            out.line(format!("if constexpr (kEvery || {}) {{", passes.join(" || ")));
-            out.line(format!(
-                "autokernel::rows::load<autokernel::rows::Cache::kStream>(inputs.{name}, places.{name}, span);"
-            ));
-            out.line("}");
+            out.line(format!("if constexpr (kEvery || {}) visit(inputs.{name}, places.{name});", passes.join(" || ")));
         }
         out.line("}");
     }
@@ -222,14 +248,14 @@ impl Printer<'_> {
             let shared = self.body.inputs().filter(|operand| at == 0 && !operand.kind.varies_along_row());
             let loads = shared.map(|operand| of_row(operand, "autokernel::rows::to_f32"));
             let computes = steps.iter().map(|step| match step {
-                RowStep::Value { name, value } => format!("row.{name} = {};", number(value)),
+                RowStep::Value { name, value } => format!("row.{name} = {};", self.number(value)),
                 RowStep::Divisor { name, value } => {
-                    format!("row.{name} = autokernel::rows::Divisor({});", number(value))
+                    format!("row.{name} = autokernel::rows::Divisor({});", self.number(value))
                 }
                 RowStep::Store { output, value } => {
                     let operand = self.body.operand(output).expect("a body without mistakes stores to operands");
                     let ty = cuda_type(operand);
-                    let value = number(value);
+                    let value = self.number(value);
                     format!("if (writes) {}[index] = autokernel::from_f32<{ty}>({value});", address(operand))
                 }
             });
@@ -246,10 +272,11 @@ impl Printer<'_> {
     fn elements(&self, out: &mut Lines) {
         out.line("");
         out.line("// What pass kPass does to a vector that its thread holds, or reads again.");
-        out.line("template <int kPass, bool kHeld>");
-        out.line(format!(
-            "{FUNCTION} void elements(const Places& places, Span span, const Inputs& inputs, Kept& kept,"
-        ));
+        out.line("template <int kPass, bool kHeld, bool kIsAligned, int kColumns>");
+        out.line(format!("{FUNCTION} void elements(const Places& places, autokernel::rows::Span<kColumns> span,"));
+        out.line(
+            "                                                const Inputs<kColumns>& inputs, Kept<kColumns>& kept,",
+        );
         out.line("                                                const Values& row, Reduced& reduced) {");
         for (at, pass) in self.program.passes.iter().enumerate() {
             if pass.held == pass.streamed {
@@ -271,16 +298,16 @@ impl Printer<'_> {
         for name in &elements.rows {
             let operand = self.body.operand(name).expect("a pass reads operands");
             let (ty, name) = (cuda_type(operand), element(name));
-            out.line(format!("autokernel::rows::Packed<{ty}, kVector> {name}vector;"));
+            out.line(format!("autokernel::rows::Packed<{ty}, kColumns> {name}vector;"));
             out.line(format!(
-                "autokernel::rows::load<autokernel::rows::Cache::kReuse>({name}vector, places.{name}, span);"
+                "autokernel::rows::load<autokernel::rows::Cache::kReuse, kIsAligned>({name}vector, places.{name}, span);"
             ));
         }
         let arrays = pass.reduces.iter().map(|(name, ..)| format!("{name}terms"));
         let arrays = arrays.chain(pass.stores.iter().map(|(name, _)| format!("{}vector", element(name))));
-        out.lines(arrays.map(|array| format!("float {array}[kVector];")));
+        out.lines(arrays.map(|array| format!("float {array}[kColumns];")));
         out.line("#pragma unroll");
-        out.line("for (int i = 0; i < kVector; ++i) {");
+        out.line("for (int i = 0; i < kColumns; ++i) {");
         for name in &elements.matrices {
             out.line(format!("const float {0} = inputs.{0}[i];", element(name)));
         }
@@ -290,17 +317,19 @@ impl Printer<'_> {
         for (name, source) in &elements.values {
             match source {
                 Source::Kept => out.line(format!("const float {name} = kept.{name}[i];")),
-                Source::Computed(expr) => out.line(format!("const float {name} = {};", number(expr))),
+                Source::Computed(expr) => out.line(format!("const float {name} = {};", self.number(expr))),
             }
         }
         out.lines(elements.keeps.iter().map(|name| format!("kept.{name}[i] = {name};")));
-        out.lines(pass.reduces.iter().map(|(name, _, expr)| format!("{name}terms[i] = {};", number(expr))));
-        out.lines(pass.stores.iter().map(|(name, expr)| format!("{}vector[i] = {};", element(name), number(expr))));
+        out.lines(pass.reduces.iter().map(|(name, _, expr)| format!("{name}terms[i] = {};", self.number(expr))));
+        out.lines(
+            pass.stores.iter().map(|(name, expr)| format!("{}vector[i] = {};", element(name), self.number(expr))),
+        );
         out.line("}");
         out.lines(pass.reduces.iter().map(|(name, ..)| format!("reduced.{name}.add({name}terms, span);")));
         out.lines(pass.stores.iter().map(|(name, _)| {
             let name = element(name);
-            format!("autokernel::rows::store(places.{name}, span, {name}vector);")
+            format!("autokernel::rows::store<kIsAligned>(places.{name}, span, {name}vector);")
         }));
     }
 
@@ -314,12 +343,13 @@ impl Printer<'_> {
             let all: Vec<String> = pass.reduces.iter().map(|(name, ..)| format!("reduced.{name}")).collect();
             out.line(format!("team.reduce({});", all.join(", ")));
             for (name, reduction, _) in &pass.reduces {
-                let over = if *reduction == Reduction::Mean {
-                    " / autokernel::rows::Divisor(static_cast<float>(args.columns))"
-                } else {
-                    ""
-                };
-                out.line(format!("row.{name} = reduced.{name}.value{over};"));
+                let reduced = format!("reduced.{name}.value");
+                out.line(match reduction {
+                    Reduction::Mean => {
+                        format!("row.{name} = autokernel::rows::quotient({reduced}, static_cast<float>(args.columns));")
+                    }
+                    Reduction::Sum | Reduction::Max | Reduction::Min => format!("row.{name} = {reduced};"),
+                });
             }
             out.line("}");
         }

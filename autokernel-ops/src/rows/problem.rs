@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::body::{Body, Kind, Operand, Reduction, Step};
 use super::complaint::{Complaint, complaints};
 use super::passes::{Keep, Program};
-use crate::expr::{BinaryOp, Cost, Expr};
+use crate::expr::{Cost, Expr};
 use crate::hash;
 
 /// A row-wise kernel: a body without mistakes.
@@ -37,7 +37,7 @@ impl Problem {
     pub fn class(&self) -> Class {
         let operands = self.body.operands.iter().map(|&Operand { kind, dtype, role, .. }| (kind, dtype, role));
         let program = Program::new(&self.body, Keep::Values);
-        let costs = self.body.steps.iter().map(|step| cost(step.expr()));
+        let costs = self.body.steps.iter().map(|step| step.expr().cost());
         Class {
             operands: operands.collect(),
             passes: program.passes.iter().map(|pass| pass.reductions().collect()).collect(),
@@ -46,13 +46,6 @@ impl Problem {
             operations: self.body.steps.iter().map(operations).sum(),
         }
     }
-}
-
-/// What an expression costs an element. A division has branches of its own, as the widest functions do.
-fn cost(expr: &Expr) -> Cost {
-    let mut divides = false;
-    expr.walk(&mut |expr| divides |= matches!(expr, Expr::Binary(BinaryOp::Divide, ..)));
-    if divides { expr.cost().and(Cost::MOST) } else { expr.cost() }
 }
 
 /// Operations of a step, each of which an element or a row takes once.

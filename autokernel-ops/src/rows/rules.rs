@@ -1,22 +1,33 @@
 //! What a schedule of the portable family must keep.
 
+use autokernel_core::Arch;
+
 use super::passes::Keep;
 use super::problem::Class;
-use super::schedule::RowsSchedule as S;
+use super::schedule::{MOST_COLUMNS, RowsSchedule as S};
 use crate::rule::Rule;
 
 const MAX_THREADS: u32 = 1024;
 const WARP_THREADS: u32 = 32;
 /// The widest vector of a thread, in bytes: two accesses of 16.
 const MAX_VECTOR_BYTES: u32 = 32;
-/// Vectors are counted in 32 bits, and the last stretch of a row may end this far beyond it.
-const MAX_HELD_COLUMNS: u32 = 1 << 17;
-/// Registers beside vectors: addresses, counters, what the row shares.
-const WORKING_REGISTERS: u32 = 32;
-/// Registers of a vector's place in its row, beside its elements.
-const VECTOR_REGISTERS: u32 = 3;
-/// Registers of an operand's address and of its state.
+/// Registers beside those of vectors: addresses, counters, what the row shares.
+const WORKING_REGISTERS: u32 = 16;
+/// Registers that any kernel needs, for rows that begin anywhere.
+const LEAST_REGISTERS: u32 = 64;
+/// Operands whose addresses those are enough for.
+const FEW_OPERANDS: u32 = 5;
+/// Registers of the address of one more.
 const OPERAND_REGISTERS: u32 = 3;
+/// Registers are given to a thread by so many.
+const REGISTER_STEP: u32 = 8;
+/// The widest access.
+const ACCESS_BYTES: u32 = 16;
+/// Shared memory of a block for reductions.
+const SCRATCH_BYTES: u32 = 3 << 10;
+/// Threads and blocks that one multiprocessor holds.
+const SM_THREADS: u32 = 2048;
+const SM_BLOCKS: u32 = 32;
 /// Registers that ptxas gives a thread.
 const MAX_REGISTERS: u32 = 255;
 /// Registers of one multiprocessor.
@@ -49,15 +60,22 @@ pub const RULES: &[Rule<S, Class>] = &[
         reason: |s, _, _| format!("vector = {} is not 2, 4 or 8", s.vector),
     },
     Rule {
+        name: "cluster",
+        words: "cluster is 0, or on sm_90a 1 or 2; with 2, rows_per_block is 1 and threads_per_row at least 32",
+        holds: |s, _, arch| match s.cluster {
+            0 => true,
+            1 => arch == Arch::SM_90A,
+            2 => arch == Arch::SM_90A && s.rows_per_block == 1 && s.threads_per_row >= WARP_THREADS,
+            _ => false,
+        },
+        reason: |s, _, arch| format!("cluster = {} for {arch}, {} rows a block; take 0", s.cluster, s.rows_per_block),
+    },
+    Rule {
         name: "vectors",
-        words: "vectors is 1, 2, 4 or 8; a row's threads hold at most 131072 columns",
-        holds: |s, _, _| [1, 2, 4, 8].contains(&s.vectors) && s.held_columns() <= MAX_HELD_COLUMNS,
+        words: "vectors is 1, 2, 4 or 8; a thread holds at most 32 columns",
+        holds: |s, _, _| [1, 2, 4, 8].contains(&s.vectors) && s.vectors * s.vector <= MOST_COLUMNS,
         reason: |s, _, _| {
-            format!(
-                "vectors = {}, {} columns held; take 1, 2, 4 or 8, and fewer threads a row",
-                s.vectors,
-                s.held_columns()
-            )
+            format!("{} vectors of {} columns; take 1, 2, 4 or 8, and at most 32 columns", s.vectors, s.vector)
         },
     },
     Rule {
@@ -68,16 +86,27 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "blocks_per_sm",
-        words: "blocks_per_sm is 0, 1, 2, 4 or 8; those blocks have at most 2048 threads",
-        holds: |s, _, _| [0, 1, 2, 4, 8].contains(&s.blocks_per_sm) && s.blocks_per_sm * s.threads() <= 2048,
-        reason: |s, _, _| {
-            format!("{} blocks of {} threads; an SM holds 2048 threads: take fewer", s.blocks_per_sm, s.threads())
+        words: "blocks_per_sm is 0, 1, 2, 4 or 8; those blocks have at most 2048 threads, their next rows, in vectors of \
+                at least 16 bytes, fit the shared memory",
+        holds: |s, class, arch| {
+            let accesses = class.read_matrices().all(|dtype| s.vector * dtype.bytes() >= ACCESS_BYTES);
+            let shared = s.blocks_per_sm * (prefetch_bytes(s, class) + SCRATCH_BYTES);
+            let fits = s.blocks_per_sm * s.threads() <= SM_THREADS && shared <= arch.shared_bytes_per_block();
+            s.blocks_per_sm == 0 || [1, 2, 4, 8].contains(&s.blocks_per_sm) && accesses && fits
+        },
+        reason: |s, class, arch| {
+            let S { blocks_per_sm, .. } = s;
+            let (threads, bytes, limit) = (s.threads(), prefetch_bytes(s, class), arch.shared_bytes_per_block());
+            format!(
+                "{blocks_per_sm} blocks of {threads} threads and {bytes} bytes, where {arch} has {limit}; take fewer, or \
+                 vectors of 16 bytes"
+            )
         },
     },
     Rule {
         name: "registers",
-        words: "vectors * (registers of a vector of each input and of what is kept + 3) + 2 * vector + 3 an operand + 32 \
-                is at most 255, and at most 65536 / threads",
+        words: "vectors * (registers of a vector of each input, or of what is kept if that is more) + 2 * vector + 16, \
+                and 3 for each operand beyond 5, is at most 255, and at most 65536 / threads, which are at least 64",
         holds: |s, class, _| registers(s, class) <= available(s),
         reason: |s, class, _| {
             let (needed, available) = (registers(s, class), available(s));
@@ -87,19 +116,33 @@ pub const RULES: &[Rule<S, Class>] = &[
 ];
 
 /// Registers of a thread for a class.
-fn registers(s: &S, class: &Class) -> u32 {
-    let inputs: u32 = class.read_matrices().map(|dtype| s.vector * dtype.bytes() / 4).sum();
+pub(super) fn registers(s: &S, class: &Class) -> u32 {
+    let inputs: u32 = class.read_matrices().map(|dtype| (s.vector * dtype.bytes()).div_ceil(4)).sum();
     let kept = if s.keep == Keep::Values { class.kept * s.vector } else { 0 };
-    let operands = u32::try_from(class.operands.len()).unwrap_or(u32::MAX);
+    let operands = u32::try_from(class.operands.len()).unwrap_or(u32::MAX).saturating_sub(FEW_OPERANDS);
     registers_for(s, inputs, kept, OPERAND_REGISTERS * operands + class.cost.registers)
 }
 
-/// Registers of a thread: the vectors that it holds, one vector's elements on their way, and the rest.
+/// Registers of a thread: the vectors that it holds, which are inputs until they are kept values, one vector's elements on
+/// their way, and the rest.
 pub(super) fn registers_for(s: &S, inputs: u32, kept: u32, rest: u32) -> u32 {
-    s.vectors * (inputs + kept + VECTOR_REGISTERS) + 2 * s.vector + rest + WORKING_REGISTERS
+    (s.vectors * inputs.max(kept) + 2 * s.vector + rest + WORKING_REGISTERS).max(LEAST_REGISTERS)
 }
 
 /// Registers that there are for a thread.
 pub(super) fn available(s: &S) -> u32 {
     MAX_REGISTERS.min(REGISTER_FILE / s.threads().max(1))
+}
+
+/// Bytes of the row, of each matrix that is read, that a block has on its way while it computes another.
+pub(super) fn prefetch_bytes(s: &S, class: &Class) -> u32 {
+    let bytes: u32 = class.read_matrices().map(|dtype| dtype.bytes()).sum();
+    if s.blocks_per_sm == 0 { 0 } else { s.threads() * s.vectors * s.vector * bytes }
+}
+
+/// Blocks of a schedule that one multiprocessor holds at once: what a kernel is compiled for.
+pub(super) fn resident_blocks(s: &S, class: &Class) -> u32 {
+    let registers = registers(s, class).next_multiple_of(REGISTER_STEP).max(REGISTER_STEP);
+    let threads = s.threads().max(1);
+    (REGISTER_FILE / (registers * threads)).min(SM_THREADS / threads).clamp(1, SM_BLOCKS)
 }

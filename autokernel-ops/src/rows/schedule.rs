@@ -54,7 +54,7 @@ macro_rules! schedule {
 }
 
 schedule! {
-    /// Threads that share a row.
+    /// Threads of a block that share a row.
     threads_per_row: u32, "4, 8, 16, 32, 64, 128, 256, 512, 1024",
     "As many as leave each thread 2 to 8 vectors of a row: 8 to 32 for 256 columns, 128 to 256 for 4096, 512 to 1024 \
      for 65536. Up to 32 a reduction needs no barrier.";
@@ -64,6 +64,10 @@ schedule! {
     /// Columns of a vector.
     vector: u32, "2, 4, 8",
     "8 for 16-bit elements and 4 for fp32 are accesses of 16 bytes.";
+    /// Blocks of a cluster that share a row: from 1 on for Hopper alone, where a launch then begins before the one before it
+    /// has ended; 0 for a kernel of every GPU.
+    cluster: u32, "0, 1, 2",
+    "1 on Hopper; 2 to 8 where a row has more than 16384 columns or there are fewer rows than SMs.";
     /// Vectors of a row that a thread requests at once and holds from pass to pass.
     vectors: u32, "1, 2, 4, 8",
     "threads_per_row * vector * vectors columns of a row are read once; the rest again in each pass. Two vectors and \
@@ -71,9 +75,10 @@ schedule! {
     /// What a thread keeps of its elements from one pass to the next.
     keep: Keep, "inputs, values",
     "values saves what is dear to compute again, as exponentials; inputs saves registers where rows are long.";
-    /// Blocks that each SM is given to walk over the rows; 0 for a block for each of its rows.
+    /// Blocks that each SM is given to walk over the rows, the next of which is on its way to shared memory while they compute
+    /// one; 0 for a block for each of its rows.
     blocks_per_sm: u32, "0, 1, 2, 4, 8",
-    "0 where rows are long or few; as many as fit an SM where there are thousands of short ones.";
+    "0 where an SM holds several rows at once, whose loads cover each other's arithmetic; 1 where it holds one.";
 }
 
 impl RowsSchedule {
@@ -107,24 +112,29 @@ impl RowsSchedule {
     }
 
     /// The schedule that serves rows of about `columns` elements where nothing was tuned.
-    pub fn for_columns(class: &Class, columns: u32) -> Self {
+    pub fn for_columns(class: &Class, columns: u32, arch: Arch) -> Self {
         let widest = class.matrices().map(|dtype| dtype.bytes()).max().unwrap_or(4);
         let narrowest = class.matrices().map(|dtype| dtype.bytes()).min().unwrap_or(4);
         let vector = if narrowest == 4 && widest == 4 { 4 } else { 8 };
-        let needed = columns.div_ceil(vector).max(1);
+        let needed = (columns / vector).max(1);
+        let (vectors, most_threads) = if class.passes.len() > 1 { HELD } else { READ_ONCE };
+        let threads_per_row = needed.div_ceil(vectors).next_power_of_two().clamp(LEAST_THREADS, most_threads);
         let mut schedule = RowsSchedule {
-            threads_per_row: needed.div_ceil(VECTORS).next_power_of_two().clamp(8, 1024),
-            rows_per_block: 1,
+            threads_per_row,
+            rows_per_block: (BLOCK_THREADS / threads_per_row).max(1),
             vector,
-            vectors: VECTORS,
+            cluster: u32::from(arch == Arch::SM_90A),
+            vectors: needed.div_ceil(threads_per_row).next_power_of_two().clamp(1, vectors),
             keep: Keep::Values,
             blocks_per_sm: 0,
         };
-        schedule.rows_per_block = (BLOCK_THREADS / schedule.threads_per_row).max(1);
-        schedule.vectors = needed.div_ceil(schedule.threads_per_row).next_power_of_two().clamp(1, MOST_VECTORS);
+        schedule.take_long_rows(class, needed);
         // Less until it fits the registers; what is then no longer held is read again.
-        while schedule.check(class, Arch::SM_80).is_err() {
+        while schedule.check(class, arch).is_err() {
             match schedule {
+                RowsSchedule { blocks_per_sm: 1.., .. } => {
+                    (schedule.blocks_per_sm, schedule.cluster) = (0, schedule.cluster.min(1));
+                }
                 RowsSchedule { keep: Keep::Values, .. } if class.kept > 0 => schedule.keep = Keep::Inputs,
                 RowsSchedule { threads_per_row: 1024, .. } => schedule.threads_per_row = 512,
                 RowsSchedule { vectors: 2.., .. } => schedule.vectors /= 2,
@@ -134,28 +144,50 @@ impl RowsSchedule {
         schedule
     }
 
-    /// The schedule that is safe on every arch when nothing was tuned: for rows of a few thousand elements.
-    pub fn default_for(class: &Class) -> Self {
-        Self::for_columns(class, 4096)
+    /// Of rows of which an SM holds one at a time, the next must be on its way meanwhile; longer ones are shared by two.
+    fn take_long_rows(&mut self, class: &Class, needed: u32) {
+        let held = self.threads_per_row * self.vectors;
+        if self.threads_per_row < MOST_THREADS || class.passes.len() < 2 {
+            return;
+        }
+        if needed > held && self.cluster > 0 {
+            (self.cluster, self.blocks_per_sm) = (2, 1);
+            self.vectors = if needed > 2 * held { MOST_COLUMNS / self.vector } else { self.vectors };
+        } else if class.read_matrices().count() == 1 {
+            self.blocks_per_sm = 1;
+        }
+    }
+
+    /// The schedule that is safe on `arch` when nothing was tuned: for rows of a few thousand elements.
+    pub fn default_for(class: &Class, arch: Arch) -> Self {
+        Self::for_columns(class, 4096, arch)
     }
 }
 
-/// Vectors a thread holds where nothing was tuned.
-const VECTORS: u32 = 4;
-/// The most vectors that a thread holds.
-const MOST_VECTORS: u32 = 8;
+/// Vectors of a thread and the most threads of a row that several passes need, where nothing was tuned.
+const HELD: (u32, u32) = (4, 1024);
+/// The same where one pass reads a row once, however long it is.
+const READ_ONCE: (u32, u32) = (2, 1024);
+const MOST_THREADS: u32 = 1024;
+/// Columns that a thread holds at most.
+pub(super) const MOST_COLUMNS: u32 = 32;
+/// Threads of a row: no fewer than it has single elements beside its vectors, or about.
+const LEAST_THREADS: u32 = 16;
 /// Threads of a block where nothing was tuned.
-const BLOCK_THREADS: u32 = 256;
+const BLOCK_THREADS: u32 = 128;
 
 impl fmt::Display for RowsSchedule {
     /// One short line: `rows_sm80 256x1 v8x4 keeps values`, with `4 blocks an SM` where it is persistent.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let RowsSchedule { threads_per_row, rows_per_block, vector, vectors, keep, blocks_per_sm } = self;
+        let RowsSchedule { threads_per_row, rows_per_block, vector, cluster, vectors, keep, blocks_per_sm } = self;
         let keep = match keep {
             Keep::Inputs => "inputs",
             Keep::Values => "values",
         };
         write!(f, "rows_sm80 {threads_per_row}x{rows_per_block} v{vector}x{vectors} keeps {keep}")?;
+        if *cluster > 0 {
+            write!(f, " cluster {cluster}")?;
+        }
         if *blocks_per_sm > 0 {
             write!(f, " {blocks_per_sm} blocks an SM")?;
         }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::expr::Cost;
 use crate::rows::problem::Problem;
 use crate::rows::{cases, space};
 
@@ -8,7 +9,7 @@ fn class(body: crate::rows::Body) -> Class {
 
 #[test]
 fn a_schedule_reads_back_from_its_codes() {
-    let schedule = RowsSchedule::default_for(&class(cases::softmax()));
+    let schedule = RowsSchedule::default_for(&class(cases::softmax()), Arch::SM_80);
     let codes: Vec<u16> = schedule.codes().collect();
     assert_eq!(codes.len(), RowsSchedule::KNOBS.len());
     assert_eq!(RowsSchedule::from_codes(&codes), Some(schedule));
@@ -20,8 +21,10 @@ fn every_width_has_a_schedule_that_keeps_the_rules() {
     for body in [cases::softmax(), cases::add_rms_norm(), cases::statistics()] {
         let class = class(body);
         for columns in [0, 1, 7, 256, 1000, 4096, 65_536, u32::MAX] {
-            let schedule = RowsSchedule::for_columns(&class, columns);
-            assert_eq!(schedule.check(&class, Arch::SM_80), Ok(()), "{schedule} for {columns}");
+            for arch in [Arch::SM_80, Arch::SM_90A] {
+                let schedule = RowsSchedule::for_columns(&class, columns, arch);
+                assert_eq!(schedule.check(&class, arch), Ok(()), "{schedule} for {columns}");
+            }
         }
     }
 }
@@ -34,25 +37,30 @@ fn every_schedule_of_the_space_keeps_the_rules_and_is_there_once() {
     assert!(schedules.iter().all(|schedule| schedule.check(&class, Arch::SM_80).is_ok()));
     let distinct: std::collections::BTreeSet<_> = schedules.iter().collect();
     assert_eq!(distinct.len(), schedules.len());
-    assert!(schedules.contains(&RowsSchedule::default_for(&class)));
+    assert!(schedules.contains(&RowsSchedule::default_for(&class, Arch::SM_80)));
 }
 
 #[test]
 fn a_broken_rule_says_what_would_not_break_it() {
     let class = class(cases::softmax());
-    let plain = RowsSchedule::default_for(&class);
+    let plain = RowsSchedule::default_for(&class, Arch::SM_80);
     for (schedule, rule) in [
         (RowsSchedule { threads_per_row: 48, ..plain }, "threads"),
         (RowsSchedule { threads_per_row: u32::MAX, ..plain }, "threads"),
         (RowsSchedule { vector: 16, ..plain }, "vector"),
         (RowsSchedule { vectors: 3, ..plain }, "vectors"),
+        (RowsSchedule { vectors: 8, ..plain }, "vectors"),
+        (RowsSchedule { cluster: 1, ..plain }, "cluster"),
+        (RowsSchedule { vector: 4, blocks_per_sm: 1, ..plain }, "blocks_per_sm"),
         (RowsSchedule { blocks_per_sm: 3, ..plain }, "blocks_per_sm"),
-        (RowsSchedule { threads_per_row: 1024, rows_per_block: 1, ..plain }, "registers"),
     ] {
         let broken = schedule.check(&class, Arch::SM_80).unwrap_err();
         assert_eq!(broken.rule, rule);
         assert!(broken.reason.contains("take ") || broken.reason.contains("is not"), "{broken}");
     }
+    let wide = Class { cost: Cost::MOST, ..class };
+    let broken = RowsSchedule { threads_per_row: 1024, ..plain }.check(&wide, Arch::SM_80).unwrap_err();
+    assert_eq!(broken.rule, "registers");
 }
 
 #[test]

@@ -10,6 +10,7 @@ const THREADS: [u32; 9] = [4, 8, 16, 32, 64, 128, 256, 512, 1024];
 const ROWS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 const VECTOR: [u32; 3] = [2, 4, 8];
 const VECTORS: [u32; 4] = [1, 2, 4, 8];
+const CLUSTER: [u32; 3] = [0, 1, 2];
 const BLOCKS_PER_SM: [u32; 5] = [0, 1, 2, 4, 8];
 
 /// Every valid schedule for `class` on `arch`, in a fixed order.
@@ -20,14 +21,17 @@ pub fn schedules(class: &Class, arch: Arch) -> Vec<RowsSchedule> {
             for vector in VECTOR {
                 for vectors in VECTORS {
                     for keep in [Keep::Inputs, Keep::Values] {
-                        schedules.extend(BLOCKS_PER_SM.map(|blocks_per_sm| RowsSchedule {
-                            threads_per_row,
-                            rows_per_block,
-                            vector,
-                            vectors,
-                            keep,
-                            blocks_per_sm,
-                        }));
+                        for cluster in CLUSTER {
+                            schedules.extend(BLOCKS_PER_SM.map(|blocks_per_sm| RowsSchedule {
+                                threads_per_row,
+                                rows_per_block,
+                                vector,
+                                cluster,
+                                vectors,
+                                keep,
+                                blocks_per_sm,
+                            }));
+                        }
                     }
                 }
             }

@@ -4,6 +4,7 @@
 // threads together: five shuffles, and where a row has more than one warp a barrier and as many shuffles as it needs.
 #pragma once
 
+#include "ptx/sm90.cuh"
 #include "rows_vector.cuh"
 #include "types.cuh"
 
@@ -31,19 +32,15 @@ struct Accumulator {
   using Reduction = Op;
   float value = Op::kIdentity;
 
-  // Takes the elements of a span that are inside the row. Neighbours are combined in pairs: short chains, small errors.
+  // Takes the elements of a span that is inside the row. Neighbours are combined in pairs: short chains, small errors.
   template <int kVector>
   __device__ __forceinline__ void add(float (&elements)[kVector], Span<kVector> span) {
-    if (!span.is_whole()) {
-#pragma unroll
-      for (int i = 0; i < kVector; ++i) elements[i] = span.holds(i) ? elements[i] : Op::kIdentity;
-    }
 #pragma unroll
     for (int half = kVector / 2; half > 0; half /= 2) {
 #pragma unroll
       for (int i = 0; i < half; ++i) elements[i] = Op::combine(elements[i], elements[i + half]);
     }
-    value = Op::combine(value, elements[0]);
+    value = Op::combine(value, span.is_inside ? elements[0] : Op::kIdentity);
   }
 };
 
@@ -58,44 +55,109 @@ __device__ __forceinline__ float reduce_lanes(float value) {
   return value;
 }
 
-// The threads that share a row: kThreads of them, in a block of kTeams such teams.
-template <int kThreads, int kTeams, int kMostReductions>
+// To a peer_address, where a barrier in the same block counts the bytes: who waits for it there sees the number. Unlike a
+// barrier of the cluster this waits for none of the sender's other stores.
+__device__ __forceinline__ void store_peer_counted(uint32_t address, float x, uint32_t barrier) {
+  asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.f32 [%0], %1, [%2];" ::"r"(address), "f"(x),
+               "r"(barrier)
+               : "memory");
+}
+
+// The threads that share a row: kThreads of each of kBlocks blocks, which are a cluster if there are several. A block
+// has kTeams such teams.
+template <int kThreads, int kTeams, int kBlocks, int kMostReductions>
 struct Team {
   static constexpr int kLanes = kThreads < kWarpSize ? kThreads : kWarpSize;
   static constexpr int kWarps = kThreads / kLanes;
+  static constexpr int kParts = kWarps * kBlocks;
   static_assert((kThreads & (kThreads - 1)) == 0, "schedule rule `threads`: a power of two");
   static_assert(kThreads * kTeams % kWarpSize == 0, "schedule rule `threads`: whole warps");
+  static_assert(kBlocks == 1 || kThreads >= kWarpSize, "schedule rule `cluster`: whole warps a row");
 
   // One warp's values for the others. Two halves, used in turn: a warp that writes the next reduction's values is at
   // most one barrier ahead of those that still read this one's.
   struct Scratch {
-    float values[kWarps > 1 ? 2 : 1][kTeams][kMostReductions > 0 ? kMostReductions : 1][kWarps];
+    float values[kParts > 1 ? 2 : 1][kTeams][kMostReductions > 0 ? kMostReductions : 1][kParts];
+    uint64_t arrived[2];  // an mbarrier of each half: what the blocks of a cluster send is counted in bytes
   };
 
   Scratch& scratch;
   int half = 0;
+  int parity = 0;
 
+  // Before the first reduction: of a cluster, all blocks must have begun when one writes to another.
+  __device__ __forceinline__ void meet() {
+    if constexpr (kBlocks > 1) {
+      if (threadIdx.x == 0) {
+        ptx::mbarrier_init(ptx::shared_address(&scratch.arrived[0]), 1);
+        ptx::mbarrier_init(ptx::shared_address(&scratch.arrived[1]), 1);
+        ptx::fence_mbarrier_init();
+      }
+      ptx::cluster_sync();
+    }
+  }
+
+  __device__ __forceinline__ static int block() { return kBlocks > 1 ? ptx::cluster_rank() : 0; }
   __device__ __forceinline__ static int number() { return threadIdx.x / kThreads; }
-  __device__ __forceinline__ static int member() { return threadIdx.x % kThreads; }
+  __device__ __forceinline__ static int member() { return block() * kThreads + threadIdx.x % kThreads; }
 
-  // Every thread of the block calls this as often as the others.
+  // Every thread of the blocks calls this as often as the others.
   template <typename... Accumulators>
   __device__ __forceinline__ void reduce(Accumulators&... accumulators) {
     static_assert(sizeof...(Accumulators) <= kMostReductions, "as many fit the scratch");
     ((accumulators.value = reduce_lanes<typename Accumulators::Reduction, kLanes>(accumulators.value)), ...);
-    if constexpr (kWarps > 1) {
+    if constexpr (kParts > 1) {
       auto& values = scratch.values[half][number()];
-      const int lane = member() % kWarpSize;
+      const uint32_t arrived = ptx::shared_address(&scratch.arrived[half]);
       int slot = 0;
-      if (lane == 0) ((values[slot++][member() / kWarpSize] = accumulators.value), ...);
-      __syncthreads();
+      if constexpr (kBlocks > 1) {
+        if (threadIdx.x == 0) ptx::mbarrier_arrive_expect_bytes(arrived, sizeof...(Accumulators) * sizeof(values[0]));
+      }
+      (send(values[slot++], accumulators.value, arrived), ...);
+      if constexpr (kBlocks > 1) {
+        ptx::mbarrier_wait(arrived, parity);
+      } else {
+        __syncthreads();
+      }
       slot = 0;
-      ((accumulators.value = reduce_lanes<typename Accumulators::Reduction, kWarps>(values[slot++][lane % kWarps])),
-       ...);
+      ((accumulators.value = collect<typename Accumulators::Reduction>(values[slot++])), ...);
+      parity ^= half;
       half ^= 1;
     }
   }
+
+ private:
+  // The value of this warp to all blocks of the team.
+  __device__ __forceinline__ static void send(float (&parts)[kParts], float value, uint32_t arrived) {
+    const int lane = threadIdx.x % kWarpSize;
+    float& part = parts[member() / kWarpSize];
+    if constexpr (kBlocks > 1) {
+      if (lane < kBlocks) {
+        store_peer_counted(ptx::peer_address(ptx::shared_address(&part), lane), value,
+                                ptx::peer_address(arrived, lane));
+      }
+    } else {
+      if (lane == 0) part = value;
+    }
+  }
+
+  template <typename Op>
+  __device__ __forceinline__ static float collect(const float (&parts)[kParts]) {
+    const int lane = threadIdx.x % kWarpSize;
+    float value = parts[lane % kParts];
+#pragma unroll
+    for (int part = kWarpSize; part < kParts; part += kWarpSize) value = Op::combine(value, parts[part + lane]);
+    return reduce_lanes<Op, kParts < kWarpSize ? kParts : kWarpSize>(value);
+  }
 };
+
+// exp for results of 16 bits: two units in the last place, and one for each unit of |x|; denormals are zero.
+__device__ __forceinline__ float short_exp(float x) {
+  constexpr float kLog2E = 1.44269504f;
+  float result;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x * kLog2E));
+  return result;
+}
 
 // 1 / x, to one unit in the last place. Unlike a division it has no slow path, whose call would spill what a thread holds.
 __device__ __forceinline__ float reciprocal(float x) {
@@ -117,8 +179,15 @@ struct Divisor {
   }
 };
 
-__device__ __forceinline__ float operator/(float element, const Divisor& divisor) {
+__device__ __forceinline__ float quotient(float element, const Divisor& divisor) {
   return element * divisor.reciprocal * divisor.scale;
+}
+
+// Within two units in the last place, over the whole range.
+__device__ __forceinline__ float quotient(float x, float y) {
+  float result;
+  asm("div.full.f32 %0, %1, %2;" : "=f"(result) : "f"(x), "f"(y));
+  return result;
 }
 
 }  // namespace autokernel::rows

@@ -5,10 +5,17 @@
 // in registers from pass to pass: the row is read once and written once. A longer row is read again in each pass,
 // kVectors at a time, out of L2 where it fits.
 //
+// Vectors that a row does not have are computed as zeros and left out, and the single elements at the ends of a row that
+// begins or ends between vectors are threads' own: so the code is straight, and the vectors of a thread overlap in it.
+//
+// With kPrefetches, blocks stay and walk over the rows: each requests its next row into shared memory while it computes
+// one. With kCluster, on Hopper, the blocks of a cluster share a row, and the launch begins before the one before it ends.
+//
 // What is computed stands in `Problem`, which is printed for each kernel: see the room's golden files.
 #pragma once
 
 #include "epilogue.cuh"
+#include "rows_prefetch.cuh"
 #include "rows_reduce.cuh"
 #include "rows_vector.cuh"
 #include "types.cuh"
@@ -18,113 +25,214 @@ namespace autokernel::rows {
 // Stands for all passes where one is named.
 constexpr int kEveryPass = -1;
 
+// How the rows of a launch divide into vectors.
+enum class Cut {
+  kWhole,   // into aligned ones, in all operands
+  kRagged,  // with single elements before and behind them, and operands that are not aligned
+};
+
 template <typename Problem, typename Schedule, typename Args>
 struct Rows {
-  static constexpr int kThreadsPerRow = Schedule::kThreadsPerRow;
+  static constexpr int kBlocksPerRow = Schedule::kCluster > 1 ? Schedule::kCluster : 1;
+  static constexpr int kThreadsPerRow = Schedule::kThreadsPerRow * kBlocksPerRow;
   static constexpr int kRowsPerBlock = Schedule::kRowsPerBlock;
   static constexpr int kVector = Schedule::kVector;
   static constexpr int kVectors = Schedule::kVectors;
-  static constexpr int kThreads = kThreadsPerRow * kRowsPerBlock;
+  static constexpr int kThreads = Schedule::kThreadsPerRow * kRowsPerBlock;
   // Vectors that the threads of a row request together: a stretch.
   static constexpr int kStretch = kThreadsPerRow * kVectors;
+  // Single elements of a thread: a row has fewer than a vector at each end.
+  static constexpr int kSingles = ceil_div(2 * (kVector - 1), kThreadsPerRow);
 
-  using Team = rows::Team<kThreadsPerRow, kRowsPerBlock, Problem::kMostReductions>;
-  using Span = rows::Span<kVector>;
-  using Inputs = typename Problem::Inputs;
-  using Kept = typename Problem::Kept;
+  using Team = rows::Team<Schedule::kThreadsPerRow, kRowsPerBlock, kBlocksPerRow, Problem::kMostReductions>;
+  template <int kColumns>
+  using Inputs = typename Problem::template Inputs<kColumns>;
+  template <int kColumns>
+  using Kept = typename Problem::template Kept<kColumns>;
   using Values = typename Problem::Values;
   using Reduced = typename Problem::Reduced;
 
   // One row, as one of its threads sees it.
+  template <Cut kCut>
   struct Row {
-    int64_t index;
+    int index;
     bool is_inside;  // whether there is such a row; one that is not there has no columns
     int columns;
-    int phase;    // columns by which the first vector begins before the row
-    int vectors;  // that the row divides into
+    int head;     // columns before the first vector
+    int vectors;  // whole ones
     typename Problem::Places places;
 
     __device__ __forceinline__ Row(const Args& args, int64_t number)
-        : index(number < args.rows ? number : args.rows - 1),
+        : index(number < args.rows ? int(number) : args.rows - 1),
           is_inside(number < args.rows),
           columns(is_inside ? args.columns : 0),
-          phase(Problem::phase(args, index)),
-          vectors(columns > 0 ? (columns - 1 + phase) / kVector + 1 : 0),
-          places(Problem::places(args, index, phase)) {}
+          head(kCut == Cut::kWhole ? 0 : min(Problem::head(args, index), columns)),
+          vectors((columns - head) / kVector),
+          places(Problem::places(args, index, head)) {}
 
     // A vector of this thread, of the stretch that begins with vector `start`.
-    __device__ __forceinline__ Span span(int start, int vector) const {
-      int at = start + vector * kThreadsPerRow + Team::member();
-      // Computed anew for each use: a register for each vector is dearer.
-      asm volatile("" : "+r"(at));
-      return {at < vectors ? at * kVector - phase : columns, columns};
+    __device__ __forceinline__ Span<kVector> span(int start, int vector) const {
+      const int at = start + vector * kThreadsPerRow + Team::member();
+      return {head + at * kVector, at < vectors};
+    }
+
+    // A single element of this thread.
+    __device__ __forceinline__ Span<1> single(int number) const {
+      const int at = number * kThreadsPerRow + Team::member();
+      const int singles = columns - vectors * kVector;
+      return {at < head ? at : columns - singles + at, at < singles};
     }
   };
 
-  template <int kPass>
-  __device__ __forceinline__ static void load(const Row& row, int start, Inputs (&inputs)[kVectors]) {
+  // What a thread holds of a row, or of a stretch of it: fewer vectors where unaligned ones take registers of their own.
+  template <Cut kCut, bool kHeld>
+  struct Held {
+    static constexpr int kVectors = kCut == Cut::kRagged && !kHeld ? ceil_div(Rows::kVectors, 2) : Rows::kVectors;
+    static constexpr int kSingles = kCut == Cut::kWhole ? 0 : Rows::kSingles;
+
+    Inputs<kVector> vectors[kVectors];
+    Kept<kVector> kept_vectors[kVectors];
+    Inputs<1> singles[kSingles + 1];
+    Kept<1> kept_singles[kSingles + 1];
+  };
+
+  // Requests what pass kPass reads of a stretch; the single elements with the first.
+  template <int kPass, bool kHeld, Cut kCut>
+  __device__ __forceinline__ static void load(const Row<kCut>& row, int start, Held<kCut, kHeld>& held) {
+    constexpr bool kIsAligned = kCut == Cut::kWhole;
 #pragma unroll
-    for (int vector = 0; vector < kVectors; ++vector) {
-      const Span span = row.span(start, vector);
-      if (!span.is_empty()) Problem::template load<kPass>(row.places, span, inputs[vector]);
+    for (int vector = 0; vector < held.kVectors; ++vector) {
+      Problem::template visit<kPass>(row.places, held.vectors[vector], [&](auto& packed, auto place) {
+        rows::load<Cache::kStream, kIsAligned>(packed, place, row.span(start, vector));
+      });
+    }
+#pragma unroll
+    for (int number = 0; number < held.kSingles; ++number) {
+      Problem::template visit<kPass>(row.places, held.singles[number], [&](auto& packed, auto place) {
+        const Span<1> single = row.single(number);
+        rows::load<Cache::kStream, kIsAligned>(packed, place, Span<1>{single.first, single.is_inside && start == 0});
+      });
     }
   }
 
-  template <int kPass, bool kHeld>
-  __device__ __forceinline__ static void elements(const Row& row, int start, const Inputs (&inputs)[kVectors],
-                                                  Kept (&kept)[kVectors], const Values& values, Reduced& reduced) {
+  // What pass kPass does to them.
+  template <int kPass, bool kHeld, Cut kCut>
+  __device__ __forceinline__ static void elements(const Row<kCut>& row, int start, Held<kCut, kHeld>& held,
+                                                  const Values& values, Reduced& reduced) {
+    constexpr bool kIsAligned = kCut == Cut::kWhole;
 #pragma unroll
-    for (int vector = 0; vector < kVectors; ++vector) {
-      const Span span = row.span(start, vector);
-      if (!span.is_empty()) {
-        Problem::template elements<kPass, kHeld>(row.places, span, inputs[vector], kept[vector], values, reduced);
+    for (int vector = 0; vector < held.kVectors; ++vector) {
+      Problem::template elements<kPass, kHeld, kIsAligned>(row.places, row.span(start, vector), held.vectors[vector],
+                                                           held.kept_vectors[vector], values, reduced);
+    }
+#pragma unroll
+    for (int number = 0; number < held.kSingles; ++number) {
+      const Span<1> single = row.single(number);
+      if (single.is_inside && start == 0) {
+        Problem::template elements<kPass, kHeld, kIsAligned>(row.places, single, held.singles[number],
+                                                             held.kept_singles[number], values, reduced);
       }
     }
   }
 
-  // Pass kPass and all behind it. Of a held row, `inputs` are its vectors.
-  template <int kPass, bool kHeld>
-  __device__ __forceinline__ static void passes(const Args& args, const Row& row, Team& team,
-                                                Inputs (&inputs)[kVectors], Kept (&kept)[kVectors], Values& values) {
+  // Pass kPass and all behind it. Of a row that is held, `held` are its elements.
+  template <int kPass, bool kHeld, Cut kCut>
+  __device__ __forceinline__ static void passes(const Args& args, const Row<kCut>& row, Team& team,
+                                                Held<kCut, kHeld>& held, Values& values) {
     Problem::template between<kPass>(args, row.index, row.is_inside && Team::member() == 0, values);
     if constexpr (kPass < Problem::kPasses) {
       Reduced reduced;
       if constexpr (kHeld) {
-        elements<kPass, kHeld>(row, 0, inputs, kept, values, reduced);
+        elements<kPass, kHeld>(row, 0, held, values, reduced);
       } else {
+        int start = 0;
 #pragma unroll 1
-        for (int start = 0; start < row.vectors; start += kStretch) {
-          load<kPass>(row, start, inputs);
-          elements<kPass, kHeld>(row, start, inputs, kept, values, reduced);
-        }
+        do {
+          load<kPass, kHeld>(row, start, held);
+          elements<kPass, kHeld>(row, start, held, values, reduced);
+          start += kThreadsPerRow * held.kVectors;
+        } while (start < row.vectors);
       }
       Problem::template reduce<kPass>(args, team, reduced, values);
-      passes<kPass + 1, kHeld>(args, row, team, inputs, kept, values);
+      passes<kPass + 1, kHeld>(args, row, team, held, values);
     }
   }
 
-  template <bool kHeld>
+  // The first row of this block, and how far the next one is.
+  __device__ __forceinline__ static int64_t first_row() { return int64_t(blockIdx.x / kBlocksPerRow) * kRowsPerBlock; }
+  __device__ __forceinline__ static int64_t step() { return int64_t(gridDim.x / kBlocksPerRow) * kRowsPerBlock; }
+
+  template <bool kHeld, Cut kCut>
   __device__ __forceinline__ static void rows(const Args& args, Team& team) {
-    const int64_t step = int64_t(gridDim.x) * kRowsPerBlock;
-    for (int64_t first = int64_t(blockIdx.x) * kRowsPerBlock; first < args.rows; first += step) {
-      const Row row(args, first + Team::number());
-      Inputs inputs[kVectors];
-      Kept kept[kVectors];
+    int64_t first = first_row();
+    do {
+      const Row<kCut> row(args, first + Team::number());
+      Held<kCut, kHeld> held;
       Values values;
-      if constexpr (kHeld) load<kEveryPass>(row, 0, inputs);
-      passes<0, kHeld>(args, row, team, inputs, kept, values);
+      if constexpr (kHeld) load<kEveryPass, kHeld>(row, 0, held);
+      passes<0, kHeld>(args, row, team, held, values);
+      first += step();
+    } while (Schedule::kPrefetches && first < args.rows);
+  }
+
+  using Prefetch = rows::Prefetch<kThreads, kVectors, Inputs<kVector>>;
+
+  // Requests a row into shared memory.
+  __device__ __forceinline__ static void request(const Row<Cut::kWhole>& row) {
+#pragma unroll
+    for (int vector = 0; vector < kVectors; ++vector) {
+      Inputs<kVector> inputs;  // only where its fields lie
+      Problem::template visit<kEveryPass>(row.places, inputs, [&](auto& packed, auto place) {
+        Prefetch::request(vector, inputs, packed, place, row.span(0, vector));
+      });
     }
+    Prefetch::commit();
+  }
+
+  __device__ __forceinline__ static void collect(const Row<Cut::kWhole>& row, Held<Cut::kWhole, true>& held) {
+    Prefetch::wait();
+#pragma unroll
+    for (int vector = 0; vector < kVectors; ++vector) {
+      auto& inputs = held.vectors[vector];
+      Problem::template visit<kEveryPass>(row.places, inputs,
+                                          [&](auto& packed, auto) { Prefetch::collect(vector, inputs, packed); });
+    }
+  }
+
+  __device__ __forceinline__ static void rows_ahead(const Args& args, Team& team) {
+    Held<Cut::kWhole, true> held;
+    request(Row<Cut::kWhole>(args, first_row() + Team::number()));
+    for (int64_t first = first_row(); first < args.rows; first += step()) {
+      const Row<Cut::kWhole> row(args, first + Team::number());
+      Values values;
+      collect(row, held);
+      request(Row<Cut::kWhole>(args, first + step() + Team::number()));
+      passes<0, true>(args, row, team, held, values);
+    }
+  }
+
+  template <Cut kCut>
+  __device__ __forceinline__ static void run(const Args& args, Team& team) {
+    // The same for all rows, as those of a block reduce together. Ragged rows cannot be requested ahead, and of so long
+    // ones, which leave few registers, a thread holds a part.
+    const bool is_held = args.columns / kVector <= kStretch;
+    if constexpr (!Schedule::kPrefetches) {
+      if (is_held) return rows<true, kCut>(args, team);
+    } else if constexpr (kCut == Cut::kWhole) {
+      if (is_held) return rows_ahead(args, team);
+    }
+    rows<false, kCut>(args, team);
   }
 
   __device__ __forceinline__ static void run(const Args& args) {
     __shared__ typename Team::Scratch scratch;
     Team team{scratch};
-    // The same for all rows, as those of a block reduce together.
-    const int64_t most_vectors = ceil_div<int64_t>(args.columns + Problem::most_phase(args), kVector);
-    if (most_vectors <= kStretch) {
-      rows<true>(args, team);
+    team.meet();
+    if constexpr (Schedule::kCluster > 0) ptx::wait_for_previous_grids();
+    if (args.columns % kVector == 0 && Problem::is_aligned(args)) {
+      run<Cut::kWhole>(args, team);
     } else {
-      rows<false>(args, team);
+      run<Cut::kRagged>(args, team);
     }
   }
 };

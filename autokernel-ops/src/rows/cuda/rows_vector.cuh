@@ -1,8 +1,11 @@
-// Vectors of a row: which columns they cover, how they are loaded, widened and stored.
+// Vectors of a row: where they lie, how they are loaded, widened and stored.
 //
-// A row may begin at any element and its length be anything. Its vectors are cut where memory is aligned: the first one
-// may begin before the row and the last one end beyond it. Whole vectors move in accesses of up to 16 bytes, the others
-// element by element, and no byte outside the row is touched.
+// A row may begin at any element and its length be anything. It is cut where memory is aligned: into whole vectors, which
+// move in accesses of up to 16 bytes, and the single elements before the first and behind the last of them. No byte
+// outside the row is touched.
+//
+// What is read or written once a launch is marked as streaming, so that it leaves L2 before what is used again: reads and
+// writes of DRAM then come in longer turns.
 #pragma once
 
 #include "types.cuh"
@@ -19,28 +22,25 @@ constexpr int kMostAccessBytes = 16;
 template <typename T, int kVector>
 constexpr int kAccessBytes = kVector * int(sizeof(T)) < kMostAccessBytes ? kVector * int(sizeof(T)) : kMostAccessBytes;
 
-// Columns that lie between the last aligned address and the row's first element: by so many the vectors begin early.
+// Elements from an address to the next that is aligned for vectors.
 template <int kVector, typename T>
-__device__ __forceinline__ int phase(const T* row) {
-  return int(reinterpret_cast<uintptr_t>(row) % kAccessBytes<T, kVector> / sizeof(T));
+__device__ __forceinline__ int columns_to_alignment(const T* address) {
+  return int(-reinterpret_cast<uintptr_t>(address) % kAccessBytes<T, kVector> / sizeof(T));
 }
 
-// The most that it is in any row of a matrix.
+// Whether the rows of an operand all begin at multiples of an access; a single row has no stride.
 template <int kVector, typename T>
-__device__ __forceinline__ int most_phase(const T* matrix, int64_t ld) {
-  const bool is_aligned = phase<kVector>(matrix) == 0 && phase<kVector>(matrix + ld) == 0;
-  return is_aligned ? 0 : kVector - 1;
+__device__ __forceinline__ bool is_aligned(const T* first, int64_t ld = 0) {
+  return columns_to_alignment<kVector>(first) == 0 && columns_to_alignment<kVector>(first + ld) == 0;
 }
 
-// The columns of one vector, clipped to the row.
+// kVector neighbouring columns of a row, if it has them.
 template <int kVector>
 struct Span {
-  int first;    // below 0 where the vector begins before the row
-  int columns;  // of the row
+  static constexpr int kColumns = kVector;
 
-  __device__ __forceinline__ bool is_empty() const { return first >= columns; }
-  __device__ __forceinline__ bool is_whole() const { return first >= 0 && first + kVector <= columns; }
-  __device__ __forceinline__ bool holds(int i) const { return unsigned(first + i) < unsigned(columns); }
+  int first;
+  bool is_inside;
 };
 
 // One row of an operand.
@@ -50,42 +50,21 @@ struct Place {
   bool is_aligned;  // whether its vectors begin at multiples of their access
 };
 
+// The row whose vectors begin at column `first`.
 template <int kVector, typename T>
-__device__ __forceinline__ Place<T> place(T* row, int phase) {
-  const auto first = reinterpret_cast<uintptr_t>(row) - phase * sizeof(T);
-  return {row, first % kAccessBytes<T, kVector> == 0};
+__device__ __forceinline__ Place<T> place(T* row, int first) {
+  return {row, columns_to_alignment<kVector>(row + first) == 0};
 }
 
 // Neighbouring elements as they lie in memory.
 template <typename T, int kVector>
 struct Packed {
-  static constexpr int kWords = kVector * int(sizeof(T)) / 4;
-  static constexpr int kAccessWords = kAccessBytes<T, kVector> / 4;
-  static_assert(kWords * 4 == kVector * int(sizeof(T)), "schedule rule `vector`: whole words");
+  static constexpr int kWords = (kVector * int(sizeof(T)) + 3) / 4;
+  static constexpr int kAccessWords = kVector > 1 ? kAccessBytes<T, kVector> / 4 : 1;
+  static_assert(kVector == 1 || kWords * 4 == kVector * int(sizeof(T)), "schedule rule `vector`: whole words");
   static_assert(kWords % kAccessWords == 0, "schedule rule `vector`: whole accesses");
 
   uint32_t words[kWords];
-
-  // Moves every element to the one before it and puts another behind them. A loop of these is short code in few
-  // registers, which have no index.
-  __device__ __forceinline__ void push(uint32_t bits) {
-#pragma unroll
-    for (int word = 0; word < kWords; ++word) {
-      const uint32_t next = word + 1 < kWords ? words[word + 1] : bits;
-      words[word] = sizeof(T) == 4 ? next : __funnelshift_r(words[word], next, 16);
-    }
-  }
-
-  // The first element, which the others follow.
-  __device__ __forceinline__ T pop() {
-    const uint32_t bits = words[0];
-    push(0);
-    if constexpr (sizeof(T) == 4) {
-      return __uint_as_float(bits);
-    } else {
-      return T{static_cast<uint16_t>(bits)};
-    }
-  }
 
   // In fp32; `i` is known when the loop around is unrolled.
   __device__ __forceinline__ float operator[](int i) const {
@@ -97,101 +76,138 @@ struct Packed {
       return ptx::f16_to_f32(static_cast<uint16_t>(words[i / 2] >> 16 * (i % 2)));
     }
   }
+
+  __device__ __forceinline__ void clear() {
+#pragma unroll
+    for (int word = 0; word < kWords; ++word) words[word] = 0;
+  }
 };
 
-// Read-only memory that is not read again soon: past L1.
-template <int kWords>
+// Who reads an operand again.
+enum class Cache {
+  kStream,  // nobody: first out of L2
+  kReuse,   // every row: through L1
+};
+
+// Read-only memory, first out of L2.
+__device__ __forceinline__ uint4 load_streaming(const uint4* from) {
+  uint4 loaded;
+  asm("ld.global.cs.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+      : "=r"(loaded.x), "=r"(loaded.y), "=r"(loaded.z), "=r"(loaded.w)
+      : "l"(from));
+  return loaded;
+}
+
+__device__ __forceinline__ uint2 load_streaming(const uint2* from) {
+  uint2 loaded;
+  asm("ld.global.cs.nc.v2.u32 {%0, %1}, [%2];" : "=r"(loaded.x), "=r"(loaded.y) : "l"(from));
+  return loaded;
+}
+
+__device__ __forceinline__ uint32_t load_streaming(const uint32_t* from) {
+  uint32_t loaded;
+  asm("ld.global.cs.nc.u32 %0, [%1];" : "=r"(loaded) : "l"(from));
+  return loaded;
+}
+
+// Read-only memory, aligned.
+template <Cache kCache, int kWords>
 __device__ __forceinline__ void load_words(uint32_t* words, const void* from) {
   if constexpr (kWords == 4) {
-    asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-        : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
-        : "l"(from));
-  } else if constexpr (kWords == 2) {
-    asm("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];" : "=r"(words[0]), "=r"(words[1]) : "l"(from));
-  } else {
-    asm("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(words[0]) : "l"(from));
-  }
-}
-
-// Read-only memory that every row reads: through L1.
-template <int kWords>
-__device__ __forceinline__ void load_words_cached(uint32_t* words, const void* from) {
-  if constexpr (kWords == 4) {
-    const uint4 loaded = __ldg(static_cast<const uint4*>(from));
+    const auto* typed = static_cast<const uint4*>(from);
+    const uint4 loaded = kCache == Cache::kStream ? load_streaming(typed) : __ldg(typed);
     words[0] = loaded.x, words[1] = loaded.y, words[2] = loaded.z, words[3] = loaded.w;
   } else if constexpr (kWords == 2) {
-    const uint2 loaded = __ldg(static_cast<const uint2*>(from));
+    const auto* typed = static_cast<const uint2*>(from);
+    const uint2 loaded = kCache == Cache::kStream ? load_streaming(typed) : __ldg(typed);
     words[0] = loaded.x, words[1] = loaded.y;
   } else {
-    words[0] = __ldg(static_cast<const uint32_t*>(from));
+    const auto* typed = static_cast<const uint32_t*>(from);
+    words[0] = kCache == Cache::kStream ? load_streaming(typed) : __ldg(typed);
   }
 }
 
-enum class Cache { kStream, kReuse };
+template <typename T>
+__device__ __forceinline__ uint32_t load_bits(const T* from) {
+  if constexpr (sizeof(T) == 4) {
+    return __float_as_uint(__ldg(from));
+  } else {
+    return __ldg(&from->bits);
+  }
+}
 
-// The elements of a span; zeros outside the row.
-template <Cache kCache, typename T, int kVector>
+// Elements that begin at no multiple of their access, in words; those of 16 bits that share a word with others singly.
+template <typename T, int kVector>
+__device__ __forceinline__ void load_unaligned(Packed<T, kVector>& packed, const T* from) {
+  if constexpr (sizeof(T) == 4) {
+#pragma unroll
+    for (int word = 0; word < packed.kWords; ++word) packed.words[word] = load_bits(from + word);
+  } else {
+    const int shared = reinterpret_cast<uintptr_t>(from) % 4 != 0;
+    const auto word_at = [&](int word) { return __ldg(reinterpret_cast<const uint32_t*>(from - shared) + word); };
+    uint32_t words[packed.kWords + 1];
+    words[0] = shared ? load_bits(from) << 16 : word_at(0);
+#pragma unroll
+    for (int word = 1; word < packed.kWords; ++word) words[word] = word_at(word);
+    words[packed.kWords] = shared ? load_bits(from + kVector - 1) : 0;
+#pragma unroll
+    for (int word = 0; word < packed.kWords; ++word) {
+      packed.words[word] = __funnelshift_r(words[word], words[word + 1], shared * 16);
+    }
+  }
+}
+
+// The elements of a span; zeros if it is not inside the row. kIsAligned: all operands are.
+template <Cache kCache, bool kIsAligned, typename T, int kVector>
 __device__ __forceinline__ void load(Packed<T, kVector>& packed, Place<const T> place, Span<kVector> span) {
   using Vector = Packed<T, kVector>;
-  if (place.is_aligned && span.is_whole()) {
-    const T* from = place.row + span.first;
+  packed.clear();
+  if (!span.is_inside) return;
+  const T* from = place.row + span.first;
+  if constexpr (kVector == 1) {
+    packed.words[0] = load_bits(from);
+  } else if (kIsAligned || place.is_aligned) {
 #pragma unroll
     for (int word = 0; word < Vector::kWords; word += Vector::kAccessWords) {
-      const void* part = from + word * 4 / int(sizeof(T));
-      if constexpr (kCache == Cache::kStream) {
-        load_words<Vector::kAccessWords>(packed.words + word, part);
-      } else {
-        load_words_cached<Vector::kAccessWords>(packed.words + word, part);
-      }
+      load_words<kCache, Vector::kAccessWords>(packed.words + word, from + word * 4 / int(sizeof(T)));
     }
   } else {
-#pragma unroll 1
-    for (int i = 0; i < kVector; ++i) {
-      uint32_t element = 0;
-      if (span.holds(i)) {
-        if constexpr (sizeof(T) == 4) {
-          element = __float_as_uint(place.row[span.first + i]);
-        } else {
-          element = place.row[span.first + i].bits;
-        }
-      }
-      packed.push(element);
-    }
+    load_unaligned(packed, from);
   }
 }
 
-// fp32 values, rounded to the output's type; nothing outside the row.
-template <typename T, int kVector>
+// fp32 values, rounded to the output's type; nothing if the span is not inside the row.
+template <bool kIsAligned, typename T, int kVector>
 __device__ __forceinline__ void store(Place<T> place, Span<kVector> span, const float (&values)[kVector]) {
   using Vector = Packed<T, kVector>;
-  Vector packed;
+  if (!span.is_inside) return;
+  T* to = place.row + span.first;
+  if (kVector == 1 || !kIsAligned && !place.is_aligned) {
 #pragma unroll
-  for (int word = 0; word < Vector::kWords; ++word) {
-    if constexpr (sizeof(T) == 4) {
-      packed.words[word] = __float_as_uint(values[word]);
-    } else {
-      packed.words[word] = pack2<T>(values[2 * word], values[2 * word + 1]);
-    }
+    for (int i = 0; i < kVector; ++i) to[i] = from_f32<T>(values[i]);
+    return;
   }
-  if (place.is_aligned && span.is_whole()) {
-    T* to = place.row + span.first;
+  if constexpr (kVector > 1) {
+    Vector packed;
+#pragma unroll
+    for (int word = 0; word < Vector::kWords; ++word) {
+      if constexpr (sizeof(T) == 4) {
+        packed.words[word] = __float_as_uint(values[word]);
+      } else {
+        packed.words[word] = pack2<T>(values[2 * word], values[2 * word + 1]);
+      }
+    }
 #pragma unroll
     for (int word = 0; word < Vector::kWords; word += Vector::kAccessWords) {
       void* part = to + word * 4 / int(sizeof(T));
       const uint32_t* words = packed.words + word;
       if constexpr (Vector::kAccessWords == 4) {
-        *static_cast<uint4*>(part) = {words[0], words[1], words[2], words[3]};
+        __stcs(static_cast<uint4*>(part), make_uint4(words[0], words[1], words[2], words[3]));
       } else if constexpr (Vector::kAccessWords == 2) {
-        *static_cast<uint2*>(part) = {words[0], words[1]};
+        __stcs(static_cast<uint2*>(part), make_uint2(words[0], words[1]));
       } else {
-        *static_cast<uint32_t*>(part) = words[0];
+        __stcs(static_cast<uint32_t*>(part), words[0]);
       }
-    }
-  } else {
-#pragma unroll 1
-    for (int i = 0; i < kVector; ++i) {
-      const T element = packed.pop();
-      if (span.holds(i)) place.row[span.first + i] = element;
     }
   }
 }

@@ -6,9 +6,11 @@ namespace {
 // How: threads, and the vectors that each holds.
 struct Schedule {
   static constexpr int kThreadsPerRow = 128;
-  static constexpr int kRowsPerBlock = 2;
+  static constexpr int kRowsPerBlock = 1;
   static constexpr int kVector = 8;
   static constexpr int kVectors = 4;
+  static constexpr int kCluster = 0;
+  static constexpr bool kPrefetches = false;
 };
 
 // What a launch passes.
@@ -32,7 +34,6 @@ struct Problem {
   static constexpr int kVector = Schedule::kVector;
   static constexpr int kPasses = 2;
   static constexpr int kMostReductions = 1;  // of a pass
-  using Span = autokernel::rows::Span<kVector>;
 
   // Where the row lies in each operand.
   struct Places {
@@ -44,14 +45,16 @@ struct Problem {
   };
 
   // A vector of each matrix that is read, as it lies in memory.
+  template <int kColumns>
   struct Inputs {
-    autokernel::rows::Packed<autokernel::bf16, kVector> x_;
-    autokernel::rows::Packed<autokernel::bf16, kVector> skip_;
+    autokernel::rows::Packed<autokernel::bf16, kColumns> x_;
+    autokernel::rows::Packed<autokernel::bf16, kColumns> skip_;
   };
 
   // Elements that later passes need.
+  template <int kColumns>
   struct Kept {
-    float y_[kVector];
+    float y_[kColumns];
   };
 
   // What the elements of a row share.
@@ -65,36 +68,38 @@ struct Problem {
     autokernel::rows::Accumulator<autokernel::rows::Sum> squares_;
   };
 
-  // Columns by which the row's vectors begin before it.
-  __device__ __forceinline__ static int phase(const Args& args, int64_t row) {
-    return autokernel::rows::phase<kVector>(static_cast<const autokernel::bf16*>(args.x_) + row * args.x_ld);
+  // Columns of a row before its first aligned address.
+  __device__ __forceinline__ static int head(const Args& args, int64_t row) {
+    return autokernel::rows::columns_to_alignment<kVector>(static_cast<const autokernel::bf16*>(args.x_) + row * args.x_ld);
   }
 
-  // The most columns that those are in any row.
-  __device__ __forceinline__ static int most_phase(const Args& args) {
-    return autokernel::rows::most_phase<kVector>(static_cast<const autokernel::bf16*>(args.x_), args.x_ld);
+  // Whether all rows of all operands begin at multiples of their access.
+  __device__ __forceinline__ static bool is_aligned(const Args& args) {
+    bool is_aligned = true;
+    is_aligned &= autokernel::rows::is_aligned<kVector>(static_cast<const autokernel::bf16*>(args.x_), args.x_ld);
+    is_aligned &= autokernel::rows::is_aligned<kVector>(static_cast<const autokernel::bf16*>(args.skip_), args.skip_ld);
+    is_aligned &= autokernel::rows::is_aligned<kVector>(static_cast<const autokernel::bf16*>(args.weight_));
+    is_aligned &= autokernel::rows::is_aligned<kVector>(static_cast<autokernel::bf16*>(args.sum_), args.sum_ld);
+    is_aligned &= autokernel::rows::is_aligned<kVector>(static_cast<autokernel::bf16*>(args.out_), args.out_ld);
+    return is_aligned;
   }
 
-  __device__ __forceinline__ static Places places(const Args& args, int64_t row, int phase) {
+  __device__ __forceinline__ static Places places(const Args& args, int64_t row, int first) {
     return {
-      autokernel::rows::place<kVector>(static_cast<const autokernel::bf16*>(args.x_) + row * args.x_ld, phase),
-      autokernel::rows::place<kVector>(static_cast<const autokernel::bf16*>(args.skip_) + row * args.skip_ld, phase),
-      autokernel::rows::place<kVector>(static_cast<const autokernel::bf16*>(args.weight_), phase),
-      autokernel::rows::place<kVector>(static_cast<autokernel::bf16*>(args.sum_) + row * args.sum_ld, phase),
-      autokernel::rows::place<kVector>(static_cast<autokernel::bf16*>(args.out_) + row * args.out_ld, phase),
+      autokernel::rows::place<kVector>(static_cast<const autokernel::bf16*>(args.x_) + row * args.x_ld, first),
+      autokernel::rows::place<kVector>(static_cast<const autokernel::bf16*>(args.skip_) + row * args.skip_ld, first),
+      autokernel::rows::place<kVector>(static_cast<const autokernel::bf16*>(args.weight_), first),
+      autokernel::rows::place<kVector>(static_cast<autokernel::bf16*>(args.sum_) + row * args.sum_ld, first),
+      autokernel::rows::place<kVector>(static_cast<autokernel::bf16*>(args.out_) + row * args.out_ld, first),
     };
   }
 
-  // Requests what a pass reads, or every pass.
-  template <int kPass>
-  __device__ __forceinline__ static void load(const Places& places, Span span, Inputs& inputs) {
+  // Calls `visit` for each matrix that a pass reads, or every pass.
+  template <int kPass, int kColumns, typename Visit>
+  __device__ __forceinline__ static void visit(const Places& places, Inputs<kColumns>& inputs, Visit visit) {
     constexpr bool kEvery = kPass == autokernel::rows::kEveryPass;
-    if constexpr (kEvery || kPass == 0 || kPass == 1) {
-      autokernel::rows::load<autokernel::rows::Cache::kStream>(inputs.x_, places.x_, span);
-    }
-    if constexpr (kEvery || kPass == 0 || kPass == 1) {
-      autokernel::rows::load<autokernel::rows::Cache::kStream>(inputs.skip_, places.skip_, span);
-    }
+    if constexpr (kEvery || kPass == 0 || kPass == 1) visit(inputs.x_, places.x_);
+    if constexpr (kEvery || kPass == 0 || kPass == 1) visit(inputs.skip_, places.skip_);
   }
 
   // What is computed once a row, before pass kPass.
@@ -106,14 +111,15 @@ struct Problem {
   }
 
   // What pass kPass does to a vector that its thread holds, or reads again.
-  template <int kPass, bool kHeld>
-  __device__ __forceinline__ static void elements(const Places& places, Span span, const Inputs& inputs, Kept& kept,
+  template <int kPass, bool kHeld, bool kIsAligned, int kColumns>
+  __device__ __forceinline__ static void elements(const Places& places, autokernel::rows::Span<kColumns> span,
+                                                  const Inputs<kColumns>& inputs, Kept<kColumns>& kept,
                                                   const Values& row, Reduced& reduced) {
     if constexpr (kPass == 0 && kHeld) {
-      float squares_terms[kVector];
-      float sum_vector[kVector];
+      float squares_terms[kColumns];
+      float sum_vector[kColumns];
 #pragma unroll
-      for (int i = 0; i < kVector; ++i) {
+      for (int i = 0; i < kColumns; ++i) {
         const float x_ = inputs.x_[i];
         const float skip_ = inputs.skip_[i];
         const float y_ = (x_ + skip_);
@@ -122,13 +128,13 @@ struct Problem {
         sum_vector[i] = y_;
       }
       reduced.squares_.add(squares_terms, span);
-      autokernel::rows::store(places.sum_, span, sum_vector);
+      autokernel::rows::store<kIsAligned>(places.sum_, span, sum_vector);
     }
     if constexpr (kPass == 0 && !kHeld) {
-      float squares_terms[kVector];
-      float sum_vector[kVector];
+      float squares_terms[kColumns];
+      float sum_vector[kColumns];
 #pragma unroll
-      for (int i = 0; i < kVector; ++i) {
+      for (int i = 0; i < kColumns; ++i) {
         const float x_ = inputs.x_[i];
         const float skip_ = inputs.skip_[i];
         const float y_ = (x_ + skip_);
@@ -136,33 +142,33 @@ struct Problem {
         sum_vector[i] = y_;
       }
       reduced.squares_.add(squares_terms, span);
-      autokernel::rows::store(places.sum_, span, sum_vector);
+      autokernel::rows::store<kIsAligned>(places.sum_, span, sum_vector);
     }
     if constexpr (kPass == 1 && kHeld) {
-      autokernel::rows::Packed<autokernel::bf16, kVector> weight_vector;
-      autokernel::rows::load<autokernel::rows::Cache::kReuse>(weight_vector, places.weight_, span);
-      float out_vector[kVector];
+      autokernel::rows::Packed<autokernel::bf16, kColumns> weight_vector;
+      autokernel::rows::load<autokernel::rows::Cache::kReuse, kIsAligned>(weight_vector, places.weight_, span);
+      float out_vector[kColumns];
 #pragma unroll
-      for (int i = 0; i < kVector; ++i) {
+      for (int i = 0; i < kColumns; ++i) {
         const float weight_ = weight_vector[i];
         const float y_ = kept.y_[i];
-        out_vector[i] = ((y_ / row.divisor0) * weight_);
+        out_vector[i] = (autokernel::rows::quotient(y_, row.divisor0) * weight_);
       }
-      autokernel::rows::store(places.out_, span, out_vector);
+      autokernel::rows::store<kIsAligned>(places.out_, span, out_vector);
     }
     if constexpr (kPass == 1 && !kHeld) {
-      autokernel::rows::Packed<autokernel::bf16, kVector> weight_vector;
-      autokernel::rows::load<autokernel::rows::Cache::kReuse>(weight_vector, places.weight_, span);
-      float out_vector[kVector];
+      autokernel::rows::Packed<autokernel::bf16, kColumns> weight_vector;
+      autokernel::rows::load<autokernel::rows::Cache::kReuse, kIsAligned>(weight_vector, places.weight_, span);
+      float out_vector[kColumns];
 #pragma unroll
-      for (int i = 0; i < kVector; ++i) {
+      for (int i = 0; i < kColumns; ++i) {
         const float x_ = inputs.x_[i];
         const float skip_ = inputs.skip_[i];
         const float weight_ = weight_vector[i];
         const float y_ = (x_ + skip_);
-        out_vector[i] = ((y_ / row.divisor0) * weight_);
+        out_vector[i] = (autokernel::rows::quotient(y_, row.divisor0) * weight_);
       }
-      autokernel::rows::store(places.out_, span, out_vector);
+      autokernel::rows::store<kIsAligned>(places.out_, span, out_vector);
     }
   }
 
@@ -171,18 +177,18 @@ struct Problem {
   __device__ __forceinline__ static void reduce(const Args& args, Team& team, Reduced& reduced, Values& row) {
     if constexpr (kPass == 0) {
       team.reduce(reduced.squares_);
-      row.squares_ = reduced.squares_.value / autokernel::rows::Divisor(static_cast<float>(args.columns));
+      row.squares_ = autokernel::rows::quotient(reduced.squares_.value, static_cast<float>(args.columns));
     }
   }
 };
 
 using Kernel = autokernel::rows::Rows<Problem, Schedule, Args>;
-static_assert(Kernel::kThreads == 256, "the launch has as many");
+static_assert(Kernel::kThreads == 128, "the launch has as many");
 
 }  // namespace
 
-// One block at least: without that, ptxas may keep to fewer registers than there are, and spill.
-extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 1)
-autokernel_rows_mean_bf16_9e96d1a4dc9c_a74ced9c3fea(const __grid_constant__ Args args) {
+// As many blocks as an SM can hold at once, whose loads cover each other's arithmetic.
+extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 8)
+autokernel_rows_mean_bf16_7519f3c4e2fa_2561c43c3431(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

@@ -5,10 +5,12 @@ namespace {
 
 // How: threads, and the vectors that each holds.
 struct Schedule {
-  static constexpr int kThreadsPerRow = 128;
-  static constexpr int kRowsPerBlock = 2;
+  static constexpr int kThreadsPerRow = 256;
+  static constexpr int kRowsPerBlock = 1;
   static constexpr int kVector = 8;
-  static constexpr int kVectors = 4;
+  static constexpr int kVectors = 2;
+  static constexpr int kCluster = 0;
+  static constexpr bool kPrefetches = false;
 };
 
 // What a launch passes.
@@ -29,7 +31,6 @@ struct Problem {
   static constexpr int kVector = Schedule::kVector;
   static constexpr int kPasses = 1;
   static constexpr int kMostReductions = 3;  // of a pass
-  using Span = autokernel::rows::Span<kVector>;
 
   // Where the row lies in each operand.
   struct Places {
@@ -37,11 +38,13 @@ struct Problem {
   };
 
   // A vector of each matrix that is read, as it lies in memory.
+  template <int kColumns>
   struct Inputs {
-    autokernel::rows::Packed<autokernel::f16, kVector> x_;
+    autokernel::rows::Packed<autokernel::f16, kColumns> x_;
   };
 
   // Elements that later passes need.
+  template <int kColumns>
   struct Kept {};
 
   // What the elements of a row share.
@@ -59,29 +62,29 @@ struct Problem {
     autokernel::rows::Accumulator<autokernel::rows::Sum> total_;
   };
 
-  // Columns by which the row's vectors begin before it.
-  __device__ __forceinline__ static int phase(const Args& args, int64_t row) {
-    return autokernel::rows::phase<kVector>(static_cast<const autokernel::f16*>(args.x_) + row * args.x_ld);
+  // Columns of a row before its first aligned address.
+  __device__ __forceinline__ static int head(const Args& args, int64_t row) {
+    return autokernel::rows::columns_to_alignment<kVector>(static_cast<const autokernel::f16*>(args.x_) + row * args.x_ld);
   }
 
-  // The most columns that those are in any row.
-  __device__ __forceinline__ static int most_phase(const Args& args) {
-    return autokernel::rows::most_phase<kVector>(static_cast<const autokernel::f16*>(args.x_), args.x_ld);
+  // Whether all rows of all operands begin at multiples of their access.
+  __device__ __forceinline__ static bool is_aligned(const Args& args) {
+    bool is_aligned = true;
+    is_aligned &= autokernel::rows::is_aligned<kVector>(static_cast<const autokernel::f16*>(args.x_), args.x_ld);
+    return is_aligned;
   }
 
-  __device__ __forceinline__ static Places places(const Args& args, int64_t row, int phase) {
+  __device__ __forceinline__ static Places places(const Args& args, int64_t row, int first) {
     return {
-      autokernel::rows::place<kVector>(static_cast<const autokernel::f16*>(args.x_) + row * args.x_ld, phase),
+      autokernel::rows::place<kVector>(static_cast<const autokernel::f16*>(args.x_) + row * args.x_ld, first),
     };
   }
 
-  // Requests what a pass reads, or every pass.
-  template <int kPass>
-  __device__ __forceinline__ static void load(const Places& places, Span span, Inputs& inputs) {
+  // Calls `visit` for each matrix that a pass reads, or every pass.
+  template <int kPass, int kColumns, typename Visit>
+  __device__ __forceinline__ static void visit(const Places& places, Inputs<kColumns>& inputs, Visit visit) {
     constexpr bool kEvery = kPass == autokernel::rows::kEveryPass;
-    if constexpr (kEvery || kPass == 0) {
-      autokernel::rows::load<autokernel::rows::Cache::kStream>(inputs.x_, places.x_, span);
-    }
+    if constexpr (kEvery || kPass == 0) visit(inputs.x_, places.x_);
   }
 
   // What is computed once a row, before pass kPass.
@@ -98,15 +101,16 @@ struct Problem {
   }
 
   // What pass kPass does to a vector that its thread holds, or reads again.
-  template <int kPass, bool kHeld>
-  __device__ __forceinline__ static void elements(const Places& places, Span span, const Inputs& inputs, Kept& kept,
+  template <int kPass, bool kHeld, bool kIsAligned, int kColumns>
+  __device__ __forceinline__ static void elements(const Places& places, autokernel::rows::Span<kColumns> span,
+                                                  const Inputs<kColumns>& inputs, Kept<kColumns>& kept,
                                                   const Values& row, Reduced& reduced) {
     if constexpr (kPass == 0) {
-      float low_terms[kVector];
-      float high_terms[kVector];
-      float total_terms[kVector];
+      float low_terms[kColumns];
+      float high_terms[kColumns];
+      float total_terms[kColumns];
 #pragma unroll
-      for (int i = 0; i < kVector; ++i) {
+      for (int i = 0; i < kColumns; ++i) {
         const float x_ = inputs.x_[i];
         low_terms[i] = x_;
         high_terms[i] = x_;
@@ -135,8 +139,8 @@ static_assert(Kernel::kThreads == 256, "the launch has as many");
 
 }  // namespace
 
-// One block at least: without that, ptxas may keep to fewer registers than there are, and spill.
-extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 1)
-autokernel_rows_min_max_sum_f16_183744448446_8dedf74b554f(const __grid_constant__ Args args) {
+// As many blocks as an SM can hold at once, whose loads cover each other's arithmetic.
+extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 4)
+autokernel_rows_min_max_sum_f16_183744448446_496406fe4f6d(const __grid_constant__ Args args) {
   Kernel::run(args);
 }
