@@ -349,6 +349,13 @@ pub(crate) enum CopyOp {
         from: Address,
         bytes: Source,
     },
+    /// Registers to shared memory, counted by an mbarrier.
+    StoreCounted {
+        to: Address,
+        ty: Type,
+        values: Box<[Source]>,
+        barrier: Address,
+    },
     TensorLoad {
         to: Address,
         map: Address,

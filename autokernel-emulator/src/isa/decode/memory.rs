@@ -1,7 +1,7 @@
 //! Loads, stores and atomics (PTX ISA, "Data Movement and Conversion Instructions").
 
 use super::statement::{Decoded, Statement, unknown};
-use crate::isa::instruction::{Atomic, AtomicOp, Load, Op, Order, Store};
+use crate::isa::instruction::{Atomic, AtomicOp, CopyOp, Load, Op, Order, Store};
 use crate::isa::operand::Source;
 use crate::isa::types::{Space, Type};
 
@@ -73,8 +73,24 @@ pub(super) fn ld(s: &mut Statement<'_>) -> Decoded<Op> {
 }
 
 pub(super) fn st(s: &mut Statement<'_>) -> Decoded<Op> {
+    if s.flag("async") {
+        return Ok(Op::Copy(Box::new(store_counted(s)?)));
+    }
     let (order, space, count, ty) = access(s)?;
     Ok(Op::Store(Box::new(Store { space, ty, values: s.values(1, count, ty)?, address: s.address(0)?, order })))
+}
+
+/// `st.async`.
+fn store_counted(s: &mut Statement<'_>) -> Decoded<CopyOp> {
+    if !s.flag("mbarrier::complete_tx::bytes") {
+        return unknown("no `.mbarrier::complete_tx::bytes`");
+    }
+    let (order, space, count, ty) = access(s)?;
+    if order != Order::Weak || space != Space::SharedCluster {
+        return unknown("not weak, or not to `.shared::cluster`");
+    }
+    let values = s.values(1, count, ty)?;
+    Ok(CopyOp::StoreCounted { to: s.address(0)?, ty, values, barrier: s.address(2)? })
 }
 
 pub(super) fn atom(s: &mut Statement<'_>) -> Decoded<Op> {

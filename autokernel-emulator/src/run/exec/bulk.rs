@@ -30,6 +30,7 @@ enum Work {
 }
 
 enum Source {
+    Registers(Vec<u8>),
     Global(u64),
     Shared((usize, u32)),
     Tensor(TensorBox),
@@ -96,6 +97,16 @@ impl Cluster<'_, '_> {
                     aligned(lane, "global", to, 16)?;
                     aligned(lane, "shared", from, 16)?;
                     self.issue_store(by, from, bytes, Target::Global(to))?;
+                }
+                CopyOp::StoreCounted { to, ty, values, barrier } => {
+                    let bytes = ty.bytes() as usize;
+                    let value = |source: &crate::isa::Source| self.value(warp, *source)[lane].to_le_bytes();
+                    let data: Vec<u8> =
+                        values.iter().flat_map(|source| value(source).into_iter().take(bytes)).collect();
+                    let to = self.addresses(warp, to)[lane];
+                    let barrier = self.mbarrier_of(by, barrier)?;
+                    aligned(lane, "shared", to, data.len() as u64)?;
+                    self.issue_loads(by, to, data.len() as u32, barrier, None, |_| Source::Registers(data.clone()))?;
                 }
                 _ => return refuse(lane, "not a bulk copy"),
             }
@@ -248,6 +259,7 @@ impl Cluster<'_, '_> {
 
     fn land_load(&mut self, from: Source, (block, index): (usize, u32), bytes: u32) {
         let data = match from {
+            Source::Registers(data) => data,
             Source::Global(address) => match self.memory.find(address, bytes.into()) {
                 Some((allocation, at)) => allocation.bytes.get(at..at + bytes as usize).unwrap_or_default().to_vec(),
                 None => Vec::new(),
