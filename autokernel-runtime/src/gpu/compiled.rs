@@ -102,7 +102,11 @@ impl CompiledKernel {
             plan: plan.clone(),
             entries,
             maps: Mutex::new(if has_maps { MapCache::new() } else { MapCache::none() }),
-            pad_rows: PadRows::find(&module, sm_count, can_overlap && copies_wait)?,
+            pad_rows: if plan.alignments.is_empty() {
+                None // nor is it in the image, and looking for it would be an error of the driver's
+            } else {
+                PadRows::find(&module, sm_count, can_overlap && copies_wait)?
+            },
             pool: Pool::of(context),
             context: context.clone(),
             can_overlap,
