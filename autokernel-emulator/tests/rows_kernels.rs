@@ -119,6 +119,29 @@ fn every_kind_of_schedule_is_right_on_rows_that_it_holds_and_on_longer_ones() {
 }
 
 #[test]
+fn blocks_that_share_a_row_or_overlap_the_launch_before_are_right() {
+    let test = "blocks_that_share_a_row_or_overlap_the_launch_before_are_right";
+    let Some(compiler) = Compiler::find(test) else { return };
+    let shared = RowsSchedule { threads_per_row: 64, rows_per_block: 1, cluster: 2, ..plain() };
+    let schedules = [
+        RowsSchedule { cluster: 1, ..plain() },
+        RowsSchedule { cluster: 1, blocks_per_sm: 1, ..plain() },
+        shared,
+        RowsSchedule { blocks_per_sm: 1, ..shared },
+    ];
+    for (source, ty) in [(SOFTMAX, "bf16"), (STATISTICS, "f16"), (LAYER_NORM, "bf16")] {
+        for schedule in schedules {
+            let compiled = Compiled::new(&compiler, &typed(source, ty), &schedule);
+            let held = schedule.held_columns();
+            for columns in [8, held / 2, held, held + 1, 2 * held + 8] {
+                compiled.check(5, columns, Data { seed: columns.into(), ..Data::default() });
+                compiled.check(3, columns, Data { seed: columns.into(), padding: [1, 0, 3], ..Data::default() });
+            }
+        }
+    }
+}
+
+#[test]
 fn not_a_number_and_infinities_go_where_the_body_sends_them() {
     let test = "not_a_number_and_infinities_go_where_the_body_sends_them";
     let Some(compiler) = Compiler::find(test) else { return };

@@ -45,26 +45,36 @@ pub struct Compiled {
     source: KernelSource,
     plan: LaunchPlan,
     module: Module,
+    gpu: autokernel_emulator::Arch,
     /// The reference leaves fp32 in every output.
     is_reference: bool,
 }
 
 impl Compiled {
     pub fn new(compiler: &Compiler, problem: &Problem, schedule: &RowsSchedule) -> Self {
-        schedule.check(&problem.class(), Arch::SM_80).unwrap();
+        let arch = if schedule.cluster > 0 { Arch::SM_90A } else { Arch::SM_80 };
+        schedule.check(&problem.class(), arch).unwrap();
         let (source, plan) = emit::kernel(problem, schedule);
-        Self::of(compiler, problem, source, plan, false)
+        Self::of(compiler, problem, (source, plan), arch, false)
     }
 
     pub fn reference(compiler: &Compiler, problem: &Problem) -> Self {
         let (source, plan) = emit::reference(problem);
-        Self::of(compiler, problem, source, plan, true)
+        Self::of(compiler, problem, (source, plan), Arch::SM_80, true)
     }
 
-    fn of(compiler: &Compiler, problem: &Problem, source: KernelSource, plan: LaunchPlan, is_reference: bool) -> Self {
-        let ptx = compiler.ptx(&source, Arch::SM_80, None).unwrap();
+    fn of(
+        compiler: &Compiler,
+        problem: &Problem,
+        (source, plan): (KernelSource, LaunchPlan),
+        arch: Arch,
+        is_reference: bool,
+    ) -> Self {
+        let ptx = compiler.ptx(&source, arch, None).unwrap();
         let module = Module::parse(&ptx).unwrap_or_else(|error| panic!("{error}"));
-        Compiled { problem: problem.clone(), source, plan, module, is_reference }
+        let is_hopper = arch == Arch::SM_90A;
+        let gpu = if is_hopper { autokernel_emulator::Arch::Sm90a } else { autokernel_emulator::Arch::Sm80 };
+        Compiled { problem: problem.clone(), source, plan, module, gpu, is_reference }
     }
 
     /// The outputs for `rows` rows of `columns` elements, where the emulator orders events by `order`.
@@ -100,7 +110,7 @@ impl Compiled {
     fn run(&self, rows: u32, columns: u32, data: Data, order: u64) -> Run {
         let what = format!("{}, {rows}x{columns}, {data:?}", self.source.symbol);
         let operands = &self.problem.body().operands;
-        let mut gpu = Gpu::new(autokernel_emulator::Arch::Sm80);
+        let mut gpu = Gpu::new(self.gpu);
         let mut rng = StdRng::seed_from_u64(data.seed);
         let mut values = Vec::new();
         let mut placed = Vec::new();

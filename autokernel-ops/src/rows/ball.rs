@@ -134,7 +134,7 @@ pub fn eval(expr: &Expr, exp: Exp, name: &dyn Fn(&str) -> Ball) -> Ball {
         }
         Expr::Binary(op, left, right) => Ball::binary(*op, eval(left), eval(right)),
         Expr::Call(function, args) => {
-            let args: Vec<Ball> = args.iter().map(|arg| eval(arg)).collect();
+            let args: Vec<Ball> = args.iter().map(eval).collect();
             Ball::call(*function, &args, exp)
         }
         Expr::If(condition, then, otherwise) => match holds(condition, exp, name) {

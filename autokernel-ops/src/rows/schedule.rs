@@ -86,7 +86,8 @@ impl RowsSchedule {
     pub const ABOUT: &str = "threads_per_row threads take a row, each the vectors t, t + threads_per_row, and so on; they \
                              request all that they hold before they use the first, keep it in registers from pass to \
                              pass, and reduce by shuffles and shared memory. A row longer than what they hold is read \
-                             again in each pass.";
+                             again in each pass. Speed comes from loads in flight: of several blocks an SM, or of the \
+                             next row of blocks that stay.";
 
     /// Threads of one block.
     pub fn threads(&self) -> u32 {
@@ -100,7 +101,8 @@ impl RowsSchedule {
 
     /// Columns of a row that its threads hold.
     pub fn held_columns(&self) -> u32 {
-        self.threads_per_row.saturating_mul(self.vector).saturating_mul(self.vectors)
+        let threads = self.threads_per_row.saturating_mul(self.cluster.max(1));
+        threads.saturating_mul(self.vector).saturating_mul(self.vectors)
     }
 
     /// Whether this schedule compiles without spills and runs for `class` on `arch`.

@@ -78,7 +78,10 @@ struct Team {
   // most one barrier ahead of those that still read this one's.
   struct Scratch {
     float values[kParts > 1 ? 2 : 1][kTeams][kMostReductions > 0 ? kMostReductions : 1][kParts];
-    uint64_t arrived[2];  // an mbarrier of each half: what the blocks of a cluster send is counted in bytes
+    // Of a cluster, mbarriers of each half: what its blocks have sent here, in bytes, and which of their warps have taken
+    // what this block sent.
+    uint64_t arrived[2];
+    uint64_t taken[2];
   };
 
   Scratch& scratch;
@@ -89,12 +92,19 @@ struct Team {
   __device__ __forceinline__ void meet() {
     if constexpr (kBlocks > 1) {
       if (threadIdx.x == 0) {
-        ptx::mbarrier_init(ptx::shared_address(&scratch.arrived[0]), 1);
-        ptx::mbarrier_init(ptx::shared_address(&scratch.arrived[1]), 1);
+        for (int half = 0; half < 2; ++half) {
+          ptx::mbarrier_init(ptx::shared_address(&scratch.arrived[half]), 1);
+          ptx::mbarrier_init(ptx::shared_address(&scratch.taken[half]), kParts);
+        }
         ptx::fence_mbarrier_init();
       }
       ptx::cluster_sync();
     }
+  }
+
+  // Behind the last reduction: of a cluster, no block may end that another one still writes to.
+  __device__ __forceinline__ static void part() {
+    if constexpr (kBlocks > 1) ptx::cluster_sync();
   }
 
   __device__ __forceinline__ static int block() { return kBlocks > 1 ? ptx::cluster_rank() : 0; }
@@ -112,6 +122,7 @@ struct Team {
       int slot = 0;
       if constexpr (kBlocks > 1) {
         if (threadIdx.x == 0) ptx::mbarrier_arrive_expect_bytes(arrived, sizeof...(Accumulators) * sizeof(values[0]));
+        ptx::mbarrier_wait(ptx::shared_address(&scratch.taken[half]), parity ^ 1);
       }
       (send(values[slot++], accumulators.value, arrived), ...);
       if constexpr (kBlocks > 1) {
@@ -121,6 +132,11 @@ struct Team {
       }
       slot = 0;
       ((accumulators.value = collect<typename Accumulators::Reduction>(values[slot++])), ...);
+      if constexpr (kBlocks > 1) {
+        const int lane = threadIdx.x % kWarpSize;
+        __syncwarp();  // all lanes have read
+        if (lane < kBlocks) ptx::mbarrier_arrive_remote(ptx::shared_address(&scratch.taken[half]), lane);
+      }
       parity ^= half;
       half ^= 1;
     }

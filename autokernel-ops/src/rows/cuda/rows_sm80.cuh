@@ -234,6 +234,7 @@ struct Rows {
     } else {
       run<Cut::kRagged>(args, team);
     }
+    team.part();
   }
 };
 
