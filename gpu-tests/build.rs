@@ -36,10 +36,12 @@ fn rows(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
         for ty in ["bf16", "f16", "f32"] {
             let function = syn::parse_str(&body.source.replace("TYPE", ty))?;
             let problem = problem(&function)?;
-            // Speed is measured on bf16; the other types are held to be right.
-            let widths = if ty == "bf16" { &WIDTHS[..] } else { &[1024] };
-            let schedules: BTreeSet<_> =
-                widths.iter().map(|&columns| RowsSchedule::for_columns(&problem.class(), columns)).collect();
+            // Speed is measured on bf16 and f32; f16 is held to be right.
+            let widths = if ty == "f16" { &[1024, 65_536] } else { &WIDTHS[..] };
+            let schedules: BTreeSet<_> = widths
+                .iter()
+                .map(|&columns| RowsSchedule::for_columns(&problem.class(), columns, Arch::SM_90A))
+                .collect();
             jobs.extend(schedules.into_iter().map(|schedule| (body.name, ty, problem.clone(), schedule)));
         }
     }

@@ -3,10 +3,14 @@
 //! A measurement, so it is asked for: `cargo test --release -p gpu-tests --test gpu_rows_bandwidth -- --ignored
 //! --nocapture`. Inputs are random and rotate past the L2 cache; rates count each operand once.
 
+use std::sync::Arc;
+
+use autokernel::cudarc::driver::{CudaSlice, CudaStream};
 use autokernel::timing::{Cache, Timer, sets_to_exceed_l2};
 use autokernel::{Argument, Device, Dtype, Matrix, Role, bf16};
+use autokernel_codegen::arch::Arch;
 use autokernel_codegen::rows::plan::extents;
-use autokernel_codegen::rows::{Kind, Operand};
+use autokernel_codegen::rows::{Kind, Operand, RowsSchedule};
 use gpu_tests::rows::{GPU, IMAGES};
 use gpu_tests::skip;
 use rand::rngs::StdRng;
@@ -23,10 +27,12 @@ const SHAPES: [(usize, usize); 8] = [
     (32, 8192),
     (4096, 4099),
 ];
-const ROUNDS: usize = 15;
-/// A round of one candidate lasts about this long.
-const BATCH_BYTES: f64 = 6e9;
-const MOST_SETS: usize = 16;
+const ROUNDS: usize = 20;
+/// A round of one candidate moves about this much.
+const BATCH_BYTES: f64 = 4e9;
+const MOST_SETS: usize = 128;
+/// Copies have whole pages: one of a few bytes more is slower than one of these.
+const PAGE: usize = 1 << 12;
 
 /// An operand on the GPU.
 enum Placed {
@@ -42,12 +48,19 @@ impl Placed {
             Kind::Column => (1, rows),
             Kind::Scalar => (1, 1),
         };
+        let is_output = operand.role == Role::Output;
         let values = drawn.iter().cycle().take(rows * columns);
         if operand.dtype == Dtype::Bf16 {
+            if is_output {
+                return Placed::Bf16(Matrix::zeros(device, rows, columns).unwrap());
+            }
             let values: Vec<bf16> = values.map(|value| bf16::from_f32(*value)).collect();
             return Placed::Bf16(Matrix::from_slice(device, &values, rows, columns).unwrap());
         }
-        assert_eq!(operand.dtype, Dtype::F32, "statistics are fp32");
+        assert_eq!(operand.dtype, Dtype::F32, "nothing else is measured");
+        if is_output {
+            return Placed::F32(Matrix::zeros(device, rows, columns).unwrap());
+        }
         let values: Vec<f32> = values.copied().collect();
         Placed::F32(Matrix::from_slice(device, &values, rows, columns).unwrap())
     }
@@ -62,6 +75,18 @@ impl Placed {
     }
 }
 
+/// Bytes of what was drawn, over and over.
+fn random_bytes(stream: &Arc<CudaStream>, len: usize, drawn: &[f32]) -> CudaSlice<u8> {
+    let drawn: Vec<u8> = drawn.iter().flat_map(|value| value.to_ne_bytes()).collect();
+    let drawn = stream.clone_htod(&drawn).unwrap();
+    let mut bytes = stream.alloc_zeros::<u8>(len).unwrap();
+    for start in (0..len).step_by(drawn.len()) {
+        let end = len.min(start + drawn.len());
+        stream.memcpy_dtod(&drawn.slice(..end - start), &mut bytes.slice_mut(start..end)).unwrap();
+    }
+    bytes
+}
+
 #[test]
 #[ignore = "a measurement of minutes, for a GPU that does nothing else"]
 fn rates_beside_a_copy_of_as_many_bytes() {
@@ -74,13 +99,21 @@ fn rates_beside_a_copy_of_as_many_bytes() {
     let mut rng = StdRng::seed_from_u64(1);
     let drawn: Vec<f32> = (0..(1 << 20) + 7).map(|_| rng.random_range(-2.0..2.0)).collect();
     let stream = device.stream().unwrap().clone();
-    println!("{}; GB/s, median of {ROUNDS} rounds, each operand once", device);
-    for name in ["softmax", "rms_norm", "layer_norm", "add_rms_norm", "silu_mul", "row_sum"] {
-        println!("\n{name} bf16\n{:>14} {:>8} {:>8} {:>7}  schedule", "shape", "GB/s", "copy", "ratio");
+    println!(
+        "{device}; GB/s, median of {ROUNDS} rounds, each operand once; the spread is the ratio's interquartile range"
+    );
+    let names = ["softmax", "rms_norm", "layer_norm", "add_rms_norm", "silu_mul", "row_sum"];
+    for (name, dtype) in names.into_iter().flat_map(|name| [(name, "bf16"), (name, "f32")]) {
+        println!(
+            "\n{name} {dtype}\n{:>14} {:>8} {:>8} {:>7} {:>7}  schedule",
+            "shape", "GB/s", "copy", "ratio", "spread"
+        );
+        let images = IMAGES.iter().filter(|image| image.name == name && image.dtype == dtype);
+        let kernels: Vec<_> = images.map(|image| image.load(&device).unwrap()).collect();
         for shape in SHAPES {
-            let images = IMAGES.iter().filter(|image| image.name == name && image.dtype == "bf16");
-            let kernels: Vec<_> = images.map(|image| image.load(&device).unwrap()).collect();
             let problem = kernels[0].problem.clone();
+            let default = RowsSchedule::for_columns(&problem.class(), shape.1 as u32, Arch::SM_90A);
+            let kernel = kernels.iter().find(|kernel| kernel.schedule == default).expect("one is built for each shape");
             let class = autokernel_codegen::problem::ProblemClass::from(problem.class());
             let bytes = class.work(&extents(shape.0 as u32, shape.1 as u32)).bytes();
             let sets = sets_to_exceed_l2(bytes as u64, info.l2_bytes).min(MOST_SETS);
@@ -89,32 +122,37 @@ fn rates_beside_a_copy_of_as_many_bytes() {
                 operands.iter().map(|operand| Placed::new(&device, operand, shape, &drawn[at..])).collect()
             };
             let mut sets: Vec<Vec<Placed>> = (0..sets).map(set).collect();
-            let half = (bytes / 2.0) as usize;
+            let half = ((bytes / 2.0) as usize).next_multiple_of(PAGE);
             let copies = sets_to_exceed_l2(bytes as u64, info.l2_bytes).min(MOST_SETS);
-            let from: Vec<_> = (0..copies).map(|_| stream.alloc_zeros::<u8>(half).unwrap()).collect();
+            let from: Vec<_> = (0..copies).map(|_| random_bytes(&stream, half, &drawn)).collect();
             let mut to: Vec<_> = (0..copies).map(|_| stream.alloc_zeros::<u8>(half).unwrap()).collect();
             let launches = ((BATCH_BYTES / bytes) as usize).clamp(2, 200);
 
             let mut timer = Timer::new(&device, Cache::Warm).unwrap();
-            for kernel in &kernels {
-                let count = sets.len();
-                let mut run = |launch: usize| {
-                    let set = sets[launch % count].iter_mut().zip(operands);
-                    let mut arguments: Vec<_> = set.map(|(placed, operand)| placed.argument(operand.role)).collect();
-                    kernel.kernel.launch(&device, &mut arguments)
-                };
-                let mut copy = |launch: usize| {
-                    let at = launch % copies;
-                    let copied = stream.memcpy_dtod(&from[at], &mut to[at]);
-                    copied.map_err(|source| autokernel::Error::Cuda { doing: "copying in device memory", source })
-                };
-                timer.interleave(3, launches, &mut [&mut run, &mut copy]).unwrap();
-                let times = timer.interleave(ROUNDS, launches, &mut [&mut run, &mut copy]).unwrap();
-                let rate = |candidate: usize| bytes / times.timing(candidate).unwrap().median_ms / 1e6;
-                let ratio = times.ratio(1, 0).unwrap().median;
-                let shape = format!("{}x{}", shape.0, shape.1);
-                println!("{shape:>14} {:>8.0} {:>8.0} {ratio:>7.3}  {}", rate(0), rate(1), kernel.schedule);
-            }
+            let count = sets.len();
+            let mut run = |launch: usize| {
+                let set = sets[launch % count].iter_mut().zip(operands);
+                let mut arguments: Vec<_> = set.map(|(placed, operand)| placed.argument(operand.role)).collect();
+                kernel.kernel.launch(&device, &mut arguments)
+            };
+            let mut copy = |launch: usize| {
+                let at = launch % copies;
+                let copied = stream.memcpy_dtod(&from[at], &mut to[at]);
+                copied.map_err(|source| autokernel::Error::Cuda { doing: "copying in device memory", source })
+            };
+            timer.interleave(3, launches, &mut [&mut run, &mut copy]).unwrap();
+            let times = timer.interleave(ROUNDS, launches, &mut [&mut run, &mut copy]).unwrap();
+            let rate = |candidate: usize| bytes / times.timing(candidate).unwrap().median_ms / 1e6;
+            let ratio = times.ratio(1, 0).unwrap();
+            let shape = format!("{}x{}", shape.0, shape.1);
+            println!(
+                "{shape:>14} {:>8.0} {:>8.0} {:>7.3} {:>6.1}%  {}",
+                rate(0),
+                rate(1),
+                ratio.median,
+                ratio.spread_pct,
+                kernel.schedule
+            );
         }
     }
 }
