@@ -71,7 +71,7 @@ fn a_scalar_is_a_field_of_the_parameter_and_read_once_a_row() {
     let [.., last] = &mut body.steps[..] else { panic!("no step") };
     *last = cases::store("out", cases::name("y") / (cases::name("squares") + cases::name("eps")));
     let problem = Problem::new(body).unwrap();
-    let (source, plan) = kernel(&problem, &RowsSchedule::default_for(&problem.class()));
+    let (source, plan) = kernel(&problem, &RowsSchedule::default_for(&problem.class(), Arch::SM_80));
     for line in ["  float eps_;\n", "row.eps_ = args.eps_;", "(row.squares_ + row.eps_)"] {
         assert!(source.cuda.contains(line), "{line}: {}", source.cuda);
     }

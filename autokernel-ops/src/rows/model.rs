@@ -1,7 +1,7 @@
 //! The time of a launch, predicted from what it moves and how many threads move it: enough to choose among the few images
 //! of a kernel. Nothing here was fitted.
 
-use autokernel_core::Extents;
+use autokernel_core::{Arch, Extents};
 
 use super::problem::Class;
 use super::schedule::RowsSchedule;
@@ -76,11 +76,12 @@ impl Image {
     /// What the busiest SM waits: its rows in turns, each of them for its loads and its reductions.
     fn latency_us(&self, extents: &Extents) -> f64 {
         let [rows, columns] = [0, 1].map(|dim| extents.size(dim));
-        let blocks = f64::from(rows.div_ceil(self.schedule.rows_per_block));
+        let blocks = f64::from(rows.div_ceil(self.schedule.rows_per_block)) * f64::from(self.schedule.cluster.max(1));
         let at_once = f64::from(self.machine.sm_count) * f64::from(self.blocks_per_sm());
         let turns = (blocks / at_once).max(1.0);
+        // A block that stays requests its next row before it computes one.
         let loads = if self.is_held(extents) {
-            1.0
+            if self.schedule.blocks_per_sm > 0 { 1.0 / turns } else { 1.0 }
         } else {
             self.passes() * f64::from(columns.div_ceil(self.schedule.held_columns().max(1)))
         };
@@ -104,10 +105,10 @@ impl Image {
 }
 
 /// The schedules for [`WIDTHS`], each once.
-pub fn portfolio(class: &Class) -> Vec<RowsSchedule> {
+pub fn portfolio(class: &Class, arch: Arch) -> Vec<RowsSchedule> {
     let mut schedules: Vec<RowsSchedule> = Vec::new();
     for columns in WIDTHS {
-        let schedule = RowsSchedule::for_columns(class, columns);
+        let schedule = RowsSchedule::for_columns(class, columns, arch);
         if !schedules.contains(&schedule) {
             schedules.push(schedule);
         }
@@ -117,8 +118,6 @@ pub fn portfolio(class: &Class) -> Vec<RowsSchedule> {
 
 #[cfg(test)]
 mod tests {
-    use autokernel_core::Arch;
-
     use super::*;
     use crate::rows::{Problem, cases, plan::extents};
 
@@ -136,7 +135,7 @@ mod tests {
     fn a_portfolio_is_of_a_few_valid_schedules() {
         for body in [cases::softmax(), cases::add_rms_norm(), cases::statistics()] {
             let class = Problem::new(body).unwrap().class();
-            let portfolio = portfolio(&class);
+            let portfolio = portfolio(&class, Arch::SM_80);
             assert!((3..=WIDTHS.len()).contains(&portfolio.len()), "{portfolio:?}");
             assert!(portfolio.iter().all(|schedule| schedule.check(&class, Arch::SM_80).is_ok()));
         }
@@ -146,21 +145,34 @@ mod tests {
     fn long_rows_take_more_threads_than_short_ones() {
         let class = softmax();
         let threads = |rows, columns| {
-            let best = portfolio(&class)
+            let best = portfolio(&class, Arch::SM_80)
                 .into_iter()
                 .min_by(|a, b| ms(&class, *a, rows, columns).total_cmp(&ms(&class, *b, rows, columns)));
             best.unwrap().threads_per_row
         };
         let chosen =
             [(65_536, 128), (16_384, 1024), (8192, 4096), (2048, 65_536)].map(|(rows, cols)| threads(rows, cols));
-        assert!(chosen.is_sorted() && chosen[0] <= 32 && chosen[3] >= 512, "{chosen:?}");
+        assert!(chosen.is_sorted() && chosen[0] <= 32 && chosen[3] >= 128, "{chosen:?}");
         assert!(threads(32, 8192) >= 256, "few rows need all the threads that there are");
+    }
+
+    #[test]
+    fn rows_of_a_width_that_has_an_image_are_served_by_it() {
+        for body in [cases::softmax(), cases::add_rms_norm()] {
+            let class = Problem::new(body).unwrap().class();
+            for columns in WIDTHS {
+                let predicted = |schedule: &RowsSchedule| ms(&class, *schedule, (1 << 26) / columns, columns);
+                let images = portfolio(&class, Arch::SM_90A);
+                let chosen = images.iter().min_by(|a, b| predicted(a).total_cmp(&predicted(b))).unwrap();
+                assert_eq!(*chosen, RowsSchedule::for_columns(&class, columns, Arch::SM_90A), "{columns} of {class}");
+            }
+        }
     }
 
     #[test]
     fn nothing_is_faster_than_the_memory() {
         let class = softmax();
-        for schedule in portfolio(&class) {
+        for schedule in portfolio(&class, Arch::SM_80) {
             for (rows, columns) in [(1, 1), (32, 8192), (16_384, 4096), (2048, 65_536)] {
                 let floor = class.work(&extents(rows, columns)).bytes() / (H200.memory_gb_per_s * 1e6);
                 assert!(ms(&class, schedule, rows, columns) > floor, "{schedule} at {rows}x{columns}");

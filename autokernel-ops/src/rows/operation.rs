@@ -159,8 +159,8 @@ impl operation::Class for Class {
         RowsSchedule::default_for(self, arch).into()
     }
 
-    fn portfolio(&self, _: Arch) -> Vec<Schedule> {
-        model::portfolio(self).into_iter().map(Schedule::from).collect()
+    fn portfolio(&self, arch: Arch) -> Vec<Schedule> {
+        model::portfolio(self, arch).into_iter().map(Schedule::from).collect()
     }
 
     fn forecast(&self, schedule: &Schedule, _: Option<&str>, machine: Machine) -> Option<Box<dyn Forecast>> {
