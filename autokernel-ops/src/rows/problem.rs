@@ -129,7 +129,16 @@ impl Class {
 
     /// The element types of the matrices that are read.
     pub fn read_matrices(&self) -> impl Iterator<Item = Dtype> + '_ {
-        let read = self.operands.iter().filter(|(kind, _, role)| (*kind, *role) == (Kind::Matrix, Role::Input));
+        self.read(Kind::Matrix)
+    }
+
+    /// The element types of the `Row` operands.
+    pub fn read_rows(&self) -> impl Iterator<Item = Dtype> + '_ {
+        self.read(Kind::Row)
+    }
+
+    fn read(&self, of: Kind) -> impl Iterator<Item = Dtype> + '_ {
+        let read = self.operands.iter().filter(move |(kind, _, role)| (*kind, *role) == (of, Role::Input));
         read.map(|(_, dtype, _)| *dtype)
     }
 }

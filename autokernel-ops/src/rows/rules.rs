@@ -17,7 +17,12 @@ const WORKING_REGISTERS: u32 = 16;
 const LEAST_REGISTERS: u32 = 64;
 /// Operands whose addresses those are enough for.
 const FEW_OPERANDS: u32 = 5;
-/// Registers of the address of one more.
+/// Registers of a vector of each `Row` operand for which those are enough.
+const FEW_ROW_REGISTERS: u32 = 8;
+/// Vectors whose places in a ragged row need no registers of their own, and what more of them need.
+const FEW_VECTORS: u32 = 4;
+const MANY_VECTORS_REGISTERS: u32 = 48;
+/// Registers of the address of one more operand.
 const OPERAND_REGISTERS: u32 = 3;
 /// Registers are given to a thread by so many.
 const REGISTER_STEP: u32 = 8;
@@ -106,7 +111,8 @@ pub const RULES: &[Rule<S, Class>] = &[
     Rule {
         name: "registers",
         words: "vectors * (registers of a vector of each input, or of what is kept if that is more) + 2 * vector + 16, \
-                and 3 for each operand beyond 5, is at most 255, and at most 65536 / threads, which are at least 64",
+                and 3 for each operand beyond 5, but at least 64, and what a vector of each Row takes beyond 8, and 48 for 8 \
+                vectors unless blocks stay, is at most 255, and at most 65536 / threads",
         holds: |s, class, _| registers(s, class) <= available(s),
         reason: |s, class, _| {
             let (needed, available) = (registers(s, class), available(s));
@@ -120,7 +126,10 @@ pub(super) fn registers(s: &S, class: &Class) -> u32 {
     let inputs: u32 = class.read_matrices().map(|dtype| (s.vector * dtype.bytes()).div_ceil(4)).sum();
     let kept = if s.keep == Keep::Values { class.kept * s.vector } else { 0 };
     let operands = u32::try_from(class.operands.len()).unwrap_or(u32::MAX).saturating_sub(FEW_OPERANDS);
-    registers_for(s, inputs, kept, OPERAND_REGISTERS * operands + class.cost.registers)
+    let rows: u32 = class.read_rows().map(|dtype| (s.vector * dtype.bytes()).div_ceil(4)).sum();
+    let rest = OPERAND_REGISTERS * operands + class.cost.registers;
+    let many = if s.vectors > FEW_VECTORS && s.blocks_per_sm == 0 { MANY_VECTORS_REGISTERS } else { 0 };
+    registers_for(s, inputs, kept, rest) + rows.saturating_sub(FEW_ROW_REGISTERS) + many
 }
 
 /// Registers of a thread: the vectors that it holds, which are inputs until they are kept values, one vector's elements on
