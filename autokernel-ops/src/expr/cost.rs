@@ -36,9 +36,9 @@ impl Math {
     pub(crate) fn cost(self) -> Cost {
         match self {
             Math::Tanh | Math::Erf => Cost { registers: WIDE, special_functions: 1 },
-            Math::Exp | Math::Ln | Math::Sqrt | Math::Sin | Math::Cos | Math::Recip => {
-                Cost { registers: 0, special_functions: 1 }
-            }
+            // Large arguments are reduced by a path of its own.
+            Math::Sin | Math::Cos => Cost { registers: 4 * WIDE, special_functions: 1 },
+            Math::Exp | Math::Ln | Math::Sqrt | Math::Recip => Cost { registers: 0, special_functions: 1 },
             Math::Abs | Math::Max | Math::Min | Math::MulAdd => Cost::NONE,
         }
     }

@@ -100,7 +100,7 @@ impl Recording {
         let class = problem.class();
         let mut seen = HashSet::new();
         for (row, schedule) in schedules.iter().enumerate() {
-            class.check(&schedule, arch).map_err(|broken| ContentError::Rule { row, broken })?;
+            class.check(schedule, arch).map_err(|broken| ContentError::Rule { row, broken })?;
             if !seen.insert(schedule) {
                 return Err(ContentError::Twice { row });
             }
