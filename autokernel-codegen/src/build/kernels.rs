@@ -14,11 +14,21 @@ use crate::nvcc::{CompileError, Compiler, Image};
 use crate::problem::Problem;
 use crate::schedule::Schedule;
 
-/// A kernel to compile, and whether its machine code is kept.
+/// A kernel to compile.
 struct Job {
     source: KernelSource,
     arch: Arch,
+    /// Whether its machine code is kept.
     tuned: bool,
+    /// Whether no problem does without it: it is no image of a portfolio alone.
+    needed: bool,
+}
+
+/// An image by its symbol and arch.
+type ImageId = (String, Arch);
+
+fn image_of(variant: &Variant) -> ImageId {
+    (variant.symbol().to_owned(), variant.arch)
 }
 
 /// The plan of each problem, its images compiled and copied below `out`.
@@ -34,8 +44,9 @@ pub fn build(
         let mut variants = Vec::new();
         for (source, variant) in self::variants(problem, config) {
             let (arch, tuned) = (variant.arch, variant.tuned.is_some() || variant.portfolio.is_some());
-            let job = jobs.entry((source.symbol.clone(), arch)).or_insert(Job { source, arch, tuned });
+            let job = jobs.entry(image_of(&variant)).or_insert(Job { source, arch, tuned, needed: false });
             job.tuned |= tuned;
+            job.needed |= variant.portfolio.is_none();
             variants.push(variant);
         }
         let model = model(problem, config);
@@ -43,16 +54,41 @@ pub fn build(
     }
     let Some(compiler) = compiler else { return Ok(plans) };
 
-    let images = compile_all(compiler, &jobs.into_values().collect::<Vec<_>>())?;
-    let mut files = BTreeMap::new();
-    for (job, image) in images {
-        let name = format!("{}.{}", job.source.symbol, job.arch);
-        files.insert((job.source.symbol, job.arch), copy_image(&image, job.tuned, &name, out)?);
+    let jobs: Vec<Job> = jobs.into_values().collect();
+    let (mut files, mut spilled) = (BTreeMap::new(), BTreeMap::new());
+    for (job, image) in jobs.iter().zip(compile_all(compiler, &jobs)) {
+        let id = (job.source.symbol.clone(), job.arch);
+        match image {
+            Ok(image) => {
+                let name = format!("{}.{}", job.source.symbol, job.arch);
+                files.insert(id, copy_image(&image, job.tuned, &name, out)?);
+            }
+            Err(error) if !job.needed && error.spilled_bytes().is_some() => {
+                spilled.insert(id, error);
+            }
+            Err(error) => return Err(error.into()),
+        }
     }
-    for variant in plans.values_mut().flat_map(|plan| &mut plan.variants) {
-        variant.image = files.get(&(variant.symbol().to_owned(), variant.arch)).cloned();
+    for plan in plans.values_mut() {
+        leave_out(&mut plan.variants, &mut spilled)?;
+        for variant in &mut plan.variants {
+            variant.image = files.get(&image_of(variant)).cloned();
+        }
     }
     Ok(plans)
+}
+
+/// Leaves out images of a portfolio that would spill registers: how many a body needs is known to ptxas alone.
+///
+/// # Errors
+/// The last image of an arch is one of them.
+fn leave_out(variants: &mut Vec<Variant>, spilled: &mut BTreeMap<ImageId, CompileError>) -> Result<(), CompileError> {
+    let (gone, left): (Vec<Variant>, Vec<Variant>) =
+        variants.drain(..).partition(|variant| spilled.contains_key(&image_of(variant)));
+    let is_missed = |variant: &&Variant| !left.iter().any(|other| other.arch == variant.arch);
+    let missed = gone.iter().find(is_missed).and_then(|variant| spilled.remove(&image_of(variant)));
+    *variants = left;
+    missed.map_or(Ok(()), Err)
 }
 
 /// Measured over predicted time of an image that nobody measured.
@@ -93,7 +129,7 @@ fn model(problem: &Problem, config: &Config) -> Option<String> {
 }
 
 /// Compiles on as many threads as cargo grants.
-fn compile_all(compiler: &Compiler, jobs: &[Job]) -> Result<Vec<(Job, Image)>, BuildError> {
+fn compile_all(compiler: &Compiler, jobs: &[Job]) -> Vec<Result<Image, CompileError>> {
     let threads = env("NUM_JOBS").ok().and_then(|jobs| jobs.to_str()?.parse().ok()).unwrap_or(1usize);
     let next = AtomicUsize::new(0);
     let images: Mutex<Vec<(usize, Result<Image, CompileError>)>> = Mutex::new(Vec::new());
@@ -111,11 +147,7 @@ fn compile_all(compiler: &Compiler, jobs: &[Job]) -> Result<Vec<(Job, Image)>, B
     });
     let mut images = images.into_inner().expect("no compile panics while it holds the list");
     images.sort_by_key(|(at, _)| *at);
-    let images = images.into_iter().map(|(at, image)| {
-        let Job { source, arch, tuned } = &jobs[at];
-        Ok((Job { source: source.clone(), arch: *arch, tuned: *tuned }, image?))
-    });
-    images.collect()
+    images.into_iter().map(|(_, image)| image).collect()
 }
 
 /// Copies an image below `out`, so that emptying the cache breaks no later build.
@@ -137,4 +169,27 @@ pub fn write_if_changed(path: &Path, content: &[u8]) -> std::io::Result<()> {
         return Ok(());
     }
     std::fs::write(path, content)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_of_a_portfolio_that_spills_is_left_out_unless_it_is_the_last_of_its_arch() {
+        let body = syn::parse_quote! { fn double(x: &Matrix<f32>, out: &mut Matrix<f32>) { out = x + x; } };
+        let problem = Problem::from(crate::rows::problem(&body).unwrap());
+        let config = Config::default();
+        let all: Vec<Variant> = variants(&problem, &config).into_iter().map(|(_, variant)| variant).collect();
+        let refused = |variant: &Variant| {
+            let (symbol, arch) = image_of(variant);
+            (image_of(variant), CompileError::Refused { symbol, arch, log: "8 bytes spill stores".to_owned() })
+        };
+        let mut one = all.clone();
+        leave_out(&mut one, &mut BTreeMap::from([refused(&all[0])])).unwrap();
+        assert_eq!(one, all[1..]);
+        let of_first_arch = all.iter().filter(|variant| variant.arch == all[0].arch);
+        let error = leave_out(&mut all.clone(), &mut of_first_arch.map(refused).collect()).unwrap_err();
+        assert_eq!(error.spilled_bytes(), Some(8));
+    }
 }

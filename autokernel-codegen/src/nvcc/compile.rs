@@ -92,6 +92,17 @@ pub enum CompileError {
     },
 }
 
+impl CompileError {
+    /// Bytes of registers that a kernel would spill to memory, if it was refused for that.
+    pub fn spilled_bytes(&self) -> Option<u32> {
+        let CompileError::Refused { log, .. } = self else { return None };
+        // ptxas, told to treat spills as errors, says `…, 4 bytes spill stores, 8 bytes spill loads`.
+        let (before, _) = log.split_once(" bytes spill stores")?;
+        let digits = before.rfind(|c: char| !c.is_ascii_digit()).map_or(before, |at| &before[at + 1..]);
+        digits.parse().ok()
+    }
+}
+
 /// nvcc with a cache of what it compiled.
 #[derive(Clone, Debug)]
 pub struct Compiler {

@@ -134,21 +134,12 @@ impl CandidateCompiler {
 }
 
 fn failure(error: &CompileError) -> Failure {
-    match error {
-        CompileError::TimedOut { seconds, .. } => Failure::CompileTimeout { limit_s: *seconds as f64 },
-        CompileError::Refused { log, .. } => match spilled_bytes(log) {
-            Some(bytes) => Failure::Spill { bytes },
-            None => Failure::Compile { log: log.clone() },
-        },
-        other => Failure::Compile { log: other.to_string() },
+    match (error.spilled_bytes(), error) {
+        (Some(bytes), _) => Failure::Spill { bytes },
+        (None, CompileError::TimedOut { seconds, .. }) => Failure::CompileTimeout { limit_s: *seconds as f64 },
+        (None, CompileError::Refused { log, .. }) => Failure::Compile { log: log.clone() },
+        (None, other) => Failure::Compile { log: other.to_string() },
     }
-}
-
-/// ptxas, told to treat spills as errors, says `…, 4 bytes spill stores, 8 bytes spill loads`.
-fn spilled_bytes(log: &str) -> Option<u32> {
-    let (before, _) = log.split_once(" bytes spill stores")?;
-    let digits = before.rfind(|c: char| !c.is_ascii_digit()).map_or(before, |at| &before[at + 1..]);
-    digits.parse().ok()
 }
 
 #[cfg(test)]
@@ -188,8 +179,12 @@ mod tests {
 
     #[test]
     fn a_spill_that_nvcc_refuses_is_told_from_other_errors() {
-        let log = "ptxas error : Registers are spilled to local memory in function 'x', 4 bytes spill stores, 8 bytes";
-        assert_eq!(spilled_bytes(log), Some(4));
-        assert_eq!(spilled_bytes("error: expected a `;`"), None);
+        let refused =
+            |log: &str| CompileError::Refused { symbol: "x".to_owned(), arch: Arch::SM_80, log: log.to_owned() };
+        let spill =
+            "ptxas error : Registers are spilled to local memory in function 'x', 4 bytes spill stores, 8 bytes";
+        assert_eq!(failure(&refused(spill)), Failure::Spill { bytes: 4 });
+        let log = "error: expected a `;`";
+        assert_eq!(failure(&refused(log)), Failure::Compile { log: log.to_owned() });
     }
 }
