@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use autokernel::KernelDescriptor;
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::build::{Manifest, Variant};
 use gpu_tests::kernels::catalogue;
+use gpu_tests::rows::declared::declared_here;
 use gpu_tests::skip;
 
 /// Registers of one multiprocessor on every GPU since sm_80.
@@ -34,7 +36,9 @@ fn every_kernel_compiles_for_sm_80_and_sm_90a_without_a_spill() {
             let symbol = variant.symbol();
             let report = image.as_ref().unwrap_or_else(|| panic!("{symbol} has no image")).report;
             let fits = launch.kernels.iter().all(|kernel| report.registers * kernel.threads <= REGISTER_FILE);
-            if report.spills() || report.stack_bytes > 0 || !fits {
+            // Sine and cosine keep the digits of large arguments on a stack.
+            let has_stack = report.stack_bytes > 0 && plan.problem.as_product().is_some();
+            if report.spills() || has_stack || !fits {
                 offenders.push(format!("{}, {arch}, {schedule}: {report:?}", plan.problem));
             }
         }
@@ -46,14 +50,15 @@ fn every_kernel_compiles_for_sm_80_and_sm_90a_without_a_spill() {
 fn every_declared_kernel_holds_the_variants_of_its_plan() {
     let test = "resources::every_declared_kernel_holds_the_variants_of_its_plan";
     let Some(manifest) = manifest(test) else { return };
-    let kernels = catalogue();
-    assert_eq!(kernels.len(), manifest.plans.len());
+    let products: Vec<&KernelDescriptor> = catalogue().iter().map(|kernel| kernel.descriptor()).collect();
+    let rows = declared_here().map(|declared| declared.kernel.descriptor().unwrap());
+    assert_eq!(products.len() + rows.len(), manifest.plans.len());
     let symbols_of_plans: Vec<Vec<&str>> =
         manifest.plans.values().map(|plan| plan.variants.iter().map(|variant| variant.symbol()).collect()).collect();
-    for kernel in kernels {
-        let variants = &kernel.descriptor().variants;
+    for descriptor in products.into_iter().chain(rows) {
+        let variants = &descriptor.variants;
         let symbols: Vec<&str> = variants.iter().map(|variant| autokernel::symbol(&variant.plan)).collect();
-        assert!(symbols_of_plans.contains(&symbols), "{}: {symbols:?}", kernel.descriptor().name);
+        assert!(symbols_of_plans.contains(&symbols), "{}: {symbols:?}", descriptor.name);
         for variant in variants {
             let images = variant.image.expect("there was an nvcc");
             let is_measured = variant.tuned.is_some() || variant.portfolio.is_some();

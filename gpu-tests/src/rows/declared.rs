@@ -67,13 +67,14 @@ macro_rules! declared {
     };
 }
 
+/// The kernels above.
+pub fn declared_here() -> [Declared; 4] {
+    declared![scaled, statistics, language, elementwise]
+}
+
 /// Every kernel: the ones above, and the built-in ones.
-pub fn catalogue() -> [Declared; 14] {
-    declared![
-        scaled,
-        statistics,
-        language,
-        elementwise,
+pub fn catalogue() -> Vec<Declared> {
+    let built_in = declared![
         builtin::softmax,
         builtin::log_softmax,
         builtin::rms_norm,
@@ -84,7 +85,8 @@ pub fn catalogue() -> [Declared; 14] {
         builtin::log_sum_exp,
         builtin::row_sum,
         builtin::row_max,
-    ]
+    ];
+    declared_here().into_iter().chain(built_in).collect()
 }
 
 impl Declared {
