@@ -20,7 +20,7 @@ struct Job {
     arch: Arch,
     /// Whether its machine code is kept.
     tuned: bool,
-    /// Whether no problem does without it: it is no image of a portfolio alone.
+    /// Whether somebody measured it or nothing else stands in: a problem does not do without it.
     needed: bool,
 }
 
@@ -46,7 +46,7 @@ pub fn build(
             let (arch, tuned) = (variant.arch, variant.tuned.is_some() || variant.portfolio.is_some());
             let job = jobs.entry(image_of(&variant)).or_insert(Job { source, arch, tuned, needed: false });
             job.tuned |= tuned;
-            job.needed |= variant.portfolio.is_none();
+            job.needed |= variant.portfolio.is_none() || config.portfolio_for(problem, arch).is_some();
             variants.push(variant);
         }
         let model = model(problem, config);
@@ -78,7 +78,8 @@ pub fn build(
     Ok(plans)
 }
 
-/// Leaves out images of a portfolio that would spill registers: how many a body needs is known to ptxas alone.
+/// Leaves out images of an operation's own portfolio that would spill registers: nobody compiled them before, and how many a
+/// body needs is known to ptxas alone.
 ///
 /// # Errors
 /// The last image of an arch is one of them.

@@ -4,6 +4,7 @@
 use autokernel_core::{Arch, Extents};
 
 use super::problem::Class;
+use super::rules::resident_blocks;
 use super::schedule::RowsSchedule;
 use crate::forecast::{Forecast, Machine};
 use crate::operation::Class as _;
@@ -30,10 +31,6 @@ const MOVING: f64 = 4.0;
 const FUNCTION: f64 = 8.0;
 /// Of what is not the bottleneck, the share that is not hidden behind it.
 const CONTENTION: f64 = 0.1;
-/// What an SM has of registers, threads and places for blocks.
-const REGISTERS: u32 = 65_536;
-const THREADS: u32 = 2048;
-const BLOCKS: u32 = 32;
 
 /// One image on one GPU.
 #[derive(Clone, Debug)]
@@ -77,7 +74,7 @@ impl Image {
     fn latency_us(&self, extents: &Extents) -> f64 {
         let [rows, columns] = [0, 1].map(|dim| extents.size(dim));
         let blocks = f64::from(rows.div_ceil(self.schedule.rows_per_block)) * f64::from(self.schedule.cluster.max(1));
-        let at_once = f64::from(self.machine.sm_count) * f64::from(self.blocks_per_sm());
+        let at_once = f64::from(self.machine.sm_count) * f64::from(resident_blocks(&self.schedule, &self.class));
         let turns = (blocks / at_once).max(1.0);
         // A block that stays requests its next row before it computes one.
         let loads = if self.is_held(extents) {
@@ -95,12 +92,6 @@ impl Image {
 
     fn is_held(&self, extents: &Extents) -> bool {
         extents.size(1) <= self.schedule.held_columns()
-    }
-
-    fn blocks_per_sm(&self) -> u32 {
-        let threads = self.schedule.threads().max(1);
-        let by_registers = REGISTERS / (self.schedule.registers() * threads).max(1);
-        by_registers.min(THREADS / threads).clamp(1, BLOCKS)
     }
 }
 

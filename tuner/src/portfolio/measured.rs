@@ -40,7 +40,7 @@ pub struct Measured {
     pub images: Vec<Schedule>,
     /// The same, as the model sees them.
     pub traits: Vec<Traits>,
-    /// Every shape's images.
+    /// One for each image at each shape where it was measured.
     pub rows: Vec<Row>,
     /// The GPUs that they are of.
     pub gpus: BTreeSet<String>,
