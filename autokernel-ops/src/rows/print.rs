@@ -54,6 +54,7 @@ const FUNCTION: &str = "__device__ __forceinline__ static";
 pub fn problem(body: &Body, program: &Program) -> String {
     let printer = Printer { body, program };
     let mut out = Lines::default();
+    let reductions = program.passes.iter().filter(|pass| !pass.reduces.is_empty()).count();
     let most = program.passes.iter().map(|pass| pass.reduces.len()).max().unwrap_or(0);
     out.line("// What must be computed.");
     out.line("struct Problem {");
@@ -61,6 +62,7 @@ pub fn problem(body: &Body, program: &Program) -> String {
         "static constexpr int kVector = Schedule::kVector;".to_owned(),
         format!("static constexpr int kPasses = {};", program.passes.len()),
     ]);
+    out.line(format!("static constexpr int kReductions = {reductions};  // passes that have any"));
     out.line(format!("static constexpr int kMostReductions = {most};  // of a pass"));
     printer.structs(&mut out);
     printer.places(&mut out);
@@ -299,9 +301,7 @@ impl Printer<'_> {
             let operand = self.body.operand(name).expect("a pass reads operands");
             let (ty, name) = (cuda_type(operand), element(name));
             out.line(format!("autokernel::rows::Packed<{ty}, kColumns> {name}vector;"));
-            out.line(format!(
-                "autokernel::rows::load<autokernel::rows::Cache::kReuse, kIsAligned>({name}vector, places.{name}, span);"
-            ));
+            out.line(format!("autokernel::rows::load<kIsAligned>({name}vector, places.{name}, span);"));
         }
         let arrays = pass.reduces.iter().map(|(name, ..)| format!("{name}terms"));
         let arrays = arrays.chain(pass.stores.iter().map(|(name, _)| format!("{}vector", element(name))));

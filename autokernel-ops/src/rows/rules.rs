@@ -66,11 +66,11 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "cluster",
-        words: "cluster is 0, or on sm_90a 1 or 2; with 2, rows_per_block is 1 and threads_per_row at least 32",
+        words: "cluster is 0, or on sm_90a 1, 2, 4 or 8; from 2 on, rows_per_block is 1 and threads_per_row at least 32",
         holds: |s, _, arch| match s.cluster {
             0 => true,
             1 => arch == Arch::SM_90A,
-            2 => arch == Arch::SM_90A && s.rows_per_block == 1 && s.threads_per_row >= WARP_THREADS,
+            2 | 4 | 8 => arch == Arch::SM_90A && s.rows_per_block == 1 && s.threads_per_row >= WARP_THREADS,
             _ => false,
         },
         reason: |s, _, arch| format!("cluster = {} for {arch}, {} rows a block; take 0", s.cluster, s.rows_per_block),

@@ -66,8 +66,9 @@ schedule! {
     "8 for 16-bit elements and 4 for fp32 are accesses of 16 bytes.";
     /// Blocks of a cluster that share a row: from 1 on for Hopper alone, where a launch then begins before the one before it
     /// has ended; 0 for a kernel of every GPU.
-    cluster: u32, "0, 1, 2",
-    "1 on Hopper; 2 to 8 where a row has more than 16384 columns or there are fewer rows than SMs.";
+    cluster: u32, "0, 1, 2, 4, 8",
+    "1 on Hopper. Where a row has more than 16384 columns, 2 with blocks that stay, or 4 of blocks that do not; more wait \
+     longer for each other.";
     /// Vectors of a row that a thread requests at once and holds from pass to pass.
     vectors: u32, "1, 2, 4, 8",
     "threads_per_row * vector * vectors columns of a row are read once; the rest again in each pass. Two vectors and \
@@ -134,9 +135,7 @@ impl RowsSchedule {
         // Less until it fits the registers; what is then no longer held is read again.
         while schedule.check(class, arch).is_err() {
             match schedule {
-                RowsSchedule { blocks_per_sm: 1.., .. } => {
-                    (schedule.blocks_per_sm, schedule.cluster) = (0, schedule.cluster.min(1));
-                }
+                RowsSchedule { blocks_per_sm: 1.., .. } => schedule.take_a_cluster_a_row(needed, vectors),
                 RowsSchedule { keep: Keep::Values, .. } if class.kept > 0 => schedule.keep = Keep::Inputs,
                 RowsSchedule { threads_per_row: 1024, .. } => schedule.threads_per_row = 512,
                 RowsSchedule { vectors: 2.., .. } => schedule.vectors /= 2,
@@ -160,6 +159,13 @@ impl RowsSchedule {
         }
     }
 
+    /// Blocks that do not stay: as many as hold a row together, where a cluster has as many.
+    fn take_a_cluster_a_row(&mut self, needed: u32, vectors: u32) {
+        let blocks = needed.div_ceil(self.threads_per_row * vectors).next_power_of_two();
+        let cluster = if blocks <= MOST_BLOCKS { blocks } else { 1 };
+        (self.blocks_per_sm, self.vectors, self.cluster) = (0, vectors, cluster.min(self.cluster * MOST_BLOCKS));
+    }
+
     /// The schedule that is safe on `arch` when nothing was tuned: for rows of a few thousand elements.
     pub fn default_for(class: &Class, arch: Arch) -> Self {
         Self::for_columns(class, 4096, arch)
@@ -171,6 +177,8 @@ const HELD: (u32, u32) = (4, 1024);
 /// The same where one pass reads a row once, however long it is.
 const READ_ONCE: (u32, u32) = (2, 1024);
 const MOST_THREADS: u32 = 1024;
+/// Blocks of a cluster at most.
+const MOST_BLOCKS: u32 = 8;
 /// Columns that a thread holds at most.
 pub(super) const MOST_COLUMNS: u32 = 32;
 /// Threads of a row: no fewer than it has single elements beside its vectors, or about.

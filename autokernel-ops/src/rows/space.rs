@@ -10,7 +10,7 @@ const THREADS: [u32; 9] = [4, 8, 16, 32, 64, 128, 256, 512, 1024];
 const ROWS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 const VECTOR: [u32; 3] = [2, 4, 8];
 const VECTORS: [u32; 4] = [1, 2, 4, 8];
-const CLUSTER: [u32; 3] = [0, 1, 2];
+const CLUSTER: [u32; 5] = [0, 1, 2, 4, 8];
 const BLOCKS_PER_SM: [u32; 5] = [0, 1, 2, 4, 8];
 
 /// Every valid schedule for `class` on `arch`, in a fixed order.

@@ -64,8 +64,8 @@ __device__ __forceinline__ void store_peer_counted(uint32_t address, float x, ui
 }
 
 // The threads that share a row: kThreads of each of kBlocks blocks, which are a cluster if there are several. A block
-// has kTeams such teams.
-template <int kThreads, int kTeams, int kBlocks, int kMostReductions>
+// has kTeams such teams. kTakesTurns: they may reduce more than twice, and so use the halves of their scratch again.
+template <int kThreads, int kTeams, int kBlocks, int kMostReductions, bool kTakesTurns>
 struct Team {
   static constexpr int kLanes = kThreads < kWarpSize ? kThreads : kWarpSize;
   static constexpr int kWarps = kThreads / kLanes;
@@ -79,7 +79,8 @@ struct Team {
   struct Scratch {
     float values[kParts > 1 ? 2 : 1][kTeams][kMostReductions > 0 ? kMostReductions : 1][kParts];
     // Of a cluster, mbarriers of each half: what its blocks have sent here, in bytes, and which of their warps have taken
-    // what this block sent.
+    // what this block sent. Who used each half but once need not ask, nor stay until others have taken: what it sent was
+    // needed by them before they end.
     uint64_t arrived[2];
     uint64_t taken[2];
   };
@@ -102,9 +103,9 @@ struct Team {
     }
   }
 
-  // Behind the last reduction: of a cluster, no block may end that another one still writes to.
+  // Behind the last reduction: no block may end that another one still tells what it took.
   __device__ __forceinline__ static void part() {
-    if constexpr (kBlocks > 1) ptx::cluster_sync();
+    if constexpr (kBlocks > 1 && kTakesTurns) ptx::cluster_sync();
   }
 
   __device__ __forceinline__ static int block() { return kBlocks > 1 ? ptx::cluster_rank() : 0; }
@@ -122,7 +123,7 @@ struct Team {
       int slot = 0;
       if constexpr (kBlocks > 1) {
         if (threadIdx.x == 0) ptx::mbarrier_arrive_expect_bytes(arrived, sizeof...(Accumulators) * sizeof(values[0]));
-        ptx::mbarrier_wait(ptx::shared_address(&scratch.taken[half]), parity ^ 1);
+        if constexpr (kTakesTurns) ptx::mbarrier_wait(ptx::shared_address(&scratch.taken[half]), parity ^ 1);
       }
       (send(values[slot++], accumulators.value, arrived), ...);
       if constexpr (kBlocks > 1) {
@@ -132,7 +133,7 @@ struct Team {
       }
       slot = 0;
       ((accumulators.value = collect<typename Accumulators::Reduction>(values[slot++])), ...);
-      if constexpr (kBlocks > 1) {
+      if constexpr (kBlocks > 1 && kTakesTurns) {
         const int lane = threadIdx.x % kWarpSize;
         __syncwarp();  // all lanes have read
         if (lane < kBlocks) ptx::mbarrier_arrive_remote(ptx::shared_address(&scratch.taken[half]), lane);

@@ -44,7 +44,8 @@ struct Rows {
   // Single elements of a thread: a row has fewer than a vector at each end.
   static constexpr int kSingles = ceil_div(2 * (kVector - 1), kThreadsPerRow);
 
-  using Team = rows::Team<Schedule::kThreadsPerRow, kRowsPerBlock, kBlocksPerRow, Problem::kMostReductions>;
+  using Team = rows::Team<Schedule::kThreadsPerRow, kRowsPerBlock, kBlocksPerRow, Problem::kMostReductions,
+                          (Schedule::kPrefetches || Problem::kReductions > 2)>;
   template <int kColumns>
   using Inputs = typename Problem::template Inputs<kColumns>;
   template <int kColumns>
@@ -103,14 +104,14 @@ struct Rows {
 #pragma unroll
     for (int vector = 0; vector < held.kVectors; ++vector) {
       Problem::template visit<kPass>(row.places, held.vectors[vector], [&](auto& packed, auto place) {
-        rows::load<Cache::kStream, kIsAligned>(packed, place, row.span(start, vector));
+        rows::load<kIsAligned>(packed, place, row.span(start, vector));
       });
     }
 #pragma unroll
     for (int number = 0; number < held.kSingles; ++number) {
       Problem::template visit<kPass>(row.places, held.singles[number], [&](auto& packed, auto place) {
         const Span<1> single = row.single(number);
-        rows::load<Cache::kStream, kIsAligned>(packed, place, Span<1>{single.first, single.is_inside && start == 0});
+        rows::load<kIsAligned>(packed, place, Span<1>{single.first, single.is_inside && start == 0});
       });
     }
   }

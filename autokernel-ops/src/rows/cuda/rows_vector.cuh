@@ -83,47 +83,21 @@ struct Packed {
   }
 };
 
-// Who reads an operand again.
-enum class Cache {
-  kStream,  // nobody: first out of L2
-  kReuse,   // every row: through L1
-};
-
-// Read-only memory, first out of L2.
-__device__ __forceinline__ uint4 load_streaming(const uint4* from) {
-  uint4 loaded;
-  asm("ld.global.cs.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
-      : "=r"(loaded.x), "=r"(loaded.y), "=r"(loaded.z), "=r"(loaded.w)
-      : "l"(from));
-  return loaded;
-}
-
-__device__ __forceinline__ uint2 load_streaming(const uint2* from) {
-  uint2 loaded;
-  asm("ld.global.cs.nc.v2.u32 {%0, %1}, [%2];" : "=r"(loaded.x), "=r"(loaded.y) : "l"(from));
-  return loaded;
-}
-
-__device__ __forceinline__ uint32_t load_streaming(const uint32_t* from) {
-  uint32_t loaded;
-  asm("ld.global.cs.nc.u32 %0, [%1];" : "=r"(loaded) : "l"(from));
-  return loaded;
-}
-
-// Read-only memory, aligned.
-template <Cache kCache, int kWords>
+// Read-only memory, aligned. Neither loads nor stores are marked to leave L2 first: what launches before left there would
+// then stay, and these kernels have the rest of it alone.
+template <int kWords>
 __device__ __forceinline__ void load_words(uint32_t* words, const void* from) {
   if constexpr (kWords == 4) {
     const auto* typed = static_cast<const uint4*>(from);
-    const uint4 loaded = kCache == Cache::kStream ? load_streaming(typed) : __ldg(typed);
+    const uint4 loaded = __ldg(typed);
     words[0] = loaded.x, words[1] = loaded.y, words[2] = loaded.z, words[3] = loaded.w;
   } else if constexpr (kWords == 2) {
     const auto* typed = static_cast<const uint2*>(from);
-    const uint2 loaded = kCache == Cache::kStream ? load_streaming(typed) : __ldg(typed);
+    const uint2 loaded = __ldg(typed);
     words[0] = loaded.x, words[1] = loaded.y;
   } else {
     const auto* typed = static_cast<const uint32_t*>(from);
-    words[0] = kCache == Cache::kStream ? load_streaming(typed) : __ldg(typed);
+    words[0] = __ldg(typed);
   }
 }
 
@@ -158,7 +132,7 @@ __device__ __forceinline__ void load_unaligned(Packed<T, kVector>& packed, const
 }
 
 // The elements of a span; zeros if it is not inside the row. kIsAligned: all operands are.
-template <Cache kCache, bool kIsAligned, typename T, int kVector>
+template <bool kIsAligned, typename T, int kVector>
 __device__ __forceinline__ void load(Packed<T, kVector>& packed, Place<const T> place, Span<kVector> span) {
   using Vector = Packed<T, kVector>;
   packed.clear();
@@ -169,7 +143,7 @@ __device__ __forceinline__ void load(Packed<T, kVector>& packed, Place<const T> 
   } else if (kIsAligned || place.is_aligned) {
 #pragma unroll
     for (int word = 0; word < Vector::kWords; word += Vector::kAccessWords) {
-      load_words<kCache, Vector::kAccessWords>(packed.words + word, from + word * 4 / int(sizeof(T)));
+      load_words<Vector::kAccessWords>(packed.words + word, from + word * 4 / int(sizeof(T)));
     }
   } else {
     load_unaligned(packed, from);
@@ -202,11 +176,11 @@ __device__ __forceinline__ void store(Place<T> place, Span<kVector> span, const 
       void* part = to + word * 4 / int(sizeof(T));
       const uint32_t* words = packed.words + word;
       if constexpr (Vector::kAccessWords == 4) {
-        __stcs(static_cast<uint4*>(part), make_uint4(words[0], words[1], words[2], words[3]));
+        *static_cast<uint4*>(part) = make_uint4(words[0], words[1], words[2], words[3]);
       } else if constexpr (Vector::kAccessWords == 2) {
-        __stcs(static_cast<uint2*>(part), make_uint2(words[0], words[1]));
+        *static_cast<uint2*>(part) = make_uint2(words[0], words[1]);
       } else {
-        __stcs(static_cast<uint32_t*>(part), words[0]);
+        *static_cast<uint32_t*>(part) = words[0];
       }
     }
   }

@@ -33,6 +33,7 @@ static_assert(sizeof(Args) == 80, "the launch packs as many bytes");
 struct Problem {
   static constexpr int kVector = Schedule::kVector;
   static constexpr int kPasses = 2;
+  static constexpr int kReductions = 1;  // passes that have any
   static constexpr int kMostReductions = 1;  // of a pass
 
   // Where the row lies in each operand.
@@ -146,7 +147,7 @@ struct Problem {
     }
     if constexpr (kPass == 1 && kHeld) {
       autokernel::rows::Packed<autokernel::bf16, kColumns> weight_vector;
-      autokernel::rows::load<autokernel::rows::Cache::kReuse, kIsAligned>(weight_vector, places.weight_, span);
+      autokernel::rows::load<kIsAligned>(weight_vector, places.weight_, span);
       float out_vector[kColumns];
 #pragma unroll
       for (int i = 0; i < kColumns; ++i) {
@@ -158,7 +159,7 @@ struct Problem {
     }
     if constexpr (kPass == 1 && !kHeld) {
       autokernel::rows::Packed<autokernel::bf16, kColumns> weight_vector;
-      autokernel::rows::load<autokernel::rows::Cache::kReuse, kIsAligned>(weight_vector, places.weight_, span);
+      autokernel::rows::load<kIsAligned>(weight_vector, places.weight_, span);
       float out_vector[kColumns];
 #pragma unroll
       for (int i = 0; i < kColumns; ++i) {
@@ -189,6 +190,6 @@ static_assert(Kernel::kThreads == 128, "the launch has as many");
 
 // As many blocks as an SM can hold at once, whose loads cover each other's arithmetic.
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 8)
-autokernel_rows_mean_bf16_7519f3c4e2fa_2561c43c3431(const __grid_constant__ Args args) {
+autokernel_rows_mean_bf16_7519f3c4e2fa_107bf890ae58(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

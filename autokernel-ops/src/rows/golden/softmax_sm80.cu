@@ -28,6 +28,7 @@ static_assert(sizeof(Args) == 40, "the launch packs as many bytes");
 struct Problem {
   static constexpr int kVector = Schedule::kVector;
   static constexpr int kPasses = 3;
+  static constexpr int kReductions = 2;  // passes that have any
   static constexpr int kMostReductions = 1;  // of a pass
 
   // Where the row lies in each operand.
@@ -173,6 +174,6 @@ static_assert(Kernel::kThreads == 128, "the launch has as many");
 
 // As many blocks as an SM can hold at once, whose loads cover each other's arithmetic.
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 8)
-autokernel_rows_max_sum_bf16_0ce4d3f36fc4_00a6b77c5488(const __grid_constant__ Args args) {
+autokernel_rows_max_sum_bf16_0ce4d3f36fc4_bd0a440a210b(const __grid_constant__ Args args) {
   Kernel::run(args);
 }
