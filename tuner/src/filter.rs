@@ -16,7 +16,7 @@ use crate::target::Target;
 /// Which targets are meant; all of them if nothing is said.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Filter {
-    /// Only this shape, as MxNxK; may be repeated.
+    /// Only this shape: MxNxK of a product, ROWSxCOLUMNS of a row-wise kernel; may be repeated.
     #[arg(long, value_name = "MxNxK", value_parser = shape)]
     pub shape: Vec<Extents>,
     /// Only this attribute's kernels: matmul has no epilogue, fused_matmul has one.

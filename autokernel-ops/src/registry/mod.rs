@@ -41,6 +41,11 @@ pub fn attributes() -> impl Iterator<Item = &'static Attribute> {
     ROOM_ATTRIBUTES.iter().copied().flatten()
 }
 
+/// The dimensions of the first operation whose problems have so many: what a shape is that gives sizes alone.
+pub fn dims_of_rank(rank: usize) -> Option<&'static [Dim]> {
+    ROOM_DIMS.iter().copied().find(|dims| dims.len() == rank)
+}
+
 /// A schedule of another family than the one asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the schedule is of another family")]

@@ -24,6 +24,9 @@ macro_rules! operations {
         pub(crate) const ROOM_HEADERS: &[&[Header]] =
             &[$($(#[$gate])* <$room::Problem as Operation>::HEADERS,)+];
 
+        /// The dimensions of every room's problems, in order.
+        const ROOM_DIMS: &[&[Dim]] = &[$($(#[$gate])* <$room::Problem as Operation>::DIMS,)+];
+
         /// The attributes of every room.
         const ROOM_ATTRIBUTES: &[&[Attribute]] = &[$($(#[$gate])* <$room::Problem as Operation>::ATTRIBUTES,)+];
 

@@ -78,7 +78,7 @@ fn targets(filter: &Filter, wanted: Wanted<'_>, arch: Arch) -> Vec<Target> {
 /// The targets that the options describe by themselves: one problem, at each `--shape`.
 fn described(filter: &Filter, arch: Arch) -> Vec<Target> {
     let Some(problem) = described_problem(filter) else { return Vec::new() };
-    let shapes = filter.shape.iter().filter(|&&shape| filter.passes(&problem, shape));
+    let shapes = filter.shape.iter().filter(|&&shape| problem.fits(&shape) && filter.passes(&problem, shape));
     shapes.map(|&shape| Target { problem: problem.clone(), arch, shape }).collect()
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use autokernel_codegen::problem::Problem;
+use autokernel_codegen::schedule::Schedule;
 use autokernel_core::Extents;
 use autokernel_runtime::timing::sets_to_exceed_l2;
 use autokernel_runtime::{CompiledKernel, Device, DeviceInfo, Image};
@@ -36,7 +37,7 @@ pub struct Session {
     ragged_reference: Reference,
     cold_l2: bool,
     /// The last kernel: schedules that differ in launch-time knobs alone share it.
-    loaded: Option<(Kernel, CompiledKernel)>,
+    loaded: Option<(Kernel, Schedule, CompiledKernel)>,
 }
 
 impl Session {
@@ -85,7 +86,8 @@ impl Session {
         let Candidate { schedule, kernel } = candidate;
         let emitted = self.problem.emit(schedule);
         let (_, plan) = emitted.map_err(|other| WorkerError::Request(other.to_string()))?;
-        if let Some((_, mut compiled)) = self.loaded.take().filter(|(loaded, _)| loaded == kernel) {
+        let same = |(loaded, of, _): &(Kernel, Schedule, CompiledKernel)| loaded == kernel && *of == schedule.image();
+        if let Some((.., mut compiled)) = self.loaded.take().filter(same) {
             // SAFETY: these are the knobs of a valid schedule.
             unsafe { compiled.take_knobs(&plan) }?;
             return Ok(compiled);
@@ -142,7 +144,7 @@ impl Session {
     pub fn evaluate(&mut self, request: &Evaluate) -> Result<Measured> {
         let kernel = self.load(&request.candidate)?;
         let measured = self.measure(&kernel, request);
-        self.loaded = Some((request.candidate.kernel.clone(), kernel));
+        self.loaded = Some((request.candidate.kernel.clone(), request.candidate.schedule.image(), kernel));
         measured.map_err(|error| error.on_inputs(request.seed))
     }
 
