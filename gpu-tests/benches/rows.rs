@@ -1,7 +1,8 @@
 //! How fast row-wise kernels read and write, beside a device copy of as many bytes in the same rounds.
 //!
-//! A measurement, so it is asked for: `cargo test --release -p gpu-tests --test gpu_rows_bandwidth -- --ignored
-//! --nocapture`. Inputs are random and rotate past the L2 cache; rates count each operand once.
+//! `cargo bench -p gpu-tests --bench rows`, on a GPU that does nothing else. Inputs are random and rotate past the L2 cache;
+//! rates count each operand once. The copies are between buffers of their own: what they leave in L2 is of no use to the
+//! kernels, as in a program that does other things in between.
 
 use std::sync::Arc;
 
@@ -87,14 +88,12 @@ fn random_bytes(stream: &Arc<CudaStream>, len: usize, drawn: &[f32]) -> CudaSlic
     bytes
 }
 
-#[test]
-#[ignore = "a measurement of minutes, for a GPU that does nothing else"]
-fn rates_beside_a_copy_of_as_many_bytes() {
-    let test = "rates_beside_a_copy_of_as_many_bytes";
-    let Some(device) = skip::gpu(test) else { return };
+fn main() {
+    let name = "rates beside a copy of as many bytes";
+    let Some(device) = skip::gpu(name) else { return };
     let info = device.info().unwrap();
     if IMAGES.is_empty() || info.compute_capability != GPU {
-        return skip::log(test, &format!("{} images for {GPU}, on {}", IMAGES.len(), info.compute_capability));
+        return skip::log(name, &format!("{} images for {GPU}, on {}", IMAGES.len(), info.compute_capability));
     }
     let mut rng = StdRng::seed_from_u64(1);
     let drawn: Vec<f32> = (0..(1 << 20) + 7).map(|_| rng.random_range(-2.0..2.0)).collect();
