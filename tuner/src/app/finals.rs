@@ -38,7 +38,9 @@ pub fn finals(args: &FinalArgs, stop: &Stop) -> Result<Ending, AppError> {
     }
     for target in &targets {
         let trials: Vec<Trial> = journal.trials_of(target, &evaluator.about().environment).cloned().collect();
-        let meeting = |finalists| promote::Final::new(FinalPlan::with_finalists(finalists), target, &trials, &config);
+        let gpu = evaluator.about().gpu.clone();
+        let meeting =
+            |finalists| promote::Final::new(FinalPlan::with_finalists(finalists), target, &trials, &config, &gpu);
         let usual = meeting(args.gpu.finalists);
         outln!("{target}: {} trials, {} finalists", trials.len(), usual.schedules().len());
         let mut chosen = Vec::new();

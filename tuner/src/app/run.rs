@@ -14,6 +14,7 @@ use super::job::Job;
 use super::proposer::{model, proposer, strategy_name};
 use crate::environment::Environment;
 use crate::evaluate::{Evaluator, Hindsight};
+use crate::gpu_facts::GpuFacts;
 use crate::journal::Journal;
 use crate::llm::{Guard, Provider};
 use crate::outcome::Measurement;
@@ -44,7 +45,14 @@ pub struct Run<'r> {
     /// The entries that held their place, measured anew.
     confirmed: Vec<Entry>,
     /// What was better left as it is.
-    kept: Vec<(Target, Entry)>,
+    kept: Vec<Kept>,
+}
+
+/// What is in use at a target, as an entry.
+struct Kept {
+    target: Target,
+    gpu: GpuFacts,
+    entry: Entry,
 }
 
 impl<'r> Run<'r> {
@@ -90,8 +98,9 @@ impl<'r> Run<'r> {
                 self.known.upsert(entry.clone());
                 self.promoted.push(entry);
             } else if let Some(outcome) = outcome {
-                let kept = promote::kept(outcome, &job.target, job.evaluator.about());
-                self.kept.extend(kept.map(|entry| (job.target.clone(), entry)));
+                let about = job.evaluator.about();
+                let kept = promote::kept(outcome, &job.target, about);
+                self.kept.extend(kept.map(|entry| Kept { target: job.target.clone(), gpu: about.gpu.clone(), entry }));
                 self.confirmed.extend(promote::confirmed(outcome, &job.target, job.evaluator.about()));
             }
             self.results.push(result);
@@ -117,11 +126,11 @@ impl<'r> Run<'r> {
         };
         loop {
             let config = in_use.with(&entries);
-            let is_lost = |(target, entry): &&(Target, Entry)| {
-                !won(target) && incumbent(&config, target).schedule != entry.schedule
+            let is_lost = |Kept { target, gpu, entry }: &&Kept| {
+                !won(target) && incumbent(&config, target, gpu).schedule != entry.schedule
             };
             match self.kept.iter().find(is_lost) {
-                Some((_, entry)) => entries.push(entry.clone()),
+                Some(kept) => entries.push(kept.entry.clone()),
                 None => return entries,
             }
         }
@@ -185,7 +194,7 @@ impl<'r> Run<'r> {
     /// The final of `search`: that of the journal if the same schedules met before, or else a new one.
     fn hold_final(&mut self, search: &Search, evaluator: &mut dyn Evaluator) -> Result<promote::Outcome, SearchError> {
         let plan = FinalPlan::with_finalists(self.args.gpu.finalists);
-        let meeting = promote::Final::new(plan, &search.target, &search.trials, self.in_use);
+        let meeting = promote::Final::new(plan, &search.target, &search.trials, self.in_use, &evaluator.about().gpu);
         let (schedules, incumbent) = (meeting.schedules(), meeting.incumbent().schedule);
         let environment = &evaluator.about().environment;
         let mut held = self.journal.finals().iter().rev();

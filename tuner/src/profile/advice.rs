@@ -157,7 +157,7 @@ fn tune(profile: &Profile, kernel: &Kernel) -> Option<String> {
     let target = &profile.target;
     let is_settled = match &kernel.origin {
         Origin::Tuned { shape, other } => *shape == target.shape && other.is_none(),
-        Origin::Default(_) => false,
+        Origin::Predicted | Origin::Default(_) => false,
         Origin::Given => true,
     };
     let command = format!("tuner --problem {} --shape {}", target.problem.class().slug(), target.shape);

@@ -12,6 +12,7 @@ use super::args::ProfileArgs;
 use super::error::ProfileError;
 use super::machine::Machine;
 use crate::folder;
+use crate::gpu_facts::GpuFacts;
 use crate::placement::{blocks_per_tile, main_kernel, placement, resident_blocks, sm_limits};
 use crate::promote::{Origin, incumbent};
 use crate::target::Target;
@@ -76,7 +77,7 @@ pub fn profile(
     if !machine.runs_kernels() {
         return Ok(None);
     }
-    let (schedule, origin) = choose(&args.schedule, config, target)?;
+    let (schedule, origin) = choose(&args.schedule, config, target, &machine.facts)?;
     let class = target.problem.class();
     class.check(&schedule, target.arch).map_err(|broken| ProfileError::Schedule(broken.to_string()))?;
     let kernel = main_kernel(&schedule, &class)
@@ -106,10 +107,10 @@ pub fn profile(
     }))
 }
 
-fn choose(text: &str, config: &Config, target: &Target) -> Result<(Schedule, Origin), ProfileError> {
+fn choose(text: &str, config: &Config, target: &Target, gpu: &GpuFacts) -> Result<(Schedule, Origin), ProfileError> {
     match text {
         "tuned" => {
-            let incumbent = incumbent(config, target);
+            let incumbent = incumbent(config, target, gpu);
             Ok((incumbent.schedule, incumbent.origin))
         }
         "default" => {

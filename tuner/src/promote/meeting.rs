@@ -8,6 +8,7 @@ use super::outcome::Outcome;
 use super::verdict;
 use crate::environment::timestamp;
 use crate::evaluate::{Contender, Evaluator, EvaluatorError, Rounds};
+use crate::gpu_facts::GpuFacts;
 use crate::held_final::{HeldFinal, Leg};
 use crate::target::Target;
 use crate::trial::Trial;
@@ -76,10 +77,10 @@ pub struct Final<'f> {
 }
 
 impl<'f> Final<'f> {
-    /// The final of `trials`, all of `target`, against what `config` has in use.
-    pub fn new(plan: FinalPlan, target: &'f Target, trials: &'f [Trial], config: &Config) -> Self {
+    /// The final of `trials`, all of `target`, against what `config` has in use on `gpu`.
+    pub fn new(plan: FinalPlan, target: &'f Target, trials: &'f [Trial], config: &Config, gpu: &GpuFacts) -> Self {
         let default = target.problem.class().default_schedule(target.arch);
-        Final { plan, target, finalists: plan.finalists(trials), incumbent: incumbent(config, target), default }
+        Final { plan, target, finalists: plan.finalists(trials), incumbent: incumbent(config, target, gpu), default }
     }
 
     /// The schedules that meet, fastest first.

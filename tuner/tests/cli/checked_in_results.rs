@@ -26,7 +26,7 @@ fn results(journal: &Journal) -> Vec<TargetResult> {
         trials.sort_by_key(|trial| (trial.generation, trial.number));
         let held = journal.finals().iter().rfind(|held| held.target == *target).expect("a final was held");
         let plan = FinalPlan::with_finalists(FinalPlan::FINALISTS);
-        let promotion = Some(Final::new(plan, target, &trials, &before).decide(held));
+        let promotion = Some(Final::new(plan, target, &trials, &before, &document.gpu).decide(held));
         let stopped = StopReason::GenerationsSpent;
         TargetResult {
             search: Search { target: target.clone(), trials, evaluated: document.evaluated, stopped },
