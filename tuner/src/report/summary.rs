@@ -78,15 +78,17 @@ fn best_schedule(result: &TargetResult) -> String {
 }
 
 fn comparisons(result: &TargetResult, ms: f64) -> String {
-    let times = [
-        ("the default", result.default_ms()),
-        ("what is in use", result.incumbent_ms()),
-        ("cuBLAS + epilogue", result.cublas_ms()),
-    ];
-    let words = times.map(|(name, time)| match time {
-        Some(time) => format!("{:.2} × {name} ({time:.4} ms)", time / ms),
-        None => format!("{name} has no time"),
-    });
+    let mut times = vec![("the default", result.default_ms()), ("what is in use", result.incumbent_ms())];
+    if result.search.target.problem.opponent().is_some() {
+        times.push(("cuBLAS + epilogue", result.cublas_ms()));
+    }
+    let words: Vec<String> = times
+        .into_iter()
+        .map(|(name, time)| match time {
+            Some(time) => format!("{:.2} × {name} ({time:.4} ms)", time / ms),
+            None => format!("{name} has no time"),
+        })
+        .collect();
     words.join(", ")
 }
 
