@@ -12,7 +12,7 @@ const LENGTHS: [(&str, &str); 3] =
     [("AUTOKERNEL_SOAK", "1"), ("AUTOKERNEL_FUZZ", "1000000"), ("AUTOKERNEL_SCHEDULES", "150")];
 
 /// What became of each mutant, a line each.
-const MUTANTS: &str = "autokernel-emulator/tests/mutants/results.txt";
+const MUTANTS: &str = "autokernel-emulator/tests/all/mutants/results.txt";
 
 /// Runs the long tests: about an hour on two cores.
 pub fn run(root: &Path) -> Result<()> {
