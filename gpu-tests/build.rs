@@ -18,7 +18,6 @@ fn main() {
     unsafe { std::env::remove_var("DEP_AUTOKERNEL_CONFIG") };
     autokernel_codegen::Build::new().source("src").run();
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-env-changed=AUTOKERNEL_CACHE_DIR");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo names it"));
     let text = rows(&out).unwrap_or_else(|error| panic!("row-wise kernels: {error}"));
     std::fs::write(out.join("rows_images.rs"), text).expect("OUT_DIR is writable");
@@ -26,7 +25,7 @@ fn main() {
 
 /// An array of `RowsImage`s in Rust, empty without nvcc.
 fn rows(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
-    let cache = std::env::var_os("AUTOKERNEL_CACHE_DIR").map_or_else(|| out.join("cache"), PathBuf::from);
+    let cache = autokernel_codegen::build::cache_folder(out);
     let Ok(nvcc) = Nvcc::locate(Path::new(&std::env::var("CARGO_MANIFEST_DIR")?), &cache) else {
         return Ok("&[]".to_owned());
     };

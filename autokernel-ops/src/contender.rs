@@ -43,14 +43,19 @@ impl Contender {
 
 #[cfg(test)]
 mod tests {
-    use autokernel_core::{Arch, Dtype};
+    use autokernel_core::{Arch, ComputeCapability, Dtype};
 
     use super::*;
     use crate::matmul;
     use crate::matmul::model::{Constants, Model, Traits};
     use crate::matmul::problem::{self, Layout};
 
-    const H200: Machine = Machine { sm_count: 132, matrix_tflops: 989.4, memory_gb_per_s: 4800.0 };
+    const H200: Machine = Machine {
+        capability: ComputeCapability::new(9, 0),
+        sm_count: 132,
+        matrix_tflops: 989.4,
+        memory_gb_per_s: 4800.0,
+    };
 
     #[test]
     fn what_a_build_embeds_is_ranked_and_its_launch_knobs_are_set() {

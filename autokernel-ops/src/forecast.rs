@@ -2,11 +2,13 @@
 
 use std::fmt;
 
-use autokernel_core::Extents;
+use autokernel_core::{ComputeCapability, Extents};
 
 /// A GPU, as far as a prediction depends on it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Machine {
+    /// Its generation, which says what its instructions reach.
+    pub capability: ComputeCapability,
     /// Streaming multiprocessors.
     pub sm_count: u32,
     /// The matrix units' datasheet rate for the problem's input type, dense, in TFLOP/s.

@@ -66,39 +66,30 @@ macro_rules! erasure {
     };
 }
 
-impl Element for half::bf16 {
-    erasure!(Bf16);
+/// [`Element`] for a 16-bit float of `half`.
+macro_rules! half_element {
+    ($variant:ident: $type:ty) => {
+        impl Element for $type {
+            erasure!($variant);
 
-    fn to_f32(self) -> f32 {
-        self.to_f32()
-    }
+            fn to_f32(self) -> f32 {
+                self.to_f32()
+            }
 
-    fn from_f32(value: f32) -> Self {
-        Self::from_f32(value)
-    }
+            fn from_f32(value: f32) -> Self {
+                Self::from_f32(value)
+            }
 
-    fn widen(source: &[Self], target: &mut [f32]) {
-        let len = source.len().min(target.len());
-        source[..len].convert_to_f32_slice(&mut target[..len]);
-    }
+            fn widen(source: &[Self], target: &mut [f32]) {
+                let len = source.len().min(target.len());
+                source[..len].convert_to_f32_slice(&mut target[..len]);
+            }
+        }
+    };
 }
 
-impl Element for half::f16 {
-    erasure!(F16);
-
-    fn to_f32(self) -> f32 {
-        self.to_f32()
-    }
-
-    fn from_f32(value: f32) -> Self {
-        Self::from_f32(value)
-    }
-
-    fn widen(source: &[Self], target: &mut [f32]) {
-        let len = source.len().min(target.len());
-        source[..len].convert_to_f32_slice(&mut target[..len]);
-    }
-}
+half_element!(Bf16: half::bf16);
+half_element!(F16: half::f16);
 
 impl Element for f32 {
     erasure!(F32);

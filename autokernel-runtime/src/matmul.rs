@@ -1,27 +1,11 @@
 //! Matrix products: their extents, and what they cost.
 
-use crate::roofline::Work;
-use crate::{Dim, Dtype, Extents, Signature, dim};
+use autokernel_ops::matmul::flops;
+pub use autokernel_ops::matmul::{DIMS, extents, sizes};
 
 pub use crate::cpu::matmul as on_cpu;
-
-/// The dimensions of a product, in order: `out[m, n] = Σₖ a[m, k] · b[k, n]`.
-pub const DIMS: [Dim; 3] = [dim("m"), dim("n"), dim("k")];
-
-/// The extents of an `m`×`n` product that sums over `k`.
-///
-/// ```
-/// let extents = autokernel_runtime::matmul::extents(4096, 1024, 512);
-/// assert_eq!(extents.to_string(), "4096x1024x512");
-/// ```
-pub const fn extents(m: u32, n: u32, k: u32) -> Extents {
-    Extents::new([(DIMS[0], m), (DIMS[1], n), (DIMS[2], k)])
-}
-
-/// M, N and K of a product's extents; 1 for what they lack.
-pub fn sizes(extents: &Extents) -> [u32; 3] {
-    DIMS.map(|dim| extents.get(dim).unwrap_or(1))
-}
+use crate::roofline::Work;
+use crate::{Dtype, Extents, Signature};
 
 /// Whether a product of that signature stores `b` as `[n, k]`.
 pub fn transposes_b(signature: &Signature) -> bool {
@@ -36,7 +20,7 @@ pub fn work(extents: &Extents, input: Dtype, output: Dtype) -> Work {
     let [m, n, k] = sizes(extents).map(f64::from);
     let inputs = (m * k + k * n) * f64::from(input.bytes());
     let outputs = m * n * f64::from(output.bytes());
-    Work { flops: 2.0 * m * n * k, bytes: inputs + outputs }
+    Work { flops: flops(extents), bytes: inputs + outputs }
 }
 
 #[cfg(test)]

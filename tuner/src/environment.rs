@@ -1,7 +1,7 @@
 //! What a measurement depends on beside its schedule.
 
-use autokernel_codegen::emit::ROOTS;
 use autokernel_codegen::headers;
+use autokernel_codegen::problem::ProblemClass;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -19,10 +19,10 @@ pub struct Environment {
     pub kernels: String,
 }
 
-/// The hash of the CUDA files that this build makes matrix products of, for [`Environment::kernels`]: 12 hexadecimal
+/// The hash of the CUDA files that this build makes kernels of `class` of, for [`Environment::kernels`]: 12 hexadecimal
 /// digits. Files of other operations are not in it, so that theirs make no measurement old.
-pub fn kernel_sources() -> String {
-    headers::digest(&ROOTS)
+pub fn kernel_sources(class: &ProblemClass) -> String {
+    headers::digest(class.roots())
 }
 
 /// The first 12 hexadecimal digits of the SHA-256 of `parts`, each kept apart from the next by its length.
@@ -49,4 +49,23 @@ pub fn day(timestamp: &str) -> &str {
 pub fn timestamp() -> String {
     let now = jiff::Timestamp::now();
     jiff::Timestamp::from_second(now.as_second()).unwrap_or(now).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use autokernel_codegen::dtype::Dtype;
+    use autokernel_codegen::problem::{Layout, Problem};
+    use autokernel_codegen::rows;
+
+    use super::*;
+
+    #[test]
+    fn each_operation_hashes_the_files_that_its_own_kernels_are_made_of() {
+        let product = Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap()).class();
+        let function = syn::parse_str("fn double(x: &Matrix<bf16>, out: &mut Matrix<bf16>) { out = x + x; }").unwrap();
+        let row_wise = Problem::from(rows::problem(&function).unwrap()).class();
+        assert_eq!(kernel_sources(&product), headers::digest(&autokernel_codegen::emit::ROOTS), "as old journals say");
+        assert_eq!(kernel_sources(&row_wise), headers::digest(&["rows_sm80.cuh"]));
+        assert_ne!(kernel_sources(&product), kernel_sources(&row_wise));
+    }
 }

@@ -13,6 +13,9 @@ use clap::ValueEnum;
 use crate::options::shape;
 use crate::target::Target;
 
+/// What stands above the options that tell products apart.
+const PRODUCTS: &str = "Of matrix products";
+
 /// Which targets are meant; all of them if nothing is said.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Filter {
@@ -20,19 +23,19 @@ pub struct Filter {
     #[arg(long, value_name = "MxNxK", value_parser = shape)]
     pub shape: Vec<Extents>,
     /// Only this attribute's kernels: matmul has no epilogue, fused_matmul has one.
-    #[arg(long, value_enum)]
+    #[arg(long, help_heading = PRODUCTS, value_enum)]
     pub op: Option<Op>,
     /// Only this problem class, for example matmul_leaky_relu_bf16_bf16_nt.
     #[arg(long, value_name = "CLASS", value_parser = problem_class)]
     pub problem: Option<ProblemClass>,
     /// Only this epilogue, for example gelu or leaky_relu(0.2).
-    #[arg(long, value_parser = epilogue)]
+    #[arg(long, help_heading = PRODUCTS, value_parser = epilogue)]
     pub epilogue: Option<Epilogue>,
     /// Only this type of A and B: bf16 or f16.
-    #[arg(long, value_parser = input_type)]
+    #[arg(long, help_heading = PRODUCTS, value_parser = input_type)]
     pub dtype: Option<Dtype>,
     /// Only this layout: nn (B is [k, n]) or nt (B is [n, k]).
-    #[arg(long, value_parser = layout)]
+    #[arg(long, help_heading = PRODUCTS, value_parser = layout)]
     pub layout: Option<Layout>,
     /// Only this target, for example sm_90a; auto is any, and for tuning that of the GPU here, if there is one.
     #[arg(long, value_name = "ARCH", default_value = "auto")]

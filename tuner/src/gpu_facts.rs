@@ -3,6 +3,8 @@
 use std::fmt;
 
 use autokernel_codegen::matmul::model::Machine;
+use autokernel_core::ComputeCapability;
+use autokernel_runtime::Datasheet;
 use serde::{Deserialize, Serialize};
 
 /// A GPU, as far as schedules depend on it. Measured figures where they were measured, else the data sheet's.
@@ -30,7 +32,9 @@ impl GpuFacts {
     /// The same, as the model sees it.
     pub fn machine(&self) -> Machine {
         let &GpuFacts { sm_count, matrix_tflops, memory_gb_per_s, .. } = self;
-        Machine { sm_count, matrix_tflops, memory_gb_per_s }
+        // One that no datasheet describes is taken for an H100, as when it launches.
+        let capability = Datasheet::find(&self.name).map_or(ComputeCapability::new(9, 0), |sheet| sheet.capability);
+        Machine { capability, sm_count, matrix_tflops, memory_gb_per_s }
     }
 }
 

@@ -15,6 +15,7 @@ use autokernel_codegen::matmul::schedule::Sm90Schedule;
 use autokernel_codegen::nvcc::{Compiler, Nvcc};
 use autokernel_codegen::problem::{Layout, Problem};
 use autokernel_codegen::schedule::Schedule;
+use rayon::prelude::*;
 use tuner::gpu::compile::{self, CandidateCompiler, ImageForm};
 use tuner::gpu::deadline::{Limit, SharedLimit};
 
@@ -85,10 +86,15 @@ fn transposed_and_split_tiles_at_the_limit_of_their_registers_compile_in_both_la
         smallest,
     ];
     let limit = Arc::new(SharedLimit::new(Limit::fixed(Duration::from_secs(300))));
-    for (layout, (epilogue, schedules)) in Layout::ALL.into_iter().flat_map(|layout| {
-        let of = [("relu", &plain[..]), ("gelu", &with_calls[..]), ("gelu_tanh", &with_calls[..])];
-        of.map(|of| (layout, of))
-    }) {
+    let each: Vec<_> = Layout::ALL
+        .into_iter()
+        .flat_map(|layout| {
+            let of = [("relu", &plain[..]), ("gelu", &with_calls[..]), ("gelu_tanh", &with_calls[..])];
+            of.map(|(epilogue, schedules)| (layout, epilogue, schedules))
+        })
+        .collect();
+    // nvcc takes one core.
+    each.into_par_iter().for_each(|(layout, epilogue, schedules)| {
         let problem = matmul::Problem::new(Dtype::F16, layout, epilogue.parse().unwrap());
         let problem = Problem::from(matmul::Problem { output: Dtype::F32, ..problem });
         let limit = Arc::clone(&limit);
@@ -97,7 +103,7 @@ fn transposed_and_split_tiles_at_the_limit_of_their_registers_compile_in_both_la
             let compiled = candidates.compile(&schedule);
             assert!(compiled.is_ok(), "{layout} {epilogue} {schedule}: {:?}", compiled.err());
         }
-    }
+    });
 }
 
 #[test]

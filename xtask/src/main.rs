@@ -35,7 +35,7 @@ enum Command {
     Builtins,
     /// Write best_config.schema.json anew from the types in autokernel-codegen.
     Schema,
-    /// Run the checks that are too long for every run: mutants of the kernels, fuzzing, many seeds.
+    /// Run the checks that are too long for every run: the second operation, mutants of the kernels, fuzzing, many seeds.
     Soak,
 }
 

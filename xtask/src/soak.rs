@@ -1,6 +1,7 @@
 //! `cargo xtask soak`: checks that are too long for every run, with their results written beside them.
 
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Result, bail};
 
@@ -12,16 +13,29 @@ const LENGTHS: [(&str, &str); 3] =
     [("AUTOKERNEL_SOAK", "1"), ("AUTOKERNEL_FUZZ", "1000000"), ("AUTOKERNEL_SCHEDULES", "150")];
 
 /// What became of each mutant, a line each.
-const MUTANTS: &str = "autokernel-emulator/tests/mutants/results.txt";
+const MUTANTS: &str = "autokernel-emulator/tests/all/mutants/results.txt";
+
+/// Crates that test a second operation, each behind its feature `sketch`: among all operations it changes the schema and
+/// the headers that other tests hold, so that they are built a second time.
+const SKETCHED: [&str; 2] = ["autokernel-emulator", "tuner"];
 
 /// Runs the long tests: about an hour on two cores.
 pub fn run(root: &Path) -> Result<()> {
+    for package in SKETCHED {
+        let mut command = cargo::command(root);
+        command.args(["test", "--package", package, "--features", "sketch", "--test", "sketch"]);
+        passes(&mut command, "the seam between operations has a fault, see above")?;
+    }
     let mut command = cargo::command(root);
     command.args(["test", "--package", "autokernel-emulator", "--no-fail-fast"]);
     command.envs(LENGTHS).env("AUTOKERNEL_MUTANT_RESULTS", root.join(MUTANTS));
-    println!("{}", shell::display(&command));
+    passes(&mut command, "the soak found a fault, see above; a seed that is named there repeats it")
+}
+
+fn passes(command: &mut Command, otherwise: &str) -> Result<()> {
+    println!("{}", shell::display(command));
     if !command.status()?.success() {
-        bail!("the soak found a fault, see above; a seed that is named there repeats it");
+        bail!("{otherwise}");
     }
     Ok(())
 }

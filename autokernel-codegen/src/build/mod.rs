@@ -167,9 +167,10 @@ fn env(name: &'static str) -> Result<std::ffi::OsString, BuildError> {
     std::env::var_os(name).ok_or(BuildError::NotABuildScript(name))
 }
 
-/// `autokernel-cache` in the target folder, so that all profiles and crates share it and `cargo clean` empties it. A
-/// target folder inside another, as trybuild makes for the crates of its tests, shares the outer one's.
-fn cache_folder(out: &Path) -> PathBuf {
+/// Where a build script whose `OUT_DIR` is `out` keeps compiled kernels: `autokernel-cache` in the target folder, so that
+/// all profiles and crates share it and `cargo clean` empties it. A target folder inside another, as trybuild makes for the
+/// crates of its tests, shares the outer one's.
+pub fn cache_folder(out: &Path) -> PathBuf {
     println!("cargo::rerun-if-env-changed={CACHE_ENV}");
     if let Some(folder) = std::env::var_os(CACHE_ENV).filter(|folder| !folder.is_empty()) {
         return folder.into();

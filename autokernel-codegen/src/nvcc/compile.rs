@@ -30,8 +30,9 @@ const FLAGS: [&str; 10] = [
 /// makes machine code three times as large.
 const LINE_INFO: &str = "-lineinfo";
 
-/// What nvcc finds in place of the toolkit's header that it includes before everything else.
-const RUNTIME_HEADER: (&str, &str) = ("cuda_runtime.h", include_str!("cuda_runtime.h"));
+/// What nvcc finds in place of the toolkit's header that it includes before everything else, and that takes it most of a
+/// second to read.
+pub const RUNTIME_HEADER: Header = ("cuda_runtime.h", include_str!("cuda_runtime.h"));
 
 /// A compiled kernel, for one arch.
 #[derive(Clone, Debug, PartialEq, Eq)]

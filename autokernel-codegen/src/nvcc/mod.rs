@@ -6,7 +6,7 @@ mod locate;
 mod process;
 mod report;
 
-pub use compile::{CompileError, Compiler, Image};
+pub use compile::{CompileError, Compiler, Image, RUNTIME_HEADER};
 pub use locate::{LocateError, Nvcc, SEARCH_ENV};
 pub use report::PtxasReport;
 

@@ -56,8 +56,6 @@ pub enum Arg {
     Knob {
         /// Its value.
         value: i32,
-        /// The grid's axis whose number of parts the value is cut to, if any.
-        at_most_parts_of: Option<u8>,
     },
 }
 
@@ -144,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_plan_survives_json() {
-        let knob = Arg::Knob { value: 8, at_most_parts_of: Some(1) };
+        let knob = Arg::Knob { value: 8 };
         let json = serde_json::to_string(&field(knob.clone())).unwrap();
         assert_eq!(serde_json::from_str::<Field>(&json).unwrap().arg, knob);
     }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::emit::{KernelSource, all_headers};
-use autokernel_codegen::nvcc::Nvcc;
+use autokernel_codegen::nvcc::{Nvcc, RUNTIME_HEADER};
 
 use super::skip::skip;
 
@@ -19,9 +19,12 @@ pub struct Change<'a> {
 }
 
 /// nvcc, where there is one.
+#[derive(Clone)]
 pub struct Compiler {
     nvcc: Nvcc,
     cache: PathBuf,
+    /// Whether the toolkit's own runtime header stands before a kernel, rather than the short one.
+    whole_runtime: bool,
 }
 
 impl Compiler {
@@ -30,7 +33,7 @@ impl Compiler {
         let cache = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("emulator-ptx");
         std::fs::create_dir_all(&cache).unwrap();
         match Nvcc::locate(Path::new(env!("CARGO_MANIFEST_DIR")), &cache) {
-            Ok(nvcc) => Some(Compiler { nvcc, cache }),
+            Ok(nvcc) => Some(Compiler { nvcc, cache, whole_runtime: false }),
             Err(reason) => {
                 skip(test, &reason.to_string());
                 None
@@ -38,15 +41,18 @@ impl Compiler {
         }
     }
 
+    /// The same compiler with the toolkit's own runtime header, for kernels that use more of CUDA than ours do.
+    pub fn with_whole_runtime(&self) -> Compiler {
+        Compiler { whole_runtime: true, ..self.clone() }
+    }
+
     /// The PTX of `source`, with line information. Gives what nvcc said if it refuses.
     pub fn ptx(&self, source: &KernelSource, arch: Arch, change: Option<Change<'_>>) -> Result<String, String> {
-        let headers: Vec<(&str, String)> =
-            all_headers().map(|(path, text)| (path, changed(path, text, change))).collect();
+        let before = || all_headers().chain(Some(RUNTIME_HEADER).filter(|_| !self.whole_runtime));
+        let headers: Vec<(&str, String)> = before().map(|(path, text)| (path, changed(path, text, change))).collect();
         if let Some(change) = change {
-            assert!(
-                headers.iter().zip(all_headers()).any(|((_, now), (_, before))| now != before),
-                "{change:?} changes nothing"
-            );
+            let is_changed = headers.iter().zip(before()).any(|((_, now), (_, before))| now != before);
+            assert!(is_changed, "{change:?} changes nothing");
         }
         let mut hasher = DefaultHasher::new();
         (&self.nvcc.version, arch.to_string(), &source.cuda, &headers).hash(&mut hasher);

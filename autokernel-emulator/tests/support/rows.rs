@@ -60,7 +60,7 @@ impl Compiled {
 
     pub fn reference(compiler: &Compiler, problem: &Problem) -> Self {
         let (source, plan) = emit::reference(problem);
-        Self::of(compiler, problem, (source, plan), Arch::SM_80, true)
+        Self::of(&compiler.with_whole_runtime(), problem, (source, plan), Arch::SM_80, true)
     }
 
     fn of(

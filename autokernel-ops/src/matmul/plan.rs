@@ -62,8 +62,7 @@ pub(super) fn raster(raster: Raster) -> [Field; 2] {
         RasterOrder::AlongN => 1,
     };
     let group = i32::try_from(raster.group).unwrap_or(i32::MAX);
-    [("raster_order", order), ("raster_group", group)]
-        .map(|(name, value)| field(name, Arg::Knob { value, at_most_parts_of: None }))
+    [("raster_order", order), ("raster_group", group)].map(|(name, value)| field(name, Arg::Knob { value }))
 }
 
 /// Clusters that cover that many rows and columns of C each.

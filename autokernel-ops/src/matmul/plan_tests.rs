@@ -100,7 +100,7 @@ fn a_raster_is_a_knob_of_the_launch() {
     let knob = |plan: &LaunchPlan, name: &str| {
         plan.kernels[0].args.iter().find(|field| field.name == name).map(|field| field.arg.clone())
     };
-    let value = |value| Some(Arg::Knob { value, at_most_parts_of: None });
+    let value = |value| Some(Arg::Knob { value });
     assert_eq!((knob(&plan, "raster_order"), knob(&plan, "raster_group")), (value(1), value(8)));
     plan.set_knob("raster_group", 3);
     assert_eq!(knob(&plan, "raster_group"), value(3));

@@ -48,11 +48,6 @@ macro_rules! operations {
                 match self { $($(#[$gate])* Problem::$operation(_) => <$room::Problem as Operation>::NAME,)+ }
             }
 
-            /// [`Operation::ROOTS`].
-            pub fn roots(&self) -> &'static [&'static str] {
-                match self { $($(#[$gate])* Problem::$operation(_) => <$room::Problem as Operation>::ROOTS,)+ }
-            }
-
             /// What a kernel takes.
             pub fn signature(&self) -> Signature {
                 match self { $($(#[$gate])* Problem::$operation(problem) => Operation::signature(problem),)+ }
@@ -123,6 +118,11 @@ macro_rules! operations {
             /// The operation's name.
             pub fn operation(&self) -> &'static str {
                 match self { $($(#[$gate])* Class::$operation(_) => <$room::Problem as Operation>::NAME,)+ }
+            }
+
+            /// [`Operation::ROOTS`].
+            pub fn roots(&self) -> &'static [&'static str] {
+                match self { $($(#[$gate])* Class::$operation(_) => <$room::Problem as Operation>::ROOTS,)+ }
             }
 
             /// The names of its dimensions, in order: [`Operation::DIMS`].

@@ -109,10 +109,17 @@ pub fn portfolio(class: &Class, arch: Arch) -> Vec<RowsSchedule> {
 
 #[cfg(test)]
 mod tests {
+    use autokernel_core::ComputeCapability;
+
     use super::*;
     use crate::rows::{Problem, cases, plan::extents};
 
-    const H200: Machine = Machine { sm_count: 132, matrix_tflops: 989.4, memory_gb_per_s: 4800.0 };
+    const H200: Machine = Machine {
+        capability: ComputeCapability::new(9, 0),
+        sm_count: 132,
+        matrix_tflops: 989.4,
+        memory_gb_per_s: 4800.0,
+    };
 
     fn ms(class: &Class, schedule: RowsSchedule, rows: u32, columns: u32) -> f64 {
         Image { class: class.clone(), schedule, machine: H200 }.predicted_ms(&extents(rows, columns))

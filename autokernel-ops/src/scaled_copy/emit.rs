@@ -63,7 +63,7 @@ pub fn plan(schedule: &Schedule, symbol: String) -> LaunchPlan {
             field("ldx", Arg::Stride { operand: 0, axis: 0 }),
             field("ldout", Arg::Stride { operand: 1, axis: 0 }),
             field("columns", Arg::Extent { dim: 1 }),
-            field("backwards", Arg::Knob { value: schedule.backwards.into(), at_most_parts_of: None }),
+            field("backwards", Arg::Knob { value: schedule.backwards.into() }),
         ],
     };
     LaunchPlan::of_kernel(kernel, Vec::new())

@@ -71,7 +71,7 @@ impl EmulatedKernel {
         let mut run = Run { gpu, module, emulation, reports: Vec::new() };
         let standins = copies::put(&mut run, signature, plan, regions)?;
         for kernel in &plan.kernels {
-            let sources = Sources { signature, regions, scalars: &scalars, extents, grid: &kernel.grid, knobs };
+            let sources = Sources { signature, regions, scalars: &scalars, extents, knobs };
             run.step(kernel, &sources)?;
         }
         if let Some(places) = standins {

@@ -124,8 +124,8 @@ impl CompiledKernel {
         let without_knobs = |plan: &LaunchPlan| {
             let mut plan = plan.clone();
             for field in plan.kernels.iter_mut().flat_map(|kernel| &mut kernel.args) {
-                if let Arg::Knob { value, at_most_parts_of } = &mut field.arg {
-                    (*value, *at_most_parts_of) = (0, None);
+                if let Arg::Knob { value } = &mut field.arg {
+                    *value = 0;
                 }
             }
             plan
@@ -259,7 +259,7 @@ impl CompiledKernel {
         // SAFETY: by the caller's promise.
         let standins = unsafe { Standins::put(&tools, signature, &plan.alignments, regions) }?;
         for (number, (kernel, entry)) in plan.kernels.iter().zip(&self.entries).enumerate() {
-            let sources = Sources { signature, regions, scalars, extents, grid: &kernel.grid, knobs };
+            let sources = Sources { signature, regions, scalars, extents, knobs };
             // SAFETY: by the caller's promise; stand-ins have the sizes of what they stand for, live until the end of
             // this function, and are freed on this stream.
             unsafe { self.enqueue(stream, number, kernel, entry, &sources) }?;

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use autokernel_core::{Arg, Field, Grid, TileBox};
+use autokernel_core::{Arg, Field, TileBox};
 
 use super::region::Region;
 use super::transfer::{NO_MAP, TensorMap, Transfer};
@@ -26,8 +26,6 @@ pub(crate) struct Sources<'s> {
     /// By the number of the operand; 0 for one that is no scalar.
     pub scalars: &'s [f32],
     pub extents: &'s Extents,
-    /// Of the kernel whose parameter it is.
-    pub grid: &'s Grid,
     /// Values of the knobs in the place of the plan's.
     pub knobs: &'s Knobs,
 }
@@ -74,9 +72,8 @@ impl Parameter {
                     let is_mapped = i32::from(sources.is_mapped(fields, operand)?);
                     self.push(align, &is_mapped.to_ne_bytes())?;
                 }
-                Arg::Knob { value, at_most_parts_of } => {
+                Arg::Knob { value } => {
                     let value = sources.knobs.value(number).unwrap_or(value);
-                    let value = at_most_parts_of.map_or(value, |axis| sources.cut(value, axis));
                     self.push(align, &value.to_ne_bytes())?;
                 }
             }
@@ -136,12 +133,6 @@ impl Sources<'_> {
         });
         tile.map_or(Ok(false), |tile| Ok(self.transfer(operand, tile)?.can_move(self.region(operand)?)))
     }
-
-    /// A knob's value between 1 and the parts of the grid along an axis.
-    fn cut(&self, value: i32, axis: u8) -> i32 {
-        let parts = i32::try_from(self.grid.parts(axis, self.extents)).unwrap_or(i32::MAX);
-        value.clamp(1, parts.max(1))
-    }
 }
 
 /// What [`super::rules`] lets nobody see.
@@ -153,8 +144,8 @@ fn unchecked(reason: &str) -> Error {
 mod tests {
     use std::mem::{offset_of, size_of};
 
-    use autokernel_core::plan::{Axis, Layout};
-    use autokernel_core::{Dimension, Residency, Role};
+    use autokernel_core::plan::Layout;
+    use autokernel_core::{Dimension, Role};
 
     use super::*;
     use crate::matmul;
@@ -214,15 +205,10 @@ mod tests {
             Arg::Extent { dim: 0 },
             Arg::Extent { dim: 1 },
             Arg::Extent { dim: 2 },
-            Arg::Knob { value: 1, at_most_parts_of: None },
-            Arg::Knob { value: 8, at_most_parts_of: Some(1) },
+            Arg::Knob { value: 1 },
+            Arg::Knob { value: 8 },
             Arg::IsMapped { operand: 2 },
         ])
-    }
-
-    fn grid() -> Grid {
-        let axes = vec![Axis { dim: 0, step: 128 }, Axis { dim: 1, step: 256 }];
-        Grid { axes, cluster: 1, tiles: 1, residency: Residency::OneEach }
     }
 
     fn dense(address: u64, rows: u64, columns: u64) -> Region {
@@ -231,11 +217,11 @@ mod tests {
 
     /// Packs for a 300x`n`x`k` product; a map is its address over and over.
     fn packed(fields: &[Field], n: u32, k: u32) -> Parameter {
-        let (signature, extents, grid) = (product(), matmul::extents(300, n, k), grid());
+        let (signature, extents) = (product(), matmul::extents(300, n, k));
         let [n, k] = [n, k].map(u64::from);
         let regions = [dense(0x1000, 300, k), dense(0x2000, k, n), dense(0x3000, 300, n)];
-        let (signature, extents, grid) = (&signature, &extents, &grid);
-        let sources = Sources { signature, regions: &regions, scalars: &[], extents, grid, knobs: &Knobs::NONE };
+        let (signature, extents) = (&signature, &extents);
+        let sources = Sources { signature, regions: &regions, scalars: &[], extents, knobs: &Knobs::NONE };
         let mut parameter = Parameter::new();
         parameter.pack(fields, &sources, |_, _, region| Ok([region.address; 16])).unwrap();
         parameter
@@ -253,7 +239,7 @@ mod tests {
         assert_eq!((found.a, found.b, found.c), ([0x1000; 16], [0x2000; 16], [0x3000; 16]));
         assert_eq!((found.c_ptr, found.ldc), (0x3000, 512));
         assert_eq!((found.m, found.n, found.k), (300, 512, 64));
-        assert_eq!((found.order, found.group), (1, 2), "8 tiles of 2 are 2");
+        assert_eq!((found.order, found.group), (1, 8));
         assert_eq!(found.store_with_tma, 1);
         assert_eq!((size_of::<Mapped>(), offset_of!(Mapped, store_with_tma)), (448, 420));
         assert_eq!(Layout::of_struct(&mapped_fields()).bytes, 448);
@@ -265,17 +251,17 @@ mod tests {
             Arg::Extent { dim: 0 },
             Arg::Pointer { operand: 0 },
             Arg::Stride { operand: 0, axis: 0 },
-            Arg::Knob { value: -5, at_most_parts_of: Some(0) },
+            Arg::Knob { value: -5 },
         ]);
         let found: Plain = read(&packed(&plain, 512, 48));
-        assert_eq!((found.m, found.a, found.lda, found.group), (300, 0x1000, 48, 1));
+        assert_eq!((found.m, found.a, found.lda, found.group), (300, 0x1000, 48, -5));
     }
 
     #[test]
     fn a_scalar_is_the_value_of_its_operand() {
-        let (signature, extents, grid) = (&product(), &matmul::extents(1, 1, 1), &grid());
+        let (signature, extents) = (&product(), &matmul::extents(1, 1, 1));
         let scalars = [0.0, 0.0, -1.5];
-        let sources = Sources { signature, regions: &[], scalars: &scalars, extents, grid, knobs: &Knobs::NONE };
+        let sources = Sources { signature, regions: &[], scalars: &scalars, extents, knobs: &Knobs::NONE };
         let mut parameter = Parameter::new();
         let none = |_, _, _: &Region| -> Result<TensorMap> { panic!("no map is asked for") };
         parameter.pack(&fields(&[Arg::Scalar { operand: 2 }]), &sources, none).unwrap();
@@ -291,22 +277,13 @@ mod tests {
     }
 
     #[test]
-    fn a_knob_is_cut_to_its_axis_and_at_least_one() {
-        let (signature, extents, grid) = (product(), matmul::extents(7 * 128, 50 * 256, 1), grid());
-        let (signature, extents, grid) = (&signature, &extents, &grid);
-        let sources = Sources { signature, regions: &[], scalars: &[], extents, grid, knobs: &Knobs::NONE };
-        assert_eq!([sources.cut(100, 0), sources.cut(100, 1), sources.cut(0, 1)], [7, 50, 1]);
-    }
-
-    #[test]
     fn more_than_a_parameter_holds_is_an_error_and_no_overflow() {
-        let (signature, extents, grid) = (product(), matmul::extents(1, 1, 1), grid());
+        let (signature, extents) = (product(), matmul::extents(1, 1, 1));
         let sources = Sources {
             signature: &signature,
             regions: &[Region::default(); 3],
             scalars: &[],
             extents: &extents,
-            grid: &grid,
             knobs: &Knobs::NONE,
         };
         let many = fields(&vec![Arg::Pointer { operand: 0 }; MAX_BYTES / 8 + 1]);

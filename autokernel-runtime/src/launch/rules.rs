@@ -36,7 +36,7 @@ pub(crate) fn check(signature: &Signature, plan: &LaunchPlan, shared_limit: u32)
         let broken = broken_block(kernel, shared_limit).or_else(|| broken_grid(signature, kernel));
         let broken = broken.or_else(|| broken_parameter(&kernel.args)).or_else(|| {
             let mut fields = kernel.args.iter();
-            fields.find_map(|field| broken_field(signature, plan, kernel, field))
+            fields.find_map(|field| broken_field(signature, plan, field))
         });
         if let Some(reason) = broken {
             return refused(&kernel.symbol, reason);
@@ -93,7 +93,7 @@ fn broken_parameter(fields: &[Field]) -> Option<String> {
     (bytes > most).then(|| format!("a parameter of {bytes} bytes; up to {most} are possible"))
 }
 
-fn broken_field(signature: &Signature, plan: &LaunchPlan, kernel: &KernelStep, field: &Field) -> Option<String> {
+fn broken_field(signature: &Signature, plan: &LaunchPlan, field: &Field) -> Option<String> {
     let operand = |number: u8| signature.operands.get(usize::from(number));
     let missing = |what: &str, number: u8| Some(format!("`{}` is of {what} {number}, which is not there", field.name));
     match field.arg {
@@ -113,9 +113,6 @@ fn broken_field(signature: &Signature, plan: &LaunchPlan, kernel: &KernelStep, f
         Arg::Stride { operand: number, .. } if operand(number).is_none() => missing("operand", number),
         Arg::Stride { axis, .. } if axis > 1 => missing("axis", axis),
         Arg::Extent { dim } if usize::from(dim) >= signature.dims.len() => missing("dimension", dim),
-        Arg::Knob { at_most_parts_of: Some(axis), .. } if usize::from(axis) >= kernel.grid.axes.len() => {
-            missing("the grid's axis", axis)
-        }
         _ => None,
     }
 }
@@ -170,7 +167,7 @@ mod tests {
             Arg::Map { operand: 0, tile },
             Arg::Stride { operand: 1, axis: 0 },
             Arg::Extent { dim: 2 },
-            Arg::Knob { value: 8, at_most_parts_of: Some(1) },
+            Arg::Knob { value: 8 },
         ];
         let axes = vec![Axis { dim: 0, step: 256 }, Axis { dim: 1, step: 256 }];
         let kernel = KernelStep {
@@ -201,7 +198,7 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         }
-        let cases: [(Change, &str); 24] = [
+        let cases: [(Change, &str); 23] = [
             (|_, plan| plan.kernels.clear(), "no kernel"),
             (|_, plan| plan.kernels[0].threads = 2048, "2048 threads"),
             (|_, plan| plan.kernels[0].threads = 0, "0 threads"),
@@ -211,7 +208,6 @@ mod tests {
             (|_, plan| plan.kernels[0].grid.residency = Residency::Persistent { blocks_per_sm: 0 }, "no block an SM"),
             (|_, plan| plan.kernels[0].grid.axes[1].step = 0, "steps of 0"),
             (|_, plan| plan.kernels[0].grid.axes[1].dim = 3, "dimension 3"),
-            (|_, plan| plan.kernels[0].grid.axes.truncate(1), "the grid's axis 1"),
             (|_, plan| plan.alignments[0].bytes = 24, "alignment of 24"),
             (|_, plan| plan.alignments[0].operand = 2, "no operand 2"),
             (|_, plan| plan.alignments.push(plan.alignments[0]), "aligned twice"),

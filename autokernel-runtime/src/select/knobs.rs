@@ -44,7 +44,7 @@ mod tests {
 
     fn plan() -> LaunchPlan {
         let field = |name: &str, arg| Field { name: name.to_owned(), arg };
-        let knob = || Arg::Knob { value: 8, at_most_parts_of: None };
+        let knob = || Arg::Knob { value: 8 };
         LaunchPlan::of_kernel(
             KernelStep {
                 symbol: "kernel".to_owned(),

@@ -1,13 +1,14 @@
 //! Ranking the images of a portfolio by the times that the model predicts.
 
-use autokernel_core::LaunchPlan;
+use autokernel_core::{ComputeCapability, LaunchPlan};
 use autokernel_ops::contender::{Contender, Machine};
 
 use super::{Choice, Knobs, Reason, Target};
 use crate::{Datasheet, Dtype, Extents, KernelDescriptor, KernelVariant};
 
 /// A GPU that no datasheet describes is taken for an H100: what matters for a ranking are ratios.
-const UNKNOWN: Machine = Machine { sm_count: 132, matrix_tflops: 989.4, memory_gb_per_s: 3350.0 };
+const UNKNOWN: Machine =
+    Machine { capability: ComputeCapability::new(9, 0), sm_count: 132, matrix_tflops: 989.4, memory_gb_per_s: 3350.0 };
 
 /// The images of a portfolio.
 #[derive(Debug, Default)]
@@ -67,7 +68,8 @@ fn machine(target: Target, input: Dtype) -> Machine {
     let sheet = target.sheet.and_then(Datasheet::find).or_else(of_capability);
     let machine = sheet.and_then(|sheet| {
         let matrix_tflops = sheet.peak.of(input)?;
-        Some(Machine { sm_count: sheet.sm_count, matrix_tflops, memory_gb_per_s: sheet.bandwidth_gb_s })
+        let &Datasheet { capability, sm_count, bandwidth_gb_s: memory_gb_per_s, .. } = sheet;
+        Some(Machine { capability, sm_count, matrix_tflops, memory_gb_per_s })
     });
     machine.unwrap_or(UNKNOWN)
 }

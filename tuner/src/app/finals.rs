@@ -1,5 +1,7 @@
 //! `tuner final`: the finals of a journal, held again, and how far their choice was from the best.
 
+use std::rc::Rc;
+
 use autokernel_codegen::schedule::Schedule;
 
 use super::ending::Ending;
@@ -7,9 +9,9 @@ use super::error::AppError;
 use super::in_use;
 use crate::evaluate::{Contender, Evaluator, Rounds};
 use crate::folder;
-use crate::gpu::GpuEvaluator;
 use crate::gpu::cli::FinalArgs;
 use crate::gpu::sampling::Effort;
+use crate::gpu::{Bench, GpuEvaluator};
 use crate::held_final::Leg;
 use crate::journal::{Journal, Start};
 use crate::promote::{self, FinalPlan};
@@ -31,12 +33,13 @@ pub fn finals(args: &FinalArgs, stop: &Stop) -> Result<Ending, AppError> {
     let config = in_use::load(args.config.as_deref())?;
     let bench = args.gpu.bench(&args.out)?.ok_or(AppError::NoGpu)?;
     let mut journal = Journal::open(&folder::journal(&args.out), Start::Resume)?;
-    let mut evaluator = GpuEvaluator::new(bench.into_shared(), Effort::THOROUGH);
-    let targets = targets(args, &journal, &evaluator);
+    let targets = targets(args, &journal, &bench);
+    let bench = bench.into_shared();
     if targets.is_empty() {
         return Err(AppError::NothingJournaled { journal: journal.path().to_owned() });
     }
     for target in &targets {
+        let mut evaluator = GpuEvaluator::new(Rc::clone(&bench), &target.problem.class(), Effort::THOROUGH);
         let trials: Vec<Trial> = journal.trials_of(target, &evaluator.about().environment).cloned().collect();
         let gpu = evaluator.about().gpu.clone();
         let meeting =
@@ -78,13 +81,13 @@ fn hold(
 }
 
 /// The targets that were measured here, in the order of the journal.
-fn targets(args: &FinalArgs, journal: &Journal, evaluator: &GpuEvaluator) -> Vec<Target> {
+fn targets(args: &FinalArgs, journal: &Journal, bench: &Bench) -> Vec<Target> {
     let mut targets: Vec<Target> = Vec::new();
-    for trial in journal.trials().iter().filter(|trial| trial.environment == evaluator.about().environment) {
-        let target = &trial.target;
+    for trial in journal.trials() {
+        let (target, class) = (&trial.target, trial.target.problem.class());
         let wanted = (args.shape.is_empty() || args.shape.contains(&target.shape))
-            && args.problem.as_ref().is_none_or(|slug| *slug == target.problem.class().slug());
-        if wanted && !targets.contains(target) {
+            && args.problem.as_ref().is_none_or(|slug| *slug == class.slug());
+        if wanted && !targets.contains(target) && trial.environment == bench.environment(&class) {
             targets.push(target.clone());
         }
     }

@@ -46,8 +46,9 @@ pub fn jobs(args: &TuneArgs, wanted: Wanted<'_>) -> Result<Option<Vec<Job>>, Eva
     }
     let targets = targets(&args.filter, wanted, arch);
     let bench = bench.into_shared();
-    let job = |target| {
-        let evaluator = Box::new(GpuEvaluator::new(Rc::clone(&bench), Effort::THOROUGH));
+    let job = |target: Target| {
+        let evaluator = GpuEvaluator::new(Rc::clone(&bench), &target.problem.class(), Effort::THOROUGH);
+        let evaluator = Box::new(evaluator);
         Job { target, evaluator }
     };
     let jobs: Vec<Job> = targets.into_iter().map(job).collect();

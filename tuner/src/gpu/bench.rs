@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::nvcc::{Compiler, Nvcc};
+use autokernel_codegen::problem::ProblemClass;
 use autokernel_codegen::schedule::Schedule;
 use autokernel_runtime::timing::Timing;
 
@@ -40,7 +41,6 @@ pub struct Bench {
     compile_limit: Arc<SharedLimit>,
     gpu: Gpu,
     arch: Arch,
-    environment: Environment,
     threads: usize,
     seeds: Seeds,
 }
@@ -78,12 +78,6 @@ impl Bench {
             refuse_another_kind((first.ordinal(), &gpu), (other.ordinal(), &other.gpu()?))?;
         }
         let (major, minor) = gpu.compute_capability;
-        let environment = Environment {
-            gpu: gpu.facts.name.clone(),
-            driver: gpu.driver.clone(),
-            nvcc: compiler.nvcc().version.clone(),
-            kernels: kernel_sources(),
-        };
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Bench {
             pools,
@@ -92,7 +86,6 @@ impl Bench {
             compile_limit: Arc::new(SharedLimit::new(COMPILE_LIMIT)),
             gpu,
             arch: Arch::of_gpu(capability((major, minor))),
-            environment,
             threads,
             seeds: Seeds::random(),
         })
@@ -128,9 +121,14 @@ impl Bench {
         ImageForm::on_device(arch, self.gpu.compute_capability).is_some()
     }
 
-    /// What a time measured here depends on.
-    pub fn environment(&self) -> &Environment {
-        &self.environment
+    /// What a time measured here of a problem of `class` depends on.
+    pub fn environment(&self, class: &ProblemClass) -> Environment {
+        Environment {
+            gpu: self.gpu.facts.name.clone(),
+            driver: self.gpu.driver.clone(),
+            nvcc: self.compiler.nvcc().version.clone(),
+            kernels: kernel_sources(class),
+        }
     }
 
     /// The numbers of the GPUs in use.

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use autokernel_codegen::problem::ProblemClass;
 use autokernel_codegen::schedule::Schedule;
 
 use super::bench::Bench;
@@ -20,12 +21,12 @@ pub struct GpuEvaluator {
 }
 
 impl GpuEvaluator {
-    /// An evaluator on `bench`.
-    pub fn new(bench: Rc<RefCell<Bench>>, effort: Effort) -> Self {
+    /// An evaluator on `bench` of problems of `class`.
+    pub fn new(bench: Rc<RefCell<Bench>>, class: &ProblemClass, effort: Effort) -> Self {
         let about = {
             let bench = bench.borrow();
             About {
-                environment: bench.environment().clone(),
+                environment: bench.environment(class),
                 gpu: bench.gpu().facts.clone(),
                 recorded_on: None,
                 measurable: Measurable::Legal,

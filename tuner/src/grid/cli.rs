@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use autokernel_codegen::config::{Config, ConfigError};
 use autokernel_codegen::dtype::Dtype;
-use autokernel_codegen::problem::Problem;
+use autokernel_codegen::problem::{Layout, Problem};
 
 use super::choice;
 use super::outcome::{Met, ratio, summary};
-use crate::drawn::{Drawn, Shapes};
+use crate::drawn::{Activation, Drawn, Shapes};
 use crate::environment::today;
 use crate::evaluate::{Contender, EvaluatorError, Rounds};
 use crate::gpu::Bench;
@@ -69,7 +69,9 @@ impl GridArgs {
         let config = Config::load(&self.config)?;
         let cache = std::path::absolute(&self.kernel_cache).unwrap_or_else(|_| self.kernel_cache.clone());
         let mut bench = Bench::open(&Devices::one(self.gpu), None, Path::new("."), &cache)?;
-        let environment = bench.environment().clone();
+        // What is drawn are products.
+        let product = Problem::matmul(Dtype::Bf16, Layout::Nt, Activation::Plain.epilogue());
+        let environment = bench.environment(&product.class());
         outln!(
             "{}, driver {}, nvcc {}, kernels {}, {}; random normal data, cold L2, {} rounds under load",
             environment.gpu,

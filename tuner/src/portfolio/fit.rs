@@ -81,11 +81,17 @@ mod tests {
     use autokernel_codegen::problem::{Layout, Problem};
     use autokernel_codegen::schedule::Family;
     use autokernel_codegen::schedule::space::Space;
+    use autokernel_core::ComputeCapability;
 
     use super::super::measured::Shape;
     use super::*;
 
-    const MACHINE: Machine = Machine { sm_count: 132, matrix_tflops: 989.4, memory_gb_per_s: 4800.0 };
+    const MACHINE: Machine = Machine {
+        capability: ComputeCapability::new(9, 0),
+        sm_count: 132,
+        matrix_tflops: 989.4,
+        memory_gb_per_s: 4800.0,
+    };
 
     /// What a GPU with these constants would have measured.
     fn world(constants: Constants) -> Measured {

@@ -7,7 +7,7 @@ use autokernel_codegen::config::{Config, ConfigError};
 use super::chart::ChartError;
 use super::document::Results;
 use super::page::Page;
-use crate::environment::{kernel_sources, timestamp};
+use crate::environment::timestamp;
 use crate::folder;
 use crate::journal::{JournalError, read_trials};
 use crate::output::{self, OutputError};
@@ -80,6 +80,6 @@ impl ReportArgs {
             None => Config::default(),
         };
         let results = Results::load(&self.folder.join(Results::FILE)).unwrap_or_default();
-        Ok(Page::new(trials, results, config, kernel_sources(), timestamp()))
+        Ok(Page::new(trials, results, config, timestamp()))
     }
 }

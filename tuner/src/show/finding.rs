@@ -2,13 +2,14 @@
 
 use std::fmt;
 
-use autokernel_codegen::config::{Config, Entry, Provenance};
+use autokernel_codegen::config::{Config, Entry};
 use autokernel_codegen::problem::ProblemClass;
 use autokernel_codegen::schedule::Schedule;
 use autokernel_core::Extents;
 use serde::Serialize;
 
 use super::here::Here;
+use crate::environment::kernel_sources;
 use crate::outcome::Measurement;
 use crate::replay::{Library, RecordedShape};
 
@@ -25,10 +26,10 @@ pub enum Sources {
 }
 
 impl Sources {
-    /// Of an entry with this provenance, in a build whose files hash to `current`.
-    pub fn of(provenance: &Provenance, current: &str) -> Self {
-        match provenance.sources.as_deref() {
-            Some(hash) if hash == current => Sources::Current,
+    /// Of an entry, in this build.
+    pub fn of(entry: &Entry) -> Self {
+        match entry.provenance.sources.as_deref() {
+            Some(hash) if hash == kernel_sources(&entry.problem) => Sources::Current,
             Some(_) => Sources::Changed,
             None => Sources::Unknown,
         }
@@ -84,7 +85,7 @@ impl fmt::Display for Finding {
 /// What speaks against `entry`.
 pub fn findings(entry: &Entry, config: &Config, library: &Library, here: &Here) -> Vec<Finding> {
     let mut findings = Vec::new();
-    if Sources::of(&entry.provenance, &here.sources) == Sources::Changed {
+    if Sources::of(entry) == Sources::Changed {
         findings.push(Finding::SourcesChanged);
     }
     let measured = &entry.provenance.nvcc;

@@ -76,10 +76,9 @@ impl Listing {
 }
 
 fn row(entry: &Entry, config: &Config, library: &Library, here: &Here) -> Row {
-    let findings = findings(entry, config, library, here);
+    let (findings, sources) = (findings(entry, config, library, here), Sources::of(entry));
     let Entry { problem, arch, extents: shape, schedule, provenance } = entry.clone();
     let age_days = age_days(&provenance.date, &here.today);
-    let sources = Sources::of(&provenance, &here.sources);
     Row { problem, arch, shape, schedule, provenance, age_days, sources, stale: !findings.is_empty(), findings }
 }
 

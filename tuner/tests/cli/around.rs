@@ -135,7 +135,7 @@ fn show_calls_an_entry_of_this_build_current_and_tells_its_age() {
     let path = tuner.folder().join("best_config.json");
     let mut config = Config::load(&path).unwrap();
     for entry in &mut config.entries {
-        entry.provenance.sources = Some(tuner::environment::kernel_sources());
+        entry.provenance.sources = Some(tuner::environment::kernel_sources(&entry.problem));
     }
     config.save(&path).unwrap();
     let listing = json(&tuner.sub(&["show", "--spaces", "spaces", "--json"]));

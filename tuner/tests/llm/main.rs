@@ -9,12 +9,13 @@ mod llm_support;
 mod python;
 
 mod anthropic;
+// Tests begin in the order of their names: the one that waits for a server longest is among the first.
+#[cfg(unix)]
+mod behind_litellm;
 mod conversation;
 mod faults;
 mod file;
 mod resume;
 mod secrets;
-#[cfg(unix)]
-mod server;
 mod strategy;
 mod transcript;

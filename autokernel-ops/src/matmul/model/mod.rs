@@ -6,6 +6,7 @@
 
 mod constants;
 mod forecast;
+mod instruction;
 mod order;
 mod traits;
 
@@ -61,7 +62,8 @@ impl Model {
         let (tile_m, tile_n, tile_k) =
             (f64::from(geometry.tile_m), f64::from(geometry.tile_n), f64::from(geometry.tile_k));
         let rate_per_sm = machine.matrix_tflops * 1e9 * constants.sustained / f64::from(machine.sm_count.max(1));
-        let compute_ms = 2.0 * tile_m * tile_n * tile_k / (rate_per_sm * image.efficiency);
+        let reached = image.efficiency * image.instruction.share_of_rate(machine.capability);
+        let compute_ms = 2.0 * tile_m * tile_n * tile_k / (rate_per_sm * reached);
         let bytes = self.loaded(image, sizes) * tile_k * image.input_bytes;
         let l2_ms = bytes * turns.active / (machine.memory_gb_per_s * 1e6 * constants.l2_over_memory);
         let clustered = geometry.cluster_m * geometry.cluster_n > 1;

@@ -1,11 +1,12 @@
-use autokernel_core::{Arch, Dtype};
+use autokernel_core::{Arch, ComputeCapability, Dtype};
 
 use super::*;
 use crate::matmul::extents::extents;
 use crate::matmul::problem::{Class, Layout, Problem};
 use crate::matmul::schedule::{Schedule, Sm90Schedule};
 
-const H200: Machine = Machine { sm_count: 132, matrix_tflops: 989.4, memory_gb_per_s: 4800.0 };
+const H200: Machine =
+    Machine { capability: ComputeCapability::new(9, 0), sm_count: 132, matrix_tflops: 989.4, memory_gb_per_s: 4800.0 };
 const MODEL: Model = Model { machine: H200, constants: Constants::START };
 
 fn class() -> Class {
@@ -73,4 +74,15 @@ fn the_side_with_few_tiles_is_walked_over_in_one_group() {
     assert_eq!((along_m.order, along_m.group >= 8), (crate::matmul::schedule::RasterOrder::AlongM, true));
     assert_eq!((along_n.order, along_n.group >= 8), (crate::matmul::schedule::RasterOrder::AlongN, true));
     assert_eq!(raster(8192, 8192).group, 8);
+}
+
+#[test]
+fn a_long_sum_by_mma_sync_takes_longer_on_hopper_than_on_a_gpu_of_the_same_figures_without_wgmma() {
+    let image = Traits::new(&class(), &Schedule::default_for(&class(), Arch::SM_80));
+    let on = |major, minor| {
+        let machine = Machine { capability: ComputeCapability::new(major, minor), ..H200 };
+        Model { machine, ..MODEL }.predicted_ms(&image, &extents(8192, 8192, 8192))
+    };
+    assert!(on(9, 0) > 1.1 * on(8, 0), "{} and {} ms", on(9, 0), on(8, 0));
+    assert_eq!(on(8, 9), on(8, 0));
 }

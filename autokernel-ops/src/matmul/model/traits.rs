@@ -2,6 +2,7 @@
 
 use autokernel_core::{Extents, Grid};
 
+use super::instruction::Instruction;
 use crate::matmul::emit;
 use crate::matmul::geometry::Geometry;
 use crate::matmul::problem::{Class, Layout};
@@ -16,8 +17,6 @@ const RESERVED_SHARED_BYTES: u32 = 1024;
 const REGISTERS_PER_SM: u32 = 65_536;
 const SHARED_BYTES_PER_SM: u32 = 164 << 10;
 const THREADS_PER_SM: u32 = 2048;
-/// mma.sync reaches about this share of what wgmma reaches on the same GPU.
-const MMA_SYNC_ON_HOPPER: f64 = 0.65;
 
 /// What the model must know of an image: worked out once, so that a prediction is arithmetic alone.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +25,9 @@ pub struct Traits {
     pub(super) grid: Grid,
     /// Stages of the ring.
     pub(super) ring: f64,
-    /// Share of the matrix units' rate that a tile can draw from shared memory and registers.
+    /// What multiplies.
+    pub(super) instruction: Instruction,
+    /// Share of that instruction's rate that a tile can draw from shared memory and registers.
     pub(super) efficiency: f64,
     /// Whether stores are hidden behind the other consumer's multiplications.
     pub(super) ping_pong: bool,
@@ -59,15 +60,16 @@ impl Traits {
         let plan = emit::plan(class, schedule, String::new());
         // The last kernel writes the result; those before it, if any, prepare its operands.
         let grid = plan.kernels.into_iter().last().map(|kernel| kernel.grid);
-        let (ring, ping_pong) = match schedule {
-            Schedule::Sm80(schedule) => (schedule.stages, false),
-            Schedule::Sm90(schedule) => (schedule.stages, schedule.mode == Mode::PingPong),
+        let (ring, ping_pong, instruction) = match schedule {
+            Schedule::Sm80(schedule) => (schedule.stages, false, Instruction::MmaSync),
+            Schedule::Sm90(schedule) => (schedule.stages, schedule.mode == Mode::PingPong, Instruction::Wgmma),
         };
         Traits {
             blocks_per_sm: blocks_per_sm(schedule, &geometry),
             geometry,
             grid: grid.expect("a plan has a kernel"),
             ring: f64::from(ring),
+            instruction,
             efficiency: efficiency(schedule),
             ping_pong,
             b_is_row_major: class.layout == Layout::Nn,
@@ -100,7 +102,7 @@ fn efficiency(schedule: &Schedule) -> f64 {
             let (m, n) = (schedule.tile_m / schedule.warps_m, schedule.tile_n / schedule.warps_n);
             let reuse = f64::from(m * n) / f64::from(m + n);
             let depth = if schedule.stages < 3 { 0.85 } else { 1.0 };
-            reuse / (reuse + 6.0) * depth * MMA_SYNC_ON_HOPPER
+            reuse / (reuse + 6.0) * depth
         }
     }
 }

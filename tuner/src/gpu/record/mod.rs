@@ -85,9 +85,9 @@ const ROUNDS: Rounds = Rounds { count: 15, round_ms: 10.0, warm_up_ms: 300.0 };
 /// The GPU is lost or a file cannot be written; the log keeps what was measured.
 pub fn record(bench: &mut Bench, plan: &Plan) -> Result<Recording, RecordError> {
     let deadline = plan.limit.map(|limit| Instant::now() + limit);
-    let header = Header { problem: plan.problem.clone(), arch: bench.arch(), environment: bench.environment().clone() };
-    let mut log = Log::open(&log_path(&plan.out), &header)?;
     let class = plan.problem.class();
+    let header = Header { problem: plan.problem.clone(), arch: bench.arch(), environment: bench.environment(&class) };
+    let mut log = Log::open(&log_path(&plan.out), &header)?;
     let space = Space::new(plan.family, &class, bench.arch());
     let probe = plan.rasters_for_top.map(|_| class.default_schedule(bench.arch()));
     let groups = plan::images(&space, plan.images, plan.order);
@@ -249,7 +249,7 @@ fn assemble(bench: &Bench, plan: &Plan, space: &Space, log: &Log) -> Recording {
     Recording {
         problem: plan.problem.clone(),
         arch: bench.arch(),
-        environment: bench.environment().clone(),
+        environment: bench.environment(&plan.problem.class()),
         gpu: bench.gpu().facts.clone(),
         method: Method {
             data: "standard normal; B scaled by 1/sqrt(k)".to_owned(),

@@ -15,8 +15,6 @@ pub struct Page {
     pub tunings: Vec<Tuning>,
     /// The entries that are listed.
     pub config: Config,
-    /// The hash of this build's CUDA files.
-    pub sources: String,
     /// When the page was written.
     pub written: String,
 }

@@ -18,9 +18,9 @@ use crate::trial::Trial;
 
 impl Page {
     /// A page of `trials`, with what is known of their finals and the entries of `config`.
-    pub fn new(trials: Vec<Trial>, results: Results, config: Config, sources: String, written: String) -> Self {
+    pub fn new(trials: Vec<Trial>, results: Results, config: Config, written: String) -> Self {
         let tunings = data::tunings(trials, results);
-        Page { tunings, config, sources, written }
+        Page { tunings, config, written }
     }
 
     /// The page.

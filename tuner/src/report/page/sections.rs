@@ -4,6 +4,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::data::{Page, Tuning};
 use super::{curve, knobs, roof, tables};
+use crate::environment::kernel_sources;
 use crate::report::chart::ChartError;
 
 const STYLE: &str = include_str!("style.css");
@@ -121,7 +122,7 @@ fn environment(page: &Page) -> Markup {
     let mut seen = Vec::new();
     for tuning in &page.tunings {
         let origin = tuning.result.as_ref().map_or("journal", |result| result.origin.as_str());
-        let row = (&tuning.environment, origin);
+        let row = (&tuning.environment, origin, kernel_sources(&tuning.target.problem.class()));
         if !seen.contains(&row) {
             seen.push(row);
         }
@@ -130,7 +131,7 @@ fn environment(page: &Page) -> Markup {
         section id="environment" {
             h2 { "Environment" }
             div.grid {
-                @for (environment, origin) in seen {
+                @for (environment, origin, sources) in seen {
                     dl {
                         dt { "GPU" } dd { (environment.gpu) }
                         dt { "Driver" } dd { (environment.driver) }
@@ -138,8 +139,8 @@ fn environment(page: &Page) -> Markup {
                         dt { "Kernel sources" }
                         dd {
                             code { (environment.kernels) } " "
-                            @if environment.kernels == page.sources { "this build's" }
-                            @else { span.quiet { "this build has " code { (page.sources) } } }
+                            @if environment.kernels == sources { "this build's" }
+                            @else { span.quiet { "this build has " code { (sources) } } }
                         }
                         dt { "Times" } dd { (origin) }
                     }

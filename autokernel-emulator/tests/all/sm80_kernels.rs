@@ -1,13 +1,11 @@
 //! The sm80 family: mma.sync, ldmatrix, cp.async.
 
-mod support;
-
+use crate::support::case::{Case, SM80, Variation, problem};
+use crate::support::compile::Compiler;
+use crate::support::host::shape;
 use autokernel_codegen::dtype::Dtype::{Bf16, F16, F32};
 use autokernel_codegen::matmul::problem::Layout::{Nn, Nt};
 use autokernel_codegen::matmul::schedule::{Schedule, Sm80Schedule};
-use support::case::{Case, SM80, Variation, problem};
-use support::compile::Compiler;
-use support::host::shape;
 
 /// Shapes that end inside, at and beyond tiles.
 const SHAPES: [(u32, u32, u32); 5] = [(64, 64, 64), (65, 72, 40), (1, 130, 33), (100, 17, 100), (7, 8, 0)];

@@ -2,8 +2,9 @@
 //!
 //! `AUTOKERNEL_SCHEDULES` sets how many are drawn, `AUTOKERNEL_SEED` draws others.
 
-mod support;
-
+use crate::support::case::{Case, Variation, problem};
+use crate::support::compile::Compiler;
+use crate::support::host::shape;
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype::{Bf16, F16, F32};
 use autokernel_codegen::matmul::problem::Layout;
@@ -12,9 +13,6 @@ use autokernel_codegen::schedule::space::Space;
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
-use support::case::{Case, Variation, problem};
-use support::compile::Compiler;
-use support::host::shape;
 
 /// Schedules that are drawn ordinarily.
 const ORDINARY: u64 = 8;

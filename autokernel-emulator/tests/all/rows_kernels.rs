@@ -1,10 +1,8 @@
 //! Row-wise kernels: ragged widths, any alignment, every type, against fp64.
 
-mod support;
-
+use crate::support::compile::Compiler;
+use crate::support::rows::{Compiled, Data, problem};
 use autokernel_codegen::rows::{Keep, Problem, RowsSchedule};
-use support::compile::Compiler;
-use support::rows::{Compiled, Data, problem};
 
 const SOFTMAX: &str = "fn softmax(x: &Matrix<TYPE>, out: &mut Matrix<TYPE>) {
     let e = (x - row_max(x)).exp();

@@ -1,15 +1,13 @@
 //! Every built-in epilogue, in both families.
 
-mod support;
-
+use crate::support::arguments;
+use crate::support::case::{Case, SM80, SM90, Variation, problem};
+use crate::support::compile::Compiler;
+use crate::support::host::{Matrix, allocate, download, product, shape};
 use autokernel_codegen::dtype::Dtype::{Bf16, F16, F32};
 use autokernel_codegen::matmul::Schedule;
 use autokernel_codegen::matmul::problem::Layout::{Nn, Nt};
 use autokernel_emulator::{Gpu, Module, Options};
-use support::arguments;
-use support::case::{Case, SM80, SM90, Variation, problem};
-use support::compile::Compiler;
-use support::host::{Matrix, allocate, download, product, shape};
 
 #[test]
 fn every_epilogue_is_right_in_both_families() {

@@ -1,16 +1,14 @@
 //! Kernels without matrix instructions: the reference product, and the copy that realigns rows.
 
-mod support;
-
+use crate::support::case::{Case, SM80, problem};
+use crate::support::compile::Compiler;
+use crate::support::host::{Matrix, allocate, download, product, shape};
+use crate::support::{arguments, host};
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::emit::emit_reference;
 use autokernel_codegen::matmul::problem::Layout;
 use autokernel_emulator::{Gpu, Module, Options};
-use support::case::{Case, SM80, problem};
-use support::compile::Compiler;
-use support::host::{Matrix, allocate, download, product, shape};
-use support::{arguments, host};
 
 #[test]
 fn the_reference_kernel_computes_ragged_products() {

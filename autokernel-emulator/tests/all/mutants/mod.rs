@@ -5,23 +5,21 @@
 //! `results.txt` holds those of the last soak.
 
 mod list;
-#[path = "../support/mod.rs"]
-mod support;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use self::list::{Expect, MUTANTS, Mutant, On};
+use crate::support::arguments::{self, Placed};
+use crate::support::case::{Case, Outcome, SM80, SM90, Variation, problem};
+use crate::support::compile::{Change, Compiler};
+use crate::support::host::{Matrix, allocate, download, product, shape};
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype::{Bf16, F16, F32};
 use autokernel_codegen::emit::emit_reference;
 use autokernel_codegen::matmul::problem::Layout::{Nn, Nt};
 use autokernel_codegen::matmul::schedule::{Mode, Schedule, Sm80Schedule, Sm90Schedule};
 use autokernel_emulator::{Gpu, Module, Options};
-use list::{Expect, MUTANTS, Mutant, On};
-use support::arguments::{self, Placed};
-use support::case::{Case, Outcome, SM80, SM90, Variation, problem};
-use support::compile::{Change, Compiler};
-use support::host::{Matrix, allocate, download, product, shape};
 
 /// Of the mutants, one in so many is run ordinarily.
 const SAMPLE: usize = 4;

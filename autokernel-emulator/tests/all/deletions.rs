@@ -1,15 +1,13 @@
 //! Every instruction of our kernels that orders anything is needed: without it, a fault or a wrong result shows. Those
 //! that can be left out are listed with the reason.
 
-mod support;
-
+use crate::support::case::{Case, Outcome, SM80, SM90, Variation, problem};
+use crate::support::compile::Compiler;
+use crate::support::host::shape;
 use autokernel_codegen::dtype::Dtype::Bf16;
 use autokernel_codegen::matmul::problem::Layout::Nt;
 use autokernel_codegen::matmul::schedule::{Schedule, Sm90Schedule};
 use autokernel_emulator::Module;
-use support::case::{Case, Outcome, SM80, SM90, Variation, problem};
-use support::compile::Compiler;
-use support::host::shape;
 
 /// What begins an instruction that orders something.
 const ORDERING: [&str; 13] = [

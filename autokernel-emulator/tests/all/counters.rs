@@ -1,14 +1,12 @@
 //! What is counted: bank conflicts, sectors, instructions, bytes.
 
-mod support;
-
+use crate::support::case::{Case, SM80, SM90, Variation, problem};
+use crate::support::compile::Compiler;
+use crate::support::host::shape;
 use autokernel_codegen::dtype::Dtype::{Bf16, F32};
 use autokernel_codegen::matmul::problem::Layout::{Nn, Nt};
 use autokernel_codegen::matmul::schedule::{Schedule, Sm90Schedule};
 use autokernel_emulator::{Arch, Gpu, Launch, Module, Options, Report};
-use support::case::{Case, SM80, SM90, Variation, problem};
-use support::compile::Compiler;
-use support::host::shape;
 
 /// A warp that stores a word to shared memory and to global memory, each lane `stride` bytes after the one before.
 fn strided(stride: u32) -> Report {

@@ -1,14 +1,12 @@
 //! The sm90 family: TMA, mbarriers, wgmma, clusters.
 
-mod support;
-
+use crate::support::case::{Case, SM90, Variation, problem};
+use crate::support::compile::Compiler;
+use crate::support::host::shape;
 use autokernel_codegen::dtype::Dtype::{Bf16, F16, F32};
 use autokernel_codegen::matmul::problem::Layout::{Nn, Nt};
 use autokernel_codegen::matmul::problem::Problem;
 use autokernel_codegen::matmul::schedule::{Mode, Schedule, Sm90Schedule};
-use support::case::{Case, SM90, Variation, problem};
-use support::compile::Compiler;
-use support::host::shape;
 
 /// Shapes that end inside, at and beyond tiles, and without K.
 const SHAPES: [(u32, u32, u32); 5] = [(128, 128, 128), (65, 72, 200), (1, 130, 64), (200, 24, 72), (9, 8, 0)];

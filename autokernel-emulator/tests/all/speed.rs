@@ -1,15 +1,13 @@
 //! How long a product takes: small shapes must stay quick, or nobody tests with them.
 
-mod support;
-
 use std::time::{Duration, Instant};
 
+use crate::support::case::{Case, SM80, SM90, Variation, problem};
+use crate::support::compile::Compiler;
+use crate::support::host::shape;
 use autokernel_codegen::dtype::Dtype::Bf16;
 use autokernel_codegen::matmul::problem::Layout::Nt;
 use autokernel_codegen::matmul::schedule::{Schedule, Sm80Schedule, Sm90Schedule};
-use support::case::{Case, SM80, SM90, Variation, problem};
-use support::compile::Compiler;
-use support::host::shape;
 
 /// Far more than either takes alone, for machines that do other work.
 const LIMIT: Duration = Duration::from_secs(10);

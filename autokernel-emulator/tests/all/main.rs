@@ -1,0 +1,21 @@
+//! The interpreter on small programs and on our own kernels. One program, so that it is compiled and linked once, and so
+//! that the long tests of some files run beside those of others.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod checks;
+mod counters;
+mod deletions;
+mod epilogues;
+mod hostile;
+mod mutants;
+mod parse;
+mod programs;
+mod rows_kernels;
+mod schedules;
+mod simple_kernels;
+mod sm80_kernels;
+mod sm90_kernels;
+mod speed;
+mod tensor_copies;
