@@ -3,7 +3,7 @@
 use crate::roofline::Work;
 use crate::{Dim, Dtype, Extents, Signature, dim};
 
-pub use crate::cpu::matmul as on_cpu;
+pub use crate::cpu::{matmul as on_cpu, matmul_body as body_on_cpu};
 
 /// The dimensions of a product, in order: `out[m, n] = Σₖ a[m, k] · b[k, n]`.
 pub const DIMS: [Dim; 3] = [dim("m"), dim("n"), dim("k")];
