@@ -7,10 +7,14 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use autokernel_codegen::arch::Arch;
+use autokernel_codegen::emit::KernelSource;
+use autokernel_codegen::matmul::schedule::{Mode, Sm90Schedule};
 use autokernel_codegen::nvcc::{CompileError, Compiler, Nvcc};
 use autokernel_codegen::rows::{RowsSchedule, emit, problem};
+use autokernel_codegen::{matmul, product};
 use rayon::prelude::*;
 
+include!("src/bodies/timed.rs");
 include!("src/rows/bodies.rs");
 
 fn main() {
@@ -21,15 +25,13 @@ fn main() {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo names it"));
     let text = rows(&out).unwrap_or_else(|error| panic!("row-wise kernels: {error}"));
     std::fs::write(out.join("rows_images.rs"), text).expect("OUT_DIR is writable");
+    let text = timed(&out).unwrap_or_else(|error| panic!("products with bodies: {error}"));
+    std::fs::write(out.join("timed_images.rs"), text).expect("OUT_DIR is writable");
 }
 
 /// An array of `RowsImage`s in Rust, empty without nvcc.
 fn rows(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
-    let cache = autokernel_codegen::build::cache_folder(out);
-    let Ok(nvcc) = Nvcc::locate(Path::new(&std::env::var("CARGO_MANIFEST_DIR")?), &cache) else {
-        return Ok("&[]".to_owned());
-    };
-    let compiler = Compiler::new(nvcc, cache);
+    let Some(compiler) = compiler(out)? else { return Ok("&[]".to_owned()) };
     let mut jobs = Vec::new();
     for body in &BODIES {
         for ty in ["bf16", "f16", "f32"] {
@@ -45,7 +47,9 @@ fn rows(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
         }
     }
     let mut text = "&[\n".to_owned();
-    for (number, image) in compile(&compiler, &jobs)?.into_iter().enumerate() {
+    for (number, image) in
+        compile(&compiler, &jobs, |(.., problem, schedule)| emit::kernel(problem, schedule).0)?.into_iter().enumerate()
+    {
         let (name, ty, problem, schedule) = &jobs[number];
         let (_, plan) = emit::kernel(problem, schedule);
         let cubin = out.join(format!("rows_{number}.cubin"));
@@ -66,13 +70,53 @@ fn rows(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
     Ok(text)
 }
 
-type Job = (&'static str, &'static str, autokernel_codegen::rows::Problem, RowsSchedule);
+/// An array of `TimedImage`s in Rust, empty without nvcc: each body by schedules that lead on large shapes.
+fn timed(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
+    let Some(compiler) = compiler(out)? else { return Ok("&[]".to_owned()) };
+    let plain = Sm90Schedule { consumers: 2, stages: 6, mode: Mode::PingPong, ..Sm90Schedule::PLAIN };
+    let schedules = [
+        plain,
+        Sm90Schedule { tile_n: 160, stages: 5, ..plain },
+        Sm90Schedule { tile_n: 256, stages: 4, mode: Mode::Cooperative, ..plain },
+    ];
+    let mut jobs = Vec::new();
+    for (name, source) in TIMED {
+        let problem = product::problem(&syn::parse_str(source)?)?;
+        let problem = if name == "plain" { matmul::Problem { body: None, ..problem } } else { problem };
+        jobs.extend(schedules.map(|schedule| (name, problem.clone(), matmul::Schedule::from(schedule))));
+    }
+    let mut text = "&[\n".to_owned();
+    let images = compile(&compiler, &jobs, |(_, problem, schedule)| matmul::emit::kernel(problem, schedule).0)?;
+    for ((number, image), (name, problem, schedule)) in images.into_iter().enumerate().zip(&jobs) {
+        let (_, plan) = matmul::emit::kernel(problem, schedule);
+        let cubin = out.join(format!("timed_{number}.cubin"));
+        std::fs::copy(&image, &cubin)?;
+        let [problem, plan] = [serde_json::to_string(problem)?, serde_json::to_string(&plan)?];
+        writeln!(
+            text,
+            "TimedImage {{ name: {name:?}, problem: {problem:?}, schedule: {:?}, plan: {plan:?}, cubin: \
+             include_bytes!({:?}) }},",
+            schedule.to_string(),
+            cubin.display().to_string()
+        )?;
+    }
+    text.push(']');
+    Ok(text)
+}
+
+/// nvcc, if there is one.
+fn compiler(out: &Path) -> Result<Option<Compiler>, std::env::VarError> {
+    let cache = autokernel_codegen::build::cache_folder(out);
+    let nvcc = Nvcc::locate(Path::new(&std::env::var("CARGO_MANIFEST_DIR")?), &cache);
+    Ok(nvcc.ok().map(|nvcc| Compiler::new(nvcc, cache)))
+}
 
 /// The cubin of each job, compiled on all cores.
-fn compile(compiler: &Compiler, jobs: &[Job]) -> Result<Vec<PathBuf>, CompileError> {
-    let cubin = |(.., problem, schedule): &Job| {
-        let source = emit::kernel(problem, schedule).0;
-        compiler.compile(&source, Arch::SM_90A).map(|image| image.cubin)
-    };
+fn compile<J: Sync>(
+    compiler: &Compiler,
+    jobs: &[J],
+    source: impl Fn(&J) -> KernelSource + Sync,
+) -> Result<Vec<PathBuf>, CompileError> {
+    let cubin = |job: &J| compiler.compile(&source(job), Arch::SM_90A).map(|image| image.cubin);
     jobs.par_iter().map(cubin).collect()
 }

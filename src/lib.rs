@@ -31,8 +31,8 @@
 //! autokernel_codegen::Build::new().run();
 //! ```
 //!
-//! then write [`macro@fused_matmul`] or [`macro@matmul`] on a function without a body, or [`macro@rows`] on one whose body is
-//! arithmetic on one element and reductions along a row. The schedules come from
+//! then write [`macro@fused_matmul`] or [`macro@matmul`] on a function without a body, [`macro@fused_matmul`] on one whose body
+//! says what becomes of a product, or [`macro@rows`] on one whose body is arithmetic on one element and reductions along a row. The schedules come from
 //! `best_config.json`: your crate's own where it has one, else those shipped with autokernel.
 
 // The attributes emit paths that begin with `::autokernel`, in this crate as in any other.
@@ -47,7 +47,8 @@ pub use autokernel_runtime::*;
 #[doc(hidden)]
 pub mod __private {
     pub use autokernel_core::erf;
-    pub use autokernel_runtime::matmul::on_cpu as matmul_on_cpu;
+    pub use autokernel_runtime::epilogues;
+    pub use autokernel_runtime::matmul::{body_on_cpu as matmul_body_on_cpu, on_cpu as matmul_on_cpu};
     pub use autokernel_runtime::rows::{row_max, row_mean, row_min, row_sum};
     pub use autokernel_runtime::{Embedded, Images};
 }

@@ -6,7 +6,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use autokernel_runtime::{Device, Dtype, Element, Extents, MatrixView, MatrixViewMut, matmul};
+use autokernel_runtime::{Device, Dtype, Element, Extents, MatrixView, MatrixViewMut, Row, matmul};
 use cudarc::cublaslt::{result, sys};
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice};
 
@@ -22,6 +22,29 @@ pub enum Epilogue {
     Identity,
     /// `max(x, 0)`.
     Relu,
+    /// The sum of `x` and an element for each column.
+    Bias,
+    /// GELU in its tanh form of that.
+    GeluTanhBias,
+}
+
+/// What is added to a product before it is stored.
+pub struct Added<'m, O: Element> {
+    /// An element for each column, which the epilogue takes.
+    pub bias: Option<&'m Row<O>>,
+    /// A matrix of the output's size, behind the epilogue.
+    pub skip: Option<MatrixView<'m, O>>,
+}
+
+impl<O: Element> Added<'_, O> {
+    /// Nothing.
+    pub const NOTHING: Self = Added { bias: None, skip: None };
+}
+
+impl Epilogue {
+    fn takes_bias(self) -> bool {
+        matches!(self, Epilogue::Bias | Epilogue::GeluTanhBias)
+    }
 }
 
 /// A dense row-major product of 16-bit matrices, with sums in fp32.
@@ -73,6 +96,10 @@ impl CublasLt {
         }
         let (dtype, output) = (data_type(problem.dtype), data_type(problem.output));
         let operation = Operation::new(problem)?;
+        if problem.epilogue.takes_bias() {
+            // Heuristics ask how it is aligned; a launch sets its own.
+            operation.set_bias(self.workspace.device_ptr(&self.stream).0)?;
+        }
         let b = if problem.transpose_b { Layout::new(dtype, k, n)? } else { Layout::new(dtype, n, k)? };
         let layouts = Layouts { b, a: Layout::new(dtype, k, m)?, c: Layout::new(output, n, m)? };
         let algorithms = self.heuristics(&operation, &layouts, limit)?;
@@ -135,8 +162,31 @@ impl Gemm {
         b: impl Into<MatrixView<'m, I>>,
         out: impl Into<MatrixViewMut<'m, O>>,
     ) -> Result<()> {
+        self.launch_adding(cublaslt, algorithm, a, b, Added::NOTHING, out)
+    }
+
+    /// `out = epilogue(a · b + bias) + skip`, of what is `added`.
+    ///
+    /// # Errors
+    /// As [`launch`](Self::launch); the bias is there exactly where the epilogue takes one, as long as a row.
+    pub fn launch_adding<'m, I: Element, O: Element>(
+        &self,
+        cublaslt: &mut CublasLt,
+        algorithm: usize,
+        a: impl Into<MatrixView<'m, I>>,
+        b: impl Into<MatrixView<'m, I>>,
+        Added { bias, skip }: Added<'_, O>,
+        out: impl Into<MatrixViewMut<'m, O>>,
+    ) -> Result<()> {
         let (a, b, mut out) = (a.into(), b.into(), out.into());
         self.check(&a, &b, &out)?;
+        let is_like_out =
+            |view: &MatrixView<'_, O>| (view.nrows(), view.ncols(), view.ld()) == (out.nrows(), out.ncols(), out.ld());
+        if bias.map(Row::len) != self.problem.epilogue.takes_bias().then_some(out.ncols())
+            || !skip.as_ref().is_none_or(is_like_out)
+        {
+            return Err(Error::Operands("what is added does not have the problem's size"));
+        }
         let algorithm = self.algorithms.get(algorithm).ok_or(Error::NoAlgorithm)?;
         let on_cpu = || Error::Operands("a matrix is on the CPU");
         let (a, b) = (a.as_cudarc().ok_or_else(on_cpu)?, b.as_cudarc().ok_or_else(on_cpu)?);
@@ -149,7 +199,15 @@ impl Gemm {
         let (b, _b_used) = b.device_ptr(stream);
         let (c, _c_used) = c.device_ptr_mut(stream);
         let (scratch, _scratch_used) = workspace.device_ptr_mut(stream);
-        let (alpha, beta) = (1.0f32, 0.0f32);
+        let bias = bias.map(|bias| bias.as_cudarc().ok_or_else(on_cpu)).transpose()?;
+        let bias = bias.map(|bias| bias.device_ptr(stream));
+        if let Some((bias, _)) = &bias {
+            self.operation.set_bias(*bias)?;
+        }
+        let skip = skip.as_ref().map(|skip| skip.as_cudarc().ok_or_else(on_cpu)).transpose()?;
+        let skip = skip.map(|skip| skip.device_ptr(stream));
+        let (alpha, beta) = (1.0f32, if skip.is_some() { 1.0f32 } else { 0.0 });
+        let added = skip.as_ref().map_or(c, |(skip, _)| *skip);
         // SAFETY: `check` compared the buffers with the layouts; they are in the context of the handle and its stream.
         // Descriptors and buffers outlive the call, and the guards order later uses of the buffers behind it.
         unsafe {
@@ -162,7 +220,7 @@ impl Gemm {
                 self.layouts.b.0,
                 a as *const c_void,
                 self.layouts.a.0,
-                c as *const c_void,
+                added as *const c_void,
                 self.layouts.c.0,
                 c as *mut c_void,
                 self.layouts.c.0,
@@ -246,11 +304,19 @@ impl Operation {
         let operation = Operation(result::create_matmul_desc(compute, sys::cudaDataType::CUDA_R_32F)?);
         let transpose: i32 = problem.transpose_b.into();
         operation.set(sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_TRANSA, &transpose)?;
-        if problem.epilogue == Epilogue::Relu {
-            let relu = sys::cublasLtEpilogue_t::CUBLASLT_EPILOGUE_RELU;
-            operation.set(sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_EPILOGUE, &relu)?;
-        }
+        let epilogue = match problem.epilogue {
+            Epilogue::Identity => return Ok(operation),
+            Epilogue::Relu => sys::cublasLtEpilogue_t::CUBLASLT_EPILOGUE_RELU,
+            Epilogue::Bias => sys::cublasLtEpilogue_t::CUBLASLT_EPILOGUE_BIAS,
+            Epilogue::GeluTanhBias => sys::cublasLtEpilogue_t::CUBLASLT_EPILOGUE_GELU_BIAS,
+        };
+        operation.set(sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue)?;
         Ok(operation)
+    }
+
+    /// The bias is of the output's type, an element for each row of cuBLASLt's column-major output.
+    fn set_bias(&self, address: u64) -> Result<()> {
+        self.set(sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_BIAS_POINTER, &address)
     }
 
     fn set<T>(&self, attribute: sys::cublasLtMatmulDescAttributes_t, value: &T) -> Result<()> {

@@ -9,7 +9,7 @@ mod elementwise;
 mod error;
 mod fastest;
 
-pub use cublaslt::{CublasLt, Epilogue, Gemm, GemmProblem};
+pub use cublaslt::{Added, CublasLt, Epilogue, Gemm, GemmProblem};
 pub use elementwise::LeakyRelu;
 pub use error::{Error, Result};
 pub use fastest::{HEURISTICS, fastest};

@@ -11,9 +11,11 @@ pub mod files;
 pub mod headers;
 mod mistakes;
 pub mod nvcc;
+pub mod product;
 pub mod rows;
 pub mod spec;
 mod translate;
+mod twin;
 
 pub use build::{Build, BuildError};
 

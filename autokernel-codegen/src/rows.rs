@@ -1,7 +1,5 @@
 //! Row-wise kernels as tokens: the problem that a function states, and the same body as a Rust function for the CPU.
 
-mod twin;
-
 pub use autokernel_ops::Schedule as AnySchedule;
 pub use autokernel_ops::rows::schedule::{Keep, RowsSchedule};
 pub use autokernel_ops::rows::{Kind, Operand, Problem, emit, oracle, plan, space};
@@ -9,9 +7,16 @@ use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{Error, Result};
 
-use crate::problem;
 use crate::spec::{self, Spec};
-pub use twin::rust_function;
+use crate::{problem, twin};
+
+/// The body as a Rust function on one row, `fn row(…)`, for the CPU: [`twin::rust_function`].
+///
+/// # Errors
+/// A statement that no body holds.
+pub fn rust_function(block: &syn::Block, problem: &Problem) -> Result<TokenStream> {
+    twin::rust_function(block, &problem.body().operands)
+}
 
 /// Reads a function whose parameters are operands and whose body is arithmetic on one element of each, as
 /// `#[autokernel::rows]` does.

@@ -5,7 +5,7 @@ mod arguments;
 mod body;
 mod parameter;
 
-use autokernel_ops::declaration::{Attribute, Complaint, Declaration, Form, Node};
+use autokernel_ops::declaration::{Attribute, Body, Complaint, Declaration, Form, Node};
 use autokernel_ops::registry;
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
@@ -71,15 +71,17 @@ impl Spec {
         let parameter_list = nodes.add(parentheses);
         let parameters: Vec<_> = function.sig.inputs.iter().map(|input| parameter::read(input, &mut nodes)).collect();
         let names: Vec<Ident> = function.sig.inputs.iter().filter_map(parameter::name).cloned().collect();
-        let body =
-            function.body.as_ref().map_or(Ok(Vec::new()), |block| body::read(block, &names, &parameters, &mut nodes));
+        let body = match &function.body {
+            None => Ok(Body::None),
+            Some(block) => body::read(block, &names, &parameters, &mut nodes).map(Body::Statements),
+        };
         let declaration = Declaration {
             attribute: attribute.name.to_owned(),
             arguments: place,
             settings,
             parameter_list,
             parameters,
-            body: body.as_ref().ok().cloned(),
+            body: body.as_ref().map_or(Body::Unreadable, Clone::clone),
         };
         let declared = Problem::declare(&declaration).unwrap_or_else(|| {
             Err(vec![place.complain(format!("no operation has an attribute `{}`", attribute.name))])

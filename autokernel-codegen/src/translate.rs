@@ -1,13 +1,19 @@
 //! From Rust expressions to expression trees: what epilogues and bodies have in common.
 //!
 //! Understood: `let` and `const` of type `f32`, literals, names, `+ - * /`, unary minus, comparisons, `&& || !`,
-//! `if … else`, the methods and functions of [`Math`], and in bodies of row-wise kernels the reductions along a row. All
-//! of it is pure, so a `let` inside a branch may be computed outside it.
+//! `if … else`, the methods and functions of [`Math`], and in bodies the built-in epilogues, reductions along a row and
+//! products of matrices. All of it is pure, so a `let` inside a branch may be computed outside it.
+
+mod lifted;
+
+pub use lifted::DOT;
 
 use syn::{Error, Result};
 
+use autokernel_ops::body::Reduction;
+use autokernel_ops::declaration::Factors;
+use autokernel_ops::epilogue::Epilogue;
 use autokernel_ops::expr::{BinaryOp, CompareOp, Condition, Expr, Math};
-use autokernel_ops::rows::Reduction;
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 
@@ -31,13 +37,14 @@ pub fn binding_name(pattern: &syn::Pat) -> Result<String> {
     }
 }
 
-/// Whether a text may reduce along a row.
+/// What a text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reductions {
+pub enum Text {
     /// It computes one element from one element.
-    None,
-    /// It may, and each reduction becomes a value of its own.
-    Lifted,
+    Epilogue,
+    /// It may call epilogues, reduce along a row and multiply matrices; what is no arithmetic on one element becomes a value
+    /// of its own.
+    Body,
 }
 
 /// A value that has a name.
@@ -57,6 +64,8 @@ pub enum Value {
     Number(Expr),
     /// What a row's numbers are reduced to.
     Reduced(Reduction, Expr),
+    /// An element of a product.
+    Product(Factors),
 }
 
 /// Reads a text, statement by statement.
@@ -65,15 +74,15 @@ pub struct Translator {
     pub bound: Vec<Bound>,
     /// Names as written, innermost last, and the unique names they stand for.
     scope: Vec<(String, String)>,
-    reductions: Reductions,
+    text: Text,
     /// Blocks around what is read.
     depth: u32,
 }
 
 impl Translator {
     /// A translator in whose scope there is no name.
-    pub fn new(reductions: Reductions) -> Self {
-        Translator { bound: Vec::new(), scope: Vec::new(), reductions, depth: 0 }
+    pub fn new(text: Text) -> Self {
+        Translator { bound: Vec::new(), scope: Vec::new(), text, depth: 0 }
     }
 
     /// Puts a parameter into scope, under its own name.
@@ -208,43 +217,17 @@ impl Translator {
             syn::Expr::Path(path) => path.path.get_ident(),
             _ => None,
         };
-        if let Some(reduction) = name.and_then(|name| Reduction::from_name(&name.to_string())) {
-            return self.reduction(call, reduction);
-        }
         let unknown = || format!("this has no CUDA counterpart here; a body calls {}", self.known_functions());
-        let function = self.known(name.ok_or_else(|| Error::new_spanned(&call.func, unknown()))?, false)?;
+        let name = name.ok_or_else(|| Error::new_spanned(&call.func, unknown()))?;
+        if let Some(lifted) = self.lifted(&name.to_string(), call) {
+            return lifted;
+        }
+        let function = self.known(name, false)?;
         let args: Vec<&syn::Expr> = call.args.iter().collect();
         if args.len() != function.arity() {
             return Err(Error::new_spanned(call, takes(function.name(), function.arity(), args.len())));
         }
         self.call(function, &args)
-    }
-
-    /// A reduction, which becomes a value of its own; the same one twice is one value.
-    fn reduction(&mut self, call: &syn::ExprCall, reduction: Reduction) -> Result<Expr> {
-        let name = reduction.name();
-        if self.reductions == Reductions::None {
-            let message = format!("`{name}` reduces a row, and an epilogue sees one element; leave it out");
-            return Err(Error::new_spanned(call, message));
-        }
-        if self.depth > 0 {
-            let message =
-                format!("a row is reduced whether a branch is taken or not; bind it before: `let r = {name}(…);`");
-            return Err(Error::new_spanned(call, message));
-        }
-        let [of] = &call.args.iter().collect::<Vec<_>>()[..] else {
-            return Err(Error::new_spanned(
-                call,
-                format!("`{name}` takes the one number that it reduces: `{name}(x)`"),
-            ));
-        };
-        let value = Value::Reduced(reduction, self.number(of)?);
-        if let Some(known) = self.bound.iter().find(|bound| bound.value == value) {
-            return Ok(Expr::Variable(known.name.clone()));
-        }
-        let unique = self.unique(name);
-        self.bound.push(Bound { name: unique.clone(), value, tokens: call.to_token_stream() });
-        Ok(Expr::Variable(unique))
     }
 
     fn call(&mut self, function: Math, args: &[&syn::Expr]) -> Result<Expr> {
@@ -267,11 +250,12 @@ impl Translator {
         let (methods, functions): (Vec<Math>, Vec<Math>) = Math::ALL.iter().partition(|function| function.is_method());
         let names = |list: &[Math]| list.iter().map(|function| function.name()).collect::<Vec<_>>().join(", ");
         let known = format!("these functions: {}, and these methods of `f32`: {}", names(&functions), names(&methods));
-        match self.reductions {
-            Reductions::None => known,
-            Reductions::Lifted => {
+        match self.text {
+            Text::Epilogue => known,
+            Text::Body => {
+                let epilogues = Epilogue::all().iter().map(|it| it.name().to_owned()).collect::<Vec<_>>().join(", ");
                 let reductions = Reduction::ALL.map(Reduction::name).join(", ");
-                format!("{known}; along a row it reduces by {reductions}")
+                format!("{known}; epilogues are {epilogues}; along a row it reduces by {reductions}")
             }
         }
     }

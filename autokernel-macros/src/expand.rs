@@ -8,7 +8,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::{Attribute, Error, Result};
 
-use crate::{docs, product, rows};
+use crate::{docs, fused, product, rows};
 
 /// The generated items; on a mistake its error and a stub, so that the rest of the crate stays quiet.
 pub fn expand(attribute: &str, arguments: TokenStream, item: TokenStream) -> TokenStream {
@@ -17,9 +17,15 @@ pub fn expand(attribute: &str, arguments: TokenStream, item: TokenStream) -> Tok
     let spec = spec::attribute(attribute).ok_or_else(unknown);
     let generated = spec.and_then(|attribute| Spec::parse(attribute, arguments, item)).and_then(|spec| {
         let (manifest, plan) = find_plan(&spec)?;
+        let built = (&manifest, &plan);
         let parts = match (&spec.problem, &spec.parameters[..]) {
-            (Problem::Matmul(product), [a, b, out]) => product::parts(&spec, product, [a, b, out], &manifest, &plan),
-            (Problem::Rows(problem), _) => rows::parts(&spec, problem, &manifest, &plan)?,
+            (Problem::Matmul(product), parameters) => match (&product.body, parameters) {
+                (Some(body), _) => fused::parts(&spec, product, body, built)?,
+                (None, [a, b, out]) => product::parts(&spec, product, [a, b, out], &manifest, &plan),
+                (None, _) => return Err(unknown()),
+            },
+            (Problem::Rows(problem), _) => rows::parts(&spec, problem, built)?,
+            #[allow(unreachable_patterns, reason = "reachable with the operations behind features")]
             _ => return Err(unknown()),
         };
         Ok(generate(&spec, &parts, &plan))
@@ -71,6 +77,7 @@ fn generate(spec: &Spec, parts: &Parts, plan: &Plan) -> TokenStream {
     quote! {
         #(#attributes)*
         #[doc = #docs]
+        #[allow(clippy::too_many_arguments)]
         #visibility fn #name(#inputs) #output {
             #call
         }

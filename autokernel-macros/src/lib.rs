@@ -1,8 +1,10 @@
 //! The attributes of autokernel. Use them through the `autokernel` crate, which documents them.
 
+mod body;
 mod descriptor;
 mod docs;
 mod expand;
+mod fused;
 mod product;
 mod rows;
 
@@ -23,7 +25,7 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
     expand::expand("matmul", arguments.into(), item.into()).into()
 }
 
-/// Declares a matrix product with an epilogue, `out = epilogue(a · b)`.
+/// Declares a matrix product with what follows it: an epilogue, `out = epilogue(a · b)`, or a body.
 ///
 /// ```ignore
 /// use autokernel::{Matrix, bf16};
@@ -32,7 +34,7 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// pub fn up(x: &Matrix<bf16>, w: &Matrix<bf16>, out: &mut Matrix<bf16>);
 /// ```
 ///
-/// The function has no body: its name, visibility, documentation and parameter types are the declaration.
+/// Such a function has no body: its name, visibility, documentation and parameter types are the declaration.
 /// Inputs are `bf16` or `f16`, the output is the same type or `f32`; sums are kept in `f32`.
 ///
 /// **Epilogues**: `identity`, `relu`, `leaky_relu` (slope 0.01) or `leaky_relu(0.2)`, `gelu` (the erf form),
@@ -45,6 +47,42 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// **Generated**: the function, which launches and returns `autokernel::Result<()>`, and a module of the same name
 /// with `KERNEL` (launch on views and streams, plan, prepare) and `epilogue` (the same function on one `f32`).
+///
+/// # With a body
+///
+/// ```ignore
+/// use autokernel::{Column, Matrix, Row, bf16};
+///
+/// #[autokernel::fused_matmul]
+/// pub fn up(x: &Matrix<bf16>, w: &Matrix<bf16>, bias: &Row<bf16>, skip: &Matrix<bf16>, out: &mut Matrix<bf16>) {
+///     out = gelu(dot(x, w.t()) + bias) + skip;
+/// }
+///
+/// #[autokernel::fused_matmul(n = 4096)]
+/// pub fn scaled(x: &Matrix<bf16>, w: &Matrix<bf16>, scale: &Column<f32>, alpha: f32, pre: &mut Matrix<f32>,
+///     out: &mut Matrix<bf16>) {
+///     let y = alpha * scale * dot(x, w);
+///     pre = y;
+///     out = if y > 0.0 { y } else { 0.2 * y };
+/// }
+/// ```
+///
+/// The body is Rust in which every name is one `f32`, the element of its operand: rustc checks it, the CPU runs it, and the
+/// build turns the same text into CUDA that runs on the sums in registers.
+///
+/// **The product**: `dot(a, b)` of two `&Matrix` of one type, bf16 or f16, or `dot(a, b.t())` where `b` is stored as `[n, k]`.
+/// A body has one.
+///
+/// **Other operands**, of `bf16`, `f16` or `f32`, each on its own: `&Matrix<T>` of the result's size (a residual), `&Row<T>`
+/// (a bias), `&Column<T>` (a scale a row) and `f32`. Each `&mut Matrix<T>` is written once. At most 8 operands.
+///
+/// **Statements** and functions are those of [`macro@rows`] but for its reductions, with the epilogues above as functions:
+/// `gelu(x)`, `leaky_relu(x, 0.2)`.
+///
+/// **Settings**: `n = …` and `k = …`.
+///
+/// **Generated**: the function, and a module of the same name with `KERNEL` (plan, prepare), `launch` on views and
+/// `launch_on` for another stream or an emulated GPU.
 #[proc_macro_attribute]
 pub fn fused_matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
     expand::expand("fused_matmul", arguments.into(), item.into()).into()
@@ -70,7 +108,8 @@ pub fn fused_matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// **Statements**: `let y = …;`, `const C: f32 = …;`, and `out = …;` once for each output. In them stand names, numbers,
 /// `+ - * /`, unary minus, comparisons, `&& || !`, `if … else`, `erf(x)`, and the methods of `f32` `abs`, `max`, `min`,
-/// `mul_add`, `exp`, `ln`, `sqrt`, `recip`, `tanh`, `sin` and `cos`.
+/// `mul_add`, `exp`, `ln`, `sqrt`, `recip`, `tanh`, `sin` and `cos`, and the epilogues of [`macro@fused_matmul`] as functions:
+/// `gelu(x)`, `leaky_relu(x, 0.2)`.
 ///
 /// **Reductions** along the row: `row_sum(…)`, `row_mean(…)`, `row_max(…)`, `row_min(…)`. Their result is one number a row,
 /// to be used like any other. Those that do not need each other's results share a pass over the row; a row that fits on

@@ -1,7 +1,7 @@
 //! What a user wrote above and in a function, as plain data: parsed by the crate that knows Rust's syntax, judged by an
 //! operation's room. Places are numbers that the parser maps back to spans.
 
-use crate::rows::Step;
+use crate::body::Step;
 
 /// A place in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub enum Form {
     Bodyless,
     /// A function whose body says it.
     Body,
+    /// Either of them.
+    Any,
 }
 
 /// An attribute with the function below it.
@@ -40,18 +42,53 @@ pub struct Declaration {
     pub parameter_list: Node,
     /// The parameters, in order.
     pub parameters: Vec<Parameter>,
-    /// What the body does, in order: nothing where there is none. Without a list it cannot be read, which its reader
-    /// complains of.
-    pub body: Option<Vec<Statement>>,
+    /// The function's body.
+    pub body: Body,
 }
 
-/// A statement of a body, or a reduction inside of one.
+/// What stands where a function's body does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    /// A `;`.
+    None,
+    /// What cannot be read, which its reader complains of.
+    Unreadable,
+    /// Statements, in order.
+    Statements(Vec<Statement>),
+}
+
+/// A statement of a body, or what stands inside of one and is a value of its own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
     /// What it does.
-    pub step: Step,
+    pub what: What,
     /// Where it stands.
     pub node: Node,
+}
+
+/// What a statement does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum What {
+    /// A step that several operations know.
+    Step(Step),
+    /// `let name = dot(a, b);`
+    Product {
+        /// Unique in its body, operands included.
+        name: String,
+        /// What is multiplied.
+        factors: Factors,
+    },
+}
+
+/// `dot(a, b)`, or with `b.t()`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Factors {
+    /// The operand whose rows are multiplied.
+    pub a: String,
+    /// The operand whose columns are, or its rows where it is transposed.
+    pub b: String,
+    /// Whether `b` is taken transposed.
+    pub transpose_b: bool,
 }
 
 /// `name`, `name = value` or `name(value, …)`.

@@ -5,6 +5,7 @@
 //! [`expr`] turns an element-wise function into CUDA, [`epilogue`] names the built-in ones, [`source`] prints structs.
 //! Nothing here parses Rust, runs nvcc or touches a GPU.
 
+pub mod body;
 pub mod contender;
 pub mod declaration;
 pub mod epilogue;
@@ -12,6 +13,7 @@ pub mod expr;
 pub mod forecast;
 pub mod hash;
 pub mod knob;
+mod lines;
 pub mod matmul;
 pub mod operation;
 pub mod opponent;

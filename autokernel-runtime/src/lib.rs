@@ -47,6 +47,10 @@ pub mod timing;
 mod vector;
 mod view;
 
+/// The built-in epilogues in Rust, for bodies that call them.
+#[doc(hidden)]
+pub use autokernel_ops::epilogue::builtin as epilogues;
+
 pub use any_kernel::AnyKernel;
 pub use argument::{AnyView, AnyViewMut, Argument};
 pub use check::MAX_EXTENT;

@@ -3,7 +3,7 @@
 use autokernel_ops::matmul::flops;
 pub use autokernel_ops::matmul::{DIMS, extents, sizes};
 
-pub use crate::cpu::matmul as on_cpu;
+pub use crate::cpu::{matmul as on_cpu, matmul_body as body_on_cpu};
 use crate::roofline::Work;
 use crate::{Dtype, Extents, Signature};
 

@@ -3,7 +3,7 @@
 use crate::{Dim, Extents, dim};
 
 pub use crate::cpu::{RowFunction, rows as on_cpu};
-pub use autokernel_ops::rows::Kind;
+pub use autokernel_ops::body::Kind;
 
 /// The dimensions of a row-wise kernel, in order.
 pub const DIMS: [Dim; 2] = [dim("rows"), dim("columns")];

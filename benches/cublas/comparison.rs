@@ -35,6 +35,7 @@ impl Opponent {
         match self {
             Opponent::Gemm(Epilogue::Identity) => "cuBLASLt",
             Opponent::Gemm(Epilogue::Relu) => "cuBLASLt with its RELU epilogue",
+            Opponent::Gemm(Epilogue::Bias | Epilogue::GeluTanhBias) => "cuBLASLt with a bias",
             Opponent::GemmThenLeakyRelu => "cuBLASLt, then a LeakyReLU kernel",
         }
     }

@@ -70,7 +70,7 @@ fn compare_typed<I: Sample, O: Sample>(
 
     let sums = reference::product(&case.shape, case.problem.layout.transpose_b(), &a.to_f64(), &b.to_f64());
     let tolerance = match values {
-        Values::Uniform => Some(Tolerance::of::<O>(matmul::sizes(&case.shape)[2])),
+        Values::Uniform | Values::Special => Some(Tolerance::of::<O>(matmul::sizes(&case.shape)[2])),
         Values::Integers => None,
     };
     let mut agreement = Agreement::default();

@@ -94,7 +94,7 @@ impl Expected {
     fn new<O: Sample>(case: &Case<'_>, values: Values, sums: Vec<f64>) -> Self {
         let unrounded = sums.iter().map(|&sum| (case.epilogue)(sum as f32));
         match values {
-            Values::Uniform => {
+            Values::Uniform | Values::Special => {
                 let values = unrounded.map(f64::from).collect();
                 Self { sums, values, tolerance: Some(Tolerance::of::<O>(matmul::sizes(&case.shape)[2])) }
             }

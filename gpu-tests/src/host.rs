@@ -57,6 +57,8 @@ pub enum Values {
     Uniform,
     /// Integers in −4..=4: every sum up to K = 2²⁰ is exact in f32, so the result must be exact.
     Integers,
+    /// Uniform, but for one element in two hundred, which is infinite or no number.
+    Special,
 }
 
 /// One matrix in host memory, inside its buffer of poison.
@@ -81,6 +83,12 @@ impl<T: Sample> HostMatrix<T> {
                 let value = match values {
                     Values::Uniform => rng.random_range(-1.0f32..1.0),
                     Values::Integers => rng.random_range(-4i8..=4).into(),
+                    Values::Special => match rng.random_range(0..600) {
+                        0 => f32::NAN,
+                        1 => f32::INFINITY,
+                        2 => f32::NEG_INFINITY,
+                        _ => rng.random_range(-1.0f32..1.0),
+                    },
                 };
                 *element = T::from_f32(value);
             }

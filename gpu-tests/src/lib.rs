@@ -6,14 +6,17 @@
 //! - [`check`]: runs launches on one case: poisoned output, guard zones, comparison, and a report that names the case.
 //! - [`agreement`]: a GPU against an emulated one.
 //! - [`compiled`]: every compiled variant of a declared kernel, and schedules compiled while the test runs.
-//! - [`rows`]: row-wise kernels, against what their bodies give in fp64.
+//! - [`rows`], [`bodies`]: row-wise kernels and products with bodies, against what their bodies give in fp64;
+//!   [`operands`]: the operands of either.
 //! - [`settings`]: how many cases, and which; [`skip`]: how a test says that it could not run.
 
 pub mod agreement;
+pub mod bodies;
 pub mod check;
 pub mod compiled;
 pub mod host;
 pub mod kernels;
+pub mod operands;
 pub mod placement;
 pub mod reference;
 pub mod rows;

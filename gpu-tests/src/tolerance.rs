@@ -30,11 +30,7 @@ impl Tolerance {
     /// `2⁻²³ · (k/16 + 4) · 4 · √k / 3`, in which the 4 added to k/16 covers the alignment within an instruction.
     pub fn of<O: Sample>(k: u32) -> Self {
         let k = f64::from(k);
-        Self {
-            unit_roundoff: O::UNIT_ROUNDOFF,
-            smallest_rounding: O::SMALLEST_ROUNDING,
-            accumulation: TRUNCATION * (k / MMA_K + 4.0) * 4.0 * k.sqrt() / 3.0,
-        }
+        Self { unit_roundoff: O::UNIT_ROUNDOFF, smallest_rounding: O::SMALLEST_ROUNDING, accumulation: accumulation(k) }
     }
 
     /// The largest error of one element: `expected = epilogue(sum)`.
@@ -62,6 +58,11 @@ impl Tolerance {
     fn in_f32(&self, sum: f64, expected: f64) -> f64 {
         STEEPEST_EPILOGUE * self.accumulation + EPILOGUE_ROUNDING * (sum + expected)
     }
+}
+
+/// The largest error of a sum over `k`; see [`Tolerance::of`].
+pub fn accumulation(k: f64) -> f64 {
+    TRUNCATION * (k / MMA_K + 4.0) * 4.0 * k.sqrt() / 3.0
 }
 
 /// The Euclidean norm.

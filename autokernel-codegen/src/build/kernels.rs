@@ -46,7 +46,7 @@ pub fn build(
             let (arch, tuned) = (variant.arch, variant.tuned.is_some() || variant.portfolio.is_some());
             let job = jobs.entry(image_of(&variant)).or_insert(Job { source, arch, tuned, needed: false });
             job.tuned |= tuned;
-            job.needed |= variant.portfolio.is_none() || config.portfolio_for(problem, arch).is_some();
+            job.needed |= is_needed(&variant, problem, config);
             variants.push(variant);
         }
         let model = model(problem, config);
@@ -78,8 +78,18 @@ pub fn build(
     Ok(plans)
 }
 
-/// Leaves out images of an operation's own portfolio that would spill registers: nobody compiled them before, and how many a
-/// body needs is known to ptxas alone.
+/// Whether a problem does not do without `variant`: somebody measured it, or nothing else stands in. A product's images carry
+/// over from one epilogue to another, but nobody compiled them with this body before.
+fn is_needed(variant: &Variant, problem: &Problem, config: &Config) -> bool {
+    let has_body = problem.as_product().is_some_and(|product| product.body.is_some());
+    match (&variant.tuned, variant.portfolio) {
+        (Some(tuned), _) => !has_body || tuned.class == problem.class().to_string(),
+        (None, Some(_)) => !has_body && config.portfolio_for(problem, variant.arch).is_some(),
+        (None, None) => true,
+    }
+}
+
+/// Leaves out images that would spill registers and that no problem needs: how many a body takes is known to ptxas alone.
 ///
 /// # Errors
 /// The last image of an arch is one of them.

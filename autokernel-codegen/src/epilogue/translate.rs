@@ -5,7 +5,7 @@ use syn::{Error, Result};
 
 use autokernel_ops::expr::{Binding, Expr, Function};
 
-use crate::translate::{Reductions, Translator, Value, binding_name, expect_f32};
+use crate::translate::{Text, Translator, Value, binding_name, expect_f32};
 
 /// Translates `function`, whose parameters after the first take the values `arguments`.
 pub fn translate(function: &syn::ItemFn, arguments: &[f32]) -> Result<Function> {
@@ -14,7 +14,7 @@ pub fn translate(function: &syn::ItemFn, arguments: &[f32]) -> Result<Function> 
         .split_first()
         .ok_or_else(|| Error::new(function.sig.span(), "an epilogue takes the accumulated element: `x: f32`"))?;
 
-    let mut translator = Translator::new(Reductions::None);
+    let mut translator = Translator::new(Text::Epilogue);
     translator.declare(parameter);
     for (name, value) in rest.iter().zip(arguments) {
         translator.bind(name, Value::Number(Expr::Literal(*value)), &function.sig);
@@ -22,7 +22,7 @@ pub fn translate(function: &syn::ItemFn, arguments: &[f32]) -> Result<Function> 
     let result = translator.block(&function.block)?;
     let bindings = translator.bound.into_iter().filter_map(|bound| match bound.value {
         Value::Number(value) => Some(Binding { name: bound.name, value }),
-        Value::Reduced(..) => None,
+        Value::Reduced(..) | Value::Product(_) => None,
     });
     Ok(Function { parameter: parameter.clone(), bindings: bindings.collect(), result })
 }

@@ -1,13 +1,12 @@
 //! The statements of a body.
 
-use autokernel_ops::declaration::Parameter;
-use autokernel_ops::declaration::{Statement, TensorParameter};
-use autokernel_ops::rows::Step;
+use autokernel_ops::body::Step;
+use autokernel_ops::declaration::{Parameter, Statement, TensorParameter, What};
 use syn::{Error, Ident, Result};
 
 use super::Nodes;
 use crate::mistakes::Mistakes;
-use crate::translate::{Reductions, Translator, Value, binding_name};
+use crate::translate::{Text, Translator, Value, binding_name};
 
 /// Reads what a function does, statement by statement. Its parameters are called `names`, the unreadable ones too.
 ///
@@ -19,8 +18,7 @@ pub fn read(
     parameters: &[Parameter],
     nodes: &mut Nodes,
 ) -> Result<Vec<Statement>> {
-    let mut reader =
-        Reader { translator: Translator::new(Reductions::Lifted), taken: 0, statements: Vec::new(), nodes };
+    let mut reader = Reader { translator: Translator::new(Text::Body), taken: 0, statements: Vec::new(), nodes };
     for name in names {
         reader.translator.declare(&name.to_string());
     }
@@ -50,7 +48,7 @@ impl Reader<'_> {
         }
         self.take_bound();
         if let Some((step, assignment)) = assigned? {
-            self.statements.push(Statement { step, node: self.nodes.add(assignment) });
+            self.statements.push(Statement { what: What::Step(step), node: self.nodes.add(assignment) });
         }
         Ok(())
     }
@@ -71,11 +69,14 @@ impl Reader<'_> {
     fn take_bound(&mut self) {
         for bound in &self.translator.bound[self.taken..] {
             let name = bound.name.clone();
-            let step = match &bound.value {
-                Value::Number(value) => Step::Let { name, value: value.clone() },
-                Value::Reduced(reduction, of) => Step::Reduce { name, reduction: *reduction, of: of.clone() },
+            let what = match &bound.value {
+                Value::Number(value) => What::Step(Step::Let { name, value: value.clone() }),
+                Value::Reduced(reduction, of) => {
+                    What::Step(Step::Reduce { name, reduction: *reduction, of: of.clone() })
+                }
+                Value::Product(factors) => What::Product { name, factors: factors.clone() },
             };
-            self.statements.push(Statement { step, node: self.nodes.add(&bound.tokens) });
+            self.statements.push(Statement { what, node: self.nodes.add(&bound.tokens) });
         }
         self.taken = self.translator.bound.len();
     }

@@ -2,6 +2,7 @@
 //!
 //! Numbers and conditions are separate types, so a tree that would not type-check cannot be built.
 
+pub mod ball;
 mod calls;
 mod cost;
 pub mod cuda;

@@ -29,6 +29,14 @@ impl Expr {
         names
     }
 
+    /// The same with other names.
+    pub fn renamed(&self, name: &impl Fn(&str) -> String) -> Expr {
+        match self {
+            Expr::Variable(old) => Expr::Variable(name(old)),
+            other => other.map_children(&mut |child| child.renamed(name)),
+        }
+    }
+
     /// The same with each expression directly below it, inside conditions too, replaced by what `replace` makes of it.
     pub fn map_children(&self, replace: &mut impl FnMut(&Expr) -> Expr) -> Expr {
         let mut boxed = |expr: &Expr| Box::new(replace(expr));
@@ -72,19 +80,12 @@ impl Condition {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::epilogue::Epilogue;
 
     #[test]
     fn names_are_found_and_replaced_wherever_they_stand() {
         let relu = "relu".parse::<Epilogue>().unwrap().function().result.clone();
         assert_eq!(relu.variables(), ["x", "x"]);
-        fn renamed(expr: &Expr) -> Expr {
-            match expr {
-                Expr::Variable(name) => Expr::Variable(format!("{name}_")),
-                other => other.map_children(&mut renamed),
-            }
-        }
-        assert_eq!(renamed(&relu).variables(), ["x_", "x_"]);
+        assert_eq!(relu.renamed(&|name| format!("{name}_")).variables(), ["x_", "x_"]);
     }
 }

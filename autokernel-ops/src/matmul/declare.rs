@@ -1,10 +1,12 @@
 //! What a declaration of a product says.
 
+mod body;
+
 use autokernel_core::Dtype;
 
 use super::problem::{INPUTS, Layout, Problem};
 use crate::declaration::{
-    Attribute, Complaint, Declaration, Form, Given, Node, Parameter, Setting, TensorParameter, Value, both,
+    Attribute, Body, Complaint, Declaration, Form, Given, Node, Parameter, Setting, TensorParameter, Value, both,
 };
 use crate::epilogue::Epilogue;
 
@@ -21,7 +23,7 @@ pub const ATTRIBUTES: &[Attribute] = &[
         name: "fused_matmul",
         example: "#[autokernel::fused_matmul(leaky_relu)] fn linear(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut \
                   Matrix<bf16>);",
-        form: Form::Bodyless,
+        form: Form::Any,
     },
 ];
 
@@ -30,19 +32,59 @@ pub const ATTRIBUTES: &[Attribute] = &[
 /// # Errors
 /// All mistakes at once, each with its remedy.
 pub fn declare(declaration: &Declaration) -> Result<Problem, Vec<Complaint>> {
+    match &declaration.body {
+        Body::None => with_epilogue(declaration),
+        Body::Unreadable => body::declare(declaration, &[]),
+        Body::Statements(statements) => body::declare(declaration, statements),
+    }
+}
+
+fn with_epilogue(declaration: &Declaration) -> Result<Problem, Vec<Complaint>> {
     let settings = Settings::read(declaration).map_err(|complaint| vec![complaint]);
     let (settings, types) = both(settings, types(declaration))?;
-    let Settings { epilogue, layout, known_n, known_k } = settings;
+    let Settings { epilogue, layout, known: Known { n: known_n, k: known_k } } = settings;
     let (input, output) = types;
-    Ok(Problem { input, output, layout, epilogue, known_n, known_k })
+    Ok(Problem { input, output, layout, epilogue, body: None, known_n, known_k })
 }
 
 /// What stands in the attribute's parentheses.
 struct Settings {
     epilogue: Epilogue,
     layout: Layout,
-    known_n: Option<u32>,
-    known_k: Option<u32>,
+    known: Known,
+}
+
+/// The dimensions that are always the same.
+#[derive(Default)]
+struct Known {
+    n: Option<u32>,
+    k: Option<u32>,
+}
+
+impl Known {
+    /// Takes the setting called `name`, a dimension.
+    fn apply(&mut self, name: &str, node: Node, given: &Given) -> Result<(), Complaint> {
+        let known = match name {
+            "n" => &mut self.n,
+            "k" => &mut self.k,
+            _ => {
+                let message = "m cannot be fixed: it is the batch, given at each launch; only n and k can be known";
+                return Err(node.complain(message));
+            }
+        };
+        let Given::Value(value) = given else {
+            return Err(node.complain(format!("give the dimension: `{name} = 4096`")));
+        };
+        if known.is_some() {
+            return Err(twice(name, node));
+        }
+        *known = Some(value.dimension()?);
+        Ok(())
+    }
+}
+
+fn twice(name: &str, node: Node) -> Complaint {
+    node.complain(format!("`{name}` is given twice; remove one"))
 }
 
 impl Settings {
@@ -55,7 +97,7 @@ impl Settings {
             let first = settings.next().ok_or_else(|| declaration.arguments.complain(which_epilogue()))?;
             epilogue(first)?
         };
-        let mut read = Settings { epilogue, layout: Layout::Nn, known_n: None, known_k: None };
+        let mut read = Settings { epilogue, layout: Layout::Nn, known: Known::default() };
         settings.try_for_each(|setting| read.apply(is_plain, setting))?;
         Ok(read)
     }
@@ -63,22 +105,14 @@ impl Settings {
     fn apply(&mut self, is_plain: bool, Setting { name, node, given }: &Setting) -> Result<(), Complaint> {
         match (name.as_str(), given) {
             ("transpose_b", Given::Nothing) if self.layout == Layout::Nn => self.layout = Layout::Nt,
-            ("n", Given::Value(value)) if self.known_n.is_none() => self.known_n = Some(value.dimension()?),
-            ("k", Given::Value(value)) if self.known_k.is_none() => self.known_k = Some(value.dimension()?),
-            ("transpose_b", Given::Nothing) | ("n" | "k", Given::Value(_)) => {
-                return Err(node.complain(format!("`{name}` is given twice; remove one")));
-            }
+            ("transpose_b", Given::Nothing) => return Err(twice(name, *node)),
             ("transpose_b", Given::Value(Value { node, .. })) => {
                 return Err(node.complain("`transpose_b` takes no value; write `transpose_b` alone"));
             }
             ("transpose_b", Given::Arguments(_)) => {
                 return Err(node.complain("`transpose_b` takes no value; write `transpose_b` alone"));
             }
-            ("n" | "k", _) => return Err(node.complain(format!("give the dimension: `{name} = 4096`"))),
-            ("m", _) => {
-                return Err(node
-                    .complain("m cannot be fixed: it is the batch, given at each launch; only n and k can be known"));
-            }
+            ("n" | "k" | "m", _) => self.known.apply(name, *node, given)?,
             (other, _) if is_plain && Epilogue::builtin(other, None).is_ok() => {
                 let message = format!("`matmul` has no epilogue; write `#[autokernel::fused_matmul({other})]`");
                 return Err(node.complain(message));

@@ -1,9 +1,10 @@
 //! What the room of matrix products tells.
 
-use autokernel_core::{Arch, Dim, Dtype, Extents, LaunchPlan, Signature, dim};
+use autokernel_core::{Arch, Dim, Dtype, Extents, LaunchPlan, Role, Signature, dim};
 
 use super::problem::{Class, INPUTS, Layout, Problem};
 use super::{DIMS, declare, emit, flops, model, plan, sizes, space};
+use crate::body::Kind;
 use crate::declaration::{Attribute, Complaint, Declaration};
 use crate::epilogue::Epilogue;
 use crate::forecast::{Forecast, Machine};
@@ -22,7 +23,7 @@ impl Operation for Problem {
     const DIMS: &'static [Dim] = &DIMS;
 
     const HEADERS: &'static [Header] = headers! {
-        "cuda/": "reference_matmul.cuh";
+        "cuda/": "body.cuh" "body_operand.cuh" "reference_matmul.cuh";
         "sm80/cuda/": "sm80_copy.cuh" "sm80_matmul.cuh" "sm80_schedule.cuh" "sm80_shared_tile.cuh" "sm80_store.cuh";
         "sm90/cuda/": "sm90_epilogue.cuh" "sm90_mainloop.cuh" "sm90_matmul.cuh" "sm90_pipeline.cuh"
             "sm90_producer.cuh" "sm90_schedule.cuh" "sm90_shared.cuh" "sm90_split_k.cuh" "sm90_staging.cuh"
@@ -53,25 +54,28 @@ impl Operation for Problem {
         emit::reference(self)
     }
 
-    /// An epilogue in a kernel of its own reads and writes C again.
+    /// An epilogue or a body in a kernel of its own reads what the product wrote.
     fn unfused_work(&self, extents: &Extents) -> Work {
         let work = self.work(extents);
-        if self.epilogue == Epilogue::identity() {
+        if self.body.is_none() && self.epilogue == Epilogue::identity() {
             return work;
         }
-        let (read_bytes, written_bytes) = (work.read_bytes + work.written_bytes, 2.0 * work.written_bytes);
-        Work { read_bytes, written_bytes, ..work }
+        let [m, n, _] = sizes(extents).map(f64::from);
+        let sums = m * n * f64::from(self.output.bytes());
+        Work { read_bytes: work.read_bytes + sums, written_bytes: work.written_bytes + sums, ..work }
     }
 
     /// B is scaled by `1/sqrt(k)`, so that C has the scale of a network's activations and an epilogue such as a sigmoid
     /// is not saturated.
     fn scale(&self, operand: usize, extents: &Extents) -> f32 {
         let [.., k] = sizes(extents);
-        if operand == usize::from(plan::B) { 1.0 / (k.max(1) as f32).sqrt() } else { 1.0 }
+        if operand == usize::from(plan::Operands::of(self).b) { 1.0 / (k.max(1) as f32).sqrt() } else { 1.0 }
     }
 
     fn opponent(&self) -> Option<Opponent> {
-        let Problem { input, output, layout, epilogue, .. } = self;
+        let Problem { input, output, layout, epilogue, body: None, .. } = self else {
+            return None; // nothing in cuBLASLt computes it
+        };
         let relu = Epilogue::builtin("relu", None).is_ok_and(|relu| relu == *epilogue);
         let epilogue = Some(epilogue).filter(|epilogue| !relu && **epilogue != Epilogue::identity()).cloned();
         let transpose_b = layout.transpose_b();
@@ -80,7 +84,10 @@ impl Operation for Problem {
 
     fn brief(&self) -> String {
         let Problem { epilogue, layout, input, .. } = self;
-        format!("{layout} {input} · {epilogue}")
+        match &self.body {
+            Some(body) => format!("{layout} {input} · {body}"),
+            None => format!("{layout} {input} · {epilogue}"),
+        }
     }
 
     fn task(&self, extents: &Extents) -> String {
@@ -90,8 +97,12 @@ impl Operation for Problem {
             Layout::Nn => "B[k, n] row-major (layout nn)",
             Layout::Nt => "B stored as [n, k] row-major, multiplied transposed (layout nt)",
         };
+        let computed = match &self.body {
+            None => format!("C[m, n] = {epilogue}(A[m, k] · B)"),
+            Some(body) => format!("C[m, n], computed from A[m, k] · B element by element ({body}),"),
+        };
         format!(
-            "C[m, n] = {epilogue}(A[m, k] · B) with m = {m}, n = {n}, k = {k}: {:.4e} FLOP.\n\
+            "{computed} with m = {m}, n = {n}, k = {k}: {:.4e} FLOP.\n\
              A[m, k] and C are row-major, {b}. A and B are {input}, C is {output}, accumulation is f32.",
             flops(extents),
         )
@@ -114,41 +125,51 @@ impl Operation for Problem {
     /// is a unit in the last place of the output: half for rounding, half for a sum that falls on the other side.
     fn tolerance(&self, extents: &Extents) -> Tolerance {
         let k = extents.get(dim("k")).unwrap_or(1).max(1);
-        let relative = match self.output {
+        let unit = |dtype| match dtype {
             Dtype::Bf16 => 2f32.powi(-8),
             Dtype::F16 => 2f32.powi(-11) * 2.0,
             Dtype::F32 => 2f32.powi(-20),
         };
+        let outputs = self.signature().operands.into_iter().filter(|operand| operand.role == Role::Output);
+        let relative = outputs.map(|operand| unit(operand.dtype)).fold(0.0, f32::max);
         Tolerance { absolute: (k as f32).sqrt() * 2f32.powi(-18), relative }
     }
 }
 
 impl operation::Class for Class {
     fn slug(&self) -> String {
-        let Class { epilogue, input, output, layout } = self;
-        format!("matmul_{epilogue}_{input}_{output}_{layout}")
+        let Class { input, output, layout, .. } = self;
+        format!("matmul_{}_{input}_{output}_{layout}", self.fused())
     }
 
     fn brief(&self) -> String {
-        let Class { epilogue, layout, input, .. } = self;
-        format!("{layout} {input} · {epilogue}")
+        let Class { layout, input, .. } = self;
+        format!("{layout} {input} · {}", self.fused())
     }
 
     fn attribute(&self) -> &'static str {
-        if self.epilogue == Epilogue::identity().class() { "matmul" } else { "fused_matmul" }
+        if self.body.is_none() && self.epilogue == Epilogue::identity().class() { "matmul" } else { "fused_matmul" }
     }
 
-    /// An epilogue on the sums adds no traffic, and too few operations to count.
+    /// What is computed of the sums is too few operations to count.
     fn work(&self, extents: &Extents) -> Work {
         let [m, n, k] = sizes(extents).map(f64::from);
+        let elements = |kind| match kind {
+            Kind::Matrix => m * n,
+            Kind::Row => n,
+            Kind::Column => m,
+            Kind::Scalar => 0.0,
+        };
+        let bytes = |kind, dtype: Dtype| elements(kind) * f64::from(dtype.bytes());
+        let read: f64 = self.inputs().map(|(kind, dtype)| bytes(kind, dtype)).sum();
         Work {
             operations: flops(extents),
-            read_bytes: (m * k + k * n) * f64::from(self.input.bytes()),
-            written_bytes: m * n * f64::from(self.output.bytes()),
+            read_bytes: (m * k + k * n) * f64::from(self.input.bytes()) + read,
+            written_bytes: self.outputs().map(|dtype| bytes(Kind::Matrix, dtype)).sum(),
         }
     }
 
-    /// Schedules carry over well. An epilogue costs little beside the product, bf16 and f16 run at the same rate, and a
+    /// Schedules carry over well. An epilogue or a body costs little beside the product, bf16 and f16 run at the same rate, and a
     /// wider output changes only the store. Another layout of `B` changes the loads, and so the best schedule.
     fn distance(&self, other: &Class) -> Option<u32> {
         if self.layout != other.layout {
@@ -156,7 +177,7 @@ impl operation::Class for Class {
         }
         let wider = u32::from(self.output.bytes() != other.output.bytes());
         let typed = u32::from((self.input, self.output) != (other.input, other.output));
-        let fused = u32::from(self.epilogue != other.epilogue);
+        let fused = u32::from((&self.epilogue, &self.body) != (&other.epilogue, &other.body));
         Some(4 * wider + 2 * typed + fused)
     }
 

@@ -4,13 +4,12 @@
 use autokernel_core::plan::Axis;
 use autokernel_core::{Alignment, Arg, Dimension, Field, Operand, Role, Signature, dim};
 
-use crate::matmul::problem::Problem;
+use crate::body::{self, Kind};
+use crate::matmul::body::{Body, BodyClass};
+use crate::matmul::problem::{Class, Layout, Problem};
 use crate::matmul::schedule::{Raster, RasterOrder};
 
-// Operands and dimensions, by their numbers in the signature.
-pub(super) const A: u8 = 0;
-pub(super) const B: u8 = 1;
-pub(super) const C: u8 = 2;
+// Dimensions, by their numbers in the signature.
 pub(super) const M: u8 = 0;
 pub(super) const N: u8 = 1;
 pub(super) const K: u8 = 2;
@@ -18,24 +17,86 @@ pub(super) const K: u8 = 2;
 /// What TMA and 16-byte loads ask of addresses.
 pub(super) const VECTOR_BYTES: u32 = 16;
 
-/// What a kernel for `problem` takes.
-pub fn signature(problem: &Problem) -> Signature {
-    let dimension = |name, known| Dimension { name: dim(name), known };
-    let operand = |name: &str, role, dtype, axes| Operand { name: name.to_owned(), role, dtype, axes };
-    let b = if problem.layout.transpose_b() { vec![N, K] } else { vec![K, N] };
-    Signature {
-        dims: vec![dimension("m", None), dimension("n", problem.known_n), dimension("k", problem.known_k)],
-        operands: vec![
-            operand("a", Role::Input, problem.input, vec![M, K]),
-            operand("b", Role::Input, problem.input, b),
-            operand("c", Role::Output, problem.output, vec![M, N]),
-        ],
+/// The operands of a kernel, by their numbers in the signature.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operands {
+    /// The factors.
+    pub a: u8,
+    /// The second factor.
+    pub b: u8,
+    /// What the kernel stages and stores: the first output.
+    pub c: u8,
+    /// The fields of what a body takes beside them.
+    pub others: Vec<Field>,
+}
+
+impl Operands {
+    /// Those of a product with an epilogue alone.
+    const PLAIN: Operands = Operands { a: 0, b: 1, c: 2, others: Vec::new() };
+
+    /// Those of `problem`.
+    pub fn of(problem: &Problem) -> Self {
+        let of_body = |body: &Body| Operands::new(body.factors(), body.operands());
+        problem.body.as_deref().map_or(Operands::PLAIN, of_body)
+    }
+
+    /// Those of problems of `class`, under names that tell nothing.
+    pub fn of_class(class: &Class) -> Self {
+        let of_body = |body: &BodyClass| Operands::new(body.factors, &body.nameless_operands());
+        class.body.as_ref().map_or(Operands::PLAIN, of_body)
+    }
+
+    fn new([a, b]: [u8; 2], operands: &[body::Operand]) -> Self {
+        let numbered = || (0..).zip(operands);
+        let output = numbered().find(|(_, operand)| operand.role == Role::Output);
+        let c = output.map_or(Operands::PLAIN.c, |(number, _)| number);
+        let others = numbered().filter(|(number, _)| ![a, b, c].contains(number));
+        Operands { a, b, c, others: body::cuda::fields(others) }
+    }
+
+    /// Each row of both factors begins at a multiple of 16 bytes.
+    pub(super) fn aligned_rows(&self) -> Vec<Alignment> {
+        [self.a, self.b].map(|operand| Alignment { operand, bytes: VECTOR_BYTES, rows: true }).to_vec()
     }
 }
 
-/// Each row of both inputs begins at a multiple of 16 bytes.
-pub(super) fn aligned_rows() -> Vec<Alignment> {
-    [A, B].map(|operand| Alignment { operand, bytes: VECTOR_BYTES, rows: true }).to_vec()
+/// What a kernel for `problem` takes.
+pub fn signature(problem: &Problem) -> Signature {
+    let dimension = |name, known| Dimension { name: dim(name), known };
+    Signature {
+        dims: vec![dimension("m", None), dimension("n", problem.known_n), dimension("k", problem.known_k)],
+        operands: problem.body.as_ref().map_or_else(|| plain(problem), |body| of_body(problem, body)),
+    }
+}
+
+fn axes_of_b(layout: Layout) -> Vec<u8> {
+    if layout.transpose_b() { vec![N, K] } else { vec![K, N] }
+}
+
+fn plain(&Problem { input, output, layout, .. }: &Problem) -> Vec<Operand> {
+    let operand = |name: &str, role, dtype, axes| Operand { name: name.to_owned(), role, dtype, axes };
+    vec![
+        operand("a", Role::Input, input, vec![M, K]),
+        operand("b", Role::Input, input, axes_of_b(layout)),
+        operand("c", Role::Output, output, vec![M, N]),
+    ]
+}
+
+fn of_body(problem: &Problem, body: &Body) -> Vec<Operand> {
+    let [a, b] = body.factors();
+    let axes = |number: u8, kind: Kind| match kind {
+        Kind::Matrix if number == a => vec![M, K],
+        Kind::Matrix if number == b => axes_of_b(problem.layout),
+        Kind::Matrix => vec![M, N],
+        Kind::Row => vec![N],
+        Kind::Column => vec![M],
+        Kind::Scalar => Vec::new(),
+    };
+    let operand = |(number, operand): (u8, &body::Operand)| {
+        let &body::Operand { ref name, kind, dtype, role } = operand;
+        Operand { name: name.clone(), role, dtype, axes: axes(number, kind) }
+    };
+    (0..).zip(body.operands()).map(operand).collect()
 }
 
 pub(super) fn field(name: &str, arg: Arg) -> Field {

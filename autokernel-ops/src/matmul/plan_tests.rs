@@ -3,7 +3,6 @@ use autokernel_core::{Arg, Extents, LaunchPlan, Residency, TileBox, dim};
 
 use super::*;
 use crate::matmul::emit;
-use crate::matmul::problem::Layout;
 use crate::matmul::schedule::{Schedule, Sm90Schedule};
 use crate::matmul::sm90;
 use autokernel_core::Arch;
@@ -21,7 +20,7 @@ fn problem(output: Dtype, layout: Layout) -> Problem {
 }
 
 fn plan(schedule: Sm90Schedule, output: Dtype, layout: Layout) -> LaunchPlan {
-    sm90::plan(&problem(output, layout).class(), &schedule, "symbol".to_owned())
+    sm90::plan(&problem(output, layout).class(), &Operands::PLAIN, &schedule, "symbol".to_owned())
 }
 
 fn boxes(schedule: Sm90Schedule, output: Dtype, layout: Layout) -> Vec<(u32, u32, u32)> {

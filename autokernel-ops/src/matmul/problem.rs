@@ -5,8 +5,10 @@ use std::fmt;
 use autokernel_core::Dtype;
 use serde::{Deserialize, Serialize};
 
+use super::body::{Body, BodyClass};
+use crate::body::Kind;
 use crate::epilogue::{Epilogue, EpilogueClass};
-use crate::registry;
+use crate::{hash, registry};
 
 /// The types that the matrix units multiply: those of `A` and `B`. Accumulation is always in `f32`.
 pub const INPUTS: [Dtype; 2] = [Dtype::Bf16, Dtype::F16];
@@ -41,18 +43,21 @@ impl fmt::Display for Layout {
     }
 }
 
-/// A product: element types, layout, epilogue, and the dimensions that are known when it is compiled.
+/// A product: element types, layout, what is fused to it, and the dimensions that are known when it is compiled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Problem {
     /// Type of `A` and `B`.
     pub input: Dtype,
-    /// Type of `C`.
+    /// Type of `C`: of the first output, where a body has several.
     pub output: Dtype,
     /// Layout of `B`.
     pub layout: Layout,
     /// What is applied to each accumulated element before it is stored.
     pub epilogue: Epilogue,
+    /// What is computed from that and other operands; without it, it is the one output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Box<Body>>,
     /// Columns of `C`, when known at compile time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known_n: Option<u32>,
@@ -64,13 +69,13 @@ pub struct Problem {
 impl Problem {
     /// A matrix product of `input` elements, giving `input` elements.
     pub fn new(input: Dtype, layout: Layout, epilogue: Epilogue) -> Self {
-        Problem { input, output: input, layout, epilogue, known_n: None, known_k: None }
+        Problem { input, output: input, layout, epilogue, body: None, known_n: None, known_k: None }
     }
 
     /// The class whose tuned entries serve this problem.
     pub fn class(&self) -> Class {
         let Problem { input, output, layout, .. } = *self;
-        Class { epilogue: self.epilogue.class(), input, output, layout }
+        Class { epilogue: self.epilogue.class(), input, output, layout, body: self.body.as_deref().map(Body::class) }
     }
 }
 
@@ -93,7 +98,10 @@ impl registry::Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Problem { input, output, layout, epilogue, .. } = self;
-        write!(f, "matmul {layout} {input} -> {output}, epilogue {epilogue}")?;
+        match &self.body {
+            Some(body) => write!(f, "matmul {layout} {input}, {body}")?,
+            None => write!(f, "matmul {layout} {input} -> {output}, epilogue {epilogue}")?,
+        }
         if let Some(n) = self.known_n {
             write!(f, ", n = {n}")?;
         }
@@ -117,11 +125,41 @@ pub struct Class {
     pub output: Dtype,
     /// Layout of `B`.
     pub layout: Layout,
+    /// The body, by its structure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<BodyClass>,
+}
+
+impl Class {
+    /// What is fused, in a word: `leaky_relu`, or `body_` with a hash of the body's structure.
+    pub fn fused(&self) -> String {
+        let hashed = |body| hash::short(&serde_json::to_string(body).expect("a class has only string keys"));
+        self.body.as_ref().map_or_else(|| self.epilogue.to_string(), |body| format!("body_{}", hashed(body)))
+    }
+}
+
+impl Class {
+    /// The inputs beside the factors.
+    pub fn inputs(&self) -> impl Iterator<Item = (Kind, Dtype)> + '_ {
+        self.body.iter().flat_map(BodyClass::inputs)
+    }
+
+    /// Registers that what is fused needs beside the accumulators.
+    pub fn body_registers(&self) -> u32 {
+        self.body.as_ref().map_or(0, BodyClass::registers)
+    }
+
+    /// The types of what is written.
+    pub fn outputs(&self) -> impl Iterator<Item = Dtype> + '_ {
+        let plain = if self.body.is_none() { Some(self.output) } else { None };
+        plain.into_iter().chain(self.body.iter().flat_map(BodyClass::outputs))
+    }
 }
 
 impl fmt::Display for Class {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Class { epilogue, input, output, layout } = self;
-        write!(f, "matmul {layout} {input} -> {output}, epilogue {epilogue}")
+        let Class { input, output, layout, .. } = self;
+        let fused = if self.body.is_some() { "" } else { "epilogue " };
+        write!(f, "matmul {layout} {input} -> {output}, {fused}{}", self.fused())
     }
 }

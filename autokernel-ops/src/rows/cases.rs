@@ -4,7 +4,7 @@ use std::ops::{Add, Div, Mul, Sub};
 
 use autokernel_core::{Dtype, Role};
 
-use super::body::{Body, Kind, Operand, Reduction, Step};
+use crate::body::{Body, Kind, Operand, Reduction, Step};
 use crate::expr::{BinaryOp, Expr, Math};
 
 macro_rules! operator {

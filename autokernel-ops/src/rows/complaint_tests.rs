@@ -1,7 +1,7 @@
 use autokernel_core::Dtype;
 
-use super::super::body::Reduction;
 use super::*;
+use crate::body::{Operand, Reduction};
 use crate::expr::Expr;
 use crate::rows::cases::{self, bind, name, reads, reduce, store, writes};
 

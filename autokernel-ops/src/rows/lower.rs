@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::body::{Body, Reduction, Step};
+use crate::body::cuda::element;
+use crate::body::{Body, Reduction, Step};
 use crate::expr::{BinaryOp, Expr};
 
 /// What is computed once a row.
@@ -55,16 +56,6 @@ pub struct Lowered {
     pub stores: Vec<(usize, (String, Expr))>,
     /// What is computed once a row before each pass.
     pub between: Vec<Vec<RowStep>>,
-}
-
-/// The CUDA name of an element of the operand or `let` called `name`. The underscore keeps names of bodies apart from
-/// keywords, macros and the names of the kernel; what C++ has in no name is spelled out.
-pub fn element(name: &str) -> String {
-    let spelled = |letter: char| match letter {
-        letter if letter.is_ascii_alphanumeric() || letter == '_' => letter.to_string(),
-        letter => format!("u{:x}", u32::from(letter)),
-    };
-    name.chars().map(spelled).chain(["_".to_owned()]).collect()
 }
 
 const ROW: &str = "row.";

@@ -1,10 +1,8 @@
 //! Row-wise kernels: element-wise arithmetic and reductions along rows, from a body in plain Rust.
 
-mod ball;
-pub mod body;
 #[cfg(test)]
-mod cases;
-pub mod complaint;
+pub(crate) mod cases;
+mod complaint;
 mod declare;
 pub mod emit;
 mod lower;
@@ -20,8 +18,7 @@ mod rules;
 pub mod schedule;
 pub mod space;
 
-pub use body::{Body, Kind, Operand, Reduction, Step};
-pub use complaint::{Complaint, Place};
+pub use crate::body::{Body, Complaint, Kind, Operand, Place, Reduction, Step};
 pub use problem::{Class, Problem};
 pub use rules::RULES;
 pub use schedule::{Keep, RowsSchedule, RowsSchedule as Schedule};

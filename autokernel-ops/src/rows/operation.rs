@@ -2,11 +2,11 @@
 
 use autokernel_core::{Arch, Dim, Dtype, Extents, LaunchPlan, Role, Signature};
 
-use super::body::{Kind, Reduction};
 use super::plan::{DIMS, Shape};
 use super::problem::{Class, Problem};
 use super::schedule::RowsSchedule;
 use super::{declare, emit, model, plan, space};
+use crate::body::{Kind, Reduction};
 use crate::declaration::{Attribute, Complaint, Declaration};
 use crate::forecast::{Forecast, Machine};
 use crate::operation::{self, Operation, Tolerance, Work};

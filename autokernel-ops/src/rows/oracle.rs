@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use autokernel_core::Role;
 
-pub use super::ball::Ball;
-use super::ball::{Exp, eval};
-use super::body::{Body, Kind, Reduction, Step};
+use crate::body::{Body, Kind, Reduction, Step};
 use crate::expr::BinaryOp;
+pub use crate::expr::ball::Ball;
+use crate::expr::ball::{Exp, eval};
 
 /// Additions behind each other in a sum, however it is split: the longest chain of any schedule and width tested.
 const CHAIN: f64 = 64.0;

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use autokernel_core::Role;
 
-use super::body::{Body, Kind, Reduction};
 pub use super::lower::RowStep;
 use super::lower::{self, Lowered};
+use crate::body::cuda::element;
+use crate::body::{Body, Kind, Reduction};
 use crate::expr::Expr;
 use crate::knob::choices;
 
@@ -135,7 +136,7 @@ fn elements(body: &Body, lowered: &Lowered, needs: &[&str], is_kept: &dyn Fn(&st
     }
     let of_kind = |kind: Kind| {
         let inputs = body.operands.iter().filter(|operand| (operand.kind, operand.role) == (kind, Role::Input));
-        let read = inputs.filter(|operand| wanted.contains(&*lower::element(&operand.name)));
+        let read = inputs.filter(|operand| wanted.contains(&*element(&operand.name)));
         read.map(|operand| operand.name.clone()).collect()
     };
     let values = lowered.order.iter().filter(|name| wanted.contains(&***name)).map(|name| {

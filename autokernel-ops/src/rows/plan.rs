@@ -3,11 +3,11 @@
 use autokernel_core::plan::Axis;
 use autokernel_core::{Arg, Dim, Dimension, Extents, Field, Grid, KernelStep, LaunchPlan, Residency, Signature, dim};
 
-use super::body::{Kind, Operand};
-use super::lower::element;
 use super::problem::{Class, Problem};
 use super::rules;
 use super::schedule::RowsSchedule;
+use crate::body::cuda::fields;
+use crate::body::{Kind, Operand};
 
 /// The dimensions, in order.
 pub const DIMS: [Dim; 2] = [dim("rows"), dim("columns")];
@@ -91,21 +91,9 @@ pub fn plan(operands: &[Operand], shape: Shape, symbol: String) -> LaunchPlan {
     LaunchPlan::of_kernel(kernel, Vec::new())
 }
 
-/// The address of each operand or a scalar's value, the stride of each matrix, the extents.
+/// What each operand needs, the extents.
 fn args(operands: &[Operand]) -> Vec<Field> {
-    let numbered = || (0u8..).zip(operands);
-    let operand = |(operand, named): (u8, &Operand)| {
-        let is_scalar = named.kind == Kind::Scalar;
-        let arg = if is_scalar { Arg::Scalar { operand } } else { Arg::Pointer { operand } };
-        (element(&named.name), arg)
-    };
-    let matrices = numbered().filter(|(_, named)| named.kind == Kind::Matrix);
-    let strides = matrices.map(|(operand, named)| (leading(&named.name), Arg::Stride { operand, axis: 0 }));
     let extents = [("rows", ROWS), ("columns", COLUMNS)].map(|(name, dim)| (name.to_owned(), Arg::Extent { dim }));
-    numbered().map(operand).chain(strides).chain(extents).map(|(name, arg)| Field { name, arg }).collect()
-}
-
-/// The field that holds the leading dimension of the matrix called `name`.
-pub fn leading(name: &str) -> String {
-    format!("{}ld", element(name))
+    let extents = extents.map(|(name, arg)| Field { name, arg });
+    fields((0..).zip(operands)).into_iter().chain(extents).collect()
 }

@@ -1,50 +1,13 @@
 //! CUDA's `struct Problem`, as `rows_sm80.cuh` reads it.
 
-use std::fmt::Write;
-
 use autokernel_core::Role;
 
-use super::body::{Body, Kind, Operand, Reduction};
-use super::lower::element;
 use super::passes::{Elements, Pass, Program, RowStep, Source};
-use super::plan::leading;
+use crate::body::cuda::{cuda_type, element, leading};
+use crate::body::{Body, Kind, Operand, Reduction};
 use crate::expr::cuda::{Spelling, number_as};
 use crate::expr::{Expr, Math};
-
-/// Lines, each indented as deep as the braces around it.
-#[derive(Default)]
-pub(super) struct Lines {
-    text: String,
-    depth: usize,
-}
-
-impl Lines {
-    /// A line; one that ends with `{` or begins with `}` changes the depth.
-    pub fn line(&mut self, line: impl AsRef<str>) {
-        let line = line.as_ref();
-        if line.starts_with('}') {
-            self.depth = self.depth.saturating_sub(1);
-        }
-        if line.is_empty() {
-            self.text.push('\n');
-        } else if line.starts_with('#') {
-            writeln!(self.text, "{line}").expect("strings take any text");
-        } else {
-            writeln!(self.text, "{:1$}{line}", "", 2 * self.depth).expect("strings take any text");
-        }
-        if line.ends_with('{') {
-            self.depth += 1;
-        }
-    }
-
-    pub fn lines<L: AsRef<str>>(&mut self, lines: impl IntoIterator<Item = L>) {
-        lines.into_iter().for_each(|line| self.line(line));
-    }
-
-    pub fn finish(self) -> String {
-        self.text
-    }
-}
+use crate::lines::Lines;
 
 /// Of what holds neighbouring elements: a vector, or a single one at an end of a row.
 const COLUMNS: &str = "template <int kColumns>";
@@ -77,11 +40,6 @@ pub fn problem(body: &Body, program: &Program) -> String {
 struct Printer<'p> {
     body: &'p Body,
     program: &'p Program,
-}
-
-/// The C++ type of an operand's element.
-pub(super) fn cuda_type(operand: &Operand) -> String {
-    format!("autokernel::{}", operand.dtype)
 }
 
 /// The C++ type of an operand's element, const where it is read.

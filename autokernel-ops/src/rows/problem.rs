@@ -5,9 +5,10 @@ use std::fmt;
 use autokernel_core::{Dtype, Role};
 use serde::{Deserialize, Serialize};
 
-use super::body::{Body, Kind, Operand, Reduction, Step};
-use super::complaint::{Complaint, complaints};
+use super::complaint::complaints;
 use super::passes::{Keep, Program};
+use crate::body::Complaint;
+use crate::body::{Body, Kind, Operand, Reduction, Step};
 use crate::expr::{Cost, Expr};
 use crate::hash;
 
@@ -73,11 +74,7 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |role| {
             let operands = self.body.operands.iter().filter(|operand| operand.role == role);
-            let text = |Operand { name, kind, dtype, .. }: &Operand| match kind {
-                Kind::Scalar => format!("{name}: {dtype}"),
-                kind => format!("{name}: {}<{dtype}>", kind.name()),
-            };
-            operands.map(text).collect::<Vec<_>>().join(", ")
+            operands.map(Operand::to_string).collect::<Vec<_>>().join(", ")
         };
         write!(f, "rows {} -> {}", list(Role::Input), list(Role::Output))
     }

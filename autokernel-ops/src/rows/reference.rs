@@ -2,12 +2,12 @@
 
 use autokernel_core::Role;
 
-use super::body::{Body, Kind, Reduction};
-use super::lower::element;
 use super::passes::{Program, RowStep, Source};
-use super::plan::leading;
-use super::print::{Lines, address, of_row};
+use super::print::{address, of_row};
+use crate::body::cuda::{element, leading};
+use crate::body::{Body, Kind, Reduction};
 use crate::expr::cuda::number;
+use crate::lines::Lines;
 
 /// Threads of a block, which takes a row.
 pub const THREADS: u32 = 256;

@@ -1,11 +1,13 @@
 //! The CPU backend: for each operation, the same computation on the host.
 
 mod matmul;
+mod matmul_body;
 mod rows;
 
 use crate::{Argument, Result};
 
 pub use matmul::matmul;
+pub use matmul_body::matmul_body;
 pub use rows::{RowFunction, rows};
 
 /// What computes a kernel on the CPU, given its operands in the order of its signature.

@@ -21,40 +21,68 @@ const SHARE: usize = 1 << 14;
 /// [`Error::Operands`] for other operands than `kinds` says, [`Error::DeviceMismatch`] for one that is on a GPU,
 /// [`Error::OutOfMemory`].
 pub fn rows(arguments: &mut [Argument<'_>], kinds: &[Kind], row: RowFunction) -> Result<()> {
-    let (rows, columns) = sizes(arguments, kinds)?;
-    let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
-    for (argument, &kind) in arguments.iter_mut().zip(kinds) {
-        match argument {
-            Argument::Read(view) => inputs.push(Input::new(view, kind, columns)?),
-            Argument::Write(view) => outputs.push(Output::new(view, kind, columns)?),
-            Argument::Scalar(value) => inputs.push(Input::Constant(vec![*value])),
-        }
+    let matrix = arguments.iter().zip(kinds).find(|(_, kind)| **kind == Kind::Matrix);
+    let (matrix, _) = matrix.ok_or_else(|| refused("none of them is a matrix"))?;
+    let Layout { rows, columns, .. } = matrix.layout();
+    if arguments.len() != kinds.len() {
+        return Err(unfitting());
     }
-    if rows == 0 {
-        return Ok(());
-    }
-    share(&Work { inputs: &inputs, columns, row }, 0, rows, outputs)
+    let mut operands = Operands::of_rows(rows, columns);
+    arguments.iter_mut().zip(kinds).try_for_each(|(argument, kind)| operands.add(argument, *kind))?;
+    operands.compute(row)
 }
 
-/// The rows and columns that the operands agree on.
-fn sizes(arguments: &[Argument<'_>], kinds: &[Kind]) -> Result<(usize, usize)> {
-    let refused = |reason: &str| Error::Operands { kernel: "rows".to_owned(), reason: reason.to_owned() };
-    let operands = || arguments.iter().zip(kinds).map(|(argument, kind)| (argument.layout(), *kind));
-    let matrix = operands().find(|(_, kind)| *kind == Kind::Matrix);
-    let (Layout { rows, columns, .. }, _) = matrix.ok_or_else(|| refused("none of them is a matrix"))?;
-    let fits = |(layout, kind): (Layout, Kind)| {
-        (layout.rows, layout.columns)
-            == match kind {
-                Kind::Matrix => (rows, columns),
-                Kind::Row => (1, columns),
-                Kind::Column => (1, rows),
-                Kind::Scalar => (1, 1),
-            }
-    };
-    if arguments.len() != kinds.len() || !operands().all(fits) {
-        return Err(refused("their shapes do not fit each other"));
+fn refused(reason: &str) -> Error {
+    Error::Operands { kernel: "rows".to_owned(), reason: reason.to_owned() }
+}
+
+fn unfitting() -> Error {
+    refused("their shapes do not fit each other")
+}
+
+/// What is read and written, in order.
+pub(super) struct Operands<'a> {
+    rows: usize,
+    columns: usize,
+    inputs: Vec<Input<'a>>,
+    outputs: Vec<Output<'a>>,
+}
+
+impl<'a> Operands<'a> {
+    /// None yet, of matrices of so many rows and columns.
+    pub(super) fn of_rows(rows: usize, columns: usize) -> Self {
+        Operands { rows, columns, inputs: Vec::new(), outputs: Vec::new() }
     }
-    Ok((rows, columns))
+
+    /// The next one.
+    pub(super) fn add(&mut self, argument: &'a mut Argument<'_>, kind: Kind) -> Result<()> {
+        let &mut Operands { rows, columns, .. } = self;
+        let expected = match kind {
+            Kind::Matrix => (rows, columns),
+            Kind::Row => (1, columns),
+            Kind::Column => (1, rows),
+            Kind::Scalar => (1, 1),
+        };
+        let Layout { rows, columns: row_columns, .. } = argument.layout();
+        if (rows, row_columns) != expected {
+            return Err(unfitting());
+        }
+        match argument {
+            Argument::Read(view) => self.inputs.push(Input::new(view, kind, columns)?),
+            Argument::Write(view) => self.outputs.push(Output::new(view, kind, columns)?),
+            Argument::Scalar(value) => self.inputs.push(Input::Constant(vec![*value])),
+        }
+        Ok(())
+    }
+
+    /// Computes every row.
+    pub(super) fn compute(self, row: RowFunction) -> Result<()> {
+        let Operands { rows, columns, inputs, outputs } = self;
+        if rows == 0 {
+            return Ok(());
+        }
+        share(&Work { inputs: &inputs, columns, row }, 0, rows, outputs)
+    }
 }
 
 /// What is the same for all rows.

@@ -1,5 +1,5 @@
-//! The feed-forward half of a transformer block in bf16: `x + scale ∘ (gelu(norm(x) · W₁ᵀ) · W₂ᵀ)`. Two row-wise kernels, whose
-//! bodies stand here, and two products.
+//! The feed-forward half of a transformer block in bf16: `x + scale ∘ (gelu(norm(x) · W₁ᵀ) · W₂ᵀ)`. Three kernels: a row-wise
+//! one and a product whose bodies stand here, and a product with a built-in epilogue.
 #![forbid(unsafe_code)]
 
 mod reference;
@@ -25,13 +25,10 @@ fn norm(x: &Matrix<f32>, weight: &Row<f32>, bias: &Row<f32>, eps: f32, out: &mut
 #[autokernel::fused_matmul(gelu, transpose_b, n = 2048, k = 512)]
 fn up(x: &Matrix<bf16>, w: &Matrix<bf16>, hidden: &mut Matrix<bf16>);
 
-#[autokernel::matmul(transpose_b)]
-fn down(hidden: &Matrix<bf16>, w: &Matrix<bf16>, out: &mut Matrix<bf16>);
-
-/// The step back onto the residual stream, with a learnt scale for each feature.
-#[autokernel::rows]
-fn add_scaled(x: &Matrix<f32>, branch: &Matrix<bf16>, scale: &Row<f32>, out: &mut Matrix<f32>) {
-    out = x + scale * branch;
+/// And the step back onto the residual stream, with a learnt scale for each feature, none either.
+#[autokernel::fused_matmul]
+fn down(hidden: &Matrix<bf16>, w: &Matrix<bf16>, scale: &Row<f32>, x: &Matrix<f32>, out: &mut Matrix<f32>) {
+    out = x + scale * dot(hidden, w.t());
 }
 
 struct Mlp {
@@ -46,7 +43,6 @@ struct Mlp {
 struct Scratch {
     normed: Matrix<bf16>,
     hidden: Matrix<bf16>,
-    branch: Matrix<bf16>,
 }
 
 impl Mlp {
@@ -62,18 +58,17 @@ impl Mlp {
     }
 
     fn forward(&self, x: &Matrix<f32>, scratch: &mut Scratch, out: &mut Matrix<f32>) -> Result<()> {
-        let Scratch { normed, hidden, branch } = scratch;
+        let Scratch { normed, hidden } = scratch;
         norm(x, &self.weight, &self.bias, EPS, normed)?;
         up(normed, &self.up, hidden)?;
-        down(hidden, &self.down, branch)?;
-        add_scaled(x, branch, &self.scale, out)
+        down(hidden, &self.down, &self.scale, x, out)
     }
 }
 
 impl Scratch {
     fn zeros(device: &Device, tokens: usize) -> Result<Self> {
         let matrix = |columns| Matrix::zeros(device, tokens, columns);
-        Ok(Self { normed: matrix(FEATURES)?, hidden: matrix(HIDDEN)?, branch: matrix(FEATURES)? })
+        Ok(Self { normed: matrix(FEATURES)?, hidden: matrix(HIDDEN)? })
     }
 }
 

@@ -1,12 +1,13 @@
 //! Row-wise kernels, compiled when this crate was built, held against what their bodies give in fp64.
 
-use autokernel::{Argument, CompiledKernel, ComputeCapability, Device, Dtype, Image, LaunchPlan, Result, bf16, f16};
-use autokernel_codegen::rows::oracle::{self, Ball};
-use autokernel_codegen::rows::{AnySchedule, Kind, Operand, Problem, RowsSchedule, plan};
+use autokernel::{Argument, CompiledKernel, ComputeCapability, Device, Image, LaunchPlan, Result};
+use autokernel_codegen::rows::oracle;
+use autokernel_codegen::rows::{AnySchedule, Kind, Problem, RowsSchedule, plan};
 
 pub mod declared;
 
-use crate::host::{Guarded, HostMatrix, Sample, Values};
+use crate::host::Values;
+use crate::operands::{Ran, Setup, is_right, run_twice};
 use crate::placement::Placement;
 
 include!("bodies.rs");
@@ -56,64 +57,6 @@ impl RowsImage {
     }
 }
 
-/// An operand on a device, inside a guarded buffer.
-enum Placed {
-    Bf16(Guarded<bf16>),
-    F16(Guarded<f16>),
-    F32(Guarded<f32>),
-}
-
-/// What a buffer holds, read back.
-struct Read {
-    elements: Vec<f64>,
-    bits: Vec<u32>,
-    broken_guard: Option<String>,
-}
-
-/// `$value` of what is inside, whatever its type.
-macro_rules! of_placed {
-    ($placed:expr, $inner:ident => $value:expr) => {
-        match $placed {
-            Placed::Bf16($inner) => $value,
-            Placed::F16($inner) => $value,
-            Placed::F32($inner) => $value,
-        }
-    };
-}
-
-impl Placed {
-    fn new(device: &Device, operand: &Operand, placement: Placement, seed: Option<u64>) -> Result<(Self, Vec<f64>)> {
-        fn typed<T: Sample>(device: &Device, at: Placement, seed: Option<u64>) -> Result<(Guarded<T>, Vec<f64>)> {
-            let host = match seed {
-                Some(seed) => HostMatrix::<T>::filled(at, Values::Uniform, seed),
-                None => HostMatrix::<T>::poison(at),
-            };
-            Ok((host.upload(device)?, host.to_f64()))
-        }
-        match operand.dtype {
-            Dtype::Bf16 => typed(device, placement, seed).map(|(there, values)| (Placed::Bf16(there), values)),
-            Dtype::F16 => typed(device, placement, seed).map(|(there, values)| (Placed::F16(there), values)),
-            Dtype::F32 => typed(device, placement, seed).map(|(there, values)| (Placed::F32(there), values)),
-        }
-    }
-
-    fn argument(&mut self, operand: &Operand) -> Result<Argument<'_>> {
-        match operand.role {
-            autokernel::Role::Input => of_placed!(self, it => Ok(it.view()?.into())),
-            autokernel::Role::Output => of_placed!(self, it => Ok(it.view_mut()?.into())),
-        }
-    }
-
-    fn read(&self) -> Result<Read> {
-        fn typed<T: Sample>(there: &Guarded<T>) -> Result<Read> {
-            let host = there.download()?;
-            let bits = host.elements().map(Sample::bits).collect();
-            Ok(Read { elements: host.to_f64(), bits, broken_guard: host.first_broken_guard() })
-        }
-        of_placed!(self, it => typed(it))
-    }
-}
-
 /// Runs the kernel twice on `rows` rows of `columns` elements that lie as `place` says: guards must stay, both runs give
 /// the same bits, and every element is what the body gives.
 ///
@@ -142,44 +85,18 @@ pub fn check_launch(
     rows: usize,
     columns: usize,
     seed: u64,
-    mut place: impl FnMut(usize, usize) -> Placement,
+    place: impl FnMut(usize, usize) -> Placement,
 ) -> Result<(), String> {
-    let failed = |error: autokernel::Error| format!("{rows}x{columns}, seed {seed}: {error}");
     let operands = &problem.body().operands;
-    let (mut placed, mut values) = (Vec::new(), Vec::new());
-    for (at, operand) in operands.iter().enumerate() {
-        let placement = match operand.kind {
-            Kind::Matrix => place(rows, columns),
-            Kind::Row => place(1, columns),
-            Kind::Column => place(1, rows),
-            Kind::Scalar => Placement::dense(1, 1),
-        };
-        let seed = (operand.role == autokernel::Role::Input).then_some(seed.wrapping_mul(31) + at as u64);
-        let (there, host) = Placed::new(device, operand, placement, seed).map_err(failed)?;
-        placed.push(there);
-        values.push(host);
-    }
-    let mut runs = Vec::new();
-    for _ in 0..2 {
-        let arguments =
-            placed.iter_mut().zip(&values).zip(operands).map(|((placed, values), operand)| match operand.kind {
-                Kind::Scalar => Ok(Argument::Scalar(values[0] as f32)),
-                _ => placed.argument(operand),
-            });
-        let mut arguments = arguments.collect::<Result<Vec<_>>>().map_err(failed)?;
-        launch(&mut arguments).map_err(failed)?;
-        drop(arguments);
-        runs.push(placed.iter().map(Placed::read).collect::<Result<Vec<_>>>().map_err(failed)?);
-    }
-    let place = |at: usize| format!("{rows}x{columns}, seed {seed}, `{}`", operands[at].name);
-    for (at, (first, second)) in runs[0].iter().zip(&runs[1]).enumerate() {
-        if let Some(broken) = first.broken_guard.as_ref().or(second.broken_guard.as_ref()) {
-            return Err(format!("{}: written outside: {broken}", place(at)));
-        }
-        if first.bits != second.bits {
-            return Err(format!("{}: two runs gave different bits", place(at)));
-        }
-    }
+    let sizes = operands.iter().map(|operand| match operand.kind {
+        Kind::Matrix => (rows, columns),
+        Kind::Row => (1, columns),
+        Kind::Column => (1, rows),
+        Kind::Scalar => (1, 1),
+    });
+    let report = |reason: String| format!("{rows}x{columns}, seed {seed}: {reason}");
+    let setup = Setup { operands, sizes: &sizes.collect::<Vec<_>>(), values: Values::Uniform, seed };
+    let Ran { values, written } = run_twice(device, &setup, place, launch).map_err(report)?;
     let outputs: Vec<usize> = (0..operands.len()).filter(|&at| operands[at].role == autokernel::Role::Output).collect();
     for row in 0..rows {
         let input = |at: usize, column: usize| match operands[at].kind {
@@ -190,26 +107,13 @@ pub fn check_launch(
         };
         for (&at, expected) in outputs.iter().zip(oracle::row(problem.body(), columns, &input)) {
             for (column, ball) in expected.iter().enumerate() {
-                let got = runs[0][at].elements[row * expected.len() + column];
+                let got = written[at][row * expected.len() + column];
                 if !is_right(operands[at].dtype, *ball, got) {
-                    return Err(format!("{}: [{row}, {column}] is {got}, not {ball:?}", place(at)));
+                    let name = &operands[at].name;
+                    return Err(report(format!("`{name}`[{row}, {column}] is {got}, not {ball:?}")));
                 }
             }
         }
     }
     Ok(())
-}
-
-/// Whether `got` is some number of the ball, rounded to `dtype`.
-fn is_right(dtype: Dtype, ball: Ball, got: f64) -> bool {
-    let rounded = |value: f64| match dtype {
-        Dtype::Bf16 => bf16::from_f32(oracle::to_odd(value)).to_f64(),
-        Dtype::F16 => f16::from_f32(oracle::to_odd(value)).to_f64(),
-        Dtype::F32 => f64::from(value as f32),
-    };
-    let Ball { value, error } = ball;
-    if value.is_nan() || value.is_infinite() {
-        return got == value || (got.is_nan() && value.is_nan());
-    }
-    error.is_infinite() || (rounded(value - error)..=rounded(value + error)).contains(&got)
 }

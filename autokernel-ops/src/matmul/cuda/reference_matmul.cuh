@@ -1,9 +1,10 @@
 // The reference every kernel is held against: one thread an element, fp64 accumulation, the epilogue in fp32.
 //
-// It shares nothing with the fast kernels but the epilogue and the element types, so that an indexing mistake in one
+// It shares nothing with the fast kernels but the epilogue or body and the element types, so that an indexing mistake in one
 // cannot hide in the other. The result is fp32 whatever the problem's output type: it is not rounded.
 #pragma once
 
+#include "body.cuh"
 #include "epilogue.cuh"
 #include "types.cuh"
 
@@ -16,7 +17,7 @@ __device__ __forceinline__ float to_f32(bf16 value) { return __uint_as_float(uin
 __device__ __forceinline__ float to_f32(f16 value) { return ptx::f16_to_f32(value.bits); }
 
 // Any grid of blocks of kThreads threads: each takes tile after tile. Leading dimensions count elements.
-template <typename Problem, typename Args>
+template <typename Problem, typename Body = body::None, typename Args>
 __device__ __forceinline__ void matmul(const Args& args) {
   using Input = typename Problem::Input;
   // The extents come from the launch even where they are known: a wrong constant cannot hide in both kernels.
@@ -47,7 +48,15 @@ __device__ __forceinline__ void matmul(const Args& args) {
       for (int k = 0; k < kTile; ++k) sum += double(a_tile[y][k]) * double(b_tile[k][x]);
       __syncthreads();
     }
-    if (row < args.m && column < args.n) c[row * args.ldc + column] = Problem::epilogue(static_cast<float>(sum));
+    if (row < args.m && column < args.n) {
+      const float value = Problem::epilogue(static_cast<float>(sum));
+      float* const to = c + row * args.ldc + column;
+      if constexpr (Body::kExists) {
+        body::apply_to_element<Body>(args, value, row, column, [&](float staged) { *to = staged; });
+      } else {
+        *to = value;
+      }
+    }
   }
 }
 

@@ -63,9 +63,15 @@ impl Sm80Schedule {
         self.tile_m * self.tile_n / self.threads()
     }
 
-    /// Registers of a thread, about: accumulators, two sets of operand fragments, and the rest.
+    /// Registers of a thread without a body, about.
     pub fn registers(&self) -> u32 {
-        self.accumulators() + (self.tile_m / self.warps_m + self.tile_n / self.warps_n) / 2 + WORKING_REGISTERS
+        self.registers_with(0)
+    }
+
+    /// Registers of a thread, about: accumulators, two sets of operand fragments or then what a body needs, and the rest.
+    pub(super) fn registers_with(&self, body: u32) -> u32 {
+        let fragments = (self.tile_m / self.warps_m + self.tile_n / self.warps_n) / 2;
+        self.accumulators() + fragments.max(body) + WORKING_REGISTERS
     }
 
     /// Dynamic shared memory of one block, in bytes: the ring, or the staged output tile that reuses it.

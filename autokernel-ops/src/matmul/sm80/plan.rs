@@ -3,14 +3,16 @@
 use autokernel_core::{Alignment, Grid, KernelStep, LaunchPlan, Residency};
 
 use super::Sm80Schedule;
-use crate::matmul::plan::{A, B, C, VECTOR_BYTES, aligned_rows, extents, leading, pointer, raster, tiles};
+use crate::matmul::plan::{Operands, VECTOR_BYTES, extents, leading, pointer, raster, tiles};
 use crate::matmul::problem::Class;
 use crate::source::{Constant, int};
 
 /// The launch of the kernel called `symbol`: a block for each tile.
-pub fn plan(class: &Class, schedule: &Sm80Schedule, symbol: String) -> LaunchPlan {
-    let addresses = [pointer("a", A), pointer("b", B), pointer("c", C)];
-    let strides = [leading("lda", A), leading("ldb", B), leading("ldc", C)];
+pub fn plan(class: &Class, operands: &Operands, schedule: &Sm80Schedule, symbol: String) -> LaunchPlan {
+    let &Operands { a, b, c, ref others } = operands;
+    let addresses = [pointer("a", a), pointer("b", b), pointer("c", c)];
+    let strides = [leading("lda", a), leading("ldb", b), leading("ldc", c)];
+    let fields = [addresses, strides, extents()].into_iter().flatten().chain(raster(schedule.raster));
     let kernel = KernelStep {
         symbol,
         threads: schedule.threads(),
@@ -22,10 +24,10 @@ pub fn plan(class: &Class, schedule: &Sm80Schedule, symbol: String) -> LaunchPla
             tiles: 1,
             residency: Residency::OneEach,
         },
-        args: [addresses, strides, extents()].into_iter().flatten().chain(raster(schedule.raster)).collect(),
+        args: fields.chain(others.iter().cloned()).collect(),
     };
-    let c_base = Alignment { operand: C, bytes: VECTOR_BYTES, rows: false };
-    LaunchPlan::of_kernel(kernel, [aligned_rows(), vec![c_base]].concat())
+    let c_base = Alignment { operand: c, bytes: VECTOR_BYTES, rows: false };
+    LaunchPlan::of_kernel(kernel, [operands.aligned_rows(), vec![c_base]].concat())
 }
 
 /// The constants of CUDA's `struct Schedule`: the knobs that make an image, and what the launch needs too.

@@ -60,10 +60,11 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "registers",
-        words: "accumulators + (warp tile's m + n) / 2 + 48 is at most 255, and at most 65536 / (32 * warps_m * warps_n)",
-        holds: |s, _, _| s.registers() <= available(s),
-        reason: |s, _, _| {
-            let (needed, available) = (s.registers(), available(s));
+        words: "accumulators + (warp tile's m + n) / 2, or what a body needs if that is more, + 48 is at most 255, and at \
+                most 65536 / (32 * warps_m * warps_n)",
+        holds: |s, class, _| s.registers_with(class.body_registers()) <= available(s),
+        reason: |s, class, _| {
+            let (needed, available) = (s.registers_with(class.body_registers()), available(s));
             format!("about {needed} registers a thread, {available} are there; take smaller warp tiles or fewer warps")
         },
     },

@@ -3,7 +3,7 @@
 use autokernel_core::{Arg, Field, Grid, KernelStep, LaunchPlan, Residency, TileBox};
 
 use super::{Mode, Sm90Schedule, TILE_K};
-use crate::matmul::plan::{A, B, C, aligned_rows, extents, field, leading, pointer, raster, tiles};
+use crate::matmul::plan::{Operands, extents, field, leading, pointer, raster, tiles};
 use crate::matmul::problem::Class;
 use crate::source::{Constant, boolean, int};
 
@@ -11,7 +11,7 @@ use crate::source::{Constant, boolean, int};
 const SWIZZLE: u32 = 128;
 
 /// The launch of the kernel called `symbol`: clusters that walk over the tiles, or with a split K one for each.
-pub fn plan(class: &Class, schedule: &Sm90Schedule, symbol: String) -> LaunchPlan {
+pub fn plan(class: &Class, operands: &Operands, schedule: &Sm90Schedule, symbol: String) -> LaunchPlan {
     let &Sm90Schedule { tile_m, tile_n, cluster_m, cluster_n, split_k, .. } = schedule;
     let residency = if split_k > 1 { Residency::OneEach } else { Residency::Persistent { blocks_per_sm: 1 } };
     let kernel = KernelStep {
@@ -25,27 +25,29 @@ pub fn plan(class: &Class, schedule: &Sm90Schedule, symbol: String) -> LaunchPla
             tiles: cluster_m * cluster_n,
             residency,
         },
-        args: args(class, schedule),
+        args: args(class, operands, schedule),
     };
-    LaunchPlan::of_kernel(kernel, aligned_rows())
+    LaunchPlan::of_kernel(kernel, operands.aligned_rows())
 }
 
-fn args(class: &Class, schedule: &Sm90Schedule) -> Vec<Field> {
+fn args(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -> Vec<Field> {
+    let &Operands { a, b, c, ref others } = operands;
     let &Sm90Schedule { tile_m, tile_n, cluster_m, cluster_n, .. } = schedule;
     let operand_box = |rows| TileBox { rows, columns: TILE_K, swizzle: SWIZZLE };
     // Blocks of a cluster load a slice each of what they share. Row-major B comes in panels of one swizzle row.
     let b_rows = if class.layout.transpose_b() { tile_n / cluster_m } else { TILE_K };
     let map = |name, operand, tile| field(name, Arg::Map { operand, tile });
     let mut args = vec![
-        map("a_map", A, operand_box(tile_m / cluster_n)),
-        map("b_map", B, operand_box(b_rows)),
-        map("c_map", C, schedule.store_box(class)),
-        pointer("c", C),
-        leading("ldc", C),
+        map("a_map", a, operand_box(tile_m / cluster_n)),
+        map("b_map", b, operand_box(b_rows)),
+        map("c_map", c, schedule.store_box(class)),
+        pointer("c", c),
+        leading("ldc", c),
     ];
     args.extend(extents());
     args.extend(raster(schedule.raster));
-    args.push(field("c_is_mapped", Arg::IsMapped { operand: C }));
+    args.push(field("c_is_mapped", Arg::IsMapped { operand: c }));
+    args.extend(others.iter().cloned());
     args
 }
 

@@ -3,6 +3,7 @@
 use autokernel_core::Arch;
 
 use super::{MAX_SHARED_BYTES, Mode, Sm90Schedule as S, WARPS_PER_WARPGROUP, WGMMA_M};
+use crate::matmul::body::BodyClass;
 use crate::matmul::problem::Class;
 use crate::matmul::schedule::Raster;
 use crate::rule::Rule;
@@ -11,6 +12,8 @@ use crate::rule::Rule;
 const CLUSTERS: [(u32, u32); 5] = [(1, 1), (2, 1), (1, 2), (4, 1), (1, 4)];
 /// Bytes of a partial sum.
 const SUM_BYTES: u32 = 4;
+/// Registers beside accumulators and what a body needs: addresses and the state of the pipeline.
+const WORKING_REGISTERS: u32 = 40;
 
 /// The rules, each of which may take those before it for granted.
 pub const RULES: &[Rule<S, Class>] = &[
@@ -67,12 +70,13 @@ pub const RULES: &[Rule<S, Class>] = &[
     Rule {
         name: "accumulators_fit_registers",
         words: "tile_m * tile_n / 128, divided by consumers if cooperative, is at most 192, 128 with split_k above 1, or 96 \
-                with 3 consumers; 16 fewer with an epilogue that calls tanh or erf",
+                with 3 consumers; 16 fewer with an epilogue that calls tanh or erf; with a body at most the consumers' 255, 232 \
+                or 160 registers a thread, less 40 and what the body needs",
         holds: |s, class, _| s.accumulators() <= max_accumulators(s, class),
         reason: |s, class, _| {
             let (held, limit, S { consumers, .. }) = (s.accumulators(), max_accumulators(s, class), s);
-            let epilogue = &class.epilogue;
-            format!("{held} accumulators a thread, {limit} fit with {consumers} consumers and the epilogue {epilogue}")
+            let fused = if class.body.is_some() { String::new() } else { "the epilogue ".to_owned() } + &class.fused();
+            format!("{held} accumulators a thread, {limit} fit with {consumers} consumers and {fused}")
         },
     },
     Rule {
@@ -192,5 +196,12 @@ fn max_accumulators(s: &S, class: &Class) -> u32 {
         (_, 1) => 192,
         _ => 128,
     };
-    limit - class.epilogue.cost().registers
+    let limit = limit - class.epilogue.cost().registers;
+    let registers = match s.consumers {
+        1 => 255,
+        2 => 232,
+        _ => 160,
+    };
+    let beside_body = |body: &BodyClass| registers - (WORKING_REGISTERS + body.registers()).min(registers);
+    class.body.as_ref().map_or(limit, |body| limit.min(beside_body(body)))
 }

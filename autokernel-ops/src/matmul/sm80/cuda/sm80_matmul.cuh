@@ -1,4 +1,4 @@
-// C = epilogue(A * B) on the tensor cores of sm_80 and everything after it: mma.sync, ldmatrix and cp.async.
+// C = epilogue(A * B), or what a body makes of it, on the tensor cores of sm_80 and everything after it: mma.sync, ldmatrix and cp.async.
 //
 // A block computes one kTileM x kTileN tile of C, its warps a grid of kWarpsM x kWarpsN warp tiles. Tiles of A and B
 // stream along K through a ring of kStages shared memory buffers; while a warp multiplies the fragments of one
@@ -7,6 +7,7 @@
 // What a schedule means and the rules that it keeps are in sm80_schedule.cuh. The emitted file prints struct Args.
 #pragma once
 
+#include "body.cuh"
 #include "epilogue.cuh"
 #include "ptx/sm80.cuh"
 #include "raster.cuh"
@@ -92,9 +93,9 @@ struct Operand {
 // Args: a is [m, k] row-major, b [k, n] or with Problem::kTransposeB [n, k], c [m, n]. Bases are 16-byte aligned.
 // Leading dimensions count elements and may be any number >= the row length. m, n and k are at most 2^31 - 2^16, so that
 // a coordinate may point past the last tile.
-template <typename Problem, typename Schedule, typename Args>
-struct Matmul : Shape<Schedule, sizeof(typename Problem::Output)> {
-  using S = Shape<Schedule, sizeof(typename Problem::Output)>;
+template <typename Problem, typename Schedule, typename Args, typename Body = body::None>
+struct Matmul : Shape<Schedule, sizeof(typename Problem::Output), Body::kRegisters> {
+  using S = Shape<Schedule, sizeof(typename Problem::Output), Body::kRegisters>;
   using Input = typename Problem::Input;
   using Output = typename Problem::Output;
   static_assert(sizeof(Input) == kInputBytes, "sm80: Input is bf16 or f16");
@@ -207,11 +208,17 @@ struct Matmul : Shape<Schedule, sizeof(typename Problem::Output)> {
     ptx::cp_async_wait<0>();
   }
 
-  __device__ __forceinline__ static void store(const Accumulators& accumulators, Output* c, int64_t ldc, int rows,
-                                               int columns, uint32_t slab) {
+  // The sums of a warp tile, of which `rows` and `columns` exist, to `c`, where it begins.
+  __device__ __forceinline__ static void store(const Args& args, Accumulators& accumulators, Output* c, int64_t ldc,
+                                               TileCoord first, int rows, int columns, uint32_t slab) {
     using Store = SlabStore<Problem, S::kWarpTileN>;
 #pragma unroll
     for (int i = 0; i < kBlocksM; ++i) {
+      if constexpr (Body::kExists) {
+        const int row = first.m + i * kSlabRows;
+        const auto place = body::Place<false>::of_lane(row, first.n, first.m + rows, first.n + columns);
+        body::apply<Body, false, 2 * kBlocksN, S::kRequestedRegisters>(args, accumulators[i][0], place);
+      }
       Store::stage(slab, accumulators[i]);
       __syncwarp();
       Store::store(slab, OutputSlab<Output>{c + i * kSlabRows * ldc, ldc, rows - i * kSlabRows, columns});
@@ -251,7 +258,7 @@ struct Matmul : Shape<Schedule, sizeof(typename Problem::Output)> {
     const int row = tile_row + warp_row;
     const int column = tile_column + warp_column;
     Output* c = static_cast<Output*>(args.c) + row * args.ldc + column;
-    store(accumulators, c, args.ldc, m - row, n - column, shared + warp * S::kSlabBytes);
+    store(args, accumulators, c, args.ldc, {row, column}, m - row, n - column, shared + warp * S::kSlabBytes);
   }
 };
 

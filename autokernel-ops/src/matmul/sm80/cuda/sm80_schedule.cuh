@@ -39,8 +39,8 @@ constexpr bool is_power_of_two(int value) { return value > 0 && (value & (value 
 constexpr int max_of(int x, int y) { return x > y ? x : y; }
 constexpr int min_of(int x, int y) { return x < y ? x : y; }
 
-// A checked schedule with everything derived from it.
-template <typename Schedule, int kOutputBytes>
+// A checked schedule with everything derived from it, for a body that takes kBodyRegisters beside the accumulators.
+template <typename Schedule, int kOutputBytes, int kBodyRegisters>
 struct Shape {
   static constexpr int kTileM = Schedule::kTileM;
   static constexpr int kTileN = Schedule::kTileN;
@@ -64,9 +64,13 @@ struct Shape {
   static constexpr int kAccumulators = kWarpTileM * kWarpTileN / kWarpSize;
   static_assert(kAccumulators <= kMaxAccumulators, "accumulators");
 
-  static constexpr int kRegisters = kAccumulators + (kWarpTileM + kWarpTileN) / 2 + kOtherRegisters;
+  // A body begins when the operand fragments are no longer needed.
+  static constexpr int kRegisters =
+      kAccumulators + max_of((kWarpTileM + kWarpTileN) / 2, kBodyRegisters) + kOtherRegisters;
   static_assert(kRegisters <= min_of(kMaxRegistersPerThread, kRegistersPerSm / kThreads),
                 "registers");
+
+  static constexpr int kRequestedRegisters = 16;  // for operands of a body that are on their way at once
 
   static constexpr int kTileBytesA = kTileM * kTileK * kInputBytes;
   static constexpr int kTileBytesB = kTileN * kTileK * kInputBytes;

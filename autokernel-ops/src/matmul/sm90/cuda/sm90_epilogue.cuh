@@ -1,4 +1,4 @@
-// From accumulators to C: apply the epilogue in fp32, convert, stage in shared memory, store.
+// From accumulators to C: apply the body or the epilogue in fp32, convert, stage in shared memory, store.
 //
 // A warp stores its own 16 rows in chunks of kStoreColumns columns and needs no other warp: it writes a chunk to
 // its staging buffer and hands it to the copy engine, which runs on while the next chunk, or the next tile's main
@@ -6,6 +6,7 @@
 // written from the same buffer by ordinary, coalesced stores.
 #pragma once
 
+#include "body.cuh"
 #include "ptx/sm90.cuh"
 #include "sm90_staging.cuh"
 
@@ -50,23 +51,25 @@ __device__ __forceinline__ void copy_chunk(const OutputView<typename G::Output>&
   }
 }
 
-template <typename Problem, typename G>
+template <typename Problem, typename G, typename Body, typename Args>
 struct Epilogue {
   using Output = typename G::Output;
   const TensorMap& map;
+  const Args& args;
   OutputView<Output> c;
   bool with_tma;
   bool paired;       // two 16-bit elements at a time are 4-byte aligned in every row
   uint32_t staging;  // this warp's buffers
   int buffer = 0;
 
-  __device__ Epilogue(const TensorMap& c_map, OutputView<Output> view, bool store_with_tma, uint32_t warp_staging)
-      : map(c_map), c(view), with_tma(store_with_tma), staging(warp_staging) {
+  __device__ Epilogue(const TensorMap& c_map, const Args& launched, OutputView<Output> view, bool store_with_tma,
+                      uint32_t warp_staging)
+      : map(c_map), args(launched), c(view), with_tma(store_with_tma), staging(warp_staging) {
     paired = c.ld % 2 == 0 && reinterpret_cast<uintptr_t>(c.data) % 4 == 0;
   }
 
   // One wgmma block: `row` and `column` in C of its first element held by this warp.
-  __device__ __forceinline__ void store_block(const float (&acc)[G::kWidth / 2], int row, int column) {
+  __device__ __forceinline__ void store_block(float (&acc)[G::kWidth / 2], int row, int column) {
     if (row >= c.rows || column >= c.columns) return;
     store_from<0>(acc, row, column);
   }
@@ -75,12 +78,17 @@ struct Epilogue {
   __device__ __forceinline__ void finish() { ptx::tma_store_wait_read<0>(); }
 
  private:
+  static_assert(!Body::kExists || G::kAccumulators + Body::kRegisters <= kMostRegisters, "accumulators_fit_registers");
   static constexpr int kChunk = G::kSwapAB ? G::kStoreRows : G::kStoreColumns;  // columns of wgmma
 
   // The chunks from column kFirst of wgmma on.
   template <int kFirst>
-  __device__ __forceinline__ void store_from(const float (&acc)[G::kWidth / 2], int row, int column) {
+  __device__ __forceinline__ void store_from(float (&acc)[G::kWidth / 2], int row, int column) {
     if (G::kSwapAB ? row >= c.rows : column >= c.columns) return;
+    if constexpr (Body::kExists) {
+      const auto place = body::Place<G::kSwapAB>::of_lane(row, column, c.rows, c.columns);
+      body::apply<Body, G::kSwapAB, kChunk / 8, G::kRequestedRegisters>(args, acc + kFirst / 2, place);
+    }
     const uint32_t address = staging + buffer * G::kStoreBytes;
     // Groups belong to the thread that committed them. All buffers but this one may still be read.
     if (threadIdx.x % kWarpSize == 0) ptx::tma_store_wait_read<G::kEpilogueBuffers - 1>();

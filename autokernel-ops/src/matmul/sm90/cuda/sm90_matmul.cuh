@@ -1,4 +1,4 @@
-// C = epilogue(A * B) on Hopper: TMA in, wgmma, TMA out, warp-specialised and persistent.
+// C = epilogue(A * B), or what a body makes of it, on Hopper: TMA in, wgmma, TMA out, warp-specialised and persistent.
 //
 // One warpgroup produces (one of its threads drives TMA), the others consume. A ring of stages with full and empty
 // mbarriers connects them, and the producer runs ahead into the next tile while the consumers store the last one.
@@ -18,6 +18,7 @@
 // of 16: TMA stores clip a row at whole 16-byte units, which would write past a ragged n.
 #pragma once
 
+#include "body.cuh"
 #include "epilogue.cuh"
 #include "raster.cuh"
 #include "sm90_epilogue.cuh"
@@ -30,7 +31,7 @@
 namespace autokernel::sm90 {
 
 // Args::c_is_mapped is 0 where C's base, row stride or row length is no multiple of 16 bytes: TMA cannot store it.
-template <typename Problem, typename Schedule, typename Args>
+template <typename Problem, typename Schedule, typename Args, typename Body = body::None>
 struct Matmul : Geometry<Problem, Schedule> {
   using G = Geometry<Problem, Schedule>;
   using Output = typename G::Output;
@@ -41,7 +42,7 @@ struct Matmul : Geometry<Problem, Schedule> {
     const OutputView<Output> c{static_cast<Output*>(args.c), args.ldc, args.m, n};
     if (k == 0) {
       ptx::wait_for_previous_grids();
-      return fill(c);
+      return fill(args, c);
     }
 
     extern __shared__ uint8_t shared_memory[];
@@ -86,7 +87,7 @@ struct Matmul : Geometry<Problem, Schedule> {
     const int consumer_warp = consumer * kWarpsPerWarpgroup + warp;
     // The row length again: where a known n is ragged, the TMA stores compile away.
     const bool with_tma = args.c_is_mapped != 0 && c.columns % (kTmaUnitBytes / sizeof(Output)) == 0;
-    Epilogue<Problem, G> epilogue(args.c_map, c, with_tma, shared.staging(consumer_warp));
+    Epilogue<Problem, G, Body, Args> epilogue(args.c_map, args, c, with_tma, shared.staging(consumer_warp));
     RingCursor<G::kStages> cursor;
     cursor.skip(turn * k_blocks);  // ping-pong: the stages of the other's first tile
 
@@ -118,10 +119,17 @@ struct Matmul : Geometry<Problem, Schedule> {
   }
 
   // K = 0: the product is zero and there is no operand to load.
-  __device__ __forceinline__ static void fill(const OutputView<Output>& c) {
-    const Output value = from_f32<Output>(Problem::epilogue(0.0f));
+  __device__ __forceinline__ static void fill(const Args& args, const OutputView<Output>& c) {
+    const float zero = Problem::epilogue(0.0f);
     for (int64_t row = blockIdx.x; row < c.rows; row += gridDim.x) {
-      for (int column = threadIdx.x; column < c.columns; column += G::kThreads) c.data[row * c.ld + column] = value;
+      for (int column = threadIdx.x; column < c.columns; column += G::kThreads) {
+        Output* const to = c.data + row * c.ld + column;
+        if constexpr (Body::kExists) {
+          body::apply_to_element<Body>(args, zero, row, column, [&](float staged) { body::store(to, staged); });
+        } else {
+          *to = from_f32<Output>(zero);
+        }
+      }
     }
   }
 

@@ -24,6 +24,7 @@ constexpr int kBlockK = 16;            // depth on 16-bit elements
 // Limits.
 constexpr int kMaxBlocksSide = 256;    // the longest side of a TMA box
 constexpr int kMaxSharedBytes = 232448;  // 227 KiB, what one block may have on Hopper
+constexpr int kMostRegisters = 215;    // of accumulators and a body, in the largest crew there is
 constexpr int kMaxSplitK = 8;          // the largest cluster that every Hopper part grants
 
 template <typename Problem, typename Schedule>
@@ -63,6 +64,9 @@ struct Geometry {
   // Split K: adding what arrives needs registers beside the accumulators. Rust takes fewer
   // where the epilogue's own temporaries need some.
   static constexpr int kMaxAccumulators = kConsumers == 3 ? 96 : kSplitK > 1 ? 128 : 192;
+
+  // For operands of a body that are on their way at once.
+  static constexpr int kRequestedRegisters = kAccumulators > 128 ? 8 : 32;
 
   // Shared memory: stages, then staging for the epilogue, then barriers.
   static constexpr int kABytes = kTileM * kSwizzleBytes;

@@ -1,6 +1,6 @@
 //! A number in fp64 and how far a computation of it in fp32 may be off.
 
-use crate::expr::{BinaryOp, CompareOp, Condition, Expr, Math};
+use super::{BinaryOp, CompareOp, Condition, Expr, Math};
 
 /// A number, and how far a computation of it in fp32 may be off.
 #[derive(Clone, Copy, Debug, PartialEq)]

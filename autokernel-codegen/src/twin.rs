@@ -1,30 +1,32 @@
 //! A body as a Rust function that computes one row in `f32`: the tokens of the user's own text, each reduction a loop, each
 //! value and each output another.
 
+mod names;
+
 use autokernel_core::Role;
-use autokernel_ops::expr::Math;
-use autokernel_ops::rows::body::Kind;
-use autokernel_ops::rows::{Operand, Problem, Reduction};
+use autokernel_ops::body::{Kind, Operand, Reduction};
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
-use syn::visit::{self, Visit};
+use syn::visit::Visit;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Error, Ident, Result};
 
+use self::names::{Names, imports};
 use crate::translate::binding_name;
 
-/// `fn row(x: &[f32], eps: f32, out: &mut [f32]) { … }` of a function that states `problem`: its parameters in the order of
-/// the operands, slices of as many elements as a row has columns, and numbers where an operand has one a row.
+/// `fn row(x: &[f32], eps: f32, out: &mut [f32]) { … }` of a body on `operands`, which are its parameters: slices of as many
+/// elements as a row has columns, and numbers where an operand has one a row. A reduction is a loop, and so are values and
+/// outputs.
 ///
 /// # Errors
 /// A statement that no body holds.
-pub fn rust_function(block: &syn::Block, problem: &Problem) -> Result<TokenStream> {
-    let mut twin = Twin::new(problem);
+pub fn rust_function(block: &syn::Block, operands: &[Operand]) -> Result<TokenStream> {
+    let mut twin = Twin::new(operands);
     let statements = block.stmts.iter().map(|statement| twin.statement(statement)).collect::<Result<Vec<_>>>()?;
     let Twin { columns, .. } = &twin;
-    let parameters = problem.body().operands.iter().map(parameter);
+    let parameters = operands.iter().map(parameter);
     let imports = imports(block);
-    let matrix = problem.body().operands.iter().find(|operand| operand.kind == Kind::Matrix).map(name_of);
+    let matrix = operands.iter().find(|operand| operand.kind == Kind::Matrix).map(name_of);
     Ok(quote! {
         #[allow(clippy::all, clippy::pedantic, clippy::nursery)]
         fn row(#(#parameters),*) {
@@ -62,19 +64,6 @@ fn ident(name: &str, span: Span) -> Ident {
     }
 }
 
-/// A `use` of each function that the body calls and that is no method of `f32`, from where the facade has them.
-fn imports(block: &syn::Block) -> Vec<TokenStream> {
-    let mut names = Names::default();
-    names.visit_block(block);
-    let functions = Math::ALL.iter().filter(|function| !function.is_method());
-    let called = functions.filter(|function| names.free.iter().any(|name| name == function.name()));
-    let import = |function: &Math| {
-        let name = format_ident!("{}", function.name());
-        quote!(use ::autokernel::__private::#name;)
-    };
-    called.map(import).collect()
-}
-
 /// Whether a name stands for a number of the row, or for one of each element.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Along {
@@ -83,7 +72,7 @@ enum Along {
 }
 
 struct Twin<'p> {
-    problem: &'p Problem,
+    operands: &'p [Operand],
     /// Names in scope, innermost last.
     scope: Vec<(String, Along)>,
     columns: Ident,
@@ -93,13 +82,13 @@ struct Twin<'p> {
 }
 
 impl<'p> Twin<'p> {
-    fn new(problem: &'p Problem) -> Self {
-        let inputs = problem.body().inputs().map(|operand| {
+    fn new(operands: &'p [Operand]) -> Self {
+        let inputs = operands.iter().filter(|operand| operand.role == Role::Input).map(|operand| {
             let along = if operand.kind.varies_along_row() { Along::Elements } else { Along::Row };
             (operand.name.clone(), along)
         });
         let [columns, column] = ["columns", "column"].map(|name| Ident::new(name, Span::mixed_site()));
-        Twin { problem, scope: inputs.collect(), columns, column, reductions: 0 }
+        Twin { operands, scope: inputs.collect(), columns, column, reductions: 0 }
     }
 
     fn statement(&mut self, statement: &syn::Stmt) -> Result<TokenStream> {
@@ -137,7 +126,8 @@ impl<'p> Twin<'p> {
 
     fn store(&mut self, assign: &syn::ExprAssign) -> Option<TokenStream> {
         let syn::Expr::Path(path) = &*assign.left else { return None };
-        let operand = self.problem.body().operand(&path.path.get_ident()?.to_string())?;
+        let name = path.path.get_ident()?.to_string();
+        let operand = self.operands.iter().find(|operand| operand.name == name)?;
         let output = name_of(operand);
         let (value, reductions) = self.lift(&assign.right);
         if !operand.kind.varies_along_row() {
@@ -208,45 +198,6 @@ impl VisitMut for Lift {
         self.reductions += 1;
         *expr = syn::Expr::Path(syn::ExprPath { attrs: Vec::new(), qself: None, path: name.clone().into() });
         self.lifted.push((name, reduction, of));
-    }
-}
-
-/// The names that a text takes from around it, each once.
-#[derive(Default)]
-struct Names {
-    free: Vec<Ident>,
-    /// Names that blocks of the text bind.
-    bound: Vec<Ident>,
-}
-
-impl<'ast> Visit<'ast> for Names {
-    fn visit_block(&mut self, block: &'ast syn::Block) {
-        let outer = self.bound.len();
-        visit::visit_block(self, block);
-        self.bound.truncate(outer);
-    }
-
-    fn visit_local(&mut self, local: &'ast syn::Local) {
-        visit::visit_local(self, local);
-        let pattern = match &local.pat {
-            syn::Pat::Type(typed) => &typed.pat,
-            other => other,
-        };
-        if let syn::Pat::Ident(name) = pattern {
-            self.bound.push(name.ident.clone());
-        }
-    }
-
-    fn visit_item_const(&mut self, item: &'ast syn::ItemConst) {
-        visit::visit_item_const(self, item);
-        self.bound.push(item.ident.clone());
-    }
-
-    fn visit_expr_path(&mut self, path: &'ast syn::ExprPath) {
-        let Some(name) = path.path.get_ident() else { return };
-        if !self.bound.contains(name) && !self.free.contains(name) {
-            self.free.push(name.clone());
-        }
     }
 }
 

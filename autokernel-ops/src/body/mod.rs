@@ -1,9 +1,17 @@
-//! A body as plain data: what a parser makes of the Rust text.
+//! A body as plain data: what a parser makes of the Rust text, and what holds for bodies of every operation.
+
+pub mod check;
+pub mod cuda;
+pub mod declare;
+
+use std::fmt;
 
 use autokernel_core::{Dtype, Role};
 use serde::{Deserialize, Serialize};
 
 use crate::expr::Expr;
+
+pub use check::{Complaint, Place};
 
 /// What a function declares: its parameters and its statements.
 ///
@@ -158,11 +166,30 @@ impl Body {
 }
 
 impl Step {
+    /// The name of what it gives: a value's, or an output's.
+    pub fn name(&self) -> &str {
+        match self {
+            Step::Let { name, .. } | Step::Reduce { name, .. } => name,
+            Step::Store { output, .. } => output,
+        }
+    }
+
     /// What it computes with.
     pub fn expr(&self) -> &Expr {
         match self {
             Step::Let { value, .. } | Step::Store { value, .. } => value,
             Step::Reduce { of, .. } => of,
+        }
+    }
+}
+
+impl fmt::Display for Operand {
+    /// As its parameter is written: `bias: Row<bf16>`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Operand { name, kind, dtype, .. } = self;
+        match kind {
+            Kind::Scalar => write!(f, "{name}: {dtype}"),
+            kind => write!(f, "{name}: {}<{dtype}>", kind.name()),
         }
     }
 }

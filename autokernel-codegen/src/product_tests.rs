@@ -1,0 +1,97 @@
+use quote::quote;
+
+use super::*;
+
+fn read(source: &str) -> Result<Problem> {
+    problem(&syn::parse_str(source).unwrap())
+}
+
+const UP: &str =
+    "fn up(x: &Matrix<bf16>, w: &Matrix<bf16>, bias: &Row<bf16>, skip: &Matrix<f32>, out: &mut Matrix<f32>) {
+    out = gelu(dot(x, w.t()) + bias) + skip;
+}";
+
+#[test]
+fn a_product_and_an_epilogue_become_values_of_their_own() {
+    let up = read(UP).unwrap();
+    assert_eq!(up.to_string(), "matmul nt bf16, dot(x, w), bias: Row<bf16>, skip: Matrix<f32> -> out: Matrix<f32>");
+    let body = up.body.unwrap();
+    assert_eq!((body.sum(), body.factors()), ("dot", [0, 1]));
+    let names: Vec<String> = body.steps().iter().map(|step| format!("{step:?}")).collect();
+    assert_eq!(body.steps().len(), 3, "{names:?}");
+}
+
+#[test]
+fn what_an_inlined_epilogue_computes_is_what_its_text_says() {
+    for epilogue in crate::epilogue::Epilogue::all() {
+        let arguments: String = epilogue.arguments().iter().map(|value| format!(", {value:?}")).collect();
+        let source = format!(
+            "fn f(x: &Matrix<f16>, w: &Matrix<f16>, shift: f32, out: &mut Matrix<f16>) {{
+                let y = dot(x, w) + shift;
+                out = {}(y{arguments});
+            }}",
+            epilogue.name()
+        );
+        let body = read(&source).unwrap().body.unwrap();
+        for x in [-3.0f32, -0.5, 0.0, 1.5] {
+            let mut scope: Vec<(&str, f32)> = vec![("dot", x), ("shift", 0.25)];
+            for step in body.steps() {
+                let value = step.expr().eval(&scope);
+                scope.push((step.name(), value));
+            }
+            assert_eq!(scope.last().unwrap().1, epilogue.eval(x + 0.25), "{} at {x}", epilogue.name());
+        }
+    }
+}
+
+#[test]
+fn the_same_product_twice_is_one() {
+    let source = "fn f(x: &Matrix<f16>, w: &Matrix<f16>, out: &mut Matrix<f16>) { out = dot(x, w) * dot(x, w); }";
+    assert_eq!(read(source).unwrap().body.unwrap().steps().len(), 1);
+}
+
+#[test]
+fn the_function_on_a_row_takes_the_product_as_an_operand() {
+    let function: syn::ItemFn = syn::parse_str(UP).unwrap();
+    let body = problem(&function).unwrap().body.unwrap();
+    let twin: syn::ItemFn = syn::parse2(rust_function(&function.block, &body).unwrap()).unwrap();
+    let expected = quote! {
+        fn row(product_of_factors: &[f32], bias: &[f32], skip: &[f32], out: &mut [f32])
+    };
+    assert_eq!(twin.sig.to_token_stream().to_string(), expected.to_string());
+    let text = twin.block.to_token_stream().to_string();
+    assert!(text.contains("use :: autokernel :: __private :: epilogues :: gelu ;"), "{text}");
+    assert!(text.contains("out [column] = gelu (product_of_factors + bias) + skip ;"), "{text}");
+}
+
+#[test]
+fn mistakes_in_a_body_are_told_with_what_can_be_written() {
+    let plain = "x: &Matrix<bf16>, w: &Matrix<bf16>, out: &mut Matrix<bf16>";
+    let with_skip = "x: &Matrix<bf16>, w: &Matrix<bf16>, skip: &Matrix<bf16>, out: &mut Matrix<bf16>";
+    let cases = [
+        (plain, "out = x;", "multiplies two of its operands"),
+        (plain, "out = dot(x, w) + x;", "`x` is a factor of `dot`"),
+        (plain, "out = dot(x, w) * dot(x, w.t());", "sums one product"),
+        (plain, "out = dot(x.t(), w);", "cannot be taken transposed"),
+        (plain, "out = dot(x, w.t().t());", "by its name, `w` or `w.t()`"),
+        (plain, "out = dot(x + 1.0, w);", "by its name, `w` or `w.t()`"),
+        (plain, "out = dot(x);", "`dot` takes two matrices"),
+        (plain, "out = dot(x, x);", "both factors"),
+        (plain, "out = dot(x, y);", "a factor of `dot` is a matrix that is read: `y: &Matrix<bf16>`"),
+        (plain, "out = dot(x, out);", "a factor of `dot` is a matrix that is read"),
+        (plain, "out = row_sum(dot(x, w));", "belongs in `#[autokernel::rows]`"),
+        (plain, "out = if 1.0 > 0.0 { dot(x, w) } else { 0.0 };", "bind it before"),
+        (plain, "let y = dot(x, w);", "`out` is never written"),
+        (plain, "out = leaky_relu(dot(x, w));", "`leaky_relu` takes 2 arguments, not 1"),
+        (with_skip, "out = dot(x, w);", "`skip` is never used"),
+        ("x: &Matrix<f32>, w: &Matrix<f32>, out: &mut Matrix<f32>", "out = dot(x, w);", "multiply `bf16` or `f16`"),
+        ("x: &Matrix<f16>, w: &Matrix<bf16>, out: &mut Matrix<f32>", "out = dot(x, w);", "the same type"),
+        ("x: &Matrix<f16>, w: &Row<f16>, out: &mut Matrix<f32>", "out = dot(x, w);", "is a matrix that is read"),
+        ("x: &Matrix<f16>, w: &Matrix<f16>, out: &mut Column<f32>", "out = dot(x, w);", "write a `&mut Matrix`"),
+    ];
+    for (parameters, body, expected) in cases {
+        let message = read(&format!("fn f({parameters}) {{ {body} }}")).unwrap_err().into_iter();
+        let messages: Vec<String> = message.map(|error| error.to_string()).collect();
+        assert!(messages.iter().any(|message| message.contains(expected)), "{body}: {messages:?}");
+    }
+}

@@ -1,0 +1,140 @@
+//! Calls in a body that are no arithmetic on one element, and those of the built-in epilogues.
+
+use autokernel_ops::body::Reduction;
+use autokernel_ops::declaration::Factors;
+use autokernel_ops::epilogue::Epilogue;
+use autokernel_ops::expr::Expr;
+use quote::ToTokens;
+use syn::{Error, Ident, Result};
+
+use super::{Bound, Text, Translator, Value, takes};
+
+/// The product of two matrices, in a body.
+pub const DOT: &str = "dot";
+
+impl Translator {
+    /// The value of a call that is a reduction, a product or an epilogue; none of another one.
+    pub(super) fn lifted(&mut self, name: &str, call: &syn::ExprCall) -> Option<Result<Expr>> {
+        if let Some(reduction) = Reduction::from_name(name) {
+            return Some(self.reduction(call, reduction));
+        }
+        match self.text {
+            Text::Epilogue => None,
+            Text::Body if name == DOT => Some(self.product(call)),
+            Text::Body => {
+                let epilogue = Epilogue::all().into_iter().find(|epilogue| epilogue.name() == name)?;
+                Some(self.epilogue(call, &epilogue))
+            }
+        }
+    }
+
+    /// A reduction, which becomes a value of its own; the same one twice is one value.
+    fn reduction(&mut self, call: &syn::ExprCall, reduction: Reduction) -> Result<Expr> {
+        let name = reduction.name();
+        if self.text == Text::Epilogue {
+            let message = format!("`{name}` reduces a row, and an epilogue sees one element; leave it out");
+            return Err(Error::new_spanned(call, message));
+        }
+        self.refuse_branch(
+            call,
+            &format!("a row is reduced whether a branch is taken or not; bind it before: `let r = {name}(…);`"),
+        )?;
+        let [of] = &call.args.iter().collect::<Vec<_>>()[..] else {
+            return Err(Error::new_spanned(
+                call,
+                format!("`{name}` takes the one number that it reduces: `{name}(x)`"),
+            ));
+        };
+        let of = self.number(of)?;
+        Ok(self.lift(name, call, Value::Reduced(reduction, of)))
+    }
+
+    /// `dot(a, b)` or `dot(a, b.t())` of two matrices, which becomes a value of its own.
+    fn product(&mut self, call: &syn::ExprCall) -> Result<Expr> {
+        self.refuse_branch(
+            call,
+            "a product is summed whether a branch is taken or not; bind it before: `let y = dot(…);`",
+        )?;
+        let [a, b] = &call.args.iter().collect::<Vec<_>>()[..] else {
+            let message = "`dot` takes two matrices: `dot(a, b)`, or `dot(a, b.t())` where `b` is stored transposed";
+            return Err(Error::new_spanned(call, message));
+        };
+        let (a, transpose_a) = factor(a)?;
+        if transpose_a {
+            let message =
+                format!("the first factor cannot be taken transposed; store `{a}` as `[m, k]` and write `dot({a}, …)`");
+            return Err(Error::new_spanned(&call.args[0], message));
+        }
+        let (b, transpose_b) = factor(b)?;
+        let [a, b] = [a.to_string(), b.to_string()];
+        Ok(self.lift(DOT, call, Value::Product(Factors { a, b, transpose_b })))
+    }
+
+    /// An epilogue, whose text is put in the place of its call.
+    fn epilogue(&mut self, call: &syn::ExprCall, epilogue: &Epilogue) -> Result<Expr> {
+        let (function, parameters) = (epilogue.function(), epilogue.arguments().len());
+        if call.args.len() != 1 + parameters {
+            let arguments: String = epilogue.arguments().iter().map(|value| format!(", {value:?}")).collect();
+            let message = takes(epilogue.name(), 1 + parameters, call.args.len());
+            let message = format!("{message}; write `{}(x{arguments})`", epilogue.name());
+            return Err(Error::new_spanned(call, message));
+        }
+        let arguments = call.args.iter().map(|argument| self.number(argument)).collect::<Result<Vec<_>>>()?;
+        let names = std::iter::once(&function.parameter).chain(function.bindings.iter().map(|binding| &binding.name));
+        // The first bindings are the parameters beside the element.
+        let bodies = function.bindings.iter().skip(parameters).map(|binding| &binding.value);
+        let values = arguments.into_iter().chain(bodies.cloned());
+        let mut renamed: Vec<(&str, String)> = Vec::new();
+        for (name, value) in names.zip(values) {
+            let value = rename(&value, if renamed.len() > parameters { &renamed } else { &[] });
+            let unique = self.unique(&format!("{}_{name}", epilogue.name()));
+            self.bound.push(Bound {
+                name: unique.clone(),
+                value: Value::Number(value),
+                tokens: call.to_token_stream(),
+            });
+            renamed.push((name, unique));
+        }
+        Ok(rename(&function.result, &renamed))
+    }
+
+    /// The name of a value that stands for `call`; of an equal one where there is one.
+    fn lift(&mut self, name: &str, call: &syn::ExprCall, value: Value) -> Expr {
+        if let Some(known) = self.bound.iter().find(|bound| bound.value == value) {
+            return Expr::Variable(known.name.clone());
+        }
+        let unique = self.unique(name);
+        self.bound.push(Bound { name: unique.clone(), value, tokens: call.to_token_stream() });
+        Expr::Variable(unique)
+    }
+
+    fn refuse_branch(&self, call: &syn::ExprCall, message: &str) -> Result<()> {
+        if self.depth > 0 { Err(Error::new_spanned(call, message)) } else { Ok(()) }
+    }
+}
+
+/// The matrix that a factor of a product names, and whether it is taken transposed.
+fn factor(written: &syn::Expr) -> Result<(&Ident, bool)> {
+    let refused = || {
+        let message = "a factor of `dot` is an operand by its name, `w` or `w.t()`: products are taken of matrices as they \
+                       lie in memory";
+        Error::new_spanned(written, message)
+    };
+    match written {
+        syn::Expr::Path(path) => Ok((path.path.get_ident().ok_or_else(refused)?, false)),
+        syn::Expr::Paren(inner) => factor(&inner.expr),
+        syn::Expr::MethodCall(call) if call.method == "t" && call.args.is_empty() => match factor(&call.receiver)? {
+            (name, false) => Ok((name, true)),
+            (_, true) => Err(refused()),
+        },
+        _ => Err(refused()),
+    }
+}
+
+/// The expression with other names for those that are listed.
+fn rename(expr: &Expr, names: &[(&str, String)]) -> Expr {
+    expr.renamed(&|name| {
+        let other = names.iter().find(|(old, _)| *old == name);
+        other.map_or_else(|| name.to_owned(), |(_, new)| new.clone())
+    })
+}

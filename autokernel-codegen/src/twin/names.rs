@@ -1,0 +1,77 @@
+//! The names in a text, and where those come from that it calls.
+
+use autokernel_ops::epilogue::Epilogue;
+use autokernel_ops::expr::Math;
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+use syn::Ident;
+use syn::visit::{self, Visit};
+
+/// A `use` of each function that the body calls and that is no method of `f32`, from where the facade has them.
+pub fn imports(block: &syn::Block) -> Vec<TokenStream> {
+    let mut calls = Calls::default();
+    calls.visit_block(block);
+    let is_called = |name: &&str| calls.0.iter().any(|called| called == name);
+    let functions = Math::ALL.iter().filter(|function| !function.is_method()).map(|function| function.name());
+    let functions = functions.filter(is_called).map(|name| {
+        let name = format_ident!("{name}");
+        quote!(use ::autokernel::__private::#name;)
+    });
+    let epilogues = Epilogue::all();
+    let epilogues = epilogues.iter().map(Epilogue::name).filter(is_called).map(|name| {
+        let name = format_ident!("{name}");
+        quote!(use ::autokernel::__private::epilogues::#name;)
+    });
+    functions.chain(epilogues).collect()
+}
+
+/// The functions that a text calls by a plain name.
+#[derive(Default)]
+struct Calls(Vec<Ident>);
+
+impl<'ast> Visit<'ast> for Calls {
+    fn visit_expr_call(&mut self, call: &'ast syn::ExprCall) {
+        visit::visit_expr_call(self, call);
+        let syn::Expr::Path(path) = &*call.func else { return };
+        self.0.extend(path.path.get_ident().cloned());
+    }
+}
+
+/// The names that a text takes from around it, each once.
+#[derive(Default)]
+pub struct Names {
+    pub free: Vec<Ident>,
+    /// Names that blocks of the text bind.
+    bound: Vec<Ident>,
+}
+
+impl<'ast> Visit<'ast> for Names {
+    fn visit_block(&mut self, block: &'ast syn::Block) {
+        let outer = self.bound.len();
+        visit::visit_block(self, block);
+        self.bound.truncate(outer);
+    }
+
+    fn visit_local(&mut self, local: &'ast syn::Local) {
+        visit::visit_local(self, local);
+        let pattern = match &local.pat {
+            syn::Pat::Type(typed) => &typed.pat,
+            other => other,
+        };
+        if let syn::Pat::Ident(name) = pattern {
+            self.bound.push(name.ident.clone());
+        }
+    }
+
+    fn visit_item_const(&mut self, item: &'ast syn::ItemConst) {
+        visit::visit_item_const(self, item);
+        self.bound.push(item.ident.clone());
+    }
+
+    fn visit_expr_path(&mut self, path: &'ast syn::ExprPath) {
+        let Some(name) = path.path.get_ident() else { return };
+        if !self.bound.contains(name) && !self.free.contains(name) {
+            self.free.push(name.clone());
+        }
+    }
+}

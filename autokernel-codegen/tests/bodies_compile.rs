@@ -1,0 +1,103 @@
+//! Products with bodies: what passes the rules compiles without spills.
+//!
+//! `AUTOKERNEL_ALL_IMAGES=1` compiles every image of the shipped portfolios, otherwise those that hold the most.
+
+use std::path::Path;
+
+use autokernel_codegen::arch::Arch;
+use autokernel_codegen::config::Config;
+use autokernel_codegen::matmul::schedule::Schedule as Typed;
+use autokernel_codegen::matmul::{Class, emit};
+use autokernel_codegen::nvcc::{Compiler, Nvcc};
+use autokernel_codegen::problem::Problem;
+use autokernel_codegen::product::problem;
+use autokernel_codegen::schedule::{Family, Schedule};
+
+/// Images of a portfolio that are compiled; each takes seconds where the cache does not have it.
+const SAMPLE: usize = 2;
+
+const BODIES: [&str; 4] = [
+    "fn shifted(x: &Matrix<bf16>, w: &Matrix<bf16>, shift: f32, out: &mut Matrix<f32>) { out = dot(x, w.t()) + shift; }",
+    "fn bias(x: &Matrix<bf16>, w: &Matrix<bf16>, bias: &Row<bf16>, out: &mut Matrix<bf16>) {
+        out = gelu_tanh(dot(x, w.t()) + bias);
+    }",
+    "fn residual(x: &Matrix<bf16>, w: &Matrix<bf16>, bias: &Row<bf16>, skip: &Matrix<bf16>, out: &mut Matrix<bf16>) {
+        out = gelu(dot(x, w.t()) + bias) + skip;
+    }",
+    // Twenty operations on operands of every kind, and two outputs.
+    "fn twenty(
+        x: &Matrix<bf16>, w: &Matrix<bf16>, bias: &Row<f32>, scale: &Column<f32>, skip: &Matrix<bf16>, alpha: f32,
+        pre: &mut Matrix<bf16>, out: &mut Matrix<bf16>
+    ) {
+        let y = alpha * scale * dot(x, w.t()) + bias;
+        pre = y;
+        let gate = 1.0 / (1.0 + (-y).exp());
+        let bent = if y > 0.0 { y } else { 0.2 * y };
+        let mixed = gate * bent + (1.0 - gate) * skip;
+        out = mixed.max(-6.0).min(6.0) + 0.5 * (y - skip).abs() + scale * skip * 0.125;
+    }",
+];
+
+/// Of the Hopper family, for each number of consumers the schedule with the most accumulators that the rules let through.
+fn edges(problem: &Problem) -> Vec<Schedule> {
+    let schedules = problem.class().schedules(Family::Sm90, Arch::SM_90A);
+    let consumers = |schedule: &Schedule| match Typed::try_from(schedule) {
+        Ok(Typed::Sm90(schedule)) => schedule.consumers,
+        _ => 0,
+    };
+    let most = |crew: u32| {
+        let of_crew = schedules.iter().filter(move |schedule| consumers(schedule) == crew);
+        of_crew.max_by_key(|schedule| accumulators(schedule)).copied()
+    };
+    (1..=3).filter_map(most).collect()
+}
+
+/// The images of the shipped portfolio that the rules let through, those with the most accumulators first.
+fn images(config: &Config, problem: &Problem, arch: Arch) -> Vec<Schedule> {
+    let class = problem.class();
+    let portfolio = config.portfolio_for(problem, arch);
+    let mut images: Vec<Schedule> =
+        portfolio.into_iter().flat_map(|portfolio| portfolio.images_for(&class)).map(|image| image.schedule).collect();
+    let product: Class = problem.as_product().expect("a product").class();
+    images.push(Typed::default_for(&product, arch).into());
+    images.sort_by_key(|schedule| std::cmp::Reverse(accumulators(schedule)));
+    images
+}
+
+fn accumulators(schedule: &Schedule) -> u32 {
+    match Typed::try_from(schedule).expect("a schedule of a product") {
+        Typed::Sm80(schedule) => schedule.accumulators(),
+        Typed::Sm90(schedule) => schedule.accumulators(),
+    }
+}
+
+#[test]
+fn bodies_compile_without_spills_in_the_portfolio_and_at_the_edge_of_the_rules() {
+    let cache: std::path::PathBuf =
+        std::env::var_os("AUTOKERNEL_CACHE_DIR").map_or_else(|| env!("CARGO_TARGET_TMPDIR").into(), Into::into);
+    let compiler = match Nvcc::locate(Path::new(env!("CARGO_MANIFEST_DIR")), &cache) {
+        Ok(nvcc) => Compiler::new(nvcc, cache),
+        Err(reason) => return eprintln!("skipped: {reason}"),
+    };
+    let config = Config::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../best_config.json")).unwrap();
+    let sample = if std::env::var_os("AUTOKERNEL_ALL_IMAGES").is_some() { usize::MAX } else { SAMPLE };
+    let mut refused = Vec::new();
+    for body in BODIES {
+        let problem = problem(&syn::parse_str(body).unwrap()).unwrap();
+        if let Err(error) = compiler.compile(&emit::reference(&problem).0, Arch::SM_80) {
+            refused.push(format!("the reference of {problem}: {error}"));
+        }
+        for arch in [Arch::SM_80, Arch::SM_90A] {
+            let erased = problem.clone().into();
+            let edges = if arch == Arch::SM_90A { edges(&erased) } else { Vec::new() };
+            for schedule in images(&config, &erased, arch).into_iter().take(sample).chain(edges) {
+                let typed = Typed::try_from(&schedule).unwrap();
+                match compiler.compile(&emit::kernel(&problem, &typed).0, arch) {
+                    Ok(image) => println!("{schedule} for {arch}: {} registers", image.report.registers),
+                    Err(error) => refused.push(format!("{problem} by {schedule} for {arch}: {error}")),
+                }
+            }
+        }
+    }
+    assert!(refused.is_empty(), "{}", refused.join("\n\n"));
+}

@@ -1,0 +1,126 @@
+//! What is wrong with a body of any operation that its syntax does not show.
+
+use std::collections::BTreeMap;
+
+use autokernel_core::Role;
+
+use super::{Body, Operand};
+use crate::expr::Expr;
+
+/// A mistake, and what can be written instead.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Complaint {
+    /// Where it is.
+    pub place: Place,
+    /// What it is.
+    pub message: String,
+}
+
+/// The part of a declaration that a complaint is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The function as a whole.
+    Function,
+    /// The operand with that number.
+    Operand(usize),
+    /// The step with that number.
+    Step(usize),
+}
+
+/// The most operands that a kernel takes.
+pub const MAX_OPERANDS: usize = 8;
+
+/// Goes through a body with its operation: names are unique and there, each output is written once and never read.
+pub struct Checker<'b> {
+    body: &'b Body,
+    /// The names in scope, and whether their values differ along a row.
+    varies: BTreeMap<&'b str, bool>,
+    stored: Vec<&'b str>,
+    complaints: Vec<Complaint>,
+}
+
+impl<'b> Checker<'b> {
+    /// Begins with the operands of `body`.
+    pub fn new(body: &'b Body) -> Self {
+        let mut checker = Checker { body, varies: BTreeMap::new(), stored: Vec::new(), complaints: Vec::new() };
+        checker.operands();
+        checker
+    }
+
+    /// Notes a mistake.
+    pub fn complain(&mut self, place: Place, message: impl Into<String>) {
+        self.complaints.push(Complaint { place, message: message.into() });
+    }
+
+    fn operands(&mut self) {
+        let body = self.body;
+        if body.operands.len() > MAX_OPERANDS {
+            let given = body.operands.len();
+            self.complain(Place::Operand(MAX_OPERANDS), format!("{given} operands; a kernel takes {MAX_OPERANDS}"));
+        }
+        for (at, Operand { name, kind, .. }) in body.operands.iter().enumerate() {
+            if self.varies.insert(name, kind.varies_along_row()).is_some() {
+                self.complain(Place::Operand(at), format!("`{name}` is declared twice; give each operand its name"));
+            }
+        }
+        if body.outputs().next().is_none() {
+            self.complain(Place::Function, "a kernel writes at least one operand: `out: &mut Matrix<bf16>`");
+        }
+    }
+
+    /// Whether the value of a step differs along a row. All its names must be there.
+    pub fn varies(&mut self, at: usize, value: &'b Expr) -> bool {
+        let body = self.body;
+        let mut varies = false;
+        for name in value.variables() {
+            match (self.varies.get(name), body.operand(name).map(|operand| operand.role)) {
+                (_, Some(Role::Output)) => {
+                    let message =
+                        format!("`{name}` is written and never read; bind its value first: `let y = …; {name} = y;`");
+                    self.complain(Place::Step(at), message);
+                }
+                (Some(along_row), _) => varies |= along_row,
+                (None, _) => {
+                    let message =
+                        format!("there is no `{name}` here; a body sees its operands and its own `let` names");
+                    self.complain(Place::Step(at), message);
+                }
+            }
+        }
+        varies
+    }
+
+    /// Puts the name of a value into scope.
+    pub fn bind(&mut self, place: Place, name: &'b str, varies: bool) {
+        if self.varies.insert(name, varies).is_some() {
+            self.complain(place, format!("`{name}` is bound twice; give each value its own name"));
+        }
+    }
+
+    /// The output that a step writes, if it is one.
+    pub fn store(&mut self, at: usize, output: &'b str) -> Option<&'b Operand> {
+        let Some(operand) = self.body.operand(output).filter(|operand| operand.role == Role::Output) else {
+            let message =
+                format!("`{output}` is no output; only a `&mut` operand is assigned to, a value is bound by `let`");
+            self.complain(Place::Step(at), message);
+            return None;
+        };
+        if self.stored.contains(&output) {
+            self.complain(Place::Step(at), format!("`{output}` is written twice; write its final value once"));
+        }
+        self.stored.push(output);
+        Some(operand)
+    }
+
+    /// Every mistake, those of outputs that no step wrote last.
+    pub fn finish(mut self) -> Vec<Complaint> {
+        for (at, operand) in self.body.operands.iter().enumerate() {
+            if operand.role == Role::Output && !self.stored.contains(&&*operand.name) {
+                let name = &operand.name;
+                self.complain(Place::Operand(at), format!("`{name}` is never written; write `{name} = …;`"));
+            }
+        }
+        self.complaints
+    }
+}

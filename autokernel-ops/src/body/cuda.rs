@@ -1,0 +1,39 @@
+//! What the names and operands of bodies are called in CUDA.
+
+use autokernel_core::{Arg, Field};
+
+use super::{Kind, Operand};
+
+/// The CUDA name of an element of the operand or `let` called `name`. The underscore keeps names of bodies apart from
+/// keywords, macros and the names of the kernel; what C++ has in no name is spelled out.
+pub fn element(name: &str) -> String {
+    let spelled = |letter: char| match letter {
+        letter if letter.is_ascii_alphanumeric() || letter == '_' => letter.to_string(),
+        letter => format!("u{:x}", u32::from(letter)),
+    };
+    name.chars().map(spelled).chain(["_".to_owned()]).collect()
+}
+
+/// The field that holds the leading dimension of the matrix called `name`.
+pub fn leading(name: &str) -> String {
+    format!("{}ld", element(name))
+}
+
+/// The C++ type of an operand's element.
+pub fn cuda_type(operand: &Operand) -> String {
+    format!("autokernel::{}", operand.dtype)
+}
+
+/// The fields of a kernel's parameter that numbered operands need: the address of each, or a scalar's value, and the stride of
+/// each matrix.
+pub fn fields<'o>(operands: impl Iterator<Item = (u8, &'o Operand)> + Clone) -> Vec<Field> {
+    let operand = |(operand, named): (u8, &Operand)| {
+        let is_scalar = named.kind == Kind::Scalar;
+        let arg = if is_scalar { Arg::Scalar { operand } } else { Arg::Pointer { operand } };
+        Field { name: element(&named.name), arg }
+    };
+    let matrices = operands.clone().filter(|(_, named)| named.kind == Kind::Matrix);
+    let stride =
+        |(operand, named): (u8, &Operand)| Field { name: leading(&named.name), arg: Arg::Stride { operand, axis: 0 } };
+    operands.map(operand).chain(matrices.map(stride)).collect()
+}

@@ -1,0 +1,58 @@
+//! The operands that a function's parameters declare.
+
+use autokernel_core::{Dtype, Role};
+
+use super::{Kind, Operand, Place};
+use crate::declaration::{Complaint, Declaration, Node, Parameter, ScalarParameter, TensorParameter, both};
+
+/// What a parameter looks like, for messages.
+const FORMS: &str =
+    "`x: &Matrix<bf16>`, `weight: &Row<bf16>`, `scale: &Column<f32>`, `eps: f32`, `out: &mut Matrix<bf16>`";
+
+/// An operand for each parameter, in order.
+///
+/// # Errors
+/// All those that are no operand, each with the forms there are.
+pub fn operands(parameters: &[Parameter]) -> Result<Vec<Operand>, Vec<Complaint>> {
+    let start = Ok(Vec::with_capacity(parameters.len()));
+    parameters.iter().fold(start, |operands, parameter| {
+        let (mut operands, operand) = both(operands, operand(parameter).map_err(|complaint| vec![complaint]))?;
+        operands.push(operand);
+        Ok(operands)
+    })
+}
+
+fn operand(parameter: &Parameter) -> Result<Operand, Complaint> {
+    let refused = |node: Node| node.complain(format!("an operand is one of {FORMS}"));
+    match parameter {
+        Parameter::Scalar(ScalarParameter { name, .. }) => {
+            Ok(Operand { name: name.clone(), kind: Kind::Scalar, dtype: Dtype::F32, role: Role::Input })
+        }
+        Parameter::Tensor(TensorParameter { name, mutable, container, element, ty, element_node, .. }) => {
+            let kind = Kind::of_container(container).ok_or_else(|| refused(*ty))?;
+            let unknown = || element_node.complain(format!("`{element}` is not an element type; use bf16, f16 or f32"));
+            let dtype = Dtype::from_name(element).ok_or_else(unknown)?;
+            let role = if *mutable { Role::Output } else { Role::Input };
+            Ok(Operand { name: name.clone(), kind, dtype, role })
+        }
+        Parameter::Other { node } => Err(refused(*node)),
+    }
+}
+
+/// Where the part of a declaration stands that a complaint is about; its steps stand at `steps`.
+pub fn node_at(declaration: &Declaration, steps: &[Node], place: Place) -> Node {
+    let found = match place {
+        Place::Function => None,
+        Place::Operand(at) => declaration.parameters.get(at).map(node_of),
+        Place::Step(at) => steps.get(at).copied(),
+    };
+    found.unwrap_or(declaration.parameter_list)
+}
+
+fn node_of(parameter: &Parameter) -> Node {
+    match parameter {
+        Parameter::Tensor(TensorParameter { node, .. })
+        | Parameter::Scalar(ScalarParameter { node, .. })
+        | Parameter::Other { node } => *node,
+    }
+}

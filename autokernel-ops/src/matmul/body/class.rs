@@ -1,0 +1,103 @@
+//! What schedules must know of a body.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use autokernel_core::{Dtype, Role};
+use serde::{Deserialize, Serialize};
+
+use super::Body;
+use crate::body::{Kind, Operand, Step};
+use crate::expr::{Cost, Expr};
+
+/// Bodies that are tuned together: those of the same operands and cost, whatever they compute exactly.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct BodyClass {
+    /// The operands in order, without their names; the factors among them.
+    pub operands: Vec<(Kind, Dtype, Role)>,
+    /// The numbers of the factors.
+    pub factors: [u8; 2],
+    /// What an element costs in functions.
+    pub cost: Cost,
+    /// Operations an element.
+    pub operations: u32,
+    /// The most values of an element that are needed at once, operands included.
+    pub live: u32,
+}
+
+impl Body {
+    /// The bodies that are tuned together with this one.
+    pub fn class(&self) -> BodyClass {
+        let operands = self.operands().iter().map(|&Operand { kind, dtype, role, .. }| (kind, dtype, role));
+        BodyClass {
+            operands: operands.collect(),
+            factors: self.factors(),
+            cost: self.steps().iter().map(|step| step.expr().cost()).fold(Cost::NONE, Cost::and),
+            operations: self.steps().iter().map(|step| operations(step.expr())).sum(),
+            live: live(self.steps()),
+        }
+    }
+}
+
+fn operations(expr: &Expr) -> u32 {
+    let mut count = 0;
+    expr.walk(&mut |expr| count += u32::from(!matches!(expr, Expr::Variable(_) | Expr::Literal(_))));
+    count
+}
+
+/// The most names, of operands and values, that are needed between two steps.
+fn live(steps: &[Step]) -> u32 {
+    let mut last_use: BTreeMap<&str, usize> = BTreeMap::new();
+    for (at, step) in steps.iter().enumerate() {
+        last_use.extend(step.expr().variables().into_iter().map(|name| (name, at)));
+    }
+    let bound_at = |name: &str| steps.iter().position(|step| matches!(step, Step::Let { name: it, .. } if it == name));
+    let live_at = |at: usize| {
+        let names =
+            last_use.iter().filter(|&(name, &last)| last >= at && bound_at(name).is_none_or(|bound| bound < at));
+        names.map(|(name, _)| *name).collect::<BTreeSet<_>>().len()
+    };
+    (0..steps.len()).map(live_at).max().and_then(|most| u32::try_from(most).ok()).unwrap_or(0)
+}
+
+/// Elements of a thread that the compiler computes side by side.
+const INTERLEAVED: u32 = 4;
+
+impl BodyClass {
+    /// Registers of a thread beside its accumulators, about: those of functions, the operands of a fragment, of which a thread
+    /// has four elements, and the values of some elements.
+    pub fn registers(&self) -> u32 {
+        let words = self.inputs().map(|(kind, dtype)| match kind {
+            Kind::Matrix => dtype.bytes(),
+            Kind::Row => dtype.bytes() / 2,
+            Kind::Column => 2,
+            Kind::Scalar => 0,
+        });
+        self.cost.registers + words.sum::<u32>() + INTERLEAVED * self.live
+    }
+
+    /// The operands under names that tell nothing.
+    pub fn nameless_operands(&self) -> Vec<Operand> {
+        let named = |(at, &(kind, dtype, role)): (usize, &(Kind, Dtype, Role))| Operand {
+            name: format!("operand{at}"),
+            kind,
+            dtype,
+            role,
+        };
+        self.operands.iter().enumerate().map(named).collect()
+    }
+
+    /// The inputs beside the factors.
+    pub fn inputs(&self) -> impl Iterator<Item = (Kind, Dtype)> + '_ {
+        let factor = |at: usize| self.factors.iter().any(|&factor| usize::from(factor) == at);
+        let inputs =
+            self.operands.iter().enumerate().filter(move |(at, (.., role))| *role == Role::Input && !factor(*at));
+        inputs.map(|(_, &(kind, dtype, _))| (kind, dtype))
+    }
+
+    /// What is written.
+    pub fn outputs(&self) -> impl Iterator<Item = Dtype> + '_ {
+        self.operands.iter().filter(|(.., role)| *role == Role::Output).map(|(_, dtype, _)| *dtype)
+    }
+}

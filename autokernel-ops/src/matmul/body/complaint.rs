@@ -1,0 +1,96 @@
+//! What is wrong with the body of a product that its syntax does not show.
+
+use autokernel_core::Role;
+
+use super::{Product, Written};
+use crate::body::check::Checker;
+use crate::body::{Complaint, Kind, Operand, Place, Step};
+use crate::expr::Expr;
+use crate::matmul::problem::INPUTS;
+
+/// Every mistake; none in a body that can be compiled.
+pub fn complaints(written: &Written) -> Vec<Complaint> {
+    let Written { product, body } = written;
+    let mut checker = Checker::new(body);
+    checker.bind(Place::Function, &product.name, true);
+    factors(&mut checker, written);
+    for (at, operand) in body.operands.iter().enumerate() {
+        if operand.role == Role::Output && operand.kind != Kind::Matrix {
+            let message = "a product has an element for each row and column; write a `&mut Matrix`";
+            checker.complain(Place::Operand(at), message);
+        }
+    }
+    for (at, step) in body.steps.iter().enumerate() {
+        self::step(&mut checker, product, at, step);
+    }
+    unused(&mut checker, written);
+    checker.finish()
+}
+
+fn factors<'b>(checker: &mut Checker<'b>, written: &'b Written) {
+    let Written { product: Product { a, b, .. }, body } = written;
+    let find = |name: &str| body.operands.iter().enumerate().find(|(_, operand)| operand.name == name);
+    let mut factor = |name: &str| {
+        let found = find(name);
+        let Some((at, Operand { kind: Kind::Matrix, role: Role::Input, dtype, .. })) = found else {
+            let place = found.map_or(Place::Function, |(at, _)| Place::Operand(at));
+            checker.complain(place, format!("a factor of `dot` is a matrix that is read: `{name}: &Matrix<bf16>`"));
+            return None;
+        };
+        if !INPUTS.contains(dtype) {
+            let message = "the matrix units multiply `bf16` or `f16`; convert this operand";
+            checker.complain(Place::Operand(at), message);
+        }
+        Some((at, *dtype))
+    };
+    let (first, second) = (factor(a), factor(b));
+    match (first, second) {
+        (Some((at, _)), Some((other, _))) if at == other => {
+            let message = format!("`{a}` is both factors of `dot`; pass it twice, under two names");
+            checker.complain(Place::Operand(at), message);
+        }
+        (Some((_, left)), Some((at, right))) if left != right => {
+            let message = format!("`{a}` holds {left} and `{b}` holds {right}; give both the same type");
+            checker.complain(Place::Operand(at), message);
+        }
+        _ => {}
+    }
+}
+
+fn step<'b>(checker: &mut Checker<'b>, product: &Product, at: usize, step: &'b Step) {
+    let Product { a, b, .. } = product;
+    if let Some(factor) = step.expr().variables().into_iter().find(|name| name == a || name == b) {
+        let message = format!(
+            "`{factor}` is a factor of `dot`: its elements have no place in the result. To add it, pass it as another \
+             operand too"
+        );
+        checker.complain(Place::Step(at), message);
+    }
+    let varies = checker.varies(at, step.expr());
+    match step {
+        Step::Let { name, .. } => checker.bind(Place::Step(at), name, varies),
+        Step::Reduce { name, reduction, .. } => {
+            let message = format!(
+                "`{}` reduces a row, of which a tile of a product holds a part; it belongs in `#[autokernel::rows]`, on \
+                 what this kernel writes",
+                reduction.name()
+            );
+            checker.complain(Place::Step(at), message);
+            checker.bind(Place::Step(at), name, varies);
+        }
+        Step::Store { output, .. } => {
+            checker.store(at, output);
+        }
+    }
+}
+
+/// What is passed and not read is read by nobody: most likely it was forgotten.
+fn unused(checker: &mut Checker<'_>, Written { product: Product { a, b, .. }, body }: &Written) {
+    let read: Vec<&str> = body.steps.iter().map(Step::expr).flat_map(Expr::variables).collect();
+    for (at, Operand { name, role, .. }) in body.operands.iter().enumerate() {
+        if *role == Role::Input && name != a && name != b && !read.contains(&name.as_str()) {
+            let message = format!("`{name}` is never used; use it in the body, or remove the parameter");
+            checker.complain(Place::Operand(at), message);
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! What a body gives, in fp64, and how far a kernel that computes in fp32 may be from it. For tests.
+
+use std::collections::BTreeMap;
+
+use super::Body;
+use crate::body::Step;
+use crate::expr::ball::{Ball, Exp, eval};
+
+/// The outputs of one element, in their order, from its sum and the sum's error. `input` gives an input's element by the
+/// operand's number.
+pub fn element(body: &Body, sum: Ball, input: &dyn Fn(usize) -> f64) -> Vec<Ball> {
+    let inputs =
+        body.operands().iter().enumerate().map(|(at, operand)| (operand.name.as_str(), Ball::exact(input(at))));
+    let mut names: BTreeMap<&str, Ball> = inputs.collect();
+    names.insert(body.sum(), sum);
+    for step in body.steps() {
+        let value = eval(step.expr(), Exp::Full, &|name| names.get(name).copied().unwrap_or(Ball::exact(f64::NAN)));
+        match step {
+            Step::Let { name, .. } => names.insert(name, value),
+            Step::Store { output, .. } => names.insert(output, value),
+            Step::Reduce { .. } => None,
+        };
+    }
+    body.outputs().map(|operand| names[operand.name.as_str()]).collect()
+}

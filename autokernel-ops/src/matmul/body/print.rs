@@ -1,0 +1,111 @@
+//! CUDA's `struct Body`, as `body.cuh` reads it.
+
+use autokernel_core::Dtype;
+
+use super::Body;
+use crate::body::cuda::{cuda_type, element, leading};
+use crate::body::{Kind, Operand, Step};
+use crate::expr::cuda::number;
+use crate::lines::Lines;
+
+const FUNCTION: &str = "__device__ __forceinline__ static";
+const INPUT: &str = "template <template <typename, autokernel::body::Indexed> class Input>";
+
+/// `struct Body`. Outputs are of `stored_as`, where that is not their own type: in the reference, which has no tiles.
+pub fn body(body: &Body, stored_as: Option<Dtype>) -> String {
+    let mut out = Lines::default();
+    out.line("// What becomes of each sum.");
+    out.line("struct Body {");
+    out.line("static constexpr bool kExists = true;");
+    if stored_as.is_none() {
+        let registers = body.class().registers();
+        out.line(format!("static constexpr int kRegisters = {registers};  // beside the accumulators, about"));
+    }
+    inputs(&mut out, body, stored_as.is_none());
+    stored(&mut out, body, stored_as);
+    compute(&mut out, body);
+    out.line("};");
+    out.finish()
+}
+
+/// The C++ type that holds an input; none of a scalar, which is a field of the arguments.
+fn input(operand: &Operand) -> Option<String> {
+    let indexed = match operand.kind {
+        Kind::Matrix => "kByBoth",
+        Kind::Row => "kByColumn",
+        Kind::Column => "kByRow",
+        Kind::Scalar => return None,
+    };
+    Some(format!("Input<{}, autokernel::body::Indexed::{indexed}>", cuda_type(operand)))
+}
+
+fn inputs(out: &mut Lines, body: &Body, is_tiled: bool) {
+    let held = || body.inputs().filter_map(|operand| Some((operand, input(operand)?)));
+    out.line("");
+    out.line(INPUT);
+    out.line("struct Inputs {");
+    out.lines(held().map(|(operand, ty)| format!("{ty} {};", element(&operand.name))));
+    out.line("};");
+    if is_tiled {
+        let words: Vec<String> = held().map(|(_, ty)| format!("{ty}::kWords")).collect();
+        let words = if words.is_empty() { "0".to_owned() } else { words.join(" + ") };
+        out.line(INPUT);
+        out.line(format!("static constexpr int kWords = {words};"));
+    }
+    out.line("");
+    out.line("template <typename Inputs, typename Visit>");
+    out.line(format!("{FUNCTION} void visit(const Args& args, Inputs& inputs, const Visit& visit) {{"));
+    out.lines(held().map(|(operand, _)| {
+        let name = element(&operand.name);
+        format!("visit(inputs.{name}, args.{name}, {});", stride(operand))
+    }));
+    out.line("}");
+}
+
+fn stride(operand: &Operand) -> String {
+    if operand.kind == Kind::Matrix { format!("args.{}", leading(&operand.name)) } else { "0".to_owned() }
+}
+
+/// What is written beside the first output, which the kernel stages.
+fn stored(out: &mut Lines, body: &Body, stored_as: Option<Dtype>) {
+    out.line("");
+    out.line("// Outputs beside the one that is staged, the first.");
+    out.line("template <typename Visit>");
+    out.line(format!("{FUNCTION} void visit_stored(const Args& args, const Visit& visit) {{"));
+    for (number, operand) in body.outputs().enumerate().skip(1) {
+        let ty = stored_as.map_or_else(|| cuda_type(operand), |dtype| format!("autokernel::{dtype}"));
+        let (name, stride) = (element(&operand.name), stride(operand));
+        out.line(format!("visit(static_cast<{ty}*>(args.{name}), {stride}, {number});"));
+    }
+    out.line("}");
+}
+
+fn compute(out: &mut Lines, body: &Body) {
+    out.line("");
+    out.line("struct Outputs {");
+    out.line(format!("float values[{}];", body.outputs().count()));
+    out.line("};");
+    out.line("");
+    out.line("template <typename Inputs>");
+    let sum = element(body.sum());
+    out.line(format!(
+        "{FUNCTION} Outputs compute(const Args& args, const Inputs& inputs, int pair, int i, float {sum}) {{"
+    ));
+    for operand in body.inputs() {
+        let name = element(&operand.name);
+        let value =
+            if operand.kind == Kind::Scalar { format!("args.{name}") } else { format!("inputs.{name}.at(pair, i)") };
+        out.line(format!("const float {name} = {value};"));
+    }
+    for step in body.steps() {
+        let value = number(&step.expr().renamed(&element));
+        match step {
+            Step::Let { name, .. } => out.line(format!("const float {} = {value};", element(name))),
+            Step::Store { output, .. } => out.line(format!("const float {} = {value};", element(output))),
+            Step::Reduce { .. } => {}
+        }
+    }
+    let outputs: Vec<String> = body.outputs().map(|operand| element(&operand.name)).collect();
+    out.line(format!("return {{{{{}}}}};", outputs.join(", ")));
+    out.line("}");
+}

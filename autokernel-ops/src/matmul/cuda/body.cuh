@@ -1,0 +1,104 @@
+// A body on the sums that a lane holds: its operands are read where the sums stand in C, the output that is staged takes
+// their place, and what else it writes is stored at once.
+//
+// Tensor cores leave each lane, of a fragment of 16 x 8 sums, two pairs: neighbours along one axis of C, and the same 8
+// further along the other. Pairs lie along rows of C, or where the tile is computed transposed (swapped) along its
+// columns. Fragments follow each other along the pairs.
+//
+// The emitted file prints `struct Body`: the operands, which `visit` goes through, and `compute`, the body itself.
+#pragma once
+
+#include "body_operand.cuh"
+#include "types.cuh"
+
+namespace autokernel::body {
+
+// In the place of a body: there is none.
+struct None {
+  static constexpr bool kExists = false;
+  static constexpr int kRegisters = 0;
+};
+
+constexpr int kFragmentSums = 4;  // of a lane
+constexpr int kFragmentStep = 8;  // from a fragment to the next
+
+// The inputs of a body, of one lane's part of a fragment.
+template <typename Body, bool kSwapped>
+using FragmentInputs = typename Body::template Inputs<Fragment<kSwapped>::template Input>;
+
+// Fragments whose operands a lane requests at once, so that their latencies overlap: as many as fit kRegisters, a power of
+// two.
+template <int kWords, int kFragments, int kRegisters>
+constexpr int batch() {
+  int fragments = 1;
+  while (fragments * 2 <= kFragments && kFragments % (fragments * 2) == 0 && fragments * 2 * kWords <= kRegisters) {
+    fragments *= 2;
+  }
+  return fragments;
+}
+
+// Whether every operand keeps the pairs of a lane at multiples of their size.
+template <typename Body, bool kSwapped, typename Args>
+__device__ __forceinline__ bool is_paired(const Args& args) {
+  bool paired = true;
+  FragmentInputs<Body, kSwapped> inputs;
+  Body::visit(args, inputs, [&](auto& input, const void* data, int64_t ld) { paired &= input.is_paired(data, ld); });
+  return paired;
+}
+
+// The body on the `kFragments` fragments from `place` on. Sums of a fragment lie side by side.
+template <typename Body, bool kSwapped, int kFragments, int kRegisters, typename Args>
+__device__ __forceinline__ void apply(const Args& args, float* sums, Place<kSwapped> place) {
+  using Inputs = FragmentInputs<Body, kSwapped>;
+  constexpr int kBatch = batch<Body::template kWords<Fragment<kSwapped>::template Input>, kFragments, kRegisters>();
+  const bool paired = is_paired<Body, kSwapped>(args);
+
+  Inputs shared;  // what fragments do not differ in
+  Body::visit(args, shared, [&](auto& input, const void* data, int64_t ld) { input.load_shared(data, ld, place); });
+#pragma unroll
+  for (int first = 0; first < kFragments; first += kBatch) {
+    Inputs inputs[kBatch];
+    const auto load = [&](auto is_paired) {
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i) {
+        inputs[i] = shared;
+        Body::visit(args, inputs[i], [&](auto& input, const void* data, int64_t ld) {
+          input.template load<is_paired.value>(data, ld, place.fragment(first + i));
+        });
+      }
+    };
+    if (paired) {
+      load(Constant<true>{});
+    } else {
+      load(Constant<false>{});
+    }
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i) {
+      const Place<kSwapped> at = place.fragment(first + i);
+#pragma unroll
+      for (int pair = 0; pair < 2; ++pair) {
+        float* const sum = sums + (first + i) * kFragmentSums + pair * 2;
+        const auto low = Body::compute(args, inputs[i], pair, 0, sum[0]);
+        const auto high = Body::compute(args, inputs[i], pair, 1, sum[1]);
+        sum[0] = low.values[0];
+        sum[1] = high.values[0];
+        Body::visit_stored(args, [&](auto* data, int64_t ld, int output) {
+          store_pair(data, ld, at, pair, low.values[output], high.values[output]);
+        });
+      }
+    }
+  }
+}
+
+// One element: `staged(value)` takes the output that is staged elsewhere.
+template <typename Body, typename Args, typename Staged>
+__device__ __forceinline__ void apply_to_element(const Args& args, float sum, int64_t row, int64_t column,
+                                                 const Staged& staged) {
+  typename Body::template Inputs<Element> inputs;
+  Body::visit(args, inputs, [&](auto& input, const void* data, int64_t ld) { input.load(data, ld, row, column); });
+  const auto outputs = Body::compute(args, inputs, 0, 0, sum);
+  staged(outputs.values[0]);
+  Body::visit_stored(args, [&](auto* data, int64_t ld, int output) { store(data + row * ld + column, outputs.values[output]); });
+}
+
+}  // namespace autokernel::body

@@ -1,0 +1,131 @@
+//! Products with bodies as a user declares them: every kind of operand, types that differ, several outputs, and what else the
+//! language of bodies has.
+
+use autokernel::{AnyKernel, Column, Matrix, Row, bf16, f16};
+use autokernel_codegen::problem;
+use autokernel_codegen::product::Problem;
+
+/// A linear layer's bias and activation.
+#[autokernel::fused_matmul]
+pub fn bias_gelu(x: &Matrix<bf16>, w: &Matrix<bf16>, bias: &Row<bf16>, out: &mut Matrix<bf16>) {
+    out = gelu_tanh(dot(x, w.t()) + bias);
+}
+
+/// With a residual behind them.
+#[autokernel::fused_matmul]
+pub fn residual(x: &Matrix<bf16>, w: &Matrix<bf16>, bias: &Row<bf16>, skip: &Matrix<bf16>, out: &mut Matrix<bf16>) {
+    out = gelu(dot(x, w.t()) + bias) + skip;
+}
+
+/// A scale a row, a scalar of the launch, two outputs of two types.
+#[autokernel::fused_matmul(n = 136)]
+pub fn scaled(
+    x: &Matrix<f16>,
+    w: &Matrix<f16>,
+    row_scale: &Column<f32>,
+    alpha: f32,
+    pre: &mut Matrix<f16>,
+    out: &mut Matrix<f32>,
+) {
+    let y = alpha * row_scale * dot(x, w);
+    pre = y;
+    out = if y > 0.0 { y } else { 0.2 * y };
+}
+
+/// Operands in fp32, into fp32.
+#[autokernel::fused_matmul]
+pub fn wide(
+    x: &Matrix<bf16>,
+    w: &Matrix<bf16>,
+    gate: &Matrix<f32>,
+    shift: &Row<f32>,
+    out: &mut Matrix<f32>,
+    gated: &mut Matrix<f32>,
+) {
+    let y = dot(x, w.t());
+    out = y;
+    gated = (y + shift) * sigmoid(gate);
+}
+
+/// Parameters in any order, the output first, under names that are others' elsewhere.
+#[autokernel::fused_matmul]
+pub fn shuffled(
+    c: &mut Matrix<bf16>,
+    float: f32,
+    b: &Matrix<f16>,
+    args: &Column<bf16>,
+    a: &Matrix<f16>,
+    r#in: &Matrix<bf16>,
+) {
+    c = leaky_relu(dot(a, b.t()) * float, 0.2) - r#in * args;
+}
+
+/// Constants, names that hide others, blocks, branches and functions.
+#[autokernel::fused_matmul]
+pub fn language(x: &Matrix<bf16>, w: &Matrix<bf16>, limit: &Row<f16>, count: &mut Matrix<f32>, out: &mut Matrix<f16>) {
+    const HALF: f32 = 0.5;
+    let limit = limit.abs() + 0.25;
+    let y = dot(x, w) * HALF;
+    let y = {
+        let limit = limit * 2.0;
+        if y > limit || !(y >= -0.5) { limit } else { y.max(-limit).mul_add(2.0, limit.tanh()) }
+    };
+    count = if y < 0.0 && limit > 0.5 { 1.0 } else { 0.0 };
+    out = erf(y) + relu(y).min(1.0);
+}
+
+/// The product alone, into another 16-bit type, and beside it what was added.
+#[autokernel::fused_matmul(k = 72)]
+pub fn converted(x: &Matrix<f16>, w: &Matrix<f16>, sum: &mut Matrix<bf16>, shift: f32) {
+    sum = dot(x, w.t()) + shift;
+}
+
+/// About twenty operations, and as many operands as fit.
+#[autokernel::fused_matmul]
+pub fn twenty(
+    x: &Matrix<bf16>,
+    w: &Matrix<bf16>,
+    bias: &Row<f32>,
+    scale: &Column<f32>,
+    skip: &Matrix<bf16>,
+    alpha: f32,
+    pre: &mut Matrix<bf16>,
+    out: &mut Matrix<bf16>,
+) {
+    let y = alpha * scale * dot(x, w.t()) + bias;
+    pre = y;
+    let gate = 1.0 / (1.0 + (-y).exp());
+    let bent = if y > 0.0 { y } else { 0.2 * y };
+    let mixed = gate * bent + (1.0 - gate) * skip;
+    out = mixed.max(-6.0).min(6.0) + 0.5 * (y - skip).abs() + scale * skip * 0.125;
+}
+
+/// A kernel, as every test of this folder takes it.
+pub struct Declared {
+    /// Its function's name.
+    pub name: &'static str,
+    /// What launches it.
+    pub kernel: &'static AnyKernel,
+}
+
+/// The kernels above.
+pub fn catalogue() -> [Declared; 8] {
+    macro_rules! declared {
+        ($($name:ident),+) => { [$(Declared { name: stringify!($name), kernel: &$name::KERNEL }),+] };
+    }
+    declared![bias_gelu, residual, scaled, wide, shuffled, language, converted, twenty]
+}
+
+impl Declared {
+    /// What it computes, as the build embedded it.
+    ///
+    /// # Panics
+    /// It is no product.
+    pub fn problem(&self) -> Problem {
+        let descriptor = self.kernel.descriptor().expect("what the build embedded can be read");
+        match serde_json::from_str(&descriptor.problem).expect("what the build embedded can be read") {
+            problem::Problem::Matmul(problem) => problem,
+            other => panic!("`{}` is {other}", self.name),
+        }
+    }
+}

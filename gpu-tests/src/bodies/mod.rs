@@ -1,0 +1,121 @@
+//! Products with bodies, held against what they give in fp64: the product's error is that of its sums, and what the body
+//! makes of it is carried through its expressions.
+
+pub mod declared;
+
+include!("timed.rs");
+
+/// A kernel of [`TIMED`] as the build script compiled it, for [`GPU`](crate::rows::GPU).
+pub struct TimedImage {
+    /// The name of what it computes.
+    pub name: &'static str,
+    /// What it computes, as JSON.
+    pub problem: &'static str,
+    /// How, in a line.
+    pub schedule: &'static str,
+    /// Its launch, as JSON.
+    pub plan: &'static str,
+    /// The image.
+    pub cubin: &'static [u8],
+}
+
+/// Every kernel; none where the build found no nvcc.
+pub const TIMED_IMAGES: &[TimedImage] = include!(concat!(env!("OUT_DIR"), "/timed_images.rs"));
+
+use autokernel::{Argument, Device, Extents, Result, Role, matmul};
+use autokernel_codegen::product::{Body, Problem, oracle};
+use autokernel_codegen::rows::oracle::Ball;
+use autokernel_codegen::rows::{Kind, Operand};
+
+use crate::host::Values;
+use crate::operands::{Ran, Setup, is_right, run_twice};
+use crate::placement::Placement;
+use crate::tolerance::accumulation;
+use crate::{reference, settings, shapes};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+/// Runs `launch`, which computes `problem` on operands of `device`, twice on operands of that shape: guards must stay, both
+/// runs give the same bits, and every element is what the body gives.
+///
+/// # Errors
+/// A report of what is not so.
+///
+/// # Panics
+/// The problem has no body.
+pub fn check_launch(
+    device: &Device,
+    problem: &Problem,
+    (shape, values, seed): (Extents, Values, u64),
+    place: impl FnMut(usize, usize) -> Placement,
+    launch: impl Fn(&mut [Argument<'_>]) -> Result<()>,
+) -> std::result::Result<(), String> {
+    let body = problem.body.as_ref().expect("a problem with a body");
+    let report = |reason: String| format!("{problem}, {shape}, seed {seed}, {device}: {reason}");
+    let sizes = sizes(problem, body, &shape);
+    let setup = Setup { operands: body.operands(), sizes: &sizes, values, seed };
+    let ran = run_twice(device, &setup, place, launch).map_err(report)?;
+    judge(problem, body, &shape, &ran).map_err(report)
+}
+
+/// As [`check_launch`], of every declared kernel on random shapes of up to `largest` in each dimension, `cases` each where
+/// `AUTOKERNEL_CASES` says no other number.
+///
+/// # Panics
+/// One gives something else; the message says where.
+pub fn check_declared(device: &Device, cases: u64, largest: u32) {
+    let mut rng = StdRng::seed_from_u64(settings::number("AUTOKERNEL_SEED", 41));
+    for kernel in declared::catalogue() {
+        let problem = kernel.problem();
+        for case in 0..settings::number("AUTOKERNEL_CASES", cases) {
+            let shape = shapes::with_known(&shapes::random(&mut rng, largest), &problem);
+            let (values, seed) = (if case % 2 == 0 { Values::Uniform } else { Values::Integers }, rng.random());
+            let mut places = StdRng::seed_from_u64(seed);
+            let place = |rows, columns| Placement::random(&mut places, rows, columns);
+            let launch = |arguments: &mut [Argument<'_>]| kernel.kernel.launch(device, arguments);
+            check_launch(device, &problem, (shape, values, seed), place, launch)
+                .unwrap_or_else(|report| panic!("{}: {report}", kernel.name));
+        }
+    }
+}
+
+/// Rows and columns of each operand.
+fn sizes(problem: &Problem, body: &Body, shape: &Extents) -> Vec<(usize, usize)> {
+    let [m, n, k] = matmul::sizes(shape).map(|size| size as usize);
+    let [a, b] = body.factors().map(usize::from);
+    let size = |(at, operand): (usize, &Operand)| match operand.kind {
+        Kind::Matrix if at == a => (m, k),
+        Kind::Matrix if at == b && problem.layout.transpose_b() => (n, k),
+        Kind::Matrix if at == b => (k, n),
+        Kind::Matrix => (m, n),
+        Kind::Row => (1, n),
+        Kind::Column => (1, m),
+        Kind::Scalar => (1, 1),
+    };
+    body.operands().iter().enumerate().map(size).collect()
+}
+
+fn judge(problem: &Problem, body: &Body, shape: &Extents, ran: &Ran) -> std::result::Result<(), String> {
+    let Ran { values, written } = ran;
+    let [m, n, k] = matmul::sizes(shape).map(|size| size as usize);
+    let [a, b] = body.factors().map(usize::from);
+    let sums = reference::product(shape, problem.layout.transpose_b(), &values[a], &values[b]);
+    let operands = body.operands();
+    let outputs: Vec<usize> = (0..operands.len()).filter(|&at| operands[at].role == Role::Output).collect();
+    let wrong = (0..m * n).find_map(|at| {
+        let (row, column) = (at / n, at % n);
+        let input = |operand: usize| match operands[operand].kind {
+            Kind::Matrix => values[operand].get(at).copied().unwrap_or(0.0),
+            Kind::Row => values[operand][column],
+            Kind::Column => values[operand][row],
+            Kind::Scalar => values[operand][0],
+        };
+        let sum = Ball { value: sums[at], error: if sums[at].is_finite() { accumulation(k as f64) } else { 0.0 } };
+        let expected = oracle::element(body, sum, &input);
+        let is_wrong = |&(output, ball): &(usize, Ball)| !is_right(operands[output].dtype, ball, written[output][at]);
+        let (output, ball) = outputs.iter().copied().zip(expected).find(is_wrong)?;
+        let (name, got) = (&operands[output].name, written[output][at]);
+        Some(format!("`{name}`[{row}, {column}] is {got}, not {ball:?}, of the sum {}", sums[at]))
+    });
+    wrong.map_or(Ok(()), Err)
+}

@@ -1,0 +1,153 @@
+//! Operands of any signature on a device, and what a launch made of them.
+
+use autokernel::{Argument, Device, Dtype, Result, Role, bf16, f16};
+use autokernel_codegen::rows::oracle::{self, Ball};
+use autokernel_codegen::rows::{Kind, Operand};
+
+use crate::host::{Guarded, HostMatrix, Sample, Values};
+use crate::placement::Placement;
+
+/// An operand on a device, inside a guarded buffer.
+enum Placed {
+    Bf16(Guarded<bf16>),
+    F16(Guarded<f16>),
+    F32(Guarded<f32>),
+}
+
+/// What a buffer holds, read back.
+struct Read {
+    elements: Vec<f64>,
+    bits: Vec<u32>,
+    broken_guard: Option<String>,
+}
+
+/// `$value` of what is inside, whatever its type.
+macro_rules! of_placed {
+    ($placed:expr, $inner:ident => $value:expr) => {
+        match $placed {
+            Placed::Bf16($inner) => $value,
+            Placed::F16($inner) => $value,
+            Placed::F32($inner) => $value,
+        }
+    };
+}
+
+impl Placed {
+    /// Filled by values and seed, poison without.
+    fn new(
+        device: &Device,
+        operand: &Operand,
+        placement: Placement,
+        seed: Option<(Values, u64)>,
+    ) -> Result<(Self, Vec<f64>)> {
+        fn typed<T: Sample>(
+            device: &Device,
+            at: Placement,
+            seed: Option<(Values, u64)>,
+        ) -> Result<(Guarded<T>, Vec<f64>)> {
+            let host = match seed {
+                Some((values, seed)) => HostMatrix::<T>::filled(at, values, seed),
+                None => HostMatrix::<T>::poison(at),
+            };
+            Ok((host.upload(device)?, host.to_f64()))
+        }
+        match operand.dtype {
+            Dtype::Bf16 => typed(device, placement, seed).map(|(there, values)| (Placed::Bf16(there), values)),
+            Dtype::F16 => typed(device, placement, seed).map(|(there, values)| (Placed::F16(there), values)),
+            Dtype::F32 => typed(device, placement, seed).map(|(there, values)| (Placed::F32(there), values)),
+        }
+    }
+
+    fn argument(&mut self, operand: &Operand) -> Result<Argument<'_>> {
+        match operand.role {
+            autokernel::Role::Input => of_placed!(self, it => Ok(it.view()?.into())),
+            autokernel::Role::Output => of_placed!(self, it => Ok(it.view_mut()?.into())),
+        }
+    }
+
+    fn read(&self) -> Result<Read> {
+        fn typed<T: Sample>(there: &Guarded<T>) -> Result<Read> {
+            let host = there.download()?;
+            let bits = host.elements().map(Sample::bits).collect();
+            Ok(Read { elements: host.to_f64(), bits, broken_guard: host.first_broken_guard() })
+        }
+        of_placed!(self, it => typed(it))
+    }
+}
+
+/// The operands of a launch: what they are, how large, and what those hold that are read.
+pub struct Setup<'s> {
+    /// In order.
+    pub operands: &'s [Operand],
+    /// Rows and columns of each.
+    pub sizes: &'s [(usize, usize)],
+    /// What inputs are drawn from.
+    pub values: Values,
+    /// Draws them.
+    pub seed: u64,
+}
+
+/// What each operand held, row by row.
+pub struct Ran {
+    /// Before the launches: of use for inputs.
+    pub values: Vec<Vec<f64>>,
+    /// After them: of use for outputs.
+    pub written: Vec<Vec<f64>>,
+}
+
+/// Launches twice on operands that lie as `place` says: guards must stay, and both runs give the same bits.
+///
+/// # Errors
+/// A report of what is not so.
+pub fn run_twice(
+    device: &Device,
+    setup: &Setup<'_>,
+    mut place: impl FnMut(usize, usize) -> Placement,
+    launch: impl Fn(&mut [Argument<'_>]) -> Result<()>,
+) -> std::result::Result<Ran, String> {
+    let failed = |error: autokernel::Error| error.to_string();
+    let Setup { operands, sizes, values: drawn, seed } = *setup;
+    let (mut placed, mut values) = (Vec::new(), Vec::new());
+    for (at, (operand, &(rows, columns))) in operands.iter().zip(sizes).enumerate() {
+        let placement = if operand.kind == Kind::Scalar { Placement::dense(1, 1) } else { place(rows, columns) };
+        let seed = (operand.role == Role::Input).then_some((drawn, seed.wrapping_mul(31) + at as u64));
+        let (there, host) = Placed::new(device, operand, placement, seed).map_err(failed)?;
+        placed.push(there);
+        values.push(host);
+    }
+    let mut runs = Vec::new();
+    for _ in 0..2 {
+        let arguments =
+            placed.iter_mut().zip(&values).zip(operands).map(|((placed, values), operand)| match operand.kind {
+                Kind::Scalar => Ok(Argument::Scalar(values[0] as f32)),
+                _ => placed.argument(operand),
+            });
+        let mut arguments = arguments.collect::<Result<Vec<_>>>().map_err(failed)?;
+        launch(&mut arguments).map_err(failed)?;
+        drop(arguments);
+        runs.push(placed.iter().map(Placed::read).collect::<Result<Vec<_>>>().map_err(failed)?);
+    }
+    for ((first, second), operand) in runs[0].iter().zip(&runs[1]).zip(operands) {
+        if let Some(broken) = first.broken_guard.as_ref().or(second.broken_guard.as_ref()) {
+            return Err(format!("`{}`: written outside: {broken}", operand.name));
+        }
+        if first.bits != second.bits {
+            return Err(format!("`{}`: two runs gave different bits", operand.name));
+        }
+    }
+    Ok(Ran { values, written: runs.swap_remove(0).into_iter().map(|read| read.elements).collect() })
+}
+
+/// Whether `got` is some number of the ball, rounded to `dtype`.
+pub fn is_right(dtype: Dtype, ball: Ball, got: f64) -> bool {
+    let rounded = |value: f64| match dtype {
+        Dtype::Bf16 => bf16::from_f32(oracle::to_odd(value)).to_f64(),
+        Dtype::F16 => f16::from_f32(oracle::to_odd(value)).to_f64(),
+        Dtype::F32 => f64::from(value as f32),
+    };
+    let Ball { value, error } = ball;
+    if value.is_nan() || value.is_infinite() {
+        return got == value || (got.is_nan() && value.is_nan());
+    }
+    error.is_infinite() || (rounded(value - error)..=rounded(value + error)).contains(&got)
+}

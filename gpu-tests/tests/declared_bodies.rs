@@ -1,0 +1,122 @@
+//! Products with bodies by the way of a user, wherever their operands lie: on the CPU and on emulated GPUs; and every mode of
+//! the Hopper family, compiled while the test runs. What they must give is computed in fp64 from the body that the build
+//! embedded.
+//!
+//! `AUTOKERNEL_CASES` sets how many shapes each kernel gets, `AUTOKERNEL_SEED` draws others.
+
+use std::path::{Path, PathBuf};
+
+use autokernel::{Arch, Argument, Device, EmulatedKernel, Emulation, Extents, matmul};
+use autokernel_codegen::matmul::emit;
+use autokernel_codegen::matmul::plan::signature;
+use autokernel_codegen::matmul::schedule::{Mode, Schedule, Sm80Schedule, Sm90Schedule};
+use autokernel_codegen::nvcc::{Compiler, Nvcc};
+use autokernel_codegen::product::Problem;
+use gpu_tests::bodies::declared::{self, Declared, catalogue};
+use gpu_tests::bodies::{check_declared, check_launch};
+use gpu_tests::host::Values;
+use gpu_tests::placement::Placement;
+use gpu_tests::{settings, skip};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+/// Why nothing can be launched, if so.
+fn not_compiled() -> Option<String> {
+    let reason = |kernel: Declared| kernel.kernel.descriptor().unwrap().not_compiled.clone();
+    catalogue().into_iter().find_map(reason)
+}
+
+#[test]
+fn every_declared_body_is_computed_on_the_cpu() {
+    check_declared(&Device::cpu(), 10, 200);
+}
+
+#[test]
+fn every_declared_body_is_computed_on_an_emulated_gpu_of_each_arch() {
+    if let Some(reason) = not_compiled() {
+        let test = "declared_bodies::every_declared_body_is_computed_on_an_emulated_gpu_of_each_arch";
+        return skip::log(test, &reason);
+    }
+    for arch in [Arch::SM_80, Arch::SM_90A] {
+        check_declared(&Device::emulated_with(Emulation::new(arch).seed(5)).unwrap(), 3, 150);
+    }
+}
+
+/// A schedule of each mode that stores in a way of its own.
+fn modes() -> Vec<(Arch, Schedule)> {
+    let plain = Sm90Schedule { tile_m: 64, tile_n: 64, ..Sm90Schedule::PLAIN };
+    let swapped = Sm90Schedule { swap_ab: true, tile_m: 16, tile_n: 64, ..plain };
+    let sm90 = [
+        Sm90Schedule { tile_m: 128, consumers: 2, ..plain },
+        Sm90Schedule { tile_m: 192, consumers: 3, stages: 3, ..plain },
+        Sm90Schedule { mode: Mode::PingPong, consumers: 2, ..plain },
+        Sm90Schedule { cluster_m: 2, tile_n: 128, ..plain },
+        Sm90Schedule { cluster_n: 2, ..plain },
+        Sm90Schedule { split_k: 2, ..plain },
+        swapped,
+        Sm90Schedule { tile_m: 40, stages: 5, ..swapped },
+        Sm90Schedule { split_k: 4, ..swapped },
+        Sm90Schedule { mode: Mode::PingPong, consumers: 2, tile_m: 24, ..swapped },
+    ];
+    let sm80 = Sm80Schedule {
+        tile_m: 64,
+        tile_n: 32,
+        tile_k: 32,
+        warps_m: 2,
+        warps_n: 1,
+        stages: 3,
+        raster: Sm90Schedule::PLAIN.raster,
+    };
+    let sm90 = sm90.map(|schedule| (Arch::SM_90A, schedule.into()));
+    [(Arch::SM_80, sm80.into())].into_iter().chain(sm90).collect()
+}
+
+fn compiler() -> Result<Compiler, String> {
+    let cache =
+        std::env::var_os("AUTOKERNEL_CACHE_DIR").map_or_else(|| env!("CARGO_TARGET_TMPDIR").into(), PathBuf::from);
+    let nvcc = Nvcc::locate(Path::new(env!("CARGO_MANIFEST_DIR")), &cache).map_err(|error| error.to_string())?;
+    Ok(Compiler::new(nvcc, cache))
+}
+
+/// Small enough for an interpreter, with edges that tiles, pairs and vectors do not divide.
+fn shapes(rng: &mut StdRng, problem: &Problem) -> [Extents; 3] {
+    let mut extent = |most: u32| rng.random_range(1..=most);
+    let whole = matmul::extents(128, 128, 64);
+    let shapes =
+        [whole, matmul::extents(extent(140), extent(140), extent(150)), matmul::extents(extent(70), extent(70), 0)];
+    shapes.map(|shape| gpu_tests::shapes::with_known(&shape, problem))
+}
+
+#[test]
+fn a_body_is_the_same_in_every_mode_of_its_schedule() {
+    let test = "declared_bodies::a_body_is_the_same_in_every_mode_of_its_schedule";
+    let compiler = match compiler() {
+        Ok(compiler) => compiler,
+        Err(reason) => return skip::log(test, &reason),
+    };
+    let mut rng = StdRng::seed_from_u64(settings::number("AUTOKERNEL_SEED", 43));
+    let bodies =
+        declared::catalogue().into_iter().filter(|kernel| ["residual", "scaled", "wide"].contains(&kernel.name));
+    for kernel in bodies {
+        let problem = kernel.problem();
+        for (arch, schedule) in modes() {
+            let problem = Problem { known_n: None, ..problem.clone() };
+            assert_eq!(schedule.check(&problem.class(), arch), Ok(()));
+            let (source, plan) = emit::kernel(&problem, &schedule);
+            let image = compiler.compile(&source, arch).unwrap_or_else(|error| panic!("{problem}: {error}"));
+            let ptx = std::fs::read(&image.ptx).unwrap();
+            let emulation = Emulation::new(arch).seed(rng.random_range(0..4));
+            let loaded = EmulatedKernel::load(&emulation, &signature(&problem), &plan, &ptx);
+            let loaded = loaded.unwrap_or_else(|error| panic!("{error}"));
+            let device = Device::emulated_with(emulation).unwrap();
+            for shape in shapes(&mut rng, &problem) {
+                let seed = rng.random();
+                let mut places = StdRng::seed_from_u64(seed);
+                let place = |rows, columns| Placement::random(&mut places, rows, columns);
+                let launch = |arguments: &mut [Argument<'_>]| loaded.launch(arguments).map(drop);
+                check_launch(&device, &problem, (shape, Values::Uniform, seed), place, launch)
+                    .unwrap_or_else(|report| panic!("{} by {schedule}: {report}", kernel.name));
+            }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! How fast products with bodies are, beside the plain product and beside what cuBLASLt fuses, in the same rounds.
+//!
+//! A measurement, so it is asked for: `cargo test --release -p gpu-tests --test gpu_bodies_speed -- --ignored
+//! --nocapture`. Operands are random, and sets of them rotate past the L2 cache. Each kernel is run by the schedule, of three,
+//! that is fastest at the shape; cuBLASLt by the fastest of its algorithms.
+
+use autokernel::timing::{Cache, Timer};
+use autokernel::{Argument, CompiledKernel, Device, Dtype, Image, LaunchPlan, Matrix, Row, bf16, matmul};
+use autokernel_baseline::{Added, CublasLt, Epilogue, Gemm, GemmProblem, HEURISTICS, fastest};
+use autokernel_codegen::matmul::plan::signature;
+use autokernel_codegen::product::Problem;
+use gpu_tests::bodies::{TIMED, TIMED_IMAGES, TimedImage};
+use gpu_tests::rows::GPU;
+use gpu_tests::skip;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+const SHAPES: [(u32, u32, u32); 3] = [(4096, 4096, 4096), (4096, 14_336, 4096), (2048, 8192, 8192)];
+const ROUNDS: usize = 24;
+const LAUNCHES: usize = 12;
+/// Sets of operands, of 100 MB and more each.
+const SETS: usize = 3;
+
+/// The operands of every candidate.
+struct Set {
+    x: Matrix<bf16>,
+    w: Matrix<bf16>,
+    bias: Row<bf16>,
+    skip: Matrix<bf16>,
+    out: Matrix<bf16>,
+}
+
+impl Set {
+    fn random(device: &Device, [m, n, k]: [usize; 3], seed: u64) -> Self {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let drawn: Vec<bf16> = (0..(1 << 20) + 7).map(|_| bf16::from_f32(rng.random_range(-1.0..1.0))).collect();
+        let matrix = |rows: usize, columns: usize| {
+            let values: Vec<bf16> = drawn.iter().copied().cycle().take(rows * columns).collect();
+            Matrix::from_slice(device, &values, rows, columns).unwrap()
+        };
+        let bias = Row::from_slice(device, &drawn[..n]).unwrap();
+        let out = Matrix::zeros(device, m, n).unwrap();
+        Set { x: matrix(m, k), w: matrix(n, k), bias, skip: matrix(m, n), out }
+    }
+
+    /// The arguments of a kernel that has so many operands, in the order of its signature.
+    fn arguments(&mut self, operands: usize) -> Vec<Argument<'_>> {
+        let Set { x, w, bias, skip, out } = self;
+        let mut arguments: Vec<Argument<'_>> = vec![(&*x).into(), (&*w).into()];
+        if operands > 3 {
+            arguments.push(bias.view().into());
+        }
+        if operands > 4 {
+            arguments.push((&*skip).into());
+        }
+        arguments.push(out.into());
+        arguments
+    }
+}
+
+/// A loaded kernel.
+struct Kernel {
+    schedule: &'static str,
+    operands: usize,
+    kernel: CompiledKernel,
+}
+
+impl Kernel {
+    fn load(device: &Device, image: &TimedImage) -> Self {
+        let problem: Problem = serde_json::from_str(image.problem).expect("written by the build script");
+        let plan: LaunchPlan = serde_json::from_str(image.plan).expect("written by the build script");
+        let signature = signature(&problem);
+        // SAFETY: the build script compiled the image from the source that was emitted with this plan.
+        let kernel = unsafe { CompiledKernel::load(device, &signature, &plan, Image::Cubin(image.cubin)) }.unwrap();
+        Kernel { schedule: image.schedule, operands: signature.operands.len(), kernel }
+    }
+
+    fn launch(&self, device: &Device, set: &mut Set) -> autokernel::Result<()> {
+        self.kernel.launch(device, &mut set.arguments(self.operands))
+    }
+}
+
+/// The kernel of that name whose schedule is fastest on those operands.
+fn best(device: &Device, timer: &mut Timer, name: &str, sets: &mut [Set]) -> Kernel {
+    let kernels = TIMED_IMAGES.iter().filter(|image| image.name == name).map(|image| Kernel::load(device, image));
+    let timed = kernels.map(|kernel| {
+        let mut run = |launch: usize| kernel.launch(device, &mut sets[launch % SETS]);
+        let times = (0..4).map(|_| timer.time_batch(LAUNCHES, &mut run).unwrap());
+        let least = times.fold(f64::INFINITY, f64::min);
+        (least, kernel)
+    });
+    timed.min_by(|left, right| left.0.total_cmp(&right.0)).expect("there are images").1
+}
+
+/// The nearest that cuBLASLt fuses of what has that name.
+fn opponent(name: &str) -> (Epilogue, bool, &'static str) {
+    match name {
+        "plain" => (Epilogue::Identity, false, "cuBLASLt"),
+        "gelu_tanh(dot + bias)" => (Epilogue::GeluTanhBias, false, "cuBLASLt, GELU_BIAS"),
+        "dot + bias + skip" => (Epilogue::Bias, true, "cuBLASLt, BIAS and beta = 1"),
+        _ => (Epilogue::Bias, false, "cuBLASLt, BIAS alone: it fuses no more"),
+    }
+}
+
+/// A launch of cuBLASLt's.
+struct Fused {
+    cublaslt: CublasLt,
+    gemm: Gemm,
+    has_bias: bool,
+    has_skip: bool,
+}
+
+impl Fused {
+    fn launch(&mut self, algorithm: usize, set: &mut Set) -> autokernel::Result<()> {
+        let Set { x, w, bias, skip, out } = set;
+        let added = Added { bias: self.has_bias.then_some(&*bias), skip: self.has_skip.then(|| skip.view()) };
+        let launched = self.gemm.launch_adding(&mut self.cublaslt, algorithm, &*x, &*w, added, &mut *out);
+        launched.map_err(Into::into)
+    }
+}
+
+#[test]
+#[ignore = "a measurement of minutes, for a GPU that does nothing else"]
+fn bodies_beside_the_plain_product_and_cublaslt() {
+    let test = "gpu_bodies_speed::bodies_beside_the_plain_product_and_cublaslt";
+    let Some(device) = skip::gpu(test) else { return };
+    let info = device.info().unwrap();
+    if TIMED_IMAGES.is_empty() || info.compute_capability != GPU {
+        return skip::log(test, &format!("{} images for {GPU}, on {}", TIMED_IMAGES.len(), info.compute_capability));
+    }
+    println!("{device}; medians of {ROUNDS} rounds of {LAUNCHES} launches, nt bf16; above 1 is faster");
+    let mut timer = Timer::new(&device, Cache::Warm).unwrap();
+    for (m, n, k) in SHAPES {
+        let extents = matmul::extents(m, n, k);
+        let mut sets: Vec<Set> =
+            (0..SETS as u64).map(|seed| Set::random(&device, [m, n, k].map(|size| size as usize), seed)).collect();
+        let plain = best(&device, &mut timer, "plain", &mut sets);
+        println!("\n{extents}, the plain product by {}", plain.schedule);
+        for (name, _) in TIMED {
+            let ours = best(&device, &mut timer, name, &mut sets);
+            let (epilogue, has_skip, theirs) = opponent(name);
+            let cublaslt = CublasLt::new(&device).unwrap();
+            let problem = GemmProblem { extents, dtype: Dtype::Bf16, output: Dtype::Bf16, transpose_b: true, epilogue };
+            let gemm = cublaslt.gemm(problem, HEURISTICS).unwrap();
+            let has_bias = epilogue != Epilogue::Identity;
+            let mut fused = Fused { cublaslt, gemm, has_bias, has_skip };
+            let algorithm = fastest(fused.gemm.algorithms(), |algorithm, launches| {
+                let mut run = |launch: usize| fused.launch(algorithm, &mut sets[launch % SETS]);
+                Ok::<_, autokernel::Error>(timer.time_batch(launches, &mut run).ok())
+            });
+            let (algorithm, _) = algorithm.unwrap().expect("an algorithm of cuBLASLt runs");
+
+            let sets = std::cell::RefCell::new(&mut sets);
+            let mut of_body = |launch: usize| ours.launch(&device, &mut sets.borrow_mut()[launch % SETS]);
+            let mut of_plain = |launch: usize| plain.launch(&device, &mut sets.borrow_mut()[launch % SETS]);
+            let mut of_cublaslt = |launch: usize| fused.launch(algorithm, &mut sets.borrow_mut()[launch % SETS]);
+            let times =
+                timer.interleave(ROUNDS, LAUNCHES, &mut [&mut of_body, &mut of_plain, &mut of_cublaslt]).unwrap();
+            let median_ms = times.timing(0).unwrap().median_ms;
+            let (to_plain, to_theirs) = (times.ratio(1, 0).unwrap(), times.ratio(2, 0).unwrap());
+            println!(
+                "{name:>24}: {median_ms:.4} ms, {:.3} of the plain product (spread {:.1} %), {:.3} of {theirs} (spread \
+                 {:.1} %), by {}",
+                to_plain.median, to_plain.spread_pct, to_theirs.median, to_theirs.spread_pct, ours.schedule
+            );
+        }
+    }
+}
