@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::emit::KernelSource;
-use autokernel_codegen::matmul::schedule::{Mode, Sm90Schedule};
+use autokernel_codegen::matmul::schedule::{Mode, Raster, Sm90Schedule};
 use autokernel_codegen::nvcc::{CompileError, Compiler, Nvcc};
 use autokernel_codegen::rows::{RowsSchedule, emit, problem};
 use autokernel_codegen::{matmul, product};
@@ -73,7 +73,8 @@ fn rows(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
 /// An array of `TimedImage`s in Rust, empty without nvcc: each body by schedules that lead on large shapes.
 fn timed(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
     let Some(compiler) = compiler(out)? else { return Ok("&[]".to_owned()) };
-    let plain = Sm90Schedule { consumers: 2, stages: 6, mode: Mode::PingPong, ..Sm90Schedule::PLAIN };
+    let raster = Raster { group: 8, ..Raster::PLAIN };
+    let plain = Sm90Schedule { consumers: 2, stages: 6, mode: Mode::PingPong, raster, ..Sm90Schedule::PLAIN };
     let schedules = [
         plain,
         Sm90Schedule { tile_n: 160, stages: 5, ..plain },

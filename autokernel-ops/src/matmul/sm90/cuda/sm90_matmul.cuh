@@ -121,13 +121,14 @@ struct Matmul : Geometry<Problem, Schedule> {
   // K = 0: the product is zero and there is no operand to load.
   __device__ __forceinline__ static void fill(const Args& args, const OutputView<Output>& c) {
     const float zero = Problem::epilogue(0.0f);
+    const Output value = from_f32<Output>(zero);
     for (int64_t row = blockIdx.x; row < c.rows; row += gridDim.x) {
       for (int column = threadIdx.x; column < c.columns; column += G::kThreads) {
-        Output* const to = c.data + row * c.ld + column;
         if constexpr (Body::kExists) {
+          Output* const to = c.data + row * c.ld + column;
           body::apply_to_element<Body>(args, zero, row, column, [&](float staged) { body::store(to, staged); });
         } else {
-          *to = from_f32<Output>(zero);
+          c.data[row * c.ld + column] = value;
         }
       }
     }
