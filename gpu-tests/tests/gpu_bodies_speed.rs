@@ -1,7 +1,7 @@
 //! How fast products with bodies are, beside the plain product and beside what cuBLASLt fuses, in the same rounds.
 //!
-//! A measurement, so it is asked for: `cargo test --release -p gpu-tests --test gpu_bodies_speed -- --ignored
-//! --nocapture`. Operands are random, and sets of them rotate past the L2 cache. Each kernel is run by the schedule, of three,
+//! A measurement, so it is asked for: `cargo test --release -p gpu-tests --features speed --test gpu_bodies_speed --
+//! --ignored --nocapture`. Operands are random, and sets of them rotate past the L2 cache. Each kernel is run by the schedule, of three,
 //! that is fastest at the shape; cuBLASLt by the fastest of its algorithms.
 
 use autokernel::timing::{Cache, Timer};
