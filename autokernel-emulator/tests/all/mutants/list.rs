@@ -162,7 +162,7 @@ pub const MUTANTS: &[Mutant] = &[
     // ---- instructions ----
     caught("a wait for a phase tries once", On::Plain, PTX90, "while (done == 0)", "while (false)"),
     caught("the kernel does not wait for the grid before it", On::Plain, MATMUL, "    ptx::wait_for_previous_grids();\n\n    const TileWalk", "    const TileWalk"),
-    caught("the zeros of K = 0 do not wait for the grid before", On::Plain, MATMUL, "      ptx::wait_for_previous_grids();\n      return fill(c);", "      return fill(c);"),
+    caught("the zeros of K = 0 do not wait for the grid before", On::Plain, MATMUL, "      ptx::wait_for_previous_grids();\n      return fill(args, c);", "      return fill(args, c);"),
     caught("a cluster barrier is not waited for", On::ClusterM, PTX90, "barrier.cluster.arrive.release;\\nbarrier.cluster.wait.acquire;", "barrier.cluster.arrive.release;"),
     caught("a cluster barrier releases nothing", On::Split, PTX90, "barrier.cluster.arrive.release;", "barrier.cluster.arrive.relaxed;"),
     caught("a fence of the wrong kind precedes the store", On::Plain, PTX90, "fence.proxy.async.shared::cta;", "fence.acq_rel.cta;"),
@@ -192,5 +192,5 @@ pub const MUTANTS: &[Mutant] = &[
     caught("a tile is read before it is written", On::Reference, REFERENCE, "      __syncthreads();\n#pragma unroll", "#pragma unroll"),
     caught("a tile is overwritten while it is read", On::Reference, REFERENCE, "double(b_tile[k][x]);\n      __syncthreads();\n", "double(b_tile[k][x]);\n"),
     caught("columns beyond B are read", On::Reference, REFERENCE, "const bool b_inside = column < args.n && k0 + y < args.k;", "const bool b_inside = k0 + y < args.k;"),
-    caught("elements beyond C are written", On::Reference, REFERENCE, "if (row < args.m && column < args.n) c[row", "if (row < args.m) c[row"),
+    caught("elements beyond C are written", On::Reference, REFERENCE, "if (row < args.m && column < args.n) {", "if (row < args.m) {"),
 ];
