@@ -5,6 +5,7 @@ use std::path::Path;
 use autokernel::KernelDescriptor;
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::build::{Manifest, Variant};
+use gpu_tests::bodies::declared as bodies;
 use gpu_tests::kernels::catalogue;
 use gpu_tests::rows::declared::declared_here;
 use gpu_tests::skip;
@@ -52,10 +53,11 @@ fn every_declared_kernel_holds_the_variants_of_its_plan() {
     let Some(manifest) = manifest(test) else { return };
     let products: Vec<&KernelDescriptor> = catalogue().iter().map(|kernel| kernel.descriptor()).collect();
     let rows = declared_here().map(|declared| declared.kernel.descriptor().unwrap());
-    assert_eq!(products.len() + rows.len(), manifest.plans.len());
+    let bodies = bodies::catalogue().map(|declared| declared.kernel.descriptor().unwrap());
+    assert_eq!(products.len() + rows.len() + bodies.len(), manifest.plans.len());
     let symbols_of_plans: Vec<Vec<&str>> =
         manifest.plans.values().map(|plan| plan.variants.iter().map(|variant| variant.symbol()).collect()).collect();
-    for descriptor in products.into_iter().chain(rows) {
+    for descriptor in products.into_iter().chain(rows).chain(bodies) {
         let variants = &descriptor.variants;
         let symbols: Vec<&str> = variants.iter().map(|variant| autokernel::symbol(&variant.plan)).collect();
         assert!(symbols_of_plans.contains(&symbols), "{}: {symbols:?}", descriptor.name);
