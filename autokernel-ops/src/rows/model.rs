@@ -10,7 +10,7 @@ use crate::forecast::{Forecast, Machine};
 use crate::operation::Class as _;
 
 /// Widths that the images of a kernel serve where nothing was tuned, in columns.
-pub const WIDTHS: [u32; 5] = [4096, 1024, 16_384, 256, 65_536];
+pub const WIDTHS: [u32; 6] = [4096, 1024, 16_384, 256, 65_536, 8192];
 
 /// Share of the memory's datasheet bandwidth that a plain copy reaches.
 const MEMORY_SHARE: f64 = 0.9;

@@ -51,10 +51,13 @@ pub fn neighbours(config: &Config, target: &Target, which: Neighbours) -> Vec<Kn
     known
 }
 
-/// The schedules of `space` with a record: the [`neighbours`], then the default of the arch.
+/// The schedules of `space` with a record: the [`neighbours`], the operation's own portfolio, then the default of the arch.
 pub fn known(config: &Config, target: &Target, space: &[Schedule], which: Neighbours) -> Vec<Known> {
     let mut known = neighbours(config, target, which);
-    let default = target.problem.class().default_schedule(target.arch);
+    let class = target.problem.class();
+    let own = class.portfolio(target.arch).into_iter();
+    known.extend(own.map(|schedule| Known { schedule, origin: "of those that serve what nobody tuned".to_owned() }));
+    let default = class.default_schedule(target.arch);
     known.push(Known { schedule: default, origin: format!("default for {}", target.arch) });
     known.retain(|known| space.contains(&known.schedule));
     known
