@@ -10,7 +10,7 @@ use syn::{Error, Result};
 use crate::spec::{self, Spec};
 use crate::{problem, twin};
 
-/// The body as a Rust function on one row, `fn row(…)`, for the CPU: [`twin::rust_function`].
+/// The body as a Rust function on one row, `fn row(…)`, for the CPU.
 ///
 /// # Errors
 /// A statement that no body holds.
