@@ -1,6 +1,6 @@
 //! Products with bodies: what passes the rules compiles without spills.
 //!
-//! `AUTOKERNEL_ALL_IMAGES=1` compiles every image of the shipped portfolios, otherwise those that hold the most.
+//! `AUTOKERNEL_SOAK=1` compiles every image of the shipped portfolios, otherwise those that hold the most.
 
 use std::path::Path;
 
@@ -80,7 +80,7 @@ fn bodies_compile_without_spills_in_the_portfolio_and_at_the_edge_of_the_rules()
         Err(reason) => return eprintln!("skipped: {reason}"),
     };
     let config = Config::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../best_config.json")).unwrap();
-    let sample = if std::env::var_os("AUTOKERNEL_ALL_IMAGES").is_some() { usize::MAX } else { SAMPLE };
+    let sample = if std::env::var_os("AUTOKERNEL_SOAK").is_some() { usize::MAX } else { SAMPLE };
     // nvcc takes one core.
     let (compiler, config) = (&compiler, &config);
     let refused: Vec<String> = std::thread::scope(|scope| {

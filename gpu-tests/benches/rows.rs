@@ -1,8 +1,8 @@
 //! How fast row-wise kernels read and write, beside a device copy of as many bytes in the same rounds.
 //!
-//! `cargo bench -p gpu-tests --features speed --bench rows`, on a GPU that does nothing else. Inputs are random and rotate past the L2 cache;
-//! rates count each operand once. The copies are between buffers of their own: what they leave in L2 is of no use to the
-//! kernels, as in a program that does other things in between.
+//! `cargo bench -p gpu-tests --features speed --bench rows`, on a GPU that does nothing else. Inputs are random and rotate
+//! past the L2 cache; rates count each operand once. The copies are between buffers of their own: what they leave in L2 is of
+//! no use to the kernels, as in a program that does other things in between.
 
 use std::sync::Arc;
 
@@ -89,11 +89,11 @@ fn random_bytes(stream: &Arc<CudaStream>, len: usize, drawn: &[f32]) -> CudaSlic
 }
 
 fn main() {
-    let name = "rates beside a copy of as many bytes";
-    let Some(device) = skip::gpu(name) else { return };
+    let bench = "rates beside a copy of as many bytes";
+    let Some(device) = skip::gpu(bench) else { return };
     let info = device.info().unwrap();
     if IMAGES.is_empty() || info.compute_capability != GPU {
-        return skip::log(name, &format!("{} images for {GPU}, on {}", IMAGES.len(), info.compute_capability));
+        return skip::log(bench, &format!("{} images for {GPU}, on {}", IMAGES.len(), info.compute_capability));
     }
     let mut rng = StdRng::seed_from_u64(1);
     let drawn: Vec<f32> = (0..(1 << 20) + 7).map(|_| rng.random_range(-2.0..2.0)).collect();
@@ -113,7 +113,7 @@ fn main() {
             let problem = kernels[0].problem.clone();
             let default = RowsSchedule::for_columns(&problem.class(), shape.1 as u32, Arch::SM_90A);
             let Some(kernel) = kernels.iter().find(|kernel| kernel.schedule == default) else {
-                return skip::log(name, "built without the feature `speed`");
+                return skip::log(bench, "built without the feature `speed`");
             };
             let class = autokernel_codegen::problem::ProblemClass::from(problem.class());
             let bytes = class.work(&extents(shape.0 as u32, shape.1 as u32)).bytes();

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 
 use crate::{cargo, shell};
 
-/// What lengthens the tests of the emulator: every mutant of our headers and many orders of events, a million changed
+/// What lengthens the tests: every image of a portfolio with bodies, and of the emulator every mutant of our headers and many orders of events, a million changed
 /// programs, and a sample of the space of schedules.
 const LENGTHS: [(&str, &str); 3] =
     [("AUTOKERNEL_SOAK", "1"), ("AUTOKERNEL_FUZZ", "1000000"), ("AUTOKERNEL_SCHEDULES", "150")];
@@ -26,6 +26,9 @@ pub fn run(root: &Path) -> Result<()> {
         command.args(["test", "--package", package, "--features", "sketch", "--test", "sketch"]);
         passes(&mut command, "the seam between operations has a fault, see above")?;
     }
+    let mut command = cargo::command(root);
+    command.args(["test", "--package", "autokernel-codegen", "--test", "bodies_compile"]).envs(LENGTHS);
+    passes(&mut command, "an image of a portfolio spills with a body, see above")?;
     let mut command = cargo::command(root);
     command.args(["test", "--package", "autokernel-emulator", "--no-fail-fast"]);
     command.envs(LENGTHS).env("AUTOKERNEL_MUTANT_RESULTS", root.join(MUTANTS));

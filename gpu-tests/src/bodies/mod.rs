@@ -3,6 +3,19 @@
 
 pub mod declared;
 
+use autokernel::{Argument, Device, Extents, Result, Role, matmul};
+use autokernel_codegen::product::{Body, Problem, oracle};
+use autokernel_codegen::rows::oracle::Ball;
+use autokernel_codegen::rows::{Kind, Operand};
+
+use crate::host::Values;
+use crate::operands::{Ran, Setup, is_right, run_twice};
+use crate::placement::Placement;
+use crate::tolerance::accumulation;
+use crate::{reference, settings, shapes};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
 include!("timed.rs");
 
 /// A kernel of [`TIMED`] as the build script compiled it, for [`GPU`](crate::rows::GPU).
@@ -21,19 +34,6 @@ pub struct TimedImage {
 
 /// Every kernel; none where the build found no nvcc.
 pub const TIMED_IMAGES: &[TimedImage] = include!(concat!(env!("OUT_DIR"), "/timed_images.rs"));
-
-use autokernel::{Argument, Device, Extents, Result, Role, matmul};
-use autokernel_codegen::product::{Body, Problem, oracle};
-use autokernel_codegen::rows::oracle::Ball;
-use autokernel_codegen::rows::{Kind, Operand};
-
-use crate::host::Values;
-use crate::operands::{Ran, Setup, is_right, run_twice};
-use crate::placement::Placement;
-use crate::tolerance::accumulation;
-use crate::{reference, settings, shapes};
-use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
 
 /// Runs `launch`, which computes `problem` on operands of `device`, twice on operands of that shape: guards must stay, both
 /// runs give the same bits, and every element is what the body gives.
