@@ -24,7 +24,7 @@ pub struct RowsImage {
     cubin: &'static [u8],
 }
 
-/// Every kernel; none where the build found no nvcc.
+/// Every kernel; none where the build found no nvcc, and in a dev build without a GPU.
 pub const IMAGES: &[RowsImage] = include!(concat!(env!("OUT_DIR"), "/rows_images.rs"));
 
 /// The GPUs that the images run on.
