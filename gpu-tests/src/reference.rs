@@ -1,7 +1,7 @@
-//! The product in fp64, by the `gemm` crate.
+//! The product in fp64, by the `matrixmultiply` crate.
 
 use autokernel::{Extents, matmul};
-use gemm::Parallelism;
+use rayon::prelude::*;
 
 /// `a · b` with `a: [m, k]` and `b: [k, n]`, or `[n, k]` if `transpose_b`, all without gaps.
 ///
@@ -14,32 +14,31 @@ pub fn product(shape: &Extents, transpose_b: bool, a: &[f64], b: &[f64]) -> Vec<
     if k == 0 || m == 0 || n == 0 {
         return sums;
     }
-    let (b_column, b_row) = if transpose_b { (k as isize, 1) } else { (1, n as isize) };
-    // SAFETY: the lengths were asserted above, the strides address each element of m×k, k×n and m×n once, and `sums`
-    // is borrowed by nothing else.
-    unsafe {
-        gemm::gemm(
-            m,
-            n,
-            k,
-            sums.as_mut_ptr(),
-            1,
-            n as isize,
-            false,
-            a.as_ptr(),
-            1,
-            k as isize,
-            b.as_ptr(),
-            b_column,
-            b_row,
-            0.0,
-            1.0,
-            false,
-            false,
-            false,
-            Parallelism::Rayon(0),
-        );
-    }
+    let (b_row, b_column) = if transpose_b { (1, k as isize) } else { (n as isize, 1) };
+    let rows = m.div_ceil(rayon::current_num_threads());
+    sums.par_chunks_mut(rows * n).zip(a.par_chunks(rows * k)).for_each(|(sums, a)| {
+        let (m, k_stride, n_stride) = (sums.len() / n, k as isize, n as isize);
+        // SAFETY: `a` holds m×k elements and `sums` m×n, both by rows without gaps, and the length of b, k×n or n×k, was
+        // asserted above; `sums` is borrowed by nothing else.
+        unsafe {
+            matrixmultiply::dgemm(
+                m,
+                k,
+                n,
+                1.0,
+                a.as_ptr(),
+                k_stride,
+                1,
+                b.as_ptr(),
+                b_row,
+                b_column,
+                0.0,
+                sums.as_mut_ptr(),
+                n_stride,
+                1,
+            );
+        }
+    });
     sums
 }
 

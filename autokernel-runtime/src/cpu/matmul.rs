@@ -1,10 +1,10 @@
-//! Matrix products on the CPU, by the `gemm` crate.
+//! Matrix products on the CPU, by the `matrixmultiply` crate, on all cores.
 //!
 //! Inputs are widened to `f32` block by block, summed in `f32`, given to the epilogue, and rounded once: the order of
 //! operations of the GPU kernels. Blocks bound the extra memory to a few megabytes whatever the size of the product
 //! (except along K).
 
-use gemm::Parallelism;
+use rayon::prelude::*;
 
 use crate::layout::Layout;
 use crate::view::{Storage, StorageMut};
@@ -14,6 +14,8 @@ use crate::{AnyView, AnyViewMut, Argument, Device, Element, Error, MatrixView, M
 const BLOCK_M: usize = 256;
 /// Columns of C that are computed together.
 const BLOCK_N: usize = 512;
+/// Rows that are worth a thread; what a kernel of `matrixmultiply` computes together.
+const FEWEST_ROWS: usize = 8;
 
 /// `out = epilogue(a · b)` of the operands `[a, b, out]` in host memory, with `b` stored as `[n, k]` if `transpose_b`:
 /// what a matrix product's descriptor names for the CPU.
@@ -98,16 +100,19 @@ fn blocked<I: Element, O: Element>(
     for first_n in (0..n).step_by(BLOCK_N) {
         let block_n = BLOCK_N.min(n - first_n);
         let b_stored = if transpose_b { (first_n, 0, block_n, k) } else { (0, first_n, k, block_n) };
-        let b_strides = if transpose_b { Strides::transposed(k) } else { Strides::row_major(block_n) };
+        let b_strides = if transpose_b { Strides::column_major(k) } else { Strides::row_major(block_n) };
         widen_block(b, b_stored, &mut b_block);
         for first_m in (0..m).step_by(BLOCK_M) {
             let block_m = BLOCK_M.min(m - first_m);
             widen_block(a, (first_m, 0, block_m, k), &mut a_block);
-            multiply((block_m, block_n, k), &a_block, &b_block, b_strides, &mut sums);
-            for (row, sums) in sums.chunks(block_n).take(block_m).enumerate() {
-                let start = (first_m + row) * c_layout.ld + first_n;
-                store(sums, epilogue, &mut c[start..start + block_n]);
-            }
+            let size = Size { m: block_m, n: block_n, k };
+            let sums = &mut sums[..block_m * block_n];
+            let strides = multiply(size, &a_block, Matrix { data: &b_block, strides: b_strides }, sums);
+            let rows = c.par_chunks_mut(c_layout.ld).skip(first_m).take(block_m).enumerate().with_min_len(FEWEST_ROWS);
+            rows.for_each(|(row, c)| {
+                let sums = sums[row * strides.row..].iter().step_by(strides.column);
+                store(sums, epilogue, &mut c[first_n..first_n + block_n]);
+            });
         }
     }
     Ok(())
@@ -116,18 +121,25 @@ fn blocked<I: Element, O: Element>(
 /// Elements from one row, and from one column, to the next.
 #[derive(Clone, Copy)]
 struct Strides {
-    row: isize,
-    column: isize,
+    row: usize,
+    column: usize,
 }
 
 impl Strides {
     fn row_major(columns: usize) -> Self {
-        Self { row: columns as isize, column: 1 }
+        Self { row: columns, column: 1 }
     }
 
-    fn transposed(stored_columns: usize) -> Self {
-        Self { row: 1, column: stored_columns as isize }
+    fn column_major(rows: usize) -> Self {
+        Self { row: 1, column: rows }
     }
+}
+
+/// Dense `f32`, row by row or column by column.
+#[derive(Clone, Copy)]
+struct Matrix<'a> {
+    data: &'a [f32],
+    strides: Strides,
 }
 
 /// Copies `(first row, first column, rows, columns)` of an operand to `target`, row by row without gaps, as `f32`.
@@ -139,50 +151,79 @@ fn widen_block<T: Element>(
     if columns == 0 {
         return;
     }
-    for (row, target) in target.chunks_mut(columns).take(rows).enumerate() {
+    let targets = target.par_chunks_mut(columns).take(rows).enumerate().with_min_len(FEWEST_ROWS);
+    targets.for_each(|(row, target)| {
         let start = (first_row + row) * source.layout.ld + first_column;
         T::widen(&source.data[start..start + columns], target);
+    });
+}
+
+/// What is multiplied at once.
+#[derive(Clone, Copy)]
+struct Size {
+    m: usize,
+    n: usize,
+    k: usize,
+}
+
+/// `sums[m, n] = a[m, k] · b[k, n]` with `a` row by row; K = 0 gives zeros. Each thread takes rows of the sums, or columns
+/// where there are more of those, which then lie one after the other: gives the strides.
+fn multiply(size: Size, a: &[f32], b: Matrix<'_>, sums: &mut [f32]) -> Strides {
+    let Size { m, n, k } = size;
+    let share = |count: usize| count.div_ceil(rayon::current_num_threads()).next_multiple_of(FEWEST_ROWS);
+    if k == 0 {
+        sums.fill(0.0);
+        return Strides::row_major(n);
+    }
+    if m >= n {
+        let strides = Strides::row_major(n);
+        let rows = share(m);
+        sums.par_chunks_mut(rows * n).zip(a[..m * k].par_chunks(rows * k)).for_each(|(sums, a)| {
+            multiply_alone(Size { m: sums.len() / n, ..size }, a, b, sums, strides);
+        });
+        strides
+    } else {
+        let strides = Strides::column_major(m);
+        let columns = share(n);
+        sums.par_chunks_mut(columns * m).enumerate().for_each(|(share, sums)| {
+            let b = Matrix { data: &b.data[share * columns * b.strides.column..], ..b };
+            multiply_alone(Size { n: sums.len() / m, ..size }, a, b, sums, strides);
+        });
+        strides
     }
 }
 
-/// `sums[m, n] = a[m, k] · b[k, n]`, all dense `f32`; K = 0 gives zeros.
-fn multiply((m, n, k): (usize, usize, usize), a: &[f32], b: &[f32], b_strides: Strides, sums: &mut [f32]) {
-    if k == 0 {
-        sums.fill(0.0);
-        return;
-    }
-    debug_assert!(a.len() >= m * k && b.len() >= n * k && sums.len() >= m * n);
-    // SAFETY: `a` holds m×k elements with row stride k; `b` holds n×k elements, reached through strides that address
-    // each of them once; `sums` holds m×n with row stride n. `matmul` sized all three for the largest block, and
-    // `sums` is borrowed mutably, so nothing else reads or writes it meanwhile.
+/// The same on this thread.
+fn multiply_alone(Size { m, n, k }: Size, a: &[f32], b: Matrix<'_>, sums: &mut [f32], strides: Strides) {
+    let last_of_b = (k - 1) * b.strides.row + (n - 1) * b.strides.column;
+    assert!(a.len() >= m * k && b.data.len() > last_of_b && sums.len() == m * n);
+    let [b_row, b_column, row, column] =
+        [b.strides.row, b.strides.column, strides.row, strides.column].map(|stride| stride as isize);
+    // SAFETY: `a` holds m×k elements of row stride k, and b's last element lies within `b.data`: both asserted above. The
+    // strides of `sums` are those of m×n elements without gaps, by rows or by columns, and it is borrowed mutably.
     unsafe {
-        gemm::gemm(
+        matrixmultiply::sgemm(
             m,
-            n,
             k,
-            sums.as_mut_ptr(),
-            1,
-            n as isize,
-            false,
-            a.as_ptr(),
-            1,
-            k as isize,
-            b.as_ptr(),
-            b_strides.column,
-            b_strides.row,
-            0.0,
+            n,
             1.0,
-            false,
-            false,
-            false,
-            Parallelism::Rayon(0),
+            a.as_ptr(),
+            k as isize,
+            1,
+            b.data.as_ptr(),
+            b_row,
+            b_column,
+            0.0,
+            sums.as_mut_ptr(),
+            row,
+            column,
         );
     }
 }
 
 /// Epilogue and the one rounding.
-fn store<O: Element>(sums: &[f32], epilogue: fn(f32) -> f32, target: &mut [O]) {
-    for (sum, target) in sums.iter().zip(target) {
+fn store<'s, O: Element>(sums: impl Iterator<Item = &'s f32>, epilogue: fn(f32) -> f32, target: &mut [O]) {
+    for (sum, target) in sums.zip(target) {
         *target = O::from_f32(epilogue(*sum));
     }
 }
