@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use autokernel_codegen::schedule::Schedule;
 use rand::RngExt;
 use rand_pcg::Pcg64;
-
-use super::forest::Expectation;
+use tuner_forest::Expectation;
 
 /// Schedules of one image in a batch: their times are so alike that more would tell little.
 const SAME_IMAGE: usize = 2;

@@ -2,7 +2,6 @@
 
 mod acquire;
 mod features;
-mod forest;
 mod model;
 
 use std::collections::{BTreeMap, HashSet};

@@ -1,6 +1,7 @@
 //! What the logarithm of a schedule's time may be, by all that was told.
 
-use super::forest::{Expectation, Forest};
+use tuner_forest::{Expectation, Forest};
+
 use crate::strategy::categories::Categories;
 use crate::strategy::effects::Effects;
 

@@ -1,11 +1,9 @@
-//! What the attributes say of mistakes: each file in `tests/ui` is compiled and its messages compared.
+//! What the attributes and the types of launches say of mistakes: each case is compiled and its messages compared.
 
 #[test]
 fn every_mistake_is_reported_where_it_stands_with_its_remedy() {
     let cases = trybuild::TestCases::new();
     cases.compile_fail("tests/ui/*.rs");
     // Launches, whose types rustc checks.
-    if cfg!(feature = "rows") {
-        cases.compile_fail("tests/ui_rows/*.rs");
-    }
+    cases.compile_fail("tests/ui_rows/*.rs");
 }

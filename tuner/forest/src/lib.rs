@@ -1,4 +1,7 @@
 //! A forest whose trees disagree where little is known.
+//!
+//! A crate of its own, because smartcore is generic: its code is compiled where it is used, and a search that fits forests
+//! without optimisation takes minutes.
 
 use smartcore::ensemble::extra_trees_regressor::{ExtraTreesRegressor, ExtraTreesRegressorParameters};
 use smartcore::linalg::basic::matrix::DenseMatrix;

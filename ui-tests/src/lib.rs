@@ -1,0 +1,1 @@
+//! What autokernel's attributes and the types of its launches say of mistakes: see `tests/messages.rs`.
