@@ -2,6 +2,7 @@
 //! nowhere, so they stay out of `tuner/spaces`.
 
 use std::path::Path;
+use std::sync::LazyLock;
 
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
@@ -53,11 +54,21 @@ pub fn recording_of(problem: &Problem, schedules: &[Schedule], shapes: &[Extents
     }
 }
 
-/// Writes a made-up recording of LeakyReLU at 4096³ and a tall shape into `folder`.
-pub fn write_space(folder: &Path) -> Recording {
+/// A made-up recording of LeakyReLU at 4096³ and a tall shape, and its file. Made once: it takes seconds.
+static SPACE: LazyLock<(Recording, Vec<u8>)> = LazyLock::new(|| {
     let recording = recording("leaky_relu", Layout::Nt, &[cube(4096), extents(512, 4096, 2048)]);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join(SPACE_FILE);
+    recording.save(&file).unwrap();
+    (recording, std::fs::read(file).unwrap())
+});
+const SPACE_FILE: &str = "leaky_relu.json.gz";
+
+/// Writes the made-up space into `folder`.
+pub fn write_space(folder: &Path) -> &'static Recording {
+    let (recording, file) = &*SPACE;
     std::fs::create_dir_all(folder).unwrap();
-    recording.save(&folder.join("leaky_relu.json.gz")).unwrap();
+    std::fs::write(folder.join(SPACE_FILE), file).unwrap();
     recording
 }
 
