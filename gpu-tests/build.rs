@@ -87,6 +87,9 @@ fn timed(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
         let problem = if name == "plain" { matmul::Problem { body: None, ..problem } } else { problem };
         jobs.extend(schedules.map(|schedule| (name, problem.clone(), matmul::Schedule::from(schedule))));
     }
+    let (name, source) = SWIGLU;
+    let problem = product::problem(&syn::parse_str(source)?)?;
+    jobs.extend(gated_schedules().map(|schedule| (name, problem.clone(), matmul::Schedule::from(schedule))));
     let mut text = "&[\n".to_owned();
     let images = compile(&compiler, &jobs, |(_, problem, schedule)| matmul::emit::kernel(problem, schedule).0)?;
     for ((number, image), (name, problem, schedule)) in images.into_iter().enumerate().zip(&jobs) {
@@ -109,6 +112,34 @@ fn timed(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
 /// Whether a GPU will run what is built: one is at hand, or this is a release build, which goes to one.
 fn is_for_gpu() -> bool {
     Path::new("/dev/nvidiactl").exists() || std::env::var("PROFILE").is_ok_and(|profile| profile == "release")
+}
+
+/// Schedules for two products that may lead: large tiles for many rows, transposed ones for few.
+fn gated_schedules() -> [Sm90Schedule; 16] {
+    let raster = Raster { group: 8, ..Raster::PLAIN };
+    let plain = Sm90Schedule { consumers: 2, raster, ..Sm90Schedule::PLAIN };
+    let wide = Sm90Schedule { tile_n: 256, ..plain };
+    let ping_pong = Sm90Schedule { mode: Mode::PingPong, stages: 5, ..plain };
+    let few = Sm90Schedule { swap_ab: true, tile_m: 16, consumers: 1, stages: 12, ..plain };
+    let more = Sm90Schedule { tile_m: 64, stages: 8, ..few };
+    [
+        wide,
+        Sm90Schedule { cluster_m: 2, ..wide },
+        Sm90Schedule { cluster_n: 2, ..wide },
+        Sm90Schedule { tile_m: 256, tile_n: 128, cluster_n: 2, ..wide },
+        Sm90Schedule { stages: 6, ..ping_pong },
+        Sm90Schedule { tile_n: 160, ..ping_pong },
+        Sm90Schedule { tile_n: 160, cluster_m: 2, ..ping_pong },
+        Sm90Schedule { tile_m: 192, tile_n: 160, consumers: 3, ..plain },
+        more,
+        Sm90Schedule { split_k: 2, ..more },
+        Sm90Schedule { cluster_n: 2, ..more },
+        Sm90Schedule { tile_n: 256, consumers: 2, stages: 5, ..more },
+        few,
+        Sm90Schedule { split_k: 2, ..few },
+        Sm90Schedule { split_k: 4, ..few },
+        Sm90Schedule { tile_n: 256, consumers: 2, stages: 6, ..few },
+    ]
 }
 
 /// Whether speed is measured.

@@ -10,10 +10,10 @@ use syn::visit_mut::{self, VisitMut};
 use syn::{Error, Ident, Result};
 
 use crate::spec::{self, Spec};
-use crate::translate::DOT;
+use crate::translate::{DOT, factor};
 use crate::{problem, twin};
 
-/// Reads a function whose body multiplies two of its operands, as `#[autokernel::fused_matmul]` does.
+/// Reads a function whose body multiplies operands of its own, as `#[autokernel::fused_matmul]` does.
 ///
 /// # Errors
 /// Everything that is wrong with it, each at its place with what can be written instead.
@@ -26,38 +26,63 @@ pub fn problem(function: &syn::ItemFn) -> Result<Problem> {
     }
 }
 
-/// What stands for an element of the product; no name of a user's does.
-const PRODUCT: &str = "product_of_factors";
+/// What stands for an element of each product; no name of a user's does.
+const PRODUCTS: [&str; 2] = ["product_of_factors", "product_of_others"];
 
-/// What the body reads and writes on the CPU, where the product is a matrix that is there already: that one first, then the
-/// operands that are no factors.
-pub fn operands(body: &Body) -> Vec<Operand> {
-    let product = Operand { name: PRODUCT.to_owned(), kind: Kind::Matrix, dtype: Dtype::F32, role: Role::Input };
-    let factors = body.factors().map(usize::from);
-    let others = body.operands().iter().enumerate().filter(|(number, _)| !factors.contains(number));
-    [product].into_iter().chain(others.map(|(_, operand)| operand.clone())).collect()
+/// What the body reads and writes on the CPU, where its products are matrices that are there already.
+pub struct Operands {
+    /// The products.
+    pub products: Vec<Operand>,
+    /// The operands that are no factors.
+    pub others: Vec<Operand>,
 }
 
-/// The body as a Rust function on one row, `fn row(…)`, whose parameters are [`operands`].
+impl Operands {
+    /// Those of `body`.
+    pub fn of(body: &Body) -> Self {
+        let product =
+            |name: &str| Operand { name: name.to_owned(), kind: Kind::Matrix, dtype: Dtype::F32, role: Role::Input };
+        let factors = body.factors();
+        let others = (0..).zip(body.operands()).filter(|(number, _)| !factors.contains(number));
+        Operands {
+            products: body.sums().zip(PRODUCTS).map(|(_, name)| product(name)).collect(),
+            others: others.map(|(_, operand)| operand.clone()).collect(),
+        }
+    }
+
+    /// All of them, the products first: the parameters of [`rust_function`].
+    pub fn all(&self) -> Vec<Operand> {
+        [&self.products[..], &self.others].concat()
+    }
+}
+
+/// The body as a Rust function on one row, `fn row(…)`, whose parameters are [`Operands::all`].
 ///
 /// # Errors
 /// A statement that no body holds.
 pub fn rust_function(block: &syn::Block, body: &Body) -> Result<TokenStream> {
     let mut block = block.clone();
-    Named.visit_block_mut(&mut block);
-    twin::rust_function(&block, &operands(body))
+    let seconds = body.factors().split_off(1);
+    let seconds = seconds.into_iter().map(|factor| body.operands()[usize::from(factor)].name.as_str());
+    Named { seconds: seconds.collect() }.visit_block_mut(&mut block);
+    twin::rust_function(&block, &Operands::of(body).all())
 }
 
-/// Puts the product's name in the place of each `dot(…)`.
-struct Named;
+/// Puts a product's name in the place of each `dot(…)`.
+struct Named<'b> {
+    /// The second factor of each product, which tells it from the other.
+    seconds: Vec<&'b str>,
+}
 
-impl VisitMut for Named {
+impl VisitMut for Named<'_> {
     fn visit_expr_mut(&mut self, expr: &mut syn::Expr) {
         visit_mut::visit_expr_mut(self, expr);
         let syn::Expr::Call(call) = expr else { return };
         let syn::Expr::Path(path) = &*call.func else { return };
         if path.path.is_ident(DOT) {
-            let name = Ident::new(PRODUCT, Span::call_site());
+            let Some(Ok((second, _))) = call.args.get(1).map(factor) else { return };
+            let Some(number) = self.seconds.iter().position(|name| second == name) else { return };
+            let name = Ident::new(PRODUCTS[number], Span::call_site());
             *expr = syn::Expr::Path(syn::ExprPath { attrs: Vec::new(), qself: None, path: name.into() });
         }
     }

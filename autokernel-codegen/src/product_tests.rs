@@ -16,7 +16,7 @@ fn a_product_and_an_epilogue_become_values_of_their_own() {
     let up = read(UP).unwrap();
     assert_eq!(up.to_string(), "matmul nt bf16, dot(x, w), bias: Row<bf16>, skip: Matrix<f32> -> out: Matrix<f32>");
     let body = up.body.unwrap();
-    assert_eq!((body.sum(), body.factors()), ("dot", [0, 1]));
+    assert_eq!((body.sums().collect::<Vec<_>>(), body.factors()), (vec!["dot"], vec![0, 1]));
     let names: Vec<String> = body.steps().iter().map(|step| format!("{step:?}")).collect();
     assert_eq!(body.steps().len(), 3, "{names:?}");
 }
@@ -50,6 +50,31 @@ fn the_same_product_twice_is_one() {
     assert_eq!(read(source).unwrap().body.unwrap().steps().len(), 1);
 }
 
+const SWIGLU: &str = "fn swiglu(up: &Matrix<bf16>, x: &Matrix<bf16>, r#in: &Matrix<bf16>, out: &mut Matrix<bf16>) {
+    let gated = silu(dot(x, r#in.t()));
+    out = gated * dot(x, up.t()) + dot(x, r#in.t());
+}";
+
+#[test]
+fn two_products_of_one_factor_are_two_values_wherever_their_factors_stand() {
+    let swiglu = read(SWIGLU).unwrap();
+    assert_eq!(swiglu.to_string(), "matmul nt bf16, dot(x, r#in), dot(x, up) -> out: Matrix<bf16>");
+    let body = swiglu.body.unwrap();
+    assert_eq!((body.sums().collect::<Vec<_>>(), body.factors()), (vec!["dot", "dot_"], vec![1, 2, 0]));
+}
+
+#[test]
+fn the_function_on_a_row_takes_each_of_two_products_as_an_operand() {
+    let function: syn::ItemFn = syn::parse_str(SWIGLU).unwrap();
+    let body = problem(&function).unwrap().body.unwrap();
+    let twin: syn::ItemFn = syn::parse2(rust_function(&function.block, &body).unwrap()).unwrap();
+    let expected = quote!(fn row(product_of_factors: &[f32], product_of_others: &[f32], out: &mut [f32]));
+    assert_eq!(twin.sig.to_token_stream().to_string(), expected.to_string());
+    let text = twin.block.to_token_stream().to_string();
+    assert!(text.contains("silu (product_of_factors)"), "{text}");
+    assert!(text.contains("gated * product_of_others + product_of_factors ;"), "{text}");
+}
+
 #[test]
 fn the_function_on_a_row_takes_the_product_as_an_operand() {
     let function: syn::ItemFn = syn::parse_str(UP).unwrap();
@@ -67,11 +92,19 @@ fn the_function_on_a_row_takes_the_product_as_an_operand() {
 #[test]
 fn mistakes_in_a_body_are_told_with_what_can_be_written() {
     let plain = "x: &Matrix<bf16>, w: &Matrix<bf16>, out: &mut Matrix<bf16>";
+    let with_v = "x: &Matrix<bf16>, w: &Matrix<bf16>, v: &Matrix<bf16>, out: &mut Matrix<bf16>";
     let with_skip = "x: &Matrix<bf16>, w: &Matrix<bf16>, skip: &Matrix<bf16>, out: &mut Matrix<bf16>";
     let cases = [
         (plain, "out = x;", "multiplies two of its operands"),
         (plain, "out = dot(x, w) + x;", "`x` is a factor of `dot`"),
-        (plain, "out = dot(x, w) * dot(x, w.t());", "sums one product"),
+        (plain, "out = dot(x, w) * dot(x, w.t());", "`w.t()` and `w` lie differently"),
+        (plain, "out = dot(x, w) * dot(w, x);", "the same first factor, and that of the other one is `x`"),
+        (plain, "out = dot(x, w) * dot(x, x);", "both factors"),
+        (with_v, "out = dot(x, w) * dot(v, w);", "the same first factor"),
+        (with_v, "out = dot(x, w.t()) * dot(x, v);", "`v` and `w.t()` lie differently"),
+        (with_v, "out = dot(x, w.t()) * dot(x, v.t()) * dot(w, v.t());", "sums two products at most"),
+        (with_v, "out = dot(x, w) * dot(x, v) + v;", "`v` is a factor of `dot`"),
+        (with_v, "out = dot(x, w) * if 1.0 > 0.0 { dot(x, v) } else { 0.0 };", "bind it before"),
         (plain, "out = dot(x.t(), w);", "cannot be taken transposed"),
         (plain, "out = dot(x, w.t().t());", "by its name, `w` or `w.t()`"),
         (plain, "out = dot(x + 1.0, w);", "by its name, `w` or `w.t()`"),
@@ -86,6 +119,16 @@ fn mistakes_in_a_body_are_told_with_what_can_be_written() {
         (with_skip, "out = dot(x, w);", "`skip` is never used"),
         ("x: &Matrix<f32>, w: &Matrix<f32>, out: &mut Matrix<f32>", "out = dot(x, w);", "multiply `bf16` or `f16`"),
         ("x: &Matrix<f16>, w: &Matrix<bf16>, out: &mut Matrix<f32>", "out = dot(x, w);", "the same type"),
+        (
+            "x: &Matrix<f16>, w: &Matrix<f16>, v: &Matrix<bf16>, out: &mut Matrix<f32>",
+            "out = dot(x, w) * dot(x, v);",
+            "`x` holds f16 and `v` holds bf16; give both the same type",
+        ),
+        (
+            "x: &Matrix<f16>, w: &Matrix<f16>, v: &Row<f16>, out: &mut Matrix<f32>",
+            "out = dot(x, w) * dot(x, v);",
+            "a factor of `dot` is a matrix that is read: `v: &Matrix<bf16>`",
+        ),
         ("x: &Matrix<f16>, w: &Row<f16>, out: &mut Matrix<f32>", "out = dot(x, w);", "is a matrix that is read"),
         ("x: &Matrix<f16>, w: &Matrix<f16>, out: &mut Column<f32>", "out = dot(x, w);", "write a `&mut Matrix`"),
     ];

@@ -6,7 +6,7 @@
 
 mod lifted;
 
-pub use lifted::DOT;
+pub use lifted::{DOT, factor};
 
 use syn::{Error, Result};
 

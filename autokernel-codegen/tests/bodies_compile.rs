@@ -1,6 +1,6 @@
 //! Products with bodies: what passes the rules compiles without spills.
 //!
-//! `AUTOKERNEL_SOAK=1` compiles every image of the shipped portfolios, otherwise those that hold the most.
+//! `AUTOKERNEL_SOAK=1` compiles every image of the shipped portfolios, otherwise those that hold the most, and two products too.
 
 use std::path::Path;
 
@@ -35,6 +35,21 @@ const BODIES: [&str; 4] = [
         let bent = if y > 0.0 { y } else { 0.2 * y };
         let mixed = gate * bent + (1.0 - gate) * skip;
         out = mixed.max(-6.0).min(6.0) + 0.5 * (y - skip).abs() + scale * skip * 0.125;
+    }",
+];
+
+/// Two products of the same first factor, the plainest and a heavy one.
+const GATED: [&str; 2] = [
+    "fn swiglu(x: &Matrix<bf16>, gate: &Matrix<bf16>, up: &Matrix<bf16>, out: &mut Matrix<bf16>) {
+        out = silu(dot(x, gate.t())) * dot(x, up.t());
+    }",
+    "fn geglu(
+        x: &Matrix<f16>, gate: &Matrix<f16>, up: &Matrix<f16>, up_bias: &Row<f32>, gate_bias: &Row<f16>,
+        scale: &Column<f32>, pre: &mut Matrix<f32>, out: &mut Matrix<f16>
+    ) {
+        let gated = dot(x, gate) + gate_bias;
+        pre = gated;
+        out = gelu_tanh(gated) * (dot(x, up) + up_bias) * scale;
     }",
 ];
 
@@ -80,11 +95,14 @@ fn bodies_compile_without_spills_in_the_portfolio_and_at_the_edge_of_the_rules()
         Err(reason) => return eprintln!("skipped: {reason}"),
     };
     let config = Config::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../best_config.json")).unwrap();
-    let sample = if std::env::var_os("AUTOKERNEL_SOAK").is_some() { usize::MAX } else { SAMPLE };
+    let is_soaked = std::env::var_os("AUTOKERNEL_SOAK").is_some();
+    let (sample, gated) = if is_soaked { (usize::MAX, &GATED[..]) } else { (SAMPLE, &[][..]) };
     // nvcc takes one core.
     let (compiler, config) = (&compiler, &config);
     let refused: Vec<String> = std::thread::scope(|scope| {
-        let compiling = BODIES.map(|body| scope.spawn(move || refused(body, compiler, config, sample)));
+        let bodies = BODIES.iter().chain(gated);
+        let compiling = bodies.map(|body| scope.spawn(move || refused(body, compiler, config, sample)));
+        let compiling: Vec<_> = compiling.collect();
         compiling.into_iter().flat_map(|body| body.join().expect("nothing panics in it")).collect()
     });
     assert!(refused.is_empty(), "{}", refused.join("\n\n"));

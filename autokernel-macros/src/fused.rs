@@ -5,7 +5,7 @@ use std::fmt::Write;
 use autokernel_codegen::build::{Manifest, Plan};
 use autokernel_codegen::matmul;
 use autokernel_codegen::problem::Layout;
-use autokernel_codegen::product::{self, Body};
+use autokernel_codegen::product::{self, Body, Operands};
 use autokernel_codegen::rows::{Kind, Operand};
 use autokernel_codegen::spec::Spec;
 use quote::quote;
@@ -21,12 +21,12 @@ use crate::expand::Parts;
 /// There is no body.
 pub fn parts(spec: &Spec, problem: &matmul::Problem, body: &Body, built: (&Manifest, &Plan)) -> Result<Parts> {
     let row = product::rust_function(crate::body::block(spec)?, body)?;
-    let operands = product::operands(body);
-    let (kinds, of_a_row) = (crate::body::kinds(&operands[1..]), crate::body::of_a_row(&operands));
-    let [a, b] = body.factors().map(usize::from);
+    let operands = Operands::of(body);
+    let (kinds, of_a_row) = (crate::body::kinds(&operands.others), crate::body::of_a_row(&operands.all()));
+    let factors = body.factors().into_iter().map(usize::from);
     let transpose_b = problem.layout.transpose_b();
     let cpu = quote! {
-        |arguments| ::autokernel::__private::matmul_body_on_cpu(arguments, [#a, #b], #transpose_b, #kinds, #of_a_row)
+        |arguments| ::autokernel::__private::matmul_body_on_cpu(arguments, &[#(#factors),*], #transpose_b, #kinds, #of_a_row)
     };
     let docs = docs(problem, body, &spec.parameters);
     Ok(crate::body::parts(spec, body.operands(), [&cpu, &row], docs, built))
@@ -34,21 +34,23 @@ pub fn parts(spec: &Spec, problem: &matmul::Problem, body: &Body, built: (&Manif
 
 /// The shapes and errors; follows what the user wrote.
 fn docs(problem: &matmul::Problem, body: &Body, parameters: &[Ident]) -> String {
-    let [a, b] = body.factors().map(usize::from);
-    let shape = |(number, (operand, name)): (usize, (&Operand, &Ident))| {
+    let factors = body.factors();
+    let shape = |(number, (operand, name)): (u8, (&Operand, &Ident))| {
         let name = name.unraw();
-        match operand.kind {
-            Kind::Matrix if number == a => format!("`{name}: [m, k]`"),
-            Kind::Matrix if number == b && problem.layout == Layout::Nt => format!("`{name}: [n, k]`"),
-            Kind::Matrix if number == b => format!("`{name}: [k, n]`"),
-            Kind::Matrix => format!("`{name}: [m, n]`"),
-            Kind::Row => format!("`{name}: [n]`"),
-            Kind::Column => format!("`{name}: [m]`"),
-            Kind::Scalar => format!("the number `{name}`"),
+        match (operand.kind, factors.iter().position(|factor| *factor == number)) {
+            (Kind::Matrix, Some(0)) => format!("`{name}: [m, k]`"),
+            (Kind::Matrix, Some(_)) if problem.layout == Layout::Nt => format!("`{name}: [n, k]`"),
+            (Kind::Matrix, Some(_)) => format!("`{name}: [k, n]`"),
+            (Kind::Matrix, None) => format!("`{name}: [m, n]`"),
+            (Kind::Row, _) => format!("`{name}: [n]`"),
+            (Kind::Column, _) => format!("`{name}: [m]`"),
+            (Kind::Scalar, _) => format!("the number `{name}`"),
         }
     };
-    let shapes: Vec<String> = body.operands().iter().zip(parameters).enumerate().map(shape).collect();
-    let mut text = format!("\nA matrix product with what follows it, on {}, matrices row-major", shapes.join(", "));
+    let shapes: Vec<String> = (0..).zip(body.operands().iter().zip(parameters)).map(shape).collect();
+    let products = if factors.len() > 2 { "Two matrix products" } else { "A matrix product" };
+    let follows = if factors.len() > 2 { "them" } else { "it" };
+    let mut text = format!("\n{products} with what follows {follows}, on {}, matrices row-major", shapes.join(", "));
     for (name, known) in [("n", problem.known_n), ("k", problem.known_k)] {
         if let Some(size) = known {
             write!(text, ", {name} = {size}").expect("strings take any text");

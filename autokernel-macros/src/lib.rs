@@ -65,13 +65,20 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///     pre = y;
 ///     out = if y > 0.0 { y } else { 0.2 * y };
 /// }
+///
+/// #[autokernel::fused_matmul]
+/// pub fn swiglu(x: &Matrix<bf16>, gate: &Matrix<bf16>, up: &Matrix<bf16>, out: &mut Matrix<bf16>) {
+///     out = silu(dot(x, gate.t())) * dot(x, up.t());
+/// }
 /// ```
 ///
 /// The body is Rust in which every name is one `f32`, the element of its operand: rustc checks it, the CPU runs it, and the
 /// build turns the same text into CUDA that runs on the sums in registers.
 ///
 /// **The product**: `dot(a, b)` of two `&Matrix` of one type, bf16 or f16, or `dot(a, b.t())` where `b` is stored as `[n, k]`.
-/// A body has one.
+/// A body has one, which may be written more than once, or two whose first factor is the same, and whose second ones differ
+/// and are of one size, both taken with `.t()` or neither. Two weights that are stacked in one tensor, or interleaved row by row
+/// or column by column, are two views of it: `rows(..n)` and `rows(n..)`, or a leading dimension of twice the length.
 ///
 /// **Other operands**, of `bf16`, `f16` or `f32`, each on its own: `&Matrix<T>` of the result's size (a residual), `&Row<T>`
 /// (a bias), `&Column<T>` (a scale a row) and `f32`. Each `&mut Matrix<T>` is written once. At most 8 operands.

@@ -114,7 +114,7 @@ impl Translator {
 }
 
 /// The matrix that a factor of a product names, and whether it is taken transposed.
-fn factor(written: &syn::Expr) -> Result<(&Ident, bool)> {
+pub fn factor(written: &syn::Expr) -> Result<(&Ident, bool)> {
     let refused = || {
         let message = "a factor of `dot` is an operand by its name, `w` or `w.t()`: products are taken of matrices as they \
                        lie in memory";

@@ -46,7 +46,7 @@ fn drawn_schedules_are_right_on_drawn_shapes() {
             let (m, n, k) = (rng.random_range(1..300), rng.random_range(1..300), rng.random_range(0..300));
             let geometry = case.schedule.geometry(&case.problem.class());
             let work = u64::from(u32::next_multiple_of(m, geometry.tile_m * geometry.cluster_m))
-                * u64::from(u32::next_multiple_of(n, geometry.tile_n * geometry.cluster_n))
+                * u64::from(u32::next_multiple_of(n, geometry.columns * geometry.cluster_n))
                 * u64::from(k);
             if work > LARGEST {
                 continue;

@@ -7,7 +7,12 @@ use autokernel_core::Arch;
 const RASTER: Raster = Raster { order: RasterOrder::AlongM, group: 8 };
 
 pub(super) fn default_for(problem: &Class, arch: Arch) -> Schedule {
-    let schedule = if arch == Arch::SM_90A { SM90 } else { SM80 };
+    let passes = |schedule: &Schedule| schedule.check(problem, arch).is_ok();
+    let schedule = match (arch, problem.products()) {
+        (Arch::SM_90A, 1) => SM90,
+        (Arch::SM_90A, _) => Some(SM90_TWO_PRODUCTS).filter(passes).unwrap_or(SM90),
+        _ => SM80,
+    };
     debug_assert_eq!(schedule.check(problem, arch), Ok(()));
     schedule
 }
@@ -22,5 +27,10 @@ const SM80: Schedule = Schedule::Sm80(Sm80Schedule {
     stages: 4,
     raster: RASTER,
 });
+
+/// 128 columns of C a block. Pairs lie along N: they share what is read of A where there are many rows, and all of them have
+/// work where there are few.
+const SM90_TWO_PRODUCTS: Schedule =
+    Schedule::Sm90(Sm90Schedule { tile_n: 256, consumers: 2, cluster_n: 2, raster: RASTER, ..Sm90Schedule::PLAIN });
 
 const SM90: Schedule = Schedule::Sm90(Sm90Schedule { consumers: 2, raster: RASTER, ..Sm90Schedule::PLAIN });

@@ -99,9 +99,13 @@ fn fused(problem: &Problem, stored_as: Option<Dtype>) -> String {
     problem.body.as_ref().map(|body| print::body(body, stored_as) + "\n").unwrap_or_default()
 }
 
-/// What makes the body a template's last argument.
+/// What makes the body a template's last argument, and where it takes two products these.
 fn body_argument(problem: &Problem) -> &'static str {
-    if problem.body.is_some() { ", Body" } else { "" }
+    match problem.body.as_deref().map(|body| body.sums().count()) {
+        None => "",
+        Some(1) => ", Body",
+        Some(_) => ", Body, 2",
+    }
 }
 
 fn problem_struct(problem: &Problem) -> String {

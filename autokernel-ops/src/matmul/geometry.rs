@@ -10,8 +10,10 @@ pub struct Geometry {
     pub family: Family,
     /// Rows of `C` a tile has.
     pub tile_m: u32,
-    /// Columns of `C` a tile has.
+    /// Columns of `B` a block multiplies.
     pub tile_n: u32,
+    /// Columns of `C` a tile has: as many, or with two products half of them.
+    pub columns: u32,
     /// Elements of K in one stage.
     pub tile_k: u32,
     /// Blocks of a cluster along M.

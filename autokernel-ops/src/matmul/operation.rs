@@ -61,15 +61,16 @@ impl Operation for Problem {
             return work;
         }
         let [m, n, _] = sizes(extents).map(f64::from);
-        let sums = m * n * f64::from(self.output.bytes());
+        let sums = f64::from(self.class().products()) * m * n * f64::from(self.output.bytes());
         Work { read_bytes: work.read_bytes + sums, written_bytes: work.written_bytes + sums, ..work }
     }
 
-    /// B is scaled by `1/sqrt(k)`, so that C has the scale of a network's activations and an epilogue such as a sigmoid
+    /// Second factors are scaled by `1/sqrt(k)`, so that C has the scale of a network's activations and an epilogue such as a sigmoid
     /// is not saturated.
     fn scale(&self, operand: usize, extents: &Extents) -> f32 {
-        let [.., k] = sizes(extents);
-        if operand == usize::from(plan::Operands::of(self).b) { 1.0 / (k.max(1) as f32).sqrt() } else { 1.0 }
+        let ([.., k], plan::Operands { b, b2, .. }) = (sizes(extents), plan::Operands::of(self));
+        let is_second = [Some(b), b2].into_iter().flatten().any(|factor| usize::from(factor) == operand);
+        if is_second { 1.0 / (k.max(1) as f32).sqrt() } else { 1.0 }
     }
 
     fn opponent(&self) -> Option<Opponent> {
@@ -97,14 +98,21 @@ impl Operation for Problem {
             Layout::Nn => "B[k, n] row-major (layout nn)",
             Layout::Nt => "B stored as [n, k] row-major, multiplied transposed (layout nt)",
         };
+        let products = self.class().products();
         let computed = match &self.body {
             None => format!("C[m, n] = {epilogue}(A[m, k] · B)"),
-            Some(body) => format!("C[m, n], computed from A[m, k] · B element by element ({body}),"),
+            Some(body) if products == 1 => {
+                format!("C[m, n], computed from A[m, k] · B element by element ({body}),")
+            }
+            Some(body) => format!(
+                "C[m, n], computed from the two products A[m, k] · B and A[m, k] · B2 element by element ({body}), B2 like B; a \
+                 tile of tile_n columns holds half of them of B and half of B2, and covers half as many columns of C;"
+            ),
         };
         format!(
             "{computed} with m = {m}, n = {n}, k = {k}: {:.4e} FLOP.\n\
              A[m, k] and C are row-major, {b}. A and B are {input}, C is {output}, accumulation is f32.",
-            flops(extents),
+            f64::from(products) * flops(extents),
         )
     }
 
@@ -161,16 +169,18 @@ impl operation::Class for Class {
             Kind::Scalar => 0.0,
         };
         let bytes = |kind, dtype: Dtype| elements(kind) * f64::from(dtype.bytes());
+        let products = f64::from(self.products());
         let read: f64 = self.inputs().map(|(kind, dtype)| bytes(kind, dtype)).sum();
         Work {
-            operations: flops(extents),
-            read_bytes: (m * k + k * n) * f64::from(self.input.bytes()) + read,
+            operations: products * flops(extents),
+            read_bytes: (m * k + products * k * n) * f64::from(self.input.bytes()) + read,
             written_bytes: self.outputs().map(|dtype| bytes(Kind::Matrix, dtype)).sum(),
         }
     }
 
     /// Schedules carry over well. An epilogue or a body costs little beside the product, bf16 and f16 run at the same rate, and a
-    /// wider output changes only the store. Another layout of `B` changes the loads, and so the best schedule.
+    /// wider output changes only the store. Another layout of `B` changes the loads, and so the best schedule; with another
+    /// number of products a tile covers another part of C.
     fn distance(&self, other: &Class) -> Option<u32> {
         if self.layout != other.layout {
             return None;
@@ -178,7 +188,8 @@ impl operation::Class for Class {
         let wider = u32::from(self.output.bytes() != other.output.bytes());
         let typed = u32::from((self.input, self.output) != (other.input, other.output));
         let fused = u32::from((&self.epilogue, &self.body) != (&other.epilogue, &other.body));
-        Some(4 * wider + 2 * typed + fused)
+        let products = u32::from(self.products() != other.products());
+        Some(8 * products + 4 * wider + 2 * typed + fused)
     }
 
     fn families(&self, arch: Arch) -> &'static [Family] {

@@ -24,6 +24,8 @@ pub struct Operands {
     pub a: u8,
     /// The second factor.
     pub b: u8,
+    /// That of another product with the same first one.
+    pub b2: Option<u8>,
     /// What the kernel stages and stores: the first output.
     pub c: u8,
     /// The fields of what a body takes beside them.
@@ -32,31 +34,40 @@ pub struct Operands {
 
 impl Operands {
     /// Those of a product with an epilogue alone.
-    const PLAIN: Operands = Operands { a: 0, b: 1, c: 2, others: Vec::new() };
+    const PLAIN: Operands = Operands { a: 0, b: 1, b2: None, c: 2, others: Vec::new() };
 
     /// Those of `problem`.
     pub fn of(problem: &Problem) -> Self {
-        let of_body = |body: &Body| Operands::new(body.factors(), body.operands());
+        let of_body = |body: &Body| Operands::new(body.numbers_of_factors(), body.operands());
         problem.body.as_deref().map_or(Operands::PLAIN, of_body)
     }
 
     /// Those of problems of `class`, under names that tell nothing.
     pub fn of_class(class: &Class) -> Self {
-        let of_body = |body: &BodyClass| Operands::new(body.factors, &body.nameless_operands());
+        let of_body = |body: &BodyClass| Operands::new((body.factors, body.other_factor), &body.nameless_operands());
         class.body.as_ref().map_or(Operands::PLAIN, of_body)
     }
 
-    fn new([a, b]: [u8; 2], operands: &[body::Operand]) -> Self {
+    fn new(([a, b], b2): ([u8; 2], Option<u8>), operands: &[body::Operand]) -> Self {
         let numbered = || (0..).zip(operands);
         let output = numbered().find(|(_, operand)| operand.role == Role::Output);
         let c = output.map_or(Operands::PLAIN.c, |(number, _)| number);
-        let others = numbered().filter(|(number, _)| ![a, b, c].contains(number));
-        Operands { a, b, c, others: body::cuda::fields(others) }
+        let others = numbered().filter(|(number, _)| ![a, b, c].contains(number) && b2 != Some(*number));
+        Operands { a, b, b2, c, others: body::cuda::fields(others) }
     }
 
-    /// Each row of both factors begins at a multiple of 16 bytes.
+    /// Each row of the factors begins at a multiple of 16 bytes.
     pub(super) fn aligned_rows(&self) -> Vec<Alignment> {
-        [self.a, self.b].map(|operand| Alignment { operand, bytes: VECTOR_BYTES, rows: true }).to_vec()
+        let factors = [self.a, self.b].into_iter().chain(self.b2);
+        factors.map(|operand| Alignment { operand, bytes: VECTOR_BYTES, rows: true }).collect()
+    }
+
+    /// Addresses and leading dimensions of the factors and of C, as kernels without tensor maps take them.
+    pub(super) fn matrices(&self) -> impl Iterator<Item = Field> + use<> {
+        let &Operands { a, b, b2, c, .. } = self;
+        let named = [("a", a), ("b", b)].into_iter().chain(b2.map(|b2| ("b2", b2))).chain([("c", c)]);
+        let addresses = named.clone().map(|(name, operand)| pointer(name, operand));
+        addresses.chain(named.map(|(name, operand)| leading(&format!("ld{name}"), operand)))
     }
 }
 
@@ -83,14 +94,14 @@ fn plain(&Problem { input, output, layout, .. }: &Problem) -> Vec<Operand> {
 }
 
 fn of_body(problem: &Problem, body: &Body) -> Vec<Operand> {
-    let [a, b] = body.factors();
-    let axes = |number: u8, kind: Kind| match kind {
-        Kind::Matrix if number == a => vec![M, K],
-        Kind::Matrix if number == b => axes_of_b(problem.layout),
-        Kind::Matrix => vec![M, N],
-        Kind::Row => vec![N],
-        Kind::Column => vec![M],
-        Kind::Scalar => Vec::new(),
+    let factors = body.factors();
+    let axes = |number: u8, kind: Kind| match (kind, factors.iter().position(|factor| *factor == number)) {
+        (Kind::Matrix, Some(0)) => vec![M, K],
+        (Kind::Matrix, Some(_)) => axes_of_b(problem.layout),
+        (Kind::Matrix, None) => vec![M, N],
+        (Kind::Row, _) => vec![N],
+        (Kind::Column, _) => vec![M],
+        (Kind::Scalar, _) => Vec::new(),
     };
     let operand = |(number, operand): (u8, &body::Operand)| {
         let &body::Operand { ref name, kind, dtype, role } = operand;

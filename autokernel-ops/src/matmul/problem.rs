@@ -139,6 +139,17 @@ impl Class {
 }
 
 impl Class {
+    /// Products of the same first factor: one, or the two that a body may take.
+    pub fn products(&self) -> u32 {
+        self.body.as_ref().map_or(1, BodyClass::products)
+    }
+
+    /// Columns of `C` that a tile covers whose block stages so many columns of second factors: each product has its share
+    /// of them.
+    pub fn columns_of_c(&self, staged: u32) -> u32 {
+        staged / self.products()
+    }
+
     /// The inputs beside the factors.
     pub fn inputs(&self) -> impl Iterator<Item = (Kind, Dtype)> + '_ {
         self.body.iter().flat_map(BodyClass::inputs)

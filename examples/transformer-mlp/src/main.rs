@@ -1,5 +1,5 @@
-//! The feed-forward half of a transformer block in bf16: `x + scale ∘ (gelu(norm(x) · W₁ᵀ) · W₂ᵀ)`. Three kernels: a row-wise
-//! one and a product whose bodies stand here, and a product with a built-in epilogue.
+//! The gated feed-forward half of a transformer block in bf16: `x + scale ∘ ((silu(y · Gᵀ) ∘ y · Uᵀ) · Dᵀ)` with `y = norm(x)`.
+//! Three kernels whose bodies stand here: a row-wise one, two products of `y` in one, and the product that leads back.
 #![forbid(unsafe_code)]
 
 mod reference;
@@ -21,11 +21,13 @@ fn norm(x: &Matrix<f32>, weight: &Row<f32>, bias: &Row<f32>, eps: f32, out: &mut
     out = centred / (variance + eps).sqrt() * weight + bias;
 }
 
-/// The activation costs no pass over memory.
-#[autokernel::fused_matmul(gelu, transpose_b, n = 2048, k = 512)]
-fn up(x: &Matrix<bf16>, w: &Matrix<bf16>, hidden: &mut Matrix<bf16>);
+/// SwiGLU: neither product is written to memory, nor the activation of one.
+#[autokernel::fused_matmul(n = 2048, k = 512)]
+fn swiglu(x: &Matrix<bf16>, gate: &Matrix<bf16>, up: &Matrix<bf16>, hidden: &mut Matrix<bf16>) {
+    hidden = silu(dot(x, gate.t())) * dot(x, up.t());
+}
 
-/// And the step back onto the residual stream, with a learnt scale for each feature, none either.
+/// The step back onto the residual stream, with a learnt scale for each feature, costs no pass over memory either.
 #[autokernel::fused_matmul]
 fn down(hidden: &Matrix<bf16>, w: &Matrix<bf16>, scale: &Row<f32>, x: &Matrix<f32>, out: &mut Matrix<f32>) {
     out = x + scale * dot(hidden, w.t());
@@ -34,7 +36,8 @@ fn down(hidden: &Matrix<bf16>, w: &Matrix<bf16>, scale: &Row<f32>, x: &Matrix<f3
 struct Mlp {
     weight: Row<f32>,
     bias: Row<f32>,
-    up: Matrix<bf16>,
+    /// Of both products, `up` behind `gate`: kernels take views of it.
+    gate_and_up: Matrix<bf16>,
     down: Matrix<bf16>,
     scale: Row<f32>,
 }
@@ -53,14 +56,15 @@ impl Mlp {
             let values = uniform(rows * columns, 1.0 / columns as f32, seed);
             Matrix::from_slice(device, &values.into_iter().map(bf16::from_f32).collect::<Vec<_>>(), rows, columns)
         };
-        let (up, down) = (matrix(HIDDEN, FEATURES, 1)?, matrix(FEATURES, HIDDEN, 2)?);
-        Ok(Self { weight: row(3)?, bias: row(4)?, up, down, scale: row(5)? })
+        let (gate_and_up, down) = (matrix(2 * HIDDEN, FEATURES, 1)?, matrix(FEATURES, HIDDEN, 2)?);
+        Ok(Self { weight: row(3)?, bias: row(4)?, gate_and_up, down, scale: row(5)? })
     }
 
     fn forward(&self, x: &Matrix<f32>, scratch: &mut Scratch, out: &mut Matrix<f32>) -> Result<()> {
         let Scratch { normed, hidden } = scratch;
         norm(x, &self.weight, &self.bias, EPS, normed)?;
-        up(normed, &self.up, hidden)?;
+        let weights = self.gate_and_up.view();
+        swiglu::launch(normed.view(), weights.rows(..HIDDEN)?, weights.rows(HIDDEN..)?, hidden.view_mut())?;
         down(hidden, &self.down, &self.scale, x, out)
     }
 }
@@ -82,8 +86,11 @@ fn main() -> Result<()> {
     let device = Device::best(); // a GPU where there is one, else the CPU
     let tokens: usize = if device.is_cpu() { 99 } else { 16_000 };
     println!("{tokens} tokens on {device}");
-    println!("norm: {}", norm::KERNEL.plan(&device, &rows::extents(tokens as u32, FEATURES as u32))?);
-    println!("up:   {}", up::KERNEL.plan(&device, matmul::extents(tokens as u32, HIDDEN as u32, FEATURES as u32))?);
+    println!("norm:   {}", norm::KERNEL.plan(&device, &rows::extents(tokens as u32, FEATURES as u32))?);
+    println!(
+        "swiglu: {}",
+        swiglu::KERNEL.plan(&device, &matmul::extents(tokens as u32, HIDDEN as u32, FEATURES as u32))?
+    );
 
     let mlp = Mlp::random(&device)?;
     let x = Matrix::from_slice(&device, &uniform(tokens * FEATURES, 1.0, 6), tokens, FEATURES)?;

@@ -2,7 +2,7 @@
 
 use autokernel::{Element, Matrix, Result, Row};
 
-use crate::{EPS, FEATURES, Mlp};
+use crate::{EPS, FEATURES, HIDDEN, Mlp};
 
 /// Tokens that are computed in fp64; they are independent of each other.
 const TOKENS: usize = 5;
@@ -14,13 +14,16 @@ const TOKENS: usize = 5;
 pub fn relative_error(mlp: &Mlp, x: &Matrix<f32>, out: &Matrix<f32>) -> Result<f64> {
     let [weight, bias, scale] = [&mlp.weight, &mlp.bias, &mlp.scale].map(Row::to_vec);
     let (weight, bias, scale) = (wide(&weight?), wide(&bias?), wide(&scale?));
-    let (up, down) = (wide(&mlp.up.to_vec()?), wide(&mlp.down.to_vec()?));
+    let (gate_and_up, down) = (wide(&mlp.gate_and_up.to_vec()?), wide(&mlp.down.to_vec()?));
+    let (gate, up) = gate_and_up.split_at(HIDDEN * FEATURES);
     let (x, out) = (wide(&x.to_vec()?), wide(&out.to_vec()?));
     let last = (x.len() / FEATURES).saturating_sub(1);
     let (mut error, mut size) = (0.0, 0.0);
     for token in (0..TOKENS).map(|at| at * last / (TOKENS - 1) * FEATURES) {
         let x = &x[token..token + FEATURES];
-        let hidden: Vec<f64> = linear(&norm(x, &weight, &bias), &up).into_iter().map(gelu).collect();
+        let normed = norm(x, &weight, &bias);
+        let gated = linear(&normed, gate).into_iter().zip(linear(&normed, up));
+        let hidden: Vec<f64> = gated.map(|(gate, up)| silu(gate) * up).collect();
         let branch = linear(&hidden, &down);
         for (at, branch) in branch.iter().enumerate() {
             let added = scale[at] * branch;
@@ -47,15 +50,8 @@ fn linear(x: &[f64], weights: &[f64]) -> Vec<f64> {
     weights.chunks(x.len()).map(|row| row.iter().zip(x).map(|(w, x)| w * x).sum()).collect()
 }
 
-/// `x` times the normal distribution function, which Simpson's rule integrates.
-fn gelu(x: f64) -> f64 {
-    let density = |t: f64| (-t * t / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt();
-    let (steps, width) = (64, x / 64.0);
-    let weighted = |at: i32| {
-        let weight = if at == 0 || at == steps { 1.0 } else { f64::from(2 + 2 * (at % 2)) };
-        weight * density(f64::from(at) * width)
-    };
-    x * (0.5 + (0..=steps).map(weighted).sum::<f64>() * width / 3.0)
+fn silu(x: f64) -> f64 {
+    x / (1.0 + (-x).exp())
 }
 
 #[cfg(test)]

@@ -100,6 +100,30 @@ pub fn twenty(
     out = mixed.max(-6.0).min(6.0) + 0.5 * (y - skip).abs() + scale * skip * 0.125;
 }
 
+/// A gated layer: two products of one activation.
+#[autokernel::fused_matmul]
+pub fn swiglu(x: &Matrix<bf16>, gate: &Matrix<bf16>, up: &Matrix<bf16>, out: &mut Matrix<bf16>) {
+    out = silu(dot(x, gate.t())) * dot(x, up.t());
+}
+
+/// Two products of row-major weights with a bias each, under names, the second one first, and what backward needs beside.
+#[autokernel::fused_matmul]
+pub fn geglu(
+    up: &Matrix<f16>,
+    x: &Matrix<f16>,
+    gate: &Matrix<f16>,
+    up_bias: &Row<f32>,
+    gate_bias: &Row<f16>,
+    scale: &Column<f32>,
+    pre: &mut Matrix<f32>,
+    out: &mut Matrix<f16>,
+) {
+    let raised = dot(x, up) + up_bias;
+    let gated = dot(x, gate) + gate_bias;
+    pre = gated;
+    out = gelu_tanh(gated) * raised * scale + 0.125 * dot(x, up);
+}
+
 /// A kernel, as every test of this folder takes it.
 pub struct Declared {
     /// Its function's name.
@@ -109,11 +133,11 @@ pub struct Declared {
 }
 
 /// The kernels above.
-pub fn catalogue() -> [Declared; 8] {
+pub fn catalogue() -> [Declared; 10] {
     macro_rules! declared {
         ($($name:ident),+) => { [$(Declared { name: stringify!($name), kernel: &$name::KERNEL }),+] };
     }
-    declared![bias_gelu, residual, scaled, wide, shuffled, language, converted, twenty]
+    declared![bias_gelu, residual, scaled, wide, shuffled, language, converted, twenty, swiglu, geglu]
 }
 
 impl Declared {

@@ -82,24 +82,25 @@ pub fn check_declared(device: &Device, cases: u64, largest: u32) {
 /// Rows and columns of each operand.
 fn sizes(problem: &Problem, body: &Body, shape: &Extents) -> Vec<(usize, usize)> {
     let [m, n, k] = matmul::sizes(shape).map(|size| size as usize);
-    let [a, b] = body.factors().map(usize::from);
-    let size = |(at, operand): (usize, &Operand)| match operand.kind {
-        Kind::Matrix if at == a => (m, k),
-        Kind::Matrix if at == b && problem.layout.transpose_b() => (n, k),
-        Kind::Matrix if at == b => (k, n),
-        Kind::Matrix => (m, n),
-        Kind::Row => (1, n),
-        Kind::Column => (1, m),
-        Kind::Scalar => (1, 1),
+    let factors = body.factors();
+    let size = |(at, operand): (u8, &Operand)| match (operand.kind, factors.iter().position(|factor| *factor == at)) {
+        (Kind::Matrix, Some(0)) => (m, k),
+        (Kind::Matrix, Some(_)) if problem.layout.transpose_b() => (n, k),
+        (Kind::Matrix, Some(_)) => (k, n),
+        (Kind::Matrix, None) => (m, n),
+        (Kind::Row, _) => (1, n),
+        (Kind::Column, _) => (1, m),
+        (Kind::Scalar, _) => (1, 1),
     };
-    body.operands().iter().enumerate().map(size).collect()
+    (0..).zip(body.operands()).map(size).collect()
 }
 
 fn judge(problem: &Problem, body: &Body, shape: &Extents, ran: &Ran) -> std::result::Result<(), String> {
     let Ran { values, written } = ran;
     let [m, n, k] = matmul::sizes(shape).map(|size| size as usize);
-    let [a, b] = body.factors().map(usize::from);
-    let sums = reference::product(shape, problem.layout.transpose_b(), &values[a], &values[b]);
+    let factors: Vec<&[f64]> = body.factors().into_iter().map(|factor| &*values[usize::from(factor)]).collect();
+    let product = |b: &&[f64]| reference::product(shape, problem.layout.transpose_b(), factors[0], b);
+    let products: Vec<Vec<f64>> = factors[1..].iter().map(product).collect();
     let operands = body.operands();
     let outputs: Vec<usize> = (0..operands.len()).filter(|&at| operands[at].role == Role::Output).collect();
     let wrong = (0..m * n).find_map(|at| {
@@ -110,12 +111,13 @@ fn judge(problem: &Problem, body: &Body, shape: &Extents, ran: &Ran) -> std::res
             Kind::Column => values[operand][row],
             Kind::Scalar => values[operand][0],
         };
-        let sum = Ball { value: sums[at], error: if sums[at].is_finite() { accumulation(k as f64) } else { 0.0 } };
-        let expected = oracle::element(body, sum, &input);
+        let sums: Vec<f64> = products.iter().map(|sums| sums[at]).collect();
+        let ball = |&value: &f64| Ball { value, error: if value.is_finite() { accumulation(k as f64) } else { 0.0 } };
+        let expected = oracle::element(body, &sums.iter().map(ball).collect::<Vec<_>>(), &input);
         let is_wrong = |&(output, ball): &(usize, Ball)| !is_right(operands[output].dtype, ball, written[output][at]);
         let (output, ball) = outputs.iter().copied().zip(expected).find(is_wrong)?;
         let (name, got) = (&operands[output].name, written[output][at]);
-        Some(format!("`{name}`[{row}, {column}] is {got}, not {ball:?}, of the sum {}", sums[at]))
+        Some(format!("`{name}`[{row}, {column}] is {got}, not {ball:?}, of the sums {sums:?}"))
     });
     wrong.map_or(Ok(()), Err)
 }

@@ -21,3 +21,11 @@ pub const TIMED: [(&str, &str); 4] = [
         }",
     ),
 ];
+
+/// Two products in one kernel, by schedules of its own.
+pub const SWIGLU: (&str, &str) = (
+    "silu(dot) * dot",
+    "fn f(x: &Matrix<bf16>, gate: &Matrix<bf16>, up: &Matrix<bf16>, out: &mut Matrix<bf16>) {
+        out = silu(dot(x, gate.t())) * dot(x, up.t());
+    }",
+);

@@ -30,6 +30,13 @@ __device__ __forceinline__ void pin_accumulators(float (&d)[kRegisters]) {
   }
 }
 
+// Tells the compiler that what `d` holds is of no use: it need not be kept for a wgmma that overwrites it.
+template <int kRegisters>
+__device__ __forceinline__ void forget_accumulators(float (&d)[kRegisters]) {
+#pragma unroll
+  for (int i = 0; i < kRegisters; ++i) asm volatile("" : "=f"(d[i]));
+}
+
 // d = a * b + (accumulate ? d : 0). `a` and `b` are matrix descriptors (sm90_shared.cuh); each operand is K-major, or
 // MN-major when `kAMajorM`, `kBMajorN` (16-bit elements alone allow that). N is a multiple of 8 in 8..256.
 template <typename Input, bool kAMajorM, bool kBMajorN, int N>

@@ -25,7 +25,7 @@ fn written() -> Written {
     ];
     let steps = vec![bind("y", y), store("pre", name("y")), store("out", name("y") + name("skip"))];
     let product = Product { name: "dot".to_owned(), a: "x".to_owned(), b: "w".to_owned() };
-    Written { product, body: body::Body { operands, steps } }
+    Written { product, second: None, body: body::Body { operands, steps } }
 }
 
 fn problem() -> Problem {

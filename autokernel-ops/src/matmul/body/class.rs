@@ -18,6 +18,9 @@ pub struct BodyClass {
     pub operands: Vec<(Kind, Dtype, Role)>,
     /// The numbers of the factors.
     pub factors: [u8; 2],
+    /// The number of a second product's second factor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_factor: Option<u8>,
     /// What an element costs in functions.
     pub cost: Cost,
     /// Operations an element.
@@ -29,10 +32,12 @@ pub struct BodyClass {
 impl Body {
     /// The bodies that are tuned together with this one.
     pub fn class(&self) -> BodyClass {
+        let (factors, other_factor) = self.numbers_of_factors();
         let operands = self.operands().iter().map(|&Operand { kind, dtype, role, .. }| (kind, dtype, role));
         BodyClass {
             operands: operands.collect(),
-            factors: self.factors(),
+            factors,
+            other_factor,
             cost: self.steps().iter().map(|step| step.expr().cost()).fold(Cost::NONE, Cost::and),
             operations: self.steps().iter().map(|step| operations(step.expr())).sum(),
             live: live(self.steps()),
@@ -77,6 +82,11 @@ impl BodyClass {
         self.cost.registers + words.sum::<u32>() + INTERLEAVED * self.live
     }
 
+    /// Products of the same first factor.
+    pub fn products(&self) -> u32 {
+        if self.other_factor.is_some() { 2 } else { 1 }
+    }
+
     /// The operands under names that tell nothing.
     pub fn nameless_operands(&self) -> Vec<Operand> {
         let named = |(at, &(kind, dtype, role)): (usize, &(Kind, Dtype, Role))| Operand {
@@ -90,7 +100,7 @@ impl BodyClass {
 
     /// The inputs beside the factors.
     pub fn inputs(&self) -> impl Iterator<Item = (Kind, Dtype)> + '_ {
-        let factor = |at: usize| self.factors.iter().any(|&factor| usize::from(factor) == at);
+        let factor = |at: usize| self.factors.iter().chain(&self.other_factor).any(|&factor| usize::from(factor) == at);
         let inputs =
             self.operands.iter().enumerate().filter(move |(at, (.., role))| *role == Role::Input && !factor(*at));
         inputs.map(|(_, &(kind, dtype, _))| (kind, dtype))

@@ -1,18 +1,20 @@
 //! What is wrong with the body of a product that its syntax does not show.
 
-use autokernel_core::Role;
+use autokernel_core::{Dtype, Role};
 
-use super::{Product, Written};
+use super::Written;
 use crate::body::check::Checker;
-use crate::body::{Complaint, Kind, Operand, Place, Step};
+use crate::body::{Body, Complaint, Kind, Operand, Place, Step};
 use crate::expr::Expr;
 use crate::matmul::problem::INPUTS;
 
 /// Every mistake; none in a body that can be compiled.
 pub fn complaints(written: &Written) -> Vec<Complaint> {
-    let Written { product, body } = written;
+    let body = &written.body;
     let mut checker = Checker::new(body);
-    checker.bind(Place::Function, &product.name, true);
+    for sum in written.sums() {
+        checker.bind(Place::Function, sum, true);
+    }
     factors(&mut checker, written);
     for (at, operand) in body.operands.iter().enumerate() {
         if operand.role == Role::Output && operand.kind != Kind::Matrix {
@@ -21,45 +23,56 @@ pub fn complaints(written: &Written) -> Vec<Complaint> {
         }
     }
     for (at, step) in body.steps.iter().enumerate() {
-        self::step(&mut checker, product, at, step);
+        self::step(&mut checker, written, at, step);
     }
     unused(&mut checker, written);
     checker.finish()
 }
 
 fn factors<'b>(checker: &mut Checker<'b>, written: &'b Written) {
-    let Written { product: Product { a, b, .. }, body } = written;
-    let find = |name: &str| body.operands.iter().enumerate().find(|(_, operand)| operand.name == name);
-    let mut factor = |name: &str| {
-        let found = find(name);
-        let Some((at, Operand { kind: Kind::Matrix, role: Role::Input, dtype, .. })) = found else {
-            let place = found.map_or(Place::Function, |(at, _)| Place::Operand(at));
-            checker.complain(place, format!("a factor of `dot` is a matrix that is read: `{name}: &Matrix<bf16>`"));
-            return None;
-        };
-        if !INPUTS.contains(dtype) {
-            let message = "the matrix units multiply `bf16` or `f16`; convert this operand";
-            checker.complain(Place::Operand(at), message);
+    let names: Vec<&str> = written.factors().collect();
+    let found: Vec<Option<(usize, Dtype)>> = names.iter().map(|name| factor(checker, &written.body, name)).collect();
+    let a = names[0];
+    for (b, second) in names.iter().zip(&found).skip(1) {
+        match (found[0], *second) {
+            (Some((at, _)), Some((other, _))) if at == other => {
+                let message = format!("`{a}` is both factors of `dot`; pass it twice, under two names");
+                checker.complain(Place::Operand(at), message);
+            }
+            (Some((_, left)), Some((at, right))) if left != right => {
+                let message = format!("`{a}` holds {left} and `{b}` holds {right}; give both the same type");
+                checker.complain(Place::Operand(at), message);
+            }
+            _ => {}
         }
-        Some((at, *dtype))
-    };
-    let (first, second) = (factor(a), factor(b));
-    match (first, second) {
-        (Some((at, _)), Some((other, _))) if at == other => {
-            let message = format!("`{a}` is both factors of `dot`; pass it twice, under two names");
-            checker.complain(Place::Operand(at), message);
-        }
-        (Some((_, left)), Some((at, right))) if left != right => {
-            let message = format!("`{a}` holds {left} and `{b}` holds {right}; give both the same type");
-            checker.complain(Place::Operand(at), message);
-        }
-        _ => {}
+    }
+    if let [_, b, second] = names[..]
+        && b == second
+    {
+        let place = found[1].map_or(Place::Function, |(at, _)| Place::Operand(at));
+        checker
+            .complain(place, format!("`{b}` is the second factor of both products; one `dot({a}, {b})` serves both"));
     }
 }
 
-fn step<'b>(checker: &mut Checker<'b>, product: &Product, at: usize, step: &'b Step) {
-    let Product { a, b, .. } = product;
-    if let Some(factor) = step.expr().variables().into_iter().find(|name| name == a || name == b) {
+/// The number and type of the operand called `name`, which is multiplied.
+fn factor<'b>(checker: &mut Checker<'b>, body: &'b Body, name: &str) -> Option<(usize, Dtype)> {
+    let found = body.operands.iter().enumerate().find(|(_, operand)| operand.name == name);
+    let Some((at, Operand { kind: Kind::Matrix, role: Role::Input, dtype, .. })) = found else {
+        let place = found.map_or(Place::Function, |(at, _)| Place::Operand(at));
+        checker.complain(place, format!("a factor of `dot` is a matrix that is read: `{name}: &Matrix<bf16>`"));
+        return None;
+    };
+    if !INPUTS.contains(dtype) {
+        let message = "the matrix units multiply `bf16` or `f16`; convert this operand";
+        checker.complain(Place::Operand(at), message);
+    }
+    Some((at, *dtype))
+}
+
+fn step<'b>(checker: &mut Checker<'b>, written: &Written, at: usize, step: &'b Step) {
+    let is_factor = |name: &str| written.factors().any(|factor| factor == name);
+    if let Some(factor) = step.expr().variables().into_iter().find(|name| is_factor(name)) {
         let message = format!(
             "`{factor}` is a factor of `dot`: its elements have no place in the result. To add it, pass it as another \
              operand too"
@@ -85,10 +98,12 @@ fn step<'b>(checker: &mut Checker<'b>, product: &Product, at: usize, step: &'b S
 }
 
 /// What is passed and not read is read by nobody: most likely it was forgotten.
-fn unused(checker: &mut Checker<'_>, Written { product: Product { a, b, .. }, body }: &Written) {
-    let read: Vec<&str> = body.steps.iter().map(Step::expr).flat_map(Expr::variables).collect();
+fn unused(checker: &mut Checker<'_>, written: &Written) {
+    let body = &written.body;
+    let read = body.steps.iter().map(Step::expr).flat_map(Expr::variables);
+    let used: Vec<&str> = written.factors().chain(read).collect();
     for (at, Operand { name, role, .. }) in body.operands.iter().enumerate() {
-        if *role == Role::Input && name != a && name != b && !read.contains(&name.as_str()) {
+        if *role == Role::Input && !used.contains(&name.as_str()) {
             let message = format!("`{name}` is never used; use it in the body, or remove the parameter");
             checker.complain(Place::Operand(at), message);
         }

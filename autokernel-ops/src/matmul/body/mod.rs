@@ -26,7 +26,10 @@ pub struct Body(Written);
 pub struct Written {
     /// The product.
     pub product: Product,
-    /// Operands, the factors among them, and statements; in these an element of the product has its name.
+    /// Another one of the same first factor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second: Option<Second>,
+    /// Operands, the factors among them, and statements; in these an element of a product has its name.
     #[serde(flatten)]
     pub body: body::Body,
 }
@@ -43,6 +46,29 @@ pub struct Product {
     pub b: String,
 }
 
+/// `let name = dot(a, b);` with the `a` of the product before it, and a `b` that lies as that one's does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Second {
+    /// Unique in the body, operands included.
+    pub name: String,
+    /// The operand whose columns are multiplied.
+    pub b: String,
+}
+
+impl Written {
+    /// The names of an element of each product.
+    fn sums(&self) -> impl Iterator<Item = &str> {
+        [&self.product.name].into_iter().chain(self.second.iter().map(|second| &second.name)).map(String::as_str)
+    }
+
+    /// The names of the factors: the first one, and the second one of each product.
+    fn factors(&self) -> impl Iterator<Item = &str> {
+        let Product { a, b, .. } = &self.product;
+        [a, b].into_iter().chain(self.second.iter().map(|second| &second.b)).map(String::as_str)
+    }
+}
+
 impl Body {
     /// What `written` says.
     ///
@@ -53,9 +79,9 @@ impl Body {
         if complaints.is_empty() { Ok(Body(written)) } else { Err(complaints) }
     }
 
-    /// The name of an element of the product.
-    pub fn sum(&self) -> &str {
-        &self.0.product.name
+    /// The names of an element of each product, one or two.
+    pub fn sums(&self) -> impl Iterator<Item = &str> {
+        self.0.sums()
     }
 
     /// Every operand, in the order of the parameters.
@@ -68,10 +94,17 @@ impl Body {
         &self.0.body.steps
     }
 
-    /// The numbers of the factors.
-    pub fn factors(&self) -> [u8; 2] {
-        let Product { a, b, .. } = &self.0.product;
-        [a, b].map(|name| self.numbered().find(|(_, operand)| operand.name == *name).map_or(0, |(number, _)| number))
+    /// The numbers of the factors: of the first one, and of the second one of each product.
+    pub fn factors(&self) -> Vec<u8> {
+        let (factors, other) = self.numbers_of_factors();
+        factors.into_iter().chain(other).collect()
+    }
+
+    /// The numbers of the first product's factors, and that of the other one's second factor, if there is another.
+    pub(super) fn numbers_of_factors(&self) -> ([u8; 2], Option<u8>) {
+        let number = |name: &String| self.numbered().find(|(_, operand)| operand.name == *name).map_or(0, |(at, _)| at);
+        let Written { product: Product { a, b, .. }, second, .. } = &self.0;
+        ([a, b].map(number), second.as_ref().map(|second| number(&second.b)))
     }
 
     /// The operands that are read beside the factors.
@@ -111,6 +144,9 @@ impl fmt::Display for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Product { a, b, .. } = &self.0.product;
         write!(f, "dot({a}, {b})")?;
+        if let Some(Second { b, .. }) = &self.0.second {
+            write!(f, ", dot({a}, {b})")?;
+        }
         for operand in self.inputs() {
             write!(f, ", {operand}")?;
         }
@@ -122,3 +158,7 @@ impl fmt::Display for Body {
 #[cfg(test)]
 #[path = "body_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "two_products_tests.rs"]
+mod two_products_tests;

@@ -6,13 +6,13 @@ use super::Body;
 use crate::body::Step;
 use crate::expr::ball::{Ball, Exp, eval};
 
-/// The outputs of one element, in their order, from its sum and the sum's error. `input` gives an input's element by the
-/// operand's number.
-pub fn element(body: &Body, sum: Ball, input: &dyn Fn(usize) -> f64) -> Vec<Ball> {
+/// The outputs of one element, in their order, from its sum of each product and those sums' errors. `input` gives an input's
+/// element by the operand's number.
+pub fn element(body: &Body, sums: &[Ball], input: &dyn Fn(usize) -> f64) -> Vec<Ball> {
     let inputs =
         body.operands().iter().enumerate().map(|(at, operand)| (operand.name.as_str(), Ball::exact(input(at))));
     let mut names: BTreeMap<&str, Ball> = inputs.collect();
-    names.insert(body.sum(), sum);
+    names.extend(body.sums().zip(sums.iter().copied()));
     for step in body.steps() {
         let value = eval(step.expr(), Exp::Full, &|name| names.get(name).copied().unwrap_or(Ball::exact(f64::NAN)));
         match step {

@@ -87,10 +87,8 @@ fn compute(out: &mut Lines, body: &Body) {
     out.line("};");
     out.line("");
     out.line("template <typename Inputs>");
-    let sum = element(body.sum());
-    out.line(format!(
-        "{FUNCTION} Outputs compute(const Args& args, const Inputs& inputs, int pair, int i, float {sum}) {{"
-    ));
+    let sums: String = body.sums().map(|sum| format!(", float {}", element(sum))).collect();
+    out.line(format!("{FUNCTION} Outputs compute(const Args& args, const Inputs& inputs, int pair, int i{sums}) {{"));
     for operand in body.inputs() {
         let name = element(&operand.name);
         let value =

@@ -46,9 +46,10 @@ __device__ __forceinline__ bool is_paired(const Args& args) {
   return paired;
 }
 
-// The body on the `kFragments` fragments from `place` on. Sums of a fragment lie side by side.
-template <typename Body, bool kSwapped, int kFragments, int kRegisters, typename Args>
-__device__ __forceinline__ void apply(const Args& args, float* sums, Place<kSwapped> place) {
+// The body on the `kFragments` fragments from `place` on. Sums of a fragment lie side by side; a second product's, where the
+// body takes two, lie in `others` as the first one's do in `sums`.
+template <typename Body, bool kSwapped, int kFragments, int kRegisters, typename Args, typename... Other>
+__device__ __forceinline__ void apply(const Args& args, float* sums, Place<kSwapped> place, const Other*... others) {
   using Inputs = FragmentInputs<Body, kSwapped>;
   constexpr int kBatch = batch<Body::template kWords<Fragment<kSwapped>::template Input>, kFragments, kRegisters>();
   const bool paired = is_paired<Body, kSwapped>(args);
@@ -77,9 +78,10 @@ __device__ __forceinline__ void apply(const Args& args, float* sums, Place<kSwap
       const Place<kSwapped> at = place.fragment(first + i);
 #pragma unroll
       for (int pair = 0; pair < 2; ++pair) {
-        float* const sum = sums + (first + i) * kFragmentSums + pair * 2;
-        const auto low = Body::compute(args, inputs[i], pair, 0, sum[0]);
-        const auto high = Body::compute(args, inputs[i], pair, 1, sum[1]);
+        const int number = (first + i) * kFragmentSums + pair * 2;
+        float* const sum = sums + number;
+        const auto low = Body::compute(args, inputs[i], pair, 0, sum[0], others[number]...);
+        const auto high = Body::compute(args, inputs[i], pair, 1, sum[1], others[number + 1]...);
         sum[0] = low.values[0];
         sum[1] = high.values[0];
         Body::visit_stored(args, [&](auto* data, int64_t ld, int output) {
@@ -90,13 +92,13 @@ __device__ __forceinline__ void apply(const Args& args, float* sums, Place<kSwap
   }
 }
 
-// One element: `staged(value)` takes the output that is staged elsewhere.
-template <typename Body, typename Args, typename Staged>
-__device__ __forceinline__ void apply_to_element(const Args& args, float sum, int64_t row, int64_t column,
-                                                 const Staged& staged) {
+// One element from its sum of each product: `staged(value)` takes the output that is staged elsewhere.
+template <typename Body, typename Args, typename Staged, typename... Sum>
+__device__ __forceinline__ void apply_to_element(const Args& args, int64_t row, int64_t column, const Staged& staged,
+                                                 Sum... sums) {
   typename Body::template Inputs<Element> inputs;
   Body::visit(args, inputs, [&](auto& input, const void* data, int64_t ld) { input.load(data, ld, row, column); });
-  const auto outputs = Body::compute(args, inputs, 0, 0, sum);
+  const auto outputs = Body::compute(args, inputs, 0, 0, sums...);
   staged(outputs.values[0]);
   Body::visit_stored(args, [&](auto* data, int64_t ld, int output) { store(data + row * ld + column, outputs.values[output]); });
 }

@@ -16,17 +16,26 @@ constexpr int kThreads = kTile * kTile;
 __device__ __forceinline__ float to_f32(bf16 value) { return __uint_as_float(uint32_t(value.bits) << 16); }
 __device__ __forceinline__ float to_f32(f16 value) { return ptx::f16_to_f32(value.bits); }
 
-// Any grid of blocks of kThreads threads: each takes tile after tile. Leading dimensions count elements.
-template <typename Problem, typename Body = body::None, typename Args>
+// A second factor.
+template <typename Input>
+struct Factor {
+  const Input* data;
+  int64_t ld;
+};
+
+// Any grid of blocks of kThreads threads: each takes tile after tile. Leading dimensions count elements. With two products
+// args.b2 is multiplied as args.b is.
+template <typename Problem, typename Body = body::None, int kProducts = 1, typename Args>
 __device__ __forceinline__ void matmul(const Args& args) {
   using Input = typename Problem::Input;
   // The extents come from the launch even where they are known: a wrong constant cannot hide in both kernels.
   static_assert(Problem::kKnownN >= 0 && Problem::kKnownK >= 0, "0: given at launch");
   __shared__ float a_tile[kTile][kTile + 1];  // + 1: no bank conflict when a column is read
-  __shared__ float b_tile[kTile][kTile + 1];
+  __shared__ float b_tile[kProducts][kTile][kTile + 1];
 
   const auto* a = static_cast<const Input*>(args.a);
-  const auto* b = static_cast<const Input*>(args.b);
+  Factor<Input> factors[kProducts] = {{static_cast<const Input*>(args.b), args.ldb}};
+  if constexpr (kProducts == 2) factors[1] = {static_cast<const Input*>(args.b2), args.ldb2};
   auto* c = static_cast<float*>(args.c);
   const int x = threadIdx.x % kTile;
   const int y = threadIdx.x / kTile;
@@ -36,23 +45,35 @@ __device__ __forceinline__ void matmul(const Args& args) {
   for (int64_t tile = int64_t(blockIdx.y) * gridDim.x + blockIdx.x; tile < tiles; tile += int64_t(gridDim.x) * gridDim.y) {
     const int64_t row = tile / tiles_n * kTile + y;
     const int64_t column = tile % tiles_n * kTile + x;
-    double sum = 0.0;
+    double sums[kProducts] = {};
     for (int k0 = 0; k0 < args.k; k0 += kTile) {
       const bool a_inside = row < args.m && k0 + x < args.k;
       a_tile[y][x] = a_inside ? to_f32(a[row * args.lda + k0 + x]) : 0.0f;
       const bool b_inside = column < args.n && k0 + y < args.k;
-      const int64_t b_offset = Problem::kTransposeB ? column * args.ldb + k0 + y : int64_t(k0 + y) * args.ldb + column;
-      b_tile[y][x] = b_inside ? to_f32(b[b_offset]) : 0.0f;
+#pragma unroll
+      for (int product = 0; product < kProducts; ++product) {
+        const auto [b, ldb] = factors[product];
+        const int64_t b_offset = Problem::kTransposeB ? column * ldb + k0 + y : int64_t(k0 + y) * ldb + column;
+        b_tile[product][y][x] = b_inside ? to_f32(b[b_offset]) : 0.0f;
+      }
       __syncthreads();
 #pragma unroll
-      for (int k = 0; k < kTile; ++k) sum += double(a_tile[y][k]) * double(b_tile[k][x]);
+      for (int product = 0; product < kProducts; ++product) {
+#pragma unroll
+        for (int k = 0; k < kTile; ++k) sums[product] += double(a_tile[y][k]) * double(b_tile[product][k][x]);
+      }
       __syncthreads();
     }
     if (row < args.m && column < args.n) {
-      const float value = Problem::epilogue(static_cast<float>(sum));
+      const float value = Problem::epilogue(static_cast<float>(sums[0]));
       float* const to = c + row * args.ldc + column;
       if constexpr (Body::kExists) {
-        body::apply_to_element<Body>(args, value, row, column, [&](float staged) { *to = staged; });
+        const auto store = [&](float staged) { *to = staged; };
+        if constexpr (kProducts == 2) {
+          body::apply_to_element<Body>(args, row, column, store, value, static_cast<float>(sums[1]));
+        } else {
+          body::apply_to_element<Body>(args, row, column, store, value);
+        }
       } else {
         *to = value;
       }

@@ -7,7 +7,7 @@ use crate::body::declare::{node_at, operands};
 use crate::body::{self, Operand};
 use crate::declaration::{Complaint, Declaration, Factors, Node, Setting, Statement, What, both};
 use crate::epilogue::Epilogue;
-use crate::matmul::body::{Body, Product, Written};
+use crate::matmul::body::{Body, Product, Second, Written};
 use crate::matmul::problem::{Layout, Problem};
 
 /// The product that `declaration` says, whose body is `statements`.
@@ -20,12 +20,12 @@ pub fn declare(declaration: &Declaration, statements: &[Statement]) -> Result<Pr
     if declaration.body == crate::declaration::Body::Unreadable {
         return Err(Vec::new());
     }
-    let Sorted { product, transpose_b, steps, nodes } = Sorted::new(declaration, statements)?;
+    let Sorted { product, second, transpose_b, steps, nodes } = Sorted::new(declaration, statements)?;
     let dtype = |operand: Option<&Operand>| operand.map(|operand| operand.dtype);
     let input = dtype(operands.iter().find(|operand| operand.name == product.a));
     let output = dtype(operands.iter().find(|operand| operand.role == Role::Output));
     let complain = |it: body::Complaint| node_at(declaration, &nodes, it.place).complain(it.message);
-    let body = Body::new(Written { product, body: body::Body { operands, steps } })
+    let body = Body::new(Written { product, second, body: body::Body { operands, steps } })
         .map_err(|complaints| complaints.into_iter().map(complain).collect::<Vec<_>>())?;
     let (Some(input), Some(output)) = (input, output) else { return Err(Vec::new()) };
     let layout = if transpose_b { Layout::Nt } else { Layout::Nn };
@@ -54,9 +54,10 @@ fn known(declaration: &Declaration) -> Result<Known, Complaint> {
     Ok(known)
 }
 
-/// The statements of a body, its product apart.
+/// The statements of a body, its products apart.
 struct Sorted {
     product: Product,
+    second: Option<Second>,
     transpose_b: bool,
     steps: Vec<body::Step>,
     /// Where the steps stand.
@@ -72,20 +73,57 @@ impl Sorted {
                     steps.push(step.clone());
                     nodes.push(*node);
                 }
-                What::Product { name, factors } => products.push((name, factors, *node)),
+                What::Product { name, factors } => products.push(Dot { name, factors, node: *node }),
             }
         }
-        let Some((&(name, factors, _), more)) = products.split_first() else {
+        let Some((&Dot { name, factors, .. }, more)) = products.split_first() else {
             let message = "a body of `fused_matmul` multiplies two of its operands: `out = dot(x, w.t());`; what \
                            multiplies none belongs in `#[autokernel::rows]`";
             return Err(vec![declaration.parameter_list.complain(message)]);
         };
-        if !more.is_empty() {
-            let message =
-                "a kernel sums one product; write the other one to a matrix first, and pass that as an operand";
-            return Err(more.iter().map(|(.., node)| node.complain(message)).collect());
-        }
+        let second = second(factors, more)?;
         let Factors { a, b, transpose_b } = factors.clone();
-        Ok(Sorted { product: Product { name: name.clone(), a, b }, transpose_b, steps, nodes })
+        Ok(Sorted { product: Product { name: name.to_owned(), a, b }, second, transpose_b, steps, nodes })
     }
+}
+
+/// A product as it is written.
+#[derive(Clone, Copy)]
+struct Dot<'d> {
+    name: &'d str,
+    factors: &'d Factors,
+    node: Node,
+}
+
+/// The product beside the first one, of those that follow it, if there is one.
+fn second(first: &Factors, more: &[Dot<'_>]) -> Result<Option<Second>, Vec<Complaint>> {
+    let refused = more.iter().enumerate().filter_map(|(number, written)| {
+        let reason = if number > 0 { Some(A_THIRD.to_owned()) } else { why_apart(first, written.factors) };
+        reason.map(|reason| written.node.complain(reason))
+    });
+    let refused: Vec<Complaint> = refused.collect();
+    let second = |&Dot { name, factors, .. }: &Dot<'_>| Second { name: name.to_owned(), b: factors.b.clone() };
+    if refused.is_empty() { Ok(more.first().map(second)) } else { Err(refused) }
+}
+
+const A_THIRD: &str =
+    "a kernel sums two products at most; write this one to a matrix first, and pass that as an operand";
+
+/// Why two products cannot be summed by one kernel.
+fn why_apart(first: &Factors, second: &Factors) -> Option<String> {
+    let Factors { a, transpose_b, .. } = first;
+    let shown = |Factors { b, transpose_b, .. }: &Factors| if *transpose_b { format!("{b}.t()") } else { b.clone() };
+    if second.a != *a {
+        return Some(format!(
+            "two products of a kernel have the same first factor, and that of the other one is `{a}`; write this one to a \
+             matrix first, and pass that as an operand"
+        ));
+    }
+    let (here, there) = (shown(second), shown(first));
+    (second.transpose_b != *transpose_b).then(|| {
+        format!(
+            "`{here}` and `{there}` lie differently; store both alike and write `.t()` after both or neither, or write this \
+             product to a matrix first and pass that as an operand"
+        )
+    })
 }

@@ -46,7 +46,8 @@ impl Model {
         let stage_ms = self.stage_ms(image, [m, n, k], &turns);
         let main_ms = turns.longest * stages * stage_ms;
         let (m, n, k) = (f64::from(m), f64::from(n), f64::from(k));
-        let bytes = image.input_bytes * (m * k + k * n) + image.output_bytes * m * n;
+        let products = f64::from(geometry.tile_n / geometry.columns);
+        let bytes = image.input_bytes * (m * k + products * k * n) + image.output_bytes * m * n;
         let memory_ms = bytes / (machine.memory_gb_per_s * 1e6 * constants.memory);
         let per_tile_ms = self.store_ms(image, &turns) + turns.longest * constants.tile_us * 1e-3;
         norm(main_ms, memory_ms, constants.memory_norm)
@@ -92,7 +93,7 @@ impl Model {
     /// Stores that nothing hides: cooperative consumers multiply nothing while they store.
     fn store_ms(&self, image: &Traits, turns: &Turns) -> f64 {
         let Model { machine, constants } = self;
-        let bytes = f64::from(image.geometry.tile_m * image.geometry.tile_n) * image.output_bytes;
+        let bytes = f64::from(image.geometry.tile_m * image.geometry.columns) * image.output_bytes;
         let share = machine.memory_gb_per_s * 1e6 * constants.l2_over_memory / f64::from(machine.sm_count.max(1));
         let hidden = if image.ping_pong { constants.ping_pong_store } else { 1.0 };
         (1.0 + hidden * (turns.longest - 1.0).max(0.0)) * bytes / (share * constants.store)

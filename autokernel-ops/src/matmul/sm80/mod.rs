@@ -23,7 +23,7 @@ schedule! {
         "Large tiles reuse operands best (256x128, 128x256 with 8 warps); take smaller ones when \
          ceil(m/tile_m) * ceil(n/tile_n) would leave SMs idle or a long last wave.",
         { pairs: &["tile_n", "warps_m"], reluctance: 64 };
-        /// Columns of `C` a block computes.
+        /// Columns of `B` a block multiplies. Of `C` it computes as many, with two products half as many.
         tile_n: u32, "32, 64, 128, 256",
         "Large tiles reuse operands best (256x128, 128x256 with 8 warps); take smaller ones when \
          ceil(m/tile_m) * ceil(n/tile_n) would leave SMs idle or a long last wave.",
@@ -77,7 +77,7 @@ impl Sm80Schedule {
     /// Dynamic shared memory of one block, in bytes: the ring, or the staged output tile that reuses it.
     pub fn shared_bytes(&self, problem: &Class) -> u32 {
         let ring = self.stages * (self.tile_m + self.tile_n) * self.tile_k * problem.input.bytes();
-        let staged_rows = self.warps_m * 16 * self.tile_n * problem.output.bytes();
+        let staged_rows = self.warps_m * 16 * problem.columns_of_c(self.tile_n) * problem.output.bytes();
         ring.max(staged_rows)
     }
 
@@ -86,6 +86,7 @@ impl Sm80Schedule {
             family: Family::Sm80,
             tile_m: self.tile_m,
             tile_n: self.tile_n,
+            columns: problem.columns_of_c(self.tile_n),
             tile_k: self.tile_k,
             cluster_m: 1,
             cluster_n: 1,

@@ -3,30 +3,27 @@
 use autokernel_core::{Alignment, Grid, KernelStep, LaunchPlan, Residency};
 
 use super::Sm80Schedule;
-use crate::matmul::plan::{Operands, VECTOR_BYTES, extents, leading, pointer, raster, tiles};
+use crate::matmul::plan::{Operands, VECTOR_BYTES, extents, raster, tiles};
 use crate::matmul::problem::Class;
 use crate::source::{Constant, int};
 
 /// The launch of the kernel called `symbol`: a block for each tile.
 pub fn plan(class: &Class, operands: &Operands, schedule: &Sm80Schedule, symbol: String) -> LaunchPlan {
-    let &Operands { a, b, c, ref others } = operands;
-    let addresses = [pointer("a", a), pointer("b", b), pointer("c", c)];
-    let strides = [leading("lda", a), leading("ldb", b), leading("ldc", c)];
-    let fields = [addresses, strides, extents()].into_iter().flatten().chain(raster(schedule.raster));
+    let fields = operands.matrices().chain(extents()).chain(raster(schedule.raster));
     let kernel = KernelStep {
         symbol,
         threads: schedule.threads(),
         shared_bytes: schedule.shared_bytes(class),
         overlaps_previous: false,
         grid: Grid {
-            axes: tiles(schedule.tile_m, schedule.tile_n),
+            axes: tiles(schedule.tile_m, class.columns_of_c(schedule.tile_n)),
             cluster: 1,
             tiles: 1,
             residency: Residency::OneEach,
         },
-        args: fields.chain(others.iter().cloned()).collect(),
+        args: fields.chain(operands.others.iter().cloned()).collect(),
     };
-    let c_base = Alignment { operand: c, bytes: VECTOR_BYTES, rows: false };
+    let c_base = Alignment { operand: operands.c, bytes: VECTOR_BYTES, rows: false };
     LaunchPlan::of_kernel(kernel, [operands.aligned_rows(), vec![c_base]].concat())
 }
 

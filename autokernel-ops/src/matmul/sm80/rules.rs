@@ -42,11 +42,13 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "warp_tile",
-        words: "the warp tile, tile_m / warps_m x tile_n / warps_n, is a multiple of 16 x 16",
-        holds: |s, _, _| s.tile_m.is_multiple_of(16 * s.warps_m) && s.tile_n.is_multiple_of(16 * s.warps_n),
-        reason: |s, _, _| {
-            let S { tile_m, tile_n, warps_m, warps_n, .. } = s;
-            format!("{tile_m}x{tile_n} over {warps_m}x{warps_n} warps is not a multiple of 16x16 each")
+        words: "the warp tile, tile_m / warps_m x tile_n / warps_n, is a multiple of 16 x 16, with two products of 16 x 32",
+        holds: |s, class, _| {
+            s.tile_m.is_multiple_of(16 * s.warps_m) && s.tile_n.is_multiple_of(least_columns(class) * s.warps_n)
+        },
+        reason: |s, class, _| {
+            let (S { tile_m, tile_n, warps_m, warps_n, .. }, columns) = (s, least_columns(class));
+            format!("{tile_m}x{tile_n} over {warps_m}x{warps_n} warps is not a multiple of 16x{columns} each")
         },
     },
     Rule {
@@ -84,6 +86,11 @@ pub const RULES: &[Rule<S, Class>] = &[
         reason: |s, _, _| s.raster.reason(),
     },
 ];
+
+/// Columns of a warp tile: 16 of each product.
+fn least_columns(class: &Class) -> u32 {
+    16 * class.products()
+}
 
 fn available(s: &S) -> u32 {
     MAX_REGISTERS.min(REGISTER_FILE / (s.warps_m * s.warps_n * WARP_THREADS))

@@ -50,7 +50,7 @@ schedule! {
         "128x256 and 256x128 lead on large shapes; smaller tiles when there are fewer than about two thirds as \
          many tiles as SMs, or when the last wave is mostly empty.",
         { pairs: &["tile_n", "swap_ab", "consumers"], reluctance: 64 };
-        /// Columns of `C` a block computes at a time.
+        /// Columns of `B` a block multiplies at a time. Of `C` it computes as many, with two products half as many.
         tile_n: u32, "16 … 256, with `swap_ab` 64 … 256",
         "128x256 and 256x128 lead on large shapes; smaller tiles when there are fewer than about two thirds as \
          many tiles as SMs, or when the last wave is mostly empty.",
@@ -149,7 +149,7 @@ impl Sm90Schedule {
             let rows = (8..=64).rev().step_by(8).find(|&rows| self.tile_m.is_multiple_of(rows)).unwrap_or(8);
             return TileBox { rows, columns: WARP_ROWS, swizzle: WARP_ROWS * element };
         }
-        let row = self.tile_n * element;
+        let row = problem.columns_of_c(self.tile_n) * element;
         let swizzle = [128, 64, 32].into_iter().find(|&width| row.is_multiple_of(width)).unwrap_or(16);
         TileBox { rows: WARP_ROWS, columns: swizzle / element, swizzle }
     }
@@ -176,6 +176,7 @@ impl Sm90Schedule {
             family: Family::Sm90,
             tile_m: self.tile_m,
             tile_n: self.tile_n,
+            columns: problem.columns_of_c(self.tile_n),
             tile_k: TILE_K,
             cluster_m: self.cluster_m,
             cluster_n: self.cluster_n,

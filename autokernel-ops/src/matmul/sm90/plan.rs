@@ -20,7 +20,7 @@ pub fn plan(class: &Class, operands: &Operands, schedule: &Sm90Schedule, symbol:
         shared_bytes: schedule.shared_bytes(class),
         overlaps_previous: true,
         grid: Grid {
-            axes: tiles(tile_m * cluster_m, tile_n * cluster_n),
+            axes: tiles(tile_m * cluster_m, class.columns_of_c(tile_n) * cluster_n),
             cluster: cluster_m * cluster_n * split_k,
             tiles: cluster_m * cluster_n,
             residency,
@@ -31,19 +31,15 @@ pub fn plan(class: &Class, operands: &Operands, schedule: &Sm90Schedule, symbol:
 }
 
 fn args(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -> Vec<Field> {
-    let &Operands { a, b, c, ref others } = operands;
+    let &Operands { a, b, b2, c, ref others } = operands;
     let &Sm90Schedule { tile_m, tile_n, cluster_m, cluster_n, .. } = schedule;
     let operand_box = |rows| TileBox { rows, columns: TILE_K, swizzle: SWIZZLE };
     // Blocks of a cluster load a slice each of what they share. Row-major B comes in panels of one swizzle row.
-    let b_rows = if class.layout.transpose_b() { tile_n / cluster_m } else { TILE_K };
+    let b_rows = if class.layout.transpose_b() { class.columns_of_c(tile_n) / cluster_m } else { TILE_K };
     let map = |name, operand, tile| field(name, Arg::Map { operand, tile });
-    let mut args = vec![
-        map("a_map", a, operand_box(tile_m / cluster_n)),
-        map("b_map", b, operand_box(b_rows)),
-        map("c_map", c, schedule.store_box(class)),
-        pointer("c", c),
-        leading("ldc", c),
-    ];
+    let mut args = vec![map("a_map", a, operand_box(tile_m / cluster_n)), map("b_map", b, operand_box(b_rows))];
+    args.extend(b2.map(|b2| map("b2_map", b2, operand_box(b_rows))));
+    args.extend([map("c_map", c, schedule.store_box(class)), pointer("c", c), leading("ldc", c)]);
     args.extend(extents());
     args.extend(raster(schedule.raster));
     args.push(field("c_is_mapped", Arg::IsMapped { operand: c }));

@@ -43,16 +43,23 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "tile_n_is_a_wgmma_width",
-        words: "without swap_ab, tile_n is in 16..=256 and a multiple of 8",
-        holds: |s, _, _| s.swap_ab || is_width(s.tile_n, 16),
-        reason: |s, _, _| format!("tile_n = {} is not a multiple of 8 in 16..=256", s.tile_n),
+        words: "without swap_ab, tile_n is in 16..=256 and a multiple of 8, with two products of 16",
+        holds: |s, class, _| s.swap_ab || is_width(s.tile_n, 16) && s.tile_n.is_multiple_of(8 * class.products()),
+        reason: |s, class, _| {
+            format!("tile_n = {} is not a multiple of {} in 16..=256", s.tile_n, 8 * class.products())
+        },
     },
     Rule {
         name: "swapped_tile_n_splits_into_wgmma_blocks",
-        words: "with swap_ab, tile_n is in 64..=256 and a multiple of 64 (ping_pong) or of 64 * consumers (cooperative)",
-        holds: |s, _, _| !s.swap_ab || s.splits_into_blocks(s.tile_n),
-        reason: |s, _, _| {
-            format!("swap_ab with tile_n = {}, which is not a multiple of {} in 64..=256", s.tile_n, s.block())
+        words: "with swap_ab, tile_n is in 64..=256 and a multiple of 64 (ping_pong) or of 64 * consumers (cooperative), with \
+                two products of twice that",
+        holds: |s, class, _| {
+            let whole = s.tile_n.is_multiple_of(s.block() * class.products());
+            !s.swap_ab || s.splits_into_blocks(s.tile_n) && whole
+        },
+        reason: |s, class, _| {
+            let block = s.block() * class.products();
+            format!("swap_ab with tile_n = {}, which is not a multiple of {block} in 64..=256", s.tile_n)
         },
     },
     Rule {
@@ -63,9 +70,12 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "row_major_b_takes_whole_swizzle_rows",
-        words: "with layout nn, tile_n is a multiple of 64",
-        holds: |s, class, _| class.layout.transpose_b() || s.tile_n.is_multiple_of(64),
-        reason: |s, _, _| format!("tile_n = {} is not a multiple of 64, which layout nn asks for", s.tile_n),
+        words: "with layout nn, tile_n is a multiple of 64, with two products of 128",
+        holds: |s, class, _| class.layout.transpose_b() || s.tile_n.is_multiple_of(64 * class.products()),
+        reason: |s, class, _| {
+            let panels = 64 * class.products();
+            format!("tile_n = {} is not a multiple of {panels}, which layout nn asks for", s.tile_n)
+        },
     },
     Rule {
         name: "accumulators_fit_registers",
@@ -93,7 +103,7 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "cluster_slices_b_in_whole_swizzle_atoms",
-        words: "tile_n is a multiple of 8 * cluster_m, with layout nn of 64 * cluster_m",
+        words: "tile_n is a multiple of 8 * cluster_m, with layout nn of 64 * cluster_m, with two products of twice that",
         holds: |s, class, _| s.tile_n.is_multiple_of(slice_of_b(class) * s.cluster_m),
         reason: |s, class, _| {
             let (S { tile_n, cluster_m, .. }, slice) = (s, slice_of_b(class));
@@ -176,7 +186,7 @@ fn is_width(extent: u32, least: u32) -> bool {
 
 /// Of what each block's share of a tile of `B` is a multiple.
 fn slice_of_b(class: &Class) -> u32 {
-    if class.layout.transpose_b() { 8 } else { 64 }
+    class.products() * if class.layout.transpose_b() { 8 } else { 64 }
 }
 
 fn consumer_warps(s: &S) -> u32 {

@@ -76,7 +76,8 @@ fn derived(schedule: &Schedule, target: &Target, class: &ProblemClass, gpu: &Gpu
     let geometry = typed.geometry(&product.class());
     let [m, n, k] = sizes(&target.shape).map(f64::from);
     let (tile_m, tile_n) = (f64::from(geometry.tile_m), f64::from(geometry.tile_n));
-    let (rows, columns) = ((m / tile_m).ceil(), (n / tile_n).ceil());
+    let of_c = f64::from(geometry.columns);
+    let (rows, columns) = ((m / tile_m).ceil(), (n / of_c).ceil());
     let (cluster_m, cluster_n) = (f64::from(geometry.cluster_m), f64::from(geometry.cluster_n));
     let area = tile_m * tile_n;
     let stage = f64::from(geometry.tile_k) * (tile_m + tile_n) * f64::from(product.input.bytes());
@@ -94,10 +95,10 @@ fn derived(schedule: &Schedule, target: &Target, class: &ProblemClass, gpu: &Gpu
         f64::from(geometry.shared_bytes),
         ring, // stages, whatever the family calls them
         f64::from(geometry.threads),
-        rows * tile_m * columns * tile_n / (m * n), // padding
+        rows * tile_m * columns * of_c / (m * n), // padding
         cluster_m * cluster_n,
         group * tile_m, // rows or columns that a group of tiles covers
-        group * tile_n,
+        group * of_c,
     ]
 }
 

@@ -1,6 +1,7 @@
 // C = epilogue(A * B), or what a body makes of it, on the tensor cores of sm_80 and everything after it: mma.sync, ldmatrix and cp.async.
 //
-// A block computes one kTileM x kTileN tile of C, its warps a grid of kWarpsM x kWarpsN warp tiles. Tiles of A and B
+// A block computes one kTileM x kTileN tile of C, its warps a grid of kWarpsM x kWarpsN warp tiles; with two products of the
+// same A, half as many columns, of which a warp holds both sums. Tiles of A and B
 // stream along K through a ring of kStages shared memory buffers; while a warp multiplies the fragments of one
 // 16-deep step it already loads those of the next, across tile boundaries too.
 //
@@ -92,10 +93,10 @@ struct Operand {
 
 // Args: a is [m, k] row-major, b [k, n] or with Problem::kTransposeB [n, k], c [m, n]. Bases are 16-byte aligned.
 // Leading dimensions count elements and may be any number >= the row length. m, n and k are at most 2^31 - 2^16, so that
-// a coordinate may point past the last tile.
-template <typename Problem, typename Schedule, typename Args, typename Body = body::None>
-struct Matmul : Shape<Schedule, sizeof(typename Problem::Output), Body::kRegisters> {
-  using S = Shape<Schedule, sizeof(typename Problem::Output), Body::kRegisters>;
+// a coordinate may point past the last tile. With two products b2 is the second one's b.
+template <typename Problem, typename Schedule, typename Args, typename Body = body::None, int kProducts = 1>
+struct Matmul : Shape<Schedule, sizeof(typename Problem::Output), Body::kRegisters, kProducts> {
+  using S = Shape<Schedule, sizeof(typename Problem::Output), Body::kRegisters, kProducts>;
   using Input = typename Problem::Input;
   using Output = typename Problem::Output;
   static_assert(sizeof(Input) == kInputBytes, "sm80: Input is bf16 or f16");
@@ -103,9 +104,10 @@ struct Matmul : Shape<Schedule, sizeof(typename Problem::Output), Body::kRegiste
   static constexpr int kSteps = S::kTileK / kMmaK;
   static constexpr int kBlocksM = S::kWarpTileM / kBlock;
   static constexpr int kBlocksN = S::kWarpTileN / kBlock;
+  static constexpr int kBlocksOfOne = kBlocksN / kProducts;
 
   using OperandA = Operand<S::kTileM, S::kTileK, S::kThreads, false>;
-  using OperandB = Operand<S::kTileN, S::kTileK, S::kThreads, !Problem::kTransposeB>;
+  using OperandB = Operand<S::kColumns, S::kTileK, S::kThreads, !Problem::kTransposeB>;
   using Accumulators = float[kBlocksM][2 * kBlocksN][4];
 
   struct Fragments {
@@ -125,7 +127,8 @@ struct Matmul : Shape<Schedule, sizeof(typename Problem::Output), Body::kRegiste
     }
 #pragma unroll
     for (int j = 0; j < kBlocksN; ++j) {
-      const uint32_t address = OperandB::fragment_address(stage + S::kTileBytesA, lane.b, j, step);
+      const uint32_t tile = stage + S::kTileBytesA + j / kBlocksOfOne * S::kTileBytesB;
+      const uint32_t address = OperandB::fragment_address(tile, lane.b, j % kBlocksOfOne, step);
       if constexpr (Problem::kTransposeB) {
         ptx::ldmatrix_x4(fragments.b[j], address);
       } else {
@@ -147,10 +150,11 @@ struct Matmul : Shape<Schedule, sizeof(typename Problem::Output), Body::kRegiste
   }
 
   // accumulators += A * B over all of K. The last tile along K, the only ragged one, is taken first: its bounds are
-  // checked once, before the loop, and every tile inside the loop is whole.
-  template <bool kVectorOnly>
-  __device__ __forceinline__ static void accumulate(Accumulators& accumulators, const OperandA& a, const OperandB& b,
-                                                    int k, uint32_t shared, LaneOffsets lane) {
+  // checked once, before the loop, and every tile inside the loop is whole. `b`: of each product; their tiles lie one behind
+  // the other in a stage.
+  template <bool kVectorOnly, typename... B>
+  __device__ __forceinline__ static void accumulate(Accumulators& accumulators, int k, uint32_t shared,
+                                                    LaneOffsets lane, const OperandA& a, const B&... b) {
     constexpr int kRingBytes = S::kStages * S::kStageBytes;
     // Fragment loads are on the critical path, so they go before the copies; but the narrow copies need the
     // registers that the fragments would occupy.
@@ -160,12 +164,14 @@ struct Matmul : Shape<Schedule, sizeof(typename Problem::Output), Body::kRegiste
     const auto copy_whole = [&](uint32_t stage, int index) {  // index >= 1 in the order of the loop
       const int64_t k_origin = static_cast<int64_t>(index - 1) * S::kTileK;
       a.template copy_whole<kVectorOnly>(stage, k_origin, index < tiles);
-      b.template copy_whole<kVectorOnly>(stage + S::kTileBytesA, k_origin, index < tiles);
+      uint32_t target = stage + S::kTileBytesA;
+      ((b.template copy_whole<kVectorOnly>(target, k_origin, index < tiles), target += S::kTileBytesB), ...);
     };
 
     const int last_origin = (tiles - 1) * S::kTileK;
     a.copy_last(shared, last_origin, k - last_origin);
-    b.copy_last(shared + S::kTileBytesA, last_origin, k - last_origin);
+    uint32_t target = shared + S::kTileBytesA;
+    ((b.copy_last(target, last_origin, k - last_origin), target += S::kTileBytesB), ...);
     ptx::cp_async_commit();
 #pragma unroll(kVectorOnly ? S::kStages : 1)
     for (int index = 1; index < S::kStages - 1; ++index) {
@@ -208,16 +214,33 @@ struct Matmul : Shape<Schedule, sizeof(typename Problem::Output), Body::kRegiste
     ptx::cp_async_wait<0>();
   }
 
+  // The same by the widest copies that every operand allows.
+  template <typename... B>
+  __device__ __forceinline__ static void accumulate_widely(Accumulators& accumulators, int k, uint32_t shared,
+                                                           LaneOffsets lane, const OperandA& a, const B&... b) {
+    if (a.access == Access::kVector && (... && (b.access == Access::kVector))) {
+      accumulate<true>(accumulators, k, shared, lane, a, b...);
+    } else {
+      accumulate<false>(accumulators, k, shared, lane, a, b...);
+    }
+  }
+
   // The sums of a warp tile, of which `rows` and `columns` exist, to `c`, where it begins.
   __device__ __forceinline__ static void store(const Args& args, Accumulators& accumulators, Output* c, int64_t ldc,
                                                TileCoord first, int rows, int columns, uint32_t slab) {
-    using Store = SlabStore<Problem, S::kWarpTileN>;
+    using Store = SlabStore<Problem, S::kWarpColumns>;
 #pragma unroll
     for (int i = 0; i < kBlocksM; ++i) {
       if constexpr (Body::kExists) {
         const int row = first.m + i * kSlabRows;
         const auto place = body::Place<false>::of_lane(row, first.n, first.m + rows, first.n + columns);
-        body::apply<Body, false, 2 * kBlocksN, S::kRequestedRegisters>(args, accumulators[i][0], place);
+        constexpr int kFragments = 2 * kBlocksOfOne;
+        if constexpr (kProducts == 2) {
+          const float* const others = accumulators[i][kFragments];
+          body::apply<Body, false, kFragments, S::kRequestedRegisters>(args, accumulators[i][0], place, others);
+        } else {
+          body::apply<Body, false, kFragments, S::kRequestedRegisters>(args, accumulators[i][0], place);
+        }
       }
       Store::stage(slab, accumulators[i]);
       __syncwarp();
@@ -234,23 +257,24 @@ struct Matmul : Shape<Schedule, sizeof(typename Problem::Output), Body::kRegiste
     const int k = Problem::kKnownK > 0 ? Problem::kKnownK : args.k;
 
     const int tiles_m = static_cast<int>(ceil_div<int64_t>(m, S::kTileM));
-    const int tiles_n = static_cast<int>(ceil_div<int64_t>(n, S::kTileN));
+    const int tiles_n = static_cast<int>(ceil_div<int64_t>(n, S::kColumns));
     const TileCoord tile = tile_coord(blockIdx.x, tiles_m, tiles_n, raster_of(args));
     const int tile_row = tile.m * S::kTileM;
-    const int tile_column = tile.n * S::kTileN;
+    const int tile_column = tile.n * S::kColumns;
     const int warp = threadIdx.x / kWarpSize;
     const int warp_row = warp / S::kWarpsN * S::kWarpTileM;
-    const int warp_column = warp % S::kWarpsN * S::kWarpTileN;
+    const int warp_column = warp % S::kWarpsN * S::kWarpColumns;
 
     Accumulators accumulators = {};
     if (k > 0) {
       const OperandA a(args.a, args.lda, tile_row, m);
       const OperandB b(args.b, args.ldb, tile_column, n);
       const LaneOffsets lane{OperandA::lane_offset_a(warp_row), OperandB::lane_offset_b(warp_column)};
-      if (a.access == Access::kVector && b.access == Access::kVector) {
-        accumulate<true>(accumulators, a, b, k, shared, lane);
+      if constexpr (kProducts == 2) {
+        const OperandB b2(args.b2, args.ldb2, tile_column, n);
+        accumulate_widely(accumulators, k, shared, lane, a, b, b2);
       } else {
-        accumulate<false>(accumulators, a, b, k, shared, lane);
+        accumulate_widely(accumulators, k, shared, lane, a, b);
       }
       __syncthreads();  // the pipeline's memory becomes the slabs
     }

@@ -39,8 +39,9 @@ constexpr bool is_power_of_two(int value) { return value > 0 && (value & (value 
 constexpr int max_of(int x, int y) { return x > y ? x : y; }
 constexpr int min_of(int x, int y) { return x < y ? x : y; }
 
-// A checked schedule with everything derived from it, for a body that takes kBodyRegisters beside the accumulators.
-template <typename Schedule, int kOutputBytes, int kBodyRegisters>
+// A checked schedule with everything derived from it, for a body that takes kBodyRegisters beside the accumulators and
+// kProducts, 1 or 2, of the same A.
+template <typename Schedule, int kOutputBytes, int kBodyRegisters, int kProducts>
 struct Shape {
   static constexpr int kTileM = Schedule::kTileM;
   static constexpr int kTileN = Schedule::kTileN;
@@ -58,8 +59,13 @@ struct Shape {
   static constexpr int kThreads = kWarpsM * kWarpsN * kWarpSize;
   static constexpr int kWarpTileM = kTileM / kWarpsM;
   static constexpr int kWarpTileN = kTileN / kWarpsN;
-  static_assert(kWarpTileM > 0 && kWarpTileM % kBlock == 0 && kWarpTileN > 0 && kWarpTileN % kBlock == 0,
+  static_assert(kWarpTileM > 0 && kWarpTileM % kBlock == 0 && kWarpTileN > 0 && kWarpTileN % (kBlock * kProducts) == 0,
                 "warp_tile");
+
+  // Columns of C that a tile, and of it a warp, covers. Each product's tile of B has as many, and a warp multiplies the same
+  // columns of all: it holds every sum of an element.
+  static constexpr int kColumns = kTileN / kProducts;
+  static constexpr int kWarpColumns = kWarpTileN / kProducts;
 
   static constexpr int kAccumulators = kWarpTileM * kWarpTileN / kWarpSize;
   static_assert(kAccumulators <= kMaxAccumulators, "accumulators");
@@ -73,9 +79,9 @@ struct Shape {
   static constexpr int kRequestedRegisters = 16;  // for operands of a body that are on their way at once
 
   static constexpr int kTileBytesA = kTileM * kTileK * kInputBytes;
-  static constexpr int kTileBytesB = kTileN * kTileK * kInputBytes;
-  static constexpr int kStageBytes = kTileBytesA + kTileBytesB;
-  static constexpr int kSlabBytes = kMmaM * kWarpTileN * kOutputBytes;  // of one warp
+  static constexpr int kTileBytesB = kColumns * kTileK * kInputBytes;  // of one product
+  static constexpr int kStageBytes = kTileBytesA + kProducts * kTileBytesB;
+  static constexpr int kSlabBytes = kMmaM * kWarpColumns * kOutputBytes;  // of one warp
   static constexpr int kSharedBytes = Schedule::kSharedBytes;
   static_assert(kSharedBytes == max_of(kStages * kStageBytes, kWarpsM * kWarpsN * kSlabBytes),
                 "the launch asks for the ring, whose memory becomes the slabs of the store");

@@ -45,20 +45,20 @@ __device__ __forceinline__ auto staged_pair(float first, float second) {
   }
 }
 
-template <typename Problem, int kWarpTileN>
+template <typename Problem, int kWarpColumns>
 struct SlabStore {
   using Output = typename Problem::Output;
   static constexpr int kOutputBytes = sizeof(Output);
   static constexpr int kPairBytes = 2 * kOutputBytes;
-  using Layout = SharedTile<kSlabRows, kWarpTileN * kOutputBytes, kOutputBytes / 2>;
+  using Layout = SharedTile<kSlabRows, kWarpColumns * kOutputBytes, kOutputBytes / 2>;
   using Element = typename ElementBits<kOutputBytes>::Type;
 
   // Writes one row of mma tiles to the slab.
-  __device__ __forceinline__ static void stage(uint32_t shared, const float (&accumulators)[kWarpTileN / kMmaN][4]) {
+  __device__ __forceinline__ static void stage(uint32_t shared, const float (*accumulators)[4]) {
     const int lane = threadIdx.x % kWarpSize;
     const int row = lane / 4;
 #pragma unroll
-    for (int j = 0; j < kWarpTileN / kMmaN; ++j) {
+    for (int j = 0; j < kWarpColumns / kMmaN; ++j) {
       const int byte = (j * kMmaN + lane % 4 * 2) * kOutputBytes;
 #pragma unroll
       for (int half = 0; half < 2; ++half) {  // of the mma's rows
@@ -73,7 +73,7 @@ struct SlabStore {
   template <typename Unit>
   __device__ __forceinline__ static void store_units(uint32_t shared, const OutputSlab<Output>& slab) {
     constexpr int kUnitElements = sizeof(Unit) / kOutputBytes;
-    constexpr int kUnitsPerRow = kWarpTileN / kUnitElements;
+    constexpr int kUnitsPerRow = kWarpColumns / kUnitElements;
     constexpr int kPasses = kSlabRows * kUnitsPerRow / kWarpSize;
     constexpr int kUnroll = kPasses < 8 ? kPasses : 4;  // the narrow paths stay small
 #pragma unroll kUnroll

@@ -68,10 +68,13 @@ struct Epilogue {
     paired = c.ld % 2 == 0 && reinterpret_cast<uintptr_t>(c.data) % 4 == 0;
   }
 
-  // One wgmma block: `row` and `column` in C of its first element held by this warp.
-  __device__ __forceinline__ void store_block(float (&acc)[G::kWidth / 2], int row, int column) {
+  // One wgmma block: `row` and `column` in C of its first element held by this warp. `others`: a second product's sums, where
+  // there are two, as they lie in `acc`.
+  template <typename... Other>
+  __device__ __forceinline__ void store_block(float (&acc)[G::kWidth / 2], int row, int column,
+                                              const Other*... others) {
     if (row >= c.rows || column >= c.columns) return;
-    store_from<0>(acc, row, column);
+    store_from<0>(acc, row, column, others...);
   }
 
   // The buffers must outlive the copy engine's reads.
@@ -82,12 +85,13 @@ struct Epilogue {
   static constexpr int kChunk = G::kSwapAB ? G::kStoreRows : G::kStoreColumns;  // columns of wgmma
 
   // The chunks from column kFirst of wgmma on.
-  template <int kFirst>
-  __device__ __forceinline__ void store_from(float (&acc)[G::kWidth / 2], int row, int column) {
+  template <int kFirst, typename... Other>
+  __device__ __forceinline__ void store_from(float (&acc)[G::kWidth / 2], int row, int column, const Other*... others) {
     if (G::kSwapAB ? row >= c.rows : column >= c.columns) return;
     if constexpr (Body::kExists) {
       const auto place = body::Place<G::kSwapAB>::of_lane(row, column, c.rows, c.columns);
-      body::apply<Body, G::kSwapAB, kChunk / 8, G::kRequestedRegisters>(args, acc + kFirst / 2, place);
+      body::apply<Body, G::kSwapAB, kChunk / 8, G::kRequestedRegisters>(args, acc + kFirst / 2, place,
+                                                                        (others + kFirst / 2)...);
     }
     const uint32_t address = staging + buffer * G::kStoreBytes;
     // Groups belong to the thread that committed them. All buffers but this one may still be read.
@@ -110,8 +114,8 @@ struct Epilogue {
       copy_out(address, row, column);
     }
     buffer = (buffer + 1) % G::kEpilogueBuffers;
-    if constexpr (kFirst + kChunk < G::kWidth) {
-      store_from<kFirst + kChunk>(acc, row + (G::kSwapAB ? kChunk : 0), column + (G::kSwapAB ? 0 : kChunk));
+    if constexpr (kFirst + kChunk < G::kWidthOfOne) {
+      store_from<kFirst + kChunk>(acc, row + (G::kSwapAB ? kChunk : 0), column + (G::kSwapAB ? 0 : kChunk), others...);
     }
   }
 

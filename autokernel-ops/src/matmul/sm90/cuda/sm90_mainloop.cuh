@@ -9,6 +9,14 @@ namespace autokernel::sm90 {
 template <typename G>
 using Accumulators = float[G::kBlocks][G::kWidth / 2];
 
+// The second product's sums at the places that the first one's in `acc[block]` have: wgmma leaves a lane the same part of each
+// block, and of each 8 columns of its width.
+template <typename G>
+__device__ __forceinline__ const float* second_sums(const Accumulators<G>& acc, int block) {
+  if constexpr (G::kSwapAB) return acc[block + G::kBlocksOfOne];
+  return acc[block] + G::kWidthOfOne / 2;
+}
+
 // How wgmma reads an operand of the stage: where it advances by one k step, and its matrix descriptor.
 template <bool kMajorMN>
 struct StageOperand {
@@ -31,6 +39,10 @@ __device__ __forceinline__ void multiply_stage(Accumulators<G>& acc, const Share
       ptx::Wgmma<typename G::Input, G::kSwapAB && G::kBMajorN, !G::kSwapAB && G::kBMajorN, G::kWidth>;
   // The same in both layouts: in row-major B a block is one panel.
   constexpr uint32_t kBlockStep = kBlockM * kSwizzleBytes >> kUnitShift;
+  constexpr uint32_t kProductStep = G::kColumns * kSwizzleBytes >> kUnitShift;  // swapped, blocks are of either product
+  const auto block_step = [](int block) {
+    return block % G::kBlocksOfOne * kBlockStep + block / G::kBlocksOfOne * kProductStep;
+  };
 
   // One descriptor an operand and stage; the k and block steps only add to its address field.
   const Blocks blocks((G::kSwapAB ? shared.b(stage) : shared.a(stage)) + first * kSwizzleBytes);
@@ -41,7 +53,7 @@ __device__ __forceinline__ void multiply_stage(Accumulators<G>& acc, const Share
   for (int k = 0; k < G::kTileK / kBlockK; ++k) {
 #pragma unroll
     for (int block = 0; block < G::kBlocks; ++block) {
-      Multiply::run(acc[block], blocks.descriptor.at(block * kBlockStep + k * Blocks::kStep),
+      Multiply::run(acc[block], blocks.descriptor.at(block_step(block) + k * Blocks::kStep),
                     width.descriptor.at(k * Width::kStep), !kFirst || k > 0);
     }
   }

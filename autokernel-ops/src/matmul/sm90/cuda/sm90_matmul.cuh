@@ -6,6 +6,8 @@
 //   ping-pong     two consumers take whole tiles in turn: one stores while the other multiplies
 //   cluster       2 or 4 CTAs with neighbouring tiles load a slice each of the operand they share and multicast it
 //   swapped       wgmma computes the tile transposed, so that a tile of few rows needs no padding to 64
+//   two products  of the same A: half of a tile of B is one second factor's, half the other's, and so are the sums, from
+//                 which the body makes one element
 //   split K       the CTAs of a cluster multiply a share of K each, one tile a cluster, and add up: small grids
 //
 // The rules that a schedule keeps are listed in docs/schedules.md and asserted by their names in sm90_schedule.cuh. How
@@ -31,9 +33,10 @@
 namespace autokernel::sm90 {
 
 // Args::c_is_mapped is 0 where C's base, row stride or row length is no multiple of 16 bytes: TMA cannot store it.
-template <typename Problem, typename Schedule, typename Args, typename Body = body::None>
-struct Matmul : Geometry<Problem, Schedule> {
-  using G = Geometry<Problem, Schedule>;
+// With two products args.b2_map is that of the second one's B.
+template <typename Problem, typename Schedule, typename Args, typename Body = body::None, int kProducts = 1>
+struct Matmul : Geometry<Problem, Schedule, kProducts> {
+  using G = Geometry<Problem, Schedule, kProducts>;
   using Output = typename G::Output;
 
   __device__ __forceinline__ static void run(const Args& args) {
@@ -50,6 +53,7 @@ struct Matmul : Geometry<Problem, Schedule> {
     if (threadIdx.x == 0) {
       ptx::prefetch_tensor_map(args.a_map);
       ptx::prefetch_tensor_map(args.b_map);
+      if constexpr (kProducts == 2) ptx::prefetch_tensor_map(args.b2_map);
       if (args.c_is_mapped) ptx::prefetch_tensor_map(args.c_map);
       init_ring(shared);
     }
@@ -67,7 +71,7 @@ struct Matmul : Geometry<Problem, Schedule> {
     if (warpgroup == 0) {
       // Registers are allotted evenly at launch; the producer needs few, the accumulators many.
       if constexpr (G::kMoveRegisters) ptx::release_registers<G::kProducerRegisters>();
-      if (threadIdx.x == 0) produce(args.a_map, args.b_map, shared, walk, k_blocks);
+      if (threadIdx.x == 0) produce(args, shared, walk, k_blocks);
       if constexpr (G::kSplitK > 1) SplitK<G>::attend();
     } else {
       if constexpr (G::kMoveRegisters) ptx::claim_registers<G::kConsumerRegisters>();
@@ -82,7 +86,7 @@ struct Matmul : Geometry<Problem, Schedule> {
                                                  int consumer) {
     constexpr int kTurns = G::kPingPong ? 2 : 1;
     const int turn = G::kPingPong ? consumer : 0;
-    const int first = G::kPingPong ? 0 : consumer * G::kBlocks * kBlockM;  // on the side of the blocks
+    const int first = G::kPingPong ? 0 : consumer * G::kBlocksOfOne * kBlockM;  // on the side of the blocks
     const int warp = threadIdx.x / kWarpSize % kWarpsPerWarpgroup;
     const int consumer_warp = consumer * kWarpsPerWarpgroup + warp;
     // The row length again: where a known n is ragged, the TMA stores compile away.
@@ -99,6 +103,11 @@ struct Matmul : Geometry<Problem, Schedule> {
       if (G::kPingPong && tile != walk.first()) Turns::wait(consumer);  // the very first turn needs no leave
 
       Accumulators<G> acc;  // not cleared: the first wgmma overwrites them
+      if constexpr (kProducts == 2) {
+        // What the body made of the tile before would be carried around the loop, in moves between wgmmas.
+#pragma unroll
+        for (int block = 0; block < G::kBlocks; ++block) ptx::forget_accumulators(acc[block]);
+      }
       multiply_tile<G>(acc, shared, cursor, k_blocks, first, pass_turn);  // the turn passes before the store begins
       cursor.skip((kTurns - 1) * k_blocks);
 
@@ -109,26 +118,36 @@ struct Matmul : Geometry<Problem, Schedule> {
 
       const TileCoord origin = walk.origin(tile);
 #pragma unroll
-      for (int block = 0; block < G::kBlocks; ++block) {
+      for (int block = 0; block < G::kBlocksOfOne; ++block) {
         const int offset = first + block * kBlockM + warp * kWarpRows;
-        epilogue.store_block(acc[block], origin.m + (G::kSwapAB ? 0 : offset),
-                             origin.n + (G::kSwapAB ? offset : 0));
+        const int row = origin.m + (G::kSwapAB ? 0 : offset);
+        const int column = origin.n + (G::kSwapAB ? offset : 0);
+        if constexpr (kProducts == 2) {
+          epilogue.store_block(acc[block], row, column, second_sums<G>(acc, block));
+        } else {
+          epilogue.store_block(acc[block], row, column);
+        }
       }
     }
     epilogue.finish();
   }
 
-  // K = 0: the product is zero and there is no operand to load.
+  // K = 0: every product is zero and there is no operand to load.
   __device__ __forceinline__ static void fill(const Args& args, const OutputView<Output>& c) {
     const float zero = Problem::epilogue(0.0f);
     const Output value = from_f32<Output>(zero);
     for (int64_t row = blockIdx.x; row < c.rows; row += gridDim.x) {
       for (int column = threadIdx.x; column < c.columns; column += G::kThreads) {
+        Output* const to = c.data + row * c.ld + column;
         if constexpr (Body::kExists) {
-          Output* const to = c.data + row * c.ld + column;
-          body::apply_to_element<Body>(args, zero, row, column, [&](float staged) { body::store(to, staged); });
+          const auto store = [&](float staged) { body::store(to, staged); };
+          if constexpr (kProducts == 2) {
+            body::apply_to_element<Body>(args, row, column, store, zero, zero);
+          } else {
+            body::apply_to_element<Body>(args, row, column, store, zero);
+          }
         } else {
-          c.data[row * c.ld + column] = value;
+          *to = value;
         }
       }
     }

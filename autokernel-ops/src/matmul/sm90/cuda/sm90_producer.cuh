@@ -27,7 +27,7 @@ __device__ __forceinline__ void load_a(const TensorMap& map, uint32_t destinatio
   load_box<(G::kClusterN > 1), G>(map, destination + first * kSwizzleBytes, barrier, k, row + first);
 }
 
-// CTAs side by side along M share B; each loads one of kClusterM slices of its columns.
+// CTAs side by side along M share B; each loads one of kClusterM slices of a product's columns.
 template <typename G>
 __device__ __forceinline__ void load_b(const TensorMap& map, uint32_t destination, uint32_t barrier, int column,
                                        int k, int slice) {
@@ -44,9 +44,9 @@ __device__ __forceinline__ void load_b(const TensorMap& map, uint32_t destinatio
   }
 }
 
-template <typename G>
-__device__ __forceinline__ void produce(const TensorMap& a, const TensorMap& b, const SharedLayout<G>& shared,
-                                        const TileWalk<G>& walk, KBlocks k_blocks) {
+template <typename G, typename Args>
+__device__ __forceinline__ void produce(const Args& args, const SharedLayout<G>& shared, const TileWalk<G>& walk,
+                                        KBlocks k_blocks) {
   RingCursor<G::kStages> cursor;
   for (int tile = walk.first(); tile < walk.count(); tile += walk.stride()) {
     const TileCoord origin = walk.origin(tile);
@@ -54,8 +54,11 @@ __device__ __forceinline__ void produce(const TensorMap& a, const TensorMap& b, 
     for (int block = k_blocks.first; block < k_blocks.first + k_blocks.count; ++block) {
       acquire_stage(shared, cursor);  // announces whole boxes: what lies out of bounds counts as delivered too
       const uint32_t full = shared.full(cursor.stage);
-      load_a<G>(a, shared.a(cursor.stage), full, origin.m, block * G::kTileK, walk.n_in_cluster);
-      load_b<G>(b, shared.b(cursor.stage), full, origin.n, block * G::kTileK, walk.m_in_cluster);
+      load_a<G>(args.a_map, shared.a(cursor.stage), full, origin.m, block * G::kTileK, walk.n_in_cluster);
+      load_b<G>(args.b_map, shared.b(cursor.stage), full, origin.n, block * G::kTileK, walk.m_in_cluster);
+      if constexpr (G::kProducts == 2) {
+        load_b<G>(args.b2_map, shared.second_b(cursor.stage), full, origin.n, block * G::kTileK, walk.m_in_cluster);
+      }
       cursor.advance();
     }
   }

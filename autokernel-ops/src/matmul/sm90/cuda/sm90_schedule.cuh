@@ -27,7 +27,8 @@ constexpr int kMaxSharedBytes = 232448;  // 227 KiB, what one block may have on 
 constexpr int kMostRegisters = 215;    // of accumulators and a body, in the largest crew there is
 constexpr int kMaxSplitK = 8;          // the largest cluster that every Hopper part grants
 
-template <typename Problem, typename Schedule>
+// kProductsSummed: of the same A, 1 or 2.
+template <typename Problem, typename Schedule, int kProductsSummed>
 struct Geometry {
   using Input = typename Problem::Input;
   using Output = typename Problem::Output;
@@ -45,6 +46,10 @@ struct Geometry {
   static constexpr bool kSwapAB = Schedule::kSwapAB;
   static constexpr int kSplitK = Schedule::kSplitK;
 
+  // Columns of C that a tile covers. A tile of B has as many columns of each product's second factor, one after the other.
+  static constexpr int kProducts = kProductsSummed;
+  static constexpr int kColumns = kTileN / kProducts;
+
   // Consumer warpgroups that share one output tile; in ping-pong each one has a tile to itself.
   static constexpr int kSharing = kPingPong ? 1 : kConsumers;
   // wgmma multiplies blocks of 64 rows by up to 256 columns. Its rows are those of the tile or, swapped, its columns.
@@ -52,6 +57,9 @@ struct Geometry {
   static constexpr int kWidth = kSwapAB ? kTileM : kTileN;
   static constexpr int kBlocks = kBlocksSide / (kBlockM * kSharing);  // of one consumer
   static constexpr int kAccumulators = kBlocks * kWidth / 2;          // fp32 registers a thread
+  // What one product has of a consumer's blocks, or of their width.
+  static constexpr int kBlocksOfOne = kSwapAB ? kBlocks / kProducts : kBlocks;
+  static constexpr int kWidthOfOne = kSwapAB ? kWidth : kWidth / kProducts;
 
   // Threads and registers. The first warpgroup produces; it gives its registers to the consumers: with two,
   // 128 * (40 + 2 * 232) = 64512 of the SM's 65536 registers are used, with three all, 128 * (32 + 3 * 160).
@@ -73,7 +81,7 @@ struct Geometry {
   static constexpr int kBBytes = kTileN * kSwizzleBytes;
   static constexpr int kStageBytes = kABytes + kBBytes;
   static constexpr int kASliceRows = kTileM / kClusterN;  // what this CTA loads of a tile its cluster shares
-  static constexpr int kBSliceColumns = kTileN / kClusterM;
+  static constexpr int kBSliceColumns = kColumns / kClusterM;      // of each product
 
   // One warp's store box: its 16 rows by some columns of the tile or, swapped, its 16 columns by some rows.
   static constexpr int kStoreRows = Schedule::kStoreRows;
@@ -91,7 +99,7 @@ struct Geometry {
   static_assert(kSharedBytes == kSwizzleAtomBytes + kStages * kStageBytes + kStagingBytes + kBarrierBytes,
                 "the launch asks for what SharedLayout lays out, aligned to a swizzle atom");
   static_assert(kSwapAB ? kStoreColumns == kWarpRows && kTileM % kStoreRows == 0
-                        : kStoreRows == kWarpRows && kTileN % kStoreColumns == 0,
+                        : kStoreRows == kWarpRows && kColumns % kStoreColumns == 0,
                 "store boxes divide what a warp holds of the tile");
 
   static_assert(sizeof(Input) == 2, "operands are bf16 or f16");
@@ -99,19 +107,20 @@ struct Geometry {
   static_assert(kConsumers >= 1 && kConsumers <= 3, "consumers_one_to_three");
   static_assert(!kPingPong || kConsumers == 2, "ping_pong_takes_two_consumers");
   static constexpr bool kBlocksFit =
-      kBlocksSide >= kBlockM && kBlocksSide <= kMaxBlocksSide && kBlocksSide % (kBlockM * kSharing) == 0;
+      kBlocksSide >= kBlockM && kBlocksSide <= kMaxBlocksSide &&
+      kBlocksSide % (kBlockM * kSharing * (kSwapAB ? kProducts : 1)) == 0;
   static_assert(kSwapAB || kBlocksFit, "tile_m_splits_into_wgmma_blocks");
   static_assert(!kSwapAB || kBlocksFit, "swapped_tile_n_splits_into_wgmma_blocks");
-  static_assert(kSwapAB || (kTileN >= 16 && kTileN <= kMaxWidth && kTileN % kWidthStep == 0),
+  static_assert(kSwapAB || (kTileN >= 16 && kTileN <= kMaxWidth && kColumns % kWidthStep == 0),
                 "tile_n_is_a_wgmma_width");
   static_assert(!kSwapAB || (kTileM >= kWidthStep && kTileM <= kMaxWidth && kTileM % kWidthStep == 0),
                 "swapped_tile_m_is_a_wgmma_width");
-  static_assert(!kBMajorN || kTileN % kPanelN == 0, "row_major_b_takes_whole_swizzle_rows");
+  static_assert(!kBMajorN || kColumns % kPanelN == 0, "row_major_b_takes_whole_swizzle_rows");
   static_assert(kAccumulators <= kMaxAccumulators, "accumulators_fit_registers");
   static_assert(kStages >= 2 && kStages <= 16, "stages_two_to_sixteen");
   static_assert((kClusterM == 1 || kClusterN == 1) && (kClusterSize == 1 || kClusterSize == 2 || kClusterSize == 4),
                 "cluster_of_one_two_or_four_in_a_row");
-  static_assert(kTileN % ((kBMajorN ? kPanelN : kSwizzleRows) * kClusterM) == 0,
+  static_assert(kColumns % ((kBMajorN ? kPanelN : kSwizzleRows) * kClusterM) == 0,
                 "cluster_slices_b_in_whole_swizzle_atoms");
   static_assert(kTileM % (kSwizzleRows * kClusterN) == 0, "cluster_slices_a_in_whole_swizzle_atoms");
   static_assert(kSplitK == 1 || kSplitK == 2 || kSplitK == 4 || kSplitK == kMaxSplitK, "split_k_one_to_eight");

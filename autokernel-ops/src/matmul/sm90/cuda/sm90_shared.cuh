@@ -7,7 +7,8 @@
 namespace autokernel::sm90 {
 
 // Addresses in the shared window. Stage s holds A as [kTileM][64] and then B, as [kTileN][64] when K-major or as
-// kTileN / 64 panels of [64][64] when MN-major; every 128-byte row is swizzled as the copy engine delivers it.
+// kTileN / 64 panels of [64][64] when MN-major, a second product's behind the first one's; every 128-byte row is swizzled as
+// the copy engine delivers it.
 template <typename G>
 struct SharedLayout {
   uint32_t base;
@@ -20,6 +21,7 @@ struct SharedLayout {
 
   __device__ uint32_t a(int stage) const { return base + stage * G::kStageBytes; }
   __device__ uint32_t b(int stage) const { return a(stage) + G::kABytes; }
+  __device__ uint32_t second_b(int stage) const { return b(stage) + G::kColumns * kSwizzleBytes; }
   __device__ uint32_t staging(int consumer_warp) const {
     return base + G::kStages * G::kStageBytes + consumer_warp * G::kEpilogueBuffers * G::kStoreBytes;
   }

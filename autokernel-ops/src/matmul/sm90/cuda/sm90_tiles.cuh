@@ -36,7 +36,7 @@ struct TileWalk {
 
   __device__ TileWalk(int m, int n, Raster order)
       : clusters_m(ceil_div(m, G::kTileM * G::kClusterM)),
-        clusters_n(ceil_div(n, G::kTileN * G::kClusterN)),
+        clusters_n(ceil_div(n, G::kColumns * G::kClusterN)),
         raster(order) {
     const int rank = G::kClusterSize > 1 ? static_cast<int>(ptx::cluster_rank()) : 0;
     m_in_cluster = rank % G::kClusterM;
@@ -52,7 +52,7 @@ struct TileWalk {
   __device__ TileCoord origin(int linear) const {
     const TileCoord cluster = tile_coord(linear, clusters_m, clusters_n, raster);
     return {(cluster.m * G::kClusterM + m_in_cluster) * G::kTileM,
-            (cluster.n * G::kClusterN + n_in_cluster) * G::kTileN};
+            (cluster.n * G::kClusterN + n_in_cluster) * G::kColumns};
   }
 };
 

@@ -3,7 +3,7 @@ use autokernel::{Column, Matrix, Row, bf16, f16};
 
 #[autokernel::fused_matmul]
 fn up(x: &Matrix<bf16>, w: &Matrix<bf16>, v: &Matrix<bf16>, out: &mut Matrix<bf16>) {
-    out = dot(x, w.t()) * dot(x, v.t());
+    out = silu(dot(x, w.t())) * dot(x, v.t()) + v;
 }
 
 fn main() {}

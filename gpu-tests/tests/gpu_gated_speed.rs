@@ -1,0 +1,143 @@
+//! How fast two products in one kernel are, beside what cuBLASLt takes for both at once and the kernel that follows it.
+//!
+//! A measurement, so it is asked for: `cargo test --release -p gpu-tests --features speed --test gpu_gated_speed --
+//! --ignored --nocapture`. Weights lie one behind the other, so that cuBLASLt multiplies them as one matrix of twice the
+//! columns, by the fastest of its algorithms; `silu_mul` follows on both halves of what it wrote. Operands are random, and sets
+//! of them rotate past the L2 cache. Every schedule of the sweep is timed at every shape, and the fastest against cuBLASLt.
+
+use autokernel::timing::{Cache, Timer};
+use autokernel::{Argument, CompiledKernel, Device, Dtype, Image, LaunchPlan, Matrix, bf16, builtin, matmul};
+use autokernel_baseline::{CublasLt, Epilogue, Gemm, GemmProblem, HEURISTICS, fastest};
+use autokernel_codegen::matmul::plan::signature;
+use autokernel_codegen::product::Problem;
+use gpu_tests::bodies::{SWIGLU, TIMED_IMAGES, TimedImage};
+use gpu_tests::rows::GPU;
+use gpu_tests::skip;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+/// Of C; the stacked weights have twice the columns.
+const SHAPES: [(u32, u32, u32); 5] =
+    [(4096, 4096, 4096), (4096, 14_336, 4096), (2048, 8192, 8192), (64, 14_336, 4096), (16, 14_336, 4096)];
+const ROUNDS: usize = 24;
+const LAUNCHES: usize = 12;
+/// Sets of operands, of 64 MB and more each.
+const SETS: usize = 3;
+
+/// The operands of both ways.
+struct Set {
+    x: Matrix<bf16>,
+    /// Those of the gate, and behind them those of its partner.
+    weights: Matrix<bf16>,
+    /// Both products, side by side.
+    products: Matrix<bf16>,
+    out: Matrix<bf16>,
+    n: usize,
+}
+
+impl Set {
+    fn random(device: &Device, [m, n, k]: [usize; 3], seed: u64) -> Self {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let drawn: Vec<bf16> = (0..(1 << 20) + 7).map(|_| bf16::from_f32(rng.random_range(-1.0..1.0))).collect();
+        let matrix = |rows: usize, columns: usize| {
+            let values: Vec<bf16> = drawn.iter().copied().cycle().take(rows * columns).collect();
+            Matrix::from_slice(device, &values, rows, columns).unwrap()
+        };
+        let zeros = |columns| Matrix::zeros(device, m, columns).unwrap();
+        Set { x: matrix(m, k), weights: matrix(2 * n, k), products: zeros(2 * n), out: zeros(n), n }
+    }
+}
+
+/// A loaded kernel.
+struct Kernel {
+    schedule: &'static str,
+    kernel: CompiledKernel,
+}
+
+impl Kernel {
+    fn load(device: &Device, image: &TimedImage) -> Self {
+        let problem: Problem = serde_json::from_str(image.problem).expect("written by the build script");
+        let plan: LaunchPlan = serde_json::from_str(image.plan).expect("written by the build script");
+        // SAFETY: the build script compiled the image from the source that was emitted with this plan.
+        let kernel = unsafe { CompiledKernel::load(device, &signature(&problem), &plan, Image::Cubin(image.cubin)) };
+        Kernel { schedule: image.schedule, kernel: kernel.unwrap() }
+    }
+
+    fn launch(&self, device: &Device, set: &mut Set) -> autokernel::Result<()> {
+        let Set { x, weights, out, n, .. } = set;
+        let weights = weights.view();
+        let arguments: &mut [Argument<'_>] =
+            &mut [(&*x).into(), weights.rows(..*n)?.into(), weights.rows(*n..)?.into(), out.into()];
+        self.kernel.launch(device, arguments)
+    }
+
+    /// Of the launches of a few batches, the fastest.
+    fn least_ms(&self, device: &Device, timer: &mut Timer, sets: &mut [Set]) -> f64 {
+        let mut run = |launch: usize| self.launch(device, &mut sets[launch % SETS]);
+        (0..4).map(|_| timer.time_batch(LAUNCHES, &mut run).unwrap()).fold(f64::INFINITY, f64::min)
+    }
+}
+
+/// cuBLASLt on the stacked weights, and what follows it.
+struct Stacked {
+    cublaslt: CublasLt,
+    gemm: Gemm,
+}
+
+impl Stacked {
+    fn launch(&mut self, algorithm: usize, set: &mut Set) -> autokernel::Result<()> {
+        let Set { x, weights, products, out, n } = set;
+        self.gemm.launch(&mut self.cublaslt, algorithm, &*x, &*weights, &mut *products)?;
+        let products = products.view();
+        builtin::silu_mul::launch(products.columns(..*n)?, products.columns(*n..)?, out.view_mut())
+    }
+}
+
+#[test]
+#[ignore = "a measurement of minutes, for a GPU that does nothing else"]
+fn two_products_in_one_kernel_beside_cublaslt_on_stacked_weights() {
+    let test = "gpu_gated_speed::two_products_in_one_kernel_beside_cublaslt_on_stacked_weights";
+    let Some(device) = skip::gpu(test) else { return };
+    let info = device.info().unwrap();
+    let images = || TIMED_IMAGES.iter().filter(|image| image.name == SWIGLU.0);
+    if images().next().is_none() || info.compute_capability != GPU {
+        return skip::log(test, &format!("{} images for {GPU}, on {}", images().count(), info.compute_capability));
+    }
+    println!("{device}; medians of {ROUNDS} rounds of {LAUNCHES} launches, nt bf16; above 1 is faster");
+    let mut timer = Timer::new(&device, Cache::Warm).unwrap();
+    let kernels: Vec<Kernel> = images().map(|image| Kernel::load(&device, image)).collect();
+    for (m, n, k) in SHAPES {
+        let sizes = [m, n, k].map(|size| size as usize);
+        let mut sets: Vec<Set> = (0..SETS as u64).map(|seed| Set::random(&device, sizes, seed)).collect();
+        println!("\n{}", matmul::extents(m, n, k));
+        let timed = kernels.iter().map(|kernel| (kernel.least_ms(&device, &mut timer, &mut sets), kernel));
+        let mut timed: Vec<(f64, &Kernel)> = timed.collect();
+        timed.sort_by(|left, right| left.0.total_cmp(&right.0));
+        for (ms, kernel) in &timed {
+            println!("{ms:>12.4} ms  {}", kernel.schedule);
+        }
+        let ours = timed[0].1;
+
+        let cublaslt = CublasLt::new(&device).unwrap();
+        let (epilogue, dtype) = (Epilogue::Identity, Dtype::Bf16);
+        let extents = matmul::extents(m, 2 * n, k);
+        let problem = GemmProblem { extents, dtype, output: dtype, transpose_b: true, epilogue };
+        let gemm = cublaslt.gemm(problem, HEURISTICS).unwrap();
+        let mut stacked = Stacked { cublaslt, gemm };
+        let algorithm = fastest(stacked.gemm.algorithms(), |algorithm, launches| {
+            let mut run = |launch: usize| stacked.launch(algorithm, &mut sets[launch % SETS]);
+            Ok::<_, autokernel::Error>(timer.time_batch(launches, &mut run).ok())
+        });
+        let (algorithm, _) = algorithm.unwrap().expect("an algorithm of cuBLASLt runs");
+
+        let sets = std::cell::RefCell::new(&mut sets);
+        let mut of_ours = |launch: usize| ours.launch(&device, &mut sets.borrow_mut()[launch % SETS]);
+        let mut of_theirs = |launch: usize| stacked.launch(algorithm, &mut sets.borrow_mut()[launch % SETS]);
+        let times = timer.interleave(ROUNDS, LAUNCHES, &mut [&mut of_ours, &mut of_theirs]).unwrap();
+        let (median_ms, ratio) = (times.timing(0).unwrap().median_ms, times.ratio(1, 0).unwrap());
+        println!(
+            "{median_ms:>12.4} ms, {:.3} of cuBLASLt and silu_mul (spread {:.1} %), by {}",
+            ratio.median, ratio.spread_pct, ours.schedule
+        );
+    }
+}

@@ -1,0 +1,9 @@
+#![allow(unused_imports)]
+use autokernel::{Column, Matrix, Row, bf16, f16};
+
+#[autokernel::fused_matmul]
+fn up(x: &Matrix<bf16>, w: &Matrix<bf16>, v: &Matrix<bf16>, out: &mut Matrix<bf16>) {
+    out = dot(x, w.t()) * dot(v, w.t());
+}
+
+fn main() {}
