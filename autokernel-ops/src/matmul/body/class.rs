@@ -33,9 +33,9 @@ impl Body {
         BodyClass {
             operands: operands.collect(),
             factors: self.factors(),
-            cost: self.steps().iter().map(|step| step.expr().cost()).fold(Cost::NONE, Cost::and),
-            operations: self.steps().iter().map(|step| operations(step.expr())).sum(),
-            live: live(self.steps()),
+            cost: self.steps().map(|step| step.expr().cost()).fold(Cost::NONE, Cost::and),
+            operations: self.steps().map(|step| operations(step.expr())).sum(),
+            live: live(&self.steps().collect::<Vec<_>>()),
         }
     }
 }
@@ -47,7 +47,7 @@ fn operations(expr: &Expr) -> u32 {
 }
 
 /// The most names, of operands and values, that are needed between two steps.
-fn live(steps: &[Step]) -> u32 {
+fn live(steps: &[&Step]) -> u32 {
     let mut last_use: BTreeMap<&str, usize> = BTreeMap::new();
     for (at, step) in steps.iter().enumerate() {
         last_use.extend(step.expr().variables().into_iter().map(|name| (name, at)));

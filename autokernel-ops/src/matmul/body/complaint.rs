@@ -86,10 +86,10 @@ fn step<'b>(checker: &mut Checker<'b>, product: &Product, at: usize, step: &'b S
 
 /// What is passed and not read is read by nobody: most likely it was forgotten.
 fn unused(checker: &mut Checker<'_>, Written { product: Product { a, b, .. }, body }: &Written) {
-    let read: Vec<&str> = body.steps.iter().map(Step::expr).flat_map(Expr::variables).collect();
+    let read: Vec<&str> = body.needed_steps().map(Step::expr).flat_map(Expr::variables).collect();
     for (at, Operand { name, role, .. }) in body.operands.iter().enumerate() {
         if *role == Role::Input && name != a && name != b && !read.contains(&name.as_str()) {
-            let message = format!("`{name}` is never used; use it in the body, or remove the parameter");
+            let message = format!("`{name}` is never used; use it in what is written, or remove the parameter");
             checker.complain(Place::Operand(at), message);
         }
     }
