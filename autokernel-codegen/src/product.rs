@@ -9,6 +9,7 @@ use quote::ToTokens;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Error, Ident, Result};
 
+use crate::function::{Called, Functions};
 use crate::spec::{self, Spec};
 use crate::translate::DOT;
 use crate::{problem, twin};
@@ -20,7 +21,7 @@ use crate::{problem, twin};
 pub fn problem(function: &syn::ItemFn) -> Result<Problem> {
     let other = || Error::new_spanned(&function.sig, "no operation has an attribute `fused_matmul`");
     let attribute = spec::attribute("fused_matmul").ok_or_else(other)?;
-    match Spec::parse(attribute, TokenStream::new(), function.to_token_stream())?.problem {
+    match Spec::parse(attribute, TokenStream::new(), function.to_token_stream(), &Functions::default())?.problem {
         problem::Problem::Matmul(problem) => Ok(problem),
         _ => Err(other()),
     }
@@ -38,14 +39,14 @@ pub fn operands(body: &Body) -> Vec<Operand> {
     [product].into_iter().chain(others.map(|(_, operand)| operand.clone())).collect()
 }
 
-/// The body as a Rust function on one row, `fn row(…)`, whose parameters are [`operands`].
+/// The body as a Rust function on one row, `fn row(…)`, whose parameters are [`operands`]; it calls `called` as rustc finds them.
 ///
 /// # Errors
 /// A statement that no body holds.
-pub fn rust_function(block: &syn::Block, body: &Body) -> Result<TokenStream> {
+pub fn rust_function(block: &syn::Block, body: &Body, called: &[Called]) -> Result<TokenStream> {
     let mut block = block.clone();
     Named.visit_block_mut(&mut block);
-    twin::rust_function(&block, &operands(body))
+    twin::rust_function(&block, &operands(body), called)
 }
 
 /// Puts the product's name in the place of each `dot(…)`.

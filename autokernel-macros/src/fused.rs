@@ -20,7 +20,7 @@ use crate::expand::Parts;
 /// # Errors
 /// There is no body.
 pub fn parts(spec: &Spec, problem: &matmul::Problem, body: &Body, built: (&Manifest, &Plan)) -> Result<Parts> {
-    let row = product::rust_function(crate::body::block(spec)?, body)?;
+    let row = product::rust_function(crate::body::block(spec)?, body, &spec.called)?;
     let operands = product::operands(body);
     let (kinds, of_a_row) = (crate::body::kinds(&operands[1..]), crate::body::of_a_row(&operands));
     let [a, b] = body.factors().map(usize::from);
