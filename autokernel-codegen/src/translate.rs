@@ -240,7 +240,13 @@ impl<'f> Translator<'f> {
             syn::Expr::Path(path) => path.path.get_ident(),
             _ => None,
         };
-        let unknown = || format!("this has no CUDA counterpart here; a body calls {}", self.known_functions());
+        let unknown = || {
+            format!(
+                "this has no CUDA counterpart here; a function of your own is brought into scope by `use` and called by its \
+                 name; a body calls {}",
+                self.known_functions()
+            )
+        };
         let name = name.ok_or_else(|| Error::new_spanned(&call.func, unknown()))?;
         if let Some(lifted) = self.lifted(&name.to_string(), call) {
             return lifted;

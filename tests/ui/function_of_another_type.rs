@@ -3,7 +3,7 @@ use autokernel::{Column, Matrix, Row, bf16, f16};
 
 #[autokernel::function]
 fn wide(x: bf16, y: f64) -> f32 {
-    1.0
+    x.to_f32() + y as f32
 }
 
 fn main() {}

@@ -3,7 +3,7 @@ use autokernel::{Column, Matrix, Row, bf16, f16};
 
 #[autokernel::function]
 fn nothing(x: f32) {
-    let y = x;
+    let _y = x;
 }
 
 fn main() {}

@@ -217,6 +217,23 @@ mod tests {
     }
 
     #[test]
+    fn functions_of_bodies_are_found_in_every_module_with_the_features_that_they_ask_for() {
+        let source = "#[autokernel::function] fn one(x: f32) -> f32 { x }
+            mod inner { #[cfg(feature = \"a\")] #[function] #[cfg(feature = \"b\")] pub fn two(x: f32) -> f32 { -x } }
+            #[cfg_attr(unix, autokernel::function)] fn three(x: f32) -> f32 { x } fn four(x: f32) -> f32 { x }";
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("functions.rs");
+        std::fs::write(&file, source).unwrap();
+        let found = functions_in(&file).unwrap();
+        let named =
+            |name: &str| found.iter().find(|(text, _)| text.contains(name)).map(|(_, features)| features.concat());
+        assert_eq!(
+            ["one", "two", "three", "four"].map(named),
+            [Some(""), Some("ab"), Some(""), None].map(|it| it.map(String::from))
+        );
+    }
+
+    #[test]
     fn a_body_ends_a_declaration_as_a_semicolon_does() {
         let source = format!("#[matmul] fn a(a: &Matrix<bf16>) {{ out = 1.0; }} fn b(); #[matmul] fn c{PARAMETERS}");
         assert_eq!(
