@@ -63,6 +63,8 @@ fn live(steps: &[&Step]) -> u32 {
 
 /// Elements of a thread that the compiler computes side by side.
 const INTERLEAVED: u32 = 4;
+/// Registers of each function beyond the first, whose constants are there beside those of the others.
+const FUNCTION_REGISTERS: u32 = 4;
 
 impl BodyClass {
     /// Registers of a thread beside its accumulators, about: those of functions, the operands of a fragment, of which a thread
@@ -74,7 +76,8 @@ impl BodyClass {
             Kind::Column => 2,
             Kind::Scalar => 0,
         });
-        self.cost.registers + words.sum::<u32>() + INTERLEAVED * self.live
+        let functions = FUNCTION_REGISTERS * self.cost.special_functions.saturating_sub(1);
+        self.cost.registers + functions + words.sum::<u32>() + INTERLEAVED * self.live
     }
 
     /// The operands under names that tell nothing.
