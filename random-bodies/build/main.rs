@@ -20,7 +20,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rayon::prelude::*;
 
-/// What nvcc compiles in about twenty seconds on two cores.
+/// As many as every run of the tests has time for.
 const BODIES: u64 = 32;
 const FIRST: u64 = 1000;
 

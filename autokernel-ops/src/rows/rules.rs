@@ -116,7 +116,8 @@ pub const RULES: &[Rule<S, Class>] = &[
         name: "registers",
         words: "vectors * (registers of a vector of each input, or of what is kept if that is more) + 2 * vector + 16, \
                 and 3 for each operand beyond 5, but at least 64, and what a vector of each Row takes beyond 8, and 3 * \
-                vector for each reduction of a pass, or output, and Row beyond 3, and 48 for 8 vectors unless blocks stay, is at most 255, and at most 65536 / threads",
+                vector for each reduction of a pass, or output, and Row beyond 3, and 48 for 8 vectors unless blocks \
+                stay, is at most 255, and at most 65536 / threads",
         holds: |s, class, _| registers(s, class) <= available(s),
         reason: |s, class, _| {
             let (needed, available) = (registers(s, class), available(s));
