@@ -32,7 +32,8 @@
 //! ```
 //!
 //! then write [`macro@fused_matmul`] or [`macro@matmul`] on a function without a body, [`macro@fused_matmul`] on one whose body
-//! says what becomes of a product, or [`macro@rows`] on one whose body is arithmetic on one element and reductions along a row. The schedules come from
+//! says what becomes of a product, or [`macro@rows`] on one whose body is arithmetic on one element and reductions along a row. What bodies have in common stands in functions marked
+//! [`macro@function`]. The schedules come from
 //! `best_config.json`: your crate's own where it has one, else those shipped with autokernel.
 
 // The attributes emit paths that begin with `::autokernel`, in this crate as in any other.
@@ -40,13 +41,13 @@ extern crate self as autokernel;
 
 pub mod builtin;
 
-pub use autokernel_macros::{fused_matmul, matmul, rows};
+pub use autokernel_macros::{function, fused_matmul, matmul, rows};
 pub use autokernel_runtime::*;
 
 /// What generated code names. Not part of the public interface.
 #[doc(hidden)]
 pub mod __private {
-    pub use autokernel_core::erf;
+    pub use autokernel_core::{erf, fingerprint};
     pub use autokernel_runtime::epilogues;
     pub use autokernel_runtime::matmul::{body_on_cpu as matmul_body_on_cpu, on_cpu as matmul_on_cpu};
     pub use autokernel_runtime::rows::{row_max, row_mean, row_min, row_sum};

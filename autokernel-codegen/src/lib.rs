@@ -8,6 +8,7 @@ pub mod build;
 pub mod config;
 pub mod epilogue;
 pub mod files;
+pub mod function;
 pub mod headers;
 mod mistakes;
 pub mod nvcc;

@@ -9,6 +9,7 @@ use quote::ToTokens;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Error, Ident, Result};
 
+use crate::function::{Called, Functions};
 use crate::spec::{self, Spec};
 use crate::translate::{DOT, factor};
 use crate::{problem, twin};
@@ -20,7 +21,7 @@ use crate::{problem, twin};
 pub fn problem(function: &syn::ItemFn) -> Result<Problem> {
     let other = || Error::new_spanned(&function.sig, "no operation has an attribute `fused_matmul`");
     let attribute = spec::attribute("fused_matmul").ok_or_else(other)?;
-    match Spec::parse(attribute, TokenStream::new(), function.to_token_stream())?.problem {
+    match Spec::parse(attribute, TokenStream::new(), function.to_token_stream(), &Functions::default())?.problem {
         problem::Problem::Matmul(problem) => Ok(problem),
         _ => Err(other()),
     }
@@ -56,16 +57,17 @@ impl Operands {
     }
 }
 
-/// The body as a Rust function on one row, `fn row(…)`, whose parameters are [`Operands::all`].
+/// The body as a Rust function on one row, `fn row(…)`, whose parameters are [`Operands::all`]; it calls `called` as rustc
+/// finds them.
 ///
 /// # Errors
 /// A statement that no body holds.
-pub fn rust_function(block: &syn::Block, body: &Body) -> Result<TokenStream> {
+pub fn rust_function(block: &syn::Block, body: &Body, called: &[Called]) -> Result<TokenStream> {
     let mut block = block.clone();
     let seconds = body.factors().split_off(1);
     let seconds = seconds.into_iter().map(|factor| body.operands()[usize::from(factor)].name.as_str());
     Named { seconds: seconds.collect() }.visit_block_mut(&mut block);
-    twin::rust_function(&block, &Operands::of(body).all())
+    twin::rust_function(&block, &Operands::of(body).all(), called)
 }
 
 /// Puts a product's name in the place of each `dot(…)`.

@@ -17,8 +17,8 @@ fn a_product_and_an_epilogue_become_values_of_their_own() {
     assert_eq!(up.to_string(), "matmul nt bf16, dot(x, w), bias: Row<bf16>, skip: Matrix<f32> -> out: Matrix<f32>");
     let body = up.body.unwrap();
     assert_eq!((body.sums().collect::<Vec<_>>(), body.factors()), (vec!["dot"], vec![0, 1]));
-    let names: Vec<String> = body.steps().iter().map(|step| format!("{step:?}")).collect();
-    assert_eq!(body.steps().len(), 3, "{names:?}");
+    let names: Vec<String> = body.steps().map(|step| format!("{step:?}")).collect();
+    assert_eq!(body.steps().count(), 3, "{names:?}");
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn what_an_inlined_epilogue_computes_is_what_its_text_says() {
 #[test]
 fn the_same_product_twice_is_one() {
     let source = "fn f(x: &Matrix<f16>, w: &Matrix<f16>, out: &mut Matrix<f16>) { out = dot(x, w) * dot(x, w); }";
-    assert_eq!(read(source).unwrap().body.unwrap().steps().len(), 1);
+    assert_eq!(read(source).unwrap().body.unwrap().steps().count(), 1);
 }
 
 const SWIGLU: &str = "fn swiglu(up: &Matrix<bf16>, x: &Matrix<bf16>, r#in: &Matrix<bf16>, out: &mut Matrix<bf16>) {
@@ -67,7 +67,7 @@ fn two_products_of_one_factor_are_two_values_wherever_their_factors_stand() {
 fn the_function_on_a_row_takes_each_of_two_products_as_an_operand() {
     let function: syn::ItemFn = syn::parse_str(SWIGLU).unwrap();
     let body = problem(&function).unwrap().body.unwrap();
-    let twin: syn::ItemFn = syn::parse2(rust_function(&function.block, &body).unwrap()).unwrap();
+    let twin: syn::ItemFn = syn::parse2(rust_function(&function.block, &body, &[]).unwrap()).unwrap();
     let expected = quote!(fn row(product_of_factors: &[f32], product_of_others: &[f32], out: &mut [f32]));
     assert_eq!(twin.sig.to_token_stream().to_string(), expected.to_string());
     let text = twin.block.to_token_stream().to_string();
@@ -79,14 +79,14 @@ fn the_function_on_a_row_takes_each_of_two_products_as_an_operand() {
 fn the_function_on_a_row_takes_the_product_as_an_operand() {
     let function: syn::ItemFn = syn::parse_str(UP).unwrap();
     let body = problem(&function).unwrap().body.unwrap();
-    let twin: syn::ItemFn = syn::parse2(rust_function(&function.block, &body).unwrap()).unwrap();
+    let twin: syn::ItemFn = syn::parse2(rust_function(&function.block, &body, &[]).unwrap()).unwrap();
     let expected = quote! {
-        fn row(product_of_factors: &[f32], bias: &[f32], skip: &[f32], out: &mut [f32])
+        fn row(product_of_factors: &[f32], bias: &[f32], skip: &[f32], out_written: &mut [f32])
     };
     assert_eq!(twin.sig.to_token_stream().to_string(), expected.to_string());
     let text = twin.block.to_token_stream().to_string();
     assert!(text.contains("use :: autokernel :: __private :: epilogues :: gelu ;"), "{text}");
-    assert!(text.contains("out [column] = gelu (product_of_factors + bias) + skip ;"), "{text}");
+    assert!(text.contains("out_written [column] = gelu (product_of_factors + bias) + skip ;"), "{text}");
 }
 
 #[test]

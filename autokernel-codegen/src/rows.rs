@@ -7,15 +7,16 @@ use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{Error, Result};
 
+use crate::function::{Called, Functions};
 use crate::spec::{self, Spec};
 use crate::{problem, twin};
 
-/// The body as a Rust function on one row, `fn row(…)`, for the CPU.
+/// The body as a Rust function on one row, `fn row(…)`, for the CPU; it calls `called` as rustc finds them.
 ///
 /// # Errors
 /// A statement that no body holds.
-pub fn rust_function(block: &syn::Block, problem: &Problem) -> Result<TokenStream> {
-    twin::rust_function(block, &problem.body().operands)
+pub fn rust_function(block: &syn::Block, problem: &Problem, called: &[Called]) -> Result<TokenStream> {
+    twin::rust_function(block, &problem.body().operands, called)
 }
 
 /// Reads a function whose parameters are operands and whose body is arithmetic on one element of each, as
@@ -26,7 +27,7 @@ pub fn rust_function(block: &syn::Block, problem: &Problem) -> Result<TokenStrea
 pub fn problem(function: &syn::ItemFn) -> Result<Problem> {
     let other = || Error::new_spanned(&function.sig, "no operation has an attribute `rows`");
     let attribute = spec::attribute("rows").ok_or_else(other)?;
-    match Spec::parse(attribute, TokenStream::new(), function.to_token_stream())?.problem {
+    match Spec::parse(attribute, TokenStream::new(), function.to_token_stream(), &Functions::default())?.problem {
         problem::Problem::Rows(problem) => Ok(problem),
         _ => Err(other()),
     }

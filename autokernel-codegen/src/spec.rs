@@ -13,6 +13,7 @@ use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned;
 use syn::{Error, Ident, Result, Token};
 
+use crate::function::{Called, Functions, calls_in};
 use crate::mistakes::Mistakes;
 use crate::problem::Problem;
 
@@ -24,6 +25,8 @@ pub struct Spec {
     pub function: Function,
     /// The names of its parameters.
     pub parameters: Vec<Ident>,
+    /// The crate's own functions that its body calls.
+    pub called: Vec<Called>,
 }
 
 /// A function, with a body or without.
@@ -53,11 +56,16 @@ pub fn attribute(name: &str) -> Option<&'static Attribute> {
 }
 
 impl Spec {
-    /// Reads the attribute's arguments and the function below it.
+    /// Reads the attribute's arguments and the function below it, whose body may call `functions`.
     ///
     /// # Errors
     /// All mistakes at once, each at its own span with its remedy.
-    pub fn parse(attribute: &Attribute, arguments: TokenStream, item: TokenStream) -> Result<Spec> {
+    pub fn parse(
+        attribute: &Attribute,
+        arguments: TokenStream,
+        item: TokenStream,
+        functions: &Functions,
+    ) -> Result<Spec> {
         let mut nodes = Nodes::default();
         let place = nodes.add(TokenStream::new());
         let settings = arguments::parse(arguments, &mut nodes);
@@ -73,7 +81,7 @@ impl Spec {
         let names: Vec<Ident> = function.sig.inputs.iter().filter_map(parameter::name).cloned().collect();
         let body = match &function.body {
             None => Ok(Body::None),
-            Some(block) => body::read(block, &names, &parameters, &mut nodes).map(Body::Statements),
+            Some(block) => body::read(block, &names, &parameters, functions, &mut nodes).map(Body::Statements),
         };
         let declaration = Declaration {
             attribute: attribute.name.to_owned(),
@@ -95,7 +103,9 @@ impl Spec {
             }
             (_, Err(mistakes)) => return Err(mistakes),
         };
-        Ok(Spec { problem, function, parameters: names })
+        let called = function.body.as_ref().map(calls_in).unwrap_or_default();
+        let called = called.iter().map(|name| functions.called(name)).collect::<Result<_>>()?;
+        Ok(Spec { problem, function, parameters: names, called })
     }
 }
 

@@ -1,15 +1,18 @@
 //! From Rust expressions to expression trees: what epilogues and bodies have in common.
 //!
 //! Understood: `let` and `const` of type `f32`, literals, names, `+ - * /`, unary minus, comparisons, `&& || !`,
-//! `if … else`, the methods and functions of [`Math`], and in bodies the built-in epilogues, reductions along a row and
-//! products of matrices. All of it is pure, so a `let` inside a branch may be computed outside it.
+//! `if … else`, the methods and functions of [`Math`], in bodies and their functions the built-in epilogues and functions of the
+//! crate's own, and in bodies reductions along a row and products of matrices. All of it is pure, so a `let` inside a branch may be computed outside it.
 
+mod call;
 mod lifted;
 
+pub use call::check_function;
 pub use lifted::{DOT, factor};
 
 use syn::{Error, Result};
 
+use crate::function::Functions;
 use autokernel_ops::body::Reduction;
 use autokernel_ops::declaration::Factors;
 use autokernel_ops::epilogue::Epilogue;
@@ -42,9 +45,17 @@ pub fn binding_name(pattern: &syn::Pat) -> Result<String> {
 pub enum Text {
     /// It computes one element from one element.
     Epilogue,
+    /// It computes a number from numbers, and may call epilogues and others of its kind.
+    Function,
     /// It may call epilogues, reduce along a row and multiply matrices; what is no arithmetic on one element becomes a value
     /// of its own.
     Body,
+}
+
+/// Whether a call of `name` means what the language says, whoever else has a function of that name.
+pub fn is_intrinsic(name: &str) -> bool {
+    let is_epilogue = || Epilogue::all().iter().any(|epilogue| epilogue.name() == name);
+    name == DOT || Math::from_name(name).is_some() || Reduction::from_name(name).is_some() || is_epilogue()
 }
 
 /// A value that has a name.
@@ -69,20 +80,26 @@ pub enum Value {
 }
 
 /// Reads a text, statement by statement.
-pub struct Translator {
+pub struct Translator<'f> {
     /// Every value that has got a name, in the order of the text.
     pub bound: Vec<Bound>,
     /// Names as written, innermost last, and the unique names they stand for.
     scope: Vec<(String, String)>,
+    /// From where on names are seen: a function sees those of its own.
+    seen_from: usize,
     text: Text,
     /// Blocks around what is read.
     depth: u32,
+    functions: &'f Functions,
+    /// The functions whose text is being read, each called by the one before it.
+    inside: Vec<String>,
 }
 
-impl Translator {
-    /// A translator in whose scope there is no name.
-    pub fn new(text: Text) -> Self {
-        Translator { bound: Vec::new(), scope: Vec::new(), text, depth: 0 }
+impl<'f> Translator<'f> {
+    /// A translator in whose scope there is no name, of a text that may call `functions`.
+    pub fn new(text: Text, functions: &'f Functions) -> Self {
+        let (bound, scope, inside) = (Vec::new(), Vec::new(), Vec::new());
+        Translator { bound, scope, seen_from: 0, text, depth: 0, functions, inside }
     }
 
     /// Puts a parameter into scope, under its own name.
@@ -93,6 +110,11 @@ impl Translator {
     /// Gives a value a name.
     pub fn bind(&mut self, name: &str, value: Value, text: impl ToTokens) {
         let unique = self.unique(name);
+        self.bind_as(name, unique, value, text);
+    }
+
+    /// Gives a value a name, which stands for the unique one.
+    fn bind_as(&mut self, name: &str, unique: String, value: Value, text: impl ToTokens) {
         self.bound.push(Bound { name: unique.clone(), value, tokens: text.into_token_stream() });
         self.scope.push((name.to_owned(), unique));
     }
@@ -181,7 +203,8 @@ impl Translator {
 
     fn variable(&self, path: &syn::ExprPath) -> Result<Expr> {
         let name = path.path.get_ident().map(ToString::to_string);
-        let found = name.and_then(|name| self.scope.iter().rev().find(|(written, _)| *written == name));
+        let found =
+            name.and_then(|name| self.scope[self.seen_from..].iter().rev().find(|(written, _)| *written == name));
         let (_, unique) = found.ok_or_else(|| {
             let name = path.to_token_stream();
             let message = format!(
@@ -217,10 +240,19 @@ impl Translator {
             syn::Expr::Path(path) => path.path.get_ident(),
             _ => None,
         };
-        let unknown = || format!("this has no CUDA counterpart here; a body calls {}", self.known_functions());
+        let unknown = || {
+            format!(
+                "this has no CUDA counterpart here; a function of your own is brought into scope by `use` and called by its \
+                 name; a body calls {}",
+                self.known_functions()
+            )
+        };
         let name = name.ok_or_else(|| Error::new_spanned(&call.func, unknown()))?;
         if let Some(lifted) = self.lifted(&name.to_string(), call) {
             return lifted;
+        }
+        if let Some(value) = self.own_function(name, call) {
+            return value;
         }
         let function = self.known(name, false)?;
         let args: Vec<&syn::Expr> = call.args.iter().collect();
@@ -241,7 +273,14 @@ impl Translator {
             Some(function) if function.is_method() == as_method => return Ok(function),
             Some(_) if as_method => format!("`{name}` is no method of `f32`; write `{name}(x)`"),
             Some(_) => format!("`{name}` is a method of `f32`; write `x.{name}()`"),
-            None => format!("`{name}` has no CUDA counterpart here; a body calls {}", self.known_functions()),
+            None if as_method || self.text == Text::Epilogue => {
+                format!("`{name}` has no CUDA counterpart here; a body calls {}", self.known_functions())
+            }
+            None => format!(
+                "`{name}` has no CUDA counterpart here; mark a function of this crate `#[autokernel::function]` to call it; a \
+                 body calls {}",
+                self.known_functions()
+            ),
         };
         Err(Error::new_spanned(name, message))
     }
@@ -252,10 +291,11 @@ impl Translator {
         let known = format!("these functions: {}, and these methods of `f32`: {}", names(&functions), names(&methods));
         match self.text {
             Text::Epilogue => known,
-            Text::Body => {
+            Text::Function | Text::Body => {
                 let epilogues = Epilogue::all().iter().map(|it| it.name().to_owned()).collect::<Vec<_>>().join(", ");
                 let reductions = Reduction::ALL.map(Reduction::name).join(", ");
-                format!("{known}; epilogues are {epilogues}; along a row it reduces by {reductions}")
+                let own = format!("{known}; epilogues are {epilogues}");
+                if self.text == Text::Function { own } else { format!("{own}; along a row it reduces by {reductions}") }
             }
         }
     }

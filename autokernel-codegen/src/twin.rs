@@ -1,6 +1,7 @@
 //! A body as a Rust function that computes one row in `f32`: the tokens of the user's own text, each reduction a loop, each
 //! value and each output another.
 
+mod literals;
 mod names;
 
 use autokernel_core::Role;
@@ -12,6 +13,7 @@ use syn::visit_mut::{self, VisitMut};
 use syn::{Error, Ident, Result};
 
 use self::names::{Names, imports};
+use crate::function::Called;
 use crate::translate::binding_name;
 
 /// `fn row(x: &[f32], eps: f32, out: &mut [f32]) { … }` of a body on `operands`, which are its parameters: slices of as many
@@ -20,21 +22,40 @@ use crate::translate::binding_name;
 ///
 /// # Errors
 /// A statement that no body holds.
-pub fn rust_function(block: &syn::Block, operands: &[Operand]) -> Result<TokenStream> {
+pub fn rust_function(block: &syn::Block, operands: &[Operand], called: &[Called]) -> Result<TokenStream> {
+    let block = literals::typed(block);
     let mut twin = Twin::new(operands);
     let statements = block.stmts.iter().map(|statement| twin.statement(statement)).collect::<Result<Vec<_>>>()?;
     let Twin { columns, .. } = &twin;
     let parameters = operands.iter().map(parameter);
-    let imports = imports(block);
+    let (imports, own) = (imports(&block), called.iter().map(own_function));
     let matrix = operands.iter().find(|operand| operand.kind == Kind::Matrix).map(name_of);
     Ok(quote! {
         #[allow(clippy::all, clippy::pedantic, clippy::nursery)]
         fn row(#(#parameters),*) {
             #(#imports)*
+            #(#own)*
             let #columns = #matrix.len();
             #(#statements)*
         }
     })
+}
+
+/// The block of a function that bodies call, and what it takes from the facade.
+pub fn of_function(block: &syn::Block) -> (Vec<TokenStream>, syn::Block) {
+    (imports(block), literals::typed(block))
+}
+
+/// A function of the crate's own, from beside the kernel, and the assertion that it is the one that the build compiled.
+fn own_function(Called { name, fingerprint }: &Called) -> TokenStream {
+    let message = format!(
+        "`{name}` here is another function than the one that the build compiled for the GPU: it looks for \
+         `#[autokernel::function]` under that name in this crate's files; give each function its own name, and mark this one"
+    );
+    quote! {
+        use super::#name;
+        const _: () = ::core::assert!(#name::FINGERPRINT == #fingerprint, #message);
+    }
 }
 
 /// The parameter of an operand. No text of a body names an output, so that it cannot hide a name there.
@@ -48,12 +69,13 @@ fn parameter(operand: &Operand) -> TokenStream {
     }
 }
 
+/// What an operand is called. An output has a name of its own, so that it is none of the row's own names either.
 fn name_of(operand: &Operand) -> Ident {
-    let span = match operand.role {
-        Role::Input => Span::call_site(),
-        Role::Output => Span::mixed_site(),
-    };
-    ident(&operand.name, span)
+    let name = &operand.name;
+    match operand.role {
+        Role::Input => ident(name, Span::call_site()),
+        Role::Output => Ident::new(&format!("{}_written", name.trim_start_matches("r#")), Span::mixed_site()),
+    }
 }
 
 /// An identifier, raw where it is written so.
@@ -194,7 +216,8 @@ impl VisitMut for Lift {
         let syn::Expr::Path(path) = &*call.func else { return };
         let reduction = path.path.get_ident().and_then(|name| Reduction::from_name(&name.to_string()));
         let (Some(reduction), Some(of)) = (reduction, call.args.first().cloned()) else { return };
-        let name = Ident::new(&format!("reduced{}", self.reductions), Span::mixed_site());
+        // Names are told apart by their letters alone: no user has this one.
+        let name = Ident::new(&format!("reduction_{}_of_the_row", self.reductions), Span::mixed_site());
         self.reductions += 1;
         *expr = syn::Expr::Path(syn::ExprPath { attrs: Vec::new(), qself: None, path: name.clone().into() });
         self.lifted.push((name, reduction, of));

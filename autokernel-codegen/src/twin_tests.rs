@@ -6,7 +6,7 @@ use crate::rows::problem;
 /// The generated function, a statement a line.
 fn twin(source: &str) -> String {
     let function: syn::ItemFn = syn::parse_str(source).unwrap();
-    let tokens = rust_function(&function.block, &problem(&function).unwrap().body().operands).unwrap();
+    let tokens = rust_function(&function.block, &problem(&function).unwrap().body().operands, &[]).unwrap();
     let function: syn::ItemFn = syn::parse2(tokens).expect("what is generated is a function");
     let signature = &function.sig;
     let statements = function.block.stmts.iter().map(|statement| format!("    {}\n", quote!(#statement)));
@@ -20,12 +20,12 @@ fn each_reduction_is_a_loop_and_each_statement_another() {
         out = e / row_sum(e);
     }";
     expect![[r#"
-        fn row (x : & [f32] , out : & mut [f32])
+        fn row (x : & [f32] , out_written : & mut [f32])
             let columns = x . len () ;
-            let reduced0 = :: autokernel :: __private :: row_max ((0 .. columns) . map (| column | { let x = x [column] ; x })) ;
-            let e : :: std :: vec :: Vec < f32 > = (0 .. columns) . map (| column | { let x = x [column] ; (x - reduced0) . exp () }) . collect () ;
-            let reduced1 = :: autokernel :: __private :: row_sum ((0 .. columns) . map (| column | { let e = e [column] ; e })) ;
-            for column in 0 .. columns { let e = e [column] ; out [column] = e / reduced1 ; }
+            let reduction_0_of_the_row = :: autokernel :: __private :: row_max ((0 .. columns) . map (| column | { let x = x [column] ; x })) ;
+            let e : :: std :: vec :: Vec < f32 > = (0 .. columns) . map (| column | { let x = x [column] ; (x - reduction_0_of_the_row) . exp () }) . collect () ;
+            let reduction_1_of_the_row = :: autokernel :: __private :: row_sum ((0 .. columns) . map (| column | { let e = e [column] ; e })) ;
+            for column in 0 .. columns { let e = e [column] ; out_written [column] = e / reduction_1_of_the_row ; }
     "#]]
     .assert_eq(&twin(source));
 }
@@ -38,14 +38,14 @@ fn what_is_one_number_a_row_is_computed_once() {
         out = row_sum(x * row_max(x + shift)) - erf(shift);
     }";
     expect![[r#"
-        fn row (x : & [f32] , scale : f32 , eps : f32 , out : & mut f32)
+        fn row (x : & [f32] , scale : f32 , eps : f32 , out_written : & mut f32)
             use :: autokernel :: __private :: erf ;
             let columns = x . len () ;
-            const TWO : f32 = 2.0 ;
+            const TWO : f32 = 2.0f32 ;
             let shift : f32 = scale * TWO + eps ;
-            let reduced0 = :: autokernel :: __private :: row_max ((0 .. columns) . map (| column | { let x = x [column] ; x + shift })) ;
-            let reduced1 = :: autokernel :: __private :: row_sum ((0 .. columns) . map (| column | { let x = x [column] ; x * reduced0 })) ;
-            * out = reduced1 - erf (shift) ;
+            let reduction_0_of_the_row = :: autokernel :: __private :: row_max ((0 .. columns) . map (| column | { let x = x [column] ; x + shift })) ;
+            let reduction_1_of_the_row = :: autokernel :: __private :: row_sum ((0 .. columns) . map (| column | { let x = x [column] ; x * reduction_0_of_the_row })) ;
+            * out_written = reduction_1_of_the_row - erf (shift) ;
     "#]]
     .assert_eq(&twin(source));
 }
@@ -58,6 +58,27 @@ fn a_name_that_a_block_hides_is_no_element_of_the_row() {
         out = x;
     }";
     let twin = twin(source);
-    assert!(twin.contains("let y : f32 = { let x = s ; x * 2.0 } ;"), "{twin}");
+    assert!(twin.contains("let y : f32 = { let x = s ; x * 2.0f32 } ;"), "{twin}");
     assert!(twin.contains("let x : :: std :: vec :: Vec < f32 >"), "{twin}");
+}
+
+#[test]
+fn an_output_may_have_a_name_that_the_function_on_a_row_gives_to_something_else() {
+    let source = "fn f(columns: &mut Matrix<f32>, column: &mut Column<f32>, x: &Matrix<f32>) {
+        columns = x;
+        column = row_sum(x);
+    }";
+    let twin = twin(source);
+    assert!(twin.contains("columns_written : & mut [f32] , column_written : & mut f32"), "{twin}");
+    assert!(
+        twin.contains("columns_written [column] = x") && twin.contains("* column_written = reduction_0_of_the_row"),
+        "{twin}"
+    );
+}
+
+#[test]
+fn an_operand_may_have_any_name_a_reduction_has_another() {
+    let twin = twin("fn f(reduced0: &Matrix<f32>, out: &mut Matrix<f32>) { out = reduced0 - row_max(reduced0); }");
+    let expected = "{ let reduced0 = reduced0 [column] ; out_written [column] = reduced0 - reduction_0_of_the_row ; }";
+    assert!(twin.contains(expected), "{twin}");
 }

@@ -6,6 +6,7 @@
 //!   packs by it, so the two cannot disagree.
 //! - [`Placement`] and [`Occupancy`]: how the blocks of a plan fall onto a GPU's SMs.
 //! - [`Descriptor`] and [`Variant`]: a declared kernel with the schedules that were compiled for it.
+//! - [`fingerprint()`]: whether a build and rustc found the same text.
 //! - [`erf`]: the one function an epilogue may call that is no method of `f32`.
 //!
 //! Plain data with serde: nothing here parses Rust, runs nvcc or touches a GPU, and no operation is known by name.
@@ -15,6 +16,7 @@ mod descriptor;
 mod dtype;
 mod erf;
 mod extents;
+mod fingerprint;
 mod gpu;
 mod occupancy;
 mod placement;
@@ -28,6 +30,7 @@ pub use descriptor::{Descriptor, Variant};
 pub use dtype::Dtype;
 pub use erf::erf;
 pub use extents::{Dim, Extents, ParseExtentsError, dim};
+pub use fingerprint::fingerprint;
 pub use gpu::SmLimits;
 pub use occupancy::{BlockNeeds, Limiter, Occupancy};
 pub use placement::Placement;

@@ -2,6 +2,7 @@
 
 use autokernel_codegen::build::{Manifest, Plan};
 use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::function::Functions;
 use autokernel_codegen::problem::Problem;
 use autokernel_codegen::spec::{self, Function, Spec};
 use proc_macro2::{Span, TokenStream};
@@ -15,8 +16,12 @@ pub fn expand(attribute: &str, arguments: TokenStream, item: TokenStream) -> Tok
     let stub = stub(&item);
     let unknown = || Error::new(Span::call_site(), format!("no operation is declared by `{attribute}`"));
     let spec = spec::attribute(attribute).ok_or_else(unknown);
-    let generated = spec.and_then(|attribute| Spec::parse(attribute, arguments, item)).and_then(|spec| {
-        let (manifest, plan) = find_plan(&spec)?;
+    let manifest = Manifest::of_this_crate();
+    let functions = manifest.as_ref().map(|manifest| Functions::new(&manifest.functions)).unwrap_or_default();
+    let spec = spec.and_then(|attribute| Spec::parse(attribute, arguments, item, &functions));
+    let generated = spec.and_then(|spec| {
+        let manifest = manifest.map_err(|error| Error::new(spec.function.sig.ident.span(), error))?;
+        let plan = find_plan(&spec, &manifest)?;
         let built = (&manifest, &plan);
         let parts = match (&spec.problem, &spec.parameters[..]) {
             (Problem::Matmul(product), parameters) => match (&product.body, parameters) {
@@ -37,10 +42,9 @@ pub fn expand(attribute: &str, arguments: TokenStream, item: TokenStream) -> Tok
 }
 
 /// The plan that the build script made for this problem.
-fn find_plan(spec: &Spec) -> Result<(Manifest, Plan)> {
+fn find_plan(spec: &Spec, manifest: &Manifest) -> Result<Plan> {
     let name = &spec.function.sig.ident;
-    let manifest = Manifest::of_this_crate().map_err(|error| Error::new(name.span(), error))?;
-    let plan = manifest.plans.get(&spec.problem.key()).cloned().ok_or_else(|| {
+    manifest.plans.get(&spec.problem.key()).cloned().ok_or_else(|| {
         Error::new(
             name.span(),
             format!(
@@ -51,8 +55,7 @@ fn find_plan(spec: &Spec) -> Result<(Manifest, Plan)> {
                 spec.problem
             ),
         )
-    })?;
-    Ok((manifest, plan))
+    })
 }
 
 /// What an operation puts into the generated items.

@@ -20,7 +20,7 @@ use crate::expand::Parts;
 /// # Errors
 /// There is no body.
 pub fn parts(spec: &Spec, problem: &matmul::Problem, body: &Body, built: (&Manifest, &Plan)) -> Result<Parts> {
-    let row = product::rust_function(crate::body::block(spec)?, body)?;
+    let row = product::rust_function(crate::body::block(spec)?, body, &spec.called)?;
     let operands = Operands::of(body);
     let (kinds, of_a_row) = (crate::body::kinds(&operands.others), crate::body::of_a_row(&operands.all()));
     let factors = body.factors().into_iter().map(usize::from);

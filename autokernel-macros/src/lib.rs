@@ -4,11 +4,44 @@ mod body;
 mod descriptor;
 mod docs;
 mod expand;
+mod function;
 mod fused;
 mod product;
 mod rows;
 
 use proc_macro::TokenStream;
+
+/// Marks a function that bodies of [`macro@rows`] and [`macro@fused_matmul`] may call, and others that are marked.
+///
+/// ```ignore
+/// use autokernel::{Matrix, Row, bf16};
+///
+/// #[autokernel::function]
+/// fn hard_swish(x: f32, limit: f32) -> f32 {
+///     let gate = (x + 3.0).max(0.0).min(limit);
+///     if gate > 0.0 { x * gate / limit } else { 0.0 }
+/// }
+///
+/// #[autokernel::fused_matmul]
+/// pub fn up(x: &Matrix<bf16>, w: &Matrix<bf16>, bias: &Row<bf16>, out: &mut Matrix<bf16>) {
+///     out = hard_swish(dot(x, w.t()) + bias, 6.0);
+/// }
+/// ```
+///
+/// It is a plain function of `f32` that gives an `f32`, and holds what a body may hold: `let`, `const`, `if … else`, the
+/// functions and epilogues of the language, and calls of other such functions, but of itself, directly or not; no products, no
+/// reductions, no outputs. It stays the function that it is, to be called and tested like any other.
+///
+/// **Where it stands.** In a module of the crate whose kernels call it (not inside a function), in any file that the build
+/// script looks at, and where the kernel stands its name is in scope by Rust's rules: `use crate::math::hard_swish;`. It is
+/// called by that name alone, not by a path or under another name. The build finds it by its name: two marked functions of one
+/// name in one crate are refused where they are called, unless their texts are the same. `#[cfg(feature = "…")]` on it counts
+/// as on a kernel; any other condition is taken for true. A kernel asserts when it is compiled that the function which rustc
+/// finds is the one which the build compiled for the GPU, text for text, and so are those that it calls.
+#[proc_macro_attribute]
+pub fn function(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    function::expand(&arguments.into(), item.into()).into()
+}
 
 /// Declares a matrix product, `out = a · b`.
 ///
@@ -84,7 +117,7 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// (a bias), `&Column<T>` (a scale a row) and `f32`. Each `&mut Matrix<T>` is written once. At most 8 operands.
 ///
 /// **Statements** and functions are those of [`macro@rows`] but for its reductions, with the epilogues above as functions:
-/// `gelu(x)`, `leaky_relu(x, 0.2)`.
+/// `gelu(x)`, `leaky_relu(x, 0.2)`, and functions of this crate that are marked [`macro@function`].
 ///
 /// **Settings**: `n = …` and `k = …`.
 ///
@@ -116,7 +149,7 @@ pub fn fused_matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// **Statements**: `let y = …;`, `const C: f32 = …;`, and `out = …;` once for each output. In them stand names, numbers,
 /// `+ - * /`, unary minus, comparisons, `&& || !`, `if … else`, `erf(x)`, and the methods of `f32` `abs`, `max`, `min`,
 /// `mul_add`, `exp`, `ln`, `sqrt`, `recip`, `tanh`, `sin` and `cos`, and the epilogues of [`macro@fused_matmul`] as functions:
-/// `gelu(x)`, `leaky_relu(x, 0.2)`.
+/// `gelu(x)`, `leaky_relu(x, 0.2)`, and functions of this crate that are marked [`macro@function`].
 ///
 /// **Reductions** along the row: `row_sum(…)`, `row_mean(…)`, `row_max(…)`, `row_min(…)`. Their result is one number a row,
 /// to be used like any other. Those that do not need each other's results share a pass over the row; a row that fits on

@@ -17,7 +17,7 @@ use crate::expand::Parts;
 /// There is no body.
 pub fn parts(spec: &Spec, problem: &Problem, built: (&Manifest, &Plan)) -> Result<Parts> {
     let operands = &problem.body().operands;
-    let row = rows::rust_function(body::block(spec)?, problem)?;
+    let row = rows::rust_function(body::block(spec)?, problem, &spec.called)?;
     let (kinds, of_a_row) = (body::kinds(operands), body::of_a_row(operands));
     let cpu = quote!(|arguments| ::autokernel::rows::on_cpu(arguments, #kinds, #of_a_row));
     Ok(body::parts(spec, operands, [&cpu, &row], docs(operands, &spec.parameters), built))

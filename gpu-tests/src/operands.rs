@@ -1,5 +1,7 @@
 //! Operands of any signature on a device, and what a launch made of them.
 
+use std::fmt;
+
 use autokernel::{Argument, Device, Dtype, Result, Role, bf16, f16};
 use autokernel_codegen::rows::oracle::{self, Ball};
 use autokernel_codegen::rows::{Kind, Operand};
@@ -138,6 +140,43 @@ pub fn run_twice(
     Ok(Ran { values, written: runs.swap_remove(0).into_iter().map(|read| read.elements).collect() })
 }
 
+/// How many elements were compared, and of how many of them the reference says next to nothing: an interval that is wide, or
+/// anything at all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// All that were compared.
+    pub elements: usize,
+    /// Those that may be anything, or nearly.
+    pub untold: usize,
+}
+
+impl Told {
+    /// Of both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Told { elements: self.elements + other.elements, untold: self.untold + other.untold }
+    }
+
+    /// One more element.
+    pub fn count(&mut self, ball: Ball) {
+        let is_told = ball.error <= ball.value.abs() / 8.0 || ball.error <= 1e-3 || ball.is_special();
+        self.elements += 1;
+        self.untold += usize::from(!is_told);
+    }
+
+    /// The untold among all.
+    pub fn untold_share(&self) -> f64 {
+        self.untold as f64 / self.elements.max(1) as f64
+    }
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Told { elements, untold } = self;
+        write!(f, "{elements} elements, {untold} of which may be anything ({:.1} %)", 100.0 * self.untold_share())
+    }
+}
+
 /// Whether `got` is some number of the ball, rounded to `dtype`.
 pub fn is_right(dtype: Dtype, ball: Ball, got: f64) -> bool {
     let rounded = |value: f64| match dtype {
@@ -146,7 +185,7 @@ pub fn is_right(dtype: Dtype, ball: Ball, got: f64) -> bool {
         Dtype::F32 => f64::from(value as f32),
     };
     let Ball { value, error } = ball;
-    if value.is_nan() || value.is_infinite() {
+    if ball.is_special() {
         return got == value || (got.is_nan() && value.is_nan());
     }
     error.is_infinite() || (rounded(value - error)..=rounded(value + error)).contains(&got)

@@ -17,7 +17,10 @@ fn every_body_type_and_schedule_is_right_wherever_its_operands_lie() {
     let test = "every_body_type_and_schedule_is_right_wherever_its_operands_lie";
     let Some(device) = skip::gpu(test) else { return };
     if IMAGES.is_empty() {
-        return skip::log(test, "there was no nvcc when this was built, or it is a dev build from a machine without a GPU");
+        return skip::log(
+            test,
+            "there was no nvcc when this was built, or it is a dev build from a machine without a GPU",
+        );
     }
     let gpu = device.info().unwrap().compute_capability;
     if gpu != GPU {

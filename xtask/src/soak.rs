@@ -19,6 +19,10 @@ const MUTANTS: &str = "autokernel-emulator/tests/all/mutants/results.txt";
 /// the headers that other tests hold, so that they are built a second time.
 const SKETCHED: [&str; 2] = ["autokernel-emulator", "tuner"];
 
+/// Random bodies of both attributes, by schedules of any size.
+const BODIES: [(&str, &str); 4] =
+    [("AUTOKERNEL_SOAK", "1"), ("AUTOKERNEL_BODIES", "300"), ("AUTOKERNEL_SEED", "5000"), ("AUTOKERNEL_CASES", "12")];
+
 /// Runs the long tests: about an hour on two cores.
 pub fn run(root: &Path) -> Result<()> {
     for package in SKETCHED {
@@ -32,6 +36,9 @@ pub fn run(root: &Path) -> Result<()> {
     let mut command = cargo::command(root);
     command.args(["test", "--package", "gpu-tests", "--test", "declared_bodies"]).envs(LENGTHS);
     passes(&mut command, "a body gives something else in a mode of its schedule, see above")?;
+    let mut command = cargo::command(root);
+    command.args(["test", "--package", "random-bodies", "--no-fail-fast", "--", "--nocapture"]).envs(BODIES);
+    passes(&mut command, "a random body is wrong, see above; the command that is named there repeats it")?;
     let mut command = cargo::command(root);
     command.args(["test", "--package", "autokernel-emulator", "--no-fail-fast"]);
     command.envs(LENGTHS).env("AUTOKERNEL_MUTANT_RESULTS", root.join(MUTANTS));

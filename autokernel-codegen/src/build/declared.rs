@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::scan::{self, Scanned};
 use super::{Build, BuildError};
+use crate::function::{FunctionText, Functions};
 use crate::problem::Problem;
 
 /// A kernel that a crate declares.
@@ -22,12 +23,16 @@ pub struct Declared {
 impl Declared {
     /// Whether rustc sees it in a crate with those features that a build script is told of; outside of one it may.
     pub(super) fn is_seen(&self) -> bool {
-        let is_on = |feature: &String| {
-            let variable = format!("CARGO_FEATURE_{}", feature.to_uppercase().replace('-', "_"));
-            std::env::var_os(variable).is_some()
-        };
-        std::env::var_os("OUT_DIR").is_none() || self.features.iter().all(is_on)
+        is_seen(&self.features)
     }
+}
+
+fn is_seen(features: &[String]) -> bool {
+    let is_on = |feature: &String| {
+        let variable = format!("CARGO_FEATURE_{}", feature.to_uppercase().replace('-', "_"));
+        std::env::var_os(variable).is_some()
+    };
+    std::env::var_os("OUT_DIR").is_none() || features.iter().all(is_on)
 }
 
 impl Build {
@@ -36,16 +41,35 @@ impl Build {
     /// # Errors
     /// A file cannot be read.
     pub fn declared(&self, root: &Path) -> Result<Vec<Declared>, BuildError> {
+        let functions = Functions::new(&self.functions(root)?);
         let mut found = Vec::new();
-        for source in self.sources_of(root) {
-            for file in scan::rust_files(&source).map_err(BuildError::io(&source))? {
-                for Scanned { spec, features } in scan::kernels_in(&file).map_err(BuildError::io(&file))? {
-                    let name = spec.function.sig.ident.to_string();
-                    found.push(Declared { name, problem: spec.problem, file: file.clone(), features });
-                }
+        for file in self.files_of(root)? {
+            for Scanned { spec, features } in scan::kernels_in(&file, &functions).map_err(BuildError::io(&file))? {
+                let name = spec.function.sig.ident.to_string();
+                found.push(Declared { name, problem: spec.problem, file: file.clone(), features });
             }
         }
         Ok(found)
+    }
+
+    /// The functions of the crate at `root` that bodies may call in this build.
+    pub(super) fn functions(&self, root: &Path) -> Result<Vec<FunctionText>, BuildError> {
+        let mut found = Vec::new();
+        for file in self.files_of(root)? {
+            let in_file = scan::functions_in(&file).map_err(BuildError::io(&file))?;
+            let seen = in_file.into_iter().filter(|(_, features)| is_seen(features));
+            let name = file.strip_prefix(root).unwrap_or(&file).display().to_string();
+            found.extend(seen.map(|(text, _)| FunctionText { file: name.clone(), text }));
+        }
+        Ok(found)
+    }
+
+    fn files_of(&self, root: &Path) -> Result<Vec<PathBuf>, BuildError> {
+        let mut files = Vec::new();
+        for source in self.sources_of(root) {
+            files.extend(scan::rust_files(&source).map_err(BuildError::io(&source))?);
+        }
+        Ok(files)
     }
 
     /// The config that this build of the crate at `root` reads first.

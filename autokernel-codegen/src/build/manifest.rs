@@ -7,6 +7,7 @@ use autokernel_core::{LaunchPlan, Tuned};
 use serde::{Deserialize, Serialize};
 
 use crate::arch::Arch;
+use crate::function::FunctionText;
 use crate::nvcc::PtxasReport;
 use crate::problem::Problem;
 use crate::schedule::Schedule;
@@ -27,6 +28,8 @@ pub struct Manifest {
     pub nvcc: Option<String>,
     /// Why nothing was compiled, with the remedy.
     pub not_compiled: Option<String>,
+    /// The crate's own functions, which bodies call.
+    pub functions: Vec<FunctionText>,
     /// By [`Problem::key`].
     pub plans: BTreeMap<String, Plan>,
 }

@@ -119,13 +119,14 @@ impl Build {
         std::fs::create_dir_all(out).map_err(BuildError::io(out))?;
         let config = self.read_config(root)?;
         let problems = self.problems(root)?;
+        let functions = self.functions(root)?;
         let cache = cache_folder(out);
         let (compiler, not_compiled) = if problems.is_empty() { (None, None) } else { find_compiler(root, &cache)? };
 
         let plans = kernels::build(&problems, &config, compiler.as_ref(), out)?;
         let nvcc = compiler.map(|compiler| compiler.nvcc().version.clone());
         let codegen = env!("CARGO_PKG_VERSION").to_owned();
-        let manifest = Manifest { codegen, crate_root: root.to_owned(), nvcc, not_compiled, plans };
+        let manifest = Manifest { codegen, crate_root: root.to_owned(), nvcc, not_compiled, functions, plans };
         let path = out.join("manifest.json");
         let text = serde_json::to_string_pretty(&manifest).expect("a manifest has only string keys");
         kernels::write_if_changed(&path, text.as_bytes()).map_err(BuildError::io(&path))?;

@@ -15,6 +15,7 @@ use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use walkdir::{DirEntry, WalkDir};
 
+use crate::function::{self, Functions};
 use crate::spec::{self, Spec};
 
 /// Every `.rs` file at or below `root`, in a fixed order. Folders of other packages are theirs to build.
@@ -47,23 +48,66 @@ pub struct Scanned {
     pub features: Vec<String>,
 }
 
-/// The kernels that `file` declares. A declaration that is wrong is left to the attribute, which reports it in place;
-/// a file that is not Rust is left to rustc.
-pub fn kernels_in(file: &Path) -> std::io::Result<Vec<Scanned>> {
+/// The kernels that `file` declares, whose bodies may call `functions`. A declaration that is wrong is left to the attribute,
+/// which reports it in place; a file that is not Rust is left to rustc.
+pub fn kernels_in(file: &Path, functions: &Functions) -> std::io::Result<Vec<Scanned>> {
+    // Most files declare no kernel: not tokenising those keeps a rebuild fast.
+    let found = marked_in(file, |text| registry::attributes().any(|attribute| text.contains(attribute.name)))?;
+    Ok(found.into_iter().filter_map(|marked| kernel(marked, functions)).collect())
+}
+
+fn kernel(marked: Marked, functions: &Functions) -> Option<Scanned> {
+    let Marked { mark: Mark::Kernel(attribute), arguments, item, mut features } = marked else { return None };
+    let spec = Spec::parse(attribute, arguments, item, functions).ok()?;
+    features.extend(spec.function.attrs.iter().filter_map(|attribute| feature(&attribute.meta)));
+    Some(Scanned { spec, features })
+}
+
+/// The texts of the functions in `file` that bodies may call, each with the features that it asks for.
+pub fn functions_in(file: &Path) -> std::io::Result<Vec<(String, Vec<String>)>> {
+    let closed = [']', ')'].map(|close| format!("{}{close}", function::ATTRIBUTE));
+    let found = marked_in(file, |text| closed.iter().any(|marked| text.contains(marked)))?;
+    let found = found.into_iter().filter(|marked| matches!(marked.mark, Mark::Function));
+    Ok(found
+        .map(|Marked { item, features, .. }| (item.to_string(), [features, features_below(&item)].concat()))
+        .collect())
+}
+
+/// The features that attributes between this one and the function ask for.
+fn features_below(item: &TokenStream) -> Vec<String> {
+    let attributes = syn::parse2::<syn::ItemFn>(item.clone()).map(|function| function.attrs).unwrap_or_default();
+    attributes.iter().filter_map(|attribute| feature(&attribute.meta)).collect()
+}
+
+/// An attribute of ours, with what stands below it.
+struct Marked {
+    mark: Mark,
+    arguments: TokenStream,
+    item: TokenStream,
+    /// Of the attributes before it.
+    features: Vec<String>,
+}
+
+/// Which attribute it is.
+#[derive(Clone, Copy)]
+enum Mark {
+    Kernel(&'static Attribute),
+    Function,
+}
+
+fn marked_in(file: &Path, may_hold_some: impl Fn(&str) -> bool) -> std::io::Result<Vec<Marked>> {
     let bytes = std::fs::read(file)?;
     let text = String::from_utf8_lossy(&bytes);
-    // Most files declare no kernel: not tokenising those keeps a rebuild fast.
-    if !registry::attributes().any(|attribute| text.contains(attribute.name)) {
-        return Ok(Vec::new());
-    }
     let mut found = Vec::new();
-    if let Ok(tokens) = text.parse::<TokenStream>() {
+    if may_hold_some(&text)
+        && let Ok(tokens) = text.parse::<TokenStream>()
+    {
         collect(tokens, &mut found);
     }
     Ok(found)
 }
 
-fn collect(tokens: TokenStream, found: &mut Vec<Scanned>) {
+fn collect(tokens: TokenStream, found: &mut Vec<Marked>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     // Of the attributes just before.
     let mut features: Vec<String> = Vec::new();
@@ -78,11 +122,9 @@ fn collect(tokens: TokenStream, found: &mut Vec<Scanned>) {
         if after_pound && group.delimiter() == Delimiter::Bracket {
             let Ok(meta) = syn::parse2::<syn::Meta>(group.stream()) else { continue };
             features.extend(feature(&meta));
-            for (kind, arguments) in attributes(meta) {
-                let Ok(spec) = Spec::parse(kind, arguments, declaration(&tokens[at + 1..])) else { continue };
-                let below = spec.function.attrs.iter().filter_map(|attribute| feature(&attribute.meta));
-                let features = features.iter().cloned().chain(below).collect();
-                found.push(Scanned { spec, features });
+            for (mark, arguments) in attributes(meta) {
+                let (item, features) = (declaration(&tokens[at + 1..]), features.clone());
+                found.push(Marked { mark, arguments, item, features });
             }
         } else {
             features.clear();
@@ -103,9 +145,10 @@ fn feature(meta: &syn::Meta) -> Option<String> {
 }
 
 /// `autokernel::matmul`, `fused_matmul(…)`, …: the attribute and its arguments; also inside a `cfg_attr(…, …)`.
-fn attributes(meta: syn::Meta) -> Vec<(&'static Attribute, TokenStream)> {
+fn attributes(meta: syn::Meta) -> Vec<(Mark, TokenStream)> {
     let name = meta.path().segments.last().map(|segment| segment.ident.unraw().to_string()).unwrap_or_default();
-    let kind = spec::attribute(&name);
+    let kind =
+        if name == function::ATTRIBUTE { Some(Mark::Function) } else { spec::attribute(&name).map(Mark::Kernel) };
     match (kind, meta) {
         (Some(kind), syn::Meta::Path(_)) => vec![(kind, TokenStream::new())],
         (Some(kind), syn::Meta::List(list)) => vec![(kind, list.tokens)],
@@ -142,7 +185,7 @@ mod tests {
     fn scanned(source: &str) -> Vec<Scanned> {
         let mut found = Vec::new();
         collect(source.parse().unwrap(), &mut found);
-        found
+        found.into_iter().filter_map(|marked| kernel(marked, &Functions::default())).collect()
     }
 
     const PARAMETERS: &str = "(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<f32>);";
@@ -171,6 +214,23 @@ mod tests {
         let source =
             format!("#[derive(Debug)] struct S; #[matmul = 1] fn a{PARAMETERS} #[matmul(huh)] fn b{PARAMETERS}");
         assert!(problems(&source).is_empty());
+    }
+
+    #[test]
+    fn functions_of_bodies_are_found_in_every_module_with_the_features_that_they_ask_for() {
+        let source = "#[autokernel::function] fn one(x: f32) -> f32 { x }
+            mod inner { #[cfg(feature = \"a\")] #[function] #[cfg(feature = \"b\")] pub fn two(x: f32) -> f32 { -x } }
+            #[cfg_attr(unix, autokernel::function)] fn three(x: f32) -> f32 { x } fn four(x: f32) -> f32 { x }";
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("functions.rs");
+        std::fs::write(&file, source).unwrap();
+        let found = functions_in(&file).unwrap();
+        let named =
+            |name: &str| found.iter().find(|(text, _)| text.contains(name)).map(|(_, features)| features.concat());
+        assert_eq!(
+            ["one", "two", "three", "four"].map(named),
+            [Some(""), Some("ab"), Some(""), None].map(|it| it.map(String::from))
+        );
     }
 
     #[test]
@@ -216,7 +276,7 @@ mod tests {
         let file = folder.path().join("notes.rs");
         for content in [b"// matmul in Latin-1: \xe9".as_slice(), b"#[matmul] fn \"", b"\xff\xfe"] {
             std::fs::write(&file, content).unwrap();
-            assert!(kernels_in(&file).unwrap().is_empty(), "{content:?}");
+            assert!(kernels_in(&file, &Functions::default()).unwrap().is_empty(), "{content:?}");
         }
     }
 

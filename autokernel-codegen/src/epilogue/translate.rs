@@ -5,6 +5,7 @@ use syn::{Error, Result};
 
 use autokernel_ops::expr::{Binding, Expr, Function};
 
+use crate::function::Functions;
 use crate::translate::{Text, Translator, Value, binding_name, expect_f32};
 
 /// Translates `function`, whose parameters after the first take the values `arguments`.
@@ -14,7 +15,8 @@ pub fn translate(function: &syn::ItemFn, arguments: &[f32]) -> Result<Function> 
         .split_first()
         .ok_or_else(|| Error::new(function.sig.span(), "an epilogue takes the accumulated element: `x: f32`"))?;
 
-    let mut translator = Translator::new(Text::Epilogue);
+    let none = Functions::default();
+    let mut translator = Translator::new(Text::Epilogue, &none);
     translator.declare(parameter);
     for (name, value) in rest.iter().zip(arguments) {
         translator.bind(name, Value::Number(Expr::Literal(*value)), &function.sig);

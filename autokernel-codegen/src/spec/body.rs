@@ -5,6 +5,7 @@ use autokernel_ops::declaration::{Parameter, Statement, TensorParameter, What};
 use syn::{Error, Ident, Result};
 
 use super::Nodes;
+use crate::function::{Functions, refuse_intrinsic};
 use crate::mistakes::Mistakes;
 use crate::translate::{Text, Translator, Value, binding_name};
 
@@ -16,14 +17,17 @@ pub fn read(
     block: &syn::Block,
     names: &[Ident],
     parameters: &[Parameter],
+    functions: &Functions,
     nodes: &mut Nodes,
 ) -> Result<Vec<Statement>> {
-    let mut reader = Reader { translator: Translator::new(Text::Body), taken: 0, statements: Vec::new(), nodes };
+    let mut reader =
+        Reader { translator: Translator::new(Text::Body, functions), taken: 0, statements: Vec::new(), nodes };
+    let mut mistakes = Mistakes::default();
     for name in names {
+        mistakes.note(refuse_intrinsic(name, "a parameter of this name"));
         reader.translator.declare(&name.to_string());
     }
     let outputs: Vec<&str> = parameters.iter().filter_map(output).collect();
-    let mut mistakes = Mistakes::default();
     for statement in &block.stmts {
         mistakes.note(refuse_name_of_output(statement, &outputs));
         mistakes.note(reader.statement(statement));
@@ -33,7 +37,7 @@ pub fn read(
 }
 
 struct Reader<'n> {
-    translator: Translator,
+    translator: Translator<'n>,
     /// Values of the translator that are statements already.
     taken: usize,
     statements: Vec<Statement>,

@@ -3,7 +3,7 @@ use super::*;
 const PARAMETERS: &str = "a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>";
 
 fn read(name: &str, arguments: &str, function: &str) -> Result<Spec> {
-    Spec::parse(attribute(name).unwrap(), arguments.parse().unwrap(), function.parse().unwrap())
+    Spec::parse(attribute(name).unwrap(), arguments.parse().unwrap(), function.parse().unwrap(), &Functions::default())
 }
 
 fn fused(arguments: &str) -> Result<Spec> {

@@ -12,7 +12,7 @@ use super::{Bound, Text, Translator, Value, takes};
 /// The product of two matrices, in a body.
 pub const DOT: &str = "dot";
 
-impl Translator {
+impl Translator<'_> {
     /// The value of a call that is a reduction, a product or an epilogue; none of another one.
     pub(super) fn lifted(&mut self, name: &str, call: &syn::ExprCall) -> Option<Result<Expr>> {
         if let Some(reduction) = Reduction::from_name(name) {
@@ -20,8 +20,8 @@ impl Translator {
         }
         match self.text {
             Text::Epilogue => None,
-            Text::Body if name == DOT => Some(self.product(call)),
-            Text::Body => {
+            Text::Function | Text::Body if name == DOT => Some(self.product(call)),
+            Text::Function | Text::Body => {
                 let epilogue = Epilogue::all().into_iter().find(|epilogue| epilogue.name() == name)?;
                 Some(self.epilogue(call, &epilogue))
             }
@@ -35,6 +35,7 @@ impl Translator {
             let message = format!("`{name}` reduces a row, and an epilogue sees one element; leave it out");
             return Err(Error::new_spanned(call, message));
         }
+        self.refuse_in_function(call, name)?;
         self.refuse_branch(
             call,
             &format!("a row is reduced whether a branch is taken or not; bind it before: `let r = {name}(…);`"),
@@ -51,6 +52,7 @@ impl Translator {
 
     /// `dot(a, b)` or `dot(a, b.t())` of two matrices, which becomes a value of its own.
     fn product(&mut self, call: &syn::ExprCall) -> Result<Expr> {
+        self.refuse_in_function(call, DOT)?;
         self.refuse_branch(
             call,
             "a product is summed whether a branch is taken or not; bind it before: `let y = dot(…);`",
@@ -106,6 +108,13 @@ impl Translator {
         let unique = self.unique(name);
         self.bound.push(Bound { name: unique.clone(), value, tokens: call.to_token_stream() });
         Expr::Variable(unique)
+    }
+
+    fn refuse_in_function(&self, call: &syn::ExprCall, name: &str) -> Result<()> {
+        let message = format!(
+            "`{name}` is a kernel's, and a function computes a number from numbers; pass its value as an argument"
+        );
+        if self.text == Text::Function { Err(Error::new_spanned(call, message)) } else { Ok(()) }
     }
 
     fn refuse_branch(&self, call: &syn::ExprCall, message: &str) -> Result<()> {

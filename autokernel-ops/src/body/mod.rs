@@ -4,6 +4,7 @@ pub mod check;
 pub mod cuda;
 pub mod declare;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use autokernel_core::{Dtype, Role};
@@ -157,6 +158,18 @@ impl Body {
     /// The operands that are written.
     pub fn outputs(&self) -> impl Iterator<Item = &Operand> {
         self.operands.iter().filter(|operand| operand.role == Role::Output)
+    }
+
+    /// The steps that some output needs, in order.
+    pub fn needed_steps(&self) -> impl Iterator<Item = &Step> {
+        let mut names = BTreeSet::new();
+        for step in self.steps.iter().rev() {
+            if matches!(step, Step::Store { .. }) || names.contains(step.name()) {
+                names.extend(step.expr().variables());
+            }
+        }
+        let is_needed = move |step: &&Step| matches!(step, Step::Store { .. }) || names.contains(step.name());
+        self.steps.iter().filter(is_needed)
     }
 
     /// Whether kernels take the exponential that is good for 16 bits: no output has more.

@@ -5,9 +5,9 @@ use super::{BinaryOp, CompareOp, Condition, Expr, Math};
 /// A number, and how far a computation of it in fp32 may be off.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ball {
-    /// The number. Beyond the range of fp32 it is infinite.
+    /// The number. Beyond the range of fp32 it is infinite as soon as it is held; a product may be added to unrounded.
     pub value: f64,
-    /// The error; infinite where anything may come out.
+    /// The error; infinite where anything may come out, and none of what is infinite or no number for certain.
     pub error: f64,
 }
 
@@ -26,25 +26,56 @@ pub enum Exp {
 const FUNCTION: f64 = 8.0 * UNIT;
 /// Below this, fp32 has fewer digits.
 const SMALLEST: f64 = f32::MIN_POSITIVE as f64;
+/// Beyond this, fp32 has none.
+const MOST: f64 = f32::MAX as f64;
 
 impl Ball {
+    /// What may be any number, infinite or none.
+    pub const ANYTHING: Ball = Ball { value: f64::NAN, error: f64::INFINITY };
+
     /// A number that is what it is.
     pub fn exact(value: f64) -> Self {
         Ball { value, error: 0.0 }
     }
 
-    /// The result of an operation, to whose error that of rounding it is added.
+    /// The result of an operation on finite numbers, to whose error that of rounding it is added.
     pub fn rounded(value: f64, error: f64) -> Self {
-        let most = f64::from(f32::MAX);
         let error = error + UNIT * value.abs() + SMALLEST * UNIT;
-        match value.abs() {
-            size if size.is_nan() || size.is_infinite() => Ball::exact(value),
-            size if error.is_nan() || size + error > most && size - error <= most => {
-                Ball { value, error: f64::INFINITY }
-            }
-            size if size > most => Ball::exact(f64::INFINITY.copysign(value)),
-            _ => Ball { value, error },
+        if value.is_infinite() {
+            return Ball::exact(value);
         }
+        let (least, most) = (value.abs() - error, value.abs() + error);
+        let is_told = most <= MOST || least > MOST && most.is_finite();
+        if is_told { Ball { value, error } } else { Ball::ANYTHING }
+    }
+
+    /// Whether anything may come out.
+    pub fn is_anything(&self) -> bool {
+        self.error.is_infinite()
+    }
+
+    /// Whether it is infinite or no number, for certain.
+    pub fn is_special(&self) -> bool {
+        !self.value.is_finite() && !self.is_anything()
+    }
+
+    fn is_nan(&self) -> bool {
+        self.value.is_nan() && self.is_special()
+    }
+
+    /// Whether it is finite, and beyond the range of fp32.
+    fn overflows(&self) -> bool {
+        self.value.is_finite() && self.value.abs() - self.error > MOST
+    }
+
+    /// The number as fp32 holds it.
+    pub fn held(self) -> Self {
+        if self.overflows() { Ball::exact(f64::INFINITY.copysign(self.value)) } else { self }
+    }
+
+    /// Whether its sign is the value's: of a zero too, where it is one exactly.
+    fn has_sign(&self) -> bool {
+        self.error == 0.0 || self.value.abs() > self.error
     }
 
     fn of_function(value: f64, error: f64) -> Self {
@@ -53,52 +84,84 @@ impl Ball {
 
     /// The result of an operator.
     pub fn binary(op: BinaryOp, left: Ball, right: Ball) -> Self {
-        let (a, b) = (left, right);
+        if left.is_nan() || right.is_nan() {
+            return Ball::exact(f64::NAN);
+        }
+        if left.is_anything() || right.is_anything() {
+            return Ball::ANYTHING;
+        }
         match op {
-            BinaryOp::Add => Ball::rounded(a.value + b.value, a.error + b.error),
-            BinaryOp::Subtract => Ball::rounded(a.value - b.value, a.error + b.error),
-            BinaryOp::Multiply => {
-                let error = times(a.value, b.error) + times(b.value, a.error) + times(a.error, b.error);
-                Ball::rounded(a.value * b.value, error)
-            }
-            BinaryOp::Divide => {
-                let value = a.value / b.value;
-                let least = b.value.abs() - b.error;
-                let error = if b.error > 0.0 && least <= 0.0 {
-                    f64::INFINITY
-                } else {
-                    (a.error + times(value, b.error)) / least + UNIT * value.abs()
-                };
-                Ball::rounded(value, if a.error + b.error == 0.0 { UNIT * value.abs() } else { error })
-            }
+            BinaryOp::Add => left.plus(right),
+            BinaryOp::Subtract => left.plus(right.negated()),
+            BinaryOp::Multiply => left.held().times(right.held()),
+            BinaryOp::Divide => left.held().over(right.held()),
         }
     }
 
+    /// The number of the other sign.
+    fn negated(self) -> Self {
+        Ball { value: -self.value, ..self }
+    }
+
+    fn plus(self, other: Ball) -> Self {
+        let held = self.held().value + other.held().value;
+        let sum = Ball::rounded(self.value + other.value, self.error + other.error);
+        match self.overflows() || other.overflows() {
+            // The product that overflowed may be infinite, or added to before it is.
+            true if sum.held().value == held => Ball::exact(held),
+            true => Ball::ANYTHING,
+            false if held.is_finite() => sum,
+            false => Ball::exact(held),
+        }
+    }
+
+    fn times(self, other: Ball) -> Self {
+        let value = self.value * other.value;
+        if self.value.is_finite() && other.value.is_finite() {
+            let error = times(self.value, other.error) + times(other.value, self.error) + self.error * other.error;
+            return Ball::rounded(value, error);
+        }
+        if self.has_sign() && other.has_sign() { Ball::exact(value) } else { Ball::ANYTHING }
+    }
+
+    fn over(self, other: Ball) -> Self {
+        let value = self.value / other.value;
+        if !self.value.is_finite() || other.value == 0.0 || !other.has_sign() {
+            return if self.has_sign() && other.has_sign() { Ball::exact(value) } else { Ball::ANYTHING };
+        }
+        if other.value.is_infinite() {
+            return Ball::rounded(0.0, 0.0);
+        }
+        let error = (self.error + times(value, other.error)) / (other.value.abs() - other.error);
+        Ball::rounded(value, error + UNIT * value.abs())
+    }
+
     fn call(function: Math, args: &[Ball], exp: Exp) -> Self {
+        let args: Vec<Ball> = args.iter().map(|arg| if function == Math::MulAdd { *arg } else { arg.held() }).collect();
+        if matches!(function, Math::Max | Math::Min) {
+            return Ball::extreme(function, args[0], args[1]);
+        }
+        if args.iter().any(Ball::is_nan) {
+            return Ball::exact(f64::NAN);
+        }
+        if args.iter().any(Ball::is_anything) {
+            return Ball::ANYTHING;
+        }
         let Ball { value: x, error: e } = args[0];
-        let monotone = |f: fn(f64) -> f64, low: f64| {
-            let value = f(x);
-            let error = (f(x + e) - value).abs().max((value - f((x - e).max(low))).abs());
-            Ball::of_function(value, if e == 0.0 { 0.0 } else { error })
-        };
         match function {
             Math::Abs => Ball { value: x.abs(), error: e },
-            Math::Max | Math::Min => {
-                let y = args[1];
-                let value = if function == Math::Max { x.max(y.value) } else { x.min(y.value) };
-                let errors = [(x, e), (y.value, y.error)].into_iter().filter(|(value, _)| !value.is_nan());
-                Ball { value, error: errors.map(|(_, error)| error).fold(0.0, f64::max) }
-            }
+            Math::Max | Math::Min => unreachable!("computed above"),
             Math::Exp => {
-                let Ball { value, error } = monotone(f64::exp, f64::NEG_INFINITY);
+                let Ball { value, error } = args[0].monotone(f64::exp);
                 let size = if exp == Exp::Short { (x.abs() + e) * UNIT } else { 0.0 };
-                Ball::rounded(value, error + times(value, size))
+                if value.is_finite() { Ball::rounded(value, error + times(value, size)) } else { Ball { value, error } }
             }
-            Math::Ln => monotone(f64::ln, 0.0),
-            Math::Sqrt => monotone(f64::sqrt, 0.0),
+            Math::Ln => args[0].monotone(f64::ln),
+            Math::Sqrt => args[0].monotone(f64::sqrt),
             Math::Tanh => Ball::of_function(x.tanh(), e),
             // Its slope is at most 2/√π.
             Math::Erf => Ball::of_function(f64::from(autokernel_core::erf(x as f32)), 1.2 * e + FUNCTION),
+            Math::Sin | Math::Cos if x.is_infinite() => Ball::exact(f64::NAN),
             Math::Sin => Ball::of_function(x.sin(), e + FUNCTION),
             Math::Cos => Ball::of_function(x.cos(), e + FUNCTION),
             Math::Recip => Ball::binary(BinaryOp::Divide, Ball::exact(1.0), args[0]),
@@ -109,11 +172,43 @@ impl Ball {
         }
     }
 
+    /// The greater or the lesser; of a number and of what is none, the number.
+    fn extreme(function: Math, x: Ball, y: Ball) -> Self {
+        match (x.is_nan(), y.is_nan()) {
+            (true, _) => return y,
+            (_, true) => return x,
+            _ if x.is_anything() || y.is_anything() => return Ball::ANYTHING,
+            _ => {}
+        }
+        let value = if function == Math::Max { x.value.max(y.value) } else { x.value.min(y.value) };
+        // Of two zeros either comes out.
+        let unsigned = if x.value == 0.0 && y.value == 0.0 { SMALLEST * UNIT } else { 0.0 };
+        if value.is_infinite() { Ball::exact(value) } else { Ball { value, error: x.error.max(y.error).max(unsigned) } }
+    }
+
+    /// The value of a function that rises, at an argument that is a number.
+    fn monotone(self, function: fn(f64) -> f64) -> Self {
+        let Ball { value: x, error: e } = self;
+        let (low, value, high) = (function(x - e), function(x), function(x + e));
+        if e == 0.0 && !value.is_finite() || low.is_nan() && high.is_nan() || low == high && value.is_infinite() {
+            return Ball::exact(value);
+        }
+        if !(low.is_finite() && high.is_finite()) {
+            return Ball::ANYTHING;
+        }
+        Ball::of_function(value, (high - value).max(value - low))
+    }
+
     /// What holds both.
     fn either(self, other: Ball) -> Self {
-        let apart = (self.value - other.value).abs();
-        let error = self.error.max(other.error + apart);
-        Ball { error: if error.is_nan() { f64::INFINITY } else { error }, ..self }
+        let (one, other) = (self.held(), other.held());
+        if one == other || one.is_nan() && other.is_nan() {
+            return one;
+        }
+        if !one.value.is_finite() || !other.value.is_finite() {
+            return Ball::ANYTHING;
+        }
+        Ball { error: one.error.max(other.error + (one.value - other.value).abs()), ..one }
     }
 }
 
@@ -128,10 +223,7 @@ pub fn eval(expr: &Expr, exp: Exp, name: &dyn Fn(&str) -> Ball) -> Ball {
     match expr {
         Expr::Variable(variable) => name(variable),
         Expr::Literal(value) => Ball::exact(f64::from(*value)),
-        Expr::Negate(value) => {
-            let Ball { value, error } = eval(value);
-            Ball { value: -value, error }
-        }
+        Expr::Negate(value) => eval(value).negated(),
         Expr::Binary(op, left, right) => Ball::binary(*op, eval(left), eval(right)),
         Expr::Call(function, args) => {
             let args: Vec<Ball> = args.iter().map(eval).collect();
@@ -150,10 +242,12 @@ fn holds(condition: &Condition, exp: Exp, name: &dyn Fn(&str) -> Ball) -> Option
     let holds = |condition: &Condition| holds(condition, exp, name);
     match condition {
         Condition::Compare(op, left, right) => {
-            let (left, right) = (eval(left, exp, name), eval(right, exp, name));
+            let (left, right) = (eval(left, exp, name).held(), eval(right, exp, name).held());
             let (x, y) = (left.value, right.value);
             let error = left.error + right.error;
-            if error > 0.0 && (x - y).abs() <= error {
+            // What is no number compares as such, whatever the other side is.
+            let is_nan = left.is_nan() || right.is_nan();
+            if !is_nan && (error.is_infinite() || error > 0.0 && (x - y).abs() <= error) {
                 return None;
             }
             Some(match op {
@@ -178,3 +272,7 @@ fn holds(condition: &Condition, exp: Exp, name: &dyn Fn(&str) -> Ball) -> Option
         },
     }
 }
+
+#[cfg(test)]
+#[path = "ball_tests.rs"]
+mod tests;

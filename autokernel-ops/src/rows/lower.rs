@@ -1,6 +1,6 @@
 //! From a body's steps to what is computed once a row and what is computed for each element.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::body::cuda::element;
 use crate::body::{Body, Reduction, Step};
@@ -73,15 +73,8 @@ pub fn lower(body: &Body) -> Lowered {
         let name = element(&operand.name);
         lowering.name(&operand.name, if operand.kind.varies_along_row() { name } else { format!("{ROW}{name}") }, 0);
     }
-    let used = used(body);
-    for step in &body.steps {
-        let is_used = match step {
-            Step::Let { name, .. } | Step::Reduce { name, .. } => used.contains(&**name),
-            Step::Store { .. } => true,
-        };
-        if is_used {
-            lowering.step(step);
-        }
+    for step in body.needed_steps() {
+        lowering.step(step);
     }
     let mut out = lowering.out;
     let last_reduce = out.reduces.iter().map(|(pass, _)| pass + 1);
@@ -89,21 +82,6 @@ pub fn lower(body: &Body) -> Lowered {
     out.passes = last_reduce.chain(last_store).max().unwrap_or(1);
     out.between.resize(out.passes + 1, Vec::new());
     out
-}
-
-/// The names that some output needs.
-fn used(body: &Body) -> BTreeSet<&str> {
-    let mut used = BTreeSet::new();
-    for step in body.steps.iter().rev() {
-        let needed = match step {
-            Step::Let { name, .. } | Step::Reduce { name, .. } => used.contains(&**name),
-            Step::Store { .. } => true,
-        };
-        if needed {
-            used.extend(step.expr().variables());
-        }
-    }
-    used
 }
 
 struct Lowering<'b> {

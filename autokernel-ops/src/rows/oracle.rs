@@ -78,22 +78,36 @@ pub fn row(body: &Body, columns: usize, input: &dyn Fn(usize, usize) -> f64) -> 
 }
 
 fn reduce(reduction: Reduction, elements: Vec<Ball>) -> Ball {
-    let values = || elements.iter().map(|ball| ball.value);
-    let most_error = || elements.iter().filter(|ball| !ball.value.is_nan()).map(|ball| ball.error).fold(0.0, f64::max);
+    if elements.iter().any(Ball::is_anything) {
+        return Ball::ANYTHING;
+    }
     match reduction {
-        Reduction::Max => Ball { value: values().fold(f64::NEG_INFINITY, f64::max), error: most_error() },
-        Reduction::Min => Ball { value: values().fold(f64::INFINITY, f64::min), error: most_error() },
-        Reduction::Sum | Reduction::Mean => {
-            let (sum, sizes): (f64, f64) = (values().sum(), values().map(f64::abs).sum());
-            let errors: f64 = elements.iter().map(|ball| ball.error).sum();
-            // A part of the sum may be infinite where the whole is not.
-            let may_overflow = sizes.is_finite() && sizes > f64::from(f32::MAX) && sum.abs() < sizes;
-            let error = if may_overflow { f64::INFINITY } else { errors + CHAIN * UNIT * sizes };
-            // An infinite size is an infinite or undefined sum, whatever was added to it.
-            let sum = Ball::rounded(sum, if sizes.is_finite() { error } else { 0.0 });
-            let count = Ball::exact(elements.len() as f64);
-            if reduction == Reduction::Mean { Ball::binary(BinaryOp::Divide, sum, count) } else { sum }
-        }
+        Reduction::Max => extreme(&elements, f64::NEG_INFINITY, f64::max),
+        Reduction::Min => extreme(&elements, f64::INFINITY, f64::min),
+        Reduction::Sum => sum(&elements),
+        Reduction::Mean => Ball::binary(BinaryOp::Divide, sum(&elements), Ball::exact(elements.len() as f64)),
+    }
+}
+
+fn extreme(elements: &[Ball], of_nothing: f64, of_two: fn(f64, f64) -> f64) -> Ball {
+    let held = || elements.iter().map(|ball| ball.held());
+    let value = held().map(|ball| ball.value).fold(of_nothing, of_two);
+    let error = if value.is_finite() { held().map(|ball| ball.error).fold(0.0, f64::max) } else { 0.0 };
+    Ball { value, error }
+}
+
+fn sum(elements: &[Ball]) -> Ball {
+    let held: f64 = elements.iter().map(|ball| ball.held().value).sum();
+    let finite = || elements.iter().filter(|ball| ball.value.is_finite());
+    let (sum, sizes): (f64, f64) = (finite().map(|ball| ball.value).sum(), finite().map(|ball| ball.value.abs()).sum());
+    let errors: f64 = elements.iter().map(|ball| ball.error).sum();
+    // A part of the sum may be infinite where the whole is not, or is of the other sign.
+    let may_overflow = sizes > f64::from(f32::MAX) && (sum.abs() < sizes || held == -f64::INFINITY.copysign(sum));
+    match held.is_finite() {
+        _ if elements.iter().any(|ball| ball.value.is_nan()) => Ball::exact(f64::NAN),
+        _ if may_overflow => Ball::ANYTHING,
+        true => Ball::rounded(sum, errors + CHAIN * UNIT * sizes),
+        false => Ball::exact(held),
     }
 }
 

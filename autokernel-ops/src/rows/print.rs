@@ -187,8 +187,11 @@ impl Printer<'_> {
         out.line("// Calls `visit` for each matrix that a pass reads, or every pass.");
         out.line("template <int kPass, int kColumns, typename Visit>");
         out.line(format!("{FUNCTION} void visit(const Places& places, Inputs<kColumns>& inputs, Visit visit) {{"));
-        out.line("constexpr bool kEvery = kPass == autokernel::rows::kEveryPass;");
-        for name in self.program.matrices(self.body) {
+        let matrices = self.program.matrices(self.body);
+        if !matrices.is_empty() {
+            out.line("constexpr bool kEvery = kPass == autokernel::rows::kEveryPass;");
+        }
+        for name in matrices {
             let reads = |(at, pass): (usize, &Pass)| {
                 pass.streamed.matrices.iter().any(|read| read == name).then(|| format!("kPass == {at}"))
             };

@@ -134,6 +134,13 @@ impl Class {
         self.read(Kind::Row)
     }
 
+    /// Vectors on their way through the widest pass: what it reduces or what is written, whichever are more, and each `Row`.
+    pub(super) fn passing(&self) -> u32 {
+        let reduced = self.passes.iter().map(Vec::len).max().unwrap_or(0);
+        let written = self.operands.iter().filter(|(kind, _, role)| (*kind, *role) == (Kind::Matrix, Role::Output));
+        u32::try_from(reduced.max(written.count()) + self.read_rows().count()).unwrap_or(u32::MAX)
+    }
+
     fn read(&self, of: Kind) -> impl Iterator<Item = Dtype> + '_ {
         let read = self.operands.iter().filter(move |(kind, _, role)| (*kind, *role) == (of, Role::Input));
         read.map(|(_, dtype, _)| *dtype)

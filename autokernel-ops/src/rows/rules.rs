@@ -19,6 +19,10 @@ const LEAST_REGISTERS: u32 = 64;
 const FEW_OPERANDS: u32 = 5;
 /// Registers of a vector of each `Row` operand for which those are enough.
 const FEW_ROW_REGISTERS: u32 = 8;
+/// Vectors of fp32 that an element's way through a pass may take without registers of their own: of what the pass reduces or of
+/// what is written, whichever are more, and of each `Row`. More of them need registers for each of their elements.
+const FEW_PASSING: u32 = 3;
+const PASSING_REGISTERS: u32 = 3;
 /// Vectors whose places in a ragged row need no registers of their own, and what more of them need.
 const FEW_VECTORS: u32 = 4;
 const MANY_VECTORS_REGISTERS: u32 = 48;
@@ -111,8 +115,9 @@ pub const RULES: &[Rule<S, Class>] = &[
     Rule {
         name: "registers",
         words: "vectors * (registers of a vector of each input, or of what is kept if that is more) + 2 * vector + 16, \
-                and 3 for each operand beyond 5, but at least 64, and what a vector of each Row takes beyond 8, and 48 for 8 \
-                vectors unless blocks stay, is at most 255, and at most 65536 / threads",
+                and 3 for each operand beyond 5, but at least 64, and what a vector of each Row takes beyond 8, and 3 * \
+                vector for each reduction of a pass, or output, and Row beyond 3, and 48 for 8 vectors unless blocks \
+                stay, is at most 255, and at most 65536 / threads",
         holds: |s, class, _| registers(s, class) <= available(s),
         reason: |s, class, _| {
             let (needed, available) = (registers(s, class), available(s));
@@ -129,7 +134,8 @@ pub(super) fn registers(s: &S, class: &Class) -> u32 {
     let rows: u32 = class.read_rows().map(|dtype| (s.vector * dtype.bytes()).div_ceil(4)).sum();
     let rest = OPERAND_REGISTERS * operands + class.cost.registers;
     let many = if s.vectors > FEW_VECTORS && s.blocks_per_sm == 0 { MANY_VECTORS_REGISTERS } else { 0 };
-    registers_for(s, inputs, kept, rest) + rows.saturating_sub(FEW_ROW_REGISTERS) + many
+    let passing = PASSING_REGISTERS * s.vector * class.passing().saturating_sub(FEW_PASSING);
+    registers_for(s, inputs, kept, rest) + rows.saturating_sub(FEW_ROW_REGISTERS) + passing + many
 }
 
 /// Registers of a thread: the vectors that it holds, which are inputs until they are kept values, one vector's elements on

@@ -9,7 +9,7 @@ use autokernel_codegen::rows::oracle::Ball;
 use autokernel_codegen::rows::{Kind, Operand};
 
 use crate::host::Values;
-use crate::operands::{Ran, Setup, is_right, run_twice};
+use crate::operands::{Ran, Setup, Told, is_right, run_twice};
 use crate::placement::Placement;
 use crate::tolerance::accumulation;
 use crate::{reference, settings, shapes};
@@ -49,7 +49,7 @@ pub fn check_launch(
     (shape, values, seed): (Extents, Values, u64),
     place: impl FnMut(usize, usize) -> Placement,
     launch: impl Fn(&mut [Argument<'_>]) -> Result<()>,
-) -> std::result::Result<(), String> {
+) -> std::result::Result<Told, String> {
     let body = problem.body.as_ref().expect("a problem with a body");
     let report = |reason: String| format!("{problem}, {shape}, seed {seed}, {device}: {reason}");
     let sizes = sizes(problem, body, &shape);
@@ -95,7 +95,7 @@ fn sizes(problem: &Problem, body: &Body, shape: &Extents) -> Vec<(usize, usize)>
     (0..).zip(body.operands()).map(size).collect()
 }
 
-fn judge(problem: &Problem, body: &Body, shape: &Extents, ran: &Ran) -> std::result::Result<(), String> {
+fn judge(problem: &Problem, body: &Body, shape: &Extents, ran: &Ran) -> std::result::Result<Told, String> {
     let Ran { values, written } = ran;
     let [m, n, k] = matmul::sizes(shape).map(|size| size as usize);
     let factors: Vec<&[f64]> = body.factors().into_iter().map(|factor| &*values[usize::from(factor)]).collect();
@@ -103,6 +103,7 @@ fn judge(problem: &Problem, body: &Body, shape: &Extents, ran: &Ran) -> std::res
     let products: Vec<Vec<f64>> = factors[1..].iter().map(product).collect();
     let operands = body.operands();
     let outputs: Vec<usize> = (0..operands.len()).filter(|&at| operands[at].role == Role::Output).collect();
+    let mut told = Told::default();
     let wrong = (0..m * n).find_map(|at| {
         let (row, column) = (at / n, at % n);
         let input = |operand: usize| match operands[operand].kind {
@@ -114,10 +115,11 @@ fn judge(problem: &Problem, body: &Body, shape: &Extents, ran: &Ran) -> std::res
         let sums: Vec<f64> = products.iter().map(|sums| sums[at]).collect();
         let ball = |&value: &f64| Ball { value, error: if value.is_finite() { accumulation(k as f64) } else { 0.0 } };
         let expected = oracle::element(body, &sums.iter().map(ball).collect::<Vec<_>>(), &input);
+        expected.iter().for_each(|&ball| told.count(ball));
         let is_wrong = |&(output, ball): &(usize, Ball)| !is_right(operands[output].dtype, ball, written[output][at]);
         let (output, ball) = outputs.iter().copied().zip(expected).find(is_wrong)?;
         let (name, got) = (&operands[output].name, written[output][at]);
         Some(format!("`{name}`[{row}, {column}] is {got}, not {ball:?}, of the sums {sums:?}"))
     });
-    wrong.map_or(Ok(()), Err)
+    wrong.map_or(Ok(told), Err)
 }

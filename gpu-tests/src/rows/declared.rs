@@ -8,6 +8,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use super::check_launch;
+use crate::host::Values;
 use crate::placement::Placement;
 use crate::settings;
 
@@ -122,9 +123,8 @@ pub fn check(device: &Device, cases: u64, elements: usize) {
                 device,
                 &problem,
                 |arguments| kernel.kernel.launch(device, arguments),
-                rows,
-                columns,
-                seed + case,
+                (rows, columns),
+                (Values::Uniform, seed + case),
                 place,
             );
             checked.unwrap_or_else(|report| panic!("{} on {device}: {report}", kernel.name));

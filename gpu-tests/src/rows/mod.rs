@@ -7,7 +7,7 @@ use autokernel_codegen::rows::{AnySchedule, Kind, Problem, RowsSchedule, plan};
 pub mod declared;
 
 use crate::host::Values;
-use crate::operands::{Ran, Setup, is_right, run_twice};
+use crate::operands::{Ran, Setup, Told, is_right, run_twice};
 use crate::placement::Placement;
 
 include!("bodies.rs");
@@ -69,9 +69,9 @@ pub fn check(
     columns: usize,
     seed: u64,
     place: impl FnMut(usize, usize) -> Placement,
-) -> Result<(), String> {
+) -> Result<Told, String> {
     let launch = |arguments: &mut [Argument<'_>]| kernel.kernel.launch(device, arguments);
-    check_launch(device, &kernel.problem, launch, rows, columns, seed, place)
+    check_launch(device, &kernel.problem, launch, (rows, columns), (Values::Uniform, seed), place)
 }
 
 /// As [`check`], of anything that launches `problem` on operands of `device`.
@@ -82,11 +82,10 @@ pub fn check_launch(
     device: &Device,
     problem: &Problem,
     launch: impl Fn(&mut [Argument<'_>]) -> Result<()>,
-    rows: usize,
-    columns: usize,
-    seed: u64,
+    (rows, columns): (usize, usize),
+    (values, seed): (Values, u64),
     place: impl FnMut(usize, usize) -> Placement,
-) -> Result<(), String> {
+) -> Result<Told, String> {
     let operands = &problem.body().operands;
     let sizes = operands.iter().map(|operand| match operand.kind {
         Kind::Matrix => (rows, columns),
@@ -95,9 +94,10 @@ pub fn check_launch(
         Kind::Scalar => (1, 1),
     });
     let report = |reason: String| format!("{rows}x{columns}, seed {seed}: {reason}");
-    let setup = Setup { operands, sizes: &sizes.collect::<Vec<_>>(), values: Values::Uniform, seed };
+    let setup = Setup { operands, sizes: &sizes.collect::<Vec<_>>(), values, seed };
     let Ran { values, written } = run_twice(device, &setup, place, launch).map_err(report)?;
     let outputs: Vec<usize> = (0..operands.len()).filter(|&at| operands[at].role == autokernel::Role::Output).collect();
+    let mut told = Told::default();
     for row in 0..rows {
         let input = |at: usize, column: usize| match operands[at].kind {
             Kind::Matrix => values[at][row * columns + column],
@@ -107,6 +107,7 @@ pub fn check_launch(
         };
         for (&at, expected) in outputs.iter().zip(oracle::row(problem.body(), columns, &input)) {
             for (column, ball) in expected.iter().enumerate() {
+                told.count(*ball);
                 let got = written[at][row * expected.len() + column];
                 if !is_right(operands[at].dtype, *ball, got) {
                     let name = &operands[at].name;
@@ -115,5 +116,5 @@ pub fn check_launch(
             }
         }
     }
-    Ok(())
+    Ok(told)
 }

@@ -3,12 +3,13 @@ use expect_test::expect_file;
 
 use super::*;
 use crate::body::Kind;
+use crate::expr::{Cost, Math};
 use crate::matmul::problem::{Layout, Problem};
 use crate::matmul::schedule::{Schedule, Sm90Schedule};
 use crate::matmul::{self, emit, plan};
 use crate::operation::Operation;
 use crate::registry;
-use crate::rows::cases::{bind, name, number, reads, store, writes};
+use crate::rows::cases::{bind, call, name, number, reads, store, writes};
 
 /// `let y = alpha * scale * dot(x, w) + bias; pre = y; out = y + skip;`, the first output before the inputs.
 fn written() -> Written {
@@ -111,4 +112,30 @@ fn a_body_is_known_by_its_structure_and_takes_accumulators_as_it_costs_registers
 
 fn operation_distance(left: &matmul::Class, right: &matmul::Class) -> Option<u32> {
     crate::operation::Class::distance(left, right)
+}
+
+#[test]
+fn each_function_beyond_the_first_takes_registers() {
+    let class = |special_functions| BodyClass {
+        operands: Vec::new(),
+        factors: [0, 1],
+        other_factor: None,
+        cost: Cost { registers: 16, special_functions },
+        operations: 9,
+        live: 2,
+    };
+    assert_eq!(class(0).registers(), class(1).registers());
+    assert!(class(1).registers() < class(2).registers() && class(2).registers() < class(3).registers());
+}
+
+#[test]
+fn a_value_that_no_output_needs_is_neither_printed_nor_counted() {
+    let mut more = written();
+    more.body.steps.insert(1, bind("idle", call(Math::Tanh, name("y"))));
+    let [needed, more] = [written(), more].map(|written| Body::new(written).unwrap());
+    assert_eq!((more.class(), print::body(&more, None)), (needed.class(), print::body(&needed, None)));
+    let mut idle = written();
+    idle.body.steps[2] = store("out", name("y"));
+    idle.body.steps.push(bind("idle", name("skip")));
+    assert!(Body::new(idle).unwrap_err()[0].message.contains("`skip` is never used"));
 }

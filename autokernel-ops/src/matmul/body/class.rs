@@ -38,9 +38,9 @@ impl Body {
             operands: operands.collect(),
             factors,
             other_factor,
-            cost: self.steps().iter().map(|step| step.expr().cost()).fold(Cost::NONE, Cost::and),
-            operations: self.steps().iter().map(|step| operations(step.expr())).sum(),
-            live: live(self.steps()),
+            cost: self.steps().map(|step| step.expr().cost()).fold(Cost::NONE, Cost::and),
+            operations: self.steps().map(|step| operations(step.expr())).sum(),
+            live: live(&self.steps().collect::<Vec<_>>()),
         }
     }
 }
@@ -52,7 +52,7 @@ fn operations(expr: &Expr) -> u32 {
 }
 
 /// The most names, of operands and values, that are needed between two steps.
-fn live(steps: &[Step]) -> u32 {
+fn live(steps: &[&Step]) -> u32 {
     let mut last_use: BTreeMap<&str, usize> = BTreeMap::new();
     for (at, step) in steps.iter().enumerate() {
         last_use.extend(step.expr().variables().into_iter().map(|name| (name, at)));
@@ -68,6 +68,8 @@ fn live(steps: &[Step]) -> u32 {
 
 /// Elements of a thread that the compiler computes side by side.
 const INTERLEAVED: u32 = 4;
+/// Registers of each function beyond the first, whose constants are there beside those of the others.
+const FUNCTION_REGISTERS: u32 = 4;
 
 impl BodyClass {
     /// Registers of a thread beside its accumulators, about: those of functions, the operands of a fragment, of which a thread
@@ -79,7 +81,8 @@ impl BodyClass {
             Kind::Column => 2,
             Kind::Scalar => 0,
         });
-        self.cost.registers + words.sum::<u32>() + INTERLEAVED * self.live
+        let functions = FUNCTION_REGISTERS * self.cost.special_functions.saturating_sub(1);
+        self.cost.registers + functions + words.sum::<u32>() + INTERLEAVED * self.live
     }
 
     /// Products of the same first factor.

@@ -100,11 +100,11 @@ fn step<'b>(checker: &mut Checker<'b>, written: &Written, at: usize, step: &'b S
 /// What is passed and not read is read by nobody: most likely it was forgotten.
 fn unused(checker: &mut Checker<'_>, written: &Written) {
     let body = &written.body;
-    let read = body.steps.iter().map(Step::expr).flat_map(Expr::variables);
+    let read = body.needed_steps().map(Step::expr).flat_map(Expr::variables);
     let used: Vec<&str> = written.factors().chain(read).collect();
     for (at, Operand { name, role, .. }) in body.operands.iter().enumerate() {
         if *role == Role::Input && !used.contains(&name.as_str()) {
-            let message = format!("`{name}` is never used; use it in the body, or remove the parameter");
+            let message = format!("`{name}` is never used; use it in what is written, or remove the parameter");
             checker.complain(Place::Operand(at), message);
         }
     }

@@ -89,9 +89,9 @@ impl Body {
         &self.0.body.operands
     }
 
-    /// What is computed, in order.
-    pub fn steps(&self) -> &[Step] {
-        &self.0.body.steps
+    /// What some output needs, in order.
+    pub fn steps(&self) -> impl Iterator<Item = &Step> {
+        self.0.body.needed_steps()
     }
 
     /// The numbers of the factors: of the first one, and of the second one of each product.

@@ -1,0 +1,26 @@
+//! What is generated for functions that bodies call.
+
+use autokernel_codegen::build::Manifest;
+use autokernel_codegen::function::{Function, Functions};
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Error, Result};
+
+/// The function and its fingerprint; on a mistake its error and the function as it is.
+pub fn expand(arguments: &TokenStream, item: TokenStream) -> TokenStream {
+    checked(arguments, &item).unwrap_or_else(|error| {
+        let error = error.into_compile_error();
+        quote!(#error #item)
+    })
+}
+
+fn checked(arguments: &TokenStream, item: &TokenStream) -> Result<TokenStream> {
+    if !arguments.is_empty() {
+        return Err(Error::new_spanned(arguments, "this attribute has no settings: `#[autokernel::function]`"));
+    }
+    let function = Function::parse(item.clone())?;
+    // Where no build script looked, the kernels say so.
+    let functions = Manifest::of_this_crate().map(|manifest| Functions::new(&manifest.functions)).unwrap_or_default();
+    function.check(&functions)?;
+    Ok(function.items())
+}

@@ -1,0 +1,79 @@
+use super::*;
+
+const HUGE: f64 = 1e30;
+
+fn about(value: f64) -> Ball {
+    Ball { value, error: 0.1 }
+}
+
+fn op(op: BinaryOp, left: Ball, right: Ball) -> Ball {
+    Ball::binary(op, left, right)
+}
+
+fn call(function: Math, args: &[Ball]) -> Ball {
+    Ball::call(function, args, Exp::Full)
+}
+
+#[test]
+fn what_may_be_zero_or_negative_gives_anything_where_the_function_has_no_value() {
+    for function in [Math::Ln, Math::Sqrt, Math::Recip] {
+        assert!(call(function, &[about(0.05)]).is_anything(), "{function:?}");
+        assert!(call(function, &[about(-0.05)]).is_anything(), "{function:?}");
+        assert!(call(function, &[about(2.0)]).error < 0.2, "{function:?}");
+    }
+    assert!(call(Math::Sqrt, &[about(-1.0)]).is_nan() && call(Math::Ln, &[about(-1.0)]).is_nan());
+    assert_eq!(call(Math::Ln, &[Ball::exact(0.0)]), Ball::exact(f64::NEG_INFINITY));
+}
+
+#[test]
+fn anything_stays_anything_until_what_is_no_number_hides_it() {
+    let anything = call(Math::Recip, &[about(0.0)]);
+    for of in [BinaryOp::Add, BinaryOp::Subtract, BinaryOp::Multiply, BinaryOp::Divide] {
+        assert!(op(of, anything, Ball::exact(2.0)).is_anything() && op(of, Ball::exact(2.0), anything).is_anything());
+        assert!(op(of, anything, Ball::exact(f64::NAN)).is_nan());
+    }
+    assert!(call(Math::Max, &[anything, Ball::exact(1.0)]).is_anything(), "it may be no number");
+    assert!(call(Math::Recip, &[anything]).is_anything() && call(Math::Tanh, &[anything]).is_anything());
+    let value = eval(
+        &Expr::If(
+            Box::new(Condition::Compare(CompareOp::Less, Expr::Variable("x".into()), Expr::Literal(0.0))),
+            Box::new(Expr::Literal(1.0)),
+            Box::new(Expr::Literal(2.0)),
+        ),
+        Exp::Full,
+        &|_| anything,
+    );
+    assert!((value.value - 1.5).abs() <= value.error, "either branch");
+}
+
+#[test]
+fn a_sign_that_is_not_certain_leaves_an_infinite_product_open() {
+    let infinite = Ball::exact(f64::INFINITY);
+    assert_eq!(op(BinaryOp::Multiply, infinite, about(-2.0)), Ball::exact(f64::NEG_INFINITY));
+    assert!(op(BinaryOp::Multiply, infinite, about(0.0)).is_anything());
+    assert!(op(BinaryOp::Multiply, infinite, Ball::exact(0.0)).is_nan());
+    assert!(op(BinaryOp::Divide, about(0.05), Ball::exact(0.0)).is_anything());
+    assert_eq!(op(BinaryOp::Divide, about(-2.0), Ball::exact(0.0)), Ball::exact(f64::NEG_INFINITY));
+    assert_eq!(op(BinaryOp::Divide, about(5.0), infinite).value, 0.0);
+}
+
+#[test]
+fn a_product_that_overflows_is_infinite_unless_a_sum_takes_it_unrounded() {
+    let huge = op(BinaryOp::Multiply, Ball::exact(HUGE), Ball::exact(HUGE));
+    let infinite = Ball::exact(f64::INFINITY);
+    assert_eq!(huge.held(), infinite);
+    assert_eq!(op(BinaryOp::Multiply, huge, Ball::exact(1e-30)), infinite);
+    assert_eq!(op(BinaryOp::Add, huge, about(1.0)), infinite);
+    assert_eq!(call(Math::Min, &[huge, infinite]), infinite);
+    assert!(op(BinaryOp::Subtract, infinite, infinite).is_nan());
+    assert!(op(BinaryOp::Subtract, huge, infinite).is_anything(), "none where it is rounded, infinite where it is not");
+    assert!(
+        op(BinaryOp::Subtract, op(BinaryOp::Multiply, about(2.5e19), about(2e19)), Ball::exact(3e38)).is_anything()
+    );
+}
+
+#[test]
+fn of_two_zeros_the_greater_may_have_either_sign() {
+    let zero = call(Math::Max, &[Ball::exact(0.0), Ball::exact(-0.0)]);
+    assert!(zero.error > 0.0 && call(Math::Recip, &[zero]).is_anything());
+}

@@ -1,0 +1,174 @@
+//! Random declarations: an attribute, a signature and a body, as text.
+
+mod expression;
+pub mod schedule;
+
+use std::collections::BTreeSet;
+
+use rand::rngs::StdRng;
+use rand::seq::{IndexedRandom, SliceRandom};
+use rand::{RngExt, SeedableRng};
+
+use expression::{Allowed, Helper, Name, Writer};
+
+/// A declaration as a user writes it.
+pub struct Declaration {
+    /// The attribute's name.
+    pub attribute: &'static str,
+    /// What stands in its parentheses.
+    pub arguments: String,
+    /// `fn kernel(…) { … }`.
+    pub function: String,
+    /// Functions that it may call, each `fn bent(…) -> f32 { … }`.
+    pub helpers: Vec<String>,
+}
+
+/// Names of operands: some are others' elsewhere, in Rust, in CUDA or in generated code.
+const NAMES: [&str; 16] = [
+    "x", "gate", "r#in", "float", "args", "row", "columns", "column", "index", "skip", "weight", "inputs", "sum", "i",
+    "reduced0", "größe",
+];
+const ELEMENTS: [&str; 3] = ["bf16", "f16", "f32"];
+
+/// The declaration of a seed: the same every time.
+pub fn declaration(seed: u64) -> Declaration {
+    let mut rng = StdRng::seed_from_u64(seed);
+    let mut names: Vec<&'static str> = NAMES.to_vec();
+    names.shuffle(&mut rng);
+    let (helpers, texts) = helpers(&mut rng, seed);
+    let declaration =
+        if seed.is_multiple_of(2) { rows(&mut rng, names, helpers) } else { product(&mut rng, names, helpers) };
+    Declaration { helpers: texts, ..declaration }
+}
+
+/// None, or some of which a later one may call those before it. The build finds them by their names, which are the seed's.
+fn helpers(rng: &mut StdRng, seed: u64) -> (Vec<Helper>, Vec<String>) {
+    let (mut helpers, mut texts): (Vec<Helper>, Vec<String>) = (Vec::new(), Vec::new());
+    for number in 0..rng.random_range(0..3) {
+        let parameters = &["x", "gate", "row"][..rng.random_range(1..=3)];
+        let inputs = parameters.iter().map(|name| Name { text: (*name).to_owned(), varies: true }).collect();
+        let mut writer = Writer::new(rng, inputs, false, None, helpers.clone());
+        let binding = writer.binding();
+        let value = writer.number(3, Allowed::Any).text;
+        let name = format!("bent_{seed}_{number}");
+        let signature = parameters.iter().map(|name| format!("{name}: f32")).collect::<Vec<_>>().join(", ");
+        texts.push(format!("fn {name}({signature}) -> f32 {{\n    {binding}\n    {value}\n}}"));
+        helpers.push(Helper { name, arity: parameters.len() });
+    }
+    (helpers, texts)
+}
+
+/// A parameter, and what a body may do with it.
+struct Parameter {
+    text: String,
+    name: &'static str,
+    /// None for one that is written; otherwise whether it differs along a row.
+    read: Option<bool>,
+    /// Whether it is a matrix.
+    is_matrix: bool,
+}
+
+fn parameter(name: &'static str, kind: &str, element: &str, is_output: bool) -> Parameter {
+    let borrow = if is_output { "&mut " } else { "&" };
+    let text = if kind == "f32" { format!("{name}: f32") } else { format!("{name}: {borrow}{kind}<{element}>") };
+    let along_row = matches!(kind, "Matrix" | "Row");
+    Parameter { text, name, read: (!is_output).then_some(along_row), is_matrix: kind == "Matrix" }
+}
+
+fn signature(rng: &mut StdRng, parameters: &mut [Parameter]) -> String {
+    parameters.shuffle(rng);
+    parameters.iter().map(|parameter| parameter.text.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+fn element(rng: &mut StdRng) -> &'static str {
+    ELEMENTS.choose(rng).expect("there are some")
+}
+
+fn kind(rng: &mut StdRng) -> &'static str {
+    ["Matrix", "Matrix", "Matrix", "Row", "Column", "f32"].choose(rng).expect("there are some")
+}
+
+fn rows(rng: &mut StdRng, mut names: Vec<&'static str>, helpers: Vec<Helper>) -> Declaration {
+    let mut name = || names.pop().expect("fewer operands than names");
+    // Something differs along a row, mostly a matrix.
+    let first = if rng.random_ratio(1, 8) { "Row" } else { "Matrix" };
+    let mut parameters = vec![parameter(name(), first, element(rng), false)];
+    for _ in 0..rng.random_range(0..4) {
+        parameters.push(parameter(name(), kind(rng), element(rng), false));
+    }
+    let mut has_matrix = parameters.iter().any(|parameter| parameter.is_matrix);
+    for _ in 0..rng.random_range(1..4) {
+        let kind = if !has_matrix || rng.random_ratio(2, 3) { "Matrix" } else { "Column" };
+        has_matrix = true;
+        parameters.push(parameter(name(), kind, element(rng), true));
+    }
+    let signature = signature(rng, &mut parameters);
+    let inputs = parameters.iter().filter_map(|it| Some(Name { text: it.name.to_owned(), varies: it.read? })).collect();
+    let mut writer = Writer::new(rng, inputs, true, None, helpers);
+    let body = statements(&mut writer, &parameters);
+    let function = format!("fn kernel({signature}) {{\n{body}}}");
+    Declaration { attribute: "rows", arguments: String::new(), function, helpers: Vec::new() }
+}
+
+fn product(rng: &mut StdRng, mut names: Vec<&'static str>, helpers: Vec<Helper>) -> Declaration {
+    let mut name = || names.pop().expect("fewer operands than names");
+    let (a, b, factor) = (name(), name(), ["bf16", "f16"][rng.random_range(0..2)]);
+    let mut parameters = Vec::new();
+    for _ in 0..rng.random_range(0..4) {
+        parameters.push(parameter(name(), kind(rng), element(rng), false));
+    }
+    let inputs = parameters.iter().map(|it| Name { text: it.name.to_owned(), varies: true }).collect();
+    for _ in 0..rng.random_range(1..4) {
+        parameters.push(parameter(name(), "Matrix", element(rng), true));
+    }
+    let factors = [a, b].map(|name| Parameter { read: None, ..parameter(name, "Matrix", factor, false) });
+    let outputs_and_inputs = parameters.len();
+    parameters.extend(factors);
+    let dot = format!("dot({a}, {b}{})", if rng.random() { ".t()" } else { "" });
+    let mut order: Vec<usize> = (0..parameters.len()).collect();
+    order.shuffle(rng);
+    let signature = order.iter().map(|&at| parameters[at].text.as_str()).collect::<Vec<_>>().join(", ");
+    parameters.truncate(outputs_and_inputs);
+    let settings = [("n", [40, 136]), ("k", [24, 72])];
+    let settings = settings.into_iter().filter(|_| rng.random_ratio(1, 6)).collect::<Vec<_>>();
+    let settings = settings.iter().map(|(name, sizes)| format!("{name} = {}", sizes[rng.random_range(0..2)]));
+    let arguments = settings.collect::<Vec<_>>().join(", ");
+    let mut writer = Writer::new(rng, inputs, false, Some(dot), helpers);
+    let body = statements(&mut writer, &parameters);
+    let function = format!("fn kernel({signature}) {{\n{body}}}");
+    Declaration { attribute: "fused_matmul", arguments, function, helpers: Vec::new() }
+}
+
+/// Values, and between and behind them what is written.
+fn statements(writer: &mut Writer<'_>, parameters: &[Parameter]) -> String {
+    let mut body = String::new();
+    let outputs: Vec<&Parameter> = parameters.iter().filter(|parameter| parameter.read.is_none()).collect();
+    let mut left: Vec<&Parameter> = outputs.clone();
+    left.shuffle(writer.rng);
+    for _ in 0..writer.rng.random_range(0..6) {
+        let statement = writer.binding();
+        body += &format!("    {statement}\n");
+        if left.len() > 1 && writer.rng.random_ratio(1, 4) {
+            body += &store(writer, left.pop(), false);
+        }
+    }
+    while left.len() > 1 {
+        body += &store(writer, left.pop(), false);
+    }
+    body + &store(writer, left.pop(), true)
+}
+
+/// `output = …;`, to which the last one adds what would be forgotten: a product refuses operands that nobody reads.
+fn store(writer: &mut Writer<'_>, output: Option<&Parameter>, is_last: bool) -> String {
+    let Some(Parameter { name, is_matrix, .. }) = output else { return String::new() };
+    let allowed = if *is_matrix { Allowed::Any } else { Allowed::OfRow };
+    let size = writer.rng.random_range(0..4);
+    writer.stores = true;
+    let mut value = writer.number(size, allowed).text;
+    writer.stores = false;
+    let forgotten = if is_last { writer.forgotten() } else { BTreeSet::new() };
+    for name in forgotten {
+        value = format!("({value}) + 0.25 * {name}");
+    }
+    format!("    {name} = {value};\n")
+}
