@@ -103,7 +103,7 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
       if (G::kPingPong && tile != walk.first()) Turns::wait(consumer);  // the very first turn needs no leave
 
       Accumulators<G> acc;  // not cleared: the first wgmma overwrites them
-      if constexpr (kProducts == 2) {
+      if constexpr (Body::kExists) {
         // What the body made of the tile before would be carried around the loop, in moves between wgmmas.
 #pragma unroll
         for (int block = 0; block < G::kBlocks; ++block) ptx::forget_accumulators(acc[block]);
