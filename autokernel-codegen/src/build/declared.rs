@@ -41,10 +41,14 @@ impl Build {
     /// # Errors
     /// A file cannot be read.
     pub fn declared(&self, root: &Path) -> Result<Vec<Declared>, BuildError> {
-        let functions = Functions::new(&self.functions(root)?);
+        self.declared_beside(root, &Functions::new(&self.functions(root)?))
+    }
+
+    /// The same, whose bodies may call `functions`.
+    pub(super) fn declared_beside(&self, root: &Path, functions: &Functions) -> Result<Vec<Declared>, BuildError> {
         let mut found = Vec::new();
         for file in self.files_of(root)? {
-            for Scanned { spec, features } in scan::kernels_in(&file, &functions).map_err(BuildError::io(&file))? {
+            for Scanned { spec, features } in scan::kernels_in(&file, functions).map_err(BuildError::io(&file))? {
                 let name = spec.function.sig.ident.to_string();
                 found.push(Declared { name, problem: spec.problem, file: file.clone(), features });
             }

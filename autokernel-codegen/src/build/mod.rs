@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use crate::arch::Arch;
 use crate::config::{Config, ConfigError};
+use crate::function::Functions;
 use crate::nvcc::{CompileError, Compiler, LocateError, Nvcc, SEARCH_ENV};
 use crate::problem::Problem;
 
@@ -118,8 +119,8 @@ impl Build {
     pub fn compile_crate(&self, root: &Path, out: &Path) -> Result<Manifest, BuildError> {
         std::fs::create_dir_all(out).map_err(BuildError::io(out))?;
         let config = self.read_config(root)?;
-        let problems = self.problems(root)?;
         let functions = self.functions(root)?;
+        let problems = self.problems(root, &Functions::new(&functions))?;
         let cache = cache_folder(out);
         let (compiler, not_compiled) = if problems.is_empty() { (None, None) } else { find_compiler(root, &cache)? };
 
@@ -155,11 +156,11 @@ impl Build {
         Ok(config)
     }
 
-    fn problems(&self, root: &Path) -> Result<BTreeMap<String, Problem>, BuildError> {
+    fn problems(&self, root: &Path, functions: &Functions) -> Result<BTreeMap<String, Problem>, BuildError> {
         for source in self.sources_of(root) {
             println!("cargo::rerun-if-changed={}", source.display());
         }
-        let declared = self.declared(root)?.into_iter().filter(Declared::is_seen);
+        let declared = self.declared_beside(root, functions)?.into_iter().filter(Declared::is_seen);
         Ok(declared.map(|kernel| (kernel.problem.key(), kernel.problem)).collect())
     }
 }
