@@ -12,6 +12,7 @@ use syn::visit::Visit;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Error, Ident, Result};
 
+pub use self::names::calls;
 use self::names::{Names, imports};
 use crate::function::Called;
 use crate::translate::binding_name;

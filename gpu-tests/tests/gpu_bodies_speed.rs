@@ -5,10 +5,8 @@
 //! that is fastest at the shape; cuBLASLt by the fastest of its algorithms.
 
 use autokernel::timing::{Cache, Timer};
-use autokernel::{Argument, CompiledKernel, Device, Dtype, Image, LaunchPlan, Matrix, Row, bf16, matmul};
+use autokernel::{Argument, CompiledKernel, Device, Dtype, Matrix, Row, bf16, matmul};
 use autokernel_baseline::{Added, CublasLt, Epilogue, Gemm, GemmProblem, HEURISTICS, fastest};
-use autokernel_codegen::matmul::plan::signature;
-use autokernel_codegen::product::Problem;
 use gpu_tests::bodies::{TIMED, TIMED_IMAGES, TimedImage};
 use gpu_tests::rows::GPU;
 use gpu_tests::skip;
@@ -67,12 +65,8 @@ struct Kernel {
 
 impl Kernel {
     fn load(device: &Device, image: &TimedImage) -> Self {
-        let problem: Problem = serde_json::from_str(image.problem).expect("written by the build script");
-        let plan: LaunchPlan = serde_json::from_str(image.plan).expect("written by the build script");
-        let signature = signature(&problem);
-        // SAFETY: the build script compiled the image from the source that was emitted with this plan.
-        let kernel = unsafe { CompiledKernel::load(device, &signature, &plan, Image::Cubin(image.cubin)) }.unwrap();
-        Kernel { schedule: image.schedule, operands: signature.operands.len(), kernel }
+        let operands = image.signature().operands.len();
+        Kernel { schedule: image.schedule, operands, kernel: image.load(device).unwrap() }
     }
 
     fn launch(&self, device: &Device, set: &mut Set) -> autokernel::Result<()> {

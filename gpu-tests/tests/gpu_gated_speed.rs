@@ -9,10 +9,8 @@
 use std::cell::RefCell;
 
 use autokernel::timing::{Cache, Timer, Work};
-use autokernel::{Argument, CompiledKernel, Device, Dtype, Image, LaunchPlan, Matrix, bf16, builtin, matmul};
+use autokernel::{Argument, CompiledKernel, Device, Dtype, Matrix, bf16, builtin, matmul};
 use autokernel_baseline::{CublasLt, Epilogue, Gemm, GemmProblem, HEURISTICS, fastest};
-use autokernel_codegen::matmul::plan::signature;
-use autokernel_codegen::product::Problem;
 use gpu_tests::bodies::{SWIGLU, TIMED_IMAGES, TimedImage};
 use gpu_tests::rows::GPU;
 use gpu_tests::skip;
@@ -61,11 +59,7 @@ struct Kernel {
 
 impl Kernel {
     fn load(device: &Device, image: &TimedImage) -> Self {
-        let problem: Problem = serde_json::from_str(image.problem).expect("written by the build script");
-        let plan: LaunchPlan = serde_json::from_str(image.plan).expect("written by the build script");
-        // SAFETY: the build script compiled the image from the source that was emitted with this plan.
-        let kernel = unsafe { CompiledKernel::load(device, &signature(&problem), &plan, Image::Cubin(image.cubin)) };
-        Kernel { schedule: image.schedule, kernel: kernel.unwrap() }
+        Kernel { schedule: image.schedule, kernel: image.load(device).unwrap() }
     }
 
     fn launch(&self, device: &Device, set: &mut Set) -> autokernel::Result<()> {

@@ -6,7 +6,6 @@ mod table;
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::spanned::Spanned;
-use syn::visit::{self, Visit};
 use syn::{Error, Ident, Result};
 
 use crate::mistakes::Mistakes;
@@ -105,24 +104,11 @@ impl Function {
 
 /// The functions that a text calls by a plain name and that the language does not have, in the order of their names.
 pub(crate) fn calls_in(block: &syn::Block) -> Vec<Ident> {
-    let mut calls = Calls::default();
-    calls.visit_block(block);
-    calls.0.sort();
-    calls.0.dedup();
-    calls.0.retain(|name| !is_intrinsic(&name.to_string()));
-    calls.0
-}
-
-/// The functions that a text calls by a plain name.
-#[derive(Default)]
-struct Calls(Vec<Ident>);
-
-impl<'ast> Visit<'ast> for Calls {
-    fn visit_expr_call(&mut self, call: &'ast syn::ExprCall) {
-        visit::visit_expr_call(self, call);
-        let syn::Expr::Path(path) = &*call.func else { return };
-        self.0.extend(path.path.get_ident().cloned());
-    }
+    let mut calls = twin::calls(block);
+    calls.sort();
+    calls.dedup();
+    calls.retain(|name| !is_intrinsic(&name.to_string()));
+    calls
 }
 
 /// A name of the language is no one else's.

@@ -9,9 +9,8 @@ use syn::visit::{self, Visit};
 
 /// A `use` of each function that the body calls and that is no method of `f32`, from where the facade has them.
 pub fn imports(block: &syn::Block) -> Vec<TokenStream> {
-    let mut calls = Calls::default();
-    calls.visit_block(block);
-    let is_called = |name: &&str| calls.0.iter().any(|called| called == name);
+    let calls = calls(block);
+    let is_called = |name: &&str| calls.iter().any(|called| called == name);
     let functions = Math::ALL.iter().filter(|function| !function.is_method()).map(|function| function.name());
     let functions = functions.filter(is_called).map(|name| {
         let name = format_ident!("{name}");
@@ -26,6 +25,12 @@ pub fn imports(block: &syn::Block) -> Vec<TokenStream> {
 }
 
 /// The functions that a text calls by a plain name.
+pub fn calls(block: &syn::Block) -> Vec<Ident> {
+    let mut calls = Calls::default();
+    calls.visit_block(block);
+    calls.0
+}
+
 #[derive(Default)]
 struct Calls(Vec<Ident>);
 

@@ -3,7 +3,8 @@
 
 pub mod declared;
 
-use autokernel::{Argument, Device, Extents, Result, Role, matmul};
+use autokernel::{Argument, CompiledKernel, Device, Extents, Image, LaunchPlan, Result, Role, Signature, matmul};
+use autokernel_codegen::matmul::plan::signature;
 use autokernel_codegen::product::{Body, Problem, oracle};
 use autokernel_codegen::rows::oracle::Ball;
 use autokernel_codegen::rows::{Kind, Operand};
@@ -22,14 +23,29 @@ include!("timed.rs");
 pub struct TimedImage {
     /// The name of what it computes.
     pub name: &'static str,
-    /// What it computes, as JSON.
-    pub problem: &'static str,
     /// How, in a line.
     pub schedule: &'static str,
-    /// Its launch, as JSON.
-    pub plan: &'static str,
-    /// The image.
-    pub cubin: &'static [u8],
+    problem: &'static str,
+    plan: &'static str,
+    cubin: &'static [u8],
+}
+
+impl TimedImage {
+    /// What a launch of it takes.
+    pub fn signature(&self) -> Signature {
+        let problem: Problem = serde_json::from_str(self.problem).expect("written by the build script");
+        signature(&problem)
+    }
+
+    /// Loads it on `device`.
+    ///
+    /// # Errors
+    /// The driver refuses it.
+    pub fn load(&self, device: &Device) -> Result<CompiledKernel> {
+        let plan: LaunchPlan = serde_json::from_str(self.plan).expect("written by the build script");
+        // SAFETY: the build script compiled the image from the source that was emitted with this plan.
+        unsafe { CompiledKernel::load(device, &self.signature(), &plan, Image::Cubin(self.cubin)) }
+    }
 }
 
 /// Every kernel; none where the build found no nvcc.
