@@ -52,6 +52,7 @@ pub mod dtype {
 /// From a problem and a schedule to the CUDA translation unit that nvcc compiles.
 pub mod emit {
     pub use autokernel_ops::Operation;
+    pub use autokernel_ops::expr::cuda::Spelling;
     pub use autokernel_ops::matmul::emit::{ROOTS, emit_reference, reference};
     pub use autokernel_ops::operation::Tolerance;
     pub use autokernel_ops::source::{Header, KernelSource, all_headers};

@@ -10,7 +10,7 @@ use std::fmt;
 use autokernel_core::{Dtype, Role};
 use serde::{Deserialize, Serialize};
 
-use crate::expr::Expr;
+use crate::expr::{Expr, Precision};
 
 pub use check::{Complaint, Place};
 
@@ -172,9 +172,9 @@ impl Body {
         self.steps.iter().filter(is_needed)
     }
 
-    /// Whether kernels take the exponential that is good for 16 bits: no output has more.
-    pub fn takes_short_exp(&self) -> bool {
-        self.outputs().all(|operand| operand.dtype.bytes() == 2)
+    /// How finely functions are computed for its outputs.
+    pub fn precision(&self) -> Precision {
+        Precision::of(self.outputs().map(|operand| operand.dtype))
     }
 }
 

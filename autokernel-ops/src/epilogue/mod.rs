@@ -12,7 +12,8 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::expr::{Cost, Expr, Function, cuda};
+use crate::expr::cuda::Spelling;
+use crate::expr::{Cost, Expr, Function};
 
 pub use class::EpilogueClass;
 
@@ -99,8 +100,8 @@ impl Epilogue {
     }
 
     /// The body of the CUDA function `float epilogue(float x)`.
-    pub fn cuda_body(&self) -> String {
-        cuda::body(&self.function)
+    pub fn cuda_body(&self, spelling: Spelling) -> String {
+        spelling.body(&self.function)
     }
 }
 

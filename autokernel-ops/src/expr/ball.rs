@@ -1,6 +1,6 @@
 //! A number in fp64 and how far a computation of it in fp32 may be off.
 
-use super::{BinaryOp, CompareOp, Condition, Expr, Math};
+use super::{BinaryOp, CompareOp, Condition, Expr, Math, Precision};
 
 /// A number, and how far a computation of it in fp32 may be off.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,17 +13,10 @@ pub struct Ball {
 
 /// Twice the rounding of one operation.
 const UNIT: f64 = 1.0 / (1 << 23) as f64;
-/// How a kernel computes exponentials.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exp {
-    /// To a few units in the last place.
-    Full,
-    /// As `rows::short_exp`: off by one more unit for each unit of the argument.
-    Short,
-}
-
 /// Functions are off by some units.
 const FUNCTION: f64 = 8.0 * UNIT;
+/// How far the short form of `1 + erf(x)` is off, of its value.
+const SHORT_ERF: f64 = 1.0 / (1 << 17) as f64;
 /// Below this, fp32 has fewer digits.
 const SMALLEST: f64 = f32::MIN_POSITIVE as f64;
 /// Beyond this, fp32 has none.
@@ -136,7 +129,7 @@ impl Ball {
         Ball::rounded(value, error + UNIT * value.abs())
     }
 
-    fn call(function: Math, args: &[Ball], exp: Exp) -> Self {
+    fn call(function: Math, args: &[Ball], precision: Precision) -> Self {
         let args: Vec<Ball> = args.iter().map(|arg| if function == Math::MulAdd { *arg } else { arg.held() }).collect();
         if matches!(function, Math::Max | Math::Min) {
             return Ball::extreme(function, args[0], args[1]);
@@ -153,7 +146,7 @@ impl Ball {
             Math::Max | Math::Min => unreachable!("computed above"),
             Math::Exp => {
                 let Ball { value, error } = args[0].monotone(f64::exp);
-                let size = if exp == Exp::Short { (x.abs() + e) * UNIT } else { 0.0 };
+                let size = if precision == Precision::Short { (x.abs() + e) * UNIT } else { 0.0 };
                 if value.is_finite() { Ball::rounded(value, error + times(value, size)) } else { Ball { value, error } }
             }
             Math::Ln => args[0].monotone(f64::ln),
@@ -170,6 +163,16 @@ impl Ball {
                 Ball::binary(BinaryOp::Add, product, args[2])
             }
         }
+    }
+
+    /// `1 + function(arg)` in its short form.
+    fn one_plus(function: Math, arg: Ball) -> Self {
+        let sum = Ball::binary(BinaryOp::Add, Ball::exact(1.0), Ball::call(function, &[arg], Precision::Full));
+        let of_value = match function {
+            Math::Erf => SHORT_ERF,
+            _ => FUNCTION + 4.0 * arg.value.abs() * UNIT,
+        };
+        if sum.value.is_finite() { Ball { error: sum.error + times(sum.value, of_value), ..sum } } else { sum }
     }
 
     /// The greater or the lesser; of a number and of what is none, the number.
@@ -218,8 +221,11 @@ fn times(value: f64, error: f64) -> f64 {
 }
 
 /// The value of an expression whose names have those values.
-pub fn eval(expr: &Expr, exp: Exp, name: &dyn Fn(&str) -> Ball) -> Ball {
-    let eval = |expr: &Expr| eval(expr, exp, name);
+pub fn eval(expr: &Expr, precision: Precision, name: &dyn Fn(&str) -> Ball) -> Ball {
+    let eval = |expr: &Expr| eval(expr, precision, name);
+    if let Some((function, arg)) = expr.one_plus().filter(|_| precision == Precision::Short) {
+        return Ball::one_plus(function, eval(arg));
+    }
     match expr {
         Expr::Variable(variable) => name(variable),
         Expr::Literal(value) => Ball::exact(f64::from(*value)),
@@ -227,9 +233,9 @@ pub fn eval(expr: &Expr, exp: Exp, name: &dyn Fn(&str) -> Ball) -> Ball {
         Expr::Binary(op, left, right) => Ball::binary(*op, eval(left), eval(right)),
         Expr::Call(function, args) => {
             let args: Vec<Ball> = args.iter().map(eval).collect();
-            Ball::call(*function, &args, exp)
+            Ball::call(*function, &args, precision)
         }
-        Expr::If(condition, then, otherwise) => match holds(condition, exp, name) {
+        Expr::If(condition, then, otherwise) => match holds(condition, precision, name) {
             Some(true) => eval(then),
             Some(false) => eval(otherwise),
             None => eval(then).either(eval(otherwise)),
@@ -238,11 +244,11 @@ pub fn eval(expr: &Expr, exp: Exp, name: &dyn Fn(&str) -> Ball) -> Ball {
 }
 
 /// Whether a condition holds; none if it depends on how numbers were rounded.
-fn holds(condition: &Condition, exp: Exp, name: &dyn Fn(&str) -> Ball) -> Option<bool> {
-    let holds = |condition: &Condition| holds(condition, exp, name);
+fn holds(condition: &Condition, precision: Precision, name: &dyn Fn(&str) -> Ball) -> Option<bool> {
+    let holds = |condition: &Condition| holds(condition, precision, name);
     match condition {
         Condition::Compare(op, left, right) => {
-            let (left, right) = (eval(left, exp, name).held(), eval(right, exp, name).held());
+            let (left, right) = (eval(left, precision, name).held(), eval(right, precision, name).held());
             let (x, y) = (left.value, right.value);
             let error = left.error + right.error;
             // What is no number compares as such, whatever the other side is.

@@ -11,7 +11,7 @@ fn op(op: BinaryOp, left: Ball, right: Ball) -> Ball {
 }
 
 fn call(function: Math, args: &[Ball]) -> Ball {
-    Ball::call(function, args, Exp::Full)
+    Ball::call(function, args, Precision::Full)
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn anything_stays_anything_until_what_is_no_number_hides_it() {
             Box::new(Expr::Literal(1.0)),
             Box::new(Expr::Literal(2.0)),
         ),
-        Exp::Full,
+        Precision::Full,
         &|_| anything,
     );
     assert!((value.value - 1.5).abs() <= value.error, "either branch");

@@ -2,68 +2,79 @@
 
 use std::fmt::Write;
 
-use super::{BinaryOp, Condition, Expr, Function, Math};
+use super::{BinaryOp, Condition, Expr, Function, Math, Precision};
 
-/// The body of a `float epilogue(float x)` device function, one statement a line.
-pub fn body(function: &Function) -> String {
-    let mut text = String::new();
-    for binding in &function.bindings {
-        writeln!(text, "const float {} = {};", binding.name, number(&binding.value)).expect("strings take any text");
-    }
-    write!(text, "return {};", number(&function.result)).expect("strings take any text");
-    text
+/// How what can be computed in more than one way is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spelling {
+    /// Functions of `autokernel::math` and C++'s own operators, which round as Rust's do.
+    Exact,
+    /// Without slow paths.
+    Fast(Precision),
 }
 
-/// How operations that can be computed in more than one way are written.
-pub trait Spelling {
-    /// What a function is called.
-    fn function(&self, function: Math) -> String {
-        format!("autokernel::math::{}", function.name())
-    }
-
-    /// A quotient.
-    fn quotient(&self, left: &str, right: &str) -> String {
-        format!("({left} / {right})")
-    }
-}
-
-/// Functions of `autokernel::math` and C++'s own operators, which round as Rust's do.
-struct Exact;
-
-impl Spelling for Exact {}
-
-/// The expression, with each name as it is.
-pub fn number(expr: &Expr) -> String {
-    number_as(expr, &Exact)
-}
-
-/// The expression in another spelling.
-pub fn number_as(expr: &Expr, spelling: &impl Spelling) -> String {
-    let number = |expr: &Expr| number_as(expr, spelling);
-    match expr {
-        Expr::Variable(name) => name.clone(),
-        Expr::Literal(value) => literal(*value),
-        Expr::Negate(value) => format!("(-{})", number(value)),
-        Expr::Binary(BinaryOp::Divide, left, right) => spelling.quotient(&number(left), &number(right)),
-        Expr::Binary(op, left, right) => format!("({} {} {})", number(left), op.symbol(), number(right)),
-        Expr::Call(function, args) => {
-            let args: Vec<String> = args.iter().map(number).collect();
-            format!("{}({})", spelling.function(*function), args.join(", "))
-        }
-        Expr::If(condition, then, otherwise) => {
-            format!("({} ? {} : {})", truth(condition, spelling), number(then), number(otherwise))
+impl Spelling {
+    fn call(self, function: Math, args: &[String]) -> String {
+        match (self, function) {
+            (Spelling::Fast(Precision::Short), Math::Exp) => format!("autokernel::fast_math::exp({})", args[0]),
+            (Spelling::Fast(_), Math::Recip) => self.quotient("1.0f", &args[0]),
+            _ => format!("autokernel::math::{}({})", function.name(), args.join(", ")),
         }
     }
-}
 
-fn truth(condition: &Condition, spelling: &impl Spelling) -> String {
-    let number = |expr: &Expr| number_as(expr, spelling);
-    let truth = |condition: &Condition| truth(condition, spelling);
-    match condition {
-        Condition::Compare(op, left, right) => format!("({} {} {})", number(left), op.symbol(), number(right)),
-        Condition::Not(condition) => format!("(!{})", truth(condition)),
-        Condition::And(left, right) => format!("({} && {})", truth(left), truth(right)),
-        Condition::Or(left, right) => format!("({} || {})", truth(left), truth(right)),
+    fn quotient(self, left: &str, right: &str) -> String {
+        match self {
+            Spelling::Exact => format!("({left} / {right})"),
+            Spelling::Fast(_) => format!("autokernel::fast_math::quotient({left}, {right})"),
+        }
+    }
+
+    /// The function and the argument of a sum that is computed as one.
+    fn one_plus(self, expr: &Expr) -> Option<(Math, &Expr)> {
+        if self == Spelling::Fast(Precision::Short) { expr.one_plus() } else { None }
+    }
+
+    /// The body of a `float epilogue(float x)` device function, one statement a line.
+    pub fn body(self, function: &Function) -> String {
+        let mut text = String::new();
+        for binding in &function.bindings {
+            writeln!(text, "const float {} = {};", binding.name, self.number(&binding.value))
+                .expect("strings take any text");
+        }
+        write!(text, "return {};", self.number(&function.result)).expect("strings take any text");
+        text
+    }
+
+    /// The expression, with each name as it is.
+    pub fn number(self, expr: &Expr) -> String {
+        if let Some((function, arg)) = self.one_plus(expr) {
+            return format!("autokernel::fast_math::one_plus_{}({})", function.name(), self.number(arg));
+        }
+        match expr {
+            Expr::Variable(name) => name.clone(),
+            Expr::Literal(value) => literal(*value),
+            Expr::Negate(value) => format!("(-{})", self.number(value)),
+            Expr::Binary(BinaryOp::Divide, left, right) => self.quotient(&self.number(left), &self.number(right)),
+            Expr::Binary(op, left, right) => format!("({} {} {})", self.number(left), op.symbol(), self.number(right)),
+            Expr::Call(function, args) => {
+                let args: Vec<String> = args.iter().map(|arg| self.number(arg)).collect();
+                self.call(*function, &args)
+            }
+            Expr::If(condition, then, otherwise) => {
+                format!("({} ? {} : {})", self.truth(condition), self.number(then), self.number(otherwise))
+            }
+        }
+    }
+
+    fn truth(self, condition: &Condition) -> String {
+        match condition {
+            Condition::Compare(op, left, right) => {
+                format!("({} {} {})", self.number(left), op.symbol(), self.number(right))
+            }
+            Condition::Not(condition) => format!("(!{})", self.truth(condition)),
+            Condition::And(left, right) => format!("({} && {})", self.truth(left), self.truth(right)),
+            Condition::Or(left, right) => format!("({} || {})", self.truth(left), self.truth(right)),
+        }
     }
 }
 
@@ -76,10 +87,15 @@ fn literal(value: f32) -> String {
 mod tests {
     use expect_test::expect;
 
+    use super::*;
     use crate::epilogue::Epilogue;
 
     fn cuda(epilogue: &str) -> String {
-        epilogue.parse::<Epilogue>().unwrap().cuda_body()
+        epilogue.parse::<Epilogue>().unwrap().cuda_body(Spelling::Exact)
+    }
+
+    fn short(epilogue: &str) -> String {
+        epilogue.parse::<Epilogue>().unwrap().cuda_body(Spelling::Fast(Precision::Short))
     }
 
     #[test]
@@ -105,5 +121,16 @@ mod tests {
             const float CUBIC = 0.044715f;
             return ((0.5f * x) * (1.0f + autokernel::math::tanh((SQRT_2_OVER_PI * (x + (((CUBIC * x) * x) * x))))));"#]]
         .assert_eq(&cuda("gelu_tanh"));
+    }
+
+    #[test]
+    fn a_result_of_16_bits_takes_the_short_functions_and_the_sums_that_are_one_with_theirs() {
+        expect![[r#"return autokernel::fast_math::quotient(x, (1.0f + autokernel::fast_math::exp((-x))));"#]]
+            .assert_eq(&short("silu"));
+        expect![[r#"
+            const float SQRT_HALF = 0.70710677f;
+            return ((0.5f * x) * autokernel::fast_math::one_plus_erf((SQRT_HALF * x)));"#]]
+        .assert_eq(&short("gelu"));
+        expect!["return autokernel::math::tanh(x);"].assert_eq(&short("tanh"));
     }
 }

@@ -6,11 +6,13 @@ pub mod ball;
 mod calls;
 mod cost;
 pub mod cuda;
+mod precision;
 mod walk;
 
 use serde::{Deserialize, Serialize};
 
 pub use cost::Cost;
+pub use precision::Precision;
 
 /// A function of one accumulated element.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

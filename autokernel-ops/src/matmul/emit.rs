@@ -10,6 +10,8 @@ use super::problem::{Class, Problem};
 use super::schedule::Schedule;
 use super::{reference as reference_matmul, sm80, sm90};
 use crate::epilogue::Epilogue;
+use crate::expr::Precision;
+use crate::expr::cuda::Spelling;
 use crate::hash;
 use crate::operation::Class as _;
 use crate::source::{self, KernelSource};
@@ -38,7 +40,9 @@ pub fn kernel(problem: &Problem, schedule: &Schedule) -> (KernelSource, LaunchPl
     };
     let family = schedule.family().name();
     let fused = fused(problem, None);
-    let what = format!("{}\n{}", problem_struct(problem), source::constants(SCHEDULE, "Schedule", &constants));
+    let spelling = Spelling::Fast(Precision::of([problem.output]));
+    let what =
+        format!("{}\n{}", problem_struct(problem, spelling), source::constants(SCHEDULE, "Schedule", &constants));
     let symbol = format!("autokernel_{}_{}", class.slug(), hash::short(&format!("{family}\n{what}{fused}")));
     let plan = plan_of(&class, &operands, schedule, symbol.clone());
     let [step] = &plan.kernels[..] else { unreachable!("a product is one kernel") };
@@ -76,7 +80,7 @@ fn plan_of(class: &Class, operands: &Operands, schedule: &Schedule, symbol: Stri
 
 /// A slow kernel for the same problem that accumulates in fp64, and its launch. Its result is fp32.
 pub fn reference(problem: &Problem) -> (KernelSource, LaunchPlan) {
-    let (what, fused) = (problem_struct(problem), fused(problem, Some(Dtype::F32)));
+    let (what, fused) = (problem_struct(problem, Spelling::Exact), fused(problem, Some(Dtype::F32)));
     let symbol = format!("autokernel_reference_{}", hash::short(&format!("{what}{fused}")));
     let plan = reference_matmul::plan(&Operands::of(problem), symbol.clone());
     let args: String = plan.kernels.iter().map(|step| source::args(&step.args)).collect();
@@ -108,7 +112,7 @@ fn body_argument(problem: &Problem) -> &'static str {
     }
 }
 
-fn problem_struct(problem: &Problem) -> String {
+fn problem_struct(problem: &Problem, spelling: Spelling) -> String {
     let Problem { input, output, layout, epilogue, known_n, known_k, .. } = problem;
     let (known_n, known_k) = (known_n.unwrap_or(0), known_k.unwrap_or(0));
     format!(
@@ -121,15 +125,15 @@ fn problem_struct(problem: &Problem) -> String {
          static constexpr int kKnownK = {known_k};\n\
          {epilogue}}};\n",
         transpose_b = layout.transpose_b(),
-        epilogue = epilogue_function(epilogue),
+        epilogue = epilogue_function(epilogue, spelling),
     )
 }
 
-fn epilogue_function(epilogue: &Epilogue) -> String {
+fn epilogue_function(epilogue: &Epilogue, spelling: Spelling) -> String {
     let parameter = &epilogue.function().parameter;
     let mut text =
         format!("\n  // {epilogue}\n  __device__ __forceinline__ static float epilogue(float {parameter}) {{\n");
-    for line in epilogue.cuda_body().lines() {
+    for line in epilogue.cuda_body(spelling).lines() {
         writeln!(text, "    {line}").expect("strings take any text");
     }
     text.push_str("  }\n");

@@ -8,7 +8,7 @@ use autokernel_core::Role;
 use crate::body::{Body, Kind, Reduction, Step};
 use crate::expr::BinaryOp;
 pub use crate::expr::ball::Ball;
-use crate::expr::ball::{Exp, eval};
+use crate::expr::ball::eval;
 
 /// Additions behind each other in a sum, however it is split: the longest chain of any schedule and width tested.
 const CHAIN: f64 = 64.0;
@@ -53,12 +53,13 @@ pub fn row(body: &Body, columns: usize, input: &dyn Fn(usize, usize) -> f64) -> 
         names.insert(&operand.name, values);
     }
     let mut outputs: BTreeMap<&str, Vec<Ball>> = BTreeMap::new();
-    let exp = if body.takes_short_exp() { Exp::Short } else { Exp::Full };
+    let precision = body.precision();
     for step in &body.steps {
         let of_row =
             step.expr().variables().iter().all(|name| matches!(names.get(name), Some(Values::OfRow(_)) | None));
-        let at =
-            |column| eval(step.expr(), exp, &|name| names.get(name).map_or(Ball::exact(f64::NAN), |v| v.at(column)));
+        let at = |column| {
+            eval(step.expr(), precision, &|name| names.get(name).map_or(Ball::exact(f64::NAN), |v| v.at(column)))
+        };
         let (name, values) = match step {
             Step::Reduce { name, reduction, .. } => {
                 (name, Values::OfRow(reduce(*reduction, (0..columns).map(at).collect())))

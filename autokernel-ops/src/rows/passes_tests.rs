@@ -5,15 +5,19 @@ use crate::rows::cases;
 
 /// The passes, in a form that a reader can check.
 fn text(program: &Program) -> String {
-    use crate::expr::cuda::number;
+    use crate::expr::cuda::Spelling;
     use std::fmt::Write;
     let mut text = String::new();
     for at in 0..program.between.len() {
         for step in &program.between[at] {
             match step {
-                RowStep::Value { name, value } => writeln!(text, "row {name} = {}", number(value)),
-                RowStep::Divisor { name, value } => writeln!(text, "row {name} divides by {}", number(value)),
-                RowStep::Store { output, value } => writeln!(text, "row writes {output}: {}", number(value)),
+                RowStep::Value { name, value } => writeln!(text, "row {name} = {}", Spelling::Exact.number(value)),
+                RowStep::Divisor { name, value } => {
+                    writeln!(text, "row {name} divides by {}", Spelling::Exact.number(value))
+                }
+                RowStep::Store { output, value } => {
+                    writeln!(text, "row writes {output}: {}", Spelling::Exact.number(value))
+                }
             }
             .unwrap();
         }
@@ -22,7 +26,7 @@ fn text(program: &Program) -> String {
         for (name, source) in &pass.held.values {
             match source {
                 Source::Kept => writeln!(text, "  {name} was kept"),
-                Source::Computed(expr) => writeln!(text, "  {name} = {}", number(expr)),
+                Source::Computed(expr) => writeln!(text, "  {name} = {}", Spelling::Exact.number(expr)),
             }
             .unwrap();
         }
@@ -30,10 +34,10 @@ fn text(program: &Program) -> String {
             writeln!(text, "  keeps {:?}", pass.held.keeps).unwrap();
         }
         for (name, reduction, expr) in &pass.reduces {
-            writeln!(text, "  {name} = {} of {}", reduction.name(), number(expr)).unwrap();
+            writeln!(text, "  {name} = {} of {}", reduction.name(), Spelling::Exact.number(expr)).unwrap();
         }
         for (name, expr) in &pass.stores {
-            writeln!(text, "  writes {name}: {}", number(expr)).unwrap();
+            writeln!(text, "  writes {name}: {}", Spelling::Exact.number(expr)).unwrap();
         }
     }
     text

@@ -5,8 +5,8 @@ use autokernel_core::Role;
 use super::passes::{Elements, Pass, Program, RowStep, Source};
 use crate::body::cuda::{cuda_type, element, leading};
 use crate::body::{Body, Kind, Operand, Reduction};
-use crate::expr::cuda::{Spelling, number_as};
-use crate::expr::{Expr, Math};
+use crate::expr::Expr;
+use crate::expr::cuda::Spelling;
 use crate::lines::Lines;
 
 /// Of what holds neighbouring elements: a vector, or a single one at an end of a row.
@@ -70,25 +70,6 @@ fn operation(reduction: Reduction) -> &'static str {
     }
 }
 
-/// Without the slow paths of exact functions, whose branches would keep the elements of a thread apart.
-struct Fast {
-    /// Whether an exponential that is good for 16 bits is enough.
-    short_exp: bool,
-}
-
-impl Spelling for Fast {
-    fn function(&self, function: Math) -> String {
-        match function {
-            Math::Exp if self.short_exp => "autokernel::rows::short_exp".to_owned(),
-            function => format!("autokernel::math::{}", function.name()),
-        }
-    }
-
-    fn quotient(&self, left: &str, right: &str) -> String {
-        format!("autokernel::rows::quotient({left}, {right})")
-    }
-}
-
 impl Printer<'_> {
     fn structure(out: &mut Lines, about: &str, name: &str, template: Option<&str>, fields: Vec<String>) {
         out.line("");
@@ -103,7 +84,7 @@ impl Printer<'_> {
     }
 
     fn number(&self, expr: &Expr) -> String {
-        number_as(expr, &Fast { short_exp: self.body.takes_short_exp() })
+        Spelling::Fast(self.body.precision()).number(expr)
     }
 
     fn structs(&self, out: &mut Lines) {
@@ -127,7 +108,7 @@ impl Printer<'_> {
         for (at, between) in self.program.between.iter().enumerate() {
             values.extend(between.iter().filter_map(|step| match step {
                 RowStep::Value { name, .. } => Some(format!("float {name}")),
-                RowStep::Divisor { name, .. } => Some(format!("autokernel::rows::Divisor {name}")),
+                RowStep::Divisor { name, .. } => Some(format!("autokernel::fast_math::Divisor {name}")),
                 RowStep::Store { .. } => None,
             }));
             let reduces = self.program.passes.get(at).map_or(&[][..], |pass| &pass.reduces);
@@ -213,7 +194,7 @@ impl Printer<'_> {
             let computes = steps.iter().map(|step| match step {
                 RowStep::Value { name, value } => format!("row.{name} = {};", self.number(value)),
                 RowStep::Divisor { name, value } => {
-                    format!("row.{name} = autokernel::rows::Divisor({});", self.number(value))
+                    format!("row.{name} = autokernel::fast_math::Divisor({});", self.number(value))
                 }
                 RowStep::Store { output, value } => {
                     let operand = self.body.operand(output).expect("a body without mistakes stores to operands");
@@ -307,7 +288,9 @@ impl Printer<'_> {
                 let reduced = format!("reduced.{name}.value");
                 out.line(match reduction {
                     Reduction::Mean => {
-                        format!("row.{name} = autokernel::rows::quotient({reduced}, static_cast<float>(args.columns));")
+                        format!(
+                            "row.{name} = autokernel::fast_math::quotient({reduced}, static_cast<float>(args.columns));"
+                        )
                     }
                     Reduction::Sum | Reduction::Max | Reduction::Min => format!("row.{name} = {reduced};"),
                 });

@@ -6,7 +6,7 @@ use super::passes::{Program, RowStep, Source};
 use super::print::{address, of_row};
 use crate::body::cuda::{element, leading};
 use crate::body::{Body, Kind, Reduction};
-use crate::expr::cuda::number;
+use crate::expr::cuda::Spelling;
 use crate::lines::Lines;
 
 /// Threads of a block, which takes a row.
@@ -50,11 +50,14 @@ fn between(out: &mut Lines, steps: &[RowStep]) {
     for step in steps {
         match step {
             RowStep::Value { name, value } | RowStep::Divisor { name, value } => {
-                out.line(format!("row.{name} = {};", number(value)));
+                out.line(format!("row.{name} = {};", Spelling::Exact.number(value)));
             }
             RowStep::Store { output, value } => {
                 let name = element(output);
-                out.line(format!("if (threadIdx.x == 0) static_cast<float*>(args.{name})[index] = {};", number(value)));
+                out.line(format!(
+                    "if (threadIdx.x == 0) static_cast<float*>(args.{name})[index] = {};",
+                    Spelling::Exact.number(value)
+                ));
             }
         }
     }
@@ -85,11 +88,11 @@ fn pass_over_row(out: &mut Lines, body: &Body, pass: &super::passes::Pass) {
     }
     for (name, source) in &pass.streamed.values {
         if let Source::Computed(expr) = source {
-            out.line(format!("const float {name} = {};", number(expr)));
+            out.line(format!("const float {name} = {};", Spelling::Exact.number(expr)));
         }
     }
     for (name, reduction, expr) in &pass.reduces {
-        let expr = number(expr);
+        let expr = Spelling::Exact.number(expr);
         out.line(match reduction {
             Reduction::Sum | Reduction::Mean => format!("{name} += double({expr});"),
             Reduction::Max => format!("{name} = fmax({name}, double({expr}));"),
@@ -98,7 +101,10 @@ fn pass_over_row(out: &mut Lines, body: &Body, pass: &super::passes::Pass) {
     }
     for (output, expr) in &pass.stores {
         let (to, ld) = (element(output), leading(output));
-        out.line(format!("static_cast<float*>(args.{to})[index * args.{ld} + column] = {};", number(expr)));
+        out.line(format!(
+            "static_cast<float*>(args.{to})[index * args.{ld} + column] = {};",
+            Spelling::Exact.number(expr)
+        ));
     }
     out.line("}");
     for (name, reduction, _) in &pass.reduces {

@@ -11,6 +11,7 @@ use autokernel_core::Role;
 use serde::{Deserialize, Serialize};
 
 use crate::body::{self, Complaint, Operand, Step};
+use crate::expr::Precision;
 use complaint::complaints;
 
 pub use class::BodyClass;
@@ -118,6 +119,11 @@ impl Body {
     /// What is written.
     pub fn outputs(&self) -> impl Iterator<Item = &Operand> {
         self.0.body.outputs()
+    }
+
+    /// How finely functions are computed for its outputs.
+    pub fn precision(&self) -> Precision {
+        self.0.body.precision()
     }
 
     fn numbered(&self) -> impl Iterator<Item = (u8, &Operand)> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Body;
 use crate::body::Step;
-use crate::expr::ball::{Ball, Exp, eval};
+use crate::expr::ball::{Ball, eval};
 
 /// The outputs of one element, in their order, from its sum of each product and those sums' errors. `input` gives an input's
 /// element by the operand's number.
@@ -14,7 +14,8 @@ pub fn element(body: &Body, sums: &[Ball], input: &dyn Fn(usize) -> f64) -> Vec<
     let mut names: BTreeMap<&str, Ball> = inputs.collect();
     names.extend(body.sums().zip(sums.iter().copied()));
     for step in body.steps() {
-        let value = eval(step.expr(), Exp::Full, &|name| names.get(name).copied().unwrap_or(Ball::exact(f64::NAN)));
+        let value =
+            eval(step.expr(), body.precision(), &|name| names.get(name).copied().unwrap_or(Ball::exact(f64::NAN)));
         match step {
             Step::Let { name, .. } => names.insert(name, value),
             Step::Store { output, .. } => names.insert(output, value),

@@ -5,7 +5,7 @@ use autokernel_core::Dtype;
 use super::Body;
 use crate::body::cuda::{cuda_type, element, leading};
 use crate::body::{Kind, Operand, Step};
-use crate::expr::cuda::number;
+use crate::expr::cuda::Spelling;
 use crate::lines::Lines;
 
 const FUNCTION: &str = "__device__ __forceinline__ static";
@@ -23,7 +23,8 @@ pub fn body(body: &Body, stored_as: Option<Dtype>) -> String {
     }
     inputs(&mut out, body, stored_as.is_none());
     stored(&mut out, body, stored_as);
-    compute(&mut out, body);
+    let is_reference = stored_as.is_some();
+    compute(&mut out, body, if is_reference { Spelling::Exact } else { Spelling::Fast(body.precision()) });
     out.line("};");
     out.finish()
 }
@@ -80,7 +81,7 @@ fn stored(out: &mut Lines, body: &Body, stored_as: Option<Dtype>) {
     out.line("}");
 }
 
-fn compute(out: &mut Lines, body: &Body) {
+fn compute(out: &mut Lines, body: &Body, spelling: Spelling) {
     out.line("");
     out.line("struct Outputs {");
     out.line(format!("float values[{}];", body.outputs().count()));
@@ -96,7 +97,7 @@ fn compute(out: &mut Lines, body: &Body) {
         out.line(format!("const float {name} = {value};"));
     }
     for step in body.steps() {
-        let value = number(&step.expr().renamed(&element));
+        let value = spelling.number(&step.expr().renamed(&element));
         match step {
             Step::Let { name, .. } => out.line(format!("const float {} = {value};", element(name))),
             Step::Store { output, .. } => out.line(format!("const float {} = {value};", element(output))),

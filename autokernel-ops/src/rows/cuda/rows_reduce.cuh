@@ -4,6 +4,7 @@
 // threads together: five shuffles, and where a row has more than one warp a barrier and as many shuffles as it needs.
 #pragma once
 
+#include "fast_math.cuh"
 #include "ptx/sm90.cuh"
 #include "rows_vector.cuh"
 #include "types.cuh"
@@ -167,44 +168,5 @@ struct Team {
     return reduce_lanes<Op, kParts < kWarpSize ? kParts : kWarpSize>(value);
   }
 };
-
-// exp for results of 16 bits: two units in the last place, and one for each unit of |x|; denormals are zero.
-__device__ __forceinline__ float short_exp(float x) {
-  constexpr float kLog2E = 1.44269504f;
-  float result;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x * kLog2E));
-  return result;
-}
-
-// 1 / x, to one unit in the last place. Unlike a division it has no slow path, whose call would spill what a thread holds.
-__device__ __forceinline__ float reciprocal(float x) {
-  float result;
-  asm("rcp.approx.f32 %0, %1;" : "=f"(result) : "f"(x));
-  return result;
-}
-
-// A number that every element of a row is divided by: two multiplications, within two units in the last place of the
-// quotient. A divisor whose reciprocal would leave the normal range is scaled into it first, by a power of two.
-struct Divisor {
-  float reciprocal;
-  float scale;
-
-  Divisor() = default;
-  __device__ __forceinline__ explicit Divisor(float divisor) {
-    scale = fabsf(divisor) < 0x1p-64f ? 0x1p64f : fabsf(divisor) > 0x1p64f ? 0x1p-64f : 1.0f;
-    reciprocal = rows::reciprocal(divisor * scale);
-  }
-};
-
-__device__ __forceinline__ float quotient(float element, const Divisor& divisor) {
-  return element * divisor.reciprocal * divisor.scale;
-}
-
-// Within two units in the last place, over the whole range.
-__device__ __forceinline__ float quotient(float x, float y) {
-  float result;
-  asm("div.full.f32 %0, %1, %2;" : "=f"(result) : "f"(x), "f"(y));
-  return result;
-}
 
 }  // namespace autokernel::rows

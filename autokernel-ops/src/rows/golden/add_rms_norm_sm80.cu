@@ -61,7 +61,7 @@ struct Problem {
   // What the elements of a row share.
   struct Values {
     float squares_;
-    autokernel::rows::Divisor divisor0;
+    autokernel::fast_math::Divisor divisor0;
   };
 
   // What the passes reduce.
@@ -107,7 +107,7 @@ struct Problem {
   template <int kPass>
   __device__ __forceinline__ static void between(const Args& args, int64_t index, bool writes, Values& row) {
     if constexpr (kPass == 1) {
-      row.divisor0 = autokernel::rows::Divisor(autokernel::math::sqrt((row.squares_ + 1e-6f)));
+      row.divisor0 = autokernel::fast_math::Divisor(autokernel::math::sqrt((row.squares_ + 1e-6f)));
     }
   }
 
@@ -153,7 +153,7 @@ struct Problem {
       for (int i = 0; i < kColumns; ++i) {
         const float weight_ = weight_vector[i];
         const float y_ = kept.y_[i];
-        out_vector[i] = (autokernel::rows::quotient(y_, row.divisor0) * weight_);
+        out_vector[i] = (autokernel::fast_math::quotient(y_, row.divisor0) * weight_);
       }
       autokernel::rows::store<kIsAligned>(places.out_, span, out_vector);
     }
@@ -167,7 +167,7 @@ struct Problem {
         const float skip_ = inputs.skip_[i];
         const float weight_ = weight_vector[i];
         const float y_ = (x_ + skip_);
-        out_vector[i] = (autokernel::rows::quotient(y_, row.divisor0) * weight_);
+        out_vector[i] = (autokernel::fast_math::quotient(y_, row.divisor0) * weight_);
       }
       autokernel::rows::store<kIsAligned>(places.out_, span, out_vector);
     }
@@ -178,7 +178,7 @@ struct Problem {
   __device__ __forceinline__ static void reduce(const Args& args, Team& team, Reduced& reduced, Values& row) {
     if constexpr (kPass == 0) {
       team.reduce(reduced.squares_);
-      row.squares_ = autokernel::rows::quotient(reduced.squares_.value, static_cast<float>(args.columns));
+      row.squares_ = autokernel::fast_math::quotient(reduced.squares_.value, static_cast<float>(args.columns));
     }
   }
 };
@@ -190,6 +190,6 @@ static_assert(Kernel::kThreads == 128, "the launch has as many");
 
 // As many blocks as an SM can hold at once, whose loads cover each other's arithmetic.
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 8)
-autokernel_rows_mean_bf16_7519f3c4e2fa_107bf890ae58(const __grid_constant__ Args args) {
+autokernel_rows_mean_bf16_7519f3c4e2fa_23b0d85e0329(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

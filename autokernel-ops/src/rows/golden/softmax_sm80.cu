@@ -53,7 +53,7 @@ struct Problem {
   struct Values {
     float max_;
     float sum_;
-    autokernel::rows::Divisor divisor0;
+    autokernel::fast_math::Divisor divisor0;
   };
 
   // What the passes reduce.
@@ -93,7 +93,7 @@ struct Problem {
   template <int kPass>
   __device__ __forceinline__ static void between(const Args& args, int64_t index, bool writes, Values& row) {
     if constexpr (kPass == 2) {
-      row.divisor0 = autokernel::rows::Divisor(row.sum_);
+      row.divisor0 = autokernel::fast_math::Divisor(row.sum_);
     }
   }
 
@@ -116,7 +116,7 @@ struct Problem {
 #pragma unroll
       for (int i = 0; i < kColumns; ++i) {
         const float x_ = inputs.x_[i];
-        const float e_ = autokernel::rows::short_exp((x_ - row.max_));
+        const float e_ = autokernel::fast_math::exp((x_ - row.max_));
         kept.e_[i] = e_;
         sum_terms[i] = e_;
       }
@@ -127,7 +127,7 @@ struct Problem {
 #pragma unroll
       for (int i = 0; i < kColumns; ++i) {
         const float x_ = inputs.x_[i];
-        const float e_ = autokernel::rows::short_exp((x_ - row.max_));
+        const float e_ = autokernel::fast_math::exp((x_ - row.max_));
         sum_terms[i] = e_;
       }
       reduced.sum_.add(sum_terms, span);
@@ -137,7 +137,7 @@ struct Problem {
 #pragma unroll
       for (int i = 0; i < kColumns; ++i) {
         const float e_ = kept.e_[i];
-        out_vector[i] = autokernel::rows::quotient(e_, row.divisor0);
+        out_vector[i] = autokernel::fast_math::quotient(e_, row.divisor0);
       }
       autokernel::rows::store<kIsAligned>(places.out_, span, out_vector);
     }
@@ -146,8 +146,8 @@ struct Problem {
 #pragma unroll
       for (int i = 0; i < kColumns; ++i) {
         const float x_ = inputs.x_[i];
-        const float e_ = autokernel::rows::short_exp((x_ - row.max_));
-        out_vector[i] = autokernel::rows::quotient(e_, row.divisor0);
+        const float e_ = autokernel::fast_math::exp((x_ - row.max_));
+        out_vector[i] = autokernel::fast_math::quotient(e_, row.divisor0);
       }
       autokernel::rows::store<kIsAligned>(places.out_, span, out_vector);
     }
@@ -174,6 +174,6 @@ static_assert(Kernel::kThreads == 128, "the launch has as many");
 
 // As many blocks as an SM can hold at once, whose loads cover each other's arithmetic.
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 8)
-autokernel_rows_max_sum_bf16_0ce4d3f36fc4_bd0a440a210b(const __grid_constant__ Args args) {
+autokernel_rows_max_sum_bf16_0ce4d3f36fc4_009e8fd2fa70(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

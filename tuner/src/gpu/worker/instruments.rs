@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use autokernel_codegen::dtype::Dtype;
-use autokernel_codegen::emit::KernelSource;
-use autokernel_codegen::emit::Tolerance;
+use autokernel_codegen::emit::{KernelSource, Spelling, Tolerance};
 use autokernel_codegen::opponent::{Opponent, Product};
 use autokernel_codegen::problem::Problem;
 use cudarc::driver::sys::CUdeviceptr;
@@ -29,7 +28,7 @@ pub fn source(problem: &Problem) -> KernelSource {
         include_str!("../../../cuda/instruments.cu")
     );
     if let Some(Opponent::CublasLt(Product { output, epilogue: Some(epilogue), .. })) = problem.opponent() {
-        let (parameter, body) = (&epilogue.function().parameter, epilogue.cuda_body());
+        let (parameter, body) = (&epilogue.function().parameter, epilogue.cuda_body(Spelling::Exact));
         cuda += &format!(
             "\nstruct Problem {{\n  using Output = autokernel::{output};\n  \
              __device__ __forceinline__ static float epilogue(float {parameter}) {{\n{body}\n  }}\n}};\n\n{}",

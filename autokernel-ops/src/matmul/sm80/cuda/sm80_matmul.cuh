@@ -10,6 +10,7 @@
 
 #include "body.cuh"
 #include "epilogue.cuh"
+#include "fast_math.cuh"
 #include "ptx/sm80.cuh"
 #include "raster.cuh"
 #include "sm80_copy.cuh"

@@ -22,6 +22,7 @@
 
 #include "body.cuh"
 #include "epilogue.cuh"
+#include "fast_math.cuh"
 #include "raster.cuh"
 #include "sm90_epilogue.cuh"
 #include "sm90_mainloop.cuh"
