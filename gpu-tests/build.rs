@@ -10,7 +10,8 @@ use autokernel_codegen::arch::Arch;
 use autokernel_codegen::emit::KernelSource;
 use autokernel_codegen::matmul::schedule::{Mode, Raster, Sm90Schedule};
 use autokernel_codegen::nvcc::{CompileError, Compiler, Nvcc};
-use autokernel_codegen::rows::{RowsSchedule, emit, problem};
+use autokernel_codegen::problem::Problem;
+use autokernel_codegen::rows::{RowsSchedule, emit, problem as problem_of_rows};
 use autokernel_codegen::{matmul, product};
 use rayon::prelude::*;
 
@@ -36,7 +37,7 @@ fn rows(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
     for body in &BODIES {
         for ty in ["bf16", "f16", "f32"] {
             let function = syn::parse_str(&body.source.replace("TYPE", ty))?;
-            let problem = problem(&function)?;
+            let problem = problem_of_rows(&function)?;
             // Speed is measured on bf16 and f32; elsewhere a narrow and a wide row tell what is right.
             let widths = if ty != "f16" && is_for_speed() { &WIDTHS[..] } else { &[1024, 65_536] };
             let schedules: BTreeSet<_> = widths
@@ -74,32 +75,45 @@ fn rows(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
 /// shapes.
 fn timed(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
     let Some(compiler) = compiler(out)?.filter(|_| is_for_speed()) else { return Ok("&[]".to_owned()) };
-    let raster = Raster { group: 8, ..Raster::PLAIN };
-    let plain = Sm90Schedule { consumers: 2, stages: 6, mode: Mode::PingPong, raster, ..Sm90Schedule::PLAIN };
+    let [narrow, wide] = [8, 16].map(|group| Raster { group, ..Raster::PLAIN });
+    let plain = Sm90Schedule { consumers: 2, stages: 6, mode: Mode::PingPong, raster: narrow, ..Sm90Schedule::PLAIN };
     let schedules = [
         plain,
+        Sm90Schedule { raster: wide, ..plain },
         Sm90Schedule { tile_n: 160, stages: 5, ..plain },
+        Sm90Schedule { tile_n: 160, stages: 5, raster: wide, ..plain },
+        Sm90Schedule { tile_m: 64, tile_n: 256, stages: 5, raster: wide, ..plain },
+        Sm90Schedule { tile_m: 64, tile_n: 256, stages: 5, cluster_m: 2, ..plain },
         Sm90Schedule { tile_n: 256, stages: 4, mode: Mode::Cooperative, ..plain },
     ];
     let mut jobs = Vec::new();
     for (name, source) in TIMED {
         let problem = product::problem(&syn::parse_str(source)?)?;
         let problem = if name == "plain" { matmul::Problem { body: None, ..problem } } else { problem };
-        jobs.extend(schedules.map(|schedule| (name, problem.clone(), matmul::Schedule::from(schedule))));
+        jobs.extend(schedules.map(|schedule| (name, Problem::Matmul(problem.clone()), schedule.into())));
     }
     let (name, source) = SWIGLU;
-    let problem = product::problem(&syn::parse_str(source)?)?;
-    jobs.extend(gated_schedules().map(|schedule| (name, problem.clone(), matmul::Schedule::from(schedule))));
+    let problem = Problem::Matmul(product::problem(&syn::parse_str(source)?)?);
+    jobs.extend(gated_schedules().map(|schedule| (name, problem.clone(), schedule.into())));
+    let (name, source) = BEHIND;
+    let problem = problem_of_rows(&syn::parse_str(source)?)?;
+    let schedule = RowsSchedule::for_columns(&problem.class(), 8192, Arch::SM_90A);
+    jobs.push((name, Problem::Rows(problem), schedule.into()));
+
+    jobs.retain(|(_, problem, schedule)| problem.class().check(schedule, Arch::SM_90A).is_ok());
+
+    let emitted: Vec<_> = jobs.iter().map(|(_, problem, schedule)| problem.emit(schedule)).collect::<Result<_, _>>()?;
     let mut text = "&[\n".to_owned();
-    let images = compile(&compiler, &jobs, |(_, problem, schedule)| matmul::emit::kernel(problem, schedule).0)?;
-    for ((number, image), (name, problem, schedule)) in images.into_iter().enumerate().zip(&jobs) {
-        let (_, plan) = matmul::emit::kernel(problem, schedule);
+    let images = compile(&compiler, &emitted, |(source, _)| source.clone())?;
+    for (number, (image, ((name, problem, schedule), (_, plan)))) in
+        images.into_iter().zip(jobs.iter().zip(&emitted)).enumerate()
+    {
         let cubin = out.join(format!("timed_{number}.cubin"));
         std::fs::copy(&image, &cubin)?;
-        let [problem, plan] = [serde_json::to_string(problem)?, serde_json::to_string(&plan)?];
+        let [signature, plan] = [serde_json::to_string(&problem.signature())?, serde_json::to_string(plan)?];
         writeln!(
             text,
-            "TimedImage {{ name: {name:?}, problem: {problem:?}, schedule: {:?}, plan: {plan:?}, cubin: \
+            "TimedImage {{ name: {name:?}, signature: {signature:?}, schedule: {:?}, plan: {plan:?}, cubin: \
              include_bytes!({:?}) }},",
             schedule.to_string(),
             cubin.display().to_string()
@@ -115,9 +129,9 @@ fn is_for_gpu() -> bool {
 }
 
 /// Schedules for two products that may lead: large tiles for many rows, transposed ones for few.
-fn gated_schedules() -> [Sm90Schedule; 16] {
-    let raster = Raster { group: 8, ..Raster::PLAIN };
-    let plain = Sm90Schedule { consumers: 2, raster, ..Sm90Schedule::PLAIN };
+fn gated_schedules() -> [Sm90Schedule; 18] {
+    let [narrow, broad] = [8, 16].map(|group| Raster { group, ..Raster::PLAIN });
+    let plain = Sm90Schedule { consumers: 2, raster: narrow, ..Sm90Schedule::PLAIN };
     let wide = Sm90Schedule { tile_n: 256, ..plain };
     let ping_pong = Sm90Schedule { mode: Mode::PingPong, stages: 5, ..plain };
     let few = Sm90Schedule { swap_ab: true, tile_m: 16, consumers: 1, stages: 12, ..plain };
@@ -128,9 +142,11 @@ fn gated_schedules() -> [Sm90Schedule; 16] {
         Sm90Schedule { cluster_n: 2, ..wide },
         Sm90Schedule { tile_m: 256, tile_n: 128, cluster_n: 2, ..wide },
         Sm90Schedule { stages: 6, ..ping_pong },
+        Sm90Schedule { stages: 6, raster: broad, ..ping_pong },
         Sm90Schedule { tile_n: 160, ..ping_pong },
-        Sm90Schedule { tile_n: 160, cluster_m: 2, ..ping_pong },
-        Sm90Schedule { tile_m: 192, tile_n: 160, consumers: 3, ..plain },
+        Sm90Schedule { tile_n: 160, raster: broad, ..ping_pong },
+        Sm90Schedule { tile_m: 64, tile_n: 256, raster: broad, ..ping_pong },
+        Sm90Schedule { tile_m: 64, tile_n: 256, cluster_m: 2, ..ping_pong },
         more,
         Sm90Schedule { split_k: 2, ..more },
         Sm90Schedule { cluster_n: 2, ..more },

@@ -18,6 +18,7 @@ pub mod host;
 pub mod kernels;
 pub mod operands;
 pub mod placement;
+pub mod ranking;
 pub mod reference;
 pub mod rows;
 pub mod settings;

@@ -1,13 +1,15 @@
 //! How fast products with bodies are, beside the plain product and beside what cuBLASLt fuses, in the same rounds.
 //!
 //! A measurement, so it is asked for: `cargo test --release -p gpu-tests --features speed --test gpu_bodies_speed --
-//! --ignored --nocapture`. Operands are random, and sets of them rotate past the L2 cache. Each kernel is run by the schedule, of three,
-//! that is fastest at the shape; cuBLASLt by the fastest of its algorithms.
+//! --ignored --nocapture`. Operands are random, and sets of them rotate past the L2 cache. Each kernel is run by the schedule that is fastest at the shape; cuBLASLt by the fastest of its algorithms.
+
+use std::cell::RefCell;
 
 use autokernel::timing::{Cache, Timer};
 use autokernel::{Argument, CompiledKernel, Device, Dtype, Matrix, Row, bf16, matmul};
 use autokernel_baseline::{Added, CublasLt, Epilogue, Gemm, GemmProblem, HEURISTICS, fastest};
-use gpu_tests::bodies::{TIMED, TIMED_IMAGES, TimedImage};
+use gpu_tests::bodies::{BEHIND, TIMED, TIMED_IMAGES, TimedImage};
+use gpu_tests::ranking::under_load;
 use gpu_tests::rows::GPU;
 use gpu_tests::skip;
 use rand::rngs::StdRng;
@@ -25,6 +27,8 @@ struct Set {
     w: Matrix<bf16>,
     bias: Row<bf16>,
     skip: Matrix<bf16>,
+    /// Of cuBLASLt, where a kernel follows it.
+    product: Matrix<bf16>,
     out: Matrix<bf16>,
 }
 
@@ -37,13 +41,13 @@ impl Set {
             Matrix::from_slice(device, &values, rows, columns).unwrap()
         };
         let bias = Row::from_slice(device, &drawn[..n]).unwrap();
-        let out = Matrix::zeros(device, m, n).unwrap();
-        Set { x: matrix(m, k), w: matrix(n, k), bias, skip: matrix(m, n), out }
+        let zeros = || Matrix::zeros(device, m, n).unwrap();
+        Set { x: matrix(m, k), w: matrix(n, k), bias, skip: matrix(m, n), product: zeros(), out: zeros() }
     }
 
     /// The arguments of a kernel that has so many operands, in the order of its signature.
     fn arguments(&mut self, operands: usize) -> Vec<Argument<'_>> {
-        let Set { x, w, bias, skip, out } = self;
+        let Set { x, w, bias, skip, out, .. } = self;
         let mut arguments: Vec<Argument<'_>> = vec![(&*x).into(), (&*w).into()];
         if operands > 3 {
             arguments.push(bias.view().into());
@@ -74,25 +78,43 @@ impl Kernel {
     }
 }
 
-/// The kernel of that name whose schedule is fastest on those operands.
-fn best(device: &Device, timer: &mut Timer, name: &str, sets: &mut [Set]) -> Kernel {
-    let kernels = TIMED_IMAGES.iter().filter(|image| image.name == name).map(|image| Kernel::load(device, image));
-    let timed = kernels.map(|kernel| {
-        let mut run = |launch: usize| kernel.launch(device, &mut sets[launch % SETS]);
-        let times = (0..4).map(|_| timer.time_batch(LAUNCHES, &mut run).unwrap());
-        let least = times.fold(f64::INFINITY, f64::min);
-        (least, kernel)
-    });
-    timed.min_by(|left, right| left.0.total_cmp(&right.0)).expect("there are images").1
+fn images(name: &str) -> impl Iterator<Item = &'static TimedImage> {
+    TIMED_IMAGES.iter().filter(move |image| image.name == name)
 }
 
-/// The nearest that cuBLASLt fuses of what has that name.
-fn opponent(name: &str) -> (Epilogue, bool, &'static str) {
+/// The kernel of that name whose schedule is fastest on those operands.
+fn best(device: &Device, timer: &mut Timer, name: &str, sets: &mut [Set]) -> Kernel {
+    let mut kernels: Vec<Kernel> = images(name).map(|image| Kernel::load(device, image)).collect();
+    let sets = RefCell::new(sets);
+    let launch = |kernel: &Kernel, launch: usize| kernel.launch(device, &mut sets.borrow_mut()[launch % SETS]);
+    let ranked = under_load(timer, LAUNCHES, &kernels, launch).unwrap();
+    for (ms, kernel) in &ranked {
+        println!("{name:>24}: {ms:.4} ms by {}", kernel.schedule);
+    }
+    let best = ranked[0].1.schedule;
+    kernels.retain(|kernel| kernel.schedule == best);
+    kernels.swap_remove(0)
+}
+
+/// What cuBLASLt makes of a body.
+struct Opponent {
+    epilogue: Epilogue,
+    has_skip: bool,
+    /// The name of the kernel that follows it with all that it does not fuse, from the product alone.
+    behind: Option<&'static str>,
+    name: &'static str,
+}
+
+/// The most that cuBLASLt fuses of what has that name.
+fn opponent(name: &str) -> Opponent {
+    let alone = Opponent { epilogue: Epilogue::Identity, has_skip: false, behind: None, name: "cuBLASLt" };
     match name {
-        "plain" => (Epilogue::Identity, false, "cuBLASLt"),
-        "gelu_tanh(dot + bias)" => (Epilogue::GeluTanhBias, false, "cuBLASLt, GELU_BIAS"),
-        "dot + bias + skip" => (Epilogue::Bias, true, "cuBLASLt, BIAS and beta = 1"),
-        _ => (Epilogue::Bias, false, "cuBLASLt, BIAS alone: it fuses no more"),
+        "plain" => alone,
+        "gelu_tanh(dot + bias)" => Opponent { epilogue: Epilogue::GeluTanhBias, name: "cuBLASLt's GELU_BIAS", ..alone },
+        "dot + bias + skip" => {
+            Opponent { epilogue: Epilogue::Bias, has_skip: true, name: "cuBLASLt's BIAS and beta = 1", ..alone }
+        }
+        _ => Opponent { behind: Some(BEHIND.0), name: "cuBLASLt and one kernel", ..alone },
     }
 }
 
@@ -102,14 +124,18 @@ struct Fused {
     gemm: Gemm,
     has_bias: bool,
     has_skip: bool,
+    behind: Option<CompiledKernel>,
 }
 
 impl Fused {
-    fn launch(&mut self, algorithm: usize, set: &mut Set) -> autokernel::Result<()> {
-        let Set { x, w, bias, skip, out } = set;
+    fn launch(&mut self, device: &Device, algorithm: usize, set: &mut Set) -> autokernel::Result<()> {
+        let Set { x, w, bias, skip, product, out } = set;
+        let to = if self.behind.is_some() { &mut *product } else { &mut *out };
         let added = Added { bias: self.has_bias.then_some(&*bias), skip: self.has_skip.then(|| skip.view()) };
-        let launched = self.gemm.launch_adding(&mut self.cublaslt, algorithm, &*x, &*w, added, &mut *out);
-        launched.map_err(Into::into)
+        let launched = self.gemm.launch_adding(&mut self.cublaslt, algorithm, &*x, &*w, added, to);
+        launched?;
+        let Some(behind) = &self.behind else { return Ok(()) };
+        behind.launch(device, &mut [(&*product).into(), bias.view().into(), (&*skip).into(), out.into()])
     }
 }
 
@@ -132,22 +158,24 @@ fn bodies_beside_the_plain_product_and_cublaslt() {
         println!("\n{extents}, the plain product by {}", plain.schedule);
         for (name, _) in TIMED {
             let ours = best(&device, &mut timer, name, &mut sets);
-            let (epilogue, has_skip, theirs) = opponent(name);
+            let Opponent { epilogue, has_skip, behind, name: theirs } = opponent(name);
             let cublaslt = CublasLt::new(&device).unwrap();
             let problem = GemmProblem { extents, dtype: Dtype::Bf16, output: Dtype::Bf16, transpose_b: true, epilogue };
             let gemm = cublaslt.gemm(problem, HEURISTICS).unwrap();
             let has_bias = epilogue != Epilogue::Identity;
-            let mut fused = Fused { cublaslt, gemm, has_bias, has_skip };
+            let behind = behind.map(|name| images(name).next().unwrap().load(&device).unwrap());
+            let mut fused = Fused { cublaslt, gemm, has_bias, has_skip, behind };
             let algorithm = fastest(fused.gemm.algorithms(), |algorithm, launches| {
-                let mut run = |launch: usize| fused.launch(algorithm, &mut sets[launch % SETS]);
+                let mut run = |launch: usize| fused.launch(&device, algorithm, &mut sets[launch % SETS]);
                 Ok::<_, autokernel::Error>(timer.time_batch(launches, &mut run).ok())
             });
             let (algorithm, _) = algorithm.unwrap().expect("an algorithm of cuBLASLt runs");
 
-            let sets = std::cell::RefCell::new(&mut sets);
+            let sets = RefCell::new(&mut sets);
             let mut of_body = |launch: usize| ours.launch(&device, &mut sets.borrow_mut()[launch % SETS]);
             let mut of_plain = |launch: usize| plain.launch(&device, &mut sets.borrow_mut()[launch % SETS]);
-            let mut of_cublaslt = |launch: usize| fused.launch(algorithm, &mut sets.borrow_mut()[launch % SETS]);
+            let mut of_cublaslt =
+                |launch: usize| fused.launch(&device, algorithm, &mut sets.borrow_mut()[launch % SETS]);
             let times =
                 timer.interleave(ROUNDS, LAUNCHES, &mut [&mut of_body, &mut of_plain, &mut of_cublaslt]).unwrap();
             let median_ms = times.timing(0).unwrap().median_ms;

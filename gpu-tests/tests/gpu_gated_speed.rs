@@ -3,8 +3,8 @@
 //! A measurement, so it is asked for: `cargo test --release -p gpu-tests --features speed --test gpu_gated_speed --
 //! --ignored --nocapture`. Weights lie one behind the other, so that cuBLASLt multiplies them as one matrix of twice the
 //! columns, by the fastest of its algorithms; `silu_mul` follows on both halves of what it wrote. Operands are random, and sets
-//! of them rotate past the L2 cache. Every schedule of the sweep is timed at every shape, and the fastest of them against cuBLASLt
-//! in the same rounds: which one leads after a rest need not lead under load.
+//! of them rotate past the L2 cache. Every schedule of the sweep is timed at every shape, and the
+//! fastest of them against cuBLASLt in the same rounds.
 
 use std::cell::RefCell;
 
@@ -12,6 +12,7 @@ use autokernel::timing::{Cache, Timer, Work};
 use autokernel::{Argument, CompiledKernel, Device, Dtype, Matrix, bf16, builtin, matmul};
 use autokernel_baseline::{CublasLt, Epilogue, Gemm, GemmProblem, HEURISTICS, fastest};
 use gpu_tests::bodies::{SWIGLU, TIMED_IMAGES, TimedImage};
+use gpu_tests::ranking::under_load;
 use gpu_tests::rows::GPU;
 use gpu_tests::skip;
 use rand::rngs::StdRng;
@@ -69,12 +70,6 @@ impl Kernel {
             &mut [(&*x).into(), weights.rows(..*n)?.into(), weights.rows(*n..)?.into(), out.into()];
         self.kernel.launch(device, arguments)
     }
-
-    /// Of the launches of a few batches, the fastest.
-    fn least_ms(&self, device: &Device, timer: &mut Timer, sets: &mut [Set]) -> f64 {
-        let mut run = |launch: usize| self.launch(device, &mut sets[launch % SETS]);
-        (0..4).map(|_| timer.time_batch(LAUNCHES, &mut run).unwrap()).fold(f64::INFINITY, f64::min)
-    }
 }
 
 /// cuBLASLt on the stacked weights, and what follows it.
@@ -109,9 +104,9 @@ fn two_products_in_one_kernel_beside_cublaslt_on_stacked_weights() {
         let sizes = [m, n, k].map(|size| size as usize);
         let mut sets: Vec<Set> = (0..SETS as u64).map(|seed| Set::random(&device, sizes, seed)).collect();
         println!("\n{}", matmul::extents(m, n, k));
-        let timed = kernels.iter().map(|kernel| (kernel.least_ms(&device, &mut timer, &mut sets), kernel));
-        let mut timed: Vec<(f64, &Kernel)> = timed.collect();
-        timed.sort_by(|left, right| left.0.total_cmp(&right.0));
+        let sets = RefCell::new(&mut sets);
+        let launch = |kernel: &Kernel, launch: usize| kernel.launch(&device, &mut sets.borrow_mut()[launch % SETS]);
+        let timed = under_load(&mut timer, LAUNCHES, &kernels, launch).unwrap();
         for (ms, kernel) in &timed {
             println!("{ms:>12.4} ms  {}", kernel.schedule);
         }
@@ -122,12 +117,12 @@ fn two_products_in_one_kernel_beside_cublaslt_on_stacked_weights() {
         let gemm = cublaslt.gemm(problem, HEURISTICS).unwrap();
         let mut stacked = Stacked { cublaslt, gemm };
         let algorithm = fastest(stacked.gemm.algorithms(), |algorithm, launches| {
-            let mut run = |launch: usize| stacked.launch(algorithm, &mut sets[launch % SETS]);
+            let mut run = |launch: usize| stacked.launch(algorithm, &mut sets.borrow_mut()[launch % SETS]);
             Ok::<_, autokernel::Error>(timer.time_batch(launches, &mut run).ok())
         });
         let (algorithm, _) = algorithm.unwrap().expect("an algorithm of cuBLASLt runs");
 
-        let (device, sets) = (&device, &RefCell::new(&mut sets));
+        let (device, sets) = (&device, &sets);
         let mut of_theirs = |launch: usize| stacked.launch(algorithm, &mut sets.borrow_mut()[launch % SETS]);
         let finalists: Vec<&Kernel> = timed.iter().take(FINALISTS).map(|(_, kernel)| *kernel).collect();
         let of_ours = finalists

@@ -22,6 +22,14 @@ pub const TIMED: [(&str, &str); 4] = [
     ),
 ];
 
+/// What follows a product where `gelu(dot + bias) + skip` is not fused into it.
+pub const BEHIND: (&str, &str) = (
+    "gelu(product + bias) + skip",
+    "fn f(product: &Matrix<bf16>, bias: &Row<bf16>, skip: &Matrix<bf16>, out: &mut Matrix<bf16>) {
+        out = gelu(product + bias) + skip;
+    }",
+);
+
 /// Two products in one kernel, by schedules of its own.
 pub const SWIGLU: (&str, &str) = (
     "silu(dot) * dot",
