@@ -16,7 +16,7 @@ use crate::function::Functions;
 use autokernel_ops::body::Reduction;
 use autokernel_ops::declaration::Factors;
 use autokernel_ops::epilogue::Epilogue;
-use autokernel_ops::expr::{BinaryOp, CompareOp, Condition, Expr, Math};
+use autokernel_ops::expr::{Axis, BinaryOp, CompareOp, Condition, Expr, Math};
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 
@@ -55,7 +55,8 @@ pub enum Text {
 /// Whether a call of `name` means what the language says, whoever else has a function of that name.
 pub fn is_intrinsic(name: &str) -> bool {
     let is_epilogue = || Epilogue::all().iter().any(|epilogue| epilogue.name() == name);
-    name == DOT || Math::from_name(name).is_some() || Reduction::from_name(name).is_some() || is_epilogue()
+    let is_of_body = || name == DOT || Reduction::from_name(name).is_some() || Axis::from_name(name).is_some();
+    is_of_body() || Math::from_name(name).is_some() || is_epilogue()
 }
 
 /// A value that has a name.
@@ -295,7 +296,9 @@ impl<'f> Translator<'f> {
                 let epilogues = Epilogue::all().iter().map(|it| it.name().to_owned()).collect::<Vec<_>>().join(", ");
                 let reductions = Reduction::ALL.map(Reduction::name).join(", ");
                 let own = format!("{known}; epilogues are {epilogues}");
-                if self.text == Text::Function { own } else { format!("{own}; along a row it reduces by {reductions}") }
+                let [row, column] = Axis::ALL.map(Axis::call);
+                let of_body = format!("along a row it reduces by {reductions}; an element stands at {row}, {column}");
+                if self.text == Text::Function { own } else { format!("{own}; {of_body}") }
             }
         }
     }

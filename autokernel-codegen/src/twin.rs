@@ -1,42 +1,50 @@
 //! A body as a Rust function that computes one row in `f32`: the tokens of the user's own text, each reduction a loop, each
 //! value and each output another.
 
+mod indices;
 mod literals;
 mod names;
 
 use autokernel_core::Role;
 use autokernel_ops::body::{Kind, Operand, Reduction};
+use autokernel_ops::expr::Axis;
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::visit::Visit;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Error, Ident, Result};
 
+use self::indices::{Indices, row_number};
 pub use self::names::calls;
 use self::names::{Names, imports};
 use crate::function::Called;
 use crate::translate::binding_name;
 
-/// `fn row(x: &[f32], eps: f32, out: &mut [f32]) { … }` of a body on `operands`, which are its parameters: slices of as many
+/// `fn row(number: usize, x: &[f32], eps: f32, out: &mut [f32]) { … }` of a body on `operands`, which are its parameters behind
+/// the row's number: slices of as many
 /// elements as a row has columns, and numbers where an operand has one a row. A reduction is a loop, and so are values and
 /// outputs.
 ///
 /// # Errors
 /// A statement that no body holds.
 pub fn rust_function(block: &syn::Block, operands: &[Operand], called: &[Called]) -> Result<TokenStream> {
-    let block = literals::typed(block);
+    let mut block = literals::typed(block);
+    let mut indices = Indices::default();
+    indices.visit_block_mut(&mut block);
     let mut twin = Twin::new(operands);
     let statements = block.stmts.iter().map(|statement| twin.statement(statement)).collect::<Result<Vec<_>>>()?;
     let Twin { columns, .. } = &twin;
     let parameters = operands.iter().map(parameter);
     let (imports, own) = (imports(&block), called.iter().map(own_function));
+    let (number, indices) = (row_number(), indices.values(columns));
     let matrix = operands.iter().find(|operand| operand.kind == Kind::Matrix).map(name_of);
     Ok(quote! {
         #[allow(clippy::all, clippy::pedantic, clippy::nursery)]
-        fn row(#(#parameters),*) {
+        fn row(#number: usize, #(#parameters),*) {
             #(#imports)*
             #(#own)*
             let #columns = #matrix.len();
+            #indices
             #(#statements)*
         }
     })
@@ -111,7 +119,9 @@ impl<'p> Twin<'p> {
             (operand.name.clone(), along)
         });
         let [columns, column] = ["columns", "column"].map(|name| Ident::new(name, Span::mixed_site()));
-        Twin { operands, scope: inputs.collect(), columns, column, reductions: 0 }
+        let indices = [(Axis::Row, Along::Row), (Axis::Column, Along::Elements)];
+        let indices = indices.map(|(axis, along)| (Indices::name(axis).to_owned(), along));
+        Twin { operands, scope: inputs.chain(indices).collect(), columns, column, reductions: 0 }
     }
 
     fn statement(&mut self, statement: &syn::Stmt) -> Result<TokenStream> {

@@ -71,9 +71,9 @@ pub fn of_a_row(operands: &[Operand]) -> TokenStream {
             (Role::Output, false) => quote!(&mut #name[0]),
         });
     quote! {
-        |inputs, outputs| {
+        |number, inputs, outputs| {
             if let ([#(#inputs),*], [#(#outputs),*]) = (inputs, outputs) {
-                row(#(#passed),*);
+                row(number, #(#passed),*);
             }
         }
     }

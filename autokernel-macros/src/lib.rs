@@ -116,7 +116,7 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// **Other operands**, of `bf16`, `f16` or `f32`, each on its own: `&Matrix<T>` of the result's size (a residual), `&Row<T>`
 /// (a bias), `&Column<T>` (a scale a row) and `f32`. Each `&mut Matrix<T>` is written once. At most 8 operands.
 ///
-/// **Statements** and functions are those of [`macro@rows`] but for its reductions, with the epilogues above as functions:
+/// **Statements**, functions, `row_index()`, `column_index()` and the precision are those of [`macro@rows`] but for its reductions, with the epilogues above as functions:
 /// `gelu(x)`, `leaky_relu(x, 0.2)`, and functions of this crate that are marked [`macro@function`].
 ///
 /// **Settings**: `n = …` and `k = …`.
@@ -154,6 +154,22 @@ pub fn fused_matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// **Reductions** along the row: `row_sum(…)`, `row_mean(…)`, `row_max(…)`, `row_min(…)`. Their result is one number a row,
 /// to be used like any other. Those that do not need each other's results share a pass over the row; a row that fits on
 /// chip is read once, whatever the passes.
+///
+/// **Where the element stands**: `row_index()` and `column_index()`, from 0, for masks and positions. As an `f32` they are
+/// exact below 2²⁴ = 16 777 216, and rounded from there on.
+///
+/// ```ignore
+/// /// A causal softmax: what lies behind the diagonal has no part in a row.
+/// #[autokernel::rows]
+/// pub fn causal(x: &Matrix<bf16>, out: &mut Matrix<bf16>) {
+///     let score = if column_index() <= row_index() { x } else { -1e30 };
+///     let e = (score - row_max(score)).exp();
+///     out = e / row_sum(e);
+/// }
+/// ```
+///
+/// **Precision**: fp32 throughout, rounded once. Where every output has 16 bits, `exp`, `1.0 + tanh(x)` and `1.0 + erf(x)`, as
+/// GELU has them, are short forms that are good for these; quotients are within two units of fp32's last place.
 ///
 /// **Generated**: the function, which launches and returns `autokernel::Result<()>`, and a module of the same name with
 /// `KERNEL` (plan, prepare), `launch` on views and `launch_on` for another stream or an emulated GPU.

@@ -1,3 +1,4 @@
+use autokernel_ops::expr::cuda::Spelling;
 use quote::quote;
 
 use super::*;
@@ -19,7 +20,7 @@ fn steps(body: &str, functions: &Functions) -> Result<String> {
     let spec = crate::spec::Spec::parse(attribute, TokenStream::new(), item.parse().unwrap(), functions)?;
     let crate::problem::Problem::Rows(problem) = spec.problem else { panic!("rows are declared") };
     let steps = problem.body().steps.iter().map(|step| {
-        let value = autokernel_ops::expr::cuda::number(step.expr());
+        let value = Spelling::Exact.number(step.expr());
         format!("{} = {value}", step.name())
     });
     Ok(steps.collect::<Vec<_>>().join("; "))

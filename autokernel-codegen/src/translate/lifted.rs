@@ -1,9 +1,9 @@
-//! Calls in a body that are no arithmetic on one element, and those of the built-in epilogues.
+//! Calls in a body that are no arithmetic on one element, or say where it stands, and those of the built-in epilogues.
 
 use autokernel_ops::body::Reduction;
 use autokernel_ops::declaration::Factors;
 use autokernel_ops::epilogue::Epilogue;
-use autokernel_ops::expr::Expr;
+use autokernel_ops::expr::{Axis, Expr};
 use quote::ToTokens;
 use syn::{Error, Ident, Result};
 
@@ -17,6 +17,9 @@ impl Translator<'_> {
     pub(super) fn lifted(&mut self, name: &str, call: &syn::ExprCall) -> Option<Result<Expr>> {
         if let Some(reduction) = Reduction::from_name(name) {
             return Some(self.reduction(call, reduction));
+        }
+        if let Some(axis) = Axis::from_name(name) {
+            return Some(self.index(call, axis));
         }
         match self.text {
             Text::Epilogue => None,
@@ -48,6 +51,22 @@ impl Translator<'_> {
         };
         let of = self.number(of)?;
         Ok(self.lift(name, call, Value::Reduced(reduction, of)))
+    }
+
+    /// `row_index()` or `column_index()`.
+    fn index(&self, call: &syn::ExprCall, axis: Axis) -> Result<Expr> {
+        let name = axis.name();
+        if self.text == Text::Epilogue {
+            let message =
+                format!("`{name}` is where an element stands, and an epilogue sees its value alone; leave it out");
+            return Err(Error::new_spanned(call, message));
+        }
+        self.refuse_in_function(call, name)?;
+        if call.args.is_empty() {
+            Ok(Expr::Index(axis))
+        } else {
+            Err(Error::new_spanned(call, takes(name, 0, call.args.len())))
+        }
     }
 
     /// `dot(a, b)` or `dot(a, b.t())` of two matrices, which becomes a value of its own.

@@ -95,7 +95,7 @@ impl Compiled {
                 let row = if operands[at].kind == Kind::Row { 0 } else { row };
                 values[at][row as usize * width as usize + column]
             };
-            let expected = oracle::row(self.problem.body(), columns as usize, &input);
+            let expected = oracle::row(self.problem.body(), row as usize, columns as usize, &input);
             for ((operand, got), expected) in outputs().zip(&got).zip(&expected) {
                 let width = expected.len();
                 for (column, (ball, got)) in expected.iter().zip(&got[row as usize * width..]).enumerate() {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use autokernel_core::Role;
 
 use super::{Body, Operand};
-use crate::expr::Expr;
+use crate::expr::{Axis, Expr};
 
 /// A mistake, and what can be written instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -72,7 +72,7 @@ impl<'b> Checker<'b> {
     /// Whether the value of a step differs along a row. All its names must be there.
     pub fn varies(&mut self, at: usize, value: &'b Expr) -> bool {
         let body = self.body;
-        let mut varies = false;
+        let mut varies = value.has_index(Axis::Column);
         for name in value.variables() {
             match (self.varies.get(name), body.operand(name).map(|operand| operand.role)) {
                 (_, Some(Role::Output)) => {

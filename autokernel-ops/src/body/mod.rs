@@ -10,7 +10,7 @@ use std::fmt;
 use autokernel_core::{Dtype, Role};
 use serde::{Deserialize, Serialize};
 
-use crate::expr::{Expr, Precision};
+use crate::expr::{Axis, Expr, Precision};
 
 pub use check::{Complaint, Place};
 
@@ -170,6 +170,11 @@ impl Body {
         }
         let is_needed = move |step: &&Step| matches!(step, Step::Store { .. }) || names.contains(step.name());
         self.steps.iter().filter(is_needed)
+    }
+
+    /// Whether some output depends on the number of its element along `axis`.
+    pub fn has_index(&self, axis: Axis) -> bool {
+        self.needed_steps().any(|step| step.expr().has_index(axis))
     }
 
     /// How finely functions are computed for its outputs.

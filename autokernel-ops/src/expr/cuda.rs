@@ -53,6 +53,7 @@ impl Spelling {
         match expr {
             Expr::Variable(name) => name.clone(),
             Expr::Literal(value) => literal(*value),
+            Expr::Index(axis) => axis.name().to_owned(),
             Expr::Negate(value) => format!("(-{})", self.number(value)),
             Expr::Binary(BinaryOp::Divide, left, right) => self.quotient(&self.number(left), &self.number(right)),
             Expr::Binary(op, left, right) => format!("({} {} {})", self.number(left), op.symbol(), self.number(right)),

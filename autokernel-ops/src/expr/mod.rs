@@ -6,12 +6,14 @@ pub mod ball;
 mod calls;
 mod cost;
 pub mod cuda;
+mod index;
 mod precision;
 mod walk;
 
 use serde::{Deserialize, Serialize};
 
 pub use cost::Cost;
+pub use index::Axis;
 pub use precision::Precision;
 
 /// A function of one accumulated element.
@@ -44,6 +46,8 @@ pub enum Expr {
     Variable(String),
     /// A constant.
     Literal(f32),
+    /// The number of the element's row or column, from 0. As an `f32` it is exact below 2²⁴.
+    Index(Axis),
     /// `-x`
     Negate(Box<Expr>),
     /// `left op right`
@@ -174,6 +178,7 @@ impl Expr {
                 found.expect("the translator admits only names in scope").1
             }
             Expr::Literal(value) => *value,
+            Expr::Index(axis) => Expr::Variable(axis.call().to_owned()).eval(scope),
             Expr::Negate(value) => -value.eval(scope),
             Expr::Binary(op, left, right) => op.eval(left.eval(scope), right.eval(scope)),
             Expr::Call(function, args) => {

@@ -7,7 +7,7 @@ impl Expr {
     pub fn walk<'e>(&'e self, visit: &mut impl FnMut(&'e Expr)) {
         visit(self);
         match self {
-            Expr::Variable(_) | Expr::Literal(_) => {}
+            Expr::Variable(_) | Expr::Literal(_) | Expr::Index(_) => {}
             Expr::Negate(value) => value.walk(visit),
             Expr::Binary(_, left, right) => [left, right].into_iter().for_each(|side| side.walk(visit)),
             Expr::Call(_, args) => args.iter().for_each(|arg| arg.walk(visit)),
@@ -41,7 +41,7 @@ impl Expr {
     pub fn map_children(&self, replace: &mut impl FnMut(&Expr) -> Expr) -> Expr {
         let mut boxed = |expr: &Expr| Box::new(replace(expr));
         match self {
-            Expr::Variable(_) | Expr::Literal(_) => self.clone(),
+            Expr::Variable(_) | Expr::Literal(_) | Expr::Index(_) => self.clone(),
             Expr::Negate(value) => Expr::Negate(boxed(value)),
             Expr::Binary(op, left, right) => Expr::Binary(*op, boxed(left), boxed(right)),
             Expr::Call(function, args) => Expr::Call(*function, args.iter().map(replace).collect()),

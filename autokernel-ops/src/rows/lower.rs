@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::body::cuda::element;
 use crate::body::{Body, Reduction, Step};
-use crate::expr::{BinaryOp, Expr};
+use crate::expr::{Axis, BinaryOp, Expr};
 
 /// What is computed once a row.
 #[derive(Clone, Debug, PartialEq)]
@@ -141,6 +141,8 @@ impl<'b> Lowering<'b> {
     fn rename(&self, expr: &Expr) -> Expr {
         match expr {
             Expr::Variable(name) => Expr::Variable(self.names.get(&**name).cloned().unwrap_or_else(|| element(name))),
+            Expr::Index(Axis::Row) => Expr::Variable(format!("{ROW}{}", Axis::Row.name())),
+            Expr::Index(Axis::Column) => Expr::Variable(Axis::Column.name().to_owned()),
             other => other.map_children(&mut |child| self.rename(child)),
         }
     }
@@ -148,7 +150,7 @@ impl<'b> Lowering<'b> {
     /// The expression with what is the same for all elements of a row computed once a row.
     fn hoist(&mut self, expr: &Expr) -> Expr {
         match expr {
-            Expr::Variable(_) | Expr::Literal(_) => expr.clone(),
+            Expr::Variable(_) | Expr::Literal(_) | Expr::Index(_) => expr.clone(),
             _ if is_row_wise(expr) => self.once_a_row(false, expr),
             Expr::Binary(BinaryOp::Divide, left, right) if is_row_wise(right) && varies(left) => {
                 let divisor = self.once_a_row(true, right);
@@ -225,7 +227,7 @@ impl Lowered {
         let mut total = 0u32;
         value.expr.walk(&mut |expr| {
             total = total.saturating_add(match expr {
-                Expr::Literal(_) => 0,
+                Expr::Literal(_) | Expr::Index(_) => 0,
                 Expr::Variable(name) => self.operations(name, known).unwrap_or(0),
                 Expr::Call(function, _) => 1 + 7 * function.cost().special_functions,
                 Expr::Negate(_) | Expr::Binary(..) | Expr::If(..) => 1,

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use autokernel_core::Role;
 
 use crate::body::{Body, Kind, Reduction, Step};
-use crate::expr::BinaryOp;
 pub use crate::expr::ball::Ball;
 use crate::expr::ball::eval;
+use crate::expr::{Axis, BinaryOp};
 
 /// Additions behind each other in a sum, however it is split: the longest chain of any schedule and width tested.
 const CHAIN: f64 = 64.0;
@@ -40,9 +40,9 @@ impl Values {
     }
 }
 
-/// The outputs of one row, in the order of the outputs: an element for each column of a matrix, one of a column.
+/// The outputs of the row of that number, in the order of the outputs: an element for each column of a matrix, one of a column.
 /// `input` gives an input's element by the operand's number and the column.
-pub fn row(body: &Body, columns: usize, input: &dyn Fn(usize, usize) -> f64) -> Vec<Vec<Ball>> {
+pub fn row(body: &Body, number: usize, columns: usize, input: &dyn Fn(usize, usize) -> f64) -> Vec<Vec<Ball>> {
     let mut names: BTreeMap<&str, Values> = BTreeMap::new();
     for (at, operand) in body.operands.iter().enumerate().filter(|(_, operand)| operand.role == Role::Input) {
         let element = |column| Ball::exact(input(at, column));
@@ -52,11 +52,15 @@ pub fn row(body: &Body, columns: usize, input: &dyn Fn(usize, usize) -> f64) -> 
         };
         names.insert(&operand.name, values);
     }
+    // As an `f32` holds them.
+    let index = |number: usize| Ball::exact(f64::from(number as f32));
+    names.insert(Axis::Row.call(), Values::OfRow(index(number)));
+    names.insert(Axis::Column.call(), Values::OfElements((0..columns).map(index).collect()));
     let mut outputs: BTreeMap<&str, Vec<Ball>> = BTreeMap::new();
     let precision = body.precision();
     for step in &body.steps {
-        let of_row =
-            step.expr().variables().iter().all(|name| matches!(names.get(name), Some(Values::OfRow(_)) | None));
+        let of_row = !step.expr().has_index(Axis::Column)
+            && step.expr().variables().iter().all(|name| matches!(names.get(name), Some(Values::OfRow(_)) | None));
         let at = |column| {
             eval(step.expr(), precision, &|name| names.get(name).map_or(Ball::exact(f64::NAN), |v| v.at(column)))
         };
@@ -119,7 +123,7 @@ mod tests {
 
     #[test]
     fn softmax_sums_to_one_within_an_error_that_is_small() {
-        let out = row(&cases::softmax(), 100, &|_, column| f64::from(column as u32 % 7) - 3.0).remove(0);
+        let out = row(&cases::softmax(), 0, 100, &|_, column| f64::from(column as u32 % 7) - 3.0).remove(0);
         let sum: f64 = out.iter().map(|ball| ball.value).sum();
         assert!((sum - 1.0).abs() < 1e-12, "{sum}");
         assert!(out.iter().all(|ball| ball.error < 2e-5 * ball.value), "{:?}", out[0]);
@@ -127,10 +131,10 @@ mod tests {
 
     #[test]
     fn a_nan_goes_where_the_body_sends_it() {
-        let out = row(&cases::softmax(), 3, &|_, column| if column == 1 { f64::NAN } else { 1.0 });
+        let out = row(&cases::softmax(), 0, 3, &|_, column| if column == 1 { f64::NAN } else { 1.0 });
         assert!(out[0].iter().all(|ball| ball.value.is_nan()));
         let statistics =
-            row(&cases::statistics(), 3, &|at, column| if (at, column) == (0, 1) { f64::NAN } else { 1.0 });
+            row(&cases::statistics(), 0, 3, &|at, column| if (at, column) == (0, 1) { f64::NAN } else { 1.0 });
         assert_eq!((statistics[0][0].value, statistics[1][0].value), (1.0, 0.0));
         assert!(statistics[2][0].value.is_nan());
     }

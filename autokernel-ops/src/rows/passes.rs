@@ -8,7 +8,7 @@ pub use super::lower::RowStep;
 use super::lower::{self, Lowered};
 use crate::body::cuda::element;
 use crate::body::{Body, Kind, Reduction};
-use crate::expr::Expr;
+use crate::expr::{Axis, Expr};
 use crate::knob::choices;
 
 choices! {
@@ -53,6 +53,8 @@ pub struct Elements {
     pub matrices: Vec<String>,
     /// Row operands that it reads, by their operands' names.
     pub rows: Vec<String>,
+    /// Whether it needs the number of the element's column.
+    pub column_index: bool,
     /// Values that it computes, in order, by their CUDA names.
     pub values: Vec<(String, Source)>,
     /// Those of them that it keeps for later passes.
@@ -143,7 +145,13 @@ fn elements(body: &Body, lowered: &Lowered, needs: &[&str], is_kept: &dyn Fn(&st
         let source = if is_kept(name) { Source::Kept } else { Source::Computed(lowered.elements[name].expr.clone()) };
         (name.clone(), source)
     });
-    Elements { matrices: of_kind(Kind::Matrix), rows: of_kind(Kind::Row), values: values.collect(), keeps: Vec::new() }
+    Elements {
+        matrices: of_kind(Kind::Matrix),
+        rows: of_kind(Kind::Row),
+        column_index: wanted.contains(Axis::Column.name()),
+        values: values.collect(),
+        keeps: Vec::new(),
+    }
 }
 
 /// Whether computing the value again costs more than a register: many operations, or more than one matrix to hold for it.

@@ -5,8 +5,8 @@ use autokernel_core::Role;
 use super::passes::{Elements, Pass, Program, RowStep, Source};
 use crate::body::cuda::{cuda_type, element, leading};
 use crate::body::{Body, Kind, Operand, Reduction};
-use crate::expr::Expr;
 use crate::expr::cuda::Spelling;
+use crate::expr::{Axis, Expr};
 use crate::lines::Lines;
 
 /// Of what holds neighbouring elements: a vector, or a single one at an end of a row.
@@ -62,6 +62,11 @@ pub(super) fn of_row(operand: &Operand, to_f32: &str) -> String {
     }
 }
 
+/// What gives the number of the row, called `index`, its name among the row's values.
+pub(super) fn row_index() -> String {
+    format!("row.{} = static_cast<float>(index);", Axis::Row.name())
+}
+
 fn operation(reduction: Reduction) -> &'static str {
     match reduction {
         Reduction::Sum | Reduction::Mean => "Sum",
@@ -105,6 +110,7 @@ impl Printer<'_> {
 
         let shared = self.body.inputs().filter(|operand| !operand.kind.varies_along_row());
         let mut values: Vec<String> = shared.map(|operand| format!("float {}", element(&operand.name))).collect();
+        values.extend(self.body.has_index(Axis::Row).then(|| format!("float {}", Axis::Row.name())));
         for (at, between) in self.program.between.iter().enumerate() {
             values.extend(between.iter().filter_map(|step| match step {
                 RowStep::Value { name, .. } => Some(format!("float {name}")),
@@ -203,7 +209,8 @@ impl Printer<'_> {
                     format!("if (writes) {}[index] = autokernel::from_f32<{ty}>({value});", address(operand))
                 }
             });
-            let lines: Vec<String> = loads.chain(computes).collect();
+            let number = (at == 0 && self.body.has_index(Axis::Row)).then(row_index);
+            let lines: Vec<String> = number.into_iter().chain(loads).chain(computes).collect();
             if !lines.is_empty() {
                 out.line(format!("if constexpr (kPass == {at}) {{"));
                 out.lines(lines);
@@ -255,6 +262,9 @@ impl Printer<'_> {
         }
         for name in &elements.rows {
             out.line(format!("const float {0} = {0}vector[i];", element(name)));
+        }
+        if elements.column_index {
+            out.line(format!("const float {} = static_cast<float>(span.first + i);", Axis::Column.name()));
         }
         for (name, source) in &elements.values {
             match source {

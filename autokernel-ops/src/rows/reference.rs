@@ -3,9 +3,10 @@
 use autokernel_core::Role;
 
 use super::passes::{Program, RowStep, Source};
-use super::print::{address, of_row};
+use super::print::{address, of_row, row_index};
 use crate::body::cuda::{element, leading};
 use crate::body::{Body, Kind, Reduction};
+use crate::expr::Axis;
 use crate::expr::cuda::Spelling;
 use crate::lines::Lines;
 
@@ -33,7 +34,12 @@ pub fn problem(body: &Body, program: &Program) -> String {
     for (name, ..) in program.passes.iter().flat_map(|pass| &pass.reduces) {
         out.line(format!("float {name};"));
     }
+    let has_row_index = body.has_index(Axis::Row);
+    if has_row_index {
+        out.line(format!("float {};", Axis::Row.name()));
+    }
     out.line("} row;");
+    out.lines(has_row_index.then(row_index));
     out.lines(shared().map(|operand| of_row(operand, "autokernel::reference_rows::to_f32")));
     for (at, steps) in program.between.iter().enumerate() {
         between(&mut out, steps);
@@ -85,6 +91,9 @@ fn pass_over_row(out: &mut Lines, body: &Body, pass: &super::passes::Pass) {
             let (name, from) = (element(&operand.name), address(operand));
             out.line(format!("const float {name} = autokernel::reference_rows::to_f32({from}[{offset}column]);"));
         }
+    }
+    if pass.streamed.column_index {
+        out.line(format!("const float {} = static_cast<float>(column);", Axis::Column.name()));
     }
     for (name, source) in &pass.streamed.values {
         if let Source::Computed(expr) = source {

@@ -8,9 +8,9 @@ use crate::layout::Layout;
 use crate::view::{Storage, StorageMut};
 use crate::{AnyView, AnyViewMut, Argument, Device, Element, Error, Result, alloc};
 
-/// Computes one row. Inputs and outputs are in the order of the signature; each is as long as a row, or of one element
+/// Computes the row of that number. Inputs and outputs are in the order of the signature; each is as long as a row, or of one element
 /// where it has one a row or is a scalar.
-pub type RowFunction = fn(&[&[f32]], &mut [&mut [f32]]);
+pub type RowFunction = fn(usize, &[&[f32]], &mut [&mut [f32]]);
 
 /// Elements below which a share of the rows is not divided further.
 const SHARE: usize = 1 << 14;
@@ -113,7 +113,7 @@ fn compute(work: &Work<'_>, first: usize, rows: usize, mut outputs: Vec<Output<'
     for number in 0..rows {
         read.iter_mut().zip(inputs).for_each(|(values, input)| input.read(first + number, values));
         let inputs: Vec<&[f32]> = read.iter().map(Vec::as_slice).collect();
-        row(&inputs, &mut written.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>());
+        row(first + number, &inputs, &mut written.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>());
         outputs.iter_mut().zip(&written).for_each(|(output, values)| output.write(number, values));
     }
     Ok(())
@@ -276,7 +276,7 @@ mod tests {
     /// `out = x · scale + shift`, and its sum.
     const KINDS: [Kind; 5] = [Kind::Matrix, Kind::Row, Kind::Scalar, Kind::Matrix, Kind::Column];
 
-    fn scaled(inputs: &[&[f32]], outputs: &mut [&mut [f32]]) {
+    fn scaled(_: usize, inputs: &[&[f32]], outputs: &mut [&mut [f32]]) {
         let ([x, scale, shift], [out, sum]) = (inputs, outputs) else { panic!("other operands") };
         out.iter_mut().zip(*x).zip(*scale).for_each(|((out, x), scale)| *out = x * scale + shift[0]);
         sum[0] = out.iter().sum();
@@ -311,9 +311,9 @@ mod tests {
     fn operands_that_do_not_fit_are_refused() {
         let device = Device::cpu();
         let (x, mut out) = (Matrix::<f32>::zeros(&device, 2, 3).unwrap(), Matrix::<f32>::zeros(&device, 3, 3).unwrap());
-        let refused = rows(&mut [(&x).into(), (&mut out).into()], &[Kind::Matrix; 2], |_, _| ()).unwrap_err();
+        let refused = rows(&mut [(&x).into(), (&mut out).into()], &[Kind::Matrix; 2], |_, _, _| ()).unwrap_err();
         assert!(refused.to_string().contains("do not fit each other"), "{refused}");
-        let refused = rows(&mut [Argument::Scalar(1.0)], &[Kind::Scalar], |_, _| ()).unwrap_err();
+        let refused = rows(&mut [Argument::Scalar(1.0)], &[Kind::Scalar], |_, _, _| ()).unwrap_err();
         assert!(refused.to_string().contains("none of them is a matrix"), "{refused}");
     }
 }

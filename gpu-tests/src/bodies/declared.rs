@@ -124,6 +124,14 @@ pub fn geglu(
     out = gelu_tanh(gated) * raised * scale + 0.125 * dot(x, up);
 }
 
+/// A band beside the diagonal, and where the elements outside of it stand.
+#[autokernel::fused_matmul]
+pub fn band(a: &Matrix<bf16>, b: &Matrix<bf16>, width: f32, out: &mut Matrix<f32>) {
+    let apart = (row_index() - column_index()).abs();
+    let product = dot(a, b.t());
+    out = if apart <= width.abs() { product } else { 1000.0 * row_index() + column_index() };
+}
+
 /// A kernel, as every test of this folder takes it.
 pub struct Declared {
     /// Its function's name.
@@ -133,11 +141,11 @@ pub struct Declared {
 }
 
 /// The kernels above.
-pub fn catalogue() -> [Declared; 10] {
+pub fn catalogue() -> [Declared; 11] {
     macro_rules! declared {
         ($($name:ident),+) => { [$(Declared { name: stringify!($name), kernel: &$name::KERNEL }),+] };
     }
-    declared![bias_gelu, residual, scaled, wide, shuffled, language, converted, twenty, swiglu, geglu]
+    declared![bias_gelu, residual, scaled, wide, shuffled, language, converted, twenty, swiglu, geglu, band]
 }
 
 impl Declared {

@@ -128,7 +128,7 @@ fn judge(problem: &Problem, body: &Body, shape: &Extents, ran: &Ran) -> std::res
         };
         let sums: Vec<f64> = products.iter().map(|sums| sums[at]).collect();
         let ball = |&value: &f64| Ball { value, error: if value.is_finite() { accumulation(k as f64) } else { 0.0 } };
-        let expected = oracle::element(body, &sums.iter().map(ball).collect::<Vec<_>>(), &input);
+        let expected = oracle::element(body, (row, column), &sums.iter().map(ball).collect::<Vec<_>>(), &input);
         expected.iter().for_each(|&ball| told.count(ball));
         let is_wrong = |&(output, ball): &(usize, Ball)| !is_right(operands[output].dtype, ball, written[output][at]);
         let (output, ball) = outputs.iter().copied().zip(expected).find(is_wrong)?;

@@ -54,6 +54,15 @@ pub fn elementwise(r#in: &Matrix<f32>, float: &Row<f32>, int: f32, args: &mut Ma
     args = (r#in - float).sin() / (1.0 + int * int) + r#in.recip().min(1.0);
 }
 
+/// Softmax of what is not behind the element, with a slope, and where the row stands.
+#[autokernel::rows]
+pub fn causal(x: &Matrix<bf16>, slope: f32, out: &mut Matrix<bf16>, at: &mut Column<f32>) {
+    let behind = row_index() - column_index();
+    let e = if behind < 0.0 { 0.0 } else { (x.min(8.0) - slope.abs() * behind).exp() };
+    out = e / row_sum(e);
+    at = row_index() * 4.0 + row_max(column_index());
+}
+
 /// A kernel, as every test of this folder takes it.
 pub struct Declared {
     /// Its function's name.
@@ -69,8 +78,8 @@ macro_rules! declared {
 }
 
 /// The kernels above.
-pub fn declared_here() -> [Declared; 4] {
-    declared![scaled, statistics, language, elementwise]
+pub fn declared_here() -> [Declared; 5] {
+    declared![scaled, statistics, language, elementwise, causal]
 }
 
 /// Every kernel: the ones above, and the built-in ones.

@@ -105,7 +105,7 @@ pub fn check_launch(
             Kind::Column => values[at][row],
             Kind::Scalar => values[at][0],
         };
-        for (&at, expected) in outputs.iter().zip(oracle::row(problem.body(), columns, &input)) {
+        for (&at, expected) in outputs.iter().zip(oracle::row(problem.body(), row, columns, &input)) {
             for (column, ball) in expected.iter().enumerate() {
                 told.count(*ball);
                 let got = written[at][row * expected.len() + column];

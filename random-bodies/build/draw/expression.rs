@@ -64,6 +64,8 @@ pub struct Writer<'r> {
     /// Blocks around what is written.
     depth: u32,
     bound: u32,
+    /// Whether an element stands somewhere: in a kernel, and not in a function.
+    has_indices: bool,
 }
 
 impl<'r> Writer<'r> {
@@ -77,7 +79,8 @@ impl<'r> Writer<'r> {
         let read = if reduces { BTreeSet::new() } else { inputs.iter().map(|name| name.text.clone()).collect() };
         let unread = read.into_iter().chain(dot.clone()).collect();
         let reductions = if reduces { rng.random_range(0..5) } else { 0 };
-        Writer { rng, names: inputs, unread, stores: false, reductions, dot, helpers, depth: 0, bound: 0 }
+        let has_indices = reduces || dot.is_some();
+        Writer { has_indices, rng, names: inputs, unread, stores: false, reductions, dot, helpers, depth: 0, bound: 0 }
     }
 
     /// The operands that nothing reads so far.
@@ -160,8 +163,14 @@ impl<'r> Writer<'r> {
                 }
                 Number { text: name.text.clone(), varies: name.varies }
             }
+            _ if self.has_indices && self.rng.random_ratio(1, 3) => self.index(allowed),
             _ => Number { text: self.literal(), varies: false },
         }
+    }
+
+    fn index(&mut self, allowed: Allowed) -> Number {
+        let varies = allowed == Allowed::Any && self.rng.random();
+        Number { text: if varies { "column_index()" } else { "row_index()" }.to_owned(), varies }
     }
 
     fn literal(&mut self) -> String {

@@ -11,7 +11,7 @@ use autokernel_core::Role;
 use serde::{Deserialize, Serialize};
 
 use crate::body::{self, Complaint, Operand, Step};
-use crate::expr::Precision;
+use crate::expr::{Axis, Precision};
 use complaint::complaints;
 
 pub use class::BodyClass;
@@ -119,6 +119,11 @@ impl Body {
     /// What is written.
     pub fn outputs(&self) -> impl Iterator<Item = &Operand> {
         self.0.body.outputs()
+    }
+
+    /// Whether some output depends on the number of its element along `axis`.
+    pub fn has_index(&self, axis: Axis) -> bool {
+        self.0.body.has_index(axis)
     }
 
     /// How finely functions are computed for its outputs.

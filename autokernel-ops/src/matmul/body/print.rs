@@ -5,6 +5,7 @@ use autokernel_core::Dtype;
 use super::Body;
 use crate::body::cuda::{cuda_type, element, leading};
 use crate::body::{Kind, Operand, Step};
+use crate::expr::Axis;
 use crate::expr::cuda::Spelling;
 use crate::lines::Lines;
 
@@ -89,7 +90,12 @@ fn compute(out: &mut Lines, body: &Body, spelling: Spelling) {
     out.line("");
     out.line("template <typename Inputs>");
     let sums: String = body.sums().map(|sum| format!(", float {}", element(sum))).collect();
-    out.line(format!("{FUNCTION} Outputs compute(const Args& args, const Inputs& inputs, int pair, int i{sums}) {{"));
+    out.line(format!("{FUNCTION} Outputs compute(const Args& args, const Inputs& inputs, autokernel::body::Index at, int pair, int i{sums}) {{"));
+    for (axis, number) in [(Axis::Row, "at.row"), (Axis::Column, "at.column")] {
+        if body.has_index(axis) {
+            out.line(format!("const float {} = static_cast<float>({number});", axis.name()));
+        }
+    }
     for operand in body.inputs() {
         let name = element(&operand.name);
         let value =

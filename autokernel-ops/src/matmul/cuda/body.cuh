@@ -80,8 +80,9 @@ __device__ __forceinline__ void apply(const Args& args, float* sums, Place<kSwap
       for (int pair = 0; pair < 2; ++pair) {
         const int number = (first + i) * kFragmentSums + pair * 2;
         float* const sum = sums + number;
-        const auto low = Body::compute(args, inputs[i], pair, 0, sum[0], others[number]...);
-        const auto high = Body::compute(args, inputs[i], pair, 1, sum[1], others[number + 1]...);
+        const Place<kSwapped> of_pair = at.pair(pair);
+        const auto low = Body::compute(args, inputs[i], of_pair.element(0), pair, 0, sum[0], others[number]...);
+        const auto high = Body::compute(args, inputs[i], of_pair.element(1), pair, 1, sum[1], others[number + 1]...);
         sum[0] = low.values[0];
         sum[1] = high.values[0];
         Body::visit_stored(args, [&](auto* data, int64_t ld, int output) {
@@ -98,7 +99,7 @@ __device__ __forceinline__ void apply_to_element(const Args& args, int64_t row, 
                                                  Sum... sums) {
   typename Body::template Inputs<Element> inputs;
   Body::visit(args, inputs, [&](auto& input, const void* data, int64_t ld) { input.load(data, ld, row, column); });
-  const auto outputs = Body::compute(args, inputs, 0, 0, sums...);
+  const auto outputs = Body::compute(args, inputs, Index{row, column}, 0, 0, sums...);
   staged(outputs.values[0]);
   Body::visit_stored(args, [&](auto* data, int64_t ld, int output) { store(data + row * ld + column, outputs.values[output]); });
 }

@@ -15,6 +15,12 @@ struct Constant {
   static constexpr bool value = kValue;
 };
 
+// The place of an element in C.
+struct Index {
+  int64_t row;
+  int64_t column;
+};
+
 // Where a lane's part of a fragment begins in C.
 template <bool kSwapped>
 struct Place {
@@ -37,6 +43,11 @@ struct Place {
 
   __device__ __forceinline__ Place pair(int number) const {
     return {row + (kSwapped ? 0 : 8 * number), column + (kSwapped ? 8 * number : 0), rows, columns};
+  }
+
+  // Element `i` of the pair.
+  __device__ __forceinline__ Index element(int i) const {
+    return {row + (kSwapped ? i : 0), column + (kSwapped ? 0 : i)};
   }
 
   // Elements of the pair that exist, from 2 on all.

@@ -91,7 +91,7 @@ struct Body {
   };
 
   template <typename Inputs>
-  __device__ __forceinline__ static Outputs compute(const Args& args, const Inputs& inputs, int pair, int i, float dot_) {
+  __device__ __forceinline__ static Outputs compute(const Args& args, const Inputs& inputs, autokernel::body::Index at, int pair, int i, float dot_) {
     const float bias_ = inputs.bias_.at(pair, i);
     const float scale_ = inputs.scale_.at(pair, i);
     const float skip_ = inputs.skip_.at(pair, i);
@@ -109,6 +109,6 @@ static_assert(Kernel::kThreads == 384, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks)
-autokernel_matmul_body_dae03af22027_bf16_f32_nt_9f9f2889f6d8(const __grid_constant__ Args args) {
+autokernel_matmul_body_dae03af22027_bf16_f32_nt_11f96d6afbe2(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

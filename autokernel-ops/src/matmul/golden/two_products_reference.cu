@@ -58,7 +58,7 @@ struct Body {
   };
 
   template <typename Inputs>
-  __device__ __forceinline__ static Outputs compute(const Args& args, const Inputs& inputs, int pair, int i, float gated_, float raised_) {
+  __device__ __forceinline__ static Outputs compute(const Args& args, const Inputs& inputs, autokernel::body::Index at, int pair, int i, float gated_, float raised_) {
     const float bias_ = inputs.bias_.at(pair, i);
     const float out_ = ((gated_ * raised_) + bias_);
     return {{out_}};
@@ -70,6 +70,6 @@ static_assert(autokernel::reference::kTile == 16, "the launch counts such tiles"
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(autokernel::reference::kThreads)
-autokernel_reference_890f95357a54(const __grid_constant__ Args args) {
+autokernel_reference_d9b0f60e661b(const __grid_constant__ Args args) {
   autokernel::reference::matmul<Problem, Body, 2>(args);
 }

@@ -75,7 +75,7 @@ struct Body {
   };
 
   template <typename Inputs>
-  __device__ __forceinline__ static Outputs compute(const Args& args, const Inputs& inputs, int pair, int i, float gated_, float raised_) {
+  __device__ __forceinline__ static Outputs compute(const Args& args, const Inputs& inputs, autokernel::body::Index at, int pair, int i, float gated_, float raised_) {
     const float bias_ = inputs.bias_.at(pair, i);
     const float out_ = ((gated_ * raised_) + bias_);
     return {{out_}};
@@ -88,6 +88,6 @@ static_assert(Kernel::kThreads == 128, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks)
-autokernel_matmul_body_6b9b2245f49d_bf16_bf16_nt_80d6afceb1f8(const __grid_constant__ Args args) {
+autokernel_matmul_body_6b9b2245f49d_bf16_bf16_nt_2b3554f93a97(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

@@ -81,7 +81,7 @@ struct Body {
   };
 
   template <typename Inputs>
-  __device__ __forceinline__ static Outputs compute(const Args& args, const Inputs& inputs, int pair, int i, float gated_, float raised_) {
+  __device__ __forceinline__ static Outputs compute(const Args& args, const Inputs& inputs, autokernel::body::Index at, int pair, int i, float gated_, float raised_) {
     const float bias_ = inputs.bias_.at(pair, i);
     const float out_ = ((gated_ * raised_) + bias_);
     return {{out_}};
@@ -94,6 +94,6 @@ static_assert(Kernel::kThreads == 384, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks) __cluster_dims__(2, 1, 1)
-autokernel_matmul_body_6b9b2245f49d_bf16_bf16_nt_20d9ce56fa9b(const __grid_constant__ Args args) {
+autokernel_matmul_body_6b9b2245f49d_bf16_bf16_nt_971d4d20500e(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

@@ -1,0 +1,50 @@
+//! The place of the element that a body computes.
+
+use serde::{Deserialize, Serialize};
+
+use super::Expr;
+
+/// What numbers the elements of a matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Axis {
+    /// Its rows.
+    Row,
+    /// Its columns.
+    Column,
+}
+
+impl Axis {
+    /// Both.
+    pub const ALL: [Axis; 2] = [Axis::Row, Axis::Column];
+
+    /// The function of a body that gives the number, and the name of the number in CUDA.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Axis::Row => "row_index",
+            Axis::Column => "column_index",
+        }
+    }
+
+    /// The call that gives it, which is no name of a value.
+    pub const fn call(self) -> &'static str {
+        match self {
+            Axis::Row => "row_index()",
+            Axis::Column => "column_index()",
+        }
+    }
+
+    /// The axis whose function is called `name`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Axis::ALL.into_iter().find(|axis| axis.name() == name)
+    }
+}
+
+impl Expr {
+    /// Whether the element's number along `axis` is in it.
+    pub fn has_index(&self, axis: Axis) -> bool {
+        let mut has = false;
+        self.walk(&mut |expr| has |= *expr == Expr::Index(axis));
+        has
+    }
+}
