@@ -57,3 +57,14 @@ fn every_random_body_is_itself_on_an_emulated_gpu() {
         check(body, &device, cases(3))
     });
 }
+
+#[test]
+fn every_random_body_is_itself_on_a_gpu() {
+    let test = "random_bodies::every_random_body_is_itself_on_a_gpu";
+    let Some(device) = skip::gpu(test) else { return };
+    let capability = device.info().unwrap().compute_capability;
+    check_all(&format!("on {device}"), |body| match body.arch().filter(|arch| arch.runs_on(capability)) {
+        Some(_) => check(body, &device, cases(6)),
+        None => Ok(Checked::default()),
+    });
+}
