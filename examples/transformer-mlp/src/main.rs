@@ -1,10 +1,12 @@
 //! The gated feed-forward half of a transformer block in bf16: `x + scale ∘ ((silu(y · Gᵀ) ∘ y · Uᵀ) · Dᵀ)` with `y = norm(x)`.
-//! Three kernels whose bodies stand here: a row-wise one, two products of `y` in one, and the product that leads back.
+//! Three kernels whose bodies stand here: a row-wise one, two products of `y` in one, and the product that leads back. Beside
+//! them, on a GPU, the same by six kernels that fuse nothing.
 #![forbid(unsafe_code)]
 
 mod reference;
+mod unfused;
 
-use autokernel::timing::{Cache, Timer};
+use autokernel::timing::{Cache, Timer, Timing};
 use autokernel::{Device, Matrix, Result, Row, bf16, matmul, rows};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -12,6 +14,9 @@ use rand::{RngExt, SeedableRng};
 const FEATURES: usize = 512;
 const HIDDEN: usize = 2048;
 const EPS: f32 = 1e-5;
+/// Kernels that a forward pass launches.
+const KERNELS: usize = 3;
+const ROUNDS: usize = 50;
 
 /// LayerNorm. Both means are taken of a row that is read once; the residual stream is `f32`, the products' input bf16.
 #[autokernel::rows]
@@ -100,8 +105,17 @@ fn main() -> Result<()> {
     println!("relative error against fp64: {error:.1e}");
 
     if !device.is_cpu() {
-        let time = Timer::new(&device, Cache::Cold)?.sample(50, || mlp.forward(&x, &mut scratch, &mut out))?;
-        println!("forward: {:.4} ms, median of 50 with a cold L2, spread {:.1} %", time.median_ms, time.spread_pct);
+        let (mut steps, mut same) =
+            (unfused::Scratch::zeros(&device, tokens)?, Matrix::zeros(&device, tokens, FEATURES)?);
+        let mut fused = |_| mlp.forward(&x, &mut scratch, &mut out);
+        let mut unfused = |_| unfused::forward(&mlp, &x, &mut steps, &mut same);
+        let times = Timer::new(&device, Cache::Cold)?.interleave(ROUNDS, 1, &mut [&mut fused, &mut unfused])?;
+        for (what, number, kernels) in [("fused", 0, KERNELS), ("unfused", 1, unfused::KERNELS)] {
+            let Timing { median_ms, spread_pct, .. } = times.timing(number)?;
+            println!("{what}: {kernels} kernels, {median_ms:.4} ms, spread {spread_pct:.1} %");
+        }
+        let ratio = times.ratio(1, 0)?;
+        println!("{:.3} x, median of {ROUNDS} rounds with a cold L2, spread {:.1} %", ratio.median, ratio.spread_pct);
     }
     Ok(())
 }

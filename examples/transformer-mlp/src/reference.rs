@@ -57,7 +57,7 @@ fn silu(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Scratch, norm, uniform};
+    use crate::{Scratch, norm, unfused, uniform};
     use autokernel::Device;
 
     #[test]
@@ -70,6 +70,11 @@ mod tests {
         // Three matrices in bf16 lie between `x` and `out`, each rounded by at most 2⁻⁸ of a value and 2⁻⁸ / √3 in the mean.
         let error = relative_error(&mlp, &x, &out)?;
         assert!(error > 0.0 && error < 3f64.sqrt() / 256.0 / 3f64.sqrt(), "{error}");
+        // Without fusion three more are rounded.
+        let mut scratch = unfused::Scratch::zeros(&device, tokens)?;
+        unfused::forward(&mlp, &x, &mut scratch, &mut out)?;
+        let error = relative_error(&mlp, &x, &out)?;
+        assert!(error > 0.0 && error < 6f64.sqrt() / 256.0 / 3f64.sqrt(), "{error}");
         Ok(())
     }
 
