@@ -131,19 +131,17 @@ impl Ball {
 
     fn call(function: Math, args: &[Ball], precision: Precision) -> Self {
         let args: Vec<Ball> = args.iter().map(|arg| if function == Math::MulAdd { *arg } else { arg.held() }).collect();
-        if matches!(function, Math::Max | Math::Min) {
-            return Ball::extreme(function, args[0], args[1]);
-        }
-        if args.iter().any(Ball::is_nan) {
+        let passes_over_nan = matches!(function, Math::Max | Math::Min);
+        if !passes_over_nan && args.iter().any(Ball::is_nan) {
             return Ball::exact(f64::NAN);
         }
-        if args.iter().any(Ball::is_anything) {
+        if !passes_over_nan && args.iter().any(Ball::is_anything) {
             return Ball::ANYTHING;
         }
         let Ball { value: x, error: e } = args[0];
         match function {
             Math::Abs => Ball { value: x.abs(), error: e },
-            Math::Max | Math::Min => unreachable!("computed above"),
+            Math::Max | Math::Min => Ball::extreme(function, args[0], args[1]),
             Math::Exp => {
                 let Ball { value, error } = args[0].monotone(f64::exp);
                 let size = if precision == Precision::Short { (x.abs() + e) * UNIT } else { 0.0 };

@@ -77,3 +77,16 @@ fn of_two_zeros_the_greater_may_have_either_sign() {
     let zero = call(Math::Max, &[Ball::exact(0.0), Ball::exact(-0.0)]);
     assert!(zero.error > 0.0 && call(Math::Recip, &[zero]).is_anything());
 }
+
+#[test]
+fn the_short_form_of_one_plus_a_function_keeps_its_digits_where_the_sum_cancels() {
+    let x = Expr::Variable("x".to_owned());
+    for (function, at) in [(Math::Tanh, -5.0), (Math::Erf, -2.5)] {
+        let one = Box::new(Expr::Literal(1.0));
+        let sum = Expr::Binary(BinaryOp::Add, one, Box::new(Expr::Call(function, vec![x.clone()])));
+        let ball = |precision| eval(&sum, precision, &|_| Ball::exact(at));
+        let (full, short) = (ball(Precision::Full), ball(Precision::Short));
+        assert_eq!(full.value, short.value);
+        assert!(short.error >= full.error && short.error < full.error + 1e-4 * short.value, "{full:?} {short:?}");
+    }
+}
