@@ -75,7 +75,7 @@ pub struct Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Fault { kernel, block: [bx, by, bz], thread: [x, y, z], line, instruction, source_line, kind } = self;
-        write!(f, "{kernel}, block ({bx}, {by}, {bz}), thread ({x}, {y}, {z}), PTX line {line}, `{instruction}`")?;
+        write!(f, "{}: {kernel}, block ({bx}, {by}, {bz}), thread ({x}, {y}, {z}), PTX line {line}, `{instruction}`", kind.check())?;
         if let Some(source) = source_line {
             write!(f, " ({source})")?;
         }
@@ -281,6 +281,32 @@ pub enum FaultKind {
     /// More instructions than the launch allows.
     #[error("the kernel ran {0} instructions without ending; raise `Options::instruction_budget` if it should")]
     Budget(u64),
+}
+
+impl FaultKind {
+    /// Which check found it, in a few words.
+    pub const fn check(&self) -> &'static str {
+        match self {
+            FaultKind::OutOfBounds { .. } => "access out of bounds",
+            FaultKind::Misaligned { .. } => "misaligned access",
+            FaultKind::Uninitialised { .. } => "read of what nobody wrote",
+            FaultKind::Race { .. } => "race",
+            FaultKind::InFlight { .. } => "wgmma in flight",
+            FaultKind::NotFenced { .. } => "missing wgmma.fence",
+            FaultKind::Descriptor { .. } => "matrix descriptor",
+            FaultKind::Mbarrier { .. } => "mbarrier",
+            FaultKind::Barrier { .. } => "barrier",
+            FaultKind::Deadlock { .. } => "deadlock",
+            FaultKind::Divergent { .. } => "divergence",
+            FaultKind::PeerEnded { .. } => "access to a block that has ended",
+            FaultKind::EndsInFlight { .. } => "copy in flight at the end",
+            FaultKind::BeforeGridDependency => "access before griddepcontrol.wait",
+            FaultKind::TensorMap(_) => "tensor map",
+            FaultKind::Refused { .. } => "refused instruction",
+            FaultKind::Trap => "trap",
+            FaultKind::Budget(_) => "endless run",
+        }
+    }
 }
 
 /// How an mbarrier is used wrongly.

@@ -83,4 +83,4 @@ pub use device::{
 pub use fault::{Access, Actor, Fault, FaultKind, LaunchError, MbarrierFault, OtherAccess, RunError};
 pub use launch::{Checks, Launch, Options};
 pub use ptx::{Kernel, Module, ParseError, ParseErrorKind, SourceLocation};
-pub use report::{Counters, Report, Site, Traffic};
+pub use report::{Counters, Executed, Memory, Report, Site, Traffic};

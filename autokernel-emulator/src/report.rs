@@ -9,8 +9,21 @@ use crate::ptx::SourceLocation;
 pub struct Report {
     /// Over the whole kernel.
     pub counters: Counters,
+    /// Of each line of the PTX text that ran, in the order of lines.
+    pub executed: BTreeMap<u32, Executed>,
     /// Of each line of the PTX text that touched memory, in the order of lines.
     pub sites: BTreeMap<u32, Site>,
+}
+
+/// How often an instruction ran.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Executed {
+    /// The opcode with its modifiers.
+    pub instruction: String,
+    /// The line of the CUDA source, if the PTX tells.
+    pub source: Option<SourceLocation>,
+    /// By a warp, once for each time.
+    pub warps: u64,
 }
 
 /// What was counted over a whole kernel.
@@ -37,6 +50,18 @@ pub struct Traffic {
     pub stored: u64,
 }
 
+/// What an access reaches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Memory {
+    /// Global memory, by threads.
+    #[default]
+    Global,
+    /// Shared memory, by threads.
+    Shared,
+    /// Both, by bulk copies and TMA.
+    Bulk,
+}
+
 /// What the accesses of one instruction cost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Site {
@@ -44,8 +69,12 @@ pub struct Site {
     pub instruction: String,
     /// The line of the CUDA source, if the PTX tells.
     pub source: Option<SourceLocation>,
-    /// Requests: an instruction of a warp with at least one lane.
+    /// What it reaches.
+    pub memory: Memory,
+    /// Requests: an instruction of a warp with at least one lane, or one bulk copy into one block.
     pub requests: u64,
+    /// Bytes that they asked for, each lane's own.
+    pub bytes: u64,
     /// Sectors of 32 bytes of global memory that the requests touched.
     pub sectors: u64,
     /// Wavefronts: passes over the banks of shared memory that the requests took.

@@ -2,8 +2,29 @@
 
 use std::collections::BTreeMap;
 
+use crate::fault::Access;
 use crate::ptx::Kernel;
-use crate::report::{Counters, Report, Site};
+use crate::report::{Counters, Executed, Memory, Report, Site};
+
+/// How a request goes to memory, by which it costs.
+#[derive(Clone, Copy)]
+pub(super) enum Path {
+    Shared,
+    Global,
+    /// From global to shared memory by `cp.async`.
+    LaneCopy,
+    Bulk,
+}
+
+impl Path {
+    const fn memory(self) -> Memory {
+        match self {
+            Path::Shared => Memory::Shared,
+            Path::Global | Path::LaneCopy => Memory::Global,
+            Path::Bulk => Memory::Bulk,
+        }
+    }
+}
 
 pub(super) struct Tally {
     pub counters: Counters,
@@ -37,34 +58,62 @@ impl Tally {
         self.left > 0
     }
 
-    pub fn site(&mut self, pc: usize) -> Option<&mut Site> {
-        self.sites.get_mut(pc)
+    /// Counts a request for `bytes` at each of `addresses`; those of shared memory count from the block's window.
+    pub fn request(&mut self, pc: u32, path: Path, access: Access, addresses: &[u64], bytes: u32) {
+        let asked = addresses.len() as u64 * u64::from(bytes);
+        let traffic = match path.memory() {
+            Memory::Shared => &mut self.counters.shared,
+            Memory::Global => &mut self.counters.global,
+            Memory::Bulk => &mut self.counters.bulk,
+        };
+        match access {
+            Access::Read => traffic.loaded += asked,
+            Access::Write => traffic.stored += asked,
+        }
+        let Some(site) = self.sites.get_mut(pc as usize) else { return };
+        site.memory = path.memory();
+        site.requests += 1;
+        site.bytes += asked;
+        match path {
+            Path::Shared => {
+                let (passes, least) = wavefronts(addresses, bytes);
+                site.wavefronts += passes;
+                site.bank_conflicts += passes.saturating_sub(least);
+            }
+            Path::Global => site.sectors += sectors(addresses, bytes.into()),
+            Path::LaneCopy => site.sectors += copied_sectors(addresses, bytes.into()),
+            Path::Bulk => {}
+        }
     }
 
     pub fn into_report(mut self, kernel: &Kernel) -> Report {
-        let mut sites = BTreeMap::new();
+        let (mut sites, mut lines) = (BTreeMap::new(), BTreeMap::new());
         for ((instruction, executed), site) in kernel.code.iter().zip(self.executed).zip(self.sites) {
             let mnemonic = kernel.mnemonics.get(instruction.mnemonic as usize).map_or("", String::as_str);
-            if executed > 0 {
-                let root = mnemonic.split('.').next().unwrap_or_default();
-                *self.counters.instructions.entry(root.to_owned()).or_default() += executed;
+            if executed == 0 {
+                continue;
             }
+            let root = mnemonic.split('.').next().unwrap_or_default();
+            *self.counters.instructions.entry(root.to_owned()).or_default() += executed;
+            let source = instruction.location.and_then(|at| kernel.locations.get(at as usize)).cloned();
             if site.requests > 0 {
-                let source = instruction.location.and_then(|at| kernel.locations.get(at as usize)).cloned();
-                sites.insert(instruction.line, Site { instruction: mnemonic.to_owned(), source, ..site });
+                let site = Site { instruction: mnemonic.to_owned(), source: source.clone(), ..site };
+                sites.insert(instruction.line, site);
             }
+            lines.insert(instruction.line, Executed { instruction: mnemonic.to_owned(), source, warps: executed });
         }
-        Report { counters: self.counters, sites }
+        Report { counters: self.counters, executed: lines, sites }
     }
 }
 
 /// Wavefronts of a request to shared memory, and how few it could take: lanes are served in groups whose accesses
 /// together are at most 128 bytes, and a group takes as many passes as its busiest bank has different words.
-pub(super) fn wavefronts(addresses: &[u32], bytes: u32) -> (u64, u64) {
+fn wavefronts(addresses: &[u64], bytes: u32) -> (u64, u64) {
+    let bytes = u64::from(bytes);
     let lanes_a_pass = (128 / bytes.max(4)) as usize;
     let (mut passes, mut least) = (0, 0);
     for group in addresses.chunks(lanes_a_pass.max(1)) {
-        let mut words: Vec<u32> =
+        let mut words: Vec<u64> =
             group.iter().flat_map(|&address| (address / 4..(address + bytes).div_ceil(4)).take(8)).collect();
         words.sort_unstable();
         words.dedup();
@@ -83,7 +132,7 @@ const SECTOR: u64 = 32;
 const LINE: u64 = 128;
 
 /// Sectors that a request to global memory touches.
-pub(super) fn sectors(addresses: &[u64], bytes: u64) -> u64 {
+fn sectors(addresses: &[u64], bytes: u64) -> u64 {
     let mut sectors: Vec<u64> = addresses
         .iter()
         .flat_map(|&address| address / SECTOR..=address.saturating_add(bytes.max(1) - 1) / SECTOR)
@@ -96,7 +145,7 @@ pub(super) fn sectors(addresses: &[u64], bytes: u64) -> u64 {
 /// Sectors that the hardware counts of a request of `cp.async`: lanes are served in groups of 128 bytes, and of each line
 /// of 128 bytes a group asks for as many sectors as its bytes fill, wherever in the line they begin (measured on an H200,
 /// with rows at odd multiples of 16 bytes).
-pub(super) fn copied_sectors(addresses: &[u64], bytes: u64) -> u64 {
+fn copied_sectors(addresses: &[u64], bytes: u64) -> u64 {
     let bytes = bytes.max(1);
     let lanes_a_pass = usize::try_from(LINE / bytes).unwrap_or(1).max(1);
     let of_group = |group: &[u64]| {
@@ -115,7 +164,7 @@ pub(super) fn copied_sectors(addresses: &[u64], bytes: u64) -> u64 {
 mod tests {
     use super::*;
 
-    fn strided(stride: u32) -> Vec<u32> {
+    fn strided(stride: u64) -> Vec<u64> {
         (0..32).map(|lane| lane * stride).collect()
     }
 

@@ -11,6 +11,7 @@ use crate::run::access::{Lane, aligned};
 use crate::run::address::Place;
 use crate::run::cluster::Cluster;
 use crate::run::stop::{Exec, refuse};
+use crate::run::tally::Path;
 use crate::run::warp::{BulkGroups, Wait};
 
 /// A copy that is under way.
@@ -174,7 +175,7 @@ impl Cluster<'_, '_> {
             self.require_visible(by.warp, by.lane, barrier, Proxy::Async)?;
             let event = self.load_event(by, barrier);
             self.reach(by, Place::Shared { block, index }, event, Access::Write, bytes)?;
-            self.tally.counters.bulk.loaded += u64::from(bytes);
+            self.tally.request(by.pc, Path::Bulk, Access::Read, &[to], bytes);
             let work = Work::Load { from: source(block), to: (block, index), bytes, barrier };
             self.enqueue(by, work);
         }
@@ -198,7 +199,7 @@ impl Cluster<'_, '_> {
             Target::Global(address) => drop(self.reach(by, Place::Global(*address), writes, Access::Write, bytes)?),
             Target::Tensor(tensor) => self.write_tensor(by, tensor, writes)?,
         }
-        self.tally.counters.bulk.stored += u64::from(bytes);
+        self.tally.request(by.pc, Path::Bulk, Access::Write, &[from], bytes);
         self.enqueue(by, Work::Store { from: place, bytes, to, group, read: None });
         Ok(())
     }

@@ -8,13 +8,13 @@ use super::Flow;
 use crate::fault::{Access, MbarrierFault};
 use crate::isa::Address;
 use crate::isa::instruction::{CopyOp, Order};
-use crate::isa::lanes::{Lanes, WARP, lanes_of};
+use crate::isa::lanes::{WARP, lanes_of};
 use crate::isa::types::Space;
 use crate::run::access::{Lane, aligned};
 use crate::run::address::Place;
 use crate::run::cluster::Cluster;
 use crate::run::stop::Exec;
-use crate::run::tally::copied_sectors;
+use crate::run::tally::Path;
 use crate::run::warp::LaneCopy;
 
 /// With a seed: one commit in so many finds the oldest group done.
@@ -46,7 +46,8 @@ impl Cluster<'_, '_> {
         // A copy of nothing writes zeros, and asks memory for none.
         let reads = |lane: &usize| ignored >> lane & 1 == 0 && sizes[*lane] > 0;
         let reading = lanes_of(lanes).filter(reads).fold(0, |mask, lane| mask | 1 << lane);
-        self.count_copies(pc, reading, &sources, *bytes);
+        let read_from: Vec<u64> = lanes_of(reading).map(|lane| sources[lane]).collect();
+        self.tally.request(pc, Path::LaneCopy, Access::Read, &read_from, *bytes);
         for lane in lanes_of(lanes) {
             let by = Lane::weak(warp, lane, pc);
             let read = if ignored >> lane & 1 == 1 { 0 } else { sizes[lane].min((*bytes).into()) as u32 };
@@ -64,15 +65,6 @@ impl Cluster<'_, '_> {
             self.warps[warp].copies.waiting.push_back(copy);
         }
         Ok(())
-    }
-
-    /// Counts what a request of a warp costs.
-    fn count_copies(&mut self, pc: u32, lanes: u32, sources: &Lanes, bytes: u32) {
-        self.tally.counters.global.loaded += u64::from(lanes.count_ones()) * u64::from(bytes);
-        let Some(site) = self.tally.site(pc as usize) else { return };
-        site.requests += 1;
-        let touched: Vec<u64> = lanes_of(lanes).map(|lane| sources[lane]).collect();
-        site.sectors += copied_sectors(&touched, bytes.into());
     }
 
     fn commit_lane_copies(&mut self, warp: usize, lanes: u32) {

@@ -11,7 +11,7 @@ use crate::run::access::{Lane, MAX_ACCESS};
 use crate::run::address::{Place, split_shared};
 use crate::run::cluster::Cluster;
 use crate::run::stop::{Exec, refuse};
-use crate::run::tally::{sectors, wavefronts};
+use crate::run::tally::Path;
 
 impl Cluster<'_, '_> {
     /// The address that each lane means.
@@ -65,27 +65,17 @@ impl Cluster<'_, '_> {
 
     /// Counts what a request of a warp costs.
     pub fn count_request(&mut self, pc: u32, lanes: u32, space: Space, addresses: &Lanes, bytes: u32, access: Access) {
-        let all: u64 = u64::from(lanes.count_ones()) * u64::from(bytes);
-        let traffic = match space {
-            Space::Shared | Space::SharedCluster => &mut self.tally.counters.shared,
-            Space::Global | Space::Generic => &mut self.tally.counters.global,
+        let path = match space {
+            Space::Shared | Space::SharedCluster => Path::Shared,
+            Space::Global | Space::Generic => Path::Global,
             Space::Constant | Space::Parameter | Space::Local => return,
         };
-        match access {
-            Access::Read => traffic.loaded += all,
-            Access::Write => traffic.stored += all,
-        }
-        let Some(site) = self.tally.site(pc as usize) else { return };
-        site.requests += 1;
-        if matches!(space, Space::Shared | Space::SharedCluster) {
-            let offsets: Vec<u32> = lanes_of(lanes).map(|lane| split_shared(addresses[lane]).1).collect();
-            let (passes, least) = wavefronts(&offsets, bytes);
-            site.wavefronts += passes;
-            site.bank_conflicts += passes.saturating_sub(least);
-        } else {
-            let touched: Vec<u64> = lanes_of(lanes).map(|lane| addresses[lane]).collect();
-            site.sectors += sectors(&touched, bytes.into());
-        }
+        let address = |lane: usize| match path {
+            Path::Shared => u64::from(split_shared(addresses[lane]).1),
+            _ => addresses[lane],
+        };
+        let touched: Vec<u64> = lanes_of(lanes).map(address).collect();
+        self.tally.request(pc, path, access, &touched, bytes);
     }
 
     pub fn atomic(&mut self, warp: usize, lanes: u32, pc: u32, atomic: &Atomic) -> Exec<()> {
