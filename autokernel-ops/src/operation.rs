@@ -58,6 +58,15 @@ pub trait Operation: fmt::Display {
     /// fp32 whatever the problem's are.
     fn reference(&self) -> (KernelSource, LaunchPlan);
 
+    /// The same problem for other extents: each dimension that is compiled in has its size there.
+    #[must_use]
+    fn resized(&self, _extents: &Extents) -> Self
+    where
+        Self: Clone,
+    {
+        self.clone()
+    }
+
     /// What must be computed and moved at least.
     fn work(&self, extents: &Extents) -> Work {
         self.class().work(extents)
@@ -143,6 +152,26 @@ pub trait Class: fmt::Display {
     /// # Errors
     /// The schedule is of another operation's family.
     fn plan(&self, schedule: &Schedule, symbol: String) -> Result<LaunchPlan, OtherFamily>;
+
+    /// Small extents at which all that `schedule` does comes to pass: several parts of the grid a cluster, edges that no
+    /// step divides, a ring that goes around, rows that are not aligned. The most telling first; each takes an emulator
+    /// seconds at the most.
+    ///
+    /// # Errors
+    /// The schedule is of another operation's family.
+    fn probes(&self, schedule: &Schedule) -> Result<Vec<Extents>, OtherFamily>;
+
+    /// Where the part with that number lies along each axis of a grid of `parts`, in the order in which clusters take
+    /// them: one after the other along the first axis, then along the next, where the schedule does not say otherwise.
+    fn part(&self, _schedule: &Schedule, number: u64, parts: &[u32]) -> Vec<u32> {
+        let mut rest = number;
+        let along = |&parts: &u32| {
+            let at = rest % u64::from(parts.max(1));
+            rest /= u64::from(parts.max(1));
+            at as u32
+        };
+        parts.iter().map(along).collect()
+    }
 }
 
 /// What must be computed and moved at least, whatever the schedule.

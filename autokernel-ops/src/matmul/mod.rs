@@ -10,6 +10,7 @@ mod knobs;
 pub mod model;
 mod operation;
 pub mod plan;
+mod probes;
 pub mod problem;
 mod raster;
 mod reference;

@@ -3,7 +3,7 @@
 use autokernel_core::{Arch, Dim, Dtype, Extents, LaunchPlan, Role, Signature, dim};
 
 use super::problem::{Class, INPUTS, Layout, Problem};
-use super::{DIMS, declare, emit, flops, model, plan, sizes, space};
+use super::{DIMS, declare, emit, flops, model, plan, probes, sizes, space};
 use crate::body::Kind;
 use crate::declaration::{Attribute, Complaint, Declaration};
 use crate::epilogue::Epilogue;
@@ -52,6 +52,11 @@ impl Operation for Problem {
 
     fn reference(&self) -> (KernelSource, LaunchPlan) {
         emit::reference(self)
+    }
+
+    fn resized(&self, extents: &Extents) -> Self {
+        let [_, n, k] = sizes(extents);
+        Problem { known_n: self.known_n.map(|_| n), known_k: self.known_k.map(|_| k), ..self.clone() }
     }
 
     /// An epilogue or a body in a kernel of its own reads what the product wrote.
@@ -217,6 +222,17 @@ impl operation::Class for Class {
 
     fn plan(&self, schedule: &Schedule, symbol: String) -> Result<LaunchPlan, OtherFamily> {
         Ok(emit::plan(self, &super::Schedule::try_from(schedule)?, symbol))
+    }
+
+    fn probes(&self, schedule: &Schedule) -> Result<Vec<Extents>, OtherFamily> {
+        Ok(probes::of(&super::Schedule::try_from(schedule)?, self))
+    }
+
+    fn part(&self, schedule: &Schedule, number: u64, parts: &[u32]) -> Vec<u32> {
+        match (super::Schedule::try_from(schedule), parts) {
+            (Ok(typed), &[m, n]) => typed.raster().tile(number, [m, n]).to_vec(),
+            _ => Vec::new(),
+        }
     }
 }
 

@@ -63,6 +63,19 @@ impl Raster {
     /// The rule of a raster, which every family has last.
     pub const RULE: RuleText = RuleText { name: "raster_group_in_range", words: "raster_group is 1 to 1024" };
 
+    /// Where tile number `linear` lies along M and N of a grid of so many tiles: `tile_coord` in raster.cuh.
+    pub fn tile(self, linear: u64, [tiles_m, tiles_n]: [u32; 2]) -> [u32; 2] {
+        let along_m = self.order == RasterOrder::AlongM;
+        let (fast_tiles, slow_tiles) = if along_m { (tiles_m, tiles_n) } else { (tiles_n, tiles_m) };
+        let group = u64::from(self.group.min(fast_tiles).max(1));
+        let tiles_per_group = group * u64::from(slow_tiles.max(1));
+        let first_fast = linear / tiles_per_group * group;
+        let group_size = group.min(u64::from(fast_tiles).saturating_sub(first_fast)).max(1);
+        let within = linear % tiles_per_group;
+        let (fast, slow) = ((first_fast + within % group_size) as u32, (within / group_size) as u32);
+        if along_m { [fast, slow] } else { [slow, fast] }
+    }
+
     /// Whether a raster keeps the rule.
     pub fn is_valid(self) -> bool {
         (1..=Raster::MAX_GROUP).contains(&self.group)

@@ -47,6 +47,14 @@ impl Schedule {
         }
     }
 
+    /// Stages of the ring of operand tiles.
+    pub fn stages(&self) -> u32 {
+        match self {
+            Schedule::Sm80(schedule) => schedule.stages,
+            Schedule::Sm90(schedule) => schedule.stages,
+        }
+    }
+
     /// The same schedule with another order of tiles: the same image.
     pub fn with_raster(mut self, raster: Raster) -> Self {
         match &mut self {

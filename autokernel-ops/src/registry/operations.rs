@@ -71,6 +71,12 @@ macro_rules! operations {
                 match self { $($(#[$gate])* Problem::$operation(problem) => Operation::reference(problem),)+ }
             }
 
+            /// The same problem for other extents: each dimension that is compiled in has its size there.
+            #[must_use]
+            pub fn resized(&self, extents: &Extents) -> Problem {
+                match self { $($(#[$gate])* Problem::$operation(problem) => Operation::resized(problem, extents).into(),)+ }
+            }
+
             /// What must be computed and moved at least.
             pub fn work(&self, extents: &Extents) -> Work {
                 match self { $($(#[$gate])* Problem::$operation(problem) => Operation::work(problem, extents),)+ }
@@ -214,6 +220,24 @@ macro_rules! operations {
             pub fn plan(&self, schedule: &Schedule, symbol: String) -> Result<LaunchPlan, OtherFamily> {
                 match self {
                     $($(#[$gate])* Class::$operation(class) => operation::Class::plan(class, schedule, symbol),)+
+                }
+            }
+
+            /// Small extents at which all that `schedule` does comes to pass, the most telling first.
+            ///
+            /// # Errors
+            /// The schedule is of another operation's family.
+            pub fn probes(&self, schedule: &Schedule) -> Result<Vec<Extents>, OtherFamily> {
+                match self {
+                    $($(#[$gate])* Class::$operation(class) => operation::Class::probes(class, schedule),)+
+                }
+            }
+
+            /// Where the part with that number lies along each axis of a grid of `parts`, in the order in which clusters
+            /// take them.
+            pub fn part(&self, schedule: &Schedule, number: u64, parts: &[u32]) -> Vec<u32> {
+                match self {
+                    $($(#[$gate])* Class::$operation(class) => operation::Class::part(class, schedule, number, parts),)+
                 }
             }
         }

@@ -12,6 +12,7 @@ pub mod oracle;
 pub mod passes;
 pub mod plan;
 mod print;
+mod probes;
 pub mod problem;
 mod reference;
 mod rules;

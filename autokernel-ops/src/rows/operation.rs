@@ -5,7 +5,7 @@ use autokernel_core::{Arch, Dim, Dtype, Extents, LaunchPlan, Role, Signature};
 use super::plan::{DIMS, Shape};
 use super::problem::{Class, Problem};
 use super::schedule::RowsSchedule;
-use super::{declare, emit, model, plan, space};
+use super::{declare, emit, model, plan, probes, space};
 use crate::body::{Kind, Reduction};
 use crate::declaration::{Attribute, Complaint, Declaration};
 use crate::forecast::{Forecast, Machine};
@@ -178,6 +178,10 @@ impl operation::Class for Class {
     fn plan(&self, schedule: &Schedule, symbol: String) -> Result<LaunchPlan, OtherFamily> {
         let schedule = RowsSchedule::try_from(schedule)?;
         Ok(plan::plan(&self.nameless_operands(), Shape::of(&schedule, self), symbol))
+    }
+
+    fn probes(&self, schedule: &Schedule) -> Result<Vec<Extents>, OtherFamily> {
+        Ok(probes::of(&RowsSchedule::try_from(schedule)?, self))
     }
 }
 

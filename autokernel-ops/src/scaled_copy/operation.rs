@@ -33,6 +33,10 @@ impl Operation for Problem {
         Problem::declare(declaration)
     }
 
+    fn resized(&self, extents: &Extents) -> Self {
+        Problem { known_columns: self.known_columns.map(|_| extents.size(1)), ..self.clone() }
+    }
+
     fn signature(&self) -> Signature {
         let [rows, columns] = DIMS;
         let operand = |name: &str, role| Operand { name: name.to_owned(), role, dtype: self.dtype, axes: vec![0, 1] };
@@ -128,5 +132,11 @@ impl operation::Class for Class {
 
     fn plan(&self, schedule: &Schedule, symbol: String) -> Result<LaunchPlan, OtherFamily> {
         Ok(emit::plan(&Typed::try_from(schedule)?, symbol))
+    }
+
+    fn probes(&self, schedule: &Schedule) -> Result<Vec<Extents>, OtherFamily> {
+        let Typed { threads, items, .. } = Typed::try_from(schedule)?;
+        let [rows, columns] = DIMS;
+        Ok(vec![Extents::new([(rows, 3), (columns, threads * items + 5)])])
     }
 }

@@ -34,12 +34,14 @@ pub struct Emulation {
     pub seed: u64,
     /// Whether accesses that nothing orders are faults. On by default; about half of the time that a launch takes.
     pub races: bool,
+    /// Instructions of warps after which a kernel is stopped: 2³² unless told otherwise, minutes to hours.
+    pub instruction_budget: u64,
 }
 
 impl Emulation {
     /// A GPU of that architecture.
     pub const fn new(arch: Arch) -> Self {
-        Self { arch, multiprocessors: 4, seed: 0, races: true }
+        Self { arch, multiprocessors: 4, seed: 0, races: true, instruction_budget: 1 << 32 }
     }
 
     /// With that many multiprocessors, at least one.
@@ -52,6 +54,18 @@ impl Emulation {
     #[must_use]
     pub const fn seed(self, seed: u64) -> Self {
         Self { seed, ..self }
+    }
+
+    /// With accesses that nothing orders let pass: for kernels that are known to be right.
+    #[must_use]
+    pub const fn without_races(self) -> Self {
+        Self { races: false, ..self }
+    }
+
+    /// With another limit of instructions.
+    #[must_use]
+    pub const fn instruction_budget(self, instruction_budget: u64) -> Self {
+        Self { instruction_budget, ..self }
     }
 
     /// The instruction set that the interpreter has for the architecture.
@@ -67,7 +81,8 @@ impl Emulation {
     }
 
     fn options(&self) -> Options {
-        Options { seed: self.seed, checks: Checks { races: self.races, ..Checks::default() }, ..Options::default() }
+        let Self { seed, races, instruction_budget, .. } = *self;
+        Options { seed, checks: Checks { races, ..Checks::default() }, instruction_budget }
     }
 
     /// What decides which variants of a kernel run on it.
