@@ -75,7 +75,11 @@ pub struct Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Fault { kernel, block: [bx, by, bz], thread: [x, y, z], line, instruction, source_line, kind } = self;
-        write!(f, "{}: {kernel}, block ({bx}, {by}, {bz}), thread ({x}, {y}, {z}), PTX line {line}, `{instruction}`", kind.check())?;
+        write!(
+            f,
+            "{}: {kernel}, block ({bx}, {by}, {bz}), thread ({x}, {y}, {z}), PTX line {line}, `{instruction}`",
+            kind.check()
+        )?;
         if let Some(source) = source_line {
             write!(f, " ({source})")?;
         }

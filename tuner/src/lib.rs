@@ -6,7 +6,7 @@
 //!
 //! Arrows point one way, which a test holds. From low to high: what everything is about (targets, outcomes, trials, the
 //! GPU, knobs); [`evaluate`]; the journal, [`replay`] and [`llm`], which remember and answer; [`strategy`]; [`session`] and
-//! [`promote`], which search and decide; [`gpu`], which measures; what people read (reports, profiles, listings); [`app`],
+//! [`promote`], which search and decide; [`gpu`], which measures, and [`gate`] before it; what people read (reports, profiles, listings); [`app`],
 //! [`compare`] and [`cli`].
 
 #![warn(missing_docs)]
@@ -30,15 +30,17 @@ pub mod evaluate;
 pub mod exchange;
 mod filter;
 mod folder;
+pub mod gate;
 pub mod gpu;
 mod gpu_facts;
 mod grid;
 mod held_final;
-mod intents;
+pub mod intents;
 pub mod journal;
 mod knobs;
 pub mod known;
 pub mod llm;
+mod operand;
 mod options;
 pub mod outcome;
 mod output;

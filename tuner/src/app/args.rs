@@ -7,6 +7,7 @@ use clap::Args;
 use crate::demand::DemandArgs;
 use crate::filter::Filter;
 use crate::folder;
+use crate::gate::Check;
 use crate::gpu::cli::GpuArgs;
 use crate::llm::LlmArgs;
 use crate::strategy_name::StrategyName;
@@ -34,6 +35,10 @@ pub struct TuneArgs {
     /// Decides every random choice: the same seed searches the same way.
     #[arg(long, default_value_t = 0, help_heading = "Search")]
     pub seed: u64,
+    /// What each schedule must pass before it is measured. `emulate` runs its kernel on an emulated GPU, at small shapes and
+    /// with every access checked: seconds a schedule, with nvcc.
+    #[arg(long, value_name = "CHECK", help_heading = "Search")]
+    pub check: Option<Check>,
     /// The language model.
     #[command(flatten)]
     pub llm: LlmArgs,

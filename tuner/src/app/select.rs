@@ -1,5 +1,6 @@
 //! What the options ask for, out of what can be measured.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +11,8 @@ use super::on_gpu::{self, Wanted};
 use super::replay;
 use crate::checkout::own_spaces;
 use crate::demand::{Demand, Demands};
+use crate::folder;
+use crate::gate::{Check, Gate, Gated};
 use crate::replay::{Library, Recording, Replay};
 use crate::target::Target;
 
@@ -22,12 +25,27 @@ pub struct Selection {
     pub notes: Vec<String>,
 }
 
+/// The jobs that `args` ask for, each behind the gate that they ask for.
+///
+/// # Errors
+/// A recording cannot be used, there is none, nothing can be tuned, or nothing can be checked.
+pub fn select(args: &TuneArgs, demands: Option<Demands>) -> Result<Selection, AppError> {
+    let mut selection = measurable(args, demands)?;
+    if let Some(Check::Emulate) = args.check {
+        let gate = Arc::new(Gate::open(Path::new("."), &folder::kernels(&args.out), args.gpu.compile_threads())?);
+        let behind =
+            |Job { target, evaluator }| Job { target, evaluator: Box::new(Gated::new(Arc::clone(&gate), evaluator)) };
+        selection.jobs = selection.jobs.into_iter().map(behind).collect();
+    }
+    Ok(selection)
+}
+
 /// The jobs that `args` ask for: on this machine's GPU if there is one, else every recorded shape that passes the
 /// filters. With `demands`, theirs alone.
 ///
 /// # Errors
 /// A recording cannot be used, there is none, or nothing can be tuned.
-pub fn select(args: &TuneArgs, demands: Option<Demands>) -> Result<Selection, AppError> {
+fn measurable(args: &TuneArgs, demands: Option<Demands>) -> Result<Selection, AppError> {
     let library = Library::load(&args.spaces.clone().unwrap_or_else(own_spaces))?;
     let demands = demands.map(|demands| heaviest(args, demands));
     let recorded = || library.recordings.iter().flat_map(|(_, recording)| targets(recording));

@@ -212,7 +212,7 @@ impl Invalidity {
                 Failure::BrokenRule { .. } => Invalidity::Constraints,
                 Failure::Compile { .. } | Failure::Spill { .. } => Invalidity::Compile,
                 Failure::CompileTimeout { .. } | Failure::Timeout { .. } => Invalidity::Timeout,
-                Failure::WrongResult { .. } => Invalidity::Correctness,
+                Failure::Emulated { .. } | Failure::WrongResult { .. } => Invalidity::Correctness,
                 Failure::Crash { .. } | Failure::OutOfMemory { .. } | Failure::NotRecorded => Invalidity::Runtime,
             },
         }

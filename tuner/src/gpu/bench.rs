@@ -12,7 +12,7 @@ use autokernel_codegen::problem::ProblemClass;
 use autokernel_codegen::schedule::Schedule;
 use autokernel_runtime::timing::Timing;
 
-use super::compile::{self, CandidateCompiler, ImageForm};
+use super::compile::{self, COMPILE_LIMIT, CandidateCompiler, ImageForm};
 use super::deadline::{Limit, SharedLimit};
 use super::devices::Devices;
 use super::fanout::Fanout;
@@ -27,10 +27,6 @@ use crate::environment::{Environment, kernel_sources};
 use crate::evaluate::{Contender, Done, EvaluatorError, Final, FinalTime, Rounds};
 use crate::intents::Intents;
 use crate::outcome::{Failure, Measurement, Outcome};
-
-/// How long one compile may take: what was seen tells more than any number, and a hang of ptxas must end.
-const COMPILE_LIMIT: Limit =
-    Limit::adaptive(Duration::from_secs(120), Duration::from_secs(30), Duration::from_secs(300));
 
 /// GPUs of one kind, an nvcc, and what a time measured with them depends on.
 pub struct Bench {

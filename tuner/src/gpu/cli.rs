@@ -53,6 +53,12 @@ pub struct GpuArgs {
 }
 
 impl GpuArgs {
+    /// Kernels that are compiled at once.
+    pub fn compile_threads(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.compile_threads.map_or_else(cores, NonZeroUsize::get)
+    }
+
     /// The bench that these options describe, with its kernels cached below `out`; none if nobody asked for GPUs and there is none
     /// that can measure.
     ///

@@ -11,12 +11,16 @@ use autokernel_codegen::nvcc::{CompileError, Compiler, Image, PtxasReport};
 use autokernel_codegen::problem::Problem;
 use autokernel_codegen::schedule::Schedule;
 
-use super::deadline::SharedLimit;
+use super::deadline::{Limit, SharedLimit};
 use super::protocol::Kernel;
 use super::worker::instruments;
 use crate::bridge::capability;
 use crate::evaluate::EvaluatorError;
 use crate::outcome::Failure;
+
+/// How long one compile may take: what was seen tells more than any number, and a hang of ptxas must end.
+pub const COMPILE_LIMIT: Limit =
+    Limit::adaptive(Duration::from_secs(120), Duration::from_secs(30), Duration::from_secs(300));
 
 /// A compiled candidate.
 #[derive(Clone, Debug, PartialEq)]

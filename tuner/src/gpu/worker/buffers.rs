@@ -7,6 +7,7 @@ use autokernel_runtime::Argument;
 use super::error::Result;
 use super::guarded::Buffer;
 use super::instruments::Instruments;
+use crate::operand::{rows_and_columns, seed_of};
 
 /// Bytes before and after a matrix that is checked: more than a row of a large matrix.
 pub const GUARD_BYTES: usize = 1 << 20;
@@ -109,24 +110,6 @@ impl Operands {
 
     fn inputs(&self) -> impl Iterator<Item = (usize, &OperandBuffer)> {
         self.buffers.iter().enumerate().filter(|(_, buffer)| buffer.operand.role == Role::Input)
-    }
-}
-
-/// Rows and columns of an operand: the last axis is a row's, all others count rows.
-pub fn rows_and_columns(operand: &Operand, shape: &Extents) -> (usize, usize) {
-    let sizes: Vec<usize> = operand.axes.iter().map(|&dim| shape.size(dim) as usize).collect();
-    match sizes.split_last() {
-        Some((columns, rows)) => (rows.iter().product(), *columns),
-        None => (1, 1),
-    }
-}
-
-/// Another seed for each operand, also where those of a launch follow one another.
-fn seed_of(operand: usize, seed: u64) -> u64 {
-    match operand {
-        0 => seed,
-        1 => !seed,
-        other => (!seed).wrapping_add((other as u64).wrapping_mul(0xd1b5_4a32_d192_ed03)),
     }
 }
 

@@ -7,10 +7,11 @@ use autokernel_codegen::problem::Problem;
 use autokernel_core::{Extents, Role};
 use autokernel_runtime::{Argument, CompiledKernel, Device};
 
-use super::buffers::{OperandBuffer, Operands, SCALAR, rows_and_columns};
+use super::buffers::{OperandBuffer, Operands, SCALAR};
 use super::error::{Result, WorkerError};
 use super::guarded::{Every, Guarded};
 use super::instruments::{Instruments, Rectangle, Report};
+use crate::operand::rows_and_columns;
 
 /// The precise result of one set of operands, in fp32: of all rows, or of every `stride`th where all would take too long.
 pub struct Reference {

@@ -28,6 +28,9 @@ fn failed(failure: &Failure) -> String {
         Failure::Compile { log } => format!("did not compile: {}", detail(log)),
         Failure::Spill { .. } => format!("did not compile: {}", detail(&failure.to_string())),
         Failure::CompileTimeout { limit_s } => format!("timed out: compile not finished after {limit_s} s"),
+        Failure::Emulated { shape, detail: text } => {
+            format!("not run: an emulated GPU found it wrong at {shape}: {}", detail(text))
+        }
         Failure::WrongResult { detail: text } => format!("wrong result: {}", detail(text)),
         Failure::Timeout { limit_s } => format!("timed out: run not finished after {limit_s} s"),
         Failure::Crash { detail: text } => format!("crashed: {}", detail(text)),

@@ -1,0 +1,179 @@
+//! The operands of a launch on an emulated GPU, in host memory.
+
+use autokernel_codegen::problem::Problem;
+use autokernel_core::{Dtype, Extents, Operand, Role};
+use autokernel_runtime::{Argument, MatrixView, MatrixViewMut, Result, bf16, f16};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+
+use crate::operand::{rows_and_columns, seed_of};
+
+/// How the rows of a matrix follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// One right after the other.
+    Dense,
+    /// With a gap after each, and at 16-byte aligned starts.
+    Gapped,
+    /// With a gap after each, and at starts that nothing divides.
+    Unaligned,
+}
+
+impl Rows {
+    fn ld(self, columns: usize) -> usize {
+        match self {
+            Rows::Dense => columns,
+            Rows::Gapped => columns.next_multiple_of(8) + 8,
+            Rows::Unaligned => (columns + 2) | 1,
+        }
+    }
+}
+
+/// The operands of one launch, in the order of a signature.
+pub struct Operands {
+    operands: Vec<HostOperand>,
+}
+
+/// One operand.
+pub struct HostOperand {
+    /// What it is.
+    pub operand: Operand,
+    rows: usize,
+    columns: usize,
+    ld: usize,
+    elements: Elements,
+}
+
+enum Elements {
+    Bf16(Vec<bf16>),
+    F16(Vec<f16>),
+    F32(Vec<f32>),
+}
+
+/// What every scalar of a launch is, as in the GPU's worker.
+const SCALAR: Argument<'static> = Argument::Scalar(1.0);
+
+impl Operands {
+    /// Inputs of `problem` that `seed` draws, the same however rows lie, with NaN in the gaps; and of `operands`, which are
+    /// the problem's or those of its reference, outputs of NaN.
+    pub fn new(problem: &Problem, operands: Vec<Operand>, shape: &Extents, rows: Rows, seed: u64) -> Self {
+        let drawn = operands.into_iter().enumerate().map(|(number, operand)| {
+            let scale = problem.scale(number, shape);
+            HostOperand::new(operand, shape, rows, seed_of(number, seed), scale)
+        });
+        Operands { operands: drawn.collect() }
+    }
+
+    /// What a launch takes.
+    ///
+    /// # Errors
+    /// A matrix has more elements than can be counted.
+    pub fn arguments(&mut self) -> Result<Vec<Argument<'_>>> {
+        self.operands.iter_mut().map(HostOperand::argument).collect()
+    }
+
+    /// Those that were written.
+    pub fn outputs(&self) -> impl Iterator<Item = &HostOperand> {
+        self.operands.iter().filter(|host| host.operand.role == Role::Output)
+    }
+}
+
+impl HostOperand {
+    fn new(operand: Operand, shape: &Extents, rows: Rows, seed: u64, scale: f32) -> Self {
+        let (height, columns) = rows_and_columns(&operand, shape);
+        // What is counted by one dimension has one row.
+        let ld = if operand.axes.len() < 2 { columns } else { rows.ld(columns) };
+        let mut rng = Pcg64::seed_from_u64(seed);
+        // Evenly, with the standard deviation that the worker's normal numbers have.
+        let most = scale * 3f32.sqrt();
+        let mut draw = |at: usize| match operand.role {
+            Role::Input if at % ld < columns => rng.random_range(-most..=most),
+            Role::Input | Role::Output => f32::NAN,
+        };
+        // Up to the last element, so that one more is out of bounds.
+        let count = if height == 0 || columns == 0 { 0 } else { (height - 1) * ld + columns };
+        let values = (0..count).map(&mut draw);
+        let elements = match operand.dtype {
+            Dtype::Bf16 => Elements::Bf16(values.map(bf16::from_f32).collect()),
+            Dtype::F16 => Elements::F16(values.map(f16::from_f32).collect()),
+            Dtype::F32 => Elements::F32(values.collect()),
+        };
+        HostOperand { operand, rows: height, columns, ld, elements }
+    }
+
+    fn argument(&mut self) -> Result<Argument<'_>> {
+        let HostOperand { operand, rows, columns, ld, elements } = self;
+        let (rows, columns, ld) = (*rows, *columns, (*ld).max(1));
+        macro_rules! argument {
+            ($data:expr) => {
+                match operand.role {
+                    Role::Input => MatrixView::from_slice_with_ld($data, rows, columns, ld)?.into(),
+                    Role::Output => MatrixViewMut::from_slice_with_ld($data, rows, columns, ld)?.into(),
+                }
+            };
+        }
+        Ok(match elements {
+            _ if operand.axes.is_empty() => SCALAR,
+            Elements::Bf16(data) => argument!(data),
+            Elements::F16(data) => argument!(data),
+            Elements::F32(data) => argument!(data),
+        })
+    }
+
+    /// Its elements row by row, without the gaps.
+    pub fn values(&self) -> impl Iterator<Item = f32> + '_ {
+        (0..self.rows).flat_map(move |row| (0..self.columns).map(move |column| self.at(row * self.ld + column)))
+    }
+
+    /// Rows and columns.
+    pub fn size(&self) -> (usize, usize) {
+        (self.rows, self.columns)
+    }
+
+    /// The first place in a gap that was written to: the row, and the columns behind its last one.
+    pub fn first_written_gap(&self) -> Option<(usize, usize)> {
+        let gaps = (0..self.rows.saturating_sub(1)).flat_map(|row| (self.columns..self.ld).map(move |at| (row, at)));
+        let mut written = gaps.filter(|(row, column)| !self.at(row * self.ld + column).is_nan());
+        written.next().map(|(row, column)| (row, column - self.columns + 1))
+    }
+
+    fn at(&self, index: usize) -> f32 {
+        match &self.elements {
+            Elements::Bf16(data) => data.get(index).map_or(f32::NAN, |element| element.to_f32()),
+            Elements::F16(data) => data.get(index).map_or(f32::NAN, |element| element.to_f32()),
+            Elements::F32(data) => data.get(index).copied().unwrap_or(f32::NAN),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use autokernel_codegen::dtype::Dtype;
+    use autokernel_codegen::matmul::extents;
+    use autokernel_codegen::problem::Layout;
+
+    use super::*;
+
+    fn operands(rows: Rows) -> Operands {
+        let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap());
+        Operands::new(&problem, problem.signature().operands, &extents(3, 5, 7), rows, 1)
+    }
+
+    #[test]
+    fn the_same_numbers_are_drawn_however_rows_lie_and_outputs_hold_none() {
+        let values = |rows| operands(rows).operands.iter().map(|host| host.values().collect()).collect::<Vec<Vec<_>>>();
+        let [dense, gapped, unaligned] = [Rows::Dense, Rows::Gapped, Rows::Unaligned].map(values);
+        assert_eq!((&dense[..2], &dense[..2]), (&gapped[..2], &unaligned[..2]));
+        assert!(dense[0].iter().all(|value| value.is_finite()) && dense[2].iter().all(|value| value.is_nan()));
+    }
+
+    #[test]
+    fn an_element_between_two_rows_is_seen_when_it_is_written() {
+        let mut operands = operands(Rows::Gapped);
+        let c = operands.operands.last_mut().unwrap();
+        assert_eq!(c.first_written_gap(), None);
+        let Elements::Bf16(data) = &mut c.elements else { panic!("bf16") };
+        data[c.ld + c.columns] = bf16::ONE;
+        assert_eq!(c.first_written_gap(), Some((1, 1)));
+    }
+}

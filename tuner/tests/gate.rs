@@ -1,0 +1,174 @@
+//! The gate before the GPU: an nvcc that spoils one schedule's kernel, and an evaluator that says what reached it. Skipped
+//! with a message where there is no nvcc.
+
+#![cfg(unix)]
+
+mod common;
+
+use std::ops::ControlFlow;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use autokernel_codegen::arch::Arch;
+use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::matmul::schedule::{Mode, Sm90Schedule};
+use autokernel_codegen::matmul::{self, extents};
+use autokernel_codegen::nvcc::{Compiler, Nvcc};
+use autokernel_codegen::problem::{Layout, Problem};
+use autokernel_codegen::rows::{self, RowsSchedule};
+use autokernel_codegen::schedule::Schedule;
+use common::{Tuner, recording_of, skip};
+use tuner::Target;
+use tuner::evaluate::{About, Contender, Done, Evaluated, Evaluator, EvaluatorError, Final, Measurable, Rounds};
+use tuner::gate::{Gate, Gated};
+use tuner::intents::Intents;
+use tuner::outcome::{Failure, Measurement, Outcome};
+
+/// What the spoilt kernel lacks: what its lanes stage for a TMA store is not fenced.
+const SPOIL: &str = r#"#!/bin/sh
+if [ "$1" != --version ] && grep -q 'kStages = 3;' kernel.cu; then
+    sed -i '/ptx::fence_async_proxy/d' sm90_epilogue.cuh || exit 1
+fi
+exec '@NVCC@' "$@"
+"#;
+
+/// The nvcc of this machine, and one in `folder` that spoils kernels of three stages.
+fn nvcc(test: &str, folder: &Path) -> Option<(Nvcc, PathBuf)> {
+    let nvcc = Nvcc::locate(Path::new(env!("CARGO_MANIFEST_DIR")), folder);
+    let nvcc = nvcc.inspect_err(|error| skip(test, &error.to_string())).ok()?;
+    let path = folder.join("spoiling-nvcc");
+    std::fs::write(&path, SPOIL.replace("@NVCC@", &nvcc.path.display().to_string())).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    Some((nvcc, path))
+}
+
+/// Measures whatever comes, and remembers it.
+struct Listed {
+    about: About,
+    reached: Arc<std::sync::Mutex<Vec<Schedule>>>,
+}
+
+impl Evaluator for Listed {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn origin(&self) -> String {
+        "made up".to_owned()
+    }
+
+    fn space(&self, _: &Target) -> Vec<Schedule> {
+        Vec::new()
+    }
+
+    fn evaluate(
+        &mut self,
+        _: &Target,
+        batch: &[Schedule],
+        _: Option<&Intents>,
+        done: Done<'_>,
+    ) -> Result<(), EvaluatorError> {
+        for &schedule in batch {
+            self.reached.lock().unwrap().push(schedule);
+            let outcome = Outcome::Measured(Measurement::new(1.0, 0.1, 20));
+            if done(Evaluated { schedule, outcome, seconds: 0.0 }).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn compare(&mut self, _: &Target, _: &[Contender], _: Rounds) -> Result<Vec<Final>, EvaluatorError> {
+        Ok(Vec::new())
+    }
+
+    fn reference(&mut self, _: &Target) -> Result<Option<Measurement>, EvaluatorError> {
+        Ok(None)
+    }
+}
+
+const CLEAN: Sm90Schedule =
+    Sm90Schedule { tile_m: 64, tile_n: 64, stages: 2, consumers: 1, mode: Mode::Cooperative, ..Sm90Schedule::PLAIN };
+
+/// A fault of the check that must find it, in the kernel, with the lines of the PTX and of the header.
+fn assert_tells_where(detail: &str) {
+    for part in ["race: autokernel_matmul_", ", PTX line ", ".cuh:", "fence.proxy.async"] {
+        assert!(detail.contains(part), "`{part}` is not in: {detail}");
+    }
+}
+
+#[test]
+fn a_spoilt_kernel_is_refused_with_its_lines_and_a_clean_one_is_measured_by_an_evaluator_and_by_the_command() {
+    let test = "gate::a_spoilt_kernel_is_refused_with_its_lines";
+    let tuner = Tuner::without_spaces();
+    let Some((nvcc, spoiling)) = nvcc(test, tuner.folder()) else { return };
+    let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap());
+    let (clean, spoilt) = (Schedule::from(CLEAN), Schedule::from(Sm90Schedule { stages: 3, ..CLEAN }));
+    let target = Target { problem: problem.clone(), arch: Arch::SM_90A, shape: extents(4096, 4096, 4096) };
+
+    let recording = recording_of(&problem, &[clean, spoilt], &[target.shape]);
+    let compiler = Compiler::new(Nvcc { path: spoiling.clone(), ..nvcc }, tuner.out("kernels"));
+    let reached = Arc::default();
+    let about = About {
+        environment: recording.environment.clone(),
+        gpu: recording.gpu.clone(),
+        recorded_on: None,
+        measurable: Measurable::Legal,
+    };
+    let inner = Listed { about, reached: Arc::clone(&reached) };
+    let mut gated = Gated::new(Arc::new(Gate::new(compiler, 2)), Box::new(inner));
+    let mut outcomes = Vec::new();
+    let mut done = |evaluated: Evaluated| {
+        outcomes.push((evaluated.schedule, evaluated.outcome));
+        ControlFlow::Continue(())
+    };
+    gated.evaluate(&target, &[spoilt, clean], None, &mut done).unwrap();
+    assert_eq!(*reached.lock().unwrap(), [clean], "{outcomes:?}");
+    let [(first, Outcome::Failed(Failure::Emulated { detail, .. })), (_, Outcome::Measured(_))] = &outcomes[..] else {
+        panic!("{outcomes:?}")
+    };
+    assert_eq!(*first, spoilt);
+    assert_tells_where(detail);
+
+    // The same images by the command, whose journal and summary tell.
+    std::fs::create_dir_all(tuner.folder().join("spaces")).unwrap();
+    recording.save(&tuner.folder().join("spaces/two.json.gz")).unwrap();
+    let mut command = tuner.command(&["--check", "emulate", "--strategy", "random", "--evaluations", "2"]);
+    let output = command.env("AUTOKERNEL_NVCC", &spoiling).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let journaled = tuner.journaled();
+    let outcome = |stages: u64| {
+        let mut trials = journaled.iter().filter(|line| line["line"] == "trial");
+        let trial = trials.find(|trial| trial["schedule"]["stages"] == stages);
+        trial.unwrap_or_else(|| panic!("{journaled:?}"))["outcome"].clone()
+    };
+    assert_eq!(outcome(2)["status"], "measured");
+    assert_eq!(outcome(3)["reason"], "emulated");
+    assert_tells_where(outcome(3)["detail"].as_str().unwrap());
+}
+
+#[test]
+fn clean_schedules_of_every_operation_pass_with_and_without_compiled_in_dimensions() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some((nvcc, _)) = nvcc("gate::clean_schedules_of_every_operation_pass", folder.path()) else { return };
+    let gate = Gate::new(Compiler::new(nvcc, folder.path().join("kernels")), 1);
+    let softmax = "fn softmax(x: &Matrix<bf16>, out: &mut Matrix<bf16>) {
+        let e = (x - row_max(x)).exp();
+        out = e / row_sum(e);
+    }";
+    let softmax = rows::problem(&syn::parse_str(softmax).unwrap()).unwrap();
+    let of_rows = RowsSchedule::for_columns(&softmax.class(), 512, Arch::SM_80);
+    let known = matmul::Problem::new(Dtype::F16, Layout::Nn, "identity".parse().unwrap());
+    let known = matmul::Problem { known_n: Some(14_336), ..known };
+    let of_known = known.class();
+    let cases: [(Problem, Schedule); 2] = [
+        (softmax.into(), of_rows.into()),
+        (known.into(), matmul::Schedule::default_for(&of_known, Arch::SM_80).into()),
+    ];
+    for (problem, schedule) in cases {
+        let shape = problem.class().probes(&schedule).unwrap()[0];
+        let target = Target { problem, arch: Arch::SM_80, shape };
+        assert_eq!(gate.check(&target, &schedule).unwrap(), Ok(()), "{schedule}");
+    }
+}
