@@ -16,6 +16,12 @@ pub enum On {
     Split,
     Swapped,
     Sm80,
+    /// Two products of the same first factor in one kernel.
+    Gated,
+    /// The same, with the tile computed transposed.
+    GatedSwapped,
+    /// The same by mma.sync.
+    GatedSm80,
     PadRows,
     Reference,
 }
@@ -183,6 +189,15 @@ pub const MUTANTS: &[Mutant] = &[
     caught("edges are copied and insides are zeros", On::Sm80, PTX80, "setp.eq.s32 ignore, %2, 0;", "setp.ne.s32 ignore, %2, 0;"),
     caught("the access is as wide as rows allow and columns do not", On::Sm80, COPY80, "const int64_t alignment = ld | end;", "const int64_t alignment = ld;"),
     caught("an access takes 16 bytes where rows have 4", On::Sm80, COPY80, "if (alignment % 8 == 0) return Access::kVector;", "if (alignment % 2 == 0) return Access::kVector;"),
+    // ---- two products in one kernel: with one, none of these lines is compiled or makes a difference ----
+    caught("the second product is that of the first factor again", On::Gated, PRODUCER, "load_b<G>(args.b2_map, shared.second_b", "load_b<G>(args.b_map, shared.second_b"),
+    caught("both second factors are loaded to one place", On::Gated, PRODUCER, "load_b<G>(args.b2_map, shared.second_b(cursor.stage)", "load_b<G>(args.b2_map, shared.b(cursor.stage)"),
+    caught("the body takes the first sum twice", On::Gated, MAINLOOP, "return acc[block] + G::kWidthOfOne / 2;", "return acc[block];"),
+    caught("the sums of both products are stored", On::Gated, EPILOGUE, "if constexpr (kFirst + kChunk < G::kWidthOfOne) {", "if constexpr (kFirst + kChunk < G::kWidth) {"),
+    caught("the second product's blocks follow the first one's at once", On::GatedSwapped, MAINLOOP, "kProductStep = G::kColumns * kSwizzleBytes >> kUnitShift", "kProductStep = G::kColumns / 2 * kSwizzleBytes >> kUnitShift"),
+    caught("a swapped body takes the first sum twice", On::GatedSwapped, MAINLOOP, "return acc[block + G::kBlocksOfOne];", "return acc[block];"),
+    caught("the second factor has the rows of the first", On::GatedSm80, MATMUL80, "const OperandB b2(args.b2, args.ldb2, tile_column, n);", "const OperandB b2(args.b, args.ldb, tile_column, n);"),
+    caught("the body takes the second sum one fragment early", On::GatedSm80, MATMUL80, "accumulators[i][kFragments];", "accumulators[i][kFragments - 1];"),
     // ---- the small kernels ----
     caught("vectors are read beyond the row", On::PadRows, PAD, "first + kVector <= columns) return", "first <= columns) return"),
     caught("vectors are read before the row", On::PadRows, PAD, "if (first >= 0 && first + kVector", "if (first + kVector"),

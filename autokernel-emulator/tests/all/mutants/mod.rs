@@ -5,6 +5,7 @@
 //! `results.txt` holds those of the last soak.
 
 mod list;
+mod two_products;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -47,7 +48,17 @@ fn case(on: On) -> Option<Case> {
             let schedule = Schedule::Sm80(Sm80Schedule { tile_m: 32, tile_n: 64, warps_m: 1, ..SM80 });
             Some(Case { problem: plain, schedule })
         }
-        On::PadRows | On::Reference => None,
+        On::PadRows | On::Reference | On::Gated | On::GatedSwapped | On::GatedSm80 => None,
+    }
+}
+
+/// The schedule of a kernel with two products.
+fn of_two_products(on: On) -> Option<Schedule> {
+    match on {
+        On::Gated => Some(Schedule::Sm90(Sm90Schedule { tile_n: 128, ..SM90 })),
+        On::GatedSwapped => Some(Schedule::Sm90(Sm90Schedule { tile_m: 32, tile_n: 128, swap_ab: true, ..SM90 })),
+        On::GatedSm80 => Some(Schedule::Sm80(Sm80Schedule { tile_m: 32, tile_n: 128, warps_m: 1, ..SM80 })),
+        _ => None,
     }
 }
 
@@ -58,6 +69,9 @@ fn run(mutant: &Mutant, compiler: &Compiler) -> Option<String> {
         On::PadRows => return run_pad_rows(compiler, change),
         On::Reference => return run_reference(compiler, change),
         _ => {}
+    }
+    if let Some(schedule) = of_two_products(mutant.on) {
+        return two_products::run(compiler, &schedule, Some(change));
     }
     let case = case(mutant.on).unwrap();
     let module = match case.compile(compiler, Some(change)) {
@@ -160,6 +174,16 @@ fn mistakes_in_our_kernels_are_caught() {
     }
     let missed = missed.into_inner().unwrap();
     assert!(missed.is_empty(), "{} of {} are not as expected: {missed:#?}", missed.len(), wanted.len());
+}
+
+#[test]
+fn two_products_in_one_kernel_are_right_where_nothing_is_changed() {
+    let Some(compiler) = Compiler::find("two_products_in_one_kernel_are_right_where_nothing_is_changed") else {
+        return;
+    };
+    for on in [On::Gated, On::GatedSwapped, On::GatedSm80] {
+        assert_eq!(two_products::run(&compiler, &of_two_products(on).unwrap(), None), None, "{on:?}");
+    }
 }
 
 #[test]
