@@ -1,4 +1,4 @@
-//! Kernels without matrix instructions: the reference product, and the copy that realigns rows.
+//! Kernels without matrix instructions: the reference product, the copy that realigns rows, and the order of tiles.
 
 use crate::support::case::{Case, SM80, problem};
 use crate::support::compile::Compiler;
@@ -6,9 +6,10 @@ use crate::support::host::{Matrix, allocate, download, product, shape};
 use crate::support::{arguments, host};
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
-use autokernel_codegen::emit::emit_reference;
+use autokernel_codegen::emit::{KernelSource, emit_reference};
 use autokernel_codegen::matmul::problem::Layout;
-use autokernel_emulator::{Gpu, Module, Options};
+use autokernel_codegen::matmul::schedule::{Raster, RasterOrder};
+use autokernel_emulator::{Gpu, Launch, Module, Options};
 
 #[test]
 fn the_reference_kernel_computes_ragged_products() {
@@ -52,5 +53,44 @@ fn rows_are_realigned_from_every_offset() {
         let launch = arguments::pad_rows(placed, target);
         gpu.launch(&module, "autokernel_pad_rows", &launch, &options).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(download(&mut gpu, target, Dtype::Bf16), source.values, "{columns} columns");
+    }
+}
+
+/// Each thread writes where its tile lies.
+const TILES: &str = r#"#include "raster.cuh"
+extern "C" __global__ void tiles(int* out, int tiles_m, int tiles_n, int order, int group) {
+  const autokernel::Raster raster{static_cast<autokernel::RasterOrder>(order), group};
+  const int number = threadIdx.x;
+  const auto tile = autokernel::tile_coord(number, tiles_m, tiles_n, raster);
+  out[2 * number] = tile.m;
+  out[2 * number + 1] = tile.n;
+}
+"#;
+
+#[test]
+fn the_order_of_tiles_is_on_the_host_what_it_is_in_a_kernel_and_visits_each_once() {
+    let test = "the_order_of_tiles_is_on_the_host_what_it_is_in_a_kernel_and_visits_each_once";
+    let Some(compiler) = Compiler::find(test) else { return };
+    let source = KernelSource { symbol: "tiles".to_owned(), cuda: TILES.to_owned() };
+    let module = Module::parse(&compiler.with_whole_runtime().ptx(&source, Arch::SM_80, None).unwrap()).unwrap();
+    for (order, code) in [(RasterOrder::AlongM, 0), (RasterOrder::AlongN, 1)] {
+        for (tiles_m, tiles_n, group) in [(7, 5, 1), (7, 5, 3), (5, 7, 4), (6, 4, 2), (3, 9, 1024), (1, 1, 8)] {
+            let count = tiles_m * tiles_n;
+            let mut gpu = Gpu::new(autokernel_emulator::Arch::Sm80);
+            let out = gpu.alloc(u64::from(count) * 8).unwrap();
+            let words = [tiles_m, tiles_n, code, group].map(u32::to_le_bytes).concat();
+            let parameters = [out.0.to_le_bytes().to_vec(), words].concat();
+            gpu.launch(&module, "tiles", &Launch::new([1; 3], [count, 1, 1], parameters), &Options::default()).unwrap();
+            let bytes = gpu.read(out, u64::from(count) * 8).unwrap();
+            let found: Vec<u32> =
+                bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect();
+            let raster = Raster { order, group };
+            let here: Vec<u32> = (0..count).flat_map(|number| raster.tile(number.into(), [tiles_m, tiles_n])).collect();
+            assert_eq!(found, here, "{tiles_m}x{tiles_n}, {raster:?}");
+            let mut tiles: Vec<&[u32]> = here.chunks_exact(2).collect();
+            tiles.sort_unstable();
+            tiles.dedup();
+            assert_eq!(tiles.len(), count as usize, "{tiles_m}x{tiles_n}, {raster:?}");
+        }
     }
 }

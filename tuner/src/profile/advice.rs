@@ -5,6 +5,7 @@ use autokernel_codegen::schedule::space::Space;
 use autokernel_core::Limiter;
 
 use super::document::Profile;
+use super::emulated;
 use super::kernel::{Kernel, ResourcesFrom};
 use super::work::Bound;
 use crate::placement::{blocks_per_tile, main_kernel, placement};
@@ -31,6 +32,7 @@ pub fn next(profile: &Profile) -> Vec<String> {
     }
     let rules = [few_tiles(profile, kernel), tail(profile, kernel), roof(profile), one_block(profile, kernel)];
     let mut next: Vec<String> = rules.into_iter().flatten().collect();
+    next.extend(profile.emulated.iter().flat_map(emulated::advice));
     next.extend(tune(profile, kernel));
     next
 }

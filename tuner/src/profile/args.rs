@@ -41,6 +41,10 @@ pub struct ProfileArgs {
     /// `tuned` (what a build with the config uses), `default`, or a schedule as JSON.
     #[arg(long, value_name = "tuned|default|JSON", default_value = "tuned")]
     pub schedule: String,
+    /// Run a few tiles on an emulated GPU, with nvcc and without a GPU: bank conflicts, sectors, instructions and bytes by
+    /// the lines of the CUDA source, and a model of the L2 cache.
+    #[arg(long)]
+    pub emulate: bool,
     /// The config in use.
     #[arg(long, value_name = "FILE", default_value = DEFAULT_CONFIG)]
     pub config: PathBuf,

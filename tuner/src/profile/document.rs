@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::emulated::Emulated;
 use super::kernel::Kernel;
 use super::machine::Machine;
 use super::time::Time;
@@ -21,6 +22,9 @@ pub struct Profile {
     pub work: WorkProfile,
     /// The kernel; none if the GPU runs none of autokernel's.
     pub kernel: Option<Kernel>,
+    /// What it does on an emulated GPU, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub emulated: Option<Emulated>,
     /// Its time; none if nobody measured it.
     pub time: Option<Time>,
     /// What to try next, the most promising first.

@@ -27,6 +27,9 @@ pub enum ProfileError {
         /// The type that was asked for.
         output: Dtype,
     },
+    /// The kernel cannot be emulated, or does something wrong there.
+    #[error("--emulate: {0}; leave --emulate out for what needs neither nvcc nor the emulator")]
+    Emulate(String),
     /// The config cannot be read.
     #[error(transparent)]
     Config(#[from] ConfigError),

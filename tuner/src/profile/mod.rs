@@ -3,8 +3,10 @@
 mod advice;
 mod args;
 mod document;
+mod emulated;
 mod error;
 mod kernel;
+mod line;
 mod machine;
 mod text;
 mod time;
@@ -44,11 +46,15 @@ impl ProfileArgs {
         let (machine, bench) = machine::find(self)?;
         let target = Target { problem: self.problem()?, arch: machine.arch(&config), shape: self.shape };
         let kernel = kernel::profile(self, &config, &machine, &target)?;
+        let emulated = match &kernel {
+            Some(kernel) if self.emulate => Some(emulated::profile(&self.out, &machine, &target, kernel)?),
+            _ => None,
+        };
         let work = work::profile(&target, &machine, kernel.as_ref());
         let library = Library::load(&self.spaces.clone().unwrap_or_else(own_spaces))?;
         let known = time::Sources { folder: &self.out, library: &library, config: &config, machine: &machine };
         let time = kernel.as_ref().and_then(|kernel| known.time(&target, &kernel.schedule, bench));
-        let mut profile = Profile { version: 1, target, gpu: machine, work, kernel, time, next: Vec::new() };
+        let mut profile = Profile { version: 1, target, gpu: machine, work, kernel, emulated, time, next: Vec::new() };
         profile.next = advice::next(&profile);
         Ok(profile)
     }

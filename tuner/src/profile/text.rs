@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::document::Profile;
 use super::kernel::{Kernel, ResourcesFrom};
+use super::line::line;
 use super::time::Time;
 use super::work::Bound;
 
@@ -40,6 +41,9 @@ impl fmt::Display for Profile {
         if let Some(kernel) = &self.kernel {
             kernel_lines(f, kernel, facts.sm_count)?;
         }
+        if let Some(emulated) = &self.emulated {
+            emulated.write(f)?;
+        }
         match &self.time {
             Some(time) => time_lines(f, time)?,
             None => line(f, "time", "nobody has measured it")?,
@@ -50,10 +54,6 @@ impl fmt::Display for Profile {
         }
         Ok(())
     }
-}
-
-fn line(f: &mut fmt::Formatter<'_>, label: &str, words: &str) -> fmt::Result {
-    writeln!(f, "  {label:<10} {words}")
 }
 
 fn kernel_lines(f: &mut fmt::Formatter<'_>, kernel: &Kernel, sm_count: u32) -> fmt::Result {

@@ -65,8 +65,14 @@ impl Tuner {
 
     /// A subcommand, which takes its options after its name.
     pub fn sub(&self, args: &[&str]) -> Output {
+        self.plain(args).output().unwrap()
+    }
+
+    /// The command with these arguments alone, not yet run.
+    pub fn plain(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tuner"));
-        command.current_dir(self.folder()).env_remove("OPENAI_API_KEY").args(args).output().unwrap()
+        command.current_dir(self.folder()).env_remove("OPENAI_API_KEY").args(args);
+        command
     }
 
     /// What the command leaves when it has run.

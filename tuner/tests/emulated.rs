@@ -1,5 +1,5 @@
-//! The gate before the GPU: an nvcc that spoils one schedule's kernel, and an evaluator that says what reached it. Skipped
-//! with a message where there is no nvcc.
+//! What the tuner does on an emulated GPU: the gate, with an nvcc that spoils one schedule's kernel and an evaluator that says
+//! what reached it; and a profile. Skipped with a message where there is no nvcc.
 
 #![cfg(unix)]
 
@@ -12,13 +12,14 @@ use std::sync::Arc;
 
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
-use autokernel_codegen::matmul::schedule::{Mode, Sm90Schedule};
+use autokernel_codegen::matmul::schedule::{Mode, Raster, Sm80Schedule, Sm90Schedule};
 use autokernel_codegen::matmul::{self, extents};
 use autokernel_codegen::nvcc::{Compiler, Nvcc};
 use autokernel_codegen::problem::{Layout, Problem};
 use autokernel_codegen::rows::{self, RowsSchedule};
 use autokernel_codegen::schedule::Schedule;
 use common::{Tuner, recording_of, skip};
+use serde_json::Value;
 use tuner::Target;
 use tuner::evaluate::{About, Contender, Done, Evaluated, Evaluator, EvaluatorError, Final, Measurable, Rounds};
 use tuner::gate::{Gate, Gated};
@@ -100,7 +101,7 @@ fn assert_tells_where(detail: &str) {
 
 #[test]
 fn a_spoilt_kernel_is_refused_with_its_lines_and_a_clean_one_is_measured_by_an_evaluator_and_by_the_command() {
-    let test = "gate::a_spoilt_kernel_is_refused_with_its_lines";
+    let test = "emulated::a_spoilt_kernel_is_refused_with_its_lines";
     let tuner = Tuner::without_spaces();
     let Some((nvcc, spoiling)) = nvcc(test, tuner.folder()) else { return };
     let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap());
@@ -149,9 +150,54 @@ fn a_spoilt_kernel_is_refused_with_its_lines_and_a_clean_one_is_measured_by_an_e
 }
 
 #[test]
+fn a_profile_tells_conflicts_sectors_and_bytes_by_lines_of_the_source_and_how_tiles_share_the_cache() {
+    let tuner = Tuner::new();
+    let test = "emulated::a_profile_tells_conflicts_sectors_and_bytes_by_lines_of_the_source";
+    let Some((nvcc, _)) = nvcc(test, tuner.folder()) else { return };
+    let plain =
+        Sm80Schedule { tile_m: 64, tile_n: 64, tile_k: 32, warps_m: 2, warps_n: 2, stages: 3, raster: Raster::PLAIN };
+    let schedule = serde_json::to_string(&Schedule::from(matmul::Schedule::from(plain))).unwrap();
+    let profile = |shape: &str, json: &[&str]| {
+        let args =
+            ["profile", "--emulate", "--spaces", "spaces", "--gpu", "a100", "--shape", shape, "--schedule", &schedule];
+        let mut command = tuner.plain(&[&args[..], json].concat());
+        let output = command.env("AUTOKERNEL_NVCC", &nvcc.path).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let json: Value = serde_json::from_str(&profile("4096x4096x128", &["--json"])).unwrap();
+    let emulated = &json["emulated"];
+    let (sample, bytes) = (&emulated["sample"], &emulated["bytes"]);
+    assert_eq!((&sample["parts"], &sample["of"]), (&Value::from(4), &Value::from(4096)));
+    // 128 x 128 of C, each of 64 x 64 from 64 rows of A and of B.
+    assert_eq!(
+        (&bytes["global_loaded"], &bytes["global_stored"]),
+        (&Value::from(4 * 2 * 64 * 256), &Value::from(128 * 256))
+    );
+    assert_eq!(bytes["matrix_multiply_adds"], 128 * 128 * 128);
+    for space in ["shared", "global"] {
+        let accesses = emulated[space].as_array().unwrap();
+        assert!(
+            !accesses.is_empty() && accesses.iter().all(|access| access["source"].as_str().unwrap().contains(".cuh:"))
+        );
+    }
+    assert!(emulated["hot_lines"][0]["warps"].as_u64() > emulated["hot_lines"][1]["warps"].as_u64());
+    let reuse = |figure: &str| emulated["reuse"][figure].as_f64().unwrap();
+    assert_eq!((reuse("least"), reuse("requested")), (2.0 * 4096.0 * 256.0, 4096.0 * 2.0 * 64.0 * 256.0));
+    assert!(reuse("least") <= reuse("from_memory") && reuse("from_memory") <= reuse("from_memory_with_half"));
+
+    // Rows of C that begin anywhere fill no sectors.
+    let odd = profile("67x4091x72", &[]);
+    for told in ["tiles, as 67x", "L2 (model)", "wavefronts are conflicts", "rows that begin at multiples of 32 bytes"]
+    {
+        assert!(odd.contains(told), "`{told}` is not in: {odd}");
+    }
+}
+
+#[test]
 fn clean_schedules_of_every_operation_pass_with_and_without_compiled_in_dimensions() {
     let folder = tempfile::tempdir().unwrap();
-    let Some((nvcc, _)) = nvcc("gate::clean_schedules_of_every_operation_pass", folder.path()) else { return };
+    let Some((nvcc, _)) = nvcc("emulated::clean_schedules_of_every_operation_pass", folder.path()) else { return };
     let gate = Gate::new(Compiler::new(nvcc, folder.path().join("kernels")), 1);
     let softmax = "fn softmax(x: &Matrix<bf16>, out: &mut Matrix<bf16>) {
         let e = (x - row_max(x)).exp();
