@@ -34,6 +34,8 @@ pub struct Emulation {
     pub seed: u64,
     /// Whether accesses that nothing orders are faults. On by default; about half of the time that a launch takes.
     pub races: bool,
+    /// Whether reads of what nobody wrote are faults. On by default.
+    pub uninitialised: bool,
     /// Instructions of warps after which a kernel is stopped: 2³² unless told otherwise, minutes to hours.
     pub instruction_budget: u64,
 }
@@ -41,7 +43,7 @@ pub struct Emulation {
 impl Emulation {
     /// A GPU of that architecture.
     pub const fn new(arch: Arch) -> Self {
-        Self { arch, multiprocessors: 4, seed: 0, races: true, instruction_budget: 1 << 32 }
+        Self { arch, multiprocessors: 4, seed: 0, races: true, uninitialised: true, instruction_budget: 1 << 32 }
     }
 
     /// With that many multiprocessors, at least one.
@@ -56,10 +58,10 @@ impl Emulation {
         Self { seed, ..self }
     }
 
-    /// With accesses that nothing orders let pass: for kernels that are known to be right.
+    /// With nothing checked but bounds and alignment: quicker, for kernels that are known to be right.
     #[must_use]
-    pub const fn without_races(self) -> Self {
-        Self { races: false, ..self }
+    pub const fn trusting(self) -> Self {
+        Self { races: false, uninitialised: false, ..self }
     }
 
     /// With another limit of instructions.
@@ -81,8 +83,8 @@ impl Emulation {
     }
 
     fn options(&self) -> Options {
-        let Self { seed, races, instruction_budget, .. } = *self;
-        Options { seed, checks: Checks { races, ..Checks::default() }, instruction_budget }
+        let Self { seed, races, uninitialised, instruction_budget, .. } = *self;
+        Options { seed, checks: Checks { uninitialised, races }, instruction_budget }
     }
 
     /// What decides which variants of a kernel run on it.

@@ -58,7 +58,7 @@ impl Expected {
         let ptx = std::fs::read(&image.ptx).map_err(|error| format!("{}: {error}", image.ptx.display()))?;
         let signature = problem.reference_signature();
         // It is the measure of the others, and so not itself in question.
-        let emulation = Emulation::new(arch).without_races();
+        let emulation = Emulation::new(arch).trusting();
         let kernel = EmulatedKernel::load(&emulation, &signature, &plan, &ptx).map_err(|error| error.to_string())?;
         let mut operands = Operands::new(problem, signature.operands, shape, Rows::Dense, SEED);
         let launched = operands.arguments().and_then(|mut arguments| kernel.launch(&mut arguments));

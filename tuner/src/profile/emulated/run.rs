@@ -1,5 +1,6 @@
 //! Running the sample.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use autokernel_codegen::nvcc::{Compiler, Nvcc};
@@ -84,8 +85,11 @@ fn reuse(machine: &Machine, target: &Target, kernel: &Kernel, plan: &LaunchPlan)
     let l2_bytes = machine.facts.l2_bytes;
     let launch = Launch { class: &class, signature: &signature, shape: target.shape, grid, at_once, l2_bytes };
     let own = kernel.schedule;
-    let others = class.schedules(own.family(), target.arch).into_iter();
-    let others = others.filter(|other| other.image() == own.image() && *other != own);
+    let space = class.schedules(own.family(), target.arch);
+    let orders: BTreeSet<Vec<_>> = space.iter().map(|other| other.launch_knobs().collect()).collect();
+    let ordered =
+        |knobs: &Vec<(&str, u16)>| knobs.iter().try_fold(own, |other, (name, value)| other.with(name, *value));
+    let others = orders.iter().filter_map(ordered).filter(|other| *other != own);
     (kernel.occupancy.blocks_per_sm > 0).then(|| launch.reuse(&own, others))
 }
 
