@@ -4,7 +4,7 @@ use std::fmt;
 
 use autokernel_codegen::nvcc::PtxasReport;
 use autokernel_codegen::schedule::BrokenRule;
-use autokernel_core::{Extents, Implausible, check_amount, check_ms};
+use autokernel_core::{Implausible, check_amount, check_ms};
 use serde::{Deserialize, Serialize};
 
 /// What became of a schedule.
@@ -96,9 +96,7 @@ pub enum Failure {
     },
     /// An emulated GPU found it wrong at a small shape, so no GPU ran it.
     Emulated {
-        /// The shape.
-        shape: Extents,
-        /// The check that found it, the kernel, the lines of the PTX and of its source, and what is wrong.
+        /// At which shape, the check that found it, the kernel, the lines of the PTX and of its source, and what is wrong.
         detail: String,
     },
     /// It computes something else.
@@ -156,7 +154,7 @@ impl fmt::Display for Failure {
             Failure::Compile { log } => write!(f, "nvcc refused it: {log}"),
             Failure::CompileTimeout { limit_s } => write!(f, "nvcc did not finish in {limit_s} s"),
             Failure::Spill { bytes } => write!(f, "spills {bytes} bytes of registers"),
-            Failure::Emulated { shape, detail } => write!(f, "emulated at {shape}: {detail}"),
+            Failure::Emulated { detail } => write!(f, "an emulated GPU found it wrong {detail}"),
             Failure::WrongResult { detail } => write!(f, "wrong result: {detail}"),
             Failure::Timeout { limit_s } => write!(f, "the launch did not finish in {limit_s} s"),
             Failure::Crash { detail } => write!(f, "crashed: {detail}"),

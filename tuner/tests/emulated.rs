@@ -126,7 +126,7 @@ fn a_spoilt_kernel_is_refused_with_its_lines_and_a_clean_one_is_measured_by_an_e
     };
     gated.evaluate(&target, &[spoilt, clean], None, &mut done).unwrap();
     assert_eq!(*reached.lock().unwrap(), [clean], "{outcomes:?}");
-    let [(first, Outcome::Failed(Failure::Emulated { detail, .. })), (_, Outcome::Measured(_))] = &outcomes[..] else {
+    let [(first, Outcome::Failed(Failure::Emulated { detail })), (_, Outcome::Measured(_))] = &outcomes[..] else {
         panic!("{outcomes:?}")
     };
     assert_eq!(*first, spoilt);

@@ -39,13 +39,14 @@ mod tests {
         for (schedule, blocks) in [(plain, 6), (Sm90Schedule { cluster_m: 1, split_k: 2, ..plain }, 11)] {
             let rows = 128 * schedule.cluster_m;
             let [m, n, k] = sizes(&of(&schedule.into(), &class)[0]);
-            assert!(m > rows && m < 2 * rows && n > 256 && n < 512 && k % 64 != 0);
+            assert!(m > rows && m < 2 * rows && n > 256 && n < 512 && !k.is_multiple_of(64));
             assert_eq!(k.div_ceil(64), blocks);
         }
         for arch in [Arch::SM_80, Arch::SM_90A] {
             let probes = of(&Schedule::default_for(&class, arch), &class);
             assert!(
-                probes.iter().any(|probe| sizes(probe)[2] == 0) && probes.iter().any(|probe| sizes(probe)[2] % 8 != 0)
+                probes.iter().any(|probe| sizes(probe)[2] == 0)
+                    && probes.iter().any(|probe| !sizes(probe)[2].is_multiple_of(8))
             );
         }
     }

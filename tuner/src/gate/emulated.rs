@@ -98,7 +98,7 @@ impl Probe<'_> {
             Ok(Ok(())) => Ok(()),
             Ok(Err(detail)) => {
                 let detail = self.with_lines(&plan, &expected).unwrap_or(detail);
-                Err(Failure::Emulated { shape: *shape, detail })
+                Err(Failure::Emulated { detail: format!("at {shape}: {detail}") })
             }
             Err(failure) => Err(failure),
         })

@@ -28,9 +28,7 @@ fn failed(failure: &Failure) -> String {
         Failure::Compile { log } => format!("did not compile: {}", detail(log)),
         Failure::Spill { .. } => format!("did not compile: {}", detail(&failure.to_string())),
         Failure::CompileTimeout { limit_s } => format!("timed out: compile not finished after {limit_s} s"),
-        Failure::Emulated { shape, detail: text } => {
-            format!("not run: an emulated GPU found it wrong at {shape}: {}", detail(text))
-        }
+        Failure::Emulated { .. } => format!("not run: {}", detail(&failure.to_string())),
         Failure::WrongResult { detail: text } => format!("wrong result: {}", detail(text)),
         Failure::Timeout { limit_s } => format!("timed out: run not finished after {limit_s} s"),
         Failure::Crash { detail: text } => format!("crashed: {}", detail(text)),
@@ -89,5 +87,19 @@ pub fn difference(schedule: &Schedule, base: Option<&Schedule>) -> String {
         None => json(schedule),
         Some(none) if none.is_empty() => "the best itself".to_owned(),
         Some(changes) => changes,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_is_told_the_check_the_kernel_and_the_lines_of_what_an_emulated_gpu_refused() {
+        let detail = "at 88x88x280: race: autokernel_matmul_x, block (0, 0, 0), thread (128, 0, 0), PTX line 1488, `st.shared.b32` \
+                      (sm90.cuh:114, inlined at sm90_epilogue.cuh:109): read of byte 0x1 of shared memory races"
+            .to_owned();
+        let told = words(&Err(Failure::Emulated { detail: detail.clone() }), None);
+        assert_eq!(told, format!("not run: an emulated GPU found it wrong {detail}"));
     }
 }
