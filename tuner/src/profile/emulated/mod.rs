@@ -3,6 +3,7 @@
 
 mod accesses;
 mod advice;
+mod cache;
 mod document;
 mod reuse;
 mod run;

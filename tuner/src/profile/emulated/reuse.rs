@@ -7,12 +7,12 @@
 //! evict what was used longest ago, and to hold nothing twice; where a GPU's L2 has two halves that both hold what all SMs
 //! read, half of it is nearer to the truth, and is told beside.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-
 use autokernel_codegen::problem::ProblemClass;
 use autokernel_codegen::schedule::Schedule;
 use autokernel_core::{Extents, Grid, Operand, Role, Signature};
 use serde::Serialize;
+
+use super::cache::{Piece, Wave, from_memory};
 
 /// What a launch reads by way of the L2 cache.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -135,57 +135,6 @@ impl Launch<'_> {
 
 /// No part of a dimension, but all of it.
 const WHOLE: u32 = u32::MAX;
-
-/// A part of an operand that a cluster touches as one.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct Piece {
-    operand: usize,
-    place: Vec<u32>,
-    is_input: bool,
-}
-
-/// What the clusters of a wave touch.
-#[derive(Default)]
-struct Wave {
-    /// Bytes of inputs that they ask for, one by one.
-    requested: u64,
-    touched: HashMap<Piece, u64>,
-}
-
-/// Bytes of inputs that come from memory with a cache of so many.
-fn from_memory(waves: &[Wave], cache: u64) -> u64 {
-    let mut last_use = HashMap::<&Piece, usize>::new();
-    // Bytes of the pieces whose last use was in each wave.
-    let mut last_used = BTreeMap::<usize, u64>::new();
-    let mut read = 0;
-    for (number, wave) in waves.iter().enumerate() {
-        // By the wave that used them last: those never used before, then the oldest.
-        let by_age: BTreeSet<(Option<usize>, &Piece)> =
-            wave.touched.keys().map(|piece| (last_use.get(piece).copied(), piece)).collect();
-        let mut up_to_this_age = 0;
-        let mut misses = Vec::new();
-        let mut ages = by_age.iter().peekable();
-        while let Some((age, piece)) = ages.next() {
-            up_to_this_age += wave.touched[*piece];
-            misses.push(*piece);
-            if ages.peek().is_some_and(|(next, _)| next == age) {
-                continue;
-            }
-            let between = age.map_or(0, |age| last_used.range(age + 1..).map(|(_, bytes)| *bytes).sum::<u64>());
-            if age.is_some() && up_to_this_age + between <= cache {
-                misses.clear();
-            }
-            read += misses.drain(..).filter(|piece| piece.is_input).map(|piece| wave.touched[piece]).sum::<u64>();
-        }
-        for (piece, bytes) in &wave.touched {
-            if let Some(before) = last_use.insert(piece, number) {
-                last_used.entry(before).and_modify(|all| *all -= bytes);
-            }
-            *last_used.entry(number).or_default() += bytes;
-        }
-    }
-    read
-}
 
 #[cfg(test)]
 mod tests {
