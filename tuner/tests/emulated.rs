@@ -195,6 +195,27 @@ fn a_profile_tells_conflicts_sectors_and_bytes_by_lines_of_the_source_and_how_ti
 }
 
 #[test]
+fn what_emulates_says_what_it_needs_where_there_is_no_nvcc() {
+    let tuner = Tuner::new();
+    let refused = |mut command: std::process::Command| {
+        let output = command.env("AUTOKERNEL_NVCC", "/nowhere/nvcc").output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let gate = refused(tuner.command(&["--check", "emulate"]));
+    assert!(
+        gate.contains("AUTOKERNEL_NVCC is `/nowhere/nvcc`") && gate.contains("--check emulate needs nvcc"),
+        "{gate}"
+    );
+    let args = ["profile", "--emulate", "--spaces", "spaces", "--gpu", "h200", "--shape", "512x512x512"];
+    let profile = refused(tuner.plain(&args));
+    assert!(
+        profile.contains("AUTOKERNEL_NVCC is `/nowhere/nvcc`") && profile.contains("leave --emulate out"),
+        "{profile}"
+    );
+}
+
+#[test]
 fn clean_schedules_of_every_operation_pass_with_and_without_compiled_in_dimensions() {
     let folder = tempfile::tempdir().unwrap();
     let Some((nvcc, _)) = nvcc("emulated::clean_schedules_of_every_operation_pass", folder.path()) else { return };
