@@ -75,11 +75,12 @@ fn every_body_and_type_is_right_at_every_width() {
 #[test]
 fn rows_may_begin_anywhere_and_lie_any_distance_apart() {
     let Some(compiler) = Compiler::find("rows_may_begin_anywhere_and_lie_any_distance_apart") else { return };
+    let orders = if std::env::var_os("AUTOKERNEL_SOAK").is_some() { 24 } else { 8 };
     for (source, ty) in [(ADD_RMS_NORM, "bf16"), (LAYER_NORM, "f16"), (SOFTMAX, "f32")] {
         let compiled = Compiled::new(&compiler, &typed(source, ty), &plain());
-        for seed in 0..8u32 {
+        for seed in 0..orders {
             let padding = [seed % 3, seed % 2, (seed * 5) % 7];
-            let skew = [seed % 8, seed / 2, (seed * 3) % 5];
+            let skew = [seed % 8, seed / 2 % 4, (seed * 3) % 5];
             for columns in [1, 9, 250, 512, 700] {
                 compiled.check(5, columns, Data { seed: seed.into(), padding, skew, special: None });
             }
