@@ -38,7 +38,7 @@ pub fn from_memory(waves: &[Wave], cache: u64) -> u64 {
         for (age, pieces) in by_age {
             no_newer += pieces.iter().map(|(_, bytes)| bytes).sum::<u64>();
             let newer = |age| last_used.range(age + 1..).map(|(_, bytes)| bytes).sum::<u64>();
-            if !age.is_some_and(|age| no_newer + newer(age) <= cache) {
+            if age.is_none_or(|age| no_newer + newer(age) > cache) {
                 read += pieces.iter().filter(|(piece, _)| piece.is_input).map(|(_, bytes)| bytes).sum::<u64>();
             }
         }
