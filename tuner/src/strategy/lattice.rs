@@ -35,11 +35,11 @@ pub struct Lattice {
     at: HashMap<(Family, Point), usize>,
 }
 
-/// The axes of a family, each with how many values it has in the space.
+/// The axes of a family, and for each value that an axis has in the space the schedules there, in their order.
 #[derive(Clone, Debug)]
 struct Frame {
     axes: Vec<Axis>,
-    lengths: Vec<u16>,
+    holders: Vec<Vec<Vec<usize>>>,
 }
 
 impl Lattice {
@@ -52,17 +52,22 @@ impl Lattice {
             let axes = axes(family);
             let of_family: Vec<usize> =
                 (0..schedules.len()).filter(|index| schedules[*index].family() == family).collect();
-            let mut lengths = Vec::with_capacity(axes.len());
+            let mut holders = Vec::with_capacity(axes.len());
             for axis in &axes {
                 let value = |index: usize| -> Vec<u16> {
                     axis.knobs.iter().map(|knob| schedules[index].codes()[*knob]).collect()
                 };
                 let values: BTreeSet<Vec<u16>> = of_family.iter().map(|index| value(*index)).collect();
                 let places: HashMap<&Vec<u16>, u16> = values.iter().zip(0..).collect();
-                of_family.iter().for_each(|index| points[*index].push(places[&value(*index)]));
-                lengths.push(values.len() as u16);
+                let mut at_place = vec![Vec::new(); values.len()];
+                for &index in &of_family {
+                    let place = places[&value(index)];
+                    points[index].push(place);
+                    at_place[usize::from(place)].push(index);
+                }
+                holders.push(at_place);
             }
-            frames.insert(family, Frame { axes, lengths });
+            frames.insert(family, Frame { axes, holders });
         }
         let at = schedules.iter().zip(&points).enumerate();
         let at = at.map(|(index, (schedule, point))| ((schedule.family(), point.clone()), index)).collect();
@@ -70,14 +75,14 @@ impl Lattice {
         Lattice { frames, schedules, points, index, at }
     }
 
-    /// How many schedules there are.
-    pub fn len(&self) -> usize {
-        self.schedules.len()
-    }
-
     /// The axes along which the schedule at `index` can move.
     pub fn axes(&self, index: usize) -> &[Axis] {
-        &self.frames[&self.schedules[index].family()].axes
+        &self.frame(index).axes
+    }
+
+    /// The axes of the schedule at `index` and where its family's schedules are along them.
+    fn frame(&self, index: usize) -> &Frame {
+        &self.frames[&self.schedules[index].family()]
     }
 
     /// The schedules, by index.
@@ -102,7 +107,7 @@ impl Lattice {
 
     /// How many values `axis` has in the family of the schedule at `index`.
     pub fn length(&self, index: usize, axis: usize) -> u16 {
-        self.frames[&self.schedules[index].family()].lengths[axis]
+        self.frame(index).holders[axis].len() as u16
     }
 
     /// The schedule closest to the one at `from` among those that have the values that `fixed` asks for, as axis and
@@ -117,25 +122,26 @@ impl Lattice {
         if let Some(&index) = self.at.get(&(family, exact)) {
             return Some(index);
         }
-        let fits = |index: &usize| {
-            let point = &self.points[*index];
-            self.schedules[*index].family() == family && fixed.iter().all(|&(axis, value)| point[axis] == value)
-        };
-        let axes = self.axes(from);
-        let cost = |index: &usize| follow_cost(axes, origin, &self.points[*index], fixed);
-        (0..self.len()).filter(fits).min_by_key(cost)
+        let Frame { axes, holders } = self.frame(from);
+        // The rarest value leaves the fewest schedules to look at.
+        let with = |&(axis, value): &(usize, u16)| holders[axis].get(usize::from(value)).map_or(&[][..], Vec::as_slice);
+        let candidates = fixed.iter().map(with).min_by_key(|candidates| candidates.len())?;
+        let fits = |index: &&usize| fixed.iter().all(|&(axis, value)| self.points[**index][axis] == value);
+        let is_free = |at: &usize| !fixed.iter().any(|(named, _)| named == at);
+        let free: Vec<(usize, &Axis)> = (0..axes.len()).filter(is_free).map(|at| (at, &axes[at])).collect();
+        let cost = |index: &&usize| follow_cost(&free, origin, &self.points[**index]);
+        candidates.iter().filter(fits).min_by_key(cost).copied()
     }
 }
 
-/// How much the axes that `fixed` does not name had to follow.
-fn follow_cost(axes: &[Axis], origin: &Point, point: &Point, fixed: &[(usize, u16)]) -> u32 {
-    let free = axes.iter().enumerate().filter(|(at, _)| !fixed.iter().any(|(named, _)| named == at));
-    free.map(|(at, axis)| {
+/// How much the axes in `free`, each with its place, had to follow.
+fn follow_cost(free: &[(usize, &Axis)], origin: &Point, point: &Point) -> u32 {
+    let cost = |&(at, axis): &(usize, &Axis)| {
         let steps = u32::from(origin[at].abs_diff(point[at]));
         let steps = if axis.is_ordered { steps } else { steps.min(1) };
         steps * axis.reluctance
-    })
-    .sum()
+    };
+    free.iter().map(cost).sum()
 }
 
 /// The axes of `family`, as its table describes them.
@@ -225,7 +231,7 @@ mod tests {
     #[test]
     fn every_schedule_has_a_place_of_its_own_and_is_nearest_to_itself() {
         let lattice = Lattice::new(brief().space);
-        for index in 0..lattice.len() {
+        for index in 0..lattice.schedules().len() {
             let own: Vec<(usize, u16)> = lattice.point(index).iter().copied().enumerate().collect();
             assert_eq!(lattice.nearest(0, &own), Some(index));
         }

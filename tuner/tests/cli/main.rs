@@ -2,8 +2,14 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[cfg(unix)]
+mod python;
 
 mod around;
+// Tests begin in the order of their names: the one that waits for a server longest is among the first, and there are enough
+// others to run meanwhile.
+#[cfg(unix)]
+mod behind_litellm;
 mod checked_in_results;
 mod compare;
 mod crate_and_log;

@@ -5,13 +5,8 @@
 mod common;
 #[path = "../llm_support/mod.rs"]
 mod llm_support;
-#[cfg(unix)]
-mod python;
 
 mod anthropic;
-// Tests begin in the order of their names: the one that waits for a server longest is among the first.
-#[cfg(unix)]
-mod behind_litellm;
 mod conversation;
 mod faults;
 mod file;
