@@ -19,6 +19,7 @@ pub mod console;
 pub mod app;
 mod bridge;
 mod checkout;
+mod chosen;
 pub mod cli;
 mod columns;
 pub mod compare;

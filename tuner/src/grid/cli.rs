@@ -6,8 +6,8 @@ use autokernel_codegen::config::{Config, ConfigError};
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::problem::{Layout, Problem};
 
-use super::choice;
 use super::outcome::{Met, ratio, summary};
+use crate::chosen;
 use crate::drawn::{Activation, Drawn, Shapes};
 use crate::environment::today;
 use crate::evaluate::{Contender, EvaluatorError, Rounds};
@@ -90,7 +90,7 @@ impl GridArgs {
 
     /// What launch would choose at `target`.
     fn choice(&self, config: &Config, bench: &Bench, target: &Target) -> Result<(Contender, f64), GridError> {
-        let chosen = choice::ranked(config, target, &bench.gpu().facts);
+        let chosen = chosen::predicted(config, target, &bench.gpu().facts);
         let (schedule, ms) =
             chosen.ok_or_else(|| GridError::NoPortfolio { config: self.config.clone(), target: target.to_string() })?;
         Ok((Contender::Schedule(schedule), ms))

@@ -1,6 +1,5 @@
 //! Shapes that nobody tuned, drawn by a seed, against cuBLASLt in interleaved rounds.
 
-mod choice;
 mod cli;
 mod outcome;
 

@@ -5,6 +5,7 @@ use autokernel_codegen::schedule::Schedule;
 
 use super::origin::Origin;
 use crate::bridge::distance;
+use crate::chosen;
 use crate::gpu_facts::GpuFacts;
 use crate::target::Target;
 
@@ -31,39 +32,33 @@ impl Incumbent {
     }
 }
 
-/// The schedule that a build with `config` uses for `target` on `gpu`: that of the entry nearest in shape; without one what
-/// is predicted to be fastest of the operation's own portfolio, or the default.
+/// The schedule that a launch of `target` on `gpu` takes when it was built with `config`, by the order of the runtime: that of
+/// an entry for exactly this shape, else what is predicted to be fastest of the portfolio, else that of the entry nearest in
+/// shape, else the default.
 pub fn incumbent(config: &Config, target: &Target, gpu: &GpuFacts) -> Incumbent {
-    let class = target.problem.class();
     let entries = config.entries_for(&target.problem, target.arch);
-    let near = entries
-        .into_iter()
-        .min_by(|a, b| distance(a.extents, target.shape).total_cmp(&distance(b.extents, target.shape)));
-    match near {
-        Some(Entry { problem, extents, schedule, provenance, .. }) => {
-            let other = (*problem != class).then(|| problem.clone());
-            let exact = *problem == class && *extents == target.shape;
-            let provenance = exact.then(|| provenance.clone());
-            Incumbent { schedule: *schedule, origin: Origin::Tuned { shape: *extents, other }, provenance }
-        }
-        None => {
-            let (schedule, origin) = match predicted(target, gpu) {
-                Some(schedule) => (schedule, Origin::Predicted),
-                None => (class.default_schedule(target.arch), Origin::Default(target.arch)),
-            };
-            Incumbent { schedule, origin, provenance: None }
-        }
+    let exact = entries.iter().filter(|entry| entry.extents == target.shape);
+    // Of entries for the same shape the same GPU's comes first.
+    if let Some(entry) = exact.min_by_key(|entry| entry.provenance.gpu != gpu.name) {
+        return of_entry(entry, target);
+    }
+    let untuned = |schedule, origin| Incumbent { schedule, origin, provenance: None };
+    if let Some((schedule, _)) = chosen::predicted(config, target, gpu) {
+        return untuned(schedule, Origin::Predicted);
+    }
+    let far = |entry: &Entry| distance(entry.extents, target.shape);
+    match entries.into_iter().min_by(|a, b| far(a).total_cmp(&far(b))) {
+        Some(entry) => of_entry(entry, target),
+        None => untuned(target.problem.class().default_schedule(target.arch), Origin::Default(target.arch)),
     }
 }
 
-/// The schedule of the operation's own portfolio that a launch at the target's shape would choose.
-fn predicted(target: &Target, gpu: &GpuFacts) -> Option<Schedule> {
-    let class = target.problem.class();
-    let timed = class.portfolio(target.arch).into_iter().filter_map(|schedule| {
-        let forecast = class.forecast(&schedule, None, gpu.machine())?;
-        Some((forecast.predicted_ms(&target.shape), schedule))
-    });
-    timed.min_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, schedule)| schedule)
+fn of_entry(entry: &Entry, target: &Target) -> Incumbent {
+    let Entry { problem, extents, schedule, provenance, .. } = entry;
+    let is_own = *problem == target.problem.class();
+    let provenance = (is_own && *extents == target.shape).then(|| provenance.clone());
+    let other = (!is_own).then(|| problem.clone());
+    Incumbent { schedule: *schedule, origin: Origin::Tuned { shape: *extents, other }, provenance }
 }
 
 #[cfg(test)]
@@ -73,10 +68,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    const H200: &str = r#"{"name": "NVIDIA H200", "sm_count": 132, "shared_bytes_per_block": 232448,
-        "shared_bytes_per_sm": 233472, "registers_per_sm": 65536, "l2_bytes": 52428800, "memory_gb_per_s": 4800.0,
-        "matrix_tflops": 989.4}"#;
+    use crate::chosen::tests::{H200, product, shipped};
 
     fn softmax(columns: u32) -> Target {
         let operand = |name, role| json!({"name": name, "kind": "matrix", "dtype": "bf16", "role": role});
@@ -103,5 +95,36 @@ mod tests {
         let [narrow, wide] = [256, 65_536].map(|columns| at(columns).schedule);
         assert_ne!(narrow, wide);
         assert_ne!(wide, softmax(1).problem.class().default_schedule(Arch::SM_90A));
+    }
+
+    #[test]
+    fn an_untuned_product_must_be_beaten_at_what_is_predicted_and_a_tuned_one_at_its_entry() {
+        let (config, gpu) = (shipped(), serde_json::from_str::<GpuFacts>(H200).unwrap());
+        let target = product([300, 1300, 2100]);
+        let untuned = incumbent(&config, &target, &gpu);
+        assert_eq!((&untuned.origin, untuned.is_exact()), (&Origin::Predicted, false));
+        assert_eq!(Some(untuned.schedule), chosen::predicted(&config, &target, &gpu).map(|(schedule, _)| schedule));
+
+        let entry = config.entries.iter().find(|entry| entry.problem == target.problem.class()).unwrap();
+        let tuned = incumbent(&config, &Target { shape: entry.extents, ..target.clone() }, &gpu);
+        assert_eq!((tuned.schedule, tuned.is_exact()), (entry.schedule, true));
+
+        let without_portfolio = Config { portfolios: Vec::new(), ..config };
+        let borrowed = incumbent(&without_portfolio, &target, &gpu);
+        assert!(matches!(borrowed.origin, Origin::Tuned { .. }) && !borrowed.is_exact(), "{borrowed:?}");
+    }
+
+    #[test]
+    fn of_two_entries_for_a_shape_the_same_gpus_is_what_a_launch_takes() {
+        let (mut config, gpu) = (shipped(), serde_json::from_str::<GpuFacts>(H200).unwrap());
+        let target = product([300, 1300, 2100]);
+        let entry = config.entries.iter().find(|entry| entry.problem == target.problem.class()).unwrap().clone();
+        for name in ["another GPU", gpu.name.as_str()] {
+            let mut entry = Entry { extents: target.shape, ..entry.clone() };
+            entry.provenance.gpu = name.to_owned();
+            config.entries.push(entry);
+        }
+        let provenance = incumbent(&config, &target, &gpu).provenance;
+        assert_eq!(provenance.map(|won| won.gpu), Some(gpu.name));
     }
 }

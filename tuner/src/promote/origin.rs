@@ -17,7 +17,7 @@ pub enum Origin {
         /// Its class, where that is another one.
         other: Option<ProblemClass>,
     },
-    /// The operation's own portfolio, of which a launch takes what is predicted to be fastest.
+    /// A portfolio, of which a launch takes what is predicted to be fastest.
     Predicted,
     /// The default of the arch.
     Default(Arch),
@@ -30,7 +30,7 @@ impl fmt::Display for Origin {
         match self {
             Origin::Tuned { shape, other: None } => write!(f, "tuned for {shape}"),
             Origin::Tuned { shape, other: Some(class) } => write!(f, "tuned for {shape} of {}", class.slug()),
-            Origin::Predicted => f.write_str("predicted to be fastest of those that nobody tuned"),
+            Origin::Predicted => f.write_str("predicted to be fastest of the portfolio"),
             Origin::Default(arch) => write!(f, "default for {arch}"),
             Origin::Given => f.write_str("given by --schedule"),
         }

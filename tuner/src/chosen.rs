@@ -1,0 +1,101 @@
+//! What a launch would choose where nobody tuned, without a launch.
+
+use autokernel_codegen::config::Config;
+use autokernel_codegen::problem::ProblemClass;
+use autokernel_codegen::schedule::Schedule;
+
+use crate::gpu_facts::GpuFacts;
+use crate::target::Target;
+
+/// Measured over predicted time of an image that nobody measured.
+const AS_PREDICTED: f64 = 1.0;
+
+/// Of the portfolio that a build with `config` compiles for `target`, the schedule that is predicted to be fastest on `gpu`,
+/// its launch-time knobs set, and that time in milliseconds; none where there is no portfolio. Tuned entries do not count.
+pub fn predicted(config: &Config, target: &Target, gpu: &GpuFacts) -> Option<(Schedule, f64)> {
+    let class = target.problem.class();
+    let constants = config.portfolio_for(&target.problem, target.arch);
+    let constants = constants.map(|of| serde_json::to_string(&of.model).expect("constants have only string keys"));
+    let timed = images(config, target, &class).into_iter().filter_map(|(image, measured_over_predicted)| {
+        let forecast = class.forecast(&image, constants.as_deref(), gpu.machine())?;
+        let knobs = forecast.launch_knobs(&target.shape);
+        Some((with_knobs(image, &knobs), measured_over_predicted * forecast.predicted_ms(&target.shape)))
+    });
+    timed.min_by(|(_, a), (_, b)| a.total_cmp(b))
+}
+
+/// The portfolio's images, each with its measured over its predicted time: those of the config, or, where it has nothing for
+/// the class, those that the operation brings.
+fn images(config: &Config, target: &Target, class: &ProblemClass) -> Vec<(Schedule, f64)> {
+    let portfolio = config.portfolio_for(&target.problem, target.arch).into_iter();
+    let shipped: Vec<_> = portfolio
+        .flat_map(|portfolio| portfolio.images_for(class))
+        .map(|image| (image.schedule, image.measured_over_predicted))
+        .collect();
+    if !shipped.is_empty() || !config.entries_for(&target.problem, target.arch).is_empty() {
+        return shipped;
+    }
+    class.portfolio(target.arch).into_iter().map(|schedule| (schedule, AS_PREDICTED)).collect()
+}
+
+/// `image` with the values that its model sets at launch.
+fn with_knobs(image: Schedule, knobs: &[(&'static str, i32)]) -> Schedule {
+    let set = |schedule: Schedule, &(name, value): &(&str, i32)| {
+        u16::try_from(value).ok().and_then(|value| schedule.with(name, value)).unwrap_or(schedule)
+    };
+    knobs.iter().fold(image, set)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use autokernel_codegen::arch::Arch;
+    use autokernel_codegen::dtype::Dtype;
+    use autokernel_codegen::matmul::extents;
+    use autokernel_codegen::matmul::model::{Model, Traits};
+    use autokernel_codegen::problem::{Layout, Problem};
+
+    use super::*;
+
+    pub(crate) const H200: &str = r#"{"name": "NVIDIA H200", "sm_count": 132, "shared_bytes_per_block": 232448,
+        "shared_bytes_per_sm": 233472, "registers_per_sm": 65536, "l2_bytes": 52428800, "memory_gb_per_s": 4800.0,
+        "matrix_tflops": 989.4}"#;
+
+    /// The config that ships.
+    pub(crate) fn shipped() -> Config {
+        Config::load(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../best_config.json")).unwrap()
+    }
+
+    /// A product with LeakyReLU.
+    pub(crate) fn product(sizes: [u32; 3]) -> Target {
+        let [m, n, k] = sizes;
+        let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, "leaky_relu".parse().unwrap());
+        Target { problem, arch: Arch::SM_90A, shape: extents(m, n, k) }
+    }
+
+    #[test]
+    fn an_untuned_product_is_launched_as_the_room_of_products_predicts_its_portfolio() {
+        let (config, gpu) = (shipped(), serde_json::from_str::<GpuFacts>(H200).unwrap());
+        let mut chosen = std::collections::HashSet::new();
+        for sizes in [[3, 5000, 777], [300, 1300, 2100], [5000, 5000, 5000], [8192, 640, 12288]] {
+            let target = product(sizes);
+            let portfolio = config.portfolio_for(&target.problem, target.arch).unwrap();
+            let model = Model { machine: gpu.machine(), constants: portfolio.model };
+            let class = target.problem.class();
+            let timed = portfolio.images_for(&class).map(|image| {
+                let traits = Traits::of(&class, &image.schedule).unwrap();
+                let ms = image.measured_over_predicted * model.predicted_ms(&traits, &target.shape);
+                (traits.with_raster(&image.schedule, &target.shape), ms)
+            });
+            let best = timed.min_by(|(_, a), (_, b)| a.total_cmp(b)).unwrap();
+            assert_eq!(predicted(&config, &target, &gpu), Some(best), "{target}");
+            chosen.insert(best.0.image());
+        }
+        assert!(chosen.len() > 1, "one image for all of them shows little");
+    }
+
+    #[test]
+    fn a_product_without_a_portfolio_is_not_predicted() {
+        let gpu = serde_json::from_str(H200).unwrap();
+        assert_eq!(predicted(&Config::default(), &product([512, 512, 512]), &gpu), None);
+    }
+}
