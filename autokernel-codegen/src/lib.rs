@@ -29,7 +29,7 @@ pub use autokernel_ops::{knob, opponent};
 /// What must be computed, whatever the operation.
 pub mod problem {
     pub use autokernel_ops::matmul::problem::{INPUTS, Layout};
-    pub use autokernel_ops::registry::{Class as ProblemClass, OtherDims, Problem, dims_of_rank};
+    pub use autokernel_ops::registry::{Class as ProblemClass, OtherDims, Problem, attributes, dims_of_rank};
 }
 
 /// How problems are computed.

@@ -6,9 +6,9 @@ use autokernel_codegen::arch::{Arch, ParseArchError};
 use autokernel_codegen::config::Entry;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::epilogue::Epilogue;
-use autokernel_codegen::problem::{INPUTS, Layout, Problem, ProblemClass};
+use autokernel_codegen::problem::{INPUTS, Layout, Problem, ProblemClass, attributes};
 use autokernel_core::Extents;
-use clap::ValueEnum;
+use clap::builder::PossibleValuesParser;
 
 use crate::options::shape;
 use crate::target::Target;
@@ -22,9 +22,9 @@ pub struct Filter {
     /// Only this shape: MxNxK of a product, ROWSxCOLUMNS of a row-wise kernel; may be repeated.
     #[arg(long, value_name = "MxNxK", value_parser = shape)]
     pub shape: Vec<Extents>,
-    /// Only this attribute's kernels: matmul has no epilogue, fused_matmul has one.
-    #[arg(long, help_heading = PRODUCTS, value_enum)]
-    pub op: Option<Op>,
+    /// Only this attribute's kernels, built in or declared; of products matmul has no epilogue, fused_matmul one or a body.
+    #[arg(long, value_parser = PossibleValuesParser::new(attributes().map(|attribute| attribute.name)))]
+    pub op: Option<String>,
     /// Only this problem class, for example matmul_leaky_relu_bf16_bf16_nt.
     #[arg(long, value_name = "CLASS", value_parser = problem_class)]
     pub problem: Option<ProblemClass>,
@@ -69,30 +69,10 @@ impl Filter {
     /// What is asked of a class and of a problem alike.
     fn passes_class(&self, class: &ProblemClass, shape: Extents) -> bool {
         (self.shape.is_empty() || self.shape.contains(&shape))
-            && self.op.is_none_or(|op| op.name() == class.attribute())
+            && self.op.as_deref().is_none_or(|op| op == class.attribute())
             && self.problem.as_ref().is_none_or(|problem| problem == class)
             && self.dtype.is_none_or(|dtype| class.field("input").as_deref() == Some(dtype.name()))
             && self.layout.is_none_or(|layout| class.field("layout") == Some(layout.to_string()))
-    }
-}
-
-/// An attribute, as a filter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub enum Op {
-    /// `#[autokernel::matmul]`
-    Matmul,
-    /// `#[autokernel::fused_matmul(…)]`
-    FusedMatmul,
-}
-
-impl Op {
-    /// The attribute.
-    fn name(self) -> &'static str {
-        match self {
-            Op::Matmul => "matmul",
-            Op::FusedMatmul => "fused_matmul",
-        }
     }
 }
 
@@ -206,6 +186,32 @@ mod tests {
         assert_eq!(takes(&own, "gelu"), [true; 2]);
         assert_eq!(takes(&["--op", "fused_matmul"], "identity"), [false; 2]);
         assert_eq!(takes(&["--op", "matmul"], "identity"), [true; 2]);
+    }
+
+    #[test]
+    fn every_registered_attribute_is_an_op_and_takes_its_own_problems_alone() {
+        for attribute in attributes() {
+            let filter = Command::parse_from(["tuner", "--op", attribute.name]).filter;
+            assert!(Problem::built_in().iter().all(|problem| {
+                let class = problem.class();
+                filter.takes_class(&class, Arch::SM_90A, extents(1, 2, 3)) == (class.attribute() == attribute.name)
+            }));
+        }
+        let body = "fn double(x: &Matrix<f32>, out: &mut Matrix<f32>) { out = x + x; }";
+        let row_wise = Problem::from(autokernel_codegen::rows::problem(&syn::parse_str(body).unwrap()).unwrap());
+        let takes = |op| {
+            let filter = Command::parse_from(["tuner", "--op", op]).filter;
+            filter.takes_class(&row_wise.class(), Arch::SM_90A, row_wise.class().ordered(&sizes()).unwrap())
+        };
+        assert_eq!((takes("rows"), takes("matmul")), (true, false));
+        assert!(
+            Command::try_parse_from(["tuner", "--op", "softmax"])
+                .is_err_and(|error| error.to_string().contains("rows"))
+        );
+    }
+
+    fn sizes() -> Extents {
+        Extents::new([(autokernel_core::dim("rows"), 4), (autokernel_core::dim("columns"), 8)])
     }
 
     #[test]

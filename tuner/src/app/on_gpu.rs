@@ -11,7 +11,7 @@ use super::args::TuneArgs;
 use super::job::Job;
 use crate::demand::Demand;
 use crate::evaluate::EvaluatorError;
-use crate::filter::{ArchChoice, Filter, Op};
+use crate::filter::{ArchChoice, Filter};
 use crate::gpu::sampling::Effort;
 use crate::gpu::{Bench, GpuEvaluator};
 use crate::target::Target;
@@ -90,12 +90,12 @@ fn described_problem(filter: &Filter) -> Option<Problem> {
             .into_iter()
             .find(|problem| problem.class() == *class && passes_problem(filter, problem));
     }
-    let default = match filter.op {
-        Some(Op::Matmul) => Some(Epilogue::identity()),
-        Some(Op::FusedMatmul) | None => DEFAULT_EPILOGUE.parse().ok(),
-    };
-    let epilogue = filter.epilogue.clone().or(default)?;
-    Some(Problem::matmul(filter.dtype.unwrap_or(Dtype::Bf16), filter.layout.unwrap_or(Layout::Nt), epilogue))
+    let defaults = || [DEFAULT_EPILOGUE.parse().ok(), Some(Epilogue::identity())].into_iter().flatten().collect();
+    let epilogues: Vec<Epilogue> = filter.epilogue.clone().map_or_else(defaults, |epilogue| vec![epilogue]);
+    let (dtype, layout) = (filter.dtype.unwrap_or(Dtype::Bf16), filter.layout.unwrap_or(Layout::Nt));
+    let mut products = epilogues.into_iter().map(|epilogue| Problem::matmul(dtype, layout, epilogue));
+    let is_of_op = |problem: &Problem| filter.op.as_deref().is_none_or(|op| op == problem.class().attribute());
+    products.find(is_of_op)
 }
 
 fn passes_problem(filter: &Filter, problem: &Problem) -> bool {
