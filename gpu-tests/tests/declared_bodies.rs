@@ -19,6 +19,7 @@ use gpu_tests::placement::Placement;
 use gpu_tests::{settings, skip};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use rayon::prelude::*;
 
 /// Why nothing can be launched, if so.
 fn not_compiled() -> Option<String> {
@@ -125,27 +126,50 @@ fn a_body_is_the_same_in_every_mode_of_its_schedule() {
         Err(reason) => return skip::log(test, &reason),
     };
     let mut rng = StdRng::seed_from_u64(settings::number("AUTOKERNEL_SEED", 43));
+    let mut runs = Vec::new();
     for kernel in declared::catalogue() {
         let Some(sample) = Sample::of(kernel.name) else { continue };
         let problem = Problem { known_n: None, ..kernel.problem() };
         let modes = modes(problem.class().products()).into_iter().enumerate();
-        for (_, (arch, schedule)) in modes.filter(|(number, _)| sample.takes(*number)) {
-            assert_eq!(schedule.check(&problem.class(), arch), Ok(()));
-            let (source, plan) = emit::kernel(&problem, &schedule);
-            let image = compiler.compile(&source, arch).unwrap_or_else(|error| panic!("{problem}: {error}"));
-            let ptx = std::fs::read(&image.ptx).unwrap();
-            let emulation = Emulation::new(arch).seed(rng.random_range(0..4));
-            let loaded = EmulatedKernel::load(&emulation, &signature(&problem), &plan, &ptx);
-            let loaded = loaded.unwrap_or_else(|error| panic!("{error}"));
-            let device = Device::emulated_with(emulation).unwrap();
-            for shape in shapes(&mut rng, &problem) {
-                let seed = rng.random();
-                let mut places = StdRng::seed_from_u64(seed);
-                let place = |rows, columns| Placement::random(&mut places, rows, columns);
-                let launch = |arguments: &mut [Argument<'_>]| loaded.launch(arguments).map(drop);
-                check_launch(&device, &problem, (shape, Values::Uniform, seed), place, launch)
-                    .unwrap_or_else(|report| panic!("{} by {schedule}: {report}", kernel.name));
-            }
+        let modes = modes.filter(|(number, _)| sample.takes(*number));
+        runs.extend(modes.map(|(_, (arch, schedule))| {
+            (kernel.name, Run { problem: problem.clone(), arch, schedule, seed: rng.random() })
+        }));
+    }
+    // nvcc and the interpreter take one core each time.
+    runs.par_iter().for_each(|(name, run)| {
+        run.check(&compiler).unwrap_or_else(|report| panic!("{name} by {}: {report}", run.schedule));
+    });
+}
+
+/// A body in one mode, on shapes that a seed draws.
+struct Run {
+    problem: Problem,
+    arch: Arch,
+    schedule: Schedule,
+    seed: u64,
+}
+
+impl Run {
+    /// What nvcc refuses or is computed wrong.
+    fn check(&self, compiler: &Compiler) -> Result<(), String> {
+        let Run { problem, arch, schedule, seed } = self;
+        assert_eq!(schedule.check(&problem.class(), *arch), Ok(()));
+        let mut rng = StdRng::seed_from_u64(*seed);
+        let (source, plan) = emit::kernel(problem, schedule);
+        let image = compiler.compile(&source, *arch).map_err(|error| format!("{problem}: {error}"))?;
+        let ptx = std::fs::read(&image.ptx).map_err(|error| error.to_string())?;
+        let emulation = Emulation::new(*arch).seed(rng.random_range(0..4));
+        let loaded = EmulatedKernel::load(&emulation, &signature(problem), &plan, &ptx);
+        let loaded = loaded.map_err(|error| error.to_string())?;
+        let device = Device::emulated_with(emulation).map_err(|error| error.to_string())?;
+        for shape in shapes(&mut rng, problem) {
+            let seed = rng.random();
+            let mut places = StdRng::seed_from_u64(seed);
+            let place = |rows, columns| Placement::random(&mut places, rows, columns);
+            let launch = |arguments: &mut [Argument<'_>]| loaded.launch(arguments).map(drop);
+            check_launch(&device, problem, (shape, Values::Uniform, seed), place, launch)?;
         }
+        Ok(())
     }
 }
