@@ -7,12 +7,13 @@ use autokernel_core::Arch;
 const RASTER: Raster = Raster { order: RasterOrder::AlongM, group: 8 };
 
 pub(super) fn default_for(problem: &Class, arch: Arch) -> Schedule {
-    let passes = |schedule: &Schedule| schedule.check(problem, arch).is_ok();
-    let schedule = match (arch, problem.products()) {
-        (Arch::SM_90A, 1) => SM90,
-        (Arch::SM_90A, _) => Some(SM90_TWO_PRODUCTS).filter(passes).unwrap_or(SM90),
-        _ => SM80,
+    let (of_many_registers, others) = match (arch, problem.products()) {
+        (Arch::SM_90A, 1) => (SM90_SMALL, &[SM90][..]),
+        (Arch::SM_90A, _) => (SM90_SMALL, &[SM90_TWO_PRODUCTS, SM90][..]),
+        _ => (SM80_SMALL, &[SM80][..]),
     };
+    let passes = |schedule: &&Schedule| schedule.check(problem, arch).is_ok();
+    let schedule = others.iter().find(passes).copied().unwrap_or(of_many_registers);
     debug_assert_eq!(schedule.check(problem, arch), Ok(()));
     schedule
 }
@@ -28,9 +29,24 @@ const SM80: Schedule = Schedule::Sm80(Sm80Schedule {
     raster: RASTER,
 });
 
+/// As few accumulators as leave a body the most registers that it may have.
+const SM80_SMALL: Schedule = Schedule::Sm80(Sm80Schedule {
+    tile_m: 64,
+    tile_n: 64,
+    tile_k: 32,
+    warps_m: 2,
+    warps_n: 2,
+    stages: 4,
+    raster: RASTER,
+});
+
 /// 128 columns of C a block. Pairs lie along N: they share what is read of A where there are many rows, and all of them have
 /// work where there are few.
 const SM90_TWO_PRODUCTS: Schedule =
     Schedule::Sm90(Sm90Schedule { tile_n: 256, consumers: 2, cluster_n: 2, raster: RASTER, ..Sm90Schedule::PLAIN });
+
+/// As [`SM80_SMALL`].
+const SM90_SMALL: Schedule =
+    Schedule::Sm90(Sm90Schedule { tile_m: 64, tile_n: 64, stages: 8, raster: RASTER, ..Sm90Schedule::PLAIN });
 
 const SM90: Schedule = Schedule::Sm90(Sm90Schedule { consumers: 2, raster: RASTER, ..Sm90Schedule::PLAIN });

@@ -139,3 +139,32 @@ fn a_value_that_no_output_needs_is_neither_printed_nor_counted() {
     idle.body.steps.push(bind("idle", name("skip")));
     assert!(Body::new(idle).unwrap_err()[0].message.contains("`skip` is never used"));
 }
+
+/// A body of as many functions, each of a sum that is needed to the end, as `values` says.
+fn crowded(values: usize, function: Math) -> Written {
+    let value = |at: usize| format!("value{at}");
+    let mut steps: Vec<Step> =
+        (0..values).map(|at| bind(&value(at), call(function, name("dot") + number(at as f32)))).collect();
+    steps.push(store("out", (0..values).map(|at| name(&value(at))).reduce(|sum, value| value + sum).unwrap()));
+    let operands = vec![
+        reads("x", Kind::Matrix, Dtype::Bf16),
+        reads("w", Kind::Matrix, Dtype::Bf16),
+        writes("out", Kind::Matrix, Dtype::Bf16),
+    ];
+    let product = Product { name: "dot".to_owned(), a: "x".to_owned(), b: "w".to_owned() };
+    Written { product, second: None, body: body::Body { operands, steps } }
+}
+
+#[test]
+fn a_body_of_as_many_registers_as_there_may_be_has_a_default_and_one_of_more_is_refused() {
+    let bodies: Vec<_> = (1..40).map(|values| Body::new(crowded(values, Math::Sin))).collect();
+    let most = bodies.iter().flatten().last().unwrap().clone();
+    let refused = bodies.iter().find_map(|body| body.as_ref().err()).unwrap();
+    assert!((160..=168).contains(&most.class().registers()), "{:?}", most.class());
+    assert!(refused[0].message.contains("go on in another kernel"), "{refused:?}");
+    let plain = Problem::new(Dtype::Bf16, Layout::Nt, "identity".parse().unwrap());
+    let class = Problem { body: Some(most.into()), ..plain }.class();
+    for arch in [Arch::SM_80, Arch::SM_90A] {
+        assert_eq!(Schedule::default_for(&class, arch).check(&class, arch), Ok(()));
+    }
+}

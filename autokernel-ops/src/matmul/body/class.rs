@@ -70,6 +70,10 @@ fn live(steps: &[&Step]) -> u32 {
 const INTERLEAVED: u32 = 4;
 /// Registers of each function beyond the first, whose constants are there beside those of the others.
 const FUNCTION_REGISTERS: u32 = 4;
+/// Functions that are more than an instruction or two: however often a body calls them, their constants are there once.
+const FUNCTIONS: u32 = 8;
+/// The most registers that a body may take for its own: those that the smallest tiles leave.
+pub const MOST_REGISTERS: u32 = 168;
 
 impl BodyClass {
     /// Registers of a thread beside its accumulators, about: those of functions, the operands of a fragment, of which a thread
@@ -81,7 +85,7 @@ impl BodyClass {
             Kind::Column => 2,
             Kind::Scalar => 0,
         });
-        let functions = FUNCTION_REGISTERS * self.cost.special_functions.saturating_sub(1);
+        let functions = FUNCTION_REGISTERS * self.cost.special_functions.min(FUNCTIONS).saturating_sub(1);
         self.cost.registers + functions + words.sum::<u32>() + INTERLEAVED * self.live
     }
 

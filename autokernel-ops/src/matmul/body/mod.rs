@@ -10,9 +10,11 @@ use std::fmt;
 use autokernel_core::Role;
 use serde::{Deserialize, Serialize};
 
-use crate::body::{self, Complaint, Operand, Step};
+use crate::body::{self, Complaint, Operand, Place, Step};
 use crate::expr::{Axis, Precision};
 use complaint::complaints;
+
+use class::MOST_REGISTERS;
 
 pub use class::BodyClass;
 
@@ -77,7 +79,19 @@ impl Body {
     /// Everything that is wrong with it.
     pub fn new(written: Written) -> Result<Self, Vec<Complaint>> {
         let complaints = complaints(&written);
-        if complaints.is_empty() { Ok(Body(written)) } else { Err(complaints) }
+        if !complaints.is_empty() {
+            return Err(complaints);
+        }
+        let body = Body(written);
+        let registers = body.class().registers();
+        if registers <= MOST_REGISTERS {
+            return Ok(body);
+        }
+        let message = format!(
+            "so many values are needed at once that a thread would take about {registers} registers for them, and has \
+             {MOST_REGISTERS}; write some of them to a matrix, and go on in another kernel"
+        );
+        Err(vec![Complaint { place: Place::Function, message }])
     }
 
     /// The names of an element of each product, one or two.
