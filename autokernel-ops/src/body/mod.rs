@@ -172,6 +172,12 @@ impl Body {
         self.steps.iter().filter(is_needed)
     }
 
+    /// The same without the steps that no output needs.
+    #[must_use]
+    pub fn without_idle_steps(self) -> Self {
+        Body { steps: self.needed_steps().cloned().collect(), ..self }
+    }
+
     /// Whether some output depends on the number of its element along `axis`.
     pub fn has_index(&self, axis: Axis) -> bool {
         self.needed_steps().any(|step| step.expr().has_index(axis))

@@ -12,7 +12,7 @@ use crate::body::{Body, Kind, Operand, Reduction, Step};
 use crate::expr::{Cost, Expr};
 use crate::hash;
 
-/// A row-wise kernel: a body without mistakes.
+/// A row-wise kernel: a body without mistakes, nor steps that no output needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Body", into = "Body")]
 pub struct Problem {
@@ -26,7 +26,7 @@ impl Problem {
     /// Everything that is wrong with it.
     pub fn new(body: Body) -> Result<Self, Vec<Complaint>> {
         let complaints = complaints(&body);
-        if complaints.is_empty() { Ok(Problem { body }) } else { Err(complaints) }
+        if complaints.is_empty() { Ok(Problem { body: body.without_idle_steps() }) } else { Err(complaints) }
     }
 
     /// What is computed.
@@ -52,7 +52,8 @@ impl Problem {
 /// Operations of a step, each of which an element or a row takes once.
 fn operations(step: &Step) -> u32 {
     let mut count = u32::from(matches!(step, Step::Reduce { .. }));
-    step.expr().walk(&mut |expr| count += u32::from(!matches!(expr, Expr::Variable(_) | Expr::Literal(_))));
+    step.expr()
+        .walk(&mut |expr| count += u32::from(!matches!(expr, Expr::Variable(_) | Expr::Literal(_) | Expr::Index(_))));
     count
 }
 

@@ -47,7 +47,7 @@ impl Body {
 
 fn operations(expr: &Expr) -> u32 {
     let mut count = 0;
-    expr.walk(&mut |expr| count += u32::from(!matches!(expr, Expr::Variable(_) | Expr::Literal(_))));
+    expr.walk(&mut |expr| count += u32::from(!matches!(expr, Expr::Variable(_) | Expr::Literal(_) | Expr::Index(_))));
     count
 }
 

@@ -18,7 +18,7 @@ use class::MOST_REGISTERS;
 
 pub use class::BodyClass;
 
-/// The body of a product: one without mistakes.
+/// The body of a product: one without mistakes, nor steps that no output needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct Body(Written);
@@ -82,7 +82,7 @@ impl Body {
         if !complaints.is_empty() {
             return Err(complaints);
         }
-        let body = Body(written);
+        let body = Body(Written { body: written.body.without_idle_steps(), ..written });
         let registers = body.class().registers();
         if registers <= MOST_REGISTERS {
             return Ok(body);
@@ -104,9 +104,9 @@ impl Body {
         &self.0.body.operands
     }
 
-    /// What some output needs, in order.
+    /// Its statements, in order.
     pub fn steps(&self) -> impl Iterator<Item = &Step> {
-        self.0.body.needed_steps()
+        self.0.body.steps.iter()
     }
 
     /// The numbers of the factors: of the first one, and of the second one of each product.
