@@ -20,10 +20,23 @@ pub(crate) fn narrow(kind: Kind, value: f64) -> u64 {
     if value.is_nan() {
         return NAN.into();
     }
+    // `from_f64` looks at the upper 32 bits alone, and takes what is just beyond the middle for a tie.
+    let value = to_odd(value);
     match kind {
-        Kind::Brain => bf16::from_f64(value).to_bits().into(),
-        _ => f16::from_f64(value).to_bits().into(),
+        Kind::Brain => bf16::from_f32(value).to_bits().into(),
+        _ => f16::from_f32(value).to_bits().into(),
     }
+}
+
+/// The `f32` that rounds on to 16 bits as `value` itself would: what is inexact becomes odd, which is no tie (S. Boldo and
+/// G. Melquiond, "When double rounding is odd", 2005).
+fn to_odd(value: f64) -> f32 {
+    let near = value as f32;
+    if f64::from(near) == value || near.is_infinite() {
+        return near;
+    }
+    let below = if f64::from(near).abs() > value.abs() { near.to_bits() - 1 } else { near.to_bits() };
+    f32::from_bits(below | 1)
 }
 
 /// Applies `f` to one or both 16-bit numbers of the operands.
@@ -52,6 +65,9 @@ mod tests {
     fn rounding_is_to_nearest_even_and_nan_is_canonical() {
         assert_eq!(narrow(Kind::Brain, 1.0 + 1.0 / 256.0), 0x3f80);
         assert_eq!(narrow(Kind::Brain, 1.0 + 3.0 / 256.0), 0x3f82);
+        assert_eq!(narrow(Kind::Brain, 1.0 + 1.0 / 256.0 + 1.0 / f64::from(1 << 22)), 0x3f81);
+        assert_eq!(narrow(Kind::Brain, 1.0 + 1.0 / 256.0 + 1e-15), 0x3f81);
+        assert_eq!(narrow(Kind::Float, 1.0 + 1.0 / 2048.0 + 1e-15), 0x3c01);
         assert_eq!(narrow(Kind::Float, 65520.0), 0x7c00);
         assert_eq!(narrow(Kind::Float, f64::NAN), 0x7fff);
     }
