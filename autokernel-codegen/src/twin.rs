@@ -21,9 +21,8 @@ use crate::function::Called;
 use crate::translate::binding_name;
 
 /// `fn row(number: usize, x: &[f32], eps: f32, out: &mut [f32]) { … }` of a body on `operands`, which are its parameters behind
-/// the row's number: slices of as many
-/// elements as a row has columns, and numbers where an operand has one a row. A reduction is a loop, and so are values and
-/// outputs.
+/// the row's number: slices of as many elements as a row has columns, and numbers where an operand has one a row. A reduction is
+/// a loop, and so are values and outputs.
 ///
 /// # Errors
 /// A statement that no body holds.

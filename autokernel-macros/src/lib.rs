@@ -116,8 +116,9 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// **Other operands**, of `bf16`, `f16` or `f32`, each on its own: `&Matrix<T>` of the result's size (a residual), `&Row<T>`
 /// (a bias), `&Column<T>` (a scale a row) and `f32`. Each `&mut Matrix<T>` is written once. At most 8 operands.
 ///
-/// **Statements**, functions, `row_index()`, `column_index()` and the precision are those of [`macro@rows`] but for its reductions, with the epilogues above as functions:
-/// `gelu(x)`, `leaky_relu(x, 0.2)`, and functions of this crate that are marked [`macro@function`].
+/// **Statements**, functions, `row_index()`, `column_index()` and the precision are those of [`macro@rows`] but for its
+/// reductions, with the epilogues above as functions: `gelu(x)`, `leaky_relu(x, 0.2)`, and functions of this crate that are
+/// marked [`macro@function`].
 ///
 /// **Settings**: `n = …` and `k = …`.
 ///

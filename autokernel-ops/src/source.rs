@@ -30,8 +30,8 @@ pub(crate) use headers;
 
 /// The files that rooms share.
 const SHARED: &[Header] = headers! {
-    "cuda/": "epilogue.cuh" "fast_math.cuh" "pad_rows.cuh" "ptx/common.cuh" "ptx/sm80.cuh" "ptx/sm90.cuh" "ptx/sm90_wgmma.cuh"
-        "raster.cuh" "types.cuh";
+    "cuda/": "epilogue.cuh" "fast_math.cuh" "pad_rows.cuh" "ptx/common.cuh" "ptx/sm80.cuh" "ptx/sm90.cuh"
+        "ptx/sm90_wgmma.cuh" "raster.cuh" "types.cuh";
 };
 
 /// The CUDA files that emitted sources include.

@@ -44,7 +44,23 @@ impl Math {
     }
 }
 
+impl Math {
+    /// How many functions are more than an instruction or two.
+    pub(crate) fn special() -> u32 {
+        Math::ALL.iter().map(|function| function.cost().special_functions).sum()
+    }
+}
+
 impl Expr {
+    /// Operators, calls and branches in it.
+    pub fn operations(&self) -> u32 {
+        let mut count = 0;
+        self.walk(&mut |expr| {
+            count += u32::from(!matches!(expr, Expr::Variable(_) | Expr::Literal(_) | Expr::Index(_)));
+        });
+        count
+    }
+
     /// What it costs the thread that computes it.
     pub fn cost(&self) -> Cost {
         self.calls().into_iter().map(Math::cost).fold(Cost::NONE, Cost::and)

@@ -172,13 +172,14 @@ impl Expr {
     /// # Panics
     /// A name has no value.
     pub fn eval(&self, scope: &[(&str, f32)]) -> f32 {
+        let value = |name: &str| {
+            let found = scope.iter().find(|(bound, _)| *bound == name);
+            found.expect("the translator admits only names in scope").1
+        };
         match self {
-            Expr::Variable(name) => {
-                let found = scope.iter().find(|(bound, _)| bound == name);
-                found.expect("the translator admits only names in scope").1
-            }
+            Expr::Variable(name) => value(name),
             Expr::Literal(value) => *value,
-            Expr::Index(axis) => Expr::Variable(axis.call().to_owned()).eval(scope),
+            Expr::Index(axis) => value(axis.call()),
             Expr::Negate(value) => -value.eval(scope),
             Expr::Binary(op, left, right) => op.eval(left.eval(scope), right.eval(scope)),
             Expr::Call(function, args) => {

@@ -9,7 +9,7 @@ use super::complaint::complaints;
 use super::passes::{Keep, Program};
 use crate::body::Complaint;
 use crate::body::{Body, Kind, Operand, Reduction, Step};
-use crate::expr::{Cost, Expr};
+use crate::expr::Cost;
 use crate::hash;
 
 /// A row-wise kernel: a body without mistakes, nor steps that no output needs.
@@ -51,10 +51,7 @@ impl Problem {
 
 /// Operations of a step, each of which an element or a row takes once.
 fn operations(step: &Step) -> u32 {
-    let mut count = u32::from(matches!(step, Step::Reduce { .. }));
-    step.expr()
-        .walk(&mut |expr| count += u32::from(!matches!(expr, Expr::Variable(_) | Expr::Literal(_) | Expr::Index(_))));
-    count
+    u32::from(matches!(step, Step::Reduce { .. })) + step.expr().operations()
 }
 
 impl TryFrom<Body> for Problem {

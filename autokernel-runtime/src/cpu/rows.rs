@@ -8,8 +8,8 @@ use crate::layout::Layout;
 use crate::view::{Storage, StorageMut};
 use crate::{AnyView, AnyViewMut, Argument, Device, Element, Error, Result, alloc};
 
-/// Computes the row of that number. Inputs and outputs are in the order of the signature; each is as long as a row, or of one element
-/// where it has one a row or is a scalar.
+/// Computes the row of that number. Inputs and outputs are in the order of the signature; each is as long as a row, or of one
+/// element where it has one a row or is a scalar.
 pub type RowFunction = fn(usize, &[&[f32]], &mut [&mut [f32]]);
 
 /// Elements below which a share of the rows is not divided further.

@@ -139,7 +139,8 @@ impl Probe<'_> {
     }
 }
 
-fn reason(error: Error) -> String {
+/// What an emulated GPU says is wrong.
+pub fn reason(error: Error) -> String {
     match error {
         Error::Emulated { reason, .. } => reason,
         other => other.to_string(),

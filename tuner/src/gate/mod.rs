@@ -11,5 +11,5 @@ pub mod operands;
 mod reference;
 
 pub use check::Check;
-pub use emulated::Gate;
+pub use emulated::{Gate, reason};
 pub use evaluator::Gated;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Body;
 use crate::body::{Kind, Operand, Step};
-use crate::expr::{Cost, Expr};
+use crate::expr::{Cost, Math};
 
 /// Bodies that are tuned together: those of the same operands and cost, whatever they compute exactly.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -39,16 +39,10 @@ impl Body {
             factors,
             other_factor,
             cost: self.steps().map(|step| step.expr().cost()).fold(Cost::NONE, Cost::and),
-            operations: self.steps().map(|step| operations(step.expr())).sum(),
+            operations: self.steps().map(|step| step.expr().operations()).sum(),
             live: live(&self.steps().collect::<Vec<_>>()),
         }
     }
-}
-
-fn operations(expr: &Expr) -> u32 {
-    let mut count = 0;
-    expr.walk(&mut |expr| count += u32::from(!matches!(expr, Expr::Variable(_) | Expr::Literal(_) | Expr::Index(_))));
-    count
 }
 
 /// The most names, of operands and values, that are needed between two steps.
@@ -70,8 +64,6 @@ fn live(steps: &[&Step]) -> u32 {
 const INTERLEAVED: u32 = 4;
 /// Registers of each function beyond the first, whose constants are there beside those of the others.
 const FUNCTION_REGISTERS: u32 = 4;
-/// Functions that are more than an instruction or two: however often a body calls them, their constants are there once.
-const FUNCTIONS: u32 = 8;
 /// The most registers that a body may take for its own: those that the smallest tiles leave.
 pub const MOST_REGISTERS: u32 = 168;
 
@@ -85,7 +77,8 @@ impl BodyClass {
             Kind::Column => 2,
             Kind::Scalar => 0,
         });
-        let functions = FUNCTION_REGISTERS * self.cost.special_functions.min(FUNCTIONS).saturating_sub(1);
+        // However often a body calls a function, its constants are there once.
+        let functions = FUNCTION_REGISTERS * self.cost.special_functions.min(Math::special()).saturating_sub(1);
         self.cost.registers + functions + words.sum::<u32>() + INTERLEAVED * self.live
     }
 

@@ -12,9 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::body::{self, Complaint, Operand, Place, Step};
 use crate::expr::{Axis, Precision};
-use complaint::complaints;
-
 use class::MOST_REGISTERS;
+use complaint::complaints;
 
 pub use class::BodyClass;
 

@@ -7,8 +7,8 @@ use crate::body::Step;
 use crate::expr::Axis;
 use crate::expr::ball::{Ball, eval};
 
-/// The outputs of the element at (row, column), in their order, from its sum of each product and those sums' errors. `input` gives an input's
-/// element by the operand's number.
+/// The outputs of the element at (row, column), in their order, from its sum of each product and those sums' errors. `input`
+/// gives an input's element by the operand's number.
 pub fn element(body: &Body, (row, column): (usize, usize), sums: &[Ball], input: &dyn Fn(usize) -> f64) -> Vec<Ball> {
     let inputs =
         body.operands().iter().enumerate().map(|(at, operand)| (operand.name.as_str(), Ball::exact(input(at))));

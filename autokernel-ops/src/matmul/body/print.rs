@@ -90,7 +90,8 @@ fn compute(out: &mut Lines, body: &Body, spelling: Spelling) {
     out.line("");
     out.line("template <typename Inputs>");
     let sums: String = body.sums().map(|sum| format!(", float {}", element(sum))).collect();
-    out.line(format!("{FUNCTION} Outputs compute(const Args& args, const Inputs& inputs, autokernel::body::Index at, int pair, int i{sums}) {{"));
+    let place = "autokernel::body::Index at, int pair, int i";
+    out.line(format!("{FUNCTION} Outputs compute(const Args& args, const Inputs& inputs, {place}{sums}) {{"));
     for (axis, number) in [(Axis::Row, "at.row"), (Axis::Column, "at.column")] {
         if body.has_index(axis) {
             out.line(format!("const float {} = static_cast<float>({number});", axis.name()));

@@ -30,9 +30,14 @@ pub struct Access {
 }
 
 impl Access {
-    /// Sectors beyond those that its bytes fill.
+    /// Sectors that its bytes fill: the fewest.
+    pub fn least_sectors(&self) -> u64 {
+        self.bytes.div_ceil(SECTOR)
+    }
+
+    /// Sectors beyond those.
     pub fn wasted_sectors(&self) -> u64 {
-        self.sectors.saturating_sub(self.bytes.div_ceil(SECTOR))
+        self.sectors.saturating_sub(self.least_sectors())
     }
 }
 

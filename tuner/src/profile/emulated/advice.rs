@@ -21,11 +21,11 @@ pub fn next(emulated: &Emulated) -> Vec<String> {
     });
     let wasted = worst(&emulated.global, |access| access.sectors, Access::wasted_sectors);
     let wasted = wasted.map(|(access, percent)| {
-        let Access { instruction, source, sectors, bytes, .. } = access;
+        let Access { instruction, source, sectors, .. } = access;
         format!(
             "rows that begin at multiples of 32 bytes, or wider accesses at {source}: `{instruction}` asks for {sectors} \
              sectors where its bytes fill {}; {percent:.0} % of all are beyond that",
-            bytes.div_ceil(32)
+            access.least_sectors()
         )
     });
     [emulated.reuse.as_ref().and_then(order), conflicts, wasted].into_iter().flatten().collect()

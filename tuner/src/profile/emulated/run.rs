@@ -14,6 +14,7 @@ use super::reuse::{Launch, Reuse};
 use super::sample::Sample;
 use crate::folder;
 use crate::gate::operands::{Operands, Rows};
+use crate::gate::reason;
 use crate::profile::error::ProfileError;
 use crate::profile::kernel::Kernel;
 use crate::profile::machine::Machine;
@@ -91,13 +92,6 @@ fn reuse(machine: &Machine, target: &Target, kernel: &Kernel, plan: &LaunchPlan)
         |knobs: &Vec<(&str, u16)>| knobs.iter().try_fold(own, |other, (name, value)| other.with(name, *value));
     let others = orders.iter().filter_map(ordered).filter(|other| *other != own);
     (kernel.occupancy.blocks_per_sm > 0).then(|| launch.reuse(&own, others))
-}
-
-fn reason(error: Error) -> String {
-    match error {
-        Error::Emulated { reason, .. } => reason,
-        other => other.to_string(),
-    }
 }
 
 fn refused(reason: String) -> ProfileError {

@@ -35,8 +35,8 @@ impl Emulated {
             )
         })?;
         list(f, "global", &self.global, |access| {
-            let needed = access.bytes.div_ceil(32);
-            format!("{:.2} sectors, its bytes fill {:.2}", per(access, access.sectors), per(access, needed))
+            let least = access.least_sectors();
+            format!("{:.2} sectors, its bytes fill {:.2}", per(access, access.sectors), per(access, least))
         })?;
         list(f, "bulk", &self.bulk, |access| format!("{:.0} bytes", per(access, access.bytes)))?;
         self.reuse.as_ref().map_or(Ok(()), |reuse| reuse.write(f))
