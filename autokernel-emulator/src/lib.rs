@@ -71,16 +71,16 @@
 mod check;
 mod device;
 mod fault;
+mod gpu;
 mod isa;
 mod launch;
 mod ptx;
 mod report;
 mod run;
 
-pub use device::{
-    Arch, DevicePointer, Element, Fill, Gpu, HANDLE_BYTES, MemoryError, Swizzle, TensorMap, TensorMapError,
-};
+pub use device::{Arch, DevicePointer, Element, Fill, HANDLE_BYTES, MemoryError, Swizzle, TensorMap, TensorMapError};
 pub use fault::{Access, Actor, Fault, FaultKind, LaunchError, MbarrierFault, OtherAccess, RunError};
+pub use gpu::Gpu;
 pub use launch::{Checks, Launch, Options};
 pub use ptx::{Kernel, Module, ParseError, ParseErrorKind, SourceLocation};
 pub use report::{Counters, Executed, Memory, Report, Site, Traffic};

@@ -81,6 +81,28 @@ impl GlobalMemory {
         Ok(DevicePointer(start))
     }
 
+    /// Memory that holds `data`.
+    pub fn upload(&mut self, name: &str, data: &[u8]) -> Result<DevicePointer, MemoryError> {
+        let pointer = self.allocate(data.len() as u64, Some(name.to_owned()))?;
+        self.write(pointer, data)?;
+        Ok(pointer)
+    }
+
+    /// Copies bytes of the host.
+    pub fn write(&mut self, to: DevicePointer, data: &[u8]) -> Result<(), MemoryError> {
+        let bytes = data.len() as u64;
+        let found = self.find(to.0, bytes).ok_or(MemoryError::OutOfBounds { address: to, bytes });
+        let (allocation, offset) = found?;
+        let range = offset..offset + data.len();
+        if let Some(target) = allocation.bytes.get_mut(range.clone()) {
+            target.copy_from_slice(data);
+        }
+        if let Some(shadow) = allocation.shadow.get_mut(range) {
+            shadow.fill(WRITTEN_BEFORE);
+        }
+        Ok(())
+    }
+
     pub fn free(&mut self, pointer: DevicePointer) -> Result<(), MemoryError> {
         let found = self.allocations.iter_mut().find(|allocation| allocation.start == pointer.0 && allocation.alive);
         let allocation = found.ok_or(MemoryError::NotAllocated(pointer))?;

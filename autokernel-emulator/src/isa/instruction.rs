@@ -2,7 +2,7 @@
 
 use super::lanes::{Lanewise, LanewiseTest};
 use super::operand::{Address, Guard, Predicate, PredicateSource, Register, Source};
-use super::semantics::float::Round;
+use super::rounding::Round;
 use super::types::{Space, Type};
 
 /// One instruction of a kernel.

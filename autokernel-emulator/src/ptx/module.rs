@@ -3,8 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::error::ParseError;
-use super::parse;
 use crate::isa::Instruction;
 
 /// A PTX module, decoded and ready to run.
@@ -15,14 +13,6 @@ pub struct Module {
 }
 
 impl Module {
-    /// Reads a whole PTX text. Every instruction is decoded, so that none is found unknown at run time.
-    ///
-    /// # Errors
-    /// The first line that is not PTX, or that the emulator does not know.
-    pub fn parse(text: &str) -> Result<Module, ParseError> {
-        parse::module(text)
-    }
-
     /// The kernel called `name`.
     pub fn kernel(&self, name: &str) -> Option<&Kernel> {
         self.kernels.iter().map(Arc::as_ref).find(|kernel| kernel.name == name)

@@ -1,8 +1,9 @@
 //! Reads and writes of bytes, each checked: bounds, alignment, what was written, who else was there.
 
-use super::address::{Place, Request, out_of_bounds, shared_address};
+use super::address::{Request, out_of_bounds, shared_address};
 use super::block::Visit;
 use super::cluster::Cluster;
+use super::place::Place;
 use super::stop::{Exec, Stop, stop};
 use crate::check::{Event, Ordered, Threads, Touch, Violation};
 use crate::fault::{Access, FaultKind};

@@ -1,6 +1,7 @@
 //! Addresses: the windows of state spaces in generic addressing, and blocks in shared addressing.
 
 use super::cluster::Cluster;
+use super::place::Place;
 use super::stop::{Exec, stop};
 use crate::fault::{Access, FaultKind};
 use crate::isa::types::Space;
@@ -39,19 +40,6 @@ pub(super) fn from_generic(space: Space, address: u64) -> u64 {
         Space::Shared | Space::SharedCluster | Space::Local | Space::Parameter => address & 0xffff_ffff,
         Space::Global | Space::Constant | Space::Generic => address,
     }
-}
-
-/// A place that an access means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Place {
-    Global(u64),
-    /// In the shared memory of a block of the cluster: which, and the index of the byte.
-    Shared {
-        block: usize,
-        index: u32,
-    },
-    Local(u32),
-    Parameter(u32),
 }
 
 /// An access before its place is known.

@@ -4,10 +4,10 @@ use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use rustc_hash::FxHashMap;
 
-use super::address::Place;
 use super::block::Block;
 use super::context::{Context, unflatten};
-use super::exec::bulk::PendingCopy;
+use super::pending::PendingCopy;
+use super::place::Place;
 use super::stop::Stop;
 use super::tally::Tally;
 use super::warp::Warp;

@@ -4,7 +4,7 @@ use super::cluster::Cluster;
 use super::context::{Context, unflatten};
 use super::tally::Tally;
 use crate::check::Orders;
-use crate::device::{Arch, Gpu, MAX_BLOCK_THREADS};
+use crate::device::{Arch, GlobalMemory, MAX_BLOCK_THREADS};
 use crate::fault::{LaunchError, RunError};
 use crate::launch::{Launch, Options};
 use crate::ptx::{Kernel, Module};
@@ -12,40 +12,41 @@ use crate::report::Report;
 
 /// Runs the kernel called `name`.
 pub(crate) fn launch(
-    gpu: &mut Gpu,
+    memory: &mut GlobalMemory,
+    arch: Arch,
     module: &Module,
     name: &str,
     launch: &Launch,
     options: &Options,
 ) -> Result<Report, RunError> {
     let kernel = module.kernel(name).ok_or_else(|| LaunchError::NoKernel(name.to_owned()))?;
-    let cluster = check(kernel, launch, gpu.arch())?;
+    let cluster = check(kernel, launch, arch)?;
     let mut variables = Vec::new();
     for variable in module.variables.iter() {
-        let pointer = gpu.upload(&variable.name, &variable.bytes).map_err(|_| LaunchError::Variables)?;
+        let pointer = memory.upload(&variable.name, &variable.bytes).map_err(|_| LaunchError::Variables)?;
         variables.push(pointer);
     }
     let addresses = variables.iter().map(|pointer| pointer.0).collect();
-    let context = Context::new(kernel, launch, options, gpu.arch(), cluster, addresses);
-    let result = run(gpu, &context);
+    let context = Context::new(kernel, launch, options, arch, cluster, addresses);
+    let result = run(memory, &context);
     for pointer in variables {
         // It was allocated above, so this cannot fail.
-        let _ = gpu.free(pointer);
+        let _ = memory.free(pointer);
     }
     result
 }
 
-fn run(gpu: &mut Gpu, context: &Context<'_>) -> Result<Report, RunError> {
+fn run(memory: &mut GlobalMemory, context: &Context<'_>) -> Result<Report, RunError> {
     let checks = context.options.checks;
     let mut orders = Orders::new(checks.uninitialised, checks.races);
     let mut tally = Tally::new(context.kernel, context.options.instruction_budget);
     let clusters = context.clusters();
     for number in 0..clusters.iter().product() {
         if orders.are_many() {
-            orders.merge(gpu.memory.allocations_mut().map(|allocation| allocation.shadow.as_mut_slice()));
+            orders.merge(memory.allocations_mut().map(|allocation| allocation.shadow.as_mut_slice()));
         }
         let at = unflatten(number, clusters);
-        Cluster::new(context, &mut gpu.memory, &mut orders, &mut tally, number, at).run()?;
+        Cluster::new(context, memory, &mut orders, &mut tally, number, at).run()?;
     }
     Ok(tally.into_report(context.kernel))
 }

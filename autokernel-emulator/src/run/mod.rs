@@ -9,6 +9,8 @@ mod convergence;
 mod exec;
 mod grid;
 mod mbarrier;
+mod pending;
+mod place;
 mod schedule;
 mod stop;
 mod tally;

@@ -4,7 +4,8 @@ use super::statement::{Decoded, Statement, unknown};
 use crate::isa::instruction::Op;
 use crate::isa::lanes::{Lanewise, lanewise};
 use crate::isa::operand::Source;
-use crate::isa::semantics::float::{self, Round, double, double_bits, flush, saturate, single, single_bits};
+use crate::isa::rounding::Round;
+use crate::isa::semantics::float::{self, double, double_bits, flush, saturate, single, single_bits};
 use crate::isa::semantics::half::elementwise;
 use crate::isa::types::{Kind, Type};
 

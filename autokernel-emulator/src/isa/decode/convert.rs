@@ -4,7 +4,8 @@ use super::statement::{Decoded, Statement, unknown};
 use crate::isa::instruction::{Conversion, Op};
 use crate::isa::lanes::lanewise;
 use crate::isa::operand::Source;
-use crate::isa::semantics::float::{Round, single};
+use crate::isa::rounding::Round;
+use crate::isa::semantics::float::single;
 use crate::isa::semantics::half::narrow;
 use crate::isa::types::{Kind, Type};
 

@@ -2,7 +2,7 @@
 
 use crate::isa::operand::{Address, Guard, Predicate, PredicateSource, Register, Source};
 use crate::isa::types::{Kind, Space, Type};
-use crate::ptx::parse::operand::Operand;
+use crate::isa::written::Operand;
 
 /// Why a statement is not an instruction of the emulator.
 pub(crate) enum Refusal {

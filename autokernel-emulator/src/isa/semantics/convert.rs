@@ -1,8 +1,9 @@
 //! Conversions between types (PTX ISA, "cvt").
 
-use super::float::{self, Round, double, flush, saturate, single, single_bits};
+use super::float::{self, double, flush, saturate, single, single_bits};
 use super::half::{narrow, widen};
 use crate::isa::instruction::Conversion;
+use crate::isa::rounding::Round;
 use crate::isa::types::{Kind, Type};
 
 /// Any number, without loss.

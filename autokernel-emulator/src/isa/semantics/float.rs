@@ -3,14 +3,7 @@
 //! The `.approx` instructions are computed to within half a unit in the last place, which is closer than the hardware
 //! promises: tests of what they feed must allow for the documented error, not for ours.
 
-/// A rounding mode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Round {
-    Nearest,
-    Zero,
-    Down,
-    Up,
-}
+use crate::isa::rounding::Round;
 
 /// The single-precision number in the low bits.
 pub(crate) fn single(bits: u64) -> f32 {

@@ -2,11 +2,11 @@
 
 use rustc_hash::FxHashMap;
 
-use super::Shared;
 use super::names::Declared;
-use super::operand::Operand;
+use super::shared::Shared;
 use super::variable::{self, Placement};
 use crate::isa::decode::{self, Refusal, Statement};
+use crate::isa::written::Operand;
 use crate::isa::{Guard, Instruction, Op, Predicate, Register, Symbol, Type};
 use crate::ptx::cursor::Cursor;
 use crate::ptx::error::{ParseError, ParseErrorKind};

@@ -2,7 +2,8 @@
 
 mod body;
 mod names;
-pub(crate) mod operand;
+mod operand;
+mod shared;
 mod variable;
 
 use std::sync::Arc;
@@ -11,23 +12,25 @@ use rustc_hash::FxHashMap;
 
 use super::cursor::Cursor;
 use super::error::{ParseError, ParseErrorKind};
-use super::module::{Kernel, Module, SourceLocation};
+use super::module::{Kernel, Module, SourceLocation, Variable};
 use super::token::{Token, tokens};
 use crate::isa::{Instruction, Symbol};
 use body::Body;
 use names::{Declared, Names};
+use shared::Shared;
 use variable::Placement;
 
-/// What several kernels of a module share.
-#[derive(Default)]
-pub(super) struct Shared {
-    names: Names,
-    variables: Vec<super::Variable>,
-    /// Shared variables of the module: (bytes, alignment), placed in each kernel that names them.
-    files: FxHashMap<u32, Arc<str>>,
+impl Module {
+    /// Reads a whole PTX text. Every instruction is decoded, so that none is found unknown at run time.
+    ///
+    /// # Errors
+    /// The first line that is not PTX, or that the emulator does not know.
+    pub fn parse(text: &str) -> Result<Module, ParseError> {
+        module(text)
+    }
 }
 
-pub(super) fn module(text: &str) -> Result<Module, ParseError> {
+fn module(text: &str) -> Result<Module, ParseError> {
     let mut cursor = Cursor::new(tokens(text)?);
     let mut shared = Shared { files: files(text), ..Shared::default() };
     let mut kernels = Vec::new();
@@ -79,7 +82,7 @@ fn module_variable(cursor: &mut Cursor<'_>, shared: &mut Shared, space: &str) ->
             (_, Some(bytes)) => {
                 let mut initial = variable.initial;
                 initial.resize(bytes as usize, 0);
-                shared.variables.push(super::Variable { name: variable.name.to_owned(), bytes: initial });
+                shared.variables.push(Variable { name: variable.name.to_owned(), bytes: initial });
                 Declared::Symbol(Symbol::Global(shared.variables.len() as u32 - 1))
             }
         };

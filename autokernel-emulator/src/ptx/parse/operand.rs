@@ -2,36 +2,10 @@
 
 use super::body::Body;
 use super::names::{Declared, special};
-use crate::isa::{Guard, Predicate, Register, Source};
+use crate::isa::written::Operand;
+use crate::isa::{Guard, Source};
 use crate::ptx::error::{ParseError, ParseErrorKind};
 use crate::ptx::token::Token;
-
-/// An operand whose names are resolved but whose use is not yet known.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Operand {
-    Register(Register),
-    Predicate(Guard),
-    /// `%r1|%p1`.
-    WithPredicate(Register, Option<Predicate>),
-    /// `%p1|%p2`; none for `_`.
-    Predicates(Option<Predicate>, Option<Predicate>),
-    /// Special registers, symbols and integers.
-    Source(Source),
-    Single(u32),
-    Double(f64),
-    /// `{a, b}`.
-    Vector(Vec<Operand>),
-    /// `[base + offset]`, or `[base, {coordinates}]`.
-    Address {
-        base: Source,
-        offset: i64,
-        at: Vec<Operand>,
-    },
-    /// `_`
-    Sink,
-    /// A name that nothing declares: a label.
-    Label(String),
-}
 
 /// Operands nest one level deep in PTX.
 const MAX_DEPTH: u32 = 2;

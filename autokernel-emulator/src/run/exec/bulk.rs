@@ -1,68 +1,18 @@
 //! Bulk copies: issued here, finished later (PTX ISA, "Bulk copy", "Async-groups").
 
 use super::Flow;
-use super::tensor::TensorBox;
 use crate::check::{Event, Proxy};
 use crate::fault::Access;
 use crate::isa::instruction::CopyOp;
 use crate::isa::lanes::lanes_of;
 use crate::isa::types::Space;
 use crate::run::access::{Lane, aligned};
-use crate::run::address::Place;
 use crate::run::cluster::Cluster;
+use crate::run::pending::{PendingCopy, Source, Target, Work};
+use crate::run::place::Place;
 use crate::run::stop::{Exec, refuse};
 use crate::run::tally::Path;
 use crate::run::warp::{BulkGroups, Wait};
-
-/// A copy that is under way.
-pub(in crate::run) struct PendingCopy {
-    pub warp: usize,
-    pub lane: usize,
-    pub pc: u32,
-    line: u32,
-    work: Work,
-}
-
-enum Work {
-    /// Into shared memory, then to the mbarrier.
-    Load { from: Source, to: (usize, u32), bytes: u32, barrier: (usize, u32) },
-    /// Out of shared memory: first read, then written.
-    Store { from: (usize, u32), bytes: u32, to: Target, group: u32, read: Option<Vec<u8>> },
-}
-
-enum Source {
-    Registers(Vec<u8>),
-    Global(u64),
-    Shared((usize, u32)),
-    Tensor(TensorBox),
-}
-
-enum Target {
-    Global(u64),
-    Tensor(TensorBox),
-}
-
-impl PendingCopy {
-    /// Whether a lane that waits for its groups up to `group` waits for this copy.
-    pub fn holds_up(&self, warp: usize, lane: usize, group: u32, reads_only: bool) -> bool {
-        match &self.work {
-            Work::Store { group: own, read, .. } => {
-                self.warp == warp && self.lane == lane && *own <= group && !(reads_only && read.is_some())
-            }
-            Work::Load { .. } => false,
-        }
-    }
-
-    /// Its line, and what it will still do to the shared memory of a block, if anything.
-    pub fn uses(&self, block: usize) -> Option<(u32, Access)> {
-        match &self.work {
-            Work::Load { to, .. } if to.0 == block => Some((self.line, Access::Write)),
-            Work::Load { from: Source::Shared(from), .. } if from.0 == block => Some((self.line, Access::Read)),
-            Work::Store { from, read: None, .. } if from.0 == block => Some((self.line, Access::Read)),
-            _ => None,
-        }
-    }
-}
 
 impl Cluster<'_, '_> {
     pub fn bulk(&mut self, warp: usize, lanes: u32, pc: u32, op: &CopyOp) -> Exec<Flow> {

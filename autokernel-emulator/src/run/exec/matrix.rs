@@ -7,8 +7,8 @@ use crate::isa::semantics::half::widen;
 use crate::isa::types::{Kind, Space};
 use crate::isa::{Address, Register, Source};
 use crate::run::access::{Lane, aligned};
-use crate::run::address::Place;
 use crate::run::cluster::Cluster;
+use crate::run::place::Place;
 use crate::run::stop::Exec;
 
 /// Rows of an 8x8 matrix, and bytes of one: 8 elements of 16 bits.

@@ -10,9 +10,10 @@ use crate::isa::lanes::{Lanes, WARP, lanes_of};
 use crate::isa::types::Space;
 use crate::isa::{Address, Predicate};
 use crate::run::access::{Lane, aligned, space_name};
-use crate::run::address::{Place, shared_address};
+use crate::run::address::shared_address;
 use crate::run::cluster::Cluster;
 use crate::run::mbarrier::{MBARRIER_BYTES, Mbarrier};
+use crate::run::place::Place;
 use crate::run::stop::{Exec, Stop, refuse, stop};
 use crate::run::warp::Wait;
 

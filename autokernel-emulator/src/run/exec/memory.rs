@@ -8,8 +8,9 @@ use crate::isa::lanes::{Lanes, lanes_of};
 use crate::isa::types::{Kind, Space, Type};
 use crate::isa::{Address, Register, Source};
 use crate::run::access::{Lane, MAX_ACCESS};
-use crate::run::address::{Place, split_shared};
+use crate::run::address::split_shared;
 use crate::run::cluster::Cluster;
+use crate::run::place::Place;
 use crate::run::stop::{Exec, refuse};
 use crate::run::tally::Path;
 

@@ -6,19 +6,13 @@ use crate::fault::{Access, FaultKind};
 use crate::isa::types::Space;
 use crate::isa::{Address, Source};
 use crate::run::access::{Lane, aligned};
-use crate::run::address::Place;
 use crate::run::cluster::Cluster;
+use crate::run::pending::TensorBox;
+use crate::run::place::Place;
 use crate::run::stop::{Exec, refuse, stop};
 
 /// What TMA moves and clips to, in bytes.
 const UNIT: u64 = 16;
-
-/// A box of a tensor at a place.
-#[derive(Clone)]
-pub(super) struct TensorBox {
-    map: TensorMap,
-    at: Vec<i64>,
-}
 
 /// One innermost row of a box.
 struct Row {

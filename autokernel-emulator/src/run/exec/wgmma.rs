@@ -16,8 +16,9 @@ use crate::isa::semantics::half::widen;
 use crate::isa::types::{Kind, Space};
 use crate::isa::{Op, Register};
 use crate::run::access::Lane;
-use crate::run::address::{Place, shared_address};
+use crate::run::address::shared_address;
 use crate::run::cluster::Cluster;
+use crate::run::place::Place;
 use crate::run::stop::{Exec, stop};
 use crate::run::warp::PendingWgmma;
 

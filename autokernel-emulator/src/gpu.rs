@@ -1,8 +1,6 @@
 //! The emulated GPU.
 
-use super::arch::Arch;
-use super::memory::{DevicePointer, GlobalMemory, MemoryError, WRITTEN_BEFORE};
-use super::tensor_map::{HANDLE_BYTES, TensorMap, TensorMapError};
+use crate::device::{Arch, DevicePointer, GlobalMemory, HANDLE_BYTES, MemoryError, TensorMap, TensorMapError};
 use crate::fault::RunError;
 use crate::launch::{Launch, Options};
 use crate::ptx::Module;
@@ -13,7 +11,7 @@ use crate::run;
 #[derive(Debug)]
 pub struct Gpu {
     arch: Arch,
-    pub(crate) memory: GlobalMemory,
+    memory: GlobalMemory,
 }
 
 impl Gpu {
@@ -48,9 +46,7 @@ impl Gpu {
     /// # Errors
     /// As [`Gpu::alloc`].
     pub fn upload(&mut self, name: &str, data: &[u8]) -> Result<DevicePointer, MemoryError> {
-        let pointer = self.alloc_named(name, data.len() as u64)?;
-        self.write(pointer, data)?;
-        Ok(pointer)
+        self.memory.upload(name, data)
     }
 
     /// Gives memory back; a kernel that uses it later faults.
@@ -66,17 +62,7 @@ impl Gpu {
     /// # Errors
     /// They do not lie inside one allocation.
     pub fn write(&mut self, to: DevicePointer, data: &[u8]) -> Result<(), MemoryError> {
-        let bytes = data.len() as u64;
-        let found = self.memory.find(to.0, bytes).ok_or(MemoryError::OutOfBounds { address: to, bytes });
-        let (allocation, offset) = found?;
-        let range = offset..offset + data.len();
-        if let Some(target) = allocation.bytes.get_mut(range.clone()) {
-            target.copy_from_slice(data);
-        }
-        if let Some(shadow) = allocation.shadow.get_mut(range) {
-            shadow.fill(WRITTEN_BEFORE);
-        }
-        Ok(())
+        self.memory.write(to, data)
     }
 
     /// Copies bytes from the GPU, also bytes that nobody wrote.
@@ -108,7 +94,7 @@ impl Gpu {
         launch: &Launch,
         options: &Options,
     ) -> Result<Report, RunError> {
-        let report = run::launch(self, module, kernel, launch, options);
+        let report = run::launch(&mut self.memory, self.arch, module, kernel, launch, options);
         self.memory.settle();
         report
     }
