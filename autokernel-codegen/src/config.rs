@@ -137,6 +137,17 @@ impl Default for Config {
 }
 
 impl Config {
+    /// The portfolio that serves `problem` on `arch`.
+    pub fn portfolio_for(&self, problem: &Problem, arch: Arch) -> Option<&Portfolio> {
+        self.portfolios.iter().find(|portfolio| portfolio.serves(problem, arch))
+    }
+
+    /// Puts `portfolio` in the place of the one of its kind, or adds it.
+    pub fn put_portfolio(&mut self, portfolio: Portfolio) {
+        self.portfolios.retain(|old| old.kind() != portfolio.kind());
+        self.portfolios.push(portfolio);
+    }
+
     /// Reads the file at `path`.
     ///
     /// # Errors

@@ -11,14 +11,18 @@ pub mod files;
 pub mod function;
 pub mod headers;
 mod mistakes;
+mod names;
 pub mod nvcc;
 pub mod product;
 pub mod rows;
 pub mod spec;
 mod translate;
 mod twin;
+mod words;
 
 pub use build::{Build, BuildError};
+pub use translate::check_function;
+pub use twin::function_items;
 
 // What the operations say, under the paths of this crate.
 use autokernel_ops::hash;
@@ -28,7 +32,8 @@ pub use autokernel_ops::{knob, opponent};
 
 /// What must be computed, whatever the operation.
 pub mod problem {
-    pub use autokernel_ops::matmul::problem::{INPUTS, Layout};
+    pub use autokernel_ops::matmul::inputs::INPUTS;
+    pub use autokernel_ops::matmul::problem::Layout;
     pub use autokernel_ops::registry::{Class as ProblemClass, OtherDims, Problem, attributes, dims_of_rank};
 }
 
@@ -55,5 +60,6 @@ pub mod emit {
     pub use autokernel_ops::expr::cuda::Spelling;
     pub use autokernel_ops::matmul::emit::{ROOTS, emit_reference, reference};
     pub use autokernel_ops::operation::Tolerance;
-    pub use autokernel_ops::source::{Header, KernelSource, all_headers};
+    pub use autokernel_ops::registry::all_headers;
+    pub use autokernel_ops::source::{Header, KernelSource};
 }

@@ -11,7 +11,8 @@ use syn::{Error, Ident, Result};
 
 use crate::function::{Called, Functions};
 use crate::spec::{self, Spec};
-use crate::translate::{DOT, factor};
+use crate::translate::factor;
+use crate::words::DOT;
 use crate::{problem, twin};
 
 /// Reads a function whose body multiplies operands of its own, as `#[autokernel::fused_matmul]` does.

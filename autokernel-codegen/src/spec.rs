@@ -3,19 +3,20 @@
 
 mod arguments;
 mod body;
+mod nodes;
 mod parameter;
 
-use autokernel_ops::declaration::{Attribute, Body, Complaint, Declaration, Form, Node};
+use autokernel_ops::declaration::{Attribute, Body, Declaration, Form};
 use autokernel_ops::registry;
-use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, quote_spanned};
+use proc_macro2::TokenStream;
+use quote::quote_spanned;
 use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned;
 use syn::{Error, Ident, Result, Token};
 
 use crate::function::{Called, Functions, calls_in};
-use crate::mistakes::Mistakes;
 use crate::problem::Problem;
+use nodes::Nodes;
 
 /// A declared kernel: the problem, and the function that will launch it.
 pub struct Spec {
@@ -106,28 +107,6 @@ impl Spec {
         let called = function.body.as_ref().map(calls_in).unwrap_or_default();
         let called = called.iter().map(|name| functions.called(name)).collect::<Result<_>>()?;
         Ok(Spec { problem, function, parameters: names, called })
-    }
-}
-
-/// The tokens of a declaration's nodes, none for the attribute's arguments as a whole: an error marks them from the first to
-/// the last, which on stable Rust no span of theirs does.
-#[derive(Default)]
-struct Nodes(Vec<TokenStream>);
-
-impl Nodes {
-    fn add(&mut self, tokens: impl ToTokens) -> Node {
-        self.0.push(tokens.into_token_stream());
-        Node(self.0.len() - 1)
-    }
-
-    /// The complaints, each at its span.
-    fn error(&self, complaints: Vec<Complaint>) -> Error {
-        let mut mistakes = Mistakes::default();
-        for Complaint { node, message } in complaints {
-            mistakes.push(Error::new_spanned(self.0.get(node.0), message));
-        }
-        let unnamed = || Error::new(Span::call_site(), "the declaration cannot be read");
-        mistakes.into_result().err().unwrap_or_else(unnamed)
     }
 }
 

@@ -8,37 +8,18 @@ mod call;
 mod lifted;
 
 pub use call::check_function;
-pub use lifted::{DOT, factor};
+pub use lifted::factor;
 
 use syn::{Error, Result};
 
 use crate::function::Functions;
+use crate::words::{binding_name, expect_f32};
 use autokernel_ops::body::Reduction;
 use autokernel_ops::declaration::Factors;
 use autokernel_ops::epilogue::Epilogue;
 use autokernel_ops::expr::{Axis, BinaryOp, CompareOp, Condition, Expr, Math};
 use proc_macro2::TokenStream;
 use quote::ToTokens;
-
-pub fn expect_f32(ty: &syn::Type) -> Result<()> {
-    match ty {
-        syn::Type::Path(path) if path.path.is_ident("f32") => Ok(()),
-        other => Err(Error::new_spanned(other, "bodies compute in `f32`; write `f32` here")),
-    }
-}
-
-pub fn binding_name(pattern: &syn::Pat) -> Result<String> {
-    match pattern {
-        syn::Pat::Ident(ident) if ident.by_ref.is_none() && ident.mutability.is_none() && ident.subpat.is_none() => {
-            Ok(ident.ident.to_string())
-        }
-        syn::Pat::Type(typed) => {
-            expect_f32(&typed.ty)?;
-            binding_name(&typed.pat)
-        }
-        other => Err(Error::new_spanned(other, "a body binds plain, immutable names: `let y = …;`")),
-    }
-}
 
 /// What a text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,13 +31,6 @@ pub enum Text {
     /// It may call epilogues, reduce along a row and multiply matrices; what is no arithmetic on one element becomes a value
     /// of its own.
     Body,
-}
-
-/// Whether a call of `name` means what the language says, whoever else has a function of that name.
-pub fn is_intrinsic(name: &str) -> bool {
-    let is_epilogue = || Epilogue::all().iter().any(|epilogue| epilogue.name() == name);
-    let is_of_body = || name == DOT || Reduction::from_name(name).is_some() || Axis::from_name(name).is_some();
-    is_of_body() || Math::from_name(name).is_some() || is_epilogue()
 }
 
 /// A value that has a name.

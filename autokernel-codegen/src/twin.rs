@@ -1,9 +1,9 @@
 //! A body as a Rust function that computes one row in `f32`: the tokens of the user's own text, each reduction a loop, each
 //! value and each output another.
 
+mod function;
 mod indices;
 mod literals;
-mod names;
 
 use autokernel_core::Role;
 use autokernel_ops::body::{Kind, Operand, Reduction};
@@ -15,10 +15,11 @@ use syn::visit_mut::{self, VisitMut};
 use syn::{Error, Ident, Result};
 
 use self::indices::{Indices, row_number};
-pub use self::names::calls;
-use self::names::{Names, imports};
 use crate::function::Called;
-use crate::translate::binding_name;
+use crate::names::{Names, imports};
+use crate::words::binding_name;
+
+pub use self::function::items as function_items;
 
 /// `fn row(number: usize, x: &[f32], eps: f32, out: &mut [f32]) { … }` of a body on `operands`, which are its parameters behind
 /// the row's number: slices of as many elements as a row has columns, and numbers where an operand has one a row. A reduction is
@@ -47,11 +48,6 @@ pub fn rust_function(block: &syn::Block, operands: &[Operand], called: &[Called]
             #(#statements)*
         }
     })
-}
-
-/// The block of a function that bodies call, and what it takes from the facade.
-pub fn of_function(block: &syn::Block) -> (Vec<TokenStream>, syn::Block) {
-    (imports(block), literals::typed(block))
 }
 
 /// A function of the crate's own, from beside the kernel, and the assertion that it is the one that the build compiled.

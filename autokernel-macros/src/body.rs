@@ -9,7 +9,7 @@ use quote::{format_ident, quote, quote_spanned};
 use syn::{Error, Ident, Result};
 
 use crate::descriptor;
-use crate::expand::{Parts, element_type, visible_from_inside};
+use crate::parts::{Parts, element_type, visible_from_inside};
 
 /// The statements of a function that has some.
 ///

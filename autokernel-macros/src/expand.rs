@@ -1,7 +1,6 @@
 //! From an attribute and a function to the generated items.
 
 use autokernel_codegen::build::{Manifest, Plan};
-use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::function::Functions;
 use autokernel_codegen::problem::Problem;
 use autokernel_codegen::spec::{self, Function, Spec};
@@ -9,6 +8,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::{Attribute, Error, Result};
 
+use crate::parts::Parts;
 use crate::{docs, fused, product, rows};
 
 /// The generated items; on a mistake its error and a stub, so that the rest of the crate stays quiet.
@@ -58,16 +58,6 @@ fn find_plan(spec: &Spec, manifest: &Manifest) -> Result<Plan> {
     })
 }
 
-/// What an operation puts into the generated items.
-pub struct Parts {
-    /// What the function computes, its shapes and errors.
-    pub docs: String,
-    /// The launch that the function makes.
-    pub call: TokenStream,
-    /// What stands in the module.
-    pub items: TokenStream,
-}
-
 fn generate(spec: &Spec, parts: &Parts, plan: &Plan) -> TokenStream {
     let function = &spec.function;
     let (attributes, visibility, name) = (&function.attrs, &function.vis, &function.sig.ident);
@@ -107,22 +97,6 @@ fn concerns_module(attribute: &Attribute) -> bool {
     let path = attribute.path();
     let hides = || attribute.parse_args::<syn::Ident>().is_ok_and(|argument| argument == "hidden");
     ["cfg", "allow"].iter().any(|name| path.is_ident(name)) || (path.is_ident("doc") && hides())
-}
-
-/// An item in the generated module that is as visible as the function beside it.
-pub fn visible_from_inside(visibility: &syn::Visibility) -> TokenStream {
-    match visibility {
-        syn::Visibility::Inherited => quote!(pub(super)),
-        _ => quote!(pub),
-    }
-}
-
-pub fn element_type(dtype: Dtype) -> TokenStream {
-    match dtype {
-        Dtype::Bf16 => quote!(::autokernel::bf16),
-        Dtype::F16 => quote!(::autokernel::f16),
-        Dtype::F32 => quote!(f32),
-    }
 }
 
 /// The function with a body that is never reached, where it can be read at all.

@@ -2,6 +2,7 @@
 
 use autokernel_codegen::build::Manifest;
 use autokernel_codegen::function::{Function, Functions};
+use autokernel_codegen::{check_function, function_items};
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Error, Result};
@@ -21,6 +22,6 @@ fn checked(arguments: &TokenStream, item: &TokenStream) -> Result<TokenStream> {
     let function = Function::parse(item.clone())?;
     // Where no build script looked, the kernels say so.
     let functions = Manifest::of_this_crate().map(|manifest| Functions::new(&manifest.functions)).unwrap_or_default();
-    function.check(&functions)?;
-    Ok(function.items())
+    check_function(&function, &functions)?;
+    Ok(function_items(&function))
 }

@@ -13,7 +13,7 @@ use syn::ext::IdentExt;
 use syn::{Ident, Result};
 
 use crate::docs::LAUNCH;
-use crate::expand::Parts;
+use crate::parts::Parts;
 
 /// A kernel with its typed launches, and its body as a function on one row.
 ///

@@ -6,6 +6,7 @@ mod docs;
 mod expand;
 mod function;
 mod fused;
+mod parts;
 mod product;
 mod rows;
 

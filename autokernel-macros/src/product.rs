@@ -13,7 +13,7 @@ use syn::ext::IdentExt;
 
 use crate::descriptor;
 use crate::docs::LAUNCH;
-use crate::expand::{Parts, element_type, visible_from_inside};
+use crate::parts::{Parts, element_type, visible_from_inside};
 
 /// A kernel that reads two matrices and writes one, with its epilogue.
 pub fn parts(

@@ -9,7 +9,7 @@ use syn::{Ident, Result};
 
 use crate::body;
 use crate::docs::LAUNCH;
-use crate::expand::Parts;
+use crate::parts::Parts;
 
 /// A kernel with its typed launches, and its body as a function on one row.
 ///

@@ -1,6 +1,8 @@
 //! What a user wrote above and in a function, as plain data: parsed by the crate that knows Rust's syntax, judged by an
 //! operation's room. Places are numbers that the parser maps back to spans.
 
+pub mod operands;
+
 use crate::body::Step;
 
 /// A place in the source.

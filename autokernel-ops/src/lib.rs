@@ -10,6 +10,7 @@ pub mod contender;
 pub mod declaration;
 pub mod epilogue;
 pub mod expr;
+pub mod family;
 pub mod forecast;
 pub mod hash;
 pub mod knob;
@@ -27,6 +28,7 @@ pub mod search;
 pub mod source;
 pub mod space;
 
+pub use family::{Family, OtherFamily};
 pub use operation::Operation;
-pub use registry::{Class, Family, Problem};
+pub use registry::{Class, Problem};
 pub use schedule::Schedule;

@@ -5,9 +5,9 @@ use std::fmt;
 use autokernel_core::{Arch, Dim, Extents, LaunchPlan, Signature};
 
 use crate::declaration::{Attribute, Complaint, Declaration};
+use crate::family::{Family, OtherFamily};
 use crate::forecast::{Forecast, Machine};
 use crate::opponent::Opponent;
-use crate::registry::{Family, OtherFamily};
 use crate::rule::BrokenRule;
 use crate::schedule::Schedule;
 use crate::source::{Header, KernelSource};

@@ -2,7 +2,8 @@
 
 use autokernel_core::Arch;
 
-use crate::registry::{Class, Family};
+use crate::family::Family;
+use crate::registry::Class;
 use crate::schedule::Schedule;
 
 /// The schedules of one family that a search chooses from for a class on an arch.

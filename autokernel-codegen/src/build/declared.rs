@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use super::error::BuildError;
+use super::input::Build;
 use super::scan::{self, Scanned};
-use super::{Build, BuildError};
 use crate::function::{FunctionText, Functions};
 use crate::problem::Problem;
 
@@ -66,27 +67,5 @@ impl Build {
             found.extend(seen.map(|(text, _)| FunctionText { file: name.clone(), text }));
         }
         Ok(found)
-    }
-
-    fn files_of(&self, root: &Path) -> Result<Vec<PathBuf>, BuildError> {
-        let mut files = Vec::new();
-        for source in self.sources_of(root) {
-            files.extend(scan::rust_files(&source).map_err(BuildError::io(&source))?);
-        }
-        Ok(files)
-    }
-
-    /// The config that this build of the crate at `root` reads first.
-    pub fn config_of(&self, root: &Path) -> PathBuf {
-        root.join(self.config.as_deref().unwrap_or(Path::new("best_config.json")))
-    }
-
-    /// The files and folders in which this build looks for declarations.
-    pub(super) fn sources_of(&self, root: &Path) -> Vec<PathBuf> {
-        if !self.sources.is_empty() {
-            return self.sources.iter().map(|path| root.join(path)).collect();
-        }
-        let defaults = ["src", "tests", "benches", "examples"].map(|folder| root.join(folder));
-        defaults.into_iter().filter(|folder| folder.is_dir()).collect()
     }
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::error::{BuildError, env};
 use super::manifest::{ImageFiles, Plan, Variant};
-use super::{BuildError, env};
 use crate::arch::Arch;
 use crate::config::Config;
 use crate::emit::KernelSource;

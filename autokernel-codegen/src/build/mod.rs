@@ -1,6 +1,8 @@
 //! The build-script entry: from a crate's attributes to compiled kernels and the manifest that the attributes read.
 
 mod declared;
+mod error;
+mod input;
 mod kernels;
 mod manifest;
 mod scan;
@@ -10,89 +12,24 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::arch::Arch;
-use crate::config::{Config, ConfigError};
+use crate::config::Config;
 use crate::function::Functions;
-use crate::nvcc::{CompileError, Compiler, LocateError, Nvcc, SEARCH_ENV};
+use crate::nvcc::{Compiler, LocateError, Nvcc, SEARCH_ENV};
 use crate::problem::Problem;
+use error::{ARCHS_ENV, env};
 
 pub use declared::Declared;
+pub use error::BuildError;
+pub use input::Build;
 pub use manifest::{ImageFiles, MANIFEST_ENV, Manifest, ManifestError, Plan, Variant};
 
 /// The config of the `autokernel` crate, which its build script hands to those of the crates that depend on it.
 const SHIPPED_CONFIG_ENV: &str = "DEP_AUTOKERNEL_CONFIG";
-/// Overrides the archs of the config: `AUTOKERNEL_ARCHS=sm_86,sm_90a`.
-const ARCHS_ENV: &str = "AUTOKERNEL_ARCHS";
 /// Where compiled kernels are kept; `autokernel-cache` in the target folder if unset.
 const CACHE_ENV: &str = "AUTOKERNEL_CACHE_DIR";
 const CACHE_FOLDER: &str = "autokernel-cache";
 
-/// Compiles the kernels that a crate declares. The `main` of a user's build.rs is one line:
-///
-/// ```no_run
-/// autokernel_codegen::Build::new().run();
-/// ```
-///
-/// Reads `best_config.json` beside `Cargo.toml` where there is one; classes and archs that it does not cover take the
-/// entries shipped with autokernel. Without nvcc the crate still builds: its kernels run on the CPU backend.
-#[derive(Clone, Debug, Default)]
-pub struct Build {
-    sources: Vec<PathBuf>,
-    config: Option<PathBuf>,
-}
-
-/// A build that failed.
-#[derive(Debug, thiserror::Error)]
-pub enum BuildError {
-    /// The config is broken.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// `AUTOKERNEL_ARCHS` is not a list of archs.
-    #[error("{ARCHS_ENV}: {0}")]
-    Archs(#[from] crate::arch::ParseArchError),
-    /// nvcc was named and cannot be used.
-    #[error(transparent)]
-    Nvcc(LocateError),
-    /// A kernel does not compile.
-    #[error(transparent)]
-    Compile(#[from] CompileError),
-    /// Not called from a build script.
-    #[error("{0} is not set; call this from a build script")]
-    NotABuildScript(&'static str),
-    /// A file could not be read or written.
-    #[error("{path}: {source}; check that it exists and that the target folder is writable", path = .path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-}
-
-impl BuildError {
-    fn io(path: &Path) -> impl FnOnce(std::io::Error) -> BuildError {
-        let path = path.to_owned();
-        move |source| BuildError::Io { path, source }
-    }
-}
-
 impl Build {
-    /// A build of the kernels declared below `src`, and in the `tests`, `benches` and `examples` beside it.
-    pub fn new() -> Self {
-        Build::default()
-    }
-
-    /// Looks in the file or folder `path`, relative to the crate, in place of the default folders. May be repeated.
-    pub fn source(mut self, path: impl Into<PathBuf>) -> Self {
-        self.sources.push(path.into());
-        self
-    }
-
-    /// Reads this file, relative to the crate, in place of `best_config.json`.
-    pub fn config(mut self, path: impl Into<PathBuf>) -> Self {
-        self.config = Some(path.into());
-        self
-    }
-
     /// Builds; on failure prints why and ends the build script.
     pub fn run(self) {
         if let Err(error) = self.compile() {
@@ -163,10 +100,6 @@ impl Build {
         let declared = self.declared_beside(root, functions)?.into_iter().filter(Declared::is_seen);
         Ok(declared.map(|kernel| (kernel.problem.key(), kernel.problem)).collect())
     }
-}
-
-fn env(name: &'static str) -> Result<std::ffi::OsString, BuildError> {
-    std::env::var_os(name).ok_or(BuildError::NotABuildScript(name))
 }
 
 /// Where a build script whose `OUT_DIR` is `out` keeps compiled kernels: `autokernel-cache` in the target folder, so that

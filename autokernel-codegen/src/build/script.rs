@@ -4,7 +4,8 @@ use std::path::Path;
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-use super::{Build, BuildError};
+use super::error::BuildError;
+use super::input::Build;
 
 impl Build {
     /// The build that the script at `path` asks for: its calls `.source("…")` and `.config("…")` with a literal.

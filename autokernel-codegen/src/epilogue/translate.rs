@@ -6,7 +6,8 @@ use syn::{Error, Result};
 use autokernel_ops::expr::{Binding, Expr, Function};
 
 use crate::function::Functions;
-use crate::translate::{Text, Translator, Value, binding_name, expect_f32};
+use crate::translate::{Text, Translator, Value};
+use crate::words::{binding_name, expect_f32};
 
 /// Translates `function`, whose parameters after the first take the values `arguments`.
 pub fn translate(function: &syn::ItemFn, arguments: &[f32]) -> Result<Function> {

@@ -4,13 +4,13 @@ use autokernel_ops::hash;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
 
-use super::Function;
+use super::item::Function;
 
 /// Of the function's own text: signature and block, however they are spaced, whoever reads them.
 pub fn own(function: &Function) -> u64 {
     let mut parts = Vec::new();
-    collect(function.item.sig.to_token_stream(), &mut parts);
-    collect(function.item.block.to_token_stream(), &mut parts);
+    collect(function.item().sig.to_token_stream(), &mut parts);
+    collect(function.item().block.to_token_stream(), &mut parts);
     let digits = hash::full(parts.iter().map(|part| part.as_bytes()));
     u64::from_str_radix(&digits[..16], 16).expect("a hash is hexadecimal digits")
 }

@@ -6,7 +6,8 @@ use autokernel_core::fingerprint;
 use serde::{Deserialize, Serialize};
 use syn::{Error, Ident, Result};
 
-use super::{Function, fingerprint::own};
+use super::fingerprint::own;
+use super::item::Function;
 
 /// A function as the build script found it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,7 +1,11 @@
 use autokernel_ops::expr::cuda::Spelling;
+use proc_macro2::TokenStream;
 use quote::quote;
+use syn::{Ident, Result};
 
 use super::*;
+use crate::translate::check_function;
+use crate::twin::function_items;
 
 fn functions(texts: &[(&str, &str)]) -> Functions {
     let texts: Vec<FunctionText> =
@@ -87,9 +91,9 @@ fn what_rustc_computes_of_the_items_is_what_the_build_computed() {
     let inner = functions.called(&named("inner")).unwrap().fingerprint;
     let own = fingerprint::own(outer);
     let expected = quote! { ::autokernel::__private::fingerprint(#own, &[super::inner::FINGERPRINT]) }.to_string();
-    assert!(outer.items().to_string().contains(&expected), "{}", outer.items());
+    assert!(function_items(outer).to_string().contains(&expected), "{}", function_items(outer));
     assert_eq!(functions.called(&named("outer")).unwrap().fingerprint, autokernel_core::fingerprint(own, &[inner]));
-    let items = functions.find(&named("inner")).unwrap().unwrap().items().to_string();
+    let items = function_items(functions.find(&named("inner")).unwrap().unwrap()).to_string();
     assert!(items.contains(&quote! { use ::autokernel::__private::erf; }.to_string()), "{items}");
 }
 
@@ -110,7 +114,7 @@ fn what_is_no_function_of_numbers_is_refused_with_its_remedy() {
         ("fn f(x: f32) -> f32 { dot(x, x) }", "pass its value as an argument"),
         ("fn f(x: f32) -> f32 { x % 2.0 }", "`+`, `-`, `*` and `/`"),
     ] {
-        let read = Function::parse(item.parse().unwrap()).and_then(|function| function.check(&Functions::default()));
+        let read = Function::parse(item.parse().unwrap()).and_then(|function| check_function(&function, &Functions::default()));
         let message = read.unwrap_err().to_string();
         assert!(message.contains(expected), "{item}: {message}");
     }

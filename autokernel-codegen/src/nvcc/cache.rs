@@ -5,7 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 
-use super::{Image, PtxasReport};
+use super::image::Image;
+use super::report::PtxasReport;
 
 const SOURCE: &str = "kernel.cu";
 const PTX: &str = "kernel.ptx";

@@ -4,9 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use super::COMPILE_ENV;
 use super::cache::Cache;
+use super::image::Image;
+use super::locate::Nvcc;
 use super::process::{self, Ended};
-use super::{COMPILE_ENV, Nvcc, PtxasReport};
+use super::report::PtxasReport;
 use crate::arch::Arch;
 use crate::emit::Header;
 use crate::emit::KernelSource;
@@ -33,19 +36,6 @@ const LINE_INFO: &str = "-lineinfo";
 /// What nvcc finds in place of the toolkit's header that it includes before everything else, and that takes it most of a
 /// second to read.
 pub const RUNTIME_HEADER: Header = ("cuda_runtime.h", include_str!("cuda_runtime.h"));
-
-/// A compiled kernel, for one arch.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Image {
-    /// PTX, which the driver can compile for later GPUs too.
-    pub ptx: PathBuf,
-    /// Machine code for exactly the arch.
-    pub cubin: PathBuf,
-    /// The kernel's resources.
-    pub report: PtxasReport,
-    /// Whether the image was there already, so that nvcc did not run.
-    pub cached: bool,
-}
 
 /// A kernel that could not be compiled.
 #[derive(Debug, thiserror::Error)]

@@ -2,11 +2,13 @@
 
 mod cache;
 mod compile;
+mod image;
 mod locate;
 mod process;
 mod report;
 
-pub use compile::{CompileError, Compiler, Image, RUNTIME_HEADER};
+pub use compile::{CompileError, Compiler, RUNTIME_HEADER};
+pub use image::Image;
 pub use locate::{LocateError, Nvcc, SEARCH_ENV};
 pub use report::PtxasReport;
 

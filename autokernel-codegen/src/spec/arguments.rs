@@ -6,7 +6,7 @@ use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Ident, Result, Token};
 
-use super::Nodes;
+use super::nodes::Nodes;
 
 /// The settings, in order.
 pub fn parse(tokens: TokenStream, nodes: &mut Nodes) -> Result<Vec<Setting>> {

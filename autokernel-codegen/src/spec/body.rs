@@ -4,10 +4,11 @@ use autokernel_ops::body::Step;
 use autokernel_ops::declaration::{Parameter, Statement, TensorParameter, What};
 use syn::{Error, Ident, Result};
 
-use super::Nodes;
-use crate::function::{Functions, refuse_intrinsic};
+use super::nodes::Nodes;
+use crate::function::Functions;
 use crate::mistakes::Mistakes;
-use crate::translate::{Text, Translator, Value, binding_name};
+use crate::translate::{Text, Translator, Value};
+use crate::words::{binding_name, refuse_intrinsic};
 
 /// Reads what a function does, statement by statement. Its parameters are called `names`, the unreadable ones too.
 ///

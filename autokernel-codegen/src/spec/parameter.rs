@@ -3,7 +3,7 @@
 use autokernel_ops::declaration::{Parameter, ScalarParameter, TensorParameter};
 use syn::Ident;
 
-use super::Nodes;
+use super::nodes::Nodes;
 
 /// What a parameter says, as far as it is a reference to a tensor or a number.
 pub fn read(argument: &syn::FnArg, nodes: &mut Nodes) -> Parameter {

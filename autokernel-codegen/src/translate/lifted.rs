@@ -8,9 +8,7 @@ use quote::ToTokens;
 use syn::{Error, Ident, Result};
 
 use super::{Bound, Text, Translator, Value, takes};
-
-/// The product of two matrices, in a body.
-pub const DOT: &str = "dot";
+use crate::words::DOT;
 
 impl Translator<'_> {
     /// The value of a call that is a reduction, a product or an epilogue; none of another one.

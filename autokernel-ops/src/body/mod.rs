@@ -2,7 +2,6 @@
 
 pub mod check;
 pub mod cuda;
-pub mod declare;
 
 use std::collections::BTreeSet;
 use std::fmt;

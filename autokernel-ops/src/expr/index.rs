@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Expr;
-
 /// What numbers the elements of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -37,14 +35,5 @@ impl Axis {
     /// The axis whose function is called `name`.
     pub fn from_name(name: &str) -> Option<Self> {
         Axis::ALL.into_iter().find(|axis| axis.name() == name)
-    }
-}
-
-impl Expr {
-    /// Whether the element's number along `axis` is in it.
-    pub fn has_index(&self, axis: Axis) -> bool {
-        let mut has = false;
-        self.walk(&mut |expr| has |= *expr == Expr::Index(axis));
-        has
     }
 }

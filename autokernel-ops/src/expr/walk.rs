@@ -1,6 +1,6 @@
 //! Walking an expression.
 
-use super::{Condition, Expr};
+use super::{Axis, Condition, Expr};
 
 impl Expr {
     /// Calls `visit` with this expression and every one in it, in the order of the text.
@@ -27,6 +27,13 @@ impl Expr {
             }
         });
         names
+    }
+
+    /// Whether the element's number along `axis` is in it.
+    pub fn has_index(&self, axis: Axis) -> bool {
+        let mut has = false;
+        self.walk(&mut |expr| has |= *expr == Expr::Index(axis));
+        has
     }
 
     /// The same with other names.

@@ -1,14 +1,17 @@
 //! What a declaration of a product says.
 
 mod body;
+mod known;
 
 use autokernel_core::Dtype;
 
-use super::problem::{INPUTS, Layout, Problem};
+use super::inputs::INPUTS;
+use super::problem::{Layout, Problem};
 use crate::declaration::{
     Attribute, Body, Complaint, Declaration, Form, Given, Node, Parameter, Setting, TensorParameter, Value, both,
 };
 use crate::epilogue::Epilogue;
+use known::{Known, twice};
 
 const PLAIN: &str = "matmul";
 
@@ -52,39 +55,6 @@ struct Settings {
     epilogue: Epilogue,
     layout: Layout,
     known: Known,
-}
-
-/// The dimensions that are always the same.
-#[derive(Default)]
-struct Known {
-    n: Option<u32>,
-    k: Option<u32>,
-}
-
-impl Known {
-    /// Takes the setting called `name`, a dimension.
-    fn apply(&mut self, name: &str, node: Node, given: &Given) -> Result<(), Complaint> {
-        let known = match name {
-            "n" => &mut self.n,
-            "k" => &mut self.k,
-            _ => {
-                let message = "m cannot be fixed: it is the batch, given at each launch; only n and k can be known";
-                return Err(node.complain(message));
-            }
-        };
-        let Given::Value(value) = given else {
-            return Err(node.complain(format!("give the dimension: `{name} = 4096`")));
-        };
-        if known.is_some() {
-            return Err(twice(name, node));
-        }
-        *known = Some(value.dimension()?);
-        Ok(())
-    }
-}
-
-fn twice(name: &str, node: Node) -> Complaint {
-    node.complain(format!("`{name}` is given twice; remove one"))
 }
 
 impl Settings {

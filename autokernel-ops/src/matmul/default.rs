@@ -1,21 +1,25 @@
 //! The schedules used where nothing was tuned: middle of the road, on every GPU of the arch.
 
+use autokernel_core::Arch;
+
 use super::schedule::{Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
 use crate::matmul::problem::Class;
-use autokernel_core::Arch;
 
 const RASTER: Raster = Raster { order: RasterOrder::AlongM, group: 8 };
 
-pub(super) fn default_for(problem: &Class, arch: Arch) -> Schedule {
-    let (of_many_registers, others) = match (arch, problem.products()) {
-        (Arch::SM_90A, 1) => (SM90_SMALL, &[SM90][..]),
-        (Arch::SM_90A, _) => (SM90_SMALL, &[SM90_TWO_PRODUCTS, SM90][..]),
-        _ => (SM80_SMALL, &[SM80][..]),
-    };
-    let passes = |schedule: &&Schedule| schedule.check(problem, arch).is_ok();
-    let schedule = others.iter().find(passes).copied().unwrap_or(of_many_registers);
-    debug_assert_eq!(schedule.check(problem, arch), Ok(()));
-    schedule
+impl Schedule {
+    /// The schedule that is safe on `arch` when nothing was tuned.
+    pub fn default_for(problem: &Class, arch: Arch) -> Schedule {
+        let (of_many_registers, others) = match (arch, problem.products()) {
+            (Arch::SM_90A, 1) => (SM90_SMALL, &[SM90][..]),
+            (Arch::SM_90A, _) => (SM90_SMALL, &[SM90_TWO_PRODUCTS, SM90][..]),
+            _ => (SM80_SMALL, &[SM80][..]),
+        };
+        let passes = |schedule: &&Schedule| schedule.check(problem, arch).is_ok();
+        let schedule = others.iter().find(passes).copied().unwrap_or(of_many_registers);
+        debug_assert_eq!(schedule.check(problem, arch), Ok(()));
+        schedule
+    }
 }
 
 /// Four warps and 64 KiB of ring: fits the 99 KiB of the smallest Ampere and Ada parts.

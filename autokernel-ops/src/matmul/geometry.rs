@@ -1,7 +1,7 @@
 //! What a launch must know of a schedule.
 
 use super::raster::Raster;
-use crate::registry::Family;
+use crate::family::Family;
 
 /// The launch geometry of a compiled kernel: plain numbers, derived from its schedule and problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

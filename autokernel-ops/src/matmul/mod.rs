@@ -6,6 +6,7 @@ mod default;
 pub mod emit;
 mod extents;
 mod geometry;
+pub mod inputs;
 mod knobs;
 pub mod model;
 mod operation;

@@ -2,15 +2,16 @@
 
 use autokernel_core::{Arch, Dim, Dtype, Extents, LaunchPlan, Role, Signature, dim};
 
-use super::problem::{Class, INPUTS, Layout, Problem};
+use super::inputs::INPUTS;
+use super::problem::{Class, Layout, Problem};
 use super::{DIMS, declare, emit, flops, model, plan, probes, sizes, space};
 use crate::body::Kind;
 use crate::declaration::{Attribute, Complaint, Declaration};
 use crate::epilogue::Epilogue;
+use crate::family::{Family, OtherFamily};
 use crate::forecast::{Forecast, Machine};
 use crate::operation::{self, Operation, Tolerance, Work};
 use crate::opponent::{Opponent, Product};
-use crate::registry::{Family, OtherFamily};
 use crate::rule::BrokenRule;
 use crate::schedule::Schedule;
 use crate::source::{Header, KernelSource, headers};

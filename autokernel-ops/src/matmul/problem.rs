@@ -8,10 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::body::{Body, BodyClass};
 use crate::body::Kind;
 use crate::epilogue::{Epilogue, EpilogueClass};
-use crate::{hash, registry};
-
-/// The types that the matrix units multiply: those of `A` and `B`. Accumulation is always in `f32`.
-pub const INPUTS: [Dtype; 2] = [Dtype::Bf16, Dtype::F16];
+use crate::hash;
 
 /// How `B` lies in memory. `A` and `C` are always row-major.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -76,22 +73,6 @@ impl Problem {
     pub fn class(&self) -> Class {
         let Problem { input, output, layout, .. } = *self;
         Class { epilogue: self.epilogue.class(), input, output, layout, body: self.body.as_deref().map(Body::class) }
-    }
-}
-
-impl registry::Problem {
-    /// A matrix product of `input` elements, giving `input` elements.
-    pub fn matmul(input: Dtype, layout: Layout, epilogue: Epilogue) -> Self {
-        Problem::new(input, layout, epilogue).into()
-    }
-
-    /// The product, if it is one.
-    pub fn as_product(&self) -> Option<&Problem> {
-        match self {
-            registry::Problem::Matmul(product) => Some(product),
-            #[allow(unreachable_patterns, reason = "reachable with more than one operation")]
-            _ => None,
-        }
     }
 }
 

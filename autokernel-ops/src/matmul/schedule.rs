@@ -11,9 +11,9 @@ pub use super::sm80::Sm80Schedule;
 pub use super::sm90::{Mode, Sm90Schedule, TILE_K as SM90_TILE_K};
 pub use super::space;
 use super::{sm80, sm90};
+pub use crate::family::Family;
+use crate::family::OtherFamily;
 use crate::knob::{Kind, Knob};
-pub use crate::registry::Family;
-use crate::registry::OtherFamily;
 use crate::rule;
 pub use crate::rule::BrokenRule;
 
@@ -81,11 +81,6 @@ impl Schedule {
             Schedule::Sm80(schedule) => schedule.geometry(problem),
             Schedule::Sm90(schedule) => schedule.geometry(problem),
         }
-    }
-
-    /// The schedule that is safe on `arch` when nothing was tuned.
-    pub fn default_for(problem: &Class, arch: Arch) -> Schedule {
-        super::default::default_for(problem, arch)
     }
 }
 

@@ -2,8 +2,8 @@ use std::collections::BTreeSet;
 
 use super::schedule::{Family, Raster};
 use crate::knob::{At, Kind, Knob};
+use crate::registry::all_headers;
 use crate::rule::RuleText;
-use crate::source::all_headers;
 
 const FAMILIES: [Family; 2] = [Family::Sm80, Family::Sm90];
 /// Rules of what a kernel cannot assert: its target and its launch.

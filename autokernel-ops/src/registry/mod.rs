@@ -2,6 +2,7 @@
 
 mod families;
 mod operations;
+mod products;
 
 use std::fmt;
 
@@ -11,17 +12,14 @@ use serde::{Deserialize, Serialize};
 use self::families::families;
 use self::operations::operations;
 use crate::declaration::{Attribute, Complaint, Declaration};
+use crate::family::{Family, OtherFamily};
 use crate::forecast::{Forecast, Machine};
 use crate::knob::Knob;
-use crate::matmul;
 use crate::operation::{self, Operation, Tolerance, Work};
 use crate::opponent::Opponent;
-use crate::rows;
 use crate::rule::{self, BrokenRule, RuleText};
-#[cfg(feature = "sketch")]
-use crate::scaled_copy;
 use crate::schedule::Schedule;
-use crate::source::{Header, KernelSource};
+use crate::source::{Header, KernelSource, SHARED};
 
 operations! {
     matmul: Matmul;
@@ -30,10 +28,15 @@ operations! {
 }
 
 families! {
-    matmul: Sm80 = "sm80", matmul::schedule::Sm80Schedule, matmul::SM80_RULES;
-    matmul: Sm90 = "sm90", matmul::schedule::Sm90Schedule, matmul::SM90_RULES;
-    rows: RowsSm80 = "rows_sm80", rows::RowsSchedule, rows::RULES;
-    #[cfg(feature = "sketch")] scaled_copy: Copy = "copy", scaled_copy::Schedule, scaled_copy::RULES;
+    matmul: Sm80, schedule::Sm80Schedule, SM80_RULES;
+    matmul: Sm90, schedule::Sm90Schedule, SM90_RULES;
+    rows: RowsSm80, RowsSchedule, RULES;
+    #[cfg(feature = "sketch")] scaled_copy: Copy, Schedule, RULES;
+}
+
+/// The CUDA files that emitted sources include.
+pub fn all_headers() -> impl Iterator<Item = Header> {
+    SHARED.iter().chain(ROOM_HEADERS.iter().copied().flatten()).copied()
 }
 
 /// The attributes of every operation.
@@ -46,17 +49,7 @@ pub fn dims_of_rank(rank: usize) -> Option<&'static [Dim]> {
     ROOM_DIMS.iter().copied().find(|dims| dims.len() == rank)
 }
 
-/// A schedule of another family than the one asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the schedule is of another family")]
-pub struct OtherFamily;
-
 impl Family {
-    /// The family called `name`.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Family::ALL.iter().copied().find(|family| family.name() == name)
-    }
-
     /// The place of the knob called `name` in the table.
     pub fn knob(self, name: &str) -> Option<usize> {
         self.knobs().iter().position(|knob| knob.name == name)

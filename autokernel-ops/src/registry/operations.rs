@@ -8,7 +8,7 @@ macro_rules! operations {
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "operation", rename_all = "snake_case")]
         pub enum Problem {
-            $($(#[$gate])* #[doc = concat!("Of `", stringify!($room), "`.")] $operation($room::Problem),)+
+            $($(#[$gate])* #[doc = concat!("Of `", stringify!($room), "`.")] $operation(crate::$room::Problem),)+
         }
 
         /// Problems that are tuned together, of any operation, whose name is the tag `operation` in JSON.
@@ -17,18 +17,18 @@ macro_rules! operations {
         #[cfg_attr(feature = "schema", schemars(rename = "Class"))]
         #[serde(tag = "operation", rename_all = "snake_case")]
         pub enum Class {
-            $($(#[$gate])* #[doc = concat!("Of `", stringify!($room), "`.")] $operation($room::Class),)+
+            $($(#[$gate])* #[doc = concat!("Of `", stringify!($room), "`.")] $operation(crate::$room::Class),)+
         }
 
         /// The CUDA files of every room.
-        pub(crate) const ROOM_HEADERS: &[&[Header]] =
-            &[$($(#[$gate])* <$room::Problem as Operation>::HEADERS,)+];
+        const ROOM_HEADERS: &[&[Header]] =
+            &[$($(#[$gate])* <crate::$room::Problem as Operation>::HEADERS,)+];
 
         /// The dimensions of every room's problems, in order.
-        const ROOM_DIMS: &[&[Dim]] = &[$($(#[$gate])* <$room::Problem as Operation>::DIMS,)+];
+        const ROOM_DIMS: &[&[Dim]] = &[$($(#[$gate])* <crate::$room::Problem as Operation>::DIMS,)+];
 
         /// The attributes of every room.
-        const ROOM_ATTRIBUTES: &[&[Attribute]] = &[$($(#[$gate])* <$room::Problem as Operation>::ATTRIBUTES,)+];
+        const ROOM_ATTRIBUTES: &[&[Attribute]] = &[$($(#[$gate])* <crate::$room::Problem as Operation>::ATTRIBUTES,)+];
 
         impl Problem {
             /// The problem that `declaration` says; none if its attribute is no operation's.
@@ -36,8 +36,8 @@ macro_rules! operations {
                 let is_of = |attributes: &[Attribute]| attributes.iter().any(|of| of.name == declaration.attribute);
                 $(
                     $(#[$gate])*
-                    if is_of(<$room::Problem as Operation>::ATTRIBUTES) {
-                        return Some($room::Problem::declare(declaration).map(Problem::from));
+                    if is_of(<crate::$room::Problem as Operation>::ATTRIBUTES) {
+                        return Some(crate::$room::Problem::declare(declaration).map(Problem::from));
                     }
                 )+
                 None
@@ -45,7 +45,7 @@ macro_rules! operations {
 
             /// The operation's name.
             pub fn operation(&self) -> &'static str {
-                match self { $($(#[$gate])* Problem::$operation(_) => <$room::Problem as Operation>::NAME,)+ }
+                match self { $($(#[$gate])* Problem::$operation(_) => <crate::$room::Problem as Operation>::NAME,)+ }
             }
 
             /// What a kernel takes.
@@ -100,7 +100,7 @@ macro_rules! operations {
             /// The problems of every operation that options can name by their class.
             pub fn built_in() -> Vec<Problem> {
                 let mut all = Vec::new();
-                $($(#[$gate])* all.extend($room::Problem::built_in().into_iter().map(Problem::from));)+
+                $($(#[$gate])* all.extend(crate::$room::Problem::built_in().into_iter().map(Problem::from));)+
                 all
             }
 
@@ -123,17 +123,17 @@ macro_rules! operations {
         impl Class {
             /// The operation's name.
             pub fn operation(&self) -> &'static str {
-                match self { $($(#[$gate])* Class::$operation(_) => <$room::Problem as Operation>::NAME,)+ }
+                match self { $($(#[$gate])* Class::$operation(_) => <crate::$room::Problem as Operation>::NAME,)+ }
             }
 
             /// [`Operation::ROOTS`].
             pub fn roots(&self) -> &'static [&'static str] {
-                match self { $($(#[$gate])* Class::$operation(_) => <$room::Problem as Operation>::ROOTS,)+ }
+                match self { $($(#[$gate])* Class::$operation(_) => <crate::$room::Problem as Operation>::ROOTS,)+ }
             }
 
             /// The names of its dimensions, in order: [`Operation::DIMS`].
             pub fn dims(&self) -> &'static [Dim] {
-                match self { $($(#[$gate])* Class::$operation(_) => <$room::Problem as Operation>::DIMS,)+ }
+                match self { $($(#[$gate])* Class::$operation(_) => <crate::$room::Problem as Operation>::DIMS,)+ }
             }
 
             /// The class as one word, fit for file and symbol names.
@@ -256,15 +256,15 @@ macro_rules! operations {
 
         $(
             $(#[$gate])*
-            impl From<$room::Problem> for Problem {
-                fn from(problem: $room::Problem) -> Self {
+            impl From<crate::$room::Problem> for Problem {
+                fn from(problem: crate::$room::Problem) -> Self {
                     Problem::$operation(problem)
                 }
             }
 
             $(#[$gate])*
-            impl From<$room::Class> for Class {
-                fn from(class: $room::Class) -> Self {
+            impl From<crate::$room::Class> for Class {
+                fn from(class: crate::$room::Class) -> Self {
                     Class::$operation(class)
                 }
             }

@@ -1,6 +1,9 @@
+use std::path::{Path, PathBuf};
+
 use autokernel_core::{Dtype, Extents, dim};
 
 use super::*;
+use crate::matmul;
 use crate::matmul::problem::Layout;
 
 const JSON: &str =
@@ -56,4 +59,32 @@ fn a_problem_fits_the_extents_that_its_known_dimensions_allow() {
     assert!(problem().fits(&matmul::extents(1, 8, 3)));
     assert!(!problem().fits(&matmul::extents(1, 9, 3)));
     assert!(!problem().fits(&Extents::new([(dim("m"), 1), (dim("n"), 8)])));
+}
+
+fn cuda_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let below = |path: PathBuf| if path.is_dir() { cuda_files(&path) } else { vec![path] };
+    entries.flat_map(below).filter(|path| path.extension().is_some_and(|extension| extension == "cuh")).collect()
+}
+
+/// Whether a file is of no room: a room behind a feature takes its files with it.
+fn is_shared(path: &Path) -> bool {
+    path.strip_prefix(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).unwrap().starts_with("cuda")
+}
+
+#[test]
+fn every_cuda_file_travels_with_the_crate_under_a_name_of_its_own() {
+    let mut files: Vec<String> = cuda_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"))
+        .iter()
+        .filter(|path| {
+            is_shared(path) || Family::ALL.iter().any(|family| path.iter().any(|it| it == family.operation()))
+        })
+        .map(|path| path.display().to_string().rsplit_once("/cuda/").unwrap().1.to_owned())
+        .collect();
+    let mut travelling: Vec<&str> = all_headers().map(|(path, _)| path).collect();
+    files.sort();
+    travelling.sort_unstable();
+    assert_eq!(files, travelling);
+    travelling.dedup();
+    assert_eq!(travelling.len(), files.len());
 }

@@ -2,7 +2,7 @@
 
 use super::problem::Problem;
 use crate::body::Body;
-use crate::body::declare::{node_at, operands};
+use crate::declaration::operands::{node_at, operands};
 use crate::declaration::{self, Attribute, Complaint, Declaration, Form, Setting, What, both};
 
 /// The attribute.

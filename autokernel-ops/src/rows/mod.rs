@@ -4,6 +4,7 @@
 pub(crate) mod cases;
 mod complaint;
 mod declare;
+mod default;
 pub mod emit;
 mod lower;
 mod model;
@@ -17,6 +18,8 @@ pub mod problem;
 mod reference;
 mod rules;
 pub mod schedule;
+#[cfg(test)]
+mod schedule_tests;
 pub mod space;
 
 pub use crate::body::{Body, Complaint, Kind, Operand, Place, Reduction, Step};

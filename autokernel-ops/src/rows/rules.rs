@@ -5,7 +5,7 @@ use autokernel_core::Arch;
 use super::passes::Keep;
 use super::problem::Class;
 use super::schedule::{MOST_COLUMNS, RowsSchedule as S};
-use crate::rule::Rule;
+use crate::rule::{self, BrokenRule, Rule};
 
 const MAX_THREADS: u32 = 1024;
 const WARP_THREADS: u32 = 32;
@@ -125,6 +125,21 @@ pub const RULES: &[Rule<S, Class>] = &[
         },
     },
 ];
+
+impl S {
+    /// Whether this schedule compiles without spills and runs for `class` on `arch`.
+    ///
+    /// # Errors
+    /// The first broken rule.
+    pub fn check(&self, class: &Class, arch: Arch) -> Result<(), BrokenRule> {
+        rule::check(RULES, self, class, arch)
+    }
+
+    /// Registers of a thread, about: of a body that reads one matrix of 16-bit elements and keeps one value of each.
+    pub fn registers(&self) -> u32 {
+        registers_for(self, self.vector / 2, self.vector, 0).min(available(self))
+    }
+}
 
 /// Registers of a thread for a class.
 pub(super) fn registers(s: &S, class: &Class) -> u32 {

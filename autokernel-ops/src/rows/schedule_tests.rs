@@ -1,7 +1,10 @@
-use super::*;
+use autokernel_core::Arch;
+
+use super::problem::{Class, Problem};
+use super::rules::RULES;
+use super::schedule::RowsSchedule;
+use super::{cases, space};
 use crate::expr::Cost;
-use crate::rows::problem::Problem;
-use crate::rows::{cases, space};
 
 fn class(body: crate::rows::Body) -> Class {
     Problem::new(body).unwrap().class()

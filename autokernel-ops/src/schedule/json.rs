@@ -6,8 +6,8 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
 
 use super::Schedule;
+use crate::family::Family;
 use crate::knob::Knob;
-use crate::registry::Family;
 
 const FAMILY: &str = "family";
 

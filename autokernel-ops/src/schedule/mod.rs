@@ -6,8 +6,8 @@ mod schema;
 
 use std::fmt;
 
+use crate::family::Family;
 use crate::knob::{At, Knob};
-use crate::registry::Family;
 
 /// The most knobs that a family has.
 pub const MAX_KNOBS: usize = 16;

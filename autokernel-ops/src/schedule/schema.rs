@@ -6,8 +6,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::Schedule;
+use crate::family::Family;
 use crate::knob::{Kind, Knob};
-use crate::registry::Family;
 
 impl JsonSchema for Schedule {
     fn schema_name() -> Cow<'static, str> {

@@ -2,7 +2,7 @@ use autokernel_core::{Arch, Arg, Dtype, Extents};
 use expect_test::expect_file;
 
 use super::*;
-use crate::body::Kind;
+use crate::body::{self, Kind};
 use crate::expr::{Cost, Math};
 use crate::matmul::problem::{Layout, Problem};
 use crate::matmul::schedule::{Schedule, Sm90Schedule};

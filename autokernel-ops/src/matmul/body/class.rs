@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use autokernel_core::{Dtype, Role};
 use serde::{Deserialize, Serialize};
 
-use super::Body;
-use crate::body::{Kind, Operand, Step};
+use super::written::Written;
+use crate::body::{self, Kind, Operand, Step};
 use crate::expr::{Cost, Math};
 
 /// Bodies that are tuned together: those of the same operands and cost, whatever they compute exactly.
@@ -29,24 +29,8 @@ pub struct BodyClass {
     pub live: u32,
 }
 
-impl Body {
-    /// The bodies that are tuned together with this one.
-    pub fn class(&self) -> BodyClass {
-        let (factors, other_factor) = self.numbers_of_factors();
-        let operands = self.operands().iter().map(|&Operand { kind, dtype, role, .. }| (kind, dtype, role));
-        BodyClass {
-            operands: operands.collect(),
-            factors,
-            other_factor,
-            cost: self.steps().map(|step| step.expr().cost()).fold(Cost::NONE, Cost::and),
-            operations: self.steps().map(|step| step.expr().operations()).sum(),
-            live: live(&self.steps().collect::<Vec<_>>()),
-        }
-    }
-}
-
 /// The most names, of operands and values, that are needed between two steps.
-fn live(steps: &[&Step]) -> u32 {
+fn live(steps: &[Step]) -> u32 {
     let mut last_use: BTreeMap<&str, usize> = BTreeMap::new();
     for (at, step) in steps.iter().enumerate() {
         last_use.extend(step.expr().variables().into_iter().map(|name| (name, at)));
@@ -68,6 +52,20 @@ const FUNCTION_REGISTERS: u32 = 4;
 pub const MOST_REGISTERS: u32 = 168;
 
 impl BodyClass {
+    /// The bodies that are tuned together with `written`.
+    pub fn of(written: &Written) -> Self {
+        let (factors, other_factor) = written.numbers_of_factors();
+        let body::Body { operands, steps } = &written.body;
+        BodyClass {
+            operands: operands.iter().map(|&Operand { kind, dtype, role, .. }| (kind, dtype, role)).collect(),
+            factors,
+            other_factor,
+            cost: steps.iter().map(|step| step.expr().cost()).fold(Cost::NONE, Cost::and),
+            operations: steps.iter().map(|step| step.expr().operations()).sum(),
+            live: live(steps),
+        }
+    }
+
     /// Registers of a thread beside its accumulators, about: those of functions, the operands of a fragment, of which a thread
     /// has four elements, and the values of some elements.
     pub fn registers(&self) -> u32 {

@@ -2,11 +2,11 @@
 
 use autokernel_core::{Dtype, Role};
 
-use super::Written;
+use super::written::Written;
 use crate::body::check::Checker;
 use crate::body::{Body, Complaint, Kind, Operand, Place, Step};
 use crate::expr::Expr;
-use crate::matmul::problem::INPUTS;
+use crate::matmul::inputs::INPUTS;
 
 /// Every mistake; none in a body that can be compiled.
 pub fn complaints(written: &Written) -> Vec<Complaint> {

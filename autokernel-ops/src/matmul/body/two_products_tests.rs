@@ -2,7 +2,7 @@ use autokernel_core::{Arch, Arg, Dtype, LaunchPlan, TileBox};
 use expect_test::expect_file;
 
 use super::*;
-use crate::body::Kind;
+use crate::body::{self, Kind};
 use crate::matmul::model::{Constants, Machine, Model, Traits};
 use crate::matmul::problem::{Layout, Problem};
 use crate::matmul::schedule::{Schedule, Sm90Schedule};

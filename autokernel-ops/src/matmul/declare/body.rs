@@ -2,9 +2,9 @@
 
 use autokernel_core::Role;
 
-use super::Known;
-use crate::body::declare::{node_at, operands};
+use super::known::Known;
 use crate::body::{self, Operand};
+use crate::declaration::operands::{node_at, operands};
 use crate::declaration::{Complaint, Declaration, Factors, Node, Setting, Statement, What, both};
 use crate::epilogue::Epilogue;
 use crate::matmul::body::{Body, Product, Second, Written};

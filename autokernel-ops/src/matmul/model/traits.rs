@@ -7,7 +7,6 @@ use crate::matmul::emit;
 use crate::matmul::geometry::Geometry;
 use crate::matmul::problem::{Class, Layout};
 use crate::matmul::schedule::{Mode, Schedule};
-use crate::registry;
 
 /// sm80: registers of a thread beside its accumulators, roughly.
 const WORKING_REGISTERS: u32 = 80;
@@ -40,14 +39,6 @@ pub struct Traits {
 }
 
 impl Traits {
-    /// Those of the image of a schedule for a class of any operation; none of what is no product.
-    pub fn of(class: &registry::Class, schedule: &crate::Schedule) -> Option<Self> {
-        match class {
-            registry::Class::Matmul(class) => Some(Traits::new(class, &Schedule::try_from(schedule).ok()?)),
-            _ => None,
-        }
-    }
-
     /// `schedule` with the raster that serves those extents.
     pub fn with_raster(&self, schedule: &crate::Schedule, extents: &Extents) -> crate::Schedule {
         let typed = Schedule::try_from(schedule);

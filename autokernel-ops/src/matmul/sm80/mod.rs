@@ -3,10 +3,10 @@
 mod plan;
 mod rules;
 
+use crate::family::Family;
 use crate::matmul::geometry::Geometry;
 use crate::matmul::knobs::schedule;
 use crate::matmul::problem::Class;
-use crate::registry::Family;
 
 pub use plan::{constants, plan};
 pub use rules::RULES;

@@ -5,12 +5,12 @@ mod rules;
 
 use autokernel_core::TileBox;
 
+use crate::family::Family;
 use crate::knob::choices;
 use crate::matmul::geometry::Geometry;
 use crate::matmul::knobs::schedule;
 use crate::matmul::problem::Class;
 use crate::matmul::raster::Raster;
-use crate::registry::Family;
 
 pub use plan::{constants, plan};
 pub use rules::RULES;

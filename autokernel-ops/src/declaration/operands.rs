@@ -2,8 +2,8 @@
 
 use autokernel_core::{Dtype, Role};
 
-use super::{Kind, Operand, Place};
-use crate::declaration::{Complaint, Declaration, Node, Parameter, ScalarParameter, TensorParameter, both};
+use super::{Complaint, Declaration, Node, Parameter, ScalarParameter, TensorParameter, both};
+use crate::body::{Kind, Operand, Place};
 
 /// What a parameter looks like, for messages.
 const FORMS: &str =

@@ -1,0 +1,49 @@
+//! Why a build ends.
+
+use std::path::{Path, PathBuf};
+
+use crate::config::ConfigError;
+use crate::nvcc::{CompileError, LocateError};
+
+/// Overrides the archs of the config: `AUTOKERNEL_ARCHS=sm_86,sm_90a`.
+pub(super) const ARCHS_ENV: &str = "AUTOKERNEL_ARCHS";
+
+/// A build that failed.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// The config is broken.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// `AUTOKERNEL_ARCHS` is not a list of archs.
+    #[error("{ARCHS_ENV}: {0}")]
+    Archs(#[from] crate::arch::ParseArchError),
+    /// nvcc was named and cannot be used.
+    #[error(transparent)]
+    Nvcc(LocateError),
+    /// A kernel does not compile.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+    /// Not called from a build script.
+    #[error("{0} is not set; call this from a build script")]
+    NotABuildScript(&'static str),
+    /// A file could not be read or written.
+    #[error("{path}: {source}; check that it exists and that the target folder is writable", path = .path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl BuildError {
+    pub(super) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> BuildError {
+        let path = path.to_owned();
+        move |source| BuildError::Io { path, source }
+    }
+}
+
+/// A variable that Cargo sets for build scripts.
+pub(super) fn env(name: &'static str) -> Result<std::ffi::OsString, BuildError> {
+    std::env::var_os(name).ok_or(BuildError::NotABuildScript(name))
+}

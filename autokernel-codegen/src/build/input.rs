@@ -1,0 +1,62 @@
+//! What a build compiles: where it looks for declarations, and the config that it reads.
+
+use std::path::{Path, PathBuf};
+
+use super::error::BuildError;
+use super::scan;
+
+/// Compiles the kernels that a crate declares. The `main` of a user's build.rs is one line:
+///
+/// ```no_run
+/// autokernel_codegen::Build::new().run();
+/// ```
+///
+/// Reads `best_config.json` beside `Cargo.toml` where there is one; classes and archs that it does not cover take the
+/// entries shipped with autokernel. Without nvcc the crate still builds: its kernels run on the CPU backend.
+#[derive(Clone, Debug, Default)]
+pub struct Build {
+    pub(super) sources: Vec<PathBuf>,
+    pub(super) config: Option<PathBuf>,
+}
+
+impl Build {
+    /// A build of the kernels declared below `src`, and in the `tests`, `benches` and `examples` beside it.
+    pub fn new() -> Self {
+        Build::default()
+    }
+
+    /// Looks in the file or folder `path`, relative to the crate, in place of the default folders. May be repeated.
+    pub fn source(mut self, path: impl Into<PathBuf>) -> Self {
+        self.sources.push(path.into());
+        self
+    }
+
+    /// Reads this file, relative to the crate, in place of `best_config.json`.
+    pub fn config(mut self, path: impl Into<PathBuf>) -> Self {
+        self.config = Some(path.into());
+        self
+    }
+
+    /// The config that this build of the crate at `root` reads first.
+    pub fn config_of(&self, root: &Path) -> PathBuf {
+        root.join(self.config.as_deref().unwrap_or(Path::new("best_config.json")))
+    }
+
+    /// The files and folders in which this build looks for declarations.
+    pub(super) fn sources_of(&self, root: &Path) -> Vec<PathBuf> {
+        if !self.sources.is_empty() {
+            return self.sources.iter().map(|path| root.join(path)).collect();
+        }
+        let defaults = ["src", "tests", "benches", "examples"].map(|folder| root.join(folder));
+        defaults.into_iter().filter(|folder| folder.is_dir()).collect()
+    }
+
+    /// The Rust files among them.
+    pub(super) fn files_of(&self, root: &Path) -> Result<Vec<PathBuf>, BuildError> {
+        let mut files = Vec::new();
+        for source in self.sources_of(root) {
+            files.extend(scan::rust_files(&source).map_err(BuildError::io(&source))?);
+        }
+        Ok(files)
+    }
+}

@@ -1,0 +1,66 @@
+//! A product's body as its author wrote it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::body::{self, Operand};
+
+/// A body that may hold mistakes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Written {
+    /// The product.
+    pub product: Product,
+    /// Another one of the same first factor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second: Option<Second>,
+    /// Operands, the factors among them, and statements; in these an element of a product has its name.
+    #[serde(flatten)]
+    pub body: body::Body,
+}
+
+/// `let name = dot(a, b);`: an element of a product under a name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Product {
+    /// Unique in the body, operands included.
+    pub name: String,
+    /// The operand whose rows are multiplied.
+    pub a: String,
+    /// The operand whose columns are; how it lies is the problem's [`Layout`](crate::matmul::problem::Layout).
+    pub b: String,
+}
+
+/// `let name = dot(a, b);` with the `a` of the product before it, and a `b` that lies as that one's does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Second {
+    /// Unique in the body, operands included.
+    pub name: String,
+    /// The operand whose columns are multiplied.
+    pub b: String,
+}
+
+impl Written {
+    /// The names of an element of each product.
+    pub fn sums(&self) -> impl Iterator<Item = &str> {
+        [&self.product.name].into_iter().chain(self.second.iter().map(|second| &second.name)).map(String::as_str)
+    }
+
+    /// The names of the factors: the first one, and the second one of each product.
+    pub fn factors(&self) -> impl Iterator<Item = &str> {
+        let Product { a, b, .. } = &self.product;
+        [a, b].into_iter().chain(self.second.iter().map(|second| &second.b)).map(String::as_str)
+    }
+
+    /// The numbers of the first product's factors, and that of the other one's second factor, if there is another.
+    pub fn numbers_of_factors(&self) -> ([u8; 2], Option<u8>) {
+        let number = |name: &String| self.numbered().find(|(_, operand)| operand.name == *name).map_or(0, |(at, _)| at);
+        let Written { product: Product { a, b, .. }, second, .. } = self;
+        ([a, b].map(number), second.as_ref().map(|second| number(&second.b)))
+    }
+
+    /// Every operand with its number.
+    pub fn numbered(&self) -> impl Iterator<Item = (u8, &Operand)> {
+        (0..).zip(&self.body.operands)
+    }
+}

@@ -1,0 +1,78 @@
+//! Which schedule serves rows of a width where nothing was tuned.
+
+use autokernel_core::Arch;
+
+use super::passes::Keep;
+use super::problem::Class;
+use super::schedule::{MOST_COLUMNS, RowsSchedule};
+
+/// Vectors of a thread and the most threads of a row that several passes need, where nothing was tuned.
+const HELD: (u32, u32) = (4, 1024);
+/// The same where one pass reads a row once, however long it is.
+const READ_ONCE: (u32, u32) = (2, 1024);
+const MOST_THREADS: u32 = 1024;
+/// Blocks of a cluster at most.
+const MOST_BLOCKS: u32 = 8;
+/// Threads of a row: no fewer than it has single elements beside its vectors, or about.
+const LEAST_THREADS: u32 = 16;
+/// Threads of a block where nothing was tuned.
+const BLOCK_THREADS: u32 = 128;
+
+impl RowsSchedule {
+    /// The schedule that serves rows of about `columns` elements where nothing was tuned.
+    pub fn for_columns(class: &Class, columns: u32, arch: Arch) -> Self {
+        let widest = class.matrices().map(|dtype| dtype.bytes()).max().unwrap_or(4);
+        let narrowest = class.matrices().map(|dtype| dtype.bytes()).min().unwrap_or(4);
+        let vector = if narrowest == 4 && widest == 4 { 4 } else { 8 };
+        let needed = (columns / vector).max(1);
+        let (vectors, most_threads) = if class.passes.len() > 1 { HELD } else { READ_ONCE };
+        let threads_per_row = needed.div_ceil(vectors).next_power_of_two().clamp(LEAST_THREADS, most_threads);
+        let mut schedule = RowsSchedule {
+            threads_per_row,
+            rows_per_block: (BLOCK_THREADS / threads_per_row).max(1),
+            vector,
+            cluster: u32::from(arch == Arch::SM_90A),
+            vectors: needed.div_ceil(threads_per_row).next_power_of_two().clamp(1, vectors),
+            keep: Keep::Values,
+            blocks_per_sm: 0,
+        };
+        schedule.take_long_rows(class, needed);
+        // Less until it fits the registers; what is then no longer held is read again.
+        while schedule.check(class, arch).is_err() {
+            match schedule {
+                RowsSchedule { blocks_per_sm: 1.., .. } => schedule.take_a_cluster_a_row(needed, vectors),
+                RowsSchedule { keep: Keep::Values, .. } if class.kept > 0 => schedule.keep = Keep::Inputs,
+                RowsSchedule { threads_per_row: 1024, .. } => schedule.threads_per_row = 512,
+                RowsSchedule { vectors: 2.., .. } => schedule.vectors /= 2,
+                _ => break,
+            }
+        }
+        schedule
+    }
+
+    /// Of rows of which an SM holds one at a time, the next must be on its way meanwhile; longer ones are shared by two.
+    fn take_long_rows(&mut self, class: &Class, needed: u32) {
+        let held = self.threads_per_row * self.vectors;
+        if self.threads_per_row < MOST_THREADS || class.passes.len() < 2 {
+            return;
+        }
+        if needed > held && self.cluster > 0 {
+            (self.cluster, self.blocks_per_sm) = (2, 1);
+            self.vectors = if needed > 2 * held { MOST_COLUMNS / self.vector } else { self.vectors };
+        } else if class.read_matrices().count() == 1 {
+            self.blocks_per_sm = 1;
+        }
+    }
+
+    /// Blocks that do not stay: as many as hold a row together, where a cluster has as many.
+    fn take_a_cluster_a_row(&mut self, needed: u32, vectors: u32) {
+        let blocks = needed.div_ceil(self.threads_per_row * vectors).next_power_of_two();
+        let cluster = if blocks <= MOST_BLOCKS { blocks } else { 1 };
+        (self.blocks_per_sm, self.vectors, self.cluster) = (0, vectors, cluster.min(self.cluster * MOST_BLOCKS));
+    }
+
+    /// The schedule that is safe on `arch` when nothing was tuned: for rows of a few thousand elements.
+    pub fn default_for(class: &Class, arch: Arch) -> Self {
+        Self::for_columns(class, 4096, arch)
+    }
+}
