@@ -5,17 +5,17 @@ use std::sync::Arc;
 use cudarc::driver::sys::CUresult;
 use cudarc::driver::{CudaSlice, CudaStream};
 
-use crate::{Device, Element, Error, Result};
+use crate::{Device, Error, Number, Result};
 
 /// Zeros on the host.
-pub(crate) fn host_zeros<T: Element>(len: usize) -> Result<Vec<T>> {
+pub(crate) fn host_zeros<T: Number>(len: usize) -> Result<Vec<T>> {
     let mut data = host_empty(len)?;
     data.resize(len, T::default());
     Ok(data)
 }
 
 /// A copy on the host.
-pub(crate) fn host_copy<T: Element>(source: &[T]) -> Result<Vec<T>> {
+pub(crate) fn host_copy<T: Number>(source: &[T]) -> Result<Vec<T>> {
     let mut data = host_empty(source.len())?;
     data.extend_from_slice(source);
     Ok(data)
@@ -28,14 +28,14 @@ fn host_empty<T>(len: usize) -> Result<Vec<T>> {
 }
 
 /// Zeros on the GPU, in stream order.
-pub(crate) fn device_zeros<T: Element>(stream: &Arc<CudaStream>, len: usize) -> Result<CudaSlice<T>> {
+pub(crate) fn device_zeros<T: Number>(stream: &Arc<CudaStream>, len: usize) -> Result<CudaSlice<T>> {
     let mut slice = device_uninit(stream, len)?;
     stream.memset_zeros(&mut slice).map_err(Error::cuda("clearing a matrix"))?;
     Ok(slice)
 }
 
 /// A copy on the GPU, in stream order.
-pub(crate) fn device_copy<T: Element>(stream: &Arc<CudaStream>, source: &[T]) -> Result<CudaSlice<T>> {
+pub(crate) fn device_copy<T: Number>(stream: &Arc<CudaStream>, source: &[T]) -> Result<CudaSlice<T>> {
     if source.is_empty() {
         return device_zeros(stream, 0);
     }
@@ -45,7 +45,7 @@ pub(crate) fn device_copy<T: Element>(stream: &Arc<CudaStream>, source: &[T]) ->
 }
 
 /// Memory on the GPU with no defined content, at least one element; it must be written before it is read.
-fn device_uninit<T: Element>(stream: &Arc<CudaStream>, len: usize) -> Result<CudaSlice<T>> {
+fn device_uninit<T: Number>(stream: &Arc<CudaStream>, len: usize) -> Result<CudaSlice<T>> {
     let out_of_memory = || Error::out_of_memory::<T>(&Device::from_cudarc(stream.clone()), len as u128);
     if len > isize::MAX as usize / size_of::<T>() {
         return Err(out_of_memory());

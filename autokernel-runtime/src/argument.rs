@@ -3,32 +3,10 @@
 use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
-use half::{bf16, f16};
 
+use crate::any_view::{AnyView, AnyViewMut};
 use crate::layout::Layout;
 use crate::{Device, Dtype, Element, Matrix, MatrixView, MatrixViewMut, Role};
-
-/// A borrowed matrix of any element type.
-#[derive(Debug, Clone)]
-pub enum AnyView<'a> {
-    /// Of `bf16`.
-    Bf16(MatrixView<'a, bf16>),
-    /// Of `f16`.
-    F16(MatrixView<'a, f16>),
-    /// Of `f32`.
-    F32(MatrixView<'a, f32>),
-}
-
-/// A mutably borrowed matrix of any element type.
-#[derive(Debug)]
-pub enum AnyViewMut<'a> {
-    /// Of `bf16`.
-    Bf16(MatrixViewMut<'a, bf16>),
-    /// Of `f16`.
-    F16(MatrixViewMut<'a, f16>),
-    /// Of `f32`.
-    F32(MatrixViewMut<'a, f32>),
-}
 
 /// An operand of a launch: made from matrices and views by `into`.
 #[derive(Debug)]
@@ -139,6 +117,8 @@ impl<'a, T: Element> From<&'a mut Matrix<T>> for Argument<'a> {
 
 #[cfg(test)]
 mod tests {
+    use half::f16;
+
     use super::*;
 
     #[test]

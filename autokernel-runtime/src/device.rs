@@ -7,7 +7,7 @@ use cudarc::driver::sys::{CUdevice_attribute as Attribute, CUresult};
 use cudarc::driver::{CudaContext, CudaStream};
 
 #[cfg(feature = "emulator")]
-use crate::emulated::{Emulation, Emulator};
+use crate::emulation::{Emulation, Emulator};
 use crate::{ComputeCapability, Error, Result, driver};
 
 /// Where matrices live and kernels run: one stream of a GPU, or the CPU.

@@ -1,8 +1,10 @@
 //! Everything that can go wrong, each with its remedy.
 
+use std::fmt::Display;
+
 use cudarc::driver::{DriverError, sys::CUresult};
 
-use crate::{Arch, ComputeCapability, Device, Dtype};
+use crate::{Arch, ComputeCapability, Dtype};
 
 /// What every fallible function of this crate returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -305,7 +307,7 @@ pub enum Error {
 
 impl Error {
     /// No memory for `len` elements of type `T`.
-    pub(crate) fn out_of_memory<T>(device: &Device, len: u128) -> Self {
+    pub(crate) fn out_of_memory<T>(device: &impl Display, len: u128) -> Self {
         Self::OutOfMemory { bytes: len.saturating_mul(size_of::<T>() as u128), device: device.to_string() }
     }
 

@@ -17,10 +17,12 @@
 //! - [`Embedded`]: what a build hands over, and [`KernelDescriptor`]: what is read from it.
 //! - [`timing`]: event timing with stated statistics; [`roofline`] and [`Datasheet`]: what the hardware would allow.
 //! - `AUTOKERNEL_RECORD=shapes.jsonl` in the environment counts each kernel's launches by extents, for the tuner.
+//! - [`Element`]: the types of operands; [`Number`]: what memory holds.
 //! - [`Error`]: everything that can go wrong, each with its remedy. Nothing here panics on bad input.
 
 mod alloc;
 mod any_kernel;
+mod any_view;
 mod argument;
 mod check;
 mod cpu;
@@ -31,6 +33,8 @@ mod driver;
 mod element;
 #[cfg(feature = "emulator")]
 mod emulated;
+#[cfg(feature = "emulator")]
+mod emulation;
 mod error;
 mod gpu;
 mod kernel;
@@ -40,6 +44,8 @@ mod layout;
 mod loaded;
 pub mod matmul;
 mod matrix;
+mod number;
+mod ptx;
 pub mod roofline;
 pub mod rows;
 mod select;
@@ -52,7 +58,8 @@ mod view;
 pub use autokernel_ops::epilogue::builtin as epilogues;
 
 pub use any_kernel::AnyKernel;
-pub use argument::{AnyView, AnyViewMut, Argument};
+pub use any_view::{AnyView, AnyViewMut};
+pub use argument::Argument;
 pub use check::MAX_EXTENT;
 pub use cpu::CpuFunction;
 pub use datasheet::{Datasheet, Multiprocessor, Peak};
@@ -60,11 +67,14 @@ pub use descriptor::{Embedded, Image, Images, KernelDescriptor, KernelVariant, i
 pub use device::{Device, DeviceInfo};
 pub use element::Element;
 #[cfg(feature = "emulator")]
-pub use emulated::{EmulatedKernel, Emulation, emulator};
+pub use emulated::{EmulatedKernel, emulator};
+#[cfg(feature = "emulator")]
+pub use emulation::Emulation;
 pub use error::{Error, Result};
 pub use gpu::{CompiledKernel, Resources};
 pub use kernel::Kernel;
 pub use matrix::Matrix;
+pub use number::Number;
 pub use select::{Plan, Reason, Target, plan_for};
 pub use vector::{Column, ColumnView, ColumnViewMut, Row, RowView, RowViewMut};
 pub use view::{MatrixView, MatrixViewMut};

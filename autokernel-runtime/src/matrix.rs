@@ -7,11 +7,11 @@ use cudarc::driver::CudaSlice;
 use crate::alloc;
 use crate::layout::Layout;
 use crate::view::{Storage, StorageMut};
-use crate::{Device, Element, Error, MatrixView, MatrixViewMut, Result};
+use crate::{Device, Error, MatrixView, MatrixViewMut, Number, Result};
 
 /// An owned row-major matrix on the CPU or on a GPU.
 ///
-/// Element `(r, c)` is at `r * ld + c` of its buffer, in elements.
+/// Number `(r, c)` is at `r * ld + c` of its buffer, in elements.
 ///
 /// ```
 /// use autokernel_runtime::{Device, Matrix};
@@ -31,7 +31,7 @@ enum Buffer<T> {
     Cuda(CudaSlice<T>),
 }
 
-impl<T: Element> Matrix<T> {
+impl<T: Number> Matrix<T> {
     /// A `rows` × `columns` matrix of zeros without gaps.
     ///
     /// # Errors
@@ -175,19 +175,19 @@ impl<T: Element> Matrix<T> {
     }
 }
 
-impl<'a, T: Element> From<&'a Matrix<T>> for MatrixView<'a, T> {
+impl<'a, T: Number> From<&'a Matrix<T>> for MatrixView<'a, T> {
     fn from(matrix: &'a Matrix<T>) -> Self {
         matrix.view()
     }
 }
 
-impl<'a, T: Element> From<&'a mut Matrix<T>> for MatrixViewMut<'a, T> {
+impl<'a, T: Number> From<&'a mut Matrix<T>> for MatrixViewMut<'a, T> {
     fn from(matrix: &'a mut Matrix<T>) -> Self {
         matrix.view_mut()
     }
 }
 
-impl<T: Element> fmt::Debug for Matrix<T> {
+impl<T: Number> fmt::Debug for Matrix<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Layout { rows, columns, ld } = self.layout;
         write!(f, "Matrix<{}>({rows}x{columns}, ld {ld}, on {})", T::DTYPE, self.device())

@@ -115,6 +115,13 @@ fn tensor_flops_per_clock(capability: ComputeCapability) -> Option<f64> {
     }
 }
 
+impl Datasheet {
+    /// The two ceilings for inputs of that type; `None` if the tensor cores do not take them.
+    pub fn roofline(&self, input: Dtype) -> Option<Roofline> {
+        Some(Roofline { peak_tflops: self.peak.of(input)?, bandwidth_gb_s: self.bandwidth_gb_s })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,7 +7,7 @@ use cudarc::driver::{CudaSlice, CudaView, CudaViewMut};
 
 use crate::layout::Layout;
 use crate::view::{Storage, StorageMut};
-use crate::{Argument, Device, Element, Matrix, MatrixView, MatrixViewMut, Result};
+use crate::{Argument, Device, Element, Matrix, MatrixView, MatrixViewMut, Number, Result};
 
 /// Elements side by side.
 const fn layout(len: usize) -> Layout {
@@ -21,12 +21,12 @@ macro_rules! vector {
 
         #[doc = concat!("A borrowed [`", stringify!($Owned), "`] on the host or on a GPU.")]
         #[derive(Clone)]
-        pub struct $View<'a, T: Element>(MatrixView<'a, T>);
+        pub struct $View<'a, T: Number>(MatrixView<'a, T>);
 
         #[doc = concat!("A mutably borrowed [`", stringify!($Owned), "`] on the host or on a GPU.")]
         pub struct $ViewMut<'a, T>(MatrixViewMut<'a, T>);
 
-        impl<T: Element> $Owned<T> {
+        impl<T: Number> $Owned<T> {
             /// Zeros.
             ///
             /// # Errors
@@ -105,7 +105,7 @@ macro_rules! vector {
             }
         }
 
-        impl<'a, T: Element> $View<'a, T> {
+        impl<'a, T: Number> $View<'a, T> {
             /// A host slice.
             pub const fn from_slice(data: &'a [T]) -> Self {
                 Self(MatrixView { storage: Storage::Host(data), layout: layout(data.len()) })
@@ -149,7 +149,7 @@ macro_rules! vector {
             }
         }
 
-        impl<'a, T: Element> $ViewMut<'a, T> {
+        impl<'a, T: Number> $ViewMut<'a, T> {
             /// A host slice.
             pub const fn from_slice(data: &'a mut [T]) -> Self {
                 let layout = layout(data.len());
@@ -191,25 +191,25 @@ macro_rules! vector {
             }
         }
 
-        impl<'a, T: Element> From<&'a $Owned<T>> for $View<'a, T> {
+        impl<'a, T: Number> From<&'a $Owned<T>> for $View<'a, T> {
             fn from(owned: &'a $Owned<T>) -> Self {
                 owned.view()
             }
         }
 
-        impl<'a, T: Element> From<&'a mut $Owned<T>> for $ViewMut<'a, T> {
+        impl<'a, T: Number> From<&'a mut $Owned<T>> for $ViewMut<'a, T> {
             fn from(owned: &'a mut $Owned<T>) -> Self {
                 owned.view_mut()
             }
         }
 
-        impl<'a, T: Element> From<&$View<'a, T>> for $View<'a, T> {
+        impl<'a, T: Number> From<&$View<'a, T>> for $View<'a, T> {
             fn from(view: &$View<'a, T>) -> Self {
                 view.clone()
             }
         }
 
-        impl<'b, T: Element> From<&'b mut $ViewMut<'_, T>> for $ViewMut<'b, T> {
+        impl<'b, T: Number> From<&'b mut $ViewMut<'_, T>> for $ViewMut<'b, T> {
             fn from(view: &'b mut $ViewMut<'_, T>) -> Self {
                 $ViewMut((&mut view.0).into())
             }
@@ -227,19 +227,19 @@ macro_rules! vector {
             }
         }
 
-        impl<T: Element> fmt::Debug for $Owned<T> {
+        impl<T: Number> fmt::Debug for $Owned<T> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, "{}<{}>({}, on {})", stringify!($Owned), T::DTYPE, self.len(), self.device())
             }
         }
 
-        impl<T: Element> fmt::Debug for $View<'_, T> {
+        impl<T: Number> fmt::Debug for $View<'_, T> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, "{}<{}>({}, on {})", stringify!($View), T::DTYPE, self.len(), self.device())
             }
         }
 
-        impl<T: Element> fmt::Debug for $ViewMut<'_, T> {
+        impl<T: Number> fmt::Debug for $ViewMut<'_, T> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, "{}<{}>({}, on {})", stringify!($ViewMut), T::DTYPE, self.len(), self.device())
             }

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use cudarc::driver::{CudaStream, CudaView, CudaViewMut, DeviceSlice};
 
 use crate::layout::Layout;
-use crate::{Device, Element, Error, Result};
+use crate::{Device, Error, Number, Result};
 
 /// A borrowed row-major matrix on the host or on a GPU.
 ///
-/// Element `(r, c)` is at `r * ld + c` of the buffer, in elements. Every bound is checked when the view is made, so
+/// Number `(r, c)` is at `r * ld + c` of the buffer, in elements. Every bound is checked when the view is made, so
 /// a kernel can never be pointed outside the buffer.
 pub struct MatrixView<'a, T> {
     pub(crate) storage: Storage<'a, T>,
@@ -54,7 +54,7 @@ macro_rules! extents {
     };
 }
 
-impl<'a, T: Element> MatrixView<'a, T> {
+impl<'a, T: Number> MatrixView<'a, T> {
     extents!();
 
     /// A host slice of exactly `rows * columns` elements.
@@ -165,7 +165,7 @@ impl<'a, T> Storage<'a, T> {
     }
 }
 
-impl<'a, T: Element> MatrixViewMut<'a, T> {
+impl<'a, T: Number> MatrixViewMut<'a, T> {
     extents!();
 
     /// A host slice of exactly `rows * columns` elements.
@@ -265,7 +265,7 @@ impl<T> StorageMut<'_, T> {
     }
 }
 
-impl<T: Element> Clone for MatrixView<'_, T> {
+impl<T: Number> Clone for MatrixView<'_, T> {
     fn clone(&self) -> Self {
         let storage = match &self.storage {
             Storage::Host(data) => Storage::Host(data),
@@ -275,19 +275,19 @@ impl<T: Element> Clone for MatrixView<'_, T> {
     }
 }
 
-impl<'a, T: Element> From<&MatrixView<'a, T>> for MatrixView<'a, T> {
+impl<'a, T: Number> From<&MatrixView<'a, T>> for MatrixView<'a, T> {
     fn from(view: &MatrixView<'a, T>) -> Self {
         view.clone()
     }
 }
 
-impl<'b, T: Element> From<&'b MatrixViewMut<'_, T>> for MatrixView<'b, T> {
+impl<'b, T: Number> From<&'b MatrixViewMut<'_, T>> for MatrixView<'b, T> {
     fn from(view: &'b MatrixViewMut<'_, T>) -> Self {
         view.as_view()
     }
 }
 
-impl<'b, T: Element> From<&'b mut MatrixViewMut<'_, T>> for MatrixViewMut<'b, T> {
+impl<'b, T: Number> From<&'b mut MatrixViewMut<'_, T>> for MatrixViewMut<'b, T> {
     fn from(view: &'b mut MatrixViewMut<'_, T>) -> Self {
         let storage = match &mut view.storage {
             StorageMut::Host(data) => StorageMut::Host(data),
@@ -297,14 +297,14 @@ impl<'b, T: Element> From<&'b mut MatrixViewMut<'_, T>> for MatrixViewMut<'b, T>
     }
 }
 
-impl<T: Element> fmt::Debug for MatrixView<'_, T> {
+impl<T: Number> fmt::Debug for MatrixView<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Layout { rows, columns, ld } = self.layout;
         write!(f, "MatrixView<{}>({rows}x{columns}, ld {ld}, on {})", T::DTYPE, self.device())
     }
 }
 
-impl<T: Element> fmt::Debug for MatrixViewMut<'_, T> {
+impl<T: Number> fmt::Debug for MatrixViewMut<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Layout { rows, columns, ld } = self.layout;
         write!(f, "MatrixViewMut<{}>({rows}x{columns}, ld {ld}, on {})", T::DTYPE, self.device())

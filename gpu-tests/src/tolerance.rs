@@ -73,7 +73,7 @@ pub fn l2(values: impl Iterator<Item = f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use autokernel::{Element, bf16, f16};
+    use autokernel::{Number, bf16, f16};
 
     fn largest_rounding_is_within_bounds<O: Sample>() {
         for step in 1..4000 {
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn a_result_that_is_off_by_one_bf16_step_is_not() {
         let (value, next) = (bf16::from_f32(3.0), bf16::from_bits(bf16::from_f32(3.0).to_bits() + 1));
-        let error = (Element::to_f32(next) - Element::to_f32(value)).abs();
+        let error = (Number::to_f32(next) - Number::to_f32(value)).abs();
         assert!(f64::from(error) > Tolerance::of::<bf16>(1000).of_element(3.0, 3.0));
     }
 

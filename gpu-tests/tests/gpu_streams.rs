@@ -4,7 +4,7 @@ use autokernel::cudarc::driver::sys::{CUgraphInstantiate_flags as GraphFlags, CU
 use autokernel::cudarc::driver::{CudaSlice, DevicePtr};
 use autokernel::matmul::extents;
 use autokernel::timing::{Cache, Timer};
-use autokernel::{Device, Element, Error, Extents, Matrix, MatrixView, MatrixViewMut, bf16};
+use autokernel::{Device, Error, Extents, Matrix, MatrixView, MatrixViewMut, bf16};
 use gpu_tests::host::{HostMatrix, Values};
 use gpu_tests::kernels::{bf16_nn, bf16_nt};
 use gpu_tests::placement::Placement;
@@ -18,7 +18,7 @@ fn dense(rows: usize, columns: usize, seed: u64) -> Vec<bf16> {
 fn product(shape: Extents, a: &[bf16], b: &[bf16]) -> Vec<bf16> {
     let wide = |values: &[bf16]| -> Vec<f64> { values.iter().map(|value| value.to_f64()).collect() };
     let sums = reference::product(&shape, false, &wide(a), &wide(b));
-    sums.into_iter().map(|sum| Element::from_f32(sum as f32)).collect()
+    sums.into_iter().map(|sum| bf16::from_f32(sum as f32)).collect()
 }
 
 /// A permutation P, so that chained products stay exact: row r of P·X is row (r + 1) of X.

@@ -6,7 +6,7 @@ use half::{bf16, f16};
 
 use crate::layout::Layout;
 use crate::view::{Storage, StorageMut};
-use crate::{AnyView, AnyViewMut, Argument, Device, Element, Error, Result, alloc};
+use crate::{AnyView, AnyViewMut, Argument, Device, Element, Error, Number, Result, alloc};
 
 /// Computes the row of that number. Inputs and outputs are in the order of the signature; each is as long as a row, or of one
 /// element where it has one a row or is a scalar.
@@ -175,9 +175,9 @@ impl Elements<'_> {
         }
         let range = start..start + target.len();
         match self {
-            Elements::Bf16(data) => Element::widen(&data[range], target),
-            Elements::F16(data) => Element::widen(&data[range], target),
-            Elements::F32(data) => Element::widen(&data[range], target),
+            Elements::Bf16(data) => Number::widen(&data[range], target),
+            Elements::F16(data) => Number::widen(&data[range], target),
+            Elements::F32(data) => Number::widen(&data[range], target),
         }
     }
 }

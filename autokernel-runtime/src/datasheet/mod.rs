@@ -1,98 +1,13 @@
 //! What NVIDIA publishes of GPUs: enough to reason about a kernel without the GPU.
 
+mod multiprocessor;
+mod peak;
+mod sheet;
 mod table;
 
-use crate::roofline::Roofline;
-use crate::{ComputeCapability, Dtype};
-
-/// A GPU as its datasheet describes it. Rates are dense: without sparsity.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Datasheet {
-    /// The name that people type: `h100-pcie`.
-    pub key: &'static str,
-    /// The name that the driver gives.
-    pub name: &'static str,
-    /// The compute capability.
-    pub capability: ComputeCapability,
-    /// Streaming multiprocessors.
-    pub sm_count: u32,
-    /// The SM clock behind the peak rates, in MHz. Chips idle below it and some boost above it.
-    pub clock_mhz: f64,
-    /// Device memory bandwidth, in 10⁹ bytes/s.
-    pub bandwidth_gb_s: f64,
-    /// L2 cache, in bytes.
-    pub l2_bytes: u64,
-    /// What one multiprocessor has.
-    pub sm: Multiprocessor,
-    /// Peak rates of the tensor cores.
-    pub peak: Peak,
-    /// Where the figures are from.
-    pub source: &'static str,
-}
-
-/// The resources of one multiprocessor.
-///
-/// CUDA C++ Programming Guide, "Compute Capabilities", table of technical specifications per compute capability.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Multiprocessor {
-    /// Shared memory, in bytes.
-    pub shared_bytes: u32,
-    /// Shared memory that one block may have, in bytes.
-    pub shared_bytes_per_block: u32,
-    /// 32-bit registers.
-    pub registers: u32,
-    /// Resident threads.
-    pub threads: u32,
-    /// Resident blocks.
-    pub blocks: u32,
-}
-
-/// Dense peak rates of the tensor cores with `f32` sums, in 10¹² FLOP/s.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Peak {
-    /// bf16 inputs; `None` before Ampere, whose tensor cores do not take them.
-    pub bf16_tflops: Option<f64>,
-    /// f16 inputs.
-    pub f16_tflops: f64,
-    /// f32 inputs rounded to tf32; `None` before Ampere.
-    pub tf32_tflops: Option<f64>,
-}
-
-impl Peak {
-    const fn new(half: f64, tf32: f64) -> Self {
-        Self { bf16_tflops: Some(half), f16_tflops: half, tf32_tflops: Some(tf32) }
-    }
-
-    /// The peak for inputs of that type; f32 stands for tf32. `None` if the tensor cores do not take them.
-    pub fn of(&self, input: Dtype) -> Option<f64> {
-        match input {
-            Dtype::Bf16 => self.bf16_tflops,
-            Dtype::F16 => Some(self.f16_tflops),
-            Dtype::F32 => self.tf32_tflops,
-        }
-    }
-}
-
-impl Multiprocessor {
-    const fn new(shared_kib: u32, per_block_kib: u32, threads: u32, blocks: u32) -> Self {
-        let (shared_bytes, shared_bytes_per_block) = (shared_kib << 10, per_block_kib << 10);
-        Self { shared_bytes, shared_bytes_per_block, registers: 65_536, threads, blocks }
-    }
-
-    /// The resources of a multiprocessor of that compute capability; `None` for one that is not known here.
-    pub const fn of(capability: ComputeCapability) -> Option<Self> {
-        match (capability.major, capability.minor) {
-            (7, 0) => Some(Self::new(96, 96, 2048, 32)),
-            (8, 0) => Some(Self::new(164, 163, 2048, 32)),
-            (8, 6) => Some(Self::new(100, 99, 1536, 16)),
-            (8, 7) => Some(Self::new(164, 163, 1536, 16)),
-            (8, 9) => Some(Self::new(100, 99, 1536, 24)),
-            (9, 0) | (10, 0) => Some(Self::new(228, 227, 2048, 32)),
-            (12, 0) => Some(Self::new(100, 99, 1536, 24)),
-            _ => None,
-        }
-    }
-}
+pub use multiprocessor::Multiprocessor;
+pub use peak::Peak;
+pub use sheet::Datasheet;
 
 impl Datasheet {
     /// Every GPU that is known here, oldest first.
@@ -110,11 +25,6 @@ impl Datasheet {
         let plain = |text: &str| text.to_lowercase().replace([' ', '-', '_'], "");
         Self::ALL.iter().find(|sheet| plain(sheet.key) == plain(name)).or_else(|| Self::of_driver_name(name))
     }
-
-    /// The two ceilings for inputs of that type; `None` if the tensor cores do not take them.
-    pub fn roofline(&self, input: Dtype) -> Option<Roofline> {
-        Some(Roofline { peak_tflops: self.peak.of(input)?, bandwidth_gb_s: self.bandwidth_gb_s })
-    }
 }
 
 /// Whether `part` stands in `text` as whole words.
@@ -127,6 +37,7 @@ fn is_part(part: &str, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Dtype;
 
     /// Dense 16-bit FLOP with f32 sums of one multiprocessor in one clock: the architecture whitepapers.
     fn flop_per_clock(sheet: &Datasheet) -> f64 {

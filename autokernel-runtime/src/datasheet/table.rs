@@ -1,6 +1,8 @@
 //! The GPUs, oldest first.
 
-use super::{Datasheet, Multiprocessor, Peak};
+use super::multiprocessor::Multiprocessor;
+use super::peak::Peak;
+use super::sheet::Datasheet;
 use crate::ComputeCapability;
 
 /// A row of the table, without what its compute capability decides.

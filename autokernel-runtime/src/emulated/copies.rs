@@ -3,13 +3,12 @@
 use autokernel_core::LaunchPlan;
 use autokernel_emulator::{DevicePointer, Gpu, Launch};
 
-use super::kernel::{Run, emulated};
+use super::run::Run;
+use crate::emulation::emulated;
 use crate::launch::Region;
-use crate::launch::pad_rows::{Args, RowCopy, THREADS};
+use crate::launch::pad_rows::{Args, RowCopy, SYMBOL, THREADS};
 use crate::launch::standins::{self, Places};
 use crate::{Dtype, Result, Role, Signature};
-
-pub(super) use crate::launch::pad_rows::SYMBOL;
 
 /// Puts a stand-in into `regions` for each operand that does not lie as the plan asks, and copies the inputs to them: by
 /// the module's kernel where it has one. None where every operand is used where it is.

@@ -2,7 +2,7 @@
 
 use autokernel_emulator::{DevicePointer, Gpu};
 
-use super::kernel::emulated;
+use crate::emulation::emulated;
 use crate::launch::{MAX_OPERANDS, Region};
 use crate::view::{Storage, StorageMut};
 use crate::{AnyView, AnyViewMut, Argument, Error, Result, Role, Signature};

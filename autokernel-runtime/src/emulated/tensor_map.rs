@@ -3,7 +3,7 @@
 use autokernel_core::TileBox;
 use autokernel_emulator::{Element, Fill, Gpu, Swizzle, TensorMap as Description};
 
-use super::kernel::emulated;
+use crate::emulation::emulated;
 use crate::launch::{Region, TensorMap, Transfer};
 use crate::{Dtype, Result};
 

@@ -6,7 +6,7 @@ use cudarc::driver::sys::{CUfunction_attribute as Attribute, CUresult};
 use cudarc::driver::{CudaContext, CudaFunction, CudaModule};
 use cudarc::nvrtc::Ptx;
 
-use crate::descriptor::ptx_text;
+use crate::ptx::ptx_text;
 use crate::{Error, Image, Result};
 
 /// What every cubin begins with: it is an ELF file.

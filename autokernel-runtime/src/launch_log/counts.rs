@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::Served;
 use super::line::Launch;
+use super::served::Served;
 use crate::{Extents, KernelDescriptor};
 
 /// What tells launches apart.

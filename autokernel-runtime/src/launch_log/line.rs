@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::Served;
+use super::served::Served;
 use crate::descriptor::symbol;
 use crate::{Arch, Extents, KernelDescriptor, KernelVariant};
 

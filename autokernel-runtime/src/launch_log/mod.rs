@@ -9,35 +9,20 @@
 
 mod counts;
 mod line;
+mod served;
+mod state;
 mod writer;
 
 use std::sync::Once;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::{ComputeCapability, Extents, KernelDescriptor};
+use crate::{Extents, KernelDescriptor};
 
-/// Names the file that launches are recorded in.
-const RECORD_ENV: &str = "AUTOKERNEL_RECORD";
-
-const UNKNOWN: u8 = 0;
-const OFF: u8 = 1;
-const ON: u8 = 2;
-
-/// Whether launches are recorded; known from the first launch on.
-static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
+pub(crate) use served::Served;
 
 /// Tells kernels apart: a kernel outside a `static` may be dropped and another take its address.
 #[derive(Debug)]
 pub(crate) struct KernelId(AtomicU32);
-
-/// Where a launch went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Served {
-    /// To the CPU backend.
-    Cpu,
-    /// To a GPU of that capability, by that variant of the kernel's descriptor.
-    Gpu { capability: ComputeCapability, variant: usize },
-}
 
 impl KernelId {
     /// An identity that is given at the first recorded launch.
@@ -63,7 +48,7 @@ impl KernelId {
 /// Counts a launch that was made, if launches are recorded.
 #[inline]
 pub(crate) fn count(id: &KernelId, kernel: &KernelDescriptor, extents: &Extents, served: Served) {
-    if STATE.load(Ordering::Relaxed) != OFF {
+    if state::may_record() {
         count_recorded(id, kernel, extents, served);
     }
 }
@@ -71,14 +56,9 @@ pub(crate) fn count(id: &KernelId, kernel: &KernelDescriptor, extents: &Extents,
 #[cold]
 fn count_recorded(id: &KernelId, kernel: &KernelDescriptor, extents: &Extents, served: Served) {
     static STARTED: Once = Once::new();
-    STARTED.call_once(|| STATE.store(if writer::start() { ON } else { OFF }, Ordering::Relaxed));
+    STARTED.call_once(|| state::set(writer::start()));
     // An empty problem is not worth tuning.
-    if STATE.load(Ordering::Relaxed) == ON && extents.sizes().all(|size| size > 0) {
+    if state::records() && extents.sizes().all(|size| size > 0) {
         counts::add(counts::Key { kernel: id.get(), extents: *extents, served }, kernel);
     }
-}
-
-/// Records nothing further.
-fn stop() {
-    STATE.store(OFF, Ordering::Relaxed);
 }

@@ -8,7 +8,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::{RECORD_ENV, counts, stop};
+use super::{counts, state};
+
+/// Names the file that launches are recorded in.
+const RECORD_ENV: &str = "AUTOKERNEL_RECORD";
 
 /// How long a launch waits to be written.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -68,7 +71,7 @@ fn write_counted() -> bool {
     match append(path) {
         Ok(()) => true,
         Err(error) => {
-            stop();
+            state::set(false);
             warn(path, &error);
             *file = None;
             false

@@ -2,9 +2,12 @@
 
 use autokernel_core::Arch;
 
+use super::choice::{Choice, Reason};
+use super::errors;
+use super::knobs::Knobs;
 use super::ranking::Ranking;
 use super::remembered::{Remembered, Sizes};
-use super::{Choice, Knobs, Reason, Target, errors};
+use super::target::Target;
 use crate::descriptor::image_for;
 use crate::{Extents, KernelDescriptor, KernelVariant, Result};
 

@@ -1,6 +1,6 @@
 //! What is said where no variant serves.
 
-use super::Target;
+use super::target::Target;
 use crate::{Error, KernelDescriptor};
 
 pub(crate) fn not_compiled(kernel: &KernelDescriptor) -> Error {

@@ -1,48 +1,24 @@
 //! Which compiled variant serves some extents on a GPU, and why.
 
 mod candidates;
+mod choice;
 mod errors;
 mod knobs;
 mod ranking;
 mod remembered;
+mod target;
 
 use std::fmt;
 
 use crate::descriptor::{image_for, symbol};
-use crate::{ComputeCapability, Datasheet, Extents, Image, KernelDescriptor, KernelVariant, Result, Tuned, check};
+use crate::{Extents, Image, KernelDescriptor, KernelVariant, Result, Tuned, check};
 
 pub(crate) use candidates::Candidates;
+pub(crate) use choice::Choice;
+pub use choice::Reason;
 pub(crate) use errors::wrong_arch;
 pub(crate) use knobs::Knobs;
-
-/// What decides whether a variant runs on a GPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Target {
-    /// The GPU's compute capability.
-    pub capability: ComputeCapability,
-    /// The most dynamic shared memory a block may use, in bytes.
-    pub shared_bytes: u32,
-    /// The key of its datasheet, which the model reads; none for a GPU without one.
-    pub sheet: Option<&'static str>,
-}
-
-impl Target {
-    /// Whether it is the GPU that the driver calls `name`.
-    fn is_called(&self, name: &str) -> bool {
-        self.sheet.is_some() && self.sheet == Datasheet::of_driver_name(name).map(|sheet| sheet.key)
-    }
-}
-
-/// Which variant serves some extents.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Choice {
-    /// Its number.
-    pub variant: usize,
-    /// Its knobs that are set at launch, where they are not the plan's.
-    pub knobs: Knobs,
-    /// Why.
-    pub reason: Reason,
-}
+pub use target::Target;
 
 /// Where a kernel would run, with which schedule, and why. Its `Display` is one sentence.
 #[derive(Debug, Clone)]
@@ -61,27 +37,6 @@ pub enum Plan<'k> {
         /// What the model ranks next, where it chose.
         second: Option<&'k KernelVariant>,
     },
-}
-
-/// Why a variant was chosen.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Reason {
-    /// It was tuned at exactly these extents.
-    Exact,
-    /// There is no portfolio, and it was tuned at the nearest extents, this far away; see [`Extents::distance`].
-    Nearest {
-        /// Distance in natural logarithms.
-        distance: f64,
-    },
-    /// It is the image of the portfolio that the model predicts to be fastest.
-    Predicted {
-        /// The predicted time, in milliseconds.
-        ms: f64,
-        /// The variant that comes second, and its predicted time.
-        second: Option<(usize, f64)>,
-    },
-    /// Nothing was tuned for this architecture: the safe default.
-    Default,
 }
 
 impl fmt::Display for Plan<'_> {

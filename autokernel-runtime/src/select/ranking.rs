@@ -3,7 +3,9 @@
 use autokernel_core::{ComputeCapability, LaunchPlan};
 use autokernel_ops::contender::{Contender, Machine};
 
-use super::{Choice, Knobs, Reason, Target};
+use super::choice::{Choice, Reason};
+use super::knobs::Knobs;
+use super::target::Target;
 use crate::{Datasheet, Dtype, Extents, KernelDescriptor, KernelVariant};
 
 /// A GPU that no datasheet describes is taken for an H100: what matters for a ranking are ratios.
