@@ -15,7 +15,6 @@ mod compare;
 mod crate_and_log;
 mod exchange;
 mod full_loop;
-mod no_circles;
 mod recordings;
 mod report_page;
 mod search;
