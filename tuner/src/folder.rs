@@ -17,3 +17,15 @@ pub fn kernels(folder: &Path) -> PathBuf {
     let cache = folder.join("kernels");
     std::path::absolute(&cache).unwrap_or(cache)
 }
+
+/// A name beside `path` that nothing has, to put it aside under: `history.jsonl.old`, then `history.jsonl.old.2`.
+pub fn aside(path: &Path) -> PathBuf {
+    let named = |ending: String| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(ending);
+        PathBuf::from(name)
+    };
+    let later = (2..).map(|number: u32| named(format!(".old.{number}")));
+    let free = std::iter::once(named(".old".to_owned())).chain(later).find(|path| !path.exists());
+    free.unwrap_or_else(|| named(".old".to_owned()))
+}

@@ -17,6 +17,9 @@ pub struct Trial {
     pub generation: u32,
     /// Its number within its search, from 1.
     pub number: u32,
+    /// What decided the random choices of its search; none in lines of before it was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
     /// Who proposed it.
     pub proposed_by: Proposer,
     /// Why, in the proposer's words.

@@ -29,9 +29,9 @@ pub struct TuneArgs {
     /// Schedules to try for each shape, those that the journal answers included.
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = "Search")]
     pub evaluations: u32,
-    /// Generations these are divided into; the strategy learns from each.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Search")]
-    pub generations: u32,
+    /// Generations these are divided into; the strategy learns from each [default: 5, or as many as have 12 schedules each]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Search")]
+    pub generations: Option<u32>,
     /// Decides every random choice: the same seed searches the same way.
     #[arg(long, default_value_t = 0, help_heading = "Search")]
     pub seed: u64,
@@ -73,4 +73,16 @@ pub struct TuneArgs {
     /// Lets each replayed trial take this long, so that tests can interrupt it.
     #[arg(long, hide = true, value_name = "MS", default_value_t = 0)]
     pub replay_delay_ms: u64,
+}
+
+/// Generations of a search, and schedules of each, unless the options say otherwise: with a larger budget there are more of
+/// them, so that the search begins as with the smaller one.
+const GENERATIONS: u32 = 5;
+const GENERATION: u32 = 12;
+
+impl TuneArgs {
+    /// Generations that the evaluations are divided into.
+    pub fn generations(&self) -> u32 {
+        self.generations.unwrap_or_else(|| self.evaluations.div_ceil(GENERATION).max(GENERATIONS))
+    }
 }

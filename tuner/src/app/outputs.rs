@@ -13,6 +13,7 @@ use super::in_use::{put, write};
 use crate::folder;
 use crate::output::{self, OutputError};
 use crate::report::{self, Results, TargetDocument, TargetResult};
+use crate::session::StopReason;
 use crate::trial::Trial;
 
 /// Where everything goes.
@@ -23,17 +24,24 @@ pub struct Outputs {
     in_use: Option<PathBuf>,
     /// The build script that reads it, if that is another crate's.
     script: Option<PathBuf>,
+    /// Whether earlier runs count no more.
+    starts_over: bool,
 }
 
 impl Outputs {
     /// Outputs in `folder`; promoted entries also into `in_use`.
     pub fn new(folder: &Path, in_use: Option<PathBuf>) -> Self {
-        Outputs { folder: folder.to_owned(), in_use, script: None }
+        Outputs { folder: folder.to_owned(), in_use, script: None, starts_over: false }
     }
 
     /// The config in use is read by this build script.
     pub fn read_by(self, script: Option<PathBuf>) -> Self {
         Outputs { script, ..self }
+    }
+
+    /// What earlier runs left is not gone on with.
+    pub fn starting_over(self, starts_over: bool) -> Self {
+        Outputs { starts_over, ..self }
     }
 
     /// The journal.
@@ -46,11 +54,14 @@ impl Outputs {
         self.folder.join("transcript.jsonl")
     }
 
-    /// Writes `config` with the new `entries` into the output folder and, if that was asked for, the entries into the
+    /// Writes `config` with the winners of earlier runs and the new `entries` into the output folder and, if that was asked for, the entries into the
     /// config in use.
     pub fn write_config(&self, mut config: Config, entries: &[Entry]) -> Result<(), AppError> {
+        let path = self.folder.join("best_config.json");
+        let earlier = if self.starts_over { Vec::new() } else { earlier_winners(&path, &config) };
+        put(&mut config, &earlier);
         put(&mut config, entries);
-        config.save(&self.folder.join("best_config.json"))?;
+        config.save(&path)?;
         if let Some(path) = self.in_use.as_ref().filter(|_| !entries.is_empty()) {
             let is_new = !path.exists();
             write(path, entries)?;
@@ -84,7 +95,10 @@ impl Outputs {
     /// What each target came to; targets of earlier runs stay.
     fn write_results(&self, results: &[TargetResult]) -> Result<(), AppError> {
         let path = self.folder.join(Results::FILE);
-        let mut file = Results::load(&path).unwrap_or_default();
+        let mut file = Results::load(&path).unwrap_or_else(|reason| {
+            put_aside(&path, &reason);
+            Results::default()
+        });
         results.iter().map(TargetDocument::of).for_each(|document| file.upsert(document));
         Ok(file.save(&path).map_err(OutputError::at(&path))?)
     }
@@ -119,11 +133,51 @@ pub fn next_command(args: &TuneArgs, ending: &Ending, results: &[TargetResult]) 
             let replies: Vec<String> = replies.iter().map(|reply| reply.display().to_string()).collect();
             format!("write the reply to {}; the same command then goes on", replies.join(", "))
         }
+        Ending::Finished if promoted == 0 && results.iter().all(is_exhausted) => {
+            "every schedule that may be tried was tried; other shapes and kernels are left to tune".to_owned()
+        }
         Ending::Finished if promoted == 0 => {
-            format!("--evaluations {} searches on from here", 2 * args.evaluations)
+            let generations = args.generations.map(|generations| format!(" --generations {}", 2 * generations));
+            let generations = generations.unwrap_or_default();
+            format!("--evaluations {}{generations} searches on from here", 2 * args.evaluations)
         }
         Ending::Finished if args.write => "cargo build, which compiles the promoted schedules in".to_owned(),
         Ending::Finished => "the same command with --write puts the promoted entries into the config in use".to_owned(),
     };
     format!("next          {next}")
+}
+
+fn is_exhausted(result: &TargetResult) -> bool {
+    result.search.stopped == StopReason::NothingLeft
+}
+
+/// The entries of the config at `path` that earlier runs found and that `in_use` has nothing as new for.
+fn earlier_winners(path: &Path, in_use: &Config) -> Vec<Entry> {
+    if !path.exists() {
+        return Vec::new();
+    }
+    let earlier = match Config::load(path) {
+        Ok(earlier) => earlier.entries,
+        Err(error) => {
+            put_aside(path, &error.to_string());
+            return Vec::new();
+        }
+    };
+    let is_newer = |entry: &Entry| {
+        let place = |entry: &Entry| (entry.problem.clone(), entry.arch, entry.extents, entry.provenance.gpu.clone());
+        let same = in_use.entries.iter().find(|used| place(used) == place(entry));
+        same.is_none_or(|used| used != entry && used.provenance.date <= entry.provenance.date)
+    };
+    earlier.into_iter().filter(is_newer).collect()
+}
+
+/// Keeps a damaged file under another name, and says so.
+fn put_aside(path: &Path, reason: &str) {
+    let aside = folder::aside(path);
+    match std::fs::rename(path, &aside) {
+        Ok(()) => {
+            errln!("warning: {}: {reason}; it is kept as {}, and a new one begun", path.display(), aside.display())
+        }
+        Err(error) => errln!("warning: {}: {reason}; it is written anew ({error})", path.display()),
+    }
 }

@@ -20,7 +20,7 @@ use crate::llm::{Guard, Provider};
 use crate::outcome::Measurement;
 use crate::promote::{self, FinalPlan, incumbent};
 use crate::report::TargetResult;
-use crate::session::{Budget, Progress, Search, SearchError, Session, StopReason, search};
+use crate::session::{Budget, Progress, Search, SearchError, Searcher, Session, StopReason, search};
 use crate::stop::Stop;
 use crate::strategy::{Brief, Neighbours, known, neighbours};
 use crate::target::Target;
@@ -147,6 +147,7 @@ impl<'r> Run<'r> {
             strategy: strategy.as_mut(),
             journal: self.journal,
             budget: Budget { evaluations: brief.evaluations, generations: brief.generations },
+            seed: self.args.seed,
             stop: self.stop,
             progress: &self.progress,
         });
@@ -180,8 +181,9 @@ impl<'r> Run<'r> {
 
     /// What the journal knew before this search began: a resumed run must not learn from what came later.
     fn history(&self, target: &Target, environment: &Environment) -> Vec<Trial> {
-        let (class, strategy) = (target.problem.class(), strategy_name(self.args));
-        let own = |trial: &Trial| trial.target == *target && trial.proposed_by.strategy() == Some(strategy);
+        let searcher = Searcher { strategy: strategy_name(self.args), seed: self.args.seed };
+        let class = target.problem.class();
+        let own = |trial: &Trial| trial.target == *target && searcher.made(trial);
         let related = |trial: &&Trial| {
             trial.environment == *environment
                 && trial.target.arch == target.arch
@@ -194,7 +196,8 @@ impl<'r> Run<'r> {
     /// The final of `search`: that of the journal if the same schedules met before, or else a new one.
     fn hold_final(&mut self, search: &Search, evaluator: &mut dyn Evaluator) -> Result<promote::Outcome, SearchError> {
         let plan = FinalPlan::with_finalists(self.args.gpu.finalists);
-        let meeting = promote::Final::new(plan, &search.target, &search.trials, self.in_use, &evaluator.about().gpu);
+        let known: Vec<Trial> = search.all().cloned().collect();
+        let meeting = promote::Final::new(plan, &search.target, &known, self.in_use, &evaluator.about().gpu);
         let (schedules, incumbent) = (meeting.schedules(), meeting.incumbent().schedule);
         let environment = &evaluator.about().environment;
         let mut held = self.journal.finals().iter().rev();
@@ -238,7 +241,7 @@ impl<'r> Run<'r> {
             measurable: evaluator.about().measurable,
             history: self.history(target, &evaluator.about().environment),
             evaluations: self.args.evaluations as usize,
-            generations: self.args.generations as usize,
+            generations: self.args.generations() as usize,
             seed: self.args.seed,
         };
         // A winner that a model found outside the selection is a seed like any other.

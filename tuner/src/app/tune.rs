@@ -25,7 +25,8 @@ pub fn tune(args: &TuneArgs, stop: &Stop) -> Result<Ending, AppError> {
         errln!("note: {note}");
     }
     let outputs = Outputs::new(&args.out, args.write.then(|| in_use.path.clone()))
-        .read_by(package.and_then(|package| package.script));
+        .read_by(package.and_then(|package| package.script))
+        .starting_over(args.fresh);
     let start = if args.fresh { Start::Fresh } else { Start::Resume };
     let mut journal = Journal::open(&outputs.journal(), start)?;
     report_recovery(&journal);

@@ -122,6 +122,7 @@ impl Arena {
             at: String::new(),
             generation,
             number,
+            seed: None,
             proposed_by,
             why: None,
             target: self.target.clone(),

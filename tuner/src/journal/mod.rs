@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::environment::Environment;
+use crate::folder;
 use crate::held_final::HeldFinal;
 use crate::intents::Intents;
 use crate::outcome::Measurement;
@@ -35,7 +36,7 @@ use lock::Lock;
 pub enum Start {
     /// Go on with it.
     Resume,
-    /// Put it aside, as `….old`, and begin an empty one.
+    /// Put it aside, as `….old` or, where there is one, `….old.2`, and begin an empty one.
     Fresh,
 }
 
@@ -65,7 +66,7 @@ impl Journal {
         }
         let lock = Lock::acquire(path)?;
         if start == Start::Fresh && path.exists() {
-            std::fs::rename(path, path.with_extension("jsonl.old")).map_err(io(path))?;
+            std::fs::rename(path, folder::aside(path)).map_err(io(path))?;
         }
         let intents = Arc::new(Intents::beside(path));
         if start == Start::Fresh {

@@ -14,6 +14,7 @@ fn trial(edge: u32, outcome: Outcome) -> Trial {
         at: text("2000-01-01T00:00:00Z"),
         generation: 1,
         number: 1,
+        seed: None,
         proposed_by: text("local").into(),
         why: None,
         target: Target { problem, arch: Arch::SM_90A, shape: extents(edge, edge, edge) },
@@ -202,6 +203,12 @@ fn starting_over_puts_the_old_journal_aside() {
     assert!(Journal::open(&path, Start::Fresh).unwrap().trials().is_empty());
     let old = folder.path().join("history.jsonl.old");
     assert_eq!(Journal::open(&old, Start::Resume).unwrap().trials(), [measured(1)]);
+
+    Journal::open(&path, Start::Resume).unwrap().append(measured(2)).unwrap();
+    assert!(Journal::open(&path, Start::Fresh).unwrap().trials().is_empty());
+    assert_eq!(Journal::open(&old, Start::Resume).unwrap().trials(), [measured(1)], "the first is still there");
+    let second = folder.path().join("history.jsonl.old.2");
+    assert_eq!(Journal::open(&second, Start::Resume).unwrap().trials(), [measured(2)]);
 }
 
 #[test]

@@ -163,6 +163,12 @@ pub enum LlmError {
         /// Which cap, and what was spent.
         reached: String,
     },
+    /// The model was given up earlier in the run.
+    #[error("the model is not asked now, since it failed before ({reason})")]
+    GivenUp {
+        /// Its last error, with the remedy.
+        reason: String,
+    },
     /// The transcript does not go that far.
     #[error("{} holds no exchange {position} about {topic}; record one with the model itself", .path.display())]
     NoExchange {
@@ -196,6 +202,21 @@ impl LlmError {
                 self,
                 RateLimited { .. } | Server { .. } | Timeout { .. } | Transport { .. } | TruncatedBody { .. }
             )
+    }
+
+    /// Whether no request to this server, with this key and model, can succeed.
+    pub fn is_final(&self) -> bool {
+        use LlmError::{BadKey, BadUrl, NotJson, OutOfQuota, Redirected, Rejected, Unauthorized};
+        matches!(
+            self,
+            BadUrl { .. }
+                | BadKey { .. }
+                | Unauthorized { .. }
+                | Rejected { .. }
+                | Redirected { .. }
+                | OutOfQuota { .. }
+                | NotJson { .. }
+        )
     }
 
     /// How long the server asks to wait before the next request.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::error::LlmError;
+use super::health::Health;
 use super::provider::{JsonSchema, Message, Provider, Reply, Usage};
 use crate::stop::Stop;
 
@@ -54,7 +55,8 @@ impl fmt::Display for Spent {
     }
 }
 
-/// A model that may cost so much and no more, and whose calls end when the run is to end.
+/// A model that may cost so much and no more, whose calls end when the run is to end, and that is not asked once it is known
+/// not to answer.
 ///
 /// A cap is looked at before each request, the time also during one: the request that passes a cap is the last.
 /// The call itself runs on a thread of its own. A call that is given up goes on there until its own limits or the
@@ -64,12 +66,13 @@ pub struct Guard {
     stop: Stop,
     caps: Caps,
     spent: Mutex<Spent>,
+    health: Mutex<Health>,
 }
 
 impl Guard {
     /// `inner` within `caps`, until `stop` is requested.
     pub fn new(inner: Arc<dyn Provider>, caps: Caps, stop: Stop) -> Self {
-        Guard { inner, stop, caps, spent: Mutex::default() }
+        Guard { inner, stop, caps, spent: Mutex::default(), health: Mutex::default() }
     }
 
     /// What the model has cost so far.
@@ -79,6 +82,10 @@ impl Guard {
 
     fn lock(&self) -> MutexGuard<'_, Spent> {
         self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn health(&self) -> MutexGuard<'_, Health> {
+        self.health.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The cap that is reached, in words.
@@ -140,12 +147,14 @@ impl Provider for Guard {
         if let Some(reached) = self.reached(Duration::ZERO) {
             return Err(LlmError::Capped { reached });
         }
+        self.health().check(Instant::now())?;
         let (inner, asked, wanted) = (Arc::clone(&self.inner), messages.to_vec(), wanted.cloned());
         let (tell, told) = mpsc::channel();
         let start = Instant::now();
         std::thread::spawn(move || tell.send(inner.complete(&asked, wanted.as_ref())));
         let answer = self.wait(&told, start);
         self.count(messages, &answer, start.elapsed());
+        self.health().note(&answer, Instant::now());
         answer
     }
 

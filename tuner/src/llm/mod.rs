@@ -17,6 +17,7 @@ mod error;
 mod feedback;
 mod file;
 mod guard;
+mod health;
 mod http;
 mod key;
 mod openai;

@@ -182,6 +182,7 @@ mod tests {
             at: text(),
             generation: 1,
             number: number as u32 + 1,
+            seed: None,
             proposed_by: text().into(),
             why: None,
             target: Target { problem: problem.clone(), arch: Arch::SM_90A, shape: extents(1, 1, 1) },

@@ -85,17 +85,20 @@ pub(super) fn verdict(winner: Option<&(Trial, FinalTime)>, incumbent: &Incumbent
     let how = if paired { "in interleaved rounds" } else { "by recorded times" };
     if gain_pct > floor_pct && !paired && incumbent.won_on() == Some(gpu) {
         return kept(format!(
-            "{gain_pct:.1} % faster than what is in use ({origin}) {how}, but that won a final under load on this kind of GPU, \
+            "{gain_pct:.1} % less time than what is in use ({origin}) {how}, but that won a final under load on this kind of GPU, \
              which recorded times do not outweigh; tune on the GPU itself"
         ));
     }
     if gain_pct > floor_pct {
         let reason =
-            format!("{gain_pct:.1} % faster than what is in use ({origin}) {how}; noise explains {floor_pct:.1} %");
+            format!("{gain_pct:.1} % less time than what is in use ({origin}) {how}; noise explains {floor_pct:.1} %");
         return Verdict { promoted: true, reason };
     }
-    let lead =
-        if gain_pct >= 0.0 { format!("only {gain_pct:.1} % faster") } else { format!("{:.1} % slower", -gain_pct) };
+    let lead = if gain_pct >= 0.0 {
+        format!("only {gain_pct:.1} % less time")
+    } else {
+        format!("{:.1} % more time", -gain_pct)
+    };
     kept(format!("{lead} than what is in use ({origin}) {how}; noise explains {floor_pct:.1} %"))
 }
 

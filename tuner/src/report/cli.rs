@@ -79,7 +79,11 @@ impl ReportArgs {
             None if in_folder.exists() => Config::load(&in_folder)?,
             None => Config::default(),
         };
-        let results = Results::load(&self.folder.join(Results::FILE)).unwrap_or_default();
+        let path = self.folder.join(Results::FILE);
+        let results = Results::load(&path).unwrap_or_else(|reason| {
+            errln!("{}: {reason}; the page does without: tune again to write it anew", path.display());
+            Results::default()
+        });
         Ok(Page::new(trials, results, config, timestamp()))
     }
 }

@@ -224,10 +224,18 @@ impl Results {
     /// The file's name in an output folder.
     pub const FILE: &'static str = "results.json";
 
-    /// Reads the file at `path`; none if it is not there, or of another version of the tuner.
-    pub fn load(path: &Path) -> Option<Self> {
-        let results: Results = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
-        (results.version == VERSION).then_some(results)
+    /// The file at `path`; an empty one where there is none.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn load(path: &Path) -> Result<Self, String> {
+        let text = match std::fs::read(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Results::default()),
+            read => read.map_err(|error| error.to_string())?,
+        };
+        let results: Results = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
+        let other = || format!("it is of version {}, and this tuner writes {VERSION}", results.version);
+        if results.version == VERSION { Ok(results) } else { Err(other()) }
     }
 
     /// Puts `document` in the place of that of the same target and environment, or adds it.

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use super::result::TargetResult;
 use crate::outcome::Outcome;
+use crate::trial::Trial;
 
 /// What was tuned, how it went, and how it compares, a block a target.
 pub fn summary(results: &[TargetResult]) -> String {
@@ -74,7 +75,12 @@ fn at_random(result: &TargetResult) -> Option<String> {
 fn best_schedule(result: &TargetResult) -> String {
     let in_final = result.promotion.as_ref().and_then(|promotion| promotion.winner.as_ref()).map(|(trial, _)| trial);
     let trial = in_final.or_else(|| result.search.best());
-    trial.map_or(String::new(), |trial| format!("{} (proposed by {})", trial.schedule, trial.proposed_by))
+    let search = |trial: &Trial| {
+        let own = result.search.trials.iter().any(|own| own.schedule == trial.schedule);
+        if own { "" } else { ", in another search" }
+    };
+    let words = |trial: &Trial| format!("{} (proposed by {}{})", trial.schedule, trial.proposed_by, search(trial));
+    trial.map_or(String::new(), words)
 }
 
 fn comparisons(result: &TargetResult, ms: f64) -> String {

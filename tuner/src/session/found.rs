@@ -11,6 +11,8 @@ pub struct Search {
     pub target: Target,
     /// Every trial, in the order of the proposals. Generations and numbers are this search's own.
     pub trials: Vec<Trial>,
+    /// What the journal knows of the target beside them, by other searches.
+    pub elsewhere: Vec<Trial>,
     /// How many of them were made now; the journal answered the others.
     pub evaluated: usize,
     /// Why it ended.
@@ -18,9 +20,14 @@ pub struct Search {
 }
 
 impl Search {
-    /// The fastest trial.
+    /// Every trial that is known of the target, this search's first.
+    pub fn all(&self) -> impl Iterator<Item = &Trial> {
+        self.trials.iter().chain(&self.elsewhere)
+    }
+
+    /// The fastest trial that is known, whoever made it.
     pub fn best(&self) -> Option<&Trial> {
-        trial::fastest(&self.trials)
+        trial::fastest(self.all())
     }
 
     /// The fastest trial up to each generation: (generation, trial).

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use autokernel_codegen::schedule::Schedule;
 
 use super::found::Search;
+use super::generations::{Budget, Generations};
+use super::memory::{Memory, Searcher};
 use super::progress::Progress;
 use super::reason::StopReason;
 use crate::environment::{Environment, timestamp};
@@ -18,15 +20,6 @@ use crate::stop::Stop;
 use crate::strategy::{Proposal, Strategy};
 use crate::target::Target;
 use crate::trial::{self, Trial};
-
-/// What a search may spend.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Budget {
-    /// Schedules that may be tried, those that the journal answers included.
-    pub evaluations: usize,
-    /// Generations these are divided into.
-    pub generations: usize,
-}
 
 /// What a search works with.
 pub struct Session<'s> {
@@ -40,6 +33,8 @@ pub struct Session<'s> {
     pub journal: &'s mut Journal,
     /// What may be spent.
     pub budget: Budget,
+    /// What decides the strategy's random choices.
+    pub seed: u64,
     /// Whether somebody wants it to end.
     pub stop: &'s Stop,
     /// Who tells the person.
@@ -61,49 +56,55 @@ pub enum SearchError {
 ///
 /// Never fails: what was tried before a fault counts, and [`Search::stopped`] names the fault.
 pub fn search(session: &mut Session<'_>) -> Search {
+    let searcher = Searcher { strategy: session.strategy.name(), seed: session.seed };
+    let environment = &session.evaluator.about().environment;
+    let mut memory = Memory::new(session.journal, session.target, environment, searcher);
     let mut search = Search {
         target: session.target.clone(),
-        trials: recall(session),
+        trials: recall(session, &memory),
+        elsewhere: Vec::new(),
         evaluated: 0,
         stopped: StopReason::BudgetSpent,
     };
-    let done = search.trials.last().map_or(0, |trial| trial.generation);
     session.progress.begin(session.target, session.budget.evaluations, &search.trials);
-    for generation in done + 1..=session.budget.generations as u32 {
-        match run_generation(session, generation, &mut search) {
-            ControlFlow::Continue(()) => {}
-            ControlFlow::Break(reason) => {
-                search.stopped = reason;
-                break;
-            }
+    let mut plan = Generations::new(session.budget, &search.trials);
+    while let Some(generation) = plan.next(&search.trials) {
+        if let ControlFlow::Break(reason) = run_generation(session, generation, &mut memory, &mut plan, &mut search) {
+            search.stopped = reason;
+            break;
         }
     }
     if search.stopped == StopReason::BudgetSpent && search.trials.len() < session.budget.evaluations {
         search.stopped = StopReason::GenerationsSpent;
     }
+    let here = |trial: &Trial| search.trials.iter().any(|own| own.schedule == trial.schedule);
+    search.elsewhere = memory.trials().iter().filter(|trial| !here(trial)).cloned().collect();
     session.progress.end(&search);
     search
 }
 
 /// What a strategy that does not repeat itself must be told of an earlier run. Its own trials count as this run's.
-fn recall(session: &mut Session<'_>) -> Vec<Trial> {
+fn recall(session: &mut Session<'_>, memory: &Memory) -> Vec<Trial> {
     if session.strategy.repeats_itself() {
         return Vec::new();
     }
-    let environment = &session.evaluator.about().environment;
-    let known: Vec<Trial> = session.journal.trials_of(session.target, environment).cloned().collect();
-    session.strategy.tell(&known);
-    let name = session.strategy.name();
-    known.into_iter().filter(|trial| trial.proposed_by.strategy() == Some(name)).collect()
+    session.strategy.tell(memory.trials());
+    memory.own().cloned().collect()
 }
 
-fn run_generation(session: &mut Session<'_>, generation: u32, search: &mut Search) -> ControlFlow<StopReason> {
+fn run_generation(
+    session: &mut Session<'_>,
+    generation: u32,
+    memory: &mut Memory,
+    plan: &mut Generations,
+    search: &mut Search,
+) -> ControlFlow<StopReason> {
     let left = session.budget.evaluations.saturating_sub(search.trials.len());
-    if left == 0 {
-        return ControlFlow::Break(StopReason::BudgetSpent);
+    let repeats_itself = session.strategy.repeats_itself();
+    if repeats_itself {
+        session.strategy.tell(&memory.before(generation));
     }
-    let generations_left = session.budget.generations.saturating_sub(generation as usize - 1).max(1);
-    let mut proposals = session.strategy.ask(left.div_ceil(generations_left));
+    let mut proposals = session.strategy.ask(plan.size(left));
     for notice in session.strategy.notices() {
         session.progress.note(&notice);
     }
@@ -123,6 +124,12 @@ fn run_generation(session: &mut Session<'_>, generation: u32, search: &mut Searc
     let trials = batch.in_order(&proposals);
     session.strategy.tell(&trials);
     search.trials.extend(trials);
+    if repeats_itself && memory.differ(generation, &proposals) {
+        let rest = memory.rest(&search.trials);
+        session.strategy.tell(&rest);
+        search.trials.extend(memory.own_of(rest));
+        plan.go_on_behind(&search.trials);
+    }
     match result {
         Err(fault) => ControlFlow::Break(StopReason::Broken(fault.to_string())),
         Ok(()) if session.stop.is_requested() => ControlFlow::Break(StopReason::Interrupted),
@@ -136,6 +143,7 @@ fn run_generation(session: &mut Session<'_>, generation: u32, search: &mut Searc
 /// The trials of one generation, while they come in.
 struct Batch {
     environment: Environment,
+    seed: u64,
     generation: u32,
     before: usize,
     trials: HashMap<Schedule, Trial>,
@@ -145,7 +153,7 @@ struct Batch {
 impl Batch {
     fn new(session: &Session<'_>, generation: u32, before: usize) -> Self {
         let environment = session.evaluator.about().environment.clone();
-        Batch { environment, generation, before, trials: HashMap::new(), evaluated: 0 }
+        Batch { environment, seed: session.seed, generation, before, trials: HashMap::new(), evaluated: 0 }
     }
 
     /// Tries what neither the journal nor a rule answers.
@@ -226,6 +234,7 @@ impl Batch {
             at: timestamp(),
             generation: self.generation,
             number: (self.before + index + 1) as u32,
+            seed: Some(self.seed),
             proposed_by: proposal.map_or(Proposer::Other(String::new()), |proposal| proposal.proposed_by.clone()),
             why: proposal.and_then(|proposal| proposal.why.clone()),
             target: target.clone(),

@@ -76,7 +76,7 @@ impl fmt::Display for Finding {
             Finding::SourcesChanged => f.write_str("the kernels have changed since it was measured"),
             Finding::OtherNvcc { measured, here } => write!(f, "measured with nvcc {measured}, here is {here}"),
             Finding::SlowerThanBorrowed { from, class, gain_pct } => {
-                write!(f, "the schedule of {} at {from} is {gain_pct:.1} % faster by the recorded times", class.slug())
+                write!(f, "the schedule of {} at {from} takes {gain_pct:.1} % less by the recorded times", class.slug())
             }
         }
     }

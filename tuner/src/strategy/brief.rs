@@ -35,7 +35,15 @@ pub struct Brief {
     pub seed: u64,
 }
 
+/// Generations that a search is taken to have: however many follow, it begins alike.
+const USUAL_GENERATIONS: usize = 5;
+
 impl Brief {
+    /// Schedules that so many generations of its size have.
+    pub fn usual_budget(&self) -> usize {
+        USUAL_GENERATIONS * self.evaluations.div_ceil(self.generations.max(1))
+    }
+
     /// Whether `schedule` can be tried although it is not in the space: it keeps the rules, and its family is one of the
     /// space's.
     pub fn admits(&self, schedule: &Schedule) -> bool {

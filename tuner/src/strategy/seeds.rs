@@ -74,7 +74,7 @@ pub(super) fn ranked(prior: &[f64], rng: &mut Pcg64) -> Vec<usize> {
 /// What a search begins with, last first: the fastest of its target's history, what is known, then a spread of what
 /// the prior likes and the history does not tell of, to `share` of the budget.
 pub(super) fn first(brief: &Brief, lattice: &Lattice, ranked: &[usize], share: f64) -> Vec<usize> {
-    let count = ((brief.evaluations as f64 * share) as usize).clamp(4, 32);
+    let count = ((brief.usual_budget() as f64 * share) as usize).clamp(4, 32);
     let mut timed: Vec<&Trial> = own_history(brief).filter(|trial| trial.median_ms().is_some()).collect();
     timed.sort_by(|a, b| a.median_ms().unwrap_or_default().total_cmp(&b.median_ms().unwrap_or_default()));
     let fastest = timed.into_iter().take(FASTEST_BEFORE).map(|trial| trial.schedule);

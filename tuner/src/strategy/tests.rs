@@ -56,6 +56,7 @@ fn trial(brief: &Brief, schedule: Schedule, outcome: Outcome) -> Trial {
         at: String::new(),
         generation: 1,
         number: 1,
+        seed: None,
         proposed_by: "somebody".into(),
         why: None,
         target: brief.target.clone(),

@@ -29,7 +29,13 @@ fn results(journal: &Journal) -> Vec<TargetResult> {
         let promotion = Some(Final::new(plan, target, &trials, &before, &document.gpu).decide(held));
         let stopped = StopReason::GenerationsSpent;
         TargetResult {
-            search: Search { target: target.clone(), trials, evaluated: document.evaluated, stopped },
+            search: Search {
+                target: target.clone(),
+                trials,
+                elsewhere: Vec::new(),
+                evaluated: document.evaluated,
+                stopped,
+            },
             strategy: document.strategy.clone(),
             origin: document.origin.clone(),
             environment: document.environment.clone(),

@@ -93,6 +93,48 @@ fn more_evaluations_go_on_from_the_journal() {
 }
 
 #[test]
+fn a_larger_budget_begins_as_the_smaller_one_did_and_goes_on_behind_it() {
+    let tuner = Tuner::new();
+    let tune = |evaluations: &str| {
+        let output = tuner.run(&["--shape", "4096x4096x4096", "--evaluations", evaluations]);
+        assert_finished(&output);
+        (text(&output.stdout), columns(&tuner.out("history.csv")))
+    };
+    let (advice, before) = tune("24");
+    assert!(advice.contains("--write") || advice.contains("--evaluations 48 searches on from here"), "{advice}");
+    let (_, after) = tune("60");
+    assert_eq!((before.len(), after.len()), (24, 60), "what was tried counts, however it was divided");
+    assert_eq!(after[..24], before[..]);
+    let (words, all) = tune("84");
+    assert_eq!((all.len(), &all[..60]), (84, &after[..]));
+    assert!(words.contains("84 schedules tried, 60 of them from the journal"), "{words}");
+}
+
+/// The fastest time of a history, and the time that the last run says is the best, in milliseconds.
+fn best_of(tuner: &Tuner) -> (f64, f64) {
+    let rows = columns(&tuner.out("history.csv"));
+    let fastest = rows.iter().filter_map(|row| row["ms"].parse().ok()).fold(f64::INFINITY, f64::min);
+    let results: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(tuner.out("results.json")).unwrap()).unwrap();
+    (fastest, results["targets"][0]["best"]["median_ms"].as_f64().unwrap())
+}
+
+#[test]
+fn what_any_search_found_counts_whoever_searches_next() {
+    let tuner = Tuner::new();
+    let shape = ["--shape", "4096x4096x4096"];
+    assert_finished(&tuner.run(&[shape.as_slice(), &["--evaluations", "40"]].concat()));
+    let (fastest, _) = best_of(&tuner);
+    for (strategy, seed) in [("random", "1"), ("random", "2"), ("local", "3")] {
+        let few = ["--evaluations", "5", "--strategy", strategy, "--seed", seed];
+        assert_finished(&tuner.run(&[shape.as_slice(), &few].concat()));
+        let (known, told) = best_of(&tuner);
+        assert!(known <= fastest);
+        assert_eq!(told, known, "{strategy}, seed {seed}");
+    }
+}
+
+#[test]
 fn the_same_seed_searches_the_same_way_and_another_seed_another_way() {
     let history = |seed: &str| {
         let tuner = Tuner::new();
@@ -112,6 +154,39 @@ fn write_puts_the_winner_into_the_config_in_use_and_keeps_its_other_entries() {
     let config = Config::load(&tuner.folder().join("best_config.json")).unwrap();
     let shapes: Vec<String> = config.entries.iter().map(|entry| entry.extents.to_string()).collect();
     assert_eq!(shapes, ["512x4096x2048", "4096x4096x4096"]);
+}
+
+#[test]
+fn winners_of_earlier_runs_stay_in_the_output_folder_until_a_run_starts_over() {
+    let tuner = Tuner::new();
+    let shapes = || {
+        let config = Config::load(&tuner.out("best_config.json")).unwrap();
+        config.entries.iter().map(|entry| entry.extents.to_string()).collect::<Vec<String>>()
+    };
+    assert_finished(&tuner.run(&["--shape", "512x4096x2048"]));
+    assert_finished(&tuner.run(&["--shape", "4096x4096x4096"]));
+    assert_eq!(shapes(), ["512x4096x2048", "4096x4096x4096"]);
+    assert_finished(&tuner.run(&["--shape", "4096x4096x4096", "--fresh"]));
+    assert_eq!(shapes(), ["4096x4096x4096"]);
+}
+
+#[test]
+fn damaged_results_and_a_damaged_config_are_kept_aside_and_named() {
+    let tuner = Tuner::new();
+    let shape = ["--shape", "512x4096x2048", "--evaluations", "5"];
+    assert_finished(&tuner.run(&shape));
+    for name in ["results.json", "best_config.json"] {
+        std::fs::write(tuner.out(name), "{").unwrap();
+    }
+    let output = tuner.run(&shape);
+    assert_finished(&output);
+    let told = text(&output.stderr);
+    for name in ["results.json", "best_config.json"] {
+        let aside = tuner.out(&format!("{name}.old"));
+        assert_eq!(std::fs::read_to_string(&aside).unwrap(), "{");
+        assert!(told.contains(&format!("{name}.old")), "{told}");
+        assert!(std::fs::read_to_string(tuner.out(name)).unwrap().len() > 2);
+    }
 }
 
 #[test]

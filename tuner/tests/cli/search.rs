@@ -40,6 +40,7 @@ fn trial(recording: &Recording, target: &Target, generation: u32, (schedule, out
         at: String::new(),
         generation,
         number: 0,
+        seed: None,
         proposed_by: "".into(),
         why: None,
         target: target.clone(),

@@ -1,5 +1,6 @@
 //! A language model that proposes, with the built-in search to stand in for it.
 
+mod refusals;
 mod told;
 
 use std::collections::HashMap;
@@ -128,9 +129,7 @@ impl Llm {
             self.rejected.push(Rejected { text, reason: format!("more than the {n} asked for").into() });
         }
         if !self.rejected.is_empty() {
-            let count = self.rejected.len();
-            let s = if count == 1 { "" } else { "s" };
-            self.notices.push(format!("{count} proposal{s} of the model cannot be tried"));
+            self.notices.push(refusals::told(&self.rejected));
         }
         self.proposed = valid.iter().map(|proposal| proposal.schedule).collect();
         if valid.is_empty() {
@@ -161,8 +160,8 @@ impl Llm {
 
     fn endure(&mut self, error: &LlmError) {
         self.failures += 1;
-        // Prose may be a slip of the model; a refused key will be refused again.
-        let may_recover = error.is_transient() || matches!(error, LlmError::Prose { .. });
+        // Prose, or nothing, may be a slip of the model; a refused key will be refused again.
+        let may_recover = error.is_transient() || matches!(error, LlmError::Prose { .. } | LlmError::Empty { .. });
         self.gone = !may_recover || self.failures >= PATIENCE;
         let until = if self.gone { "for the rest of the run" } else { "in its place this once" };
         self.notices.push(format!("{error}. The {} proposes {until}.", self.stand_in_name));

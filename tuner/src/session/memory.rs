@@ -1,0 +1,91 @@
+//! What the journal knows of a target when a search begins, told to the strategy in the order in which it came to be known.
+
+use autokernel_codegen::schedule::Schedule;
+
+use crate::environment::Environment;
+use crate::journal::Journal;
+use crate::strategy::Proposal;
+use crate::strategy_name::StrategyName;
+use crate::target::Target;
+use crate::trial::Trial;
+
+/// Whose search a trial belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Searcher {
+    /// The strategy.
+    pub strategy: StrategyName,
+    /// What decides its random choices.
+    pub seed: u64,
+}
+
+impl Searcher {
+    /// Whether it made this trial, as far as its line tells: before seeds were written, the strategy alone does.
+    pub fn made(self, trial: &Trial) -> bool {
+        trial.proposed_by.strategy() == Some(self.strategy) && trial.seed.is_none_or(|seed| seed == self.seed)
+    }
+}
+
+/// The trials of a target in the order of the journal, and how many of them the strategy was told of.
+///
+/// A strategy that repeats itself is asked again from the start, and the journal answers. What others tried meanwhile it is
+/// told where it stands in the journal, so that it proposes the same again. Where it does not, since it is asked for more at a
+/// time than it was, it is told all there is, and goes on from there.
+#[derive(Debug)]
+pub struct Memory {
+    searcher: Searcher,
+    trials: Vec<Trial>,
+    told: usize,
+}
+
+impl Memory {
+    /// That of `searcher`, whose brief holds what was tried before its own first trial.
+    pub fn new(journal: &Journal, target: &Target, environment: &Environment, searcher: Searcher) -> Self {
+        let mut memory =
+            Memory { searcher, trials: journal.trials_of(target, environment).cloned().collect(), told: 0 };
+        memory.told = memory.begin_of(1);
+        memory
+    }
+
+    /// The trials of all searches.
+    pub fn trials(&self) -> &[Trial] {
+        &self.trials
+    }
+
+    /// The trials of this search.
+    pub fn own(&self) -> impl Iterator<Item = &Trial> {
+        self.trials.iter().filter(|trial| self.searcher.made(trial))
+    }
+
+    /// What others tried before the searcher did its own of `generation`, and it was not told of.
+    pub fn before(&mut self, generation: u32) -> Vec<Trial> {
+        let end = self.begin_of(generation).max(self.told);
+        let others = self.trials[self.told..end].iter().filter(|trial| !self.searcher.made(trial)).cloned().collect();
+        self.told = end;
+        others
+    }
+
+    /// Whether these proposals are not those that the searcher made in `generation`.
+    pub fn differ(&self, generation: u32, proposals: &[Proposal]) -> bool {
+        let mut made = self.own().filter(|trial| trial.generation == generation).map(|trial| trial.schedule);
+        made.any(|schedule: Schedule| proposals.iter().all(|proposal| proposal.schedule != schedule))
+    }
+
+    /// What was not told, the searcher's own trials that `known` does not have among it.
+    pub fn rest(&mut self, known: &[Trial]) -> Vec<Trial> {
+        let is_new = |trial: &&Trial| known.iter().all(|known| known.schedule != trial.schedule);
+        let told = std::mem::replace(&mut self.told, self.trials.len());
+        let rest = self.trials.iter().enumerate().filter(|(at, trial)| *at >= told || self.searcher.made(trial));
+        rest.map(|(_, trial)| trial).filter(is_new).cloned().collect()
+    }
+
+    /// Of these trials, the searcher's own.
+    pub fn own_of(&self, trials: Vec<Trial>) -> impl Iterator<Item = Trial> {
+        trials.into_iter().filter(|trial| self.searcher.made(trial))
+    }
+
+    /// Where the searcher's own trials of `generation` and later ones begin.
+    fn begin_of(&self, generation: u32) -> usize {
+        let is_later = |trial: &Trial| self.searcher.made(trial) && trial.generation >= generation;
+        self.trials.iter().position(is_later).unwrap_or(self.trials.len())
+    }
+}
