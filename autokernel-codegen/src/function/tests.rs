@@ -114,7 +114,8 @@ fn what_is_no_function_of_numbers_is_refused_with_its_remedy() {
         ("fn f(x: f32) -> f32 { dot(x, x) }", "pass its value as an argument"),
         ("fn f(x: f32) -> f32 { x % 2.0 }", "`+`, `-`, `*` and `/`"),
     ] {
-        let read = Function::parse(item.parse().unwrap()).and_then(|function| check_function(&function, &Functions::default()));
+        let read = Function::parse(item.parse().unwrap())
+            .and_then(|function| check_function(&function, &Functions::default()));
         let message = read.unwrap_err().to_string();
         assert!(message.contains(expected), "{item}: {message}");
     }

@@ -9,7 +9,7 @@ use super::cache::Cache;
 use super::image::Image;
 use super::locate::Nvcc;
 use super::process::{self, Ended};
-use super::report::PtxasReport;
+use super::report::{PtxasReport, number_before};
 use crate::arch::Arch;
 use crate::emit::Header;
 use crate::emit::KernelSource;
@@ -88,9 +88,7 @@ impl CompileError {
     pub fn spilled_bytes(&self) -> Option<u32> {
         let CompileError::Refused { log, .. } = self else { return None };
         // ptxas, told to treat spills as errors, says `…, 4 bytes spill stores, 8 bytes spill loads`.
-        let (before, _) = log.split_once(" bytes spill stores")?;
-        let digits = before.rfind(|c: char| !c.is_ascii_digit()).map_or(before, |at| &before[at + 1..]);
-        digits.parse().ok()
+        number_before(log, " bytes spill stores")
     }
 }
 

@@ -41,7 +41,7 @@ impl PtxasReport {
 }
 
 /// The number that stands right before the first `unit`.
-fn number_before(text: &str, unit: &str) -> Option<u32> {
+pub(super) fn number_before(text: &str, unit: &str) -> Option<u32> {
     let (before, _) = text.split_once(unit)?;
     before.rsplit(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
@@ -74,6 +74,12 @@ ptxas info    : Used 168 registers, used 1 barriers, 1024 bytes smem
         };
         assert_eq!(matmul, expected);
         assert_eq!(PtxasReport::parse(LOG, "pad").unwrap(), PtxasReport { registers: 24, ..Default::default() });
+    }
+
+    #[test]
+    fn a_number_may_stand_behind_any_letter() {
+        assert_eq!(number_before("é8 bytes spill stores", " bytes spill stores"), Some(8));
+        assert_eq!(number_before("é bytes spill stores", " bytes spill stores"), None);
     }
 
     #[test]

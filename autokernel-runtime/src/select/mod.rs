@@ -10,6 +10,8 @@ mod target;
 
 use std::fmt;
 
+use autokernel_core::Ms;
+
 use crate::descriptor::{image_for, symbol};
 use crate::{Extents, Image, KernelDescriptor, KernelVariant, Result, Tuned, check};
 
@@ -52,9 +54,9 @@ impl fmt::Display for Plan<'_> {
                 write!(f, "tuned for the nearest shape, {} ({factor:.2}x away), {}", tuned.extents, Provenance(tuned))
             }
             (Reason::Predicted { ms, second: runner_up }, _) => {
-                write!(f, "predicted to be fastest of the portfolio, {ms:.4} ms")?;
+                write!(f, "predicted to be fastest of the portfolio, {}", Ms(*ms))?;
                 match (second, runner_up) {
-                    (Some(second), Some((_, ms))) => write!(f, "; next {}, {ms:.4} ms", symbol(&second.plan)),
+                    (Some(second), Some((_, ms))) => write!(f, "; next {}, {}", symbol(&second.plan), Ms(*ms)),
                     _ => Ok(()),
                 }
             }
@@ -68,7 +70,7 @@ struct Provenance<'a>(&'a Tuned);
 impl fmt::Display for Provenance<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let autokernel_core::Provenance { gpu, date, median_ms, tflops, .. } = &self.0.provenance;
-        write!(f, "on {gpu}, {date}: {median_ms:.4} ms, {tflops:.1} TFLOP/s")
+        write!(f, "on {gpu}, {date}: {}, {tflops:.1} TFLOP/s", Ms(*median_ms))
     }
 }
 

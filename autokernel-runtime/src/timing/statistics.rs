@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use autokernel_core::Ms;
+
 use crate::{Error, Result};
 
 /// Robust statistics of samples of any unit.
@@ -77,7 +79,7 @@ impl Timing {
 impl fmt::Display for Timing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { median_ms, min_ms, spread_pct, samples, .. } = self;
-        write!(f, "{median_ms:.4} ms (min {min_ms:.4}, spread {spread_pct:.1} %, {samples} samples)")
+        write!(f, "{} (min {}, spread {spread_pct:.1} %, {samples} samples)", Ms(*median_ms), Ms(*min_ms))
     }
 }
 

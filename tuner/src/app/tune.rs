@@ -24,6 +24,11 @@ pub fn tune(args: &TuneArgs, stop: &Stop) -> Result<Ending, AppError> {
     for note in notes {
         errln!("note: {note}");
     }
+    if let Some(strategy) = args.strategy.filter(|strategy| args.llm.llm.is_some() && !strategy.needs_model()) {
+        errln!(
+            "note: --strategy {strategy} asks no model; --llm is not used (leave --strategy out, or write hybrid or llm)"
+        );
+    }
     let outputs = Outputs::new(&args.out, args.write.then(|| in_use.path.clone()))
         .read_by(package.and_then(|package| package.script))
         .starting_over(args.fresh);

@@ -6,6 +6,7 @@ mod chart;
 mod contest;
 mod costs;
 mod models;
+mod progress;
 mod replies;
 mod run;
 mod standing;

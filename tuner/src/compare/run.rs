@@ -12,6 +12,7 @@ use super::chart::{self, Axis, Line};
 use super::contest::{Arena, Course};
 use super::costs::Costs;
 use super::models::{self, Models};
+use super::progress::Progress;
 use super::standing::Standing;
 use super::table::{self, Comparison};
 use crate::app::{AppError, provider};
@@ -41,7 +42,10 @@ impl CompareArgs {
             return Err(AppError::Usage("no strategy is left to compare; llm and hybrid need --llm or --replies"));
         }
         let (budget, costs) = (self.budget(), self.costs());
-        let courses = courses(&arenas, &arms, budget, &costs, u64::from(self.seeds))?;
+        let seeds = u64::from(self.seeds);
+        let progress = Progress::new(arenas.len() as u64 * arms.len() as u64 * seeds);
+        let courses = courses(&arenas, &arms, budget, &costs, seeds, &|| progress.ended())?;
+        drop(progress);
         let by_arena = || arenas.iter().zip(&courses);
         let standing = |(arena, courses): (&Arena, &Vec<Vec<Course>>)| {
             let of_arm = |(arm, courses): (&Arm, &Vec<Course>)| {
@@ -189,7 +193,7 @@ fn lines<'c>(arms: &[Arm], courses: &'c [Vec<Course>]) -> Vec<Line<'c>> {
     arms.iter().zip(courses).map(|(arm, courses)| Line { strategy: arm.name.to_string(), courses }).collect()
 }
 
-/// Every arm's searches of every arena, on all cores: `courses[arena][arm][seed]`.
+/// Every arm's searches of every arena, on all cores: `courses[arena][arm][seed]`. `ended` is called as each ends.
 ///
 /// # Errors
 /// An arm has no model for one of its searches.
@@ -199,9 +203,15 @@ pub fn courses(
     budget: Budget,
     costs: &Costs,
     seeds: u64,
+    ended: &(dyn Fn() + Sync),
 ) -> Result<Vec<Vec<Vec<Course>>>, LlmError> {
+    let play = |arena: &Arena, arm: &Arm, seed| {
+        let course = arm.play(arena, budget, costs, seed);
+        ended();
+        course
+    };
     let of_arm = |arena: &Arena, arm: &Arm| -> Result<Vec<Course>, LlmError> {
-        (0..seeds).into_par_iter().map(|seed| arm.play(arena, budget, costs, seed)).collect()
+        (0..seeds).into_par_iter().map(|seed| play(arena, arm, seed)).collect()
     };
     let of_arena = |arena: &Arena| arms.iter().map(|arm| of_arm(arena, arm)).collect();
     arenas.par_iter().map(of_arena).collect()

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use autokernel_codegen::config::{Config, ConfigError};
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::problem::{Layout, Problem};
+use autokernel_core::Ms;
 
 use super::outcome::{Met, ratio, summary};
 use crate::chosen;
@@ -114,7 +115,9 @@ impl GridArgs {
             let ms = ours.measurement.median_ms;
             let odd = if drawn.is_aligned() { "" } else { " odd strides" };
             outln!(
-                "{extents} {layout} {activation}{odd}: {ms:.4} ms, predicted {predicted:.4}, {ratio:.3} x cuBLASLt: {}",
+                "{extents} {layout} {activation}{odd}: {}, predicted {}, {ratio:.3} x cuBLASLt: {}",
+                Ms(ms),
+                Ms(predicted),
                 words(&choice)
             );
             met.push(Met { drawn, ratio });
@@ -138,10 +141,10 @@ impl GridArgs {
                 continue;
             };
             outln!(
-                "{} {}: entry {:.4} ms, {:.3} x cuBLASLt; the model's choice takes {:.3} of its time: {}",
+                "{} {}: entry {}, {:.3} x cuBLASLt; the model's choice takes {:.3} of its time: {}",
                 entry.extents,
                 entry.problem.brief(),
-                tuned.measurement.median_ms,
+                Ms(tuned.measurement.median_ms),
                 ratio(&theirs.round_ms, &tuned.round_ms),
                 ratio(&ours.round_ms, &tuned.round_ms),
                 words(&choice),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::error::{LlmError, excerpt};
 use super::http::{Auth, Client, Limits};
 use super::key::Key;
-use super::provider::{JsonSchema, Message, Provider, Reply, Role, Usage};
+use super::provider::{Count, JsonSchema, Message, Provider, Reply, Role, Usage};
 use super::retry::Retry;
 
 /// Tokens that one reply may have, which the protocol requires; a round of proposals needs a fraction of it.
@@ -109,13 +109,13 @@ enum Block {
 #[derive(Default, Deserialize)]
 struct TokenCounts {
     #[serde(default)]
-    input_tokens: u64,
+    input_tokens: Count,
     #[serde(default)]
-    cache_creation_input_tokens: Option<u64>,
+    cache_creation_input_tokens: Count,
     #[serde(default)]
-    cache_read_input_tokens: Option<u64>,
+    cache_read_input_tokens: Count,
     #[serde(default)]
-    output_tokens: u64,
+    output_tokens: Count,
 }
 
 fn read(answer: Value, asked: &str) -> Result<Reply, LlmError> {
@@ -134,7 +134,8 @@ fn read(answer: Value, asked: &str) -> Result<Reply, LlmError> {
         let reason = format!("stop_reason {}", stop_reason.as_deref().unwrap_or("not given"));
         return Err(LlmError::Empty { detail: excerpt(&reason) });
     }
-    let cached = usage.cache_creation_input_tokens.unwrap_or(0) + usage.cache_read_input_tokens.unwrap_or(0);
-    let usage = Usage { input_tokens: usage.input_tokens + cached, output_tokens: usage.output_tokens };
+    let read = [usage.input_tokens, usage.cache_creation_input_tokens, usage.cache_read_input_tokens];
+    let input_tokens = read.iter().fold(0u64, |sum, count| sum.saturating_add(count.0));
+    let usage = Usage { input_tokens, output_tokens: usage.output_tokens.0 };
     Ok(Reply { text, model: model.unwrap_or_else(|| asked.to_owned()), usage, retried: Vec::new() })
 }

@@ -3,9 +3,14 @@
 use std::env::VarError;
 use std::fmt;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::error::LlmError;
+
+/// Characters of the shortest value that is kept secret, and of the shortest piece of one.
+const SHORTEST: usize = 8;
 
 /// What stands for the key wherever it would have been printed.
 const REDACTED: &str = "[redacted]";
@@ -70,10 +75,31 @@ impl Key {
         self.secret.expose_secret()
     }
 
-    /// `text` without the key: servers repeat what they refuse.
+    /// `text` without the key: servers repeat what they refuse, whole, half or in base64. What is too short to be a secret
+    /// stays: a letter that stands for a key stands in every reply.
     pub(super) fn scrub(&self, text: String) -> String {
-        if text.contains(self.expose()) { text.replace(self.expose(), REDACTED) } else { text }
+        let key = self.expose();
+        if key.len() < SHORTEST {
+            return text;
+        }
+        let encoded = BASE64.encode(key);
+        // Its last characters depend on what was encoded behind the key.
+        let encoded = &encoded[..key.len() / 3 * 4];
+        [key, encoded].into_iter().fold(text, without_pieces)
     }
+}
+
+/// `text` without the parts of `secret` that are at least half as long.
+fn without_pieces(mut text: String, secret: &str) -> String {
+    let piece = SHORTEST.max(secret.len().div_ceil(2));
+    for start in 0..(secret.len() + 1).saturating_sub(piece) {
+        while let Some(at) = text.find(&secret[start..start + piece]) {
+            let more =
+                text[at + piece..].bytes().zip(secret[start + piece..].bytes()).take_while(|(a, b)| a == b).count();
+            text.replace_range(at..at + piece + more, REDACTED);
+        }
+    }
+    text
 }
 
 impl fmt::Debug for Key {
@@ -105,6 +131,16 @@ mod tests {
     #[test]
     fn a_key_is_scrubbed_from_what_a_server_repeats() {
         assert_eq!(key("sk-abcdef").scrub("bad key sk-abcdef!".into()), "bad key [redacted]!");
+    }
+
+    #[test]
+    fn half_a_key_and_one_in_base64_are_scrubbed_and_a_letter_is_no_secret() {
+        let scrub = |text: &str| key("sk-0123456789abcdef").scrub(text.to_owned());
+        assert_eq!(scrub("sk-0123456 789abcdef"), "[redacted] 789abcdef", "the shorter piece says too little");
+        assert_eq!(scrub("sk-012345678… …56789abcdef"), "[redacted]… …[redacted]");
+        assert_eq!(scrub("got c2stMDEyMzQ1Njc4OWFiY2RlZg=="), "got [redacted]Zg==");
+        assert_eq!(scrub("ein Schlüssel: é"), "ein Schlüssel: é");
+        assert_eq!(key("x").scrub("max, next".into()), "max, next");
     }
 
     #[test]

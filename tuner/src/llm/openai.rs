@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::error::{LlmError, excerpt};
 use super::http::{Auth, Client, Limits};
 use super::key::Key;
-use super::provider::{JsonSchema, Message, Provider, Reply, Usage};
+use super::provider::{Count, JsonSchema, Message, Provider, Reply, Usage};
 use super::retry::Retry;
 
 /// How a reply is asked to be JSON, strictest first.
@@ -138,8 +138,10 @@ struct Part {
 
 #[derive(Deserialize)]
 struct TokenCounts {
-    prompt_tokens: Option<u64>,
-    completion_tokens: Option<u64>,
+    #[serde(default)]
+    prompt_tokens: Count,
+    #[serde(default)]
+    completion_tokens: Count,
 }
 
 fn read(answer: Value, asked: &str) -> Result<Reply, LlmError> {
@@ -163,8 +165,8 @@ fn read(answer: Value, asked: &str) -> Result<Reply, LlmError> {
         return Err(LlmError::Empty { detail: excerpt(&message.refusal.unwrap_or(reason)) });
     }
     let usage = usage.map_or(Usage::default(), |counts| Usage {
-        input_tokens: counts.prompt_tokens.unwrap_or(0),
-        output_tokens: counts.completion_tokens.unwrap_or(0),
+        input_tokens: counts.prompt_tokens.0,
+        output_tokens: counts.completion_tokens.0,
     });
     Ok(Reply { text, model: model.unwrap_or_else(|| asked.to_owned()), usage, retried: Vec::new() })
 }

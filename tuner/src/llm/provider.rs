@@ -75,8 +75,19 @@ pub struct Usage {
 
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, other: Usage) {
-        self.input_tokens += other.input_tokens;
-        self.output_tokens += other.output_tokens;
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+    }
+}
+
+/// A count as a server gives it: a whole number, one with a fraction, or something else, which counts nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Count(pub u64);
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = serde_json::Value::deserialize(deserializer)?;
+        Ok(Count(value.as_u64().or(value.as_f64().map(|count| count as u64)).unwrap_or(0)))
     }
 }
 
@@ -144,5 +155,21 @@ impl<P: Provider + ?Sized> Provider for Arc<P> {
 
     fn notices(&self) -> Vec<String> {
         (**self).notices()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_may_count_tokens_as_it_likes() {
+        let counts = |text: &str| -> Vec<u64> {
+            serde_json::from_str::<Vec<Count>>(text).unwrap().iter().map(|count| count.0).collect()
+        };
+        assert_eq!(counts("[7, 7.9, -3.0, 1e300, null, \"7\"]"), [7, 7, 0, u64::MAX, 0, 0]);
+        let mut usage = Usage { input_tokens: u64::MAX, output_tokens: 1 };
+        usage += Usage { input_tokens: 1, output_tokens: 1 };
+        assert_eq!(usage, Usage { input_tokens: u64::MAX, output_tokens: 2 });
     }
 }

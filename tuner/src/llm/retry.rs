@@ -64,7 +64,7 @@ impl Retry {
             if start.elapsed() + wait > self.give_up_after {
                 return Err(error);
             }
-            tracing::warn!(wait_s = wait.as_secs_f64(), %error, "asking the LLM again");
+            tracing::warn!(wait = ?Duration::from_millis(wait.as_millis() as u64 / 100 * 100), %error, "asking the LLM again");
             retried.push(error.to_string());
             (self.sleep)(wait);
         }

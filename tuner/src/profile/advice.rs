@@ -2,7 +2,7 @@
 
 use autokernel_codegen::schedule::Schedule;
 use autokernel_codegen::schedule::space::Space;
-use autokernel_core::Limiter;
+use autokernel_core::{Limiter, Ms};
 
 use super::document::Profile;
 use super::emulated;
@@ -135,7 +135,9 @@ fn roof(profile: &Profile) -> Option<String> {
         Bound::Latency => {
             let (ms, floor) = (time.median_ms, profile.work.floor_ms?);
             Some(format!(
-                "a CUDA graph, or more work a launch: it takes {ms:.4} ms where the roofline asks for {floor:.4}"
+                "a CUDA graph, or more work a launch: it takes {} where the roofline asks for {}",
+                Ms(ms),
+                Ms(floor)
             ))
         }
     }

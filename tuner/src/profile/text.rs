@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use autokernel_core::Ms;
+
 use super::document::Profile;
 use super::kernel::{Kernel, ResourcesFrom};
 use super::line::line;
@@ -34,7 +36,7 @@ impl fmt::Display for Profile {
         match (work.bound, work.ridge, work.floor_ms, work.peak_tflops) {
             (Some(bound), Some(ridge), Some(floor), Some(peak)) => {
                 let roofs = format!("{peak:.0} TFLOP/s and {:.0} GB/s", facts.memory_gb_per_s);
-                line(f, "bound", &format!("{bound}: {roofs} meet at {ridge:.0} FLOP/B; at least {floor:.4} ms"))?;
+                line(f, "bound", &format!("{bound}: {roofs} meet at {ridge:.0} FLOP/B; at least {}", Ms(floor)))?;
             }
             _ => line(f, "bound", "unknown: the tensor cores do not take its types")?,
         }
@@ -83,7 +85,7 @@ fn kernel_lines(f: &mut fmt::Formatter<'_>, kernel: &Kernel, sm_count: u32) -> f
 }
 
 fn time_lines(f: &mut fmt::Formatter<'_>, time: &Time) -> fmt::Result {
-    line(f, "time", &format!("{:.4} ms ± {:.1} %, {}", time.median_ms, time.spread_pct, time.origin))?;
+    line(f, "time", &format!("{} ± {:.1} %, {}", Ms(time.median_ms), time.spread_pct, time.origin))?;
     for (rate, unit) in [(&time.tflops, "TFLOP/s"), (&time.gb_s, "GB/s")] {
         let mut words = format!("{:.0} {unit}", rate.value);
         if let Some(percent) = rate.datasheet_pct {

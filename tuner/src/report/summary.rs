@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use autokernel_core::Ms;
+
 use super::result::TargetResult;
 use crate::outcome::Outcome;
 use crate::trial::Trial;
@@ -50,17 +52,17 @@ fn search_words(result: &TargetResult) -> String {
 
 fn generations(result: &TargetResult) -> String {
     let best = result.search.best_by_generation();
-    let times: Vec<String> = best.iter().filter_map(|(_, trial)| Some(format!("{:.4}", trial.median_ms()?))).collect();
-    if times.is_empty() { "none with a time".to_owned() } else { format!("best after each: {} ms", times.join(", ")) }
+    let times: Vec<String> = best.iter().filter_map(|(_, trial)| Some(Ms(trial.median_ms()?).to_string())).collect();
+    if times.is_empty() { "none with a time".to_owned() } else { format!("best after each: {}", times.join(", ")) }
 }
 
 fn best(result: &TargetResult, ms: f64) -> String {
     let target = &result.search.target;
     let percent = result.roofline().percent(&target.work(), ms);
-    let mut words = format!("{ms:.4} ms, {:.1} TFLOP/s, {percent:.1} % of the roofline", target.tflops(ms));
+    let mut words = format!("{}, {:.1} TFLOP/s, {percent:.1} % of the roofline", Ms(ms), target.tflops(ms));
     if let Some((_, optimum)) = &result.optimum {
         let share = 100.0 * optimum.median_ms / ms;
-        let _ = write!(words, ", {share:.1} % of the recorded optimum ({:.4} ms)", optimum.median_ms);
+        let _ = write!(words, ", {share:.1} % of the recorded optimum ({})", Ms(optimum.median_ms));
     }
     words
 }
@@ -69,7 +71,7 @@ fn best(result: &TargetResult, ms: f64) -> String {
 fn at_random(result: &TargetResult) -> Option<String> {
     let (ms, (_, optimum)) = (result.best_at_random_ms?, result.optimum.as_ref()?);
     let (share, draws) = (100.0 * optimum.median_ms / ms, result.search.trials.len());
-    Some(format!("{ms:.4} ms, {share:.1} % of the recorded optimum: the median of the best of {draws} random draws"))
+    Some(format!("{}, {share:.1} % of the recorded optimum: the median of the best of {draws} random draws", Ms(ms)))
 }
 
 fn best_schedule(result: &TargetResult) -> String {
@@ -91,7 +93,7 @@ fn comparisons(result: &TargetResult, ms: f64) -> String {
     let words: Vec<String> = times
         .into_iter()
         .map(|(name, time)| match time {
-            Some(time) => format!("{:.2} × {name} ({time:.4} ms)", time / ms),
+            Some(time) => format!("{:.2} × {name} ({})", time / ms, Ms(time)),
             None => format!("{name} has no time"),
         })
         .collect();

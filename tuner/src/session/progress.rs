@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
+use autokernel_core::Ms;
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
 use super::found::Search;
@@ -81,7 +82,7 @@ impl Progress {
         }
         let bar = self.bar.borrow();
         if let Some(best) = *best {
-            bar.set_message(format!("best {best:.4} ms"));
+            bar.set_message(format!("best {}", Ms(best)));
         }
         bar.inc(1);
     }
@@ -92,7 +93,7 @@ impl Progress {
             let left = pace.left(tried).filter(|left| left.as_secs() > 0);
             let left = left.map_or(String::new(), |left| format!("; {} left", HumanDuration(left)));
             let of = pace.evaluations;
-            errln!("  generation {generation}: {tried} of {of} tried, best {ms:.4} ms, {}{left}", best.schedule);
+            errln!("  generation {generation}: {tried} of {of} tried, best {}, {}{left}", Ms(ms), best.schedule);
         }
     }
 

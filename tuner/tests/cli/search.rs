@@ -181,7 +181,7 @@ fn the_default_search_finds_98_percent_of_every_recorded_optimum_in_60_evaluatio
     assert!(!arenas.is_empty());
     let arms = [Arm { name: StrategyName::Builtin(Builtin::DEFAULT), models: None }];
     let costs = Costs { nvcc_s: 0.0, compile_jobs: 1, overhead_s: 0.0 };
-    let courses = courses(&arenas, &arms, Budget { evaluations: 60, generations: 5 }, &costs, 30).unwrap();
+    let courses = courses(&arenas, &arms, Budget { evaluations: 60, generations: 5 }, &costs, 30, &|| ()).unwrap();
     for (arena, courses) in arenas.iter().zip(&courses) {
         let standing = Standing::of(arena, "default", &courses[0], 60);
         let reached = standing.reached.last().unwrap().optimum_pct;

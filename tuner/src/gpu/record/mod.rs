@@ -13,7 +13,7 @@ use autokernel_codegen::config::ConfigError;
 use autokernel_codegen::problem::Problem;
 use autokernel_codegen::schedule::space::Space;
 use autokernel_codegen::schedule::{Family, Schedule};
-use autokernel_core::Extents;
+use autokernel_core::{Extents, Ms};
 use autokernel_runtime::timing::Statistics;
 
 use self::log::{Header, Line, Log};
@@ -226,7 +226,7 @@ impl ShapeRun<'_> {
     fn describe(&self, measurement: &Measurement) -> String {
         let clock = measurement.sm_clock_mhz.map_or_else(String::new, |mhz| format!(", SM {mhz} MHz"));
         let Measurement { median_ms, spread_pct, .. } = measurement;
-        format!("{median_ms:.4} ms, {:.1} TFLOP/s (spread {spread_pct:.2} %{clock})", self.target.tflops(*median_ms))
+        format!("{}, {:.1} TFLOP/s (spread {spread_pct:.2} %{clock})", Ms(*median_ms), self.target.tflops(*median_ms))
     }
 
     fn median_ms(&self, schedule: &Schedule) -> Option<f64> {

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use autokernel_codegen::schedule::Schedule;
+use autokernel_core::Ms;
 
 use crate::Target;
 use crate::outcome::Outcome;
@@ -51,7 +52,7 @@ impl<'t> Progress<'t> {
         let rate = *tried as f64 / self.begun.elapsed().as_secs_f64().max(1e-3);
         let left_s = (total - tried.min(total)) as f64 / rate.max(1e-3);
         let fastest = self.fastest.map_or_else(String::new, |(ms, schedule)| {
-            format!(", fastest {ms:.4} ms ({:.1} TFLOP/s): {schedule}", target.tflops(ms))
+            format!(", fastest {} ({:.1} TFLOP/s): {schedule}", Ms(ms), target.tflops(ms))
         });
         format!(
             "{}: {tried}/{total} schedules, {failed} failed, {rate:.1}/s, {left_s:.0} s left{fastest}",
