@@ -91,7 +91,7 @@ impl CublasLt {
     /// There is none, or cuBLASLt refuses the problem.
     pub fn gemm(&self, problem: GemmProblem, limit: usize) -> Result<Gemm> {
         let [m, n, k] = matmul::sizes(&problem.extents).map(u64::from);
-        if problem.dtype == Dtype::F32 {
+        if problem.dtype.bytes() != 2 {
             return Err(Error::Operands("the baseline multiplies 16-bit matrices"));
         }
         let (dtype, output) = (data_type(problem.dtype), data_type(problem.output));
@@ -258,6 +258,8 @@ fn data_type(dtype: Dtype) -> sys::cudaDataType {
         Dtype::Bf16 => sys::cudaDataType::CUDA_R_16BF,
         Dtype::F16 => sys::cudaDataType::CUDA_R_16F,
         Dtype::F32 => sys::cudaDataType::CUDA_R_32F,
+        Dtype::E4m3 => sys::cudaDataType::CUDA_R_8F_E4M3,
+        Dtype::E5m2 => sys::cudaDataType::CUDA_R_8F_E5M2,
     }
 }
 

@@ -40,7 +40,9 @@ impl LeakyRelu {
         let is_bf16: i32 = match T::DTYPE {
             Dtype::Bf16 => 1,
             Dtype::F16 => 0,
-            Dtype::F32 => return Err(Error::Operands("the elementwise kernel takes 16-bit elements")),
+            Dtype::F32 | Dtype::E4m3 | Dtype::E5m2 => {
+                return Err(Error::Operands("the elementwise kernel takes 16-bit elements"));
+            }
         };
         let values = values.as_cudarc_mut().ok_or(Error::Operands("the matrix is on the CPU"))?;
         if values.context().cu_ctx() != self.stream.context().cu_ctx() {

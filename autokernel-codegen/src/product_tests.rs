@@ -117,7 +117,11 @@ fn mistakes_in_a_body_are_told_with_what_can_be_written() {
         (plain, "let y = dot(x, w);", "`out` is never written"),
         (plain, "out = leaky_relu(dot(x, w));", "`leaky_relu` takes 2 arguments, not 1"),
         (with_skip, "out = dot(x, w);", "`skip` is never used"),
-        ("x: &Matrix<f32>, w: &Matrix<f32>, out: &mut Matrix<f32>", "out = dot(x, w);", "multiply `bf16` or `f16`"),
+        (
+            "x: &Matrix<f32>, w: &Matrix<f32>, out: &mut Matrix<f32>",
+            "out = dot(x, w);",
+            "multiply `bf16`, `f16`, `e4m3` or",
+        ),
         ("x: &Matrix<f16>, w: &Matrix<bf16>, out: &mut Matrix<f32>", "out = dot(x, w);", "the same type"),
         (
             "x: &Matrix<f16>, w: &Matrix<f16>, v: &Matrix<bf16>, out: &mut Matrix<f32>",
@@ -128,6 +132,22 @@ fn mistakes_in_a_body_are_told_with_what_can_be_written() {
             "x: &Matrix<f16>, w: &Matrix<f16>, v: &Row<f16>, out: &mut Matrix<f32>",
             "out = dot(x, w) * dot(x, v);",
             "a factor of `dot` is a matrix that is read: `v: &Matrix<bf16>`",
+        ),
+        (
+            "x: &Matrix<e4m3>, w: &Matrix<e4m3>, out: &mut Matrix<bf16>",
+            "out = dot(x, w);",
+            "multiply e4m3 along the rows of both factors alone; store `w` transposed and write `dot(x, w.t())`",
+        ),
+        ("x: &Matrix<e4m3>, w: &Matrix<e5m2>, out: &mut Matrix<bf16>", "out = dot(x, w.t());", "the same type"),
+        (
+            "x: &Matrix<e4m3>, w: &Matrix<e4m3>, bias: &Row<e4m3>, out: &mut Matrix<bf16>",
+            "out = dot(x, w.t()) + bias;",
+            "e4m3 is a type of the factors of `dot` alone; make this bf16, f16 or f32",
+        ),
+        (
+            "x: &Matrix<e4m3>, w: &Matrix<e4m3>, out: &mut Matrix<e5m2>",
+            "out = dot(x, w.t());",
+            "e5m2 is a type of the factors of `dot` alone",
         ),
         ("x: &Matrix<f16>, w: &Row<f16>, out: &mut Matrix<f32>", "out = dot(x, w);", "is a matrix that is read"),
         ("x: &Matrix<f16>, w: &Matrix<f16>, out: &mut Column<f32>", "out = dot(x, w);", "write a `&mut Matrix`"),

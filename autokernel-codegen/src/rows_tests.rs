@@ -57,6 +57,11 @@ fn mistakes_in_a_body_are_told_with_what_can_be_written() {
         ("x: &Matrix<bf16>, out: &mut Row<bf16>", "out = x;", "every row would write it"),
         ("x: &Column<bf16>, out: &mut Column<bf16>", "out = x;", "must be a `Matrix`"),
         ("x: &Matrix<f64>, out: &mut Matrix<bf16>", "out = x;", "use bf16, f16 or f32"),
+        (
+            "x: &Matrix<e4m3>, out: &mut Matrix<bf16>",
+            "out = x;",
+            "multiply matrices of e4m3 in `#[autokernel::fused_matmul]`",
+        ),
         ("x: Matrix<bf16>, out: &mut Matrix<bf16>", "out = x;", "an operand is one of"),
         ("x: &Vec<bf16>, out: &mut Matrix<bf16>", "out = x;", "an operand is one of"),
     ];

@@ -15,18 +15,24 @@ pub enum Dtype {
     F16,
     /// IEEE 754 binary32.
     F32,
+    /// 8 bits of the Open Compute Project: 4 exponent bits, 3 mantissa bits, no infinity, at most 448.
+    E4m3,
+    /// 8 bits of the Open Compute Project: 5 exponent bits, 2 mantissa bits, at most 57344 and infinity.
+    E5m2,
 }
 
 impl Dtype {
     /// Every element type.
-    pub const ALL: [Dtype; 3] = [Dtype::Bf16, Dtype::F16, Dtype::F32];
+    pub const ALL: [Dtype; 5] = [Dtype::Bf16, Dtype::F16, Dtype::F32, Dtype::E4m3, Dtype::E5m2];
 
-    /// The name in Rust, in JSON and in CUDA: `bf16`, `f16` or `f32`.
+    /// The name in Rust, in JSON and in CUDA: `bf16`, `f16`, `f32`, `e4m3` or `e5m2`.
     pub const fn name(self) -> &'static str {
         match self {
             Dtype::Bf16 => "bf16",
             Dtype::F16 => "f16",
             Dtype::F32 => "f32",
+            Dtype::E4m3 => "e4m3",
+            Dtype::E5m2 => "e5m2",
         }
     }
 
@@ -38,6 +44,7 @@ impl Dtype {
     /// Size of one element in bytes.
     pub const fn bytes(self) -> u32 {
         match self {
+            Dtype::E4m3 | Dtype::E5m2 => 1,
             Dtype::Bf16 | Dtype::F16 => 2,
             Dtype::F32 => 4,
         }

@@ -69,7 +69,9 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 ///
 /// Such a function has no body: its name, visibility, documentation and parameter types are the declaration.
-/// Inputs are `bf16` or `f16`, the output is the same type or `f32`; sums are kept in `f32`.
+/// Inputs are `bf16` or `f16`, the output is the same type or `f32`; sums are kept in `f32`. On Hopper and the CPU inputs may be
+/// `e4m3` or `e5m2`, 8-bit floats, with `transpose_b`; the output is then `bf16`, `f16` or `f32`. Hopper keeps their sums with
+/// about 14 digits.
 ///
 /// **Epilogues**: `identity`, `relu`, `leaky_relu` (slope 0.01) or `leaky_relu(0.2)`, `gelu` (the erf form),
 /// `gelu_tanh`, `silu`, `tanh`, `sigmoid`; names and forms are PyTorch's.
@@ -106,10 +108,20 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// }
 /// ```
 ///
+/// Factors of 8 bits take their scales as operands, one for all, a row or a column:
+///
+/// ```ignore
+/// #[autokernel::fused_matmul]
+/// pub fn quantised(x: &Matrix<e4m3>, w: &Matrix<e4m3>, scale_x: &Column<f32>, scale_w: f32, out: &mut Matrix<bf16>) {
+///     out = dot(x, w.t()) * scale_x * scale_w;
+/// }
+/// ```
+///
 /// The body is Rust in which every name is one `f32`, the element of its operand: rustc checks it, the CPU runs it, and the
 /// build turns the same text into CUDA that runs on the sums in registers.
 ///
-/// **The product**: `dot(a, b)` of two `&Matrix` of one type, bf16 or f16, or `dot(a, b.t())` where `b` is stored as `[n, k]`.
+/// **The product**: `dot(a, b)` of two `&Matrix` of one type, bf16 or f16, or `dot(a, b.t())` where `b` is stored as `[n, k]`,
+/// which may be of e4m3 or e5m2 too.
 /// A body has one, which may be written more than once, or two whose first factor is the same, and whose second ones differ
 /// and are of one size, both taken with `.t()` or neither. Two weights that are stacked in one tensor, or interleaved row by row
 /// or column by column, are two views of it: `rows(..n)` and `rows(n..)`, or a leading dimension of twice the length.

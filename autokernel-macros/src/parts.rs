@@ -28,5 +28,7 @@ pub fn element_type(dtype: Dtype) -> TokenStream {
         Dtype::Bf16 => quote!(::autokernel::bf16),
         Dtype::F16 => quote!(::autokernel::f16),
         Dtype::F32 => quote!(f32),
+        Dtype::E4m3 => quote!(::autokernel::e4m3),
+        Dtype::E5m2 => quote!(::autokernel::e5m2),
     }
 }

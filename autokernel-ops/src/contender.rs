@@ -62,14 +62,15 @@ mod tests {
         let problem = problem::Problem::new(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap());
         let schedule = matmul::Schedule::default_for(&problem.class(), Arch::SM_90A);
         let [embedded, image] = [json(&Problem::from(problem.clone())), json(&Schedule::from(schedule))];
-        let constants = json(&Constants::START);
-        let contender = Contender::read(&embedded, &image, Some(&constants), H200, 2.0).unwrap();
+        let constants = Constants { launch_us: 5.0, ..Constants::START };
+        let contender = Contender::read(&embedded, &image, Some(&json(&constants)), H200, 2.0).unwrap();
         let extents = matmul::extents(128, 4096, 4096);
-        let model = Model { machine: H200, constants: Constants::START };
+        let model = Model { machine: H200, constants };
         let expected = 2.0 * model.predicted_ms(&Traits::new(&problem.class(), &schedule), &extents);
         assert_eq!(contender.predicted_ms(&extents), expected);
         assert_eq!(contender.launch_knobs(&extents), [("raster_order", 0), ("raster_group", 32)]);
-        assert!(Contender::read(&embedded, &image, None, H200, 1.0).is_none(), "products need constants");
+        let unfitted = Contender::read(&embedded, &image, None, H200, 2.0).unwrap();
+        assert!(unfitted.predicted_ms(&extents) < expected, "a launch takes 5 us by the constants alone");
         assert!(Contender::read(&embedded, &image, Some("{}"), H200, 1.0).is_none());
     }
 

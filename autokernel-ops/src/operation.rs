@@ -119,14 +119,14 @@ pub trait Class: fmt::Display {
     /// How far `other` is from this class, as a source of schedules: 0 is the class itself, none is unusable.
     fn distance(&self, other: &Self) -> Option<u32>;
 
-    /// The families that serve it on `arch`, best first.
+    /// The families that serve it on `arch`, best first; none where nothing computes it there.
     fn families(&self, arch: Arch) -> &'static [Family];
 
     /// The schedules of `family` that a search chooses from on `arch`: all valid, in a fixed order. None of a family of
     /// another operation.
     fn schedules(&self, family: Family, arch: Arch) -> Vec<Schedule>;
 
-    /// The schedule that is safe on `arch` when nothing was tuned.
+    /// The schedule that is safe on `arch`, which a family serves, when nothing was tuned.
     fn default_schedule(&self, arch: Arch) -> Schedule;
 
     /// Schedules that together serve any extents on `arch` where neither a tuned entry nor a portfolio of the config does,

@@ -28,7 +28,7 @@ pub(crate) use headers;
 
 /// The files that rooms share.
 pub(crate) const SHARED: &[Header] = headers! {
-    "cuda/": "epilogue.cuh" "fast_math.cuh" "pad_rows.cuh" "ptx/common.cuh" "ptx/sm80.cuh" "ptx/sm90.cuh"
+    "cuda/": "copy_rows.cuh" "epilogue.cuh" "fast_math.cuh" "pad_byte_rows.cuh" "pad_rows.cuh" "ptx/common.cuh" "ptx/sm80.cuh" "ptx/sm90.cuh"
         "ptx/sm90_wgmma.cuh" "raster.cuh" "types.cuh";
 };
 

@@ -2,7 +2,7 @@
 
 use half::{bf16, f16};
 
-use crate::{MatrixView, MatrixViewMut};
+use crate::{MatrixView, MatrixViewMut, e4m3, e5m2};
 
 /// A borrowed matrix of any element type.
 #[derive(Debug, Clone)]
@@ -13,6 +13,10 @@ pub enum AnyView<'a> {
     F16(MatrixView<'a, f16>),
     /// Of `f32`.
     F32(MatrixView<'a, f32>),
+    /// Of `e4m3`.
+    E4m3(MatrixView<'a, e4m3>),
+    /// Of `e5m2`.
+    E5m2(MatrixView<'a, e5m2>),
 }
 
 /// A mutably borrowed matrix of any element type.
@@ -24,4 +28,8 @@ pub enum AnyViewMut<'a> {
     F16(MatrixViewMut<'a, f16>),
     /// Of `f32`.
     F32(MatrixViewMut<'a, f32>),
+    /// Of `e4m3`.
+    E4m3(MatrixViewMut<'a, e4m3>),
+    /// Of `e5m2`.
+    E5m2(MatrixViewMut<'a, e5m2>),
 }

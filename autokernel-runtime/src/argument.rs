@@ -26,9 +26,13 @@ macro_rules! of_view {
             Argument::Read(AnyView::Bf16($view)) => $value,
             Argument::Read(AnyView::F16($view)) => $value,
             Argument::Read(AnyView::F32($view)) => $value,
+            Argument::Read(AnyView::E4m3($view)) => $value,
+            Argument::Read(AnyView::E5m2($view)) => $value,
             Argument::Write(AnyViewMut::Bf16($view)) => $value,
             Argument::Write(AnyViewMut::F16($view)) => $value,
             Argument::Write(AnyViewMut::F32($view)) => $value,
+            Argument::Write(AnyViewMut::E4m3($view)) => $value,
+            Argument::Write(AnyViewMut::E5m2($view)) => $value,
             Argument::Scalar(_) => $of_scalar,
         }
     };
@@ -41,6 +45,8 @@ impl Argument<'_> {
             Argument::Read(AnyView::Bf16(_)) | Argument::Write(AnyViewMut::Bf16(_)) => Dtype::Bf16,
             Argument::Read(AnyView::F16(_)) | Argument::Write(AnyViewMut::F16(_)) => Dtype::F16,
             Argument::Read(AnyView::F32(_)) | Argument::Write(AnyViewMut::F32(_)) | Argument::Scalar(_) => Dtype::F32,
+            Argument::Read(AnyView::E4m3(_)) | Argument::Write(AnyViewMut::E4m3(_)) => Dtype::E4m3,
+            Argument::Read(AnyView::E5m2(_)) | Argument::Write(AnyViewMut::E5m2(_)) => Dtype::E5m2,
         }
     }
 

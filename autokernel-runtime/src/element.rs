@@ -3,7 +3,8 @@
 use crate::any_view::{AnyView, AnyViewMut};
 use crate::{MatrixView, MatrixViewMut, Number};
 
-/// An element of an operand: [`half::bf16`], [`half::f16`] or [`f32`].
+/// An element of an operand: [`half::bf16`], [`half::f16`] or [`f32`], or of the factors of a product [`float8::F8E4M3`] or
+/// [`float8::F8E5M2`], which are `autokernel::e4m3` and `autokernel::e5m2`.
 ///
 /// Sealed, as [`Number`] is.
 pub trait Element: Number {
@@ -34,3 +35,5 @@ macro_rules! element {
 element!(Bf16: half::bf16);
 element!(F16: half::f16);
 element!(F32: f32);
+element!(E4m3: float8::F8E4M3);
+element!(E5m2: float8::F8E5M2);

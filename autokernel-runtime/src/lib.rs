@@ -84,4 +84,5 @@ pub use autokernel_core::{
     Signature, Tuned, dim,
 };
 pub use cudarc;
+pub use float8::{F8E4M3 as e4m3, F8E5M2 as e5m2};
 pub use half::{bf16, f16};

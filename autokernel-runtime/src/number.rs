@@ -12,9 +12,11 @@ mod sealed {
     impl Sealed for half::bf16 {}
     impl Sealed for half::f16 {}
     impl Sealed for f32 {}
+    impl Sealed for float8::F8E4M3 {}
+    impl Sealed for float8::F8E5M2 {}
 }
 
-/// A number as memory holds it: [`half::bf16`], [`half::f16`] or [`f32`]. [`Element`](crate::Element) is the same, of operands.
+/// A number as memory holds it: [`half::bf16`], [`half::f16`], [`f32`], [`float8::F8E4M3`] or [`float8::F8E5M2`]. [`Element`](crate::Element) is the same, of operands.
 ///
 /// Sealed: the kernels read the bits, so no further type can be added from outside.
 pub trait Number:
@@ -35,7 +37,8 @@ pub trait Number:
     /// Widens to `f32`; exact for every element type.
     fn to_f32(self) -> f32;
 
-    /// Rounds to the nearest value of this type, ties to even.
+    /// Rounds to the nearest value of this type, ties to even. Where that is beyond the largest, 16-bit types give infinity and
+    /// 8-bit types the largest, as a conversion by CUDA does.
     fn from_f32(value: f32) -> Self;
 
     /// Widens `source` into `target`; both must have the same length, or the shorter one counts.
@@ -67,6 +70,30 @@ macro_rules! half_number {
 
 half_number!(Bf16: half::bf16);
 half_number!(F16: half::f16);
+
+/// [`Number`] for an 8-bit float of `float8`.
+macro_rules! float8_number {
+    ($variant:ident: $type:ty) => {
+        impl Number for $type {
+            const DTYPE: Dtype = Dtype::$variant;
+
+            fn to_f32(self) -> f32 {
+                <$type>::to_f32(&self)
+            }
+
+            fn from_f32(value: f32) -> Self {
+                <$type>::from_f32(value)
+            }
+
+            fn widen(source: &[Self], target: &mut [f32]) {
+                source.iter().zip(target).for_each(|(narrow, wide)| *wide = narrow.to_f32());
+            }
+        }
+    };
+}
+
+float8_number!(E4m3: float8::F8E4M3);
+float8_number!(E5m2: float8::F8E5M2);
 
 impl Number for f32 {
     const DTYPE: Dtype = Dtype::F32;
@@ -107,11 +134,51 @@ mod tests {
         }
     }
 
+    /// The finite value of an 8-bit float of so many mantissa bits, by its definition.
+    fn defined(bits: u8, mantissa_bits: i32, bias: i32) -> f32 {
+        let (exponent, mantissa) =
+            (i32::from(bits & 0x7f) >> mantissa_bits, i32::from(bits) & ((1 << mantissa_bits) - 1));
+        let fraction = mantissa as f32 / 2f32.powi(mantissa_bits);
+        let magnitude =
+            if exponent == 0 { fraction * 2f32.powi(1 - bias) } else { (1.0 + fraction) * 2f32.powi(exponent - bias) };
+        if bits < 0x80 { magnitude } else { -magnitude }
+    }
+
+    /// Each finite value is what it is defined to be and comes back, and what lies between two neighbours goes to the nearer one,
+    /// from the middle to the even one.
+    fn rounds_as_defined<T: Number>(largest: u8, value: impl Fn(u8) -> f32, of_bits: impl Fn(u8) -> T) {
+        for bits in (0..=largest).chain(0x80..=0x80 + largest) {
+            assert_eq!((of_bits(bits).to_f32(), T::from_f32(value(bits))), (value(bits), of_bits(bits)), "{bits:#x}");
+        }
+        for bits in 0..largest {
+            let (low, high) = (value(bits), value(bits + 1));
+            let middle = low + (high - low) / 2.0;
+            let even = if bits % 2 == 0 { low } else { high };
+            for (between, expected) in [(middle.next_down(), low), (middle, even), (middle.next_up(), high)] {
+                assert_eq!(T::from_f32(between).to_f32(), expected, "{between} after {low}");
+                assert_eq!(T::from_f32(-between).to_f32(), -expected, "{between} after {low}");
+            }
+        }
+        for beyond in [2.0 * value(largest), f32::MAX, f32::INFINITY] {
+            assert_eq!(T::from_f32(beyond), of_bits(largest), "{beyond}");
+        }
+        assert!(T::from_f32(f32::NAN).to_f32().is_nan());
+    }
+
+    #[test]
+    fn floats_of_8_bits_are_what_their_standard_defines_and_round_to_the_nearest_even_one_or_the_largest() {
+        rounds_as_defined(0x7e, |bits| defined(bits, 3, 7), float8::F8E4M3::from_bits);
+        rounds_as_defined(0x7b, |bits| defined(bits, 2, 15), float8::F8E5M2::from_bits);
+        assert!(float8::F8E4M3::from_bits(0x7f).to_f32().is_nan() && float8::F8E4M3::from_bits(0xff).to_f32().is_nan());
+        assert_eq!(Number::to_f32(float8::F8E5M2::from_bits(0xfc)), f32::NEG_INFINITY);
+    }
+
     #[test]
     fn the_size_of_an_element_is_that_of_its_type() {
         fn same<T: Number>() -> bool {
             size_of::<T>() == T::DTYPE.bytes() as usize
         }
         assert!(same::<half::bf16>() && same::<half::f16>() && same::<f32>());
+        assert!(same::<float8::F8E4M3>() && same::<float8::F8E5M2>());
     }
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use autokernel_runtime::matmul::{extents, sizes};
-use autokernel_runtime::{Device, Element, Extents, Matrix, MatrixView, MatrixViewMut, bf16, f16};
+use autokernel_runtime::{Device, Element, Extents, Matrix, MatrixView, MatrixViewMut, bf16, e4m3, e5m2, f16};
 use common::{identity, leaky_relu, reference, rounding, values};
 use proptest::prelude::*;
 
@@ -53,6 +53,13 @@ fn bf16_products_match_f64_sums_in_every_output_type() {
     check_all_layouts::<bf16, bf16>();
     check_all_layouts::<bf16, f16>();
     check_all_layouts::<bf16, f32>();
+}
+
+#[test]
+fn products_of_8_bit_floats_match_f64_sums_in_every_output_type() {
+    check_all_layouts::<e4m3, bf16>();
+    check_all_layouts::<e4m3, f16>();
+    check_all_layouts::<e5m2, f32>();
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! One launch on a GPU and on an emulated one, compared element by element.
 
-use autokernel::{Device, Dtype, bf16, f16, matmul};
+use autokernel::{Device, Dtype, bf16, e4m3, e5m2, f16, matmul};
 
 use crate::check::{Case, Launch};
 use crate::host::{HostMatrix, Sample, Values};
@@ -39,6 +39,12 @@ pub fn compare(
     let compare = match (case.problem.input, case.problem.output) {
         (Dtype::Bf16, Dtype::F32) => compare_typed::<bf16, f32>,
         (Dtype::Bf16, _) => compare_typed::<bf16, bf16>,
+        (Dtype::E4m3, Dtype::F32) => compare_typed::<e4m3, f32>,
+        (Dtype::E4m3, Dtype::F16) => compare_typed::<e4m3, f16>,
+        (Dtype::E4m3, _) => compare_typed::<e4m3, bf16>,
+        (Dtype::E5m2, Dtype::F32) => compare_typed::<e5m2, f32>,
+        (Dtype::E5m2, Dtype::F16) => compare_typed::<e5m2, f16>,
+        (Dtype::E5m2, _) => compare_typed::<e5m2, bf16>,
         (_, Dtype::F32) => compare_typed::<f16, f32>,
         _ => compare_typed::<f16, f16>,
     };
@@ -70,7 +76,9 @@ fn compare_typed<I: Sample, O: Sample>(
 
     let sums = reference::product(&case.shape, case.problem.layout.transpose_b(), &a.to_f64(), &b.to_f64());
     let tolerance = match values {
-        Values::Uniform | Values::Special => Some(Tolerance::of::<O>(matmul::sizes(&case.shape)[2])),
+        Values::Uniform | Values::Special => {
+            Some(Tolerance::of::<O>(case.problem.input, matmul::sizes(&case.shape)[2]))
+        }
         Values::Integers => None,
     };
     let mut agreement = Agreement::default();

@@ -1,6 +1,6 @@
 //! Runs launches on one case and compares them with the reference.
 
-use autokernel::{Argument, Device, Dtype, Extents, bf16, f16, matmul};
+use autokernel::{Argument, Device, Dtype, Extents, bf16, e4m3, e5m2, f16, matmul};
 use autokernel_codegen::matmul::problem::Problem;
 
 use crate::host::{HostMatrix, Sample, Values};
@@ -38,6 +38,12 @@ pub fn check(case: &Case<'_>, values: Values, launches: &[(String, Launch<'_>)])
     let check = match (case.problem.input, case.problem.output) {
         (Dtype::Bf16, Dtype::F32) => check_typed::<bf16, f32>,
         (Dtype::Bf16, _) => check_typed::<bf16, bf16>,
+        (Dtype::E4m3, Dtype::F32) => check_typed::<e4m3, f32>,
+        (Dtype::E4m3, Dtype::F16) => check_typed::<e4m3, f16>,
+        (Dtype::E4m3, _) => check_typed::<e4m3, bf16>,
+        (Dtype::E5m2, Dtype::F32) => check_typed::<e5m2, f32>,
+        (Dtype::E5m2, Dtype::F16) => check_typed::<e5m2, f16>,
+        (Dtype::E5m2, _) => check_typed::<e5m2, bf16>,
         (_, Dtype::F32) => check_typed::<f16, f32>,
         _ => check_typed::<f16, f16>,
     };
@@ -96,7 +102,11 @@ impl Expected {
         match values {
             Values::Uniform | Values::Special => {
                 let values = unrounded.map(f64::from).collect();
-                Self { sums, values, tolerance: Some(Tolerance::of::<O>(matmul::sizes(&case.shape)[2])) }
+                Self {
+                    sums,
+                    values,
+                    tolerance: Some(Tolerance::of::<O>(case.problem.input, matmul::sizes(&case.shape)[2])),
+                }
             }
             Values::Integers => {
                 let values = unrounded.map(|value| O::from_f32(value).to_f32().into()).collect();

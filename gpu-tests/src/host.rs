@@ -1,7 +1,7 @@
 //! What matrices are filled with, and how they travel: a poisoned, guarded buffer on the host or on a GPU.
 
 use autokernel::cudarc::driver::CudaSlice;
-use autokernel::{Device, Element, Error, MatrixView, MatrixViewMut, Result, bf16, f16};
+use autokernel::{Device, Element, Error, MatrixView, MatrixViewMut, Result, bf16, e4m3, e5m2, f16};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -40,6 +40,26 @@ impl Sample for f16 {
     }
 }
 
+impl Sample for e4m3 {
+    const POISON: Self = e4m3::from_bits(0x7f);
+    const UNIT_ROUNDOFF: f64 = 1.0 / 16.0;
+    const SMALLEST_ROUNDING: f64 = 1.0 / (1 << 10) as f64;
+
+    fn bits(self) -> u32 {
+        self.to_bits().into()
+    }
+}
+
+impl Sample for e5m2 {
+    const POISON: Self = e5m2::from_bits(0x7e);
+    const UNIT_ROUNDOFF: f64 = 1.0 / 8.0;
+    const SMALLEST_ROUNDING: f64 = 1.0 / (1 << 17) as f64;
+
+    fn bits(self) -> u32 {
+        self.to_bits().into()
+    }
+}
+
 impl Sample for f32 {
     const POISON: Self = f32::from_bits(0x7fe5_a5a5);
     const UNIT_ROUNDOFF: f64 = f32::EPSILON as f64 / 2.0;
@@ -55,9 +75,11 @@ impl Sample for f32 {
 pub enum Values {
     /// Uniform in [−1, 1): the result is compared within a tolerance.
     Uniform,
-    /// Integers in −4..=4: every sum up to K = 2²⁰ is exact in f32, so the result must be exact.
+    /// Integers in −4..=4, of 8 bits in −2..=2: sums up to K = 2²⁰ are exact in the digits that the matrix units keep, so the
+    /// result must be exact.
     Integers,
-    /// Uniform, but for one element in two hundred, which is infinite or no number.
+    /// Uniform, but for one element in two hundred, which is infinite or no number; no number where 8 bits have no infinity to
+    /// round to.
     Special,
 }
 
@@ -78,13 +100,15 @@ impl<T: Sample> HostMatrix<T> {
     pub fn filled(placement: Placement, values: Values, seed: u64) -> Self {
         let mut matrix = Self::poison(placement);
         let mut rng = StdRng::seed_from_u64(seed);
+        let (is_narrow, most) = if T::DTYPE.bytes() == 1 { (true, 2i8) } else { (false, 4) };
         for row in placement.row_ranges() {
             for element in &mut matrix.data[row] {
                 let value = match values {
                     Values::Uniform => rng.random_range(-1.0f32..1.0),
-                    Values::Integers => rng.random_range(-4i8..=4).into(),
+                    Values::Integers => rng.random_range(-most..=most).into(),
                     Values::Special => match rng.random_range(0..600) {
                         0 => f32::NAN,
+                        1 | 2 if is_narrow => f32::NAN,
                         1 => f32::INFINITY,
                         2 => f32::NEG_INFINITY,
                         _ => rng.random_range(-1.0f32..1.0),

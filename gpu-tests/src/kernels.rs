@@ -1,12 +1,13 @@
 //! The declarations, as a user would write them, and the list of them.
 
-use autokernel::{AnyKernel, KernelDescriptor};
+use autokernel::{AnyKernel, Device, Error, KernelDescriptor, matmul};
 use autokernel_codegen::matmul::problem::Problem;
 use autokernel_codegen::problem;
 
 use crate::check::Case;
 use crate::compiled::Variants;
 use crate::host::Values;
+use crate::shapes;
 
 /// A declared kernel by the path of its function.
 #[macro_export]
@@ -174,6 +175,20 @@ declare! {
         pub fn f16_nt(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f32>);
     }
 
+    /// 8-bit floats, which lie along K.
+    pub mod fp8 {
+        use autokernel::{Matrix, bf16, e4m3, e5m2, f16};
+
+        #[autokernel::matmul(transpose_b)]
+        pub fn identity(a: &Matrix<e4m3>, b: &Matrix<e4m3>, out: &mut Matrix<bf16>);
+
+        #[autokernel::fused_matmul(relu, transpose_b)]
+        pub fn of_e5m2_in_f32(a: &Matrix<e5m2>, b: &Matrix<e5m2>, out: &mut Matrix<f32>);
+
+        #[autokernel::fused_matmul(leaky_relu(0.25), transpose_b, n = 129, k = 200)]
+        pub fn known(a: &Matrix<e4m3>, b: &Matrix<e4m3>, out: &mut Matrix<f16>);
+    }
+
     /// Dimensions that are compiled in, and an epilogue's parameter.
     pub mod known {
         use autokernel::{Matrix, bf16, f16};
@@ -236,6 +251,12 @@ impl Declared {
         let json = &self.descriptor().problem;
         let problem: problem::Problem = serde_json::from_str(json).unwrap_or_else(|error| panic!("{json}: {error}"));
         problem.as_product().unwrap_or_else(|| panic!("{json} is no product")).clone()
+    }
+
+    /// Whether it was compiled for what `device` is.
+    pub fn serves(&self, device: &Device) -> bool {
+        let shape = shapes::with_known(&matmul::extents(64, 64, 64), &self.problem());
+        !matches!(self.kernel.plan(device, &shape), Err(Error::WrongArch { .. }))
     }
 
     /// Whether small integers come out of the epilogue exactly: it multiplies by powers of two at most.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use autokernel::{Argument, Device, Dtype, Result, Role, bf16, f16};
+use autokernel::{Argument, Device, Dtype, Result, Role, bf16, e4m3, e5m2, f16};
 use autokernel_codegen::rows::oracle::{self, Ball};
 use autokernel_codegen::rows::{Kind, Operand};
 
@@ -14,6 +14,8 @@ enum Placed {
     Bf16(Guarded<bf16>),
     F16(Guarded<f16>),
     F32(Guarded<f32>),
+    E4m3(Guarded<e4m3>),
+    E5m2(Guarded<e5m2>),
 }
 
 /// What a buffer holds, read back.
@@ -30,6 +32,8 @@ macro_rules! of_placed {
             Placed::Bf16($inner) => $value,
             Placed::F16($inner) => $value,
             Placed::F32($inner) => $value,
+            Placed::E4m3($inner) => $value,
+            Placed::E5m2($inner) => $value,
         }
     };
 }
@@ -57,6 +61,8 @@ impl Placed {
             Dtype::Bf16 => typed(device, placement, seed).map(|(there, values)| (Placed::Bf16(there), values)),
             Dtype::F16 => typed(device, placement, seed).map(|(there, values)| (Placed::F16(there), values)),
             Dtype::F32 => typed(device, placement, seed).map(|(there, values)| (Placed::F32(there), values)),
+            Dtype::E4m3 => typed(device, placement, seed).map(|(there, values)| (Placed::E4m3(there), values)),
+            Dtype::E5m2 => typed(device, placement, seed).map(|(there, values)| (Placed::E5m2(there), values)),
         }
     }
 
@@ -183,6 +189,8 @@ pub fn is_right(dtype: Dtype, ball: Ball, got: f64) -> bool {
         Dtype::Bf16 => bf16::from_f32(oracle::to_odd(value)).to_f64(),
         Dtype::F16 => f16::from_f32(oracle::to_odd(value)).to_f64(),
         Dtype::F32 => f64::from(value as f32),
+        Dtype::E4m3 => e4m3::from_f64(value).to_f64(),
+        Dtype::E5m2 => e5m2::from_f64(value).to_f64(),
     };
     let Ball { value, error } = ball;
     if ball.is_special() {

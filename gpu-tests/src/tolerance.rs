@@ -1,11 +1,10 @@
 //! How far a kernel's result may be from the fp64 reference, from the errors that it cannot avoid.
 
+use autokernel::Dtype;
+use autokernel_codegen::matmul::accumulation;
+
 use crate::host::Sample;
 
-/// Products that a tensor core adds to an accumulator in one instruction.
-const MMA_K: f64 = 16.0;
-/// One unit in the last place of an f32, relative to the value: tensor cores truncate when they align summands.
-const TRUNCATION: f64 = f32::EPSILON as f64;
 /// The steepest slope of any built-in epilogue: that of gelu, in either form, near x = 1.4 is 1.129.
 const STEEPEST_EPILOGUE: f64 = 1.13;
 /// The epilogue's own rounding in f32: `expf`, `tanhf`, `erff`, a division and a few products.
@@ -22,15 +21,10 @@ pub struct Tolerance {
 }
 
 impl Tolerance {
-    /// The bounds for outputs of type `O` after a sum over `k`.
-    ///
-    /// Accumulation: each of the k / 16 instructions truncates the running sum by up to one unit in its last place,
-    /// and truncations add up, all towards zero. The running sum of zero-mean products grows as √k · σ, where
-    /// σ = 1/3 is the deviation of one product of uniform values; 4 σ covers the peak. Hence
-    /// `2⁻²³ · (k/16 + 4) · 4 · √k / 3`, in which the 4 added to k/16 covers the alignment within an instruction.
-    pub fn of<O: Sample>(k: u32) -> Self {
-        let k = f64::from(k);
-        Self { unit_roundoff: O::UNIT_ROUNDOFF, smallest_rounding: O::SMALLEST_ROUNDING, accumulation: accumulation(k) }
+    /// The bounds for outputs of type `O` after a sum over `k` of products of `input` elements.
+    pub fn of<O: Sample>(input: Dtype, k: u32) -> Self {
+        let accumulation = accumulation(input, k.into());
+        Self { unit_roundoff: O::UNIT_ROUNDOFF, smallest_rounding: O::SMALLEST_ROUNDING, accumulation }
     }
 
     /// The largest error of one element: `expected = epilogue(sum)`.
@@ -60,9 +54,10 @@ impl Tolerance {
     }
 }
 
-/// The largest error of a sum over `k`; see [`Tolerance::of`].
-pub fn accumulation(k: f64) -> f64 {
-    TRUNCATION * (k / MMA_K + 4.0) * 4.0 * k.sqrt() / 3.0
+/// The largest error of a sum over `k`. The running sum of zero-mean products grows as √k · σ, where σ = 1/3 is the deviation of
+/// one product of uniform values; 4 σ covers the peak.
+pub fn accumulation(input: Dtype, k: f64) -> f64 {
+    accumulation::error(input, k, 4.0 * k.sqrt() / 3.0)
 }
 
 /// The Euclidean norm.
@@ -79,7 +74,11 @@ mod tests {
         for step in 1..4000 {
             let value = step as f32 * 0.001_7;
             let error = f64::from((O::from_f32(value).to_f32() - value).abs());
-            assert!(error <= Tolerance::of::<O>(1).of_element(value.into(), value.into()), "{}: {value}", O::DTYPE);
+            assert!(
+                error <= Tolerance::of::<O>(Dtype::Bf16, 1).of_element(value.into(), value.into()),
+                "{}: {value}",
+                O::DTYPE
+            );
         }
     }
 
@@ -94,11 +93,11 @@ mod tests {
     fn a_result_that_is_off_by_one_bf16_step_is_not() {
         let (value, next) = (bf16::from_f32(3.0), bf16::from_bits(bf16::from_f32(3.0).to_bits() + 1));
         let error = (Number::to_f32(next) - Number::to_f32(value)).abs();
-        assert!(f64::from(error) > Tolerance::of::<bf16>(1000).of_element(3.0, 3.0));
+        assert!(f64::from(error) > Tolerance::of::<bf16>(Dtype::Bf16, 1000).of_element(3.0, 3.0));
     }
 
     #[test]
     fn one_missing_product_of_three_thousand_is_noticed_in_f32() {
-        assert!(Tolerance::of::<f32>(3000).of_element(18.0, 18.0) < 0.01);
+        assert!(Tolerance::of::<f32>(Dtype::Bf16, 3000).of_element(18.0, 18.0) < 0.01);
     }
 }

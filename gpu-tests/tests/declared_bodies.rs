@@ -10,6 +10,7 @@ use autokernel::{Arch, Argument, Device, EmulatedKernel, Emulation, Extents, mat
 use autokernel_codegen::matmul::emit;
 use autokernel_codegen::matmul::plan::signature;
 use autokernel_codegen::matmul::schedule::{Mode, Schedule, Sm80Schedule, Sm90Schedule};
+use autokernel_codegen::matmul::space::families;
 use autokernel_codegen::nvcc::{Compiler, Nvcc};
 use autokernel_codegen::product::Problem;
 use gpu_tests::bodies::declared::{self, Declared, catalogue};
@@ -86,9 +87,9 @@ impl Sample {
         let is_soaked = std::env::var_os("AUTOKERNEL_SOAK").is_some();
         match kernel {
             "residual" | "scaled" | "wide" => Some(Sample::All),
-            "swiglu" | "geglu" if is_soaked => Some(Sample::All),
-            "swiglu" => Some(Sample::Even),
-            "geglu" => Some(Sample::Odd),
+            "swiglu" | "geglu" | "fp8_scaled" | "fp8_swiglu" if is_soaked => Some(Sample::All),
+            "swiglu" | "fp8_scaled" => Some(Sample::Even),
+            "geglu" | "fp8_swiglu" => Some(Sample::Odd),
             _ => None,
         }
     }
@@ -130,8 +131,10 @@ fn a_body_is_the_same_in_every_mode_of_its_schedule() {
     for kernel in declared::catalogue() {
         let Some(sample) = Sample::of(kernel.name) else { continue };
         let problem = Problem { known_n: None, ..kernel.problem() };
-        let modes = modes(problem.class().products()).into_iter().enumerate();
-        let modes = modes.filter(|(number, _)| sample.takes(*number));
+        let class = problem.class();
+        let modes = modes(class.products()).into_iter().enumerate().filter(|(number, (arch, schedule))| {
+            sample.takes(*number) && families(class.input, *arch).contains(&schedule.family())
+        });
         runs.extend(modes.map(|(_, (arch, schedule))| {
             (kernel.name, Run { problem: problem.clone(), arch, schedule, seed: rng.random() })
         }));

@@ -9,13 +9,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use autokernel::matmul::extents;
-use autokernel::{CompiledKernel, Device, Extents, LaunchPlan, Matrix, bf16, f16};
+use autokernel::{CompiledKernel, Device, Extents, LaunchPlan, Matrix, bf16, e4m3, e5m2, f16};
 use autokernel_codegen::arch::{Arch, ComputeCapability};
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::emit::{self, KernelSource, Operation};
 use autokernel_codegen::epilogue::Epilogue;
 use autokernel_codegen::matmul::plan::signature;
-use autokernel_codegen::matmul::problem::{Layout, Problem};
+use autokernel_codegen::matmul::problem::{INPUTS, Layout, Problem, outputs};
+use autokernel_codegen::matmul::space::families;
 use autokernel_codegen::nvcc::{Compiler, Image, Nvcc};
 use autokernel_codegen::schedule::{Family, Schedule, space::Space};
 use gpu_tests::check::{Case, check};
@@ -61,12 +62,13 @@ fn bench(test: &str) -> Option<Bench> {
 }
 
 fn draw(rng: &mut StdRng, arch: Arch, count: usize) -> Vec<Draw> {
-    let families = autokernel_codegen::matmul::space::families(arch);
+    let inputs: Vec<Dtype> = INPUTS.into_iter().filter(|input| !families(*input, arch).is_empty()).collect();
     let exact = ["identity", "relu", "leaky_relu(0.25)"].map(|name| name.parse::<Epilogue>().unwrap());
     let draw = |at: usize| {
-        let input = *[Dtype::Bf16, Dtype::F16].choose(rng).unwrap();
-        let output = *[input, input, Dtype::F32].choose(rng).unwrap();
-        let layout = *Layout::ALL.choose(rng).unwrap();
+        let input = *inputs.choose(rng).unwrap();
+        let output = *outputs(input).choose(rng).unwrap();
+        let layout = *Layout::of(input).choose(rng).unwrap();
+        let families = families(input, arch);
         let problem = Problem { output, ..Problem::new(input, layout, exact.choose(rng).unwrap().clone()) };
         let space = Space::new(families[at % families.len()], &problem.class(), arch);
         let schedule = *space.schedules().choose(rng).unwrap();
@@ -158,9 +160,9 @@ fn what_the_rules_allow_compiles_without_a_spill_and_is_exact() {
 fn the_reference_kernel_agrees_with_the_cpu() {
     let test = "gpu_schedules::the_reference_kernel_agrees_with_the_cpu";
     let Some(bench) = bench(test) else { return };
-    let problems: Vec<Problem> = [Dtype::Bf16, Dtype::F16]
+    let problems: Vec<Problem> = INPUTS
         .into_iter()
-        .flat_map(|input| Layout::ALL.map(|layout| (input, layout)))
+        .flat_map(|input| Layout::of(input).iter().map(move |&layout| (input, layout)))
         .flat_map(|(input, layout)| {
             Epilogue::all().into_iter().map(move |epilogue| Problem::new(input, layout, epilogue))
         })
@@ -176,6 +178,8 @@ fn the_reference_kernel_agrees_with_the_cpu() {
         for shape in [extents(1, 1, 1), extents(33, 17, 65), extents(100, 40, 300), extents(5, 6, 0)] {
             match problem.input {
                 Dtype::Bf16 => check_reference::<bf16>(&bench, problem, &kernel, shape),
+                Dtype::E4m3 => check_reference::<e4m3>(&bench, problem, &kernel, shape),
+                Dtype::E5m2 => check_reference::<e5m2>(&bench, problem, &kernel, shape),
                 _ => check_reference::<f16>(&bench, problem, &kernel, shape),
             }
         }
@@ -195,7 +199,7 @@ fn check_reference<I: Sample>(bench: &Bench, problem: &Problem, kernel: &Compile
     kernel.launch(&bench.device, &mut [(&a_there).into(), (&b_there).into(), (&mut out).into()]).unwrap();
     let sums = reference::product(&shape, problem.layout.transpose_b(), &a.to_f64(), &b.to_f64());
     // Summed in fp64 and not rounded: as exact as an f32 sum of nothing.
-    let tolerance = Tolerance::of::<f32>(0);
+    let tolerance = Tolerance::of::<f32>(problem.input, 0);
     for (got, sum) in out.to_vec().unwrap().into_iter().zip(sums) {
         let expected = f64::from(problem.epilogue.eval(sum as f32));
         let allowed = tolerance.of_element(sum, expected);

@@ -29,7 +29,8 @@ fn every_kernel_compiles_for_sm_80_and_sm_90a_without_a_spill() {
     };
     let mut offenders = Vec::new();
     for plan in manifest.plans.values() {
-        for arch in [Arch::SM_80, Arch::SM_90A] {
+        let class = plan.problem.class();
+        for arch in [Arch::SM_80, Arch::SM_90A].into_iter().filter(|arch| !class.families(*arch).is_empty()) {
             assert!(plan.variants.iter().any(|variant| variant.arch == arch), "{}: none for {arch}", plan.problem);
         }
         for variant in &plan.variants {

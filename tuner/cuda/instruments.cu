@@ -4,6 +4,8 @@
 namespace instruments {
 
 using autokernel::bf16;
+using autokernel::e4m3;
+using autokernel::e5m2;
 using autokernel::f16;
 
 __device__ __forceinline__ float to_f32(bf16 value) { return __uint_as_float(uint32_t(value.bits) << 16); }
@@ -13,6 +15,28 @@ __device__ __forceinline__ float to_f32(f16 value) {
   return wide;
 }
 __device__ __forceinline__ float to_f32(float value) { return value; }
+__device__ __forceinline__ float to_f32(e5m2 value) { return to_f32(f16{uint16_t(value.bits << 8)}); }
+__device__ __forceinline__ float to_f32(e4m3 value) {
+  const uint32_t magnitude = value.bits & 0x7f;
+  if (magnitude == 0x7f) return __uint_as_float(0x7fffffff);
+  return 256.0f * to_f32(f16{uint16_t(magnitude << 7 | (value.bits & 0x80) << 8)});
+}
+
+template <typename T>
+__device__ __forceinline__ T rounded(float value) {
+  return autokernel::from_f32<T>(value);
+}
+// The upper half of an f16, for numbers that are not large; to the nearest, ties away from zero.
+template <>
+__device__ __forceinline__ e5m2 rounded<e5m2>(float value) {
+  return e5m2{uint8_t((autokernel::from_f32<f16>(value).bits + 0x80) >> 8)};
+}
+// The same of one whose exponents are 8 more: an f16's digits beyond the third are cut.
+template <>
+__device__ __forceinline__ e4m3 rounded<e4m3>(float value) {
+  const uint32_t half = autokernel::from_f32<f16>(value * 0x1p-8f).bits;
+  return e4m3{uint8_t(((half & 0x7fff) + 0x40) >> 7 | (half & 0x8000) >> 8)};
+}
 
 // SplitMix64's finaliser (Steele, Lea, Flood 2014): neighbouring counters give independent bits.
 __device__ __forceinline__ uint64_t mix(uint64_t x) {
@@ -51,7 +75,7 @@ template <typename T>
 __device__ __forceinline__ void fill_normal(T* data, uint64_t rows, uint64_t columns, uint64_t ld, uint64_t seed,
                                             float scale) {
   for (uint64_t i = thread_index(); i < rows * columns; i += thread_count()) {
-    data[i / columns * ld + i % columns] = autokernel::from_f32<T>(scale * normal(seed, i));
+    data[i / columns * ld + i % columns] = rounded<T>(scale * normal(seed, i));
   }
 }
 
@@ -105,6 +129,8 @@ __device__ __forceinline__ void count_unwritten(const T* c, uint64_t ld, uint64_
 AUTOKERNEL_INSTRUMENTS(bf16, autokernel::bf16)
 AUTOKERNEL_INSTRUMENTS(f16, autokernel::f16)
 AUTOKERNEL_INSTRUMENTS(f32, float)
+AUTOKERNEL_INSTRUMENTS(e4m3, autokernel::e4m3)
+AUTOKERNEL_INSTRUMENTS(e5m2, autokernel::e5m2)
 
 // Counts the bytes that are no longer `poison`, in `rows` runs of `bytes`, `stride` bytes apart.
 extern "C" __global__ void autokernel_count_touched(const uint8_t* first, uint64_t rows, uint64_t bytes,

@@ -105,8 +105,8 @@ fn leave_out(variants: &mut Vec<Variant>, spilled: &mut BTreeMap<ImageId, Compil
 /// Measured over predicted time of an image that nobody measured.
 const AS_PREDICTED: f64 = 1.0;
 
-/// For each arch the tuned entries of `problem` and the portfolio that serves it; where there are none, its operation's
-/// own portfolio, or the arch's default. Each with its source.
+/// For each arch that a family serves the tuned entries of `problem` and the portfolio that serves it; where there are none, its
+/// operation's own portfolio, or the arch's default. Each with its source.
 fn variants(problem: &Problem, config: &Config) -> Vec<(KernelSource, Variant)> {
     let class = problem.class();
     let variant = |arch, schedule: Schedule, tuned, portfolio| {
@@ -115,7 +115,8 @@ fn variants(problem: &Problem, config: &Config) -> Vec<(KernelSource, Variant)> 
         (source, Variant { arch, tuned, portfolio, schedule, plan, image: None })
     };
     let mut variants = Vec::new();
-    for &arch in &config.archs {
+    let serves = |arch: &&Arch| !class.families(**arch).is_empty();
+    for &arch in config.archs.iter().filter(serves) {
         let first = variants.len();
         let portfolio = config.portfolio_for(problem, arch);
         let images = portfolio.into_iter().flat_map(|portfolio| portfolio.images_for(&class));

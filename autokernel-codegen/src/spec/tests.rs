@@ -92,6 +92,16 @@ fn operands_of_different_types_are_named_as_the_user_named_them() {
 }
 
 #[test]
+fn factors_of_8_bits_are_stored_along_k_and_their_product_as_a_wider_type() {
+    let of = |out: &str| format!("fn f(a: &Matrix<e4m3>, b: &Matrix<e4m3>, out: &mut Matrix<{out}>);");
+    let read = |arguments: &str, out: &str| read("fused_matmul", arguments, &of(out));
+    let spec = read("relu, transpose_b", "f16").unwrap();
+    assert_eq!(spec.problem.to_string(), "matmul nt e4m3 -> f16, epilogue relu");
+    refused(read("relu", "bf16"), "store `b` as `[n, k]` and add `transpose_b`");
+    refused(read("relu, transpose_b", "e4m3"), "a product of e4m3 is stored as `bf16`, `f16` or `f32`");
+}
+
+#[test]
 fn all_mistakes_are_reported_at_once() {
     let errors = read("fused_matmul", "gleu", "fn f(a: u8, b: u8, out: u8);").err().unwrap();
     assert_eq!(errors.into_iter().count(), 4);

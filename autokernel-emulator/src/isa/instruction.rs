@@ -402,10 +402,11 @@ pub(crate) enum MatrixOp {
     },
 }
 
-/// `wgmma.mma_async` with 16-bit elements and fp32 sums.
+/// `wgmma.mma_async` with fp32 sums.
 #[derive(Clone, Debug)]
 pub(crate) struct Wgmma {
     pub n: u32,
+    /// Of the elements.
     pub ty: Type,
     pub d: Box<[Register]>,
     pub a: WgmmaA,

@@ -10,6 +10,10 @@ pub(crate) enum Kind {
     Float,
     /// bfloat16, alone or packed.
     Brain,
+    /// 4 exponent bits and 3 mantissa bits.
+    E4m3,
+    /// 5 exponent bits and 2 mantissa bits.
+    E5m2,
     Predicate,
 }
 
@@ -42,6 +46,8 @@ impl Type {
     pub const F32: Type = scalar(Kind::Float, 32);
     pub const F64: Type = scalar(Kind::Float, 64);
     pub const BF16: Type = scalar(Kind::Brain, 16);
+    pub const E4M3: Type = scalar(Kind::E4m3, 8);
+    pub const E5M2: Type = scalar(Kind::E5m2, 8);
     pub const F16X2: Type = packed(Kind::Float);
     pub const BF16X2: Type = packed(Kind::Brain);
     pub const PREDICATE: Type = scalar(Kind::Predicate, 1);
@@ -65,6 +71,8 @@ impl Type {
             ("f32", Type::F32),
             ("f64", Type::F64),
             ("bf16", Type::BF16),
+            ("e4m3", Type::E4M3),
+            ("e5m2", Type::E5M2),
             ("f16x2", Type::F16X2),
             ("bf16x2", Type::BF16X2),
             ("pred", Type::PREDICATE),

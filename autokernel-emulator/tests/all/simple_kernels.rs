@@ -1,14 +1,14 @@
 //! Kernels without matrix instructions: the reference product, the copy that realigns rows, and the order of tiles.
 
-use crate::support::case::{Case, SM80, problem};
+use crate::support::case::{Case, SM80, SM90, problem};
 use crate::support::compile::Compiler;
-use crate::support::host::{Matrix, allocate, download, product, shape};
+use crate::support::host::{Matrix, allocate, download, from_bytes, product, shape};
 use crate::support::{arguments, host};
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::emit::{KernelSource, emit_reference};
 use autokernel_codegen::matmul::problem::Layout;
-use autokernel_codegen::matmul::schedule::{Raster, RasterOrder};
+use autokernel_codegen::matmul::schedule::{Raster, RasterOrder, Schedule};
 use autokernel_emulator::{Gpu, Launch, Module, Options};
 
 #[test]
@@ -35,24 +35,49 @@ fn the_reference_kernel_computes_ragged_products() {
 }
 
 #[test]
+fn the_reference_kernel_reads_every_finite_8_bit_float() {
+    let Some(compiler) = Compiler::find("the_reference_kernel_reads_every_finite_8_bit_float") else { return };
+    for dtype in [Dtype::E4m3, Dtype::E5m2] {
+        let problem = problem(dtype, Dtype::F32, Layout::Nt, "identity");
+        let source = emit_reference(&problem);
+        let module = Module::parse(&compiler.ptx(&source, Arch::SM_80, None).unwrap()).unwrap();
+        let values: Vec<f64> =
+            (0..=u8::MAX).map(|bits| from_bytes(dtype, &[bits])).filter(|value| value.is_finite()).collect();
+        let count = values.len() as u32;
+        let (a, one) = (
+            Matrix { rows: count, columns: 1, ld: 1, values },
+            Matrix { rows: 1, columns: 1, ld: 1, values: vec![1.0] },
+        );
+        let mut gpu = Gpu::new(autokernel_emulator::Arch::Sm80);
+        let placed = [a.upload(&mut gpu, "A", dtype), one.upload(&mut gpu, "B", dtype)];
+        let c = allocate(&mut gpu, "C", Dtype::F32, count, 1, 1, 0);
+        let launch = arguments::reference(&gpu, &problem, shape(count, 1, 1), [placed[0], placed[1], c]);
+        gpu.launch(&module, &source.symbol, &launch, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        assert!(count >= 248, "{count} finite values of {dtype}");
+        assert_eq!(download(&mut gpu, c, Dtype::F32), a.values, "{dtype}");
+    }
+}
+
+#[test]
 fn rows_are_realigned_from_every_offset() {
     let Some(compiler) = Compiler::find("rows_are_realigned_from_every_offset") else { return };
-    let case = Case {
-        problem: problem(Dtype::Bf16, Dtype::Bf16, Layout::Nt, "identity"),
-        schedule: autokernel_codegen::matmul::Schedule::Sm80(SM80),
-    };
-    let module = case.compile(&compiler, None).unwrap();
-    for (columns, ld, seed) in [(300, 301, 0), (7, 9, 1), (264, 266, 2), (1, 1, 3), (513, 520, 4)] {
-        let mut gpu = Gpu::new(autokernel_emulator::Arch::Sm80);
-        let source = Matrix::integers(19, columns, ld, 9);
-        let placed = source.upload(&mut gpu, "source", Dtype::Bf16);
-        let target = allocate(&mut gpu, "target", Dtype::Bf16, 19, columns, columns.next_multiple_of(8), 0);
-        let padded = host::allocate(&mut gpu, "padded", Dtype::Bf16, 19, columns.next_multiple_of(8), target.ld, 0);
-        let target = arguments::Placed { columns, ..padded };
-        let options = Options { seed, ..Options::default() };
-        let launch = arguments::pad_rows(placed, target);
-        gpu.launch(&module, "autokernel_pad_rows", &launch, &options).unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(download(&mut gpu, target, Dtype::Bf16), source.values, "{columns} columns");
+    let halves: (_, Schedule, _) = (Dtype::Bf16, SM80.into(), autokernel_emulator::Arch::Sm80);
+    let bytes = (Dtype::E4m3, SM90.into(), autokernel_emulator::Arch::Sm90a);
+    for (dtype, schedule, arch) in [halves, bytes] {
+        let case = Case { problem: problem(dtype, Dtype::Bf16, Layout::Nt, "identity"), schedule };
+        let module = case.compile(&compiler, None).unwrap();
+        for (columns, ld, seed) in [(300, 301, 0), (7, 9, 1), (264, 266, 2), (1, 1, 3), (513, 520, 4)] {
+            let mut gpu = Gpu::new(arch);
+            let source = Matrix::integers(19, columns, ld, 9);
+            let placed = source.upload(&mut gpu, "source", dtype);
+            let whole = columns.next_multiple_of(16 / dtype.bytes());
+            let padded = host::allocate(&mut gpu, "padded", dtype, 19, whole, whole, 0);
+            let target = arguments::Placed { columns, ..padded };
+            let options = Options { seed, ..Options::default() };
+            let launch = arguments::pad_rows(placed, target);
+            gpu.launch(&module, "autokernel_pad_rows", &launch, &options).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(download(&mut gpu, target, dtype), source.values, "{columns} columns of {dtype}");
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::support::case::{Case, SM90, Variation, problem};
 use crate::support::compile::Compiler;
 use crate::support::host::shape;
-use autokernel_codegen::dtype::Dtype::{Bf16, F16, F32};
+use autokernel_codegen::dtype::Dtype::{Bf16, E4m3, E5m2, F16, F32};
 use autokernel_codegen::matmul::problem::Layout::{Nn, Nt};
 use autokernel_codegen::matmul::problem::Problem;
 use autokernel_codegen::matmul::schedule::{Mode, Schedule, Sm90Schedule};
@@ -75,6 +75,13 @@ families! {
     a_swapped_split_tile_is_right:
         problem(Bf16, Bf16, Nn, "identity"),
         Sm90Schedule { tile_m: 32, tile_n: 128, consumers: 2, swap_ab: true, split_k: 2, stages: 4, ..SM90 };
+    a_product_of_8_bit_floats_is_right: problem(E4m3, Bf16, Nt, "identity"), SM90;
+    ping_pong_of_8_bit_floats_in_a_cluster_is_right:
+        problem(E5m2, F16, Nt, "relu"),
+        Sm90Schedule { tile_n: 128, consumers: 2, mode: Mode::PingPong, cluster_m: 2, ..SM90 };
+    a_swapped_split_tile_of_8_bit_floats_is_right:
+        problem(E4m3, F32, Nt, "leaky_relu(0.25)"),
+        Sm90Schedule { tile_m: 16, swap_ab: true, split_k: 4, stages: 4, ..SM90 };
     a_swapped_cluster_is_right:
         problem(Bf16, Bf16, Nt, "relu"),
         Sm90Schedule { tile_m: 32, tile_n: 128, consumers: 2, swap_ab: true, cluster_n: 2, ..SM90 };

@@ -78,7 +78,8 @@ impl Case {
             Schedule::Sm90(_) => autokernel_emulator::Arch::Sm90a,
         });
         // Operands of TMA have rows of a multiple of 16 bytes: the runtime sees to it.
-        let unit = if matches!(self.schedule, Schedule::Sm90(_)) { 8 } else { 1 };
+        let input_bytes = self.problem.input.bytes();
+        let unit = if matches!(self.schedule, Schedule::Sm90(_)) { 16 / input_bytes } else { 1 };
         let [pad_a, pad_b, pad_c] = variation.padding;
         let (b_rows, b_columns) = if transposed { (n, k) } else { (k, n) };
         let mut a = Matrix::integers(m, k, (k + pad_a).next_multiple_of(unit), 1 + variation.seed);
@@ -142,6 +143,7 @@ impl Case {
             Dtype::Bf16 => 1.0 / 256.0,
             Dtype::F16 => 1.0 / 2048.0,
             Dtype::F32 => 1.0 / f64::from(1 << 20),
+            Dtype::E4m3 | Dtype::E5m2 => panic!("nothing is stored as {output}"),
         };
         (value, unit * value.abs() + 1e-6)
     }

@@ -25,6 +25,9 @@ pub struct Body {
     pub steps: Vec<Step>,
 }
 
+/// The types of what a body reads and writes; the factors of a product have types of their own.
+pub const ELEMENTS: [Dtype; 3] = [Dtype::Bf16, Dtype::F16, Dtype::F32];
+
 /// A tensor that a body reads or writes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,97 +1,10 @@
-// Copies row-major matrices of 16-bit elements into rows that begin where loads want them.
-//
-// TMA takes bases and row strides that are multiples of 16 bytes, and a row of a load that straddles two cache lines
-// costs two requests. An operand that begins or steps elsewhere is copied once into a scratch matrix that does not;
-// this runs at memory speed, where a kernel on such operands would not.
-//
-// Launch: 256 threads, no dynamic shared memory, any grid with gridDim.z = the number of matrices. A warp takes rows
-// blockIdx.x * 8 + warp, and of each row the 256-element segments blockIdx.y, blockIdx.y + gridDim.y, ...
+// The kernel that realigns operands of elements of 16 bits, or of wider ones as several: copy_rows.cuh.
 #pragma once
 
-#include "ptx/common.cuh"
-#include "types.cuh"
-
-namespace autokernel {
-
-struct PadRows {
-  const void* source;  // 2-byte aligned
-  void* target;        // 16-byte aligned
-  int64_t source_ld;   // elements, >= columns
-  int64_t target_ld;   // elements, a multiple of 8, >= columns rounded up to 8
-  int64_t rows;
-  int64_t columns;
-};
-
-struct PadRowsArgs {
-  PadRows matrices[2];
-};
-
-namespace pad_rows {
-
-constexpr int kThreads = 256;
-constexpr int kWarps = kThreads / kWarpSize;
-constexpr int kVector = 8;  // 16-bit elements in 16 bytes
-constexpr int kSegment = kWarpSize * kVector;
-
-// The 16 bytes at element `first` of the row, a multiple of 16 bytes in memory; zeros outside [0, columns).
-__device__ __forceinline__ uint4 load_vector(const uint16_t* row, int64_t first, int64_t columns) {
-  if (first >= 0 && first + kVector <= columns) return __ldcs(reinterpret_cast<const uint4*>(row + first));
-  uint32_t words[4] = {};
-#pragma unroll
-  for (int i = 0; i < kVector; ++i) {
-    const int64_t column = first + i;
-    const uint32_t element = column >= 0 && column < columns ? row[column] : 0;
-    words[i / 2] |= element << 16 * (i % 2);
-  }
-  return {words[0], words[1], words[2], words[3]};
-}
-
-// Elements shift .. shift + 7 of the 16 that `low` and `high` hold: a barrel shifter, as registers have no index.
-__device__ __forceinline__ uint4 shifted(uint4 low, uint4 high, int shift) {
-  uint32_t w[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-#pragma unroll
-  for (int i = 0; i < 6; ++i) w[i] = shift & 4 ? w[i + 2] : w[i];
-#pragma unroll
-  for (int i = 0; i < 5; ++i) w[i] = shift & 2 ? w[i + 1] : w[i];
-  const int bits = shift & 1 ? 16 : 0;
-#pragma unroll
-  for (int i = 0; i < 4; ++i) w[i] = __funnelshift_r(w[i], w[i + 1], bits);
-  return {w[0], w[1], w[2], w[3]};
-}
-
-__device__ __forceinline__ uint4 from_next_lane(uint4 v) {
-  return {__shfl_down_sync(~0u, v.x, 1), __shfl_down_sync(~0u, v.y, 1), __shfl_down_sync(~0u, v.z, 1),
-          __shfl_down_sync(~0u, v.w, 1)};
-}
-
-__device__ __forceinline__ void run(const PadRows& matrix) {
-  const int lane = threadIdx.x % kWarpSize;
-  const int64_t first_row = static_cast<int64_t>(blockIdx.x) * kWarps + threadIdx.x / kWarpSize;
-  for (int64_t r = first_row; r < matrix.rows; r += static_cast<int64_t>(gridDim.x) * kWarps) {
-    const uint16_t* const __restrict__ source = static_cast<const uint16_t*>(matrix.source) + r * matrix.source_ld;
-    uint16_t* const __restrict__ target = static_cast<uint16_t*>(matrix.target) + r * matrix.target_ld;
-    const int shift = reinterpret_cast<uintptr_t>(source) % sizeof(uint4) / sizeof(uint16_t);
-
-    const int64_t stride = int64_t{gridDim.y} * kSegment;
-    for (int64_t segment = int64_t{blockIdx.y} * kSegment; segment < matrix.columns; segment += stride) {
-      const int64_t column = segment + lane * kVector;
-      // Aligned loads only: each lane's 8 elements span its own vector and the next lane's.
-      // The last lane has no next one; its second load is under way before the shuffle waits for the first.
-      const uint4 low = load_vector(source, column - shift, matrix.columns);
-      uint4 beyond = {};
-      if (lane == kWarpSize - 1 && shift != 0) beyond = load_vector(source, column - shift + kVector, matrix.columns);
-      const uint4 next = from_next_lane(low);
-      const uint4 high = lane == kWarpSize - 1 ? beyond : next;
-      if (column < matrix.columns) *reinterpret_cast<uint4*>(target + column) = shifted(low, high, shift);
-    }
-  }
-}
-
-}  // namespace pad_rows
-}  // namespace autokernel
+#include "copy_rows.cuh"
 
 extern "C" __global__ void __launch_bounds__(autokernel::pad_rows::kThreads)
     autokernel_pad_rows(const __grid_constant__ autokernel::PadRowsArgs args) {
   autokernel::ptx::wait_for_previous_grids();  // one of them may write a source, or read the memory of a target
-  autokernel::pad_rows::run(args.matrices[blockIdx.z]);
+  autokernel::pad_rows::run<uint16_t>(args.matrices[blockIdx.z]);
 }

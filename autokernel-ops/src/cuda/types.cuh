@@ -1,6 +1,6 @@
 // Element types and the few host/device facts every kernel family shares.
 //
-// The kernels store 16-bit elements as raw bits and convert with PTX, so that a kernel needs no CUDA header beyond
+// The kernels store elements of 8 and 16 bits as raw bits and convert with PTX, so that a kernel needs no CUDA header beyond
 // nvcc's own: that keeps a build short and the toolkit small.
 #pragma once
 
@@ -17,8 +17,14 @@ struct f16 {
   uint16_t bits;
 };
 using f32 = float;
+struct e4m3 {
+  uint8_t bits;
+};
+struct e5m2 {
+  uint8_t bits;
+};
 
-enum class Dtype { kBf16, kF16, kF32 };
+enum class Dtype { kBf16, kF16, kF32, kE4m3, kE5m2 };
 
 template <typename T>
 struct DtypeOf;
@@ -33,6 +39,14 @@ struct DtypeOf<f16> {
 template <>
 struct DtypeOf<f32> {
   static constexpr Dtype value = Dtype::kF32;
+};
+template <>
+struct DtypeOf<e4m3> {
+  static constexpr Dtype value = Dtype::kE4m3;
+};
+template <>
+struct DtypeOf<e5m2> {
+  static constexpr Dtype value = Dtype::kE5m2;
 };
 
 constexpr int kWarpSize = 32;

@@ -30,13 +30,25 @@ fn operand(parameter: &Parameter) -> Result<Operand, Complaint> {
         }
         Parameter::Tensor(TensorParameter { name, mutable, container, element, ty, element_node, .. }) => {
             let kind = Kind::of_container(container).ok_or_else(|| refused(*ty))?;
-            let unknown = || element_node.complain(format!("`{element}` is not an element type; use bf16, f16 or f32"));
-            let dtype = Dtype::from_name(element).ok_or_else(unknown)?;
+            let dtype = element_type(element, *element_node)?;
             let role = if *mutable { Role::Output } else { Role::Input };
             Ok(Operand { name: name.clone(), kind, dtype, role })
         }
         Parameter::Other { node } => Err(refused(*node)),
     }
+}
+
+/// The element type called `element`, which stands at `node`.
+///
+/// # Errors
+/// There is none of that name.
+pub fn element_type(element: &str, node: Node) -> Result<Dtype, Complaint> {
+    let unknown = || {
+        node.complain(format!(
+            "`{element}` is not an element type; use bf16, f16 or f32, or for the factors of a product e4m3 or e5m2"
+        ))
+    };
+    Dtype::from_name(element).ok_or_else(unknown)
 }
 
 /// Where the part of a declaration stands that a complaint is about; its steps stand at `steps`.

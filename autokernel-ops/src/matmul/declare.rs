@@ -5,8 +5,9 @@ mod known;
 
 use autokernel_core::Dtype;
 
-use super::inputs::INPUTS;
+use super::inputs::{INPUTS, in_words, not_multiplied, outputs};
 use super::problem::{Layout, Problem};
+use crate::declaration::operands::element_type;
 use crate::declaration::{
     Attribute, Body, Complaint, Declaration, Form, Given, Node, Parameter, Setting, TensorParameter, Value, both,
 };
@@ -47,6 +48,10 @@ fn with_epilogue(declaration: &Declaration) -> Result<Problem, Vec<Complaint>> {
     let (settings, types) = both(settings, types(declaration))?;
     let Settings { epilogue, layout, known: Known { n: known_n, k: known_k } } = settings;
     let (input, output) = types;
+    if !Layout::of(input).contains(&layout) {
+        let message = format!("{}; store `b` as `[n, k]` and add `transpose_b`", along_k(input));
+        return Err(vec![declaration.arguments.complain(message)]);
+    }
     Ok(Problem { input, output, layout, epilogue, body: None, known_n, known_k })
 }
 
@@ -55,6 +60,11 @@ struct Settings {
     epilogue: Epilogue,
     layout: Layout,
     known: Known,
+}
+
+/// Why `b` must be stored as `[n, k]`.
+fn along_k(input: Dtype) -> String {
+    format!("the matrix units multiply {input} along the rows of both factors alone")
 }
 
 impl Settings {
@@ -133,16 +143,16 @@ fn types(declaration: &Declaration) -> Result<(Dtype, Dtype), Vec<Complaint>> {
 
 fn check(a: &Matrix<'_>, b: &Matrix<'_>, out: &Matrix<'_>) -> Result<(), Complaint> {
     if let Some(other) = [a, b].into_iter().find(|input| !INPUTS.contains(&input.dtype)) {
-        return Err(other.node.complain("the matrix units multiply `bf16` or `f16`; convert this operand"));
+        return Err(other.node.complain(not_multiplied()));
     }
     if a.dtype != b.dtype {
         let message =
             format!("`{}` holds {} and `{}` holds {}; give both the same type", a.name, a.dtype, b.name, b.dtype);
         return Err(b.node.complain(message));
     }
-    if out.dtype != a.dtype && out.dtype != Dtype::F32 {
-        let input = a.dtype;
-        return Err(out.node.complain(format!("a product of {input} is stored as `{input}` or `f32`")));
+    let outputs = outputs(a.dtype);
+    if !outputs.contains(&out.dtype) {
+        return Err(out.node.complain(format!("a product of {} is stored as {}", a.dtype, in_words(outputs))));
     }
     Ok(())
 }
@@ -167,8 +177,7 @@ impl<'d> Matrix<'d> {
         if *mutable != wanted || container != "Matrix" {
             return Err(refused(*ty));
         }
-        let unknown = || element_node.complain(format!("`{element}` is not an element type; use bf16, f16 or f32"));
-        let dtype = Dtype::from_name(element).ok_or_else(unknown)?;
+        let dtype = element_type(element, *element_node)?;
         Ok(Matrix { name, dtype, node: *element_node })
     }
 }

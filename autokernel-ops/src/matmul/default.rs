@@ -1,8 +1,9 @@
-//! The schedules used where nothing was tuned: middle of the road, on every GPU of the arch.
+//! The schedules used where nothing was tuned: middle of the road, on every GPU of the arch; and for inputs of 8 bits, of which
+//! nothing is tuned yet, a few more for other extents.
 
 use autokernel_core::Arch;
 
-use super::schedule::{Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
+use super::schedule::{Mode, Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
 use crate::matmul::problem::Class;
 
 const RASTER: Raster = Raster { order: RasterOrder::AlongM, group: 8 };
@@ -20,6 +21,17 @@ impl Schedule {
         debug_assert_eq!(schedule.check(problem, arch), Ok(()));
         schedule
     }
+}
+
+/// For inputs of 8 bits: the default, large tiles for many rows and columns, and small ones for few. Nothing was fitted; the tiles
+/// are those that lead for 16 bits, of as many bytes a stage.
+pub(super) fn portfolio(problem: &Class, arch: Arch) -> Vec<crate::Schedule> {
+    if problem.input.bytes() != 1 || arch != Arch::SM_90A {
+        return Vec::new();
+    }
+    let mut images = vec![Schedule::default_for(problem, arch)];
+    images.extend(OF_8_BITS.map(Schedule::Sm90).into_iter().filter(|it| it.check(problem, arch).is_ok()));
+    images.into_iter().map(crate::Schedule::from).collect()
 }
 
 /// Four warps and 64 KiB of ring: fits the 99 KiB of the smallest Ampere and Ada parts.
@@ -52,5 +64,18 @@ const SM90_TWO_PRODUCTS: Schedule =
 /// As [`SM80_SMALL`].
 const SM90_SMALL: Schedule =
     Schedule::Sm90(Sm90Schedule { tile_m: 64, tile_n: 64, stages: 8, raster: RASTER, ..Sm90Schedule::PLAIN });
+
+const OF_8_BITS: [Sm90Schedule; 6] = {
+    const PLAIN: Sm90Schedule = Sm90Schedule { raster: RASTER, ..Sm90Schedule::PLAIN };
+    const SWAPPED: Sm90Schedule = Sm90Schedule { tile_m: 16, swap_ab: true, stages: 12, ..PLAIN };
+    [
+        Sm90Schedule { tile_n: 256, consumers: 2, cluster_m: 2, ..PLAIN },
+        Sm90Schedule { consumers: 2, mode: Mode::PingPong, stages: 6, ..PLAIN },
+        Sm90Schedule { tile_m: 64, split_k: 2, stages: 6, ..PLAIN },
+        Sm90Schedule { tile_m: 64, stages: 8, ..SWAPPED },
+        SWAPPED,
+        Sm90Schedule { split_k: 4, ..SWAPPED },
+    ]
+};
 
 const SM90: Schedule = Schedule::Sm90(Sm90Schedule { consumers: 2, raster: RASTER, ..Sm90Schedule::PLAIN });

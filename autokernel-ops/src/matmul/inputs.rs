@@ -1,6 +1,30 @@
-//! What the matrix units multiply.
+//! What the matrix units multiply, and what a product is stored as.
 
 use autokernel_core::Dtype;
 
 /// The types that the matrix units multiply: those of `A` and `B`. Accumulation is always in `f32`.
-pub const INPUTS: [Dtype; 2] = [Dtype::Bf16, Dtype::F16];
+pub const INPUTS: [Dtype; 4] = [Dtype::Bf16, Dtype::F16, Dtype::E4m3, Dtype::E5m2];
+
+/// What a product of `input` elements without a body may be stored as.
+pub fn outputs(input: Dtype) -> &'static [Dtype] {
+    match input {
+        Dtype::Bf16 => &[Dtype::Bf16, Dtype::F32],
+        Dtype::F16 => &[Dtype::F16, Dtype::F32],
+        Dtype::E4m3 | Dtype::E5m2 => &[Dtype::Bf16, Dtype::F16, Dtype::F32],
+        Dtype::F32 => &[],
+    }
+}
+
+/// What is said of an operand of another type.
+pub fn not_multiplied() -> String {
+    format!("the matrix units multiply {}; convert this operand", in_words(&INPUTS))
+}
+
+/// `bf16`, `f16` or `f32`
+pub fn in_words(types: &[Dtype]) -> String {
+    let names: Vec<String> = types.iter().map(|dtype| format!("`{dtype}`")).collect();
+    match &names[..] {
+        [names @ .., last] if !names.is_empty() => format!("{} or {last}", names.join(", ")),
+        names => names.concat(),
+    }
+}

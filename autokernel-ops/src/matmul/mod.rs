@@ -1,5 +1,6 @@
 //! Matrix products: `C = epilogue(A · B)`, or what a body says of `A · B` and other operands.
 
+pub mod accumulation;
 pub mod body;
 mod declare;
 mod default;

@@ -2,9 +2,9 @@
 
 use autokernel_core::{Arch, Dim, Dtype, Extents, LaunchPlan, Role, Signature, dim};
 
-use super::inputs::INPUTS;
+use super::inputs::{INPUTS, outputs};
 use super::problem::{Class, Layout, Problem};
-use super::{DIMS, declare, emit, flops, model, plan, probes, sizes, space};
+use super::{DIMS, accumulation, declare, emit, flops, model, plan, probes, sizes, space};
 use crate::body::Kind;
 use crate::declaration::{Attribute, Complaint, Declaration};
 use crate::epilogue::Epilogue;
@@ -15,6 +15,9 @@ use crate::opponent::{Opponent, Product};
 use crate::rule::BrokenRule;
 use crate::schedule::Schedule;
 use crate::source::{Header, KernelSource, headers};
+
+/// The largest sum of a tolerance's inputs, whose deviation is 1, that is met in practice.
+const PEAK: f64 = 4.0;
 
 impl Operation for Problem {
     type Class = Class;
@@ -83,6 +86,9 @@ impl Operation for Problem {
         let Problem { input, output, layout, epilogue, body: None, .. } = self else {
             return None; // nothing in cuBLASLt computes it
         };
+        if *input == Dtype::E5m2 {
+            return None; // cuBLASLt multiplies it with e4m3 alone
+        }
         let relu = Epilogue::builtin("relu", None).is_ok_and(|relu| relu == *epilogue);
         let epilogue = Some(epilogue).filter(|epilogue| !relu && **epilogue != Epilogue::identity()).cloned();
         let transpose_b = layout.transpose_b();
@@ -123,8 +129,8 @@ impl Operation for Problem {
     }
 
     fn built_in() -> Vec<Problem> {
-        let types = INPUTS.into_iter().flat_map(|input| [(input, input), (input, Dtype::F32)]);
-        let forms = types.flat_map(|types| Layout::ALL.map(|layout| (types, layout)));
+        let types = INPUTS.into_iter().flat_map(|input| outputs(input).iter().map(move |&output| (input, output)));
+        let forms = types.flat_map(|types| Layout::of(types.0).iter().map(move |&layout| (types, layout)));
         let problems = forms.flat_map(|((input, output), layout)| {
             let problem = move |epilogue| Problem { output, ..Problem::new(input, layout, epilogue) };
             Epilogue::all().into_iter().map(problem)
@@ -135,18 +141,25 @@ impl Operation for Problem {
     /// With A ~ N(0, 1) and B ~ N(0, 1/k), sums are about 1 and single products about `1/sqrt(k)`.
     ///
     /// Rounding: a sum of k terms in fp32, in any order, is off by about `sqrt(k)` units of 2⁻²⁴ and at most k; the
-    /// absolute tolerance of `sqrt(k) * 2⁻¹⁸` is far above the first and far below one missing product. The relative one
-    /// is a unit in the last place of the output: half for rounding, half for a sum that falls on the other side.
+    /// absolute tolerance of `sqrt(k) * 2⁻¹⁸` is far above the first and far below one missing product. Sums of 8-bit inputs
+    /// have fewer digits than fp32 ([`accumulation`]). The relative tolerance is a unit in the last place of the output: half for
+    /// rounding, half for a sum that falls on the other side.
     fn tolerance(&self, extents: &Extents) -> Tolerance {
         let k = extents.get(dim("k")).unwrap_or(1).max(1);
         let unit = |dtype| match dtype {
             Dtype::Bf16 => 2f32.powi(-8),
             Dtype::F16 => 2f32.powi(-11) * 2.0,
             Dtype::F32 => 2f32.powi(-20),
+            Dtype::E4m3 => 2f32.powi(-3),
+            Dtype::E5m2 => 2f32.powi(-2),
         };
         let outputs = self.signature().operands.into_iter().filter(|operand| operand.role == Role::Output);
         let relative = outputs.map(|operand| unit(operand.dtype)).fold(0.0, f32::max);
-        Tolerance { absolute: (k as f32).sqrt() * 2f32.powi(-18), relative }
+        let absolute = match self.input.bytes() {
+            1 => accumulation::error(self.input, k.into(), PEAK) as f32,
+            _ => (k as f32).sqrt() * 2f32.powi(-18),
+        };
+        Tolerance { absolute, relative }
     }
 }
 
@@ -184,11 +197,11 @@ impl operation::Class for Class {
         }
     }
 
-    /// Schedules carry over well. An epilogue or a body costs little beside the product, bf16 and f16 run at the same rate, and a
-    /// wider output changes only the store. Another layout of `B` changes the loads, and so the best schedule; with another
-    /// number of products a tile covers another part of C.
+    /// Schedules carry over well. An epilogue or a body costs little beside the product, inputs of as many bits run at the same
+    /// rate, and a wider output changes only the store. Another layout of `B` or wider inputs change the loads, and so the best
+    /// schedule; with another number of products a tile covers another part of C.
     fn distance(&self, other: &Class) -> Option<u32> {
-        if self.layout != other.layout {
+        if (self.layout, self.input.bytes()) != (other.layout, other.input.bytes()) {
             return None;
         }
         let wider = u32::from(self.output.bytes() != other.output.bytes());
@@ -199,7 +212,7 @@ impl operation::Class for Class {
     }
 
     fn families(&self, arch: Arch) -> &'static [Family] {
-        space::families(arch)
+        space::families(self.input, arch)
     }
 
     fn schedules(&self, family: Family, arch: Arch) -> Vec<Schedule> {
@@ -208,6 +221,10 @@ impl operation::Class for Class {
 
     fn default_schedule(&self, arch: Arch) -> Schedule {
         super::Schedule::default_for(self, arch).into()
+    }
+
+    fn portfolio(&self, arch: Arch) -> Vec<Schedule> {
+        super::default::portfolio(self, arch)
     }
 
     fn forecast(&self, schedule: &Schedule, constants: Option<&str>, machine: Machine) -> Option<Box<dyn Forecast>> {

@@ -6,18 +6,19 @@ use super::extents::extents;
 use super::problem::Class;
 use super::schedule::{Geometry, Schedule};
 
-/// Elements by which an edge lies beyond a tile and rows are still aligned for TMA.
-const BEYOND: u32 = 24;
+/// Bytes of inputs by which an edge lies beyond a tile and rows are still aligned for TMA.
+const BEYOND_BYTES: u32 = 48;
 
 /// The products for `schedule`: one whose clusters walk over several tiles, with ragged edges and a ring that goes around;
 /// one whose rows begin anywhere, with less than a tile; and a sum of nothing.
 pub(super) fn of(schedule: &Schedule, class: &Class) -> Vec<Extents> {
     let Geometry { tile_m, columns, tile_k, cluster_m, cluster_n, split_k, .. } = schedule.geometry(class);
     let (rows, columns) = (tile_m * cluster_m, columns * cluster_n);
+    let beyond = BEYOND_BYTES / class.input.bytes();
     // One block of K more than there are stages, for each of the blocks that share K, and a part of one.
-    let around = tile_k * split_k * (schedule.stages() + 1) + BEYOND;
+    let around = tile_k * split_k * (schedule.stages() + 1) + beyond;
     vec![
-        extents(rows + BEYOND, columns + BEYOND, around),
+        extents(rows + beyond, columns + beyond, around),
         extents(rows / 2 + 3, columns / 2 + 5, tile_k + 13),
         extents(3, columns / 2 + 1, 0),
     ]

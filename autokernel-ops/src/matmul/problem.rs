@@ -6,6 +6,7 @@ use autokernel_core::Dtype;
 use serde::{Deserialize, Serialize};
 
 use super::body::{Body, BodyClass};
+use super::inputs::outputs;
 use crate::body::Kind;
 use crate::epilogue::{Epilogue, EpilogueClass};
 use crate::hash;
@@ -24,6 +25,11 @@ pub enum Layout {
 impl Layout {
     /// Both layouts.
     pub const ALL: [Layout; 2] = [Layout::Nn, Layout::Nt];
+
+    /// Those in which `B` may lie for `input` elements: matrix units read 16-bit elements across K too, others along it alone.
+    pub fn of(input: Dtype) -> &'static [Layout] {
+        if input.bytes() == 2 { &Layout::ALL } else { &[Layout::Nt] }
+    }
 
     /// Whether `B` is stored transposed, as `[n, k]`.
     pub fn transpose_b(self) -> bool {
@@ -64,9 +70,10 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A matrix product of `input` elements, giving `input` elements.
+    /// A matrix product of `input` elements, giving `input` elements, or of 8 bits bf16.
     pub fn new(input: Dtype, layout: Layout, epilogue: Epilogue) -> Self {
-        Problem { input, output: input, layout, epilogue, body: None, known_n: None, known_k: None }
+        let output = outputs(input).first().copied().unwrap_or(input);
+        Problem { input, output, layout, epilogue, body: None, known_n: None, known_k: None }
     }
 
     /// The class whose tuned entries serve this problem.

@@ -8,7 +8,7 @@ use std::fmt;
 pub use super::geometry::Geometry;
 pub use super::raster::{Raster, RasterOrder};
 pub use super::sm80::Sm80Schedule;
-pub use super::sm90::{Mode, Sm90Schedule, TILE_K as SM90_TILE_K};
+pub use super::sm90::{Mode, Sm90Schedule};
 pub use super::space;
 use super::{sm80, sm90};
 pub use crate::family::Family;
@@ -115,7 +115,7 @@ impl TryFrom<&crate::Schedule> for Schedule {
 }
 
 impl fmt::Display for Schedule {
-    /// One short line: `sm90 128x256x64 s4 c2 cooperative cluster 2x1 along_m/8`, with `swap_ab` and `split_k 4`
+    /// One short line: `sm90 128x256 s4 c2 cooperative cluster 2x1 along_m/8`, with `swap_ab` and `split_k 4`
     /// before the raster where they are used.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -125,7 +125,7 @@ impl fmt::Display for Schedule {
             }
             Schedule::Sm90(s) => {
                 let Sm90Schedule { tile_m, tile_n, stages, consumers, mode, cluster_m, cluster_n, .. } = s;
-                write!(f, "sm90 {tile_m}x{tile_n}x{} s{stages} c{consumers} {} ", SM90_TILE_K, mode.name())?;
+                write!(f, "sm90 {tile_m}x{tile_n} s{stages} c{consumers} {} ", mode.name())?;
                 write!(f, "cluster {cluster_m}x{cluster_n} ")?;
                 for (knob, value) in Sm90Schedule::KNOBS.iter().zip(s.codes()) {
                     write_if_used(knob, value, f)?;

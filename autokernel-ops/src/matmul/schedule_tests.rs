@@ -1,6 +1,7 @@
 use super::*;
 use crate::epilogue::Epilogue;
 use crate::matmul::problem::{Class, Layout, Problem};
+use crate::operation;
 use crate::space::Space;
 use autokernel_core::Dtype;
 
@@ -82,8 +83,8 @@ fn each_impossible_swap_or_split_is_refused_by_the_name_of_its_rule() {
 
 #[test]
 fn a_line_names_swap_and_split_only_where_they_are_used() {
-    assert_eq!(Schedule::Sm90(FASTEST).to_string(), "sm90 128x256x64 s4 c2 cooperative cluster 2x1 along_m/8");
-    let line = "sm90 8x64x64 s16 c1 cooperative cluster 1x1 swap_ab split_k 4 along_m/8";
+    assert_eq!(Schedule::Sm90(FASTEST).to_string(), "sm90 128x256 s4 c2 cooperative cluster 2x1 along_m/8");
+    let line = "sm90 8x64 s16 c1 cooperative cluster 1x1 swap_ab split_k 4 along_m/8";
     assert_eq!(Schedule::Sm90(DECODE).to_string(), line);
 }
 
@@ -116,6 +117,30 @@ fn a_body_that_takes_the_name_of_a_cheap_epilogue_is_held_to_what_it_costs() {
 fn a_hopper_schedule_is_refused_on_other_archs() {
     let error = Schedule::Sm90(FASTEST).check(&class(Layout::Nn), Arch::SM_80).unwrap_err();
     assert_eq!(error.rule, "family_serves_arch");
+}
+
+#[test]
+fn factors_of_8_bits_have_schedules_on_hopper_alone_and_their_own_for_every_size() {
+    let class = |input, layout| Problem::new(input, layout, "identity".parse().unwrap()).class();
+    let narrow = class(Dtype::E4m3, Layout::Nt);
+    assert_eq!(operation::Class::families(&narrow, Arch::SM_90A), [Family::Sm90]);
+    assert!(operation::Class::families(&narrow, Arch::SM_80).is_empty());
+    let wide = class(Dtype::Bf16, Layout::Nt);
+    assert_eq!(operation::Class::distance(&narrow, &wide), None);
+    assert_eq!(operation::Class::distance(&narrow, &class(Dtype::E5m2, Layout::Nt)), Some(2));
+
+    let portfolio = operation::Class::portfolio(&narrow, Arch::SM_90A);
+    assert_eq!(portfolio.len(), 7, "each of them keeps the rules");
+    assert!(portfolio.iter().all(|schedule| operation::Class::check(&narrow, schedule, Arch::SM_90A).is_ok()));
+    assert!(operation::Class::portfolio(&wide, Arch::SM_90A).is_empty());
+
+    let refused = |class: &Class, schedule: Schedule, arch| schedule.check(class, arch).unwrap_err().rule;
+    let small = Sm90Schedule { tile_m: 64, tile_n: 64, ..Sm90Schedule::PLAIN };
+    let row_major = class(Dtype::E4m3, Layout::Nn);
+    assert_eq!(refused(&row_major, small.into(), Arch::SM_90A), "layout_is_one_that_wgmma_reads");
+    let portable = Schedule::default_for(&wide, Arch::SM_80);
+    assert_eq!(refused(&narrow, portable, Arch::SM_80), "factors_have_16_bits");
+    assert_eq!(Schedule::from(small).geometry(&narrow).tile_k, 128);
 }
 
 #[test]

@@ -2,14 +2,19 @@
 
 use super::schedule::{Family, Mode, Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
 use crate::matmul::problem::Class;
-use autokernel_core::Arch;
+use autokernel_core::{Arch, Dtype};
 
 /// Group sizes worth trying: beyond 32 tiles a group no longer fits L2 beside the other operand.
 const RASTER_GROUPS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 
-/// The families that serve `arch`, best first.
-pub fn families(arch: Arch) -> &'static [Family] {
-    if arch == Arch::SM_90A { &[Family::Sm90, Family::Sm80] } else { &[Family::Sm80] }
+/// The families that multiply `input` elements on `arch`, best first; none where its matrix units do not, or no family yet.
+pub fn families(input: Dtype, arch: Arch) -> &'static [Family] {
+    match (arch, input.bytes()) {
+        (Arch::SM_90A, 2) => &[Family::Sm90, Family::Sm80],
+        (Arch::SM_90A, _) => &[Family::Sm90],
+        (_, 2) => &[Family::Sm80],
+        _ => &[],
+    }
 }
 
 /// Every valid schedule of `family` for `class` on `arch`, in a fixed order; none of another operation's family.

@@ -9,11 +9,12 @@ const FAMILIES: [Family; 2] = [Family::Sm80, Family::Sm90];
 /// Rules of what a kernel cannot assert: its target and its launch.
 const OF_THE_LAUNCH: [&str; 2] = ["family_serves_arch", "raster_group_in_range"];
 
-/// The names in the `static_assert`s of a family's schedule; other messages are sentences.
+/// The names in the `static_assert`s of a family's schedule and kernel; other messages are sentences.
 fn asserted(family: Family) -> BTreeSet<String> {
-    let path = format!("{}_schedule.cuh", family.name());
-    let (_, text) = all_headers().find(|(known, _)| *known == path).unwrap();
-    let asserts = text.split("static_assert(").skip(1).map(|rest| rest.split(';').next().unwrap());
+    let paths = ["schedule", "matmul"].map(|part| format!("{}_{part}.cuh", family.name()));
+    let texts = all_headers().filter(|(path, _)| paths.iter().any(|known| known == path)).map(|(_, text)| text);
+    let asserts = texts.flat_map(|text| text.split("static_assert(").skip(1));
+    let asserts = asserts.map(|rest| rest.split(';').next().unwrap());
     let names = asserts.filter_map(|text| text.rsplit('"').nth(1)).filter(|message| !message.contains(' '));
     names.map(str::to_owned).collect()
 }

@@ -3,7 +3,7 @@
 use autokernel_core::Role;
 
 use crate::body::check::Checker;
-use crate::body::{Body, Complaint, Kind, Place, Step};
+use crate::body::{Body, Complaint, ELEMENTS, Kind, Place, Step};
 
 /// Every mistake in `body`; none in one that can be compiled.
 pub fn complaints(body: &Body) -> Vec<Complaint> {
@@ -20,6 +20,14 @@ fn operands(checker: &mut Checker<'_>, body: &Body) {
         if (operand.kind, operand.role) == (Kind::Row, Role::Output) {
             let message = "a `Row` has one element a column, so every row would write it; write a `&mut Matrix`, or \
                            reduce along the row into a `&mut Column`";
+            checker.complain(Place::Operand(at), message);
+        }
+        if !ELEMENTS.contains(&operand.dtype) {
+            let message = format!(
+                "row-wise kernels read and write bf16, f16 and f32; convert this operand, or multiply matrices of {} in \
+                 `#[autokernel::fused_matmul]`",
+                operand.dtype
+            );
             checker.complain(Place::Operand(at), message);
         }
     }

@@ -84,6 +84,8 @@ impl Operation for Problem {
             Dtype::Bf16 => 2f32.powi(-8),
             Dtype::F16 => 2f32.powi(-10),
             Dtype::F32 => 2f32.powi(-20),
+            Dtype::E4m3 => 2f32.powi(-3),
+            Dtype::E5m2 => 2f32.powi(-2),
         };
         let outputs = self.body().outputs().map(|operand| unit(operand.dtype));
         Tolerance { absolute: (columns as f32).sqrt() * 2f32.powi(-18), relative: outputs.fold(0.0, f32::max) }

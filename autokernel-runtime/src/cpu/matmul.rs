@@ -32,6 +32,8 @@ pub fn matmul(arguments: &mut [Argument<'_>], transpose_b: bool, epilogue: fn(f3
         (AnyView::Bf16(a), AnyView::Bf16(b)) => into_any(a, b, out, transpose_b, epilogue),
         (AnyView::F16(a), AnyView::F16(b)) => into_any(a, b, out, transpose_b, epilogue),
         (AnyView::F32(a), AnyView::F32(b)) => into_any(a, b, out, transpose_b, epilogue),
+        (AnyView::E4m3(a), AnyView::E4m3(b)) => into_any(a, b, out, transpose_b, epilogue),
+        (AnyView::E5m2(a), AnyView::E5m2(b)) => into_any(a, b, out, transpose_b, epilogue),
         _ => Err(refused("its inputs are of one type")),
     }
 }
@@ -47,6 +49,8 @@ fn into_any<I: Element>(
         AnyViewMut::Bf16(out) => typed(a, b, out, transpose_b, epilogue),
         AnyViewMut::F16(out) => typed(a, b, out, transpose_b, epilogue),
         AnyViewMut::F32(out) => typed(a, b, out, transpose_b, epilogue),
+        AnyViewMut::E4m3(out) => typed(a, b, out, transpose_b, epilogue),
+        AnyViewMut::E5m2(out) => typed(a, b, out, transpose_b, epilogue),
     }
 }
 

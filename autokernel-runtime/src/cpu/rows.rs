@@ -6,7 +6,7 @@ use half::{bf16, f16};
 
 use crate::layout::Layout;
 use crate::view::{Storage, StorageMut};
-use crate::{AnyView, AnyViewMut, Argument, Device, Element, Error, Number, Result, alloc};
+use crate::{AnyView, AnyViewMut, Argument, Device, Element, Error, Number, Result, alloc, e4m3, e5m2};
 
 /// Computes the row of that number. Inputs and outputs are in the order of the signature; each is as long as a row, or of one
 /// element where it has one a row or is a scalar.
@@ -131,6 +131,8 @@ enum Elements<'a> {
     Bf16(&'a [bf16]),
     F16(&'a [f16]),
     F32(&'a [f32]),
+    E4m3(&'a [e4m3]),
+    E5m2(&'a [e5m2]),
 }
 
 impl<'a> Input<'a> {
@@ -139,6 +141,8 @@ impl<'a> Input<'a> {
             AnyView::Bf16(view) => (Elements::Bf16(host(&view.storage)?), view.layout),
             AnyView::F16(view) => (Elements::F16(host(&view.storage)?), view.layout),
             AnyView::F32(view) => (Elements::F32(host(&view.storage)?), view.layout),
+            AnyView::E4m3(view) => (Elements::E4m3(host(&view.storage)?), view.layout),
+            AnyView::E5m2(view) => (Elements::E5m2(host(&view.storage)?), view.layout),
         };
         match kind {
             Kind::Matrix => Ok(Input::Rows { elements, columns, ld: layout.ld }),
@@ -178,6 +182,8 @@ impl Elements<'_> {
             Elements::Bf16(data) => Number::widen(&data[range], target),
             Elements::F16(data) => Number::widen(&data[range], target),
             Elements::F32(data) => Number::widen(&data[range], target),
+            Elements::E4m3(data) => Number::widen(&data[range], target),
+            Elements::E5m2(data) => Number::widen(&data[range], target),
         }
     }
 }
@@ -194,6 +200,8 @@ enum ElementsMut<'a> {
     Bf16(&'a mut [bf16]),
     F16(&'a mut [f16]),
     F32(&'a mut [f32]),
+    E4m3(&'a mut [e4m3]),
+    E5m2(&'a mut [e5m2]),
 }
 
 impl<'a> Output<'a> {
@@ -202,6 +210,8 @@ impl<'a> Output<'a> {
             AnyViewMut::Bf16(view) => (ElementsMut::Bf16(host_mut(&mut view.storage)?), view.layout),
             AnyViewMut::F16(view) => (ElementsMut::F16(host_mut(&mut view.storage)?), view.layout),
             AnyViewMut::F32(view) => (ElementsMut::F32(host_mut(&mut view.storage)?), view.layout),
+            AnyViewMut::E4m3(view) => (ElementsMut::E4m3(host_mut(&mut view.storage)?), view.layout),
+            AnyViewMut::E5m2(view) => (ElementsMut::E5m2(host_mut(&mut view.storage)?), view.layout),
         };
         let (columns, ld) = if kind == Kind::Matrix { (columns, layout.ld) } else { (1, 1) };
         Ok(Output { elements, columns, ld })
@@ -215,6 +225,8 @@ impl<'a> Output<'a> {
             ElementsMut::Bf16(data) => halves(data, at, ElementsMut::Bf16),
             ElementsMut::F16(data) => halves(data, at, ElementsMut::F16),
             ElementsMut::F32(data) => halves(data, at, ElementsMut::F32),
+            ElementsMut::E4m3(data) => halves(data, at, ElementsMut::E4m3),
+            ElementsMut::E5m2(data) => halves(data, at, ElementsMut::E5m2),
         };
         (Output { elements: first, columns, ld }, Output { elements: rest, columns, ld })
     }
@@ -228,6 +240,8 @@ impl<'a> Output<'a> {
             ElementsMut::Bf16(data) => narrow(&mut data[range], values),
             ElementsMut::F16(data) => narrow(&mut data[range], values),
             ElementsMut::F32(data) => narrow(&mut data[range], values),
+            ElementsMut::E4m3(data) => narrow(&mut data[range], values),
+            ElementsMut::E5m2(data) => narrow(&mut data[range], values),
         }
     }
 }

@@ -11,11 +11,18 @@ pub struct Peak {
     pub f16_tflops: f64,
     /// f32 inputs rounded to tf32; `None` before Ampere.
     pub tf32_tflops: Option<f64>,
+    /// Inputs of 8-bit floats; `None` before Ada.
+    pub fp8_tflops: Option<f64>,
 }
 
 impl Peak {
     pub(super) const fn new(half: f64, tf32: f64) -> Self {
-        Self { bf16_tflops: Some(half), f16_tflops: half, tf32_tflops: Some(tf32) }
+        Self { bf16_tflops: Some(half), f16_tflops: half, tf32_tflops: Some(tf32), fp8_tflops: None }
+    }
+
+    /// From Ada on 8-bit floats are multiplied at twice the rate of 16-bit ones.
+    pub(super) const fn with_fp8(half: f64, tf32: f64) -> Self {
+        Self { fp8_tflops: Some(2.0 * half), ..Self::new(half, tf32) }
     }
 
     /// The peak for inputs of that type; f32 stands for tf32. `None` if the tensor cores do not take them.
@@ -24,6 +31,7 @@ impl Peak {
             Dtype::Bf16 => self.bf16_tflops,
             Dtype::F16 => Some(self.f16_tflops),
             Dtype::F32 => self.tf32_tflops,
+            Dtype::E4m3 | Dtype::E5m2 => self.fp8_tflops,
         }
     }
 }

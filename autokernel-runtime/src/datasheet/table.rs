@@ -39,7 +39,7 @@ pub(super) const ALL: &[Datasheet] = &[
         clock_mhz: 1530.0,
         bandwidth_gb_s: 900.0,
         l2_mib: 6,
-        peak: Peak { bf16_tflops: None, f16_tflops: 125.0, tf32_tflops: None },
+        peak: Peak { bf16_tflops: None, f16_tflops: 125.0, tf32_tflops: None, fp8_tflops: None },
         source: "NVIDIA V100 Tensor Core GPU datasheet; Volta architecture whitepaper",
     }),
     sheet(Row {
@@ -116,7 +116,7 @@ pub(super) const ALL: &[Datasheet] = &[
         clock_mhz: 2040.0,
         bandwidth_gb_s: 300.0,
         l2_mib: 48,
-        peak: Peak::new(121.0, 60.0),
+        peak: Peak::with_fp8(121.0, 60.0),
         source: "NVIDIA L4 Tensor Core GPU datasheet, halved: it gives rates with sparsity",
     }),
     sheet(Row {
@@ -127,7 +127,7 @@ pub(super) const ALL: &[Datasheet] = &[
         clock_mhz: 2490.0,
         bandwidth_gb_s: 864.0,
         l2_mib: 96,
-        peak: Peak::new(362.05, 183.0),
+        peak: Peak::with_fp8(362.05, 183.0),
         source: "NVIDIA L40S datasheet",
     }),
     sheet(Row {
@@ -138,7 +138,7 @@ pub(super) const ALL: &[Datasheet] = &[
         clock_mhz: 2520.0,
         bandwidth_gb_s: 1008.0,
         l2_mib: 72,
-        peak: Peak::new(165.2, 82.6),
+        peak: Peak::with_fp8(165.2, 82.6),
         source: "NVIDIA Ada GPU architecture whitepaper",
     }),
     sheet(Row {
@@ -149,7 +149,7 @@ pub(super) const ALL: &[Datasheet] = &[
         clock_mhz: 1620.0,
         bandwidth_gb_s: 2000.0,
         l2_mib: 50,
-        peak: Peak::new(756.0, 378.0),
+        peak: Peak::with_fp8(756.0, 378.0),
         source: "NVIDIA H100 Tensor Core GPU datasheet, halved: it gives rates with sparsity; Hopper whitepaper",
     }),
     sheet(Row {
@@ -160,7 +160,7 @@ pub(super) const ALL: &[Datasheet] = &[
         clock_mhz: 1830.0,
         bandwidth_gb_s: 3350.0,
         l2_mib: 50,
-        peak: Peak::new(989.4, 494.7),
+        peak: Peak::with_fp8(989.4, 494.7),
         source: "NVIDIA H100 Tensor Core GPU datasheet, halved: it gives rates with sparsity; Hopper whitepaper",
     }),
     sheet(Row {
@@ -171,7 +171,7 @@ pub(super) const ALL: &[Datasheet] = &[
         clock_mhz: 1830.0,
         bandwidth_gb_s: 4800.0,
         l2_mib: 60,
-        peak: Peak::new(989.4, 494.7),
+        peak: Peak::with_fp8(989.4, 494.7),
         source: "NVIDIA H200 Tensor Core GPU datasheet, halved: it gives rates with sparsity; L2 as its driver reports it",
     }),
     sheet(Row {
@@ -182,7 +182,7 @@ pub(super) const ALL: &[Datasheet] = &[
         clock_mhz: 1856.0,
         bandwidth_gb_s: 8000.0,
         l2_mib: 126,
-        peak: Peak::new(2250.0, 1125.0),
+        peak: Peak::with_fp8(2250.0, 1125.0),
         source: "NVIDIA Blackwell datasheet (HGX B200), halved: it gives rates with sparsity; L2 as its driver reports it",
     }),
 ];

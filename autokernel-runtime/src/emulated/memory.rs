@@ -5,7 +5,7 @@ use autokernel_emulator::{DevicePointer, Gpu};
 use crate::emulation::emulated;
 use crate::launch::{MAX_OPERANDS, Region};
 use crate::view::{Storage, StorageMut};
-use crate::{AnyView, AnyViewMut, Argument, Error, Result, Role, Signature};
+use crate::{AnyView, AnyViewMut, Argument, Error, Result, Role, Signature, e4m3, e5m2};
 
 /// What the driver's allocations begin at, in bytes.
 const ALLOCATION: u64 = 256;
@@ -66,10 +66,13 @@ impl Placed {
     }
 }
 
-/// `$bytes` of the elements in host memory.
+/// The bytes of the elements in host memory, and the address of the first.
 macro_rules! bytes_of {
     ($data:expr) => {
-        ($data.iter().flat_map(|element| element.to_le_bytes()).collect(), $data.as_ptr().addr() as u64)
+        bytes_of!($data, |element| element.to_le_bytes())
+    };
+    ($data:expr, $bytes:expr) => {
+        ($data.iter().flat_map($bytes).collect(), $data.as_ptr().addr() as u64)
     };
 }
 
@@ -80,9 +83,13 @@ fn read(argument: &Argument<'_>) -> Result<(Vec<u8>, u64)> {
         Argument::Read(AnyView::Bf16(view)) => bytes_of!(host(&view.storage)?),
         Argument::Read(AnyView::F16(view)) => bytes_of!(host(&view.storage)?),
         Argument::Read(AnyView::F32(view)) => bytes_of!(host(&view.storage)?),
+        Argument::Read(AnyView::E4m3(view)) => bytes_of!(host(&view.storage)?, |element| [element.to_bits()]),
+        Argument::Read(AnyView::E5m2(view)) => bytes_of!(host(&view.storage)?, |element| [element.to_bits()]),
         Argument::Write(AnyViewMut::Bf16(view)) => bytes_of!(host_mut(&view.storage)?),
         Argument::Write(AnyViewMut::F16(view)) => bytes_of!(host_mut(&view.storage)?),
         Argument::Write(AnyViewMut::F32(view)) => bytes_of!(host_mut(&view.storage)?),
+        Argument::Write(AnyViewMut::E4m3(view)) => bytes_of!(host_mut(&view.storage)?, |element| [element.to_bits()]),
+        Argument::Write(AnyViewMut::E5m2(view)) => bytes_of!(host_mut(&view.storage)?, |element| [element.to_bits()]),
         // Passed by value: nothing that a kernel could address.
         Argument::Scalar(_) => (Vec::new(), 0),
     })
@@ -94,6 +101,8 @@ fn write(output: &mut AnyViewMut<'_>, bytes: &[u8]) -> Result<()> {
         AnyViewMut::Bf16(view) => fill(&mut view.storage, bytes, half::bf16::from_le_bytes),
         AnyViewMut::F16(view) => fill(&mut view.storage, bytes, half::f16::from_le_bytes),
         AnyViewMut::F32(view) => fill(&mut view.storage, bytes, f32::from_le_bytes),
+        AnyViewMut::E4m3(view) => fill(&mut view.storage, bytes, |[bits]| e4m3::from_bits(bits)),
+        AnyViewMut::E5m2(view) => fill(&mut view.storage, bytes, |[bits]| e5m2::from_bits(bits)),
     }
 }
 

@@ -36,6 +36,7 @@ fn element(dtype: Dtype) -> Element {
         Dtype::Bf16 => Element::Bf16,
         Dtype::F16 => Element::F16,
         Dtype::F32 => Element::F32,
+        Dtype::E4m3 | Dtype::E5m2 => Element::U8,
     }
 }
 

@@ -76,9 +76,9 @@ impl Standins {
             });
         };
         while let Some((first, dtype)) = inputs.next() {
-            let halves = |(copy, dtype): (&RowCopy, Dtype)| copy.in_halves(dtype);
+            let in_units = |(copy, dtype): (&RowCopy, Dtype)| copy.in_units(dtype);
             // SAFETY: by the caller's promise.
-            unsafe { pad_rows.launch(tools.stream, &first.in_halves(dtype), inputs.next().map(halves).as_ref()) }?;
+            unsafe { pad_rows.launch(tools.stream, &first.in_units(dtype), inputs.next().map(in_units).as_ref()) }?;
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use cudarc::driver::{CudaFunction, CudaModule, CudaStream};
 use super::image;
 use super::submit::{self, Blocks};
 use crate::Result;
-use crate::launch::pad_rows::{Args, RowCopy, SYMBOL, THREADS};
+use crate::launch::pad_rows::{Args, SYMBOL, THREADS, UnitCopy};
 
 /// The realigning kernel of one image.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl PadRows {
         Ok(function.map(|function| Self { function, sm_count, overlaps_previous }))
     }
 
-    /// Copies the rows of one matrix of 16-bit elements, or of two, to others of the same sizes, in stream order.
+    /// Copies the rows of one matrix, or of two of the same units, to others of the same sizes, in stream order.
     ///
     /// # Errors
     /// The driver's own error.
@@ -32,7 +32,7 @@ impl PadRows {
     /// # Safety
     /// All matrices lie inside memory that `stream` may use until the kernel has run, and no target overlaps another
     /// matrix. Bases and strides of targets are multiples of 16 bytes, up to which their rows may be written.
-    pub unsafe fn launch(&self, stream: &CudaStream, first: &RowCopy, second: Option<&RowCopy>) -> Result<()> {
+    pub unsafe fn launch(&self, stream: &CudaStream, first: &UnitCopy, second: Option<&UnitCopy>) -> Result<()> {
         let (mut args, [x, y, z]) = Args::new(first, second, self.sm_count);
         let grid =
             Blocks { along: (x, y, z), threads: THREADS, shared_bytes: 0, overlaps_previous: self.overlaps_previous };

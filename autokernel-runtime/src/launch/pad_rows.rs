@@ -31,12 +31,12 @@ pub(crate) const SYMBOL: &str = "autokernel_pad_rows";
 pub(crate) const THREADS: u32 = 256;
 /// Rows that a block copies at a time: one for each warp.
 const ROWS_PER_BLOCK: u64 = 8;
-/// Elements of a row that a warp copies at a time.
-const SEGMENT: u64 = 256;
+/// Bytes of a row that a warp copies at a time.
+const SEGMENT_BYTES: u64 = 512;
 /// Blocks that one multiprocessor holds at once.
 const BLOCKS_PER_SM: u64 = 8;
-/// Elements are 16 bits wide.
-const ELEMENT_BYTES: u64 = 2;
+/// The widest unit that there is a kernel for; wider elements are copied as several.
+const WIDEST_UNIT: u32 = 2;
 
 /// A matrix, and where its rows are copied.
 #[derive(Debug, Clone, Copy)]
@@ -45,33 +45,42 @@ pub(crate) struct RowCopy {
     pub target: Region,
 }
 
+/// The same in the units that the kernel of an image copies.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct UnitCopy {
+    copy: RowCopy,
+    unit_bytes: u64,
+    /// Units of a row.
+    columns: u64,
+}
+
 impl RowCopy {
-    /// The same bytes as a matrix of 16-bit elements.
-    pub fn in_halves(&self, dtype: Dtype) -> Self {
-        let widen =
-            |region: Region| Region { columns: region.columns * u64::from(dtype.bytes()) / ELEMENT_BYTES, ..region };
-        Self { source: widen(self.source), target: widen(self.target) }
+    /// As the kernel of an image takes it whose factors have elements of that type.
+    pub fn in_units(&self, dtype: Dtype) -> UnitCopy {
+        let unit_bytes = u64::from(dtype.bytes().min(WIDEST_UNIT));
+        UnitCopy { copy: *self, unit_bytes, columns: self.source.columns * u64::from(dtype.bytes()) / unit_bytes }
     }
 }
 
-impl From<&RowCopy> for Matrix {
-    fn from(RowCopy { source, target }: &RowCopy) -> Self {
+impl From<&UnitCopy> for Matrix {
+    fn from(UnitCopy { copy: RowCopy { source, target }, unit_bytes, columns }: &UnitCopy) -> Self {
         Self {
             source: source.address,
             target: target.address,
-            source_ld: (source.stride / ELEMENT_BYTES) as i64,
-            target_ld: (target.stride / ELEMENT_BYTES) as i64,
+            source_ld: (source.stride / unit_bytes) as i64,
+            target_ld: (target.stride / unit_bytes) as i64,
             rows: source.rows as i64,
-            columns: source.columns as i64,
+            columns: *columns as i64,
         }
     }
 }
 
 impl Args {
-    /// One matrix of 16-bit elements, or two, with the blocks of the launch along x, y and z.
-    pub fn new(first: &RowCopy, second: Option<&RowCopy>, sm_count: u32) -> (Self, [u32; 3]) {
-        let largest = |extent: fn(&Region) -> u64| extent(&first.source).max(second.map_or(0, |c| extent(&c.source)));
-        let (x, y) = along(largest(|matrix| matrix.rows), largest(|matrix| matrix.columns), sm_count);
+    /// One matrix, or two, with the blocks of the launch along x, y and z.
+    pub fn new(first: &UnitCopy, second: Option<&UnitCopy>, sm_count: u32) -> (Self, [u32; 3]) {
+        let largest = |extent: fn(&UnitCopy) -> u64| extent(first).max(second.map_or(0, extent));
+        let (rows, row_bytes) = (largest(|it| it.copy.source.rows), largest(|it| it.columns * it.unit_bytes));
+        let (x, y) = along(rows, row_bytes, sm_count);
         let args = Self { matrices: [first.into(), second.map_or_else(Matrix::default, Matrix::from)] };
         (args, [x, y, if second.is_some() { 2 } else { 1 }])
     }
@@ -89,10 +98,10 @@ impl Args {
 }
 
 /// Enough blocks to fill the GPU once with one matrix: along the rows first, then along the segments of a row.
-fn along(rows: u64, columns: u64, sm_count: u32) -> (u32, u32) {
+fn along(rows: u64, row_bytes: u64, sm_count: u32) -> (u32, u32) {
     let fill = u64::from(sm_count.max(1)) * BLOCKS_PER_SM;
     let x = rows.div_ceil(ROWS_PER_BLOCK).clamp(1, fill);
-    let y = (fill / x).clamp(1, columns.div_ceil(SEGMENT).max(1));
+    let y = (fill / x).clamp(1, row_bytes.div_ceil(SEGMENT_BYTES).max(1));
     (x as u32, y as u32)
 }
 
@@ -101,19 +110,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wider_elements_are_copied_as_more_halves() {
+    fn wider_elements_are_copied_as_more_units_and_8_bit_ones_as_bytes() {
         let region = Region { address: 4, columns: 9, rows: 5, stride: 36 };
         let copy = RowCopy { source: region, target: Region { address: 0, stride: 48, ..region } };
-        let halves = Matrix::from(&copy.in_halves(Dtype::F32));
-        assert_eq!((halves.columns, halves.source_ld, halves.target_ld), (18, 18, 24));
-        assert_eq!(copy.in_halves(Dtype::F16).source, region);
+        let units = |dtype| {
+            let Matrix { columns, source_ld, target_ld, .. } = Matrix::from(&copy.in_units(dtype));
+            (columns, source_ld, target_ld)
+        };
+        assert_eq!(units(Dtype::F32), (18, 18, 24));
+        assert_eq!(units(Dtype::F16), (9, 18, 24));
+        assert_eq!(units(Dtype::E4m3), (9, 36, 48));
     }
 
     #[test]
     fn the_grid_fills_the_gpu_and_no_more() {
         assert_eq!(along(1 << 20, 1 << 20, 132), (1056, 1));
         assert_eq!(along(8, 1 << 20, 132), (1, 1056));
-        assert_eq!(along(80, 512, 132), (10, 2));
+        assert_eq!(along(80, 1024, 132), (10, 2));
         assert_eq!(along(1, 1, 0), (1, 1));
     }
 }

@@ -98,6 +98,8 @@ pub fn rounding(dtype: Dtype, value: f64) -> f64 {
         Dtype::Bf16 => (2f64.powi(-8), 2f64.powi(-134)),
         Dtype::F16 => (2f64.powi(-11), 2f64.powi(-25)),
         Dtype::F32 => (2f64.powi(-24), 2f64.powi(-150)),
+        Dtype::E4m3 => (2f64.powi(-4), 2f64.powi(-10)),
+        Dtype::E5m2 => (2f64.powi(-3), 2f64.powi(-17)),
     };
     (relative * value.abs()).max(of_subnormals)
 }

@@ -1,9 +1,11 @@
 //! Products with bodies as a user declares them: every kind of operand, types that differ, several outputs, and what else the
 //! language of bodies has.
 
-use autokernel::{AnyKernel, Column, Matrix, Row, bf16, f16};
+use autokernel::{AnyKernel, Column, Device, Error, Matrix, Row, bf16, e4m3, e5m2, f16, matmul};
 use autokernel_codegen::problem;
 use autokernel_codegen::product::Problem;
+
+use crate::shapes;
 
 /// A linear layer's bias and activation.
 #[autokernel::fused_matmul]
@@ -132,6 +134,34 @@ pub fn band(a: &Matrix<bf16>, b: &Matrix<bf16>, width: f32, out: &mut Matrix<f32
     out = if apart <= width.abs() { product } else { 1000.0 * row_index() + column_index() };
 }
 
+/// 8-bit floats with a scale a row, one a column and one of the launch.
+#[autokernel::fused_matmul]
+pub fn fp8_scaled(
+    x: &Matrix<e4m3>,
+    w: &Matrix<e4m3>,
+    scale_x: &Column<f32>,
+    scale_w: &Row<f32>,
+    scale: f32,
+    out: &mut Matrix<bf16>,
+) {
+    out = dot(x, w.t()) * scale_x * scale_w * scale;
+}
+
+/// Two products of 8-bit floats.
+#[autokernel::fused_matmul(k = 144)]
+pub fn fp8_swiglu(
+    x: &Matrix<e5m2>,
+    gate: &Matrix<e5m2>,
+    up: &Matrix<e5m2>,
+    scale: &Column<f32>,
+    gated: &mut Matrix<f32>,
+    out: &mut Matrix<f16>,
+) {
+    let gate = dot(x, gate.t()) * scale;
+    gated = gate;
+    out = silu(gate) * dot(x, up.t()) * scale;
+}
+
 /// A kernel, as every test of this folder takes it.
 pub struct Declared {
     /// Its function's name.
@@ -141,14 +171,23 @@ pub struct Declared {
 }
 
 /// The kernels above.
-pub fn catalogue() -> [Declared; 11] {
+pub fn catalogue() -> [Declared; 13] {
     macro_rules! declared {
         ($($name:ident),+) => { [$(Declared { name: stringify!($name), kernel: &$name::KERNEL }),+] };
     }
-    declared![bias_gelu, residual, scaled, wide, shuffled, language, converted, twenty, swiglu, geglu, band]
+    declared![
+        bias_gelu, residual, scaled, wide, shuffled, language, converted, twenty, swiglu, geglu, band, fp8_scaled,
+        fp8_swiglu
+    ]
 }
 
 impl Declared {
+    /// Whether it was compiled for what `device` is.
+    pub fn serves(&self, device: &Device) -> bool {
+        let shape = shapes::with_known(&matmul::extents(64, 64, 64), &self.problem());
+        !matches!(self.kernel.plan(device, &shape), Err(Error::WrongArch { .. }))
+    }
+
     /// What it computes, as the build embedded it.
     ///
     /// # Panics

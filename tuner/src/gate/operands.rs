@@ -2,7 +2,7 @@
 
 use autokernel_codegen::problem::Problem;
 use autokernel_core::{Dtype, Extents, Operand, Role};
-use autokernel_runtime::{Argument, MatrixView, MatrixViewMut, Result, bf16, f16};
+use autokernel_runtime::{Argument, MatrixView, MatrixViewMut, Result, bf16, e4m3, e5m2, f16};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
@@ -48,6 +48,8 @@ enum Elements {
     Bf16(Vec<bf16>),
     F16(Vec<f16>),
     F32(Vec<f32>),
+    E4m3(Vec<e4m3>),
+    E5m2(Vec<e5m2>),
 }
 
 /// What every scalar of a launch is, as in the GPU's worker.
@@ -97,6 +99,8 @@ impl HostOperand {
             Dtype::Bf16 => Elements::Bf16(values.map(bf16::from_f32).collect()),
             Dtype::F16 => Elements::F16(values.map(f16::from_f32).collect()),
             Dtype::F32 => Elements::F32(values.collect()),
+            Dtype::E4m3 => Elements::E4m3(values.map(e4m3::from_f32).collect()),
+            Dtype::E5m2 => Elements::E5m2(values.map(e5m2::from_f32).collect()),
         };
         HostOperand { operand, rows: height, columns, ld, elements }
     }
@@ -117,6 +121,8 @@ impl HostOperand {
             Elements::Bf16(data) => argument!(data),
             Elements::F16(data) => argument!(data),
             Elements::F32(data) => argument!(data),
+            Elements::E4m3(data) => argument!(data),
+            Elements::E5m2(data) => argument!(data),
         })
     }
 
@@ -142,6 +148,8 @@ impl HostOperand {
             Elements::Bf16(data) => data.get(index).map_or(f32::NAN, |element| element.to_f32()),
             Elements::F16(data) => data.get(index).map_or(f32::NAN, |element| element.to_f32()),
             Elements::F32(data) => data.get(index).copied().unwrap_or(f32::NAN),
+            Elements::E4m3(data) => data.get(index).map_or(f32::NAN, |element| element.to_f32()),
+            Elements::E5m2(data) => data.get(index).map_or(f32::NAN, |element| element.to_f32()),
         }
     }
 }

@@ -69,17 +69,29 @@ pub(super) fn wgmma(s: &mut Statement<'_>) -> Decoded<Op> {
     multiply(s).map(|wgmma| Op::Wgmma(Box::new(wgmma)))
 }
 
+/// What wgmma multiplies.
+const MULTIPLIED: [Type; 4] = [Type::BF16, Type::F16, Type::E4M3, Type::E5M2];
+/// Bytes of K of one wgmma.
+const DEPTH_BYTES: u32 = 32;
+
 fn multiply(s: &mut Statement<'_>) -> Decoded<Wgmma> {
-    let shape = |word: &str| word.strip_prefix("m64n")?.strip_suffix("k16")?.parse::<u32>().ok();
-    let n = s.pick(shape).filter(|n| (8..=256).contains(n) && n % 8 == 0);
-    let Some(n) = n else { return unknown("this shape") };
+    let shape = |word: &str| {
+        let (n, k) = word.strip_prefix("m64n")?.split_once('k')?;
+        Some((n.parse::<u32>().ok()?, k.parse::<u32>().ok()?))
+    };
+    let Some((n, k)) = s.pick(shape) else { return unknown("this shape") };
     let ty = match (s.ty()?, s.ty()?, s.ty()?) {
-        (Type::F32, Type::BF16, Type::BF16) => Type::BF16,
-        (Type::F32, Type::F16, Type::F16) => Type::F16,
+        (Type::F32, a, b) if a == b && MULTIPLIED.contains(&a) => a,
         _ => return unknown("these element types"),
     };
+    if !(8..=256).contains(&n) || n % 8 != 0 || k * ty.bytes() != DEPTH_BYTES {
+        return unknown("this shape");
+    }
     let d = s.vector_registers(0, n as usize / 2)?;
     let from_registers = s.is_vector(1);
+    if from_registers && ty.bytes() != 2 {
+        return unknown("8-bit elements of A in registers");
+    }
     let a = if from_registers {
         WgmmaA::Fragment(s.values(1, 4, Type::B32)?)
     } else {
@@ -88,8 +100,9 @@ fn multiply(s: &mut Statement<'_>) -> Decoded<Wgmma> {
     let b = s.source(2, Type::B64)?;
     let accumulate = if s.operand_count() > 3 { s.predicate(3)? } else { PredicateSource::Constant(true) };
     let (negate_a, negate_b) = (sign(s, 4)?, sign(s, 5)?);
-    let a_is_m_major = !from_registers && major(s, 6)?;
-    let b_is_n_major = major(s, if from_registers { 6 } else { 7 })?;
+    let has_order = ty.bytes() == 2; // others lie along K
+    let a_is_m_major = has_order && !from_registers && major(s, 6)?;
+    let b_is_n_major = has_order && major(s, if from_registers { 6 } else { 7 })?;
     Ok(Wgmma { n, ty, d, a, b, accumulate, negate_a, negate_b, a_is_m_major, b_is_n_major })
 }
 

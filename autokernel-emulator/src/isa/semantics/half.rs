@@ -1,5 +1,6 @@
-//! 16-bit floating point, alone and packed in pairs.
+//! 16-bit floating point, alone and packed in pairs, and what 8 bits hold.
 
+use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
 
 use crate::isa::types::{Kind, Type};
@@ -7,9 +8,11 @@ use crate::isa::types::{Kind, Type};
 /// The canonical NaN of both 16-bit formats.
 const NAN: u16 = 0x7fff;
 
-/// The value of a 16-bit number.
+/// The value of a number of 8 or 16 bits.
 pub(crate) fn widen(kind: Kind, bits: u64) -> f32 {
     match kind {
+        Kind::E4m3 => F8E4M3::from_bits(bits as u8).to_f32(),
+        Kind::E5m2 => F8E5M2::from_bits(bits as u8).to_f32(),
         Kind::Brain => bf16::from_bits(bits as u16).to_f32(),
         _ => f16::from_bits(bits as u16).to_f32(),
     }

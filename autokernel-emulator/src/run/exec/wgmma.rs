@@ -13,7 +13,7 @@ use crate::isa::instruction::{Wgmma, WgmmaA};
 use crate::isa::lanes::Lanes;
 use crate::isa::matrix_layout::Descriptor;
 use crate::isa::semantics::half::widen;
-use crate::isa::types::{Kind, Space};
+use crate::isa::types::{Space, Type};
 use crate::isa::{Op, Register};
 use crate::run::access::Lane;
 use crate::run::address::shared_address;
@@ -22,12 +22,14 @@ use crate::run::place::Place;
 use crate::run::stop::{Exec, stop};
 use crate::run::warp::PendingWgmma;
 
-/// Depth of one wgmma of 16-bit elements, and rows of a warp.
-const K: usize = 16;
+/// Bytes of K of one wgmma, and rows of a warp.
+const DEPTH_BYTES: usize = 32;
 const WARP_ROWS: usize = 16;
 /// Bytes that lie together in every layout.
 const UNIT: u32 = 16;
-const UNIT_ELEMENTS: usize = 8;
+/// In the orders that 16-bit elements alone have: elements of those bytes, and of K.
+const UNIT_HALVES: usize = 8;
+const DEPTH_HALVES: usize = 16;
 /// With a seed: one commit in so many finds the oldest group done.
 const EARLY: u32 = 4;
 
@@ -56,7 +58,7 @@ impl Cluster<'_, '_> {
             }
         };
         let accumulate = self.predicate(warp, op.accumulate) & lanes != 0;
-        self.tally.counters.matrix_multiply_adds += (WARP_ROWS * K) as u64 * u64::from(op.n);
+        self.tally.counters.matrix_multiply_adds += (WARP_ROWS * depth(op.ty)) as u64 * u64::from(op.n);
         let queue = &mut self.warps[warp].wgmma;
         let mut digest = FxHasher::default();
         digest.write_u64(queue.digest);
@@ -159,17 +161,16 @@ impl Cluster<'_, '_> {
     }
 
     fn compute(&mut self, warp: usize, op: &Wgmma, pending: &PendingWgmma) {
-        let kind = op.ty.kind;
         let first_row = (self.warps[warp].index % 4) as usize * WARP_ROWS;
         let a = match &pending.a {
-            Some(fragment) => rows_of_a(kind, K, &fragment[..]),
+            Some(fragment) => rows_of_a(op.ty.kind, DEPTH_HALVES, &fragment[..]).map(Vec::from),
             None => {
-                let operand = self.operand(warp, kind, pending.descriptors[0], op.a_is_m_major, first_row, WARP_ROWS);
-                std::array::from_fn(|row| std::array::from_fn(|k| operand[k * WARP_ROWS + row]))
+                let operand = self.operand(warp, op.ty, pending.descriptors[0], op.a_is_m_major, first_row, WARP_ROWS);
+                std::array::from_fn(|row| operand.chunks_exact(WARP_ROWS).map(|of_k| of_k[row]).collect())
             }
         };
         let n = op.n as usize;
-        let b = self.operand(warp, kind, pending.descriptors[1], op.b_is_n_major, 0, n);
+        let b = self.operand(warp, op.ty, pending.descriptors[1], op.b_is_n_major, 0, n);
         let sign = if op.negate_a != op.negate_b { -1.0 } else { 1.0 };
         let mut sums = vec![0f64; WARP_ROWS * n];
         for (row, sums) in a.iter().zip(sums.chunks_exact_mut(n)) {
@@ -190,28 +191,21 @@ impl Cluster<'_, '_> {
     }
 
     /// An operand as rows of K: element (k, i) at `k * count + i`.
-    fn operand(
-        &self,
-        warp: usize,
-        kind: Kind,
-        descriptor: u64,
-        mn_major: bool,
-        first: usize,
-        count: usize,
-    ) -> Vec<f32> {
+    fn operand(&self, warp: usize, ty: Type, descriptor: u64, mn_major: bool, first: usize, count: usize) -> Vec<f32> {
         let shared = &self.blocks[self.warps[warp].block].shared;
-        let mut values = vec![0f32; K * count];
+        let element_bytes = ty.bytes() as usize;
+        let mut values = vec![0f32; depth(ty) * count];
         let Ok(descriptor) = Descriptor::decode(descriptor) else { return values };
         for (outer, unit) in units(mn_major, first, count) {
             let index = descriptor.address(mn_major, outer, unit).wrapping_sub(self.context.shared_base) as usize;
             let bytes = shared.get(index..index + UNIT as usize).unwrap_or_default();
-            for (element, pair) in bytes.as_chunks::<2>().0.iter().enumerate() {
-                let inner = unit * UNIT_ELEMENTS + element;
+            for (element, bytes) in bytes.chunks_exact(element_bytes).enumerate() {
+                let inner = unit * (UNIT as usize / element_bytes) + element;
                 let (k, i) = if mn_major { (outer, inner) } else { (inner, outer) };
                 if let Some(slot) =
                     i.checked_sub(first).filter(|i| *i < count).and_then(|i| values.get_mut(k * count + i))
                 {
-                    *slot = widen(kind, u16::from_le_bytes(*pair).into());
+                    *slot = widen(ty.kind, bytes.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte)));
                 }
             }
         }
@@ -219,10 +213,16 @@ impl Cluster<'_, '_> {
     }
 }
 
+/// Elements of K of one wgmma.
+fn depth(ty: Type) -> usize {
+    DEPTH_BYTES / ty.bytes() as usize
+}
+
 /// The 16-byte units of an operand: (row or column, unit along K), or (k, unit along M or N).
 fn units(mn_major: bool, first: usize, count: usize) -> impl Iterator<Item = (usize, usize)> {
-    let outer = if mn_major { 0..K } else { first..first + count };
-    let inner = if mn_major { first / UNIT_ELEMENTS..(first + count) / UNIT_ELEMENTS } else { 0..K / UNIT_ELEMENTS };
+    let outer = if mn_major { 0..DEPTH_HALVES } else { first..first + count };
+    let inner =
+        if mn_major { first / UNIT_HALVES..(first + count) / UNIT_HALVES } else { 0..DEPTH_BYTES / UNIT as usize };
     outer.flat_map(move |outer| inner.clone().map(move |unit| (outer, unit)))
 }
 

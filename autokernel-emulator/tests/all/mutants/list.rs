@@ -73,7 +73,7 @@ const MATMUL80: &str = "sm80_matmul.cuh";
 const STORE80: &str = "sm80_store.cuh";
 const COPY80: &str = "sm80_copy.cuh";
 const PTX80: &str = "ptx/sm80.cuh";
-const PAD: &str = "pad_rows.cuh";
+const PAD: &str = "copy_rows.cuh";
 const REFERENCE: &str = "reference_matmul.cuh";
 
 #[rustfmt::skip] // one mutant a line reads as the table that it is
@@ -112,10 +112,10 @@ pub const MUTANTS: &[Mutant] = &[
     caught("accumulators are read one group early", On::Plain, MAINLOOP, "ptx::wgmma_wait<0>();", "ptx::wgmma_wait<1>();"),
     caught("the first wgmma adds to what was there", On::Plain, MAINLOOP, "!kFirst || k > 0", "true"),
     caught("no wgmma adds to the one before", On::Plain, MAINLOOP, "!kFirst || k > 0", "!kFirst && k > 0"),
-    caught("the last step along K is left out", On::Plain, MAINLOOP, "k < G::kTileK / kBlockK; ++k", "k < G::kTileK / kBlockK - 1; ++k"),
+    caught("the last step along K is left out", On::Plain, MAINLOOP, "k < kSwizzleBytes / kBlockDepthBytes; ++k", "k < kSwizzleBytes / kBlockDepthBytes - 1; ++k"),
     caught("the second consumer multiplies the first one's rows", On::Cooperative, MAINLOOP, " + first * kSwizzleBytes", ""),
-    caught("a step along K is half as long", On::Plain, SHARED, "kStepMajorK = kBlockK * sizeof(uint16_t) >> kUnitShift", "kStepMajorK = kBlockK >> kUnitShift"),
-    caught("a step along K of row-major B is half as long", On::RowMajor, SHARED, "kStepMajorN = kBlockK * kSwizzleBytes >> kUnitShift", "kStepMajorN = kBlockK / 2 * kSwizzleBytes >> kUnitShift"),
+    caught("a step along K is half as long", On::Plain, SHARED, "kStepMajorK = kBlockDepthBytes >> kUnitShift", "kStepMajorK = kBlockDepthBytes / 2 >> kUnitShift"),
+    caught("a step along K of row-major B is half as long", On::RowMajor, SHARED, "kStepMajorN = kBlockRows * kSwizzleBytes >> kUnitShift", "kStepMajorN = kBlockRows / 2 * kSwizzleBytes >> kUnitShift"),
     caught("the descriptor's stride is half an atom", On::Plain, SHARED, "kSwizzleAtomBytes >> kUnitShift} << 32", "kSwizzleAtomBytes / 2 >> kUnitShift} << 32"),
     caught("the descriptor names the 64-byte swizzle", On::Plain, SHARED, "kDescriptorSwizzle128 = uint64_t{1} << 62", "kDescriptorSwizzle128 = uint64_t{2} << 62"),
     caught("stages begin inside a swizzle atom", On::Plain, SHARED, "return {(address + kSwizzleAtomBytes - 1) & ~static_cast<uint32_t>(kSwizzleAtomBytes - 1)};", "return {address};"),
@@ -199,9 +199,9 @@ pub const MUTANTS: &[Mutant] = &[
     caught("the second factor has the rows of the first", On::GatedSm80, MATMUL80, "const OperandB b2(args.b2, args.ldb2, tile_column, n);", "const OperandB b2(args.b, args.ldb, tile_column, n);"),
     caught("the body takes the second sum one fragment early", On::GatedSm80, MATMUL80, "accumulators[i][kFragments];", "accumulators[i][kFragments - 1];"),
     // ---- the small kernels ----
-    caught("vectors are read beyond the row", On::PadRows, PAD, "first + kVector <= columns) return", "first <= columns) return"),
+    caught("vectors are read beyond the row", On::PadRows, PAD, "first + kVector<Unit> <= columns) return", "first <= columns) return"),
     caught("vectors are read before the row", On::PadRows, PAD, "if (first >= 0 && first + kVector", "if (first + kVector"),
-    caught("an odd shift shifts nothing", On::PadRows, PAD, "shift & 1 ? 16 : 0", "0"),
+    caught("an odd shift shifts nothing", On::PadRows, PAD, "shift % kPerWord<Unit> * 8 * static_cast<int>(sizeof(Unit))", "0"),
     caught("the last lane takes its own neighbour", On::PadRows, PAD, "lane == kWarpSize - 1 ? beyond : next", "next"),
     caught("columns beyond the target are written", On::PadRows, PAD, "if (column < matrix.columns) *reinterpret", "*reinterpret"),
     caught("a tile is read before it is written", On::Reference, REFERENCE, "      __syncthreads();\n#pragma unroll", "#pragma unroll"),

@@ -1,4 +1,5 @@
-// wgmma: one warpgroup multiplies a 64x16 block of A by a 16xN block of B, both in shared memory, into fp32 registers.
+// wgmma: one warpgroup multiplies a 64xK block of A by a KxN block of B, both in shared memory, into fp32 registers. K takes
+// 32 bytes: 16 elements of 16 bits, 32 of 8.
 //
 // Of columns 8j .. 8j + 7, thread t of the warpgroup holds d[4j], d[4j + 1]: row 16 * (t / 32) + t % 32 / 4, columns
 // 8j + 2 * (t % 4) + {0, 1}; and d[4j + 2], d[4j + 3]: the same columns 8 rows below (PTX ISA, "Register Fragments
@@ -38,7 +39,8 @@ __device__ __forceinline__ void forget_accumulators(float (&d)[kRegisters]) {
 }
 
 // d = a * b + (accumulate ? d : 0). `a` and `b` are matrix descriptors (sm90_shared.cuh); each operand is K-major, or
-// MN-major when `kAMajorM`, `kBMajorN` (16-bit elements alone allow that). N is a multiple of 8 in 8..256.
+// MN-major when `kAMajorM`, `kBMajorN` (16-bit elements alone allow that). N is a multiple of 8 in 8..256. Sums of 8-bit
+// elements are kept with fewer digits than fp32 has.
 template <typename Input, bool kAMajorM, bool kBMajorN, int N>
 struct Wgmma;
 
@@ -114,25 +116,40 @@ struct Wgmma;
 
 // A, B, FLAG, MAJOR_A, MAJOR_B: the numbers of the operands that follow the 4 * J accumulators. The "1, 1" are the
 // signs of A and B. The accumulate flag is a run-time predicate in PTX, but a constant wherever the loops are unrolled.
-#define AUTOKERNEL_WGMMA_ASM(TYPE, N, J, A, B, FLAG, MAJOR_A, MAJOR_B)                                 \
+// TAIL, and what follows it: what 16-bit elements have beside, the order of each operand.
+#define AUTOKERNEL_WGMMA_ASM(TYPES, N, J, A, B, FLAG, TAIL, ...)                                       \
   asm volatile(                                                                                        \
       "{\n"                                                                                            \
       ".reg .pred accumulate;\n"                                                                       \
       "setp.ne.b32 accumulate, %" #FLAG ", 0;\n"                                                       \
-      "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPE "." TYPE                                  \
-      " {" AUTOKERNEL_D_TEXT_##J "}, %" #A ", %" #B ", accumulate, 1, 1, %" #MAJOR_A ", %" #MAJOR_B ";\n" \
+      "wgmma.mma_async.sync.aligned.m64n" #N TYPES                                                     \
+      " {" AUTOKERNEL_D_TEXT_##J "}, %" #A ", %" #B ", accumulate, 1, 1" TAIL ";\n"                    \
       "}"                                                                                              \
       : AUTOKERNEL_D_LIST_##J                                                                          \
-      : "l"(a), "l"(b), "r"(int(accumulate)), "n"(int(kAMajorM)), "n"(int(kBMajorN)))
+      : "l"(a), "l"(b), "r"(int(accumulate)) __VA_ARGS__)
+
+#define AUTOKERNEL_WGMMA_16(TYPE, N, J, A, B, FLAG, MAJOR_A, MAJOR_B)                                  \
+  AUTOKERNEL_WGMMA_ASM("k16.f32." TYPE "." TYPE, N, J, A, B, FLAG, ", %" #MAJOR_A ", %" #MAJOR_B,      \
+                       , "n"(int(kAMajorM)), "n"(int(kBMajorN)))
+
+#define AUTOKERNEL_WGMMA_8(TYPE, N, J, A, B, FLAG) \
+  AUTOKERNEL_WGMMA_ASM("k32.f32." TYPE "." TYPE, N, J, A, B, FLAG, "", )
 
 #define AUTOKERNEL_WGMMA(N, J, A, B, FLAG, MAJOR_A, MAJOR_B)                                           \
   template <typename Input, bool kAMajorM, bool kBMajorN>                                              \
   struct Wgmma<Input, kAMajorM, kBMajorN, N> {                                                         \
+    static_assert(sizeof(Input) == 2 || !(kAMajorM || kBMajorN), "8-bit operands are K-major");        \
     __device__ __forceinline__ static void run(float (&d)[N / 2], uint64_t a, uint64_t b, bool accumulate) { \
-      if constexpr (DtypeOf<Input>::value == Dtype::kBf16) {                                           \
-        AUTOKERNEL_WGMMA_ASM("bf16", N, J, A, B, FLAG, MAJOR_A, MAJOR_B);                              \
+      constexpr Dtype kType = DtypeOf<Input>::value;                                                   \
+      if constexpr (kType == Dtype::kBf16) {                                                           \
+        AUTOKERNEL_WGMMA_16("bf16", N, J, A, B, FLAG, MAJOR_A, MAJOR_B);                               \
+      } else if constexpr (kType == Dtype::kF16) {                                                     \
+        AUTOKERNEL_WGMMA_16("f16", N, J, A, B, FLAG, MAJOR_A, MAJOR_B);                                \
+      } else if constexpr (kType == Dtype::kE4m3) {                                                    \
+        AUTOKERNEL_WGMMA_8("e4m3", N, J, A, B, FLAG);                                                  \
       } else {                                                                                         \
-        AUTOKERNEL_WGMMA_ASM("f16", N, J, A, B, FLAG, MAJOR_A, MAJOR_B);                               \
+        static_assert(kType == Dtype::kE5m2, "a type that wgmma multiplies");                          \
+        AUTOKERNEL_WGMMA_8("e5m2", N, J, A, B, FLAG);                                                  \
       }                                                                                                \
     }                                                                                                  \
   };
@@ -171,6 +188,8 @@ AUTOKERNEL_WGMMA(248, 31, 124, 125, 126, 127, 128)
 AUTOKERNEL_WGMMA(256, 32, 128, 129, 130, 131, 132)
 
 #undef AUTOKERNEL_WGMMA
+#undef AUTOKERNEL_WGMMA_8
+#undef AUTOKERNEL_WGMMA_16
 #undef AUTOKERNEL_WGMMA_ASM
 // clang-format on
 

@@ -4,9 +4,9 @@ use autokernel_core::{Dtype, Role};
 
 use super::written::Written;
 use crate::body::check::Checker;
-use crate::body::{Body, Complaint, Kind, Operand, Place, Step};
+use crate::body::{Body, Complaint, ELEMENTS, Kind, Operand, Place, Step};
 use crate::expr::Expr;
-use crate::matmul::inputs::INPUTS;
+use crate::matmul::inputs::{INPUTS, not_multiplied};
 
 /// Every mistake; none in a body that can be compiled.
 pub fn complaints(written: &Written) -> Vec<Complaint> {
@@ -19,6 +19,12 @@ pub fn complaints(written: &Written) -> Vec<Complaint> {
     for (at, operand) in body.operands.iter().enumerate() {
         if operand.role == Role::Output && operand.kind != Kind::Matrix {
             let message = "a product has an element for each row and column; write a `&mut Matrix`";
+            checker.complain(Place::Operand(at), message);
+        }
+        let is_factor = written.factors().any(|factor| factor == operand.name);
+        if !is_factor && !ELEMENTS.contains(&operand.dtype) {
+            let message =
+                format!("{} is a type of the factors of `dot` alone; make this bf16, f16 or f32", operand.dtype);
             checker.complain(Place::Operand(at), message);
         }
     }
@@ -64,8 +70,7 @@ fn factor<'b>(checker: &mut Checker<'b>, body: &'b Body, name: &str) -> Option<(
         return None;
     };
     if !INPUTS.contains(dtype) {
-        let message = "the matrix units multiply `bf16` or `f16`; convert this operand";
-        checker.complain(Place::Operand(at), message);
+        checker.complain(Place::Operand(at), not_multiplied());
     }
     Some((at, *dtype))
 }

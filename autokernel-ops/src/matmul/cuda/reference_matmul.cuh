@@ -15,6 +15,14 @@ constexpr int kThreads = kTile * kTile;
 
 __device__ __forceinline__ float to_f32(bf16 value) { return __uint_as_float(uint32_t(value.bits) << 16); }
 __device__ __forceinline__ float to_f32(f16 value) { return ptx::f16_to_f32(value.bits); }
+// The upper half of an f16.
+__device__ __forceinline__ float to_f32(e5m2 value) { return ptx::f16_to_f32(uint16_t(value.bits << 8)); }
+// The digits of an f16 whose exponents are 8 less; there is no infinity, and one NaN of each sign.
+__device__ __forceinline__ float to_f32(e4m3 value) {
+  const uint32_t magnitude = value.bits & 0x7f;
+  if (magnitude == 0x7f) return __uint_as_float(0x7fffffff);
+  return 256.0f * ptx::f16_to_f32(uint16_t(magnitude << 7 | (value.bits & 0x80) << 8));
+}
 
 // A second factor.
 template <typename Input>

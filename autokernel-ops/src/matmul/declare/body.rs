@@ -2,6 +2,7 @@
 
 use autokernel_core::Role;
 
+use super::along_k;
 use super::known::Known;
 use crate::body::{self, Operand};
 use crate::declaration::operands::{node_at, operands};
@@ -20,15 +21,21 @@ pub fn declare(declaration: &Declaration, statements: &[Statement]) -> Result<Pr
     if declaration.body == crate::declaration::Body::Unreadable {
         return Err(Vec::new());
     }
-    let Sorted { product, second, transpose_b, steps, nodes } = Sorted::new(declaration, statements)?;
+    let Sorted { product, second, transpose_b, node, steps, nodes } = Sorted::new(declaration, statements)?;
     let dtype = |operand: Option<&Operand>| operand.map(|operand| operand.dtype);
     let input = dtype(operands.iter().find(|operand| operand.name == product.a));
     let output = dtype(operands.iter().find(|operand| operand.role == Role::Output));
     let complain = |it: body::Complaint| node_at(declaration, &nodes, it.place).complain(it.message);
+    let written = product.clone();
     let body = Body::new(Written { product, second, body: body::Body { operands, steps } })
         .map_err(|complaints| complaints.into_iter().map(complain).collect::<Vec<_>>())?;
     let (Some(input), Some(output)) = (input, output) else { return Err(Vec::new()) };
     let layout = if transpose_b { Layout::Nt } else { Layout::Nn };
+    if !Layout::of(input).contains(&layout) {
+        let Product { a, b, .. } = &written;
+        let message = format!("{}; store `{b}` transposed and write `dot({a}, {b}.t())`", along_k(input));
+        return Err(vec![node.complain(message)]);
+    }
     let product = Problem::new(input, layout, Epilogue::identity());
     Ok(Problem { output, body: Some(body.into()), known_n: known.n, known_k: known.k, ..product })
 }
@@ -59,6 +66,8 @@ struct Sorted {
     product: Product,
     second: Option<Second>,
     transpose_b: bool,
+    /// Where the product stands.
+    node: Node,
     steps: Vec<body::Step>,
     /// Where the steps stand.
     nodes: Vec<Node>,
@@ -76,14 +85,14 @@ impl Sorted {
                 What::Product { name, factors } => products.push(Dot { name, factors, node: *node }),
             }
         }
-        let Some((&Dot { name, factors, .. }, more)) = products.split_first() else {
+        let Some((&Dot { name, factors, node }, more)) = products.split_first() else {
             let message = "a body of `fused_matmul` multiplies two of its operands: `out = dot(x, w.t());`; what \
                            multiplies none belongs in `#[autokernel::rows]`";
             return Err(vec![declaration.parameter_list.complain(message)]);
         };
         let second = second(factors, more)?;
         let Factors { a, b, transpose_b } = factors.clone();
-        Ok(Sorted { product: Product { name: name.to_owned(), a, b }, second, transpose_b, steps, nodes })
+        Ok(Sorted { product: Product { name: name.to_owned(), a, b }, second, transpose_b, node, steps, nodes })
     }
 }
 

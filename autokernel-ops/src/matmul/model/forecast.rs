@@ -15,14 +15,14 @@ struct OfImage {
     schedule: crate::Schedule,
 }
 
-/// What the constants that a build embedded as JSON predict of an image; none without them.
+/// What the constants that a build embedded as JSON predict of an image, or without them those that a fit begins with.
 pub fn forecast(
     class: &Class,
     schedule: Schedule,
     constants: Option<&str>,
     machine: Machine,
 ) -> Option<Box<dyn Forecast>> {
-    let constants: Constants = serde_json::from_str(constants?).ok()?;
+    let constants = constants.map_or(Ok(Constants::START), serde_json::from_str::<Constants>).ok()?;
     let model = constants.is_plausible().then_some(Model { machine, constants })?;
     Some(Box::new(OfImage { model, traits: Traits::new(class, &schedule), schedule: schedule.into() }))
 }

@@ -17,6 +17,14 @@ const REGISTER_FILE: u32 = 65_536;
 /// The rules, each of which may take those before it for granted.
 pub const RULES: &[Rule<S, Class>] = &[
     Rule {
+        name: "factors_have_16_bits",
+        words: "A and B have 16 bits an element",
+        holds: |_, class, _| class.input.bytes() == 2,
+        reason: |_, class, _| {
+            format!("family sm80 multiplies bf16 and f16 alone, not {}; take family sm90", class.input)
+        },
+    },
+    Rule {
         name: "tile",
         words: "tile_m and tile_n are 32, 64, 128 or 256; tile_k is 32 or 64",
         holds: |s, _, _| SIDES.contains(&s.tile_m) && SIDES.contains(&s.tile_n) && [32, 64].contains(&s.tile_k),

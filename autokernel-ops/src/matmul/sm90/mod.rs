@@ -3,7 +3,7 @@
 mod plan;
 mod rules;
 
-use autokernel_core::TileBox;
+use autokernel_core::{Dtype, TileBox};
 
 use crate::family::Family;
 use crate::knob::choices;
@@ -24,13 +24,16 @@ const WGMMA_M: u32 = 64;
 const WARP_ROWS: u32 = 16;
 /// Bytes that one row or column of a tile takes in a stage.
 const SWIZZLE_BYTES: u32 = 128;
-/// Elements of K in one stage: one row of the 128-byte swizzle, for 16-bit elements.
-pub const TILE_K: u32 = 64;
 /// Registers of one SM, and the most that a thread may have.
 const REGISTER_FILE: u32 = 65_536;
 const MAX_REGISTERS: u32 = 255;
 /// Dynamic shared memory one block may have on Hopper, in bytes.
 const MAX_SHARED_BYTES: u32 = 232_448;
+
+/// Elements of K in one stage: one row of the 128-byte swizzle.
+fn tile_k(input: Dtype) -> u32 {
+    SWIZZLE_BYTES / input.bytes()
+}
 
 choices! {
     /// How consumer warpgroups divide the work.
@@ -95,7 +98,7 @@ schedule! {
 impl Sm90Schedule {
     /// How the family works, in a paragraph.
     pub const ABOUT: &str = "Persistent: about one block an SM walks over tiles of C. One warpgroup loads with TMA into a ring of \
-         shared-memory stages of 64 elements of K, guarded by mbarriers; the consumer warpgroups multiply from \
+         shared-memory stages of 128 bytes of K, guarded by mbarriers; the consumer warpgroups multiply from \
          shared memory with wgmma and store through TMA. wgmma multiplies 64-row blocks of A by up to 256 columns \
          of B; with swap_ab it multiplies 64-column blocks of B by up to 256 rows of A. With split_k a cluster of \
          blocks shares the k of one tile and adds up through distributed shared memory.";
@@ -177,7 +180,7 @@ impl Sm90Schedule {
             tile_m: self.tile_m,
             tile_n: self.tile_n,
             columns: problem.columns_of_c(self.tile_n),
-            tile_k: TILE_K,
+            tile_k: tile_k(problem.input),
             cluster_m: self.cluster_m,
             cluster_n: self.cluster_n,
             swap_ab: self.swap_ab,

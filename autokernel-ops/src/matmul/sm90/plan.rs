@@ -2,13 +2,10 @@
 
 use autokernel_core::{Arg, Field, Grid, KernelStep, LaunchPlan, Residency, TileBox};
 
-use super::{Mode, Sm90Schedule, TILE_K};
+use super::{Mode, SWIZZLE_BYTES, Sm90Schedule, tile_k};
 use crate::matmul::plan::{Operands, extents, field, leading, pointer, raster, tiles};
 use crate::matmul::problem::Class;
 use crate::source::{Constant, boolean, int};
-
-/// Bytes of a row of an operand's box: one row of the 128-byte swizzle, `TILE_K` 16-bit elements.
-const SWIZZLE: u32 = 128;
 
 /// The launch of the kernel called `symbol`: clusters that walk over the tiles, or with a split K one for each.
 pub fn plan(class: &Class, operands: &Operands, schedule: &Sm90Schedule, symbol: String) -> LaunchPlan {
@@ -33,9 +30,10 @@ pub fn plan(class: &Class, operands: &Operands, schedule: &Sm90Schedule, symbol:
 fn args(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -> Vec<Field> {
     let &Operands { a, b, b2, c, ref others } = operands;
     let &Sm90Schedule { tile_m, tile_n, cluster_m, cluster_n, .. } = schedule;
-    let operand_box = |rows| TileBox { rows, columns: TILE_K, swizzle: SWIZZLE };
+    let tile_k = tile_k(class.input);
+    let operand_box = |rows| TileBox { rows, columns: tile_k, swizzle: SWIZZLE_BYTES };
     // Blocks of a cluster load a slice each of what they share. Row-major B comes in panels of one swizzle row.
-    let b_rows = if class.layout.transpose_b() { class.columns_of_c(tile_n) / cluster_m } else { TILE_K };
+    let b_rows = if class.layout.transpose_b() { class.columns_of_c(tile_n) / cluster_m } else { tile_k };
     let map = |name, operand, tile| field(name, Arg::Map { operand, tile });
     let mut args = vec![map("a_map", a, operand_box(tile_m / cluster_n)), map("b_map", b, operand_box(b_rows))];
     args.extend(b2.map(|b2| map("b2_map", b2, operand_box(b_rows))));
@@ -55,7 +53,7 @@ pub fn constants(class: &Class, schedule: &Sm90Schedule) -> Vec<Constant> {
     vec![
         int("kTileM", tile_m),
         int("kTileN", tile_n),
-        int("kTileK", TILE_K),
+        int("kTileK", tile_k(class.input)),
         int("kStages", stages),
         int("kConsumers", consumers),
         boolean("kPingPong", mode == Mode::PingPong),

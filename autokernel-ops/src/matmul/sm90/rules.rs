@@ -4,7 +4,7 @@ use autokernel_core::Arch;
 
 use super::{MAX_SHARED_BYTES, Mode, Sm90Schedule as S, WARPS_PER_WARPGROUP, WGMMA_M};
 use crate::matmul::body::BodyClass;
-use crate::matmul::problem::Class;
+use crate::matmul::problem::{Class, Layout};
 use crate::matmul::schedule::Raster;
 use crate::rule::Rule;
 
@@ -22,6 +22,14 @@ pub const RULES: &[Rule<S, Class>] = &[
         words: "sm90 runs on sm_90a alone",
         holds: |_, _, arch| arch == Arch::SM_90A,
         reason: |_, _, arch| format!("family sm90 runs on sm_90a alone, not on {arch}; take family sm80"),
+    },
+    Rule {
+        name: "layout_is_one_that_wgmma_reads",
+        words: "elements of A and B of other than 16 bits have layout nt",
+        holds: |_, class, _| Layout::of(class.input).contains(&class.layout),
+        reason: |_, class, _| {
+            format!("wgmma multiplies {} along K alone; layout {} is another, take nt", class.input, class.layout)
+        },
     },
     Rule {
         name: "consumers_one_to_three",

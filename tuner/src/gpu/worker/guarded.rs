@@ -1,7 +1,7 @@
 //! Matrices between guard zones.
 
 use autokernel_codegen::dtype::Dtype;
-use autokernel_runtime::{Argument, Element, MatrixView, MatrixViewMut, bf16, f16};
+use autokernel_runtime::{Argument, Element, MatrixView, MatrixViewMut, bf16, e4m3, e5m2, f16};
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaSlice, DevicePtr};
 
@@ -116,6 +116,10 @@ pub enum Buffer {
     F16(Guarded<f16>),
     /// Of `f32`.
     F32(Guarded<f32>),
+    /// Of `e4m3`.
+    E4m3(Guarded<e4m3>),
+    /// Of `e5m2`.
+    E5m2(Guarded<e5m2>),
 }
 
 /// `$value` of the matrix inside a buffer, whatever its type.
@@ -125,6 +129,8 @@ macro_rules! of_buffer {
             Buffer::Bf16($matrix) => $value,
             Buffer::F16($matrix) => $value,
             Buffer::F32($matrix) => $value,
+            Buffer::E4m3($matrix) => $value,
+            Buffer::E5m2($matrix) => $value,
         }
     };
 }
@@ -143,6 +149,8 @@ impl Buffer {
             Dtype::Bf16 => Buffer::Bf16(Guarded::new(tools, rows, columns, ld, guard_bytes)?),
             Dtype::F16 => Buffer::F16(Guarded::new(tools, rows, columns, ld, guard_bytes)?),
             Dtype::F32 => Buffer::F32(Guarded::new(tools, rows, columns, ld, guard_bytes)?),
+            Dtype::E4m3 => Buffer::E4m3(Guarded::new(tools, rows, columns, ld, guard_bytes)?),
+            Dtype::E5m2 => Buffer::E5m2(Guarded::new(tools, rows, columns, ld, guard_bytes)?),
         })
     }
 
@@ -152,6 +160,8 @@ impl Buffer {
             Buffer::Bf16(_) => Dtype::Bf16,
             Buffer::F16(_) => Dtype::F16,
             Buffer::F32(_) => Dtype::F32,
+            Buffer::E4m3(_) => Dtype::E4m3,
+            Buffer::E5m2(_) => Dtype::E5m2,
         }
     }
 

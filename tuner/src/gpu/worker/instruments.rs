@@ -43,7 +43,7 @@ pub struct Instruments {
     stream: Arc<CudaStream>,
     sm_count: u32,
     /// By element type, in the order of [`Dtype::ALL`].
-    typed: [Typed; Dtype::ALL.len()],
+    typed: Vec<Typed>,
     count_touched: CudaFunction,
     brake: CudaFunction,
     clock: CudaFunction,
@@ -109,7 +109,7 @@ impl Instruments {
         Ok(Instruments {
             stream: stream.clone(),
             sm_count,
-            typed: [typed(Dtype::ALL[0])?, typed(Dtype::ALL[1])?, typed(Dtype::ALL[2])?],
+            typed: Dtype::ALL.into_iter().map(typed).collect::<Result<_>>()?,
             count_touched: function("autokernel_count_touched")?,
             brake: function("autokernel_brake")?,
             clock: function("autokernel_clock")?,
@@ -236,11 +236,8 @@ impl Instruments {
     }
 
     fn typed(&self, dtype: Dtype) -> &Typed {
-        &self.typed[match dtype {
-            Dtype::Bf16 => 0,
-            Dtype::F16 => 1,
-            Dtype::F32 => 2,
-        }]
+        let number = Dtype::ALL.iter().position(|known| *known == dtype);
+        &self.typed[number.expect("every type is one of all")]
     }
 
     /// Enough blocks for every SM; the kernels stride over the rest.

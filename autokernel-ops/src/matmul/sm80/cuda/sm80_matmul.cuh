@@ -100,7 +100,7 @@ struct Matmul : Shape<Schedule, sizeof(typename Problem::Output), Body::kRegiste
   using S = Shape<Schedule, sizeof(typename Problem::Output), Body::kRegisters, kProducts>;
   using Input = typename Problem::Input;
   using Output = typename Problem::Output;
-  static_assert(sizeof(Input) == kInputBytes, "sm80: Input is bf16 or f16");
+  static_assert(sizeof(Input) == kInputBytes, "factors_have_16_bits");
 
   static constexpr int kSteps = S::kTileK / kMmaK;
   static constexpr int kBlocksM = S::kWarpTileM / kBlock;

@@ -50,7 +50,7 @@ __device__ __forceinline__ void multiply_stage(Accumulators<G>& acc, const Share
 
   ptx::wgmma_fence();
 #pragma unroll
-  for (int k = 0; k < G::kTileK / kBlockK; ++k) {
+  for (int k = 0; k < kSwizzleBytes / kBlockDepthBytes; ++k) {
 #pragma unroll
     for (int block = 0; block < G::kBlocks; ++block) {
       Multiply::run(acc[block], blocks.descriptor.at(block_step(block) + k * Blocks::kStep),

@@ -12,14 +12,15 @@ constexpr int kTmaUnitBytes = 16;      // what TMA aligns and clips to, and what
 constexpr int kSwizzleBytes = 128;     // one row of a swizzled operand box
 constexpr int kSwizzleRows = 8;        // rows after which the 128-byte swizzle pattern repeats
 constexpr int kSwizzleAtomBytes = kSwizzleBytes * kSwizzleRows;
-constexpr int kPanelN = 64;            // columns of one box of row-major B: one swizzle row
+constexpr int kPanelN = 64;            // columns of one box of row-major B, of 16 bits: one swizzle row
 
-// wgmma, m64nNk16.
+// wgmma, m64nNk16 on 16-bit elements, m64nNk32 on 8-bit ones.
 constexpr int kBlockM = 64;            // its rows
 constexpr int kWarpRows = 16;          // those that one warp holds
 constexpr int kMaxWidth = 256;         // most columns, N
 constexpr int kWidthStep = 8;          // N is a multiple: one 8x8 matrix of stmatrix
-constexpr int kBlockK = 16;            // depth on 16-bit elements
+constexpr int kBlockDepthBytes = 32;   // its depth, whatever the elements
+constexpr int kBlockRows = 16;         // that of row-major B, whose elements have 16 bits
 
 // Limits.
 constexpr int kMaxBlocksSide = 256;    // the longest side of a TMA box
@@ -102,7 +103,7 @@ struct Geometry {
                         : kStoreRows == kWarpRows && kColumns % kStoreColumns == 0,
                 "store boxes divide what a warp holds of the tile");
 
-  static_assert(sizeof(Input) == 2, "operands are bf16 or f16");
+  static_assert(sizeof(Input) == 2 || Problem::kTransposeB, "layout_is_one_that_wgmma_reads");
   static_assert(kTileK * static_cast<int>(sizeof(Input)) == kSwizzleBytes, "a row of a stage is one swizzle row");
   static_assert(kConsumers >= 1 && kConsumers <= 3, "consumers_one_to_three");
   static_assert(!kPingPong || kConsumers == 2, "ping_pong_takes_two_consumers");

@@ -6,7 +6,7 @@
 
 namespace autokernel::sm90 {
 
-// Addresses in the shared window. Stage s holds A as [kTileM][64] and then B, as [kTileN][64] when K-major or as
+// Addresses in the shared window. Stage s holds A as [kTileM][kTileK] and then B, as [kTileN][kTileK] when K-major or as
 // kTileN / 64 panels of [64][64] when MN-major, a second product's behind the first one's; every 128-byte row is swizzled as
 // the copy engine delivers it.
 template <typename G>
@@ -40,13 +40,13 @@ constexpr uint64_t kDescriptorStride = uint64_t{kSwizzleAtomBytes >> kUnitShift}
 
 // K-major: a row is one swizzle row, so the leading offset is unused; k advances inside the row.
 constexpr uint64_t kDescriptorMajorK = kDescriptorSwizzle128 | kDescriptorStride;
-constexpr uint32_t kStepMajorK = kBlockK * sizeof(uint16_t) >> kUnitShift;
+constexpr uint32_t kStepMajorK = kBlockDepthBytes >> kUnitShift;
 
 // MN-major: the leading offset leads to the next panel of 64 columns; k advances by rows.
 constexpr int kPanelBytes = kPanelN * kSwizzleBytes;
 constexpr uint64_t kDescriptorPanel = uint64_t{kPanelBytes >> kUnitShift} << 16;
 constexpr uint64_t kDescriptorMajorN = kDescriptorSwizzle128 | kDescriptorStride | kDescriptorPanel;
-constexpr uint32_t kStepMajorN = kBlockK * kSwizzleBytes >> kUnitShift;
+constexpr uint32_t kStepMajorN = kBlockRows * kSwizzleBytes >> kUnitShift;
 
 // Two halves, so that a step is one 32-bit addition to the low one.
 struct Descriptor {

@@ -1,0 +1,54 @@
+//! How far a sum of the matrix units may be from the exact one: the one place that says so, which every tolerance reads.
+
+use autokernel_core::Dtype;
+
+/// The largest error of a sum over `k` products of mean zero whose running sum stays below `peak`.
+///
+/// An instruction aligns its products and the running sum with the largest of them, and cuts what lies below a unit of that.
+///
+/// - 16-bit inputs, 16 products an instruction: the unit is 2⁻²³. The sum loses up to a unit each time, towards zero, so that
+///   losses add up: k/16 units, and 4 more for the products, most of which need no alignment.
+/// - 8-bit inputs, 32 products an instruction: the unit is 2⁻¹³, as Hopper keeps 14 digits here (DeepSeek-V3 technical report,
+///   section 3.5.2), so that products lose too, each up to a unit. Their signs differ: k losses of deviation 1/√3 stay below
+///   4·√k. The sum loses k/32 units as above.
+pub fn error(input: Dtype, k: f64, peak: f64) -> f64 {
+    let (unit, units) = match input {
+        Dtype::Bf16 | Dtype::F16 | Dtype::F32 => (2f64.powi(-23), k / 16.0 + 4.0),
+        Dtype::E4m3 | Dtype::E5m2 => (2f64.powi(-13), k / 32.0 + 4.0 * k.sqrt()),
+    };
+    unit * units * peak
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Deviation of a product of numbers that are uniform in [−1, 1).
+    const UNIFORM: f64 = 1.0 / 3.0;
+
+    /// What 32 products and the running sum come to where 14 digits are kept.
+    fn in_14_digits(sum: f64, products: &[f64]) -> f64 {
+        let largest = products.iter().fold(sum.abs(), |largest, product| largest.max(product.abs()));
+        let unit = 2f64.powi(largest.max(f64::MIN_POSITIVE).log2().floor() as i32 - 13);
+        let cut = |value: f64| (value / unit).trunc() * unit;
+        cut(products.iter().map(|product| cut(*product)).sum::<f64>() + cut(sum))
+    }
+
+    #[test]
+    fn sums_of_14_digits_stay_within_the_error_of_8_bit_inputs_and_beyond_a_hundredth_of_it() {
+        let mut state = 1u64;
+        let mut uniform = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 40) as f64 / f64::from(1 << 23) - 1.0
+        };
+        for k in [32usize, 256, 4096, 16_384] {
+            let (mut worst, allowed) = (0f64, error(Dtype::E4m3, k as f64, 4.0 * UNIFORM * (k as f64).sqrt()));
+            for _ in 0..64 {
+                let products: Vec<f64> = (0..k).map(|_| uniform() * uniform()).collect();
+                let kept = products.chunks(32).fold(0.0, in_14_digits);
+                worst = worst.max((kept - products.iter().sum::<f64>()).abs());
+            }
+            assert!((allowed / 100.0..allowed).contains(&worst), "k = {k}: {worst}, {allowed} is allowed");
+        }
+    }
+}
