@@ -16,6 +16,7 @@ use autokernel_codegen::{matmul, product};
 use rayon::prelude::*;
 
 include!("src/bodies/timed.rs");
+include!("src/bodies/timed_fp8.rs");
 include!("src/rows/bodies.rs");
 
 fn main() {
@@ -95,6 +96,10 @@ fn timed(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
     let (name, source) = SWIGLU;
     let problem = Problem::Matmul(product::problem(&syn::parse_str(source)?)?);
     jobs.extend(gated_schedules().map(|schedule| (name, problem.clone(), schedule.into())));
+    for (name, source) in TIMED_FP8 {
+        let problem = Problem::Matmul(product::problem(&syn::parse_str(source)?)?);
+        jobs.extend(fp8_schedules().map(|schedule| (name, problem.clone(), schedule.into())));
+    }
     let (name, source) = BEHIND;
     let problem = problem_of_rows(&syn::parse_str(source)?)?;
     let schedule = RowsSchedule::for_columns(&problem.class(), 8192, Arch::SM_90A);
@@ -110,10 +115,10 @@ fn timed(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
     {
         let cubin = out.join(format!("timed_{number}.cubin"));
         std::fs::copy(&image, &cubin)?;
-        let [signature, plan] = [serde_json::to_string(&problem.signature())?, serde_json::to_string(plan)?];
+        let [problem, plan] = [serde_json::to_string(problem)?, serde_json::to_string(plan)?];
         writeln!(
             text,
-            "TimedImage {{ name: {name:?}, signature: {signature:?}, schedule: {:?}, plan: {plan:?}, cubin: \
+            "TimedImage {{ name: {name:?}, problem: {problem:?}, schedule: {:?}, plan: {plan:?}, cubin: \
              include_bytes!({:?}) }},",
             schedule.to_string(),
             cubin.display().to_string()
@@ -155,6 +160,38 @@ fn gated_schedules() -> [Sm90Schedule; 18] {
         Sm90Schedule { split_k: 2, ..few },
         Sm90Schedule { split_k: 4, ..few },
         Sm90Schedule { tile_n: 256, consumers: 2, stages: 6, ..few },
+    ]
+}
+
+/// Schedules for 8-bit floats that may lead: large tiles for many rows, transposed ones for few.
+fn fp8_schedules() -> [Sm90Schedule; 20] {
+    let [narrow, broad] = [8, 16].map(|group| Raster { group, ..Raster::PLAIN });
+    let plain = Sm90Schedule { consumers: 2, raster: narrow, ..Sm90Schedule::PLAIN };
+    let wide = Sm90Schedule { tile_n: 256, ..plain };
+    let ping_pong = Sm90Schedule { mode: Mode::PingPong, stages: 6, ..plain };
+    let few = Sm90Schedule { swap_ab: true, tile_m: 16, consumers: 1, stages: 12, ..plain };
+    let more = Sm90Schedule { tile_m: 64, stages: 8, ..few };
+    [
+        wide,
+        Sm90Schedule { cluster_m: 2, ..wide },
+        Sm90Schedule { cluster_m: 2, raster: broad, ..wide },
+        Sm90Schedule { cluster_n: 2, ..wide },
+        Sm90Schedule { tile_m: 256, tile_n: 128, cluster_n: 2, ..wide },
+        Sm90Schedule { tile_m: 256, tile_n: 128, cluster_m: 2, ..wide },
+        ping_pong,
+        Sm90Schedule { cluster_m: 2, ..ping_pong },
+        Sm90Schedule { cluster_m: 2, raster: broad, ..ping_pong },
+        Sm90Schedule { tile_n: 160, stages: 5, cluster_m: 2, ..ping_pong },
+        Sm90Schedule { tile_n: 192, stages: 4, cluster_m: 2, ..ping_pong },
+        Sm90Schedule { tile_m: 64, tile_n: 256, stages: 5, cluster_m: 2, ..ping_pong },
+        more,
+        Sm90Schedule { split_k: 2, ..more },
+        Sm90Schedule { cluster_n: 2, ..more },
+        Sm90Schedule { tile_n: 256, consumers: 2, stages: 5, ..more },
+        few,
+        Sm90Schedule { split_k: 2, ..few },
+        Sm90Schedule { split_k: 4, tile_n: 64, ..few },
+        Sm90Schedule { split_k: 8, consumers: 2, ..few },
     ]
 }
 

@@ -28,8 +28,10 @@ pub enum Epilogue {
     GeluTanhBias,
 }
 
-/// What is added to a product before it is stored.
+/// What a product is scaled by, and what is added to it before it is stored.
 pub struct Added<'m, O: Element> {
+    /// A number for each factor, in memory of the GPU, 1 without; of 8-bit floats alone.
+    pub scales: Option<[&'m Row<f32>; 2]>,
     /// An element for each column, which the epilogue takes.
     pub bias: Option<&'m Row<O>>,
     /// A matrix of the output's size, behind the epilogue.
@@ -38,7 +40,7 @@ pub struct Added<'m, O: Element> {
 
 impl<O: Element> Added<'_, O> {
     /// Nothing.
-    pub const NOTHING: Self = Added { bias: None, skip: None };
+    pub const NOTHING: Self = Added { scales: None, bias: None, skip: None };
 }
 
 impl Epilogue {
@@ -47,12 +49,12 @@ impl Epilogue {
     }
 }
 
-/// A dense row-major product of 16-bit matrices, with sums in fp32.
+/// A dense row-major product of matrices of 16 bits, or with a transposed `B` of 8-bit floats, with sums in fp32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GemmProblem {
     /// Those of a product.
     pub extents: Extents,
-    /// Type of both inputs: 16 bits.
+    /// Type of both inputs: 8 or 16 bits.
     pub dtype: Dtype,
     /// Type of the output.
     pub output: Dtype,
@@ -91,8 +93,8 @@ impl CublasLt {
     /// There is none, or cuBLASLt refuses the problem.
     pub fn gemm(&self, problem: GemmProblem, limit: usize) -> Result<Gemm> {
         let [m, n, k] = matmul::sizes(&problem.extents).map(u64::from);
-        if problem.dtype.bytes() != 2 {
-            return Err(Error::Operands("the baseline multiplies 16-bit matrices"));
+        if problem.dtype == Dtype::F32 {
+            return Err(Error::Operands("the baseline multiplies matrices of 8-bit floats or 16 bits"));
         }
         let (dtype, output) = (data_type(problem.dtype), data_type(problem.output));
         let operation = Operation::new(problem)?;
@@ -175,7 +177,7 @@ impl Gemm {
         algorithm: usize,
         a: impl Into<MatrixView<'m, I>>,
         b: impl Into<MatrixView<'m, I>>,
-        Added { bias, skip }: Added<'_, O>,
+        Added { scales, bias, skip }: Added<'_, O>,
         out: impl Into<MatrixViewMut<'m, O>>,
     ) -> Result<()> {
         let (a, b, mut out) = (a.into(), b.into(), out.into());
@@ -186,6 +188,11 @@ impl Gemm {
             || !skip.as_ref().is_none_or(is_like_out)
         {
             return Err(Error::Operands("what is added does not have the problem's size"));
+        }
+        let are_numbers = scales.is_none_or(|scales| scales.iter().all(|scale| scale.len() == 1));
+        let is_fp8 = is_fp8(self.problem.dtype);
+        if scales.is_some() && !is_fp8 || !are_numbers {
+            return Err(Error::Operands("8-bit floats alone are scaled, by a number each"));
         }
         let algorithm = self.algorithms.get(algorithm).ok_or(Error::NoAlgorithm)?;
         let on_cpu = || Error::Operands("a matrix is on the CPU");
@@ -203,6 +210,15 @@ impl Gemm {
         let bias = bias.map(|bias| bias.device_ptr(stream));
         if let Some((bias, _)) = &bias {
             self.operation.set_bias(*bias)?;
+        }
+        let scales =
+            scales.map(|[a, b]| Ok::<_, Error>([a.as_cudarc().ok_or_else(on_cpu)?, b.as_cudarc().ok_or_else(on_cpu)?]));
+        let scales = scales.transpose()?;
+        let scales = scales.as_ref().map(|scales| scales.each_ref().map(|scale| scale.device_ptr(stream)));
+        if is_fp8 {
+            // Those of the launch before are forgotten: none stands for 1.
+            self.operation
+                .set_scales(scales.as_ref().map_or([0; 2], |scales| scales.each_ref().map(|(scale, _)| *scale)))?;
         }
         let skip = skip.as_ref().map(|skip| skip.as_cudarc().ok_or_else(on_cpu)).transpose()?;
         let skip = skip.map(|skip| skip.device_ptr(stream));
@@ -251,6 +267,10 @@ impl Gemm {
             && (I::DTYPE, O::DTYPE) == (dtype, output);
         if fits { Ok(()) } else { Err(Error::Operands("a matrix does not have the problem's size or type")) }
     }
+}
+
+fn is_fp8(dtype: Dtype) -> bool {
+    matches!(dtype, Dtype::E4m3 | Dtype::E5m2)
 }
 
 fn data_type(dtype: Dtype) -> sys::cudaDataType {
@@ -306,6 +326,10 @@ impl Operation {
         let operation = Operation(result::create_matmul_desc(compute, sys::cudaDataType::CUDA_R_32F)?);
         let transpose: i32 = problem.transpose_b.into();
         operation.set(sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_TRANSA, &transpose)?;
+        if is_fp8(problem.dtype) {
+            // As kernels of autokernel do: sums of fewer digits than fp32 are not promoted on the way.
+            operation.set(sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_FAST_ACCUM, &1i8)?;
+        }
         let epilogue = match problem.epilogue {
             Epilogue::Identity => return Ok(operation),
             Epilogue::Relu => sys::cublasLtEpilogue_t::CUBLASLT_EPILOGUE_RELU,
@@ -319,6 +343,12 @@ impl Operation {
     /// The bias is of the output's type, an element for each row of cuBLASLt's column-major output.
     fn set_bias(&self, address: u64) -> Result<()> {
         self.set(sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_BIAS_POINTER, &address)
+    }
+
+    /// The addresses of a number for each of our factors, of which cuBLASLt's first one is `B`; 0 for none.
+    fn set_scales(&self, [a, b]: [u64; 2]) -> Result<()> {
+        self.set(sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &b)?;
+        self.set(sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &a)
     }
 
     fn set<T>(&self, attribute: sys::cublasLtMatmulDescAttributes_t, value: &T) -> Result<()> {

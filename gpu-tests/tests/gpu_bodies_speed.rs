@@ -131,7 +131,8 @@ impl Fused {
     fn launch(&mut self, device: &Device, algorithm: usize, set: &mut Set) -> autokernel::Result<()> {
         let Set { x, w, bias, skip, product, out } = set;
         let to = if self.behind.is_some() { &mut *product } else { &mut *out };
-        let added = Added { bias: self.has_bias.then_some(&*bias), skip: self.has_skip.then(|| skip.view()) };
+        let fused_bias = self.has_bias.then_some(&*bias);
+        let added = Added { bias: fused_bias, skip: self.has_skip.then(|| skip.view()), ..Added::NOTHING };
         let launched = self.gemm.launch_adding(&mut self.cublaslt, algorithm, &*x, &*w, added, to);
         launched?;
         let Some(behind) = &self.behind else { return Ok(()) };

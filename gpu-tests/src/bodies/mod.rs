@@ -4,6 +4,7 @@
 pub mod declared;
 
 use autokernel::{Argument, CompiledKernel, Device, Extents, Image, LaunchPlan, Result, Role, Signature, matmul};
+use autokernel_codegen::problem;
 use autokernel_codegen::product::{Body, Problem, oracle};
 use autokernel_codegen::rows::oracle::Ball;
 use autokernel_codegen::rows::{Kind, Operand};
@@ -17,22 +18,28 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 include!("timed.rs");
+include!("timed_fp8.rs");
 
-/// A kernel of [`TIMED`] as the build script compiled it, for [`GPU`](crate::rows::GPU).
+/// A kernel of [`TIMED`] or [`TIMED_FP8`] as the build script compiled it, for [`GPU`](crate::rows::GPU).
 pub struct TimedImage {
     /// The name of what it computes.
     pub name: &'static str,
     /// How, in a line.
     pub schedule: &'static str,
-    signature: &'static str,
+    problem: &'static str,
     plan: &'static str,
     cubin: &'static [u8],
 }
 
 impl TimedImage {
+    /// What it computes.
+    pub fn problem(&self) -> problem::Problem {
+        serde_json::from_str(self.problem).expect("written by the build script")
+    }
+
     /// What a launch of it takes.
     pub fn signature(&self) -> Signature {
-        serde_json::from_str(self.signature).expect("written by the build script")
+        self.problem().signature()
     }
 
     /// Loads it on `device`.

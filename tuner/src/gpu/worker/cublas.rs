@@ -53,6 +53,9 @@ impl Cublas {
             (Buffer::F16(a), Buffer::F16(b), Buffer::Bf16(c)) => self.launch_typed(algorithm, a, b, c),
             (Buffer::F16(a), Buffer::F16(b), Buffer::F16(c)) => self.launch_typed(algorithm, a, b, c),
             (Buffer::F16(a), Buffer::F16(b), Buffer::F32(c)) => self.launch_typed(algorithm, a, b, c),
+            (Buffer::E4m3(a), Buffer::E4m3(b), Buffer::Bf16(c)) => self.launch_typed(algorithm, a, b, c),
+            (Buffer::E4m3(a), Buffer::E4m3(b), Buffer::F16(c)) => self.launch_typed(algorithm, a, b, c),
+            (Buffer::E4m3(a), Buffer::E4m3(b), Buffer::F32(c)) => self.launch_typed(algorithm, a, b, c),
             _ => Err(no_product()),
         }
     }
@@ -70,5 +73,5 @@ impl Cublas {
 }
 
 fn no_product() -> WorkerError {
-    WorkerError::Cublas("the operands are not those of a product of bf16 or f16".to_owned())
+    WorkerError::Cublas("the operands are not those of a product of bf16, f16 or e4m3".to_owned())
 }
