@@ -39,7 +39,8 @@ struct Divisor {
 
 __device__ __forceinline__ float quotient(float x, const Divisor& divisor) { return x * divisor.reciprocal * divisor.scale; }
 
-// 1 + tanh(x), to a few units in the last place and two for each unit of |x|, where the sum would cancel too: 2 / (1 + exp(-2 x)).
+// 1 + tanh(x), as 2 / (1 + exp(-2 x)): to a few units in the last place and two for each unit of |x|, where the sum would
+// cancel too.
 __device__ __forceinline__ float one_plus_tanh(float x) {
   constexpr float kMinus2Log2E = -2.88539008f;
   float half;

@@ -27,8 +27,15 @@ impl Cost {
             special_functions: self.special_functions.saturating_add(other.special_functions),
         }
     }
+
+    /// Registers of the constants of functions, which are there once however often a function is called.
+    pub(crate) fn constants(self) -> u32 {
+        FUNCTION_REGISTERS * self.special_functions.min(Math::special()).saturating_sub(1)
+    }
 }
 
+/// Registers of each function beyond the first, whose constants are there beside those of the others.
+const FUNCTION_REGISTERS: u32 = 4;
 /// Registers of a function with branches of its own, such as `tanhf` and `erff`, whose sides are live together.
 const WIDE: u32 = 16;
 
@@ -46,7 +53,7 @@ impl Math {
 
 impl Math {
     /// How many functions are more than an instruction or two.
-    pub(crate) fn special() -> u32 {
+    fn special() -> u32 {
         Math::ALL.iter().map(|function| function.cost().special_functions).sum()
     }
 }

@@ -39,8 +39,9 @@ const SM_THREADS: u32 = 2048;
 const SM_BLOCKS: u32 = 32;
 /// Registers that ptxas gives a thread.
 const MAX_REGISTERS: u32 = 255;
-/// Registers of one multiprocessor.
+/// Registers of one multiprocessor, and its parts: each has its own registers and warps.
 const REGISTER_FILE: u32 = 65_536;
+const PARTITIONS: u32 = 4;
 
 /// The rules, each of which may take those before it for granted.
 pub const RULES: &[Rule<S, Class>] = &[
@@ -115,9 +116,9 @@ pub const RULES: &[Rule<S, Class>] = &[
     Rule {
         name: "registers",
         words: "vectors * (registers of a vector of each input, or of what is kept if that is more) + 2 * vector + 16, \
-                and 3 for each operand beyond 5, but at least 64, and what a vector of each Row takes beyond 8, and 3 * \
-                vector for each reduction of a pass, or output, and Row beyond 3, and 48 for 8 vectors unless blocks \
-                stay, is at most 255, and at most 65536 / threads",
+                and 3 for each operand beyond 5, and 4 for each function beyond the first, but at least 64, and what a \
+                vector of each Row takes beyond 8, and 3 * vector for each reduction of a pass, or output, and Row \
+                beyond 3, and 48 for 8 vectors unless blocks stay, is at most 255, and at most 65536 / threads",
         holds: |s, class, _| registers(s, class) <= available(s),
         reason: |s, class, _| {
             let (needed, available) = (registers(s, class), available(s));
@@ -147,7 +148,7 @@ pub(super) fn registers(s: &S, class: &Class) -> u32 {
     let kept = if s.keep == Keep::Values { class.kept * s.vector } else { 0 };
     let operands = u32::try_from(class.operands.len()).unwrap_or(u32::MAX).saturating_sub(FEW_OPERANDS);
     let rows: u32 = class.read_rows().map(|dtype| (s.vector * dtype.bytes()).div_ceil(4)).sum();
-    let rest = OPERAND_REGISTERS * operands + class.cost.registers;
+    let rest = OPERAND_REGISTERS * operands + class.cost.registers + class.cost.constants();
     let many = if s.vectors > FEW_VECTORS && s.blocks_per_sm == 0 { MANY_VECTORS_REGISTERS } else { 0 };
     let passing = PASSING_REGISTERS * s.vector * class.passing().saturating_sub(FEW_PASSING);
     registers_for(s, inputs, kept, rest) + rows.saturating_sub(FEW_ROW_REGISTERS) + passing + many
@@ -174,5 +175,6 @@ pub(super) fn prefetch_bytes(s: &S, class: &Class) -> u32 {
 pub(super) fn resident_blocks(s: &S, class: &Class) -> u32 {
     let registers = registers(s, class).next_multiple_of(REGISTER_STEP).max(REGISTER_STEP);
     let threads = s.threads().max(1);
-    (REGISTER_FILE / (registers * threads)).min(SM_THREADS / threads).clamp(1, SM_BLOCKS)
+    let warps = PARTITIONS * (REGISTER_FILE / PARTITIONS / (registers * WARP_THREADS));
+    (warps * WARP_THREADS / threads).min(SM_THREADS / threads).clamp(1, SM_BLOCKS)
 }

@@ -44,6 +44,20 @@ fn every_schedule_of_the_space_keeps_the_rules_and_is_there_once() {
 }
 
 #[test]
+fn no_more_blocks_are_compiled_for_than_the_parts_of_an_sm_have_registers_for() {
+    let class = class(cases::softmax());
+    let plain = RowsSchedule::default_for(&class, Arch::SM_80);
+    let few_warps = [1, 2, 8, 16].map(|rows_per_block| RowsSchedule { threads_per_row: 4, rows_per_block, ..plain });
+    let kept = few_warps.into_iter().chain(space::schedules(&class, Arch::SM_80));
+    for schedule in kept.filter(|schedule| schedule.check(&class, Arch::SM_80).is_ok()) {
+        let blocks = rules::resident_blocks(&schedule, &class);
+        let warps_of_a_part = (blocks * schedule.threads() / 32).div_ceil(4);
+        let registers = 32 * warps_of_a_part * rules::registers(&schedule, &class);
+        assert!(blocks == 1 || registers <= 16_384, "{schedule}: {blocks} blocks");
+    }
+}
+
+#[test]
 fn a_broken_rule_says_what_would_not_break_it() {
     let class = class(cases::softmax());
     let plain = RowsSchedule::default_for(&class, Arch::SM_80);

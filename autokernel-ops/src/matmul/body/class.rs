@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::written::Written;
 use crate::body::{self, Kind, Operand, Step};
-use crate::expr::{Cost, Math};
+use crate::expr::Cost;
 
 /// Bodies that are tuned together: those of the same operands and cost, whatever they compute exactly.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -46,8 +46,6 @@ fn live(steps: &[Step]) -> u32 {
 
 /// Elements of a thread that the compiler computes side by side.
 const INTERLEAVED: u32 = 4;
-/// Registers of each function beyond the first, whose constants are there beside those of the others.
-const FUNCTION_REGISTERS: u32 = 4;
 /// The most registers that a body may take for its own: those that the smallest tiles leave.
 pub const MOST_REGISTERS: u32 = 168;
 
@@ -75,9 +73,7 @@ impl BodyClass {
             Kind::Column => 2,
             Kind::Scalar => 0,
         });
-        // However often a body calls a function, its constants are there once.
-        let functions = FUNCTION_REGISTERS * self.cost.special_functions.min(Math::special()).saturating_sub(1);
-        self.cost.registers + functions + words.sum::<u32>() + INTERLEAVED * self.live
+        self.cost.registers + self.cost.constants() + words.sum::<u32>() + INTERLEAVED * self.live
     }
 
     /// Products of the same first factor.

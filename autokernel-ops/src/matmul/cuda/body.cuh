@@ -95,13 +95,14 @@ __device__ __forceinline__ void apply(const Args& args, float* sums, Place<kSwap
 
 // One element from its sum of each product: `staged(value)` takes the output that is staged elsewhere.
 template <typename Body, typename Args, typename Staged, typename... Sum>
-__device__ __forceinline__ void apply_to_element(const Args& args, int64_t row, int64_t column, const Staged& staged,
-                                                 Sum... sums) {
+__device__ __forceinline__ void apply_to_element(const Args& args, Index at, const Staged& staged, Sum... sums) {
   typename Body::template Inputs<Element> inputs;
-  Body::visit(args, inputs, [&](auto& input, const void* data, int64_t ld) { input.load(data, ld, row, column); });
-  const auto outputs = Body::compute(args, inputs, Index{row, column}, 0, 0, sums...);
+  Body::visit(args, inputs, [&](auto& input, const void* data, int64_t ld) { input.load(data, ld, at); });
+  const auto outputs = Body::compute(args, inputs, at, 0, 0, sums...);
   staged(outputs.values[0]);
-  Body::visit_stored(args, [&](auto* data, int64_t ld, int output) { store(data + row * ld + column, outputs.values[output]); });
+  Body::visit_stored(args, [&](auto* data, int64_t ld, int output) {
+    store(data + at.row * ld + at.column, outputs.values[output]);
+  });
 }
 
 }  // namespace autokernel::body

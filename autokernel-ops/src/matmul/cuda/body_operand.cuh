@@ -17,8 +17,8 @@ struct Constant {
 
 // The place of an element in C.
 struct Index {
-  int64_t row;
-  int64_t column;
+  int row;
+  int column;
 };
 
 // Where a lane's part of a fragment begins in C.
@@ -172,8 +172,9 @@ struct Element {
 
   __device__ __forceinline__ float at(int, int) const { return bits[0]; }
 
-  __device__ __forceinline__ void load(const void* data, int64_t ld, int64_t row, int64_t column) {
-    const int64_t index = kIndexed == Indexed::kByBoth ? row * ld + column : kIndexed == Indexed::kByRow ? row : column;
+  __device__ __forceinline__ void load(const void* data, int64_t ld, Index at) {
+    constexpr bool kByBoth = kIndexed == Indexed::kByBoth;
+    const int64_t index = kByBoth ? at.row * ld + at.column : kIndexed == Indexed::kByRow ? at.row : at.column;
     bits.load(0, static_cast<const T*>(data) + index);
   }
 };

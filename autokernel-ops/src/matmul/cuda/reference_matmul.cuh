@@ -76,11 +76,12 @@ __device__ __forceinline__ void matmul(const Args& args) {
       const float value = Problem::epilogue(static_cast<float>(sums[0]));
       float* const to = c + row * args.ldc + column;
       if constexpr (Body::kExists) {
+        const body::Index at{static_cast<int>(row), static_cast<int>(column)};
         const auto store = [&](float staged) { *to = staged; };
         if constexpr (kProducts == 2) {
-          body::apply_to_element<Body>(args, row, column, store, value, static_cast<float>(sums[1]));
+          body::apply_to_element<Body>(args, at, store, value, static_cast<float>(sums[1]));
         } else {
-          body::apply_to_element<Body>(args, row, column, store, value);
+          body::apply_to_element<Body>(args, at, store, value);
         }
       } else {
         *to = value;

@@ -76,8 +76,6 @@ struct Shape {
   static_assert(kRegisters <= min_of(kMaxRegistersPerThread, kRegistersPerSm / kThreads),
                 "registers");
 
-  static constexpr int kRequestedRegisters = 16;  // for operands of a body that are on their way at once
-
   static constexpr int kTileBytesA = kTileM * kTileK * kInputBytes;
   static constexpr int kTileBytesB = kColumns * kTileK * kInputBytes;  // of one product
   static constexpr int kStageBytes = kTileBytesA + kProducts * kTileBytesB;
@@ -89,9 +87,17 @@ struct Shape {
                 "shared_memory");
 
   // Blocks an SM has registers for: the second launch bound, so that ptxas does not spend them all on one.
+  static constexpr int kWarps = kWarpsM * kWarpsN;
   static constexpr int kWarpsPerPartition = min_of(kRegistersPerPartition / (kRegisters * kWarpSize),
                                                    kWarpSlotsPerPartition);
-  static constexpr int kMinBlocks = max_of(1, kWarpsPerPartition * kPartitionsPerSm / (kWarpsM * kWarpsN));
+  static constexpr int kMinBlocks = max_of(1, kWarpsPerPartition * kPartitionsPerSm / kWarps);
+
+  // Registers for operands of a body that are on their way at once, of those that this bound leaves. Each takes about three:
+  // where memory is not aligned its halves come one by one, and it has an address.
+  static constexpr int kResidentWarps = ceil_div(kMinBlocks * kWarps, kPartitionsPerSm);  // of a partition
+  static constexpr int kAvailable = min_of(kMaxRegistersPerThread, kRegistersPerPartition / (kResidentWarps * kWarpSize));
+  static constexpr int kLeft = kAvailable - kAccumulators - kBodyRegisters - kOtherRegisters;
+  static constexpr int kRequestedRegisters = min_of(kLeft / 3, 16);
 };
 
 }  // namespace autokernel::sm80

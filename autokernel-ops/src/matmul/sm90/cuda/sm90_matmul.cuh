@@ -141,11 +141,12 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
       for (int column = threadIdx.x; column < c.columns; column += G::kThreads) {
         Output* const to = c.data + row * c.ld + column;
         if constexpr (Body::kExists) {
+          const body::Index at{static_cast<int>(row), column};
           const auto store = [&](float staged) { body::store(to, staged); };
           if constexpr (kProducts == 2) {
-            body::apply_to_element<Body>(args, row, column, store, zero, zero);
+            body::apply_to_element<Body>(args, at, store, zero, zero);
           } else {
-            body::apply_to_element<Body>(args, row, column, store, zero);
+            body::apply_to_element<Body>(args, at, store, zero);
           }
         } else {
           *to = value;
