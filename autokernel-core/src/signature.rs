@@ -36,9 +36,28 @@ pub struct Operand {
     pub role: Role,
     /// The type of its elements.
     pub dtype: Dtype,
-    /// The number of the dimension along each of its axes, outermost first. None for a scalar, an `f32` that is passed
-    /// by value.
+    /// The number of the dimension along each of its axes, outermost first. None for a scalar.
     pub axes: Vec<u8>,
+    /// How a launch hands it over.
+    #[serde(default, skip_serializing_if = "Passed::is_by_address")]
+    pub passed: Passed,
+}
+
+/// How a launch hands an operand to a kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Passed {
+    /// As the address of its first element.
+    #[default]
+    ByAddress,
+    /// As an `f32` among the launch's arguments.
+    ByValue,
+}
+
+impl Passed {
+    const fn is_by_address(&self) -> bool {
+        matches!(self, Passed::ByAddress)
+    }
 }
 
 /// What a kernel does with an operand.

@@ -55,6 +55,7 @@ pub fn kinds(operands: &[Operand]) -> TokenStream {
         Kind::Row => quote!(::autokernel::rows::Kind::Row),
         Kind::Column => quote!(::autokernel::rows::Kind::Column),
         Kind::Scalar => quote!(::autokernel::rows::Kind::Scalar),
+        Kind::DeviceScalar => quote!(::autokernel::rows::Kind::DeviceScalar),
     });
     quote!(&[#(#kinds),*])
 }
@@ -124,7 +125,7 @@ fn parameter(operand: &Operand, name: &Ident) -> TokenStream {
     }
 }
 
-/// The view that a launch takes of an operand; none of a scalar.
+/// The view that a launch takes of an operand; none of one that is passed by value.
 fn view(operand: &Operand) -> Option<TokenStream> {
     let name = match (operand.kind, operand.role) {
         (Kind::Matrix, Role::Input) => "MatrixView",
@@ -133,6 +134,7 @@ fn view(operand: &Operand) -> Option<TokenStream> {
         (Kind::Row, Role::Output) => "RowViewMut",
         (Kind::Column, Role::Input) => "ColumnView",
         (Kind::Column, Role::Output) => "ColumnViewMut",
+        (Kind::DeviceScalar, _) => "ScalarView",
         (Kind::Scalar, _) => return None,
     };
     let (name, element) = (format_ident!("{name}"), element_type(operand.dtype));

@@ -45,6 +45,7 @@ fn docs(problem: &matmul::Problem, body: &Body, parameters: &[Ident]) -> String 
             (Kind::Row, _) => format!("`{name}: [n]`"),
             (Kind::Column, _) => format!("`{name}: [m]`"),
             (Kind::Scalar, _) => format!("the number `{name}`"),
+            (Kind::DeviceScalar, _) => format!("the number in memory `{name}`"),
         }
     };
     let shapes: Vec<String> = (0..).zip(body.operands().iter().zip(parameters)).map(shape).collect();

@@ -127,7 +127,7 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// or column by column, are two views of it: `rows(..n)` and `rows(n..)`, or a leading dimension of twice the length.
 ///
 /// **Other operands**, of `bf16`, `f16` or `f32`, each on its own: `&Matrix<T>` of the result's size (a residual), `&Row<T>`
-/// (a bias), `&Column<T>` (a scale a row) and `f32`. Each `&mut Matrix<T>` is written once. At most 8 operands.
+/// (a bias), `&Column<T>` (a scale a row), `f32`, and `&Scalar<T>`, a number in memory. Each `&mut Matrix<T>` is written once. At most 8 operands.
 ///
 /// **Statements**, functions, `row_index()`, `column_index()` and the precision are those of [`macro@rows`] but for its
 /// reductions, with the epilogues above as functions: `gelu(x)`, `leaky_relu(x, 0.2)`, and functions of this crate that are
@@ -157,7 +157,8 @@ pub fn fused_matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// checks it, the CPU runs it, and the build turns the same text into CUDA.
 ///
 /// **Operands**: `&Matrix<T>` is indexed by row and column, `&Row<T>` by column (a bias, a norm's weight), `&Column<T>` by
-/// row (a scale, a statistic), and an `f32` is a number of the launch. `&mut Matrix<T>` and `&mut Column<T>` are written.
+/// row (a scale, a statistic), an `f32` is a number of the launch, and `&Scalar<T>` one in memory, which the kernel reads when
+/// it runs: a launch in a graph sees what it holds at each replay. `&mut Matrix<T>` and `&mut Column<T>` are written.
 /// `T` is `bf16`, `f16` or `f32`, for each on its own; at most 8 operands, one of them a matrix.
 ///
 /// **Statements**: `let y = …;`, `const C: f32 = …;`, and `out = …;` once for each output. In them stand names, numbers,

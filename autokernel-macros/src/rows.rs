@@ -32,6 +32,7 @@ fn docs(operands: &[Operand], parameters: &[Ident]) -> String {
             Kind::Row => format!("`{name}: [columns]`"),
             Kind::Column => format!("`{name}: [rows]`"),
             Kind::Scalar => format!("the number `{name}`"),
+            Kind::DeviceScalar => format!("the number in memory `{name}`"),
         }
     };
     let shapes: Vec<String> = operands.iter().zip(parameters).map(shape).collect();

@@ -1,6 +1,6 @@
 //! The one place where the operands of a launch are checked: against the signature, and so against each other.
 
-use crate::{Argument, Device, Dim, Error, Extents, Operand, Result, Role, Signature};
+use crate::{Argument, Device, Dim, Error, Extents, Operand, Passed, Result, Role, Signature};
 
 /// The largest size of a dimension that a kernel takes.
 ///
@@ -44,9 +44,17 @@ fn check_kinds(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) 
         match (operand.role, argument.role()) {
             (Role::Output, Role::Input) => return refused(format!("`{name}` is written; pass it mutably")),
             (Role::Input, Role::Output) => return refused(format!("`{name}` is only read; pass it to read")),
-            _ if operand.axes.is_empty() != argument.scalar().is_some() => {
-                let what = if operand.axes.is_empty() { "a number; pass an `f32`" } else { "no number; pass a tensor" };
+            _ if (operand.passed == Passed::ByValue) != argument.scalar().is_some() => {
+                let what = match (operand.passed, operand.axes.is_empty()) {
+                    (Passed::ByValue, _) => "a number; pass an `f32`",
+                    (Passed::ByAddress, true) => "a number in memory; pass a `Scalar`",
+                    (Passed::ByAddress, false) => "no number; pass a tensor",
+                };
                 return refused(format!("`{name}` is {what}"));
+            }
+            _ if operand.axes.is_empty() && sizes(argument) != [1, 1] => {
+                let [rows, columns] = sizes(argument);
+                return refused(format!("`{name}` is one number; pass a `Scalar`, not {rows}x{columns} elements"));
             }
             _ if operand.axes.len() == 1 && argument.layout().rows != 1 => {
                 let rows = argument.layout().rows;
@@ -178,7 +186,7 @@ mod tests {
     use autokernel_core::Dimension;
 
     use super::*;
-    use crate::{Dtype, Element, Matrix, dim};
+    use crate::{Dtype, Element, Matrix, Scalar, dim};
 
     /// `out[m, n] = x[m, k] · w[n, k]ᵀ`.
     fn linear() -> Signature {
@@ -188,6 +196,7 @@ mod tests {
             role,
             dtype: Dtype::F32,
             axes: axes.to_vec(),
+            passed: Passed::ByAddress,
         };
         let operands = vec![
             operand("x", Role::Input, [0, 2]),
@@ -263,7 +272,7 @@ mod tests {
     #[test]
     fn a_number_stands_for_an_operand_without_axes_and_for_no_other() {
         let mut signature = linear();
-        signature.operands[1].axes.clear();
+        signature.operands[1] = Operand { axes: Vec::new(), passed: Passed::ByValue, ..signature.operands[1].clone() };
         let (x, mut out) = (zeros::<f32>((2, 3)), zeros::<f32>((2, 5)));
         let extents = check("scale", &signature, &[(&x).into(), 0.5.into(), (&mut out).into()]).unwrap();
         assert_eq!(extents.sizes().collect::<Vec<_>>(), [2, 5, 3]);
@@ -271,6 +280,19 @@ mod tests {
         assert!(error.to_string().contains("`w` is a number; pass an `f32`"), "{error}");
         let error = check("linear", &linear(), &[(&x).into(), 0.5.into(), (&mut out).into()]).unwrap_err();
         assert!(error.to_string().contains("`w` is no number; pass a tensor"), "{error}");
+    }
+
+    #[test]
+    fn a_number_in_memory_is_one_element_and_not_passed_by_value() {
+        let mut signature = linear();
+        signature.operands[1].axes.clear();
+        let (x, mut out) = (zeros::<f32>((2, 3)), zeros::<f32>((2, 5)));
+        let scale = Scalar::new(&Device::cpu(), 0.5f32).unwrap();
+        check("scale", &signature, &[(&x).into(), scale.view().into(), (&mut out).into()]).unwrap();
+        let error = check("scale", &signature, &[(&x).into(), 0.5.into(), (&mut out).into()]).unwrap_err();
+        assert!(error.to_string().contains("`w` is a number in memory; pass a `Scalar`"), "{error}");
+        let error = check("scale", &signature, &[(&x).into(), (&x).into(), (&mut out).into()]).unwrap_err();
+        assert!(error.to_string().contains("pass a `Scalar`, not 2x3 elements"), "{error}");
     }
 
     #[test]

@@ -8,8 +8,8 @@
 //! No operation is known by name: operands are checked against a [`Signature`], and what is launched is what a
 //! [`LaunchPlan`] says. Only the computation on the CPU is an operation's own; see [`matmul`] and [`rows`].
 //!
-//! - [`Device`], [`Matrix`], [`Row`], [`Column`] and their views, as [`MatrixView`]: where data lives; cudarc slices go in
-//!   and out with no copy.
+//! - [`Device`], [`Matrix`], [`Row`], [`Column`], [`Scalar`] and their views, as [`MatrixView`]: where data lives; cudarc
+//!   slices go in and out with no copy.
 //! - [`Kernel`], [`Plan`]: a declared kernel and the schedule it would use; [`CompiledKernel`]: one image, for tuners;
 //!   [`AnyKernel`], [`Argument`]: the same without types.
 //! - With the feature `emulator`, `Device::emulated` is a GPU that is interpreted and checked: every kernel runs on a
@@ -48,6 +48,7 @@ mod number;
 mod ptx;
 pub mod roofline;
 pub mod rows;
+mod scalar;
 mod select;
 pub mod timing;
 mod vector;
@@ -75,13 +76,14 @@ pub use gpu::{CompiledKernel, Resources};
 pub use kernel::Kernel;
 pub use matrix::Matrix;
 pub use number::Number;
+pub use scalar::{Scalar, ScalarView};
 pub use select::{Plan, Reason, Target, plan_for};
 pub use vector::{Column, ColumnView, ColumnViewMut, Row, RowView, RowViewMut};
 pub use view::{MatrixView, MatrixViewMut};
 
 pub use autokernel_core::{
-    Arch, ComputeCapability, Dim, Dimension, Dtype, Extents, Features, LaunchPlan, Operand, ParseExtentsError, Role,
-    Signature, Tuned, dim,
+    Arch, ComputeCapability, Dim, Dimension, Dtype, Extents, Features, LaunchPlan, Operand, ParseExtentsError, Passed,
+    Role, Signature, Tuned, dim,
 };
 pub use cudarc;
 pub use float8::{F8E4M3 as e4m3, F8E5M2 as e5m2};

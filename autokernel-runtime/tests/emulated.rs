@@ -6,7 +6,7 @@ use autokernel_core::plan::Axis;
 use autokernel_core::{Alignment, Arg, Dimension, Field, Grid, KernelStep, Residency};
 use autokernel_runtime::{
     Arch, Argument, Device, Dtype, EmulatedKernel, Emulation, Error, LaunchPlan, Matrix, MatrixView, MatrixViewMut,
-    Operand, Role, Signature,
+    Operand, Passed, Role, Signature,
 };
 
 /// `out[row] = 2 * x[row]`, a thread each, whether or not there is such a row.
@@ -30,7 +30,13 @@ const DOUBLE: &str = "
 
 fn signature() -> Signature {
     let dims = ["rows", "columns"].map(|name| Dimension { name: name.parse().unwrap(), known: None }).to_vec();
-    let operand = |name: &str, role| Operand { name: name.to_owned(), role, dtype: Dtype::F32, axes: vec![0, 1] };
+    let operand = |name: &str, role| Operand {
+        name: name.to_owned(),
+        role,
+        dtype: Dtype::F32,
+        axes: vec![0, 1],
+        passed: Passed::ByAddress,
+    };
     Signature { dims, operands: vec![operand("x", Role::Input), operand("out", Role::Output)] }
 }
 

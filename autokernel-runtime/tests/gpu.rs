@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use autokernel_runtime::cudarc::driver::CudaContext;
 use autokernel_runtime::timing::{Cache, Timer};
-use autokernel_runtime::{Device, Error, Matrix, MatrixView, MatrixViewMut, bf16, f16};
+use autokernel_runtime::{Device, Error, Matrix, MatrixView, MatrixViewMut, Scalar, ScalarView, bf16, f16};
 use common::{gpu_or_skip, values};
 
 #[test]
@@ -49,6 +49,21 @@ fn cudarc_slices_go_in_and_out_with_no_copy() {
     assert!(MatrixViewMut::from_cudarc_with_ld(slice.as_view_mut(), 2, 2, 5).is_err());
     let matrix = Matrix::from_cudarc(slice, 3, 2).unwrap();
     assert_eq!(matrix.into_cudarc().unwrap().len(), 6);
+}
+
+#[test]
+fn a_scalar_is_set_in_the_order_of_its_stream_and_handed_over_with_no_copy() {
+    let Some(device) = gpu_or_skip("a_scalar_is_set_in_the_order_of_its_stream_and_handed_over_with_no_copy") else {
+        return;
+    };
+    let mut scale = Scalar::new(&device, 0.5f32).unwrap();
+    scale.set(-2.0).unwrap();
+    assert_eq!(scale.get().unwrap(), -2.0);
+    let scale = Scalar::from_cudarc(scale.into_cudarc().unwrap()).unwrap();
+    assert_eq!(scale.get().unwrap(), -2.0);
+    let two = device.stream().unwrap().clone_htod(&[1.0f32, 2.0]).unwrap();
+    assert_eq!(ScalarView::from_cudarc(two.slice(1..)).unwrap().get().unwrap(), 2.0);
+    assert!(matches!(Scalar::from_cudarc(two), Err(Error::BufferSize { .. })));
 }
 
 #[test]

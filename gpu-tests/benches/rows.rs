@@ -47,7 +47,7 @@ impl Placed {
             Kind::Matrix => (rows, columns),
             Kind::Row => (1, columns),
             Kind::Column => (1, rows),
-            Kind::Scalar => (1, 1),
+            Kind::Scalar | Kind::DeviceScalar => (1, 1),
         };
         let is_output = operand.role == Role::Output;
         let values = drawn.iter().cycle().take(rows * columns);

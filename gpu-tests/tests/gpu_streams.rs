@@ -4,7 +4,8 @@ use autokernel::cudarc::driver::sys::{CUgraphInstantiate_flags as GraphFlags, CU
 use autokernel::cudarc::driver::{CudaSlice, DevicePtr};
 use autokernel::matmul::extents;
 use autokernel::timing::{Cache, Timer};
-use autokernel::{Device, Error, Extents, Matrix, MatrixView, MatrixViewMut, bf16};
+use autokernel::{Device, Error, Extents, Matrix, MatrixView, MatrixViewMut, Scalar, bf16};
+use gpu_tests::bodies::declared::band;
 use gpu_tests::host::{HostMatrix, Values};
 use gpu_tests::kernels::{bf16_nn, bf16_nt};
 use gpu_tests::placement::Placement;
@@ -66,6 +67,53 @@ fn a_captured_graph_computes_anew_at_each_replay() {
             assert_eq!(out.to_vec().unwrap(), product(shape, &values, &dense(k, n, 2)), "{shape}, seed {seed}");
         }
     }
+}
+
+#[test]
+fn a_captured_graph_reads_what_a_scalar_holds_when_it_runs() {
+    let Some(device) = gpu("gpu_streams::a_captured_graph_reads_what_a_scalar_holds_when_it_runs") else { return };
+    let stream = device.stream().unwrap();
+    let (size, ones) = (64, [bf16::ONE; 64 * 64]);
+    let [a, b] = [(); 2].map(|()| Matrix::from_slice(&device, &ones, size, size).unwrap());
+    let mut width = Scalar::new(&device, 0.0f32).unwrap();
+    let mut out = Matrix::<f32>::zeros(&device, size, size).unwrap();
+    band::KERNEL.prepare(&device, &extents(64, 64, 64)).unwrap();
+    device.synchronize().unwrap();
+
+    stream.begin_capture(CaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).unwrap();
+    let launched = band::launch(&a, &b, &width, &mut out);
+    let graph = stream.end_capture(GraphFlags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH);
+    launched.unwrap();
+    let graph = graph.unwrap().expect("the capture recorded a launch");
+
+    for wide in [3usize, 0, 40] {
+        width.set(wide as f32).unwrap();
+        graph.launch().unwrap();
+        let expected = |at: usize| {
+            let (row, column) = (at / size, at % size);
+            if row.abs_diff(column) <= wide { size as f32 } else { (1000 * row + column) as f32 }
+        };
+        assert_eq!(out.to_vec().unwrap(), (0..size * size).map(expected).collect::<Vec<_>>(), "a width of {wide}");
+    }
+}
+
+#[test]
+fn a_scalar_that_is_set_inside_of_a_capture_is_set_at_each_replay() {
+    let Some(device) = skip::gpu("gpu_streams::a_scalar_that_is_set_inside_of_a_capture_is_set_at_each_replay") else {
+        return;
+    };
+    let stream = device.stream().unwrap();
+    let mut number = Scalar::new(&device, bf16::from_f32(1.0)).unwrap();
+    device.synchronize().unwrap();
+    stream.begin_capture(CaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).unwrap();
+    let set = number.set(bf16::from_f32(2.0));
+    let graph = stream.end_capture(GraphFlags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH);
+    set.unwrap();
+    assert_eq!(number.get().unwrap().to_f32(), 1.0);
+    graph.unwrap().expect("the capture recorded a write").launch().unwrap();
+    assert_eq!(number.get().unwrap().to_f32(), 2.0);
+    number.set(bf16::from_f32(3.0)).unwrap();
+    assert_eq!(number.get().unwrap().to_f32(), 3.0);
 }
 
 #[test]

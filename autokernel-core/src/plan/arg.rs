@@ -36,7 +36,7 @@ pub enum Arg {
         /// The axis, from 0, outermost first.
         axis: u8,
     },
-    /// The value of an operand without axes.
+    /// The value of an operand that is passed by value.
     Scalar {
         /// The operand.
         operand: u8,

@@ -91,8 +91,8 @@ impl Compiled {
         let outputs = || operands.iter().filter(|operand| operand.role == Role::Output);
         for row in 0..rows {
             let input = |at: usize, column: usize| {
-                let (_, width) = shape(&operands[at], rows, columns);
-                let row = if operands[at].kind == Kind::Row { 0 } else { row };
+                let (height, width) = shape(&operands[at], rows, columns);
+                let row = if height == 1 { 0 } else { row };
                 values[at][row as usize * width as usize + column]
             };
             let expected = oracle::row(self.problem.body(), row as usize, columns as usize, &input);
@@ -149,7 +149,7 @@ fn shape(operand: &Operand, rows: u32, columns: u32) -> (u32, u32) {
         Kind::Matrix => (rows, columns),
         Kind::Row => (1, columns),
         Kind::Column => (rows, 1),
-        Kind::Scalar => (1, 1),
+        Kind::Scalar | Kind::DeviceScalar => (1, 1),
     }
 }
 

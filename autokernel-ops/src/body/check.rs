@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use autokernel_core::Role;
 
-use super::{Body, Operand};
+use super::{Body, Kind, Operand};
 use crate::expr::{Axis, Expr};
 
 /// A mistake, and what can be written instead.
@@ -59,9 +59,14 @@ impl<'b> Checker<'b> {
             let given = body.operands.len();
             self.complain(Place::Operand(MAX_OPERANDS), format!("{given} operands; a kernel takes {MAX_OPERANDS}"));
         }
-        for (at, Operand { name, kind, .. }) in body.operands.iter().enumerate() {
+        for (at, Operand { name, kind, role, .. }) in body.operands.iter().enumerate() {
             if self.varies.insert(name, kind.varies_along_row()).is_some() {
                 self.complain(Place::Operand(at), format!("`{name}` is declared twice; give each operand its name"));
+            }
+            if (kind, role) == (&Kind::DeviceScalar, &Role::Output) {
+                let message = "a `Scalar` is only read, as every row would write it; write a `&mut Column` or a `&mut \
+                               Matrix`";
+                self.complain(Place::Operand(at), message);
             }
         }
         if body.outputs().next().is_none() {

@@ -6,7 +6,7 @@ pub mod cuda;
 use std::collections::BTreeSet;
 use std::fmt;
 
-use autokernel_core::{Dtype, Role};
+use autokernel_core::{Dtype, Passed, Role};
 use serde::{Deserialize, Serialize};
 
 use crate::expr::{Axis, Expr, Precision};
@@ -55,6 +55,8 @@ pub enum Kind {
     Column,
     /// By nothing: a number of the launch, as an epsilon.
     Scalar,
+    /// By nothing: a number in device memory, which may change between two runs of a graph.
+    DeviceScalar,
 }
 
 /// A statement.
@@ -123,7 +125,7 @@ impl Reduction {
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Kind; 4] = [Kind::Matrix, Kind::Row, Kind::Column, Kind::Scalar];
+    pub const ALL: [Kind; 5] = [Kind::Matrix, Kind::Row, Kind::Column, Kind::Scalar, Kind::DeviceScalar];
 
     /// The name of its type in Rust.
     pub const fn name(self) -> &'static str {
@@ -132,12 +134,18 @@ impl Kind {
             Kind::Row => "Row",
             Kind::Column => "Column",
             Kind::Scalar => "f32",
+            Kind::DeviceScalar => "Scalar",
         }
     }
 
     /// The kind of tensor whose type is called `name`.
     pub fn of_container(name: &str) -> Option<Self> {
         Kind::ALL.into_iter().find(|kind| *kind != Kind::Scalar && kind.name() == name)
+    }
+
+    /// How a launch hands it over.
+    pub const fn passed(self) -> Passed {
+        if matches!(self, Kind::Scalar) { Passed::ByValue } else { Passed::ByAddress }
     }
 
     /// Whether its elements differ along a row.

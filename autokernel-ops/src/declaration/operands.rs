@@ -6,8 +6,8 @@ use super::{Complaint, Declaration, Node, Parameter, ScalarParameter, TensorPara
 use crate::body::{Kind, Operand, Place};
 
 /// What a parameter looks like, for messages.
-const FORMS: &str =
-    "`x: &Matrix<bf16>`, `weight: &Row<bf16>`, `scale: &Column<f32>`, `eps: f32`, `out: &mut Matrix<bf16>`";
+const FORMS: &str = "`x: &Matrix<bf16>`, `weight: &Row<bf16>`, `scale: &Column<f32>`, `eps: f32`, `step: &Scalar<f32>`, `out: &mut \
+     Matrix<bf16>`";
 
 /// An operand for each parameter, in order.
 ///

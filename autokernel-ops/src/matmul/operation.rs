@@ -186,6 +186,7 @@ impl operation::Class for Class {
             Kind::Row => n,
             Kind::Column => m,
             Kind::Scalar => 0.0,
+            Kind::DeviceScalar => 1.0,
         };
         let bytes = |kind, dtype: Dtype| elements(kind) * f64::from(dtype.bytes());
         let products = f64::from(self.products());

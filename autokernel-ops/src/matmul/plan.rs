@@ -2,7 +2,7 @@
 //! are printed from it, and the runtime launches by it.
 
 use autokernel_core::plan::Axis;
-use autokernel_core::{Alignment, Arg, Dimension, Field, Operand, Role, Signature, dim};
+use autokernel_core::{Alignment, Arg, Dimension, Field, Operand, Passed, Role, Signature, dim};
 
 use crate::body::{self, Kind};
 use crate::matmul::body::{Body, BodyClass};
@@ -85,7 +85,8 @@ fn axes_of_b(layout: Layout) -> Vec<u8> {
 }
 
 fn plain(&Problem { input, output, layout, .. }: &Problem) -> Vec<Operand> {
-    let operand = |name: &str, role, dtype, axes| Operand { name: name.to_owned(), role, dtype, axes };
+    let passed = Passed::ByAddress;
+    let operand = |name: &str, role, dtype, axes| Operand { name: name.to_owned(), role, dtype, axes, passed };
     vec![
         operand("a", Role::Input, input, vec![M, K]),
         operand("b", Role::Input, input, axes_of_b(layout)),
@@ -101,11 +102,11 @@ fn of_body(problem: &Problem, body: &Body) -> Vec<Operand> {
         (Kind::Matrix, None) => vec![M, N],
         (Kind::Row, _) => vec![N],
         (Kind::Column, _) => vec![M],
-        (Kind::Scalar, _) => Vec::new(),
+        (Kind::Scalar | Kind::DeviceScalar, _) => Vec::new(),
     };
     let operand = |(number, operand): (u8, &body::Operand)| {
         let &body::Operand { ref name, kind, dtype, role } = operand;
-        Operand { name: name.clone(), role, dtype, axes: axes(number, kind) }
+        Operand { name: name.clone(), role, dtype, axes: axes(number, kind), passed: kind.passed() }
     };
     (0..).zip(body.operands()).map(operand).collect()
 }

@@ -78,3 +78,21 @@ fn a_scalar_is_a_field_of_the_parameter_and_read_once_a_row() {
     assert!(reference(&problem).0.cuda.contains("row.eps_ = args.eps_;"));
     assert_eq!(plan.kernels[0].args[3].arg, autokernel_core::Arg::Scalar { operand: 3 });
 }
+
+#[test]
+fn a_scalar_in_memory_is_an_address_that_is_read_once_a_row() {
+    let mut body = cases::softmax();
+    body.operands.insert(1, cases::reads("scale", Kind::DeviceScalar, Dtype::F16));
+    let [.., last] = &mut body.steps[..] else { panic!("no step") };
+    *last = cases::store("out", cases::name("e") * cases::name("scale"));
+    let problem = Problem::new(body).unwrap();
+    let (source, plan) = kernel(&problem, &RowsSchedule::default_for(&problem.class(), Arch::SM_80));
+    let read = "to_f32(*static_cast<const autokernel::f16*>(args.scale_));";
+    for line in ["  void* scale_;\n", &format!("row.scale_ = autokernel::rows::{read}"), "e_ * row.scale_"] {
+        assert!(source.cuda.contains(line), "{line}: {}", source.cuda);
+    }
+    assert!(reference(&problem).0.cuda.contains(&format!("row.scale_ = autokernel::reference_rows::{read}")));
+    assert_eq!(plan.kernels[0].args[1].arg, autokernel_core::Arg::Pointer { operand: 1 });
+    let scale = &super::plan::signature(&problem).operands[1];
+    assert_eq!((scale.passed, scale.axes.len()), (autokernel_core::Passed::ByAddress, 0));
+}

@@ -128,6 +128,7 @@ impl operation::Class for Class {
                 Kind::Row => columns,
                 Kind::Column => rows,
                 Kind::Scalar => 0.0,
+                Kind::DeviceScalar => 1.0,
             };
             let bytes = elements * f64::from(dtype.bytes());
             match role {

@@ -47,7 +47,7 @@ pub fn row(body: &Body, number: usize, columns: usize, input: &dyn Fn(usize, usi
     for (at, operand) in body.operands.iter().enumerate().filter(|(_, operand)| operand.role == Role::Input) {
         let element = |column| Ball::exact(input(at, column));
         let values = match operand.kind {
-            Kind::Column | Kind::Scalar => Values::OfRow(element(0)),
+            Kind::Column | Kind::Scalar | Kind::DeviceScalar => Values::OfRow(element(0)),
             Kind::Matrix | Kind::Row => Values::OfElements((0..columns).map(element).collect()),
         };
         names.insert(&operand.name, values);

@@ -31,8 +31,9 @@ pub fn signature(problem: &Problem) -> Signature {
             Kind::Matrix => vec![ROWS, COLUMNS],
             Kind::Row => vec![COLUMNS],
             Kind::Column => vec![ROWS],
-            Kind::Scalar => Vec::new(),
+            Kind::Scalar | Kind::DeviceScalar => Vec::new(),
         },
+        passed: operand.kind.passed(),
     };
     Signature {
         dims: DIMS.map(|name| Dimension { name, known: None }).to_vec(),

@@ -58,6 +58,7 @@ pub(super) fn of_row(operand: &Operand, to_f32: &str) -> String {
     let name = element(&operand.name);
     match operand.kind {
         Kind::Scalar => format!("row.{name} = args.{name};"),
+        Kind::DeviceScalar => format!("row.{name} = {to_f32}(*{});", address(operand)),
         _ => format!("row.{name} = {to_f32}({}[index]);", address(operand)),
     }
 }
@@ -137,7 +138,7 @@ impl Printer<'_> {
     fn row_of(operand: &Operand) -> String {
         match operand.kind {
             Kind::Matrix => format!("{} + row * args.{}", address(operand), leading(&operand.name)),
-            Kind::Row | Kind::Column | Kind::Scalar => address(operand),
+            Kind::Row | Kind::Column | Kind::Scalar | Kind::DeviceScalar => address(operand),
         }
     }
 

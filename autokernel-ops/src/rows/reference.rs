@@ -86,7 +86,7 @@ fn pass_over_row(out: &mut Lines, body: &Body, pass: &super::passes::Pass) {
         if read {
             let offset = match operand.kind {
                 Kind::Matrix => format!("index * args.{} + ", leading(&operand.name)),
-                Kind::Row | Kind::Column | Kind::Scalar => String::new(),
+                Kind::Row | Kind::Column | Kind::Scalar | Kind::DeviceScalar => String::new(),
             };
             let (name, from) = (element(&operand.name), address(operand));
             out.line(format!("const float {name} = autokernel::reference_rows::to_f32({from}[{offset}column]);"));

@@ -1,6 +1,6 @@
 //! What the room tells.
 
-use autokernel_core::{Arch, Dim, Dimension, Dtype, Extents, LaunchPlan, Operand, Role, Signature};
+use autokernel_core::{Arch, Dim, Dimension, Dtype, Extents, LaunchPlan, Operand, Passed, Role, Signature};
 
 use super::emit;
 use super::problem::{Class, DIMS, Problem};
@@ -39,7 +39,13 @@ impl Operation for Problem {
 
     fn signature(&self) -> Signature {
         let [rows, columns] = DIMS;
-        let operand = |name: &str, role| Operand { name: name.to_owned(), role, dtype: self.dtype, axes: vec![0, 1] };
+        let operand = |name: &str, role| Operand {
+            name: name.to_owned(),
+            role,
+            dtype: self.dtype,
+            axes: vec![0, 1],
+            passed: Passed::ByAddress,
+        };
         Signature {
             dims: vec![Dimension { name: rows, known: None }, Dimension { name: columns, known: self.known_columns }],
             operands: vec![operand("x", Role::Input), operand("out", Role::Output)],

@@ -61,7 +61,7 @@ impl<'a> Operands<'a> {
             Kind::Matrix => (rows, columns),
             Kind::Row => (1, columns),
             Kind::Column => (1, rows),
-            Kind::Scalar => (1, 1),
+            Kind::Scalar | Kind::DeviceScalar => (1, 1),
         };
         let Layout { rows, columns: row_columns, .. } = argument.layout();
         if (rows, row_columns) != expected {
@@ -121,7 +121,7 @@ fn compute(work: &Work<'_>, first: usize, rows: usize, mut outputs: Vec<Output<'
 
 /// What is read.
 enum Input<'a> {
-    /// The same for every row.
+    /// The same for every row: a `Row`, or a number.
     Constant(Vec<f32>),
     /// A row, or one element, for each.
     Rows { elements: Elements<'a>, columns: usize, ld: usize },
@@ -147,7 +147,7 @@ impl<'a> Input<'a> {
         match kind {
             Kind::Matrix => Ok(Input::Rows { elements, columns, ld: layout.ld }),
             Kind::Column => Ok(Input::Rows { elements, columns: 1, ld: 1 }),
-            Kind::Row | Kind::Scalar => {
+            Kind::Row | Kind::Scalar | Kind::DeviceScalar => {
                 let mut values = alloc::host_zeros(layout.columns)?;
                 elements.widen(0, &mut values);
                 Ok(Input::Constant(values))

@@ -8,10 +8,12 @@ mod pad_rows;
 mod pointers;
 mod reach;
 mod scratch;
+mod set;
 mod submit;
 mod tensor_map;
 
 pub use compiled::{CompiledKernel, Resources};
+pub(crate) use set::set;
 
 use cudarc::driver::CudaContext;
 use cudarc::driver::sys::CUdevice_attribute as Attribute;

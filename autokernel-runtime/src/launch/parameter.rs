@@ -145,7 +145,7 @@ mod tests {
     use std::mem::{offset_of, size_of};
 
     use autokernel_core::plan::Layout;
-    use autokernel_core::{Dimension, Role};
+    use autokernel_core::{Dimension, Passed, Role};
 
     use super::*;
     use crate::matmul;
@@ -186,6 +186,7 @@ mod tests {
             role,
             dtype: Dtype::Bf16,
             axes: axes.to_vec(),
+            passed: Passed::ByAddress,
         };
         let [a, b] = [("a", [0, 2]), ("b", [2, 1])].map(|(name, axes)| operand(name, Role::Input, axes));
         Signature { dims, operands: vec![a, b, operand("c", Role::Output, [0, 1])] }

@@ -7,7 +7,7 @@ use super::MAX_OPERANDS;
 use super::parameter;
 use super::region::{LINE, TMA_ALIGNMENT};
 use crate::descriptor::symbol;
-use crate::{Error, Operand, Result, Role, Signature};
+use crate::{Error, Operand, Passed, Result, Role, Signature};
 
 /// The most threads of a block on every GPU so far.
 const MAX_THREADS: u32 = 1024;
@@ -104,11 +104,13 @@ fn broken_field(signature: &Signature, plan: &LaunchPlan, field: &Field) -> Opti
         Arg::Pointer { operand: number } | Arg::IsMapped { operand: number } if operand(number).is_none() => {
             missing("operand", number)
         }
-        Arg::Scalar { operand: number } if operand(number).is_none_or(|operand| !operand.axes.is_empty()) => {
+        Arg::Scalar { operand: number } if operand(number).is_none_or(|operand| operand.passed != Passed::ByValue) => {
             missing("scalar", number)
         }
-        Arg::Pointer { operand: number } if operand(number).is_some_and(|operand| operand.axes.is_empty()) => {
-            Some(format!("`{}` is an address, and operand {number} is a scalar", field.name))
+        Arg::Pointer { operand: number }
+            if operand(number).is_some_and(|operand| operand.passed == Passed::ByValue) =>
+        {
+            Some(format!("`{}` is an address, and operand {number} is passed by value", field.name))
         }
         Arg::Stride { operand: number, .. } if operand(number).is_none() => missing("operand", number),
         Arg::Stride { axis, .. } if axis > 1 => missing("axis", axis),
@@ -156,6 +158,7 @@ mod tests {
             role,
             dtype: Dtype::Bf16,
             axes: axes.to_vec(),
+            passed: Passed::ByAddress,
         };
         Signature { dims, operands: vec![operand("a", Role::Input, [0, 2]), operand("c", Role::Output, [0, 1])] }
     }

@@ -79,7 +79,13 @@ mod tests {
 
     /// Two inputs and an output, all of bf16.
     fn signature() -> Signature {
-        let operand = |role| Operand { name: String::new(), role, dtype: Dtype::Bf16, axes: vec![0, 1] };
+        let operand = |role| Operand {
+            name: String::new(),
+            role,
+            dtype: Dtype::Bf16,
+            axes: vec![0, 1],
+            passed: crate::Passed::ByAddress,
+        };
         Signature { dims: Vec::new(), operands: [Role::Input, Role::Input, Role::Output].map(operand).to_vec() }
     }
 

@@ -3,13 +3,19 @@
 #![allow(dead_code)] // each test binary uses a part
 
 use autokernel_runtime::{
-    CpuFunction, Device, Dimension, Dtype, Element, Extents, Kernel, KernelDescriptor, Operand, Role, Signature, matmul,
+    CpuFunction, Device, Dimension, Dtype, Element, Extents, Kernel, KernelDescriptor, Operand, Passed, Role,
+    Signature, matmul,
 };
 
 /// A product's signature.
 pub fn product(input: Dtype, output: Dtype, transpose_b: bool) -> Signature {
-    let operand =
-        |name: &str, role, dtype, axes: [u8; 2]| Operand { name: name.to_owned(), role, dtype, axes: axes.to_vec() };
+    let operand = |name: &str, role, dtype, axes: [u8; 2]| Operand {
+        name: name.to_owned(),
+        role,
+        dtype,
+        axes: axes.to_vec(),
+        passed: Passed::ByAddress,
+    };
     Signature {
         dims: matmul::DIMS.map(|name| Dimension { name, known: None }).to_vec(),
         operands: vec![

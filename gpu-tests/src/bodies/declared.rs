@@ -1,7 +1,7 @@
 //! Products with bodies as a user declares them: every kind of operand, types that differ, several outputs, and what else the
 //! language of bodies has.
 
-use autokernel::{AnyKernel, Column, Device, Error, Matrix, Row, bf16, e4m3, e5m2, f16, matmul};
+use autokernel::{AnyKernel, Column, Device, Error, Matrix, Row, Scalar, bf16, e4m3, e5m2, f16, matmul};
 use autokernel_codegen::problem;
 use autokernel_codegen::product::Problem;
 
@@ -126,9 +126,9 @@ pub fn geglu(
     out = gelu_tanh(gated) * raised * scale + 0.125 * dot(x, up);
 }
 
-/// A band beside the diagonal, and where the elements outside of it stand.
+/// A band beside the diagonal, as wide as a number in memory says, and where the elements outside of it stand.
 #[autokernel::fused_matmul]
-pub fn band(a: &Matrix<bf16>, b: &Matrix<bf16>, width: f32, out: &mut Matrix<f32>) {
+pub fn band(a: &Matrix<bf16>, b: &Matrix<bf16>, width: &Scalar<f32>, out: &mut Matrix<f32>) {
     let apart = (row_index() - column_index()).abs();
     let product = dot(a, b.t());
     out = if apart <= width.abs() { product } else { 1000.0 * row_index() + column_index() };

@@ -111,7 +111,7 @@ fn sizes(problem: &Problem, body: &Body, shape: &Extents) -> Vec<(usize, usize)>
         (Kind::Matrix, None) => (m, n),
         (Kind::Row, _) => (1, n),
         (Kind::Column, _) => (1, m),
-        (Kind::Scalar, _) => (1, 1),
+        (Kind::Scalar | Kind::DeviceScalar, _) => (1, 1),
     };
     (0..).zip(body.operands()).map(size).collect()
 }
@@ -131,7 +131,7 @@ fn judge(problem: &Problem, body: &Body, shape: &Extents, ran: &Ran) -> std::res
             Kind::Matrix => values[operand].get(at).copied().unwrap_or(0.0),
             Kind::Row => values[operand][column],
             Kind::Column => values[operand][row],
-            Kind::Scalar => values[operand][0],
+            Kind::Scalar | Kind::DeviceScalar => values[operand][0],
         };
         let sums: Vec<f64> = products.iter().map(|sums| sums[at]).collect();
         let error = |sum: f64| if sum.is_finite() { accumulation(problem.input, k as f64) } else { 0.0 };

@@ -1,7 +1,7 @@
 //! Row-wise kernels as a user declares them: types that differ, every kind of operand, several outputs, and what else the
 //! language of bodies has. With them those that are built in.
 
-use autokernel::{AnyKernel, Column, Device, Matrix, Row, bf16, builtin, f16};
+use autokernel::{AnyKernel, Column, Device, Matrix, Row, Scalar, bf16, builtin, f16};
 use autokernel_codegen::problem;
 use autokernel_codegen::rows::Problem;
 use rand::rngs::StdRng;
@@ -54,9 +54,9 @@ pub fn elementwise(r#in: &Matrix<f32>, float: &Row<f32>, int: f32, args: &mut Ma
     args = (r#in - float).sin() / (1.0 + int * int) + r#in.recip().min(1.0);
 }
 
-/// Softmax of what is not behind the element, with a slope, and where the row stands.
+/// Softmax of what is not behind the element, with a slope that lies in memory, and where the row stands.
 #[autokernel::rows]
-pub fn causal(x: &Matrix<bf16>, slope: f32, out: &mut Matrix<bf16>, at: &mut Column<f32>) {
+pub fn causal(x: &Matrix<bf16>, slope: &Scalar<f16>, out: &mut Matrix<bf16>, at: &mut Column<f32>) {
     let behind = row_index() - column_index();
     let e = if behind < 0.0 { 0.0 } else { (x.min(8.0) - slope.abs() * behind).exp() };
     out = e / row_sum(e);

@@ -91,7 +91,7 @@ pub fn check_launch(
         Kind::Matrix => (rows, columns),
         Kind::Row => (1, columns),
         Kind::Column => (1, rows),
-        Kind::Scalar => (1, 1),
+        Kind::Scalar | Kind::DeviceScalar => (1, 1),
     });
     let report = |reason: String| format!("{rows}x{columns}, seed {seed}: {reason}");
     let setup = Setup { operands, sizes: &sizes.collect::<Vec<_>>(), values, seed };
@@ -103,7 +103,7 @@ pub fn check_launch(
             Kind::Matrix => values[at][row * columns + column],
             Kind::Row => values[at][column],
             Kind::Column => values[at][row],
-            Kind::Scalar => values[at][0],
+            Kind::Scalar | Kind::DeviceScalar => values[at][0],
         };
         for (&at, expected) in outputs.iter().zip(oracle::row(problem.body(), row, columns, &input)) {
             for (column, ball) in expected.iter().enumerate() {

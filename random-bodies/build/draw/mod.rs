@@ -85,7 +85,7 @@ fn element(rng: &mut StdRng) -> &'static str {
 }
 
 fn kind(rng: &mut StdRng) -> &'static str {
-    ["Matrix", "Matrix", "Matrix", "Row", "Column", "f32"].choose(rng).expect("there are some")
+    ["Matrix", "Matrix", "Matrix", "Row", "Column", "f32", "Scalar"].choose(rng).expect("there are some")
 }
 
 fn rows(rng: &mut StdRng, mut names: Vec<&'static str>, helpers: Vec<Helper>) -> Declaration {

@@ -1,7 +1,7 @@
 //! The operands of a launch on an emulated GPU, in host memory.
 
 use autokernel_codegen::problem::Problem;
-use autokernel_core::{Dtype, Extents, Operand, Role};
+use autokernel_core::{Dtype, Extents, Operand, Passed, Role};
 use autokernel_runtime::{Argument, MatrixView, MatrixViewMut, Result, bf16, e4m3, e5m2, f16};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -117,7 +117,7 @@ impl HostOperand {
             };
         }
         Ok(match elements {
-            _ if operand.axes.is_empty() => SCALAR,
+            _ if operand.passed == Passed::ByValue => SCALAR,
             Elements::Bf16(data) => argument!(data),
             Elements::F16(data) => argument!(data),
             Elements::F32(data) => argument!(data),

@@ -1,4 +1,4 @@
-use autokernel_core::{Arch, Arg, Dtype, Extents};
+use autokernel_core::{Arch, Arg, Dtype, Extents, Passed};
 use expect_test::expect_file;
 
 use super::*;
@@ -69,6 +69,22 @@ fn operands_keep_the_order_of_the_parameters() {
     assert_eq!(of("out_ld"), Some(Arg::Stride { operand: 7, axis: 0 }));
     let aligned: Vec<u8> = plan.alignments.iter().map(|alignment| alignment.operand).collect();
     assert_eq!(aligned, [1, 3, 0]);
+}
+
+#[test]
+fn a_scalar_in_memory_is_passed_by_its_address_and_indexed_by_nothing() {
+    let mut in_memory = written();
+    in_memory.body.operands[6].kind = Kind::DeviceScalar;
+    let problem = Problem { body: Some(Body::new(in_memory).unwrap().into()), ..problem() };
+    let passed = |at: usize| plan::signature(&problem).operands[at].passed;
+    assert_eq!((passed(6), plan::signature(&self::problem()).operands[6].passed), (Passed::ByAddress, Passed::ByValue));
+    for arch in [Arch::SM_80, Arch::SM_90A] {
+        let (source, plan) = emit::kernel(&problem, &Schedule::default_for(&problem.class(), arch));
+        assert!(source.cuda.contains("Input<autokernel::f32, autokernel::body::Indexed::kByNothing> alpha_;"));
+        let alpha = plan.kernels[0].args.iter().find(|field| field.name == "alpha_").unwrap();
+        assert_eq!(alpha.arg, Arg::Pointer { operand: 6 });
+    }
+    assert!(problem.class().body_registers() > self::problem().class().body_registers());
 }
 
 #[test]

@@ -72,6 +72,7 @@ impl BodyClass {
             Kind::Row => dtype.bytes() / 2,
             Kind::Column => 2,
             Kind::Scalar => 0,
+            Kind::DeviceScalar => 1,
         });
         self.cost.registers + self.cost.constants() + words.sum::<u32>() + INTERLEAVED * self.live
     }

@@ -17,7 +17,7 @@ pub fn complaints(written: &Written) -> Vec<Complaint> {
     }
     factors(&mut checker, written);
     for (at, operand) in body.operands.iter().enumerate() {
-        if operand.role == Role::Output && operand.kind != Kind::Matrix {
+        if operand.role == Role::Output && !matches!(operand.kind, Kind::Matrix | Kind::DeviceScalar) {
             let message = "a product has an element for each row and column; write a `&mut Matrix`";
             checker.complain(Place::Operand(at), message);
         }

@@ -36,6 +36,7 @@ fn input(operand: &Operand) -> Option<String> {
         Kind::Matrix => "kByBoth",
         Kind::Row => "kByColumn",
         Kind::Column => "kByRow",
+        Kind::DeviceScalar => "kByNothing",
         Kind::Scalar => return None,
     };
     Some(format!("Input<{}, autokernel::body::Indexed::{indexed}>", cuda_type(operand)))

@@ -6,8 +6,11 @@
 
 namespace autokernel::body {
 
-// By what an operand is indexed: a Row by column, a Column by row, a Matrix by both.
-enum class Indexed { kByColumn, kByRow, kByBoth };
+// By what an operand is indexed: a Row by column, a Column by row, a Matrix by both, a Scalar by nothing.
+enum class Indexed { kByColumn, kByRow, kByBoth, kByNothing };
+
+constexpr bool is_by_row(Indexed indexed) { return indexed == Indexed::kByRow || indexed == Indexed::kByBoth; }
+constexpr bool is_by_column(Indexed indexed) { return indexed == Indexed::kByColumn || indexed == Indexed::kByBoth; }
 
 // A value that a type carries.
 template <bool kValue>
@@ -104,8 +107,8 @@ template <bool kSwapped>
 struct Fragment {
   template <typename T, Indexed kIndexed>
   struct Input {
-    static constexpr bool kByRow = kIndexed != Indexed::kByColumn;
-    static constexpr bool kByColumn = kIndexed != Indexed::kByRow;
+    static constexpr bool kByRow = is_by_row(kIndexed);
+    static constexpr bool kByColumn = is_by_column(kIndexed);
     // Whether it differs between the neighbours of a pair, and between pairs.
     static constexpr bool kAlong = kSwapped ? kByRow : kByColumn;
     static constexpr bool kAcross = kSwapped ? kByColumn : kByRow;
@@ -173,8 +176,8 @@ struct Element {
   __device__ __forceinline__ float at(int, int) const { return bits[0]; }
 
   __device__ __forceinline__ void load(const void* data, int64_t ld, Index at) {
-    constexpr bool kByBoth = kIndexed == Indexed::kByBoth;
-    const int64_t index = kByBoth ? at.row * ld + at.column : kIndexed == Indexed::kByRow ? at.row : at.column;
+    constexpr bool kByRow = is_by_row(kIndexed), kByColumn = is_by_column(kIndexed);
+    const int64_t index = (kByRow && kByColumn ? at.row * ld : kByRow ? at.row : 0) + (kByColumn ? at.column : 0);
     bits.load(0, static_cast<const T*>(data) + index);
   }
 };

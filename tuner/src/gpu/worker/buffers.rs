@@ -1,7 +1,7 @@
 //! A problem's operands in device memory, each between guard zones.
 
 use autokernel_codegen::problem::Problem;
-use autokernel_core::{Extents, Operand, Role};
+use autokernel_core::{Extents, Operand, Passed, Role};
 use autokernel_runtime::Argument;
 
 use super::error::Result;
@@ -101,7 +101,7 @@ impl Operands {
     /// What a launch takes.
     pub fn arguments(&mut self) -> Result<Vec<Argument<'_>>> {
         let of = self.buffers.iter_mut().map(|OperandBuffer { operand, buffer, .. }| match operand.role {
-            _ if operand.axes.is_empty() => Ok(SCALAR),
+            _ if operand.passed == Passed::ByValue => Ok(SCALAR),
             Role::Input => buffer.argument(),
             Role::Output => buffer.argument_mut(),
         });

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use autokernel_codegen::emit::Tolerance;
 use autokernel_codegen::problem::Problem;
-use autokernel_core::{Extents, Role};
+use autokernel_core::{Extents, Passed, Role};
 use autokernel_runtime::{Argument, CompiledKernel, Device};
 
 use super::buffers::{OperandBuffer, Operands, SCALAR};
@@ -70,7 +70,7 @@ impl Reference {
         let mut arguments: Vec<Argument<'_>> = Vec::new();
         for OperandBuffer { operand, buffer, .. } in operands.all() {
             match operand.role {
-                _ if operand.axes.is_empty() => arguments.push(SCALAR),
+                _ if operand.passed == Passed::ByValue => arguments.push(SCALAR),
                 Role::Input if operand.axes.first() == Some(&0) => {
                     arguments.push(buffer.argument_of_rows(self.rows)?);
                 }

@@ -1,0 +1,164 @@
+//! One number in memory, which a kernel reads when it runs.
+
+use std::fmt;
+
+use cudarc::driver::{CudaSlice, CudaView};
+
+use crate::layout::Layout;
+use crate::view::{Storage, StorageMut};
+use crate::{Argument, Device, Element, Matrix, MatrixView, Result, gpu};
+
+const LAYOUT: Layout = Layout { rows: 1, columns: 1, ld: 1 };
+
+/// One number on the CPU or on a GPU: a scale, a learning rate. A launch that is captured in a graph reads what it holds when
+/// the graph runs, where an `f32` would be frozen.
+///
+/// ```
+/// use autokernel_runtime::{Device, Scalar};
+///
+/// let mut scale = Scalar::new(&Device::cpu(), 0.5f32)?;
+/// scale.set(0.25)?;
+/// assert_eq!(scale.get()?, 0.25);
+/// # Ok::<(), autokernel_runtime::Error>(())
+/// ```
+pub struct Scalar<T>(Matrix<T>);
+
+/// A borrowed [`Scalar`] on the host or on a GPU.
+#[derive(Clone)]
+pub struct ScalarView<'a, T: Element>(MatrixView<'a, T>);
+
+impl<T: Element> Scalar<T> {
+    /// That number.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), or the driver's own error.
+    pub fn new(device: &Device, value: T) -> Result<Self> {
+        Matrix::from_slice(device, &[value], 1, 1).map(Self)
+    }
+
+    /// Takes over a cudarc slice of one element, with no copy.
+    ///
+    /// # Errors
+    /// [`Error::BufferSize`](crate::Error::BufferSize).
+    pub fn from_cudarc(slice: CudaSlice<T>) -> Result<Self> {
+        Matrix::from_cudarc(slice, 1, 1).map(Self)
+    }
+
+    /// Hands the buffer back to cudarc; `None` if it is on the CPU.
+    pub fn into_cudarc(self) -> Option<CudaSlice<T>> {
+        self.0.into_cudarc()
+    }
+
+    /// The buffer as cudarc's, for other libraries to read; `None` if it is on the CPU.
+    pub const fn as_cudarc(&self) -> Option<&CudaSlice<T>> {
+        self.0.as_cudarc()
+    }
+
+    /// The buffer as cudarc's, for other libraries to write; `None` if it is on the CPU.
+    pub const fn as_cudarc_mut(&mut self) -> Option<&mut CudaSlice<T>> {
+        self.0.as_cudarc_mut()
+    }
+
+    /// Writes another number. On a GPU this is asynchronous, on the stream that it was allocated on: launches behind it read
+    /// the new number, those before it the old one. A graph that captures it writes the number at each replay.
+    ///
+    /// # Errors
+    /// The driver's own error.
+    pub fn set(&mut self, value: T) -> Result<()> {
+        let view = self.0.view_mut();
+        match view.stream().cloned() {
+            Some(stream) => gpu::set(&stream, view, value),
+            None => {
+                if let StorageMut::Host([slot]) = view.storage {
+                    *slot = value;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The number, copied to the host. Waits for the GPU.
+    ///
+    /// # Errors
+    /// The driver's own error, which includes faults of kernels launched earlier.
+    pub fn get(&self) -> Result<T> {
+        self.view().get()
+    }
+
+    /// The device that it is on.
+    pub fn device(&self) -> Device {
+        self.0.device()
+    }
+
+    /// It, to read.
+    pub fn view(&self) -> ScalarView<'_, T> {
+        ScalarView(self.0.view())
+    }
+
+    /// A copy on another device (or the same one), by way of the host.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), or the driver's own error.
+    pub fn to_device(&self, device: &Device) -> Result<Self> {
+        self.0.to_device(device).map(Self)
+    }
+}
+
+impl<'a, T: Element> ScalarView<'a, T> {
+    /// A number on the host.
+    pub const fn from_ref(value: &'a T) -> Self {
+        Self(MatrixView { storage: Storage::Host(std::slice::from_ref(value)), layout: LAYOUT })
+    }
+
+    /// One element of a cudarc device slice (`slice.slice(3..4)`).
+    ///
+    /// # Errors
+    /// [`Error::BufferSize`](crate::Error::BufferSize).
+    pub fn from_cudarc(data: CudaView<'a, T>) -> Result<Self> {
+        let layout = Layout::dense(data.len(), 1, 1)?;
+        Ok(Self(MatrixView { storage: Storage::Cuda(data), layout }))
+    }
+
+    /// The number, copied to the host. Waits for the GPU.
+    ///
+    /// # Errors
+    /// The driver's own error, which includes faults of kernels launched earlier.
+    pub fn get(&self) -> Result<T> {
+        Ok(self.0.to_vec()?[0])
+    }
+
+    /// The device that it is on.
+    pub fn device(&self) -> Device {
+        self.0.device()
+    }
+}
+
+impl<'a, T: Element> From<&'a Scalar<T>> for ScalarView<'a, T> {
+    fn from(owned: &'a Scalar<T>) -> Self {
+        owned.view()
+    }
+}
+
+impl<'a, T: Element> From<&ScalarView<'a, T>> for ScalarView<'a, T> {
+    fn from(view: &ScalarView<'a, T>) -> Self {
+        view.clone()
+    }
+}
+
+impl<'a, T: Element> From<ScalarView<'a, T>> for Argument<'a> {
+    fn from(view: ScalarView<'a, T>) -> Self {
+        view.0.into()
+    }
+}
+
+impl<T: Element> fmt::Debug for Scalar<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Scalar<{}>(on {})", T::DTYPE, self.device())
+    }
+}
+
+impl<T: Element> fmt::Debug for ScalarView<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ScalarView<{}>(on {})", T::DTYPE, self.device())
+    }
+}
