@@ -5,11 +5,14 @@ mod arguments;
 mod body;
 mod nodes;
 mod parameter;
+mod type_lists;
+mod types;
 
-use autokernel_ops::declaration::{Attribute, Body, Declaration, Form};
+use autokernel_ops::declaration::{Attribute, Body, Declaration, Form, Node, Setting};
 use autokernel_ops::registry;
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
+use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned;
 use syn::{Error, Ident, Result, Token};
@@ -18,7 +21,9 @@ use crate::function::{Called, Functions, calls_in};
 use crate::problem::Problem;
 use nodes::Nodes;
 
-/// A declared kernel: the problem, and the function that will launch it.
+pub use types::Choice;
+
+/// A declared kernel: the problem, and the function that will launch it, perhaps beside others of other types.
 pub struct Spec {
     /// What must be computed.
     pub problem: Problem,
@@ -28,9 +33,12 @@ pub struct Spec {
     pub parameters: Vec<Ident>,
     /// The crate's own functions that its body calls.
     pub called: Vec<Called>,
+    /// What stands for the function's type parameters.
+    pub choices: Vec<Choice>,
 }
 
 /// A function, with a body or without.
+#[derive(Clone)]
 pub struct Function {
     /// Its other attributes.
     pub attrs: Vec<syn::Attribute>,
@@ -57,37 +65,86 @@ pub fn attribute(name: &str) -> Option<&'static Attribute> {
 }
 
 impl Spec {
-    /// Reads the attribute's arguments and the function below it, whose body may call `functions`.
+    /// Reads the attribute's arguments and the function below it, whose body may call `functions`: a kernel, or one for each
+    /// combination of the types that the attribute lists.
     ///
     /// # Errors
     /// All mistakes at once, each at its own span with its remedy.
+    pub fn parse_all(
+        attribute: &Attribute,
+        arguments: TokenStream,
+        item: TokenStream,
+        functions: &Functions,
+    ) -> Result<Vec<Spec>> {
+        let mut nodes = Nodes::default();
+        let place = nodes.add(TokenStream::new());
+        let lists = type_lists::split(arguments);
+        let settings = lists.and_then(|(lists, arguments)| Ok((lists, arguments::parse(arguments, &mut nodes)?)));
+        let function = parse_function(attribute, item).and_then(|function| {
+            refuse_modifiers(&function.sig)?;
+            Ok(function)
+        });
+        let ((lists, settings), function) = both(settings, function)?;
+        type_lists::check(&lists, &function.sig)?;
+        let written = Written { attribute, place, settings, nodes, function };
+        types::of_each(types::combinations(&lists), |choices| written.read(choices, functions))
+    }
+
+    /// The same of what declares one kernel.
+    ///
+    /// # Errors
+    /// As [`parse_all`](Self::parse_all), and for several kernels.
     pub fn parse(
         attribute: &Attribute,
         arguments: TokenStream,
         item: TokenStream,
         functions: &Functions,
     ) -> Result<Spec> {
-        let mut nodes = Nodes::default();
-        let place = nodes.add(TokenStream::new());
-        let settings = arguments::parse(arguments, &mut nodes);
-        let function = parse_function(attribute, item).and_then(|function| {
-            refuse_modifiers(&function.sig)?;
-            Ok(function)
-        });
-        let (settings, function) = both(settings, function)?;
+        let specs = Spec::parse_all(attribute, arguments, item, functions)?;
+        let several = |_| Error::new(Span::call_site(), "several kernels are declared, and one is expected");
+        <[Spec; 1]>::try_from(specs).map(|[spec]| spec).map_err(several)
+    }
+
+    /// What the kernel is called: as its function, and by its types where there are several: `softmax<bf16>`.
+    pub fn name(&self) -> String {
+        format!("{}{}", self.function.sig.ident.unraw(), types::suffix(&self.choices))
+    }
+
+    /// The type parameter that the elements of parameter `number` are of, if they are of one.
+    pub fn type_parameter(&self, number: usize) -> Option<&Ident> {
+        let element = parameter::element(self.function.sig.inputs.get(number)?)?;
+        self.choices.iter().map(|choice| &choice.parameter).find(|parameter| element.path.is_ident(*parameter))
+    }
+}
+
+/// What stands in the source, for each kernel that it declares.
+struct Written<'a> {
+    attribute: &'a Attribute,
+    place: Node,
+    settings: Vec<Setting>,
+    nodes: Nodes,
+    function: Function,
+}
+
+impl Written<'_> {
+    /// The kernel of these types.
+    fn read(&self, choices: Vec<Choice>, functions: &Functions) -> Result<Spec> {
+        let Written { attribute, place, settings, function, .. } = self;
+        let mut nodes = self.nodes.clone();
+        let inputs = types::substituted(&function.sig.inputs, &choices);
         // A token with the span of both.
         let parentheses = quote_spanned!(function.sig.paren_token.span.join()=> ());
         let parameter_list = nodes.add(parentheses);
-        let parameters: Vec<_> = function.sig.inputs.iter().map(|input| parameter::read(input, &mut nodes)).collect();
-        let names: Vec<Ident> = function.sig.inputs.iter().filter_map(parameter::name).cloned().collect();
+        let parameters: Vec<_> = inputs.iter().map(|input| parameter::read(input, &mut nodes)).collect();
+        let names: Vec<Ident> = inputs.iter().filter_map(parameter::name).cloned().collect();
         let body = match &function.body {
             None => Ok(Body::None),
             Some(block) => body::read(block, &names, &parameters, functions, &mut nodes).map(Body::Statements),
         };
         let declaration = Declaration {
             attribute: attribute.name.to_owned(),
-            arguments: place,
-            settings,
+            arguments: *place,
+            settings: settings.clone(),
             parameter_list,
             parameters,
             body: body.as_ref().map_or(Body::Unreadable, Clone::clone),
@@ -106,7 +163,7 @@ impl Spec {
         };
         let called = function.body.as_ref().map(calls_in).unwrap_or_default();
         let called = called.iter().map(|name| functions.called(name)).collect::<Result<_>>()?;
-        Ok(Spec { problem, function, parameters: names, called })
+        Ok(Spec { problem, function: function.clone(), parameters: names, called, choices })
     }
 }
 
@@ -141,10 +198,6 @@ fn parse_function(attribute: &Attribute, item: TokenStream) -> Result<Function> 
 }
 
 fn refuse_modifiers(signature: &syn::Signature) -> Result<()> {
-    if !signature.generics.params.is_empty() || signature.generics.where_clause.is_some() {
-        let span = signature.generics.span();
-        return Err(Error::new(span, "a kernel is compiled for one element type; declare one function for each type"));
-    }
     let plain = signature.asyncness.is_none() && signature.abi.is_none() && signature.variadic.is_none();
     let plain = plain && signature.constness.is_none() && !matches!(signature.safety, syn::Safety::Unsafe(_));
     let returns_result = match &signature.output {

@@ -1,6 +1,5 @@
 //! What is generated for a kernel whose body says what it computes, whatever its operation.
 
-use autokernel_codegen::build::{Manifest, Plan};
 use autokernel_codegen::rows::{Kind, Operand};
 use autokernel_codegen::spec::Spec;
 use autokernel_core::Role;
@@ -8,8 +7,9 @@ use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::{Error, Ident, Result};
 
-use crate::descriptor;
-use crate::parts::{Parts, element_type, visible_from_inside};
+use crate::kernels::Face;
+use crate::names::{Names, visible_from_inside};
+use crate::parts::Parts;
 
 /// The statements of a function that has some.
 ///
@@ -21,26 +21,15 @@ pub fn block(spec: &Spec) -> Result<&syn::Block> {
 }
 
 /// A kernel on `operands` with its typed launches, its computation on the CPU, and its body as a function on one row.
-pub fn parts(
-    spec: &Spec,
-    operands: &[Operand],
-    [cpu, row]: [&TokenStream; 2],
-    docs: String,
-    (manifest, plan): (&Manifest, &Plan),
-) -> Parts {
+pub fn parts(spec: &Spec, operands: &[Operand], cpu: TokenStream, row: &TokenStream, docs: String) -> Parts {
     let (name, parameters) = (&spec.function.sig.ident, &spec.parameters);
-    let embedded = descriptor::embedded(spec, manifest, plan, cpu);
-    let visibility = visible_from_inside(&spec.function.vis);
-    let launch = launches(operands, parameters, &visibility);
+    let launch = launches(spec, operands);
     Parts {
         docs,
         call: quote_spanned!(Span::mixed_site().located_at(name.span())=> #name::launch(#(#parameters),*)),
+        face: Face::Any,
+        cpu,
         items: quote! {
-            /// The kernel itself: ask for its plan, load it ahead of time.
-            #visibility static KERNEL: ::autokernel::AnyKernel =
-                // SAFETY: the images were compiled by autokernel's own build from the signature and plans stated here.
-                unsafe { ::autokernel::AnyKernel::new(#embedded) };
-
             #launch
 
             #row
@@ -81,23 +70,27 @@ pub fn of_a_row(operands: &[Operand]) -> TokenStream {
 }
 
 /// `launch` and `launch_on`, on anything that is a view of the operands' types.
-fn launches(operands: &[Operand], names: &[Ident], visibility: &TokenStream) -> TokenStream {
-    let parameters: Vec<TokenStream> =
-        operands.iter().zip(names).map(|(operand, name)| parameter(operand, name)).collect();
-    let arguments = operands.iter().zip(names).map(|(operand, name)| match view(operand) {
+fn launches(spec: &Spec, operands: &[Operand]) -> TokenStream {
+    let (names, types) = (&spec.parameters, Names::of(spec));
+    let visibility = visible_from_inside(&spec.function.vis);
+    let views = operands.iter().enumerate().map(|(number, operand)| view(operand, &types.element(number)));
+    let views: Vec<Option<TokenStream>> = views.collect();
+    let parameters: Vec<TokenStream> = names.iter().zip(&views).map(parameter).collect();
+    let arguments = names.iter().zip(&views).map(|(name, view)| match view {
         Some(view) => quote!(::core::convert::Into::<#view>::into(#name).into()),
         None => quote!(#name.into()),
     });
     let device = Ident::new("device", Span::mixed_site());
-    let first = operands.iter().zip(names).find(|(operand, _)| operand.role == Role::Output);
-    let (output, output_view) = first.map(|(operand, name)| (name, view(operand))).unzip();
+    let first = operands.iter().position(|operand| operand.role == Role::Output);
+    let (output, output_view) = first.map(|at| (&names[at], &views[at])).unzip();
+    let (generics, kernel) = (types.generics(&TokenStream::new()), types.kernel());
     quote! {
         /// As the function beside this module, on views too.
         ///
         /// # Errors
         /// As that function.
         #[allow(clippy::too_many_arguments)]
-        #visibility fn launch<'a>(#(#parameters),*) -> ::autokernel::Result<()> {
+        #visibility fn launch<'a, #generics>(#(#parameters),*) -> ::autokernel::Result<()> {
             let #output: #output_view = #output.into();
             let #device = #output.device();
             self::launch_on(&#device, #(#names),*)
@@ -109,24 +102,24 @@ fn launches(operands: &[Operand], names: &[Ident], visibility: &TokenStream) -> 
         /// As [`launch`], and [`DeviceMismatch`](::autokernel::Error::DeviceMismatch) if `device` is not where the
         /// operands are.
         #[allow(clippy::too_many_arguments)]
-        #visibility fn launch_on<'a>(
+        #visibility fn launch_on<'a, #generics>(
             #device: &::autokernel::Device,
             #(#parameters),*
         ) -> ::autokernel::Result<()> {
-            self::KERNEL.launch(#device, &mut [#(#arguments),*])
+            self::#kernel.launch(#device, &mut [#(#arguments),*])
         }
     }
 }
 
-fn parameter(operand: &Operand, name: &Ident) -> TokenStream {
-    match view(operand) {
+fn parameter((name, view): (&Ident, &Option<TokenStream>)) -> TokenStream {
+    match view {
         Some(view) => quote!(#name: impl ::core::convert::Into<#view>),
         None => quote!(#name: f32),
     }
 }
 
 /// The view that a launch takes of an operand; none of one that is passed by value.
-fn view(operand: &Operand) -> Option<TokenStream> {
+fn view(operand: &Operand, element: &TokenStream) -> Option<TokenStream> {
     let name = match (operand.kind, operand.role) {
         (Kind::Matrix, Role::Input) => "MatrixView",
         (Kind::Matrix, Role::Output) => "MatrixViewMut",
@@ -137,6 +130,6 @@ fn view(operand: &Operand) -> Option<TokenStream> {
         (Kind::DeviceScalar, _) => "ScalarView",
         (Kind::Scalar, _) => return None,
     };
-    let (name, element) = (format_ident!("{name}"), element_type(operand.dtype));
+    let name = format_ident!("{name}");
     Some(quote!(::autokernel::#name<'a, #element>))
 }

@@ -14,7 +14,7 @@ pub fn embedded(spec: &Spec, manifest: &Manifest, plan: &Plan, cpu: &TokenStream
     let parameters: Vec<String> = spec.parameters.iter().map(|parameter| parameter.unraw().to_string()).collect();
     let images = Images::collect(&plan.variants);
     let descriptor = Descriptor {
-        name: spec.function.sig.ident.unraw().to_string(),
+        name: spec.name(),
         about: plan.problem.to_string(),
         problem: json(&plan.problem),
         signature: signature(&parameters, plan),

@@ -8,37 +8,43 @@ use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::{Attribute, Error, Result};
 
+use crate::names::Names;
 use crate::parts::Parts;
-use crate::{docs, fused, product, rows};
+use crate::{docs, fused, kernels, product, rows};
 
 /// The generated items; on a mistake its error and a stub, so that the rest of the crate stays quiet.
 pub fn expand(attribute: &str, arguments: TokenStream, item: TokenStream) -> TokenStream {
     let stub = stub(&item);
     let unknown = || Error::new(Span::call_site(), format!("no operation is declared by `{attribute}`"));
-    let spec = spec::attribute(attribute).ok_or_else(unknown);
+    let attribute = spec::attribute(attribute).ok_or_else(unknown);
     let manifest = Manifest::of_this_crate();
     let functions = manifest.as_ref().map(|manifest| Functions::new(&manifest.functions)).unwrap_or_default();
-    let spec = spec.and_then(|attribute| Spec::parse(attribute, arguments, item, &functions));
-    let generated = spec.and_then(|spec| {
-        let manifest = manifest.map_err(|error| Error::new(spec.function.sig.ident.span(), error))?;
-        let plan = find_plan(&spec, &manifest)?;
-        let built = (&manifest, &plan);
-        let parts = match (&spec.problem, &spec.parameters[..]) {
-            (Problem::Matmul(product), parameters) => match (&product.body, parameters) {
-                (Some(body), _) => fused::parts(&spec, product, body, built)?,
-                (None, [a, b, out]) => product::parts(&spec, product, [a, b, out], &manifest, &plan),
-                (None, _) => return Err(unknown()),
-            },
-            (Problem::Rows(problem), _) => rows::parts(&spec, problem, built)?,
-            #[allow(unreachable_patterns, reason = "reachable with the operations behind features")]
-            _ => return Err(unknown()),
-        };
-        Ok(generate(&spec, &parts, &plan))
+    let specs = attribute.and_then(|attribute| Spec::parse_all(attribute, arguments, item, &functions));
+    let generated = specs.and_then(|specs| {
+        let manifest = manifest.map_err(|error| Error::new(specs[0].function.sig.ident.span(), error))?;
+        let planned = |spec: Spec| find_plan(&spec, &manifest).map(|plan| (spec, plan));
+        let specs = specs.into_iter().map(planned).collect::<Result<Vec<_>>>()?;
+        let parts = parts(&specs[0].0)?.ok_or_else(unknown)?;
+        Ok(generate(&specs, &parts, &manifest))
     });
     generated.unwrap_or_else(|error| {
         let error = error.into_compile_error();
         quote!(#error #stub)
     })
+}
+
+/// What the operation of a kernel generates; nothing where it has no attribute.
+fn parts(spec: &Spec) -> Result<Option<Parts>> {
+    match (&spec.problem, &spec.parameters[..]) {
+        (Problem::Matmul(product), parameters) => match (&product.body, parameters) {
+            (Some(body), _) => fused::parts(spec, product, body).map(Some),
+            (None, [a, b, out]) => Ok(Some(product::parts(spec, product, [a, b, out]))),
+            (None, _) => Ok(None),
+        },
+        (Problem::Rows(problem), _) => rows::parts(spec, problem).map(Some),
+        #[allow(unreachable_patterns, reason = "reachable with the operations behind features")]
+        _ => Ok(None),
+    }
 }
 
 /// The plan that the build script made for this problem.
@@ -58,28 +64,38 @@ fn find_plan(spec: &Spec, manifest: &Manifest) -> Result<Plan> {
     })
 }
 
-fn generate(spec: &Spec, parts: &Parts, plan: &Plan) -> TokenStream {
-    let function = &spec.function;
+fn generate(specs: &[(Spec, Plan)], parts: &Parts, manifest: &Manifest) -> TokenStream {
+    let first = &specs[0].0;
+    let function = &first.function;
     let (attributes, visibility, name) = (&function.attrs, &function.vis, &function.sig.ident);
     let inputs = &function.sig.inputs;
     let output = output(&function.sig);
-    let module_docs = docs::module(spec, plan);
-    let module_attributes = attributes.iter().filter(|attribute| concerns_module(attribute));
-    let Parts { docs, call, items } = parts;
+    let module_docs = docs::module(specs);
+    let module_attributes: Vec<&Attribute> = attributes.iter().filter(|attribute| concerns_module(attribute)).collect();
+    let Parts { docs, call, face, cpu, items } = parts;
+    let docs = format!("{}{docs}", docs::types(specs));
+    let generics = Names::of(first).generics(&quote!(#name::));
+    let generics = if generics.is_empty() { generics } else { quote!(<#generics>) };
+    let kernels = kernels::items(specs, manifest, *face, cpu);
+    let types = kernels::as_written(specs);
+    let types = if types.is_empty() { types } else { quote!(#(#module_attributes)* #types) };
 
     quote! {
         #(#attributes)*
         #[doc = #docs]
         #[allow(clippy::too_many_arguments)]
-        #visibility fn #name(#inputs) #output {
+        #visibility fn #name #generics(#inputs) #output {
             #call
         }
 
         #(#module_attributes)*
         #[doc = #module_docs]
         #visibility mod #name {
+            #kernels
             #items
         }
+
+        #types
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 
-use autokernel_codegen::build::{Manifest, Plan};
 use autokernel_codegen::matmul;
 use autokernel_codegen::problem::Layout;
 use autokernel_codegen::product::{self, Body, Operands};
@@ -19,7 +18,7 @@ use crate::parts::Parts;
 ///
 /// # Errors
 /// There is no body.
-pub fn parts(spec: &Spec, problem: &matmul::Problem, body: &Body, built: (&Manifest, &Plan)) -> Result<Parts> {
+pub fn parts(spec: &Spec, problem: &matmul::Problem, body: &Body) -> Result<Parts> {
     let row = product::rust_function(crate::body::block(spec)?, body, &spec.called)?;
     let operands = Operands::of(body);
     let (kinds, of_a_row) = (crate::body::kinds(&operands.others), crate::body::of_a_row(&operands.all()));
@@ -29,7 +28,7 @@ pub fn parts(spec: &Spec, problem: &matmul::Problem, body: &Body, built: (&Manif
         |arguments| ::autokernel::__private::matmul_body_on_cpu(arguments, &[#(#factors),*], #transpose_b, #kinds, #of_a_row)
     };
     let docs = docs(problem, body, &spec.parameters);
-    Ok(crate::body::parts(spec, body.operands(), [&cpu, &row], docs, built))
+    Ok(crate::body::parts(spec, body.operands(), cpu, &row, docs))
 }
 
 /// The shapes and errors; follows what the user wrote.

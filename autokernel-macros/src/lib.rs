@@ -6,6 +6,8 @@ mod docs;
 mod expand;
 mod function;
 mod fused;
+mod kernels;
+mod names;
 mod parts;
 mod product;
 mod rows;
@@ -80,6 +82,7 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// - `transpose_b`: `b` is stored as `[n, k]`, as a linear layer's weight is: `out = epilogue(a · bᵀ)`.
 /// - `n = 14336`, `k = 4096`: dimensions that are always the same become compile-time constants; a launch with others
 ///   is an error.
+/// - `T = [bf16, f16]`: [types](macro@rows#for-several-types) of which there is a kernel each.
 ///
 /// **Generated**: the function, which launches and returns `autokernel::Result<()>`, and a module of the same name
 /// with `KERNEL` (launch on views and streams, plan, prepare) and `epilogue` (the same function on one `f32`).
@@ -133,7 +136,7 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// reductions, with the epilogues above as functions: `gelu(x)`, `leaky_relu(x, 0.2)`, and functions of this crate that are
 /// marked [`macro@function`].
 ///
-/// **Settings**: `n = …` and `k = …`.
+/// **Settings**: `n = …` and `k = …`, and [types](macro@rows#for-several-types) of which there is a kernel each, `T = [bf16, f16]`.
 ///
 /// **Generated**: the function, and a module of the same name with `KERNEL` (plan, prepare), `launch` on views and
 /// `launch_on` for another stream or an emulated GPU.
@@ -188,6 +191,23 @@ pub fn fused_matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// **Generated**: the function, which launches and returns `autokernel::Result<()>`, and a module of the same name with
 /// `KERNEL` (plan, prepare), `launch` on views and `launch_on` for another stream or an emulated GPU.
+///
+/// # For several types
+///
+/// ```ignore
+/// #[autokernel::rows(T = [bf16, f16, f32])]
+/// pub fn softmax<T>(x: &Matrix<T>, out: &mut Matrix<T>) {
+///     let e = (x - row_max(x)).exp();
+///     out = e / row_sum(e);
+/// }
+/// ```
+///
+/// A type parameter whose types the attribute lists, here or in [`macro@fused_matmul`] and [`macro@matmul`], makes a kernel for
+/// each of them, and several parameters (`T = [bf16, f16], O = [bf16, f32]`) one for each combination. Which one
+/// `softmax(&x, &mut y)` launches is known when it is compiled, by the operands' types; a type that is not listed is an error of
+/// rustc. In the place of `KERNEL` the module has `kernel::<T>()`, as in `softmax::kernel::<bf16>().prepare(…)`, and `Types`, the
+/// trait that the listed types have, for functions that are generic themselves: `fn block<T: softmax::Types>(x: &Matrix<T>)`. In
+/// launch logs and in the tuner such a kernel is called `softmax<bf16>`.
 #[proc_macro_attribute]
 pub fn rows(arguments: TokenStream, item: TokenStream) -> TokenStream {
     expand::expand("rows", arguments.into(), item.into()).into()

@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 
-use autokernel_codegen::build::{Manifest, Plan};
 use autokernel_codegen::matmul;
 use autokernel_codegen::problem::Layout;
 use autokernel_codegen::spec::Spec;
@@ -11,34 +10,24 @@ use quote::{quote, quote_spanned};
 use syn::Ident;
 use syn::ext::IdentExt;
 
-use crate::descriptor;
 use crate::docs::LAUNCH;
-use crate::parts::{Parts, element_type, visible_from_inside};
+use crate::kernels::Face;
+use crate::names::Names;
+use crate::parts::Parts;
 
 /// A kernel that reads two matrices and writes one, with its epilogue.
-pub fn parts(
-    spec: &Spec,
-    product: &matmul::Problem,
-    parameters: [&Ident; 3],
-    manifest: &Manifest,
-    plan: &Plan,
-) -> Parts {
+pub fn parts(spec: &Spec, product: &matmul::Problem, parameters: [&Ident; 3]) -> Parts {
     let (name, [a, b, out]) = (&spec.function.sig.ident, parameters);
-    let (input_type, output_type) = (element_type(product.input), element_type(product.output));
+    let kernel = Names::of(spec).kernel();
     let transpose_b = product.layout.transpose_b();
     let cpu = quote!(|arguments| ::autokernel::__private::matmul_on_cpu(arguments, #transpose_b, epilogue));
-    let embedded = descriptor::embedded(spec, manifest, plan, &cpu);
     let epilogue = autokernel_codegen::epilogue::rust_function(&product.epilogue);
-    let visibility = visible_from_inside(&spec.function.vis);
     Parts {
         docs: docs(parameters, product),
-        call: quote_spanned!(Span::mixed_site().located_at(name.span())=> #name::KERNEL.launch(#a, #b, #out)),
+        call: quote_spanned!(Span::mixed_site().located_at(name.span())=> #name::#kernel.launch(#a, #b, #out)),
+        face: Face::Product,
+        cpu,
         items: quote! {
-            /// The kernel itself: launch it on views and other streams, ask for its plan, load it ahead of time.
-            #visibility static KERNEL: ::autokernel::Kernel<#input_type, #output_type> =
-                // SAFETY: the images were compiled by autokernel's own build from the signature and plans stated here.
-                unsafe { ::autokernel::Kernel::new(#embedded) };
-
             /// What is applied to each `f32` sum: the source of the CUDA function, of the CPU backend and of tests.
             #epilogue
         },

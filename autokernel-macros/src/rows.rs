@@ -1,6 +1,5 @@
 //! What is generated for row-wise kernels.
 
-use autokernel_codegen::build::{Manifest, Plan};
 use autokernel_codegen::rows::{self, Kind, Operand, Problem};
 use autokernel_codegen::spec::Spec;
 use quote::quote;
@@ -15,12 +14,12 @@ use crate::parts::Parts;
 ///
 /// # Errors
 /// There is no body.
-pub fn parts(spec: &Spec, problem: &Problem, built: (&Manifest, &Plan)) -> Result<Parts> {
+pub fn parts(spec: &Spec, problem: &Problem) -> Result<Parts> {
     let operands = &problem.body().operands;
     let row = rows::rust_function(body::block(spec)?, problem, &spec.called)?;
     let (kinds, of_a_row) = (body::kinds(operands), body::of_a_row(operands));
     let cpu = quote!(|arguments| ::autokernel::rows::on_cpu(arguments, #kinds, #of_a_row));
-    Ok(body::parts(spec, operands, [&cpu, &row], docs(operands, &spec.parameters), built))
+    Ok(body::parts(spec, operands, cpu, &row, docs(operands, &spec.parameters)))
 }
 
 /// The shapes and errors; follows what the user wrote.

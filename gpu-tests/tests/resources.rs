@@ -53,8 +53,10 @@ fn every_declared_kernel_holds_the_variants_of_its_plan() {
     let test = "resources::every_declared_kernel_holds_the_variants_of_its_plan";
     let Some(manifest) = manifest(test) else { return };
     let products: Vec<&KernelDescriptor> = catalogue().iter().map(|kernel| kernel.descriptor()).collect();
-    let rows = declared_here().map(|declared| declared.kernel.descriptor().unwrap());
-    let bodies = bodies::catalogue().map(|declared| declared.kernel.descriptor().unwrap());
+    let rows: Vec<&KernelDescriptor> =
+        declared_here().iter().map(|declared| declared.kernel.descriptor().unwrap()).collect();
+    let bodies: Vec<&KernelDescriptor> =
+        bodies::catalogue().iter().map(|declared| declared.kernel.descriptor().unwrap()).collect();
     assert_eq!(products.len() + rows.len() + bodies.len(), manifest.plans.len());
     let symbols_of_plans: Vec<Vec<&str>> =
         manifest.plans.values().map(|plan| plan.variants.iter().map(|variant| variant.symbol()).collect()).collect();

@@ -11,7 +11,7 @@ use crate::problem::Problem;
 /// A kernel that a crate declares.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Declared {
-    /// The function's name.
+    /// The function's name, and the types of one of several: `softmax<bf16>`.
     pub name: String,
     /// What it computes.
     pub problem: Problem,
@@ -50,8 +50,7 @@ impl Build {
         let mut found = Vec::new();
         for file in self.files_of(root)? {
             for Scanned { spec, features } in scan::kernels_in(&file, functions).map_err(BuildError::io(&file))? {
-                let name = spec.function.sig.ident.to_string();
-                found.push(Declared { name, problem: spec.problem, file: file.clone(), features });
+                found.push(Declared { name: spec.name(), problem: spec.problem, file: file.clone(), features });
             }
         }
         Ok(found)

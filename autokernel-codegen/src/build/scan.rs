@@ -53,14 +53,18 @@ pub struct Scanned {
 pub fn kernels_in(file: &Path, functions: &Functions) -> std::io::Result<Vec<Scanned>> {
     // Most files declare no kernel: not tokenising those keeps a rebuild fast.
     let found = marked_in(file, |text| registry::attributes().any(|attribute| text.contains(attribute.name)))?;
-    Ok(found.into_iter().filter_map(|marked| kernel(marked, functions)).collect())
+    Ok(found.into_iter().flat_map(|marked| kernels(marked, functions)).collect())
 }
 
-fn kernel(marked: Marked, functions: &Functions) -> Option<Scanned> {
-    let Marked { mark: Mark::Kernel(attribute), arguments, item, mut features } = marked else { return None };
-    let spec = Spec::parse(attribute, arguments, item, functions).ok()?;
-    features.extend(spec.function.attrs.iter().filter_map(|attribute| feature(&attribute.meta)));
-    Some(Scanned { spec, features })
+fn kernels(marked: Marked, functions: &Functions) -> Vec<Scanned> {
+    let Marked { mark: Mark::Kernel(attribute), arguments, item, features } = marked else { return Vec::new() };
+    let specs = Spec::parse_all(attribute, arguments, item, functions).unwrap_or_default();
+    let with_features = |spec: Spec| {
+        let below = spec.function.attrs.iter().filter_map(|attribute| feature(&attribute.meta));
+        let features = features.iter().cloned().chain(below).collect();
+        Scanned { spec, features }
+    };
+    specs.into_iter().map(with_features).collect()
 }
 
 /// The texts of the functions in `file` that bodies may call, each with the features that it asks for.
@@ -176,16 +180,13 @@ mod tests {
     use super::*;
 
     fn problems(source: &str) -> Vec<String> {
-        scanned(source)
-            .iter()
-            .map(|Scanned { spec, .. }| format!("{}: {}", spec.function.sig.ident, spec.problem))
-            .collect()
+        scanned(source).iter().map(|Scanned { spec, .. }| format!("{}: {}", spec.name(), spec.problem)).collect()
     }
 
     fn scanned(source: &str) -> Vec<Scanned> {
         let mut found = Vec::new();
         collect(source.parse().unwrap(), &mut found);
-        found.into_iter().filter_map(|marked| kernel(marked, &Functions::default())).collect()
+        found.into_iter().flat_map(|marked| kernels(marked, &Functions::default())).collect()
     }
 
     const PARAMETERS: &str = "(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<f32>);";
@@ -207,6 +208,26 @@ mod tests {
                 "passed: matmul nn bf16 -> f32, epilogue identity, k = 9",
             ]
         );
+    }
+
+    #[test]
+    fn a_declaration_for_several_types_is_a_kernel_for_each_combination() {
+        let source = "#[matmul(T = [bf16, half::f16], O = [f32], n = 8)]
+            fn a<T, O>(a: &Matrix<T>, b: &Matrix<T>, out: &mut Matrix<O>);
+            #[cfg(feature = \"x\")] #[rows(A = [f32, f16], B = [bf16, f32])]
+            fn b<A, B>(x: &ak::Matrix<A>, s: &Row<f32>, out: &mut Matrix<B>) { out = x * s; }";
+        assert_eq!(
+            problems(source),
+            [
+                "a<bf16, f32>: matmul nn bf16 -> f32, epilogue identity, n = 8",
+                "a<f16, f32>: matmul nn f16 -> f32, epilogue identity, n = 8",
+                "b<f32, bf16>: rows x: Matrix<f32>, s: Row<f32> -> out: Matrix<bf16>",
+                "b<f32, f32>: rows x: Matrix<f32>, s: Row<f32> -> out: Matrix<f32>",
+                "b<f16, bf16>: rows x: Matrix<f16>, s: Row<f32> -> out: Matrix<bf16>",
+                "b<f16, f32>: rows x: Matrix<f16>, s: Row<f32> -> out: Matrix<f32>",
+            ]
+        );
+        assert!(scanned(source)[2..].iter().all(|found| found.features == ["x"]));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::mistakes::Mistakes;
 
 /// The tokens of a declaration's nodes, none for the attribute's arguments as a whole: an error marks them from the first to
 /// the last, which on stable Rust no span of theirs does.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Nodes(Vec<TokenStream>);
 
 impl Nodes {

@@ -37,6 +37,13 @@ pub fn name(argument: &syn::FnArg) -> Option<&Ident> {
     Some(&pattern.ident).filter(|_| plain)
 }
 
+/// The type of its elements, where it is a reference to a tensor.
+pub fn element(argument: &syn::FnArg) -> Option<&syn::TypePath> {
+    let syn::FnArg::Typed(typed) = argument else { return None };
+    let syn::Type::Reference(reference) = &*typed.ty else { return None };
+    tensor(&reference.elem).map(|(_, element)| element)
+}
+
 /// `Matrix` and `T` of `Matrix<T>`, whatever path leads to it.
 fn tensor(ty: &syn::Type) -> Option<(&Ident, &syn::TypePath)> {
     let syn::Type::Path(path) = ty else { return None };

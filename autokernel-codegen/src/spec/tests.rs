@@ -113,3 +113,73 @@ fn an_item_that_is_no_bodyless_function_is_refused_with_an_example() {
         refused(declared(item), "fn linear(a: &Matrix<bf16>");
     }
 }
+
+const GENERIC: &str = "fn f<T>(a: &Matrix<T>, b: &Matrix<T>, out: &mut Matrix<T>);";
+
+fn kernels(arguments: &str, function: &str) -> Result<Vec<Spec>> {
+    let (arguments, function) = (arguments.parse().unwrap(), function.parse().unwrap());
+    Spec::parse_all(attribute("fused_matmul").unwrap(), arguments, function, &Functions::default())
+}
+
+#[test]
+fn a_list_of_types_may_stand_among_the_settings_and_makes_a_kernel_for_each() {
+    let specs = kernels("relu, T = [half::f16, bf16,], n = 8", GENERIC).unwrap();
+    let named: Vec<String> = specs.iter().map(|spec| format!("{}: {}", spec.name(), spec.problem)).collect();
+    assert_eq!(
+        named,
+        ["f<f16>: matmul nn f16 -> f16, epilogue relu, n = 8", "f<bf16>: matmul nn bf16 -> bf16, epilogue relu, n = 8"]
+    );
+    let of = |number| specs[0].type_parameter(number).map(ToString::to_string);
+    assert_eq!((of(0), of(2), of(3)), (Some("T".to_owned()), Some("T".to_owned()), None));
+    let alone = fused("relu, n = 8").unwrap();
+    assert_eq!((alone.name().as_str(), alone.type_parameter(0)), ("f", None));
+}
+
+#[test]
+fn a_kernel_of_several_types_is_that_of_the_same_declaration_of_one() {
+    let key = |spec: &Spec| spec.problem.key();
+    let specs = kernels("relu, T = [f16, bf16]", GENERIC).unwrap();
+    assert_eq!(key(&specs[1]), key(&fused("relu").unwrap()));
+}
+
+#[test]
+fn a_list_of_types_that_cannot_be_is_refused_with_what_can() {
+    for (arguments, function, expected) in [
+        ("relu, T = [f64]", GENERIC, "`f64` is not an element type"),
+        ("relu, T = []", GENERIC, "`T = [bf16, f32]`"),
+        ("relu, T = [bf16, bf16]", GENERIC, "`bf16` is listed twice"),
+        ("relu, T = [bf16], T = [f16]", GENERIC, "`T` is given twice"),
+        ("relu, T = [bf16], O = [f32]", GENERIC, "no type parameter `O`; write `fn f<O>(…)`"),
+        ("relu", GENERIC, "list them: `#[autokernel::…(T = [bf16, f32])]`"),
+        ("relu, T = bf16", GENERIC, "list them"),
+        ("relu, T = [bf16]", "fn f<T: Element>(a: &Matrix<T>, b: &Matrix<T>, out: &mut Matrix<T>);", "write `T` alone"),
+        (
+            "relu, T = [bf16]",
+            "fn f<T, const N: usize>(a: &Matrix<T>, b: &Matrix<T>, out: &mut Matrix<T>);",
+            "alone; remove",
+        ),
+        (
+            "relu, T = [bf16]",
+            "fn f<T>(a: &Matrix<T>, b: &Matrix<T>, out: &mut Matrix<T>) where T: Copy;",
+            "remove this",
+        ),
+        ("relu, T = [bf16], O = [f32]", "fn f<T, O>(a: &Matrix<T>, b: &Matrix<T>, out: &mut Matrix<T>);", "holds `O`"),
+    ] {
+        let messages: Vec<String> = match kernels(arguments, function) {
+            Ok(specs) => panic!("{arguments}: accepted as {}", specs.len()),
+            Err(errors) => errors.into_iter().map(|error| error.to_string()).collect(),
+        };
+        assert!(messages.iter().any(|message| message.contains(expected)), "{expected}: {messages:?}");
+    }
+}
+
+#[test]
+fn a_mistake_of_one_type_is_told_where_it_is_listed_and_one_of_all_once() {
+    let messages = |arguments: &str| -> Vec<String> {
+        kernels(arguments, GENERIC).err().unwrap().into_iter().map(|error| error.to_string()).collect()
+    };
+    let of_one = messages("relu, T = [bf16, f32]");
+    assert!(of_one.iter().all(|message| message.starts_with("with `T = f32`: ")), "{of_one:?}");
+    let of_all = messages("relu, T = [bf16, f16], n = 0");
+    assert!(of_all.len() == 1 && of_all[0].starts_with("a known dimension"), "{of_all:?}");
+}

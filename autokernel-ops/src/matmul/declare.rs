@@ -5,7 +5,7 @@ mod known;
 
 use autokernel_core::Dtype;
 
-use super::inputs::{INPUTS, in_words, not_multiplied, outputs};
+use super::inputs::{INPUTS, along_k, in_words, not_multiplied, outputs};
 use super::problem::{Layout, Problem};
 use crate::declaration::operands::element_type;
 use crate::declaration::{
@@ -60,11 +60,6 @@ struct Settings {
     epilogue: Epilogue,
     layout: Layout,
     known: Known,
-}
-
-/// Why `b` must be stored as `[n, k]`.
-fn along_k(input: Dtype) -> String {
-    format!("the matrix units multiply {input} along the rows of both factors alone")
 }
 
 impl Settings {

@@ -28,3 +28,8 @@ pub fn in_words(types: &[Dtype]) -> String {
         names => names.concat(),
     }
 }
+
+/// Why `b` must be stored as `[n, k]`.
+pub fn along_k(input: Dtype) -> String {
+    format!("the matrix units multiply {input} along the rows of both factors alone")
+}

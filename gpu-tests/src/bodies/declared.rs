@@ -102,9 +102,9 @@ pub fn twenty(
     out = mixed.max(-6.0).min(6.0) + 0.5 * (y - skip).abs() + scale * skip * 0.125;
 }
 
-/// A gated layer: two products of one activation.
-#[autokernel::fused_matmul]
-pub fn swiglu(x: &Matrix<bf16>, gate: &Matrix<bf16>, up: &Matrix<bf16>, out: &mut Matrix<bf16>) {
+/// A gated layer: two products of one activation, declared by its types.
+#[autokernel::fused_matmul(T = [bf16], O = [bf16])]
+pub fn swiglu<T, O>(x: &Matrix<T>, gate: &Matrix<T>, up: &Matrix<T>, out: &mut Matrix<O>) {
     out = silu(dot(x, gate.t())) * dot(x, up.t());
 }
 
@@ -171,14 +171,14 @@ pub struct Declared {
 }
 
 /// The kernels above.
-pub fn catalogue() -> [Declared; 13] {
+pub fn catalogue() -> Vec<Declared> {
     macro_rules! declared {
         ($($name:ident),+) => { [$(Declared { name: stringify!($name), kernel: &$name::KERNEL }),+] };
     }
-    declared![
-        bias_gelu, residual, scaled, wide, shuffled, language, converted, twenty, swiglu, geglu, band, fp8_scaled,
-        fp8_swiglu
-    ]
+    let mut declared = Vec::from(declared![bias_gelu, residual, scaled, wide, shuffled, language, converted, twenty]);
+    declared.push(Declared { name: "swiglu", kernel: swiglu::kernel::<bf16, bf16>() });
+    declared.extend(declared![geglu, band, fp8_scaled, fp8_swiglu]);
+    declared
 }
 
 impl Declared {

@@ -12,9 +12,9 @@ use crate::host::Values;
 use crate::placement::Placement;
 use crate::settings;
 
-/// A scale for each row and one for each column, into another type.
-#[autokernel::rows]
-pub fn scaled(x: &Matrix<f16>, rows: &Column<f32>, columns: &Row<bf16>, out: &mut Matrix<f32>) {
+/// A scale for each row and one for each column, into another type, of several.
+#[autokernel::rows(T = [f16, bf16])]
+pub fn scaled<T>(x: &Matrix<T>, rows: &Column<f32>, columns: &Row<bf16>, out: &mut Matrix<f32>) {
     out = x * rows * columns;
 }
 
@@ -78,8 +78,12 @@ macro_rules! declared {
 }
 
 /// The kernels above.
-pub fn declared_here() -> [Declared; 5] {
-    declared![scaled, statistics, language, elementwise, causal]
+pub fn declared_here() -> Vec<Declared> {
+    let of_types = [
+        Declared { name: "scaled<f16>", kernel: scaled::kernel::<f16>() },
+        Declared { name: "scaled<bf16>", kernel: scaled::kernel::<bf16>() },
+    ];
+    of_types.into_iter().chain(declared![statistics, language, elementwise, causal]).collect()
 }
 
 /// Every kernel: the ones above, and the built-in ones.

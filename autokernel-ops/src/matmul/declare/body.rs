@@ -2,13 +2,13 @@
 
 use autokernel_core::Role;
 
-use super::along_k;
 use super::known::Known;
 use crate::body::{self, Operand};
 use crate::declaration::operands::{node_at, operands};
 use crate::declaration::{Complaint, Declaration, Factors, Node, Setting, Statement, What, both};
 use crate::epilogue::Epilogue;
 use crate::matmul::body::{Body, Product, Second, Written};
+use crate::matmul::inputs::along_k;
 use crate::matmul::problem::{Layout, Problem};
 
 /// The product that `declaration` says, whose body is `statements`.
