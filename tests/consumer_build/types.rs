@@ -82,11 +82,11 @@ fn a_type_that_is_not_listed_is_an_error_of_rustc_that_names_those_that_are() {
         let _ = inner::linear(&x, &x, &mut Matrix::zeros(&device, 1, 1)?);
         scale(&x, &Row::zeros(&device, 2)?, 1.0, &mut out)?;
     "#;
-    let message = Consumer::new("typed", &PROGRAM.replace("CALLS", calls)).refused(&toolkit);
+    let message = Consumer::new("not-listed", &PROGRAM.replace("CALLS", calls)).refused(&toolkit);
     for part in [
         "`linear` is not compiled for `f32`",
         "there are kernels for `T` = bf16, f16",
-        "`scale` is not compiled for `f32`, `bf16`",
+        "`scale` is not compiled for `f32`, `autokernel::bf16`",
         "there are kernels for `T` = bf16, f32 and `O` = f16, f32",
         "add the type to the list above the function, or convert the operand",
     ] {

@@ -1,7 +1,7 @@
 use autokernel_core::Arch;
 
 use super::problem::{Class, Problem};
-use super::rules::RULES;
+use super::rules::{self, RULES};
 use super::schedule::RowsSchedule;
 use super::{cases, space};
 use crate::expr::Cost;
