@@ -39,7 +39,7 @@ pub(crate) struct Ordered<'a> {
 impl Ordered<'_> {
     pub fn before(&self, event: &Event, by: &Event) -> bool {
         if event.cluster != by.cluster {
-            return false;
+            return self.known.orders_from_elsewhere(event, by.proxy);
         }
         if event.agent == self.own && (!needs_fence(event, by.proxy) || event.time <= self.own_fenced) {
             return true;
@@ -329,6 +329,39 @@ mod tests {
         let Err((_, Violation::Race { remedy, .. })) = read(&mut world) else { panic!("no race") };
         assert!(remedy.contains("fence.proxy.async"), "{remedy}");
         world.threads.fence_async(0, 1 << 3);
+        read(&mut world).unwrap();
+    }
+
+    #[test]
+    fn what_a_cluster_passed_on_orders_what_a_later_one_does() {
+        let mut world = World::new();
+        world.touch(0, 3, Access::Write).unwrap();
+        let mut passed = Knowledge::default();
+        world.threads.publish(0, 1 << 3, &mut passed);
+        let passed = passed.passed_on_by(0);
+        world.touch(0, 3, Access::Read).unwrap();
+        world.threads = Threads::new(2, 1);
+        assert!(world.touch(1, 9, Access::Read).is_err(), "nobody has learnt of it");
+        world.threads.acquire(1, 1 << 9, &passed);
+        world.touch(1, 9, Access::Read).unwrap();
+        assert!(world.touch(1, 8, Access::Read).is_err(), "lane 8 has learnt nothing");
+        assert!(world.touch(1, 9, Access::Write).is_err(), "the read was after the release");
+    }
+
+    #[test]
+    fn the_asynchronous_proxy_sees_of_another_cluster_what_is_fenced_here() {
+        let mut world = World::new();
+        world.touch(0, 3, Access::Write).unwrap();
+        let mut passed = Knowledge::default();
+        world.threads.publish(0, 1 << 3, &mut passed);
+        world.threads = Threads::new(2, 1);
+        world.threads.acquire(0, u32::MAX, &passed.passed_on_by(0));
+        let read = |world: &mut World| {
+            let touch = Touch { event: world.threads.channel_event(50, 1, 9), access: Access::Read };
+            world.orders.touch(&mut world.bytes, &touch, world.threads.order(0, 3))
+        };
+        assert!(read(&mut world).is_err());
+        world.threads.fence_async(0, u32::MAX);
         read(&mut world).unwrap();
     }
 

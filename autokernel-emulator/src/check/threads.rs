@@ -45,6 +45,11 @@ impl Threads {
         Threads { warps: vec![warp; warps], channels: 3 * warps as u32, cluster }
     }
 
+    /// The number of the cluster.
+    pub fn cluster(&self) -> u32 {
+        self.cluster
+    }
+
     /// A dimension for one more kind of asynchronous operation.
     pub fn new_channel(&mut self) -> u32 {
         self.channels += 1;
@@ -175,10 +180,7 @@ impl Threads {
 
     /// What the lanes know and did so far, the asynchronous proxy sees too: `fence.proxy.async`.
     pub fn fence_async(&mut self, warp: usize, lanes: u32) {
-        self.teach(warp, lanes, |known| {
-            let seen = known.seen.clone();
-            known.fenced.join(&seen);
-        });
+        self.teach(warp, lanes, Knowledge::fence);
         let copies = self.copy_dimension(warp);
         let copied = self.warps[warp].copied;
         for lane in lanes_of(lanes) {

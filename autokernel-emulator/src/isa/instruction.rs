@@ -178,6 +178,18 @@ pub(crate) enum Order {
     AcquireRelease,
 }
 
+impl Order {
+    /// Whether what came before is passed on.
+    pub const fn releases(self) -> bool {
+        matches!(self, Order::Release | Order::AcquireRelease)
+    }
+
+    /// Whether what was passed on is taken.
+    pub const fn acquires(self) -> bool {
+        matches!(self, Order::Acquire | Order::AcquireRelease)
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Atomic {
     pub space: Space,

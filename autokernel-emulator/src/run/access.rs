@@ -79,15 +79,28 @@ impl Cluster<'_, '_> {
 
     /// A strong write passes on what the lane knows to who reads it by a strong read. That one of them is relaxed, and
     /// beside a fence, is not told apart from one that orders by itself.
+    /// To clusters that run later only a release passes on, and only to an acquire.
     fn release_at(&mut self, by: Lane, place: Place) {
-        if by.order != Order::Weak {
-            self.threads.publish(by.warp, 1 << by.lane, self.flags.entry(place).or_default());
+        if by.order == Order::Weak {
+            return;
+        }
+        let flag = self.flags.entry(place).or_default();
+        self.threads.publish(by.warp, 1 << by.lane, flag);
+        if let (Place::Global(address), true) = (place, by.order.releases()) {
+            let passed = flag.clone().passed_on_by(self.threads.cluster());
+            self.released.entry(address).or_default().join(&passed);
         }
     }
 
     fn acquire_at(&mut self, by: Lane, place: Place) {
-        if by.order != Order::Weak
-            && let Some(knowledge) = self.flags.get(&place)
+        if by.order == Order::Weak {
+            return;
+        }
+        if let Some(knowledge) = self.flags.get(&place) {
+            self.threads.acquire(by.warp, 1 << by.lane, knowledge);
+        }
+        if let (Place::Global(address), true) = (place, by.order.acquires())
+            && let Some(knowledge) = self.released.get(&address)
         {
             self.threads.acquire(by.warp, 1 << by.lane, knowledge);
         }

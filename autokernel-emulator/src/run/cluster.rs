@@ -32,8 +32,13 @@ pub(super) struct Cluster<'r, 'l> {
     pub barrier: ClusterBarrier,
     /// What strong writes pass on, by the place that they write.
     pub flags: FxHashMap<Place, Knowledge>,
+    pub released: &'r mut Released,
     pub rng: SmallRng,
 }
+
+/// What release writes to global memory pass on to clusters that run later, by the address that they write. It stays there,
+/// also when something else is written.
+pub(super) type Released = FxHashMap<u64, Knowledge>;
 
 /// The barrier of all threads of the cluster.
 #[derive(Default)]
@@ -50,9 +55,11 @@ impl<'r, 'l> Cluster<'r, 'l> {
         memory: &'r mut GlobalMemory,
         orders: &'r mut Orders,
         tally: &'r mut Tally,
+        released: &'r mut Released,
         number: u32,
-        at: [u32; 3],
     ) -> Self {
+        let at = unflatten(number, context.clusters());
+
         let threads = context.block_threads();
         let block = |rank: u32| {
             let inside = unflatten(rank, context.cluster);
@@ -83,6 +90,7 @@ impl<'r, 'l> Cluster<'r, 'l> {
             copies: Vec::new(),
             barrier: ClusterBarrier::default(),
             flags: FxHashMap::default(),
+            released,
             rng: SmallRng::seed_from_u64(context.options.seed ^ u64::from(number) << 32),
         }
     }

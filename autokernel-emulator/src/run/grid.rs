@@ -1,7 +1,7 @@
 //! A launch: checked, then run cluster by cluster.
 
-use super::cluster::Cluster;
-use super::context::{Context, unflatten};
+use super::cluster::{Cluster, Released};
+use super::context::Context;
 use super::tally::Tally;
 use crate::check::Orders;
 use crate::device::{Arch, GlobalMemory, MAX_BLOCK_THREADS};
@@ -40,13 +40,14 @@ fn run(memory: &mut GlobalMemory, context: &Context<'_>) -> Result<Report, RunEr
     let checks = context.options.checks;
     let mut orders = Orders::new(checks.uninitialised, checks.races);
     let mut tally = Tally::new(context.kernel, context.options.instruction_budget);
-    let clusters = context.clusters();
-    for number in 0..clusters.iter().product() {
+    let mut released = Released::default();
+    for number in 0..context.clusters().iter().product() {
         if orders.are_many() {
-            orders.merge(memory.allocations_mut().map(|allocation| allocation.shadow.as_mut_slice()));
+            let shadows = memory.allocations_mut().map(|allocation| allocation.shadow.as_mut_slice());
+            // Where something was passed on, it still matters which thread did what.
+            if released.is_empty() { orders.merge(shadows) } else { orders.collect(shadows) }
         }
-        let at = unflatten(number, clusters);
-        Cluster::new(context, memory, &mut orders, &mut tally, number, at).run()?;
+        Cluster::new(context, memory, &mut orders, &mut tally, &mut released, number).run()?;
     }
     Ok(tally.into_report(context.kernel))
 }

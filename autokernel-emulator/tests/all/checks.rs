@@ -194,6 +194,25 @@ fn a_flag_that_is_released_and_acquired_orders_what_was_written_before() {
     assert_kind!(run("st.shared.b32", "ld.shared.b32"), FaultKind::Race { .. });
 }
 
+/// Blocks run one after the other, the first of them first.
+#[test]
+fn a_flag_in_global_memory_that_a_block_releases_orders_it_before_a_later_block_that_acquires_it() {
+    let run = |store: &str, load: &str| Run {
+        blocks: 2,
+        ..one(format!(
+            "mov.u32 %r5, %ctaid.x; setp.eq.u32 %p1, %r5, 1; @%p1 bra later;\n\
+             st.global.b32 [%rd1], 5; {store} [%rd0], 1; bra end;\n\
+             later: {load} %r3, [%rd0]; ld.global.b32 %r4, [%rd1]; st.global.b32 [%rd0], 0; end:"
+        )
+        .leak())
+    };
+    let (release, acquire) = ("st.release.gpu.global.b32", "ld.acquire.gpu.global.b32");
+    run(release, acquire).clean();
+    assert_kind!(run("st.relaxed.gpu.global.b32", acquire), FaultKind::Race { .. });
+    assert_kind!(run(release, "ld.relaxed.gpu.global.b32"), FaultKind::Race { .. });
+    assert_kind!(run("st.global.b32", acquire), FaultKind::Race { .. });
+}
+
 #[test]
 fn checks_can_be_left_out() {
     let off = Options { checks: Checks { uninitialised: false, races: false }, ..Options::default() };
