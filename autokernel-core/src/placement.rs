@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Extents, Grid, Residency};
+use crate::{Extents, Grid};
 
 /// How the tiles of a launch fall onto a GPU's SMs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,10 +23,7 @@ impl Placement {
     /// How the tiles of `grid` at `extents` fall on `sm_count` SMs that hold `blocks_per_sm` blocks each. A persistent
     /// grid says itself how many an SM holds.
     pub fn new(grid: &Grid, extents: &Extents, sm_count: u32, blocks_per_sm: u32) -> Self {
-        let blocks_per_sm = match grid.residency {
-            Residency::OneEach => blocks_per_sm,
-            Residency::Persistent { blocks_per_sm } => blocks_per_sm,
-        };
+        let blocks_per_sm = grid.residency.blocks_per_sm().unwrap_or(blocks_per_sm);
         let tiles_per_cluster = u64::from(grid.tiles.max(1));
         let tiles = grid.clusters(extents) * tiles_per_cluster;
         let clusters_at_once = u64::from(sm_count / grid.cluster.max(1)) * u64::from(blocks_per_sm);
@@ -49,7 +46,7 @@ impl Placement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{dim, plan::Axis};
+    use crate::{Residency, dim, plan::Axis};
 
     fn extents(m: u32, n: u32) -> Extents {
         Extents::new([(dim("m"), m), (dim("n"), n)])

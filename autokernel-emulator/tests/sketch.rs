@@ -38,7 +38,7 @@ fn check(module: &Module, symbol: &str, signature: &Signature, plan: &LaunchPlan
     let out = allocate(&mut gpu, "out", output, rows, columns, columns + 5, 2 * u64::from(output.bytes()));
     let names: Vec<_> = signature.names().collect();
     let extents = Extents::new([(names[0], rows), (names[1], columns)]);
-    let launch = arguments::of_plan(&gpu, signature, plan, extents, &[placed, out]);
+    let launch = arguments::of_plan(&mut gpu, signature, plan, extents, &[placed, out]);
     gpu.launch(module, symbol, &launch, &Options::default()).unwrap_or_else(|error| panic!("{symbol}: {error}"));
     let expected: Vec<f64> = x.values.iter().map(|value| -2.5 * value).collect();
     assert_eq!(download(&mut gpu, out, output), expected, "{symbol}, {rows}x{columns}");

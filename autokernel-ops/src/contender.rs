@@ -68,7 +68,8 @@ mod tests {
         let model = Model { machine: H200, constants };
         let expected = 2.0 * model.predicted_ms(&Traits::new(&problem.class(), &schedule), &extents);
         assert_eq!(contender.predicted_ms(&extents), expected);
-        assert_eq!(contender.launch_knobs(&extents), [("raster_order", 0), ("raster_group", 32)]);
+        let knobs = [("shared_waves", 0), ("raster_order", 0), ("raster_group", 32)];
+        assert_eq!(contender.launch_knobs(&extents), knobs);
         let unfitted = Contender::read(&embedded, &image, None, H200, 2.0).unwrap();
         assert!(unfitted.predicted_ms(&extents) < expected, "a launch takes 5 us by the constants alone");
         assert!(Contender::read(&embedded, &image, Some("{}"), H200, 1.0).is_none());

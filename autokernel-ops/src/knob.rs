@@ -116,10 +116,10 @@ impl Knob {
 
     /// The value that stands for all in a schedule of which only the image counts.
     pub fn first(&self) -> u16 {
-        match self.kind {
+        self.absent.unwrap_or(match self.kind {
             Kind::Number => 1,
             Kind::Flag | Kind::Choice(_) => 0,
-        }
+        })
     }
 
     /// A value in JSON. One that stands for nothing is its number.

@@ -2,7 +2,7 @@
 
 #![cfg(feature = "emulator")]
 
-use autokernel_core::plan::Axis;
+use autokernel_core::plan::{Axis, Buffer, Contents};
 use autokernel_core::{Alignment, Arg, Dimension, Field, Grid, KernelStep, Residency};
 use autokernel_runtime::{
     Arch, Argument, Device, Dtype, EmulatedKernel, Emulation, Error, LaunchPlan, Matrix, MatrixView, MatrixViewMut,
@@ -51,7 +51,7 @@ fn plan(threads: u32) -> LaunchPlan {
         grid: Grid { axes, cluster: 1, tiles: 1, residency: Residency::OneEach },
         args: vec![field("x", 0), field("out", 1)],
     };
-    LaunchPlan { alignments: Vec::new(), kernels: vec![kernel] }
+    LaunchPlan { alignments: Vec::new(), workspace: Vec::new(), kernels: vec![kernel] }
 }
 
 fn kernel(threads: u32) -> EmulatedKernel {
@@ -97,6 +97,48 @@ fn an_operand_that_begins_anywhere_is_copied_to_where_the_plan_asks_and_back() {
     let target = MatrixViewMut::from_slice(&mut out[1..3], 1, 2).unwrap();
     kernel.launch(&mut [Argument::from(view), Argument::from(target)]).unwrap();
     assert_eq!(out, [7.0, 2.0, 4.0, 7.0]);
+}
+
+/// Adds 1 to the word of its block in a buffer that holds zeros; with `LEAVE` it writes `LEAVE` there afterwards.
+const COUNT: &str = "
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry double(.param .align 8 .b8 args[16]) {
+    .reg .b32 %r<3>; .reg .f32 %f<1>; .reg .b64 %rd<4>;
+    ld.param.u64 %rd0, [args];
+    ld.param.u64 %rd1, [args+8];
+    mov.u32 %r0, %ctaid.x;
+    mul.wide.u32 %rd2, %r0, 4;
+    add.s64 %rd1, %rd1, %rd2;
+    ld.global.u32 %r1, [%rd1];
+    add.u32 %r1, %r1, 1;
+    cvt.rn.f32.u32 %f0, %r1;
+    add.s64 %rd3, %rd0, %rd2;
+    st.global.f32 [%rd3], %f0;
+    st.global.u32 [%rd1], LEAVE;
+    ret;
+}";
+
+#[test]
+fn a_buffer_of_zeros_has_zeros_for_each_block_and_must_hold_zeros_when_the_kernel_ends() {
+    let device = Device::emulated(Arch::SM_80).unwrap();
+    let count = |left: &str| {
+        let mut plan =
+            LaunchPlan { workspace: vec![Buffer { bytes_per_block: 4, contents: Contents::Zeros }], ..plan(1) };
+        let step = &mut plan.kernels[0];
+        step.grid.axes[0].step = 1;
+        let field = |name: &str, arg| Field { name: name.to_owned(), arg };
+        step.args = vec![field("out", Arg::Pointer { operand: 1 }), field("counts", Arg::Workspace { buffer: 0 })];
+        let ptx = COUNT.replace("LEAVE", left);
+        let kernel = EmulatedKernel::load(&Emulation::new(Arch::SM_80), &signature(), &plan, ptx.as_bytes()).unwrap();
+        let x = Matrix::zeros(&device, 300, 1).unwrap();
+        let mut out = Matrix::zeros(&device, 300, 1).unwrap();
+        launched(&kernel, &x, &mut out)
+    };
+    assert_eq!(count("0").unwrap(), [1.0; 300]);
+    let text = count("%r1").unwrap_err().to_string();
+    assert!(text.contains("byte 0 of the zeros of the workspace"), "{text}");
 }
 
 #[test]

@@ -137,8 +137,10 @@ fn what_was_embedded_and_cannot_be_read_is_an_error_at_the_first_use() {
 
 #[test]
 fn a_compiled_kernel_is_not_loaded_on_the_cpu() {
-    let (signature, plan) =
-        (product(Dtype::Bf16, Dtype::Bf16, false), LaunchPlan { alignments: Vec::new(), kernels: Vec::new() });
+    let (signature, plan) = (
+        product(Dtype::Bf16, Dtype::Bf16, false),
+        LaunchPlan { alignments: Vec::new(), workspace: Vec::new(), kernels: Vec::new() },
+    );
     // SAFETY: the CPU refuses before it looks at the image.
     let loaded = unsafe { CompiledKernel::load(&CPU, &signature, &plan, Image::Ptx(b"")) };
     assert!(matches!(loaded, Err(Error::NeedsGpu { .. })));

@@ -2,7 +2,7 @@
 
 use autokernel_codegen::problem::ProblemClass;
 use autokernel_codegen::schedule::Schedule;
-use autokernel_core::{Arch, Extents, KernelStep, Placement, Residency, SmLimits};
+use autokernel_core::{Arch, Extents, KernelStep, Placement, SmLimits};
 
 use crate::gpu_facts::GpuFacts;
 
@@ -27,10 +27,7 @@ pub fn main_kernel(schedule: &Schedule, class: &ProblemClass) -> Option<KernelSt
 /// The blocks of `kernel` that an SM holds, where they are as many as it is launched with and do not hang on what ptxas
 /// makes of it.
 pub const fn resident_blocks(kernel: &KernelStep) -> Option<u32> {
-    match kernel.grid.residency {
-        Residency::Persistent { blocks_per_sm } => Some(blocks_per_sm),
-        Residency::OneEach => None,
-    }
+    kernel.grid.residency.blocks_per_sm()
 }
 
 /// The blocks that share a tile of `kernel`.

@@ -52,6 +52,11 @@ pub enum Arg {
         /// The operand.
         operand: u8,
     },
+    /// The address of a buffer of the plan's workspace.
+    Workspace {
+        /// The buffer.
+        buffer: u8,
+    },
     /// A knob of the schedule that is set at launch.
     Knob {
         /// Its value.
@@ -85,7 +90,7 @@ impl Arg {
     pub const fn cuda_type(&self) -> &'static str {
         match self {
             Arg::Map { .. } => "TensorMap",
-            Arg::Pointer { .. } => "void*",
+            Arg::Pointer { .. } | Arg::Workspace { .. } => "void*",
             Arg::Stride { .. } => "int64_t",
             Arg::Scalar { .. } => "float",
             Arg::Extent { .. } | Arg::IsMapped { .. } | Arg::Knob { .. } => "int",
@@ -96,7 +101,7 @@ impl Arg {
     pub const fn layout(&self) -> Layout {
         match self {
             Arg::Map { .. } => Layout { bytes: 128, align: 64 },
-            Arg::Pointer { .. } | Arg::Stride { .. } => Layout { bytes: 8, align: 8 },
+            Arg::Pointer { .. } | Arg::Stride { .. } | Arg::Workspace { .. } => Layout { bytes: 8, align: 8 },
             Arg::Scalar { .. } | Arg::Extent { .. } | Arg::IsMapped { .. } | Arg::Knob { .. } => {
                 Layout { bytes: 4, align: 4 }
             }

@@ -39,6 +39,21 @@ pub enum Residency {
         /// Blocks that one SM is given.
         blocks_per_sm: u32,
     },
+    /// The same, also where there are fewer parts than that, as clusters share some.
+    Sharing {
+        /// Blocks that one SM is given.
+        blocks_per_sm: u32,
+    },
+}
+
+impl Residency {
+    /// Blocks that one SM is given for the whole launch; none where each is there for one part.
+    pub const fn blocks_per_sm(self) -> Option<u32> {
+        match self {
+            Residency::OneEach => None,
+            Residency::Persistent { blocks_per_sm } | Residency::Sharing { blocks_per_sm } => Some(blocks_per_sm),
+        }
+    }
 }
 
 impl Grid {
@@ -57,11 +72,12 @@ impl Grid {
     pub fn blocks(&self, extents: &Extents, sm_count: u32) -> u64 {
         let cluster = u64::from(self.cluster.max(1));
         let clusters = self.clusters(extents);
+        let at_once = |blocks_per_sm| (u64::from(sm_count) * u64::from(blocks_per_sm) / cluster).max(1);
         let launched = match self.residency {
             Residency::OneEach => clusters,
-            Residency::Persistent { blocks_per_sm } => {
-                clusters.min((u64::from(sm_count) * u64::from(blocks_per_sm) / cluster).max(1))
-            }
+            Residency::Persistent { blocks_per_sm } => clusters.min(at_once(blocks_per_sm)),
+            Residency::Sharing { .. } if clusters == 0 => 0,
+            Residency::Sharing { blocks_per_sm } => at_once(blocks_per_sm),
         };
         launched.saturating_mul(cluster)
     }
@@ -102,6 +118,16 @@ mod tests {
             (split.parts(0, &extents(129, 1)), split.parts(1, &extents(129, 1)), split.parts(7, &extents(1, 1))),
             (2, 1, 0)
         );
+    }
+
+    #[test]
+    fn a_grid_whose_clusters_share_parts_fills_the_gpu_however_few_there_are() {
+        let shared = grid((128, 256), 2, Residency::Sharing { blocks_per_sm: 1 });
+        for (m, n) in [(1, 1), (300, 300), (8192, 8192)] {
+            assert_eq!(shared.blocks(&extents(m, n), 133), 132);
+        }
+        assert_eq!(shared.blocks(&extents(0, 5), 132), 0);
+        assert_eq!(shared.blocks(&extents(1, 1), 1), 2);
     }
 
     #[test]

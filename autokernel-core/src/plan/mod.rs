@@ -5,11 +5,13 @@
 
 mod arg;
 mod grid;
+mod workspace;
 
 use serde::{Deserialize, Serialize};
 
 pub use arg::{Arg, Field, Layout, TileBox};
 pub use grid::{Axis, Grid, Residency};
+pub use workspace::{Buffer, Contents};
 
 /// What a launch does, in order. Outputs without elements ask for no launch at all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,6 +21,9 @@ pub struct LaunchPlan {
     /// memory that is, an output by scratch memory that is copied back behind the last step. One without elements is
     /// left alone.
     pub alignments: Vec<Alignment>,
+    /// Device memory beside the operands, which launches share that follow one another.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workspace: Vec<Buffer>,
     /// The kernels, each ordered behind the one before it.
     pub kernels: Vec<KernelStep>,
 }
@@ -55,9 +60,9 @@ pub struct KernelStep {
 }
 
 impl LaunchPlan {
-    /// The plan of a single kernel.
+    /// The plan of a single kernel without a workspace.
     pub fn of_kernel(kernel: KernelStep, alignments: Vec<Alignment>) -> Self {
-        LaunchPlan { alignments, kernels: vec![kernel] }
+        LaunchPlan { alignments, workspace: Vec::new(), kernels: vec![kernel] }
     }
 
     /// Sets the launch-time knob called `name` wherever it is an argument. Changing one compiles nothing.

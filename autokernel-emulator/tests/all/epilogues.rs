@@ -63,7 +63,7 @@ fn every_function_of_an_epilogue_is_right() {
         let mut gpu = Gpu::new(autokernel_emulator::Arch::Sm80);
         let placed = [a.upload(&mut gpu, "A", Bf16), b.upload(&mut gpu, "B", Bf16)];
         let c = allocate(&mut gpu, "C", F32, 33, 40, 40, 0);
-        let launch = arguments::launch(&gpu, &case.problem, &case.schedule, shape, [placed[0], placed[1], c]);
+        let launch = arguments::launch(&mut gpu, &case.problem, &case.schedule, shape, [placed[0], placed[1], c]);
         gpu.launch(&module, &source.symbol, &launch, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
         for (got, sum) in download(&mut gpu, c, F32).into_iter().zip(product(&a, &b, true, shape)) {
             let expected = value(sum);

@@ -18,4 +18,5 @@ mod simple_kernels;
 mod sm80_kernels;
 mod sm90_kernels;
 mod speed;
+mod stream_k_kernels;
 mod tensor_copies;

@@ -24,7 +24,7 @@ fn the_reference_kernel_computes_ragged_products() {
         let (a, b) = (Matrix::integers(21, 50, 53, 1), Matrix::integers(b_rows, b_columns, b_columns + 1, 2));
         let placed = [a.upload(&mut gpu, "A", input), b.upload(&mut gpu, "B", input)];
         let c = allocate(&mut gpu, "C", Dtype::F32, 21, 37, 40, 0);
-        let launch = arguments::reference(&gpu, &problem, shape, [placed[0], placed[1], c]);
+        let launch = arguments::reference(&mut gpu, &problem, shape, [placed[0], placed[1], c]);
         gpu.launch(&module, &source.symbol, &launch, &Options::default()).unwrap();
         let expected: Vec<f64> = product(&a, &b, layout.transpose_b(), shape)
             .into_iter()

@@ -5,7 +5,7 @@ use autokernel_codegen::matmul::emit::kernel;
 use autokernel_codegen::matmul::extents;
 use autokernel_codegen::matmul::plan::signature;
 use autokernel_codegen::matmul::problem::Problem;
-use autokernel_core::plan::Layout;
+use autokernel_core::plan::{Buffer, Contents, Layout};
 use autokernel_core::{Arg, Extents, LaunchPlan, Operand, Role, Signature, TileBox};
 use autokernel_emulator::{DevicePointer, Fill, Gpu, HANDLE_BYTES, Launch, Swizzle, TensorMap};
 
@@ -22,33 +22,52 @@ pub struct Placed {
 }
 
 /// Multiprocessors of the emulated GPU: few, so that small grids are persistent too.
-const MULTIPROCESSORS: u32 = 4;
+pub const MULTIPROCESSORS: u32 = 4;
 /// TMA's unit of addresses and of rows, in bytes.
 const TMA_BYTES: u32 = 16;
 
 /// The launch of the kernel of `schedule` for `problem`.
-pub fn launch(gpu: &Gpu, problem: &Problem, schedule: &Schedule, shape: Shape, matrices: [Placed; 3]) -> Launch {
+pub fn launch(gpu: &mut Gpu, problem: &Problem, schedule: &Schedule, shape: Shape, matrices: [Placed; 3]) -> Launch {
     of_plan(gpu, &signature(problem), &kernel(problem, schedule).1, extents(shape.m, shape.n, shape.k), &matrices)
 }
 
 /// The launch of the reference of `problem`.
-pub fn reference(gpu: &Gpu, problem: &Problem, shape: Shape, matrices: [Placed; 3]) -> Launch {
+pub fn reference(gpu: &mut Gpu, problem: &Problem, shape: Shape, matrices: [Placed; 3]) -> Launch {
     let (_, plan) = autokernel_codegen::emit::reference(problem);
     of_plan(gpu, &signature(problem), &plan, extents(shape.m, shape.n, shape.k), &matrices)
 }
 
-/// The launch of the one kernel of `plan`, on operands that lie as it asks.
-pub fn of_plan(gpu: &Gpu, signature: &Signature, plan: &LaunchPlan, extents: Extents, matrices: &[Placed]) -> Launch {
+/// The launch of the one kernel of `plan`, on operands that lie as it asks, with a workspace of its own.
+pub fn of_plan(
+    gpu: &mut Gpu,
+    signature: &Signature,
+    plan: &LaunchPlan,
+    extents: Extents,
+    matrices: &[Placed],
+) -> Launch {
+    on(gpu, MULTIPROCESSORS, signature, plan, extents, matrices).0
+}
+
+/// The same on a GPU of so many multiprocessors, and the workspace.
+pub fn on(
+    gpu: &mut Gpu,
+    multiprocessors: u32,
+    signature: &Signature,
+    plan: &LaunchPlan,
+    extents: Extents,
+    matrices: &[Placed],
+) -> (Launch, Workspace) {
     let [step] = &plan.kernels[..] else { panic!("more than one kernel") };
-    let launched = Launched { gpu, operands: &signature.operands, extents, matrices };
+    let blocks = step.grid.blocks(&extents, multiprocessors);
+    let workspace = Workspace::new(gpu, &plan.workspace, blocks);
+    let launched = Launched { gpu, operands: &signature.operands, extents, matrices, workspace: &workspace };
     let mut parameters = Vec::new();
     for field in &step.args {
         parameters.resize(parameters.len().next_multiple_of(field.arg.layout().align), 0);
         parameters.extend(launched.value(&field.arg));
     }
     parameters.resize(Layout::of_struct(&step.args).bytes, 0);
-    let blocks = step.grid.blocks(&launched.extents, MULTIPROCESSORS);
-    Launch {
+    let launch = Launch {
         grid: [u32::try_from(blocks).unwrap(), 1, 1],
         block: [step.threads, 1, 1],
         // Compiled in.
@@ -56,6 +75,37 @@ pub fn of_plan(gpu: &Gpu, signature: &Signature, plan: &LaunchPlan, extents: Ext
         dynamic_shared: step.shared_bytes,
         overlaps_previous: step.overlaps_previous,
         parameters,
+    };
+    (launch, workspace)
+}
+
+/// The buffers of a plan's workspace, with their bytes.
+pub struct Workspace {
+    buffers: Vec<(DevicePointer, Contents, u64)>,
+}
+
+impl Workspace {
+    /// As a kernel first finds it.
+    fn new(gpu: &mut Gpu, buffers: &[Buffer], blocks: u64) -> Self {
+        let make = |&Buffer { bytes_per_block, contents }: &Buffer| {
+            let bytes = blocks * u64::from(bytes_per_block);
+            let pointer = match contents {
+                Contents::Zeros => gpu.upload("zeros of the workspace", &vec![0; bytes as usize]).unwrap(),
+                Contents::Anything => gpu.alloc_named("the workspace", bytes).unwrap(),
+            };
+            (pointer, contents, bytes)
+        };
+        Workspace { buffers: buffers.iter().map(make).collect() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.buffers.is_empty()
+    }
+
+    /// Whether zeros are zeros: the next launch relies on it.
+    pub fn is_left_as_found(&self, gpu: &mut Gpu) -> bool {
+        let zeros = self.buffers.iter().filter(|(_, contents, _)| *contents == Contents::Zeros);
+        zeros.into_iter().all(|(pointer, _, bytes)| gpu.read(*pointer, *bytes).unwrap().iter().all(|byte| *byte == 0))
     }
 }
 
@@ -64,6 +114,7 @@ struct Launched<'l> {
     operands: &'l [Operand],
     extents: Extents,
     matrices: &'l [Placed],
+    workspace: &'l Workspace,
 }
 
 impl Launched<'_> {
@@ -73,6 +124,7 @@ impl Launched<'_> {
             Arg::Map { operand, tile } if self.is_mapped(*operand) => self.encode(*operand, tile).to_vec(),
             Arg::Map { .. } => vec![0; HANDLE_BYTES],
             Arg::Pointer { operand } => matrix(operand).pointer.0.to_le_bytes().to_vec(),
+            Arg::Workspace { buffer } => self.workspace.buffers[usize::from(*buffer)].0.0.to_le_bytes().to_vec(),
             Arg::Stride { operand, axis: 0 } => u64::from(matrix(operand).ld).to_le_bytes().to_vec(),
             Arg::Stride { .. } => 1u64.to_le_bytes().to_vec(),
             Arg::Scalar { .. } => panic!("no kernel of these tests takes a scalar"),

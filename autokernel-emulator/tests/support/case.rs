@@ -3,7 +3,9 @@
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::emit::KernelSource;
-use autokernel_codegen::matmul::emit::emit;
+use autokernel_codegen::matmul::emit::{emit, kernel};
+use autokernel_codegen::matmul::extents;
+use autokernel_codegen::matmul::plan::signature;
 use autokernel_codegen::matmul::problem::{Layout, Problem};
 use autokernel_codegen::matmul::schedule::{Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
 use autokernel_emulator::{Gpu, Module, Options, Report};
@@ -37,7 +39,7 @@ impl Outcome {
 }
 
 /// How a run is varied.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Variation {
     pub seed: u64,
     /// Elements that rows are longer than they need be.
@@ -46,6 +48,14 @@ pub struct Variation {
     pub skew_c: u64,
     /// Operands are eighths, and not integers: epilogues that saturate show their shape.
     pub eighths: bool,
+    pub multiprocessors: u32,
+}
+
+impl Default for Variation {
+    fn default() -> Self {
+        let multiprocessors = arguments::MULTIPROCESSORS;
+        Variation { seed: 0, padding: [0; 3], skew_c: 0, eighths: false, multiprocessors }
+    }
 }
 
 impl Case {
@@ -91,13 +101,29 @@ impl Case {
         let (at_a, at_b) = (a.upload(&mut gpu, "A", input), b.upload(&mut gpu, "B", input));
         let c = allocate(&mut gpu, "C", output, m, n, n + pad_c, variation.skew_c);
 
-        let launch = arguments::launch(&gpu, &self.problem, &self.schedule, shape, [at_a, at_b, c]);
+        let (_, plan) = kernel(&self.problem, &self.schedule);
+        let extents = extents(m, n, k);
+        let (signature, operands) = (signature(&self.problem), [at_a, at_b, c]);
+        let (launch, workspace) =
+            arguments::on(&mut gpu, variation.multiprocessors, &signature, &plan, extents, &operands);
         let options = Options { seed: variation.seed, instruction_budget: 1 << 26, ..Options::default() };
         let report = match gpu.launch(module, &self.source().symbol, &launch, &options) {
             Ok(report) => report,
             Err(error) => return Outcome::Fault(error.to_string()),
         };
         let got = download(&mut gpu, c, output);
+        if !workspace.is_left_as_found(&mut gpu) {
+            return Outcome::Wrong("a flag of the workspace stays set".to_owned());
+        }
+        if !workspace.is_empty() {
+            // In the workspace as the first launch left it.
+            if let Err(error) = gpu.launch(module, &self.source().symbol, &launch, &options) {
+                return Outcome::Fault(format!("the second launch: {error}"));
+            }
+            if download(&mut gpu, c, output) != got {
+                return Outcome::Wrong("the second launch gives something else".to_owned());
+            }
+        }
         for (at, (got, sum)) in got.iter().zip(product(&a, &b, transposed, shape)).enumerate() {
             let (expected, tolerance) = self.expected(sum);
             // Written so that a NaN is wrong.

@@ -129,7 +129,8 @@ impl Compiled {
             placed.push(place);
         }
         let options = Options { seed: order, instruction_budget: 1 << 26, ..Options::default() };
-        let launch = arguments::of_plan(&gpu, &signature(&self.problem), &self.plan, extents(rows, columns), &placed);
+        let launch =
+            arguments::of_plan(&mut gpu, &signature(&self.problem), &self.plan, extents(rows, columns), &placed);
         let report = gpu.launch(&self.module, &self.source.symbol, &launch, &options);
         let report = report.unwrap_or_else(|error| panic!("{what}: {error}"));
 

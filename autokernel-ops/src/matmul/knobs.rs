@@ -2,14 +2,14 @@
 
 /// Declares the schedule of a family: for each knob its comment, name and type, its value in JSON that is older than it,
 /// the values that are allowed in words, advice, and what a search should know of it ([`Search`](crate::search::Search)).
-/// The raster follows by itself.
+/// One that is set at launch has `@Launch` before its name. The raster follows by itself.
 macro_rules! schedule {
     (
         $(#[doc = $about:literal])+
         $name:ident {
             $(
                 $(#[doc = $line:literal])+
-                $knob:ident: $ty:ty $(= $absent:literal)?, $legal:literal, $advice:literal
+                $(@$at:ident)? $knob:ident: $ty:ty $(= $absent:literal)?, $legal:literal, $advice:literal
                 $(, { $($search:ident: $value:expr),+ })?;
             )+
         }
@@ -28,7 +28,7 @@ macro_rules! schedule {
                 $($crate::knob::Knob {
                     name: stringify!($knob),
                     path_v1: stringify!($knob),
-                    at: $crate::knob::At::Image,
+                    at: { let _at = $crate::knob::At::Image; $(let _at = $crate::knob::At::$at;)? _at },
                     kind: <$ty as $crate::knob::KnobValue>::KIND,
                     absent: { let _absent: Option<u16> = None; $(let _absent = Some($absent);)? _absent },
                     meaning: &[$($line),+],

@@ -30,8 +30,8 @@ impl Operation for Problem {
         "cuda/": "body.cuh" "body_operand.cuh" "reference_matmul.cuh";
         "sm80/cuda/": "sm80_copy.cuh" "sm80_matmul.cuh" "sm80_schedule.cuh" "sm80_shared_tile.cuh" "sm80_store.cuh";
         "sm90/cuda/": "sm90_epilogue.cuh" "sm90_mainloop.cuh" "sm90_matmul.cuh" "sm90_pipeline.cuh"
-            "sm90_producer.cuh" "sm90_schedule.cuh" "sm90_shared.cuh" "sm90_split_k.cuh" "sm90_staging.cuh"
-            "sm90_tiles.cuh";
+            "sm90_producer.cuh" "sm90_schedule.cuh" "sm90_shared.cuh" "sm90_shares.cuh" "sm90_split_k.cuh"
+            "sm90_staging.cuh" "sm90_stream_k.cuh" "sm90_tiles.cuh";
     };
 
     const ROOTS: &'static [&'static str] = &emit::ROOTS;

@@ -1,9 +1,9 @@
-use autokernel_core::plan::Layout as StructLayout;
+use autokernel_core::plan::{Contents, Layout as StructLayout};
 use autokernel_core::{Arg, Extents, LaunchPlan, Residency, TileBox, dim};
 
 use super::*;
 use crate::matmul::emit;
-use crate::matmul::schedule::{Schedule, Sm90Schedule};
+use crate::matmul::schedule::{Mode, Schedule, Sm90Schedule};
 use crate::matmul::sm90;
 use autokernel_core::Arch;
 use autokernel_core::Dtype;
@@ -82,6 +82,28 @@ fn a_split_k_grid_has_a_cluster_for_each_tile_and_others_are_persistent() {
     let paired = plan(Sm90Schedule { cluster_m: 2, ..PLAIN }, Dtype::Bf16, Layout::Nt);
     assert_eq!(paired.kernels[0].grid.blocks(&extents(300, 300), 132), 2 * 2 * 2);
     assert_eq!(paired.kernels[0].grid.residency, Residency::Persistent { blocks_per_sm: 1 });
+    assert!(paired.workspace.is_empty() && split.workspace.is_empty());
+}
+
+#[test]
+fn clusters_that_share_tiles_have_a_slot_for_each_block_and_a_flag_for_each_warp_of_a_tile() {
+    let of_block = |schedule| {
+        let plan = plan(Sm90Schedule { stream_k: true, shared_waves: 2, ..schedule }, Dtype::Bf16, Layout::Nt);
+        assert_eq!(plan.kernels[0].grid.residency, Residency::Sharing { blocks_per_sm: 1 });
+        let arg = |name: &str| {
+            let field = plan.kernels[0].args.iter().find(|field| field.name == name);
+            field.map(|field| field.arg.clone())
+        };
+        assert_eq!(arg("shared_waves"), Some(Arg::Knob { value: 2 }));
+        assert_eq!(arg("handed_on"), Some(Arg::Workspace { buffer: 0 }));
+        assert_eq!(arg("flags"), Some(Arg::Workspace { buffer: 1 }));
+        let [sums, flags] = plan.workspace[..] else { panic!("{:?}", plan.workspace) };
+        assert_eq!((sums.contents, flags.contents), (Contents::Anything, Contents::Zeros));
+        (sums.bytes_per_block, flags.bytes_per_block)
+    };
+    let Sm90Schedule { tile_m, tile_n, .. } = PLAIN;
+    assert_eq!(of_block(Sm90Schedule { consumers: 2, ..PLAIN }), (tile_m * tile_n * 4, 8 * 4));
+    assert_eq!(of_block(Sm90Schedule { consumers: 2, mode: Mode::PingPong, ..PLAIN }).1, 4 * 4);
 }
 
 #[test]

@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use autokernel_core::LaunchPlan;
+use autokernel_core::{KernelStep, LaunchPlan};
 use autokernel_emulator::{Gpu, Module, Report};
 
 use super::copies;
 use super::memory::Operands;
 use super::run::Run;
 use super::target;
+use super::workspace::Workspace;
 use crate::descriptor::symbol;
 use crate::emulation::{Emulation, parse};
-use crate::launch::{MAX_OPERANDS, Region, Sources, rules, scalars_of};
+use crate::launch::workspace::Needs;
+use crate::launch::{MAX_OPERANDS, Region, Sources, grid, rules, scalars_of};
 use crate::select::Knobs;
 use crate::{Argument, Extents, Result, Signature, check};
 
@@ -58,6 +60,14 @@ impl EmulatedKernel {
         self.launch_checked(&extents, &Knobs::NONE, arguments)
     }
 
+    /// Blocks of the kernel that has most.
+    fn most_blocks(&self, extents: &Extents) -> Result<u32> {
+        let blocks = |kernel: &KernelStep| {
+            grid::blocks(&kernel.symbol, &kernel.grid, extents, self.emulation.multiprocessors.max(1))
+        };
+        self.plan.kernels.iter().try_fold(0, |most, kernel| Ok(blocks(kernel)?.max(most)))
+    }
+
     /// A launch whose operands were checked.
     pub(super) fn launch_checked(
         &self,
@@ -72,10 +82,14 @@ impl EmulatedKernel {
         let (regions, scalars) = (operands.regions(arguments, &mut regions), scalars_of(arguments));
         let mut run = Run { gpu, module, emulation, reports: Vec::new() };
         let standins = copies::put(&mut run, signature, plan, regions)?;
+        let needs = Needs::new(&plan.workspace, self.most_blocks(extents)?.into());
+        let memory = Workspace::new(&mut run.gpu, symbol(plan), needs)?;
         for kernel in &plan.kernels {
-            let sources = Sources { signature, regions, scalars: &scalars, extents, knobs };
+            let workspace = memory.addresses();
+            let sources = Sources { signature, regions, scalars: &scalars, extents, knobs, workspace };
             run.step(kernel, &sources)?;
         }
+        memory.check(&mut run.gpu, symbol(plan))?;
         if let Some(places) = standins {
             copies::write_back(&mut run.gpu, signature, &places)?;
         }

@@ -10,6 +10,7 @@ mod memory;
 mod run;
 mod target;
 mod tensor_map;
+mod workspace;
 
 pub use autokernel_emulator as emulator;
 pub use kernel::EmulatedKernel;

@@ -16,6 +16,7 @@ use super::scratch::Pool;
 use super::submit::{self, Blocks};
 use super::{image, target_of, tensor_map};
 use crate::descriptor::symbol;
+use crate::launch::workspace::Needs;
 use crate::launch::{MAX_OPERANDS, Parameter, Region, Sources, TensorMap, grid, rules, scalars_of};
 use crate::select::Knobs;
 use crate::{Argument, Device, Error, Extents, Image, Result, Role, Signature, check, driver};
@@ -258,17 +259,33 @@ impl CompiledKernel {
         let tools = Tools { pool: &self.pool, stream, pad_rows: self.pad_rows.as_ref() };
         // SAFETY: by the caller's promise.
         let standins = unsafe { Standins::put(&tools, signature, &plan.alignments, regions) }?;
-        for (number, (kernel, entry)) in plan.kernels.iter().zip(&self.entries).enumerate() {
-            let sources = Sources { signature, regions, scalars, extents, knobs };
-            // SAFETY: by the caller's promise; stand-ins have the sizes of what they stand for, live until the end of
-            // this function, and are freed on this stream.
-            unsafe { self.enqueue(stream, number, kernel, entry, &sources) }?;
-        }
+        let needs = self.needs(extents)?;
+        self.pool.workspaces.lend(&self.pool, stream, &needs, |workspace| {
+            for (number, (kernel, entry)) in plan.kernels.iter().zip(&self.entries).enumerate() {
+                let sources = Sources { signature, regions, scalars, extents, knobs, workspace };
+                // SAFETY: by the caller's promise; stand-ins have the sizes of what they stand for, live until the end
+                // of this function, and are freed on this stream, and so is the workspace.
+                unsafe { self.enqueue(stream, number, kernel, entry, &sources) }?;
+            }
+            Ok(())
+        })?;
         match standins {
             // SAFETY: by the caller's promise.
             Some(standins) => unsafe { standins.write_back(stream, signature) },
             None => Ok(()),
         }
+    }
+
+    /// What a launch needs beside its operands: as much as the kernel with the most blocks.
+    fn needs(&self, extents: &Extents) -> Result<Needs> {
+        if self.plan.workspace.is_empty() {
+            return Ok(Needs::default());
+        }
+        let mut most = 0;
+        for (kernel, entry) in self.plan.kernels.iter().zip(&self.entries) {
+            most = most.max(grid::blocks(&kernel.symbol, &kernel.grid, extents, entry.sms)?);
+        }
+        Ok(Needs::new(&self.plan.workspace, most.into()))
     }
 
     /// Launches one kernel.

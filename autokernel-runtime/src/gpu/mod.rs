@@ -11,6 +11,7 @@ mod scratch;
 mod set;
 mod submit;
 mod tensor_map;
+mod workspace;
 
 pub use compiled::{CompiledKernel, Resources};
 pub(crate) use set::set;

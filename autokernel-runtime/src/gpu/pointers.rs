@@ -19,7 +19,7 @@ use crate::view::{Storage, StorageMut};
 use crate::{AnyView, AnyViewMut, Argument, Error, MatrixView, MatrixViewMut, Result};
 
 /// The handle that CUDA gives the per-thread default stream (`CU_STREAM_PER_THREAD`).
-const PER_THREAD_STREAM: usize = 0x2;
+pub(super) const PER_THREAD_STREAM: usize = 0x2;
 
 const IN_HOST_MEMORY: Error = Error::NeedsGpu { what: "launching a compiled kernel" };
 
@@ -121,8 +121,16 @@ impl<'s> Ordering<'s> {
 
 /// Whether a stream is being captured in a graph and cudarc would wait for events.
 fn is_captured(stream: &CudaStream) -> Result<bool> {
-    // Without tracking, taking a pointer has no effect on any stream; and the default stream cannot be captured.
-    if stream.cu_stream().is_null() || !stream.context().is_managing_stream_synchronization() {
+    // Without tracking, taking a pointer has no effect on any stream.
+    if !stream.context().is_managing_stream_synchronization() {
+        return Ok(false);
+    }
+    is_capturing(stream)
+}
+
+/// Whether a stream is being captured in a graph. The default stream cannot be.
+pub(super) fn is_capturing(stream: &CudaStream) -> Result<bool> {
+    if stream.cu_stream().is_null() {
         return Ok(false);
     }
     let status = stream.capture_status().map_err(Error::cuda("asking whether the stream is captured"))?;

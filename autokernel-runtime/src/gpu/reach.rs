@@ -1,6 +1,6 @@
 //! How many SMs the blocks of a kernel run on at once.
 
-use autokernel_core::{KernelStep, Residency};
+use autokernel_core::KernelStep;
 use cudarc::driver::{CudaFunction, CudaStream, LaunchConfig};
 
 use crate::{Error, Result};
@@ -16,7 +16,7 @@ pub(super) fn reached_sms(
     stream: &CudaStream,
     sm_count: u32,
 ) -> Result<u32> {
-    let (cluster, Residency::Persistent { blocks_per_sm }) = (kernel.grid.cluster, kernel.grid.residency) else {
+    let (cluster, Some(blocks_per_sm)) = (kernel.grid.cluster, kernel.grid.residency.blocks_per_sm()) else {
         return Ok(sm_count);
     };
     if cluster <= 1 {

@@ -1,4 +1,4 @@
-//! Device memory for the time of one launch, from a pool that stays mapped.
+//! Device memory for the time of one launch, or for those that use the same workspace, from a pool that stays mapped.
 //!
 //! CUDA's default pool returns what is free to the system whenever the host synchronizes, so that a program which
 //! synchronizes after each launch would map its scratch memory anew each time. The pool here keeps a little. It is a
@@ -11,6 +11,7 @@ use cudarc::driver::result::{self, DriverError, mem_pool};
 use cudarc::driver::sys::{self, CUdeviceptr, CUmemPool_attribute, CUresult};
 use cudarc::driver::{CudaContext, CudaStream};
 
+use super::workspace::Workspaces;
 use crate::{Device, Error, Result};
 
 /// The share of the GPU's memory that a pool keeps while it is not used.
@@ -24,6 +25,8 @@ static POOLS: Mutex<Vec<Weak<Pool>>> = Mutex::new(Vec::new());
 pub(super) struct Pool {
     /// None where the driver makes none: the default pool serves.
     handle: Option<sys::CUmemoryPool>,
+    /// What of it streams keep.
+    pub workspaces: Workspaces,
     context: Arc<CudaContext>,
 }
 
@@ -57,7 +60,7 @@ impl Pool {
         let known = pools.iter().filter_map(Weak::upgrade).find(|pool| pool.context.cu_ctx() == context.cu_ctx());
         known.unwrap_or_else(|| {
             let handle = if context.has_async_alloc() { create(context).ok() } else { None };
-            let pool = Arc::new(Self { handle, context: context.clone() });
+            let pool = Arc::new(Self { handle, workspaces: Workspaces::default(), context: context.clone() });
             pools.push(Arc::downgrade(&pool));
             pool
         })
@@ -100,14 +103,15 @@ fn create(context: &Arc<CudaContext>) -> Result<sys::CUmemoryPool, DriverError> 
 
 impl Drop for Pool {
     fn drop(&mut self) {
+        self.context.record_err(self.context.bind_to_thread());
+        self.workspaces.clear();
         let Some(pool) = self.handle else { return };
         // SAFETY: this is its only owner. Memory that is still to be freed in stream order stays valid until then.
-        let destroyed = self.context.bind_to_thread().and_then(|()| unsafe { mem_pool::destroy(pool) });
-        self.context.record_err(destroyed);
+        self.context.record_err(unsafe { mem_pool::destroy(pool) });
     }
 }
 
-/// Device memory for the time of one launch; freed in stream order.
+/// Device memory, freed in stream order.
 #[derive(Debug)]
 pub(super) struct Scratch {
     pub address: CUdeviceptr,
@@ -122,7 +126,7 @@ impl Scratch {
             CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
                 Error::out_of_memory::<u8>(&Device::from_cudarc(stream.clone()), u128::from(bytes))
             }
-            _ => Error::cuda("allocating scratch memory to realign an operand")(error),
+            _ => Error::cuda("allocating scratch memory")(error),
         })?;
         Ok(Self { address, stream: stream.clone() })
     }

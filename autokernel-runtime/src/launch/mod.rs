@@ -7,6 +7,7 @@ mod region;
 pub(crate) mod rules;
 pub(crate) mod standins;
 mod transfer;
+pub(crate) mod workspace;
 
 pub(crate) use parameter::{Parameter, Sources};
 pub(crate) use region::Region;

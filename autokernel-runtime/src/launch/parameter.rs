@@ -6,6 +6,7 @@ use autokernel_core::{Arg, Field, TileBox};
 
 use super::region::Region;
 use super::transfer::{NO_MAP, TensorMap, Transfer};
+use super::workspace::Addresses;
 use crate::select::Knobs;
 use crate::{Dtype, Error, Extents, Operand, Result, Signature};
 
@@ -28,6 +29,8 @@ pub(crate) struct Sources<'s> {
     pub extents: &'s Extents,
     /// Values of the knobs in the place of the plan's.
     pub knobs: &'s Knobs,
+    /// By the number of the buffer.
+    pub workspace: Addresses,
 }
 
 impl Parameter {
@@ -71,6 +74,11 @@ impl Parameter {
                 Arg::IsMapped { operand } => {
                     let is_mapped = i32::from(sources.is_mapped(fields, operand)?);
                     self.push(align, &is_mapped.to_ne_bytes())?;
+                }
+                Arg::Workspace { buffer } => {
+                    let address = sources.workspace.get(usize::from(buffer));
+                    let address = address.ok_or_else(|| unchecked("it names a buffer that is not there"))?;
+                    self.push(align, &address.to_ne_bytes())?;
                 }
                 Arg::Knob { value } => {
                     let value = sources.knobs.value(number).unwrap_or(value);
@@ -222,7 +230,8 @@ mod tests {
         let [n, k] = [n, k].map(u64::from);
         let regions = [dense(0x1000, 300, k), dense(0x2000, k, n), dense(0x3000, 300, n)];
         let (signature, extents) = (&signature, &extents);
-        let sources = Sources { signature, regions: &regions, scalars: &[], extents, knobs: &Knobs::NONE };
+        let sources =
+            Sources { signature, regions: &regions, scalars: &[], extents, knobs: &Knobs::NONE, workspace: [0; 4] };
         let mut parameter = Parameter::new();
         parameter.pack(fields, &sources, |_, _, region| Ok([region.address; 16])).unwrap();
         parameter
@@ -262,12 +271,24 @@ mod tests {
     fn a_scalar_is_the_value_of_its_operand() {
         let (signature, extents) = (&product(), &matmul::extents(1, 1, 1));
         let scalars = [0.0, 0.0, -1.5];
-        let sources = Sources { signature, regions: &[], scalars: &scalars, extents, knobs: &Knobs::NONE };
+        let sources =
+            Sources { signature, regions: &[], scalars: &scalars, extents, knobs: &Knobs::NONE, workspace: [0; 4] };
         let mut parameter = Parameter::new();
         let none = |_, _, _: &Region| -> Result<TensorMap> { panic!("no map is asked for") };
         parameter.pack(&fields(&[Arg::Scalar { operand: 2 }]), &sources, none).unwrap();
         assert_eq!(read::<f32>(&parameter), -1.5);
         assert!(parameter.pack(&fields(&[Arg::Scalar { operand: 3 }]), &sources, none).is_err());
+    }
+
+    #[test]
+    fn a_buffer_of_the_workspace_is_its_address() {
+        let (signature, extents) = (&product(), &matmul::extents(1, 1, 1));
+        let workspace = [0, 0x4000, 0, 0];
+        let sources = Sources { signature, regions: &[], scalars: &[], extents, knobs: &Knobs::NONE, workspace };
+        let mut parameter = Parameter::new();
+        let none = |_, _, _: &Region| -> Result<TensorMap> { panic!("no map is asked for") };
+        parameter.pack(&fields(&[Arg::Workspace { buffer: 1 }]), &sources, none).unwrap();
+        assert_eq!(read::<u64>(&parameter), 0x4000);
     }
 
     #[test]
@@ -286,6 +307,7 @@ mod tests {
             scalars: &[],
             extents: &extents,
             knobs: &Knobs::NONE,
+            workspace: [0; 4],
         };
         let many = fields(&vec![Arg::Pointer { operand: 0 }; MAX_BYTES / 8 + 1]);
         assert!(matches!(Parameter::new().pack(&many, &sources, |_, _, _| Ok(NO_MAP)), Err(Error::Plan { .. })));

@@ -1,11 +1,12 @@
 //! What a plan must keep so that it can be carried out on a GPU; a schedule's own rules are its operation's.
 
 use autokernel_core::plan::Layout;
-use autokernel_core::{Alignment, Arg, Field, KernelStep, LaunchPlan, Residency, TileBox};
+use autokernel_core::{Alignment, Arg, Field, KernelStep, LaunchPlan, TileBox};
 
 use super::MAX_OPERANDS;
 use super::parameter;
 use super::region::{LINE, TMA_ALIGNMENT};
+use super::workspace::MAX_BUFFERS;
 use crate::descriptor::symbol;
 use crate::{Error, Operand, Passed, Result, Role, Signature};
 
@@ -28,6 +29,9 @@ pub(crate) fn check(signature: &Signature, plan: &LaunchPlan, shared_limit: u32)
     });
     if let Some(reason) = broken {
         return refused(symbol(plan), reason);
+    }
+    if plan.workspace.len() > MAX_BUFFERS {
+        return refused(symbol(plan), format!("{} buffers; up to {MAX_BUFFERS} are possible", plan.workspace.len()));
     }
     if plan.kernels.is_empty() {
         return refused("", "it has no kernel".to_owned());
@@ -81,7 +85,7 @@ fn broken_grid(signature: &Signature, kernel: &KernelStep) -> Option<String> {
     if !(1..=MAX_CLUSTER).contains(&grid.cluster) {
         return Some(format!("a cluster of {} blocks; 1 to {MAX_CLUSTER} are possible", grid.cluster));
     }
-    if matches!(grid.residency, Residency::Persistent { blocks_per_sm: 0 }) {
+    if grid.residency.blocks_per_sm() == Some(0) {
         return Some("no block an SM".to_owned());
     }
     let strange = grid.axes.iter().find(|axis| axis.step == 0 || usize::from(axis.dim) >= signature.dims.len())?;
@@ -114,6 +118,7 @@ fn broken_field(signature: &Signature, plan: &LaunchPlan, field: &Field) -> Opti
         }
         Arg::Stride { operand: number, .. } if operand(number).is_none() => missing("operand", number),
         Arg::Stride { axis, .. } if axis > 1 => missing("axis", axis),
+        Arg::Workspace { buffer } if usize::from(buffer) >= plan.workspace.len() => missing("buffer", buffer),
         Arg::Extent { dim } if usize::from(dim) >= signature.dims.len() => missing("dimension", dim),
         _ => None,
     }
@@ -143,8 +148,8 @@ fn broken_map(plan: &LaunchPlan, number: u8, operand: &Operand, tile: TileBox) -
 
 #[cfg(test)]
 mod tests {
-    use autokernel_core::plan::Axis;
-    use autokernel_core::{Dimension, Grid};
+    use autokernel_core::plan::{Axis, Buffer, Contents};
+    use autokernel_core::{Dimension, Grid, Residency};
 
     use super::*;
     use crate::{Dtype, matmul};
@@ -201,7 +206,7 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         }
-        let cases: [(Change, &str); 23] = [
+        let cases: [(Change, &str); 25] = [
             (|_, plan| plan.kernels.clear(), "no kernel"),
             (|_, plan| plan.kernels[0].threads = 2048, "2048 threads"),
             (|_, plan| plan.kernels[0].threads = 0, "0 threads"),
@@ -221,6 +226,8 @@ mod tests {
             (|_, plan| tile(plan).swizzle = 64, "128 bytes of `a` swizzled by 64"),
             (|_, plan| plan.kernels[0].args[1].arg = Arg::Stride { operand: 1, axis: 2 }, "axis 2"),
             (|_, plan| plan.kernels[0].args[1].arg = Arg::Pointer { operand: 7 }, "operand 7"),
+            (|_, plan| plan.kernels[0].args[2].arg = Arg::Workspace { buffer: 0 }, "buffer 0"),
+            (|_, plan| plan.workspace = vec![Buffer { bytes_per_block: 4, contents: Contents::Zeros }; 5], "5 buffers"),
             (|_, plan| plan.kernels[0].args[2].arg = Arg::Extent { dim: 3 }, "dimension 3"),
             (|_, plan| plan.kernels[0].args = vec![plan.kernels[0].args[0].clone(); 9], "a parameter of 1152 bytes"),
             (|signature, _| signature.operands[1].axes.push(0), "`c` has not up to two axes"),

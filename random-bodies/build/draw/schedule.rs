@@ -100,6 +100,7 @@ fn hopper(rng: &mut StdRng) -> Tiled {
         swap_ab,
         split_k: one(rng, &[1, 1, 2, 4, 8]),
         raster: raster(rng),
+        ..Sm90Schedule::PLAIN
     };
     let threads = 128 * if schedule.mode == Mode::PingPong { 1 } else { schedule.consumers };
     (schedule.tile_m * schedule.tile_n / threads, schedule.into())

@@ -14,6 +14,10 @@ pub enum On {
     /// Two blocks along N, which share A, with row-major B.
     ClusterN,
     Split,
+    /// Clusters that share tiles of two waves.
+    Shared,
+    /// The same, with two consumers that take turns.
+    SharedPingPong,
     Swapped,
     Sm80,
     /// Two products of the same first factor in one kernel.
@@ -24,6 +28,13 @@ pub enum On {
     GatedSm80,
     PadRows,
     Reference,
+}
+
+impl On {
+    /// Whether clusters share tiles.
+    pub fn shares(self) -> bool {
+        matches!(self, On::Shared | On::SharedPingPong)
+    }
 }
 
 /// What is known of a mutant.
@@ -67,6 +78,8 @@ const EPILOGUE: &str = "sm90_epilogue.cuh";
 const STAGING: &str = "sm90_staging.cuh";
 const MATMUL: &str = "sm90_matmul.cuh";
 const SPLIT: &str = "sm90_split_k.cuh";
+const SHARES: &str = "sm90_shares.cuh";
+const STREAM: &str = "sm90_stream_k.cuh";
 const TILES: &str = "sm90_tiles.cuh";
 const PTX90: &str = "ptx/sm90.cuh";
 const MATMUL80: &str = "sm80_matmul.cuh";
@@ -156,18 +169,33 @@ pub const MUTANTS: &[Mutant] = &[
     caught("barriers are used before all have met", On::ClusterM, MATMUL, "    sync_cluster();  // no CTA", "    // no CTA"),
     caught("barriers are used before the block has met", On::Plain, MATMUL, "    sync_cluster();  // no CTA", "    // no CTA"),
     caught("two threads initialise the barriers", On::Plain, MATMUL, "if (threadIdx.x == 0) {\n      ptx::prefetch_tensor_map(args.a_map)", "if (threadIdx.x < 2) {\n      ptx::prefetch_tensor_map(args.a_map)"),
-    caught("ping-pong consumers take no turns", On::PingPong, MATMUL, "if (G::kPingPong && tile != walk.first()) Turns::wait(consumer);", ""),
+    caught("ping-pong consumers take no turns", On::PingPong, MATMUL, "if (G::kPingPong && number != walk.first()) Turns::wait(consumer);", ""),
     caught("a consumer passes no turn", On::PingPong, MATMUL, "if (G::kPingPong && other_has_one) Turns::pass_to(1 - consumer);", ""),
-    caught("a ping-pong consumer skips no stages", On::PingPong, MATMUL, "cursor.skip((kTurns - 1) * k_blocks);", ""),
+    caught("a ping-pong consumer skips no stages", On::PingPong, MATMUL, "cursor.skip((kTurns - 1) * walk.k_blocks.count);", ""),
     caught("partial sums overwrite stages in use", On::Split, SPLIT, "    ptx::cluster_sync();  // every CTA has read its ring for the last time\n", ""),
     caught("partial sums are added before they have come", On::Split, SPLIT, "    if (!owns) send(acc);\n    ptx::cluster_sync();\n", "    if (!owns) send(acc);\n"),
     caught("the last peer's sums are not added", On::Split, SPLIT, "distance < G::kSplitK; ++distance", "distance < G::kSplitK - 1; ++distance"),
     caught("the partial sums of all peers go to one slot", On::Split, SPLIT, "(distance - 1) * kOwnedWarps + warp", "0 * kOwnedWarps + warp"),
     equivalent("other warps miss a barrier of the split", On::Split, SPLIT, "  __device__ __forceinline__ static void attend() {\n    ptx::cluster_sync();\n", "  __device__ __forceinline__ static void attend() {\n", "threads that have exited are not waited for, and these exchange nothing"),
     equivalent("slots are counted the other way around", On::Split, SPLIT, "(rank - owner + G::kSplitK) % G::kSplitK", "(owner - rank + G::kSplitK) % G::kSplitK", "the same sums are added in another order"),
+    // ---- shares of tiles ----
+    caught("sums are handed on by a store that orders nothing", On::Shared, PTX90, "st.release.gpu.global.u32", "st.relaxed.gpu.global.u32"),
+    caught("sums that were handed on are taken by a load that orders nothing", On::Shared, PTX90, "ld.acquire.gpu.global.u32", "ld.relaxed.gpu.global.u32"),
+    caught("a warp's sums are released before all lanes have written them", On::Shared, STREAM, "    __syncwarp();  // the release is of what all lanes wrote\n", ""),
+    caught("lanes take sums before the one that waits has seen the flag", On::Shared, STREAM, "    __syncwarp();  // the acquire is for all lanes\n", ""),
+    caught("lanes begin a main loop without the one that releases", On::Shared, STREAM, "    __syncwarp();  // the next main loop is for whole warps\n", ""),
+    caught("a flag stays set for the next launch", On::Shared, STREAM, "      *flag(block_index) = 0;  // for the next launch\n", ""),
+    caught("all blocks hand on in one slot", On::Shared, STREAM, "return slots + int64_t{block_index} * (kWarps * kVectors * kWarpSize);", "return slots;"),
+    caught("the first contributor's sums are not added", On::Shared, STREAM, "distance <= clusters_before", "distance < clusters_before"),
+    caught("nobody waits for sums", On::Shared, STREAM, "      while (ptx::load_acquire(flag(block_index)) == 0) {\n      }\n", ""),
+    caught("a share begins where the one before it ends but one", On::Shared, SHARES, "return cluster * share + min(cluster, longer);", "return max(0, cluster * share + min(cluster, longer) - min(cluster, 1));"),
+    caught("longer shares are forgotten", On::Shared, SHARES, "return cluster * share + min(cluster, longer);", "return cluster * share;"),
+    caught("a share inside a tile begins where the tile does", On::Shared, SHARES, "{end % of_tile - inside, inside}", "{0, inside}"),
+    caught("what is handed on is stored as a tile", On::Shared, MATMUL, "          stream.hand_on(acc);\n          continue;\n", "          stream.hand_on(acc);\n"),
+    caught("a ping-pong consumer skips a whole tile where the other hands on a part", On::SharedPingPong, MATMUL, "turn * walk.step(walk.first()).k_blocks.count", "turn * walk.k_blocks.count"),
     // ---- instructions ----
     caught("a wait for a phase tries once", On::Plain, PTX90, "while (done == 0)", "while (false)"),
-    caught("the kernel does not wait for the grid before it", On::Plain, MATMUL, "    ptx::wait_for_previous_grids();\n\n    const TileWalk", "    const TileWalk"),
+    caught("the kernel does not wait for the grid before it", On::Plain, MATMUL, "    ptx::wait_for_previous_grids();\n\n    const Walk", "    const Walk"),
     caught("the zeros of K = 0 do not wait for the grid before", On::Plain, MATMUL, "      ptx::wait_for_previous_grids();\n      return fill(args, c);", "      return fill(args, c);"),
     caught("a cluster barrier is not waited for", On::ClusterM, PTX90, "barrier.cluster.arrive.release;\\nbarrier.cluster.wait.acquire;", "barrier.cluster.arrive.release;"),
     caught("a cluster barrier releases nothing", On::Split, PTX90, "barrier.cluster.arrive.release;", "barrier.cluster.arrive.relaxed;"),

@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use self::list::{Expect, MUTANTS, Mutant, On};
-use crate::support::arguments::{self, Placed};
+use crate::support::arguments::{self, MULTIPROCESSORS, Placed};
 use crate::support::case::{Case, Outcome, SM80, SM90, Variation, problem};
 use crate::support::compile::{Change, Compiler};
 use crate::support::host::{Matrix, allocate, download, product, shape};
@@ -28,6 +28,10 @@ const SAMPLE: usize = 4;
 /// Orders of events that are tried, and shapes: inside a tile, more laps than the ring has stages, several tiles, and no K.
 const SEEDS: u64 = 4;
 const SHAPES: [(u32, u32, u32); 4] = [(130, 136, 456), (200, 200, 72), (70, 67, 250), (9, 10, 0)];
+/// So many that the last wave of tiles is part-filled where clusters share its tiles.
+const SHARED_MULTIPROCESSORS: u32 = 5;
+/// Where clusters share tiles: shares of two lengths, and a tile of many.
+const SHARED_SHAPES: [(u32, u32, u32); 2] = [(130, 136, 456), (40, 30, 1000)];
 
 /// Elements by which rows are longer than they need be, for each order of events.
 const PADDINGS: [[u32; 3]; 4] = [[0, 0, 0], [2, 1, 3], [6, 6, 0], [1, 3, 2]];
@@ -43,6 +47,11 @@ fn case(on: On) -> Option<Case> {
         On::ClusterM => sm90(plain, Sm90Schedule { cluster_m: 2, ..SM90 }),
         On::ClusterN => sm90(problem(Bf16, Bf16, Nn, "identity"), Sm90Schedule { tile_n: 128, cluster_n: 2, ..SM90 }),
         On::Split => sm90(problem(Bf16, F32, Nt, "identity"), Sm90Schedule { split_k: 4, stages: 4, ..SM90 }),
+        On::Shared => sm90(plain, Sm90Schedule { stream_k: true, shared_waves: 2, ..SM90 }),
+        On::SharedPingPong => {
+            let schedule = Sm90Schedule { stream_k: true, shared_waves: 2, ..SM90 };
+            sm90(plain, Sm90Schedule { consumers: 2, mode: Mode::PingPong, ..schedule })
+        }
         On::Swapped => sm90(plain, Sm90Schedule { tile_m: 32, tile_n: 64, swap_ab: true, ..SM90 }),
         On::Sm80 => {
             let schedule = Schedule::Sm80(Sm80Schedule { tile_m: 32, tile_n: 64, warps_m: 1, ..SM80 });
@@ -78,10 +87,12 @@ fn run(mutant: &Mutant, compiler: &Compiler) -> Option<String> {
         Ok(module) => module,
         Err(reason) => panic!("{}: {reason}", mutant.name),
     };
+    let shapes = if mutant.on.shares() { &SHARED_SHAPES[..] } else { &SHAPES };
+    let multiprocessors = if mutant.on.shares() { SHARED_MULTIPROCESSORS } else { MULTIPROCESSORS };
     for seed in 0..SEEDS {
-        for &(m, n, k) in &SHAPES {
+        for &(m, n, k) in shapes {
             let padding = PADDINGS[seed as usize % PADDINGS.len()];
-            let variation = Variation { seed, padding, ..Variation::default() };
+            let variation = Variation { seed, padding, multiprocessors, ..Variation::default() };
             match case.run(&module, shape(m, n, k), variation) {
                 Outcome::Right(_) => {}
                 Outcome::Wrong(why) | Outcome::Fault(why) => return Some(format!("seed {seed}, {m}x{n}x{k}: {why}")),
@@ -119,7 +130,7 @@ fn run_reference(compiler: &Compiler, change: Change<'_>) -> Option<String> {
     let (a, b) = (Matrix::integers(21, 50, 53, 1), Matrix::integers(50, 37, 38, 2));
     let placed = [a.upload(&mut gpu, "A", Bf16), b.upload(&mut gpu, "B", Bf16)];
     let c = allocate(&mut gpu, "C", F32, 21, 37, 40, 0);
-    let launch = arguments::reference(&gpu, &problem, shape, [placed[0], placed[1], c]);
+    let launch = arguments::reference(&mut gpu, &problem, shape, [placed[0], placed[1], c]);
     if let Err(error) = gpu.launch(&module, &source.symbol, &launch, &Options::default()) {
         return Some(error.to_string());
     }

@@ -41,7 +41,7 @@ pub fn run(compiler: &Compiler, schedule: &Schedule, change: Option<Change<'_>>)
                 [(&x, "x"), (&gate, "gate"), (&up, "up")].map(|(matrix, name)| matrix.upload(&mut gpu, name, Bf16));
             let out = allocate(&mut gpu, "out", F32, m, n, n, 0);
             let operands = [placed[0], placed[1], placed[2], out];
-            let launch = arguments::of_plan(&gpu, &signature(&problem), &plan, extents(m, n, k), &operands);
+            let launch = arguments::of_plan(&mut gpu, &signature(&problem), &plan, extents(m, n, k), &operands);
             let options = Options { seed, instruction_budget: 1 << 26, ..Options::default() };
             let what = format!("seed {seed}, {m}x{n}x{k}");
             if let Err(error) = gpu.launch(&module, &source.symbol, &launch, &options) {

@@ -7,6 +7,9 @@ use crate::forecast::Forecast;
 use crate::matmul::problem::Class;
 use crate::matmul::schedule::Schedule;
 
+/// The knob that the model sets beside the raster, where a family has it.
+const SHARED_WAVES: &str = "shared_waves";
+
 /// One image on one GPU.
 #[derive(Clone, Debug, PartialEq)]
 struct OfImage {
@@ -34,6 +37,8 @@ impl Forecast for OfImage {
 
     fn launch_knobs(&self, extents: &Extents) -> Vec<(&'static str, i32)> {
         let schedule = self.traits.with_raster(&self.schedule, extents);
-        schedule.launch_knobs().map(|(name, value)| (name, i32::from(value))).collect()
+        let shared_waves = self.model.shared_waves(&self.traits, extents);
+        let shared = u16::try_from(shared_waves).ok().and_then(|waves| schedule.with(SHARED_WAVES, waves));
+        shared.unwrap_or(schedule).launch_knobs().map(|(name, value)| (name, i32::from(value))).collect()
     }
 }

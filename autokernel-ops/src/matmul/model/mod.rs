@@ -9,21 +9,24 @@ mod forecast;
 mod instruction;
 mod order;
 mod traits;
+mod turns;
 
-use autokernel_core::{Extents, Placement};
+use autokernel_core::Extents;
 
 pub use crate::forecast::Machine;
 pub use constants::Constants;
 pub use forecast::forecast;
 pub use traits::Traits;
+use turns::Turns;
 
 use super::extents::sizes;
+use super::sm90::Sharing;
 
 /// A cache line, in bytes.
 const LINE_BYTES: u32 = 128;
-/// Share of the SMs that clusters of four reach, which do not span GPCs; and those of eight.
-const REACHED_BY_4: f64 = 0.93;
-const REACHED_BY_8: f64 = 0.87;
+/// Until the flag of sums that are handed on is seen by another SM, in microseconds. An estimate: a store, a fence and a
+/// load, each to L2 and back.
+const HAND_ON_US: f64 = 2.0;
 
 /// Predicts times on one GPU.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,11 +40,28 @@ pub struct Model {
 impl Model {
     /// The time of a launch of those extents, in milliseconds.
     pub fn predicted_ms(&self, image: &Traits, extents: &Extents) -> f64 {
+        self.best_sharing(image, extents).1
+    }
+
+    /// How many waves of tiles clusters best share.
+    pub fn shared_waves(&self, image: &Traits, extents: &Extents) -> u32 {
+        self.best_sharing(image, extents).0
+    }
+
+    fn best_sharing(&self, image: &Traits, extents: &Extents) -> (u32, f64) {
+        let most = if image.stream_k { Sharing::MOST_WAVES } else { 0 };
+        let shared = |waves| (waves, self.sharing_ms(image, extents, waves));
+        let others = (1..=most).map(shared);
+        others.fold(shared(0), |best, other| if other.1 < best.1 { other } else { best })
+    }
+
+    /// The time where clusters share so many waves of tiles.
+    fn sharing_ms(&self, image: &Traits, extents: &Extents, shared_waves: u32) -> f64 {
         let Model { machine, constants } = self;
         let geometry = &image.geometry;
         let [m, n, k] = sizes(extents);
         let stages = f64::from(k.div_ceil(geometry.tile_k * geometry.split_k).max(1));
-        let turns = Turns::new(image, extents, machine);
+        let turns = Turns::new(image, extents, machine, shared_waves);
 
         let stage_ms = self.stage_ms(image, [m, n, k], &turns);
         let main_ms = turns.longest * stages * stage_ms;
@@ -53,6 +73,7 @@ impl Model {
         norm(main_ms, memory_ms, constants.memory_norm)
             + per_tile_ms
             + self.split_ms(image, turns.longest)
+            + self.hand_on_ms(image, &turns)
             + constants.launch_us * 1e-3
     }
 
@@ -92,11 +113,27 @@ impl Model {
 
     /// Stores that nothing hides: cooperative consumers multiply nothing while they store.
     fn store_ms(&self, image: &Traits, turns: &Turns) -> f64 {
-        let Model { machine, constants } = self;
+        let constants = &self.constants;
         let bytes = f64::from(image.geometry.tile_m * image.geometry.columns) * image.output_bytes;
-        let share = machine.memory_gb_per_s * 1e6 * constants.l2_over_memory / f64::from(machine.sm_count.max(1));
         let hidden = if image.ping_pong { constants.ping_pong_store } else { 1.0 };
-        (1.0 + hidden * (turns.longest - 1.0).max(0.0)) * bytes / (share * constants.store)
+        (1.0 + hidden * (turns.longest - 1.0).max(0.0)) * bytes / self.stored_per_ms()
+    }
+
+    /// Bytes that an SM stores in a millisecond.
+    fn stored_per_ms(&self) -> f64 {
+        let Model { machine, constants } = self;
+        let share = machine.memory_gb_per_s * 1e6 * constants.l2_over_memory / f64::from(machine.sm_count.max(1));
+        share * constants.store
+    }
+
+    /// What the cluster takes longest that hands on a tile's sums and finishes another: it stores them once, and loads
+    /// those of each contributor, about as fast as it stores.
+    fn hand_on_ms(&self, image: &Traits, turns: &Turns) -> f64 {
+        if turns.contributors == 0.0 {
+            return 0.0;
+        }
+        let bytes = f64::from(image.geometry.tile_m * image.geometry.tile_n * 4);
+        HAND_ON_US * 1e-3 + (1.0 + turns.contributors) * bytes / self.stored_per_ms()
     }
 
     /// What the blocks of a cluster take to add up their shares of K, tile after tile: barriers, and each sends its
@@ -116,35 +153,6 @@ impl Model {
 fn norm(a: f64, b: f64, exponent: f64) -> f64 {
     let (longer, shorter) = (a.max(b).max(f64::MIN_POSITIVE), a.min(b));
     longer * (1.0 + (shorter / longer).powf(exponent)).powf(exponent.recip())
-}
-
-/// How the tiles fall on the SMs.
-struct Turns {
-    /// Tiles, or shares of tiles, that the busiest SM computes.
-    longest: f64,
-    /// Blocks that have work at once.
-    active: f64,
-    /// Of them, those of one SM.
-    resident: f64,
-}
-
-impl Turns {
-    fn new(image: &Traits, extents: &Extents, machine: &Machine) -> Self {
-        let geometry = &image.geometry;
-        let reached = match geometry.cluster_m * geometry.cluster_n * geometry.split_k {
-            1 | 2 => 1.0,
-            3 | 4 => REACHED_BY_4,
-            _ => REACHED_BY_8,
-        };
-        let sms = (f64::from(machine.sm_count) * reached).max(1.0) as u32;
-        let Placement { tiles, slots, .. } = Placement::new(&image.grid, extents, sms, image.blocks_per_sm);
-        let blocks_of = |tiles: u64| (tiles * u64::from(geometry.split_k)) as f64;
-        let full_waves = tiles.div_ceil(slots).saturating_sub(1);
-        // An SM works on its resident blocks together, so a full wave of them takes as many turns.
-        let resident = f64::from(image.blocks_per_sm);
-        let last = (blocks_of(tiles - full_waves * slots) / f64::from(sms)).ceil();
-        Turns { longest: full_waves as f64 * resident + last, active: blocks_of(tiles.min(slots)).max(1.0), resident }
-    }
 }
 
 #[cfg(test)]

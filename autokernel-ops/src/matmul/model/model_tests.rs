@@ -48,6 +48,39 @@ fn a_split_of_k_pays_where_few_tiles_have_a_long_sum_and_not_where_tiles_abound(
     assert!(ms(split, 4096, 4096, 1024) > ms(default(), 4096, 4096, 1024));
 }
 
+fn shared() -> (Traits, Sm90Schedule) {
+    let whole = Sm90Schedule { tile_n: 256, consumers: 2, ..Sm90Schedule::PLAIN };
+    (Traits::new(&class(), &Schedule::Sm90(Sm90Schedule { stream_k: true, ..whole })), whole)
+}
+
+#[test]
+fn a_wave_that_is_mostly_empty_is_shared_with_the_one_before_and_a_full_one_is_not() {
+    let (image, whole) = shared();
+    // 160 tiles of 128x256 on 132 SMs, and 264.
+    assert_eq!(MODEL.shared_waves(&image, &extents(523, 8192, 8192)), 2);
+    assert_eq!(MODEL.shared_waves(&image, &extents(128 * 12, 256 * 22, 8192)), 0);
+    let ratio = |m, n, k| MODEL.predicted_ms(&image, &extents(m, n, k)) / ms(whole, m, n, k);
+    assert!((0.6..0.85).contains(&ratio(523, 8192, 8192)), "{}", ratio(523, 8192, 8192));
+    assert_eq!(ratio(128 * 12, 256 * 22, 8192), 1.0);
+}
+
+#[test]
+fn a_short_sum_is_not_worth_an_exchange() {
+    let (image, whole) = shared();
+    assert_eq!(MODEL.shared_waves(&image, &extents(523, 8192, 256)), 0);
+    assert_eq!(MODEL.predicted_ms(&image, &extents(523, 8192, 256)), ms(whole, 523, 8192, 256));
+}
+
+#[test]
+fn sharing_is_never_predicted_to_cost_more_than_whole_tiles() {
+    let (image, whole) = shared();
+    for m in (64..2048).step_by(97) {
+        for k in [64, 1000, 4096, 20_000] {
+            assert!(MODEL.predicted_ms(&image, &extents(m, 5120, k)) <= ms(whole, m, 5120, k), "{m}, {k}");
+        }
+    }
+}
+
 #[test]
 fn small_tiles_serve_a_few_rows_and_large_ones_many() {
     let small = Sm90Schedule { tile_m: 16, tile_n: 64, consumers: 1, swap_ab: true, stages: 8, ..default() };

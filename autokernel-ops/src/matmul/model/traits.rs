@@ -32,6 +32,8 @@ pub struct Traits {
     pub(super) ping_pong: bool,
     /// Blocks that one SM holds.
     pub(super) blocks_per_sm: u32,
+    /// Whether clusters can share tiles.
+    pub(super) stream_k: bool,
     /// Whether rows of `B` are N long; else K.
     pub(super) b_is_row_major: bool,
     pub(super) input_bytes: f64,
@@ -55,6 +57,7 @@ impl Traits {
             Schedule::Sm80(schedule) => (schedule.stages, false, Instruction::MmaSync),
             Schedule::Sm90(schedule) => (schedule.stages, schedule.mode == Mode::PingPong, Instruction::Wgmma),
         };
+        let stream_k = matches!(schedule, Schedule::Sm90(schedule) if schedule.stream_k);
         Traits {
             blocks_per_sm: blocks_per_sm(schedule, &geometry),
             geometry,
@@ -63,6 +66,7 @@ impl Traits {
             instruction,
             efficiency: efficiency(schedule),
             ping_pong,
+            stream_k,
             b_is_row_major: class.layout == Layout::Nn,
             input_bytes: f64::from(class.input.bytes()),
             output_bytes: f64::from(class.output.bytes()),

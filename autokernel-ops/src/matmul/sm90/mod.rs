@@ -2,6 +2,7 @@
 
 mod plan;
 mod rules;
+mod sharing;
 
 use autokernel_core::{Dtype, TileBox};
 
@@ -14,6 +15,7 @@ use crate::matmul::raster::Raster;
 
 pub use plan::{constants, plan};
 pub use rules::RULES;
+pub(super) use sharing::Sharing;
 
 /// Threads of one warpgroup.
 const WARPGROUP_THREADS: u32 = 128;
@@ -92,6 +94,16 @@ schedule! {
         split_k: u32 = 1, "1, 2, 4, 8",
         "1 unless there are fewer tiles than SMs; then the smallest value that gives most SMs a block. With it there \
          is one tile a cluster, not a persistent block, so more than a wave of clusters wastes time.";
+        /// Whether clusters can share tiles that fill a wave only in part: each sums a stretch of K, and hands its sums on
+        /// through memory to the one that finishes the tile.
+        stream_k: bool = 0, "`false`, `true`",
+        "true where the last wave is mostly empty and k is long, 4096 and more; it costs an exchange of sums.",
+        { reluctance: 32 };
+        /// Waves of tiles that clusters share, from the last one on; none where it is full, or without `stream_k`.
+        @Launch shared_waves: u32 = 0, "0, 1, 2; without `stream_k` 0",
+        "2 with stream_k: each tile then has two or three contributors. 1 hands on less, but tiles of many \
+         contributors. Costs no compile.",
+        { reluctance: 32, is_variant: true };
     }
 }
 
@@ -101,7 +113,8 @@ impl Sm90Schedule {
          shared-memory stages of 128 bytes of K, guarded by mbarriers; the consumer warpgroups multiply from \
          shared memory with wgmma and store through TMA. wgmma multiplies 64-row blocks of A by up to 256 columns \
          of B; with swap_ab it multiplies 64-column blocks of B by up to 256 rows of A. With split_k a cluster of \
-         blocks shares the k of one tile and adds up through distributed shared memory.";
+         blocks shares the k of one tile and adds up through distributed shared memory. With stream_k clusters share \
+         the tiles of the last shared_waves waves evenly, whatever their number, and hand sums on through memory.";
 
     /// A schedule that uses nothing beside the plain way: what others are written as a change of.
     pub const PLAIN: Sm90Schedule = Sm90Schedule {
@@ -114,6 +127,8 @@ impl Sm90Schedule {
         cluster_n: 1,
         swap_ab: false,
         split_k: 1,
+        stream_k: false,
+        shared_waves: 0,
         raster: Raster::PLAIN,
     };
 

@@ -1,16 +1,26 @@
 //! The launch of `sm90_matmul.cuh`.
 
+use autokernel_core::plan::{Buffer, Contents};
 use autokernel_core::{Arg, Field, Grid, KernelStep, LaunchPlan, Residency, TileBox};
 
-use super::{Mode, SWIZZLE_BYTES, Sm90Schedule, tile_k};
+use super::{Mode, SWIZZLE_BYTES, Sm90Schedule, WARPS_PER_WARPGROUP, tile_k};
 use crate::matmul::plan::{Operands, extents, field, leading, pointer, raster, tiles};
 use crate::matmul::problem::Class;
 use crate::source::{Constant, boolean, int};
 
+/// The workspace of stream K, by the numbers of its buffers: sums that are handed on, and a flag for each warp's.
+const HANDED_ON: u8 = 0;
+const FLAGS: u8 = 1;
+const WORD_BYTES: u32 = 4;
+
 /// The launch of the kernel called `symbol`: clusters that walk over the tiles, or with a split K one for each.
 pub fn plan(class: &Class, operands: &Operands, schedule: &Sm90Schedule, symbol: String) -> LaunchPlan {
-    let &Sm90Schedule { tile_m, tile_n, cluster_m, cluster_n, split_k, .. } = schedule;
-    let residency = if split_k > 1 { Residency::OneEach } else { Residency::Persistent { blocks_per_sm: 1 } };
+    let &Sm90Schedule { tile_m, tile_n, cluster_m, cluster_n, split_k, stream_k, .. } = schedule;
+    let residency = match (split_k, stream_k) {
+        (1, false) => Residency::Persistent { blocks_per_sm: 1 },
+        (1, true) => Residency::Sharing { blocks_per_sm: 1 },
+        _ => Residency::OneEach,
+    };
     let kernel = KernelStep {
         symbol,
         threads: schedule.threads(),
@@ -24,7 +34,15 @@ pub fn plan(class: &Class, operands: &Operands, schedule: &Sm90Schedule, symbol:
         },
         args: args(class, operands, schedule),
     };
-    LaunchPlan::of_kernel(kernel, operands.aligned_rows())
+    let workspace = if stream_k { workspace(schedule).to_vec() } else { Vec::new() };
+    LaunchPlan { workspace, ..LaunchPlan::of_kernel(kernel, operands.aligned_rows()) }
+}
+
+/// A slot for a tile's sums, and flags, for each block.
+fn workspace(schedule: &Sm90Schedule) -> [Buffer; 2] {
+    let warps = WARPS_PER_WARPGROUP * schedule.consumers_sharing_a_tile();
+    let of_block = |words, contents| Buffer { bytes_per_block: words * WORD_BYTES, contents };
+    [of_block(schedule.tile_m * schedule.tile_n, Contents::Anything), of_block(warps, Contents::Zeros)]
 }
 
 fn args(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -> Vec<Field> {
@@ -40,6 +58,12 @@ fn args(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -> Vec<Fiel
     args.extend([map("c_map", c, schedule.store_box(class)), pointer("c", c), leading("ldc", c)]);
     args.extend(extents());
     args.extend(raster(schedule.raster));
+    if schedule.stream_k {
+        let value = i32::try_from(schedule.shared_waves).unwrap_or(i32::MAX);
+        args.push(field("shared_waves", Arg::Knob { value }));
+        let buffers = [("handed_on", HANDED_ON), ("flags", FLAGS)];
+        args.extend(buffers.map(|(name, buffer)| field(name, Arg::Workspace { buffer })));
+    }
     args.push(field("c_is_mapped", Arg::IsMapped { operand: c }));
     args.extend(others.iter().cloned());
     args
@@ -47,8 +71,8 @@ fn args(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -> Vec<Fiel
 
 /// The constants of CUDA's `struct Schedule`: the knobs that make an image, and what the launch needs too.
 pub fn constants(class: &Class, schedule: &Sm90Schedule) -> Vec<Constant> {
-    let Sm90Schedule { tile_m, tile_n, stages, consumers, mode, cluster_m, cluster_n, swap_ab, split_k, raster: _ } =
-        *schedule;
+    let Sm90Schedule { tile_m, tile_n, stages, consumers, mode, cluster_m, cluster_n, .. } = *schedule;
+    let Sm90Schedule { swap_ab, split_k, stream_k, shared_waves: _, raster: _, .. } = *schedule;
     let store = schedule.store_box(class);
     vec![
         int("kTileM", tile_m),
@@ -61,6 +85,7 @@ pub fn constants(class: &Class, schedule: &Sm90Schedule) -> Vec<Constant> {
         int("kClusterN", cluster_n),
         boolean("kSwapAB", swap_ab),
         int("kSplitK", split_k),
+        boolean("kStreamK", stream_k),
         int("kStoreRows", store.rows),
         int("kStoreColumns", store.columns),
         int("kStoreBuffers", schedule.store_buffers(class)),

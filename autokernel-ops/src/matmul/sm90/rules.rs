@@ -2,7 +2,7 @@
 
 use autokernel_core::Arch;
 
-use super::{MAX_SHARED_BYTES, Mode, Sm90Schedule as S, WARPS_PER_WARPGROUP, WGMMA_M};
+use super::{MAX_SHARED_BYTES, Mode, Sharing, Sm90Schedule as S, WARPS_PER_WARPGROUP, WGMMA_M};
 use crate::matmul::body::BodyClass;
 use crate::matmul::problem::{Class, Layout};
 use crate::matmul::schedule::Raster;
@@ -87,8 +87,8 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "accumulators_fit_registers",
-        words: "tile_m * tile_n / 128, divided by consumers if cooperative, is at most 192, 128 with split_k above 1, or 96 \
-                with 3 consumers; 16 fewer with an epilogue that calls tanh or erf; with a body at most the consumers' 255, 232 \
+        words: "tile_m * tile_n / 128, divided by consumers if cooperative, is at most 192, 128 with split_k above 1 or \
+                stream_k, or 96 with 3 consumers or stream_k and a body; 16 fewer with an epilogue that calls tanh or erf; with a body at most the consumers' 255, 232 \
                 or 160 registers a thread, less 40 and what the body needs",
         holds: |s, class, _| s.accumulators() <= max_accumulators(s, class),
         reason: |s, class, _| {
@@ -155,6 +155,21 @@ pub const RULES: &[Rule<S, Class>] = &[
         },
     },
     Rule {
+        name: "stream_k_splits_no_other_way",
+        words: "stream_k has split_k = 1",
+        holds: |s, _, _| !s.stream_k || s.split_k == 1,
+        reason: |s, _, _| format!("stream_k with split_k = {}; take one of the two", s.split_k),
+    },
+    Rule {
+        name: "shared_waves_up_to_two",
+        words: "shared_waves is 0 to 2, without stream_k 0",
+        holds: |s, _, _| s.shared_waves <= if s.stream_k { Sharing::MOST_WAVES } else { 0 },
+        reason: |s, _, _| {
+            let S { shared_waves, stream_k, .. } = s;
+            format!("shared_waves = {shared_waves} with stream_k = {stream_k}; take 0, or with stream_k up to 2")
+        },
+    },
+    Rule {
         name: "shared_memory_fits",
         words: "about 1 KiB + stages * (tile_m + tile_n) * 128 + consumers * 8 KiB to 16 KiB is at most 232448 bytes",
         holds: |s, class, _| s.shared_bytes(class) <= MAX_SHARED_BYTES,
@@ -207,11 +222,12 @@ fn partial_bytes(s: &S) -> u32 {
 }
 
 /// The most accumulators that ptxas fits without spilling: three consumers have 160 registers a thread, fewer have
-/// 232 or 240, adding up a split K needs some, and so does an epilogue such as `tanhf` or `erff` when all accumulators are live.
+/// 232 or 240, adding up a split or shared K needs some, and so does an epilogue such as `tanhf` or `erff` when all accumulators are live.
 fn max_accumulators(s: &S, class: &Class) -> u32 {
-    let limit = match (s.consumers, s.split_k) {
-        (3, _) => 96,
-        (_, 1) => 192,
+    let limit = match (s.consumers, s.split_k, s.stream_k) {
+        (3, ..) => 96,
+        (.., true) if class.body.is_some() => 96,
+        (_, 1, false) => 192,
         _ => 128,
     };
     let limit = limit - class.epilogue.cost().registers;

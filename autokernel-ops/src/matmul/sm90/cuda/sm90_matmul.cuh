@@ -9,6 +9,7 @@
 //   two products  of the same A: half of a tile of B is one second factor's, half the other's, and so are the sums, from
 //                 which the body makes one element
 //   split K       the CTAs of a cluster multiply a share of K each, one tile a cluster, and add up: small grids
+//   stream K      clusters share the tiles of the last, part-filled wave, and hand sums on through a workspace
 //
 // The rules that a schedule keeps are listed in docs/schedules.md and asserted by their names in sm90_schedule.cuh. How
 // the kernel is launched (threads, shared memory, clusters, the boxes of the tensor maps) is decided in one place, the
@@ -28,8 +29,9 @@
 #include "sm90_mainloop.cuh"
 #include "sm90_producer.cuh"
 #include "sm90_schedule.cuh"
+#include "sm90_shares.cuh"
 #include "sm90_split_k.cuh"
-#include "sm90_tiles.cuh"
+#include "sm90_stream_k.cuh"
 
 namespace autokernel::sm90 {
 
@@ -65,26 +67,24 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
     // that share no operand, which costs memory-bound shapes up to 16 %.
     ptx::wait_for_previous_grids();
 
-    const TileWalk<G> walk(args.m, n, raster_of(args));
-    const KBlocks k_blocks = k_blocks_of<G>(k);
+    const Walk<G> walk(args, n, k);
     // Broadcast, so that the compiler knows that the role does not differ within a warp.
     const int warpgroup = __shfl_sync(~0u, threadIdx.x / kWarpgroupSize, 0);
     if (warpgroup == 0) {
       // Registers are allotted evenly at launch; the producer needs few, the accumulators many.
       if constexpr (G::kMoveRegisters) ptx::release_registers<G::kProducerRegisters>();
-      if (threadIdx.x == 0) produce(args, shared, walk, k_blocks);
+      if (threadIdx.x == 0) produce(args, shared, walk);
       if constexpr (G::kSplitK > 1) SplitK<G>::attend();
     } else {
       if constexpr (G::kMoveRegisters) ptx::claim_registers<G::kConsumerRegisters>();
-      consume(args, shared, walk, c, k_blocks.count, warpgroup - 1);
+      consume(args, shared, walk, c, warpgroup - 1);
     }
     if constexpr (G::kClusterSize > 1) ptx::cluster_sync();  // a peer may still release stages of this CTA
   }
 
  private:
   __device__ __forceinline__ static void consume(const Args& args, const SharedLayout<G>& shared,
-                                                 const TileWalk<G>& walk, const OutputView<Output>& c, int k_blocks,
-                                                 int consumer) {
+                                                 const Walk<G>& walk, const OutputView<Output>& c, int consumer) {
     constexpr int kTurns = G::kPingPong ? 2 : 1;
     const int turn = G::kPingPong ? consumer : 0;
     const int first = G::kPingPong ? 0 : consumer * G::kBlocksOfOne * kBlockM;  // on the side of the blocks
@@ -94,14 +94,15 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
     const bool with_tma = args.c_is_mapped != 0 && c.columns % (kTmaUnitBytes / sizeof(Output)) == 0;
     Epilogue<Problem, G, Body, Args> epilogue(args.c_map, args, c, with_tma, shared.staging(consumer_warp));
     RingCursor<G::kStages> cursor;
-    cursor.skip(turn * k_blocks);  // ping-pong: the stages of the other's first tile
+    cursor.skip(turn * walk.step(walk.first()).k_blocks.count);  // ping-pong: the stages of the other's first step
 
-    for (int tile = walk.first() + turn * walk.stride(); tile < walk.count(); tile += walk.stride() * kTurns) {
+    for (int number = walk.first() + turn * walk.stride(); number < walk.count(); number += walk.stride() * kTurns) {
+      const auto [tile, k_blocks] = walk.step(number);
       const auto pass_turn = [&] {
-        const bool other_has_one = tile + walk.stride() < walk.count();
+        const bool other_has_one = number + walk.stride() < walk.count();
         if (G::kPingPong && other_has_one) Turns::pass_to(1 - consumer);
       };
-      if (G::kPingPong && tile != walk.first()) Turns::wait(consumer);  // the very first turn needs no leave
+      if (G::kPingPong && number != walk.first()) Turns::wait(consumer);  // the very first turn needs no leave
 
       Accumulators<G> acc;  // not cleared: the first wgmma overwrites them
       if constexpr (Body::kExists) {
@@ -109,12 +110,20 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
 #pragma unroll
         for (int block = 0; block < G::kBlocks; ++block) ptx::forget_accumulators(acc[block]);
       }
-      multiply_tile<G>(acc, shared, cursor, k_blocks, first, pass_turn);  // the turn passes before the store begins
-      cursor.skip((kTurns - 1) * k_blocks);
+      multiply_tile<G>(acc, shared, cursor, k_blocks.count, first, pass_turn);  // the turn passes before the store begins
+      cursor.skip((kTurns - 1) * walk.k_blocks.count);  // what lies between two steps of one is a whole tile
 
       if constexpr (G::kSplitK > 1) {
         const SplitK<G> split(shared, consumer_warp);
         if (!split.reduce(acc)) return;
+      }
+      if constexpr (G::kStreamK) {
+        const StreamK<G> stream(args, G::kPingPong ? warp : consumer_warp);
+        if (walk.hands_on(number)) {
+          stream.hand_on(acc);
+          continue;
+        }
+        if (walk.finishes(number)) stream.finish(acc, walk.cluster() - walk.first_contributor());
       }
 
       const TileCoord origin = walk.origin(tile);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sm90_pipeline.cuh"
-#include "sm90_tiles.cuh"
+#include "sm90_shares.cuh"
 
 namespace autokernel::sm90 {
 
@@ -45,10 +45,10 @@ __device__ __forceinline__ void load_b(const TensorMap& map, uint32_t destinatio
 }
 
 template <typename G, typename Args>
-__device__ __forceinline__ void produce(const Args& args, const SharedLayout<G>& shared, const TileWalk<G>& walk,
-                                        KBlocks k_blocks) {
+__device__ __forceinline__ void produce(const Args& args, const SharedLayout<G>& shared, const Walk<G>& walk) {
   RingCursor<G::kStages> cursor;
-  for (int tile = walk.first(); tile < walk.count(); tile += walk.stride()) {
+  for (int number = walk.first(); number < walk.count(); number += walk.stride()) {
+    const auto [tile, k_blocks] = walk.step(number);
     const TileCoord origin = walk.origin(tile);
 #pragma unroll 1  // the producer has few registers, and a known K tempts the compiler
     for (int block = k_blocks.first; block < k_blocks.first + k_blocks.count; ++block) {

@@ -46,6 +46,7 @@ struct Geometry {
   static constexpr bool kBMajorN = !Problem::kTransposeB;
   static constexpr bool kSwapAB = Schedule::kSwapAB;
   static constexpr int kSplitK = Schedule::kSplitK;
+  static constexpr bool kStreamK = Schedule::kStreamK;
 
   // Columns of C that a tile covers. A tile of B has as many columns of each product's second factor, one after the other.
   static constexpr int kProducts = kProductsSummed;
@@ -70,9 +71,9 @@ struct Geometry {
   static constexpr int kProducerRegisters = kConsumers == 3 ? 32 : 40;
   static constexpr int kConsumerRegisters = kConsumers == 3 ? 160 : 232;
   // Three consumers: ptxas wants each wgmma to fit the 128 registers a thread that 512 threads start with.
-  // Split K: adding what arrives needs registers beside the accumulators. Rust takes fewer
+  // Split or stream K: adding what arrives needs registers beside the accumulators. Rust takes fewer
   // where the epilogue's own temporaries need some.
-  static constexpr int kMaxAccumulators = kConsumers == 3 ? 96 : kSplitK > 1 ? 128 : 192;
+  static constexpr int kMaxAccumulators = kConsumers == 3 ? 96 : kSplitK > 1 || kStreamK ? 128 : 192;
 
   // For operands of a body that are on their way at once.
   static constexpr int kRequestedRegisters = kAccumulators > 128 ? 8 : 32;
@@ -93,6 +94,10 @@ struct Geometry {
 
   // Split K: the CTAs of a cluster exchange partial sums in the memory of the ring.
   static constexpr int kPartialBytes = kTileM * kTileN / kSplitK * (kSplitK - 1) * static_cast<int>(sizeof(float));
+
+  // Stream K: what a CTA has of the workspace.
+  static constexpr int kSlotBytes = kTileM * kTileN * static_cast<int>(sizeof(float));
+  static constexpr int kFlagBytes = kWarpsPerWarpgroup * kSharing * static_cast<int>(sizeof(uint32_t));
 
   static constexpr int kStagingBytes = kConsumers * kWarpsPerWarpgroup * kEpilogueBuffers * kStoreBytes;
   static constexpr int kBarrierBytes = 2 * kStages * static_cast<int>(sizeof(uint64_t));
@@ -128,6 +133,7 @@ struct Geometry {
   static_assert(kSplitK == 1 || (!kPingPong && kClusterSize == 1), "split_k_is_cooperative_without_multicast");
   static_assert(kWarpsPerWarpgroup * kConsumers % kSplitK == 0, "split_k_divides_the_consumer_warps");
   static_assert(kPartialBytes <= kStages * kStageBytes, "split_k_partials_fit_the_ring");
+  static_assert(!kStreamK || kSplitK == 1, "stream_k_splits_no_other_way");
   static_assert(kSharedBytes <= kMaxSharedBytes, "shared_memory_fits");
 };
 

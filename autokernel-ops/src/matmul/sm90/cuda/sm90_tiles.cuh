@@ -24,6 +24,12 @@ __device__ __forceinline__ KBlocks k_blocks_of(int k) {
   return end > first ? KBlocks{first, end - first} : KBlocks{blocks, 1};
 }
 
+// What a CTA does at one step of its walk: of a tile's sum over K these blocks.
+struct Step {
+  int tile;
+  KBlocks k_blocks;
+};
+
 // Clusters, not tiles, are rastered: the CTAs of a cluster take neighbouring tiles, which share an operand.
 // Tiles of a cluster that lie outside the output load zeros and store nothing.
 template <typename G>
@@ -33,20 +39,25 @@ struct TileWalk {
   Raster raster;
   int m_in_cluster;
   int n_in_cluster;
+  KBlocks k_blocks;  // of every tile
 
-  __device__ TileWalk(int m, int n, Raster order)
-      : clusters_m(ceil_div(m, G::kTileM * G::kClusterM)),
+  template <typename Args>
+  __device__ TileWalk(const Args& args, int n, int k)
+      : clusters_m(ceil_div(args.m, G::kTileM * G::kClusterM)),
         clusters_n(ceil_div(n, G::kColumns * G::kClusterN)),
-        raster(order) {
+        raster(raster_of(args)) {
     const int rank = G::kClusterSize > 1 ? static_cast<int>(ptx::cluster_rank()) : 0;
     m_in_cluster = rank % G::kClusterM;
     n_in_cluster = rank / G::kClusterM;
+    k_blocks = k_blocks_of<G>(k);
   }
 
+  // Steps are numbered as their tiles are.
   __device__ int first() const { return blockIdx.x / (G::kClusterSize * G::kSplitK); }
   // With a split K one tile a cluster: the ring ends as the mailbox of the partial sums.
   __device__ int stride() const { return G::kSplitK > 1 ? count() : gridDim.x / G::kClusterSize; }
   __device__ int count() const { return clusters_m * clusters_n; }
+  __device__ Step step(int number) const { return {number, k_blocks}; }
 
   // First row and column of this CTA's tile in cluster number `linear`.
   __device__ TileCoord origin(int linear) const {
