@@ -12,11 +12,13 @@ use autokernel_codegen::matmul::schedule::{Mode, Raster, Sm90Schedule};
 use autokernel_codegen::nvcc::{CompileError, Compiler, Nvcc};
 use autokernel_codegen::problem::Problem;
 use autokernel_codegen::rows::{RowsSchedule, emit, problem as problem_of_rows};
+use autokernel_codegen::schedule::Schedule;
 use autokernel_codegen::{matmul, product};
 use rayon::prelude::*;
 
 include!("src/bodies/timed.rs");
 include!("src/bodies/timed_fp8.rs");
+include!("src/shared/names.rs");
 include!("src/rows/bodies.rs");
 
 fn main() {
@@ -29,6 +31,8 @@ fn main() {
     std::fs::write(out.join("rows_images.rs"), text).expect("OUT_DIR is writable");
     let text = timed(&out).unwrap_or_else(|error| panic!("products with bodies: {error}"));
     std::fs::write(out.join("timed_images.rs"), text).expect("OUT_DIR is writable");
+    let text = shared(&out).unwrap_or_else(|error| panic!("products whose tiles are shared: {error}"));
+    std::fs::write(out.join("shared_images.rs"), text).expect("OUT_DIR is writable");
 }
 
 /// An array of `RowsImage`s in Rust, empty without nvcc or a GPU to run them on.
@@ -105,15 +109,45 @@ fn timed(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
     let schedule = RowsSchedule::for_columns(&problem.class(), 8192, Arch::SM_90A);
     jobs.push((name, Problem::Rows(problem), schedule.into()));
 
+    timed_images(&compiler, out, "timed", jobs)
+}
+
+/// An array of `TimedImage`s in Rust, empty without nvcc or a GPU to run them on: the plain product by schedules whose
+/// clusters share tiles, and by the same whose tiles are whole. What is right few of them tell.
+fn shared(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
+    let Some(compiler) = compiler(out)?.filter(|_| is_for_gpu()) else { return Ok("&[]".to_owned()) };
+    let (_, source) = TIMED[0];
+    let problem = product::problem(&syn::parse_str(source)?)?;
+    let problem = Problem::Matmul(matmul::Problem { body: None, ..problem });
+    let schedules = stream_k_schedules();
+    let measured = if is_for_speed() { schedules.len() } else { 3 };
+    let mut jobs = Vec::new();
+    for schedule in &schedules[..measured] {
+        jobs.push((WHOLE, problem.clone(), (*schedule).into()));
+        for shared_waves in [1, 2] {
+            let schedule = Sm90Schedule { stream_k: true, shared_waves, ..*schedule };
+            jobs.push((SHARED, problem.clone(), schedule.into()));
+        }
+    }
+    timed_images(&compiler, out, "shared", jobs)
+}
+
+/// An array of `TimedImage`s in Rust, of those jobs that keep the rules.
+fn timed_images(
+    compiler: &Compiler,
+    out: &Path,
+    file: &str,
+    mut jobs: Vec<(&str, Problem, Schedule)>,
+) -> Result<String, Box<dyn std::error::Error>> {
     jobs.retain(|(_, problem, schedule)| problem.class().check(schedule, Arch::SM_90A).is_ok());
 
     let emitted: Vec<_> = jobs.iter().map(|(_, problem, schedule)| problem.emit(schedule)).collect::<Result<_, _>>()?;
     let mut text = "&[\n".to_owned();
-    let images = compile(&compiler, &emitted, |(source, _)| source.clone())?;
+    let images = compile(compiler, &emitted, |(source, _)| source.clone())?;
     for (number, (image, ((name, problem, schedule), (_, plan)))) in
         images.into_iter().zip(jobs.iter().zip(&emitted)).enumerate()
     {
-        let cubin = out.join(format!("timed_{number}.cubin"));
+        let cubin = out.join(format!("{file}_{number}.cubin"));
         std::fs::copy(&image, &cubin)?;
         let [problem, plan] = [serde_json::to_string(problem)?, serde_json::to_string(plan)?];
         writeln!(
@@ -192,6 +226,26 @@ fn fp8_schedules() -> [Sm90Schedule; 20] {
         Sm90Schedule { split_k: 2, ..few },
         Sm90Schedule { split_k: 4, tile_n: 64, ..few },
         Sm90Schedule { split_k: 8, consumers: 2, ..few },
+    ]
+}
+
+/// Schedules that lead where there are some waves of tiles: the first three in each mode, of those that can share tiles.
+fn stream_k_schedules() -> [Sm90Schedule; 11] {
+    let raster = Raster { group: 8, ..Raster::PLAIN };
+    let cooperative = Sm90Schedule { tile_n: 256, consumers: 2, raster, ..Sm90Schedule::PLAIN };
+    let ping_pong = Sm90Schedule { mode: Mode::PingPong, tile_n: 128, stages: 6, ..cooperative };
+    [
+        cooperative,
+        Sm90Schedule { cluster_m: 2, ..ping_pong },
+        Sm90Schedule { swap_ab: true, tile_m: 64, tile_n: 128, stages: 8, ..cooperative },
+        Sm90Schedule { cluster_m: 2, ..cooperative },
+        Sm90Schedule { cluster_n: 2, ..cooperative },
+        Sm90Schedule { tile_m: 256, tile_n: 128, ..cooperative },
+        Sm90Schedule { tile_n: 192, stages: 5, ..cooperative },
+        Sm90Schedule { tile_n: 128, stages: 6, ..cooperative },
+        ping_pong,
+        Sm90Schedule { tile_n: 160, stages: 5, ..ping_pong },
+        Sm90Schedule { tile_m: 64, tile_n: 256, stages: 5, ..ping_pong },
     ]
 }
 

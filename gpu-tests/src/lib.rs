@@ -8,6 +8,7 @@
 //! - [`compiled`]: every compiled variant of a declared kernel, and schedules compiled while the test runs.
 //! - [`rows`], [`bodies`]: row-wise kernels and products with bodies, against what their bodies give in fp64;
 //!   [`operands`]: the operands of either.
+//! - [`shared`]: products whose tiles clusters share.
 //! - [`settings`]: how many cases, and which; [`skip`]: how a test says that it could not run.
 
 pub mod agreement;
@@ -23,5 +24,6 @@ pub mod reference;
 pub mod rows;
 pub mod settings;
 pub mod shapes;
+pub mod shared;
 pub mod skip;
 pub mod tolerance;

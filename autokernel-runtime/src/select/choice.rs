@@ -18,7 +18,7 @@ pub(crate) struct Choice {
 pub enum Reason {
     /// It was tuned at exactly these extents.
     Exact,
-    /// There is no portfolio, and it was tuned at the nearest extents, this far away; see [`Extents::distance`].
+    /// There is no portfolio, and it was tuned at the nearest extents, this far away; see [`Extents::distance`](crate::Extents::distance).
     Nearest {
         /// Distance in natural logarithms.
         distance: f64,

@@ -1,0 +1,159 @@
+//! Tiles that clusters share (stream K), on a GPU: exact, the same bits at every launch, and workspaces that nobody shares who
+//! runs at the same time.
+
+use std::sync::Arc;
+
+use autokernel::cudarc::driver::CudaGraph;
+use autokernel::cudarc::driver::sys::{CUgraphInstantiate_flags as GraphFlags, CUstreamCaptureMode as CaptureMode};
+use autokernel::matmul::extents;
+use autokernel::{Argument, CompiledKernel, Device, Extents, Matrix, bf16, matmul};
+use gpu_tests::bodies::TimedImage;
+use gpu_tests::host::{HostMatrix, Values};
+use gpu_tests::placement::Placement;
+use gpu_tests::rows::GPU;
+use gpu_tests::shared::{SHARED, images};
+use gpu_tests::{reference, skip};
+
+/// A wave and a bit of some tiles, fewer tiles than multiprocessors, one tile that many clusters share, and ragged edges.
+const SHAPES: [Extents; 4] =
+    [extents(1280, 2048, 1024), extents(300, 1024, 2048), extents(40, 64, 8192), extents(523, 4104, 1000)];
+
+/// The GPU, if these images run on it.
+fn gpu(test: &str) -> Option<Device> {
+    let device = skip::gpu(test)?;
+    let capability = device.info().unwrap().compute_capability;
+    if images(SHARED).next().is_none() || capability != GPU {
+        skip::log(test, &format!("{} images for {GPU}, on {capability}", images(SHARED).count()));
+        return None;
+    }
+    Some(device)
+}
+
+/// Integers, and what their product is.
+struct Product {
+    x: Matrix<bf16>,
+    w: Matrix<bf16>,
+    expected: Vec<bf16>,
+    sizes: [usize; 3],
+}
+
+impl Product {
+    fn new(device: &Device, shape: Extents, seed: u64) -> Self {
+        let sizes @ [m, n, k] = matmul::sizes(&shape).map(|size| size as usize);
+        let drawn = |rows, columns, seed| -> Vec<bf16> {
+            HostMatrix::filled(Placement::dense(rows, columns), Values::Integers, seed).elements().collect()
+        };
+        let (x, w) = (drawn(m, k, seed), drawn(n, k, seed + 1));
+        let wide = |values: &[bf16]| -> Vec<f64> { values.iter().map(|value| value.to_f64()).collect() };
+        let sums = reference::product(&shape, true, &wide(&x), &wide(&w));
+        let expected = sums.into_iter().map(|sum| bf16::from_f32(sum as f32)).collect();
+        let there = |values: &[bf16], rows| Matrix::from_slice(device, values, rows, k).unwrap();
+        Product { x: there(&x, m), w: there(&w, n), expected, sizes }
+    }
+
+    fn output(&self, device: &Device) -> Matrix<bf16> {
+        Matrix::zeros(device, self.sizes[0], self.sizes[1]).unwrap()
+    }
+
+    fn launch(&self, kernel: &CompiledKernel, device: &Device, out: &mut Matrix<bf16>) {
+        let mut arguments = [Argument::from(&self.x), Argument::from(&self.w), Argument::from(out)];
+        kernel.launch(device, &mut arguments).unwrap();
+    }
+
+    fn check(&self, out: &Matrix<bf16>, what: &str) {
+        assert!(out.to_vec().unwrap() == self.expected, "{what}");
+    }
+}
+
+fn loaded(device: &Device) -> Vec<(&'static TimedImage, CompiledKernel)> {
+    images(SHARED).map(|image| (image, image.load(device).unwrap())).collect()
+}
+
+#[test]
+fn shared_tiles_are_exact_at_each_of_many_launches_in_turn() {
+    let Some(device) = gpu("gpu_shared_tiles::shared_tiles_are_exact_at_each_of_many_launches_in_turn") else { return };
+    let kernels = loaded(&device);
+    let products: Vec<Product> = (0..).zip(SHAPES).map(|(seed, shape)| Product::new(&device, shape, seed)).collect();
+    // Kernels with slots of different sizes take turns in one workspace.
+    for round in 0..8 {
+        for product in &products {
+            for (image, kernel) in &kernels {
+                let mut out = product.output(&device);
+                product.launch(kernel, &device, &mut out);
+                product.check(&out, &format!("round {round}, {:?} by {}", product.sizes, image.schedule));
+            }
+        }
+    }
+}
+
+#[test]
+fn streams_that_run_at_once_have_workspaces_of_their_own() {
+    let Some(first) = gpu("gpu_shared_tiles::streams_that_run_at_once_have_workspaces_of_their_own") else { return };
+    let product = Product::new(&first, SHAPES[1], 7);
+    for (image, kernel) in loaded(&first) {
+        let devices: Vec<Device> = (0..4).map(|_| first.with_new_stream().unwrap()).collect();
+        first.synchronize().unwrap();
+        let mut outputs: Vec<Matrix<bf16>> = devices.iter().map(|device| product.output(device)).collect();
+        for _ in 0..50 {
+            for (device, out) in devices.iter().zip(&mut outputs) {
+                product.launch(&kernel, device, out);
+            }
+        }
+        for (number, out) in outputs.iter().enumerate() {
+            product.check(out, &format!("stream {number}, {}", image.schedule));
+        }
+    }
+}
+
+/// A graph of a few launches.
+fn captured(product: &Product, kernel: &CompiledKernel, device: &Device, out: &mut Matrix<bf16>) -> CudaGraph {
+    let stream = device.stream().unwrap();
+    device.synchronize().unwrap();
+    stream.begin_capture(CaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).unwrap();
+    for _ in 0..3 {
+        product.launch(kernel, device, out);
+    }
+    let graph = stream.end_capture(GraphFlags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH);
+    graph.unwrap().expect("the capture recorded launches")
+}
+
+#[test]
+fn graphs_that_replay_at_once_beside_a_stream_have_workspaces_of_their_own() {
+    let test = "gpu_shared_tiles::graphs_that_replay_at_once_beside_a_stream_have_workspaces_of_their_own";
+    let Some(first) = gpu(test) else { return };
+    let product = Product::new(&first, SHAPES[1], 9);
+    for (image, kernel) in loaded(&first) {
+        let devices: Vec<Device> = (0..3).map(|_| first.with_new_stream().unwrap()).collect();
+        let mut outputs: Vec<Matrix<bf16>> = devices.iter().map(|device| product.output(device)).collect();
+        let [on_stream, in_graphs @ ..] = &mut outputs[..] else { unreachable!("there are three") };
+        let graphs: Vec<CudaGraph> =
+            devices[1..].iter().zip(in_graphs).map(|(device, out)| captured(&product, &kernel, device, out)).collect();
+        for _ in 0..30 {
+            graphs.iter().for_each(|graph| graph.launch().unwrap());
+            product.launch(&kernel, &devices[0], on_stream);
+        }
+        devices.iter().for_each(|device| device.synchronize().unwrap());
+        for (number, out) in outputs.iter().enumerate() {
+            product.check(out, &format!("output {number}, {}", image.schedule));
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_is_dropped_with_work_under_way_frees_its_workspace_behind_it() {
+    let test = "gpu_shared_tiles::a_stream_that_is_dropped_with_work_under_way_frees_its_workspace_behind_it";
+    let Some(first) = gpu(test) else { return };
+    let product = Product::new(&first, SHAPES[0], 11);
+    first.synchronize().unwrap();
+    for (image, kernel) in loaded(&first) {
+        for round in 0..20 {
+            let device = first.with_new_stream().unwrap();
+            let stream = Arc::downgrade(device.stream().unwrap());
+            let mut out = product.output(&device);
+            product.launch(&kernel, &device, &mut out);
+            product.check(&out, &format!("round {round}, {}", image.schedule));
+            drop((device, out));
+            assert!(stream.strong_count() > 0, "its workspace holds it until another stream asks for one");
+        }
+    }
+}
