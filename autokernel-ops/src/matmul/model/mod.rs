@@ -1,8 +1,9 @@
 //! The time of a launch, predicted from how its tiles fall on a GPU and a few constants.
 //!
-//! A roofline, one level down: a stage takes what the slowest of matrix units, L2 and the latency of loads takes, a tile
-//! its stages, an SM its tiles (whole waves of them, by [`Placement`]), and none is faster than the memory. The constants
-//! are fitted to recordings, as shares of what datasheets say, so that they carry over to a GPU nobody measured.
+//! A roofline, one level down: a stage takes what the slowest of matrix units, L2 and the latency of loads takes, a
+//! tile its stages, an SM its tiles (whole waves of them, by [`Placement`](autokernel_core::Placement)), and none is
+//! faster than the memory. The constants are fitted to recordings, as shares of what datasheets say, so that they carry
+//! over to a GPU nobody measured.
 
 mod constants;
 mod forecast;
