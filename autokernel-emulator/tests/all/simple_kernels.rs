@@ -51,7 +51,7 @@ fn the_reference_kernel_reads_every_finite_8_bit_float() {
         let mut gpu = Gpu::new(autokernel_emulator::Arch::Sm80);
         let placed = [a.upload(&mut gpu, "A", dtype), one.upload(&mut gpu, "B", dtype)];
         let c = allocate(&mut gpu, "C", Dtype::F32, count, 1, 1, 0);
-        let launch = arguments::reference(&gpu, &problem, shape(count, 1, 1), [placed[0], placed[1], c]);
+        let launch = arguments::reference(&mut gpu, &problem, shape(count, 1, 1), [placed[0], placed[1], c]);
         gpu.launch(&module, &source.symbol, &launch, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
         assert!(count >= 248, "{count} finite values of {dtype}");
         assert_eq!(download(&mut gpu, c, Dtype::F32), a.values, "{dtype}");
