@@ -9,10 +9,10 @@ use cudarc::driver::{CudaContext, CudaFunction, CudaStream};
 
 use super::align::{Standins, Tools};
 use super::map_cache::MapCache;
+use super::memory::Memory;
 use super::pad_rows::PadRows;
 use super::pointers::{Ordering, Pointer};
 use super::reach::reached_sms;
-use super::scratch::Pool;
 use super::submit::{self, Blocks};
 use super::{image, target_of, tensor_map};
 use crate::descriptor::symbol;
@@ -29,7 +29,7 @@ pub struct CompiledKernel {
     entries: Box<[Entry]>,
     maps: Mutex<MapCache<MapKey, TensorMap>>,
     pad_rows: Option<PadRows>,
-    pool: Arc<Pool>,
+    memory: Arc<Memory>,
     context: Arc<CudaContext>,
     /// Whether the driver lets a kernel begin while the one before it runs.
     can_overlap: bool,
@@ -108,7 +108,7 @@ impl CompiledKernel {
             } else {
                 PadRows::find(&module, sm_count, can_overlap && copies_wait)?
             },
-            pool: Pool::of(context),
+            memory: Memory::of(context),
             context: context.clone(),
             can_overlap,
         })
@@ -256,11 +256,11 @@ impl CompiledKernel {
     ) -> Result<()> {
         let Self { signature, plan, .. } = self;
         let Operands { regions, scalars } = operands;
-        let tools = Tools { pool: &self.pool, stream, pad_rows: self.pad_rows.as_ref() };
+        let tools = Tools { pool: &self.memory.pool, stream, pad_rows: self.pad_rows.as_ref() };
         // SAFETY: by the caller's promise.
         let standins = unsafe { Standins::put(&tools, signature, &plan.alignments, regions) }?;
         let needs = self.needs(extents)?;
-        self.pool.workspaces.lend(&self.pool, stream, &needs, |workspace| {
+        self.memory.workspaces.lend(&self.memory.pool, stream, &needs, |workspace| {
             for (number, (kernel, entry)) in plan.kernels.iter().zip(&self.entries).enumerate() {
                 let sources = Sources { signature, regions, scalars, extents, knobs, workspace };
                 // SAFETY: by the caller's promise; stand-ins have the sizes of what they stand for, live until the end

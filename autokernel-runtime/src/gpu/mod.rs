@@ -4,6 +4,7 @@ mod align;
 mod compiled;
 mod image;
 mod map_cache;
+mod memory;
 mod pad_rows;
 mod pointers;
 mod reach;

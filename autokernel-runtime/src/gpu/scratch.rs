@@ -5,28 +5,22 @@
 //! pool of its own: the default one, and so the program's other allocations, behave as ever.
 
 use std::mem::offset_of;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 
 use cudarc::driver::result::{self, DriverError, mem_pool};
 use cudarc::driver::sys::{self, CUdeviceptr, CUmemPool_attribute, CUresult};
 use cudarc::driver::{CudaContext, CudaStream};
 
-use super::workspace::Workspaces;
 use crate::{Device, Error, Result};
 
 /// The share of the GPU's memory that a pool keeps while it is not used.
 const KEPT_SHARE: usize = 32;
-
-/// The pools in use, one for each CUDA context: kernels share them.
-static POOLS: Mutex<Vec<Weak<Pool>>> = Mutex::new(Vec::new());
 
 /// A memory pool of one context.
 #[derive(Debug)]
 pub(super) struct Pool {
     /// None where the driver makes none: the default pool serves.
     handle: Option<sys::CUmemoryPool>,
-    /// What of it streams keep.
-    pub workspaces: Workspaces,
     context: Arc<CudaContext>,
 }
 
@@ -53,17 +47,10 @@ const _: () = {
 };
 
 impl Pool {
-    /// The pool of a context. It is made with the first kernel, as a captured stream may forbid it later.
-    pub fn of(context: &Arc<CudaContext>) -> Arc<Self> {
-        let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
-        pools.retain(|pool| pool.strong_count() > 0);
-        let known = pools.iter().filter_map(Weak::upgrade).find(|pool| pool.context.cu_ctx() == context.cu_ctx());
-        known.unwrap_or_else(|| {
-            let handle = if context.has_async_alloc() { create(context).ok() } else { None };
-            let pool = Arc::new(Self { handle, workspaces: Workspaces::default(), context: context.clone() });
-            pools.push(Arc::downgrade(&pool));
-            pool
-        })
+    /// A pool of a context.
+    pub fn new(context: &Arc<CudaContext>) -> Self {
+        let handle = if context.has_async_alloc() { create(context).ok() } else { None };
+        Self { handle, context: context.clone() }
     }
 
     fn allocate(&self, stream: &CudaStream, len: usize) -> Result<CUdeviceptr, DriverError> {
@@ -104,7 +91,6 @@ fn create(context: &Arc<CudaContext>) -> Result<sys::CUmemoryPool, DriverError> 
 impl Drop for Pool {
     fn drop(&mut self) {
         self.context.record_err(self.context.bind_to_thread());
-        self.workspaces.clear();
         let Some(pool) = self.handle else { return };
         // SAFETY: this is its only owner. Memory that is still to be freed in stream order stays valid until then.
         self.context.record_err(unsafe { mem_pool::destroy(pool) });
