@@ -229,23 +229,28 @@ fn fp8_schedules() -> [Sm90Schedule; 20] {
     ]
 }
 
-/// Schedules that lead where there are some waves of tiles: the first three in each mode, of those that can share tiles.
-fn stream_k_schedules() -> [Sm90Schedule; 11] {
+/// Schedules that lead where there are some waves of tiles: the first three in each mode, of the eight that can share tiles.
+fn stream_k_schedules() -> [Sm90Schedule; 14] {
     let raster = Raster { group: 8, ..Raster::PLAIN };
-    let cooperative = Sm90Schedule { tile_n: 256, consumers: 2, raster, ..Sm90Schedule::PLAIN };
-    let ping_pong = Sm90Schedule { mode: Mode::PingPong, tile_n: 128, stages: 6, ..cooperative };
+    let cooperative = Sm90Schedule { tile_n: 192, consumers: 2, stages: 5, raster, ..Sm90Schedule::PLAIN };
+    let ping_pong = Sm90Schedule { mode: Mode::PingPong, tile_n: 96, stages: 7, ..cooperative };
+    let wide = Sm90Schedule { tile_n: 256, stages: 4, ..cooperative };
+    let square = Sm90Schedule { tile_n: 128, stages: 6, ..ping_pong };
     [
         cooperative,
         Sm90Schedule { cluster_m: 2, ..ping_pong },
         Sm90Schedule { swap_ab: true, tile_m: 64, tile_n: 128, stages: 8, ..cooperative },
         Sm90Schedule { cluster_m: 2, ..cooperative },
         Sm90Schedule { cluster_n: 2, ..cooperative },
-        Sm90Schedule { tile_m: 256, tile_n: 128, ..cooperative },
-        Sm90Schedule { tile_n: 192, stages: 5, ..cooperative },
+        Sm90Schedule { tile_n: 160, stages: 6, ..cooperative },
         Sm90Schedule { tile_n: 128, stages: 6, ..cooperative },
         ping_pong,
-        Sm90Schedule { tile_n: 160, stages: 5, ..ping_pong },
-        Sm90Schedule { tile_m: 64, tile_n: 256, stages: 5, ..ping_pong },
+        wide,
+        Sm90Schedule { cluster_m: 2, ..wide },
+        Sm90Schedule { tile_m: 256, tile_n: 128, ..wide },
+        square,
+        Sm90Schedule { cluster_m: 2, ..square },
+        Sm90Schedule { tile_m: 64, tile_n: 256, stages: 5, ..square },
     ]
 }
 

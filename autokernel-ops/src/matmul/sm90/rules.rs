@@ -87,8 +87,8 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "accumulators_fit_registers",
-        words: "tile_m * tile_n / 128, divided by consumers if cooperative, is at most 192, 128 with split_k above 1 or \
-                stream_k, or 96 with 3 consumers or stream_k and a body; 16 fewer with an epilogue that calls tanh or erf; with a body at most the consumers' 255, 232 \
+        words: "tile_m * tile_n / 128, divided by consumers if cooperative, is at most 192, 128 with split_k above 1, or \
+                96 with 3 consumers or stream_k; 16 fewer with an epilogue that calls tanh or erf; with a body at most the consumers' 255, 232 \
                 or 160 registers a thread, less 40 and what the body needs",
         holds: |s, class, _| s.accumulators() <= max_accumulators(s, class),
         reason: |s, class, _| {
@@ -222,11 +222,11 @@ fn partial_bytes(s: &S) -> u32 {
 }
 
 /// The most accumulators that ptxas fits without spilling: three consumers have 160 registers a thread, fewer have
-/// 232 or 240, adding up a split or shared K needs some, and so does an epilogue such as `tanhf` or `erff` when all accumulators are live.
+/// 232 or 240, adding up a split K needs some, a walk over shares more, and so does an epilogue such as `tanhf` or `erff` when all accumulators are live.
 fn max_accumulators(s: &S, class: &Class) -> u32 {
     let limit = match (s.consumers, s.split_k, s.stream_k) {
         (3, ..) => 96,
-        (.., true) if class.body.is_some() => 96,
+        (.., true) => 96,
         (_, 1, false) => 192,
         _ => 128,
     };
