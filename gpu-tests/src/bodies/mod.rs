@@ -26,9 +26,9 @@ pub struct TimedImage {
     pub name: &'static str,
     /// How, in a line.
     pub schedule: &'static str,
-    problem: &'static str,
-    plan: &'static str,
-    cubin: &'static [u8],
+    pub(crate) problem: &'static str,
+    pub(crate) plan: &'static str,
+    pub(crate) cubin: &'static [u8],
 }
 
 impl TimedImage {
