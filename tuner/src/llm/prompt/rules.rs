@@ -27,7 +27,9 @@ mod tests {
         let knobs: Vec<String> = base.as_object().unwrap().keys().filter(|knob| *knob != "family").cloned().collect();
         let class = |layout| Problem::matmul(Dtype::Bf16, layout, Epilogue::identity()).class();
         let (nn, nt) = (class(Layout::Nn), class(Layout::Nt));
-        let targets = [(nn, Arch::SM_90A), (nt.clone(), Arch::SM_90A), (nt, Arch::SM_80)];
+        let of_8_bits = Problem::matmul(Dtype::E4m3, Layout::Nn, Epilogue::identity()).class();
+        let hopper = [nn, nt.clone(), of_8_bits.clone()].map(|class| (class, Arch::SM_90A));
+        let targets = [nt, of_8_bits].map(|class| (class, Arch::SM_80)).into_iter().chain(hopper).collect::<Vec<_>>();
         let mut found = BTreeSet::new();
         let mut note = |value: &Value| {
             let Ok(schedule) = serde_json::from_value::<Schedule>(value.clone()) else { return };
@@ -74,6 +76,7 @@ mod tests {
             if family == Family::Sm90 {
                 found.extend(broken(&with(&base, json!({"swap_ab": true, "consumers": 1}))));
                 found.extend(broken(&with(&base, json!({"tile_m": 256, "tile_n": 128, "split_k": 8}))));
+                found.extend(broken(&with(&base, json!({"stream_k": true}))));
             }
             let told: BTreeSet<&str> = family.rules().iter().map(|rule| rule.name).collect();
             assert_eq!(found, told, "{}", family.name());
