@@ -1,5 +1,7 @@
 //! What the journal knows of a target when a search begins, told to the strategy in the order in which it came to be known.
 
+use std::collections::HashSet;
+
 use autokernel_codegen::schedule::Schedule;
 
 use crate::environment::Environment;
@@ -58,7 +60,7 @@ impl Memory {
 
     /// What others tried before the searcher did its own of `generation`, and it was not told of.
     pub fn before(&mut self, generation: u32) -> Vec<Trial> {
-        let end = self.begin_of(generation).max(self.told);
+        let end = self.begin_of(generation);
         let others = self.trials[self.told..end].iter().filter(|trial| !self.searcher.made(trial)).cloned().collect();
         self.told = end;
         others
@@ -66,13 +68,16 @@ impl Memory {
 
     /// Whether these proposals are not those that the searcher made in `generation`.
     pub fn differ(&self, generation: u32, proposals: &[Proposal]) -> bool {
-        let mut made = self.own().filter(|trial| trial.generation == generation).map(|trial| trial.schedule);
-        made.any(|schedule: Schedule| proposals.iter().all(|proposal| proposal.schedule != schedule))
+        // What it was told of ends where its own trials of this generation begin.
+        let own = self.trials[self.told..].iter().filter(|trial| self.searcher.made(trial));
+        let mut made = own.take_while(|trial| trial.generation <= generation).map(|trial| trial.schedule);
+        made.any(|schedule| proposals.iter().all(|proposal| proposal.schedule != schedule))
     }
 
     /// What was not told, the searcher's own trials that `known` does not have among it.
     pub fn rest(&mut self, known: &[Trial]) -> Vec<Trial> {
-        let is_new = |trial: &&Trial| known.iter().all(|known| known.schedule != trial.schedule);
+        let known: HashSet<Schedule> = known.iter().map(|trial| trial.schedule).collect();
+        let is_new = |trial: &&Trial| !known.contains(&trial.schedule);
         let told = std::mem::replace(&mut self.told, self.trials.len());
         let rest = self.trials.iter().enumerate().filter(|(at, trial)| *at >= told || self.searcher.made(trial));
         rest.map(|(_, trial)| trial).filter(is_new).cloned().collect()
@@ -83,9 +88,16 @@ impl Memory {
         trials.into_iter().filter(|trial| self.searcher.made(trial))
     }
 
+    /// The trials of schedules that `trials` do not have.
+    pub fn beside(&self, trials: &[Trial]) -> Vec<Trial> {
+        let here: HashSet<Schedule> = trials.iter().map(|trial| trial.schedule).collect();
+        self.trials.iter().filter(|trial| !here.contains(&trial.schedule)).cloned().collect()
+    }
+
     /// Where the searcher's own trials of `generation` and later ones begin.
     fn begin_of(&self, generation: u32) -> usize {
         let is_later = |trial: &Trial| self.searcher.made(trial) && trial.generation >= generation;
-        self.trials.iter().position(is_later).unwrap_or(self.trials.len())
+        let untold = self.trials[self.told..].iter().position(is_later);
+        untold.map_or(self.trials.len(), |at| self.told + at)
     }
 }

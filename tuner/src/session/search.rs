@@ -77,8 +77,7 @@ pub fn search(session: &mut Session<'_>) -> Search {
     if search.stopped == StopReason::BudgetSpent && search.trials.len() < session.budget.evaluations {
         search.stopped = StopReason::GenerationsSpent;
     }
-    let here = |trial: &Trial| search.trials.iter().any(|own| own.schedule == trial.schedule);
-    search.elsewhere = memory.trials().iter().filter(|trial| !here(trial)).cloned().collect();
+    search.elsewhere = memory.beside(&search.trials);
     session.progress.end(&search);
     search
 }
