@@ -5,9 +5,6 @@ use std::path::{Path, PathBuf};
 use crate::config::ConfigError;
 use crate::nvcc::{CompileError, LocateError};
 
-/// Overrides the archs of the config: `AUTOKERNEL_ARCHS=sm_86,sm_90a`.
-pub(super) const ARCHS_ENV: &str = "AUTOKERNEL_ARCHS";
-
 /// A build that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
@@ -15,8 +12,11 @@ pub enum BuildError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// `AUTOKERNEL_ARCHS` is not a list of archs.
-    #[error("{ARCHS_ENV}: {0}")]
+    #[error("AUTOKERNEL_ARCHS: {0}")]
     Archs(#[from] crate::arch::ParseArchError),
+    /// `AUTOKERNEL_ARCHS` is `native`, and no GPU is to be seen.
+    #[error("AUTOKERNEL_ARCHS is `native`, and nvidia-smi names no GPU ({0}); name the archs, as in `sm_80,sm_90a`")]
+    NoNativeArch(String),
     /// nvcc was named and cannot be used.
     #[error(transparent)]
     Nvcc(LocateError),

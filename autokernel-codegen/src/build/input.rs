@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::BuildError;
 use super::scan;
+use crate::arch::Arch;
 
 /// Compiles the kernels that a crate declares. The `main` of a user's build.rs is one line:
 ///
@@ -13,10 +14,21 @@ use super::scan;
 ///
 /// Reads `best_config.json` beside `Cargo.toml` where there is one; classes and archs that it does not cover take the
 /// entries shipped with autokernel. Without nvcc the crate still builds: its kernels run on the CPU backend.
+///
+/// The environment has the last word, for all crates of a build:
+///
+/// | variable | what it says |
+/// |---|---|
+/// | `AUTOKERNEL_ARCHS` | the GPUs to compile for: `sm_80,sm_90a`, or `native`, those of this machine |
+/// | `AUTOKERNEL_NVCC` | the nvcc to use |
+/// | `AUTOKERNEL_SKIP_NVCC` | `1`: compile no kernel, as for an editor's `cargo check` |
+/// | `AUTOKERNEL_CACHE_DIR` | where compiled kernels are kept; `autokernel` in the user's folder for caches if unset |
 #[derive(Clone, Debug, Default)]
+#[must_use = "nothing is compiled before `run`"]
 pub struct Build {
     pub(super) sources: Vec<PathBuf>,
     pub(super) config: Option<PathBuf>,
+    pub(super) archs: Option<Vec<Arch>>,
 }
 
 impl Build {
@@ -34,6 +46,12 @@ impl Build {
     /// Reads this file, relative to the crate, in place of `best_config.json`.
     pub fn config(mut self, path: impl Into<PathBuf>) -> Self {
         self.config = Some(path.into());
+        self
+    }
+
+    /// Compiles for these GPUs, in place of the archs that the config names; `AUTOKERNEL_ARCHS` replaces them in turn.
+    pub fn archs(mut self, archs: impl IntoIterator<Item = Arch>) -> Self {
+        self.archs = Some(archs.into_iter().collect());
         self
     }
 

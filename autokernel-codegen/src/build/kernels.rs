@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::error::{BuildError, env};
 use super::manifest::{ImageFiles, Plan, Variant};
+use super::progress::Progress;
 use crate::arch::Arch;
 use crate::config::Config;
 use crate::emit::KernelSource;
@@ -145,6 +146,7 @@ fn compile_all(compiler: &Compiler, jobs: &[Job]) -> Vec<Result<Image, CompileEr
     let threads = env("NUM_JOBS").ok().and_then(|jobs| jobs.to_str()?.parse().ok()).unwrap_or(1usize);
     let next = AtomicUsize::new(0);
     let images: Mutex<Vec<(usize, Result<Image, CompileError>)>> = Mutex::new(Vec::new());
+    let progress = Progress::new(jobs.len());
     std::thread::scope(|scope| {
         for _ in 0..threads.clamp(1, jobs.len().max(1)) {
             scope.spawn(|| {
@@ -152,7 +154,9 @@ fn compile_all(compiler: &Compiler, jobs: &[Job]) -> Vec<Result<Image, CompileEr
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(job) = jobs.get(at) else { break };
                     let image = compiler.compile(&job.source, job.arch);
-                    images.lock().expect("no compile panics while it holds the list").push((at, image));
+                    let mut images = images.lock().expect("no compile panics while it holds the list");
+                    images.push((at, image));
+                    progress.tell(images.len());
                 }
             });
         }

@@ -1,23 +1,27 @@
 //! The build-script entry: from a crate's attributes to compiled kernels and the manifest that the attributes read.
 
+mod archs;
+mod cache_folder;
 mod declared;
 mod error;
 mod input;
 mod kernels;
 mod manifest;
+mod progress;
 mod scan;
 mod script;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use crate::arch::Arch;
 use crate::config::Config;
 use crate::function::Functions;
 use crate::nvcc::{Compiler, LocateError, Nvcc, SEARCH_ENV};
 use crate::problem::Problem;
-use error::{ARCHS_ENV, env};
+use error::env;
 
+pub use cache_folder::cache_folder;
 pub use declared::Declared;
 pub use error::BuildError;
 pub use input::Build;
@@ -25,9 +29,10 @@ pub use manifest::{ImageFiles, MANIFEST_ENV, Manifest, ManifestError, Plan, Vari
 
 /// The config of the `autokernel` crate, which its build script hands to those of the crates that depend on it.
 const SHIPPED_CONFIG_ENV: &str = "DEP_AUTOKERNEL_CONFIG";
-/// Where compiled kernels are kept; `autokernel-cache` in the target folder if unset.
-const CACHE_ENV: &str = "AUTOKERNEL_CACHE_DIR";
-const CACHE_FOLDER: &str = "autokernel-cache";
+/// Set to `1`, no kernel is compiled: for editors, whose `cargo check` is like any other to a build script.
+pub const SKIP_NVCC_ENV: &str = "AUTOKERNEL_SKIP_NVCC";
+/// Kernels that no build asked for in so long are removed.
+const UNUSED: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 
 impl Build {
     /// Builds; on failure prints why and ends the build script.
@@ -62,7 +67,10 @@ impl Build {
         let (compiler, not_compiled) = if problems.is_empty() { (None, None) } else { find_compiler(root, &cache)? };
 
         let plans = kernels::build(&problems, &config, compiler.as_ref(), out)?;
-        let nvcc = compiler.map(|compiler| compiler.nvcc().version.clone());
+        let nvcc = compiler.map(|compiler| {
+            compiler.remove_unused(UNUSED);
+            compiler.nvcc().version.clone()
+        });
         let codegen = env!("CARGO_PKG_VERSION").to_owned();
         let manifest = Manifest { codegen, crate_root: root.to_owned(), nvcc, not_compiled, functions, plans };
         let path = out.join("manifest.json");
@@ -86,10 +94,8 @@ impl Build {
             }
         }
         let mut config = config.unwrap_or_default();
-        println!("cargo::rerun-if-env-changed={ARCHS_ENV}");
-        if let Ok(archs) = std::env::var(ARCHS_ENV) {
-            config.archs = archs.split(',').map(|arch| arch.trim().parse()).collect::<Result<Vec<Arch>, _>>()?;
-        }
+        let archs = archs::from_environment()?.or(self.archs.clone());
+        config.archs = archs.unwrap_or(config.archs);
         Ok(config)
     }
 
@@ -102,30 +108,12 @@ impl Build {
     }
 }
 
-/// Where a build script whose `OUT_DIR` is `out` keeps compiled kernels: `autokernel-cache` in the target folder, so that
-/// all profiles and crates share it and `cargo clean` empties it. A target folder inside another, as trybuild makes for the
-/// crates of its tests, shares the outer one's.
-pub fn cache_folder(out: &Path) -> PathBuf {
-    println!("cargo::rerun-if-env-changed={CACHE_ENV}");
-    if let Some(folder) = std::env::var_os(CACHE_ENV).filter(|folder| !folder.is_empty()) {
-        return folder.into();
-    }
-    cache_below(out)
-}
-
-fn cache_below(out: &Path) -> PathBuf {
-    // OUT_DIR is target/[triple/]profile/build/package-hash/out.
-    let profile = out.ancestors().find(|folder| folder.ends_with("build")).and_then(Path::parent);
-    let target = profile.and_then(Path::parent).unwrap_or(out);
-    // Cargo marks its target folders: no other folder's cache is taken.
-    let outer = target.ancestors().skip(1).filter(|folder| folder.join("CACHEDIR.TAG").is_file());
-    let shared = outer.map(|folder| folder.join(CACHE_FOLDER)).find(|cache| cache.is_dir());
-    shared.unwrap_or_else(|| target.join(CACHE_FOLDER))
-}
-
 fn find_compiler(root: &Path, cache: &Path) -> Result<(Option<Compiler>, Option<String>), BuildError> {
-    for name in SEARCH_ENV {
+    for name in SEARCH_ENV.into_iter().chain([SKIP_NVCC_ENV]) {
         println!("cargo::rerun-if-env-changed={name}");
+    }
+    if std::env::var_os(SKIP_NVCC_ENV).is_some_and(|skip| !skip.is_empty() && skip != "0") {
+        return Ok((None, Some(format!("{SKIP_NVCC_ENV} was set; build again without it"))));
     }
     match Nvcc::locate(root, cache) {
         Ok(nvcc) => Ok((Some(Compiler::new(nvcc, cache.to_owned())), None)),
@@ -134,27 +122,5 @@ fn find_compiler(root: &Path, cache: &Path) -> Result<(Option<Compiler>, Option<
             Ok((None, Some(missing.to_string())))
         }
         Err(error) => Err(BuildError::Nvcc(error)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_target_folder_inside_another_shares_its_kernels() {
-        let folder = tempfile::tempdir().unwrap();
-        let target = folder.path().join("target");
-        let out = |target: &Path| target.join("debug/build/crate-0123/out/autokernel");
-        let nested = target.join("tests/trybuild");
-        std::fs::create_dir_all(&nested).unwrap();
-        assert_eq!(cache_below(&out(&target)), target.join(CACHE_FOLDER));
-
-        std::fs::create_dir(target.join(CACHE_FOLDER)).unwrap();
-        std::fs::create_dir(folder.path().join(CACHE_FOLDER)).unwrap();
-        assert_eq!(cache_below(&out(&nested)), nested.join(CACHE_FOLDER), "not cargo's folder, as far as one can tell");
-        std::fs::write(target.join("CACHEDIR.TAG"), "").unwrap();
-        assert_eq!(cache_below(&out(&nested)), target.join(CACHE_FOLDER));
-        assert_eq!(cache_below(&out(&target)), target.join(CACHE_FOLDER), "the outermost keeps to itself");
     }
 }

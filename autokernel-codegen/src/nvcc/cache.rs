@@ -37,6 +37,7 @@ impl Cache {
     pub fn find(&self, key: &str) -> Option<Image> {
         let entry = self.folder.join(key);
         let report = serde_json::from_slice(&std::fs::read(entry.join(REPORT)).ok()?).ok()?;
+        note_use(&entry.join(REPORT));
         let image = Image { ptx: entry.join(PTX), cubin: entry.join(CUBIN), report, cached: true };
         (image.ptx.is_file() && image.cubin.is_file()).then_some(image)
     }
@@ -70,15 +71,38 @@ impl Cache {
         Ok(Image { ptx: entry.join(PTX), cubin: entry.join(CUBIN), report, cached: false })
     }
 
+    /// Removes kernels that were not asked for in so long. A failure leaves them for the next time.
+    pub fn remove_unused(&self, unused: Duration) {
+        for entry in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            if age(&entry.path().join(REPORT)).is_some_and(|age| age > unused) {
+                let _ = std::fs::remove_dir_all(entry.path());
+            }
+        }
+    }
+
     /// Removes what killed processes left. A failure leaves it for the next time.
     fn remove_abandoned(&self) {
         for entry in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
-            let abandoned = |modified: SystemTime| modified.elapsed().is_ok_and(|age| age > ABANDONED);
             if entry.file_name().as_encoded_bytes().starts_with(WORK.as_bytes())
-                && entry.metadata().and_then(|metadata| metadata.modified()).is_ok_and(abandoned)
+                && age(&entry.path()).is_some_and(|age| age > ABANDONED)
             {
                 let _ = std::fs::remove_dir_all(entry.path());
             }
         }
+    }
+}
+
+/// How long ago `path` was written.
+fn age(path: &Path) -> Option<Duration> {
+    std::fs::metadata(path).ok()?.modified().ok()?.elapsed().ok()
+}
+
+/// Dates the report of a kernel that is asked for, once a day.
+fn note_use(report: &Path) {
+    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+    if age(report).is_some_and(|age| age > DAY) {
+        // Of a cache that cannot be written nothing is removed either.
+        let _ =
+            std::fs::File::options().append(true).open(report).and_then(|file| file.set_modified(SystemTime::now()));
     }
 }

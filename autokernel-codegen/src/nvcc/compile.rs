@@ -135,6 +135,11 @@ impl Compiler {
         &self.nvcc
     }
 
+    /// Removes from the cache what no build has asked for in so long.
+    pub fn remove_unused(&self, unused: Duration) {
+        self.cache.remove_unused(unused);
+    }
+
     /// Compiles `source` for `arch`, or finds it compiled: the same text, headers, flags, nvcc and arch give the same
     /// image. Safe to call from several threads and processes at once.
     ///

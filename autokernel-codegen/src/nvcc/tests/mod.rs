@@ -95,6 +95,22 @@ fn a_cache_that_was_deleted_is_made_again() {
 }
 
 #[test]
+fn what_no_build_asked_for_in_long_is_removed_and_what_one_did_is_kept() {
+    let fake = Fake::new("works");
+    let (compiler, month) = (fake.compiler(), Duration::from_secs(30 * 24 * 60 * 60));
+    let long_ago = SystemTime::now() - 2 * month;
+    for arch in [Arch::SM_80, Arch::SM_90A] {
+        let image = compiler.compile(&kernel(), arch).unwrap();
+        let report = std::fs::File::options().append(true).open(image.ptx.with_file_name("report.json")).unwrap();
+        report.set_modified(long_ago).unwrap();
+    }
+    compiler.compile(&kernel(), Arch::SM_90A).unwrap();
+    compiler.remove_unused(month);
+    assert_eq!(fake.cached().len(), 1);
+    assert!(compiler.compile(&kernel(), Arch::SM_90A).unwrap().cached, "the one that was asked for");
+}
+
+#[test]
 fn a_cache_that_cannot_be_written_is_an_error_that_names_its_variable() {
     let fake = Fake::new("works");
     let cache = fake.program().join("cache");

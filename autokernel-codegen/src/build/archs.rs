@@ -1,0 +1,63 @@
+//! Which GPUs a crate's kernels are compiled for.
+
+use std::process::Command;
+
+use super::error::BuildError;
+use crate::arch::{Arch, ComputeCapability};
+
+/// Replaces the archs of the build script and of the config: `AUTOKERNEL_ARCHS=sm_86,sm_90a`, or `native`.
+pub(super) const ARCHS_ENV: &str = "AUTOKERNEL_ARCHS";
+/// Stands for the archs of the GPUs of the machine that compiles.
+const NATIVE: &str = "native";
+
+/// What `AUTOKERNEL_ARCHS` asks for; none where it is not set.
+pub(super) fn from_environment() -> Result<Option<Vec<Arch>>, BuildError> {
+    println!("cargo::rerun-if-env-changed={ARCHS_ENV}");
+    match std::env::var(ARCHS_ENV) {
+        Ok(text) if text.trim() == NATIVE => native().map(Some),
+        Ok(text) => listed(&text).map(Some),
+        Err(_) => Ok(None),
+    }
+}
+
+fn listed(text: &str) -> Result<Vec<Arch>, BuildError> {
+    Ok(text.split(',').map(|arch| arch.trim().parse()).collect::<Result<_, _>>()?)
+}
+
+/// Asks the driver's own tool: a build script loads no driver.
+fn native() -> Result<Vec<Arch>, BuildError> {
+    let output = Command::new("nvidia-smi").args(["--query-gpu=compute_cap", "--format=csv,noheader"]).output();
+    let output = output.map_err(|error| BuildError::NoNativeArch(error.to_string()))?;
+    capabilities(&String::from_utf8_lossy(&output.stdout))
+}
+
+/// The archs of GPUs whose capabilities stand a line each, as `9.0`.
+fn capabilities(lines: &str) -> Result<Vec<Arch>, BuildError> {
+    let parse = |line: &str| {
+        let (major, minor) = line.trim().split_once('.')?;
+        Some(Arch::of_gpu(ComputeCapability::new(major.parse().ok()?, minor.parse().ok()?)))
+    };
+    let archs: Option<Vec<Arch>> = lines.lines().map(parse).collect();
+    let mut archs = archs.filter(|archs| !archs.is_empty());
+    archs.iter_mut().for_each(|archs| {
+        archs.sort();
+        archs.dedup();
+    });
+    archs.ok_or_else(|| BuildError::NoNativeArch(format!("it printed `{}`", lines.trim())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn archs_are_listed_or_those_of_the_gpus_that_the_driver_names_each_once() {
+        assert_eq!(listed("sm_80, sm_90a").unwrap(), [Arch::SM_80, Arch::SM_90A]);
+        assert!(listed("sm_80,").unwrap_err().to_string().starts_with("AUTOKERNEL_ARCHS"));
+        assert_eq!(capabilities("9.0\n8.0\n9.0\n").unwrap(), [Arch::SM_80, Arch::SM_90A]);
+        for broken in ["", "No devices were found", "9.0\n[N/A]"] {
+            let message = capabilities(broken).unwrap_err().to_string();
+            assert!(message.contains("AUTOKERNEL_ARCHS") && message.contains("sm_90a"), "{message}");
+        }
+    }
+}
