@@ -1,7 +1,7 @@
 //! A temporary crate that depends on this one, and the toolkits it is built with.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 use tempfile::TempDir;
 
@@ -12,20 +12,24 @@ pub struct Consumer {
 }
 
 impl Consumer {
+    /// A crate that depends on this checkout.
     pub fn new(name: &'static str, program: &str) -> Self {
+        let autokernel = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let codegen = autokernel.join("autokernel-codegen");
+        let dependencies = format!(
+            "[dependencies]\nautokernel-cuda = {{ path = {autokernel:?} }}\n\n\
+             [build-dependencies]\nautokernel-codegen = {{ path = {codegen:?} }}\n"
+        );
+        Self::with(name, &dependencies, "fn main() { autokernel_codegen::Build::new().run(); }", program)
+    }
+
+    /// A crate with this text of its dependencies, build script and program.
+    pub fn with(name: &'static str, dependencies: &str, build: &str, program: &str) -> Self {
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR"));
         let consumer = Consumer { root: tempfile::tempdir().unwrap(), name };
-        let (autokernel, codegen) = (workspace.display(), workspace.join("autokernel-codegen"));
-        consumer.write(
-            "Cargo.toml",
-            &format!(
-                "[package]\nname = \"{name}\"\nedition = \"2024\"\n\n\
-                 [dependencies]\nautokernel-cuda = {{ path = {:?}, default-features = false }}\n\n\
-                 [build-dependencies]\nautokernel-codegen = {{ path = {codegen:?} }}\n\n[workspace]\n",
-                autokernel.to_string()
-            ),
-        );
-        consumer.write("build.rs", "fn main() { autokernel_codegen::Build::new().run(); }");
+        let package = format!("[package]\nname = \"{name}\"\nedition = \"2024\"\n");
+        consumer.write("Cargo.toml", &format!("{package}\n{dependencies}\n[workspace]\n"));
+        consumer.write("build.rs", build);
         consumer.write("src/main.rs", program);
         // The versions that the workspace was tested with, and so those that are downloaded already.
         std::fs::copy(workspace.join("Cargo.lock"), consumer.root.path().join("Cargo.lock")).unwrap();
@@ -40,7 +44,7 @@ impl Consumer {
 
     /// Builds and runs the program; gives what it printed.
     pub fn run(&self, toolkit: &Toolkit) -> String {
-        let output = self.cargo(toolkit);
+        let output = self.cargo("run", toolkit).output().unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{} does not build or run:\n{errors}", self.name);
         String::from_utf8(output.stdout).unwrap()
@@ -48,21 +52,27 @@ impl Consumer {
 
     /// Builds a program that must not build; gives the messages.
     pub fn refused(&self, toolkit: &Toolkit) -> String {
-        let output = self.cargo(toolkit);
+        let output = self.cargo("run", toolkit).output().unwrap();
         assert!(!output.status.success(), "{} builds", self.name);
         String::from_utf8(output.stderr).unwrap()
     }
 
-    fn cargo(&self, toolkit: &Toolkit) -> Output {
+    /// `cargo check`, as an editor calls it.
+    pub fn check(&self, toolkit: &Toolkit, environment: &[(&str, &str)]) {
+        let output = self.cargo("check", toolkit).envs(environment.iter().copied()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    fn cargo(&self, verb: &str, toolkit: &Toolkit) -> Command {
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("consumers");
         let mut command = Command::new(env!("CARGO"));
         command
-            .args(["run", "--quiet", "--offline"])
+            .args([verb, "--quiet", "--offline"])
             .current_dir(self.root.path())
             .env("CARGO_TARGET_DIR", target)
             .env("AUTOKERNEL_CACHE_DIR", self.root.path().join("cache"));
         toolkit.apply(&mut command);
-        command.output().unwrap()
+        command
     }
 }
 

@@ -1,6 +1,7 @@
 //! A downstream crate, built by cargo as a user would build it.
 
 mod consumer;
+mod packed;
 mod types;
 
 use consumer::{Consumer, Toolkit};

@@ -1,0 +1,109 @@
+//! The crates as they would be published, and a crate that has nothing but README's lines and those.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+use crate::consumer::{Consumer, Toolkit};
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// What each package must hold beside its sources.
+const WITH_EVERY_PACKAGE: [&str; 4] = ["Cargo.toml", "README.md", "LICENSE-APACHE", "LICENSE-MIT"];
+
+#[test]
+fn every_package_has_its_licences_and_its_readme_and_nothing_of_the_workshop() {
+    let packages = packed();
+    assert!(packages.contains_key("autokernel-cuda") && packages.contains_key("autokernel-codegen"), "{packages:?}");
+    for (name, folder) in packages {
+        for file in WITH_EVERY_PACKAGE {
+            assert!(folder.join(file).is_file(), "{name} lacks {file}");
+        }
+        for of_the_workshop in [".ci", "docs", "tuner", "xtask", "benches"] {
+            assert!(!folder.join(of_the_workshop).exists(), "{name} holds {of_the_workshop}");
+        }
+    }
+}
+
+#[test]
+fn a_crate_of_the_readmes_lines_and_the_packed_crates_builds_and_runs() {
+    let Some(toolkit) = Toolkit::none("a_crate_of_the_readmes_lines_and_the_packed_crates_builds_and_runs") else {
+        return;
+    };
+    let printed = readmes_crate("from-readme").run(&toolkit);
+    assert!(printed.starts_with("the CPU: "), "{printed}");
+}
+
+#[test]
+fn an_editors_check_runs_no_nvcc_where_it_is_told_to_skip_it() {
+    let Some(toolkit) = Toolkit::counting("an_editors_check_runs_no_nvcc_where_it_is_told_to_skip_it") else { return };
+    let consumer = readmes_crate("in-an-editor");
+    let skipped = [(autokernel_codegen::build::SKIP_NVCC_ENV, "1")];
+    consumer.check(&toolkit, &skipped);
+    assert_eq!(toolkit.runs(), 0);
+
+    consumer.check(&toolkit, &[]);
+    let asked = toolkit.runs();
+    assert!(asked > 0, "a check without it compiles the kernel, which the next build finds");
+
+    consumer.check(&toolkit, &skipped);
+    consumer.check(&toolkit, &[]);
+    assert_eq!(toolkit.runs(), asked, "both find what they had");
+}
+
+/// README's dependencies, build script and first program, on packed crates.
+fn readmes_crate(name: &'static str) -> Consumer {
+    let patches: String = packed().iter().map(|(name, folder)| format!("{name} = {{ path = {folder:?} }}\n")).collect();
+    let dependencies = format!("{}\n[patch.crates-io]\n{patches}", block("toml", "[build-dependencies]"));
+    Consumer::with(name, &dependencies, &block("rust", "// build.rs"), &block("rust", "fn main() -> "))
+}
+
+/// README's first block of code in this language that has `mark` in it.
+fn block(language: &str, mark: &str) -> String {
+    let readme = std::fs::read_to_string(Path::new(ROOT).join("README.md")).unwrap();
+    let opening = format!("```{language}\n");
+    let blocks = readme.split(&opening).skip(1).filter_map(|rest| rest.split("```").next());
+    blocks.into_iter().find(|block| block.contains(mark)).expect("README has it").to_owned()
+}
+
+/// Every crate that is published, packed and unpacked: the folder of each by its name.
+fn packed() -> &'static BTreeMap<String, PathBuf> {
+    static PACKED: LazyLock<BTreeMap<String, PathBuf>> = LazyLock::new(pack);
+    &PACKED
+}
+
+fn pack() -> BTreeMap<String, PathBuf> {
+    let target = tempfile::Builder::new().prefix("packages-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let names = published();
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["package", "--no-verify", "--allow-dirty", "--offline", "--quiet", "--target-dir"]).arg(target.path());
+    cargo.args(names.iter().flat_map(|name| ["--package", name]));
+    let output = cargo.current_dir(ROOT).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+
+    let version = env!("CARGO_PKG_VERSION");
+    let unpacked = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packed");
+    // What an earlier run left would hide what is missing now.
+    let _ = std::fs::remove_dir_all(&unpacked);
+    let unpack = |name: String| {
+        let file = std::fs::File::open(target.path().join(format!("package/{name}-{version}.crate"))).unwrap();
+        let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(file));
+        // A package's files are all of one date, by which cargo would take what changed for what it has built.
+        archive.set_preserve_mtime(false);
+        archive.unpack(&unpacked).unwrap();
+        let folder = unpacked.join(format!("{name}-{version}"));
+        (name, folder)
+    };
+    names.into_iter().map(unpack).collect()
+}
+
+/// The members of the workspace that `publish = false` does not keep back.
+fn published() -> BTreeSet<String> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["metadata", "--no-deps", "--offline", "--format-version", "1"]).current_dir(ROOT);
+    let metadata: serde_json::Value = serde_json::from_slice(&cargo.output().unwrap().stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap().iter();
+    let published = packages.filter(|package| package["publish"].is_null());
+    published.map(|package| package["name"].as_str().unwrap().to_owned()).collect()
+}
