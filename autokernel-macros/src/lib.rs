@@ -1,6 +1,7 @@
 //! The attributes of autokernel. Use them through the `autokernel` crate, which documents them.
 
 mod body;
+mod dependency;
 mod descriptor;
 mod docs;
 mod expand;
@@ -43,7 +44,7 @@ use proc_macro::TokenStream;
 /// finds is the one which the build compiled for the GPU, text for text, and so are those that it calls.
 #[proc_macro_attribute]
 pub fn function(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    function::expand(&arguments.into(), item.into()).into()
+    dependency::named_as_here(function::expand(&arguments.into(), item.into())).into()
 }
 
 /// Declares a matrix product, `out = a · b`.
@@ -58,7 +59,7 @@ pub fn function(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// The settings and the generated items are those of [`macro@fused_matmul`], without an epilogue.
 #[proc_macro_attribute]
 pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    expand::expand("matmul", arguments.into(), item.into()).into()
+    kernel("matmul", arguments, item)
 }
 
 /// Declares a matrix product with what follows it: an epilogue, `out = epilogue(a · b)`, or a body.
@@ -142,7 +143,7 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// `launch_on` for another stream or an emulated GPU.
 #[proc_macro_attribute]
 pub fn fused_matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    expand::expand("fused_matmul", arguments.into(), item.into()).into()
+    kernel("fused_matmul", arguments, item)
 }
 
 /// Declares a row-wise kernel: arithmetic on the elements of matrices, and reductions along their rows.
@@ -210,5 +211,9 @@ pub fn fused_matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// launch logs and in the tuner such a kernel is called `softmax<bf16>`.
 #[proc_macro_attribute]
 pub fn rows(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    expand::expand("rows", arguments.into(), item.into()).into()
+    kernel("rows", arguments, item)
+}
+
+fn kernel(attribute: &str, arguments: TokenStream, item: TokenStream) -> TokenStream {
+    dependency::named_as_here(expand::expand(attribute, arguments.into(), item.into())).into()
 }

@@ -36,6 +36,14 @@ impl Consumer {
         consumer
     }
 
+    /// Depends on the crate under another name.
+    pub fn rename_dependency(&self, name: &str) {
+        let path = self.root.path().join("Cargo.toml");
+        let text = std::fs::read_to_string(&path).unwrap();
+        let renamed = format!("{name} = {{ package = \"autokernel-cuda\", ");
+        self.write("Cargo.toml", &text.replace("autokernel-cuda = { ", &renamed));
+    }
+
     pub fn write(&self, path: &str, text: &str) {
         let path = self.root.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -214,3 +214,43 @@ fn a_kernel_that_the_build_script_cannot_see_is_an_error_at_its_name() {
     assert!(message.contains("the build script did not see this kernel"), "{message}");
     assert!(message.contains("Build::new().source"), "the remedy: {message}");
 }
+
+#[test]
+fn a_dependency_under_another_name_is_found_under_it() {
+    let Some(toolkit) = Toolkit::none("a_dependency_under_another_name") else { return };
+    let program = r#"
+        use ak::{Device, Matrix, bf16, f16};
+
+        #[ak::function]
+        fn twice(x: f32) -> f32 {
+            2.0 * x
+        }
+
+        #[ak::fused_matmul(T = [bf16, f16])]
+        fn up<T>(x: &Matrix<T>, w: &Matrix<T>, out: &mut Matrix<T>) {
+            out = twice(silu(dot(x, w)));
+        }
+
+        #[ak::matmul]
+        fn product(x: &Matrix<bf16>, w: &Matrix<bf16>, out: &mut Matrix<f32>);
+
+        #[ak::rows]
+        fn shifted(x: &Matrix<bf16>, out: &mut Matrix<bf16>) {
+            out = twice(x) - row_max(x);
+        }
+
+        fn main() -> ak::Result<()> {
+            let device = Device::cpu();
+            let one = Matrix::from_slice(&device, &[bf16::ONE], 1, 1)?;
+            let (mut out, mut wide) = (Matrix::zeros(&device, 1, 1)?, Matrix::zeros(&device, 1, 1)?);
+            up(&one, &one, &mut out)?;
+            shifted(&one, &mut out)?;
+            product(&one, &one, &mut wide)?;
+            println!("{:?} {:?}", out.to_vec()?, wide.to_vec()?);
+            Ok(())
+        }
+    "#;
+    let consumer = Consumer::new("renamed", program);
+    consumer.rename_dependency("ak");
+    assert_eq!(consumer.run(&toolkit), "[1.0] [1.0]\n");
+}
