@@ -5,7 +5,8 @@ use autokernel_codegen::function::Functions;
 use autokernel_codegen::problem::Problem;
 use autokernel_codegen::spec::{self, Function, Spec};
 use proc_macro2::{Span, TokenStream};
-use quote::quote;
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
 use syn::{Attribute, Error, Result};
 
 use crate::names::Names;
@@ -73,6 +74,7 @@ fn generate(specs: &[(Spec, Plan)], parts: &Parts, manifest: &Manifest) -> Token
     let module_docs = docs::module(specs);
     let module_attributes: Vec<&Attribute> = attributes.iter().filter(|attribute| concerns_module(attribute)).collect();
     let Parts { docs, call, face, cpu, items } = parts;
+    let call = as_declared(call, &function.sig.output);
     let docs = format!("{}{docs}", docs::types(specs));
     let generics = Names::of(first).generics(&quote!(#name::));
     let generics = if generics.is_empty() { generics } else { quote!(<#generics>) };
@@ -83,7 +85,7 @@ fn generate(specs: &[(Spec, Plan)], parts: &Parts, manifest: &Manifest) -> Token
     quote! {
         #(#attributes)*
         #[doc = #docs]
-        #[allow(clippy::too_many_arguments)]
+        #[allow(clippy::too_many_arguments, clippy::needless_question_mark)]
         #visibility fn #name #generics(#inputs) #output {
             #call
         }
@@ -96,6 +98,15 @@ fn generate(specs: &[(Spec, Plan)], parts: &Parts, manifest: &Manifest) -> Token
         }
 
         #types
+    }
+}
+
+/// The launch as the function's last expression. Where a `Result` is written, which may be the crate's own, its error is made of
+/// ours.
+fn as_declared(call: &TokenStream, output: &syn::ReturnType) -> TokenStream {
+    match output {
+        syn::ReturnType::Default => call.clone(),
+        syn::ReturnType::Type(_, ty) => quote_spanned!(ty.span()=> ::core::result::Result::Ok(#call?)),
     }
 }
 

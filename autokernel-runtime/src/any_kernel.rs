@@ -66,7 +66,7 @@ impl AnyKernel {
     pub fn launch(&self, device: &Device, arguments: &mut [Argument<'_>]) -> Result<()> {
         let descriptor = self.descriptor()?;
         let extents = check::check(&descriptor.name, &descriptor.signature, arguments)?;
-        check::check_devices(&descriptor.signature, arguments, device)?;
+        check::check_devices(&descriptor.name, &descriptor.signature, arguments, device)?;
         let served = match device.backend() {
             Backend::Cpu => (self.embedded.cpu)(arguments).map(|()| Served::Cpu)?,
             // SAFETY: both checks are made above.

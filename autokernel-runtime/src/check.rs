@@ -174,10 +174,15 @@ fn check_known(kernel: &str, signature: &Signature, extents: &Extents) -> Result
 }
 
 /// Refuses operands that are not all on `device`.
-pub(crate) fn check_devices(signature: &Signature, arguments: &[Argument<'_>], device: &Device) -> Result<()> {
+pub(crate) fn check_devices(
+    kernel: &str,
+    signature: &Signature,
+    arguments: &[Argument<'_>],
+    device: &Device,
+) -> Result<()> {
     let mut operands = signature.operands.iter().zip(arguments);
     let Some((operand, argument)) = operands.find(|(_, argument)| !argument.is_on(device)) else { return Ok(()) };
-    let what = format!("`{}` and the launch", operand.name);
+    let what = format!("`{}` of kernel `{kernel}` and its launch", operand.name);
     Err(Error::DeviceMismatch { what, left: argument.device().to_string(), right: device.to_string() })
 }
 
@@ -312,6 +317,6 @@ mod tests {
     #[test]
     fn operands_that_are_all_on_the_cpu_are_on_one_device() {
         let (x, w, mut out) = (zeros::<f32>((2, 3)), zeros::<f32>((5, 3)), zeros::<f32>((2, 5)));
-        check_devices(&linear(), &[(&x).into(), (&w).into(), (&mut out).into()], &Device::cpu()).unwrap();
+        check_devices("linear", &linear(), &[(&x).into(), (&w).into(), (&mut out).into()], &Device::cpu()).unwrap();
     }
 }

@@ -2,9 +2,10 @@
 
 use autokernel_ops::declaration::{Given, Setting, Value, ValueKind};
 use proc_macro2::TokenStream;
+use quote::ToTokens;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{Ident, Result, Token};
+use syn::{Error, Ident, Result, Token};
 
 use super::nodes::Nodes;
 
@@ -28,7 +29,7 @@ enum WrittenGiven {
 
 impl Parse for Written {
     fn parse(input: ParseStream) -> Result<Self> {
-        let name = input.parse()?;
+        let name = input.parse().map_err(|_| no_name(input))?;
         if input.parse::<Option<Token![=]>>()?.is_some() {
             return Ok(Written { name, given: WrittenGiven::Value(input.parse()?) });
         }
@@ -38,8 +39,25 @@ impl Parse for Written {
         let content;
         syn::parenthesized!(content in input);
         let arguments = content.parse_terminated(syn::Expr::parse, Token![,])?;
+        if let Some(syn::Expr::Assign(named)) = arguments.iter().find(|given| matches!(given, syn::Expr::Assign(_))) {
+            let value = named.right.to_token_stream();
+            return Err(Error::new_spanned(named, format!("values have no names here; write `{name}({value})`")));
+        }
         Ok(Written { name, given: WrittenGiven::Arguments(arguments) })
     }
+}
+
+/// What stands where the name of a setting should.
+fn no_name(input: ParseStream) -> Error {
+    if let Ok(text) = input.fork().parse::<syn::LitStr>() {
+        return input.error(format!("a setting has no quotes; write `{}`", text.value()));
+    }
+    if input.peek(Token![|]) || input.peek(Token![move]) {
+        let message = "a closure is no epilogue; write a body, `{ out = f(dot(a, b)); }`, whose functions are marked \
+                       `#[autokernel::function]`";
+        return input.error(message);
+    }
+    input.error("a setting is `name`, `name = value` or `name(value)`")
 }
 
 impl Written {

@@ -113,14 +113,20 @@ pub fn check(lists: &[TypeList], signature: &syn::Signature) -> Result<()> {
         mistakes.note(check_parameter(lists, signature, parameter));
     }
     if let Some(clause) = &signature.generics.where_clause {
-        mistakes.push(Error::new_spanned(clause, "the lists say what types may be; remove this clause"));
+        mistakes.push(Error::new_spanned(
+            clause,
+            "a kernel needs no bounds: it is compiled for the types that are written or listed; remove this clause",
+        ));
     }
     mistakes.into_result()
 }
 
 fn check_parameter(lists: &[TypeList], signature: &syn::Signature, parameter: &syn::GenericParam) -> Result<()> {
     let syn::GenericParam::Type(declared) = parameter else {
-        let message = "a kernel is generic over element types alone; remove this parameter";
+        let message = match parameter {
+            syn::GenericParam::Lifetime(_) => "operands are borrowed for a launch alone; remove this lifetime",
+            _ => "a kernel is generic over element types alone; remove this parameter",
+        };
         return Err(Error::new_spanned(parameter, message));
     };
     let name = &declared.ident;

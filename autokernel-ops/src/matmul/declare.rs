@@ -70,7 +70,11 @@ impl Settings {
             Epilogue::identity()
         } else {
             let first = settings.next().ok_or_else(|| declaration.arguments.complain(which_epilogue()))?;
-            epilogue(first)?
+            let is_later = |setting: &&Setting| Epilogue::builtin(&setting.name, None).is_ok();
+            match settings.clone().find(is_later) {
+                Some(later) if is_setting(&first.name) => return Err(not_first(first, later)),
+                _ => epilogue(first)?,
+            }
         };
         let mut read = Settings { epilogue, layout: Layout::Nn, known: Known::default() };
         settings.try_for_each(|setting| read.apply(is_plain, setting))?;
@@ -101,6 +105,15 @@ impl Settings {
     }
 }
 
+/// Whether it is one of those that stand after the epilogue.
+fn is_setting(name: &str) -> bool {
+    ["transpose_b", "n", "k", "m"].contains(&name)
+}
+
+fn not_first(first: &Setting, epilogue: &Setting) -> Complaint {
+    epilogue.node.complain(format!("the epilogue stands before `{}`; write `{}` first", first.name, epilogue.name))
+}
+
 fn which_epilogue() -> String {
     let known: Vec<String> = Epilogue::all().iter().map(|epilogue| epilogue.name().to_owned()).collect();
     let known = known.join(", ");
@@ -116,7 +129,10 @@ fn epilogue(Setting { name, node, given }: &Setting) -> Result<Epilogue, Complai
         Given::Nothing => None,
         Given::Arguments(values) => Some(values.iter().map(number).collect::<Result<_, _>>()?),
         Given::Value(value) => {
-            let message = format!("an epilogue's parameter stands in parentheses: `{name}(0.2)`");
+            let message = match name.as_str() {
+                "epilogue" => "an epilogue stands by its name alone, as in `fused_matmul(relu)`".to_owned(),
+                name => format!("an epilogue's parameter stands in parentheses: `{name}(0.2)`"),
+            };
             return Err(value.node.complain(message));
         }
     };
@@ -169,6 +185,10 @@ impl<'d> Matrix<'d> {
             Parameter::Scalar(scalar) => return Err(refused(scalar.ty)),
             Parameter::Other { node } => return Err(refused(*node)),
         };
+        if container.starts_with("MatrixView") {
+            let message = format!("write {expected}; views of it are what `KERNEL.launch` takes");
+            return Err(ty.complain(message));
+        }
         if *mutable != wanted || container != "Matrix" {
             return Err(refused(*ty));
         }

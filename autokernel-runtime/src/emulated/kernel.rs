@@ -56,7 +56,7 @@ impl EmulatedKernel {
     /// wrong.
     pub fn launch(&self, arguments: &mut [Argument<'_>]) -> Result<Vec<Report>> {
         let extents = check::check(symbol(&self.plan), &self.signature, arguments)?;
-        check::check_devices(&self.signature, arguments, &crate::Device::cpu())?;
+        check::check_devices(symbol(&self.plan), &self.signature, arguments, &crate::Device::cpu())?;
         self.launch_checked(&extents, &Knobs::NONE, arguments)
     }
 

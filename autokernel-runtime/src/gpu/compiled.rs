@@ -183,7 +183,7 @@ impl CompiledKernel {
     /// As [`crate::Kernel::launch_on`], except those of choosing and loading an image.
     pub fn launch(&self, device: &Device, arguments: &mut [Argument<'_>]) -> Result<()> {
         let extents = check::check(symbol(&self.plan), &self.signature, arguments)?;
-        check::check_devices(&self.signature, arguments, device)?;
+        check::check_devices(symbol(&self.plan), &self.signature, arguments, device)?;
         let stream = device.require_stream("launching a compiled kernel")?;
         if stream.context().cu_ctx() != self.context.cu_ctx() {
             return Err(Error::DeviceMismatch {
