@@ -70,9 +70,25 @@ impl Device {
         Ok(Self { backend: Backend::Emulated(Arc::new(Emulator::new(emulation)?)) })
     }
 
-    /// GPU 0 if it can be opened, else the CPU.
+    /// GPU 0 if it can be opened, else the CPU; [`Device::best_and_why`] tells why no GPU.
     pub fn best() -> Self {
-        Self::new(0).unwrap_or(Self::cpu())
+        Self::best_and_why().0
+    }
+
+    /// GPU 0; or the CPU, and why GPU 0 cannot be opened.
+    ///
+    /// ```
+    /// let (device, why) = autokernel_runtime::Device::best_and_why();
+    /// if let Some(why) = why {
+    ///     eprintln!("running on the CPU: {why}");
+    /// }
+    /// # assert_eq!(device, autokernel_runtime::Device::best());
+    /// ```
+    pub fn best_and_why() -> (Self, Option<Error>) {
+        match Self::new(0) {
+            Ok(gpu) => (gpu, None),
+            Err(error) => (Self::cpu(), Some(error)),
+        }
     }
 
     /// A stream that cudarc (or a library built on it, such as candle) already uses.

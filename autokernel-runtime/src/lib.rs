@@ -37,6 +37,7 @@ mod emulated;
 mod emulation;
 mod error;
 mod gpu;
+mod host;
 mod kernel;
 mod launch;
 mod launch_log;

@@ -120,6 +120,20 @@ impl<T: Number> Matrix<T> {
         }
     }
 
+    pub(crate) fn host(&self) -> Option<&[T]> {
+        match &self.buffer {
+            Buffer::Host(data) => Some(data),
+            Buffer::Cuda(_) => None,
+        }
+    }
+
+    pub(crate) fn host_mut(&mut self) -> Option<&mut [T]> {
+        match &mut self.buffer {
+            Buffer::Host(data) => Some(data),
+            Buffer::Cuda(_) => None,
+        }
+    }
+
     /// Rows.
     pub const fn nrows(&self) -> usize {
         self.layout.rows

@@ -88,6 +88,24 @@ macro_rules! vector {
                 $ViewMut(self.0.view_mut())
             }
 
+            /// The elements in host memory; `None` on a GPU.
+            pub fn as_slice(&self) -> Option<&[T]> {
+                self.0.as_slice()
+            }
+
+            /// The same to write.
+            pub fn as_mut_slice(&mut self) -> Option<&mut [T]> {
+                self.0.as_mut_slice()
+            }
+
+            /// Copies as many other elements here; on a GPU in the order of its stream.
+            ///
+            /// # Errors
+            /// [`Error::BufferSize`](crate::Error::BufferSize), or the driver's own error.
+            pub fn copy_from_slice(&mut self, data: &[T]) -> Result<()> {
+                self.0.copy_from_slice(data)
+            }
+
             /// The elements, copied to the host. Waits for the GPU.
             ///
             /// # Errors
