@@ -20,7 +20,7 @@ pub fn find(root: &Path) -> Result<Option<Nvcc>> {
     let cache = tempfile::tempdir().context("cannot create a temporary folder: check TMPDIR")?;
     match Nvcc::locate(root, cache.path()) {
         Ok(nvcc) => Ok(Some(nvcc)),
-        Err(LocateError::NotFound) => Ok(None),
+        Err(missing) if missing.is_none_here() => Ok(None),
         Err(error) => Err(error.into()),
     }
 }

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use crate::config::Config;
 use crate::function::Functions;
-use crate::nvcc::{Compiler, LocateError, Nvcc, SEARCH_ENV};
+use crate::nvcc::{Compiler, Nvcc, SEARCH_ENV};
 use crate::problem::Problem;
 use error::env;
 
@@ -117,7 +117,7 @@ fn find_compiler(root: &Path, cache: &Path) -> Result<(Option<Compiler>, Option<
     }
     match Nvcc::locate(root, cache) {
         Ok(nvcc) => Ok((Some(Compiler::new(nvcc, cache.to_owned())), None)),
-        Err(missing @ LocateError::NotFound) => {
+        Err(missing) if missing.is_none_here() => {
             println!("cargo::warning=autokernel: kernels will run on the CPU backend: {missing}");
             Ok((None, Some(missing.to_string())))
         }

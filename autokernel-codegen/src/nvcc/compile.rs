@@ -9,6 +9,7 @@ use super::cache::Cache;
 use super::image::Image;
 use super::locate::Nvcc;
 use super::process::{self, Ended};
+use super::remedy::remedy;
 use super::report::{PtxasReport, number_before};
 use crate::arch::Arch;
 use crate::emit::Header;
@@ -231,9 +232,9 @@ fn name_sources_by_their_paths_here(folder: &Path) -> std::io::Result<()> {
     std::fs::write(&path, ptx.replace(&here, "\""))
 }
 
-/// Enough of a log to see the cause.
+/// Enough of a log to see the cause, and what to do about it where that is known.
 fn first_lines(log: &str) -> String {
     const LINES: usize = 40;
-    let lines: Vec<&str> = log.lines().filter(|line| !line.starts_with("ptxas info")).take(LINES).collect();
-    lines.join("\n")
+    let lines = log.lines().filter(|line| !line.starts_with("ptxas info")).take(LINES);
+    lines.chain(remedy(log)).collect::<Vec<_>>().join("\n")
 }

@@ -14,6 +14,10 @@ const IN_SITE_PACKAGES: &str = "nvidia/cu13/bin/nvcc";
 /// Where `cargo xtask setup` puts it below the workspace.
 const IN_WORKSPACE: &str = ".toolchain/site/nvidia/cu13/bin/nvcc";
 
+/// The oldest release that compiles what is emitted.
+const OLDEST: &str = "12.0";
+const OLDEST_MAJOR: u32 = 12;
+
 /// An nvcc that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nvcc {
@@ -35,6 +39,18 @@ pub enum LocateError {
     /// `AUTOKERNEL_NVCC` points nowhere.
     #[error("AUTOKERNEL_NVCC is `{}`, and there is no such file; correct it or unset it", .0.display())]
     BadOverride(PathBuf),
+    /// It knows no tensor maps and no `sm_90a`.
+    #[error(
+        "{} is nvcc {version}, and autokernel's kernels need {OLDEST} or later; install a newer CUDA toolkit, or run \
+         `cargo xtask setup` in an autokernel checkout, and build again",
+        .path.display()
+    )]
+    TooOld {
+        /// The program.
+        path: PathBuf,
+        /// Its release.
+        version: String,
+    },
     /// It does not run.
     #[error("`{} --version` failed: {reason}; reinstall the CUDA toolkit or point AUTOKERNEL_NVCC at another", .path.display())]
     Broken {
@@ -45,20 +61,44 @@ pub enum LocateError {
     },
 }
 
+impl LocateError {
+    /// Whether there is simply none to compile with, rather than one that is broken: a crate builds without.
+    pub fn is_none_here(&self) -> bool {
+        matches!(self, LocateError::NotFound | LocateError::TooOld { .. })
+    }
+}
+
 impl Nvcc {
     /// Looks in `AUTOKERNEL_NVCC`, `CUDA_HOME`, `CUDA_PATH`, `PATH`, `/usr/local/cuda`, the `.toolchain` of a workspace
-    /// above `start`, and the Python environment, in this order. The version found is remembered in `cache`, so that a
-    /// later call runs nothing.
+    /// above `start`, and the Python environment, in this order, for one of release 12.0 or later. The version found is
+    /// remembered in `cache`, so that a later call runs nothing.
     ///
     /// # Errors
-    /// There is none, or it does not run.
+    /// There is none, or none that is new enough, or it does not run.
     pub fn locate(start: &Path, cache: &Path) -> Result<Nvcc, LocateError> {
         if let Some(chosen) = std::env::var_os("AUTOKERNEL_NVCC").filter(|value| !value.is_empty()) {
             let chosen = PathBuf::from(chosen);
-            return if chosen.is_file() { identify(chosen, cache) } else { Err(LocateError::BadOverride(chosen)) };
+            if !chosen.is_file() {
+                return Err(LocateError::BadOverride(chosen));
+            }
+            return identify(chosen, cache)?.if_new_enough();
         }
-        let found = candidates(start).into_iter().find(|path| path.is_file());
-        identify(found.ok_or(LocateError::NotFound)?, cache)
+        let mut missing = LocateError::NotFound;
+        for path in candidates(start).into_iter().filter(|path| path.is_file()) {
+            match identify(path, cache)?.if_new_enough() {
+                Ok(found) => return Ok(found),
+                Err(old) => missing = old,
+            }
+        }
+        Err(missing)
+    }
+
+    fn if_new_enough(self) -> Result<Nvcc, LocateError> {
+        let major = self.version.split('.').next().and_then(|major| major.parse().ok()).unwrap_or(0);
+        if major >= OLDEST_MAJOR {
+            return Ok(self);
+        }
+        Err(LocateError::TooOld { path: self.path, version: self.version })
     }
 }
 
@@ -128,5 +168,14 @@ mod tests {
         let text = "nvcc: NVIDIA (R) Cuda compiler driver\nCuda compilation tools, release 13.0, V13.0.88\nBuild x\n";
         assert_eq!(parse_version(text).as_deref(), Some("13.0.88"));
         assert_eq!(parse_version("command not found"), None);
+    }
+
+    #[test]
+    fn a_release_that_cannot_compile_the_kernels_is_none() {
+        let found = |version: &str| Nvcc { path: "/usr/bin/nvcc".into(), version: version.to_owned() }.if_new_enough();
+        assert!(found("12.0.140").is_ok() && found("13.0.88").is_ok() && OLDEST.starts_with(&OLDEST_MAJOR.to_string()));
+        let old = found("11.8.89").unwrap_err();
+        assert!(old.is_none_here());
+        assert!(old.to_string().contains("nvcc 11.8.89") && old.to_string().contains("12.0 or later"), "{old}");
     }
 }

@@ -5,6 +5,7 @@ mod compile;
 mod image;
 mod locate;
 mod process;
+mod remedy;
 mod report;
 
 pub use compile::{CompileError, Compiler, RUNTIME_HEADER};

@@ -18,7 +18,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 pub fn checks(cache: &Path) -> Vec<Check> {
     let nvcc = match Nvcc::locate(Path::new("."), cache) {
         Ok(nvcc) => nvcc,
-        Err(error @ LocateError::NotFound) => return vec![Check::of_error("nvcc", Status::Missing, &error)],
+        Err(error) if error.is_none_here() => return vec![Check::of_error("nvcc", Status::Missing, &error)],
         Err(error) => return vec![Check::of_error("nvcc", Status::Broken, &error)],
     };
     let found = format!("{} at {}", nvcc.version, nvcc.path.display());

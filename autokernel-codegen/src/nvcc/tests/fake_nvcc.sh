@@ -22,6 +22,8 @@ works) report 0 && echo ptx >kernel.ptx && echo cubin >kernel.cubin ;;
 spills) report 8 && echo ptx >kernel.ptx && echo cubin >kernel.cubin ;;
 reports_nothing) echo ptx >kernel.ptx && echo cubin >kernel.cubin ;;
 fails) echo 'error: out of registers and patience' >&2 && exit 1 ;;
+lacks_a_host_compiler) echo 'sh: 1: g++: not found' >&2 && exit 1 ;;
+knows_no_arch) echo "nvcc fatal   : Unsupported gpu architecture 'compute_80'" >&2 && exit 1 ;;
 fails_silently) exit 2 ;;
 hangs) (sleep 1 && touch "$folder/survived") & sleep 60 ;;
 esac

@@ -42,6 +42,14 @@ fn an_nvcc_that_fails_is_quoted() {
 }
 
 #[test]
+fn an_nvcc_that_lacks_something_is_quoted_with_the_remedy() {
+    let message = refused("lacks_a_host_compiler");
+    assert!(message.contains("sh: 1: g++: not found\n") && message.contains("NVCC_CCBIN"), "{message}");
+    let message = refused("knows_no_arch");
+    assert!(message.contains("compute_80") && message.contains("AUTOKERNEL_ARCHS"), "{message}");
+}
+
+#[test]
 fn a_kernel_that_spills_or_has_no_report_is_refused() {
     let message = refused("spills");
     assert!(message.contains("registers spilled to memory") && message.contains("8 bytes spill stores"), "{message}");
