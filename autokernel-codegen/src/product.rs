@@ -13,7 +13,7 @@ use crate::function::{Called, Functions};
 use crate::spec::{self, Spec};
 use crate::translate::factor;
 use crate::words::DOT;
-use crate::{problem, twin};
+use crate::{problem, rows, twin};
 
 /// Reads a function whose body multiplies operands of its own, as `#[autokernel::fused_matmul]` does.
 ///
@@ -68,7 +68,8 @@ pub fn rust_function(block: &syn::Block, body: &Body, called: &[Called]) -> Resu
     let seconds = body.factors().split_off(1);
     let seconds = seconds.into_iter().map(|factor| body.operands()[usize::from(factor)].name.as_str());
     Named { seconds: seconds.collect() }.visit_block_mut(&mut block);
-    twin::rust_function(&block, &Operands::of(body).all(), called)
+    let operands = Operands::of(body).all();
+    twin::rust_function(&block, &rows::Body { operands, ..rows::Body::default() }, called)
 }
 
 /// Puts a product's name in the place of each `dot(…)`.

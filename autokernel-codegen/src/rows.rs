@@ -2,7 +2,7 @@
 
 pub use autokernel_ops::Schedule as AnySchedule;
 pub use autokernel_ops::rows::schedule::{Keep, RowsSchedule};
-pub use autokernel_ops::rows::{Kind, Operand, Problem, emit, oracle, plan, space};
+pub use autokernel_ops::rows::{Body, Kind, Operand, Problem, emit, oracle, plan, space};
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{Error, Result};
@@ -16,7 +16,7 @@ use crate::{problem, twin};
 /// # Errors
 /// A statement that no body holds.
 pub fn rust_function(block: &syn::Block, problem: &Problem, called: &[Called]) -> Result<TokenStream> {
-    twin::rust_function(block, &problem.body().operands, called)
+    twin::rust_function(block, problem.body(), called)
 }
 
 /// Reads a function whose parameters are operands and whose body is arithmetic on one element of each, as

@@ -46,7 +46,8 @@ fn mistakes_in_a_body_are_told_with_what_can_be_written() {
         (matrix, "out = if x > 0.0 { row_sum(x) } else { x };", "bind it before"),
         (matrix, "x", "goes nowhere"),
         (matrix, "out += x;", "written once and never read"),
-        (matrix, "out[0] = x;", "only an output is assigned to"),
+        (matrix, "out[0] = x;", "rows are picked of an operand by an operand"),
+        (matrix, "(out) = x;", "only an output is assigned to"),
         (matrix, "x = out;", "`x` is no output"),
         (matrix, "out = x; out = x;", "written twice"),
         (matrix, "let y = x;", "write `out = …;`"),
@@ -64,6 +65,43 @@ fn mistakes_in_a_body_are_told_with_what_can_be_written() {
         ),
         ("x: Matrix<bf16>, out: &mut Matrix<bf16>", "out = x;", "an operand is one of"),
         ("x: &Vec<bf16>, out: &mut Matrix<bf16>", "out = x;", "an operand is one of"),
+    ];
+    for (parameters, body, expected) in cases {
+        let message = read(&format!("fn f({parameters}) {{ {body} }}")).unwrap_err().into_iter();
+        let messages: Vec<String> = message.map(|error| error.to_string()).collect();
+        assert!(messages.iter().any(|message| message.contains(expected)), "{body}: {messages:?}");
+    }
+}
+
+#[test]
+fn rows_that_an_index_picks_are_fetched_once_and_written_where_it_says() {
+    let source = "fn f(table: &Matrix<f32>, ids: &Index, to: &Index, out: &mut Matrix<f32>) {
+        out[to] = table[ids] * table[ids] + ids;
+    }";
+    let read = read(source).unwrap();
+    let body = read.body();
+    let [fetch] = &body.fetches[..] else { panic!("{:?}", body.fetches) };
+    assert_eq!((&*fetch.name, &*fetch.of, &*fetch.row), ("table_at_ids", "table", "ids"));
+    assert_eq!(body.row_of_output("out"), Some("to"));
+    assert_eq!(read.to_string(), "rows table: Matrix<f32>, ids: Index, to: Index -> out: Matrix<f32>");
+}
+
+#[test]
+fn mistakes_with_indices_are_told_with_what_can_be_written() {
+    let operands = "x: &Matrix<f32>, scale: &Row<f32>, ids: &Index, out: &mut Matrix<f32>";
+    let cases = [
+        (operands, "out = x[0];", "rows are picked of an operand by an operand"),
+        (operands, "out = (x + x)[ids];", "rows are picked of an operand by an operand"),
+        (operands, "out = x[scale];", "`scale` is no index"),
+        (operands, "out = scale[ids];", "`scale` is a `Row`, which has no rows to pick"),
+        (operands, "out = y[ids];", "`y` is no operand"),
+        (operands, "out = x + x[ids];", "pass it twice"),
+        (operands, "let y = out[ids]; out = x;", "`out` is written and never read"),
+        (operands, "out[scale] = x;", "`scale` is no index"),
+        (operands, "let x = x * 2.0; out = x[ids];", "`x` is a value here"),
+        ("x: &Matrix<f32>, ids: &mut Index, out: &mut Matrix<f32>", "out = x;", "an `Index` is only read"),
+        ("x: &Matrix<i32>, out: &mut Matrix<f32>", "out = x;", "`i32` is not an element type"),
+        ("x: &Matrix<f32>, ids: &Index<i32>, out: &mut Matrix<f32>", "out = x[ids];", "an operand is one of"),
     ];
     for (parameters, body, expected) in cases {
         let message = read(&format!("fn f({parameters}) {{ {body} }}")).unwrap_err().into_iter();

@@ -5,9 +5,11 @@
 //! crate's own, and in bodies reductions along a row and products of matrices. All of it is pure, so a `let` inside a branch may be computed outside it.
 
 mod call;
+mod fetch;
 mod lifted;
 
 pub use call::check_function;
+pub use fetch::picked_row;
 pub use lifted::factor;
 
 use syn::{Error, Result};
@@ -50,6 +52,13 @@ pub enum Value {
     Number(Expr),
     /// What a row's numbers are reduced to.
     Reduced(Reduction, Expr),
+    /// An operand's element in the row that an index picks.
+    Fetched {
+        /// The operand.
+        of: String,
+        /// The index.
+        row: String,
+    },
     /// An element of a product.
     Product(Factors),
 }
@@ -166,6 +175,7 @@ impl<'f> Translator<'f> {
             syn::Expr::If(branch) => self.branch(branch),
             syn::Expr::MethodCall(call) => self.method_call(call),
             syn::Expr::Call(call) => self.function_call(call),
+            syn::Expr::Index(picked) => self.fetch(picked),
             other => Err(Error::new_spanned(
                 other,
                 "this expression cannot be translated to CUDA; a body uses `+ - * /`, `if … else`, comparisons, \

@@ -1,12 +1,13 @@
 //! A body as a Rust function that computes one row in `f32`: the tokens of the user's own text, each reduction a loop, each
 //! value and each output another.
 
+mod fetches;
 mod function;
 mod indices;
 mod literals;
 
 use autokernel_core::Role;
-use autokernel_ops::body::{Kind, Operand, Reduction};
+use autokernel_ops::body::{Body, Fetch, Kind, Operand, Reduction};
 use autokernel_ops::expr::Axis;
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
@@ -14,6 +15,7 @@ use syn::visit::Visit;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Error, Ident, Result};
 
+use self::fetches::Fetches;
 use self::indices::{Indices, row_number};
 use crate::function::Called;
 use crate::names::{Names, imports};
@@ -21,29 +23,34 @@ use crate::words::binding_name;
 
 pub use self::function::items as function_items;
 
-/// `fn row(number: usize, x: &[f32], eps: f32, out: &mut [f32]) { … }` of a body on `operands`, which are its parameters behind
-/// the row's number: slices of as many elements as a row has columns, and numbers where an operand has one a row. A reduction is
+/// `fn row(number: usize, x: &[f32], eps: f32, out: &mut [f32]) { … }` of a body, whose operands and then whose fetches are its
+/// parameters behind the row's number: slices of as many elements as a row has columns, and numbers where an operand has one a row. A reduction is
 /// a loop, and so are values and outputs.
 ///
 /// # Errors
 /// A statement that no body holds.
-pub fn rust_function(block: &syn::Block, operands: &[Operand], called: &[Called]) -> Result<TokenStream> {
+pub fn rust_function(block: &syn::Block, body: &Body, called: &[Called]) -> Result<TokenStream> {
     let mut block = literals::typed(block);
     let mut indices = Indices::default();
     indices.visit_block_mut(&mut block);
-    let mut twin = Twin::new(operands);
+    Fetches.visit_block_mut(&mut block);
+    let mut twin = Twin::new(body);
     let statements = block.stmts.iter().map(|statement| twin.statement(statement)).collect::<Result<Vec<_>>>()?;
     let Twin { columns, .. } = &twin;
-    let parameters = operands.iter().map(parameter);
+    let parameters = passed(body).map(parameter).chain(body.fetches.iter().map(|fetch| fetched(body, fetch)));
+    let picking = body.operands.iter().filter(|operand| operand.kind == Kind::Index).map(name_of);
     let (imports, own) = (imports(&block), called.iter().map(own_function));
     let (number, indices) = (row_number(), indices.values(columns));
-    let matrix = operands.iter().find(|operand| operand.kind == Kind::Matrix).map(name_of);
+    let is_matrix = |operand: &&Operand| operand.kind == Kind::Matrix;
+    let of_fetch = || body.fetches.iter().find(|it| body.operand(&it.of).as_ref().is_some_and(is_matrix));
+    let matrix = passed(body).find(is_matrix).map(name_of).or_else(|| of_fetch().map(Fetches::name));
     Ok(quote! {
         #[allow(clippy::all, clippy::pedantic, clippy::nursery)]
         fn row(#number: usize, #(#parameters),*) {
             #(#imports)*
             #(#own)*
             let #columns = #matrix.len();
+            #(let _ = #picking;)*
             #indices
             #(#statements)*
         }
@@ -59,6 +66,20 @@ fn own_function(Called { name, fingerprint }: &Called) -> TokenStream {
     quote! {
         use super::#name;
         const _: () = ::core::assert!(#name::FINGERPRINT == #fingerprint, #message);
+    }
+}
+
+/// The operands whose row, or number, the function is handed: those that are read where an index picks their rows are fetched.
+fn passed(body: &Body) -> impl Iterator<Item = &Operand> {
+    body.operands.iter().filter(|operand| operand.role == Role::Output || !body.is_picked(&operand.name))
+}
+
+/// The parameter of a fetch.
+fn fetched(body: &Body, fetch: &Fetch) -> TokenStream {
+    let name = Fetches::name(fetch);
+    match body.operand(&fetch.of) {
+        Some(operand) if !operand.kind.varies_along_row() => quote!(#name: f32),
+        _ => quote!(#name: &[f32]),
     }
 }
 
@@ -108,15 +129,21 @@ struct Twin<'p> {
 }
 
 impl<'p> Twin<'p> {
-    fn new(operands: &'p [Operand]) -> Self {
+    fn new(body: &'p Body) -> Self {
+        let operands = &body.operands;
         let inputs = operands.iter().filter(|operand| operand.role == Role::Input).map(|operand| {
             let along = if operand.kind.varies_along_row() { Along::Elements } else { Along::Row };
             (operand.name.clone(), along)
         });
+        let fetches = body.fetches.iter().map(|fetch| {
+            let of = body.operand(&fetch.of);
+            let along = if of.is_none_or(|it| it.kind.varies_along_row()) { Along::Elements } else { Along::Row };
+            (Fetches::name(fetch).to_string(), along)
+        });
         let [columns, column] = ["columns", "column"].map(|name| Ident::new(name, Span::mixed_site()));
         let indices = [(Axis::Row, Along::Row), (Axis::Column, Along::Elements)];
         let indices = indices.map(|(axis, along)| (Indices::name(axis).to_owned(), along));
-        Twin { operands, scope: inputs.chain(indices).collect(), columns, column, reductions: 0 }
+        Twin { operands, scope: inputs.chain(fetches).chain(indices).collect(), columns, column, reductions: 0 }
     }
 
     fn statement(&mut self, statement: &syn::Stmt) -> Result<TokenStream> {
@@ -153,7 +180,11 @@ impl<'p> Twin<'p> {
     }
 
     fn store(&mut self, assign: &syn::ExprAssign) -> Option<TokenStream> {
-        let syn::Expr::Path(path) = &*assign.left else { return None };
+        let left = match &*assign.left {
+            syn::Expr::Index(picked) => &picked.expr,
+            _ => &assign.left,
+        };
+        let syn::Expr::Path(path) = &**left else { return None };
         let name = path.path.get_ident()?.to_string();
         let operand = self.operands.iter().find(|operand| operand.name == name)?;
         let output = name_of(operand);

@@ -6,7 +6,7 @@ use crate::rows::problem;
 /// The generated function, a statement a line.
 fn twin(source: &str) -> String {
     let function: syn::ItemFn = syn::parse_str(source).unwrap();
-    let tokens = rust_function(&function.block, &problem(&function).unwrap().body().operands, &[]).unwrap();
+    let tokens = rust_function(&function.block, problem(&function).unwrap().body(), &[]).unwrap();
     let function: syn::ItemFn = syn::parse2(tokens).expect("what is generated is a function");
     let signature = &function.sig;
     let statements = function.block.stmts.iter().map(|statement| format!("    {}\n", quote!(#statement)));

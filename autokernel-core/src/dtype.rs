@@ -19,13 +19,15 @@ pub enum Dtype {
     E4m3,
     /// 8 bits of the Open Compute Project: 5 exponent bits, 2 mantissa bits, at most 57344 and infinity.
     E5m2,
+    /// A whole number of 32 bits with a sign: what an index holds. No arithmetic is done on it.
+    I32,
 }
 
 impl Dtype {
-    /// Every element type.
+    /// Every type of which elements are that arithmetic is done on.
     pub const ALL: [Dtype; 5] = [Dtype::Bf16, Dtype::F16, Dtype::F32, Dtype::E4m3, Dtype::E5m2];
 
-    /// The name in Rust, in JSON and in CUDA: `bf16`, `f16`, `f32`, `e4m3` or `e5m2`.
+    /// The name in Rust, in JSON and in CUDA: `bf16`, `f16`, `f32`, `e4m3`, `e5m2` or `i32`.
     pub const fn name(self) -> &'static str {
         match self {
             Dtype::Bf16 => "bf16",
@@ -33,10 +35,11 @@ impl Dtype {
             Dtype::F32 => "f32",
             Dtype::E4m3 => "e4m3",
             Dtype::E5m2 => "e5m2",
+            Dtype::I32 => "i32",
         }
     }
 
-    /// The type called `name`.
+    /// The type among [`ALL`](Self::ALL) called `name`.
     pub fn from_name(name: &str) -> Option<Dtype> {
         Dtype::ALL.into_iter().find(|dtype| dtype.name() == name)
     }
@@ -46,7 +49,7 @@ impl Dtype {
         match self {
             Dtype::E4m3 | Dtype::E5m2 => 1,
             Dtype::Bf16 | Dtype::F16 => 2,
-            Dtype::F32 => 4,
+            Dtype::F32 | Dtype::I32 => 4,
         }
     }
 }

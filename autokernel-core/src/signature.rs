@@ -36,12 +36,16 @@ pub struct Operand {
     pub role: Role,
     /// The type of its elements.
     pub dtype: Dtype,
-    /// The number of the dimension along each of its axes, outermost first. None for a scalar.
+    /// The number of the dimension along each of its axes, outermost first, or [`OWN_AXIS`]. None for a scalar.
     pub axes: Vec<u8>,
     /// How a launch hands it over.
     #[serde(default, skip_serializing_if = "Passed::is_by_address")]
     pub passed: Passed,
 }
+
+/// Stands where the number of a dimension does, of an axis that no other operand shares: as many rows as a table has of which an
+/// index picks some. It is no dimension of the problem, as nothing that is chosen depends on its size.
+pub const OWN_AXIS: u8 = u8::MAX;
 
 /// How a launch hands an operand to a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! What is generated for a kernel whose body says what it computes, whatever its operation.
 
-use autokernel_codegen::rows::{Kind, Operand};
+use autokernel_codegen::rows::{Body, Kind, Operand};
 use autokernel_codegen::spec::Spec;
 use autokernel_core::Role;
 use proc_macro2::{Span, TokenStream};
@@ -43,23 +43,36 @@ pub fn kinds(operands: &[Operand]) -> TokenStream {
         Kind::Matrix => quote!(::autokernel::rows::Kind::Matrix),
         Kind::Row => quote!(::autokernel::rows::Kind::Row),
         Kind::Column => quote!(::autokernel::rows::Kind::Column),
+        Kind::Index => quote!(::autokernel::rows::Kind::Index),
         Kind::Scalar => quote!(::autokernel::rows::Kind::Scalar),
         Kind::DeviceScalar => quote!(::autokernel::rows::Kind::DeviceScalar),
     });
     quote!(&[#(#kinds),*])
 }
 
-/// What hands a row of each operand to the function `row`.
-pub fn of_a_row(operands: &[Operand]) -> TokenStream {
-    let names: Vec<Ident> = (0..operands.len()).map(|at| format_ident!("operand{at}")).collect();
-    let of = |role| operands.iter().zip(&names).filter(move |(it, _)| it.role == role).map(|(_, name)| name);
-    let (inputs, outputs) = (of(Role::Input), of(Role::Output));
-    let passed =
-        operands.iter().zip(&names).map(|(operand, name)| match (operand.role, operand.kind.varies_along_row()) {
+/// What hands a row of each operand, and of each fetch, to the function `row`.
+pub fn of_a_row(body: &Body) -> TokenStream {
+    let named = |at: usize, operand: &Operand| {
+        let is_fetched = operand.role == Role::Input && body.is_picked(&operand.name);
+        (!is_fetched).then(|| format_ident!("operand{at}"))
+    };
+    let operands = || body.operands.iter().enumerate().map(|(at, operand)| (operand, named(at, operand)));
+    let fetches = body.fetches.iter().enumerate().filter_map(|(at, fetch)| {
+        let name = format_ident!("fetch{at}");
+        Some((body.operand(&fetch.of)?, Some(name)))
+    });
+    let fetches: Vec<_> = fetches.collect();
+    let of = |role| operands().filter(move |(it, _)| it.role == role).map(|(_, name)| bound(name));
+    let inputs = of(Role::Input).chain(fetches.iter().map(|(_, name)| bound(name.clone())));
+    let outputs = of(Role::Output);
+    let passed = operands().chain(fetches.iter().cloned()).filter_map(|(operand, name)| {
+        let name = name?;
+        Some(match (operand.role, operand.kind.varies_along_row()) {
             (_, true) => quote!(#name),
             (Role::Input, false) => quote!(#name[0]),
             (Role::Output, false) => quote!(&mut #name[0]),
-        });
+        })
+    });
     quote! {
         |number, inputs, outputs| {
             if let ([#(#inputs),*], [#(#outputs),*]) = (inputs, outputs) {
@@ -67,6 +80,11 @@ pub fn of_a_row(operands: &[Operand]) -> TokenStream {
             }
         }
     }
+}
+
+/// A pattern of that name, or of what nobody reads.
+fn bound(name: Option<Ident>) -> TokenStream {
+    name.map_or_else(|| quote!(_), |name| quote!(#name))
 }
 
 /// `launch` and `launch_on`, on anything that is a view of the operands' types.
@@ -127,6 +145,7 @@ fn view(operand: &Operand, element: &TokenStream) -> Option<TokenStream> {
         (Kind::Row, Role::Output) => "RowViewMut",
         (Kind::Column, Role::Input) => "ColumnView",
         (Kind::Column, Role::Output) => "ColumnViewMut",
+        (Kind::Index, _) => return Some(quote!(::autokernel::IndexView<'a>)),
         (Kind::DeviceScalar, _) => "ScalarView",
         (Kind::Scalar, _) => return None,
     };

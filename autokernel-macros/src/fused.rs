@@ -5,7 +5,7 @@ use std::fmt::Write;
 use autokernel_codegen::matmul;
 use autokernel_codegen::problem::Layout;
 use autokernel_codegen::product::{self, Body, Operands};
-use autokernel_codegen::rows::{Kind, Operand};
+use autokernel_codegen::rows::{self, Kind, Operand};
 use autokernel_codegen::spec::Spec;
 use quote::quote;
 use syn::ext::IdentExt;
@@ -21,7 +21,8 @@ use crate::parts::Parts;
 pub fn parts(spec: &Spec, problem: &matmul::Problem, body: &Body) -> Result<Parts> {
     let row = product::rust_function(crate::body::block(spec)?, body, &spec.called)?;
     let operands = Operands::of(body);
-    let (kinds, of_a_row) = (crate::body::kinds(&operands.others), crate::body::of_a_row(&operands.all()));
+    let on_the_cpu = rows::Body { operands: operands.all(), ..rows::Body::default() };
+    let (kinds, of_a_row) = (crate::body::kinds(&operands.others), crate::body::of_a_row(&on_the_cpu));
     let factors = body.factors().into_iter().map(usize::from);
     let transpose_b = problem.layout.transpose_b();
     let cpu = quote! {
@@ -42,7 +43,7 @@ fn docs(problem: &matmul::Problem, body: &Body, parameters: &[Ident]) -> String 
             (Kind::Matrix, Some(_)) => format!("`{name}: [k, n]`"),
             (Kind::Matrix, None) => format!("`{name}: [m, n]`"),
             (Kind::Row, _) => format!("`{name}: [n]`"),
-            (Kind::Column, _) => format!("`{name}: [m]`"),
+            (Kind::Column | Kind::Index, _) => format!("`{name}: [m]`"),
             (Kind::Scalar, _) => format!("the number `{name}`"),
             (Kind::DeviceScalar, _) => format!("the number in memory `{name}`"),
         }

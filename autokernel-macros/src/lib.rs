@@ -165,6 +165,28 @@ pub fn fused_matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// it runs: a launch in a graph sees what it holds at each replay. `&mut Matrix<T>` and `&mut Column<T>` are written.
 /// `T` is `bf16`, `f16` or `f32`, for each on its own; at most 8 operands, one of them a matrix.
 ///
+/// **Rows that an index picks**: an `&Index` has the number of a row for each row of the launch. `table[ids]` is the element of the
+/// row of a matrix, or of a column, that it picks, in the same column; `out[ids] = …;` writes that row. Such an operand has as many
+/// rows as it likes. A number that is negative or too large picks no row: then nothing outside of the operand is touched, what is
+/// read is NaN, and what is written is left out. Rows of an output that nothing picks stay as they are; where two rows of the launch
+/// pick the same one, each of its elements is of either of them, and on the CPU of the last. In an expression `ids` by itself is the
+/// number, as an `f32`: `if ids >= 0.0 { table[ids] } else { 0.0 }` makes zeros of padding.
+///
+/// ```ignore
+/// /// The embeddings of tokens: gathered rows.
+/// #[autokernel::rows]
+/// pub fn embed(table: &Matrix<bf16>, ids: &Index, out: &mut Matrix<bf16>) {
+///     out = table[ids];
+/// }
+///
+/// /// What is appended to a cache: scattered rows.
+/// #[autokernel::rows]
+/// pub fn append(k: &Matrix<bf16>, v: &Matrix<bf16>, slots: &Index, keys: &mut Matrix<bf16>, values: &mut Matrix<bf16>) {
+///     keys[slots] = k;
+///     values[slots] = v;
+/// }
+/// ```
+///
 /// **Statements**: `let y = …;`, `const C: f32 = …;`, and `out = …;` once for each output. In them stand names, numbers,
 /// `+ - * /`, unary minus, comparisons, `&& || !`, `if … else`, `erf(x)`, and the methods of `f32` `abs`, `max`, `min`,
 /// `mul_add`, `exp`, `ln`, `sqrt`, `recip`, `tanh`, `sin` and `cos`, and the epilogues of [`macro@fused_matmul`] as functions:

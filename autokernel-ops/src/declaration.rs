@@ -3,7 +3,7 @@
 
 pub mod operands;
 
-use crate::body::Step;
+use crate::body::{Fetch, Step};
 
 /// A place in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +73,8 @@ pub struct Statement {
 pub enum What {
     /// A step that several operations know.
     Step(Step),
+    /// `of[row]`, read where it stands.
+    Fetch(Fetch),
     /// `let name = dot(a, b);`
     Product {
         /// Unique in its body, operands included.
@@ -171,6 +173,15 @@ pub enum Parameter {
     Tensor(TensorParameter),
     /// `name: f32`.
     Scalar(ScalarParameter),
+    /// `name: &Index`.
+    Index {
+        /// Its name.
+        name: String,
+        /// Where the parameter stands.
+        node: Node,
+        /// Whether it is borrowed mutably.
+        mutable: bool,
+    },
     /// What is written in no such form.
     Other {
         /// Where it differs.

@@ -17,6 +17,8 @@ pub enum AnyView<'a> {
     E4m3(MatrixView<'a, e4m3>),
     /// Of `e5m2`.
     E5m2(MatrixView<'a, e5m2>),
+    /// Of `i32`: an index.
+    I32(MatrixView<'a, i32>),
 }
 
 /// A mutably borrowed matrix of any element type.

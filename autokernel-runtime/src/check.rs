@@ -1,6 +1,8 @@
 //! The one place where the operands of a launch are checked: against the signature, and so against each other.
 
-use crate::{Argument, Device, Dim, Error, Extents, Operand, Passed, Result, Role, Signature};
+use autokernel_core::OWN_AXIS;
+
+use crate::{Argument, Device, Error, Extents, Operand, Passed, Result, Role, Signature};
 
 /// The largest size of a dimension that a kernel takes.
 ///
@@ -81,6 +83,10 @@ fn extents(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) -> R
         let axes = MATRIX_AXES.saturating_sub(operand.axes.len())..MATRIX_AXES;
         for (&dim, axis) in operand.axes.iter().zip(axes) {
             let (size, place) = (sizes(argument)[axis], Place { operand: at, axis });
+            if dim == OWN_AXIS {
+                countable(kernel, size, || format!("the rows of `{}`", operand.name))?;
+                continue;
+            }
             let slot = found.get_mut(usize::from(dim)).ok_or_else(|| no_dimension(kernel, operand, dim))?;
             match *slot {
                 None => *slot = Some((size, place)),
@@ -101,7 +107,7 @@ fn extents(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) -> R
         })
     };
     for (dim, size) in sizes() {
-        countable(kernel, dim, size)?;
+        countable(kernel, size, || format!("`{dim}`"))?;
     }
     Extents::collect(sizes().map(|(dim, size)| (dim, size as u32))).ok_or_else(|| Error::Operands {
         kernel: kernel.to_owned(),
@@ -129,11 +135,11 @@ fn describe(signature: &Signature, arguments: &[Argument<'_>], place: Place) -> 
 }
 
 /// Refuses a size that a kernel cannot count.
-fn countable(kernel: &str, dim: Dim, size: usize) -> Result<()> {
+fn countable(kernel: &str, size: usize, what: impl FnOnce() -> String) -> Result<()> {
     if size <= MAX_EXTENT as usize {
         return Ok(());
     }
-    let what = format!("`{dim}` of kernel `{kernel}`");
+    let what = format!("{} of kernel `{kernel}`", what());
     Err(Error::TooLarge { what, given: size as u128, max: u128::from(MAX_EXTENT) })
 }
 
@@ -156,7 +162,7 @@ pub(crate) fn check_extents(kernel: &str, signature: &Signature, given: &Extents
         given: given.iter().map(|(dim, _)| dim.to_string()).collect::<Vec<_>>().join(", "),
     })?;
     for (dim, size) in ordered.iter() {
-        countable(kernel, dim, size as usize)?;
+        countable(kernel, size as usize, || format!("`{dim}`"))?;
     }
     check_known(kernel, signature, &ordered)?;
     Ok(ordered)

@@ -169,6 +169,19 @@ pub enum Error {
         extent: usize,
     },
 
+    /// An index that picks a row which is not there.
+    #[error(
+        "number {at} is {row}, and there are {rows} rows. Numbers of rows are from 0 up to one less than there are"
+    )]
+    NoRow {
+        /// Which number of the index.
+        at: usize,
+        /// The number.
+        row: i32,
+        /// Rows that there are.
+        rows: usize,
+    },
+
     /// Larger than a kernel can count or address.
     #[error("{what} is {given}, and a kernel takes at most {max}. Split the work along that dimension")]
     TooLarge {

@@ -14,9 +14,11 @@ mod sealed {
     impl Sealed for f32 {}
     impl Sealed for float8::F8E4M3 {}
     impl Sealed for float8::F8E5M2 {}
+    impl Sealed for i32 {}
 }
 
-/// A number as memory holds it: [`half::bf16`], [`half::f16`], [`f32`], [`float8::F8E4M3`] or [`float8::F8E5M2`]. [`Element`](crate::Element) is the same, of operands.
+/// A number as memory holds it: [`half::bf16`], [`half::f16`], [`f32`], [`float8::F8E4M3`] or [`float8::F8E5M2`], which are each an
+/// [`Element`](crate::Element) of operands, or [`i32`], which an [`Index`](crate::Index) holds.
 ///
 /// Sealed: the kernels read the bits, so no further type can be added from outside.
 pub trait Number:
@@ -34,10 +36,10 @@ pub trait Number:
     /// This type as a value.
     const DTYPE: Dtype;
 
-    /// Widens to `f32`; exact for every element type.
+    /// Widens to `f32`; exact for every element type, and for whole numbers up to 2²⁴.
     fn to_f32(self) -> f32;
 
-    /// Rounds to the nearest value of this type, ties to even. Where that is beyond the largest, 16-bit types give infinity and
+    /// Rounds to the nearest value of this type, ties to even, or of a whole number towards zero. Where that is beyond the largest, 16-bit types give infinity and
     /// 8-bit types the largest, as a conversion by CUDA does.
     fn from_f32(value: f32) -> Self;
 
@@ -94,6 +96,22 @@ macro_rules! float8_number {
 
 float8_number!(E4m3: float8::F8E4M3);
 float8_number!(E5m2: float8::F8E5M2);
+
+impl Number for i32 {
+    const DTYPE: Dtype = Dtype::I32;
+
+    fn to_f32(self) -> f32 {
+        self as f32
+    }
+
+    fn from_f32(value: f32) -> Self {
+        value as i32
+    }
+
+    fn widen(source: &[Self], target: &mut [f32]) {
+        source.iter().zip(target).for_each(|(narrow, wide)| *wide = narrow.to_f32());
+    }
+}
 
 impl Number for f32 {
     const DTYPE: Dtype = Dtype::F32;

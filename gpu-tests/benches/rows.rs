@@ -46,7 +46,7 @@ impl Placed {
         let (rows, columns) = match operand.kind {
             Kind::Matrix => (rows, columns),
             Kind::Row => (1, columns),
-            Kind::Column => (1, rows),
+            Kind::Column | Kind::Index => (1, rows),
             Kind::Scalar | Kind::DeviceScalar => (1, 1),
         };
         let is_output = operand.role == Role::Output;

@@ -2,9 +2,13 @@
 
 use std::fmt;
 
-use autokernel::{Argument, Device, Dtype, Result, Role, bf16, e4m3, e5m2, f16};
+use autokernel::{Argument, Device, Dtype, Index, Result, Role, bf16, e4m3, e5m2, f16};
 use autokernel_codegen::rows::oracle::{self, Ball};
 use autokernel_codegen::rows::{Kind, Operand};
+
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
 
 use crate::host::{Guarded, HostMatrix, Sample, Values};
 use crate::placement::Placement;
@@ -16,6 +20,7 @@ enum Placed {
     F32(Guarded<f32>),
     E4m3(Guarded<e4m3>),
     E5m2(Guarded<e5m2>),
+    Index(Index),
 }
 
 /// What a buffer holds, read back.
@@ -25,10 +30,11 @@ struct Read {
     broken_guard: Option<String>,
 }
 
-/// `$value` of what is inside, whatever its type.
+/// `$value` of what is inside, whatever its type, but for an index.
 macro_rules! of_placed {
-    ($placed:expr, $inner:ident => $value:expr) => {
+    ($placed:expr, $inner:ident => $value:expr, $index:ident => $of_index:expr) => {
         match $placed {
+            Placed::Index($index) => $of_index,
             Placed::Bf16($inner) => $value,
             Placed::F16($inner) => $value,
             Placed::F32($inner) => $value,
@@ -63,13 +69,20 @@ impl Placed {
             Dtype::F32 => typed(device, placement, seed).map(|(there, values)| (Placed::F32(there), values)),
             Dtype::E4m3 => typed(device, placement, seed).map(|(there, values)| (Placed::E4m3(there), values)),
             Dtype::E5m2 => typed(device, placement, seed).map(|(there, values)| (Placed::E5m2(there), values)),
+            Dtype::I32 => {
+                let rows = picks(placement.columns, seed.map_or(0, |(_, seed)| seed));
+                let there = Index::from_slice(device, &rows)?;
+                Ok((Placed::Index(there), rows.into_iter().map(f64::from).collect()))
+            }
         }
     }
 
     fn argument(&mut self, operand: &Operand) -> Result<Argument<'_>> {
         match operand.role {
-            autokernel::Role::Input => of_placed!(self, it => Ok(it.view()?.into())),
-            autokernel::Role::Output => of_placed!(self, it => Ok(it.view_mut()?.into())),
+            autokernel::Role::Input => of_placed!(self, it => Ok(it.view()?.into()), index => Ok(index.view().into())),
+            autokernel::Role::Output => {
+                of_placed!(self, it => Ok(it.view_mut()?.into()), index => Ok(index.view().into()))
+            }
         }
     }
 
@@ -79,8 +92,17 @@ impl Placed {
             let bits = host.elements().map(Sample::bits).collect();
             Ok(Read { elements: host.to_f64(), bits, broken_guard: host.first_broken_guard() })
         }
-        of_placed!(self, it => typed(it))
+        let no_floats = || Ok(Read { elements: Vec::new(), bits: Vec::new(), broken_guard: None });
+        of_placed!(self, it => typed(it), _index => no_floats())
     }
+}
+
+/// Different numbers of rows, in any order, one of them below the first.
+fn picks(count: usize, seed: u64) -> Vec<i32> {
+    let mut numbers: Vec<i32> = (-1..).take(count + 2).collect();
+    numbers.shuffle(&mut StdRng::seed_from_u64(seed));
+    numbers.truncate(count);
+    numbers
 }
 
 /// The operands of a launch: what they are, how large, and what those hold that are read.
@@ -191,6 +213,7 @@ pub fn is_right(dtype: Dtype, ball: Ball, got: f64) -> bool {
         Dtype::F32 => f64::from(value as f32),
         Dtype::E4m3 => e4m3::from_f64(value).to_f64(),
         Dtype::E5m2 => e5m2::from_f64(value).to_f64(),
+        Dtype::I32 => value.trunc(),
     };
     let Ball { value, error } = ball;
     if ball.is_special() {

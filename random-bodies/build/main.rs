@@ -106,7 +106,7 @@ fn body(seed: u64, compiler: Option<&Compiler>, out: &Path) -> Body {
 fn text(bodies: &[Body]) -> String {
     let mut text = String::new();
     for Body { seed, declaration: Declaration { attribute, arguments, function, helpers }, .. } in bodies {
-        writeln!(text, "mod seed_{seed} {{\nuse autokernel::{{Column, Matrix, Row, Scalar, bf16, f16}};")
+        writeln!(text, "mod seed_{seed} {{\nuse autokernel::{{Column, Index, Matrix, Row, Scalar, bf16, f16}};")
             .expect("any text fits");
         for helper in helpers {
             writeln!(text, "#[autokernel::function]\npub {helper}").expect("any text fits");

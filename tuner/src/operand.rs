@@ -1,10 +1,12 @@
 //! How an operand lies as a matrix.
 
-use autokernel_core::{Extents, Operand};
+use autokernel_core::{Extents, OWN_AXIS, Operand};
 
 /// Rows and columns of an operand: the last axis is a row's, all others count rows.
 pub fn rows_and_columns(operand: &Operand, shape: &Extents) -> (usize, usize) {
-    let sizes: Vec<usize> = operand.axes.iter().map(|&dim| shape.size(dim) as usize).collect();
+    // Whoever picks rows of an operand finds as many as there are.
+    let size = |dim: u8| shape.size(if dim == OWN_AXIS { 0 } else { dim }) as usize;
+    let sizes: Vec<usize> = operand.axes.iter().map(|&dim| size(dim)).collect();
     match sizes.split_last() {
         Some((columns, rows)) => (rows.iter().product(), *columns),
         None => (1, 1),

@@ -25,7 +25,7 @@ pub fn translate(function: &syn::ItemFn, arguments: &[f32]) -> Result<Function> 
     let result = translator.block(&function.block)?;
     let bindings = translator.bound.into_iter().filter_map(|bound| match bound.value {
         Value::Number(value) => Some(Binding { name: bound.name, value }),
-        Value::Reduced(..) | Value::Product(_) => None,
+        Value::Reduced(..) | Value::Fetched { .. } | Value::Product(_) => None,
     });
     Ok(Function { parameter: parameter.clone(), bindings: bindings.collect(), result })
 }

@@ -1,13 +1,13 @@
 //! The statements of a body.
 
-use autokernel_ops::body::Step;
+use autokernel_ops::body::{Fetch, Step};
 use autokernel_ops::declaration::{Parameter, Statement, TensorParameter, What};
 use syn::{Error, Ident, Result};
 
 use super::nodes::Nodes;
 use crate::function::Functions;
 use crate::mistakes::Mistakes;
-use crate::translate::{Text, Translator, Value};
+use crate::translate::{Text, Translator, Value, picked_row};
 use crate::words::{binding_name, refuse_intrinsic};
 
 /// Reads what a function does, statement by statement. Its parameters are called `names`, the unreadable ones too.
@@ -79,6 +79,7 @@ impl Reader<'_> {
                 Value::Reduced(reduction, of) => {
                     What::Step(Step::Reduce { name, reduction: *reduction, of: of.clone() })
                 }
+                Value::Fetched { of, row } => What::Fetch(Fetch { name, of: of.clone(), row: row.clone() }),
                 Value::Product(factors) => What::Product { name, factors: factors.clone() },
             };
             self.statements.push(Statement { what, node: self.nodes.add(&bound.tokens) });
@@ -94,14 +95,18 @@ impl Reader<'_> {
         let syn::Expr::Assign(assign) = expr else {
             return Err(Error::new_spanned(expr, instead_of(expr)));
         };
-        let output = match &*assign.left {
-            syn::Expr::Path(path) => path.path.get_ident(),
-            _ => None,
+        let (output, row) = match &*assign.left {
+            syn::Expr::Path(path) => (path.path.get_ident(), None),
+            syn::Expr::Index(picked) => {
+                let (output, row) = picked_row(picked)?;
+                (Some(output), Some(row.to_string()))
+            }
+            _ => (None, None),
         };
-        let output =
-            output.ok_or_else(|| Error::new_spanned(&assign.left, "only an output is assigned to: `out = …;`"))?;
+        let refused = "only an output is assigned to: `out = …;`, or where an index picks its rows `out[index] = …;`";
+        let output = output.ok_or_else(|| Error::new_spanned(&assign.left, refused))?;
         let value = self.translator.number(&assign.right)?;
-        Ok(Some((Step::Store { output: output.to_string(), value }, assign)))
+        Ok(Some((Step::Store { output: output.to_string(), row, value }, assign)))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The parameters of a declared function.
 
+use autokernel_ops::body::Kind;
 use autokernel_ops::declaration::{Parameter, ScalarParameter, TensorParameter};
 use syn::Ident;
 
@@ -16,6 +17,9 @@ pub fn read(argument: &syn::FnArg, nodes: &mut Nodes) -> Parameter {
         return Parameter::Scalar(ScalarParameter { name: name.to_string(), node, ty });
     }
     let syn::Type::Reference(reference) = &*typed.ty else { return Parameter::Other { node: ty } };
+    if is_index(&reference.elem) {
+        return Parameter::Index { name: name.to_string(), node, mutable: reference.mutability.is_some() };
+    }
     let Some((container, element)) = tensor(&reference.elem) else { return Parameter::Other { node: ty } };
     let last = |path: &syn::Path| path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
     Parameter::Tensor(TensorParameter {
@@ -42,6 +46,13 @@ pub fn element(argument: &syn::FnArg) -> Option<&syn::TypePath> {
     let syn::FnArg::Typed(typed) = argument else { return None };
     let syn::Type::Reference(reference) = &*typed.ty else { return None };
     tensor(&reference.elem).map(|(_, element)| element)
+}
+
+/// Whether it is `Index`, whatever path leads to it.
+fn is_index(ty: &syn::Type) -> bool {
+    let syn::Type::Path(path) = ty else { return false };
+    let last = path.path.segments.last();
+    last.is_some_and(|segment| segment.ident == Kind::Index.name() && segment.arguments.is_none())
 }
 
 /// `Matrix` and `T` of `Matrix<T>`, whatever path leads to it.

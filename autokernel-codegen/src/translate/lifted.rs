@@ -118,7 +118,7 @@ impl Translator<'_> {
     }
 
     /// The name of a value that stands for `call`; of an equal one where there is one.
-    fn lift(&mut self, name: &str, call: &syn::ExprCall, value: Value) -> Expr {
+    pub(super) fn lift(&mut self, name: &str, call: &impl ToTokens, value: Value) -> Expr {
         if let Some(known) = self.bound.iter().find(|bound| bound.value == value) {
             return Expr::Variable(known.name.clone());
         }
@@ -127,7 +127,7 @@ impl Translator<'_> {
         Expr::Variable(unique)
     }
 
-    fn refuse_in_function(&self, call: &syn::ExprCall, name: &str) -> Result<()> {
+    pub(super) fn refuse_in_function(&self, call: &impl ToTokens, name: &str) -> Result<()> {
         let message = format!(
             "`{name}` is a kernel's, and a function computes a number from numbers; pass its value as an argument"
         );

@@ -46,6 +46,11 @@ pub enum Arg {
         /// The dimension.
         dim: u8,
     },
+    /// The rows that an operand has, whose axis may be its own.
+    Rows {
+        /// The operand.
+        operand: u8,
+    },
     /// 1 if the operand's map is there, so that TMA may store it; 0 if the kernel must store it through its address.
     /// TMA writes whole units of 16 bytes: it cannot store rows that begin or end inside one.
     IsMapped {
@@ -93,7 +98,7 @@ impl Arg {
             Arg::Pointer { .. } | Arg::Workspace { .. } => "void*",
             Arg::Stride { .. } => "int64_t",
             Arg::Scalar { .. } => "float",
-            Arg::Extent { .. } | Arg::IsMapped { .. } | Arg::Knob { .. } => "int",
+            Arg::Extent { .. } | Arg::Rows { .. } | Arg::IsMapped { .. } | Arg::Knob { .. } => "int",
         }
     }
 
@@ -102,7 +107,7 @@ impl Arg {
         match self {
             Arg::Map { .. } => Layout { bytes: 128, align: 64 },
             Arg::Pointer { .. } | Arg::Stride { .. } | Arg::Workspace { .. } => Layout { bytes: 8, align: 8 },
-            Arg::Scalar { .. } | Arg::Extent { .. } | Arg::IsMapped { .. } | Arg::Knob { .. } => {
+            Arg::Scalar { .. } | Arg::Extent { .. } | Arg::Rows { .. } | Arg::IsMapped { .. } | Arg::Knob { .. } => {
                 Layout { bytes: 4, align: 4 }
             }
         }

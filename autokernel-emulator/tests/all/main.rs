@@ -12,6 +12,7 @@ mod hostile;
 mod mutants;
 mod parse;
 mod programs;
+mod rows_index_kernels;
 mod rows_kernels;
 mod schedules;
 mod simple_kernels;

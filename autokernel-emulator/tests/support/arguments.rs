@@ -129,6 +129,11 @@ impl Launched<'_> {
             Arg::Stride { .. } => 1u64.to_le_bytes().to_vec(),
             Arg::Scalar { .. } => panic!("no kernel of these tests takes a scalar"),
             Arg::Extent { dim } => self.extents.size(*dim).to_le_bytes().to_vec(),
+            Arg::Rows { operand } => {
+                let Placed { rows, columns, .. } = matrix(operand);
+                let is_matrix = self.operands[usize::from(*operand)].axes.len() > 1;
+                if is_matrix { rows } else { rows.max(columns) }.to_le_bytes().to_vec()
+            }
             Arg::IsMapped { operand } => u32::from(self.is_mapped(*operand)).to_le_bytes().to_vec(),
             Arg::Knob { value, .. } => value.to_le_bytes().to_vec(),
         }

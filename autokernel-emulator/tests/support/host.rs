@@ -25,6 +25,7 @@ pub fn element_of(dtype: Dtype) -> Element {
         Dtype::Bf16 => Element::Bf16,
         Dtype::F16 => Element::F16,
         Dtype::F32 => Element::F32,
+        Dtype::I32 => panic!("no tensor map is of {dtype}"),
         Dtype::E4m3 | Dtype::E5m2 => Element::U8,
     }
 }
@@ -35,6 +36,7 @@ pub fn to_bytes(dtype: Dtype, value: f64) -> Vec<u8> {
         Dtype::Bf16 => bf16::from_f32(to_odd(value)).to_le_bytes().to_vec(),
         Dtype::F16 => f16::from_f32(to_odd(value)).to_le_bytes().to_vec(),
         Dtype::F32 => (value as f32).to_le_bytes().to_vec(),
+        Dtype::I32 => (value as i32).to_le_bytes().to_vec(),
         Dtype::E4m3 => vec![F8E4M3::from_f64(value).to_bits()],
         Dtype::E5m2 => vec![F8E5M2::from_f64(value).to_bits()],
     }
@@ -45,6 +47,7 @@ pub fn from_bytes(dtype: Dtype, bytes: &[u8]) -> f64 {
         Dtype::Bf16 => bf16::from_le_bytes(bytes.try_into().unwrap()).to_f64(),
         Dtype::F16 => f16::from_le_bytes(bytes.try_into().unwrap()).to_f64(),
         Dtype::F32 => f32::from_le_bytes(bytes.try_into().unwrap()).into(),
+        Dtype::I32 => i32::from_le_bytes(bytes.try_into().unwrap()).into(),
         Dtype::E4m3 => F8E4M3::from_bits(bytes[0]).to_f64(),
         Dtype::E5m2 => F8E5M2::from_bits(bytes[0]).to_f64(),
     }

@@ -9,6 +9,7 @@ use autokernel_codegen::rows::{Kind, Operand, Problem, RowsSchedule, emit, oracl
 use autokernel_core::{LaunchPlan, Role};
 use autokernel_emulator::{Gpu, Module, Options, Report};
 use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
 use super::arguments;
@@ -90,14 +91,21 @@ impl Compiled {
         let Run { inputs: values, outputs: got, report } = self.run(rows, columns, data, data.seed);
         let outputs = || operands.iter().filter(|operand| operand.role == Role::Output);
         for row in 0..rows {
-            let input = |at: usize, column: usize| {
-                let (height, width) = shape(&operands[at], rows, columns);
-                let row = if height == 1 { 0 } else { row };
-                values[at][row as usize * width as usize + column]
+            let input = |at: usize, row: usize, column: usize| {
+                let (height, width) = self.shape(&operands[at], rows, columns);
+                if row < height as usize { values[at][row * width as usize + column] } else { f64::NAN }
             };
             let expected = oracle::row(self.problem.body(), row as usize, columns as usize, &input);
             for ((operand, got), expected) in outputs().zip(&got).zip(&expected) {
                 let width = expected.len();
+                let index = self.problem.body().row_of_output(&operand.name);
+                let index = index.map(|index| operands.iter().position(|it| it.name == index).unwrap());
+                // Of a negative number a large one is made.
+                let row = index.map_or(row, |index| values[index][row as usize] as i32 as u32);
+                let (height, _) = self.shape(operand, rows, columns);
+                if row >= height {
+                    continue;
+                }
                 for (column, (ball, got)) in expected.iter().zip(&got[row as usize * width..]).enumerate() {
                     let right = is_right(self.dtype(operand), *ball, *got);
                     assert!(right, "{what}: {}[{row}, {column}] is {got}, not {ball:?}", operand.name);
@@ -115,13 +123,15 @@ impl Compiled {
         let mut values = Vec::new();
         let mut placed = Vec::new();
         for (at, operand) in operands.iter().enumerate() {
-            let (height, width) = shape(operand, rows, columns);
+            let (height, width) = self.shape(operand, rows, columns);
             let ld = width + if operand.kind == Kind::Matrix { data.padding[at % 3] } else { 0 };
             let dtype = self.dtype(operand);
             let skew = u64::from(data.skew[at % 3]) * u64::from(dtype.bytes());
             let place = allocate(&mut gpu, &operand.name, dtype, height, width, ld, skew);
-            let elements: Vec<f64> =
-                (0..height * width).map(|_| rounded(operand.dtype, draw(&mut rng, data))).collect();
+            let elements: Vec<f64> = match operand.kind {
+                Kind::Index => picks(&mut rng, rows),
+                _ => (0..height * width).map(|_| rounded(operand.dtype, draw(&mut rng, data))).collect(),
+            };
             if operand.role == Role::Input {
                 upload(&mut gpu, place, dtype, &elements);
             }
@@ -140,18 +150,28 @@ impl Compiled {
         Run { inputs: values, outputs: got, report }
     }
 
+    /// Of an operand whose rows are picked some more rows, so that some are not.
+    fn shape(&self, operand: &Operand, rows: u32, columns: u32) -> (u32, u32) {
+        let rows = if self.problem.body().is_picked(&operand.name) { rows + 1 } else { rows };
+        match operand.kind {
+            Kind::Matrix => (rows, columns),
+            Kind::Row => (1, columns),
+            Kind::Column | Kind::Index => (rows, 1),
+            Kind::Scalar | Kind::DeviceScalar => (1, 1),
+        }
+    }
+
     fn dtype(&self, operand: &Operand) -> Dtype {
         if self.is_reference && operand.role == Role::Output { Dtype::F32 } else { operand.dtype }
     }
 }
 
-fn shape(operand: &Operand, rows: u32, columns: u32) -> (u32, u32) {
-    match operand.kind {
-        Kind::Matrix => (rows, columns),
-        Kind::Row => (1, columns),
-        Kind::Column => (rows, 1),
-        Kind::Scalar | Kind::DeviceScalar => (1, 1),
-    }
+/// Different numbers, in any order: some pick no row of as many as [`Compiled::shape`] says, on either side.
+fn picks(rng: &mut StdRng, rows: u32) -> Vec<f64> {
+    let mut numbers: Vec<f64> = (0..rows + 4).map(|number| f64::from(number) - 1.0).collect();
+    numbers.shuffle(rng);
+    numbers.truncate(rows as usize);
+    numbers
 }
 
 fn draw(rng: &mut StdRng, data: Data) -> f64 {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use autokernel_core::Role;
 
-use super::{Body, Kind, Operand};
+use super::{Body, Fetch, Kind, Operand};
 use crate::expr::{Axis, Expr};
 
 /// A mistake, and what can be written instead.
@@ -26,6 +26,8 @@ pub enum Place {
     Operand(usize),
     /// The step with that number.
     Step(usize),
+    /// The fetch with that number.
+    Fetch(usize),
 }
 
 /// The most operands that a kernel takes.
@@ -45,6 +47,7 @@ impl<'b> Checker<'b> {
     pub fn new(body: &'b Body) -> Self {
         let mut checker = Checker { body, varies: BTreeMap::new(), stored: Vec::new(), complaints: Vec::new() };
         checker.operands();
+        checker.fetches();
         checker
     }
 
@@ -63,6 +66,10 @@ impl<'b> Checker<'b> {
             if self.varies.insert(name, kind.varies_along_row()).is_some() {
                 self.complain(Place::Operand(at), format!("`{name}` is declared twice; give each operand its name"));
             }
+            if (kind, role) == (&Kind::Index, &Role::Output) {
+                let message = "an `Index` is only read; write `index: &Index`, and numbers into a `&mut Column`";
+                self.complain(Place::Operand(at), message);
+            }
             if (kind, role) == (&Kind::DeviceScalar, &Role::Output) {
                 let message = "a `Scalar` is only read, as every row would write it; write a `&mut Column` or a `&mut \
                                Matrix`";
@@ -71,6 +78,46 @@ impl<'b> Checker<'b> {
         }
         if body.outputs().next().is_none() {
             self.complain(Place::Function, "a kernel writes at least one operand: `out: &mut Matrix<bf16>`");
+        }
+    }
+
+    /// Puts what is read elsewhere into scope.
+    fn fetches(&mut self) {
+        for (at, Fetch { name, of, row }) in self.body.fetches.iter().enumerate() {
+            self.index(Place::Fetch(at), row);
+            let varies = self.picked(Place::Fetch(at), of);
+            let is_read = self.body.operand(of).is_none_or(|operand| operand.role == Role::Input);
+            if !is_read {
+                let message = format!("`{of}` is written and never read; pass what is read as an operand of its own");
+                self.complain(Place::Fetch(at), message);
+            }
+            self.varies.insert(name, varies);
+        }
+    }
+
+    /// Complains unless an operand has rows that can be picked; gives whether its elements differ along them.
+    fn picked(&mut self, place: Place, name: &str) -> bool {
+        match self.body.operand(name).map(|operand| operand.kind) {
+            Some(kind @ (Kind::Matrix | Kind::Column)) => kind.varies_along_row(),
+            Some(kind) => {
+                let message = format!(
+                    "`{name}` is a `{}`, which has no rows to pick; an index picks rows of a `Matrix` or a `Column`",
+                    kind.name()
+                );
+                self.complain(place, message);
+                kind.varies_along_row()
+            }
+            None => {
+                let message = format!("`{name}` is no operand; an index picks rows of a `Matrix` or a `Column`");
+                self.complain(place, message);
+                true
+            }
+        }
+    }
+
+    fn index(&mut self, place: Place, name: &str) {
+        if self.body.operand(name).is_none_or(|operand| operand.kind != Kind::Index) {
+            self.complain(place, format!("`{name}` is no index; rows are picked by an operand `{name}: &Index`"));
         }
     }
 
@@ -85,7 +132,16 @@ impl<'b> Checker<'b> {
                         format!("`{name}` is written and never read; bind its value first: `let y = …; {name} = y;`");
                     self.complain(Place::Step(at), message);
                 }
-                (Some(along_row), _) => varies |= along_row,
+                (Some(&along_row), _) => {
+                    if body.is_picked(name) {
+                        let message = format!(
+                            "`{name}` is read here row by row, and elsewhere where an index picks its rows; pass it twice, \
+                             under two names"
+                        );
+                        self.complain(Place::Step(at), message);
+                    }
+                    varies |= along_row;
+                }
                 (None, _) => {
                     let message =
                         format!("there is no `{name}` here; a body sees its operands and its own `let` names");
@@ -104,13 +160,17 @@ impl<'b> Checker<'b> {
     }
 
     /// The output that a step writes, if it is one.
-    pub fn store(&mut self, at: usize, output: &'b str) -> Option<&'b Operand> {
+    pub fn store(&mut self, at: usize, output: &'b str, row: Option<&str>) -> Option<&'b Operand> {
         let Some(operand) = self.body.operand(output).filter(|operand| operand.role == Role::Output) else {
             let message =
                 format!("`{output}` is no output; only a `&mut` operand is assigned to, a value is bound by `let`");
             self.complain(Place::Step(at), message);
             return None;
         };
+        if let Some(row) = row {
+            self.index(Place::Step(at), row);
+            self.picked(Place::Step(at), output);
+        }
         if self.stored.contains(&output) {
             self.complain(Place::Step(at), format!("`{output}` is written twice; write its final value once"));
         }

@@ -1,6 +1,6 @@
 //! What the names and operands of bodies are called in CUDA.
 
-use autokernel_core::{Arg, Field};
+use autokernel_core::{Arg, Dtype, Field};
 
 use super::{Kind, Operand};
 
@@ -19,9 +19,17 @@ pub fn leading(name: &str) -> String {
     format!("{}ld", element(name))
 }
 
+/// The field that holds the rows that an operand has of its own.
+pub fn rows(name: &str) -> String {
+    format!("{}rows", element(name))
+}
+
 /// The C++ type of an operand's element.
 pub fn cuda_type(operand: &Operand) -> String {
-    format!("autokernel::{}", operand.dtype)
+    match operand.dtype {
+        Dtype::I32 => "int32_t".to_owned(),
+        dtype => format!("autokernel::{dtype}"),
+    }
 }
 
 /// The fields of a kernel's parameter that numbered operands need: the address of each, or a scalar's value, and the stride of

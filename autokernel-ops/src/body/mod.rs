@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod cuda;
+mod fetch;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,15 +13,19 @@ use serde::{Deserialize, Serialize};
 use crate::expr::{Axis, Expr, Precision};
 
 pub use check::{Complaint, Place};
+pub use fetch::Fetch;
 
 /// What a function declares: its parameters and its statements.
 ///
 /// In every expression a name stands for one `f32`: the element of an operand, a `let` or a reduction before it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
     /// In the order of the function's parameters.
     pub operands: Vec<Operand>,
+    /// What is read elsewhere than where the body writes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fetches: Vec<Fetch>,
     /// In the order of the text. Complaints name a step by its number here.
     pub steps: Vec<Step>,
 }
@@ -53,6 +58,8 @@ pub enum Kind {
     Row,
     /// By row: a scale, a statistic.
     Column,
+    /// By row, a whole number: it picks rows of other operands.
+    Index,
     /// By nothing: a number of the launch, as an epsilon.
     Scalar,
     /// By nothing: a number in device memory, which may change between two runs of a graph.
@@ -79,10 +86,14 @@ pub enum Step {
         /// What, element by element along the row.
         of: Expr,
     },
-    /// `output = value;`
+    /// `output = value;` or `output[row] = value;`
     Store {
         /// The name of an output.
         output: String,
+        /// The index that picks the rows that are written. The others are left as they are, and so is all where it picks a row
+        /// that is not there.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        row: Option<String>,
         /// The value.
         value: Expr,
     },
@@ -125,7 +136,7 @@ impl Reduction {
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Kind; 5] = [Kind::Matrix, Kind::Row, Kind::Column, Kind::Scalar, Kind::DeviceScalar];
+    pub const ALL: [Kind; 6] = [Kind::Matrix, Kind::Row, Kind::Column, Kind::Index, Kind::Scalar, Kind::DeviceScalar];
 
     /// The name of its type in Rust.
     pub const fn name(self) -> &'static str {
@@ -133,14 +144,15 @@ impl Kind {
             Kind::Matrix => "Matrix",
             Kind::Row => "Row",
             Kind::Column => "Column",
+            Kind::Index => "Index",
             Kind::Scalar => "f32",
             Kind::DeviceScalar => "Scalar",
         }
     }
 
-    /// The kind of tensor whose type is called `name`.
+    /// The kind of tensor whose type, of elements of some type, is called `name`.
     pub fn of_container(name: &str) -> Option<Self> {
-        Kind::ALL.into_iter().find(|kind| *kind != Kind::Scalar && kind.name() == name)
+        Kind::ALL.into_iter().find(|kind| !matches!(kind, Kind::Scalar | Kind::Index) && kind.name() == name)
     }
 
     /// How a launch hands it over.
@@ -193,6 +205,40 @@ impl Body {
         self.needed_steps().any(|step| step.expr().has_index(axis))
     }
 
+    /// What is read or written under the operand's own name at rows that an index picks: the operand's name, and the index's.
+    /// Its rows are its own, as many as it likes.
+    pub fn picked(&self) -> impl Iterator<Item = (&str, &str)> {
+        let read = self.fetches.iter().map(|Fetch { of, row, .. }| (of.as_str(), row.as_str()));
+        let written = self.steps.iter().filter_map(|step| match step {
+            Step::Store { output, row: Some(row), .. } => Some((output.as_str(), row.as_str())),
+            _ => None,
+        });
+        read.chain(written)
+    }
+
+    /// The index that picks the rows of an output; none where each row is written in its place.
+    pub fn row_of_output(&self, name: &str) -> Option<&str> {
+        self.steps.iter().find_map(|step| match step {
+            Step::Store { output, row, .. } if output == name => row.as_deref(),
+            _ => None,
+        })
+    }
+
+    /// Whether an index picks rows of the operand.
+    pub fn is_picked(&self, name: &str) -> bool {
+        self.picked().any(|(operand, _)| operand == name)
+    }
+
+    /// The fetch called `name`.
+    pub fn fetch(&self, name: &str) -> Option<&Fetch> {
+        self.fetches.iter().find(|fetch| fetch.name == name)
+    }
+
+    /// Whether the name stands in an expression that some output needs.
+    pub fn is_in_expressions(&self, name: &str) -> bool {
+        self.needed_steps().any(|step| step.expr().variables().contains(&name))
+    }
+
     /// How finely functions are computed for its outputs.
     pub fn precision(&self) -> Precision {
         Precision::of(self.outputs().map(|operand| operand.dtype))
@@ -223,6 +269,7 @@ impl fmt::Display for Operand {
         let Operand { name, kind, dtype, .. } = self;
         match kind {
             Kind::Scalar => write!(f, "{name}: {dtype}"),
+            Kind::Index => write!(f, "{name}: {}", kind.name()),
             kind => write!(f, "{name}: {}<{dtype}>", kind.name()),
         }
     }

@@ -6,8 +6,8 @@ use super::{Complaint, Declaration, Node, Parameter, ScalarParameter, TensorPara
 use crate::body::{Kind, Operand, Place};
 
 /// What a parameter looks like, for messages.
-const FORMS: &str = "`x: &Matrix<bf16>`, `weight: &Row<bf16>`, `scale: &Column<f32>`, `eps: f32`, `step: &Scalar<f32>`, `out: &mut \
-     Matrix<bf16>`";
+const FORMS: &str = "`x: &Matrix<bf16>`, `weight: &Row<bf16>`, `scale: &Column<f32>`, `eps: f32`, `step: &Scalar<f32>`, `picks: &Index`, \
+     `out: &mut Matrix<bf16>`";
 
 /// An operand for each parameter, in order.
 ///
@@ -25,6 +25,10 @@ pub fn operands(parameters: &[Parameter]) -> Result<Vec<Operand>, Vec<Complaint>
 fn operand(parameter: &Parameter) -> Result<Operand, Complaint> {
     let refused = |node: Node| node.complain(format!("an operand is one of {FORMS}"));
     match parameter {
+        Parameter::Index { name, mutable, .. } => {
+            let role = if *mutable { Role::Output } else { Role::Input };
+            Ok(Operand { name: name.clone(), kind: Kind::Index, dtype: Dtype::I32, role })
+        }
         Parameter::Scalar(ScalarParameter { name, .. }) => {
             Ok(Operand { name: name.clone(), kind: Kind::Scalar, dtype: Dtype::F32, role: Role::Input })
         }
@@ -54,7 +58,8 @@ pub fn element_type(element: &str, node: Node) -> Result<Dtype, Complaint> {
 /// Where the part of a declaration stands that a complaint is about; its steps stand at `steps`.
 pub fn node_at(declaration: &Declaration, steps: &[Node], place: Place) -> Node {
     let found = match place {
-        Place::Function => None,
+        // A room that knows fetches knows where they stand.
+        Place::Function | Place::Fetch(_) => None,
         Place::Operand(at) => declaration.parameters.get(at).map(node_of),
         Place::Step(at) => steps.get(at).copied(),
     };
@@ -65,6 +70,7 @@ fn node_of(parameter: &Parameter) -> Node {
     match parameter {
         Parameter::Tensor(TensorParameter { node, .. })
         | Parameter::Scalar(ScalarParameter { node, .. })
+        | Parameter::Index { node, .. }
         | Parameter::Other { node } => *node,
     }
 }

@@ -13,7 +13,7 @@ use autokernel_core::Dtype;
 ///   4·√k. The sum loses k/32 units as above.
 pub fn error(input: Dtype, k: f64, peak: f64) -> f64 {
     let (unit, units) = match input {
-        Dtype::Bf16 | Dtype::F16 | Dtype::F32 => (2f64.powi(-23), k / 16.0 + 4.0),
+        Dtype::Bf16 | Dtype::F16 | Dtype::F32 | Dtype::I32 => (2f64.powi(-23), k / 16.0 + 4.0),
         Dtype::E4m3 | Dtype::E5m2 => (2f64.powi(-13), k / 32.0 + 4.0 * k.sqrt()),
     };
     unit * units * peak

@@ -183,7 +183,7 @@ impl<'d> Matrix<'d> {
         let TensorParameter { name, mutable, container, element, ty, element_node, .. } = match parameter {
             Parameter::Tensor(tensor) => tensor,
             Parameter::Scalar(scalar) => return Err(refused(scalar.ty)),
-            Parameter::Other { node } => return Err(refused(*node)),
+            Parameter::Index { node, .. } | Parameter::Other { node } => return Err(refused(*node)),
         };
         if container.starts_with("MatrixView") {
             let message = format!("write {expected}; views of it are what `KERNEL.launch` takes");

@@ -11,7 +11,7 @@ pub fn outputs(input: Dtype) -> &'static [Dtype] {
         Dtype::Bf16 => &[Dtype::Bf16, Dtype::F32],
         Dtype::F16 => &[Dtype::F16, Dtype::F32],
         Dtype::E4m3 | Dtype::E5m2 => &[Dtype::Bf16, Dtype::F16, Dtype::F32],
-        Dtype::F32 => &[],
+        Dtype::F32 | Dtype::I32 => &[],
     }
 }
 

@@ -149,7 +149,7 @@ impl Operation for Problem {
         let unit = |dtype| match dtype {
             Dtype::Bf16 => 2f32.powi(-8),
             Dtype::F16 => 2f32.powi(-11) * 2.0,
-            Dtype::F32 => 2f32.powi(-20),
+            Dtype::F32 | Dtype::I32 => 2f32.powi(-20),
             Dtype::E4m3 => 2f32.powi(-3),
             Dtype::E5m2 => 2f32.powi(-2),
         };
@@ -184,7 +184,7 @@ impl operation::Class for Class {
         let elements = |kind| match kind {
             Kind::Matrix => m * n,
             Kind::Row => n,
-            Kind::Column => m,
+            Kind::Column | Kind::Index => m,
             Kind::Scalar => 0.0,
             Kind::DeviceScalar => 1.0,
         };

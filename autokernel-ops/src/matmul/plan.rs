@@ -101,7 +101,7 @@ fn of_body(problem: &Problem, body: &Body) -> Vec<Operand> {
         (Kind::Matrix, Some(_)) => axes_of_b(problem.layout),
         (Kind::Matrix, None) => vec![M, N],
         (Kind::Row, _) => vec![N],
-        (Kind::Column, _) => vec![M],
+        (Kind::Column | Kind::Index, _) => vec![M],
         (Kind::Scalar | Kind::DeviceScalar, _) => Vec::new(),
     };
     let operand = |(number, operand): (u8, &body::Operand)| {

@@ -4,7 +4,7 @@ use std::ops::{Add, Div, Mul, Sub};
 
 use autokernel_core::{Dtype, Role};
 
-use crate::body::{Body, Kind, Operand, Reduction, Step};
+use crate::body::{Body, Fetch, Kind, Operand, Reduction, Step};
 use crate::expr::{BinaryOp, Expr, Math};
 
 macro_rules! operator {
@@ -50,7 +50,7 @@ pub fn reduce(name: &str, reduction: Reduction, of: Expr) -> Step {
 }
 
 pub fn store(output: &str, value: Expr) -> Step {
-    Step::Store { output: output.to_owned(), value }
+    Step::Store { output: output.to_owned(), row: None, value }
 }
 
 /// `let e = (x - row_max(x)).exp(); out = e / row_sum(e);`
@@ -63,6 +63,7 @@ pub fn softmax() -> Body {
             reduce("sum", Reduction::Sum, name("e")),
             store("out", name("e") / name("sum")),
         ],
+        ..Body::default()
     }
 }
 
@@ -83,6 +84,26 @@ pub fn add_rms_norm() -> Body {
             reduce("squares", Reduction::Mean, y() * y()),
             store("out", y() / call(Math::Sqrt, name("squares") + number(1e-6)) * name("weight")),
         ],
+        ..Body::default()
+    }
+}
+
+/// `out = table[ids] * scales[ids]; cache[slots] = x;`
+pub fn picked() -> Body {
+    let fetch = |name: &str, of: &str| Fetch { name: name.to_owned(), of: of.to_owned(), row: "ids".to_owned() };
+    let scatter = Step::Store { output: "cache".to_owned(), row: Some("slots".to_owned()), value: name("x") };
+    Body {
+        operands: vec![
+            reads("x", Kind::Matrix, Dtype::Bf16),
+            reads("table", Kind::Matrix, Dtype::F16),
+            reads("scales", Kind::Column, Dtype::F32),
+            reads("ids", Kind::Index, Dtype::I32),
+            reads("slots", Kind::Index, Dtype::I32),
+            writes("out", Kind::Matrix, Dtype::F16),
+            writes("cache", Kind::Matrix, Dtype::Bf16),
+        ],
+        fetches: vec![fetch("table_at_ids", "table"), fetch("scales_at_ids", "scales")],
+        steps: vec![store("out", name("table_at_ids") * name("scales_at_ids")), scatter],
     }
 }
 
@@ -104,5 +125,6 @@ pub fn statistics() -> Body {
             store("span", name("high") - name("low")),
             store("sum", name("total")),
         ],
+        ..Body::default()
     }
 }

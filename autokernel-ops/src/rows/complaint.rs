@@ -22,7 +22,7 @@ fn operands(checker: &mut Checker<'_>, body: &Body) {
                            reduce along the row into a `&mut Column`";
             checker.complain(Place::Operand(at), message);
         }
-        if !ELEMENTS.contains(&operand.dtype) {
+        if operand.kind != Kind::Index && !ELEMENTS.contains(&operand.dtype) {
             let message = format!(
                 "row-wise kernels read and write bf16, f16 and f32; convert this operand, or multiply matrices of {} in \
                  `#[autokernel::fused_matmul]`",
@@ -51,8 +51,8 @@ fn step<'b>(checker: &mut Checker<'b>, at: usize, step: &'b Step) {
             }
             checker.bind(Place::Step(at), name, false);
         }
-        Step::Store { output, .. } => {
-            let stored = checker.store(at, output);
+        Step::Store { output, row, .. } => {
+            let stored = checker.store(at, output, row.as_deref());
             if varies && stored.is_some_and(|operand| operand.kind == Kind::Column) {
                 let message = format!(
                     "`{output}` has one element a row, and this value varies along it; reduce it (`row_sum`, \

@@ -7,7 +7,7 @@ use crate::rows::cases::{self, bind, name, reads, reduce, store, writes};
 
 /// The one complaint about a body.
 fn complaint(operands: Vec<Operand>, steps: Vec<Step>) -> (Place, String) {
-    let found = complaints(&Body { operands, steps });
+    let found = complaints(&Body { operands, steps, ..Body::default() });
     assert_eq!(found.len(), 1, "{found:?}");
     (found[0].place, found[0].message.clone())
 }

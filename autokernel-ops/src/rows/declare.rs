@@ -1,7 +1,7 @@
 //! What a declaration of a row-wise kernel says.
 
 use super::problem::Problem;
-use crate::body::Body;
+use crate::body::{Body, Place};
 use crate::declaration::operands::{node_at, operands};
 use crate::declaration::{self, Attribute, Complaint, Declaration, Form, Setting, What, both};
 
@@ -20,11 +20,16 @@ pub fn declare(declaration: &Declaration) -> Result<Problem, Vec<Complaint>> {
     let (operands, ()) = both(operands(&declaration.parameters), settings(declaration))?;
     let declaration::Body::Statements(statements) = &declaration.body else { return Err(Vec::new()) };
     let (mut steps, mut nodes, mut refused) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut fetches, mut fetched_at) = (Vec::new(), Vec::new());
     for statement in statements {
         match &statement.what {
             What::Step(step) => {
                 steps.push(step.clone());
                 nodes.push(statement.node);
+            }
+            What::Fetch(fetch) => {
+                fetches.push(fetch.clone());
+                fetched_at.push(statement.node);
             }
             What::Product { .. } => {
                 let message = "a product of matrices belongs in `#[autokernel::fused_matmul]`; this attribute reads \
@@ -36,8 +41,12 @@ pub fn declare(declaration: &Declaration) -> Result<Problem, Vec<Complaint>> {
     if !refused.is_empty() {
         return Err(refused);
     }
-    let complain = |it: crate::body::Complaint| node_at(declaration, &nodes, it.place).complain(it.message);
-    Problem::new(Body { operands, steps }).map_err(|complaints| complaints.into_iter().map(complain).collect())
+    let node = |place: Place| match place {
+        Place::Fetch(at) => fetched_at.get(at).copied().unwrap_or(declaration.parameter_list),
+        place => node_at(declaration, &nodes, place),
+    };
+    let complain = |it: crate::body::Complaint| node(it.place).complain(it.message);
+    Problem::new(Body { operands, fetches, steps }).map_err(|complaints| complaints.into_iter().map(complain).collect())
 }
 
 fn settings(declaration: &Declaration) -> Result<(), Vec<Complaint>> {

@@ -25,6 +25,30 @@ fn columns_are_read_and_written_between_passes_as_golden() {
 }
 
 #[test]
+fn rows_that_an_index_picks_are_as_golden() {
+    expect_file!["golden/picked_sm80.cu"].assert_eq(&emitted(cases::picked()));
+    let problem = Problem::new(cases::picked()).unwrap();
+    expect_file!["golden/picked_reference.cu"].assert_eq(&reference(&problem).0.cuda);
+}
+
+#[test]
+fn an_operand_whose_rows_are_picked_has_as_many_as_it_likes_and_a_launch_says_how_many() {
+    let problem = Problem::new(cases::picked()).unwrap();
+    let schedule = RowsSchedule::default_for(&problem.class(), Arch::SM_90A);
+    assert_eq!(schedule.blocks_per_sm, 0, "nothing is requested ahead of its index");
+    let signature = plan::signature(&problem);
+    let axes: Vec<&[u8]> = signature.operands.iter().map(|operand| &*operand.axes).collect();
+    let own = autokernel_core::OWN_AXIS;
+    assert_eq!(axes, [&[0, 1][..], &[own, 1], &[own], &[0], &[0], &[0, 1], &[own, 1]]);
+    let (_, plan) = kernel(&problem, &schedule);
+    let rows = plan.kernels[0].args.iter().filter_map(|field| match field.arg {
+        autokernel_core::Arg::Rows { operand } => Some((field.name.as_str(), operand)),
+        _ => None,
+    });
+    assert_eq!(rows.collect::<Vec<_>>(), [("table_rows", 1), ("scales_rows", 2), ("cache_rows", 6)]);
+}
+
+#[test]
 fn the_reference_is_as_golden() {
     let problem = Problem::new(cases::add_rms_norm()).unwrap();
     expect_file!["golden/add_rms_norm_reference.cu"].assert_eq(&reference(&problem).0.cuda);

@@ -73,6 +73,11 @@ pub fn lower(body: &Body) -> Lowered {
         let name = element(&operand.name);
         lowering.name(&operand.name, if operand.kind.varies_along_row() { name } else { format!("{ROW}{name}") }, 0);
     }
+    for fetch in &body.fetches {
+        let name = element(&fetch.name);
+        let varies = body.operand(&fetch.of).is_some_and(|operand| operand.kind.varies_along_row());
+        lowering.name(&fetch.name, if varies { name } else { format!("{ROW}{name}") }, 0);
+    }
     for step in body.needed_steps() {
         lowering.step(step);
     }

@@ -6,6 +6,7 @@ mod complaint;
 mod declare;
 mod default;
 pub mod emit;
+mod lanes;
 mod lower;
 mod model;
 mod operation;

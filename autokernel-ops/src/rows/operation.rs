@@ -23,7 +23,7 @@ impl Operation for Problem {
     const DIMS: &'static [Dim] = &DIMS;
 
     const HEADERS: &'static [Header] = headers! {
-        "cuda/": "reference_rows.cuh" "rows_prefetch.cuh" "rows_reduce.cuh" "rows_sm80.cuh" "rows_vector.cuh";
+        "cuda/": "reference_rows.cuh" "rows_index.cuh" "rows_prefetch.cuh" "rows_reduce.cuh" "rows_sm80.cuh" "rows_vector.cuh";
     };
 
     const ROOTS: &'static [&'static str] = &emit::ROOTS;
@@ -83,7 +83,7 @@ impl Operation for Problem {
         let unit = |dtype| match dtype {
             Dtype::Bf16 => 2f32.powi(-8),
             Dtype::F16 => 2f32.powi(-10),
-            Dtype::F32 => 2f32.powi(-20),
+            Dtype::F32 | Dtype::I32 => 2f32.powi(-20),
             Dtype::E4m3 => 2f32.powi(-3),
             Dtype::E5m2 => 2f32.powi(-2),
         };
@@ -126,7 +126,7 @@ impl operation::Class for Class {
             let elements = match kind {
                 Kind::Matrix => rows * columns,
                 Kind::Row => columns,
-                Kind::Column => rows,
+                Kind::Column | Kind::Index => rows,
                 Kind::Scalar => 0.0,
                 Kind::DeviceScalar => 1.0,
             };
@@ -180,7 +180,7 @@ impl operation::Class for Class {
 
     fn plan(&self, schedule: &Schedule, symbol: String) -> Result<LaunchPlan, OtherFamily> {
         let schedule = RowsSchedule::try_from(schedule)?;
-        Ok(plan::plan(&self.nameless_operands(), Shape::of(&schedule, self), symbol))
+        Ok(plan::plan(&self.nameless_operands(), &self.picked(), Shape::of(&schedule, self), symbol))
     }
 
     fn probes(&self, schedule: &Schedule) -> Result<Vec<Extents>, OtherFamily> {
@@ -227,13 +227,16 @@ mod tests {
 
     #[test]
     fn the_plan_of_a_class_is_that_of_its_problems_but_for_the_names() {
-        let (problem, class) = (softmax(), softmax().class());
-        let schedule = operation::Class::default_schedule(&class, Arch::SM_80);
-        let (source, plan) = Operation::emit(&problem, &schedule).unwrap();
-        let of_class = operation::Class::plan(&class, &schedule, source.symbol).unwrap();
-        let args = |plan: &LaunchPlan| plan.kernels[0].args.iter().map(|field| field.arg.clone()).collect::<Vec<_>>();
-        assert_eq!(args(&of_class), args(&plan));
-        assert_eq!(of_class.kernels[0].grid, plan.kernels[0].grid);
+        for problem in [softmax(), Problem::new(cases::picked()).unwrap()] {
+            let class = problem.class();
+            let schedule = operation::Class::default_schedule(&class, Arch::SM_80);
+            let (source, plan) = Operation::emit(&problem, &schedule).unwrap();
+            let of_class = operation::Class::plan(&class, &schedule, source.symbol).unwrap();
+            let args =
+                |plan: &LaunchPlan| plan.kernels[0].args.iter().map(|field| field.arg.clone()).collect::<Vec<_>>();
+            assert_eq!(args(&of_class), args(&plan));
+            assert_eq!(of_class.kernels[0].grid, plan.kernels[0].grid);
+        }
     }
 
     #[test]

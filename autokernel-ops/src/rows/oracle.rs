@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use autokernel_core::Role;
 
-use crate::body::{Body, Kind, Reduction, Step};
+use crate::body::{Body, Fetch, Kind, Reduction, Step};
 pub use crate::expr::ball::Ball;
 use crate::expr::ball::eval;
 use crate::expr::{Axis, BinaryOp};
@@ -41,16 +41,23 @@ impl Values {
 }
 
 /// The outputs of the row of that number, in the order of the outputs: an element for each column of a matrix, one of a column.
-/// `input` gives an input's element by the operand's number and the column.
-pub fn row(body: &Body, number: usize, columns: usize, input: &dyn Fn(usize, usize) -> f64) -> Vec<Vec<Ball>> {
+/// `input` gives an input's element by the operand's number, the operand's row, and the column, and no number where it has no
+/// such row; what has one element a row has it in column 0.
+pub fn row(body: &Body, number: usize, columns: usize, input: &dyn Fn(usize, usize, usize) -> f64) -> Vec<Vec<Ball>> {
     let mut names: BTreeMap<&str, Values> = BTreeMap::new();
     for (at, operand) in body.operands.iter().enumerate().filter(|(_, operand)| operand.role == Role::Input) {
-        let element = |column| Ball::exact(input(at, column));
-        let values = match operand.kind {
-            Kind::Column | Kind::Scalar | Kind::DeviceScalar => Values::OfRow(element(0)),
-            Kind::Matrix | Kind::Row => Values::OfElements((0..columns).map(element).collect()),
+        let row = match operand.kind {
+            Kind::Matrix | Kind::Column | Kind::Index => number,
+            Kind::Row | Kind::Scalar | Kind::DeviceScalar => 0,
         };
-        names.insert(&operand.name, values);
+        names.insert(&operand.name, values_at(operand.kind, columns, |column| input(at, row, column)));
+    }
+    for Fetch { name, of, row } in &body.fetches {
+        let at = |name: &str| body.operands.iter().position(|operand| operand.name == name);
+        let (Some(at), Some(index)) = (at(of), at(row)) else { continue };
+        let row = input(index, number, 0);
+        let row = if row >= 0.0 { row as usize } else { usize::MAX };
+        names.insert(name, values_at(body.operands[at].kind, columns, |column| input(at, row, column)));
     }
     // As an `f32` holds them.
     let index = |number: usize| Ball::exact(f64::from(number as f32));
@@ -80,6 +87,16 @@ pub fn row(body: &Body, number: usize, columns: usize, input: &dyn Fn(usize, usi
         names.insert(name, values);
     }
     body.outputs().map(|operand| outputs.remove(&*operand.name).unwrap_or_default()).collect()
+}
+
+/// What an operand of that kind has of a row.
+fn values_at(kind: Kind, columns: usize, element: impl Fn(usize) -> f64) -> Values {
+    let element = |column| Ball::exact(element(column));
+    if kind.varies_along_row() {
+        Values::OfElements((0..columns).map(element).collect())
+    } else {
+        Values::OfRow(element(0))
+    }
 }
 
 fn reduce(reduction: Reduction, elements: Vec<Ball>) -> Ball {
@@ -123,7 +140,7 @@ mod tests {
 
     #[test]
     fn softmax_sums_to_one_within_an_error_that_is_small() {
-        let out = row(&cases::softmax(), 0, 100, &|_, column| f64::from(column as u32 % 7) - 3.0).remove(0);
+        let out = row(&cases::softmax(), 0, 100, &|_, _, column| f64::from(column as u32 % 7) - 3.0).remove(0);
         let sum: f64 = out.iter().map(|ball| ball.value).sum();
         assert!((sum - 1.0).abs() < 1e-12, "{sum}");
         assert!(out.iter().all(|ball| ball.error < 2e-5 * ball.value), "{:?}", out[0]);
@@ -131,10 +148,10 @@ mod tests {
 
     #[test]
     fn a_nan_goes_where_the_body_sends_it() {
-        let out = row(&cases::softmax(), 0, 3, &|_, column| if column == 1 { f64::NAN } else { 1.0 });
+        let out = row(&cases::softmax(), 0, 3, &|_, _, column| if column == 1 { f64::NAN } else { 1.0 });
         assert!(out[0].iter().all(|ball| ball.value.is_nan()));
         let statistics =
-            row(&cases::statistics(), 0, 3, &|at, column| if (at, column) == (0, 1) { f64::NAN } else { 1.0 });
+            row(&cases::statistics(), 0, 3, &|at, _, column| if (at, column) == (0, 1) { f64::NAN } else { 1.0 });
         assert_eq!((statistics[0][0].value, statistics[1][0].value), (1.0, 0.0));
         assert!(statistics[2][0].value.is_nan());
     }

@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use autokernel_core::Role;
-
+use super::lanes::{self, Lane};
 pub use super::lower::RowStep;
 use super::lower::{self, Lowered};
 use crate::body::cuda::element;
-use crate::body::{Body, Kind, Reduction};
+use crate::body::{Body, Reduction};
 use crate::expr::{Axis, Expr};
 use crate::knob::choices;
 
@@ -49,9 +48,9 @@ pub struct Pass {
 /// What a pass does to each element before it reduces or writes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Elements {
-    /// Matrices that it reads, by their operands' names.
+    /// Matrices that it reads, by their lanes' names.
     pub matrices: Vec<String>,
-    /// Row operands that it reads, by their operands' names.
+    /// Row operands that it reads, by their lanes' names.
     pub rows: Vec<String>,
     /// Whether it needs the number of the element's column.
     pub column_index: bool,
@@ -103,13 +102,13 @@ impl Program {
         Program { passes, between: lowered.between, kept }
     }
 
-    /// Matrices that are read, by their operands' names.
+    /// Matrices that are read, by their lanes' names.
     pub fn matrices<'b>(&self, body: &'b Body) -> Vec<&'b str> {
         let read = |name: &str| {
             let mut parts = self.passes.iter().flat_map(|pass| [&pass.held, &pass.streamed]);
             parts.any(|elements| elements.matrices.iter().any(|matrix| matrix == name))
         };
-        body.inputs().map(|operand| &*operand.name).filter(|name| read(name)).collect()
+        lanes::of(body).filter(Lane::is_read_matrix).map(|lane| lane.name).filter(|name| read(name)).collect()
     }
 }
 
@@ -136,18 +135,17 @@ fn elements(body: &Body, lowered: &Lowered, needs: &[&str], is_kept: &dyn Fn(&st
             open.extend(value.expr.variables().into_iter().filter(|name| !lower::is_of_row(name)));
         }
     }
-    let of_kind = |kind: Kind| {
-        let inputs = body.operands.iter().filter(|operand| (operand.kind, operand.role) == (kind, Role::Input));
-        let read = inputs.filter(|operand| wanted.contains(&*element(&operand.name)));
-        read.map(|operand| operand.name.clone()).collect()
+    let read = |of_kind: fn(&Lane<'_>) -> bool| {
+        let read = lanes::of(body).filter(of_kind).filter(|lane| wanted.contains(&*element(lane.name)));
+        read.map(|lane| lane.name.to_owned()).collect()
     };
     let values = lowered.order.iter().filter(|name| wanted.contains(&***name)).map(|name| {
         let source = if is_kept(name) { Source::Kept } else { Source::Computed(lowered.elements[name].expr.clone()) };
         (name.clone(), source)
     });
     Elements {
-        matrices: of_kind(Kind::Matrix),
-        rows: of_kind(Kind::Row),
+        matrices: read(|lane| lane.is_read_matrix()),
+        rows: read(|lane| lane.is_read_row()),
         column_index: wanted.contains(Axis::Column.name()),
         values: values.collect(),
         keeps: Vec::new(),

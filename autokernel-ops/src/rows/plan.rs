@@ -1,12 +1,14 @@
 //! What row-wise kernels take, and how they are launched.
 
 use autokernel_core::plan::Axis;
-use autokernel_core::{Arg, Dim, Dimension, Extents, Field, Grid, KernelStep, LaunchPlan, Residency, Signature, dim};
+use autokernel_core::{
+    Arg, Dim, Dimension, Extents, Field, Grid, KernelStep, LaunchPlan, OWN_AXIS, Residency, Signature, dim,
+};
 
 use super::problem::{Class, Problem};
 use super::rules;
 use super::schedule::RowsSchedule;
-use crate::body::cuda::fields;
+use crate::body::cuda::{self, fields};
 use crate::body::{Kind, Operand};
 
 /// The dimensions, in order.
@@ -27,11 +29,11 @@ pub fn signature(problem: &Problem) -> Signature {
         name: operand.name.clone(),
         role: operand.role,
         dtype: operand.dtype,
-        axes: match operand.kind {
-            Kind::Matrix => vec![ROWS, COLUMNS],
-            Kind::Row => vec![COLUMNS],
-            Kind::Column => vec![ROWS],
-            Kind::Scalar | Kind::DeviceScalar => Vec::new(),
+        axes: match (operand.kind, if problem.body().is_picked(&operand.name) { OWN_AXIS } else { ROWS }) {
+            (Kind::Matrix, rows) => vec![rows, COLUMNS],
+            (Kind::Row, _) => vec![COLUMNS],
+            (Kind::Column | Kind::Index, rows) => vec![rows],
+            (Kind::Scalar | Kind::DeviceScalar, _) => Vec::new(),
         },
         passed: operand.kind.passed(),
     };
@@ -70,8 +72,9 @@ impl Shape {
     }
 }
 
-/// The launch of the kernel called `symbol`. It takes any address and any stride, so nothing is realigned.
-pub fn plan(operands: &[Operand], shape: Shape, symbol: String) -> LaunchPlan {
+/// The launch of the kernel called `symbol`, on operands of which those are `picked` whose rows indices pick. It takes any address
+/// and any stride, so nothing is realigned.
+pub fn plan(operands: &[Operand], picked: &[u8], shape: Shape, symbol: String) -> LaunchPlan {
     let residency = match shape.blocks_per_sm {
         0 => Residency::OneEach,
         blocks_per_sm => Residency::Persistent { blocks_per_sm },
@@ -87,14 +90,18 @@ pub fn plan(operands: &[Operand], shape: Shape, symbol: String) -> LaunchPlan {
             tiles: 1,
             residency,
         },
-        args: args(operands),
+        args: args(operands, picked),
     };
     LaunchPlan::of_kernel(kernel, Vec::new())
 }
 
 /// What each operand needs, the extents.
-fn args(operands: &[Operand]) -> Vec<Field> {
+fn args(operands: &[Operand], picked: &[u8]) -> Vec<Field> {
+    let rows = picked.iter().filter_map(|&operand| {
+        let name = cuda::rows(&operands.get(usize::from(operand))?.name);
+        Some(Field { name, arg: Arg::Rows { operand } })
+    });
     let extents = [("rows", ROWS), ("columns", COLUMNS)].map(|(name, dim)| (name.to_owned(), Arg::Extent { dim }));
     let extents = extents.map(|(name, arg)| Field { name, arg });
-    fields((0..).zip(operands)).into_iter().chain(extents).collect()
+    fields((0..).zip(operands)).into_iter().chain(extents).chain(rows).collect()
 }

@@ -1,10 +1,9 @@
 //! CUDA's `struct Problem`, as `rows_sm80.cuh` reads it.
 
-use autokernel_core::Role;
-
+use super::lanes::{self, Lane, address, pick, qualified};
 use super::passes::{Elements, Pass, Program, RowStep, Source};
 use crate::body::cuda::{cuda_type, element, leading};
-use crate::body::{Body, Kind, Operand, Reduction};
+use crate::body::{Body, Fetch, Kind, Operand, Reduction};
 use crate::expr::cuda::Spelling;
 use crate::expr::{Axis, Expr};
 use crate::lines::Lines;
@@ -42,25 +41,26 @@ struct Printer<'p> {
     program: &'p Program,
 }
 
-/// The C++ type of an operand's element, const where it is read.
-fn qualified(operand: &Operand) -> String {
-    let constant = if operand.role == Role::Input { "const " } else { "" };
-    format!("{constant}{}", cuda_type(operand))
-}
-
-/// The operand's address, typed.
-pub(super) fn address(operand: &Operand) -> String {
-    format!("static_cast<{}*>(args.{})", qualified(operand), element(&operand.name))
-}
-
 /// Reads an operand that the elements of a row share.
 pub(super) fn of_row(operand: &Operand, to_f32: &str) -> String {
     let name = element(&operand.name);
     match operand.kind {
         Kind::Scalar => format!("row.{name} = args.{name};"),
         Kind::DeviceScalar => format!("row.{name} = {to_f32}(*{});", address(operand)),
+        Kind::Index => format!("row.{name} = static_cast<float>({}[index]);", address(operand)),
         _ => format!("row.{name} = {to_f32}({}[index]);", address(operand)),
     }
+}
+
+/// The names of what is read once a row: operands that do not differ along it, and fetched ones.
+pub(super) fn of_rows(body: &Body) -> impl Iterator<Item = &str> {
+    let is_of_row = |operand: &&Operand| !operand.kind.varies_along_row();
+    // An index is a number where an expression has it.
+    let is_number = |operand: &Operand| operand.kind != Kind::Index || body.is_in_expressions(&operand.name);
+    let own = body.inputs().filter(is_of_row).filter(move |it| is_number(it) && !body.is_picked(&it.name));
+    let own = own.map(|operand| operand.name.as_str());
+    let fetched = body.fetches.iter().filter(move |fetch| body.operand(&fetch.of).as_ref().is_some_and(is_of_row));
+    own.chain(fetched.map(|fetch| fetch.name.as_str()))
 }
 
 /// What gives the number of the row, called `index`, its name among the row's values.
@@ -94,14 +94,16 @@ impl Printer<'_> {
     }
 
     fn structs(&self, out: &mut Lines) {
-        let along_row = || self.body.operands.iter().filter(|operand| operand.kind.varies_along_row());
-        let place =
-            |operand: &Operand| format!("autokernel::rows::Place<{}> {}", qualified(operand), element(&operand.name));
-        Self::structure(out, "Where the row lies in each operand.", "Places", None, along_row().map(place).collect());
+        let place = |lane: Lane<'_>| {
+            let place = if lane.row.is_some() { "PickedPlace" } else { "Place" };
+            format!("autokernel::rows::{place}<{}> {}", qualified(lane.operand), element(lane.name))
+        };
+        let places = lanes::of(self.body).map(place).collect();
+        Self::structure(out, "Where the row lies in each operand.", "Places", None, places);
 
         let read = self.program.matrices(self.body);
-        let packed = read.iter().filter_map(|name| self.body.operand(name)).map(|operand| {
-            format!("autokernel::rows::Packed<{}, kColumns> {}", cuda_type(operand), element(&operand.name))
+        let packed = read.iter().map(|name| {
+            format!("autokernel::rows::Packed<{}, kColumns> {}", cuda_type(self.lane(name).operand), element(name))
         });
         let about = "A vector of each matrix that is read, as it lies in memory.";
         Self::structure(out, about, "Inputs", Some(COLUMNS), packed.collect());
@@ -109,8 +111,7 @@ impl Printer<'_> {
         let kept = self.program.kept.iter().map(|name| format!("float {name}[kColumns]"));
         Self::structure(out, "Elements that later passes need.", "Kept", Some(COLUMNS), kept.collect());
 
-        let shared = self.body.inputs().filter(|operand| !operand.kind.varies_along_row());
-        let mut values: Vec<String> = shared.map(|operand| format!("float {}", element(&operand.name))).collect();
+        let mut values: Vec<String> = of_rows(self.body).map(|name| format!("float {}", element(name))).collect();
         values.extend(self.body.has_index(Axis::Row).then(|| format!("float {}", Axis::Row.name())));
         for (at, between) in self.program.between.iter().enumerate() {
             values.extend(between.iter().filter_map(|step| match step {
@@ -130,15 +131,28 @@ impl Printer<'_> {
     }
 
     /// The matrix whose alignment the vectors follow: of the narrowest elements, as their rows begin anywhere.
-    fn leader(&self) -> Option<&Operand> {
-        let matrices = self.body.operands.iter().filter(|operand| operand.kind == Kind::Matrix);
-        matrices.min_by_key(|operand| operand.dtype.bytes())
+    fn leader(&self) -> Option<Lane<'_>> {
+        let matrices = lanes::of(self.body).filter(|lane| lane.operand.kind == Kind::Matrix);
+        matrices.min_by_key(|lane| (lane.row.is_some(), lane.dtype().bytes()))
     }
 
-    fn row_of(operand: &Operand) -> String {
-        match operand.kind {
-            Kind::Matrix => format!("{} + row * args.{}", address(operand), leading(&operand.name)),
-            Kind::Row | Kind::Column | Kind::Scalar | Kind::DeviceScalar => address(operand),
+    /// The lane of that name.
+    fn lane(&self, name: &str) -> Lane<'_> {
+        let mut lanes = lanes::of(self.body);
+        lanes.find(|lane| lane.name == name).expect("a pass reads lanes of its body")
+    }
+
+    /// What finds a lane's row, whose number is called `row`.
+    fn place(lane: Lane<'_>) -> String {
+        let operand = lane.operand;
+        match lane.row {
+            None => format!("autokernel::rows::place<kVector>({}, first),", lane.address("row")),
+            Some(index) => format!(
+                "autokernel::rows::place<kVector>({}, args.{}, {}, first),",
+                address(operand),
+                leading(&operand.name),
+                pick(index, &operand.name, "row")
+            ),
         }
     }
 
@@ -146,7 +160,7 @@ impl Printer<'_> {
         out.line("");
         out.line("// Columns of a row before its first aligned address.");
         out.line(format!("{FUNCTION} int head(const Args& args, int64_t row) {{"));
-        let leader = self.leader().map(Self::row_of).unwrap_or_default();
+        let leader = self.leader().map(|lane| lane.address("row")).unwrap_or_default();
         out.line(format!("return autokernel::rows::columns_to_alignment<kVector>({leader});"));
         out.line("}");
         out.line("");
@@ -163,9 +177,7 @@ impl Printer<'_> {
         out.line("");
         out.line(format!("{FUNCTION} Places places(const Args& args, int64_t row, int first) {{"));
         out.line("return {");
-        for operand in self.body.operands.iter().filter(|operand| operand.kind.varies_along_row()) {
-            out.line(format!("autokernel::rows::place<kVector>({}, first),", Self::row_of(operand)));
-        }
+        out.lines(lanes::of(self.body).map(Self::place));
         out.line("};");
         out.line("}");
     }
@@ -190,14 +202,25 @@ impl Printer<'_> {
         out.line("}");
     }
 
+    /// Reads what the elements of a row share, by its name.
+    fn of_row(&self, name: &str) -> String {
+        match (self.body.fetch(name), self.body.operand(name)) {
+            (Some(Fetch { of, row, .. }), _) => {
+                let column = self.body.operand(of).map(address).unwrap_or_default();
+                let (name, pick) = (element(name), pick(row, of, "index"));
+                format!("row.{name} = autokernel::rows::picked_element({column}, {pick});")
+            }
+            (None, operand) => of_row(operand.expect("it is one or the other"), "autokernel::rows::to_f32"),
+        }
+    }
+
     fn between(&self, out: &mut Lines) {
         out.line("");
         out.line("// What is computed once a row, before pass kPass.");
         out.line("template <int kPass>");
         out.line(format!("{FUNCTION} void between(const Args& args, int64_t index, bool writes, Values& row) {{"));
         for (at, steps) in self.program.between.iter().enumerate() {
-            let shared = self.body.inputs().filter(|operand| at == 0 && !operand.kind.varies_along_row());
-            let loads = shared.map(|operand| of_row(operand, "autokernel::rows::to_f32"));
+            let loads = of_rows(self.body).filter(|_| at == 0).map(|name| self.of_row(name));
             let computes = steps.iter().map(|step| match step {
                 RowStep::Value { name, value } => format!("row.{name} = {};", self.number(value)),
                 RowStep::Divisor { name, value } => {
@@ -206,8 +229,12 @@ impl Printer<'_> {
                 RowStep::Store { output, value } => {
                     let operand = self.body.operand(output).expect("a body without mistakes stores to operands");
                     let ty = cuda_type(operand);
-                    let value = self.number(value);
-                    format!("if (writes) {}[index] = autokernel::from_f32<{ty}>({value});", address(operand))
+                    let (to, value) = (address(operand), self.number(value));
+                    let value = format!("autokernel::from_f32<{ty}>({value})");
+                    match self.body.row_of_output(output).map(|row| pick(row, output, "index")) {
+                        None => format!("if (writes) {to}[index] = {value};"),
+                        Some(pick) => format!("if (writes && {pick}.is_there) {to}[{pick}.row] = {value};"),
+                    }
                 }
             });
             let number = (at == 0 && self.body.has_index(Axis::Row)).then(row_index);
@@ -248,8 +275,7 @@ impl Printer<'_> {
 
     fn pass(&self, out: &mut Lines, pass: &Pass, elements: &Elements) {
         for name in &elements.rows {
-            let operand = self.body.operand(name).expect("a pass reads operands");
-            let (ty, name) = (cuda_type(operand), element(name));
+            let (ty, name) = (cuda_type(self.lane(name).operand), element(name));
             out.line(format!("autokernel::rows::Packed<{ty}, kColumns> {name}vector;"));
             out.line(format!("autokernel::rows::load<kIsAligned>({name}vector, places.{name}, span);"));
         }

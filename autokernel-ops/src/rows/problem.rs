@@ -34,13 +34,23 @@ impl Problem {
         &self.body
     }
 
+    /// The numbers of the operands whose rows indices pick, each once.
+    pub fn picked(&self) -> Vec<u8> {
+        self.class().picked()
+    }
+
     /// The class whose tuned entries serve this problem.
     pub fn class(&self) -> Class {
         let operands = self.body.operands.iter().map(|&Operand { kind, dtype, role, .. }| (kind, dtype, role));
         let program = Program::new(&self.body, Keep::Values);
         let costs = self.body.steps.iter().map(|step| step.expr().cost());
+        let number = |name: &str| self.body.operands.iter().position(|operand| operand.name == name);
+        let picks = self.body.picked().filter_map(|(operand, index)| {
+            Some([operand, index].map(number)).and_then(|[operand, index]| Some((operand?, index?)))
+        });
         Class {
             operands: operands.collect(),
+            picks: picks.map(|(operand, index)| (operand as u8, index as u8)).collect(),
             passes: program.passes.iter().map(|pass| pass.reductions().collect()).collect(),
             kept: u32::try_from(program.kept.len()).unwrap_or(u32::MAX),
             cost: costs.fold(Cost::NONE, Cost::and),
@@ -85,6 +95,9 @@ impl fmt::Display for Problem {
 pub struct Class {
     /// The operands in order, without their names.
     pub operands: Vec<(Kind, Dtype, Role)>,
+    /// What is read or written at rows that an index picks: the number of the operand, and that of the index.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub picks: Vec<(u8, u8)>,
     /// What each pass over a row reduces.
     pub passes: Vec<Vec<Reduction>>,
     /// Values of each element that later passes need and that are not cheap to compute again.
@@ -117,6 +130,14 @@ impl Class {
         named.collect()
     }
 
+    /// The numbers of the operands whose rows indices pick, each once.
+    pub fn picked(&self) -> Vec<u8> {
+        let mut picked: Vec<u8> = self.picks.iter().map(|(operand, _)| *operand).collect();
+        picked.sort_unstable();
+        picked.dedup();
+        picked
+    }
+
     /// The element types of the matrices.
     pub fn matrices(&self) -> impl Iterator<Item = Dtype> + '_ {
         self.operands.iter().filter(|(kind, ..)| *kind == Kind::Matrix).map(|(_, dtype, _)| *dtype)
@@ -140,8 +161,10 @@ impl Class {
     }
 
     fn read(&self, of: Kind) -> impl Iterator<Item = Dtype> + '_ {
-        let read = self.operands.iter().filter(move |(kind, _, role)| (*kind, *role) == (of, Role::Input));
-        read.map(|(_, dtype, _)| *dtype)
+        let read = (0..).zip(&self.operands).filter(move |(_, (kind, _, role))| (*kind, *role) == (of, Role::Input));
+        // Once for each index that picks its rows.
+        let times = |number: u8| self.picks.iter().filter(|(operand, _)| *operand == number).count().max(1);
+        read.flat_map(move |(number, (_, dtype, _))| std::iter::repeat_n(*dtype, times(number)))
     }
 }
 

@@ -1,11 +1,10 @@
 //! CUDA's `struct Problem`, as `reference_rows.cuh` reads it.
 
-use autokernel_core::Role;
-
+use super::lanes::{self, address};
 use super::passes::{Program, RowStep, Source};
-use super::print::{address, of_row, row_index};
-use crate::body::cuda::{element, leading};
-use crate::body::{Body, Kind, Reduction};
+use super::print::{of_row, of_rows, row_index};
+use crate::body::cuda::{element, leading, rows};
+use crate::body::{Body, Fetch, Kind, Reduction};
 use crate::expr::Axis;
 use crate::expr::cuda::Spelling;
 use crate::lines::Lines;
@@ -21,10 +20,7 @@ pub fn problem(body: &Body, program: &Program) -> String {
     out.line("template <typename Block>");
     out.line("__device__ static void row(const Args& args, int64_t index, Block& block) {");
     out.line("struct {");
-    let shared = || body.inputs().filter(|operand| !operand.kind.varies_along_row());
-    for operand in shared() {
-        out.line(format!("float {};", element(&operand.name)));
-    }
+    out.lines(of_rows(body).map(|name| format!("float {};", element(name))));
     for step in program.between.iter().flatten() {
         match step {
             RowStep::Value { name, .. } | RowStep::Divisor { name, .. } => out.line(format!("float {name};")),
@@ -40,9 +36,9 @@ pub fn problem(body: &Body, program: &Program) -> String {
     }
     out.line("} row;");
     out.lines(has_row_index.then(row_index));
-    out.lines(shared().map(|operand| of_row(operand, "autokernel::reference_rows::to_f32")));
+    out.lines(of_rows(body).map(|name| once_a_row(body, name)));
     for (at, steps) in program.between.iter().enumerate() {
-        between(&mut out, steps);
+        between(&mut out, body, steps);
         if let Some(pass) = program.passes.get(at) {
             pass_over_row(&mut out, body, pass);
         }
@@ -52,18 +48,49 @@ pub fn problem(body: &Body, program: &Program) -> String {
     out.finish()
 }
 
-fn between(out: &mut Lines, steps: &[RowStep]) {
+/// Reads what the elements of a row share, by its name.
+fn once_a_row(body: &Body, name: &str) -> String {
+    match (body.fetch(name), body.operand(name)) {
+        (Some(Fetch { of, row, .. }), _) => {
+            let column = body.operand(of).map(address).unwrap_or_default();
+            let (name, Picked { row, is_there }) = (element(name), picked(row, of));
+            format!("row.{name} = {is_there} ? autokernel::reference_rows::to_f32({column}[{row}]) : {NAN};")
+        }
+        (None, operand) => of_row(operand.expect("it is one or the other"), "autokernel::reference_rows::to_f32"),
+    }
+}
+
+const NAN: &str = "__int_as_float(0x7fc00000)";
+
+/// What picks a row, in CUDA: its number, and whether there is such a row.
+struct Picked {
+    row: String,
+    is_there: String,
+}
+
+/// The row of the operand called `of` that an index picks.
+fn picked(index: &str, of: &str) -> Picked {
+    let row = format!("static_cast<const int32_t*>(args.{})[index]", element(index));
+    let is_there = format!("({row} >= 0 && {row} < args.{})", rows(of));
+    Picked { row: format!("static_cast<int64_t>({row})"), is_there }
+}
+
+fn between(out: &mut Lines, body: &Body, steps: &[RowStep]) {
     for step in steps {
         match step {
             RowStep::Value { name, value } | RowStep::Divisor { name, value } => {
                 out.line(format!("row.{name} = {};", Spelling::Exact.number(value)));
             }
             RowStep::Store { output, value } => {
-                let name = element(output);
-                out.line(format!(
-                    "if (threadIdx.x == 0) static_cast<float*>(args.{name})[index] = {};",
-                    Spelling::Exact.number(value)
-                ));
+                let (name, value) = (element(output), Spelling::Exact.number(value));
+                out.line(match body.row_of_output(output).map(|index| picked(index, output)) {
+                    None => format!("if (threadIdx.x == 0) static_cast<float*>(args.{name})[index] = {value};"),
+                    Some(Picked { row, is_there }) => {
+                        format!(
+                            "if (threadIdx.x == 0 && {is_there}) static_cast<float*>(args.{name})[{row}] = {value};"
+                        )
+                    }
+                });
             }
         }
     }
@@ -80,16 +107,20 @@ fn pass_over_row(out: &mut Lines, body: &Body, pass: &super::passes::Pass) {
         out.line(format!("double {name} = {identity};"));
     }
     out.line("for (int column = threadIdx.x; column < args.columns; column += autokernel::reference_rows::kThreads) {");
-    for operand in body.operands.iter().filter(|operand| operand.role == Role::Input) {
-        let read =
-            [&pass.streamed.matrices, &pass.streamed.rows].into_iter().any(|names| names.contains(&operand.name));
-        if read {
-            let offset = match operand.kind {
-                Kind::Matrix => format!("index * args.{} + ", leading(&operand.name)),
-                Kind::Row | Kind::Column | Kind::Scalar | Kind::DeviceScalar => String::new(),
+    for lane in lanes::of(body) {
+        let read = |names: &Vec<String>| names.iter().any(|name| name == lane.name);
+        if read(&pass.streamed.matrices) || read(&pass.streamed.rows) {
+            let ld = leading(&lane.operand.name);
+            let (name, from) = (element(lane.name), address(lane.operand));
+            let at = |place: &str| format!("autokernel::reference_rows::to_f32({from}[{place}column])");
+            let value = match (lane.operand.kind, lane.row.map(|index| picked(index, &lane.operand.name))) {
+                (Kind::Matrix, None) => at(&format!("index * args.{ld} + ")),
+                (_, Some(Picked { row, is_there })) => {
+                    format!("{is_there} ? {} : {NAN}", at(&format!("{row} * args.{ld} + ")))
+                }
+                (_, None) => at(""),
             };
-            let (name, from) = (element(&operand.name), address(operand));
-            out.line(format!("const float {name} = autokernel::reference_rows::to_f32({from}[{offset}column]);"));
+            out.line(format!("const float {name} = {value};"));
         }
     }
     if pass.streamed.column_index {
@@ -110,10 +141,13 @@ fn pass_over_row(out: &mut Lines, body: &Body, pass: &super::passes::Pass) {
     }
     for (output, expr) in &pass.stores {
         let (to, ld) = (element(output), leading(output));
-        out.line(format!(
-            "static_cast<float*>(args.{to})[index * args.{ld} + column] = {};",
-            Spelling::Exact.number(expr)
-        ));
+        let value = Spelling::Exact.number(expr);
+        out.line(match body.row_of_output(output).map(|index| picked(index, output)) {
+            None => format!("static_cast<float*>(args.{to})[index * args.{ld} + column] = {value};"),
+            Some(Picked { row, is_there }) => {
+                format!("if ({is_there}) static_cast<float*>(args.{to})[{row} * args.{ld} + column] = {value};")
+            }
+        });
     }
     out.line("}");
     for (name, reduction, _) in &pass.reduces {

@@ -1,13 +1,16 @@
 //! The CPU backend: for each operation, the same computation on the host.
 
+mod elements;
 mod matmul;
 mod matmul_body;
+mod picks;
 mod rows;
 
 use crate::{Argument, Result};
 
 pub use matmul::matmul;
 pub use matmul_body::matmul_body;
+pub use picks::Pick;
 pub use rows::{RowFunction, rows};
 
 /// What computes a kernel on the CPU, given its operands in the order of its signature.

@@ -2,33 +2,44 @@
 //! shared out to the threads of rayon's pool.
 
 use autokernel_ops::rows::Kind;
-use half::{bf16, f16};
 
+use super::elements::{Elements, ElementsMut};
+use super::picks::{Pick, Picked};
 use crate::layout::Layout;
-use crate::view::{Storage, StorageMut};
-use crate::{AnyView, AnyViewMut, Argument, Device, Element, Error, Number, Result, alloc, e4m3, e5m2};
+use crate::{AnyViewMut, Argument, Error, Result, alloc};
 
-/// Computes the row of that number. Inputs and outputs are in the order of the signature; each is as long as a row, or of one
-/// element where it has one a row or is a scalar.
+/// Computes the row of that number. Inputs and outputs are in the order of the signature, and behind the inputs what indices pick
+/// of those that are read so; each is as long as a row, or of one element where it has one a row or is a scalar.
 pub type RowFunction = fn(usize, &[&[f32]], &mut [&mut [f32]]);
 
 /// Elements below which a share of the rows is not divided further.
 const SHARE: usize = 1 << 14;
 
-/// Computes every row of the outputs among `arguments`, which are in host memory and indexed as `kinds` say, by `row`.
+/// Computes every row of the outputs among `arguments`, which are in host memory and indexed as `kinds` say, by `row`. Indices
+/// pick rows of some, as `picks` say; of rows that are written more than once the last stays.
 ///
 /// # Errors
 /// [`Error::Operands`] for other operands than `kinds` says, [`Error::DeviceMismatch`] for one that is on a GPU,
 /// [`Error::OutOfMemory`].
-pub fn rows(arguments: &mut [Argument<'_>], kinds: &[Kind], row: RowFunction) -> Result<()> {
+pub fn rows(arguments: &mut [Argument<'_>], kinds: &[Kind], picks: &[Pick], row: RowFunction) -> Result<()> {
     let matrix = arguments.iter().zip(kinds).find(|(_, kind)| **kind == Kind::Matrix);
     let (matrix, _) = matrix.ok_or_else(|| refused("none of them is a matrix"))?;
-    let Layout { rows, columns, .. } = matrix.layout();
+    let is_picked = |number: usize| picks.iter().any(|pick| pick.operand == number);
+    let mut own = arguments.iter().zip(kinds).enumerate().filter(|(number, _)| !is_picked(*number));
+    let rows = own.find_map(|(_, (argument, kind))| match kind {
+        Kind::Matrix => Some(argument.layout().rows),
+        Kind::Column | Kind::Index => Some(argument.layout().columns),
+        Kind::Row | Kind::Scalar | Kind::DeviceScalar => None,
+    });
+    let rows = rows.ok_or_else(unfitting)?;
     if arguments.len() != kinds.len() {
         return Err(unfitting());
     }
-    let mut operands = Operands::of_rows(rows, columns);
-    arguments.iter_mut().zip(kinds).try_for_each(|(argument, kind)| operands.add(argument, *kind))?;
+    let mut operands = Operands::of_rows(rows, matrix.layout().columns);
+    for (number, (argument, kind)) in arguments.iter_mut().zip(kinds).enumerate() {
+        if is_picked(number) { operands.add_picked(argument, *kind) } else { operands.add(argument, *kind) }?;
+    }
+    picks.iter().try_for_each(|pick| operands.pick(*pick).ok_or_else(unfitting))?;
     operands.compute(row)
 }
 
@@ -46,12 +57,28 @@ pub(super) struct Operands<'a> {
     columns: usize,
     inputs: Vec<Input<'a>>,
     outputs: Vec<Output<'a>>,
+    /// What each operand is, in order.
+    added: Vec<Added<'a>>,
+}
+
+/// What an operand is.
+#[derive(Clone, Copy)]
+enum Added<'a> {
+    /// Elements of a matrix, or of what counts as one.
+    Read {
+        elements: Elements<'a>,
+        layout: Layout,
+        kind: Kind,
+    },
+    /// The output with that number.
+    Written(usize),
+    Number,
 }
 
 impl<'a> Operands<'a> {
     /// None yet, of matrices of so many rows and columns.
     pub(super) fn of_rows(rows: usize, columns: usize) -> Self {
-        Operands { rows, columns, inputs: Vec::new(), outputs: Vec::new() }
+        Operands { rows, columns, inputs: Vec::new(), outputs: Vec::new(), added: Vec::new() }
     }
 
     /// The next one.
@@ -60,29 +87,103 @@ impl<'a> Operands<'a> {
         let expected = match kind {
             Kind::Matrix => (rows, columns),
             Kind::Row => (1, columns),
-            Kind::Column => (1, rows),
+            Kind::Column | Kind::Index => (1, rows),
             Kind::Scalar | Kind::DeviceScalar => (1, 1),
         };
         let Layout { rows, columns: row_columns, .. } = argument.layout();
         if (rows, row_columns) != expected {
             return Err(unfitting());
         }
-        match argument {
-            Argument::Read(view) => self.inputs.push(Input::new(view, kind, columns)?),
-            Argument::Write(view) => self.outputs.push(Output::new(view, kind, columns)?),
-            Argument::Scalar(value) => self.inputs.push(Input::Constant(vec![*value])),
+        self.push(argument, kind, false)
+    }
+
+    /// The next one, of whose rows an index picks some.
+    fn add_picked(&mut self, argument: &'a mut Argument<'_>, kind: Kind) -> Result<()> {
+        let Layout { rows, columns, .. } = argument.layout();
+        let fits = match kind {
+            Kind::Matrix => columns == self.columns,
+            _ => rows == 1,
+        };
+        if !fits {
+            return Err(unfitting());
         }
+        self.push(argument, kind, true)
+    }
+
+    fn push(&mut self, argument: &'a mut Argument<'_>, kind: Kind, is_picked: bool) -> Result<()> {
+        let columns = self.columns;
+        let added = match argument {
+            Argument::Read(view) => {
+                let (elements, layout) = Elements::of(view)?;
+                // What is picked has a place of its own, behind those of the operands.
+                let own =
+                    if is_picked { Input::Constant(Vec::new()) } else { Input::new(elements, layout, kind, columns)? };
+                self.inputs.push(own);
+                Added::Read { elements, layout, kind }
+            }
+            Argument::Write(view) => {
+                self.outputs.push(Output::new(view, kind, columns)?);
+                Added::Written(self.outputs.len() - 1)
+            }
+            Argument::Scalar(value) => {
+                self.inputs.push(Input::Constant(vec![*value]));
+                Added::Number
+            }
+        };
+        self.added.push(added);
         Ok(())
+    }
+
+    /// Lets an index pick rows of an operand, both of which were added; none if they are not so.
+    fn pick(&mut self, Pick { operand, index }: Pick) -> Option<()> {
+        let Added::Read { elements: Elements::I32(index), .. } = *self.added.get(index)? else { return None };
+        match *self.added.get(operand)? {
+            Added::Read { elements, layout, kind } => {
+                let picked = Picked { index, rows: rows_of(layout, kind) };
+                self.inputs.push(Input::Picked {
+                    elements,
+                    columns: width(kind, self.columns),
+                    ld: ld(layout, kind),
+                    picked,
+                });
+            }
+            Added::Written(number) => {
+                let output = self.outputs.get_mut(number)?;
+                output.picked = Some(Picked { index, rows: output.rows });
+            }
+            Added::Number => return None,
+        }
+        Some(())
     }
 
     /// Computes every row.
     pub(super) fn compute(self, row: RowFunction) -> Result<()> {
-        let Operands { rows, columns, inputs, outputs } = self;
+        let Operands { rows, columns, inputs, outputs, .. } = self;
         if rows == 0 {
             return Ok(());
         }
-        share(&Work { inputs: &inputs, columns, row }, 0, rows, outputs)
+        let work = Work { inputs: &inputs, columns, row };
+        // Whoever computes a row may write any of such an output.
+        if outputs.iter().any(|output| output.picked.is_some()) {
+            return compute(&work, 0, rows, outputs);
+        }
+        share(&work, 0, rows, outputs)
     }
+}
+
+/// The rows of an operand of that kind.
+const fn rows_of(layout: Layout, kind: Kind) -> usize {
+    if matches!(kind, Kind::Matrix) { layout.rows } else { layout.columns }
+}
+
+/// Its elements in a row.
+const fn width(kind: Kind, columns: usize) -> usize {
+    if matches!(kind, Kind::Matrix) { columns } else { 1 }
+}
+
+/// Elements from a row to the next.
+const fn ld(layout: Layout, kind: Kind) -> usize {
+    if matches!(kind, Kind::Matrix) { layout.ld } else { 1 }
 }
 
 /// What is the same for all rows.
@@ -125,28 +226,16 @@ enum Input<'a> {
     Constant(Vec<f32>),
     /// A row, or one element, for each.
     Rows { elements: Elements<'a>, columns: usize, ld: usize },
-}
-
-enum Elements<'a> {
-    Bf16(&'a [bf16]),
-    F16(&'a [f16]),
-    F32(&'a [f32]),
-    E4m3(&'a [e4m3]),
-    E5m2(&'a [e5m2]),
+    /// The same, of the row that an index picks.
+    Picked { elements: Elements<'a>, columns: usize, ld: usize, picked: Picked<'a> },
 }
 
 impl<'a> Input<'a> {
-    fn new(view: &'a AnyView<'_>, kind: Kind, columns: usize) -> Result<Self> {
-        let (elements, layout) = match view {
-            AnyView::Bf16(view) => (Elements::Bf16(host(&view.storage)?), view.layout),
-            AnyView::F16(view) => (Elements::F16(host(&view.storage)?), view.layout),
-            AnyView::F32(view) => (Elements::F32(host(&view.storage)?), view.layout),
-            AnyView::E4m3(view) => (Elements::E4m3(host(&view.storage)?), view.layout),
-            AnyView::E5m2(view) => (Elements::E5m2(host(&view.storage)?), view.layout),
-        };
+    fn new(elements: Elements<'a>, layout: Layout, kind: Kind, columns: usize) -> Result<Self> {
         match kind {
-            Kind::Matrix => Ok(Input::Rows { elements, columns, ld: layout.ld }),
-            Kind::Column => Ok(Input::Rows { elements, columns: 1, ld: 1 }),
+            Kind::Matrix | Kind::Column | Kind::Index => {
+                Ok(Input::Rows { elements, columns: width(kind, columns), ld: ld(layout, kind) })
+            }
             Kind::Row | Kind::Scalar | Kind::DeviceScalar => {
                 let mut values = alloc::host_zeros(layout.columns)?;
                 elements.widen(0, &mut values);
@@ -159,7 +248,7 @@ impl<'a> Input<'a> {
     fn len(&self) -> usize {
         match self {
             Input::Constant(values) => values.len(),
-            Input::Rows { columns, .. } => *columns,
+            Input::Rows { columns, .. } | Input::Picked { columns, .. } => *columns,
         }
     }
 
@@ -167,23 +256,10 @@ impl<'a> Input<'a> {
         match self {
             Input::Constant(values) => target.copy_from_slice(values),
             Input::Rows { elements, ld, .. } => elements.widen(row * ld, target),
-        }
-    }
-}
-
-impl Elements<'_> {
-    /// As many elements from `start` on as `target` takes.
-    fn widen(&self, start: usize, target: &mut [f32]) {
-        if target.is_empty() {
-            return;
-        }
-        let range = start..start + target.len();
-        match self {
-            Elements::Bf16(data) => Number::widen(&data[range], target),
-            Elements::F16(data) => Number::widen(&data[range], target),
-            Elements::F32(data) => Number::widen(&data[range], target),
-            Elements::E4m3(data) => Number::widen(&data[range], target),
-            Elements::E5m2(data) => Number::widen(&data[range], target),
+            Input::Picked { elements, ld, picked, .. } => match picked.row(row) {
+                Some(row) => elements.widen(row * ld, target),
+                None => target.fill(f32::NAN),
+            },
         }
     }
 }
@@ -194,98 +270,44 @@ struct Output<'a> {
     /// Of a row.
     columns: usize,
     ld: usize,
-}
-
-enum ElementsMut<'a> {
-    Bf16(&'a mut [bf16]),
-    F16(&'a mut [f16]),
-    F32(&'a mut [f32]),
-    E4m3(&'a mut [e4m3]),
-    E5m2(&'a mut [e5m2]),
+    rows: usize,
+    picked: Option<Picked<'a>>,
 }
 
 impl<'a> Output<'a> {
     fn new(view: &'a mut AnyViewMut<'_>, kind: Kind, columns: usize) -> Result<Self> {
-        let (elements, layout) = match view {
-            AnyViewMut::Bf16(view) => (ElementsMut::Bf16(host_mut(&mut view.storage)?), view.layout),
-            AnyViewMut::F16(view) => (ElementsMut::F16(host_mut(&mut view.storage)?), view.layout),
-            AnyViewMut::F32(view) => (ElementsMut::F32(host_mut(&mut view.storage)?), view.layout),
-            AnyViewMut::E4m3(view) => (ElementsMut::E4m3(host_mut(&mut view.storage)?), view.layout),
-            AnyViewMut::E5m2(view) => (ElementsMut::E5m2(host_mut(&mut view.storage)?), view.layout),
-        };
-        let (columns, ld) = if kind == Kind::Matrix { (columns, layout.ld) } else { (1, 1) };
-        Ok(Output { elements, columns, ld })
+        let (elements, layout) = ElementsMut::of(view)?;
+        let (columns, ld) = (width(kind, columns), ld(layout, kind));
+        Ok(Output { elements, columns, ld, rows: rows_of(layout, kind), picked: None })
     }
 
     /// The first `rows` rows, and the others.
     fn split_at(self, rows: usize) -> (Self, Self) {
-        let Output { elements, columns, ld } = self;
-        let at = rows * ld;
-        let (first, rest) = match elements {
-            ElementsMut::Bf16(data) => halves(data, at, ElementsMut::Bf16),
-            ElementsMut::F16(data) => halves(data, at, ElementsMut::F16),
-            ElementsMut::F32(data) => halves(data, at, ElementsMut::F32),
-            ElementsMut::E4m3(data) => halves(data, at, ElementsMut::E4m3),
-            ElementsMut::E5m2(data) => halves(data, at, ElementsMut::E5m2),
-        };
-        (Output { elements: first, columns, ld }, Output { elements: rest, columns, ld })
+        let Output { elements, ld, .. } = self;
+        let (first, rest) = elements.split_at(rows * ld);
+        (
+            Output { elements: first, rows, ..self },
+            Output { elements: rest, rows: self.rows.saturating_sub(rows), ..self },
+        )
     }
 
     fn write(&mut self, row: usize, values: &[f32]) {
         if values.is_empty() {
             return;
         }
-        let range = row * self.ld..row * self.ld + self.columns;
-        match &mut self.elements {
-            ElementsMut::Bf16(data) => narrow(&mut data[range], values),
-            ElementsMut::F16(data) => narrow(&mut data[range], values),
-            ElementsMut::F32(data) => narrow(&mut data[range], values),
-            ElementsMut::E4m3(data) => narrow(&mut data[range], values),
-            ElementsMut::E5m2(data) => narrow(&mut data[range], values),
+        let row = self.picked.map_or(Some(row), |picked| picked.row(row));
+        if let Some(row) = row {
+            self.elements.narrow(row * self.ld, values);
         }
-    }
-}
-
-fn halves<'a, T>(
-    data: &'a mut [T],
-    at: usize,
-    of: fn(&'a mut [T]) -> ElementsMut<'a>,
-) -> (ElementsMut<'a>, ElementsMut<'a>) {
-    // The last row ends with its last element, not with the gap behind it.
-    let (first, rest) = data.split_at_mut(at.min(data.len()));
-    (of(first), of(rest))
-}
-
-fn narrow<T: Element>(target: &mut [T], values: &[f32]) {
-    target.iter_mut().zip(values).for_each(|(target, value)| *target = T::from_f32(*value));
-}
-
-fn host<'a, T: Element>(storage: &'a Storage<'_, T>) -> Result<&'a [T]> {
-    match storage {
-        Storage::Host(data) => Ok(data),
-        Storage::Cuda(_) => Err(on_a_gpu()),
-    }
-}
-
-fn host_mut<'a, T: Element>(storage: &'a mut StorageMut<'_, T>) -> Result<&'a mut [T]> {
-    match storage {
-        StorageMut::Host(data) => Ok(data),
-        StorageMut::Cuda(_) => Err(on_a_gpu()),
-    }
-}
-
-fn on_a_gpu() -> Error {
-    Error::DeviceMismatch {
-        what: "an operand and the launch".to_owned(),
-        left: "a GPU".to_owned(),
-        right: Device::cpu().to_string(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Column, Matrix, MatrixView, MatrixViewMut, Row};
+    use half::{bf16, f16};
+
+    use crate::{Column, Device, Index, Matrix, MatrixView, MatrixViewMut, Row};
 
     /// `out = x · scale + shift`, and its sum.
     const KINDS: [Kind; 5] = [Kind::Matrix, Kind::Row, Kind::Scalar, Kind::Matrix, Kind::Column];
@@ -310,7 +332,7 @@ mod tests {
             MatrixViewMut::from_slice_with_ld(&mut out, row_count, columns, ld).unwrap().into(),
             sums.view_mut().into(),
         ];
-        rows(&mut arguments, &KINDS, scaled).unwrap();
+        rows(&mut arguments, &KINDS, &[], scaled).unwrap();
         let sums = sums.to_vec().unwrap();
         for (at, got) in out.iter().enumerate() {
             let expected = if at % ld < columns { 2.0 * x[at].to_f32() + 1.0 } else { -1.0 };
@@ -325,9 +347,26 @@ mod tests {
     fn operands_that_do_not_fit_are_refused() {
         let device = Device::cpu();
         let (x, mut out) = (Matrix::<f32>::zeros(&device, 2, 3).unwrap(), Matrix::<f32>::zeros(&device, 3, 3).unwrap());
-        let refused = rows(&mut [(&x).into(), (&mut out).into()], &[Kind::Matrix; 2], |_, _, _| ()).unwrap_err();
+        let refused = rows(&mut [(&x).into(), (&mut out).into()], &[Kind::Matrix; 2], &[], |_, _, _| ()).unwrap_err();
         assert!(refused.to_string().contains("do not fit each other"), "{refused}");
-        let refused = rows(&mut [Argument::Scalar(1.0)], &[Kind::Scalar], |_, _, _| ()).unwrap_err();
+        let refused = rows(&mut [Argument::Scalar(1.0)], &[Kind::Scalar], &[], |_, _, _| ()).unwrap_err();
         assert!(refused.to_string().contains("none of them is a matrix"), "{refused}");
+    }
+
+    #[test]
+    fn an_index_picks_the_rows_that_are_read_and_written_and_those_that_are_not_there_are_nan_and_left_out() {
+        let device = Device::cpu();
+        let table = Matrix::from_slice(&device, &[0.0f32, 1.0, 10.0, 11.0, 20.0, 21.0], 3, 2).unwrap();
+        let index = |rows: &[i32]| Index::from_slice(&device, rows).unwrap();
+        let (from, to) = (index(&[2, -1, 0, 3]), index(&[0, 4, 5, 3]));
+        let mut out = Matrix::from_slice(&device, &[-1.0f32; 10], 5, 2).unwrap();
+        let mut arguments: [Argument<'_>; 4] =
+            [(&table).into(), from.view().into(), to.view().into(), (&mut out).into()];
+        let kinds = [Kind::Matrix, Kind::Index, Kind::Index, Kind::Matrix];
+        let picks = [Pick { operand: 0, index: 1 }, Pick { operand: 3, index: 2 }];
+        rows(&mut arguments, &kinds, &picks, |_, inputs, outputs| outputs[0].copy_from_slice(inputs[3])).unwrap();
+        let out = out.to_vec().unwrap();
+        assert_eq!((&out[..2], &out[2..6]), (&[20.0, 21.0][..], &[-1.0; 4][..]));
+        assert!(out[6..].iter().all(|value| value.is_nan()), "rows -1 and 3 are not there: {out:?}");
     }
 }

@@ -85,6 +85,7 @@ fn read(argument: &Argument<'_>) -> Result<(Vec<u8>, u64)> {
         Argument::Read(AnyView::F32(view)) => bytes_of!(host(&view.storage)?),
         Argument::Read(AnyView::E4m3(view)) => bytes_of!(host(&view.storage)?, |element| [element.to_bits()]),
         Argument::Read(AnyView::E5m2(view)) => bytes_of!(host(&view.storage)?, |element| [element.to_bits()]),
+        Argument::Read(AnyView::I32(view)) => bytes_of!(host(&view.storage)?),
         Argument::Write(AnyViewMut::Bf16(view)) => bytes_of!(host_mut(&view.storage)?),
         Argument::Write(AnyViewMut::F16(view)) => bytes_of!(host_mut(&view.storage)?),
         Argument::Write(AnyViewMut::F32(view)) => bytes_of!(host_mut(&view.storage)?),

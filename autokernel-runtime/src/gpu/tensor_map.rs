@@ -53,6 +53,7 @@ fn data_type(dtype: Dtype) -> sys::CUtensorMapDataType {
         Dtype::F16 => Type::CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
         Dtype::F32 => Type::CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
         Dtype::E4m3 | Dtype::E5m2 => Type::CU_TENSOR_MAP_DATA_TYPE_UINT8,
+        Dtype::I32 => Type::CU_TENSOR_MAP_DATA_TYPE_INT32,
     }
 }
 

@@ -71,6 +71,12 @@ impl Parameter {
                 }
                 // Sizes were checked to fit an `int`.
                 Arg::Extent { dim } => self.push(align, &(sources.extents.size(dim) as i32).to_ne_bytes())?,
+                // Checked as extents are.
+                Arg::Rows { operand } => {
+                    let region = sources.region(operand)?;
+                    let rows = if sources.operand(operand)?.axes.len() > 1 { region.rows } else { region.columns };
+                    self.push(align, &(rows as i32).to_ne_bytes())?;
+                }
                 Arg::IsMapped { operand } => {
                     let is_mapped = i32::from(sources.is_mapped(fields, operand)?);
                     self.push(align, &is_mapped.to_ne_bytes())?;

@@ -1,7 +1,7 @@
 //! What a plan must keep so that it can be carried out on a GPU; a schedule's own rules are its operation's.
 
 use autokernel_core::plan::Layout;
-use autokernel_core::{Alignment, Arg, Field, KernelStep, LaunchPlan, TileBox};
+use autokernel_core::{Alignment, Arg, Field, KernelStep, LaunchPlan, OWN_AXIS, TileBox};
 
 use super::MAX_OPERANDS;
 use super::parameter;
@@ -54,7 +54,7 @@ fn broken_signature(signature: &Signature) -> Option<String> {
     if operands > MAX_OPERANDS {
         return Some(format!("{operands} operands; up to {MAX_OPERANDS} are possible"));
     }
-    let axes = |operand: &Operand| operand.axes.iter().all(|dim| usize::from(*dim) < dims);
+    let axes = |operand: &Operand| operand.axes.iter().all(|dim| *dim == OWN_AXIS || usize::from(*dim) < dims);
     let strange = signature.operands.iter().find(|operand| operand.axes.len() > 2 || !axes(operand))?;
     Some(format!("`{}` has not up to two axes of the signature's dimensions", strange.name))
 }
@@ -105,7 +105,9 @@ fn broken_field(signature: &Signature, plan: &LaunchPlan, field: &Field) -> Opti
             Some(operand) => broken_map(plan, number, operand, tile),
             None => missing("operand", number),
         },
-        Arg::Pointer { operand: number } | Arg::IsMapped { operand: number } if operand(number).is_none() => {
+        Arg::Pointer { operand: number } | Arg::Rows { operand: number } | Arg::IsMapped { operand: number }
+            if operand(number).is_none() =>
+        {
             missing("operand", number)
         }
         Arg::Scalar { operand: number } if operand(number).is_none_or(|operand| operand.passed != Passed::ByValue) => {

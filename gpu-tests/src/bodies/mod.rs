@@ -110,7 +110,7 @@ fn sizes(problem: &Problem, body: &Body, shape: &Extents) -> Vec<(usize, usize)>
         (Kind::Matrix, Some(_)) => (k, n),
         (Kind::Matrix, None) => (m, n),
         (Kind::Row, _) => (1, n),
-        (Kind::Column, _) => (1, m),
+        (Kind::Column | Kind::Index, _) => (1, m),
         (Kind::Scalar | Kind::DeviceScalar, _) => (1, 1),
     };
     (0..).zip(body.operands()).map(size).collect()
@@ -130,7 +130,7 @@ fn judge(problem: &Problem, body: &Body, shape: &Extents, ran: &Ran) -> std::res
         let input = |operand: usize| match operands[operand].kind {
             Kind::Matrix => values[operand].get(at).copied().unwrap_or(0.0),
             Kind::Row => values[operand][column],
-            Kind::Column => values[operand][row],
+            Kind::Column | Kind::Index => values[operand][row],
             Kind::Scalar | Kind::DeviceScalar => values[operand][0],
         };
         let sums: Vec<f64> = products.iter().map(|sums| sums[at]).collect();

@@ -1,7 +1,7 @@
 //! Row-wise kernels as a user declares them: types that differ, every kind of operand, several outputs, and what else the
 //! language of bodies has. With them those that are built in.
 
-use autokernel::{AnyKernel, Column, Device, Matrix, Row, Scalar, bf16, builtin, f16};
+use autokernel::{AnyKernel, Column, Device, Index, Matrix, Row, Scalar, bf16, builtin, f16};
 use autokernel_codegen::problem;
 use autokernel_codegen::rows::Problem;
 use rand::rngs::StdRng;
@@ -63,6 +63,45 @@ pub fn causal(x: &Matrix<bf16>, slope: &Scalar<f16>, out: &mut Matrix<bf16>, at:
     at = row_index() * 4.0 + row_max(column_index());
 }
 
+/// Rows of two tables of one index, the scale of each, and where there is none something else.
+#[autokernel::rows(T = [bf16, f32])]
+pub fn embedding<T>(
+    tokens: &Matrix<T>,
+    places: &Matrix<f32>,
+    scales: &Column<f32>,
+    ids: &Index,
+    at: &Index,
+    out: &mut Matrix<T>,
+) {
+    let token = if ids >= 0.0 { tokens[ids] * scales[ids] } else { 0.25 };
+    out = token + places[at];
+}
+
+/// What a layer appends to its caches: the keys normed, the values as they are, and how large they were.
+#[autokernel::rows]
+pub fn append(
+    k: &Matrix<bf16>,
+    v: &Matrix<f32>,
+    slots: &Index,
+    keys: &mut Matrix<bf16>,
+    values: &mut Matrix<f16>,
+    sizes: &mut Column<f32>,
+    out: &mut Matrix<f32>,
+) {
+    let size = row_mean(k * k);
+    let normed = k / (size + 1e-5).sqrt();
+    keys[slots] = normed;
+    values[slots] = v;
+    sizes[slots] = size;
+    out = normed - v;
+}
+
+/// A permutation of rows, in raw names.
+#[autokernel::rows]
+pub fn permute(r#in: &Matrix<f32>, from: &Index, to: &Index, out: &mut Matrix<bf16>) {
+    out[to] = r#in[from];
+}
+
 /// A kernel, as every test of this folder takes it.
 pub struct Declared {
     /// Its function's name.
@@ -82,8 +121,10 @@ pub fn declared_here() -> Vec<Declared> {
     let of_types = [
         Declared { name: "scaled<f16>", kernel: scaled::kernel::<f16>() },
         Declared { name: "scaled<bf16>", kernel: scaled::kernel::<bf16>() },
+        Declared { name: "embedding<bf16>", kernel: embedding::kernel::<bf16>() },
+        Declared { name: "embedding<f32>", kernel: embedding::kernel::<f32>() },
     ];
-    of_types.into_iter().chain(declared![statistics, language, elementwise, causal]).collect()
+    of_types.into_iter().chain(declared![statistics, language, elementwise, causal, append, permute]).collect()
 }
 
 /// Every kernel: the ones above, and the built-in ones.

@@ -2,7 +2,7 @@
 
 use autokernel::{Argument, CompiledKernel, ComputeCapability, Device, Image, LaunchPlan, Result};
 use autokernel_codegen::rows::oracle;
-use autokernel_codegen::rows::{AnySchedule, Kind, Problem, RowsSchedule, plan};
+use autokernel_codegen::rows::{AnySchedule, Kind, Operand, Problem, RowsSchedule, plan};
 
 pub mod declared;
 
@@ -86,26 +86,40 @@ pub fn check_launch(
     (values, seed): (Values, u64),
     place: impl FnMut(usize, usize) -> Placement,
 ) -> Result<Told, String> {
-    let operands = &problem.body().operands;
+    let body = problem.body();
+    let operands = &body.operands;
+    // Fewer rows to pick from than are picked, or more.
+    let picked_rows = 1 + seed as usize % (2 * rows);
+    let rows_of = |operand: &Operand| if body.is_picked(&operand.name) { picked_rows } else { rows };
     let sizes = operands.iter().map(|operand| match operand.kind {
-        Kind::Matrix => (rows, columns),
+        Kind::Matrix => (rows_of(operand), columns),
         Kind::Row => (1, columns),
-        Kind::Column => (1, rows),
+        Kind::Column | Kind::Index => (1, rows_of(operand)),
         Kind::Scalar | Kind::DeviceScalar => (1, 1),
     });
     let report = |reason: String| format!("{rows}x{columns}, seed {seed}: {reason}");
     let setup = Setup { operands, sizes: &sizes.collect::<Vec<_>>(), values, seed };
     let Ran { values, written } = run_twice(device, &setup, place, launch).map_err(report)?;
     let outputs: Vec<usize> = (0..operands.len()).filter(|&at| operands[at].role == autokernel::Role::Output).collect();
+    // Which rows of each output were written.
+    let mut is_written: Vec<Vec<bool>> = outputs.iter().map(|&at| vec![false; rows_of(&operands[at])]).collect();
     let mut told = Told::default();
     for row in 0..rows {
-        let input = |at: usize, column: usize| match operands[at].kind {
+        let input = |at: usize, row: usize, column: usize| match operands[at].kind {
+            Kind::Matrix | Kind::Column if row >= rows_of(&operands[at]) => f64::NAN,
             Kind::Matrix => values[at][row * columns + column],
             Kind::Row => values[at][column],
-            Kind::Column => values[at][row],
+            Kind::Column | Kind::Index => values[at][row],
             Kind::Scalar | Kind::DeviceScalar => values[at][0],
         };
-        for (&at, expected) in outputs.iter().zip(oracle::row(problem.body(), row, columns, &input)) {
+        let expected = oracle::row(body, row, columns, &input);
+        for ((&at, is_written), expected) in outputs.iter().zip(&mut is_written).zip(expected) {
+            let index = body.row_of_output(&operands[at].name);
+            let index = index.and_then(|index| operands.iter().position(|operand| operand.name == index));
+            // Of a negative number a large one is made.
+            let row = index.map_or(row, |index| values[index][row] as i64 as usize);
+            let Some(is_written) = is_written.get_mut(row) else { continue };
+            *is_written = true;
             for (column, ball) in expected.iter().enumerate() {
                 told.count(*ball);
                 let got = written[at][row * expected.len() + column];
@@ -114,6 +128,15 @@ pub fn check_launch(
                     return Err(report(format!("`{name}`[{row}, {column}] is {got}, not {ball:?}")));
                 }
             }
+        }
+    }
+    for (&at, is_written) in outputs.iter().zip(&is_written) {
+        let width = written[at].len() / is_written.len();
+        let left = (0..is_written.len()).filter(|row| !is_written[*row]);
+        let touched = left.flat_map(|row| row * width..(row + 1) * width).find(|&place| !written[at][place].is_nan());
+        if let Some(place) = touched {
+            let (name, row) = (&operands[at].name, place / width);
+            return Err(report(format!("row {row} of `{name}` was written, which no index picks")));
         }
     }
     Ok(told)

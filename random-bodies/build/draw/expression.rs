@@ -113,7 +113,11 @@ impl<'r> Writer<'r> {
     }
 
     fn may_be_hidden(&self, text: &str) -> bool {
-        !self.unread.contains(text) && !text.starts_with("dot(") && !text.starts_with("LIMIT")
+        // An index and what it picks are the operands', whatever else has their names.
+        let is_picked = text.contains('[')
+            || text == super::INDEX
+            || self.names.iter().any(|it| it.text.starts_with(&format!("{text}[")));
+        !self.unread.contains(text) && !text.starts_with("dot(") && !text.starts_with("LIMIT") && !is_picked
     }
 
     fn fresh(&mut self, stem: &str) -> String {

@@ -66,13 +66,36 @@ struct Parameter {
     read: Option<bool>,
     /// Whether it is a matrix.
     is_matrix: bool,
+    /// How a body writes it: by its name, or with an index behind it.
+    place: String,
 }
+
+/// The index that picks rows in a body, if one does.
+const INDEX: &str = "ids";
+/// The most operands that a kernel takes.
+const MOST_OPERANDS: usize = 8;
 
 fn parameter(name: &'static str, kind: &str, element: &str, is_output: bool) -> Parameter {
     let borrow = if is_output { "&mut " } else { "&" };
     let text = if kind == "f32" { format!("{name}: f32") } else { format!("{name}: {borrow}{kind}<{element}>") };
     let along_row = matches!(kind, "Matrix" | "Row");
-    Parameter { text, name, read: (!is_output).then_some(along_row), is_matrix: kind == "Matrix" }
+    let (read, place) = ((!is_output).then_some(along_row), name.to_owned());
+    Parameter { text, name, read, is_matrix: kind == "Matrix", place }
+}
+
+/// Mostly none; or an index, by which some operands that have rows are read and written.
+fn pick_rows(rng: &mut StdRng, parameters: &mut Vec<Parameter>) {
+    if parameters.len() >= MOST_OPERANDS || rng.random_ratio(2, 3) {
+        return;
+    }
+    for parameter in parameters.iter_mut() {
+        let has_rows = ["Matrix<", "Column<"].iter().any(|kind| parameter.text.contains(kind));
+        if has_rows && rng.random() {
+            parameter.place = format!("{}[{INDEX}]", parameter.name);
+        }
+    }
+    let text = format!("{INDEX}: &Index");
+    parameters.push(Parameter { text, name: INDEX, read: Some(false), is_matrix: false, place: INDEX.to_owned() });
 }
 
 fn signature(rng: &mut StdRng, parameters: &mut [Parameter]) -> String {
@@ -102,8 +125,9 @@ fn rows(rng: &mut StdRng, mut names: Vec<&'static str>, helpers: Vec<Helper>) ->
         has_matrix = true;
         parameters.push(parameter(name(), kind, element(rng), true));
     }
+    pick_rows(rng, &mut parameters);
     let signature = signature(rng, &mut parameters);
-    let inputs = parameters.iter().filter_map(|it| Some(Name { text: it.name.to_owned(), varies: it.read? })).collect();
+    let inputs = parameters.iter().filter_map(|it| Some(Name { text: it.place.clone(), varies: it.read? })).collect();
     let mut writer = Writer::new(rng, inputs, true, None, helpers);
     let body = statements(&mut writer, &parameters);
     let function = format!("fn kernel({signature}) {{\n{body}}}");
@@ -160,7 +184,7 @@ fn statements(writer: &mut Writer<'_>, parameters: &[Parameter]) -> String {
 
 /// `output = …;`, to which the last one adds what would be forgotten: a product refuses operands that nobody reads.
 fn store(writer: &mut Writer<'_>, output: Option<&Parameter>, is_last: bool) -> String {
-    let Some(Parameter { name, is_matrix, .. }) = output else { return String::new() };
+    let Some(Parameter { place, is_matrix, .. }) = output else { return String::new() };
     let allowed = if *is_matrix { Allowed::Any } else { Allowed::OfRow };
     let size = writer.rng.random_range(0..4);
     writer.stores = true;
@@ -170,5 +194,5 @@ fn store(writer: &mut Writer<'_>, output: Option<&Parameter>, is_last: bool) -> 
     for name in forgotten {
         value = format!("({value}) + 0.25 * {name}");
     }
-    format!("    {name} = {value};\n")
+    format!("    {place} = {value};\n")
 }

@@ -26,7 +26,7 @@ fn written() -> Written {
     ];
     let steps = vec![bind("y", y), store("pre", name("y")), store("out", name("y") + name("skip"))];
     let product = Product { name: "dot".to_owned(), a: "x".to_owned(), b: "w".to_owned() };
-    Written { product, second: None, body: body::Body { operands, steps } }
+    Written { product, second: None, body: body::Body { operands, steps, ..body::Body::default() } }
 }
 
 fn problem() -> Problem {
@@ -168,7 +168,7 @@ fn crowded(values: usize, function: Math) -> Written {
         writes("out", Kind::Matrix, Dtype::Bf16),
     ];
     let product = Product { name: "dot".to_owned(), a: "x".to_owned(), b: "w".to_owned() };
-    Written { product, second: None, body: body::Body { operands, steps } }
+    Written { product, second: None, body: body::Body { operands, steps, ..body::Body::default() } }
 }
 
 #[test]

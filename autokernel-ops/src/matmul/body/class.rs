@@ -53,7 +53,7 @@ impl BodyClass {
     /// The bodies that are tuned together with `written`.
     pub fn of(written: &Written) -> Self {
         let (factors, other_factor) = written.numbers_of_factors();
-        let body::Body { operands, steps } = &written.body;
+        let body::Body { operands, steps, .. } = &written.body;
         BodyClass {
             operands: operands.iter().map(|&Operand { kind, dtype, role, .. }| (kind, dtype, role)).collect(),
             factors,
@@ -70,7 +70,7 @@ impl BodyClass {
         let words = self.inputs().map(|(kind, dtype)| match kind {
             Kind::Matrix => dtype.bytes(),
             Kind::Row => dtype.bytes() / 2,
-            Kind::Column => 2,
+            Kind::Column | Kind::Index => 2,
             Kind::Scalar => 0,
             Kind::DeviceScalar => 1,
         });

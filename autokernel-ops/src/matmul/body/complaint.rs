@@ -22,7 +22,11 @@ pub fn complaints(written: &Written) -> Vec<Complaint> {
             checker.complain(Place::Operand(at), message);
         }
         let is_factor = written.factors().any(|factor| factor == operand.name);
-        if !is_factor && !ELEMENTS.contains(&operand.dtype) {
+        if operand.kind == Kind::Index {
+            let message =
+                "an index picks rows in `#[autokernel::rows]`: gather before this kernel, or scatter behind it";
+            checker.complain(Place::Operand(at), message);
+        } else if !is_factor && !ELEMENTS.contains(&operand.dtype) {
             let message =
                 format!("{} is a type of the factors of `dot` alone; make this bf16, f16 or f32", operand.dtype);
             checker.complain(Place::Operand(at), message);
@@ -97,7 +101,7 @@ fn step<'b>(checker: &mut Checker<'b>, written: &Written, at: usize, step: &'b S
             checker.bind(Place::Step(at), name, varies);
         }
         Step::Store { output, .. } => {
-            checker.store(at, output);
+            checker.store(at, output, None);
         }
     }
 }

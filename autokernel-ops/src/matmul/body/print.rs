@@ -37,7 +37,7 @@ fn input(operand: &Operand) -> Option<String> {
         Kind::Row => "kByColumn",
         Kind::Column => "kByRow",
         Kind::DeviceScalar => "kByNothing",
-        Kind::Scalar => return None,
+        Kind::Scalar | Kind::Index => return None,
     };
     Some(format!("Input<{}, autokernel::body::Indexed::{indexed}>", cuda_type(operand)))
 }

@@ -22,7 +22,7 @@ fn written() -> Written {
     let steps = vec![store("out", name("gated") * name("raised") + name("bias"))];
     let product = Product { name: "gated".to_owned(), a: "x".to_owned(), b: "gate".to_owned() };
     let second = Some(Second { name: "raised".to_owned(), b: "up".to_owned() });
-    Written { product, second, body: body::Body { operands, steps } }
+    Written { product, second, body: body::Body { operands, steps, ..body::Body::default() } }
 }
 
 fn problem(layout: Layout) -> Problem {

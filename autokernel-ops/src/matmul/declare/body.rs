@@ -27,7 +27,7 @@ pub fn declare(declaration: &Declaration, statements: &[Statement]) -> Result<Pr
     let output = dtype(operands.iter().find(|operand| operand.role == Role::Output));
     let complain = |it: body::Complaint| node_at(declaration, &nodes, it.place).complain(it.message);
     let written = product.clone();
-    let body = Body::new(Written { product, second, body: body::Body { operands, steps } })
+    let body = Body::new(Written { product, second, body: body::Body { operands, steps, ..body::Body::default() } })
         .map_err(|complaints| complaints.into_iter().map(complain).collect::<Vec<_>>())?;
     let (Some(input), Some(output)) = (input, output) else { return Err(Vec::new()) };
     let layout = if transpose_b { Layout::Nt } else { Layout::Nn };
@@ -78,6 +78,11 @@ impl Sorted {
         let (mut products, mut steps, mut nodes) = (Vec::new(), Vec::new(), Vec::new());
         for Statement { what, node } in statements {
             match what {
+                What::Fetch(_) | What::Step(body::Step::Store { row: Some(_), .. }) => {
+                    return Err(vec![node.complain(
+                        "an index picks rows in `#[autokernel::rows]`: gather before this kernel, or scatter behind it",
+                    )]);
+                }
                 What::Step(step) => {
                     steps.push(step.clone());
                     nodes.push(*node);

@@ -151,6 +151,11 @@ impl Buffer {
             Dtype::F32 => Buffer::F32(Guarded::new(tools, rows, columns, ld, guard_bytes)?),
             Dtype::E4m3 => Buffer::E4m3(Guarded::new(tools, rows, columns, ld, guard_bytes)?),
             Dtype::E5m2 => Buffer::E5m2(Guarded::new(tools, rows, columns, ld, guard_bytes)?),
+            Dtype::I32 => {
+                let reason =
+                    "a kernel with an index is not measured yet, as nothing draws its numbers; tune its body without";
+                return Err(WorkerError::Request(reason.to_owned()));
+            }
         })
     }
 
