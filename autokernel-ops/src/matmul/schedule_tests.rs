@@ -117,7 +117,7 @@ fn a_line_names_swap_and_split_only_where_they_are_used() {
 
 #[test]
 fn the_hopper_space_has_swapped_and_split_images_and_stays_small_enough_to_record() {
-    for (layout, most) in [(Layout::Nn, 700), (Layout::Nt, 1600)] {
+    for (layout, most) in [(Layout::Nn, 900), (Layout::Nt, 1800)] {
         let class = class(layout);
         let space = Space::new(Family::Sm90, &class, Arch::SM_90A);
         let images: Vec<Sm90Schedule> = space

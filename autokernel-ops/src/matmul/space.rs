@@ -21,7 +21,7 @@ pub fn families(input: Dtype, arch: Arch) -> &'static [Family] {
 pub fn schedules(family: Family, class: &Class, arch: Arch) -> Vec<crate::Schedule> {
     let images = match family {
         Family::Sm80 => sm80_images(),
-        Family::Sm90 => sm90_images(),
+        Family::Sm90 => [sm90_images(), sm90_fitted_images(class, arch)].concat(),
         #[allow(unreachable_patterns, reason = "reachable with more than one operation")]
         _ => Vec::new(),
     };
@@ -100,6 +100,34 @@ fn sm90_swapped_images() -> Vec<Schedule> {
                     images.push(Schedule::Sm90(Sm90Schedule { cluster_m, cluster_n, stages, ..crew }));
                 }
             }
+        }
+    }
+    images
+}
+
+/// Tiles computed transposed, of the widths between those: rows that fill no tile of the others fill one of these. Each with as
+/// many stages as fit.
+fn sm90_fitted_images(class: &Class, arch: Arch) -> Vec<Schedule> {
+    const ROWS: [u32; 15] = [24, 40, 48, 56, 72, 80, 96, 112, 136, 152, 176, 184, 208, 224, 240];
+    /// Beyond so many rows a split of K has no grid to fill.
+    const SPLIT_ROWS: u32 = 112;
+    let crews = [
+        (64, 1, Mode::Cooperative),
+        (128, 1, Mode::Cooperative),
+        (128, 2, Mode::Cooperative),
+        (128, 2, Mode::PingPong),
+        (192, 3, Mode::Cooperative),
+        (256, 2, Mode::Cooperative),
+    ];
+    let mut images = Vec::new();
+    for tile_m in ROWS {
+        for (tile_n, consumers, mode) in crews {
+            let splits: &[u32] = if tile_m <= SPLIT_ROWS { &[1, 2, 4] } else { &[1] };
+            images.extend(splits.iter().filter_map(|&split_k| {
+                let crew = Sm90Schedule { tile_m, tile_n, consumers, mode, swap_ab: true, ..Sm90Schedule::PLAIN };
+                let deepest = (3..=12).rev().map(|stages| Schedule::Sm90(Sm90Schedule { split_k, stages, ..crew }));
+                deepest.into_iter().find(|schedule| schedule.check(class, arch).is_ok())
+            }));
         }
     }
     images
