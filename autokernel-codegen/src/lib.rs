@@ -25,6 +25,7 @@ pub use translate::check_function;
 pub use twin::function_items;
 
 // What the operations say, under the paths of this crate.
+pub use autokernel_ops::attention;
 use autokernel_ops::hash;
 pub use autokernel_ops::hash::short as short_hash;
 pub use autokernel_ops::matmul;

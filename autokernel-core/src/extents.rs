@@ -22,7 +22,7 @@ pub const fn dim(name: &str) -> Dim {
 }
 
 /// The most dimensions that a problem has.
-const MAX_RANK: usize = 6;
+pub const MAX_RANK: usize = 7;
 
 /// The size of each dimension of a problem, in elements, in the order of its [`Signature`](crate::Signature).
 #[derive(Clone, Copy)]
@@ -38,9 +38,9 @@ impl Extents {
     /// Extents from names and sizes.
     ///
     /// # Panics
-    /// In a constant, so when it is compiled: there are more than six.
+    /// In a constant, so when it is compiled: there are more than seven.
     pub const fn new<const RANK: usize>(dims: [(Dim, u32); RANK]) -> Self {
-        assert!(RANK <= MAX_RANK, "a problem has at most six dimensions");
+        assert!(RANK <= MAX_RANK, "a problem has at most seven dimensions");
         let mut sizes = [UNUSED; MAX_RANK];
         let mut at = 0;
         while at < RANK {
@@ -50,7 +50,7 @@ impl Extents {
         Extents { sizes, rank: RANK as u8 }
     }
 
-    /// Extents from names and sizes; `None` if there are more than six or a name comes twice.
+    /// Extents from names and sizes; `None` if there are more than seven or a name comes twice.
     pub fn collect(dims: impl IntoIterator<Item = (Dim, u32)>) -> Option<Self> {
         let mut extents = Extents::new([]);
         for (dim, size) in dims {
@@ -174,7 +174,7 @@ impl<'de> Deserialize<'de> for Extents {
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(
-                    "the sizes of at most six dimensions by name, for example {\"m\": 16, \"n\": 4096, \"k\": 1024}",
+                    "the sizes of at most seven dimensions by name, for example {\"m\": 16, \"n\": 4096, \"k\": 1024}",
                 )
             }
 
@@ -185,7 +185,7 @@ impl<'de> Deserialize<'de> for Extents {
                         .map_err(|_| A::Error::custom(format!("`{name}` is no name of a dimension")))?;
                     dims.push((dim, size));
                 }
-                Extents::collect(dims).ok_or_else(|| A::Error::custom("a dimension twice, or more than six"))
+                Extents::collect(dims).ok_or_else(|| A::Error::custom("a dimension twice, or more than seven"))
             }
         }
         deserializer.deserialize_map(Named)
@@ -202,7 +202,7 @@ impl schemars::JsonSchema for Extents {
         schemars::json_schema!({
             "type": "object",
             "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 4294967295u32 },
-            "maxProperties": 6,
+            "maxProperties": MAX_RANK,
             "description": "The size of each dimension in elements, by its name: m, n and k of a matrix product."
         })
     }
@@ -251,7 +251,12 @@ mod tests {
 
     #[test]
     fn dimensions_that_cannot_be_are_refused() {
-        for json in [r#"{"m":1,"m":2}"#, r#"{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1}"#, r#"{"dimension":1}"#, "[]"] {
+        for json in [
+            r#"{"m":1,"m":2}"#,
+            r#"{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1}"#,
+            r#"{"dimension":1}"#,
+            "[]",
+        ] {
             assert!(serde_json::from_str::<Extents>(json).is_err(), "{json}");
         }
     }

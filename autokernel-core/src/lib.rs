@@ -30,7 +30,7 @@ pub use arch::{Arch, ComputeCapability, Features, ParseArchError};
 pub use descriptor::{Descriptor, Variant};
 pub use dtype::Dtype;
 pub use erf::erf;
-pub use extents::{Dim, Extents, ParseExtentsError, dim};
+pub use extents::{Dim, Extents, MAX_RANK, ParseExtentsError, dim};
 pub use fingerprint::fingerprint;
 pub use gpu::SmLimits;
 pub use ms::Ms;

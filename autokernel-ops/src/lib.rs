@@ -5,6 +5,7 @@
 //! [`expr`] turns an element-wise function into CUDA, [`epilogue`] names the built-in ones, [`source`] prints structs.
 //! Nothing here parses Rust, runs nvcc or touches a GPU.
 
+pub mod attention;
 pub mod body;
 pub mod contender;
 pub mod declaration;

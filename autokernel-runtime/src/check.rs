@@ -9,9 +9,6 @@ use crate::{Argument, Device, Error, Extents, Operand, Passed, Result, Role, Sig
 /// Kernels count in 32-bit signed integers and round up to whole tiles; the gap to 2³¹ leaves room for that.
 pub const MAX_EXTENT: u32 = i32::MAX as u32 - 0xffff;
 
-/// The most dimensions that extents hold.
-const MAX_DIMS: usize = 6;
-
 /// The axes of an argument. An operand of one axis is given as a matrix of one row.
 const MATRIX_AXES: usize = 2;
 
@@ -78,7 +75,7 @@ fn check_kinds(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) 
 
 /// The size of each dimension, wherever an operand has it along an axis.
 fn extents(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) -> Result<Extents> {
-    let mut found = [None::<(usize, Place)>; MAX_DIMS];
+    let mut found = [None::<(usize, Place)>; autokernel_core::MAX_RANK];
     for (at, (operand, argument)) in signature.operands.iter().zip(arguments).enumerate() {
         let axes = MATRIX_AXES.saturating_sub(operand.axes.len())..MATRIX_AXES;
         for (&dim, axis) in operand.axes.iter().zip(axes) {

@@ -4,6 +4,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod attention_kernels;
 mod checks;
 mod counters;
 mod deletions;

@@ -86,7 +86,7 @@ pub struct Workspace {
 
 impl Workspace {
     /// As a kernel first finds it.
-    fn new(gpu: &mut Gpu, buffers: &[Buffer], blocks: u64) -> Self {
+    pub(super) fn new(gpu: &mut Gpu, buffers: &[Buffer], blocks: u64) -> Self {
         let make = |&Buffer { bytes_per_block, contents }: &Buffer| {
             let bytes = blocks * u64::from(bytes_per_block);
             let pointer = match contents {
@@ -100,6 +100,10 @@ impl Workspace {
 
     pub fn is_empty(&self) -> bool {
         self.buffers.is_empty()
+    }
+
+    pub(super) fn address(&self, buffer: u8) -> u64 {
+        self.buffers[usize::from(buffer)].0.0
     }
 
     /// Whether zeros are zeros: the next launch relies on it.
@@ -124,7 +128,7 @@ impl Launched<'_> {
             Arg::Map { operand, tile } if self.is_mapped(*operand) => self.encode(*operand, tile).to_vec(),
             Arg::Map { .. } => vec![0; HANDLE_BYTES],
             Arg::Pointer { operand } => matrix(operand).pointer.0.to_le_bytes().to_vec(),
-            Arg::Workspace { buffer } => self.workspace.buffers[usize::from(*buffer)].0.0.to_le_bytes().to_vec(),
+            Arg::Workspace { buffer } => self.workspace.address(*buffer).to_le_bytes().to_vec(),
             Arg::Stride { operand, axis: 0 } => u64::from(matrix(operand).ld).to_le_bytes().to_vec(),
             Arg::Stride { .. } => 1u64.to_le_bytes().to_vec(),
             Arg::Scalar { .. } => panic!("no kernel of these tests takes a scalar"),

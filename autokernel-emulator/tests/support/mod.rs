@@ -2,6 +2,7 @@
 #![allow(dead_code)] // each test binary uses a part
 
 pub mod arguments;
+pub mod attention;
 pub mod case;
 pub mod compile;
 pub mod host;

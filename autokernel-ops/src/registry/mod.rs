@@ -24,6 +24,7 @@ use crate::source::{Header, KernelSource, SHARED};
 operations! {
     matmul: Matmul;
     rows: Rows;
+    attention: Attention;
     #[cfg(feature = "sketch")] scaled_copy: ScaledCopy;
 }
 
@@ -31,6 +32,7 @@ families! {
     matmul: Sm80, schedule::Sm80Schedule, SM80_RULES;
     matmul: Sm90, schedule::Sm90Schedule, SM90_RULES;
     rows: RowsSm80, RowsSchedule, RULES;
+    attention: AttentionSm90, AttentionSchedule, RULES;
     #[cfg(feature = "sketch")] scaled_copy: Copy, Schedule, RULES;
 }
 

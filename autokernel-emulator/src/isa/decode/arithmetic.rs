@@ -365,7 +365,23 @@ macro_rules! unary {
     };
 }
 
-unary!(rcp, |x| 1.0 / x, |y| 1.0 / y);
+unary!(rcp_of_any_type, |x| 1.0 / x, |y| 1.0 / y);
+
+/// `rcp`. With `.approx.ftz`, of doubles: from the high word alone, a gross approximation with which a division begins.
+pub(super) fn rcp(s: &mut Statement<'_>) -> Decoded<Op> {
+    if !s.has("f64") || !s.has("ftz") {
+        return rcp_of_any_type(s);
+    }
+    let ty = s.ty()?;
+    s.hints(&["approx", "ftz"]);
+    same_type(s, ty, 1, doubles!(|y, _b, _c| high_word(1.0 / high_word(y))))
+}
+
+/// A double without its low word; 0 in the place of a subnormal one.
+fn high_word(value: f64) -> f64 {
+    let value = if value.is_subnormal() { 0f64.copysign(value) } else { value };
+    f64::from_bits(value.to_bits() & !u64::from(u32::MAX))
+}
 unary!(sqrt, |x| x.sqrt(), |y| y.sqrt());
 unary!(rsqrt, |x| float::through_double(x, |x| 1.0 / x.sqrt()), |y| 1.0 / y.sqrt());
 unary!(sin, |x| float::through_double(x, f64::sin), |y| y.sin());

@@ -63,6 +63,11 @@ impl<'a> Statement<'a> {
         at.is_some()
     }
 
+    /// Whether the modifier `word` stands there, which is left.
+    pub(super) fn has(&self, word: &str) -> bool {
+        self.words.contains(&word)
+    }
+
     /// Takes the first word that `meaning` knows.
     pub(super) fn pick<T>(&mut self, meaning: impl Fn(&str) -> Option<T>) -> Option<T> {
         let (at, value) = self.words.iter().enumerate().find_map(|(at, word)| Some((at, meaning(word)?)))?;

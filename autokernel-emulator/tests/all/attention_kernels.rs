@@ -1,0 +1,91 @@
+//! Attention: every mask, ragged lengths, shared heads, both layouts, against fp64.
+
+use crate::support::attention::{Compiled, Variation};
+use crate::support::compile::Compiler;
+use autokernel_codegen::attention::plan::Sizes;
+use autokernel_codegen::attention::{AttentionSchedule, Problem};
+use autokernel_codegen::dtype::Dtype;
+
+fn plain() -> Problem {
+    let (dtype, scale) = (Dtype::Bf16, 0.25);
+    Problem { dtype, head_dim: 64, value_dim: 64, causal: false, window: None, scale, log_sum_exp: true }
+}
+
+const SCHEDULE: AttentionSchedule = AttentionSchedule { consumers: 2, tile_keys: 32, stages: 2, ping_pong: true };
+
+/// Rings that go around and tiles that a block takes one after the other, ragged; more keys than queries, and fewer; one
+/// of each.
+const SIZES: [Sizes; 4] = [
+    Sizes { batch: 2, heads: 4, groups: 2, queries: 131, keys: 131 },
+    Sizes { batch: 1, heads: 3, groups: 1, queries: 70, keys: 165 },
+    Sizes { batch: 1, heads: 2, groups: 2, queries: 150, keys: 40 },
+    Sizes { batch: 1, heads: 1, groups: 1, queries: 1, keys: 1 },
+];
+
+fn check(test: &str, problem: &Problem, schedule: AttentionSchedule) {
+    let Some(compiler) = Compiler::find(test) else { return };
+    let compiled = Compiled::new(&compiler, problem, &schedule);
+    for (seed, sizes) in (0..).zip(SIZES) {
+        compiled.check(sizes, Variation { seed, heads_last: seed % 2 == 1, ..Variation::default() });
+    }
+    let variation = Variation { seed: 9, heads_last: true, gap: 8, amplitude: 40.0, nan: true };
+    compiled.check(SIZES[1], variation);
+}
+
+macro_rules! kernels {
+    ($($name:ident: $problem:expr, $schedule:expr;)*) => {
+        $(#[test]
+        fn $name() {
+            check(stringify!($name), &$problem, $schedule);
+        })*
+    };
+}
+
+kernels! {
+    attention_to_all_keys_is_right: plain(), SCHEDULE;
+    causal_attention_is_right: Problem { causal: true, ..plain() }, SCHEDULE;
+    a_causal_window_is_right: Problem { causal: true, window: Some(37), ..plain() }, SCHEDULE;
+    a_window_on_both_sides_is_right: Problem { window: Some(50), ..plain() }, SCHEDULE;
+    one_consumer_is_right: plain(), AttentionSchedule { consumers: 1, ping_pong: false, tile_keys: 64, ..SCHEDULE };
+    three_consumers_are_right:
+        Problem { dtype: Dtype::F16, causal: true, ..plain() },
+        AttentionSchedule { consumers: 3, stages: 3, ..SCHEDULE };
+    consumers_that_take_no_turns_are_right: plain(), AttentionSchedule { ping_pong: false, ..SCHEDULE };
+    heads_that_end_inside_a_panel_are_right:
+        Problem { head_dim: 96, value_dim: 80, causal: true, ..plain() },
+        AttentionSchedule { tile_keys: 48, ..SCHEDULE };
+    wide_heads_are_right:
+        Problem { head_dim: 256, value_dim: 256, scale: 0.1, log_sum_exp: false, ..plain() },
+        AttentionSchedule { ping_pong: false, ..SCHEDULE };
+    values_narrower_than_keys_are_right:
+        Problem { dtype: Dtype::F16, head_dim: 192, value_dim: 128, scale: 0.1, causal: true, ..plain() }, SCHEDULE;
+}
+
+#[test]
+fn the_reference_agrees_with_fp64() {
+    let Some(compiler) = Compiler::find("the_reference_agrees_with_fp64") else { return };
+    for problem in [plain(), Problem { causal: true, window: Some(9), head_dim: 32, ..plain() }] {
+        let compiled = Compiled::reference(&compiler, &problem);
+        compiled.check(Sizes { batch: 2, heads: 2, groups: 1, queries: 5, keys: 21 }, Variation::default());
+        compiled.check(
+            Sizes { batch: 1, heads: 1, groups: 1, queries: 9, keys: 4 },
+            Variation { nan: true, ..Variation::default() },
+        );
+    }
+}
+
+#[test]
+fn a_causal_mask_skips_the_blocks_of_keys_that_no_query_sees() {
+    let Some(compiler) = Compiler::find("a_causal_mask_skips_the_blocks_of_keys_that_no_query_sees") else { return };
+    let sizes = Sizes { batch: 1, heads: 1, groups: 1, queries: 384, keys: 384 };
+    let work = |problem: &Problem| {
+        let report = Compiled::new(&compiler, problem, &SCHEDULE).check(sizes, Variation::default());
+        report.counters.matrix_multiply_adds as f64
+    };
+    let (all, causal) = (work(&plain()), work(&Problem { causal: true, ..plain() }));
+    // Three tiles of 128 queries see 4, 8 and 12 blocks of 32 keys.
+    assert_eq!(causal / all, 24.0 / 36.0);
+    // A window of one block's keys: each tile sees 4 blocks of its own and one before.
+    let window = work(&Problem { causal: true, window: Some(32), ..plain() });
+    assert_eq!(window / all, 14.0 / 36.0);
+}

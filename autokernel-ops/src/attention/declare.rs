@@ -1,0 +1,126 @@
+//! What a declaration of attention says.
+
+use autokernel_core::Dtype;
+
+use super::problem::{Problem, WIDEST_WINDOW};
+use super::rules::{DIM_STEP, WIDEST_HEAD};
+use crate::declaration::{Attribute, Complaint, Declaration, Form, Given, Parameter, Setting, TensorParameter, both};
+
+/// The attribute.
+pub const ATTRIBUTE: Attribute = Attribute {
+    name: "attention",
+    example: "#[autokernel::attention(causal, head_dim = 128)] fn attend(q: &Heads<bf16>, k: &Heads<bf16>, \
+              v: &Heads<bf16>, out: &mut Heads<bf16>);",
+    form: Form::Bodyless,
+};
+
+const PARAMETERS: &str = "attention takes `q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, out: &mut Heads<bf16>`, all of one \
+                          type, bf16 or f16, and where it is wanted `log_sum_exp: &mut Heads<f32>`";
+
+/// The problem that `declaration` says.
+///
+/// # Errors
+/// All mistakes at once, each with its remedy.
+pub fn declare(declaration: &Declaration) -> Result<Problem, Vec<Complaint>> {
+    let (settings, operands) = both(settings(declaration), operands(declaration))?;
+    let Settings { causal, window, head_dim, value_dim, scale } = settings;
+    let Operands { dtype, log_sum_exp } = operands;
+    let missing = "give the elements of a query: `head_dim = 128`";
+    let head_dim = head_dim.ok_or_else(|| vec![declaration.arguments.complain(missing)])?;
+    let scale = scale.unwrap_or_else(|| (head_dim as f32).sqrt().recip());
+    Ok(Problem { dtype, head_dim, value_dim: value_dim.unwrap_or(head_dim), causal, window, scale, log_sum_exp })
+}
+
+/// What stands in the attribute's parentheses.
+#[derive(Default)]
+struct Settings {
+    causal: bool,
+    window: Option<u32>,
+    head_dim: Option<u32>,
+    value_dim: Option<u32>,
+    scale: Option<f32>,
+}
+
+fn settings(declaration: &Declaration) -> Result<Settings, Vec<Complaint>> {
+    let (mut settings, mut complaints) = (Settings::default(), Vec::new());
+    for setting in &declaration.settings {
+        complaints.extend(settings.apply(setting).err());
+    }
+    if complaints.is_empty() { Ok(settings) } else { Err(complaints) }
+}
+
+impl Settings {
+    fn apply(&mut self, Setting { name, node, given }: &Setting) -> Result<(), Complaint> {
+        let twice = || node.complain(format!("`{name}` is given twice; remove one"));
+        let once = |given: bool| if given { Err(twice()) } else { Ok(()) };
+        match (name.as_str(), given) {
+            ("causal", Given::Nothing) => {
+                once(self.causal)?;
+                self.causal = true;
+            }
+            ("window", Given::Value(value)) => {
+                once(self.window.is_some())?;
+                let window = value.dimension()?;
+                let refused = format!("a window has at most {WIDEST_WINDOW} keys; leave it out to see all");
+                self.window = Some(window).filter(|window| *window <= WIDEST_WINDOW);
+                self.window.ok_or_else(|| value.node.complain(refused))?;
+            }
+            ("head_dim", Given::Value(value)) => {
+                once(self.head_dim.is_some())?;
+                self.head_dim = Some(dim(name, value.dimension()?).map_err(|message| value.node.complain(message))?);
+            }
+            ("value_dim", Given::Value(value)) => {
+                once(self.value_dim.is_some())?;
+                self.value_dim = Some(dim(name, value.dimension()?).map_err(|message| value.node.complain(message))?);
+            }
+            ("scale", Given::Value(value)) => {
+                once(self.scale.is_some())?;
+                self.scale = value.number().filter(|scale| scale.is_normal() && *scale > 0.0);
+                let refused = "a scale is a positive number, for example `scale = 0.125`; left out it is \
+                               1 / sqrt(head_dim)";
+                self.scale.ok_or_else(|| value.node.complain(refused))?;
+            }
+            _ => {
+                let known = "`causal`, `head_dim = 128`, `value_dim = 64`, `window = 4096` and `scale = 0.125`";
+                return Err(node.complain(format!("settings of attention are {known}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn dim(name: &str, size: u32) -> Result<u32, String> {
+    let fits = size.is_multiple_of(DIM_STEP) && size <= WIDEST_HEAD;
+    let refused =
+        || format!("`{name}` is a multiple of {DIM_STEP} up to {WIDEST_HEAD}, not {size}; pad heads with zeros");
+    if fits { Ok(size) } else { Err(refused()) }
+}
+
+/// What the parameters say.
+struct Operands {
+    dtype: Dtype,
+    log_sum_exp: bool,
+}
+
+fn operands(declaration: &Declaration) -> Result<Operands, Vec<Complaint>> {
+    let refused = || vec![declaration.parameter_list.complain(PARAMETERS)];
+    let heads = |parameter: &Parameter, written| match parameter {
+        Parameter::Tensor(TensorParameter { mutable, container, element, .. }) if container == "Heads" => {
+            Dtype::from_name(element).filter(|_| *mutable == written)
+        }
+        _ => None,
+    };
+    let (all, rest) = declaration.parameters.split_at_checked(4).ok_or_else(refused)?;
+    let dtypes: Option<Vec<Dtype>> =
+        all.iter().zip([false, false, false, true]).map(|(at, written)| heads(at, written)).collect();
+    let dtypes = dtypes.filter(|dtypes| dtypes.iter().all(|dtype| *dtype == dtypes[0])).ok_or_else(refused)?;
+    let log_sum_exp = match rest {
+        [] => false,
+        [lse] if heads(lse, true) == Some(Dtype::F32) => true,
+        _ => return Err(refused()),
+    };
+    if !matches!(dtypes[0], Dtype::Bf16 | Dtype::F16) {
+        return Err(refused());
+    }
+    Ok(Operands { dtype: dtypes[0], log_sum_exp })
+}

@@ -1,0 +1,117 @@
+//! What must be computed.
+
+use std::fmt;
+
+use autokernel_core::Dtype;
+use serde::{Deserialize, Serialize};
+
+/// The widest window that a kernel counts: keys and queries are below 2³¹ together.
+pub const WIDEST_WINDOW: u32 = 1 << 30;
+
+/// `out = softmax(scale · q kᵀ + mask) v` for every head of every batch.
+///
+/// Queries and keys are aligned at their ends: query `i` of `queries` stands at key `i + keys − queries`. Several heads of
+/// `q` may share one of `k` and `v`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Problem {
+    /// Type of every operand but the log-sum-exp.
+    pub dtype: Dtype,
+    /// Elements of a query and of a key.
+    pub head_dim: u32,
+    /// Elements of a value.
+    pub value_dim: u32,
+    /// Whether a query sees no key behind its own place.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub causal: bool,
+    /// A query sees no key so far from its own place, or farther; none where it sees any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<u32>,
+    /// What scores are multiplied by; positive.
+    pub scale: f32,
+    /// Whether the logarithm of each query's sum of exponentials is an output too.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub log_sum_exp: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+/// Problems that are tuned together.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Class {
+    /// Type of every operand but the log-sum-exp.
+    pub dtype: Dtype,
+    /// Elements of a query and of a key.
+    pub head_dim: u32,
+    /// Elements of a value.
+    pub value_dim: u32,
+    /// Whether a query sees no key behind its own place.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub causal: bool,
+    /// Whether a query sees no key that is far from its own place.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub windowed: bool,
+    /// Whether the logarithm of each query's sum of exponentials is an output too.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub log_sum_exp: bool,
+}
+
+impl Problem {
+    /// The class whose tuned entries serve this problem.
+    pub fn class(&self) -> Class {
+        let &Problem { dtype, head_dim, value_dim, causal, window, scale: _, log_sum_exp } = self;
+        Class { dtype, head_dim, value_dim, causal, windowed: window.is_some(), log_sum_exp }
+    }
+
+    /// The keys that the query at place `query` sees, of `keys`: from the first to one past the last.
+    pub fn keys_of(&self, query: u32, queries: u32, keys: u32) -> std::ops::Range<u32> {
+        let [query, queries, end] = [query, queries, keys].map(i64::from);
+        let place = query + end - queries;
+        let window = self.window.map(i64::from);
+        let first = window.map_or(0, |window| (place - window + 1).max(0));
+        let behind = if self.causal { Some(1) } else { window };
+        let last = behind.map_or(end, |behind| (place + behind).clamp(0, end));
+        first as u32..last.max(first) as u32
+    }
+}
+
+impl Class {
+    /// The class as one word: `attention_causal_128_bf16`.
+    pub fn slug(&self) -> String {
+        let Class { dtype, head_dim, value_dim, causal, windowed, log_sum_exp } = self;
+        let value = if value_dim == head_dim { String::new() } else { format!("v{value_dim}") };
+        let causal = if *causal { "_causal" } else { "" };
+        let windowed = if *windowed { "_window" } else { "" };
+        let lse = if *log_sum_exp { "_lse" } else { "" };
+        format!("attention{causal}{windowed}{lse}_{head_dim}{value}_{dtype}")
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Problem { dtype, head_dim, value_dim, causal, window, scale, log_sum_exp } = self;
+        write!(f, "attention {dtype}, head_dim = {head_dim}")?;
+        if value_dim != head_dim {
+            write!(f, ", value_dim = {value_dim}")?;
+        }
+        if *causal {
+            write!(f, ", causal")?;
+        }
+        if let Some(window) = window {
+            write!(f, ", window = {window}")?;
+        }
+        write!(f, ", scale = {scale}")?;
+        if *log_sum_exp { write!(f, ", with log-sum-exp") } else { Ok(()) }
+    }
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.slug())
+    }
+}

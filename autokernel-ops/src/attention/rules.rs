@@ -1,0 +1,123 @@
+//! What a schedule of the Hopper family must keep, and the sizes that follow from one.
+
+use autokernel_core::Arch;
+
+use super::problem::Class;
+use super::schedule::AttentionSchedule as S;
+use crate::rule::{self, BrokenRule, Rule};
+
+/// wgmma's depth: heads have a multiple of so many elements.
+pub const DIM_STEP: u32 = 16;
+/// wgmma's widest tile.
+pub const WIDEST_HEAD: u32 = 256;
+/// Queries of a consumer.
+pub const ROWS_OF_CONSUMER: u32 = 64;
+const WARPGROUP_THREADS: u32 = 128;
+/// Elements of a swizzled row, in which operands lie.
+const PANEL: u32 = 64;
+const ROW_BYTES: u32 = 128;
+const BARRIER_BYTES: u32 = 8;
+/// Numbers of tiles that the producer is ahead.
+const SLOTS: u32 = 2;
+const SLOT_BYTES: u32 = 4;
+/// What aligns the first panel.
+const ATOM_BYTES: u32 = 1024;
+const MAX_SHARED_BYTES: u32 = 232_448;
+/// Registers of a consumer's thread beside scores, weights and sums.
+const WORKING_REGISTERS: u32 = 26;
+
+impl S {
+    /// Queries of a tile.
+    pub fn tile_queries(&self) -> u32 {
+        self.consumers * ROWS_OF_CONSUMER
+    }
+
+    /// Threads of a block: the consumers' and a warpgroup that loads.
+    pub fn threads(&self) -> u32 {
+        (1 + self.consumers) * WARPGROUP_THREADS
+    }
+
+    /// Registers that ptxas may give a thread: all that an SM has for a block, in steps of 8.
+    pub fn registers(&self) -> u32 {
+        (65_536 / self.threads() / 8 * 8).min(255)
+    }
+
+    /// Registers of a consumer's thread once the loading warpgroup has given up most of its own; `kConsumerRegisters` in CUDA.
+    fn consumer_registers(&self) -> u32 {
+        match self.consumers {
+            1 => 248,
+            2 => 232,
+            _ => 160,
+        }
+    }
+
+    /// Registers that a consumer's thread needs: scores and sums in fp32, weights in pairs.
+    fn needed_registers(&self, class: &Class) -> u32 {
+        let (scores, sums) = (self.tile_keys / 2, class.value_dim / 2);
+        scores + scores / 2 + sums + WORKING_REGISTERS
+    }
+
+    /// Dynamic shared memory of a block.
+    pub fn shared_bytes(&self, class: &Class) -> u32 {
+        let panels = |dim: u32| dim.div_ceil(PANEL) * ROW_BYTES;
+        let queries = self.tile_queries() * panels(class.head_dim);
+        let stage = self.tile_keys * (panels(class.head_dim) + panels(class.value_dim));
+        let barriers = (self.consumers + 2 * self.stages + SLOTS) * 2 * BARRIER_BYTES;
+        queries + self.stages * stage + barriers + SLOTS * SLOT_BYTES + ATOM_BYTES
+    }
+
+    /// Whether it compiles without spills and runs.
+    ///
+    /// # Errors
+    /// The first broken rule.
+    pub fn check(&self, class: &Class, arch: Arch) -> Result<(), BrokenRule> {
+        rule::check(RULES, self, class, arch)
+    }
+}
+
+/// The rules, each of which may take those before it for granted.
+pub const RULES: &[Rule<S, Class>] = &[
+    Rule {
+        name: "hopper_only",
+        words: "sm_90a alone",
+        holds: |_, _, arch| arch == Arch::SM_90A,
+        reason: |_, _, arch| format!("{arch} has no wgmma; compile for sm_90a"),
+    },
+    Rule {
+        name: "consumers",
+        words: "consumers is 1, 2 or 3; with 1 there is no ping_pong",
+        holds: |s, _, _| (1..=3).contains(&s.consumers) && !(s.consumers == 1 && s.ping_pong),
+        reason: |s, _, _| format!("{} consumers, ping_pong = {}; take 2 or 3", s.consumers, s.ping_pong),
+    },
+    Rule {
+        name: "tile_keys_fit_wgmma",
+        words: "tile_keys is a multiple of 16 from 32 to 256",
+        holds: |s, _, _| s.tile_keys.is_multiple_of(DIM_STEP) && (32..=256).contains(&s.tile_keys),
+        reason: |s, _, _| format!("tile_keys = {}; take 64, 80, … or 256", s.tile_keys),
+    },
+    Rule {
+        name: "stages",
+        words: "stages is 2, 3 or 4",
+        holds: |s, _, _| (2..=4).contains(&s.stages),
+        reason: |s, _, _| format!("{} stages; take 2", s.stages),
+    },
+    Rule {
+        name: "registers",
+        words: "3/4 of tile_keys and 1/2 of value_dim, with 26 more, are at most the registers of a consumer's thread: 248 of \
+                one consumer, 232 of two, 160 of three",
+        holds: |s, class, _| s.needed_registers(class) <= s.consumer_registers(),
+        reason: |s, class, _| {
+            let (needed, there) = (s.needed_registers(class), s.consumer_registers());
+            format!("{needed} registers are needed and {there} are there; take fewer keys a block, or fewer consumers")
+        },
+    },
+    Rule {
+        name: "shared_memory",
+        words: "queries, and keys and values of every stage, fit 227 KiB",
+        holds: |s, class, _| s.shared_bytes(class) <= MAX_SHARED_BYTES,
+        reason: |s, class, _| {
+            let bytes = s.shared_bytes(class);
+            format!("{bytes} bytes of shared memory are more than {MAX_SHARED_BYTES}; take fewer keys a block")
+        },
+    },
+];

@@ -1,0 +1,92 @@
+//! How attention is computed: the schedules of `sm90_attention.cuh`.
+
+use std::fmt;
+
+use crate::knob::{At, Kind, Knob};
+use crate::search::Search;
+
+/// A schedule of the Hopper family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AttentionSchedule {
+    /// Warpgroups that multiply, each 64 queries.
+    pub consumers: u32,
+    /// Keys of a block.
+    pub tile_keys: u32,
+    /// Blocks of keys, and as many of values, that are on chip at once.
+    pub stages: u32,
+    /// Whether consumers take turns to issue products.
+    pub ping_pong: bool,
+}
+
+const KNOB: Knob = Knob {
+    name: "consumers",
+    path_v1: "consumers",
+    at: At::Image,
+    kind: Kind::Number,
+    absent: None,
+    meaning: &["Warpgroups that multiply, each 64 queries."],
+    legal: "1, 2, 3",
+    advice: "3 up to 64 elements a head, 2 above; 1 where there are few queries.",
+    search: Search::PLAIN,
+};
+
+impl AttentionSchedule {
+    /// How the family works, in a paragraph.
+    pub const ABOUT: &str = "One thread has the copy engine fill rings of keys and values; each consumer warpgroup holds 64 \
+                             queries and their sums, multiplies a block of keys while it computes the softmax of the block \
+                             before, and takes the weights from registers to multiply the values. Masks skip whole blocks.";
+
+    /// Its knobs.
+    pub const KNOBS: &[Knob] = &[
+        KNOB,
+        Knob {
+            name: "tile_keys",
+            path_v1: "tile_keys",
+            meaning: &["Keys of a block."],
+            legal: "multiples of 16 from 32 to 256",
+            advice: "As many as registers and shared memory hold: 128 to 176 for heads of 128, 80 for 256.",
+            ..KNOB
+        },
+        Knob {
+            name: "stages",
+            path_v1: "stages",
+            meaning: &["Blocks of keys, and as many of values, that are on chip at once."],
+            legal: "2, 3, 4",
+            advice: "2.",
+            ..KNOB
+        },
+        Knob {
+            name: "ping_pong",
+            path_v1: "ping_pong",
+            kind: Kind::Flag,
+            meaning: &[
+                "Whether consumers take turns to issue products, so that one's softmax runs beside another's products.",
+            ],
+            legal: "`false`, `true`; `false` with one consumer",
+            advice: "true up to 128 elements a head.",
+            ..KNOB
+        },
+    ];
+
+    /// The values of its knobs.
+    pub fn codes(&self) -> impl Iterator<Item = u16> {
+        let AttentionSchedule { consumers, tile_keys, stages, ping_pong } = *self;
+        [consumers as u16, tile_keys as u16, stages as u16, ping_pong.into()].into_iter()
+    }
+
+    /// The schedule whose knobs have these values.
+    pub fn from_codes(codes: &[u16]) -> Option<Self> {
+        let &[consumers, tile_keys, stages, ping_pong] = codes else { return None };
+        let [consumers, tile_keys, stages] = [consumers, tile_keys, stages].map(u32::from);
+        Some(AttentionSchedule { consumers, tile_keys, stages, ping_pong: ping_pong == 1 })
+    }
+}
+
+impl fmt::Display for AttentionSchedule {
+    /// One short line: `attention_sm90 128x176 2 stages ping-pong`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let AttentionSchedule { tile_keys, stages, ping_pong, .. } = *self;
+        write!(f, "attention_sm90 {}x{tile_keys} {stages} stages", self.tile_queries())?;
+        if ping_pong { write!(f, " ping-pong") } else { Ok(()) }
+    }
+}

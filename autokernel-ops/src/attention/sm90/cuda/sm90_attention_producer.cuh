@@ -1,0 +1,108 @@
+// The producer: one thread that has the copy engine bring queries, keys and values.
+#pragma once
+
+#include "ptx/atomic.cuh"
+#include "ptx/sm90_tma_4d.cuh"
+#include "sm90_attention_geometry.cuh"
+#include "sm90_attention_tiles.cuh"
+
+namespace autokernel::attention {
+
+template <typename G>
+struct Producer {
+  Shared<G> shared;
+  uint32_t query_parity = 0;
+  Cursor<G::kStages> key_cursor;
+  Cursor<G::kStages> value_cursor;
+  Cursor<kSlots> slot_cursor;
+
+  __device__ __forceinline__ explicit Producer(const Shared<G>& shared) : shared(shared) {}
+
+  template <typename Args>
+  __device__ __forceinline__ void run(const Args& args) {
+    auto* counters = static_cast<Counters*>(args.counters);
+    uint32_t next;
+    for_each_tile<G>(
+        args,
+        [&](const Tile& tile, const auto& blocks) {
+          next = gridDim.x + ptx::fetch_add_relaxed(&counters->next, 1);  // on its way while this tile is loaded
+          load(args, tile, blocks);
+          tell(next);
+        },
+        [&] { return next; });
+    finish(counters);
+  }
+
+ private:
+  // Keys run from the last block to the first, so that blocks with a mask at their end come first; the values of a block
+  // come after the keys of the next, as they are used.
+  template <typename Args, typename Blocks>
+  __device__ __forceinline__ void load(const Args& args, const Tile& tile, const Blocks& blocks) {
+    if (blocks.count() == 0) return;
+    load_keys(args, tile, blocks.last - 1);
+    load_queries(args, tile);
+    for (int block = blocks.last - 2; block >= blocks.first; --block) {
+      load_keys(args, tile, block);
+      load_values(args, tile, block + 1);
+    }
+    load_values(args, tile, blocks.first);
+  }
+
+  __device__ __forceinline__ void tell(uint32_t number) {
+    const Barriers barriers = shared.slot_barriers();
+    ptx::mbarrier_wait(barriers.empty(slot_cursor.stage), slot_cursor.parity ^ 1);
+    ptx::store_shared(shared.slot(slot_cursor.stage), __uint_as_float(number));
+    ptx::mbarrier_arrive(barriers.full(slot_cursor.stage));
+    slot_cursor.advance();
+  }
+
+  __device__ __forceinline__ static void finish(Counters* counters) {
+    if (ptx::fetch_add_ordered(&counters->finished, 1) == gridDim.x - 1) *counters = {0, 0};
+  }
+
+  template <typename Args>
+  __device__ __forceinline__ void load_queries(const Args& args, const Tile& tile) {
+    const Barriers barriers = shared.query_barriers();
+#pragma unroll
+    for (int consumer = 0; consumer < G::kConsumers; ++consumer) {
+      ptx::mbarrier_wait(barriers.empty(consumer), query_parity ^ 1);
+      ptx::mbarrier_arrive_expect_bytes(barriers.full(consumer), G::kQueryBytes);
+      const int row = tile.first_query + consumer * kRowsOfWarpgroup;
+#pragma unroll
+      for (int panel = 0; panel < G::kHeadPanels; ++panel) {
+        ptx::tma_load_4d(args.q_map, shared.queries(consumer) + panel * G::kQueryPanelBytes, barriers.full(consumer),
+                         panel * kPanel, row, tile.head, tile.batch);
+      }
+    }
+    query_parity ^= 1;
+  }
+
+  template <typename Args>
+  __device__ __forceinline__ void load_keys(const Args& args, const Tile& tile, int block) {
+    load_block<G::kHeadPanels>(args.k_map, shared.key_barriers(), shared.keys(key_cursor.stage), key_cursor, tile,
+                               block);
+  }
+
+  template <typename Args>
+  __device__ __forceinline__ void load_values(const Args& args, const Tile& tile, int block) {
+    load_block<G::kValuePanels>(args.v_map, shared.value_barriers(), shared.values(value_cursor.stage), value_cursor,
+                                tile, block);
+  }
+
+  template <int kPanels>
+  __device__ __forceinline__ static void load_block(const TensorMap& map, const Barriers& barriers,
+                                                    uint32_t destination, Cursor<G::kStages>& cursor, const Tile& tile,
+                                                    int block) {
+    const uint32_t full = barriers.full(cursor.stage);
+    ptx::mbarrier_wait(barriers.empty(cursor.stage), cursor.parity ^ 1);
+    ptx::mbarrier_arrive_expect_bytes(full, kPanels * G::kKeyPanelBytes);
+#pragma unroll
+    for (int panel = 0; panel < kPanels; ++panel) {
+      ptx::tma_load_4d(map, destination + panel * G::kKeyPanelBytes, full, panel * kPanel, block * G::kTileKeys,
+                       tile.key_head, tile.batch);
+    }
+    cursor.advance();
+  }
+};
+
+}  // namespace autokernel::attention

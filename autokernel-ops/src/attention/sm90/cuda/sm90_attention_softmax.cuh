@@ -1,0 +1,125 @@
+// Softmax of scores that arrive block by block: maxima and sums so far, and how to rescale what was summed before.
+#pragma once
+
+#include "attention_keys.cuh"
+#include "ptx/sm90_wgmma_registers.cuh"
+
+namespace autokernel::attention {
+
+constexpr float kNegativeInfinity = -__builtin_huge_valf();
+constexpr int kRowsOfThread = 2;  // of an accumulator: 8 rows apart
+
+// 2^x within 2 units in the last place; results below the normal range are zero.
+__device__ __forceinline__ float exp2_approximate(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+// Of the four threads that hold a row.
+__device__ __forceinline__ float row_max(float value) {
+  value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, 1));
+  return fmaxf(value, __shfl_xor_sync(0xffffffffu, value, 2));
+}
+
+__device__ __forceinline__ float row_sum(float value) {
+  value += __shfl_xor_sync(0xffffffffu, value, 1);
+  return value + __shfl_xor_sync(0xffffffffu, value, 2);
+}
+
+// What a thread knows of its two rows. Scores are those of Q K^T, before they are scaled; `scale` is positive and contains
+// log2(e), so that weights are powers of two: 2^(score * scale - max * scale).
+struct Softmax {
+  float scale;
+  float max[kRowsOfThread];
+  float sum[kRowsOfThread] = {0.0f, 0.0f};  // of this thread's columns alone
+
+  __device__ __forceinline__ explicit Softmax(float scale) : scale(scale) {}
+
+  // Turns scores into weights, in place. `correction` is what sums so far must be multiplied by. With kMasked a row may have
+  // no score but -inf, and its weights are zero.
+  template <bool kFirst, bool kMasked, int kScores>
+  __device__ __forceinline__ void add(float (&scores)[kScores], float (&correction)[kRowsOfThread]) {
+#pragma unroll
+    for (int row = 0; row < kRowsOfThread; ++row) {
+      float largest = kFirst ? scores[2 * row] : fmaxf(max[row], scores[2 * row]);
+#pragma unroll
+      for (int i = 0; i < kScores; i += 4) {
+        largest = fmaxf(largest, scores[i + 2 * row]);
+        largest = fmaxf(largest, scores[i + 2 * row + 1]);
+      }
+      largest = row_max(largest);
+      const float from = kMasked && largest == kNegativeInfinity ? 0.0f : largest;
+      const float shift = from * scale;
+      if constexpr (!kFirst) {
+        correction[row] = exp2_approximate((max[row] - from) * scale);
+        sum[row] *= correction[row];
+      }
+      max[row] = largest;
+      float total = 0.0f;
+#pragma unroll
+      for (int i = 0; i < kScores; i += 4) {
+        scores[i + 2 * row] = exp2_approximate(fmaf(scores[i + 2 * row], scale, -shift));
+        scores[i + 2 * row + 1] = exp2_approximate(fmaf(scores[i + 2 * row + 1], scale, -shift));
+        total += scores[i + 2 * row];
+        total += scores[i + 2 * row + 1];
+      }
+      sum[row] = kFirst ? total : sum[row] + total;
+    }
+  }
+
+  // Sums over whole rows, when all blocks are added.
+  __device__ __forceinline__ void finish() {
+#pragma unroll
+    for (int row = 0; row < kRowsOfThread; ++row) sum[row] = row_sum(sum[row]);
+  }
+
+  // 1 / sum; 0 for a row that sees no key.
+  __device__ __forceinline__ float inverse_sum(int row) const { return sum[row] == 0.0f ? 0.0f : 1.0f / sum[row]; }
+
+  // The natural logarithm of the sum of all exponentials of scaled scores; -inf for a row that sees no key.
+  __device__ __forceinline__ float log_sum_exp(int row) const {
+    constexpr float kLn2 = 0.693147180559945309f;
+    return sum[row] == 0.0f ? kNegativeInfinity : fmaf(max[row], scale * kLn2, logf(sum[row]));
+  }
+};
+
+// Multiplies each row of an accumulator.
+template <int kRegisters>
+__device__ __forceinline__ void scale_rows(float (&d)[kRegisters], const float (&factor)[kRowsOfThread]) {
+#pragma unroll
+  for (int i = 0; i < kRegisters; ++i) d[i] *= factor[i / 2 % 2];
+}
+
+// An accumulator rounded to packed pairs: the A of a wgmma, eight sums for each 16 columns.
+template <typename Input, int kScores>
+__device__ __forceinline__ void pack_weights(const float (&scores)[kScores], uint32_t (&packed)[kScores / 2]) {
+#pragma unroll
+  for (int i = 0; i < kScores / 2; ++i) packed[i] = pack2<Input>(scores[2 * i], scores[2 * i + 1]);
+}
+
+// Sets the scores of keys that a row does not see to -inf. Column `c` of the block is key `first_key + c`.
+template <typename Problem, int kScores>
+__device__ __forceinline__ void mask(float (&scores)[kScores], const KeysOf<Problem>& keys, int first_query,
+                                     int first_key) {
+  const int lane = threadIdx.x % kWarpSize;
+  const int row0 = threadIdx.x % kWarpgroupSize / kWarpSize * 16 + lane / 4;
+  const int column0 = lane % 4 * 2;
+#pragma unroll
+  for (int row = 0; row < kRowsOfThread; ++row) {
+    const int query = first_query + row0 + 8 * row;
+    const int first = keys.first(query) - first_key - column0;
+    const int last = keys.last(query) - first_key - column0;
+#pragma unroll
+    for (int i = 0; i < kScores; i += 4) {
+#pragma unroll
+      for (int pair = 0; pair < 2; ++pair) {
+        const int column = 2 * i + pair;
+        const bool seen = column < last && (Problem::kWindow == 0 || column >= first);
+        if (!seen) scores[i + 2 * row + pair] = kNegativeInfinity;
+      }
+    }
+  }
+}
+
+}  // namespace autokernel::attention

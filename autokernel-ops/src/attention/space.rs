@@ -1,0 +1,22 @@
+//! The schedules that a search chooses from: every combination of the listed values that passes the rules.
+
+use autokernel_core::Arch;
+
+use super::problem::Class;
+use super::schedule::AttentionSchedule;
+
+/// Every valid schedule for `class` on `arch`, in a fixed order.
+pub fn schedules(class: &Class, arch: Arch) -> Vec<AttentionSchedule> {
+    let mut schedules = Vec::new();
+    for consumers in 1..=3 {
+        for tile_keys in (32..=256).step_by(16) {
+            for stages in 2..=4 {
+                for ping_pong in [false, true] {
+                    schedules.push(AttentionSchedule { consumers, tile_keys, stages, ping_pong });
+                }
+            }
+        }
+    }
+    schedules.retain(|schedule| schedule.check(class, arch).is_ok());
+    schedules
+}

@@ -1,0 +1,136 @@
+use autokernel_core::{Arch, Dtype, Residency};
+use expect_test::expect_file;
+
+use super::plan::Sizes;
+use super::{AttentionSchedule, Problem, emit, rules};
+use crate::operation::{Class as _, Operation as _};
+use crate::{Family, registry};
+
+fn plain() -> Problem {
+    Problem {
+        dtype: Dtype::Bf16,
+        head_dim: 128,
+        value_dim: 128,
+        causal: false,
+        window: None,
+        scale: 0.088_388_346,
+        log_sum_exp: false,
+    }
+}
+
+fn causal() -> Problem {
+    Problem { causal: true, ..plain() }
+}
+
+fn emitted(problem: &Problem) -> String {
+    emit::kernel(problem, &AttentionSchedule::default_for(&problem.class())).0.cuda
+}
+
+#[test]
+fn a_causal_kernel_is_as_golden() {
+    expect_file!["golden/causal_sm90.cu"].assert_eq(&emitted(&causal()));
+}
+
+#[test]
+fn a_window_with_values_of_another_width_and_log_sum_exp_is_as_golden() {
+    let problem =
+        Problem { dtype: Dtype::F16, head_dim: 192, window: Some(1024), scale: 0.0625, log_sum_exp: true, ..causal() };
+    expect_file!["golden/window_sm90.cu"].assert_eq(&emitted(&problem));
+}
+
+#[test]
+fn the_reference_is_as_golden() {
+    expect_file!["golden/causal_reference.cu"].assert_eq(&emit::reference(&causal()).0.cuda);
+}
+
+#[test]
+fn a_query_sees_keys_up_to_its_place_counted_from_the_end_and_none_before_its_window() {
+    assert_eq!(plain().keys_of(3, 5, 9), 0..9);
+    assert_eq!(causal().keys_of(4, 5, 9), 0..9);
+    assert_eq!(causal().keys_of(0, 5, 9), 0..5);
+    assert!(causal().keys_of(2, 9, 5).is_empty(), "more queries than keys: the first see none");
+    let window = Problem { window: Some(3), ..causal() };
+    assert_eq!(window.keys_of(4, 5, 9), 6..9);
+    let both_ways = Problem { window: Some(3), ..plain() };
+    assert_eq!(both_ways.keys_of(0, 5, 9), 2..7);
+    assert!(both_ways.keys_of(0, 9, 3).is_empty());
+}
+
+#[test]
+fn the_work_counts_the_pairs_that_are_seen() {
+    let sizes = Sizes { batch: 2, heads: 4, groups: 2, queries: 8, keys: 8 };
+    let extents = sizes.extents(&plain().class());
+    let all = 2.0 * 2.0 * 4.0 * 64.0 * 256.0;
+    assert_eq!(plain().work(&extents).operations, all);
+    assert_eq!(causal().work(&extents).operations, all * 36.0 / 64.0);
+    let work = plain().work(&extents);
+    assert_eq!(work.read_bytes, 2.0 * 2.0 * 128.0 * f64::from(4 * 8 + 2 * 2 * 8));
+    assert_eq!(work.written_bytes, 2.0 * 2.0 * 4.0 * 8.0 * 128.0);
+}
+
+#[test]
+fn a_problem_is_the_same_after_json_and_so_are_its_schedules() {
+    let problem = registry::Problem::from(causal());
+    let json = serde_json::to_value(&problem).unwrap();
+    assert_eq!(json["operation"], "attention");
+    assert_eq!(serde_json::from_value::<registry::Problem>(json).unwrap(), problem);
+    let schedules = problem.class().schedules(Family::AttentionSm90, Arch::SM_90A);
+    assert!(schedules.len() > 50, "{}", schedules.len());
+    for schedule in schedules {
+        let json = serde_json::to_string(&schedule).unwrap();
+        assert_eq!(serde_json::from_str::<crate::Schedule>(&json).unwrap(), schedule, "{json}");
+    }
+}
+
+#[test]
+fn the_default_keeps_the_rules_for_every_size_of_heads_and_hopper_alone_serves() {
+    for head_dim in (16..=256).step_by(16) {
+        for value_dim in (16..=256).step_by(16) {
+            let class = Problem { head_dim, value_dim, ..plain() }.class();
+            let schedule = class.default_schedule(Arch::SM_90A);
+            for schedule in class.portfolio(Arch::SM_90A).into_iter().chain([schedule]) {
+                assert_eq!(class.check(&schedule, Arch::SM_90A), Ok(()), "{class} by {schedule}");
+            }
+        }
+    }
+    let class = plain().class();
+    assert!(class.families(Arch::SM_80).is_empty() && class.schedules(Family::AttentionSm90, Arch::SM_80).is_empty());
+    let broken = class.check(&class.default_schedule(Arch::SM_80), Arch::SM_80).unwrap_err();
+    assert_eq!(broken.rule, "hopper_only");
+}
+
+#[test]
+fn each_rule_names_the_schedule_that_breaks_it() {
+    let schedule = AttentionSchedule::default_for(&plain().class());
+    let broken = |schedule: AttentionSchedule| schedule.check(&plain().class(), Arch::SM_90A).unwrap_err().rule;
+    assert_eq!(broken(AttentionSchedule { consumers: 4, ..schedule }), "consumers");
+    assert_eq!(broken(AttentionSchedule { consumers: 1, ..schedule }), "consumers", "nobody to take turns with");
+    assert_eq!(broken(AttentionSchedule { tile_keys: 72, ..schedule }), "tile_keys_fit_wgmma");
+    assert_eq!(broken(AttentionSchedule { stages: 1, ..schedule }), "stages");
+    assert_eq!(broken(AttentionSchedule { tile_keys: 192, ..schedule }), "registers");
+    assert_eq!(broken(AttentionSchedule { stages: 4, ..schedule }), "shared_memory");
+    assert_eq!(rules::RULES.len(), 6);
+}
+
+#[test]
+fn the_blocks_of_a_launch_stay_and_take_the_tiles_of_all_heads() {
+    let class = causal().class();
+    let plan = class.plan(&class.default_schedule(Arch::SM_90A), "attend".to_owned()).unwrap();
+    let extents = Sizes { batch: 2, heads: 8, groups: 2, queries: 300, keys: 300 }.extents(&class);
+    let grid = &plan.kernels[0].grid;
+    assert_eq!(grid.clusters(&extents), 2 * 8 * 3);
+    assert_eq!((grid.residency, grid.blocks(&extents, 132)), (Residency::Persistent { blocks_per_sm: 1 }, 48));
+    assert_eq!(plan.workspace.len(), 1, "the counter of tiles");
+}
+
+#[test]
+fn the_page_about_schedules_has_every_rule_and_knob() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/schedules.md")).unwrap();
+    let rules = rules::RULES.iter().map(|rule| format!("| `{}` | {} |", rule.name, rule.words));
+    let knobs = AttentionSchedule::KNOBS.iter();
+    let knobs =
+        knobs.map(|knob| format!("| `{}` | {} | {} |", knob.name, knob.legal, knob.meaning().replace('\n', " ")));
+    for line in rules.chain(knobs) {
+        assert!(page.contains(&line), "docs/schedules.md lacks the line\n{line}");
+    }
+}
