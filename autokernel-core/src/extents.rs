@@ -251,12 +251,9 @@ mod tests {
 
     #[test]
     fn dimensions_that_cannot_be_are_refused() {
-        for json in [
-            r#"{"m":1,"m":2}"#,
-            r#"{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1}"#,
-            r#"{"dimension":1}"#,
-            "[]",
-        ] {
+        for json in
+            [r#"{"m":1,"m":2}"#, r#"{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1}"#, r#"{"dimension":1}"#, "[]"]
+        {
             assert!(serde_json::from_str::<Extents>(json).is_err(), "{json}");
         }
     }

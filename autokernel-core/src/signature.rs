@@ -6,13 +6,16 @@ use crate::{Dim, Dtype};
 
 /// The operands of a kernel and the dimensions that tie them together. Launch checks, the launch log, test buffers and
 /// documentation all read this.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Signature {
     /// Every dimension; operands name them by their number here.
     pub dims: Vec<Dimension>,
     /// In the order of the function's parameters.
     pub operands: Vec<Operand>,
+    /// Pairs of dimensions by their numbers: the first is a multiple of the second.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub multiples: Vec<(u8, u8)>,
 }
 
 /// A dimension of a problem.

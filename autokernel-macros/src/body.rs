@@ -23,7 +23,10 @@ pub fn block(spec: &Spec) -> Result<&syn::Block> {
 /// A kernel on `operands` with its typed launches, its computation on the CPU, and its body as a function on one row.
 pub fn parts(spec: &Spec, operands: &[Operand], cpu: TokenStream, row: &TokenStream, docs: String) -> Parts {
     let (name, parameters) = (&spec.function.sig.ident, &spec.parameters);
-    let launch = launches(spec, operands);
+    let types = Names::of(spec);
+    let views = operands.iter().enumerate().map(|(number, operand)| view(operand, &types.element(number)));
+    let first = operands.iter().position(|operand| operand.role == Role::Output);
+    let launch = launches(spec, &views.collect::<Vec<_>>(), first);
     Parts {
         docs,
         call: quote_spanned!(Span::mixed_site().located_at(name.span())=> #name::launch(#(#parameters),*)),
@@ -87,20 +90,31 @@ fn bound(name: Option<Ident>) -> TokenStream {
     name.map_or_else(|| quote!(_), |name| quote!(#name))
 }
 
-/// `launch` and `launch_on`, on anything that is a view of the operands' types.
-fn launches(spec: &Spec, operands: &[Operand]) -> TokenStream {
+/// What a launch takes of an operand.
+pub struct View(Option<TokenStream>);
+
+impl View {
+    /// The view called `name`, of such elements.
+    pub fn new(name: &str, element: &TokenStream) -> Self {
+        let name = format_ident!("{name}");
+        View(Some(quote!(::autokernel::#name<'a, #element>)))
+    }
+
+    /// Its value.
+    const BY_VALUE: View = View(None);
+}
+
+/// `launch` and `launch_on`, on anything that becomes these views, of which the one at `first` is the first output.
+pub fn launches(spec: &Spec, views: &[View], first: Option<usize>) -> TokenStream {
     let (names, types) = (&spec.parameters, Names::of(spec));
     let visibility = visible_from_inside(&spec.function.vis);
-    let views = operands.iter().enumerate().map(|(number, operand)| view(operand, &types.element(number)));
-    let views: Vec<Option<TokenStream>> = views.collect();
-    let parameters: Vec<TokenStream> = names.iter().zip(&views).map(parameter).collect();
-    let arguments = names.iter().zip(&views).map(|(name, view)| match view {
+    let parameters: Vec<TokenStream> = names.iter().zip(views).map(parameter).collect();
+    let arguments = names.iter().zip(views).map(|(name, View(view))| match view {
         Some(view) => quote!(::core::convert::Into::<#view>::into(#name).into()),
         None => quote!(#name.into()),
     });
     let device = Ident::new("device", Span::mixed_site());
-    let first = operands.iter().position(|operand| operand.role == Role::Output);
-    let (output, output_view) = first.map(|at| (&names[at], &views[at])).unzip();
+    let (output, output_view) = first.map(|at| (&names[at], &views[at].0)).unzip();
     let (generics, kernel) = (types.generics(&TokenStream::new()), types.kernel());
     quote! {
         /// As the function beside this module, on views too.
@@ -129,15 +143,15 @@ fn launches(spec: &Spec, operands: &[Operand]) -> TokenStream {
     }
 }
 
-fn parameter((name, view): (&Ident, &Option<TokenStream>)) -> TokenStream {
+fn parameter((name, View(view)): (&Ident, &View)) -> TokenStream {
     match view {
         Some(view) => quote!(#name: impl ::core::convert::Into<#view>),
         None => quote!(#name: f32),
     }
 }
 
-/// The view that a launch takes of an operand; none of one that is passed by value.
-fn view(operand: &Operand, element: &TokenStream) -> Option<TokenStream> {
+/// The view that a launch takes of an operand.
+fn view(operand: &Operand, element: &TokenStream) -> View {
     let name = match (operand.kind, operand.role) {
         (Kind::Matrix, Role::Input) => "MatrixView",
         (Kind::Matrix, Role::Output) => "MatrixViewMut",
@@ -145,10 +159,9 @@ fn view(operand: &Operand, element: &TokenStream) -> Option<TokenStream> {
         (Kind::Row, Role::Output) => "RowViewMut",
         (Kind::Column, Role::Input) => "ColumnView",
         (Kind::Column, Role::Output) => "ColumnViewMut",
-        (Kind::Index, _) => return Some(quote!(::autokernel::IndexView<'a>)),
+        (Kind::Index, _) => return View(Some(quote!(::autokernel::IndexView<'a>))),
         (Kind::DeviceScalar, _) => "ScalarView",
-        (Kind::Scalar, _) => return None,
+        (Kind::Scalar, _) => return View::BY_VALUE,
     };
-    let name = format_ident!("{name}");
-    Some(quote!(::autokernel::#name<'a, #element>))
+    View::new(name, element)
 }

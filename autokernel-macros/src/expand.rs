@@ -11,7 +11,7 @@ use syn::{Attribute, Error, Result};
 
 use crate::names::Names;
 use crate::parts::Parts;
-use crate::{docs, fused, kernels, product, rows};
+use crate::{attention, docs, fused, kernels, product, rows};
 
 /// The generated items; on a mistake its error and a stub, so that the rest of the crate stays quiet.
 pub fn expand(attribute: &str, arguments: TokenStream, item: TokenStream) -> TokenStream {
@@ -43,6 +43,7 @@ fn parts(spec: &Spec) -> Result<Option<Parts>> {
             (None, _) => Ok(None),
         },
         (Problem::Rows(problem), _) => rows::parts(spec, problem).map(Some),
+        (Problem::Attention(problem), _) => Ok(Some(attention::parts(spec, problem))),
         #[allow(unreachable_patterns, reason = "reachable with the operations behind features")]
         _ => Ok(None),
     }

@@ -1,5 +1,6 @@
 //! The attributes of autokernel. Use them through the `autokernel` crate, which documents them.
 
+mod attention;
 mod body;
 mod dependency;
 mod descriptor;
@@ -144,6 +145,43 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn fused_matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
     kernel("fused_matmul", arguments, item)
+}
+
+/// Declares attention, `out = softmax(scale · q kᵀ) v` for every head, without the scores ever being in memory.
+///
+/// ```ignore
+/// use autokernel::{Heads, bf16};
+///
+/// #[autokernel::attention(causal, head_dim = 128)]
+/// pub fn attend(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, out: &mut Heads<bf16>);
+/// ```
+///
+/// It has no body: name, visibility, documentation and parameter types are the declaration. Operands are of one type, bf16 or
+/// f16; sums are kept in f32, and weights are rounded to that type before they are multiplied with values. On a GPU it runs on
+/// Hopper; the CPU computes it in f32.
+///
+/// **Shapes**: `q: [batch, heads, queries, head_dim]`, `k: [batch, groups, keys, head_dim]`, `v: [batch, groups, keys, value_dim]`,
+/// `out: [batch, heads, queries, value_dim]`, all but the settings given at launch. `heads` is a multiple of `groups`: as many heads
+/// of queries share one of keys and values (grouped queries). Views have any strides along the first three axes, so
+/// `[batch, sequence, heads, head_dim]` is used where it lies; where heads do not begin at multiples of 16 bytes they are copied.
+///
+/// **Places**: queries and keys are aligned at their ends, as in FlashAttention: query `i` stands at key `i + keys − queries`. A query
+/// that sees no key gives zeros. What a query does not see has no part in its result, unless its value is no finite number: a weight of
+/// zero times infinity is no number.
+///
+/// **Settings**:
+/// - `head_dim = 128`: elements of a query, a multiple of 16 up to 256; needed.
+/// - `value_dim = 64`: elements of a value, where they are others.
+/// - `causal`: a query sees no key behind its place.
+/// - `window = 4096`: a query sees no key so far from its place, or farther. With `causal` these are the 4096 keys up to its own.
+/// - `scale = 0.125`: what scores are multiplied by; `1 / sqrt(head_dim)` where it is left out.
+/// - `T = [bf16, f16]`: [types](macro@rows#for-several-types) of which there is a kernel each.
+///
+/// **Generated**: the function, which launches and returns `autokernel::Result<()>`, and a module of the same name with
+/// `KERNEL` (plan, prepare), `launch` on views and `launch_on` for another stream or an emulated GPU.
+#[proc_macro_attribute]
+pub fn attention(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    expand::expand("attention", arguments.into(), item.into()).into()
 }
 
 /// Declares a row-wise kernel: arithmetic on the elements of matrices, and reductions along their rows.

@@ -66,7 +66,7 @@ impl Argument<'_> {
     }
 
     pub(crate) const fn layout(&self) -> Layout {
-        of_view!(self, view => view.layout, Layout { rows: 1, columns: 1, ld: 1 })
+        of_view!(self, view => view.layout, Layout::one_row(1))
     }
 
     /// The stream that its buffer was allocated on; none on the host.

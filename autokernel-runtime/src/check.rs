@@ -2,6 +2,7 @@
 
 use autokernel_core::OWN_AXIS;
 
+use crate::layout::Layout;
 use crate::{Argument, Device, Error, Extents, Operand, Passed, Result, Role, Signature};
 
 /// The largest size of a dimension that a kernel takes.
@@ -9,7 +10,9 @@ use crate::{Argument, Device, Error, Extents, Operand, Passed, Result, Role, Sig
 /// Kernels count in 32-bit signed integers and round up to whole tiles; the gap to 2³¹ leaves room for that.
 pub const MAX_EXTENT: u32 = i32::MAX as u32 - 0xffff;
 
-/// The axes of an argument. An operand of one axis is given as a matrix of one row.
+/// The axes of an argument, of a matrix the last two. An operand of one axis is given as a matrix of one row.
+const ARGUMENT_AXES: usize = 4;
+/// The axes of a matrix.
 const MATRIX_AXES: usize = 2;
 
 /// Where a dimension was first met: an operand, and which of the axes of its argument.
@@ -27,6 +30,7 @@ pub(crate) fn check(kernel: &str, signature: &Signature, arguments: &[Argument<'
     check_kinds(kernel, signature, arguments)?;
     let extents = extents(kernel, signature, arguments)?;
     check_known(kernel, signature, &extents)?;
+    check_multiples(kernel, signature, &extents)?;
     Ok(extents)
 }
 
@@ -51,16 +55,16 @@ fn check_kinds(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) 
                 };
                 return refused(format!("`{name}` is {what}"));
             }
-            _ if operand.axes.is_empty() && sizes(argument) != [1, 1] => {
-                let [rows, columns] = sizes(argument);
+            _ if operand.axes.len() <= MATRIX_AXES && sizes(argument)[..2] != [1; 2] => {
+                return refused(format!("`{name}` is no tensor of heads; pass a matrix, a row or a column"));
+            }
+            _ if operand.axes.is_empty() && sizes(argument) != [1; 4] => {
+                let [.., rows, columns] = sizes(argument);
                 return refused(format!("`{name}` is one number; pass a `Scalar`, not {rows}x{columns} elements"));
             }
             _ if operand.axes.len() == 1 && argument.layout().rows != 1 => {
                 let rows = argument.layout().rows;
                 return refused(format!("`{name}` has one axis; pass a matrix of one row, not of {rows}"));
-            }
-            _ if operand.axes.len() > MATRIX_AXES => {
-                return refused(format!("`{name}` has {} axes; up to two are possible", operand.axes.len()));
             }
             _ => {}
         }
@@ -77,7 +81,7 @@ fn check_kinds(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) 
 fn extents(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) -> Result<Extents> {
     let mut found = [None::<(usize, Place)>; autokernel_core::MAX_RANK];
     for (at, (operand, argument)) in signature.operands.iter().zip(arguments).enumerate() {
-        let axes = MATRIX_AXES.saturating_sub(operand.axes.len())..MATRIX_AXES;
+        let axes = ARGUMENT_AXES.saturating_sub(operand.axes.len())..ARGUMENT_AXES;
         for (&dim, axis) in operand.axes.iter().zip(axes) {
             let (size, place) = (sizes(argument)[axis], Place { operand: at, axis });
             if dim == OWN_AXIS {
@@ -113,9 +117,9 @@ fn extents(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) -> R
 }
 
 /// Sizes along the axes of an operand, outermost first.
-fn sizes(argument: &Argument<'_>) -> [usize; 2] {
-    let layout = argument.layout();
-    [layout.rows, layout.columns]
+fn sizes(argument: &Argument<'_>) -> [usize; ARGUMENT_AXES] {
+    let Layout { rows, columns, outer: [first, second], .. } = argument.layout();
+    [first.size, second.size, rows, columns]
 }
 
 /// `the columns of `a` (2x3)`.
@@ -123,11 +127,13 @@ fn describe(signature: &Signature, arguments: &[Argument<'_>], place: Place) -> 
     let (Some(operand), Some(argument)) = (signature.operands.get(place.operand), arguments.get(place.operand)) else {
         return String::new();
     };
-    let axis = if place.axis == 0 { "rows" } else { "columns" };
-    let [rows, columns] = sizes(argument);
+    let [first, second, rows, columns] = sizes(argument);
+    let axis = if place.axis + 1 == ARGUMENT_AXES { "columns" } else { "rows" };
+    let number = (place.axis + operand.axes.len()).saturating_sub(ARGUMENT_AXES);
     match operand.axes.len() {
         1 => format!("the length of `{}`", operand.name),
-        _ => format!("the {axis} of `{}` ({rows}x{columns})", operand.name),
+        2 => format!("the {axis} of `{}` ({rows}x{columns})", operand.name),
+        _ => format!("axis {number} of `{}` ({first}x{second}x{rows}x{columns})", operand.name),
     }
 }
 
@@ -162,6 +168,7 @@ pub(crate) fn check_extents(kernel: &str, signature: &Signature, given: &Extents
         countable(kernel, size as usize, || format!("`{dim}`"))?;
     }
     check_known(kernel, signature, &ordered)?;
+    check_multiples(kernel, signature, &ordered)?;
     Ok(ordered)
 }
 
@@ -174,6 +181,20 @@ fn check_known(kernel: &str, signature: &Signature, extents: &Extents) -> Result
         }
     }
     Ok(())
+}
+
+/// Refuses a size that does not divide into another as the signature says.
+fn check_multiples(kernel: &str, signature: &Signature, extents: &Extents) -> Result<()> {
+    let broken = signature.multiples.iter().find(|(dim, of)| {
+        let (size, of) = (extents.size(*dim), extents.size(*of));
+        size != 0 && !(of != 0 && size.is_multiple_of(of))
+    });
+    let Some(&(dim, of)) = broken else { return Ok(()) };
+    let said = |number: u8| {
+        extents.iter().nth(usize::from(number)).map_or(String::new(), |(dim, size)| format!("`{dim}` = {size}"))
+    };
+    let reason = format!("{} is no multiple of {}; share each among as many", said(dim), said(of));
+    Err(Error::Operands { kernel: kernel.to_owned(), reason })
 }
 
 /// Refuses operands that are not all on `device`.
@@ -211,7 +232,7 @@ mod tests {
             operand("w", Role::Input, [1, 2]),
             operand("out", Role::Output, [0, 1]),
         ];
-        Signature { dims, operands }
+        Signature { dims, operands, ..Signature::default() }
     }
 
     fn zeros<T: Element>((rows, columns): (usize, usize)) -> Matrix<T> {

@@ -145,6 +145,38 @@ pub enum Error {
         remedy: &'static str,
     },
 
+    /// Heads do not fit their buffer.
+    #[error(
+        "a buffer of {len} elements holds no heads of {}, {} elements apart: it needs {needed}. {remedy}",
+        by(shape),
+        by(strides)
+    )]
+    HeadsSize {
+        /// Elements in the buffer.
+        len: usize,
+        /// Batch, heads, sequence, elements.
+        shape: [usize; 4],
+        /// Elements from one index to the next along the first three.
+        strides: [usize; 3],
+        /// The elements needed, in words, as the product may not fit a `usize`.
+        needed: String,
+        /// What to change.
+        remedy: &'static str,
+    },
+
+    /// An output in which two places are one element.
+    #[error(
+        "heads of {} that lie {} elements apart overlap. Write to heads of which each element is one place",
+        by(shape),
+        by(strides)
+    )]
+    Overlap {
+        /// Batch, heads, sequence, elements.
+        shape: [usize; 4],
+        /// Elements from one index to the next along the first three.
+        strides: [usize; 3],
+    },
+
     /// A leading dimension shorter than a row.
     #[error(
         "rows of {columns} elements overlap at a leading dimension of {ld}. Use a leading dimension of at least {columns}"
@@ -316,6 +348,11 @@ pub enum Error {
         #[source]
         source: DriverError,
     },
+}
+
+/// `2x16x512`.
+fn by(sizes: &[usize]) -> String {
+    sizes.iter().map(usize::to_string).collect::<Vec<_>>().join("x")
 }
 
 impl Error {

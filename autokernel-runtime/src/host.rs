@@ -31,7 +31,7 @@ impl<T: Number> MatrixViewMut<'_, T> {
     /// # Errors
     /// [`Error::BufferSize`] for another number of elements, or the driver's own error.
     pub fn copy_from_slice(&mut self, data: &[T]) -> Result<()> {
-        let Layout { rows, columns, ld } = self.layout;
+        let Layout { rows, columns, ld, .. } = self.layout;
         Layout::dense(data.len(), rows, columns)?;
         if data.is_empty() {
             return Ok(());

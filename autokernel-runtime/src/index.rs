@@ -10,7 +10,7 @@ use crate::view::Storage;
 use crate::{AnyView, Argument, Device, Error, Matrix, MatrixView, Result};
 
 const fn layout(len: usize) -> Layout {
-    Layout { rows: 1, columns: len, ld: len }
+    Layout::one_row(len)
 }
 
 mod sealed {

@@ -11,12 +11,36 @@ pub(crate) struct Layout {
     pub columns: usize,
     /// Elements from one row to the next; at least `columns`.
     pub ld: usize,
+    /// The axes outside of rows, outermost first: of one matrix, ones.
+    pub outer: [Axis; 2],
+}
+
+/// An axis outside of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Axis {
+    pub size: usize,
+    /// Elements from one index to the next.
+    pub stride: usize,
+}
+
+impl Axis {
+    pub const ONE: Axis = Axis { size: 1, stride: 0 };
 }
 
 impl Layout {
+    /// One matrix.
+    pub const fn matrix(rows: usize, columns: usize, ld: usize) -> Self {
+        Self { rows, columns, ld, outer: [Axis::ONE; 2] }
+    }
+
+    /// Elements side by side.
+    pub const fn one_row(len: usize) -> Self {
+        Self::matrix(1, len, len)
+    }
+
     /// A matrix without gaps that fills a buffer of `len` elements exactly.
     pub fn dense(len: usize, rows: usize, columns: usize) -> Result<Self> {
-        let layout = Self { rows, columns, ld: columns };
+        let layout = Self::matrix(rows, columns, columns);
         if layout.span() == Some(len) {
             return Ok(layout);
         }
@@ -28,24 +52,88 @@ impl Layout {
         if ld < columns {
             return Err(Error::LeadingDimension { columns, ld });
         }
-        let layout = Self { rows, columns, ld };
+        let layout = Self::matrix(rows, columns, ld);
         if layout.span().is_some_and(|span| span <= len) {
             return Ok(layout);
         }
         Err(layout.buffer_size(len, "Pass (rows - 1) * leading dimension + columns elements or more"))
     }
 
-    /// Elements from the first to one past the last; `None` if that overflows.
-    pub fn span(&self) -> Option<usize> {
-        if self.rows == 0 || self.columns == 0 {
-            return Some(0);
+    /// Heads, `[batch, heads, sequence, elements]`, without gaps that fill a buffer of `len` elements exactly.
+    pub fn dense_heads(len: usize, shape: [usize; 4]) -> Result<Self> {
+        let [_, heads, sequence, elements] = shape;
+        let of_head = sequence.saturating_mul(elements);
+        let layout = Self::of_heads(shape, [heads.saturating_mul(of_head), of_head, elements]);
+        if layout.span() == Some(len) {
+            return Ok(layout);
         }
-        (self.rows - 1).checked_mul(self.ld)?.checked_add(self.columns)
+        Err(layout.heads_size(len, "Pass exactly batch * heads * sequence * elements, or give the strides"))
     }
 
-    /// Whether the matrix has no elements.
+    /// The same with strides along the first three axes, in a buffer of at least the elements they span.
+    pub fn strided_heads(len: usize, shape: [usize; 4], strides: [usize; 3]) -> Result<Self> {
+        let layout = Self::of_heads(shape, strides);
+        if layout.span().is_some_and(|span| span <= len) {
+            return Ok(layout);
+        }
+        Err(layout.heads_size(len, "Pass the elements up to the last, or more"))
+    }
+
+    const fn of_heads(shape: [usize; 4], strides: [usize; 3]) -> Self {
+        let [batch, heads, rows, columns] = shape;
+        let [of_batch, of_head, ld] = strides;
+        let outer = [Axis { size: batch, stride: of_batch }, Axis { size: heads, stride: of_head }];
+        Self { rows, columns, ld, outer }
+    }
+
+    /// Sizes along all four axes, outermost first.
+    pub const fn shape(&self) -> [usize; 4] {
+        let [first, second] = self.outer;
+        [first.size, second.size, self.rows, self.columns]
+    }
+
+    /// Elements from one index to the next along the first three axes.
+    pub const fn strides(&self) -> [usize; 3] {
+        let [first, second] = self.outer;
+        [first.stride, second.stride, self.ld]
+    }
+
+    /// The same, refused where two places are one element: each must be written once.
+    pub fn apart(self) -> Result<Self> {
+        let [batch, heads, rows, columns] = self.shape();
+        let mut axes: Vec<(usize, usize)> =
+            [batch, heads, rows].into_iter().zip(self.strides()).filter(|(size, _)| *size > 1).collect();
+        axes.sort_by_key(|(_, stride)| *stride);
+        let mut span = columns;
+        for (size, stride) in axes {
+            if stride < span && !self.is_empty() {
+                return Err(Error::Overlap { shape: self.shape(), strides: self.strides() });
+            }
+            span = span.saturating_add((size - 1).saturating_mul(stride));
+        }
+        Ok(self)
+    }
+
+    /// Where each row begins, in the order of the axes.
+    pub fn row_starts(self) -> impl Iterator<Item = usize> {
+        let ([batch, heads, rows, _], [of_batch, of_head, ld]) = (self.shape(), self.strides());
+        let heads = (0..batch).flat_map(move |b| (0..heads).map(move |h| b * of_batch + h * of_head));
+        heads.flat_map(move |head| (0..rows).map(move |row| head + row * ld))
+    }
+
+    /// Elements from the first to one past the last; `None` if that overflows.
+    pub fn span(&self) -> Option<usize> {
+        if self.is_empty() {
+            return Some(0);
+        }
+        let of_one = (self.rows - 1).checked_mul(self.ld)?.checked_add(self.columns)?;
+        let outer = |span: usize, axis: &Axis| (axis.size - 1).checked_mul(axis.stride)?.checked_add(span);
+        self.outer.iter().try_fold(of_one, outer)
+    }
+
+    /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
-        self.rows == 0 || self.columns == 0
+        self.rows == 0 || self.columns == 0 || self.outer.iter().any(|axis| axis.size == 0)
     }
 
     /// The layout of some rows, and the range of this layout's elements that they span.
@@ -70,9 +158,14 @@ impl Layout {
         }
     }
 
+    fn heads_size(&self, len: usize, remedy: &'static str) -> Error {
+        let needed = self.span().map_or_else(|| "more than memory holds".to_owned(), |span| span.to_string());
+        Error::HeadsSize { len, shape: self.shape(), strides: self.strides(), needed, remedy }
+    }
+
     fn buffer_size(&self, len: usize, remedy: &'static str) -> Error {
         let needed = self.span().map_or_else(|| "more than memory holds".to_owned(), |span| span.to_string());
-        let Self { rows, columns, ld } = *self;
+        let Self { rows, columns, ld, .. } = *self;
         Error::BufferSize { len, rows, columns, ld, needed, remedy }
     }
 }
@@ -138,9 +231,26 @@ mod tests {
     fn a_sub_view_starts_at_its_first_element_and_ends_after_its_last() {
         let layout = Layout::strided(3 * 10, 3, 8, 10).unwrap();
         let (rows, range) = layout.rows(1..3).unwrap();
-        assert_eq!((rows, range), (Layout { rows: 2, columns: 8, ld: 10 }, 10..28));
+        assert_eq!((rows, range), (Layout::matrix(2, 8, 10), 10..28));
         let (columns, range) = layout.columns(2..=4).unwrap();
-        assert_eq!((columns, range), (Layout { rows: 3, columns: 3, ld: 10 }, 2..25));
+        assert_eq!((columns, range), (Layout::matrix(3, 3, 10), 2..25));
+    }
+
+    #[test]
+    fn heads_span_their_last_element_and_those_that_are_written_share_none() {
+        assert!(Layout::dense_heads(2 * 3 * 4 * 8, [2, 3, 4, 8]).is_ok());
+        assert!(Layout::dense_heads(2 * 3 * 4 * 8 + 1, [2, 3, 4, 8]).is_err());
+        // [batch, sequence, heads, elements] in memory.
+        let side_by_side = Layout::strided_heads(192, [2, 3, 4, 8], [96, 8, 24]).unwrap();
+        assert_eq!(side_by_side.span(), Some(192));
+        assert_eq!(side_by_side.row_starts().take(5).collect::<Vec<_>>(), [0, 24, 48, 72, 8]);
+        assert!(side_by_side.apart().is_ok());
+        let text = Layout::strided_heads(191, [2, 3, 4, 8], [96, 8, 24]).unwrap_err().to_string();
+        assert!(text.contains("needs 192") && text.contains("2x3x4x8"), "{text}");
+        let shared = Layout::strided_heads(192, [2, 3, 4, 8], [0, 32, 8]).unwrap();
+        assert_eq!(shared.span(), Some(96));
+        assert!(shared.apart().unwrap_err().to_string().contains("overlap"));
+        assert!(Layout::strided_heads(9, [usize::MAX, 3, 4, 8], [usize::MAX, 8, 8]).is_err());
     }
 
     #[test]

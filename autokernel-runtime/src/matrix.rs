@@ -92,8 +92,8 @@ impl<T: Number> Matrix<T> {
 
     /// Takes over a cudarc slice as a matrix of one row.
     pub(crate) fn one_row(slice: CudaSlice<T>) -> Self {
-        let columns = slice.len();
-        Self { buffer: Buffer::Cuda(slice), layout: Layout { rows: 1, columns, ld: columns } }
+        let layout = Layout::one_row(slice.len());
+        Self { buffer: Buffer::Cuda(slice), layout }
     }
 
     /// Hands the buffer back to cudarc, gaps included; `None` if the matrix is on the CPU.
@@ -203,7 +203,7 @@ impl<'a, T: Number> From<&'a mut Matrix<T>> for MatrixViewMut<'a, T> {
 
 impl<T: Number> fmt::Debug for Matrix<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Layout { rows, columns, ld } = self.layout;
+        let Layout { rows, columns, ld, .. } = self.layout;
         write!(f, "Matrix<{}>({rows}x{columns}, ld {ld}, on {})", T::DTYPE, self.device())
     }
 }

@@ -8,7 +8,7 @@ use crate::layout::Layout;
 use crate::view::{Storage, StorageMut};
 use crate::{Argument, Device, Element, Matrix, MatrixView, Result, gpu};
 
-const LAYOUT: Layout = Layout { rows: 1, columns: 1, ld: 1 };
+const LAYOUT: Layout = Layout::one_row(1);
 
 /// One number on the CPU or on a GPU: a scale, a learning rate. A launch that is captured in a graph reads what it holds when
 /// the graph runs, where an `f32` would be frozen.

@@ -11,7 +11,7 @@ use crate::{Argument, Device, Element, Matrix, MatrixView, MatrixViewMut, Number
 
 /// Elements side by side.
 const fn layout(len: usize) -> Layout {
-    Layout { rows: 1, columns: len, ld: len }
+    Layout::one_row(len)
 }
 
 macro_rules! vector {

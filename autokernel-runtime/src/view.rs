@@ -150,7 +150,7 @@ impl<'a, T: Number> MatrixView<'a, T> {
 
     /// Rows without the gaps between them; `ld` is not 0, as the matrix is not empty.
     fn compact(&self, data: &[T]) -> Vec<T> {
-        let Layout { rows, columns, ld } = self.layout;
+        let Layout { rows, columns, ld, .. } = self.layout;
         data.chunks(ld).take(rows).flat_map(|row| &row[..columns]).copied().collect()
     }
 }
@@ -299,14 +299,14 @@ impl<'b, T: Number> From<&'b mut MatrixViewMut<'_, T>> for MatrixViewMut<'b, T> 
 
 impl<T: Number> fmt::Debug for MatrixView<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Layout { rows, columns, ld } = self.layout;
+        let Layout { rows, columns, ld, .. } = self.layout;
         write!(f, "MatrixView<{}>({rows}x{columns}, ld {ld}, on {})", T::DTYPE, self.device())
     }
 }
 
 impl<T: Number> fmt::Debug for MatrixViewMut<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Layout { rows, columns, ld } = self.layout;
+        let Layout { rows, columns, ld, .. } = self.layout;
         write!(f, "MatrixViewMut<{}>({rows}x{columns}, ld {ld}, on {})", T::DTYPE, self.device())
     }
 }

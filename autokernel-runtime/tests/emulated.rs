@@ -37,7 +37,7 @@ fn signature() -> Signature {
         axes: vec![0, 1],
         passed: Passed::ByAddress,
     };
-    Signature { dims, operands: vec![operand("x", Role::Input), operand("out", Role::Output)] }
+    Signature { dims, operands: vec![operand("x", Role::Input), operand("out", Role::Output)], ..Signature::default() }
 }
 
 fn plan(threads: u32) -> LaunchPlan {

@@ -8,10 +8,12 @@
 //! - [`compiled`]: every compiled variant of a declared kernel, and schedules compiled while the test runs.
 //! - [`rows`], [`bodies`]: row-wise kernels and products with bodies, against what their bodies give in fp64;
 //!   [`operands`]: the operands of either.
+//! - [`attention`]: attention of random sizes and strides, against fp64.
 //! - [`shared`]: products whose tiles clusters share.
 //! - [`settings`]: how many cases, and which; [`skip`]: how a test says that it could not run.
 
 pub mod agreement;
+pub mod attention;
 pub mod bodies;
 pub mod check;
 pub mod compiled;

@@ -15,20 +15,20 @@ pub const ATTRIBUTE: Attribute = Attribute {
 };
 
 const PARAMETERS: &str = "attention takes `q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, out: &mut Heads<bf16>`, all of one \
-                          type, bf16 or f16, and where it is wanted `log_sum_exp: &mut Heads<f32>`";
+                          type, bf16 or f16";
 
 /// The problem that `declaration` says.
 ///
 /// # Errors
 /// All mistakes at once, each with its remedy.
 pub fn declare(declaration: &Declaration) -> Result<Problem, Vec<Complaint>> {
-    let (settings, operands) = both(settings(declaration), operands(declaration))?;
+    let (settings, dtype) = both(settings(declaration), element_type(declaration))?;
     let Settings { causal, window, head_dim, value_dim, scale } = settings;
-    let Operands { dtype, log_sum_exp } = operands;
     let missing = "give the elements of a query: `head_dim = 128`";
     let head_dim = head_dim.ok_or_else(|| vec![declaration.arguments.complain(missing)])?;
     let scale = scale.unwrap_or_else(|| (head_dim as f32).sqrt().recip());
-    Ok(Problem { dtype, head_dim, value_dim: value_dim.unwrap_or(head_dim), causal, window, scale, log_sum_exp })
+    let value_dim = value_dim.unwrap_or(head_dim);
+    Ok(Problem { dtype, head_dim, value_dim, causal, window, scale, log_sum_exp: false })
 }
 
 /// What stands in the attribute's parentheses.
@@ -96,31 +96,24 @@ fn dim(name: &str, size: u32) -> Result<u32, String> {
     if fits { Ok(size) } else { Err(refused()) }
 }
 
-/// What the parameters say.
-struct Operands {
-    dtype: Dtype,
-    log_sum_exp: bool,
-}
-
-fn operands(declaration: &Declaration) -> Result<Operands, Vec<Complaint>> {
-    let refused = || vec![declaration.parameter_list.complain(PARAMETERS)];
-    let heads = |parameter: &Parameter, written| match parameter {
+/// The type that the parameters share.
+fn element_type(declaration: &Declaration) -> Result<Dtype, Vec<Complaint>> {
+    let heads = |(parameter, written): (&Parameter, bool)| match parameter {
         Parameter::Tensor(TensorParameter { mutable, container, element, .. }) if container == "Heads" => {
             Dtype::from_name(element).filter(|_| *mutable == written)
         }
         _ => None,
     };
-    let (all, rest) = declaration.parameters.split_at_checked(4).ok_or_else(refused)?;
-    let dtypes: Option<Vec<Dtype>> =
-        all.iter().zip([false, false, false, true]).map(|(at, written)| heads(at, written)).collect();
-    let dtypes = dtypes.filter(|dtypes| dtypes.iter().all(|dtype| *dtype == dtypes[0])).ok_or_else(refused)?;
-    let log_sum_exp = match rest {
-        [] => false,
-        [lse] if heads(lse, true) == Some(Dtype::F32) => true,
-        _ => return Err(refused()),
-    };
-    if !matches!(dtypes[0], Dtype::Bf16 | Dtype::F16) {
-        return Err(refused());
+    let written = [false, false, false, true];
+    let dtypes: Option<Vec<Dtype>> = declaration.parameters.iter().zip(written).map(heads).collect();
+    match dtypes.as_deref() {
+        Some(&[q, k, v, out])
+            if declaration.parameters.len() == written.len()
+                && matches!(q, Dtype::Bf16 | Dtype::F16)
+                && [k, v, out] == [q; 3] =>
+        {
+            Ok(q)
+        }
+        _ => Err(vec![declaration.parameter_list.complain(PARAMETERS)]),
     }
-    Ok(Operands { dtype: dtypes[0], log_sum_exp })
 }

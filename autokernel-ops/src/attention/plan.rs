@@ -2,8 +2,8 @@
 
 use autokernel_core::plan::{Axis, Buffer, Contents};
 use autokernel_core::{
-    Arg, Dim, Dimension, Dtype, Extents, Field, Grid, KernelStep, LaunchPlan, Operand, Passed, Residency, Role,
-    Signature, TileBox, dim,
+    Alignment, Arg, Dim, Dimension, Dtype, Extents, Field, Grid, KernelStep, LaunchPlan, Operand, Passed, Residency,
+    Role, Signature, TileBox, dim,
 };
 
 use super::problem::{Class, Problem};
@@ -84,7 +84,7 @@ pub fn signature(problem: &Problem) -> Signature {
     }
     let known = [None, None, None, None, None, Some(problem.head_dim), Some(problem.value_dim)];
     let dims = DIMS.into_iter().zip(known).map(|(name, known)| Dimension { name, known });
-    Signature { dims: dims.collect(), operands }
+    Signature { dims: dims.collect(), operands, multiples: vec![(HEADS, GROUPS)] }
 }
 
 /// The launch of the kernel called `symbol`.
@@ -106,7 +106,12 @@ pub fn plan(class: &Class, schedule: &AttentionSchedule, symbol: String) -> Laun
         },
         args: args(class, schedule),
     };
-    LaunchPlan { workspace: vec![COUNTERS_OF_BLOCK], ..LaunchPlan::of_kernel(kernel, Vec::new()) }
+    LaunchPlan { workspace: vec![COUNTERS_OF_BLOCK], ..LaunchPlan::of_kernel(kernel, alignments()) }
+}
+
+/// TMA loads rows that begin at multiples of 16 bytes, and rows are stored by as many.
+fn alignments() -> Vec<Alignment> {
+    [Q, K, V, OUT].map(|operand| Alignment { operand, bytes: 16, rows: true }).to_vec()
 }
 
 fn args(class: &Class, schedule: &AttentionSchedule) -> Vec<Field> {

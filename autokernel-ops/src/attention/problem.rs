@@ -1,6 +1,7 @@
 //! What must be computed.
 
 use std::fmt;
+use std::ops::Range;
 
 use autokernel_core::Dtype;
 use serde::{Deserialize, Serialize};
@@ -69,15 +70,21 @@ impl Problem {
     }
 
     /// The keys that the query at place `query` sees, of `keys`: from the first to one past the last.
-    pub fn keys_of(&self, query: u32, queries: u32, keys: u32) -> std::ops::Range<u32> {
-        let [query, queries, end] = [query, queries, keys].map(i64::from);
-        let place = query + end - queries;
-        let window = self.window.map(i64::from);
-        let first = window.map_or(0, |window| (place - window + 1).max(0));
-        let behind = if self.causal { Some(1) } else { window };
-        let last = behind.map_or(end, |behind| (place + behind).clamp(0, end));
-        first as u32..last.max(first) as u32
+    pub fn keys_of(&self, query: u32, queries: u32, keys: u32) -> Range<u32> {
+        let Range { start, end } = keys_of(self.causal, self.window, [query, queries, keys].map(|size| size as usize));
+        start as u32..end as u32
     }
+}
+
+/// The keys that query `query` of `queries` sees of `keys`: from the first to one past the last.
+pub fn keys_of(causal: bool, window: Option<u32>, [query, queries, keys]: [usize; 3]) -> Range<usize> {
+    let [query, queries, end] = [query, queries, keys].map(|size| size as i64);
+    let place = query + end - queries;
+    let window = window.map(i64::from);
+    let first = window.map_or(0, |window| (place - window + 1).max(0));
+    let behind = if causal { Some(1) } else { window };
+    let last = behind.map_or(end, |behind| (place + behind).clamp(0, end));
+    first as usize..last.max(first) as usize
 }
 
 impl Class {

@@ -77,6 +77,7 @@ pub fn signature(problem: &Problem) -> Signature {
     Signature {
         dims: vec![dimension("m", None), dimension("n", problem.known_n), dimension("k", problem.known_k)],
         operands: problem.body.as_ref().map_or_else(|| plain(problem), |body| of_body(problem, body)),
+        ..Signature::default()
     }
 }
 

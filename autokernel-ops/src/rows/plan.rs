@@ -40,6 +40,7 @@ pub fn signature(problem: &Problem) -> Signature {
     Signature {
         dims: DIMS.map(|name| Dimension { name, known: None }).to_vec(),
         operands: problem.body().operands.iter().map(operand).collect(),
+        ..Signature::default()
     }
 }
 

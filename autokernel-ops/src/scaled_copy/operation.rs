@@ -49,6 +49,7 @@ impl Operation for Problem {
         Signature {
             dims: vec![Dimension { name: rows, known: None }, Dimension { name: columns, known: self.known_columns }],
             operands: vec![operand("x", Role::Input), operand("out", Role::Output)],
+            ..Signature::default()
         }
     }
 

@@ -1,5 +1,6 @@
 //! The CPU backend: for each operation, the same computation on the host.
 
+mod attention;
 mod elements;
 mod matmul;
 mod matmul_body;
@@ -8,6 +9,7 @@ mod rows;
 
 use crate::{Argument, Result};
 
+pub use attention::{Settings as AttentionSettings, attention};
 pub use matmul::matmul;
 pub use matmul_body::matmul_body;
 pub use picks::Pick;

@@ -41,7 +41,7 @@ pub(super) fn put(
 /// Copies what was computed in stand-ins to where it belongs, as the driver would.
 pub(super) fn write_back(gpu: &mut Gpu, signature: &Signature, places: &Places) -> Result<()> {
     let mut outputs = places.of(signature, Role::Output);
-    outputs.try_for_each(|(RowCopy { source, target }, dtype)| copy_rows(gpu, target, source, dtype))
+    outputs.try_for_each(|(RowCopy { source, target }, dtype)| copy_rows(gpu, &target, &source, dtype))
 }
 
 /// Copies the rows of one matrix to another of the same size.

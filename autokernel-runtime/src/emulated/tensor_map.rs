@@ -14,13 +14,14 @@ use crate::{Dtype, Result};
 pub(super) fn encode(gpu: &Gpu, symbol: &str, transfer: &Transfer, region: &Region) -> Result<TensorMap> {
     Transfer::check(region)?;
     let TileBox { rows, columns, swizzle } = transfer.tile;
+    let (rank, [outer, inner]) = (transfer.map_rank(), region.outer);
     let description = Description {
         base: region.address,
         element: element(transfer.dtype),
         // Innermost first.
-        dimensions: vec![region.columns, region.rows],
-        strides: vec![region.stride],
-        extents: vec![columns, rows],
+        dimensions: [region.columns, region.rows, inner.size, outer.size][..rank].to_vec(),
+        strides: [region.stride, inner.stride, outer.stride][..rank - 1].to_vec(),
+        extents: [columns, rows, 1, 1][..rank].to_vec(),
         swizzle: swizzle_of(swizzle),
         fill: Fill::Zeros,
     };

@@ -76,7 +76,7 @@ impl Standins {
             });
         };
         while let Some((first, dtype)) = inputs.next() {
-            let in_units = |(copy, dtype): (&RowCopy, Dtype)| copy.in_units(dtype);
+            let in_units = |(copy, dtype): (RowCopy, Dtype)| copy.in_units(dtype);
             // SAFETY: by the caller's promise.
             unsafe { pad_rows.launch(tools.stream, &first.in_units(dtype), inputs.next().map(in_units).as_ref()) }?;
         }

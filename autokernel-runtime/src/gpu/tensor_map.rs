@@ -11,24 +11,25 @@ use crate::{Dtype, Error, Result, Role};
 /// Encodes the map of a transfer, on the host alone.
 ///
 /// # Errors
-/// [`Error::TooLarge`] for a row stride of 2⁴⁰ bytes or more, or the driver's own error.
+/// [`Error::TooLarge`] for a stride of 2⁴⁰ bytes or more, or the driver's own error.
 pub(super) fn encode(transfer: &Transfer, region: &Region) -> Result<TensorMap> {
     Transfer::check(region)?;
-    let Transfer { tile: TileBox { rows, columns, swizzle }, dtype, role } = *transfer;
-    // Innermost dimension first.
-    let dimensions = [region.columns, region.rows];
-    let strides = [region.stride];
-    let extents = [columns, rows];
-    let element_strides = [1, 1];
+    let Transfer { tile: TileBox { rows, columns, swizzle }, dtype, role, .. } = *transfer;
+    // Innermost dimension first; of these the map takes as many as it has axes.
+    let [outer, inner] = region.outer;
+    let dimensions = [region.columns, region.rows, inner.size, outer.size];
+    let strides = [region.stride, inner.stride, outer.stride];
+    let extents = [columns, rows, 1, 1];
+    let element_strides = [1; 4];
     // The driver wants the alignment of its own type, which is larger in newer bindings than the kernel's 64.
     let mut map = sys::CUtensorMap { opaque: [0; 16] };
-    // SAFETY: all arrays have the rank's length and outlive the call, which only writes `map`. The address is
+    // SAFETY: all arrays have the rank's length or more and outlive the call, which only writes `map`. The address is
     // not read: the kernel is what uses it, inside the bounds given here.
     unsafe {
         sys::cuTensorMapEncodeTiled(
             &mut map,
             data_type(dtype),
-            2,
+            transfer.map_rank() as u32,
             ptr::without_provenance_mut(region.address as usize),
             dimensions.as_ptr(),
             strides.as_ptr(),

@@ -45,6 +45,13 @@ pub(crate) struct RowCopy {
     pub target: Region,
 }
 
+impl RowCopy {
+    /// That of each matrix of what is copied.
+    pub fn matrices(self) -> impl Iterator<Item = RowCopy> {
+        self.source.matrices().zip(self.target.matrices()).map(|(source, target)| RowCopy { source, target })
+    }
+}
+
 /// The same in the units that the kernel of an image copies.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct UnitCopy {
@@ -111,7 +118,7 @@ mod tests {
 
     #[test]
     fn wider_elements_are_copied_as_more_units_and_8_bit_ones_as_bytes() {
-        let region = Region { address: 4, columns: 9, rows: 5, stride: 36 };
+        let region = Region { address: 4, columns: 9, rows: 5, stride: 36, ..Region::default() };
         let copy = RowCopy { source: region, target: Region { address: 0, stride: 48, ..region } };
         let units = |dtype| {
             let Matrix { columns, source_ld, target_ld, .. } = Matrix::from(&copy.in_units(dtype));

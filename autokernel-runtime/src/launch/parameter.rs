@@ -8,7 +8,7 @@ use super::region::Region;
 use super::transfer::{NO_MAP, TensorMap, Transfer};
 use super::workspace::Addresses;
 use crate::select::Knobs;
-use crate::{Dtype, Error, Extents, Operand, Result, Signature};
+use crate::{Error, Extents, Operand, Result, Signature};
 
 /// The longest parameter. CUDA takes 4 KiB; this holds six tensor maps and clears in a few nanoseconds.
 pub(crate) const MAX_BYTES: usize = 1024;
@@ -61,7 +61,10 @@ impl Parameter {
                     self.push(align, &sources.region(operand)?.address.to_ne_bytes())?;
                 }
                 Arg::Stride { operand, axis } => {
-                    let stride = sources.region(operand)?.stride_along(axis, sources.dtype(operand)?);
+                    let stride = {
+                        let &Operand { dtype, ref axes, .. } = sources.operand(operand)?;
+                        sources.region(operand)?.stride_along(axis, axes.len(), dtype)
+                    };
                     self.push(align, &stride.to_ne_bytes())?;
                 }
                 Arg::Scalar { operand } => {
@@ -130,13 +133,9 @@ impl Sources<'_> {
         found.ok_or_else(|| unchecked("it names an operand that is not there"))
     }
 
-    fn dtype(&self, operand: u8) -> Result<Dtype> {
-        Ok(self.operand(operand)?.dtype)
-    }
-
     fn transfer(&self, operand: u8, tile: TileBox) -> Result<Transfer> {
-        let &Operand { dtype, role, .. } = self.operand(operand)?;
-        Ok(Transfer { tile, dtype, role })
+        let &Operand { dtype, role, ref axes, .. } = self.operand(operand)?;
+        Ok(Transfer { tile, dtype, role, rank: axes.len() })
     }
 
     /// Whether one of the fields is the map of an operand, and TMA can move it.
@@ -160,6 +159,8 @@ mod tests {
 
     use autokernel_core::plan::Layout;
     use autokernel_core::{Dimension, Passed, Role};
+
+    use crate::Dtype;
 
     use super::*;
     use crate::matmul;
@@ -203,7 +204,7 @@ mod tests {
             passed: Passed::ByAddress,
         };
         let [a, b] = [("a", [0, 2]), ("b", [2, 1])].map(|(name, axes)| operand(name, Role::Input, axes));
-        Signature { dims, operands: vec![a, b, operand("c", Role::Output, [0, 1])] }
+        Signature { dims, operands: vec![a, b, operand("c", Role::Output, [0, 1])], ..Signature::default() }
     }
 
     fn fields(args: &[Arg]) -> Vec<Field> {
@@ -227,7 +228,7 @@ mod tests {
     }
 
     fn dense(address: u64, rows: u64, columns: u64) -> Region {
-        Region { address, rows, columns, stride: 2 * columns }
+        Region { address, rows, columns, stride: 2 * columns, ..Region::default() }
     }
 
     /// Packs for a 300x`n`x`k` product; a map is its address over and over.

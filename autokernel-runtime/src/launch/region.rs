@@ -1,7 +1,7 @@
 //! A matrix in device memory: an address, and how its rows lie.
 
 use crate::Dtype;
-use crate::layout::Layout;
+use crate::layout::{Axis, Layout};
 
 /// A line of the L2 cache, in bytes: a row of a load that straddles two costs two requests.
 pub(crate) const LINE: u64 = 128;
@@ -19,6 +19,30 @@ pub(crate) struct Region {
     pub rows: u64,
     /// Bytes from one row to the next.
     pub stride: u64,
+    /// The axes outside of rows, outermost first.
+    pub outer: [Span; 2],
+}
+
+/// An axis outside of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Span {
+    pub size: u64,
+    /// Bytes from one index to the next; of a single one, aligned.
+    pub stride: u64,
+}
+
+impl Span {
+    pub const ONE: Span = Span { size: 1, stride: TMA_ALIGNMENT };
+
+    const fn is_aligned(&self, bytes: u64) -> bool {
+        self.size <= 1 || self.stride.is_multiple_of(bytes)
+    }
+}
+
+impl Default for Span {
+    fn default() -> Self {
+        Span::ONE
+    }
 }
 
 impl Region {
@@ -26,27 +50,47 @@ impl Region {
     ///
     /// A single row has no next one, so its stride is free: it is chosen aligned.
     pub fn new(address: u64, layout: Layout, dtype: Dtype) -> Self {
-        let Layout { rows, columns, ld } = layout;
+        let Layout { rows, columns, ld, outer } = layout;
         let bytes = u64::from(dtype.bytes());
         let stride = match rows {
             0 | 1 => (columns as u64 * bytes).next_multiple_of(TMA_ALIGNMENT),
             _ => ld as u64 * bytes,
         };
-        Self { address, columns: columns as u64, rows: rows as u64, stride }
+        let outer = outer.map(|Axis { size, stride }| match size {
+            0 | 1 => Span { size: size as u64, ..Span::ONE },
+            _ => Span { size: size as u64, stride: stride as u64 * bytes },
+        });
+        Self { address, columns: columns as u64, rows: rows as u64, stride, outer }
     }
 
     pub const fn is_empty(&self) -> bool {
-        self.rows == 0 || self.columns == 0
+        self.rows == 0 || self.columns == 0 || self.outer[0].size == 0 || self.outer[1].size == 0
     }
 
-    /// Elements from one index to the next along an axis, from 0, outermost first.
-    pub fn stride_along(&self, axis: u8, dtype: Dtype) -> i64 {
-        if axis == 0 { (self.stride / u64::from(dtype.bytes())) as i64 } else { 1 }
+    /// Elements from one index to the next along the axis of an operand of `rank` axes, from 0, outermost first.
+    pub fn stride_along(&self, axis: u8, rank: usize, dtype: Dtype) -> i64 {
+        let bytes = match rank.saturating_sub(usize::from(axis)) {
+            0 | 1 => return 1,
+            2 => self.stride,
+            3 => self.outer[1].stride,
+            _ => self.outer[0].stride,
+        };
+        (bytes / u64::from(dtype.bytes())) as i64
     }
 
     /// Whether the first element, and with `rows` each row, begins at a multiple of that many bytes.
     pub const fn is_aligned(&self, bytes: u64, rows: bool) -> bool {
-        self.address.is_multiple_of(bytes) && (!rows || self.rows <= 1 || self.stride.is_multiple_of(bytes))
+        let rows_are = !rows || self.rows <= 1 || self.stride.is_multiple_of(bytes);
+        let [first, second] = self.outer;
+        self.address.is_multiple_of(bytes) && rows_are && first.is_aligned(bytes) && second.is_aligned(bytes)
+    }
+
+    /// Each of its matrices.
+    pub fn matrices(self) -> impl Iterator<Item = Region> {
+        let [first, second] = self.outer;
+        let at = move |i: u64, j: u64| self.address + i * first.stride + j * second.stride;
+        let addresses = (0..first.size).flat_map(move |i| (0..second.size).map(move |j| at(i, j)));
+        addresses.map(move |address| Region { address, outer: [Span::ONE; 2], ..self })
     }
 
     /// Whether no row of a load straddles two lines of L2.
@@ -68,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_matrix_is_aligned_when_its_base_is_and_where_that_counts_its_stride() {
-        let aligned = Region { address: 256, columns: 3, rows: 5, stride: 16 };
+        let aligned = Region { address: 256, columns: 3, rows: 5, stride: 16, ..Region::default() };
         assert!(aligned.is_aligned(16, true));
         assert!(!Region { address: 258, ..aligned }.is_aligned(16, false));
         let odd = Region { stride: 18, ..aligned };
@@ -77,7 +121,7 @@ mod tests {
 
     #[test]
     fn rows_begin_at_lines_where_base_and_stride_are_multiples_of_one() {
-        let lined = Region { address: 256, columns: 1000, rows: 5, stride: 2048 };
+        let lined = Region { address: 256, columns: 1000, rows: 5, stride: 2048, ..Region::default() };
         let straddling = [Region { stride: 2000, ..lined }, Region { address: 272, ..lined }];
         assert!(lined.rows_begin_at_lines() && Region { rows: 1, stride: 2000, ..lined }.rows_begin_at_lines());
         assert!(!straddling.iter().any(Region::rows_begin_at_lines));
@@ -85,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_row_that_ends_inside_a_16_byte_unit_is_not_stored_by_tma() {
-        let row = Region { address: 256, columns: 8, rows: 5, stride: 64 };
+        let row = Region { address: 256, columns: 8, rows: 5, stride: 64, ..Region::default() };
         assert!(row.is_storable(Dtype::Bf16) && row.is_storable(Dtype::F32));
         assert!(!Region { columns: 12, ..row }.is_storable(Dtype::Bf16));
         assert!(Region { columns: 12, ..row }.is_storable(Dtype::F32));
@@ -94,10 +138,10 @@ mod tests {
 
     #[test]
     fn a_single_row_is_aligned_whatever_its_leading_dimension() {
-        let row = Layout { rows: 1, columns: 5, ld: 7 };
+        let row = Layout::matrix(1, 5, 7);
         let region = Region::new(32, row, Dtype::F16);
-        assert_eq!(region, Region { address: 32, columns: 5, rows: 1, stride: 16 });
+        assert_eq!(region, Region { address: 32, columns: 5, rows: 1, stride: 16, ..Region::default() });
         assert_eq!(Region::new(32, Layout { rows: 2, ..row }, Dtype::F16).stride, 14);
-        assert_eq!((region.stride_along(0, Dtype::F16), region.stride_along(1, Dtype::F16)), (8, 1));
+        assert_eq!((region.stride_along(0, 2, Dtype::F16), region.stride_along(1, 2, Dtype::F16)), (8, 1));
     }
 }

@@ -10,6 +10,8 @@ use super::workspace::MAX_BUFFERS;
 use crate::descriptor::symbol;
 use crate::{Error, Operand, Passed, Result, Role, Signature};
 
+/// The most axes of an operand.
+const MAX_AXES: usize = 4;
 /// The most threads of a block on every GPU so far.
 const MAX_THREADS: u32 = 1024;
 /// The longest side of a tensor map's box.
@@ -55,8 +57,8 @@ fn broken_signature(signature: &Signature) -> Option<String> {
         return Some(format!("{operands} operands; up to {MAX_OPERANDS} are possible"));
     }
     let axes = |operand: &Operand| operand.axes.iter().all(|dim| *dim == OWN_AXIS || usize::from(*dim) < dims);
-    let strange = signature.operands.iter().find(|operand| operand.axes.len() > 2 || !axes(operand))?;
-    Some(format!("`{}` has not up to two axes of the signature's dimensions", strange.name))
+    let strange = signature.operands.iter().find(|operand| operand.axes.len() > MAX_AXES || !axes(operand))?;
+    Some(format!("`{}` has not up to four axes of the signature's dimensions", strange.name))
 }
 
 fn broken_alignment(signature: &Signature, alignment: Alignment, before: &[Alignment]) -> Option<String> {
@@ -119,7 +121,10 @@ fn broken_field(signature: &Signature, plan: &LaunchPlan, field: &Field) -> Opti
             Some(format!("`{}` is an address, and operand {number} is passed by value", field.name))
         }
         Arg::Stride { operand: number, .. } if operand(number).is_none() => missing("operand", number),
-        Arg::Stride { axis, .. } if axis > 1 => missing("axis", axis),
+        Arg::Stride { operand: number, axis } => {
+            let axes = operand(number).map_or(0, |operand| operand.axes.len().max(2));
+            if usize::from(axis) < axes { None } else { missing("axis", axis) }
+        }
         Arg::Workspace { buffer } if usize::from(buffer) >= plan.workspace.len() => missing("buffer", buffer),
         Arg::Extent { dim } if usize::from(dim) >= signature.dims.len() => missing("dimension", dim),
         _ => None,
@@ -167,7 +172,11 @@ mod tests {
             axes: axes.to_vec(),
             passed: Passed::ByAddress,
         };
-        Signature { dims, operands: vec![operand("a", Role::Input, [0, 2]), operand("c", Role::Output, [0, 1])] }
+        Signature {
+            dims,
+            operands: vec![operand("a", Role::Input, [0, 2]), operand("c", Role::Output, [0, 1])],
+            ..Signature::default()
+        }
     }
 
     /// A plan that `change` has broken.
@@ -232,7 +241,7 @@ mod tests {
             (|_, plan| plan.workspace = vec![Buffer { bytes_per_block: 4, contents: Contents::Zeros }; 5], "5 buffers"),
             (|_, plan| plan.kernels[0].args[2].arg = Arg::Extent { dim: 3 }, "dimension 3"),
             (|_, plan| plan.kernels[0].args = vec![plan.kernels[0].args[0].clone(); 9], "a parameter of 1152 bytes"),
-            (|signature, _| signature.operands[1].axes.push(0), "`c` has not up to two axes"),
+            (|signature, _| signature.operands[1].axes.extend([0; 3]), "`c` has not up to four axes"),
             (|_, plan| plan.kernels[0].args[1].arg = Arg::Scalar { operand: 1 }, "scalar 1"),
         ];
         for (change, reason) in cases {

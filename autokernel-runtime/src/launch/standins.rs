@@ -4,7 +4,7 @@ use autokernel_core::Alignment;
 
 use super::MAX_OPERANDS;
 use super::pad_rows::RowCopy;
-use super::region::{LINE, Region, TMA_ALIGNMENT};
+use super::region::{LINE, Region, Span, TMA_ALIGNMENT};
 use crate::{Dtype, Operand, Role, Signature};
 
 /// Rows of at least this many bytes step by whole lines in scratch memory, at a cost of an eighth more of it at most.
@@ -26,11 +26,12 @@ impl Places {
         }
     }
 
-    /// Those of the operands of one role, with their element types.
-    pub fn of(&self, signature: &Signature, role: Role) -> impl Iterator<Item = (&RowCopy, Dtype)> {
-        let operands = signature.operands.iter().zip(&self.copies);
-        operands
-            .filter_map(move |(operand, copy)| Some((copy.as_ref()?, operand.dtype)).filter(|_| operand.role == role))
+    /// Those of the operands of one role, matrix by matrix, with their element types.
+    pub fn of(&self, signature: &Signature, role: Role) -> impl Iterator<Item = (RowCopy, Dtype)> {
+        let operands = signature.operands.iter().zip(self.copies);
+        let copies =
+            operands.filter_map(move |(operand, copy)| Some((copy?, operand.dtype)).filter(|_| operand.role == role));
+        copies.flat_map(|(copy, dtype)| copy.matrices().map(move |copy| (copy, dtype)))
     }
 }
 
@@ -60,12 +61,25 @@ pub(crate) fn plan(signature: &Signature, alignments: &[Alignment], regions: &[R
 /// A matrix of that size at an offset in scratch memory, a multiple of a line.
 fn in_scratch(region: &Region, operand: &Operand, alignment: Alignment, offset: u64) -> Region {
     let row_bytes = region.columns * u64::from(operand.dtype.bytes());
-    Region { address: offset, stride: stride_for(row_bytes, u64::from(alignment.bytes)), ..*region }
+    let stride = stride_for(row_bytes, u64::from(alignment.bytes));
+    let mut apart = stride.saturating_mul(region.rows);
+    let [first, second] = region.outer;
+    let second = Span { stride: apart, ..second };
+    apart = apart.saturating_mul(second.size);
+    Region { address: offset, stride, outer: [Span { stride: apart, ..first }, second], ..*region }
 }
 
 /// Its bytes: whole lines, so that another one may follow.
 fn scratch_bytes(target: &Region) -> u64 {
-    target.stride.saturating_mul(target.rows).max(1).checked_next_multiple_of(LINE).unwrap_or(u64::MAX)
+    let [first, second] = target.outer;
+    let matrices = first.size.saturating_mul(second.size);
+    target
+        .stride
+        .saturating_mul(target.rows)
+        .saturating_mul(matrices)
+        .max(1)
+        .checked_next_multiple_of(LINE)
+        .unwrap_or(u64::MAX)
 }
 
 /// How far apart rows of that many bytes begin in scratch memory, in bytes: always at what copies write at once.
@@ -86,7 +100,11 @@ mod tests {
             axes: vec![0, 1],
             passed: crate::Passed::ByAddress,
         };
-        Signature { dims: Vec::new(), operands: [Role::Input, Role::Input, Role::Output].map(operand).to_vec() }
+        Signature {
+            dims: Vec::new(),
+            operands: [Role::Input, Role::Input, Role::Output].map(operand).to_vec(),
+            ..Signature::default()
+        }
     }
 
     const ALL: [Alignment; 3] = [
@@ -95,8 +113,8 @@ mod tests {
         Alignment { operand: 2, bytes: 16, rows: false },
     ];
 
-    const fn dense(address: u64, rows: u64, columns: u64) -> Region {
-        Region { address, rows, columns, stride: 2 * columns }
+    fn dense(address: u64, rows: u64, columns: u64) -> Region {
+        Region { address, rows, columns, stride: 2 * columns, ..Region::default() }
     }
 
     #[test]
@@ -116,14 +134,33 @@ mod tests {
     fn stand_ins_lie_behind_each_other_at_lines() {
         let regions = [dense(2, 3, 9), dense(0, 4099, 4101), dense(6, 5, 8)];
         let (Places { copies }, bytes) = plan(&signature(), &ALL, &regions).unwrap();
-        let targets = copies.map(|copy| copy.map(|copy| copy.target));
-        assert_eq!(targets[0], Some(Region { address: 0, rows: 3, columns: 9, stride: 32 }));
-        assert_eq!(targets[1], Some(Region { address: 128, rows: 4099, columns: 4101, stride: 8320 }));
+        let targets = copies.map(|copy| {
+            copy.map(|RowCopy { target: Region { address, rows, columns, stride, .. }, .. }| {
+                [address, rows, columns, stride]
+            })
+        });
+        assert_eq!(targets[0], Some([0, 3, 9, 32]));
+        assert_eq!(targets[1], Some([128, 4099, 4101, 8320]));
         let third = 128 + 4099 * 8320;
-        assert_eq!(targets[2], Some(Region { address: third, rows: 5, columns: 8, stride: 16 }));
+        assert_eq!(targets[2], Some([third, 5, 8, 16]));
         assert_eq!(bytes, third + 128);
         assert!(targets[3..].iter().all(Option::is_none));
         assert!(copies.iter().flatten().zip(regions).all(|(copy, region)| copy.source == region));
+    }
+
+    #[test]
+    fn matrices_of_a_tensor_of_four_axes_are_copied_one_by_one_to_rows_without_gaps_between_them() {
+        let outer = [Span { size: 2, stride: 900 }, Span { size: 3, stride: 300 }];
+        let heads = Region { stride: 26, outer, ..dense(0, 4, 8) };
+        let (places, bytes) = plan(&signature(), &ALL, &[heads, dense(0, 8, 8), dense(0, 8, 8)]).unwrap();
+        let copies: Vec<_> = places.of(&signature(), Role::Input).collect();
+        let addresses = copies.iter().map(|(copy, _)| (copy.source.address, copy.target.address));
+        assert_eq!(
+            addresses.collect::<Vec<_>>(),
+            [(0, 0), (300, 64), (600, 128), (900, 192), (1200, 256), (1500, 320)]
+        );
+        assert!(copies.iter().all(|(copy, _)| (copy.target.stride, copy.target.rows) == (16, 4)));
+        assert_eq!(bytes, 384);
     }
 
     #[test]

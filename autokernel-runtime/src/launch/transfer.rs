@@ -21,6 +21,8 @@ pub(crate) struct Transfer {
     pub dtype: Dtype,
     /// Inputs are loaded, outputs stored.
     pub role: Role,
+    /// Axes of the operand.
+    pub rank: usize,
 }
 
 impl Transfer {
@@ -29,15 +31,21 @@ impl Transfer {
         !region.is_empty() && (self.role == Role::Input || region.is_storable(self.dtype))
     }
 
+    /// Axes of the map: a matrix's two, or all four of what has more.
+    pub const fn map_rank(&self) -> usize {
+        if self.rank <= 2 { 2 } else { 4 }
+    }
+
     /// Refuses what no map can describe.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] for a row stride of 2⁴⁰ bytes or more.
+    /// [`Error::TooLarge`] for a stride of 2⁴⁰ bytes or more.
     pub fn check(region: &Region) -> Result<()> {
-        if region.stride < MAX_STRIDE {
+        let widest = region.outer.iter().map(|axis| axis.stride).fold(region.stride, u64::max);
+        if widest < MAX_STRIDE {
             return Ok(());
         }
-        let (given, max) = (u128::from(region.stride), u128::from(MAX_STRIDE - TMA_ALIGNMENT));
+        let (given, max) = (u128::from(widest), u128::from(MAX_STRIDE - TMA_ALIGNMENT));
         Err(Error::TooLarge { what: "a leading dimension in bytes".to_owned(), given, max })
     }
 }
@@ -50,8 +58,8 @@ mod tests {
 
     #[test]
     fn what_has_elements_is_loaded_and_what_can_be_stored_exactly_is_stored() {
-        let odd_end = Region { address: 256, columns: 12, rows: 5, stride: 64 };
-        let of = |role| Transfer { tile: TILE, dtype: Dtype::Bf16, role };
+        let odd_end = Region { address: 256, columns: 12, rows: 5, stride: 64, ..Region::default() };
+        let of = |role| Transfer { tile: TILE, dtype: Dtype::Bf16, role, rank: 2 };
         assert!(of(Role::Input).can_move(&odd_end) && !of(Role::Output).can_move(&odd_end));
         assert!(of(Role::Output).can_move(&Region { columns: 16, ..odd_end }));
         assert!(!of(Role::Input).can_move(&Region { columns: 0, ..odd_end }), "without K there is nothing to load");
@@ -59,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_stride_that_tma_cannot_hold_is_refused_before_anything_is_encoded() {
-        let wide = Region { address: 0, columns: 1, rows: 2, stride: MAX_STRIDE };
+        let wide = Region { address: 0, columns: 1, rows: 2, stride: MAX_STRIDE, ..Region::default() };
         assert!(matches!(Transfer::check(&wide), Err(Error::TooLarge { .. })));
         assert!(Transfer::check(&Region { stride: MAX_STRIDE - TMA_ALIGNMENT, ..wide }).is_ok());
     }

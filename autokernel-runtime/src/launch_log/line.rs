@@ -86,7 +86,7 @@ mod tests {
             name: "up".to_owned(),
             about: "x · wᵀ".to_owned(),
             problem: PROBLEM.to_owned(),
-            signature: Signature { dims: Vec::new(), operands: Vec::new() },
+            signature: Signature { dims: Vec::new(), operands: Vec::new(), ..Signature::default() },
             variants: vec![KernelVariant { arch: Arch::SM_90A, tuned, portfolio: None, schedule, plan, image: None }],
             model: None,
             not_compiled: None,

@@ -23,6 +23,7 @@ pub fn product(input: Dtype, output: Dtype, transpose_b: bool) -> Signature {
             operand("b", Role::Input, input, if transpose_b { [1, 2] } else { [2, 1] }),
             operand("out", Role::Output, output, [0, 1]),
         ],
+        ..Signature::default()
     }
 }
 

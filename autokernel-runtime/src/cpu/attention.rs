@@ -1,0 +1,190 @@
+//! Attention on the CPU: each query against the keys that it sees, in `f32` with sums in `f64`, rounded once. Queries are shared
+//! out to the threads of rayon's pool.
+
+use autokernel_ops::attention::problem::keys_of;
+use rayon::prelude::*;
+
+use super::elements::{Elements, ElementsMut};
+use crate::layout::Layout;
+use crate::{AnyView, Argument, Error, Result, alloc};
+
+/// What a kernel has compiled in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// Whether a query sees no key behind its own place.
+    pub causal: bool,
+    /// A query sees no key so far from its own place, or farther.
+    pub window: Option<u32>,
+    /// What scores are multiplied by.
+    pub scale: f32,
+}
+
+/// Computes `softmax(scale · q kᵀ + mask) v` from the first three of `arguments` into the fourth.
+///
+/// # Errors
+/// [`Error::Operands`] for other operands, [`Error::DeviceMismatch`] for one that is on a GPU, [`Error::OutOfMemory`].
+pub fn attention(arguments: &mut [Argument<'_>], settings: Settings) -> Result<()> {
+    let [Argument::Read(q), Argument::Read(k), Argument::Read(v), Argument::Write(out)] = arguments else {
+        return Err(refused("it reads three tensors and writes one"));
+    };
+    let [q, k, v] = [Tensor::new(q)?, Tensor::new(k)?, Tensor::new(v)?];
+    let (mut written, layout) = ElementsMut::of(out)?;
+    attend([&q, &k, &v], &mut written, layout, settings)
+}
+
+fn refused(reason: &str) -> Error {
+    Error::Operands { kernel: "attention".to_owned(), reason: reason.to_owned() }
+}
+
+/// What is read.
+struct Tensor<'a> {
+    elements: Elements<'a>,
+    layout: Layout,
+}
+
+impl<'a> Tensor<'a> {
+    fn new(view: &'a AnyView<'_>) -> Result<Self> {
+        let (elements, layout) = Elements::of(view)?;
+        Ok(Tensor { elements, layout })
+    }
+
+    /// The rows of one head, widened, one behind the other.
+    fn head(&self, batch: usize, head: usize) -> Result<Vec<f32>> {
+        let Layout { rows, columns, ld, .. } = self.layout;
+        let [of_batch, of_head, _] = self.layout.strides();
+        let mut wide = alloc::host_zeros(rows * columns)?;
+        for (row, wide) in wide.chunks_exact_mut(columns.max(1)).enumerate() {
+            self.elements.widen(batch * of_batch + head * of_head + row * ld, wide);
+        }
+        Ok(wide)
+    }
+}
+
+fn attend([q, k, v]: [&Tensor<'_>; 3], out: &mut ElementsMut<'_>, layout: Layout, settings: Settings) -> Result<()> {
+    let [batches, heads, queries, values] = layout.shape();
+    let [_, groups, keys, _] = k.layout.shape();
+    if layout.is_empty() {
+        return Ok(());
+    }
+    let [of_batch, of_head, ld] = layout.strides();
+    for batch in 0..batches {
+        for head in 0..heads {
+            let group = head / (heads / groups.max(1)).max(1);
+            let (q, k, v) = (q.head(batch, head)?, k.head(batch, group)?, v.head(batch, group)?);
+            let dim = q.len() / queries;
+            let rows: Vec<Vec<f32>> = (0..queries)
+                .into_par_iter()
+                .map(|query| {
+                    let seen = keys_of(settings.causal, settings.window, [query, queries, keys]);
+                    let of_query = &q[query * dim..(query + 1) * dim];
+                    let (k, v) = (&k[seen.start * dim..seen.end * dim], &v[seen.start * values..seen.end * values]);
+                    row(of_query, k, v, values, settings.scale)
+                })
+                .collect();
+            for (query, row) in rows.iter().enumerate() {
+                out.narrow(batch * of_batch + head * of_head + query * ld, row);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The result of one query on the keys that it sees and their values; zeros where it sees none.
+fn row(q: &[f32], k: &[f32], v: &[f32], values: usize, scale: f32) -> Vec<f32> {
+    let dot = |k: &[f32]| scale * q.iter().zip(k).map(|(q, k)| q * k).sum::<f32>();
+    let scores: Vec<f32> = k.chunks_exact(q.len().max(1)).map(dot).collect();
+    // `f32::max` passes over what is no number, which the weights then show.
+    let largest = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let (mut sum, mut sums) = (0f64, vec![0f64; values]);
+    for (score, v) in scores.iter().zip(v.chunks_exact(values.max(1))) {
+        let weight = f64::from((score - largest).exp());
+        sum += weight;
+        sums.iter_mut().zip(v).for_each(|(sum, v)| *sum += weight * f64::from(*v));
+    }
+    let inverse = if scores.is_empty() { 0.0 } else { 1.0 / sum };
+    sums.into_iter().map(|sum| (sum * inverse) as f32).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Device, Heads, HeadsView, HeadsViewMut};
+
+    /// Numbers that look random.
+    fn numbers(count: usize, seed: u32) -> Vec<f32> {
+        let mut state = seed.wrapping_mul(2_654_435_761) | 1;
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / (1 << 23) as f32 - 1.0
+        };
+        (0..count).map(|_| next()).collect()
+    }
+
+    /// The same in fp64, from the definition.
+    fn expected(q: &[f32], k: &[f32], v: &[f32], sees: impl Fn(usize) -> bool, scale: f32, column: usize) -> f64 {
+        let dim = q.len();
+        let weight = |key: usize| {
+            let dot: f64 = q.iter().zip(&k[key * dim..]).map(|(q, k)| f64::from(*q) * f64::from(*k)).sum();
+            (dot * f64::from(scale)).exp()
+        };
+        let (mut sum, mut weighted) = (0.0, 0.0);
+        for key in (0..k.len() / dim).filter(|key| sees(*key)) {
+            sum += weight(key);
+            weighted += weight(key) * f64::from(v[key * dim + column]);
+        }
+        if sum == 0.0 { 0.0 } else { weighted / sum }
+    }
+
+    #[test]
+    fn it_is_softmax_of_scaled_scores_for_every_mask_and_for_heads_that_share_keys() {
+        let (batches, heads, groups, dim, scale) = (2, 4, 2, 3, 0.7);
+        for (queries, keys) in [(5, 5), (3, 9), (9, 4), (1, 1)] {
+            for (causal, window) in [(false, None), (true, None), (true, Some(2)), (false, Some(3))] {
+                let q = numbers(batches * heads * queries * dim, 1);
+                let (k, v) = (numbers(batches * groups * keys * dim, 2), numbers(batches * groups * keys * dim, 3));
+                let mut out = vec![f32::NAN; q.len()];
+                let of = |data, heads, rows| HeadsView::from_slice(data, [batches, heads, rows, dim]).unwrap().into();
+                let written = HeadsViewMut::from_slice(&mut out, [batches, heads, queries, dim]).unwrap();
+                let mut arguments =
+                    [of(&q, heads, queries), of(&k, groups, keys), of(&v, groups, keys), written.into()];
+                attention(&mut arguments, Settings { causal, window, scale }).unwrap();
+                for (at, got) in out.iter().enumerate() {
+                    let (row, column) = (at / dim, at % dim);
+                    let (head, query) = (row / queries, row % queries);
+                    let group = head / heads * groups + head % heads / (heads / groups);
+                    let of_group = group * keys * dim..(group + 1) * keys * dim;
+                    let place = query as i64 + keys as i64 - queries as i64;
+                    let sees = |key: usize| {
+                        let distance = place - key as i64;
+                        !(causal && distance < 0) && window.is_none_or(|window| distance.abs() < i64::from(window))
+                    };
+                    let (k, v) = (&k[of_group.clone()], &v[of_group]);
+                    let expected = expected(&q[row * dim..][..dim], k, v, sees, scale, column);
+                    assert!((f64::from(*got) - expected).abs() < 1e-5, "{queries} on {keys}, {causal}, {window:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_gaps_between_heads_are_left_alone_and_what_is_no_number_stays_none() {
+        let mut q = numbers(2 * 8, 1);
+        q[8] = f32::NAN;
+        let (k, v) = (numbers(3 * 8, 2), numbers(3 * 8, 3));
+        let mut out = vec![7.0f32; 40];
+        let read = |data, rows| HeadsView::from_slice(data, [1, 1, rows, 8]).unwrap().into();
+        let written = HeadsViewMut::from_slice_with_strides(&mut out, [1, 1, 2, 8], [0, 0, 20]).unwrap();
+        let settings = Settings { causal: false, window: None, scale: 1.0 };
+        attention(&mut [read(&q, 2), read(&k, 3), read(&v, 3), written.into()], settings).unwrap();
+        assert!(out[..8].iter().all(|value| value.is_finite() && *value != 7.0));
+        assert!(out[8..20].iter().chain(&out[28..]).all(|value| *value == 7.0));
+        assert!(out[20..28].iter().all(|value| value.is_nan()));
+    }
+
+    #[test]
+    fn other_operands_are_refused() {
+        let heads = Heads::<f32>::zeros(&Device::cpu(), [1, 1, 1, 8]).unwrap();
+        let settings = Settings { causal: false, window: None, scale: 1.0 };
+        assert!(matches!(attention(&mut [heads.view().into()], settings), Err(Error::Operands { .. })));
+    }
+}

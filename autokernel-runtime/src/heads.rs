@@ -1,0 +1,336 @@
+//! Heads: tensors of four axes, `[batch, heads, sequence, elements]`, of which the last is contiguous.
+
+use std::fmt;
+
+use cudarc::driver::{CudaSlice, CudaView, CudaViewMut};
+
+use crate::layout::Layout;
+use crate::view::{Storage, StorageMut};
+use crate::{Argument, Device, Element, Error, Matrix, MatrixView, MatrixViewMut, Number, Result};
+
+/// Owned heads of attention on the CPU or on a GPU: a tensor `[batch, heads, sequence, elements]` without gaps.
+///
+/// Views may have any strides along the first three axes, so `[batch, sequence, heads, elements]`, or a part of what one
+/// projection gave, is used where it lies: see [`HeadsView::of_tokens`].
+///
+/// ```
+/// use autokernel_runtime::{Device, Heads};
+///
+/// let heads = Heads::from_slice(&Device::cpu(), &[1.0f32, 2.0, 3.0, 4.0], [1, 2, 1, 2])?;
+/// assert_eq!(heads.shape(), [1, 2, 1, 2]);
+/// assert_eq!(heads.to_vec()?, [1.0, 2.0, 3.0, 4.0]);
+/// # Ok::<(), autokernel_runtime::Error>(())
+/// ```
+pub struct Heads<T> {
+    /// All elements in a row.
+    elements: Matrix<T>,
+    layout: Layout,
+}
+
+/// Borrowed [`Heads`] on the host or on a GPU, of any strides.
+pub struct HeadsView<'a, T>(MatrixView<'a, T>);
+
+/// Mutably borrowed [`Heads`] on the host or on a GPU, in which each element is one place.
+pub struct HeadsViewMut<'a, T>(MatrixViewMut<'a, T>);
+
+impl<T: Number> Heads<T> {
+    /// Zeros.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], or the driver's own error.
+    pub fn zeros(device: &Device, shape: [usize; 4]) -> Result<Self> {
+        let len = shape.iter().try_fold(1usize, |len, size| len.checked_mul(*size));
+        let len = len.ok_or_else(|| Error::out_of_memory::<T>(device, u128::MAX))?;
+        Ok(Self { elements: Matrix::zeros(device, 1, len)?, layout: Layout::dense_heads(len, shape)? })
+    }
+
+    /// A copy of exactly as many elements as `shape` has.
+    ///
+    /// # Errors
+    /// [`Error::HeadsSize`], [`Error::OutOfMemory`], or the driver's own error.
+    pub fn from_slice(device: &Device, data: &[T], shape: [usize; 4]) -> Result<Self> {
+        let layout = Layout::dense_heads(data.len(), shape)?;
+        Ok(Self { elements: Matrix::from_slice(device, data, 1, data.len())?, layout })
+    }
+
+    /// Takes over a cudarc slice of exactly as many elements as `shape` has, with no copy.
+    ///
+    /// # Errors
+    /// [`Error::HeadsSize`].
+    pub fn from_cudarc(slice: CudaSlice<T>, shape: [usize; 4]) -> Result<Self> {
+        let layout = Layout::dense_heads(slice.len(), shape)?;
+        Ok(Self { elements: Matrix::one_row(slice), layout })
+    }
+
+    /// Hands the buffer back to cudarc; `None` if it is on the CPU.
+    pub fn into_cudarc(self) -> Option<CudaSlice<T>> {
+        self.elements.into_cudarc()
+    }
+
+    /// Batch, heads, sequence, elements.
+    pub const fn shape(&self) -> [usize; 4] {
+        self.layout.shape()
+    }
+
+    /// The device that they are on.
+    pub fn device(&self) -> Device {
+        self.elements.device()
+    }
+
+    /// All of them, to read.
+    pub fn view(&self) -> HeadsView<'_, T> {
+        HeadsView(MatrixView { layout: self.layout, ..self.elements.view() })
+    }
+
+    /// All of them, to write.
+    pub fn view_mut(&mut self) -> HeadsViewMut<'_, T> {
+        HeadsViewMut(MatrixViewMut { layout: self.layout, ..self.elements.view_mut() })
+    }
+
+    /// The elements in order, copied to the host. Waits for the GPU.
+    ///
+    /// # Errors
+    /// The driver's own error, which includes faults of kernels launched earlier.
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        self.elements.to_vec()
+    }
+}
+
+/// The parts of both views that only read the shape.
+macro_rules! of_both {
+    () => {
+        /// Batch, heads, sequence, elements.
+        pub const fn shape(&self) -> [usize; 4] {
+            self.0.layout.shape()
+        }
+
+        /// Elements from one index to the next along the first three axes.
+        pub const fn strides(&self) -> [usize; 3] {
+            self.0.layout.strides()
+        }
+
+        /// The device that they are on.
+        pub fn device(&self) -> Device {
+            self.0.device()
+        }
+    };
+}
+
+/// Elements of a matrix of one row; of another none can be counted on.
+const fn elements_of(row: Layout) -> usize {
+    if row.rows == 1 { row.columns } else { 0 }
+}
+
+/// The layout of the heads that lie side by side in each row of a matrix, `batch` sequences one below the other.
+fn layout_of_tokens(tokens: Layout, batch: usize, heads: usize) -> Result<Layout> {
+    let Layout { rows, columns, ld, .. } = tokens;
+    let fits = batch > 0 && heads > 0 && rows.is_multiple_of(batch) && columns.is_multiple_of(heads);
+    let (sequence, elements) = (rows / batch.max(1), columns / heads.max(1));
+    let (shape, strides) = ([batch, heads, sequence, elements], [sequence.saturating_mul(ld), elements, ld]);
+    let span = tokens.span().unwrap_or(0);
+    if fits {
+        return Layout::strided_heads(span, shape, strides);
+    }
+    let remedy = "Rows must divide into the batch, and columns into heads";
+    Err(Error::HeadsSize { len: span, shape, strides, needed: format!("{rows} rows of {columns} elements"), remedy })
+}
+
+impl<'a, T: Number> HeadsView<'a, T> {
+    of_both!();
+
+    /// A host slice of exactly as many elements as `shape` has.
+    ///
+    /// # Errors
+    /// [`Error::HeadsSize`].
+    pub fn from_slice(data: &'a [T], shape: [usize; 4]) -> Result<Self> {
+        let layout = Layout::dense_heads(data.len(), shape)?;
+        Ok(Self(MatrixView { storage: Storage::Host(data), layout }))
+    }
+
+    /// A host slice with strides, in elements, along the first three axes; one of 0 repeats what it has.
+    ///
+    /// # Errors
+    /// [`Error::HeadsSize`].
+    pub fn from_slice_with_strides(data: &'a [T], shape: [usize; 4], strides: [usize; 3]) -> Result<Self> {
+        let layout = Layout::strided_heads(data.len(), shape, strides)?;
+        Ok(Self(MatrixView { storage: Storage::Host(data), layout }))
+    }
+
+    /// A cudarc device slice with strides, in elements, along the first three axes; one of 0 repeats what it has.
+    ///
+    /// # Errors
+    /// [`Error::HeadsSize`].
+    pub fn from_cudarc_with_strides(data: CudaView<'a, T>, shape: [usize; 4], strides: [usize; 3]) -> Result<Self> {
+        let layout = Layout::strided_heads(data.len(), shape, strides)?;
+        Ok(Self(MatrixView { storage: Storage::Cuda(data), layout }))
+    }
+
+    /// A tensor inside a row of elements, with strides along the first three axes; one of 0 repeats what it has.
+    ///
+    /// # Errors
+    /// [`Error::HeadsSize`], also for a matrix of more rows.
+    pub fn from_row(row: impl Into<MatrixView<'a, T>>, shape: [usize; 4], strides: [usize; 3]) -> Result<Self> {
+        let row = row.into();
+        let layout = Layout::strided_heads(elements_of(row.layout), shape, strides)?;
+        Ok(Self(MatrixView { layout, ..row }))
+    }
+
+    /// The heads of tokens: a matrix of a row for each token, `batch` sequences one below the other, in which the elements of
+    /// `heads` heads lie side by side. It may be some columns of what one projection gave for queries, keys and values.
+    ///
+    /// # Errors
+    /// [`Error::HeadsSize`] where rows do not divide into the batch, or columns into heads.
+    pub fn of_tokens(tokens: impl Into<MatrixView<'a, T>>, batch: usize, heads: usize) -> Result<Self> {
+        let tokens = tokens.into();
+        let layout = layout_of_tokens(tokens.layout, batch, heads)?;
+        Ok(Self(MatrixView { layout, ..tokens }))
+    }
+
+    /// The elements in order, copied to the host. Waits for the GPU.
+    ///
+    /// # Errors
+    /// The driver's own error, which includes faults of kernels launched earlier.
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        let layout = self.0.layout;
+        let span = Layout::one_row(layout.span().unwrap_or(0));
+        let elements = MatrixView { layout: span, ..self.0.clone() }.to_vec()?;
+        let row = |start: usize| elements.get(start..start + layout.columns).unwrap_or_default();
+        let starts = if layout.is_empty() { None } else { Some(layout.row_starts()) };
+        Ok(starts.into_iter().flatten().flat_map(row).copied().collect())
+    }
+}
+
+impl<'a, T: Number> HeadsViewMut<'a, T> {
+    of_both!();
+
+    /// A host slice of exactly as many elements as `shape` has.
+    ///
+    /// # Errors
+    /// [`Error::HeadsSize`].
+    pub fn from_slice(data: &'a mut [T], shape: [usize; 4]) -> Result<Self> {
+        let layout = Layout::dense_heads(data.len(), shape)?;
+        Ok(Self(MatrixViewMut { storage: StorageMut::Host(data), layout }))
+    }
+
+    /// A host slice with strides, in elements, along the first three axes.
+    ///
+    /// # Errors
+    /// [`Error::HeadsSize`], [`Error::Overlap`].
+    pub fn from_slice_with_strides(data: &'a mut [T], shape: [usize; 4], strides: [usize; 3]) -> Result<Self> {
+        let layout = Layout::strided_heads(data.len(), shape, strides)?.apart()?;
+        Ok(Self(MatrixViewMut { storage: StorageMut::Host(data), layout }))
+    }
+
+    /// A cudarc device slice with strides, in elements, along the first three axes.
+    ///
+    /// # Errors
+    /// [`Error::HeadsSize`], [`Error::Overlap`].
+    pub fn from_cudarc_with_strides(data: CudaViewMut<'a, T>, shape: [usize; 4], strides: [usize; 3]) -> Result<Self> {
+        let layout = Layout::strided_heads(data.len(), shape, strides)?.apart()?;
+        Ok(Self(MatrixViewMut { storage: StorageMut::Cuda(data), layout }))
+    }
+
+    /// A tensor inside a row of elements, with strides along the first three axes.
+    ///
+    /// # Errors
+    /// [`Error::HeadsSize`], also for a matrix of more rows, and [`Error::Overlap`].
+    pub fn from_row(row: impl Into<MatrixViewMut<'a, T>>, shape: [usize; 4], strides: [usize; 3]) -> Result<Self> {
+        let row = row.into();
+        let layout = Layout::strided_heads(elements_of(row.layout), shape, strides)?.apart()?;
+        Ok(Self(MatrixViewMut { layout, ..row }))
+    }
+
+    /// The heads of tokens, as [`HeadsView::of_tokens`].
+    ///
+    /// # Errors
+    /// [`Error::HeadsSize`] where rows do not divide into the batch, or columns into heads.
+    pub fn of_tokens(tokens: impl Into<MatrixViewMut<'a, T>>, batch: usize, heads: usize) -> Result<Self> {
+        let tokens = tokens.into();
+        let layout = layout_of_tokens(tokens.layout, batch, heads)?.apart()?;
+        Ok(Self(MatrixViewMut { layout, ..tokens }))
+    }
+}
+
+impl<'a, T: Number> From<&'a Heads<T>> for HeadsView<'a, T> {
+    fn from(heads: &'a Heads<T>) -> Self {
+        heads.view()
+    }
+}
+
+impl<'a, T: Number> From<&'a mut Heads<T>> for HeadsViewMut<'a, T> {
+    fn from(heads: &'a mut Heads<T>) -> Self {
+        heads.view_mut()
+    }
+}
+
+impl<'a, T: Number> From<&HeadsView<'a, T>> for HeadsView<'a, T> {
+    fn from(view: &HeadsView<'a, T>) -> Self {
+        Self(view.0.clone())
+    }
+}
+
+impl<'a, T: Element> From<HeadsView<'a, T>> for Argument<'a> {
+    fn from(view: HeadsView<'a, T>) -> Self {
+        view.0.into()
+    }
+}
+
+impl<'a, T: Element> From<HeadsViewMut<'a, T>> for Argument<'a> {
+    fn from(view: HeadsViewMut<'a, T>) -> Self {
+        view.0.into()
+    }
+}
+
+/// `Debug` by shape, strides and device.
+macro_rules! debug {
+    ($name:ident) => {
+        impl<T: Number> fmt::Debug for $name<'_, T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let (shape, strides) = (self.shape(), self.strides());
+                write!(
+                    f,
+                    concat!(stringify!($name), "<{}>({:?}, strides {:?}, on {})"),
+                    T::DTYPE,
+                    shape,
+                    strides,
+                    self.device()
+                )
+            }
+        }
+    };
+}
+
+debug!(HeadsView);
+debug!(HeadsViewMut);
+
+impl<T: Number> fmt::Debug for Heads<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Heads<{}>({:?}, on {})", T::DTYPE, self.shape(), self.device())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_heads_of_tokens_are_columns_of_their_rows() {
+        // Two sequences of two tokens; queries of two heads of two elements, then keys of one head.
+        let data: Vec<f32> = (0..2 * 2 * 6).map(|at| at as f32).collect();
+        let tokens = MatrixView::from_slice(&data, 4, 6).unwrap();
+        let queries = HeadsView::of_tokens(tokens.columns(..4).unwrap(), 2, 2).unwrap();
+        assert_eq!((queries.shape(), queries.strides()), ([2, 2, 2, 2], [12, 2, 6]));
+        assert_eq!(queries.to_vec().unwrap(), [0., 1., 6., 7., 2., 3., 8., 9., 12., 13., 18., 19., 14., 15., 20., 21.]);
+        let keys = HeadsView::of_tokens(tokens.columns(4..).unwrap(), 2, 1).unwrap();
+        assert_eq!(keys.to_vec().unwrap(), [4., 5., 10., 11., 16., 17., 22., 23.]);
+        assert!(HeadsView::of_tokens(tokens.columns(..4).unwrap(), 3, 2).is_err());
+        assert!(HeadsView::of_tokens(tokens.columns(..4).unwrap(), 2, 3).is_err());
+    }
+
+    #[test]
+    fn heads_without_elements_are_possible() {
+        let heads = Heads::<f32>::zeros(&Device::cpu(), [2, 0, 4, 8]).unwrap();
+        assert_eq!((heads.shape(), heads.to_vec().unwrap().len()), ([2, 0, 4, 8], 0));
+        assert!(heads.view().to_vec().unwrap().is_empty());
+    }
+}

@@ -1,0 +1,19 @@
+//! The declarations: each mask, and each kind of width that the kernels tell apart.
+
+use autokernel::{Heads, bf16, f16};
+
+/// Heads of 64: three consumers.
+#[autokernel::attention(head_dim = 64)]
+pub fn full(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, out: &mut Heads<bf16>);
+
+/// Heads of 128, of either type.
+#[autokernel::attention(causal, head_dim = 128, T = [bf16, f16])]
+pub fn causal<T>(q: &Heads<T>, k: &Heads<T>, v: &Heads<T>, out: &mut Heads<T>);
+
+/// Heads that end inside a panel, and values that are narrower.
+#[autokernel::attention(causal, window = 100, head_dim = 96, value_dim = 80, scale = 0.1)]
+pub fn window(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, out: &mut Heads<bf16>);
+
+/// The widest heads.
+#[autokernel::attention(head_dim = 256, window = 70)]
+pub fn wide(q: &Heads<f16>, k: &Heads<f16>, v: &Heads<f16>, out: &mut Heads<f16>);

@@ -1,0 +1,113 @@
+//! Declared attention by the way of a user, wherever its operands lie: on the CPU, on an emulated Hopper, and on the GPU where
+//! there is one.
+//!
+//! `AUTOKERNEL_CASES` sets how many problems each kernel gets, `AUTOKERNEL_SEED` draws others.
+
+use autokernel::{Arch, Device, Emulation, Heads, bf16, f16};
+use autokernel_codegen::attention::plan::Sizes;
+use gpu_tests::attention::{Declared, kernels, ones, refusal};
+use gpu_tests::skip;
+
+fn of_bf16() -> [Declared<bf16>; 3] {
+    [
+        Declared {
+            kernel: &kernels::full::KERNEL,
+            launch: |device, [q, k, v], out| kernels::full::launch_on(device, q, k, v, out),
+        },
+        Declared {
+            kernel: kernels::causal::kernel::<bf16>(),
+            launch: |device, [q, k, v], out| kernels::causal::launch_on(device, q, k, v, out),
+        },
+        Declared {
+            kernel: &kernels::window::KERNEL,
+            launch: |device, [q, k, v], out| kernels::window::launch_on(device, q, k, v, out),
+        },
+    ]
+}
+
+fn of_f16() -> [Declared<f16>; 2] {
+    [
+        Declared {
+            kernel: kernels::causal::kernel::<f16>(),
+            launch: |device, [q, k, v], out| kernels::causal::launch_on(device, q, k, v, out),
+        },
+        Declared {
+            kernel: &kernels::wide::KERNEL,
+            launch: |device, [q, k, v], out| kernels::wide::launch_on(device, q, k, v, out),
+        },
+    ]
+}
+
+fn check(device: &Device, count: u64, longest: u32) {
+    of_bf16().iter().for_each(|kernel| kernel.check(device, count, longest));
+    of_f16().iter().for_each(|kernel| kernel.check(device, count, longest));
+}
+
+/// An emulated Hopper; none, logged, where the build had no nvcc.
+fn hopper(test: &str) -> Option<Device> {
+    match &kernels::full::KERNEL.descriptor().unwrap().not_compiled {
+        Some(reason) => {
+            skip::log(test, reason);
+            None
+        }
+        None => Some(Device::emulated_with(Emulation::new(Arch::SM_90A).seed(3)).unwrap()),
+    }
+}
+
+#[test]
+fn every_declared_attention_is_fp64s_on_the_cpu() {
+    check(&Device::cpu(), 8, 150);
+}
+
+#[test]
+fn every_declared_attention_is_fp64s_on_an_emulated_hopper() {
+    let Some(device) = hopper("declared_attention::every_declared_attention_is_fp64s_on_an_emulated_hopper") else {
+        return;
+    };
+    check(&device, 2, 200);
+}
+
+#[test]
+fn every_declared_attention_is_fp64s_on_the_gpu() {
+    let test = "declared_attention::every_declared_attention_is_fp64s_on_the_gpu";
+    let Some(device) = skip::gpu(test) else { return };
+    check(&device, 60, 900);
+}
+
+#[test]
+fn long_sequences_get_other_tiles_than_short_ones() {
+    let Some(device) = hopper("declared_attention::long_sequences_get_other_tiles_than_short_ones") else { return };
+    let [_, causal, _] = of_bf16();
+    let plan =
+        |batch, tokens| causal.plan(&device, &Sizes { batch, heads: 16, groups: 16, queries: tokens, keys: tokens });
+    assert_ne!(plan(32, 512), plan(1, 16_384));
+}
+
+#[test]
+fn operands_that_do_not_fit_together_are_refused_with_what_does_not() {
+    let out = || ones::<bf16>([2, 4, 8, 64]);
+    let attend = |q: [usize; 4], k: [usize; 4], v: [usize; 4]| -> String {
+        let (q, k, v) = (ones(q), ones(k), ones(v));
+        let mut out: Heads<bf16> = out();
+        refusal(kernels::full(&q, &k, &v, &mut out))
+    };
+    let text = attend([2, 4, 8, 64], [2, 3, 9, 64], [2, 3, 9, 64]);
+    assert!(text.contains("`heads` = 4 is no multiple of `groups` = 3"), "{text}");
+    let text = attend([2, 4, 8, 64], [2, 2, 9, 64], [2, 2, 7, 64]);
+    assert!(text.contains("keys") && text.contains("(2x2x7x64)"), "{text}");
+    let text = attend([2, 4, 8, 32], [2, 2, 9, 32], [2, 2, 9, 64]);
+    assert!(text.contains("64") && text.contains("dim"), "{text}");
+}
+
+#[test]
+fn a_kernel_has_no_image_where_nothing_computes_attention() {
+    let test = "declared_attention::a_kernel_has_no_image_where_nothing_computes_attention";
+    if hopper(test).is_none() {
+        return;
+    }
+    let ampere = Device::emulated(Arch::SM_80).unwrap();
+    let (q, k, v) = (ones([1, 1, 1, 64]), ones([1, 1, 1, 64]), ones([1, 1, 1, 64]));
+    let mut out = ones::<bf16>([1, 1, 1, 64]);
+    let text = refusal(kernels::full::launch_on(&ampere, &q, &k, &v, &mut out));
+    assert!(text.contains("sm_80") || text.contains("8.0"), "{text}");
+}
