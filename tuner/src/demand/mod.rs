@@ -10,7 +10,7 @@ mod wanted;
 
 pub use args::DemandArgs;
 pub use error::DemandError;
-pub use package::Package;
+pub use package::{Package, PackageError};
 pub use wanted::{Demand, Demands};
 
 use autokernel_core::Extents;

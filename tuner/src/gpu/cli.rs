@@ -24,6 +24,7 @@ use super::sampling::Effort;
 use super::seeds::Seeds;
 use super::worker;
 use crate::Target;
+use crate::demand::{Package, PackageError};
 use crate::drawn;
 use crate::evaluate::EvaluatorError;
 use crate::folder;
@@ -136,13 +137,19 @@ impl WorkerArgs {
 /// Measure a whole space of schedules on this machine's GPU, to be searched again without one.
 #[derive(Debug, clap::Args)]
 pub struct RecordArgs {
-    /// The kernel family: sm80 or sm90.
+    /// The kernel family: sm80, sm90 or rows_sm80.
     #[arg(long, value_parser = parse_family, default_value = "sm90")]
     pub family: Family,
     /// What is measured, as INPUT[-OUTPUT]:LAYOUT:EPILOGUE.
-    #[arg(long, value_name = "PROBLEM", default_value = "bf16:nt:leaky_relu(0.01)")]
+    #[arg(long, value_name = "PROBLEM", default_value = "bf16:nt:leaky_relu(0.01)", conflicts_with = "kernel")]
     pub problem: ProblemSpec,
-    /// At which shapes: MxNxK, separated by commas.
+    /// A kernel that the crate of --crate declares, by its name: `softmax`, or of several types `softmax<bf16>`.
+    #[arg(long, value_name = "NAME", conflicts_with = "drawn")]
+    pub kernel: Option<String>,
+    /// The crate that declares --kernel.
+    #[arg(long = "crate", value_name = "DIR", default_value = ".")]
+    pub package: PathBuf,
+    /// At which shapes: MxNxK, or of row-wise kernels ROWSxCOLUMNS, separated by commas.
     #[arg(long, value_name = "MxNxK,…", value_delimiter = ',', value_parser = shape, required_unless_present = "drawn")]
     pub shapes: Vec<Extents>,
     /// At COUNT shapes drawn by SEED, with a choice of schedules at each: what arithmetic and --pool suggest, and a
@@ -182,6 +189,16 @@ pub struct RecordArgs {
 }
 
 impl RecordArgs {
+    /// What is measured: a product, or what a crate declares.
+    fn problem(&self) -> Result<Problem, RecordError> {
+        let Some(name) = &self.kernel else { return Ok(self.problem.0.clone()) };
+        let package = Package::open(&self.package)?;
+        let declared = package.build.declared(&package.root).map_err(PackageError::from)?;
+        let names = || declared.iter().map(|kernel| kernel.name.as_str()).collect::<Vec<_>>().join(", ");
+        let found = declared.iter().find(|kernel| kernel.name == *name).map(|kernel| kernel.problem.clone());
+        found.ok_or_else(|| RecordError::NoKernel { name: name.clone(), declared: names() })
+    }
+
     /// Records.
     ///
     /// # Errors
@@ -189,6 +206,7 @@ impl RecordArgs {
     pub fn run(&self) -> Result<(), RecordError> {
         // nvcc runs in folders of its own, so its paths must not depend on this one.
         let cache = std::path::absolute(&self.kernel_cache).unwrap_or_else(|_| self.kernel_cache.clone());
+        let problem = self.problem()?;
         let mut bench = Bench::open(&self.gpus, None, Path::new("."), &cache)?;
         let shapes = match self.drawn {
             None => self.shapes.clone(),
@@ -196,7 +214,7 @@ impl RecordArgs {
         };
         let selection = self.drawn.map(|(seed, _)| self.selection(seed, &shapes, &bench)).transpose()?;
         let plan = Plan {
-            problem: self.problem.0.clone(),
+            problem,
             family: self.family,
             shapes,
             selection,

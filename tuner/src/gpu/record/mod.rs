@@ -22,6 +22,7 @@ use super::bench::Bench;
 use super::compile::ImageGroup;
 use super::sampling::Effort;
 use crate::Target;
+use crate::demand::PackageError;
 use crate::environment::today;
 use crate::evaluate::{Contender, EvaluatorError, Rounds};
 use crate::outcome::{Measurement, Outcome};
@@ -63,6 +64,17 @@ pub enum RecordError {
     /// The GPU is lost.
     #[error(transparent)]
     Evaluator(#[from] EvaluatorError),
+    /// The crate that declares the kernel cannot be read.
+    #[error(transparent)]
+    Package(#[from] PackageError),
+    /// It declares no such kernel.
+    #[error("the crate declares no `{name}`; name one of these with --kernel: {declared}")]
+    NoKernel {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        declared: String,
+    },
     /// The config whose images are to be tried cannot be read.
     #[error(transparent)]
     Config(#[from] ConfigError),
