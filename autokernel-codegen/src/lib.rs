@@ -7,6 +7,7 @@
 pub mod build;
 pub mod config;
 pub mod epilogue;
+mod fetched;
 pub mod files;
 pub mod function;
 pub mod headers;

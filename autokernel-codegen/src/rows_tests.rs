@@ -81,7 +81,7 @@ fn rows_that_an_index_picks_are_fetched_once_and_written_where_it_says() {
     let read = read(source).unwrap();
     let body = read.body();
     let [fetch] = &body.fetches[..] else { panic!("{:?}", body.fetches) };
-    assert_eq!((&*fetch.name, &*fetch.of, &*fetch.row), ("table_at_ids", "table", "ids"));
+    assert_eq!((&*fetch.name, &*fetch.of, fetch.row.as_deref()), ("table_at_ids", "table", Some("ids")));
     assert_eq!(body.row_of_output("out"), Some("to"));
     assert_eq!(read.to_string(), "rows table: Matrix<f32>, ids: Index, to: Index -> out: Matrix<f32>");
 }
@@ -98,6 +98,13 @@ fn mistakes_with_indices_are_told_with_what_can_be_written() {
         (operands, "out = x + x[ids];", "pass it twice"),
         (operands, "let y = out[ids]; out = x;", "`out` is written and never read"),
         (operands, "out[scale] = x;", "`scale` is no index"),
+        (operands, "out = rotate_half(x, 7);", "a head of 7 columns has no halves"),
+        (operands, "out = rotate_half(x, 2.0);", "write the columns of a head as a number"),
+        (operands, "out = rotate_half(x);", "`rotate_half` takes 2 arguments, not 1"),
+        (operands, "out = rotate_pairs(x * 2.0);", "takes by its name"),
+        (operands, "out = rotate_pairs(ids) + x;", "`ids` has no columns"),
+        (operands, "out = x * scale + repeat_columns(scale);", "pass it twice"),
+        ("x: &Matrix<f32>, out: &mut Column<f32>", "out = row_sum(repeat_columns(x));", "whose columns do not repeat"),
         (operands, "let x = x * 2.0; out = x[ids];", "`x` is a value here"),
         ("x: &Matrix<f32>, ids: &mut Index, out: &mut Matrix<f32>", "out = x;", "an `Index` is only read"),
         ("x: &Matrix<i32>, out: &mut Matrix<f32>", "out = x;", "`i32` is not an element type"),

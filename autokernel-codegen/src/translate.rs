@@ -9,14 +9,14 @@ mod fetch;
 mod lifted;
 
 pub use call::check_function;
-pub use fetch::picked_row;
 pub use lifted::factor;
 
 use syn::{Error, Result};
 
+use crate::fetched::fetched;
 use crate::function::Functions;
-use crate::words::{binding_name, expect_f32};
-use autokernel_ops::body::Reduction;
+use crate::words::{binding_name, expect_f32, takes};
+use autokernel_ops::body::{Columns, Reduction};
 use autokernel_ops::declaration::Factors;
 use autokernel_ops::epilogue::Epilogue;
 use autokernel_ops::expr::{Axis, BinaryOp, CompareOp, Condition, Expr, Math};
@@ -52,12 +52,14 @@ pub enum Value {
     Number(Expr),
     /// What a row's numbers are reduced to.
     Reduced(Reduction, Expr),
-    /// An operand's element in the row that an index picks.
+    /// An operand's element in another row or column.
     Fetched {
         /// The operand.
         of: String,
-        /// The index.
-        row: String,
+        /// The index that picks the row.
+        row: Option<String>,
+        /// Which columns.
+        columns: Columns,
     },
     /// An element of a product.
     Product(Factors),
@@ -158,6 +160,9 @@ impl<'f> Translator<'f> {
 
     /// A number.
     pub fn number(&mut self, expr: &syn::Expr) -> Result<Expr> {
+        if let Some(fetched) = fetched(expr) {
+            return self.fetch(expr, &fetched?);
+        }
         match expr {
             syn::Expr::Lit(literal) => number_literal(&literal.lit),
             syn::Expr::Path(path) => self.variable(path),
@@ -175,7 +180,6 @@ impl<'f> Translator<'f> {
             syn::Expr::If(branch) => self.branch(branch),
             syn::Expr::MethodCall(call) => self.method_call(call),
             syn::Expr::Call(call) => self.function_call(call),
-            syn::Expr::Index(picked) => self.fetch(picked),
             other => Err(Error::new_spanned(
                 other,
                 "this expression cannot be translated to CUDA; a body uses `+ - * /`, `if … else`, comparisons, \
@@ -309,12 +313,6 @@ impl<'f> Translator<'f> {
             other => Err(Error::new_spanned(other, "a condition in a body compares numbers: `x < 0.0`")),
         }
     }
-}
-
-/// What a call with another number of arguments is told.
-fn takes(name: &str, expected: usize, given: usize) -> String {
-    let arguments = if expected == 1 { "argument" } else { "arguments" };
-    format!("`{name}` takes {expected} {arguments}, not {given}")
 }
 
 fn number_literal(literal: &syn::Lit) -> Result<Expr> {

@@ -69,9 +69,9 @@ fn own_function(Called { name, fingerprint }: &Called) -> TokenStream {
     }
 }
 
-/// The operands whose row, or number, the function is handed: those that are read where an index picks their rows are fetched.
+/// The operands whose row, or number, the function is handed: those whose rows or columns are their own are fetched.
 fn passed(body: &Body) -> impl Iterator<Item = &Operand> {
-    body.operands.iter().filter(|operand| operand.role == Role::Output || !body.is_picked(&operand.name))
+    body.operands.iter().filter(|operand| operand.role == Role::Output || !body.has_own_axis(&operand.name))
 }
 
 /// The parameter of a fetch.

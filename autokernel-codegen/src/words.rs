@@ -8,10 +8,19 @@ use syn::{Error, Ident, Result};
 /// The product of two matrices, in a body.
 pub const DOT: &str = "dot";
 
+/// The partner of an element in its head, half a head away, with the sign that a rotation gives it.
+pub const ROTATE_HALF: &str = "rotate_half";
+/// The same of a pair of neighbours.
+pub const ROTATE_PAIRS: &str = "rotate_pairs";
+/// An operand whose columns repeat along a row.
+pub const REPEAT_COLUMNS: &str = "repeat_columns";
+
 /// Whether a call of `name` means what the language says, whoever else has a function of that name.
 pub fn is_intrinsic(name: &str) -> bool {
     let is_epilogue = || Epilogue::all().iter().any(|epilogue| epilogue.name() == name);
-    let is_of_body = || name == DOT || Reduction::from_name(name).is_some() || Axis::from_name(name).is_some();
+    let is_fetch = || [ROTATE_HALF, ROTATE_PAIRS, REPEAT_COLUMNS].contains(&name);
+    let is_of_body =
+        || is_fetch() || name == DOT || Reduction::from_name(name).is_some() || Axis::from_name(name).is_some();
     is_of_body() || Math::from_name(name).is_some() || is_epilogue()
 }
 
@@ -53,4 +62,10 @@ pub fn binding_name(pattern: &syn::Pat) -> Result<String> {
         }
         other => Err(Error::new_spanned(other, "a body binds plain, immutable names: `let y = …;`")),
     }
+}
+
+/// What a call with another number of arguments is told.
+pub fn takes(name: &str, expected: usize, given: usize) -> String {
+    let arguments = if expected == 1 { "argument" } else { "arguments" };
+    format!("`{name}` takes {expected} {arguments}, not {given}")
 }

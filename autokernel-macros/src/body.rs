@@ -56,7 +56,7 @@ pub fn kinds(operands: &[Operand]) -> TokenStream {
 /// What hands a row of each operand, and of each fetch, to the function `row`.
 pub fn of_a_row(body: &Body) -> TokenStream {
     let named = |at: usize, operand: &Operand| {
-        let is_fetched = operand.role == Role::Input && body.is_picked(&operand.name);
+        let is_fetched = operand.role == Role::Input && body.has_own_axis(&operand.name);
         (!is_fetched).then(|| format_ident!("operand{at}"))
     };
     let operands = || body.operands.iter().enumerate().map(|(at, operand)| (operand, named(at, operand)));

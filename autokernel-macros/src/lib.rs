@@ -225,6 +225,19 @@ pub fn attention(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// }
 /// ```
 ///
+/// **Other columns** of a matrix or a row, which stands there by its name or as `table[ids]`: `rotate_half(x, 128)` is the partner of
+/// an element in its head of 128 columns, half a head away, negated in the first half, as common checkpoints rotate;
+/// `rotate_pairs(x)` the same of neighbours; and `repeat_columns(table)` an operand of as many columns as it likes, over and over. A
+/// partner behind the end of the row is NaN.
+///
+/// ```ignore
+/// /// Rotary embeddings of all heads of a token, by tables of one head.
+/// #[autokernel::rows]
+/// pub fn rotary(x: &Matrix<bf16>, cosines: &Matrix<f32>, sines: &Matrix<f32>, positions: &Index, out: &mut Matrix<bf16>) {
+///     out = x * repeat_columns(cosines[positions]) + rotate_half(x, 128) * repeat_columns(sines[positions]);
+/// }
+/// ```
+///
 /// **Statements**: `let y = …;`, `const C: f32 = …;`, and `out = …;` once for each output. In them stand names, numbers,
 /// `+ - * /`, unary minus, comparisons, `&& || !`, `if … else`, `erf(x)`, and the methods of `f32` `abs`, `max`, `min`,
 /// `mul_add`, `exp`, `ln`, `sqrt`, `recip`, `tanh`, `sin` and `cos`, and the epilogues of [`macro@fused_matmul`] as functions:

@@ -1,6 +1,6 @@
 //! What is generated for row-wise kernels.
 
-use autokernel_codegen::rows::{self, Body, Kind, Operand, Problem};
+use autokernel_codegen::rows::{self, Body, Columns, Fetch, Kind, Operand, Problem};
 use autokernel_codegen::spec::Spec;
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -23,12 +23,28 @@ pub fn parts(spec: &Spec, problem: &Problem) -> Result<Parts> {
     Ok(crate::body::parts(spec, operands, cpu, &row, docs(body, &spec.parameters)))
 }
 
-/// Which operands indices pick rows of, as the CPU's loops are told.
+/// What is read and written elsewhere than in its row and column, as the CPU's loops are told: fetches, in order, and then outputs.
 fn picks(body: &Body) -> TokenStream {
     let number = |name: &str| body.operands.iter().position(|operand| operand.name == name);
-    let picks = body.picked().filter_map(|(operand, index)| {
-        let (operand, index) = (number(operand)?, number(index)?);
-        Some(quote!(::autokernel::rows::Pick { operand: #operand, index: #index }))
+    let fetches = body.fetches.iter().map(|Fetch { of, row, columns, .. }| (of.as_str(), row.as_deref(), *columns));
+    let outputs = body.outputs().filter_map(|output| {
+        let row = body.row_of_output(&output.name)?;
+        Some((output.name.as_str(), Some(row), Columns::Same))
+    });
+    let picks = fetches.chain(outputs).filter_map(|(operand, index, columns)| {
+        let operand = number(operand)?;
+        let index = match index.and_then(number) {
+            Some(index) => quote!(::core::option::Option::Some(#index)),
+            None => quote!(::core::option::Option::None),
+        };
+        let columns = match columns {
+            Columns::Same => quote!(Same),
+            Columns::RotateHalf(head) => quote!(RotateHalf(#head)),
+            Columns::RotatePairs => quote!(RotatePairs),
+            Columns::Repeat => quote!(Repeat),
+        };
+        let columns = quote!(::autokernel::rows::Columns::#columns);
+        Some(quote!(::autokernel::rows::Pick { operand: #operand, index: #index, columns: #columns }))
     });
     quote!(&[#(#picks),*])
 }
@@ -39,7 +55,12 @@ fn docs(body: &Body, parameters: &[Ident]) -> String {
     let shape = |(operand, name): (&Operand, &Ident)| {
         let name = name.unraw();
         match operand.kind {
+            Kind::Matrix if body.is_picked(&operand.name) && body.is_repeated(&operand.name) => {
+                format!("`{name}: [any, any]`")
+            }
             Kind::Matrix if body.is_picked(&operand.name) => format!("`{name}: [any, columns]`"),
+            Kind::Matrix if body.is_repeated(&operand.name) => format!("`{name}: [rows, any]`"),
+            Kind::Row if body.is_repeated(&operand.name) => format!("`{name}: [any]`"),
             Kind::Column if body.is_picked(&operand.name) => format!("`{name}: [any]`"),
             Kind::Index => format!("the index `{name}: [rows]`"),
             Kind::Matrix => format!("`{name}: [rows, columns]`"),

@@ -85,7 +85,7 @@ fn extents(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) -> R
         for (&dim, axis) in operand.axes.iter().zip(axes) {
             let (size, place) = (sizes(argument)[axis], Place { operand: at, axis });
             if dim == OWN_AXIS {
-                countable(kernel, size, || format!("the rows of `{}`", operand.name))?;
+                countable(kernel, size, || format!("the size of `{}`", operand.name))?;
                 continue;
             }
             let slot = found.get_mut(usize::from(dim)).ok_or_else(|| no_dimension(kernel, operand, dim))?;

@@ -2,7 +2,7 @@
 
 use crate::{Dim, Extents, dim};
 
-pub use crate::cpu::{Pick, RowFunction, rows as on_cpu};
+pub use crate::cpu::{Columns, Pick, RowFunction, rows as on_cpu};
 pub use autokernel_ops::body::Kind;
 
 /// The dimensions of a row-wise kernel, in order.

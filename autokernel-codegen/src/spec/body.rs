@@ -5,9 +5,10 @@ use autokernel_ops::declaration::{Parameter, Statement, TensorParameter, What};
 use syn::{Error, Ident, Result};
 
 use super::nodes::Nodes;
+use crate::fetched::picked_row;
 use crate::function::Functions;
 use crate::mistakes::Mistakes;
-use crate::translate::{Text, Translator, Value, picked_row};
+use crate::translate::{Text, Translator, Value};
 use crate::words::{binding_name, refuse_intrinsic};
 
 /// Reads what a function does, statement by statement. Its parameters are called `names`, the unreadable ones too.
@@ -79,7 +80,9 @@ impl Reader<'_> {
                 Value::Reduced(reduction, of) => {
                     What::Step(Step::Reduce { name, reduction: *reduction, of: of.clone() })
                 }
-                Value::Fetched { of, row } => What::Fetch(Fetch { name, of: of.clone(), row: row.clone() }),
+                Value::Fetched { of, row, columns } => {
+                    What::Fetch(Fetch { name, of: of.clone(), row: row.clone(), columns: *columns })
+                }
                 Value::Product(factors) => What::Product { name, factors: factors.clone() },
             };
             self.statements.push(Statement { what, node: self.nodes.add(&bound.tokens) });

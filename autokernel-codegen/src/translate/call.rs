@@ -3,8 +3,9 @@
 use autokernel_ops::expr::Expr;
 use syn::{Error, Ident, Result};
 
-use super::{Text, Translator, Value, takes};
+use super::{Text, Translator, Value};
 use crate::function::{Function, Functions};
+use crate::words::takes;
 
 /// Reads the block of a function whose parameters are any numbers.
 ///

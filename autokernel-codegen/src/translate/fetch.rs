@@ -1,19 +1,23 @@
-//! Elements of operands in rows that an index picks.
+//! Elements of operands in other rows and columns.
 
+use autokernel_ops::body::Columns;
 use autokernel_ops::expr::Expr;
-use syn::{Error, Ident, Result};
+use quote::ToTokens;
+use syn::{Error, Result};
 
 use super::{Text, Translator, Value};
+use crate::fetched::Fetched;
 
 impl Translator<'_> {
-    /// `operand[index]`, which becomes a value of its own; the same one twice is one value.
-    pub(super) fn fetch(&mut self, picked: &syn::ExprIndex) -> Result<Expr> {
+    /// What is read elsewhere, which becomes a value of its own; the same one twice is one value.
+    pub(super) fn fetch(&mut self, written: &syn::Expr, fetched: &Fetched<'_>) -> Result<Expr> {
+        let Fetched { of, row, columns } = *fetched;
         if self.text == Text::Epilogue {
-            return Err(Error::new_spanned(picked, "an epilogue sees one element, and no index; leave it out"));
+            let message = "an epilogue sees one element alone; leave this out";
+            return Err(Error::new_spanned(written, message));
         }
-        let (of, row) = picked_row(picked)?;
-        self.refuse_in_function(picked, &format!("{of}[{row}]"))?;
-        for name in [of, row] {
+        self.refuse_in_function(written, &written.to_token_stream().to_string())?;
+        for name in [Some(of), row].into_iter().flatten() {
             let written = name.to_string();
             let hidden = self.scope.iter().rev().find(|(known, _)| *known == written);
             if hidden.is_some_and(|(_, unique)| *unique != written) {
@@ -21,24 +25,13 @@ impl Translator<'_> {
                 return Err(Error::new_spanned(name, message));
             }
         }
-        let [of, row] = [of, row].map(ToString::to_string);
-        Ok(self.lift(&format!("{of}_at_{row}"), picked, Value::Fetched { of, row }))
-    }
-}
-
-/// The operand and the index of `operand[index]`.
-///
-/// # Errors
-/// One of them is no plain name.
-pub fn picked_row(picked: &syn::ExprIndex) -> Result<(&Ident, &Ident)> {
-    let message = "rows are picked of an operand by an operand, `table[ids]`, where `ids` is an `&Index`";
-    let both = plain_name(&picked.expr).zip(plain_name(&picked.index));
-    both.ok_or_else(|| Error::new_spanned(picked, message))
-}
-
-fn plain_name(expr: &syn::Expr) -> Option<&Ident> {
-    match expr {
-        syn::Expr::Path(path) => path.path.get_ident(),
-        _ => None,
+        let (of, row) = (of.to_string(), row.map(ToString::to_string));
+        let at = row.as_ref().map_or(String::new(), |row| format!("_at_{row}"));
+        let name = match columns {
+            Columns::Same => format!("{of}{at}"),
+            Columns::RotateHalf(_) | Columns::RotatePairs => format!("{of}{at}_rotated"),
+            Columns::Repeat => format!("{of}{at}_repeated"),
+        };
+        Ok(self.lift(&name, &written, Value::Fetched { of, row, columns }))
     }
 }

@@ -7,8 +7,8 @@ use autokernel_ops::expr::{Axis, Expr};
 use quote::ToTokens;
 use syn::{Error, Ident, Result};
 
-use super::{Bound, Text, Translator, Value, takes};
-use crate::words::DOT;
+use super::{Bound, Text, Translator, Value};
+use crate::words::{DOT, takes};
 
 impl Translator<'_> {
     /// The value of a call that is a reduction, a product or an epilogue; none of another one.

@@ -1,34 +1,41 @@
-//! Elements in rows that an index picks: names in the place of what reads them.
+//! Elements in other rows and columns: names in the place of what reads them.
 
-use autokernel_ops::body::Fetch;
+use autokernel_ops::body::{Columns, Fetch};
 use proc_macro2::Span;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Expr, ExprAssign, Ident};
 
-use crate::translate::picked_row;
+use crate::fetched::{Fetched, fetched};
 
-/// Puts a name in the place of each `operand[index]` that is read.
+/// Puts a name in the place of each `operand[index]`, and of its like, that is read.
 pub struct Fetches;
 
 impl Fetches {
     /// The parameter that holds what is read.
     pub fn name(fetch: &Fetch) -> Ident {
-        name(&fetch.of, &fetch.row)
+        name(&fetch.of, fetch.row.as_deref(), fetch.columns)
     }
 }
 
 /// Names are told apart by their letters alone: no user has this one.
-fn name(of: &str, row: &str) -> Ident {
-    let [of, row] = [of, row].map(|name| name.trim_start_matches("r#"));
-    Ident::new(&format!("{of}_in_the_row_of_{row}"), Span::mixed_site())
+fn name(of: &str, row: Option<&str>, columns: Columns) -> Ident {
+    let plain = |name: &str| name.trim_start_matches("r#").to_owned();
+    let row = row.map_or_else(|| "its_row".to_owned(), |row| format!("the_row_of_{}", plain(row)));
+    let columns = match columns {
+        Columns::Same => String::new(),
+        Columns::RotateHalf(head) => format!("_rotated_by_half_of_{head}"),
+        Columns::RotatePairs => "_rotated_in_pairs".to_owned(),
+        Columns::Repeat => "_repeated".to_owned(),
+    };
+    Ident::new(&format!("{}_in_{row}{columns}", plain(of)), Span::mixed_site())
 }
 
 impl VisitMut for Fetches {
     fn visit_expr_mut(&mut self, expr: &mut Expr) {
-        visit_mut::visit_expr_mut(self, expr);
-        let Expr::Index(picked) = &*expr else { return };
-        let Ok((of, row)) = picked_row(picked) else { return };
-        let name = name(&of.to_string(), &row.to_string());
+        let Some(Ok(Fetched { of, row, columns })) = fetched(expr) else {
+            return visit_mut::visit_expr_mut(self, expr);
+        };
+        let name = name(&of.to_string(), row.map(ToString::to_string).as_deref(), columns);
         *expr = Expr::Path(syn::ExprPath { attrs: Vec::new(), qself: None, path: name.into() });
     }
 

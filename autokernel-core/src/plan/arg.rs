@@ -51,6 +51,11 @@ pub enum Arg {
         /// The operand.
         operand: u8,
     },
+    /// The elements of a row of an operand, whose axis may be its own.
+    Columns {
+        /// The operand.
+        operand: u8,
+    },
     /// 1 if the operand's map is there, so that TMA may store it; 0 if the kernel must store it through its address.
     /// TMA writes whole units of 16 bytes: it cannot store rows that begin or end inside one.
     IsMapped {
@@ -98,7 +103,9 @@ impl Arg {
             Arg::Pointer { .. } | Arg::Workspace { .. } => "void*",
             Arg::Stride { .. } => "int64_t",
             Arg::Scalar { .. } => "float",
-            Arg::Extent { .. } | Arg::Rows { .. } | Arg::IsMapped { .. } | Arg::Knob { .. } => "int",
+            Arg::Extent { .. } | Arg::Rows { .. } | Arg::Columns { .. } | Arg::IsMapped { .. } | Arg::Knob { .. } => {
+                "int"
+            }
         }
     }
 
@@ -107,9 +114,12 @@ impl Arg {
         match self {
             Arg::Map { .. } => Layout { bytes: 128, align: 64 },
             Arg::Pointer { .. } | Arg::Stride { .. } | Arg::Workspace { .. } => Layout { bytes: 8, align: 8 },
-            Arg::Scalar { .. } | Arg::Extent { .. } | Arg::Rows { .. } | Arg::IsMapped { .. } | Arg::Knob { .. } => {
-                Layout { bytes: 4, align: 4 }
-            }
+            Arg::Scalar { .. }
+            | Arg::Extent { .. }
+            | Arg::Rows { .. }
+            | Arg::Columns { .. }
+            | Arg::IsMapped { .. }
+            | Arg::Knob { .. } => Layout { bytes: 4, align: 4 },
         }
     }
 }

@@ -15,6 +15,7 @@ mod parse;
 mod programs;
 mod rows_index_kernels;
 mod rows_kernels;
+mod rows_moved_kernels;
 mod schedules;
 mod simple_kernels;
 mod sm80_kernels;

@@ -138,6 +138,7 @@ impl Launched<'_> {
                 let is_matrix = self.operands[usize::from(*operand)].axes.len() > 1;
                 if is_matrix { rows } else { rows.max(columns) }.to_le_bytes().to_vec()
             }
+            Arg::Columns { operand } => matrix(operand).columns.to_le_bytes().to_vec(),
             Arg::IsMapped { operand } => u32::from(self.is_mapped(*operand)).to_le_bytes().to_vec(),
             Arg::Knob { value, .. } => value.to_le_bytes().to_vec(),
         }

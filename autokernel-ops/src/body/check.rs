@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use autokernel_core::Role;
 
-use super::{Body, Fetch, Kind, Operand};
+use super::{Body, Columns, Fetch, Kind, Operand};
 use crate::expr::{Axis, Expr};
 
 /// A mistake, and what can be written instead.
@@ -83,15 +83,40 @@ impl<'b> Checker<'b> {
 
     /// Puts what is read elsewhere into scope.
     fn fetches(&mut self) {
-        for (at, Fetch { name, of, row }) in self.body.fetches.iter().enumerate() {
-            self.index(Place::Fetch(at), row);
-            let varies = self.picked(Place::Fetch(at), of);
+        for (at, Fetch { name, of, row, columns }) in self.body.fetches.iter().enumerate() {
+            let place = Place::Fetch(at);
+            let mut varies = true;
+            if let Some(row) = row {
+                self.index(place, row);
+                varies = self.picked(place, of);
+            }
+            self.moved(place, of, *columns);
+            let is_repeated = *columns == Columns::Repeat;
+            if row.is_none() && self.body.is_picked(of) || is_repeated != self.body.is_repeated(of) {
+                self.complain(place, twice(of));
+            }
             let is_read = self.body.operand(of).is_none_or(|operand| operand.role == Role::Input);
             if !is_read {
                 let message = format!("`{of}` is written and never read; pass what is read as an operand of its own");
                 self.complain(Place::Fetch(at), message);
             }
             self.varies.insert(name, varies);
+        }
+    }
+
+    /// Complains unless an operand has the columns that a fetch asks for.
+    fn moved(&mut self, place: Place, name: &str, columns: Columns) {
+        let varies = self.body.operand(name).is_none_or(|operand| operand.kind.varies_along_row());
+        if !columns.are_same() && !varies {
+            let message = format!("`{name}` has no columns; rotate, or repeat, a `Matrix` or a `Row`");
+            self.complain(place, message);
+        }
+        if let Columns::RotateHalf(head) = columns
+            && (head < 2 || !head.is_multiple_of(2))
+        {
+            let message =
+                format!("a head of {head} columns has no halves; write an even number, as in `rotate_half(x, 128)`");
+            self.complain(place, message);
         }
     }
 
@@ -133,12 +158,8 @@ impl<'b> Checker<'b> {
                     self.complain(Place::Step(at), message);
                 }
                 (Some(&along_row), _) => {
-                    if body.is_picked(name) {
-                        let message = format!(
-                            "`{name}` is read here row by row, and elsewhere where an index picks its rows; pass it twice, \
-                             under two names"
-                        );
-                        self.complain(Place::Step(at), message);
+                    if body.has_own_axis(name) {
+                        self.complain(Place::Step(at), twice(name));
                     }
                     varies |= along_row;
                 }
@@ -188,4 +209,12 @@ impl<'b> Checker<'b> {
         }
         self.complaints
     }
+}
+
+/// What is said of an operand that is read where the body writes, and elsewhere by rows or columns of its own.
+fn twice(name: &str) -> String {
+    format!(
+        "`{name}` is read here element by element, and elsewhere where an index picks its rows or its columns repeat; pass it \
+         twice, under two names"
+    )
 }

@@ -24,6 +24,11 @@ pub fn rows(name: &str) -> String {
     format!("{}rows", element(name))
 }
 
+/// The field that holds the columns that an operand has of its own.
+pub fn columns(name: &str) -> String {
+    format!("{}columns", element(name))
+}
+
 /// The C++ type of an operand's element.
 pub fn cuda_type(operand: &Operand) -> String {
     match operand.dtype {

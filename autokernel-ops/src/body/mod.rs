@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::expr::{Axis, Expr, Precision};
 
 pub use check::{Complaint, Place};
-pub use fetch::Fetch;
+pub use fetch::{Columns, Fetch};
 
 /// What a function declares: its parameters and its statements.
 ///
@@ -208,7 +208,7 @@ impl Body {
     /// What is read or written under the operand's own name at rows that an index picks: the operand's name, and the index's.
     /// Its rows are its own, as many as it likes.
     pub fn picked(&self) -> impl Iterator<Item = (&str, &str)> {
-        let read = self.fetches.iter().map(|Fetch { of, row, .. }| (of.as_str(), row.as_str()));
+        let read = self.fetches.iter().filter_map(|Fetch { of, row, .. }| Some((of.as_str(), row.as_deref()?)));
         let written = self.steps.iter().filter_map(|step| match step {
             Step::Store { output, row: Some(row), .. } => Some((output.as_str(), row.as_str())),
             _ => None,
@@ -227,6 +227,16 @@ impl Body {
     /// Whether an index picks rows of the operand.
     pub fn is_picked(&self, name: &str) -> bool {
         self.picked().any(|(operand, _)| operand == name)
+    }
+
+    /// Whether the operand's columns repeat along a row: they are its own, as many as it likes.
+    pub fn is_repeated(&self, name: &str) -> bool {
+        self.fetches.iter().any(|fetch| fetch.of == name && fetch.columns == Columns::Repeat)
+    }
+
+    /// Whether the operand's rows or columns are its own, so that it is read by fetches alone.
+    pub fn has_own_axis(&self, name: &str) -> bool {
+        self.is_picked(name) || self.is_repeated(name)
     }
 
     /// The fetch called `name`.

@@ -4,7 +4,7 @@ use std::ops::{Add, Div, Mul, Sub};
 
 use autokernel_core::{Dtype, Role};
 
-use crate::body::{Body, Fetch, Kind, Operand, Reduction, Step};
+use crate::body::{Body, Columns, Fetch, Kind, Operand, Reduction, Step};
 use crate::expr::{BinaryOp, Expr, Math};
 
 macro_rules! operator {
@@ -90,7 +90,12 @@ pub fn add_rms_norm() -> Body {
 
 /// `out = table[ids] * scales[ids]; cache[slots] = x;`
 pub fn picked() -> Body {
-    let fetch = |name: &str, of: &str| Fetch { name: name.to_owned(), of: of.to_owned(), row: "ids".to_owned() };
+    let fetch = |name: &str, of: &str| Fetch {
+        name: name.to_owned(),
+        of: of.to_owned(),
+        row: Some("ids".to_owned()),
+        columns: Columns::Same,
+    };
     let scatter = Step::Store { output: "cache".to_owned(), row: Some("slots".to_owned()), value: name("x") };
     Body {
         operands: vec![
@@ -104,6 +109,34 @@ pub fn picked() -> Body {
         ],
         fetches: vec![fetch("table_at_ids", "table"), fetch("scales_at_ids", "scales")],
         steps: vec![store("out", name("table_at_ids") * name("scales_at_ids")), scatter],
+    }
+}
+
+/// `out = x * repeat_columns(table[at]) + rotate_half(x, 64) * rotate_pairs(weight);`
+pub fn rotary() -> Body {
+    let fetch = |name: &str, of: &str, row: Option<&str>, columns| Fetch {
+        name: name.to_owned(),
+        of: of.to_owned(),
+        row: row.map(str::to_owned),
+        columns,
+    };
+    Body {
+        operands: vec![
+            reads("x", Kind::Matrix, Dtype::Bf16),
+            reads("table", Kind::Matrix, Dtype::F32),
+            reads("weight", Kind::Row, Dtype::F16),
+            reads("at", Kind::Index, Dtype::I32),
+            writes("out", Kind::Matrix, Dtype::Bf16),
+        ],
+        fetches: vec![
+            fetch("table_at_at_repeated", "table", Some("at"), Columns::Repeat),
+            fetch("x_rotated", "x", None, Columns::RotateHalf(64)),
+            fetch("weight_rotated", "weight", None, Columns::RotatePairs),
+        ],
+        steps: vec![store(
+            "out",
+            name("x") * name("table_at_at_repeated") + name("x_rotated") * name("weight_rotated"),
+        )],
     }
 }
 

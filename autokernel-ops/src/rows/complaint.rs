@@ -3,7 +3,7 @@
 use autokernel_core::Role;
 
 use crate::body::check::Checker;
-use crate::body::{Body, Complaint, ELEMENTS, Kind, Place, Step};
+use crate::body::{Body, Complaint, ELEMENTS, Kind, Operand, Place, Step};
 
 /// Every mistake in `body`; none in one that can be compiled.
 pub fn complaints(body: &Body) -> Vec<Complaint> {
@@ -31,8 +31,9 @@ fn operands(checker: &mut Checker<'_>, body: &Body) {
             checker.complain(Place::Operand(at), message);
         }
     }
-    if !body.operands.iter().any(|operand| operand.kind == Kind::Matrix) {
-        let message = "one operand must be a `Matrix`: it says how long the rows are";
+    let says_columns = |operand: &Operand| operand.kind == Kind::Matrix && !body.is_repeated(&operand.name);
+    if !body.operands.iter().any(says_columns) {
+        let message = "one operand must be a `Matrix`, whose columns do not repeat: it says how long the rows are";
         checker.complain(Place::Function, message);
     }
 }

@@ -32,6 +32,13 @@ fn rows_that_an_index_picks_are_as_golden() {
 }
 
 #[test]
+fn columns_that_are_moved_are_as_golden() {
+    expect_file!["golden/rotary_sm80.cu"].assert_eq(&emitted(cases::rotary()));
+    let problem = Problem::new(cases::rotary()).unwrap();
+    expect_file!["golden/rotary_reference.cu"].assert_eq(&reference(&problem).0.cuda);
+}
+
+#[test]
 fn an_operand_whose_rows_are_picked_has_as_many_as_it_likes_and_a_launch_says_how_many() {
     let problem = Problem::new(cases::picked()).unwrap();
     let schedule = RowsSchedule::default_for(&problem.class(), Arch::SM_90A);

@@ -11,6 +11,7 @@ mod lower;
 mod model;
 mod operation;
 pub mod oracle;
+pub mod own_axes;
 pub mod passes;
 pub mod plan;
 mod print;

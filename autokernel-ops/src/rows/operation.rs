@@ -23,7 +23,7 @@ impl Operation for Problem {
     const DIMS: &'static [Dim] = &DIMS;
 
     const HEADERS: &'static [Header] = headers! {
-        "cuda/": "reference_rows.cuh" "rows_index.cuh" "rows_prefetch.cuh" "rows_reduce.cuh" "rows_sm80.cuh" "rows_vector.cuh";
+        "cuda/": "reference_rows.cuh" "rows_index.cuh" "rows_moved.cuh" "rows_prefetch.cuh" "rows_reduce.cuh" "rows_sm80.cuh" "rows_vector.cuh";
     };
 
     const ROOTS: &'static [&'static str] = &emit::ROOTS;
@@ -180,7 +180,7 @@ impl operation::Class for Class {
 
     fn plan(&self, schedule: &Schedule, symbol: String) -> Result<LaunchPlan, OtherFamily> {
         let schedule = RowsSchedule::try_from(schedule)?;
-        Ok(plan::plan(&self.nameless_operands(), &self.picked(), Shape::of(&schedule, self), symbol))
+        Ok(plan::plan(&self.nameless_operands(), &self.own_axes(), Shape::of(&schedule, self), symbol))
     }
 
     fn probes(&self, schedule: &Schedule) -> Result<Vec<Extents>, OtherFamily> {
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn the_plan_of_a_class_is_that_of_its_problems_but_for_the_names() {
-        for problem in [softmax(), Problem::new(cases::picked()).unwrap()] {
+        for problem in [softmax(), Problem::new(cases::picked()).unwrap(), Problem::new(cases::rotary()).unwrap()] {
             let class = problem.class();
             let schedule = operation::Class::default_schedule(&class, Arch::SM_80);
             let (source, plan) = Operation::emit(&problem, &schedule).unwrap();

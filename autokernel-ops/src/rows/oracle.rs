@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use autokernel_core::Role;
 
-use crate::body::{Body, Fetch, Kind, Reduction, Step};
+use crate::body::{Body, Columns, Fetch, Kind, Reduction, Step};
 pub use crate::expr::ball::Ball;
 use crate::expr::ball::eval;
 use crate::expr::{Axis, BinaryOp};
@@ -42,7 +42,7 @@ impl Values {
 
 /// The outputs of the row of that number, in the order of the outputs: an element for each column of a matrix, one of a column.
 /// `input` gives an input's element by the operand's number, the operand's row, and the column, and no number where it has no
-/// such row; what has one element a row has it in column 0.
+/// such row; what has one element a row has it in column 0, and of an operand whose columns repeat any column is asked for.
 pub fn row(body: &Body, number: usize, columns: usize, input: &dyn Fn(usize, usize, usize) -> f64) -> Vec<Vec<Ball>> {
     let mut names: BTreeMap<&str, Values> = BTreeMap::new();
     for (at, operand) in body.operands.iter().enumerate().filter(|(_, operand)| operand.role == Role::Input) {
@@ -52,12 +52,25 @@ pub fn row(body: &Body, number: usize, columns: usize, input: &dyn Fn(usize, usi
         };
         names.insert(&operand.name, values_at(operand.kind, columns, |column| input(at, row, column)));
     }
-    for Fetch { name, of, row } in &body.fetches {
+    for Fetch { name, of, row, columns: moved } in &body.fetches {
         let at = |name: &str| body.operands.iter().position(|operand| operand.name == name);
-        let (Some(at), Some(index)) = (at(of), at(row)) else { continue };
-        let row = input(index, number, 0);
-        let row = if row >= 0.0 { row as usize } else { usize::MAX };
-        names.insert(name, values_at(body.operands[at].kind, columns, |column| input(at, row, column)));
+        let Some(at_operand) = at(of) else { continue };
+        let kind = body.operands[at_operand].kind;
+        let row = match row.as_deref().and_then(at).map(|index| input(index, number, 0)) {
+            Some(picked) if picked >= 0.0 => picked as usize,
+            Some(_) => usize::MAX,
+            None if kind == Kind::Row => 0,
+            None => number,
+        };
+        let element = |column| match moved {
+            // Whoever knows its columns repeats them.
+            Columns::Repeat => input(at_operand, row, column),
+            moved => moved.at(column, columns).map_or(f64::NAN, |(column, is_negated)| {
+                let value = input(at_operand, row, column);
+                if is_negated { -value } else { value }
+            }),
+        };
+        names.insert(name, values_at(kind, columns, element));
     }
     // As an `f32` holds them.
     let index = |number: usize| Ball::exact(f64::from(number as f32));

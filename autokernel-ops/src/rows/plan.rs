@@ -5,6 +5,7 @@ use autokernel_core::{
     Arg, Dim, Dimension, Extents, Field, Grid, KernelStep, LaunchPlan, OWN_AXIS, Residency, Signature, dim,
 };
 
+use super::own_axes::OwnAxes;
 use super::problem::{Class, Problem};
 use super::rules;
 use super::schedule::RowsSchedule;
@@ -25,15 +26,18 @@ pub const fn extents(rows: u32, columns: u32) -> Extents {
 
 /// What a kernel for `problem` takes.
 pub fn signature(problem: &Problem) -> Signature {
+    let body = problem.body();
+    let rows = |operand: &Operand| if body.is_picked(&operand.name) { OWN_AXIS } else { ROWS };
+    let columns = |operand: &Operand| if body.is_repeated(&operand.name) { OWN_AXIS } else { COLUMNS };
     let operand = |operand: &Operand| autokernel_core::Operand {
         name: operand.name.clone(),
         role: operand.role,
         dtype: operand.dtype,
-        axes: match (operand.kind, if problem.body().is_picked(&operand.name) { OWN_AXIS } else { ROWS }) {
-            (Kind::Matrix, rows) => vec![rows, COLUMNS],
-            (Kind::Row, _) => vec![COLUMNS],
-            (Kind::Column | Kind::Index, rows) => vec![rows],
-            (Kind::Scalar | Kind::DeviceScalar, _) => Vec::new(),
+        axes: match (operand.kind, rows(operand), columns(operand)) {
+            (Kind::Matrix, rows, columns) => vec![rows, columns],
+            (Kind::Row, _, columns) => vec![columns],
+            (Kind::Column | Kind::Index, rows, _) => vec![rows],
+            (Kind::Scalar | Kind::DeviceScalar, ..) => Vec::new(),
         },
         passed: operand.kind.passed(),
     };
@@ -73,9 +77,8 @@ impl Shape {
     }
 }
 
-/// The launch of the kernel called `symbol`, on operands of which those are `picked` whose rows indices pick. It takes any address
-/// and any stride, so nothing is realigned.
-pub fn plan(operands: &[Operand], picked: &[u8], shape: Shape, symbol: String) -> LaunchPlan {
+/// The launch of the kernel called `symbol`. It takes any address and any stride, so nothing is realigned.
+pub fn plan(operands: &[Operand], own: &OwnAxes, shape: Shape, symbol: String) -> LaunchPlan {
     let residency = match shape.blocks_per_sm {
         0 => Residency::OneEach,
         blocks_per_sm => Residency::Persistent { blocks_per_sm },
@@ -91,18 +94,23 @@ pub fn plan(operands: &[Operand], picked: &[u8], shape: Shape, symbol: String) -
             tiles: 1,
             residency,
         },
-        args: args(operands, picked),
+        args: args(operands, own),
     };
     LaunchPlan::of_kernel(kernel, Vec::new())
 }
 
 /// What each operand needs, the extents.
-fn args(operands: &[Operand], picked: &[u8]) -> Vec<Field> {
-    let rows = picked.iter().filter_map(|&operand| {
-        let name = cuda::rows(&operands.get(usize::from(operand))?.name);
-        Some(Field { name, arg: Arg::Rows { operand } })
-    });
+fn args(operands: &[Operand], own: &OwnAxes) -> Vec<Field> {
+    let name = |operand: u8| operands.get(usize::from(operand)).map(|operand| operand.name.as_str());
+    let rows = own
+        .rows
+        .iter()
+        .filter_map(|&operand| Some(Field { name: cuda::rows(name(operand)?), arg: Arg::Rows { operand } }));
+    let columns = own
+        .columns
+        .iter()
+        .filter_map(|&operand| Some(Field { name: cuda::columns(name(operand)?), arg: Arg::Columns { operand } }));
     let extents = [("rows", ROWS), ("columns", COLUMNS)].map(|(name, dim)| (name.to_owned(), Arg::Extent { dim }));
     let extents = extents.map(|(name, arg)| Field { name, arg });
-    fields((0..).zip(operands)).into_iter().chain(extents).chain(rows).collect()
+    fields((0..).zip(operands)).into_iter().chain(extents).chain(rows).chain(columns).collect()
 }

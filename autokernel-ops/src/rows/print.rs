@@ -1,6 +1,6 @@
 //! CUDA's `struct Problem`, as `rows_sm80.cuh` reads it.
 
-use super::lanes::{self, Lane, address, pick, qualified};
+use super::lanes::{self, Lane, address, pick};
 use super::passes::{Elements, Pass, Program, RowStep, Source};
 use crate::body::cuda::{cuda_type, element, leading};
 use crate::body::{Body, Fetch, Kind, Operand, Reduction};
@@ -57,7 +57,7 @@ pub(super) fn of_rows(body: &Body) -> impl Iterator<Item = &str> {
     let is_of_row = |operand: &&Operand| !operand.kind.varies_along_row();
     // An index is a number where an expression has it.
     let is_number = |operand: &Operand| operand.kind != Kind::Index || body.is_in_expressions(&operand.name);
-    let own = body.inputs().filter(is_of_row).filter(move |it| is_number(it) && !body.is_picked(&it.name));
+    let own = body.inputs().filter(is_of_row).filter(move |it| is_number(it) && !body.has_own_axis(&it.name));
     let own = own.map(|operand| operand.name.as_str());
     let fetched = body.fetches.iter().filter(move |fetch| body.operand(&fetch.of).as_ref().is_some_and(is_of_row));
     own.chain(fetched.map(|fetch| fetch.name.as_str()))
@@ -94,10 +94,7 @@ impl Printer<'_> {
     }
 
     fn structs(&self, out: &mut Lines) {
-        let place = |lane: Lane<'_>| {
-            let place = if lane.row.is_some() { "PickedPlace" } else { "Place" };
-            format!("autokernel::rows::{place}<{}> {}", qualified(lane.operand), element(lane.name))
-        };
+        let place = |lane: Lane<'_>| format!("{} {}", lane.place_type(), element(lane.name));
         let places = lanes::of(self.body).map(place).collect();
         Self::structure(out, "Where the row lies in each operand.", "Places", None, places);
 
@@ -133,27 +130,14 @@ impl Printer<'_> {
     /// The matrix whose alignment the vectors follow: of the narrowest elements, as their rows begin anywhere.
     fn leader(&self) -> Option<Lane<'_>> {
         let matrices = lanes::of(self.body).filter(|lane| lane.operand.kind == Kind::Matrix);
-        matrices.min_by_key(|lane| (lane.row.is_some(), lane.dtype().bytes()))
+        // One whose vectors lie where they are read.
+        matrices.min_by_key(|lane| (!lane.columns.are_same(), lane.row.is_some(), lane.dtype().bytes()))
     }
 
     /// The lane of that name.
     fn lane(&self, name: &str) -> Lane<'_> {
         let mut lanes = lanes::of(self.body);
         lanes.find(|lane| lane.name == name).expect("a pass reads lanes of its body")
-    }
-
-    /// What finds a lane's row, whose number is called `row`.
-    fn place(lane: Lane<'_>) -> String {
-        let operand = lane.operand;
-        match lane.row {
-            None => format!("autokernel::rows::place<kVector>({}, first),", lane.address("row")),
-            Some(index) => format!(
-                "autokernel::rows::place<kVector>({}, args.{}, {}, first),",
-                address(operand),
-                leading(&operand.name),
-                pick(index, &operand.name, "row")
-            ),
-        }
     }
 
     fn places(&self, out: &mut Lines) {
@@ -177,7 +161,7 @@ impl Printer<'_> {
         out.line("");
         out.line(format!("{FUNCTION} Places places(const Args& args, int64_t row, int first) {{"));
         out.line("return {");
-        out.lines(lanes::of(self.body).map(Self::place));
+        out.lines(lanes::of(self.body).map(|lane| format!("{},", lane.place())));
         out.line("};");
         out.line("}");
     }
@@ -205,12 +189,14 @@ impl Printer<'_> {
     /// Reads what the elements of a row share, by its name.
     fn of_row(&self, name: &str) -> String {
         match (self.body.fetch(name), self.body.operand(name)) {
-            (Some(Fetch { of, row, .. }), _) => {
+            (Some(Fetch { of, row: Some(row), .. }), _) => {
                 let column = self.body.operand(of).map(address).unwrap_or_default();
                 let (name, pick) = (element(name), pick(row, of, "index"));
                 format!("row.{name} = autokernel::rows::picked_element({column}, {pick});")
             }
-            (None, operand) => of_row(operand.expect("it is one or the other"), "autokernel::rows::to_f32"),
+            (_, operand) => {
+                of_row(operand.expect("what has no columns is picked, or an operand"), "autokernel::rows::to_f32")
+            }
         }
     }
 

@@ -1,14 +1,17 @@
 //! What must be computed.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use autokernel_core::{Dtype, Role};
 use serde::{Deserialize, Serialize};
 
 use super::complaint::complaints;
+use super::own_axes::OwnAxes;
 use super::passes::{Keep, Program};
+
 use crate::body::Complaint;
-use crate::body::{Body, Kind, Operand, Reduction, Step};
+use crate::body::{Body, Columns, Kind, Operand, Reduction, Step};
 use crate::expr::Cost;
 use crate::hash;
 
@@ -34,23 +37,25 @@ impl Problem {
         &self.body
     }
 
-    /// The numbers of the operands whose rows indices pick, each once.
-    pub fn picked(&self) -> Vec<u8> {
-        self.class().picked()
-    }
-
     /// The class whose tuned entries serve this problem.
     pub fn class(&self) -> Class {
         let operands = self.body.operands.iter().map(|&Operand { kind, dtype, role, .. }| (kind, dtype, role));
         let program = Program::new(&self.body, Keep::Values);
         let costs = self.body.steps.iter().map(|step| step.expr().cost());
         let number = |name: &str| self.body.operands.iter().position(|operand| operand.name == name);
-        let picks = self.body.picked().filter_map(|(operand, index)| {
-            Some([operand, index].map(number)).and_then(|[operand, index]| Some((operand?, index?)))
+        let number = |name: &str| number(name).and_then(|at| u8::try_from(at).ok());
+        let fetches = self.body.fetches.iter().filter_map(|fetch| {
+            let row = fetch.row.as_deref().and_then(number);
+            Some(Fetched { of: number(&fetch.of)?, row, columns: fetch.columns })
+        });
+        let scatters = self.body.outputs().filter_map(|output| {
+            let index = self.body.row_of_output(&output.name)?;
+            Some((number(&output.name)?, number(index)?))
         });
         Class {
             operands: operands.collect(),
-            picks: picks.map(|(operand, index)| (operand as u8, index as u8)).collect(),
+            fetches: fetches.collect(),
+            scatters: scatters.collect(),
             passes: program.passes.iter().map(|pass| pass.reductions().collect()).collect(),
             kept: u32::try_from(program.kept.len()).unwrap_or(u32::MAX),
             cost: costs.fold(Cost::NONE, Cost::and),
@@ -88,6 +93,21 @@ impl fmt::Display for Problem {
     }
 }
 
+/// A fetch, by the numbers of its operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Fetched {
+    /// What it reads.
+    pub of: u8,
+    /// The index that picks the row, if one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub row: Option<u8>,
+    /// Which columns.
+    #[serde(default, skip_serializing_if = "Columns::are_same")]
+    pub columns: Columns,
+}
+
 /// Problems that are tuned together: those of the same structure and cost, whatever the body computes exactly.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -95,9 +115,12 @@ impl fmt::Display for Problem {
 pub struct Class {
     /// The operands in order, without their names.
     pub operands: Vec<(Kind, Dtype, Role)>,
-    /// What is read or written at rows that an index picks: the number of the operand, and that of the index.
+    /// What is read elsewhere than where a body writes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub picks: Vec<(u8, u8)>,
+    pub fetches: Vec<Fetched>,
+    /// Outputs whose rows an index picks: their numbers, and the index's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scatters: Vec<(u8, u8)>,
     /// What each pass over a row reduces.
     pub passes: Vec<Vec<Reduction>>,
     /// Values of each element that later passes need and that are not cheap to compute again.
@@ -130,12 +153,18 @@ impl Class {
         named.collect()
     }
 
-    /// The numbers of the operands whose rows indices pick, each once.
-    pub fn picked(&self) -> Vec<u8> {
-        let mut picked: Vec<u8> = self.picks.iter().map(|(operand, _)| *operand).collect();
-        picked.sort_unstable();
-        picked.dedup();
-        picked
+    /// The operands that have axes of their own.
+    pub fn own_axes(&self) -> OwnAxes {
+        let each_once = |numbers: &mut dyn Iterator<Item = u8>| numbers.collect::<BTreeSet<_>>().into_iter().collect();
+        let gathered = self.fetches.iter().filter(|fetch| fetch.row.is_some()).map(|fetch| fetch.of);
+        let scattered = self.scatters.iter().map(|(output, _)| *output);
+        let repeated = self.fetches.iter().filter(|fetch| fetch.columns == Columns::Repeat).map(|fetch| fetch.of);
+        OwnAxes { rows: each_once(&mut gathered.chain(scattered)), columns: each_once(&mut { repeated }) }
+    }
+
+    /// Whether all that is read lies where a body writes, and all that is written too.
+    pub(super) fn is_in_place(&self) -> bool {
+        self.fetches.is_empty() && self.scatters.is_empty()
     }
 
     /// The element types of the matrices.
@@ -162,8 +191,12 @@ impl Class {
 
     fn read(&self, of: Kind) -> impl Iterator<Item = Dtype> + '_ {
         let read = (0..).zip(&self.operands).filter(move |(_, (kind, _, role))| (*kind, *role) == (of, Role::Input));
-        // Once for each index that picks its rows.
-        let times = |number: u8| self.picks.iter().filter(|(operand, _)| *operand == number).count().max(1);
+        let own = self.own_axes();
+        // Once for each fetch, and once more where it is read by itself.
+        let times = move |number: u8| {
+            let fetched = self.fetches.iter().filter(|fetch| fetch.of == number).count();
+            fetched + usize::from(!own.rows.contains(&number) && !own.columns.contains(&number))
+        };
         read.flat_map(move |(number, (_, dtype, _))| std::iter::repeat_n(*dtype, times(number)))
     }
 }

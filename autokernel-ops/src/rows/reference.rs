@@ -1,10 +1,10 @@
 //! CUDA's `struct Problem`, as `reference_rows.cuh` reads it.
 
-use super::lanes::{self, address};
-use super::passes::{Program, RowStep, Source};
+use super::lanes::{self, Lane, address};
+use super::passes::{self, Program, RowStep};
 use super::print::{of_row, of_rows, row_index};
 use crate::body::cuda::{element, leading, rows};
-use crate::body::{Body, Fetch, Kind, Reduction};
+use crate::body::{Body, Columns, Fetch, Kind, Reduction};
 use crate::expr::Axis;
 use crate::expr::cuda::Spelling;
 use crate::lines::Lines;
@@ -51,16 +51,59 @@ pub fn problem(body: &Body, program: &Program) -> String {
 /// Reads what the elements of a row share, by its name.
 fn once_a_row(body: &Body, name: &str) -> String {
     match (body.fetch(name), body.operand(name)) {
-        (Some(Fetch { of, row, .. }), _) => {
+        (Some(Fetch { of, row: Some(row), .. }), _) => {
             let column = body.operand(of).map(address).unwrap_or_default();
             let (name, Picked { row, is_there }) = (element(name), picked(row, of));
             format!("row.{name} = {is_there} ? autokernel::reference_rows::to_f32({column}[{row}]) : {NAN};")
         }
-        (None, operand) => of_row(operand.expect("it is one or the other"), "autokernel::reference_rows::to_f32"),
+        (_, operand) => {
+            of_row(operand.expect("what has no columns is picked, or an operand"), "autokernel::reference_rows::to_f32")
+        }
     }
 }
 
 const NAN: &str = "__int_as_float(0x7fc00000)";
+
+/// An element of a lane, or no number where there is none.
+fn of_lane(lane: Lane<'_>) -> String {
+    let (ld, from) = (leading(&lane.operand.name), address(lane.operand));
+    let Source { column, is_there, is_negated } = source(lane);
+    let at = |place: &str| format!("autokernel::reference_rows::to_f32({from}[{place}{column}])");
+    let (value, row_is_there) = match (lane.operand.kind, lane.row.map(|index| picked(index, &lane.operand.name))) {
+        (Kind::Matrix, None) => (at(&format!("index * args.{ld} + ")), None),
+        (_, Some(Picked { row, is_there })) => (at(&format!("{row} * args.{ld} + ")), Some(is_there)),
+        (_, None) => (at(""), None),
+    };
+    let value = is_negated.map_or(value.clone(), |is_negated| format!("({is_negated} ? -{value} : {value})"));
+    match row_is_there.into_iter().chain(is_there).reduce(|row, column| format!("({row} && {column})")) {
+        Some(is_there) => format!("{is_there} ? {value} : {NAN}"),
+        None => value,
+    }
+}
+
+/// Which column a lane reads, in CUDA: whether it is there, and whether it is negated, where that is a question.
+struct Source {
+    column: String,
+    is_there: Option<String>,
+    is_negated: Option<String>,
+}
+
+fn source(lane: Lane<'_>) -> Source {
+    let own = format!("args.{}", lane.own_columns());
+    let (column, is_negated) = match lane.columns {
+        Columns::Same => return Source { column: "column".to_owned(), is_there: None, is_negated: None },
+        Columns::RotateHalf(head) => {
+            let (half, is_first) = (head / 2, format!("(column % {head} < {})", head / 2));
+            (format!("({is_first} ? column + {half} : column - {half})"), Some(is_first))
+        }
+        Columns::RotatePairs => ("(column ^ 1)".to_owned(), Some("(column % 2 == 0)".to_owned())),
+        Columns::Repeat => {
+            let is_there = Some(format!("({own} > 0)"));
+            return Source { column: format!("column % {own}"), is_there, is_negated: None };
+        }
+    };
+    Source { is_there: Some(format!("({column} < {own})")), column, is_negated }
+}
 
 /// What picks a row, in CUDA: its number, and whether there is such a row.
 struct Picked {
@@ -96,7 +139,7 @@ fn between(out: &mut Lines, body: &Body, steps: &[RowStep]) {
     }
 }
 
-fn pass_over_row(out: &mut Lines, body: &Body, pass: &super::passes::Pass) {
+fn pass_over_row(out: &mut Lines, body: &Body, pass: &passes::Pass) {
     out.line("{");
     for (name, reduction, _) in &pass.reduces {
         let identity = match reduction {
@@ -110,24 +153,14 @@ fn pass_over_row(out: &mut Lines, body: &Body, pass: &super::passes::Pass) {
     for lane in lanes::of(body) {
         let read = |names: &Vec<String>| names.iter().any(|name| name == lane.name);
         if read(&pass.streamed.matrices) || read(&pass.streamed.rows) {
-            let ld = leading(&lane.operand.name);
-            let (name, from) = (element(lane.name), address(lane.operand));
-            let at = |place: &str| format!("autokernel::reference_rows::to_f32({from}[{place}column])");
-            let value = match (lane.operand.kind, lane.row.map(|index| picked(index, &lane.operand.name))) {
-                (Kind::Matrix, None) => at(&format!("index * args.{ld} + ")),
-                (_, Some(Picked { row, is_there })) => {
-                    format!("{is_there} ? {} : {NAN}", at(&format!("{row} * args.{ld} + ")))
-                }
-                (_, None) => at(""),
-            };
-            out.line(format!("const float {name} = {value};"));
+            out.line(format!("const float {} = {};", element(lane.name), of_lane(lane)));
         }
     }
     if pass.streamed.column_index {
         out.line(format!("const float {} = static_cast<float>(column);", Axis::Column.name()));
     }
     for (name, source) in &pass.streamed.values {
-        if let Source::Computed(expr) = source {
+        if let passes::Source::Computed(expr) = source {
             out.line(format!("const float {name} = {};", Spelling::Exact.number(expr)));
         }
     }

@@ -96,13 +96,13 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "blocks_per_sm",
-        words: "blocks_per_sm is 0, or 1, 2, 4 or 8 where no index picks rows; those blocks have at most 2048 threads, their next rows, in vectors of \
+        words: "blocks_per_sm is 0, or 1, 2, 4 or 8 where nothing is read or written elsewhere than in its row and column; those blocks have at most 2048 threads, their next rows, in vectors of \
                 at least 16 bytes, fit the shared memory",
         holds: |s, class, arch| {
             let accesses = class.read_matrices().all(|dtype| s.vector * dtype.bytes() >= ACCESS_BYTES);
             let shared = s.blocks_per_sm * (prefetch_bytes(s, class) + SCRATCH_BYTES);
             let fits = s.blocks_per_sm * s.threads() <= SM_THREADS && shared <= arch.shared_bytes_per_block();
-            let is_ahead = [1, 2, 4, 8].contains(&s.blocks_per_sm) && class.picks.is_empty();
+            let is_ahead = [1, 2, 4, 8].contains(&s.blocks_per_sm) && class.is_in_place();
             s.blocks_per_sm == 0 || is_ahead && accesses && fits
         },
         reason: |s, class, arch| {

@@ -33,6 +33,13 @@ impl<'a> Elements<'a> {
         })
     }
 
+    /// The element at `place`.
+    pub fn one(&self, place: usize) -> f32 {
+        let mut value = [0.0];
+        self.widen(place, &mut value);
+        value[0]
+    }
+
     /// As many elements from `start` on as `target` takes.
     pub fn widen(&self, start: usize, target: &mut [f32]) {
         if target.is_empty() {

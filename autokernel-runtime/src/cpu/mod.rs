@@ -12,7 +12,7 @@ use crate::{Argument, Result};
 pub use attention::{Settings as AttentionSettings, attention};
 pub use matmul::matmul;
 pub use matmul_body::matmul_body;
-pub use picks::Pick;
+pub use picks::{Columns, Pick};
 pub use rows::{RowFunction, rows};
 
 /// What computes a kernel on the CPU, given its operands in the order of its signature.

@@ -1,12 +1,28 @@
-//! Rows that an index picks.
+//! What is read and written elsewhere than in its row and column.
 
-/// An index that picks rows of an operand, by their numbers among the operands.
+pub use autokernel_ops::body::Columns;
+
+/// What is read, or written, elsewhere, by the numbers of the operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pick {
-    /// What is read, or written, at rows that are picked.
+    /// What is read or written.
     pub operand: usize,
-    /// What picks them.
-    pub index: usize,
+    /// The index that picks its rows, if one does.
+    pub index: Option<usize>,
+    /// Which of its columns.
+    pub columns: Columns,
+}
+
+impl Pick {
+    /// Whether the operand has as many rows as it likes.
+    pub const fn has_own_rows(&self) -> bool {
+        self.index.is_some()
+    }
+
+    /// Whether the operand has as many columns as it likes.
+    pub const fn has_own_columns(&self) -> bool {
+        matches!(self.columns, Columns::Repeat)
+    }
 }
 
 /// The rows that an index picks.

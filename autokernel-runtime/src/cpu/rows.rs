@@ -4,7 +4,7 @@
 use autokernel_ops::rows::Kind;
 
 use super::elements::{Elements, ElementsMut};
-use super::picks::{Pick, Picked};
+use super::picks::{Columns, Pick, Picked};
 use crate::layout::Layout;
 use crate::{AnyViewMut, Argument, Error, Result, alloc};
 
@@ -22,11 +22,15 @@ const SHARE: usize = 1 << 14;
 /// [`Error::Operands`] for other operands than `kinds` says, [`Error::DeviceMismatch`] for one that is on a GPU,
 /// [`Error::OutOfMemory`].
 pub fn rows(arguments: &mut [Argument<'_>], kinds: &[Kind], picks: &[Pick], row: RowFunction) -> Result<()> {
-    let matrix = arguments.iter().zip(kinds).find(|(_, kind)| **kind == Kind::Matrix);
-    let (matrix, _) = matrix.ok_or_else(|| refused("none of them is a matrix"))?;
-    let is_picked = |number: usize| picks.iter().any(|pick| pick.operand == number);
-    let mut own = arguments.iter().zip(kinds).enumerate().filter(|(number, _)| !is_picked(*number));
-    let rows = own.find_map(|(_, (argument, kind))| match kind {
+    let has = |number: usize, of_its_own: fn(&Pick) -> bool| {
+        picks.iter().any(|pick| pick.operand == number && of_its_own(pick))
+    };
+    let numbered = || arguments.iter().zip(kinds).enumerate();
+    let is_long = |number: usize, kind: Kind| kind == Kind::Matrix && !has(number, Pick::has_own_columns);
+    let matrix = numbered().find(|(number, (_, kind))| is_long(*number, **kind));
+    let (_, (matrix, _)) = matrix.ok_or_else(|| refused("none of them is a matrix"))?;
+    let mut shared = numbered().filter(|(number, _)| !has(*number, Pick::has_own_rows));
+    let rows = shared.find_map(|(_, (argument, kind))| match kind {
         Kind::Matrix => Some(argument.layout().rows),
         Kind::Column | Kind::Index => Some(argument.layout().columns),
         Kind::Row | Kind::Scalar | Kind::DeviceScalar => None,
@@ -37,7 +41,8 @@ pub fn rows(arguments: &mut [Argument<'_>], kinds: &[Kind], picks: &[Pick], row:
     }
     let mut operands = Operands::of_rows(rows, matrix.layout().columns);
     for (number, (argument, kind)) in arguments.iter_mut().zip(kinds).enumerate() {
-        if is_picked(number) { operands.add_picked(argument, *kind) } else { operands.add(argument, *kind) }?;
+        let own = Own { rows: has(number, Pick::has_own_rows), columns: has(number, Pick::has_own_columns) };
+        operands.add_own(argument, *kind, own)?;
     }
     picks.iter().try_for_each(|pick| operands.pick(*pick).ok_or_else(unfitting))?;
     operands.compute(row)
@@ -83,41 +88,34 @@ impl<'a> Operands<'a> {
 
     /// The next one.
     pub(super) fn add(&mut self, argument: &'a mut Argument<'_>, kind: Kind) -> Result<()> {
-        let &mut Operands { rows, columns, .. } = self;
+        self.add_own(argument, kind, Own { rows: false, columns: false })
+    }
+
+    /// The next one, which may have axes of its own.
+    fn add_own(&mut self, argument: &'a mut Argument<'_>, kind: Kind, own: Own) -> Result<()> {
+        let layout @ Layout { rows: given_rows, columns: given_columns, .. } = argument.layout();
+        let rows = if own.rows { rows_of(layout, kind) } else { self.rows };
+        let columns = if own.columns { given_columns } else { self.columns };
         let expected = match kind {
             Kind::Matrix => (rows, columns),
             Kind::Row => (1, columns),
             Kind::Column | Kind::Index => (1, rows),
             Kind::Scalar | Kind::DeviceScalar => (1, 1),
         };
-        let Layout { rows, columns: row_columns, .. } = argument.layout();
-        if (rows, row_columns) != expected {
+        if (given_rows, given_columns) != expected {
             return Err(unfitting());
         }
-        self.push(argument, kind, false)
+        self.push(argument, kind, own.rows || own.columns)
     }
 
-    /// The next one, of whose rows an index picks some.
-    fn add_picked(&mut self, argument: &'a mut Argument<'_>, kind: Kind) -> Result<()> {
-        let Layout { rows, columns, .. } = argument.layout();
-        let fits = match kind {
-            Kind::Matrix => columns == self.columns,
-            _ => rows == 1,
-        };
-        if !fits {
-            return Err(unfitting());
-        }
-        self.push(argument, kind, true)
-    }
-
-    fn push(&mut self, argument: &'a mut Argument<'_>, kind: Kind, is_picked: bool) -> Result<()> {
+    fn push(&mut self, argument: &'a mut Argument<'_>, kind: Kind, is_fetched: bool) -> Result<()> {
         let columns = self.columns;
         let added = match argument {
             Argument::Read(view) => {
                 let (elements, layout) = Elements::of(view)?;
-                // What is picked has a place of its own, behind those of the operands.
+                // What is fetched has a place of its own, behind those of the operands.
                 let own =
-                    if is_picked { Input::Constant(Vec::new()) } else { Input::new(elements, layout, kind, columns)? };
+                    if is_fetched { Input::Constant(Vec::new()) } else { Input::new(elements, layout, kind, columns)? };
                 self.inputs.push(own);
                 Added::Read { elements, layout, kind }
             }
@@ -135,21 +133,22 @@ impl<'a> Operands<'a> {
     }
 
     /// Lets an index pick rows of an operand, both of which were added; none if they are not so.
-    fn pick(&mut self, Pick { operand, index }: Pick) -> Option<()> {
-        let Added::Read { elements: Elements::I32(index), .. } = *self.added.get(index)? else { return None };
+    fn pick(&mut self, Pick { operand, index, columns: moved }: Pick) -> Option<()> {
+        let index = match index.map(|index| self.added.get(index)) {
+            None => None,
+            Some(Some(&Added::Read { elements: Elements::I32(index), .. })) => Some(index),
+            Some(_) => return None,
+        };
         match *self.added.get(operand)? {
             Added::Read { elements, layout, kind } => {
-                let picked = Picked { index, rows: rows_of(layout, kind) };
-                self.inputs.push(Input::Picked {
-                    elements,
-                    columns: width(kind, self.columns),
-                    ld: ld(layout, kind),
-                    picked,
-                });
+                let picked = index.map(|index| Picked { index, rows: rows_of(layout, kind) });
+                let own = layout.columns;
+                let (columns, ld) = (width(kind, self.columns), if kind == Kind::Row { 0 } else { ld(layout, kind) });
+                self.inputs.push(Input::Fetched(Fetched { elements, columns, ld, picked, moved, own }));
             }
             Added::Written(number) => {
                 let output = self.outputs.get_mut(number)?;
-                output.picked = Some(Picked { index, rows: output.rows });
+                output.picked = index.map(|index| Picked { index, rows: output.rows });
             }
             Added::Number => return None,
         }
@@ -178,12 +177,19 @@ const fn rows_of(layout: Layout, kind: Kind) -> usize {
 
 /// Its elements in a row.
 const fn width(kind: Kind, columns: usize) -> usize {
-    if matches!(kind, Kind::Matrix) { columns } else { 1 }
+    if matches!(kind, Kind::Matrix | Kind::Row) { columns } else { 1 }
 }
 
 /// Elements from a row to the next.
 const fn ld(layout: Layout, kind: Kind) -> usize {
     if matches!(kind, Kind::Matrix) { layout.ld } else { 1 }
+}
+
+/// Which axes of an operand are its own.
+#[derive(Clone, Copy)]
+struct Own {
+    rows: bool,
+    columns: bool,
 }
 
 /// What is the same for all rows.
@@ -226,8 +232,19 @@ enum Input<'a> {
     Constant(Vec<f32>),
     /// A row, or one element, for each.
     Rows { elements: Elements<'a>, columns: usize, ld: usize },
-    /// The same, of the row that an index picks.
-    Picked { elements: Elements<'a>, columns: usize, ld: usize, picked: Picked<'a> },
+    /// The same, of other rows or columns.
+    Fetched(Fetched<'a>),
+}
+
+/// What is read elsewhere.
+struct Fetched<'a> {
+    elements: Elements<'a>,
+    columns: usize,
+    ld: usize,
+    picked: Option<Picked<'a>>,
+    moved: Columns,
+    /// Columns of the operand.
+    own: usize,
 }
 
 impl<'a> Input<'a> {
@@ -248,7 +265,7 @@ impl<'a> Input<'a> {
     fn len(&self) -> usize {
         match self {
             Input::Constant(values) => values.len(),
-            Input::Rows { columns, .. } | Input::Picked { columns, .. } => *columns,
+            Input::Rows { columns, .. } | Input::Fetched(Fetched { columns, .. }) => *columns,
         }
     }
 
@@ -256,10 +273,26 @@ impl<'a> Input<'a> {
         match self {
             Input::Constant(values) => target.copy_from_slice(values),
             Input::Rows { elements, ld, .. } => elements.widen(row * ld, target),
-            Input::Picked { elements, ld, picked, .. } => match picked.row(row) {
-                Some(row) => elements.widen(row * ld, target),
-                None => target.fill(f32::NAN),
-            },
+            Input::Fetched(fetched) => fetched.read(row, target),
+        }
+    }
+}
+
+impl Fetched<'_> {
+    fn read(&self, row: usize, target: &mut [f32]) {
+        let Fetched { elements, ld, own, .. } = *self;
+        let Some(row) = self.picked.map_or(Some(row), |picked| picked.row(row)) else {
+            return target.fill(f32::NAN);
+        };
+        if self.moved.are_same() {
+            return elements.widen(row * ld, target);
+        }
+        for (column, value) in target.iter_mut().enumerate() {
+            *value = match self.moved.at(column, own) {
+                Some((column, true)) => -elements.one(row * ld + column),
+                Some((column, false)) => elements.one(row * ld + column),
+                None => f32::NAN,
+            };
         }
     }
 }
@@ -363,7 +396,8 @@ mod tests {
         let mut arguments: [Argument<'_>; 4] =
             [(&table).into(), from.view().into(), to.view().into(), (&mut out).into()];
         let kinds = [Kind::Matrix, Kind::Index, Kind::Index, Kind::Matrix];
-        let picks = [Pick { operand: 0, index: 1 }, Pick { operand: 3, index: 2 }];
+        let pick = |operand, index| Pick { operand, index: Some(index), columns: Columns::Same };
+        let picks = [pick(0, 1), pick(3, 2)];
         rows(&mut arguments, &kinds, &picks, |_, inputs, outputs| outputs[0].copy_from_slice(inputs[3])).unwrap();
         let out = out.to_vec().unwrap();
         assert_eq!((&out[..2], &out[2..6]), (&[20.0, 21.0][..], &[-1.0; 4][..]));

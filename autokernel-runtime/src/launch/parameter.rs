@@ -80,6 +80,9 @@ impl Parameter {
                     let rows = if sources.operand(operand)?.axes.len() > 1 { region.rows } else { region.columns };
                     self.push(align, &(rows as i32).to_ne_bytes())?;
                 }
+                Arg::Columns { operand } => {
+                    self.push(align, &(sources.region(operand)?.columns as i32).to_ne_bytes())?;
+                }
                 Arg::IsMapped { operand } => {
                     let is_mapped = i32::from(sources.is_mapped(fields, operand)?);
                     self.push(align, &is_mapped.to_ne_bytes())?;

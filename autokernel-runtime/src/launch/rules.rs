@@ -107,7 +107,10 @@ fn broken_field(signature: &Signature, plan: &LaunchPlan, field: &Field) -> Opti
             Some(operand) => broken_map(plan, number, operand, tile),
             None => missing("operand", number),
         },
-        Arg::Pointer { operand: number } | Arg::Rows { operand: number } | Arg::IsMapped { operand: number }
+        Arg::Pointer { operand: number }
+        | Arg::Rows { operand: number }
+        | Arg::Columns { operand: number }
+        | Arg::IsMapped { operand: number }
             if operand(number).is_none() =>
         {
             missing("operand", number)

@@ -102,6 +102,26 @@ pub fn permute(r#in: &Matrix<f32>, from: &Index, to: &Index, out: &mut Matrix<bf
     out[to] = r#in[from];
 }
 
+/// Rotary embeddings of halves of a head, by tables of one head.
+#[autokernel::rows]
+pub fn rotary(x: &Matrix<bf16>, cosines: &Matrix<f32>, sines: &Matrix<f32>, positions: &Index, out: &mut Matrix<bf16>) {
+    out = x * repeat_columns(cosines[positions]) + rotate_half(x, 64) * repeat_columns(sines[positions]);
+}
+
+/// The same of neighbours, computed, behind a norm.
+#[autokernel::rows]
+pub fn rotary_pairs(
+    x: &Matrix<f32>,
+    weight: &Row<f16>,
+    frequency: &Row<f32>,
+    positions: &Index,
+    out: &mut Matrix<f32>,
+) {
+    let angle = positions * repeat_columns(frequency);
+    let scale = 1.0 / (row_mean(x * x) + 1e-5).sqrt();
+    out = x * weight * scale * angle.cos() + rotate_pairs(x) * -rotate_pairs(weight) * scale * angle.sin();
+}
+
 /// A kernel, as every test of this folder takes it.
 pub struct Declared {
     /// Its function's name.
@@ -124,7 +144,10 @@ pub fn declared_here() -> Vec<Declared> {
         Declared { name: "embedding<bf16>", kernel: embedding::kernel::<bf16>() },
         Declared { name: "embedding<f32>", kernel: embedding::kernel::<f32>() },
     ];
-    of_types.into_iter().chain(declared![statistics, language, elementwise, causal, append, permute]).collect()
+    of_types
+        .into_iter()
+        .chain(declared![statistics, language, elementwise, causal, append, permute, rotary, rotary_pairs])
+        .collect()
 }
 
 /// Every kernel: the ones above, and the built-in ones.

@@ -91,9 +91,12 @@ pub fn check_launch(
     // Fewer rows to pick from than are picked, or more.
     let picked_rows = 1 + seed as usize % (2 * rows);
     let rows_of = |operand: &Operand| if body.is_picked(&operand.name) { picked_rows } else { rows };
+    // Columns that repeat are few, or more than a row has.
+    let period = 1 + seed as usize % (columns + columns / 4 + 1);
+    let width = |operand: &Operand| if body.is_repeated(&operand.name) { period } else { columns };
     let sizes = operands.iter().map(|operand| match operand.kind {
-        Kind::Matrix => (rows_of(operand), columns),
-        Kind::Row => (1, columns),
+        Kind::Matrix => (rows_of(operand), width(operand)),
+        Kind::Row => (1, width(operand)),
         Kind::Column | Kind::Index => (1, rows_of(operand)),
         Kind::Scalar | Kind::DeviceScalar => (1, 1),
     });
@@ -107,8 +110,8 @@ pub fn check_launch(
     for row in 0..rows {
         let input = |at: usize, row: usize, column: usize| match operands[at].kind {
             Kind::Matrix | Kind::Column if row >= rows_of(&operands[at]) => f64::NAN,
-            Kind::Matrix => values[at][row * columns + column],
-            Kind::Row => values[at][column],
+            Kind::Matrix => values[at][row * width(&operands[at]) + column % width(&operands[at])],
+            Kind::Row => values[at][column % width(&operands[at])],
             Kind::Column | Kind::Index => values[at][row],
             Kind::Scalar | Kind::DeviceScalar => values[at][0],
         };

@@ -142,6 +142,6 @@ static_assert(Kernel::kThreads == 256, "the launch has as many");
 
 // As many blocks as an SM can hold at once, whose loads cover each other's arithmetic.
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 4)
-autokernel_rows_bf16_fe68e173b44f_e5d15895cfdb(const __grid_constant__ Args args) {
+autokernel_rows_bf16_d4d9f53114cd_e5d15895cfdb(const __grid_constant__ Args args) {
   Kernel::run(args);
 }
