@@ -1,11 +1,11 @@
 //! Finds the fastest schedules for autokernel's kernels.
 //!
 //! A [`Strategy`](strategy::Strategy) proposes schedules for a [`Target`], an [`Evaluator`](evaluate::Evaluator)
-//! measures them, on a GPU or by [`replay`] of a recorded space, the [`Journal`](journal::Journal) remembers every
+//! measures them, on a GPU or by [`replay`] of a recorded space, a [`Store`](store::Store) remembers every
 //! [`Trial`], and [`promote`] writes the winner to `best_config.json` if it beats what is there past the noise.
 //!
 //! Arrows point one way, which a test holds. From low to high: what everything is about (targets, outcomes, trials, the
-//! GPU, knobs); [`evaluate`]; the journal, [`replay`] and [`llm`], which remember and answer; [`strategy`]; [`session`] and
+//! GPU, knobs); [`evaluate`]; the [`store`] and the journal, [`replay`] and [`llm`], which remember and answer; [`strategy`]; [`session`] and
 //! [`promote`], which search and decide; [`gpu`], which measures, and [`gate`] before it; what people read (reports, profiles, listings); [`app`],
 //! [`compare`] and [`cli`].
 
@@ -55,6 +55,7 @@ pub mod report;
 pub mod session;
 mod show;
 pub mod stop;
+pub mod store;
 pub mod strategy;
 pub mod strategy_name;
 mod target;

@@ -11,6 +11,7 @@ use crate::llm::LlmError;
 use crate::output::OutputError;
 use crate::replay::RecordingError;
 use crate::report::ChartError;
+use crate::store::StoreError;
 
 /// Why a command could not begin, or not end as it should.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +23,9 @@ pub enum AppError {
     /// The journal cannot be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// Trials cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// A recorded space cannot be used.
     #[error(transparent)]
     Recording(#[from] RecordingError),

@@ -16,6 +16,7 @@ use crate::held_final::Leg;
 use crate::journal::{Journal, Start};
 use crate::promote::{self, FinalPlan};
 use crate::stop::Stop;
+use crate::store::Store;
 use crate::target::Target;
 use crate::trial::Trial;
 
@@ -40,7 +41,7 @@ pub fn finals(args: &FinalArgs, stop: &Stop) -> Result<Ending, AppError> {
     }
     for target in &targets {
         let mut evaluator = GpuEvaluator::new(Rc::clone(&bench), &target.problem.class(), Effort::THOROUGH);
-        let trials: Vec<Trial> = journal.trials_of(target, &evaluator.about().environment).cloned().collect();
+        let trials: Vec<Trial> = journal.records().trials_of(target, &evaluator.about().environment).cloned().collect();
         let gpu = evaluator.about().gpu.clone();
         let meeting =
             |finalists| promote::Final::new(FinalPlan::with_finalists(finalists), target, &trials, &config, &gpu);

@@ -15,13 +15,13 @@ use super::proposer::{model, proposer, strategy_name};
 use crate::environment::Environment;
 use crate::evaluate::{Evaluator, Hindsight};
 use crate::gpu_facts::GpuFacts;
-use crate::journal::Journal;
 use crate::llm::{Guard, Provider};
 use crate::outcome::Measurement;
 use crate::promote::{self, FinalPlan, incumbent};
 use crate::report::TargetResult;
 use crate::session::{Budget, Progress, Search, SearchError, Searcher, Session, StopReason, search};
 use crate::stop::Stop;
+use crate::store::{Reference, Store};
 use crate::strategy::{Brief, Neighbours, known, neighbours};
 use crate::target::Target;
 use crate::trial::Trial;
@@ -33,7 +33,7 @@ pub struct Run<'r> {
     in_use: &'r Config,
     /// What searches are seeded from: that config and the winners so far.
     known: Config,
-    journal: &'r mut Journal,
+    store: &'r mut dyn Store,
     stop: &'r Stop,
     /// The language model, if one proposes.
     pub model: Option<Arc<Guard>>,
@@ -63,7 +63,7 @@ impl<'r> Run<'r> {
     pub fn new(
         args: &'r TuneArgs,
         in_use: &'r Config,
-        journal: &'r mut Journal,
+        store: &'r mut dyn Store,
         stop: &'r Stop,
         transcript: &Path,
     ) -> Result<Self, AppError> {
@@ -72,7 +72,7 @@ impl<'r> Run<'r> {
             args,
             in_use,
             known,
-            journal,
+            store,
             stop,
             model,
             progress,
@@ -145,7 +145,7 @@ impl<'r> Run<'r> {
             target,
             evaluator: evaluator.as_mut(),
             strategy: strategy.as_mut(),
-            journal: self.journal,
+            store: self.store,
             budget: Budget { evaluations: brief.evaluations, generations: brief.generations },
             seed: self.args.seed,
             stop: self.stop,
@@ -189,7 +189,7 @@ impl<'r> Run<'r> {
                 && trial.target.arch == target.arch
                 && (trial.target == *target || trial.target.problem.class() == class)
         };
-        let before = self.journal.trials().iter().take_while(|trial| !own(trial));
+        let before = self.store.records().trials().iter().take_while(|trial| !own(trial));
         before.filter(related).cloned().collect()
     }
 
@@ -200,7 +200,7 @@ impl<'r> Run<'r> {
         let meeting = promote::Final::new(plan, &search.target, &known, self.in_use, &evaluator.about().gpu);
         let (schedules, incumbent) = (meeting.schedules(), meeting.incumbent().schedule);
         let environment = &evaluator.about().environment;
-        let mut held = self.journal.finals().iter().rev();
+        let mut held = self.store.records().finals().iter().rev();
         let known = held.find(|held| held.answers(&search.target, environment, &schedules, incumbent));
         if let Some(known) = known.filter(|_| !self.args.final_again) {
             errln!("  the final of {} is in the journal; --final-again holds it again", known.at);
@@ -209,20 +209,22 @@ impl<'r> Run<'r> {
         let (held, outcome) = meeting.hold(evaluator)?;
         // What is looked up in a recording can be looked up again.
         if !evaluator.about().is_replay() {
-            self.journal.append_final(held)?;
+            self.store.append_final(held)?;
         }
         Ok(outcome)
     }
 
     /// The time of cuBLAS, for a model to be told of: measured once and journaled, so that the next run says the same.
     fn reference(&mut self, target: &Target, evaluator: &mut dyn Evaluator) -> Option<Measurement> {
-        if let Some(known) = self.journal.reference(target, &evaluator.about().environment) {
+        if let Some(known) = self.store.records().reference(target, &evaluator.about().environment) {
             return Some(*known);
         }
         // A GPU that cannot measure will say so at the first trial, and a journal that cannot be written as well.
         let measured = evaluator.reference(target).ok().flatten()?;
         if !evaluator.about().is_replay() {
-            let _ = self.journal.append_reference(target, &evaluator.about().environment, measured);
+            let environment = evaluator.about().environment.clone();
+            let reference = Reference { target: target.clone(), environment, cublas: measured };
+            let _ = self.store.append_reference(reference);
         }
         Some(measured)
     }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::store::StoreError;
+
 /// A journal that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -35,6 +37,12 @@ pub enum JournalError {
         /// What the system said.
         source: std::io::Error,
     },
+}
+
+impl From<JournalError> for StoreError {
+    fn from(error: JournalError) -> Self {
+        StoreError::new(error)
+    }
 }
 
 pub(super) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> JournalError + '_ {

@@ -3,10 +3,9 @@
 use autokernel_core::Implausible;
 use serde::{Deserialize, Serialize};
 
-use crate::environment::Environment;
 use crate::held_final::HeldFinal;
 use crate::outcome::Measurement;
-use crate::target::Target;
+use crate::store::Reference;
 use crate::trial::Trial;
 
 /// The version of the journals that this tuner begins. In it every line has a checksum; those of version 1, which
@@ -24,14 +23,6 @@ pub enum Line {
     Trial(Trial),
     Final(HeldFinal),
     Reference(Reference),
-}
-
-/// The time of cuBLAS that a language model was told of.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Reference {
-    pub target: Target,
-    pub environment: Environment,
-    pub cublas: Measurement,
 }
 
 /// What a journal holds.

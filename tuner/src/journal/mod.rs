@@ -10,25 +10,22 @@ mod line;
 mod lock;
 mod read;
 
-use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::environment::Environment;
 use crate::folder;
 use crate::held_final::HeldFinal;
 use crate::intents::Intents;
-use crate::outcome::Measurement;
-use crate::target::Target;
-use crate::trial::{Trial, TrialKey};
+use crate::store::{Records, Reference, Store, StoreError};
+use crate::trial::Trial;
 
 pub(crate) use error::JournalError;
 pub(crate) use read::{Recovery, read_trials};
 
 use error::io;
-use line::{Line, Lines, Reference};
+use line::{Line, Lines};
 use lock::Lock;
 
 /// What to do with a journal that is there already.
@@ -45,10 +42,7 @@ pub enum Start {
 pub struct Journal {
     path: PathBuf,
     file: File,
-    trials: Vec<Trial>,
-    references: Vec<Reference>,
-    by_key: HashMap<TrialKey, usize>,
-    finals: Vec<HeldFinal>,
+    records: Records,
     recovery: Recovery,
     intents: Arc<Intents>,
     _lock: Lock,
@@ -75,9 +69,8 @@ impl Journal {
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(io(path))?;
         let (Lines { trials, references, finals, version: _ }, recovery) = read::read_and_repair(&mut file, path)?;
         sync_folder(path)?;
-        let by_key = trials.iter().enumerate().map(|(index, trial)| (trial.key(), index)).collect();
-        let path = path.to_owned();
-        let mut journal = Journal { path, file, trials, references, by_key, finals, recovery, intents, _lock: lock };
+        let (path, records) = (path.to_owned(), Records::new(trials, finals, references));
+        let mut journal = Journal { path, file, records, recovery, intents, _lock: lock };
         if journal.file.metadata().map_err(io(&journal.path))?.len() == 0 {
             journal.write(Line::Journal { version: line::VERSION })?;
         }
@@ -87,7 +80,7 @@ impl Journal {
 
     fn blame_what_was_running(&mut self) -> Result<(), JournalError> {
         for trial in self.intents.left_behind().map_err(io(&self.path))? {
-            if self.find(&trial.key()).is_none() {
+            if self.records.find(&trial.key()).is_none() {
                 self.recovery.blamed.push(trial.schedule);
                 self.append(trial)?;
             }
@@ -101,42 +94,10 @@ impl Journal {
     /// # Errors
     /// The line could not be written; what was journaled before stays valid.
     pub fn append(&mut self, trial: Trial) -> Result<(), JournalError> {
-        let Line::Trial(trial) = self.write(Line::Trial(trial))? else { return Ok(()) };
-        self.by_key.insert(trial.key(), self.trials.len());
-        self.trials.push(trial);
+        if let Line::Trial(trial) = self.write(Line::Trial(trial))? {
+            self.records.push(trial);
+        }
         Ok(())
-    }
-
-    /// Writes a final and waits until it is on disk.
-    ///
-    /// # Errors
-    /// As [`Journal::append`].
-    pub fn append_final(&mut self, held: HeldFinal) -> Result<(), JournalError> {
-        let Line::Final(held) = self.write(Line::Final(held))? else { return Ok(()) };
-        self.finals.push(held);
-        Ok(())
-    }
-
-    /// Writes the time of cuBLAS for `target` in `environment`.
-    ///
-    /// # Errors
-    /// As [`Journal::append`].
-    pub fn append_reference(
-        &mut self,
-        target: &Target,
-        environment: &Environment,
-        cublas: Measurement,
-    ) -> Result<(), JournalError> {
-        let reference = Reference { target: target.clone(), environment: environment.clone(), cublas };
-        let Line::Reference(reference) = self.write(Line::Reference(reference))? else { return Ok(()) };
-        self.references.push(reference);
-        Ok(())
-    }
-
-    /// The time of cuBLAS for `target` in `environment`, if it was journaled.
-    pub fn reference(&self, target: &Target, environment: &Environment) -> Option<&Measurement> {
-        let known = |reference: &&Reference| reference.target == *target && reference.environment == *environment;
-        self.references.iter().find(known).map(|reference| &reference.cublas)
     }
 
     /// Writes `line`, waits until it is on disk, and gives it back.
@@ -152,33 +113,14 @@ impl Journal {
         Ok(line)
     }
 
-    /// The trial with this key, if it has been made.
-    pub fn find(&self, key: &TrialKey) -> Option<&Trial> {
-        self.by_key.get(key).map(|&index| &self.trials[index])
-    }
-
     /// Every trial, in the order in which they were made.
     pub fn trials(&self) -> &[Trial] {
-        &self.trials
-    }
-
-    /// Every final, in the order in which they were held.
-    pub fn finals(&self) -> &[HeldFinal] {
-        &self.finals
+        self.records.trials()
     }
 
     /// What is to be told before a schedule runs.
     pub fn intents(&self) -> &Arc<Intents> {
         &self.intents
-    }
-
-    /// The trials for `target` in `environment`.
-    pub fn trials_of<'j>(
-        &'j self,
-        target: &'j Target,
-        environment: &'j Environment,
-    ) -> impl Iterator<Item = &'j Trial> {
-        self.trials.iter().filter(move |trial| trial.target == *target && trial.environment == *environment)
     }
 
     /// What had to be repaired when the journal was opened.
@@ -189,6 +131,44 @@ impl Journal {
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+impl Store for Journal {
+    fn records(&self) -> &Records {
+        &self.records
+    }
+
+    /// Nobody else writes it.
+    fn refresh(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn plan(&mut self, drafts: Vec<Trial>) -> Result<(), StoreError> {
+        self.intents.plan(drafts);
+        Ok(())
+    }
+
+    fn intents(&self) -> Option<Arc<Intents>> {
+        Some(Arc::clone(&self.intents))
+    }
+
+    fn append(&mut self, trial: Trial) -> Result<(), StoreError> {
+        Ok(Journal::append(self, trial)?)
+    }
+
+    fn append_final(&mut self, held: HeldFinal) -> Result<(), StoreError> {
+        if let Line::Final(held) = self.write(Line::Final(held))? {
+            self.records.push_final(held);
+        }
+        Ok(())
+    }
+
+    fn append_reference(&mut self, reference: Reference) -> Result<(), StoreError> {
+        if let Line::Reference(reference) = self.write(Line::Reference(reference))? {
+            self.records.push_reference(reference);
+        }
+        Ok(())
     }
 }
 

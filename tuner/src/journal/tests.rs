@@ -1,5 +1,7 @@
 use super::*;
+use crate::environment::Environment;
 use crate::outcome::{Failure, Measurement, Outcome};
+use crate::target::Target;
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::epilogue::Epilogue;
@@ -40,8 +42,8 @@ fn a_journal_gives_back_what_was_written() {
     drop(journal);
     let journal = Journal::open(&path, Start::Resume).unwrap();
     assert_eq!(journal.trials(), [measured(1), failed]);
-    assert_eq!(journal.find(&measured(1).key()), Some(&measured(1)));
-    assert_eq!(journal.find(&measured(3).key()), None);
+    assert_eq!(journal.records.find(&measured(1).key()), Some(&measured(1)));
+    assert_eq!(journal.records.find(&measured(3).key()), None);
     assert_eq!(*journal.recovery(), Recovery::default());
 }
 
@@ -63,15 +65,16 @@ fn trials_finals_and_the_time_of_cublas_stand_in_one_journal() {
     };
     let cublas = Measurement::new(0.5, 0.1, 10);
     let mut journal = Journal::open(&path, Start::Resume).unwrap();
-    journal.append_reference(target, environment, cublas).unwrap();
+    let reference = Reference { target: target.clone(), environment: environment.clone(), cublas };
+    journal.append_reference(reference).unwrap();
     journal.append(trial.clone()).unwrap();
     journal.append_final(held.clone()).unwrap();
     drop(journal);
     assert_eq!(read_trials(&path).unwrap(), std::slice::from_ref(&trial));
     let journal = Journal::open(&path, Start::Resume).unwrap();
-    assert_eq!((journal.trials(), journal.finals()), (&[measured(1)][..], &[held][..]));
-    assert_eq!(journal.reference(target, environment), Some(&cublas));
-    assert_eq!(journal.reference(&measured(2).target, environment), None);
+    assert_eq!((journal.trials(), journal.records.finals()), (&[measured(1)][..], &[held][..]));
+    assert_eq!(journal.records.reference(target, environment), Some(&cublas));
+    assert_eq!(journal.records.reference(&measured(2).target, environment), None);
 }
 
 #[test]

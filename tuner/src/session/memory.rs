@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use autokernel_codegen::schedule::Schedule;
 
 use crate::environment::Environment;
-use crate::journal::Journal;
+use crate::store::Records;
 use crate::strategy::Proposal;
 use crate::strategy_name::StrategyName;
 use crate::target::Target;
@@ -41,9 +41,9 @@ pub struct Memory {
 
 impl Memory {
     /// That of `searcher`, whose brief holds what was tried before its own first trial.
-    pub fn new(journal: &Journal, target: &Target, environment: &Environment, searcher: Searcher) -> Self {
+    pub fn new(records: &Records, target: &Target, environment: &Environment, searcher: Searcher) -> Self {
         let mut memory =
-            Memory { searcher, trials: journal.trials_of(target, environment).cloned().collect(), told: 0 };
+            Memory { searcher, trials: records.trials_of(target, environment).cloned().collect(), told: 0 };
         memory.told = memory.begin_of(1);
         memory
     }

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use autokernel_codegen::schedule::Schedule;
 
@@ -13,10 +12,10 @@ use super::progress::Progress;
 use super::reason::StopReason;
 use crate::environment::{Environment, timestamp};
 use crate::evaluate::{Evaluated, Evaluator, EvaluatorError};
-use crate::journal::{Journal, JournalError};
 use crate::outcome::{Failure, Outcome};
 use crate::proposer::Proposer;
 use crate::stop::Stop;
+use crate::store::{Store, StoreError};
 use crate::strategy::{Proposal, Strategy};
 use crate::target::Target;
 use crate::trial::{self, Trial};
@@ -29,8 +28,8 @@ pub struct Session<'s> {
     pub evaluator: &'s mut dyn Evaluator,
     /// Who proposes.
     pub strategy: &'s mut dyn Strategy,
-    /// Who remembers.
-    pub journal: &'s mut Journal,
+    /// What remembers.
+    pub store: &'s mut dyn Store,
     /// What may be spent.
     pub budget: Budget,
     /// What decides the strategy's random choices.
@@ -47,9 +46,9 @@ pub enum SearchError {
     /// The evaluator cannot go on.
     #[error(transparent)]
     Evaluator(#[from] EvaluatorError),
-    /// The journal cannot be written.
+    /// The trials cannot be read or written.
     #[error(transparent)]
-    Journal(#[from] JournalError),
+    Store(#[from] StoreError),
 }
 
 /// Searches until the budget is spent, the strategy has nothing left, or somebody stops it.
@@ -58,7 +57,7 @@ pub enum SearchError {
 pub fn search(session: &mut Session<'_>) -> Search {
     let searcher = Searcher { strategy: session.strategy.name(), seed: session.seed };
     let environment = &session.evaluator.about().environment;
-    let mut memory = Memory::new(session.journal, session.target, environment, searcher);
+    let mut memory = Memory::new(session.store.records(), session.target, environment, searcher);
     let mut search = Search {
         target: session.target.clone(),
         trials: recall(session, &memory),
@@ -162,15 +161,15 @@ impl Batch {
         for (index, proposal) in proposals.iter().enumerate() {
             let schedule = proposal.schedule;
             let key = trial::key(session.target, &schedule, &self.environment);
-            if let Some(known) = session.journal.find(&key) {
+            if let Some(known) = session.store.records().find(&key) {
                 let number = (self.before + index + 1) as u32;
                 let trial = Trial { generation: self.generation, number, ..known.clone() };
                 session.progress.tried(&trial);
                 self.trials.insert(schedule, trial);
             } else if let Err(broken) = class.check(&schedule, session.target.arch) {
                 let outcome = Outcome::Failed(Failure::from(broken));
-                let Session { target, journal, progress, .. } = session;
-                self.record(target, journal, progress, proposals, Evaluated { schedule, outcome, seconds: 0.0 })?;
+                let Session { target, store, progress, .. } = session;
+                self.record(target, *store, progress, proposals, Evaluated { schedule, outcome, seconds: 0.0 })?;
             } else {
                 open.push(schedule);
             }
@@ -189,18 +188,19 @@ impl Batch {
         }
         let mut unwritten = None;
         let drafts: Vec<Trial> = open.iter().map(|&schedule| self.draft(session.target, proposals, schedule)).collect();
-        let intents = Arc::clone(session.journal.intents());
-        intents.plan(drafts);
-        // Split borrows: the evaluator runs while the closure writes the journal.
-        let Session { target, evaluator, journal, stop, progress, .. } = session;
+        session.store.plan(drafts)?;
+        let intents = session.store.intents();
+        // Split borrows: the evaluator runs while the closure writes to the store.
+        let Session { target, evaluator, store, stop, progress, .. } = session;
         let mut done = |evaluated: Evaluated| {
-            if let Err(error) = self.record(target, journal, progress, proposals, evaluated) {
+            if let Err(error) = self.record(target, *store, progress, proposals, evaluated) {
                 unwritten = Some(error);
                 return ControlFlow::Break(());
             }
             if stop.is_requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let result = if open.is_empty() { Ok(()) } else { evaluator.evaluate(target, open, Some(&intents), &mut done) };
+        let result =
+            if open.is_empty() { Ok(()) } else { evaluator.evaluate(target, open, intents.as_deref(), &mut done) };
         if let Some(error) = unwritten {
             return Err(error.into());
         }
@@ -211,14 +211,14 @@ impl Batch {
     fn record(
         &mut self,
         target: &Target,
-        journal: &mut Journal,
+        store: &mut dyn Store,
         progress: &Progress,
         proposals: &[Proposal],
         evaluated: Evaluated,
-    ) -> Result<(), JournalError> {
+    ) -> Result<(), StoreError> {
         let Evaluated { schedule, outcome, seconds } = evaluated;
         let trial = Trial { outcome, seconds, ..self.draft(target, proposals, schedule) };
-        journal.append(trial.clone())?;
+        store.append(trial.clone())?;
         progress.tried(&trial);
         self.trials.insert(schedule, trial);
         self.evaluated += 1;

@@ -7,6 +7,7 @@ use tuner::journal::{Journal, Start};
 use tuner::promote::{Final, FinalPlan};
 use tuner::report::{self, Results, TargetResult};
 use tuner::session::{Search, StopReason};
+use tuner::store::Store;
 use tuner::{Target, Trial};
 
 /// Set to anything, it has the curve drawn into the repository.
@@ -24,7 +25,7 @@ fn results(journal: &Journal) -> Vec<TargetResult> {
         let target: &Target = &document.target;
         let mut trials: Vec<Trial> = journal.trials().iter().filter(|trial| trial.target == *target).cloned().collect();
         trials.sort_by_key(|trial| (trial.generation, trial.number));
-        let held = journal.finals().iter().rfind(|held| held.target == *target).expect("a final was held");
+        let held = journal.records().finals().iter().rfind(|held| held.target == *target).expect("a final was held");
         let plan = FinalPlan::with_finalists(FinalPlan::FINALISTS);
         let promotion = Some(Final::new(plan, target, &trials, &before, &document.gpu).decide(held));
         let stopped = StopReason::GenerationsSpent;
