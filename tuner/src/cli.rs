@@ -3,6 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::app::TuneArgs;
+#[cfg(feature = "study")]
+use crate::app::{JournalCommand, StudyCommand, WorkArgs};
 use crate::compare::CompareArgs;
 use crate::doctor::DoctorArgs;
 use crate::exchange::{ExportArgs, ImportArgs};
@@ -50,6 +52,17 @@ pub enum Command {
     Export(ExportArgs),
     /// Make a space to replay of another tuner's results.
     Import(ImportArgs),
+    /// Make a study that several machines share, or look at one.
+    #[cfg(feature = "study")]
+    #[command(subcommand)]
+    Study(StudyCommand),
+    /// Measure for a study, until it is stopped.
+    #[cfg(feature = "study")]
+    Work(WorkArgs),
+    /// Move trials between a journal and a study.
+    #[cfg(feature = "study")]
+    #[command(subcommand)]
+    Journal(JournalCommand),
     /// Check what tuning needs: driver, GPU, nvcc, config, caches, recorded spaces.
     Doctor(DoctorArgs),
     /// Measure drawn shapes that nobody tuned against cuBLASLt.

@@ -54,10 +54,16 @@ pub mod replay;
 pub mod report;
 pub mod session;
 mod show;
+mod source;
 pub mod stop;
 pub mod store;
 pub mod strategy;
 pub mod strategy_name;
+#[cfg(feature = "study")]
+pub mod study;
+#[cfg(not(feature = "study"))]
+#[path = "without_study.rs"]
+pub mod study;
 mod target;
 mod trial;
 

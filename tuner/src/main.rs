@@ -22,6 +22,12 @@ fn run(cli: Cli) -> ExitCode {
         Some(Command::Export(args)) => return exit_code(args.run()),
         Some(Command::Import(args)) => return exit_code(args.run()),
         Some(Command::Final(args)) => return ended(app::finals(&args, &stop_on_signals())),
+        #[cfg(feature = "study")]
+        Some(Command::Study(command)) => return exit_code(command.run()),
+        #[cfg(feature = "study")]
+        Some(Command::Work(args)) => return ended(app::work(&args, &stop_on_signals())),
+        #[cfg(feature = "study")]
+        Some(Command::Journal(command)) => return exit_code(command.run()),
         Some(Command::Doctor(args)) => return args.run(),
         Some(Command::Show(args)) => return exit_code(args.run()),
         Some(Command::Portfolio(args)) => return exit_code(args.run()),

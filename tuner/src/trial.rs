@@ -54,6 +54,14 @@ impl Trial {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TrialKey([u8; 16]);
 
+#[cfg(feature = "study")]
+impl TrialKey {
+    /// The bits.
+    pub fn bytes(self) -> [u8; 16] {
+        self.0
+    }
+}
+
 /// Identifies the measurement of `schedule` for `target` in `environment`: the same schedule, problem, shape, arch,
 /// GPU, driver, nvcc and kernel sources need measuring only once.
 pub fn key(target: &Target, schedule: &Schedule, environment: &Environment) -> TrialKey {

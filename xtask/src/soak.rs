@@ -31,6 +31,10 @@ pub fn run(root: &Path) -> Result<()> {
         passes(&mut command, "the seam between operations has a fault, see above")?;
     }
     let mut command = cargo::command(root);
+    command.args(["test", "--release", "--package", "tuner", "--features", "study", "--test", "study"]).envs(LENGTHS);
+    command.args(["--", "--nocapture", "--test-threads", "1"]);
+    passes(&mut command, "a study lost or doubled a trial, or is too slow, see above")?;
+    let mut command = cargo::command(root);
     command.args(["test", "--package", "autokernel-codegen", "--test", "bodies_compile"]).envs(LENGTHS);
     passes(&mut command, "an image of a portfolio spills with a body, see above")?;
     let mut command = cargo::command(root);

@@ -8,8 +8,9 @@ use crate::demand::DemandArgs;
 use crate::filter::Filter;
 use crate::folder;
 use crate::gate::Check;
-use crate::gpu::cli::GpuArgs;
+use crate::gpu::cli::{FinalistArgs, GpuArgs};
 use crate::llm::LlmArgs;
+use crate::source::StudyArgs;
 use crate::strategy_name::StrategyName;
 
 /// What to tune and how.
@@ -37,7 +38,7 @@ pub struct TuneArgs {
     pub seed: u64,
     /// What each schedule must pass before it is measured. `emulate` runs its kernel on an emulated GPU, at small shapes and
     /// with every access checked: seconds a schedule, with nvcc.
-    #[arg(long, value_name = "CHECK", help_heading = "Search")]
+    #[arg(long, value_name = "CHECK", conflicts_with = "study", help_heading = "Search")]
     pub check: Option<Check>,
     /// The language model.
     #[command(flatten)]
@@ -53,7 +54,7 @@ pub struct TuneArgs {
     #[arg(long, help_heading = "Input and output")]
     pub write: bool,
     /// Start over: put the journal of earlier runs aside.
-    #[arg(long, help_heading = "Input and output")]
+    #[arg(long, conflicts_with = "study", help_heading = "Input and output")]
     pub fresh: bool,
     /// Replay the recorded spaces of this folder, GPU or not [default: the tuner's own, where no GPU can measure].
     #[arg(long, value_name = "DIR", conflicts_with = "gpus", help_heading = "Input and output")]
@@ -62,12 +63,18 @@ pub struct TuneArgs {
     #[arg(long, help_heading = "Input and output")]
     pub json: bool,
 
-    /// On which GPUs, and how finals are held.
+    /// On which GPUs.
     #[command(flatten)]
     pub gpu: GpuArgs,
+    /// How finals are held.
+    #[command(flatten)]
+    pub qualify: FinalistArgs,
+    /// The study, where several machines measure.
+    #[command(flatten)]
+    pub source: StudyArgs,
 
     /// Hold a final again although the same schedules have met in the journal.
-    #[arg(long, help_heading = "GPUs and finals")]
+    #[arg(long, conflicts_with = "study", help_heading = "GPUs and finals")]
     pub final_again: bool,
 
     /// Lets each replayed trial take this long, so that tests can interrupt it.

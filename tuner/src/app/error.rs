@@ -79,6 +79,17 @@ pub enum AppError {
         /// Why, a line each with its remedy.
         notes: String,
     },
+    /// The study cannot be used.
+    #[cfg(feature = "study")]
+    #[error(transparent)]
+    Study(#[from] crate::study::StudyError),
+    /// There is no journal to move trials from.
+    #[cfg(feature = "study")]
+    #[error("{} does not exist; name the journal with --journal", .journal.display())]
+    NoJournal {
+        /// The journal.
+        journal: PathBuf,
+    },
     /// Options that do not go together.
     #[error("{0}")]
     Usage(&'static str),
@@ -91,6 +102,16 @@ impl AppError {
             AppError::Journal(JournalError::Busy { .. }) => 3,
             AppError::Usage(_) => 2,
             _ => 1,
+        }
+    }
+}
+
+#[cfg(feature = "study")]
+impl From<crate::study::WorkError> for AppError {
+    fn from(error: crate::study::WorkError) -> Self {
+        match error {
+            crate::study::WorkError::Study(error) => error.into(),
+            crate::study::WorkError::Evaluator(error) => error.into(),
         }
     }
 }

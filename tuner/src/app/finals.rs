@@ -45,7 +45,7 @@ pub fn finals(args: &FinalArgs, stop: &Stop) -> Result<Ending, AppError> {
         let gpu = evaluator.about().gpu.clone();
         let meeting =
             |finalists| promote::Final::new(FinalPlan::with_finalists(finalists), target, &trials, &config, &gpu);
-        let usual = meeting(args.gpu.finalists);
+        let usual = meeting(args.qualify.finalists);
         outln!("{target}: {} trials, {} finalists", trials.len(), usual.schedules().len());
         let mut chosen = Vec::new();
         for repeat in 1..=args.repeat {
@@ -58,7 +58,7 @@ pub fn finals(args: &FinalArgs, stop: &Stop) -> Result<Ending, AppError> {
             return Ok(Ending::Interrupted);
         }
         if args.repeat > 1 {
-            let long = measure_long(&meeting(WIDER * args.gpu.finalists), target, &chosen, &mut evaluator)?;
+            let long = measure_long(&meeting(WIDER * args.qualify.finalists), target, &chosen, &mut evaluator)?;
             print_regret(&long, &chosen);
         }
     }

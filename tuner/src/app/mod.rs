@@ -8,12 +8,21 @@ mod in_use;
 mod job;
 mod json;
 mod on_gpu;
+#[cfg(feature = "study")]
+mod on_study;
+#[cfg(not(feature = "study"))]
+#[path = "no_study.rs"]
+mod on_study;
 mod outputs;
 mod proposer;
 mod replay;
 mod run;
 mod select;
+#[cfg(feature = "study")]
+mod study;
 mod tune;
+#[cfg(feature = "study")]
+mod work;
 
 pub(crate) use args::TuneArgs;
 pub use ending::Ending;
@@ -21,4 +30,8 @@ pub use error::AppError;
 pub use finals::finals;
 pub use json::RunDocument;
 pub(crate) use proposer::provider;
+#[cfg(feature = "study")]
+pub use study::{JournalCommand, StudyCommand};
 pub use tune::tune;
+#[cfg(feature = "study")]
+pub use work::{WorkArgs, work};

@@ -32,7 +32,7 @@ pub enum Wanted<'d> {
 ///
 /// # Errors
 /// GPUs were asked for by `--gpus` and cannot measure.
-pub fn jobs(args: &TuneArgs, wanted: Wanted<'_>) -> Result<Option<Vec<Job>>, EvaluatorError> {
+pub fn jobs(args: &TuneArgs, wanted: &Wanted<'_>) -> Result<Option<Vec<Job>>, EvaluatorError> {
     if args.spaces.is_some() {
         return Ok(None);
     }
@@ -63,14 +63,14 @@ fn cannot_run(arch: Arch, bench: &Bench) -> EvaluatorError {
 }
 
 /// The targets for `arch`.
-fn targets(filter: &Filter, wanted: Wanted<'_>, arch: Arch) -> Vec<Target> {
+pub fn targets(filter: &Filter, wanted: &Wanted<'_>, arch: Arch) -> Vec<Target> {
     match wanted {
         Wanted::Exactly(demands) => {
             let target = |demand: &Demand| Target { problem: demand.problem.clone(), arch, shape: demand.shape };
             demands.iter().map(target).collect()
         }
         Wanted::Described(known) => match described(filter, arch) {
-            targets if targets.is_empty() => known.into_iter().filter(|target| target.arch == arch).collect(),
+            targets if targets.is_empty() => known.iter().filter(|target| target.arch == arch).cloned().collect(),
             targets => targets,
         },
     }

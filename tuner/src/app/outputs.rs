@@ -14,6 +14,7 @@ use crate::folder;
 use crate::output::{self, OutputError};
 use crate::report::{self, Results, TargetDocument, TargetResult};
 use crate::session::StopReason;
+use crate::study::StudyUrl;
 use crate::trial::Trial;
 
 /// Where everything goes.
@@ -107,11 +108,12 @@ impl Outputs {
         Ok(output::write(&self.folder.join(name), contents)?)
     }
 
-    /// Where everything is, for people.
-    pub fn listing(&self) -> String {
+    /// Where everything is, for people: the trials are in the journal, or in `study`.
+    pub fn listing(&self, study: Option<&StudyUrl>) -> String {
         let folder = self.folder.display();
+        let trials = study.map_or_else(|| self.journal().display().to_string(), ToString::to_string);
         let mut text = format!(
-            "history       {folder}/history.jsonl, {folder}/history.csv\n\
+            "history       {trials}, {folder}/history.csv\n\
              results       {folder}/results.json; `tuner report` makes a page of them\n\
              charts        {folder}/learning_curve.svg, {folder}/roofline.svg\n\
              new config    {folder}/best_config.json"

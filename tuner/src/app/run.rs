@@ -138,6 +138,7 @@ impl<'r> Run<'r> {
 
     fn tune_one(&mut self, job: &mut Job) -> Result<TargetResult, AppError> {
         let Job { target, evaluator } = job;
+        self.store.refresh()?;
         let brief = self.brief(target, evaluator.as_ref());
         let model = self.model.clone().map(|model| (model, self.reference(target, evaluator.as_mut())));
         let (mut strategy, description) = proposer(self.args, &brief, model);
@@ -195,7 +196,7 @@ impl<'r> Run<'r> {
 
     /// The final of `search`: that of the journal if the same schedules met before, or else a new one.
     fn hold_final(&mut self, search: &Search, evaluator: &mut dyn Evaluator) -> Result<promote::Outcome, SearchError> {
-        let plan = FinalPlan::with_finalists(self.args.gpu.finalists);
+        let plan = FinalPlan::with_finalists(self.args.qualify.finalists);
         let known: Vec<Trial> = search.all().cloned().collect();
         let meeting = promote::Final::new(plan, &search.target, &known, self.in_use, &evaluator.about().gpu);
         let (schedules, incumbent) = (meeting.schedules(), meeting.incumbent().schedule);
@@ -203,7 +204,7 @@ impl<'r> Run<'r> {
         let mut held = self.store.records().finals().iter().rev();
         let known = held.find(|held| held.answers(&search.target, environment, &schedules, incumbent));
         if let Some(known) = known.filter(|_| !self.args.final_again) {
-            errln!("  the final of {} is in the journal; --final-again holds it again", known.at);
+            errln!("  the final of {} stands; --final-again holds it again", known.at);
             return Ok(meeting.decide(known));
         }
         let (held, outcome) = meeting.hold(evaluator)?;

@@ -8,12 +8,14 @@ use super::args::TuneArgs;
 use super::error::AppError;
 use super::job::Job;
 use super::on_gpu::{self, Wanted};
+use super::on_study;
 use super::replay;
 use crate::checkout::own_spaces;
 use crate::demand::{Demand, Demands};
 use crate::folder;
 use crate::gate::{Check, Gate, Gated};
 use crate::replay::{Library, Recording, Replay};
+use crate::stop::Stop;
 use crate::target::Target;
 
 /// What a run does, and what it cannot do.
@@ -29,8 +31,11 @@ pub struct Selection {
 ///
 /// # Errors
 /// A recording cannot be used, there is none, nothing can be tuned, or nothing can be checked.
-pub fn select(args: &TuneArgs, demands: Option<Demands>) -> Result<Selection, AppError> {
-    let mut selection = measurable(args, demands)?;
+pub fn select(args: &TuneArgs, demands: Option<Demands>, stop: &Stop) -> Result<Selection, AppError> {
+    let mut selection = measurable(args, demands, stop)?;
+    if let Some(url) = &args.source.study {
+        selection.jobs = on_study::served(url, selection.jobs, stop)?;
+    }
     if let Some(Check::Emulate) = args.check {
         let gate = Arc::new(Gate::open(Path::new("."), &folder::kernels(&args.out), args.gpu.compile_threads())?);
         let behind =
@@ -45,7 +50,7 @@ pub fn select(args: &TuneArgs, demands: Option<Demands>) -> Result<Selection, Ap
 ///
 /// # Errors
 /// A recording cannot be used, there is none, or nothing can be tuned.
-fn measurable(args: &TuneArgs, demands: Option<Demands>) -> Result<Selection, AppError> {
+fn measurable(args: &TuneArgs, demands: Option<Demands>, stop: &Stop) -> Result<Selection, AppError> {
     let library = Library::load(&args.spaces.clone().unwrap_or_else(own_spaces))?;
     let demands = demands.map(|demands| heaviest(args, demands));
     let recorded = || library.recordings.iter().flat_map(|(_, recording)| targets(recording));
@@ -53,7 +58,15 @@ fn measurable(args: &TuneArgs, demands: Option<Demands>) -> Result<Selection, Ap
         Some(Demands { wanted, .. }) => Wanted::Exactly(wanted),
         None => Wanted::Described(recorded().filter(|target| args.filter.takes(target)).collect()),
     };
-    if let Some(jobs) = on_gpu::jobs(args, wanted_here)? {
+    let jobs = match &args.source.study {
+        Some(url) if args.spaces.is_none() && args.gpu.gpus.is_none() => on_study::jobs(args, url, &wanted_here, stop)?,
+        _ => None,
+    };
+    let jobs = match jobs {
+        Some(jobs) => Some(jobs),
+        None => on_gpu::jobs(args, &wanted_here)?,
+    };
+    if let Some(jobs) = jobs {
         return Ok(Selection { jobs, notes: demands.map(|demands| demands.notes).unwrap_or_default() });
     }
     let Some(Demands { wanted: demanded, notes }) = demands else {

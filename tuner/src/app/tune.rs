@@ -5,13 +5,16 @@ use super::ending::Ending;
 use super::error::AppError;
 use super::in_use::InUse;
 use super::json::RunDocument;
+use super::on_study;
 use super::outputs::{Outputs, next_command};
 use super::run::Run;
 use super::select::{Selection, select};
 use crate::demand::{DemandError, Package, demands};
 use crate::journal::{Journal, Start};
+use crate::output::OutputError;
 use crate::report::summary;
 use crate::stop::Stop;
+use crate::store::Store;
 
 /// Tunes what `args` ask for, and writes the outputs even if it is stopped.
 ///
@@ -20,7 +23,7 @@ use crate::stop::Stop;
 pub fn tune(args: &TuneArgs, stop: &Stop) -> Result<Ending, AppError> {
     let package = args.demand.package.as_deref().map(Package::open).transpose().map_err(DemandError::from)?;
     let in_use = InUse::load(args, package.as_ref())?;
-    let Selection { jobs, notes } = select(args, demands(&args.demand, &args.filter.shape, package.as_ref())?)?;
+    let Selection { jobs, notes } = select(args, demands(&args.demand, &args.filter.shape, package.as_ref())?, stop)?;
     for note in notes {
         errln!("note: {note}");
     }
@@ -32,23 +35,21 @@ pub fn tune(args: &TuneArgs, stop: &Stop) -> Result<Ending, AppError> {
     let outputs = Outputs::new(&args.out, args.write.then(|| in_use.path.clone()))
         .read_by(package.and_then(|package| package.script))
         .starting_over(args.fresh);
-    let start = if args.fresh { Start::Fresh } else { Start::Resume };
-    let mut journal = Journal::open(&outputs.journal(), start)?;
-    report_recovery(&journal);
-    stop.withdraws(journal.intents());
+    let mut store = store(args, &outputs, stop)?;
 
     let config = in_use.with(&[]);
-    let mut run = Run::new(args, &config, &mut journal, stop, &outputs.transcript())?;
+    let mut run = Run::new(args, &config, store.as_mut(), stop, &outputs.transcript())?;
     let ending = run.tune_all(jobs)?;
     let entries = run.entries(&in_use);
     let Run { results, model, .. } = run;
-    let written =
-        outputs.write_config(in_use.own, &entries).and_then(|()| outputs.write_reports(journal.trials(), &results));
+    let written = outputs
+        .write_config(in_use.own, &entries)
+        .and_then(|()| outputs.write_reports(store.records().trials(), &results));
     let spent = model.map(|model| format!("model         {}; {}\n", model.spent(), outputs.transcript().display()));
     let text = format!(
         "{}\n{}\nended         {ending}\n{}{}",
         summary(&results),
-        outputs.listing(),
+        outputs.listing(args.source.study.as_ref()),
         spent.unwrap_or_default(),
         next_command(args, &ending, &results)
     );
@@ -63,6 +64,19 @@ pub fn tune(args: &TuneArgs, stop: &Stop) -> Result<Ending, AppError> {
         outln!("{}", RunDocument::of(&ending, &results, &args.out).to_json());
     }
     Ok(ending)
+}
+
+/// What remembers the trials: the journal of the output folder, or the study that `args` name.
+fn store(args: &TuneArgs, outputs: &Outputs, stop: &Stop) -> Result<Box<dyn Store>, AppError> {
+    if let Some(url) = &args.source.study {
+        std::fs::create_dir_all(&args.out).map_err(OutputError::at(&args.out))?;
+        return on_study::store(url, stop);
+    }
+    let start = if args.fresh { Start::Fresh } else { Start::Resume };
+    let journal = Journal::open(&outputs.journal(), start)?;
+    report_recovery(&journal);
+    stop.withdraws(journal.intents());
+    Ok(Box::new(journal))
 }
 
 /// Says `text` where people read it.

@@ -10,9 +10,9 @@ use super::import::import;
 use crate::checkout::own_spaces;
 use crate::folder;
 use crate::gpu_facts::GpuFacts;
-use crate::journal::read_trials;
 use crate::options::shape;
 use crate::replay::Library;
+use crate::source::StudyArgs;
 use crate::trial::Trial;
 
 /// Write the trials of a journal in a format that other tuners read.
@@ -30,6 +30,9 @@ pub struct ExportArgs {
     /// The folder to write to: a results file and its metadata for each target.
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
+    /// Where the trials are.
+    #[command(flatten)]
+    pub source: StudyArgs,
 }
 
 /// A format of other tuners.
@@ -56,10 +59,10 @@ impl ExportArgs {
     /// # Errors
     /// The journal cannot be read or holds nothing that was asked for, or a file cannot be written.
     pub fn run(&self) -> Result<(), ExchangeError> {
-        if !self.journal.is_file() {
+        if self.source.study.is_none() && !self.journal.is_file() {
             return Err(ExchangeError::NoJournal(self.journal.clone()));
         }
-        let trials = read_trials(&self.journal)?;
+        let trials = self.source.trials(&self.journal)?;
         let wanted = |trial: &&Trial| self.shape.is_empty() || self.shape.contains(&trial.target.shape);
         let trials: Vec<&Trial> = trials.iter().filter(wanted).collect();
         if trials.is_empty() {

@@ -2,16 +2,16 @@
 
 use std::path::PathBuf;
 
-use crate::journal::JournalError;
 use crate::replay::RecordingError;
+use crate::store::StoreError;
 
 /// Why nothing was exchanged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExchangeError {
-    /// The journal cannot be used.
+    /// The trials cannot be read.
     #[error(transparent)]
-    Journal(#[from] JournalError),
+    Store(#[from] StoreError),
     /// A recording cannot be used or written.
     #[error(transparent)]
     Recording(#[from] RecordingError),

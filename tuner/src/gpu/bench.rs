@@ -107,6 +107,12 @@ impl Bench {
         &self.gpu
     }
 
+    /// The version of the nvcc.
+    #[cfg(feature = "study")]
+    pub(crate) fn nvcc_version(&self) -> &str {
+        &self.compiler.nvcc().version
+    }
+
     /// The arch that serves the GPU best.
     pub fn arch(&self) -> Arch {
         self.arch

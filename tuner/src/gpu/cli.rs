@@ -32,16 +32,13 @@ use crate::options::{not_negative, shape};
 use crate::promote::FinalPlan;
 use crate::replay::Recording;
 
-/// On which GPUs, and how finals are held.
+/// On which GPUs.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "GPUs and finals")]
 pub struct GpuArgs {
     /// The GPUs that measure: `all`, or their numbers as in 0,1. They must be of one kind [default: 0, where there is one].
     #[arg(long, value_name = "all|N,…")]
     pub gpus: Option<Devices>,
-    /// Schedules of a search that meet what is in use in its final; up to six times as many if they take 0.1 ms or more.
-    #[arg(long, value_name = "N", default_value_t = FinalPlan::FINALISTS, value_parser = finalists)]
-    pub finalists: usize,
     /// Seed of the inputs that results are checked on [default: another one in each run].
     #[arg(long, value_name = "SEED")]
     pub check_seed: Option<u64>,
@@ -51,6 +48,14 @@ pub struct GpuArgs {
     /// The program that serves as worker, so that tests need no GPU.
     #[arg(long, hide = true, value_name = "PROGRAM")]
     pub worker: Option<PathBuf>,
+}
+
+/// How many qualify for a final.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct FinalistArgs {
+    /// Schedules of a search that meet what is in use in its final; up to six times as many if they take 0.1 ms or more.
+    #[arg(long, value_name = "N", default_value_t = FinalPlan::FINALISTS, value_parser = finalists, help_heading = "GPUs and finals")]
+    pub finalists: usize,
 }
 
 impl GpuArgs {
@@ -110,9 +115,12 @@ pub struct FinalArgs {
     /// The config that is in use [default: best_config.json].
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// On which GPUs, and with how many finalists.
+    /// On which GPUs.
     #[command(flatten)]
     pub gpu: GpuArgs,
+    /// How many meet.
+    #[command(flatten)]
+    pub qualify: FinalistArgs,
 }
 
 /// Check and time candidates on one GPU, as told on standard input (started by the tuner itself).

@@ -49,11 +49,8 @@ impl Evaluator for GpuEvaluator {
         }
     }
 
-    /// The schedules of the family that serves the arch best.
     fn space(&self, target: &Target) -> Vec<Schedule> {
-        let class = target.problem.class();
-        let best = class.families(target.arch).first();
-        best.map_or_else(Vec::new, |&family| class.schedules(family, target.arch))
+        candidates(target)
     }
 
     fn evaluate(
@@ -78,4 +75,11 @@ impl Evaluator for GpuEvaluator {
     fn reference(&mut self, target: &Target) -> Result<Option<Measurement>, EvaluatorError> {
         Ok(self.bench.borrow_mut().baseline(target, self.effort)?.measurement().copied())
     }
+}
+
+/// The schedules of the family that serves the arch of `target` best.
+pub fn candidates(target: &Target) -> Vec<Schedule> {
+    let class = target.problem.class();
+    let best = class.families(target.arch).first();
+    best.map_or_else(Vec::new, |&family| class.schedules(family, target.arch))
 }

@@ -24,4 +24,6 @@ mod worker;
 pub use bench::Bench;
 pub use devices::Devices;
 pub use evaluator::GpuEvaluator;
+#[cfg(feature = "study")]
+pub(crate) use evaluator::candidates;
 pub use seeds::Seeds;

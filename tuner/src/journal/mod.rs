@@ -102,15 +102,24 @@ impl Journal {
 
     /// Writes `line`, waits until it is on disk, and gives it back.
     fn write(&mut self, line: Line) -> Result<Line, JournalError> {
-        let mut text = checksum::seal(serde_json::to_vec(&line).expect("lines have only string keys"));
-        text.push(b'\n');
+        self.write_all(std::slice::from_ref(&line))?;
+        Ok(line)
+    }
+
+    /// Writes `lines` and waits until they are on disk.
+    fn write_all(&mut self, lines: &[Line]) -> Result<(), JournalError> {
+        let mut text = Vec::new();
+        for line in lines {
+            text.extend(checksum::seal(serde_json::to_vec(line).expect("lines have only string keys")));
+            text.push(b'\n');
+        }
         let before = self.file.metadata().map_err(io(&self.path))?.len();
         if let Err(source) = self.file.write_all(&text).and_then(|()| self.file.sync_data()) {
             // Best effort: half a line on a full disk would also be dropped by the next open.
             let _ = self.file.set_len(before);
             return Err(io(&self.path)(source));
         }
-        Ok(line)
+        Ok(())
     }
 
     /// Every trial, in the order in which they were made.
@@ -153,8 +162,15 @@ impl Store for Journal {
         Some(Arc::clone(&self.intents))
     }
 
-    fn append(&mut self, trial: Trial) -> Result<(), StoreError> {
-        Ok(Journal::append(self, trial)?)
+    fn append_all(&mut self, trials: Vec<Trial>) -> Result<(), StoreError> {
+        let lines: Vec<Line> = trials.into_iter().map(Line::Trial).collect();
+        self.write_all(&lines)?;
+        for line in lines {
+            if let Line::Trial(trial) = line {
+                self.records.push(trial);
+            }
+        }
+        Ok(())
     }
 
     fn append_final(&mut self, held: HeldFinal) -> Result<(), StoreError> {

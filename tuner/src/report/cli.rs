@@ -9,8 +9,9 @@ use super::document::Results;
 use super::page::Page;
 use crate::environment::timestamp;
 use crate::folder;
-use crate::journal::{JournalError, read_trials};
 use crate::output::{self, OutputError};
+use crate::source::StudyArgs;
+use crate::store::StoreError;
 
 /// Write an output folder's results as one HTML page.
 ///
@@ -26,6 +27,9 @@ pub struct ReportArgs {
     /// The page [default: report.html in the folder].
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Where the trials are.
+    #[command(flatten)]
+    pub source: StudyArgs,
 }
 
 /// Why there is no page.
@@ -37,9 +41,9 @@ pub enum ReportError {
     /// The journal holds no trial.
     #[error("{} holds no trial; run `tuner tune` first", .0.display())]
     Empty(PathBuf),
-    /// The journal cannot be read.
+    /// The trials cannot be read.
     #[error(transparent)]
-    Journal(#[from] JournalError),
+    Store(#[from] StoreError),
     /// The config cannot be read.
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -66,10 +70,10 @@ impl ReportArgs {
 
     fn page(&self) -> Result<Page, ReportError> {
         let journal = folder::journal(&self.folder);
-        if !journal.exists() {
+        if self.source.study.is_none() && !journal.exists() {
             return Err(ReportError::NoJournal(journal));
         }
-        let trials = read_trials(&journal)?;
+        let trials = self.source.trials(&journal)?;
         if trials.is_empty() {
             return Err(ReportError::Empty(journal));
         }

@@ -46,8 +46,8 @@ fn block(result: &TargetResult) -> String {
 fn search_words(result: &TargetResult) -> String {
     let search = &result.search;
     let answered = search.trials.len() - search.evaluated.min(search.trials.len());
-    let journal = if answered > 0 { format!(", {answered} of them from the journal") } else { String::new() };
-    format!("{}: {} schedules tried{journal}; {}", result.strategy, search.trials.len(), search.stopped)
+    let known = if answered > 0 { format!(", {answered} of them known before") } else { String::new() };
+    format!("{}: {} schedules tried{known}; {}", result.strategy, search.trials.len(), search.stopped)
 }
 
 fn generations(result: &TargetResult) -> String {

@@ -32,11 +32,19 @@ pub trait Store {
     /// Who is to be told when a planned schedule begins to run, if that is this process's to tell.
     fn intents(&self) -> Option<Arc<Intents>>;
 
-    /// Writes `trial`, and comes back once it cannot be lost.
+    /// Writes `trials`, and comes back once they cannot be lost. What others wrote of the same schedules stays.
     ///
     /// # Errors
-    /// It cannot be written; what was written before stays valid.
-    fn append(&mut self, trial: Trial) -> Result<(), StoreError>;
+    /// They cannot be written; what was written before stays valid.
+    fn append_all(&mut self, trials: Vec<Trial>) -> Result<(), StoreError>;
+
+    /// Writes `trial` alone.
+    ///
+    /// # Errors
+    /// As [`Store::append_all`].
+    fn append(&mut self, trial: Trial) -> Result<(), StoreError> {
+        self.append_all(vec![trial])
+    }
 
     /// Writes a final.
     ///

@@ -78,7 +78,7 @@ fn a_second_run_measures_nothing_and_ends_the_same() {
     for (name, before) in outputs.iter().zip(before) {
         assert!(std::fs::read(tuner.out(name)).unwrap() == before, "{name} changed");
     }
-    assert!(text(&output.stdout).contains("60 of them from the journal"));
+    assert!(text(&output.stdout).contains("60 of them known before"));
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_larger_budget_begins_as_the_smaller_one_did_and_goes_on_behind_it() {
     assert_eq!(after[..24], before[..]);
     let (words, all) = tune("84");
     assert_eq!((all.len(), &all[..60]), (84, &after[..]));
-    assert!(words.contains("84 schedules tried, 60 of them from the journal"), "{words}");
+    assert!(words.contains("84 schedules tried, 60 of them known before"), "{words}");
 }
 
 /// The fastest time of a history, and the time that the last run says is the best, in milliseconds.

@@ -110,7 +110,7 @@ fn a_session_in_several_runs_leaves_what_one_uninterrupted_run_leaves() {
     assert_eq!(files(&folder), files(&whole.folder().join("model")));
     let config = |tuner: &Tuner| std::fs::read_to_string(tuner.out("best_config.json")).unwrap();
     assert_eq!(config(&parts), config(&whole));
-    assert!(text(&output.stdout).contains("of them from the journal"), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).contains("of them known before"), "{}", text(&output.stdout));
 }
 
 #[test]

@@ -20,6 +20,9 @@ pub enum Step {
     Docs,
 }
 
+/// What a plain build leaves out and the checks do not.
+const STUDY: &str = "tuner/study";
+
 /// How a step ended.
 pub struct Outcome {
     pub succeeded: bool,
@@ -36,10 +39,14 @@ impl Step {
         let mut command = cargo::command(root);
         match self {
             Self::Fmt => command.args(["fmt", "--all", "--check"]),
-            Self::Clippy => command.args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+            Self::Clippy => {
+                command.args(["clippy", "--workspace", "--features", STUDY, "--all-targets", "--", "-D", "warnings"])
+            }
             // All failures at once, rather than those of the first failing binary.
-            Self::Tests => command.args(["test", "--workspace", "--no-fail-fast"]),
-            Self::Docs => command.args(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"),
+            Self::Tests => command.args(["test", "--workspace", "--features", STUDY, "--no-fail-fast"]),
+            Self::Docs => command
+                .args(["doc", "--workspace", "--features", STUDY, "--no-deps"])
+                .env("RUSTDOCFLAGS", "-D warnings"),
         };
         command
     }

@@ -1,0 +1,104 @@
+//! What `tuner tune --study` does: the same as elsewhere, but trials are rows of a database, and workers make them.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use autokernel_codegen::schedule::Schedule;
+
+use super::args::TuneArgs;
+use super::error::AppError;
+use super::job::Job;
+use super::on_gpu::{self, Wanted};
+use crate::environment::{Environment, kernel_sources};
+use crate::evaluate::{About, Contender, Done, Evaluator, EvaluatorError, Final, Measurable, Rounds};
+use crate::gpu::candidates;
+use crate::intents::Intents;
+use crate::outcome::Measurement;
+use crate::stop::Stop;
+use crate::store::Store;
+use crate::study::{Kind, Link, Queue, Remote, Study, StudyUrl};
+use crate::target::Target;
+
+/// The trials of the study at `url`.
+///
+/// # Errors
+/// It cannot be read.
+pub fn store(url: &StudyUrl, stop: &Stop) -> Result<Box<dyn Store>, AppError> {
+    Ok(Box::new(Study::read(Queue::open(Link::open(url, stop)?)?)?))
+}
+
+/// `jobs`, measured by the workers of the study at `url`.
+///
+/// # Errors
+/// It cannot be reached.
+pub fn served(url: &StudyUrl, jobs: Vec<Job>, stop: &Stop) -> Result<Vec<Job>, AppError> {
+    let queue = Rc::new(RefCell::new(Queue::open(Link::open(url, stop)?)?));
+    let remote = |Job { target, evaluator }| {
+        let evaluator = Remote::new(Rc::clone(&queue), evaluator, stop.clone());
+        Job { target, evaluator: Box::new(evaluator) as Box<dyn Evaluator> }
+    };
+    Ok(jobs.into_iter().map(remote).collect())
+}
+
+/// The jobs on the kind of GPU that most workers of the study at `url` measure on; none if all of them replay.
+///
+/// # Errors
+/// It cannot be read.
+pub fn jobs(args: &TuneArgs, url: &StudyUrl, wanted: &Wanted<'_>, stop: &Stop) -> Result<Option<Vec<Job>>, AppError> {
+    let mut queue = Queue::open(Link::open(url, stop)?)?;
+    let lease = queue.policy().lease;
+    let serves = |kind: &Kind| args.filter.arch.admits(kind.arch);
+    let Some(kind) = Kind::all(queue.link(), lease)?.into_iter().find(serves) else { return Ok(None) };
+    let targets = on_gpu::targets(&args.filter, wanted, kind.arch);
+    let job = |target: Target| Job { evaluator: Box::new(Elsewhere::new(&kind, &target)), target };
+    let jobs: Vec<Job> = targets.into_iter().map(job).collect();
+    Ok((!jobs.is_empty()).then_some(jobs))
+}
+
+/// A GPU of another machine, of which all is known but how to measure on it.
+pub struct Elsewhere {
+    about: About,
+}
+
+impl Elsewhere {
+    /// A GPU of `kind`, for `target`.
+    pub fn new(kind: &Kind, target: &Target) -> Self {
+        let Kind { gpu, driver, nvcc, .. } = kind.clone();
+        let kernels = kernel_sources(&target.problem.class());
+        let environment = Environment { gpu: gpu.name.clone(), driver, nvcc, kernels };
+        Elsewhere { about: About { environment, gpu, recorded_on: None, measurable: Measurable::Legal } }
+    }
+}
+
+impl Evaluator for Elsewhere {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn origin(&self) -> String {
+        format!("measured elsewhere on {}", self.about.gpu.name)
+    }
+
+    fn space(&self, target: &Target) -> Vec<Schedule> {
+        candidates(target)
+    }
+
+    fn evaluate(&mut self, _: &Target, _: &[Schedule], _: Option<&Intents>, _: Done<'_>) -> Result<(), EvaluatorError> {
+        Err(not_here())
+    }
+
+    fn compare(&mut self, _: &Target, _: &[Contender], _: Rounds) -> Result<Vec<Final>, EvaluatorError> {
+        Err(not_here())
+    }
+
+    fn reference(&mut self, _: &Target) -> Result<Option<Measurement>, EvaluatorError> {
+        Err(not_here())
+    }
+}
+
+fn not_here() -> EvaluatorError {
+    EvaluatorError {
+        reason: "the GPU is on another machine".to_owned(),
+        remedy: "start `tuner work --study URL` there".to_owned(),
+    }
+}

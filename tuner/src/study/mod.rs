@@ -1,0 +1,30 @@
+//! One study across machines: the trials of a journal as rows of one Postgres database.
+//!
+//! Whoever searches asks for trials ([`Study`], [`Remote`]); [`Worker`]s take them, a lease at a time, and write what came
+//! of them. Nobody coordinates: the state is the database's alone, and each process may die at any time. A lease is
+//! known by its attempt, so that a result which comes after another worker took over is kept aside and never counted.
+
+mod error;
+mod heartbeat;
+mod kind;
+mod link;
+mod policy;
+mod queue;
+mod remote;
+mod request;
+mod status;
+mod store;
+mod url;
+mod worker;
+
+pub use error::StudyError;
+pub(crate) use kind::Kind;
+pub use link::Link;
+pub use policy::Policy;
+pub use queue::Queue;
+pub use remote::Remote;
+pub(crate) use request::Task;
+pub use status::Status;
+pub use store::Study;
+pub use url::StudyUrl;
+pub(crate) use worker::{Bench, Habits, WorkError, Worker};

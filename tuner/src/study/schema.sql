@@ -1,0 +1,66 @@
+-- A study: what is to be measured, by whom it is being measured, and what came of it.
+
+create schema autokernel;
+
+-- What all who take part agree on.
+create table autokernel.study (
+    version integer not null,
+    -- How long a worker holds what it took without a sign of life.
+    lease interval not null,
+    -- How many workers may be lost over one schedule before it is blamed.
+    attempts integer not null,
+    created_at timestamptz not null default now(),
+    only_one boolean primary key default true check (only_one)
+);
+
+-- A target (problem, arch, extents) in an environment (GPU, driver, nvcc, kernel sources).
+create table autokernel.task (
+    id bigint generated always as identity primary key,
+    key bytea not null unique,
+    target json not null,
+    environment json not null
+);
+
+-- What a worker does in one go: try a schedule, hold a final, time cuBLAS.
+create table autokernel.work (
+    id bigint generated always as identity primary key,
+    task bigint not null references autokernel.task,
+    key bytea not null unique,
+    kind text not null check (kind in ('trial', 'compare', 'reference')),
+    request json not null,
+    result json,
+    recorded_at timestamptz check ((recorded_at is null) = (result is null)),
+    -- Which lease is the last; results of earlier ones come too late.
+    attempt integer not null default 0,
+    -- How many leases ended without a result because their worker said so.
+    given_back integer not null default 0,
+    worker text,
+    lease_until timestamptz
+) with (fillfactor = 80);
+
+create index work_open on autokernel.work (task, id) where result is null;
+create index work_recorded on autokernel.work (recorded_at, id) where result is not null;
+
+-- Results of leases that were lost before: kept, and not counted.
+create table autokernel.late (
+    work bigint not null references autokernel.work,
+    attempt integer not null,
+    worker text not null,
+    result json not null,
+    came_at timestamptz not null default now(),
+    primary key (work, attempt)
+);
+
+-- What a journal holds beside trials: finals and references.
+create table autokernel.line (
+    id bigint generated always as identity primary key,
+    key bytea not null unique,
+    body json not null
+);
+
+create table autokernel.worker (
+    name text primary key,
+    -- The GPUs that it measures on; none if it replays.
+    kind json,
+    seen_at timestamptz not null
+);

@@ -1,0 +1,194 @@
+//! A study as a store of trials.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use postgres::fallible_iterator::FallibleIterator;
+use postgres::{Client, Row};
+
+use super::error::StudyError;
+use super::queue::{Queue, json};
+use super::request::{Draft, Request, Task, Tried, digest};
+use crate::held_final::HeldFinal;
+use crate::intents::Intents;
+use crate::store::{Records, Reference, Store, StoreError};
+use crate::trial::Trial;
+
+/// The trials of a study, as far as they were read.
+pub struct Study {
+    queue: Queue,
+    records: Records,
+    tasks: HashMap<i64, Task>,
+    /// The time of the last trial that was read, as the server writes it.
+    read_to: Option<String>,
+    lines_to: i64,
+}
+
+/// Who recorded a trial earlier may have written it later, by as much as a statement takes.
+const OVERLAP: &str = "interval '1 minute'";
+
+/// A line of a journal that is no trial.
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(tag = "line", rename_all = "snake_case")]
+enum Line {
+    Final(HeldFinal),
+    Reference(Reference),
+}
+
+impl Study {
+    /// Reads the study of `queue`.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn read(queue: Queue) -> Result<Self, StudyError> {
+        let mut study = Study { queue, records: Records::default(), tasks: HashMap::new(), read_to: None, lines_to: 0 };
+        study.read_on()?;
+        Ok(study)
+    }
+
+    fn read_on(&mut self) -> Result<(), StudyError> {
+        self.read_lines()?;
+        let query = format!(
+            "select work.id, task, request::text as request, result::text as result, recorded_at::text as at
+             from autokernel.work where kind = 'trial' and result is not null
+                 and recorded_at > coalesce($1::text::timestamptz - {OVERLAP}, '-infinity')
+             order by recorded_at, work.id"
+        );
+        let from = self.read_to.clone();
+        // Rows come as they are read: a million trials are not held twice.
+        let mut found = Vec::new();
+        self.queue.link().run(|client| {
+            found.clear();
+            each_row(client, &query, from.as_deref(), |row| {
+                let (id, task): (i64, i64) = (row.get("id"), row.get("task"));
+                let parsed = parse(row.get("request"), row.get("result"));
+                found.push((id, task, parsed, row.get::<_, String>("at")));
+            })
+        })?;
+        for (id, task, parsed, at) in found {
+            let (draft, tried) = parsed.map_err(|reason| self.queue.damaged(format!("work {id}"), reason))?;
+            let trial = draft.tried(&self.task(task)?, tried);
+            if self.records.find(&trial.key()).is_none() {
+                self.records.push(trial);
+            }
+            self.read_to = Some(at);
+        }
+        Ok(())
+    }
+
+    fn task(&mut self, id: i64) -> Result<Task, StudyError> {
+        if let Some(task) = self.tasks.get(&id) {
+            return Ok(task.clone());
+        }
+        let task = self.queue.numbered_task(id)?;
+        self.tasks.insert(id, task.clone());
+        Ok(task)
+    }
+
+    fn read_lines(&mut self) -> Result<(), StudyError> {
+        const QUERY: &str = "select id, body::text as body from autokernel.line where id > $1 order by id";
+        let from = self.lines_to;
+        let rows = self.queue.link().run(|client| client.query(QUERY, &[&from]))?;
+        for row in rows {
+            let id: i64 = row.get("id");
+            let damaged = |reason: String| self.queue.damaged(format!("line {id}"), reason);
+            let line: Line = serde_json::from_str(row.get("body")).map_err(|error| damaged(error.to_string()))?;
+            match line {
+                Line::Final(held) => {
+                    held.check().map_err(|implausible| damaged(implausible.to_string()))?;
+                    self.records.push_final(held);
+                }
+                Line::Reference(reference) => {
+                    reference.cublas.check().map_err(|implausible| damaged(implausible.to_string()))?;
+                    self.records.push_reference(reference);
+                }
+            }
+            self.lines_to = id;
+        }
+        Ok(())
+    }
+
+    fn write_line(&mut self, line: &Line) -> Result<(), StudyError> {
+        const QUERY: &str =
+            "insert into autokernel.line (key, body) values ($1, $2::text::json) on conflict do nothing";
+        let (key, body) = (digest(line), json(line));
+        self.queue.link().run(|client| client.execute(QUERY, &[&key.as_slice(), &body]))?;
+        self.read_lines()
+    }
+
+    /// Writes trials, a thousand at a time; those that are there already stay as they are.
+    fn write_trials(&mut self, trials: &[Trial]) -> Result<(), StudyError> {
+        const QUERY: &str = "insert into autokernel.work (task, key, kind, request, result, recorded_at)
+            select task, key, 'trial', request::json, result::json, clock_timestamp()
+            from unnest($1::bigint[], $2::bytea[], $3::text[], $4::text[]) as made (task, key, request, result)
+            on conflict (key) do update set result = excluded.result, recorded_at = excluded.recorded_at,
+                lease_until = null where work.result is null";
+        const AT_ONCE: usize = 1000;
+        for trials in trials.chunks(AT_ONCE) {
+            let task = |trial: &Trial| Task { target: trial.target.clone(), environment: trial.environment.clone() };
+            let tasks = trials.iter().map(|trial| self.queue.task(&task(trial))).collect::<Result<Vec<_>, _>>()?;
+            let keys: Vec<Vec<u8>> = trials.iter().map(|trial| trial.key().bytes().to_vec()).collect();
+            let requests: Vec<String> = trials.iter().map(|trial| json(&Request::Trial(Draft::of(trial)))).collect();
+            let results: Vec<String> = trials.iter().map(|trial| json(&Tried::of(trial))).collect();
+            self.queue.link().run(|client| client.execute(QUERY, &[&tasks, &keys, &requests, &results]))?;
+        }
+        Ok(())
+    }
+}
+
+fn parse(request: &str, result: &str) -> Result<(Draft, Tried), String> {
+    let draft: Draft = serde_json::from_str(request).map_err(|error| error.to_string())?;
+    Ok((draft, Tried::read(result)?))
+}
+
+fn each_row(
+    client: &mut Client,
+    query: &str,
+    from: Option<&str>,
+    mut tell: impl FnMut(&Row),
+) -> Result<(), postgres::Error> {
+    let parameters: [&(dyn postgres::types::ToSql + Sync); 1] = [&from];
+    let mut rows = client.query_raw(query, parameters)?;
+    while let Some(row) = rows.next()? {
+        tell(&row);
+    }
+    Ok(())
+}
+
+impl Store for Study {
+    fn records(&self) -> &Records {
+        &self.records
+    }
+
+    fn refresh(&mut self) -> Result<(), StoreError> {
+        Ok(self.read_on()?)
+    }
+
+    /// Asks the workers for them.
+    fn plan(&mut self, drafts: Vec<Trial>) -> Result<(), StoreError> {
+        let Some(first) = drafts.first() else { return Ok(()) };
+        let task = Task { target: first.target.clone(), environment: first.environment.clone() };
+        let requests: Vec<Request> = drafts.iter().map(|draft| Request::Trial(Draft::of(draft))).collect();
+        Ok(self.queue.ask(&task, &requests)?)
+    }
+
+    /// The workers' own.
+    fn intents(&self) -> Option<Arc<Intents>> {
+        None
+    }
+
+    /// What a worker recorded is written already and stays.
+    fn append_all(&mut self, trials: Vec<Trial>) -> Result<(), StoreError> {
+        self.write_trials(&trials)?;
+        trials.into_iter().for_each(|trial| self.records.push(trial));
+        Ok(())
+    }
+
+    fn append_final(&mut self, held: HeldFinal) -> Result<(), StoreError> {
+        Ok(self.write_line(&Line::Final(held))?)
+    }
+
+    fn append_reference(&mut self, reference: Reference) -> Result<(), StoreError> {
+        Ok(self.write_line(&Line::Reference(reference))?)
+    }
+}
