@@ -31,6 +31,8 @@ pub mod evaluate;
 pub mod exchange;
 mod filter;
 mod folder;
+#[cfg(test)]
+mod fuzz;
 pub mod gate;
 pub mod gpu;
 mod gpu_facts;

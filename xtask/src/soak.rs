@@ -31,6 +31,9 @@ pub fn run(root: &Path) -> Result<()> {
         passes(&mut command, "the seam between operations has a fault, see above")?;
     }
     let mut command = cargo::command(root);
+    command.args(["test", "--release", "--package", "tuner", "--features", "study", "--lib", "fuzz"]).envs(LENGTHS);
+    passes(&mut command, "a journal or a config was misread, see above; a seed that is named there repeats it")?;
+    let mut command = cargo::command(root);
     command.args(["test", "--release", "--package", "tuner", "--features", "study", "--test", "study"]).envs(LENGTHS);
     command.args(["--", "--nocapture", "--test-threads", "1"]);
     passes(&mut command, "a study lost or doubled a trial, or is too slow, see above")?;

@@ -23,6 +23,8 @@ use crate::trial::Trial;
 
 pub(crate) use error::JournalError;
 pub(crate) use read::{Recovery, read_trials};
+#[cfg(test)]
+pub(crate) use read::{parse_trials, sealed, unsealed};
 
 use error::io;
 use line::{Line, Lines};

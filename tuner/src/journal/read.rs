@@ -49,8 +49,12 @@ pub fn read_and_repair(file: &mut File, path: &Path) -> Result<(Lines, Recovery)
 /// # Errors
 /// It cannot be read, or a line in its middle is not JSON.
 pub fn read_trials(path: &Path) -> Result<Vec<Trial>, JournalError> {
-    let bytes = std::fs::read(path).map_err(io(path))?;
-    let whole = whole_lines(&bytes);
+    parse_trials(&std::fs::read(path).map_err(io(path))?, path)
+}
+
+/// The trials of a journal's bytes.
+pub fn parse_trials(bytes: &[u8], path: &Path) -> Result<Vec<Trial>, JournalError> {
+    let whole = whole_lines(bytes);
     let mut lines = parse(&bytes[..whole], path, &mut Recovery::default())?;
     // The writer may be in the middle of its last line.
     if let Some(line) = whole_line(&bytes[whole..], lines.version) {
@@ -99,4 +103,18 @@ fn read_line(text: &[u8], version: Option<u32>) -> Result<Option<Line>, String> 
         Err(error) if error.is_data() => Ok(None),
         Err(error) => Err(format!("this is no line of JSON ({error})")),
     }
+}
+
+/// A journal of `trials`, as it is written.
+#[cfg(test)]
+pub fn sealed(trials: &[Trial]) -> Vec<u8> {
+    let lines = std::iter::once(Line::Journal { version: VERSION }).chain(trials.iter().cloned().map(Line::Trial));
+    let seal = |line: Line| [checksum::seal(serde_json::to_vec(&line).unwrap()), b"\n".to_vec()].concat();
+    lines.flat_map(seal).collect()
+}
+
+/// The line of a trial in a journal of version 1.
+#[cfg(test)]
+pub fn unsealed(trial: &Trial) -> String {
+    serde_json::to_string(&Line::Trial(trial.clone())).unwrap()
 }

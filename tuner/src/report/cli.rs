@@ -91,3 +91,9 @@ impl ReportArgs {
         Ok(Page::new(trials, results, config, timestamp()))
     }
 }
+
+/// The page of trials that were read from nowhere.
+#[cfg(test)]
+pub fn page_of(trials: Vec<crate::trial::Trial>, results: Results, config: Config) -> Result<String, ReportError> {
+    Ok(Page::new(trials, results, config, timestamp()).to_html()?)
+}

@@ -15,6 +15,8 @@ mod under_roof;
 
 pub(crate) use chart::ChartError;
 pub(crate) use cli::ReportArgs;
+#[cfg(test)]
+pub(crate) use cli::page_of;
 pub use curve::learning_curves;
 pub use document::Results;
 pub use document::TargetDocument;
