@@ -21,6 +21,11 @@ pub fn check_amount(what: &'static str, amount: f64) -> Result<(), Implausible> 
     check(what, amount, 0.0, 1e9)
 }
 
+/// Refuses a count of more than a million: nobody makes as many, and loops would take long to reach it.
+pub fn check_count(what: &'static str, count: u32) -> Result<(), Implausible> {
+    check(what, f64::from(count), 0.0, 1e6)
+}
+
 fn check(what: &'static str, given: f64, least: f64, most: f64) -> Result<(), Implausible> {
     if (least..=most).contains(&given) { Ok(()) } else { Err(Implausible { what, given, least, most }) }
 }

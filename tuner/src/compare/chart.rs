@@ -32,7 +32,8 @@ pub enum Axis {
     Seconds,
 }
 
-/// The charts of `panels` as SVG: the median over the seeds of how much slower than the optimum the best so far is.
+/// The charts of `panels` as SVG: the median and the middle half over the seeds of how much slower than the optimum
+/// the best so far is.
 ///
 /// # Errors
 /// The drawing library fails.
@@ -80,8 +81,14 @@ where
         .draw()?;
     for (line, colour) in lines.iter().zip(colours().cycle()) {
         let points = points(line.courses, arena.optimum_ms, axis, end);
+        // Half of the seeds lie in the band.
+        let upper = points.iter().map(|(x, quartiles)| (*x, quartiles.upper));
+        let lower = points.iter().rev().map(|(x, quartiles)| (*x, quartiles.lower));
+        let band: Vec<(f64, f64)> = upper.chain(lower).collect();
+        chart.draw_series([Polygon::new(band, colour.mix(0.12))])?;
+        let medians = points.iter().map(|(x, quartiles)| (*x, quartiles.median));
         chart
-            .draw_series(LineSeries::new(points, colour.stroke_width(2)))?
+            .draw_series(LineSeries::new(medians, colour.stroke_width(2)))?
             .label(line.strategy.clone())
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(2)));
     }
@@ -105,21 +112,20 @@ fn extent(course: &Course, axis: Axis) -> f64 {
     }
 }
 
-/// The median regret in percent, as points.
-fn points(courses: &[Course], optimum_ms: f64, axis: Axis, end: f64) -> Vec<(f64, f64)> {
+/// The quartiles of the regret in percent, each with its place on the axis.
+fn points(courses: &[Course], optimum_ms: f64, axis: Axis, end: f64) -> Vec<(f64, Quartiles)> {
     let regret = |course: &Course, evaluations: usize| {
         let pct = 100.0 * (1.0 / course.share(evaluations, optimum_ms) - 1.0);
         pct.clamp(LEAST_PCT, MOST_PCT)
     };
-    let median = |done: &dyn Fn(&Course) -> usize| {
-        Quartiles::of(courses.iter().map(|course| regret(course, done(course)))).median
-    };
+    let quartiles =
+        |done: &dyn Fn(&Course) -> usize| Quartiles::of(courses.iter().map(|course| regret(course, done(course))));
     match axis {
-        Axis::Evaluations => (1..=end as usize).map(|at| (at as f64, median(&|_| at))).collect(),
+        Axis::Evaluations => (1..=end as usize).map(|at| (at as f64, quartiles(&|_| at))).collect(),
         Axis::Seconds => {
             let at = |step: usize| end * step as f64 / STEPS as f64;
             let known = |course: &Course, now: f64| course.seconds.partition_point(|&then| then <= now);
-            (0..=STEPS).map(|step| (at(step), median(&|course| known(course, at(step))))).collect()
+            (0..=STEPS).map(|step| (at(step), quartiles(&|course| known(course, at(step))))).collect()
         }
     }
 }

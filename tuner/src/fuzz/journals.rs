@@ -18,7 +18,7 @@ use crate::target::Target;
 use crate::trial::Trial;
 
 /// One of so many mutants that can be read becomes a page, which takes longer.
-const PAGES: u64 = 500;
+const PAGES: u64 = 100;
 
 fn trials() -> Vec<Trial> {
     let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, "leaky_relu".parse().unwrap());

@@ -1,6 +1,6 @@
 //! What a journal holds.
 
-use autokernel_core::Implausible;
+use autokernel_core::{Implausible, check_count};
 use serde::{Deserialize, Serialize};
 
 use crate::held_final::HeldFinal;
@@ -36,11 +36,15 @@ pub struct Lines {
 }
 
 impl Line {
-    /// Refuses times that cannot have been measured.
+    /// Refuses times that cannot have been measured, and counts that nobody comes to.
     pub fn check(&self) -> Result<(), Implausible> {
         match self {
             Line::Journal { .. } => Ok(()),
-            Line::Trial(trial) => trial.outcome.measurement().map_or(Ok(()), Measurement::check),
+            Line::Trial(trial) => {
+                check_count("generation", trial.generation)?;
+                check_count("number", trial.number)?;
+                trial.outcome.measurement().map_or(Ok(()), Measurement::check)
+            }
             Line::Final(held) => held.check(),
             Line::Reference(reference) => reference.cublas.check(),
         }

@@ -5,7 +5,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::chart::{ChartError, FAILURE, FONT, FOUND, GRID, INK, TRIAL, axes};
-use super::level::{Level, Levels};
+use super::level::{Level, Levels, told_apart};
 use super::result::TargetResult;
 
 const PANEL: (u32, u32) = (760, 430);
@@ -50,7 +50,8 @@ where
     let target = &search.target;
     let levels = levels(result);
     let rates: Vec<Option<f64>> = search.trials.iter().map(|trial| Some(target.tflops(trial.median_ms()?))).collect();
-    let highest = rates.iter().flatten().copied().chain(levels.iter().map(|level| level.tflops)).fold(1.0, f64::max);
+    let range = told_apart(rates.iter().flatten().copied(), levels.iter().map(|level| level.tflops));
+    let (floor, highest) = (range.start, range.end);
     let trials = rates.len().max(1) as f64;
 
     let title = format!("{} {}", target.shape, target.problem.brief());
@@ -61,7 +62,7 @@ where
         .margin_bottom(14)
         .x_label_area_size(38)
         .y_label_area_size(52)
-        .build_cartesian_2d(0.0..trials + 1.0, 0.0..highest * 1.06)?;
+        .build_cartesian_2d(0.0..trials + 1.0, range)?;
     axes(&mut chart, 13)
         .disable_x_mesh()
         .x_desc("evaluations")
@@ -72,7 +73,7 @@ where
 
     for pair in search.trials.windows(2).enumerate().filter(|(_, pair)| pair[0].generation != pair[1].generation) {
         let x = pair.0 as f64 + 1.5;
-        chart.draw_series(LineSeries::new([(x, 0.0), (x, highest * 1.06)], GRID))?;
+        chart.draw_series(LineSeries::new([(x, floor), (x, highest)], GRID))?;
     }
     for level in &levels {
         let line = [(0.0, level.tflops), (trials + 1.0, level.tflops)];
@@ -83,10 +84,10 @@ where
         rates
             .iter()
             .enumerate()
-            .filter_map(|(index, rate)| Some(Circle::new((at(index), (*rate)?), 3, TRIAL.filled()))),
+            .filter_map(|(index, rate)| Some(Circle::new((at(index), rate.as_ref()?.max(floor)), 3, TRIAL.filled()))),
     )?;
     let failed = rates.iter().enumerate().filter(|(_, rate)| rate.is_none());
-    chart.draw_series(failed.map(|(index, _)| Cross::new((at(index), 0.0), 4, FAILURE.stroke_width(2))))?;
+    chart.draw_series(failed.map(|(index, _)| Cross::new((at(index), floor), 4, FAILURE.stroke_width(2))))?;
     chart.draw_series(LineSeries::new(best_so_far(&rates), FOUND.stroke_width(3)))?;
 
     let place = |tflops: f64| chart.as_coord_spec().translate(&(trials + 1.0, tflops));

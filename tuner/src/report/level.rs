@@ -1,5 +1,7 @@
 //! What both learning curves are compared with.
 
+use std::ops::Range;
+
 use plotters::style::RGBColor;
 
 use super::chart::{CUBLAS, FAINT, INCUMBENT, OPTIMUM};
@@ -39,6 +41,20 @@ impl Levels {
         let level = |(name, ms, colour): (_, Option<f64>, _)| Some(Level { name, tflops: target.tflops(ms?), colour });
         times.into_iter().filter_map(level).collect()
     }
+}
+
+/// Of so many trials the slowest one may lie on the lower edge of a chart.
+const SLOWEST: usize = 10;
+
+/// The rates that a chart of `trials` and what they are compared with shows: they are told apart near the top, so it need not
+/// begin at 0, nor at the slowest trial.
+pub fn told_apart(trials: impl Iterator<Item = f64>, compared: impl Iterator<Item = f64>) -> Range<f64> {
+    let mut trials: Vec<f64> = trials.collect();
+    trials.sort_by(f64::total_cmp);
+    let ends = [trials.get(trials.len() / SLOWEST), trials.last()].into_iter().flatten().copied();
+    let shown = ends.chain(compared);
+    let (lowest, highest) = shown.fold((f64::INFINITY, 1.0), |(low, high), rate| (rate.min(low), rate.max(high)));
+    lowest.min(highest) * 0.92..highest * 1.03
 }
 
 #[cfg(test)]

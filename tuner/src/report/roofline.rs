@@ -3,9 +3,9 @@
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::chart::{ChartError, FAINT, FONT, FOUND, INK, axes};
+use super::chart::{CUBLAS, ChartError, FAINT, FONT, FOUND, INK, axes};
 use super::result::TargetResult;
-use super::under_roof::{self, Spot, plain};
+use super::under_roof::{self, Spot, plain, ticks};
 
 /// Width of the plot, and of the key beside it.
 const WIDTHS: (u32, u32) = (820, 500);
@@ -38,13 +38,16 @@ fn kernel(result: &TargetResult) -> Option<Kernel> {
     let share = result.roofline().percent(&target.work(), result.best_ms()?);
     let label = format!("{} {}: {tflops:.0} TFLOP/s, {share:.0} % of the roof", target.shape, target.problem.brief());
     let default_tflops = result.default_ms().map(|ms| target.tflops(ms));
-    Some(Kernel { label, spot: Spot { intensity: target.work().intensity(), tflops, default_tflops } })
+    let cublas_tflops = result.cublas_ms().map(|ms| target.tflops(ms));
+    Some(Kernel { label, spot: Spot { intensity: target.work().intensity(), tflops, default_tflops, cublas_tflops } })
 }
 
 fn draw(svg: &mut String, first: &TargetResult, kernels: &[Kernel]) -> Result<(), ChartError> {
     let roof = first.roofline();
     let spots: Vec<Spot> = kernels.iter().map(|kernel| kernel.spot).collect();
     let (intensities, lowest) = under_roof::extent(&roof, &spots);
+
+    let highest = roof.peak_tflops * 1.5;
 
     let height = LOWEST_HEIGHT.max(LINE * (kernels.len() as u32 + 6));
     let root = SVGBackend::with_string(svg, (WIDTHS.0 + WIDTHS.1, height)).into_drawing_area();
@@ -58,11 +61,10 @@ fn draw(svg: &mut String, first: &TargetResult, kernels: &[Kernel]) -> Result<()
     );
     let area = root.titled(&title, (FONT, 18).into_font().color(&INK))?;
     let (plot, beside) = area.split_horizontally(WIDTHS.0);
-    let mut chart = ChartBuilder::on(&plot)
-        .margin(12)
-        .x_label_area_size(42)
-        .y_label_area_size(62)
-        .build_cartesian_2d(intensities.clone().log_scale().base(2.0), (lowest..roof.peak_tflops * 1.5).log_scale())?;
+    let mut chart = ChartBuilder::on(&plot).margin(12).x_label_area_size(42).y_label_area_size(62).build_cartesian_2d(
+        intensities.clone().log_scale().base(2.0),
+        (lowest..highest).log_scale().with_key_points(ticks(lowest, highest)),
+    )?;
     axes(&mut chart, 13)
         .x_desc("arithmetic intensity, FLOP per byte of device memory traffic")
         .y_desc("TFLOP/s")
@@ -102,5 +104,7 @@ fn key(area: &Area<'_>, kernels: &[Kernel]) -> Result<(), ChartError> {
     area.draw_text("tuned", &style, (34, line(last)))?;
     area.draw(&Circle::new((12, line(last + 1)), 4, FAINT.stroke_width(2)))?;
     area.draw_text("default schedule", &style, (34, line(last + 1)))?;
+    area.draw(&Cross::new((12, line(last + 2)), 4, CUBLAS.stroke_width(2)))?;
+    area.draw_text("cuBLAS and a kernel for the epilogue", &style, (34, line(last + 2)))?;
     Ok(())
 }

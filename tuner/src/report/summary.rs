@@ -50,9 +50,18 @@ fn search_words(result: &TargetResult) -> String {
     format!("{}: {} schedules tried{known}; {}", result.strategy, search.trials.len(), search.stopped)
 }
 
+/// Generations whose best is told one by one.
+const MOST_GENERATIONS: usize = 10;
+
 fn generations(result: &TargetResult) -> String {
     let best = result.search.best_by_generation();
     let times: Vec<String> = best.iter().filter_map(|(_, trial)| Some(Ms(trial.median_ms()?).to_string())).collect();
+    // A line on a terminal: of many generations, every so many and the last.
+    let step = times.len().div_ceil(MOST_GENERATIONS).max(1);
+    if step > 1 {
+        let some: Vec<&str> = times.iter().map(String::as_str).skip(step - 1).step_by(step).collect();
+        return format!("best after every {step} of {}: {}", times.len(), some.join(", "));
+    }
     if times.is_empty() { "none with a time".to_owned() } else { format!("best after each: {}", times.join(", ")) }
 }
 

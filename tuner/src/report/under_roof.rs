@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use autokernel_runtime::roofline::Roofline;
-use plotters::coord::combinators::LogCoord;
+use plotters::coord::combinators::{LogCoord, WithKeyPoints};
 use plotters::prelude::*;
 
-use super::chart::{ChartError, FAINT, FOUND, INK};
+use super::chart::{CUBLAS, ChartError, FAINT, FOUND, INK};
 
 /// Spots nearer than this many pixels to each other share a label.
 const NEAR: i32 = 14;
@@ -20,17 +20,26 @@ pub struct Spot {
     pub tflops: f64,
     /// The rate of the default schedule.
     pub default_tflops: Option<f64>,
+    /// The rate of cuBLAS with the epilogue as a kernel of its own.
+    pub cublas_tflops: Option<f64>,
 }
 
 /// A chart with two logarithmic axes.
-type Chart<'c, 's> = ChartContext<'c, SVGBackend<'s>, Cartesian2d<LogCoord<f64>, LogCoord<f64>>>;
+type Chart<'c, 's> = ChartContext<'c, SVGBackend<'s>, Cartesian2d<LogCoord<f64>, WithKeyPoints<LogCoord<f64>>>>;
 
 /// The intensities and the lowest rate that a chart of `spots` shows.
 pub fn extent(roof: &Roofline, spots: &[Spot]) -> (Range<f64>, f64) {
     let low = spots.iter().map(|spot| spot.intensity / 2.0).fold(roof.ridge() / 8.0, f64::min).max(0.1);
     let high = spots.iter().map(|spot| spot.intensity * 2.0).fold(roof.ridge() * 8.0, f64::max);
-    let rates = spots.iter().flat_map(|spot| [Some(spot.tflops), spot.default_tflops]).flatten();
+    let rates = spots.iter().flat_map(|spot| [Some(spot.tflops), spot.default_tflops, spot.cublas_tflops]).flatten();
     (low..high, rates.fold(roof.attainable_tflops(low), f64::min) / 1.5)
+}
+
+/// Where an axis from `low` to `high` has its numbers: 1, 2 and 5 of each power of ten.
+pub fn ticks(low: f64, high: f64) -> Vec<f64> {
+    let powers = low.log10().floor() as i32..=high.log10().ceil() as i32;
+    let all = powers.flat_map(|power| [1.0, 2.0, 5.0].map(|digit| digit * 10f64.powi(power)));
+    all.filter(|tick| (low..=high).contains(tick)).collect()
 }
 
 /// Draws the roof over `intensities`, and under it each spot with a line from its default; returns their pixels.
@@ -52,6 +61,9 @@ pub fn draw(
             let from = (spot.intensity, default);
             chart.draw_series(LineSeries::new([from, best], FAINT.stroke_width(1)))?;
             chart.draw_series([Circle::new(from, 4, FAINT.stroke_width(2))])?;
+        }
+        if let Some(cublas) = spot.cublas_tflops {
+            chart.draw_series([Cross::new((spot.intensity, cublas), 4, CUBLAS.stroke_width(2))])?;
         }
         chart.draw_series([Circle::new(best, 5, FOUND.filled())])?;
         pixels.push(chart.as_coord_spec().translate(&best));
@@ -79,6 +91,12 @@ pub fn plain(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_axis_has_a_number_twice_for_no_rate_and_some_below_a_hundred() {
+        assert_eq!(ticks(30.0, 1400.0), [50.0, 100.0, 200.0, 500.0, 1000.0]);
+        assert_eq!(ticks(0.4, 3.0), [0.5, 1.0, 2.0]);
+    }
 
     #[test]
     fn spots_on_top_of_each_other_share_a_label_and_others_have_their_own() {

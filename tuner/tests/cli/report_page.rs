@@ -69,7 +69,7 @@ fn a_browser_shows_every_section_and_point_without_network_error_or_sideways_scr
         return;
     };
     let (tuner, page) = with_page();
-    for width in [1280, 390] {
+    for width in [1280, 768, 375] {
         let seen = look(&browser, tuner.folder(), &page, width);
         assert_eq!(seen["requests"], 0, "{width}: {seen}");
         assert_eq!(seen["errors"].as_array().map(Vec::len), Some(0), "{width}: {seen}");
@@ -78,6 +78,7 @@ fn a_browser_shows_every_section_and_point_without_network_error_or_sideways_scr
         let sections = seen["sections"].as_array().unwrap();
         let names: Vec<&str> = sections.iter().map(|section| section["id"].as_str().unwrap()).collect();
         assert_eq!(names, SECTIONS);
+        assert_eq!(seen["cut_off"], 0, "{width}: a cell of the entries lies outside of the page: {seen}");
         for section in sections {
             assert!(section["width"].as_f64() > Some(200.0) && section["height"].as_f64() > Some(40.0), "{seen}");
         }
@@ -86,6 +87,7 @@ fn a_browser_shows_every_section_and_point_without_network_error_or_sideways_scr
         for figure in figures {
             assert_eq!(figure["points"], figure["expected"], "{width}: {figure}");
             assert!(figure["points"].as_u64() > Some(0) && figure["height"].as_f64() > Some(100.0), "{figure}");
+            assert!(figure["width"].as_f64() < Some(560.0), "{width}: blown up: {figure}");
         }
     }
 }
@@ -144,6 +146,7 @@ document.getElementById("page").addEventListener("load", event => {
     requests: frame.performance.getEntriesByType("resource").length,
     viewport: frame.innerWidth,
     scroll_width: root.scrollWidth,
+    cut_off: all("table.entries :is(td, th)").filter(cell => cell.getBoundingClientRect().right > frame.innerWidth).length,
     sections: all("section").map(section => ({id: section.id, ...size(section)})),
     figures: all("figure").map(figure => ({
       expected: Number(figure.dataset.points),

@@ -5,8 +5,11 @@ use plotters::prelude::*;
 use super::data::Tuning;
 use super::plot::{Label, SIZE, TEXT, axis_titles, labels};
 use crate::report::chart::{ChartError, FOUND, INK, TRIAL, axes};
-use crate::report::level::{Level, Levels};
+use crate::report::level::{Level, Levels, told_apart};
 use crate::trial::Trial;
+
+/// Points that a chart shows.
+const MOST_POINTS: usize = 2000;
 
 /// A chart, and how many trials it shows.
 pub struct Curve {
@@ -26,12 +29,12 @@ pub fn curve(tuning: &Tuning) -> Result<Curve, ChartError> {
     let rates: Vec<Vec<f64>> =
         generations.iter().map(|trials| trials.iter().filter_map(|trial| rate(trial)).collect()).collect();
     let levels = levels(tuning);
-    let all = rates.iter().flatten().copied().chain(levels.iter().map(|level| level.tflops));
-    let (lowest, highest) = all.fold((f64::INFINITY, 1.0), |(low, high), rate| (rate.min(low), rate.max(high)));
-    // Rates are told apart near the top; the axis need not begin at 0.
-    let range = lowest.min(highest) * 0.92..highest * 1.02;
+    let told = means(&rates).into_iter().chain(best_so_far(&rates)).map(|(_, rate)| rate);
+    let range = told_apart(rates.iter().flatten().copied(), told.chain(levels.iter().map(|level| level.tflops)));
+    let floor = range.start;
 
     let mut svg = String::new();
+    let points;
     {
         let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
         let span = 0.5..rates.len().max(1) as f64 + 0.5;
@@ -58,9 +61,13 @@ pub fn curve(tuning: &Tuning) -> Result<Curve, ChartError> {
             let (count, x) = (rates.len() as f64, at(index));
             // Side by side in the order of the trials, so that equal times stay apart.
             let place = move |i: usize| x + 0.5 * ((i as f64 + 0.5) / count - 0.5);
-            rates.iter().enumerate().map(move |(i, &rate)| Circle::new((place(i), rate), 3, TRIAL.filled()))
+            rates.iter().enumerate().map(move |(i, &rate)| (place(i), rate.max(floor)))
         });
-        chart.draw_series(single)?;
+        // Evenly thinned where there are more than a chart can show.
+        let step = rates.iter().map(Vec::len).sum::<usize>().div_ceil(MOST_POINTS).max(1);
+        let single: Vec<(f64, f64)> = single.step_by(step).collect();
+        points = single.len();
+        chart.draw_series(single.into_iter().map(|place| Circle::new(place, 3, TRIAL.filled())))?;
         chart.draw_series(LineSeries::new(means(&rates), INK.stroke_width(2)))?;
         let best = best_so_far(&rates);
         chart.draw_series(LineSeries::new(best.iter().copied(), FOUND.stroke_width(3)))?;
@@ -83,7 +90,7 @@ pub fn curve(tuning: &Tuning) -> Result<Curve, ChartError> {
         axis_titles(&area, "TFLOP/s", "generation")?;
         area.present()?;
     }
-    Ok(Curve { svg, points: rates.iter().map(Vec::len).sum() })
+    Ok(Curve { svg, points })
 }
 
 fn levels(tuning: &Tuning) -> Vec<Level> {

@@ -1,7 +1,10 @@
 //! What the page is made of.
 
+use std::collections::{BTreeMap, HashMap};
+
 use autokernel_codegen::config::Config;
 use autokernel_codegen::schedule::Schedule;
+use autokernel_core::Extents;
 use autokernel_runtime::roofline::Roofline;
 
 use crate::environment::Environment;
@@ -34,11 +37,14 @@ pub struct Tuning {
 /// The trials by target and environment, in the order of their first trials.
 pub fn tunings(trials: Vec<Trial>, results: Results) -> Vec<Tuning> {
     let mut tunings: Vec<Tuning> = Vec::new();
+    // Many studies have thousands of targets: by extents and environment few are left to compare.
+    let mut places: HashMap<(Extents, Environment), Vec<usize>> = HashMap::new();
     for trial in trials {
-        let same = |tuning: &&mut Tuning| tuning.target == trial.target && tuning.environment == trial.environment;
-        match tunings.iter_mut().find(same) {
-            Some(tuning) => tuning.trials.push(trial),
+        let places = places.entry((trial.target.shape, trial.environment.clone())).or_default();
+        match places.iter().find(|&&place| tunings[place].target == trial.target) {
+            Some(&place) => tunings[place].trials.push(trial),
             None => {
+                places.push(tunings.len());
                 let (target, environment) = (trial.target.clone(), trial.environment.clone());
                 let result = results.targets.iter().find(|result| result.is_of(&target, &environment)).cloned();
                 tunings.push(Tuning { target, environment, trials: vec![trial], result });
@@ -89,10 +95,13 @@ impl Tuning {
         known.or_else(|| Roofline::from_datasheet(&self.environment.gpu))
     }
 
-    /// The generations from the first on, each with its trials.
+    /// The generations that have trials, in their order.
     pub fn generations(&self) -> Vec<Vec<&Trial>> {
-        let last = self.trials.iter().map(|trial| trial.generation).max().unwrap_or(0);
-        (1..=last).map(|g| self.trials.iter().filter(|trial| trial.generation == g).collect()).collect()
+        let mut generations: BTreeMap<u32, Vec<&Trial>> = BTreeMap::new();
+        for trial in &self.trials {
+            generations.entry(trial.generation).or_default().push(trial);
+        }
+        generations.into_values().collect()
     }
 
     /// A short title: `4096x4096x4096 · nt bf16 · leaky_relu(0.01)`.

@@ -6,7 +6,7 @@ use plotters::prelude::*;
 use super::data::Tuning;
 use super::plot::{SIZE, TEXT, axis_titles, text_style};
 use crate::report::chart::{ChartError, INK, axes};
-use crate::report::under_roof::{self, Spot, plain};
+use crate::report::under_roof::{self, Spot, plain, ticks};
 
 /// A roofline chart.
 pub struct RoofChart {
@@ -43,6 +43,7 @@ pub fn charts(tunings: &[Tuning]) -> Result<Vec<RoofChart>, ChartError> {
             intensity: target.work().intensity(),
             tflops: target.tflops(ms),
             default_tflops: tuning.default_ms().map(|ms| target.tflops(ms)),
+            cublas_tflops: tuning.cublas_ms().map(|ms| target.tflops(ms)),
         };
         let kernel = Kernel { title: tuning.title(), spot, roof_pct: roof.percent(&target.work(), ms) };
         let gpu = &tuning.environment.gpu;
@@ -60,6 +61,7 @@ pub fn charts(tunings: &[Tuning]) -> Result<Vec<RoofChart>, ChartError> {
 fn draw(roof: &Roofline, kernels: &[Kernel]) -> Result<String, ChartError> {
     let spots: Vec<Spot> = kernels.iter().map(|kernel| kernel.spot).collect();
     let (intensities, lowest) = under_roof::extent(roof, &spots);
+    let highest = roof.peak_tflops * 1.4;
 
     let mut svg = String::new();
     {
@@ -72,7 +74,7 @@ fn draw(roof: &Roofline, kernels: &[Kernel]) -> Result<String, ChartError> {
             .y_label_area_size(48)
             .build_cartesian_2d(
                 intensities.clone().log_scale().base(2.0),
-                (lowest..roof.peak_tflops * 1.4).log_scale().base(2.0),
+                (lowest..highest).log_scale().with_key_points(ticks(lowest, highest)),
             )?;
         axes(&mut chart, TEXT)
             .x_labels(8)

@@ -65,7 +65,8 @@ fn curves(tunings: &[Tuning]) -> Result<Markup, ChartError> {
     Ok(html! {
         section id="curves" {
             h2 { "Learning curves" }
-            p.quiet { "Every trial that was timed, by generation; the mean of each generation, and the best so far." }
+            p.quiet { "Trials that were timed, by generation; the mean of each generation, and the best so far. Trials rest before they are timed, "
+                "so that large ones are faster than in a final, which is held under load. What is much slower lies on the lower edge." }
             div.grid {
                 @for (tuning, curve) in &charts {
                     figure data-points=(curve.points) {
@@ -75,6 +76,9 @@ fn curves(tunings: &[Tuning]) -> Result<Markup, ChartError> {
                             (tuning.target.arch) ", "
                             @match &tuning.result {
                                 Some(result) => {
+                                    @if result.verdict.is_some() && let Some(ms) = tuning.best_ms() {
+                                        (format!("{:.0} TFLOP/s in its final; ", tuning.target.tflops(ms)))
+                                    }
                                     (result.strategy) "; " (result.stop.text) ". "
                                     @if let Some(verdict) = &result.verdict {
                                         @if verdict.promoted { "Promoted: " } @else { "Kept what is in use: " }
@@ -98,7 +102,7 @@ fn roofline(tunings: &[Tuning]) -> Result<Markup, ChartError> {
             h2 { "Roofline" }
             p.quiet {
                 "What the GPU allows at each arithmetic intensity, and where the targets are: filled after tuning, "
-                "open with the default schedule."
+                "open with the default schedule, crossed cuBLAS and a kernel for the epilogue."
             }
             @if charts.is_empty() { p { "The ceilings of this GPU are not known." } }
             @for chart in &charts {

@@ -24,76 +24,94 @@ pub fn entries(page: &Page) -> Markup {
             h2 { "Entries" }
             p.quiet { "The best schedule of each target. × says how many times faster it is." }
             div.scroll {
-                table {
+                table.entries {
                     thead {
                         tr {
                             th { "M×N×K" } th { "problem" } th.n { "ms" } th.n { "TFLOP/s" } th.n { "% of roof" }
-                            th.n { "× default" } th.n { "× in use" } th.n { "× cuBLAS" } th { "verdict" } th { "schedule" }
+                            th.n { "× default" } th.n { "× in use" } th.n { "× cuBLAS" } th { "verdict" }
                         }
                     }
-                    tbody {
-                        @for tuning in &page.tunings { (tuned_row(tuning)) }
-                        @for entry in &others { (entry_row(entry)) }
-                    }
+                    @for tuning in &page.tunings { (tuned_rows(tuning)) }
                 }
             }
-            @if !others.is_empty() {
-                p { small.quiet { "Entries with a date are the config's own, measured in earlier runs." } }
+            @if !others.is_empty() { (other_entries(&others)) }
+        }
+    }
+}
+
+/// What the config has beside them, out of the way.
+fn other_entries(others: &[&Entry]) -> Markup {
+    html! {
+        details {
+            summary { (others.len()) " more in the config, from earlier runs" }
+            div.scroll {
+                table.entries {
+                    thead { tr { th { "M×N×K" } th { "problem" } th.n { "ms" } th.n { "TFLOP/s" } th { "date" } } }
+                    @for entry in others { (entry_rows(entry)) }
+                }
             }
         }
     }
 }
 
-fn tuned_row(tuning: &Tuning) -> Markup {
+fn tuned_rows(tuning: &Tuning) -> Markup {
     let problem = &tuning.target.problem;
     let best = tuning.best_ms();
     let percent = best.and_then(|ms| Some(tuning.roofline()?.percent(&tuning.target.work(), ms)));
     html! {
-        tr {
-            td { (tuning.target.shape) }
-            td { (problem.brief()) " " (tuning.target.arch) }
-            td.n { (number(best, 4)) }
-            td.n { (number(best.map(|ms| tuning.target.tflops(ms)), 0)) }
-            td.n { (number(percent, 0)) }
-            (ratio(tuning.default_ms(), best))
-            (ratio(tuning.incumbent_ms(), best))
-            (ratio(tuning.cublas_ms(), best))
-            td {
-                @match tuning.result.as_ref().and_then(|result| result.verdict.as_ref()) {
-                    Some(verdict) if verdict.promoted => { span.better { "promoted" } }
-                    Some(_) => { "kept" }
-                    None => { span.quiet { "no final" } }
+        tbody {
+            tr {
+                th scope="row" { (tuning.target.shape) }
+                td { (problem.brief()) " " (tuning.target.arch) }
+                td.n data-name="ms" { (number(best, 4)) }
+                td.n data-name="TFLOP/s" { (number(best.map(|ms| tuning.target.tflops(ms)), 0)) }
+                td.n data-name="% of roof" { (number(percent, 0)) }
+                (ratio("× default", tuning.default_ms(), best))
+                (ratio("× in use", tuning.incumbent_ms(), best))
+                (ratio("× cuBLAS", tuning.cublas_ms(), best))
+                td data-name="verdict" {
+                    @match tuning.result.as_ref().and_then(|result| result.verdict.as_ref()) {
+                        Some(verdict) if verdict.promoted => { span.better { "promoted" } }
+                        Some(_) => { "kept" }
+                        None => { span.quiet { "no final" } }
+                    }
                 }
             }
-            td { code { (tuning.best_schedule().map(|schedule| schedule.to_string()).unwrap_or_default()) } }
+            (schedule_row(9, tuning.best_schedule().map(|schedule| schedule.to_string()).unwrap_or_default()))
         }
     }
 }
 
-fn entry_row(entry: &Entry) -> Markup {
+/// A schedule below its row, which it is too long for.
+fn schedule_row(columns: usize, schedule: String) -> Markup {
+    html! { tr.schedule { td colspan=(columns) { code { (schedule) } } } }
+}
+
+fn entry_rows(entry: &Entry) -> Markup {
     let Entry { problem, arch, extents, schedule, provenance } = entry;
     html! {
-        tr {
-            td { (extents) }
-            td { (problem.brief()) " " (arch) }
-            td.n { (number(Some(provenance.median_ms), 4)) }
-            td.n { (number(Some(provenance.tflops), 0)) }
-            @for _ in 0..4 { td.n { "–" } }
-            td.quiet { (provenance.date) }
-            td { code { (schedule) } }
+        tbody {
+            tr {
+                th scope="row" { (extents) }
+                td { (problem.brief()) " " (arch) }
+                td.n data-name="ms" { (number(Some(provenance.median_ms), 4)) }
+                td.n data-name="TFLOP/s" { (number(Some(provenance.tflops), 0)) }
+                td.quiet data-name="date" { (provenance.date) }
+            }
+            (schedule_row(5, schedule.to_string()))
         }
     }
 }
 
 /// `other / own`, coloured where it is more than noise could be.
-fn ratio(other: Option<f64>, own: Option<f64>) -> Markup {
+fn ratio(name: &str, other: Option<f64>, own: Option<f64>) -> Markup {
     let ratio = other.zip(own).map(|(other, own)| other / own);
     let class = match ratio {
         Some(ratio) if ratio > 1.005 => "n better",
         Some(ratio) if ratio < 0.995 => "n worse",
         _ => "n",
     };
-    html! { td class=(class) { (number(ratio, 2)) } }
+    html! { td class=(class) data-name=(name) { (number(ratio, 2)) } }
 }
 
 fn number(value: Option<f64>, digits: usize) -> String {
