@@ -23,6 +23,7 @@ mod chosen;
 pub mod cli;
 mod columns;
 pub mod compare;
+pub mod constraints;
 mod demand;
 mod doctor;
 pub mod drawn;

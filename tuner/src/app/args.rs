@@ -1,15 +1,19 @@
 //! The options of `tuner tune`.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
+use autokernel_codegen::schedule::Schedule;
 use clap::Args;
 
+use crate::constraints::Constraints;
 use crate::demand::DemandArgs;
 use crate::filter::Filter;
 use crate::folder;
 use crate::gate::Check;
 use crate::gpu::cli::{FinalistArgs, GpuArgs};
 use crate::llm::LlmArgs;
+use crate::options::not_negative;
 use crate::source::StudyArgs;
 use crate::strategy_name::StrategyName;
 
@@ -33,6 +37,18 @@ pub struct TuneArgs {
     /// Generations these are divided into; the strategy learns from each [default: 5, or as many as have 12 schedules each]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Search")]
     pub generations: Option<u32>,
+    /// End after so many minutes, finals not counted; shapes share them evenly.
+    #[arg(long, value_name = "MINUTES", value_parser = not_negative, help_heading = "Search")]
+    pub minutes: Option<f64>,
+    /// End a search when so many trials in a row brought nothing faster.
+    #[arg(long, value_name = "TRIALS", value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = "Search")]
+    pub patience: Option<u32>,
+    /// Knobs that are fixed, and values that are left out.
+    #[command(flatten)]
+    pub constraints: Constraints,
+    /// Try these first: a schedule as JSON, as best_config.json has it, or a file with one a line; may be repeated.
+    #[arg(long, value_name = "JSON|FILE", help_heading = "Search")]
+    pub start: Vec<Start>,
     /// Decides every random choice: the same seed searches the same way.
     #[arg(long, default_value_t = 0, help_heading = "Search")]
     pub seed: u64,
@@ -80,6 +96,30 @@ pub struct TuneArgs {
     /// Lets each replayed trial take this long, so that tests can interrupt it.
     #[arg(long, hide = true, value_name = "MS", default_value_t = 0)]
     pub replay_delay_ms: u64,
+}
+
+/// Schedules of a person's own.
+#[derive(Clone, Debug)]
+pub struct Start(pub Vec<Schedule>);
+
+impl FromStr for Start {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let is_json = text.trim_start().starts_with('{');
+        let lines = match is_json {
+            true => text.to_owned(),
+            false => {
+                std::fs::read_to_string(text).map_err(|error| format!("{text}: {error}; write JSON, or name a file"))?
+            }
+        };
+        let read = |(index, line): (usize, &str)| {
+            let place = if is_json { String::new() } else { format!("{text}:{}: ", index + 1) };
+            serde_json::from_str(line).map_err(|error| format!("{place}no schedule: {error}"))
+        };
+        let lines = lines.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+        lines.map(read).collect::<Result<_, _>>().map(Start)
+    }
 }
 
 /// Generations of a search, and schedules of each, unless the options say otherwise: with a larger budget there are more of

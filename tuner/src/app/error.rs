@@ -90,6 +90,14 @@ pub enum AppError {
         /// The journal.
         journal: PathBuf,
     },
+    /// The options leave a target nothing to try.
+    #[error("{target}: {reason}")]
+    Constraints {
+        /// What was to be tuned.
+        target: String,
+        /// What is there, and what to change.
+        reason: String,
+    },
     /// Options that do not go together.
     #[error("{0}")]
     Usage(&'static str),

@@ -138,6 +138,16 @@ pub fn next_command(args: &TuneArgs, ending: &Ending, results: &[TargetResult]) 
         Ending::Finished if promoted == 0 && results.iter().all(is_exhausted) => {
             "every schedule that may be tried was tried; other shapes and kernels are left to tune".to_owned()
         }
+        Ending::Finished
+            if promoted == 0 && results.iter().any(|result| result.search.stopped == StopReason::TimeSpent) =>
+        {
+            "the same command again goes on where its time was over".to_owned()
+        }
+        Ending::Finished
+            if promoted == 0 && results.iter().any(|result| result.search.stopped == StopReason::Plateau) =>
+        {
+            "a larger --patience, another --seed or another --strategy searches on from here".to_owned()
+        }
         Ending::Finished if promoted == 0 => {
             let generations = args.generations.map(|generations| format!(" --generations {}", 2 * generations));
             let generations = generations.unwrap_or_default();

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use autokernel_codegen::config::{Config, Entry};
 use autokernel_codegen::schedule::Schedule;
@@ -19,10 +20,10 @@ use crate::llm::{Guard, Provider};
 use crate::outcome::Measurement;
 use crate::promote::{self, FinalPlan, incumbent};
 use crate::report::TargetResult;
-use crate::session::{Budget, Progress, Search, SearchError, Searcher, Session, StopReason, search};
+use crate::session::{Budget, Limits, Progress, Search, SearchError, Searcher, Session, StopReason, search};
 use crate::stop::Stop;
 use crate::store::{Reference, Store};
-use crate::strategy::{Brief, Neighbours, known, neighbours};
+use crate::strategy::{Brief, Neighbours, Started, known, neighbours};
 use crate::target::Target;
 use crate::trial::Trial;
 
@@ -90,8 +91,9 @@ impl<'r> Run<'r> {
     /// A strategy cannot begin.
     pub fn tune_all(&mut self, jobs: Vec<Job>) -> Result<Ending, AppError> {
         let mut unanswered = Vec::new();
-        for mut job in jobs {
-            let result = self.tune_one(&mut job)?;
+        let (all, begun) = (jobs.len(), Instant::now());
+        for (index, mut job) in jobs.into_iter().enumerate() {
+            let result = self.tune_one(&mut job, self.limits(begun, all - index))?;
             let ending = ending(&result.search.stopped, self.stop);
             let outcome = result.promotion.as_ref();
             if let Some(entry) = outcome.and_then(|outcome| promote::entry(outcome, job.evaluator.about())) {
@@ -136,18 +138,36 @@ impl<'r> Run<'r> {
         }
     }
 
-    fn tune_one(&mut self, job: &mut Job) -> Result<TargetResult, AppError> {
+    /// What ends the next search, where so many are left of a run that began then: each gets as much of the time that is left.
+    fn limits(&self, begun: Instant, left: usize) -> Limits {
+        let end =
+            self.args.minutes.and_then(|minutes| begun.checked_add(Duration::try_from_secs_f64(60.0 * minutes).ok()?));
+        let share =
+            |end: Instant| end.saturating_duration_since(Instant::now()) / u32::try_from(left).unwrap_or(u32::MAX);
+        Limits {
+            until: end.map(|end| Instant::now() + share(end)),
+            patience: self.args.patience.map(|trials| trials as usize),
+        }
+    }
+
+    fn tune_one(&mut self, job: &mut Job, limits: Limits) -> Result<TargetResult, AppError> {
         let Job { target, evaluator } = job;
         self.store.refresh()?;
-        let brief = self.brief(target, evaluator.as_ref());
+        let brief = self.brief(target, evaluator.as_ref())?;
         let model = self.model.clone().map(|model| (model, self.reference(target, evaluator.as_mut())));
         let (mut strategy, description) = proposer(self.args, &brief, model);
+        let first = self.starting(&brief);
+        if !first.is_empty() {
+            strategy = Box::new(Started::new(first, strategy));
+        }
         let mut search = search(&mut Session {
             target,
             evaluator: evaluator.as_mut(),
             strategy: strategy.as_mut(),
             store: self.store,
             budget: Budget { evaluations: brief.evaluations, generations: brief.generations },
+            limits,
+            constraints: &self.args.constraints,
             seed: self.args.seed,
             stop: self.stop,
             progress: &self.progress,
@@ -230,17 +250,39 @@ impl<'r> Run<'r> {
         Some(measured)
     }
 
+    /// The schedules of `--start` that can be tried here; the others are named.
+    fn starting(&self, brief: &Brief) -> Vec<Schedule> {
+        let mut first = Vec::new();
+        for &schedule in self.args.start.iter().flat_map(|start| &start.0) {
+            let broken = brief.target.problem.class().check(&schedule, brief.target.arch).err();
+            match broken {
+                Some(broken) => self.progress.note(&format!("--start {schedule} is not tried: {broken}")),
+                None if brief.space.contains(&schedule) || brief.admits(&schedule) => first.push(schedule),
+                None => self
+                    .progress
+                    .note(&format!("--start {schedule} is not tried: it is not in the space of this search")),
+            }
+        }
+        first
+    }
+
     /// What the strategy is told beforehand.
-    fn brief(&self, target: &Target, evaluator: &dyn Evaluator) -> Brief {
+    ///
+    /// # Errors
+    /// The options leave nothing to try.
+    fn brief(&self, target: &Target, evaluator: &dyn Evaluator) -> Result<Brief, AppError> {
         let which = if evaluator.about().is_replay() { Neighbours::OtherShapes } else { Neighbours::All };
         // A model whose conversation is continued must be told what it was told before.
         let continued = self.model.as_ref().is_some_and(|model| model.repeats_itself());
         let config = if continued { self.in_use } else { &self.known };
+        let space = self.args.constraints.of(evaluator.space(target));
+        let space = space.map_err(|reason| AppError::Constraints { target: target.slug(), reason })?;
         let brief = Brief {
             target: target.clone(),
             gpu: evaluator.about().gpu.clone(),
             known: Vec::new(),
-            space: evaluator.space(target).into(),
+            space: space.into(),
+            constraints: self.args.constraints.clone(),
             measurable: evaluator.about().measurable,
             history: self.history(target, &evaluator.about().environment),
             evaluations: self.args.evaluations as usize,
@@ -251,7 +293,7 @@ impl<'r> Run<'r> {
         let tuned = neighbours(config, target, which).into_iter().map(|known| known.schedule);
         let measured: Vec<Schedule> = brief.history.iter().map(|trial| trial.schedule).chain(tuned).collect();
         let brief = brief.widened(measured);
-        Brief { known: known(config, target, &brief.space, which), ..brief }
+        Ok(Brief { known: known(config, target, &brief.space, which), ..brief })
     }
 }
 
@@ -262,6 +304,10 @@ fn ending(stopped: &StopReason, stop: &Stop) -> Ending {
         StopReason::Interrupted => Ending::Interrupted,
         StopReason::Unanswered(reply) => Ending::Unanswered(vec![reply.clone()]),
         _ if stop.is_requested() => Ending::Interrupted,
-        StopReason::BudgetSpent | StopReason::GenerationsSpent | StopReason::NothingLeft => Ending::Finished,
+        StopReason::BudgetSpent
+        | StopReason::GenerationsSpent
+        | StopReason::NothingLeft
+        | StopReason::TimeSpent
+        | StopReason::Plateau => Ending::Finished,
     }
 }

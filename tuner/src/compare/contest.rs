@@ -8,6 +8,7 @@ use autokernel_codegen::config::Config;
 use autokernel_codegen::schedule::Schedule;
 
 use super::costs::Costs;
+use crate::constraints::Constraints;
 use crate::evaluate::Measurable;
 use crate::outcome::Outcome;
 use crate::proposer::Proposer;
@@ -77,6 +78,7 @@ impl Arena {
             target: self.target.clone(),
             gpu: self.recording.gpu.clone(),
             space: Arc::clone(&self.schedules),
+            constraints: Constraints::default(),
             measurable: Measurable::Space,
             known: known(&self.config, &self.target, &self.schedules, Neighbours::OtherShapes),
             history: Vec::new(),

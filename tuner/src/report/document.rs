@@ -160,6 +160,8 @@ impl StopDocument {
             StopReason::BudgetSpent => "budget_spent",
             StopReason::GenerationsSpent => "generations_spent",
             StopReason::NothingLeft => "nothing_left",
+            StopReason::TimeSpent => "time_spent",
+            StopReason::Plateau => "plateau",
             StopReason::Interrupted => "interrupted",
             StopReason::Unanswered(_) => "unanswered",
             StopReason::Broken(_) => "broken",

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use autokernel_codegen::schedule::Schedule;
 
+use crate::constraints::Constraints;
 use crate::environment::Environment;
 use crate::store::Records;
 use crate::strategy::Proposal;
@@ -41,9 +42,20 @@ pub struct Memory {
 
 impl Memory {
     /// That of `searcher`, whose brief holds what was tried before its own first trial.
-    pub fn new(records: &Records, target: &Target, environment: &Environment, searcher: Searcher) -> Self {
-        let mut memory =
-            Memory { searcher, trials: records.trials_of(target, environment).cloned().collect(), told: 0 };
+    /// Schedules that `constraints` do not admit are none of its business.
+    pub fn new(
+        records: &Records,
+        target: &Target,
+        environment: &Environment,
+        searcher: Searcher,
+        constraints: &Constraints,
+    ) -> Self {
+        let admitted = |trial: &&Trial| constraints.admit(&trial.schedule);
+        let mut memory = Memory {
+            searcher,
+            trials: records.trials_of(target, environment).filter(admitted).cloned().collect(),
+            told: 0,
+        };
         memory.told = memory.begin_of(1);
         memory
     }

@@ -2,6 +2,7 @@
 
 mod found;
 mod generations;
+mod limits;
 mod memory;
 mod progress;
 mod reason;
@@ -9,6 +10,7 @@ mod search;
 
 pub use found::Search;
 pub use generations::Budget;
+pub(crate) use limits::Limits;
 pub(crate) use memory::Searcher;
 pub(crate) use progress::Progress;
 pub use reason::StopReason;

@@ -97,7 +97,7 @@ impl Progress {
         }
     }
 
-    pub(super) fn note(&self, text: &str) {
+    pub(crate) fn note(&self, text: &str) {
         match self.style {
             Style::Bar => self.bar.borrow().println(format!("  {text}")),
             Style::Lines => errln!("  {text}"),

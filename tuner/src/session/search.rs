@@ -7,9 +7,11 @@ use autokernel_codegen::schedule::Schedule;
 
 use super::found::Search;
 use super::generations::{Budget, Generations};
+use super::limits::Limits;
 use super::memory::{Memory, Searcher};
 use super::progress::Progress;
 use super::reason::StopReason;
+use crate::constraints::Constraints;
 use crate::environment::{Environment, timestamp};
 use crate::evaluate::{Evaluated, Evaluator, EvaluatorError};
 use crate::outcome::{Failure, Outcome};
@@ -32,6 +34,10 @@ pub struct Session<'s> {
     pub store: &'s mut dyn Store,
     /// What may be spent.
     pub budget: Budget,
+    /// What ends it before.
+    pub limits: Limits,
+    /// What may be tried.
+    pub constraints: &'s Constraints,
     /// What decides the strategy's random choices.
     pub seed: u64,
     /// Whether somebody wants it to end.
@@ -57,7 +63,7 @@ pub enum SearchError {
 pub fn search(session: &mut Session<'_>) -> Search {
     let searcher = Searcher { strategy: session.strategy.name(), seed: session.seed };
     let environment = &session.evaluator.about().environment;
-    let mut memory = Memory::new(session.store.records(), session.target, environment, searcher);
+    let mut memory = Memory::new(session.store.records(), session.target, environment, searcher, session.constraints);
     let mut search = Search {
         target: session.target.clone(),
         trials: recall(session, &memory),
@@ -97,6 +103,9 @@ fn run_generation(
     plan: &mut Generations,
     search: &mut Search,
 ) -> ControlFlow<StopReason> {
+    if session.limits.is_over() {
+        return ControlFlow::Break(StopReason::TimeSpent);
+    }
     let left = session.budget.evaluations.saturating_sub(search.trials.len());
     let repeats_itself = session.strategy.repeats_itself();
     if repeats_itself {
@@ -131,6 +140,8 @@ fn run_generation(
     match result {
         Err(fault) => ControlFlow::Break(StopReason::Broken(fault.to_string())),
         Ok(()) if session.stop.is_requested() => ControlFlow::Break(StopReason::Interrupted),
+        Ok(()) if session.limits.is_over() => ControlFlow::Break(StopReason::TimeSpent),
+        Ok(()) if session.limits.is_plateau(&search.trials) => ControlFlow::Break(StopReason::Plateau),
         Ok(()) => {
             session.progress.generation(generation, search);
             ControlFlow::Continue(())
@@ -191,13 +202,13 @@ impl Batch {
         session.store.plan(drafts)?;
         let intents = session.store.intents();
         // Split borrows: the evaluator runs while the closure writes to the store.
-        let Session { target, evaluator, store, stop, progress, .. } = session;
+        let Session { target, evaluator, store, stop, limits, progress, .. } = session;
         let mut done = |evaluated: Evaluated| {
             if let Err(error) = self.record(target, *store, progress, proposals, evaluated) {
                 unwritten = Some(error);
                 return ControlFlow::Break(());
             }
-            if stop.is_requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if stop.is_requested() || limits.is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let result =
             if open.is_empty() { Ok(()) } else { evaluator.evaluate(target, open, intents.as_deref(), &mut done) };

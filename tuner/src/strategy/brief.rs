@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use autokernel_codegen::schedule::Schedule;
 
+use crate::constraints::Constraints;
 use crate::evaluate::Measurable;
 use crate::gpu_facts::GpuFacts;
 use crate::known::Known;
@@ -22,6 +23,8 @@ pub struct Brief {
     pub space: Arc<[Schedule]>,
     /// Whether others can be tried too.
     pub measurable: Measurable,
+    /// What a person lets it try; the space keeps to it.
+    pub constraints: Constraints,
     /// Schedules with a record, most promising first; all of them in the space.
     pub known: Vec<Known>,
     /// What was measured before this search, oldest first: other searches' trials of the target, and those of its
@@ -48,6 +51,7 @@ impl Brief {
     /// space's.
     pub fn admits(&self, schedule: &Schedule) -> bool {
         self.measurable == Measurable::Legal
+            && self.constraints.admit(schedule)
             && self.space.iter().any(|other| other.family() == schedule.family())
             && self.target.problem.class().check(schedule, self.target.arch).is_ok()
     }

@@ -17,6 +17,7 @@ mod prior;
 mod random;
 mod seeds;
 mod start;
+mod started;
 mod surrogate;
 #[cfg(test)]
 mod tests;
@@ -26,3 +27,4 @@ pub use brief::Brief;
 pub(crate) use llm::Llm;
 pub(crate) use prior::Prior;
 pub(crate) use seeds::{Neighbours, known, neighbours};
+pub(crate) use started::Started;

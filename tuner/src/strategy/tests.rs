@@ -40,6 +40,7 @@ pub fn brief() -> Brief {
         gpu,
         space: space.schedules().iter().step_by(every).take(240).copied().collect(),
         measurable: Measurable::Space,
+        constraints: crate::constraints::Constraints::default(),
         known: Vec::new(),
         history: Vec::new(),
         evaluations: 60,

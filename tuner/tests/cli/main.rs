@@ -15,6 +15,7 @@ mod compare;
 mod crate_and_log;
 mod exchange;
 mod full_loop;
+mod limits;
 mod recordings;
 mod report_page;
 mod search;

@@ -15,6 +15,7 @@ use rand::seq::{IndexedRandom, SliceRandom};
 use rand_pcg::Pcg64;
 use rayon::prelude::*;
 use tuner::compare::{Arena, Arm, Costs, Standing, courses};
+use tuner::constraints::Constraints;
 use tuner::evaluate::Measurable;
 use tuner::known::Known;
 use tuner::outcome::Outcome;
@@ -99,6 +100,7 @@ fn brief(target: &Target, space: Arc<[Schedule]>, seed: u64) -> Brief {
         target: target.clone(),
         gpu: gpu(),
         space,
+        constraints: Constraints::default(),
         measurable: Measurable::Space,
         known,
         history: Vec::new(),
