@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use autokernel_codegen::nvcc::{LocateError, Nvcc};
+use autokernel_codegen::nvcc::Nvcc;
 
 /// Where `cargo xtask setup` puts NVIDIA's wheels, relative to the workspace root. Build scripts
 /// look for [`NVCC_IN_SITE`] in it.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::epilogue::Epilogue;
-use autokernel_codegen::nvcc::{Compiler, LocateError, Nvcc};
+use autokernel_codegen::nvcc::{Compiler, Nvcc};
 use autokernel_codegen::problem::{Layout, Problem};
 
 use super::check::{Check, Status};
