@@ -42,8 +42,10 @@ pub struct Operands {
 impl Operands {
     /// Those of `body`.
     pub fn of(body: &Body) -> Self {
-        let product =
-            |name: &str| Operand { name: name.to_owned(), kind: Kind::Matrix, dtype: Dtype::F32, role: Role::Input };
+        let product = |name: &str| {
+            let (name, kind, dtype) = (name.to_owned(), Kind::Matrix, Dtype::F32);
+            Operand { name, kind, dtype, role: Role::Input, batched: false }
+        };
         let factors = body.factors();
         let others = (0..).zip(body.operands()).filter(|(number, _)| !factors.contains(number));
         Operands {

@@ -110,6 +110,11 @@ pub trait Class: fmt::Display {
     /// What tells it from other classes of its operation, in a few words.
     fn brief(&self) -> String;
 
+    /// The names of its dimensions, where they are others than [`Operation::DIMS`].
+    fn dims(&self) -> Option<&'static [Dim]> {
+        None
+    }
+
     /// The attribute that declares problems of this class.
     fn attribute(&self) -> &'static str;
 

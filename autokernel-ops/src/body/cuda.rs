@@ -29,6 +29,11 @@ pub fn columns(name: &str) -> String {
     format!("{}columns", element(name))
 }
 
+/// The field that holds how far apart those of an operand lie of which each product of a batch has its own.
+pub fn batch_stride(name: &str) -> String {
+    format!("{}batch", element(name))
+}
+
 /// The C++ type of an operand's element.
 pub fn cuda_type(operand: &Operand) -> String {
     match operand.dtype {
@@ -37,8 +42,8 @@ pub fn cuda_type(operand: &Operand) -> String {
     }
 }
 
-/// The fields of a kernel's parameter that numbered operands need: the address of each, or a scalar's value, and the stride of
-/// each matrix.
+/// The fields of a kernel's parameter that numbered operands need: the address of each, or a scalar's value, and the strides of
+/// each matrix and of each batch.
 pub fn fields<'o>(operands: impl Iterator<Item = (u8, &'o Operand)> + Clone) -> Vec<Field> {
     let operand = |(operand, named): (u8, &Operand)| {
         let is_scalar = named.kind == Kind::Scalar;
@@ -46,7 +51,9 @@ pub fn fields<'o>(operands: impl Iterator<Item = (u8, &'o Operand)> + Clone) -> 
         Field { name: element(&named.name), arg }
     };
     let matrices = operands.clone().filter(|(_, named)| named.kind == Kind::Matrix);
-    let stride =
-        |(operand, named): (u8, &Operand)| Field { name: leading(&named.name), arg: Arg::Stride { operand, axis: 0 } };
-    operands.map(operand).chain(matrices.map(stride)).collect()
+    let batches = operands.clone().filter(|(_, named)| named.batched);
+    let stride = |name, operand, axis| Field { name, arg: Arg::Stride { operand, axis } };
+    let of_rows = |(at, named): (u8, &Operand)| stride(leading(&named.name), at, named.axis_of_rows());
+    let of_batch = |(at, named): (u8, &Operand)| stride(batch_stride(&named.name), at, 0);
+    operands.map(operand).chain(matrices.map(of_rows)).chain(batches.map(of_batch)).collect()
 }

@@ -45,7 +45,18 @@ pub struct Operand {
     pub dtype: Dtype,
     /// Whether it is read or written.
     pub role: Role,
+    /// Whether there is one for each matrix of a batch; else all share it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub batched: bool,
 }
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+/// The kinds of operands of which there is one for each matrix of a batch, by the names of their types.
+const BATCHES: [(&str, Kind); 3] = [("Batch", Kind::Matrix), ("RowBatch", Kind::Row), ("ColumnBatch", Kind::Column)];
 
 /// By what an operand is indexed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -150,9 +161,11 @@ impl Kind {
         }
     }
 
-    /// The kind of tensor whose type, of elements of some type, is called `name`.
-    pub fn of_container(name: &str) -> Option<Self> {
-        Kind::ALL.into_iter().find(|kind| !matches!(kind, Kind::Scalar | Kind::Index) && kind.name() == name)
+    /// The kind of tensor whose type, of elements of some type, is called `name`, and whether that holds one for each matrix of a batch.
+    pub fn of_container(name: &str) -> Option<(Self, bool)> {
+        let one = Kind::ALL.into_iter().find(|kind| !matches!(kind, Kind::Scalar | Kind::Index) && kind.name() == name);
+        let batch = || BATCHES.iter().find(|(batch, _)| *batch == name);
+        one.map(|kind| (kind, false)).or_else(|| batch().map(|(_, kind)| (*kind, true)))
     }
 
     /// How a launch hands it over.
@@ -255,6 +268,19 @@ impl Body {
     }
 }
 
+impl Operand {
+    /// The name of its type in Rust, without its elements'.
+    pub fn container(&self) -> &'static str {
+        let batch = BATCHES.iter().find(|(_, kind)| self.batched && *kind == self.kind);
+        batch.map_or(self.kind.name(), |(name, _)| name)
+    }
+
+    /// The axis of a matrix along which its rows lie: behind that of the batch, if there is one.
+    pub fn axis_of_rows(&self) -> u8 {
+        u8::from(self.batched)
+    }
+}
+
 impl Step {
     /// The name of what it gives: a value's, or an output's.
     pub fn name(&self) -> &str {
@@ -280,7 +306,7 @@ impl fmt::Display for Operand {
         match kind {
             Kind::Scalar => write!(f, "{name}: {dtype}"),
             Kind::Index => write!(f, "{name}: {}", kind.name()),
-            kind => write!(f, "{name}: {}<{dtype}>", kind.name()),
+            _ => write!(f, "{name}: {}<{dtype}>", self.container()),
         }
     }
 }

@@ -27,16 +27,17 @@ fn operand(parameter: &Parameter) -> Result<Operand, Complaint> {
     match parameter {
         Parameter::Index { name, mutable, .. } => {
             let role = if *mutable { Role::Output } else { Role::Input };
-            Ok(Operand { name: name.clone(), kind: Kind::Index, dtype: Dtype::I32, role })
+            Ok(Operand { name: name.clone(), kind: Kind::Index, dtype: Dtype::I32, role, batched: false })
         }
         Parameter::Scalar(ScalarParameter { name, .. }) => {
-            Ok(Operand { name: name.clone(), kind: Kind::Scalar, dtype: Dtype::F32, role: Role::Input })
+            let (name, kind, dtype) = (name.clone(), Kind::Scalar, Dtype::F32);
+            Ok(Operand { name, kind, dtype, role: Role::Input, batched: false })
         }
         Parameter::Tensor(TensorParameter { name, mutable, container, element, ty, element_node, .. }) => {
-            let kind = Kind::of_container(container).ok_or_else(|| refused(*ty))?;
+            let (kind, batched) = Kind::of_container(container).ok_or_else(|| refused(*ty))?;
             let dtype = element_type(element, *element_node)?;
             let role = if *mutable { Role::Output } else { Role::Input };
-            Ok(Operand { name: name.clone(), kind, dtype, role })
+            Ok(Operand { name: name.clone(), kind, dtype, role, batched })
         }
         Parameter::Other { node } => Err(refused(*node)),
     }

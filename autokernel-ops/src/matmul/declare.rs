@@ -7,6 +7,7 @@ use autokernel_core::Dtype;
 
 use super::inputs::{INPUTS, along_k, in_words, not_multiplied, outputs};
 use super::problem::{Layout, Problem};
+use crate::body::Kind;
 use crate::declaration::operands::element_type;
 use crate::declaration::{
     Attribute, Body, Complaint, Declaration, Form, Given, Node, Parameter, Setting, TensorParameter, Value, both,
@@ -185,6 +186,11 @@ impl<'d> Matrix<'d> {
             Parameter::Scalar(scalar) => return Err(refused(scalar.ty)),
             Parameter::Index { node, .. } | Parameter::Other { node } => return Err(refused(*node)),
         };
+        if Kind::of_container(container).is_some_and(|(_, is_batch)| is_batch) {
+            let message = "what a batch of products computes stands in a body: `#[autokernel::fused_matmul] fn scores(q: \
+                           &Batch<bf16>, k: &Batch<bf16>, out: &mut Batch<bf16>) { out = dot(q, k.t()); }`";
+            return Err(ty.complain(message));
+        }
         if container.starts_with("MatrixView") {
             let message = format!("write {expected}; views of it are what `KERNEL.launch` takes");
             return Err(ty.complain(message));

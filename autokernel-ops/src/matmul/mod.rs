@@ -1,6 +1,7 @@
 //! Matrix products: `C = epilogue(A · B)`, or what a body says of `A · B` and other operands.
 
 pub mod accumulation;
+mod batch;
 pub mod body;
 mod declare;
 mod default;
@@ -21,7 +22,7 @@ mod sm80;
 mod sm90;
 pub mod space;
 
-pub use extents::{DIMS, extents, flops, sizes};
+pub use extents::{BATCHED_DIMS, DIMS, batched_extents, extents, flops, products, sizes};
 pub use problem::{Class, Problem};
 pub use schedule::Schedule;
 pub use sm80::RULES as SM80_RULES;

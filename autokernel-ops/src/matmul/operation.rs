@@ -4,7 +4,7 @@ use autokernel_core::{Arch, Dim, Dtype, Extents, LaunchPlan, Role, Signature, di
 
 use super::inputs::{INPUTS, outputs};
 use super::problem::{Class, Layout, Problem};
-use super::{DIMS, accumulation, declare, emit, flops, model, plan, probes, sizes, space};
+use super::{BATCHED_DIMS, DIMS, accumulation, declare, emit, flops, model, plan, probes, products, sizes, space};
 use crate::body::Kind;
 use crate::declaration::{Attribute, Complaint, Declaration};
 use crate::epilogue::Epilogue;
@@ -27,9 +27,9 @@ impl Operation for Problem {
     const DIMS: &'static [Dim] = &DIMS;
 
     const HEADERS: &'static [Header] = headers! {
-        "cuda/": "body.cuh" "body_operand.cuh" "reference_matmul.cuh";
-        "sm80/cuda/": "sm80_copy.cuh" "sm80_matmul.cuh" "sm80_schedule.cuh" "sm80_shared_tile.cuh" "sm80_store.cuh";
-        "sm90/cuda/": "sm90_epilogue.cuh" "sm90_mainloop.cuh" "sm90_matmul.cuh" "sm90_pipeline.cuh"
+        "cuda/": "batch.cuh" "body.cuh" "body_operand.cuh" "reference_matmul.cuh";
+        "sm80/cuda/": "sm80_batch.cuh" "sm80_copy.cuh" "sm80_matmul.cuh" "sm80_schedule.cuh" "sm80_shared_tile.cuh" "sm80_store.cuh";
+        "sm90/cuda/": "sm90_batch.cuh" "sm90_epilogue.cuh" "sm90_mainloop.cuh" "sm90_matmul.cuh" "sm90_pipeline.cuh"
             "sm90_producer.cuh" "sm90_schedule.cuh" "sm90_shared.cuh" "sm90_shares.cuh" "sm90_split_k.cuh"
             "sm90_staging.cuh" "sm90_stream_k.cuh" "sm90_tiles.cuh";
     };
@@ -70,7 +70,7 @@ impl Operation for Problem {
             return work;
         }
         let [m, n, _] = sizes(extents).map(f64::from);
-        let sums = f64::from(self.class().products()) * m * n * f64::from(self.output.bytes());
+        let sums = f64::from(self.class().products() * products(extents)) * m * n * f64::from(self.output.bytes());
         Work { read_bytes: work.read_bytes + sums, written_bytes: work.written_bytes + sums, ..work }
     }
 
@@ -123,8 +123,16 @@ impl Operation for Problem {
         };
         format!(
             "{computed} with m = {m}, n = {n}, k = {k}: {:.4e} FLOP.\n\
-             A[m, k] and C are row-major, {b}. A and B are {input}, C is {output}, accumulation is f32.",
+             A[m, k] and C are row-major, {b}. A and B are {input}, C is {output}, accumulation is f32.{batch}",
             f64::from(products) * flops(extents),
+            batch = if self.is_batched() {
+                format!(
+                    " There is a batch of {} such products, whose tiles follow one after the other.",
+                    super::products(extents)
+                )
+            } else {
+                String::new()
+            },
         )
     }
 
@@ -174,6 +182,10 @@ impl operation::Class for Class {
         format!("{layout} {input} · {}", self.fused())
     }
 
+    fn dims(&self) -> Option<&'static [Dim]> {
+        self.is_batched().then_some(&BATCHED_DIMS)
+    }
+
     fn attribute(&self) -> &'static str {
         if self.body.is_none() && self.epilogue == Epilogue::identity().class() { "matmul" } else { "fused_matmul" }
     }
@@ -189,12 +201,17 @@ impl operation::Class for Class {
             Kind::DeviceScalar => 1.0,
         };
         let bytes = |kind, dtype: Dtype| elements(kind) * f64::from(dtype.bytes());
-        let products = f64::from(self.products());
-        let read: f64 = self.inputs().map(|(kind, dtype)| bytes(kind, dtype)).sum();
+        // Of what all products of a batch share there is one.
+        let of_all = f64::from(products(extents));
+        let times = |operand: u8| if self.has_one_each(operand) { of_all } else { 1.0 };
+        let read = |(at, kind, dtype): (u8, Kind, Dtype)| times(at) * bytes(kind, dtype);
+        let plan::Operands { a, b, b2, .. } = plan::Operands::of_class(self);
+        let second = |factor: u8| times(factor) * k * n;
+        let factors = times(a) * m * k + second(b) + b2.map_or(0.0, second);
         Work {
-            operations: products * flops(extents),
-            read_bytes: (m * k + products * k * n) * f64::from(self.input.bytes()) + read,
-            written_bytes: self.outputs().map(|dtype| bytes(Kind::Matrix, dtype)).sum(),
+            operations: f64::from(self.products()) * flops(extents),
+            read_bytes: factors * f64::from(self.input.bytes()) + self.inputs().map(read).sum::<f64>(),
+            written_bytes: of_all * self.outputs().map(|dtype| bytes(Kind::Matrix, dtype)).sum::<f64>(),
         }
     }
 
@@ -250,6 +267,12 @@ impl operation::Class for Class {
     fn part(&self, schedule: &Schedule, number: u64, parts: &[u32]) -> Vec<u32> {
         match (super::Schedule::try_from(schedule), parts) {
             (Ok(typed), &[m, n]) => typed.raster().tile(number, [m, n]).to_vec(),
+            // One product after the other.
+            (Ok(typed), &[m, n, _]) => {
+                let of_product = (u64::from(m) * u64::from(n)).max(1);
+                let [m, n] = typed.raster().tile(number % of_product, [m, n]);
+                vec![m, n, (number / of_product) as u32]
+            }
             _ => Vec::new(),
         }
     }

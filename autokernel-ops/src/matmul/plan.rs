@@ -2,10 +2,11 @@
 //! are printed from it, and the runtime launches by it.
 
 use autokernel_core::plan::Axis;
-use autokernel_core::{Alignment, Arg, Dimension, Field, Operand, Passed, Role, Signature, dim};
+use autokernel_core::{Alignment, Arg, Dimension, Field, Operand, Passed, Role, Signature};
 
 use crate::body::{self, Kind};
 use crate::matmul::body::{Body, BodyClass};
+use crate::matmul::extents::{BATCHED_DIMS, DIMS};
 use crate::matmul::problem::{Class, Layout, Problem};
 use crate::matmul::schedule::{Raster, RasterOrder};
 
@@ -13,6 +14,7 @@ use crate::matmul::schedule::{Raster, RasterOrder};
 pub(super) const M: u8 = 0;
 pub(super) const N: u8 = 1;
 pub(super) const K: u8 = 2;
+pub(super) const BATCH: u8 = 3;
 
 /// What TMA and 16-byte loads ask of addresses.
 pub(super) const VECTOR_BYTES: u32 = 16;
@@ -30,11 +32,13 @@ pub struct Operands {
     pub c: u8,
     /// The fields of what a body takes beside them.
     pub others: Vec<Field>,
+    /// Those of which each product of a batch has its own; none where there is one product.
+    pub batched: Vec<u8>,
 }
 
 impl Operands {
     /// Those of a product with an epilogue alone.
-    const PLAIN: Operands = Operands { a: 0, b: 1, b2: None, c: 2, others: Vec::new() };
+    const PLAIN: Operands = Operands { a: 0, b: 1, b2: None, c: 2, others: Vec::new(), batched: Vec::new() };
 
     /// Those of `problem`.
     pub fn of(problem: &Problem) -> Self {
@@ -53,7 +57,43 @@ impl Operands {
         let output = numbered().find(|(_, operand)| operand.role == Role::Output);
         let c = output.map_or(Operands::PLAIN.c, |(number, _)| number);
         let others = numbered().filter(|(number, _)| ![a, b, c].contains(number) && b2 != Some(*number));
-        Operands { a, b, b2, c, others: body::cuda::fields(others) }
+        let batched = numbered().filter(|(_, operand)| operand.batched).map(|(number, _)| number).collect();
+        Operands { a, b, b2, c, others: body::cuda::fields(others), batched }
+    }
+
+    /// Whether a launch computes a batch of products.
+    pub(super) fn is_batched(&self) -> bool {
+        !self.batched.is_empty()
+    }
+
+    /// Factors and C by their names in CUDA.
+    fn named(&self) -> impl Iterator<Item = (&'static str, u8)> + Clone + use<> {
+        let &Operands { a, b, b2, c, .. } = self;
+        [("a", a), ("b", b)].into_iter().chain(b2.map(|b2| ("b2", b2))).chain([("c", c)])
+    }
+
+    /// How far apart the matrices of a batch lie, of factors and of C.
+    pub(super) fn batch_strides(&self) -> Vec<Field> {
+        let batched = self.named().filter(|(_, operand)| self.batched.contains(operand));
+        batched.map(|(name, operand)| field(&format!("{name}_batch"), Arg::Stride { operand, axis: 0 })).collect()
+    }
+
+    /// The leading dimension of a factor or of C.
+    pub(super) fn leading(&self, name: &str, operand: u8) -> Field {
+        field(name, Arg::Stride { operand, axis: u8::from(self.batched.contains(&operand)) })
+    }
+
+    /// M, N, K, and the products of a batch.
+    pub(super) fn extents(&self) -> Vec<Field> {
+        let batch = self.is_batched().then_some(("batch", BATCH));
+        let named = [("m", M), ("n", N), ("k", K)].into_iter().chain(batch);
+        named.map(|(name, dim)| field(name, Arg::Extent { dim })).collect()
+    }
+
+    /// Clusters that cover that many rows and columns of C each, and one product.
+    pub(super) fn tiles(&self, rows: u32, columns: u32) -> Vec<Axis> {
+        let batch = self.is_batched().then_some(Axis { dim: BATCH, step: 1 });
+        [Axis { dim: M, step: rows }, Axis { dim: N, step: columns }].into_iter().chain(batch).collect()
     }
 
     /// Each row of the factors begins at a multiple of 16 bytes.
@@ -63,19 +103,19 @@ impl Operands {
     }
 
     /// Addresses and leading dimensions of the factors and of C, as kernels without tensor maps take them.
-    pub(super) fn matrices(&self) -> impl Iterator<Item = Field> + use<> {
-        let &Operands { a, b, b2, c, .. } = self;
-        let named = [("a", a), ("b", b)].into_iter().chain(b2.map(|b2| ("b2", b2))).chain([("c", c)]);
-        let addresses = named.clone().map(|(name, operand)| pointer(name, operand));
-        addresses.chain(named.map(|(name, operand)| leading(&format!("ld{name}"), operand)))
+    pub(super) fn matrices(&self) -> Vec<Field> {
+        let addresses = self.named().map(|(name, operand)| pointer(name, operand));
+        let leading = self.named().map(|(name, operand)| self.leading(&format!("ld{name}"), operand));
+        addresses.chain(leading).collect()
     }
 }
 
 /// What a kernel for `problem` takes.
 pub fn signature(problem: &Problem) -> Signature {
-    let dimension = |name, known| Dimension { name: dim(name), known };
+    let dims = if problem.is_batched() { &BATCHED_DIMS[..] } else { &DIMS };
+    let known = [None, problem.known_n, problem.known_k, None];
     Signature {
-        dims: vec![dimension("m", None), dimension("n", problem.known_n), dimension("k", problem.known_k)],
+        dims: dims.iter().zip(known).map(|(&name, known)| Dimension { name, known }).collect(),
         operands: problem.body.as_ref().map_or_else(|| plain(problem), |body| of_body(problem, body)),
         ..Signature::default()
     }
@@ -106,8 +146,9 @@ fn of_body(problem: &Problem, body: &Body) -> Vec<Operand> {
         (Kind::Scalar | Kind::DeviceScalar, _) => Vec::new(),
     };
     let operand = |(number, operand): (u8, &body::Operand)| {
-        let &body::Operand { ref name, kind, dtype, role } = operand;
-        Operand { name: name.clone(), role, dtype, axes: axes(number, kind), passed: kind.passed() }
+        let &body::Operand { ref name, kind, dtype, role, batched } = operand;
+        let axes = batched.then_some(BATCH).into_iter().chain(axes(number, kind)).collect();
+        Operand { name: name.clone(), role, dtype, axes, passed: kind.passed() }
     };
     (0..).zip(body.operands()).map(operand).collect()
 }
@@ -120,15 +161,6 @@ pub(super) fn pointer(name: &str, operand: u8) -> Field {
     field(name, Arg::Pointer { operand })
 }
 
-/// The leading dimension of an operand.
-pub(super) fn leading(name: &str, operand: u8) -> Field {
-    field(name, Arg::Stride { operand, axis: 0 })
-}
-
-pub(super) fn extents() -> [Field; 3] {
-    [("m", M), ("n", N), ("k", K)].map(|(name, dim)| field(name, Arg::Extent { dim }))
-}
-
 /// The order of tiles, as `raster_of` in raster.cuh reads it; a group is cut to its axis there.
 pub(super) fn raster(raster: Raster) -> [Field; 2] {
     let order = match raster.order {
@@ -137,11 +169,6 @@ pub(super) fn raster(raster: Raster) -> [Field; 2] {
     };
     let group = i32::try_from(raster.group).unwrap_or(i32::MAX);
     [("raster_order", order), ("raster_group", group)].map(|(name, value)| field(name, Arg::Knob { value }))
-}
-
-/// Clusters that cover that many rows and columns of C each.
-pub(super) fn tiles(rows: u32, columns: u32) -> Vec<Axis> {
-    vec![Axis { dim: M, step: rows }, Axis { dim: N, step: columns }]
 }
 
 #[cfg(test)]

@@ -76,6 +76,11 @@ impl Problem {
         Problem { input, output, layout, epilogue, body: None, known_n: None, known_k: None }
     }
 
+    /// Whether a launch computes a batch of products.
+    pub fn is_batched(&self) -> bool {
+        self.body.as_deref().is_some_and(Body::is_batched)
+    }
+
     /// The class whose tuned entries serve this problem.
     pub fn class(&self) -> Class {
         let Problem { input, output, layout, .. } = *self;
@@ -132,14 +137,24 @@ impl Class {
         self.body.as_ref().map_or(1, BodyClass::products)
     }
 
+    /// Whether a launch computes a batch of products.
+    pub fn is_batched(&self) -> bool {
+        self.body.as_ref().is_some_and(|body| !body.batched.is_empty())
+    }
+
     /// Columns of `C` that a tile covers whose block stages so many columns of second factors: each product has its share
     /// of them.
     pub fn columns_of_c(&self, staged: u32) -> u32 {
         staged / self.products()
     }
 
-    /// The inputs beside the factors.
-    pub fn inputs(&self) -> impl Iterator<Item = (Kind, Dtype)> + '_ {
+    /// Whether each product of a batch has an operand of that number of its own.
+    pub fn has_one_each(&self, operand: u8) -> bool {
+        self.body.as_ref().is_some_and(|body| body.batched.contains(&operand))
+    }
+
+    /// The inputs beside the factors, with their numbers.
+    pub fn inputs(&self) -> impl Iterator<Item = (u8, Kind, Dtype)> + '_ {
         self.body.iter().flat_map(BodyClass::inputs)
     }
 

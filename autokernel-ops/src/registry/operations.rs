@@ -131,9 +131,13 @@ macro_rules! operations {
                 match self { $($(#[$gate])* Class::$operation(_) => <crate::$room::Problem as Operation>::ROOTS,)+ }
             }
 
-            /// The names of its dimensions, in order: [`Operation::DIMS`].
+            /// The names of its dimensions, in order: [`Operation::DIMS`] unless it tells others.
             pub fn dims(&self) -> &'static [Dim] {
-                match self { $($(#[$gate])* Class::$operation(_) => <crate::$room::Problem as Operation>::DIMS,)+ }
+                match self {
+                    $($(#[$gate])* Class::$operation(class) => {
+                        operation::Class::dims(class).unwrap_or(<crate::$room::Problem as Operation>::DIMS)
+                    })+
+                }
             }
 
             /// The class as one word, fit for file and symbol names.

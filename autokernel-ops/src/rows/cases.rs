@@ -34,11 +34,11 @@ pub fn call(function: Math, value: Expr) -> Expr {
 }
 
 pub fn reads(name: &str, kind: Kind, dtype: Dtype) -> Operand {
-    Operand { name: name.to_owned(), kind, dtype, role: Role::Input }
+    Operand { name: name.to_owned(), kind, dtype, role: Role::Input, batched: false }
 }
 
 pub fn writes(name: &str, kind: Kind, dtype: Dtype) -> Operand {
-    Operand { name: name.to_owned(), kind, dtype, role: Role::Output }
+    Operand { name: name.to_owned(), kind, dtype, role: Role::Output, batched: false }
 }
 
 pub fn bind(name: &str, value: Expr) -> Step {

@@ -22,6 +22,14 @@ fn operands(checker: &mut Checker<'_>, body: &Body) {
                            reduce along the row into a `&mut Column`";
             checker.complain(Place::Operand(at), message);
         }
+        if operand.batched {
+            let message = format!(
+                "a row-wise kernel takes no `{}`; pass a `{}`, for all matrices of a `Batch` its `as_matrix()`",
+                operand.container(),
+                operand.kind.name()
+            );
+            checker.complain(Place::Operand(at), message);
+        }
         if operand.kind != Kind::Index && !ELEMENTS.contains(&operand.dtype) {
             let message = format!(
                 "row-wise kernels read and write bf16, f16 and f32; convert this operand, or multiply matrices of {} in \

@@ -148,8 +148,10 @@ impl Class {
     /// The operands under names that tell nothing.
     pub(super) fn nameless_operands(&self) -> Vec<Operand> {
         let operands = self.operands.iter().enumerate();
-        let named =
-            operands.map(|(at, &(kind, dtype, role))| Operand { name: format!("operand{at}"), kind, dtype, role });
+        let named = operands.map(|(at, &(kind, dtype, role))| {
+            let name = format!("operand{at}");
+            Operand { name, kind, dtype, role, batched: false }
+        });
         named.collect()
     }
 

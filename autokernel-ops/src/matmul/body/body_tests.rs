@@ -136,6 +136,7 @@ fn each_function_beyond_the_first_takes_registers() {
         operands: Vec::new(),
         factors: [0, 1],
         other_factor: None,
+        batched: Vec::new(),
         cost: Cost { registers: 16, special_functions },
         operations: 9,
         live: 2,

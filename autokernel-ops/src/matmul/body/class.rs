@@ -21,6 +21,9 @@ pub struct BodyClass {
     /// The number of a second product's second factor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_factor: Option<u8>,
+    /// The numbers of the operands of which each product of a batch has its own; none where there is one product.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub batched: Vec<u8>,
     /// What an element costs in functions.
     pub cost: Cost,
     /// Operations an element.
@@ -58,6 +61,7 @@ impl BodyClass {
             operands: operands.iter().map(|&Operand { kind, dtype, role, .. }| (kind, dtype, role)).collect(),
             factors,
             other_factor,
+            batched: written.batched(),
             cost: steps.iter().map(|step| step.expr().cost()).fold(Cost::NONE, Cost::and),
             operations: steps.iter().map(|step| step.expr().operations()).sum(),
             live: live(steps),
@@ -67,7 +71,7 @@ impl BodyClass {
     /// Registers of a thread beside its accumulators, about: those of functions, the operands of a fragment, of which a thread
     /// has four elements, and the values of some elements.
     pub fn registers(&self) -> u32 {
-        let words = self.inputs().map(|(kind, dtype)| match kind {
+        let words = self.inputs().map(|(_, kind, dtype)| match kind {
             Kind::Matrix => dtype.bytes(),
             Kind::Row => dtype.bytes() / 2,
             Kind::Column | Kind::Index => 2,
@@ -89,16 +93,16 @@ impl BodyClass {
             kind,
             dtype,
             role,
+            batched: self.batched.iter().any(|&batched| usize::from(batched) == at),
         };
         self.operands.iter().enumerate().map(named).collect()
     }
 
-    /// The inputs beside the factors.
-    pub fn inputs(&self) -> impl Iterator<Item = (Kind, Dtype)> + '_ {
-        let factor = |at: usize| self.factors.iter().chain(&self.other_factor).any(|&factor| usize::from(factor) == at);
-        let inputs =
-            self.operands.iter().enumerate().filter(move |(at, (.., role))| *role == Role::Input && !factor(*at));
-        inputs.map(|(_, &(kind, dtype, _))| (kind, dtype))
+    /// The inputs beside the factors, with their numbers.
+    pub fn inputs(&self) -> impl Iterator<Item = (u8, Kind, Dtype)> + '_ {
+        let factor = |at| self.factors.contains(&at) || self.other_factor == Some(at);
+        let inputs = (0..).zip(&self.operands).filter(move |(at, (.., role))| *role == Role::Input && !factor(*at));
+        inputs.map(|(at, &(kind, dtype, _))| (at, kind, dtype))
     }
 
     /// What is written.

@@ -16,6 +16,7 @@ pub fn complaints(written: &Written) -> Vec<Complaint> {
         checker.bind(Place::Function, sum, true);
     }
     factors(&mut checker, written);
+    batch(&mut checker, written);
     for (at, operand) in body.operands.iter().enumerate() {
         if operand.role == Role::Output && !matches!(operand.kind, Kind::Matrix | Kind::DeviceScalar) {
             let message = "a product has an element for each row and column; write a `&mut Matrix`";
@@ -62,6 +63,26 @@ fn factors<'b>(checker: &mut Checker<'b>, written: &'b Written) {
         let place = found[1].map_or(Place::Function, |(at, _)| Place::Operand(at));
         checker
             .complain(place, format!("`{b}` is the second factor of both products; one `dot({a}, {b})` serves both"));
+    }
+}
+
+/// Whether a launch computes many products is what a factor says, and all else follows.
+fn batch(checker: &mut Checker<'_>, written: &Written) {
+    let operands = &written.body.operands;
+    let is_factor = |operand: &Operand| written.factors().any(|factor| factor == operand.name);
+    let many = operands.iter().any(|operand| operand.batched && is_factor(operand));
+    for (at, operand) in operands.iter().enumerate().filter(|(_, operand)| !is_factor(operand)) {
+        let (container, one) = (operand.container(), operand.kind.name());
+        if operand.batched && !many {
+            let message = format!("no factor of `dot` is a `Batch`, so there is one product; write a `{one}`");
+            checker.complain(Place::Operand(at), message);
+        }
+        if many && !operand.batched && (operand.kind, operand.role) == (Kind::Matrix, Role::Output) {
+            let message = format!(
+                "each product of the batch has its result, and a `{container}` holds one; write a `&mut Batch`"
+            );
+            checker.complain(Place::Operand(at), message);
+        }
     }
 }
 

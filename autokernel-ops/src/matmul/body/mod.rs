@@ -72,6 +72,11 @@ impl Body {
         self.0.numbers_of_factors()
     }
 
+    /// Whether a launch computes a batch of products.
+    pub fn is_batched(&self) -> bool {
+        self.0.body.operands.iter().any(|operand| operand.batched)
+    }
+
     /// The bodies that are tuned together with this one.
     pub fn class(&self) -> BodyClass {
         BodyClass::of(&self.0)

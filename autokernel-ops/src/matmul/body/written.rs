@@ -59,6 +59,11 @@ impl Written {
         ([a, b].map(number), second.as_ref().map(|second| number(&second.b)))
     }
 
+    /// The numbers of the operands of which each product of a batch has its own.
+    pub fn batched(&self) -> Vec<u8> {
+        self.numbered().filter(|(_, operand)| operand.batched).map(|(at, _)| at).collect()
+    }
+
     /// Every operand with its number.
     pub fn numbered(&self) -> impl Iterator<Item = (u8, &Operand)> {
         (0..).zip(&self.body.operands)

@@ -4,6 +4,7 @@
 // cannot hide in the other. The result is fp32 whatever the problem's output type: it is not rounded.
 #pragma once
 
+#include "batch.cuh"
 #include "body.cuh"
 #include "epilogue.cuh"
 #include "types.cuh"
@@ -31,10 +32,9 @@ struct Factor {
   int64_t ld;
 };
 
-// Any grid of blocks of kThreads threads: each takes tile after tile. Leading dimensions count elements. With two products
-// args.b2 is multiplied as args.b is.
-template <typename Problem, typename Body = body::None, int kProducts = 1, typename Args>
-__device__ __forceinline__ void matmul(const Args& args) {
+// Tile `tile` of a product, row by row. Leading dimensions count elements. With two products args.b2 is multiplied as args.b is.
+template <typename Problem, typename Body, int kProducts, typename Args>
+__device__ __forceinline__ void matmul_tile(const Args& args, int64_t tile) {
   using Input = typename Problem::Input;
   // The extents come from the launch even where they are known: a wrong constant cannot hide in both kernels.
   static_assert(Problem::kKnownN >= 0 && Problem::kKnownK >= 0, "0: given at launch");
@@ -48,44 +48,55 @@ __device__ __forceinline__ void matmul(const Args& args) {
   const int x = threadIdx.x % kTile;
   const int y = threadIdx.x / kTile;
   const int64_t tiles_n = ceil_div<int64_t>(args.n, kTile);
-  const int64_t tiles = ceil_div<int64_t>(args.m, kTile) * tiles_n;
-
-  for (int64_t tile = int64_t(blockIdx.y) * gridDim.x + blockIdx.x; tile < tiles; tile += int64_t(gridDim.x) * gridDim.y) {
-    const int64_t row = tile / tiles_n * kTile + y;
-    const int64_t column = tile % tiles_n * kTile + x;
-    double sums[kProducts] = {};
-    for (int k0 = 0; k0 < args.k; k0 += kTile) {
-      const bool a_inside = row < args.m && k0 + x < args.k;
-      a_tile[y][x] = a_inside ? to_f32(a[row * args.lda + k0 + x]) : 0.0f;
-      const bool b_inside = column < args.n && k0 + y < args.k;
+  const int64_t row = tile / tiles_n * kTile + y;
+  const int64_t column = tile % tiles_n * kTile + x;
+  double sums[kProducts] = {};
+  for (int k0 = 0; k0 < args.k; k0 += kTile) {
+    const bool a_inside = row < args.m && k0 + x < args.k;
+    a_tile[y][x] = a_inside ? to_f32(a[row * args.lda + k0 + x]) : 0.0f;
+    const bool b_inside = column < args.n && k0 + y < args.k;
 #pragma unroll
-      for (int product = 0; product < kProducts; ++product) {
-        const auto [b, ldb] = factors[product];
-        const int64_t b_offset = Problem::kTransposeB ? column * ldb + k0 + y : int64_t(k0 + y) * ldb + column;
-        b_tile[product][y][x] = b_inside ? to_f32(b[b_offset]) : 0.0f;
-      }
-      __syncthreads();
-#pragma unroll
-      for (int product = 0; product < kProducts; ++product) {
-#pragma unroll
-        for (int k = 0; k < kTile; ++k) sums[product] += double(a_tile[y][k]) * double(b_tile[product][k][x]);
-      }
-      __syncthreads();
+    for (int product = 0; product < kProducts; ++product) {
+      const auto [b, ldb] = factors[product];
+      const int64_t b_offset = Problem::kTransposeB ? column * ldb + k0 + y : int64_t(k0 + y) * ldb + column;
+      b_tile[product][y][x] = b_inside ? to_f32(b[b_offset]) : 0.0f;
     }
-    if (row < args.m && column < args.n) {
-      const float value = Problem::epilogue(static_cast<float>(sums[0]));
-      float* const to = c + row * args.ldc + column;
-      if constexpr (Body::kExists) {
-        const body::Index at{static_cast<int>(row), static_cast<int>(column)};
-        const auto store = [&](float staged) { *to = staged; };
-        if constexpr (kProducts == 2) {
-          body::apply_to_element<Body>(args, at, store, value, static_cast<float>(sums[1]));
-        } else {
-          body::apply_to_element<Body>(args, at, store, value);
-        }
+    __syncthreads();
+#pragma unroll
+    for (int product = 0; product < kProducts; ++product) {
+#pragma unroll
+      for (int k = 0; k < kTile; ++k) sums[product] += double(a_tile[y][k]) * double(b_tile[product][k][x]);
+    }
+    __syncthreads();
+  }
+  if (row < args.m && column < args.n) {
+    const float value = Problem::epilogue(static_cast<float>(sums[0]));
+    float* const to = c + row * args.ldc + column;
+    if constexpr (Body::kExists) {
+      const body::Index at{static_cast<int>(row), static_cast<int>(column)};
+      const auto store = [&](float staged) { *to = staged; };
+      if constexpr (kProducts == 2) {
+        body::apply_to_element<Body>(args, at, store, value, static_cast<float>(sums[1]));
       } else {
-        *to = value;
+        body::apply_to_element<Body>(args, at, store, value);
       }
+    } else {
+      *to = value;
+    }
+  }
+}
+
+// Any grid of blocks of kThreads threads: each takes tile after tile, of a batch product after product.
+template <typename Problem, typename Body = body::None, int kProducts = 1, typename Batch = batch::None, typename Args>
+__device__ __forceinline__ void matmul(const Args& args) {
+  const int64_t tiles = ceil_div<int64_t>(args.m, kTile) * ceil_div<int64_t>(args.n, kTile);
+  const int64_t first = int64_t(blockIdx.y) * gridDim.x + blockIdx.x;
+  const int64_t step = int64_t(gridDim.x) * gridDim.y;
+  if constexpr (Batch::kMany == batch::Many::kNone) {
+    for (int64_t tile = first; tile < tiles; tile += step) matmul_tile<Problem, Body, kProducts>(args, tile);
+  } else {
+    for (int64_t tile = first; tile < tiles * args.batch; tile += step) {
+      matmul_tile<Problem, Body, kProducts>(Batch::of(args, tile / tiles), tile % tiles);
     }
   }
 }

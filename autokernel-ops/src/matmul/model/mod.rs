@@ -20,7 +20,7 @@ pub use forecast::forecast;
 pub use traits::Traits;
 use turns::Turns;
 
-use super::extents::sizes;
+use super::extents::{products, sizes};
 use super::sm90::Sharing;
 
 /// A cache line, in bytes.
@@ -67,8 +67,10 @@ impl Model {
         let stage_ms = self.stage_ms(image, [m, n, k], &turns);
         let main_ms = turns.longest * stages * stage_ms;
         let (m, n, k) = (f64::from(m), f64::from(n), f64::from(k));
-        let products = f64::from(geometry.tile_n / geometry.columns);
-        let bytes = image.input_bytes * (m * k + products * k * n) + image.output_bytes * m * n;
+        let summed = f64::from(geometry.tile_n / geometry.columns);
+        // As if nothing were shared by the products of a batch.
+        let of_one = image.input_bytes * (m * k + summed * k * n) + image.output_bytes * m * n;
+        let bytes = f64::from(products(extents)) * of_one;
         let memory_ms = bytes / (machine.memory_gb_per_s * 1e6 * constants.memory);
         let per_tile_ms = self.store_ms(image, &turns) + turns.longest * constants.tile_us * 1e-3;
         norm(main_ms, memory_ms, constants.memory_norm)

@@ -3,25 +3,26 @@
 use autokernel_core::{Alignment, Grid, KernelStep, LaunchPlan, Residency};
 
 use super::Sm80Schedule;
-use crate::matmul::plan::{Operands, VECTOR_BYTES, extents, raster, tiles};
+use crate::matmul::plan::{Operands, VECTOR_BYTES, raster};
 use crate::matmul::problem::Class;
 use crate::source::{Constant, int};
 
 /// The launch of the kernel called `symbol`: a block for each tile.
 pub fn plan(class: &Class, operands: &Operands, schedule: &Sm80Schedule, symbol: String) -> LaunchPlan {
-    let fields = operands.matrices().chain(extents()).chain(raster(schedule.raster));
+    let knobs = raster(schedule.raster).to_vec();
+    let args = [operands.matrices(), operands.extents(), knobs, operands.batch_strides(), operands.others.clone()];
     let kernel = KernelStep {
         symbol,
         threads: schedule.threads(),
         shared_bytes: schedule.shared_bytes(class),
         overlaps_previous: false,
         grid: Grid {
-            axes: tiles(schedule.tile_m, class.columns_of_c(schedule.tile_n)),
+            axes: operands.tiles(schedule.tile_m, class.columns_of_c(schedule.tile_n)),
             cluster: 1,
             tiles: 1,
             residency: Residency::OneEach,
         },
-        args: fields.chain(operands.others.iter().cloned()).collect(),
+        args: args.concat(),
     };
     let c_base = Alignment { operand: operands.c, bytes: VECTOR_BYTES, rows: false };
     LaunchPlan::of_kernel(kernel, [operands.aligned_rows(), vec![c_base]].concat())

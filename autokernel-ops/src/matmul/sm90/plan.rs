@@ -4,7 +4,7 @@ use autokernel_core::plan::{Buffer, Contents};
 use autokernel_core::{Arg, Field, Grid, KernelStep, LaunchPlan, Residency, TileBox};
 
 use super::{Mode, SWIZZLE_BYTES, Sm90Schedule, WARPS_PER_WARPGROUP, tile_k};
-use crate::matmul::plan::{Operands, extents, field, leading, pointer, raster, tiles};
+use crate::matmul::plan::{Operands, field, pointer, raster};
 use crate::matmul::problem::Class;
 use crate::source::{Constant, boolean, int};
 
@@ -27,7 +27,7 @@ pub fn plan(class: &Class, operands: &Operands, schedule: &Sm90Schedule, symbol:
         shared_bytes: schedule.shared_bytes(class),
         overlaps_previous: true,
         grid: Grid {
-            axes: tiles(tile_m * cluster_m, class.columns_of_c(tile_n) * cluster_n),
+            axes: operands.tiles(tile_m * cluster_m, class.columns_of_c(tile_n) * cluster_n),
             cluster: cluster_m * cluster_n * split_k,
             tiles: cluster_m * cluster_n,
             residency,
@@ -46,7 +46,7 @@ fn workspace(schedule: &Sm90Schedule) -> [Buffer; 2] {
 }
 
 fn args(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -> Vec<Field> {
-    let &Operands { a, b, b2, c, ref others } = operands;
+    let &Operands { a, b, b2, c, ref others, .. } = operands;
     let &Sm90Schedule { tile_m, tile_n, cluster_m, cluster_n, .. } = schedule;
     let tile_k = tile_k(class.input);
     let operand_box = |rows| TileBox { rows, columns: tile_k, swizzle: SWIZZLE_BYTES };
@@ -55,8 +55,8 @@ fn args(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -> Vec<Fiel
     let map = |name, operand, tile| field(name, Arg::Map { operand, tile });
     let mut args = vec![map("a_map", a, operand_box(tile_m / cluster_n)), map("b_map", b, operand_box(b_rows))];
     args.extend(b2.map(|b2| map("b2_map", b2, operand_box(b_rows))));
-    args.extend([map("c_map", c, schedule.store_box(class)), pointer("c", c), leading("ldc", c)]);
-    args.extend(extents());
+    args.extend([map("c_map", c, schedule.store_box(class)), pointer("c", c), operands.leading("ldc", c)]);
+    args.extend(operands.extents());
     args.extend(raster(schedule.raster));
     if schedule.stream_k {
         let value = i32::try_from(schedule.shared_waves).unwrap_or(i32::MAX);
@@ -65,6 +65,7 @@ fn args(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -> Vec<Fiel
         args.extend(buffers.map(|(name, buffer)| field(name, Arg::Workspace { buffer })));
     }
     args.push(field("c_is_mapped", Arg::IsMapped { operand: c }));
+    args.extend(operands.batch_strides());
     args.extend(others.iter().cloned());
     args
 }

@@ -8,6 +8,7 @@
 // What a schedule means and the rules that it keeps are in sm80_schedule.cuh. The emitted file prints struct Args.
 #pragma once
 
+#include "batch.cuh"
 #include "body.cuh"
 #include "epilogue.cuh"
 #include "fast_math.cuh"
@@ -92,10 +93,15 @@ struct Operand {
   }
 };
 
+// Which product a block computes a tile of: the only one, or where headers of batches say it, one of many.
+template <typename Batch, batch::Many kMany = Batch::kMany>
+struct PartOf;
+
 // Args: a is [m, k] row-major, b [k, n] or with Problem::kTransposeB [n, k], c [m, n]. Bases are 16-byte aligned.
 // Leading dimensions count elements and may be any number >= the row length. m, n and k are at most 2^31 - 2^16, so that
-// a coordinate may point past the last tile. With two products b2 is the second one's b.
-template <typename Problem, typename Schedule, typename Args, typename Body = body::None, int kProducts = 1>
+// a coordinate may point past the last tile. With two products b2 is the second one's b. A batch asks for its header.
+template <typename Problem, typename Schedule, typename Args, typename Body = body::None, int kProducts = 1,
+          typename Batch = batch::None>
 struct Matmul : Shape<Schedule, sizeof(typename Problem::Output), Body::kRegisters, kProducts> {
   using S = Shape<Schedule, sizeof(typename Problem::Output), Body::kRegisters, kProducts>;
   using Input = typename Problem::Input;
@@ -251,6 +257,18 @@ struct Matmul : Shape<Schedule, sizeof(typename Problem::Output), Body::kRegiste
   }
 
   __device__ __forceinline__ static void run(const Args& args) {
+    if constexpr (Batch::kMany == batch::Many::kNone) {
+      compute(args, blockIdx.x);
+    } else {
+      const int n = Problem::kKnownN > 0 ? Problem::kKnownN : args.n;
+      const int tiles =
+          static_cast<int>(ceil_div<int64_t>(args.m, S::kTileM) * ceil_div<int64_t>(n, S::kColumns));
+      PartOf<Batch>::visit(args, tiles, [](const Args& seen, int number) { compute(seen, number); });
+    }
+  }
+
+  // Tile `number` of a product.
+  __device__ __forceinline__ static void compute(const Args& args, int number) {
     extern __shared__ __align__(kChunksPerLine * kChunkBytes) uint8_t shared_memory[];
     const uint32_t shared = ptx::shared_address(shared_memory);
     const int m = args.m;
@@ -259,7 +277,7 @@ struct Matmul : Shape<Schedule, sizeof(typename Problem::Output), Body::kRegiste
 
     const int tiles_m = static_cast<int>(ceil_div<int64_t>(m, S::kTileM));
     const int tiles_n = static_cast<int>(ceil_div<int64_t>(n, S::kColumns));
-    const TileCoord tile = tile_coord(blockIdx.x, tiles_m, tiles_n, raster_of(args));
+    const TileCoord tile = tile_coord(number, tiles_m, tiles_n, raster_of(args));
     const int tile_row = tile.m * S::kTileM;
     const int tile_column = tile.n * S::kColumns;
     const int warp = threadIdx.x / kWarpSize;

@@ -9,17 +9,9 @@
 #include "body.cuh"
 #include "ptx/sm90.cuh"
 #include "sm90_staging.cuh"
+#include "sm90_tiles.cuh"
 
 namespace autokernel::sm90 {
-
-// C as ordinary stores see it.
-template <typename Output>
-struct OutputView {
-  Output* data;
-  int64_t ld;
-  int rows;
-  int columns;
-};
 
 // A staged chunk to C at (row, column), in words of one or two elements, neighbouring lanes to neighbouring words, so
 // that the stores of a warp coalesce.
@@ -51,12 +43,14 @@ __device__ __forceinline__ void copy_chunk(const OutputView<typename G::Output>&
   }
 }
 
-template <typename Problem, typename G, typename Body, typename Args>
+template <typename Problem, typename G, typename Body, typename Args, typename Batch>
 struct Epilogue {
   using Output = typename G::Output;
+  using Tiles = sm90::Tiles<G, Batch>;
   const TensorMap& map;
-  const Args& args;
+  batch::Seen<Args, Batch> args;
   OutputView<Output> c;
+  typename Tiles::MatrixOfC matrix;  // of C's tensor map
   bool with_tma;
   bool paired;       // two 16-bit elements at a time are 4-byte aligned in every row
   uint32_t staging;  // this warp's buffers
@@ -65,7 +59,16 @@ struct Epilogue {
   __device__ Epilogue(const TensorMap& c_map, const Args& launched, OutputView<Output> view, bool store_with_tma,
                       uint32_t warp_staging)
       : map(c_map), args(launched), c(view), with_tma(store_with_tma), staging(warp_staging) {
-    paired = c.ld % 2 == 0 && reinterpret_cast<uintptr_t>(c.data) % 4 == 0;
+    paired = is_paired();
+  }
+
+  // Goes on with tiles of the product that has one at `place`.
+  __device__ __forceinline__ void enter(const Args& launched, const typename Tiles::Place& place) {
+    if constexpr (Batch::kMany != batch::Many::kNone) {
+      Tiles::enter(launched, place, args, c);
+      matrix = place.c();
+      paired = is_paired();
+    }
   }
 
   // One wgmma block: `row` and `column` in C of its first element held by this warp. `others`: a second product's sums, where
@@ -82,6 +85,10 @@ struct Epilogue {
 
  private:
   static_assert(!Body::kExists || G::kAccumulators + Body::kRegisters <= kMostRegisters, "accumulators_fit_registers");
+  __device__ __forceinline__ bool is_paired() const {
+    return c.ld % 2 == 0 && reinterpret_cast<uintptr_t>(c.data) % 4 == 0;
+  }
+
   static constexpr int kChunk = G::kSwapAB ? G::kStoreRows : G::kStoreColumns;  // columns of wgmma
 
   // The chunks from column kFirst of wgmma on.
@@ -106,7 +113,7 @@ struct Epilogue {
       ptx::fence_async_proxy();  // by each lane, for what it wrote
       __syncwarp();
       if (threadIdx.x % kWarpSize == 0) {
-        ptx::tma_store(map, address, column, row);
+        matrix.store(map, address, column, row);
         ptx::tma_store_commit();
       }
     } else {

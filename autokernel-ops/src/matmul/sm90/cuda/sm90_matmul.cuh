@@ -21,6 +21,7 @@
 // of 16: TMA stores clip a row at whole 16-byte units, which would write past a ragged n.
 #pragma once
 
+#include "batch.cuh"
 #include "body.cuh"
 #include "epilogue.cuh"
 #include "fast_math.cuh"
@@ -36,11 +37,13 @@
 namespace autokernel::sm90 {
 
 // Args::c_is_mapped is 0 where C's base, row stride or row length is no multiple of 16 bytes: TMA cannot store it.
-// With two products args.b2_map is that of the second one's B.
-template <typename Problem, typename Schedule, typename Args, typename Body = body::None, int kProducts = 1>
+// With two products args.b2_map is that of the second one's B. A batch asks for its header, which says how it is walked over.
+template <typename Problem, typename Schedule, typename Args, typename Body = body::None, int kProducts = 1,
+          typename Batch = batch::None>
 struct Matmul : Geometry<Problem, Schedule, kProducts> {
   using G = Geometry<Problem, Schedule, kProducts>;
   using Output = typename G::Output;
+  using Walk = sm90::Walk<G, Batch>;
 
   __device__ __forceinline__ static void run(const Args& args) {
     const int n = Problem::kKnownN > 0 ? Problem::kKnownN : args.n;
@@ -48,7 +51,7 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
     const OutputView<Output> c{static_cast<Output*>(args.c), args.ldc, args.m, n};
     if (k == 0) {
       ptx::wait_for_previous_grids();
-      return fill(args, c);
+      return fill_all(args, c);
     }
 
     extern __shared__ uint8_t shared_memory[];
@@ -67,7 +70,7 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
     // that share no operand, which costs memory-bound shapes up to 16 %.
     ptx::wait_for_previous_grids();
 
-    const Walk<G> walk(args, n, k);
+    const Walk walk(args, n, k);
     // Broadcast, so that the compiler knows that the role does not differ within a warp.
     const int warpgroup = __shfl_sync(~0u, threadIdx.x / kWarpgroupSize, 0);
     if (warpgroup == 0) {
@@ -84,7 +87,7 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
 
  private:
   __device__ __forceinline__ static void consume(const Args& args, const SharedLayout<G>& shared,
-                                                 const Walk<G>& walk, const OutputView<Output>& c, int consumer) {
+                                                 const Walk& walk, const OutputView<Output>& c, int consumer) {
     constexpr int kTurns = G::kPingPong ? 2 : 1;
     const int turn = G::kPingPong ? consumer : 0;
     const int first = G::kPingPong ? 0 : consumer * G::kBlocksOfOne * kBlockM;  // on the side of the blocks
@@ -92,7 +95,7 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
     const int consumer_warp = consumer * kWarpsPerWarpgroup + warp;
     // The row length again: where a known n is ragged, the TMA stores compile away.
     const bool with_tma = args.c_is_mapped != 0 && c.columns % (kTmaUnitBytes / sizeof(Output)) == 0;
-    Epilogue<Problem, G, Body, Args> epilogue(args.c_map, args, c, with_tma, shared.staging(consumer_warp));
+    Epilogue<Problem, G, Body, Args, Batch> epilogue(args.c_map, args, c, with_tma, shared.staging(consumer_warp));
     RingCursor<G::kStages> cursor;
     cursor.skip(turn * walk.step(walk.first()).k_blocks.count);  // ping-pong: the stages of the other's first step
 
@@ -126,7 +129,8 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
         if (walk.finishes(number)) stream.finish(acc, walk.cluster() - walk.first_contributor());
       }
 
-      const TileCoord origin = walk.origin(tile);
+      const auto origin = walk.origin(tile);
+      epilogue.enter(args, origin);
 #pragma unroll
       for (int block = 0; block < G::kBlocksOfOne; ++block) {
         const int offset = first + block * kBlockM + warp * kWarpRows;
@@ -143,6 +147,14 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
   }
 
   // K = 0: every product is zero and there is no operand to load.
+  __device__ __forceinline__ static void fill_all(const Args& args, const OutputView<Output>& c) {
+    if constexpr (Batch::kMany == batch::Many::kNone) {
+      fill(args, c);
+    } else {
+      Tiles<G, Batch>::for_each(args, c, [](const Args& seen, const OutputView<Output>& of_one) { fill(seen, of_one); });
+    }
+  }
+
   __device__ __forceinline__ static void fill(const Args& args, const OutputView<Output>& c) {
     const float zero = Problem::epilogue(0.0f);
     const Output value = from_f32<Output>(zero);

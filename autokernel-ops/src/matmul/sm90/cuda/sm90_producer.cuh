@@ -7,57 +7,59 @@
 namespace autokernel::sm90 {
 
 // One box for this CTA, or for the whole cluster when the operand is shared.
-template <bool kShared, typename G>
-__device__ __forceinline__ void load_box(const TensorMap& map, uint32_t destination, uint32_t barrier, int inner,
-                                         int outer) {
+template <bool kShared, typename G, typename Matrix>
+__device__ __forceinline__ void load_box(const TensorMap& map, Matrix matrix, uint32_t destination, uint32_t barrier,
+                                         int inner, int outer) {
   if constexpr (kShared) {
     // Multicast: each CTA loads a slice and all receive it, which divides the traffic from L2.
     constexpr uint16_t kWholeCluster = (1 << G::kClusterSize) - 1;
-    ptx::tma_load_multicast(map, destination, barrier, inner, outer, kWholeCluster);
+    matrix.load_multicast(map, destination, barrier, inner, outer, kWholeCluster);
   } else {
-    ptx::tma_load(map, destination, barrier, inner, outer);
+    matrix.load(map, destination, barrier, inner, outer);
   }
 }
 
 // CTAs side by side along N share A; each loads one of kClusterN slices of its rows.
-template <typename G>
-__device__ __forceinline__ void load_a(const TensorMap& map, uint32_t destination, uint32_t barrier, int row, int k,
-                                       int slice) {
+template <typename G, typename Matrix>
+__device__ __forceinline__ void load_a(const TensorMap& map, Matrix matrix, uint32_t destination, uint32_t barrier,
+                                       int row, int k, int slice) {
   const int first = slice * G::kASliceRows;
-  load_box<(G::kClusterN > 1), G>(map, destination + first * kSwizzleBytes, barrier, k, row + first);
+  load_box<(G::kClusterN > 1), G>(map, matrix, destination + first * kSwizzleBytes, barrier, k, row + first);
 }
 
 // CTAs side by side along M share B; each loads one of kClusterM slices of a product's columns.
-template <typename G>
-__device__ __forceinline__ void load_b(const TensorMap& map, uint32_t destination, uint32_t barrier, int column,
-                                       int k, int slice) {
+template <typename G, typename Matrix>
+__device__ __forceinline__ void load_b(const TensorMap& map, Matrix matrix, uint32_t destination, uint32_t barrier,
+                                       int column, int k, int slice) {
   const int first = slice * G::kBSliceColumns;
   destination += first * kSwizzleBytes;  // 128 bytes a column of the tile in both layouts
   column += first;
   if constexpr (G::kBMajorN) {
 #pragma unroll
     for (int panel = 0; panel < G::kBSliceColumns / kPanelN; ++panel) {
-      load_box<(G::kClusterM > 1), G>(map, destination + panel * kPanelBytes, barrier, column + panel * kPanelN, k);
+      load_box<(G::kClusterM > 1), G>(map, matrix, destination + panel * kPanelBytes, barrier, column + panel * kPanelN,
+                                      k);
     }
   } else {
-    load_box<(G::kClusterM > 1), G>(map, destination, barrier, k, column);
+    load_box<(G::kClusterM > 1), G>(map, matrix, destination, barrier, k, column);
   }
 }
 
-template <typename G, typename Args>
-__device__ __forceinline__ void produce(const Args& args, const SharedLayout<G>& shared, const Walk<G>& walk) {
+template <typename G, typename Args, typename Walk>
+__device__ __forceinline__ void produce(const Args& args, const SharedLayout<G>& shared, const Walk& walk) {
   RingCursor<G::kStages> cursor;
   for (int number = walk.first(); number < walk.count(); number += walk.stride()) {
     const auto [tile, k_blocks] = walk.step(number);
-    const TileCoord origin = walk.origin(tile);
+    const auto origin = walk.origin(tile);
 #pragma unroll 1  // the producer has few registers, and a known K tempts the compiler
     for (int block = k_blocks.first; block < k_blocks.first + k_blocks.count; ++block) {
       acquire_stage(shared, cursor);  // announces whole boxes: what lies out of bounds counts as delivered too
       const uint32_t full = shared.full(cursor.stage);
-      load_a<G>(args.a_map, shared.a(cursor.stage), full, origin.m, block * G::kTileK, walk.n_in_cluster);
-      load_b<G>(args.b_map, shared.b(cursor.stage), full, origin.n, block * G::kTileK, walk.m_in_cluster);
+      const int k = block * G::kTileK;
+      load_a<G>(args.a_map, origin.a(), shared.a(cursor.stage), full, origin.m, k, walk.n_in_cluster);
+      load_b<G>(args.b_map, origin.b(), shared.b(cursor.stage), full, origin.n, k, walk.m_in_cluster);
       if constexpr (G::kProducts == 2) {
-        load_b<G>(args.b2_map, shared.second_b(cursor.stage), full, origin.n, block * G::kTileK, walk.m_in_cluster);
+        load_b<G>(args.b2_map, origin.b2(), shared.second_b(cursor.stage), full, origin.n, k, walk.m_in_cluster);
       }
       cursor.advance();
     }

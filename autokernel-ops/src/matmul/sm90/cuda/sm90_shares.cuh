@@ -16,10 +16,8 @@ namespace autokernel::sm90 {
 
 constexpr int kLeastShare = 4;  // k-blocks: less is not worth an exchange of sums
 
-template <typename G>
-struct ShareWalk : TileWalk<G> {
-  using Base = TileWalk<G>;
-
+template <typename G, typename Base>
+struct ShareWalk : Base {
   int whole_tiles;  // those before the shared ones: full waves
   int share;        // k-blocks of a cluster's share
   int longer;       // so many clusters, the first ones, have one more
@@ -98,15 +96,15 @@ struct ShareWalk : TileWalk<G> {
 };
 
 // The walk of a schedule.
-template <typename G, bool kShares = G::kStreamK>
+template <typename G, typename Batch, bool kShares = G::kStreamK>
 struct WalkOf {
-  using Type = TileWalk<G>;
+  using Type = Tiles<G, Batch>;
 };
-template <typename G>
-struct WalkOf<G, true> {
-  using Type = ShareWalk<G>;
+template <typename G, typename Batch>
+struct WalkOf<G, Batch, true> {
+  using Type = ShareWalk<G, Tiles<G, Batch>>;
 };
-template <typename G>
-using Walk = typename WalkOf<G>::Type;
+template <typename G, typename Batch>
+using Walk = typename WalkOf<G, Batch>::Type;
 
 }  // namespace autokernel::sm90

@@ -1,6 +1,7 @@
 // Which output tiles a CTA computes: a persistent walk that every warpgroup of the CTA repeats for itself.
 #pragma once
 
+#include "batch.cuh"
 #include "ptx/sm90.cuh"
 #include "raster.cuh"
 #include "sm90_schedule.cuh"
@@ -30,10 +31,43 @@ struct Step {
   KBlocks k_blocks;
 };
 
+// C as ordinary stores see it.
+template <typename Output>
+struct OutputView {
+  Output* data;
+  int64_t ld;
+  int rows;
+  int columns;
+};
+
+// The matrix of a tensor map of two dimensions.
+struct OnlyMatrix {
+  __device__ __forceinline__ static void load(const TensorMap& map, uint32_t destination, uint32_t barrier, int inner,
+                                              int outer) {
+    ptx::tma_load(map, destination, barrier, inner, outer);
+  }
+  __device__ __forceinline__ static void load_multicast(const TensorMap& map, uint32_t destination, uint32_t barrier,
+                                                        int inner, int outer, uint16_t cta_mask) {
+    ptx::tma_load_multicast(map, destination, barrier, inner, outer, cta_mask);
+  }
+  __device__ __forceinline__ static void store(const TensorMap& map, uint32_t source, int inner, int outer) {
+    ptx::tma_store(map, source, inner, outer);
+  }
+};
+
 // Clusters, not tiles, are rastered: the CTAs of a cluster take neighbouring tiles, which share an operand.
 // Tiles of a cluster that lie outside the output load zeros and store nothing.
 template <typename G>
 struct TileWalk {
+  // Where a tile begins, and in which matrix of each tensor map.
+  struct Place : TileCoord {
+    __device__ __forceinline__ static OnlyMatrix a() { return {}; }
+    __device__ __forceinline__ static OnlyMatrix b() { return {}; }
+    __device__ __forceinline__ static OnlyMatrix b2() { return {}; }
+    __device__ __forceinline__ static OnlyMatrix c() { return {}; }
+  };
+  using MatrixOfC = OnlyMatrix;
+
   int clusters_m;
   int clusters_n;
   Raster raster;
@@ -60,11 +94,21 @@ struct TileWalk {
   __device__ Step step(int number) const { return {number, k_blocks}; }
 
   // First row and column of this CTA's tile in cluster number `linear`.
-  __device__ TileCoord origin(int linear) const {
+  __device__ Place origin(int linear) const {
     const TileCoord cluster = tile_coord(linear, clusters_m, clusters_n, raster);
-    return {(cluster.m * G::kClusterM + m_in_cluster) * G::kTileM,
-            (cluster.n * G::kClusterN + n_in_cluster) * G::kColumns};
+    return {{(cluster.m * G::kClusterM + m_in_cluster) * G::kTileM,
+             (cluster.n * G::kClusterN + n_in_cluster) * G::kColumns}};
   }
 };
+
+// The walk over whole tiles: of one product, or where headers of batches say how, of many.
+template <typename G, typename Batch, batch::Many kMany = Batch::kMany>
+struct TilesOf;
+template <typename G, typename Batch>
+struct TilesOf<G, Batch, batch::Many::kNone> {
+  using Type = TileWalk<G>;
+};
+template <typename G, typename Batch>
+using Tiles = typename TilesOf<G, Batch>::Type;
 
 }  // namespace autokernel::sm90

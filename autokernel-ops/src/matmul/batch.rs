@@ -1,0 +1,54 @@
+//! Batches: products of one shape, computed by one launch. CUDA's `struct Batch`, as `batch.cuh` reads it.
+
+use autokernel_core::{Arg, Dtype, Field, Role, Signature};
+
+use super::plan::Operands;
+use crate::lines::Lines;
+
+/// `struct Batch` and a blank line; nothing where there is one product. `args` are the kernel's fields; outputs are of
+/// `stored_as`, where that is not their own type.
+pub fn print(operands: &Operands, args: &[Field], signature: &Signature, stored_as: Option<Dtype>) -> String {
+    if !operands.is_batched() {
+        return String::new();
+    }
+    let mut out = Lines::default();
+    out.line("// The products of a batch: what each has of the operands.");
+    out.line("struct Batch {");
+    out.line("static constexpr autokernel::batch::Many kMany = autokernel::batch::Many::kBatch;");
+    if args.iter().any(|field| matches!(field.arg, Arg::Map { .. })) {
+        out.line("// Whether each has this factor of its own, so that its tensor map has a dimension more.");
+        for (name, factor) in [("kA", Some(operands.a)), ("kB", Some(operands.b)), ("kB2", operands.b2)] {
+            let has_own = factor.is_some_and(|factor| operands.batched.contains(&factor));
+            out.line(format!("static constexpr bool {name} = {has_own};"));
+        }
+    }
+    out.line("");
+    out.line("// What a launch passes, seen from product `number`.");
+    out.line("__device__ __forceinline__ static Args of(Args args, int64_t number) {");
+    for (pointer, stride, operand) in moved(args) {
+        let operand = &signature.operands[usize::from(operand)];
+        let dtype = stored_as.filter(|_| operand.role == Role::Output).unwrap_or(operand.dtype);
+        let to = format!("autokernel::batch::moved<autokernel::{dtype}>(args.{pointer}, number * args.{stride})");
+        out.line(format!("args.{pointer} = {to};"));
+    }
+    out.line("return args;");
+    out.line("}");
+    out.line("};");
+    out.finish() + "\n"
+}
+
+/// The addresses that differ from product to product, with the strides between them and the numbers of their operands.
+fn moved(args: &[Field]) -> impl Iterator<Item = (&str, &str, u8)> {
+    let stride_of = |wanted: u8| {
+        let is_stride = |field: &&Field| matches!(field.arg, Arg::Stride { operand, axis: 0 } if operand == wanted && field.name.ends_with("batch"));
+        args.iter().find(is_stride)
+    };
+    args.iter().filter_map(move |field| match field.arg {
+        Arg::Pointer { operand } => Some((&*field.name, &*stride_of(operand)?.name, operand)),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+#[path = "batch_tests.rs"]
+mod tests;

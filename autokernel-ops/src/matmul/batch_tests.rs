@@ -1,0 +1,114 @@
+use autokernel_core::{Arch, Dim, Passed, dim};
+use expect_test::expect_file;
+
+use crate::body::{self, Complaint, Kind, Operand, Place};
+use crate::matmul::body::{Body, Product, Written};
+use crate::matmul::problem::{Layout, Problem};
+use crate::matmul::schedule::Schedule;
+use crate::matmul::{batched_extents, emit, plan};
+use crate::operation::{Class as _, Operation};
+use crate::rows::cases::{name, reads, store, writes};
+
+use super::*;
+
+fn batch(operand: Operand) -> Operand {
+    Operand { batched: true, ..operand }
+}
+
+/// `out = dot(x, w) * alpha + bias + shift;` with one `w` for all of a batch.
+fn written() -> Written {
+    let operands = vec![
+        batch(reads("x", Kind::Matrix, Dtype::Bf16)),
+        reads("w", Kind::Matrix, Dtype::Bf16),
+        batch(reads("bias", Kind::Row, Dtype::F32)),
+        reads("shift", Kind::Row, Dtype::Bf16),
+        batch(reads("skip", Kind::Matrix, Dtype::F16)),
+        reads("alpha", Kind::Scalar, Dtype::F32),
+        batch(writes("out", Kind::Matrix, Dtype::Bf16)),
+    ];
+    let value = name("dot") * name("alpha") + name("bias") + name("shift") + name("skip");
+    let product = Product { name: "dot".to_owned(), a: "x".to_owned(), b: "w".to_owned() };
+    Written {
+        product,
+        second: None,
+        body: body::Body { operands, steps: vec![store("out", value)], ..Default::default() },
+    }
+}
+
+fn problem() -> Problem {
+    let plain = Problem::new(Dtype::Bf16, Layout::Nt, "identity".parse().unwrap());
+    Problem { body: Some(Body::new(written()).unwrap().into()), ..plain }
+}
+
+fn complaints(change: impl FnOnce(&mut Vec<Operand>)) -> Vec<Complaint> {
+    let mut written = written();
+    change(&mut written.body.operands);
+    Body::new(written).err().unwrap_or_default()
+}
+
+#[test]
+fn the_kernels_of_a_batch_are_as_golden() {
+    let problem = problem();
+    let default = |arch| emit::emit(&problem, &Schedule::default_for(&problem.class(), arch)).cuda;
+    expect_file!["golden/batch_sm90.cu"].assert_eq(&default(Arch::SM_90A));
+    expect_file!["golden/batch_sm80.cu"].assert_eq(&default(Arch::SM_80));
+    expect_file!["golden/batch_reference.cu"].assert_eq(&emit::emit_reference(&problem).cuda);
+}
+
+#[test]
+fn a_batch_is_a_dimension_of_what_each_product_has_of_its_own() {
+    let signature = plan::signature(&problem());
+    let names: Vec<Dim> = signature.names().collect();
+    assert_eq!(names, ["m", "n", "k", "batch"].map(dim));
+    let axes: Vec<&[u8]> = signature.operands.iter().map(|operand| &*operand.axes).collect();
+    let expected: [&[u8]; 7] = [&[3, 0, 2], &[1, 2], &[3, 1], &[1], &[3, 0, 1], &[], &[3, 0, 1]];
+    assert_eq!(axes, expected);
+    assert_eq!(signature.operands[5].passed, Passed::ByValue);
+    assert_eq!(problem().class().dims(), Some(&names[..]));
+}
+
+#[test]
+fn a_grid_has_the_tiles_of_each_product_one_product_after_the_other() {
+    for arch in [Arch::SM_80, Arch::SM_90A] {
+        let (class, extents) = (problem().class(), batched_extents(5, 300, 200, 64));
+        let schedule = Schedule::default_for(&class, arch);
+        let [kernel] = &emit::kernel(&problem(), &schedule).1.kernels[..] else { panic!("one kernel") };
+        let of_product = kernel.grid.parts(0, &extents) * kernel.grid.parts(1, &extents);
+        assert_eq!(kernel.grid.clusters(&extents), u64::from(5 * of_product));
+        let parts = [0, 1, 2].map(|axis| kernel.grid.parts(axis, &extents));
+        let of = |number| class.part(&schedule.into(), number, &parts)[2];
+        assert_eq!([0, of_product - 1, of_product, 4 * of_product].map(|it| of(it.into())), [0, 0, 1, 4]);
+    }
+}
+
+#[test]
+fn the_work_of_a_batch_is_that_of_each_product_and_what_all_share_once() {
+    let work = problem().work(&batched_extents(7, 2, 3, 5));
+    assert_eq!(work.operations, 7.0 * 60.0);
+    let read = 7.0 * 10.0 * 2.0 + 15.0 * 2.0 + 7.0 * 3.0 * 4.0 + 3.0 * 2.0 + 7.0 * 6.0 * 2.0;
+    assert_eq!((work.read_bytes, work.written_bytes), (read, 7.0 * 6.0 * 2.0));
+}
+
+#[test]
+fn operands_that_do_not_go_with_a_batch_are_named_with_what_to_write() {
+    assert_eq!(complaints(|_| ()), []);
+    let told = complaints(|operands| operands[6].batched = false);
+    assert_eq!(told[0].place, Place::Operand(6));
+    assert!(told[0].message.contains("write a `&mut Batch`"), "{}", told[0]);
+    let told = complaints(|operands| operands[0].batched = false);
+    let places: Vec<Place> = told.iter().map(|it| it.place).collect();
+    assert_eq!(places, [2, 4, 6].map(Place::Operand));
+    assert!(told[0].message.contains("no factor of `dot` is a `Batch`") && told[0].message.contains("write a `Row`"));
+}
+
+#[test]
+fn a_body_of_a_batch_is_the_same_after_json_and_its_class_is_another_one() {
+    let body = Body::new(written()).unwrap();
+    let json = serde_json::to_string(&body).unwrap();
+    assert_eq!(serde_json::from_str::<Body>(&json).unwrap(), body);
+    let mut single = written();
+    single.body.operands.iter_mut().for_each(|operand| operand.batched = false);
+    let single = Body::new(single).unwrap();
+    assert!(!serde_json::to_string(&single).unwrap().contains("batched"), "entries of before are read as they were");
+    assert_ne!(single.class(), body.class());
+}
