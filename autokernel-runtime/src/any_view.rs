@@ -1,8 +1,9 @@
 //! Matrices without their types.
 
+use autokernel_ops::body::Kind;
 use half::{bf16, f16};
 
-use crate::{MatrixView, MatrixViewMut, e4m3, e5m2};
+use crate::{MatrixView, MatrixViewMut, Result, e4m3, e5m2};
 
 /// A borrowed matrix of any element type.
 #[derive(Debug, Clone)]
@@ -34,4 +35,31 @@ pub enum AnyViewMut<'a> {
     E4m3(MatrixViewMut<'a, e4m3>),
     /// Of `e5m2`.
     E5m2(MatrixViewMut<'a, e5m2>),
+}
+
+impl AnyView<'_> {
+    /// What product `number` of a batch has of an operand of that kind: a matrix, or one of the rows that hold one for each.
+    pub(crate) fn of_product(&self, number: usize, kind: Kind) -> Result<AnyView<'_>> {
+        Ok(match self {
+            AnyView::Bf16(view) => AnyView::Bf16(view.of_product(number, kind)?),
+            AnyView::F16(view) => AnyView::F16(view.of_product(number, kind)?),
+            AnyView::F32(view) => AnyView::F32(view.of_product(number, kind)?),
+            AnyView::E4m3(view) => AnyView::E4m3(view.of_product(number, kind)?),
+            AnyView::E5m2(view) => AnyView::E5m2(view.of_product(number, kind)?),
+            AnyView::I32(view) => AnyView::I32(view.of_product(number, kind)?),
+        })
+    }
+}
+
+impl AnyViewMut<'_> {
+    /// What product `number` of a batch has of an operand of that kind.
+    pub(crate) fn of_product(&mut self, number: usize, kind: Kind) -> Result<AnyViewMut<'_>> {
+        Ok(match self {
+            AnyViewMut::Bf16(view) => AnyViewMut::Bf16(view.of_product(number, kind)?),
+            AnyViewMut::F16(view) => AnyViewMut::F16(view.of_product(number, kind)?),
+            AnyViewMut::F32(view) => AnyViewMut::F32(view.of_product(number, kind)?),
+            AnyViewMut::E4m3(view) => AnyViewMut::E4m3(view.of_product(number, kind)?),
+            AnyViewMut::E5m2(view) => AnyViewMut::E5m2(view.of_product(number, kind)?),
+        })
+    }
 }

@@ -12,6 +12,8 @@ pub const MAX_EXTENT: u32 = i32::MAX as u32 - 0xffff;
 
 /// The axes of an argument, of a matrix the last two. An operand of one axis is given as a matrix of one row.
 const ARGUMENT_AXES: usize = 4;
+/// The axes of a batch of matrices.
+const BATCH_AXES: usize = 3;
 /// The axes of a matrix.
 const MATRIX_AXES: usize = 2;
 
@@ -56,7 +58,10 @@ fn check_kinds(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) 
                 return refused(format!("`{name}` is {what}"));
             }
             _ if operand.axes.len() <= MATRIX_AXES && sizes(argument)[..2] != [1; 2] => {
-                return refused(format!("`{name}` is no tensor of heads; pass a matrix, a row or a column"));
+                return refused(format!("`{name}` is no batch and no heads; pass a matrix, a row or a column"));
+            }
+            _ if operand.axes.len() == BATCH_AXES && sizes(argument)[0] != 1 => {
+                return refused(format!("`{name}` is no tensor of heads; pass a `Batch`"));
             }
             _ if operand.axes.is_empty() && sizes(argument) != [1; 4] => {
                 let [.., rows, columns] = sizes(argument);
@@ -133,6 +138,8 @@ fn describe(signature: &Signature, arguments: &[Argument<'_>], place: Place) -> 
     match operand.axes.len() {
         1 => format!("the length of `{}`", operand.name),
         2 => format!("the {axis} of `{}` ({rows}x{columns})", operand.name),
+        BATCH_AXES if number == 0 => format!("the matrices of `{}` ({second}x{rows}x{columns})", operand.name),
+        BATCH_AXES => format!("the {axis} of `{}` ({second}x{rows}x{columns})", operand.name),
         _ => format!("axis {number} of `{}` ({first}x{second}x{rows}x{columns})", operand.name),
     }
 }

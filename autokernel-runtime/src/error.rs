@@ -164,9 +164,27 @@ pub enum Error {
         remedy: &'static str,
     },
 
+    /// A buffer that is not the batch of matrices it is said to be.
+    #[error(
+        "a buffer of {len} elements is no batch of {} matrices with a stride of {} and leading dimension {}: it needs {needed}. {remedy}",
+        by(shape), strides[0], strides[1]
+    )]
+    BatchSize {
+        /// Elements in the buffer.
+        len: usize,
+        /// Matrices, rows and columns asked for.
+        shape: [usize; 3],
+        /// Elements from one matrix, and from one row, to the next.
+        strides: [usize; 2],
+        /// The elements needed, in words, as the product may not fit a `usize`.
+        needed: String,
+        /// What to change.
+        remedy: &'static str,
+    },
+
     /// An output in which two places are one element.
     #[error(
-        "heads of {} that lie {} elements apart overlap. Write to heads of which each element is one place",
+        "the elements of {} that lie {} elements apart overlap. Write to a tensor of which each element is one place",
         by(shape),
         by(strides)
     )]

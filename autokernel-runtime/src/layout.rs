@@ -2,6 +2,8 @@
 
 use std::ops::{Bound, Range, RangeBounds};
 
+use autokernel_ops::body::Kind;
+
 use crate::{Error, Result};
 
 /// A row-major matrix inside a flat buffer: element `(r, c)` is at `r * ld + c`.
@@ -77,6 +79,54 @@ impl Layout {
             return Ok(layout);
         }
         Err(layout.heads_size(len, "Pass the elements up to the last, or more"))
+    }
+
+    /// A batch, `[matrices, rows, columns]`, without gaps that fills a buffer of `len` elements exactly.
+    pub fn dense_batch(len: usize, shape: [usize; 3]) -> Result<Self> {
+        let [_, rows, columns] = shape;
+        let layout = Self::of_batch(shape, [rows.saturating_mul(columns), columns]);
+        if layout.span() == Some(len) {
+            return Ok(layout);
+        }
+        Err(layout.batch_size(len, "Pass exactly batch * rows * columns elements, or give the strides"))
+    }
+
+    /// The same with strides from matrix to matrix and from row to row, in a buffer of at least the elements it spans.
+    pub fn strided_batch(len: usize, shape: [usize; 3], strides: [usize; 2]) -> Result<Self> {
+        let ([.., columns], [_, ld]) = (shape, strides);
+        if ld < columns {
+            return Err(Error::LeadingDimension { columns, ld });
+        }
+        let layout = Self::of_batch(shape, strides);
+        if layout.span().is_some_and(|span| span <= len) {
+            return Ok(layout);
+        }
+        let remedy = "Pass (batch - 1) * stride + (rows - 1) * leading dimension + columns elements or more";
+        Err(layout.batch_size(len, remedy))
+    }
+
+    const fn of_batch([matrices, rows, columns]: [usize; 3], [stride, ld]: [usize; 2]) -> Self {
+        Self { outer: [Axis::ONE, Axis { size: matrices, stride }], ..Self::matrix(rows, columns, ld) }
+    }
+
+    /// The same rows and columns, of a batch of so many matrices that are one.
+    pub const fn broadcast(self, matrices: usize) -> Self {
+        Self { outer: [Axis::ONE, Axis { size: matrices, stride: 0 }], ..self }
+    }
+
+    /// The layout of some matrices of a batch, and the range of this layout's elements that they span.
+    pub fn matrices(&self, range: impl RangeBounds<usize>) -> Result<(Self, Range<usize>)> {
+        let [first, Axis { size, stride }] = self.outer;
+        let range = resolve("matrices", range, size)?;
+        let part = Self { outer: [first, Axis { size: range.len(), stride }], ..*self };
+        Ok((part, part.at(range.start * stride, self.is_empty())))
+    }
+
+    /// The layout of what one product of a batch has of an operand of that kind, and the range of this layout's elements that it
+    /// spans: a matrix, or one of the rows that hold one for each.
+    pub fn of_product(&self, number: usize, kind: Kind) -> Result<(Self, Range<usize>)> {
+        let range = number..number.saturating_add(1);
+        if kind == Kind::Matrix { self.matrices(range) } else { self.rows(range) }
     }
 
     const fn of_heads(shape: [usize; 4], strides: [usize; 3]) -> Self {
@@ -161,6 +211,12 @@ impl Layout {
     fn heads_size(&self, len: usize, remedy: &'static str) -> Error {
         let needed = self.span().map_or_else(|| "more than memory holds".to_owned(), |span| span.to_string());
         Error::HeadsSize { len, shape: self.shape(), strides: self.strides(), needed, remedy }
+    }
+
+    fn batch_size(&self, len: usize, remedy: &'static str) -> Error {
+        let needed = self.span().map_or_else(|| "more than memory holds".to_owned(), |span| span.to_string());
+        let ([_, matrices, rows, columns], [_, stride, ld]) = (self.shape(), self.strides());
+        Error::BatchSize { len, shape: [matrices, rows, columns], strides: [stride, ld], needed, remedy }
     }
 
     fn buffer_size(&self, len: usize, remedy: &'static str) -> Error {
@@ -263,5 +319,35 @@ mod tests {
         #[allow(clippy::reversed_empty_ranges)]
         let reversed = layout.rows(2..1);
         assert!(reversed.is_err());
+    }
+
+    #[test]
+    fn a_batch_spans_its_last_matrix_and_nothing_behind_it() {
+        assert!(Layout::dense_batch(2 * 3 * 4, [2, 3, 4]).is_ok());
+        assert!(Layout::dense_batch(2 * 3 * 4 + 1, [2, 3, 4]).is_err());
+        let layout = Layout::strided_batch(2 * 50 + 2 * 8 + 4, [3, 3, 4], [50, 8]).unwrap();
+        let text = Layout::strided_batch(2 * 50 + 2 * 8 + 3, [3, 3, 4], [50, 8]).unwrap_err().to_string();
+        assert!(text.contains("needs 120") && text.contains("119 elements"), "{text}");
+        assert_eq!(layout.row_starts().collect::<Vec<_>>(), [0, 8, 16, 50, 58, 66, 100, 108, 116]);
+        let (part, range) = layout.matrices(1..2).unwrap();
+        assert_eq!((part.shape(), range), ([1, 1, 3, 4], 50..70));
+        assert!(layout.matrices(2..4).unwrap_err().to_string().contains("matrices 2..4"));
+        assert!(Layout::strided_batch(1, [usize::MAX, 3, 4], [usize::MAX, 8]).is_err());
+    }
+
+    #[test]
+    fn a_broadcast_spans_one_matrix_and_none_may_be_written() {
+        let layout = Layout::strided_batch(12, [5, 3, 4], [0, 4]).unwrap();
+        assert_eq!(layout.span(), Some(12));
+        let text = layout.apart().unwrap_err().to_string();
+        assert!(text.contains("1x5x3x4") && text.contains("overlap"), "{text}");
+    }
+
+    #[test]
+    fn matrices_that_are_written_lie_one_behind_the_other_or_between_each_others_rows() {
+        let apart = |strides, shape| Layout::strided_batch(10_000, shape, strides).unwrap().apart().is_ok();
+        assert!(apart([12, 4], [5, 3, 4]) && apart([4, 20], [5, 3, 4]) && apart([50, 8], [5, 3, 4]));
+        assert!(!apart([11, 4], [5, 3, 4]) && !apart([4, 19], [5, 3, 4]) && !apart([3, 20], [5, 3, 4]));
+        assert!(apart([0, 4], [1, 3, 4]) && apart([0, 4], [5, 0, 4]), "nothing is written twice");
     }
 }

@@ -25,6 +25,7 @@ mod any_kernel;
 mod any_view;
 mod argument;
 pub mod attention;
+mod batch;
 mod check;
 mod cpu;
 mod datasheet;
@@ -56,6 +57,7 @@ mod scalar;
 mod select;
 pub mod timing;
 mod vector;
+mod vector_batch;
 mod view;
 
 /// The built-in epilogues in Rust, for bodies that call them.
@@ -65,6 +67,7 @@ pub use autokernel_ops::epilogue::builtin as epilogues;
 pub use any_kernel::AnyKernel;
 pub use any_view::{AnyView, AnyViewMut};
 pub use argument::Argument;
+pub use batch::{Batch, BatchView, BatchViewMut};
 pub use check::MAX_EXTENT;
 pub use cpu::CpuFunction;
 pub use datasheet::{Datasheet, Multiprocessor, Peak};
@@ -85,6 +88,7 @@ pub use number::Number;
 pub use scalar::{Scalar, ScalarView};
 pub use select::{Plan, Reason, Target, plan_for};
 pub use vector::{Column, ColumnView, ColumnViewMut, Row, RowView, RowViewMut};
+pub use vector_batch::{ColumnBatch, ColumnBatchView, RowBatch, RowBatchView};
 pub use view::{MatrixView, MatrixViewMut};
 
 pub use autokernel_core::{

@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
+use autokernel_ops::body::Kind;
 use cudarc::driver::{CudaStream, CudaView, CudaViewMut, DeviceSlice};
 
 use crate::layout::Layout;
@@ -111,6 +112,18 @@ impl<'a, T: Number> MatrixView<'a, T> {
         Ok(Self { storage: self.storage.slice(elements), layout })
     }
 
+    /// What product `number` of a batch has of an operand of that kind.
+    pub(crate) fn of_product(&self, number: usize, kind: Kind) -> Result<Self> {
+        let (layout, elements) = self.layout.of_product(number, kind)?;
+        Ok(Self { storage: self.storage.slice(elements), layout }.only())
+    }
+
+    /// The matrix of a batch of one.
+    pub(crate) fn only(self) -> Self {
+        let Layout { rows, columns, ld, .. } = self.layout;
+        Self { layout: Layout::matrix(rows, columns, ld), ..self }
+    }
+
     /// The cudarc view behind it, from element (0, 0) on; `None` on the host.
     pub const fn as_cudarc(&self) -> Option<&CudaView<'a, T>> {
         match &self.storage {
@@ -148,16 +161,16 @@ impl<'a, T: Number> MatrixView<'a, T> {
         }
     }
 
-    /// Rows without the gaps between them; `ld` is not 0, as the matrix is not empty.
+    /// Rows without the gaps between them.
     fn compact(&self, data: &[T]) -> Vec<T> {
-        let Layout { rows, columns, ld, .. } = self.layout;
-        data.chunks(ld).take(rows).flat_map(|row| &row[..columns]).copied().collect()
+        let columns = self.layout.columns;
+        self.layout.row_starts().flat_map(|start| &data[start..start + columns]).copied().collect()
     }
 }
 
 impl<'a, T> Storage<'a, T> {
     /// A range that the layout has checked; an impossible one gives the empty slice.
-    fn slice(&self, range: std::ops::Range<usize>) -> Self {
+    pub(crate) fn slice(&self, range: std::ops::Range<usize>) -> Self {
         match self {
             Self::Host(data) => Self::Host(data.get(range).unwrap_or_default()),
             Self::Cuda(view) => Self::Cuda(view.try_slice(range).unwrap_or_else(|| view.slice(0..0))),
@@ -231,6 +244,18 @@ impl<'a, T: Number> MatrixViewMut<'a, T> {
         MatrixView { storage, layout: self.layout }
     }
 
+    /// What product `number` of a batch has of an operand of that kind.
+    pub(crate) fn of_product(&mut self, number: usize, kind: Kind) -> Result<MatrixViewMut<'_, T>> {
+        let (layout, elements) = self.layout.of_product(number, kind)?;
+        Ok(MatrixViewMut { storage: self.storage.slice(elements), layout }.only())
+    }
+
+    /// The matrix of a batch of one.
+    pub(crate) fn only(self) -> Self {
+        let Layout { rows, columns, ld, .. } = self.layout;
+        Self { layout: Layout::matrix(rows, columns, ld), ..self }
+    }
+
     /// The cudarc view behind it, from element (0, 0) on; `None` on the host.
     pub const fn as_cudarc_mut(&mut self) -> Option<&mut CudaViewMut<'a, T>> {
         match &mut self.storage {
@@ -254,7 +279,7 @@ impl<'a, T: Number> MatrixViewMut<'a, T> {
 
 impl<T> StorageMut<'_, T> {
     /// A range that the layout has checked; an impossible one gives the empty slice.
-    fn slice(&mut self, range: std::ops::Range<usize>) -> StorageMut<'_, T> {
+    pub(crate) fn slice(&mut self, range: std::ops::Range<usize>) -> StorageMut<'_, T> {
         match self {
             Self::Host(data) => StorageMut::Host(data.get_mut(range).unwrap_or_default()),
             Self::Cuda(view) => {

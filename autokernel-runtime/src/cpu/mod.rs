@@ -11,7 +11,7 @@ use crate::{Argument, Result};
 
 pub use attention::{Settings as AttentionSettings, attention};
 pub use matmul::matmul;
-pub use matmul_body::matmul_body;
+pub use matmul_body::{matmul_body, matmul_body_of_batch};
 pub use picks::{Columns, Pick};
 pub use rows::{RowFunction, rows};
 

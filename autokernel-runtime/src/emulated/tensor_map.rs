@@ -14,7 +14,7 @@ use crate::{Dtype, Result};
 pub(super) fn encode(gpu: &Gpu, symbol: &str, transfer: &Transfer, region: &Region) -> Result<TensorMap> {
     Transfer::check(region)?;
     let TileBox { rows, columns, swizzle } = transfer.tile;
-    let (rank, [outer, inner]) = (transfer.map_rank(), region.outer);
+    let (rank, [outer, inner]) = (transfer.map_rank(), transfer.outer(region));
     let description = Description {
         base: region.address,
         element: element(transfer.dtype),

@@ -16,7 +16,7 @@ pub(super) fn encode(transfer: &Transfer, region: &Region) -> Result<TensorMap> 
     Transfer::check(region)?;
     let Transfer { tile: TileBox { rows, columns, swizzle }, dtype, role, .. } = *transfer;
     // Innermost dimension first; of these the map takes as many as it has axes.
-    let [outer, inner] = region.outer;
+    let [outer, inner] = transfer.outer(region);
     let dimensions = [region.columns, region.rows, inner.size, outer.size];
     let strides = [region.stride, inner.stride, outer.stride];
     let extents = [columns, rows, 1, 1];

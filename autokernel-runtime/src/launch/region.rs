@@ -34,6 +34,11 @@ pub(crate) struct Span {
 impl Span {
     pub const ONE: Span = Span { size: 1, stride: TMA_ALIGNMENT };
 
+    /// Indices of which each has memory of its own: along an axis whose stride is 0 all have that of the first.
+    pub const fn distinct(&self) -> u64 {
+        if self.stride == 0 && self.size > 1 { 1 } else { self.size }
+    }
+
     const fn is_aligned(&self, bytes: u64) -> bool {
         self.size <= 1 || self.stride.is_multiple_of(bytes)
     }
@@ -85,11 +90,11 @@ impl Region {
         self.address.is_multiple_of(bytes) && rows_are && first.is_aligned(bytes) && second.is_aligned(bytes)
     }
 
-    /// Each of its matrices.
+    /// Each of its matrices, one that several indices share once.
     pub fn matrices(self) -> impl Iterator<Item = Region> {
         let [first, second] = self.outer;
         let at = move |i: u64, j: u64| self.address + i * first.stride + j * second.stride;
-        let addresses = (0..first.size).flat_map(move |i| (0..second.size).map(move |j| at(i, j)));
+        let addresses = (0..first.distinct()).flat_map(move |i| (0..second.distinct()).map(move |j| at(i, j)));
         addresses.map(move |address| Region { address, outer: [Span::ONE; 2], ..self })
     }
 
@@ -143,5 +148,16 @@ mod tests {
         assert_eq!(region, Region { address: 32, columns: 5, rows: 1, stride: 16, ..Region::default() });
         assert_eq!(Region::new(32, Layout { rows: 2, ..row }, Dtype::F16).stride, 14);
         assert_eq!((region.stride_along(0, 2, Dtype::F16), region.stride_along(1, 2, Dtype::F16)), (8, 1));
+    }
+
+    #[test]
+    fn what_all_of_a_batch_share_is_one_matrix_whose_stride_is_none() {
+        let layout = Layout::matrix(5, 8, 16).broadcast(3);
+        let region = Region::new(256, layout, Dtype::F16);
+        assert_eq!((region.stride_along(0, 3, Dtype::F16), region.matrices().count()), (0, 1));
+        let layout = Layout::strided_batch(1000, [3, 5, 8], [100, 16]).unwrap();
+        let region = Region::new(256, layout, Dtype::F16);
+        assert_eq!([0, 1, 2].map(|axis| region.stride_along(axis, 3, Dtype::F16)), [100, 16, 1]);
+        assert!(!region.is_aligned(16, true) && region.is_aligned(8, true) && region.matrices().count() == 3);
     }
 }

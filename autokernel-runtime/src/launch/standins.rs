@@ -64,15 +64,19 @@ fn in_scratch(region: &Region, operand: &Operand, alignment: Alignment, offset: 
     let stride = stride_for(row_bytes, u64::from(alignment.bytes));
     let mut apart = stride.saturating_mul(region.rows);
     let [first, second] = region.outer;
-    let second = Span { stride: apart, ..second };
-    apart = apart.saturating_mul(second.size);
-    Region { address: offset, stride, outer: [Span { stride: apart, ..first }, second], ..*region }
+    let mut behind = |axis: Span| {
+        let stride = if axis.distinct() == axis.size { apart } else { 0 };
+        apart = apart.saturating_mul(axis.distinct());
+        Span { stride, ..axis }
+    };
+    let second = behind(second);
+    Region { address: offset, stride, outer: [behind(first), second], ..*region }
 }
 
 /// Its bytes: whole lines, so that another one may follow.
 fn scratch_bytes(target: &Region) -> u64 {
     let [first, second] = target.outer;
-    let matrices = first.size.saturating_mul(second.size);
+    let matrices = first.distinct().saturating_mul(second.distinct());
     target
         .stride
         .saturating_mul(target.rows)

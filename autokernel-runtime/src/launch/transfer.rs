@@ -2,7 +2,7 @@
 
 use autokernel_core::TileBox;
 
-use super::region::{Region, TMA_ALIGNMENT};
+use super::region::{Region, Span, TMA_ALIGNMENT};
 use crate::{Dtype, Error, Result, Role};
 
 /// An encoded tensor map as kernels take it: 128 opaque bytes.
@@ -10,6 +10,9 @@ pub(crate) type TensorMap = [u64; 16];
 
 /// What a kernel is given for an operand that it must not touch by TMA.
 pub(crate) const NO_MAP: TensorMap = [0; 16];
+
+/// The axes of a batch of matrices.
+const BATCH_AXES: usize = 3;
 
 /// Row strides must be below this, in bytes ("cuTensorMapEncodeTiled", CUDA driver API).
 const MAX_STRIDE: u64 = 1 << 40;
@@ -31,9 +34,15 @@ impl Transfer {
         !region.is_empty() && (self.role == Role::Input || region.is_storable(self.dtype))
     }
 
-    /// Axes of the map: a matrix's two, or all four of what has more.
+    /// Axes of the map: a matrix's two, or as many as the operand has.
     pub const fn map_rank(&self) -> usize {
-        if self.rank <= 2 { 2 } else { 4 }
+        if self.rank <= 2 { 2 } else { self.rank }
+    }
+
+    /// The axes outside of rows, as a map takes them: of a batch that is one matrix for all, that one.
+    pub fn outer(&self, region: &Region) -> [Span; 2] {
+        let of_batch = |axis: Span| if axis.stride == 0 { Span { size: axis.distinct(), ..Span::ONE } } else { axis };
+        if self.rank == BATCH_AXES { region.outer.map(of_batch) } else { region.outer }
     }
 
     /// Refuses what no map can describe.
