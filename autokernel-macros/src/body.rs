@@ -153,6 +153,10 @@ fn parameter((name, View(view)): (&Ident, &View)) -> TokenStream {
 /// The view that a launch takes of an operand.
 fn view(operand: &Operand, element: &TokenStream) -> View {
     let name = match (operand.kind, operand.role) {
+        (Kind::Matrix, Role::Input) if operand.batched => "BatchView",
+        (Kind::Matrix, Role::Output) if operand.batched => "BatchViewMut",
+        (Kind::Row, _) if operand.batched => "RowBatchView",
+        (Kind::Column, _) if operand.batched => "ColumnBatchView",
         (Kind::Matrix, Role::Input) => "MatrixView",
         (Kind::Matrix, Role::Output) => "MatrixViewMut",
         (Kind::Row, Role::Input) => "RowView",

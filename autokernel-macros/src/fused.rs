@@ -25,8 +25,18 @@ pub fn parts(spec: &Spec, problem: &matmul::Problem, body: &Body) -> Result<Part
     let (kinds, of_a_row) = (crate::body::kinds(&operands.others), crate::body::of_a_row(&on_the_cpu));
     let factors = body.factors().into_iter().map(usize::from);
     let transpose_b = problem.layout.transpose_b();
-    let cpu = quote! {
-        |arguments| ::autokernel::__private::matmul_body_on_cpu(arguments, &[#(#factors),*], #transpose_b, #kinds, #of_a_row)
+    let factors = quote!(&[#(#factors),*]);
+    let cpu = if body.is_batched() {
+        let batched = body.operands().iter().map(|operand| operand.batched);
+        quote! {
+            |arguments| ::autokernel::__private::matmul_body_of_batch_on_cpu(
+                arguments, &[#(#batched),*], #factors, #transpose_b, #kinds, #of_a_row,
+            )
+        }
+    } else {
+        quote! {
+            |arguments| ::autokernel::__private::matmul_body_on_cpu(arguments, #factors, #transpose_b, #kinds, #of_a_row)
+        }
     };
     let docs = docs(problem, body, &spec.parameters);
     Ok(crate::body::parts(spec, body.operands(), cpu, &row, docs))
@@ -37,20 +47,25 @@ fn docs(problem: &matmul::Problem, body: &Body, parameters: &[Ident]) -> String 
     let factors = body.factors();
     let shape = |(number, (operand, name)): (u8, (&Operand, &Ident))| {
         let name = name.unraw();
+        let of_batch = |shape: &str| if operand.batched { format!("[batch, {shape}]") } else { format!("[{shape}]") };
         match (operand.kind, factors.iter().position(|factor| *factor == number)) {
-            (Kind::Matrix, Some(0)) => format!("`{name}: [m, k]`"),
-            (Kind::Matrix, Some(_)) if problem.layout == Layout::Nt => format!("`{name}: [n, k]`"),
-            (Kind::Matrix, Some(_)) => format!("`{name}: [k, n]`"),
-            (Kind::Matrix, None) => format!("`{name}: [m, n]`"),
-            (Kind::Row, _) => format!("`{name}: [n]`"),
-            (Kind::Column | Kind::Index, _) => format!("`{name}: [m]`"),
+            (Kind::Matrix, Some(0)) => format!("`{name}: {}`", of_batch("m, k")),
+            (Kind::Matrix, Some(_)) if problem.layout == Layout::Nt => format!("`{name}: {}`", of_batch("n, k")),
+            (Kind::Matrix, Some(_)) => format!("`{name}: {}`", of_batch("k, n")),
+            (Kind::Matrix, None) => format!("`{name}: {}`", of_batch("m, n")),
+            (Kind::Row, _) => format!("`{name}: {}`", of_batch("n")),
+            (Kind::Column | Kind::Index, _) => format!("`{name}: {}`", of_batch("m")),
             (Kind::Scalar, _) => format!("the number `{name}`"),
             (Kind::DeviceScalar, _) => format!("the number in memory `{name}`"),
         }
     };
     let shapes: Vec<String> = (0..).zip(body.operands().iter().zip(parameters)).map(shape).collect();
-    let products = if factors.len() > 2 { "Two matrix products" } else { "A matrix product" };
-    let follows = if factors.len() > 2 { "them" } else { "it" };
+    let (products, follows) = match (factors.len() > 2, body.is_batched()) {
+        (false, false) => ("A matrix product", "it"),
+        (true, false) => ("Two matrix products", "them"),
+        (false, true) => ("A batch of matrix products", "each"),
+        (true, true) => ("A batch of two matrix products each", "them"),
+    };
     let mut text = format!("\n{products} with what follows {follows}, on {}, matrices row-major", shapes.join(", "));
     for (name, known) in [("n", problem.known_n), ("k", problem.known_k)] {
         if let Some(size) = known {

@@ -122,6 +122,15 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// }
 /// ```
 ///
+/// A batch of products of one shape is one launch; an operand that is no batch is shared by all of them:
+///
+/// ```ignore
+/// #[autokernel::fused_matmul]
+/// pub fn scores(q: &Batch<bf16>, k: &Batch<bf16>, bias: &RowBatch<f32>, scale: f32, out: &mut Batch<bf16>) {
+///     out = scale * dot(q, k.t()) + bias;
+/// }
+/// ```
+///
 /// The body is Rust in which every name is one `f32`, the element of its operand: rustc checks it, the CPU runs it, and the
 /// build turns the same text into CUDA that runs on the sums in registers.
 ///
@@ -133,6 +142,11 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// **Other operands**, of `bf16`, `f16` or `f32`, each on its own: `&Matrix<T>` of the result's size (a residual), `&Row<T>`
 /// (a bias), `&Column<T>` (a scale a row), `f32`, and `&Scalar<T>`, a number in memory. Each `&mut Matrix<T>` is written once. At most 8 operands.
+///
+/// **A batch**: where a factor is a `&Batch<T>`, `[batch, rows, columns]`, each of its matrices is multiplied, and each output is
+/// a `&mut Batch<T>`. Other operands are shared by all products, or each has its own: of a `&Batch<T>` a matrix, of a
+/// `&RowBatch<T>` a row, of a `&ColumnBatch<T>` a column. Views of a batch have any strides, so that heads may lie between each
+/// other's rows; a stride of 0, as of `BatchView::broadcast`, is one matrix for all. `row_index()` counts the rows of a matrix.
 ///
 /// **Statements**, functions, `row_index()`, `column_index()` and the precision are those of [`macro@rows`] but for its
 /// reductions, with the epilogues above as functions: `gelu(x)`, `leaky_relu(x, 0.2)`, and functions of this crate that are
