@@ -49,10 +49,11 @@ impl Epilogue {
     }
 }
 
-/// A dense row-major product of matrices of 16 bits, or with a transposed `B` of 8-bit floats, with sums in fp32.
+/// Dense row-major products, one or a batch of matrices that lie one below the other, of 16 bits, or with a transposed `B` of
+/// 8-bit floats, with sums in fp32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GemmProblem {
-    /// Those of a product.
+    /// Those of a product, or of a batch.
     pub extents: Extents,
     /// Type of both inputs: 8 or 16 bits.
     pub dtype: Dtype,
@@ -102,8 +103,11 @@ impl CublasLt {
             // Heuristics ask how it is aligned; a launch sets its own.
             operation.set_bias(self.workspace.device_ptr(&self.stream).0)?;
         }
-        let b = if problem.transpose_b { Layout::new(dtype, k, n)? } else { Layout::new(dtype, n, k)? };
-        let layouts = Layouts { b, a: Layout::new(dtype, k, m)?, c: Layout::new(output, n, m)? };
+        let layout = |dtype, rows, columns| {
+            Layout::new(dtype, rows, columns)?.of_batch(matmul::products(&problem.extents), rows * columns)
+        };
+        let b = if problem.transpose_b { layout(dtype, k, n)? } else { layout(dtype, n, k)? };
+        let layouts = Layouts { b, a: layout(dtype, k, m)?, c: layout(output, n, m)? };
         let algorithms = self.heuristics(&operation, &layouts, limit)?;
         Ok(Gemm { problem, operation, layouts, algorithms })
     }
@@ -257,9 +261,10 @@ impl Gemm {
     ) -> Result<()> {
         let GemmProblem { extents, dtype, output, transpose_b, .. } = self.problem;
         let [m, n, k] = matmul::sizes(&extents).map(|size| size as usize);
+        let products = matmul::products(&extents) as usize;
         let (b_rows, b_columns) = if transpose_b { (n, k) } else { (k, n) };
         let dense = |(rows, columns, ld): (usize, usize, usize), expected: (usize, usize)| {
-            (rows, columns) == expected && ld == columns
+            (rows, columns) == (products * expected.0, expected.1) && ld == columns
         };
         let fits = dense((a.nrows(), a.ncols(), a.ld()), (m, k))
             && dense((b.nrows(), b.ncols(), b.ld()), (b_rows, b_columns))
@@ -317,6 +322,24 @@ impl Layout {
     /// A dense column-major matrix.
     fn new(dtype: sys::cudaDataType, rows: u64, columns: u64) -> Result<Self> {
         Ok(Layout(result::create_matrix_layout(dtype, rows, columns, rows as i64)?))
+    }
+
+    /// So many of them, that many elements apart.
+    fn of_batch(self, count: u32, stride: u64) -> Result<Self> {
+        use sys::cublasLtMatrixLayoutAttribute_t as Attribute;
+        if count > 1 {
+            self.set(Attribute::CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count.cast_signed())?;
+            self.set(Attribute::CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride.cast_signed())?;
+        }
+        Ok(self)
+    }
+
+    fn set<T>(&self, attribute: sys::cublasLtMatrixLayoutAttribute_t, value: &T) -> Result<()> {
+        // SAFETY: the layout is alive, and `value` is read during the call alone.
+        unsafe {
+            result::set_matrix_layout_attribute(self.0, attribute, (&raw const *value).cast(), size_of::<T>())?;
+        }
+        Ok(())
     }
 }
 

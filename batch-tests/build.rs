@@ -1,0 +1,5 @@
+//! Compiles the kernels of `src/declared.rs`.
+
+fn main() {
+    autokernel_codegen::Build::new().run();
+}

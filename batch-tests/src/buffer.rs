@@ -1,0 +1,167 @@
+//! A guarded operand on a device.
+
+use autokernel::cudarc::driver::CudaSlice;
+use autokernel::{
+    Argument, BatchView, BatchViewMut, Device, Dtype, Element, MatrixView, MatrixViewMut, Result, Role, bf16, e4m3,
+    e5m2, f16,
+};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+use crate::place::Place;
+
+/// What inputs hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// Uniform in [−1, 1).
+    Uniform,
+    /// Integers in −2..=2, whose sums are exact.
+    Integers,
+}
+
+/// An operand of any element type.
+pub enum Buffer {
+    /// Of `bf16`.
+    Bf16(Typed<bf16>),
+    /// Of `f16`.
+    F16(Typed<f16>),
+    /// Of `f32`.
+    F32(Typed<f32>),
+    /// Of `e4m3`.
+    E4m3(Typed<e4m3>),
+    /// Of `e5m2`.
+    E5m2(Typed<e5m2>),
+}
+
+/// An operand inside its buffer, and what the whole buffer held at first.
+pub struct Typed<T> {
+    place: Place,
+    before: Vec<T>,
+    memory: Memory<T>,
+}
+
+enum Memory<T> {
+    Host(Vec<T>),
+    Gpu(CudaSlice<T>),
+}
+
+/// A NaN where the type has one: what lies around an operand, and in outputs before a launch.
+fn poison<T: Element>() -> T {
+    T::from_f32(f32::NAN)
+}
+
+impl<T: Element> Typed<T> {
+    fn new(device: &Device, place: Place, drawn: Option<(Values, u64)>) -> Result<Self> {
+        let mut before = vec![poison::<T>(); place.buffer_len()];
+        if let Some((values, seed)) = drawn {
+            let mut rng = StdRng::seed_from_u64(seed);
+            for at in place.elements() {
+                before[at] = T::from_f32(match values {
+                    Values::Uniform => rng.random_range(-1.0f32..1.0),
+                    Values::Integers => f32::from(rng.random_range(-2i8..=2)),
+                });
+            }
+        }
+        let memory = match device.stream() {
+            None => Memory::Host(before.clone()),
+            Some(stream) => Memory::Gpu(stream.clone_htod(&before).expect("the GPU has memory for a test")),
+        };
+        Ok(Self { place, before, memory })
+    }
+
+    fn read(&self) -> Vec<T> {
+        match &self.memory {
+            Memory::Host(data) => data.clone(),
+            Memory::Gpu(slice) => slice.stream().clone_dtoh(slice).expect("what was launched ran"),
+        }
+    }
+
+    fn argument(&mut self, is_batch: bool, role: Role) -> Result<Argument<'_>> {
+        let Place { shape, strides, offset } = self.place;
+        let ([_, rows, columns], range) = (shape, offset..offset + self.place.span());
+        Ok(match (&mut self.memory, role, is_batch) {
+            (Memory::Host(data), Role::Input, true) => {
+                BatchView::from_slice_with_strides(&data[range], shape, strides)?.into()
+            }
+            (Memory::Host(data), Role::Input, false) => {
+                MatrixView::from_slice_with_ld(&data[range], rows, columns, strides[1])?.into()
+            }
+            (Memory::Host(data), Role::Output, true) => {
+                BatchViewMut::from_slice_with_strides(&mut data[range], shape, strides)?.into()
+            }
+            (Memory::Host(data), Role::Output, false) => {
+                MatrixViewMut::from_slice_with_ld(&mut data[range], rows, columns, strides[1])?.into()
+            }
+            (Memory::Gpu(slice), Role::Input, true) => {
+                BatchView::from_cudarc_with_strides(slice.slice(range), shape, strides)?.into()
+            }
+            (Memory::Gpu(slice), Role::Input, false) => {
+                MatrixView::from_cudarc_with_ld(slice.slice(range), rows, columns, strides[1])?.into()
+            }
+            (Memory::Gpu(slice), Role::Output, true) => {
+                BatchViewMut::from_cudarc_with_strides(slice.slice_mut(range), shape, strides)?.into()
+            }
+            (Memory::Gpu(slice), Role::Output, false) => {
+                MatrixViewMut::from_cudarc_with_ld(slice.slice_mut(range), rows, columns, strides[1])?.into()
+            }
+        })
+    }
+
+    /// The operand's elements, and the first of the buffer beside them that changed.
+    fn after(&self, role: Role) -> (Vec<f64>, Option<usize>) {
+        let now = self.read();
+        let mut is_own = vec![false; now.len()];
+        if role == Role::Output {
+            self.place.elements().for_each(|at| is_own[at] = true);
+        }
+        let same = |at: usize| now[at].to_f32().to_bits() == self.before[at].to_f32().to_bits();
+        let changed = (0..now.len()).find(|&at| !is_own[at] && !same(at));
+        (self.place.elements().map(|at| now[at].to_f32().into()).collect(), changed)
+    }
+}
+
+/// `$value` of what is inside, whatever its type.
+macro_rules! of_typed {
+    ($buffer:expr, $inner:ident => $value:expr) => {
+        match $buffer {
+            Buffer::Bf16($inner) => $value,
+            Buffer::F16($inner) => $value,
+            Buffer::F32($inner) => $value,
+            Buffer::E4m3($inner) => $value,
+            Buffer::E5m2($inner) => $value,
+        }
+    };
+}
+
+impl Buffer {
+    /// Filled by values and a seed; poison without.
+    ///
+    /// # Errors
+    /// The device has no memory for it.
+    ///
+    /// # Panics
+    /// Indices are no elements.
+    pub fn new(device: &Device, dtype: Dtype, place: Place, drawn: Option<(Values, u64)>) -> Result<Self> {
+        Ok(match dtype {
+            Dtype::Bf16 => Buffer::Bf16(Typed::new(device, place, drawn)?),
+            Dtype::F16 => Buffer::F16(Typed::new(device, place, drawn)?),
+            Dtype::F32 => Buffer::F32(Typed::new(device, place, drawn)?),
+            Dtype::E4m3 => Buffer::E4m3(Typed::new(device, place, drawn)?),
+            Dtype::E5m2 => Buffer::E5m2(Typed::new(device, place, drawn)?),
+            Dtype::I32 => panic!("no operand of a product's elements"),
+        })
+    }
+
+    /// What a launch takes.
+    ///
+    /// # Errors
+    /// The place is none that a view can have.
+    pub fn argument(&mut self, is_batch: bool, role: Role) -> Result<Argument<'_>> {
+        of_typed!(self, it => it.argument(is_batch, role))
+    }
+
+    /// The operand's elements, and whether something beside what a launch may write has changed: where in the buffer.
+    pub fn after(&self, role: Role) -> (Vec<f64>, Option<usize>) {
+        of_typed!(self, it => it.after(role))
+    }
+}

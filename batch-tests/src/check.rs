@@ -1,0 +1,190 @@
+//! Launches, held against fp64: the error of a product is that of its sums, and what a body makes of it is carried through its
+//! expressions.
+
+use autokernel::{Argument, Device, Dtype, Extents, Result, Role, bf16, e4m3, e5m2, f16, matmul};
+use autokernel_codegen::matmul::accumulation;
+use autokernel_codegen::product::{Body, Problem, oracle};
+use autokernel_codegen::rows::oracle::{Ball, to_odd};
+use autokernel_codegen::rows::{Kind, Operand};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+use crate::buffer::{Buffer, Values};
+use crate::place::Place;
+
+/// A batch of products of one size, drawn by a seed.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// M, N, K and products.
+    pub extents: Extents,
+    /// What inputs hold.
+    pub values: Values,
+    /// Draws values and places.
+    pub seed: u64,
+}
+
+/// Runs `launch`, which computes `problem`, twice on operands of `device`: guards must stay, both runs give the same bits, and
+/// every element is what the body gives.
+///
+/// # Errors
+/// A report of what is not so.
+pub fn check(
+    device: &Device,
+    problem: &Problem,
+    case: Case,
+    launch: impl Fn(&mut [Argument<'_>]) -> Result<()>,
+) -> std::result::Result<(), String> {
+    let body = problem.body.as_ref().ok_or("a problem with a body")?;
+    let report = |reason: String| format!("{problem}, {case:?}, {device}: {reason}");
+    let shapes: Vec<[usize; 3]> = shapes(problem, body, &case.extents);
+    let (mut rng, operands) = (StdRng::seed_from_u64(case.seed), body.operands());
+    let places = operands.iter().zip(&shapes).map(|(operand, &shape)| place(&mut rng, operand, shape));
+    let places: Vec<Place> = places.collect();
+    let mut runs: Vec<Vec<Vec<f64>>> = Vec::new();
+    for _ in 0..2 {
+        let ran =
+            run(device, operands, &places, case, &launch).map_err(|reason| report(format!("{reason}; {places:?}")))?;
+        runs.push(ran);
+    }
+    let bits = |run: &Vec<Vec<f64>>| run.iter().flatten().map(|value| value.to_bits()).collect::<Vec<_>>();
+    if bits(&runs[0]) != bits(&runs[1]) {
+        return Err(report("two runs gave different bits".to_owned()));
+    }
+    judge(problem, body, &shapes, &runs[0]).map_err(|reason| report(format!("{reason}; {places:?}")))
+}
+
+fn place(rng: &mut StdRng, operand: &Operand, shape: [usize; 3]) -> Place {
+    match (operand.kind, operand.batched) {
+        (Kind::Scalar | Kind::DeviceScalar, _) => Place::dense(shape),
+        (Kind::Matrix, true) => Place::random(rng, shape, operand.role == Role::Input),
+        // Matrices of a batch are rows here.
+        _ => {
+            let one = Place::random(rng, [1, shape[0] * shape[1], shape[2]], false);
+            Place { shape: one.shape, strides: [0, one.strides[1]], ..one }
+        }
+    }
+}
+
+/// Matrices, rows and columns of each operand.
+fn shapes(problem: &Problem, body: &Body, extents: &Extents) -> Vec<[usize; 3]> {
+    let ([m, n, k], batch) = (matmul::sizes(extents).map(|size| size as usize), matmul::products(extents) as usize);
+    let factors = body.factors();
+    let shape = |(at, operand): (u8, &Operand)| {
+        let [rows, columns] = match (operand.kind, factors.iter().position(|factor| *factor == at)) {
+            (Kind::Matrix, Some(0)) => [m, k],
+            (Kind::Matrix, Some(_)) if problem.layout.transpose_b() => [n, k],
+            (Kind::Matrix, Some(_)) => [k, n],
+            (Kind::Matrix, None) => [m, n],
+            (Kind::Row, _) => [1, n],
+            (Kind::Column | Kind::Index, _) => [1, m],
+            (Kind::Scalar | Kind::DeviceScalar, _) => [1, 1],
+        };
+        [if operand.batched { batch } else { 1 }, rows, columns]
+    };
+    (0..).zip(body.operands()).map(shape).collect()
+}
+
+/// What each operand held after a launch, inputs too.
+fn run(
+    device: &Device,
+    operands: &[Operand],
+    places: &[Place],
+    case: Case,
+    launch: impl Fn(&mut [Argument<'_>]) -> Result<()>,
+) -> std::result::Result<Vec<Vec<f64>>, String> {
+    let failed = |error: autokernel::Error| error.to_string();
+    let buffer = |(at, (operand, &place)): (usize, (&Operand, &Place))| {
+        let drawn = (operand.role == Role::Input).then_some((case.values, case.seed.wrapping_mul(31) + at as u64));
+        Buffer::new(device, operand.dtype, place, drawn)
+    };
+    let mut buffers =
+        operands.iter().zip(places).enumerate().map(buffer).collect::<Result<Vec<_>>>().map_err(failed)?;
+    let scalars: Vec<f32> =
+        buffers.iter().map(|buffer| buffer.after(Role::Input).0.first().map_or(0.0, |&it| it as f32)).collect();
+    {
+        let arguments =
+            buffers.iter_mut().zip(operands).zip(&scalars).map(|((buffer, operand), scalar)| match operand.kind {
+                Kind::Scalar => Ok(Argument::Scalar(*scalar)),
+                kind => buffer.argument(operand.batched && kind == Kind::Matrix, operand.role),
+            });
+        let mut arguments = arguments.collect::<Result<Vec<_>>>().map_err(failed)?;
+        launch(&mut arguments).map_err(failed)?;
+    }
+    let after = buffers.iter().zip(operands).map(|(buffer, operand)| match buffer.after(operand.role) {
+        (_, Some(at)) => Err(format!("element {at} of the buffer of `{}` was overwritten", operand.name)),
+        (values, None) => Ok(values),
+    });
+    after.collect()
+}
+
+fn judge(
+    problem: &Problem,
+    body: &Body,
+    shapes: &[[usize; 3]],
+    values: &[Vec<f64>],
+) -> std::result::Result<(), String> {
+    let (factors, operands) = (body.factors().into_iter().map(usize::from).collect::<Vec<_>>(), body.operands());
+    let outputs: Vec<usize> = (0..operands.len()).filter(|&at| operands[at].role == Role::Output).collect();
+    let ([batch, m, n], k) = (shapes[outputs[0]], shapes[factors[0]][2]);
+    // A matrix of an operand, and what of it lies there.
+    let of = |operand: usize, product: usize| {
+        let [matrices, rows, columns] = shapes[operand];
+        let first = if matrices > 1 { product * rows * columns } else { 0 };
+        &values[operand][first..first + rows * columns]
+    };
+    let accumulated = accumulation::error(problem.input, k as f64, 4.0 * (k as f64).sqrt() / 3.0);
+    for product in 0..batch {
+        for (row, column) in (0..m).flat_map(|row| (0..n).map(move |column| (row, column))) {
+            let a = &of(factors[0], product)[row * k..][..k];
+            let sum = |b: &usize| {
+                let b = of(*b, product);
+                let at = |of_k: usize| {
+                    if problem.layout.transpose_b() { b[column * k + of_k] } else { b[of_k * n + column] }
+                };
+                let value = (0..k).map(|of_k| a[of_k] * at(of_k)).sum::<f64>();
+                Ball { value, error: if value.is_finite() { accumulated } else { 0.0 } }
+            };
+            let sums: Vec<Ball> = factors[1..].iter().map(sum).collect();
+            let input = |operand: usize| match operands[operand].kind {
+                Kind::Matrix => of(operand, product).get(row * n + column).copied().unwrap_or(0.0),
+                Kind::Row => of(operand, product)[column],
+                Kind::Column | Kind::Index => of(operand, product)[row],
+                Kind::Scalar | Kind::DeviceScalar => of(operand, product)[0],
+            };
+            let expected = oracle::element(body, (row, column), &sums, &input);
+            for (&output, ball) in outputs.iter().zip(expected) {
+                let got = of(output, product)[row * n + column];
+                if !is_right(operands[output].dtype, ball, got) {
+                    let name = &operands[output].name;
+                    return Err(format!("`{name}`[{product}, {row}, {column}] is {got}, not {ball:?}, of {sums:?}"));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether `got` is some number of the ball, rounded to `dtype`.
+fn is_right(dtype: Dtype, ball: Ball, got: f64) -> bool {
+    let rounded = |value: f64| match dtype {
+        Dtype::Bf16 => bf16::from_f32(to_odd(value)).to_f64(),
+        Dtype::F16 => f16::from_f32(to_odd(value)).to_f64(),
+        Dtype::F32 | Dtype::I32 => f64::from(value as f32),
+        Dtype::E4m3 => e4m3::from_f64(value).to_f64(),
+        Dtype::E5m2 => e5m2::from_f64(value).to_f64(),
+    };
+    let Ball { value, error } = ball;
+    if ball.is_special() {
+        return got == value || (got.is_nan() && value.is_nan());
+    }
+    error.is_infinite() || (rounded(value - error)..=rounded(value + error)).contains(&got)
+}
+
+/// A case of up to `largest` in each dimension and `most` products.
+pub fn random(rng: &mut StdRng, problem: &Problem, largest: u32, most: u32) -> Case {
+    let mut extent = |most: u32| ((rng.random_range(0.0..f64::from(most + 1).ln()).exp()) as u32).clamp(1, most);
+    let [m, n, k] = [extent(largest), extent(largest), extent(largest)];
+    let extents = matmul::batched_extents(extent(most), m, problem.known_n.unwrap_or(n), problem.known_k.unwrap_or(k));
+    let values = if rng.random() { Values::Uniform } else { Values::Integers };
+    Case { extents, values, seed: rng.random() }
+}

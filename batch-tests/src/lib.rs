@@ -1,0 +1,8 @@
+//! Batches of products, held against what they give in fp64: operands with guards around and between their rows, of any strides,
+//! broadcasts among them.
+
+pub mod buffer;
+pub mod check;
+pub mod declared;
+pub mod place;
+pub mod schedules;

@@ -1,0 +1,34 @@
+//! A schedule of each kind that loads, walks or stores in a way of its own.
+
+use autokernel::Arch;
+use autokernel_codegen::matmul::schedule::{Mode, Schedule, Sm80Schedule, Sm90Schedule};
+
+/// Those for sums of so many products, with tiles of as many columns of C.
+pub fn every_kind(products: u32) -> Vec<(Arch, Schedule)> {
+    let plain = Sm90Schedule { tile_m: 64, tile_n: 64 * products, ..Sm90Schedule::PLAIN };
+    let swapped = Sm90Schedule { swap_ab: true, tile_m: 16, ..plain };
+    let sm90 = [
+        plain,
+        Sm90Schedule { tile_m: 128, consumers: 2, ..plain },
+        Sm90Schedule { mode: Mode::PingPong, consumers: 2, ..plain },
+        Sm90Schedule { cluster_m: 2, tile_n: 128 * products, ..plain },
+        Sm90Schedule { cluster_n: 2, ..plain },
+        Sm90Schedule { split_k: 2, ..plain },
+        Sm90Schedule { stream_k: true, shared_waves: 2, ..plain },
+        swapped,
+        Sm90Schedule { tile_m: 40, stages: 5, ..swapped },
+        Sm90Schedule { split_k: 4, ..swapped },
+        Sm90Schedule { mode: Mode::PingPong, consumers: 2, stream_k: true, shared_waves: 1, ..swapped },
+    ];
+    let sm80 = Sm80Schedule {
+        tile_m: 64,
+        tile_n: 32 * products,
+        tile_k: 32,
+        warps_m: 2,
+        warps_n: 1,
+        stages: 3,
+        raster: Sm90Schedule::PLAIN.raster,
+    };
+    let sm90 = sm90.map(|schedule| (Arch::SM_90A, schedule.into()));
+    [(Arch::SM_80, sm80.into())].into_iter().chain(sm90).collect()
+}

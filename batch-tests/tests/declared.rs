@@ -1,0 +1,76 @@
+//! Batches by the way of a user, on the CPU and on emulated GPUs. `AUTOKERNEL_CASES` sets how many sizes each kernel gets,
+//! `AUTOKERNEL_SEED` draws others.
+
+use autokernel::{Arch, Batch, BatchView, Device, Emulation, Matrix, RowBatch, bf16};
+use batch_tests::check::{check, random};
+use batch_tests::declared::{catalogue, gated, scores};
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+}
+
+fn check_all(device: &Device, cases: u64, largest: u32, most: u32) {
+    let mut rng = StdRng::seed_from_u64(number("AUTOKERNEL_SEED", 7));
+    for kernel in catalogue() {
+        let problem = kernel.problem();
+        for _ in 0..number("AUTOKERNEL_CASES", cases) {
+            let case = random(&mut rng, &problem, largest, most);
+            check(device, &problem, case, |arguments| kernel.kernel.launch(device, arguments))
+                .unwrap_or_else(|report| panic!("{}: {report}", kernel.name));
+        }
+    }
+}
+
+#[test]
+fn every_declared_batch_is_computed_on_the_cpu() {
+    check_all(&Device::cpu(), 12, 60, 7);
+}
+
+#[test]
+fn every_declared_batch_is_computed_on_an_emulated_gpu_of_each_arch() {
+    if let Some(reason) = &catalogue()[0].kernel.descriptor().unwrap().not_compiled {
+        eprintln!("skipped: {reason}");
+        return;
+    }
+    for arch in [Arch::SM_80, Arch::SM_90A] {
+        check_all(&Device::emulated_with(Emulation::new(arch).seed(3)).unwrap(), 2, 100, 4);
+    }
+}
+
+#[test]
+fn one_matrix_may_be_all_of_a_batch_and_its_rows_another_ones_heads() {
+    let device = Device::cpu();
+    // [tokens, heads, width], as a projection leaves it.
+    let (tokens, heads, width) = (3, 2, 4);
+    let projected: Vec<bf16> = (0..tokens * heads * width).map(|at| bf16::from_f32((at % 7) as f32)).collect();
+    let of_heads =
+        |data| BatchView::from_slice_with_strides(data, [heads, tokens, width], [width, heads * width]).unwrap();
+    let q = of_heads(&projected);
+    let key: Matrix<bf16> = Matrix::from_slice(&device, &projected[..2 * width], 2, width).unwrap();
+    let mut out = Batch::<f32>::zeros(&device, [heads, tokens, 2]).unwrap();
+    scores::launch(&q, BatchView::broadcast(&key, heads), 0.5, &mut out).unwrap();
+    let out = out.to_vec().unwrap();
+    for (head, token, row) in (0..heads).flat_map(|h| (0..tokens).flat_map(move |t| (0..2).map(move |r| (h, t, r)))) {
+        let q = &projected[(token * heads + head) * width..][..width];
+        let sum: f32 = q.iter().zip(&projected[row * width..][..width]).map(|(a, b)| a.to_f32() * b.to_f32()).sum();
+        assert_eq!(out[(head * tokens + token) * 2 + row], 0.5 * sum);
+    }
+}
+
+#[test]
+fn operands_of_other_batches_are_refused_by_their_names_and_sizes() {
+    let device = Device::cpu();
+    let batch = |count| Batch::<bf16>::zeros(&device, [count, 5, 8]).unwrap();
+    let mut out = Batch::<f32>::zeros(&device, [2, 5, 5]).unwrap();
+    let text = scores(&batch(2), &batch(3), 1.0, &mut out).unwrap_err().to_string();
+    assert!(text.contains("the matrices of `q` (2x5x8)") && text.contains("the matrices of `k` (3x5x8)"), "{text}");
+    let x = Matrix::<bf16>::zeros(&device, 5, 72).unwrap();
+    let weights = Batch::<bf16>::zeros(&device, [2, 3, 72]).unwrap();
+    let scale = autokernel::Column::zeros(&device, 5).unwrap();
+    let mut out = Batch::<bf16>::zeros(&device, [3, 5, 3]).unwrap();
+    let text = gated(&x, &weights, &weights, &scale, &mut out).unwrap_err().to_string();
+    assert!(text.contains("`batch`") && text.contains("the matrices of `out` (3x5x3)"), "{text}");
+    assert!(RowBatch::<f32>::from_slice(&device, &[0.0; 5], 2, 3).is_err());
+}

@@ -1,0 +1,190 @@
+//! How fast batches are, beside the fastest algorithm of cuBLASLt's strided batches.
+//!
+//! A measurement, so it is asked for: `cargo test --release -p batch-tests --test gpu_speed -- --ignored --nocapture`. Sizes are
+//! drawn by `AUTOKERNEL_SEED`. Operands are random, and sets of them rotate past the L2 cache. The schedules are compiled when the
+//! test runs; all are timed, and the fastest against cuBLASLt in the same rounds.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+use autokernel::timing::{Cache, Timer, Work};
+use autokernel::{Arch, Argument, Batch, CompiledKernel, Device, Dtype, Extents, Image, bf16, matmul};
+use autokernel_baseline::{CublasLt, Epilogue, GemmProblem, HEURISTICS, fastest};
+use autokernel_codegen::matmul::emit;
+use autokernel_codegen::matmul::plan::signature;
+use autokernel_codegen::matmul::schedule::{Mode, Raster, RasterOrder, Schedule, Sm90Schedule};
+use autokernel_codegen::nvcc::{Compiler, Nvcc};
+use autokernel_codegen::product::{self, Problem};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use rayon::prelude::*;
+
+const ROUNDS: usize = 20;
+const LAUNCHES: usize = 8;
+const SHAPES: usize = 10;
+/// Bytes of the sets together: past the L2 cache.
+const ROTATED: usize = 160 << 20;
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+}
+
+fn problem() -> Problem {
+    let function = syn::parse_quote! {
+        fn product(a: &Batch<bf16>, b: &Batch<bf16>, out: &mut Batch<bf16>) {
+            out = dot(a, b.t());
+        }
+    };
+    product::problem(&function).unwrap()
+}
+
+/// Tiles that leave little of the drawn sizes empty: wide and narrow ones, in every mode.
+fn schedules() -> Vec<Schedule> {
+    let raster = Raster { order: RasterOrder::AlongM, group: 8 };
+    let plain = Sm90Schedule { raster, ..Sm90Schedule::PLAIN };
+    let mut candidates = Vec::new();
+    for tile_n in [64, 96, 128, 144, 160, 192, 208, 232, 256] {
+        for (tile_m, consumers, mode) in [
+            (64, 1, Mode::Cooperative),
+            (128, 2, Mode::Cooperative),
+            (192, 3, Mode::Cooperative),
+            (256, 2, Mode::Cooperative),
+            (64, 2, Mode::PingPong),
+            (128, 2, Mode::PingPong),
+        ] {
+            for (cluster_m, stages) in [(1, 4), (2, 4), (1, 6), (1, 3)] {
+                candidates.push(Sm90Schedule { tile_m, tile_n, consumers, mode, cluster_m, stages, ..plain });
+            }
+        }
+    }
+    for tile_m in [16, 32, 48, 64, 96, 120, 128] {
+        for (tile_n, stages) in [(64, 8), (128, 6), (256, 4)] {
+            candidates.push(Sm90Schedule { tile_m, tile_n, stages, swap_ab: true, ..plain });
+            candidates.push(Sm90Schedule { tile_m, tile_n, stages, swap_ab: true, consumers: 2, ..plain });
+        }
+    }
+    let class = problem().class();
+    let candidates = candidates.into_iter().map(Schedule::from);
+    candidates.filter(|schedule| schedule.check(&class, Arch::SM_90A).is_ok()).collect()
+}
+
+/// Products of 0.5 to 200 GFLOP in all, whose rows are aligned.
+fn shapes() -> Vec<Extents> {
+    let mut rng = StdRng::seed_from_u64(number("AUTOKERNEL_SEED", 16));
+    let mut extent = |least: u32, most: u32| rng.random_range(f64::from(least).ln()..f64::from(most).ln()).exp() as u32;
+    let mut shapes = Vec::new();
+    while shapes.len() < SHAPES {
+        let [m, n, k] = [extent(32, 4096), extent(32, 4096), extent(32, 4096)].map(|size| size.next_multiple_of(8));
+        let shape = matmul::batched_extents(extent(2, 257), m, n, k);
+        let bytes = 2.0 * matmul::products(&shape) as f64 * (f64::from(m * k) + f64::from(n * k) + f64::from(m * n));
+        if (5e8..2e11).contains(&autokernel_codegen::matmul::flops(&shape)) && bytes < 1e9 {
+            shapes.push(shape);
+        }
+    }
+    shapes
+}
+
+struct Set {
+    a: Batch<bf16>,
+    b: Batch<bf16>,
+    out: Batch<bf16>,
+}
+
+impl Set {
+    fn random(device: &Device, [batch, m, n, k]: [usize; 4], drawn: &[bf16]) -> Self {
+        let of = |shape: [usize; 3]| {
+            let values: Vec<bf16> = drawn.iter().copied().cycle().take(shape.iter().product()).collect();
+            Batch::from_slice(device, &values, shape).unwrap()
+        };
+        Set { a: of([batch, m, k]), b: of([batch, n, k]), out: Batch::zeros(device, [batch, m, n]).unwrap() }
+    }
+}
+
+#[test]
+#[ignore = "a measurement of minutes, for a GPU that does nothing else"]
+fn batches_beside_the_strided_batches_of_cublaslt() {
+    let device = match Device::new(0) {
+        Ok(device) => device,
+        Err(reason) => return eprintln!("skipped: {reason}"),
+    };
+    let cache =
+        std::env::var_os("AUTOKERNEL_CACHE_DIR").map_or_else(|| env!("CARGO_TARGET_TMPDIR").into(), PathBuf::from);
+    let compiler = Compiler::new(Nvcc::locate(Path::new(env!("CARGO_MANIFEST_DIR")), &cache).unwrap(), cache);
+    let problem = problem();
+    let compiled = schedules().into_par_iter().filter_map(|schedule| {
+        let (source, plan) = emit::kernel(&problem, &schedule);
+        let image = compiler.compile(&source, Arch::SM_90A).map_err(|error| eprintln!("{schedule}: {error}")).ok()?;
+        Some((schedule, plan, std::fs::read(image.cubin).unwrap()))
+    });
+    let compiled: Vec<_> = compiled.collect();
+    let load = |(schedule, plan, cubin): &(Schedule, autokernel::LaunchPlan, Vec<u8>)| {
+        // SAFETY: the image was compiled from the source that was emitted with this plan.
+        let kernel = unsafe { CompiledKernel::load(&device, &signature(&problem), plan, Image::Cubin(cubin)) };
+        (*schedule, kernel.unwrap())
+    };
+    let kernels: Vec<(Schedule, CompiledKernel)> = compiled.iter().map(load).collect();
+    println!(
+        "{device}; bf16 nt, {ROUNDS} interleaved rounds of {LAUNCHES} launches; above 1 is faster than cuBLASLt's best"
+    );
+    let mut rng = StdRng::seed_from_u64(5);
+    let drawn: Vec<bf16> = (0..(1 << 20) + 7).map(|_| bf16::from_f32(rng.random_range(-1.0..1.0))).collect();
+    let mut timer = Timer::new(&device, Cache::Warm).unwrap();
+    let mut logarithms = Vec::new();
+    for shape in shapes() {
+        let [m, n, k] = matmul::sizes(&shape).map(|size| size as usize);
+        let batch = matmul::products(&shape) as usize;
+        let bytes = 2 * batch * (m * k + n * k + m * n);
+        let count = ROTATED.div_ceil(bytes).clamp(2, 8);
+        let sets = RefCell::new((0..count).map(|_| Set::random(&device, [batch, m, n, k], &drawn)).collect::<Vec<_>>());
+        let launch = |kernel: &CompiledKernel, launch: usize| {
+            let set = &mut sets.borrow_mut()[launch % count];
+            let arguments: &mut [Argument<'_>] = &mut [(&set.a).into(), (&set.b).into(), (&mut set.out).into()];
+            kernel.launch(&device, arguments)
+        };
+        let mut timed: Vec<(f64, usize)> = Vec::new();
+        for (number, (_, kernel)) in kernels.iter().enumerate() {
+            let mut run = |at: usize| launch(kernel, at);
+            let _ = timer.time_batch(3, &mut run).unwrap();
+            timed.push((timer.time_batch(12, &mut run).unwrap(), number));
+        }
+        timed.sort_by(|left, right| left.0.total_cmp(&right.0));
+        let cublaslt = RefCell::new(CublasLt::new(&device).unwrap());
+        let (epilogue, dtype) = (Epilogue::Identity, Dtype::Bf16);
+        let gemm = GemmProblem { extents: shape, dtype, output: dtype, transpose_b: true, epilogue };
+        let gemm = cublaslt.borrow().gemm(gemm, HEURISTICS).unwrap();
+        let theirs = |algorithm: usize, at: usize| {
+            let set = &mut sets.borrow_mut()[at % count];
+            let (a, b) = (set.a.as_matrix(), set.b.as_matrix());
+            gemm.launch(&mut cublaslt.borrow_mut(), algorithm, a, b, set.out.as_matrix_mut())?;
+            Ok::<_, autokernel::Error>(())
+        };
+        let algorithm = fastest(gemm.algorithms(), |algorithm, launches| {
+            let mut run = |at: usize| theirs(algorithm, at);
+            Ok::<_, autokernel::Error>(timer.time_batch(launches, &mut run).ok())
+        });
+        let (algorithm, _) = algorithm.unwrap().expect("an algorithm of cuBLASLt runs");
+        let mut of_theirs = |at: usize| theirs(algorithm, at);
+        let mut of_ours: Vec<_> = timed
+            .iter()
+            .take(3)
+            .map(|(_, number)| {
+                let kernel = &kernels[*number].1;
+                move |at: usize| launch(kernel, at)
+            })
+            .collect();
+        let mut work: Vec<Work<'_>> = vec![&mut of_theirs];
+        work.extend(of_ours.iter_mut().map(|work| work as Work<'_>));
+        let times = timer.interleave(ROUNDS, LAUNCHES, &mut work).unwrap();
+        let best = (1..work.len()).map(|number| (times.ratio(0, number).unwrap(), number));
+        let (ratio, number) = best.max_by(|left, right| left.0.median.total_cmp(&right.0.median)).unwrap();
+        let (ms, schedule) = (times.timing(number).unwrap().median_ms, &kernels[timed[number - 1].1].0);
+        logarithms.push(ratio.median.ln());
+        let tflops = autokernel_codegen::matmul::flops(&shape) / (ms * 1e9);
+        println!(
+            "{batch:>4} x {m:>4}x{n:>4}x{k:>4} {ms:>9.4} ms {tflops:>6.1} TF {:>6.3} ({:.1} %) {schedule}",
+            ratio.median, ratio.spread_pct
+        );
+    }
+    let mean = (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp();
+    println!("geometric mean {mean:.3}");
+}
