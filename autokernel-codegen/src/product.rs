@@ -35,7 +35,7 @@ const PRODUCTS: [&str; 2] = ["product_of_factors", "product_of_others"];
 pub struct Operands {
     /// The products.
     pub products: Vec<Operand>,
-    /// The operands that are no factors.
+    /// The operands that are no factors, nor say where groups begin.
     pub others: Vec<Operand>,
 }
 
@@ -47,7 +47,9 @@ impl Operands {
             Operand { name, kind, dtype, role: Role::Input, batched: false }
         };
         let factors = body.factors();
-        let others = (0..).zip(body.operands()).filter(|(number, _)| !factors.contains(number));
+        let others = (0..)
+            .zip(body.operands())
+            .filter(|(number, operand)| !factors.contains(number) && operand.kind != Kind::Index);
         Operands {
             products: body.sums().zip(PRODUCTS).map(|(_, name)| product(name)).collect(),
             others: others.map(|(_, operand)| operand.clone()).collect(),

@@ -59,6 +59,9 @@ pub enum Passed {
     ByAddress,
     /// As an `f32` among the launch's arguments.
     ByValue,
+    /// As the address of the first of bounds, between which lie parts of something: one more than the dimension along its axis
+    /// counts.
+    Bounds,
 }
 
 impl Passed {

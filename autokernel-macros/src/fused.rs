@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use autokernel_codegen::matmul;
+use autokernel_codegen::matmul::{self, Many};
 use autokernel_codegen::problem::Layout;
 use autokernel_codegen::product::{self, Body, Operands};
 use autokernel_codegen::rows::{self, Kind, Operand};
@@ -26,17 +26,16 @@ pub fn parts(spec: &Spec, problem: &matmul::Problem, body: &Body) -> Result<Part
     let factors = body.factors().into_iter().map(usize::from);
     let transpose_b = problem.layout.transpose_b();
     let factors = quote!(&[#(#factors),*]);
-    let cpu = if body.is_batched() {
-        let batched = body.operands().iter().map(|operand| operand.batched);
-        quote! {
-            |arguments| ::autokernel::__private::matmul_body_of_batch_on_cpu(
-                arguments, &[#(#batched),*], #factors, #transpose_b, #kinds, #of_a_row,
-            )
-        }
-    } else {
-        quote! {
-            |arguments| ::autokernel::__private::matmul_body_on_cpu(arguments, #factors, #transpose_b, #kinds, #of_a_row)
-        }
+    let batched = body.operands().iter().map(|operand| operand.batched);
+    let (batched, of_each) = (quote!(&[#(#batched),*]), quote!(#factors, #transpose_b, #kinds, #of_a_row));
+    let cpu = match (body.many(), body.offsets().map(usize::from)) {
+        (Many::Groups, Some(offsets)) => quote! {
+            |arguments| ::autokernel::__private::matmul_body_of_groups_on_cpu(arguments, #offsets, #batched, #of_each)
+        },
+        (Many::Batch, _) => quote! {
+            |arguments| ::autokernel::__private::matmul_body_of_batch_on_cpu(arguments, #batched, #of_each)
+        },
+        _ => quote!(|arguments| ::autokernel::__private::matmul_body_on_cpu(arguments, #of_each)),
     };
     let docs = docs(problem, body, &spec.parameters);
     Ok(crate::body::parts(spec, body.operands(), cpu, &row, docs))
@@ -47,24 +46,29 @@ fn docs(problem: &matmul::Problem, body: &Body, parameters: &[Ident]) -> String 
     let factors = body.factors();
     let shape = |(number, (operand, name)): (u8, (&Operand, &Ident))| {
         let name = name.unraw();
-        let of_batch = |shape: &str| if operand.batched { format!("[batch, {shape}]") } else { format!("[{shape}]") };
+        let matrices = if body.many() == Many::Groups { "groups" } else { "batch" };
+        let of_batch =
+            |shape: &str| if operand.batched { format!("[{matrices}, {shape}]") } else { format!("[{shape}]") };
         match (operand.kind, factors.iter().position(|factor| *factor == number)) {
             (Kind::Matrix, Some(0)) => format!("`{name}: {}`", of_batch("m, k")),
             (Kind::Matrix, Some(_)) if problem.layout == Layout::Nt => format!("`{name}: {}`", of_batch("n, k")),
             (Kind::Matrix, Some(_)) => format!("`{name}: {}`", of_batch("k, n")),
             (Kind::Matrix, None) => format!("`{name}: {}`", of_batch("m, n")),
             (Kind::Row, _) => format!("`{name}: {}`", of_batch("n")),
-            (Kind::Column | Kind::Index, _) => format!("`{name}: {}`", of_batch("m")),
+            (Kind::Column, _) => format!("`{name}: {}`", of_batch("m")),
+            (Kind::Index, _) => format!("where groups of rows begin, `{name}: [groups + 1]`"),
             (Kind::Scalar, _) => format!("the number `{name}`"),
             (Kind::DeviceScalar, _) => format!("the number in memory `{name}`"),
         }
     };
     let shapes: Vec<String> = (0..).zip(body.operands().iter().zip(parameters)).map(shape).collect();
-    let (products, follows) = match (factors.len() > 2, body.is_batched()) {
-        (false, false) => ("A matrix product", "it"),
-        (true, false) => ("Two matrix products", "them"),
-        (false, true) => ("A batch of matrix products", "each"),
-        (true, true) => ("A batch of two matrix products each", "them"),
+    let (products, follows) = match (factors.len() > 2, body.many()) {
+        (false, Many::One) => ("A matrix product", "it"),
+        (true, Many::One) => ("Two matrix products", "them"),
+        (false, Many::Batch) => ("A batch of matrix products", "each"),
+        (true, Many::Batch) => ("A batch of two matrix products each", "them"),
+        (false, Many::Groups) => ("A matrix product of each group of rows", "it"),
+        (true, Many::Groups) => ("Two matrix products of each group of rows", "them"),
     };
     let mut text = format!("\n{products} with what follows {follows}, on {}, matrices row-major", shapes.join(", "));
     for (name, known) in [("n", problem.known_n), ("k", problem.known_k)] {

@@ -148,6 +148,21 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// `&RowBatch<T>` a row, of a `&ColumnBatch<T>` a column. Views of a batch have any strides, so that heads may lie between each
 /// other's rows; a stride of 0, as of `BatchView::broadcast`, is one matrix for all. `row_index()` counts the rows of a matrix.
 ///
+/// **Groups of rows**, as of a mixture of experts: an `&Index` that picks nothing says where groups of the rows of the first
+/// factor begin, and behind them where the last one ends, one number more than there are groups. Each group is multiplied with its
+/// own matrix of a `&Batch<T>`; a `&RowBatch<T>` has a row for each, and what is indexed by row lies as the first factor does:
+///
+/// ```ignore
+/// #[autokernel::fused_matmul]
+/// pub fn experts(x: &Matrix<bf16>, gate: &Batch<bf16>, up: &Batch<bf16>, offsets: &Index, out: &mut Matrix<bf16>) {
+///     out = silu(dot(x, gate.t())) * dot(x, up.t());
+/// }
+/// ```
+///
+/// Only the device knows the offsets: a launch waits for nothing and can be captured. Groups may be empty and of any size. Rows
+/// of no group are left as they are. An offset that is below the one before it, or beyond the rows, counts as the nearest that is
+/// not; `Index::check_groups` finds such ones.
+///
 /// **Statements**, functions, `row_index()`, `column_index()` and the precision are those of [`macro@rows`] but for its
 /// reductions, with the epilogues above as functions: `gelu(x)`, `leaky_relu(x, 0.2)`, and functions of this crate that are
 /// marked [`macro@function`].

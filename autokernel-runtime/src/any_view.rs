@@ -1,5 +1,7 @@
 //! Matrices without their types.
 
+use std::ops::Range;
+
 use autokernel_ops::body::Kind;
 use half::{bf16, f16};
 
@@ -38,6 +40,18 @@ pub enum AnyViewMut<'a> {
 }
 
 impl AnyView<'_> {
+    /// Some rows of an operand of that kind.
+    pub(crate) fn of_rows(&self, rows: Range<usize>, kind: Kind) -> Result<AnyView<'_>> {
+        Ok(match self {
+            AnyView::Bf16(view) => AnyView::Bf16(view.of_rows(rows, kind)?),
+            AnyView::F16(view) => AnyView::F16(view.of_rows(rows, kind)?),
+            AnyView::F32(view) => AnyView::F32(view.of_rows(rows, kind)?),
+            AnyView::E4m3(view) => AnyView::E4m3(view.of_rows(rows, kind)?),
+            AnyView::E5m2(view) => AnyView::E5m2(view.of_rows(rows, kind)?),
+            AnyView::I32(view) => AnyView::I32(view.of_rows(rows, kind)?),
+        })
+    }
+
     /// What product `number` of a batch has of an operand of that kind: a matrix, or one of the rows that hold one for each.
     pub(crate) fn of_product(&self, number: usize, kind: Kind) -> Result<AnyView<'_>> {
         Ok(match self {
@@ -52,6 +66,17 @@ impl AnyView<'_> {
 }
 
 impl AnyViewMut<'_> {
+    /// Some rows of an operand of that kind.
+    pub(crate) fn of_rows(&mut self, rows: Range<usize>, kind: Kind) -> Result<AnyViewMut<'_>> {
+        Ok(match self {
+            AnyViewMut::Bf16(view) => AnyViewMut::Bf16(view.of_rows(rows, kind)?),
+            AnyViewMut::F16(view) => AnyViewMut::F16(view.of_rows(rows, kind)?),
+            AnyViewMut::F32(view) => AnyViewMut::F32(view.of_rows(rows, kind)?),
+            AnyViewMut::E4m3(view) => AnyViewMut::E4m3(view.of_rows(rows, kind)?),
+            AnyViewMut::E5m2(view) => AnyViewMut::E5m2(view.of_rows(rows, kind)?),
+        })
+    }
+
     /// What product `number` of a batch has of an operand of that kind.
     pub(crate) fn of_product(&mut self, number: usize, kind: Kind) -> Result<AnyViewMut<'_>> {
         Ok(match self {

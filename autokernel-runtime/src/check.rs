@@ -51,6 +51,7 @@ fn check_kinds(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) 
             (Role::Input, Role::Output) => return refused(format!("`{name}` is only read; pass it to read")),
             _ if (operand.passed == Passed::ByValue) != argument.scalar().is_some() => {
                 let what = match (operand.passed, operand.axes.is_empty()) {
+                    (Passed::Bounds, _) => "no number; pass an `Index`",
                     (Passed::ByValue, _) => "a number; pass an `f32`",
                     (Passed::ByAddress, true) => "a number in memory; pass a `Scalar`",
                     (Passed::ByAddress, false) => "no number; pass a tensor",
@@ -88,7 +89,13 @@ fn extents(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) -> R
     for (at, (operand, argument)) in signature.operands.iter().zip(arguments).enumerate() {
         let axes = ARGUMENT_AXES.saturating_sub(operand.axes.len())..ARGUMENT_AXES;
         for (&dim, axis) in operand.axes.iter().zip(axes) {
-            let (size, place) = (sizes(argument)[axis], Place { operand: at, axis });
+            let (mut size, place) = (sizes(argument)[axis], Place { operand: at, axis });
+            if operand.passed == Passed::Bounds {
+                let missing =
+                    || format!("`{}` is empty; bounds are one more than the parts between them", operand.name);
+                let refused = || Error::Operands { kernel: kernel.to_owned(), reason: missing() };
+                size = size.checked_sub(1).ok_or_else(refused)?;
+            }
             if dim == OWN_AXIS {
                 countable(kernel, size, || format!("the size of `{}`", operand.name))?;
                 continue;
@@ -136,6 +143,7 @@ fn describe(signature: &Signature, arguments: &[Argument<'_>], place: Place) -> 
     let axis = if place.axis + 1 == ARGUMENT_AXES { "columns" } else { "rows" };
     let number = (place.axis + operand.axes.len()).saturating_sub(ARGUMENT_AXES);
     match operand.axes.len() {
+        1 if operand.passed == Passed::Bounds => format!("the length of `{}`, less one", operand.name),
         1 => format!("the length of `{}`", operand.name),
         2 => format!("the {axis} of `{}` ({rows}x{columns})", operand.name),
         BATCH_AXES if number == 0 => format!("the matrices of `{}` ({second}x{rows}x{columns})", operand.name),

@@ -163,6 +163,21 @@ pub enum Error {
         /// What to change.
         remedy: &'static str,
     },
+    /// Offsets of groups that are not in order, or beyond the rows.
+    #[error(
+        "offset number {at} is {offset}, and groups of {rows} rows have one of {least} to {rows} there. Sort the rows by group, and let \
+         each offset count the rows before its group"
+    )]
+    NotInOrder {
+        /// Its place among the offsets.
+        at: usize,
+        /// The offset.
+        offset: i32,
+        /// The one before it.
+        least: usize,
+        /// Rows of the operand.
+        rows: usize,
+    },
 
     /// A buffer that is not the batch of matrices it is said to be.
     #[error(

@@ -132,7 +132,33 @@ impl Index {
     }
 }
 
+impl Index {
+    /// Refuses offsets that are not those of groups of `rows` rows: each at least the one before it, from 0 on, and at most `rows`.
+    /// Waits for the GPU: for tests and for finding what a kernel left out.
+    ///
+    /// # Errors
+    /// [`Error::NotInOrder`] with the first such number, or the driver's own error.
+    pub fn check_groups(&self, rows: usize) -> Result<()> {
+        self.view().check_groups(rows)
+    }
+}
+
 impl<'a> IndexView<'a> {
+    /// As [`Index::check_groups`].
+    ///
+    /// # Errors
+    /// As [`Index::check_groups`].
+    pub fn check_groups(&self, rows: usize) -> Result<()> {
+        let mut least = 0;
+        for (at, offset) in self.to_vec()?.into_iter().enumerate() {
+            match usize::try_from(offset).ok().filter(|offset| (least..=rows).contains(offset)) {
+                Some(offset) => least = offset,
+                None => return Err(Error::NotInOrder { at, offset, least, rows }),
+            }
+        }
+        Ok(())
+    }
+
     /// A host slice.
     pub fn from_slice<T: RowNumber>(rows: &'a [T]) -> Self {
         Self(MatrixView { storage: Storage::Host(T::signed(rows)), layout: layout(rows.len()) })

@@ -1,9 +1,14 @@
 //! Matrix products: their extents, and what they cost.
 
 use autokernel_ops::matmul::flops;
-pub use autokernel_ops::matmul::{BATCHED_DIMS, DIMS, batched_extents, extents, products, sizes};
+pub use autokernel_ops::matmul::{
+    BATCHED_DIMS, DIMS, GROUPED_DIMS, batched_extents, extents, grouped_extents, matrices, products, sizes,
+};
 
-pub use crate::cpu::{matmul as on_cpu, matmul_body as body_on_cpu, matmul_body_of_batch as body_of_batch_on_cpu};
+pub use crate::cpu::{
+    matmul as on_cpu, matmul_body as body_on_cpu, matmul_body_of_batch as body_of_batch_on_cpu,
+    matmul_body_of_groups as body_of_groups_on_cpu,
+};
 use crate::roofline::Work;
 use crate::{Dtype, Extents, Signature};
 

@@ -1,7 +1,7 @@
 //! Borrowed matrices: over host slices and over cudarc's device slices, with no copy.
 
 use std::fmt;
-use std::ops::RangeBounds;
+use std::ops::{Range, RangeBounds};
 use std::sync::Arc;
 
 use autokernel_ops::body::Kind;
@@ -110,6 +110,11 @@ impl<'a, T: Number> MatrixView<'a, T> {
     pub fn columns(&self, range: impl RangeBounds<usize>) -> Result<Self> {
         let (layout, elements) = self.layout.columns(range)?;
         Ok(Self { storage: self.storage.slice(elements), layout })
+    }
+
+    /// Some rows of an operand of that kind: a column has an element for each.
+    pub(crate) fn of_rows(&self, rows: Range<usize>, kind: Kind) -> Result<Self> {
+        if kind == Kind::Matrix { self.rows(rows) } else { self.columns(rows) }
     }
 
     /// What product `number` of a batch has of an operand of that kind.
@@ -242,6 +247,11 @@ impl<'a, T: Number> MatrixViewMut<'a, T> {
             StorageMut::Cuda(view) => Storage::Cuda(view.as_view()),
         };
         MatrixView { storage, layout: self.layout }
+    }
+
+    /// Some rows of an operand of that kind: a column has an element for each.
+    pub(crate) fn of_rows(&mut self, rows: Range<usize>, kind: Kind) -> Result<MatrixViewMut<'_, T>> {
+        if kind == Kind::Matrix { self.rows(rows) } else { self.columns(rows) }
     }
 
     /// What product `number` of a batch has of an operand of that kind.

@@ -1,23 +1,30 @@
-//! Batches: products of one shape, computed by one launch. CUDA's `struct Batch`, as `batch.cuh` reads it.
+//! Many products in one launch: a batch of one shape, or groups of rows with weights of their own. CUDA's `struct Batch`, as
+//! `batch.cuh` and `groups.cuh` read it.
 
 use autokernel_core::{Arg, Dtype, Field, Role, Signature};
 
+use super::many::Many;
 use super::plan::Operands;
 use crate::lines::Lines;
 
 /// `struct Batch` and a blank line; nothing where there is one product. `args` are the kernel's fields; outputs are of
 /// `stored_as`, where that is not their own type.
 pub fn print(operands: &Operands, args: &[Field], signature: &Signature, stored_as: Option<Dtype>) -> String {
-    if !operands.is_batched() {
+    if operands.many == Many::One {
         return String::new();
     }
     let mut out = Lines::default();
-    out.line("// The products of a batch: what each has of the operands.");
+    out.line("// What each product has of the operands.");
     out.line("struct Batch {");
-    out.line("static constexpr autokernel::batch::Many kMany = autokernel::batch::Many::kBatch;");
+    let many = operands.many.name();
+    out.line(format!("static constexpr autokernel::batch::Many kMany = autokernel::batch::Many::{many};"));
     if args.iter().any(|field| matches!(field.arg, Arg::Map { .. })) {
         out.line("// Whether each has this factor of its own, so that its tensor map has a dimension more.");
-        for (name, factor) in [("kA", Some(operands.a)), ("kB", Some(operands.b)), ("kB2", operands.b2)] {
+        let a = Some(operands.a).filter(|_| operands.many == Many::Batch);
+        for (name, factor) in [("kA", a), ("kB", Some(operands.b)), ("kB2", operands.b2)] {
+            if name == "kA" && a.is_none() {
+                continue;
+            }
             let has_own = factor.is_some_and(|factor| operands.batched.contains(&factor));
             out.line(format!("static constexpr bool {name} = {has_own};"));
         }
@@ -33,8 +40,20 @@ pub fn print(operands: &Operands, args: &[Field], signature: &Signature, stored_
     }
     out.line("return args;");
     out.line("}");
+    if let Some(offsets) = operands.offsets.and_then(|offsets| pointer_to(args, offsets)) {
+        out.line("");
+        out.line("// Where groups begin, and behind them where the last one ends.");
+        out.line("__device__ __forceinline__ static const int32_t* offsets(const Args& args) {");
+        out.line(format!("return static_cast<const int32_t*>(args.{offsets});"));
+        out.line("}");
+    }
     out.line("};");
     out.finish() + "\n"
+}
+
+fn pointer_to(args: &[Field], wanted: u8) -> Option<&str> {
+    let is_of = |field: &&Field| matches!(field.arg, Arg::Pointer { operand } if operand == wanted);
+    args.iter().find(is_of).map(|field| &*field.name)
 }
 
 /// The addresses that differ from product to product, with the strides between them and the numbers of their operands.

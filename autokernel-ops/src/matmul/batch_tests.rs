@@ -1,11 +1,12 @@
-use autokernel_core::{Arch, Dim, Passed, dim};
+use autokernel_core::{Arch, ComputeCapability, Dim, Passed, dim};
 use expect_test::expect_file;
 
 use crate::body::{self, Complaint, Kind, Operand, Place};
-use crate::matmul::body::{Body, Product, Written};
+use crate::matmul::body::{Body, Product, Second, Written};
+use crate::matmul::model::Machine;
 use crate::matmul::problem::{Layout, Problem};
-use crate::matmul::schedule::Schedule;
-use crate::matmul::{batched_extents, emit, plan};
+use crate::matmul::schedule::{Schedule, Sm90Schedule};
+use crate::matmul::{batched_extents, emit, grouped_extents, plan};
 use crate::operation::{Class as _, Operation};
 use crate::rows::cases::{name, reads, store, writes};
 
@@ -53,6 +54,81 @@ fn the_kernels_of_a_batch_are_as_golden() {
     expect_file!["golden/batch_sm90.cu"].assert_eq(&default(Arch::SM_90A));
     expect_file!["golden/batch_sm80.cu"].assert_eq(&default(Arch::SM_80));
     expect_file!["golden/batch_reference.cu"].assert_eq(&emit::emit_reference(&problem).cuda);
+}
+
+/// `out = gated * raised + bias;` of rows that lie in groups.
+fn grouped() -> Problem {
+    let operands = vec![
+        reads("x", Kind::Matrix, Dtype::Bf16),
+        batch(reads("gate", Kind::Matrix, Dtype::Bf16)),
+        batch(reads("up", Kind::Matrix, Dtype::Bf16)),
+        reads("offsets", Kind::Index, Dtype::I32),
+        batch(reads("bias", Kind::Row, Dtype::F32)),
+        writes("out", Kind::Matrix, Dtype::Bf16),
+    ];
+    let body = body::Body {
+        operands,
+        steps: vec![store("out", name("gated") * name("raised") + name("bias"))],
+        ..Default::default()
+    };
+    let product = Product { name: "gated".to_owned(), a: "x".to_owned(), b: "gate".to_owned() };
+    let second = Some(Second { name: "raised".to_owned(), b: "up".to_owned() });
+    let body = Body::new(Written { product, second, body }).unwrap();
+    let plain = Problem::new(Dtype::Bf16, Layout::Nt, "identity".parse().unwrap());
+    Problem { body: Some(body.into()), ..plain }
+}
+
+#[test]
+fn the_kernels_of_groups_are_as_golden() {
+    let problem = grouped();
+    let default = |arch| emit::emit(&problem, &Schedule::default_for(&problem.class(), arch)).cuda;
+    expect_file!["golden/groups_sm90.cu"].assert_eq(&default(Arch::SM_90A));
+    expect_file!["golden/groups_sm80.cu"].assert_eq(&default(Arch::SM_80));
+    expect_file!["golden/groups_reference.cu"].assert_eq(&emit::emit_reference(&problem).cuda);
+}
+
+#[test]
+fn offsets_are_one_more_than_there_are_groups_and_a_grid_does_not_count_on_them() {
+    let signature = plan::signature(&grouped());
+    assert_eq!(signature.names().last(), Some(dim("groups")));
+    let offsets = &signature.operands[3];
+    assert_eq!((&offsets.axes[..], offsets.passed), (&[3][..], Passed::Bounds));
+    assert_eq!([0, 1, 5].map(|at: usize| signature.operands[at].axes.len()), [2, 3, 2]);
+    for arch in [Arch::SM_80, Arch::SM_90A] {
+        let schedule = Schedule::default_for(&grouped().class(), arch);
+        let [kernel] = &emit::kernel(&grouped(), &schedule).1.kernels[..] else { panic!("one kernel") };
+        let blocks = |m| kernel.grid.blocks(&grouped_extents(64, m, 128, 64), 132);
+        assert_eq!(blocks(1), blocks(1 << 20), "groups of a row each have as many tiles as groups");
+    }
+    let split = Sm90Schedule { split_k: 2, stages: 6, tile_m: 64, ..Sm90Schedule::PLAIN };
+    let broken = Schedule::from(split).check(&grouped().class(), Arch::SM_90A).unwrap_err();
+    assert_eq!(broken.rule, "groups_are_walked_over");
+}
+
+#[test]
+fn the_work_of_groups_is_that_of_their_rows_and_every_weight_once() {
+    let work = grouped().work(&grouped_extents(7, 20, 3, 5));
+    assert_eq!(work.operations, 2.0 * 2.0 * 20.0 * 15.0);
+    assert_eq!(work.read_bytes, 2.0 * (20.0 * 5.0 + 2.0 * 7.0 * 15.0) + 7.0 * 3.0 * 4.0);
+    assert_eq!(work.written_bytes, 2.0 * 60.0);
+}
+
+#[test]
+fn groups_are_predicted_as_a_batch_of_their_mean_size() {
+    let machine = Machine {
+        capability: ComputeCapability::new(9, 0),
+        sm_count: 132,
+        matrix_tflops: 989.4,
+        memory_gb_per_s: 4800.0,
+    };
+    let ms = |schedule: Sm90Schedule, groups, m| {
+        let forecast = grouped().class().forecast(&Schedule::from(schedule).into(), None, machine).unwrap();
+        forecast.predicted_ms(&grouped_extents(groups, m, 2048, 4096))
+    };
+    let wide = Sm90Schedule { tile_n: 256, consumers: 2, ..Sm90Schedule::PLAIN };
+    let few_rows = Sm90Schedule { tile_m: 16, swap_ab: true, stages: 8, ..Sm90Schedule::PLAIN };
+    assert!(ms(few_rows, 64, 1024) < ms(wide, 64, 1024));
+    assert!(ms(wide, 4, 32_768) < ms(few_rows, 4, 32_768));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use autokernel_core::{Dtype, LaunchPlan};
 
 use super::batch;
 use super::body::print;
+use super::many::Many;
 use super::plan::{Operands, signature};
 use super::problem::{Class, Problem};
 use super::schedule::Schedule;
@@ -61,7 +62,7 @@ pub fn kernel(problem: &Problem, schedule: &Schedule) -> (KernelSource, LaunchPl
          static_assert(Kernel::kThreads == {threads}, \"the launch has as many\");\n\n}}  // namespace\n\n\
          extern \"C\" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks){cluster}\n\
          {symbol}(const __grid_constant__ Args args) {{\n  Kernel::run(args);\n}}\n",
-        include = if problem.is_batched() { format!("#include \"{family}_batch.cuh\"\n") } else { String::new() },
+        include = problem.many().header(family).map_or(String::new(), |header| format!("#include \"{header}\"\n")),
         batch = batch::print(&operands, &step.args, &signature(problem), None),
         pad_rows = if problem.input.bytes() == 1 { "pad_byte_rows.cuh" } else { "pad_rows.cuh" },
         args = source::args(&step.args),
@@ -87,7 +88,7 @@ fn plan_of(class: &Class, operands: &Operands, schedule: &Schedule, symbol: Stri
 pub fn reference(problem: &Problem) -> (KernelSource, LaunchPlan) {
     let (what, fused) = (problem_struct(problem, Spelling::Exact), fused(problem, Some(Dtype::F32)));
     let operands = Operands::of(problem);
-    let batched = if operands.is_batched() { format!("{:?}", operands.batched) } else { String::new() };
+    let batched = if operands.many == Many::One { String::new() } else { format!("{:?}", operands.batched) };
     let symbol = format!("autokernel_reference_{}", hash::short(&format!("{what}{fused}{batched}")));
     let plan = reference_matmul::plan(&operands, symbol.clone());
     let [step] = &plan.kernels[..] else { unreachable!("a product is one kernel") };
@@ -114,7 +115,7 @@ fn fused(problem: &Problem, stored_as: Option<Dtype>) -> String {
 
 /// What makes the body a template's last argument, and where it takes two products these, and a batch.
 fn template_arguments(problem: &Problem) -> &'static str {
-    match (problem.class().products(), problem.body.is_some(), problem.is_batched()) {
+    match (problem.class().products(), problem.body.is_some(), problem.many() != Many::One) {
         (_, false, _) => "",
         (1, true, false) => ", Body",
         (_, true, false) => ", Body, 2",

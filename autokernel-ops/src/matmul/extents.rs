@@ -24,6 +24,20 @@ pub const fn batched_extents(batch: u32, m: u32, n: u32, k: u32) -> Extents {
     Extents::new([(of_m, m), (of_n, n), (of_k, k), (of_batch, batch)])
 }
 
+/// Those of groups of rows, `m` in all.
+pub const GROUPED_DIMS: [Dim; 4] = [DIMS[0], DIMS[1], DIMS[2], dim("groups")];
+
+/// The extents of `groups` groups of rows, `m` in all, each multiplied with a second factor of its own.
+pub const fn grouped_extents(groups: u32, m: u32, n: u32, k: u32) -> Extents {
+    let [of_m, of_n, of_k, of_groups] = GROUPED_DIMS;
+    Extents::new([(of_m, m), (of_n, n), (of_k, k), (of_groups, groups)])
+}
+
+/// Matrices of an operand of which each product has its own.
+pub fn matrices(extents: &Extents) -> u32 {
+    extents.get(GROUPED_DIMS[3]).unwrap_or_else(|| products(extents))
+}
+
 /// Products of that shape that a launch computes: 1 where extents tell of no batch.
 pub fn products(extents: &Extents) -> u32 {
     extents.get(BATCHED_DIMS[3]).unwrap_or(1)

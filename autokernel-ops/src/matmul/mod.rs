@@ -10,6 +10,7 @@ mod extents;
 mod geometry;
 pub mod inputs;
 mod knobs;
+mod many;
 pub mod model;
 mod operation;
 pub mod plan;
@@ -22,7 +23,10 @@ mod sm80;
 mod sm90;
 pub mod space;
 
-pub use extents::{BATCHED_DIMS, DIMS, batched_extents, extents, flops, products, sizes};
+pub use extents::{
+    BATCHED_DIMS, DIMS, GROUPED_DIMS, batched_extents, extents, flops, grouped_extents, matrices, products, sizes,
+};
+pub use many::Many;
 pub use problem::{Class, Problem};
 pub use schedule::Schedule;
 pub use sm80::RULES as SM80_RULES;

@@ -4,7 +4,7 @@ use autokernel_core::{Arch, Dim, Dtype, Extents, LaunchPlan, Role, Signature, di
 
 use super::inputs::{INPUTS, outputs};
 use super::problem::{Class, Layout, Problem};
-use super::{BATCHED_DIMS, DIMS, accumulation, declare, emit, flops, model, plan, probes, products, sizes, space};
+use super::{DIMS, Many, accumulation, declare, emit, flops, matrices, model, plan, probes, products, sizes, space};
 use crate::body::Kind;
 use crate::declaration::{Attribute, Complaint, Declaration};
 use crate::epilogue::Epilogue;
@@ -27,9 +27,9 @@ impl Operation for Problem {
     const DIMS: &'static [Dim] = &DIMS;
 
     const HEADERS: &'static [Header] = headers! {
-        "cuda/": "batch.cuh" "body.cuh" "body_operand.cuh" "reference_matmul.cuh";
-        "sm80/cuda/": "sm80_batch.cuh" "sm80_copy.cuh" "sm80_matmul.cuh" "sm80_schedule.cuh" "sm80_shared_tile.cuh" "sm80_store.cuh";
-        "sm90/cuda/": "sm90_batch.cuh" "sm90_epilogue.cuh" "sm90_mainloop.cuh" "sm90_matmul.cuh" "sm90_pipeline.cuh"
+        "cuda/": "batch.cuh" "body.cuh" "body_operand.cuh" "groups.cuh" "reference_matmul.cuh";
+        "sm80/cuda/": "sm80_batch.cuh" "sm80_copy.cuh" "sm80_groups.cuh" "sm80_matmul.cuh" "sm80_schedule.cuh" "sm80_shared_tile.cuh" "sm80_store.cuh";
+        "sm90/cuda/": "sm90_batch.cuh" "sm90_epilogue.cuh" "sm90_groups.cuh" "sm90_mainloop.cuh" "sm90_matmul.cuh" "sm90_pipeline.cuh"
             "sm90_producer.cuh" "sm90_schedule.cuh" "sm90_shared.cuh" "sm90_shares.cuh" "sm90_split_k.cuh"
             "sm90_staging.cuh" "sm90_stream_k.cuh" "sm90_tiles.cuh";
     };
@@ -125,13 +125,15 @@ impl Operation for Problem {
             "{computed} with m = {m}, n = {n}, k = {k}: {:.4e} FLOP.\n\
              A[m, k] and C are row-major, {b}. A and B are {input}, C is {output}, accumulation is f32.{batch}",
             f64::from(products) * flops(extents),
-            batch = if self.is_batched() {
-                format!(
-                    " There is a batch of {} such products, whose tiles follow one after the other.",
-                    super::products(extents)
-                )
-            } else {
-                String::new()
+            batch = match (self.many(), matrices(extents)) {
+                (Many::One, _) => String::new(),
+                (Many::Batch, count) => {
+                    format!(" There is a batch of {count} such products, whose tiles follow one after the other.")
+                }
+                (Many::Groups, count) => format!(
+                    " The rows of A lie in {count} groups, of sizes that only the device knows, each with a B of its own; tiles \
+                     of a group follow one after the other."
+                ),
             },
         )
     }
@@ -183,7 +185,7 @@ impl operation::Class for Class {
     }
 
     fn dims(&self) -> Option<&'static [Dim]> {
-        self.is_batched().then_some(&BATCHED_DIMS)
+        (self.many() != Many::One).then_some(plan::dims(self.many()))
     }
 
     fn attribute(&self) -> &'static str {
@@ -196,13 +198,14 @@ impl operation::Class for Class {
         let elements = |kind| match kind {
             Kind::Matrix => m * n,
             Kind::Row => n,
-            Kind::Column | Kind::Index => m,
+            Kind::Column => m,
+            Kind::Index => 0.0,
             Kind::Scalar => 0.0,
             Kind::DeviceScalar => 1.0,
         };
         let bytes = |kind, dtype: Dtype| elements(kind) * f64::from(dtype.bytes());
         // Of what all products of a batch share there is one.
-        let of_all = f64::from(products(extents));
+        let of_all = f64::from(matrices(extents));
         let times = |operand: u8| if self.has_one_each(operand) { of_all } else { 1.0 };
         let read = |(at, kind, dtype): (u8, Kind, Dtype)| times(at) * bytes(kind, dtype);
         let plan::Operands { a, b, b2, .. } = plan::Operands::of_class(self);
@@ -211,7 +214,8 @@ impl operation::Class for Class {
         Work {
             operations: f64::from(self.products()) * flops(extents),
             read_bytes: factors * f64::from(self.input.bytes()) + self.inputs().map(read).sum::<f64>(),
-            written_bytes: of_all * self.outputs().map(|dtype| bytes(Kind::Matrix, dtype)).sum::<f64>(),
+            written_bytes: f64::from(products(extents))
+                * self.outputs().map(|dtype| bytes(Kind::Matrix, dtype)).sum::<f64>(),
         }
     }
 

@@ -2,11 +2,12 @@
 //! are printed from it, and the runtime launches by it.
 
 use autokernel_core::plan::Axis;
-use autokernel_core::{Alignment, Arg, Dimension, Field, Operand, Passed, Role, Signature};
+use autokernel_core::{Alignment, Arg, Dim, Dimension, Field, Operand, Passed, Role, Signature};
 
 use crate::body::{self, Kind};
 use crate::matmul::body::{Body, BodyClass};
-use crate::matmul::extents::{BATCHED_DIMS, DIMS};
+use crate::matmul::extents::{BATCHED_DIMS, DIMS, GROUPED_DIMS};
+use crate::matmul::many::Many;
 use crate::matmul::problem::{Class, Layout, Problem};
 use crate::matmul::schedule::{Raster, RasterOrder};
 
@@ -32,38 +33,48 @@ pub struct Operands {
     pub c: u8,
     /// The fields of what a body takes beside them.
     pub others: Vec<Field>,
-    /// Those of which each product of a batch has its own; none where there is one product.
+    /// Which products a launch computes.
+    pub many: Many,
+    /// Those of which each product has its own; none where there is one product.
     pub batched: Vec<u8>,
+    /// What says where groups of rows begin.
+    pub offsets: Option<u8>,
 }
 
 impl Operands {
     /// Those of a product with an epilogue alone.
-    const PLAIN: Operands = Operands { a: 0, b: 1, b2: None, c: 2, others: Vec::new(), batched: Vec::new() };
+    const PLAIN: Operands = Operands {
+        a: 0,
+        b: 1,
+        b2: None,
+        c: 2,
+        others: Vec::new(),
+        many: Many::One,
+        batched: Vec::new(),
+        offsets: None,
+    };
 
     /// Those of `problem`.
     pub fn of(problem: &Problem) -> Self {
-        let of_body = |body: &Body| Operands::new(body.numbers_of_factors(), body.operands());
+        let of_body = |body: &Body| Operands::new(body.numbers_of_factors(), body.operands(), body.many());
         problem.body.as_deref().map_or(Operands::PLAIN, of_body)
     }
 
     /// Those of problems of `class`, under names that tell nothing.
     pub fn of_class(class: &Class) -> Self {
-        let of_body = |body: &BodyClass| Operands::new((body.factors, body.other_factor), &body.nameless_operands());
+        let of_body =
+            |body: &BodyClass| Operands::new((body.factors, body.other_factor), &body.nameless_operands(), body.many());
         class.body.as_ref().map_or(Operands::PLAIN, of_body)
     }
 
-    fn new(([a, b], b2): ([u8; 2], Option<u8>), operands: &[body::Operand]) -> Self {
+    fn new(([a, b], b2): ([u8; 2], Option<u8>), operands: &[body::Operand], many: Many) -> Self {
         let numbered = || (0..).zip(operands);
         let output = numbered().find(|(_, operand)| operand.role == Role::Output);
         let c = output.map_or(Operands::PLAIN.c, |(number, _)| number);
         let others = numbered().filter(|(number, _)| ![a, b, c].contains(number) && b2 != Some(*number));
         let batched = numbered().filter(|(_, operand)| operand.batched).map(|(number, _)| number).collect();
-        Operands { a, b, b2, c, others: body::cuda::fields(others), batched }
-    }
-
-    /// Whether a launch computes a batch of products.
-    pub(super) fn is_batched(&self) -> bool {
-        !self.batched.is_empty()
+        let offsets = numbered().find(|(_, operand)| operand.kind == Kind::Index).map(|(number, _)| number);
+        Operands { a, b, b2, c, others: body::cuda::fields(others), many, batched, offsets }
     }
 
     /// Factors and C by their names in CUDA.
@@ -83,16 +94,21 @@ impl Operands {
         field(name, Arg::Stride { operand, axis: u8::from(self.batched.contains(&operand)) })
     }
 
-    /// M, N, K, and the products of a batch.
+    /// M, N, K, and the products of a batch, or groups.
     pub(super) fn extents(&self) -> Vec<Field> {
-        let batch = self.is_batched().then_some(("batch", BATCH));
+        let batch = match self.many {
+            Many::One => None,
+            Many::Batch => Some(("batch", BATCH)),
+            Many::Groups => Some(("groups", BATCH)),
+        };
         let named = [("m", M), ("n", N), ("k", K)].into_iter().chain(batch);
         named.map(|(name, dim)| field(name, Arg::Extent { dim })).collect()
     }
 
-    /// Clusters that cover that many rows and columns of C each, and one product.
+    /// Clusters that cover that many rows and columns of C each, and of a batch one product. How many groups of rows ask for is
+    /// known on the device alone: these are about as many.
     pub(super) fn tiles(&self, rows: u32, columns: u32) -> Vec<Axis> {
-        let batch = self.is_batched().then_some(Axis { dim: BATCH, step: 1 });
+        let batch = (self.many == Many::Batch).then_some(Axis { dim: BATCH, step: 1 });
         [Axis { dim: M, step: rows }, Axis { dim: N, step: columns }].into_iter().chain(batch).collect()
     }
 
@@ -110,9 +126,18 @@ impl Operands {
     }
 }
 
+/// The dimensions, in order.
+pub(super) const fn dims(many: Many) -> &'static [Dim] {
+    match many {
+        Many::One => &DIMS,
+        Many::Batch => &BATCHED_DIMS,
+        Many::Groups => &GROUPED_DIMS,
+    }
+}
+
 /// What a kernel for `problem` takes.
 pub fn signature(problem: &Problem) -> Signature {
-    let dims = if problem.is_batched() { &BATCHED_DIMS[..] } else { &DIMS };
+    let dims = dims(problem.many());
     let known = [None, problem.known_n, problem.known_k, None];
     Signature {
         dims: dims.iter().zip(known).map(|(&name, known)| Dimension { name, known }).collect(),
@@ -142,13 +167,15 @@ fn of_body(problem: &Problem, body: &Body) -> Vec<Operand> {
         (Kind::Matrix, Some(_)) => axes_of_b(problem.layout),
         (Kind::Matrix, None) => vec![M, N],
         (Kind::Row, _) => vec![N],
-        (Kind::Column | Kind::Index, _) => vec![M],
+        (Kind::Column, _) => vec![M],
+        (Kind::Index, _) => vec![BATCH],
         (Kind::Scalar | Kind::DeviceScalar, _) => Vec::new(),
     };
     let operand = |(number, operand): (u8, &body::Operand)| {
         let &body::Operand { ref name, kind, dtype, role, batched } = operand;
         let axes = batched.then_some(BATCH).into_iter().chain(axes(number, kind)).collect();
-        Operand { name: name.clone(), role, dtype, axes, passed: kind.passed() }
+        let passed = if kind == Kind::Index { Passed::Bounds } else { kind.passed() };
+        Operand { name: name.clone(), role, dtype, axes, passed }
     };
     (0..).zip(body.operands()).map(operand).collect()
 }

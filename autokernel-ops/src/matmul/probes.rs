@@ -2,7 +2,8 @@
 
 use autokernel_core::Extents;
 
-use super::extents::{batched_extents, extents};
+use super::extents::{batched_extents, extents, grouped_extents};
+use super::many::Many;
 use super::problem::Class;
 use super::schedule::{Geometry, Schedule};
 
@@ -17,7 +18,11 @@ pub(super) fn of(schedule: &Schedule, class: &Class) -> Vec<Extents> {
     let beyond = BEYOND_BYTES / class.input.bytes();
     // One block of K more than there are stages, for each of the blocks that share K, and a part of one.
     let around = tile_k * split_k * (schedule.stages() + 1) + beyond;
-    let probe = |m, n, k| if class.is_batched() { batched_extents(2, m, n, k) } else { extents(m, n, k) };
+    let probe = |m, n, k| match class.many() {
+        Many::One => extents(m, n, k),
+        Many::Batch => batched_extents(2, m, n, k),
+        Many::Groups => grouped_extents(2, m, n, k),
+    };
     vec![
         probe(rows + beyond, columns + beyond, around),
         probe(rows / 2 + 3, columns / 2 + 5, tile_k + 13),

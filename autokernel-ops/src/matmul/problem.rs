@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::body::{Body, BodyClass};
 use super::inputs::outputs;
+use super::many::Many;
 use crate::body::Kind;
 use crate::epilogue::{Epilogue, EpilogueClass};
 use crate::hash;
@@ -76,9 +77,9 @@ impl Problem {
         Problem { input, output, layout, epilogue, body: None, known_n: None, known_k: None }
     }
 
-    /// Whether a launch computes a batch of products.
-    pub fn is_batched(&self) -> bool {
-        self.body.as_deref().is_some_and(Body::is_batched)
+    /// Which products a launch computes.
+    pub fn many(&self) -> Many {
+        self.body.as_deref().map_or(Many::One, Body::many)
     }
 
     /// The class whose tuned entries serve this problem.
@@ -137,9 +138,9 @@ impl Class {
         self.body.as_ref().map_or(1, BodyClass::products)
     }
 
-    /// Whether a launch computes a batch of products.
-    pub fn is_batched(&self) -> bool {
-        self.body.as_ref().is_some_and(|body| !body.batched.is_empty())
+    /// Which products a launch computes.
+    pub fn many(&self) -> Many {
+        self.body.as_ref().map_or(Many::One, BodyClass::many)
     }
 
     /// Columns of `C` that a tile covers whose block stages so many columns of second factors: each product has its share

@@ -21,6 +21,18 @@ pub fn matmul_body(
     kinds: &[Kind],
     row: RowFunction,
 ) -> Result<()> {
+    matmul_body_from(0, arguments, factors, transpose_b, kinds, row)
+}
+
+/// The same of rows whose numbers begin with `first_row`.
+pub(super) fn matmul_body_from(
+    first_row: usize,
+    arguments: &mut [Argument<'_>],
+    factors: &[usize],
+    transpose_b: bool,
+    kinds: &[Kind],
+    row: RowFunction,
+) -> Result<()> {
     let views = factors.iter().map(|factor| read(arguments, *factor)).collect::<Result<Vec<_>>>()?;
     let [a, first, ..] = &views[..] else { return Err(refused()) };
     let b_layout = Argument::Read(first.clone()).layout();
@@ -42,50 +54,7 @@ pub fn matmul_body(
     products.iter_mut().try_for_each(|product| operands.add(product, Kind::Matrix))?;
     let others = arguments.iter_mut().enumerate().filter(|(number, _)| !factors.contains(number));
     others.zip(kinds).try_for_each(|((_, argument), kind)| operands.add(argument, *kind))?;
-    operands.compute(row)
-}
-
-/// The same for each product of a batch: `batched` tells of which arguments each has its own.
-///
-/// # Errors
-/// As [`matmul_body`].
-pub fn matmul_body_of_batch(
-    arguments: &mut [Argument<'_>],
-    batched: &[bool],
-    factors: &[usize],
-    transpose_b: bool,
-    kinds: &[Kind],
-    row: RowFunction,
-) -> Result<()> {
-    let mut others = kinds.iter();
-    let kind = |number| if factors.contains(&number) { Some(Kind::Matrix) } else { others.next().copied() };
-    let kinds_of_all = (0..arguments.len()).map_while(kind).collect::<Vec<_>>();
-    let outputs = arguments.iter().filter(|argument| matches!(argument, Argument::Write(_)));
-    let products = outputs.map(|output| output.layout().shape()[1]).next().unwrap_or(0);
-    for product in 0..products {
-        let of_product =
-            |((argument, kind), is_batched): ((_, &Kind), &bool)| of_product(argument, *kind, product, *is_batched);
-        let of_all = arguments.iter_mut().zip(&kinds_of_all).zip(batched);
-        let mut arguments = of_all.map(of_product).collect::<Result<Vec<_>>>()?;
-        matmul_body(&mut arguments, factors, transpose_b, kinds, row)?;
-    }
-    Ok(())
-}
-
-/// What a product has of an argument.
-fn of_product<'a>(
-    argument: &'a mut Argument<'_>,
-    kind: Kind,
-    product: usize,
-    is_batched: bool,
-) -> Result<Argument<'a>> {
-    match (argument, is_batched) {
-        (Argument::Read(view), true) => view.of_product(product, kind).map(Argument::Read),
-        (Argument::Read(view), false) => Ok(Argument::Read(view.clone())),
-        (Argument::Write(view), true) => view.of_product(product, kind).map(Argument::Write),
-        (Argument::Write(_), false) => Err(refused()),
-        (Argument::Scalar(value), _) => Ok(Argument::Scalar(*value)),
-    }
+    operands.compute_from(first_row, row)
 }
 
 /// The factor with that number.
@@ -96,6 +65,6 @@ fn read<'a>(arguments: &[Argument<'a>], factor: usize) -> Result<AnyView<'a>> {
     }
 }
 
-fn refused() -> Error {
+pub(super) fn refused() -> Error {
     Error::Operands { kernel: "matmul".to_owned(), reason: "a product reads two matrices".to_owned() }
 }

@@ -4,6 +4,7 @@ mod attention;
 mod elements;
 mod matmul;
 mod matmul_body;
+mod matmul_many;
 mod picks;
 mod rows;
 
@@ -11,7 +12,8 @@ use crate::{Argument, Result};
 
 pub use attention::{Settings as AttentionSettings, attention};
 pub use matmul::matmul;
-pub use matmul_body::{matmul_body, matmul_body_of_batch};
+pub use matmul_body::matmul_body;
+pub use matmul_many::{matmul_body_of_batch, matmul_body_of_groups};
 pub use picks::{Columns, Pick};
 pub use rows::{RowFunction, rows};
 

@@ -157,11 +157,16 @@ impl<'a> Operands<'a> {
 
     /// Computes every row.
     pub(super) fn compute(self, row: RowFunction) -> Result<()> {
+        self.compute_from(0, row)
+    }
+
+    /// The same of rows whose numbers begin with `first`.
+    pub(super) fn compute_from(self, first: usize, row: RowFunction) -> Result<()> {
         let Operands { rows, columns, inputs, outputs, .. } = self;
         if rows == 0 {
             return Ok(());
         }
-        let work = Work { inputs: &inputs, columns, row };
+        let work = Work { inputs: &inputs, columns, first, row };
         // Whoever computes a row may write any of such an output.
         if outputs.iter().any(|output| output.picked.is_some()) {
             return compute(&work, 0, rows, outputs);
@@ -197,6 +202,8 @@ struct Own {
 struct Work<'w> {
     inputs: &'w [Input<'w>],
     columns: usize,
+    /// The number of the first row.
+    first: usize,
     row: RowFunction,
 }
 
@@ -220,7 +227,7 @@ fn compute(work: &Work<'_>, first: usize, rows: usize, mut outputs: Vec<Output<'
     for number in 0..rows {
         read.iter_mut().zip(inputs).for_each(|(values, input)| input.read(first + number, values));
         let inputs: Vec<&[f32]> = read.iter().map(Vec::as_slice).collect();
-        row(first + number, &inputs, &mut written.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>());
+        row(work.first + first + number, &inputs, &mut written.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>());
         outputs.iter_mut().zip(&written).for_each(|(output, values)| output.write(number, values));
     }
     Ok(())

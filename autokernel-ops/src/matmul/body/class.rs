@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::written::Written;
 use crate::body::{self, Kind, Operand, Step};
 use crate::expr::Cost;
+use crate::matmul::many::Many;
 
 /// Bodies that are tuned together: those of the same operands and cost, whatever they compute exactly.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -98,10 +99,21 @@ impl BodyClass {
         self.operands.iter().enumerate().map(named).collect()
     }
 
-    /// The inputs beside the factors, with their numbers.
+    /// Which products a launch computes.
+    pub fn many(&self) -> Many {
+        match self.operands.iter().any(|(kind, ..)| *kind == Kind::Index) {
+            true => Many::Groups,
+            false if self.batched.is_empty() => Many::One,
+            false => Many::Batch,
+        }
+    }
+
+    /// The inputs beside the factors whose elements are read, with their numbers.
     pub fn inputs(&self) -> impl Iterator<Item = (u8, Kind, Dtype)> + '_ {
         let factor = |at| self.factors.contains(&at) || self.other_factor == Some(at);
-        let inputs = (0..).zip(&self.operands).filter(move |(at, (.., role))| *role == Role::Input && !factor(*at));
+        let inputs = (0..)
+            .zip(&self.operands)
+            .filter(move |(at, (kind, _, role))| *role == Role::Input && *kind != Kind::Index && !factor(*at));
         inputs.map(|(at, &(kind, dtype, _))| (at, kind, dtype))
     }
 

@@ -23,11 +23,7 @@ pub fn complaints(written: &Written) -> Vec<Complaint> {
             checker.complain(Place::Operand(at), message);
         }
         let is_factor = written.factors().any(|factor| factor == operand.name);
-        if operand.kind == Kind::Index {
-            let message =
-                "an index picks rows in `#[autokernel::rows]`: gather before this kernel, or scatter behind it";
-            checker.complain(Place::Operand(at), message);
-        } else if !is_factor && !ELEMENTS.contains(&operand.dtype) {
+        if operand.kind != Kind::Index && !is_factor && !ELEMENTS.contains(&operand.dtype) {
             let message =
                 format!("{} is a type of the factors of `dot` alone; make this bf16, f16 or f32", operand.dtype);
             checker.complain(Place::Operand(at), message);
@@ -66,23 +62,44 @@ fn factors<'b>(checker: &mut Checker<'b>, written: &'b Written) {
     }
 }
 
-/// Whether a launch computes many products is what a factor says, and all else follows.
+/// Whether a launch computes many products is what a factor says, and all else follows; with an index, groups of rows.
 fn batch(checker: &mut Checker<'_>, written: &Written) {
     let operands = &written.body.operands;
-    let is_factor = |operand: &Operand| written.factors().any(|factor| factor == operand.name);
+    let factors: Vec<&str> = written.factors().collect();
+    let is_factor = |operand: &Operand| factors.contains(&operand.name.as_str());
     let many = operands.iter().any(|operand| operand.batched && is_factor(operand));
-    for (at, operand) in operands.iter().enumerate().filter(|(_, operand)| !is_factor(operand)) {
+    let grouped = operands.iter().any(|operand| operand.kind == Kind::Index);
+    for (at, operand) in operands.iter().enumerate() {
         let (container, one) = (operand.container(), operand.kind.name());
-        if operand.batched && !many {
-            let message = format!("no factor of `dot` is a `Batch`, so there is one product; write a `{one}`");
-            checker.complain(Place::Operand(at), message);
-        }
-        if many && !operand.batched && (operand.kind, operand.role) == (Kind::Matrix, Role::Output) {
-            let message = format!(
-                "each product of the batch has its result, and a `{container}` holds one; write a `&mut Batch`"
-            );
-            checker.complain(Place::Operand(at), message);
-        }
+        let is_output = (operand.kind, operand.role) == (Kind::Matrix, Role::Output);
+        let is_first = operand.name == factors[0];
+        let message = match (grouped, operand.batched) {
+            (true, true) if is_first => format!(
+                "with an `Index` rows of `{}` are sorted by group, those of all groups in one matrix; write a `Matrix`",
+                operand.name
+            ),
+            (true, false) if is_factor(operand) && !is_first => format!(
+                "with an `Index` each group of rows has its own `{}`; write a `Batch`, of a matrix for each group",
+                operand.name
+            ),
+            (true, true) if !is_factor(operand) && operand.kind != Kind::Row => {
+                format!(
+                    "rows of all groups lie in one matrix: write a `{one}`, which has them all, not a `{container}`"
+                )
+            }
+            (false, true) if !is_factor(operand) && !many => {
+                format!("no factor of `dot` is a `Batch`, so there is one product; write a `{one}`")
+            }
+            (false, false) if many && is_output => {
+                format!("each product of the batch has its result, and a `{container}` holds one; write a `&mut Batch`")
+            }
+            _ => continue,
+        };
+        checker.complain(Place::Operand(at), message);
+    }
+    let indices = operands.iter().enumerate().filter(|(_, operand)| operand.kind == Kind::Index);
+    for (at, _) in indices.skip(1) {
+        checker.complain(Place::Operand(at), "one `Index` says where groups begin; remove the other");
     }
 }
 
@@ -132,8 +149,8 @@ fn unused(checker: &mut Checker<'_>, written: &Written) {
     let body = &written.body;
     let read = body.needed_steps().map(Step::expr).flat_map(Expr::variables);
     let used: Vec<&str> = written.factors().chain(read).collect();
-    for (at, Operand { name, role, .. }) in body.operands.iter().enumerate() {
-        if *role == Role::Input && !used.contains(&name.as_str()) {
+    for (at, Operand { name, role, kind, .. }) in body.operands.iter().enumerate() {
+        if *role == Role::Input && *kind != Kind::Index && !used.contains(&name.as_str()) {
             let message = format!("`{name}` is never used; use it in what is written, or remove the parameter");
             checker.complain(Place::Operand(at), message);
         }

@@ -11,7 +11,8 @@ use std::fmt;
 use autokernel_core::Role;
 use serde::{Deserialize, Serialize};
 
-use crate::body::{Complaint, Operand, Place, Step};
+use super::many::Many;
+use crate::body::{Complaint, Kind, Operand, Place, Step};
 use crate::expr::{Axis, Precision};
 use class::MOST_REGISTERS;
 use complaint::complaints;
@@ -72,9 +73,14 @@ impl Body {
         self.0.numbers_of_factors()
     }
 
-    /// Whether a launch computes a batch of products.
-    pub fn is_batched(&self) -> bool {
-        self.0.body.operands.iter().any(|operand| operand.batched)
+    /// Which products a launch computes.
+    pub fn many(&self) -> Many {
+        self.class().many()
+    }
+
+    /// The number of the operand that says where groups of rows begin.
+    pub fn offsets(&self) -> Option<u8> {
+        self.numbered().find(|(_, operand)| operand.kind == Kind::Index).map(|(number, _)| number)
     }
 
     /// The bodies that are tuned together with this one.
@@ -82,11 +88,13 @@ impl Body {
         BodyClass::of(&self.0)
     }
 
-    /// The operands that are read beside the factors.
+    /// The operands whose elements are read beside the factors.
     pub fn inputs(&self) -> impl Iterator<Item = &Operand> {
         let factors = self.factors();
         self.numbered()
-            .filter(move |(number, operand)| operand.role == Role::Input && !factors.contains(number))
+            .filter(move |(number, operand)| {
+                operand.role == Role::Input && operand.kind != Kind::Index && !factors.contains(number)
+            })
             .map(|(_, operand)| operand)
     }
 
@@ -134,6 +142,9 @@ impl fmt::Display for Body {
         }
         for operand in self.inputs() {
             write!(f, ", {operand}")?;
+        }
+        if let Some(offsets) = self.offsets() {
+            write!(f, ", {}", self.operands()[usize::from(offsets)])?;
         }
         let outputs: Vec<String> = self.outputs().map(Operand::to_string).collect();
         write!(f, " -> {}", outputs.join(", "))

@@ -5,8 +5,8 @@
 
 namespace autokernel::batch {
 
-// Which products a launch computes: one, or those of a batch, which have one shape.
-enum class Many { kNone, kBatch };
+// Which products a launch computes: one, those of a batch, which have one shape, or those of groups of the rows of one matrix.
+enum class Many { kNone, kBatch, kGroups };
 
 // In the place of a batch: there is one product.
 struct None {

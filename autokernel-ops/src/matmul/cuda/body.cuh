@@ -46,13 +46,15 @@ __device__ __forceinline__ bool is_paired(const Args& args) {
   return paired;
 }
 
-// The body on the `kFragments` fragments from `place` on. Sums of a fragment lie side by side; a second product's, where the
+// The body on the `kFragments` fragments from `place` on. With kAnyRow a tile may begin at an odd row, as those of groups do. Sums of a fragment lie side by side; a second product's, where the
 // body takes two, lie in `others` as the first one's do in `sums`.
-template <typename Body, bool kSwapped, int kFragments, int kRegisters, typename Args, typename... Other>
+template <typename Body, bool kSwapped, int kFragments, int kRegisters, bool kAnyRow = false, typename Args,
+          typename... Other>
 __device__ __forceinline__ void apply(const Args& args, float* sums, Place<kSwapped> place, const Other*... others) {
   using Inputs = FragmentInputs<Body, kSwapped>;
   constexpr int kBatch = batch<Body::template kWords<Fragment<kSwapped>::template Input>, kFragments, kRegisters>();
-  const bool paired = is_paired<Body, kSwapped>(args);
+  bool paired = is_paired<Body, kSwapped>(args);
+  if constexpr (kSwapped && kAnyRow) paired &= place.row % 2 == 0;  // pairs lie along rows
 
   Inputs shared;  // what fragments do not differ in
   Body::visit(args, shared, [&](auto& input, const void* data, int64_t ld) { input.load_shared(data, ld, place); });

@@ -32,9 +32,9 @@ struct Factor {
   int64_t ld;
 };
 
-// Tile `tile` of a product, row by row. Leading dimensions count elements. With two products args.b2 is multiplied as args.b is.
+// Tile `tile` of a product, row by row, of the `args.m` rows from `first_row` on. Leading dimensions count elements. With two products args.b2 is multiplied as args.b is.
 template <typename Problem, typename Body, int kProducts, typename Args>
-__device__ __forceinline__ void matmul_tile(const Args& args, int64_t tile) {
+__device__ __forceinline__ void matmul_tile(const Args& args, int64_t tile, int first_row = 0) {
   using Input = typename Problem::Input;
   // The extents come from the launch even where they are known: a wrong constant cannot hide in both kernels.
   static_assert(Problem::kKnownN >= 0 && Problem::kKnownK >= 0, "0: given at launch");
@@ -48,11 +48,12 @@ __device__ __forceinline__ void matmul_tile(const Args& args, int64_t tile) {
   const int x = threadIdx.x % kTile;
   const int y = threadIdx.x / kTile;
   const int64_t tiles_n = ceil_div<int64_t>(args.n, kTile);
-  const int64_t row = tile / tiles_n * kTile + y;
+  const int64_t row = first_row + tile / tiles_n * kTile + y;
+  const int64_t rows = int64_t{first_row} + args.m;
   const int64_t column = tile % tiles_n * kTile + x;
   double sums[kProducts] = {};
   for (int k0 = 0; k0 < args.k; k0 += kTile) {
-    const bool a_inside = row < args.m && k0 + x < args.k;
+    const bool a_inside = row < rows && k0 + x < args.k;
     a_tile[y][x] = a_inside ? to_f32(a[row * args.lda + k0 + x]) : 0.0f;
     const bool b_inside = column < args.n && k0 + y < args.k;
 #pragma unroll
@@ -69,7 +70,7 @@ __device__ __forceinline__ void matmul_tile(const Args& args, int64_t tile) {
     }
     __syncthreads();
   }
-  if (row < args.m && column < args.n) {
+  if (row < rows && column < args.n) {
     const float value = Problem::epilogue(static_cast<float>(sums[0]));
     float* const to = c + row * args.ldc + column;
     if constexpr (Body::kExists) {
@@ -94,6 +95,19 @@ __device__ __forceinline__ void matmul(const Args& args) {
   const int64_t step = int64_t(gridDim.x) * gridDim.y;
   if constexpr (Batch::kMany == batch::Many::kNone) {
     for (int64_t tile = first; tile < tiles; tile += step) matmul_tile<Problem, Body, kProducts>(args, tile);
+  } else if constexpr (Batch::kMany == batch::Many::kGroups) {
+    // Rows of a group as those of a product: offsets that are out of order or range begin where the group before ends.
+    const int32_t* const offsets = Batch::offsets(args);
+    int begin = min(max(offsets[0], 0), args.m);
+    for (int group = 0; group < args.groups; ++group) {
+      const int end = max(begin, min(offsets[group + 1], args.m));
+      Args seen = Batch::of(args, group);
+      seen.m = end - begin;
+      for (int64_t tile = first; tile < ceil_div<int64_t>(seen.m, kTile) * ceil_div<int64_t>(args.n, kTile); tile += step) {
+        matmul_tile<Problem, Body, kProducts>(seen, tile, begin);
+      }
+      begin = end;
+    }
   } else {
     for (int64_t tile = first; tile < tiles * args.batch; tile += step) {
       matmul_tile<Problem, Body, kProducts>(Batch::of(args, tile / tiles), tile % tiles);

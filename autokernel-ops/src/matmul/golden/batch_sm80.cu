@@ -56,7 +56,7 @@ struct Args {
 };
 static_assert(sizeof(Args) == 144, "the launch packs as many bytes");
 
-// The products of a batch: what each has of the operands.
+// What each product has of the operands.
 struct Batch {
   static constexpr autokernel::batch::Many kMany = autokernel::batch::Many::kBatch;
 

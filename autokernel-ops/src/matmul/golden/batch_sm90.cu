@@ -64,7 +64,7 @@ struct Args {
 };
 static_assert(sizeof(Args) == 512, "the launch packs as many bytes");
 
-// The products of a batch: what each has of the operands.
+// What each product has of the operands.
 struct Batch {
   static constexpr autokernel::batch::Many kMany = autokernel::batch::Many::kBatch;
   // Whether each has this factor of its own, so that its tensor map has a dimension more.

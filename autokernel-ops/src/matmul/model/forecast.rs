@@ -4,6 +4,7 @@ use autokernel_core::Extents;
 
 use super::{Constants, Machine, Model, Traits};
 use crate::forecast::Forecast;
+use crate::matmul::extents::{batched_extents, matrices, products, sizes};
 use crate::matmul::problem::Class;
 use crate::matmul::schedule::Schedule;
 
@@ -30,12 +31,19 @@ pub fn forecast(
     Some(Box::new(OfImage { model, traits: Traits::new(class, &schedule), schedule: schedule.into() }))
 }
 
+/// Groups as a batch of products of as many rows each: their sizes are known on the device alone.
+fn of_equal_groups(extents: &Extents) -> Extents {
+    let ([m, n, k], groups) = (sizes(extents), matrices(extents).max(1));
+    if products(extents) == groups { *extents } else { batched_extents(groups, m.div_ceil(groups), n, k) }
+}
+
 impl Forecast for OfImage {
     fn predicted_ms(&self, extents: &Extents) -> f64 {
-        self.model.predicted_ms(&self.traits, extents)
+        self.model.predicted_ms(&self.traits, &of_equal_groups(extents))
     }
 
     fn launch_knobs(&self, extents: &Extents) -> Vec<(&'static str, i32)> {
+        let extents = &of_equal_groups(extents);
         let schedule = self.traits.with_raster(&self.schedule, extents);
         let shared_waves = self.model.shared_waves(&self.traits, extents);
         let shared = u16::try_from(shared_waves).ok().and_then(|waves| schedule.with(SHARED_WAVES, waves));

@@ -1,10 +1,13 @@
 //! What the model must know of an image.
 
+use autokernel_core::plan::Axis;
 use autokernel_core::{Extents, Grid};
 
 use super::instruction::Instruction;
 use crate::matmul::emit;
 use crate::matmul::geometry::Geometry;
+use crate::matmul::many::Many;
+use crate::matmul::plan::BATCH;
 use crate::matmul::problem::{Class, Layout};
 use crate::matmul::schedule::{Mode, Schedule};
 
@@ -52,7 +55,11 @@ impl Traits {
         let geometry = schedule.geometry(class);
         let plan = emit::plan(class, schedule, String::new());
         // The last kernel writes the result; those before it, if any, prepare its operands.
-        let grid = plan.kernels.into_iter().last().map(|kernel| kernel.grid);
+        let mut grid = plan.kernels.into_iter().last().map(|kernel| kernel.grid);
+        if let (Many::Groups, Some(grid)) = (class.many(), &mut grid) {
+            // They are predicted as a batch of groups of the same size.
+            grid.axes.push(Axis { dim: BATCH, step: 1 });
+        }
         let (ring, ping_pong, instruction) = match schedule {
             Schedule::Sm80(schedule) => (schedule.stages, false, Instruction::MmaSync),
             Schedule::Sm90(schedule) => (schedule.stages, schedule.mode == Mode::PingPong, Instruction::Wgmma),

@@ -3,14 +3,23 @@
 use autokernel_core::{Alignment, Grid, KernelStep, LaunchPlan, Residency};
 
 use super::Sm80Schedule;
+use crate::matmul::many::Many;
 use crate::matmul::plan::{Operands, VECTOR_BYTES, raster};
 use crate::matmul::problem::Class;
 use crate::source::{Constant, int};
+
+/// Blocks that walk over the tiles of groups, of which most schedules let an SM hold two.
+const BLOCKS_PER_SM: u32 = 2;
 
 /// The launch of the kernel called `symbol`: a block for each tile.
 pub fn plan(class: &Class, operands: &Operands, schedule: &Sm80Schedule, symbol: String) -> LaunchPlan {
     let knobs = raster(schedule.raster).to_vec();
     let args = [operands.matrices(), operands.extents(), knobs, operands.batch_strides(), operands.others.clone()];
+    // How many tiles groups have, they themselves count.
+    let residency = match operands.many {
+        Many::One | Many::Batch => Residency::OneEach,
+        Many::Groups => Residency::Sharing { blocks_per_sm: BLOCKS_PER_SM },
+    };
     let kernel = KernelStep {
         symbol,
         threads: schedule.threads(),
@@ -20,12 +29,14 @@ pub fn plan(class: &Class, operands: &Operands, schedule: &Sm80Schedule, symbol:
             axes: operands.tiles(schedule.tile_m, class.columns_of_c(schedule.tile_n)),
             cluster: 1,
             tiles: 1,
-            residency: Residency::OneEach,
+            residency,
         },
         args: args.concat(),
     };
+    // A stand-in for C would overwrite the rows of no group.
     let c_base = Alignment { operand: operands.c, bytes: VECTOR_BYTES, rows: false };
-    LaunchPlan::of_kernel(kernel, [operands.aligned_rows(), vec![c_base]].concat())
+    let of_c = (operands.many != Many::Groups).then_some(c_base);
+    LaunchPlan::of_kernel(kernel, operands.aligned_rows().into_iter().chain(of_c).collect())
 }
 
 /// The constants of CUDA's `struct Schedule`: the knobs that make an image, and what the launch needs too.

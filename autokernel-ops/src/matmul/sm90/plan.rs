@@ -4,6 +4,7 @@ use autokernel_core::plan::{Buffer, Contents};
 use autokernel_core::{Arg, Field, Grid, KernelStep, LaunchPlan, Residency, TileBox};
 
 use super::{Mode, SWIZZLE_BYTES, Sm90Schedule, WARPS_PER_WARPGROUP, tile_k};
+use crate::matmul::many::Many;
 use crate::matmul::plan::{Operands, field, pointer, raster};
 use crate::matmul::problem::Class;
 use crate::source::{Constant, boolean, int};
@@ -17,6 +18,8 @@ const WORD_BYTES: u32 = 4;
 pub fn plan(class: &Class, operands: &Operands, schedule: &Sm90Schedule, symbol: String) -> LaunchPlan {
     let &Sm90Schedule { tile_m, tile_n, cluster_m, cluster_n, split_k, stream_k, .. } = schedule;
     let residency = match (split_k, stream_k) {
+        // How many tiles groups have, they themselves count.
+        _ if operands.many == Many::Groups => Residency::Sharing { blocks_per_sm: 1 },
         (1, false) => Residency::Persistent { blocks_per_sm: 1 },
         (1, true) => Residency::Sharing { blocks_per_sm: 1 },
         _ => Residency::OneEach,

@@ -4,6 +4,7 @@ use autokernel_core::Arch;
 
 use super::{MAX_SHARED_BYTES, Mode, Sharing, Sm90Schedule as S, WARPS_PER_WARPGROUP, WGMMA_M};
 use crate::matmul::body::BodyClass;
+use crate::matmul::many::Many;
 use crate::matmul::problem::{Class, Layout};
 use crate::matmul::schedule::Raster;
 use crate::rule::Rule;
@@ -135,6 +136,17 @@ pub const RULES: &[Rule<S, Class>] = &[
         words: "split_k above 1 has mode cooperative and cluster 1x1",
         holds: |s, _, _| s.split_k == 1 || (s.mode == Mode::Cooperative && s.cluster_m * s.cluster_n == 1),
         reason: |s, _, _| format!("split_k = {} asks for mode cooperative and cluster 1x1", s.split_k),
+    },
+    Rule {
+        name: "groups_are_walked_over",
+        words: "of groups of rows split_k is 1",
+        holds: |s, class, _| s.split_k == 1 || class.many() != Many::Groups,
+        reason: |s, _, _| {
+            format!(
+                "split_k = {} asks for a cluster for each tile, and how many groups have the device alone knows",
+                s.split_k
+            )
+        },
     },
     Rule {
         name: "split_k_divides_the_consumer_warps",

@@ -7,11 +7,12 @@ namespace autokernel::sm80 {
 
 template <typename Batch>
 struct PartOf<Batch, batch::Many::kBatch> {
-  // Calls `compute` with what the block's product has of `args`, and with the number of its tile there.
-  template <typename Args, typename Compute>
-  __device__ __forceinline__ static void visit(const Args& args, int tiles, const Compute& compute) {
+  // Calls `compute` with what the block's product has of `args`, its rows, and the number of the tile there.
+  template <int kTileM, typename Args, typename Compute>
+  __device__ __forceinline__ static void visit(const Args& args, int tiles_n, const Compute& compute) {
+    const int tiles = static_cast<int>(ceil_div<int64_t>(args.m, kTileM)) * tiles_n;
     const int product = blockIdx.x / tiles;
-    compute(Batch::of(args, product), blockIdx.x - product * tiles);
+    compute(Batch::of(args, product), Rows{0, args.m}, blockIdx.x - product * tiles);
   }
 };
 

@@ -93,6 +93,12 @@ struct Operand {
   }
 };
 
+// The rows of a product.
+struct Rows {
+  int first;
+  int end;
+};
+
 // Which product a block computes a tile of: the only one, or where headers of batches say it, one of many.
 template <typename Batch, batch::Many kMany = Batch::kMany>
 struct PartOf;
@@ -251,34 +257,39 @@ struct Matmul : Shape<Schedule, sizeof(typename Problem::Output), Body::kRegiste
       }
       Store::stage(slab, accumulators[i]);
       __syncwarp();
-      Store::store(slab, OutputSlab<Output>{c + i * kSlabRows * ldc, ldc, rows - i * kSlabRows, columns});
+      const OutputSlab<Output> of_c{c + i * kSlabRows * ldc, ldc, rows - i * kSlabRows, columns};
+      if constexpr (Batch::kMany == batch::Many::kGroups) {
+        Store::store_anywhere(slab, of_c);  // no stand-in for C: what no group has must stay
+      } else {
+        Store::store(slab, of_c);
+      }
       __syncwarp();
     }
   }
 
   __device__ __forceinline__ static void run(const Args& args) {
     if constexpr (Batch::kMany == batch::Many::kNone) {
-      compute(args, blockIdx.x);
+      compute(args, {0, args.m}, blockIdx.x);
     } else {
       const int n = Problem::kKnownN > 0 ? Problem::kKnownN : args.n;
-      const int tiles =
-          static_cast<int>(ceil_div<int64_t>(args.m, S::kTileM) * ceil_div<int64_t>(n, S::kColumns));
-      PartOf<Batch>::visit(args, tiles, [](const Args& seen, int number) { compute(seen, number); });
+      const int tiles_n = static_cast<int>(ceil_div<int64_t>(n, S::kColumns));
+      PartOf<Batch>::template visit<S::kTileM>(
+          args, tiles_n, [](const Args& seen, Rows rows, int number) { compute(seen, rows, number); });
     }
   }
 
   // Tile `number` of a product.
-  __device__ __forceinline__ static void compute(const Args& args, int number) {
+  __device__ __forceinline__ static void compute(const Args& args, Rows rows, int number) {
     extern __shared__ __align__(kChunksPerLine * kChunkBytes) uint8_t shared_memory[];
     const uint32_t shared = ptx::shared_address(shared_memory);
-    const int m = args.m;
+    const int m = rows.end;
     const int n = Problem::kKnownN > 0 ? Problem::kKnownN : args.n;
     const int k = Problem::kKnownK > 0 ? Problem::kKnownK : args.k;
 
-    const int tiles_m = static_cast<int>(ceil_div<int64_t>(m, S::kTileM));
+    const int tiles_m = static_cast<int>(ceil_div<int64_t>(m - rows.first, S::kTileM));
     const int tiles_n = static_cast<int>(ceil_div<int64_t>(n, S::kColumns));
     const TileCoord tile = tile_coord(number, tiles_m, tiles_n, raster_of(args));
-    const int tile_row = tile.m * S::kTileM;
+    const int tile_row = rows.first + tile.m * S::kTileM;
     const int tile_column = tile.n * S::kColumns;
     const int warp = threadIdx.x / kWarpSize;
     const int warp_row = warp / S::kWarpsN * S::kWarpTileM;

@@ -103,10 +103,21 @@ struct SlabStore {
 
   // Stores the slab in the widest pieces that the leading dimension keeps aligned; the base is 16-byte aligned.
   __device__ __forceinline__ static void store(uint32_t shared, const OutputSlab<Output>& slab) {
-    const int64_t row_pitch = slab.ld * kOutputBytes;
-    if (row_pitch % sizeof(uint4) == 0) {
+    store_aligned(shared, slab, slab.ld * kOutputBytes);
+  }
+
+  // The same where the base is any.
+  __device__ __forceinline__ static void store_anywhere(uint32_t shared, const OutputSlab<Output>& slab) {
+    store_aligned(shared, slab, slab.ld * kOutputBytes | reinterpret_cast<int64_t>(slab.origin));
+  }
+
+ private:
+  // `alignment` is a multiple of what every row is.
+  __device__ __forceinline__ static void store_aligned(uint32_t shared, const OutputSlab<Output>& slab,
+                                                       int64_t alignment) {
+    if (alignment % sizeof(uint4) == 0) {
       store_units<uint4>(shared, slab);
-    } else if (row_pitch % sizeof(uint32_t) == 0) {
+    } else if (alignment % sizeof(uint32_t) == 0) {
       store_units<uint32_t>(shared, slab);
     } else {
       store_units<Element>(shared, slab);

@@ -86,7 +86,7 @@ struct BatchWalk : TileWalk<G> {
     for (int product = 0; product < args.batch; ++product) {
       const Args seen = Batch::of(args, product);
       c.data = static_cast<Output*>(seen.c);
-      visit(seen, c);
+      visit(seen, c, 0);
     }
   }
 };

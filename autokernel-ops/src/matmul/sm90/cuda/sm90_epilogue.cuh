@@ -85,6 +85,14 @@ struct Epilogue {
 
  private:
   static_assert(!Body::kExists || G::kAccumulators + Body::kRegisters <= kMostRegisters, "accumulators_fit_registers");
+  static constexpr bool kIsGrouped = Batch::kMany == batch::Many::kGroups;
+
+  // By TMA, which clips a box to C alone: not one with rows of another group.
+  __device__ __forceinline__ bool stores_box(int row) const {
+    if constexpr (kIsGrouped) return with_tma && Tiles::is_whole(args, c, row);
+    return with_tma;
+  }
+
   __device__ __forceinline__ bool is_paired() const {
     return c.ld % 2 == 0 && reinterpret_cast<uintptr_t>(c.data) % 4 == 0;
   }
@@ -97,7 +105,7 @@ struct Epilogue {
     if (G::kSwapAB ? row >= c.rows : column >= c.columns) return;
     if constexpr (Body::kExists) {
       const auto place = body::Place<G::kSwapAB>::of_lane(row, column, c.rows, c.columns);
-      body::apply<Body, G::kSwapAB, kChunk / 8, G::kRequestedRegisters>(args, acc + kFirst / 2, place,
+      body::apply<Body, G::kSwapAB, kChunk / 8, G::kRequestedRegisters, kIsGrouped>(args, acc + kFirst / 2, place,
                                                                         (others + kFirst / 2)...);
     }
     const uint32_t address = staging + buffer * G::kStoreBytes;
@@ -109,7 +117,7 @@ struct Epilogue {
     } else {
       stage_rows<Problem, G, kFirst>(acc, address);
     }
-    if (with_tma) {
+    if (stores_box(row)) {
       ptx::fence_async_proxy();  // by each lane, for what it wrote
       __syncwarp();
       if (threadIdx.x % kWarpSize == 0) {

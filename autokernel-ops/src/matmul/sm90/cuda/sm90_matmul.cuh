@@ -44,6 +44,7 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
   using G = Geometry<Problem, Schedule, kProducts>;
   using Output = typename G::Output;
   using Walk = sm90::Walk<G, Batch>;
+  static_assert(Batch::kMany != batch::Many::kGroups || G::kSplitK == 1, "groups_are_walked_over");
 
   __device__ __forceinline__ static void run(const Args& args) {
     const int n = Problem::kKnownN > 0 ? Problem::kKnownN : args.n;
@@ -149,16 +150,18 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
   // K = 0: every product is zero and there is no operand to load.
   __device__ __forceinline__ static void fill_all(const Args& args, const OutputView<Output>& c) {
     if constexpr (Batch::kMany == batch::Many::kNone) {
-      fill(args, c);
+      fill(args, c, blockIdx.x);
     } else {
-      Tiles<G, Batch>::for_each(args, c, [](const Args& seen, const OutputView<Output>& of_one) { fill(seen, of_one); });
+      Tiles<G, Batch>::for_each(args, c, [](const Args& seen, const OutputView<Output>& of_one, int first) {
+        fill(seen, of_one, first + int64_t{blockIdx.x});
+      });
     }
   }
 
-  __device__ __forceinline__ static void fill(const Args& args, const OutputView<Output>& c) {
+  __device__ __forceinline__ static void fill(const Args& args, const OutputView<Output>& c, int64_t row) {
     const float zero = Problem::epilogue(0.0f);
     const Output value = from_f32<Output>(zero);
-    for (int64_t row = blockIdx.x; row < c.rows; row += gridDim.x) {
+    for (; row < c.rows; row += gridDim.x) {
       for (int column = threadIdx.x; column < c.columns; column += G::kThreads) {
         Output* const to = c.data + row * c.ld + column;
         if constexpr (Body::kExists) {
