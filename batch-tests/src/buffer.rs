@@ -2,8 +2,8 @@
 
 use autokernel::cudarc::driver::CudaSlice;
 use autokernel::{
-    Argument, BatchView, BatchViewMut, Device, Dtype, Element, MatrixView, MatrixViewMut, Result, Role, bf16, e4m3,
-    e5m2, f16,
+    Argument, BatchView, BatchViewMut, Device, Dtype, Element, IndexView, MatrixView, MatrixViewMut, Result, Role,
+    bf16, e4m3, e5m2, f16,
 };
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -31,6 +31,20 @@ pub enum Buffer {
     E4m3(Typed<e4m3>),
     /// Of `e5m2`.
     E5m2(Typed<e5m2>),
+    /// Where groups begin.
+    Offsets(Offsets),
+}
+
+/// Numbers of rows.
+pub struct Offsets(Memory<i32>);
+
+impl Offsets {
+    fn argument(&self) -> Argument<'_> {
+        match &self.0 {
+            Memory::Host(data) => IndexView::from_slice(data).into(),
+            Memory::Gpu(slice) => IndexView::from_cudarc(&slice.as_view()).into(),
+        }
+    }
 }
 
 /// An operand inside its buffer, and what the whole buffer held at first.
@@ -122,13 +136,14 @@ impl<T: Element> Typed<T> {
 
 /// `$value` of what is inside, whatever its type.
 macro_rules! of_typed {
-    ($buffer:expr, $inner:ident => $value:expr) => {
+    ($buffer:expr, $inner:ident => $value:expr, $of_offsets:expr) => {
         match $buffer {
             Buffer::Bf16($inner) => $value,
             Buffer::F16($inner) => $value,
             Buffer::F32($inner) => $value,
             Buffer::E4m3($inner) => $value,
             Buffer::E5m2($inner) => $value,
+            Buffer::Offsets(_) => $of_offsets,
         }
     };
 }
@@ -152,16 +167,33 @@ impl Buffer {
         })
     }
 
+    /// Numbers of rows.
+    ///
+    /// # Errors
+    /// The device has no memory for them.
+    ///
+    /// # Panics
+    /// The GPU has none.
+    pub fn of_offsets(device: &Device, offsets: &[i32]) -> Result<Self> {
+        Ok(Buffer::Offsets(Offsets(match device.stream() {
+            None => Memory::Host(offsets.to_vec()),
+            Some(stream) => Memory::Gpu(stream.clone_htod(offsets).expect("the GPU has memory for a test")),
+        })))
+    }
+
     /// What a launch takes.
     ///
     /// # Errors
     /// The place is none that a view can have.
     pub fn argument(&mut self, is_batch: bool, role: Role) -> Result<Argument<'_>> {
-        of_typed!(self, it => it.argument(is_batch, role))
+        if let Buffer::Offsets(offsets) = self {
+            return Ok(offsets.argument());
+        }
+        of_typed!(self, it => it.argument(is_batch, role), unreachable!("returned above"))
     }
 
     /// The operand's elements, and whether something beside what a launch may write has changed: where in the buffer.
     pub fn after(&self, role: Role) -> (Vec<f64>, Option<usize>) {
-        of_typed!(self, it => it.after(role))
+        of_typed!(self, it => it.after(role), (Vec::new(), None))
     }
 }

@@ -2,7 +2,7 @@
 //! expressions.
 
 use autokernel::{Argument, Device, Dtype, Extents, Result, Role, bf16, e4m3, e5m2, f16, matmul};
-use autokernel_codegen::matmul::accumulation;
+use autokernel_codegen::matmul::{Many, accumulation};
 use autokernel_codegen::product::{Body, Problem, oracle};
 use autokernel_codegen::rows::oracle::{Ball, to_odd};
 use autokernel_codegen::rows::{Kind, Operand};
@@ -12,10 +12,10 @@ use rand::{RngExt, SeedableRng};
 use crate::buffer::{Buffer, Values};
 use crate::place::Place;
 
-/// A batch of products of one size, drawn by a seed.
+/// A batch of products of one size, or groups of rows, drawn by a seed.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
-    /// M, N, K and products.
+    /// M, N, K and products or groups.
     pub extents: Extents,
     /// What inputs hold.
     pub values: Values,
@@ -40,22 +40,55 @@ pub fn check(
     let (mut rng, operands) = (StdRng::seed_from_u64(case.seed), body.operands());
     let places = operands.iter().zip(&shapes).map(|(operand, &shape)| place(&mut rng, operand, shape));
     let places: Vec<Place> = places.collect();
+    let [m, ..] = matmul::sizes(&case.extents);
+    let groups = matmul::matrices(&case.extents) as usize;
+    let offsets = if problem.many() == Many::Groups { offsets(&mut rng, groups, m) } else { Vec::new() };
     let mut runs: Vec<Vec<Vec<f64>>> = Vec::new();
     for _ in 0..2 {
-        let ran =
-            run(device, operands, &places, case, &launch).map_err(|reason| report(format!("{reason}; {places:?}")))?;
+        let ran = run(device, operands, &places, (case, &offsets), &launch)
+            .map_err(|reason| report(format!("{reason}; {places:?} {offsets:?}")))?;
         runs.push(ran);
     }
     let bits = |run: &Vec<Vec<f64>>| run.iter().flatten().map(|value| value.to_bits()).collect::<Vec<_>>();
     if bits(&runs[0]) != bits(&runs[1]) {
         return Err(report("two runs gave different bits".to_owned()));
     }
-    judge(problem, body, &shapes, &runs[0]).map_err(|reason| report(format!("{reason}; {places:?}")))
+    judge(problem, body, (&shapes, &offsets), &runs[0])
+        .map_err(|reason| report(format!("{reason}; {places:?} {offsets:?}")))
+}
+
+/// Where groups begin: in order, with empty ones among them, from the first row to the last or not; now and then anything.
+fn offsets(rng: &mut StdRng, groups: usize, rows: u32) -> Vec<i32> {
+    let rows = rows.cast_signed();
+    let mut offsets: Vec<i32> = (0..=groups).map(|_| rng.random_range(0..=rows)).collect();
+    offsets.sort_unstable();
+    match rng.random_range(0..5) {
+        0 => offsets.iter_mut().for_each(|offset| *offset = rng.random_range(-3 * rows - 5..=3 * rows + 5)),
+        1 => {}
+        _ => {
+            offsets[0] = 0;
+            offsets[groups] = rows;
+        }
+    }
+    offsets
+}
+
+/// The group of each row, if it is of one: offsets that are out of order or range count as the nearest that is not.
+fn groups(offsets: &[i32], rows: usize) -> Vec<Option<usize>> {
+    let (mut of_rows, mut begin) = (vec![None; rows], 0);
+    for (at, offset) in offsets.iter().enumerate() {
+        let end = begin.max((*offset).max(0) as usize).min(rows);
+        if at > 0 {
+            of_rows[begin..end].fill(Some(at - 1));
+        }
+        begin = end;
+    }
+    of_rows
 }
 
 fn place(rng: &mut StdRng, operand: &Operand, shape: [usize; 3]) -> Place {
     match (operand.kind, operand.batched) {
-        (Kind::Scalar | Kind::DeviceScalar, _) => Place::dense(shape),
+        (Kind::Scalar | Kind::DeviceScalar | Kind::Index, _) => Place::dense(shape),
         (Kind::Matrix, true) => Place::random(rng, shape, operand.role == Role::Input),
         // Matrices of a batch are rows here.
         _ => {
@@ -67,7 +100,7 @@ fn place(rng: &mut StdRng, operand: &Operand, shape: [usize; 3]) -> Place {
 
 /// Matrices, rows and columns of each operand.
 fn shapes(problem: &Problem, body: &Body, extents: &Extents) -> Vec<[usize; 3]> {
-    let ([m, n, k], batch) = (matmul::sizes(extents).map(|size| size as usize), matmul::products(extents) as usize);
+    let ([m, n, k], batch) = (matmul::sizes(extents).map(|size| size as usize), matmul::matrices(extents) as usize);
     let factors = body.factors();
     let shape = |(at, operand): (u8, &Operand)| {
         let [rows, columns] = match (operand.kind, factors.iter().position(|factor| *factor == at)) {
@@ -76,7 +109,8 @@ fn shapes(problem: &Problem, body: &Body, extents: &Extents) -> Vec<[usize; 3]> 
             (Kind::Matrix, Some(_)) => [k, n],
             (Kind::Matrix, None) => [m, n],
             (Kind::Row, _) => [1, n],
-            (Kind::Column | Kind::Index, _) => [1, m],
+            (Kind::Column, _) => [1, m],
+            (Kind::Index, _) => [1, 1],
             (Kind::Scalar | Kind::DeviceScalar, _) => [1, 1],
         };
         [if operand.batched { batch } else { 1 }, rows, columns]
@@ -89,12 +123,15 @@ fn run(
     device: &Device,
     operands: &[Operand],
     places: &[Place],
-    case: Case,
+    (case, offsets): (Case, &[i32]),
     launch: impl Fn(&mut [Argument<'_>]) -> Result<()>,
 ) -> std::result::Result<Vec<Vec<f64>>, String> {
     let failed = |error: autokernel::Error| error.to_string();
     let buffer = |(at, (operand, &place)): (usize, (&Operand, &Place))| {
         let drawn = (operand.role == Role::Input).then_some((case.values, case.seed.wrapping_mul(31) + at as u64));
+        if operand.kind == Kind::Index {
+            return Buffer::of_offsets(device, offsets);
+        }
         Buffer::new(device, operand.dtype, place, drawn)
     };
     let mut buffers =
@@ -120,7 +157,7 @@ fn run(
 fn judge(
     problem: &Problem,
     body: &Body,
-    shapes: &[[usize; 3]],
+    (shapes, offsets): (&[[usize; 3]], &[i32]),
     values: &[Vec<f64>],
 ) -> std::result::Result<(), String> {
     let (factors, operands) = (body.factors().into_iter().map(usize::from).collect::<Vec<_>>(), body.operands());
@@ -133,8 +170,21 @@ fn judge(
         &values[operand][first..first + rows * columns]
     };
     let accumulated = accumulation::error(problem.input, k as f64, 4.0 * (k as f64).sqrt() / 3.0);
-    for product in 0..batch {
-        for (row, column) in (0..m).flat_map(|row| (0..n).map(move |column| (row, column))) {
+    // The product that a row is of; none for rows of no group, which are left alone.
+    let groups = groups(offsets, m);
+    let rows = (0..batch).flat_map(|product| (0..m).map(move |row| (product, row)));
+    for (product, row) in rows {
+        let own = if problem.many() == Many::Groups { groups[row] } else { Some(product) };
+        for column in 0..n {
+            let Some(product) = own else {
+                if let Some(output) = outputs.iter().find(|&&output| !of(output, 0)[row * n + column].is_nan()) {
+                    return Err(format!(
+                        "`{}`[{row}, {column}] is of no group and was written",
+                        operands[*output].name
+                    ));
+                }
+                continue;
+            };
             let a = &of(factors[0], product)[row * k..][..k];
             let sum = |b: &usize| {
                 let b = of(*b, product);
@@ -148,8 +198,9 @@ fn judge(
             let input = |operand: usize| match operands[operand].kind {
                 Kind::Matrix => of(operand, product).get(row * n + column).copied().unwrap_or(0.0),
                 Kind::Row => of(operand, product)[column],
-                Kind::Column | Kind::Index => of(operand, product)[row],
+                Kind::Column => of(operand, product)[row],
                 Kind::Scalar | Kind::DeviceScalar => of(operand, product)[0],
+                Kind::Index => 0.0,
             };
             let expected = oracle::element(body, (row, column), &sums, &input);
             for (&output, ball) in outputs.iter().zip(expected) {
@@ -184,7 +235,16 @@ fn is_right(dtype: Dtype, ball: Ball, got: f64) -> bool {
 pub fn random(rng: &mut StdRng, problem: &Problem, largest: u32, most: u32) -> Case {
     let mut extent = |most: u32| ((rng.random_range(0.0..f64::from(most + 1).ln()).exp()) as u32).clamp(1, most);
     let [m, n, k] = [extent(largest), extent(largest), extent(largest)];
-    let extents = matmul::batched_extents(extent(most), m, problem.known_n.unwrap_or(n), problem.known_k.unwrap_or(k));
+    let (n, k) = (problem.known_n.unwrap_or(n), problem.known_k.unwrap_or(k));
+    let extents = of_many(problem, extent(most), [m, n, k]);
     let values = if rng.random() { Values::Uniform } else { Values::Integers };
     Case { extents, values, seed: rng.random() }
+}
+
+/// So many products of that size, or groups of so many rows in all.
+pub fn of_many(problem: &Problem, count: u32, [m, n, k]: [u32; 3]) -> Extents {
+    match problem.many() {
+        Many::Groups => matmul::grouped_extents(count, m, n, k),
+        Many::One | Many::Batch => matmul::batched_extents(count, m, n, k),
+    }
 }

@@ -1,6 +1,6 @@
 //! Batches of products as a user declares them.
 
-use autokernel::{AnyKernel, Batch, Column, ColumnBatch, Matrix, Row, RowBatch, bf16, f16};
+use autokernel::{AnyKernel, Batch, Column, ColumnBatch, Index, Matrix, Row, RowBatch, bf16, f16};
 use autokernel_codegen::problem;
 use autokernel_codegen::product::Problem;
 
@@ -33,6 +33,29 @@ pub fn gated(x: &Matrix<bf16>, gate: &Batch<bf16>, up: &Batch<bf16>, scale: &Col
     out = silu(dot(x, gate.t())) * dot(x, up.t()) * scale;
 }
 
+/// Experts of row-major weights: groups of rows, each with a weight and a bias of its own, and what all have beside.
+#[autokernel::fused_matmul]
+pub fn experts(
+    x: &Matrix<f16>,
+    offsets: &Index,
+    w: &Batch<f16>,
+    bias: &RowBatch<f32>,
+    scale: &Column<f32>,
+    skip: &Matrix<bf16>,
+    pre: &mut Matrix<f32>,
+    out: &mut Matrix<f16>,
+) {
+    let y = dot(x, w) + bias;
+    pre = y + 0.001 * row_index();
+    out = y * scale + skip;
+}
+
+/// The first half of a mixture of experts.
+#[autokernel::fused_matmul]
+pub fn swiglu(x: &Matrix<bf16>, gate: &Batch<bf16>, up: &Batch<bf16>, offsets: &Index, out: &mut Matrix<bf16>) {
+    out = silu(dot(x, gate.t())) * dot(x, up.t());
+}
+
 /// A kernel, as every test takes it.
 pub struct Declared {
     /// Its function's name.
@@ -56,10 +79,12 @@ impl Declared {
 }
 
 /// The kernels above.
-pub fn catalogue() -> [Declared; 3] {
+pub fn catalogue() -> [Declared; 5] {
     [
         Declared { name: "scores", kernel: &scores::KERNEL },
         Declared { name: "shared", kernel: &shared::KERNEL },
         Declared { name: "gated", kernel: &gated::KERNEL },
+        Declared { name: "experts", kernel: &experts::KERNEL },
+        Declared { name: "swiglu", kernel: &swiglu::KERNEL },
     ]
 }

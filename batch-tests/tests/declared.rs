@@ -1,9 +1,9 @@
-//! Batches by the way of a user, on the CPU and on emulated GPUs. `AUTOKERNEL_CASES` sets how many sizes each kernel gets,
+//! Batches and groups by the way of a user, on the CPU and on emulated GPUs. `AUTOKERNEL_CASES` sets how many sizes each kernel gets,
 //! `AUTOKERNEL_SEED` draws others.
 
-use autokernel::{Arch, Batch, BatchView, Device, Emulation, Matrix, RowBatch, bf16};
+use autokernel::{Arch, Batch, BatchView, Device, Emulation, Index, Matrix, RowBatch, bf16};
 use batch_tests::check::{check, random};
-use batch_tests::declared::{catalogue, gated, scores};
+use batch_tests::declared::{catalogue, gated, scores, swiglu};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 
@@ -73,4 +73,33 @@ fn operands_of_other_batches_are_refused_by_their_names_and_sizes() {
     let text = gated(&x, &weights, &weights, &scale, &mut out).unwrap_err().to_string();
     assert!(text.contains("`batch`") && text.contains("the matrices of `out` (3x5x3)"), "{text}");
     assert!(RowBatch::<f32>::from_slice(&device, &[0.0; 5], 2, 3).is_err());
+}
+
+#[test]
+fn offsets_that_are_out_of_order_or_range_are_found() {
+    let device = Device::cpu();
+    let check =
+        |offsets: &[i32]| Index::from_slice(&device, offsets).unwrap().check_groups(10).map_err(|it| it.to_string());
+    assert_eq!(check(&[0, 0, 4, 10]), Ok(()));
+    for (offsets, part) in
+        [(&[0, 5, 4][..], "offset number 2 is 4"), (&[-1, 5], "number 0 is -1"), (&[0, 11], "number 1 is 11")]
+    {
+        let text = check(offsets).unwrap_err();
+        assert!(text.contains(part) && text.contains("10 rows"), "{text}");
+    }
+}
+
+#[test]
+fn offsets_of_other_groups_than_there_are_weights_are_refused() {
+    let device = Device::cpu();
+    let (x, w) = (Matrix::<bf16>::zeros(&device, 9, 8).unwrap(), Batch::<bf16>::zeros(&device, [3, 5, 8]).unwrap());
+    let mut out = Matrix::<bf16>::zeros(&device, 9, 5).unwrap();
+    let mut launch = |offsets: &[i32]| {
+        let offsets = Index::from_slice(&device, offsets).unwrap();
+        swiglu(&x, &w, &w, &offsets, &mut out).map_err(|error| error.to_string())
+    };
+    assert_eq!(launch(&[0, 4, 4, 9]), Ok(()));
+    let text = launch(&[0, 4, 9]).unwrap_err();
+    assert!(text.contains("`groups`") && text.contains("the length of `offsets`, less one"), "{text}");
+    assert!(launch(&[]).unwrap_err().contains("`offsets` is empty"));
 }

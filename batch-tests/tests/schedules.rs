@@ -5,12 +5,12 @@
 use std::path::{Path, PathBuf};
 
 use autokernel::{CompiledKernel, Device, EmulatedKernel, Emulation, Image};
-use autokernel_codegen::matmul::emit;
 use autokernel_codegen::matmul::plan::signature;
 use autokernel_codegen::matmul::schedule::Schedule;
+use autokernel_codegen::matmul::{Many, emit};
 use autokernel_codegen::nvcc::{Compiler, Nvcc};
 use autokernel_codegen::product::Problem;
-use batch_tests::check::{Case, check, random};
+use batch_tests::check::{Case, check, of_many, random};
 use batch_tests::declared::catalogue;
 use batch_tests::schedules::every_kind;
 use rand::rngs::StdRng;
@@ -42,7 +42,12 @@ fn runs() -> Vec<Run> {
     for kernel in catalogue() {
         let problem = kernel.problem();
         for (arch, schedule) in every_kind(problem.class().products()) {
-            assert_eq!(schedule.check(&problem.class(), arch), Ok(()), "{schedule}");
+            let is_grouped = problem.many() == Many::Groups;
+            let valid = schedule.check(&problem.class(), arch);
+            if let Err(broken) = valid {
+                assert!(is_grouped && broken.rule == "groups_are_walked_over", "{schedule}: {broken}");
+                continue;
+            }
             runs.push(Run { problem: problem.clone(), arch, schedule, seed: rng.random() });
         }
     }
@@ -69,7 +74,7 @@ impl Run {
             let mut case = random(&mut rng, problem, 140, 5);
             if number == 2 && problem.known_k.is_none() {
                 let [m, n, _] = autokernel::matmul::sizes(&case.extents);
-                case = Case { extents: autokernel::matmul::batched_extents(3, m, n, 0), ..case };
+                case = Case { extents: of_many(problem, 3, [m, n, 0]), ..case };
             }
             check(&device, problem, case, |arguments| loaded.launch(arguments).map(drop))?;
         }
