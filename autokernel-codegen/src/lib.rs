@@ -4,6 +4,7 @@
 //! [`emit`] turns the two into CUDA, [`nvcc`] compiles it through a content-addressed cache, [`config`] remembers the
 //! schedules that were measured fastest, and [`Build`] is what a `build.rs` calls. Nothing here touches a GPU.
 
+pub mod attention;
 pub mod build;
 pub mod config;
 pub mod epilogue;
@@ -26,7 +27,6 @@ pub use translate::check_function;
 pub use twin::function_items;
 
 // What the operations say, under the paths of this crate.
-pub use autokernel_ops::attention;
 use autokernel_ops::hash;
 pub use autokernel_ops::hash::short as short_hash;
 pub use autokernel_ops::matmul;

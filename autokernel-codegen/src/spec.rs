@@ -137,9 +137,11 @@ impl Written<'_> {
         let parameter_list = nodes.add(parentheses);
         let parameters: Vec<_> = inputs.iter().map(|input| parameter::read(input, &mut nodes)).collect();
         let names: Vec<Ident> = inputs.iter().filter_map(parameter::name).cloned().collect();
+        let own = attribute.names.iter().map(|name| Ident::new(name, Span::call_site()));
+        let in_scope: Vec<Ident> = names.iter().cloned().chain(own).collect();
         let body = match &function.body {
             None => Ok(Body::None),
-            Some(block) => body::read(block, &names, &parameters, functions, &mut nodes).map(Body::Statements),
+            Some(block) => body::read(block, &in_scope, &parameters, functions, &mut nodes).map(Body::Statements),
         };
         let declaration = Declaration {
             attribute: attribute.name.to_owned(),

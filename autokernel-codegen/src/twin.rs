@@ -5,6 +5,7 @@ mod fetches;
 mod function;
 mod indices;
 mod literals;
+mod score;
 
 use autokernel_core::Role;
 use autokernel_ops::body::{Body, Fetch, Kind, Operand, Reduction};
@@ -22,6 +23,7 @@ use crate::names::{Names, imports};
 use crate::words::binding_name;
 
 pub use self::function::items as function_items;
+pub use self::score::rust_function as score_function;
 
 /// `fn row(number: usize, x: &[f32], eps: f32, out: &mut [f32]) { … }` of a body, whose operands and then whose fetches are its
 /// parameters behind the row's number: slices of as many elements as a row has columns, and numbers where an operand has one a row. A reduction is

@@ -3,46 +3,69 @@
 use std::fmt::Write;
 
 use autokernel_codegen::attention::Problem;
+use autokernel_codegen::attention::score::Kind;
 use autokernel_codegen::spec::Spec;
-use proc_macro2::Span;
+use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
-use syn::Ident;
 use syn::ext::IdentExt;
+use syn::{Ident, Result};
 
-use crate::body::{View, launches};
+use crate::body::{self, View, launches};
 use crate::docs::LAUNCH;
 use crate::kernels::Face;
 use crate::names::Names;
 use crate::parts::Parts;
 
 /// A kernel with its typed launches.
-pub fn parts(spec: &Spec, problem: &Problem) -> Parts {
+///
+/// # Errors
+/// A statement that no body holds.
+pub fn parts(spec: &Spec, problem: &Problem) -> Result<Parts> {
     let (name, parameters) = (&spec.function.sig.ident, &spec.parameters);
     let types = Names::of(spec);
-    let view = |(number, name): (usize, &str)| View::new(name, &types.element(number));
-    let views: Vec<View> =
-        ["HeadsView", "HeadsView", "HeadsView", "HeadsViewMut"].into_iter().enumerate().map(view).collect();
-    let launch = launches(spec, &views, Some(views.len() - 1));
+    let operands = problem.score.iter().flat_map(|score| &score.operands).map(|operand| operand.kind);
+    let heads = |number| View::new("HeadsView", &types.element(number));
+    let mut views: Vec<View> = (0..3).map(heads).collect();
+    views.extend(operands.map(|kind| match kind {
+        Kind::Number => View::BY_VALUE,
+        Kind::PerHead => View::new("RowView", &quote!(f32)),
+    }));
+    let out = views.len();
+    views.push(View::new("HeadsViewMut", &types.element(out)));
+    let launch = launches(spec, &views, Some(out));
     let &Problem { causal, window, scale, .. } = problem;
     let window = match window {
         Some(window) => quote!(::core::option::Option::Some(#window)),
         None => quote!(::core::option::Option::None),
     };
     let settings = quote!(::autokernel::attention::Settings { causal: #causal, window: #window, scale: #scale });
-    Parts {
+    let (cpu, score) = match &problem.score {
+        None => (quote!(|arguments| ::autokernel::attention::on_cpu(arguments, #settings)), TokenStream::new()),
+        Some(_) => {
+            let block = body::block(spec)?;
+            let passed = (0..out - 3).map(|number| quote!(operands[#number]));
+            let cpu = quote! {
+                |arguments| ::autokernel::attention::scored_on_cpu(arguments, #settings, |at, operands| {
+                    score(at.score, #scale, at.batch, at.head, at.query, at.key, #(#passed),*)
+                })
+            };
+            (cpu, autokernel_codegen::attention::score_function(block, &parameters[3..out], &spec.called)?)
+        }
+    };
+    Ok(Parts {
         docs: docs(problem, parameters),
         call: quote_spanned!(Span::mixed_site().located_at(name.span())=> #name::launch(#(#parameters),*)),
         face: Face::Any,
-        cpu: quote!(|arguments| ::autokernel::attention::on_cpu(arguments, #settings)),
-        items: launch,
-    }
+        cpu,
+        items: quote!(#launch #score),
+    })
 }
 
 /// The shapes and errors; follows what the user wrote.
 fn docs(problem: &Problem, parameters: &[Ident]) -> String {
     let Problem { head_dim, value_dim, causal, window, scale, .. } = problem;
     let names: Vec<String> = parameters.iter().map(|name| name.unraw().to_string()).collect();
-    let [q, k, v, out] = &names[..] else { return String::new() };
+    let [q, k, v, .., out] = &names[..] else { return String::new() };
     let mut text = format!(
         "\nComputes `{out} = softmax({scale} · {q} {k}ᵀ) {v}` for every head, with `{q}: [batch, heads, queries, {head_dim}]`, \
          `{k}: [batch, groups, keys, {head_dim}]`, `{v}: [batch, groups, keys, {value_dim}]`, \
@@ -50,6 +73,9 @@ fn docs(problem: &Problem, parameters: &[Ident]) -> String {
     );
     if *causal {
         text += ": a query sees no key behind its place";
+    }
+    if problem.score.is_some() {
+        text += ". Before the softmax a score becomes what the body says";
     }
     if let Some(window) = window {
         write!(text, ", and none {window} or more away from it").expect("strings take any text");

@@ -101,7 +101,7 @@ impl View {
     }
 
     /// Its value.
-    const BY_VALUE: View = View(None);
+    pub const BY_VALUE: View = View(None);
 }
 
 /// `launch` and `launch_on`, on anything that becomes these views, of which the one at `first` is the first output.

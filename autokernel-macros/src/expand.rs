@@ -43,7 +43,7 @@ fn parts(spec: &Spec) -> Result<Option<Parts>> {
             (None, _) => Ok(None),
         },
         (Problem::Rows(problem), _) => rows::parts(spec, problem).map(Some),
-        (Problem::Attention(problem), _) => Ok(Some(attention::parts(spec, problem))),
+        (Problem::Attention(problem), _) => attention::parts(spec, problem).map(Some),
         #[allow(unreachable_patterns, reason = "reachable with the operations behind features")]
         _ => Ok(None),
     }

@@ -185,9 +185,9 @@ pub fn fused_matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// pub fn attend(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, out: &mut Heads<bf16>);
 /// ```
 ///
-/// It has no body: name, visibility, documentation and parameter types are the declaration. Operands are of one type, bf16 or
-/// f16; sums are kept in f32, and weights are rounded to that type before they are multiplied with values. On a GPU it runs on
-/// Hopper; the CPU computes it in f32.
+/// Without a body name, visibility, documentation and parameter types are the declaration. Queries, keys, values and the result are of
+/// one type, bf16 or f16; sums are kept in f32, and weights are rounded to that type before they are multiplied with values. On a GPU
+/// it runs on Hopper; the CPU computes it in f32.
 ///
 /// **Shapes**: `q: [batch, heads, queries, head_dim]`, `k: [batch, groups, keys, head_dim]`, `v: [batch, groups, keys, value_dim]`,
 /// `out: [batch, heads, queries, value_dim]`, all but the settings given at launch. `heads` is a multiple of `groups`: as many heads
@@ -197,6 +197,25 @@ pub fn fused_matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// **Places**: queries and keys are aligned at their ends, as in FlashAttention: query `i` stands at key `i + keys − queries`. A query
 /// that sees no key gives zeros. What a query does not see has no part in its result, unless its value is no finite number: a weight of
 /// zero times infinity is no number.
+///
+/// **Bodies** say what becomes of a score before the softmax:
+///
+/// ```ignore
+/// /// A soft cap, and a slope for each head (ALiBi).
+/// #[autokernel::attention(causal, head_dim = 128)]
+/// pub fn capped(
+///     q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, slope: &PerHead<f32>, cap: f32, out: &mut Heads<bf16>,
+/// ) {
+///     let capped = cap * (score * scale / cap).tanh();
+///     score = capped + slope * (key - query);
+/// }
+/// ```
+///
+/// Each name is one `f32`: `score`, the sum of products, which the body must scale itself; `scale`, as the settings have it; `batch` and
+/// `head`, numbers from 0; `query`, the query's place among the keys, and `key`. Between `v` and `out` stand numbers, `cap: f32`, and
+/// numbers of each head, `slope: &PerHead<f32>`. Statements and functions are those of [`macro@rows`] but for its reductions; the last one
+/// is `score = …;`. What a mask of the settings hides stays hidden, and its blocks are skipped; a body that hides more,
+/// `if … { score } else { -1e30 }`, skips none.
 ///
 /// **Settings**:
 /// - `head_dim = 128`: elements of a query, a multiple of 16 up to 256; needed.

@@ -18,6 +18,8 @@ pub struct Attribute {
     pub example: &'static str,
     /// What stands below it.
     pub form: Form,
+    /// Names that its bodies have beside their parameters.
+    pub names: &'static [&'static str],
 }
 
 /// What stands below an attribute.

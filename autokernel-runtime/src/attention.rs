@@ -2,7 +2,12 @@
 
 use crate::{Dim, Extents, dim};
 
-pub use crate::cpu::{AttentionSettings as Settings, attention as on_cpu};
+pub use crate::cpu::{
+    At, AttentionSettings as Settings, ScoreFunction, attention as on_cpu, scored_attention as scored_on_cpu,
+};
+
+/// A number of each head, which a body on the score reads: a [`Row`](crate::Row) of as many elements.
+pub type PerHead<T> = crate::Row<T>;
 
 /// The dimensions of attention, in order: heads of keys and values are `groups`, of which `heads` is a multiple.
 pub const DIMS: [Dim; 7] =

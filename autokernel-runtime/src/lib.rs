@@ -68,6 +68,7 @@ pub use any_kernel::AnyKernel;
 pub use any_view::{AnyView, AnyViewMut};
 pub use argument::Argument;
 pub use batch::{Batch, BatchView, BatchViewMut};
+pub use attention::PerHead;
 pub use check::MAX_EXTENT;
 pub use cpu::CpuFunction;
 pub use datasheet::{Datasheet, Multiprocessor, Peak};

@@ -3,24 +3,46 @@
 //!
 //! `AUTOKERNEL_CASES` sets how many problems each kernel gets, `AUTOKERNEL_SEED` draws others.
 
-use autokernel::{Arch, Device, Emulation, Heads, bf16, f16};
+use autokernel::{Arch, Device, Emulation, Heads, PerHead, bf16, f16};
 use autokernel_codegen::attention::plan::Sizes;
 use gpu_tests::attention::{Declared, kernels, ones, refusal};
 use gpu_tests::skip;
 
-fn of_bf16() -> [Declared<bf16>; 3] {
+const CAP: f32 = 20.0;
+
+/// The number of each head.
+fn slope(head: u32) -> f32 {
+    0.03125 * (head + 1) as f32
+}
+
+fn of_bf16() -> [Declared<bf16>; 4] {
     [
         Declared {
             kernel: &kernels::full::KERNEL,
             launch: |device, [q, k, v], out| kernels::full::launch_on(device, q, k, v, out),
+            score: None,
         },
         Declared {
             kernel: kernels::causal::kernel::<bf16>(),
             launch: |device, [q, k, v], out| kernels::causal::launch_on(device, q, k, v, out),
+            score: None,
         },
         Declared {
             kernel: &kernels::window::KERNEL,
             launch: |device, [q, k, v], out| kernels::window::launch_on(device, q, k, v, out),
+            score: None,
+        },
+        Declared {
+            kernel: &kernels::capped::KERNEL,
+            launch: |device, [q, k, v], out| {
+                let slopes: Vec<f32> = (0..q.shape()[1] as u32).map(slope).collect();
+                let slopes = PerHead::from_slice(device, &slopes)?;
+                kernels::capped::launch_on(device, q, k, v, &slopes, CAP, out)
+            },
+            score: Some(|product, scale, head, distance| {
+                let cap = f64::from(CAP);
+                cap * (product * scale / cap).tanh() + f64::from(slope(head)) * distance
+            }),
         },
     ]
 }
@@ -30,10 +52,12 @@ fn of_f16() -> [Declared<f16>; 2] {
         Declared {
             kernel: kernels::causal::kernel::<f16>(),
             launch: |device, [q, k, v], out| kernels::causal::launch_on(device, q, k, v, out),
+            score: None,
         },
         Declared {
             kernel: &kernels::wide::KERNEL,
             launch: |device, [q, k, v], out| kernels::wide::launch_on(device, q, k, v, out),
+            score: None,
         },
     ]
 }
@@ -71,13 +95,13 @@ fn every_declared_attention_is_fp64s_on_an_emulated_hopper() {
 fn every_declared_attention_is_fp64s_on_the_gpu() {
     let test = "declared_attention::every_declared_attention_is_fp64s_on_the_gpu";
     let Some(device) = skip::gpu(test) else { return };
-    check(&device, 60, 900);
+    check(&device, 12, 600);
 }
 
 #[test]
 fn long_sequences_get_other_tiles_than_short_ones() {
     let Some(device) = hopper("declared_attention::long_sequences_get_other_tiles_than_short_ones") else { return };
-    let [_, causal, _] = of_bf16();
+    let [_, causal, ..] = of_bf16();
     let plan =
         |batch, tokens| causal.plan(&device, &Sizes { batch, heads: 16, groups: 16, queries: tokens, keys: tokens });
     assert_ne!(plan(32, 512), plan(1, 16_384));

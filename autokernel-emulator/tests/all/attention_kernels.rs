@@ -3,12 +3,12 @@
 use crate::support::attention::{Compiled, Variation};
 use crate::support::compile::Compiler;
 use autokernel_codegen::attention::plan::Sizes;
-use autokernel_codegen::attention::{AttentionSchedule, Problem};
+use autokernel_codegen::attention::{AttentionSchedule, Problem, problem};
 use autokernel_codegen::dtype::Dtype;
 
 fn plain() -> Problem {
     let (dtype, scale) = (Dtype::Bf16, 0.25);
-    Problem { dtype, head_dim: 64, value_dim: 64, causal: false, window: None, scale, log_sum_exp: true }
+    Problem { dtype, head_dim: 64, value_dim: 64, causal: false, window: None, scale, log_sum_exp: true, score: None }
 }
 
 const SCHEDULE: AttentionSchedule = AttentionSchedule { consumers: 2, tile_keys: 32, stages: 2, ping_pong: true };
@@ -61,10 +61,28 @@ kernels! {
         Problem { dtype: Dtype::F16, head_dim: 192, value_dim: 128, scale: 0.1, causal: true, ..plain() }, SCHEDULE;
 }
 
+/// `score = cap * (score * scale / cap).tanh() + slope * (key - query);`, as a build reads it.
+fn capped() -> Problem {
+    let function: syn::ItemFn = syn::parse_quote! {
+        fn attend(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, slope: &PerHead<f32>, cap: f32, out: &mut Heads<bf16>) {
+            let capped = cap * (score * scale / cap).tanh();
+            let idle = batch + head;
+            score = capped + slope * (key - query);
+        }
+    };
+    let problem = problem(&function, syn::parse_quote!(causal, head_dim = 64, scale = 0.25)).unwrap();
+    Problem { log_sum_exp: true, ..problem }
+}
+
+#[test]
+fn a_body_on_the_score_is_right() {
+    check("a_body_on_the_score_is_right", &capped(), AttentionSchedule { tile_keys: 64, ..SCHEDULE });
+}
+
 #[test]
 fn the_reference_agrees_with_fp64() {
     let Some(compiler) = Compiler::find("the_reference_agrees_with_fp64") else { return };
-    for problem in [plain(), Problem { causal: true, window: Some(9), head_dim: 32, ..plain() }] {
+    for problem in [plain(), capped(), Problem { causal: true, window: Some(9), head_dim: 32, ..plain() }] {
         let compiled = Compiled::reference(&compiler, &problem);
         compiled.check(Sizes { batch: 2, heads: 2, groups: 1, queries: 5, keys: 21 }, Variation::default());
         compiled.check(

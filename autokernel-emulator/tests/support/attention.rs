@@ -16,6 +16,14 @@ use super::arguments::{MULTIPROCESSORS, Workspace};
 use super::compile::{Change, Compiler};
 use super::host::{element_of, from_bytes, rounded, to_bytes};
 
+/// The number that a body of these tests reads.
+const CAP: f32 = 3.0;
+
+/// That of each head.
+fn slope(head: u32) -> f64 {
+    0.125 * f64::from(head + 1)
+}
+
 /// A compiled kernel of attention.
 pub struct Compiled {
     problem: Problem,
@@ -50,6 +58,8 @@ impl Default for Variation {
 struct Tensor {
     pointer: DevicePointer,
     dtype: Dtype,
+    role: Role,
+    rank: usize,
     sizes: [u32; 4],
     /// In elements; the last is 1.
     strides: [u64; 4],
@@ -156,13 +166,27 @@ impl Compiled {
     }
 
     fn compare(&self, gpu: &mut Gpu, tensors: &[Tensor], sizes: Sizes) -> Result<(), String> {
-        let [q, k, v, out, rest @ ..] = tensors else { panic!("four operands") };
+        let read = tensors.iter().position(|tensor| tensor.role == Role::Output).unwrap();
+        let ([q, k, v, ..], [out, rest @ ..]) = tensors.split_at(read) else { panic!("four operands") };
         for at in out.rows() {
             let [batch, head, query] = at;
             let group = head / (sizes.heads / sizes.groups);
             let place = Place { query, queries: sizes.queries, keys: sizes.keys };
             let of = |tensor, key| Tensor::row(tensor, [batch, group, key]);
-            let expected = oracle::expected(&self.problem, place, q.row(at), |key| of(k, key), |key| of(v, key));
+            let (k, v) = (|key| of(k, key), |key| of(v, key));
+            let expected = if self.problem.score.is_some() {
+                // The body of the tests: a slope for each head, and a cap.
+                let (cap, slope) = (f64::from(CAP), slope(head));
+                let (scale, distance) =
+                    (f64::from(self.problem.scale), i64::from(sizes.keys) - i64::from(sizes.queries));
+                let place_of_query = (i64::from(query) + distance) as f64;
+                let score = |product: f64, key: u32| {
+                    cap * (product * scale / cap).tanh() + slope * (f64::from(key) - place_of_query)
+                };
+                oracle::scored(&self.problem, place, q.row(at), k, v, score)
+            } else {
+                oracle::expected(&self.problem, place, q.row(at), k, v)
+            };
             let got = out.download(gpu, at);
             if !expected.is(&got) {
                 return Err(format!("out{at:?} is {got:?}, not {:?}", expected.out));
@@ -203,15 +227,19 @@ impl Compiled {
         let pointer = gpu.alloc_named(&operand.name, elements * u64::from(dtype.bytes())).unwrap();
         let amplitude = if at == 0 { variation.amplitude } else { 1.0 };
         let count: u32 = sizes.iter().product();
-        let mut values: Vec<f64> =
-            (0..count).map(|_| rounded(operand.dtype, amplitude * rng.random_range(-1.7..1.7))).collect();
+        let random = |_| rounded(operand.dtype, amplitude * rng.random_range(-1.7..1.7));
+        let mut values: Vec<f64> = match operand.axes.len() {
+            1 => (0..count).map(slope).collect(),
+            _ => (0..count).map(random).collect(),
+        };
         if variation.nan
             && at == 0
             && let Some(last) = values.last_mut()
         {
             *last = f64::NAN;
         }
-        let tensor = Tensor { pointer, dtype, sizes, strides, values };
+        let (role, rank) = (operand.role, operand.axes.len());
+        let tensor = Tensor { pointer, dtype, role, rank, sizes, strides, values };
         if operand.role == Role::Input {
             tensor.upload(gpu);
         }
@@ -226,10 +254,9 @@ fn value(gpu: &Gpu, arg: &Arg, tensors: &[Tensor], extents: &Extents, workspace:
         Arg::Pointer { operand } => tensor(operand).pointer.0.to_le_bytes().to_vec(),
         Arg::Stride { operand, axis } => {
             let tensor = tensor(operand);
-            // The log-sum-exp has three axes, the last of four.
-            let skipped = usize::from(tensor.dtype == Dtype::F32 && *operand == 4);
-            tensor.strides[skipped + usize::from(*axis)].to_le_bytes().to_vec()
+            tensor.strides[4 - tensor.rank + usize::from(*axis)].to_le_bytes().to_vec()
         }
+        Arg::Scalar { .. } => CAP.to_le_bytes().to_vec(),
         Arg::Workspace { buffer } => workspace.address(*buffer).to_le_bytes().to_vec(),
         Arg::Extent { dim } => extents.size(*dim).to_le_bytes().to_vec(),
         other => panic!("attention passes no {other:?}"),

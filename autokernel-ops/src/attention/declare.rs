@@ -1,34 +1,46 @@
 //! What a declaration of attention says.
 
+mod body;
+
 use autokernel_core::Dtype;
 
 use super::problem::{Problem, WIDEST_WINDOW};
 use super::rules::{DIM_STEP, WIDEST_HEAD};
-use crate::declaration::{Attribute, Complaint, Declaration, Form, Given, Parameter, Setting, TensorParameter, both};
+use super::score::{self, Kind, Operand};
+use crate::declaration::{
+    Attribute, Body, Complaint, Declaration, Form, Given, Parameter, ScalarParameter, Setting, TensorParameter, both,
+};
 
 /// The attribute.
 pub const ATTRIBUTE: Attribute = Attribute {
     name: "attention",
     example: "#[autokernel::attention(causal, head_dim = 128)] fn attend(q: &Heads<bf16>, k: &Heads<bf16>, \
               v: &Heads<bf16>, out: &mut Heads<bf16>);",
-    form: Form::Bodyless,
+    form: Form::Any,
+    names: score::NAMES,
 };
 
 const PARAMETERS: &str = "attention takes `q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, out: &mut Heads<bf16>`, all of one \
-                          type, bf16 or f16";
+                          type, bf16 or f16, and with a body what it reads between `v` and `out`";
 
 /// The problem that `declaration` says.
 ///
 /// # Errors
-/// All mistakes at once, each with its remedy.
+/// All mistakes at once, each with its remedy; none where only the body cannot be read.
 pub fn declare(declaration: &Declaration) -> Result<Problem, Vec<Complaint>> {
-    let (settings, dtype) = both(settings(declaration), element_type(declaration))?;
+    let (settings, (dtype, operands)) = both(settings(declaration), parameters(declaration))?;
     let Settings { causal, window, head_dim, value_dim, scale } = settings;
     let missing = "give the elements of a query: `head_dim = 128`";
     let head_dim = head_dim.ok_or_else(|| vec![declaration.arguments.complain(missing)])?;
     let scale = scale.unwrap_or_else(|| (head_dim as f32).sqrt().recip());
     let value_dim = value_dim.unwrap_or(head_dim);
-    Ok(Problem { dtype, head_dim, value_dim, causal, window, scale, log_sum_exp: false })
+    let score = match &declaration.body {
+        Body::None if operands.is_empty() => None,
+        Body::None => return Err(vec![declaration.parameter_list.complain(PARAMETERS)]),
+        Body::Unreadable => return Err(Vec::new()),
+        Body::Statements(statements) => Some(body::score(declaration, operands, statements)?),
+    };
+    Ok(Problem { dtype, head_dim, value_dim, causal, window, scale, log_sum_exp: false, score })
 }
 
 /// What stands in the attribute's parentheses.
@@ -96,24 +108,33 @@ fn dim(name: &str, size: u32) -> Result<u32, String> {
     if fits { Ok(size) } else { Err(refused()) }
 }
 
-/// The type that the parameters share.
-fn element_type(declaration: &Declaration) -> Result<Dtype, Vec<Complaint>> {
-    let heads = |(parameter, written): (&Parameter, bool)| match parameter {
+/// The type that queries, keys, values and the result share, and what a body reads between them.
+fn parameters(declaration: &Declaration) -> Result<(Dtype, Vec<Operand>), Vec<Complaint>> {
+    let refused = || vec![declaration.parameter_list.complain(PARAMETERS)];
+    let [q, k, v, others @ .., out] = &declaration.parameters[..] else { return Err(refused()) };
+    let heads = |parameter: &Parameter, written| match parameter {
         Parameter::Tensor(TensorParameter { mutable, container, element, .. }) if container == "Heads" => {
             Dtype::from_name(element).filter(|_| *mutable == written)
         }
         _ => None,
     };
-    let written = [false, false, false, true];
-    let dtypes: Option<Vec<Dtype>> = declaration.parameters.iter().zip(written).map(heads).collect();
-    match dtypes.as_deref() {
-        Some(&[q, k, v, out])
-            if declaration.parameters.len() == written.len()
-                && matches!(q, Dtype::Bf16 | Dtype::F16)
-                && [k, v, out] == [q; 3] =>
+    let dtypes = [(q, false), (k, false), (v, false), (out, true)].map(|(at, written)| heads(at, written));
+    let dtype = dtypes[0].filter(|dtype| matches!(dtype, Dtype::Bf16 | Dtype::F16) && dtypes == [Some(*dtype); 4]);
+    let dtype = dtype.ok_or_else(refused)?;
+    Ok((dtype, others.iter().map(operand).collect::<Result<_, _>>().map_err(|complaint| vec![complaint])?))
+}
+
+fn operand(parameter: &Parameter) -> Result<Operand, Complaint> {
+    let form = "a body on the score reads numbers, `cap: f32`, and numbers of each head, `slope: &PerHead<f32>`";
+    match parameter {
+        Parameter::Scalar(ScalarParameter { name, .. }) => Ok(Operand { name: name.clone(), kind: Kind::Number }),
+        Parameter::Tensor(TensorParameter { name, mutable: false, container, element, .. })
+            if container == "PerHead" && element == "f32" =>
         {
-            Ok(q)
+            Ok(Operand { name: name.clone(), kind: Kind::PerHead })
         }
-        _ => Err(vec![declaration.parameter_list.complain(PARAMETERS)]),
+        Parameter::Tensor(TensorParameter { ty: node, .. })
+        | Parameter::Index { node, .. }
+        | Parameter::Other { node } => Err(node.complain(form)),
     }
 }

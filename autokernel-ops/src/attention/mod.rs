@@ -7,10 +7,12 @@ mod model;
 mod operation;
 pub mod oracle;
 pub mod plan;
+mod print;
 mod probes;
 pub mod problem;
 mod rules;
 pub mod schedule;
+pub mod score;
 mod space;
 
 pub use plan::DIMS;

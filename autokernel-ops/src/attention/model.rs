@@ -2,7 +2,7 @@
 //!
 //! The constants were fitted to one H200 at 512 to 16 384 tokens, heads of 64, 128 and 256, causal and not (within 10 %).
 
-use autokernel_core::Extents;
+use autokernel_core::{Arch, Extents};
 
 use super::plan::Sizes;
 use super::problem::Class;
@@ -41,7 +41,8 @@ pub fn portfolio(class: &Class) -> Vec<AttentionSchedule> {
     };
     let other = other.map(|(consumers, tile_keys)| AttentionSchedule { consumers, tile_keys, ..long });
     let few = AttentionSchedule { consumers: 1, ping_pong: false, ..long };
-    [Some(long), other, Some(few)].into_iter().flatten().collect()
+    let all = [Some(long), other, Some(few)].into_iter().flatten();
+    all.filter(|schedule| schedule.check(class, Arch::SM_90A).is_ok()).collect()
 }
 
 impl Image {
@@ -96,7 +97,15 @@ mod tests {
     };
 
     fn class(dim: u32, causal: bool) -> Class {
-        Class { dtype: Dtype::Bf16, head_dim: dim, value_dim: dim, causal, windowed: false, log_sum_exp: false }
+        Class {
+            dtype: Dtype::Bf16,
+            head_dim: dim,
+            value_dim: dim,
+            causal,
+            windowed: false,
+            log_sum_exp: false,
+            score: None,
+        }
     }
 
     /// The schedule that is predicted to be fastest, and its TFLOP/s.

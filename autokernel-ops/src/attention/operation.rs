@@ -23,7 +23,7 @@ impl Operation for Problem {
     const DIMS: &'static [Dim] = &DIMS;
 
     const HEADERS: &'static [Header] = headers! {
-        "cuda/": "attention_keys.cuh" "reference_attention.cuh";
+        "cuda/": "attention_keys.cuh" "attention_score.cuh" "reference_attention.cuh";
         "sm90/cuda/": "sm90_attention.cuh" "sm90_attention_consumer.cuh" "sm90_attention_geometry.cuh"
             "sm90_attention_producer.cuh" "sm90_attention_softmax.cuh" "sm90_attention_store.cuh" "sm90_attention_tiles.cuh";
     };

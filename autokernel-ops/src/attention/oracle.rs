@@ -39,9 +39,22 @@ pub fn expected<'e>(
     k: impl Fn(u32) -> &'e [f64],
     v: impl Fn(u32) -> &'e [f64],
 ) -> Expected {
+    let scale = f64::from(problem.scale);
+    scored(problem, place, q, k, v, |product, _| product * scale)
+}
+
+/// The same where `score` makes scores of sums of products, given the key's number: no steeper than the scale.
+pub fn scored<'e>(
+    problem: &Problem,
+    place: Place,
+    q: &[f64],
+    k: impl Fn(u32) -> &'e [f64],
+    v: impl Fn(u32) -> &'e [f64],
+    score: impl Fn(f64, u32) -> f64,
+) -> Expected {
     let seen = problem.keys_of(place.query, place.queries, place.keys);
     let scale = f64::from(problem.scale);
-    let dot = |key: u32| q.iter().zip(k(key)).map(|(q, k)| q * k * scale).sum::<f64>();
+    let dot = |key: u32| score(q.iter().zip(k(key)).map(|(q, k)| q * k).sum::<f64>(), key);
     let size = |key: u32| q.iter().zip(k(key)).map(|(q, k)| (q * k * scale).abs()).sum::<f64>();
     let scores: Vec<f64> = seen.clone().map(dot).collect();
     let largest = scores.iter().copied().fold(f64::NEG_INFINITY, |a, b| if b.is_nan() || b > a { b } else { a });

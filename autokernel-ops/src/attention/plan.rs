@@ -6,9 +6,11 @@ use autokernel_core::{
     Role, Signature, TileBox, dim,
 };
 
+use super::print;
 use super::problem::{Class, Problem};
 use super::rules::ROWS_OF_CONSUMER;
 use super::schedule::AttentionSchedule;
+use super::score::{self, Kind};
 
 /// The dimensions, in order: heads of `k` and `v` are `groups`, of which `heads` is a multiple.
 pub const DIMS: [Dim; 7] =
@@ -26,8 +28,8 @@ const VALUES: u8 = 6;
 const Q: u8 = 0;
 const K: u8 = 1;
 const V: u8 = 2;
-const OUT: u8 = 3;
-const LOG_SUM_EXP: u8 = 4;
+/// The first operand of a body; the output stands behind the last, and then the log-sum-exp.
+const FIRST: u8 = 3;
 
 /// The workspace: the counter of tiles, of which the first block's part holds all.
 const COUNTERS: u8 = 0;
@@ -77,8 +79,13 @@ pub fn signature(problem: &Problem) -> Signature {
         operand("q", Role::Input, dtype, &[BATCH, HEADS, QUERIES, DIM]),
         operand("k", Role::Input, dtype, &[BATCH, GROUPS, KEYS, DIM]),
         operand("v", Role::Input, dtype, &[BATCH, GROUPS, KEYS, VALUES]),
-        operand("out", Role::Output, dtype, &[BATCH, HEADS, QUERIES, VALUES]),
     ];
+    let of_body = problem.score.iter().flat_map(|score| &score.operands);
+    operands.extend(of_body.map(|score::Operand { name, kind }| match kind {
+        Kind::Number => Operand { passed: Passed::ByValue, ..operand(name, Role::Input, Dtype::F32, &[]) },
+        Kind::PerHead => operand(name, Role::Input, Dtype::F32, &[HEADS]),
+    }));
+    operands.push(operand("out", Role::Output, dtype, &[BATCH, HEADS, QUERIES, VALUES]));
     if problem.log_sum_exp {
         operands.push(operand("log_sum_exp", Role::Output, Dtype::F32, &[BATCH, HEADS, QUERIES]));
     }
@@ -106,12 +113,12 @@ pub fn plan(class: &Class, schedule: &AttentionSchedule, symbol: String) -> Laun
         },
         args: args(class, schedule),
     };
-    LaunchPlan { workspace: vec![COUNTERS_OF_BLOCK], ..LaunchPlan::of_kernel(kernel, alignments()) }
+    LaunchPlan { workspace: vec![COUNTERS_OF_BLOCK], ..LaunchPlan::of_kernel(kernel, alignments(class)) }
 }
 
 /// TMA loads rows that begin at multiples of 16 bytes, and rows are stored by as many.
-fn alignments() -> Vec<Alignment> {
-    [Q, K, V, OUT].map(|operand| Alignment { operand, bytes: 16, rows: true }).to_vec()
+fn alignments(class: &Class) -> Vec<Alignment> {
+    [Q, K, V, out(class)].map(|operand| Alignment { operand, bytes: 16, rows: true }).to_vec()
 }
 
 fn args(class: &Class, schedule: &AttentionSchedule) -> Vec<Field> {
@@ -122,10 +129,11 @@ fn args(class: &Class, schedule: &AttentionSchedule) -> Vec<Field> {
         map("k_map", K, schedule.tile_keys),
         map("v_map", V, schedule.tile_keys),
     ];
-    args.extend(output(OUT, "out", &["batch", "head", "query"]));
+    args.extend(output(out(class), "out", &["batch", "head", "query"]));
     if class.log_sum_exp {
-        args.extend(output(LOG_SUM_EXP, "lse", &["batch", "head"]));
+        args.extend(output(out(class) + 1, "lse", &["batch", "head"]));
     }
+    args.extend(of_body(class));
     args.extend(extents());
     args.push(field("counters", Arg::Workspace { buffer: COUNTERS }));
     args
@@ -133,18 +141,37 @@ fn args(class: &Class, schedule: &AttentionSchedule) -> Vec<Field> {
 
 /// The launch of the reference called `symbol`: a block for each query.
 pub fn reference(class: &Class, threads: u32, symbol: String) -> LaunchPlan {
-    let mut args: Vec<Field> = [(Q, "q"), (K, "k"), (V, "v"), (OUT, "out")]
+    let mut args: Vec<Field> = [(Q, "q"), (K, "k"), (V, "v"), (out(class), "out")]
         .into_iter()
         .flat_map(|(operand, name)| output(operand, name, &["batch", "head", "row"]))
         .collect();
     if class.log_sum_exp {
-        args.extend(output(LOG_SUM_EXP, "lse", &["batch", "head"]));
+        args.extend(output(out(class) + 1, "lse", &["batch", "head"]));
     }
+    args.extend(of_body(class));
     args.extend(extents());
     let axes = [QUERIES, HEADS, BATCH].map(|dim| Axis { dim, step: 1 }).to_vec();
     let grid = Grid { axes, cluster: 1, tiles: 1, residency: Residency::OneEach };
     let kernel = KernelStep { symbol, threads, shared_bytes: 0, overlaps_previous: false, grid, args };
     LaunchPlan::of_kernel(kernel, Vec::new())
+}
+
+/// The number of the output.
+fn out(class: &Class) -> u8 {
+    FIRST + class.score_operands().len() as u8
+}
+
+/// What a body reads.
+fn of_body(class: &Class) -> Vec<Field> {
+    let arg = |(number, kind): (u8, &Kind)| {
+        let operand = FIRST + number;
+        let arg = match kind {
+            Kind::Number => Arg::Scalar { operand },
+            Kind::PerHead => Arg::Pointer { operand },
+        };
+        field(&print::field(number), arg)
+    };
+    (0..).zip(class.score_operands()).map(arg).collect()
 }
 
 /// The address of an operand, and its strides along its first axes.

@@ -6,6 +6,10 @@ use std::ops::Range;
 use autokernel_core::Dtype;
 use serde::{Deserialize, Serialize};
 
+use super::score::{Kind, Score};
+use crate::expr::{Cost, Expr};
+use crate::hash;
+
 /// The widest window that a kernel counts: keys and queries are below 2³¹ together.
 pub const WIDEST_WINDOW: u32 = 1 << 30;
 
@@ -33,6 +37,9 @@ pub struct Problem {
     /// Whether the logarithm of each query's sum of exponentials is an output too.
     #[serde(default, skip_serializing_if = "is_false")]
     pub log_sum_exp: bool,
+    /// What becomes of a score before the softmax; none where it is multiplied by the scale.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<Score>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
@@ -60,13 +67,38 @@ pub struct Class {
     /// Whether the logarithm of each query's sum of exponentials is an output too.
     #[serde(default, skip_serializing_if = "is_false")]
     pub log_sum_exp: bool,
+    /// What a body on the score reads and costs; none where there is no body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<ScoreClass>,
+}
+
+/// Bodies on scores that are tuned together.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ScoreClass {
+    /// The operands in order, without their names.
+    pub operands: Vec<Kind>,
+    /// What a score costs in registers and functions.
+    pub cost: Cost,
+}
+
+impl Class {
+    /// Operands of a body on the score.
+    pub fn score_operands(&self) -> &[Kind] {
+        self.score.as_ref().map_or(&[], |score| &score.operands)
+    }
 }
 
 impl Problem {
     /// The class whose tuned entries serve this problem.
     pub fn class(&self) -> Class {
-        let &Problem { dtype, head_dim, value_dim, causal, window, scale: _, log_sum_exp } = self;
-        Class { dtype, head_dim, value_dim, causal, windowed: window.is_some(), log_sum_exp }
+        let &Problem { dtype, head_dim, value_dim, causal, window, scale: _, log_sum_exp, ref score } = self;
+        let score = score.as_ref().map(|score| ScoreClass {
+            operands: score.kinds(),
+            cost: score.expressions().map(Expr::cost).fold(Cost::NONE, Cost::and),
+        });
+        Class { dtype, head_dim, value_dim, causal, windowed: window.is_some(), log_sum_exp, score }
     }
 
     /// The keys that the query at place `query` sees, of `keys`: from the first to one past the last.
@@ -90,18 +122,22 @@ pub fn keys_of(causal: bool, window: Option<u32>, [query, queries, keys]: [usize
 impl Class {
     /// The class as one word: `attention_causal_128_bf16`.
     pub fn slug(&self) -> String {
-        let Class { dtype, head_dim, value_dim, causal, windowed, log_sum_exp } = self;
+        let Class { dtype, head_dim, value_dim, causal, windowed, log_sum_exp, score } = self;
+        let score = score.as_ref().map_or_else(String::new, |score| {
+            let json = serde_json::to_string(score).expect("a class has only string keys");
+            format!("_score_{}", hash::short(&json))
+        });
         let value = if value_dim == head_dim { String::new() } else { format!("v{value_dim}") };
         let causal = if *causal { "_causal" } else { "" };
         let windowed = if *windowed { "_window" } else { "" };
         let lse = if *log_sum_exp { "_lse" } else { "" };
-        format!("attention{causal}{windowed}{lse}_{head_dim}{value}_{dtype}")
+        format!("attention{causal}{windowed}{lse}{score}_{head_dim}{value}_{dtype}")
     }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Problem { dtype, head_dim, value_dim, causal, window, scale, log_sum_exp } = self;
+        let Problem { dtype, head_dim, value_dim, causal, window, scale, log_sum_exp, score } = self;
         write!(f, "attention {dtype}, head_dim = {head_dim}")?;
         if value_dim != head_dim {
             write!(f, ", value_dim = {value_dim}")?;
@@ -113,7 +149,10 @@ impl fmt::Display for Problem {
             write!(f, ", window = {window}")?;
         }
         write!(f, ", scale = {scale}")?;
-        if *log_sum_exp { write!(f, ", with log-sum-exp") } else { Ok(()) }
+        if *log_sum_exp {
+            write!(f, ", with log-sum-exp")?;
+        }
+        if score.is_some() { write!(f, ", with a body on the score") } else { Ok(()) }
     }
 }
 

@@ -15,6 +15,7 @@ fn plain() -> Problem {
         window: None,
         scale: 0.088_388_346,
         log_sum_exp: false,
+        score: None,
     }
 }
 

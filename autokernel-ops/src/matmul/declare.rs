@@ -23,12 +23,14 @@ pub const ATTRIBUTES: &[Attribute] = &[
         name: PLAIN,
         example: "#[autokernel::matmul] fn linear(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>);",
         form: Form::Bodyless,
+        names: &[],
     },
     Attribute {
         name: "fused_matmul",
         example: "#[autokernel::fused_matmul(leaky_relu)] fn linear(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut \
                   Matrix<bf16>);",
         form: Form::Any,
+        names: &[],
     },
 ];
 

@@ -10,6 +10,7 @@ pub const ATTRIBUTE: Attribute = Attribute {
     name: "rows",
     example: "#[autokernel::rows] fn double(x: &Matrix<bf16>, out: &mut Matrix<bf16>) { out = 2.0 * x; }",
     form: Form::Body,
+    names: &[],
 };
 
 /// The problem that `declaration` says.

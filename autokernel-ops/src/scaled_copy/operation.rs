@@ -27,6 +27,7 @@ impl Operation for Problem {
         name: "scaled_copy",
         example: "#[autokernel::scaled_copy(alpha = 2.0)] fn double(x: &Matrix<bf16>, out: &mut Matrix<bf16>);",
         form: Form::Bodyless,
+        names: &[],
     }];
 
     fn declare(declaration: &Declaration) -> Result<Self, Vec<Complaint>> {

@@ -1,6 +1,8 @@
 //! Attention on the CPU: each query against the keys that it sees, in `f32` with sums in `f64`, rounded once. Queries are shared
 //! out to the threads of rayon's pool.
 
+use std::ops::Range;
+
 use autokernel_ops::attention::problem::keys_of;
 use rayon::prelude::*;
 
@@ -19,17 +21,39 @@ pub struct Settings {
     pub scale: f32,
 }
 
-/// Computes `softmax(scale · q kᵀ + mask) v` from the first three of `arguments` into the fourth.
+/// A score and where it stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct At {
+    /// The sum of products.
+    pub score: f32,
+    /// The sequence.
+    pub batch: f32,
+    /// The head.
+    pub head: f32,
+    /// The query's place among the keys.
+    pub query: f32,
+    /// The key.
+    pub key: f32,
+}
+
+/// What a score becomes before the softmax, given a body's operands.
+pub type ScoreFunction = fn(At, &[f32]) -> f32;
+
+/// Computes `softmax(scale · q kᵀ + mask) v` from the first three of `arguments` into the last.
 ///
 /// # Errors
 /// [`Error::Operands`] for other operands, [`Error::DeviceMismatch`] for one that is on a GPU, [`Error::OutOfMemory`].
 pub fn attention(arguments: &mut [Argument<'_>], settings: Settings) -> Result<()> {
-    let [Argument::Read(q), Argument::Read(k), Argument::Read(v), Argument::Write(out)] = arguments else {
-        return Err(refused("it reads three tensors and writes one"));
-    };
-    let [q, k, v] = [Tensor::new(q)?, Tensor::new(k)?, Tensor::new(v)?];
-    let (mut written, layout) = ElementsMut::of(out)?;
-    attend([&q, &k, &v], &mut written, layout, settings)
+    let scale = settings.scale;
+    attend(arguments, settings, &|at, _| scale * at.score)
+}
+
+/// The same with what a body makes of scores, whose operands stand between the first three and the last.
+///
+/// # Errors
+/// As [`attention`].
+pub fn scored_attention(arguments: &mut [Argument<'_>], settings: Settings, score: ScoreFunction) -> Result<()> {
+    attend(arguments, settings, &score)
 }
 
 fn refused(reason: &str) -> Error {
@@ -60,7 +84,28 @@ impl<'a> Tensor<'a> {
     }
 }
 
-fn attend([q, k, v]: [&Tensor<'_>; 3], out: &mut ElementsMut<'_>, layout: Layout, settings: Settings) -> Result<()> {
+/// What the queries of a head are computed from.
+struct Head<'h, S> {
+    k: &'h [f32],
+    v: &'h [f32],
+    /// Elements of a value.
+    values: usize,
+    batch: usize,
+    head: usize,
+    operands: Vec<f32>,
+    score: &'h S,
+}
+
+fn attend<S>(arguments: &mut [Argument<'_>], settings: Settings, score: &S) -> Result<()>
+where
+    S: Fn(At, &[f32]) -> f32 + Sync,
+{
+    let form = || refused("it reads three tensors and what a body asks for, and writes one");
+    let [Argument::Read(q), Argument::Read(k), Argument::Read(v), others @ .., Argument::Write(out)] = arguments else {
+        return Err(form());
+    };
+    let [q, k, v] = [Tensor::new(q)?, Tensor::new(k)?, Tensor::new(v)?];
+    let (mut out, layout) = ElementsMut::of(out)?;
     let [batches, heads, queries, values] = layout.shape();
     let [_, groups, keys, _] = k.layout.shape();
     if layout.is_empty() {
@@ -71,14 +116,14 @@ fn attend([q, k, v]: [&Tensor<'_>; 3], out: &mut ElementsMut<'_>, layout: Layout
         for head in 0..heads {
             let group = head / (heads / groups.max(1)).max(1);
             let (q, k, v) = (q.head(batch, head)?, k.head(batch, group)?, v.head(batch, group)?);
+            let operands = others.iter().map(|operand| of_the_head(operand, head)).collect::<Result<_>>()?;
+            let of = Head { k: &k, v: &v, values, batch, head, operands, score };
             let dim = q.len() / queries;
             let rows: Vec<Vec<f32>> = (0..queries)
                 .into_par_iter()
                 .map(|query| {
                     let seen = keys_of(settings.causal, settings.window, [query, queries, keys]);
-                    let of_query = &q[query * dim..(query + 1) * dim];
-                    let (k, v) = (&k[seen.start * dim..seen.end * dim], &v[seen.start * values..seen.end * values]);
-                    row(of_query, k, v, values, settings.scale)
+                    of.row(&q[query * dim..(query + 1) * dim], query as f32 + keys as f32 - queries as f32, seen)
                 })
                 .collect();
             for (query, row) in rows.iter().enumerate() {
@@ -89,20 +134,43 @@ fn attend([q, k, v]: [&Tensor<'_>; 3], out: &mut ElementsMut<'_>, layout: Layout
     Ok(())
 }
 
-/// The result of one query on the keys that it sees and their values; zeros where it sees none.
-fn row(q: &[f32], k: &[f32], v: &[f32], values: usize, scale: f32) -> Vec<f32> {
-    let dot = |k: &[f32]| scale * q.iter().zip(k).map(|(q, k)| q * k).sum::<f32>();
-    let scores: Vec<f32> = k.chunks_exact(q.len().max(1)).map(dot).collect();
-    // `f32::max` passes over what is no number, which the weights then show.
-    let largest = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let (mut sum, mut sums) = (0f64, vec![0f64; values]);
-    for (score, v) in scores.iter().zip(v.chunks_exact(values.max(1))) {
-        let weight = f64::from((score - largest).exp());
-        sum += weight;
-        sums.iter_mut().zip(v).for_each(|(sum, v)| *sum += weight * f64::from(*v));
+/// The number of a body's operand that a head has.
+fn of_the_head(operand: &Argument<'_>, head: usize) -> Result<f32> {
+    match operand {
+        Argument::Scalar(value) => Ok(*value),
+        Argument::Read(view) => {
+            let mut value = [0.0];
+            Elements::of(view)?.0.widen(head, &mut value);
+            Ok(value[0])
+        }
+        Argument::Write(_) => Err(refused("a body writes nothing but scores")),
     }
-    let inverse = if scores.is_empty() { 0.0 } else { 1.0 / sum };
-    sums.into_iter().map(|sum| (sum * inverse) as f32).collect()
+}
+
+impl<S: Fn(At, &[f32]) -> f32> Head<'_, S> {
+    /// The result of one query, at `place` among the keys, on those that it sees; zeros where it sees none.
+    fn row(&self, q: &[f32], place: f32, seen: Range<usize>) -> Vec<f32> {
+        let &Head { k, v, values, .. } = self;
+        let (dim, first) = (q.len(), seen.start);
+        let (k, v) = (&k[seen.start * dim..seen.end * dim], &v[seen.start * values..seen.end * values]);
+        let score = |(key, k): (usize, &[f32])| {
+            let score = q.iter().zip(k).map(|(q, k)| q * k).sum::<f32>();
+            let key = (first + key) as f32;
+            let at = At { score, batch: self.batch as f32, head: self.head as f32, query: place, key };
+            (self.score)(at, &self.operands)
+        };
+        let scores: Vec<f32> = k.chunks_exact(dim.max(1)).enumerate().map(score).collect();
+        // `f32::max` passes over what is no number, which the weights then show.
+        let largest = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        let (mut sum, mut sums) = (0f64, vec![0f64; values]);
+        for (score, v) in scores.iter().zip(v.chunks_exact(values.max(1))) {
+            let weight = f64::from((score - largest).exp());
+            sum += weight;
+            sums.iter_mut().zip(v).for_each(|(sum, v)| *sum += weight * f64::from(*v));
+        }
+        let inverse = if scores.is_empty() { 0.0 } else { 1.0 / sum };
+        sums.into_iter().map(|sum| (sum * inverse) as f32).collect()
+    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ mod rows;
 
 use crate::{Argument, Result};
 
-pub use attention::{Settings as AttentionSettings, attention};
+pub use attention::{At, ScoreFunction, Settings as AttentionSettings, attention, scored_attention};
 pub use matmul::matmul;
 pub use matmul_body::matmul_body;
 pub use matmul_many::{matmul_body_of_batch, matmul_body_of_groups};

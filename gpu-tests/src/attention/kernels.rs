@@ -1,6 +1,6 @@
 //! The declarations: each mask, and each kind of width that the kernels tell apart.
 
-use autokernel::{Heads, bf16, f16};
+use autokernel::{Heads, PerHead, bf16, f16};
 
 /// Heads of 64: three consumers.
 #[autokernel::attention(head_dim = 64)]
@@ -17,3 +17,17 @@ pub fn window(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, out: &mut Heads
 /// The widest heads.
 #[autokernel::attention(head_dim = 256, window = 70)]
 pub fn wide(q: &Heads<f16>, k: &Heads<f16>, v: &Heads<f16>, out: &mut Heads<f16>);
+
+/// A soft cap, and a slope for each head (ALiBi).
+#[autokernel::attention(causal, head_dim = 128)]
+pub fn capped(
+    q: &Heads<bf16>,
+    k: &Heads<bf16>,
+    v: &Heads<bf16>,
+    slope: &PerHead<f32>,
+    cap: f32,
+    out: &mut Heads<bf16>,
+) {
+    let capped = cap * (score * scale / cap).tanh();
+    score = capped + slope * (key - query);
+}

@@ -19,7 +19,12 @@ pub struct Declared<T: 'static> {
     pub kernel: &'static autokernel::AnyKernel,
     /// Its launch on views.
     pub launch: Launch<T>,
+    /// What its body makes of a sum of products; none where it has no body.
+    pub score: Option<Score>,
 }
+
+/// What a body makes of a sum of products, given the scale, the head, and how far the key lies behind the query.
+pub type Score = fn(product: f64, scale: f64, head: u32, distance: f64) -> f64;
 
 /// A launch on a device, of queries, keys, values and the result.
 pub type Launch<T> = fn(&Device, [HeadsView<'_, T>; 3], HeadsViewMut<'_, T>) -> Result<()>;
@@ -91,8 +96,15 @@ impl<T: Precise> Declared<T> {
                 for query in 0..queries {
                     let place = Place { query, queries, keys };
                     let at = [batch, head, query];
-                    let expected =
-                        oracle::expected(problem, place, &q.wide(at), |key| &k[key as usize], |key| &v[key as usize]);
+                    let (q, k, v) = (q.wide(at), |key: u32| &*k[key as usize], |key: u32| &*v[key as usize]);
+                    let scored = |product, key| {
+                        let distance = f64::from(key) - (f64::from(query) + f64::from(keys) - f64::from(queries));
+                        self.score.map_or(0.0, |score| score(product, f64::from(problem.scale), head, distance))
+                    };
+                    let expected = match self.score {
+                        None => oracle::expected(problem, place, &q, k, v),
+                        Some(_) => oracle::scored(problem, place, &q, k, v, scored),
+                    };
                     let got = got(at);
                     assert!(expected.is(&got), "{what}: {at:?} is {got:?}, not {:?}", expected.out);
                 }

@@ -16,6 +16,8 @@ template <typename Problem, typename Args>
 struct Query {
   using Input = typename Problem::Input;
   const Args& args;
+  int batch;
+  int head;
   int query;
   const Input* q;
   const Input* k;
@@ -31,7 +33,12 @@ struct Query {
   __device__ double score(int key) const {
     double sum = 0.0;
     for (int i = 0; i < Problem::kHeadDim; ++i) sum += widen(q[i]) * widen(k[key * args.k_row + i]);
-    return sum * double(Problem::kScale);
+    if constexpr (Problem::kScored) {
+      const float place = query + args.keys - args.queries;
+      return Problem::score(Problem::of_head(args, head), float(sum), float(batch), float(head), place, float(key));
+    } else {
+      return sum * double(Problem::kScale);
+    }
   }
 };
 
@@ -44,7 +51,7 @@ __device__ __forceinline__ void attend(const Args& args) {
   const int batch = blockIdx.x / args.queries / args.heads;
   const int group = head / (args.heads / args.groups);
   const Query<Problem, Args> of{
-      args, query,
+      args, batch, head, query,
       static_cast<const Input*>(args.q) + batch * args.q_batch + head * args.q_head + query * args.q_row,
       static_cast<const Input*>(args.k) + batch * args.k_batch + group * args.k_head,
       static_cast<const Input*>(args.v) + batch * args.v_batch + group * args.v_head};

@@ -12,6 +12,7 @@ struct Problem {
   static constexpr int kWindow = 0;  // 0: none
   static constexpr float kScale = 0.088388346f;
   static constexpr bool kLse = false;
+  static constexpr bool kScored = false;
 };
 
 // What a launch passes.
@@ -45,6 +46,6 @@ static_assert(autokernel::reference_attention::kThreads == 256, "the launch has 
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(256)
-autokernel_reference_17d53523d921(const __grid_constant__ Args args) {
+autokernel_reference_47a25f192757(const __grid_constant__ Args args) {
   autokernel::reference_attention::attend<Problem>(args);
 }

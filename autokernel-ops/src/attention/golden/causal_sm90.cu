@@ -12,6 +12,7 @@ struct Problem {
   static constexpr int kWindow = 0;  // 0: none
   static constexpr float kScale = 0.088388346f;
   static constexpr bool kLse = false;
+  static constexpr bool kScored = false;
 };
 
 // How.
@@ -47,6 +48,6 @@ static_assert(Kernel::kThreads == 384, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 1)
-autokernel_attention_causal_128_bf16_56a2c34b492f(const __grid_constant__ Args args) {
+autokernel_attention_causal_128_bf16_1e56f27eb67c(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

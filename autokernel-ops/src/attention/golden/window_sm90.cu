@@ -12,6 +12,7 @@ struct Problem {
   static constexpr int kWindow = 1024;  // 0: none
   static constexpr float kScale = 0.0625f;
   static constexpr bool kLse = true;
+  static constexpr bool kScored = false;
 };
 
 // How.
@@ -50,6 +51,6 @@ static_assert(Kernel::kThreads == 384, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 1)
-autokernel_attention_causal_window_lse_192v128_f16_d3bc9e519bbc(const __grid_constant__ Args args) {
+autokernel_attention_causal_window_lse_192v128_f16_f9d55cbd03e8(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

@@ -5,6 +5,7 @@
 // With two or three consumers they take turns to issue (ping-pong), so that one's softmax runs beside another's products.
 #pragma once
 
+#include "attention_score.cuh"
 #include "sm90_attention_geometry.cuh"
 #include "sm90_attention_softmax.cuh"
 #include "sm90_attention_store.cuh"
@@ -63,11 +64,12 @@ struct Consumer {
     constexpr float kLog2E = 1.44269504088896341f;
     const int first_query = tile.first_query + consumer * kRowsOfWarpgroup;
     const KeysOf<typename G::Problem> keys(args.queries, args.keys);
-    Softmax softmax(G::Problem::kScale * kLog2E);
+    const Scores<typename G::Problem> score(args, tile.batch, tile.head);
+    Softmax softmax(Scores<typename G::Problem>::kScale * kLog2E);
     float sums[kSums];
 #pragma unroll
     for (int i = 0; i < kSums; ++i) sums[i] = 0.0f;
-    if (blocks.count() != 0) attend(softmax, sums, keys, blocks, first_query);
+    if (blocks.count() != 0) attend(softmax, sums, score, keys, blocks, first_query);
 
     const float inverse[kRowsOfThread] = {softmax.inverse_sum(0), softmax.inverse_sum(1)};
     scale_rows(sums, inverse);
@@ -86,7 +88,8 @@ struct Consumer {
   }
 
   template <typename Keys, typename Blocks>
-  __device__ __forceinline__ void attend(Softmax& softmax, float (&sums)[kSums], const Keys& keys,
+  __device__ __forceinline__ void attend(Softmax& softmax, float (&sums)[kSums],
+                                         const Scores<typename G::Problem>& score, const Keys& keys,
                                          const Blocks& blocks, int first_query) {
     float correction[kRowsOfThread] = {1.0f, 1.0f};
     uint32_t weights[kScores / 2];
@@ -100,6 +103,7 @@ struct Consumer {
       ptx::wgmma_wait<0>();
       ptx::pin_accumulators(scores);
       release_keys();
+      score.change(scores, first_query, block * G::kTileKeys);
       mask(scores, keys, first_query, block * G::kTileKeys);
       softmax.template add<true, true>(scores, correction);
       pack_weights<Input>(scores, weights);
@@ -117,6 +121,7 @@ struct Consumer {
       ptx::wgmma_wait<1>();
       ptx::pin_accumulators(scores);
       release_keys();
+      score.change(scores, first_query, block * G::kTileKeys);
       if constexpr (kMasked) mask(scores, keys, first_query, block * G::kTileKeys);
       softmax.template add<false, kMasked>(scores, correction);
       ptx::wgmma_wait<0>();
