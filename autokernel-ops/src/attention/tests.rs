@@ -2,7 +2,9 @@ use autokernel_core::{Arch, Dtype, Residency};
 use expect_test::expect_file;
 
 use super::plan::Sizes;
+use super::score::{Kind, Operand, Score};
 use super::{AttentionSchedule, Problem, emit, rules};
+use crate::expr::{BinaryOp, Binding, Expr, Math};
 use crate::operation::{Class as _, Operation as _};
 use crate::{Family, registry};
 
@@ -37,6 +39,46 @@ fn a_window_with_values_of_another_width_and_log_sum_exp_is_as_golden() {
     let problem =
         Problem { dtype: Dtype::F16, head_dim: 192, window: Some(1024), scale: 0.0625, log_sum_exp: true, ..causal() };
     expect_file!["golden/window_sm90.cu"].assert_eq(&emitted(&problem));
+}
+
+/// `score = cap * (score * scale / cap).tanh() + slope * (key - query);`
+fn capped() -> Problem {
+    let of = |name: &str| Box::new(Expr::Variable(name.to_owned()));
+    let binary = |op, left, right| Box::new(Expr::Binary(op, left, right));
+    let scaled = binary(BinaryOp::Multiply, of("score"), of("scale"));
+    let tanh = Expr::Call(Math::Tanh, vec![*binary(BinaryOp::Divide, scaled, of("cap"))]);
+    let distance = binary(BinaryOp::Subtract, of("key"), of("query"));
+    let capped = Binding { name: "capped".to_owned(), value: *binary(BinaryOp::Multiply, of("cap"), Box::new(tanh)) };
+    let idle = Binding { name: "idle".to_owned(), value: *of("batch") };
+    let value = *binary(BinaryOp::Add, of("capped"), binary(BinaryOp::Multiply, of("slope"), distance));
+    let operands = [("slope", Kind::PerHead), ("cap", Kind::Number)];
+    let operands = operands.map(|(name, kind)| Operand { name: name.to_owned(), kind }).to_vec();
+    let score = Score { operands, bindings: vec![capped, idle], value }.without_idle_bindings();
+    Problem { score: Some(score), ..causal() }
+}
+
+#[test]
+fn a_body_on_the_score_is_as_golden_with_divisors_of_a_head_inverted_once_and_what_is_idle_left_out() {
+    expect_file!["golden/capped_sm90.cu"].assert_eq(&emitted(&capped()));
+}
+
+#[test]
+fn a_body_has_a_class_of_its_own_whose_operands_stand_before_the_output() {
+    let class = capped().class();
+    assert!(class.slug().starts_with("attention_causal_score_") && class.slug().ends_with("_128_bf16"));
+    assert_eq!(class.distance(&causal().class()), Some(1));
+    let signature = capped().signature();
+    let names: Vec<&str> = signature.operands.iter().map(|operand| operand.name.as_str()).collect();
+    assert_eq!(names, ["q", "k", "v", "slope", "cap", "out"]);
+    let kinds = operation_kinds(&capped());
+    assert_eq!(kinds, operation_kinds(&Problem { scale: 0.5, ..capped() }), "problems of a class have one plan");
+}
+
+/// What a launch passes.
+fn operation_kinds(problem: &Problem) -> Vec<autokernel_core::Arg> {
+    let class = problem.class();
+    let plan = class.plan(&class.default_schedule(Arch::SM_90A), String::new()).unwrap();
+    plan.kernels[0].args.iter().map(|field| field.arg.clone()).collect()
 }
 
 #[test]
