@@ -32,6 +32,7 @@ pub fn parts(spec: &Spec, problem: &Problem) -> Result<Parts> {
     }));
     let out = views.len();
     views.push(View::new("HeadsViewMut", &types.element(out)));
+    views.extend(problem.log_sum_exp.then(|| View::new("HeadsViewMut", &quote!(f32))));
     let launch = launches(spec, &views, Some(out));
     let &Problem { causal, window, scale, .. } = problem;
     let window = match window {
@@ -53,7 +54,7 @@ pub fn parts(spec: &Spec, problem: &Problem) -> Result<Parts> {
         }
     };
     Ok(Parts {
-        docs: docs(problem, parameters),
+        docs: docs(problem, parameters, out),
         call: quote_spanned!(Span::mixed_site().located_at(name.span())=> #name::launch(#(#parameters),*)),
         face: Face::Any,
         cpu,
@@ -62,10 +63,10 @@ pub fn parts(spec: &Spec, problem: &Problem) -> Result<Parts> {
 }
 
 /// The shapes and errors; follows what the user wrote.
-fn docs(problem: &Problem, parameters: &[Ident]) -> String {
+fn docs(problem: &Problem, parameters: &[Ident], out: usize) -> String {
     let Problem { head_dim, value_dim, causal, window, scale, .. } = problem;
     let names: Vec<String> = parameters.iter().map(|name| name.unraw().to_string()).collect();
-    let [q, k, v, .., out] = &names[..] else { return String::new() };
+    let ([q, k, v, ..], Some(out)) = (&names[..], names.get(out)) else { return String::new() };
     let mut text = format!(
         "\nComputes `{out} = softmax({scale} · {q} {k}ᵀ) {v}` for every head, with `{q}: [batch, heads, queries, {head_dim}]`, \
          `{k}: [batch, groups, keys, {head_dim}]`, `{v}: [batch, groups, keys, {value_dim}]`, \
@@ -73,6 +74,10 @@ fn docs(problem: &Problem, parameters: &[Ident]) -> String {
     );
     if *causal {
         text += ": a query sees no key behind its place";
+    }
+    if let (true, Some(lse)) = (problem.log_sum_exp, names.last()) {
+        write!(text, ", and in `{lse}: [1, batch, heads, queries]` the logarithm of each query's sum of exponentials, −∞ of one that sees no key")
+            .expect("strings take any text");
     }
     if problem.score.is_some() {
         text += ". Before the softmax a score becomes what the body says";

@@ -217,6 +217,9 @@ pub fn fused_matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// is `score = …;`. What a mask of the settings hides stays hidden, and its blocks are skipped; a body that hides more,
 /// `if … { score } else { -1e30 }`, skips none.
 ///
+/// **A second output**, `log_sum_exp: &mut Heads<f32>` behind `out`, `[1, batch, heads, queries]`, is the natural logarithm of each query's sum of
+/// exponentials of scores: what joins results on parts of the keys. It is −∞ of a query that sees no key.
+///
 /// **Settings**:
 /// - `head_dim = 128`: elements of a query, a multiple of 16 up to 256; needed.
 /// - `value_dim = 64`: elements of a value, where they are others.

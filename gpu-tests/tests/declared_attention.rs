@@ -98,6 +98,41 @@ fn every_declared_attention_is_fp64s_on_the_gpu() {
     check(&device, 12, 600);
 }
 
+/// More queries than keys, so that the first see none; against a softmax of equal weights, whose sum is a number of keys.
+fn check_log_sum_exp(device: &Device) {
+    let (queries, keys) = (70, 40);
+    let (q, k, v) =
+        (Heads::zeros(device, [2, 4, queries, 64]).unwrap(), ones([2, 2, keys, 64]), ones([2, 2, keys, 64]));
+    let [k, v] =
+        [k, v].map(|heads| Heads::<bf16>::from_slice(device, &heads.to_vec().unwrap(), heads.shape()).unwrap());
+    let mut out = Heads::<bf16>::zeros(device, [2, 4, queries, 64]).unwrap();
+    let mut log_sum_exp = Heads::<f32>::zeros(device, [1, 2, 4, queries]).unwrap();
+    kernels::summed::launch_on(device, &q, &k, &v, &mut out, &mut log_sum_exp).unwrap();
+    let out = out.to_vec().unwrap();
+    for (at, got) in log_sum_exp.to_vec().unwrap().into_iter().enumerate() {
+        let seen = (at % queries + 1 + keys).saturating_sub(queries);
+        assert!((got - (seen as f32).ln()).abs() < 1e-5 || (seen == 0 && got == f32::NEG_INFINITY), "{at}: {got}");
+        let expected = if seen == 0 { 0.0 } else { 1.0 };
+        assert!(out[64 * at..64 * (at + 1)].iter().all(|value| value.to_f32() == expected), "{at}");
+    }
+    let mut narrow = Heads::<f32>::zeros(device, [1, 2, 4, queries - 1]).unwrap();
+    let mut out = Heads::<bf16>::zeros(device, [2, 4, queries, 64]).unwrap();
+    let text = refusal(kernels::summed::launch_on(device, &q, &k, &v, &mut out, &mut narrow));
+    assert!(text.contains("queries"), "{text}");
+}
+
+#[test]
+fn the_logarithm_of_each_sum_is_written_and_a_query_that_sees_no_key_gives_zeros() {
+    let test = "declared_attention::the_logarithm_of_each_sum_is_written_and_a_query_that_sees_no_key_gives_zeros";
+    check_log_sum_exp(&Device::cpu());
+    if let Some(device) = hopper(test) {
+        check_log_sum_exp(&device);
+    }
+    if let Some(device) = skip::gpu(test) {
+        check_log_sum_exp(&device);
+    }
+}
+
 #[test]
 fn long_sequences_get_other_tiles_than_short_ones() {
     let Some(device) = hopper("declared_attention::long_sequences_get_other_tiles_than_short_ones") else { return };

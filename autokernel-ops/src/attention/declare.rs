@@ -21,14 +21,16 @@ pub const ATTRIBUTE: Attribute = Attribute {
 };
 
 const PARAMETERS: &str = "attention takes `q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, out: &mut Heads<bf16>`, all of one \
-                          type, bf16 or f16, and with a body what it reads between `v` and `out`";
+                          type, bf16 or f16, and with a body what it reads between `v` and `out`; behind it there may be `log_sum_exp: &mut \
+                          Heads<f32>`";
 
 /// The problem that `declaration` says.
 ///
 /// # Errors
 /// All mistakes at once, each with its remedy; none where only the body cannot be read.
 pub fn declare(declaration: &Declaration) -> Result<Problem, Vec<Complaint>> {
-    let (settings, (dtype, operands)) = both(settings(declaration), parameters(declaration))?;
+    let (settings, parameters) = both(settings(declaration), parameters(declaration))?;
+    let Parameters { dtype, operands, log_sum_exp } = parameters;
     let Settings { causal, window, head_dim, value_dim, scale } = settings;
     let missing = "give the elements of a query: `head_dim = 128`";
     let head_dim = head_dim.ok_or_else(|| vec![declaration.arguments.complain(missing)])?;
@@ -40,7 +42,7 @@ pub fn declare(declaration: &Declaration) -> Result<Problem, Vec<Complaint>> {
         Body::Unreadable => return Err(Vec::new()),
         Body::Statements(statements) => Some(body::score(declaration, operands, statements)?),
     };
-    Ok(Problem { dtype, head_dim, value_dim, causal, window, scale, log_sum_exp: false, score })
+    Ok(Problem { dtype, head_dim, value_dim, causal, window, scale, log_sum_exp, score })
 }
 
 /// What stands in the attribute's parentheses.
@@ -108,20 +110,33 @@ fn dim(name: &str, size: u32) -> Result<u32, String> {
     if fits { Ok(size) } else { Err(refused()) }
 }
 
-/// The type that queries, keys, values and the result share, and what a body reads between them.
-fn parameters(declaration: &Declaration) -> Result<(Dtype, Vec<Operand>), Vec<Complaint>> {
+/// What the parameters say.
+struct Parameters {
+    /// The type that queries, keys, values and the result share.
+    dtype: Dtype,
+    /// What a body reads.
+    operands: Vec<Operand>,
+    log_sum_exp: bool,
+}
+
+fn parameters(declaration: &Declaration) -> Result<Parameters, Vec<Complaint>> {
     let refused = || vec![declaration.parameter_list.complain(PARAMETERS)];
-    let [q, k, v, others @ .., out] = &declaration.parameters[..] else { return Err(refused()) };
     let heads = |parameter: &Parameter, written| match parameter {
         Parameter::Tensor(TensorParameter { mutable, container, element, .. }) if container == "Heads" => {
             Dtype::from_name(element).filter(|_| *mutable == written)
         }
         _ => None,
     };
+    let (log_sum_exp, parameters) = match &declaration.parameters[..] {
+        [others @ .., last] if heads(last, true) == Some(Dtype::F32) => (true, others),
+        all => (false, all),
+    };
+    let [q, k, v, others @ .., out] = parameters else { return Err(refused()) };
     let dtypes = [(q, false), (k, false), (v, false), (out, true)].map(|(at, written)| heads(at, written));
     let dtype = dtypes[0].filter(|dtype| matches!(dtype, Dtype::Bf16 | Dtype::F16) && dtypes == [Some(*dtype); 4]);
     let dtype = dtype.ok_or_else(refused)?;
-    Ok((dtype, others.iter().map(operand).collect::<Result<_, _>>().map_err(|complaint| vec![complaint])?))
+    let operands = others.iter().map(operand).collect::<Result<_, _>>().map_err(|complaint| vec![complaint])?;
+    Ok(Parameters { dtype, operands, log_sum_exp })
 }
 
 fn operand(parameter: &Parameter) -> Result<Operand, Complaint> {

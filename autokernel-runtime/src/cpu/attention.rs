@@ -39,7 +39,8 @@ pub struct At {
 /// What a score becomes before the softmax, given a body's operands.
 pub type ScoreFunction = fn(At, &[f32]) -> f32;
 
-/// Computes `softmax(scale · q kᵀ + mask) v` from the first three of `arguments` into the last.
+/// Computes `softmax(scale · q kᵀ + mask) v` from the first three of `arguments` into the first that is written, and the logarithms of
+/// sums of exponentials into the second, if there is one.
 ///
 /// # Errors
 /// [`Error::Operands`] for other operands, [`Error::DeviceMismatch`] for one that is on a GPU, [`Error::OutOfMemory`].
@@ -48,7 +49,7 @@ pub fn attention(arguments: &mut [Argument<'_>], settings: Settings) -> Result<(
     attend(arguments, settings, &|at, _| scale * at.score)
 }
 
-/// The same with what a body makes of scores, whose operands stand between the first three and the last.
+/// The same with what a body makes of scores, whose operands stand between the first three and those that are written.
 ///
 /// # Errors
 /// As [`attention`].
@@ -101,8 +102,17 @@ where
     S: Fn(At, &[f32]) -> f32 + Sync,
 {
     let form = || refused("it reads three tensors and what a body asks for, and writes one");
-    let [Argument::Read(q), Argument::Read(k), Argument::Read(v), others @ .., Argument::Write(out)] = arguments else {
+    let first = arguments.iter().position(|argument| matches!(argument, Argument::Write(_))).ok_or_else(form)?;
+    let (read, written) = arguments.split_at_mut(first);
+    let ([Argument::Read(q), Argument::Read(k), Argument::Read(v), others @ ..], [Argument::Write(out), rest @ ..]) =
+        (&*read, written)
+    else {
         return Err(form());
+    };
+    let mut log_sum_exp = match rest {
+        [] => None,
+        [Argument::Write(view)] => Some(ElementsMut::of(view)?),
+        _ => return Err(form()),
     };
     let [q, k, v] = [Tensor::new(q)?, Tensor::new(k)?, Tensor::new(v)?];
     let (mut out, layout) = ElementsMut::of(out)?;
@@ -119,15 +129,20 @@ where
             let operands = others.iter().map(|operand| of_the_head(operand, head)).collect::<Result<_>>()?;
             let of = Head { k: &k, v: &v, values, batch, head, operands, score };
             let dim = q.len() / queries;
-            let rows: Vec<Vec<f32>> = (0..queries)
+            let rows: Vec<(Vec<f32>, f32)> = (0..queries)
                 .into_par_iter()
                 .map(|query| {
                     let seen = keys_of(settings.causal, settings.window, [query, queries, keys]);
                     of.row(&q[query * dim..(query + 1) * dim], query as f32 + keys as f32 - queries as f32, seen)
                 })
                 .collect();
-            for (query, row) in rows.iter().enumerate() {
+            for (query, (row, of_row)) in rows.iter().enumerate() {
                 out.narrow(batch * of_batch + head * of_head + query * ld, row);
+                if let Some((elements, layout)) = &mut log_sum_exp {
+                    // [1, batch, heads, queries]
+                    let [_, of_batch, of_head] = layout.strides();
+                    elements.narrow(batch * of_batch + head * of_head + query, &[*of_row]);
+                }
             }
         }
     }
@@ -148,8 +163,9 @@ fn of_the_head(operand: &Argument<'_>, head: usize) -> Result<f32> {
 }
 
 impl<S: Fn(At, &[f32]) -> f32> Head<'_, S> {
-    /// The result of one query, at `place` among the keys, on those that it sees; zeros where it sees none.
-    fn row(&self, q: &[f32], place: f32, seen: Range<usize>) -> Vec<f32> {
+    /// The result of one query, at `place` among the keys, on those that it sees, and the logarithm of its sum of exponentials; zeros
+    /// and −∞ where it sees none.
+    fn row(&self, q: &[f32], place: f32, seen: Range<usize>) -> (Vec<f32>, f32) {
         let &Head { k, v, values, .. } = self;
         let (dim, first) = (q.len(), seen.start);
         let (k, v) = (&k[seen.start * dim..seen.end * dim], &v[seen.start * values..seen.end * values]);
@@ -169,7 +185,8 @@ impl<S: Fn(At, &[f32]) -> f32> Head<'_, S> {
             sums.iter_mut().zip(v).for_each(|(sum, v)| *sum += weight * f64::from(*v));
         }
         let inverse = if scores.is_empty() { 0.0 } else { 1.0 / sum };
-        sums.into_iter().map(|sum| (sum * inverse) as f32).collect()
+        let log_sum_exp = (f64::from(largest) + sum.ln()) as f32;
+        (sums.into_iter().map(|sum| (sum * inverse) as f32).collect(), log_sum_exp)
     }
 }
 

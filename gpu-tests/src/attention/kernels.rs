@@ -31,3 +31,7 @@ pub fn capped(
     let capped = cap * (score * scale / cap).tanh();
     score = capped + slope * (key - query);
 }
+
+/// With the logarithm of each query's sum of exponentials.
+#[autokernel::attention(causal, head_dim = 64)]
+pub fn summed(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, out: &mut Heads<bf16>, log_sum_exp: &mut Heads<f32>);
