@@ -25,6 +25,9 @@ const ATOM_BYTES: u32 = 1024;
 const MAX_SHARED_BYTES: u32 = 232_448;
 /// Registers of a consumer's thread beside scores, weights and sums.
 const WORKING_REGISTERS: u32 = 26;
+/// Sums that are rescaled while scores are computed, and the registers that this takes.
+const MANY_SUMS: u32 = 64;
+const RESCALE_REGISTERS: u32 = 4;
 /// Those of where a score stands, and of what a body reads.
 const BODY_REGISTERS: u32 = 8;
 
@@ -57,7 +60,8 @@ impl S {
     fn needed_registers(&self, class: &Class) -> u32 {
         let (scores, sums) = (self.tile_keys / 2, class.value_dim / 2);
         let body = class.score.as_ref().map_or(0, |score| BODY_REGISTERS + score.cost.registers);
-        scores + scores / 2 + sums + WORKING_REGISTERS + body
+        let rescaled = if sums > MANY_SUMS { RESCALE_REGISTERS } else { 0 };
+        scores + scores / 2 + sums + WORKING_REGISTERS + rescaled + body
     }
 
     /// Dynamic shared memory of a block.
@@ -106,7 +110,7 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "registers",
-        words: "3/4 of tile_keys and 1/2 of value_dim, with 26 more, and with a body 8 and its own, are at most the registers of a consumer's thread: 248 of \
+        words: "3/4 of tile_keys and 1/2 of value_dim, with 26 more, 4 above a value_dim of 128, and with a body 8 and its own, are at most the registers of a consumer's thread: 248 of \
                 one consumer, 232 of two, 160 of three",
         holds: |s, class, _| s.needed_registers(class) <= s.consumer_registers(),
         reason: |s, class, _| {
