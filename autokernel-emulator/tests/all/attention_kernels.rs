@@ -1,7 +1,7 @@
 //! Attention: every mask, ragged lengths, shared heads, both layouts, against fp64.
 
 use crate::support::attention::{Compiled, Variation};
-use crate::support::compile::Compiler;
+use crate::support::compile::{Change, Compiler};
 use autokernel_codegen::attention::plan::Sizes;
 use autokernel_codegen::attention::{AttentionSchedule, Problem, problem};
 use autokernel_codegen::dtype::Dtype;
@@ -106,4 +106,35 @@ fn a_causal_mask_skips_the_blocks_of_keys_that_no_query_sees() {
     // A window of one block's keys: each tile sees 4 blocks of its own and one before.
     let window = work(&Problem { causal: true, window: Some(32), ..plain() });
     assert_eq!(window / all, 14.0 / 36.0);
+}
+
+/// Changes that a careless edit could make, each of which a run must notice: in results, or as a race.
+const MUTANTS: [Change<'_>; 10] = [
+    mutant("sm90_attention_producer.cuh", "ptx::mbarrier_wait(barriers.empty(cursor.stage), cursor.parity ^ 1);", ""),
+    mutant("sm90_attention_producer.cuh", "ptx::mbarrier_wait(barriers.empty(consumer), query_parity ^ 1);", ""),
+    mutant("sm90_attention_producer.cuh", "*counters = {0, 0}", "*counters = {0, 1}"),
+    mutant("sm90_attention_consumer.cuh", "      wait_for_values();\n", ""),
+    mutant("sm90_attention_consumer.cuh", "      ptx::wgmma_wait<1>();\n", ""),
+    mutant("sm90_attention_consumer.cuh", "if constexpr (!kRescaleFirst) scale_rows(sums, correction);", ""),
+    mutant("sm90_attention_softmax.cuh", "column < last &&", "column <= last &&"),
+    mutant("sm90_attention_softmax.cuh", "sum[row] *= correction[row];", ""),
+    mutant("sm90_attention_store.cuh", "if (query < args.queries && own", "if (own"),
+    mutant("attention_keys.cuh", "min(keys, query + offset + 1)", "min(keys, query + offset + 2)"),
+];
+
+const fn mutant(file: &'static str, before: &'static str, after: &'static str) -> Change<'static> {
+    Change { file, before, after }
+}
+
+#[test]
+fn what_a_careless_edit_breaks_is_noticed() {
+    let Some(compiler) = Compiler::find("what_a_careless_edit_breaks_is_noticed") else { return };
+    let problem = Problem { causal: true, ..plain() };
+    for change in MUTANTS {
+        let compiled = Compiled::changed(&compiler, &problem, &SCHEDULE, Some(change)).unwrap();
+        let noticed = (0..)
+            .zip(SIZES)
+            .any(|(seed, sizes)| compiled.run(sizes, Variation { seed, ..Variation::default() }).is_err());
+        assert!(noticed, "{change:?}");
+    }
 }
