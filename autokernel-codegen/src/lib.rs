@@ -10,6 +10,7 @@ pub mod config;
 pub mod epilogue;
 mod fetched;
 pub mod files;
+mod folded;
 pub mod function;
 pub mod headers;
 mod mistakes;

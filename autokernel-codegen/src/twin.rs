@@ -18,6 +18,7 @@ use syn::{Error, Ident, Result};
 
 use self::fetches::Fetches;
 use self::indices::{Indices, row_number};
+use crate::folded::folded;
 use crate::function::Called;
 use crate::names::{Names, imports};
 use crate::words::binding_name;
@@ -190,7 +191,9 @@ impl<'p> Twin<'p> {
         let name = path.path.get_ident()?.to_string();
         let operand = self.operands.iter().find(|operand| operand.name == name)?;
         let output = name_of(operand);
-        let (value, reductions) = self.lift(&assign.right);
+        // What reduces along columns sees the values of all rows.
+        let value = folded(&assign.right).ok()?.map_or(&*assign.right, |(_, value)| value);
+        let (value, reductions) = self.lift(value);
         if !operand.kind.varies_along_row() {
             return Some(quote!(#reductions *#output = #value;));
         }

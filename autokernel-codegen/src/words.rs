@@ -19,8 +19,12 @@ pub const REPEAT_COLUMNS: &str = "repeat_columns";
 pub fn is_intrinsic(name: &str) -> bool {
     let is_epilogue = || Epilogue::all().iter().any(|epilogue| epilogue.name() == name);
     let is_fetch = || [ROTATE_HALF, ROTATE_PAIRS, REPEAT_COLUMNS].contains(&name);
-    let is_of_body =
-        || is_fetch() || name == DOT || Reduction::from_name(name).is_some() || Axis::from_name(name).is_some();
+    let is_of_body = || {
+        is_fetch()
+            || name == DOT
+            || Reduction::from_name(name).or_else(|| Reduction::from_column_name(name)).is_some()
+            || Axis::from_name(name).is_some()
+    };
     is_of_body() || Math::from_name(name).is_some() || is_epilogue()
 }
 

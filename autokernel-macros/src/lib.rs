@@ -251,7 +251,7 @@ pub fn attention(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// **Operands**: `&Matrix<T>` is indexed by row and column, `&Row<T>` by column (a bias, a norm's weight), `&Column<T>` by
 /// row (a scale, a statistic), an `f32` is a number of the launch, and `&Scalar<T>` one in memory, which the kernel reads when
-/// it runs: a launch in a graph sees what it holds at each replay. `&mut Matrix<T>` and `&mut Column<T>` are written.
+/// it runs: a launch in a graph sees what it holds at each replay. `&mut Matrix<T>`, `&mut Column<T>` and, along columns, `&mut Row<T>` are written.
 /// `T` is `bf16`, `f16` or `f32`, for each on its own; at most 8 operands, one of them a matrix.
 ///
 /// **Rows that an index picks**: an `&Index` has the number of a row for each row of the launch. `table[ids]` is the element of the
@@ -297,6 +297,21 @@ pub fn attention(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// **Reductions** along the row: `row_sum(…)`, `row_mean(…)`, `row_max(…)`, `row_min(…)`. Their result is one number a row,
 /// to be used like any other. Those that do not need each other's results share a pass over the row; a row that fits on
 /// chip is read once, whatever the passes.
+///
+/// **Along columns**: `out = column_sum(…);`, and `column_mean`, `column_max` and `column_min`, give one number a column to an
+/// `&mut Row`: the gradient of a bias. All outputs of such a kernel are reduced so, and nothing along rows. Parts of the rows are
+/// summed by one launch and brought together by a second one, in an order that the schedule and the number of rows fix: the same bits
+/// each time.
+///
+/// ```ignore
+/// /// The gradients of a norm's weight and bias.
+/// #[autokernel::rows]
+/// pub fn gradients(dy: &Matrix<bf16>, x: &Matrix<bf16>, mean: &Column<f32>, rstd: &Column<f32>, weight: &mut Row<f32>,
+///     bias: &mut Row<f32>) {
+///     weight = column_sum(dy * (x - mean) * rstd);
+///     bias = column_sum(dy);
+/// }
+/// ```
 ///
 /// **Where the element stands**: `row_index()` and `column_index()`, from 0, for masks and positions. As an `f32` they are
 /// exact below 2²⁴ = 16 777 216, and rounded from there on.

@@ -3,7 +3,7 @@
 use crate::{Dim, Extents, dim};
 
 pub use crate::cpu::{Columns, Pick, RowFunction, rows as on_cpu};
-pub use autokernel_ops::body::Kind;
+pub use autokernel_ops::body::{Kind, Reduction};
 
 /// The dimensions of a row-wise kernel, in order.
 pub const DIMS: [Dim; 2] = [dim("rows"), dim("columns")];

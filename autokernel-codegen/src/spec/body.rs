@@ -6,6 +6,7 @@ use syn::{Error, Ident, Result};
 
 use super::nodes::Nodes;
 use crate::fetched::picked_row;
+use crate::folded::folded;
 use crate::function::Functions;
 use crate::mistakes::Mistakes;
 use crate::translate::{Text, Translator, Value};
@@ -108,8 +109,12 @@ impl Reader<'_> {
         };
         let refused = "only an output is assigned to: `out = …;`, or where an index picks its rows `out[index] = …;`";
         let output = output.ok_or_else(|| Error::new_spanned(&assign.left, refused))?;
-        let value = self.translator.number(&assign.right)?;
-        Ok(Some((Step::Store { output: output.to_string(), row, value }, assign)))
+        let (fold, value) = match folded(&assign.right)? {
+            Some((fold, value)) => (Some(fold), value),
+            None => (None, &*assign.right),
+        };
+        let value = self.translator.number(value)?;
+        Ok(Some((Step::Store { output: output.to_string(), row, fold, value }, assign)))
     }
 }
 

@@ -16,6 +16,13 @@ impl Translator<'_> {
         if let Some(reduction) = Reduction::from_name(name) {
             return Some(self.reduction(call, reduction));
         }
+        if Reduction::from_column_name(name).is_some() {
+            let message = format!(
+                "`{name}` gives one number a column, which is known behind the last row: an output is given all of it, \
+                 `out = {name}(…);`, and another kernel reads that"
+            );
+            return Some(Err(Error::new_spanned(call, message)));
+        }
         if let Some(axis) = Axis::from_name(name) {
             return Some(self.index(call, axis));
         }

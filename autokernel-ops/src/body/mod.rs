@@ -105,6 +105,9 @@ pub enum Step {
         /// that is not there.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         row: Option<String>,
+        /// How the values of all rows are reduced to one number a column, as in `out = column_sum(value);`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fold: Option<Reduction>,
         /// The value.
         value: Expr,
     },
@@ -137,6 +140,21 @@ impl Reduction {
             Reduction::Max => "row_max",
             Reduction::Min => "row_min",
         }
+    }
+
+    /// The name in Rust of the same along the columns of a matrix.
+    pub const fn column_name(self) -> &'static str {
+        match self {
+            Reduction::Sum => "column_sum",
+            Reduction::Mean => "column_mean",
+            Reduction::Max => "column_max",
+            Reduction::Min => "column_min",
+        }
+    }
+
+    /// The reduction along columns called `name`.
+    pub fn from_column_name(name: &str) -> Option<Self> {
+        Reduction::ALL.into_iter().find(|reduction| reduction.column_name() == name)
     }
 
     /// The reduction called `name`.
@@ -235,6 +253,19 @@ impl Body {
             Step::Store { output, row, .. } if output == name => row.as_deref(),
             _ => None,
         })
+    }
+
+    /// How an output is reduced along columns; none where each row has its own.
+    pub fn fold_of(&self, name: &str) -> Option<Reduction> {
+        self.steps.iter().find_map(|step| match step {
+            Step::Store { output, fold, .. } if output == name => *fold,
+            _ => None,
+        })
+    }
+
+    /// Whether it reduces along columns.
+    pub fn is_by_columns(&self) -> bool {
+        self.outputs().any(|output| self.fold_of(&output.name).is_some())
     }
 
     /// Whether an index picks rows of the operand.

@@ -50,7 +50,7 @@ pub fn reduce(name: &str, reduction: Reduction, of: Expr) -> Step {
 }
 
 pub fn store(output: &str, value: Expr) -> Step {
-    Step::Store { output: output.to_owned(), row: None, value }
+    Step::Store { output: output.to_owned(), row: None, fold: None, value }
 }
 
 /// `let e = (x - row_max(x)).exp(); out = e / row_sum(e);`
@@ -96,7 +96,8 @@ pub fn picked() -> Body {
         row: Some("ids".to_owned()),
         columns: Columns::Same,
     };
-    let scatter = Step::Store { output: "cache".to_owned(), row: Some("slots".to_owned()), value: name("x") };
+    let scatter =
+        Step::Store { output: "cache".to_owned(), row: Some("slots".to_owned()), fold: None, value: name("x") };
     Body {
         operands: vec![
             reads("x", Kind::Matrix, Dtype::Bf16),
@@ -137,6 +138,31 @@ pub fn rotary() -> Body {
             "out",
             name("x") * name("table_at_at_repeated") + name("x_rotated") * name("weight_rotated"),
         )],
+    }
+}
+
+/// `total = column_sum(x * scale * weight); most = column_max(x);`
+pub fn gradients() -> Body {
+    let fold = |output: &str, reduction, value| Step::Store {
+        output: output.to_owned(),
+        row: None,
+        fold: Some(reduction),
+        value,
+    };
+    Body {
+        operands: vec![
+            reads("x", Kind::Matrix, Dtype::Bf16),
+            reads("scale", Kind::Column, Dtype::F32),
+            reads("weight", Kind::Row, Dtype::F16),
+            writes("total", Kind::Row, Dtype::F32),
+            writes("most", Kind::Row, Dtype::Bf16),
+        ],
+        steps: vec![
+            bind("y", name("x") * name("scale")),
+            fold("total", Reduction::Sum, name("y") * name("weight")),
+            fold("most", Reduction::Max, name("x")),
+        ],
+        ..Body::default()
     }
 }
 

@@ -12,14 +12,39 @@ pub fn complaints(body: &Body) -> Vec<Complaint> {
     for (at, step) in body.steps.iter().enumerate() {
         self::step(&mut checker, at, step);
     }
+    by_columns(&mut checker, body);
     checker.finish()
+}
+
+/// What reduces along columns goes another way over the matrix than what does so along rows.
+fn by_columns(checker: &mut Checker<'_>, body: &Body) {
+    if !body.is_by_columns() {
+        return;
+    }
+    for (at, step) in body.steps.iter().enumerate() {
+        let is_apart = match step {
+            Step::Let { .. } | Step::Store { fold: Some(_), .. } => true,
+            Step::Store { fold: None, .. } | Step::Reduce { .. } => false,
+        };
+        if !is_apart {
+            let message = "a kernel that reduces along columns does nothing else; write this in a kernel of its own, and pass \
+                           what it gives as an operand";
+            checker.complain(Place::Step(at), message);
+        }
+    }
+    if !body.fetches.is_empty() {
+        let message = "a kernel that reduces along columns reads each element in its place; gather, or rotate, in a kernel of \
+                       its own";
+        checker.complain(Place::Fetch(0), message);
+    }
 }
 
 fn operands(checker: &mut Checker<'_>, body: &Body) {
     for (at, operand) in body.operands.iter().enumerate() {
-        if (operand.kind, operand.role) == (Kind::Row, Role::Output) {
+        let is_folded = body.fold_of(&operand.name).is_some();
+        if (operand.kind, operand.role) == (Kind::Row, Role::Output) && !is_folded {
             let message = "a `Row` has one element a column, so every row would write it; write a `&mut Matrix`, or \
-                           reduce along the row into a `&mut Column`";
+                           reduce along the row into a `&mut Column`, or along columns: `out = column_sum(…);`";
             checker.complain(Place::Operand(at), message);
         }
         if operand.batched {
@@ -59,6 +84,20 @@ fn step<'b>(checker: &mut Checker<'b>, at: usize, step: &'b Step) {
                 checker.complain(Place::Step(at), message);
             }
             checker.bind(Place::Step(at), name, false);
+        }
+        Step::Store { output, row, fold: Some(fold), .. } => {
+            let stored = checker.store(at, output, row.as_deref());
+            let (name, is_row) = (fold.column_name(), stored.is_none_or(|operand| operand.kind == Kind::Row));
+            if !is_row || row.is_some() {
+                checker.complain(
+                    Place::Step(at),
+                    format!("`{name}` gives one number a column; make `{output}` a `&mut Row`"),
+                );
+            } else if !varies {
+                let message =
+                    format!("`{name}` is given one number a row, which every column would repeat; reduce a matrix");
+                checker.complain(Place::Step(at), message);
+            }
         }
         Step::Store { output, row, .. } => {
             let stored = checker.store(at, output, row.as_deref());

@@ -15,6 +15,10 @@ const MOST_THREADS: u32 = 1024;
 const MOST_BLOCKS: u32 = 8;
 /// Threads of a row: no fewer than it has single elements beside its vectors, or about.
 const LEAST_THREADS: u32 = 16;
+/// Threads along a strip of columns, threads of a block that takes one, and rows that it takes at once.
+const STRIP_THREADS: u32 = 16;
+const STRIP_BLOCK_THREADS: u32 = 256;
+const MOST_ROWS: u32 = 64;
 /// Threads of a block where nothing was tuned.
 const BLOCK_THREADS: u32 = 128;
 
@@ -25,6 +29,9 @@ impl RowsSchedule {
         let narrowest = class.matrices().map(|dtype| dtype.bytes()).min().unwrap_or(4);
         let vector = if narrowest == 4 && widest == 4 { 4 } else { 8 };
         let needed = (columns / vector).max(1);
+        if class.is_by_columns() {
+            return Self::along_columns(class, vector, needed, arch);
+        }
         let (vectors, most_threads) = if class.passes.len() > 1 { HELD } else { READ_ONCE };
         let threads_per_row = needed.div_ceil(vectors).next_power_of_two().clamp(LEAST_THREADS, most_threads);
         let mut schedule = RowsSchedule {
@@ -46,6 +53,24 @@ impl RowsSchedule {
                 RowsSchedule { vectors: 2.., .. } => schedule.vectors /= 2,
                 _ => break,
             }
+        }
+        schedule
+    }
+
+    /// Strips of whole lines of memory, or of the whole row where it is shorter.
+    fn along_columns(class: &Class, vector: u32, needed: u32, arch: Arch) -> Self {
+        let threads_per_row = needed.next_power_of_two().clamp(STRIP_THREADS / 4, STRIP_THREADS);
+        let mut schedule = RowsSchedule {
+            threads_per_row,
+            rows_per_block: (STRIP_BLOCK_THREADS / threads_per_row).min(MOST_ROWS),
+            vector,
+            cluster: u32::from(arch == Arch::SM_90A),
+            vectors: 4,
+            keep: Keep::Values,
+            blocks_per_sm: 0,
+        };
+        while schedule.check(class, arch).is_err() && schedule.vectors > 1 {
+            schedule.vectors /= 2;
         }
         schedule
     }

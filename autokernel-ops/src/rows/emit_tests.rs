@@ -39,6 +39,13 @@ fn columns_that_are_moved_are_as_golden() {
 }
 
 #[test]
+fn a_reduction_along_columns_is_as_golden() {
+    expect_file!["golden/gradients_sm80.cu"].assert_eq(&emitted(cases::gradients()));
+    let problem = Problem::new(cases::gradients()).unwrap();
+    expect_file!["golden/gradients_reference.cu"].assert_eq(&reference(&problem).0.cuda);
+}
+
+#[test]
 fn an_operand_whose_rows_are_picked_has_as_many_as_it_likes_and_a_launch_says_how_many() {
     let problem = Problem::new(cases::picked()).unwrap();
     let schedule = RowsSchedule::default_for(&problem.class(), Arch::SM_90A);

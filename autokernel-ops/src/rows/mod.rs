@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 pub(crate) mod cases;
+mod columns;
 mod complaint;
 mod declare;
 mod default;

@@ -5,7 +5,7 @@ use autokernel_core::{Arch, Dim, Dtype, Extents, LaunchPlan, Role, Signature};
 use super::plan::{DIMS, Shape};
 use super::problem::{Class, Problem};
 use super::schedule::RowsSchedule;
-use super::{declare, emit, model, plan, probes, space};
+use super::{columns, declare, emit, model, plan, probes, space};
 use crate::body::{Kind, Reduction};
 use crate::declaration::{Attribute, Complaint, Declaration};
 use crate::family::{Family, OtherFamily};
@@ -23,7 +23,7 @@ impl Operation for Problem {
     const DIMS: &'static [Dim] = &DIMS;
 
     const HEADERS: &'static [Header] = headers! {
-        "cuda/": "reference_rows.cuh" "rows_index.cuh" "rows_moved.cuh" "rows_prefetch.cuh" "rows_reduce.cuh" "rows_sm80.cuh" "rows_vector.cuh";
+        "cuda/": "columns_sm80.cuh" "reference_rows.cuh" "rows_index.cuh" "rows_moved.cuh" "rows_prefetch.cuh" "rows_reduce.cuh" "rows_sm80.cuh" "rows_vector.cuh";
     };
 
     const ROOTS: &'static [&'static str] = &emit::ROOTS;
@@ -180,6 +180,9 @@ impl operation::Class for Class {
 
     fn plan(&self, schedule: &Schedule, symbol: String) -> Result<LaunchPlan, OtherFamily> {
         let schedule = RowsSchedule::try_from(schedule)?;
+        if self.is_by_columns() {
+            return Ok(columns::plan::plan(&self.nameless_operands(), &schedule, symbol));
+        }
         Ok(plan::plan(&self.nameless_operands(), &self.own_axes(), Shape::of(&schedule, self), symbol))
     }
 
@@ -227,7 +230,9 @@ mod tests {
 
     #[test]
     fn the_plan_of_a_class_is_that_of_its_problems_but_for_the_names() {
-        for problem in [softmax(), Problem::new(cases::picked()).unwrap(), Problem::new(cases::rotary()).unwrap()] {
+        for problem in [cases::softmax(), cases::picked(), cases::rotary(), cases::gradients()]
+            .map(|body| Problem::new(body).unwrap())
+        {
             let class = problem.class();
             let schedule = operation::Class::default_schedule(&class, Arch::SM_80);
             let (source, plan) = Operation::emit(&problem, &schedule).unwrap();

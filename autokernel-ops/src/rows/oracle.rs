@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use autokernel_core::Role;
 
-use crate::body::{Body, Columns, Fetch, Kind, Reduction, Step};
+use crate::body::{Body, Columns, Fetch, Kind, Operand, Reduction, Step};
 pub use crate::expr::ball::Ball;
 use crate::expr::ball::eval;
 use crate::expr::{Axis, BinaryOp};
@@ -100,6 +100,18 @@ pub fn row(body: &Body, number: usize, columns: usize, input: &dyn Fn(usize, usi
         names.insert(name, values);
     }
     body.outputs().map(|operand| outputs.remove(&*operand.name).unwrap_or_default()).collect()
+}
+
+/// The outputs of a body that reduces along the columns of so many rows, in their order: an element a column. `input` is as of
+/// [`row`].
+pub fn columns(body: &Body, rows: usize, columns: usize, input: &dyn Fn(usize, usize, usize) -> f64) -> Vec<Vec<Ball>> {
+    let terms: Vec<Vec<Vec<Ball>>> = (0..rows).map(|number| row(body, number, columns, input)).collect();
+    let fold = |(at, output): (usize, &Operand)| {
+        let fold = body.fold_of(&output.name).unwrap_or(Reduction::Sum);
+        let of_column = |column: usize| reduce(fold, terms.iter().map(|outputs| outputs[at][column]).collect());
+        (0..columns).map(of_column).collect()
+    };
+    body.outputs().enumerate().map(fold).collect()
 }
 
 /// What an operand of that kind has of a row.

@@ -56,6 +56,7 @@ impl Problem {
             operands: operands.collect(),
             fetches: fetches.collect(),
             scatters: scatters.collect(),
+            folds: self.body.outputs().filter_map(|output| self.body.fold_of(&output.name)).collect(),
             passes: program.passes.iter().map(|pass| pass.reductions().collect()).collect(),
             kept: u32::try_from(program.kept.len()).unwrap_or(u32::MAX),
             cost: costs.fold(Cost::NONE, Cost::and),
@@ -121,6 +122,9 @@ pub struct Class {
     /// Outputs whose rows an index picks: their numbers, and the index's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scatters: Vec<(u8, u8)>,
+    /// How the outputs are reduced along columns; none where it is done along rows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub folds: Vec<Reduction>,
     /// What each pass over a row reduces.
     pub passes: Vec<Vec<Reduction>>,
     /// Values of each element that later passes need and that are not cheap to compute again.
@@ -140,7 +144,9 @@ impl Class {
 
     /// The readable part of names: `rows_max_sum_bf16`.
     fn stem(&self) -> String {
-        let reductions = self.passes.iter().flatten().map(|reduction| &reduction.name()["row_".len()..]);
+        let along_rows = self.passes.iter().flatten().map(|reduction| &reduction.name()["row_".len()..]);
+        let along_columns = self.folds.iter().map(|fold| fold.column_name());
+        let reductions = along_rows.chain(along_columns);
         let dtype = self.matrices().map(Dtype::name).next().unwrap_or_default();
         ["rows"].into_iter().chain(reductions).chain([dtype]).collect::<Vec<_>>().join("_")
     }
@@ -162,6 +168,11 @@ impl Class {
         let scattered = self.scatters.iter().map(|(output, _)| *output);
         let repeated = self.fetches.iter().filter(|fetch| fetch.columns == Columns::Repeat).map(|fetch| fetch.of);
         OwnAxes { rows: each_once(&mut gathered.chain(scattered)), columns: each_once(&mut { repeated }) }
+    }
+
+    /// Whether it reduces along columns.
+    pub fn is_by_columns(&self) -> bool {
+        !self.folds.is_empty()
     }
 
     /// Whether all that is read lies where a body writes, and all that is written too.

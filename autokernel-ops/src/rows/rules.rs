@@ -89,6 +89,22 @@ pub const RULES: &[Rule<S, Class>] = &[
         },
     },
     Rule {
+        name: "columns",
+        words: "a reduction along columns takes cluster 0 or 1, blocks_per_sm 0, and at most 1024 columns a block: \
+                threads_per_row * vector",
+        holds: |s, class, _| {
+            let fits = s.cluster <= 1 && s.blocks_per_sm == 0 && s.threads_per_row * s.vector <= MAX_THREADS;
+            !class.is_by_columns() || fits
+        },
+        reason: |s, _, _| {
+            let S { threads_per_row, vector, cluster, blocks_per_sm, .. } = s;
+            format!(
+                "{threads_per_row} threads of {vector} columns, cluster {cluster}, {blocks_per_sm} blocks an SM; take fewer \
+                 threads a row, and 0 for the others"
+            )
+        },
+    },
+    Rule {
         name: "keep",
         words: "keep is values where no value is both dear to compute and needed by two passes",
         holds: |s, class, _| class.kept > 0 || s.keep == Keep::Values,
@@ -151,6 +167,8 @@ pub(super) fn registers(s: &S, class: &Class) -> u32 {
     let rows: u32 = class.read_rows().map(|dtype| (s.vector * dtype.bytes()).div_ceil(4)).sum();
     let rest = OPERAND_REGISTERS * operands + class.cost.registers + class.cost.constants();
     let many = if s.vectors > FEW_VECTORS && s.blocks_per_sm == 0 { MANY_VECTORS_REGISTERS } else { 0 };
+    // Along columns each output has a sum for each column of a vector.
+    let rest = rest + s.vector * u32::try_from(class.folds.len()).unwrap_or(u32::MAX);
     let passing = PASSING_REGISTERS * s.vector * class.passing().saturating_sub(FEW_PASSING);
     registers_for(s, inputs, kept, rest) + rows.saturating_sub(FEW_ROW_REGISTERS) + passing + many
 }

@@ -2,6 +2,7 @@
 
 mod attention;
 mod elements;
+mod fold;
 mod matmul;
 mod matmul_body;
 mod matmul_many;

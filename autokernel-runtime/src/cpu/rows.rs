@@ -1,9 +1,11 @@
 //! Row-wise kernels on the CPU: each row is widened to `f32`, computed by the body's own Rust, and rounded once. Rows are
 //! shared out to the threads of rayon's pool.
 
+use autokernel_ops::body::Reduction;
 use autokernel_ops::rows::Kind;
 
 use super::elements::{Elements, ElementsMut};
+use super::fold::Fold;
 use super::picks::{Columns, Pick, Picked};
 use crate::layout::Layout;
 use crate::{AnyViewMut, Argument, Error, Result, alloc};
@@ -16,12 +18,19 @@ pub type RowFunction = fn(usize, &[&[f32]], &mut [&mut [f32]]);
 const SHARE: usize = 1 << 14;
 
 /// Computes every row of the outputs among `arguments`, which are in host memory and indexed as `kinds` say, by `row`. Indices
-/// pick rows of some, as `picks` say; of rows that are written more than once the last stays.
+/// pick rows of some, as `picks` say; of rows that are written more than once the last stays. Of each output `folds` says how the
+/// values of all rows are reduced to one a column, if they are.
 ///
 /// # Errors
 /// [`Error::Operands`] for other operands than `kinds` says, [`Error::DeviceMismatch`] for one that is on a GPU,
 /// [`Error::OutOfMemory`].
-pub fn rows(arguments: &mut [Argument<'_>], kinds: &[Kind], picks: &[Pick], row: RowFunction) -> Result<()> {
+pub fn rows(
+    arguments: &mut [Argument<'_>],
+    kinds: &[Kind],
+    picks: &[Pick],
+    folds: &[Option<Reduction>],
+    row: RowFunction,
+) -> Result<()> {
     let has = |number: usize, of_its_own: fn(&Pick) -> bool| {
         picks.iter().any(|pick| pick.operand == number && of_its_own(pick))
     };
@@ -45,6 +54,7 @@ pub fn rows(arguments: &mut [Argument<'_>], kinds: &[Kind], picks: &[Pick], row:
         operands.add_own(argument, *kind, own)?;
     }
     picks.iter().try_for_each(|pick| operands.pick(*pick).ok_or_else(unfitting))?;
+    operands.fold(folds);
     operands.compute(row)
 }
 
@@ -155,6 +165,13 @@ impl<'a> Operands<'a> {
         Some(())
     }
 
+    /// Lets outputs have what the values of all rows are reduced to.
+    fn fold(&mut self, folds: &[Option<Reduction>]) {
+        for (output, fold) in self.outputs.iter_mut().zip(folds) {
+            output.fold = fold.map(|fold| Fold::new(fold, output.columns));
+        }
+    }
+
     /// Computes every row.
     pub(super) fn compute(self, row: RowFunction) -> Result<()> {
         self.compute_from(0, row)
@@ -163,12 +180,13 @@ impl<'a> Operands<'a> {
     /// The same of rows whose numbers begin with `first`.
     pub(super) fn compute_from(self, first: usize, row: RowFunction) -> Result<()> {
         let Operands { rows, columns, inputs, outputs, .. } = self;
-        if rows == 0 {
+        let is_folded = outputs.iter().any(|output| output.fold.is_some());
+        if rows == 0 && !is_folded {
             return Ok(());
         }
         let work = Work { inputs: &inputs, columns, first, row };
         // Whoever computes a row may write any of such an output.
-        if outputs.iter().any(|output| output.picked.is_some()) {
+        if is_folded || outputs.iter().any(|output| output.picked.is_some()) {
             return compute(&work, 0, rows, outputs);
         }
         share(&work, 0, rows, outputs)
@@ -230,6 +248,7 @@ fn compute(work: &Work<'_>, first: usize, rows: usize, mut outputs: Vec<Output<'
         row(work.first + first + number, &inputs, &mut written.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>());
         outputs.iter_mut().zip(&written).for_each(|(output, values)| output.write(number, values));
     }
+    outputs.into_iter().for_each(Output::finish);
     Ok(())
 }
 
@@ -312,32 +331,43 @@ struct Output<'a> {
     ld: usize,
     rows: usize,
     picked: Option<Picked<'a>>,
+    fold: Option<Fold>,
 }
 
 impl<'a> Output<'a> {
     fn new(view: &'a mut AnyViewMut<'_>, kind: Kind, columns: usize) -> Result<Self> {
         let (elements, layout) = ElementsMut::of(view)?;
         let (columns, ld) = (width(kind, columns), ld(layout, kind));
-        Ok(Output { elements, columns, ld, rows: rows_of(layout, kind), picked: None })
+        Ok(Output { elements, columns, ld, rows: rows_of(layout, kind), picked: None, fold: None })
     }
 
     /// The first `rows` rows, and the others.
     fn split_at(self, rows: usize) -> (Self, Self) {
-        let Output { elements, ld, .. } = self;
+        let Output { elements, columns, ld, picked, .. } = self;
         let (first, rest) = elements.split_at(rows * ld);
-        (
-            Output { elements: first, rows, ..self },
-            Output { elements: rest, rows: self.rows.saturating_sub(rows), ..self },
-        )
+        let of = |elements, rows| Output { elements, columns, ld, rows, picked, fold: None };
+        (of(first, rows), of(rest, self.rows.saturating_sub(rows)))
     }
 
     fn write(&mut self, row: usize, values: &[f32]) {
         if values.is_empty() {
             return;
         }
+        if let Some(fold) = &mut self.fold {
+            return fold.add(values);
+        }
         let row = self.picked.map_or(Some(row), |picked| picked.row(row));
         if let Some(row) = row {
             self.elements.narrow(row * self.ld, values);
+        }
+    }
+
+    /// Writes what is known behind the last row.
+    fn finish(mut self) {
+        if let Some(fold) = self.fold.take()
+            && self.columns > 0
+        {
+            self.elements.narrow(0, &fold.finish());
         }
     }
 }
@@ -372,7 +402,7 @@ mod tests {
             MatrixViewMut::from_slice_with_ld(&mut out, row_count, columns, ld).unwrap().into(),
             sums.view_mut().into(),
         ];
-        rows(&mut arguments, &KINDS, &[], scaled).unwrap();
+        rows(&mut arguments, &KINDS, &[], &[], scaled).unwrap();
         let sums = sums.to_vec().unwrap();
         for (at, got) in out.iter().enumerate() {
             let expected = if at % ld < columns { 2.0 * x[at].to_f32() + 1.0 } else { -1.0 };
@@ -387,9 +417,10 @@ mod tests {
     fn operands_that_do_not_fit_are_refused() {
         let device = Device::cpu();
         let (x, mut out) = (Matrix::<f32>::zeros(&device, 2, 3).unwrap(), Matrix::<f32>::zeros(&device, 3, 3).unwrap());
-        let refused = rows(&mut [(&x).into(), (&mut out).into()], &[Kind::Matrix; 2], &[], |_, _, _| ()).unwrap_err();
+        let refused =
+            rows(&mut [(&x).into(), (&mut out).into()], &[Kind::Matrix; 2], &[], &[], |_, _, _| ()).unwrap_err();
         assert!(refused.to_string().contains("do not fit each other"), "{refused}");
-        let refused = rows(&mut [Argument::Scalar(1.0)], &[Kind::Scalar], &[], |_, _, _| ()).unwrap_err();
+        let refused = rows(&mut [Argument::Scalar(1.0)], &[Kind::Scalar], &[], &[], |_, _, _| ()).unwrap_err();
         assert!(refused.to_string().contains("none of them is a matrix"), "{refused}");
     }
 
@@ -405,7 +436,7 @@ mod tests {
         let kinds = [Kind::Matrix, Kind::Index, Kind::Index, Kind::Matrix];
         let pick = |operand, index| Pick { operand, index: Some(index), columns: Columns::Same };
         let picks = [pick(0, 1), pick(3, 2)];
-        rows(&mut arguments, &kinds, &picks, |_, inputs, outputs| outputs[0].copy_from_slice(inputs[3])).unwrap();
+        rows(&mut arguments, &kinds, &picks, &[], |_, inputs, outputs| outputs[0].copy_from_slice(inputs[3])).unwrap();
         let out = out.to_vec().unwrap();
         assert_eq!((&out[..2], &out[2..6]), (&[20.0, 21.0][..], &[-1.0; 4][..]));
         assert!(out[6..].iter().all(|value| value.is_nan()), "rows -1 and 3 are not there: {out:?}");

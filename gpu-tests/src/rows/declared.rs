@@ -102,6 +102,31 @@ pub fn permute(r#in: &Matrix<f32>, from: &Index, to: &Index, out: &mut Matrix<bf
     out[to] = r#in[from];
 }
 
+/// What the backward pass of a layer norm sums along columns.
+#[autokernel::rows]
+pub fn gradients(
+    dy: &Matrix<bf16>,
+    x: &Matrix<f32>,
+    mean: &Column<f32>,
+    rstd: &Column<f16>,
+    weight: &Row<bf16>,
+    scale: f32,
+    bias: &mut Row<f32>,
+    gain: &mut Row<bf16>,
+) {
+    let normed = (x - mean) * rstd;
+    bias = column_sum(dy);
+    gain = column_mean(dy * normed * weight * scale);
+}
+
+/// The greatest and the least of each column, and where they may stand.
+#[autokernel::rows(T = [bf16, f32])]
+pub fn extremes<T>(x: &Matrix<T>, most: &mut Row<T>, least: &mut Row<f32>, last: &mut Row<f32>) {
+    most = column_max(x);
+    least = column_min(if x > 0.0 { x } else { 2.0 });
+    last = column_max(if x < 0.0 { row_index() + column_index() } else { 0.0 });
+}
+
 /// Rotary embeddings of halves of a head, by tables of one head.
 #[autokernel::rows]
 pub fn rotary(x: &Matrix<bf16>, cosines: &Matrix<f32>, sines: &Matrix<f32>, positions: &Index, out: &mut Matrix<bf16>) {
@@ -141,12 +166,14 @@ pub fn declared_here() -> Vec<Declared> {
     let of_types = [
         Declared { name: "scaled<f16>", kernel: scaled::kernel::<f16>() },
         Declared { name: "scaled<bf16>", kernel: scaled::kernel::<bf16>() },
+        Declared { name: "extremes<bf16>", kernel: extremes::kernel::<bf16>() },
+        Declared { name: "extremes<f32>", kernel: extremes::kernel::<f32>() },
         Declared { name: "embedding<bf16>", kernel: embedding::kernel::<bf16>() },
         Declared { name: "embedding<f32>", kernel: embedding::kernel::<f32>() },
     ];
     of_types
         .into_iter()
-        .chain(declared![statistics, language, elementwise, causal, append, permute, rotary, rotary_pairs])
+        .chain(declared![statistics, language, elementwise, causal, append, permute, rotary, rotary_pairs, gradients])
         .collect()
 }
 
