@@ -189,6 +189,33 @@ fn a_machine_without_cargo_tunes_a_crate_too() {
 }
 
 #[test]
+fn the_recorded_spaces_of_row_wise_kernels_are_searched_without_a_gpu() {
+    let tuner = Tuner::without_spaces();
+    let root = tuner.folder().join("app");
+    std::fs::create_dir_all(root.join("src")).unwrap();
+    std::fs::write(root.join("Cargo.toml"), "[package]\nname = \"app\"\nversion = \"0.1.0\"\nedition = \"2024\"\n")
+        .unwrap();
+    let source = "#[autokernel::rows]
+        fn softmax(x: &Matrix<bf16>, out: &mut Matrix<bf16>) {
+            let e = (x - row_max(x)).exp();
+            out = e / row_sum(e);
+        }";
+    std::fs::write(root.join("src/lib.rs"), source).unwrap();
+    let spaces = Path::new(ROOT).join("tuner/spaces");
+    let shapes = ["--shape", "4096x16384", "--shape", "2048x65536", "--shape", "16384x4096"];
+    let args = [&["--crate", "app", "--spaces", spaces.to_str().unwrap(), "--evaluations", "60"], &shapes[..]].concat();
+    let output = tuner.run(&args);
+    assert_finished(&output);
+    let printed = text(&output.stdout);
+    let best = printed.lines().filter(|line| line.contains("best  ")).filter_map(|line| {
+        let (share, _) = line.split_once(" % of the recorded optimum")?;
+        share.rsplit(' ').next()?.parse::<f64>().ok()
+    });
+    let best: Vec<f64> = best.collect();
+    assert!(best.len() == 3 && best.iter().all(|share| *share >= 90.0), "{best:?} in\n{printed}");
+}
+
+#[test]
 fn the_rows_of_a_crates_kernels_may_be_named() {
     let tuner = tuner_with_app();
     let output = tuner.run(&["--crate", "app", "--m", "4096,7"]);

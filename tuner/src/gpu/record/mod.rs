@@ -102,7 +102,8 @@ pub fn record(bench: &mut Bench, plan: &Plan) -> Result<Recording, RecordError> 
     let mut log = Log::open(&log_path(&plan.out), &header)?;
     let space = Space::new(plan.family, &class, bench.arch());
     let probe = plan.rasters_for_top.map(|_| class.default_schedule(bench.arch()));
-    let groups = plan::images(&space, plan.images, plan.order);
+    let shipped = class.portfolio(bench.arch());
+    let groups = plan::images(&space, plan.images, plan.order, &shipped);
     for &shape in &plan.shapes {
         let target = Target { problem: plan.problem.clone(), arch: bench.arch(), shape };
         let mut shape = ShapeRun { bench, log: &mut log, target: &target, deadline, plan };
@@ -191,13 +192,15 @@ impl ShapeRun<'_> {
         Ok(())
     }
 
-    /// The fastest schedules against cuBLAS, in interleaved rounds. A recording without cuBLAS is one all the same.
+    /// The fastest schedules against cuBLAS, in interleaved rounds, where it computes such problems at all. A recording without
+    /// cuBLAS is one all the same.
     fn meet_cublas(&mut self, groups: &[ImageGroup]) -> Result<(), RecordError> {
         let shape = self.target.shape;
         let schedules = groups.iter().flat_map(|group| &group.schedules);
         let mut timed: Vec<(f64, Schedule)> =
             schedules.filter_map(|schedule| Some((self.median_ms(schedule)?, *schedule))).collect();
-        if timed.is_empty() || self.log.cublas.contains_key(&shape) {
+        let is_met = self.target.problem.opponent().is_none() || self.log.cublas.contains_key(&shape);
+        if timed.is_empty() || is_met {
             return Ok(());
         }
         match self.bench.baseline(self.target, self.plan.effort)? {

@@ -11,11 +11,15 @@ use super::super::compile::ImageGroup;
 const SAMPLE_SEED: u64 = 1;
 
 /// The images of a space, sampled and shuffled the same way each time: what a recording that is cut short has
-/// measured is then a fair sample. `order` other than 0 shuffles the sample once more.
-pub fn images(space: &Space, most: Option<usize>, order: u64) -> Vec<ImageGroup> {
+/// measured is then a fair sample. `order` other than 0 shuffles the sample once more. Those of `shipped` are in it whatever was
+/// drawn, so that a replay knows what is in use.
+pub fn images(space: &Space, most: Option<usize>, order: u64, shipped: &[Schedule]) -> Vec<ImageGroup> {
     let mut groups = ImageGroup::of(space.schedules());
     groups.shuffle(&mut rand_pcg::Pcg64::seed_from_u64(SAMPLE_SEED));
-    groups.truncate(most.unwrap_or(usize::MAX));
+    let sampled = most.unwrap_or(usize::MAX).min(groups.len());
+    let left_out = groups.split_off(sampled);
+    let is_shipped = |group: &ImageGroup| group.schedules.iter().any(|schedule| shipped.contains(schedule));
+    groups.extend(left_out.into_iter().filter(is_shipped));
     if order > 0 {
         groups.shuffle(&mut rand_pcg::Pcg64::seed_from_u64(order));
     }
@@ -56,13 +60,21 @@ mod tests {
     #[test]
     fn a_sample_is_the_same_each_time_and_the_beginning_of_the_whole() {
         let space = space();
-        assert_eq!(images(&space, Some(24), 0), images(&space, None, 0)[..24]);
-        assert_eq!(first_pass(&images(&space, None, 7), None).len(), space.schedules().len());
+        assert_eq!(images(&space, Some(24), 0, &[]), images(&space, None, 0, &[])[..24]);
+        assert_eq!(first_pass(&images(&space, None, 7, &[]), None).len(), space.schedules().len());
+    }
+
+    #[test]
+    fn what_ships_is_in_every_sample_once() {
+        let (space, shipped) = (space(), [class().default_schedule(Arch::SM_90A)]);
+        let has = |groups: &[ImageGroup]| groups.iter().filter(|group| group.schedules.contains(&shipped[0])).count();
+        assert_eq!(has(&images(&space, Some(1), 0, &shipped)), 1);
+        assert_eq!(has(&images(&space, None, 0, &shipped)), 1);
     }
 
     #[test]
     fn thinned_rasters_are_measured_for_the_fastest_images_alone() {
-        let groups = images(&space(), Some(10), 0);
+        let groups = images(&space(), Some(10), 0, &[]);
         let default = class().default_schedule(Arch::SM_90A);
         let probes = first_pass(&groups, Some(default));
         assert_eq!(probes.len(), 10);
