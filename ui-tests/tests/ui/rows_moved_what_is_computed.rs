@@ -1,0 +1,8 @@
+use autokernel::{Matrix, bf16};
+
+#[autokernel::rows]
+pub fn kernel(x: &Matrix<bf16>, out: &mut Matrix<bf16>) {
+    out = rotate_pairs(x * 2.0);
+}
+
+fn main() {}
