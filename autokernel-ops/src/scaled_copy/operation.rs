@@ -82,7 +82,7 @@ impl Operation for Problem {
         let relative = match self.dtype {
             Dtype::Bf16 => 2f32.powi(-8),
             Dtype::F16 => 2f32.powi(-11),
-            Dtype::F32 => 2f32.powi(-23),
+            Dtype::F32 | Dtype::I32 => 2f32.powi(-23),
             Dtype::E4m3 => 2f32.powi(-3),
             Dtype::E5m2 => 2f32.powi(-2),
         };
