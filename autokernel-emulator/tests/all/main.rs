@@ -6,6 +6,7 @@ mod support;
 
 mod attention_kernels;
 mod checks;
+mod columns_kernels;
 mod counters;
 mod deletions;
 mod epilogues;

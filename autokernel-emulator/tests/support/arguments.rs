@@ -6,7 +6,7 @@ use autokernel_codegen::matmul::extents;
 use autokernel_codegen::matmul::plan::signature;
 use autokernel_codegen::matmul::problem::Problem;
 use autokernel_core::plan::{Buffer, Contents, Layout};
-use autokernel_core::{Arg, Extents, LaunchPlan, Operand, Role, Signature, TileBox};
+use autokernel_core::{Arg, Extents, KernelStep, LaunchPlan, Operand, Role, Signature, TileBox};
 use autokernel_emulator::{DevicePointer, Fill, Gpu, HANDLE_BYTES, Launch, Swizzle, TensorMap};
 
 use super::host::{Shape, element_of};
@@ -57,26 +57,42 @@ pub fn on(
     extents: Extents,
     matrices: &[Placed],
 ) -> (Launch, Workspace) {
-    let [step] = &plan.kernels[..] else { panic!("more than one kernel") };
-    let blocks = step.grid.blocks(&extents, multiprocessors);
-    let workspace = Workspace::new(gpu, &plan.workspace, blocks);
+    let (mut launches, workspace) = steps(gpu, multiprocessors, signature, plan, extents, matrices);
+    assert_eq!(launches.len(), 1, "one kernel");
+    (launches.remove(0), workspace)
+}
+
+/// The launches of all kernels of a plan, in order, and their workspace.
+pub fn steps(
+    gpu: &mut Gpu,
+    multiprocessors: u32,
+    signature: &Signature,
+    plan: &LaunchPlan,
+    extents: Extents,
+    matrices: &[Placed],
+) -> (Vec<Launch>, Workspace) {
+    let blocks = |step: &KernelStep| step.grid.blocks(&extents, multiprocessors);
+    let workspace = Workspace::new(gpu, &plan.workspace, plan.kernels.iter().map(blocks).max().unwrap_or(0));
     let launched = Launched { gpu, operands: &signature.operands, extents, matrices, workspace: &workspace };
-    let mut parameters = Vec::new();
-    for field in &step.args {
-        parameters.resize(parameters.len().next_multiple_of(field.arg.layout().align), 0);
-        parameters.extend(launched.value(&field.arg));
-    }
-    parameters.resize(Layout::of_struct(&step.args).bytes, 0);
-    let launch = Launch {
-        grid: [u32::try_from(blocks).unwrap(), 1, 1],
-        block: [step.threads, 1, 1],
-        // Compiled in.
-        cluster: None,
-        dynamic_shared: step.shared_bytes,
-        overlaps_previous: step.overlaps_previous,
-        parameters,
+    let launch = |step: &KernelStep| {
+        let mut parameters = Vec::new();
+        for field in &step.args {
+            parameters.resize(parameters.len().next_multiple_of(field.arg.layout().align), 0);
+            parameters.extend(launched.value(&field.arg));
+        }
+        parameters.resize(Layout::of_struct(&step.args).bytes, 0);
+        Launch {
+            grid: [u32::try_from(blocks(step)).unwrap(), 1, 1],
+            block: [step.threads, 1, 1],
+            // Compiled in.
+            cluster: None,
+            dynamic_shared: step.shared_bytes,
+            overlaps_previous: step.overlaps_previous,
+            parameters,
+        }
     };
-    (launch, workspace)
+    let launches = plan.kernels.iter().map(launch).collect();
+    (launches, workspace)
 }
 
 /// The buffers of a plan's workspace, with their bytes.

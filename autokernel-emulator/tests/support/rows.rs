@@ -12,7 +12,7 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
-use super::arguments;
+use super::arguments::{self, MULTIPROCESSORS};
 use super::compile::Compiler;
 use super::host::{allocate, download, rounded, to_bytes};
 
@@ -90,6 +90,20 @@ impl Compiled {
         let operands = &self.problem.body().operands;
         let Run { inputs: values, outputs: got, report } = self.run(rows, columns, data, data.seed);
         let outputs = || operands.iter().filter(|operand| operand.role == Role::Output);
+        if self.problem.body().is_by_columns() {
+            let input = |at: usize, row: usize, column: usize| {
+                let (height, width) = self.shape(&operands[at], rows, columns);
+                values[at][if height == 1 { 0 } else { row } * width as usize + column]
+            };
+            let expected = oracle::columns(self.problem.body(), rows as usize, columns as usize, &input);
+            for ((operand, got), expected) in outputs().zip(&got).zip(&expected) {
+                for (column, (ball, got)) in expected.iter().zip(got).enumerate() {
+                    let right = is_right(self.dtype(operand), *ball, *got);
+                    assert!(right, "{what}: {}[{column}] is {got}, not {ball:?}", operand.name);
+                }
+            }
+            return report;
+        }
         for row in 0..rows {
             let input = |at: usize, row: usize, column: usize| {
                 let (height, width) = self.shape(&operands[at], rows, columns);
@@ -141,10 +155,14 @@ impl Compiled {
             placed.push(place);
         }
         let options = Options { seed: order, instruction_budget: 1 << 26, ..Options::default() };
-        let launch =
-            arguments::of_plan(&mut gpu, &signature(&self.problem), &self.plan, extents(rows, columns), &placed);
-        let report = gpu.launch(&self.module, &self.source.symbol, &launch, &options);
-        let report = report.unwrap_or_else(|error| panic!("{what}: {error}"));
+        let (signature, extents) = (signature(&self.problem), extents(rows, columns));
+        let (launches, _) = arguments::steps(&mut gpu, MULTIPROCESSORS, &signature, &self.plan, extents, &placed);
+        let reports = self.plan.kernels.iter().zip(&launches).map(|(kernel, launch)| {
+            let report = gpu.launch(&self.module, &kernel.symbol, launch, &options);
+            report.unwrap_or_else(|error| panic!("{what}: {error}"))
+        });
+        // What is counted is of the first kernel.
+        let report = reports.collect::<Vec<_>>().swap_remove(0);
 
         let outputs = || (0..operands.len()).filter(|&at| operands[at].role == Role::Output);
         let got: Vec<Vec<f64>> =
