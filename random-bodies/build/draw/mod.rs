@@ -68,6 +68,8 @@ struct Parameter {
     is_matrix: bool,
     /// How a body writes it: by its name, or with an index behind it.
     place: String,
+    /// How it is reduced along columns.
+    fold: Option<&'static str>,
 }
 
 /// The index that picks rows in a body, if one does.
@@ -80,7 +82,7 @@ fn parameter(name: &'static str, kind: &str, element: &str, is_output: bool) -> 
     let text = if kind == "f32" { format!("{name}: f32") } else { format!("{name}: {borrow}{kind}<{element}>") };
     let along_row = matches!(kind, "Matrix" | "Row");
     let (read, place) = ((!is_output).then_some(along_row), name.to_owned());
-    Parameter { text, name, read, is_matrix: kind == "Matrix", place }
+    Parameter { text, name, read, is_matrix: kind == "Matrix", place, fold: None }
 }
 
 /// Mostly none; or an index, by which some operands that have rows are read and written.
@@ -95,7 +97,14 @@ fn pick_rows(rng: &mut StdRng, parameters: &mut Vec<Parameter>) {
         }
     }
     let text = format!("{INDEX}: &Index");
-    parameters.push(Parameter { text, name: INDEX, read: Some(false), is_matrix: false, place: INDEX.to_owned() });
+    parameters.push(Parameter {
+        text,
+        name: INDEX,
+        read: Some(false),
+        is_matrix: false,
+        place: INDEX.to_owned(),
+        fold: None,
+    });
 }
 
 fn signature(rng: &mut StdRng, parameters: &mut [Parameter]) -> String {
@@ -111,7 +120,33 @@ fn kind(rng: &mut StdRng) -> &'static str {
     ["Matrix", "Matrix", "Matrix", "Row", "Column", "f32", "Scalar"].choose(rng).expect("there are some")
 }
 
+/// A value along the row, which nothing hides.
+const ALONG: &str = "along";
+
+/// Reductions along columns, of values that differ along the row.
+fn columns(rng: &mut StdRng, mut names: Vec<&'static str>, helpers: Vec<Helper>) -> Declaration {
+    let mut name = || names.pop().expect("fewer operands than names");
+    let first = name();
+    let mut parameters = vec![parameter(first, "Matrix", element(rng), false)];
+    for _ in 0..rng.random_range(0..4) {
+        parameters.push(parameter(name(), kind(rng), element(rng), false));
+    }
+    for _ in 0..rng.random_range(1..4) {
+        let fold = ["column_sum", "column_mean", "column_max", "column_min"].choose(rng).expect("there are some");
+        parameters.push(Parameter { fold: Some(fold), ..parameter(name(), "Row", element(rng), true) });
+    }
+    let signature = signature(rng, &mut parameters);
+    let inputs = parameters.iter().filter_map(|it| Some(Name { text: it.place.clone(), varies: it.read? })).collect();
+    let mut writer = Writer::new(rng, inputs, false, None, helpers);
+    let body = statements(&mut writer, &parameters);
+    let function = format!("fn kernel({signature}) {{\n    let {ALONG} = {first};\n{body}}}");
+    Declaration { attribute: "rows", arguments: String::new(), function, helpers: Vec::new() }
+}
+
 fn rows(rng: &mut StdRng, mut names: Vec<&'static str>, helpers: Vec<Helper>) -> Declaration {
+    if rng.random_ratio(1, 6) {
+        return columns(rng, names, helpers);
+    }
     let mut name = || names.pop().expect("fewer operands than names");
     // Something differs along a row, mostly a matrix.
     let first = if rng.random_ratio(1, 8) { "Row" } else { "Matrix" };
@@ -184,8 +219,8 @@ fn statements(writer: &mut Writer<'_>, parameters: &[Parameter]) -> String {
 
 /// `output = …;`, to which the last one adds what would be forgotten: a product refuses operands that nobody reads.
 fn store(writer: &mut Writer<'_>, output: Option<&Parameter>, is_last: bool) -> String {
-    let Some(Parameter { place, is_matrix, .. }) = output else { return String::new() };
-    let allowed = if *is_matrix { Allowed::Any } else { Allowed::OfRow };
+    let Some(Parameter { place, is_matrix, fold, .. }) = output else { return String::new() };
+    let allowed = if *is_matrix || fold.is_some() { Allowed::Any } else { Allowed::OfRow };
     let size = writer.rng.random_range(0..4);
     writer.stores = true;
     let mut value = writer.number(size, allowed).text;
@@ -194,5 +229,8 @@ fn store(writer: &mut Writer<'_>, output: Option<&Parameter>, is_last: bool) -> 
     for name in forgotten {
         value = format!("({value}) + 0.25 * {name}");
     }
-    format!("    {place} = {value};\n")
+    match fold {
+        Some(fold) => format!("    {place} = {fold}(({value}) + {ALONG});\n"),
+        None => format!("    {place} = {value};\n"),
+    }
 }
