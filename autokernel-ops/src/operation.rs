@@ -31,6 +31,11 @@ pub trait Operation: fmt::Display {
     /// Of the CUDA files, those that its kernels begin with; the reference's is none of them.
     const ROOTS: &'static [&'static str];
 
+    /// Those of them that kernels of a class begin with: what makes its measurements old when it changes.
+    fn roots_of(_: &Self::Class) -> &'static [&'static str] {
+        Self::ROOTS
+    }
+
     /// The attributes that declare its problems.
     const ATTRIBUTES: &'static [Attribute];
 

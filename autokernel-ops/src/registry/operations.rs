@@ -126,9 +126,9 @@ macro_rules! operations {
                 match self { $($(#[$gate])* Class::$operation(_) => <crate::$room::Problem as Operation>::NAME,)+ }
             }
 
-            /// [`Operation::ROOTS`].
+            /// [`Operation::roots_of`].
             pub fn roots(&self) -> &'static [&'static str] {
-                match self { $($(#[$gate])* Class::$operation(_) => <crate::$room::Problem as Operation>::ROOTS,)+ }
+                match self { $($(#[$gate])* Class::$operation(class) => <crate::$room::Problem as Operation>::roots_of(class),)+ }
             }
 
             /// The names of its dimensions, in order: [`Operation::DIMS`] unless it tells others.

@@ -28,6 +28,10 @@ impl Operation for Problem {
 
     const ROOTS: &'static [&'static str] = &emit::ROOTS;
 
+    fn roots_of(class: &Class) -> &'static [&'static str] {
+        emit::roots_of(class)
+    }
+
     const ATTRIBUTES: &'static [Attribute] = &[declare::ATTRIBUTE];
 
     fn declare(declaration: &Declaration) -> Result<Self, Vec<Complaint>> {
