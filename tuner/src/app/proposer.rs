@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use super::args::TuneArgs;
 use super::error::AppError;
-use crate::llm::{
-    Anthropic, FileProvider, Guard, Key, Limits, LlmArgs, Named, OpenAi, Provider, Recorder, Replayed, Retry,
-};
+use crate::llm::{Anthropic, FileProvider, Guard, Key, LlmArgs, Named, OpenAi, Provider, Recorder, Replayed, Retry};
 use crate::outcome::Measurement;
 use crate::stop::Stop;
 use crate::strategy::{Brief, Llm, Strategy};
@@ -62,10 +60,14 @@ pub(crate) fn provider(args: &LlmArgs) -> Result<Option<Arc<dyn Provider>>, AppE
     let Some(named) = args.named() else { return Ok(None) };
     let model = || args.model.as_deref().ok_or(AppError::Usage("this --llm needs --model with the model's name"));
     let key = |default: &str| Key::from_env(args.llm_key_env.as_deref().unwrap_or(default));
-    let (limits, retry) = (Limits::default(), Retry::default());
+    let (limits, retry, extras) = (args.limits(), Retry::default(), args.extras());
     Ok(Some(match named {
-        Named::OpenAi(url) => Arc::new(OpenAi::new(url, model()?, key(Key::DEFAULT_VARIABLE)?, limits, retry)?),
-        Named::Anthropic(url) => Arc::new(Anthropic::new(url, model()?, key(Key::ANTHROPIC_VARIABLE)?, limits, retry)?),
+        Named::OpenAi(url) => {
+            Arc::new(OpenAi::new(url, model()?, key(Key::DEFAULT_VARIABLE)?, limits, retry)?.with(extras))
+        }
+        Named::Anthropic(url) => {
+            Arc::new(Anthropic::new(url, model()?, key(Key::ANTHROPIC_VARIABLE)?, limits, retry)?.with(extras))
+        }
         Named::Folder(folder) => {
             let provider = FileProvider::new(folder, args.patience())?;
             Arc::new(provider.announcing(|line| errln!("  {line}")))

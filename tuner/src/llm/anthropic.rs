@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::error::{LlmError, excerpt};
+use super::extras::Extras;
 use super::http::{Auth, Client, Limits};
 use super::key::Key;
 use super::provider::{Count, JsonSchema, Message, Provider, Reply, Role, Usage};
@@ -43,6 +44,11 @@ impl Anthropic {
         let client = Client::new(base_url, "/messages", Auth::Anthropic, key, limits)?;
         let (base_url, model) = (base_url.to_owned(), model.to_owned());
         Ok(Anthropic { client, base_url, model, retry, without_tool: AtomicBool::new(false) })
+    }
+
+    /// The same model, told more in every request.
+    pub fn with(self, extras: Extras) -> Self {
+        Self { client: self.client.with(extras), ..self }
     }
 
     fn request(&self, messages: &[Message], wanted: Option<&JsonSchema>) -> Result<Reply, LlmError> {

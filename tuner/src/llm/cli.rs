@@ -6,7 +6,9 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::anthropic::Anthropic;
+use super::extras::{Extras, Header, query_pair};
 use super::guard::Caps;
+use super::http::Limits;
 use crate::options::not_negative;
 
 /// The language model and what it may cost.
@@ -39,6 +41,21 @@ pub struct LlmArgs {
     /// Go on without the model once it was waited for this long.
     #[arg(long, requires = "llm", value_name = "MINUTES", value_parser = not_negative)]
     pub llm_max_minutes: Option<f64>,
+    /// How long one request may take, in seconds [default: 300].
+    #[arg(long, requires = "llm", value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub llm_timeout: Option<u64>,
+    /// How freely the model draws its words [default: the server's].
+    #[arg(long, requires = "llm", value_name = "TEMPERATURE", value_parser = not_negative)]
+    pub llm_temperature: Option<f64>,
+    /// A header of every request, NAME=VALUE, or NAME=env:VARIABLE for a secret; may be repeated.
+    #[arg(long, requires = "llm", value_name = "NAME=VALUE")]
+    pub llm_header: Vec<Header>,
+    /// A pair of every request's query, such as api-version=2024-10-21; may be repeated.
+    #[arg(long, requires = "llm", value_name = "NAME=VALUE", value_parser = query_pair)]
+    pub llm_query: Vec<String>,
+    /// Let the reply come in pieces, for proxies that cut off silent connections.
+    #[arg(long, requires = "llm")]
+    pub llm_stream: bool,
     /// How long a reply file is waited for, in seconds.
     #[arg(long, requires = "llm", value_name = "SECONDS", default_value_t = 3600.0, value_parser = not_negative)]
     pub llm_patience: f64,
@@ -98,6 +115,18 @@ impl LlmArgs {
             input_price: self.llm_input_price.unwrap_or(0.0),
             output_price: self.llm_output_price.unwrap_or(0.0),
         }
+    }
+
+    /// What a server is told beside the protocol.
+    pub fn extras(&self) -> Extras {
+        let (headers, query) = (self.llm_header.clone(), self.llm_query.clone());
+        Extras { headers, query, temperature: self.llm_temperature, stream: self.llm_stream }
+    }
+
+    /// How long and how much a server may take.
+    pub fn limits(&self) -> Limits {
+        let limits = Limits::default();
+        Limits { whole: self.llm_timeout.map_or(limits.whole, Duration::from_secs), ..limits }
     }
 
     /// How long a reply file is waited for.

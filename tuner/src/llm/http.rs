@@ -8,8 +8,10 @@ use ureq::http::{HeaderMap, Response, Uri, header};
 use ureq::{Agent, Body, Timeout};
 
 use super::error::{LlmError, excerpt};
+use super::extras::{self, Extras, Header};
 use super::key::Key;
 use super::retry::retry_after;
+use super::stream;
 
 /// How long and how much a server may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +60,7 @@ pub(super) struct Client {
     auth: Auth,
     key: Option<Key>,
     limits: Limits,
+    extras: Extras,
 }
 
 impl Client {
@@ -80,7 +83,22 @@ impl Client {
         // A proxy from the environment cannot reach a server on this machine.
         let config = if is_loopback(&uri) { config.proxy(None) } else { config };
         let base = base_url.trim_end_matches('/').trim_end_matches(path);
-        Ok(Client { agent: config.build().new_agent(), url: format!("{base}{path}"), auth, key, limits })
+        Ok(Client {
+            agent: config.build().new_agent(),
+            url: format!("{base}{path}"),
+            auth,
+            key,
+            limits,
+            extras: Extras::default(),
+        })
+    }
+
+    /// The same client, which says more in every request.
+    pub fn with(mut self, extras: Extras) -> Self {
+        if !extras.query.is_empty() {
+            self.url += &format!("?{}", extras.query.join("&"));
+        }
+        Client { extras, ..self }
     }
 
     /// The JSON that the server answers `body` with.
@@ -98,7 +116,20 @@ impl Client {
                 Auth::Anthropic => request.header("x-api-key", key.expose()),
             };
         }
-        let response = request.send_json(body).map_err(|error| self.fault(error, "waiting for the reply"))?;
+        for Header { name, value } in &self.extras.headers {
+            request = match value {
+                extras::Value::Plain(value) => request.header(name, value),
+                extras::Value::Secret(key) => request.header(name, key.expose()),
+            };
+        }
+        let mut body = body.clone();
+        if let Some(temperature) = self.extras.temperature {
+            body["temperature"] = temperature.into();
+        }
+        if self.extras.stream {
+            body["stream"] = true.into();
+        }
+        let response = request.send_json(&body).map_err(|error| self.fault(error, "waiting for the reply"))?;
         let status = response.status().as_u16();
         let headers = response.headers().clone();
         let text = self.read(response);
@@ -107,6 +138,10 @@ impl Client {
             return Err(self.refused(status, &headers, &text.unwrap_or_default()));
         }
         let text = text?;
+        // Some servers answer in pieces though nobody asked.
+        if let Some(whole) = stream::assemble(&text) {
+            return Ok(whole);
+        }
         serde_json::from_str(&text).map_err(|error| self.not_json(&headers, &text, &error))
     }
 
@@ -186,10 +221,12 @@ impl Client {
     }
 
     fn scrub(&self, text: String) -> String {
-        match &self.key {
-            Some(key) => key.scrub(text),
-            None => text,
-        }
+        let secret = |header: &'_ Header| match &header.value {
+            extras::Value::Secret(key) => Some(key.clone()),
+            extras::Value::Plain(_) => None,
+        };
+        let secrets = self.extras.headers.iter().filter_map(secret).chain(self.key.clone());
+        secrets.fold(text, |text, key| key.scrub(text))
     }
 }
 

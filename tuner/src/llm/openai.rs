@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::error::{LlmError, excerpt};
+use super::extras::Extras;
 use super::http::{Auth, Client, Limits};
 use super::key::Key;
 use super::provider::{Count, JsonSchema, Message, Provider, Reply, Usage};
@@ -53,6 +54,11 @@ impl OpenAi {
         let client = Client::new(base_url, "/chat/completions", Auth::Bearer, key, limits)?;
         let (base_url, model) = (base_url.to_owned(), model.to_owned());
         Ok(OpenAi { client, base_url, model, retry, format: AtomicUsize::new(0) })
+    }
+
+    /// The same model, told more in every request.
+    pub fn with(self, extras: Extras) -> Self {
+        Self { client: self.client.with(extras), ..self }
     }
 
     fn request(&self, messages: &[Message], wanted: &JsonSchema, format: Format) -> Result<Reply, LlmError> {
@@ -120,6 +126,20 @@ struct Choice {
 struct Answer {
     content: Option<Content>,
     refusal: Option<String>,
+    /// Servers that take a schema for a tool answer by calling it.
+    #[serde(default)]
+    tool_calls: Option<Vec<Call>>,
+}
+
+#[derive(Deserialize)]
+struct Call {
+    function: Arguments,
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    #[serde(default)]
+    arguments: String,
 }
 
 /// Text, or the list of parts that some servers send.
@@ -160,6 +180,8 @@ fn read(answer: Value, asked: &str) -> Result<Reply, LlmError> {
         Some(Content::Parts(parts)) => parts.into_iter().map(|part| part.text).collect(),
         None => String::new(),
     };
+    let called = message.tool_calls.unwrap_or_default().into_iter().next();
+    let text = if text.trim().is_empty() { called.map_or(text, |call| call.function.arguments) } else { text };
     if text.trim().is_empty() {
         let reason = format!("finish_reason {}", finish_reason.as_deref().unwrap_or("not given"));
         return Err(LlmError::Empty { detail: excerpt(&message.refusal.unwrap_or(reason)) });

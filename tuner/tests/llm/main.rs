@@ -8,6 +8,7 @@ mod llm_support;
 
 mod anthropic;
 mod conversation;
+mod extras;
 mod faults;
 mod file;
 mod resume;

@@ -1,5 +1,7 @@
 //! The page's sections.
 
+use std::cmp::Reverse;
+
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::data::{Page, Tuning};
@@ -10,6 +12,9 @@ use crate::report::chart::ChartError;
 const STYLE: &str = include_str!("style.css");
 /// Forbids whatever would need a network or a script.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
+
+/// Learning curves that a page can show.
+const MOST_CURVES: usize = 100;
 
 /// The whole page.
 ///
@@ -60,13 +65,20 @@ fn header(page: &Page) -> Markup {
 }
 
 fn curves(tunings: &[Tuning]) -> Result<Markup, ChartError> {
-    let charts = tunings.iter().map(|tuning| Ok((tuning, curve::curve(tuning)?)));
+    let mut most: Vec<&Tuning> = tunings.iter().collect();
+    let left_out = most.len().saturating_sub(MOST_CURVES);
+    if left_out > 0 {
+        most.sort_by_key(|tuning| Reverse(tuning.trials.len()));
+        most.truncate(MOST_CURVES);
+    }
+    let charts = most.into_iter().map(|tuning| Ok((tuning, curve::curve(tuning)?)));
     let charts: Vec<(&Tuning, curve::Curve)> = charts.collect::<Result<_, ChartError>>()?;
     Ok(html! {
         section id="curves" {
             h2 { "Learning curves" }
             p.quiet { "Trials that were timed, by generation; the mean of each generation, and the best so far. Trials rest before they are timed, "
                 "so that large ones are faster than in a final, which is held under load. What is much slower lies on the lower edge." }
+            @if left_out > 0 { p { "Of the targets with the most trials; " (left_out) " more have no chart here." } }
             div.grid {
                 @for (tuning, curve) in &charts {
                     figure data-points=(curve.points) {
