@@ -20,6 +20,12 @@ pub enum AppError {
     /// The config in use cannot be read or replaced.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The config that was named is not there.
+    #[error("{} does not exist; name a config that does, or leave --config out: winners are then held against the default schedules", .config.display())]
+    NoConfig {
+        /// The config.
+        config: PathBuf,
+    },
     /// The journal cannot be used.
     #[error(transparent)]
     Journal(#[from] JournalError),

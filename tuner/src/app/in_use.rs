@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use autokernel_codegen::config::{Config, Entry};
+use autokernel_codegen::config::{Config, ConfigError, Entry};
 
 use super::args::TuneArgs;
 use super::error::AppError;
 use crate::checkout::{DEFAULT_CONFIG, shipped_config};
 use crate::demand::Package;
+use crate::output::OutputError;
 
 /// The configs that a build reads.
 #[derive(Clone, Debug)]
@@ -57,7 +58,10 @@ pub fn load(named: Option<&Path>) -> Result<Config, AppError> {
 
 /// The config at `path`; an empty one if it is not there and need not be, saying what winners meet `instead`.
 fn load_own(path: &Path, is_named: bool, instead: &str) -> Result<Config, AppError> {
-    if is_named || path.exists() {
+    if is_named && !path.exists() {
+        return Err(AppError::NoConfig { config: path.to_owned() });
+    }
+    if path.exists() {
         return Ok(Config::load(path)?);
     }
     errln!("there is no {}: winners are held against {instead}", path.display());
@@ -79,5 +83,14 @@ pub fn put(config: &mut Config, entries: &[Entry]) {
 pub fn write(path: &Path, entries: &[Entry]) -> Result<(), AppError> {
     let mut config = if path.exists() { Config::load(path)? } else { Config::default() };
     put(&mut config, entries);
-    Ok(config.save(path)?)
+    save(&config, path)
+}
+
+/// Replaces the file at `path` by `config`.
+pub fn save(config: &Config, path: &Path) -> Result<(), AppError> {
+    config.save(path).map_err(|error| match error {
+        // What helps who reads a config does not help who writes one.
+        ConfigError::Io { path, source } => AppError::Output(OutputError { path, source }),
+        other => other.into(),
+    })
 }

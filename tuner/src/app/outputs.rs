@@ -9,7 +9,7 @@ use autokernel_codegen::config::{Config, Entry};
 use super::args::TuneArgs;
 use super::ending::Ending;
 use super::error::AppError;
-use super::in_use::{put, write};
+use super::in_use::{put, save, write};
 use crate::folder;
 use crate::output::{self, OutputError};
 use crate::report::{self, Results, TargetDocument, TargetResult};
@@ -62,7 +62,7 @@ impl Outputs {
         let earlier = if self.starts_over { Vec::new() } else { earlier_winners(&path, &config) };
         put(&mut config, &earlier);
         put(&mut config, entries);
-        config.save(&path)?;
+        save(&config, &path)?;
         if let Some(path) = self.in_use.as_ref().filter(|_| !entries.is_empty()) {
             let is_new = !path.exists();
             write(path, entries)?;
@@ -108,10 +108,13 @@ impl Outputs {
         Ok(output::write(&self.folder.join(name), contents)?)
     }
 
-    /// Where everything is, for people: the trials are in the journal, or in `study`.
-    pub fn listing(&self, study: Option<&StudyUrl>) -> String {
+    /// Where everything is, for people: the trials are in the journal, or in `study`; all else only if it was written.
+    pub fn listing(&self, study: Option<&StudyUrl>, is_written: bool) -> String {
         let folder = self.folder.display();
         let trials = study.map_or_else(|| self.journal().display().to_string(), ToString::to_string);
+        if !is_written {
+            return format!("history       {trials}; not everything else could be written, see below");
+        }
         let mut text = format!(
             "history       {trials}, {folder}/history.csv\n\
              results       {folder}/results.json; `tuner report` makes a page of them\n\

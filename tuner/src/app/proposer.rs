@@ -49,7 +49,8 @@ pub fn model(args: &TuneArgs, transcript: &Path, stop: &Stop) -> Result<Option<A
         ));
     };
     let recorded = Recorder::new(provider, transcript)?;
-    Ok(Some(Arc::new(Guard::new(Arc::new(recorded), args.llm.caps(), stop.clone()))))
+    let guard = Guard::new(Arc::new(recorded), args.llm.caps(), stop.clone());
+    Ok(Some(Arc::new(guard.announcing(|line| errln!("  {line}")))))
 }
 
 /// The model that `--llm` and `--model` name, if they name one.

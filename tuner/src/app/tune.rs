@@ -49,7 +49,7 @@ pub fn tune(args: &TuneArgs, stop: &Stop) -> Result<Ending, AppError> {
     let text = format!(
         "{}\n{}\nended         {ending}\n{}{}",
         summary(&results),
-        outputs.listing(args.source.study.as_ref()),
+        outputs.listing(args.source.study.as_ref(), written.is_ok()),
         spent.unwrap_or_default(),
         next_command(args, &ending, &results)
     );

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::contest::Arena;
 use super::replies::RecordedReplies;
-use crate::llm::{Caps, FileProvider, Guard, LlmError, Provider, Replayed};
+use crate::llm::{Caps, FileProvider, Guard, LlmError, Provider, Replayed, Resumed};
 use crate::stop::Stop;
 
 /// Where the model of an arm comes from: a provider for each search, by what is searched and the seed.
@@ -43,7 +43,12 @@ pub fn shared(provider: Arc<dyn Provider>, caps: Caps) -> Arc<Guard> {
     Arc::new(Guard::new(provider, caps, Stop::default()))
 }
 
-/// The same `model` in every search.
-pub fn server(model: Arc<Guard>) -> Box<Models> {
-    Box::new(move |_, _| Ok(Box::new(Arc::clone(&model))))
+/// The same `model` in every search of `strategy`. Each has a transcript in `folder`, from which it goes on when the comparison
+/// was cut short.
+pub fn server(model: Arc<Guard>, folder: &Path, strategy: &str) -> Box<Models> {
+    let folder: PathBuf = folder.join("transcripts").join(strategy);
+    Box::new(move |arena, seed| {
+        let path = folder.join(arena.target.slug()).join(format!("seed-{seed}.jsonl"));
+        Ok(Box::new(Resumed::open(Arc::clone(&model) as Arc<dyn Provider>, &path)?))
+    })
 }

@@ -127,7 +127,9 @@ impl CompareArgs {
             None => self.replies.as_deref().map(models::recorded),
             Some(Named::Transcript(path)) => Some(models::transcript(path)?),
             Some(Named::Folder(folder)) => Some(models::files(folder, &name.to_string(), self.llm.patience())),
-            Some(Named::OpenAi(_) | Named::Anthropic(_)) => server.clone().map(models::server),
+            Some(Named::OpenAi(_) | Named::Anthropic(_)) => {
+                server.clone().map(|model| models::server(model, &self.out, &name.to_string()))
+            }
         })
     }
 

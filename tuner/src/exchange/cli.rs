@@ -11,7 +11,7 @@ use crate::checkout::own_spaces;
 use crate::folder;
 use crate::gpu_facts::GpuFacts;
 use crate::options::shape;
-use crate::replay::Library;
+use crate::replay::{Library, SUFFIX};
 use crate::source::StudyArgs;
 use crate::trial::Trial;
 
@@ -83,10 +83,15 @@ impl ImportArgs {
     /// # Errors
     /// A file cannot be read, is not in the format or of another problem, or the recording cannot be written.
     pub fn run(&self) -> Result<(), ExchangeError> {
+        if !self.out.to_string_lossy().ends_with(SUFFIX) {
+            let reason = format!("--spaces would not see it; let the name of --out end in {SUFFIX}");
+            return Err(ExchangeError::Invalid { path: self.out.clone(), reason });
+        }
         let library = Library::load(&own_spaces())?;
         let recording = import(&self.results, |name| known_gpu(&library, name))?;
-        recording.save(&self.out)?;
         let folder = self.out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        std::fs::create_dir_all(folder).map_err(|source| ExchangeError::Io { path: folder.to_owned(), source })?;
+        recording.save(&self.out)?;
         let rows: usize = recording.shapes.iter().map(|shape| shape.rows.len()).sum();
         outln!("{}: {rows} rows of {} shapes", self.out.display(), recording.shapes.len());
         outln!("next          tuner --spaces {}", folder.display());

@@ -67,12 +67,21 @@ pub struct Guard {
     caps: Caps,
     spent: Mutex<Spent>,
     health: Mutex<Health>,
+    announce: fn(&str),
 }
+
+/// How often a person is told that a model still thinks.
+const WORD: Duration = Duration::from_secs(15);
 
 impl Guard {
     /// `inner` within `caps`, until `stop` is requested.
     pub fn new(inner: Arc<dyn Provider>, caps: Caps, stop: Stop) -> Self {
-        Guard { inner, stop, caps, spent: Mutex::default(), health: Mutex::default() }
+        Guard { inner, stop, caps, spent: Mutex::default(), health: Mutex::default(), announce: |_| () }
+    }
+
+    /// The same, which tells `announce` now and then that a model still thinks.
+    pub fn announcing(self, announce: fn(&str)) -> Self {
+        Guard { announce, ..self }
     }
 
     /// What the model has cost so far.
@@ -103,7 +112,12 @@ impl Guard {
     }
 
     fn wait(&self, told: &mpsc::Receiver<Result<Reply, LlmError>>, start: Instant) -> Result<Reply, LlmError> {
+        let mut next = WORD;
         loop {
+            if start.elapsed() >= next {
+                (self.announce)(&format!("{} has been thinking for {} s", self.name(), next.as_secs()));
+                next += WORD;
+            }
             match told.recv_timeout(LOOK) {
                 Ok(answer) => return answer,
                 Err(RecvTimeoutError::Timeout) if self.stop.is_requested() => return Err(LlmError::Interrupted),

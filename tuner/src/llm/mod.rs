@@ -48,4 +48,4 @@ pub use reply::{Proposal, Proposals, Rejected, Rejection};
 pub use retry::Retry;
 pub use roofline::RooflineFacts;
 pub use task::Task;
-pub use transcript::{Exchange, Fault, Recorder, Replayed, prompt_hash};
+pub use transcript::{Exchange, Fault, Recorder, Replayed, Resumed, prompt_hash};

@@ -2,8 +2,9 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 
-use autokernel_codegen::config::Config;
+use autokernel_codegen::config::{Config, Provenance};
 use autokernel_codegen::schedule::Schedule;
 use serde::Serialize;
 
@@ -14,7 +15,7 @@ use crate::gpu::Bench;
 use crate::gpu::sampling::Effort;
 use crate::journal::read_trials;
 use crate::outcome::Outcome;
-use crate::replay::Library;
+use crate::replay::{Library, Recording};
 use crate::target::{Target, work};
 use crate::trial;
 
@@ -60,8 +61,24 @@ pub struct Sources<'s> {
     pub machine: &'s Machine,
 }
 
+/// Under what a time was measured: large kernels run at another clock after a rest than under load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Clock {
+    /// Each launch after a rest, as trials and recordings are.
+    Rested,
+    /// Launch after launch, as in finals.
+    UnderLoad,
+}
+
+impl Clock {
+    fn of(provenance: &Provenance) -> Self {
+        if provenance.final_rounds > 0 { Clock::UnderLoad } else { Clock::Rested }
+    }
+}
+
 /// A time before it is compared with anything.
 struct Found {
+    clock: Clock,
     median_ms: f64,
     spread_pct: f64,
     origin: String,
@@ -77,7 +94,7 @@ impl Sources<'_> {
             .or_else(|| self.promoted(target, schedule))?;
         let (work, roofline) = (target.work(), target.input().and_then(|input| self.machine.roofline(input)));
         let ms = found.median_ms;
-        let roofs = self.measured_roofs();
+        let roofs = self.measured_roofs(found.clock);
         let rate = |value: f64, datasheet: Option<f64>, roof: Option<f64>| Rate {
             value,
             datasheet_pct: datasheet.map(|peak| 100.0 * value / peak),
@@ -109,7 +126,12 @@ impl Sources<'_> {
         let measurement = trial.outcome.measurement()?;
         let environment = &trial.environment;
         let origin = format!("{}'s journal, {}, driver {}", self.folder.display(), environment.gpu, environment.driver);
-        Some(Found { median_ms: measurement.median_ms, spread_pct: measurement.spread_pct, origin })
+        Some(Found {
+            clock: Clock::Rested,
+            median_ms: measurement.median_ms,
+            spread_pct: measurement.spread_pct,
+            origin,
+        })
     }
 
     fn recorded(&self, target: &Target, schedule: &Schedule) -> Option<Found> {
@@ -120,7 +142,12 @@ impl Sources<'_> {
             let row = table.and_then(|table| table.rows.iter().find(|(own, _)| own == schedule));
             if let Some(measurement) = row.and_then(|(_, outcome)| outcome.measurement()) {
                 let origin = format!("recorded in {name} on {}, {gpu}", recording.method.date);
-                return Some(Found { median_ms: measurement.median_ms, spread_pct: measurement.spread_pct, origin });
+                return Some(Found {
+                    clock: Clock::Rested,
+                    median_ms: measurement.median_ms,
+                    spread_pct: measurement.spread_pct,
+                    origin,
+                });
             }
         }
         None
@@ -133,16 +160,22 @@ impl Sources<'_> {
                 && self.machine.is_called(&entry.provenance.gpu)
         })?;
         let provenance = &entry.provenance;
-        let origin = format!("the config's entry of {}, {}", provenance.date, provenance.gpu);
-        Some(Found { median_ms: provenance.median_ms, spread_pct: provenance.spread_pct, origin })
+        let clock = Clock::of(provenance);
+        let how = if clock == Clock::UnderLoad { ", under load" } else { "" };
+        let origin = format!("the config's entry of {}, {}{how}", provenance.date, provenance.gpu);
+        Some(Found { clock, median_ms: provenance.median_ms, spread_pct: provenance.spread_pct, origin })
     }
 
-    /// The highest rates of any kernel on this GPU that the config and the recordings know: TFLOP/s and GB/s.
-    fn measured_roofs(&self) -> Option<(f64, f64)> {
-        let entries = self.config.entries.iter().filter(|entry| self.machine.is_called(&entry.provenance.gpu));
+    /// The highest rates of any kernel on this GPU, measured at the same clock, that the config and the recordings know: TFLOP/s
+    /// and GB/s.
+    fn measured_roofs(&self, clock: Clock) -> Option<(f64, f64)> {
+        let same = |provenance: &Provenance| self.machine.is_called(&provenance.gpu) && Clock::of(provenance) == clock;
+        let entries = self.config.entries.iter().filter(|entry| same(&entry.provenance));
         let entries = entries.map(|entry| (work(&entry.problem, &entry.extents), entry.provenance.median_ms));
         let recordings = self.library.recordings.iter().map(|(_, recording)| recording);
-        let recordings = recordings.filter(|recording| self.machine.is_called(&recording.environment.gpu));
+        let rested =
+            |recording: &&Arc<Recording>| clock == Clock::Rested && self.machine.is_called(&recording.environment.gpu);
+        let recordings = recordings.filter(rested);
         let tables = recordings.flat_map(|recording| {
             recording.shapes.iter().filter_map(|table| {
                 let (problem, arch) = (recording.problem.clone(), recording.arch);
@@ -169,7 +202,8 @@ fn measured(mut bench: Bench, target: &Target, schedule: &Schedule) -> Option<Fo
     match outcome? {
         Outcome::Measured(measurement) => {
             let origin = format!("measured here and now, {}", bench.gpu().facts.name);
-            Some(Found { median_ms: measurement.median_ms, spread_pct: measurement.spread_pct, origin })
+            let (median_ms, spread_pct) = (measurement.median_ms, measurement.spread_pct);
+            Some(Found { clock: Clock::Rested, median_ms, spread_pct, origin })
         }
         Outcome::Failed(failure) => {
             errln!("not measured here: {failure}");

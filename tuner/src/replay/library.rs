@@ -16,7 +16,7 @@ pub struct Library {
 }
 
 /// How a recording's file name ends.
-const SUFFIX: &str = ".json.gz";
+pub const SUFFIX: &str = ".json.gz";
 
 impl Library {
     /// Reads every `*.json.gz` of `folder`. A folder that does not exist holds none.

@@ -14,5 +14,6 @@ mod recording;
 pub use error::RecordingError;
 pub use evaluator::Replay;
 pub use library::Library;
+pub(crate) use library::SUFFIX;
 pub use method::Method;
 pub use recording::{RecordedShape, Recording};

@@ -17,5 +17,6 @@ mod exchange;
 mod full_loop;
 mod limits;
 mod recordings;
+mod remedies;
 mod report_page;
 mod search;

@@ -7,6 +7,7 @@ mod common;
 mod llm_support;
 
 mod anthropic;
+mod compare;
 mod conversation;
 mod extras;
 mod faults;

@@ -3,7 +3,9 @@
 mod exchange;
 mod record;
 mod replay;
+mod resume;
 
 pub use exchange::{Exchange, Fault, prompt_hash};
 pub use record::Recorder;
 pub use replay::Replayed;
+pub use resume::Resumed;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use autokernel_codegen::config::Entry;
+use autokernel_core::Ms;
 use maud::{Markup, html};
 
 use super::data::{Page, Tuning};
@@ -27,7 +28,7 @@ pub fn entries(page: &Page) -> Markup {
                 table.entries {
                     thead {
                         tr {
-                            th { "M×N×K" } th { "problem" } th.n { "ms" } th.n { "TFLOP/s" } th.n { "% of roof" }
+                            th { "M×N×K" } th { "problem" } th.n { "time" } th.n { "TFLOP/s" } th.n { "% of roof" }
                             th.n { "× default" } th.n { "× in use" } th.n { "× cuBLAS" } th { "verdict" }
                         }
                     }
@@ -46,7 +47,7 @@ fn other_entries(others: &[&Entry]) -> Markup {
             summary { (others.len()) " more in the config, from earlier runs" }
             div.scroll {
                 table.entries {
-                    thead { tr { th { "M×N×K" } th { "problem" } th.n { "ms" } th.n { "TFLOP/s" } th { "date" } } }
+                    thead { tr { th { "M×N×K" } th { "problem" } th.n { "time" } th.n { "TFLOP/s" } th { "date" } } }
                     @for entry in others { (entry_rows(entry)) }
                 }
             }
@@ -63,7 +64,7 @@ fn tuned_rows(tuning: &Tuning) -> Markup {
             tr {
                 th scope="row" { (tuning.target.shape) }
                 td { (problem.brief()) " " (tuning.target.arch) }
-                td.n data-name="ms" { (number(best, 4)) }
+                td.n data-name="time" { (best.map_or("–".to_owned(), |ms| Ms(ms).to_string())) }
                 td.n data-name="TFLOP/s" { (number(best.map(|ms| tuning.target.tflops(ms)), 0)) }
                 td.n data-name="% of roof" { (number(percent, 0)) }
                 (ratio("× default", tuning.default_ms(), best))
@@ -94,7 +95,7 @@ fn entry_rows(entry: &Entry) -> Markup {
             tr {
                 th scope="row" { (extents) }
                 td { (problem.brief()) " " (arch) }
-                td.n data-name="ms" { (number(Some(provenance.median_ms), 4)) }
+                td.n data-name="time" { (Ms(provenance.median_ms)) }
                 td.n data-name="TFLOP/s" { (number(Some(provenance.tflops), 0)) }
                 td.quiet data-name="date" { (provenance.date) }
             }
