@@ -4,7 +4,11 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+#[path = "../gpu_support/mod.rs"]
+mod gpu_support;
+
 mod commands;
+mod elsewhere;
 mod faults;
 mod postgres_server;
 mod proxy;
