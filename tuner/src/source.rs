@@ -32,10 +32,9 @@ impl StudyArgs {
 #[cfg(feature = "study")]
 fn of_study(url: &StudyUrl) -> Result<Vec<Trial>, StoreError> {
     use crate::stop::Stop;
-    use crate::store::Store;
     use crate::study::{Link, Queue, Study};
     let study = Study::read(Queue::open(Link::open(url, &Stop::default())?)?)?;
-    Ok(study.records().trials().to_vec())
+    Ok(study.into_records().into_trials())
 }
 
 #[cfg(not(feature = "study"))]

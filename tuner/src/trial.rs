@@ -56,6 +56,11 @@ pub struct TrialKey([u8; 16]);
 
 #[cfg(feature = "study")]
 impl TrialKey {
+    /// Of these bits.
+    pub fn of(bits: [u8; 16]) -> Self {
+        TrialKey(bits)
+    }
+
     /// The bits.
     pub fn bytes(self) -> [u8; 16] {
         self.0

@@ -39,8 +39,18 @@ impl Records {
 
     /// Adds a trial.
     pub fn push(&mut self, trial: Trial) {
-        self.by_key.insert(trial.key(), self.trials.len());
+        self.push_by(trial.key(), trial);
+    }
+
+    /// Adds a trial whose key is known: computing it takes longer than reading the trial.
+    pub fn push_by(&mut self, key: TrialKey, trial: Trial) {
+        self.by_key.insert(key, self.trials.len());
         self.trials.push(trial);
+    }
+
+    /// The trials alone.
+    pub fn into_trials(self) -> Vec<Trial> {
+        self.trials
     }
 
     /// Adds a final.

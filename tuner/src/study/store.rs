@@ -12,7 +12,7 @@ use super::request::{Draft, Request, Task, Tried, digest};
 use crate::held_final::HeldFinal;
 use crate::intents::Intents;
 use crate::store::{Records, Reference, Store, StoreError};
-use crate::trial::Trial;
+use crate::trial::{Trial, TrialKey};
 
 /// The trials of a study, as far as they were read.
 pub struct Study {
@@ -46,10 +46,15 @@ impl Study {
         Ok(study)
     }
 
+    /// What was read.
+    pub fn into_records(self) -> Records {
+        self.records
+    }
+
     fn read_on(&mut self) -> Result<(), StudyError> {
         self.read_lines()?;
         let query = format!(
-            "select work.id, task, request::text as request, result::text as result, recorded_at::text as at
+            "select work.id, task, key, request::text as request, result::text as result, recorded_at::text as at
              from autokernel.work where kind = 'trial' and result is not null
                  and recorded_at > coalesce($1::text::timestamptz - {OVERLAP}, '-infinity')
              order by recorded_at, work.id"
@@ -61,15 +66,19 @@ impl Study {
             found.clear();
             each_row(client, &query, from.as_deref(), |row| {
                 let (id, task): (i64, i64) = (row.get("id"), row.get("task"));
+                let key = <[u8; 16]>::try_from(row.get::<_, &[u8]>("key"));
                 let parsed = parse(row.get("request"), row.get("result"));
-                found.push((id, task, parsed, row.get::<_, String>("at")));
+                found.push((id, task, key, parsed, row.get::<_, String>("at")));
             })
         })?;
-        for (id, task, parsed, at) in found {
+        for (id, task, key, parsed, at) in found {
             let (draft, tried) = parsed.map_err(|reason| self.queue.damaged(format!("work {id}"), reason))?;
-            let trial = draft.tried(&self.task(task)?, tried);
-            if self.records.find(&trial.key()).is_none() {
-                self.records.push(trial);
+            let key =
+                key.map_err(|_| self.queue.damaged(format!("work {id}"), "its key has not 16 bytes".to_owned()))?;
+            let key = TrialKey::of(key);
+            if self.records.find(&key).is_none() {
+                let trial = draft.tried(&self.task(task)?, tried);
+                self.records.push_by(key, trial);
             }
             self.read_to = Some(at);
         }

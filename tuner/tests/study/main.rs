@@ -1,5 +1,6 @@
 //! Studies in a real Postgres, with real processes that are killed.
 #![cfg(unix)]
+#![allow(clippy::duplicate_mod, reason = "both supports say what was skipped")]
 
 #[path = "../common/mod.rs"]
 mod common;

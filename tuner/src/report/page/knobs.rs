@@ -1,8 +1,9 @@
 //! What each knob did: the times of the schedules that share a value of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use autokernel_codegen::schedule::Schedule;
+use autokernel_codegen::knob::Knob as ScheduleKnob;
+use autokernel_codegen::schedule::Family;
 use autokernel_runtime::timing::Statistics;
 use serde_json::Value;
 
@@ -33,25 +34,54 @@ pub struct Effect {
 /// A value, in the order of its knob's, and its text.
 type Sorted = (u16, String);
 /// Time over the best time of the same target, of each schedule with a value; none for one that failed.
-type Ratios = BTreeMap<Sorted, Vec<Option<f64>>>;
+type Ratios = Vec<Option<f64>>;
 
 /// The knobs of every schedule that was tried and that took more than one value, over all targets.
 ///
 /// Values are not independent: what a search tried more often, it tried in better company.
 pub fn knobs(tunings: &[Tuning]) -> Vec<Knob> {
-    let mut ratios: BTreeMap<&'static str, Ratios> = BTreeMap::new();
+    let mut ratios: BTreeMap<&'static str, BTreeMap<Sorted, Ratios>> = BTreeMap::new();
+    for ((family, knob, code), of_value) in by_code(tunings) {
+        let (name, text) = match knob {
+            Some(knob) => (knob.name, text(knob.to_json(code))),
+            None => ("family", family.name().to_owned()),
+        };
+        ratios.entry(name).or_default().entry((code, text)).or_default().extend(of_value);
+    }
+    let varied = ratios.into_iter().filter(|(_, values)| values.len() > 1);
+    let effects = |values: BTreeMap<Sorted, Ratios>| {
+        values.into_iter().map(|((_, value), ratios)| effect(value, &ratios)).collect()
+    };
+    varied.map(|(name, values)| Knob { name, effects: effects(values) }).collect()
+}
+
+/// A value of a knob of a family; of the family itself without a knob.
+type Coded = (Family, Option<&'static ScheduleKnob>, u16);
+
+/// The ratios by value. Codes, not texts: a million trials have a dozen values each.
+fn by_code(tunings: &[Tuning]) -> Vec<(Coded, Ratios)> {
+    let mut places: HashMap<(Family, &'static str, u16), usize> = HashMap::new();
+    let mut ratios: Vec<(Coded, Ratios)> = Vec::new();
     for tuning in tunings {
         let fastest = tuning.trials.iter().filter_map(|trial| trial.median_ms()).fold(f64::INFINITY, f64::min);
         for trial in &tuning.trials {
             let ratio = trial.median_ms().map(|ms| ms / fastest);
-            for (knob, value) in values(&trial.schedule) {
-                ratios.entry(knob).or_default().entry(value).or_default().push(ratio);
+            let family = trial.schedule.family();
+            let knobs = trial.schedule.knobs().map(|(knob, code)| (Some(knob), code));
+            for (knob, code) in std::iter::once((None, family as u16)).chain(knobs) {
+                let place = *places.entry((family, knob.map_or("", |knob| knob.name), code)).or_insert_with(|| {
+                    ratios.push(((family, knob, code), Vec::new()));
+                    ratios.len() - 1
+                });
+                ratios[place].1.push(ratio);
             }
         }
     }
-    let varied = ratios.into_iter().filter(|(_, values)| values.len() > 1);
-    let effects = |values: Ratios| values.into_iter().map(|((_, value), ratios)| effect(value, &ratios)).collect();
-    varied.map(|(name, values)| Knob { name, effects: effects(values) }).collect()
+    ratios
+}
+
+fn text(value: Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn effect(value: String, ratios: &[Option<f64>]) -> Effect {
@@ -59,12 +89,4 @@ fn effect(value: String, ratios: &[Option<f64>]) -> Effect {
     let median = Statistics::of(&times).ok().map(|statistics| statistics.median);
     let lowest = times.iter().copied().reduce(f64::min);
     Effect { value, timed: times.len(), failed: ratios.len() - times.len(), median, lowest }
-}
-
-/// The family, and every knob with its value.
-fn values(schedule: &Schedule) -> impl Iterator<Item = (&'static str, Sorted)> + '_ {
-    let text = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let family = schedule.family();
-    let knobs = schedule.knobs().map(move |(knob, code)| (knob.name, (code, text(knob.to_json(code)))));
-    std::iter::once(("family", (family as u16, family.name().to_owned()))).chain(knobs)
 }
