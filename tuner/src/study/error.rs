@@ -10,7 +10,7 @@ use crate::store::StoreError;
 pub enum StudyError {
     /// The database cannot be reached, or not any more.
     #[error(
-        "{place}: {reason}; check that the server runs and that this machine may reach it, then run the command again"
+        "{place}: {reason}; check that the server runs, that this machine may reach it, and that its certificate is trusted here (SSL_CERT_FILE), then run the command again"
     )]
     Unreachable {
         /// The database.

@@ -103,3 +103,23 @@ fn a_schedule_over_which_as_many_workers_were_lost_as_allowed_is_blamed() {
     let document: Value = serde_json::from_slice(&search.wait_with_output().unwrap().stdout).unwrap();
     assert_eq!(document["targets"][0]["failures"]["crash"], 1, "{document}");
 }
+
+#[test]
+fn a_server_whose_certificate_nobody_here_trusts_is_not_told_the_password() {
+    let test = "a_server_whose_certificate_nobody_here_trusts_is_not_told_the_password";
+    if std::process::Command::new("openssl").arg("version").output().is_err() {
+        crate::common::skip(test, "there is no openssl here to make a certificate");
+        return;
+    }
+    let Some(server) = Server::start(test) else { return };
+    let (tuner, url) = (Tuner::new(), format!("{}?sslmode=require", server.url()));
+    let create = || tuner.plain(&["study", "create", &url]);
+    let without = text(&create().output().unwrap());
+    assert!(without.contains("server does not support TLS"), "{without}");
+    let authority = server.with_tls();
+    let stranger = text(&create().output().unwrap());
+    assert!(stranger.contains("invalid peer certificate") && stranger.contains("SSL_CERT_FILE"), "{stranger}");
+    let trusted = create().env("SSL_CERT_FILE", &authority).output().unwrap();
+    assert!(trusted.status.success(), "{}", text(&trusted));
+    assert_eq!(server.count("select count(*) from autokernel.study"), 1);
+}

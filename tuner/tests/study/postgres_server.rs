@@ -45,6 +45,30 @@ impl Server {
         Some(server)
     }
 
+    /// Lets it speak TLS, with a certificate for this machine; the file of the authority that signed it.
+    pub fn with_tls(&self) -> PathBuf {
+        let file = |name: &str| self.folder.path().join(name);
+        std::fs::write(file("names"), "subjectAltName=IP:127.0.0.1").unwrap();
+        let openssl = |words: &str| {
+            succeed(Command::new("openssl").args(words.split(' ')).current_dir(self.folder.path()));
+        };
+        openssl("req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -subj /CN=tests -days 2");
+        openssl("req -newkey rsa:2048 -nodes -keyout server.key -out server.csr -subj /CN=server");
+        openssl(
+            "x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out server.pem -days 2 -extfile names",
+        );
+        if rustix::process::geteuid().is_root() {
+            succeed(Command::new("chown").arg(ACCOUNT).args([file("server.key"), file("server.pem")]));
+        }
+        let (certificate, key) = (file("server.pem").display().to_string(), file("server.key").display().to_string());
+        let lines = format!("ssl = on\nssl_cert_file = '{certificate}'\nssl_key_file = '{key}'\n");
+        let config = self.data().join("postgresql.conf");
+        let text = std::fs::read_to_string(&config).unwrap();
+        std::fs::write(&config, text + &lines).unwrap();
+        self.restart("fast");
+        file("ca.pem")
+    }
+
     /// Where it is, for the tuner.
     pub fn url(&self) -> String {
         self.url_at(self.port)
