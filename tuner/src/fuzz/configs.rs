@@ -5,7 +5,7 @@ use std::path::Path;
 use autokernel_codegen::config::Config;
 
 use super::mutate::mutant;
-use super::{mutants, watchdog};
+use super::{seeds, watchdog};
 use crate::checkout::shipped_config;
 use crate::gpu_facts::GpuFacts;
 use crate::promote::incumbent;
@@ -25,7 +25,7 @@ fn whatever_a_config_says_ends_as_a_config_or_as_an_error_with_its_line() {
         .unwrap();
     let target = Target { problem, arch: config.entries[0].arch, shape: config.entries[0].extents };
     let mut readable = 0;
-    watchdog::each(mutants(), |seed| {
+    watchdog::each(seeds(), |seed| {
         let mutant = mutant(text.as_bytes(), seed);
         let Ok(mutant) = String::from_utf8(mutant) else { return };
         match Config::parse(&mutant, Path::new("best_config.json")) {

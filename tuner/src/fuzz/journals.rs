@@ -9,7 +9,7 @@ use autokernel_codegen::matmul::extents;
 use autokernel_codegen::problem::{Layout, Problem};
 
 use super::mutate::mutant;
-use super::{mutants, watchdog};
+use super::{seeds, watchdog};
 use crate::environment::Environment;
 use crate::journal::{parse_trials, sealed};
 use crate::outcome::{Failure, Measurement, Outcome};
@@ -53,7 +53,7 @@ fn no_change_of_a_sealed_journal_is_read_as_another_trial() {
     let trials = trials();
     let journal = sealed(&trials);
     assert_eq!(parse_trials(&journal, Path::new("j")).unwrap(), trials);
-    watchdog::each(mutants(), |seed| {
+    watchdog::each(seeds(), |seed| {
         let read = parse_trials(&mutant(&journal, seed), Path::new("j")).unwrap_or_default();
         let stranger = read.iter().find(|trial| !trials.contains(trial));
         assert!(stranger.is_none(), "seed {seed}: {stranger:?}");
@@ -65,7 +65,7 @@ fn whatever_a_journal_without_checksums_says_ends_as_trials_or_as_an_error() {
     let lines: Vec<String> = trials().iter().map(|trial| format!("{}\n", crate::journal::unsealed(trial))).collect();
     let journal = lines.concat().into_bytes();
     let mut readable = 0;
-    watchdog::each(mutants(), |seed| {
+    watchdog::each(seeds(), |seed| {
         let Ok(trials) = parse_trials(&mutant(&journal, seed), Path::new("j")) else { return };
         readable += 1;
         if readable % PAGES == 1 && !trials.is_empty() {

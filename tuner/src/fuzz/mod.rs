@@ -7,9 +7,16 @@ mod journals;
 mod mutate;
 mod watchdog;
 
+use std::ops::Range;
+
 /// Mutants of each kind in every run of the tests.
 const FEW: u64 = 10_000;
 
-fn mutants() -> u64 {
-    std::env::var("AUTOKERNEL_FUZZ").ok().and_then(|count| count.parse().ok()).unwrap_or(FEW)
+/// The seeds of the mutants; `AUTOKERNEL_SEED` is one that is to be tried again.
+fn seeds() -> Range<u64> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|number| number.parse::<u64>().ok());
+    match number("AUTOKERNEL_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("AUTOKERNEL_FUZZ").unwrap_or(FEW),
+    }
 }

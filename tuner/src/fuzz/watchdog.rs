@@ -1,5 +1,6 @@
 //! A deadline for each mutant.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -7,8 +8,8 @@ use std::time::Duration;
 /// How long one may take; it takes microseconds.
 const DEADLINE: Duration = Duration::from_secs(20);
 
-/// Does `each` for `count` seeds. One that does not end ends the process, with its seed.
-pub fn each(count: u64, mut each: impl FnMut(u64)) {
+/// Does `each` for each of `seeds`. One that does not end ends the process, with its seed.
+pub fn each(seeds: Range<u64>, mut each: impl FnMut(u64)) {
     let at = Arc::new(AtomicU64::new(0));
     let watched = Arc::clone(&at);
     std::thread::spawn(move || {
@@ -29,7 +30,7 @@ pub fn each(count: u64, mut each: impl FnMut(u64)) {
             }
         }
     });
-    for seed in 0..count {
+    for seed in seeds {
         at.store(seed, Ordering::Relaxed);
         each(seed);
     }

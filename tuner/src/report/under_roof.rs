@@ -11,6 +11,9 @@ use super::chart::{CUBLAS, ChartError, FAINT, FOUND, INK};
 /// Spots nearer than this many pixels to each other share a label.
 const NEAR: i32 = 14;
 
+/// The lowest rate that an axis can show.
+const LEAST: f64 = 1e-9;
+
 /// A kernel under the roof.
 #[derive(Clone, Copy, Debug)]
 pub struct Spot {
@@ -32,11 +35,14 @@ pub fn extent(roof: &Roofline, spots: &[Spot]) -> (Range<f64>, f64) {
     let low = spots.iter().map(|spot| spot.intensity / 2.0).fold(roof.ridge() / 8.0, f64::min).max(0.1);
     let high = spots.iter().map(|spot| spot.intensity * 2.0).fold(roof.ridge() * 8.0, f64::max);
     let rates = spots.iter().flat_map(|spot| [Some(spot.tflops), spot.default_tflops, spot.cublas_tflops]).flatten();
-    (low..high, rates.fold(roof.attainable_tflops(low), f64::min) / 1.5)
+    // A logarithmic axis has no zero, which a target without a single operation reaches.
+    let rates = rates.filter(|rate| *rate > LEAST);
+    (low..high, rates.fold(roof.attainable_tflops(low), f64::min).max(LEAST) / 1.5)
 }
 
 /// Where an axis from `low` to `high` has its numbers: 1, 2 and 5 of each power of ten.
 pub fn ticks(low: f64, high: f64) -> Vec<f64> {
+    let low = low.max(LEAST / 10.0);
     let powers = low.log10().floor() as i32..=high.log10().ceil() as i32;
     let all = powers.flat_map(|power| [1.0, 2.0, 5.0].map(|digit| digit * 10f64.powi(power)));
     all.filter(|tick| (low..=high).contains(tick)).collect()
@@ -96,6 +102,7 @@ mod tests {
     fn an_axis_has_a_number_twice_for_no_rate_and_some_below_a_hundred() {
         assert_eq!(ticks(30.0, 1400.0), [50.0, 100.0, 200.0, 500.0, 1000.0]);
         assert_eq!(ticks(0.4, 3.0), [0.5, 1.0, 2.0]);
+        assert!(ticks(0.0, 1000.0).len() < 100, "of a target without an operation");
     }
 
     #[test]
