@@ -25,7 +25,7 @@ pub fn score(
             What::Step(Step::Let { name, value }) => {
                 bindings.push(Binding { name: name.clone(), value: value.clone() })
             }
-            What::Step(Step::Store { output, row: None, value: written }) if output == SCORE => {
+            What::Step(Step::Store { output, row: None, fold: None, value: written }) if output == SCORE => {
                 value = Some(written.clone());
             }
             What::Step(Step::Store { .. }) => {
