@@ -1,8 +1,38 @@
 //! Values that several commands' options take.
 
+use std::ffi::OsStr;
+use std::marker::PhantomData;
+use std::str::FromStr;
+
 use autokernel_codegen::matmul::DIMS;
 use autokernel_codegen::problem::dims_of_rank;
 use autokernel_core::{Extents, ParseExtentsError};
+use clap::builder::TypedValueParser;
+use clap::error::ErrorKind;
+use clap::{Arg, Command};
+
+/// Parses a value that holds a secret: unlike clap's own, its errors do not repeat it.
+#[derive(Clone, Debug)]
+pub struct Unrepeated<T>(PhantomData<T>);
+
+impl<T> Unrepeated<T> {
+    /// A parser.
+    pub const fn new() -> Self {
+        Unrepeated(PhantomData)
+    }
+}
+
+impl<T> TypedValueParser for Unrepeated<T>
+where
+    T: FromStr<Err = &'static str> + Clone + Send + Sync + 'static,
+{
+    type Value = T;
+
+    fn parse_ref(&self, command: &Command, _: Option<&Arg>, value: &OsStr) -> Result<T, clap::Error> {
+        let parsed = value.to_str().ok_or("the URL is no text").and_then(str::parse);
+        parsed.map_err(|reason| clap::Error::raw(ErrorKind::ValueValidation, format!("{reason}\n")).with_cmd(command))
+    }
+}
 
 /// A number from 0 up.
 pub fn not_negative(text: &str) -> Result<f64, String> {

@@ -3,6 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+use clap::builder::ValueParserFactory;
+
+use crate::options::Unrepeated;
+
 /// The URL of a study. There is none in this build.
 #[derive(Clone, Debug)]
 pub enum StudyUrl {}
@@ -14,6 +18,14 @@ impl FromStr for StudyUrl {
     /// Always.
     fn from_str(_: &str) -> Result<Self, Self::Err> {
         Err("this tuner was built without studies; build it with `cargo build --release -p tuner --features study`")
+    }
+}
+
+impl ValueParserFactory for StudyUrl {
+    type Parser = Unrepeated<StudyUrl>;
+
+    fn value_parser() -> Unrepeated<StudyUrl> {
+        Unrepeated::new()
     }
 }
 

@@ -1,6 +1,6 @@
 //! One study across machines: the trials of a journal as rows of one Postgres database.
 //!
-//! Whoever searches asks for trials ([`Study`], [`Remote`]); [`Worker`]s take them, a lease at a time, and write what came
+//! Whoever searches asks for trials ([`Study`], [`Remote`]); `Worker`s take them, a lease at a time, and write what came
 //! of them. Nobody coordinates: the state is the database's alone, and each process may die at any time. A lease is
 //! known by its attempt, so that a result which comes after another worker took over is kept aside and never counted.
 

@@ -3,9 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
+use clap::builder::ValueParserFactory;
 use postgres::config::{Host, SslMode};
 use postgres::{Config, config};
 use secrecy::{ExposeSecret, SecretString};
+
+use crate::options::Unrepeated;
 
 /// The URL of a database, `postgres://user@host/database`. Printing it in any way leaves out user and password.
 #[derive(Clone)]
@@ -64,6 +67,14 @@ impl FromStr for StudyUrl {
             return Err(FORM);
         }
         Ok(StudyUrl { url: url.into(), config })
+    }
+}
+
+impl ValueParserFactory for StudyUrl {
+    type Parser = Unrepeated<StudyUrl>;
+
+    fn value_parser() -> Unrepeated<StudyUrl> {
+        Unrepeated::new()
     }
 }
 

@@ -58,3 +58,12 @@ fn a_config_that_finds_no_room_is_not_to_be_restored_and_files_that_were_not_wri
     assert!(message.contains("best_config.json: File too large") && message.contains("has room"), "{message}");
     assert!(!message.contains("restore") && !said.contains("roofline.svg"), "{message}{said}");
 }
+
+#[test]
+fn a_url_that_cannot_be_used_is_not_repeated_with_its_password() {
+    let output = Tuner::without_spaces().plain(&["--study", "mysql://ann:s3cret@host/data"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.contains("postgres://USER") || message.contains("--features study"), "{message}");
+    assert!(!message.contains("s3cret") && !message.contains("ann"), "{message}");
+}
