@@ -64,6 +64,9 @@ fn check_kinds(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) 
             _ if operand.axes.len() == BATCH_AXES && sizes(argument)[0] != 1 => {
                 return refused(format!("`{name}` is no tensor of heads; pass a `Batch`"));
             }
+            _ if operand.axes.len() == ARGUMENT_AXES && !argument.layout().is_heads => {
+                return refused(format!("`{name}` is a tensor of heads; pass `Heads`"));
+            }
             _ if operand.axes.is_empty() && sizes(argument) != [1; 4] => {
                 let [.., rows, columns] = sizes(argument);
                 return refused(format!("`{name}` is one number; pass a `Scalar`, not {rows}x{columns} elements"));

@@ -15,6 +15,8 @@ pub(crate) struct Layout {
     pub ld: usize,
     /// The axes outside of rows, outermost first: of one matrix, ones.
     pub outer: [Axis; 2],
+    /// Whether those axes are an operand's own, whatever their sizes: of heads, and of no matrix.
+    pub is_heads: bool,
 }
 
 /// An axis outside of rows.
@@ -32,7 +34,7 @@ impl Axis {
 impl Layout {
     /// One matrix.
     pub const fn matrix(rows: usize, columns: usize, ld: usize) -> Self {
-        Self { rows, columns, ld, outer: [Axis::ONE; 2] }
+        Self { rows, columns, ld, outer: [Axis::ONE; 2], is_heads: false }
     }
 
     /// Elements side by side.
@@ -133,7 +135,7 @@ impl Layout {
         let [batch, heads, rows, columns] = shape;
         let [of_batch, of_head, ld] = strides;
         let outer = [Axis { size: batch, stride: of_batch }, Axis { size: heads, stride: of_head }];
-        Self { rows, columns, ld, outer }
+        Self { rows, columns, ld, outer, is_heads: true }
     }
 
     /// Sizes along all four axes, outermost first.

@@ -3,7 +3,7 @@
 //!
 //! `AUTOKERNEL_CASES` sets how many problems each kernel gets, `AUTOKERNEL_SEED` draws others.
 
-use autokernel::{Arch, Device, Emulation, Heads, PerHead, bf16, f16};
+use autokernel::{Arch, Argument, Device, Emulation, Heads, MatrixView, PerHead, bf16, f16};
 use autokernel_codegen::attention::plan::Sizes;
 use gpu_tests::attention::{Declared, kernels, ones, refusal};
 use gpu_tests::skip;
@@ -145,6 +145,8 @@ fn long_sequences_get_other_tiles_than_short_ones() {
 #[test]
 fn operands_that_do_not_fit_together_are_refused_with_what_does_not() {
     let out = || ones::<bf16>([2, 4, 8, 64]);
+    let elements = vec![bf16::ONE; 64 * 64];
+    let matrix = || Argument::from(MatrixView::from_slice(&elements, 64, 64).unwrap());
     let attend = |q: [usize; 4], k: [usize; 4], v: [usize; 4]| -> String {
         let (q, k, v) = (ones(q), ones(k), ones(v));
         let mut out: Heads<bf16> = out();
@@ -154,6 +156,9 @@ fn operands_that_do_not_fit_together_are_refused_with_what_does_not() {
     assert!(text.contains("`heads` = 4 is no multiple of `groups` = 3"), "{text}");
     let text = attend([2, 4, 8, 64], [2, 2, 9, 64], [2, 2, 7, 64]);
     assert!(text.contains("keys") && text.contains("(2x2x7x64)"), "{text}");
+    let text =
+        kernels::full::KERNEL.launch(&Device::cpu(), &mut [matrix(), matrix(), matrix(), out().view_mut().into()]);
+    assert!(refusal(text).contains("pass `Heads`"));
     let text = attend([2, 4, 8, 32], [2, 2, 9, 32], [2, 2, 9, 64]);
     assert!(text.contains("64") && text.contains("dim"), "{text}");
 }

@@ -55,7 +55,7 @@ impl Region {
     ///
     /// A single row has no next one, so its stride is free: it is chosen aligned.
     pub fn new(address: u64, layout: Layout, dtype: Dtype) -> Self {
-        let Layout { rows, columns, ld, outer } = layout;
+        let Layout { rows, columns, ld, outer, is_heads: _ } = layout;
         let bytes = u64::from(dtype.bytes());
         let stride = match rows {
             0 | 1 => (columns as u64 * bytes).next_multiple_of(TMA_ALIGNMENT),
