@@ -57,7 +57,7 @@ fn of_entry(entry: &Entry, target: &Target) -> Incumbent {
     let Entry { problem, extents, schedule, provenance, .. } = entry;
     let is_own = *problem == target.problem.class();
     let provenance = (is_own && *extents == target.shape).then(|| provenance.clone());
-    let other = (!is_own).then(|| problem.clone());
+    let other = (!is_own).then(|| Box::new(problem.clone()));
     Incumbent { schedule: *schedule, origin: Origin::Tuned { shape: *extents, other }, provenance }
 }
 

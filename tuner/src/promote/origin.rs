@@ -15,7 +15,7 @@ pub enum Origin {
         /// Its shape.
         shape: Extents,
         /// Its class, where that is another one.
-        other: Option<ProblemClass>,
+        other: Option<Box<ProblemClass>>,
     },
     /// A portfolio, of which a launch takes what is predicted to be fastest.
     Predicted,
