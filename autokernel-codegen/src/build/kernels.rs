@@ -106,8 +106,8 @@ fn leave_out(variants: &mut Vec<Variant>, spilled: &mut BTreeMap<ImageId, Compil
 /// Measured over predicted time of an image that nobody measured.
 const AS_PREDICTED: f64 = 1.0;
 
-/// For each arch that a family serves the tuned entries of `problem` and the portfolio that serves it; where there are none, its
-/// operation's own portfolio, or the arch's default. Each with its source.
+/// For each arch that a family serves the portfolio that serves `problem`, of the config or else its operation's own, and the tuned
+/// entries; where there are none, the arch's default. Each with its source.
 fn variants(problem: &Problem, config: &Config) -> Vec<(KernelSource, Variant)> {
     let class = problem.class();
     let variant = |arch, schedule: Schedule, tuned, portfolio| {
@@ -119,15 +119,19 @@ fn variants(problem: &Problem, config: &Config) -> Vec<(KernelSource, Variant)> 
     let serves = |arch: &&Arch| !class.families(**arch).is_empty();
     for &arch in config.archs.iter().filter(serves) {
         let first = variants.len();
-        let portfolio = config.portfolio_for(problem, arch);
-        let images = portfolio.into_iter().flat_map(|portfolio| portfolio.images_for(&class));
-        variants.extend(images.map(|image| variant(arch, image.schedule, None, Some(image.measured_over_predicted))));
+        match config.portfolio_for(problem, arch) {
+            Some(portfolio) => variants.extend(
+                portfolio
+                    .images_for(&class)
+                    .map(|image| variant(arch, image.schedule, None, Some(image.measured_over_predicted))),
+            ),
+            // Entries tuned for some shapes, of this class or another, are no reason to do without.
+            None => variants.extend(
+                class.portfolio(arch).into_iter().map(|schedule| variant(arch, schedule, None, Some(AS_PREDICTED))),
+            ),
+        }
         let entries = config.entries_for(problem, arch);
         variants.extend(entries.iter().map(|entry| variant(arch, entry.schedule, Some(entry.tuned()), None)));
-        if variants.len() == first {
-            let images = class.portfolio(arch).into_iter();
-            variants.extend(images.map(|schedule| variant(arch, schedule, None, Some(AS_PREDICTED))));
-        }
         if variants.len() == first {
             variants.push(variant(arch, class.default_schedule(arch), None, None));
         }

@@ -111,6 +111,8 @@ fn sm90_fitted_images(class: &Class, arch: Arch) -> Vec<Schedule> {
     const ROWS: [u32; 15] = [24, 40, 48, 56, 72, 80, 96, 112, 136, 152, 176, 184, 208, 224, 240];
     /// Beyond so many rows a split of K has no grid to fill.
     const SPLIT_ROWS: u32 = 112;
+    /// One warpgroup holds the sums of so many rows of 128 columns beside what a body needs.
+    const ROWS_OF_ONE: u32 = 112;
     let crews = [
         (64, 1, Mode::Cooperative),
         (128, 1, Mode::Cooperative),
@@ -121,6 +123,7 @@ fn sm90_fitted_images(class: &Class, arch: Arch) -> Vec<Schedule> {
     ];
     let mut images = Vec::new();
     for tile_m in ROWS {
+        let crews = crews.into_iter().filter(|crew| (crew.0, crew.1) != (128, 1) || tile_m <= ROWS_OF_ONE);
         for (tile_n, consumers, mode) in crews {
             let splits: &[u32] = if tile_m <= SPLIT_ROWS { &[1, 2, 4] } else { &[1] };
             images.extend(splits.iter().filter_map(|&split_k| {

@@ -182,11 +182,11 @@ fn every_knob_that_a_space_varies_is_proposed_in_all_its_values_and_journalled_b
     }
 }
 
-/// Failures that no rule foresees: everything with eight stages.
+/// Failures that no rule foresees: everything with eight stages and more.
 #[test]
 fn the_surrogate_keeps_away_from_what_fails() {
     let brief = brief();
-    let fails = |schedule: &Schedule| schedule.value("stages") >= Some(6);
+    let fails = |schedule: &Schedule| schedule.value("stages") >= Some(8);
     let share = |builtin: Builtin| {
         let mut strategy = builtin.start(&brief);
         let mut last = Vec::new();

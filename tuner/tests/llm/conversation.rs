@@ -310,7 +310,7 @@ fn the_schema_keeps_to_what_strict_servers_accept() {
     check_strict(&schema);
     let sm90 = &schema["properties"]["proposals"]["items"]["properties"]["schedule"]["anyOf"][0];
     assert_eq!(sm90["properties"]["family"], json!({"type": "string", "enum": ["sm90"]}));
-    assert_eq!(sm90["properties"]["stages"], json!({"type": "integer", "enum": [3, 4, 5, 6, 7, 8, 12]}));
+    assert_eq!(sm90["properties"]["stages"], json!({"type": "integer", "enum": [3, 4, 5, 6, 7, 8, 9, 10, 11, 12]}));
     assert_eq!(sm90["properties"]["raster_order"], json!({"type": "string", "enum": ["along_m", "along_n"]}));
 }
 

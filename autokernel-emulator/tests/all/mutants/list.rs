@@ -136,12 +136,12 @@ pub const MUTANTS: &[Mutant] = &[
     caught("the staging buffers begin inside the ring", On::Plain, SHARED, "return base + G::kStages * G::kStageBytes + consumer_warp", "return base + (G::kStages - 1) * G::kStageBytes + consumer_warp"),
     caught("the rank of the block leaks into descriptors", On::ClusterN, SHARED, "(address & kAddressMask) >> kUnitShift", "address >> kUnitShift"),
     // ---- the producer ----
-    caught("every panel of B is the first", On::RowMajor, PRODUCER, "column + panel * kPanelN, k)", "column, k)"),
+    caught("every panel of B is the first", On::RowMajor, PRODUCER, "column + panel * kPanelN,", "column,"),
     caught("every slice of A is the first", On::ClusterN, PRODUCER, "barrier, k, row + first)", "barrier, k, row)"),
     caught("slices of B lie upon each other", On::ClusterM, PRODUCER, "  destination += first * kSwizzleBytes;", "  destination += 0;"),
     caught("a multicast reaches the first block alone", On::ClusterM, PRODUCER, "(1 << G::kClusterSize) - 1", "1"),
     caught("the producer stops one stage early", On::Plain, PRODUCER, "block < k_blocks.first + k_blocks.count", "block < k_blocks.first + k_blocks.count - 1"),
-    caught("the producer loads the wrong block of K", On::Plain, PRODUCER, "origin.m, block * G::kTileK", "origin.m, (block + 1) * G::kTileK"),
+    caught("the producer loads the wrong block of K", On::Plain, PRODUCER, "k = block * G::kTileK", "k = (block + 1) * G::kTileK"),
     caught("two threads produce", On::Plain, MATMUL, "if (threadIdx.x == 0) produce(", "if (threadIdx.x < 2) produce("),
     // ---- the epilogue ----
     caught("a staging buffer is reused while a store reads it", On::Plain, EPILOGUE, "if (threadIdx.x % kWarpSize == 0) ptx::tma_store_wait_read<G::kEpilogueBuffers - 1>();", ""),
@@ -196,7 +196,7 @@ pub const MUTANTS: &[Mutant] = &[
     // ---- instructions ----
     caught("a wait for a phase tries once", On::Plain, PTX90, "while (done == 0)", "while (false)"),
     caught("the kernel does not wait for the grid before it", On::Plain, MATMUL, "    ptx::wait_for_previous_grids();\n\n    const Walk", "    const Walk"),
-    caught("the zeros of K = 0 do not wait for the grid before", On::Plain, MATMUL, "      ptx::wait_for_previous_grids();\n      return fill(args, c);", "      return fill(args, c);"),
+    caught("the zeros of K = 0 do not wait for the grid before", On::Plain, MATMUL, "      ptx::wait_for_previous_grids();\n      return fill_all(args, c);", "      return fill_all(args, c);"),
     caught("a cluster barrier is not waited for", On::ClusterM, PTX90, "barrier.cluster.arrive.release;\\nbarrier.cluster.wait.acquire;", "barrier.cluster.arrive.release;"),
     caught("a cluster barrier releases nothing", On::Split, PTX90, "barrier.cluster.arrive.release;", "barrier.cluster.arrive.relaxed;"),
     caught("a fence of the wrong kind precedes the store", On::Plain, PTX90, "fence.proxy.async.shared::cta;", "fence.acq_rel.cta;"),
@@ -218,8 +218,8 @@ pub const MUTANTS: &[Mutant] = &[
     caught("the access is as wide as rows allow and columns do not", On::Sm80, COPY80, "const int64_t alignment = ld | end;", "const int64_t alignment = ld;"),
     caught("an access takes 16 bytes where rows have 4", On::Sm80, COPY80, "if (alignment % 8 == 0) return Access::kVector;", "if (alignment % 2 == 0) return Access::kVector;"),
     // ---- two products in one kernel: with one, none of these lines is compiled or makes a difference ----
-    caught("the second product is that of the first factor again", On::Gated, PRODUCER, "load_b<G>(args.b2_map, shared.second_b", "load_b<G>(args.b_map, shared.second_b"),
-    caught("both second factors are loaded to one place", On::Gated, PRODUCER, "load_b<G>(args.b2_map, shared.second_b(cursor.stage)", "load_b<G>(args.b2_map, shared.b(cursor.stage)"),
+    caught("the second product is that of the first factor again", On::Gated, PRODUCER, "args.b2_map, origin.b2(), shared.second_b", "args.b_map, origin.b(), shared.second_b"),
+    caught("both second factors are loaded to one place", On::Gated, PRODUCER, "origin.b2(), shared.second_b(cursor.stage)", "origin.b2(), shared.b(cursor.stage)"),
     caught("the body takes the first sum twice", On::Gated, MAINLOOP, "return acc[block] + G::kWidthOfOne / 2;", "return acc[block];"),
     caught("the sums of both products are stored", On::Gated, EPILOGUE, "if constexpr (kFirst + kChunk < G::kWidthOfOne) {", "if constexpr (kFirst + kChunk < G::kWidth) {"),
     caught("the second product's blocks follow the first one's at once", On::GatedSwapped, MAINLOOP, "kProductStep = G::kColumns * kSwizzleBytes >> kUnitShift", "kProductStep = G::kColumns / 2 * kSwizzleBytes >> kUnitShift"),
@@ -232,8 +232,8 @@ pub const MUTANTS: &[Mutant] = &[
     caught("an odd shift shifts nothing", On::PadRows, PAD, "shift % kPerWord<Unit> * 8 * static_cast<int>(sizeof(Unit))", "0"),
     caught("the last lane takes its own neighbour", On::PadRows, PAD, "lane == kWarpSize - 1 ? beyond : next", "next"),
     caught("columns beyond the target are written", On::PadRows, PAD, "if (column < matrix.columns) *reinterpret", "*reinterpret"),
-    caught("a tile is read before it is written", On::Reference, REFERENCE, "      __syncthreads();\n#pragma unroll", "#pragma unroll"),
-    caught("a tile is overwritten while it is read", On::Reference, REFERENCE, "double(b_tile[product][k][x]);\n      }\n      __syncthreads();\n", "double(b_tile[product][k][x]);\n      }\n"),
+    caught("a tile is read before it is written", On::Reference, REFERENCE, "    __syncthreads();\n#pragma unroll", "#pragma unroll"),
+    caught("a tile is overwritten while it is read", On::Reference, REFERENCE, "double(b_tile[product][k][x]);\n    }\n    __syncthreads();\n", "double(b_tile[product][k][x]);\n    }\n"),
     caught("columns beyond B are read", On::Reference, REFERENCE, "const bool b_inside = column < args.n && k0 + y < args.k;", "const bool b_inside = k0 + y < args.k;"),
-    caught("elements beyond C are written", On::Reference, REFERENCE, "if (row < args.m && column < args.n) {", "if (row < args.m) {"),
+    caught("elements beyond C are written", On::Reference, REFERENCE, "if (row < rows && column < args.n) {", "if (row < rows) {"),
 ];
