@@ -208,7 +208,7 @@ pub const MUTANTS: &[Mutant] = &[
     caught("slabs overwrite tiles in use", On::Sm80, MATMUL80, "      __syncthreads();  // the pipeline's memory becomes the slabs\n", ""),
     caught("slabs overwrite copies in flight", On::Sm80, MATMUL80, "    ptx::cp_async_wait<0>();\n", ""),
     caught("a slab is read while it is written", On::Sm80, MATMUL80, "Store::stage(slab, accumulators[i]);\n      __syncwarp();\n", "Store::stage(slab, accumulators[i]);\n"),
-    caught("a slab is overwritten while it is read", On::Sm80, MATMUL80, "rows - i * kSlabRows, columns});\n      __syncwarp();\n", "rows - i * kSlabRows, columns});\n"),
+    caught("a slab is overwritten while it is read", On::Sm80, MATMUL80, "Store::store(slab, of_c);\n      }\n      __syncwarp();\n", "Store::store(slab, of_c);\n      }\n"),
     caught("copies are committed with the next tile's", On::Sm80, MATMUL80, "          copy_whole(shared + write_offset, index + S::kStages - 1);\n          ptx::cp_async_commit();\n", "          copy_whole(shared + write_offset, index + S::kStages - 1);\n"),
     caught("the stage that is read is refilled", On::Sm80, MATMUL80, "write_offset = (S::kStages - 1) * S::kStageBytes", "write_offset = 0"),
     caught("rows below C are stored", On::Sm80, STORE80, "if (row >= slab.rows || column >= slab.columns) continue;", "if (column >= slab.columns) continue;"),
