@@ -142,6 +142,19 @@ impl Config {
         self.portfolios.iter().find(|portfolio| portfolio.serves(problem, arch))
     }
 
+    /// What a kernel of `problem` carries on `arch` for shapes that nobody tuned, each schedule with its measured over its predicted
+    /// time: the images of the portfolio that serves it, or else those that its operation brings. Tuned entries, of this class or
+    /// another, are no reason to do without.
+    pub fn images_for(&self, problem: &Problem, arch: Arch) -> Vec<(Schedule, f64)> {
+        let class = problem.class();
+        match self.portfolio_for(problem, arch) {
+            Some(portfolio) => {
+                portfolio.images_for(&class).map(|image| (image.schedule, image.measured_over_predicted)).collect()
+            }
+            None => class.portfolio(arch).into_iter().map(|schedule| (schedule, portfolio::AS_PREDICTED)).collect(),
+        }
+    }
+
     /// Puts `portfolio` in the place of the one of its kind, or adds it.
     pub fn put_portfolio(&mut self, portfolio: Portfolio) {
         self.portfolios.retain(|old| old.kind() != portfolio.kind());

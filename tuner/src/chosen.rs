@@ -1,14 +1,10 @@
 //! What a launch would choose where nobody tuned, without a launch.
 
 use autokernel_codegen::config::Config;
-use autokernel_codegen::problem::ProblemClass;
 use autokernel_codegen::schedule::Schedule;
 
 use crate::gpu_facts::GpuFacts;
 use crate::target::Target;
-
-/// Measured over predicted time of an image that nobody measured.
-const AS_PREDICTED: f64 = 1.0;
 
 /// Of the portfolio that a build with `config` compiles for `target`, the schedule that is predicted to be fastest on `gpu`,
 /// its launch-time knobs set, and that time in milliseconds; none where there is no portfolio. Tuned entries do not count.
@@ -16,26 +12,13 @@ pub fn predicted(config: &Config, target: &Target, gpu: &GpuFacts) -> Option<(Sc
     let class = target.problem.class();
     let constants = config.portfolio_for(&target.problem, target.arch);
     let constants = constants.map(|of| serde_json::to_string(&of.model).expect("constants have only string keys"));
-    let timed = images(config, target, &class).into_iter().filter_map(|(image, measured_over_predicted)| {
+    let images = config.images_for(&target.problem, target.arch).into_iter();
+    let timed = images.filter_map(|(image, measured_over_predicted)| {
         let forecast = class.forecast(&image, constants.as_deref(), gpu.machine())?;
         let knobs = forecast.launch_knobs(&target.shape);
         Some((with_knobs(image, &knobs), measured_over_predicted * forecast.predicted_ms(&target.shape)))
     });
     timed.min_by(|(_, a), (_, b)| a.total_cmp(b))
-}
-
-/// The portfolio's images, each with its measured over its predicted time: those of the config, or, where it has nothing for
-/// the class, those that the operation brings.
-fn images(config: &Config, target: &Target, class: &ProblemClass) -> Vec<(Schedule, f64)> {
-    let portfolio = config.portfolio_for(&target.problem, target.arch).into_iter();
-    let shipped: Vec<_> = portfolio
-        .flat_map(|portfolio| portfolio.images_for(class))
-        .map(|image| (image.schedule, image.measured_over_predicted))
-        .collect();
-    if !shipped.is_empty() || !config.entries_for(&target.problem, target.arch).is_empty() {
-        return shipped;
-    }
-    class.portfolio(target.arch).into_iter().map(|schedule| (schedule, AS_PREDICTED)).collect()
 }
 
 /// `image` with the values that its model sets at launch.

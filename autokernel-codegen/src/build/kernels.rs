@@ -103,9 +103,6 @@ fn leave_out(variants: &mut Vec<Variant>, spilled: &mut BTreeMap<ImageId, Compil
     missed.map_or(Ok(()), Err)
 }
 
-/// Measured over predicted time of an image that nobody measured.
-const AS_PREDICTED: f64 = 1.0;
-
 /// For each arch that a family serves the portfolio that serves `problem`, of the config or else its operation's own, and the tuned
 /// entries; where there are none, the arch's default. Each with its source.
 fn variants(problem: &Problem, config: &Config) -> Vec<(KernelSource, Variant)> {
@@ -119,17 +116,8 @@ fn variants(problem: &Problem, config: &Config) -> Vec<(KernelSource, Variant)> 
     let serves = |arch: &&Arch| !class.families(**arch).is_empty();
     for &arch in config.archs.iter().filter(serves) {
         let first = variants.len();
-        match config.portfolio_for(problem, arch) {
-            Some(portfolio) => variants.extend(
-                portfolio
-                    .images_for(&class)
-                    .map(|image| variant(arch, image.schedule, None, Some(image.measured_over_predicted))),
-            ),
-            // Entries tuned for some shapes, of this class or another, are no reason to do without.
-            None => variants.extend(
-                class.portfolio(arch).into_iter().map(|schedule| variant(arch, schedule, None, Some(AS_PREDICTED))),
-            ),
-        }
+        let images = config.images_for(problem, arch).into_iter();
+        variants.extend(images.map(|(schedule, factor)| variant(arch, schedule, None, Some(factor))));
         let entries = config.entries_for(problem, arch);
         variants.extend(entries.iter().map(|entry| variant(arch, entry.schedule, Some(entry.tuned()), None)));
         if variants.len() == first {
@@ -194,6 +182,32 @@ pub fn write_if_changed(path: &Path, content: &[u8]) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_tuned_entry_of_one_kernel_takes_no_image_from_another() {
+        let body = |text: &str| Problem::from(crate::rows::problem(&syn::parse_str(text).unwrap()).unwrap());
+        let tuned = body("fn double(x: &Matrix<f32>, out: &mut Matrix<f32>) { out = x + x; }");
+        let other = body("fn spread(x: &Matrix<f32>, out: &mut Matrix<f32>) { out = x - row_max(x); }");
+        let schedule = tuned.class().default_schedule(Arch::SM_90A);
+        let config = serde_json::json!({
+            "version": 2, "archs": ["sm_90a"],
+            "entries": [{
+                "problem": tuned.class(), "arch": "sm_90a", "shape": {"rows": 64, "columns": 64}, "schedule": schedule,
+                "provenance": {
+                    "gpu": "-", "driver": "-", "nvcc": "-", "date": "2026-01-01", "median_ms": 1.0, "spread_pct": 0.0,
+                    "tflops": 1.0, "samples": 1, "proposed_by": "a test"
+                }
+            }]
+        });
+        let config: Config = serde_json::from_value(config).unwrap();
+        for problem in [&tuned, &other] {
+            let variants = variants(problem, &config);
+            let untuned = variants.iter().filter(|(_, variant)| variant.portfolio.is_some()).count();
+            assert_eq!(untuned, problem.class().portfolio(Arch::SM_90A).len(), "{problem}");
+            assert!(untuned > 1, "{problem}");
+        }
+        assert!(variants(&tuned, &config).iter().any(|(_, variant)| variant.tuned.is_some()));
+    }
 
     #[test]
     fn an_image_of_a_portfolio_that_spills_is_left_out_unless_it_is_the_last_of_its_arch() {

@@ -78,6 +78,9 @@ pub struct PortfolioProvenance {
     pub model_error_pct: f64,
 }
 
+/// Measured over predicted time of an image that nobody measured.
+pub(super) const AS_PREDICTED: f64 = 1.0;
+
 impl Portfolio {
     /// Whether its images serve `problem` on `arch`.
     pub fn serves(&self, problem: &Problem, arch: Arch) -> bool {
