@@ -7,7 +7,7 @@ use cudarc::driver::{CudaSlice, CudaView, CudaViewMut};
 
 use crate::layout::Layout;
 use crate::view::{Storage, StorageMut};
-use crate::{Argument, Device, Element, Matrix, MatrixView, MatrixViewMut, Number, Result};
+use crate::{Argument, Device, Element, Error, Matrix, MatrixView, MatrixViewMut, Number, Result};
 
 /// An owned batch of row-major matrices of one shape, on the CPU or on a GPU: a tensor `[batch, rows, columns]` without gaps.
 ///
@@ -24,7 +24,7 @@ use crate::{Argument, Device, Element, Matrix, MatrixView, MatrixViewMut, Number
 pub struct Batch<T> {
     /// The matrices one below the other.
     rows: Matrix<T>,
-    shape: [usize; 3],
+    layout: Layout,
 }
 
 /// A borrowed [`Batch`] on the host or on a GPU, of any strides.
@@ -41,7 +41,9 @@ impl<T: Number> Batch<T> {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), or the driver's own error.
     pub fn zeros(device: &Device, shape: [usize; 3]) -> Result<Self> {
         let [batch, rows, columns] = shape;
-        Ok(Self { rows: Matrix::zeros(device, batch.saturating_mul(rows), columns)?, shape })
+        let len = shape.iter().try_fold(1usize, |len, size| len.checked_mul(*size));
+        let layout = Layout::dense_batch(len.ok_or_else(|| Error::out_of_memory::<T>(device, u128::MAX))?, shape)?;
+        Ok(Self { rows: Matrix::zeros(device, batch.saturating_mul(rows), columns)?, layout })
     }
 
     /// A copy of exactly `batch * rows * columns` elements, matrix by matrix and row by row.
@@ -50,9 +52,9 @@ impl<T: Number> Batch<T> {
     /// [`Error::BatchSize`](crate::Error::BatchSize), [`Error::OutOfMemory`](crate::Error::OutOfMemory), or the driver's own
     /// error.
     pub fn from_slice(device: &Device, data: &[T], shape: [usize; 3]) -> Result<Self> {
-        Layout::dense_batch(data.len(), shape)?;
+        let layout = Layout::dense_batch(data.len(), shape)?;
         let [batch, rows, columns] = shape;
-        Ok(Self { rows: Matrix::from_slice(device, data, batch * rows, columns)?, shape })
+        Ok(Self { rows: Matrix::from_slice(device, data, batch.saturating_mul(rows), columns)?, layout })
     }
 
     /// Takes over a cudarc slice of exactly `batch * rows * columns` elements, with no copy.
@@ -60,9 +62,9 @@ impl<T: Number> Batch<T> {
     /// # Errors
     /// [`Error::BatchSize`](crate::Error::BatchSize).
     pub fn from_cudarc(slice: CudaSlice<T>, shape: [usize; 3]) -> Result<Self> {
-        Layout::dense_batch(slice.len(), shape)?;
+        let layout = Layout::dense_batch(slice.len(), shape)?;
         let [batch, rows, columns] = shape;
-        Ok(Self { rows: Matrix::from_cudarc(slice, batch * rows, columns)?, shape })
+        Ok(Self { rows: Matrix::from_cudarc(slice, batch.saturating_mul(rows), columns)?, layout })
     }
 
     /// Hands the buffer back to cudarc; `None` if it is on the CPU.
@@ -72,7 +74,8 @@ impl<T: Number> Batch<T> {
 
     /// Matrices, rows and columns.
     pub const fn shape(&self) -> [usize; 3] {
-        self.shape
+        let [_, matrices, rows, columns] = self.layout.shape();
+        [matrices, rows, columns]
     }
 
     /// The device that it is on.
@@ -90,21 +93,14 @@ impl<T: Number> Batch<T> {
         &mut self.rows
     }
 
-    fn layout(&self) -> Layout {
-        let len = self.shape.iter().product();
-        // What was checked when it was made.
-        Layout::dense_batch(len, self.shape).unwrap_or(Layout::matrix(0, 0, 0))
-    }
-
     /// All of it, to read.
     pub fn view(&self) -> BatchView<'_, T> {
-        BatchView(MatrixView { layout: self.layout(), ..self.rows.view() })
+        BatchView(MatrixView { layout: self.layout, ..self.rows.view() })
     }
 
     /// All of it, to write.
     pub fn view_mut(&mut self) -> BatchViewMut<'_, T> {
-        let layout = self.layout();
-        BatchViewMut(MatrixViewMut { layout, ..self.rows.view_mut() })
+        BatchViewMut(MatrixViewMut { layout: self.layout, ..self.rows.view_mut() })
     }
 
     /// The elements, copied to the host matrix by matrix and row by row. Waits for the GPU.
@@ -120,7 +116,7 @@ impl<T: Number> Batch<T> {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), or the driver's own error.
     pub fn to_device(&self, device: &Device) -> Result<Self> {
-        Ok(Self { rows: self.rows.to_device(device)?, shape: self.shape })
+        Ok(Self { rows: self.rows.to_device(device)?, layout: self.layout })
     }
 }
 
@@ -129,18 +125,14 @@ macro_rules! shape {
     () => {
         /// Matrices, rows and columns.
         pub const fn shape(&self) -> [usize; 3] {
-            {
-                let [_, matrices, rows, columns] = self.0.layout.shape();
-                [matrices, rows, columns]
-            }
+            let [_, matrices, rows, columns] = self.0.layout.shape();
+            [matrices, rows, columns]
         }
 
         /// Elements from one matrix to the next, and from one row to the next.
         pub const fn strides(&self) -> [usize; 2] {
-            {
-                let [_, stride, ld] = self.0.layout.strides();
-                [stride, ld]
-            }
+            let [_, stride, ld] = self.0.layout.strides();
+            [stride, ld]
         }
 
         /// The device that it is on.
@@ -356,7 +348,7 @@ fn describe(f: &mut fmt::Formatter<'_>, name: &str, layout: Layout, device: &Dev
 
 impl<T: Number> fmt::Debug for Batch<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        describe(f, &format!("Batch<{}>", T::DTYPE), self.layout(), &self.device())
+        describe(f, &format!("Batch<{}>", T::DTYPE), self.layout, &self.device())
     }
 }
 
@@ -369,5 +361,21 @@ impl<T: Number> fmt::Debug for BatchView<'_, T> {
 impl<T: Number> fmt::Debug for BatchViewMut<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         describe(f, &format!("BatchViewMut<{}>", T::DTYPE), self.0.layout, &self.device())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_that_nothing_can_count_are_errors_and_parts_of_nothing_are_empty() {
+        let cpu = Device::cpu();
+        for shape in [[usize::MAX, 2, 0], [usize::MAX, 2, 3]] {
+            assert!(Batch::<f32>::zeros(&cpu, shape).is_err(), "{shape:?}");
+            assert!(Batch::<f32>::from_slice(&cpu, &[1.0], shape).is_err(), "{shape:?}");
+        }
+        let nothing = BatchView::<f32>::from_slice_with_strides(&[], [3, 2, 0], [usize::MAX; 2]).unwrap();
+        assert!(nothing.matrix(2).unwrap().rows(1..).unwrap().to_vec().unwrap().is_empty());
     }
 }

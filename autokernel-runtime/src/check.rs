@@ -2,7 +2,6 @@
 
 use autokernel_core::OWN_AXIS;
 
-use crate::layout::Layout;
 use crate::{Argument, Device, Error, Extents, Operand, Passed, Result, Role, Signature};
 
 /// The largest size of a dimension that a kernel takes.
@@ -58,17 +57,17 @@ fn check_kinds(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) 
                 };
                 return refused(format!("`{name}` is {what}"));
             }
-            _ if operand.axes.len() <= MATRIX_AXES && sizes(argument)[..2] != [1; 2] => {
+            _ if operand.axes.len() <= MATRIX_AXES && argument.layout().shape()[..2] != [1; 2] => {
                 return refused(format!("`{name}` is no batch and no heads; pass a matrix, a row or a column"));
             }
-            _ if operand.axes.len() == BATCH_AXES && sizes(argument)[0] != 1 => {
+            _ if operand.axes.len() == BATCH_AXES && argument.layout().shape()[0] != 1 => {
                 return refused(format!("`{name}` is no tensor of heads; pass a `Batch`"));
             }
             _ if operand.axes.len() == ARGUMENT_AXES && !argument.layout().is_heads => {
                 return refused(format!("`{name}` is a tensor of heads; pass `Heads`"));
             }
-            _ if operand.axes.is_empty() && sizes(argument) != [1; 4] => {
-                let [.., rows, columns] = sizes(argument);
+            _ if operand.axes.is_empty() && argument.layout().shape() != [1; 4] => {
+                let [.., rows, columns] = argument.layout().shape();
                 return refused(format!("`{name}` is one number; pass a `Scalar`, not {rows}x{columns} elements"));
             }
             _ if operand.axes.len() == 1 && argument.layout().rows != 1 => {
@@ -92,7 +91,7 @@ fn extents(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) -> R
     for (at, (operand, argument)) in signature.operands.iter().zip(arguments).enumerate() {
         let axes = ARGUMENT_AXES.saturating_sub(operand.axes.len())..ARGUMENT_AXES;
         for (&dim, axis) in operand.axes.iter().zip(axes) {
-            let (mut size, place) = (sizes(argument)[axis], Place { operand: at, axis });
+            let (mut size, place) = (argument.layout().shape()[axis], Place { operand: at, axis });
             if operand.passed == Passed::Bounds {
                 let missing =
                     || format!("`{}` is empty; bounds are one more than the parts between them", operand.name);
@@ -131,18 +130,12 @@ fn extents(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) -> R
     })
 }
 
-/// Sizes along the axes of an operand, outermost first.
-fn sizes(argument: &Argument<'_>) -> [usize; ARGUMENT_AXES] {
-    let Layout { rows, columns, outer: [first, second], .. } = argument.layout();
-    [first.size, second.size, rows, columns]
-}
-
 /// `the columns of `a` (2x3)`.
 fn describe(signature: &Signature, arguments: &[Argument<'_>], place: Place) -> String {
     let (Some(operand), Some(argument)) = (signature.operands.get(place.operand), arguments.get(place.operand)) else {
         return String::new();
     };
-    let [first, second, rows, columns] = sizes(argument);
+    let [first, second, rows, columns] = argument.layout().shape();
     let axis = if place.axis + 1 == ARGUMENT_AXES { "columns" } else { "rows" };
     let number = (place.axis + operand.axes.len()).saturating_sub(ARGUMENT_AXES);
     match operand.axes.len() {

@@ -121,7 +121,7 @@ impl Layout {
         let [first, Axis { size, stride }] = self.outer;
         let range = resolve("matrices", range, size)?;
         let part = Self { outer: [first, Axis { size: range.len(), stride }], ..*self };
-        Ok((part, part.at(range.start * stride, self.is_empty())))
+        Ok((part, part.at(range.start.saturating_mul(stride), self.is_empty())))
     }
 
     /// The layout of what one product of a batch has of an operand of that kind, and the range of this layout's elements that it
@@ -192,7 +192,7 @@ impl Layout {
     pub fn rows(&self, range: impl RangeBounds<usize>) -> Result<(Self, Range<usize>)> {
         let range = resolve("rows", range, self.rows)?;
         let part = Self { rows: range.len(), ..*self };
-        Ok((part, part.at(range.start * self.ld, self.is_empty())))
+        Ok((part, part.at(range.start.saturating_mul(self.ld), self.is_empty())))
     }
 
     /// The layout of some columns, and the range of this layout's elements that they span.

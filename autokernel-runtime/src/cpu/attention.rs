@@ -122,10 +122,12 @@ where
         return Ok(());
     }
     let [of_batch, of_head, ld] = layout.strides();
-    for batch in 0..batches {
-        for head in 0..heads {
-            let group = head / (heads / groups.max(1)).max(1);
-            let (q, k, v) = (q.head(batch, head)?, k.head(batch, group)?, v.head(batch, group)?);
+    let heads_of_group = (heads / groups.max(1)).max(1);
+    let all_groups = (0..batches).flat_map(|batch| (0..groups).map(move |group| (batch, group)));
+    for (batch, group) in all_groups {
+        let (k, v) = (k.head(batch, group)?, v.head(batch, group)?);
+        for head in group * heads_of_group..(group + 1) * heads_of_group {
+            let q = q.head(batch, head)?;
             let operands = others.iter().map(|operand| of_the_head(operand, head)).collect::<Result<_>>()?;
             let of = Head { k: &k, v: &v, values, batch, head, operands, score };
             let dim = q.len() / queries;
@@ -153,11 +155,7 @@ where
 fn of_the_head(operand: &Argument<'_>, head: usize) -> Result<f32> {
     match operand {
         Argument::Scalar(value) => Ok(*value),
-        Argument::Read(view) => {
-            let mut value = [0.0];
-            Elements::of(view)?.0.widen(head, &mut value);
-            Ok(value[0])
-        }
+        Argument::Read(view) => Ok(Elements::of(view)?.0.one(head)),
         Argument::Write(_) => Err(refused("a body writes nothing but scores")),
     }
 }
