@@ -6,3 +6,4 @@ pub mod check;
 pub mod declared;
 pub mod place;
 pub mod schedules;
+pub mod timed;

@@ -4,18 +4,14 @@
 //! Operands are random, and sets of them rotate past the L2 cache. The schedules are compiled when the test runs.
 
 use std::cell::RefCell;
-use std::path::{Path, PathBuf};
 
 use autokernel::timing::{Cache, Timer, Work};
-use autokernel::{Arch, Argument, Batch, CompiledKernel, Device, Image, Index, Matrix, bf16};
-use autokernel_codegen::matmul::emit;
-use autokernel_codegen::matmul::plan::signature;
+use autokernel::{Arch, Argument, Batch, CompiledKernel, Device, Index, Matrix, bf16};
 use autokernel_codegen::matmul::schedule::{Mode, Raster, RasterOrder, Schedule, Sm90Schedule};
-use autokernel_codegen::nvcc::{Compiler, Nvcc};
 use autokernel_codegen::product::{self, Problem};
+use batch_tests::timed;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use rayon::prelude::*;
 
 const ROUNDS: usize = 12;
 const LAUNCHES: usize = 8;
@@ -105,25 +101,9 @@ fn groups_of_the_sizes_of_experts() {
         Ok(device) => device,
         Err(reason) => return eprintln!("skipped: {reason}"),
     };
-    let cache =
-        std::env::var_os("AUTOKERNEL_CACHE_DIR").map_or_else(|| env!("CARGO_TARGET_TMPDIR").into(), PathBuf::from);
-    let compiler = Compiler::new(Nvcc::locate(Path::new(env!("CARGO_MANIFEST_DIR")), &cache).unwrap(), cache);
-    let problem = problem();
-    let compiled = schedules().into_par_iter().filter_map(|schedule| {
-        let (source, plan) = emit::kernel(&problem, &schedule);
-        let image = compiler.compile(&source, Arch::SM_90A).map_err(|error| eprintln!("{schedule}: {error}")).ok()?;
-        Some((schedule, plan, std::fs::read(image.cubin).unwrap()))
-    });
-    let compiled: Vec<_> = compiled.collect();
-    let load = |(schedule, plan, cubin): &(Schedule, autokernel::LaunchPlan, Vec<u8>)| {
-        // SAFETY: the image was compiled from the source that was emitted with this plan.
-        let kernel = unsafe { CompiledKernel::load(&device, &signature(&problem), plan, Image::Cubin(cubin)) };
-        (*schedule, kernel.unwrap())
-    };
-    let kernels: Vec<(Schedule, CompiledKernel)> = compiled.iter().map(load).collect();
+    let kernels = timed::load(&device, &problem(), schedules(), env!("CARGO_TARGET_TMPDIR"));
     println!("{device}; bf16 nt, medians of {ROUNDS} rounds of {LAUNCHES} launches");
-    let mut rng = StdRng::seed_from_u64(5);
-    let drawn: Vec<bf16> = (0..(1 << 20) + 7).map(|_| bf16::from_f32(rng.random_range(-1.0..1.0))).collect();
+    let drawn = timed::drawn();
     let values = |count: usize| drawn.iter().copied().cycle().take(count).collect::<Vec<bf16>>();
     let mut timer = Timer::new(&device, Cache::Warm).unwrap();
     for (groups, mean, n, k, is_drawn) in SHAPES {

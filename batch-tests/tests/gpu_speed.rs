@@ -5,19 +5,15 @@
 //! test runs; all are timed, and the fastest against cuBLASLt in the same rounds.
 
 use std::cell::RefCell;
-use std::path::{Path, PathBuf};
 
 use autokernel::timing::{Cache, Timer, Work};
-use autokernel::{Arch, Argument, Batch, CompiledKernel, Device, Dtype, Extents, Image, bf16, matmul};
+use autokernel::{Arch, Argument, Batch, CompiledKernel, Device, Dtype, Extents, bf16, matmul};
 use autokernel_baseline::{CublasLt, Epilogue, GemmProblem, HEURISTICS, fastest};
-use autokernel_codegen::matmul::emit;
-use autokernel_codegen::matmul::plan::signature;
 use autokernel_codegen::matmul::schedule::{Mode, Raster, RasterOrder, Schedule, Sm90Schedule};
-use autokernel_codegen::nvcc::{Compiler, Nvcc};
 use autokernel_codegen::product::{self, Problem};
+use batch_tests::timed;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use rayon::prelude::*;
 
 const ROUNDS: usize = 20;
 const LAUNCHES: usize = 8;
@@ -107,27 +103,11 @@ fn batches_beside_the_strided_batches_of_cublaslt() {
         Ok(device) => device,
         Err(reason) => return eprintln!("skipped: {reason}"),
     };
-    let cache =
-        std::env::var_os("AUTOKERNEL_CACHE_DIR").map_or_else(|| env!("CARGO_TARGET_TMPDIR").into(), PathBuf::from);
-    let compiler = Compiler::new(Nvcc::locate(Path::new(env!("CARGO_MANIFEST_DIR")), &cache).unwrap(), cache);
-    let problem = problem();
-    let compiled = schedules().into_par_iter().filter_map(|schedule| {
-        let (source, plan) = emit::kernel(&problem, &schedule);
-        let image = compiler.compile(&source, Arch::SM_90A).map_err(|error| eprintln!("{schedule}: {error}")).ok()?;
-        Some((schedule, plan, std::fs::read(image.cubin).unwrap()))
-    });
-    let compiled: Vec<_> = compiled.collect();
-    let load = |(schedule, plan, cubin): &(Schedule, autokernel::LaunchPlan, Vec<u8>)| {
-        // SAFETY: the image was compiled from the source that was emitted with this plan.
-        let kernel = unsafe { CompiledKernel::load(&device, &signature(&problem), plan, Image::Cubin(cubin)) };
-        (*schedule, kernel.unwrap())
-    };
-    let kernels: Vec<(Schedule, CompiledKernel)> = compiled.iter().map(load).collect();
+    let kernels = timed::load(&device, &problem(), schedules(), env!("CARGO_TARGET_TMPDIR"));
     println!(
         "{device}; bf16 nt, {ROUNDS} interleaved rounds of {LAUNCHES} launches; above 1 is faster than cuBLASLt's best"
     );
-    let mut rng = StdRng::seed_from_u64(5);
-    let drawn: Vec<bf16> = (0..(1 << 20) + 7).map(|_| bf16::from_f32(rng.random_range(-1.0..1.0))).collect();
+    let drawn = timed::drawn();
     let mut timer = Timer::new(&device, Cache::Warm).unwrap();
     let mut logarithms = Vec::new();
     for shape in shapes() {

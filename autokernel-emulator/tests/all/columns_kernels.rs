@@ -1,8 +1,8 @@
 //! Reductions along columns, by every kind of schedule, against fp64: parts of rows, strips of columns, wherever they lie.
 
 use crate::support::compile::Compiler;
-use crate::support::rows::{Compiled, Data, problem};
-use autokernel_codegen::rows::{Keep, Problem, RowsSchedule};
+use crate::support::rows::{Compiled, Data, plain, typed};
+use autokernel_codegen::rows::RowsSchedule;
 
 const GRADIENTS: &str = "fn gradients(
     dy: &Matrix<TYPE>, x: &Matrix<f32>, mean: &Column<f32>, weight: &Row<TYPE>, bias: &mut Row<f32>, gain: &mut Row<TYPE>
@@ -16,30 +16,18 @@ const EXTREMES: &str = "fn extremes(x: &Matrix<TYPE>, most: &mut Row<TYPE>, leas
     least = column_min(if x < 0.0 { row_index() * 0.25 + x } else { column_index() });
 }";
 
-fn typed(source: &str, ty: &str) -> Problem {
-    problem(&source.replace("TYPE", ty))
-}
-
-fn plain() -> RowsSchedule {
-    RowsSchedule {
-        threads_per_row: 8,
-        rows_per_block: 4,
-        vector: 8,
-        cluster: 0,
-        vectors: 2,
-        keep: Keep::Values,
-        blocks_per_sm: 0,
-    }
+fn strips() -> RowsSchedule {
+    RowsSchedule { threads_per_row: 8, rows_per_block: 4, ..plain() }
 }
 
 #[test]
 fn columns_of_every_type_are_reduced_by_every_kind_of_schedule() {
     let Some(compiler) = Compiler::find("columns_of_every_type_are_reduced_by_every_kind_of_schedule") else { return };
     let schedules = [
-        plain(),
-        RowsSchedule { cluster: 1, rows_per_block: 8, ..plain() },
-        RowsSchedule { threads_per_row: 4, rows_per_block: 32, vector: 2, vectors: 8, ..plain() },
-        RowsSchedule { threads_per_row: 64, rows_per_block: 1, vector: 4, vectors: 1, ..plain() },
+        strips(),
+        RowsSchedule { cluster: 1, rows_per_block: 8, ..strips() },
+        RowsSchedule { threads_per_row: 4, rows_per_block: 32, vector: 2, vectors: 8, ..strips() },
+        RowsSchedule { threads_per_row: 64, rows_per_block: 1, vector: 4, vectors: 1, ..strips() },
     ];
     for (source, ty) in [(GRADIENTS, "bf16"), (EXTREMES, "f16"), (GRADIENTS, "f32")] {
         let problem = typed(source, ty);
@@ -59,7 +47,7 @@ fn the_same_bits_of_columns_come_out_of_every_order_of_events_and_the_reference_
     let test = "the_same_bits_of_columns_come_out_of_every_order_of_events_and_the_reference_is_right";
     let Some(compiler) = Compiler::find(test) else { return };
     let problem = typed(GRADIENTS, "bf16");
-    let compiled = Compiled::new(&compiler, &problem, &plain());
+    let compiled = Compiled::new(&compiler, &problem, &strips());
     let first = compiled.outputs(150, 70, Data::default(), 0);
     for order in 1..6 {
         assert_eq!(compiled.outputs(150, 70, Data::default(), order), first);

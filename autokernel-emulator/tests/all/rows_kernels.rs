@@ -1,8 +1,8 @@
 //! Row-wise kernels: ragged widths, any alignment, every type, against fp64.
 
 use crate::support::compile::Compiler;
-use crate::support::rows::{Compiled, Data, problem};
-use autokernel_codegen::rows::{Keep, Problem, RowsSchedule};
+use crate::support::rows::{Compiled, Data, plain, problem, typed};
+use autokernel_codegen::rows::{Keep, RowsSchedule};
 
 const SOFTMAX: &str = "fn softmax(x: &Matrix<TYPE>, out: &mut Matrix<TYPE>) {
     let e = (x - row_max(x)).exp();
@@ -42,22 +42,6 @@ const BRANCHES: &str = "fn branches(x: &Matrix<TYPE>, out: &mut Matrix<TYPE>) {
 }";
 
 const WIDTHS: [u32; 9] = [1, 3, 7, 8, 64, 255, 256, 257, 1000];
-
-fn typed(source: &str, ty: &str) -> Problem {
-    problem(&source.replace("TYPE", ty))
-}
-
-fn plain() -> RowsSchedule {
-    RowsSchedule {
-        threads_per_row: 32,
-        rows_per_block: 2,
-        vector: 8,
-        cluster: 0,
-        vectors: 2,
-        keep: Keep::Values,
-        blocks_per_sm: 0,
-    }
-}
 
 #[test]
 fn every_body_and_type_is_right_at_every_width() {

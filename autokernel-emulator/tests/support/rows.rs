@@ -5,7 +5,7 @@ use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::emit::KernelSource;
 use autokernel_codegen::rows::oracle::Ball;
 use autokernel_codegen::rows::plan::{extents, signature};
-use autokernel_codegen::rows::{Kind, Operand, Problem, RowsSchedule, emit, oracle};
+use autokernel_codegen::rows::{Keep, Kind, Operand, Problem, RowsSchedule, emit, oracle};
 use autokernel_core::{LaunchPlan, Role};
 use autokernel_emulator::{Gpu, Module, Options, Report};
 use rand::rngs::StdRng;
@@ -31,6 +31,59 @@ pub struct Data {
 /// The problem that a function in Rust states.
 pub fn problem(source: &str) -> Problem {
     autokernel_codegen::rows::problem(&syn::parse_str(source).unwrap()).unwrap()
+}
+
+/// The same of a function whose elements are of a `TYPE`.
+pub fn typed(source: &str, ty: &str) -> Problem {
+    problem(&source.replace("TYPE", ty))
+}
+
+/// A schedule with nothing special about it.
+pub fn plain() -> RowsSchedule {
+    RowsSchedule {
+        threads_per_row: 32,
+        rows_per_block: 2,
+        vector: 8,
+        cluster: 0,
+        vectors: 2,
+        keep: Keep::Values,
+        blocks_per_sm: 0,
+    }
+}
+
+/// Holds each of `sources` with elements of every type against fp64, at `columns` and wherever its operands lie.
+pub fn check_every_type(compiler: &Compiler, sources: &[&str], rows: u32, columns: [u32; 6]) {
+    for source in sources {
+        for ty in ["bf16", "f16", "f32"] {
+            let compiled = Compiled::new(compiler, &typed(source, ty), &plain());
+            for (seed, columns) in (0..).zip(columns) {
+                let padding = [seed % 3, seed % 2, (seed * 5) % 7];
+                let skew = [seed % 8, seed / 2 % 4, (seed * 3) % 5];
+                compiled.check(rows, columns, Data { seed: seed.into(), ..Data::default() });
+                compiled.check(rows, columns, Data { seed: seed.into(), padding, skew, special: None });
+            }
+        }
+    }
+}
+
+/// Holds each source, with its type, against fp64 by few threads a row, by narrow vectors, by a cluster, and by the reference.
+pub fn check_every_kind(compiler: &Compiler, sources: [(&str, &str); 3]) {
+    let schedules = [
+        RowsSchedule { threads_per_row: 4, rows_per_block: 8, vectors: 1, ..plain() },
+        RowsSchedule { threads_per_row: 64, rows_per_block: 4, vector: 2, vectors: 4, ..plain() },
+        RowsSchedule { threads_per_row: 64, rows_per_block: 1, cluster: 2, ..plain() },
+    ];
+    for (source, ty) in sources {
+        let problem = typed(source, ty);
+        for schedule in schedules {
+            let compiled = Compiled::new(compiler, &problem, &schedule);
+            let held = schedule.held_columns();
+            for columns in [held, held + 1, 2 * held + 5] {
+                compiled.check(9, columns, Data { seed: columns.into(), padding: [1, 0, 3], ..Data::default() });
+            }
+        }
+        Compiled::reference(compiler, &problem).check(6, 300, Data { padding: [1, 0, 3], ..Data::default() });
+    }
 }
 
 /// What went into a launch and what came out.

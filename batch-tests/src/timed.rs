@@ -1,0 +1,43 @@
+//! What measurements of many schedules begin with: kernels that are compiled when they run, and random numbers.
+
+use std::path::{Path, PathBuf};
+
+use autokernel::{Arch, CompiledKernel, Device, Image, LaunchPlan, bf16};
+use autokernel_codegen::matmul::emit;
+use autokernel_codegen::matmul::plan::signature;
+use autokernel_codegen::matmul::schedule::Schedule;
+use autokernel_codegen::nvcc::{Compiler, Nvcc};
+use autokernel_codegen::product::Problem;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use rayon::prelude::*;
+
+/// `problem` by each of `schedules` that compiles, loaded on `device`. Images are kept in `AUTOKERNEL_CACHE_DIR`, or in `folder`.
+pub fn load(
+    device: &Device,
+    problem: &Problem,
+    schedules: Vec<Schedule>,
+    folder: &str,
+) -> Vec<(Schedule, CompiledKernel)> {
+    let cache = std::env::var_os("AUTOKERNEL_CACHE_DIR").map_or_else(|| folder.into(), PathBuf::from);
+    let compiler = Compiler::new(Nvcc::locate(Path::new(env!("CARGO_MANIFEST_DIR")), &cache).unwrap(), cache);
+    let compiled = schedules.into_par_iter().filter_map(|schedule| {
+        let (source, plan) = emit::kernel(problem, &schedule);
+        let image = compiler.compile(&source, Arch::SM_90A).map_err(|error| eprintln!("{schedule}: {error}")).ok()?;
+        Some((schedule, plan, std::fs::read(image.cubin).unwrap()))
+    });
+    let compiled: Vec<(Schedule, LaunchPlan, Vec<u8>)> = compiled.collect();
+    let load = |(schedule, plan, cubin): &(Schedule, LaunchPlan, Vec<u8>)| {
+        // SAFETY: the image was compiled from the source that was emitted with this plan.
+        let kernel = unsafe { CompiledKernel::load(device, &signature(problem), plan, Image::Cubin(cubin)) };
+        (*schedule, kernel.unwrap())
+    };
+    compiled.iter().map(load).collect()
+}
+
+/// Uniform numbers from -1 to 1, with which operands are filled over and over: seven more than a power of two, so that rows are not
+/// alike.
+pub fn drawn() -> Vec<bf16> {
+    let mut rng = StdRng::seed_from_u64(5);
+    (0..(1 << 20) + 7).map(|_| bf16::from_f32(rng.random_range(-1.0..1.0))).collect()
+}
