@@ -59,11 +59,12 @@ impl Region {
         let bytes = u64::from(dtype.bytes());
         let stride = match rows {
             0 | 1 => (columns as u64 * bytes).next_multiple_of(TMA_ALIGNMENT),
-            _ => ld as u64 * bytes,
+            // Without elements a layout has any stride.
+            _ => (ld as u64).saturating_mul(bytes),
         };
         let outer = outer.map(|Axis { size, stride }| match size {
             0 | 1 => Span { size: size as u64, ..Span::ONE },
-            _ => Span { size: size as u64, stride: stride as u64 * bytes },
+            _ => Span { size: size as u64, stride: (stride as u64).saturating_mul(bytes) },
         });
         Self { address, columns: columns as u64, rows: rows as u64, stride, outer }
     }
@@ -148,6 +149,12 @@ mod tests {
         assert_eq!(region, Region { address: 32, columns: 5, rows: 1, stride: 16, ..Region::default() });
         assert_eq!(Region::new(32, Layout { rows: 2, ..row }, Dtype::F16).stride, 14);
         assert_eq!((region.stride_along(0, 2, Dtype::F16), region.stride_along(1, 2, Dtype::F16)), (8, 1));
+    }
+
+    #[test]
+    fn a_tensor_without_elements_has_any_strides() {
+        let layout = Layout::strided_batch(0, [3, 2, 0], [usize::MAX; 2]).unwrap();
+        assert!(Region::new(256, layout, Dtype::F32).is_empty());
     }
 
     #[test]
