@@ -62,6 +62,8 @@ pub fn parts(spec: &Spec, problem: &Problem) -> Result<Parts> {
     })
 }
 
+const ANY_TEXT: &str = "strings take any text";
+
 /// The shapes and errors; follows what the user wrote.
 fn docs(problem: &Problem, parameters: &[Ident], out: usize) -> String {
     let Problem { head_dim, value_dim, causal, window, scale, .. } = problem;
@@ -72,19 +74,23 @@ fn docs(problem: &Problem, parameters: &[Ident], out: usize) -> String {
          `{k}: [batch, groups, keys, {head_dim}]`, `{v}: [batch, groups, keys, {value_dim}]`, \
          `{out}: [batch, heads, queries, {value_dim}]`; `heads` is a multiple of `groups`. Queries and keys are aligned at their ends"
     );
-    if *causal {
-        text += ": a query sees no key behind its place";
+    match (causal, window) {
+        (false, None) => {}
+        (true, None) => text += ": a query sees no key behind its place",
+        (true, Some(window)) => {
+            write!(text, ": a query sees no key behind its place, and none {window} or more away").expect(ANY_TEXT);
+        }
+        (false, Some(window)) => {
+            write!(text, ": a query sees no key {window} or more away from its place").expect(ANY_TEXT);
+        }
     }
     if let (true, Some(lse)) = (problem.log_sum_exp, names.last()) {
         write!(text, ", and in `{lse}: [1, batch, heads, queries]` the logarithm of each query's sum of exponentials, −∞ of one that sees no key")
-            .expect("strings take any text");
+            .expect(ANY_TEXT);
     }
     if problem.score.is_some() {
         text += ". Before the softmax a score becomes what the body says";
     }
-    if let Some(window) = window {
-        write!(text, ", and none {window} or more away from it").expect("strings take any text");
-    }
-    write!(text, ".\n\n{LAUNCH}").expect("strings take any text");
+    write!(text, ".\n\n{LAUNCH}").expect(ANY_TEXT);
     text
 }
