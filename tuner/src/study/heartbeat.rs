@@ -1,7 +1,6 @@
 //! Signs of life of a worker, on a thread and a connection of their own.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -16,7 +15,7 @@ const A_LEASE: u32 = 4;
 
 /// Tells the study that a worker lives, and prolongs what it holds, until it is dropped.
 pub struct Heartbeat {
-    shared: Arc<Shared>,
+    held: Arc<Held>,
     /// None once the thread is to end.
     alive: Option<mpsc::Sender<()>>,
     left: mpsc::Receiver<()>,
@@ -25,21 +24,17 @@ pub struct Heartbeat {
 /// How long a worker that ends waits until it has taken its leave.
 const LEAVE: Duration = Duration::from_secs(2);
 
-#[derive(Default)]
-struct Shared {
-    held: Mutex<HashSet<(i64, i32)>>,
-    workers: AtomicUsize,
-}
+type Held = Mutex<HashSet<(i64, i32)>>;
 
 impl Heartbeat {
     /// Begins for the worker of that name, which measures on `kind`. The first sign has been given when it comes back.
     pub fn begin(mut link: Link, name: String, kind: Option<&Kind>, lease: Duration) -> Result<Self, StudyError> {
-        let shared = Arc::new(Shared::default());
+        let held = Arc::new(Held::default());
         let kind = kind.map(json);
-        beat(&mut link, &shared, &name, kind.as_deref(), lease)?;
+        beat(&mut link, &held, &name, kind.as_deref(), lease)?;
         let (alive, ended) = mpsc::channel();
         let (leave, left) = mpsc::channel();
-        let of_thread = Arc::clone(&shared);
+        let of_thread = Arc::clone(&held);
         std::thread::spawn(move || {
             while ended.recv_timeout(lease / A_LEASE) == Err(RecvTimeoutError::Timeout) {
                 if let Err(error) = beat(&mut link, &of_thread, &name, kind.as_deref(), lease) {
@@ -49,27 +44,22 @@ impl Heartbeat {
             let _ = link.run(|client| client.execute("delete from autokernel.worker where name = $1", &[&name]));
             let _ = leave.send(());
         });
-        Ok(Heartbeat { shared, alive: Some(alive), left })
+        Ok(Heartbeat { held, alive: Some(alive), left })
     }
 
     /// Prolongs these from here on.
     pub fn hold(&self, claims: impl IntoIterator<Item = (i64, i32)>) {
-        self.shared.held().extend(claims);
+        lock(&self.held).extend(claims);
     }
 
     /// Lets one end.
     pub fn drop_claim(&self, claim: (i64, i32)) {
-        self.shared.held().remove(&claim);
+        lock(&self.held).remove(&claim);
     }
 
     /// What is held.
     pub fn held(&self) -> Vec<(i64, i32)> {
-        self.shared.held().iter().copied().collect()
-    }
-
-    /// Workers that live, this one among them.
-    pub fn workers(&self) -> usize {
-        self.shared.workers.load(Ordering::Relaxed)
+        lock(&self.held).iter().copied().collect()
     }
 }
 
@@ -81,29 +71,23 @@ impl Drop for Heartbeat {
     }
 }
 
-impl Shared {
-    fn held(&self) -> std::sync::MutexGuard<'_, HashSet<(i64, i32)>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn lock(held: &Held) -> std::sync::MutexGuard<'_, HashSet<(i64, i32)>> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn beat(link: &mut Link, shared: &Shared, name: &str, kind: Option<&str>, lease: Duration) -> Result<(), StudyError> {
+fn beat(link: &mut Link, held: &Held, name: &str, kind: Option<&str>, lease: Duration) -> Result<(), StudyError> {
     const ALIVE: &str = "insert into autokernel.worker (name, kind, seen_at) values ($1, $2::text::json, now())
         on conflict (name) do update set seen_at = now()";
     const PROLONG: &str = "update autokernel.work set lease_until = now() + make_interval(secs => $3)
         from unnest($1::bigint[], $2::integer[]) as held (id, attempt)
         where work.id = held.id and work.attempt = held.attempt and result is null and lease_until is not null";
-    const COUNT: &str =
-        "select count(*) as workers from autokernel.worker where seen_at > now() - make_interval(secs => $1)";
     let lease = lease.as_secs_f64();
-    let workers: i64 = link.run(|client| {
+    link.run(|client| {
         client.execute(ALIVE, &[&name, &kind])?;
-        let (ids, attempts): (Vec<i64>, Vec<i32>) = shared.held().iter().copied().unzip();
+        let (ids, attempts): (Vec<i64>, Vec<i32>) = lock(held).iter().copied().unzip();
         if !ids.is_empty() {
             client.execute(PROLONG, &[&ids, &attempts, &lease])?;
         }
-        Ok(client.query_one(COUNT, &[&lease])?.get("workers"))
-    })?;
-    shared.workers.store(workers.max(1) as usize, Ordering::Relaxed);
-    Ok(())
+        Ok(())
+    })
 }

@@ -124,27 +124,32 @@ impl Queue {
         Ok(Numbered { id, task: Task { target, environment } })
     }
 
-    /// Leases work of a task to `worker`: the oldest that nobody holds, and at most its share where `workers` are there for it.
-    pub fn claim(&mut self, task: i64, worker: &str, most: usize, workers: usize) -> Result<Vec<Claim>, StudyError> {
-        const QUERY: &str = "with share as (
-                select greatest(1, least($3::bigint, (count(*) + $4::bigint - 1) / $4)) as size from (
-                    select from autokernel.work where task = $1 and result is null
-                        and (lease_until is null or lease_until < now())
-                        and (kind <> 'trial' or attempt - given_back < $6)
-                    limit $3::bigint * $4::bigint) as open),
+    /// Leases work of a task to `worker`: the oldest that nobody holds, at most `most`, and no more than its share where
+    /// other workers live.
+    pub fn claim(&mut self, task: i64, worker: &str, most: usize) -> Result<Vec<Claim>, StudyError> {
+        const QUERY: &str = "with alive as (
+                select greatest(1, count(*)) as workers from autokernel.worker
+                where seen_at > now() - make_interval(secs => $4)),
+            share as (
+                select greatest(1, least($3::bigint, ((
+                    select count(*) from (
+                        select from autokernel.work where task = $1 and result is null
+                            and (lease_until is null or lease_until < now())
+                            and (kind <> 'trial' or attempt - given_back < $5)
+                        limit $3::bigint * workers) as open
+                    ) + workers - 1) / workers)) as size from alive),
             next as (
                 select id from autokernel.work where task = $1 and result is null
                     and (lease_until is null or lease_until < now())
-                    and (kind <> 'trial' or attempt - given_back < $6)
+                    and (kind <> 'trial' or attempt - given_back < $5)
                 order by id limit (select size from share) for update skip locked)
             update autokernel.work set attempt = attempt + 1, worker = $2,
-                lease_until = now() + make_interval(secs => $5)
+                lease_until = now() + make_interval(secs => $4)
             from next where work.id = next.id
             returning work.id, attempt, kind, request::text as request";
-        let (most, workers) = (most.max(1) as i64, workers.max(1) as i64);
+        let most = most.max(1) as i64;
         let (lease, attempts) = (self.policy.lease.as_secs_f64(), self.policy.attempts as i32);
-        let rows =
-            self.link.run(|client| client.query(QUERY, &[&task, &worker, &most, &workers, &lease, &attempts]))?;
+        let rows = self.link.run(|client| client.query(QUERY, &[&task, &worker, &most, &lease, &attempts]))?;
         let mut claims = rows.iter().map(|row| self.read_claim(row)).collect::<Result<Vec<_>, _>>()?;
         claims.sort_by_key(|claim| claim.id);
         Ok(claims)

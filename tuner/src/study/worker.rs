@@ -125,9 +125,9 @@ impl<'b> Worker<'b> {
 
     /// Work of the task that was served last, whose matrices are ready, or else of the oldest that is served here.
     fn claim(&mut self, last: Option<i64>) -> Result<Option<(i64, Vec<Claim>)>, StudyError> {
-        let (most, workers) = (self.habits.ahead, self.heartbeat.workers());
+        let most = self.habits.ahead;
         if let Some(task) = last {
-            let claims = self.queue.claim(task, &self.name, most, workers)?;
+            let claims = self.queue.claim(task, &self.name, most)?;
             if !claims.is_empty() {
                 return Ok(Some((task, claims)));
             }
@@ -138,7 +138,7 @@ impl<'b> Worker<'b> {
             if evaluator.is_none() {
                 continue;
             }
-            let claims = self.queue.claim(id, &self.name, most, workers)?;
+            let claims = self.queue.claim(id, &self.name, most)?;
             if !claims.is_empty() {
                 return Ok(Some((id, claims)));
             }

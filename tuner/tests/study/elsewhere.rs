@@ -29,7 +29,9 @@ fn trials_and_finals_are_measured_by_the_workers_whose_gpu_the_search_is_for() {
     let Some(server) = Server::start(test) else { return };
     let (here, url) = (Tuner::without_spaces(), server.url());
     assert!(here.sub(&["study", "create", &url]).status.success());
-    let machines = [Machine::new(""), Machine::new(""), Machine::with("", "", "Other GPU")];
+    // Compiling takes longer than an idle worker's pause: whoever is idle finds work.
+    let ours = || Machine::with("", "sleep 0.6", "Test GPU");
+    let machines = [ours(), ours(), Machine::with("", "", "Other GPU")];
     let workers = machines.each_ref().map(|machine| work(machine, &url));
     while server.count("select count(*) from autokernel.worker") < 3 {
         std::thread::sleep(std::time::Duration::from_millis(20));
