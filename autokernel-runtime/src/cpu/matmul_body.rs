@@ -4,7 +4,7 @@ use autokernel_ops::body::Kind;
 
 use super::RowFunction;
 use super::matmul::matmul;
-use super::rows::Operands;
+use super::operands::Operands;
 use crate::{AnyView, Argument, Error, MatrixView, MatrixViewMut, Result, alloc};
 
 /// Computes the outputs among `arguments`, which are in host memory: multiplies the first of the `factors` with each of the

@@ -3,11 +3,15 @@
 mod attention;
 mod elements;
 mod fold;
+mod input;
 mod matmul;
 mod matmul_body;
 mod matmul_many;
+mod operands;
+mod output;
 mod picks;
 mod rows;
+mod span;
 
 use crate::{Argument, Result};
 
@@ -15,8 +19,9 @@ pub use attention::{At, ScoreFunction, Settings as AttentionSettings, attention,
 pub use matmul::matmul;
 pub use matmul_body::matmul_body;
 pub use matmul_many::{matmul_body_of_batch, matmul_body_of_groups};
+pub use operands::RowFunction;
 pub use picks::{Columns, Pick};
-pub use rows::{RowFunction, rows};
+pub use rows::rows;
 
 /// What computes a kernel on the CPU, given its operands in the order of its signature.
 pub type CpuFunction = fn(&mut [Argument<'_>]) -> Result<()>;
