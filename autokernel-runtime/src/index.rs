@@ -58,12 +58,28 @@ pub struct Index(Matrix<i32>);
 pub struct IndexView<'a>(MatrixView<'a, i32>);
 
 impl Index {
+    /// Zeros.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), or the driver's own error.
+    pub fn zeros(device: &Device, len: usize) -> Result<Self> {
+        Matrix::zeros(device, 1, len).map(Self)
+    }
+
     /// A copy of a slice.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), or the driver's own error.
     pub fn from_slice<T: RowNumber>(device: &Device, rows: &[T]) -> Result<Self> {
         Matrix::from_slice(device, T::signed(rows), 1, rows.len()).map(Self)
+    }
+
+    /// Copies as many other numbers here; on a GPU in the order of its stream, so that a captured graph reads them next.
+    ///
+    /// # Errors
+    /// [`Error::BufferSize`](crate::Error::BufferSize), or the driver's own error.
+    pub fn copy_from_slice<T: RowNumber>(&mut self, rows: &[T]) -> Result<()> {
+        self.0.copy_from_slice(T::signed(rows))
     }
 
     /// Takes over a cudarc slice, with no copy. One of `u32` is borrowed by [`IndexView::from_cudarc`].
@@ -130,9 +146,7 @@ impl Index {
     pub fn check(&self, rows: usize) -> Result<()> {
         self.view().check(rows)
     }
-}
 
-impl Index {
     /// Refuses offsets that are not those of groups of `rows` rows: each at least the one before it, from 0 on, and at most `rows`.
     /// Waits for the GPU: for tests and for finding what a kernel left out.
     ///
@@ -144,21 +158,6 @@ impl Index {
 }
 
 impl<'a> IndexView<'a> {
-    /// As [`Index::check_groups`].
-    ///
-    /// # Errors
-    /// As [`Index::check_groups`].
-    pub fn check_groups(&self, rows: usize) -> Result<()> {
-        let mut least = 0;
-        for (at, offset) in self.to_vec()?.into_iter().enumerate() {
-            match usize::try_from(offset).ok().filter(|offset| (least..=rows).contains(offset)) {
-                Some(offset) => least = offset,
-                None => return Err(Error::NotInOrder { at, offset, least, rows }),
-            }
-        }
-        Ok(())
-    }
-
     /// A host slice.
     pub fn from_slice<T: RowNumber>(rows: &'a [T]) -> Self {
         Self(MatrixView { storage: Storage::Host(T::signed(rows)), layout: layout(rows.len()) })
@@ -215,6 +214,21 @@ impl<'a> IndexView<'a> {
         let found = self.to_vec()?.into_iter().enumerate().find(|(_, row)| !is_there(*row));
         found.map_or(Ok(()), |(at, row)| Err(Error::NoRow { at, row, rows }))
     }
+
+    /// As [`Index::check_groups`].
+    ///
+    /// # Errors
+    /// As [`Index::check_groups`].
+    pub fn check_groups(&self, rows: usize) -> Result<()> {
+        let mut least = 0;
+        for (at, offset) in self.to_vec()?.into_iter().enumerate() {
+            match usize::try_from(offset).ok().filter(|offset| (least..=rows).contains(offset)) {
+                Some(offset) => least = offset,
+                None => return Err(Error::NotInOrder { at, offset, least, rows }),
+            }
+        }
+        Ok(())
+    }
 }
 
 impl<'a> From<&'a Index> for IndexView<'a> {
@@ -257,6 +271,10 @@ mod tests {
         let signed = Index::from_slice(&device, &[1, -1, 0]).unwrap();
         let unsigned = Index::from_slice(&device, &[1, u32::MAX, 0]).unwrap();
         assert_eq!(signed.to_vec().unwrap(), unsigned.to_vec().unwrap());
+        let mut refilled = Index::zeros(&device, 3).unwrap();
+        refilled.copy_from_slice(&[1, u32::MAX, 0]).unwrap();
+        assert_eq!(refilled.to_vec().unwrap(), signed.to_vec().unwrap());
+        assert!(refilled.copy_from_slice(&[1, 2]).is_err(), "another length");
         assert_eq!(IndexView::from_slice(&[7u32, 8, 9]).range(1..).unwrap().to_vec().unwrap(), [8, 9]);
     }
 
