@@ -3,7 +3,10 @@
 
 pub mod buffer;
 pub mod check;
+pub mod check_declared;
+pub mod compiler;
 pub mod declared;
 pub mod place;
+pub mod runs;
 pub mod schedules;
 pub mod timed;

@@ -1,16 +1,15 @@
 //! What measurements of many schedules begin with: kernels that are compiled when they run, and random numbers.
 
-use std::path::{Path, PathBuf};
-
 use autokernel::{Arch, CompiledKernel, Device, Image, LaunchPlan, bf16};
 use autokernel_codegen::matmul::emit;
 use autokernel_codegen::matmul::plan::signature;
 use autokernel_codegen::matmul::schedule::Schedule;
-use autokernel_codegen::nvcc::{Compiler, Nvcc};
 use autokernel_codegen::product::Problem;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use rayon::prelude::*;
+
+use crate::compiler::compiler;
 
 /// `problem` by each of `schedules` that compiles, loaded on `device`. Images are kept in `AUTOKERNEL_CACHE_DIR`, or in `folder`.
 pub fn load(
@@ -19,8 +18,7 @@ pub fn load(
     schedules: Vec<Schedule>,
     folder: &str,
 ) -> Vec<(Schedule, CompiledKernel)> {
-    let cache = std::env::var_os("AUTOKERNEL_CACHE_DIR").map_or_else(|| folder.into(), PathBuf::from);
-    let compiler = Compiler::new(Nvcc::locate(Path::new(env!("CARGO_MANIFEST_DIR")), &cache).unwrap(), cache);
+    let compiler = compiler(folder).unwrap();
     let compiled = schedules.into_par_iter().filter_map(|schedule| {
         let (source, plan) = emit::kernel(problem, &schedule);
         let image = compiler.compile(&source, Arch::SM_90A).map_err(|error| eprintln!("{schedule}: {error}")).ok()?;

@@ -2,40 +2,22 @@
 //! `AUTOKERNEL_SEED` draws others.
 
 use autokernel::{Arch, Batch, BatchView, Device, Emulation, Index, Matrix, RowBatch, bf16};
-use batch_tests::check::{check, random};
+use batch_tests::check_declared::check_declared;
 use batch_tests::declared::{catalogue, gated, scores, swiglu};
-use rand::SeedableRng;
-use rand::rngs::StdRng;
-
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
-}
-
-fn check_all(device: &Device, cases: u64, largest: u32, most: u32) {
-    let mut rng = StdRng::seed_from_u64(number("AUTOKERNEL_SEED", 7));
-    for kernel in catalogue() {
-        let problem = kernel.problem();
-        for _ in 0..number("AUTOKERNEL_CASES", cases) {
-            let case = random(&mut rng, &problem, largest, most);
-            check(device, &problem, case, |arguments| kernel.kernel.launch(device, arguments))
-                .unwrap_or_else(|report| panic!("{}: {report}", kernel.name));
-        }
-    }
-}
+use gpu_tests::skip;
 
 #[test]
 fn every_declared_batch_is_computed_on_the_cpu() {
-    check_all(&Device::cpu(), 12, 60, 7);
+    check_declared(&Device::cpu(), 12, 60, 7);
 }
 
 #[test]
 fn every_declared_batch_is_computed_on_an_emulated_gpu_of_each_arch() {
     if let Some(reason) = &catalogue()[0].kernel.descriptor().unwrap().not_compiled {
-        eprintln!("skipped: {reason}");
-        return;
+        return skip::log("declared::every_declared_batch_is_computed_on_an_emulated_gpu_of_each_arch", reason);
     }
     for arch in [Arch::SM_80, Arch::SM_90A] {
-        check_all(&Device::emulated_with(Emulation::new(arch).seed(3)).unwrap(), 2, 100, 4);
+        check_declared(&Device::emulated_with(Emulation::new(arch).seed(3)).unwrap(), 2, 100, 4);
     }
 }
 

@@ -6,10 +6,11 @@
 use std::cell::RefCell;
 
 use autokernel::timing::{Cache, Timer, Work};
-use autokernel::{Arch, Argument, Batch, CompiledKernel, Device, Index, Matrix, bf16};
+use autokernel::{Arch, Argument, Batch, CompiledKernel, Index, Matrix, bf16};
 use autokernel_codegen::matmul::schedule::{Mode, Raster, RasterOrder, Schedule, Sm90Schedule};
 use autokernel_codegen::product::{self, Problem};
 use batch_tests::timed;
+use gpu_tests::skip;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -97,10 +98,7 @@ struct Set {
 #[test]
 #[ignore = "a measurement of minutes, for a GPU that does nothing else"]
 fn groups_of_the_sizes_of_experts() {
-    let device = match Device::new(0) {
-        Ok(device) => device,
-        Err(reason) => return eprintln!("skipped: {reason}"),
-    };
+    let Some(device) = skip::gpu("gpu_groups_speed::groups_of_the_sizes_of_experts") else { return };
     let kernels = timed::load(&device, &problem(), schedules(), env!("CARGO_TARGET_TMPDIR"));
     println!("{device}; bf16 nt, medians of {ROUNDS} rounds of {LAUNCHES} launches");
     let drawn = timed::drawn();

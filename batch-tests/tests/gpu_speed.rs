@@ -12,6 +12,7 @@ use autokernel_baseline::{CublasLt, Epilogue, GemmProblem, HEURISTICS, fastest};
 use autokernel_codegen::matmul::schedule::{Mode, Raster, RasterOrder, Schedule, Sm90Schedule};
 use autokernel_codegen::product::{self, Problem};
 use batch_tests::timed;
+use gpu_tests::{settings, skip};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -20,10 +21,6 @@ const LAUNCHES: usize = 8;
 const SHAPES: usize = 10;
 /// Bytes of the sets together: past the L2 cache.
 const ROTATED: usize = 160 << 20;
-
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
-}
 
 fn problem() -> Problem {
     let function = syn::parse_quote! {
@@ -66,7 +63,7 @@ fn schedules() -> Vec<Schedule> {
 
 /// Products of 0.5 to 200 GFLOP in all, whose rows are aligned.
 fn shapes() -> Vec<Extents> {
-    let mut rng = StdRng::seed_from_u64(number("AUTOKERNEL_SEED", 16));
+    let mut rng = StdRng::seed_from_u64(settings::number("AUTOKERNEL_SEED", 16));
     let mut extent = |least: u32, most: u32| rng.random_range(f64::from(least).ln()..f64::from(most).ln()).exp() as u32;
     let mut shapes = Vec::new();
     while shapes.len() < SHAPES {
@@ -99,10 +96,7 @@ impl Set {
 #[test]
 #[ignore = "a measurement of minutes, for a GPU that does nothing else"]
 fn batches_beside_the_strided_batches_of_cublaslt() {
-    let device = match Device::new(0) {
-        Ok(device) => device,
-        Err(reason) => return eprintln!("skipped: {reason}"),
-    };
+    let Some(device) = skip::gpu("gpu_speed::batches_beside_the_strided_batches_of_cublaslt") else { return };
     let kernels = timed::load(&device, &problem(), schedules(), env!("CARGO_TARGET_TMPDIR"));
     println!(
         "{device}; bf16 nt, {ROUNDS} interleaved rounds of {LAUNCHES} launches; above 1 is faster than cuBLASLt's best"

@@ -6,8 +6,10 @@
 use autokernel::{AnyKernel, Arch};
 use autokernel_codegen::problem::Problem;
 
+mod all;
 mod check;
 
+pub use all::{cases, check_all};
 pub use check::{Checked, check};
 
 /// A declaration that was drawn.
