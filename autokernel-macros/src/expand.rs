@@ -1,6 +1,6 @@
 //! From an attribute and a function to the generated items.
 
-use autokernel_codegen::build::{Manifest, Plan};
+use autokernel_codegen::build::{Manifest, Misplaced, Plan};
 use autokernel_codegen::function::Functions;
 use autokernel_codegen::problem::Problem;
 use autokernel_codegen::spec::{self, Function, Spec};
@@ -52,7 +52,16 @@ fn parts(spec: &Spec) -> Result<Option<Parts>> {
 /// The plan that the build script made for this problem.
 fn find_plan(spec: &Spec, manifest: &Manifest) -> Result<Plan> {
     let name = &spec.function.sig.ident;
-    manifest.plans.get(&spec.problem.key()).cloned().ok_or_else(|| {
+    let key = spec.problem.key();
+    let misplaced = manifest.misplaced.iter().find(|it| it.key == key && it.name == spec.name());
+    if let Some(Misplaced { inside, .. }) = misplaced {
+        let message = format!(
+            "a kernel comes with a module of its own, which {inside} cannot hold. Declare it beside that, or inside a function, \
+             and call it from there"
+        );
+        return Err(Error::new(name.span(), message));
+    }
+    manifest.plans.get(&key).cloned().ok_or_else(|| {
         Error::new(
             name.span(),
             format!(

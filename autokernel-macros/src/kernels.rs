@@ -4,7 +4,8 @@
 use autokernel_codegen::build::{Manifest, Plan};
 use autokernel_codegen::spec::{Choice, Spec};
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{quote, quote_spanned};
+use syn::Ident;
 use syn::ext::IdentExt;
 
 use crate::descriptor;
@@ -42,20 +43,29 @@ impl Face {
 
 /// The kernels that `specs` declare, with their plans, which `cpu` computes on the CPU.
 pub fn items(specs: &[(Spec, Plan)], manifest: &Manifest, face: Face, cpu: &TokenStream) -> TokenStream {
+    let first = &specs[0].0;
+    let (marker, used) = marker(&first.function.sig.ident);
+    let is_one = first.choices.is_empty();
     let statics = specs.iter().map(|(spec, plan)| {
         let ty = face.ty(|number| Names::of(spec).chosen(number));
         let embedded = descriptor::embedded(spec, manifest, plan, cpu);
+        // Those of several types are used by what finds them.
+        let used = is_one.then_some(&used);
         quote! {
-            static KERNEL: #ty =
+            static KERNEL: #ty = {
+                #used
                 // SAFETY: the images were compiled by autokernel's own build from the signature and plans stated here.
-                unsafe { <#ty>::new(#embedded) };
+                unsafe { <#ty>::new(#embedded) }
+            };
         }
     });
     let statics: Vec<TokenStream> = statics.collect();
-    let (first, about) = (&specs[0].0, face.about());
+    let about = face.about();
     let visibility = visible_from_inside(&first.function.vis);
     if let ([kernel], []) = (&statics[..], &first.choices[..]) {
         return quote! {
+            #marker
+
             #[doc = #about]
             #visibility #kernel
         };
@@ -80,16 +90,26 @@ pub fn items(specs: &[(Spec, Plan)], manifest: &Manifest, face: Face, cpu: &Toke
         }
     });
     quote! {
+        #marker
+
         #trait_items
 
         #[doc = #about]
         #[must_use]
         #visibility fn kernel<#generics>() -> &'static #ty {
+            #used
             <#kernel as #types>::kernel()
         }
 
         #(#implementations)*
     }
+}
+
+/// What rustc finds unused where the kernel is, under the name and at the place of its declaration, and what uses it. Lints leave
+/// alone what has the places of generated code; and the function beside the module may be unused where the module is not.
+fn marker(name: &Ident) -> (TokenStream, TokenStream) {
+    let function = quote_spanned!(name.span()=> pub(super) const fn #name() {});
+    (quote!(mod declared { #function }), quote!(declared::#name();))
 }
 
 /// The trait by which types find their kernel, which no other type can implement.

@@ -45,6 +45,7 @@ fn main() {
         crate_root: root,
         nvcc: compiler.map(|compiler| compiler.nvcc().version.clone()),
         not_compiled,
+        misplaced: Vec::new(),
         functions: bodies.iter().flat_map(|body| body.declaration.functions()).collect(),
         plans: bodies.into_iter().map(|body| (body.plan.problem.key(), body.plan)).collect::<BTreeMap<_, _>>(),
     };

@@ -2,6 +2,7 @@
 
 mod consumer;
 mod packed;
+mod places;
 mod types;
 
 use consumer::{Consumer, Toolkit};

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::block::Block;
 use super::error::BuildError;
 use super::input::Build;
 use super::scan::{self, Scanned};
@@ -19,12 +20,14 @@ pub struct Declared {
     pub file: PathBuf,
     /// The features of the crate that it asks for.
     pub features: Vec<String>,
+    /// The block that it stands in, where the attribute refuses it.
+    pub inside: Option<Block>,
 }
 
 impl Declared {
-    /// Whether rustc sees it in a crate with those features that a build script is told of; outside of one it may.
+    /// Whether it can stand where it does, and rustc sees it in a crate with those features that a build script is told of; outside of one it may.
     pub(super) fn is_seen(&self) -> bool {
-        is_seen(&self.features)
+        self.inside.is_none() && is_seen(&self.features)
     }
 }
 
@@ -49,8 +52,11 @@ impl Build {
     pub(super) fn declared_beside(&self, root: &Path, functions: &Functions) -> Result<Vec<Declared>, BuildError> {
         let mut found = Vec::new();
         for file in self.files_of(root)? {
-            for Scanned { spec, features } in scan::kernels_in(&file, functions).map_err(BuildError::io(&file))? {
-                found.push(Declared { name: spec.name(), problem: spec.problem, file: file.clone(), features });
+            for Scanned { spec, features, inside } in
+                scan::kernels_in(&file, functions).map_err(BuildError::io(&file))?
+            {
+                let (name, problem, file) = (spec.name(), spec.problem, file.clone());
+                found.push(Declared { name, problem, file, features, inside });
             }
         }
         Ok(found)

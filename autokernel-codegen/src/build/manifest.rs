@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use autokernel_core::{LaunchPlan, Tuned};
 use serde::{Deserialize, Serialize};
 
+use super::block::Block;
 use crate::arch::Arch;
 use crate::function::FunctionText;
 use crate::nvcc::PtxasReport;
@@ -30,8 +31,22 @@ pub struct Manifest {
     pub not_compiled: Option<String>,
     /// The crate's own functions, which bodies call.
     pub functions: Vec<FunctionText>,
+    /// What stands where no kernel can.
+    pub misplaced: Vec<Misplaced>,
     /// By [`Problem::key`].
     pub plans: BTreeMap<String, Plan>,
+}
+
+/// A kernel in a block that holds no modules.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Misplaced {
+    /// As [`Declared::name`](super::Declared::name).
+    pub name: String,
+    /// [`Problem::key`].
+    pub key: String,
+    /// The block.
+    pub inside: Block,
 }
 
 /// The kernels of one problem.

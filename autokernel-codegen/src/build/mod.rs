@@ -1,6 +1,7 @@
 //! The build-script entry: from a crate's attributes to compiled kernels and the manifest that the attributes read.
 
 mod archs;
+mod block;
 mod cache_folder;
 mod declared;
 mod error;
@@ -21,11 +22,12 @@ use crate::nvcc::{Compiler, Nvcc, SEARCH_ENV};
 use crate::problem::Problem;
 use error::env;
 
+pub use block::Block;
 pub use cache_folder::cache_folder;
 pub use declared::Declared;
 pub use error::BuildError;
 pub use input::Build;
-pub use manifest::{ImageFiles, MANIFEST_ENV, Manifest, ManifestError, Plan, Variant};
+pub use manifest::{ImageFiles, MANIFEST_ENV, Manifest, ManifestError, Misplaced, Plan, Variant};
 
 /// The config of the `autokernel` crate, which its build script hands to those of the crates that depend on it.
 const SHIPPED_CONFIG_ENV: &str = "DEP_AUTOKERNEL_CONFIG";
@@ -62,7 +64,7 @@ impl Build {
         std::fs::create_dir_all(out).map_err(BuildError::io(out))?;
         let config = self.read_config(root)?;
         let functions = self.functions(root)?;
-        let problems = self.problems(root, &Functions::new(&functions))?;
+        let (problems, misplaced) = self.problems(root, &Functions::new(&functions))?;
         let cache = cache_folder(out);
         let (compiler, not_compiled) = if problems.is_empty() { (None, None) } else { find_compiler(root, &cache)? };
 
@@ -72,7 +74,8 @@ impl Build {
             compiler.nvcc().version.clone()
         });
         let codegen = env!("CARGO_PKG_VERSION").to_owned();
-        let manifest = Manifest { codegen, crate_root: root.to_owned(), nvcc, not_compiled, functions, plans };
+        let manifest =
+            Manifest { codegen, crate_root: root.to_owned(), nvcc, not_compiled, functions, misplaced, plans };
         let path = out.join("manifest.json");
         let text = serde_json::to_string_pretty(&manifest).expect("a manifest has only string keys");
         kernels::write_if_changed(&path, text.as_bytes()).map_err(BuildError::io(&path))?;
@@ -99,12 +102,25 @@ impl Build {
         Ok(config)
     }
 
-    fn problems(&self, root: &Path, functions: &Functions) -> Result<BTreeMap<String, Problem>, BuildError> {
+    /// The problems to compile by their keys, and the kernels that cannot be compiled where they stand.
+    fn problems(
+        &self,
+        root: &Path,
+        functions: &Functions,
+    ) -> Result<(BTreeMap<String, Problem>, Vec<Misplaced>), BuildError> {
         for source in self.sources_of(root) {
             println!("cargo::rerun-if-changed={}", source.display());
         }
-        let declared = self.declared_beside(root, functions)?.into_iter().filter(Declared::is_seen);
-        Ok(declared.map(|kernel| (kernel.problem.key(), kernel.problem)).collect())
+        let (seen, others): (Vec<_>, Vec<_>) =
+            self.declared_beside(root, functions)?.into_iter().partition(Declared::is_seen);
+        // The attribute knows a kernel by its name and problem, and so cannot tell it from one like it elsewhere.
+        let has_twin = |it: &Declared| seen.iter().any(|other| other.name == it.name && other.problem == it.problem);
+        let misplaced = others.iter().filter(|it| !has_twin(it)).filter_map(|it| {
+            let (name, key) = (it.name.clone(), it.problem.key());
+            it.inside.map(|inside| Misplaced { name, key, inside })
+        });
+        let misplaced = misplaced.collect();
+        Ok((seen.into_iter().map(|kernel| (kernel.problem.key(), kernel.problem)).collect(), misplaced))
     }
 }
 

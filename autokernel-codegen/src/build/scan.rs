@@ -15,6 +15,7 @@ use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use walkdir::{DirEntry, WalkDir};
 
+use super::block::Block;
 use crate::function::{self, Functions};
 use crate::spec::{self, Spec};
 
@@ -46,6 +47,8 @@ pub struct Scanned {
     pub spec: Spec,
     /// Without one of these, rustc does not see it.
     pub features: Vec<String>,
+    /// The block that it stands in, where none can stand.
+    pub inside: Option<Block>,
 }
 
 /// The kernels that `file` declares, whose bodies may call `functions`. A declaration that is wrong is left to the attribute,
@@ -57,12 +60,12 @@ pub fn kernels_in(file: &Path, functions: &Functions) -> std::io::Result<Vec<Sca
 }
 
 fn kernels(marked: Marked, functions: &Functions) -> Vec<Scanned> {
-    let Marked { mark: Mark::Kernel(attribute), arguments, item, features } = marked else { return Vec::new() };
+    let Marked { mark: Mark::Kernel(attribute), arguments, item, features, inside } = marked else { return Vec::new() };
     let specs = Spec::parse_all(attribute, arguments, item, functions).unwrap_or_default();
     let with_features = |spec: Spec| {
         let below = spec.function.attrs.iter().filter_map(|attribute| feature(&attribute.meta));
         let features = features.iter().cloned().chain(below).collect();
-        Scanned { spec, features }
+        Scanned { spec, features, inside }
     };
     specs.into_iter().map(with_features).collect()
 }
@@ -90,6 +93,7 @@ struct Marked {
     item: TokenStream,
     /// Of the attributes before it.
     features: Vec<String>,
+    inside: Option<Block>,
 }
 
 /// Which attribute it is.
@@ -106,17 +110,21 @@ fn marked_in(file: &Path, may_hold_some: impl Fn(&str) -> bool) -> std::io::Resu
     if may_hold_some(&text)
         && let Ok(tokens) = text.parse::<TokenStream>()
     {
-        collect(tokens, &mut found);
+        collect(tokens, None, &mut found);
     }
     Ok(found)
 }
 
-fn collect(tokens: TokenStream, found: &mut Vec<Marked>) {
+fn collect(tokens: TokenStream, inside: Option<Block>, found: &mut Vec<Marked>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     // Of the attributes just before.
     let mut features: Vec<String> = Vec::new();
+    let mut first_of_item = 0;
     for (at, token) in tokens.iter().enumerate() {
         let TokenTree::Group(group) = token else {
+            if matches!(token, TokenTree::Punct(punct) if punct.as_char() == ';') {
+                first_of_item = at + 1;
+            }
             if !matches!(token, TokenTree::Punct(punct) if punct.as_char() == '#') {
                 features.clear();
             }
@@ -128,11 +136,16 @@ fn collect(tokens: TokenStream, found: &mut Vec<Marked>) {
             features.extend(feature(&meta));
             for (mark, arguments) in attributes(meta) {
                 let (item, features) = (declaration(&tokens[at + 1..]), features.clone());
-                found.push(Marked { mark, arguments, item, features });
+                found.push(Marked { mark, arguments, item, features, inside });
             }
         } else {
             features.clear();
-            collect(group.stream(), found);
+            let is_block = group.delimiter() == Delimiter::Brace;
+            let opened = if is_block { Block::opened_by(&tokens[first_of_item..at]) } else { None };
+            collect(group.stream(), opened, found);
+            if is_block {
+                first_of_item = at + 1;
+            }
         }
     }
 }
@@ -185,7 +198,7 @@ mod tests {
 
     fn scanned(source: &str) -> Vec<Scanned> {
         let mut found = Vec::new();
-        collect(source.parse().unwrap(), &mut found);
+        collect(source.parse().unwrap(), None, &mut found);
         found.into_iter().flat_map(|marked| kernels(marked, &Functions::default())).collect()
     }
 
@@ -208,6 +221,17 @@ mod tests {
                 "passed: matmul nn bf16 -> f32, epilogue identity, k = 9",
             ]
         );
+    }
+
+    #[test]
+    fn kernels_in_blocks_that_hold_no_modules_are_told_apart_from_those_in_functions_there() {
+        let source = format!(
+            "struct S; impl S {{ #[matmul] fn a{PARAMETERS} fn f() {{ #[matmul] fn b{PARAMETERS} }} }}
+             pub trait T {{ #[matmul] fn c{PARAMETERS} }} #[link(name = \"x\")] unsafe extern \"C\" {{ #[matmul] fn d{PARAMETERS} }}
+             #[matmul] fn e{PARAMETERS}"
+        );
+        let inside: Vec<Option<Block>> = scanned(&source).into_iter().map(|found| found.inside).collect();
+        assert_eq!(inside, [Some(Block::Impl), None, Some(Block::Trait), Some(Block::Extern), None]);
     }
 
     #[test]
