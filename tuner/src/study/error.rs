@@ -110,6 +110,11 @@ pub(super) fn kind(error: &postgres::Error) -> Kind {
     }
 }
 
+/// Whether the server is there, and says that it is starting or stopping.
+pub(super) fn is_restarting(error: &postgres::Error) -> bool {
+    error.code().is_some_and(|code| code.code().starts_with("57P"))
+}
+
 /// The server's own words, or the system's; none of them repeat credentials.
 pub(super) fn reason(error: &postgres::Error) -> String {
     match error.as_db_error() {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use postgres::Client;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::error::{Kind, StudyError, kind, reason};
+use super::error::{Kind, StudyError, is_restarting, kind, reason};
 use super::url::StudyUrl;
 use crate::stop::Stop;
 
@@ -25,22 +25,23 @@ pub struct Link {
 }
 
 impl Link {
-    /// Connects, at once or not at all.
+    /// Connects, at once or not at all; a server that says that it is starting or stopping is waited for.
     ///
     /// # Errors
     /// The database cannot be reached, or does not let this user in.
     pub fn open(url: &StudyUrl, stop: &Stop) -> Result<Self, StudyError> {
         let mut link = Link { url: url.clone(), client: None, stop: stop.clone() };
-        link.client = Some(connect(url).map_err(|error| link.error(&error))?);
+        match connect(url) {
+            Ok(client) => link.client = Some(client),
+            Err(error) if is_restarting(&error) => link.run(|_| Ok(()))?,
+            Err(error) => return Err(link.error(&error)),
+        }
         Ok(link)
     }
 
-    /// Another connection to the same database.
-    ///
-    /// # Errors
-    /// As [`Link::open`].
-    pub fn another(&self) -> Result<Self, StudyError> {
-        Link::open(&self.url, &self.stop)
+    /// Another connection to the same database, which is made when it is first used.
+    pub fn another(&self) -> Self {
+        Link { url: self.url.clone(), client: None, stop: self.stop.clone() }
     }
 
     /// Where it leads, without credentials.

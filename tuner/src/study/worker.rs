@@ -84,7 +84,7 @@ impl<'b> Worker<'b> {
         stop: Stop,
     ) -> Result<Self, StudyError> {
         let lease = queue.policy().lease;
-        let link = queue.link().another()?;
+        let link = queue.link().another();
         let heartbeat = Heartbeat::begin(link, name.clone(), bench.kind().as_ref(), lease)?;
         let (evaluators, done) = (HashMap::new(), Done::default());
         Ok(Worker { queue, name, bench, evaluators, heartbeat, habits, stop, done })

@@ -8,6 +8,9 @@ mod common;
 #[path = "../gpu_support/mod.rs"]
 mod gpu_support;
 
+#[path = "../llm_support/mod.rs"]
+mod llm_support;
+
 mod commands;
 mod elsewhere;
 mod faults;
