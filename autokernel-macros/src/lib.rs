@@ -232,7 +232,7 @@ pub fn fused_matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// `KERNEL` (plan, prepare), `launch` on views and `launch_on` for another stream or an emulated GPU.
 #[proc_macro_attribute]
 pub fn attention(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    expand::expand("attention", arguments.into(), item.into()).into()
+    kernel("attention", arguments, item)
 }
 
 /// Declares a row-wise kernel: arithmetic on the elements of matrices, and reductions along their rows.

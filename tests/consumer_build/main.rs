@@ -220,7 +220,7 @@ fn a_kernel_that_the_build_script_cannot_see_is_an_error_at_its_name() {
 fn a_dependency_under_another_name_is_found_under_it() {
     let Some(toolkit) = Toolkit::none("a_dependency_under_another_name") else { return };
     let program = r#"
-        use ak::{Device, Matrix, bf16, f16};
+        use ak::{Device, Heads, Matrix, bf16, f16};
 
         #[ak::function]
         fn twice(x: f32) -> f32 {
@@ -240,18 +240,26 @@ fn a_dependency_under_another_name_is_found_under_it() {
             out = twice(x) - row_max(x);
         }
 
+        #[ak::attention(head_dim = 16)]
+        fn attend(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, out: &mut Heads<bf16>) {
+            score = twice(score * scale);
+        }
+
         fn main() -> ak::Result<()> {
             let device = Device::cpu();
             let one = Matrix::from_slice(&device, &[bf16::ONE], 1, 1)?;
+            let token = Heads::from_slice(&device, &[bf16::ONE; 16], [1, 1, 1, 16])?;
+            let mut seen = Heads::zeros(&device, [1, 1, 1, 16])?;
+            attend(&token, &token, &token, &mut seen)?;
             let (mut out, mut wide) = (Matrix::zeros(&device, 1, 1)?, Matrix::zeros(&device, 1, 1)?);
             up(&one, &one, &mut out)?;
             shifted(&one, &mut out)?;
             product(&one, &one, &mut wide)?;
-            println!("{:?} {:?}", out.to_vec()?, wide.to_vec()?);
+            println!("{:?} {:?} {:?}", out.to_vec()?, wide.to_vec()?, seen.to_vec()?[0]);
             Ok(())
         }
     "#;
     let consumer = Consumer::new("renamed", program);
     consumer.rename_dependency("ak");
-    assert_eq!(consumer.run(&toolkit), "[1.0] [1.0]\n");
+    assert_eq!(consumer.run(&toolkit), "[1.0] [1.0] 1.0\n");
 }
