@@ -120,7 +120,7 @@ fn mistakes_in_a_body_are_told_with_what_can_be_written() {
         (
             "x: &Matrix<f32>, w: &Matrix<f32>, out: &mut Matrix<f32>",
             "out = dot(x, w);",
-            "multiply `bf16`, `f16`, `e4m3` or",
+            "multiply `bf16`, `f16`, `e4m3`, `e5m2` or `i8`",
         ),
         ("x: &Matrix<f16>, w: &Matrix<bf16>, out: &mut Matrix<f32>", "out = dot(x, w);", "the same type"),
         (
@@ -149,6 +149,12 @@ fn mistakes_in_a_body_are_told_with_what_can_be_written() {
             "out = dot(x, w.t());",
             "e5m2 is a type of the factors of `dot` alone",
         ),
+        (
+            "x: &Matrix<i8>, w: &Matrix<i8>, out: &mut Matrix<bf16>",
+            "out = dot(x, w);",
+            "multiply i8 along the rows of both factors alone; store `w` transposed",
+        ),
+        ("x: &Matrix<i8>, w: &Matrix<i8>, out: &mut Matrix<i8>", "out = dot(x, w.t());", "make this bf16, f16 or f32"),
         ("x: &Matrix<f16>, w: &Row<f16>, out: &mut Matrix<f32>", "out = dot(x, w);", "is a matrix that is read"),
         ("x: &Matrix<f16>, w: &Matrix<f16>, out: &mut Column<f32>", "out = dot(x, w);", "write a `&mut Matrix`"),
     ];

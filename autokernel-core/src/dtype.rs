@@ -19,15 +19,17 @@ pub enum Dtype {
     E4m3,
     /// 8 bits of the Open Compute Project: 5 exponent bits, 2 mantissa bits, at most 57344 and infinity.
     E5m2,
+    /// A whole number of 8 bits with a sign: a factor of a product, whose sums are whole numbers of 32 bits.
+    I8,
     /// A whole number of 32 bits with a sign: what an index holds. No arithmetic is done on it.
     I32,
 }
 
 impl Dtype {
     /// Every type of which elements are that arithmetic is done on.
-    pub const ALL: [Dtype; 5] = [Dtype::Bf16, Dtype::F16, Dtype::F32, Dtype::E4m3, Dtype::E5m2];
+    pub const ALL: [Dtype; 6] = [Dtype::Bf16, Dtype::F16, Dtype::F32, Dtype::E4m3, Dtype::E5m2, Dtype::I8];
 
-    /// The name in Rust, in JSON and in CUDA: `bf16`, `f16`, `f32`, `e4m3`, `e5m2` or `i32`.
+    /// The name in Rust, in JSON and in CUDA: `bf16`, `f16`, `f32`, `e4m3`, `e5m2`, `i8` or `i32`.
     pub const fn name(self) -> &'static str {
         match self {
             Dtype::Bf16 => "bf16",
@@ -35,6 +37,7 @@ impl Dtype {
             Dtype::F32 => "f32",
             Dtype::E4m3 => "e4m3",
             Dtype::E5m2 => "e5m2",
+            Dtype::I8 => "i8",
             Dtype::I32 => "i32",
         }
     }
@@ -47,7 +50,7 @@ impl Dtype {
     /// Size of one element in bytes.
     pub const fn bytes(self) -> u32 {
         match self {
-            Dtype::E4m3 | Dtype::E5m2 => 1,
+            Dtype::E4m3 | Dtype::E5m2 | Dtype::I8 => 1,
             Dtype::Bf16 | Dtype::F16 => 2,
             Dtype::F32 | Dtype::I32 => 4,
         }

@@ -74,8 +74,10 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// Such a function has no body: its name, visibility, documentation and parameter types are the declaration.
 /// Inputs are `bf16` or `f16`, the output is the same type or `f32`; sums are kept in `f32`. On Hopper and the CPU inputs may be
-/// `e4m3` or `e5m2`, 8-bit floats, with `transpose_b`; the output is then `bf16`, `f16` or `f32`. Hopper keeps their sums with
-/// about 14 digits.
+/// `e4m3` or `e5m2`, 8-bit floats, or `i8`, whole numbers, with `transpose_b`; the output is then `bf16`, `f16` or `f32`. Hopper
+/// keeps sums of 8-bit floats with about 14 digits. Sums of whole numbers are whole numbers of 32 bits, exact whatever the schedule,
+/// and wrap around beyond 2³¹, which K up to 131072 cannot reach; an epilogue or a body sees them as `f32`, which rounds those
+/// beyond 2²⁴ to the nearest.
 ///
 /// **Epilogues**: `identity`, `relu`, `leaky_relu` (slope 0.01) or `leaky_relu(0.2)`, `gelu` (the erf form),
 /// `gelu_tanh`, `silu`, `tanh`, `sigmoid`; names and forms are PyTorch's.
@@ -135,7 +137,7 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// build turns the same text into CUDA that runs on the sums in registers.
 ///
 /// **The product**: `dot(a, b)` of two `&Matrix` of one type, bf16 or f16, or `dot(a, b.t())` where `b` is stored as `[n, k]`,
-/// which may be of e4m3 or e5m2 too.
+/// which may be of e4m3, e5m2 or i8 too.
 /// A body has one, which may be written more than once, or two whose first factor is the same, and whose second ones differ
 /// and are of one size, both taken with `.t()` or neither. Two weights that are stacked in one tensor, or interleaved row by row
 /// or column by column, are two views of it: `rows(..n)` and `rows(n..)`, or a leading dimension of twice the length.

@@ -80,6 +80,7 @@ pub fn element_type(dtype: Dtype) -> TokenStream {
         Dtype::F32 => quote!(f32),
         Dtype::E4m3 => quote!(::autokernel::e4m3),
         Dtype::E5m2 => quote!(::autokernel::e5m2),
+        Dtype::I8 => quote!(i8),
         Dtype::I32 => quote!(i32),
     }
 }

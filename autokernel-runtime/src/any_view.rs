@@ -20,6 +20,8 @@ pub enum AnyView<'a> {
     E4m3(MatrixView<'a, e4m3>),
     /// Of `e5m2`.
     E5m2(MatrixView<'a, e5m2>),
+    /// Of `i8`.
+    I8(MatrixView<'a, i8>),
     /// Of `i32`: an index.
     I32(MatrixView<'a, i32>),
 }
@@ -37,6 +39,8 @@ pub enum AnyViewMut<'a> {
     E4m3(MatrixViewMut<'a, e4m3>),
     /// Of `e5m2`.
     E5m2(MatrixViewMut<'a, e5m2>),
+    /// Of `i8`.
+    I8(MatrixViewMut<'a, i8>),
 }
 
 impl AnyView<'_> {
@@ -48,6 +52,7 @@ impl AnyView<'_> {
             AnyView::F32(view) => AnyView::F32(view.of_rows(rows, kind)?),
             AnyView::E4m3(view) => AnyView::E4m3(view.of_rows(rows, kind)?),
             AnyView::E5m2(view) => AnyView::E5m2(view.of_rows(rows, kind)?),
+            AnyView::I8(view) => AnyView::I8(view.of_rows(rows, kind)?),
             AnyView::I32(view) => AnyView::I32(view.of_rows(rows, kind)?),
         })
     }
@@ -60,6 +65,7 @@ impl AnyView<'_> {
             AnyView::F32(view) => AnyView::F32(view.of_product(number, kind)?),
             AnyView::E4m3(view) => AnyView::E4m3(view.of_product(number, kind)?),
             AnyView::E5m2(view) => AnyView::E5m2(view.of_product(number, kind)?),
+            AnyView::I8(view) => AnyView::I8(view.of_product(number, kind)?),
             AnyView::I32(view) => AnyView::I32(view.of_product(number, kind)?),
         })
     }
@@ -74,6 +80,7 @@ impl AnyViewMut<'_> {
             AnyViewMut::F32(view) => AnyViewMut::F32(view.of_rows(rows, kind)?),
             AnyViewMut::E4m3(view) => AnyViewMut::E4m3(view.of_rows(rows, kind)?),
             AnyViewMut::E5m2(view) => AnyViewMut::E5m2(view.of_rows(rows, kind)?),
+            AnyViewMut::I8(view) => AnyViewMut::I8(view.of_rows(rows, kind)?),
         })
     }
 
@@ -85,6 +92,7 @@ impl AnyViewMut<'_> {
             AnyViewMut::F32(view) => AnyViewMut::F32(view.of_product(number, kind)?),
             AnyViewMut::E4m3(view) => AnyViewMut::E4m3(view.of_product(number, kind)?),
             AnyViewMut::E5m2(view) => AnyViewMut::E5m2(view.of_product(number, kind)?),
+            AnyViewMut::I8(view) => AnyViewMut::I8(view.of_product(number, kind)?),
         })
     }
 }

@@ -3,8 +3,8 @@
 use crate::any_view::{AnyView, AnyViewMut};
 use crate::{MatrixView, MatrixViewMut, Number};
 
-/// An element of an operand: [`half::bf16`], [`half::f16`] or [`f32`], or of the factors of a product [`float8::F8E4M3`] or
-/// [`float8::F8E5M2`], which are `autokernel::e4m3` and `autokernel::e5m2`.
+/// An element of an operand: [`half::bf16`], [`half::f16`] or [`f32`], or of the factors of a product [`i8`],
+/// [`float8::F8E4M3`] or [`float8::F8E5M2`], which are `autokernel::e4m3` and `autokernel::e5m2`.
 ///
 /// Sealed, as [`Number`] is.
 pub trait Element: Number {
@@ -37,3 +37,4 @@ element!(F16: half::f16);
 element!(F32: f32);
 element!(E4m3: float8::F8E4M3);
 element!(E5m2: float8::F8E5M2);
+element!(I8: i8);

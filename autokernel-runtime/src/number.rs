@@ -14,11 +14,12 @@ mod sealed {
     impl Sealed for f32 {}
     impl Sealed for float8::F8E4M3 {}
     impl Sealed for float8::F8E5M2 {}
+    impl Sealed for i8 {}
     impl Sealed for i32 {}
 }
 
-/// A number as memory holds it: [`half::bf16`], [`half::f16`], [`f32`], [`float8::F8E4M3`] or [`float8::F8E5M2`], which are each an
-/// [`Element`](crate::Element) of operands, or [`i32`], which an [`Index`](crate::Index) holds.
+/// A number as memory holds it: [`half::bf16`], [`half::f16`], [`f32`], [`float8::F8E4M3`], [`float8::F8E5M2`] or
+/// [`i8`], which are each an [`Element`](crate::Element) of operands, or [`i32`], which an [`Index`](crate::Index) holds.
 ///
 /// Sealed: the kernels read the bits, so no further type can be added from outside.
 pub trait Number:
@@ -39,8 +40,8 @@ pub trait Number:
     /// Widens to `f32`; exact for every element type, and for whole numbers up to 2²⁴.
     fn to_f32(self) -> f32;
 
-    /// Rounds to the nearest value of this type, ties to even, or of a whole number towards zero. Where that is beyond the largest, 16-bit types give infinity and
-    /// 8-bit types the largest, as a conversion by CUDA does.
+    /// Rounds to the nearest value of this type, ties to even, or of `i32` towards zero. Where that is beyond the largest, 16-bit types give infinity and
+    /// 8-bit types the largest, as a conversion by CUDA does; a whole number is 0 of what is none.
     fn from_f32(value: f32) -> Self;
 
     /// Widens `source` into `target`; both must have the same length, or the shorter one counts.
@@ -96,6 +97,22 @@ macro_rules! float8_number {
 
 float8_number!(E4m3: float8::F8E4M3);
 float8_number!(E5m2: float8::F8E5M2);
+
+impl Number for i8 {
+    const DTYPE: Dtype = Dtype::I8;
+
+    fn to_f32(self) -> f32 {
+        self.into()
+    }
+
+    fn from_f32(value: f32) -> Self {
+        value.round_ties_even() as i8
+    }
+
+    fn widen(source: &[Self], target: &mut [f32]) {
+        source.iter().zip(target).for_each(|(narrow, wide)| *wide = f32::from(*narrow));
+    }
+}
 
 impl Number for i32 {
     const DTYPE: Dtype = Dtype::I32;
@@ -192,11 +209,21 @@ mod tests {
     }
 
     #[test]
+    fn whole_numbers_of_8_bits_round_to_the_nearest_even_one_or_the_last() {
+        for (value, expected) in
+            [(0.5, 0), (1.5, 2), (-2.5, -2), (126.6, 127), (1e9, 127), (-128.5, -128), (-1e9, -128)]
+        {
+            assert_eq!(<i8 as Number>::from_f32(value), expected, "{value}");
+        }
+        assert_eq!(<i8 as Number>::from_f32(f32::NAN), 0);
+    }
+
+    #[test]
     fn the_size_of_an_element_is_that_of_its_type() {
         fn same<T: Number>() -> bool {
             size_of::<T>() == T::DTYPE.bytes() as usize
         }
         assert!(same::<half::bf16>() && same::<half::f16>() && same::<f32>());
-        assert!(same::<float8::F8E4M3>() && same::<float8::F8E5M2>());
+        assert!(same::<float8::F8E4M3>() && same::<float8::F8E5M2>() && same::<i8>());
     }
 }

@@ -62,6 +62,39 @@ fn products_of_8_bit_floats_match_f64_sums_in_every_output_type() {
     check_all_layouts::<e5m2, f32>();
 }
 
+/// Numbers of 8 bits of one sign, near the largest: their sums soon need more digits than `f32` has.
+fn large_whole_numbers(seed: u64, len: usize) -> Vec<i8> {
+    values::<f32>(seed, len).iter().map(|value| -128 + (value.abs() * 8.0) as i8).collect()
+}
+
+#[test]
+fn sums_of_whole_numbers_are_exact_beyond_what_f32_holds_until_they_are_stored() {
+    for (m, n, k) in [(1, 1, 0), (3, 5, 1024), (7, 13, 1025), (20, 31, 4000), (300, 1030, 65), (2, 3, 140_000)] {
+        let (a, b) = (large_whole_numbers(1, m * k), large_whole_numbers(2, k * n));
+        let mut c = vec![f32::NAN; m * n];
+        kernel!(i8, f32, true, identity)
+            .launch(
+                MatrixView::from_slice(&a, m, k).unwrap(),
+                MatrixView::from_slice(&b, n, k).unwrap(),
+                MatrixViewMut::from_slice(&mut c, m, n).unwrap(),
+            )
+            .unwrap();
+        for (at, value) in c.iter().enumerate() {
+            let (a, b) = (&a[at / n * k..][..k], &b[at % n * k..][..k]);
+            // Beyond 2³¹ a sum wraps around, as the GPU's does.
+            let sum = a.iter().zip(b).fold(0i32, |sum, (a, b)| sum.wrapping_add(i32::from(*a) * i32::from(*b)));
+            assert_eq!(*value, sum as f32, "{m}x{n}x{k}, element {at}");
+        }
+    }
+}
+
+#[test]
+fn products_of_whole_numbers_match_f64_sums_in_every_output_type() {
+    check_all_layouts::<i8, bf16>();
+    check_all_layouts::<i8, f16>();
+    check_all_layouts::<i8, f32>();
+}
+
 #[test]
 fn f16_products_match_f64_sums_in_every_output_type() {
     check_all_layouts::<f16, bf16>();

@@ -31,6 +31,8 @@ pub enum Buffer {
     E4m3(Typed<e4m3>),
     /// Of `e5m2`.
     E5m2(Typed<e5m2>),
+    /// Of `i8`.
+    I8(Typed<i8>),
     /// Where groups begin.
     Offsets(Offsets),
 }
@@ -143,6 +145,7 @@ macro_rules! of_typed {
             Buffer::F32($inner) => $value,
             Buffer::E4m3($inner) => $value,
             Buffer::E5m2($inner) => $value,
+            Buffer::I8($inner) => $value,
             Buffer::Offsets(_) => $of_offsets,
         }
     };
@@ -163,6 +166,7 @@ impl Buffer {
             Dtype::F32 => Buffer::F32(Typed::new(device, place, drawn)?),
             Dtype::E4m3 => Buffer::E4m3(Typed::new(device, place, drawn)?),
             Dtype::E5m2 => Buffer::E5m2(Typed::new(device, place, drawn)?),
+            Dtype::I8 => Buffer::I8(Typed::new(device, place, drawn)?),
             Dtype::I32 => panic!("no operand of a product's elements"),
         })
     }

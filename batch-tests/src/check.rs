@@ -223,6 +223,7 @@ fn is_right(dtype: Dtype, ball: Ball, got: f64) -> bool {
         Dtype::F32 | Dtype::I32 => f64::from(value as f32),
         Dtype::E4m3 => e4m3::from_f64(value).to_f64(),
         Dtype::E5m2 => e5m2::from_f64(value).to_f64(),
+        Dtype::I8 => value.trunc(),
     };
     let Ball { value, error } = ball;
     if ball.is_special() {

@@ -45,6 +45,9 @@ pub fn compare(
         (Dtype::E5m2, Dtype::F32) => compare_typed::<e5m2, f32>,
         (Dtype::E5m2, Dtype::F16) => compare_typed::<e5m2, f16>,
         (Dtype::E5m2, _) => compare_typed::<e5m2, bf16>,
+        (Dtype::I8, Dtype::F32) => compare_typed::<i8, f32>,
+        (Dtype::I8, Dtype::F16) => compare_typed::<i8, f16>,
+        (Dtype::I8, _) => compare_typed::<i8, bf16>,
         (_, Dtype::F32) => compare_typed::<f16, f32>,
         _ => compare_typed::<f16, f16>,
     };

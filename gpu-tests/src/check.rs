@@ -44,6 +44,9 @@ pub fn check(case: &Case<'_>, values: Values, launches: &[(String, Launch<'_>)])
         (Dtype::E5m2, Dtype::F32) => check_typed::<e5m2, f32>,
         (Dtype::E5m2, Dtype::F16) => check_typed::<e5m2, f16>,
         (Dtype::E5m2, _) => check_typed::<e5m2, bf16>,
+        (Dtype::I8, Dtype::F32) => check_typed::<i8, f32>,
+        (Dtype::I8, Dtype::F16) => check_typed::<i8, f16>,
+        (Dtype::I8, _) => check_typed::<i8, bf16>,
         (_, Dtype::F32) => check_typed::<f16, f32>,
         _ => check_typed::<f16, f16>,
     };

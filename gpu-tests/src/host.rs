@@ -1,7 +1,7 @@
 //! What matrices are filled with, and how they travel: a poisoned, guarded buffer on the host or on a GPU.
 
 use autokernel::cudarc::driver::CudaSlice;
-use autokernel::{Device, Element, Error, MatrixView, MatrixViewMut, Result, bf16, e4m3, e5m2, f16};
+use autokernel::{Device, Dtype, Element, Error, MatrixView, MatrixViewMut, Result, bf16, e4m3, e5m2, f16};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -60,6 +60,16 @@ impl Sample for e5m2 {
     }
 }
 
+impl Sample for i8 {
+    const POISON: Self = -77;
+    const UNIT_ROUNDOFF: f64 = 0.0;
+    const SMALLEST_ROUNDING: f64 = 0.5;
+
+    fn bits(self) -> u32 {
+        self.cast_unsigned().into()
+    }
+}
+
 impl Sample for f32 {
     const POISON: Self = f32::from_bits(0x7fe5_a5a5);
     const UNIT_ROUNDOFF: f64 = f32::EPSILON as f64 / 2.0;
@@ -75,8 +85,8 @@ impl Sample for f32 {
 pub enum Values {
     /// Uniform in [−1, 1): the result is compared within a tolerance.
     Uniform,
-    /// Integers in −4..=4, of 8 bits in −2..=2: sums up to K = 2²⁰ are exact in the digits that the matrix units keep, so the
-    /// result must be exact.
+    /// Integers in −4..=4, as floats of 8 bits in −2..=2: sums up to K = 2²⁰ are exact in the digits that the matrix units keep,
+    /// so the result must be exact. As `i8` any, whose sums always are.
     Integers,
     /// Uniform, but for one element in two hundred, which is infinite or no number; no number where 8 bits have no infinity to
     /// round to.
@@ -100,10 +110,12 @@ impl<T: Sample> HostMatrix<T> {
     pub fn filled(placement: Placement, values: Values, seed: u64) -> Self {
         let mut matrix = Self::poison(placement);
         let mut rng = StdRng::seed_from_u64(seed);
+        let is_whole = T::DTYPE == Dtype::I8;
         let (is_narrow, most) = if T::DTYPE.bytes() == 1 { (true, 2i8) } else { (false, 4) };
         for row in placement.row_ranges() {
             for element in &mut matrix.data[row] {
                 let value = match values {
+                    _ if is_whole => rng.random::<i8>().into(),
                     Values::Uniform => rng.random_range(-1.0f32..1.0),
                     Values::Integers => rng.random_range(-most..=most).into(),
                     Values::Special => match rng.random_range(0..600) {

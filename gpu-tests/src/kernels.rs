@@ -189,6 +189,20 @@ declare! {
         pub fn known(a: &Matrix<e4m3>, b: &Matrix<e4m3>, out: &mut Matrix<f16>);
     }
 
+    /// Whole numbers of 8 bits, which lie along K.
+    pub mod int8 {
+        use autokernel::{Matrix, bf16, f16};
+
+        #[autokernel::matmul(transpose_b)]
+        pub fn identity(a: &Matrix<i8>, b: &Matrix<i8>, out: &mut Matrix<f32>);
+
+        #[autokernel::fused_matmul(relu, transpose_b)]
+        pub fn in_bf16(a: &Matrix<i8>, b: &Matrix<i8>, out: &mut Matrix<bf16>);
+
+        #[autokernel::fused_matmul(leaky_relu(0.25), transpose_b, n = 129, k = 1100)]
+        pub fn known(a: &Matrix<i8>, b: &Matrix<i8>, out: &mut Matrix<f16>);
+    }
+
     /// Dimensions that are compiled in, and an epilogue's parameter.
     pub mod known {
         use autokernel::{Matrix, bf16, f16};

@@ -20,6 +20,7 @@ enum Placed {
     F32(Guarded<f32>),
     E4m3(Guarded<e4m3>),
     E5m2(Guarded<e5m2>),
+    I8(Guarded<i8>),
     Index(Index),
 }
 
@@ -40,6 +41,7 @@ macro_rules! of_placed {
             Placed::F32($inner) => $value,
             Placed::E4m3($inner) => $value,
             Placed::E5m2($inner) => $value,
+            Placed::I8($inner) => $value,
         }
     };
 }
@@ -69,6 +71,7 @@ impl Placed {
             Dtype::F32 => typed(device, placement, seed).map(|(there, values)| (Placed::F32(there), values)),
             Dtype::E4m3 => typed(device, placement, seed).map(|(there, values)| (Placed::E4m3(there), values)),
             Dtype::E5m2 => typed(device, placement, seed).map(|(there, values)| (Placed::E5m2(there), values)),
+            Dtype::I8 => typed(device, placement, seed).map(|(there, values)| (Placed::I8(there), values)),
             Dtype::I32 => {
                 let rows = picks(placement.columns, seed.map_or(0, |(_, seed)| seed));
                 let there = Index::from_slice(device, &rows)?;
@@ -213,7 +216,7 @@ pub fn is_right(dtype: Dtype, ball: Ball, got: f64) -> bool {
         Dtype::F32 => f64::from(value as f32),
         Dtype::E4m3 => e4m3::from_f64(value).to_f64(),
         Dtype::E5m2 => e5m2::from_f64(value).to_f64(),
-        Dtype::I32 => value.trunc(),
+        Dtype::I8 | Dtype::I32 => value.trunc(),
     };
     let Ball { value, error } = ball;
     if ball.is_special() {

@@ -89,9 +89,11 @@ impl Sample {
         let is_soaked = std::env::var_os("AUTOKERNEL_SOAK").is_some();
         match kernel {
             "residual" | "scaled" | "wide" => Some(Sample::All),
-            "swiglu" | "geglu" | "fp8_scaled" | "fp8_swiglu" if is_soaked => Some(Sample::All),
-            "swiglu" | "fp8_scaled" => Some(Sample::Even),
-            "geglu" | "fp8_swiglu" => Some(Sample::Odd),
+            "swiglu" | "geglu" | "fp8_scaled" | "fp8_swiglu" | "int8_scaled" | "int8_swiglu" if is_soaked => {
+                Some(Sample::All)
+            }
+            "swiglu" | "fp8_scaled" | "int8_swiglu" => Some(Sample::Even),
+            "geglu" | "fp8_swiglu" | "int8_scaled" => Some(Sample::Odd),
             _ => None,
         }
     }

@@ -7,6 +7,8 @@ using autokernel::bf16;
 using autokernel::e4m3;
 using autokernel::e5m2;
 using autokernel::f16;
+using autokernel::i8;
+using autokernel::to_f32;
 
 __device__ __forceinline__ float to_f32(bf16 value) { return __uint_as_float(uint32_t(value.bits) << 16); }
 __device__ __forceinline__ float to_f32(f16 value) {
@@ -36,6 +38,12 @@ template <>
 __device__ __forceinline__ e4m3 rounded<e4m3>(float value) {
   const uint32_t half = autokernel::from_f32<f16>(value * 0x1p-8f).bits;
   return e4m3{uint8_t(((half & 0x7fff) + 0x40) >> 7 | (half & 0x8000) >> 8)};
+}
+
+// To the nearest, and the largest of what is beyond it.
+template <>
+__device__ __forceinline__ i8 rounded<i8>(float value) {
+  return i8{int8_t(fminf(fmaxf(rintf(value), -128.0f), 127.0f))};
 }
 
 // SplitMix64's finaliser (Steele, Lea, Flood 2014): neighbouring counters give independent bits.
@@ -131,6 +139,7 @@ AUTOKERNEL_INSTRUMENTS(f16, autokernel::f16)
 AUTOKERNEL_INSTRUMENTS(f32, float)
 AUTOKERNEL_INSTRUMENTS(e4m3, autokernel::e4m3)
 AUTOKERNEL_INSTRUMENTS(e5m2, autokernel::e5m2)
+AUTOKERNEL_INSTRUMENTS(i8, autokernel::i8)
 
 // Counts the bytes that are no longer `poison`, in `rows` runs of `bytes`, `stride` bytes apart.
 extern "C" __global__ void autokernel_count_touched(const uint8_t* first, uint64_t rows, uint64_t bytes,

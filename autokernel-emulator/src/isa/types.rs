@@ -38,6 +38,7 @@ const fn packed(kind: Kind) -> Type {
 impl Type {
     pub const B32: Type = scalar(Kind::Bits, 32);
     pub const B64: Type = scalar(Kind::Bits, 64);
+    pub const S8: Type = scalar(Kind::Signed, 8);
     pub const U16: Type = scalar(Kind::Unsigned, 16);
     pub const U32: Type = scalar(Kind::Unsigned, 32);
     pub const S32: Type = scalar(Kind::Signed, 32);
@@ -63,7 +64,7 @@ impl Type {
             ("u16", Type::U16),
             ("u32", Type::U32),
             ("u64", Type::U64),
-            ("s8", scalar(Kind::Signed, 8)),
+            ("s8", Type::S8),
             ("s16", scalar(Kind::Signed, 16)),
             ("s32", Type::S32),
             ("s64", scalar(Kind::Signed, 64)),

@@ -3,7 +3,7 @@
 use crate::support::case::{Case, SM90, Variation, problem};
 use crate::support::compile::Compiler;
 use crate::support::host::shape;
-use autokernel_codegen::dtype::Dtype::{Bf16, E4m3, E5m2, F16, F32};
+use autokernel_codegen::dtype::Dtype::{Bf16, E4m3, E5m2, F16, F32, I8};
 use autokernel_codegen::matmul::problem::Layout::{Nn, Nt};
 use autokernel_codegen::matmul::problem::Problem;
 use autokernel_codegen::matmul::schedule::{Mode, Schedule, Sm90Schedule};
@@ -82,7 +82,37 @@ families! {
     a_swapped_split_tile_of_8_bit_floats_is_right:
         problem(E4m3, F32, Nt, "leaky_relu(0.25)"),
         Sm90Schedule { tile_m: 16, swap_ab: true, split_k: 4, stages: 4, ..SM90 };
+    a_product_of_whole_numbers_is_right: problem(I8, F32, Nt, "identity"), SM90;
+    a_product_of_whole_numbers_by_a_width_of_its_own_is_right:
+        problem(I8, Bf16, Nt, "leaky_relu(0.25)"), Sm90Schedule { tile_n: 24, ..SM90 };
+    ping_pong_of_whole_numbers_in_a_cluster_is_right:
+        problem(I8, F16, Nt, "relu"),
+        Sm90Schedule { tile_n: 128, consumers: 2, mode: Mode::PingPong, cluster_m: 2, ..SM90 };
+    a_swapped_split_tile_of_whole_numbers_is_right:
+        problem(I8, F32, Nt, "identity"),
+        Sm90Schedule { tile_m: 16, swap_ab: true, split_k: 4, stages: 4, ..SM90 };
     a_swapped_cluster_is_right:
         problem(Bf16, Bf16, Nt, "relu"),
         Sm90Schedule { tile_m: 32, tile_n: 128, consumers: 2, swap_ab: true, cluster_n: 2, ..SM90 };
+}
+
+#[test]
+fn sums_of_whole_numbers_are_exact_beyond_what_fp32_holds_until_they_are_stored() {
+    let Some(compiler) = Compiler::find("sums_of_whole_numbers_are_exact_beyond_what_fp32_holds_until_they_are_stored")
+    else {
+        return;
+    };
+    let split = Sm90Schedule { split_k: 4, stages: 4, ..SM90 };
+    let swapped = Sm90Schedule { tile_m: 8, swap_ab: true, split_k: 2, stages: 6, ..SM90 };
+    let shared = Sm90Schedule { stream_k: true, shared_waves: 1, ..SM90 };
+    for schedule in [SM90, split, swapped, shared] {
+        let case = Case { problem: problem(I8, F32, Nt, "identity"), schedule: Schedule::Sm90(schedule) };
+        case.check();
+        let module = case.compile(&compiler, None).unwrap();
+        // 65 · 127² is below 2²⁴, 1301 · 124² is not.
+        for (m, n, k) in [(65, 72, 65), (65, 72, 1301), (9, 130, 4000)] {
+            let variation = Variation { largest: true, ..Variation::default() };
+            case.run(&module, shape(m, n, k), variation).expect_right(&format!("{}, {m}x{n}x{k}", case.schedule));
+        }
+    }
 }

@@ -48,13 +48,15 @@ pub struct Variation {
     pub skew_c: u64,
     /// Operands are eighths, and not integers: epilogues that saturate show their shape.
     pub eighths: bool,
+    /// Operands are the largest whole numbers of 8 bits, all of one sign: sums need more digits than fp32 has.
+    pub largest: bool,
     pub multiprocessors: u32,
 }
 
 impl Default for Variation {
     fn default() -> Self {
         let multiprocessors = arguments::MULTIPROCESSORS;
-        Variation { seed: 0, padding: [0; 3], skew_c: 0, eighths: false, multiprocessors }
+        Variation { seed: 0, padding: [0; 3], skew_c: 0, eighths: false, largest: false, multiprocessors }
     }
 }
 
@@ -96,6 +98,9 @@ impl Case {
         let mut b = Matrix::integers(b_rows, b_columns, (b_columns + pad_b).next_multiple_of(unit), 2 + variation.seed);
         if variation.eighths {
             a.values.iter_mut().chain(&mut b.values).for_each(|value| *value /= 8.0);
+        }
+        if variation.largest {
+            a.values.iter_mut().chain(&mut b.values).for_each(|value| *value = value.abs() - 128.0);
         }
         let (input, output) = (self.problem.input, self.problem.output);
         let (at_a, at_b) = (a.upload(&mut gpu, "A", input), b.upload(&mut gpu, "B", input));
@@ -169,7 +174,7 @@ impl Case {
             Dtype::Bf16 => 1.0 / 256.0,
             Dtype::F16 => 1.0 / 2048.0,
             Dtype::F32 => 1.0 / f64::from(1 << 20),
-            Dtype::E4m3 | Dtype::E5m2 | Dtype::I32 => panic!("nothing is stored as {output}"),
+            Dtype::E4m3 | Dtype::E5m2 | Dtype::I8 | Dtype::I32 => panic!("nothing is stored as {output}"),
         };
         (value, unit * value.abs() + 1e-6)
     }

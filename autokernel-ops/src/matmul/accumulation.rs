@@ -11,9 +11,11 @@ use autokernel_core::Dtype;
 /// - 8-bit inputs, 32 products an instruction: the unit is 2⁻¹³, as Hopper keeps 14 digits here (DeepSeek-V3 technical report,
 ///   section 3.5.2), so that products lose too, each up to a unit. Their signs differ: k losses of deviation 1/√3 stay below
 ///   4·√k. The sum loses k/32 units as above.
+/// - `i8`: sums are whole numbers of 32 bits and exact; as `f32` they are rounded once, by half a unit of 2⁻²³.
 pub fn error(input: Dtype, k: f64, peak: f64) -> f64 {
     let (unit, units) = match input {
         Dtype::Bf16 | Dtype::F16 | Dtype::F32 | Dtype::I32 => (2f64.powi(-23), k / 16.0 + 4.0),
+        Dtype::I8 => (2f64.powi(-24), 1.0),
         Dtype::E4m3 | Dtype::E5m2 => (2f64.powi(-13), k / 32.0 + 4.0 * k.sqrt()),
     };
     unit * units * peak

@@ -2,8 +2,8 @@
 
 use autokernel_core::Dtype;
 
-/// The types that the matrix units multiply: those of `A` and `B`. Accumulation is always in `f32`.
-pub const INPUTS: [Dtype; 4] = [Dtype::Bf16, Dtype::F16, Dtype::E4m3, Dtype::E5m2];
+/// The types that the matrix units multiply: those of `A` and `B`. Accumulation is in `f32`, of `i8` in whole numbers of 32 bits.
+pub const INPUTS: [Dtype; 5] = [Dtype::Bf16, Dtype::F16, Dtype::E4m3, Dtype::E5m2, Dtype::I8];
 
 /// What a product of `input` elements without a body may be stored as.
 pub fn outputs(input: Dtype) -> &'static [Dtype] {
@@ -11,6 +11,7 @@ pub fn outputs(input: Dtype) -> &'static [Dtype] {
         Dtype::Bf16 => &[Dtype::Bf16, Dtype::F32],
         Dtype::F16 => &[Dtype::F16, Dtype::F32],
         Dtype::E4m3 | Dtype::E5m2 => &[Dtype::Bf16, Dtype::F16, Dtype::F32],
+        Dtype::I8 => &[Dtype::F32, Dtype::Bf16, Dtype::F16],
         Dtype::F32 | Dtype::I32 => &[],
     }
 }

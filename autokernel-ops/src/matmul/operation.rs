@@ -19,6 +19,9 @@ use crate::source::{Header, KernelSource, headers};
 /// The largest sum of a tolerance's inputs, whose deviation is 1, that is met in practice.
 const PEAK: f64 = 4.0;
 
+/// The deviation of whole numbers of 8 bits, three of which stay within the type.
+const OF_8_BITS: f32 = 40.0;
+
 impl Operation for Problem {
     type Class = Class;
 
@@ -29,9 +32,9 @@ impl Operation for Problem {
     const HEADERS: &'static [Header] = headers! {
         "cuda/": "batch.cuh" "body.cuh" "body_operand.cuh" "groups.cuh" "reference_matmul.cuh";
         "sm80/cuda/": "sm80_batch.cuh" "sm80_copy.cuh" "sm80_groups.cuh" "sm80_matmul.cuh" "sm80_schedule.cuh" "sm80_shared_tile.cuh" "sm80_store.cuh";
-        "sm90/cuda/": "sm90_batch.cuh" "sm90_epilogue.cuh" "sm90_groups.cuh" "sm90_mainloop.cuh" "sm90_matmul.cuh" "sm90_pipeline.cuh"
+        "sm90/cuda/": "sm90_batch.cuh" "sm90_epilogue.cuh" "sm90_groups.cuh" "sm90_int8.cuh" "sm90_mainloop.cuh" "sm90_matmul.cuh" "sm90_pipeline.cuh"
             "sm90_producer.cuh" "sm90_schedule.cuh" "sm90_shared.cuh" "sm90_shares.cuh" "sm90_split_k.cuh"
-            "sm90_staging.cuh" "sm90_stream_k.cuh" "sm90_tiles.cuh";
+            "sm90_staging.cuh" "sm90_stream_k.cuh" "sm90_sums.cuh" "sm90_tiles.cuh";
     };
 
     const ROOTS: &'static [&'static str] = &emit::ROOTS;
@@ -75,11 +78,18 @@ impl Operation for Problem {
     }
 
     /// Second factors are scaled by `1/sqrt(k)`, so that C has the scale of a network's activations and an epilogue such as a sigmoid
-    /// is not saturated.
+    /// is not saturated. Whole numbers fill the range of their type.
     fn scale(&self, operand: usize, extents: &Extents) -> f32 {
-        let ([.., k], plan::Operands { b, b2, .. }) = (sizes(extents), plan::Operands::of(self));
+        let ([.., k], plan::Operands { a, b, b2, .. }) = (sizes(extents), plan::Operands::of(self));
         let is_second = [Some(b), b2].into_iter().flatten().any(|factor| usize::from(factor) == operand);
-        if is_second { 1.0 / (k.max(1) as f32).sqrt() } else { 1.0 }
+        let is_factor = is_second || usize::from(a) == operand;
+        if self.input == Dtype::I8 && is_factor {
+            OF_8_BITS
+        } else if is_second {
+            1.0 / (k.max(1) as f32).sqrt()
+        } else {
+            1.0
+        }
     }
 
     fn opponent(&self) -> Option<Opponent> {
@@ -88,6 +98,9 @@ impl Operation for Problem {
         };
         if *input == Dtype::E5m2 {
             return None; // cuBLASLt multiplies it with e4m3 alone
+        }
+        if *input == Dtype::I8 {
+            return None; // cuBLASLt leaves whole numbers, which no output here holds
         }
         let relu = Epilogue::builtin("relu", None).is_ok_and(|relu| relu == *epilogue);
         let epilogue = Some(epilogue).filter(|epilogue| !relu && **epilogue != Epilogue::identity()).cloned();
@@ -123,8 +136,9 @@ impl Operation for Problem {
         };
         format!(
             "{computed} with m = {m}, n = {n}, k = {k}: {:.4e} FLOP.\n\
-             A[m, k] and C are row-major, {b}. A and B are {input}, C is {output}, accumulation is f32.{batch}",
+             A[m, k] and C are row-major, {b}. A and B are {input}, C is {output}, accumulation is {sums}.{batch}",
             f64::from(products) * flops(extents),
+            sums = if *input == Dtype::I8 { "s32" } else { "f32" },
             batch = match (self.many(), matrices(extents)) {
                 (Many::One, _) => String::new(),
                 (Many::Batch, count) => {
@@ -162,6 +176,7 @@ impl Operation for Problem {
             Dtype::F32 | Dtype::I32 => 2f32.powi(-20),
             Dtype::E4m3 => 2f32.powi(-3),
             Dtype::E5m2 => 2f32.powi(-2),
+            Dtype::I8 => 1.0,
         };
         let outputs = self.signature().operands.into_iter().filter(|operand| operand.role == Role::Output);
         let relative = outputs.map(|operand| unit(operand.dtype)).fold(0.0, f32::max);

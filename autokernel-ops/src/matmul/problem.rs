@@ -71,7 +71,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A matrix product of `input` elements, giving `input` elements, or of 8 bits bf16.
+    /// A matrix product of `input` elements, giving `input` elements, of 8-bit floats bf16, and of whole numbers f32.
     pub fn new(input: Dtype, layout: Layout, epilogue: Epilogue) -> Self {
         let output = outputs(input).first().copied().unwrap_or(input);
         Problem { input, output, layout, epilogue, body: None, known_n: None, known_k: None }

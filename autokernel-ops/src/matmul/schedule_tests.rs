@@ -171,6 +171,24 @@ fn factors_of_8_bits_have_schedules_on_hopper_alone_and_their_own_for_every_size
 }
 
 #[test]
+fn whole_numbers_take_the_widths_that_wgmma_has_of_them() {
+    let class = |input| Problem::new(input, Layout::Nt, "identity".parse().unwrap()).class();
+    let whole = class(Dtype::I8);
+    let check = |schedule: Sm90Schedule| Schedule::from(schedule).check(&whole, Arch::SM_90A).map_err(|it| it.rule);
+    let plain = Sm90Schedule { tile_m: 64, ..Sm90Schedule::PLAIN };
+    for tile_n in [24, 32, 48, 208, 256] {
+        assert_eq!(check(Sm90Schedule { tile_n, ..plain }), Ok(()), "{tile_n}");
+    }
+    let swapped = Sm90Schedule { tile_n: 64, swap_ab: true, ..plain };
+    assert_eq!(check(Sm90Schedule { tile_m: 8, ..swapped }), Ok(()));
+    for refused in [Sm90Schedule { tile_n: 40, ..plain }, Sm90Schedule { tile_m: 56, ..swapped }] {
+        assert_eq!(check(refused), Err("width_is_one_of_whole_numbers"));
+        assert!(Schedule::from(refused).check(&class(Dtype::E4m3), Arch::SM_90A).is_ok());
+    }
+    assert_eq!(operation::Class::portfolio(&whole, Arch::SM_90A).len(), 7, "each of them keeps the rules");
+}
+
+#[test]
 fn absurd_numbers_break_a_rule_and_do_not_overflow() {
     let huge = Sm90Schedule { tile_m: u32::MAX, tile_n: u32::MAX, stages: u32::MAX, ..FASTEST };
     assert!(Schedule::Sm90(huge).check(&class(Layout::Nn), Arch::SM_90A).is_err());

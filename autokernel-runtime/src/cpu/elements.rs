@@ -14,6 +14,7 @@ pub(super) enum Elements<'a> {
     F32(&'a [f32]),
     E4m3(&'a [e4m3]),
     E5m2(&'a [e5m2]),
+    I8(&'a [i8]),
     I32(&'a [i32]),
 }
 
@@ -29,6 +30,7 @@ impl<'a> Elements<'a> {
             AnyView::F32(view) => (Elements::F32(host(&view.storage)?), view.layout),
             AnyView::E4m3(view) => (Elements::E4m3(host(&view.storage)?), view.layout),
             AnyView::E5m2(view) => (Elements::E5m2(host(&view.storage)?), view.layout),
+            AnyView::I8(view) => (Elements::I8(host(&view.storage)?), view.layout),
             AnyView::I32(view) => (Elements::I32(host(&view.storage)?), view.layout),
         })
     }
@@ -52,6 +54,7 @@ impl<'a> Elements<'a> {
             Elements::F32(data) => Number::widen(&data[range], target),
             Elements::E4m3(data) => Number::widen(&data[range], target),
             Elements::E5m2(data) => Number::widen(&data[range], target),
+            Elements::I8(data) => Number::widen(&data[range], target),
             Elements::I32(data) => Number::widen(&data[range], target),
         }
     }
@@ -64,6 +67,7 @@ pub(super) enum ElementsMut<'a> {
     F32(&'a mut [f32]),
     E4m3(&'a mut [e4m3]),
     E5m2(&'a mut [e5m2]),
+    I8(&'a mut [i8]),
 }
 
 impl<'a> ElementsMut<'a> {
@@ -78,6 +82,7 @@ impl<'a> ElementsMut<'a> {
             AnyViewMut::F32(view) => (ElementsMut::F32(host_mut(&mut view.storage)?), view.layout),
             AnyViewMut::E4m3(view) => (ElementsMut::E4m3(host_mut(&mut view.storage)?), view.layout),
             AnyViewMut::E5m2(view) => (ElementsMut::E5m2(host_mut(&mut view.storage)?), view.layout),
+            AnyViewMut::I8(view) => (ElementsMut::I8(host_mut(&mut view.storage)?), view.layout),
         })
     }
 
@@ -89,6 +94,7 @@ impl<'a> ElementsMut<'a> {
             ElementsMut::F32(data) => halves(data, at, ElementsMut::F32),
             ElementsMut::E4m3(data) => halves(data, at, ElementsMut::E4m3),
             ElementsMut::E5m2(data) => halves(data, at, ElementsMut::E5m2),
+            ElementsMut::I8(data) => halves(data, at, ElementsMut::I8),
         }
     }
 
@@ -101,6 +107,7 @@ impl<'a> ElementsMut<'a> {
             ElementsMut::F32(data) => narrow(&mut data[range], values),
             ElementsMut::E4m3(data) => narrow(&mut data[range], values),
             ElementsMut::E5m2(data) => narrow(&mut data[range], values),
+            ElementsMut::I8(data) => narrow(&mut data[range], values),
         }
     }
 }

@@ -1,21 +1,18 @@
-//! Matrix products on the CPU, by the `matrixmultiply` crate, on all cores.
+//! Matrix products on the CPU.
 //!
 //! Inputs are widened to `f32` block by block, summed in `f32`, given to the epilogue, and rounded once: the order of
 //! operations of the GPU kernels. Blocks bound the extra memory to a few megabytes whatever the size of the product
-//! (except along K).
+//! (except along K). Whole numbers are summed exactly, by [`super::matmul_whole`].
 
 use rayon::prelude::*;
 
+use super::blocks::{BLOCK_M, BLOCK_N, FEWEST_ROWS, Matrix, Operand, Size, Strides, multiply, widen_block};
+use super::matmul_whole;
 use crate::layout::Layout;
 use crate::view::{Storage, StorageMut};
-use crate::{AnyView, AnyViewMut, Argument, Device, Element, Error, MatrixView, MatrixViewMut, Result, alloc};
-
-/// Rows of C that are computed together.
-const BLOCK_M: usize = 256;
-/// Columns of C that are computed together.
-const BLOCK_N: usize = 512;
-/// Rows that are worth a thread; what a kernel of `matrixmultiply` computes together.
-const FEWEST_ROWS: usize = 8;
+use crate::{
+    AnyView, AnyViewMut, Argument, Device, Element, Error, MatrixView, MatrixViewMut, Result, alloc, e4m3, e5m2,
+};
 
 /// `out = epilogue(a · b)` of the operands `[a, b, out]` in host memory, with `b` stored as `[n, k]` if `transpose_b`:
 /// what a matrix product's descriptor names for the CPU.
@@ -34,11 +31,12 @@ pub fn matmul(arguments: &mut [Argument<'_>], transpose_b: bool, epilogue: fn(f3
         (AnyView::F32(a), AnyView::F32(b)) => into_any(a, b, out, transpose_b, epilogue),
         (AnyView::E4m3(a), AnyView::E4m3(b)) => into_any(a, b, out, transpose_b, epilogue),
         (AnyView::E5m2(a), AnyView::E5m2(b)) => into_any(a, b, out, transpose_b, epilogue),
+        (AnyView::I8(a), AnyView::I8(b)) => into_any(a, b, out, transpose_b, epilogue),
         _ => Err(refused("its inputs are of one type")),
     }
 }
 
-fn into_any<I: Element>(
+fn into_any<I: Factor>(
     a: &MatrixView<'_, I>,
     b: &MatrixView<'_, I>,
     out: &mut AnyViewMut<'_>,
@@ -51,10 +49,11 @@ fn into_any<I: Element>(
         AnyViewMut::F32(out) => typed(a, b, out, transpose_b, epilogue),
         AnyViewMut::E4m3(out) => typed(a, b, out, transpose_b, epilogue),
         AnyViewMut::E5m2(out) => typed(a, b, out, transpose_b, epilogue),
+        AnyViewMut::I8(out) => typed(a, b, out, transpose_b, epilogue),
     }
 }
 
-fn typed<I: Element, O: Element>(
+fn typed<I: Factor, O: Element>(
     a: &MatrixView<'_, I>,
     b: &MatrixView<'_, I>,
     out: &mut MatrixViewMut<'_, O>,
@@ -77,17 +76,44 @@ fn typed<I: Element, O: Element>(
     let (device, c_layout) = (out.device(), out.layout);
     let StorageMut::Host(c_data) = &mut out.storage else { return Err(on_gpu(device)) };
     let (a, b) = (Operand { data: a_data, layout: a.layout }, Operand { data: b_data, layout: b.layout });
-    blocked(a, b, c_data, c_layout, transpose_b, epilogue)
+    I::blocked(a, b, c_data, c_layout, transpose_b, epilogue)
 }
 
-/// One input in host memory.
-#[derive(Clone, Copy)]
-struct Operand<'a, T> {
-    data: &'a [T],
-    layout: Layout,
+/// What is multiplied, by how its products are summed.
+trait Factor: Element {
+    /// The product in blocks; the shapes fit.
+    fn blocked<O: Element>(
+        a: Operand<'_, Self>,
+        b: Operand<'_, Self>,
+        c: &mut [O],
+        c_layout: Layout,
+        transpose_b: bool,
+        epilogue: fn(f32) -> f32,
+    ) -> Result<()> {
+        blocked(a, b, c, c_layout, transpose_b, epilogue)
+    }
 }
 
-/// The product in blocks; the shapes fit.
+impl Factor for half::bf16 {}
+impl Factor for half::f16 {}
+impl Factor for f32 {}
+impl Factor for e4m3 {}
+impl Factor for e5m2 {}
+
+impl Factor for i8 {
+    fn blocked<O: Element>(
+        a: Operand<'_, Self>,
+        b: Operand<'_, Self>,
+        c: &mut [O],
+        c_layout: Layout,
+        transpose_b: bool,
+        epilogue: fn(f32) -> f32,
+    ) -> Result<()> {
+        matmul_whole::blocked(a, b, c, c_layout, transpose_b, epilogue)
+    }
+}
+
+/// The product of floats in blocks, summed in `f32`.
 fn blocked<I: Element, O: Element>(
     a: Operand<'_, I>,
     b: Operand<'_, I>,
@@ -120,109 +146,6 @@ fn blocked<I: Element, O: Element>(
         }
     }
     Ok(())
-}
-
-/// Elements from one row, and from one column, to the next.
-#[derive(Clone, Copy)]
-struct Strides {
-    row: usize,
-    column: usize,
-}
-
-impl Strides {
-    fn row_major(columns: usize) -> Self {
-        Self { row: columns, column: 1 }
-    }
-
-    fn column_major(rows: usize) -> Self {
-        Self { row: 1, column: rows }
-    }
-}
-
-/// Dense `f32`, row by row or column by column.
-#[derive(Clone, Copy)]
-struct Matrix<'a> {
-    data: &'a [f32],
-    strides: Strides,
-}
-
-/// Copies `(first row, first column, rows, columns)` of an operand to `target`, row by row without gaps, as `f32`.
-fn widen_block<T: Element>(
-    source: Operand<'_, T>,
-    (first_row, first_column, rows, columns): (usize, usize, usize, usize),
-    target: &mut [f32],
-) {
-    if columns == 0 {
-        return;
-    }
-    let targets = target.par_chunks_mut(columns).take(rows).enumerate().with_min_len(FEWEST_ROWS);
-    targets.for_each(|(row, target)| {
-        let start = (first_row + row) * source.layout.ld + first_column;
-        T::widen(&source.data[start..start + columns], target);
-    });
-}
-
-/// What is multiplied at once.
-#[derive(Clone, Copy)]
-struct Size {
-    m: usize,
-    n: usize,
-    k: usize,
-}
-
-/// `sums[m, n] = a[m, k] · b[k, n]` with `a` row by row; K = 0 gives zeros. Each thread takes rows of the sums, or columns
-/// where there are more of those, which then lie one after the other: gives the strides.
-fn multiply(size: Size, a: &[f32], b: Matrix<'_>, sums: &mut [f32]) -> Strides {
-    let Size { m, n, k } = size;
-    let share = |count: usize| count.div_ceil(rayon::current_num_threads()).next_multiple_of(FEWEST_ROWS);
-    if k == 0 {
-        sums.fill(0.0);
-        return Strides::row_major(n);
-    }
-    if m >= n {
-        let strides = Strides::row_major(n);
-        let rows = share(m);
-        sums.par_chunks_mut(rows * n).zip(a[..m * k].par_chunks(rows * k)).for_each(|(sums, a)| {
-            multiply_alone(Size { m: sums.len() / n, ..size }, a, b, sums, strides);
-        });
-        strides
-    } else {
-        let strides = Strides::column_major(m);
-        let columns = share(n);
-        sums.par_chunks_mut(columns * m).enumerate().for_each(|(share, sums)| {
-            let b = Matrix { data: &b.data[share * columns * b.strides.column..], ..b };
-            multiply_alone(Size { n: sums.len() / m, ..size }, a, b, sums, strides);
-        });
-        strides
-    }
-}
-
-/// The same on this thread.
-fn multiply_alone(Size { m, n, k }: Size, a: &[f32], b: Matrix<'_>, sums: &mut [f32], strides: Strides) {
-    let last_of_b = (k - 1) * b.strides.row + (n - 1) * b.strides.column;
-    assert!(a.len() >= m * k && b.data.len() > last_of_b && sums.len() == m * n);
-    let [b_row, b_column, row, column] =
-        [b.strides.row, b.strides.column, strides.row, strides.column].map(|stride| stride as isize);
-    // SAFETY: `a` holds m×k elements of row stride k, and b's last element lies within `b.data`: both asserted above. The
-    // strides of `sums` are those of m×n elements without gaps, by rows or by columns, and it is borrowed mutably.
-    unsafe {
-        matrixmultiply::sgemm(
-            m,
-            k,
-            n,
-            1.0,
-            a.as_ptr(),
-            k as isize,
-            1,
-            b.data.as_ptr(),
-            b_row,
-            b_column,
-            0.0,
-            sums.as_mut_ptr(),
-            row,
-            column,
-        );
-    }
 }
 
 /// Epilogue and the one rounding.

@@ -1,12 +1,14 @@
 //! The CPU backend: for each operation, the same computation on the host.
 
 mod attention;
+mod blocks;
 mod elements;
 mod fold;
 mod input;
 mod matmul;
 mod matmul_body;
 mod matmul_many;
+mod matmul_whole;
 mod operands;
 mod output;
 mod picks;

@@ -25,13 +25,14 @@ impl Peak {
         Self { fp8_tflops: Some(2.0 * half), ..Self::new(half, tf32) }
     }
 
-    /// The peak for inputs of that type; f32 stands for tf32. `None` if the tensor cores do not take them.
+    /// The peak for inputs of that type; f32 stands for tf32, and `i8` has the rate of 8-bit
+    /// floats, as on Hopper (a GeForce of Ada has twice as much). `None` if the tensor cores do not take them.
     pub fn of(&self, input: Dtype) -> Option<f64> {
         match input {
             Dtype::Bf16 => self.bf16_tflops,
             Dtype::F16 => Some(self.f16_tflops),
             Dtype::F32 => self.tf32_tflops,
-            Dtype::E4m3 | Dtype::E5m2 => self.fp8_tflops,
+            Dtype::E4m3 | Dtype::E5m2 | Dtype::I8 => self.fp8_tflops,
             Dtype::I32 => None,
         }
     }

@@ -55,12 +55,14 @@ impl<'s> Ordering<'s> {
             Argument::Read(AnyView::F32(view)) => self.read(view),
             Argument::Read(AnyView::E4m3(view)) => self.read(view),
             Argument::Read(AnyView::E5m2(view)) => self.read(view),
+            Argument::Read(AnyView::I8(view)) => self.read(view),
             Argument::Read(AnyView::I32(view)) => self.read(view),
             Argument::Write(AnyViewMut::Bf16(view)) => self.write(view),
             Argument::Write(AnyViewMut::F16(view)) => self.write(view),
             Argument::Write(AnyViewMut::F32(view)) => self.write(view),
             Argument::Write(AnyViewMut::E4m3(view)) => self.write(view),
             Argument::Write(AnyViewMut::E5m2(view)) => self.write(view),
+            Argument::Write(AnyViewMut::I8(view)) => self.write(view),
             Argument::Scalar(_) => Err(IN_HOST_MEMORY),
         }
     }

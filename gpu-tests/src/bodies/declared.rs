@@ -162,6 +162,34 @@ pub fn fp8_swiglu(
     out = silu(gate) * dot(x, up.t()) * scale;
 }
 
+/// Whole numbers with a scale a row and one a column, and what is added behind them.
+#[autokernel::fused_matmul]
+pub fn int8_scaled(
+    x: &Matrix<i8>,
+    w: &Matrix<i8>,
+    scale_x: &Column<f32>,
+    scale_w: &Row<f32>,
+    bias: &Row<bf16>,
+    out: &mut Matrix<bf16>,
+) {
+    out = dot(x, w.t()) * scale_x * scale_w + bias;
+}
+
+/// Two products of whole numbers.
+#[autokernel::fused_matmul(k = 144)]
+pub fn int8_swiglu(
+    x: &Matrix<i8>,
+    gate: &Matrix<i8>,
+    up: &Matrix<i8>,
+    scale: &Column<f32>,
+    gated: &mut Matrix<f32>,
+    out: &mut Matrix<f16>,
+) {
+    let gate = dot(x, gate.t()) * scale;
+    gated = gate;
+    out = silu(gate) * dot(x, up.t()) * scale;
+}
+
 /// A kernel, as every test of this folder takes it.
 pub struct Declared {
     /// Its function's name.
@@ -177,7 +205,7 @@ pub fn catalogue() -> Vec<Declared> {
     }
     let mut declared = Vec::from(declared![bias_gelu, residual, scaled, wide, shuffled, language, converted, twenty]);
     declared.push(Declared { name: "swiglu", kernel: swiglu::kernel::<bf16, bf16>() });
-    declared.extend(declared![geglu, band, fp8_scaled, fp8_swiglu]);
+    declared.extend(declared![geglu, band, fp8_scaled, fp8_swiglu, int8_scaled, int8_swiglu]);
     declared
 }
 

@@ -69,7 +69,7 @@ pub(super) fn wgmma(s: &mut Statement<'_>) -> Decoded<Op> {
     multiply(s).map(|wgmma| Op::Wgmma(Box::new(wgmma)))
 }
 
-/// What wgmma multiplies.
+/// What wgmma multiplies into fp32 sums.
 const MULTIPLIED: [Type; 4] = [Type::BF16, Type::F16, Type::E4M3, Type::E5M2];
 /// Bytes of K of one wgmma.
 const DEPTH_BYTES: u32 = 32;
@@ -82,9 +82,11 @@ fn multiply(s: &mut Statement<'_>) -> Decoded<Wgmma> {
     let Some((n, k)) = s.pick(shape) else { return unknown("this shape") };
     let ty = match (s.ty()?, s.ty()?, s.ty()?) {
         (Type::F32, a, b) if a == b && MULTIPLIED.contains(&a) => a,
+        (Type::S32, Type::S8, Type::S8) => Type::S8,
         _ => return unknown("these element types"),
     };
-    if !(8..=256).contains(&n) || n % 8 != 0 || k * ty.bytes() != DEPTH_BYTES {
+    let has_width = if ty == Type::S8 { n % 16 == 0 || n == 8 || n == 24 } else { n % 8 == 0 };
+    if !(8..=256).contains(&n) || !has_width || k * ty.bytes() != DEPTH_BYTES {
         return unknown("this shape");
     }
     let d = s.vector_registers(0, n as usize / 2)?;
@@ -99,7 +101,8 @@ fn multiply(s: &mut Statement<'_>) -> Decoded<Wgmma> {
     };
     let b = s.source(2, Type::B64)?;
     let accumulate = if s.operand_count() > 3 { s.predicate(3)? } else { PredicateSource::Constant(true) };
-    let (negate_a, negate_b) = (sign(s, 4)?, sign(s, 5)?);
+    let has_signs = ty != Type::S8;
+    let (negate_a, negate_b) = if has_signs { (sign(s, 4)?, sign(s, 5)?) } else { (false, false) };
     let has_order = ty.bytes() == 2; // others lie along K
     let a_is_m_major = has_order && !from_registers && major(s, 6)?;
     let b_is_n_major = has_order && major(s, if from_registers { 6 } else { 7 })?;

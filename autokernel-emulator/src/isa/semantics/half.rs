@@ -1,4 +1,4 @@
-//! 16-bit floating point, alone and packed in pairs, and what 8 bits hold.
+//! 16-bit floating point, alone and packed in pairs, and what factors of 8 bits hold.
 
 use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
@@ -13,6 +13,7 @@ pub(crate) fn widen(kind: Kind, bits: u64) -> f32 {
     match kind {
         Kind::E4m3 => F8E4M3::from_bits(bits as u8).to_f32(),
         Kind::E5m2 => F8E5M2::from_bits(bits as u8).to_f32(),
+        Kind::Signed => (bits as i8).into(),
         Kind::Brain => bf16::from_bits(bits as u16).to_f32(),
         _ => f16::from_bits(bits as u16).to_f32(),
     }

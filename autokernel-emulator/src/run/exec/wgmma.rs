@@ -162,6 +162,7 @@ impl Cluster<'_, '_> {
 
     fn compute(&mut self, warp: usize, op: &Wgmma, pending: &PendingWgmma) {
         let first_row = (self.warps[warp].index % 4) as usize * WARP_ROWS;
+        let add = if op.ty == Type::S8 { add_whole } else { add_float };
         let a = match &pending.a {
             Some(fragment) => rows_of_a(op.ty.kind, DEPTH_HALVES, &fragment[..]).map(Vec::from),
             None => {
@@ -183,8 +184,8 @@ impl Cluster<'_, '_> {
             let before = self.register(warp, *register);
             let after = std::array::from_fn(|lane| {
                 let (row, column) = (lane / 4 + number / 2 % 2 * 8, number / 4 * 8 + lane % 4 * 2 + number % 2);
-                let start = if pending.accumulate { f64::from(f32::from_bits(before[lane] as u32)) } else { 0.0 };
-                u64::from(((start + sums[row * n + column]) as f32).to_bits())
+                let start = if pending.accumulate { before[lane] as u32 } else { 0 };
+                u64::from(add(start, sums[row * n + column]))
             });
             self.set_register(warp, u32::MAX, *register, &after);
         }
@@ -211,6 +212,16 @@ impl Cluster<'_, '_> {
         }
         values
     }
+}
+
+/// The sum in fp32 of one that is kept so and what one wgmma adds.
+fn add_float(sum: u32, added: f64) -> u32 {
+    ((f64::from(f32::from_bits(sum)) + added) as f32).to_bits()
+}
+
+/// The same in whole numbers of 32 bits, without `.satfinite`.
+fn add_whole(sum: u32, added: f64) -> u32 {
+    sum.wrapping_add_signed(added as i32)
 }
 
 /// Elements of K of one wgmma.

@@ -220,10 +220,10 @@ pub const MUTANTS: &[Mutant] = &[
     // ---- two products in one kernel: with one, none of these lines is compiled or makes a difference ----
     caught("the second product is that of the first factor again", On::Gated, PRODUCER, "args.b2_map, origin.b2(), shared.second_b", "args.b_map, origin.b(), shared.second_b"),
     caught("both second factors are loaded to one place", On::Gated, PRODUCER, "origin.b2(), shared.second_b(cursor.stage)", "origin.b2(), shared.b(cursor.stage)"),
-    caught("the body takes the first sum twice", On::Gated, MAINLOOP, "return acc[block] + G::kWidthOfOne / 2;", "return acc[block];"),
+    caught("the body takes the first sum twice", On::Gated, MAINLOOP, "return sums.blocks[block] + G::kWidthOfOne / 2;", "return sums.blocks[block];"),
     caught("the sums of both products are stored", On::Gated, EPILOGUE, "if constexpr (kFirst + kChunk < G::kWidthOfOne) {", "if constexpr (kFirst + kChunk < G::kWidth) {"),
     caught("the second product's blocks follow the first one's at once", On::GatedSwapped, MAINLOOP, "kProductStep = G::kColumns * kSwizzleBytes >> kUnitShift", "kProductStep = G::kColumns / 2 * kSwizzleBytes >> kUnitShift"),
-    caught("a swapped body takes the first sum twice", On::GatedSwapped, MAINLOOP, "return acc[block + G::kBlocksOfOne];", "return acc[block];"),
+    caught("a swapped body takes the first sum twice", On::GatedSwapped, MAINLOOP, "return sums.blocks[block + G::kBlocksOfOne];", "return sums.blocks[block];"),
     caught("the second factor has the rows of the first", On::GatedSm80, MATMUL80, "const OperandB b2(args.b2, args.ldb2, tile_column, n);", "const OperandB b2(args.b, args.ldb, tile_column, n);"),
     caught("the body takes the second sum one fragment early", On::GatedSm80, MATMUL80, "accumulators[i][kFragments];", "accumulators[i][kFragments - 1];"),
     // ---- the small kernels ----

@@ -1,6 +1,6 @@
 //! What a schedule of the sm90 family must keep.
 
-use autokernel_core::Arch;
+use autokernel_core::{Arch, Dtype};
 
 use super::{MAX_SHARED_BYTES, Mode, Sharing, Sm90Schedule as S, WARPS_PER_WARPGROUP, WGMMA_M};
 use crate::matmul::body::BodyClass;
@@ -76,6 +76,15 @@ pub const RULES: &[Rule<S, Class>] = &[
         words: "with swap_ab, tile_m is in 8..=256 and a multiple of 8",
         holds: |s, _, _| !s.swap_ab || is_width(s.tile_m, 8),
         reason: |s, _, _| format!("swap_ab with tile_m = {}, which is not a multiple of 8 in 8..=256", s.tile_m),
+    },
+    Rule {
+        name: "width_is_one_of_whole_numbers",
+        words: "of i8, tile_n, with swap_ab tile_m, is 8, 24 or a multiple of 16",
+        holds: |s, class, _| class.input != Dtype::I8 || [8, 24].contains(&s.width()) || s.width().is_multiple_of(16),
+        reason: |s, _, _| {
+            let (name, width) = (if s.swap_ab { "tile_m" } else { "tile_n" }, s.width());
+            format!("{name} = {width} is no width of wgmma of i8; take a multiple of 16, or 8 or 24")
+        },
     },
     Rule {
         name: "row_major_b_takes_whole_swizzle_rows",
@@ -208,6 +217,11 @@ impl S {
 
     fn splits_into_blocks(&self, extent: u32) -> bool {
         (64..=256).contains(&extent) && extent.is_multiple_of(self.block())
+    }
+
+    /// The side of the tile that wgmma takes whole: its N.
+    fn width(&self) -> u32 {
+        if self.swap_ab { self.tile_m } else { self.tile_n }
     }
 
     fn ring_bytes(&self) -> u32 {

@@ -120,6 +120,8 @@ pub enum Buffer {
     E4m3(Guarded<e4m3>),
     /// Of `e5m2`.
     E5m2(Guarded<e5m2>),
+    /// Of `i8`.
+    I8(Guarded<i8>),
 }
 
 /// `$value` of the matrix inside a buffer, whatever its type.
@@ -131,6 +133,7 @@ macro_rules! of_buffer {
             Buffer::F32($matrix) => $value,
             Buffer::E4m3($matrix) => $value,
             Buffer::E5m2($matrix) => $value,
+            Buffer::I8($matrix) => $value,
         }
     };
 }
@@ -151,6 +154,7 @@ impl Buffer {
             Dtype::F32 => Buffer::F32(Guarded::new(tools, rows, columns, ld, guard_bytes)?),
             Dtype::E4m3 => Buffer::E4m3(Guarded::new(tools, rows, columns, ld, guard_bytes)?),
             Dtype::E5m2 => Buffer::E5m2(Guarded::new(tools, rows, columns, ld, guard_bytes)?),
+            Dtype::I8 => Buffer::I8(Guarded::new(tools, rows, columns, ld, guard_bytes)?),
             Dtype::I32 => {
                 let reason =
                     "a kernel with an index is not measured yet, as nothing draws its numbers; tune its body without";
@@ -167,6 +171,7 @@ impl Buffer {
             Buffer::F32(_) => Dtype::F32,
             Buffer::E4m3(_) => Dtype::E4m3,
             Buffer::E5m2(_) => Dtype::E5m2,
+            Buffer::I8(_) => Dtype::I8,
         }
     }
 

@@ -24,7 +24,7 @@ const BRAKE_LIMIT_NS: u64 = 200_000_000;
 /// The CUDA source of the instruments of a problem: with the epilogue that its opponent needs behind it, if any.
 pub fn source(problem: &Problem) -> KernelSource {
     let mut cuda = format!(
-        "#include \"epilogue.cuh\"\n#include \"types.cuh\"\n\n{}",
+        "#include \"epilogue.cuh\"\n#include \"int8.cuh\"\n#include \"types.cuh\"\n\n{}",
         include_str!("../../../cuda/instruments.cu")
     );
     if let Some(Opponent::CublasLt(Product { output, epilogue: Some(epilogue), .. })) = problem.opponent() {

@@ -1,4 +1,4 @@
-// The main loop of a consumer warpgroup: stages in, fp32 accumulators out.
+// The main loop of a consumer warpgroup: stages in, accumulators out.
 #pragma once
 
 #include "ptx/sm90_wgmma.cuh"
@@ -7,14 +7,14 @@
 namespace autokernel::sm90 {
 
 template <typename G>
-using Accumulators = float[G::kBlocks][G::kWidth / 2];
+using Accumulators = typename G::Sum[G::kBlocks][G::kWidth / 2];
 
-// The second product's sums at the places that the first one's in `acc[block]` have: wgmma leaves a lane the same part of each
+// The second product's sums at the places that the first one's in `sums.blocks[block]` have: wgmma leaves a lane the same part of each
 // block, and of each 8 columns of its width.
 template <typename G>
-__device__ __forceinline__ const float* second_sums(const Accumulators<G>& acc, int block) {
-  if constexpr (G::kSwapAB) return acc[block + G::kBlocksOfOne];
-  return acc[block] + G::kWidthOfOne / 2;
+__device__ __forceinline__ const float* second_sums(const WholeSums<G>& sums, int block) {
+  if constexpr (G::kSwapAB) return sums.blocks[block + G::kBlocksOfOne];
+  return sums.blocks[block] + G::kWidthOfOne / 2;
 }
 
 // How wgmma reads an operand of the stage: where it advances by one k step, and its matrix descriptor.

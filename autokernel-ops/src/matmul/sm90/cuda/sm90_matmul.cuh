@@ -132,15 +132,16 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
 
       const auto origin = walk.origin(tile);
       epilogue.enter(args, origin);
+      WholeSums<G> sums(acc);
 #pragma unroll
       for (int block = 0; block < G::kBlocksOfOne; ++block) {
         const int offset = first + block * kBlockM + warp * kWarpRows;
         const int row = origin.m + (G::kSwapAB ? 0 : offset);
         const int column = origin.n + (G::kSwapAB ? offset : 0);
         if constexpr (kProducts == 2) {
-          epilogue.store_block(acc[block], row, column, second_sums<G>(acc, block));
+          epilogue.store_block(sums.blocks[block], row, column, second_sums<G>(sums, block));
         } else {
-          epilogue.store_block(acc[block], row, column);
+          epilogue.store_block(sums.blocks[block], row, column);
         }
       }
     }

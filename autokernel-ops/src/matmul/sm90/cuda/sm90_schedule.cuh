@@ -3,6 +3,7 @@
 // needs them too.
 #pragma once
 
+#include "sm90_sums.cuh"
 #include "types.cuh"
 
 namespace autokernel::sm90 {
@@ -33,6 +34,8 @@ template <typename Problem, typename Schedule, int kProductsSummed>
 struct Geometry {
   using Input = typename Problem::Input;
   using Output = typename Problem::Output;
+  using Sums = SumsOf<Input>;
+  using Sum = typename Sums::Sum;
 
   static constexpr int kTileM = Schedule::kTileM;
   static constexpr int kTileN = Schedule::kTileN;
@@ -58,7 +61,7 @@ struct Geometry {
   static constexpr int kBlocksSide = kSwapAB ? kTileN : kTileM;
   static constexpr int kWidth = kSwapAB ? kTileM : kTileN;
   static constexpr int kBlocks = kBlocksSide / (kBlockM * kSharing);  // of one consumer
-  static constexpr int kAccumulators = kBlocks * kWidth / 2;          // fp32 registers a thread
+  static constexpr int kAccumulators = kBlocks * kWidth / 2;          // registers a thread
   // What one product has of a consumer's blocks, or of their width.
   static constexpr int kBlocksOfOne = kSwapAB ? kBlocks / kProducts : kBlocks;
   static constexpr int kWidthOfOne = kSwapAB ? kWidth : kWidth / kProducts;
@@ -121,6 +124,7 @@ struct Geometry {
                 "tile_n_is_a_wgmma_width");
   static_assert(!kSwapAB || (kTileM >= kWidthStep && kTileM <= kMaxWidth && kTileM % kWidthStep == 0),
                 "swapped_tile_m_is_a_wgmma_width");
+  static_assert(Sums::has_width(kWidth), "width_is_one_of_whole_numbers");
   static_assert(!kBMajorN || kColumns % kPanelN == 0, "row_major_b_takes_whole_swizzle_rows");
   static_assert(kAccumulators <= kMaxAccumulators, "accumulators_fit_registers");
   static_assert(kStages >= 2 && kStages <= 16, "stages_two_to_sixteen");

@@ -52,7 +52,7 @@ struct SplitK {
     for (int block = 0; block < G::kBlocks; ++block) {
 #pragma unroll
       for (int i = 0; i < G::kWidth / 2; i += 4, to += kVectorBytes) {
-        ptx::store_peer(to, {acc[block][i], acc[block][i + 1], acc[block][i + 2], acc[block][i + 3]});
+        ptx::store_peer(to, G::Sums::packed(acc[block] + i));
       }
     }
   }
@@ -66,11 +66,7 @@ struct SplitK {
       for (int block = 0; block < G::kBlocks; ++block) {
 #pragma unroll
         for (int i = 0; i < G::kWidth / 2; i += 4, from += kVectorBytes) {
-          const float4 partial = ptx::load_shared_float4(from);
-          acc[block][i] += partial.x;
-          acc[block][i + 1] += partial.y;
-          acc[block][i + 2] += partial.z;
-          acc[block][i + 3] += partial.w;
+          G::Sums::add(acc[block] + i, ptx::load_shared_float4(from));
         }
       }
     }

@@ -34,7 +34,7 @@ struct StreamK {
     for (int block = 0; block < G::kBlocks; ++block) {
 #pragma unroll
       for (int i = 0; i < G::kWidth / 2; i += 4, to += kWarpSize) {
-        ptx::store_l2(to, {acc[block][i], acc[block][i + 1], acc[block][i + 2], acc[block][i + 3]});
+        ptx::store_l2(to, G::Sums::packed(acc[block] + i));
       }
     }
     __syncwarp();  // the release is of what all lanes wrote
@@ -63,11 +63,7 @@ struct StreamK {
     for (int block = 0; block < G::kBlocks; ++block) {
 #pragma unroll
       for (int i = 0; i < G::kWidth / 2; i += 4, from += kWarpSize) {
-        const float4 partial = ptx::load_l2(from);
-        acc[block][i] += partial.x;
-        acc[block][i + 1] += partial.y;
-        acc[block][i + 2] += partial.z;
-        acc[block][i + 3] += partial.w;
+        G::Sums::add(acc[block] + i, ptx::load_l2(from));
       }
     }
   }

@@ -1,0 +1,123 @@
+//! Blocks of a product on the CPU: widened to `f32` and multiplied by the `matrixmultiply` crate, on all cores.
+
+use rayon::prelude::*;
+
+use crate::Element;
+use crate::layout::Layout;
+
+/// Rows of C that are computed together.
+pub(super) const BLOCK_M: usize = 256;
+/// Columns of C that are computed together.
+pub(super) const BLOCK_N: usize = 512;
+/// Rows that are worth a thread; what a kernel of `matrixmultiply` computes together.
+pub(super) const FEWEST_ROWS: usize = 8;
+
+/// One input in host memory.
+#[derive(Clone, Copy)]
+pub(super) struct Operand<'a, T> {
+    pub data: &'a [T],
+    pub layout: Layout,
+}
+
+/// Elements from one row, and from one column, to the next.
+#[derive(Clone, Copy)]
+pub(super) struct Strides {
+    pub row: usize,
+    pub column: usize,
+}
+
+impl Strides {
+    pub fn row_major(columns: usize) -> Self {
+        Self { row: columns, column: 1 }
+    }
+
+    pub fn column_major(rows: usize) -> Self {
+        Self { row: 1, column: rows }
+    }
+}
+
+/// Dense `f32`, row by row or column by column.
+#[derive(Clone, Copy)]
+pub(super) struct Matrix<'a> {
+    pub data: &'a [f32],
+    pub strides: Strides,
+}
+
+/// Copies `(first row, first column, rows, columns)` of an operand to `target`, row by row without gaps, as `f32`.
+pub(super) fn widen_block<T: Element>(
+    source: Operand<'_, T>,
+    (first_row, first_column, rows, columns): (usize, usize, usize, usize),
+    target: &mut [f32],
+) {
+    if columns == 0 {
+        return;
+    }
+    let targets = target.par_chunks_mut(columns).take(rows).enumerate().with_min_len(FEWEST_ROWS);
+    targets.for_each(|(row, target)| {
+        let start = (first_row + row) * source.layout.ld + first_column;
+        T::widen(&source.data[start..start + columns], target);
+    });
+}
+
+/// What is multiplied at once.
+#[derive(Clone, Copy)]
+pub(super) struct Size {
+    pub m: usize,
+    pub n: usize,
+    pub k: usize,
+}
+
+/// `sums[m, n] = a[m, k] · b[k, n]` with `a` row by row; K = 0 gives zeros. Each thread takes rows of the sums, or columns
+/// where there are more of those, which then lie one after the other: gives the strides.
+pub(super) fn multiply(size: Size, a: &[f32], b: Matrix<'_>, sums: &mut [f32]) -> Strides {
+    let Size { m, n, k } = size;
+    let share = |count: usize| count.div_ceil(rayon::current_num_threads()).next_multiple_of(FEWEST_ROWS);
+    if k == 0 {
+        sums.fill(0.0);
+        return Strides::row_major(n);
+    }
+    if m >= n {
+        let strides = Strides::row_major(n);
+        let rows = share(m);
+        sums.par_chunks_mut(rows * n).zip(a[..m * k].par_chunks(rows * k)).for_each(|(sums, a)| {
+            multiply_alone(Size { m: sums.len() / n, ..size }, a, b, sums, strides);
+        });
+        strides
+    } else {
+        let strides = Strides::column_major(m);
+        let columns = share(n);
+        sums.par_chunks_mut(columns * m).enumerate().for_each(|(share, sums)| {
+            let b = Matrix { data: &b.data[share * columns * b.strides.column..], ..b };
+            multiply_alone(Size { n: sums.len() / m, ..size }, a, b, sums, strides);
+        });
+        strides
+    }
+}
+
+/// The same on this thread.
+fn multiply_alone(Size { m, n, k }: Size, a: &[f32], b: Matrix<'_>, sums: &mut [f32], strides: Strides) {
+    let last_of_b = (k - 1) * b.strides.row + (n - 1) * b.strides.column;
+    assert!(a.len() >= m * k && b.data.len() > last_of_b && sums.len() == m * n);
+    let [b_row, b_column, row, column] =
+        [b.strides.row, b.strides.column, strides.row, strides.column].map(|stride| stride as isize);
+    // SAFETY: `a` holds m×k elements of row stride k, and b's last element lies within `b.data`: both asserted above. The
+    // strides of `sums` are those of m×n elements without gaps, by rows or by columns, and it is borrowed mutably.
+    unsafe {
+        matrixmultiply::sgemm(
+            m,
+            k,
+            n,
+            1.0,
+            a.as_ptr(),
+            k as isize,
+            1,
+            b.data.as_ptr(),
+            b_row,
+            b_column,
+            0.0,
+            sums.as_mut_ptr(),
+            row,
+            column,
+        );
+    }
+}
