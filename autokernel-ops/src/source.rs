@@ -45,6 +45,11 @@ pub fn int(name: &'static str, value: u32) -> Constant {
     Constant { ty: "int", name, value: value.to_string() }
 }
 
+/// A constant of a type that headers declare.
+pub fn value(ty: &'static str, name: &'static str, value: String) -> Constant {
+    Constant { ty, name, value }
+}
+
 /// A `bool` constant.
 pub fn boolean(name: &'static str, value: bool) -> Constant {
     Constant { ty: "bool", name, value: value.to_string() }

@@ -3,15 +3,27 @@
 use crate::support::attention::{Compiled, Variation};
 use crate::support::compile::{Change, Compiler};
 use autokernel_codegen::attention::plan::Sizes;
+use autokernel_codegen::attention::sequences::Sequences;
 use autokernel_codegen::attention::{AttentionSchedule, Problem, problem};
 use autokernel_codegen::dtype::Dtype;
 
 fn plain() -> Problem {
     let (dtype, scale) = (Dtype::Bf16, 0.25);
-    Problem { dtype, head_dim: 64, value_dim: 64, causal: false, window: None, scale, log_sum_exp: true, score: None }
+    Problem {
+        dtype,
+        head_dim: 64,
+        value_dim: 64,
+        causal: false,
+        window: None,
+        scale,
+        log_sum_exp: true,
+        score: None,
+        sequences: Sequences::default(),
+    }
 }
 
-const SCHEDULE: AttentionSchedule = AttentionSchedule { consumers: 2, tile_keys: 32, stages: 2, ping_pong: true };
+const SCHEDULE: AttentionSchedule =
+    AttentionSchedule { consumers: 2, tile_keys: 32, stages: 2, ping_pong: true, share_keys: false };
 
 /// Rings that go around and tiles that a block takes one after the other, ragged; more keys than queries, and fewer; one
 /// of each.
@@ -113,12 +125,12 @@ const MUTANTS: [Change<'_>; 10] = [
     mutant("sm90_attention_producer.cuh", "ptx::mbarrier_wait(barriers.empty(cursor.stage), cursor.parity ^ 1);", ""),
     mutant("sm90_attention_producer.cuh", "ptx::mbarrier_wait(barriers.empty(consumer), query_parity ^ 1);", ""),
     mutant("sm90_attention_producer.cuh", "*counters = {0, 0}", "*counters = {0, 1}"),
-    mutant("sm90_attention_consumer.cuh", "      wait_for_values();\n", ""),
-    mutant("sm90_attention_consumer.cuh", "      ptx::wgmma_wait<1>();\n", ""),
-    mutant("sm90_attention_consumer.cuh", "if constexpr (!kRescaleFirst) scale_rows(sums, correction);", ""),
+    mutant("sm90_attention_multiplier.cuh", "      wait_for_values();\n", ""),
+    mutant("sm90_attention_multiplier.cuh", "      ptx::wgmma_wait<1>();\n", ""),
+    mutant("sm90_attention_multiplier.cuh", "if constexpr (!kRescaleFirst) scale_rows(sums, correction);", ""),
     mutant("sm90_attention_softmax.cuh", "column < last &&", "column <= last &&"),
     mutant("sm90_attention_softmax.cuh", "sum[row] *= correction[row];", ""),
-    mutant("sm90_attention_store.cuh", "if (query < args.queries && own", "if (own"),
+    mutant("sm90_attention_store.cuh", "rows.is_there(args, row) && own", "own"),
     mutant("attention_keys.cuh", "min(keys, query + offset + 1)", "min(keys, query + offset + 2)"),
 ];
 

@@ -5,6 +5,7 @@
 mod support;
 
 mod attention_kernels;
+mod attention_sharing_kernels;
 mod checks;
 mod columns_kernels;
 mod counters;

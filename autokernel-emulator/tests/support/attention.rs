@@ -2,8 +2,9 @@
 
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::attention::oracle::{self, Place};
-use autokernel_codegen::attention::plan::{Sizes, signature};
-use autokernel_codegen::attention::{AttentionSchedule, Problem, emit};
+use autokernel_codegen::attention::plan::Sizes;
+use autokernel_codegen::attention::sequences::Keys;
+use autokernel_codegen::attention::{AttentionSchedule, Problem, emit, signature};
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::emit::KernelSource;
 use autokernel_core::plan::Layout;
@@ -13,11 +14,17 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use super::arguments::{MULTIPROCESSORS, Workspace};
+use super::attention_sequences::{Drawn, Key};
 use super::compile::{Change, Compiler};
 use super::host::{element_of, from_bytes, rounded, to_bytes};
 
 /// The number that a body of these tests reads.
 const CAP: f32 = 3.0;
+
+/// What lies where nothing is to be written.
+const UNTOUCHED: f64 = 7.0;
+/// The number of the dimension along a query, before that along a value.
+const DIM: u8 = 5;
 
 /// That of each head.
 fn slope(head: u32) -> f64 {
@@ -83,6 +90,13 @@ impl Tensor {
         self.pointer.offset(elements * u64::from(self.dtype.bytes()))
     }
 
+    /// Makes the rows no number of which that is said.
+    fn poison(&mut self, is_poisoned: impl Fn([u32; 3]) -> bool) {
+        let (rows, dim): (Vec<_>, usize) = (self.rows().collect(), self.sizes[3] as usize);
+        let values = self.values.chunks_exact_mut(dim.max(1)).zip(rows);
+        values.filter(|(_, row)| is_poisoned(*row)).for_each(|(values, _)| values.fill(f64::NAN));
+    }
+
     fn upload(&self, gpu: &mut Gpu) {
         for at in self.rows() {
             let bytes: Vec<u8> = self.row(at).iter().flat_map(|value| to_bytes(self.dtype, *value)).collect();
@@ -131,12 +145,15 @@ impl Compiled {
     /// What was counted, or what went wrong.
     pub fn run(&self, sizes: Sizes, variation: Variation) -> Result<Report, String> {
         let mut gpu = Gpu::new(self.arch);
-        let extents = sizes.extents(&self.problem.class());
-        let signature = signature(&self.problem);
         let mut rng = StdRng::seed_from_u64(variation.seed);
+        let drawn = Drawn::new(self.problem.sequences, &sizes, &mut rng);
+        let keys = drawn.extent_of_keys(&sizes);
+        let extents = Sizes { keys, ..sizes }.extents(&self.problem.class());
+        let signature = signature(&self.problem);
         let operands = signature.operands.iter().enumerate();
-        let tensors: Vec<Tensor> =
-            operands.map(|(at, operand)| self.tensor(&mut gpu, &mut rng, at, operand, &extents, variation)).collect();
+        let tensors: Vec<Tensor> = operands
+            .map(|(at, operand)| self.tensor(&mut gpu, &mut rng, at, operand, &extents, &drawn, variation))
+            .collect();
 
         let [step] = &self.plan.kernels[..] else { panic!("one kernel") };
         let blocks = step.grid.blocks(&extents, MULTIPROCESSORS);
@@ -161,44 +178,61 @@ impl Compiled {
         if !workspace.is_left_as_found(&mut gpu) {
             return Err("the counter of tiles is not zero".to_owned());
         }
-        self.compare(&mut gpu, &tensors, sizes)?;
+        self.compare(&mut gpu, &tensors, sizes, &drawn)?;
         Ok(report)
     }
 
-    fn compare(&self, gpu: &mut Gpu, tensors: &[Tensor], sizes: Sizes) -> Result<(), String> {
+    fn compare(&self, gpu: &mut Gpu, tensors: &[Tensor], sizes: Sizes, drawn: &Drawn) -> Result<(), String> {
         let read = tensors.iter().position(|tensor| tensor.role == Role::Output).unwrap();
         let ([q, k, v, ..], [out, rest @ ..]) = tensors.split_at(read) else { panic!("four operands") };
-        for at in out.rows() {
-            let [batch, head, query] = at;
-            let group = head / (sizes.heads / sizes.groups);
-            let place = Place { query, queries: sizes.queries, keys: sizes.keys };
-            let of = |tensor, key| Tensor::row(tensor, [batch, group, key]);
-            let (k, v) = (|key| of(k, key), |key| of(v, key));
-            let expected = if self.problem.score.is_some() {
-                // The body of the tests: a slope for each head, and a cap.
-                let (cap, slope) = (f64::from(CAP), slope(head));
-                let (scale, distance) =
-                    (f64::from(self.problem.scale), i64::from(sizes.keys) - i64::from(sizes.queries));
-                let place_of_query = (i64::from(query) + distance) as f64;
-                let score = |product: f64, key: u32| {
-                    cap * (product * scale / cap).tanh() + slope * (f64::from(key) - place_of_query)
+        let mut written = vec![false; out.rows().count()];
+        for (number, sequence) in drawn.sequences.iter().enumerate() {
+            let heads = (0..sizes.heads).flat_map(|head| (0..sequence.queries).map(move |query| (head, query)));
+            for (head, query) in heads {
+                let at = [sequence.batch, head, sequence.first_query + query];
+                written[out.rows().position(|row| row == at).unwrap()] = true;
+                let group = head / (sizes.heads / sizes.groups);
+                let place = Place { query, queries: sequence.queries, keys: sequence.keys.len() as u32 };
+                let of = |tensor, key: u32| {
+                    let Key { matrix, row } = sequence.keys[key as usize];
+                    Tensor::row(tensor, [matrix, group, row])
                 };
-                oracle::scored(&self.problem, place, q.row(at), k, v, score)
-            } else {
-                oracle::expected(&self.problem, place, q.row(at), k, v)
-            };
-            let got = out.download(gpu, at);
-            if !expected.is(&got) {
-                return Err(format!("out{at:?} is {got:?}, not {:?}", expected.out));
-            }
-            if let [lse] = rest {
-                let got = lse.download(gpu, [0, batch, head])[query as usize];
-                if !expected.has_log_sum_exp(got) {
-                    return Err(format!("log_sum_exp{at:?} is {got}, not {}", expected.log_sum_exp));
+                let expected = self.expected(place, head, q.row(at), |key| of(k, key), |key| of(v, key));
+                let got = out.download(gpu, at);
+                if !expected.is(&got) {
+                    return Err(format!("{number}: out{at:?} is {got:?}, not {:?}", expected.out));
+                }
+                if let [lse] = rest {
+                    let row = if self.problem.sequences.packed_queries { [0, 0, head] } else { [0, at[0], head] };
+                    let got = lse.download(gpu, row)[at[2] as usize];
+                    if !expected.has_log_sum_exp(got) {
+                        return Err(format!("log_sum_exp{at:?} is {got}, not {}", expected.log_sum_exp));
+                    }
                 }
             }
         }
-        Ok(())
+        let left_alone = |at| out.download(gpu, at).iter().all(|value| *value == UNTOUCHED);
+        let strange = out.rows().zip(written).filter(|(_, written)| !written).map(|(at, _)| at);
+        strange.into_iter().all(left_alone).then_some(()).ok_or_else(|| "rows of no sequence are written".to_owned())
+    }
+
+    fn expected<'e>(
+        &self,
+        place: Place,
+        head: u32,
+        q: &[f64],
+        k: impl Fn(u32) -> &'e [f64],
+        v: impl Fn(u32) -> &'e [f64],
+    ) -> oracle::Expected {
+        if self.problem.score.is_none() {
+            return oracle::expected(&self.problem, place, q, k, v);
+        }
+        // The body of the tests: a slope for each head, and a cap.
+        let (cap, slope, scale) = (f64::from(CAP), slope(head), f64::from(self.problem.scale));
+        let place_of_query = f64::from(place.query) + f64::from(place.keys) - f64::from(place.queries);
+        let score =
+            |product: f64, key: u32| cap * (product * scale / cap).tanh() + slope * (f64::from(key) - place_of_query);
+        oracle::scored(&self.problem, place, q, k, v, score)
     }
 
     /// Memory of exactly the elements that an operand spans.
@@ -209,15 +243,23 @@ impl Compiled {
         at: usize,
         operand: &Operand,
         extents: &Extents,
+        drawn: &Drawn,
         variation: Variation,
     ) -> Tensor {
         let mut sizes = [1; 4];
         let from = 4 - operand.axes.len();
         operand.axes.iter().zip(&mut sizes[from..]).for_each(|(dim, size)| *size = extents.size(*dim));
+        if operand.dtype == Dtype::I32 {
+            let (shape, numbers) = drawn.numbers(&operand.name);
+            return integers(gpu, operand, shape, numbers);
+        }
+        if matches!(self.problem.sequences.keys, Keys::Paged(_)) && matches!(at, 1 | 2) {
+            sizes[0] = drawn.pool;
+        }
         let dtype = if self.is_reference && operand.role == Role::Output { Dtype::F32 } else { operand.dtype };
         let [_, heads, rows, dim] = sizes.map(u64::from);
         let pitch = dim + u64::from(variation.gap);
-        let strides = match variation.heads_last && operand.axes.len() == 4 {
+        let strides = match variation.heads_last && operand.axes.len() >= 3 && operand.axes.last() >= Some(&DIM) {
             true => [rows * heads * pitch, pitch, heads * pitch, 1],
             false => [heads * rows * pitch, rows * pitch, pitch, 1],
         };
@@ -239,11 +281,36 @@ impl Compiled {
             *last = f64::NAN;
         }
         let (role, rank) = (operand.role, operand.axes.len());
-        let tensor = Tensor { pointer, dtype, role, rank, sizes, strides, values };
-        if operand.role == Role::Input {
-            tensor.upload(gpu);
+        let mut tensor = Tensor { pointer, dtype, role, rank, sizes, strides, values };
+        if matches!(at, 1 | 2) {
+            tensor.poison(|row| !drawn.has_key(Key { matrix: row[0], row: row[2] }));
+        }
+        match operand.role {
+            Role::Input => tensor.upload(gpu),
+            // What no sequence has is left alone.
+            Role::Output if self.problem.sequences.packed_queries && rank >= 3 => {
+                tensor.values.fill(UNTOUCHED);
+                tensor.upload(gpu);
+            }
+            Role::Output => {}
         }
         tensor
+    }
+}
+
+/// What says where sequences are.
+fn integers(gpu: &mut Gpu, operand: &Operand, [rows, columns]: [u32; 2], numbers: &[i32]) -> Tensor {
+    let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+    let pointer = gpu.upload(&operand.name, &bytes).unwrap();
+    let (sizes, strides) = ([1, 1, rows, columns], [0, 0, u64::from(columns), 1]);
+    Tensor {
+        pointer,
+        dtype: operand.dtype,
+        role: operand.role,
+        rank: operand.axes.len(),
+        sizes,
+        strides,
+        values: Vec::new(),
     }
 }
 
@@ -259,6 +326,7 @@ fn value(gpu: &Gpu, arg: &Arg, tensors: &[Tensor], extents: &Extents, workspace:
         Arg::Scalar { .. } => CAP.to_le_bytes().to_vec(),
         Arg::Workspace { buffer } => workspace.address(*buffer).to_le_bytes().to_vec(),
         Arg::Extent { dim } => extents.size(*dim).to_le_bytes().to_vec(),
+        Arg::Columns { operand } => tensor(operand).sizes[3].to_le_bytes().to_vec(),
         other => panic!("attention passes no {other:?}"),
     }
 }
@@ -270,12 +338,13 @@ fn encode(gpu: &Gpu, tensor: &Tensor, tile: &TileBox) -> Vec<u8> {
     let element = element_of(tensor.dtype);
     let [batch, heads, rows, dim] = tensor.sizes.map(u64::from);
     let [of_batch, of_head, of_row, _] = tensor.strides.map(|stride| stride * u64::from(element.bytes()));
+    let rank = tensor.rank;
     let map = TensorMap {
         base: tensor.pointer.0,
         element,
-        dimensions: vec![dim, rows, heads, batch],
-        strides: vec![of_row, of_head, of_batch],
-        extents: vec![tile.columns, tile.rows, 1, 1],
+        dimensions: [dim, rows, heads, batch][..rank].to_vec(),
+        strides: [of_row, of_head, of_batch][..rank - 1].to_vec(),
+        extents: [tile.columns, tile.rows, 1, 1][..rank].to_vec(),
         swizzle: Swizzle::Bytes128,
         fill: Fill::Zeros,
     };

@@ -3,6 +3,7 @@
 
 pub mod arguments;
 pub mod attention;
+mod attention_sequences;
 pub mod case;
 pub mod compile;
 pub mod host;

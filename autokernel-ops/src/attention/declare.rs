@@ -7,6 +7,7 @@ use autokernel_core::Dtype;
 use super::problem::{Problem, WIDEST_WINDOW};
 use super::rules::{DIM_STEP, WIDEST_HEAD};
 use super::score::{self, Kind, Operand};
+use super::sequences::Sequences;
 use crate::declaration::{
     Attribute, Body, Complaint, Declaration, Form, Given, Parameter, ScalarParameter, Setting, TensorParameter, both,
 };
@@ -42,7 +43,8 @@ pub fn declare(declaration: &Declaration) -> Result<Problem, Vec<Complaint>> {
         Body::Unreadable => return Err(Vec::new()),
         Body::Statements(statements) => Some(body::score(declaration, operands, statements)?),
     };
-    Ok(Problem { dtype, head_dim, value_dim, causal, window, scale, log_sum_exp, score })
+    let sequences = Sequences::default();
+    Ok(Problem { dtype, head_dim, value_dim, causal, window, scale, log_sum_exp, score, sequences })
 }
 
 /// What stands in the attribute's parentheses.

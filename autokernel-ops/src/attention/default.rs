@@ -5,6 +5,10 @@ use autokernel_core::Arch;
 use super::problem::Class;
 use super::rules::DIM_STEP;
 use super::schedule::AttentionSchedule;
+use super::sequences::Sequences;
+
+/// Most blocks of keys that are on chip at once.
+const MOST_STAGES: u32 = 4;
 
 /// Keys of a block that any head fits.
 const LEAST_KEYS: u32 = 32;
@@ -12,22 +16,47 @@ const LEAST_KEYS: u32 = 32;
 impl AttentionSchedule {
     /// The schedule for heads of that size where nothing was tuned.
     pub fn default_for(class: &Class) -> Self {
+        if class.sequences.are_whole() { Self::whole_for(class) } else { Self::few_for(class) }
+    }
+
+    /// For many queries of sequences that the tensors say.
+    pub fn whole_for(class: &Class) -> Self {
         let widest = class.head_dim.max(class.value_dim);
         let (consumers, tile_keys) = match widest {
             0..=64 => (3, 128),
-            65..=96 => (2, 128),
-            97..=128 => (2, 128),
+            65..=128 => (2, 128),
             129..=192 => (2, 112),
             _ => (2, 80),
         };
-        let mut schedule = AttentionSchedule { consumers, tile_keys, stages: 2, ping_pong: widest <= 128 };
-        // A body takes registers.
-        while schedule.check(class, Arch::SM_90A).is_err() && schedule.tile_keys > LEAST_KEYS {
-            match schedule.consumers {
-                3 => schedule.consumers = 2,
-                _ => schedule.tile_keys -= DIM_STEP,
+        let schedule =
+            AttentionSchedule { consumers, tile_keys, stages: 2, ping_pong: widest <= 128, share_keys: false };
+        schedule.fitted(class)
+    }
+
+    /// For many queries of sequences whose lengths the device knows.
+    pub fn many_for(class: &Class) -> Self {
+        let whole = Self::whole_for(&Class { sequences: Sequences::default(), ..class.clone() });
+        AttentionSchedule { share_keys: true, ..whole }.fitted(class)
+    }
+
+    /// For few queries on many keys, whose time is that of reading keys: one consumer, and as many bytes under way as shared memory
+    /// holds.
+    pub fn few_for(class: &Class) -> Self {
+        let tile_keys = if class.head_dim.max(class.value_dim) <= 128 { 128 } else { 64 };
+        let few = |stages| AttentionSchedule { consumers: 1, tile_keys, stages, ping_pong: false, share_keys: true };
+        let all = (2..=MOST_STAGES).rev().map(few);
+        let fitting = all.into_iter().find(|schedule| schedule.check(class, Arch::SM_90A).is_ok());
+        fitting.unwrap_or_else(|| few(2).fitted(class))
+    }
+
+    /// With fewer consumers or keys, until it fits: a body takes registers, and so do shares.
+    fn fitted(mut self, class: &Class) -> Self {
+        while self.check(class, Arch::SM_90A).is_err() && self.tile_keys > LEAST_KEYS {
+            match self.consumers {
+                3 => self.consumers = 2,
+                _ => self.tile_keys -= DIM_STEP,
             }
         }
-        schedule
+        self
     }
 }

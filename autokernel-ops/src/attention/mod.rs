@@ -3,6 +3,7 @@
 mod declare;
 mod default;
 pub mod emit;
+mod fields;
 mod model;
 mod operation;
 pub mod oracle;
@@ -13,12 +14,15 @@ pub mod problem;
 mod rules;
 pub mod schedule;
 pub mod score;
+pub mod sequences;
+mod sharing;
+mod signature;
 mod space;
 
-pub use plan::DIMS;
 pub use problem::{Class, Problem};
 pub use rules::RULES;
 pub use schedule::{AttentionSchedule, AttentionSchedule as Schedule};
+pub use signature::{DIMS, signature};
 
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,7 @@ use super::plan::Sizes;
 use super::problem::Class;
 use super::rules::ROWS_OF_CONSUMER;
 use super::schedule::AttentionSchedule;
+use super::sequences::{Keys, Sequences};
 use crate::forecast::{Forecast, Machine};
 
 /// Picoseconds of one query with one key on an SM: of the products for each element, and of the softmax that they do not hide.
@@ -21,6 +22,11 @@ const BLOCK: f64 = 100e3;
 const TILE: f64 = 200e3;
 const FIRST_BLOCK: f64 = 0.65;
 const PICOSECONDS_PER_MS: f64 = 1e9;
+const PICOSECONDS_PER_NS: f64 = 1e3;
+/// Counting and finding shares, and putting together what blocks saw of a tile: an estimate, which nothing was fitted to.
+const SHARES: f64 = 4e6;
+/// Keys of a sequence in pages, which the device alone knows: as many as make reading them the longest part.
+const KEYS_IN_PAGES: u32 = 4096;
 
 /// An image of attention on a GPU.
 #[derive(Clone, Debug)]
@@ -30,9 +36,13 @@ pub struct Image {
     pub machine: Machine,
 }
 
-/// What a kernel carries where nothing was tuned: for long sequences, for short ones where their tiles are other, and for fewer
-/// queries than a warpgroup takes.
+/// What a kernel carries where nothing was tuned: for long sequences, for short ones where their tiles are other, for fewer
+/// queries than a warpgroup takes, and for few on many keys. Where the device knows the lengths, for few queries and for many.
 pub fn portfolio(class: &Class) -> Vec<AttentionSchedule> {
+    let few = AttentionSchedule::few_for(class);
+    if !class.sequences.are_whole() {
+        return valid(class, [Some(few), Some(AttentionSchedule::many_for(class))]);
+    }
     let long = AttentionSchedule::default_for(class);
     let other = match class.head_dim.max(class.value_dim) {
         0..=64 => Some((2, 128)),
@@ -40,9 +50,12 @@ pub fn portfolio(class: &Class) -> Vec<AttentionSchedule> {
         _ => None,
     };
     let other = other.map(|(consumers, tile_keys)| AttentionSchedule { consumers, tile_keys, ..long });
-    let few = AttentionSchedule { consumers: 1, ping_pong: false, ..long };
-    let all = [Some(long), other, Some(few)].into_iter().flatten();
-    all.filter(|schedule| schedule.check(class, Arch::SM_90A).is_ok()).collect()
+    let short = AttentionSchedule { consumers: 1, ping_pong: false, ..long };
+    valid(class, [Some(long), other, Some(short), Some(few)])
+}
+
+fn valid<const N: usize>(class: &Class, schedules: [Option<AttentionSchedule>; N]) -> Vec<AttentionSchedule> {
+    schedules.into_iter().flatten().filter(|schedule| schedule.check(class, Arch::SM_90A).is_ok()).collect()
 }
 
 impl Image {
@@ -55,31 +68,70 @@ impl Image {
         BLOCK + pairs * (products + SOFTMAX + uncovered)
     }
 
-    /// Blocks of keys that each tile of a head takes.
-    fn blocks(&self, sizes: &Sizes) -> impl Iterator<Item = f64> {
-        let (rows, keys) = (u64::from(self.schedule.tile_queries()), u64::from(self.schedule.tile_keys));
-        let &Sizes { queries, keys: all, .. } = sizes;
-        let (queries, all, causal) = (u64::from(queries), u64::from(all), self.class.causal);
-        (0..queries.div_ceil(rows)).map(move |tile| {
-            let last = (tile + 1).saturating_mul(rows).min(queries);
-            let seen = if causal { (all + last).saturating_sub(queries) } else { all };
-            seen.div_ceil(keys) as f64
+    /// Blocks of keys that each tile takes of so many rows, of which `sharing` are a query.
+    fn blocks(&self, queries: u32, keys: u32, sharing: u32) -> impl Iterator<Item = f64> {
+        let (tile, of_block) = (u64::from(self.schedule.tile_queries()), u64::from(self.schedule.tile_keys));
+        let (queries, keys, sharing) = (u64::from(queries), u64::from(keys), u64::from(sharing));
+        let (rows, causal) = (queries * sharing, self.class.causal);
+        (0..rows.div_ceil(tile)).map(move |number| {
+            let last = (number + 1).saturating_mul(tile).min(rows).div_ceil(sharing);
+            let seen = if causal { (keys + last).saturating_sub(queries) } else { keys };
+            seen.div_ceil(of_block) as f64
         })
+    }
+
+    /// All tiles over all SMs, and at the end, where some are idle, half of a tile.
+    fn whole(&self, sizes: &Sizes) -> f64 {
+        let (block, heads) = (self.block(), f64::from(sizes.batch) * f64::from(sizes.heads));
+        let (mut total, mut longest) = (0.0, 0f64);
+        for blocks in self.blocks(sizes.queries, sizes.keys, 1) {
+            let tile = TILE + block * (blocks + if blocks > 0.0 { FIRST_BLOCK } else { 0.0 });
+            (total, longest) = (total + heads * tile, longest.max(tile));
+        }
+        (total / self.sm_count() + longest / 2.0).max(longest)
+    }
+
+    /// The blocks of all tiles in equal shares, each as long as its products or as its bytes take.
+    fn shared(&self, sizes: &Sizes) -> f64 {
+        let sharing = sizes.heads / sizes.groups.max(1);
+        let groups = f64::from(sizes.batch) * f64::from(sizes.groups);
+        let (mut blocks, mut tiles) = (0.0, 0.0);
+        for of_tile in self.blocks(sizes.queries, sizes.keys, sharing) {
+            (blocks, tiles) = (blocks + groups * of_tile, tiles + groups);
+        }
+        let elements = f64::from(self.schedule.tile_keys) * f64::from(self.class.head_dim + self.class.value_dim);
+        let bytes = elements * f64::from(self.class.dtype.bytes());
+        let read = bytes / (self.machine.memory_gb_per_s / self.sm_count()) * PICOSECONDS_PER_NS;
+        let share = (blocks / self.sm_count()).ceil() * self.block().max(read);
+        SHARES + share + (tiles / self.sm_count()).max(1.0) * (TILE + FIRST_BLOCK * self.block())
+    }
+
+    fn sm_count(&self) -> f64 {
+        f64::from(self.machine.sm_count.max(1))
+    }
+
+    /// The mean sequence, as the tensors tell it.
+    fn mean(&self, extents: &Extents) -> Sizes {
+        let sizes = Sizes::of(extents);
+        let of_each = |all: u32| all.div_ceil(sizes.batch.max(1));
+        let Sequences { packed_queries, keys } = self.class.sequences;
+        Sizes {
+            queries: if packed_queries { of_each(sizes.queries) } else { sizes.queries },
+            keys: match keys {
+                Keys::Whole | Keys::Counted => sizes.keys,
+                Keys::Packed => of_each(sizes.keys),
+                Keys::Paged(_) => KEYS_IN_PAGES,
+            },
+            ..sizes
+        }
     }
 }
 
 impl Forecast for Image {
-    /// All tiles over all SMs, and at the end, where some are idle, half of a tile.
     fn predicted_ms(&self, extents: &Extents) -> f64 {
-        let sizes = Sizes::of(extents);
-        let (block, heads) = (self.block(), f64::from(sizes.batch) * f64::from(sizes.heads));
-        let (mut total, mut longest) = (0.0, 0f64);
-        for blocks in self.blocks(&sizes) {
-            let tile = TILE + block * (blocks + if blocks > 0.0 { FIRST_BLOCK } else { 0.0 });
-            (total, longest) = (total + heads * tile, longest.max(tile));
-        }
-        let share = total / f64::from(self.machine.sm_count.max(1));
-        (share + longest / 2.0).max(longest) / PICOSECONDS_PER_MS
+        let sizes = self.mean(extents);
+        let picoseconds = if self.schedule.share_keys { self.shared(&sizes) } else { self.whole(&sizes) };
+        picoseconds / PICOSECONDS_PER_MS
     }
 }
 
@@ -105,6 +157,7 @@ mod tests {
             windowed: false,
             log_sum_exp: false,
             score: None,
+            sequences: Sequences::default(),
         }
     }
 
@@ -146,5 +199,24 @@ mod tests {
         assert_eq!(tiles(128, true, [1, 16, 16_384]), (128, 176));
         assert_eq!(tiles(64, true, [32, 32, 512]), (128, 128));
         assert_eq!(tiles(64, true, [8, 32, 2048]), (192, 128));
+    }
+
+    #[test]
+    fn few_queries_on_many_keys_get_blocks_that_share_keys_and_long_sequences_do_not() {
+        let shares = |sizes: Sizes| {
+            let class = class(128, true);
+            let extents = sizes.extents(&class);
+            let ms = |schedule: &AttentionSchedule| {
+                Image { class: class.clone(), schedule: *schedule, machine: H200 }.predicted_ms(&extents)
+            };
+            let best = portfolio(&class).into_iter().min_by(|a, b| ms(a).total_cmp(&ms(b)));
+            best.unwrap().share_keys
+        };
+        for (batch, queries, keys) in [(1, 1, 8192), (16, 1, 8192), (64, 4, 4096), (1, 16, 131_072)] {
+            assert!(shares(Sizes { batch, heads: 32, groups: 8, queries, keys }), "{batch} {queries} {keys}");
+        }
+        for tokens in [512, 2048, 16_384] {
+            assert!(!shares(Sizes { batch: 8, heads: 32, groups: 8, queries: tokens, keys: tokens }), "{tokens}");
+        }
     }
 }

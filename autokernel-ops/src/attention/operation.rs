@@ -2,10 +2,11 @@
 
 use autokernel_core::{Arch, Dim, Dtype, Extents, LaunchPlan, Signature};
 
-use super::plan::{DIMS, Sizes};
+use super::plan::Sizes;
 use super::problem::{Class, Problem};
 use super::rules::RULES;
 use super::schedule::AttentionSchedule;
+use super::signature::{self, DIMS};
 use super::{declare, emit, model, plan, probes, space};
 use crate::declaration::{Attribute, Complaint, Declaration};
 use crate::family::{Family, OtherFamily};
@@ -23,9 +24,12 @@ impl Operation for Problem {
     const DIMS: &'static [Dim] = &DIMS;
 
     const HEADERS: &'static [Header] = headers! {
-        "cuda/": "attention_keys.cuh" "attention_score.cuh" "reference_attention.cuh";
+        "cuda/": "attention_keys.cuh" "attention_partials.cuh" "attention_score.cuh" "attention_sequences.cuh" "attention_shares.cuh"
+            "attention_weights.cuh" "reference_attention.cuh";
         "sm90/cuda/": "sm90_attention.cuh" "sm90_attention_consumer.cuh" "sm90_attention_geometry.cuh"
-            "sm90_attention_producer.cuh" "sm90_attention_softmax.cuh" "sm90_attention_store.cuh" "sm90_attention_tiles.cuh";
+            "sm90_attention_multiplier.cuh" "sm90_attention_packed.cuh" "sm90_attention_producer.cuh" "sm90_attention_sharing.cuh"
+            "sm90_attention_sharing_consumer.cuh" "sm90_attention_sharing_producer.cuh" "sm90_attention_softmax.cuh"
+            "sm90_attention_store.cuh" "sm90_attention_tiles.cuh";
     };
 
     const ROOTS: &'static [&'static str] = &emit::ROOTS;
@@ -37,7 +41,7 @@ impl Operation for Problem {
     }
 
     fn signature(&self) -> Signature {
-        plan::signature(self)
+        signature::signature(self)
     }
 
     fn class(&self) -> Class {
@@ -144,9 +148,10 @@ impl operation::Class for Class {
         work(self, extents, share * f64::from(queries) * f64::from(keys))
     }
 
-    /// What fits one size of heads need not fit another; masks and types change little.
+    /// What fits one size of heads need not fit another, and sequences lie as they lie; masks and types change little.
     fn distance(&self, other: &Class) -> Option<u32> {
-        let dims = (self.head_dim, self.value_dim) == (other.head_dim, other.value_dim);
+        let dims = |class: &Class| (class.head_dim, class.value_dim, class.sequences);
+        let dims = dims(self) == dims(other);
         let masks = (self.causal, self.windowed) == (other.causal, other.windowed);
         dims.then(|| 2 * u32::from(!masks) + u32::from(self != other))
     }

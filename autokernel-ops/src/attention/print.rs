@@ -10,7 +10,7 @@ use crate::expr::{BinaryOp, Expr, Math};
 
 /// The struct, with the functions of a body where there is one.
 pub fn problem(problem: &Problem, spelling: Spelling) -> String {
-    let &Problem { dtype, head_dim, value_dim, causal, window, scale, log_sum_exp, ref score } = problem;
+    let &Problem { dtype, head_dim, value_dim, causal, window, scale, log_sum_exp, ref score, sequences: _ } = problem;
     let window = window.unwrap_or(0);
     let mut text = format!(
         "// What must be computed.\n\

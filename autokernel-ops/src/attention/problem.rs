@@ -7,6 +7,7 @@ use autokernel_core::Dtype;
 use serde::{Deserialize, Serialize};
 
 use super::score::{Kind, Score};
+use super::sequences::Sequences;
 use crate::expr::{Cost, Expr};
 use crate::hash;
 
@@ -40,6 +41,9 @@ pub struct Problem {
     /// What becomes of a score before the softmax; none where it is multiplied by the scale.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<Score>,
+    /// How sequences lie.
+    #[serde(default, skip_serializing_if = "Sequences::are_whole")]
+    pub sequences: Sequences,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
@@ -70,6 +74,9 @@ pub struct Class {
     /// What a body on the score reads and costs; none where there is no body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<ScoreClass>,
+    /// How sequences lie.
+    #[serde(default, skip_serializing_if = "Sequences::are_whole")]
+    pub sequences: Sequences,
 }
 
 /// Bodies on scores that are tuned together.
@@ -93,12 +100,12 @@ impl Class {
 impl Problem {
     /// The class whose tuned entries serve this problem.
     pub fn class(&self) -> Class {
-        let &Problem { dtype, head_dim, value_dim, causal, window, scale: _, log_sum_exp, ref score } = self;
+        let &Problem { dtype, head_dim, value_dim, causal, window, scale: _, log_sum_exp, ref score, sequences } = self;
         let score = score.as_ref().map(|score| ScoreClass {
             operands: score.kinds(),
             cost: score.expressions().map(Expr::cost).fold(Cost::NONE, Cost::and),
         });
-        Class { dtype, head_dim, value_dim, causal, windowed: window.is_some(), log_sum_exp, score }
+        Class { dtype, head_dim, value_dim, causal, windowed: window.is_some(), log_sum_exp, score, sequences }
     }
 
     /// The keys that the query at place `query` sees, of `keys`: from the first to one past the last.
@@ -122,7 +129,7 @@ pub fn keys_of(causal: bool, window: Option<u32>, [query, queries, keys]: [usize
 impl Class {
     /// The class as one word: `attention_causal_128_bf16`.
     pub fn slug(&self) -> String {
-        let Class { dtype, head_dim, value_dim, causal, windowed, log_sum_exp, score } = self;
+        let Class { dtype, head_dim, value_dim, causal, windowed, log_sum_exp, score, sequences } = self;
         let score = score.as_ref().map_or_else(String::new, |score| {
             let json = serde_json::to_string(score).expect("a class has only string keys");
             format!("_score_{}", hash::short(&json))
@@ -131,13 +138,14 @@ impl Class {
         let causal = if *causal { "_causal" } else { "" };
         let windowed = if *windowed { "_window" } else { "" };
         let lse = if *log_sum_exp { "_lse" } else { "" };
-        format!("attention{causal}{windowed}{lse}{score}_{head_dim}{value}_{dtype}")
+        let sequences = sequences.slug();
+        format!("attention{causal}{windowed}{sequences}{lse}{score}_{head_dim}{value}_{dtype}")
     }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Problem { dtype, head_dim, value_dim, causal, window, scale, log_sum_exp, score } = self;
+        let Problem { dtype, head_dim, value_dim, causal, window, scale, log_sum_exp, score, sequences } = self;
         write!(f, "attention {dtype}, head_dim = {head_dim}")?;
         if value_dim != head_dim {
             write!(f, ", value_dim = {value_dim}")?;
@@ -148,7 +156,7 @@ impl fmt::Display for Problem {
         if let Some(window) = window {
             write!(f, ", window = {window}")?;
         }
-        write!(f, ", scale = {scale}")?;
+        write!(f, "{}, scale = {scale}", sequences.words())?;
         if *log_sum_exp {
             write!(f, ", with log-sum-exp")?;
         }

@@ -20,6 +20,8 @@ const BARRIER_BYTES: u32 = 8;
 /// Numbers of tiles that the producer is ahead.
 const SLOTS: u32 = 2;
 const SLOT_BYTES: u32 = 4;
+/// Of each consumer, whether it came last to a tile whose keys blocks share.
+const VERDICT_BYTES: u32 = 4;
 /// What aligns the first panel.
 const ATOM_BYTES: u32 = 1024;
 const MAX_SHARED_BYTES: u32 = 232_448;
@@ -28,6 +30,8 @@ const WORKING_REGISTERS: u32 = 26;
 /// Sums that are rescaled while scores are computed, and the registers that this takes.
 const MANY_SUMS: u32 = 64;
 const RESCALE_REGISTERS: u32 = 4;
+/// Those of where a block is in its share of the keys, and of the rows that are queries and heads.
+const SHARING_REGISTERS: u32 = 20;
 /// Those of where a score stands, and of what a body reads.
 const BODY_REGISTERS: u32 = 8;
 
@@ -61,7 +65,8 @@ impl S {
         let (scores, sums) = (self.tile_keys / 2, class.value_dim / 2);
         let body = class.score.as_ref().map_or(0, |score| BODY_REGISTERS + score.cost.registers);
         let rescaled = if sums > MANY_SUMS { RESCALE_REGISTERS } else { 0 };
-        scores + scores / 2 + sums + WORKING_REGISTERS + rescaled + body
+        let sharing = if self.share_keys { SHARING_REGISTERS } else { 0 };
+        scores + scores / 2 + sums + WORKING_REGISTERS + rescaled + body + sharing
     }
 
     /// Dynamic shared memory of a block.
@@ -70,7 +75,8 @@ impl S {
         let queries = self.tile_queries() * panels(class.head_dim);
         let stage = self.tile_keys * (panels(class.head_dim) + panels(class.value_dim));
         let barriers = (self.consumers + 2 * self.stages + SLOTS) * 2 * BARRIER_BYTES;
-        queries + self.stages * stage + barriers + SLOTS * SLOT_BYTES + ATOM_BYTES
+        let verdicts = if self.share_keys { self.consumers * VERDICT_BYTES } else { 0 };
+        queries + self.stages * stage + barriers + SLOTS * SLOT_BYTES + ATOM_BYTES + verdicts
     }
 
     /// Whether it compiles without spills and runs.
@@ -110,13 +116,19 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "registers",
-        words: "3/4 of tile_keys and 1/2 of value_dim, with 26 more, 4 above a value_dim of 128, and with a body 8 and its own, are at most the registers of a consumer's thread: 248 of \
+        words: "3/4 of tile_keys and 1/2 of value_dim, with 26 more, 4 above a value_dim of 128, with a body 8 and its own, and 20 with share_keys, are at most the registers of a consumer's thread: 248 of \
                 one consumer, 232 of two, 160 of three",
         holds: |s, class, _| s.needed_registers(class) <= s.consumer_registers(),
         reason: |s, class, _| {
             let (needed, there) = (s.needed_registers(class), s.consumer_registers());
             format!("{needed} registers are needed and {there} are there; take fewer keys a block, or fewer consumers")
         },
+    },
+    Rule {
+        name: "lengths_share_keys",
+        words: "share_keys where device memory says how long sequences are",
+        holds: |s, class, _| s.share_keys || class.sequences.are_whole(),
+        reason: |_, _, _| "how many tiles there are the device alone knows; set share_keys".to_owned(),
     },
     Rule {
         name: "shared_memory",

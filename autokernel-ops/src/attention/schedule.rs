@@ -16,6 +16,8 @@ pub struct AttentionSchedule {
     pub stages: u32,
     /// Whether consumers take turns to issue products.
     pub ping_pong: bool,
+    /// Whether blocks of the grid share the keys of a tile, whose rows are queries with all heads that share keys.
+    pub share_keys: bool,
 }
 
 const KNOB: Knob = Knob {
@@ -66,27 +68,40 @@ impl AttentionSchedule {
             advice: "true up to 128 elements a head.",
             ..KNOB
         },
+        Knob {
+            name: "share_keys",
+            path_v1: "share_keys",
+            kind: Kind::Flag,
+            absent: Some(0),
+            meaning: &[
+                "Whether all blocks of the grid share the keys of all tiles evenly, and put together what each saw of a tile.",
+                "The rows of a tile are then queries, each with all heads that share keys.",
+            ],
+            legal: "`false`, `true`; `true` where device memory says how long sequences are",
+            advice: "true for few queries on many keys.",
+            ..KNOB
+        },
     ];
 
     /// The values of its knobs.
     pub fn codes(&self) -> impl Iterator<Item = u16> {
-        let AttentionSchedule { consumers, tile_keys, stages, ping_pong } = *self;
-        [consumers as u16, tile_keys as u16, stages as u16, ping_pong.into()].into_iter()
+        let AttentionSchedule { consumers, tile_keys, stages, ping_pong, share_keys } = *self;
+        [consumers as u16, tile_keys as u16, stages as u16, ping_pong.into(), share_keys.into()].into_iter()
     }
 
     /// The schedule whose knobs have these values.
     pub fn from_codes(codes: &[u16]) -> Option<Self> {
-        let &[consumers, tile_keys, stages, ping_pong] = codes else { return None };
+        let &[consumers, tile_keys, stages, ping_pong, share_keys] = codes else { return None };
         let [consumers, tile_keys, stages] = [consumers, tile_keys, stages].map(u32::from);
-        Some(AttentionSchedule { consumers, tile_keys, stages, ping_pong: ping_pong == 1 })
+        Some(AttentionSchedule { consumers, tile_keys, stages, ping_pong: ping_pong == 1, share_keys: share_keys == 1 })
     }
 }
 
 impl fmt::Display for AttentionSchedule {
     /// One short line: `attention_sm90 128x176 2 stages ping-pong`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let AttentionSchedule { tile_keys, stages, ping_pong, .. } = *self;
+        let AttentionSchedule { tile_keys, stages, ping_pong, share_keys, .. } = *self;
         write!(f, "attention_sm90 {}x{tile_keys} {stages} stages", self.tile_queries())?;
-        if ping_pong { write!(f, " ping-pong") } else { Ok(()) }
+        write!(f, "{}{}", if ping_pong { " ping-pong" } else { "" }, if share_keys { " shared keys" } else { "" })
     }
 }

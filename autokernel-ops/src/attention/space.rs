@@ -12,7 +12,9 @@ pub fn schedules(class: &Class, arch: Arch) -> Vec<AttentionSchedule> {
         for tile_keys in (32..=256).step_by(16) {
             for stages in 2..=4 {
                 for ping_pong in [false, true] {
-                    schedules.push(AttentionSchedule { consumers, tile_keys, stages, ping_pong });
+                    for share_keys in [false, true] {
+                        schedules.push(AttentionSchedule { consumers, tile_keys, stages, ping_pong, share_keys });
+                    }
                 }
             }
         }

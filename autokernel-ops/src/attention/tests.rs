@@ -3,6 +3,7 @@ use expect_test::expect_file;
 
 use super::plan::Sizes;
 use super::score::{Kind, Operand, Score};
+use super::sequences::{Keys, Sequences};
 use super::{AttentionSchedule, Problem, emit, rules};
 use crate::expr::{BinaryOp, Binding, Expr, Math};
 use crate::operation::{Class as _, Operation as _};
@@ -18,6 +19,7 @@ fn plain() -> Problem {
         scale: 0.088_388_346,
         log_sum_exp: false,
         score: None,
+        sequences: Sequences::default(),
     }
 }
 
@@ -39,6 +41,37 @@ fn a_window_with_values_of_another_width_and_log_sum_exp_is_as_golden() {
     let problem =
         Problem { dtype: Dtype::F16, head_dim: 192, window: Some(1024), scale: 0.0625, log_sum_exp: true, ..causal() };
     expect_file!["golden/window_sm90.cu"].assert_eq(&emitted(&problem));
+}
+
+#[test]
+fn a_kernel_whose_blocks_share_keys_is_as_golden() {
+    let class = causal().class();
+    let cuda = emit::kernel(&causal(), &AttentionSchedule::few_for(&class)).0.cuda;
+    expect_file!["golden/sharing_sm90.cu"].assert_eq(&cuda);
+}
+
+fn paged() -> Problem {
+    let sequences = Sequences { packed_queries: true, keys: Keys::Paged(48) };
+    Problem { sequences, log_sum_exp: true, ..causal() }
+}
+
+#[test]
+fn packed_queries_on_keys_in_pages_are_as_golden_and_a_copy_brings_what_pages_and_tiles_are_multiples_of() {
+    expect_file!["golden/paged_sm90.cu"].assert_eq(&emitted(&paged()));
+    let names = paged().signature().operands.into_iter().map(|operand| (operand.name, operand.axes));
+    let names: Vec<_> = names.collect();
+    let expected: [(&str, &[u8]); 8] = [
+        ("q", &[1, 3, 5]),
+        ("k", &[255, 2, 4, 5]),
+        ("v", &[255, 2, 4, 6]),
+        ("query_bounds", &[0]),
+        ("table", &[0, 255]),
+        ("lengths", &[0]),
+        ("out", &[1, 3, 6]),
+        ("log_sum_exp", &[1, 3]),
+    ];
+    assert_eq!(names, expected.map(|(name, axes)| (name.to_owned(), axes.to_vec())));
+    assert_eq!(paged().signature().dims[4].known, Some(48), "keys of a page");
 }
 
 /// `score = cap * (score * scale / cap).tanh() + slope * (key - query);`
@@ -134,6 +167,9 @@ fn the_default_keeps_the_rules_for_every_size_of_heads_and_hopper_alone_serves()
             for schedule in class.portfolio(Arch::SM_90A).into_iter().chain([schedule]) {
                 assert_eq!(class.check(&schedule, Arch::SM_90A), Ok(()), "{class} by {schedule}");
             }
+            let class = Problem { head_dim, value_dim, ..paged() }.class();
+            let portfolio = class.portfolio(Arch::SM_90A);
+            assert_eq!(portfolio.len(), 2, "{class}");
         }
     }
     let class = plain().class();
@@ -152,7 +188,9 @@ fn each_rule_names_the_schedule_that_breaks_it() {
     assert_eq!(broken(AttentionSchedule { stages: 1, ..schedule }), "stages");
     assert_eq!(broken(AttentionSchedule { tile_keys: 192, ..schedule }), "registers");
     assert_eq!(broken(AttentionSchedule { stages: 4, ..schedule }), "shared_memory");
-    assert_eq!(rules::RULES.len(), 6);
+    let counted = Problem { sequences: Sequences { keys: Keys::Counted, ..Sequences::default() }, ..plain() }.class();
+    assert_eq!(schedule.check(&counted, Arch::SM_90A).unwrap_err().rule, "lengths_share_keys");
+    assert_eq!(rules::RULES.len(), 7);
 }
 
 #[test]

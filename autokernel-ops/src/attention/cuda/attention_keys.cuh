@@ -41,6 +41,16 @@ struct KeyBlocks {
   }
 
   __device__ __forceinline__ int count() const { return last - first; }
+
+  // So many of them, behind as many others.
+  __device__ __forceinline__ KeyBlocks part(int before, int count) const {
+    KeyBlocks part = *this;
+    part.first = min(first + before, last);
+    part.last = min(part.first + count, last);
+    part.inner_first = min(max(inner_first, part.first), part.last);
+    part.inner_last = min(max(inner_last, part.first), part.last);
+    return part;
+  }
 };
 
 }  // namespace autokernel::attention

@@ -11,6 +11,11 @@ constexpr int kPanel = 64;            // elements of a swizzled row
 constexpr int kDepth = 16;            // wgmma's K
 constexpr int kSlots = 2;             // numbers of tiles that the producer is ahead
 
+__device__ __forceinline__ void store_shared(uint32_t address, uint4 v) {
+  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
+               : "memory");
+}
+
 template <typename P, typename S>
 struct Geometry {
   using Problem = P;
@@ -22,6 +27,7 @@ struct Geometry {
   static constexpr int kTileKeys = S::kTileKeys;
   static constexpr int kStages = S::kStages;
   static constexpr bool kPingPong = S::kPingPong;
+  static constexpr bool kClearsValues = false;  // copies fill what lies behind a tensor's end with zeros
   static constexpr int kHeadDim = Problem::kHeadDim;
   static constexpr int kValueDim = Problem::kValueDim;
   static_assert(kTileKeys % kDepth == 0 && kTileKeys <= 256, "tile_keys_fit_wgmma");

@@ -2,18 +2,16 @@
 #pragma once
 
 #include "attention_keys.cuh"
+#include "attention_weights.cuh"
 #include "ptx/sm90_wgmma_registers.cuh"
 
 namespace autokernel::attention {
 
-constexpr float kNegativeInfinity = -__builtin_huge_valf();
 constexpr int kRowsOfThread = 2;  // of an accumulator: 8 rows apart
 
-// 2^x within 2 units in the last place; results below the normal range are zero.
-__device__ __forceinline__ float exp2_approximate(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
+// The first row of an accumulator that a thread has.
+__device__ __forceinline__ int row_of_thread() {
+  return threadIdx.x % kWarpgroupSize / kWarpSize * 16 + threadIdx.x % kWarpSize / 4;
 }
 
 // Of the four threads that hold a row.
@@ -79,7 +77,6 @@ struct Softmax {
 
   // The natural logarithm of the sum of all exponentials of scaled scores; -inf for a row that sees no key.
   __device__ __forceinline__ float log_sum_exp(int row) const {
-    constexpr float kLn2 = 0.693147180559945309f;
     return sum[row] == 0.0f ? kNegativeInfinity : fmaf(max[row], scale * kLn2, logf(sum[row]));
   }
 };
@@ -99,15 +96,13 @@ __device__ __forceinline__ void pack_weights(const float (&scores)[kScores], uin
 }
 
 // Sets the scores of keys that a row does not see to -inf. Column `c` of the block is key `first_key + c`.
-template <typename Problem, int kScores>
-__device__ __forceinline__ void mask(float (&scores)[kScores], const KeysOf<Problem>& keys, int first_query,
+template <typename Problem, typename Rows, int kScores>
+__device__ __forceinline__ void mask(float (&scores)[kScores], const KeysOf<Problem>& keys, const Rows& rows,
                                      int first_key) {
-  const int lane = threadIdx.x % kWarpSize;
-  const int row0 = threadIdx.x % kWarpgroupSize / kWarpSize * 16 + lane / 4;
-  const int column0 = lane % 4 * 2;
+  const int column0 = threadIdx.x % kWarpSize % 4 * 2;
 #pragma unroll
   for (int row = 0; row < kRowsOfThread; ++row) {
-    const int query = first_query + row0 + 8 * row;
+    const int query = rows.query(row);
     const int first = keys.first(query) - first_key - column0;
     const int last = keys.last(query) - first_key - column0;
 #pragma unroll

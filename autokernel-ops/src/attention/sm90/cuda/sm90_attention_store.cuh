@@ -30,19 +30,46 @@ __device__ __forceinline__ void store_global(void* address, const uint32_t (&wor
                : "memory");
 }
 
-// Stores the rows of a warpgroup, rounded. Rows lie on 16 bytes; those behind the last query are left out.
-template <typename G, typename Args>
-__device__ __forceinline__ void store_rows(const Args& args, const Tile& tile, int first_query,
-                                           const float (&out)[G::kValueDim / 2]) {
+// The rows of a consumer: queries of one head.
+struct RowsOfHead {
+  static constexpr int kHeads = 1;
+  Tile tile;
+  int first_query;
+
+  __device__ __forceinline__ int query(int row) const { return first_query + row_of_thread() + 8 * row; }
+  __device__ __forceinline__ int head(int) const { return tile.head; }
+
+  template <typename Args>
+  __device__ __forceinline__ bool is_there(const Args& args, int row) const {
+    return query(row) < args.queries;
+  }
+  // Where results lie, in elements: those of the head, and a row from there.
+  template <typename Args>
+  __device__ __forceinline__ int64_t out(const Args& args) const {
+    return tile.batch * args.out_batch + tile.head * args.out_head;
+  }
+  template <typename Args>
+  __device__ __forceinline__ int64_t out_of_row(const Args& args, int row) const {
+    return query(row) * args.out_query;
+  }
+  template <typename Args>
+  __device__ __forceinline__ int64_t lse(const Args& args) const {
+    return tile.batch * args.lse_batch + tile.head * args.lse_head;
+  }
+  template <typename Args>
+  __device__ __forceinline__ int lse_of_row(const Args&, int row) const {
+    return query(row);
+  }
+};
+
+// Stores the rows of a warpgroup, rounded. Rows lie on 16 bytes; those that are not there are left out.
+template <typename G, typename Args, typename Rows>
+__device__ __forceinline__ void store_rows(const Args& args, const Rows& rows, const float (&out)[G::kValueDim / 2]) {
   using Input = typename G::Input;
-  const int lane = threadIdx.x % kWarpSize;
-  const int row0 = threadIdx.x % kWarpgroupSize / kWarpSize * 16 + lane / 4;
-  char* const head = static_cast<char*>(args.out) +
-                     (tile.batch * args.out_batch + tile.head * args.out_head) * int64_t{sizeof(Input)};
+  char* const base = static_cast<char*>(args.out) + rows.out(args) * int64_t{sizeof(Input)};
 #pragma unroll
   for (int row = 0; row < kRowsOfThread; ++row) {
-    const int query = first_query + row0 + 8 * row;
-    char* const line = head + query * args.out_query * int64_t{sizeof(Input)};
+    char* const line = base + rows.out_of_row(args, row) * int64_t{sizeof(Input)};
     // Pieces of 8 columns, of which a quad exchanges four at once.
 #pragma unroll
     for (int piece = 0; piece < G::kValueDim / 8; piece += 4) {
@@ -53,23 +80,20 @@ __device__ __forceinline__ void store_rows(const Args& args, const Tile& tile, i
         words[i] = piece + i < G::kValueDim / 8 ? pack2<Input>(out[at], out[at + 1]) : 0;
       }
       transpose_in_quad(words);
-      const int own = piece + lane % 4;
-      if (query < args.queries && own < G::kValueDim / 8) store_global(line + own * 16, words);
+      const int own = piece + threadIdx.x % 4;
+      if (rows.is_there(args, row) && own < G::kValueDim / 8) store_global(line + own * 16, words);
     }
   }
 }
 
 // Stores the logarithm of each row's sum of exponentials.
-template <typename G, typename Args>
-__device__ __forceinline__ void store_lse(const Args& args, const Tile& tile, int first_query, const Softmax& softmax) {
-  const int lane = threadIdx.x % kWarpSize;
-  if (lane % 4 != 0) return;
-  const int row0 = threadIdx.x % kWarpgroupSize / kWarpSize * 16 + lane / 4;
-  float* const head = static_cast<float*>(args.lse) + tile.batch * args.lse_batch + tile.head * args.lse_head;
+template <typename Args, typename Rows>
+__device__ __forceinline__ void store_lse(const Args& args, const Rows& rows, const Softmax& softmax) {
+  if (threadIdx.x % 4 != 0) return;
+  float* const base = static_cast<float*>(args.lse) + rows.lse(args);
 #pragma unroll
   for (int row = 0; row < kRowsOfThread; ++row) {
-    const int query = first_query + row0 + 8 * row;
-    if (query < args.queries) head[query] = softmax.log_sum_exp(row);
+    if (rows.is_there(args, row)) base[rows.lse_of_row(args, row)] = softmax.log_sum_exp(row);
   }
 }
 

@@ -1,0 +1,91 @@
+//! Attention whose blocks share keys: few queries on many keys, and sequences of which the device alone knows the lengths.
+
+use crate::support::attention::{Compiled, Variation};
+use crate::support::compile::{Change, Compiler};
+use autokernel_codegen::attention::plan::Sizes;
+use autokernel_codegen::attention::sequences::{Keys, Sequences};
+use autokernel_codegen::attention::{AttentionSchedule, Problem};
+use autokernel_codegen::dtype::Dtype;
+
+fn of(packed_queries: bool, keys: Keys) -> Problem {
+    let (dtype, scale, sequences) = (Dtype::Bf16, 0.25, Sequences { packed_queries, keys });
+    let (causal, window, score, log_sum_exp) = (false, None, None, true);
+    Problem { dtype, head_dim: 64, value_dim: 64, causal, window, scale, log_sum_exp, score, sequences }
+}
+
+const SCHEDULE: AttentionSchedule =
+    AttentionSchedule { consumers: 1, tile_keys: 32, stages: 3, ping_pong: false, share_keys: true };
+
+/// One query of each head on more keys than blocks share evenly; several tiles of rows; fewer keys than blocks; one of each.
+const SIZES: [Sizes; 4] = [
+    Sizes { batch: 2, heads: 6, groups: 2, queries: 1, keys: 331 },
+    Sizes { batch: 5, heads: 4, groups: 1, queries: 37, keys: 165 },
+    Sizes { batch: 1, heads: 3, groups: 3, queries: 5, keys: 40 },
+    Sizes { batch: 1, heads: 1, groups: 1, queries: 1, keys: 1 },
+];
+
+fn check(test: &str, problem: &Problem, schedule: AttentionSchedule) {
+    let Some(compiler) = Compiler::find(test) else { return };
+    let compiled = Compiled::new(&compiler, problem, &schedule);
+    for (seed, sizes) in (0..).zip(SIZES) {
+        compiled.check(sizes, Variation { seed, heads_last: seed % 2 == 1, ..Variation::default() });
+    }
+    let variation = Variation { seed: 9, heads_last: true, gap: 8, amplitude: 40.0, nan: true };
+    compiled.check(SIZES[1], variation);
+}
+
+macro_rules! kernels {
+    ($($name:ident: $problem:expr, $schedule:expr;)*) => {
+        $(#[test]
+        fn $name() {
+            check(stringify!($name), &$problem, $schedule);
+        })*
+    };
+}
+
+kernels! {
+    few_queries_on_many_keys_are_right: of(false, Keys::Whole), SCHEDULE;
+    causal_queries_of_which_blocks_share_keys_are_right:
+        Problem { causal: true, log_sum_exp: false, ..of(false, Keys::Whole) }, SCHEDULE;
+    two_consumers_that_take_turns_are_right_with_shared_keys:
+        Problem { causal: true, window: Some(50), ..of(false, Keys::Counted) },
+        AttentionSchedule { consumers: 2, stages: 2, ping_pong: true, ..SCHEDULE };
+    keys_that_the_device_counts_are_right: of(false, Keys::Counted), SCHEDULE;
+    keys_in_small_pages_are_right: Problem { causal: true, ..of(false, Keys::Paged(16)) }, SCHEDULE;
+    keys_in_large_pages_are_right: Problem { head_dim: 96, value_dim: 80, ..of(false, Keys::Paged(64)) }, SCHEDULE;
+    packed_sequences_are_right: Problem { causal: true, ..of(true, Keys::Packed) }, SCHEDULE;
+    packed_sequences_with_a_window_are_right:
+        Problem { dtype: Dtype::F16, window: Some(20), ..of(true, Keys::Packed) },
+        AttentionSchedule { consumers: 2, ..SCHEDULE };
+    packed_queries_on_keys_in_pages_are_right:
+        Problem { causal: true, head_dim: 192, value_dim: 128, scale: 0.1, ..of(true, Keys::Paged(48)) }, SCHEDULE;
+}
+
+#[test]
+fn what_a_careless_edit_of_shares_breaks_is_noticed() {
+    let Some(compiler) = Compiler::find("what_a_careless_edit_of_shares_breaks_is_noticed") else { return };
+    for change in MUTANTS {
+        let compiled = Compiled::changed(&compiler, &of(false, Keys::Counted), &SCHEDULE, Some(change)).unwrap();
+        let noticed = (0..)
+            .zip(SIZES)
+            .any(|(seed, sizes)| compiled.run(sizes, Variation { seed, ..Variation::default() }).is_err());
+        assert!(noticed, "{change:?}");
+    }
+}
+
+/// Changes that a careless edit could make, each of which a run must notice: in results, or as a race.
+const MUTANTS: [Change<'_>; 9] = [
+    mutant("sm90_attention_multiplier.cuh", "if constexpr (G::kClearsValues) clear_values", "if (false) clear_values"),
+    mutant("sm90_attention_multiplier.cuh", "    ptx::fence_async_proxy();\n", ""),
+    mutant("sm90_attention_sharing_consumer.cuh", "meet();  // what one thread says", "// what one thread says"),
+    mutant("sm90_attention_sharing_consumer.cuh", "meet();  // all warps have read", "// all warps have read"),
+    mutant("sm90_attention_sharing_consumer.cuh", "if (last) *counter = 0;", ""),
+    mutant("attention_partials.cuh", "sum = fmaf(weight, of_part.y, sum);", "sum += of_part.y;"),
+    mutant("attention_partials.cuh", "(of_part.x - largest) * scale", "of_part.x * scale"),
+    mutant("attention_shares.cuh", "skipped = 0;", ""),
+    mutant("attention_sequences.cuh", "args.lengths, number, args.keys)", "args.lengths, number, args.keys + 3)"),
+];
+
+const fn mutant(file: &'static str, before: &'static str, after: &'static str) -> Change<'static> {
+    Change { file, before, after }
+}

@@ -1,0 +1,177 @@
+// How the blocks of a grid share the keys of all tiles.
+//
+// A tile is some rows of one group of heads: queries, each with all heads that share keys side by side. The blocks of keys that
+// tiles see are laid end to end, tile after tile, and this line is cut into equal shares, one for each block of the grid
+// ("stream-K": Osama et al. 2023; for attention FlashInfer, Ye et al. 2024). So a share begins inside a tile and ends inside
+// another, and every block reads as many keys as the others, however long sequences are. How long the device alone knows:
+// each warp counts the line for itself.
+#pragma once
+
+#include "attention_keys.cuh"
+#include "attention_sequences.cuh"
+
+namespace autokernel::attention {
+
+constexpr uint32_t kAllLanes = 0xffffffffu;
+
+__device__ __forceinline__ int ones(uint32_t word) {
+  int count;
+  asm("popc.b32 %0, %1;" : "=r"(count) : "r"(word));
+  return count;
+}
+
+// A part of a tile that one block of the grid computes.
+template <typename Blocks>
+struct Piece {
+  Sequence sequence;
+  int group;
+  int first_row;   // of the tile
+  Blocks blocks;   // of keys: those of the piece
+  int before;      // blocks of the tile that lie before the piece
+  int tile_blocks; // of the whole tile
+  int from;        // blocks of the share that lie before the piece
+
+  __device__ __forceinline__ int first_in_line() const { return from - before; }
+};
+
+template <typename G>
+struct Line {
+  using Problem = typename G::Problem;
+  using Sequences = typename G::Sequences;
+  using Blocks = KeyBlocks<Problem, G::kTileKeys>;
+
+  int sharing;    // heads that share keys and values
+  int groups;
+  int64_t count;  // blocks of keys
+
+  // Of a whole warp.
+  template <typename Args>
+  __device__ __forceinline__ explicit Line(const Args& args) : sharing(args.heads / args.groups), groups(args.groups) {
+    count = 0;
+    for (int number = threadIdx.x % kWarpSize; number < args.batch; number += kWarpSize) {
+      count += of_sequence(sequence_at<Sequences>(args, number));
+    }
+#pragma unroll
+    for (int distance = kWarpSize / 2; distance > 0; distance /= 2) {
+      count += __shfl_xor_sync(kAllLanes, static_cast<long long>(count), distance);
+    }
+  }
+
+  // Where the share of a block of the grid begins, and which block's share has a place of the line.
+  __device__ __forceinline__ int64_t begin(uint32_t block) const { return count * block / gridDim.x; }
+  __device__ __forceinline__ int owner(int64_t place) const { return ((place + 1) * gridDim.x - 1) / count; }
+
+  __device__ __forceinline__ int rows(const Sequence& sequence) const { return sequence.queries * sharing; }
+  __device__ __forceinline__ int tiles(const Sequence& sequence) const {
+    return ceil_div(rows(sequence), G::kTileQueries);
+  }
+
+  __device__ __forceinline__ Blocks blocks(const Sequence& sequence, int tile) const {
+    const int first = tile * G::kTileQueries;
+    const int last = min(first + G::kTileQueries, rows(sequence)) - 1;
+    return Blocks(KeysOf<Problem>(sequence.queries, sequence.keys), first / sharing, last / sharing);
+  }
+
+  // Places in the line: one also where no key is seen, as rows are to be written.
+  __device__ __forceinline__ static int length(const Blocks& blocks) { return max(blocks.count(), 1); }
+
+  __device__ __forceinline__ int64_t of_group(const Sequence& sequence) const {
+    const int tiles_here = tiles(sequence);
+    if constexpr (!Problem::kCausal && Problem::kWindow == 0) {
+      return tiles_here == 0 ? 0 : int64_t{tiles_here} * length(blocks(sequence, 0));
+    } else {
+      int64_t sum = 0;
+#pragma unroll 1
+      for (int tile = 0; tile < tiles_here; ++tile) sum += length(blocks(sequence, tile));
+      return sum;
+    }
+  }
+  __device__ __forceinline__ int64_t of_sequence(const Sequence& sequence) const {
+    return groups * of_group(sequence);
+  }
+};
+
+// A block's share: where it begins, and how many blocks of keys it has.
+template <typename G>
+struct Share {
+  Line<G> line;
+  int64_t begin;
+  int count;
+  Sequence sequence;
+  int group = 0;
+  int tile = 0;
+  int before = 0;  // blocks of that tile that are another's
+
+  // Of a whole warp.
+  template <typename Args>
+  __device__ __forceinline__ explicit Share(const Args& args) : line(args) {
+    begin = line.begin(blockIdx.x);
+    count = line.begin(blockIdx.x + 1) - begin;
+    sequence = {};
+    if (count != 0) find(args);
+  }
+
+  // Calls `compute(piece)` for each piece in order.
+  template <typename Args, typename Compute>
+  __device__ __forceinline__ void for_each_piece(const Args& args, Compute compute) const {
+    Sequence at = sequence;
+    int group_at = group, tile_at = tile, skipped = before;
+#pragma unroll 1
+    for (int from = 0; from < count;) {
+      const auto blocks = line.blocks(at, tile_at);
+      const int length = line.length(blocks);
+      const int taken = min(length - skipped, count - from);
+      compute(Piece<typename Line<G>::Blocks>{at, group_at, tile_at * G::kTileQueries, blocks.part(skipped, taken),
+                                              skipped, length, from});
+      from += taken;
+      skipped = 0;
+      if (++tile_at < line.tiles(at)) continue;
+      tile_at = 0;
+      if (++group_at < line.groups) continue;
+      group_at = 0;
+      do {
+        if (at.number + 1 >= args.batch) return;
+        at = sequence_at<typename G::Sequences>(args, at.number + 1);
+      } while (at.queries == 0);
+    }
+  }
+
+ private:
+  // The sequence by a scan, one a lane; then the group, and the tile.
+  template <typename Args>
+  __device__ __forceinline__ void find(const Args& args) {
+    const int lane = threadIdx.x % kWarpSize;
+    int64_t rest = begin;
+    for (int first = 0; first < args.batch; first += kWarpSize) {
+      int64_t own = 0;
+      if (first + lane < args.batch) own = line.of_sequence(sequence_at<typename G::Sequences>(args, first + lane));
+      int64_t up_to = own;
+#pragma unroll
+      for (int distance = 1; distance < kWarpSize; distance *= 2) {
+        const int64_t other = __shfl_up_sync(kAllLanes, static_cast<long long>(up_to), distance);
+        if (lane >= distance) up_to += other;
+      }
+      const uint32_t behind = __ballot_sync(kAllLanes, up_to > rest);
+      if (behind != 0) {
+        const int found = ones(~behind);  // sums only grow from lane to lane
+        rest -= __shfl_sync(kAllLanes, static_cast<long long>(up_to - own), found);
+        sequence = sequence_at<typename G::Sequences>(args, first + found);
+        break;
+      }
+      rest -= __shfl_sync(kAllLanes, static_cast<long long>(up_to), kWarpSize - 1);
+    }
+    const int64_t of_group = line.of_group(sequence);
+    group = rest / of_group;
+    rest %= of_group;
+    if constexpr (!G::Problem::kCausal && G::Problem::kWindow == 0) {
+      const int length = line.length(line.blocks(sequence, 0));
+      tile = rest / length;
+      before = rest % length;
+    } else {
+      for (int length; rest >= (length = line.length(line.blocks(sequence, tile))); ++tile) rest -= length;
+      before = rest;
+    }
+  }
+};
+
+}  // namespace autokernel::attention

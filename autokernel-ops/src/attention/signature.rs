@@ -1,0 +1,87 @@
+//! What attention takes.
+
+use autokernel_core::{Dim, Dimension, Dtype, OWN_AXIS, Operand, Passed, Role, Signature, dim};
+
+use super::problem::Problem;
+use super::score::{self, Kind};
+use super::sequences::{Keys, Locator};
+
+/// The dimensions, in order: heads of `k` and `v` are `groups`, of which `heads` is a multiple.
+pub const DIMS: [Dim; 7] =
+    [dim("batch"), dim("heads"), dim("groups"), dim("queries"), dim("keys"), dim("dim"), dim("values")];
+
+/// Sequences.
+pub const BATCH: u8 = 0;
+/// Heads of queries.
+pub const HEADS: u8 = 1;
+/// Heads of keys and values.
+pub const GROUPS: u8 = 2;
+/// Queries of a sequence, or of all where they are packed.
+pub const QUERIES: u8 = 3;
+/// Keys of a sequence, of all where they are packed, or of a page.
+pub const KEYS: u8 = 4;
+const DIM: u8 = 5;
+const VALUES: u8 = 6;
+
+/// The number of the queries among the operands.
+pub const Q: u8 = 0;
+/// That of the keys.
+pub const K: u8 = 1;
+/// That of the values.
+pub const V: u8 = 2;
+/// The first behind them: what says where sequences are, then a body's own, then the output and the log-sum-exp.
+pub const FIRST: u8 = 3;
+
+/// What a kernel for `problem` takes.
+pub fn signature(problem: &Problem) -> Signature {
+    let operand = |name: &str, role, dtype, axes: &[u8]| Operand {
+        name: name.to_owned(),
+        role,
+        dtype,
+        axes: axes.to_vec(),
+        passed: Passed::ByAddress,
+    };
+    let (dtype, sequences) = (problem.dtype, problem.sequences);
+    let queries = |axis: &[u8]| -> Vec<u8> {
+        let batch = if sequences.packed_queries { None } else { Some(BATCH) };
+        batch.into_iter().chain([HEADS, QUERIES]).chain(axis.iter().copied()).collect()
+    };
+    let keys = |axis: u8| -> Vec<u8> {
+        let outer = match sequences.keys {
+            Keys::Whole | Keys::Counted => Some(BATCH),
+            Keys::Paged(_) => Some(OWN_AXIS),
+            Keys::Packed => None,
+        };
+        outer.into_iter().chain([GROUPS, KEYS, axis]).collect()
+    };
+    let mut operands = vec![
+        operand("q", Role::Input, dtype, &queries(&[DIM])),
+        operand("k", Role::Input, dtype, &keys(DIM)),
+        operand("v", Role::Input, dtype, &keys(VALUES)),
+    ];
+    operands.extend(sequences.locators().map(|locator| {
+        let axes: &[u8] = if locator == Locator::Table { &[BATCH, OWN_AXIS] } else { &[BATCH] };
+        let passed = match locator {
+            Locator::QueryBounds | Locator::KeyBounds => Passed::Bounds,
+            Locator::Table | Locator::Lengths => Passed::ByAddress,
+        };
+        Operand { passed, ..operand(locator.name(), Role::Input, Dtype::I32, axes) }
+    }));
+    let of_body = problem.score.iter().flat_map(|score| &score.operands);
+    operands.extend(of_body.map(|score::Operand { name, kind }| match kind {
+        Kind::Number => Operand { passed: Passed::ByValue, ..operand(name, Role::Input, Dtype::F32, &[]) },
+        Kind::PerHead => operand(name, Role::Input, Dtype::F32, &[HEADS]),
+    }));
+    operands.push(operand("out", Role::Output, dtype, &queries(&[VALUES])));
+    if problem.log_sum_exp {
+        operands.push(operand("log_sum_exp", Role::Output, Dtype::F32, &queries(&[])));
+    }
+    // Of a cache in pages `keys` are those of a page.
+    let page = match sequences.keys {
+        Keys::Paged(page) => Some(page),
+        _ => None,
+    };
+    let known = [None, None, None, None, page, Some(problem.head_dim), Some(problem.value_dim)];
+    let dims = DIMS.into_iter().zip(known).map(|(name, known)| Dimension { name, known });
+    Signature { dims: dims.collect(), operands, multiples: vec![(HEADS, GROUPS)] }
+}

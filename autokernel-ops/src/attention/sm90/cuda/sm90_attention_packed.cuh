@@ -1,0 +1,130 @@
+// Packed rows: queries, each with all heads that share keys side by side, so that few queries fill a tile.
+#pragma once
+
+#include "attention_shares.cuh"
+#include "sm90_attention_geometry.cuh"
+#include "sm90_attention_softmax.cuh"
+
+namespace autokernel::attention {
+
+template <typename P, typename Q, typename S>
+struct SharingGeometry : Geometry<P, S> {
+  using Sequences = Q;
+  static constexpr bool kClearsValues = Q::kKeys != Keys::kWhole;
+  static constexpr int kBoxKeys = S::kBoxKeys;  // of one copy: some keys of a page
+};
+
+// Where a row lies in `q` and `out`, in elements.
+template <typename Sequences>
+struct RowOf {
+  Sequence sequence;
+  int query;  // of the sequence
+  int head;
+
+  template <typename Args>
+  __device__ __forceinline__ int64_t in_q(const Args& args) const {
+    const int64_t within = head * args.q_head + (sequence.first_query + query) * args.q_query;
+    if constexpr (Sequences::kPackedQueries) return within;
+    else return sequence.number * args.q_batch + within;
+  }
+  template <typename Args>
+  __device__ __forceinline__ int64_t in_out(const Args& args) const {
+    const int64_t within = head * args.out_head + (sequence.first_query + query) * args.out_query;
+    if constexpr (Sequences::kPackedQueries) return within;
+    else return sequence.number * args.out_batch + within;
+  }
+  template <typename Args>
+  __device__ __forceinline__ int64_t in_lse(const Args& args) const {
+    const int64_t within = head * args.lse_head + sequence.first_query + query;
+    if constexpr (Sequences::kPackedQueries) return within;
+    else return sequence.number * args.lse_batch + within;
+  }
+};
+
+// The rows of a consumer.
+template <typename G>
+struct PackedRows {
+  using Row = RowOf<typename G::Sequences>;
+  static constexpr int kHeads = kRowsOfThread;
+
+  Sequence sequence;
+  int group;
+  int sharing;
+  int first;  // of the rows that the sequence has in this group
+  int count;  // of rows that are there
+  int queries[kRowsOfThread];
+  int heads[kRowsOfThread];
+
+  template <typename Piece>
+  __device__ __forceinline__ PackedRows(const Piece& piece, const Line<G>& line, int consumer)
+      : sequence(piece.sequence),
+        group(piece.group),
+        sharing(line.sharing),
+        first(piece.first_row + consumer * kRowsOfWarpgroup),
+        count(min(max(line.rows(piece.sequence) - first, 0), kRowsOfWarpgroup)) {
+#pragma unroll
+    for (int row = 0; row < kRowsOfThread; ++row) {
+      const Row at = this->at(min(row_of_thread() + 8 * row, max(count - 1, 0)));
+      queries[row] = at.query;
+      heads[row] = at.head;
+    }
+  }
+
+  __device__ __forceinline__ Row at(int row) const {
+    return {sequence, (first + row) / sharing, group * sharing + (first + row) % sharing};
+  }
+
+  // A thread's own.
+  __device__ __forceinline__ int query(int row) const { return queries[row]; }
+  __device__ __forceinline__ int head(int row) const { return heads[row]; }
+  __device__ __forceinline__ bool is_there(int row) const { return row_of_thread() + 8 * row < count; }
+  template <typename Args>
+  __device__ __forceinline__ bool is_there(const Args&, int row) const {
+    return is_there(row);
+  }
+  // Rows of several heads lie anywhere.
+  template <typename Args>
+  __device__ __forceinline__ static int64_t out(const Args&) {
+    return 0;
+  }
+  template <typename Args>
+  __device__ __forceinline__ int64_t out_of_row(const Args& args, int row) const {
+    return Row{sequence, queries[row], heads[row]}.in_out(args);
+  }
+  template <typename Args>
+  __device__ __forceinline__ static int64_t lse(const Args&) {
+    return 0;
+  }
+  template <typename Args>
+  __device__ __forceinline__ int64_t lse_of_row(const Args& args, int row) const {
+    return Row{sequence, queries[row], heads[row]}.in_lse(args);
+  }
+};
+
+__device__ __forceinline__ uint4 load_global(const void* address) {
+  uint4 v;
+  asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "l"(address));
+  return v;
+}
+
+// Brings the queries of a consumer's rows to where wgmma reads them; zeros for rows that are not there. By the warpgroup.
+template <typename G, typename Args>
+__device__ __forceinline__ void load_queries(const Args& args, const PackedRows<G>& rows, uint32_t destination) {
+  using Input = typename G::Input;
+  constexpr int kPieces = G::kHeadDim / 8;  // of 16 bytes, of a row
+  constexpr int kPiecesOfPanel = kPanel / 8;
+  const char* const q = static_cast<const char*>(args.q);
+#pragma unroll 4
+  for (int at = threadIdx.x % kWarpgroupSize; at < kRowsOfWarpgroup * kPieces; at += kWarpgroupSize) {
+    const int row = at / kPieces, piece = at % kPieces;
+    uint4 words = {0, 0, 0, 0};
+    if (row < rows.count) words = load_global(q + rows.at(row).in_q(args) * int64_t{sizeof(Input)} + piece * 16);
+    const int swizzled = (piece % kPiecesOfPanel ^ row % kPiecesOfPanel) * 16;
+    const int panel = piece / kPiecesOfPanel * G::kQueryPanelBytes;
+    store_shared(destination + panel + row * ptx::kSwizzledRowBytes + swizzled, words);
+  }
+}
+
+}  // namespace autokernel::attention

@@ -1,0 +1,93 @@
+// The producer of shares: one thread that has the copy engine bring keys and values, in whatever order they lie.
+#pragma once
+
+#include "ptx/sm90_tma_3d.cuh"
+#include "ptx/sm90_tma_4d.cuh"
+#include "sm90_attention_packed.cuh"
+
+namespace autokernel::attention {
+
+template <typename G>
+struct SharingProducer {
+  using Sequences = typename G::Sequences;
+
+  Shared<G> shared;
+  Cursor<G::kStages> key_cursor;
+  Cursor<G::kStages> value_cursor;
+
+  __device__ __forceinline__ explicit SharingProducer(const Shared<G>& shared) : shared(shared) {}
+
+  // In the order in which consumers use them: keys from the last block of a piece to its first, and the values of a block
+  // behind the keys of the next.
+  template <typename Args>
+  __device__ __forceinline__ void run(const Args& args, const Share<G>& share) {
+    share.for_each_piece(args, [&](const auto& piece) {
+      if (piece.blocks.count() == 0) return;
+      load_keys(args, piece, piece.blocks.last - 1);
+#pragma unroll 1
+      for (int block = piece.blocks.last - 2; block >= piece.blocks.first; --block) {
+        load_keys(args, piece, block);
+        load_values(args, piece, block + 1);
+      }
+      load_values(args, piece, piece.blocks.first);
+    });
+  }
+
+ private:
+  template <typename Args, typename Piece>
+  __device__ __forceinline__ void load_keys(const Args& args, const Piece& piece, int block) {
+    load_block<G::kHeadPanels>(args, args.k_map, shared.key_barriers(), shared.keys(key_cursor.stage), key_cursor,
+                               piece, block);
+  }
+
+  template <typename Args, typename Piece>
+  __device__ __forceinline__ void load_values(const Args& args, const Piece& piece, int block) {
+    load_block<G::kValuePanels>(args, args.v_map, shared.value_barriers(), shared.values(value_cursor.stage),
+                                value_cursor, piece, block);
+  }
+
+  template <int kPanels, typename Args, typename Piece>
+  __device__ __forceinline__ static void load_block(const Args& args, const TensorMap& map, const Barriers& barriers,
+                                                    uint32_t destination, Cursor<G::kStages>& cursor,
+                                                    const Piece& piece, int block) {
+    const uint32_t full = barriers.full(cursor.stage);
+    ptx::mbarrier_wait(barriers.empty(cursor.stage), cursor.parity ^ 1);
+    ptx::mbarrier_arrive_expect_bytes(full, kPanels * G::kKeyPanelBytes);
+#pragma unroll
+    for (int box = 0; box < G::kTileKeys / G::kBoxKeys; ++box) {
+      const int key = block * G::kTileKeys + box * G::kBoxKeys;
+      const Box from = box_at(args, piece, key);
+#pragma unroll
+      for (int panel = 0; panel < kPanels; ++panel) {
+        const uint32_t to = destination + panel * G::kKeyPanelBytes + box * G::kBoxKeys * ptx::kSwizzledRowBytes;
+        if constexpr (Sequences::kKeys == Keys::kPacked) {
+          ptx::tma_load_3d(map, to, full, panel * kPanel, from.row, piece.group);
+        } else {
+          ptx::tma_load_4d(map, to, full, panel * kPanel, from.row, piece.group, from.matrix);
+        }
+      }
+    }
+    cursor.advance();
+  }
+
+  // Where keys lie: a row, of which sequence or page.
+  struct Box {
+    int row;
+    int matrix;
+  };
+
+  template <typename Args, typename Piece>
+  __device__ __forceinline__ static Box box_at(const Args& args, const Piece& piece, int key) {
+    if constexpr (Sequences::kKeys == Keys::kPaged) {
+      // What lies behind the last key has no page, and arrives as zeros.
+      constexpr int kNoPage = -1;
+      const int32_t* const pages = static_cast<const int32_t*>(args.table) + piece.sequence.number * args.table_row;
+      const int page = key < piece.sequence.keys ? __ldg(pages + key / Sequences::kPage) : kNoPage;
+      return {key % Sequences::kPage, page};
+    } else {
+      return {piece.sequence.first_key + key, piece.sequence.number};
+    }
+  }
+};
+
+}  // namespace autokernel::attention
