@@ -59,8 +59,8 @@ pub struct GemmProblem {
     pub dtype: Dtype,
     /// Type of the output.
     pub output: Dtype,
-    /// Whether `B` is stored as `[n, k]`.
-    pub transpose_b: bool,
+    /// How the inputs lie.
+    pub layout: matmul::Layout,
     /// The epilogue.
     pub epilogue: Epilogue,
 }
@@ -106,8 +106,9 @@ impl CublasLt {
         let layout = |dtype, rows, columns| {
             Layout::new(dtype, rows, columns)?.of_batch(matmul::products(&problem.extents), rows * columns)
         };
-        let b = if problem.transpose_b { layout(dtype, k, n)? } else { layout(dtype, n, k)? };
-        let layouts = Layouts { b, a: layout(dtype, k, m)?, c: layout(output, n, m)? };
+        let b = if problem.layout.transpose_b() { layout(dtype, k, n)? } else { layout(dtype, n, k)? };
+        let a = if problem.layout.transpose_a() { layout(dtype, m, k)? } else { layout(dtype, k, m)? };
+        let layouts = Layouts { b, a, c: layout(output, n, m)? };
         let algorithms = self.heuristics(&operation, &layouts, limit)?;
         Ok(Gemm { problem, operation, layouts, algorithms })
     }
@@ -259,14 +260,15 @@ impl Gemm {
         b: &MatrixView<'_, I>,
         out: &MatrixViewMut<'_, O>,
     ) -> Result<()> {
-        let GemmProblem { extents, dtype, output, transpose_b, .. } = self.problem;
+        let GemmProblem { extents, dtype, output, layout, .. } = self.problem;
         let [m, n, k] = matmul::sizes(&extents).map(|size| size as usize);
         let products = matmul::products(&extents) as usize;
-        let (b_rows, b_columns) = if transpose_b { (n, k) } else { (k, n) };
+        let (a_rows, a_columns) = if layout.transpose_a() { (k, m) } else { (m, k) };
+        let (b_rows, b_columns) = if layout.transpose_b() { (n, k) } else { (k, n) };
         let dense = |(rows, columns, ld): (usize, usize, usize), expected: (usize, usize)| {
             (rows, columns) == (products * expected.0, expected.1) && ld == columns
         };
-        let fits = dense((a.nrows(), a.ncols(), a.ld()), (m, k))
+        let fits = dense((a.nrows(), a.ncols(), a.ld()), (a_rows, a_columns))
             && dense((b.nrows(), b.ncols(), b.ld()), (b_rows, b_columns))
             && dense((out.nrows(), out.ncols(), out.ld()), (m, n))
             && (I::DTYPE, O::DTYPE) == (dtype, output);
@@ -345,12 +347,13 @@ impl Layout {
 }
 
 impl Operation {
-    /// fp32 sums; the first operand, which is the row-major `B`, is transposed if it is stored transposed.
+    /// fp32 sums; each operand is transposed if it is stored transposed, of which the first is the row-major `B`.
     fn new(problem: GemmProblem) -> Result<Self> {
         let compute = sys::cublasComputeType_t::CUBLAS_COMPUTE_32F;
         let operation = Operation(result::create_matmul_desc(compute, sys::cudaDataType::CUDA_R_32F)?);
-        let transpose: i32 = problem.transpose_b.into();
-        operation.set(sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_TRANSA, &transpose)?;
+        let [a, b]: [i32; 2] = [problem.layout.transpose_a().into(), problem.layout.transpose_b().into()];
+        operation.set(sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_TRANSA, &b)?;
+        operation.set(sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_TRANSB, &a)?;
         if is_fp8(problem.dtype) {
             // As kernels of autokernel do: sums of fewer digits than fp32 are not promoted on the way.
             operation.set(sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_FAST_ACCUM, &1i8)?;

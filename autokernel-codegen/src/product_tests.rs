@@ -105,7 +105,7 @@ fn mistakes_in_a_body_are_told_with_what_can_be_written() {
         (with_v, "out = dot(x, w.t()) * dot(x, v.t()) * dot(w, v.t());", "sums two products at most"),
         (with_v, "out = dot(x, w) * dot(x, v) + v;", "`v` is a factor of `dot`"),
         (with_v, "out = dot(x, w) * if 1.0 > 0.0 { dot(x, v) } else { 0.0 };", "bind it before"),
-        (plain, "out = dot(x.t(), w);", "cannot be taken transposed"),
+        (with_v, "out = dot(x.t(), w) * dot(x, v);", "the same first factor, and that of the other one is `x.t()`"),
         (plain, "out = dot(x, w.t().t());", "by its name, `w` or `w.t()`"),
         (plain, "out = dot(x + 1.0, w);", "by its name, `w` or `w.t()`"),
         (plain, "out = dot(x);", "`dot` takes two matrices"),
@@ -137,6 +137,16 @@ fn mistakes_in_a_body_are_told_with_what_can_be_written() {
             "x: &Matrix<e4m3>, w: &Matrix<e4m3>, out: &mut Matrix<bf16>",
             "out = dot(x, w);",
             "multiply e4m3 along the rows of both factors alone; store `w` transposed and write `dot(x, w.t())`",
+        ),
+        (
+            "x: &Matrix<e4m3>, w: &Matrix<e4m3>, out: &mut Matrix<bf16>",
+            "out = dot(x.t(), w.t());",
+            "store `x` as `[m, k]` and write `dot(x, w.t())`",
+        ),
+        (
+            "x: &Matrix<f16>, w: &Batch<f16>, offsets: &Index, out: &mut Matrix<f32>",
+            "out = dot(x.t(), w);",
+            "an `Index` divides rows of `x` into groups",
         ),
         ("x: &Matrix<e4m3>, w: &Matrix<e5m2>, out: &mut Matrix<bf16>", "out = dot(x, w.t());", "the same type"),
         (

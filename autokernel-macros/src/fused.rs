@@ -3,7 +3,6 @@
 use std::fmt::Write;
 
 use autokernel_codegen::matmul::{self, Many};
-use autokernel_codegen::problem::Layout;
 use autokernel_codegen::product::{self, Body, Operands};
 use autokernel_codegen::rows::{self, Kind, Operand};
 use autokernel_codegen::spec::Spec;
@@ -24,10 +23,10 @@ pub fn parts(spec: &Spec, problem: &matmul::Problem, body: &Body) -> Result<Part
     let on_the_cpu = rows::Body { operands: operands.all(), ..rows::Body::default() };
     let (kinds, of_a_row) = (crate::body::kinds(&operands.others), crate::body::of_a_row(&on_the_cpu));
     let factors = body.factors().into_iter().map(usize::from);
-    let transpose_b = problem.layout.transpose_b();
+    let layout = crate::product::layout(problem.layout);
     let factors = quote!(&[#(#factors),*]);
     let batched = body.operands().iter().map(|operand| operand.batched);
-    let (batched, of_each) = (quote!(&[#(#batched),*]), quote!(#factors, #transpose_b, #kinds, #of_a_row));
+    let (batched, of_each) = (quote!(&[#(#batched),*]), quote!(#factors, #layout, #kinds, #of_a_row));
     let cpu = match (body.many(), body.offsets().map(usize::from)) {
         (Many::Groups, Some(offsets)) => quote! {
             |arguments| ::autokernel::__private::matmul_body_of_groups_on_cpu(arguments, #offsets, #batched, #of_each)
@@ -50,8 +49,9 @@ fn docs(problem: &matmul::Problem, body: &Body, parameters: &[Ident]) -> String 
         let of_batch =
             |shape: &str| if operand.batched { format!("[{matrices}, {shape}]") } else { format!("[{shape}]") };
         match (operand.kind, factors.iter().position(|factor| *factor == number)) {
+            (Kind::Matrix, Some(0)) if problem.layout.transpose_a() => format!("`{name}: {}`", of_batch("k, m")),
             (Kind::Matrix, Some(0)) => format!("`{name}: {}`", of_batch("m, k")),
-            (Kind::Matrix, Some(_)) if problem.layout == Layout::Nt => format!("`{name}: {}`", of_batch("n, k")),
+            (Kind::Matrix, Some(_)) if problem.layout.transpose_b() => format!("`{name}: {}`", of_batch("n, k")),
             (Kind::Matrix, Some(_)) => format!("`{name}: {}`", of_batch("k, n")),
             (Kind::Matrix, None) => format!("`{name}: {}`", of_batch("m, n")),
             (Kind::Row, _) => format!("`{name}: {}`", of_batch("n")),

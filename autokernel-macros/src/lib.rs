@@ -84,6 +84,7 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// **Settings**, after the epilogue:
 /// - `transpose_b`: `b` is stored as `[n, k]`, as a linear layer's weight is: `out = epilogue(a · bᵀ)`.
+/// - `transpose_a`: `a` is stored as `[k, m]`, as for the gradient of a weight: `out = epilogue(aᵀ · b)`. Not of 8-bit floats.
 /// - `n = 14336`, `k = 4096`: dimensions that are always the same become compile-time constants; a launch with others
 ///   is an error.
 /// - `T = [bf16, f16]`: [types](macro@rows#for-several-types) of which there is a kernel each.
@@ -136,8 +137,9 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// The body is Rust in which every name is one `f32`, the element of its operand: rustc checks it, the CPU runs it, and the
 /// build turns the same text into CUDA that runs on the sums in registers.
 ///
-/// **The product**: `dot(a, b)` of two `&Matrix` of one type, bf16 or f16, or `dot(a, b.t())` where `b` is stored as `[n, k]`,
-/// which may be of e4m3, e5m2 or i8 too.
+/// **The product**: `dot(a, b)` of two `&Matrix` of one type, bf16 or f16, with `a.t()` where `a` is stored as `[k, m]`, and `b.t()`
+/// where `b` is stored as `[n, k]`. The gradient of a layer's weight is `dot(dy.t(), x)`. Of e4m3, e5m2 and i8 there is `dot(a,
+/// b.t())` alone, and groups of rows have no `a.t()`.
 /// A body has one, which may be written more than once, or two whose first factor is the same, and whose second ones differ
 /// and are of one size, both taken with `.t()` or neither. Two weights that are stacked in one tensor, or interleaved row by row
 /// or column by column, are two views of it: `rows(..n)` and `rows(n..)`, or a leading dimension of twice the length.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use autokernel_codegen::matmul;
 use autokernel_codegen::problem::Layout;
 use autokernel_codegen::spec::Spec;
-use proc_macro2::Span;
+use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::Ident;
 use syn::ext::IdentExt;
@@ -19,8 +19,8 @@ use crate::parts::Parts;
 pub fn parts(spec: &Spec, product: &matmul::Problem, parameters: [&Ident; 3]) -> Parts {
     let (name, [a, b, out]) = (&spec.function.sig.ident, parameters);
     let kernel = Names::of(spec).kernel();
-    let transpose_b = product.layout.transpose_b();
-    let cpu = quote!(|arguments| ::autokernel::__private::matmul_on_cpu(arguments, #transpose_b, epilogue));
+    let layout = layout(product.layout);
+    let cpu = quote!(|arguments| ::autokernel::__private::matmul_on_cpu(arguments, #layout, epilogue));
     let epilogue = autokernel_codegen::epilogue::rust_function(&product.epilogue);
     Parts {
         docs: docs(parameters, product),
@@ -34,17 +34,29 @@ pub fn parts(spec: &Spec, product: &matmul::Problem, parameters: [&Ident; 3]) ->
     }
 }
 
+/// How the factors lie, for the CPU backend.
+pub fn layout(layout: Layout) -> TokenStream {
+    let variant = match layout {
+        Layout::Nn => quote!(Nn),
+        Layout::Nt => quote!(Nt),
+        Layout::Tn => quote!(Tn),
+        Layout::Tt => quote!(Tt),
+    };
+    quote!(::autokernel::matmul::Layout::#variant)
+}
+
 /// What the function computes, its shapes and errors; follows what the user wrote.
 fn docs(parameters: [&Ident; 3], problem: &matmul::Problem) -> String {
     let [a, b, out] = parameters.map(|name| name.unraw());
-    let (b_shape, product) = match problem.layout {
-        Layout::Nn => ("[k, n]", format!("{a} · {b}")),
-        Layout::Nt => ("[n, k]", format!("{a} · {b}ᵀ")),
-    };
+    let (a_shape, a_as_multiplied) =
+        if problem.layout.transpose_a() { ("[k, m]", format!("{a}ᵀ")) } else { ("[m, k]", a.to_string()) };
+    let (b_shape, b_as_multiplied) =
+        if problem.layout.transpose_b() { ("[n, k]", format!("{b}ᵀ")) } else { ("[k, n]", b.to_string()) };
+    let product = format!("{a_as_multiplied} · {b_as_multiplied}");
     let epilogue = &problem.epilogue;
     let computed = if epilogue.name() == "identity" { product } else { format!("{epilogue} of {product}") };
     let mut text = format!(
-        "\nComputes `{out} = {computed}`, with `{a}: [m, k]`, `{b}: {b_shape}`, `{out}: [m, n]`, all row-major"
+        "\nComputes `{out} = {computed}`, with `{a}: {a_shape}`, `{b}: {b_shape}`, `{out}: [m, n]`, all row-major"
     );
     for (name, known) in [("n", problem.known_n), ("k", problem.known_k)] {
         if let Some(size) = known {

@@ -86,11 +86,13 @@ pub enum What {
     },
 }
 
-/// `dot(a, b)`, or with `b.t()`.
+/// `dot(a, b)`, or with `a.t()` or `b.t()`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Factors {
-    /// The operand whose rows are multiplied.
+    /// The operand whose rows are multiplied, or its columns where it is transposed.
     pub a: String,
+    /// Whether `a` is taken transposed.
+    pub transpose_a: bool,
     /// The operand whose columns are, or its rows where it is transposed.
     pub b: String,
     /// Whether `b` is taken transposed.

@@ -18,6 +18,8 @@ pub struct Product {
     pub input: Dtype,
     /// Type of the output.
     pub output: Dtype,
+    /// Whether the first operand is stored as `[k, m]`.
+    pub transpose_a: bool,
     /// Whether the second operand is stored as `[n, k]`.
     pub transpose_b: bool,
     /// Whether the library applies a ReLU itself.

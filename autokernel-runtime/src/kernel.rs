@@ -33,7 +33,7 @@ use crate::{
 ///             "variants": [], "not_compiled": "this is an example"
 ///         }"#,
 ///         images: &[],
-///         cpu: |arguments| matmul::on_cpu(arguments, false, |x| x.max(0.0)),
+///         cpu: |arguments| matmul::on_cpu(arguments, matmul::Layout::Nn, |x| x.max(0.0)),
 ///     })
 /// };
 ///

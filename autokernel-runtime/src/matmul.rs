@@ -1,6 +1,7 @@
 //! Matrix products: their extents, and what they cost.
 
 use autokernel_ops::matmul::flops;
+pub use autokernel_ops::matmul::problem::Layout;
 pub use autokernel_ops::matmul::{
     BATCHED_DIMS, DIMS, GROUPED_DIMS, batched_extents, extents, grouped_extents, matrices, products, sizes,
 };
@@ -12,10 +13,13 @@ pub use crate::cpu::{
 use crate::roofline::Work;
 use crate::{Dtype, Extents, Signature};
 
-/// Whether a product of that signature stores `b` as `[n, k]`.
-pub fn transposes_b(signature: &Signature) -> bool {
-    let b = signature.operands.get(1).and_then(|b| b.axes.first());
-    b.is_some() && b == signature.number(DIMS[1]).as_ref()
+/// How the factors of a product of that signature lie, its first two operands.
+pub fn layout(signature: &Signature) -> Layout {
+    let begins = |operand: usize, dim| {
+        let first = signature.operands.get(operand).and_then(|factor| factor.axes.first());
+        first.is_some() && first == signature.number(dim).as_ref()
+    };
+    Layout::new(begins(0, DIMS[2]), begins(1, DIMS[1]))
 }
 
 /// 2·M·N·K operations, and (M·K + K·N) inputs and M·N outputs of traffic.

@@ -2,7 +2,7 @@
 
 mod common;
 
-use autokernel_runtime::matmul::{extents, sizes};
+use autokernel_runtime::matmul::{Layout, extents, sizes};
 use autokernel_runtime::{Device, Element, Extents, Matrix, MatrixView, MatrixViewMut, bf16, e4m3, e5m2, f16};
 use common::{identity, leaky_relu, reference, rounding, values};
 use proptest::prelude::*;
@@ -12,19 +12,20 @@ const SHAPES: &[(u32, u32, u32)] =
     &[(1, 1, 1), (1, 17, 5), (3, 1, 64), (7, 13, 129), (64, 64, 64), (100, 33, 1), (20, 31, 700), (300, 1030, 65)];
 
 /// Runs one product on dense matrices and compares every element.
-fn check<I: Element, O: Element>(shape: Extents, transpose_b: bool) {
+fn check<I: Element, O: Element>(shape: Extents, layout: Layout) {
     let [m, n, k] = sizes(&shape).map(|size| size as usize);
     let (a, b) = (values::<I>(1, m * k), values::<I>(2, k * n));
-    let (b_rows, b_columns) = if transpose_b { (n, k) } else { (k, n) };
+    let (a_rows, a_columns) = if layout.transpose_a() { (k, m) } else { (m, k) };
+    let (b_rows, b_columns) = if layout.transpose_b() { (n, k) } else { (k, n) };
     let mut c = vec![O::from_f32(f32::NAN); m * n];
-    kernel!(I, O, transpose_b, leaky_relu)
+    kernel!(I, O, layout, leaky_relu)
         .launch(
-            MatrixView::from_slice(&a, m, k).unwrap(),
+            MatrixView::from_slice(&a, a_rows, a_columns).unwrap(),
             MatrixView::from_slice(&b, b_rows, b_columns).unwrap(),
             MatrixViewMut::from_slice(&mut c, m, n).unwrap(),
         )
         .unwrap();
-    let expected = reference(shape, transpose_b, &a, k, &b, b_columns);
+    let expected = reference(shape, layout, &a, a_columns, &b, b_columns);
     compare(shape, &c, &expected, leaky_relu);
 }
 
@@ -42,8 +43,8 @@ fn compare<O: Element>(shape: Extents, c: &[O], expected: &[(f64, f64)], epilogu
 
 fn check_all_layouts<I: Element, O: Element>() {
     for &(m, n, k) in SHAPES {
-        for transpose_b in [false, true] {
-            check::<I, O>(extents(m, n, k), transpose_b);
+        for layout in Layout::ALL {
+            check::<I, O>(extents(m, n, k), layout);
         }
     }
 }
@@ -72,7 +73,7 @@ fn sums_of_whole_numbers_are_exact_beyond_what_f32_holds_until_they_are_stored()
     for (m, n, k) in [(1, 1, 0), (3, 5, 1024), (7, 13, 1025), (20, 31, 4000), (300, 1030, 65), (2, 3, 140_000)] {
         let (a, b) = (large_whole_numbers(1, m * k), large_whole_numbers(2, k * n));
         let mut c = vec![f32::NAN; m * n];
-        kernel!(i8, f32, true, identity)
+        kernel!(i8, f32, Layout::Nt, identity)
             .launch(
                 MatrixView::from_slice(&a, m, k).unwrap(),
                 MatrixView::from_slice(&b, n, k).unwrap(),
@@ -116,14 +117,14 @@ fn small_integers_are_bit_exact() {
     };
     let (a, b) = (integers(3, 130 * 300), integers(4, 300 * 70));
     let mut c = vec![0.0f32; 130 * 70];
-    kernel!(bf16, f32, false, identity)
+    kernel!(bf16, f32, Layout::Nn, identity)
         .launch(
             MatrixView::from_slice(&a, 130, 300).unwrap(),
             MatrixView::from_slice(&b, 300, 70).unwrap(),
             MatrixViewMut::from_slice(&mut c, 130, 70).unwrap(),
         )
         .unwrap();
-    for (value, (sum, _)) in c.iter().zip(reference(shape, false, &a, 300, &b, 70)) {
+    for (value, (sum, _)) in c.iter().zip(reference(shape, Layout::Nn, &a, 300, &b, 70)) {
         assert_eq!(f64::from(*value), sum);
     }
 }
@@ -136,7 +137,7 @@ fn the_sum_is_kept_in_f32_where_16_bits_would_lose_it() {
     a[0] = f16::ONE;
     let b = vec![f16::ONE; k];
     let mut c = [f16::ZERO];
-    kernel!(f16, f16, false, identity)
+    kernel!(f16, f16, Layout::Nn, identity)
         .launch(
             MatrixView::from_slice(&a, 1, k).unwrap(),
             MatrixView::from_slice(&b, k, 1).unwrap(),
@@ -152,7 +153,7 @@ fn the_epilogue_sees_the_sum_before_it_is_rounded() {
     let a = [bf16::ONE, bf16::from_f32(2f32.powi(-10))];
     let b = [bf16::ONE, bf16::ONE];
     let mut c = [bf16::ZERO];
-    kernel!(bf16, bf16, false, |x| (x - 1.0) * 1024.0)
+    kernel!(bf16, bf16, Layout::Nn, |x| (x - 1.0) * 1024.0)
         .launch(
             MatrixView::from_slice(&a, 1, 2).unwrap(),
             MatrixView::from_slice(&b, 2, 1).unwrap(),
@@ -164,12 +165,12 @@ fn the_epilogue_sees_the_sum_before_it_is_rounded() {
 
 #[test]
 fn k_of_zero_gives_the_epilogue_of_zero() {
-    for transpose_b in [false, true] {
+    for layout in Layout::ALL {
         let device = Device::cpu();
-        let a = Matrix::<bf16>::zeros(&device, 5, 0).unwrap();
-        let b = if transpose_b { Matrix::zeros(&device, 3, 0) } else { Matrix::zeros(&device, 0, 3) }.unwrap();
+        let a = if layout.transpose_a() { Matrix::zeros(&device, 0, 5) } else { Matrix::zeros(&device, 5, 0) }.unwrap();
+        let b = if layout.transpose_b() { Matrix::zeros(&device, 3, 0) } else { Matrix::zeros(&device, 0, 3) }.unwrap();
         let mut c = Matrix::<f32>::from_slice(&device, &[f32::NAN; 15], 5, 3).unwrap();
-        kernel!(bf16, f32, transpose_b, |x| x + 0.5).launch(&a, &b, &mut c).unwrap();
+        kernel!(bf16, f32, layout, |x| x + 0.5).launch(&a, &b, &mut c).unwrap();
         assert_eq!(c.to_vec().unwrap(), [0.5; 15]);
     }
 }
@@ -181,7 +182,7 @@ fn an_output_without_elements_is_no_fault() {
         let a = Matrix::<f16>::zeros(&device, m, 8).unwrap();
         let b = Matrix::<f16>::zeros(&device, 8, n).unwrap();
         let mut c = Matrix::<f16>::zeros(&device, m, n).unwrap();
-        kernel!(f16, f16, false, identity).launch(&a, &b, &mut c).unwrap();
+        kernel!(f16, f16, Layout::Nn, identity).launch(&a, &b, &mut c).unwrap();
     }
 }
 
@@ -191,7 +192,7 @@ struct Strided {
     shape: (usize, usize, usize),
     offsets: [(usize, usize); 3],
     padding: [usize; 3],
-    transpose_b: bool,
+    layout: Layout,
 }
 
 fn strided() -> impl Strategy<Value = Strided> {
@@ -200,9 +201,9 @@ fn strided() -> impl Strategy<Value = Strided> {
         (1usize..70, 1usize..70, 0usize..70),
         [offset(), offset(), offset()],
         [0usize..9, 0usize..9, 0usize..9],
-        any::<bool>(),
+        prop::sample::select(&Layout::ALL[..]),
     )
-        .prop_map(|(shape, offsets, padding, transpose_b)| Strided { shape, offsets, padding, transpose_b })
+        .prop_map(|(shape, offsets, padding, layout)| Strided { shape, offsets, padding, layout })
 }
 
 proptest! {
@@ -211,13 +212,14 @@ proptest! {
     #[test]
     fn strided_sub_views_are_read_and_written_where_they_are_and_nowhere_else(case in strided()) {
         let (m, n, k) = case.shape;
-        let b_size = if case.transpose_b { (n, k) } else { (k, n) };
+        let a_size = if case.layout.transpose_a() { (k, m) } else { (m, k) };
+        let b_size = if case.layout.transpose_b() { (n, k) } else { (k, n) };
         // Each matrix lies inside a larger one, at an offset, with some columns to its right.
         let outer = |which: usize, (rows, columns): (usize, usize)| {
             let (first_row, first_column) = case.offsets[which];
             (first_row + rows + 1, first_column + columns + case.padding[which])
         };
-        let (a_outer, b_outer, c_outer) = (outer(0, (m, k)), outer(1, b_size), outer(2, (m, n)));
+        let (a_outer, b_outer, c_outer) = (outer(0, a_size), outer(1, b_size), outer(2, (m, n)));
         let a = values::<bf16>(5, a_outer.0 * a_outer.1);
         let b = values::<bf16>(6, b_outer.0 * b_outer.1);
         let mut c = vec![-7.0f32; c_outer.0 * c_outer.1];
@@ -230,19 +232,19 @@ proptest! {
             let (rows, columns): (usize, usize) = size;
             MatrixView::from_slice(data, rows, columns).unwrap().rows(part.0).unwrap().columns(part.1).unwrap()
         };
-        let (a_view, b_view) = (view(&a, a_outer, inner(0, (m, k))), view(&b, b_outer, inner(1, b_size)));
+        let (a_view, b_view) = (view(&a, a_outer, inner(0, a_size)), view(&b, b_outer, inner(1, b_size)));
         let (c_rows, c_columns) = inner(2, (m, n));
         {
             let mut whole = MatrixViewMut::from_slice(&mut c, c_outer.0, c_outer.1).unwrap();
             let mut rows = whole.rows(c_rows.clone()).unwrap();
             let part = rows.columns(c_columns.clone()).unwrap();
-            kernel!(bf16, f32, case.transpose_b, leaky_relu).launch(&a_view, &b_view, part).unwrap();
+            kernel!(bf16, f32, case.layout, leaky_relu).launch(&a_view, &b_view, part).unwrap();
         }
 
         let dense_a = a_view.to_vec().unwrap();
         let dense_b = b_view.to_vec().unwrap();
         let shape = extents(m as u32, n as u32, k as u32);
-        let expected = reference(shape, case.transpose_b, &dense_a, k, &dense_b, b_size.1);
+        let expected = reference(shape, case.layout, &dense_a, a_size.1, &dense_b, b_size.1);
         let mut inside = Vec::new();
         for (index, value) in c.iter().enumerate() {
             let (row, column) = (index / c_outer.1, index % c_outer.1);

@@ -9,7 +9,7 @@ use autokernel_runtime::{
 };
 use common::{cpu_only, identity, product};
 
-const PLAIN: CpuFunction = |arguments| matmul::on_cpu(arguments, false, identity);
+const PLAIN: CpuFunction = |arguments| matmul::on_cpu(arguments, matmul::Layout::Nn, identity);
 
 const CPU: Device = Device::cpu();
 
@@ -42,7 +42,9 @@ fn a_gpu_beyond_the_last_is_refused_with_how_many_there_are() {
 
 #[test]
 fn a_mismatched_k_shows_both_shapes() {
-    let error = kernel!(f32, f32, false, identity).launch(&zeros(2, 3), &zeros(4, 5), &mut zeros(2, 5)).unwrap_err();
+    let error = kernel!(f32, f32, matmul::Layout::Nn, identity)
+        .launch(&zeros(2, 3), &zeros(4, 5), &mut zeros(2, 5))
+        .unwrap_err();
     let text = error.to_string();
     assert!(matches!(error, Error::ShapeMismatch { .. }));
     assert!(text.contains("`a` (2x3)") && text.contains("`b` (4x5)") && text.contains("`k`"), "{text}");
@@ -50,7 +52,7 @@ fn a_mismatched_k_shows_both_shapes() {
 
 #[test]
 fn a_transposed_b_is_compared_by_its_columns() {
-    let product = kernel!(f32, f32, true, identity);
+    let product = kernel!(f32, f32, matmul::Layout::Nt, identity);
     product.launch(&zeros(2, 3), &zeros(5, 3), &mut zeros(2, 5)).unwrap();
     let text = product.launch(&zeros(2, 3), &zeros(3, 5), &mut zeros(2, 5)).unwrap_err().to_string();
     assert!(text.contains("`k` is 3 by the columns of `a` (2x3) and 5 by the columns of `b` (3x5)"), "{text}");
@@ -60,7 +62,8 @@ fn a_transposed_b_is_compared_by_its_columns() {
 fn an_output_of_another_size_is_refused_and_left_alone() {
     for (rows, columns, what) in [(3, 5, "the rows of `out` (3x5)"), (2, 6, "the columns of `out` (2x6)")] {
         let mut c = Matrix::from_slice(&CPU, &vec![9.0f32; rows * columns], rows, columns).unwrap();
-        let error = kernel!(f32, f32, false, identity).launch(&zeros(2, 3), &zeros(3, 5), &mut c).unwrap_err();
+        let error =
+            kernel!(f32, f32, matmul::Layout::Nn, identity).launch(&zeros(2, 3), &zeros(3, 5), &mut c).unwrap_err();
         assert!(error.to_string().contains(what), "{error}");
         assert!(c.to_vec().unwrap().iter().all(|&value| value == 9.0));
     }
@@ -89,14 +92,15 @@ fn sizes_beyond_memory_are_errors_and_not_aborts() {
 fn an_extent_that_a_kernel_cannot_count_is_refused() {
     // Rows without elements cost nothing, so their number can be anything.
     let rows = u32::MAX as usize;
-    let error =
-        kernel!(f32, f32, false, identity).launch(&zeros(rows, 0), &zeros(0, 0), &mut zeros(rows, 0)).unwrap_err();
+    let error = kernel!(f32, f32, matmul::Layout::Nn, identity)
+        .launch(&zeros(rows, 0), &zeros(0, 0), &mut zeros(rows, 0))
+        .unwrap_err();
     assert!(matches!(&error, Error::TooLarge { what, .. } if what.contains("`m`")), "{error:?}");
 }
 
 #[test]
 fn another_n_or_k_than_the_compiled_one_is_refused_with_both() {
-    let mut signature = product(Dtype::F32, Dtype::F32, false);
+    let mut signature = product(Dtype::F32, Dtype::F32, matmul::Layout::Nn);
     (signature.dims[1].known, signature.dims[2].known) = (Some(8), Some(4));
     // SAFETY: there are no images.
     let known: Kernel<f32, f32> = unsafe { Kernel::from_descriptor(cpu_only(signature), PLAIN) };
@@ -112,13 +116,13 @@ fn another_n_or_k_than_the_compiled_one_is_refused_with_both() {
 #[test]
 fn extents_of_other_dimensions_than_the_kernels_are_refused_with_its_own() {
     let rows = autokernel_runtime::Extents::new([(dim("rows"), 2), (dim("n"), 3), (dim("k"), 4)]);
-    let error = kernel!(f32, f32, false, identity).plan(&CPU, rows).unwrap_err();
+    let error = kernel!(f32, f32, matmul::Layout::Nn, identity).plan(&CPU, rows).unwrap_err();
     assert!(error.to_string().contains("m, n, k") && error.to_string().contains("rows, n, k"), "{error}");
 }
 
 #[test]
 fn element_types_other_than_the_descriptors_are_refused() {
-    let signature = product(Dtype::Bf16, Dtype::F32, false);
+    let signature = product(Dtype::Bf16, Dtype::F32, matmul::Layout::Nn);
     // SAFETY: there are no images.
     let product: Kernel<f16, f32> = unsafe { Kernel::from_descriptor(cpu_only(signature), PLAIN) };
     let error = product.launch(&zeros(1, 1), &zeros(1, 1), &mut zeros(1, 1)).unwrap_err();
@@ -138,7 +142,7 @@ fn what_was_embedded_and_cannot_be_read_is_an_error_at_the_first_use() {
 #[test]
 fn a_compiled_kernel_is_not_loaded_on_the_cpu() {
     let (signature, plan) = (
-        product(Dtype::Bf16, Dtype::Bf16, false),
+        product(Dtype::Bf16, Dtype::Bf16, matmul::Layout::Nn),
         LaunchPlan { alignments: Vec::new(), workspace: Vec::new(), kernels: Vec::new() },
     );
     // SAFETY: the CPU refuses before it looks at the image.
@@ -149,7 +153,7 @@ fn a_compiled_kernel_is_not_loaded_on_the_cpu() {
 #[test]
 fn a_launch_on_another_device_than_the_matrices_is_refused() {
     let Some(gpu) = common::gpu_or_skip("a_launch_on_another_device_than_the_matrices_is_refused") else { return };
-    let product = kernel!(bf16, bf16, false, identity);
+    let product = kernel!(bf16, bf16, matmul::Layout::Nn, identity);
     let on_gpu = Matrix::<bf16>::zeros(&gpu, 4, 4).unwrap();
     let error = product.launch(&on_gpu, &zeros(4, 4), &mut zeros(4, 4)).unwrap_err();
     assert!(matches!(error, Error::DeviceMismatch { .. }), "{error:?}");
@@ -163,7 +167,7 @@ fn a_gpu_launch_without_images_says_what_was_missing_when_it_was_built() {
     let Some(gpu) = common::gpu_or_skip("a_gpu_launch_without_images_says_what_was_missing") else { return };
     let on_gpu = Matrix::<bf16>::zeros(&gpu, 4, 4).unwrap();
     let mut out = Matrix::<bf16>::zeros(&gpu, 4, 4).unwrap();
-    let error = kernel!(bf16, bf16, false, identity).launch(&on_gpu, &on_gpu, &mut out).unwrap_err();
+    let error = kernel!(bf16, bf16, matmul::Layout::Nn, identity).launch(&on_gpu, &on_gpu, &mut out).unwrap_err();
     assert!(matches!(error, Error::NotCompiled { .. }), "{error:?}");
     assert!(error.to_string().contains("set AUTOKERNEL_NVCC"), "{error}");
 }
@@ -171,7 +175,8 @@ fn a_gpu_launch_without_images_says_what_was_missing_when_it_was_built() {
 #[test]
 fn timing_work_that_fails_returns_its_error() {
     let mut timer = Timer::new(&CPU, Cache::Warm).unwrap();
-    let failed =
-        timer.sample(3, || kernel!(f32, f32, false, identity).launch(&zeros(2, 3), &zeros(4, 5), &mut zeros(2, 5)));
+    let failed = timer.sample(3, || {
+        kernel!(f32, f32, matmul::Layout::Nn, identity).launch(&zeros(2, 3), &zeros(4, 5), &mut zeros(2, 5))
+    });
     assert!(matches!(failed, Err(Error::ShapeMismatch { .. })));
 }

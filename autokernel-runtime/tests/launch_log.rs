@@ -29,7 +29,8 @@ const JSON: &str = r#"{
 }"#;
 
 static KERNEL: Kernel<f32, f32> = {
-    let cpu: autokernel_runtime::CpuFunction = |arguments| matmul::on_cpu(arguments, false, common::identity);
+    let cpu: autokernel_runtime::CpuFunction =
+        |arguments| matmul::on_cpu(arguments, matmul::Layout::Nn, common::identity);
     // SAFETY: there are no images.
     unsafe { Kernel::new(Embedded { json: JSON, images: &[], cpu }) }
 };

@@ -46,7 +46,7 @@ fn variant(arch: Arch, tuned: Option<Tuned>, symbol: &str, shared_bytes: u32) ->
 }
 
 fn with_variants(variants: Vec<KernelVariant>) -> KernelDescriptor {
-    let signature = common::product(Dtype::Bf16, Dtype::Bf16, true);
+    let signature = common::product(Dtype::Bf16, Dtype::Bf16, matmul::Layout::Nt);
     KernelDescriptor { variants, not_compiled: None, ..common::cpu_only(signature) }
 }
 
@@ -129,7 +129,7 @@ fn a_gpu_that_nothing_was_compiled_for_is_told_what_there_is() {
 
 #[test]
 fn a_build_without_images_hands_its_reason_on() {
-    let descriptor = common::cpu_only(common::product(Dtype::Bf16, Dtype::Bf16, false));
+    let descriptor = common::cpu_only(common::product(Dtype::Bf16, Dtype::Bf16, matmul::Layout::Nn));
     let error = plan_for(&descriptor, H200, &extents(1, 1, 1)).unwrap_err();
     assert!(error.to_string().contains("no nvcc was found; set AUTOKERNEL_NVCC"), "{error}");
 }
@@ -160,7 +160,8 @@ fn a_plan_reads_as_one_sentence_with_its_provenance() {
 
 #[test]
 fn on_the_cpu_the_plan_is_the_cpu_and_needs_no_image() {
-    let cpu: autokernel_runtime::CpuFunction = |arguments| matmul::on_cpu(arguments, true, common::leaky_relu);
+    let cpu: autokernel_runtime::CpuFunction =
+        |arguments| matmul::on_cpu(arguments, matmul::Layout::Nt, common::leaky_relu);
     // SAFETY: nothing here is ever loaded; the CPU does not look at images.
     let linear = unsafe { Kernel::<bf16, bf16>::from_descriptor(LINEAR.clone(), cpu) };
     assert!(matches!(linear.plan(&Device::cpu(), extents(1, 2, 3)).unwrap(), Plan::Cpu));

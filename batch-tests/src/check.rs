@@ -104,6 +104,7 @@ fn shapes(problem: &Problem, body: &Body, extents: &Extents) -> Vec<[usize; 3]> 
     let factors = body.factors();
     let shape = |(at, operand): (u8, &Operand)| {
         let [rows, columns] = match (operand.kind, factors.iter().position(|factor| *factor == at)) {
+            (Kind::Matrix, Some(0)) if problem.layout.transpose_a() => [k, m],
             (Kind::Matrix, Some(0)) => [m, k],
             (Kind::Matrix, Some(_)) if problem.layout.transpose_b() => [n, k],
             (Kind::Matrix, Some(_)) => [k, n],
@@ -185,13 +186,14 @@ fn judge(
                 }
                 continue;
             };
-            let a = &of(factors[0], product)[row * k..][..k];
+            let a = of(factors[0], product);
+            let a = |of_k: usize| if problem.layout.transpose_a() { a[of_k * m + row] } else { a[row * k + of_k] };
             let sum = |b: &usize| {
                 let b = of(*b, product);
                 let at = |of_k: usize| {
                     if problem.layout.transpose_b() { b[column * k + of_k] } else { b[of_k * n + column] }
                 };
-                let value = (0..k).map(|of_k| a[of_k] * at(of_k)).sum::<f64>();
+                let value = (0..k).map(|of_k| a(of_k) * at(of_k)).sum::<f64>();
                 Ball { value, error: if value.is_finite() { accumulated } else { 0.0 } }
             };
             let sums: Vec<Ball> = factors[1..].iter().map(sum).collect();

@@ -124,7 +124,7 @@ fn batches_beside_the_strided_batches_of_cublaslt() {
         timed.sort_by(|left, right| left.0.total_cmp(&right.0));
         let cublaslt = RefCell::new(CublasLt::new(&device).unwrap());
         let (epilogue, dtype) = (Epilogue::Identity, Dtype::Bf16);
-        let gemm = GemmProblem { extents: shape, dtype, output: dtype, transpose_b: true, epilogue };
+        let gemm = GemmProblem { extents: shape, dtype, output: dtype, layout: matmul::Layout::Nt, epilogue };
         let gemm = cublaslt.borrow().gemm(gemm, HEURISTICS).unwrap();
         let theirs = |algorithm: usize, at: usize| {
             let set = &mut sets.borrow_mut()[at % count];

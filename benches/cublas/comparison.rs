@@ -134,9 +134,9 @@ impl Bench {
         buffers: Buffers,
         beside: Beside,
     ) -> Outcome<Row> {
-        let transpose_b = matmul::transposes_b(&kernel.descriptor()?.signature);
-        let operands = RefCell::new(Operands::<T>::new(&self.device, shape, transpose_b, buffers)?);
-        let (gemm, algorithm) = self.best_gemm(case.opponent, shape, transpose_b, &operands)?;
+        let layout = matmul::layout(&kernel.descriptor()?.signature);
+        let operands = RefCell::new(Operands::<T>::new(&self.device, shape, layout, buffers)?);
+        let (gemm, algorithm) = self.best_gemm(case.opponent, shape, layout, &operands)?;
 
         let mut ours = |launch| {
             let mut operands = operands.borrow_mut();
@@ -186,7 +186,7 @@ impl Bench {
         &self,
         opponent: Opponent,
         shape: Extents,
-        transpose_b: bool,
+        layout: matmul::Layout,
         operands: &RefCell<Operands<T>>,
     ) -> Outcome<(Gemm, usize)> {
         let epilogue = match opponent {
@@ -197,7 +197,7 @@ impl Bench {
         let gemm = self
             .cublaslt
             .borrow()
-            .gemm(GemmProblem { extents: shape, dtype, output: dtype, transpose_b, epilogue }, HEURISTICS)?;
+            .gemm(GemmProblem { extents: shape, dtype, output: dtype, layout, epilogue }, HEURISTICS)?;
         let mut timer = Timer::new(&self.device, Cache::Warm)?;
         let best = autokernel_baseline::fastest(gemm.algorithms(), |algorithm, launches| {
             let mut work = |launch| self.launch_opponent(opponent, &gemm, algorithm, operands, launch);

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use autokernel::matmul::extents;
+use autokernel::matmul::{Layout, extents};
 use autokernel::timing::{Cache, Statistics, Timer, WarmUp};
 use autokernel::{Device, Extents, bf16, builtin};
 
@@ -16,7 +16,7 @@ const BATCH_MS: f64 = 6.0;
 
 /// Time of `matmul_leaky_relu` over time of `matmul` with the same schedule, by rounds.
 pub fn cost(device: &Device, shape: Extents) -> Outcome<Statistics> {
-    let operands = RefCell::new(Operands::<bf16>::new(device, shape, false, Buffers::Rotating)?);
+    let operands = RefCell::new(Operands::<bf16>::new(device, shape, Layout::Nn, Buffers::Rotating)?);
     let mut fused = |launch| {
         let mut operands = operands.borrow_mut();
         let (a, b, out) = operands.set(launch);

@@ -22,7 +22,7 @@ mod shapes;
 
 use std::time::Duration;
 
-use autokernel::{Device, Extents, bf16, builtin};
+use autokernel::{Device, Extents, bf16, builtin, matmul};
 use autokernel_baseline::Epilogue;
 use comparison::{Bench, Beside, Comparison, Opponent, Row};
 use criterion::{Criterion, criterion_main};
@@ -98,7 +98,7 @@ fn compare() -> Outcome<()> {
 /// Criterion's own history of the fused kernel, timed by the GPU's events.
 fn follow(criterion: &mut Criterion) -> Outcome<()> {
     let device = Device::new(0)?;
-    let mut operands = Operands::<bf16>::new(&device, shapes::SQUARE, false, Buffers::Rotating)?;
+    let mut operands = Operands::<bf16>::new(&device, shapes::SQUARE, matmul::Layout::Nn, Buffers::Rotating)?;
     let mut timer = autokernel::timing::Timer::new(&device, autokernel::timing::Cache::Warm)?;
     let kernel = &builtin::matmul_leaky_relu::KERNEL;
     criterion.bench_function("matmul_leaky_relu 4096x4096x4096", |bencher| {

@@ -36,9 +36,10 @@ pub struct Operands<T: Element> {
 
 impl<T: Element> Operands<T> {
     /// Random normal `a` and `b`, and room for the output, in as many sets as `buffers` asks for.
-    pub fn new(device: &Device, shape: Extents, transpose_b: bool, buffers: Buffers) -> autokernel::Result<Self> {
+    pub fn new(device: &Device, shape: Extents, layout: matmul::Layout, buffers: Buffers) -> autokernel::Result<Self> {
         let [m, n, k] = matmul::sizes(&shape).map(|size| size as usize);
-        let (b_rows, b_columns) = if transpose_b { (n, k) } else { (k, n) };
+        let (a_rows, a_columns) = if layout.transpose_a() { (k, m) } else { (m, k) };
+        let (b_rows, b_columns) = if layout.transpose_b() { (n, k) } else { (k, n) };
         let bytes = (m * k + k * n + m * n) * size_of::<T>();
         let count = match buffers {
             Buffers::Rotating => sets_to_exceed_l2(bytes as u64, device.info()?.l2_bytes).min(MAX_SETS),
@@ -51,7 +52,8 @@ impl<T: Element> Operands<T> {
         };
         let set = |number: usize| {
             let offset = 1_000_003 * number;
-            Ok((random(m, k, offset)?, random(b_rows, b_columns, offset + 500_009)?, Matrix::zeros(device, m, n)?))
+            let (a, b) = (random(a_rows, a_columns, offset)?, random(b_rows, b_columns, offset + 500_009)?);
+            Ok((a, b, Matrix::zeros(device, m, n)?))
         };
         Ok(Operands { sets: (0..count).map(set).collect::<autokernel::Result<_>>()? })
     }

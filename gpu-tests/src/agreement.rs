@@ -77,7 +77,7 @@ fn compare_typed<I: Sample, O: Sample>(
         }
     }
 
-    let sums = reference::product(&case.shape, case.problem.layout.transpose_b(), &a.to_f64(), &b.to_f64());
+    let sums = reference::product(&case.shape, case.problem.layout, &a.to_f64(), &b.to_f64());
     let tolerance = match values {
         Values::Uniform | Values::Special => {
             Some(Tolerance::of::<O>(case.problem.input, matmul::sizes(&case.shape)[2]))

@@ -61,7 +61,7 @@ fn check_typed<I: Sample, O: Sample>(
     let [a_place, b_place, c_place] = case.placements;
     let a = HostMatrix::<I>::filled(a_place, values, case.seed);
     let b = HostMatrix::<I>::filled(b_place, values, !case.seed);
-    let sums = reference::product(&case.shape, case.problem.layout.transpose_b(), &a.to_f64(), &b.to_f64());
+    let sums = reference::product(&case.shape, case.problem.layout, &a.to_f64(), &b.to_f64());
     let expected = Expected::new::<O>(case, values, sums);
 
     let failed = |error: autokernel::Error| format!("{error}\n{}", case.describe());

@@ -61,7 +61,8 @@ pub fn placements(
 ) -> [Placement; 3] {
     let [m, n, k] = matmul::sizes(shape).map(|size| size as usize);
     let b = if problem.layout.transpose_b() { place(n, k) } else { place(k, n) };
-    [place(m, k), b, place(m, n)]
+    let a = if problem.layout.transpose_a() { place(k, m) } else { place(m, k) };
+    [a, b, place(m, n)]
 }
 
 #[cfg(test)]

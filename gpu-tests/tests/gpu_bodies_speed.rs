@@ -161,7 +161,8 @@ fn bodies_beside_the_plain_product_and_cublaslt() {
             let ours = best(&device, &mut timer, name, &mut sets);
             let Opponent { epilogue, has_skip, behind, name: theirs } = opponent(name);
             let cublaslt = CublasLt::new(&device).unwrap();
-            let problem = GemmProblem { extents, dtype: Dtype::Bf16, output: Dtype::Bf16, transpose_b: true, epilogue };
+            let problem =
+                GemmProblem { extents, dtype: Dtype::Bf16, output: Dtype::Bf16, layout: matmul::Layout::Nt, epilogue };
             let gemm = cublaslt.gemm(problem, HEURISTICS).unwrap();
             let has_bias = epilogue != Epilogue::Identity;
             let behind = behind.map(|name| images(name).next().unwrap().load(&device).unwrap());

@@ -28,7 +28,7 @@ fn built() -> &'static KernelDescriptor {
     bf16_nn::relu::KERNEL.descriptor().unwrap()
 }
 
-const ON_CPU: CpuFunction = |arguments| matmul::on_cpu(arguments, false, bf16_nn::relu::epilogue);
+const ON_CPU: CpuFunction = |arguments| matmul::on_cpu(arguments, matmul::Layout::Nn, bf16_nn::relu::epilogue);
 
 /// The plan and the PTX of the first variant, which is for sm_80 and loads on every GPU.
 fn first_variant() -> (&'static LaunchPlan, &'static [u8]) {

@@ -136,7 +136,8 @@ impl Theirs {
     fn new(device: &Device, extents: Extents) -> Self {
         let cublaslt = CublasLt::new(device).unwrap();
         let epilogue = Epilogue::Identity;
-        let problem = GemmProblem { extents, dtype: Dtype::E4m3, output: Dtype::Bf16, transpose_b: true, epilogue };
+        let problem =
+            GemmProblem { extents, dtype: Dtype::E4m3, output: Dtype::Bf16, layout: matmul::Layout::Nt, epilogue };
         let gemm = cublaslt.gemm(problem, HEURISTICS).unwrap();
         Theirs { cublaslt, gemm }
     }

@@ -113,7 +113,7 @@ fn two_products_in_one_kernel_beside_cublaslt_on_stacked_weights() {
         let cublaslt = CublasLt::new(&device).unwrap();
         let (epilogue, dtype) = (Epilogue::Identity, Dtype::Bf16);
         let extents = matmul::extents(m, 2 * n, k);
-        let problem = GemmProblem { extents, dtype, output: dtype, transpose_b: true, epilogue };
+        let problem = GemmProblem { extents, dtype, output: dtype, layout: matmul::Layout::Nt, epilogue };
         let gemm = cublaslt.gemm(problem, HEURISTICS).unwrap();
         let mut stacked = Stacked { cublaslt, gemm };
         let algorithm = fastest(stacked.gemm.algorithms(), |algorithm, launches| {

@@ -199,7 +199,7 @@ fn check_reference<I: Sample>(bench: &Bench, problem: &Problem, kernel: &Compile
     let mut out = Matrix::<f32>::zeros(&bench.device, c_place.rows, c_place.columns).unwrap();
     let (a_there, b_there) = (there(&a), there(&b));
     kernel.launch(&bench.device, &mut [(&a_there).into(), (&b_there).into(), (&mut out).into()]).unwrap();
-    let sums = reference::product(&shape, problem.layout.transpose_b(), &a.to_f64(), &b.to_f64());
+    let sums = reference::product(&shape, problem.layout, &a.to_f64(), &b.to_f64());
     // Summed in fp64 and not rounded: as exact as an f32 sum of nothing.
     let tolerance = Tolerance::of::<f32>(problem.input, 0);
     for (got, sum) in out.to_vec().unwrap().into_iter().zip(sums) {

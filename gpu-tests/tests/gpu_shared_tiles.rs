@@ -45,7 +45,7 @@ impl Product {
         };
         let (x, w) = (drawn(m, k, seed), drawn(n, k, seed + 1));
         let wide = |values: &[bf16]| -> Vec<f64> { values.iter().map(|value| value.to_f64()).collect() };
-        let sums = reference::product(&shape, true, &wide(&x), &wide(&w));
+        let sums = reference::product(&shape, matmul::Layout::Nt, &wide(&x), &wide(&w));
         let expected = sums.into_iter().map(|sum| bf16::from_f32(sum as f32)).collect();
         let there = |values: &[bf16], rows| Matrix::from_slice(device, values, rows, k).unwrap();
         Product { x: there(&x, m), w: there(&w, n), expected, sizes }

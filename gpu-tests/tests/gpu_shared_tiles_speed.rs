@@ -98,8 +98,8 @@ impl Theirs {
     fn new(device: &Device, extents: Extents) -> Self {
         let cublaslt = CublasLt::new(device).unwrap();
         let (dtype, epilogue) = (Dtype::Bf16, Epilogue::Identity);
-        let gemm =
-            cublaslt.gemm(GemmProblem { extents, dtype, output: dtype, transpose_b: true, epilogue }, HEURISTICS);
+        let gemm = cublaslt
+            .gemm(GemmProblem { extents, dtype, output: dtype, layout: matmul::Layout::Nt, epilogue }, HEURISTICS);
         Theirs { cublaslt, gemm: gemm.unwrap() }
     }
 

@@ -2,7 +2,7 @@
 
 use autokernel::cudarc::driver::sys::{CUgraphInstantiate_flags as GraphFlags, CUstreamCaptureMode as CaptureMode};
 use autokernel::cudarc::driver::{CudaSlice, DevicePtr};
-use autokernel::matmul::extents;
+use autokernel::matmul::{Layout, extents};
 use autokernel::timing::{Cache, Timer};
 use autokernel::{Device, Error, Extents, Matrix, MatrixView, MatrixViewMut, Scalar, bf16};
 use gpu_tests::bodies::declared::band;
@@ -18,7 +18,7 @@ fn dense(rows: usize, columns: usize, seed: u64) -> Vec<bf16> {
 
 fn product(shape: Extents, a: &[bf16], b: &[bf16]) -> Vec<bf16> {
     let wide = |values: &[bf16]| -> Vec<f64> { values.iter().map(|value| value.to_f64()).collect() };
-    let sums = reference::product(&shape, false, &wide(a), &wide(b));
+    let sums = reference::product(&shape, Layout::Nn, &wide(a), &wide(b));
     sums.into_iter().map(|sum| bf16::from_f32(sum as f32)).collect()
 }
 

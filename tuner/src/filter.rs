@@ -34,7 +34,7 @@ pub struct Filter {
     /// Only this type of A and B: bf16, f16, e4m3, e5m2 or i8.
     #[arg(long, help_heading = PRODUCTS, value_parser = input_type)]
     pub dtype: Option<Dtype>,
-    /// Only this layout: nn (B is [k, n]) or nt (B is [n, k]).
+    /// Only this layout: nn (B is [k, n]), nt (B is [n, k]), and with A stored as [k, m] tn or tt.
     #[arg(long, help_heading = PRODUCTS, value_parser = layout)]
     pub layout: Option<Layout>,
     /// Only this target, for example sm_90a; auto is any, and for tuning that of the GPU here, if there is one.
@@ -109,7 +109,7 @@ pub fn problem_class(text: &str) -> Result<ProblemClass, String> {
         format!(
             "`{text}` is not a problem class; write matmul_EPILOGUE_INPUT_OUTPUT_LAYOUT, for example \
              matmul_identity_bf16_bf16_nn, with an epilogue of {}, inputs of bf16 or f16, an output of the same type or f32, \
-             and layout nn or nt",
+             and layout nn, nt, tn or tt",
             epilogues.join(", ")
         )
     })
@@ -129,7 +129,7 @@ pub fn input_type(text: &str) -> Result<Dtype, String> {
 /// Reads a layout from the command line.
 pub fn layout(text: &str) -> Result<Layout, String> {
     let known = Layout::ALL.into_iter().find(|layout| layout.to_string() == text);
-    known.ok_or_else(|| format!("`{text}` is not a layout; write nn or nt"))
+    known.ok_or_else(|| format!("`{text}` is not a layout; write nn, nt, tn or tt"))
 }
 
 #[cfg(test)]

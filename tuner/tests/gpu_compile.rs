@@ -86,7 +86,7 @@ fn transposed_and_split_tiles_at_the_limit_of_their_registers_compile_in_both_la
         smallest,
     ];
     let limit = Arc::new(SharedLimit::new(Limit::fixed(Duration::from_secs(300))));
-    let each: Vec<_> = Layout::ALL
+    let each: Vec<_> = Layout::OF_ROW_MAJOR_A
         .into_iter()
         .flat_map(|layout| {
             let of = [("relu", &plain[..]), ("gelu", &with_calls[..]), ("gelu_tanh", &with_calls[..])];

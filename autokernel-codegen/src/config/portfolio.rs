@@ -86,7 +86,8 @@ impl Portfolio {
     pub fn serves(&self, problem: &Problem, arch: Arch) -> bool {
         let Operation::Matmul = self.operation;
         problem.as_product().is_some_and(|product| {
-            (product.layout, product.input.bytes(), arch) == (self.layout, self.element_bytes, self.arch)
+            let layouts = [product.layout, product.layout.measured_as()];
+            layouts.contains(&self.layout) && (product.input.bytes(), arch) == (self.element_bytes, self.arch)
         })
     }
 

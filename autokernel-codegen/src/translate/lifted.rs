@@ -74,7 +74,7 @@ impl Translator<'_> {
         }
     }
 
-    /// `dot(a, b)` or `dot(a, b.t())` of two matrices, which becomes a value of its own.
+    /// `dot(a, b)`, where either may have `.t()`, of two matrices, which becomes a value of its own.
     fn product(&mut self, call: &syn::ExprCall) -> Result<Expr> {
         self.refuse_in_function(call, DOT)?;
         self.refuse_branch(
@@ -82,18 +82,12 @@ impl Translator<'_> {
             "a product is summed whether a branch is taken or not; bind it before: `let y = dot(…);`",
         )?;
         let [a, b] = &call.args.iter().collect::<Vec<_>>()[..] else {
-            let message = "`dot` takes two matrices: `dot(a, b)`, or `dot(a, b.t())` where `b` is stored transposed";
+            let message = "`dot` takes two matrices: `dot(a, b)`, with `.t()` after one that is stored transposed";
             return Err(Error::new_spanned(call, message));
         };
-        let (a, transpose_a) = factor(a)?;
-        if transpose_a {
-            let message =
-                format!("the first factor cannot be taken transposed; store `{a}` as `[m, k]` and write `dot({a}, …)`");
-            return Err(Error::new_spanned(&call.args[0], message));
-        }
-        let (b, transpose_b) = factor(b)?;
+        let ((a, transpose_a), (b, transpose_b)) = (factor(a)?, factor(b)?);
         let [a, b] = [a.to_string(), b.to_string()];
-        Ok(self.lift(DOT, call, Value::Product(Factors { a, b, transpose_b })))
+        Ok(self.lift(DOT, call, Value::Product(Factors { a, transpose_a, b, transpose_b })))
     }
 
     /// An epilogue, whose text is put in the place of its call.

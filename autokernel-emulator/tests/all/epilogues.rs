@@ -65,7 +65,7 @@ fn every_function_of_an_epilogue_is_right() {
         let c = allocate(&mut gpu, "C", F32, 33, 40, 40, 0);
         let launch = arguments::launch(&mut gpu, &case.problem, &case.schedule, shape, [placed[0], placed[1], c]);
         gpu.launch(&module, &source.symbol, &launch, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
-        for (got, sum) in download(&mut gpu, c, F32).into_iter().zip(product(&a, &b, true, shape)) {
+        for (got, sum) in download(&mut gpu, c, F32).into_iter().zip(product(&a, &b, Nt, shape)) {
             let expected = value(sum);
             let allowed = 4e-6 * expected.abs() + 4e-6;
             assert!((got - expected).abs() <= allowed, "{call} of {sum} is {got}, expected {expected}");

@@ -14,22 +14,26 @@ use autokernel_emulator::{Gpu, Launch, Module, Options};
 #[test]
 fn the_reference_kernel_computes_ragged_products() {
     let Some(compiler) = Compiler::find("the_reference_kernel_computes_ragged_products") else { return };
-    for (input, layout) in [(Dtype::Bf16, Layout::Nt), (Dtype::F16, Layout::Nn)] {
+    for (input, layout) in
+        [(Dtype::Bf16, Layout::Nt), (Dtype::F16, Layout::Nn), (Dtype::Bf16, Layout::Tn), (Dtype::F16, Layout::Tt)]
+    {
         let problem = problem(input, input, layout, "leaky_relu(0.25)");
         let source = emit_reference(&problem);
         let module = Module::parse(&compiler.ptx(&source, Arch::SM_80, None).unwrap()).unwrap();
         let shape = shape(21, 37, 50);
         let mut gpu = Gpu::new(autokernel_emulator::Arch::Sm80);
+        let (a_rows, a_columns) = if layout.transpose_a() { (50, 21) } else { (21, 50) };
         let (b_rows, b_columns) = if layout.transpose_b() { (37, 50) } else { (50, 37) };
-        let (a, b) = (Matrix::integers(21, 50, 53, 1), Matrix::integers(b_rows, b_columns, b_columns + 1, 2));
+        let (a, b) = (
+            Matrix::integers(a_rows, a_columns, a_columns + 3, 1),
+            Matrix::integers(b_rows, b_columns, b_columns + 1, 2),
+        );
         let placed = [a.upload(&mut gpu, "A", input), b.upload(&mut gpu, "B", input)];
         let c = allocate(&mut gpu, "C", Dtype::F32, 21, 37, 40, 0);
         let launch = arguments::reference(&mut gpu, &problem, shape, [placed[0], placed[1], c]);
         gpu.launch(&module, &source.symbol, &launch, &Options::default()).unwrap();
-        let expected: Vec<f64> = product(&a, &b, layout.transpose_b(), shape)
-            .into_iter()
-            .map(|sum| if sum > 0.0 { sum } else { 0.25 * sum })
-            .collect();
+        let expected: Vec<f64> =
+            product(&a, &b, layout, shape).into_iter().map(|sum| if sum > 0.0 { sum } else { 0.25 * sum }).collect();
         assert_eq!(download(&mut gpu, c, Dtype::F32), expected);
     }
 }

@@ -4,7 +4,7 @@ use crate::support::case::{Case, SM80, Variation, problem};
 use crate::support::compile::Compiler;
 use crate::support::host::shape;
 use autokernel_codegen::dtype::Dtype::{Bf16, F16, F32};
-use autokernel_codegen::matmul::problem::Layout::{Nn, Nt};
+use autokernel_codegen::matmul::problem::Layout::{Nn, Nt, Tn, Tt};
 use autokernel_codegen::matmul::schedule::{Schedule, Sm80Schedule};
 
 /// Shapes that end inside, at and beyond tiles.
@@ -31,6 +31,11 @@ fn every_layout_and_type_is_right_on_ragged_shapes() {
         (problem(Bf16, F32, Nn, "relu"), SM80),
         (problem(F16, F16, Nn, "leaky_relu(0.25)"), Sm80Schedule { tile_k: 64, stages: 2, ..SM80 }),
         (problem(F16, F32, Nt, "identity"), Sm80Schedule { tile_m: 32, tile_n: 128, warps_m: 1, warps_n: 4, ..SM80 }),
+        (problem(Bf16, Bf16, Tn, "identity"), SM80),
+        (
+            problem(F16, F32, Tt, "relu"),
+            Sm80Schedule { tile_m: 128, tile_n: 32, tile_k: 64, warps_m: 4, warps_n: 1, ..SM80 },
+        ),
     ];
     let cases = cases.map(|(problem, schedule)| Case { problem, schedule: Schedule::Sm80(schedule) });
     check("every_layout_and_type_is_right_on_ragged_shapes", &cases, &[Variation::default()]);
@@ -38,7 +43,8 @@ fn every_layout_and_type_is_right_on_ragged_shapes() {
 
 #[test]
 fn rows_of_any_alignment_are_right_in_any_order_of_events() {
-    let case = Case { problem: problem(Bf16, Bf16, Nn, "identity"), schedule: Schedule::Sm80(SM80) };
+    let cases = [Nn, Tn]
+        .map(|layout| Case { problem: problem(Bf16, Bf16, layout, "identity"), schedule: Schedule::Sm80(SM80) });
     let orders = if std::env::var_os("AUTOKERNEL_SOAK").is_some() { 24 } else { 4 };
     let variations: Vec<Variation> = (1..=orders)
         .map(|seed| Variation {
@@ -47,5 +53,5 @@ fn rows_of_any_alignment_are_right_in_any_order_of_events() {
             ..Variation::default()
         })
         .collect();
-    check("rows_of_any_alignment_are_right_in_any_order_of_events", &[case], &variations);
+    check("rows_of_any_alignment_are_right_in_any_order_of_events", &cases, &variations);
 }

@@ -4,7 +4,7 @@ use crate::support::case::{Case, SM90, Variation, problem};
 use crate::support::compile::Compiler;
 use crate::support::host::shape;
 use autokernel_codegen::dtype::Dtype::{Bf16, E4m3, E5m2, F16, F32, I8};
-use autokernel_codegen::matmul::problem::Layout::{Nn, Nt};
+use autokernel_codegen::matmul::problem::Layout::{Nn, Nt, Tn, Tt};
 use autokernel_codegen::matmul::problem::Problem;
 use autokernel_codegen::matmul::schedule::{Mode, Schedule, Sm90Schedule};
 
@@ -94,6 +94,26 @@ families! {
     a_swapped_cluster_is_right:
         problem(Bf16, Bf16, Nt, "relu"),
         Sm90Schedule { tile_m: 32, tile_n: 128, consumers: 2, swap_ab: true, cluster_n: 2, ..SM90 };
+    a_transposed_a_is_right: problem(Bf16, Bf16, Tn, "identity"), SM90;
+    two_transposed_factors_are_right:
+        problem(F16, F32, Tt, "leaky_relu(0.25)"), Sm90Schedule { tile_m: 128, tile_n: 96, consumers: 2, ..SM90 };
+    blocks_of_three_consumers_of_a_transposed_a_are_right:
+        problem(F16, F16, Tn, "identity"), Sm90Schedule { tile_m: 192, tile_n: 64, consumers: 3, ..SM90 };
+    ping_pong_of_a_transposed_a_in_a_cluster_is_right:
+        problem(Bf16, F32, Tn, "relu"),
+        Sm90Schedule { tile_m: 128, tile_n: 128, consumers: 2, mode: Mode::PingPong, cluster_n: 2, ..SM90 };
+    ping_pong_of_transposed_factors_that_share_b_is_right:
+        problem(F16, F16, Tt, "identity"),
+        Sm90Schedule { tile_n: 128, consumers: 2, mode: Mode::PingPong, cluster_m: 2, ..SM90 };
+    a_swapped_tile_of_a_transposed_a_is_right:
+        problem(Bf16, Bf16, Tn, "identity"), Sm90Schedule { tile_n: 128, consumers: 2, swap_ab: true, ..SM90 };
+    a_swapped_split_tile_of_transposed_factors_is_right:
+        problem(F16, F32, Tt, "relu"),
+        Sm90Schedule { tile_m: 128, tile_n: 64, swap_ab: true, split_k: 2, stages: 4, ..SM90 };
+    a_split_of_k_of_a_transposed_a_is_right:
+        problem(Bf16, F32, Tn, "identity"), Sm90Schedule { split_k: 4, stages: 4, ..SM90 };
+    shared_tiles_of_a_transposed_a_are_right:
+        problem(Bf16, Bf16, Tn, "identity"), Sm90Schedule { stream_k: true, shared_waves: 1, ..SM90 };
 }
 
 #[test]

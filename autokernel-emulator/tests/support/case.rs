@@ -84,7 +84,7 @@ impl Case {
     /// Runs the product of integers, which must come out exactly.
     pub fn run(&self, module: &Module, shape: Shape, variation: Variation) -> Outcome {
         let Shape { m, n, k } = shape;
-        let transposed = self.problem.layout.transpose_b();
+        let layout = self.problem.layout;
         let mut gpu = Gpu::new(match self.schedule {
             Schedule::Sm80(_) => autokernel_emulator::Arch::Sm80,
             Schedule::Sm90(_) => autokernel_emulator::Arch::Sm90a,
@@ -93,8 +93,9 @@ impl Case {
         let input_bytes = self.problem.input.bytes();
         let unit = if matches!(self.schedule, Schedule::Sm90(_)) { 16 / input_bytes } else { 1 };
         let [pad_a, pad_b, pad_c] = variation.padding;
-        let (b_rows, b_columns) = if transposed { (n, k) } else { (k, n) };
-        let mut a = Matrix::integers(m, k, (k + pad_a).next_multiple_of(unit), 1 + variation.seed);
+        let (a_rows, a_columns) = if layout.transpose_a() { (k, m) } else { (m, k) };
+        let (b_rows, b_columns) = if layout.transpose_b() { (n, k) } else { (k, n) };
+        let mut a = Matrix::integers(a_rows, a_columns, (a_columns + pad_a).next_multiple_of(unit), 1 + variation.seed);
         let mut b = Matrix::integers(b_rows, b_columns, (b_columns + pad_b).next_multiple_of(unit), 2 + variation.seed);
         if variation.eighths {
             a.values.iter_mut().chain(&mut b.values).for_each(|value| *value /= 8.0);
@@ -129,7 +130,7 @@ impl Case {
                 return Outcome::Wrong("the second launch gives something else".to_owned());
             }
         }
-        for (at, (got, sum)) in got.iter().zip(product(&a, &b, transposed, shape)).enumerate() {
+        for (at, (got, sum)) in got.iter().zip(product(&a, &b, layout, shape)).enumerate() {
             let (expected, tolerance) = self.expected(sum);
             // Written so that a NaN is wrong.
             let right = (got - expected).abs() <= tolerance;

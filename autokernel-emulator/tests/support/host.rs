@@ -1,6 +1,7 @@
 //! Matrices on the host, and their products.
 
 use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::matmul::problem::Layout;
 use autokernel_codegen::rows::oracle::to_odd;
 use autokernel_emulator::{Element, Gpu};
 use float8::{F8E4M3, F8E5M2};
@@ -113,12 +114,13 @@ pub fn download(gpu: &mut Gpu, placed: Placed, dtype: Dtype) -> Vec<f64> {
     data.chunks_exact(bytes as usize).map(|element| from_bytes(dtype, element)).collect()
 }
 
-/// The sums of a product; `b` is `[n, k]` if `transposed`.
-pub fn product(a: &Matrix, b: &Matrix, transposed: bool, shape: Shape) -> Vec<f64> {
+/// The sums of a product of factors that lie so.
+pub fn product(a: &Matrix, b: &Matrix, layout: Layout, shape: Shape) -> Vec<f64> {
     let Shape { m, n, k } = shape;
     let sum = |row: u32, column: u32| {
-        let of_b = |k: u32| if transposed { b.at(column, k) } else { b.at(k, column) };
-        (0..k).map(|k| a.at(row, k) * of_b(k)).sum()
+        let of_b = |k: u32| if layout.transpose_b() { b.at(column, k) } else { b.at(k, column) };
+        let of_a = |k: u32| if layout.transpose_a() { a.at(k, row) } else { a.at(row, k) };
+        (0..k).map(|k| of_a(k) * of_b(k)).sum()
     };
     (0..m).flat_map(|row| (0..n).map(move |column| (row, column))).map(|(row, column)| sum(row, column)).collect()
 }

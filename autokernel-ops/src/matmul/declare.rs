@@ -52,7 +52,12 @@ fn with_epilogue(declaration: &Declaration) -> Result<Problem, Vec<Complaint>> {
     let Settings { epilogue, layout, known: Known { n: known_n, k: known_k } } = settings;
     let (input, output) = types;
     if !Layout::of(input).contains(&layout) {
-        let message = format!("{}; store `b` as `[n, k]` and add `transpose_b`", along_k(input));
+        let remedy = if layout.transpose_a() {
+            "store `a` as `[m, k]` and leave `transpose_a` out"
+        } else {
+            "store `b` as `[n, k]` and add `transpose_b`"
+        };
+        let message = format!("{}; {remedy}", along_k(input));
         return Err(vec![declaration.arguments.complain(message)]);
     }
     Ok(Problem { input, output, layout, epilogue, body: None, known_n, known_k })
@@ -86,31 +91,44 @@ impl Settings {
 
     fn apply(&mut self, is_plain: bool, Setting { name, node, given }: &Setting) -> Result<(), Complaint> {
         match (name.as_str(), given) {
-            ("transpose_b", Given::Nothing) if self.layout == Layout::Nn => self.layout = Layout::Nt,
-            ("transpose_b", Given::Nothing) => return Err(twice(name, *node)),
-            ("transpose_b", Given::Value(Value { node, .. })) => {
-                return Err(node.complain("`transpose_b` takes no value; write `transpose_b` alone"));
+            ("transpose_a" | "transpose_b", Given::Nothing) => self.transpose(name, *node)?,
+            ("transpose_a" | "transpose_b", Given::Value(Value { node, .. })) => {
+                return Err(takes_no_value(name, *node));
             }
-            ("transpose_b", Given::Arguments(_)) => {
-                return Err(node.complain("`transpose_b` takes no value; write `transpose_b` alone"));
-            }
+            ("transpose_a" | "transpose_b", Given::Arguments(_)) => return Err(takes_no_value(name, *node)),
             ("n" | "k" | "m", _) => self.known.apply(name, *node, given)?,
             (other, _) if is_plain && Epilogue::builtin(other, None).is_ok() => {
                 let message = format!("`matmul` has no epilogue; write `#[autokernel::fused_matmul({other})]`");
                 return Err(node.complain(message));
             }
             (other, _) => {
-                let message = format!("unknown setting `{other}`; known are `transpose_b`, `n = …` and `k = …`");
+                let message =
+                    format!("unknown setting `{other}`; known are `transpose_a`, `transpose_b`, `n = …` and `k = …`");
                 return Err(node.complain(message));
             }
         }
         Ok(())
     }
+
+    /// Takes the setting called `name`, that a factor is stored transposed.
+    fn transpose(&mut self, name: &str, node: Node) -> Result<(), Complaint> {
+        let (a, b) = (self.layout.transpose_a(), self.layout.transpose_b());
+        self.layout = match name {
+            "transpose_a" if !a => Layout::new(true, b),
+            "transpose_b" if !b => Layout::new(a, true),
+            _ => return Err(twice(name, node)),
+        };
+        Ok(())
+    }
+}
+
+fn takes_no_value(name: &str, node: Node) -> Complaint {
+    node.complain(format!("`{name}` takes no value; write `{name}` alone"))
 }
 
 /// Whether it is one of those that stand after the epilogue.
 fn is_setting(name: &str) -> bool {
-    ["transpose_b", "n", "k", "m"].contains(&name)
+    ["transpose_a", "transpose_b", "n", "k", "m"].contains(&name)
 }
 
 fn not_first(first: &Setting, epilogue: &Setting) -> Complaint {

@@ -141,10 +141,11 @@ fn problem_struct(problem: &Problem, spelling: Spelling) -> String {
          struct Problem {{\n  \
          using Input = autokernel::{input};\n  \
          using Output = autokernel::{output};\n  \
-         static constexpr bool kTransposeB = {transpose_b};\n  \
+         {transpose_a}static constexpr bool kTransposeB = {transpose_b};\n  \
          static constexpr int kKnownN = {known_n};  // 0: given at launch\n  \
          static constexpr int kKnownK = {known_k};\n\
          {epilogue}}};\n",
+        transpose_a = if layout.transpose_a() { "static constexpr bool kTransposeA = true;\n  " } else { "" },
         transpose_b = layout.transpose_b(),
         epilogue = epilogue_function(epilogue, spelling),
     )

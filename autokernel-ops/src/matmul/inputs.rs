@@ -30,7 +30,7 @@ pub fn in_words(types: &[Dtype]) -> String {
     }
 }
 
-/// Why `b` must be stored as `[n, k]`.
+/// Why `a` must be stored as `[m, k]` and `b` as `[n, k]`.
 pub fn along_k(input: Dtype) -> String {
     format!("the matrix units multiply {input} along the rows of both factors alone")
 }

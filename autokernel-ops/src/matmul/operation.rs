@@ -22,6 +22,11 @@ const PEAK: f64 = 4.0;
 /// The deviation of whole numbers of 8 bits, three of which stay within the type.
 const OF_8_BITS: f32 = 40.0;
 
+/// Layouts of built-in products.
+fn of_row_major_a(input: Dtype) -> impl Iterator<Item = Layout> {
+    Layout::OF_ROW_MAJOR_A.into_iter().filter(move |layout| Layout::of(input).contains(layout))
+}
+
 impl Operation for Problem {
     type Class = Class;
 
@@ -30,7 +35,7 @@ impl Operation for Problem {
     const DIMS: &'static [Dim] = &DIMS;
 
     const HEADERS: &'static [Header] = headers! {
-        "cuda/": "batch.cuh" "body.cuh" "body_operand.cuh" "groups.cuh" "reference_matmul.cuh";
+        "cuda/": "batch.cuh" "body.cuh" "body_operand.cuh" "groups.cuh" "layout.cuh" "reference_matmul.cuh";
         "sm80/cuda/": "sm80_batch.cuh" "sm80_copy.cuh" "sm80_groups.cuh" "sm80_matmul.cuh" "sm80_schedule.cuh" "sm80_shared_tile.cuh" "sm80_store.cuh";
         "sm90/cuda/": "sm90_batch.cuh" "sm90_epilogue.cuh" "sm90_groups.cuh" "sm90_int8.cuh" "sm90_mainloop.cuh" "sm90_matmul.cuh" "sm90_pipeline.cuh"
             "sm90_producer.cuh" "sm90_schedule.cuh" "sm90_shared.cuh" "sm90_shares.cuh" "sm90_split_k.cuh"
@@ -104,8 +109,8 @@ impl Operation for Problem {
         }
         let relu = Epilogue::builtin("relu", None).is_ok_and(|relu| relu == *epilogue);
         let epilogue = Some(epilogue).filter(|epilogue| !relu && **epilogue != Epilogue::identity()).cloned();
-        let transpose_b = layout.transpose_b();
-        Some(Opponent::CublasLt(Product { input: *input, output: *output, transpose_b, relu, epilogue }))
+        let [transpose_a, transpose_b] = [layout.transpose_a(), layout.transpose_b()];
+        Some(Opponent::CublasLt(Product { input: *input, output: *output, transpose_a, transpose_b, relu, epilogue }))
     }
 
     fn brief(&self) -> String {
@@ -119,9 +124,17 @@ impl Operation for Problem {
     fn task(&self, extents: &Extents) -> String {
         let Problem { input, output, epilogue, layout, .. } = self;
         let [m, n, k] = sizes(extents);
-        let b = match layout {
-            Layout::Nn => "B[k, n] row-major (layout nn)",
-            Layout::Nt => "B stored as [n, k] row-major, multiplied transposed (layout nt)",
+        let factors = match layout {
+            Layout::Nn => "A[m, k] and C are row-major, B[k, n] row-major (layout nn)",
+            Layout::Nt => {
+                "A[m, k] and C are row-major, B stored as [n, k] row-major, multiplied transposed (layout nt)"
+            }
+            Layout::Tn => {
+                "C and B[k, n] are row-major, A stored as [k, m] row-major, multiplied transposed (layout tn)"
+            }
+            Layout::Tt => {
+                "C is row-major, A stored as [k, m] and B as [n, k] row-major, both multiplied transposed (layout tt)"
+            }
         };
         let products = self.class().products();
         let computed = match &self.body {
@@ -136,7 +149,7 @@ impl Operation for Problem {
         };
         format!(
             "{computed} with m = {m}, n = {n}, k = {k}: {:.4e} FLOP.\n\
-             A[m, k] and C are row-major, {b}. A and B are {input}, C is {output}, accumulation is {sums}.{batch}",
+             {factors}. A and B are {input}, C is {output}, accumulation is {sums}.{batch}",
             f64::from(products) * flops(extents),
             sums = if *input == Dtype::I8 { "s32" } else { "f32" },
             batch = match (self.many(), matrices(extents)) {
@@ -154,7 +167,7 @@ impl Operation for Problem {
 
     fn built_in() -> Vec<Problem> {
         let types = INPUTS.into_iter().flat_map(|input| outputs(input).iter().map(move |&output| (input, output)));
-        let forms = types.flat_map(|types| Layout::of(types.0).iter().map(move |&layout| (types, layout)));
+        let forms = types.flat_map(|types| of_row_major_a(types.0).map(move |layout| (types, layout)));
         let problems = forms.flat_map(|((input, output), layout)| {
             let problem = move |epilogue| Problem { output, ..Problem::new(input, layout, epilogue) };
             Epilogue::all().into_iter().map(problem)
@@ -236,16 +249,18 @@ impl operation::Class for Class {
 
     /// Schedules carry over well. An epilogue or a body costs little beside the product, inputs of as many bits run at the same
     /// rate, and a wider output changes only the store. Another layout of `B` or wider inputs change the loads, and so the best
-    /// schedule; with another number of products a tile covers another part of C.
+    /// schedule; with another number of products a tile covers another part of C. What has a transposed `A` borrows from `nn`.
     fn distance(&self, other: &Class) -> Option<u32> {
-        if (self.layout, self.input.bytes()) != (other.layout, other.input.bytes()) {
+        let loads = |class: &Class| (class.layout.measured_as(), class.input.bytes());
+        if loads(self) != loads(other) {
             return None;
         }
+        let lies = u32::from(self.layout != other.layout);
         let wider = u32::from(self.output.bytes() != other.output.bytes());
         let typed = u32::from((self.input, self.output) != (other.input, other.output));
         let fused = u32::from((&self.epilogue, &self.body) != (&other.epilogue, &other.body));
         let products = u32::from(self.products() != other.products());
-        Some(8 * products + 4 * wider + 2 * typed + fused)
+        Some(16 * lies + 8 * products + 4 * wider + 2 * typed + fused)
     }
 
     fn families(&self, arch: Arch) -> &'static [Family] {

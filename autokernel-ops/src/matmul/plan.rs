@@ -146,6 +146,10 @@ pub fn signature(problem: &Problem) -> Signature {
     }
 }
 
+fn axes_of_a(layout: Layout) -> Vec<u8> {
+    if layout.transpose_a() { vec![K, M] } else { vec![M, K] }
+}
+
 fn axes_of_b(layout: Layout) -> Vec<u8> {
     if layout.transpose_b() { vec![N, K] } else { vec![K, N] }
 }
@@ -154,7 +158,7 @@ fn plain(&Problem { input, output, layout, .. }: &Problem) -> Vec<Operand> {
     let passed = Passed::ByAddress;
     let operand = |name: &str, role, dtype, axes| Operand { name: name.to_owned(), role, dtype, axes, passed };
     vec![
-        operand("a", Role::Input, input, vec![M, K]),
+        operand("a", Role::Input, input, axes_of_a(layout)),
         operand("b", Role::Input, input, axes_of_b(layout)),
         operand("c", Role::Output, output, vec![M, N]),
     ]
@@ -163,7 +167,7 @@ fn plain(&Problem { input, output, layout, .. }: &Problem) -> Vec<Operand> {
 fn of_body(problem: &Problem, body: &Body) -> Vec<Operand> {
     let factors = body.factors();
     let axes = |number: u8, kind: Kind| match (kind, factors.iter().position(|factor| *factor == number)) {
-        (Kind::Matrix, Some(0)) => vec![M, K],
+        (Kind::Matrix, Some(0)) => axes_of_a(problem.layout),
         (Kind::Matrix, Some(_)) => axes_of_b(problem.layout),
         (Kind::Matrix, None) => vec![M, N],
         (Kind::Row, _) => vec![N],

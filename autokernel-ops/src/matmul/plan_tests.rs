@@ -43,6 +43,7 @@ fn a_signature_says_types_axes_and_what_is_known() {
     let bf16 = Dtype::Bf16;
     assert_eq!(operands, [("a", bf16, &[0, 2][..]), ("b", bf16, &[1, 2]), ("c", Dtype::F32, &[0, 1])]);
     assert_eq!(super::signature(&problem(Dtype::Bf16, Layout::Nn)).operands[1].axes, [2, 1]);
+    assert_eq!(super::signature(&problem(Dtype::Bf16, Layout::Tt)).operands[0].axes, [2, 0]);
 }
 
 #[test]
@@ -51,6 +52,8 @@ fn blocks_of_a_cluster_share_the_load_of_an_operand() {
     assert_eq!(paired[..2], [(64, 128, 128), (64, 128, 128)]);
     let beside = boxes(Sm90Schedule { cluster_n: 2, ..PLAIN }, Dtype::Bf16, Layout::Nn);
     assert_eq!(beside[..2], [(64, 64, 128), (64, 64, 128)], "panels of 64 columns");
+    let transposed = boxes(Sm90Schedule { tile_m: 256, ..PLAIN }, Dtype::Bf16, Layout::Tt);
+    assert_eq!(transposed[..2], [(64, 64, 128), (64, 256, 128)], "panels of 64 rows");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::body::Kind;
 use crate::epilogue::{Epilogue, EpilogueClass};
 use crate::hash;
 
-/// How `B` lies in memory. `A` and `C` are always row-major.
+/// How the factors lie in memory, `A` and then `B`: `n` as they are multiplied, `t` transposed. `C` is always row-major.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -21,20 +21,48 @@ pub enum Layout {
     Nn,
     /// `B[n, k]` row-major: `x @ wᵀ`, the layout of a linear layer's weight.
     Nt,
+    /// `A[k, m]` and `B[k, n]` row-major: `xᵀ @ dy`, the gradient of a weight.
+    Tn,
+    /// `A[k, m]` and `B[n, k]` row-major: `xᵀ @ wᵀ`.
+    Tt,
 }
 
 impl Layout {
-    /// Both layouts.
-    pub const ALL: [Layout; 2] = [Layout::Nn, Layout::Nt];
+    /// Every layout.
+    pub const ALL: [Layout; 4] = [Layout::Nn, Layout::Nt, Layout::Tn, Layout::Tt];
 
-    /// Those in which `B` may lie for `input` elements: matrix units read 16-bit elements across K too, others along it alone.
+    /// Those of a row-major `A`: what ships is built and tuned for these.
+    pub const OF_ROW_MAJOR_A: [Layout; 2] = [Layout::Nn, Layout::Nt];
+
+    /// That of factors that are transposed or not.
+    pub fn new(transpose_a: bool, transpose_b: bool) -> Self {
+        match (transpose_a, transpose_b) {
+            (false, false) => Layout::Nn,
+            (false, true) => Layout::Nt,
+            (true, false) => Layout::Tn,
+            (true, true) => Layout::Tt,
+        }
+    }
+
+    /// Those in which factors of `input` elements may lie: matrix units read 16-bit elements across K too, others along it alone.
     pub fn of(input: Dtype) -> &'static [Layout] {
         if input.bytes() == 2 { &Layout::ALL } else { &[Layout::Nt] }
     }
 
+    /// Whether `A` is stored transposed, as `[k, m]`.
+    pub fn transpose_a(self) -> bool {
+        matches!(self, Layout::Tn | Layout::Tt)
+    }
+
     /// Whether `B` is stored transposed, as `[n, k]`.
     pub fn transpose_b(self) -> bool {
-        self == Layout::Nt
+        matches!(self, Layout::Nt | Layout::Tt)
+    }
+
+    /// The layout whose measured schedules and model serve this one. Of a transposed `A` nothing was measured; as with `nn`, a
+    /// factor that lies across K comes in panels of it.
+    pub fn measured_as(self) -> Layout {
+        if self.transpose_a() { Layout::Nn } else { self }
     }
 }
 
@@ -43,6 +71,8 @@ impl fmt::Display for Layout {
         f.write_str(match self {
             Layout::Nn => "nn",
             Layout::Nt => "nt",
+            Layout::Tn => "tn",
+            Layout::Tt => "tt",
         })
     }
 }
@@ -55,7 +85,7 @@ pub struct Problem {
     pub input: Dtype,
     /// Type of `C`: of the first output, where a body has several.
     pub output: Dtype,
-    /// Layout of `B`.
+    /// How the factors lie.
     pub layout: Layout,
     /// What is applied to each accumulated element before it is stored.
     pub epilogue: Epilogue,
@@ -117,7 +147,7 @@ pub struct Class {
     pub input: Dtype,
     /// Type of `C`.
     pub output: Dtype,
-    /// Layout of `B`.
+    /// How the factors lie.
     pub layout: Layout,
     /// The body, by its structure.
     #[serde(default, skip_serializing_if = "Option::is_none")]

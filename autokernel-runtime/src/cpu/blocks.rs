@@ -43,6 +43,25 @@ pub(super) struct Matrix<'a> {
     pub strides: Strides,
 }
 
+/// Rows and columns of a factor as it is multiplied.
+pub(super) fn sides(Layout { rows, columns, .. }: Layout, is_transposed: bool) -> (usize, usize) {
+    if is_transposed { (columns, rows) } else { (rows, columns) }
+}
+
+/// Where a block of a factor lies, as `(first row, first column, rows, columns)` of what is stored, and its elements once it is
+/// copied without gaps: that from row and column `first` on, of so many rows and columns as it is multiplied.
+pub(super) fn block(
+    first: (usize, usize),
+    (rows, columns): (usize, usize),
+    is_transposed: bool,
+) -> ((usize, usize, usize, usize), Strides) {
+    if is_transposed {
+        ((first.1, first.0, columns, rows), Strides::column_major(rows))
+    } else {
+        ((first.0, first.1, rows, columns), Strides::row_major(columns))
+    }
+}
+
 /// Copies `(first row, first column, rows, columns)` of an operand to `target`, row by row without gaps, as `f32`.
 pub(super) fn widen_block<T: Element>(
     source: Operand<'_, T>,
@@ -67,9 +86,9 @@ pub(super) struct Size {
     pub k: usize,
 }
 
-/// `sums[m, n] = a[m, k] · b[k, n]` with `a` row by row; K = 0 gives zeros. Each thread takes rows of the sums, or columns
+/// `sums[m, n] = a[m, k] · b[k, n]`; K = 0 gives zeros. Each thread takes rows of the sums, or columns
 /// where there are more of those, which then lie one after the other: gives the strides.
-pub(super) fn multiply(size: Size, a: &[f32], b: Matrix<'_>, sums: &mut [f32]) -> Strides {
+pub(super) fn multiply(size: Size, a: Matrix<'_>, b: Matrix<'_>, sums: &mut [f32]) -> Strides {
     let Size { m, n, k } = size;
     let share = |count: usize| count.div_ceil(rayon::current_num_threads()).next_multiple_of(FEWEST_ROWS);
     if k == 0 {
@@ -79,7 +98,8 @@ pub(super) fn multiply(size: Size, a: &[f32], b: Matrix<'_>, sums: &mut [f32]) -
     if m >= n {
         let strides = Strides::row_major(n);
         let rows = share(m);
-        sums.par_chunks_mut(rows * n).zip(a[..m * k].par_chunks(rows * k)).for_each(|(sums, a)| {
+        sums.par_chunks_mut(rows * n).enumerate().for_each(|(share, sums)| {
+            let a = Matrix { data: &a.data[share * rows * a.strides.row..], ..a };
             multiply_alone(Size { m: sums.len() / n, ..size }, a, b, sums, strides);
         });
         strides
@@ -95,22 +115,23 @@ pub(super) fn multiply(size: Size, a: &[f32], b: Matrix<'_>, sums: &mut [f32]) -
 }
 
 /// The same on this thread.
-fn multiply_alone(Size { m, n, k }: Size, a: &[f32], b: Matrix<'_>, sums: &mut [f32], strides: Strides) {
-    let last_of_b = (k - 1) * b.strides.row + (n - 1) * b.strides.column;
-    assert!(a.len() >= m * k && b.data.len() > last_of_b && sums.len() == m * n);
-    let [b_row, b_column, row, column] =
-        [b.strides.row, b.strides.column, strides.row, strides.column].map(|stride| stride as isize);
-    // SAFETY: `a` holds m×k elements of row stride k, and b's last element lies within `b.data`: both asserted above. The
-    // strides of `sums` are those of m×n elements without gaps, by rows or by columns, and it is borrowed mutably.
+fn multiply_alone(Size { m, n, k }: Size, a: Matrix<'_>, b: Matrix<'_>, sums: &mut [f32], strides: Strides) {
+    let last =
+        |of: &Matrix<'_>, rows: usize, columns: usize| (rows - 1) * of.strides.row + (columns - 1) * of.strides.column;
+    assert!(a.data.len() > last(&a, m, k) && b.data.len() > last(&b, k, n) && sums.len() == m * n);
+    let [(a_row, a_column), (b_row, b_column), (row, column)] =
+        [a.strides, b.strides, strides].map(|Strides { row, column }| (row as isize, column as isize));
+    // SAFETY: the last elements of a and b lie within their data: both asserted above. The strides of `sums` are those of
+    // m×n elements without gaps, by rows or by columns, and it is borrowed mutably.
     unsafe {
         matrixmultiply::sgemm(
             m,
             k,
             n,
             1.0,
-            a.as_ptr(),
-            k as isize,
-            1,
+            a.data.as_ptr(),
+            a_row,
+            a_column,
             b.data.as_ptr(),
             b_row,
             b_column,

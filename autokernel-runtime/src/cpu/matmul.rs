@@ -4,9 +4,10 @@
 //! operations of the GPU kernels. Blocks bound the extra memory to a few megabytes whatever the size of the product
 //! (except along K). Whole numbers are summed exactly, by [`super::matmul_whole`].
 
+use autokernel_ops::matmul::problem;
 use rayon::prelude::*;
 
-use super::blocks::{BLOCK_M, BLOCK_N, FEWEST_ROWS, Matrix, Operand, Size, Strides, multiply, widen_block};
+use super::blocks::{BLOCK_M, BLOCK_N, FEWEST_ROWS, Matrix, Operand, Size, block, multiply, sides, widen_block};
 use super::matmul_whole;
 use crate::layout::Layout;
 use crate::view::{Storage, StorageMut};
@@ -14,24 +15,24 @@ use crate::{
     AnyView, AnyViewMut, Argument, Device, Element, Error, MatrixView, MatrixViewMut, Result, alloc, e4m3, e5m2,
 };
 
-/// `out = epilogue(a · b)` of the operands `[a, b, out]` in host memory, with `b` stored as `[n, k]` if `transpose_b`:
-/// what a matrix product's descriptor names for the CPU.
+/// `out = epilogue(a · b)` of the operands `[a, b, out]` in host memory, with factors that lie as `factors` says: what a matrix
+/// product's descriptor names for the CPU.
 ///
 /// # Errors
 /// [`Error::Operands`] for operands of no product, [`Error::DeviceMismatch`] for one that is on a GPU,
 /// [`Error::OutOfMemory`].
-pub fn matmul(arguments: &mut [Argument<'_>], transpose_b: bool, epilogue: fn(f32) -> f32) -> Result<()> {
+pub fn matmul(arguments: &mut [Argument<'_>], factors: problem::Layout, epilogue: fn(f32) -> f32) -> Result<()> {
     let refused = |reason: &str| Error::Operands { kernel: "matmul".to_owned(), reason: reason.to_owned() };
     let [Argument::Read(a), Argument::Read(b), Argument::Write(out)] = arguments else {
         return Err(refused("a product reads two matrices and writes one"));
     };
     match (a, b) {
-        (AnyView::Bf16(a), AnyView::Bf16(b)) => into_any(a, b, out, transpose_b, epilogue),
-        (AnyView::F16(a), AnyView::F16(b)) => into_any(a, b, out, transpose_b, epilogue),
-        (AnyView::F32(a), AnyView::F32(b)) => into_any(a, b, out, transpose_b, epilogue),
-        (AnyView::E4m3(a), AnyView::E4m3(b)) => into_any(a, b, out, transpose_b, epilogue),
-        (AnyView::E5m2(a), AnyView::E5m2(b)) => into_any(a, b, out, transpose_b, epilogue),
-        (AnyView::I8(a), AnyView::I8(b)) => into_any(a, b, out, transpose_b, epilogue),
+        (AnyView::Bf16(a), AnyView::Bf16(b)) => into_any(a, b, out, factors, epilogue),
+        (AnyView::F16(a), AnyView::F16(b)) => into_any(a, b, out, factors, epilogue),
+        (AnyView::F32(a), AnyView::F32(b)) => into_any(a, b, out, factors, epilogue),
+        (AnyView::E4m3(a), AnyView::E4m3(b)) => into_any(a, b, out, factors, epilogue),
+        (AnyView::E5m2(a), AnyView::E5m2(b)) => into_any(a, b, out, factors, epilogue),
+        (AnyView::I8(a), AnyView::I8(b)) => into_any(a, b, out, factors, epilogue),
         _ => Err(refused("its inputs are of one type")),
     }
 }
@@ -40,16 +41,16 @@ fn into_any<I: Factor>(
     a: &MatrixView<'_, I>,
     b: &MatrixView<'_, I>,
     out: &mut AnyViewMut<'_>,
-    transpose_b: bool,
+    factors: problem::Layout,
     epilogue: fn(f32) -> f32,
 ) -> Result<()> {
     match out {
-        AnyViewMut::Bf16(out) => typed(a, b, out, transpose_b, epilogue),
-        AnyViewMut::F16(out) => typed(a, b, out, transpose_b, epilogue),
-        AnyViewMut::F32(out) => typed(a, b, out, transpose_b, epilogue),
-        AnyViewMut::E4m3(out) => typed(a, b, out, transpose_b, epilogue),
-        AnyViewMut::E5m2(out) => typed(a, b, out, transpose_b, epilogue),
-        AnyViewMut::I8(out) => typed(a, b, out, transpose_b, epilogue),
+        AnyViewMut::Bf16(out) => typed(a, b, out, factors, epilogue),
+        AnyViewMut::F16(out) => typed(a, b, out, factors, epilogue),
+        AnyViewMut::F32(out) => typed(a, b, out, factors, epilogue),
+        AnyViewMut::E4m3(out) => typed(a, b, out, factors, epilogue),
+        AnyViewMut::E5m2(out) => typed(a, b, out, factors, epilogue),
+        AnyViewMut::I8(out) => typed(a, b, out, factors, epilogue),
     }
 }
 
@@ -57,12 +58,12 @@ fn typed<I: Factor, O: Element>(
     a: &MatrixView<'_, I>,
     b: &MatrixView<'_, I>,
     out: &mut MatrixViewMut<'_, O>,
-    transpose_b: bool,
+    factors: problem::Layout,
     epilogue: fn(f32) -> f32,
 ) -> Result<()> {
-    let (b_rows, b_columns) = (b.layout.rows, b.layout.columns);
-    let (b_k, b_n) = if transpose_b { (b_columns, b_rows) } else { (b_rows, b_columns) };
-    if (a.nrows(), b_n) != (out.nrows(), out.ncols()) || a.ncols() != b_k {
+    let (a_m, a_k) = sides(a.layout, factors.transpose_a());
+    let (b_k, b_n) = sides(b.layout, factors.transpose_b());
+    if (a_m, b_n) != (out.nrows(), out.ncols()) || a_k != b_k {
         let reason = "their shapes are those of no product".to_owned();
         return Err(Error::Operands { kernel: "matmul".to_owned(), reason });
     }
@@ -76,7 +77,7 @@ fn typed<I: Factor, O: Element>(
     let (device, c_layout) = (out.device(), out.layout);
     let StorageMut::Host(c_data) = &mut out.storage else { return Err(on_gpu(device)) };
     let (a, b) = (Operand { data: a_data, layout: a.layout }, Operand { data: b_data, layout: b.layout });
-    I::blocked(a, b, c_data, c_layout, transpose_b, epilogue)
+    I::blocked(a, b, c_data, c_layout, factors, epilogue)
 }
 
 /// What is multiplied, by how its products are summed.
@@ -87,10 +88,10 @@ trait Factor: Element {
         b: Operand<'_, Self>,
         c: &mut [O],
         c_layout: Layout,
-        transpose_b: bool,
+        factors: problem::Layout,
         epilogue: fn(f32) -> f32,
     ) -> Result<()> {
-        blocked(a, b, c, c_layout, transpose_b, epilogue)
+        blocked(a, b, c, c_layout, factors, epilogue)
     }
 }
 
@@ -106,10 +107,10 @@ impl Factor for i8 {
         b: Operand<'_, Self>,
         c: &mut [O],
         c_layout: Layout,
-        transpose_b: bool,
+        factors: problem::Layout,
         epilogue: fn(f32) -> f32,
     ) -> Result<()> {
-        matmul_whole::blocked(a, b, c, c_layout, transpose_b, epilogue)
+        matmul_whole::blocked(a, b, c, c_layout, factors, epilogue)
     }
 }
 
@@ -119,25 +120,26 @@ fn blocked<I: Element, O: Element>(
     b: Operand<'_, I>,
     c: &mut [O],
     c_layout: Layout,
-    transpose_b: bool,
+    factors: problem::Layout,
     epilogue: fn(f32) -> f32,
 ) -> Result<()> {
-    let (m, n, k) = (c_layout.rows, c_layout.columns, a.layout.columns);
+    let (m, n, (_, k)) = (c_layout.rows, c_layout.columns, sides(a.layout, factors.transpose_a()));
     let mut a_block = alloc::host_zeros::<f32>(m.min(BLOCK_M) * k)?;
     let mut b_block = alloc::host_zeros::<f32>(n.min(BLOCK_N) * k)?;
     let mut sums = alloc::host_zeros::<f32>(m.min(BLOCK_M) * n.min(BLOCK_N))?;
 
     for first_n in (0..n).step_by(BLOCK_N) {
         let block_n = BLOCK_N.min(n - first_n);
-        let b_stored = if transpose_b { (first_n, 0, block_n, k) } else { (0, first_n, k, block_n) };
-        let b_strides = if transpose_b { Strides::column_major(k) } else { Strides::row_major(block_n) };
+        let (b_stored, b_strides) = block((0, first_n), (k, block_n), factors.transpose_b());
         widen_block(b, b_stored, &mut b_block);
         for first_m in (0..m).step_by(BLOCK_M) {
             let block_m = BLOCK_M.min(m - first_m);
-            widen_block(a, (first_m, 0, block_m, k), &mut a_block);
+            let (a_stored, a_strides) = block((first_m, 0), (block_m, k), factors.transpose_a());
+            widen_block(a, a_stored, &mut a_block);
             let size = Size { m: block_m, n: block_n, k };
             let sums = &mut sums[..block_m * block_n];
-            let strides = multiply(size, &a_block, Matrix { data: &b_block, strides: b_strides }, sums);
+            let a = Matrix { data: &a_block, strides: a_strides };
+            let strides = multiply(size, a, Matrix { data: &b_block, strides: b_strides }, sums);
             let rows = c.par_chunks_mut(c_layout.ld).skip(first_m).take(block_m).enumerate().with_min_len(FEWEST_ROWS);
             rows.for_each(|(row, c)| {
                 let sums = sums[row * strides.row..].iter().step_by(strides.column);

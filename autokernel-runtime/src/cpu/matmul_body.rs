@@ -1,14 +1,16 @@
 //! Products with a body on the CPU: each product in `f32`, and what follows row by row, by the body's own Rust.
 
 use autokernel_ops::body::Kind;
+use autokernel_ops::matmul::problem::Layout;
 
 use super::RowFunction;
+use super::blocks::sides;
 use super::matmul::matmul;
 use super::operands::Operands;
 use crate::{AnyView, Argument, Error, MatrixView, MatrixViewMut, Result, alloc};
 
 /// Computes the outputs among `arguments`, which are in host memory: multiplies the first of the `factors` with each of the
-/// others, which are stored as `[n, k]` if `transpose_b`, and hands each row of those products, before those of the other
+/// others, which lie as `layout` says, and hands each row of those products, before those of the other
 /// operands, to `row`. `kinds` says how those are indexed.
 ///
 /// # Errors
@@ -17,11 +19,11 @@ use crate::{AnyView, Argument, Error, MatrixView, MatrixViewMut, Result, alloc};
 pub fn matmul_body(
     arguments: &mut [Argument<'_>],
     factors: &[usize],
-    transpose_b: bool,
+    layout: Layout,
     kinds: &[Kind],
     row: RowFunction,
 ) -> Result<()> {
-    matmul_body_from(0, arguments, factors, transpose_b, kinds, row)
+    matmul_body_from(0, arguments, factors, layout, kinds, row)
 }
 
 /// The same of rows whose numbers begin with `first_row`.
@@ -29,14 +31,14 @@ pub(super) fn matmul_body_from(
     first_row: usize,
     arguments: &mut [Argument<'_>],
     factors: &[usize],
-    transpose_b: bool,
+    layout: Layout,
     kinds: &[Kind],
     row: RowFunction,
 ) -> Result<()> {
     let views = factors.iter().map(|factor| read(arguments, *factor)).collect::<Result<Vec<_>>>()?;
     let [a, first, ..] = &views[..] else { return Err(refused()) };
-    let b_layout = Argument::Read(first.clone()).layout();
-    let (m, n) = (Argument::Read(a.clone()).layout().rows, if transpose_b { b_layout.rows } else { b_layout.columns });
+    let (m, _) = sides(Argument::Read(a.clone()).layout(), layout.transpose_a());
+    let (_, n) = sides(Argument::Read(first.clone()).layout(), layout.transpose_b());
     if m == 0 || n == 0 {
         return Ok(());
     }
@@ -44,7 +46,7 @@ pub(super) fn matmul_body_from(
     for b in &views[1..] {
         let mut sums = alloc::host_zeros::<f32>(m * n)?;
         let out = MatrixViewMut::from_slice(&mut sums, m, n)?.into();
-        matmul(&mut [Argument::Read(a.clone()), Argument::Read(b.clone()), out], transpose_b, |sum| sum)?;
+        matmul(&mut [Argument::Read(a.clone()), Argument::Read(b.clone()), out], layout, |sum| sum)?;
         products.push(sums);
     }
 

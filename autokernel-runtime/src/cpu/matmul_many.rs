@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use autokernel_ops::body::Kind;
+use autokernel_ops::matmul::problem::Layout;
 
 use super::RowFunction;
 use super::matmul_body::{matmul_body, matmul_body_from, refused};
@@ -17,7 +18,7 @@ pub fn matmul_body_of_batch(
     arguments: &mut [Argument<'_>],
     batched: &[bool],
     factors: &[usize],
-    transpose_b: bool,
+    layout: Layout,
     kinds: &[Kind],
     row: RowFunction,
 ) -> Result<()> {
@@ -30,7 +31,7 @@ pub fn matmul_body_of_batch(
         };
         let of_all = arguments.iter_mut().zip(&kinds_of_all).zip(batched);
         let mut arguments = of_all.map(of_product).collect::<Result<Vec<_>>>()?;
-        matmul_body(&mut arguments, factors, transpose_b, kinds, row)?;
+        matmul_body(&mut arguments, factors, layout, kinds, row)?;
     }
     Ok(())
 }
@@ -45,7 +46,7 @@ pub fn matmul_body_of_groups(
     offsets: usize,
     batched: &[bool],
     factors: &[usize],
-    transpose_b: bool,
+    layout: Layout,
     kinds: &[Kind],
     row: RowFunction,
 ) -> Result<()> {
@@ -61,7 +62,7 @@ pub fn matmul_body_of_groups(
         let of_all = arguments.iter_mut().zip(&kinds_of_all).zip(batched).enumerate();
         let others = of_all.filter(|(number, _)| *number != offsets).map(|(_, of_one)| of_group(of_one));
         let mut arguments = others.collect::<Result<Vec<_>>>()?;
-        matmul_body_from(rows.start, &mut arguments, &factors, transpose_b, kinds, row)?;
+        matmul_body_from(rows.start, &mut arguments, &factors, layout, kinds, row)?;
     }
     Ok(())
 }

@@ -3,9 +3,12 @@
 //! `f32` holds every whole number up to 2²⁴, so that 1024 products of two numbers of 8 bits add up exactly there, in any order.
 //! Such sums are added in whole numbers of 32 bits, which wrap around beyond 2³¹, and become `f32` when they are whole.
 
+use autokernel_ops::matmul::problem;
 use rayon::prelude::*;
 
-use super::blocks::{BLOCK_M, BLOCK_N, FEWEST_ROWS, Matrix, Operand, Size, Strides, multiply, widen_block};
+use super::blocks::{
+    BLOCK_M, BLOCK_N, FEWEST_ROWS, Matrix, Operand, Size, Strides, block, multiply, sides, widen_block,
+};
 use crate::layout::Layout;
 use crate::{Element, Result, alloc};
 
@@ -18,10 +21,10 @@ pub(super) fn blocked<O: Element>(
     b: Operand<'_, i8>,
     c: &mut [O],
     c_layout: Layout,
-    transpose_b: bool,
+    factors: problem::Layout,
     epilogue: fn(f32) -> f32,
 ) -> Result<()> {
-    let (m, n, k) = (c_layout.rows, c_layout.columns, a.layout.columns);
+    let (m, n, (_, k)) = (c_layout.rows, c_layout.columns, sides(a.layout, factors.transpose_a()));
     let (most_m, most_n, most_k) = (m.min(BLOCK_M), n.min(BLOCK_N), k.min(EXACT_K));
     let mut a_block = alloc::host_zeros::<f32>(most_m * most_k)?;
     let mut b_block = alloc::host_zeros::<f32>(most_n * most_k)?;
@@ -34,14 +37,12 @@ pub(super) fn blocked<O: Element>(
         sums.fill(0);
         for first_k in (0..k).step_by(EXACT_K) {
             let size = Size { m: rows, n: columns, k: EXACT_K.min(k - first_k) };
-            let (stored, strides) = if transpose_b {
-                ((first_n, first_k, columns, size.k), Strides::column_major(size.k))
-            } else {
-                ((first_k, first_n, size.k, columns), Strides::row_major(columns))
-            };
+            let (stored, strides) = block((first_k, first_n), (size.k, columns), factors.transpose_b());
             widen_block(b, stored, &mut b_block);
-            widen_block(a, (first_m, first_k, rows, size.k), &mut a_block);
-            let lies = multiply(size, &a_block, Matrix { data: &b_block, strides }, part);
+            let b = Matrix { data: &b_block, strides };
+            let (stored, strides) = block((first_m, first_k), (rows, size.k), factors.transpose_a());
+            widen_block(a, stored, &mut a_block);
+            let lies = multiply(size, Matrix { data: &a_block, strides }, b, part);
             add(sums, columns, part, lies);
         }
         let targets = c.par_chunks_mut(c_layout.ld).skip(first_m).take(rows).zip(sums.par_chunks(columns));

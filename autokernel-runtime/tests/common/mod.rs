@@ -2,13 +2,14 @@
 
 #![allow(dead_code)] // each test binary uses a part
 
+use autokernel_runtime::matmul::Layout;
 use autokernel_runtime::{
     CpuFunction, Device, Dimension, Dtype, Element, Extents, Kernel, KernelDescriptor, Operand, Passed, Role,
     Signature, matmul,
 };
 
 /// A product's signature.
-pub fn product(input: Dtype, output: Dtype, transpose_b: bool) -> Signature {
+pub fn product(input: Dtype, output: Dtype, layout: Layout) -> Signature {
     let operand = |name: &str, role, dtype, axes: [u8; 2]| Operand {
         name: name.to_owned(),
         role,
@@ -19,8 +20,8 @@ pub fn product(input: Dtype, output: Dtype, transpose_b: bool) -> Signature {
     Signature {
         dims: matmul::DIMS.map(|name| Dimension { name, known: None }).to_vec(),
         operands: vec![
-            operand("a", Role::Input, input, [0, 2]),
-            operand("b", Role::Input, input, if transpose_b { [1, 2] } else { [2, 1] }),
+            operand("a", Role::Input, input, if layout.transpose_a() { [2, 0] } else { [0, 2] }),
+            operand("b", Role::Input, input, if layout.transpose_b() { [1, 2] } else { [2, 1] }),
             operand("out", Role::Output, output, [0, 1]),
         ],
         ..Signature::default()
@@ -41,21 +42,23 @@ pub fn cpu_only(signature: Signature) -> KernelDescriptor {
 }
 
 /// A kernel without images, of element types `I` and `O`.
-pub fn without_images<I: Element, O: Element>(transpose_b: bool, cpu: CpuFunction) -> Kernel<I, O> {
+pub fn without_images<I: Element, O: Element>(layout: Layout, cpu: CpuFunction) -> Kernel<I, O> {
     // SAFETY: there are no images.
-    unsafe { Kernel::from_descriptor(cpu_only(product(I::DTYPE, O::DTYPE, transpose_b)), cpu) }
+    unsafe { Kernel::from_descriptor(cpu_only(product(I::DTYPE, O::DTYPE, layout)), cpu) }
 }
 
-/// `kernel!(I, O, transpose_b, epilogue)`: a product without images; the epilogue must capture nothing.
+/// `kernel!(I, O, layout, epilogue)`: a product without images; the epilogue must capture nothing.
 #[macro_export]
 macro_rules! kernel {
-    ($input:ty, $output:ty, $transpose_b:expr, $epilogue:expr) => {{
-        let cpu: autokernel_runtime::CpuFunction = if $transpose_b {
-            |arguments| autokernel_runtime::matmul::on_cpu(arguments, true, $epilogue)
-        } else {
-            |arguments| autokernel_runtime::matmul::on_cpu(arguments, false, $epilogue)
+    ($input:ty, $output:ty, $layout:expr, $epilogue:expr) => {{
+        use autokernel_runtime::matmul::{Layout, on_cpu};
+        let cpu: autokernel_runtime::CpuFunction = match $layout {
+            Layout::Nn => |arguments| on_cpu(arguments, Layout::Nn, $epilogue),
+            Layout::Nt => |arguments| on_cpu(arguments, Layout::Nt, $epilogue),
+            Layout::Tn => |arguments| on_cpu(arguments, Layout::Tn, $epilogue),
+            Layout::Tt => |arguments| on_cpu(arguments, Layout::Tt, $epilogue),
         };
-        $crate::common::without_images::<$input, $output>($transpose_b, cpu)
+        $crate::common::without_images::<$input, $output>($layout, cpu)
     }};
 }
 
@@ -82,7 +85,7 @@ pub fn values<T: Element>(seed: u64, len: usize) -> Vec<T> {
 /// Sums in `f64` of row-major operands with leading dimensions, and the sums of the terms' magnitudes.
 pub fn reference<T: Element>(
     extents: Extents,
-    transpose_b: bool,
+    layout: Layout,
     a: &[T],
     lda: usize,
     b: &[T],
@@ -91,9 +94,10 @@ pub fn reference<T: Element>(
     let [m, n, k] = matmul::sizes(&extents).map(|size| size as usize);
     let widen = |data: &[T]| data.iter().map(|value| f64::from(value.to_f32())).collect::<Vec<f64>>();
     let (a, b) = (widen(a), widen(b));
-    let (b_row, b_column) = if transpose_b { (1, ldb) } else { (ldb, 1) };
+    let (a_row, a_column) = if layout.transpose_a() { (1, lda) } else { (lda, 1) };
+    let (b_row, b_column) = if layout.transpose_b() { (1, ldb) } else { (ldb, 1) };
     let element = |i: usize, j: usize| {
-        let terms = (0..k).map(|p| a[i * lda + p] * b[p * b_row + j * b_column]);
+        let terms = (0..k).map(|p| a[i * a_row + p * a_column] * b[p * b_row + j * b_column]);
         terms.fold((0.0, 0.0), |(sum, magnitude), term| (sum + term, magnitude + term.abs()))
     };
     (0..m * n).map(|index| element(index / n, index % n)).collect()

@@ -126,6 +126,18 @@ pub fn geglu(
     out = gelu_tanh(gated) * raised * scale + 0.125 * dot(x, up);
 }
 
+/// The gradient of a weight: what it was multiplied with, transposed where it lies.
+#[autokernel::fused_matmul]
+pub fn weight_gradient(dy: &Matrix<bf16>, x: &Matrix<bf16>, scale: f32, dw: &mut Matrix<f32>) {
+    dw = scale * dot(dy.t(), x);
+}
+
+/// Both factors stored transposed.
+#[autokernel::fused_matmul]
+pub fn both_transposed(a: &Matrix<f16>, b: &Matrix<f16>, bias: &Row<f32>, out: &mut Matrix<f16>) {
+    out = relu(dot(a.t(), b.t()) + bias);
+}
+
 /// A band beside the diagonal, as wide as a number in memory says, and where the elements outside of it stand.
 #[autokernel::fused_matmul]
 pub fn band(a: &Matrix<bf16>, b: &Matrix<bf16>, width: &Scalar<f32>, out: &mut Matrix<f32>) {
@@ -205,7 +217,16 @@ pub fn catalogue() -> Vec<Declared> {
     }
     let mut declared = Vec::from(declared![bias_gelu, residual, scaled, wide, shuffled, language, converted, twenty]);
     declared.push(Declared { name: "swiglu", kernel: swiglu::kernel::<bf16, bf16>() });
-    declared.extend(declared![geglu, band, fp8_scaled, fp8_swiglu, int8_scaled, int8_swiglu]);
+    declared.extend(declared![
+        weight_gradient,
+        both_transposed,
+        geglu,
+        band,
+        fp8_scaled,
+        fp8_swiglu,
+        int8_scaled,
+        int8_swiglu
+    ]);
     declared
 }
 

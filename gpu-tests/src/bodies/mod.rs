@@ -105,6 +105,7 @@ fn sizes(problem: &Problem, body: &Body, shape: &Extents) -> Vec<(usize, usize)>
     let [m, n, k] = matmul::sizes(shape).map(|size| size as usize);
     let factors = body.factors();
     let size = |(at, operand): (u8, &Operand)| match (operand.kind, factors.iter().position(|factor| *factor == at)) {
+        (Kind::Matrix, Some(0)) if problem.layout.transpose_a() => (k, m),
         (Kind::Matrix, Some(0)) => (m, k),
         (Kind::Matrix, Some(_)) if problem.layout.transpose_b() => (n, k),
         (Kind::Matrix, Some(_)) => (k, n),
@@ -120,7 +121,7 @@ fn judge(problem: &Problem, body: &Body, shape: &Extents, ran: &Ran) -> std::res
     let Ran { values, written } = ran;
     let [m, n, k] = matmul::sizes(shape).map(|size| size as usize);
     let factors: Vec<&[f64]> = body.factors().into_iter().map(|factor| &*values[usize::from(factor)]).collect();
-    let product = |b: &&[f64]| reference::product(shape, problem.layout.transpose_b(), factors[0], b);
+    let product = |b: &&[f64]| reference::product(shape, problem.layout, factors[0], b);
     let products: Vec<Vec<f64>> = factors[1..].iter().map(product).collect();
     let operands = body.operands();
     let outputs: Vec<usize> = (0..operands.len()).filter(|&at| operands[at].role == Role::Output).collect();

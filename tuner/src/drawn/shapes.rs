@@ -95,7 +95,7 @@ impl Iterator for Shapes {
         let Layer { model, n, k } = layers[random.random_range(0..layers.len())];
         let log = random.random_range(0.0..f64::from(MOST_ROWS + 1).ln());
         let m = (log.exp() as u32).clamp(1, MOST_ROWS);
-        let layout = Layout::ALL[random.random_range(0..Layout::ALL.len())];
+        let layout = Layout::OF_ROW_MAJOR_A[random.random_range(0..Layout::OF_ROW_MAJOR_A.len())];
         let activation = Activation::ALL[random.random_range(0..Activation::ALL.len())];
         Some(Drawn { extents: extents(m, n, k), layout, activation, model })
     }

@@ -311,7 +311,7 @@ impl FromStr for ProblemSpec {
             return Err(refused(&format!("{input} is an output type only")));
         }
         let layout = Layout::ALL.into_iter().find(|known| known.to_string() == layout);
-        let layout = layout.ok_or_else(|| refused("the layout is nn or nt"))?;
+        let layout = layout.ok_or_else(|| refused("the layout is nn, nt, tn or tt"))?;
         let epilogue: Epilogue = epilogue.parse().map_err(|error| refused(&format!("{error}")))?;
         Ok(ProblemSpec(matmul::Problem { output, ..matmul::Problem::new(input, layout, epilogue) }.into()))
     }

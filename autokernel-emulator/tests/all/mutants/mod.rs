@@ -134,7 +134,7 @@ fn run_reference(compiler: &Compiler, change: Change<'_>) -> Option<String> {
     if let Err(error) = gpu.launch(&module, &source.symbol, &launch, &Options::default()) {
         return Some(error.to_string());
     }
-    (download(&mut gpu, c, F32) != product(&a, &b, false, shape)).then(|| "a wrong product".to_owned())
+    (download(&mut gpu, c, F32) != product(&a, &b, Nn, shape)).then(|| "a wrong product".to_owned())
 }
 
 /// What became of a mutant, for people: a fault's place is left out as far as it names the kernel.

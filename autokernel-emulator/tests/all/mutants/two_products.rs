@@ -6,6 +6,7 @@ use autokernel_codegen::matmul::Schedule;
 use autokernel_codegen::matmul::emit::kernel;
 use autokernel_codegen::matmul::extents;
 use autokernel_codegen::matmul::plan::signature;
+use autokernel_codegen::matmul::problem::Layout;
 use autokernel_codegen::product;
 use autokernel_emulator::{Gpu, Module, Options};
 
@@ -47,7 +48,7 @@ pub fn run(compiler: &Compiler, schedule: &Schedule, change: Option<Change<'_>>)
             if let Err(error) = gpu.launch(&module, &source.symbol, &launch, &options) {
                 return Some(format!("{what}: {error}"));
             }
-            let sums = |factor: &Matrix| host::product(&x, factor, true, shape(m, n, k));
+            let sums = |factor: &Matrix| host::product(&x, factor, Layout::Nt, shape(m, n, k));
             let expected = sums(&gate).into_iter().zip(sums(&up)).map(|(gate, up)| gate - 2.0 * up);
             let mut wrong = download(&mut gpu, out, F32).into_iter().zip(expected).enumerate();
             if let Some((at, (got, expected))) = wrong.find(|(_, (got, expected))| got != expected) {

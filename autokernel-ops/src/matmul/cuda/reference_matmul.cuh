@@ -7,6 +7,7 @@
 #include "batch.cuh"
 #include "body.cuh"
 #include "epilogue.cuh"
+#include "layout.cuh"
 #include "types.cuh"
 
 namespace autokernel::reference {
@@ -54,7 +55,8 @@ __device__ __forceinline__ void matmul_tile(const Args& args, int64_t tile, int 
   double sums[kProducts] = {};
   for (int k0 = 0; k0 < args.k; k0 += kTile) {
     const bool a_inside = row < rows && k0 + x < args.k;
-    a_tile[y][x] = a_inside ? to_f32(a[row * args.lda + k0 + x]) : 0.0f;
+    const int64_t a_offset = kTransposesA<Problem> ? int64_t(k0 + x) * args.lda + row : row * args.lda + k0 + x;
+    a_tile[y][x] = a_inside ? to_f32(a[a_offset]) : 0.0f;
     const bool b_inside = column < args.n && k0 + y < args.k;
 #pragma unroll
     for (int product = 0; product < kProducts; ++product) {

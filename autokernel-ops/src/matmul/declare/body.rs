@@ -1,6 +1,6 @@
 //! What a declaration with a body says.
 
-use autokernel_core::Role;
+use autokernel_core::{Dtype, Role};
 
 use super::known::Known;
 use crate::body::{self, Operand};
@@ -9,6 +9,7 @@ use crate::declaration::{Complaint, Declaration, Factors, Node, Setting, Stateme
 use crate::epilogue::Epilogue;
 use crate::matmul::body::{Body, Product, Second, Written};
 use crate::matmul::inputs::along_k;
+use crate::matmul::many::Many;
 use crate::matmul::problem::{Layout, Problem};
 
 /// The product that `declaration` says, whose body is `statements`.
@@ -21,7 +22,7 @@ pub fn declare(declaration: &Declaration, statements: &[Statement]) -> Result<Pr
     if declaration.body == crate::declaration::Body::Unreadable {
         return Err(Vec::new());
     }
-    let Sorted { product, second, transpose_b, node, steps, nodes } = Sorted::new(declaration, statements)?;
+    let Sorted { product, second, layout, node, steps, nodes } = Sorted::new(declaration, statements)?;
     let dtype = |operand: Option<&Operand>| operand.map(|operand| operand.dtype);
     let input = dtype(operands.iter().find(|operand| operand.name == product.a));
     let output = dtype(operands.iter().find(|operand| operand.role == Role::Output));
@@ -30,14 +31,28 @@ pub fn declare(declaration: &Declaration, statements: &[Statement]) -> Result<Pr
     let body = Body::new(Written { product, second, body: body::Body { operands, steps, ..body::Body::default() } })
         .map_err(|complaints| complaints.into_iter().map(complain).collect::<Vec<_>>())?;
     let (Some(input), Some(output)) = (input, output) else { return Err(Vec::new()) };
-    let layout = if transpose_b { Layout::Nt } else { Layout::Nn };
-    if !Layout::of(input).contains(&layout) {
-        let Product { a, b, .. } = &written;
-        let message = format!("{}; store `{b}` transposed and write `dot({a}, {b}.t())`", along_k(input));
+    if let Some(message) = unread(layout, input, &written).or_else(|| across_groups(layout, &body, &written)) {
         return Err(vec![node.complain(message)]);
     }
     let product = Problem::new(input, layout, Epilogue::identity());
     Ok(Problem { output, body: Some(body.into()), known_n: known.n, known_k: known.k, ..product })
+}
+
+/// Why the matrix units do not read factors that lie so.
+fn unread(layout: Layout, input: Dtype, Product { a, b, .. }: &Product) -> Option<String> {
+    let stored = match (layout.transpose_a(), layout.transpose_b()) {
+        (true, false) => format!("store both transposed and write `dot({a}, {b}.t())`"),
+        (true, true) => format!("store `{a}` as `[m, k]` and write `dot({a}, {b}.t())`"),
+        (false, _) => format!("store `{b}` transposed and write `dot({a}, {b}.t())`"),
+    };
+    (!Layout::of(input).contains(&layout)).then(|| format!("{}; {stored}", along_k(input)))
+}
+
+/// Groups are of rows of `a`, which lie one after the other where it is not transposed.
+fn across_groups(layout: Layout, body: &Body, Product { a, .. }: &Product) -> Option<String> {
+    let refused = layout.transpose_a() && body.many() == Many::Groups;
+    refused
+        .then(|| format!("an `Index` divides rows of `{a}` into groups; store it as `[m, k]` and write `dot({a}, …)`"))
 }
 
 fn known(declaration: &Declaration) -> Result<Known, Complaint> {
@@ -45,6 +60,9 @@ fn known(declaration: &Declaration) -> Result<Known, Complaint> {
     for Setting { name, node, given } in &declaration.settings {
         match name.as_str() {
             "n" | "k" | "m" => known.apply(name, *node, given)?,
+            "transpose_a" => {
+                return Err(node.complain("the body says how `a` lies; write `dot(x.t(), w)` there"));
+            }
             "transpose_b" => {
                 return Err(node.complain("the body says how `b` lies; write `dot(x, w.t())` there"));
             }
@@ -65,7 +83,7 @@ fn known(declaration: &Declaration) -> Result<Known, Complaint> {
 struct Sorted {
     product: Product,
     second: Option<Second>,
-    transpose_b: bool,
+    layout: Layout,
     /// Where the product stands.
     node: Node,
     steps: Vec<body::Step>,
@@ -96,8 +114,9 @@ impl Sorted {
             return Err(vec![declaration.parameter_list.complain(message)]);
         };
         let second = second(factors, more)?;
-        let Factors { a, b, transpose_b } = factors.clone();
-        Ok(Sorted { product: Product { name: name.to_owned(), a, b }, second, transpose_b, node, steps, nodes })
+        let Factors { a, transpose_a, b, transpose_b } = factors.clone();
+        let layout = Layout::new(transpose_a, transpose_b);
+        Ok(Sorted { product: Product { name: name.to_owned(), a, b }, second, layout, node, steps, nodes })
     }
 }
 
@@ -125,15 +144,16 @@ const A_THIRD: &str =
 
 /// Why two products cannot be summed by one kernel.
 fn why_apart(first: &Factors, second: &Factors) -> Option<String> {
-    let Factors { a, transpose_b, .. } = first;
-    let shown = |Factors { b, transpose_b, .. }: &Factors| if *transpose_b { format!("{b}.t()") } else { b.clone() };
-    if second.a != *a {
+    let Factors { a, transpose_a, transpose_b, .. } = first;
+    let shown = |name: &str, is_transposed| if is_transposed { format!("{name}.t()") } else { name.to_owned() };
+    let a = shown(a, *transpose_a);
+    if shown(&second.a, second.transpose_a) != a {
         return Some(format!(
             "two products of a kernel have the same first factor, and that of the other one is `{a}`; write this one to a \
              matrix first, and pass that as an operand"
         ));
     }
-    let (here, there) = (shown(second), shown(first));
+    let [here, there] = [second, first].map(|Factors { b, transpose_b, .. }| shown(b, *transpose_b));
     (second.transpose_b != *transpose_b).then(|| {
         format!(
             "`{here}` and `{there}` lie differently; store both alike and write `.t()` after both or neither, or write this \

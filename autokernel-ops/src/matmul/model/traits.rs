@@ -74,7 +74,7 @@ impl Traits {
             efficiency: efficiency(schedule),
             ping_pong,
             stream_k,
-            b_is_row_major: class.layout == Layout::Nn,
+            b_is_row_major: class.layout.measured_as() == Layout::Nn,
             input_bytes: f64::from(class.input.bytes()),
             output_bytes: f64::from(class.output.bytes()),
         }

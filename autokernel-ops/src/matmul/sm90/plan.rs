@@ -53,10 +53,11 @@ fn args(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -> Vec<Fiel
     let &Sm90Schedule { tile_m, tile_n, cluster_m, cluster_n, .. } = schedule;
     let tile_k = tile_k(class.input);
     let operand_box = |rows| TileBox { rows, columns: tile_k, swizzle: SWIZZLE_BYTES };
-    // Blocks of a cluster load a slice each of what they share. Row-major B comes in panels of one swizzle row.
+    // Blocks of a cluster load a slice each of what they share. What lies across K comes in panels of one swizzle row.
+    let a_rows = if class.layout.transpose_a() { tile_k } else { tile_m / cluster_n };
     let b_rows = if class.layout.transpose_b() { class.columns_of_c(tile_n) / cluster_m } else { tile_k };
     let map = |name, operand, tile| field(name, Arg::Map { operand, tile });
-    let mut args = vec![map("a_map", a, operand_box(tile_m / cluster_n)), map("b_map", b, operand_box(b_rows))];
+    let mut args = vec![map("a_map", a, operand_box(a_rows)), map("b_map", b, operand_box(b_rows))];
     args.extend(b2.map(|b2| map("b2_map", b2, operand_box(b_rows))));
     args.extend([map("c_map", c, schedule.store_box(class)), pointer("c", c), operands.leading("ldc", c)]);
     args.extend(operands.extents());

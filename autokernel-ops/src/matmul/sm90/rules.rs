@@ -88,11 +88,19 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "row_major_b_takes_whole_swizzle_rows",
-        words: "with layout nn, tile_n is a multiple of 64, with two products of 128",
+        words: "with layouts nn and tn, tile_n is a multiple of 64, with two products of 128",
         holds: |s, class, _| class.layout.transpose_b() || s.tile_n.is_multiple_of(64 * class.products()),
         reason: |s, class, _| {
             let panels = 64 * class.products();
-            format!("tile_n = {} is not a multiple of {panels}, which layout nn asks for", s.tile_n)
+            format!("tile_n = {} is not a multiple of {panels}, which layout {} asks for", s.tile_n, class.layout)
+        },
+    },
+    Rule {
+        name: "transposed_a_takes_whole_swizzle_rows",
+        words: "with layouts tn and tt, tile_m is a multiple of 64",
+        holds: |s, class, _| !class.layout.transpose_a() || s.tile_m.is_multiple_of(64),
+        reason: |s, class, _| {
+            format!("tile_m = {} is not a multiple of 64, which layout {} asks for", s.tile_m, class.layout)
         },
     },
     Rule {
@@ -121,7 +129,7 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "cluster_slices_b_in_whole_swizzle_atoms",
-        words: "tile_n is a multiple of 8 * cluster_m, with layout nn of 64 * cluster_m, with two products of twice that",
+        words: "tile_n is a multiple of 8 * cluster_m, with layouts nn and tn of 64 * cluster_m, with two products of twice that",
         holds: |s, class, _| s.tile_n.is_multiple_of(slice_of_b(class) * s.cluster_m),
         reason: |s, class, _| {
             let (S { tile_n, cluster_m, .. }, slice) = (s, slice_of_b(class));
@@ -130,9 +138,12 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "cluster_slices_a_in_whole_swizzle_atoms",
-        words: "tile_m is a multiple of 8 * cluster_n",
-        holds: |s, _, _| s.tile_m.is_multiple_of(8 * s.cluster_n),
-        reason: |s, _, _| format!("tile_m = {} is not a multiple of 8 for each of {} blocks", s.tile_m, s.cluster_n),
+        words: "tile_m is a multiple of 8 * cluster_n, with layouts tn and tt of 64 * cluster_n",
+        holds: |s, class, _| s.tile_m.is_multiple_of(slice_of_a(class) * s.cluster_n),
+        reason: |s, class, _| {
+            let (S { tile_m, cluster_n, .. }, slice) = (s, slice_of_a(class));
+            format!("tile_m = {tile_m} is not a multiple of {slice} for each of {cluster_n} blocks")
+        },
     },
     Rule {
         name: "split_k_one_to_eight",
@@ -231,6 +242,11 @@ impl S {
 
 fn is_width(extent: u32, least: u32) -> bool {
     (least..=256).contains(&extent) && extent.is_multiple_of(8)
+}
+
+/// Of what each block's share of a tile of `A` is a multiple.
+fn slice_of_a(class: &Class) -> u32 {
+    if class.layout.transpose_a() { 64 } else { 8 }
 }
 
 /// Of what each block's share of a tile of `B` is a multiple.

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 
 use autokernel_baseline::{CublasLt, Epilogue, Gemm, GemmProblem};
+use autokernel_codegen::matmul::problem::Layout;
 use autokernel_codegen::opponent::{Opponent, Product};
 use autokernel_codegen::problem::Problem;
 use autokernel_core::Extents;
@@ -29,10 +30,11 @@ impl Cublas {
         let Some(Opponent::CublasLt(product)) = problem.opponent() else {
             return Err(WorkerError::Cublas(format!("cuBLASLt computes no {}", problem.operation())));
         };
-        let Product { input, output, transpose_b, relu, epilogue } = product;
+        let Product { input, output, transpose_a, transpose_b, relu, epilogue } = product;
         let library = CublasLt::new(device)?;
         let fused = if relu { Epilogue::Relu } else { Epilogue::Identity };
-        let gemm = GemmProblem { extents: shape, dtype: input, output, transpose_b, epilogue: fused };
+        let layout = Layout::new(transpose_a, transpose_b);
+        let gemm = GemmProblem { extents: shape, dtype: input, output, layout, epilogue: fused };
         let gemm = library.gemm(gemm, autokernel_baseline::HEURISTICS)?;
         Ok(Cublas { library: RefCell::new(library), gemm, has_epilogue: epilogue.is_some() })
     }

@@ -29,9 +29,9 @@ mod tests {
         let odd: Vec<Value> = [0, 1, 2, 3, 4, 6, 8, 24, 32, 64, 96, 128, 256].map(Value::from).to_vec();
         let knobs: Vec<String> = base.as_object().unwrap().keys().filter(|knob| *knob != "family").cloned().collect();
         let class = |layout| Problem::matmul(Dtype::Bf16, layout, Epilogue::identity()).class();
-        let (nn, nt) = (class(Layout::Nn), class(Layout::Nt));
+        let (nn, nt, tn) = (class(Layout::Nn), class(Layout::Nt), class(Layout::Tn));
         let of_8_bits = Problem::matmul(Dtype::E4m3, Layout::Nn, Epilogue::identity()).class();
-        let hopper = [nn, nt.clone(), of_8_bits.clone()].map(|class| (class, Arch::SM_90A));
+        let hopper = [nn, nt.clone(), tn, of_8_bits.clone()].map(|class| (class, Arch::SM_90A));
         let targets = [nt, of_8_bits].map(|class| (class, Arch::SM_80)).into_iter().chain(hopper).collect::<Vec<_>>();
         let mut found = BTreeSet::new();
         let mut note = |value: &Value| {

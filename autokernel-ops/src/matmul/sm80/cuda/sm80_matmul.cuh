@@ -12,6 +12,7 @@
 #include "body.cuh"
 #include "epilogue.cuh"
 #include "fast_math.cuh"
+#include "layout.cuh"
 #include "ptx/sm80.cuh"
 #include "raster.cuh"
 #include "sm80_copy.cuh"
@@ -38,7 +39,7 @@ struct Operand {
       : origin(static_cast<const uint8_t*>(base) + (kRowsAreK ? first : first * ld) * kInputBytes),
         row_pitch(ld * kInputBytes),
         extent(end - first),
-        // Columns that run along the extent end inside this tile at the right edge of B only.
+        // Columns that run along the extent end inside this tile at the edge of C only.
         access(widest_access(ld, kRowsAreK && extent < kExtent ? extent : 0)) {}
 
   // Copies the tile at `k_origin`, of which `k_left` (any number) is inside the matrix.
@@ -58,6 +59,7 @@ struct Operand {
   // 8 of K. B: the 8x8 matrices in the order of the mma's registers, both of the first 8 columns before the others.
   __device__ __forceinline__ static uint32_t lane_offset_a(int first) {
     const int lane = threadIdx.x % kWarpSize;
+    if constexpr (kRowsAreK) return Layout::offset(lane / 16 * 8 + lane % 8, first / 8 + lane / 8 % 2);
     return Layout::offset(first + lane % 16, lane / 16);
   }
   __device__ __forceinline__ static uint32_t lane_offset_b(int first) {
@@ -103,8 +105,8 @@ struct Rows {
 template <typename Batch, batch::Many kMany = Batch::kMany>
 struct PartOf;
 
-// Args: a is [m, k] row-major, b [k, n] or with Problem::kTransposeB [n, k], c [m, n]. Bases are 16-byte aligned.
-// Leading dimensions count elements and may be any number >= the row length. m, n and k are at most 2^31 - 2^16, so that
+// Args: a is [m, k] row-major or with Problem::kTransposeA [k, m], b [k, n] or with Problem::kTransposeB [n, k], c [m, n].
+// Bases are 16-byte aligned. Leading dimensions count elements and may be any number >= the row length. m, n and k are at most 2^31 - 2^16, so that
 // a coordinate may point past the last tile. With two products b2 is the second one's b. A batch asks for its header.
 template <typename Problem, typename Schedule, typename Args, typename Body = body::None, int kProducts = 1,
           typename Batch = batch::None>
@@ -119,7 +121,8 @@ struct Matmul : Shape<Schedule, sizeof(typename Problem::Output), Body::kRegiste
   static constexpr int kBlocksN = S::kWarpTileN / kBlock;
   static constexpr int kBlocksOfOne = kBlocksN / kProducts;
 
-  using OperandA = Operand<S::kTileM, S::kTileK, S::kThreads, false>;
+  static constexpr bool kTransposeA = kTransposesA<Problem>;
+  using OperandA = Operand<S::kTileM, S::kTileK, S::kThreads, kTransposeA>;
   using OperandB = Operand<S::kColumns, S::kTileK, S::kThreads, !Problem::kTransposeB>;
   using Accumulators = float[kBlocksM][2 * kBlocksN][4];
 
@@ -136,7 +139,12 @@ struct Matmul : Shape<Schedule, sizeof(typename Problem::Output), Body::kRegiste
                                                         int step) {
 #pragma unroll
     for (int i = 0; i < kBlocksM; ++i) {
-      ptx::ldmatrix_x4(fragments.a[i], OperandA::fragment_address(stage, lane.a, i, step));
+      const uint32_t address = OperandA::fragment_address(stage, lane.a, i, step);
+      if constexpr (kTransposeA) {
+        ptx::ldmatrix_x4_trans(fragments.a[i], address);
+      } else {
+        ptx::ldmatrix_x4(fragments.a[i], address);
+      }
     }
 #pragma unroll
     for (int j = 0; j < kBlocksN; ++j) {

@@ -20,11 +20,11 @@ __device__ __forceinline__ const float* second_sums(const WholeSums<G>& sums, in
 // How wgmma reads an operand of the stage: where it advances by one k step, and its matrix descriptor.
 template <bool kMajorMN>
 struct StageOperand {
-  static constexpr uint32_t kStep = kMajorMN ? kStepMajorN : kStepMajorK;
+  static constexpr uint32_t kStep = kMajorMN ? kStepMajorMN : kStepMajorK;
   Descriptor descriptor;
 
   __device__ __forceinline__ explicit StageOperand(uint32_t address)
-      : descriptor(kMajorMN ? kDescriptorMajorN : kDescriptorMajorK, address) {}
+      : descriptor(kMajorMN ? kDescriptorMajorMN : kDescriptorMajorK, address) {}
 };
 
 // Issues and commits the wgmmas of one stage. `kFirst` overwrites the accumulators, so nothing clears them.
@@ -33,11 +33,12 @@ template <bool kFirst, typename G>
 __device__ __forceinline__ void multiply_stage(Accumulators<G>& acc, const SharedLayout<G>& shared, int stage,
                                                int first) {
   // Swapped, the blocks are columns of B: a small M costs no more than its own width of wgmma.
-  using Blocks = StageOperand<G::kSwapAB && G::kBMajorN>;
-  using Width = StageOperand<!G::kSwapAB && G::kBMajorN>;
-  using Multiply =
-      ptx::Wgmma<typename G::Input, G::kSwapAB && G::kBMajorN, !G::kSwapAB && G::kBMajorN, G::kWidth>;
-  // The same in both layouts: in row-major B a block is one panel.
+  constexpr bool kBlocksMajorMN = G::kSwapAB ? G::kBMajorN : G::kAMajorM;
+  constexpr bool kWidthMajorMN = G::kSwapAB ? G::kAMajorM : G::kBMajorN;
+  using Blocks = StageOperand<kBlocksMajorMN>;
+  using Width = StageOperand<kWidthMajorMN>;
+  using Multiply = ptx::Wgmma<typename G::Input, kBlocksMajorMN, kWidthMajorMN, G::kWidth>;
+  // The same in both layouts: across K a block is one panel.
   constexpr uint32_t kBlockStep = kBlockM * kSwizzleBytes >> kUnitShift;
   constexpr uint32_t kProductStep = G::kColumns * kSwizzleBytes >> kUnitShift;  // swapped, blocks are of either product
   const auto block_step = [](int block) {

@@ -6,7 +6,7 @@
 
 namespace autokernel::sm90 {
 
-// One box for this CTA, or for the whole cluster when the operand is shared.
+// 128 bytes a row or column of the tile, however a factor lies. One box for this CTA, or for the whole cluster when the operand is shared.
 template <bool kShared, typename G, typename Matrix>
 __device__ __forceinline__ void load_box(const TensorMap& map, Matrix matrix, uint32_t destination, uint32_t barrier,
                                          int inner, int outer) {
@@ -19,12 +19,27 @@ __device__ __forceinline__ void load_box(const TensorMap& map, Matrix matrix, ui
   }
 }
 
+// `kExtent` rows or columns of C from `first` on, of K what a stage holds: as one box along K, or panel by panel across it.
+template <bool kMajorMN, int kExtent, bool kShared, typename G, typename Matrix>
+__device__ __forceinline__ void load_slice(const TensorMap& map, Matrix matrix, uint32_t destination, uint32_t barrier,
+                                           int first, int k) {
+  if constexpr (kMajorMN) {
+#pragma unroll
+    for (int panel = 0; panel < kExtent / kPanel; ++panel) {
+      load_box<kShared, G>(map, matrix, destination + panel * kPanelBytes, barrier, first + panel * kPanel, k);
+    }
+  } else {
+    load_box<kShared, G>(map, matrix, destination, barrier, k, first);
+  }
+}
+
 // CTAs side by side along N share A; each loads one of kClusterN slices of its rows.
 template <typename G, typename Matrix>
 __device__ __forceinline__ void load_a(const TensorMap& map, Matrix matrix, uint32_t destination, uint32_t barrier,
                                        int row, int k, int slice) {
   const int first = slice * G::kASliceRows;
-  load_box<(G::kClusterN > 1), G>(map, matrix, destination + first * kSwizzleBytes, barrier, k, row + first);
+  destination += first * kSwizzleBytes;
+  load_slice<G::kAMajorM, G::kASliceRows, (G::kClusterN > 1), G>(map, matrix, destination, barrier, row + first, k);
 }
 
 // CTAs side by side along M share B; each loads one of kClusterM slices of a product's columns.
@@ -32,17 +47,8 @@ template <typename G, typename Matrix>
 __device__ __forceinline__ void load_b(const TensorMap& map, Matrix matrix, uint32_t destination, uint32_t barrier,
                                        int column, int k, int slice) {
   const int first = slice * G::kBSliceColumns;
-  destination += first * kSwizzleBytes;  // 128 bytes a column of the tile in both layouts
-  column += first;
-  if constexpr (G::kBMajorN) {
-#pragma unroll
-    for (int panel = 0; panel < G::kBSliceColumns / kPanelN; ++panel) {
-      load_box<(G::kClusterM > 1), G>(map, matrix, destination + panel * kPanelBytes, barrier, column + panel * kPanelN,
-                                      k);
-    }
-  } else {
-    load_box<(G::kClusterM > 1), G>(map, matrix, destination, barrier, k, column);
-  }
+  destination += first * kSwizzleBytes;
+  load_slice<G::kBMajorN, G::kBSliceColumns, (G::kClusterM > 1), G>(map, matrix, destination, barrier, column + first, k);
 }
 
 template <typename G, typename Args, typename Walk>

@@ -3,6 +3,7 @@
 // needs them too.
 #pragma once
 
+#include "layout.cuh"
 #include "sm90_sums.cuh"
 #include "types.cuh"
 
@@ -13,7 +14,7 @@ constexpr int kTmaUnitBytes = 16;      // what TMA aligns and clips to, and what
 constexpr int kSwizzleBytes = 128;     // one row of a swizzled operand box
 constexpr int kSwizzleRows = 8;        // rows after which the 128-byte swizzle pattern repeats
 constexpr int kSwizzleAtomBytes = kSwizzleBytes * kSwizzleRows;
-constexpr int kPanelN = 64;            // columns of one box of row-major B, of 16 bits: one swizzle row
+constexpr int kPanel = 64;             // rows or columns of C of one box of what lies across K, of 16 bits: one swizzle row
 
 // wgmma, m64nNk16 on 16-bit elements, m64nNk32 on 8-bit ones.
 constexpr int kBlockM = 64;            // its rows
@@ -21,7 +22,7 @@ constexpr int kWarpRows = 16;          // those that one warp holds
 constexpr int kMaxWidth = 256;         // most columns, N
 constexpr int kWidthStep = 8;          // N is a multiple: one 8x8 matrix of stmatrix
 constexpr int kBlockDepthBytes = 32;   // its depth, whatever the elements
-constexpr int kBlockRows = 16;         // that of row-major B, whose elements have 16 bits
+constexpr int kBlockRows = 16;         // that of what lies across K, whose elements have 16 bits
 
 // Limits.
 constexpr int kMaxBlocksSide = 256;    // the longest side of a TMA box
@@ -46,6 +47,7 @@ struct Geometry {
   static constexpr int kClusterM = Schedule::kClusterM;
   static constexpr int kClusterN = Schedule::kClusterN;
   static constexpr int kClusterSize = kClusterM * kClusterN;
+  static constexpr bool kAMajorM = kTransposesA<Problem>;
   static constexpr bool kBMajorN = !Problem::kTransposeB;
   static constexpr bool kSwapAB = Schedule::kSwapAB;
   static constexpr int kSplitK = Schedule::kSplitK;
@@ -111,7 +113,7 @@ struct Geometry {
                         : kStoreRows == kWarpRows && kColumns % kStoreColumns == 0,
                 "store boxes divide what a warp holds of the tile");
 
-  static_assert(sizeof(Input) == 2 || Problem::kTransposeB, "layout_is_one_that_wgmma_reads");
+  static_assert(sizeof(Input) == 2 || (!kAMajorM && !kBMajorN), "layout_is_one_that_wgmma_reads");
   static_assert(kTileK * static_cast<int>(sizeof(Input)) == kSwizzleBytes, "a row of a stage is one swizzle row");
   static_assert(kConsumers >= 1 && kConsumers <= 3, "consumers_one_to_three");
   static_assert(!kPingPong || kConsumers == 2, "ping_pong_takes_two_consumers");
@@ -125,14 +127,16 @@ struct Geometry {
   static_assert(!kSwapAB || (kTileM >= kWidthStep && kTileM <= kMaxWidth && kTileM % kWidthStep == 0),
                 "swapped_tile_m_is_a_wgmma_width");
   static_assert(Sums::has_width(kWidth), "width_is_one_of_whole_numbers");
-  static_assert(!kBMajorN || kColumns % kPanelN == 0, "row_major_b_takes_whole_swizzle_rows");
+  static_assert(!kBMajorN || kColumns % kPanel == 0, "row_major_b_takes_whole_swizzle_rows");
+  static_assert(!kAMajorM || kTileM % kPanel == 0, "transposed_a_takes_whole_swizzle_rows");
   static_assert(kAccumulators <= kMaxAccumulators, "accumulators_fit_registers");
   static_assert(kStages >= 2 && kStages <= 16, "stages_two_to_sixteen");
   static_assert((kClusterM == 1 || kClusterN == 1) && (kClusterSize == 1 || kClusterSize == 2 || kClusterSize == 4),
                 "cluster_of_one_two_or_four_in_a_row");
-  static_assert(kColumns % ((kBMajorN ? kPanelN : kSwizzleRows) * kClusterM) == 0,
+  static_assert(kColumns % ((kBMajorN ? kPanel : kSwizzleRows) * kClusterM) == 0,
                 "cluster_slices_b_in_whole_swizzle_atoms");
-  static_assert(kTileM % (kSwizzleRows * kClusterN) == 0, "cluster_slices_a_in_whole_swizzle_atoms");
+  static_assert(kTileM % ((kAMajorM ? kPanel : kSwizzleRows) * kClusterN) == 0,
+                "cluster_slices_a_in_whole_swizzle_atoms");
   static_assert(kSplitK == 1 || kSplitK == 2 || kSplitK == 4 || kSplitK == kMaxSplitK, "split_k_one_to_eight");
   static_assert(kSplitK == 1 || (!kPingPong && kClusterSize == 1), "split_k_is_cooperative_without_multicast");
   static_assert(kWarpsPerWarpgroup * kConsumers % kSplitK == 0, "split_k_divides_the_consumer_warps");

@@ -6,9 +6,9 @@
 
 namespace autokernel::sm90 {
 
-// Addresses in the shared window. Stage s holds A as [kTileM][kTileK] and then B, as [kTileN][kTileK] when K-major or as
-// kTileN / 64 panels of [64][64] when MN-major, a second product's behind the first one's; every 128-byte row is swizzled as
-// the copy engine delivers it.
+// Addresses in the shared window. Stage s holds A and then B, each as [kTileM or kTileN][kTileK] when K-major or as
+// panels of [64][64], K by 64 rows or columns of C, when MN-major, a second product's B behind the first one's; every 128-byte
+// row is swizzled as the copy engine delivers it.
 template <typename G>
 struct SharedLayout {
   uint32_t base;
@@ -42,11 +42,11 @@ constexpr uint64_t kDescriptorStride = uint64_t{kSwizzleAtomBytes >> kUnitShift}
 constexpr uint64_t kDescriptorMajorK = kDescriptorSwizzle128 | kDescriptorStride;
 constexpr uint32_t kStepMajorK = kBlockDepthBytes >> kUnitShift;
 
-// MN-major: the leading offset leads to the next panel of 64 columns; k advances by rows.
-constexpr int kPanelBytes = kPanelN * kSwizzleBytes;
+// MN-major: the leading offset leads to the next panel of 64; k advances by rows.
+constexpr int kPanelBytes = kPanel * kSwizzleBytes;
 constexpr uint64_t kDescriptorPanel = uint64_t{kPanelBytes >> kUnitShift} << 16;
-constexpr uint64_t kDescriptorMajorN = kDescriptorSwizzle128 | kDescriptorStride | kDescriptorPanel;
-constexpr uint32_t kStepMajorN = kBlockRows * kSwizzleBytes >> kUnitShift;
+constexpr uint64_t kDescriptorMajorMN = kDescriptorSwizzle128 | kDescriptorStride | kDescriptorPanel;
+constexpr uint32_t kStepMajorMN = kBlockRows * kSwizzleBytes >> kUnitShift;
 
 // Two halves, so that a step is one 32-bit addition to the low one.
 struct Descriptor {

@@ -1,9 +1,0 @@
-#![allow(unused_imports)]
-use autokernel::{Column, Matrix, Row, bf16, f16};
-
-#[autokernel::fused_matmul]
-fn up(x: &Matrix<bf16>, w: &Matrix<bf16>, out: &mut Matrix<bf16>) {
-    out = dot(x.t(), w);
-}
-
-fn main() {}
