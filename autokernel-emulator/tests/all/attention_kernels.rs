@@ -26,12 +26,13 @@ const SCHEDULE: AttentionSchedule =
     AttentionSchedule { consumers: 2, tile_keys: 32, stages: 2, ping_pong: true, share_keys: false };
 
 /// Rings that go around and tiles that a block takes one after the other, ragged; more keys than queries, and fewer; one
-/// of each.
-const SIZES: [Sizes; 4] = [
+/// of each; and no keys.
+const SIZES: [Sizes; 5] = [
     Sizes { batch: 2, heads: 4, groups: 2, queries: 131, keys: 131 },
     Sizes { batch: 1, heads: 3, groups: 1, queries: 70, keys: 165 },
     Sizes { batch: 1, heads: 2, groups: 2, queries: 150, keys: 40 },
     Sizes { batch: 1, heads: 1, groups: 1, queries: 1, keys: 1 },
+    Sizes { batch: 1, heads: 2, groups: 1, queries: 5, keys: 0 },
 ];
 
 fn check(test: &str, problem: &Problem, schedule: AttentionSchedule) {
