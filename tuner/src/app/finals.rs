@@ -32,7 +32,7 @@ const WIDER: usize = 2;
 /// There is no GPU, the journal holds nothing that was measured on it, or the GPU is lost.
 pub fn finals(args: &FinalArgs, stop: &Stop) -> Result<Ending, AppError> {
     let config = in_use::load(args.config.as_deref())?;
-    let bench = args.gpu.bench(&args.out)?.ok_or(AppError::NoGpu)?;
+    let bench = args.gpu.bench(&folder::kernels(&args.out))?.ok_or(AppError::NoGpu)?;
     let mut journal = Journal::open(&folder::journal(&args.out), Start::Resume)?;
     let targets = targets(args, &journal, &bench);
     let bench = bench.into_shared();

@@ -1,6 +1,8 @@
 //! The commands, as functions.
 
 mod args;
+#[cfg(feature = "study")]
+mod compile;
 mod ending;
 mod error;
 mod finals;
@@ -23,6 +25,8 @@ mod study;
 mod tune;
 #[cfg(feature = "study")]
 mod work;
+#[cfg(feature = "study")]
+mod work_args;
 
 pub(crate) use args::TuneArgs;
 pub use ending::Ending;
@@ -34,4 +38,6 @@ pub(crate) use proposer::provider;
 pub use study::{JournalCommand, StudyCommand};
 pub use tune::tune;
 #[cfg(feature = "study")]
-pub use work::{WorkArgs, work};
+pub use work::work;
+#[cfg(feature = "study")]
+pub use work_args::WorkArgs;

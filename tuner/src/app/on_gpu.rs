@@ -12,6 +12,7 @@ use super::job::Job;
 use crate::demand::Demand;
 use crate::evaluate::EvaluatorError;
 use crate::filter::{ArchChoice, Filter};
+use crate::folder;
 use crate::gpu::sampling::Effort;
 use crate::gpu::{Bench, GpuEvaluator};
 use crate::target::Target;
@@ -36,7 +37,7 @@ pub fn jobs(args: &TuneArgs, wanted: &Wanted<'_>) -> Result<Option<Vec<Job>>, Ev
     if args.spaces.is_some() {
         return Ok(None);
     }
-    let Some(bench) = args.gpu.bench(&args.out)? else { return Ok(None) };
+    let Some(bench) = args.gpu.bench(&folder::kernels(&args.out))? else { return Ok(None) };
     let arch = match args.filter.arch {
         ArchChoice::Named(arch) => arch,
         ArchChoice::Auto => bench.arch(),

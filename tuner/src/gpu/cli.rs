@@ -65,18 +65,18 @@ impl GpuArgs {
         self.compile_threads.map_or_else(cores, NonZeroUsize::get)
     }
 
-    /// The bench that these options describe, with its kernels cached below `out`; none if nobody asked for GPUs and there is none
+    /// The bench that these options describe, with its kernels cached in `cache`; none if nobody asked for GPUs and there is none
     /// that can measure.
     ///
     /// # Errors
     /// Somebody asked for GPUs, and they cannot measure.
-    pub fn bench(&self, out: &Path) -> Result<Option<Bench>, EvaluatorError> {
+    pub fn bench(&self, cache: &Path) -> Result<Option<Bench>, EvaluatorError> {
         let asked = self.gpus.is_some() || self.worker.is_some();
         if !asked && !matches!(Device::gpu_count(), Ok(1..)) {
             return Ok(None);
         }
         let devices = self.gpus.clone().unwrap_or(Devices::one(0));
-        match Bench::open(&devices, self.worker.as_deref(), Path::new("."), &folder::kernels(out)) {
+        match Bench::open(&devices, self.worker.as_deref(), Path::new("."), cache) {
             Ok(bench) => {
                 if let Some(reason) = &bench.gpu().no_nvml {
                     errln!("note: without NVML, throttling is told from the SM's own counter alone ({reason})");

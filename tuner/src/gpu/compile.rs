@@ -118,31 +118,48 @@ impl CandidateCompiler {
 
     /// Compiles one candidate. The schedule's rules come first, and a spill is a failure: such a kernel is slow for sure.
     pub fn compile(&self, schedule: &Schedule) -> CompileOutcome {
+        self.try_compile(schedule).unwrap_or_else(|error| Err(Failure::Compile { log: error.to_string() }))
+    }
+
+    /// As [`CandidateCompiler::compile`], for who may not put the faults of this machine down to the schedule.
+    ///
+    /// # Errors
+    /// nvcc does not start, or the cache cannot be written.
+    pub fn try_compile(&self, schedule: &Schedule) -> Result<CompileOutcome, CompileError> {
         let CandidateCompiler { compiler, problem, arch, form, limit } = self;
-        problem.class().check(schedule, *arch)?;
-        let (source, _) = problem.emit(schedule).map_err(|other| Failure::Compile { log: other.to_string() })?;
+        if let Err(broken) = problem.class().check(schedule, *arch) {
+            return Ok(Err(broken.into()));
+        }
+        let source = match problem.emit(schedule) {
+            Ok((source, _)) => source,
+            Err(other) => return Ok(Err(Failure::Compile { log: other.to_string() })),
+        };
         let begun = Instant::now();
         // Limits are told in whole seconds.
         let seconds = limit.now().as_secs_f64().ceil();
         let compiler = compiler.clone().with_limit(Duration::from_secs_f64(seconds));
-        let image = compiler.compile(&source, *arch).map_err(|error| failure(&error))?;
+        let image = match compiler.compile(&source, *arch) {
+            Ok(image) => image,
+            Err(error) => return failure(error).map(Err),
+        };
         if !image.cached {
             limit.saw(begun.elapsed());
         }
         let report = image.report;
         if report.spills() {
-            return Err(Failure::Spill { bytes: report.spill_store_bytes.max(report.spill_load_bytes) });
+            return Ok(Err(Failure::Spill { bytes: report.spill_store_bytes.max(report.spill_load_bytes) }));
         }
-        Ok(Compiled { kernel: Kernel { symbol: source.symbol, image: form.of(image) }, report })
+        Ok(Ok(Compiled { kernel: Kernel { symbol: source.symbol, image: form.of(image) }, report }))
     }
 }
 
-fn failure(error: &CompileError) -> Failure {
+/// What `error` says of the schedule; what says nothing of it comes back.
+fn failure(error: CompileError) -> Result<Failure, CompileError> {
     match (error.spilled_bytes(), error) {
-        (Some(bytes), _) => Failure::Spill { bytes },
-        (None, CompileError::TimedOut { seconds, .. }) => Failure::CompileTimeout { limit_s: *seconds as f64 },
-        (None, CompileError::Refused { log, .. }) => Failure::Compile { log: log.clone() },
-        (None, other) => Failure::Compile { log: other.to_string() },
+        (Some(bytes), _) => Ok(Failure::Spill { bytes }),
+        (None, CompileError::TimedOut { seconds, .. }) => Ok(Failure::CompileTimeout { limit_s: seconds as f64 }),
+        (None, CompileError::Refused { log, .. }) => Ok(Failure::Compile { log }),
+        (None, other @ (CompileError::Start { .. } | CompileError::Io { .. })) => Err(other),
     }
 }
 
@@ -187,8 +204,13 @@ mod tests {
             |log: &str| CompileError::Refused { symbol: "x".to_owned(), arch: Arch::SM_80, log: log.to_owned() };
         let spill =
             "ptxas error : Registers are spilled to local memory in function 'x', 4 bytes spill stores, 8 bytes";
-        assert_eq!(failure(&refused(spill)), Failure::Spill { bytes: 4 });
+        assert_eq!(failure(refused(spill)).unwrap(), Failure::Spill { bytes: 4 });
         let log = "error: expected a `;`";
-        assert_eq!(failure(&refused(log)), Failure::Compile { log: log.to_owned() });
+        assert_eq!(failure(refused(log)).unwrap(), Failure::Compile { log: log.to_owned() });
+        let source = std::io::Error::other("no room");
+        assert!(
+            failure(CompileError::Io { path: "cache".into(), source }).is_err(),
+            "that says nothing of the schedule"
+        );
     }
 }

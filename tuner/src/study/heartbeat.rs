@@ -13,6 +13,48 @@ use super::queue::json;
 /// Signs of life in the time of a lease: some may be lost.
 const A_LEASE: u32 = 4;
 
+/// What a worker is for.
+pub enum Role {
+    /// It measures, on GPUs of this kind unless it replays.
+    Measure(Option<Kind>),
+    /// It compiles for those that measure.
+    Compile,
+}
+
+impl Role {
+    /// The word for it in the database.
+    fn word(&self) -> &'static str {
+        match self {
+            Role::Measure(_) => "measure",
+            Role::Compile => "compile",
+        }
+    }
+
+    fn kind(&self) -> Option<String> {
+        match self {
+            Role::Measure(kind) => kind.as_ref().map(json),
+            Role::Compile => None,
+        }
+    }
+
+    /// How it prolongs what it holds.
+    fn prolong(&self) -> &'static str {
+        match self {
+            Role::Measure(_) => {
+                "update autokernel.work set lease_until = now() + make_interval(secs => $3)
+                 from unnest($1::bigint[], $2::integer[]) as held (id, attempt)
+                 where work.id = held.id and work.attempt = held.attempt and result is null and lease_until is not null"
+            }
+            Role::Compile => {
+                "update autokernel.work set compile_until = now() + make_interval(secs => $3)
+                 from unnest($1::bigint[], $2::integer[]) as held (id, attempt)
+                 where work.id = held.id and work.compile_attempt = held.attempt and result is null
+                    and compile_until is not null"
+            }
+        }
+    }
+}
+
 /// Tells the study that a worker lives, and prolongs what it holds, until it is dropped.
 pub struct Heartbeat {
     held: Arc<Held>,
@@ -27,17 +69,16 @@ const LEAVE: Duration = Duration::from_secs(2);
 type Held = Mutex<HashSet<(i64, i32)>>;
 
 impl Heartbeat {
-    /// Begins for the worker of that name, which measures on `kind`. The first sign has been given when it comes back.
-    pub fn begin(mut link: Link, name: String, kind: Option<&Kind>, lease: Duration) -> Result<Self, StudyError> {
+    /// Begins for the worker of that name. The first sign has been given when it comes back.
+    pub fn begin(mut link: Link, name: String, role: Role, lease: Duration) -> Result<Self, StudyError> {
         let held = Arc::new(Held::default());
-        let kind = kind.map(json);
-        beat(&mut link, &held, &name, kind.as_deref(), lease)?;
+        beat(&mut link, &held, &name, &role, lease)?;
         let (alive, ended) = mpsc::channel();
         let (leave, left) = mpsc::channel();
         let of_thread = Arc::clone(&held);
         std::thread::spawn(move || {
             while ended.recv_timeout(lease / A_LEASE) == Err(RecvTimeoutError::Timeout) {
-                if let Err(error) = beat(&mut link, &of_thread, &name, kind.as_deref(), lease) {
+                if let Err(error) = beat(&mut link, &of_thread, &name, &role, lease) {
                     errln!("warning: no sign of life could be given: {error}");
                 }
             }
@@ -75,18 +116,16 @@ fn lock(held: &Held) -> std::sync::MutexGuard<'_, HashSet<(i64, i32)>> {
     held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn beat(link: &mut Link, held: &Held, name: &str, kind: Option<&str>, lease: Duration) -> Result<(), StudyError> {
-    const ALIVE: &str = "insert into autokernel.worker (name, kind, seen_at) values ($1, $2::text::json, now())
+fn beat(link: &mut Link, held: &Held, name: &str, role: &Role, lease: Duration) -> Result<(), StudyError> {
+    const ALIVE: &str =
+        "insert into autokernel.worker (name, role, kind, seen_at) values ($1, $2, $3::text::json, now())
         on conflict (name) do update set seen_at = now()";
-    const PROLONG: &str = "update autokernel.work set lease_until = now() + make_interval(secs => $3)
-        from unnest($1::bigint[], $2::integer[]) as held (id, attempt)
-        where work.id = held.id and work.attempt = held.attempt and result is null and lease_until is not null";
-    let lease = lease.as_secs_f64();
+    let (word, kind, lease) = (role.word(), role.kind(), lease.as_secs_f64());
     link.run(|client| {
-        client.execute(ALIVE, &[&name, &kind])?;
+        client.execute(ALIVE, &[&name, &word, &kind])?;
         let (ids, attempts): (Vec<i64>, Vec<i32>) = lock(held).iter().copied().unzip();
         if !ids.is_empty() {
-            client.execute(PROLONG, &[&ids, &attempts, &lease])?;
+            client.execute(role.prolong(), &[&ids, &attempts, &lease])?;
         }
         Ok(())
     })

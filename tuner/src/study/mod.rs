@@ -3,7 +3,10 @@
 //! Whoever searches asks for trials ([`Study`], [`Remote`]); `Worker`s take them, a lease at a time, and write what came
 //! of them. Nobody coordinates: the state is the database's alone, and each process may die at any time. A lease is
 //! known by its attempt, so that a result which comes after another worker took over is kept aside and never counted.
+//! `CompileWorker`s need no GPU: they compile what is open into a cache that all share, by leases of their own.
 
+mod claim;
+mod compiler;
 mod error;
 mod heartbeat;
 mod kind;
@@ -14,9 +17,11 @@ mod remote;
 mod request;
 mod status;
 mod store;
+mod uncompiled;
 mod url;
 mod worker;
 
+pub(crate) use compiler::{CompileWorker, Workshop};
 pub use error::StudyError;
 pub(crate) use kind::Kind;
 pub use link::Link;

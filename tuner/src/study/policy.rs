@@ -6,7 +6,7 @@ use super::error::StudyError;
 use super::link::Link;
 
 /// The version of the tables.
-const VERSION: i32 = 1;
+const VERSION: i32 = 2;
 
 /// How work is leased.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -24,14 +24,6 @@ pub struct Numbered {
     pub task: Task,
 }
 
-/// Work that a worker holds. Its attempt is the token by which a result that comes too late is known.
-#[derive(Clone, Debug)]
-pub struct Claim {
-    pub id: i64,
-    pub attempt: i32,
-    pub request: Request,
-}
-
 /// What became of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recorded {
@@ -77,8 +69,9 @@ impl Queue {
 
     /// Asks for `requests` about `task`, each once: what was asked for already stands as it does.
     pub fn ask(&mut self, task: &Task, requests: &[Request]) -> Result<(), StudyError> {
-        const QUERY: &str = "insert into autokernel.work (task, key, kind, request)
-            select $1, key, kind, request::json from unnest($2::bytea[], $3::text[], $4::text[]) as asked (key, kind, request)
+        const QUERY: &str = "insert into autokernel.work (task, key, kind, request, compiled)
+            select $1, key, kind, request::json, kind <> 'trial'
+            from unnest($2::bytea[], $3::text[], $4::text[]) as asked (key, kind, request)
             on conflict (key) do nothing";
         let id = self.task(task)?;
         let keys: Vec<Vec<u8>> = requests.iter().map(|request| request.key(task).to_vec()).collect();
@@ -97,18 +90,6 @@ impl Queue {
         Ok(rows.iter().filter_map(read).collect())
     }
 
-    /// The tasks that have work which nobody holds.
-    pub fn open_tasks(&mut self) -> Result<Vec<Numbered>, StudyError> {
-        const QUERY: &str = "select id, target::text, environment::text from autokernel.task where exists (
-            select from autokernel.work where work.task = task.id and result is null
-                and (lease_until is null or lease_until < now())
-                and (kind <> 'trial' or attempt - given_back < $1))
-            order by id";
-        let attempts = self.policy.attempts as i32;
-        let rows = self.link.run(|client| client.query(QUERY, &[&attempts]))?;
-        rows.iter().map(|row| self.numbered(row)).collect()
-    }
-
     /// The task of that number.
     pub fn numbered_task(&mut self, id: i64) -> Result<Task, StudyError> {
         const QUERY: &str = "select id, target::text, environment::text from autokernel.task where id = $1";
@@ -116,50 +97,12 @@ impl Queue {
         Ok(self.numbered(&row)?.task)
     }
 
-    fn numbered(&self, row: &Row) -> Result<Numbered, StudyError> {
+    pub(super) fn numbered(&self, row: &Row) -> Result<Numbered, StudyError> {
         let id: i64 = row.get("id");
         let damaged = |error: serde_json::Error| self.damaged(format!("task {id}"), error.to_string());
         let target = serde_json::from_str(row.get("target")).map_err(damaged)?;
         let environment = serde_json::from_str(row.get("environment")).map_err(damaged)?;
         Ok(Numbered { id, task: Task { target, environment } })
-    }
-
-    /// Leases work of a task to `worker`: the oldest that nobody holds, at most `most`, and no more than its share where
-    /// other workers live.
-    pub fn claim(&mut self, task: i64, worker: &str, most: usize) -> Result<Vec<Claim>, StudyError> {
-        const QUERY: &str = "with alive as (
-                select greatest(1, count(*)) as workers from autokernel.worker
-                where seen_at > now() - make_interval(secs => $4)),
-            share as (
-                select greatest(1, least($3::bigint, ((
-                    select count(*) from (
-                        select from autokernel.work where task = $1 and result is null
-                            and (lease_until is null or lease_until < now())
-                            and (kind <> 'trial' or attempt - given_back < $5)
-                        limit $3::bigint * workers) as open
-                    ) + workers - 1) / workers)) as size from alive),
-            next as (
-                select id from autokernel.work where task = $1 and result is null
-                    and (lease_until is null or lease_until < now())
-                    and (kind <> 'trial' or attempt - given_back < $5)
-                order by id limit (select size from share) for update skip locked)
-            update autokernel.work set attempt = attempt + 1, worker = $2,
-                lease_until = now() + make_interval(secs => $4)
-            from next where work.id = next.id
-            returning work.id, attempt, kind, request::text as request";
-        let most = most.max(1) as i64;
-        let (lease, attempts) = (self.policy.lease.as_secs_f64(), self.policy.attempts as i32);
-        let rows = self.link.run(|client| client.query(QUERY, &[&task, &worker, &most, &lease, &attempts]))?;
-        let mut claims = rows.iter().map(|row| self.read_claim(row)).collect::<Result<Vec<_>, _>>()?;
-        claims.sort_by_key(|claim| claim.id);
-        Ok(claims)
-    }
-
-    fn read_claim(&self, row: &Row) -> Result<Claim, StudyError> {
-        let id: i64 = row.get("id");
-        let request = Request::read(row.get("kind"), row.get("request"));
-        let request = request.map_err(|reason| self.damaged(format!("work {id}"), reason))?;
-        Ok(Claim { id, attempt: row.get("attempt"), request })
     }
 
     /// Writes the result of a claim. Once it has come back the result cannot be lost.

@@ -35,10 +35,20 @@ create table autokernel.work (
     -- How many leases ended without a result because their worker said so.
     given_back integer not null default 0,
     worker text,
-    lease_until timestamptz
+    lease_until timestamptz,
+    -- Whether the kernels are in the cache that workers share. Finals compile nothing new.
+    compiled boolean not null default false,
+    -- Which lease of those who only compile is the last, until when it lasts, and how many ended without a word.
+    compile_attempt integer not null default 0,
+    compile_until timestamptz,
+    compile_lost integer not null default 0
 ) with (fillfactor = 80);
 
 create index work_open on autokernel.work (task, id) where result is null;
+create index work_compiled on autokernel.work (task, id) where result is null and compiled;
+create index work_uncompiled on autokernel.work (task, id) where result is null and not compiled;
+create index work_being_compiled on autokernel.work (task, id)
+    where result is null and not compiled and compile_until is not null;
 create index work_recorded on autokernel.work (recorded_at, id) where result is not null;
 
 -- Results of leases that were lost before: kept, and not counted.
@@ -60,7 +70,8 @@ create table autokernel.line (
 
 create table autokernel.worker (
     name text primary key,
-    -- The GPUs that it measures on; none if it replays.
+    role text not null check (role in ('measure', 'compile')),
+    -- The GPUs that it measures on; none if it replays or only compiles.
     kind json,
     seen_at timestamptz not null
 );

@@ -12,12 +12,16 @@ pub struct Status {
     pub recorded: i64,
     /// Work that a worker holds.
     pub leased: i64,
-    /// Work that nobody holds.
+    /// Work that nobody measures.
     pub open: i64,
+    /// That of it whose kernels are compiled.
+    pub compiled: i64,
     /// Results that came after their lease was lost.
     pub late: i64,
-    /// Workers that live.
+    /// Workers that live and measure.
     pub workers: i64,
+    /// Workers that live and compile.
+    pub compilers: i64,
 }
 
 impl Status {
@@ -29,22 +33,40 @@ impl Status {
         const QUERY: &str = "select
             (select count(*) from autokernel.work where result is not null) as recorded,
             (select count(*) from autokernel.work where result is null and lease_until >= now()) as leased,
-            (select count(*) from autokernel.work
-                where result is null and (lease_until is null or lease_until < now())) as open,
+            open.open, open.compiled,
             (select count(*) from autokernel.late) as late,
-            (select count(*) from autokernel.worker where seen_at > now() - make_interval(secs => $1)) as workers";
+            alive.workers, alive.compilers
+            from (select count(*) as open, count(*) filter (where compiled and kind = 'trial') as compiled
+                  from autokernel.work where result is null and (lease_until is null or lease_until < now())) as open,
+                 (select count(*) filter (where role = 'measure') as workers,
+                    count(*) filter (where role = 'compile') as compilers
+                  from autokernel.worker where seen_at > now() - make_interval(secs => $1)) as alive";
         let lease = queue.policy().lease.as_secs_f64();
         let row = queue.link().run(|client| client.query_one(QUERY, &[&lease]))?;
         let count = |name| row.get::<_, i64>(name);
-        let [recorded, leased, open, late, workers] = ["recorded", "leased", "open", "late", "workers"].map(count);
-        Ok(Status { recorded, leased, open, late, workers })
+        Ok(Status {
+            recorded: count("recorded"),
+            leased: count("leased"),
+            open: count("open"),
+            compiled: count("compiled"),
+            late: count("late"),
+            workers: count("workers"),
+            compilers: count("compilers"),
+        })
     }
 }
 
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Status { recorded, leased, open, late, workers } = self;
-        write!(f, "{recorded} recorded, {leased} being measured, {open} waiting; {workers} workers")?;
+        let Status { recorded, leased, open, compiled, late, workers, compilers } = self;
+        write!(f, "{recorded} recorded, {leased} being measured, {open} waiting")?;
+        if *compiled > 0 {
+            write!(f, " ({compiled} of them compiled)")?;
+        }
+        write!(f, "; {workers} workers")?;
+        if *compilers > 0 {
+            write!(f, ", {compilers} compilers")?;
+        }
         if *late > 0 { write!(f, "; {late} results came too late and are not counted") } else { Ok(()) }
     }
 }

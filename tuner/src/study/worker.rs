@@ -6,17 +6,18 @@ use std::time::{Duration, Instant};
 
 use autokernel_codegen::schedule::Schedule;
 
+use super::claim::Claim;
 use super::error::StudyError;
-use super::heartbeat::Heartbeat;
+use super::heartbeat::{Heartbeat, Role};
 use super::kind::Kind;
-use super::queue::{Claim, Numbered, Queue, Recorded};
+use super::queue::{Numbered, Queue, Recorded};
 use super::request::{Answer, Request, Task, Timed, Tried};
 use crate::evaluate::{Evaluated, Evaluator, EvaluatorError};
 use crate::held_final::Leg;
 use crate::stop::Stop;
 
 /// How often a worker without work looks for some: at first, and at most.
-const LOOKS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(500));
+pub(super) const LOOKS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(500));
 
 /// Makes the evaluators of the tasks that a machine serves.
 pub trait Bench {
@@ -85,7 +86,7 @@ impl<'b> Worker<'b> {
     ) -> Result<Self, StudyError> {
         let lease = queue.policy().lease;
         let link = queue.link().another();
-        let heartbeat = Heartbeat::begin(link, name.clone(), bench.kind().as_ref(), lease)?;
+        let heartbeat = Heartbeat::begin(link, name.clone(), Role::Measure(bench.kind()), lease)?;
         let (evaluators, done) = (HashMap::new(), Done::default());
         Ok(Worker { queue, name, bench, evaluators, heartbeat, habits, stop, done })
     }

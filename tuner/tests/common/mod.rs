@@ -55,7 +55,7 @@ impl Tuner {
     /// The command, not yet run.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tuner"));
-        command.current_dir(self.folder()).env_remove("OPENAI_API_KEY");
+        command.current_dir(self.folder()).env_remove("OPENAI_API_KEY").env_remove("AUTOKERNEL_CACHE_DIR");
         if !args.contains(&"--spaces") {
             command.args(["--spaces", "spaces"]);
         }
@@ -71,7 +71,7 @@ impl Tuner {
     /// The command with these arguments alone, not yet run.
     pub fn plain(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tuner"));
-        command.current_dir(self.folder()).env_remove("OPENAI_API_KEY").args(args);
+        command.current_dir(self.folder()).env_remove("OPENAI_API_KEY").env_remove("AUTOKERNEL_CACHE_DIR").args(args);
         command
     }
 

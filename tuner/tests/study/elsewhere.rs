@@ -8,14 +8,20 @@ use crate::common::Tuner;
 use crate::gpu_support::Machine;
 use crate::postgres_server::Server;
 
-fn work(machine: &Machine, url: &str) -> Child {
+/// A worker on a machine of scripts.
+pub fn work(machine: &Machine, url: &str, more: &[&str]) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tuner"));
     command.current_dir(machine.path("")).env("AUTOKERNEL_NVCC", machine.path("nvcc"));
-    command.args(["work", "--study", url, "--worker", "./worker"]);
+    // What scripts make must not get among real kernels.
+    command.env_remove("AUTOKERNEL_CACHE_DIR");
+    command.args(["work", "--study", url]).args(more);
     command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap()
 }
 
-fn end(mut worker: Child) -> String {
+/// The option by which a worker measures with the script.
+pub const SCRIPT: [&str; 2] = ["--worker", "./worker"];
+
+pub fn end(mut worker: Child) -> String {
     assert!(Command::new("kill").arg(worker.id().to_string()).status().unwrap().success());
     let mut said = String::new();
     std::io::Read::read_to_string(worker.stdout.as_mut().unwrap(), &mut said).unwrap();
@@ -32,7 +38,7 @@ fn trials_and_finals_are_measured_by_the_workers_whose_gpu_the_search_is_for() {
     // Compiling takes longer than an idle worker's pause: whoever is idle finds work.
     let ours = || Machine::with("", "sleep 0.6", "Test GPU");
     let machines = [ours(), ours(), Machine::with("", "", "Other GPU")];
-    let workers = machines.each_ref().map(|machine| work(machine, &url));
+    let workers = machines.each_ref().map(|machine| work(machine, &url, &SCRIPT));
     while server.count("select count(*) from autokernel.worker") < 3 {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }

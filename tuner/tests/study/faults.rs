@@ -160,8 +160,8 @@ fn one_round(
     let mut workers: Vec<Child> = (0..7).map(|_| worker(&tuner, &url, trial_ms, &[])).collect();
 
     // Whoever is disturbed has begun, however long that takes here.
-    wait_for(server, "select count(*) from autokernel.worker", 8);
-    wait_for(server, "select count(*) from autokernel.work where result is not null", 1);
+    server.wait_for("select count(*) from autokernel.worker", 8);
+    server.wait_for("select count(*) from autokernel.work where result is not null", 1);
     let mut random = Pcg64::seed_from_u64(round);
     let begun = Instant::now();
     let mut at = |seconds: f64| {
@@ -190,7 +190,7 @@ fn one_round(
     let found = finished(&output.stdout);
     assert_eq!(found["tried"], disturbed.trials, "{found}");
     // What the search that was killed had asked for is measured as well.
-    wait_for(server, "select 1 - least(1, count(*)) from autokernel.work where result is null", 1);
+    server.wait_for("select 1 - least(1, count(*)) from autokernel.work where result is null", 1);
     workers.push(behind);
     for worker in &mut workers {
         let status = std::process::Command::new("kill").arg(worker.id().to_string()).status().unwrap();
@@ -209,13 +209,4 @@ fn one_round(
     let lost = server.count("select count(*) from autokernel.work where attempt - given_back > 1");
     assert!(lost > 0, "no lease was lost: nothing was tested");
     (found, server.count("select count(*) from autokernel.late"))
-}
-
-/// Waits until `query` counts that many.
-fn wait_for(server: &Server, query: &str, many: i64) {
-    let deadline = Instant::now() + Duration::from_secs(120);
-    while server.count(query) < many {
-        assert!(Instant::now() < deadline, "{query} stays below {many}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }

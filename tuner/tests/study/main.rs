@@ -12,6 +12,7 @@ mod gpu_support;
 mod llm_support;
 
 mod commands;
+mod compilers;
 mod elsewhere;
 mod faults;
 mod postgres_server;

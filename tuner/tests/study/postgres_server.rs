@@ -3,6 +3,7 @@
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 use crate::common::skip;
 
@@ -94,6 +95,15 @@ impl Server {
     /// The one number that a query gives.
     pub fn count(&self, query: &str) -> i64 {
         self.query(query)[0].get(0)
+    }
+
+    /// Waits until a query counts that many.
+    pub fn wait_for(&self, query: &str, many: i64) {
+        let deadline = Instant::now() + Duration::from_secs(120);
+        while self.count(query) < many {
+            assert!(Instant::now() < deadline, "{query} stays below {many}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
     }
 
     fn data(&self) -> PathBuf {
