@@ -21,7 +21,7 @@ struct Job {
     arch: Arch,
     /// Whether its machine code is kept.
     tuned: bool,
-    /// Whether somebody measured it or nothing else stands in: a problem does not do without it.
+    /// Whether somebody measured it: a problem does not do without it.
     needed: bool,
 }
 
@@ -71,7 +71,14 @@ pub fn build(
         }
     }
     for plan in plans.values_mut() {
-        leave_out(&mut plan.variants, &mut spilled)?;
+        for id in leave_out(&mut plan.variants, &spilled) {
+            let spilling = jobs.iter().find(|job| (&job.source.symbol, job.arch) == (&id.0, id.1));
+            if let (false, Some(job)) = (files.contains_key(&id), spilling) {
+                warn_of_spills(&plan.problem, job.arch, &spilled[&id]);
+                let image = compiler.clone().with_spills().compile(&job.source, job.arch)?;
+                files.insert(id, copy_image(&image, job.tuned, &format!("{}.{}", job.source.symbol, job.arch), out)?);
+            }
+        }
         for variant in &mut plan.variants {
             variant.image = files.get(&image_of(variant)).cloned();
         }
@@ -79,28 +86,42 @@ pub fn build(
     Ok(plans)
 }
 
-/// Whether a problem does not do without `variant`: somebody measured it, or nothing else stands in. A product's images carry
-/// over from one epilogue to another, but nobody compiled them with this body before.
+fn warn_of_spills(problem: &Problem, arch: Arch, error: &CompileError) {
+    let bytes = error.spilled_bytes().unwrap_or(0);
+    println!(
+        "cargo::warning=autokernel: `{problem}` needs more registers than a thread has on {arch}: {bytes} bytes of them go \
+         through memory. It is right, and slower; two kernels of fewer outputs or operands may be faster"
+    );
+}
+
+/// Whether a problem does not do without `variant`: somebody measured it. A product's images carry over from one epilogue to
+/// another, but nobody compiled them with this body before.
 fn is_needed(variant: &Variant, problem: &Problem, config: &Config) -> bool {
     let has_body = problem.as_product().is_some_and(|product| product.body.is_some());
     match (&variant.tuned, variant.portfolio) {
         (Some(tuned), _) => !has_body || tuned.class == problem.class().to_string(),
         (None, Some(_)) => !has_body && config.portfolio_for(problem, variant.arch).is_some(),
-        (None, None) => true,
+        (None, None) => false,
     }
 }
 
-/// Leaves out images that would spill registers and that no problem needs: how many a body takes is known to ptxas alone.
-///
-/// # Errors
-/// The last image of an arch is one of them.
-fn leave_out(variants: &mut Vec<Variant>, spilled: &mut BTreeMap<ImageId, CompileError>) -> Result<(), CompileError> {
-    let (gone, left): (Vec<Variant>, Vec<Variant>) =
+/// Leaves out images that would spill registers and that no problem needs: how many a body takes is known to ptxas alone. Of an arch
+/// that has no others the one that spills least stays; gives those.
+fn leave_out(variants: &mut Vec<Variant>, spilled: &BTreeMap<ImageId, CompileError>) -> Vec<ImageId> {
+    let (gone, mut left): (Vec<Variant>, Vec<Variant>) =
         variants.drain(..).partition(|variant| spilled.contains_key(&image_of(variant)));
-    let is_missed = |variant: &&Variant| !left.iter().any(|other| other.arch == variant.arch);
-    let missed = gone.iter().find(is_missed).and_then(|variant| spilled.remove(&image_of(variant)));
+    let mut stay: BTreeMap<Arch, Variant> = BTreeMap::new();
+    for variant in gone {
+        let bytes = |variant: &Variant| spilled[&image_of(variant)].spilled_bytes();
+        let is_missed = !left.iter().any(|other| other.arch == variant.arch);
+        if is_missed && stay.get(&variant.arch).is_none_or(|other| bytes(&variant) < bytes(other)) {
+            stay.insert(variant.arch, variant);
+        }
+    }
+    let ids = stay.values().map(image_of).collect();
+    left.extend(stay.into_values());
     *variants = left;
-    missed.map_or(Ok(()), Err)
+    ids
 }
 
 /// For each arch that a family serves the portfolio that serves `problem`, of the config or else its operation's own, and the tuned
@@ -210,20 +231,26 @@ mod tests {
     }
 
     #[test]
-    fn an_image_of_a_portfolio_that_spills_is_left_out_unless_it_is_the_last_of_its_arch() {
+    fn images_that_spill_are_left_out_but_for_the_one_that_spills_least_where_an_arch_has_no_other() {
         let body = syn::parse_quote! { fn double(x: &Matrix<f32>, out: &mut Matrix<f32>) { out = x + x; } };
         let problem = Problem::from(crate::rows::problem(&body).unwrap());
         let config = Config::default();
         let all: Vec<Variant> = variants(&problem, &config).into_iter().map(|(_, variant)| variant).collect();
-        let refused = |variant: &Variant| {
+        let refused = |(number, variant): (usize, &Variant)| {
             let (symbol, arch) = image_of(variant);
-            (image_of(variant), CompileError::Refused { symbol, arch, log: "8 bytes spill stores".to_owned() })
+            let log = format!("{} bytes spill stores", 8 + number % 3);
+            (image_of(variant), CompileError::Refused { symbol, arch, log })
         };
         let mut one = all.clone();
-        leave_out(&mut one, &mut BTreeMap::from([refused(&all[0])])).unwrap();
+        assert_eq!(leave_out(&mut one, &BTreeMap::from([refused((0, &all[0]))])), []);
         assert_eq!(one, all[1..]);
-        let of_first_arch = all.iter().filter(|variant| variant.arch == all[0].arch);
-        let error = leave_out(&mut all.clone(), &mut of_first_arch.map(refused).collect()).unwrap_err();
-        assert_eq!(error.spilled_bytes(), Some(8));
+
+        let of_first_arch = || all.iter().enumerate().filter(|(_, variant)| variant.arch == all[0].arch);
+        assert!(of_first_arch().count() > 3, "more than one spills least");
+        let mut left = all.clone();
+        let ids = leave_out(&mut left, &of_first_arch().map(refused).collect());
+        assert_eq!(ids, [image_of(&all[0])]);
+        assert_eq!(left.iter().filter(|variant| variant.arch == all[0].arch).count(), 1);
+        assert!(left.iter().any(|variant| variant.arch != all[0].arch), "other archs keep theirs");
     }
 }

@@ -25,11 +25,12 @@ const FLAGS: [&str; 10] = [
     "--expt-relaxed-constexpr",
     "-Werror=all-warnings",
     "-Xptxas=-v",
-    "-Xptxas=-warn-spills",
+    WARN_SPILLS,
     "-Xptxas=-Werror",
     "-cubin",
     "--keep",
 ];
+const WARN_SPILLS: &str = "-Xptxas=-warn-spills";
 /// The source line of each instruction, for profilers and for the reports of an emulator. It changes no instruction, and
 /// makes machine code three times as large.
 const LINE_INFO: &str = "-lineinfo";
@@ -100,6 +101,8 @@ pub struct Compiler {
     cache: Cache,
     limit: Duration,
     line_info: bool,
+    /// Whether registers may spill to memory.
+    spills: bool,
     /// Whether the toolkit's own runtime header stands before a kernel, rather than ours.
     whole_runtime: bool,
 }
@@ -112,6 +115,7 @@ impl Compiler {
             cache: Cache::new(cache),
             limit: Duration::from_secs(120),
             line_info: false,
+            spills: false,
             whole_runtime: false,
         }
     }
@@ -124,6 +128,11 @@ impl Compiler {
     /// The same compiler, whose images name the source line of each instruction.
     pub fn with_line_info(self) -> Self {
         Compiler { line_info: true, ..self }
+    }
+
+    /// The same compiler, for kernels that there are not without registers spilled to memory: these are right, and slower.
+    pub fn with_spills(self) -> Self {
+        Compiler { spills: true, ..self }
     }
 
     /// The same compiler with the toolkit's own runtime header, for kernels that use more of CUDA than the operations' do.
@@ -162,7 +171,7 @@ impl Compiler {
         let refused = |log: String| CompileError::Refused { symbol: source.symbol.clone(), arch, log };
         let report = PtxasReport::parse(&log, &source.symbol)
             .ok_or_else(|| refused(format!("no ptxas report for the kernel in:\n{log}")))?;
-        if report.spills() {
+        if report.spills() && !self.spills {
             return Err(refused(format!("registers spilled to memory:\n{log}")));
         }
         if self.line_info {
@@ -174,11 +183,16 @@ impl Compiler {
     fn key(&self, source: &KernelSource, arch: Arch) -> String {
         let arch = arch.to_string();
         let mut parts = vec![CACHE_FORMAT, &self.nvcc.version, &arch, &source.symbol, &source.cuda];
-        parts.extend(FLAGS);
+        parts.extend(self.flags().map(|flag| -> &str { flag }));
         parts.extend(self.line_info.then_some(LINE_INFO));
         parts.extend(self.files(source).into_iter().flat_map(|(path, text)| [path, text]));
         let env = COMPILE_ENV.map(|name| std::env::var_os(name).unwrap_or_default());
         hash::full(parts.into_iter().map(str::as_bytes).chain(env.iter().map(|value| value.as_encoded_bytes())))
+    }
+
+    fn flags(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let spills = self.spills;
+        FLAGS.into_iter().filter(move |flag| !(spills && *flag == WARN_SPILLS))
     }
 
     /// The files beside the source: those that it includes, and what nvcc includes before it.
@@ -201,7 +215,7 @@ impl Compiler {
     /// Runs nvcc in `folder`; gives its standard error.
     fn run_nvcc(&self, source: &KernelSource, arch: Arch, folder: &Path) -> Result<String, CompileError> {
         let mut command = Command::new(&self.nvcc.path);
-        command.current_dir(folder).args(FLAGS).args(self.line_info.then_some(LINE_INFO));
+        command.current_dir(folder).args(self.flags()).args(self.line_info.then_some(LINE_INFO));
         command.arg(format!("-gencode=arch={},code={arch}", arch.compute())).args([
             "-I.",
             "-o",

@@ -58,6 +58,15 @@ fn a_kernel_that_spills_or_has_no_report_is_refused() {
 }
 
 #[test]
+fn a_kernel_that_may_spill_is_another_image_than_the_same_that_may_not() {
+    let fake = Fake::new("spills");
+    let image = fake.compiler().with_spills().compile(&kernel(), Arch::SM_80).unwrap();
+    assert_eq!(image.report.spill_store_bytes, 8);
+    let error = fake.compiler().compile(&kernel(), Arch::SM_80).unwrap_err();
+    assert_eq!(error.spilled_bytes(), Some(8), "{error}");
+}
+
+#[test]
 fn an_nvcc_that_hangs_is_stopped_with_what_it_started() {
     let fake = Fake::new("hangs");
     let limit = Duration::from_millis(300);
