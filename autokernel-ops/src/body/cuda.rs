@@ -29,9 +29,10 @@ pub fn columns(name: &str) -> String {
     format!("{}columns", element(name))
 }
 
-/// The field that holds how far apart those of an operand lie of which each product of a batch has its own.
+/// The field that holds how far apart those of an operand lie of which each product of a batch has its own. It is no name of the
+/// kernel's own, as that of a factor, `b_batch`, is.
 pub fn batch_stride(name: &str) -> String {
-    format!("{}batch", element(name))
+    format!("{}batch_stride", element(name))
 }
 
 /// The C++ type of an operand's element.

@@ -32,7 +32,7 @@ pub fn print(operands: &Operands, args: &[Field], signature: &Signature, stored_
     out.line("");
     out.line("// What a launch passes, seen from product `number`.");
     out.line("__device__ __forceinline__ static Args of(Args args, int64_t number) {");
-    for (pointer, stride, operand) in moved(args) {
+    for (pointer, stride, operand) in moved(operands, args) {
         let operand = &signature.operands[usize::from(operand)];
         let dtype = stored_as.filter(|_| operand.role == Role::Output).unwrap_or(operand.dtype);
         let to = format!("autokernel::batch::moved<autokernel::{dtype}>(args.{pointer}, number * args.{stride})");
@@ -57,10 +57,10 @@ fn pointer_to(args: &[Field], wanted: u8) -> Option<&str> {
 }
 
 /// The addresses that differ from product to product, with the strides between them and the numbers of their operands.
-fn moved(args: &[Field]) -> impl Iterator<Item = (&str, &str, u8)> {
-    let stride_of = |wanted: u8| {
-        let is_stride = |field: &&Field| matches!(field.arg, Arg::Stride { operand, axis: 0 } if operand == wanted && field.name.ends_with("batch"));
-        args.iter().find(is_stride)
+fn moved<'a>(operands: &'a Operands, args: &'a [Field]) -> impl Iterator<Item = (&'a str, &'a str, u8)> {
+    let stride_of = move |wanted: u8| {
+        let is_stride = |field: &&Field| matches!(field.arg, Arg::Stride { operand, axis: 0 } if operand == wanted);
+        args.iter().find(is_stride).filter(|_| operands.batched.contains(&wanted))
     };
     args.iter().filter_map(move |field| match field.arg {
         Arg::Pointer { operand } => Some((&*field.name, &*stride_of(operand)?.name, operand)),

@@ -56,6 +56,33 @@ fn the_kernels_of_a_batch_are_as_golden() {
     expect_file!["golden/batch_reference.cu"].assert_eq(&emit::emit_reference(&problem).cuda);
 }
 
+#[test]
+fn operands_of_a_batch_that_are_called_as_the_factors_of_a_kernel_have_fields_of_their_own() {
+    let named = |operand: &str, other: &str| {
+        let mut written = written();
+        let operands = &mut written.body.operands;
+        operands.iter_mut().filter(|it| it.name == operand).for_each(|it| it.name = other.to_owned());
+        let renamed = |name: &str| if name == operand { other.to_owned() } else { name.to_owned() };
+        for step in &mut written.body.steps {
+            if let body::Step::Store { value, .. } = step {
+                *value = value.renamed(&renamed);
+            }
+        }
+        Problem { body: Some(Body::new(written).unwrap().into()), ..problem() }
+    };
+    for other in ["a", "b", "b2", "c"] {
+        let problem = named("bias", other);
+        for arch in [Arch::SM_80, Arch::SM_90A] {
+            let (_, plan) = emit::kernel(&problem, &Schedule::default_for(&problem.class(), arch));
+            let mut names: Vec<&str> = plan.kernels[0].args.iter().map(|field| &*field.name).collect();
+            names.sort_unstable();
+            let all = names.len();
+            names.dedup();
+            assert_eq!(names.len(), all, "{other} on {arch}: {names:?}");
+        }
+    }
+}
+
 /// `out = gated * raised + bias;` of rows that lie in groups.
 fn grouped() -> Problem {
     let operands = vec![

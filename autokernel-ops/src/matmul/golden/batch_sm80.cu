@@ -51,8 +51,8 @@ struct Args {
   void* skip_;
   float alpha_;
   int64_t skip_ld;
-  int64_t bias_batch;
-  int64_t skip_batch;
+  int64_t bias_batch_stride;
+  int64_t skip_batch_stride;
 };
 static_assert(sizeof(Args) == 144, "the launch packs as many bytes");
 
@@ -64,8 +64,8 @@ struct Batch {
   __device__ __forceinline__ static Args of(Args args, int64_t number) {
     args.a = autokernel::batch::moved<autokernel::bf16>(args.a, number * args.a_batch);
     args.c = autokernel::batch::moved<autokernel::bf16>(args.c, number * args.c_batch);
-    args.bias_ = autokernel::batch::moved<autokernel::f32>(args.bias_, number * args.bias_batch);
-    args.skip_ = autokernel::batch::moved<autokernel::f16>(args.skip_, number * args.skip_batch);
+    args.bias_ = autokernel::batch::moved<autokernel::f32>(args.bias_, number * args.bias_batch_stride);
+    args.skip_ = autokernel::batch::moved<autokernel::f16>(args.skip_, number * args.skip_batch_stride);
     return args;
   }
 };

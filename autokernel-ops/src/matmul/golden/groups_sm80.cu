@@ -50,7 +50,7 @@ struct Args {
   int64_t b2_batch;
   void* offsets_;
   void* bias_;
-  int64_t bias_batch;
+  int64_t bias_batch_stride;
 };
 static_assert(sizeof(Args) == 128, "the launch packs as many bytes");
 
@@ -62,7 +62,7 @@ struct Batch {
   __device__ __forceinline__ static Args of(Args args, int64_t number) {
     args.b = autokernel::batch::moved<autokernel::bf16>(args.b, number * args.b_batch);
     args.b2 = autokernel::batch::moved<autokernel::bf16>(args.b2, number * args.b2_batch);
-    args.bias_ = autokernel::batch::moved<autokernel::f32>(args.bias_, number * args.bias_batch);
+    args.bias_ = autokernel::batch::moved<autokernel::f32>(args.bias_, number * args.bias_batch_stride);
     return args;
   }
 

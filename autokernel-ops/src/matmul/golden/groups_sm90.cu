@@ -57,7 +57,7 @@ struct Args {
   int64_t b2_batch;
   void* offsets_;
   void* bias_;
-  int64_t bias_batch;
+  int64_t bias_batch_stride;
 };
 static_assert(sizeof(Args) == 640, "the launch packs as many bytes");
 
@@ -70,7 +70,7 @@ struct Batch {
 
   // What a launch passes, seen from product `number`.
   __device__ __forceinline__ static Args of(Args args, int64_t number) {
-    args.bias_ = autokernel::batch::moved<autokernel::f32>(args.bias_, number * args.bias_batch);
+    args.bias_ = autokernel::batch::moved<autokernel::f32>(args.bias_, number * args.bias_batch_stride);
     return args;
   }
 
