@@ -176,14 +176,16 @@ impl<S: Fn(At, &[f32]) -> f32> Head<'_, S> {
         let scores: Vec<f32> = k.chunks_exact(dim.max(1)).enumerate().map(score).collect();
         // `f32::max` passes over what is no number, which the weights then show.
         let largest = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        // Of a query from which a body hides all keys, nothing.
+        let from = if largest == f32::NEG_INFINITY { 0.0 } else { largest };
         let (mut sum, mut sums) = (0f64, vec![0f64; values]);
         for (score, v) in scores.iter().zip(v.chunks_exact(values.max(1))) {
-            let weight = f64::from((score - largest).exp());
+            let weight = f64::from((score - from).exp());
             sum += weight;
             sums.iter_mut().zip(v).for_each(|(sum, v)| *sum += weight * f64::from(*v));
         }
-        let inverse = if scores.is_empty() { 0.0 } else { 1.0 / sum };
-        let log_sum_exp = (f64::from(largest) + sum.ln()) as f32;
+        let inverse = if sum == 0.0 { 0.0 } else { 1.0 / sum };
+        let log_sum_exp = (f64::from(from) + sum.ln()) as f32;
         (sums.into_iter().map(|sum| (sum * inverse) as f32).collect(), log_sum_exp)
     }
 }
@@ -262,6 +264,21 @@ mod tests {
         assert!(out[..8].iter().all(|value| value.is_finite() && *value != 7.0));
         assert!(out[8..20].iter().chain(&out[28..]).all(|value| *value == 7.0));
         assert!(out[20..28].iter().all(|value| value.is_nan()));
+    }
+
+    #[test]
+    fn a_query_from_which_a_body_hides_all_keys_gives_zeros_and_one_that_sees_some_those() {
+        let (q, k, v) = (numbers(2 * 8, 1), numbers(3 * 8, 2), numbers(3 * 8, 3));
+        let (mut out, mut sums) = ([7.0f32; 2 * 8], [7.0f32; 2]);
+        let read = |data, rows| HeadsView::from_slice(data, [1, 1, rows, 8]).unwrap().into();
+        let written = HeadsViewMut::from_slice(&mut out, [1, 1, 2, 8]).unwrap();
+        let log_sum_exp = HeadsViewMut::from_slice(&mut sums, [1, 1, 1, 2]).unwrap();
+        let mut arguments = [read(&q, 2), read(&k, 3), read(&v, 3), written.into(), log_sum_exp.into()];
+        // Queries stand at keys 1 and 2.
+        let score = |at: At, _: &[f32]| if at.query > 1.0 && at.key == 2.0 { at.score } else { f32::NEG_INFINITY };
+        scored_attention(&mut arguments, Settings { causal: false, window: None, scale: 1.0 }, score).unwrap();
+        assert_eq!((&out[..8], sums[0]), (&[0.0; 8][..], f32::NEG_INFINITY));
+        assert_eq!(&out[8..], &v[16..]);
     }
 
     #[test]
