@@ -41,7 +41,8 @@ fn check_kinds(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) 
     let operands = &signature.operands;
     if arguments.len() != operands.len() {
         let names: Vec<&str> = operands.iter().map(|operand| &*operand.name).collect();
-        return refused(format!("it takes {} ({}), not {}", operands.len(), names.join(", "), arguments.len()));
+        let (takes, names, given) = (operands.len(), names.join(", "), arguments.len());
+        return refused(format!("it takes {takes} ({names}), not {given}; pass them in the order of its declaration"));
     }
     for (operand, argument) in operands.iter().zip(arguments) {
         let name = &operand.name;
@@ -61,7 +62,10 @@ fn check_kinds(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) 
                 return refused(format!("`{name}` is no batch and no heads; pass a matrix, a row or a column"));
             }
             _ if operand.axes.len() == BATCH_AXES && argument.layout().shape()[0] != 1 => {
-                return refused(format!("`{name}` is no tensor of heads; pass a `Batch`"));
+                let first = argument.layout().shape()[0];
+                return refused(format!(
+                    "`{name}` has three axes; pass a `Batch`, or `Heads` whose first size is 1, not {first}"
+                ));
             }
             _ if operand.axes.len() == ARGUMENT_AXES && !argument.layout().is_heads => {
                 return refused(format!("`{name}` is a tensor of heads; pass `Heads`"));
@@ -142,6 +146,9 @@ fn describe(signature: &Signature, arguments: &[Argument<'_>], place: Place) -> 
         1 if operand.passed == Passed::Bounds => format!("the length of `{}`, less one", operand.name),
         1 => format!("the length of `{}`", operand.name),
         2 => format!("the {axis} of `{}` ({rows}x{columns})", operand.name),
+        BATCH_AXES if argument.layout().is_heads => {
+            format!("axis {} of `{}` ({first}x{second}x{rows}x{columns})", place.axis, operand.name)
+        }
         BATCH_AXES if number == 0 => format!("the matrices of `{}` ({second}x{rows}x{columns})", operand.name),
         BATCH_AXES => format!("the {axis} of `{}` ({second}x{rows}x{columns})", operand.name),
         _ => format!("axis {number} of `{}` ({first}x{second}x{rows}x{columns})", operand.name),
@@ -226,7 +233,7 @@ mod tests {
     use autokernel_core::Dimension;
 
     use super::*;
-    use crate::{Dtype, Element, Matrix, Scalar, dim};
+    use crate::{Dtype, Element, Heads, Matrix, Scalar, dim};
 
     /// `out[m, n] = x[m, k] · w[n, k]ᵀ`.
     fn linear() -> Signature {
@@ -347,6 +354,25 @@ mod tests {
         }
         let large = Extents::new([(dim("m"), u32::MAX), (dim("n"), 1), (dim("k"), 1)]);
         assert!(matches!(check_extents("linear", &linear(), &large), Err(Error::TooLarge { .. })));
+    }
+
+    #[test]
+    fn heads_in_the_place_of_three_axes_are_told_by_all_four_and_the_first_is_one() {
+        let mut signature = linear();
+        signature.dims.push(Dimension { name: dim("batch"), known: None });
+        signature.operands[0].axes.insert(0, 3);
+        signature.operands[2].axes.insert(0, 3);
+        let w = zeros::<f32>((5, 3));
+        let checked = |x: [usize; 4], out: [usize; 4]| {
+            let heads = |shape| Heads::<f32>::zeros(&Device::cpu(), shape).unwrap();
+            let (x, mut out) = (heads(x), heads(out));
+            check("scores", &signature, &[x.view().into(), (&w).into(), out.view_mut().into()])
+        };
+        checked([1, 4, 2, 3], [1, 4, 2, 5]).unwrap();
+        let text = checked([2, 4, 2, 3], [1, 4, 2, 5]).unwrap_err().to_string();
+        assert!(text.ends_with("pass a `Batch`, or `Heads` whose first size is 1, not 2"), "{text}");
+        let text = checked([1, 4, 2, 3], [1, 3, 2, 5]).unwrap_err().to_string();
+        assert!(text.contains("4 by axis 1 of `x` (1x4x2x3) and 3 by axis 1 of `out` (1x3x2x5)"), "{text}");
     }
 
     #[test]

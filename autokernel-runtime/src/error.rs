@@ -73,7 +73,7 @@ pub enum Error {
     },
 
     /// Operands of another number or kind than the kernel's.
-    #[error("kernel `{kernel}` cannot take these operands: {reason}. Pass them in the order of its declaration")]
+    #[error("kernel `{kernel}` cannot take these operands: {reason}")]
     Operands {
         /// The kernel's name.
         kernel: String,
