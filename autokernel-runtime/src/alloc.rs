@@ -21,7 +21,8 @@ pub(crate) fn host_copy<T: Number>(source: &[T]) -> Result<Vec<T>> {
     Ok(data)
 }
 
-fn host_empty<T>(len: usize) -> Result<Vec<T>> {
+/// Room on the host for that many, none of which is there yet.
+pub(crate) fn host_empty<T>(len: usize) -> Result<Vec<T>> {
     let mut data = Vec::new();
     data.try_reserve_exact(len).map_err(|_| Error::out_of_memory::<T>(&Device::cpu(), len as u128))?;
     Ok(data)

@@ -377,5 +377,7 @@ mod tests {
         }
         let nothing = BatchView::<f32>::from_slice_with_strides(&[], [3, 2, 0], [usize::MAX; 2]).unwrap();
         assert!(nothing.matrix(2).unwrap().rows(1..).unwrap().to_vec().unwrap().is_empty());
+        let one = Matrix::from_slice(&cpu, &[1.0f32], 1, 1).unwrap();
+        assert!(matches!(BatchView::broadcast(&one, usize::MAX).to_vec(), Err(Error::OutOfMemory { .. })));
     }
 }

@@ -191,12 +191,7 @@ impl<'a, T: Number> HeadsView<'a, T> {
     /// # Errors
     /// The driver's own error, which includes faults of kernels launched earlier.
     pub fn to_vec(&self) -> Result<Vec<T>> {
-        let layout = self.0.layout;
-        let span = Layout::one_row(layout.span().unwrap_or(0));
-        let elements = MatrixView { layout: span, ..self.0.clone() }.to_vec()?;
-        let row = |start: usize| elements.get(start..start + layout.columns).unwrap_or_default();
-        let starts = if layout.is_empty() { None } else { Some(layout.row_starts()) };
-        Ok(starts.into_iter().flatten().flat_map(row).copied().collect())
+        self.0.to_vec()
     }
 }
 
@@ -325,6 +320,13 @@ mod tests {
         assert_eq!(keys.to_vec().unwrap(), [4., 5., 10., 11., 16., 17., 22., 23.]);
         assert!(HeadsView::of_tokens(tokens.columns(..4).unwrap(), 3, 2).is_err());
         assert!(HeadsView::of_tokens(tokens.columns(..4).unwrap(), 2, 3).is_err());
+    }
+
+    #[test]
+    fn what_is_repeated_more_often_than_memory_holds_is_an_error_and_not_copied() {
+        let data = [1.0f32; 16];
+        let heads = HeadsView::from_slice_with_strides(&data, [usize::MAX / 16, 1, 1, 16], [0, 0, 16]).unwrap();
+        assert!(matches!(heads.to_vec(), Err(Error::OutOfMemory { .. })));
     }
 
     #[test]

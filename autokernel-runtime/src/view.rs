@@ -8,7 +8,7 @@ use autokernel_ops::body::Kind;
 use cudarc::driver::{CudaStream, CudaView, CudaViewMut, DeviceSlice};
 
 use crate::layout::Layout;
-use crate::{Device, Error, Number, Result};
+use crate::{Device, Error, Number, Result, alloc};
 
 /// A borrowed row-major matrix on the host or on a GPU.
 ///
@@ -152,24 +152,27 @@ impl<'a, T: Number> MatrixView<'a, T> {
     /// The elements, copied to the host row by row without gaps: `rows * columns` of them. Waits for the GPU.
     ///
     /// # Errors
-    /// The driver's own error, which includes faults of kernels launched earlier.
+    /// [`Error::OutOfMemory`], or the driver's own error, which includes faults of kernels launched earlier.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         match &self.storage {
             _ if self.layout.is_empty() => Ok(Vec::new()),
-            Storage::Host(data) => Ok(self.compact(data)),
+            Storage::Host(data) => self.compact(data),
             Storage::Cuda(view) => {
                 let stream = view.stream();
                 let host = stream.clone_dtoh(view).map_err(Error::cuda("copying a matrix to the host"))?;
                 stream.synchronize().map_err(Error::cuda("waiting for the GPU"))?;
-                Ok(self.compact(&host))
+                self.compact(&host)
             }
         }
     }
 
     /// Rows without the gaps between them.
-    fn compact(&self, data: &[T]) -> Vec<T> {
+    fn compact(&self, data: &[T]) -> Result<Vec<T>> {
         let columns = self.layout.columns;
-        self.layout.row_starts().flat_map(|start| &data[start..start + columns]).copied().collect()
+        // What is repeated may be more than there is.
+        let mut dense = alloc::host_empty(self.layout.shape().into_iter().fold(1, usize::saturating_mul))?;
+        self.layout.row_starts().for_each(|start| dense.extend_from_slice(&data[start..start + columns]));
+        Ok(dense)
     }
 }
 
