@@ -147,6 +147,23 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// **Other operands**, of `bf16`, `f16` or `f32`, each on its own: `&Matrix<T>` of the result's size (a residual), `&Row<T>`
 /// (a bias), `&Column<T>` (a scale a row), `f32`, and `&Scalar<T>`, a number in memory. Each `&mut Matrix<T>` is written once. At most 8 operands.
 ///
+/// **Reductions along rows**: `row_sum`, `row_mean`, `row_max` and `row_min` of what an element is computed of, into a `&mut Column<T>`,
+/// as a norm or a softmax behind this product asks for:
+///
+/// ```ignore
+/// #[autokernel::fused_matmul]
+/// pub fn project(x: &Matrix<bf16>, w: &Matrix<bf16>, skip: &Matrix<bf16>, out: &mut Matrix<bf16>, scale: &mut Column<f32>) {
+///     let y = dot(x, w.t()) + skip;
+///     out = y;
+///     scale = 1.0 / (row_mean(y * y) + 1e-6).sqrt();
+/// }
+/// ```
+///
+/// A row's reductions are known behind its last column, so that elements are not made of them: another kernel reads the column. They are
+/// of `y` before it is rounded to the output's type. Each warp leaves its part of a row in a workspace, and a second, small kernel of
+/// the same launch brings the parts together: no atomics, the same bits in each run. One product, whose elements are written too;
+/// where C has no columns nothing is written.
+///
 /// **A batch**: where a factor is a `&Batch<T>`, `[batch, rows, columns]`, each of its matrices is multiplied, and each output is
 /// a `&mut Batch<T>`. Other operands are shared by all products, or each has its own: of a `&Batch<T>` a matrix, of a
 /// `&RowBatch<T>` a row, of a `&ColumnBatch<T>` a column. Views of a batch have any strides, so that heads may lie between each
@@ -167,8 +184,7 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// of no group are left as they are. An offset that is below the one before it, or beyond the rows, counts as the nearest that is
 /// not; `Index::check_groups` finds such ones.
 ///
-/// **Statements**, functions, `row_index()`, `column_index()` and the precision are those of [`macro@rows`] but for its
-/// reductions, with the epilogues above as functions: `gelu(x)`, `leaky_relu(x, 0.2)`, and functions of this crate that are
+/// **Statements**, functions, `row_index()`, `column_index()` and the precision are those of [`macro@rows`], with the epilogues above as functions: `gelu(x)`, `leaky_relu(x, 0.2)`, and functions of this crate that are
 /// marked [`macro@function`].
 ///
 /// **Settings**: `n = …` and `k = …`, and [types](macro@rows#for-several-types) of which there is a kernel each, `T = [bf16, f16]`.

@@ -63,13 +63,18 @@ pub fn constants(comment: &str, name: &str, constants: &[Constant]) -> String {
 
 /// `struct Args`, a kernel's parameter, with the size that the launch packs.
 pub fn args(fields: &[Field]) -> String {
+    args_of("Args", fields)
+}
+
+/// The same of another kernel of the image, under a name of its own.
+pub fn args_of(name: &str, fields: &[Field]) -> String {
     let lines = fields.iter().map(|Field { name, arg }| {
         let namespace = if matches!(arg, Arg::Map { .. }) { "autokernel::" } else { "" };
         format!("{namespace}{} {name}", arg.cuda_type())
     });
     let bytes = Layout::of_struct(fields).bytes;
-    let text = structure("What a launch passes.", "Args", lines);
-    format!("{text}static_assert(sizeof(Args) == {bytes}, \"the launch packs as many bytes\");\n")
+    let text = structure("What a launch passes.", name, lines);
+    format!("{text}static_assert(sizeof({name}) == {bytes}, \"the launch packs as many bytes\");\n")
 }
 
 fn structure(comment: &str, name: &str, lines: impl Iterator<Item = impl Display>) -> String {

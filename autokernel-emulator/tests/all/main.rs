@@ -23,5 +23,6 @@ mod simple_kernels;
 mod sm80_kernels;
 mod sm90_kernels;
 mod speed;
+mod statistics_kernels;
 mod stream_k_kernels;
 mod tensor_copies;

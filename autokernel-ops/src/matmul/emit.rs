@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use autokernel_core::{Dtype, LaunchPlan};
+use autokernel_core::{Dtype, KernelStep, LaunchPlan};
 
 use super::batch;
 use super::body::print;
@@ -10,7 +10,7 @@ use super::many::Many;
 use super::plan::{Operands, signature};
 use super::problem::{Class, Problem};
 use super::schedule::Schedule;
-use super::{reference as reference_matmul, sm80, sm90};
+use super::{reference as reference_matmul, sm80, sm90, statistics};
 use crate::epilogue::Epilogue;
 use crate::expr::Precision;
 use crate::expr::cuda::Spelling;
@@ -49,13 +49,14 @@ pub fn kernel(problem: &Problem, schedule: &Schedule) -> (KernelSource, LaunchPl
         Schedule::Sm90(schedule) => sm90::constants(&class, schedule),
     };
     let family = schedule.family().name();
-    let fused = fused(problem, None);
+    let part_columns = statistics::part_columns(&class, schedule);
+    let fused = fused(problem, None, part_columns);
     let spelling = Spelling::Fast(Precision::of([problem.output]));
     let what =
         format!("{}\n{}", problem_struct(problem, spelling), source::constants(SCHEDULE, "Schedule", &constants));
     let symbol = format!("autokernel_{}_{}", class.slug(), hash::short(&format!("{family}\n{what}{fused}")));
     let plan = plan_of(&class, &operands, schedule, symbol.clone());
-    let [step] = &plan.kernels[..] else { unreachable!("a product is one kernel") };
+    let [step, behind @ ..] = &plan.kernels[..] else { unreachable!("a product is a kernel") };
     let cluster = match step.grid.cluster {
         1 => String::new(),
         blocks => format!(" __cluster_dims__({blocks}, 1, 1)"),
@@ -68,7 +69,7 @@ pub fn kernel(problem: &Problem, schedule: &Schedule) -> (KernelSource, LaunchPl
          using Kernel = autokernel::{family}::Matmul<Problem, Schedule, Args{body}>;\n\
          static_assert(Kernel::kThreads == {threads}, \"the launch has as many\");\n\n}}  // namespace\n\n\
          extern \"C\" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks){cluster}\n\
-         {symbol}(const __grid_constant__ Args args) {{\n  Kernel::run(args);\n}}\n",
+         {symbol}(const __grid_constant__ Args args) {{\n  Kernel::run(args);\n}}\n{together}",
         first = if problem.input == Dtype::I8 { "#include \"sm90_int8.cuh\"\n" } else { "" },
         include = problem.many().header(family).map_or(String::new(), |header| format!("#include \"{header}\"\n")),
         batch = batch::print(&operands, &step.args, &signature(problem), None),
@@ -76,6 +77,7 @@ pub fn kernel(problem: &Problem, schedule: &Schedule) -> (KernelSource, LaunchPl
         args = source::args(&step.args),
         body = template_arguments(problem),
         threads = step.threads,
+        together = together(behind),
     );
     (KernelSource { symbol, cuda }, plan)
 }
@@ -86,20 +88,37 @@ pub fn plan(class: &Class, schedule: &Schedule, symbol: String) -> LaunchPlan {
 }
 
 fn plan_of(class: &Class, operands: &Operands, schedule: &Schedule, symbol: String) -> LaunchPlan {
-    match schedule {
+    let product = match schedule {
         Schedule::Sm80(schedule) => sm80::plan(class, operands, schedule, symbol),
         Schedule::Sm90(schedule) => sm90::plan(class, operands, schedule, symbol),
-    }
+    };
+    statistics::with_second_kernel(product, operands, statistics::part_columns(class, schedule))
+}
+
+/// The kernel that brings together what was reduced of rows, and a blank line above it; nothing where there is none.
+fn together(behind: &[KernelStep]) -> String {
+    let kernel = |KernelStep { symbol, threads, args, .. }: &KernelStep| {
+        format!(
+            "\nnamespace {{\n\n{args}static_assert(autokernel::body::kTogetherThreads == {threads}, \"the launch has as many\");\n\n\
+             }}  // namespace\n\n\
+             extern \"C\" __global__ void __launch_bounds__({threads})\n\
+             {symbol}(const __grid_constant__ Together args) {{\n  autokernel::body::bring_together<Body>(args);\n}}\n",
+            args = source::args_of("Together", args),
+        )
+    };
+    behind.iter().map(kernel).collect()
 }
 
 /// A slow kernel for the same problem that accumulates in fp64, and its launch. Its result is fp32.
 pub fn reference(problem: &Problem) -> (KernelSource, LaunchPlan) {
-    let (what, fused) = (problem_struct(problem, Spelling::Exact), fused(problem, Some(Dtype::F32)));
+    let (what, fused) =
+        (problem_struct(problem, Spelling::Exact), fused(problem, Some(Dtype::F32), statistics::REFERENCE_COLUMNS));
     let operands = Operands::of(problem);
     let batched = if operands.many == Many::One { String::new() } else { format!("{:?}", operands.batched) };
     let symbol = format!("autokernel_reference_{}", hash::short(&format!("{what}{fused}{batched}")));
-    let plan = reference_matmul::plan(&operands, symbol.clone());
-    let [step] = &plan.kernels[..] else { unreachable!("a product is one kernel") };
+    let product = reference_matmul::plan(&operands, symbol.clone());
+    let plan = statistics::with_second_kernel(product, &operands, statistics::REFERENCE_COLUMNS);
+    let [step, behind @ ..] = &plan.kernels[..] else { unreachable!("a product is a kernel") };
     let batch = batch::print(&operands, &step.args, &signature(problem), Some(Dtype::F32));
     let cuda = format!(
         "// Generated by autokernel: reference for {problem}.\n\
@@ -108,18 +127,20 @@ pub fn reference(problem: &Problem) -> (KernelSource, LaunchPlan) {
          static_assert(autokernel::reference::kTile == {tile}, \"the launch counts such tiles\");\n\n}}  // namespace\n\n\
          extern \"C\" __global__ void __launch_bounds__(autokernel::reference::kThreads)\n\
          {symbol}(const __grid_constant__ Args args) {{\n  \
-         autokernel::reference::matmul<Problem{body}>(args);\n}}\n",
+         autokernel::reference::matmul<Problem{body}>(args);\n}}\n{together}",
         first = if problem.input == Dtype::I8 { "#include \"int8.cuh\"\n" } else { "" },
         args = source::args(&step.args),
         body = template_arguments(problem),
         tile = reference_matmul::TILE,
+        together = together(behind),
     );
     (KernelSource { symbol, cuda }, plan)
 }
 
-/// `struct Body` and a blank line, where there is a body. Outputs are of `stored_as`, where that is not their own type.
-fn fused(problem: &Problem, stored_as: Option<Dtype>) -> String {
-    problem.body.as_ref().map(|body| print::body(body, stored_as) + "\n").unwrap_or_default()
+/// `struct Body` and a blank line, where there is a body. Outputs are of `stored_as`, where that is not their own type, and parts of
+/// rows have so many columns.
+fn fused(problem: &Problem, stored_as: Option<Dtype>, part_columns: u32) -> String {
+    problem.body.as_ref().map(|body| print::body(body, stored_as, part_columns) + "\n").unwrap_or_default()
 }
 
 /// What makes the body a template's last argument, and where it takes two products these, and a batch.

@@ -22,6 +22,7 @@ pub mod schedule;
 mod sm80;
 mod sm90;
 pub mod space;
+mod statistics;
 
 pub use extents::{
     BATCHED_DIMS, DIMS, GROUPED_DIMS, batched_extents, extents, flops, grouped_extents, matrices, products, sizes,

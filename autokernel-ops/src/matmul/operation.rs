@@ -35,7 +35,7 @@ impl Operation for Problem {
     const DIMS: &'static [Dim] = &DIMS;
 
     const HEADERS: &'static [Header] = headers! {
-        "cuda/": "batch.cuh" "body.cuh" "body_operand.cuh" "groups.cuh" "layout.cuh" "reference_matmul.cuh";
+        "cuda/": "batch.cuh" "body.cuh" "body_operand.cuh" "body_statistics.cuh" "groups.cuh" "layout.cuh" "reference_matmul.cuh";
         "sm80/cuda/": "sm80_batch.cuh" "sm80_copy.cuh" "sm80_groups.cuh" "sm80_matmul.cuh" "sm80_schedule.cuh" "sm80_shared_tile.cuh" "sm80_store.cuh";
         "sm90/cuda/": "sm90_batch.cuh" "sm90_epilogue.cuh" "sm90_groups.cuh" "sm90_int8.cuh" "sm90_mainloop.cuh" "sm90_matmul.cuh" "sm90_pipeline.cuh"
             "sm90_producer.cuh" "sm90_schedule.cuh" "sm90_shared.cuh" "sm90_shares.cuh" "sm90_split_k.cuh"
@@ -243,7 +243,7 @@ impl operation::Class for Class {
             operations: f64::from(self.products()) * flops(extents),
             read_bytes: factors * f64::from(self.input.bytes()) + self.inputs().map(read).sum::<f64>(),
             written_bytes: f64::from(products(extents))
-                * self.outputs().map(|dtype| bytes(Kind::Matrix, dtype)).sum::<f64>(),
+                * self.outputs().map(|(kind, dtype)| bytes(kind, dtype)).sum::<f64>(),
         }
     }
 

@@ -29,7 +29,7 @@ pub struct Operands {
     pub b: u8,
     /// That of another product with the same first one.
     pub b2: Option<u8>,
-    /// What the kernel stages and stores: the first output.
+    /// What the kernel stages and stores: the first matrix that is written.
     pub c: u8,
     /// The fields of what a body takes beside them.
     pub others: Vec<Field>,
@@ -39,6 +39,8 @@ pub struct Operands {
     pub batched: Vec<u8>,
     /// What says where groups of rows begin.
     pub offsets: Option<u8>,
+    /// Reductions along rows.
+    pub statistics: u32,
 }
 
 impl Operands {
@@ -52,29 +54,35 @@ impl Operands {
         many: Many::One,
         batched: Vec::new(),
         offsets: None,
+        statistics: 0,
     };
 
     /// Those of `problem`.
     pub fn of(problem: &Problem) -> Self {
-        let of_body = |body: &Body| Operands::new(body.numbers_of_factors(), body.operands(), body.many());
+        let of_body = |body: &Body| Operands {
+            statistics: body.reductions().map(|_| 1).sum(),
+            ..Operands::new(body.numbers_of_factors(), body.operands(), body.many())
+        };
         problem.body.as_deref().map_or(Operands::PLAIN, of_body)
     }
 
     /// Those of problems of `class`, under names that tell nothing.
     pub fn of_class(class: &Class) -> Self {
-        let of_body =
-            |body: &BodyClass| Operands::new((body.factors, body.other_factor), &body.nameless_operands(), body.many());
+        let of_body = |body: &BodyClass| Operands {
+            statistics: body.statistics,
+            ..Operands::new((body.factors, body.other_factor), &body.nameless_operands(), body.many())
+        };
         class.body.as_ref().map_or(Operands::PLAIN, of_body)
     }
 
     fn new(([a, b], b2): ([u8; 2], Option<u8>), operands: &[body::Operand], many: Many) -> Self {
         let numbered = || (0..).zip(operands);
-        let output = numbered().find(|(_, operand)| operand.role == Role::Output);
+        let output = numbered().find(|(_, operand)| (operand.role, operand.kind) == (Role::Output, Kind::Matrix));
         let c = output.map_or(Operands::PLAIN.c, |(number, _)| number);
         let others = numbered().filter(|(number, _)| ![a, b, c].contains(number) && b2 != Some(*number));
         let batched = numbered().filter(|(_, operand)| operand.batched).map(|(number, _)| number).collect();
         let offsets = numbered().find(|(_, operand)| operand.kind == Kind::Index).map(|(number, _)| number);
-        Operands { a, b, b2, c, others: body::cuda::fields(others), many, batched, offsets }
+        Operands { a, b, b2, c, others: body::cuda::fields(others), many, batched, offsets, statistics: 0 }
     }
 
     /// Factors and C by their names in CUDA.

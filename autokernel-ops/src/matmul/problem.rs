@@ -83,7 +83,7 @@ impl fmt::Display for Layout {
 pub struct Problem {
     /// Type of `A` and `B`.
     pub input: Dtype,
-    /// Type of `C`: of the first output, where a body has several.
+    /// Type of `C`: of the first matrix that is written, where a body has several outputs.
     pub output: Dtype,
     /// How the factors lie.
     pub layout: Layout,
@@ -179,6 +179,11 @@ impl Class {
         staged / self.products()
     }
 
+    /// Reductions along rows of the result.
+    pub fn statistics(&self) -> u32 {
+        self.body.as_ref().map_or(0, |body| body.statistics)
+    }
+
     /// Whether each product of a batch has an operand of that number of its own.
     pub fn has_one_each(&self, operand: u8) -> bool {
         self.body.as_ref().is_some_and(|body| body.batched.contains(&operand))
@@ -194,9 +199,9 @@ impl Class {
         self.body.as_ref().map_or(0, BodyClass::registers)
     }
 
-    /// The types of what is written.
-    pub fn outputs(&self) -> impl Iterator<Item = Dtype> + '_ {
-        let plain = if self.body.is_none() { Some(self.output) } else { None };
+    /// What is written, and its types.
+    pub fn outputs(&self) -> impl Iterator<Item = (Kind, Dtype)> + '_ {
+        let plain = if self.body.is_none() { Some((Kind::Matrix, self.output)) } else { None };
         plain.into_iter().chain(self.body.iter().flat_map(BodyClass::outputs))
     }
 }

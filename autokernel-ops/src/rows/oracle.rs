@@ -124,7 +124,8 @@ fn values_at(kind: Kind, columns: usize, element: impl Fn(usize) -> f64) -> Valu
     }
 }
 
-fn reduce(reduction: Reduction, elements: Vec<Ball>) -> Ball {
+/// What a reduction makes of elements, in any order.
+pub(crate) fn reduce(reduction: Reduction, elements: Vec<Ball>) -> Ball {
     if elements.iter().any(Ball::is_anything) {
         return Ball::ANYTHING;
     }

@@ -138,6 +138,31 @@ pub fn both_transposed(a: &Matrix<f16>, b: &Matrix<f16>, bias: &Row<f32>, out: &
     out = relu(dot(a.t(), b.t()) + bias);
 }
 
+/// What a norm behind the product asks for, and a row's greatest and least element, of two products' difference with a bias.
+#[autokernel::fused_matmul]
+pub fn reduced(
+    x: &Matrix<bf16>,
+    w: &Matrix<bf16>,
+    v: &Matrix<bf16>,
+    bias: &Row<f32>,
+    scale: &mut Column<f32>,
+    out: &mut Matrix<bf16>,
+    spread: &mut Column<f16>,
+) {
+    let y = dot(x, w.t()) - dot(x, v.t()) + bias;
+    out = y;
+    scale = 1.0 / (row_mean(y * y) + 1e-6).sqrt();
+    spread = row_max(y) - row_min(y);
+}
+
+/// The sum of a row beside its elements, scaled by a column.
+#[autokernel::fused_matmul]
+pub fn summed(x: &Matrix<f16>, w: &Matrix<f16>, scale: &Column<f32>, out: &mut Matrix<f32>, sums: &mut Column<f32>) {
+    let y = dot(x, w);
+    out = y;
+    sums = scale * row_sum(y.abs()) + row_index();
+}
+
 /// A band beside the diagonal, as wide as a number in memory says, and where the elements outside of it stand.
 #[autokernel::fused_matmul]
 pub fn band(a: &Matrix<bf16>, b: &Matrix<bf16>, width: &Scalar<f32>, out: &mut Matrix<f32>) {
@@ -220,6 +245,8 @@ pub fn catalogue() -> Vec<Declared> {
     declared.extend(declared![
         weight_gradient,
         both_transposed,
+        reduced,
+        summed,
         geglu,
         band,
         fp8_scaled,

@@ -126,23 +126,34 @@ fn judge(problem: &Problem, body: &Body, shape: &Extents, ran: &Ran) -> std::res
     let operands = body.operands();
     let outputs: Vec<usize> = (0..operands.len()).filter(|&at| operands[at].role == Role::Output).collect();
     let mut told = Told::default();
-    let wrong = (0..m * n).find_map(|at| {
-        let (row, column) = (at / n, at % n);
-        let input = |operand: usize| match operands[operand].kind {
-            Kind::Matrix => values[operand].get(at).copied().unwrap_or(0.0),
-            Kind::Row => values[operand][column],
-            Kind::Column | Kind::Index => values[operand][row],
-            Kind::Scalar | Kind::DeviceScalar => values[operand][0],
-        };
-        let sums: Vec<f64> = products.iter().map(|sums| sums[at]).collect();
-        let error = |sum: f64| if sum.is_finite() { accumulation(problem.input, k as f64) } else { 0.0 };
-        let ball = |&value: &f64| Ball { value, error: error(value) };
-        let expected = oracle::element(body, (row, column), &sums.iter().map(ball).collect::<Vec<_>>(), &input);
+    let input = |operand: usize, row: usize, column: usize| match operands[operand].kind {
+        Kind::Matrix => values[operand].get(row * n + column).copied().unwrap_or(0.0),
+        Kind::Row => values[operand][column],
+        Kind::Column | Kind::Index => values[operand].get(row).copied().unwrap_or(0.0),
+        Kind::Scalar | Kind::DeviceScalar => values[operand][0],
+    };
+    let error = |sum: f64| if sum.is_finite() { accumulation(problem.input, k as f64) } else { 0.0 };
+    let ball = |sums: &Vec<f64>, at: usize| Ball { value: sums[at], error: error(sums[at]) };
+    let sums = |at: usize| products.iter().map(|sums| ball(sums, at)).collect::<Vec<_>>();
+    let of_kind = |wanted: Kind| outputs.iter().copied().filter(move |&output| operands[output].kind == wanted);
+    let mut wrong = |expected: Vec<Ball>, kind: Kind, at: usize| {
         expected.iter().for_each(|&ball| told.count(ball));
         let is_wrong = |&(output, ball): &(usize, Ball)| !is_right(operands[output].dtype, ball, written[output][at]);
-        let (output, ball) = outputs.iter().copied().zip(expected).find(is_wrong)?;
-        let (name, got) = (&operands[output].name, written[output][at]);
-        Some(format!("`{name}`[{row}, {column}] is {got}, not {ball:?}, of the sums {sums:?}"))
+        let (output, ball) = of_kind(kind).zip(expected).find(is_wrong)?;
+        Some(format!("`{}`[{at}] is {}, not {ball:?}", operands[output].name, written[output][at]))
+    };
+    let elements = (0..m * n).find_map(|at| {
+        let place @ (row, column) = (at / n, at % n);
+        let expected = oracle::element(body, place, &sums(at), &|operand| input(operand, row, column));
+        let told = wrong(expected, Kind::Matrix, at)?;
+        Some(format!("{told}, in row {row} and column {column}, of the sums {:?}", sums(at)))
     });
-    wrong.map_or(Ok(told), Err)
+    let rows = if n == 0 || of_kind(Kind::Column).next().is_none() { 0 } else { m };
+    let of_rows = || {
+        (0..rows).find_map(|row| {
+            let sums: Vec<Vec<Ball>> = (0..n).map(|column| sums(row * n + column)).collect();
+            wrong(oracle::of_row(body, row, &sums, &|operand, column| input(operand, row, column)), Kind::Column, row)
+        })
+    };
+    elements.or_else(of_rows).map_or(Ok(told), Err)
 }

@@ -136,6 +136,7 @@ fn each_function_beyond_the_first_takes_registers() {
         operands: Vec::new(),
         factors: [0, 1],
         other_factor: None,
+        statistics: 0,
         batched: Vec::new(),
         cost: Cost { registers: 16, special_functions },
         operations: 9,
@@ -150,7 +151,7 @@ fn a_value_that_no_output_needs_is_neither_printed_nor_counted() {
     let mut more = written();
     more.body.steps.insert(1, bind("idle", call(Math::Tanh, name("y"))));
     let [needed, more] = [written(), more].map(|written| Body::new(written).unwrap());
-    assert_eq!((more.class(), print::body(&more, None)), (needed.class(), print::body(&needed, None)));
+    assert_eq!((more.class(), print::body(&more, None, 1)), (needed.class(), print::body(&needed, None, 1)));
     let mut idle = written();
     idle.body.steps[2] = store("out", name("y"));
     idle.body.steps.push(bind("idle", name("skip")));

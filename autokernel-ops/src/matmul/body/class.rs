@@ -25,12 +25,20 @@ pub struct BodyClass {
     /// The numbers of the operands of which each product of a batch has its own; none where there is one product.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub batched: Vec<u8>,
+    /// Reductions along rows.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub statistics: u32,
     /// What an element costs in functions.
     pub cost: Cost,
     /// Operations an element.
     pub operations: u32,
     /// The most values of an element that are needed at once, operands included.
     pub live: u32,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_none(count: &u32) -> bool {
+    *count == 0
 }
 
 /// The most names, of operands and values, that are needed between two steps.
@@ -50,6 +58,8 @@ fn live(steps: &[Step]) -> u32 {
 
 /// Elements of a thread that the compiler computes side by side.
 const INTERLEAVED: u32 = 4;
+/// Rows of which a thread holds elements at once, each with what is reduced of it so far.
+const ROWS_OF_A_THREAD: u32 = 2;
 /// The most registers that a body may take for its own: those that the smallest tiles leave.
 pub const MOST_REGISTERS: u32 = 168;
 
@@ -63,6 +73,7 @@ impl BodyClass {
             factors,
             other_factor,
             batched: written.batched(),
+            statistics: steps.iter().map(|step| u32::from(matches!(step, Step::Reduce { .. }))).sum(),
             cost: steps.iter().map(|step| step.expr().cost()).fold(Cost::NONE, Cost::and),
             operations: steps.iter().map(|step| step.expr().operations()).sum(),
             live: live(steps),
@@ -79,7 +90,8 @@ impl BodyClass {
             Kind::Scalar => 0,
             Kind::DeviceScalar => 1,
         });
-        self.cost.registers + self.cost.constants() + words.sum::<u32>() + INTERLEAVED * self.live
+        let reduced = ROWS_OF_A_THREAD * self.statistics;
+        self.cost.registers + self.cost.constants() + words.sum::<u32>() + INTERLEAVED * self.live + reduced
     }
 
     /// Products of the same first factor.
@@ -118,7 +130,7 @@ impl BodyClass {
     }
 
     /// What is written.
-    pub fn outputs(&self) -> impl Iterator<Item = Dtype> + '_ {
-        self.operands.iter().filter(|(.., role)| *role == Role::Output).map(|(_, dtype, _)| *dtype)
+    pub fn outputs(&self) -> impl Iterator<Item = (Kind, Dtype)> + '_ {
+        self.operands.iter().filter(|(.., role)| *role == Role::Output).map(|&(kind, dtype, _)| (kind, dtype))
     }
 }

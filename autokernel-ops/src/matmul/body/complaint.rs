@@ -2,6 +2,7 @@
 
 use autokernel_core::{Dtype, Role};
 
+use super::rows;
 use super::written::Written;
 use crate::body::check::Checker;
 use crate::body::{Body, Complaint, ELEMENTS, Kind, Operand, Place, Step};
@@ -18,8 +19,9 @@ pub fn complaints(written: &Written) -> Vec<Complaint> {
     factors(&mut checker, written);
     batch(&mut checker, written);
     for (at, operand) in body.operands.iter().enumerate() {
-        if operand.role == Role::Output && !matches!(operand.kind, Kind::Matrix | Kind::DeviceScalar) {
-            let message = "a product has an element for each row and column; write a `&mut Matrix`";
+        if (operand.role, operand.kind) == (Role::Output, Kind::Row) {
+            let message = "a product has an element for each row and column; write a `&mut Matrix`, and reduce its columns in \
+                           `#[autokernel::rows]`: `out = column_sum(…);`";
             checker.complain(Place::Operand(at), message);
         }
         let is_factor = written.factors().any(|factor| factor == operand.name);
@@ -32,8 +34,30 @@ pub fn complaints(written: &Written) -> Vec<Complaint> {
     for (at, step) in body.steps.iter().enumerate() {
         self::step(&mut checker, written, at, step);
     }
+    statistics(&mut checker, written);
     unused(&mut checker, written);
     checker.finish()
+}
+
+/// What one number a row asks for: one product, whose elements are written too.
+fn statistics(checker: &mut Checker<'_>, written: &Written) {
+    let operands = &written.body.operands;
+    let outputs = || operands.iter().enumerate().filter(|(_, operand)| operand.role == Role::Output);
+    let Some((at, column)) = outputs().find(|(_, operand)| operand.kind == Kind::Column) else { return };
+    if operands.iter().any(|operand| operand.batched || operand.kind == Kind::Index) {
+        let message = format!(
+            "`{}` is reduced of one product, and there are many here; reduce what this kernel writes in `#[autokernel::rows]`",
+            column.name
+        );
+        checker.complain(Place::Operand(at), message);
+    }
+    if !outputs().any(|(_, operand)| operand.kind == Kind::Matrix) {
+        let message = format!(
+            "beside `{}`, which has one number a row, a product writes its elements; add a `&mut Matrix`",
+            column.name
+        );
+        checker.complain(Place::Operand(at), message);
+    }
 }
 
 fn factors<'b>(checker: &mut Checker<'b>, written: &'b Written) {
@@ -127,22 +151,40 @@ fn step<'b>(checker: &mut Checker<'b>, written: &Written, at: usize, step: &'b S
         checker.complain(Place::Step(at), message);
     }
     let varies = checker.varies(at, step.expr());
+    let behind = rows::behind_reductions(&written.body);
+    let is_behind = step.expr().variables().iter().any(|name| behind.contains(name));
     match step {
-        Step::Let { name, .. } => checker.bind(Place::Step(at), name, varies),
-        Step::Reduce { name, reduction, .. } => {
-            let message = format!(
-                "`{}` reduces a row, of which a tile of a product holds a part; it belongs in `#[autokernel::rows]`, on \
-                 what this kernel writes",
-                reduction.name()
-            );
-            checker.complain(Place::Step(at), message);
+        Step::Let { name, .. } => {
+            if is_behind && varies {
+                checker.complain(Place::Step(at), LATE);
+            }
             checker.bind(Place::Step(at), name, varies);
         }
+        Step::Reduce { name, .. } => {
+            if is_behind {
+                checker.complain(Place::Step(at), LATE);
+            }
+            checker.bind(Place::Step(at), name, false);
+        }
         Step::Store { output, .. } => {
-            checker.store(at, output, None);
+            let kind = checker.store(at, output, None).map(|operand| operand.kind);
+            if kind == Some(Kind::Matrix) && is_behind {
+                checker.complain(Place::Step(at), LATE);
+            }
+            if kind == Some(Kind::Column) && varies {
+                let message = format!(
+                    "`{output}` has one number for each row, and this has one for each element; reduce it, `{output} = \
+                     row_sum(…);`, or write a `&mut Matrix`"
+                );
+                checker.complain(Place::Step(at), message);
+            }
         }
     }
 }
+
+/// What an element cannot be made of.
+const LATE: &str = "a reduction along rows is known behind a row's last column, when its elements are written: it goes into a `&mut \
+                    Column`, and what elements are made of with it belongs in `#[autokernel::rows]`, on what this kernel writes";
 
 /// What is passed and not read is read by nobody: most likely it was forgotten.
 fn unused(checker: &mut Checker<'_>, written: &Written) {

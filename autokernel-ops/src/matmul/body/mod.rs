@@ -4,6 +4,8 @@ mod class;
 mod complaint;
 pub mod oracle;
 pub mod print;
+mod print_rows;
+mod rows;
 mod written;
 
 use std::fmt;
@@ -12,7 +14,7 @@ use autokernel_core::Role;
 use serde::{Deserialize, Serialize};
 
 use super::many::Many;
-use crate::body::{Complaint, Kind, Operand, Place, Step};
+use crate::body::{Complaint, Kind, Operand, Place, Reduction, Step};
 use crate::expr::{Axis, Precision};
 use class::MOST_REGISTERS;
 use complaint::complaints;
@@ -103,6 +105,29 @@ impl Body {
         self.0.body.outputs()
     }
 
+    /// What is written element by element: the first of them is staged.
+    pub fn matrices(&self) -> impl Iterator<Item = &Operand> {
+        self.outputs().filter(|operand| operand.kind == Kind::Matrix)
+    }
+
+    /// How rows are reduced, and the names of the results, in order.
+    pub fn reductions(&self) -> impl Iterator<Item = (&str, Reduction)> {
+        self.steps().filter_map(|step| match step {
+            Step::Reduce { name, reduction, .. } => Some((name.as_str(), *reduction)),
+            Step::Let { .. } | Step::Store { .. } => None,
+        })
+    }
+
+    /// The statements that compute an element, in order; of reductions their terms.
+    pub fn steps_of_elements(&self) -> Vec<&Step> {
+        rows::of_elements(&self.0.body)
+    }
+
+    /// The statements behind the reductions of a row, in order.
+    pub fn steps_of_rows(&self) -> Vec<&Step> {
+        rows::of_rows(&self.0.body)
+    }
+
     /// Whether some output depends on the number of its element along `axis`.
     pub fn has_index(&self, axis: Axis) -> bool {
         self.0.body.has_index(axis)
@@ -154,6 +179,10 @@ impl fmt::Display for Body {
 #[cfg(test)]
 #[path = "body_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "statistics_tests.rs"]
+mod statistics_tests;
 
 #[cfg(test)]
 #[path = "two_products_tests.rs"]

@@ -3,17 +3,18 @@
 use autokernel_core::Dtype;
 
 use super::Body;
+use super::print_rows::{self, FUNCTION};
 use crate::body::cuda::{cuda_type, element, leading};
 use crate::body::{Kind, Operand, Step};
 use crate::expr::Axis;
 use crate::expr::cuda::Spelling;
 use crate::lines::Lines;
 
-const FUNCTION: &str = "__device__ __forceinline__ static";
 const INPUT: &str = "template <template <typename, autokernel::body::Indexed> class Input>";
 
-/// `struct Body`. Outputs are of `stored_as`, where that is not their own type: in the reference, which has no tiles.
-pub fn body(body: &Body, stored_as: Option<Dtype>) -> String {
+/// `struct Body`. Outputs are of `stored_as`, where that is not their own type: in the reference, which has no tiles. What is reduced
+/// along rows is reduced to parts of so many columns.
+pub fn body(body: &Body, stored_as: Option<Dtype>, part_columns: u32) -> String {
     let mut out = Lines::default();
     out.line("// What becomes of each sum.");
     out.line("struct Body {");
@@ -25,7 +26,11 @@ pub fn body(body: &Body, stored_as: Option<Dtype>) -> String {
     inputs(&mut out, body, stored_as.is_none());
     stored(&mut out, body, stored_as);
     let is_reference = stored_as.is_some();
-    compute(&mut out, body, if is_reference { Spelling::Exact } else { Spelling::Fast(body.precision()) });
+    let spelling = if is_reference { Spelling::Exact } else { Spelling::Fast(body.precision()) };
+    compute(&mut out, body, spelling);
+    if body.reductions().next().is_some() {
+        print_rows::print(&mut out, body, (stored_as, part_columns), spelling);
+    }
     out.line("};");
     out.finish()
 }
@@ -75,7 +80,7 @@ fn stored(out: &mut Lines, body: &Body, stored_as: Option<Dtype>) {
     out.line("// Outputs beside the one that is staged, the first.");
     out.line("template <typename Visit>");
     out.line(format!("{FUNCTION} void visit_stored(const Args& args, const Visit& visit) {{"));
-    for (number, operand) in body.outputs().enumerate().skip(1) {
+    for (number, operand) in body.matrices().enumerate().skip(1) {
         let ty = stored_as.map_or_else(|| cuda_type(operand), |dtype| format!("autokernel::{dtype}"));
         let (name, stride) = (element(&operand.name), stride(operand));
         out.line(format!("visit(static_cast<{ty}*>(args.{name}), {stride}, {number});"));
@@ -86,7 +91,7 @@ fn stored(out: &mut Lines, body: &Body, stored_as: Option<Dtype>) {
 fn compute(out: &mut Lines, body: &Body, spelling: Spelling) {
     out.line("");
     out.line("struct Outputs {");
-    out.line(format!("float values[{}];", body.outputs().count()));
+    out.line(format!("float values[{}];", body.matrices().count() + body.reductions().count()));
     out.line("};");
     out.line("");
     out.line("template <typename Inputs>");
@@ -98,21 +103,26 @@ fn compute(out: &mut Lines, body: &Body, spelling: Spelling) {
             out.line(format!("const float {} = static_cast<float>({number});", axis.name()));
         }
     }
-    for operand in body.inputs() {
+    let steps = body.steps_of_elements();
+    let is_read =
+        |operand: &&Operand| steps.iter().any(|step| step.expr().variables().contains(&operand.name.as_str()));
+    for operand in body.inputs().filter(is_read) {
         let name = element(&operand.name);
         let value =
             if operand.kind == Kind::Scalar { format!("args.{name}") } else { format!("inputs.{name}.at(pair, i)") };
         out.line(format!("const float {name} = {value};"));
     }
-    for step in body.steps() {
+    for step in &steps {
         let value = spelling.number(&step.expr().renamed(&element));
         match step {
-            Step::Let { name, .. } => out.line(format!("const float {} = {value};", element(name))),
+            Step::Let { name, .. } | Step::Reduce { name, .. } => {
+                out.line(format!("const float {} = {value};", element(name)));
+            }
             Step::Store { output, .. } => out.line(format!("const float {} = {value};", element(output))),
-            Step::Reduce { .. } => {}
         }
     }
-    let outputs: Vec<String> = body.outputs().map(|operand| element(&operand.name)).collect();
-    out.line(format!("return {{{{{}}}}};", outputs.join(", ")));
+    let written = body.matrices().map(|operand| operand.name.as_str()).chain(body.reductions().map(|(name, _)| name));
+    let written: Vec<String> = written.map(element).collect();
+    out.line(format!("return {{{{{}}}}};", written.join(", ")));
     out.line("}");
 }

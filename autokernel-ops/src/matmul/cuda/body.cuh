@@ -9,6 +9,7 @@
 #pragma once
 
 #include "body_operand.cuh"
+#include "body_statistics.cuh"
 #include "types.cuh"
 
 namespace autokernel::body {
@@ -47,10 +48,12 @@ __device__ __forceinline__ bool is_paired(const Args& args) {
 }
 
 // The body on the `kFragments` fragments from `place` on. With kAnyRow a tile may begin at an odd row, as those of groups do. Sums of a fragment lie side by side; a second product's, where the
-// body takes two, lie in `others` as the first one's do in `sums`.
+// body takes two, lie in `others` as the first one's do in `sums`. What the body reduces is folded into `statistics`, whose owner
+// leaves it; where the tile is computed transposed a fragment has all that a warp holds of its rows.
 template <typename Body, bool kSwapped, int kFragments, int kRegisters, bool kAnyRow = false, typename Args,
           typename... Other>
-__device__ __forceinline__ void apply(const Args& args, float* sums, Place<kSwapped> place, const Other*... others) {
+__device__ __forceinline__ void apply(const Args& args, float* sums, Place<kSwapped> place,
+                                      RowStatistics<Body, kSwapped>& statistics, const Other*... others) {
   using Inputs = FragmentInputs<Body, kSwapped>;
   constexpr int kBatch = batch<Body::template kWords<Fragment<kSwapped>::template Input>, kFragments, kRegisters>();
   bool paired = is_paired<Body, kSwapped>(args);
@@ -78,6 +81,8 @@ __device__ __forceinline__ void apply(const Args& args, float* sums, Place<kSwap
 #pragma unroll
     for (int i = 0; i < kBatch; ++i) {
       const Place<kSwapped> at = place.fragment(first + i);
+      RowStatistics<Body, kSwapped> of_fragment;
+      auto& folded = kSwapped ? of_fragment : statistics;
 #pragma unroll
       for (int pair = 0; pair < 2; ++pair) {
         const int number = (first + i) * kFragmentSums + pair * 2;
@@ -85,19 +90,21 @@ __device__ __forceinline__ void apply(const Args& args, float* sums, Place<kSwap
         const Place<kSwapped> of_pair = at.pair(pair);
         const auto low = Body::compute(args, inputs[i], of_pair.element(0), pair, 0, sum[0], others[number]...);
         const auto high = Body::compute(args, inputs[i], of_pair.element(1), pair, 1, sum[1], others[number + 1]...);
+        folded.fold(of_pair, pair, low, high);
         sum[0] = low.values[0];
         sum[1] = high.values[0];
         Body::visit_stored(args, [&](auto* data, int64_t ld, int output) {
           store_pair(data, ld, at, pair, low.values[output], high.values[output]);
         });
       }
+      if constexpr (kSwapped) of_fragment.leave(args, at);
     }
   }
 }
 
-// One element from its sum of each product: `staged(value)` takes the output that is staged elsewhere.
+// One element from its sum of each product: `staged(value)` takes the output that is staged elsewhere. Gives all of them.
 template <typename Body, typename Args, typename Staged, typename... Sum>
-__device__ __forceinline__ void apply_to_element(const Args& args, Index at, const Staged& staged, Sum... sums) {
+__device__ __forceinline__ typename Body::Outputs apply_to_element(const Args& args, Index at, const Staged& staged, Sum... sums) {
   typename Body::template Inputs<Element> inputs;
   Body::visit(args, inputs, [&](auto& input, const void* data, int64_t ld) { input.load(data, ld, at); });
   const auto outputs = Body::compute(args, inputs, at, 0, 0, sums...);
@@ -105,6 +112,7 @@ __device__ __forceinline__ void apply_to_element(const Args& args, Index at, con
   Body::visit_stored(args, [&](auto* data, int64_t ld, int output) {
     store(data + at.row * ld + at.column, outputs.values[output]);
   });
+  return outputs;
 }
 
 }  // namespace autokernel::body

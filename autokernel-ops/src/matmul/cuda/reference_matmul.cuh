@@ -33,6 +33,41 @@ struct Factor {
   int64_t ld;
 };
 
+// What a row's reductions have of a block's columns.
+template <typename Body, int kCount = body::kStatistics<Body>>
+struct Reduced {
+  static_assert(Body::kPartColumns == kTile, "a part is what a block holds of a row");
+  float terms[kCount];
+
+  __device__ __forceinline__ Reduced() {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) terms[i] = Body::identity(i);
+  }
+  __device__ __forceinline__ void take(const typename Body::Outputs& outputs) {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) terms[i] = outputs.values[Body::kOutputs + i];
+  }
+  // All lanes of the warp come here.
+  template <typename Args>
+  __device__ __forceinline__ void leave(const Args& args, int row, int column, bool inside) const {
+    const body::Parts<Body> parts{static_cast<float*>(args.parts), args.m, args.n};
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      float part = terms[i];
+#pragma unroll
+      for (int mask = 1; mask < kTile; mask *= 2) part = Body::combine(i, part, __shfl_xor_sync(~0u, part, mask));
+      if (inside && threadIdx.x % kTile == 0) *parts.at(i, column / kTile, row) = part;
+    }
+  }
+};
+template <typename Body>
+struct Reduced<Body, 0> {
+  template <typename Outputs>
+  __device__ __forceinline__ void take(const Outputs&) {}
+  template <typename Args>
+  __device__ __forceinline__ void leave(const Args&, int, int, bool) const {}
+};
+
 // Tile `tile` of a product, row by row, of the `args.m` rows from `first_row` on. Leading dimensions count elements. With two products args.b2 is multiplied as args.b is.
 template <typename Problem, typename Body, int kProducts, typename Args>
 __device__ __forceinline__ void matmul_tile(const Args& args, int64_t tile, int first_row = 0) {
@@ -72,21 +107,24 @@ __device__ __forceinline__ void matmul_tile(const Args& args, int64_t tile, int 
     }
     __syncthreads();
   }
-  if (row < rows && column < args.n) {
+  const bool inside = row < rows && column < args.n;
+  Reduced<Body> reduced;
+  if (inside) {
     const float value = Problem::epilogue(static_cast<float>(sums[0]));
     float* const to = c + row * args.ldc + column;
     if constexpr (Body::kExists) {
       const body::Index at{static_cast<int>(row), static_cast<int>(column)};
       const auto store = [&](float staged) { *to = staged; };
       if constexpr (kProducts == 2) {
-        body::apply_to_element<Body>(args, at, store, value, static_cast<float>(sums[1]));
+        reduced.take(body::apply_to_element<Body>(args, at, store, value, static_cast<float>(sums[1])));
       } else {
-        body::apply_to_element<Body>(args, at, store, value);
+        reduced.take(body::apply_to_element<Body>(args, at, store, value));
       }
     } else {
       *to = value;
     }
   }
+  reduced.leave(args, static_cast<int>(row), static_cast<int>(column), inside);
 }
 
 // Any grid of blocks of kThreads threads: each takes tile after tile, of a batch product after product.

@@ -3,7 +3,7 @@
 use autokernel_core::{Dtype, Role};
 
 use super::known::Known;
-use crate::body::{self, Operand};
+use crate::body::{self, Kind, Operand};
 use crate::declaration::operands::{node_at, operands};
 use crate::declaration::{Complaint, Declaration, Factors, Node, Setting, Statement, What, both};
 use crate::epilogue::Epilogue;
@@ -25,7 +25,7 @@ pub fn declare(declaration: &Declaration, statements: &[Statement]) -> Result<Pr
     let Sorted { product, second, layout, node, steps, nodes } = Sorted::new(declaration, statements)?;
     let dtype = |operand: Option<&Operand>| operand.map(|operand| operand.dtype);
     let input = dtype(operands.iter().find(|operand| operand.name == product.a));
-    let output = dtype(operands.iter().find(|operand| operand.role == Role::Output));
+    let output = dtype(operands.iter().find(|operand| (operand.role, operand.kind) == (Role::Output, Kind::Matrix)));
     let complain = |it: body::Complaint| node_at(declaration, &nodes, it.place).complain(it.message);
     let written = product.clone();
     let body = Body::new(Written { product, second, body: body::Body { operands, steps, ..body::Body::default() } })

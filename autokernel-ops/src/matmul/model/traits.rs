@@ -54,8 +54,8 @@ impl Traits {
     pub fn new(class: &Class, schedule: &Schedule) -> Self {
         let geometry = schedule.geometry(class);
         let plan = emit::plan(class, schedule, String::new());
-        // The last kernel writes the result; those before it, if any, prepare its operands.
-        let mut grid = plan.kernels.into_iter().last().map(|kernel| kernel.grid);
+        // The first kernel multiplies; what may follow it brings the reductions of rows together, in no time beside it.
+        let mut grid = plan.kernels.into_iter().next().map(|kernel| kernel.grid);
         if let (Many::Groups, Some(grid)) = (class.many(), &mut grid) {
             // They are predicted as a batch of groups of the same size.
             grid.axes.push(Axis { dim: BATCH, step: 1 });

@@ -256,12 +256,14 @@ struct Matmul : Shape<Schedule, sizeof(typename Problem::Output), Body::kRegiste
         const int row = first.m + i * kSlabRows;
         const auto place = body::Place<false>::of_lane(row, first.n, first.m + rows, first.n + columns);
         constexpr int kFragments = 2 * kBlocksOfOne;
+        body::RowStatistics<Body, false> statistics;
         if constexpr (kProducts == 2) {
           const float* const others = accumulators[i][kFragments];
-          body::apply<Body, false, kFragments, S::kRequestedRegisters>(args, accumulators[i][0], place, others);
+          body::apply<Body, false, kFragments, S::kRequestedRegisters>(args, accumulators[i][0], place, statistics, others);
         } else {
-          body::apply<Body, false, kFragments, S::kRequestedRegisters>(args, accumulators[i][0], place);
+          body::apply<Body, false, kFragments, S::kRequestedRegisters>(args, accumulators[i][0], place, statistics);
         }
+        statistics.leave(args, place);
       }
       Store::stage(slab, accumulators[i]);
       __syncwarp();

@@ -77,13 +77,18 @@ struct Epilogue {
   __device__ __forceinline__ void store_block(float (&acc)[G::kWidth / 2], int row, int column,
                                               const Other*... others) {
     if (row >= c.rows || column >= c.columns) return;
-    store_from<0>(acc, row, column, others...);
+    Statistics statistics;
+    store_from<0>(acc, row, column, statistics, others...);
+    if constexpr (!G::kSwapAB) {
+      statistics.leave(args, body::Place<false>::of_lane(row, column, c.rows, c.columns));
+    }
   }
 
   // The buffers must outlive the copy engine's reads.
   __device__ __forceinline__ void finish() { ptx::tma_store_wait_read<0>(); }
 
  private:
+  using Statistics = body::RowStatistics<Body, G::kSwapAB>;
   static_assert(!Body::kExists || G::kAccumulators + Body::kRegisters <= kMostRegisters, "accumulators_fit_registers");
   static constexpr bool kIsGrouped = Batch::kMany == batch::Many::kGroups;
 
@@ -101,12 +106,13 @@ struct Epilogue {
 
   // The chunks from column kFirst of wgmma on.
   template <int kFirst, typename... Other>
-  __device__ __forceinline__ void store_from(float (&acc)[G::kWidth / 2], int row, int column, const Other*... others) {
+  __device__ __forceinline__ void store_from(float (&acc)[G::kWidth / 2], int row, int column,
+                                             Statistics& statistics, const Other*... others) {
     if (G::kSwapAB ? row >= c.rows : column >= c.columns) return;
     if constexpr (Body::kExists) {
       const auto place = body::Place<G::kSwapAB>::of_lane(row, column, c.rows, c.columns);
       body::apply<Body, G::kSwapAB, kChunk / 8, G::kRequestedRegisters, kIsGrouped>(args, acc + kFirst / 2, place,
-                                                                        (others + kFirst / 2)...);
+                                                                        statistics, (others + kFirst / 2)...);
     }
     const uint32_t address = staging + buffer * G::kStoreBytes;
     // Groups belong to the thread that committed them. All buffers but this one may still be read.
@@ -130,7 +136,8 @@ struct Epilogue {
     }
     buffer = (buffer + 1) % G::kEpilogueBuffers;
     if constexpr (kFirst + kChunk < G::kWidthOfOne) {
-      store_from<kFirst + kChunk>(acc, row + (G::kSwapAB ? kChunk : 0), column + (G::kSwapAB ? 0 : kChunk), others...);
+      store_from<kFirst + kChunk>(acc, row + (G::kSwapAB ? kChunk : 0), column + (G::kSwapAB ? 0 : kChunk), statistics,
+                                   others...);
     }
   }
 

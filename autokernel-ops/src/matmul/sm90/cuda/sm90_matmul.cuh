@@ -45,6 +45,7 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
   using Output = typename G::Output;
   using Walk = sm90::Walk<G, Batch>;
   static_assert(Batch::kMany != batch::Many::kGroups || G::kSplitK == 1, "groups_are_walked_over");
+  static_assert(body::kStatistics<Body> == 0 || !G::kStreamK, "rows_are_reduced_without_stream_k");
 
   __device__ __forceinline__ static void run(const Args& args) {
     const int n = Problem::kKnownN > 0 ? Problem::kKnownN : args.n;
@@ -151,7 +152,11 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
   // K = 0: every product is zero and there is no operand to load.
   __device__ __forceinline__ static void fill_all(const Args& args, const OutputView<Output>& c) {
     if constexpr (Batch::kMany == batch::Many::kNone) {
-      fill(args, c, blockIdx.x);
+      if constexpr (body::kStatistics<Body> > 0) {
+        fill_parts(args, c);
+      } else {
+        fill(args, c, blockIdx.x);
+      }
     } else {
       Tiles<G, Batch>::for_each(args, c, [](const Args& seen, const OutputView<Output>& of_one, int first) {
         fill(seen, of_one, first + int64_t{blockIdx.x});
@@ -176,6 +181,25 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
         } else {
           *to = value;
         }
+      }
+    }
+  }
+
+  // The same where rows are reduced: a thread takes a part of a row.
+  __device__ __forceinline__ static void fill_parts(const Args& args, const OutputView<Output>& c) {
+    static_assert(Body::kPartColumns == (G::kSwapAB ? kWarpRows : G::kColumns), "a part is what a warp holds of a row");
+    const float zero = Problem::epilogue(0.0f);
+    for (int row = blockIdx.x; row < c.rows; row += gridDim.x) {
+      for (int part = threadIdx.x; part < ceil_div(c.columns, Body::kPartColumns); part += G::kThreads) {
+        body::leave_part<Body>(args, row, part, c.columns, [&](int column) {
+          Output* const to = c.data + row * c.ld + column;
+          const auto store = [&](float staged) { body::store(to, staged); };
+          if constexpr (kProducts == 2) {
+            return body::apply_to_element<Body>(args, body::Index{row, column}, store, zero, zero);
+          } else {
+            return body::apply_to_element<Body>(args, body::Index{row, column}, store, zero);
+          }
+        });
       }
     }
   }

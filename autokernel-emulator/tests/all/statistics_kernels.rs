@@ -1,0 +1,149 @@
+//! Reductions along rows of a product: parts that warps leave, and the kernel that brings them together. Sums of small integers,
+//! exact in any order.
+
+use crate::support::arguments;
+use crate::support::case::{SM80, SM90};
+use crate::support::compile::Compiler;
+use crate::support::host::{Matrix, Shape, allocate, download, product, shape};
+use autokernel_codegen::arch::Arch;
+use autokernel_codegen::dtype::Dtype::{Bf16, F32};
+use autokernel_codegen::emit::KernelSource;
+use autokernel_codegen::matmul::plan::signature;
+use autokernel_codegen::matmul::problem::{Layout, Problem};
+use autokernel_codegen::matmul::schedule::{Mode, Schedule, Sm80Schedule, Sm90Schedule};
+use autokernel_codegen::matmul::{emit, extents};
+use autokernel_core::LaunchPlan;
+use autokernel_emulator::{Gpu, Module, Options};
+
+const ONE: &str =
+    "fn f(x: &Matrix<bf16>, w: &Matrix<bf16>, scale: &Column<f32>, sums: &mut Column<f32>, out: &mut Matrix<f32>, \
+                   spread: &mut Column<f32>) {
+    let y = dot(x, w.t());
+    out = y;
+    let largest = row_max(y);
+    sums = row_sum(y) * scale;
+    spread = largest - row_min(y + y);
+}";
+
+const TWO: &str =
+    "fn f(x: &Matrix<bf16>, w: &Matrix<bf16>, up: &Matrix<bf16>, out: &mut Matrix<f32>, sums: &mut Column<f32>) {
+    let y = dot(x, w.t()) - 2.0 * dot(x, up.t());
+    out = y;
+    sums = row_sum(y);
+}";
+
+/// Several tiles with ragged edges; less than a tile; one row; and no K.
+const SHAPES: [(u32, u32, u32); 4] = [(130, 200, 72), (70, 67, 200), (1, 300, 64), (9, 24, 0)];
+
+fn problem(source: &str) -> Problem {
+    autokernel_codegen::product::problem(&syn::parse_str(source).unwrap()).unwrap()
+}
+
+/// Runs a kernel of `source`, twice in the same workspace.
+fn run(source: &str, compiled: (&KernelSource, &LaunchPlan), module: &Module, arch: Arch, of: Shape, seed: u64) {
+    let (problem, Shape { m, n, k }) = (problem(source), of);
+    let (kernel, plan) = compiled;
+    let mut gpu = Gpu::new(match arch {
+        Arch::SM_80 => autokernel_emulator::Arch::Sm80,
+        _ => autokernel_emulator::Arch::Sm90a,
+    });
+    let ld = k.next_multiple_of(8);
+    let [x, w, up] = [(m, 1), (n, 2), (n, 3)].map(|(rows, draw)| Matrix::integers(rows, k, ld, draw + seed));
+    let scale = Matrix::integers(1, m, m, 4 + seed);
+    let has_two = source == TWO;
+    let mut operands = vec![x.upload(&mut gpu, "x", Bf16), w.upload(&mut gpu, "w", Bf16)];
+    operands.push(if has_two { up.upload(&mut gpu, "up", Bf16) } else { scale.upload(&mut gpu, "scale", F32) });
+    let out = allocate(&mut gpu, "out", F32, m, n, n, 0);
+    let [sums, spread] = ["sums", "spread"].map(|name| allocate(&mut gpu, name, F32, 1, m, m, 0));
+    operands.extend(if has_two { vec![out, sums] } else { vec![sums, out, spread] });
+
+    let (launches, _workspace) =
+        arguments::steps(&mut gpu, arguments::MULTIPROCESSORS, &signature(&problem), plan, extents(m, n, k), &operands);
+    let what = format!("{}, {m}x{n}x{k}, seed {seed}", kernel.symbol);
+    let options = Options { seed, instruction_budget: 1 << 26, ..Options::default() };
+    for _ in 0..2 {
+        for (step, launch) in plan.kernels.iter().zip(&launches) {
+            gpu.launch(module, &step.symbol, launch, &options).unwrap_or_else(|error| panic!("{what}: {error}"));
+        }
+    }
+    let of_one = product(&x, &w, Layout::Nt, of);
+    let of_two = of_one.iter().zip(product(&x, &up, Layout::Nt, of)).map(|(one, two)| one - 2.0 * two);
+    let elements: Vec<f64> = if has_two { of_two.collect() } else { of_one };
+    assert_eq!(download(&mut gpu, out, F32), elements, "{what}");
+    let rows = || elements.chunks(n as usize);
+    let sum = |row: &[f64]| row.iter().sum::<f64>();
+    let expected: Vec<f64> =
+        rows().zip(&scale.values).map(|(row, scale)| sum(row) * if has_two { 1.0 } else { *scale }).collect();
+    assert_eq!(download(&mut gpu, sums, F32), expected, "sums of {what}");
+    if !has_two {
+        let largest = |row: &[f64]| row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let least = |row: &[f64]| row.iter().copied().fold(f64::INFINITY, f64::min);
+        let expected: Vec<f64> = rows().map(|row| largest(row) - 2.0 * least(row)).collect();
+        assert_eq!(download(&mut gpu, spread, F32), expected, "spread of {what}");
+    }
+}
+
+fn check(test: &str, source: &str, schedules: &[Schedule], arch: Arch) {
+    let Some(compiler) = Compiler::find(test) else { return };
+    let problem = problem(source);
+    for schedule in schedules {
+        schedule.check(&problem.class(), arch).unwrap();
+        let (kernel, plan) = emit::kernel(&problem, schedule);
+        let module = Module::parse(&compiler.ptx(&kernel, arch, None).unwrap()).unwrap();
+        for (seed, (m, n, k)) in (0..).zip(SHAPES) {
+            run(source, (&kernel, &plan), &module, arch, shape(m, n, k), seed);
+        }
+    }
+}
+
+#[test]
+fn rows_of_cooperating_and_alternating_consumers_are_reduced() {
+    let schedules = [
+        SM90,
+        Sm90Schedule { tile_m: 128, tile_n: 96, consumers: 2, ..SM90 },
+        Sm90Schedule { tile_n: 128, consumers: 2, mode: Mode::PingPong, cluster_m: 2, ..SM90 },
+    ];
+    check(
+        "rows_of_cooperating_and_alternating_consumers_are_reduced",
+        ONE,
+        &schedules.map(Schedule::Sm90),
+        Arch::SM_90A,
+    );
+}
+
+#[test]
+fn rows_of_split_and_swapped_tiles_are_reduced() {
+    let schedules = [
+        Sm90Schedule { split_k: 4, stages: 4, ..SM90 },
+        Sm90Schedule { tile_m: 16, swap_ab: true, ..SM90 },
+        Sm90Schedule { tile_m: 40, tile_n: 128, consumers: 2, swap_ab: true, cluster_n: 1, ..SM90 },
+    ];
+    check("rows_of_split_and_swapped_tiles_are_reduced", ONE, &schedules.map(Schedule::Sm90), Arch::SM_90A);
+}
+
+#[test]
+fn rows_of_tiles_that_warps_share_are_reduced() {
+    let schedules =
+        [SM80, Sm80Schedule { tile_m: 32, tile_n: 128, warps_m: 1, warps_n: 4, ..SM80 }].map(Schedule::Sm80);
+    check("rows_of_tiles_that_warps_share_are_reduced", ONE, &schedules, Arch::SM_80);
+}
+
+#[test]
+fn rows_of_what_two_products_make_are_reduced() {
+    let test = "rows_of_what_two_products_make_are_reduced";
+    let swapped = Sm90Schedule { tile_m: 16, tile_n: 128, swap_ab: true, ..SM90 };
+    check(test, TWO, &[Sm90Schedule { tile_n: 128, ..SM90 }, swapped].map(Schedule::Sm90), Arch::SM_90A);
+    check(test, TWO, &[Schedule::Sm80(SM80)], Arch::SM_80);
+}
+
+#[test]
+fn the_reference_reduces_rows() {
+    let Some(compiler) = Compiler::find("the_reference_reduces_rows") else { return };
+    for source in [ONE, TWO] {
+        let (kernel, plan) = emit::reference(&problem(source));
+        let module = Module::parse(&compiler.ptx(&kernel, Arch::SM_80, None).unwrap()).unwrap();
+        for (m, n, k) in [(37, 50, 21), (5, 300, 7), (3, 4, 0)] {
+            run(source, (&kernel, &plan), &module, Arch::SM_80, shape(m, n, k), 0);
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! What `struct Body` says of reductions along rows, as `body_statistics.cuh` reads it.
+
+use autokernel_core::Dtype;
+
+use super::Body;
+use crate::body::cuda::{cuda_type, element};
+use crate::body::{Kind, Operand, Reduction, Step};
+use crate::expr::Axis;
+use crate::expr::cuda::Spelling;
+use crate::lines::Lines;
+
+/// What begins a member function.
+pub const FUNCTION: &str = "__device__ __forceinline__ static";
+
+/// Its members. Outputs are of the type that is given with the columns of a part, or of their own.
+pub fn print(out: &mut Lines, body: &Body, (stored_as, part_columns): (Option<Dtype>, u32), spelling: Spelling) {
+    let reductions: Vec<(&str, Reduction)> = body.reductions().collect();
+    out.line("");
+    out.line("// What is reduced along rows, from terms behind the outputs of an element.");
+    out.line(format!("static constexpr int kStatistics = {};", reductions.len()));
+    out.line(format!("static constexpr int kOutputs = {};", body.matrices().count()));
+    out.line(format!("static constexpr int kPartColumns = {part_columns};"));
+    let each = |of: fn(Reduction) -> &'static str| {
+        let cases = reductions.iter().enumerate().map(|(number, (_, reduction))| (number, of(*reduction)));
+        cases.rev().fold(String::new(), |rest, (number, text)| {
+            if rest.is_empty() { text.to_owned() } else { format!("statistic == {number} ? {text} : {rest}") }
+        })
+    };
+    out.line("");
+    out.line(format!("{FUNCTION} float identity(int statistic) {{"));
+    out.line(format!("return {};", each(identity)));
+    out.line("}");
+    out.line("");
+    out.line(format!("{FUNCTION} float combine(int statistic, float x, float y) {{"));
+    out.line(format!("return {};", each(combined)));
+    out.line("}");
+    finish(out, body, &reductions, stored_as, spelling);
+}
+
+fn identity(reduction: Reduction) -> &'static str {
+    match reduction {
+        Reduction::Sum | Reduction::Mean => "0.0f",
+        Reduction::Max => "-__builtin_huge_valf()",
+        Reduction::Min => "__builtin_huge_valf()",
+    }
+}
+
+/// As `f32::max` and `f32::min`: a NaN gives way to any number.
+fn combined(reduction: Reduction) -> &'static str {
+    match reduction {
+        Reduction::Sum | Reduction::Mean => "x + y",
+        Reduction::Max => "fmaxf(x, y)",
+        Reduction::Min => "fminf(x, y)",
+    }
+}
+
+/// What becomes of a row's reductions.
+fn finish(
+    out: &mut Lines,
+    body: &Body,
+    reductions: &[(&str, Reduction)],
+    stored_as: Option<Dtype>,
+    spelling: Spelling,
+) {
+    let steps = body.steps_of_rows();
+    let is_read = |name: &str| steps.iter().any(|step| step.expr().variables().contains(&name));
+    out.line("");
+    out.line("template <typename Args>");
+    out.line(format!("{FUNCTION} void finish(const Args& args, int row, const float (&reduced)[kStatistics]) {{"));
+    if steps.iter().any(|step| step.expr().has_index(Axis::Row)) {
+        out.line(format!("const float {} = static_cast<float>(row);", Axis::Row.name()));
+    }
+    for operand in body.inputs().filter(|operand| is_read(&operand.name)) {
+        out.line(format!("const float {} = {};", element(&operand.name), input(operand)));
+    }
+    for (number, (name, reduction)) in reductions.iter().enumerate().filter(|(_, (name, _))| is_read(name)) {
+        let mean = if *reduction == Reduction::Mean { " / static_cast<float>(args.n)" } else { "" };
+        out.line(format!("const float {} = reduced[{number}]{mean};", element(name)));
+    }
+    for step in &steps {
+        let value = spelling.number(&step.expr().renamed(&element));
+        match step {
+            Step::Let { name, .. } => out.line(format!("const float {} = {value};", element(name))),
+            Step::Store { output, .. } => {
+                let operand = body.operands().iter().find(|operand| operand.name == *output);
+                let ty = stored_as.map(|dtype| format!("autokernel::{dtype}")).or_else(|| operand.map(cuda_type));
+                let to = format!("static_cast<{}*>(args.{}) + row", ty.unwrap_or_default(), element(output));
+                out.line(format!("autokernel::body::store({to}, {value});"));
+            }
+            Step::Reduce { .. } => {}
+        }
+    }
+    out.line("}");
+}
+
+/// An input that is the same along the row.
+fn input(operand: &Operand) -> String {
+    let name = element(&operand.name);
+    match operand.kind {
+        Kind::Scalar => format!("args.{name}"),
+        Kind::Column => format!("autokernel::body::element_of<{}>(args.{name}, row)", cuda_type(operand)),
+        _ => format!("autokernel::body::element_of<{}>(args.{name}, 0)", cuda_type(operand)),
+    }
+}

@@ -1,0 +1,56 @@
+//! Which steps of a body compute an element, and which what one number a row is made of: the reductions of a row are known behind
+//! its last column, when its elements are written.
+
+use std::collections::BTreeSet;
+
+use crate::body::{Body, Kind, Step};
+
+/// The names of what depends on a reduction, reductions among them.
+pub fn behind_reductions(body: &Body) -> BTreeSet<&str> {
+    let mut names = BTreeSet::new();
+    for step in &body.steps {
+        let depends = || step.expr().variables().iter().any(|name| names.contains(name));
+        match step {
+            Step::Reduce { name, .. } => names.insert(name.as_str()),
+            Step::Let { name, .. } if depends() => names.insert(name.as_str()),
+            Step::Let { .. } | Step::Store { .. } => false,
+        };
+    }
+    names
+}
+
+/// Whether a step writes one number a row.
+pub fn writes_column(body: &Body, step: &Step) -> bool {
+    matches!(step, Step::Store { output, .. } if body.operand(output).is_some_and(|it| it.kind == Kind::Column))
+}
+
+/// The steps of an element: what matrices are made of, and the terms of reductions.
+pub fn of_elements(body: &Body) -> Vec<&Step> {
+    needed(body, |step| {
+        matches!(step, Step::Reduce { .. }) || matches!(step, Step::Store { .. }) && !writes_column(body, step)
+    })
+}
+
+/// The steps of a row behind its reductions.
+pub fn of_rows(body: &Body) -> Vec<&Step> {
+    let steps = needed(body, |step| writes_column(body, step));
+    steps.into_iter().filter(|step| !matches!(step, Step::Reduce { .. })).collect()
+}
+
+/// Those that `is_wanted`, and what they need but of the terms of a reduction, in order.
+fn needed(body: &Body, is_wanted: impl Fn(&Step) -> bool) -> Vec<&Step> {
+    let mut names = BTreeSet::new();
+    let mut found = Vec::new();
+    for step in body.steps.iter().rev() {
+        let (is_wanted, is_store) = (is_wanted(step), matches!(step, Step::Store { .. }));
+        if !is_wanted && (is_store || !names.contains(step.name())) {
+            continue;
+        }
+        if is_wanted || !matches!(step, Step::Reduce { .. }) {
+            names.extend(step.expr().variables());
+        }
+        found.push(step);
+    }
+    found.reverse();
+    found
+}

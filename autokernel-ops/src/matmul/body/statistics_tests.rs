@@ -1,0 +1,141 @@
+use autokernel_core::plan::Contents;
+use autokernel_core::{Arch, Arg, Dtype, dim};
+use expect_test::expect_file;
+
+use super::*;
+use crate::body;
+use crate::matmul::problem::{Layout, Problem};
+use crate::matmul::schedule::{Schedule, Sm80Schedule, Sm90Schedule};
+use crate::matmul::{emit, extents};
+use crate::rows::cases::{bind, name, number, reads, reduce, store, writes};
+
+/// `let y = dot(x, w) + bias; out = y; inverse = 1 / (row_mean(y * y) + eps); largest = row_max(y);`
+fn written() -> Written {
+    let operands = vec![
+        reads("x", Kind::Matrix, Dtype::Bf16),
+        reads("w", Kind::Matrix, Dtype::Bf16),
+        reads("bias", Kind::Row, Dtype::Bf16),
+        reads("eps", Kind::Scalar, Dtype::F32),
+        writes("largest", Kind::Column, Dtype::F32),
+        writes("out", Kind::Matrix, Dtype::Bf16),
+        writes("inverse", Kind::Column, Dtype::F16),
+    ];
+    let steps = vec![
+        bind("y", name("dot") + name("bias")),
+        store("out", name("y")),
+        reduce("mean", Reduction::Mean, name("y") * name("y")),
+        bind("shifted", name("mean") + name("eps")),
+        store("inverse", number(1.0) / name("shifted")),
+        reduce("most", Reduction::Max, name("y")),
+        store("largest", name("most")),
+    ];
+    let product = Product { name: "dot".to_owned(), a: "x".to_owned(), b: "w".to_owned() };
+    Written { product, second: None, body: body::Body { operands, steps, ..body::Body::default() } }
+}
+
+fn problem() -> Problem {
+    let plain = Problem::new(Dtype::Bf16, Layout::Nt, "identity".parse().unwrap());
+    Problem { body: Some(Body::new(written()).unwrap().into()), ..plain }
+}
+
+#[test]
+fn the_kernels_of_a_body_that_reduces_rows_are_as_golden() {
+    let problem = problem();
+    let default = |arch| emit::emit(&problem, &Schedule::default_for(&problem.class(), arch)).cuda;
+    expect_file!["../golden/statistics_sm90.cu"].assert_eq(&default(Arch::SM_90A));
+    expect_file!["../golden/statistics_sm80.cu"].assert_eq(&default(Arch::SM_80));
+    expect_file!["../golden/statistics_reference.cu"].assert_eq(&emit::emit_reference(&problem).cuda);
+}
+
+#[test]
+fn elements_and_rows_are_computed_by_steps_of_their_own() {
+    let body = Body::new(written()).unwrap();
+    let names = |steps: Vec<&Step>| steps.iter().map(|step| step.name().to_owned()).collect::<Vec<_>>();
+    assert_eq!(names(body.steps_of_elements()), ["y", "out", "mean", "most"]);
+    assert_eq!(names(body.steps_of_rows()), ["shifted", "inverse", "largest"]);
+    assert_eq!(body.matrices().map(|operand| operand.name.as_str()).collect::<Vec<_>>(), ["out"]);
+}
+
+#[test]
+fn the_workspace_has_room_for_every_part_of_every_row() {
+    let class = problem().class();
+    let swapped = Sm90Schedule { tile_m: 16, tile_n: 128, swap_ab: true, ..Sm90Schedule::PLAIN };
+    let shared = Sm80Schedule {
+        tile_m: 64,
+        tile_n: 64,
+        tile_k: 32,
+        warps_m: 1,
+        warps_n: 4,
+        stages: 3,
+        raster: Sm90Schedule::PLAIN.raster,
+    };
+    let schedules = [(Schedule::Sm90(Sm90Schedule::PLAIN), 128), (Schedule::Sm90(swapped), 16), (shared.into(), 16)];
+    for ((schedule, columns), (m, n)) in schedules.into_iter().zip([(1, 1), (300, 5000), (4097, 129)]) {
+        let plan = emit::plan(&class, &schedule, "symbol".to_owned());
+        let extents = extents(m, n, 64);
+        let [_, second] = &plan.kernels[..] else { panic!("{} kernels", plan.kernels.len()) };
+        assert_eq!((&*second.symbol, second.grid.axes[0].dim), ("symbol_together", 0));
+        let blocks = plan.kernels.iter().map(|kernel| kernel.grid.blocks(&extents, 132)).max().unwrap();
+        let room = blocks * u64::from(plan.workspace[0].bytes_per_block);
+        assert!(room >= 2 * 4 * u64::from(m) * u64::from(n.div_ceil(columns)), "{m}x{n} by {schedule}");
+        assert_eq!(plan.workspace[0].contents, Contents::Anything);
+        let parts = plan
+            .kernels
+            .iter()
+            .map(|kernel| kernel.args.iter().filter(|field| field.arg == Arg::Workspace { buffer: 0 }));
+        assert!(parts.into_iter().all(|fields| fields.count() == 1));
+    }
+}
+
+#[test]
+fn shared_tiles_are_refused_and_one_number_a_row_is_little_to_write() {
+    let class = problem().class();
+    let shared = Schedule::Sm90(Sm90Schedule { tile_m: 64, tile_n: 64, stream_k: true, ..Sm90Schedule::PLAIN });
+    assert_eq!(shared.check(&class, Arch::SM_90A).unwrap_err().rule, "rows_are_reduced_without_stream_k");
+    let extents = autokernel_core::Extents::new([(dim("m"), 10), (dim("n"), 20), (dim("k"), 30)]);
+    let work = crate::operation::Class::work(&class, &extents);
+    assert_eq!(work.written_bytes, 2.0 * 200.0 + 6.0 * 10.0);
+    assert_eq!(class.statistics(), 2);
+    let json = serde_json::to_string(&class).unwrap();
+    assert_eq!(serde_json::from_str::<crate::matmul::Class>(&json).unwrap(), class);
+}
+
+#[test]
+fn what_a_row_gives_is_refused_where_elements_are_written() {
+    let refused = |change: &dyn Fn(&mut body::Body), expected: &str| {
+        let mut written = written();
+        change(&mut written.body);
+        let messages: Vec<String> = Body::new(written).unwrap_err().into_iter().map(|it| it.message).collect();
+        assert!(messages.iter().any(|message| message.contains(expected)), "{messages:?}");
+    };
+    let late = "behind a row's last column";
+    refused(&|body| body.steps[1] = store("out", name("y") / name("mean")), "there is no `mean` here");
+    refused(&|body| body.steps.rotate_left(2), "there is no `y` here");
+    refused(
+        &|body| {
+            let out = body.steps.remove(1);
+            body.steps.push(out);
+            body.steps.push(bind("z", name("mean") * name("y")));
+        },
+        late,
+    );
+    refused(&|body| body.steps[5] = reduce("most", Reduction::Max, name("y") - name("mean")), late);
+    refused(
+        &|body| body.steps[6] = store("largest", name("y")),
+        "reduce it, `largest = row_sum(…);`, or write a `&mut Matrix`",
+    );
+    refused(
+        &|body| {
+            body.operands.remove(5);
+            body.steps.remove(1);
+        },
+        "a product writes its elements; add a `&mut Matrix`",
+    );
+    refused(
+        &|body| {
+            body.operands[0].batched = true;
+            body.operands[5].batched = true;
+        },
+        "is reduced of one product",
+    );
+}
