@@ -8,12 +8,14 @@ use autokernel_codegen::problem::{Layout, Problem};
 use autokernel_core::Ms;
 
 use super::outcome::{Met, ratio, summary};
+use super::recorded;
 use crate::chosen;
 use crate::drawn::{Activation, Drawn, Shapes};
 use crate::environment::today;
 use crate::evaluate::{Contender, EvaluatorError, Rounds};
 use crate::gpu::Bench;
 use crate::gpu::Devices;
+use crate::replay::{Recording, RecordingError};
 use crate::target::Target;
 
 /// Measure drawn shapes that nobody tuned against cuBLASLt's best, in interleaved rounds under load.
@@ -31,6 +33,9 @@ pub struct GridArgs {
     /// At the shapes of the config's entries in the place of drawn ones: the model's choice beside the entry.
     #[arg(long)]
     pub entries: bool,
+    /// Without a GPU: at the shapes of these recordings, what a launch chooses against the best that was recorded.
+    #[arg(long, value_name = "RECORDING", num_args = 1.., conflicts_with_all = ["seed", "count", "entries"])]
+    pub from: Vec<PathBuf>,
     /// The config whose portfolio serves the shapes. Its tuned entries do not count.
     #[arg(long, value_name = "FILE", default_value = crate::checkout::DEFAULT_CONFIG)]
     pub config: PathBuf,
@@ -48,6 +53,9 @@ pub enum GridError {
     /// The config cannot be read.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// A recording cannot be read.
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
     /// The GPU cannot measure.
     #[error(transparent)]
     Evaluator(#[from] EvaluatorError),
@@ -68,6 +76,9 @@ impl GridArgs {
     /// There is no GPU, nvcc or portfolio here.
     pub fn run(&self) -> Result<(), GridError> {
         let config = Config::load(&self.config)?;
+        if !self.from.is_empty() {
+            return self.recorded(&config);
+        }
         let cache = std::path::absolute(&self.kernel_cache).unwrap_or_else(|_| self.kernel_cache.clone());
         let mut bench = Bench::open(&Devices::one(self.gpu), None, Path::new("."), &cache)?;
         // What is drawn are products.
@@ -83,6 +94,19 @@ impl GridArgs {
             self.rounds,
         );
         if self.entries { self.entries(&config, &mut bench) } else { self.drawn(&config, &mut bench) }
+    }
+
+    /// The choice at shapes that were recorded.
+    fn recorded(&self, config: &Config) -> Result<(), GridError> {
+        let mut choices = Vec::new();
+        for path in &self.from {
+            let recording = Recording::load(path)?;
+            let no_portfolio =
+                || GridError::NoPortfolio { config: self.config.clone(), target: recording.problem.to_string() };
+            choices.extend(recorded::choices(config, &recording).ok_or_else(no_portfolio)?);
+        }
+        recorded::tell(&choices).iter().for_each(|line| outln!("{line}"));
+        Ok(())
     }
 
     fn rounds(&self) -> Rounds {

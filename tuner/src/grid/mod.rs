@@ -1,6 +1,8 @@
-//! Shapes that nobody tuned, drawn by a seed, against cuBLASLt in interleaved rounds.
+//! Shapes that nobody tuned: against cuBLASLt in interleaved rounds, or what a launch chooses against what was recorded.
 
+mod breakdown;
 mod cli;
 mod outcome;
+mod recorded;
 
 pub use cli::GridArgs;

@@ -16,6 +16,14 @@ const TOLD: usize = 6;
 /// What was not measured is taken to be this much slower than predicted.
 const UNMEASURED: f64 = 1.05;
 
+/// Which images there shall be.
+pub enum Wanted<'w> {
+    /// At most so many; those that are in place already are preferred to equals.
+    Most(usize, &'w [Schedule]),
+    /// These.
+    Kept(&'w [Schedule]),
+}
+
 /// The images that were chosen, and what they were chosen by.
 pub struct Choice {
     measured: Measured,
@@ -31,13 +39,17 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// Fits the model to `measured` and chooses at most `most` images; those of `in_place` are preferred to equals.
-    pub fn new(measured: Measured, most: usize, in_place: &[Schedule]) -> Self {
+    /// Fits the model to `measured` and chooses the images that are `wanted`; of those to keep, the ones that were measured.
+    pub fn new(measured: Measured, wanted: &Wanted<'_>) -> Self {
         let constants = fit(&measured, |_| true);
         let unseen = held_out(&measured);
         let factors = factors(&measured, constants);
+        let (Wanted::Most(_, in_place) | Wanted::Kept(in_place)) = wanted;
         let candidates = candidates(&measured, constants, &factors, in_place);
-        let chosen = greedy::choose(&candidates, most);
+        let chosen = match wanted {
+            Wanted::Most(most, _) => greedy::choose(&candidates, *most),
+            Wanted::Kept(images) => images.iter().filter_map(|image| measured.number_of(image)).collect(),
+        };
         Choice { measured, constants, factors, candidates, chosen, unseen }
     }
 
@@ -96,7 +108,7 @@ impl Choice {
              %): {} x {:.3}{}",
             self.measured.images[last],
             self.factors[last],
-            if self.candidates[last].in_place { ", of a tuned entry" } else { "" },
+            if self.candidates[last].in_place { ", in place" } else { "" },
         );
     }
 

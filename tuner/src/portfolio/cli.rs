@@ -6,7 +6,7 @@ use autokernel_codegen::config::{Config, ConfigError, Portfolio, PortfolioOperat
 use autokernel_codegen::matmul::model::Constants;
 use autokernel_codegen::schedule::Schedule;
 
-use super::choice::Choice;
+use super::choice::{Choice, Wanted};
 use super::measured::Measured;
 use super::validation::{geomean, quantile};
 use crate::environment::today;
@@ -24,6 +24,9 @@ pub struct PortfolioArgs {
     /// At most so many images.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u8).range(1..=16))]
     pub images: u8,
+    /// Keep the images that the config has: fit the constants and each image's factor anew.
+    #[arg(long, conflicts_with = "images")]
+    pub keep: bool,
     /// The config that the portfolio is written into, and whose entries' images are preferred to equals.
     #[arg(long, value_name = "FILE", default_value = crate::checkout::DEFAULT_CONFIG)]
     pub config: PathBuf,
@@ -54,6 +57,12 @@ pub enum PortfolioError {
     /// They are of an operation that has no portfolio.
     #[error("{0} has no portfolio; only matrix products have one yet")]
     NoProduct(String),
+    /// There is no portfolio to keep, or its images are unknown to the recordings.
+    #[error("the recordings do not hold {missing}; leave --keep out")]
+    NotMeasured {
+        /// What is missing.
+        missing: String,
+    },
     /// They hold too little.
     #[error("the recordings have no times; record with `tuner record --drawn`")]
     Nothing,
@@ -72,8 +81,10 @@ impl PortfolioArgs {
         let mut config = if self.config.is_file() { Config::load(&self.config)? } else { Config::default() };
         let entries = config.entries_for(&first.problem, first.arch);
         let in_place: Vec<Schedule> = entries.iter().map(|entry| entry.schedule.image()).collect();
+        let kept = if self.keep { kept(&config, &first, &measured)? } else { Vec::new() };
+        let wanted = if self.keep { Wanted::Kept(&kept) } else { Wanted::Most(self.images.into(), &in_place) };
         let (gpus, shapes) = (measured.gpus.iter().cloned().collect(), measured.shapes.len());
-        let choice = Choice::new(measured, self.images.into(), &in_place);
+        let choice = Choice::new(measured, &wanted);
         choice.tell();
         for path in &self.validate {
             let (other, recording) = self.load(std::slice::from_ref(path), Some(&first))?;
@@ -127,7 +138,8 @@ impl PortfolioArgs {
         let name =
             |path: &PathBuf| path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let files: Vec<String> = self.recordings.iter().map(name).collect();
-        format!("tuner portfolio --images {} {}", self.images, files.join(" "))
+        let images = if self.keep { "--keep".to_owned() } else { format!("--images {}", self.images) };
+        format!("tuner portfolio {images} {}", files.join(" "))
     }
 
     /// The rows of several recordings, with the first of them; all must be of the class of `like`.
@@ -154,5 +166,16 @@ impl PortfolioArgs {
             last.get_or_insert(recording);
         }
         last.map(|recording| (measured, recording)).ok_or(PortfolioError::Nothing)
+    }
+}
+
+/// The images of the portfolio that `config` has for what was recorded.
+fn kept(config: &Config, first: &Recording, measured: &Measured) -> Result<Vec<Schedule>, PortfolioError> {
+    let none = || PortfolioError::NotMeasured { missing: "any image of a portfolio in place".to_owned() };
+    let portfolio = config.portfolio_for(&first.problem, first.arch).ok_or_else(none)?;
+    let images: Vec<Schedule> = portfolio.images.iter().map(|image| image.schedule.image()).collect();
+    match images.iter().find(|image| measured.number_of(image).is_none()) {
+        Some(image) => Err(PortfolioError::NotMeasured { missing: image.to_string() }),
+        None => Ok(images),
     }
 }

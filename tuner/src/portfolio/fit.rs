@@ -57,7 +57,8 @@ impl MPFitter for Fit<'_> {
 fn outer(parameters: &[f64]) -> Constants {
     let of = |at: usize| {
         let (low, high) = Constants::BOUNDS[at];
-        low * (high / low).powf(1.0 / (1.0 + (-parameters[at]).exp()))
+        let between = low * (high / low).powf(1.0 / (1.0 + (-parameters[at]).exp()));
+        between.clamp(low, high)
     };
     Constants::from_array(std::array::from_fn(of))
 }

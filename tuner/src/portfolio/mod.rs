@@ -8,3 +8,5 @@ mod measured;
 mod validation;
 
 pub use cli::PortfolioArgs;
+pub use measured::Measured;
+pub use validation::{geomean, quantile};
