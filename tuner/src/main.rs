@@ -33,7 +33,11 @@ fn run(cli: Cli) -> ExitCode {
         Some(Command::Portfolio(args)) => return exit_code(args.run()),
         Some(Command::Grid(args)) => return exit_code(args.run()),
         Some(Command::Profile(args)) => return exit_code(args.run()),
-        Some(Command::Report(args)) => return exit_code(args.run()),
+        Some(Command::Report(args)) => {
+            // Without --follow a signal ends it at once.
+            let stop = if args.follow.is_some() { stop_on_signals() } else { Stop::default() };
+            return exit_code(args.run(&stop));
+        }
         Some(Command::Tune(args)) => *args,
         None => cli.tune,
     };

@@ -1,6 +1,7 @@
 //! `tuner report`: an output folder as one HTML page.
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use autokernel_codegen::config::{Config, ConfigError};
 
@@ -11,6 +12,7 @@ use crate::environment::timestamp;
 use crate::folder;
 use crate::output::{self, OutputError};
 use crate::source::StudyArgs;
+use crate::stop::Stop;
 use crate::store::StoreError;
 
 /// Write an output folder's results as one HTML page.
@@ -27,10 +29,17 @@ pub struct ReportArgs {
     /// The page [default: report.html in the folder].
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Write the page again whenever something was tried, looking every so many seconds, until Ctrl-C; a browser shows each
+    /// new page by itself.
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "5", value_parser = clap::value_parser!(u32).range(1..=3600))]
+    pub follow: Option<u32>,
     /// Where the trials are.
     #[command(flatten)]
     pub source: StudyArgs,
 }
+
+/// How often a wish to end is looked for.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Why there is no page.
 #[derive(Debug, thiserror::Error)]
@@ -56,16 +65,52 @@ pub enum ReportError {
 }
 
 impl ReportArgs {
-    /// Writes the page and says where it is.
+    /// Writes the page and says where it is; with `--follow` again and again until `stop` is requested.
     ///
     /// # Errors
     /// There is no journal, or a file cannot be read or written.
-    pub fn run(&self) -> Result<(), ReportError> {
-        let html = self.page()?.to_html()?;
-        let path = self.out.clone().unwrap_or_else(|| self.folder.join("report.html"));
-        output::write(&path, html.as_bytes())?;
-        outln!("{}", path.display());
+    pub fn run(&self, stop: &Stop) -> Result<(), ReportError> {
+        if let Some(seconds) = self.follow {
+            self.keep_writing(seconds, stop)?;
+        }
+        self.write(&self.page()?)?;
+        outln!("{}", self.path().display());
         Ok(())
+    }
+
+    /// Writes a page that refreshes itself whenever there are more trials than before.
+    fn keep_writing(&self, seconds: u32, stop: &Stop) -> Result<(), ReportError> {
+        let mut told = None;
+        while !stop.is_requested() {
+            let page = match self.page() {
+                Err(ReportError::NoJournal(_) | ReportError::Empty(_)) => None,
+                page => Some(page?),
+            };
+            let trials = page.as_ref().map_or(0, Page::trials);
+            if told != Some(trials) {
+                match page {
+                    Some(page) => {
+                        self.write(&page.refreshing(seconds))?;
+                        errln!("{}: {trials} trials", self.path().display());
+                    }
+                    None => errln!("nothing was tried yet in {}; waiting", self.folder.display()),
+                }
+                told = Some(trials);
+            }
+            let next = Instant::now() + Duration::from_secs(u64::from(seconds));
+            while Instant::now() < next && !stop.is_requested() {
+                std::thread::sleep(LOOK);
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, page: &Page) -> Result<(), ReportError> {
+        Ok(output::write(&self.path(), page.to_html()?.as_bytes())?)
+    }
+
+    fn path(&self) -> PathBuf {
+        self.out.clone().unwrap_or_else(|| self.folder.join("report.html"))
     }
 
     fn page(&self) -> Result<Page, ReportError> {

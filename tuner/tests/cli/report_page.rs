@@ -1,7 +1,8 @@
 //! The page of `tuner report`: its structure, and how a browser shows it.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use crate::common::{GPU, Tuner, skip};
 use serde_json::Value;
@@ -18,6 +19,27 @@ fn with_page() -> (Tuner, PathBuf) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let page = tuner.out("report.html");
     (tuner, page)
+}
+
+#[test]
+#[cfg(unix)]
+fn a_page_that_follows_a_search_refreshes_itself_and_the_last_one_stands_still() {
+    let tuner = Tuner::new();
+    let mut following = tuner.plain(&["report", "--follow", "1"]).stdout(Stdio::piped()).spawn().unwrap();
+    let trials = TRIALS.to_string();
+    let args = ["--shape", "4096x4096x4096", "--evaluations", &trials, "--generations", "4", "--replay-delay-ms", "40"];
+    assert!(tuner.run(&args).status.success());
+    let page = || std::fs::read_to_string(tuner.out("report.html")).unwrap_or_default();
+    let deadline = Instant::now() + Duration::from_secs(120);
+    while !page().contains(&format!("{TRIALS} trials of 1 target")) {
+        assert!(Instant::now() < deadline, "the page does not follow");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let refreshing = "<meta http-equiv=\"refresh\" content=\"1\">";
+    assert!(page().contains(refreshing));
+    assert!(Command::new("kill").arg(following.id().to_string()).status().unwrap().success());
+    assert!(following.wait().unwrap().success());
+    assert!(page().contains("<section id=\"curves\">") && !page().contains(refreshing));
 }
 
 #[test]

@@ -20,6 +20,8 @@ pub struct Page {
     pub config: Config,
     /// When the page was written.
     pub written: String,
+    /// How often a browser is to load it again, in seconds; never if it is the last.
+    pub refresh_s: Option<u32>,
 }
 
 /// The trials of one target in one environment.

@@ -20,7 +20,17 @@ impl Page {
     /// A page of `trials`, with what is known of their finals and the entries of `config`.
     pub fn new(trials: Vec<Trial>, results: Results, config: Config, written: String) -> Self {
         let tunings = data::tunings(trials, results);
-        Page { tunings, config, written }
+        Page { tunings, config, written, refresh_s: None }
+    }
+
+    /// The same page, which a browser loads again every so many seconds.
+    pub fn refreshing(self, seconds: u32) -> Self {
+        Page { refresh_s: Some(seconds), ..self }
+    }
+
+    /// How many trials it shows.
+    pub fn trials(&self) -> usize {
+        self.tunings.iter().map(|tuning| tuning.trials.len()).sum()
     }
 
     /// The page.

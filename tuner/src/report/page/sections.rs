@@ -28,6 +28,7 @@ pub fn page(page: &Page) -> Result<Markup, ChartError> {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
+                @if let Some(seconds) = page.refresh_s { meta http-equiv="refresh" content=(seconds); }
                 title { "autokernel tuning report" }
                 style { (PreEscaped(STYLE)) }
             }
@@ -48,7 +49,7 @@ pub fn page(page: &Page) -> Result<Markup, ChartError> {
 }
 
 fn header(page: &Page) -> Markup {
-    let trials: usize = page.tunings.iter().map(|tuning| tuning.trials.len()).sum();
+    let trials = page.trials();
     let mut gpus: Vec<&str> = page.tunings.iter().map(|tuning| tuning.environment.gpu.as_str()).collect();
     gpus.sort_unstable();
     gpus.dedup();
