@@ -347,9 +347,12 @@ impl Layout {
 }
 
 impl Operation {
-    /// fp32 sums; each operand is transposed if it is stored transposed, of which the first is the row-major `B`.
+    /// fp32 sums, of fp32 factors as tf32; each operand is transposed if it is stored transposed, of which the first is the row-major `B`.
     fn new(problem: GemmProblem) -> Result<Self> {
-        let compute = sys::cublasComputeType_t::CUBLAS_COMPUTE_32F;
+        let compute = match problem.dtype {
+            Dtype::F32 => sys::cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32,
+            _ => sys::cublasComputeType_t::CUBLAS_COMPUTE_32F,
+        };
         let operation = Operation(result::create_matmul_desc(compute, sys::cudaDataType::CUDA_R_32F)?);
         let [a, b]: [i32; 2] = [problem.layout.transpose_a().into(), problem.layout.transpose_b().into()];
         operation.set(sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_TRANSA, &b)?;

@@ -120,7 +120,7 @@ fn mistakes_in_a_body_are_told_with_what_can_be_written() {
         (
             "x: &Matrix<f32>, w: &Matrix<f32>, out: &mut Matrix<f32>",
             "out = dot(x, w);",
-            "multiply `bf16`, `f16`, `e4m3`, `e5m2` or `i8`",
+            "multiply f32 as tf32, by 10 of the 23 bits of a fraction; write `tf32`",
         ),
         ("x: &Matrix<f16>, w: &Matrix<bf16>, out: &mut Matrix<f32>", "out = dot(x, w);", "the same type"),
         (

@@ -79,6 +79,10 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// and wrap around beyond 2³¹, which K up to 131072 cannot reach; an epilogue or a body sees them as `f32`, which rounds those
 /// beyond 2²⁴ to the nearest.
 ///
+/// Factors of `f32` are multiplied as tf32 on Hopper, where `tf32` stands among the settings: of each the sign, the exponent and the
+/// upper 10 bits of the fraction count, the other 13 are ignored, so that a factor loses up to 2⁻¹⁰ of itself. With `transpose_b`, and
+/// into `f32`. The CPU multiplies all 24 bits.
+///
 /// **Epilogues**: `identity`, `relu`, `leaky_relu` (slope 0.01) or `leaky_relu(0.2)`, `gelu` (the erf form),
 /// `gelu_tanh`, `silu`, `tanh`, `sigmoid`; names and forms are PyTorch's.
 ///
@@ -87,6 +91,7 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// - `transpose_a`: `a` is stored as `[k, m]`, as for the gradient of a weight: `out = epilogue(aᵀ · b)`. Not of 8-bit floats.
 /// - `n = 14336`, `k = 4096`: dimensions that are always the same become compile-time constants; a launch with others
 ///   is an error.
+/// - `tf32`: factors of `f32` are multiplied as tf32.
 /// - `T = [bf16, f16]`: [types](macro@rows#for-several-types) of which there is a kernel each.
 ///
 /// **Generated**: the function, which launches and returns `autokernel::Result<()>`, and a module of the same name
@@ -138,8 +143,8 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// build turns the same text into CUDA that runs on the sums in registers.
 ///
 /// **The product**: `dot(a, b)` of two `&Matrix` of one type, bf16 or f16, with `a.t()` where `a` is stored as `[k, m]`, and `b.t()`
-/// where `b` is stored as `[n, k]`. The gradient of a layer's weight is `dot(dy.t(), x)`. Of e4m3, e5m2 and i8 there is `dot(a,
-/// b.t())` alone, and groups of rows have no `a.t()`.
+/// where `b` is stored as `[n, k]`. The gradient of a layer's weight is `dot(dy.t(), x)`. Of e4m3, e5m2, i8, and with the setting
+/// `tf32` of f32, there is `dot(a, b.t())` alone, and groups of rows have no `a.t()`.
 /// A body has one, which may be written more than once, or two whose first factor is the same, and whose second ones differ
 /// and are of one size, both taken with `.t()` or neither. Two weights that are stacked in one tensor, or interleaved row by row
 /// or column by column, are two views of it: `rows(..n)` and `rows(n..)`, or a leading dimension of twice the length.

@@ -48,6 +48,7 @@ pub fn compare(
         (Dtype::I8, Dtype::F32) => compare_typed::<i8, f32>,
         (Dtype::I8, Dtype::F16) => compare_typed::<i8, f16>,
         (Dtype::I8, _) => compare_typed::<i8, bf16>,
+        (Dtype::F32, _) => compare_typed::<f32, f32>,
         (_, Dtype::F32) => compare_typed::<f16, f32>,
         _ => compare_typed::<f16, f16>,
     };

@@ -47,6 +47,7 @@ pub fn check(case: &Case<'_>, values: Values, launches: &[(String, Launch<'_>)])
         (Dtype::I8, Dtype::F32) => check_typed::<i8, f32>,
         (Dtype::I8, Dtype::F16) => check_typed::<i8, f16>,
         (Dtype::I8, _) => check_typed::<i8, bf16>,
+        (Dtype::F32, _) => check_typed::<f32, f32>,
         (_, Dtype::F32) => check_typed::<f16, f32>,
         _ => check_typed::<f16, f16>,
     };

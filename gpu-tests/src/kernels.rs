@@ -173,6 +173,12 @@ declare! {
 
         #[autokernel::matmul(transpose_b)]
         pub fn f16_nt(a: &Matrix<f16>, b: &Matrix<f16>, out: &mut Matrix<f32>);
+
+        #[autokernel::matmul(transpose_b, tf32)]
+        pub fn tf32_nt(a: &Matrix<f32>, b: &Matrix<f32>, out: &mut Matrix<f32>);
+
+        #[autokernel::fused_matmul(gelu, transpose_b, tf32, k = 72)]
+        pub fn tf32_nt_gelu(a: &Matrix<f32>, b: &Matrix<f32>, out: &mut Matrix<f32>);
     }
 
     /// 8-bit floats, which lie along K.

@@ -89,10 +89,12 @@ impl Sample {
         let is_soaked = std::env::var_os("AUTOKERNEL_SOAK").is_some();
         match kernel {
             "residual" | "scaled" | "wide" => Some(Sample::All),
-            "swiglu" | "geglu" | "fp8_scaled" | "fp8_swiglu" | "int8_scaled" | "int8_swiglu" if is_soaked => {
+            "swiglu" | "geglu" | "fp8_scaled" | "fp8_swiglu" | "int8_scaled" | "int8_swiglu" | "tf32_residual"
+                if is_soaked =>
+            {
                 Some(Sample::All)
             }
-            "swiglu" | "fp8_scaled" | "int8_swiglu" => Some(Sample::Even),
+            "swiglu" | "fp8_scaled" | "int8_swiglu" | "tf32_residual" => Some(Sample::Even),
             "geglu" | "fp8_swiglu" | "int8_scaled" => Some(Sample::Odd),
             _ => None,
         }

@@ -182,6 +182,7 @@ fn the_reference_kernel_agrees_with_the_cpu() {
                 Dtype::E4m3 => check_reference::<e4m3>(&bench, problem, &kernel, shape),
                 Dtype::E5m2 => check_reference::<e5m2>(&bench, problem, &kernel, shape),
                 Dtype::I8 => check_reference::<i8>(&bench, problem, &kernel, shape),
+                Dtype::F32 => check_reference::<f32>(&bench, problem, &kernel, shape),
                 _ => check_reference::<f16>(&bench, problem, &kernel, shape),
             }
         }

@@ -31,7 +31,7 @@ pub struct Filter {
     /// Only this epilogue, for example gelu or leaky_relu(0.2).
     #[arg(long, help_heading = PRODUCTS, value_parser = epilogue)]
     pub epilogue: Option<Epilogue>,
-    /// Only this type of A and B: bf16, f16, e4m3, e5m2 or i8.
+    /// Only this type of A and B: bf16, f16, e4m3, e5m2, i8 or f32.
     #[arg(long, help_heading = PRODUCTS, value_parser = input_type)]
     pub dtype: Option<Dtype>,
     /// Only this layout: nn (B is [k, n]), nt (B is [n, k]), and with A stored as [k, m] tn or tt.
@@ -123,7 +123,7 @@ pub fn epilogue(text: &str) -> Result<Epilogue, String> {
 /// Reads the type of A and B from the command line.
 pub fn input_type(text: &str) -> Result<Dtype, String> {
     let known = Dtype::from_name(text).filter(|dtype| INPUTS.contains(dtype));
-    known.ok_or_else(|| format!("`{text}` is not an input type; write bf16, f16, e4m3, e5m2 or i8"))
+    known.ok_or_else(|| format!("`{text}` is not an input type; write bf16, f16, e4m3, e5m2, i8 or f32"))
 }
 
 /// Reads a layout from the command line.

@@ -14,6 +14,8 @@ pub(crate) enum Kind {
     E4m3,
     /// 5 exponent bits and 2 mantissa bits.
     E5m2,
+    /// Single precision of which the last 13 bits are ignored.
+    Tf32,
     Predicate,
 }
 
@@ -49,6 +51,7 @@ impl Type {
     pub const BF16: Type = scalar(Kind::Brain, 16);
     pub const E4M3: Type = scalar(Kind::E4m3, 8);
     pub const E5M2: Type = scalar(Kind::E5m2, 8);
+    pub const TF32: Type = scalar(Kind::Tf32, 32);
     pub const F16X2: Type = packed(Kind::Float);
     pub const BF16X2: Type = packed(Kind::Brain);
     pub const PREDICATE: Type = scalar(Kind::Predicate, 1);
@@ -74,6 +77,7 @@ impl Type {
             ("bf16", Type::BF16),
             ("e4m3", Type::E4M3),
             ("e5m2", Type::E5M2),
+            ("tf32", Type::TF32),
             ("f16x2", Type::F16X2),
             ("bf16x2", Type::BF16X2),
             ("pred", Type::PREDICATE),

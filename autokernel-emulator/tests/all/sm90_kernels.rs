@@ -91,6 +91,12 @@ families! {
     a_swapped_split_tile_of_whole_numbers_is_right:
         problem(I8, F32, Nt, "identity"),
         Sm90Schedule { tile_m: 16, swap_ab: true, split_k: 4, stages: 4, ..SM90 };
+    a_product_of_tf32_is_right: problem(F32, F32, Nt, "identity"), SM90;
+    cooperating_consumers_of_tf32_in_a_cluster_are_right:
+        problem(F32, F32, Nt, "leaky_relu(0.25)"),
+        Sm90Schedule { tile_m: 128, tile_n: 128, consumers: 2, cluster_n: 2, ..SM90 };
+    a_swapped_split_tile_of_tf32_is_right:
+        problem(F32, F32, Nt, "relu"), Sm90Schedule { tile_m: 24, swap_ab: true, split_k: 4, stages: 4, ..SM90 };
     a_swapped_cluster_is_right:
         problem(Bf16, Bf16, Nt, "relu"),
         Sm90Schedule { tile_m: 32, tile_n: 128, consumers: 2, swap_ab: true, cluster_n: 2, ..SM90 };

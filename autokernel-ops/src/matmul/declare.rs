@@ -2,10 +2,11 @@
 
 mod body;
 mod known;
+mod tf32;
 
 use autokernel_core::Dtype;
 
-use super::inputs::{INPUTS, along_k, in_words, not_multiplied, outputs};
+use super::inputs::{INPUTS, TF32, along_k, in_words, not_multiplied, outputs};
 use super::problem::{Layout, Problem};
 use crate::body::Kind;
 use crate::declaration::operands::element_type;
@@ -97,13 +98,14 @@ impl Settings {
             }
             ("transpose_a" | "transpose_b", Given::Arguments(_)) => return Err(takes_no_value(name, *node)),
             ("n" | "k" | "m", _) => self.known.apply(name, *node, given)?,
+            (TF32, _) => tf32::apply(*node, given)?,
             (other, _) if is_plain && Epilogue::builtin(other, None).is_ok() => {
                 let message = format!("`matmul` has no epilogue; write `#[autokernel::fused_matmul({other})]`");
                 return Err(node.complain(message));
             }
             (other, _) => {
                 let message =
-                    format!("unknown setting `{other}`; known are `transpose_a`, `transpose_b`, `n = …` and `k = …`");
+                    format!("unknown setting `{other}`; known are `transpose_a`, `transpose_b`, `tf32`, `n = …` and `k = …`");
                 return Err(node.complain(message));
             }
         }
@@ -128,7 +130,7 @@ fn takes_no_value(name: &str, node: Node) -> Complaint {
 
 /// Whether it is one of those that stand after the epilogue.
 fn is_setting(name: &str) -> bool {
-    ["transpose_a", "transpose_b", "n", "k", "m"].contains(&name)
+    ["transpose_a", "transpose_b", TF32, "n", "k", "m"].contains(&name)
 }
 
 fn not_first(first: &Setting, epilogue: &Setting) -> Complaint {
@@ -169,6 +171,7 @@ fn types(declaration: &Declaration) -> Result<(Dtype, Dtype), Vec<Complaint>> {
     };
     let matrix = |parameter, mutable| Matrix::read(parameter, mutable).map_err(|complaint| vec![complaint]);
     let ((a, b), out) = both(both(matrix(a, false), matrix(b, false)), matrix(out, true))?;
+    tf32::check(declaration, [&a, &b].map(|it| (it.dtype, it.node)))?;
     check(&a, &b, &out).map_err(|complaint| vec![complaint])?;
     Ok((a.dtype, out.dtype))
 }

@@ -23,14 +23,14 @@ impl Schedule {
     }
 }
 
-/// For inputs of 8 bits: the default, large tiles for many rows and columns, and small ones for few. Nothing was fitted; the tiles
+/// For inputs of other than 16 bits: the default, large tiles for many rows and columns, and small ones for few. Nothing was fitted; the tiles
 /// are those that lead for 16 bits, of as many bytes a stage.
 pub(super) fn portfolio(problem: &Class, arch: Arch) -> Vec<crate::Schedule> {
-    if problem.input.bytes() != 1 || arch != Arch::SM_90A {
+    if problem.input.bytes() == 2 || arch != Arch::SM_90A {
         return Vec::new();
     }
     let mut images = vec![Schedule::default_for(problem, arch)];
-    images.extend(OF_8_BITS.map(Schedule::Sm90).into_iter().filter(|it| it.check(problem, arch).is_ok()));
+    images.extend(OF_OTHER_BITS.map(Schedule::Sm90).into_iter().filter(|it| it.check(problem, arch).is_ok()));
     images.into_iter().map(crate::Schedule::from).collect()
 }
 
@@ -65,7 +65,7 @@ const SM90_TWO_PRODUCTS: Schedule =
 const SM90_SMALL: Schedule =
     Schedule::Sm90(Sm90Schedule { tile_m: 64, tile_n: 64, stages: 8, raster: RASTER, ..Sm90Schedule::PLAIN });
 
-const OF_8_BITS: [Sm90Schedule; 6] = {
+const OF_OTHER_BITS: [Sm90Schedule; 6] = {
     const PLAIN: Sm90Schedule = Sm90Schedule { raster: RASTER, ..Sm90Schedule::PLAIN };
     const SWAPPED: Sm90Schedule = Sm90Schedule { tile_m: 16, swap_ab: true, stages: 12, ..PLAIN };
     [

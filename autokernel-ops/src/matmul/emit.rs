@@ -21,9 +21,10 @@ use crate::source::{self, KernelSource};
 const SCHEDULE: &str = "How: the schedule, and what the launch derives from it.";
 
 /// The CUDA files that kernels of this operation begin with.
-pub const ROOTS: [&str; 7] = [
+pub const ROOTS: [&str; 8] = [
     "pad_byte_rows.cuh",
     "pad_rows.cuh",
+    "ptx/sm90_wgmma_tf32.cuh",
     "sm80_batch.cuh",
     "sm80_matmul.cuh",
     "sm90_batch.cuh",
@@ -70,7 +71,7 @@ pub fn kernel(problem: &Problem, schedule: &Schedule) -> (KernelSource, LaunchPl
          static_assert(Kernel::kThreads == {threads}, \"the launch has as many\");\n\n}}  // namespace\n\n\
          extern \"C\" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks){cluster}\n\
          {symbol}(const __grid_constant__ Args args) {{\n  Kernel::run(args);\n}}\n{together}",
-        first = if problem.input == Dtype::I8 { "#include \"sm90_int8.cuh\"\n" } else { "" },
+        first = of_input(problem.input),
         include = problem.many().header(family).map_or(String::new(), |header| format!("#include \"{header}\"\n")),
         batch = batch::print(&operands, &step.args, &signature(problem), None),
         pad_rows = if problem.input.bytes() == 1 { "pad_byte_rows.cuh" } else { "pad_rows.cuh" },
@@ -135,6 +136,15 @@ pub fn reference(problem: &Problem) -> (KernelSource, LaunchPlan) {
         together = together(behind),
     );
     (KernelSource { symbol, cuda }, plan)
+}
+
+/// What a kernel of the sm90 family includes first: that of its input's type, which its templates find declared.
+fn of_input(input: Dtype) -> &'static str {
+    match input {
+        Dtype::I8 => "#include \"sm90_int8.cuh\"\n",
+        Dtype::F32 => "#include \"ptx/sm90_wgmma_tf32.cuh\"\n",
+        Dtype::Bf16 | Dtype::F16 | Dtype::E4m3 | Dtype::E5m2 | Dtype::I32 => "",
+    }
 }
 
 /// `struct Body` and a blank line, where there is a body. Outputs are of `stored_as`, where that is not their own type, and parts of

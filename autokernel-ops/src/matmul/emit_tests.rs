@@ -45,6 +45,13 @@ fn the_default_hopper_kernel_of_a_transposed_a_is_as_golden() {
 }
 
 #[test]
+fn the_default_hopper_kernel_of_tf32_is_as_golden() {
+    let problem = Problem::new(Dtype::F32, Layout::Nt, "identity".parse().unwrap());
+    let schedule = Schedule::default_for(&problem.class(), Arch::SM_90A);
+    expect_file!["golden/tf32_sm90.cu"].assert_eq(&emit(&problem, &schedule).cuda);
+}
+
+#[test]
 fn the_reference_is_as_golden() {
     expect_file!["golden/leaky_relu_reference.cu"].assert_eq(&emit_reference(&leaky_relu()).cuda);
 }

@@ -3,7 +3,11 @@
 use autokernel_core::Dtype;
 
 /// The types that the matrix units multiply: those of `A` and `B`. Accumulation is in `f32`, of `i8` in whole numbers of 32 bits.
-pub const INPUTS: [Dtype; 5] = [Dtype::Bf16, Dtype::F16, Dtype::E4m3, Dtype::E5m2, Dtype::I8];
+/// `f32` is multiplied as tf32, which a declaration asks for.
+pub const INPUTS: [Dtype; 6] = [Dtype::Bf16, Dtype::F16, Dtype::E4m3, Dtype::E5m2, Dtype::I8, Dtype::F32];
+
+/// The setting by which a declaration asks for products of `f32` as tf32.
+pub const TF32: &str = "tf32";
 
 /// What a product of `input` elements without a body may be stored as.
 pub fn outputs(input: Dtype) -> &'static [Dtype] {
@@ -12,13 +16,22 @@ pub fn outputs(input: Dtype) -> &'static [Dtype] {
         Dtype::F16 => &[Dtype::F16, Dtype::F32],
         Dtype::E4m3 | Dtype::E5m2 => &[Dtype::Bf16, Dtype::F16, Dtype::F32],
         Dtype::I8 => &[Dtype::F32, Dtype::Bf16, Dtype::F16],
-        Dtype::F32 | Dtype::I32 => &[],
+        Dtype::F32 => &[Dtype::F32],
+        Dtype::I32 => &[],
     }
 }
 
 /// What is said of an operand of another type.
 pub fn not_multiplied() -> String {
     format!("the matrix units multiply {}; convert this operand", in_words(&INPUTS))
+}
+
+/// What is said of an `f32` operand in a declaration without [`TF32`].
+pub fn multiplied_as_tf32() -> String {
+    format!(
+        "the matrix units multiply f32 as tf32, by 10 of the 23 bits of a fraction; write `{TF32}` in the attribute's parentheses to \
+         have that, or convert this operand"
+    )
 }
 
 /// `bf16`, `f16` or `f32`

@@ -178,8 +178,8 @@ impl Operation for Problem {
     /// With A ~ N(0, 1) and B ~ N(0, 1/k), sums are about 1 and single products about `1/sqrt(k)`.
     ///
     /// Rounding: a sum of k terms in fp32, in any order, is off by about `sqrt(k)` units of 2⁻²⁴ and at most k; the
-    /// absolute tolerance of `sqrt(k) * 2⁻¹⁸` is far above the first and far below one missing product. Sums of 8-bit inputs
-    /// have fewer digits than fp32 ([`accumulation`]). The relative tolerance is a unit in the last place of the output: half for
+    /// absolute tolerance of `sqrt(k) * 2⁻¹⁸` is far above the first and far below one missing product. Other inputs
+    /// lose more than that, or nothing ([`accumulation`]). The relative tolerance is a unit in the last place of the output: half for
     /// rounding, half for a sum that falls on the other side.
     fn tolerance(&self, extents: &Extents) -> Tolerance {
         let k = extents.get(dim("k")).unwrap_or(1).max(1);
@@ -194,8 +194,8 @@ impl Operation for Problem {
         let outputs = self.signature().operands.into_iter().filter(|operand| operand.role == Role::Output);
         let relative = outputs.map(|operand| unit(operand.dtype)).fold(0.0, f32::max);
         let absolute = match self.input.bytes() {
-            1 => accumulation::error(self.input, k.into(), PEAK) as f32,
-            _ => (k as f32).sqrt() * 2f32.powi(-18),
+            2 => (k as f32).sqrt() * 2f32.powi(-18),
+            _ => accumulation::error(self.input, k.into(), PEAK) as f32,
         };
         Tolerance { absolute, relative }
     }

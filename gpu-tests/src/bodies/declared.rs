@@ -227,6 +227,21 @@ pub fn int8_swiglu(
     out = silu(gate) * dot(x, up.t()) * scale;
 }
 
+/// fp32 as tf32, with a bias and what is added behind it.
+#[autokernel::fused_matmul(tf32)]
+pub fn tf32_residual(
+    x: &Matrix<f32>,
+    w: &Matrix<f32>,
+    bias: &Row<f32>,
+    skip: &Matrix<bf16>,
+    pre: &mut Matrix<bf16>,
+    out: &mut Matrix<f32>,
+) {
+    let sum = dot(x, w.t()) + bias;
+    pre = sum;
+    out = gelu_tanh(sum) + skip;
+}
+
 /// A kernel, as every test of this folder takes it.
 pub struct Declared {
     /// Its function's name.
@@ -252,7 +267,8 @@ pub fn catalogue() -> Vec<Declared> {
         fp8_scaled,
         fp8_swiglu,
         int8_scaled,
-        int8_swiglu
+        int8_swiglu,
+        tf32_residual
     ]);
     declared
 }

@@ -26,7 +26,7 @@ pub struct ProfileArgs {
     /// The layout: nn (B is [k, n]) or nt (B is [n, k]).
     #[arg(long, value_parser = filter::layout, default_value = "nt")]
     pub layout: Layout,
-    /// The type of A and B: bf16, f16, e4m3, e5m2 or i8.
+    /// The type of A and B: bf16, f16, e4m3, e5m2, i8 or f32.
     #[arg(long, value_parser = filter::input_type, default_value = "bf16")]
     pub dtype: Dtype,
     /// The type of C: that of A and B, or f32 [default: that of A and B].

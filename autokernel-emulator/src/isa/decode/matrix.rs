@@ -70,7 +70,7 @@ pub(super) fn wgmma(s: &mut Statement<'_>) -> Decoded<Op> {
 }
 
 /// What wgmma multiplies into fp32 sums.
-const MULTIPLIED: [Type; 4] = [Type::BF16, Type::F16, Type::E4M3, Type::E5M2];
+const MULTIPLIED: [Type; 5] = [Type::BF16, Type::F16, Type::E4M3, Type::E5M2, Type::TF32];
 /// Bytes of K of one wgmma.
 const DEPTH_BYTES: u32 = 32;
 
@@ -92,7 +92,7 @@ fn multiply(s: &mut Statement<'_>) -> Decoded<Wgmma> {
     let d = s.vector_registers(0, n as usize / 2)?;
     let from_registers = s.is_vector(1);
     if from_registers && ty.bytes() != 2 {
-        return unknown("8-bit elements of A in registers");
+        return unknown("elements of A in registers of other than 16 bits");
     }
     let a = if from_registers {
         WgmmaA::Fragment(s.values(1, 4, Type::B32)?)

@@ -1,4 +1,4 @@
-//! 16-bit floating point, alone and packed in pairs, and what factors of 8 bits hold.
+//! 16-bit floating point, alone and packed in pairs, and what factors of other widths hold.
 
 use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
@@ -8,11 +8,14 @@ use crate::isa::types::{Kind, Type};
 /// The canonical NaN of both 16-bit formats.
 const NAN: u16 = 0x7fff;
 
-/// The value of a number of 8 or 16 bits.
+/// The value of a factor.
+///
+/// The last 13 bits of tf32 have no effect.
 pub(crate) fn widen(kind: Kind, bits: u64) -> f32 {
     match kind {
         Kind::E4m3 => F8E4M3::from_bits(bits as u8).to_f32(),
         Kind::E5m2 => F8E5M2::from_bits(bits as u8).to_f32(),
+        Kind::Tf32 => f32::from_bits(bits as u32 & !0x1fff),
         Kind::Signed => (bits as i8).into(),
         Kind::Brain => bf16::from_bits(bits as u16).to_f32(),
         _ => f16::from_bits(bits as u16).to_f32(),
@@ -63,6 +66,14 @@ mod tests {
         let pair = |low: f64, high: f64| narrow(Kind::Brain, low) | narrow(Kind::Brain, high) << 16;
         let sum = elementwise(Type::BF16X2, [pair(1.0, -2.0), pair(0.5, 7.0), 0], |a, b, _| a + b);
         assert_eq!(sum, pair(1.5, 5.0));
+    }
+
+    #[test]
+    fn the_last_13_bits_of_tf32_have_no_effect() {
+        let value = |bits: u32| widen(Kind::Tf32, bits.into());
+        assert_eq!(value(1.0f32.to_bits() | 0x1fff), 1.0);
+        assert_eq!(value((-1.0f32).to_bits() | 0x3fff), -1.0 - 1.0 / 1024.0);
+        assert_eq!(value(f32::MAX.to_bits()), f32::MAX - 2f32.powi(117) + 2f32.powi(104));
     }
 
     #[test]

@@ -17,6 +17,7 @@ constexpr int kThreads = kTile * kTile;
 
 __device__ __forceinline__ float to_f32(bf16 value) { return __uint_as_float(uint32_t(value.bits) << 16); }
 __device__ __forceinline__ float to_f32(f16 value) { return ptx::f16_to_f32(value.bits); }
+__device__ __forceinline__ float to_f32(f32 value) { return value; }
 // The upper half of an f16.
 __device__ __forceinline__ float to_f32(e5m2 value) { return ptx::f16_to_f32(uint16_t(value.bits << 8)); }
 // The digits of an f16 whose exponents are 8 less; there is no infinity, and one NaN of each sign.

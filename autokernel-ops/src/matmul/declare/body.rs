@@ -3,12 +3,13 @@
 use autokernel_core::{Dtype, Role};
 
 use super::known::Known;
+use super::tf32;
 use crate::body::{self, Kind, Operand};
 use crate::declaration::operands::{node_at, operands};
 use crate::declaration::{Complaint, Declaration, Factors, Node, Setting, Statement, What, both};
 use crate::epilogue::Epilogue;
 use crate::matmul::body::{Body, Product, Second, Written};
-use crate::matmul::inputs::along_k;
+use crate::matmul::inputs::{TF32, along_k};
 use crate::matmul::many::Many;
 use crate::matmul::problem::{Layout, Problem};
 
@@ -28,9 +29,14 @@ pub fn declare(declaration: &Declaration, statements: &[Statement]) -> Result<Pr
     let output = dtype(operands.iter().find(|operand| (operand.role, operand.kind) == (Role::Output, Kind::Matrix)));
     let complain = |it: body::Complaint| node_at(declaration, &nodes, it.place).complain(it.message);
     let written = product.clone();
+    let names = [Some(&product.a), Some(&product.b), second.as_ref().map(|second| &second.b)];
+    let is_factor = |(_, operand): &(usize, &Operand)| names.contains(&Some(&operand.name));
+    let factors: Vec<usize> = operands.iter().enumerate().filter(is_factor).map(|(at, _)| at).collect();
     let body = Body::new(Written { product, second, body: body::Body { operands, steps, ..body::Body::default() } })
         .map_err(|complaints| complaints.into_iter().map(complain).collect::<Vec<_>>())?;
     let (Some(input), Some(output)) = (input, output) else { return Err(Vec::new()) };
+    let wide = factors.into_iter().map(|at| (input, node_at(declaration, &[], body::Place::Operand(at))));
+    tf32::check(declaration, wide)?;
     if let Some(message) = unread(layout, input, &written).or_else(|| across_groups(layout, &body, &written)) {
         return Err(vec![node.complain(message)]);
     }
@@ -63,6 +69,7 @@ fn known(declaration: &Declaration) -> Result<Known, Complaint> {
             "transpose_a" => {
                 return Err(node.complain("the body says how `a` lies; write `dot(x.t(), w)` there"));
             }
+            TF32 => tf32::apply(*node, given)?,
             "transpose_b" => {
                 return Err(node.complain("the body says how `b` lies; write `dot(x, w.t())` there"));
             }
@@ -71,7 +78,7 @@ fn known(declaration: &Declaration) -> Result<Known, Complaint> {
                 return Err(node.complain(message));
             }
             other => {
-                let message = format!("unknown setting `{other}`; beside a body there are `n = …` and `k = …`");
+                let message = format!("unknown setting `{other}`; beside a body there are `tf32`, `n = …` and `k = …`");
                 return Err(node.complain(message));
             }
         }

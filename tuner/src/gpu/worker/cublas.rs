@@ -58,6 +58,7 @@ impl Cublas {
             (Buffer::E4m3(a), Buffer::E4m3(b), Buffer::Bf16(c)) => self.launch_typed(algorithm, a, b, c),
             (Buffer::E4m3(a), Buffer::E4m3(b), Buffer::F16(c)) => self.launch_typed(algorithm, a, b, c),
             (Buffer::E4m3(a), Buffer::E4m3(b), Buffer::F32(c)) => self.launch_typed(algorithm, a, b, c),
+            (Buffer::F32(a), Buffer::F32(b), Buffer::F32(c)) => self.launch_typed(algorithm, a, b, c),
             _ => Err(no_product()),
         }
     }
@@ -75,5 +76,5 @@ impl Cublas {
 }
 
 fn no_product() -> WorkerError {
-    WorkerError::Cublas("the operands are not those of a product of bf16, f16 or e4m3".to_owned())
+    WorkerError::Cublas("the operands are not those of a product of bf16, f16, e4m3 or f32".to_owned())
 }
