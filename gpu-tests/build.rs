@@ -7,10 +7,11 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use autokernel_codegen::arch::Arch;
+use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::emit::KernelSource;
 use autokernel_codegen::matmul::schedule::{Mode, Raster, Sm90Schedule};
 use autokernel_codegen::nvcc::{CompileError, Compiler, Nvcc};
-use autokernel_codegen::problem::Problem;
+use autokernel_codegen::problem::{Layout, Problem};
 use autokernel_codegen::rows::{RowsSchedule, emit, problem as problem_of_rows};
 use autokernel_codegen::schedule::Schedule;
 use autokernel_codegen::{matmul, product};
@@ -18,6 +19,7 @@ use rayon::prelude::*;
 
 include!("src/bodies/timed.rs");
 include!("src/bodies/timed_fp8.rs");
+include!("src/bodies/timed_types.rs");
 include!("src/shared/names.rs");
 include!("src/rows/bodies.rs");
 
@@ -102,6 +104,12 @@ fn timed(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
     jobs.extend(gated_schedules().map(|schedule| (name, problem.clone(), schedule.into())));
     for (name, source) in TIMED_FP8 {
         let problem = Problem::Matmul(product::problem(&syn::parse_str(source)?)?);
+        jobs.extend(fp8_schedules().map(|schedule| (name, problem.clone(), schedule.into())));
+    }
+    let (name, source) = I8_SCALED;
+    let scaled = Problem::Matmul(product::problem(&syn::parse_str(source)?)?);
+    let sums = |input| Problem::matmul(input, Layout::Nt, "identity".parse().expect("a built-in epilogue"));
+    for (name, problem) in [(name, scaled), (I8_SUMS, sums(Dtype::I8)), (TF32_SUMS, sums(Dtype::F32))] {
         jobs.extend(fp8_schedules().map(|schedule| (name, problem.clone(), schedule.into())));
     }
     let (name, source) = BEHIND;

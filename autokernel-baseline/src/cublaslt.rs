@@ -88,16 +88,20 @@ impl CublasLt {
         Ok(CublasLt { handle: Handle(result::create_handle()?), stream, workspace })
     }
 
-    /// The algorithms, at most `limit`, that cuBLASLt expects to be fast for `problem`, best guess first.
+    /// The algorithms, at most `limit`, that cuBLASLt expects to be fast for `problem`, best guess first. Factors of f32 are
+    /// multiplied as tf32. Products of i8 are whole numbers of 32 bits, which the words of an f32 output hold.
     ///
     /// # Errors
     /// There is none, or cuBLASLt refuses the problem.
     pub fn gemm(&self, problem: GemmProblem, limit: usize) -> Result<Gemm> {
         let [m, n, k] = matmul::sizes(&problem.extents).map(u64::from);
-        if problem.dtype == Dtype::F32 {
-            return Err(Error::Operands("the baseline multiplies matrices of 8-bit floats or 16 bits"));
+        if problem.dtype == Dtype::I8 && (problem.output, problem.epilogue) != (Dtype::F32, Epilogue::Identity) {
+            return Err(Error::Operands(
+                "products of i8 leave cuBLASLt as whole numbers, in the words of an f32 output",
+            ));
         }
-        let (dtype, output) = (data_type(problem.dtype), data_type(problem.output));
+        let output = if problem.dtype == Dtype::I8 { Dtype::I32 } else { problem.output };
+        let (dtype, output) = (data_type(problem.dtype), data_type(output));
         let operation = Operation::new(problem)?;
         if problem.epilogue.takes_bias() {
             // Heuristics ask how it is aligned; a launch sets its own.
@@ -227,7 +231,9 @@ impl Gemm {
         }
         let skip = skip.as_ref().map(|skip| skip.as_cudarc().ok_or_else(on_cpu)).transpose()?;
         let skip = skip.map(|skip| skip.device_ptr(stream));
-        let (alpha, beta) = (1.0f32, if skip.is_some() { 1.0f32 } else { 0.0 });
+        // Products of whole numbers are scaled by whole numbers, of as many bytes.
+        let one = if self.problem.dtype == Dtype::I8 { 1 } else { 1.0f32.to_bits() };
+        let (alpha, beta) = (one, if skip.is_some() { one } else { 0 });
         let added = skip.as_ref().map_or(c, |(skip, _)| *skip);
         // SAFETY: `check` compared the buffers with the layouts; they are in the context of the handle and its stream.
         // Descriptors and buffers outlive the call, and the guards order later uses of the buffers behind it.
@@ -347,13 +353,15 @@ impl Layout {
 }
 
 impl Operation {
-    /// fp32 sums, of fp32 factors as tf32; each operand is transposed if it is stored transposed, of which the first is the row-major `B`.
+    /// fp32 sums, of fp32 factors as tf32, and whole ones of i8; each operand is transposed if it is stored transposed, of which the
+    /// first is the row-major `B`.
     fn new(problem: GemmProblem) -> Result<Self> {
-        let compute = match problem.dtype {
-            Dtype::F32 => sys::cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32,
-            _ => sys::cublasComputeType_t::CUBLAS_COMPUTE_32F,
+        let (compute, scale) = match problem.dtype {
+            Dtype::I8 => (sys::cublasComputeType_t::CUBLAS_COMPUTE_32I, sys::cudaDataType::CUDA_R_32I),
+            Dtype::F32 => (sys::cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32, sys::cudaDataType::CUDA_R_32F),
+            _ => (sys::cublasComputeType_t::CUBLAS_COMPUTE_32F, sys::cudaDataType::CUDA_R_32F),
         };
-        let operation = Operation(result::create_matmul_desc(compute, sys::cudaDataType::CUDA_R_32F)?);
+        let operation = Operation(result::create_matmul_desc(compute, scale)?);
         let [a, b]: [i32; 2] = [problem.layout.transpose_a().into(), problem.layout.transpose_b().into()];
         operation.set(sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_TRANSA, &b)?;
         operation.set(sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_TRANSB, &a)?;

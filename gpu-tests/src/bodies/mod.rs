@@ -3,7 +3,9 @@
 
 pub mod declared;
 
-use autokernel::{Argument, CompiledKernel, Device, Extents, Image, LaunchPlan, Result, Role, Signature, matmul};
+use autokernel::{
+    Argument, CompiledKernel, Device, Dtype, Extents, Image, LaunchPlan, Result, Role, Signature, matmul,
+};
 use autokernel_codegen::problem;
 use autokernel_codegen::product::{Body, Problem, oracle};
 use autokernel_codegen::rows::oracle::Ball;
@@ -19,8 +21,9 @@ use rand::{RngExt, SeedableRng};
 
 include!("timed.rs");
 include!("timed_fp8.rs");
+include!("timed_types.rs");
 
-/// A kernel of [`TIMED`] or [`TIMED_FP8`] as the build script compiled it, for [`GPU`](crate::rows::GPU).
+/// A kernel of [`TIMED`], [`TIMED_FP8`] or another such list as the build script compiled it, for [`GPU`](crate::rows::GPU).
 pub struct TimedImage {
     /// The name of what it computes.
     pub name: &'static str,
@@ -132,7 +135,11 @@ fn judge(problem: &Problem, body: &Body, shape: &Extents, ran: &Ran) -> std::res
         Kind::Column | Kind::Index => values[operand].get(row).copied().unwrap_or(0.0),
         Kind::Scalar | Kind::DeviceScalar => values[operand][0],
     };
-    let error = |sum: f64| if sum.is_finite() { accumulation(problem.input, k as f64) } else { 0.0 };
+    let error = |sum: f64| match problem.input {
+        _ if !sum.is_finite() => 0.0,
+        Dtype::I8 => sum.abs() * f64::from(f32::EPSILON) / 2.0, // of whatever size
+        input => accumulation(input, k as f64),
+    };
     let ball = |sums: &Vec<f64>, at: usize| Ball { value: sums[at], error: error(sums[at]) };
     let sums = |at: usize| products.iter().map(|sums| ball(sums, at)).collect::<Vec<_>>();
     let of_kind = |wanted: Kind| outputs.iter().copied().filter(move |&output| operands[output].kind == wanted);
