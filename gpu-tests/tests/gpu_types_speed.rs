@@ -108,7 +108,7 @@ impl Theirs {
     fn new(device: &Device, extents: Extents, dtype: Dtype) -> Self {
         let cublaslt = CublasLt::new(device).unwrap();
         let epilogue = Epilogue::Identity;
-        let gemm = GemmProblem { extents, dtype, output: Dtype::F32, transpose_b: true, epilogue };
+        let gemm = GemmProblem { extents, dtype, output: Dtype::F32, layout: matmul::Layout::Nt, epilogue };
         let gemm = cublaslt.gemm(gemm, HEURISTICS).unwrap();
         Theirs { cublaslt, gemm }
     }
