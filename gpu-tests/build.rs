@@ -19,6 +19,7 @@ use rayon::prelude::*;
 
 include!("src/bodies/timed.rs");
 include!("src/bodies/timed_fp8.rs");
+include!("src/bodies/timed_math.rs");
 include!("src/bodies/timed_types.rs");
 include!("src/shared/names.rs");
 include!("src/rows/bodies.rs");
@@ -112,10 +113,15 @@ fn timed(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
     for (name, problem) in [(name, scaled), (I8_SUMS, sums(Dtype::I8)), (TF32_SUMS, sums(Dtype::F32))] {
         jobs.extend(fp8_schedules().map(|schedule| (name, problem.clone(), schedule.into())));
     }
-    let (name, source) = BEHIND;
-    let problem = problem_of_rows(&syn::parse_str(source)?)?;
-    let schedule = RowsSchedule::for_columns(&problem.class(), 8192, Arch::SM_90A);
-    jobs.push((name, Problem::Rows(problem), schedule.into()));
+    for (name, source) in TIMED_MATH {
+        let problem = Problem::Matmul(product::problem(&syn::parse_str(source)?)?);
+        jobs.extend(schedules.map(|schedule| (name, problem.clone(), schedule.into())));
+    }
+    for (name, source) in [BEHIND, NORM_BEHIND] {
+        let problem = problem_of_rows(&syn::parse_str(source)?)?;
+        let schedule = RowsSchedule::for_columns(&problem.class(), 8192, Arch::SM_90A);
+        jobs.push((name, Problem::Rows(problem), schedule.into()));
+    }
 
     timed_images(&compiler, out, "timed", jobs)
 }

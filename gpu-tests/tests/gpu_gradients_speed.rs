@@ -1,15 +1,18 @@
 //! How fast the gradient of a weight is, `dot(dy.t(), x)`, beside a product of row-major factors and beside cuBLASLt, in the same rounds.
 //!
 //! A measurement, so it is asked for: `cargo test --release -p gpu-tests --features speed --test gpu_gradients_speed -- --ignored
-//! --nocapture`. Operands are random, and sets of them rotate past the L2 cache. Kernels are those that a launch chooses, cuBLASLt's is
-//! the fastest of its algorithms.
+//! --nocapture`. Operands are random, and sets of them rotate past the L2 cache. Each kernel is run by the schedule that is fastest at the
+//! shape; cuBLASLt by the fastest of its algorithms.
 
 use std::cell::RefCell;
 
 use autokernel::timing::{Cache, Timer};
-use autokernel::{Device, Dtype, Matrix, bf16, builtin, matmul};
+use autokernel::{CompiledKernel, Device, Dtype, Matrix, bf16, matmul};
 use autokernel_baseline::{CublasLt, Epilogue, GemmProblem, HEURISTICS, fastest};
-use gpu_tests::skip;
+use gpu_tests::bodies::{TIMED_IMAGES, TIMED_MATH};
+use gpu_tests::ranking::under_load;
+use gpu_tests::rows::GPU;
+use gpu_tests::{settings, skip};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -20,10 +23,6 @@ const ROUNDS: usize = 24;
 const LAUNCHES: usize = 12;
 /// Sets of operands, of 100 MB and more each.
 const SETS: usize = 3;
-
-/// `dw = dyᵀ · x`
-#[autokernel::fused_matmul(identity, transpose_a)]
-pub fn gradient(dy: &Matrix<bf16>, x: &Matrix<bf16>, dw: &mut Matrix<bf16>);
 
 struct Set {
     dy: Matrix<bf16>,
@@ -46,8 +45,33 @@ impl Set {
     }
 }
 
+impl Set {
+    /// Launches a kernel of the factors as they are stored, or of row-major ones.
+    fn launch(&mut self, kernel: &CompiledKernel, device: &Device, is_transposed: bool) -> autokernel::Result<()> {
+        let dy = if is_transposed { &self.dy } else { &self.dy_of_rows };
+        kernel.launch(device, &mut [dy.into(), (&self.x).into(), (&mut self.dw).into()])
+    }
+}
+
+/// The kernel of that name whose schedule is fastest on those operands.
+fn best(device: &Device, timer: &mut Timer, name: &str, sets: &RefCell<Vec<Set>>) -> CompiledKernel {
+    let images: Vec<_> = TIMED_IMAGES.iter().filter(|image| image.name == name).collect();
+    let is_transposed = name == TIMED_MATH[0].0;
+    let kernels: Vec<_> = images.iter().map(|image| (image.schedule, image.load(device).unwrap())).collect();
+    let launch = |(_, kernel): &(&str, CompiledKernel), launch: usize| {
+        sets.borrow_mut()[launch % SETS].launch(kernel, device, is_transposed)
+    };
+    let schedule = {
+        let ranked = under_load(timer, LAUNCHES, &kernels, launch).unwrap();
+        let (ms, (schedule, _)) = &ranked[0];
+        println!("{name:>12}: {ms:.4} ms by {schedule}");
+        *schedule
+    };
+    kernels.into_iter().find(|(name, _)| *name == schedule).unwrap().1
+}
+
 fn shapes() -> Vec<(u32, u32, u32)> {
-    let mut rng = StdRng::seed_from_u64(gpu_tests::settings::number("AUTOKERNEL_SEED", 1));
+    let mut rng = StdRng::seed_from_u64(settings::number("AUTOKERNEL_SEED", 1));
     let mut extent = |least: u32, most: u32| 8 * rng.random_range(least / 8..=most / 8);
     SHAPES.into_iter().chain((0..DRAWN).map(|_| (extent(512, 8192), extent(512, 8192), extent(1024, 16_384)))).collect()
 }
@@ -57,6 +81,10 @@ fn shapes() -> Vec<(u32, u32, u32)> {
 fn gradients_of_weights_beside_row_major_factors_and_cublaslt() {
     let test = "gpu_gradients_speed::gradients_of_weights_beside_row_major_factors_and_cublaslt";
     let Some(device) = skip::gpu(test) else { return };
+    let info = device.info().unwrap();
+    if TIMED_IMAGES.is_empty() || info.compute_capability != GPU {
+        return skip::log(test, &format!("{} images for {GPU}, on {}", TIMED_IMAGES.len(), info.compute_capability));
+    }
     println!("{device}; medians of {ROUNDS} rounds of {LAUNCHES} launches, tn bf16; above 1 is faster");
     let mut timer = Timer::new(&device, Cache::Warm).unwrap();
     for (m, n, k) in shapes() {
@@ -76,14 +104,10 @@ fn gradients_of_weights_beside_row_major_factors_and_cublaslt() {
         let (algorithm, _) = algorithm.unwrap().expect("an algorithm of cuBLASLt runs");
 
         let sets = RefCell::new(sets);
-        let mut ours = |launch: usize| {
-            let Set { dy, x, dw, .. } = &mut sets.borrow_mut()[launch % SETS];
-            gradient(dy, x, dw)
-        };
-        let mut of_rows = |launch: usize| {
-            let Set { dy_of_rows, x, dw, .. } = &mut sets.borrow_mut()[launch % SETS];
-            builtin::matmul(dy_of_rows, x, dw)
-        };
+        println!("\n{extents}");
+        let [gradient, product] = [0, 1].map(|at| best(&device, &mut timer, TIMED_MATH[at].0, &sets));
+        let mut ours = |launch: usize| sets.borrow_mut()[launch % SETS].launch(&gradient, &device, true);
+        let mut of_rows = |launch: usize| sets.borrow_mut()[launch % SETS].launch(&product, &device, false);
         let mut theirs = |launch: usize| {
             let Set { dy, x, dw, .. } = &mut sets.borrow_mut()[launch % SETS];
             Ok::<_, autokernel::Error>(gemm.launch(&mut cublaslt, algorithm, &*dy, &*x, dw)?)

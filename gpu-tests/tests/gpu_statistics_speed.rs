@@ -2,12 +2,16 @@
 //! a row-wise kernel behind it that reads the result again, in the same rounds.
 //!
 //! A measurement, so it is asked for: `cargo test --release -p gpu-tests --features speed --test gpu_statistics_speed -- --ignored
-//! --nocapture`. Operands are random, and sets of them rotate past the L2 cache. Kernels are those that a launch chooses.
+//! --nocapture`. Operands are random, and sets of them rotate past the L2 cache. All products are run by the schedule that is fastest for the
+//! product alone.
 
 use std::cell::RefCell;
 
 use autokernel::timing::{Cache, Timer};
-use autokernel::{Column, Device, Matrix, bf16, matmul};
+use autokernel::{Argument, Column, CompiledKernel, Device, Matrix, bf16, matmul};
+use gpu_tests::bodies::{NORM_BEHIND, TIMED_IMAGES, TIMED_MATH};
+use gpu_tests::ranking::under_load;
+use gpu_tests::rows::GPU;
 use gpu_tests::skip;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -17,32 +21,6 @@ const ROUNDS: usize = 24;
 const LAUNCHES: usize = 12;
 /// Sets of operands, of 100 MB and more each.
 const SETS: usize = 3;
-
-/// The product and its residual.
-#[autokernel::fused_matmul]
-pub fn project(x: &Matrix<bf16>, w: &Matrix<bf16>, skip: &Matrix<bf16>, out: &mut Matrix<bf16>) {
-    out = dot(x, w.t()) + skip;
-}
-
-/// With what an RMS norm behind it multiplies each row with.
-#[autokernel::fused_matmul]
-pub fn project_and_reduce(
-    x: &Matrix<bf16>,
-    w: &Matrix<bf16>,
-    skip: &Matrix<bf16>,
-    out: &mut Matrix<bf16>,
-    scale: &mut Column<f32>,
-) {
-    let y = dot(x, w.t()) + skip;
-    out = y;
-    scale = 1.0 / (row_mean(y * y) + 1e-6).sqrt();
-}
-
-/// The same number from the result.
-#[autokernel::rows]
-pub fn reduce(y: &Matrix<bf16>, scale: &mut Column<f32>) {
-    scale = 1.0 / (row_mean(y * y) + 1e-6).sqrt();
-}
 
 struct Set {
     x: Matrix<bf16>,
@@ -65,34 +43,69 @@ impl Set {
     }
 }
 
+impl Set {
+    /// Launches the product, with or without its norm.
+    fn product(&mut self, kernel: &CompiledKernel, device: &Device, with_norm: bool) -> autokernel::Result<()> {
+        let Set { x, w, skip, out, scale } = self;
+        let mut arguments: Vec<Argument<'_>> = vec![(&*x).into(), (&*w).into(), (&*skip).into(), out.into()];
+        if with_norm {
+            arguments.push(scale.view_mut().into());
+        }
+        kernel.launch(device, &mut arguments)
+    }
+
+    /// Launches what reads the result again.
+    fn norm(&mut self, kernel: &CompiledKernel, device: &Device) -> autokernel::Result<()> {
+        kernel.launch(device, &mut [(&self.out).into(), self.scale.view_mut().into()])
+    }
+}
+
+/// The kernels of that name, with their schedules.
+fn kernels(device: &Device, name: &str) -> Vec<(&'static str, CompiledKernel)> {
+    let images = TIMED_IMAGES.iter().filter(|image| image.name == name);
+    images.map(|image| (image.schedule, image.load(device).unwrap())).collect()
+}
+
 #[test]
 #[ignore = "a measurement of minutes, for a GPU that does nothing else"]
 fn statistics_beside_the_product_and_behind_it() {
     let test = "gpu_statistics_speed::statistics_beside_the_product_and_behind_it";
     let Some(device) = skip::gpu(test) else { return };
+    let info = device.info().unwrap();
+    if TIMED_IMAGES.is_empty() || info.compute_capability != GPU {
+        return skip::log(test, &format!("{} images for {GPU}, on {}", TIMED_IMAGES.len(), info.compute_capability));
+    }
     println!("{device}; medians of {ROUNDS} rounds of {LAUNCHES} launches, nt bf16; below 1 is slower than without");
     let mut timer = Timer::new(&device, Cache::Warm).unwrap();
     for (m, n, k) in SHAPES {
         let sizes = [m, n, k].map(|size| size as usize);
         let sets: Vec<Set> = (0..SETS as u64).map(|seed| Set::random(&device, sizes, seed)).collect();
         let sets = RefCell::new(sets);
-        let mut reduced = |launch: usize| {
-            let Set { x, w, skip, out, scale } = &mut sets.borrow_mut()[launch % SETS];
-            project_and_reduce(x, w, skip, out, scale)
+        let alone = kernels(&device, TIMED_MATH[2].0);
+        let launch = |(_, kernel): &(&str, CompiledKernel), launch: usize| {
+            sets.borrow_mut()[launch % SETS].product(kernel, &device, false)
         };
-        let mut plain = |launch: usize| {
-            let Set { x, w, skip, out, .. } = &mut sets.borrow_mut()[launch % SETS];
-            project(x, w, skip, out)
+        let schedule = under_load(&mut timer, LAUNCHES, &alone, launch).unwrap()[0].1.0;
+        let of_schedule = |kernels: Vec<(&'static str, CompiledKernel)>| {
+            kernels.into_iter().find(|(name, _)| *name == schedule).map(|(_, kernel)| kernel)
         };
+        let (Some(with_norm), Some(alone)) = (of_schedule(kernels(&device, TIMED_MATH[3].0)), of_schedule(alone))
+        else {
+            println!("{}: {schedule} does not keep the rules with a reduction", matmul::extents(m, n, k));
+            continue;
+        };
+        let norm = kernels(&device, NORM_BEHIND.0).remove(0).1;
+        let mut reduced = |launch: usize| sets.borrow_mut()[launch % SETS].product(&with_norm, &device, true);
+        let mut plain = |launch: usize| sets.borrow_mut()[launch % SETS].product(&alone, &device, false);
         let mut behind = |launch: usize| {
-            let Set { x, w, skip, out, scale } = &mut sets.borrow_mut()[launch % SETS];
-            project(x, w, skip, out)?;
-            reduce(out, scale)
+            let set = &mut sets.borrow_mut()[launch % SETS];
+            set.product(&alone, &device, false)?;
+            set.norm(&norm, &device)
         };
         let times = timer.interleave(ROUNDS, LAUNCHES, &mut [&mut reduced, &mut plain, &mut behind]).unwrap();
         let (of_plain, of_behind) = (times.ratio(1, 0).unwrap(), times.ratio(2, 0).unwrap());
         println!(
-            "{:>18}: {:.4} ms, {:.3} of the product alone (spread {:.1} %), {:.3} of a kernel behind it (spread {:.1} %)",
+            "{:>18}: {:.4} ms, {:.3} of the product alone (spread {:.1} %), {:.3} of a kernel behind it (spread {:.1} %), by {schedule}",
             matmul::extents(m, n, k),
             times.timing(0).unwrap().median_ms,
             of_plain.median,
