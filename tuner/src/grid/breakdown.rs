@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::recorded::{Choice, Facts};
+use super::choice::{Choice, Facts};
 use crate::portfolio::{geomean, quantile};
 
 /// A way to divide choices: its name, and the part that one belongs to, with its place.

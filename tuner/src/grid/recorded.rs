@@ -2,11 +2,11 @@
 
 use autokernel_codegen::config::Config;
 use autokernel_codegen::matmul::{self, sizes};
-use autokernel_codegen::problem::Layout;
 use autokernel_codegen::schedule::Schedule;
-use autokernel_core::{Extents, Ms};
+use autokernel_core::Extents;
 
 use super::breakdown::breakdown;
+use super::choice::{Choice, Facts};
 use crate::placement::placement;
 use crate::portfolio::Measured;
 use crate::replay::{RecordedShape, Recording};
@@ -14,78 +14,6 @@ use crate::target;
 
 /// Shapes at which most is lost, that are told one by one.
 const TOLD: usize = 12;
-
-/// What a launch chooses at one shape.
-#[derive(Clone, Debug)]
-pub struct Choice {
-    /// M, N and K.
-    pub extents: Extents,
-    /// How the weight lies.
-    pub layout: Layout,
-    /// The image, with the knobs that the launch sets.
-    pub schedule: Schedule,
-    /// The image's least time over the rasters that were recorded, in milliseconds.
-    pub ms: f64,
-    /// The time with the launch's own raster, where that was recorded.
-    pub with_its_raster_ms: Option<f64>,
-    /// The predicted one.
-    pub predicted_ms: f64,
-    /// The least of any image of the portfolio.
-    pub of_portfolio_ms: f64,
-    /// The least of all that was recorded, and whose it is.
-    pub best: (Schedule, f64),
-    /// What it does, in numbers.
-    pub facts: Facts,
-}
-
-/// What explains a time.
-#[derive(Clone, Copy, Debug)]
-pub struct Facts {
-    /// Blocks that share the sum of a tile.
-    pub split_k: u32,
-    /// Tiles over those that are under way at once.
-    pub waves: f64,
-    /// Of the rows and columns of its tiles, the share that lies past an edge.
-    pub padding: f64,
-    /// Stages that a block multiplies for a tile.
-    pub stages: u32,
-    /// Of its time, the share that the datasheet's memory takes to move each operand once.
-    pub memory: f64,
-}
-
-impl Choice {
-    /// Its time over the best of the portfolio.
-    pub fn over_portfolio(&self) -> f64 {
-        self.ms / self.of_portfolio_ms
-    }
-
-    /// Its time over the best that was recorded.
-    pub fn over_best(&self) -> f64 {
-        self.ms / self.best.1
-    }
-
-    /// M, the rows of the result.
-    pub fn rows(&self) -> u32 {
-        sizes(&self.extents)[0]
-    }
-
-    fn words(&self) -> String {
-        let Facts { waves, padding, stages, memory, .. } = self.facts;
-        let (best, best_ms) = &self.best;
-        format!(
-            "  {} {}: {:.1} %: {} {}, predicted {}; {waves:.2} waves, {:.0} % padding, {stages} stages, memory {:.0} %; best {best} {}",
-            self.extents,
-            self.layout,
-            100.0 * (self.over_best() - 1.0),
-            self.schedule,
-            Ms(self.ms),
-            Ms(self.predicted_ms),
-            100.0 * padding,
-            100.0 * memory,
-            Ms(*best_ms),
-        )
-    }
-}
 
 /// What a build with `config` would launch at each shape of `recording`, of the images that were recorded there; none
 /// without a portfolio for it.
