@@ -45,34 +45,38 @@ macro_rules! constants {
 
 constants! {
     /// Share of the matrix units' datasheet rate that a main loop sustains.
-    sustained = 1.12 in 0.5..1.5;
-    /// L2 bandwidth over the memory's datasheet bandwidth.
-    l2_over_memory = 5.1 in 1.0..20.0;
+    sustained = 1.11 in 0.5..1.5;
+    /// What L2 gives each SM while all of them load, in GB/s.
+    l2_gb_per_s = 124.0 in 30.0..500.0;
     /// Share of the memory's datasheet bandwidth that loads reach.
-    memory = 0.855 in 0.5..1.2;
+    memory = 0.86 in 0.5..1.2;
     /// From a load to its data, in microseconds.
-    load_us = 0.74 in 0.2..3.0;
-    /// What waiting for a cluster's other blocks multiplies that by.
-    cluster_wait = 1.56 in 1.0..3.0;
+    load_us = 0.48 in 0.1..3.0;
+    /// What a stage takes to pass from the ring to those that multiply and back, in microseconds.
+    pass_us = 0.042 in 0.001..0.3;
+    /// What waiting for a cluster's other blocks multiplies the wait for data by.
+    cluster_wait = 1.7 in 1.0..3.0;
     /// Share of the faster limits of a stage that the slowest does not hide.
     contention = 0.3 in 0.01..1.0;
     /// How well the longer of main loop and memory hides the shorter: the exponent of the norm that takes both. At 1 they
     /// follow one another.
-    memory_norm = 2.9 in 1.0..12.0;
-    /// What an SM stores of a tile, over its share of L2's bandwidth.
-    store = 0.25 in 0.02..1.0;
+    memory_norm = 3.6 in 1.0..12.0;
+    /// The rate at which an SM stores a tile, over that at which L2 gives.
+    store = 0.3 in 0.02..1.0;
     /// Share of the stores that ping-pong consumers do not hide.
     ping_pong_store = 0.02 in 0.01..1.0;
     /// What loads of rows that begin within a cache line cost, over those of rows that begin at one.
-    straddling = 1.65 in 1.0..6.0;
+    straddling = 1.5 in 1.0..6.0;
+    /// What rows past an operand's edge cost, which TMA fills with zeros, over rows that are there.
+    padding = 3.4 in 1.0..20.0;
     /// The barriers of blocks that share a tile's sum, in microseconds a tile.
-    split_us = 0.34 in 0.2..6.0;
+    split_us = 0.44 in 0.2..6.0;
     /// What such a block sends to its peers, in GB/s.
-    peer_gb_per_s = 14.0 in 10.0..500.0;
+    peer_gb_per_s = 20.0 in 10.0..500.0;
     /// What each tile of a block costs beside its stages, in microseconds.
-    tile_us = 0.15 in 0.01..3.0;
+    tile_us = 0.05 in 0.01..3.0;
     /// A launch, and filling the pipeline, in microseconds.
-    launch_us = 2.87 in 0.5..6.0;
+    launch_us = 2.84 in 0.5..6.0;
 }
 
 #[cfg(test)]

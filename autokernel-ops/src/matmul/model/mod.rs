@@ -9,6 +9,7 @@ mod constants;
 mod forecast;
 mod instruction;
 mod order;
+mod traffic;
 mod traits;
 mod turns;
 
@@ -23,8 +24,6 @@ use turns::Turns;
 use super::extents::{products, sizes};
 use super::sm90::Sharing;
 
-/// A cache line, in bytes.
-const LINE_BYTES: u32 = 128;
 /// Until the flag of sums that are handed on is seen by another SM, in microseconds. An estimate: a store, a fence and a
 /// load, each to L2 and back.
 const HAND_ON_US: f64 = 2.0;
@@ -89,29 +88,16 @@ impl Model {
         let rate_per_sm = machine.matrix_tflops * 1e9 * constants.sustained / f64::from(machine.sm_count.max(1));
         let reached = image.efficiency * image.instruction.share_of_rate(machine.capability);
         let compute_ms = 2.0 * tile_m * tile_n * tile_k / (rate_per_sm * reached);
-        let bytes = self.loaded(image, sizes) * tile_k * image.input_bytes;
-        let l2_ms = bytes * turns.active / (machine.memory_gb_per_s * 1e6 * constants.l2_over_memory);
+        let bytes = self.requested(image, sizes) * tile_k * image.input_bytes;
+        let share_of_sms = turns.active / f64::from(machine.sm_count.max(1));
+        let l2_ms = bytes * share_of_sms / (constants.l2_gb_per_s * 1e6);
         let clustered = geometry.cluster_m * geometry.cluster_n > 1;
         let wait = if clustered { constants.cluster_wait } else { 1.0 };
         // Of the stages only as many as the ring holds are on their way at once (Little's law).
-        let latency_ms = constants.load_us * 1e-3 * wait / (image.ring * turns.resident);
+        let latency_ms = (constants.load_us * wait / image.ring + constants.pass_us) * 1e-3 / turns.resident;
         let limits = [compute_ms, l2_ms, latency_ms];
         let slowest = limits.into_iter().fold(0.0, f64::max);
         slowest + constants.contention * (limits.iter().sum::<f64>() - slowest)
-    }
-
-    /// Rows of A and columns of B that a block loads, a share of them for each block of a cluster. Those past the edge are
-    /// filled in, which takes as long.
-    fn loaded(&self, image: &Traits, [_, n, k]: [u32; 3]) -> f64 {
-        let geometry = &image.geometry;
-        let pitch_b = if image.b_is_row_major { n } else { k };
-        let bytes = image.input_bytes as u32;
-        let cost = |pitch: u32| {
-            let is_whole = pitch.saturating_mul(bytes).is_multiple_of(LINE_BYTES);
-            if is_whole { 1.0 } else { self.constants.straddling }
-        };
-        let rows = f64::from(geometry.tile_m) * cost(k) / f64::from(geometry.cluster_n);
-        rows + f64::from(geometry.tile_n) * cost(pitch_b) / f64::from(geometry.cluster_m)
     }
 
     /// Stores that nothing hides: cooperative consumers multiply nothing while they store.
@@ -124,9 +110,7 @@ impl Model {
 
     /// Bytes that an SM stores in a millisecond.
     fn stored_per_ms(&self) -> f64 {
-        let Model { machine, constants } = self;
-        let share = machine.memory_gb_per_s * 1e6 * constants.l2_over_memory / f64::from(machine.sm_count.max(1));
-        share * constants.store
+        self.constants.l2_gb_per_s * 1e6 * self.constants.store
     }
 
     /// What the cluster takes longest that hands on a tile's sums and finishes another: it stores them once, and loads

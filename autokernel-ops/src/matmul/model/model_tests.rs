@@ -119,3 +119,21 @@ fn a_long_sum_by_mma_sync_takes_longer_on_hopper_than_on_a_gpu_of_the_same_figur
     assert!(on(9, 0) > 1.1 * on(8, 0), "{} and {} ms", on(9, 0), on(8, 0));
     assert_eq!(on(8, 9), on(8, 0));
 }
+
+#[test]
+fn rows_past_an_edge_cost_more_than_rows_that_are_there() {
+    let tile = Sm90Schedule { tile_m: 128, tile_n: 64, consumers: 1, swap_ab: true, stages: 8, ..default() };
+    assert!(ms(tile, 8, 8192, 7168) > 1.1 * ms(tile, 128, 8192, 7168));
+    assert!(ms(tile, 136, 8192, 7168) > ms(tile, 256, 8192, 7168));
+}
+
+#[test]
+fn neighbours_that_load_the_same_ask_for_it_once_and_those_that_share_a_sum_have_nothing_in_common() {
+    let requested =
+        |schedule: Sm90Schedule, m| MODEL.requested(&Traits::new(&class(), &Schedule::Sm90(schedule)), [m, 8192, 8192]);
+    let plain = Sm90Schedule { tile_m: 64, ..Sm90Schedule::PLAIN };
+    assert_eq!(requested(plain, 128), 64.0 + 128.0 / 2.0);
+    assert_eq!(requested(plain, 64), 64.0 / 2.0 + 128.0);
+    assert_eq!(requested(Sm90Schedule { split_k: 2, ..plain }, 128), 64.0 + 128.0);
+    assert_eq!(requested(Sm90Schedule { cluster_m: 2, ..plain }, 128), 64.0 + 128.0 / 2.0);
+}
