@@ -1,11 +1,10 @@
 //! What the model says about a schedule before anything is measured, corrected by what neighbouring shapes showed.
 //!
-//! It is the model that a launch chooses by (`autokernel_ops::matmul::model`). It ranks schedules well where tiles do not
-//! fill the GPU evenly, and knows little of what makes kernels of equal tiles differ: that is left to measurements.
+//! It is the model that a launch chooses by, of whichever operation. It ranks schedules well where tiles do not fill the
+//! GPU evenly, and knows little of what makes kernels of equal tiles differ: that is left to measurements.
 
 use std::collections::{BTreeMap, HashMap};
 
-use autokernel_codegen::matmul::model::{Constants, Model, Traits};
 use autokernel_codegen::problem::ProblemClass;
 use autokernel_codegen::schedule::Schedule;
 use autokernel_core::Extents;
@@ -60,22 +59,18 @@ pub struct Prior<'p> {
     target: &'p Target,
     class: ProblemClass,
     gpu: &'p GpuFacts,
-    model: Model,
 }
 
 impl<'p> Prior<'p> {
     /// The model for `target` on `gpu`.
     pub fn new(target: &'p Target, gpu: &'p GpuFacts) -> Self {
-        let model = Model { machine: gpu.machine(), constants: Constants::START };
-        Prior { target, class: target.problem.class(), gpu, model }
+        Prior { target, class: target.problem.class(), gpu }
     }
 
     /// The time that `schedule` should take, in milliseconds.
     pub fn predicted_ms(&self, schedule: &Schedule) -> f64 {
-        match Traits::of(&self.class, schedule) {
-            Some(traits) => self.model.predicted_ms(&traits, &self.target.shape),
-            None => self.traffic_ms(schedule),
-        }
+        let forecast = self.class.forecast(schedule, None, self.gpu.machine());
+        forecast.map_or_else(|| self.traffic_ms(schedule), |forecast| forecast.predicted_ms(&self.target.shape))
     }
 
     /// The time of the least traffic, as far as whole waves of blocks keep all SMs at it.
