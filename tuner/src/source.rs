@@ -32,8 +32,8 @@ impl StudyArgs {
 #[cfg(feature = "study")]
 fn of_study(url: &StudyUrl) -> Result<Vec<Trial>, StoreError> {
     use crate::stop::Stop;
-    use crate::study::{Link, Queue, Study};
-    let study = Study::read(Queue::open(Link::open(url, &Stop::default())?)?)?;
+    use crate::study::{Link, Queue, Scope, Study};
+    let study = Study::read(Queue::open(Link::open(url, &Stop::default())?)?, Scope::All)?;
     Ok(study.into_records().into_trials())
 }
 

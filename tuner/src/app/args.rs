@@ -88,6 +88,13 @@ pub struct TuneArgs {
     /// The study, where several machines measure.
     #[command(flatten)]
     pub source: StudyArgs,
+    /// Search whatever `tuner study demand` asks of the study, for every kind of GPU that workers measure on, each below
+    /// --out in a folder of its own. As many may watch as like to: what one searches when it dies, another takes over.
+    #[arg(long, requires = "study", conflicts_with_all = ["shape", "package", "shapes_from", "write", "spaces", "gpus"], help_heading = "Several machines")]
+    pub watch: bool,
+    /// With --watch: end when nothing was demanded for so many seconds [default: wait for more].
+    #[arg(long, value_name = "SECONDS", requires = "watch", value_parser = not_negative, help_heading = "Several machines")]
+    pub idle: Option<f64>,
 
     /// Hold a final again although the same schedules have met in the journal.
     #[arg(long, conflicts_with = "study", help_heading = "GPUs and finals")]

@@ -3,6 +3,8 @@
 mod args;
 #[cfg(feature = "study")]
 mod compile;
+#[cfg(feature = "study")]
+mod demanding;
 mod ending;
 mod error;
 mod finals;
@@ -23,6 +25,12 @@ mod select;
 #[cfg(feature = "study")]
 mod study;
 mod tune;
+mod tune_jobs;
+#[cfg(feature = "study")]
+mod watch;
+#[cfg(not(feature = "study"))]
+#[path = "no_watch.rs"]
+mod watch;
 #[cfg(feature = "study")]
 mod work;
 #[cfg(feature = "study")]

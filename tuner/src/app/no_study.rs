@@ -8,7 +8,7 @@ use crate::stop::Stop;
 use crate::store::Store;
 use crate::study::StudyUrl;
 
-pub fn store(url: &StudyUrl, _: &Stop) -> Result<Box<dyn Store>, AppError> {
+pub fn store(url: &StudyUrl, _: &[Job], _: &Stop) -> Result<Box<dyn Store>, AppError> {
     match *url {}
 }
 

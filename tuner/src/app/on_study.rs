@@ -16,15 +16,17 @@ use crate::intents::Intents;
 use crate::outcome::Measurement;
 use crate::stop::Stop;
 use crate::store::Store;
-use crate::study::{Kind, Link, Queue, Remote, Study, StudyUrl};
+use crate::study::{Kind, Link, Queue, Remote, Scope, Study, StudyUrl, Task};
 use crate::target::Target;
 
-/// The trials of the study at `url`.
+/// The trials of the study at `url` that `jobs` learn from.
 ///
 /// # Errors
 /// It cannot be read.
-pub fn store(url: &StudyUrl, stop: &Stop) -> Result<Box<dyn Store>, AppError> {
-    Ok(Box::new(Study::read(Queue::open(Link::open(url, stop)?)?)?))
+pub fn store(url: &StudyUrl, jobs: &[Job], stop: &Stop) -> Result<Box<dyn Store>, AppError> {
+    let task = |job: &Job| Task { target: job.target.clone(), environment: job.evaluator.about().environment.clone() };
+    let scope = Scope::Searches(jobs.iter().map(task).collect());
+    Ok(Box::new(Study::read(Queue::open(Link::open(url, stop)?)?, scope)?))
 }
 
 /// `jobs`, measured by the workers of the study at `url`.

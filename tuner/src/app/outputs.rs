@@ -50,6 +50,11 @@ impl Outputs {
         folder::journal(&self.folder)
     }
 
+    /// Makes the folder, where no journal makes it.
+    pub fn create_folder(&self) -> Result<(), OutputError> {
+        std::fs::create_dir_all(&self.folder).map_err(OutputError::at(&self.folder))
+    }
+
     /// The exchanges with a language model.
     pub fn transcript(&self) -> PathBuf {
         self.folder.join("transcript.jsonl")

@@ -12,6 +12,7 @@ use super::on_study;
 use super::replay;
 use crate::checkout::own_spaces;
 use crate::demand::{Demand, Demands};
+use crate::filter::Filter;
 use crate::folder;
 use crate::gate::{Check, Gate, Gated};
 use crate::replay::{Library, Recording, Replay};
@@ -52,7 +53,7 @@ pub fn select(args: &TuneArgs, demands: Option<Demands>, stop: &Stop) -> Result<
 /// A recording cannot be used, there is none, or nothing can be tuned.
 fn measurable(args: &TuneArgs, demands: Option<Demands>, stop: &Stop) -> Result<Selection, AppError> {
     let library = Library::load(&args.spaces.clone().unwrap_or_else(own_spaces))?;
-    let demands = demands.map(|demands| heaviest(args, demands));
+    let demands = demands.map(|demands| heaviest(&args.filter, args.demand.top, demands));
     let recorded = || library.recordings.iter().flat_map(|(_, recording)| targets(recording));
     let wanted_here = match &demands {
         Some(Demands { wanted, .. }) => Wanted::Exactly(wanted),
@@ -113,10 +114,10 @@ fn nothing(library: Library) -> AppError {
 }
 
 /// The demands that pass the filters; with `--top` the first of them, with a note of what is left out.
-fn heaviest(args: &TuneArgs, demands: Demands) -> Demands {
+pub fn heaviest(filter: &Filter, top: Option<u32>, demands: Demands) -> Demands {
     let Demands { mut wanted, mut notes } = demands;
-    wanted.retain(|demand| args.filter.passes(&demand.problem, demand.shape));
-    let top = args.demand.top.map_or(wanted.len(), |top| top as usize);
+    wanted.retain(|demand| filter.passes(&demand.problem, demand.shape));
+    let top = top.map_or(wanted.len(), |top| top as usize);
     if top < wanted.len() {
         let weight = |demands: &[Demand]| demands.iter().map(Demand::weight).sum::<f64>();
         let share = 100.0 * weight(&wanted[..top]) / weight(&wanted);

@@ -3,18 +3,21 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::demanding::DemandedArgs;
 use super::error::AppError;
 use crate::folder;
 use crate::journal::{Journal, Start};
 use crate::stop::Stop;
 use crate::store::{Records, Store};
-use crate::study::{Link, Policy, Queue, Status, Study, StudyUrl};
+use crate::study::{Link, Policy, Queue, Scope, Status, Study, StudyUrl};
 
 /// Make a study that several machines share, or look at one.
 #[derive(Debug, clap::Subcommand)]
 pub enum StudyCommand {
     /// Make a study in an empty database, or beside what else it holds.
     Create(CreateArgs),
+    /// Ask for targets, which whoever watches the study then searches.
+    Demand(Box<DemandedArgs>),
     /// Say how far a study is and who works for it.
     Status {
         /// The study: postgres://USER@HOST/DATABASE, or env:VARIABLE.
@@ -71,6 +74,7 @@ impl StudyCommand {
                     "made a study in {study}\nnext          tuner work --study URL, on each machine with a GPU; tuner --study URL, anywhere"
                 );
             }
+            StudyCommand::Demand(args) => args.run()?,
             StudyCommand::Status { study } => outln!("{study}: {}", Status::of(&mut open(study)?)?),
         }
         Ok(())
@@ -84,7 +88,7 @@ impl JournalCommand {
     /// The journal or the study cannot be used.
     pub fn run(&self) -> Result<(), AppError> {
         let (JournalCommand::Import(args) | JournalCommand::Export(args)) = self;
-        let mut study = Study::read(open(&args.study)?)?;
+        let mut study = Study::read(open(&args.study)?, Scope::All)?;
         let is_import = matches!(self, JournalCommand::Import(_));
         if is_import && !args.journal.is_file() {
             return Err(AppError::NoJournal { journal: args.journal.clone() });

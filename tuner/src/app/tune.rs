@@ -1,26 +1,24 @@
-//! `tuner tune`: what is in use, the run, the outputs.
+//! `tuner tune`: what is asked for, and what is in use.
 
 use super::args::TuneArgs;
 use super::ending::Ending;
 use super::error::AppError;
 use super::in_use::InUse;
-use super::json::RunDocument;
-use super::on_study;
-use super::outputs::{Outputs, next_command};
-use super::run::Run;
+use super::outputs::Outputs;
 use super::select::{Selection, select};
+use super::tune_jobs::tune_jobs;
+use super::watch::watch;
 use crate::demand::{DemandError, Package, demands};
-use crate::journal::{Journal, Start};
-use crate::output::OutputError;
-use crate::report::summary;
 use crate::stop::Stop;
-use crate::store::Store;
 
 /// Tunes what `args` ask for, and writes the outputs even if it is stopped.
 ///
 /// # Errors
 /// It could not begin, or an output could not be written.
 pub fn tune(args: &TuneArgs, stop: &Stop) -> Result<Ending, AppError> {
+    if let Some(url) = args.source.study.as_ref().filter(|_| args.watch) {
+        return watch(args, url, stop);
+    }
     let package = args.demand.package.as_deref().map(Package::open).transpose().map_err(DemandError::from)?;
     let in_use = InUse::load(args, package.as_ref())?;
     let Selection { jobs, notes } = select(args, demands(&args.demand, &args.filter.shape, package.as_ref())?, stop)?;
@@ -35,67 +33,5 @@ pub fn tune(args: &TuneArgs, stop: &Stop) -> Result<Ending, AppError> {
     let outputs = Outputs::new(&args.out, args.write.then(|| in_use.path.clone()))
         .read_by(package.and_then(|package| package.script))
         .starting_over(args.fresh);
-    let mut store = store(args, &outputs, stop)?;
-
-    let config = in_use.with(&[]);
-    let mut run = Run::new(args, &config, store.as_mut(), stop, &outputs.transcript())?;
-    let ending = run.tune_all(jobs)?;
-    let entries = run.entries(&in_use);
-    let Run { results, model, .. } = run;
-    let written = outputs
-        .write_config(in_use.own, &entries)
-        .and_then(|()| outputs.write_reports(store.records().trials(), &results));
-    let spent = model.map(|model| format!("model         {}; {}\n", model.spent(), outputs.transcript().display()));
-    let text = format!(
-        "{}\n{}\nended         {ending}\n{}{}",
-        summary(&results),
-        outputs.listing(args.source.study.as_ref(), written.is_ok()),
-        spent.unwrap_or_default(),
-        next_command(args, &ending, &results)
-    );
-    tell(args, &text);
-    let ending = match (ending, written) {
-        (ending, Ok(())) => ending,
-        // A full disk breaks both; what broke the search says more.
-        (Ending::Broken(reason), Err(error)) => Ending::Broken(format!("{reason}\nand: {error}")),
-        (_, Err(error)) => return Err(error),
-    };
-    if args.json {
-        outln!("{}", RunDocument::of(&ending, &results, &args.out).to_json());
-    }
-    Ok(ending)
-}
-
-/// What remembers the trials: the journal of the output folder, or the study that `args` name.
-fn store(args: &TuneArgs, outputs: &Outputs, stop: &Stop) -> Result<Box<dyn Store>, AppError> {
-    if let Some(url) = &args.source.study {
-        std::fs::create_dir_all(&args.out).map_err(OutputError::at(&args.out))?;
-        return on_study::store(url, stop);
-    }
-    let start = if args.fresh { Start::Fresh } else { Start::Resume };
-    let journal = Journal::open(&outputs.journal(), start)?;
-    report_recovery(&journal);
-    stop.withdraws(journal.intents());
-    Ok(Box::new(journal))
-}
-
-/// Says `text` where people read it.
-fn tell(args: &TuneArgs, text: &str) {
-    if args.json { errln!("{text}") } else { outln!("{text}") }
-}
-
-fn report_recovery(journal: &Journal) {
-    let (recovery, path) = (journal.recovery(), journal.path().display());
-    if recovery.dropped_bytes > 0 {
-        errln!("{path}: dropped a last line that was cut short ({} bytes)", recovery.dropped_bytes);
-    }
-    if recovery.foreign_lines > 0 {
-        errln!("{path}: {} lines of another version of the tuner are not used", recovery.foreign_lines);
-    }
-    for schedule in &recovery.blamed {
-        errln!("{path}: {schedule} was running when the last run was cut short; it is not tried again");
-    }
-    if !journal.trials().is_empty() {
-        errln!("{path}: {} trials are known; --fresh starts over", journal.trials().len());
-    }
+    tune_jobs(args, in_use, &outputs, jobs, stop)
 }

@@ -1,6 +1,7 @@
 //! Taking work: leased to one worker at a time.
 
 use postgres::Row;
+use postgres::types::Type;
 
 use super::error::StudyError;
 use super::queue::{Numbered, Queue};
@@ -55,7 +56,7 @@ impl Queue {
              where exists (select from autokernel.work where work.task = task.id and {condition}) order by id"
         );
         let attempts = self.policy().attempts as i32;
-        let rows = self.link().run(|client| client.query(&query, &[&attempts]))?;
+        let rows = self.link().run(|client| client.query_typed(&query, &[(&attempts, Type::INT4)]))?;
         rows.iter().map(|row| self.numbered(row)).collect()
     }
 
@@ -99,7 +100,19 @@ impl Queue {
         );
         let most = most.max(1) as i64;
         let (lease, attempts) = (self.policy().lease.as_secs_f64(), self.policy().attempts as i32);
-        let rows = self.link().run(|client| client.query(&query, &[&attempts, &task, &worker, &most, &lease]))?;
+        // With the types said, it is one exchange with the server.
+        let rows = self.link().run(|client| {
+            client.query_typed(
+                &query,
+                &[
+                    (&attempts, Type::INT4),
+                    (&task, Type::INT8),
+                    (&worker, Type::TEXT),
+                    (&most, Type::INT8),
+                    (&lease, Type::FLOAT8),
+                ],
+            )
+        })?;
         self.claims(&rows)
     }
 

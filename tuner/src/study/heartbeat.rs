@@ -19,6 +19,8 @@ pub enum Role {
     Measure(Option<Kind>),
     /// It compiles for those that measure.
     Compile,
+    /// It searches what is demanded.
+    Search,
 }
 
 impl Role {
@@ -27,13 +29,14 @@ impl Role {
         match self {
             Role::Measure(_) => "measure",
             Role::Compile => "compile",
+            Role::Search => "search",
         }
     }
 
     fn kind(&self) -> Option<String> {
         match self {
             Role::Measure(kind) => kind.as_ref().map(json),
-            Role::Compile => None,
+            Role::Compile | Role::Search => None,
         }
     }
 
@@ -50,6 +53,11 @@ impl Role {
                  from unnest($1::bigint[], $2::integer[]) as held (id, attempt)
                  where work.id = held.id and work.compile_attempt = held.attempt and result is null
                     and compile_until is not null"
+            }
+            Role::Search => {
+                "update autokernel.search set lease_until = now() + make_interval(secs => $3)
+                 from unnest($1::bigint[], $2::integer[]) as held (task, attempt)
+                 where search.task = held.task and search.attempt = held.attempt and lease_until is not null"
             }
         }
     }

@@ -7,6 +7,7 @@
 
 mod claim;
 mod compiler;
+mod demand;
 mod error;
 mod heartbeat;
 mod kind;
@@ -15,6 +16,8 @@ mod policy;
 mod queue;
 mod remote;
 mod request;
+mod scope;
+mod searcher;
 mod status;
 mod store;
 mod uncompiled;
@@ -22,6 +25,7 @@ mod url;
 mod worker;
 
 pub(crate) use compiler::{CompileWorker, Workshop};
+pub(crate) use demand::Wanted;
 pub use error::StudyError;
 pub(crate) use kind::Kind;
 pub use link::Link;
@@ -29,6 +33,8 @@ pub use policy::Policy;
 pub use queue::Queue;
 pub use remote::Remote;
 pub(crate) use request::Task;
+pub use scope::Scope;
+pub(crate) use searcher::Searcher;
 pub use status::Status;
 pub use store::Study;
 pub use url::StudyUrl;

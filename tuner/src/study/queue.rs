@@ -1,6 +1,6 @@
 //! The queue of what is to be measured: asked for once, leased to one worker at a time, recorded once.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use postgres::Row;
 
@@ -95,6 +95,17 @@ impl Queue {
         const QUERY: &str = "select id, target::text, environment::text from autokernel.task where id = $1";
         let row = self.link.run(|client| client.query_one(QUERY, &[&id]))?;
         Ok(self.numbered(&row)?.task)
+    }
+
+    /// The tasks in the environments of these.
+    pub fn tasks_in(&mut self, tasks: &[Task]) -> Result<Vec<Numbered>, StudyError> {
+        // As their texts: two that differ in that alone have different keys, too.
+        const QUERY: &str = "select id, target::text, environment::text from autokernel.task
+            where environment::text = any($1) order by id";
+        let environments: HashSet<String> = tasks.iter().map(|task| json(&task.environment)).collect();
+        let environments: Vec<String> = environments.into_iter().collect();
+        let rows = self.link.run(|client| client.query(QUERY, &[&environments]))?;
+        rows.iter().map(|row| self.numbered(row)).collect()
     }
 
     pub(super) fn numbered(&self, row: &Row) -> Result<Numbered, StudyError> {

@@ -50,6 +50,7 @@ create index work_uncompiled on autokernel.work (task, id) where result is null 
 create index work_being_compiled on autokernel.work (task, id)
     where result is null and not compiled and compile_until is not null;
 create index work_recorded on autokernel.work (recorded_at, id) where result is not null;
+create index work_recorded_of_task on autokernel.work (task, recorded_at) where result is not null;
 
 -- Results of leases that were lost before: kept, and not counted.
 create table autokernel.late (
@@ -64,14 +65,35 @@ create table autokernel.late (
 -- What a journal holds beside trials: finals and references.
 create table autokernel.line (
     id bigint generated always as identity primary key,
+    task bigint not null references autokernel.task,
     key bytea not null unique,
     body json not null
 );
 
+create index line_of_task on autokernel.line (task, id);
+
 create table autokernel.worker (
     name text primary key,
-    role text not null check (role in ('measure', 'compile')),
-    -- The GPUs that it measures on; none if it replays or only compiles.
+    role text not null check (role in ('measure', 'compile', 'search')),
+    -- The GPUs that it measures on; none if it replays or does something else.
     kind json,
     seen_at timestamptz not null
+);
+
+-- What somebody wants to be fast: a problem at a shape, whatever the GPU.
+create table autokernel.demand (
+    id bigint generated always as identity primary key,
+    key bytea not null unique,
+    body json not null,
+    asked_at timestamptz not null default now()
+);
+
+-- The searches of demands, a row for each kind of GPU once somebody has taken it.
+create table autokernel.search (
+    task bigint primary key references autokernel.task,
+    -- Which lease is the last.
+    attempt integer not null default 1,
+    searcher text not null,
+    lease_until timestamptz,
+    done_at timestamptz
 );

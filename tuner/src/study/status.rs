@@ -22,6 +22,12 @@ pub struct Status {
     pub workers: i64,
     /// Workers that live and compile.
     pub compilers: i64,
+    /// Who lives and searches what is demanded.
+    pub searchers: i64,
+    /// Targets that are demanded.
+    pub demanded: i64,
+    /// Searches of them that came to their end, one for each kind of GPU.
+    pub searched: i64,
 }
 
 impl Status {
@@ -35,11 +41,14 @@ impl Status {
             (select count(*) from autokernel.work where result is null and lease_until >= now()) as leased,
             open.open, open.compiled,
             (select count(*) from autokernel.late) as late,
-            alive.workers, alive.compilers
+            alive.workers, alive.compilers, alive.searchers,
+            (select count(*) from autokernel.demand) as demanded,
+            (select count(*) from autokernel.search where done_at is not null) as searched
             from (select count(*) as open, count(*) filter (where compiled and kind = 'trial') as compiled
                   from autokernel.work where result is null and (lease_until is null or lease_until < now())) as open,
                  (select count(*) filter (where role = 'measure') as workers,
-                    count(*) filter (where role = 'compile') as compilers
+                    count(*) filter (where role = 'compile') as compilers,
+                    count(*) filter (where role = 'search') as searchers
                   from autokernel.worker where seen_at > now() - make_interval(secs => $1)) as alive";
         let lease = queue.policy().lease.as_secs_f64();
         let row = queue.link().run(|client| client.query_one(QUERY, &[&lease]))?;
@@ -52,20 +61,28 @@ impl Status {
             late: count("late"),
             workers: count("workers"),
             compilers: count("compilers"),
+            searchers: count("searchers"),
+            demanded: count("demanded"),
+            searched: count("searched"),
         })
     }
 }
 
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Status { recorded, leased, open, compiled, late, workers, compilers } = self;
+        let Status { recorded, leased, open, compiled, late, workers, .. } = self;
         write!(f, "{recorded} recorded, {leased} being measured, {open} waiting")?;
         if *compiled > 0 {
             write!(f, " ({compiled} of them compiled)")?;
         }
         write!(f, "; {workers} workers")?;
-        if *compilers > 0 {
-            write!(f, ", {compilers} compilers")?;
+        for (count, word) in [(self.compilers, "compilers"), (self.searchers, "searchers")] {
+            if count > 0 {
+                write!(f, ", {count} {word}")?;
+            }
+        }
+        if self.demanded > 0 {
+            write!(f, "; {} demanded, {} searches done", self.demanded, self.searched)?;
         }
         if *late > 0 { write!(f, "; {late} results came too late and are not counted") } else { Ok(()) }
     }

@@ -1,6 +1,6 @@
 //! A study as a store of trials.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use postgres::fallible_iterator::FallibleIterator;
@@ -9,6 +9,7 @@ use postgres::{Client, Row};
 use super::error::StudyError;
 use super::queue::{Queue, json};
 use super::request::{Draft, Request, Task, Tried, digest};
+use super::scope::Scope;
 use crate::held_final::HeldFinal;
 use crate::intents::Intents;
 use crate::store::{Records, Reference, Store, StoreError};
@@ -17,11 +18,20 @@ use crate::trial::{Trial, TrialKey};
 /// The trials of a study, as far as they were read.
 pub struct Study {
     queue: Queue,
+    scope: Scope,
     records: Records,
     tasks: HashMap<i64, Task>,
-    /// The time of the last trial that was read, as the server writes it.
-    read_to: Option<String>,
-    lines_to: i64,
+    /// The tasks that were read, where the scope has not all of them.
+    read: BTreeSet<i64>,
+    to: Position,
+}
+
+/// How far a study was read.
+#[derive(Clone, Debug, Default)]
+struct Position {
+    /// The time of the last trial, as the server writes it.
+    recorded_at: Option<String>,
+    line: i64,
 }
 
 /// Who recorded a trial earlier may have written it later, by as much as a statement takes.
@@ -35,13 +45,24 @@ enum Line {
     Reference(Reference),
 }
 
+impl Line {
+    fn task(&self) -> Task {
+        let (target, environment) = match self {
+            Line::Final(HeldFinal { target, environment, .. }) => (target, environment),
+            Line::Reference(Reference { target, environment, .. }) => (target, environment),
+        };
+        Task { target: target.clone(), environment: environment.clone() }
+    }
+}
+
 impl Study {
-    /// Reads the study of `queue`.
+    /// Reads of the study of `queue` what `scope` says.
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn read(queue: Queue) -> Result<Self, StudyError> {
-        let mut study = Study { queue, records: Records::default(), tasks: HashMap::new(), read_to: None, lines_to: 0 };
+    pub fn read(queue: Queue, scope: Scope) -> Result<Self, StudyError> {
+        let (records, tasks, read, to) = (Records::default(), HashMap::new(), BTreeSet::new(), Position::default());
+        let mut study = Study { queue, scope, records, tasks, read, to };
         study.read_on()?;
         Ok(study)
     }
@@ -51,20 +72,36 @@ impl Study {
         self.records
     }
 
+    /// Reads what came since, and all of those tasks that came into the scope.
     fn read_on(&mut self) -> Result<(), StudyError> {
-        self.read_lines()?;
+        let Some(tasks) = self.scope.tasks(&mut self.queue)? else {
+            return self.read_of(None, self.to.clone());
+        };
+        let new: Vec<i64> = tasks.difference(&self.read).copied().collect();
+        let old: Vec<i64> = self.read.iter().copied().collect();
+        if !old.is_empty() {
+            self.read_of(Some(&old), self.to.clone())?;
+        }
+        self.read_of(Some(&new), Position::default())?;
+        self.read.extend(new);
+        Ok(())
+    }
+
+    /// Reads of these tasks, or of all, what was recorded after `from`.
+    fn read_of(&mut self, tasks: Option<&[i64]>, from: Position) -> Result<(), StudyError> {
+        self.read_lines(tasks, from.line)?;
+        let of_tasks = if tasks.is_some() { "and task = any($2)" } else { "and $2::bigint[] is null" };
         let query = format!(
             "select work.id, task, key, request::text as request, result::text as result, recorded_at::text as at
-             from autokernel.work where kind = 'trial' and result is not null
+             from autokernel.work where kind = 'trial' and result is not null {of_tasks}
                  and recorded_at > coalesce($1::text::timestamptz - {OVERLAP}, '-infinity')
              order by recorded_at, work.id"
         );
-        let from = self.read_to.clone();
         // Rows come as they are read: a million trials are not held twice.
         let mut found = Vec::new();
         self.queue.link().run(|client| {
             found.clear();
-            each_row(client, &query, from.as_deref(), |row| {
+            each_row(client, &query, (&from.recorded_at, tasks), |row| {
                 let (id, task): (i64, i64) = (row.get("id"), row.get("task"));
                 let key = <[u8; 16]>::try_from(row.get::<_, &[u8]>("key"));
                 let parsed = parse(row.get("request"), row.get("result"));
@@ -80,7 +117,7 @@ impl Study {
                 let trial = draft.tried(&self.task(task)?, tried);
                 self.records.push_by(key, trial);
             }
-            self.read_to = Some(at);
+            self.to.recorded_at = self.to.recorded_at.take().max(Some(at));
         }
         Ok(())
     }
@@ -94,10 +131,10 @@ impl Study {
         Ok(task)
     }
 
-    fn read_lines(&mut self) -> Result<(), StudyError> {
-        const QUERY: &str = "select id, body::text as body from autokernel.line where id > $1 order by id";
-        let from = self.lines_to;
-        let rows = self.queue.link().run(|client| client.query(QUERY, &[&from]))?;
+    fn read_lines(&mut self, tasks: Option<&[i64]>, from: i64) -> Result<(), StudyError> {
+        const QUERY: &str = "select id, body::text as body from autokernel.line
+            where id > $1 and ($2::bigint[] is null or task = any($2)) order by id";
+        let rows = self.queue.link().run(|client| client.query(QUERY, &[&from, &tasks]))?;
         for row in rows {
             let id: i64 = row.get("id");
             let damaged = |reason: String| self.queue.damaged(format!("line {id}"), reason);
@@ -112,17 +149,18 @@ impl Study {
                     self.records.push_reference(reference);
                 }
             }
-            self.lines_to = id;
+            self.to.line = self.to.line.max(id);
         }
         Ok(())
     }
 
     fn write_line(&mut self, line: &Line) -> Result<(), StudyError> {
         const QUERY: &str =
-            "insert into autokernel.line (key, body) values ($1, $2::text::json) on conflict do nothing";
+            "insert into autokernel.line (task, key, body) values ($1, $2, $3::text::json) on conflict do nothing";
+        let task = self.queue.task(&line.task())?;
         let (key, body) = (digest(line), json(line));
-        self.queue.link().run(|client| client.execute(QUERY, &[&key.as_slice(), &body]))?;
-        self.read_lines()
+        self.queue.link().run(|client| client.execute(QUERY, &[&task, &key.as_slice(), &body]))?;
+        self.read_on()
     }
 
     /// Writes trials, a thousand at a time; those that are there already stay as they are.
@@ -153,10 +191,10 @@ fn parse(request: &str, result: &str) -> Result<(Draft, Tried), String> {
 fn each_row(
     client: &mut Client,
     query: &str,
-    from: Option<&str>,
+    (from, tasks): (&Option<String>, Option<&[i64]>),
     mut tell: impl FnMut(&Row),
 ) -> Result<(), postgres::Error> {
-    let parameters: [&(dyn postgres::types::ToSql + Sync); 1] = [&from];
+    let parameters: [&(dyn postgres::types::ToSql + Sync); 2] = [from, &tasks];
     let mut rows = client.query_raw(query, parameters)?;
     while let Some(row) = rows.next()? {
         tell(&row);

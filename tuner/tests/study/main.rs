@@ -18,3 +18,4 @@ mod faults;
 mod postgres_server;
 mod proxy;
 mod scale;
+mod watching;

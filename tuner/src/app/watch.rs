@@ -1,0 +1,60 @@
+//! `tuner tune --study URL --watch`: searches what is demanded of a study, for every kind of GPU that workers measure on.
+
+use std::time::{Duration, Instant};
+
+use super::args::TuneArgs;
+use super::ending::Ending;
+use super::error::AppError;
+use super::in_use::InUse;
+use super::job::Job;
+use super::on_study::{Elsewhere, served};
+use super::outputs::Outputs;
+use super::tune_jobs::tune_jobs;
+use crate::evaluate::Evaluator;
+use crate::gpu::candidates;
+use crate::stop::Stop;
+use crate::study::{Kind, Link, Queue, Searcher, StudyUrl, Task, Wanted};
+use crate::target::Target;
+
+/// Between two looks for demands.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Searches until `stop` is requested, or nothing was demanded for as long as `args` say.
+///
+/// # Errors
+/// The study cannot be used, or a search cannot begin.
+pub fn watch(args: &TuneArgs, url: &StudyUrl, stop: &Stop) -> Result<Ending, AppError> {
+    let name = format!("{}:{}", gethostname::gethostname().to_string_lossy(), std::process::id());
+    errln!("{name} watches {url} for what is demanded");
+    let mut searcher = Searcher::new(Queue::open(Link::open(url, stop)?)?, name)?;
+    let (mut idle_since, mut searched) = (Instant::now(), 0_u32);
+    while !stop.is_requested() {
+        let Some(taken) = searcher.take(task)? else {
+            if args.idle.is_some_and(|idle| idle_since.elapsed().as_secs_f64() >= idle) {
+                break;
+            }
+            std::thread::sleep(LOOK);
+            continue;
+        };
+        let outputs = Outputs::new(&args.out.join(taken.target.slug()), None);
+        let job = Job { evaluator: Box::new(Elsewhere::new(&taken.kind, &taken.target)), target: taken.target.clone() };
+        let jobs = served(url, vec![job], stop)?;
+        // What others promoted meanwhile is not in use here before somebody writes it into the config.
+        let ending = tune_jobs(args, InUse::load(args, None)?, &outputs, jobs, stop);
+        if !matches!(ending, Ok(Ending::Finished)) {
+            searcher.give_back(&taken)?;
+            return ending;
+        }
+        searcher.finish(&taken)?;
+        (idle_since, searched) = (Instant::now(), searched + 1);
+    }
+    errln!("{searched} searches came to their end here");
+    Ok(if stop.is_requested() { Ending::Interrupted } else { Ending::Finished })
+}
+
+/// The task of what is wanted on a kind of GPU, if kernels for it can be.
+fn task(wanted: &Wanted, kind: &Kind) -> Option<Task> {
+    let target = Target { problem: wanted.problem.clone(), arch: kind.arch, shape: wanted.shape };
+    let environment = Elsewhere::new(kind, &target).about().environment.clone();
+    (!candidates(&target).is_empty()).then_some(Task { target, environment })
+}
