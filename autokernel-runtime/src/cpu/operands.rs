@@ -149,13 +149,12 @@ impl<'a> Operands<'a> {
     /// The same of rows whose numbers begin with `first`.
     pub(super) fn compute_from(self, first: usize, row: RowFunction) -> Result<()> {
         let Operands { rows, columns, inputs, outputs, .. } = self;
-        let is_folded = outputs.iter().any(|output| output.fold.is_some());
-        if rows == 0 && !is_folded {
+        if outputs.iter().all(Output::is_empty) {
             return Ok(());
         }
         let work = Work { inputs: &inputs, columns, first, row };
         // Whoever computes a row may write any of such an output.
-        if is_folded || outputs.iter().any(|output| output.picked.is_some()) {
+        if outputs.iter().any(|output| output.fold.is_some() || output.picked.is_some()) {
             return compute(&work, 0, rows, outputs);
         }
         share(&work, 0, rows, outputs)

@@ -26,6 +26,10 @@ impl<'a> Output<'a> {
         Ok(Output { elements, columns, ld, rows: span::rows(layout, kind), picked: None, fold: None })
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.columns == 0 || self.rows == 0
+    }
+
     /// The first `rows` rows, and the others.
     pub fn split_at(self, rows: usize) -> (Self, Self) {
         let Output { elements, columns, ld, picked, .. } = self;

@@ -93,6 +93,21 @@ mod tests {
     }
 
     #[test]
+    fn matrices_without_columns_have_any_number_of_rows_and_any_stride() {
+        let view = |rows, ld| MatrixView::<f32>::from_slice_with_ld(&[], rows, 0, ld).unwrap();
+        let view_mut = |rows, ld| MatrixViewMut::<f32>::from_slice_with_ld(&mut [], rows, 0, ld).unwrap();
+        let never = |_: usize, _: &[&[f32]], _: &mut [&mut [f32]]| panic!("nothing is written");
+        let mut arguments: [Argument<'_>; 2] = [view(usize::MAX, 9).into(), view_mut(usize::MAX, usize::MAX).into()];
+        rows(&mut arguments, &[Kind::Matrix; 2], &[], &[], never).unwrap();
+
+        let mut sums: Column<f32> = Column::from_slice(&Device::cpu(), &[7.0; 5]).unwrap();
+        let mut arguments: [Argument<'_>; 2] = [view(5, usize::MAX).into(), sums.view_mut().into()];
+        let sum: RowFunction = |_, inputs, outputs| outputs[0][0] = inputs[0].iter().fold(0.0, |sum, x| sum + x);
+        rows(&mut arguments, &[Kind::Matrix, Kind::Column], &[], &[], sum).unwrap();
+        assert_eq!(sums.to_vec().unwrap(), [0.0; 5]);
+    }
+
+    #[test]
     fn operands_that_do_not_fit_are_refused() {
         let device = Device::cpu();
         let (x, mut out) = (Matrix::<f32>::zeros(&device, 2, 3).unwrap(), Matrix::<f32>::zeros(&device, 3, 3).unwrap());

@@ -14,7 +14,11 @@ pub(super) const fn width(kind: Kind, columns: usize) -> usize {
     if matches!(kind, Kind::Matrix | Kind::Row) { columns } else { 1 }
 }
 
-/// Elements from a row to the next.
-pub(super) const fn ld(layout: Layout, kind: Kind) -> usize {
-    if matches!(kind, Kind::Matrix) { layout.ld } else { 1 }
+/// Elements from a row to the next. Without elements a layout has any stride.
+pub(super) fn ld(layout: Layout, kind: Kind) -> usize {
+    match kind {
+        Kind::Matrix if layout.is_empty() => 0,
+        Kind::Matrix => layout.ld,
+        _ => 1,
+    }
 }
