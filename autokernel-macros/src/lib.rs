@@ -240,7 +240,7 @@ pub fn fused_matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// `head`, numbers from 0; `query`, the query's place among the keys, and `key`. Between `v` and `out` stand numbers, `cap: f32`, and
 /// numbers of each head, `slope: &PerHead<f32>`. Statements and functions are those of [`macro@rows`] but for its reductions; the last one
 /// is `score = …;`. What a mask of the settings hides stays hidden, and its blocks are skipped; a body that hides more,
-/// `if … { score } else { -1e30 }`, skips none.
+/// `if … { score } else { -1e30 }`, skips none, and a query from which it hides all keys so gives the mean of their values.
 ///
 /// **A second output**, `log_sum_exp: &mut Heads<f32>` behind `out`, `[1, batch, heads, queries]`, is the natural logarithm of each query's sum of
 /// exponentials of scores: what joins results on parts of the keys. It is −∞ of a query that sees no key.
