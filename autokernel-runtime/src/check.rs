@@ -215,6 +215,12 @@ fn check_multiples(kernel: &str, signature: &Signature, extents: &Extents) -> Re
     Err(Error::Operands { kernel: kernel.to_owned(), reason })
 }
 
+/// Whether bounds have no parts between them: then a launch writes nothing.
+pub(crate) fn has_no_parts(signature: &Signature, extents: &Extents) -> bool {
+    let mut bounds = signature.operands.iter().filter(|operand| operand.passed == Passed::Bounds);
+    bounds.any(|bounds| bounds.axes.iter().any(|dim| extents.size(*dim) == 0))
+}
+
 /// Refuses operands that are not all on `device`.
 pub(crate) fn check_devices(
     kernel: &str,

@@ -58,6 +58,23 @@ fn operands_of_other_batches_are_refused_by_their_names_and_sizes() {
 }
 
 #[test]
+fn of_no_groups_nothing_is_written() {
+    let mut devices = vec![Device::cpu()];
+    match &catalogue()[0].kernel.descriptor().unwrap().not_compiled {
+        Some(reason) => eprintln!("skipped on emulated GPUs: {reason}"),
+        None => devices.extend([Arch::SM_80, Arch::SM_90A].map(|arch| Device::emulated(arch).unwrap())),
+    }
+    for device in devices {
+        let x = Matrix::<bf16>::zeros(&device, 5, 8).unwrap();
+        let weights = Batch::<bf16>::zeros(&device, [0, 3, 8]).unwrap();
+        let mut out = Matrix::from_slice(&device, &[bf16::ONE; 15], 5, 3).unwrap();
+        let offsets = Index::from_slice(&device, &[2]).unwrap();
+        swiglu::launch_on(&device, &x, &weights, &weights, &offsets, &mut out).unwrap();
+        assert_eq!(out.to_vec().unwrap(), [bf16::ONE; 15], "{device}");
+    }
+}
+
+#[test]
 fn offsets_that_are_out_of_order_or_range_are_found() {
     let device = Device::cpu();
     let check =
