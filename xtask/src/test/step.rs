@@ -21,7 +21,7 @@ pub enum Step {
 }
 
 /// What a plain build leaves out and the checks do not.
-const STUDY: &str = "tuner/study";
+const FEATURES: &str = "tuner/study,autokernel-candle/gradients";
 
 /// How a step ended.
 pub struct Outcome {
@@ -40,12 +40,12 @@ impl Step {
         match self {
             Self::Fmt => command.args(["fmt", "--all", "--check"]),
             Self::Clippy => {
-                command.args(["clippy", "--workspace", "--features", STUDY, "--all-targets", "--", "-D", "warnings"])
+                command.args(["clippy", "--workspace", "--features", FEATURES, "--all-targets", "--", "-D", "warnings"])
             }
             // All failures at once, rather than those of the first failing binary.
-            Self::Tests => command.args(["test", "--workspace", "--features", STUDY, "--no-fail-fast"]),
+            Self::Tests => command.args(["test", "--workspace", "--features", FEATURES, "--no-fail-fast"]),
             Self::Docs => command
-                .args(["doc", "--workspace", "--features", STUDY, "--no-deps"])
+                .args(["doc", "--workspace", "--features", FEATURES, "--no-deps"])
                 .env("RUSTDOCFLAGS", "-D warnings"),
         };
         command
