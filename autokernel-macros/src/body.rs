@@ -100,6 +100,11 @@ impl View {
         View(Some(quote!(::autokernel::#name<'a, #element>)))
     }
 
+    /// The view of that type, which lives for `'a`.
+    pub fn of(view: TokenStream) -> Self {
+        View(Some(view))
+    }
+
     /// Its value.
     pub const BY_VALUE: View = View(None);
 }

@@ -221,7 +221,32 @@ pub fn fused_matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// **Places**: queries and keys are aligned at their ends, as in FlashAttention: query `i` stands at key `i + keys − queries`. A query
 /// that sees no key gives zeros. What a query does not see has no part in its result, unless its value is no finite number: a weight of
-/// zero times infinity is no number.
+/// zero times infinity is no number. What lies behind the last key of a sequence has none whatever it is.
+///
+/// **Sequences** may differ in length, and the host need not know how long they are: behind `v` stands what says so in device memory.
+///
+/// ```ignore
+/// /// Decoding: of a cache of `[batch, groups, capacity, 128]` each sequence has the first so many keys.
+/// #[autokernel::attention(causal, head_dim = 128)]
+/// pub fn decode(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, lengths: &Index, out: &mut Heads<bf16>);
+///
+/// /// The same in pages of 64 keys, `[pages, groups, 64, 128]`, which a table names for each sequence.
+/// #[autokernel::attention(causal, head_dim = 128, page = 64)]
+/// pub fn paged(
+///     q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, pages: &PageTable, lengths: &Index, out: &mut Heads<bf16>,
+/// );
+///
+/// /// Sequences one behind the other, `[1, heads, tokens, 128]`, between bounds: one more than there are sequences.
+/// #[autokernel::attention(causal, head_dim = 128)]
+/// pub fn packed(
+///     q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, query_bounds: &Index, key_bounds: &Index, out: &mut Heads<bf16>,
+/// );
+/// ```
+///
+/// `query_bounds: &Index` may stand before `pages` too, for packed queries on a cache in pages. No launch waits for the device, and each
+/// can be captured in a graph. Numbers that are negative or too large are cut to what the tensors hold; a number of no page stands for
+/// zeros; rows of `out` that are no sequence's are left alone. Bounds in which a sequence begins before another ends give such rows the
+/// result of either: `Index::check_groups` finds them. Of packed queries `log_sum_exp` is `[1, 1, heads, tokens]`.
 ///
 /// **Bodies** say what becomes of a score before the softmax:
 ///
@@ -237,7 +262,7 @@ pub fn fused_matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 ///
 /// Each name is one `f32`: `score`, the sum of products, which the body must scale itself; `scale`, as the settings have it; `batch` and
-/// `head`, numbers from 0; `query`, the query's place among the keys, and `key`. Between `v` and `out` stand numbers, `cap: f32`, and
+/// `head`, numbers from 0; `query`, the query's place among the keys, and `key`. Before `out` stand numbers, `cap: f32`, and
 /// numbers of each head, `slope: &PerHead<f32>`. Statements and functions are those of [`macro@rows`] but for its reductions; the last one
 /// is `score = …;`. What a mask of the settings hides stays hidden, and its blocks are skipped; a body that hides more,
 /// `if … { score } else { -1e30 }`, skips none, and a query from which it hides all keys so gives the mean of their values.
@@ -250,6 +275,7 @@ pub fn fused_matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// - `value_dim = 64`: elements of a value, where they are others.
 /// - `causal`: a query sees no key behind its place.
 /// - `window = 4096`: a query sees no key so far from its place, or farther. With `causal` these are the 4096 keys up to its own.
+/// - `page = 64`: keys of a page of the cache, a multiple of 16.
 /// - `scale = 0.125`: what scores are multiplied by; `1 / sqrt(head_dim)` where it is left out.
 /// - `T = [bf16, f16]`: [types](macro@rows#for-several-types) of which there is a kernel each.
 ///

@@ -186,6 +186,11 @@ pub enum Parameter {
         /// Whether it is borrowed mutably.
         mutable: bool,
     },
+    /// `name: &PageTable`.
+    PageTable {
+        /// Where the parameter stands.
+        node: Node,
+    },
     /// What is written in no such form.
     Other {
         /// Where it differs.

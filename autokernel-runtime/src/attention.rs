@@ -2,6 +2,8 @@
 
 use crate::{Dim, Extents, dim};
 
+pub use autokernel_ops::attention::sequences::{Keys, Sequences};
+
 pub use crate::cpu::{
     At, AttentionSettings as Settings, ScoreFunction, attention as on_cpu, scored_attention as scored_on_cpu,
 };

@@ -64,7 +64,7 @@ fn check_kinds(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) 
             _ if operand.axes.len() == BATCH_AXES && argument.layout().shape()[0] != 1 => {
                 let first = argument.layout().shape()[0];
                 return refused(format!(
-                    "`{name}` has three axes; pass a `Batch`, or `Heads` whose first size is 1, not {first}"
+                    "`{name}` has three axes; pass a `Batch`, or packed `Heads`, whose first size is 1, not {first}"
                 ));
             }
             _ if operand.axes.len() == ARGUMENT_AXES && !argument.layout().is_heads => {
@@ -376,7 +376,7 @@ mod tests {
         };
         checked([1, 4, 2, 3], [1, 4, 2, 5]).unwrap();
         let text = checked([2, 4, 2, 3], [1, 4, 2, 5]).unwrap_err().to_string();
-        assert!(text.ends_with("pass a `Batch`, or `Heads` whose first size is 1, not 2"), "{text}");
+        assert!(text.ends_with("pass a `Batch`, or packed `Heads`, whose first size is 1, not 2"), "{text}");
         let text = checked([1, 4, 2, 3], [1, 3, 2, 5]).unwrap_err().to_string();
         assert!(text.contains("4 by axis 1 of `x` (1x4x2x3) and 3 by axis 1 of `out` (1x3x2x5)"), "{text}");
     }

@@ -5,8 +5,11 @@
 
 use autokernel::{Arch, Argument, Device, Emulation, Heads, MatrixView, PerHead, bf16, f16};
 use autokernel_codegen::attention::plan::Sizes;
+use gpu_tests::attention::sequences::Located;
 use gpu_tests::attention::{Declared, kernels, ones, refusal};
-use gpu_tests::skip;
+use gpu_tests::{settings, skip};
+use rand::SeedableRng;
+use rand::rngs::StdRng;
 
 const CAP: f32 = 20.0;
 
@@ -96,6 +99,75 @@ fn every_declared_attention_is_fp64s_on_the_gpu() {
     let test = "declared_attention::every_declared_attention_is_fp64s_on_the_gpu";
     let Some(device) = skip::gpu(test) else { return };
     check(&device, 12, 600);
+}
+
+fn located() -> [Located; 4] {
+    [
+        Located {
+            kernel: &kernels::counted::KERNEL,
+            launch: |device, [q, k, v], it, out| kernels::counted::launch_on(device, q, k, v, &it.lengths, out),
+            bias: |_| 0.0,
+        },
+        Located {
+            kernel: &kernels::paged::KERNEL,
+            launch: |device, [q, k, v], it, out| {
+                kernels::paged::launch_on(device, q, k, v, &it.pages, &it.lengths, out)
+            },
+            bias: |_| 0.0,
+        },
+        Located {
+            kernel: &kernels::packed::KERNEL,
+            launch: |device, [q, k, v], it, out| {
+                kernels::packed::launch_on(device, q, k, v, &it.bounds[0], &it.bounds[1], out)
+            },
+            bias: |_| 0.0,
+        },
+        Located {
+            kernel: &kernels::chunked::KERNEL,
+            launch: |device, [q, k, v], it, out| {
+                kernels::chunked::launch_on(device, q, k, v, &it.bounds[0], &it.pages, &it.lengths, out)
+            },
+            bias: |distance| 0.125 * distance,
+        },
+    ]
+}
+
+fn check_located(device: &Device, count: u64, longest: usize) {
+    let mut rng = StdRng::seed_from_u64(settings::number("AUTOKERNEL_SEED", 52));
+    let count = settings::number("AUTOKERNEL_CASES", count);
+    located().iter().for_each(|kernel| kernel.check(device, &mut rng, count, longest));
+}
+
+#[test]
+fn sequences_that_the_device_locates_are_fp64s_on_the_cpu() {
+    check_located(&Device::cpu(), 8, 200);
+}
+
+#[test]
+fn sequences_that_the_device_locates_are_fp64s_on_an_emulated_hopper() {
+    let Some(device) = hopper("declared_attention::sequences_that_the_device_locates_are_fp64s_on_an_emulated_hopper")
+    else {
+        return;
+    };
+    check_located(&device, 2, 300);
+}
+
+#[test]
+fn sequences_that_the_device_locates_are_fp64s_on_the_gpu() {
+    let test = "declared_attention::sequences_that_the_device_locates_are_fp64s_on_the_gpu";
+    let Some(device) = skip::gpu(test) else { return };
+    check_located(&device, 12, 3000);
+}
+
+#[test]
+fn few_queries_on_many_keys_get_blocks_that_share_keys() {
+    let Some(device) = hopper("declared_attention::few_queries_on_many_keys_get_blocks_that_share_keys") else {
+        return;
+    };
+    let [_, causal, ..] = of_bf16();
+    let plan = |queries| causal.plan(&device, &Sizes { batch: 1, heads: 32, groups: 8, queries, keys: 8192 });
+    assert!(plan(1).contains("\"share_keys\":true"), "{}", plan(1));
+    assert!(plan(8192).contains("\"share_keys\":false"), "{}", plan(8192));
 }
 
 /// More queries than keys, so that the first see none; against a softmax of equal weights, whose sum is a number of keys.

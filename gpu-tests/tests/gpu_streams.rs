@@ -4,7 +4,8 @@ use autokernel::cudarc::driver::sys::{CUgraphInstantiate_flags as GraphFlags, CU
 use autokernel::cudarc::driver::{CudaSlice, DevicePtr};
 use autokernel::matmul::{Layout, extents};
 use autokernel::timing::{Cache, Timer};
-use autokernel::{Device, Error, Extents, Matrix, MatrixView, MatrixViewMut, Scalar, bf16};
+use autokernel::{Device, Error, Extents, Heads, Index, Matrix, MatrixView, MatrixViewMut, Scalar, bf16};
+use gpu_tests::attention::kernels::counted;
 use gpu_tests::bodies::declared::band;
 use gpu_tests::host::{HostMatrix, Values};
 use gpu_tests::kernels::{bf16_nn, bf16_nt};
@@ -94,6 +95,44 @@ fn a_captured_graph_reads_what_a_scalar_holds_when_it_runs() {
             if row.abs_diff(column) <= wide { size as f32 } else { (1000 * row + column) as f32 }
         };
         assert_eq!(out.to_vec().unwrap(), (0..size * size).map(expected).collect::<Vec<_>>(), "a width of {wide}");
+    }
+}
+
+#[test]
+fn a_captured_graph_attends_to_as_many_keys_as_there_are_when_it_runs() {
+    let Some(device) = skip::gpu("gpu_streams::a_captured_graph_attends_to_as_many_keys_as_there_are_when_it_runs")
+    else {
+        return;
+    };
+    let (stream, dim, capacity) = (device.stream().unwrap(), 128, 2000);
+    let q = Heads::<bf16>::zeros(&device, [2, 4, 1, dim]).unwrap();
+    let k = Heads::<bf16>::zeros(&device, [2, 1, capacity, dim]).unwrap();
+    // Equal weights of zeros and ones in turn: of an even number of keys the mean is one half.
+    let values: Vec<bf16> = (0..2 * capacity * dim).map(|at| bf16::from_f32((at / dim % 2) as f32)).collect();
+    let v = Heads::from_slice(&device, &values, [2, 1, capacity, dim]).unwrap();
+    let mut lengths = Index::from_slice(&device, &[0, 0]).unwrap();
+    let mut out = Heads::<bf16>::zeros(&device, [2, 4, 1, dim]).unwrap();
+    counted::launch(&q, &k, &v, &lengths, &mut out).unwrap();
+    device.synchronize().unwrap();
+
+    stream.begin_capture(CaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).unwrap();
+    let launched = counted::launch(&q, &k, &v, &lengths, &mut out);
+    let graph = stream.end_capture(GraphFlags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH);
+    launched.unwrap();
+    let graph = graph.unwrap().expect("the capture recorded a launch");
+
+    for counts in [[0, 1], [1, 2], [1000, 0], [2000, 64], [130, 2000]] {
+        stream.memcpy_htod(&counts, lengths.as_cudarc_mut().unwrap()).unwrap();
+        graph.launch().unwrap();
+        let got = out.to_vec().unwrap();
+        let of_sequence = got.chunks_exact(4 * dim).zip(counts);
+        assert!(
+            of_sequence.into_iter().all(|(got, count)| {
+                let expected = if count < 2 { 0.0 } else { 0.5 };
+                got.iter().all(|value| value.to_f32() == expected)
+            }),
+            "{counts:?}"
+        );
     }
 }
 

@@ -17,8 +17,11 @@ pub fn read(argument: &syn::FnArg, nodes: &mut Nodes) -> Parameter {
         return Parameter::Scalar(ScalarParameter { name: name.to_string(), node, ty });
     }
     let syn::Type::Reference(reference) = &*typed.ty else { return Parameter::Other { node: ty } };
-    if is_index(&reference.elem) {
+    if is_called(&reference.elem, Kind::Index.name()) {
         return Parameter::Index { name: name.to_string(), node, mutable: reference.mutability.is_some() };
+    }
+    if is_called(&reference.elem, "PageTable") && reference.mutability.is_none() {
+        return Parameter::PageTable { node };
     }
     let Some((container, element)) = tensor(&reference.elem) else { return Parameter::Other { node: ty } };
     let last = |path: &syn::Path| path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
@@ -48,11 +51,11 @@ pub fn element(argument: &syn::FnArg) -> Option<&syn::TypePath> {
     tensor(&reference.elem).map(|(_, element)| element)
 }
 
-/// Whether it is `Index`, whatever path leads to it.
-fn is_index(ty: &syn::Type) -> bool {
+/// Whether it is the type of that name, whatever path leads to it.
+fn is_called(ty: &syn::Type, name: &str) -> bool {
     let syn::Type::Path(path) = ty else { return false };
     let last = path.path.segments.last();
-    last.is_some_and(|segment| segment.ident == Kind::Index.name() && segment.arguments.is_none())
+    last.is_some_and(|segment| segment.ident == name && segment.arguments.is_none())
 }
 
 /// `Matrix` and `T` of `Matrix<T>`, whatever path leads to it.

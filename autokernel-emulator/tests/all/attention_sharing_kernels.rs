@@ -62,6 +62,17 @@ kernels! {
 }
 
 #[test]
+fn the_reference_agrees_with_fp64_wherever_sequences_lie() {
+    let test = "the_reference_agrees_with_fp64_wherever_sequences_lie";
+    let Some(compiler) = Compiler::find(test) else { return };
+    let causal = |packed, keys| Problem { causal: true, head_dim: 32, ..of(packed, keys) };
+    for problem in [causal(false, Keys::Counted), causal(true, Keys::Paged(16)), causal(true, Keys::Packed)] {
+        let sizes = Sizes { batch: 5, heads: 2, groups: 1, queries: 9, keys: 40 };
+        Compiled::reference(&compiler, &problem).check(sizes, Variation::default());
+    }
+}
+
+#[test]
 fn what_a_careless_edit_of_shares_breaks_is_noticed() {
     let Some(compiler) = Compiler::find("what_a_careless_edit_of_shares_breaks_is_noticed") else { return };
     for change in MUTANTS {

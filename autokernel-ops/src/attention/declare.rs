@@ -1,13 +1,15 @@
 //! What a declaration of attention says.
 
 mod body;
+mod locators;
 
 use autokernel_core::Dtype;
 
+use self::locators::Locating;
 use super::problem::{Problem, WIDEST_WINDOW};
 use super::rules::{DIM_STEP, WIDEST_HEAD};
 use super::score::{self, Kind, Operand};
-use super::sequences::Sequences;
+use super::sequences::{LARGEST_PAGE, PAGE_STEP};
 use crate::declaration::{
     Attribute, Body, Complaint, Declaration, Form, Given, Parameter, ScalarParameter, Setting, TensorParameter, both,
 };
@@ -22,7 +24,7 @@ pub const ATTRIBUTE: Attribute = Attribute {
 };
 
 const PARAMETERS: &str = "attention takes `q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, out: &mut Heads<bf16>`, all of one \
-                          type, bf16 or f16, and with a body what it reads between `v` and `out`; behind it there may be `log_sum_exp: &mut \
+                          type, bf16 or f16; behind `v` what says where sequences are, and with a body what it reads; behind it there may be `log_sum_exp: &mut \
                           Heads<f32>`";
 
 /// The problem that `declaration` says.
@@ -31,8 +33,9 @@ const PARAMETERS: &str = "attention takes `q: &Heads<bf16>, k: &Heads<bf16>, v: 
 /// All mistakes at once, each with its remedy; none where only the body cannot be read.
 pub fn declare(declaration: &Declaration) -> Result<Problem, Vec<Complaint>> {
     let (settings, parameters) = both(settings(declaration), parameters(declaration))?;
-    let Parameters { dtype, operands, log_sum_exp } = parameters;
-    let Settings { causal, window, head_dim, value_dim, scale } = settings;
+    let Parameters { dtype, locators, operands, log_sum_exp } = parameters;
+    let Settings { causal, window, head_dim, value_dim, scale, page } = settings;
+    let sequences = locators::sequences(declaration, page, &locators)?;
     let missing = "give the elements of a query: `head_dim = 128`";
     let head_dim = head_dim.ok_or_else(|| vec![declaration.arguments.complain(missing)])?;
     let scale = scale.unwrap_or_else(|| (head_dim as f32).sqrt().recip());
@@ -43,7 +46,6 @@ pub fn declare(declaration: &Declaration) -> Result<Problem, Vec<Complaint>> {
         Body::Unreadable => return Err(Vec::new()),
         Body::Statements(statements) => Some(body::score(declaration, operands, statements)?),
     };
-    let sequences = Sequences::default();
     Ok(Problem { dtype, head_dim, value_dim, causal, window, scale, log_sum_exp, score, sequences })
 }
 
@@ -55,6 +57,7 @@ struct Settings {
     head_dim: Option<u32>,
     value_dim: Option<u32>,
     scale: Option<f32>,
+    page: Option<u32>,
 }
 
 fn settings(declaration: &Declaration) -> Result<Settings, Vec<Complaint>> {
@@ -96,8 +99,16 @@ impl Settings {
                                1 / sqrt(head_dim)";
                 self.scale.ok_or_else(|| value.node.complain(refused))?;
             }
+            ("page", Given::Value(value)) => {
+                once(self.page.is_some())?;
+                let page = value.dimension()?;
+                let refused = format!("a page has a multiple of {PAGE_STEP} keys up to {LARGEST_PAGE}, not {page}");
+                self.page = Some(page).filter(|page| page.is_multiple_of(PAGE_STEP) && *page <= LARGEST_PAGE);
+                self.page.ok_or_else(|| value.node.complain(refused))?;
+            }
             _ => {
-                let known = "`causal`, `head_dim = 128`, `value_dim = 64`, `window = 4096` and `scale = 0.125`";
+                let known = "`causal`, `head_dim = 128`, `value_dim = 64`, `window = 4096`, `page = 64` and \
+                             `scale = 0.125`";
                 return Err(node.complain(format!("settings of attention are {known}")));
             }
         }
@@ -116,6 +127,8 @@ fn dim(name: &str, size: u32) -> Result<u32, String> {
 struct Parameters {
     /// The type that queries, keys, values and the result share.
     dtype: Dtype,
+    /// What says where sequences are.
+    locators: Vec<Locating>,
     /// What a body reads.
     operands: Vec<Operand>,
     log_sum_exp: bool,
@@ -137,8 +150,9 @@ fn parameters(declaration: &Declaration) -> Result<Parameters, Vec<Complaint>> {
     let dtypes = [(q, false), (k, false), (v, false), (out, true)].map(|(at, written)| heads(at, written));
     let dtype = dtypes[0].filter(|dtype| matches!(dtype, Dtype::Bf16 | Dtype::F16) && dtypes == [Some(*dtype); 4]);
     let dtype = dtype.ok_or_else(refused)?;
+    let (locators, others) = locators::split(others);
     let operands = others.iter().map(operand).collect::<Result<_, _>>().map_err(|complaint| vec![complaint])?;
-    Ok(Parameters { dtype, operands, log_sum_exp })
+    Ok(Parameters { dtype, locators, operands, log_sum_exp })
 }
 
 fn operand(parameter: &Parameter) -> Result<Operand, Complaint> {
@@ -152,6 +166,7 @@ fn operand(parameter: &Parameter) -> Result<Operand, Complaint> {
         }
         Parameter::Tensor(TensorParameter { ty: node, .. })
         | Parameter::Index { node, .. }
+        | Parameter::PageTable { node }
         | Parameter::Other { node } => Err(node.complain(form)),
     }
 }

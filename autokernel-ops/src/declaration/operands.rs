@@ -39,7 +39,7 @@ fn operand(parameter: &Parameter) -> Result<Operand, Complaint> {
             let role = if *mutable { Role::Output } else { Role::Input };
             Ok(Operand { name: name.clone(), kind, dtype, role, batched })
         }
-        Parameter::Other { node } => Err(refused(*node)),
+        Parameter::PageTable { node } | Parameter::Other { node } => Err(refused(*node)),
     }
 }
 
@@ -72,6 +72,7 @@ fn node_of(parameter: &Parameter) -> Node {
         Parameter::Tensor(TensorParameter { node, .. })
         | Parameter::Scalar(ScalarParameter { node, .. })
         | Parameter::Index { node, .. }
+        | Parameter::PageTable { node }
         | Parameter::Other { node } => *node,
     }
 }

@@ -207,7 +207,9 @@ impl<'d> Matrix<'d> {
         let TensorParameter { name, mutable, container, element, ty, element_node, .. } = match parameter {
             Parameter::Tensor(tensor) => tensor,
             Parameter::Scalar(scalar) => return Err(refused(scalar.ty)),
-            Parameter::Index { node, .. } | Parameter::Other { node } => return Err(refused(*node)),
+            Parameter::Index { node, .. } | Parameter::PageTable { node } | Parameter::Other { node } => {
+                return Err(refused(*node));
+            }
         };
         if Kind::of_container(container).is_some_and(|(_, is_batch)| is_batch) {
             let message = "what a batch of products computes stands in a body: `#[autokernel::fused_matmul] fn scores(q: \

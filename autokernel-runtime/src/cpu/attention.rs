@@ -4,9 +4,11 @@
 use std::ops::Range;
 
 use autokernel_ops::attention::problem::keys_of;
+use autokernel_ops::attention::sequences::Sequences;
 use rayon::prelude::*;
 
 use super::elements::{Elements, ElementsMut};
+use super::sequences::{self, Row, Sequence};
 use crate::layout::Layout;
 use crate::{AnyView, Argument, Error, Result, alloc};
 
@@ -19,6 +21,8 @@ pub struct Settings {
     pub window: Option<u32>,
     /// What scores are multiplied by.
     pub scale: f32,
+    /// How sequences lie.
+    pub sequences: Sequences,
 }
 
 /// A score and where it stands.
@@ -49,7 +53,8 @@ pub fn attention(arguments: &mut [Argument<'_>], settings: Settings) -> Result<(
     attend(arguments, settings, &|at, _| scale * at.score)
 }
 
-/// The same with what a body makes of scores, whose operands stand between the first three and those that are written.
+/// The same with what a body makes of scores, whose operands stand behind what says where sequences are, before those that are
+/// written.
 ///
 /// # Errors
 /// As [`attention`].
@@ -73,13 +78,15 @@ impl<'a> Tensor<'a> {
         Ok(Tensor { elements, layout })
     }
 
-    /// The rows of one head, widened, one behind the other.
-    fn head(&self, batch: usize, head: usize) -> Result<Vec<f32>> {
-        let Layout { rows, columns, ld, .. } = self.layout;
-        let [of_batch, of_head, _] = self.layout.strides();
-        let mut wide = alloc::host_zeros(rows * columns)?;
-        for (row, wide) in wide.chunks_exact_mut(columns.max(1)).enumerate() {
-            self.elements.widen(batch * of_batch + head * of_head + row * ld, wide);
+    /// Rows of one head, widened, one behind the other; zeros for what is nowhere.
+    fn rows(&self, head: usize, rows: impl ExactSizeIterator<Item = Option<Row>>) -> Result<Vec<f32>> {
+        let Layout { columns, ld, .. } = self.layout;
+        let [of_matrix, of_head, _] = self.layout.strides();
+        let mut wide = alloc::host_zeros(rows.len() * columns)?;
+        for (row, wide) in rows.zip(wide.chunks_exact_mut(columns.max(1))) {
+            if let Some(Row { matrix, row }) = row {
+                self.elements.widen(matrix * of_matrix + head * of_head + row * ld, wide);
+            }
         }
         Ok(wide)
     }
@@ -116,21 +123,25 @@ where
     };
     let [q, k, v] = [Tensor::new(q)?, Tensor::new(k)?, Tensor::new(v)?];
     let (mut out, layout) = ElementsMut::of(out)?;
-    let [batches, heads, queries, values] = layout.shape();
-    let [_, groups, keys, _] = k.layout.shape();
+    let [_, heads, _, values] = layout.shape();
+    let [_, groups, ..] = k.layout.shape();
     if layout.is_empty() {
         return Ok(());
     }
-    let [of_batch, of_head, ld] = layout.strides();
+    let located = settings.sequences.locators().count().min(others.len());
+    let (located, others) = others.split_at(located);
+    let [of_matrix, of_head, ld] = layout.strides();
     let heads_of_group = (heads / groups.max(1)).max(1);
-    let all_groups = (0..batches).flat_map(|batch| (0..groups).map(move |group| (batch, group)));
-    for (batch, group) in all_groups {
-        let (k, v) = (k.head(batch, group)?, v.head(batch, group)?);
+    let all = sequences::all(settings.sequences, located, [q.layout.shape(), k.layout.shape()])?;
+    for (sequence, group) in all.iter().flat_map(|sequence| (0..groups).map(move |group| (sequence, group))) {
+        let &Sequence { number: batch, first_query, queries, ref keys } = sequence;
+        let (k, v) = (k.rows(group, keys.iter().copied())?, v.rows(group, keys.iter().copied())?);
         for head in group * heads_of_group..(group + 1) * heads_of_group {
-            let q = q.head(batch, head)?;
+            let rows = (0..queries).map(|query| Some(Row { row: first_query.row + query, ..first_query }));
+            let q = q.rows(head, rows)?;
             let operands = others.iter().map(|operand| of_the_head(operand, head)).collect::<Result<_>>()?;
             let of = Head { k: &k, v: &v, values, batch, head, operands, score };
-            let dim = q.len() / queries;
+            let (dim, keys) = (q.len() / queries.max(1), keys.len());
             let rows: Vec<(Vec<f32>, f32)> = (0..queries)
                 .into_par_iter()
                 .map(|query| {
@@ -138,12 +149,12 @@ where
                     of.row(&q[query * dim..(query + 1) * dim], query as f32 + keys as f32 - queries as f32, seen)
                 })
                 .collect();
-            for (query, (row, of_row)) in rows.iter().enumerate() {
-                out.narrow(batch * of_batch + head * of_head + query * ld, row);
+            for (query, (row, of_row)) in (first_query.row..).zip(&rows) {
+                out.narrow(first_query.matrix * of_matrix + head * of_head + query * ld, row);
                 if let Some((elements, layout)) = &mut log_sum_exp {
-                    // [1, batch, heads, queries]
-                    let [_, of_batch, of_head] = layout.strides();
-                    elements.narrow(batch * of_batch + head * of_head + query, &[*of_row]);
+                    // [1, batch, heads, queries], or packed [1, 1, heads, queries].
+                    let [_, of_matrix, of_head] = layout.strides();
+                    elements.narrow(first_query.matrix * of_matrix + head * of_head + query, &[*of_row]);
                 }
             }
         }
@@ -232,7 +243,7 @@ mod tests {
                 let written = HeadsViewMut::from_slice(&mut out, [batches, heads, queries, dim]).unwrap();
                 let mut arguments =
                     [of(&q, heads, queries), of(&k, groups, keys), of(&v, groups, keys), written.into()];
-                attention(&mut arguments, Settings { causal, window, scale }).unwrap();
+                attention(&mut arguments, Settings { causal, window, scale, sequences: Sequences::default() }).unwrap();
                 for (at, got) in out.iter().enumerate() {
                     let (row, column) = (at / dim, at % dim);
                     let (head, query) = (row / queries, row % queries);
@@ -259,7 +270,7 @@ mod tests {
         let mut out = vec![7.0f32; 40];
         let read = |data, rows| HeadsView::from_slice(data, [1, 1, rows, 8]).unwrap().into();
         let written = HeadsViewMut::from_slice_with_strides(&mut out, [1, 1, 2, 8], [0, 0, 20]).unwrap();
-        let settings = Settings { causal: false, window: None, scale: 1.0 };
+        let settings = Settings { causal: false, window: None, scale: 1.0, sequences: Sequences::default() };
         attention(&mut [read(&q, 2), read(&k, 3), read(&v, 3), written.into()], settings).unwrap();
         assert!(out[..8].iter().all(|value| value.is_finite() && *value != 7.0));
         assert!(out[8..20].iter().chain(&out[28..]).all(|value| *value == 7.0));
@@ -284,7 +295,7 @@ mod tests {
     #[test]
     fn other_operands_are_refused() {
         let heads = Heads::<f32>::zeros(&Device::cpu(), [1, 1, 1, 8]).unwrap();
-        let settings = Settings { causal: false, window: None, scale: 1.0 };
+        let settings = Settings { causal: false, window: None, scale: 1.0, sequences: Sequences::default() };
         assert!(matches!(attention(&mut [heads.view().into()], settings), Err(Error::Operands { .. })));
     }
 }

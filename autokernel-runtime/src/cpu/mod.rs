@@ -13,6 +13,7 @@ mod operands;
 mod output;
 mod picks;
 mod rows;
+mod sequences;
 mod span;
 
 use crate::{Argument, Result};

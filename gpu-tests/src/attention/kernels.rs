@@ -1,6 +1,6 @@
 //! The declarations: each mask, and each kind of width that the kernels tell apart.
 
-use autokernel::{Heads, PerHead, bf16, f16};
+use autokernel::{Heads, Index, PageTable, PerHead, bf16, f16};
 
 /// Heads of 64: three consumers.
 #[autokernel::attention(head_dim = 64)]
@@ -35,3 +35,43 @@ pub fn capped(
 /// With the logarithm of each query's sum of exponentials.
 #[autokernel::attention(causal, head_dim = 64)]
 pub fn summed(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, out: &mut Heads<bf16>, log_sum_exp: &mut Heads<f32>);
+
+/// Keys that the device counts.
+#[autokernel::attention(causal, head_dim = 128)]
+pub fn counted(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, lengths: &Index, out: &mut Heads<bf16>);
+
+/// Keys in pages.
+#[autokernel::attention(causal, head_dim = 128, page = 64)]
+pub fn paged(
+    q: &Heads<bf16>,
+    k: &Heads<bf16>,
+    v: &Heads<bf16>,
+    pages: &PageTable,
+    lengths: &Index,
+    out: &mut Heads<bf16>,
+);
+
+/// Sequences one behind the other, with a window.
+#[autokernel::attention(causal, head_dim = 64, window = 90)]
+pub fn packed(
+    q: &Heads<bf16>,
+    k: &Heads<bf16>,
+    v: &Heads<bf16>,
+    query_bounds: &Index,
+    key_bounds: &Index,
+    out: &mut Heads<bf16>,
+);
+
+/// Packed queries on keys in small pages, with a body.
+#[autokernel::attention(head_dim = 64, page = 16)]
+pub fn chunked(
+    q: &Heads<bf16>,
+    k: &Heads<bf16>,
+    v: &Heads<bf16>,
+    query_bounds: &Index,
+    pages: &PageTable,
+    lengths: &Index,
+    out: &mut Heads<bf16>,
+) {
+    score = score * scale + 0.125 * (key - query);
+}

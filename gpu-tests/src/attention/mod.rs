@@ -2,6 +2,7 @@
 
 mod case;
 pub mod kernels;
+pub mod sequences;
 
 use autokernel::{Device, Error, Heads, HeadsView, HeadsViewMut, Plan, Result};
 use autokernel_codegen::attention::Problem;

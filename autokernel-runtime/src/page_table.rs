@@ -1,0 +1,138 @@
+//! The pages of a cache that sequences have.
+
+use std::fmt;
+
+use cudarc::driver::{CudaSlice, CudaView};
+
+use crate::{AnyView, Argument, Device, Matrix, MatrixView, Result, RowNumber};
+
+/// The pages of a cache that hold the keys and values of each sequence, in order: a row of numbers of pages for each, as long as
+/// the longest needs. What stands behind a sequence's last page is not read.
+///
+/// A number of no page stands for keys and values of zeros.
+///
+/// ```
+/// use autokernel_runtime::{Device, PageTable};
+///
+/// let pages = PageTable::from_slice(&Device::cpu(), &[4, 0, 2, /* the second sequence: */ 1, -1, -1], 2)?;
+/// assert_eq!((pages.sequences(), pages.pages()), (2, 3));
+/// # Ok::<(), autokernel_runtime::Error>(())
+/// ```
+pub struct PageTable(Matrix<i32>);
+
+/// A borrowed [`PageTable`] on the host or on a GPU.
+#[derive(Clone)]
+pub struct PageTableView<'a>(MatrixView<'a, i32>);
+
+/// Columns of so many elements in that many rows, where there are some.
+fn columns(len: usize, rows: usize) -> usize {
+    len.checked_div(rows).unwrap_or(0)
+}
+
+impl PageTable {
+    /// A copy of as many numbers for each of `sequences`.
+    ///
+    /// # Errors
+    /// [`Error::BufferSize`](crate::Error::BufferSize) where they do not divide into so many rows,
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), or the driver's own error.
+    pub fn from_slice<T: RowNumber>(device: &Device, pages: &[T], sequences: usize) -> Result<Self> {
+        Matrix::from_slice(device, T::signed(pages), sequences, columns(pages.len(), sequences)).map(Self)
+    }
+
+    /// Takes over a cudarc slice of as many numbers for each of `sequences`, with no copy.
+    ///
+    /// # Errors
+    /// [`Error::BufferSize`](crate::Error::BufferSize) where they do not divide into so many rows.
+    pub fn from_cudarc(slice: CudaSlice<i32>, sequences: usize) -> Result<Self> {
+        let columns = columns(cudarc::driver::DeviceSlice::len(&slice), sequences);
+        Matrix::from_cudarc(slice, sequences, columns).map(Self)
+    }
+
+    /// The buffer as cudarc's, for other libraries to write; `None` if it is on the CPU.
+    pub const fn as_cudarc_mut(&mut self) -> Option<&mut CudaSlice<i32>> {
+        self.0.as_cudarc_mut()
+    }
+
+    /// Rows: sequences.
+    pub const fn sequences(&self) -> usize {
+        self.0.nrows()
+    }
+
+    /// Columns: the most pages that a sequence may have.
+    pub const fn pages(&self) -> usize {
+        self.0.ncols()
+    }
+
+    /// The device that it is on.
+    pub fn device(&self) -> Device {
+        self.0.device()
+    }
+
+    /// All of it, to read.
+    pub fn view(&self) -> PageTableView<'_> {
+        PageTableView(self.0.view())
+    }
+}
+
+impl<'a> PageTableView<'a> {
+    /// A host slice of as many numbers for each of `sequences`.
+    ///
+    /// # Errors
+    /// [`Error::BufferSize`](crate::Error::BufferSize).
+    pub fn from_slice<T: RowNumber>(pages: &'a [T], sequences: usize) -> Result<Self> {
+        MatrixView::from_slice(T::signed(pages), sequences, columns(pages.len(), sequences)).map(Self)
+    }
+
+    /// A cudarc device slice in which a row of `pages` numbers for each of `sequences` begins every `ld` numbers.
+    ///
+    /// # Errors
+    /// [`Error::BufferSize`](crate::Error::BufferSize), [`Error::LeadingDimension`](crate::Error::LeadingDimension).
+    pub fn from_cudarc(table: CudaView<'a, i32>, sequences: usize, pages: usize, ld: usize) -> Result<Self> {
+        MatrixView::from_cudarc_with_ld(table, sequences, pages, ld).map(Self)
+    }
+
+    /// Rows: sequences.
+    pub const fn sequences(&self) -> usize {
+        self.0.nrows()
+    }
+
+    /// Columns: the most pages that a sequence may have.
+    pub const fn pages(&self) -> usize {
+        self.0.ncols()
+    }
+
+    /// The device that it is on.
+    pub fn device(&self) -> Device {
+        self.0.device()
+    }
+}
+
+impl<'a> From<&'a PageTable> for PageTableView<'a> {
+    fn from(owned: &'a PageTable) -> Self {
+        owned.view()
+    }
+}
+
+impl<'a> From<&PageTableView<'a>> for PageTableView<'a> {
+    fn from(view: &PageTableView<'a>) -> Self {
+        view.clone()
+    }
+}
+
+impl<'a> From<PageTableView<'a>> for Argument<'a> {
+    fn from(view: PageTableView<'a>) -> Self {
+        Argument::Read(AnyView::I32(view.0))
+    }
+}
+
+impl fmt::Debug for PageTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PageTable({}x{}, on {})", self.sequences(), self.pages(), self.device())
+    }
+}
+
+impl fmt::Debug for PageTableView<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PageTableView({}x{}, on {})", self.sequences(), self.pages(), self.device())
+    }
+}
