@@ -1,5 +1,6 @@
 //! The project's own commands. `cargo xtask --help` lists them.
 
+mod attention_cubins;
 mod cargo;
 mod gpu_pack;
 mod sass;
@@ -31,6 +32,7 @@ enum Command {
     Test(test::Options),
     GpuPack(gpu_pack::Options),
     Sass(sass::Options),
+    AttentionCubins(attention_cubins::Options),
     /// Write the expression trees of the built-in epilogues anew from their text.
     Builtins,
     /// Write best_config.schema.json anew from the types in autokernel-codegen.
@@ -56,6 +58,7 @@ fn run(command: &Command) -> Result<()> {
         Command::Test(options) => test::run(&root, options),
         Command::GpuPack(options) => gpu_pack::run(&root, options),
         Command::Sass(options) => sass::run(&root, options),
+        Command::AttentionCubins(options) => attention_cubins::run(&root, options),
         Command::Builtins => schema::builtins(&root),
         Command::Schema => schema::run(&root),
         Command::Soak => soak::run(&root),

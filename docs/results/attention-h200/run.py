@@ -22,7 +22,7 @@ class Kernel:
     def __init__(s,v):
         s.v=v; s.mod=ctypes.c_void_p(); s.fn=ctypes.c_void_p()
         ck(cu.cuModuleLoad(ctypes.byref(s.mod),os.path.join(here,v["file"]).encode()),v["file"])
-        ck(cu.cuModuleGetFunction(ctypes.byref(s.fn),s.mod,b"k"))
+        ck(cu.cuModuleGetFunction(ctypes.byref(s.fn),s.mod,v["symbol"].encode()))
         ck(cu.cuFuncSetAttribute(s.fn,8,232448))
     def prepare(s,q,k,v,o,lse=None,grid="p"):
         b,h,sq,d=q.shape; hk,sk=k.shape[1],k.shape[2]
@@ -110,7 +110,7 @@ def speed(rounds,filt):
                 if not vs: continue
                 sets=[]
                 q,k,v=[torch.randn(B,H,S,D,device="cuda").to(torch.bfloat16) for _ in range(3)]
-                o=torch.empty_like(q)
+                o=torch.empty_like(q); lse=torch.empty(B,H,S,device="cuda")
                 flops=4*B*H*S*S*D*(0.5 if causal else 1)
                 runs={}; keep=[]
                 def cudnn():
@@ -118,7 +118,7 @@ def speed(rounds,filt):
                 runs["cudnn"]=cudnn
                 for x in vs:
                     for g in x.get("grids","p"):
-                        kk=Kernel(x); keep.append(kk); p=kk.prepare(q,k,v,o,None,g); runs[x["name"]+"/"+g]=(lambda p=p: launch(p))
+                        kk=Kernel(x); keep.append(kk); p=kk.prepare(q,k,v,o,lse,g); runs[x["name"]+"/"+g]=(lambda p=p: launch(p))
                 n=max(3,int(4e-3/(flops/550e12)))
                 if "cudnn" in runs:
                     for f in runs.values():
