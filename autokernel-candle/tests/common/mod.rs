@@ -21,6 +21,11 @@ pub fn wide(tensor: &Tensor) -> Tensor {
 
 /// Panics where two tensors differ by more than roundings to the type of the first one can make, of values and of what sums to them.
 pub fn assert_close(ours: &Tensor, expected: &Tensor) {
+    assert_near(ours, expected, 2.0);
+}
+
+/// The same, where so many units of the type are allowed.
+pub fn assert_near(ours: &Tensor, expected: &Tensor, units: f32) {
     assert_eq!(ours.dims(), expected.dims());
     let unit = match ours.dtype() {
         DType::BF16 => 2f32.powi(-8),
@@ -31,7 +36,7 @@ pub fn assert_close(ours: &Tensor, expected: &Tensor) {
     let (got, expected) = (values(ours), values(expected));
     let scale = expected.iter().fold(1e-3f32, |most, value| most.max(value.abs()));
     for (at, (got, expected)) in got.iter().zip(&expected).enumerate() {
-        let allowed = 2.0 * unit * (expected.abs() + 0.25 * scale);
+        let allowed = units * unit * (expected.abs() + 0.25 * scale);
         assert!((got - expected).abs() <= allowed, "element {at}: {got} in place of {expected} ± {allowed}");
     }
 }
