@@ -1,0 +1,74 @@
+//! Products of the CPU backend against the crate `gemm`, by which candle multiplies: `cargo test --release -p autokernel-runtime --test
+//! cpu_speed -- --ignored --nocapture`. All ways take turns, so that what else the machine does falls on each of them.
+
+use std::time::Instant;
+
+use autokernel_runtime::{Device, Matrix, bf16, epilogues, matmul};
+use gemm::Parallelism;
+
+const N: usize = 1024;
+const ROUNDS: usize = 60;
+
+#[test]
+#[ignore = "a measurement, of a release build"]
+fn a_product_in_bf16_takes_at_most_1_3_times_gemms_in_f32() {
+    let values: Vec<f32> = (0..N * N).map(|at| ((at * 7919) % 1000) as f32 / 500.0 - 1.0).collect();
+    let narrow: Vec<bf16> = values.iter().copied().map(bf16::from_f32).collect();
+    let x = Matrix::from_slice(&Device::cpu(), &narrow, N, N).unwrap();
+    let mut out: Matrix<bf16> = Matrix::zeros(&Device::cpu(), N, N).unwrap();
+    let mut sums = vec![0f32; N * N];
+    let mut product = |transpose_b: bool, epilogue: fn(f32) -> f32| {
+        matmul::on_cpu(&mut [(&x).into(), (&x).into(), (&mut out).into()], transpose_b, epilogue).unwrap();
+    };
+    let mut best = [f64::INFINITY; 5];
+    for _ in 0..ROUNDS {
+        for (way, best) in best.iter_mut().enumerate() {
+            let start = Instant::now();
+            match way {
+                0 => multiply(&values, [N, 1], &mut sums),
+                1 => multiply(&values, [1, N], &mut sums),
+                2 => product(false, |sum| sum),
+                3 => product(true, |sum| sum),
+                _ => product(true, epilogues::gelu),
+            }
+            *best = best.min(start.elapsed().as_secs_f64() * 1e3);
+        }
+    }
+    let [gemm_nn, gemm_nt, nn, nt, gelu] = best;
+    println!(
+        "fastest of {ROUNDS} rounds, ms: gemm in f32 {gemm_nn:.2} nn, {gemm_nt:.2} nt; bf16 {nn:.2} nn, {nt:.2} nt, GELU {gelu:.2}"
+    );
+    println!("bf16 over gemm {:.2} nn, {:.2} nt; GELU over plain {:.2}", nn / gemm_nn, nt / gemm_nt, gelu / nt);
+    assert!(nn <= 1.3 * gemm_nn && nt <= 1.3 * gemm_nt, "bf16 is slower than 1.3 × gemm");
+}
+
+/// x · y by `gemm` on all cores, where y is x with these strides of its rows and columns.
+fn multiply(x: &[f32], [row, column]: [usize; 2], out: &mut [f32]) {
+    let n = N as isize;
+    assert!(x.len() == N * N && out.len() == N * N && row.max(column) == N && row.min(column) == 1);
+    let (row, column) = (row as isize, column as isize);
+    // SAFETY: both hold N×N elements; those of x lie N or 1 apart along rows and the other along columns, as asserted above.
+    unsafe {
+        gemm::gemm(
+            N,
+            N,
+            N,
+            out.as_mut_ptr(),
+            1,
+            n,
+            false,
+            x.as_ptr(),
+            1,
+            n,
+            x.as_ptr(),
+            column,
+            row,
+            0.0,
+            1.0,
+            false,
+            false,
+            false,
+            Parallelism::Rayon(0),
+        );
+    }
+}
