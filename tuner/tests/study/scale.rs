@@ -11,6 +11,8 @@ use crate::postgres_server::Server;
 
 /// Trials a worker makes in the measurement of throughput, of 50 ms each.
 const TRIALS_A_WORKER: usize = 200;
+/// What a claim may take.
+const CLAIM: Duration = Duration::from_millis(5);
 
 #[test]
 fn eight_workers_measure_at_least_seven_times_as_much_as_one() {
@@ -99,10 +101,16 @@ fn a_million_trials_are_claimed_from_in_milliseconds_and_reported_in_seconds() {
     assert!(trials >= 1_000_000, "{trials}");
 
     let mut queue = Queue::open(Link::open(&url.parse().unwrap(), &Stop::default()).unwrap()).unwrap();
-    assert_claims("none of them compiled", || queue.claim(1, "test", 1).unwrap().len());
-    assert_claims("to compile", || queue.claim_uncompiled(1, 1).unwrap().len());
+    let link = queue.link();
+    let write = "update autokernel.study set attempts = attempts";
+    let write = median(|| assert_eq!(link.run(|client| client.execute(write, &[])).unwrap(), 1));
+    println!("a write of one row: median {write:?}");
+    // A claim is on the disk when it comes back: on one that other programs keep busy nothing is fast.
+    let limit = CLAIM.max(2 * write);
+    assert_claims("none of them compiled", limit, || queue.claim(1, "test", 1).unwrap().len());
+    assert_claims("to compile", limit, || queue.claim_uncompiled(1, 1).unwrap().len());
     server.query("update autokernel.work set compiled = true where result is null and id % 2 = 0");
-    assert_claims("half of them compiled", || queue.claim(1, "test", 1).unwrap().len());
+    assert_claims("half of them compiled", limit, || queue.claim(1, "test", 1).unwrap().len());
 
     let begun = Instant::now();
     let report = tuner.sub(&["report", "--study", &url]);
@@ -113,18 +121,35 @@ fn a_million_trials_are_claimed_from_in_milliseconds_and_reported_in_seconds() {
     if !cfg!(debug_assertions) {
         assert!(took <= Duration::from_secs(10), "{took:?}");
     }
+
+    // A search whose trials are all known: it reads those of its own target.
+    let whole = took;
+    let begun = Instant::now();
+    let args = ["--shape", "4096x4096x4096", "--evaluations", "200", "--strategy", "random", "--study", &url];
+    let again = tuner.run(&args);
+    let took = begun.elapsed();
+    let said = String::from_utf8_lossy(&again.stdout);
+    assert!(again.status.success() && said.contains("200 of them known before"), "{said}");
+    println!("a search of 200 trials that are known among {trials}: {took:?}");
+    assert!(4 * took < whole, "{took:?}, and {whole:?} to read all of them");
 }
 
 /// Claims one after the other, and holds the median time of one against what it may take.
-fn assert_claims(what: &str, mut claim: impl FnMut() -> usize) {
+fn assert_claims(what: &str, limit: Duration, mut claim: impl FnMut() -> usize) {
+    let took = median(|| assert_eq!(claim(), 1));
+    println!("claim, {what}: median {took:?}");
+    assert!(took <= limit, "{what}: {took:?}");
+}
+
+/// The median time of two hundred runs.
+fn median(mut run: impl FnMut()) -> Duration {
     let mut times: Vec<Duration> = (0..200)
         .map(|_| {
             let begun = Instant::now();
-            assert_eq!(claim(), 1);
+            run();
             begun.elapsed()
         })
         .collect();
     times.sort();
-    println!("claim, {what}: median {:?}, worst of 200 {:?}", times[100], times[199]);
-    assert!(times[100] <= Duration::from_millis(5), "{what}: {:?}", times[100]);
+    times[times.len() / 2]
 }
