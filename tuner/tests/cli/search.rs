@@ -179,18 +179,16 @@ fn what_an_earlier_run_tried_is_not_proposed_again() {
 /// The spaces that come with the tuner were measured. What the default search reaches on them from nothing but the
 /// default schedule is what a fresh machine can be promised.
 #[test]
-fn the_default_search_finds_98_percent_of_every_recorded_optimum_of_products_in_60_evaluations_in_the_median_of_30_seeds()
- {
+fn the_default_search_finds_98_percent_of_every_recorded_optimum_in_25_evaluations_in_the_median_of_30_seeds() {
     let library = Library::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("spaces")).unwrap();
-    // Of products: on the two spaces of row-wise kernels it gets stuck, at 87 to 100 %.
-    let products = library.recordings.iter().filter(|(_, recording)| recording.problem.as_product().is_some());
-    let arenas: Vec<Arena> = products.flat_map(|(name, of)| Arena::all(name, of, &Config::default())).collect();
+    let recordings = library.recordings.iter();
+    let arenas: Vec<Arena> = recordings.flat_map(|(name, of)| Arena::all(name, of, &Config::default())).collect();
     assert!(!arenas.is_empty());
     let arms = [Arm { name: StrategyName::Builtin(Builtin::DEFAULT), models: None }];
     let costs = Costs { nvcc_s: 0.0, compile_jobs: 1, overhead_s: 0.0 };
-    let courses = courses(&arenas, &arms, Budget { evaluations: 60, generations: 5 }, &costs, 30, &|| ()).unwrap();
+    let courses = courses(&arenas, &arms, Budget { evaluations: 25, generations: 5 }, &costs, 30, &|| ()).unwrap();
     for (arena, courses) in arenas.iter().zip(&courses) {
-        let standing = Standing::of(arena, "default", &courses[0], 60);
+        let standing = Standing::of(arena, "default", &courses[0], 25);
         let reached = standing.reached.last().unwrap().optimum_pct;
         println!("{} {}: {reached:?}", arena.space, arena.target.shape);
         assert!(reached.median >= 98.0, "{} {}: {reached:?}", arena.space, arena.target.shape);
