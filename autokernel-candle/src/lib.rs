@@ -59,3 +59,8 @@ pub use ops::Activation;
 pub use ops::{Mask, attention};
 pub use source::{IndexNumber, Reader, read};
 pub use target::{Target, write};
+
+/// The guide's programs.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/guide/src/start-candle.md")]
+struct Guide;
