@@ -52,19 +52,31 @@ fn an_editors_check_runs_no_nvcc_where_it_is_told_to_skip_it() {
     assert_eq!(toolkit.runs(), asked, "both find what they had");
 }
 
-/// README's dependencies, build script and first program, on packed crates.
-fn readmes_crate(name: &'static str) -> Consumer {
-    let patches: String = packed().iter().map(|(name, folder)| format!("{name} = {{ path = {folder:?} }}\n")).collect();
-    let dependencies = format!("{}\n[patch.crates-io]\n{patches}", block("toml", "[build-dependencies]"));
-    Consumer::with(name, &dependencies, &block("rust", "// build.rs"), &block("rust", "fn main() -> "))
+#[test]
+fn the_guides_ten_minutes_without_a_gpu_build_and_run() {
+    let Some(toolkit) = Toolkit::none("the_guides_ten_minutes_without_a_gpu_build_and_run") else { return };
+    let page = std::fs::read_to_string(Path::new(ROOT).join("docs/guide/src/start-no-gpu.md")).unwrap();
+    let printed = crate_of(&page, "rust,ignore", "from-the-guide").run(&toolkit);
+    assert_eq!(printed, "[0.84765625, 1.1328125]\n");
 }
 
-/// README's first block of code in this language that has `mark` in it.
-fn block(language: &str, mark: &str) -> String {
-    let readme = std::fs::read_to_string(Path::new(ROOT).join("README.md")).unwrap();
+/// README's dependencies, build script and first program, on packed crates.
+fn readmes_crate(name: &'static str) -> Consumer {
+    crate_of(&std::fs::read_to_string(Path::new(ROOT).join("README.md")).unwrap(), "rust", name)
+}
+
+/// A page's dependencies, build script and first program, on packed crates.
+fn crate_of(page: &str, rust: &str, name: &'static str) -> Consumer {
+    let patches: String = packed().iter().map(|(name, folder)| format!("{name} = {{ path = {folder:?} }}\n")).collect();
+    let dependencies = format!("{}\n[patch.crates-io]\n{patches}", block(page, "toml", "[build-dependencies]"));
+    Consumer::with(name, &dependencies, &block(page, rust, "// build.rs"), &block(page, rust, "fn main() -> "))
+}
+
+/// A page's first block of code in this language that has `mark` in it.
+fn block(page: &str, language: &str, mark: &str) -> String {
     let opening = format!("```{language}\n");
-    let blocks = readme.split(&opening).skip(1).filter_map(|rest| rest.split("```").next());
-    blocks.into_iter().find(|block| block.contains(mark)).expect("README has it").to_owned()
+    let blocks = page.split(&opening).skip(1).filter_map(|rest| rest.split("```").next());
+    blocks.into_iter().find(|block| block.contains(mark)).expect("the page has it").to_owned()
 }
 
 /// Every crate that is published, packed and unpacked: the folder of each by its name.
