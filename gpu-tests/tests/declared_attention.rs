@@ -3,7 +3,7 @@
 //!
 //! `AUTOKERNEL_CASES` sets how many problems each kernel gets, `AUTOKERNEL_SEED` draws others.
 
-use autokernel::{Arch, Argument, Device, Emulation, Heads, MatrixView, PerHead, bf16, f16};
+use autokernel::{Arch, Argument, Device, Emulation, Heads, Index, MatrixView, PageTable, PerHead, bf16, f16};
 use autokernel_codegen::attention::plan::Sizes;
 use gpu_tests::attention::sequences::Located;
 use gpu_tests::attention::{Declared, kernels, ones, refusal};
@@ -157,6 +157,40 @@ fn sequences_that_the_device_locates_are_fp64s_on_the_gpu() {
     let test = "declared_attention::sequences_that_the_device_locates_are_fp64s_on_the_gpu";
     let Some(device) = skip::gpu(test) else { return };
     check_located(&device, 12, 3000);
+}
+
+/// Lengths and tables that mean nothing, and caches without pages.
+fn check_nonsense(device: &Device) {
+    let attend = |pages: [usize; 2], table: &[i32], lengths: &[i32]| {
+        let heads = |count| Heads::<bf16>::from_slice(device, &vec![bf16::ONE; count * 64 * 128], [count, 1, 64, 128]);
+        let [k, v] = pages.map(|count| heads(count).unwrap());
+        let q = Heads::<bf16>::zeros(device, [2, 2, 1, 128]).unwrap();
+        let table = PageTable::from_slice(device, table, 2).unwrap();
+        let lengths = Index::from_slice(device, lengths).unwrap();
+        let mut out = Heads::<bf16>::zeros(device, [2, 2, 1, 128]).unwrap();
+        kernels::paged::launch_on(device, &q, &k, &v, &table, &lengths, &mut out).unwrap();
+        let out = out.to_vec().unwrap();
+        out.chunks_exact(2 * 128).map(|of_sequence| of_sequence[0].to_f32()).collect::<Vec<_>>()
+    };
+    let cut = attend([3, 3], &[2, 0, 1, 1], &[i32::MAX, i32::MIN]);
+    assert_eq!(cut, [1.0, 0.0], "as many keys as the table has pages for, and none");
+    let half = attend([3, 3], &[-1, 1, i32::MAX, 3], &[128, 128]);
+    assert_eq!(half, [0.5, 0.0], "what is no page is zeros");
+    assert_eq!(attend([0, 3], &[0, 1, 2, 3], &[128, 7]), [0.0, 0.0]);
+    assert_eq!(attend([3, 0], &[0, 1, 2, 3], &[128, 7]), [0.0, 0.0]);
+    assert_eq!(attend([2, 1], &[0, 1, 1, 1], &[128, 7]), [0.5, 0.0], "fewer pages of values");
+}
+
+#[test]
+fn nonsense_in_device_memory_is_cut_to_what_there_is() {
+    let test = "declared_attention::nonsense_in_device_memory_is_cut_to_what_there_is";
+    check_nonsense(&Device::cpu());
+    if let Some(device) = hopper(test) {
+        check_nonsense(&device);
+    }
+    if let Some(device) = skip::gpu(test) {
+        check_nonsense(&device);
+    }
 }
 
 #[test]

@@ -61,6 +61,13 @@ impl Default for Variation {
     }
 }
 
+/// What operands are of.
+struct Placing<'p> {
+    extents: &'p Extents,
+    drawn: &'p Drawn,
+    variation: Variation,
+}
+
 /// A tensor of four axes on the emulated GPU, and its elements on the host in their order.
 struct Tensor {
     pointer: DevicePointer,
@@ -151,9 +158,9 @@ impl Compiled {
         let extents = Sizes { keys, ..sizes }.extents(&self.problem.class());
         let signature = signature(&self.problem);
         let operands = signature.operands.iter().enumerate();
-        let tensors: Vec<Tensor> = operands
-            .map(|(at, operand)| self.tensor(&mut gpu, &mut rng, at, operand, &extents, &drawn, variation))
-            .collect();
+        let placing = Placing { extents: &extents, drawn: &drawn, variation };
+        let tensors: Vec<Tensor> =
+            operands.map(|(at, operand)| self.tensor(&mut gpu, &mut rng, at, operand, &placing)).collect();
 
         let [step] = &self.plan.kernels[..] else { panic!("one kernel") };
         let blocks = step.grid.blocks(&extents, MULTIPROCESSORS);
@@ -242,9 +249,7 @@ impl Compiled {
         rng: &mut StdRng,
         at: usize,
         operand: &Operand,
-        extents: &Extents,
-        drawn: &Drawn,
-        variation: Variation,
+        &Placing { extents, drawn, variation }: &Placing<'_>,
     ) -> Tensor {
         let mut sizes = [1; 4];
         let from = 4 - operand.axes.len();
@@ -326,6 +331,7 @@ fn value(gpu: &Gpu, arg: &Arg, tensors: &[Tensor], extents: &Extents, workspace:
         Arg::Scalar { .. } => CAP.to_le_bytes().to_vec(),
         Arg::Workspace { buffer } => workspace.address(*buffer).to_le_bytes().to_vec(),
         Arg::Extent { dim } => extents.size(*dim).to_le_bytes().to_vec(),
+        Arg::IsMapped { operand } => u32::from(!tensor(operand).sizes.contains(&0)).to_le_bytes().to_vec(),
         Arg::Columns { operand } => tensor(operand).sizes[3].to_le_bytes().to_vec(),
         other => panic!("attention passes no {other:?}"),
     }

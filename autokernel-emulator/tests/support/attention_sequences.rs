@@ -15,7 +15,7 @@ pub struct Key {
 
 /// A sequence.
 #[derive(Clone, Debug)]
-pub struct Drawn1 {
+pub struct Place {
     pub batch: u32,
     pub first_query: u32,
     pub queries: u32,
@@ -25,7 +25,7 @@ pub struct Drawn1 {
 /// The sequences of a batch, and what says in device memory where they are.
 #[derive(Clone, Debug)]
 pub struct Drawn {
-    pub sequences: Vec<Drawn1>,
+    pub sequences: Vec<Place>,
     /// Pages that there are.
     pub pool: u32,
     page: Option<u32>,
@@ -81,7 +81,7 @@ impl Drawn {
                     keys
                 }
             };
-            Drawn1 {
+            Place {
                 batch: if of.packed_queries { 0 } else { matrix },
                 first_query: of_queries.start,
                 queries: of_queries.len() as u32,

@@ -45,6 +45,15 @@ impl Operands<'_> {
         (FIRST..).zip(self.class.sequences.locators()).flat_map(fields).collect()
     }
 
+    /// Whether a cache in pages has any, of keys and of values: without elements they have no tensor map.
+    pub fn pages_are_there(&self) -> Vec<Field> {
+        let of = |name, operand| field(name, Arg::IsMapped { operand });
+        match self.class.sequences.keys {
+            Keys::Paged(_) => vec![of("keys_are_there", K), of("values_are_there", V)],
+            Keys::Whole | Keys::Counted | Keys::Packed => Vec::new(),
+        }
+    }
+
     /// Where results lie.
     pub fn results(&self, row: &str) -> Vec<Field> {
         let out = self.out();

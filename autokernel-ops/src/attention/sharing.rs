@@ -53,6 +53,7 @@ fn args(class: &Class, schedule: &AttentionSchedule) -> Vec<Field> {
     let mut args = vec![fields::map("k_map", K, rows), fields::map("v_map", V, rows)];
     args.extend(operands.queries("query"));
     args.extend(operands.locators());
+    args.extend(operands.pages_are_there());
     args.extend(operands.results("query"));
     args.extend(operands.of_body());
     args.extend(fields::extents());

@@ -84,7 +84,8 @@ impl<'a> Tensor<'a> {
         let [of_matrix, of_head, _] = self.layout.strides();
         let mut wide = alloc::host_zeros(rows.len() * columns)?;
         for (row, wide) in rows.zip(wide.chunks_exact_mut(columns.max(1))) {
-            if let Some(Row { matrix, row }) = row {
+            // A cache of values may have fewer pages than one of keys.
+            if let Some(Row { matrix, row }) = row.filter(|row| row.matrix < self.layout.shape()[0]) {
                 self.elements.widen(matrix * of_matrix + head * of_head + row * ld, wide);
             }
         }
@@ -132,7 +133,7 @@ where
     let (located, others) = others.split_at(located);
     let [of_matrix, of_head, ld] = layout.strides();
     let heads_of_group = (heads / groups.max(1)).max(1);
-    let all = sequences::all(settings.sequences, located, [q.layout.shape(), k.layout.shape()])?;
+    let all = sequences::all(settings.sequences, located, [&q, &k, &v].map(|it| it.layout.shape()))?;
     for (sequence, group) in all.iter().flat_map(|sequence| (0..groups).map(move |group| (sequence, group))) {
         let &Sequence { number: batch, first_query, queries, ref keys } = sequence;
         let (k, v) = (k.rows(group, keys.iter().copied())?, v.rows(group, keys.iter().copied())?);

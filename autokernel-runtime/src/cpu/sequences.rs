@@ -33,11 +33,15 @@ struct Numbers<'a> {
     layout: Layout,
 }
 
-/// Of `queries` and `keys`, the shapes of their tensors, all sequences, said by `located` as `sequences` has it.
+/// Of queries, keys and values, the shapes of their tensors, all sequences, said by `located` as `sequences` has it.
 ///
 /// # Errors
 /// [`Error::DeviceMismatch`](crate::Error::DeviceMismatch) for what is on a GPU.
-pub fn all(sequences: Sequences, located: &[Argument<'_>], [queries, keys]: [[usize; 4]; 2]) -> Result<Vec<Sequence>> {
+pub fn all(
+    sequences: Sequences,
+    located: &[Argument<'_>],
+    [queries, keys, values]: [[usize; 4]; 3],
+) -> Result<Vec<Sequence>> {
     let mut numbers = Vec::new();
     for argument in located {
         if let Argument::Read(view) = argument
@@ -59,7 +63,8 @@ pub fn all(sequences: Sequences, located: &[Argument<'_>], [queries, keys]: [[us
             Keys::Counted => rows(0..counted(keys[2]), number),
             Keys::Packed => rows(of(Locator::KeyBounds).map_or(0..0, |bounds| bounds.range(number, keys[2])), 0),
             Keys::Paged(page) => {
-                let table = of(Locator::Table);
+                // A cache without pages has no keys.
+                let table = of(Locator::Table).filter(|_| keys[0] > 0 && values[0] > 0);
                 let most = table.map_or(0, |table| table.layout.columns.saturating_mul(page as usize));
                 let place = |key: usize| {
                     let matrix = table?.page(number, key / page as usize).filter(|matrix| *matrix < keys[0])?;

@@ -34,6 +34,23 @@ struct Piece {
   __device__ __forceinline__ int first_in_line() const { return from - before; }
 };
 
+// Whether keys and values have elements, without which they have no tensor map.
+template <typename Sequences, typename Args>
+__device__ __forceinline__ bool are_mapped(const Args& args) {
+  if constexpr (Sequences::kKeys == Keys::kPaged) return args.keys_are_there != 0 && args.values_are_there != 0;
+  return args.keys != 0;
+}
+
+// A cache without pages has no keys, whatever lengths say.
+template <typename Sequences, typename Args>
+__device__ __forceinline__ Sequence located(const Args& args, int number) {
+  Sequence of = sequence_at<Sequences>(args, number);
+  if constexpr (Sequences::kKeys == Keys::kPaged) {
+    if (!are_mapped<Sequences>(args)) of.keys = 0;
+  }
+  return of;
+}
+
 template <typename G>
 struct Line {
   using Problem = typename G::Problem;
@@ -49,7 +66,7 @@ struct Line {
   __device__ __forceinline__ explicit Line(const Args& args) : sharing(args.heads / args.groups), groups(args.groups) {
     count = 0;
     for (int number = threadIdx.x % kWarpSize; number < args.batch; number += kWarpSize) {
-      count += of_sequence(sequence_at<Sequences>(args, number));
+      count += of_sequence(located<Sequences>(args, number));
     }
 #pragma unroll
     for (int distance = kWarpSize / 2; distance > 0; distance /= 2) {
@@ -131,7 +148,7 @@ struct Share {
       group_at = 0;
       do {
         if (at.number + 1 >= args.batch) return;
-        at = sequence_at<typename G::Sequences>(args, at.number + 1);
+        at = located<typename G::Sequences>(args, at.number + 1);
       } while (at.queries == 0);
     }
   }
@@ -144,7 +161,7 @@ struct Share {
     int64_t rest = begin;
     for (int first = 0; first < args.batch; first += kWarpSize) {
       int64_t own = 0;
-      if (first + lane < args.batch) own = line.of_sequence(sequence_at<typename G::Sequences>(args, first + lane));
+      if (first + lane < args.batch) own = line.of_sequence(located<typename G::Sequences>(args, first + lane));
       int64_t up_to = own;
 #pragma unroll
       for (int distance = 1; distance < kWarpSize; distance *= 2) {
@@ -155,7 +172,7 @@ struct Share {
       if (behind != 0) {
         const int found = ones(~behind);  // sums only grow from lane to lane
         rest -= __shfl_sync(kAllLanes, static_cast<long long>(up_to - own), found);
-        sequence = sequence_at<typename G::Sequences>(args, first + found);
+        sequence = located<typename G::Sequences>(args, first + found);
         break;
       }
       rest -= __shfl_sync(kAllLanes, static_cast<long long>(up_to), kWarpSize - 1);

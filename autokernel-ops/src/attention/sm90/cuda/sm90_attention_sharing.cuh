@@ -19,8 +19,10 @@ struct SharingAttention {
     const Shared<G> shared(memory);
     const int warpgroup = __shfl_sync(kAllLanes, threadIdx.x / kWarpgroupSize, 0);
     if (threadIdx.x == 0) {
-      ptx::prefetch_tensor_map(args.k_map);
-      ptx::prefetch_tensor_map(args.v_map);
+      if (are_mapped<Sequences>(args)) {
+        ptx::prefetch_tensor_map(args.k_map);
+        ptx::prefetch_tensor_map(args.v_map);
+      }
       shared.init_barriers();
     }
     __syncthreads();
