@@ -16,7 +16,7 @@ pub fn imports(block: &syn::Block) -> Vec<TokenStream> {
         let name = format_ident!("{name}");
         quote!(use ::autokernel::__private::#name;)
     });
-    let epilogues = Epilogue::all();
+    let epilogues = Epilogue::of_bodies();
     let epilogues = epilogues.iter().map(Epilogue::name).filter(is_called).map(|name| {
         let name = format_ident!("{name}");
         quote!(use ::autokernel::__private::epilogues::#name;)

@@ -45,6 +45,27 @@ fn what_an_inlined_epilogue_computes_is_what_its_text_says() {
 }
 
 #[test]
+fn the_derivative_of_an_epilogue_is_a_function_of_bodies_and_no_epilogue() {
+    let source = "fn dz(dy: &Matrix<bf16>, w: &Matrix<bf16>, z: &Matrix<bf16>, out: &mut Matrix<bf16>) {
+        out = dot(dy, w) * leaky_relu_derivative(z, 0.25);
+    }";
+    let problem = read(source).unwrap();
+    let body = problem.body.as_ref().unwrap();
+    for (z, slope) in [(-3.0f32, 0.25), (2.0, 1.0)] {
+        let mut scope: Vec<(&str, f32)> = vec![("dot", 5.0), ("z", z)];
+        for step in body.steps() {
+            let value = step.expr().eval(&scope);
+            scope.push((step.name(), value));
+        }
+        assert_eq!(scope.last().unwrap().1, 5.0 * slope);
+    }
+    let function: syn::ItemFn = syn::parse_str(source).unwrap();
+    let text = rust_function(&function.block, body, &[]).unwrap().to_string();
+    assert!(text.contains("use :: autokernel :: __private :: epilogues :: leaky_relu_derivative ;"), "{text}");
+    assert!("gelu_derivative".parse::<crate::epilogue::Epilogue>().is_err());
+}
+
+#[test]
 fn the_same_product_twice_is_one() {
     let source = "fn f(x: &Matrix<f16>, w: &Matrix<f16>, out: &mut Matrix<f16>) { out = dot(x, w) * dot(x, w); }";
     assert_eq!(read(source).unwrap().body.unwrap().steps().count(), 1);

@@ -17,7 +17,7 @@ pub const REPEAT_COLUMNS: &str = "repeat_columns";
 
 /// Whether a call of `name` means what the language says, whoever else has a function of that name.
 pub fn is_intrinsic(name: &str) -> bool {
-    let is_epilogue = || Epilogue::all().iter().any(|epilogue| epilogue.name() == name);
+    let is_epilogue = || Epilogue::of_bodies().iter().any(|epilogue| epilogue.name() == name);
     let is_fetch = || [ROTATE_HALF, ROTATE_PAIRS, REPEAT_COLUMNS].contains(&name);
     let is_of_body = || {
         is_fetch()

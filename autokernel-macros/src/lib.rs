@@ -189,7 +189,8 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// of no group are left as they are. An offset that is below the one before it, or beyond the rows, counts as the nearest that is
 /// not; `Index::check_groups` finds such ones.
 ///
-/// **Statements**, functions, `row_index()`, `column_index()` and the precision are those of [`macro@rows`], with the epilogues above as functions: `gelu(x)`, `leaky_relu(x, 0.2)`, and functions of this crate that are
+/// **Statements**, functions, `row_index()`, `column_index()` and the precision are those of [`macro@rows`], with the epilogues above as functions: `gelu(x)`, `leaky_relu(x, 0.2)`, their derivatives under `gelu_derivative(x)` and so on, of what
+/// the epilogue was given, and functions of this crate that are
 /// marked [`macro@function`].
 ///
 /// **Settings**: `n = …` and `k = …`, and [types](macro@rows#for-several-types) of which there is a kernel each, `T = [bf16, f16]`.

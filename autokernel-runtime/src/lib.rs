@@ -61,9 +61,12 @@ mod vector;
 mod vector_batch;
 mod view;
 
-/// The built-in epilogues in Rust, for bodies that call them.
+/// The built-in epilogues and their derivatives in Rust, for bodies that call them.
 #[doc(hidden)]
-pub use autokernel_ops::epilogue::builtin as epilogues;
+pub mod epilogues {
+    pub use autokernel_ops::epilogue::builtin::*;
+    pub use autokernel_ops::epilogue::derivatives::*;
+}
 
 pub use any_kernel::AnyKernel;
 pub use any_view::{AnyView, AnyViewMut};

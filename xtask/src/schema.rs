@@ -19,9 +19,13 @@ pub fn run(root: &Path) -> Result<()> {
 
 /// Writes the expression trees of the built-in epilogues if they changed.
 pub fn builtins(root: &Path) -> Result<()> {
-    const FILE: &str = "autokernel-ops/src/epilogue/builtin.json";
-    let changed = write_if_changed(&root.join(FILE), &epilogue::builtins_json())?;
-    println!("{FILE}: {}", if changed { "written" } else { "up to date" });
+    for (file, json) in
+        [("builtin.json", epilogue::builtins_json()), ("derivatives.json", epilogue::derivatives_json())]
+    {
+        let path = Path::new("autokernel-ops/src/epilogue").join(file);
+        let changed = write_if_changed(&root.join(&path), &json)?;
+        println!("{}: {}", path.display(), if changed { "written" } else { "up to date" });
+    }
     Ok(())
 }
 

@@ -4,9 +4,9 @@
 mod builtins;
 mod translate;
 
-use autokernel_ops::epilogue::BUILTIN_SOURCE;
+use autokernel_ops::epilogue::{BUILTIN_SOURCE, DERIVATIVES_SOURCE};
 pub use autokernel_ops::epilogue::{Epilogue, EpilogueError};
-pub use builtins::builtins_json;
+pub use builtins::{builtins_json, derivatives_json};
 use proc_macro2::TokenStream;
 use quote::quote;
 pub use translate::translate;
@@ -47,7 +47,15 @@ fn imports(epilogue: &Epilogue) -> Vec<TokenStream> {
 }
 
 fn builtin_functions() -> Vec<syn::ItemFn> {
-    let file = syn::parse_file(BUILTIN_SOURCE).expect("builtin.rs is Rust: it is compiled as such");
+    functions_of(BUILTIN_SOURCE)
+}
+
+fn derivative_functions() -> Vec<syn::ItemFn> {
+    functions_of(DERIVATIVES_SOURCE)
+}
+
+fn functions_of(text: &str) -> Vec<syn::ItemFn> {
+    let file = syn::parse_file(text).expect("it is compiled as Rust");
     let functions = file.items.into_iter().filter_map(|item| match item {
         syn::Item::Fn(function) => Some(function),
         _ => None,

@@ -30,7 +30,7 @@ impl Translator<'_> {
             Text::Epilogue => None,
             Text::Function | Text::Body if name == DOT => Some(self.product(call)),
             Text::Function | Text::Body => {
-                let epilogue = Epilogue::all().into_iter().find(|epilogue| epilogue.name() == name)?;
+                let epilogue = Epilogue::of_bodies().into_iter().find(|epilogue| epilogue.name() == name)?;
                 Some(self.epilogue(call, &epilogue))
             }
         }

@@ -5,6 +5,7 @@
 
 pub mod builtin;
 mod class;
+pub mod derivatives;
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,6 +20,12 @@ pub use class::EpilogueClass;
 
 /// The text of [`builtin`], for those that translate it.
 pub const BUILTIN_SOURCE: &str = include_str!("builtin.rs");
+
+/// The text of [`derivatives`], likewise.
+pub const DERIVATIVES_SOURCE: &str = include_str!("derivatives.rs");
+
+/// What follows the name of an epilogue in that of its derivative.
+const DERIVATIVE: &str = "_derivative";
 
 /// What the parameters of built-in epilogues are when they are not written: (epilogue, values).
 const DEFAULTS: &[(&str, &[f32])] = &[("leaky_relu", &[0.01])];
@@ -60,6 +67,16 @@ impl Epilogue {
         builtins().iter().map(default).collect()
     }
 
+    /// What bodies call beside their own functions: every built-in epilogue, and the derivatives of those that have one, with the
+    /// default parameters of both.
+    pub fn of_bodies() -> Vec<Epilogue> {
+        let derivative = |known: &Builtin| {
+            let arguments = default_arguments(known.name.trim_end_matches(DERIVATIVE)).to_vec();
+            Epilogue::with(known, arguments)
+        };
+        Epilogue::all().into_iter().chain(derivatives().iter().map(derivative)).collect()
+    }
+
     /// The built-in epilogue `name`; `arguments` replace its defaults.
     ///
     /// # Errors
@@ -72,11 +89,15 @@ impl Epilogue {
         };
         let arguments = arguments.unwrap_or_else(|| default_arguments(name).to_vec());
         check_arguments(name, found.parameters, &arguments).map_err(EpilogueError)?;
+        Ok(Epilogue::with(found, arguments))
+    }
+
+    fn with(found: &Builtin, arguments: Vec<f32>) -> Self {
         let mut function = found.function.clone();
         for (binding, value) in function.bindings.iter_mut().zip(&arguments) {
             binding.value = Expr::Literal(*value);
         }
-        Ok(Epilogue { name: name.to_owned(), arguments, function })
+        Epilogue { name: found.name.clone(), arguments, function }
     }
 
     /// The name without parameters: `leaky_relu`.
@@ -136,6 +157,14 @@ fn builtins() -> &'static [Builtin] {
         serde_json::from_str(include_str!("builtin.json")).expect("builtin.json was written by `cargo xtask builtins`")
     });
     &BUILTINS
+}
+
+fn derivatives() -> &'static [Builtin] {
+    static DERIVATIVES: LazyLock<Vec<Builtin>> = LazyLock::new(|| {
+        serde_json::from_str(include_str!("derivatives.json"))
+            .expect("derivatives.json was written by `cargo xtask builtins`")
+    });
+    &DERIVATIVES
 }
 
 fn find(name: &str) -> Option<&'static Builtin> {

@@ -132,6 +132,12 @@ pub fn weight_gradient(dy: &Matrix<bf16>, x: &Matrix<bf16>, scale: f32, dw: &mut
     dw = scale * dot(dy.t(), x);
 }
 
+/// What reaches the input of a layer's activation: the gradient behind it, times the activation's slope.
+#[autokernel::fused_matmul]
+pub fn activation_gradient(dy: &Matrix<bf16>, w: &Matrix<bf16>, z: &Matrix<bf16>, dz: &mut Matrix<bf16>) {
+    dz = dot(dy, w) * gelu_tanh_derivative(z);
+}
+
 /// Both factors stored transposed.
 #[autokernel::fused_matmul]
 pub fn both_transposed(a: &Matrix<f16>, b: &Matrix<f16>, bias: &Row<f32>, out: &mut Matrix<f16>) {
@@ -259,6 +265,7 @@ pub fn catalogue() -> Vec<Declared> {
     declared.push(Declared { name: "swiglu", kernel: swiglu::kernel::<bf16, bf16>() });
     declared.extend(declared![
         weight_gradient,
+        activation_gradient,
         both_transposed,
         reduced,
         summed,
