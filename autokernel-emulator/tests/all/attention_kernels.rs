@@ -92,10 +92,27 @@ fn a_body_on_the_score_is_right() {
     check("a_body_on_the_score_is_right", &capped(), AttentionSchedule { tile_keys: 64, ..SCHEDULE });
 }
 
+/// `score = if key <= query { score * scale } else { -1e30 };`: of more queries than keys the first see none.
+pub fn hidden() -> Problem {
+    let function: syn::ItemFn = syn::parse_quote! {
+        fn attend(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, out: &mut Heads<bf16>) {
+            score = if key <= query { score * scale } else { -1e30 };
+        }
+    };
+    let problem = problem(&function, syn::parse_quote!(head_dim = 64, scale = 0.25)).unwrap();
+    Problem { log_sum_exp: true, ..problem }
+}
+
+#[test]
+fn a_body_that_hides_keys_leaves_those_that_it_does_not_and_where_it_hides_all_their_mean() {
+    let test = "a_body_that_hides_keys_leaves_those_that_it_does_not_and_where_it_hides_all_their_mean";
+    check(test, &hidden(), SCHEDULE);
+}
+
 #[test]
 fn the_reference_agrees_with_fp64() {
     let Some(compiler) = Compiler::find("the_reference_agrees_with_fp64") else { return };
-    for problem in [plain(), capped(), Problem { causal: true, window: Some(9), head_dim: 32, ..plain() }] {
+    for problem in [plain(), capped(), hidden(), Problem { causal: true, window: Some(9), head_dim: 32, ..plain() }] {
         let compiled = Compiled::reference(&compiler, &problem);
         compiled.check(Sizes { batch: 2, heads: 2, groups: 1, queries: 5, keys: 21 }, Variation::default());
         compiled.check(

@@ -1,5 +1,6 @@
 //! Attention whose blocks share keys: few queries on many keys, and sequences of which the device alone knows the lengths.
 
+use super::attention_kernels::hidden;
 use crate::support::attention::{Compiled, Variation};
 use crate::support::compile::{Change, Compiler};
 use autokernel_codegen::attention::plan::Sizes;
@@ -50,6 +51,7 @@ kernels! {
     two_consumers_that_take_turns_are_right_with_shared_keys:
         Problem { causal: true, window: Some(50), ..of(false, Keys::Counted) },
         AttentionSchedule { consumers: 2, stages: 2, ping_pong: true, ..SCHEDULE };
+    keys_that_a_body_hides_are_right_whichever_block_has_them: hidden(), SCHEDULE;
     keys_that_the_device_counts_are_right: of(false, Keys::Counted), SCHEDULE;
     keys_in_small_pages_are_right: Problem { causal: true, ..of(false, Keys::Paged(16)) }, SCHEDULE;
     keys_in_large_pages_are_right: Problem { head_dim: 96, value_dim: 80, ..of(false, Keys::Paged(64)) }, SCHEDULE;

@@ -234,12 +234,19 @@ impl Compiled {
         if self.problem.score.is_none() {
             return oracle::expected(&self.problem, place, q, k, v);
         }
-        // The body of the tests: a slope for each head, and a cap.
-        let (cap, slope, scale) = (f64::from(CAP), slope(head), f64::from(self.problem.scale));
-        let place_of_query = f64::from(place.query) + f64::from(place.keys) - f64::from(place.queries);
-        let score =
-            |product: f64, key: u32| cap * (product * scale / cap).tanh() + slope * (f64::from(key) - place_of_query);
-        oracle::scored(&self.problem, place, q, k, v, score)
+        oracle::scored(&self.problem, place, q, k, v, |product, key| self.score(product, head, place, key))
+    }
+
+    /// What the body of the tests makes of a sum of products: a slope for each head and a cap, or where it reads neither, a mask.
+    fn score(&self, product: f64, head: u32, place: Place, key: u32) -> f64 {
+        let distance = f64::from(key) - (f64::from(place.query) + f64::from(place.keys) - f64::from(place.queries));
+        let scaled = product * f64::from(self.problem.scale);
+        let reads = self.problem.score.as_ref().is_some_and(|score| !score.operands.is_empty());
+        match (reads, f64::from(CAP)) {
+            (true, cap) => cap * (scaled / cap).tanh() + slope(head) * distance,
+            (false, _) if distance <= 0.0 => scaled,
+            (false, _) => f64::from(-1e30f32),
+        }
     }
 
     /// Memory of exactly the elements that an operand spans.

@@ -57,7 +57,7 @@ struct Multiplier {
   // The softmax of the scores of `rows` with some blocks of keys, one at least, and the sums of values by its weights. Queries are
   // there; `queries_read` is called when they need be no longer.
   template <typename Keys, typename Blocks, typename Rows, typename QueriesRead>
-  __device__ __forceinline__ void attend(Softmax& softmax, float (&sums)[kSums],
+  __device__ __forceinline__ void attend(Softmax<G::Problem::kScored>& softmax, float (&sums)[kSums],
                                          const Scores<typename G::Problem, Rows>& score, const Keys& keys,
                                          const Blocks& blocks, const Rows& rows, QueriesRead queries_read) {
     float correction[kRowsOfThread] = {1.0f, 1.0f};

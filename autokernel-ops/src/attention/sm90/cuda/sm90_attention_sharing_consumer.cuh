@@ -38,7 +38,7 @@ struct SharingConsumer {
     const Rows rows(piece, share.line, multiplier.consumer);
     const KeysOf<typename G::Problem> keys(piece.sequence.queries, piece.sequence.keys);
     const Scores<typename G::Problem, Rows> score(args, rows, piece.sequence.number, keys.offset);
-    Softmax softmax(score.kScale * kLog2E);
+    Softmax<G::Problem::kScored> softmax(score.kScale * kLog2E);
     float sums[M::kSums];
 #pragma unroll
     for (int i = 0; i < M::kSums; ++i) sums[i] = 0.0f;
@@ -64,8 +64,8 @@ struct SharingConsumer {
     if constexpr (G::Problem::kLse) store_lse(args, rows, softmax);
   }
 
-  __device__ __forceinline__ void leave(const Rows& rows, const Softmax& softmax, const float (&sums)[M::kSums],
-                                        bool begun_before) const {
+  __device__ __forceinline__ void leave(const Rows& rows, const Softmax<G::Problem::kScored>& softmax,
+                                        const float (&sums)[M::kSums], bool begun_before) const {
     float* const part = parts.part(blockIdx.x, begun_before);
 #pragma unroll
     for (int row = 0; row < kRowsOfThread; ++row) {

@@ -27,6 +27,10 @@ __device__ __forceinline__ float row_sum(float value) {
 
 // What a thread knows of its two rows. Scores are those of Q K^T, before they are scaled; `scale` is positive and contains
 // log2(e), so that weights are powers of two: 2^(score * scale - max * scale).
+//
+// With kScored a body made the scores, perhaps of -1e30 where it hides a key. Then max * scale is rounded by more than powers of two
+// can hold, and the difference is taken first. All scores of a row may be -inf.
+template <bool kScored>
 struct Softmax {
   float scale;
   float max[kRowsOfThread];
@@ -47,7 +51,7 @@ struct Softmax {
         largest = fmaxf(largest, scores[i + 2 * row + 1]);
       }
       largest = row_max(largest);
-      const float from = kMasked && largest == kNegativeInfinity ? 0.0f : largest;
+      const float from = (kMasked || kScored) && largest == kNegativeInfinity ? 0.0f : largest;
       const float shift = from * scale;
       if constexpr (!kFirst) {
         correction[row] = exp2_approximate((max[row] - from) * scale);
@@ -57,13 +61,18 @@ struct Softmax {
       float total = 0.0f;
 #pragma unroll
       for (int i = 0; i < kScores; i += 4) {
-        scores[i + 2 * row] = exp2_approximate(fmaf(scores[i + 2 * row], scale, -shift));
-        scores[i + 2 * row + 1] = exp2_approximate(fmaf(scores[i + 2 * row + 1], scale, -shift));
+        scores[i + 2 * row] = weight(scores[i + 2 * row], from, shift);
+        scores[i + 2 * row + 1] = weight(scores[i + 2 * row + 1], from, shift);
         total += scores[i + 2 * row];
         total += scores[i + 2 * row + 1];
       }
       sum[row] = kFirst ? total : sum[row] + total;
     }
+  }
+
+  // `shift` is `from` times the scale.
+  __device__ __forceinline__ float weight(float score, float from, float shift) const {
+    return exp2_approximate(kScored ? (score - from) * scale : fmaf(score, scale, -shift));
   }
 
   // Sums over whole rows, when all blocks are added.

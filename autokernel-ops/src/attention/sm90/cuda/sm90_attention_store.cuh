@@ -87,8 +87,8 @@ __device__ __forceinline__ void store_rows(const Args& args, const Rows& rows, c
 }
 
 // Stores the logarithm of each row's sum of exponentials.
-template <typename Args, typename Rows>
-__device__ __forceinline__ void store_lse(const Args& args, const Rows& rows, const Softmax& softmax) {
+template <typename Args, typename Rows, bool kScored>
+__device__ __forceinline__ void store_lse(const Args& args, const Rows& rows, const Softmax<kScored>& softmax) {
   if (threadIdx.x % 4 != 0) return;
   float* const base = static_cast<float*>(args.lse) + rows.lse(args);
 #pragma unroll
