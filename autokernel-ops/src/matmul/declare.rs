@@ -104,8 +104,9 @@ impl Settings {
                 return Err(node.complain(message));
             }
             (other, _) => {
-                let message =
-                    format!("unknown setting `{other}`; known are `transpose_a`, `transpose_b`, `tf32`, `n = …` and `k = …`");
+                let message = format!(
+                    "unknown setting `{other}`; known are `transpose_a`, `transpose_b`, `tf32`, `n = …` and `k = …`"
+                );
                 return Err(node.complain(message));
             }
         }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::many::Many;
 use crate::body::{Complaint, Kind, Operand, Place, Reduction, Step};
-use crate::expr::{Axis, Precision};
+use crate::expr::Precision;
 use class::MOST_REGISTERS;
 use complaint::complaints;
 
@@ -126,11 +126,6 @@ impl Body {
     /// The statements behind the reductions of a row, in order.
     pub fn steps_of_rows(&self) -> Vec<&Step> {
         rows::of_rows(&self.0.body)
-    }
-
-    /// Whether some output depends on the number of its element along `axis`.
-    pub fn has_index(&self, axis: Axis) -> bool {
-        self.0.body.has_index(axis)
     }
 
     /// How finely functions are computed for its outputs.

@@ -98,12 +98,12 @@ fn compute(out: &mut Lines, body: &Body, spelling: Spelling) {
     let sums: String = body.sums().map(|sum| format!(", float {}", element(sum))).collect();
     let place = "autokernel::body::Index at, int pair, int i";
     out.line(format!("{FUNCTION} Outputs compute(const Args& args, const Inputs& inputs, {place}{sums}) {{"));
+    let steps = body.steps_of_elements();
     for (axis, number) in [(Axis::Row, "at.row"), (Axis::Column, "at.column")] {
-        if body.has_index(axis) {
+        if steps.iter().any(|step| step.expr().has_index(axis)) {
             out.line(format!("const float {} = static_cast<float>({number});", axis.name()));
         }
     }
-    let steps = body.steps_of_elements();
     let is_read =
         |operand: &&Operand| steps.iter().any(|step| step.expr().variables().contains(&operand.name.as_str()));
     for operand in body.inputs().filter(is_read) {

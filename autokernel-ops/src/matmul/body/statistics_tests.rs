@@ -4,6 +4,7 @@ use expect_test::expect_file;
 
 use super::*;
 use crate::body;
+use crate::expr::{Axis, Expr};
 use crate::matmul::problem::{Layout, Problem};
 use crate::matmul::schedule::{Schedule, Sm80Schedule, Sm90Schedule};
 use crate::matmul::{emit, extents};
@@ -54,6 +55,17 @@ fn elements_and_rows_are_computed_by_steps_of_their_own() {
     assert_eq!(names(body.steps_of_elements()), ["y", "out", "mean", "most"]);
     assert_eq!(names(body.steps_of_rows()), ["shifted", "inverse", "largest"]);
     assert_eq!(body.matrices().map(|operand| operand.name.as_str()).collect::<Vec<_>>(), ["out"]);
+}
+
+#[test]
+fn the_number_of_a_row_is_declared_where_it_is_read_alone() {
+    let mut written = written();
+    written.body.steps.pop();
+    written.body.steps.push(store("largest", name("most") + Expr::Index(Axis::Row)));
+    let body = Body::new(written).unwrap();
+    let text = print::body(&body, None, 64);
+    let (of_elements, of_rows) = text.split_once("void finish").unwrap();
+    assert!(!of_elements.contains("row_index") && of_rows.contains("const float row_index"), "{text}");
 }
 
 #[test]
