@@ -3,6 +3,7 @@
 
 use std::time::Instant;
 
+use autokernel_runtime::matmul::Layout;
 use autokernel_runtime::{Device, Matrix, bf16, epilogues, matmul};
 use gemm::Parallelism;
 
@@ -17,8 +18,8 @@ fn a_product_in_bf16_takes_at_most_1_3_times_gemms_in_f32() {
     let x = Matrix::from_slice(&Device::cpu(), &narrow, N, N).unwrap();
     let mut out: Matrix<bf16> = Matrix::zeros(&Device::cpu(), N, N).unwrap();
     let mut sums = vec![0f32; N * N];
-    let mut product = |transpose_b: bool, epilogue: fn(f32) -> f32| {
-        matmul::on_cpu(&mut [(&x).into(), (&x).into(), (&mut out).into()], transpose_b, epilogue).unwrap();
+    let mut product = |layout: Layout, epilogue: fn(f32) -> f32| {
+        matmul::on_cpu(&mut [(&x).into(), (&x).into(), (&mut out).into()], layout, epilogue).unwrap();
     };
     let mut best = [f64::INFINITY; 5];
     for _ in 0..ROUNDS {
@@ -27,9 +28,9 @@ fn a_product_in_bf16_takes_at_most_1_3_times_gemms_in_f32() {
             match way {
                 0 => multiply(&values, [N, 1], &mut sums),
                 1 => multiply(&values, [1, N], &mut sums),
-                2 => product(false, |sum| sum),
-                3 => product(true, |sum| sum),
-                _ => product(true, epilogues::gelu),
+                2 => product(Layout::Nn, |sum| sum),
+                3 => product(Layout::Nt, |sum| sum),
+                _ => product(Layout::Nt, epilogues::gelu),
             }
             *best = best.min(start.elapsed().as_secs_f64() * 1e3);
         }

@@ -288,7 +288,8 @@ mod tests {
         let mut arguments = [read(&q, 2), read(&k, 3), read(&v, 3), written.into(), log_sum_exp.into()];
         // Queries stand at keys 1 and 2.
         let score = |at: At, _: &[f32]| if at.query > 1.0 && at.key == 2.0 { at.score } else { f32::NEG_INFINITY };
-        scored_attention(&mut arguments, Settings { causal: false, window: None, scale: 1.0 }, score).unwrap();
+        let settings = Settings { causal: false, window: None, scale: 1.0, sequences: Sequences::default() };
+        scored_attention(&mut arguments, settings, score).unwrap();
         assert_eq!((&out[..8], sums[0]), (&[0.0; 8][..], f32::NEG_INFINITY));
         assert_eq!(&out[8..], &v[16..]);
     }
