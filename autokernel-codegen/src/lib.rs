@@ -61,7 +61,7 @@ pub mod dtype {
 pub mod emit {
     pub use autokernel_ops::Operation;
     pub use autokernel_ops::expr::cuda::Spelling;
-    pub use autokernel_ops::matmul::emit::{ROOTS, emit_reference, reference};
+    pub use autokernel_ops::matmul::emit::{emit_reference, reference};
     pub use autokernel_ops::operation::Tolerance;
     pub use autokernel_ops::registry::all_headers;
     pub use autokernel_ops::source::{Header, KernelSource};

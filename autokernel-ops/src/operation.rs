@@ -32,8 +32,8 @@ pub trait Operation: fmt::Display {
     const ROOTS: &'static [&'static str];
 
     /// Those of them that kernels of a class begin with: what makes its measurements old when it changes.
-    fn roots_of(_: &Self::Class) -> &'static [&'static str] {
-        Self::ROOTS
+    fn roots_of(_: &Self::Class) -> Vec<&'static str> {
+        Self::ROOTS.to_vec()
     }
 
     /// The attributes that declare its problems.

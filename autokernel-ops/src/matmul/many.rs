@@ -12,15 +12,6 @@ pub enum Many {
 }
 
 impl Many {
-    /// The header of a family that says how they are walked over, if one does.
-    pub fn header(self, family: &str) -> Option<String> {
-        match self {
-            Many::One => None,
-            Many::Batch => Some(format!("{family}_batch.cuh")),
-            Many::Groups => Some(format!("{family}_groups.cuh")),
-        }
-    }
-
     /// Its name in CUDA.
     pub const fn name(self) -> &'static str {
         match self {

@@ -18,6 +18,7 @@ mod probes;
 pub mod problem;
 mod raster;
 mod reference;
+pub mod roots;
 pub mod schedule;
 mod sm80;
 mod sm90;

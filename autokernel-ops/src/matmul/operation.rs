@@ -4,7 +4,9 @@ use autokernel_core::{Arch, Dim, Dtype, Extents, LaunchPlan, Role, Signature, di
 
 use super::inputs::{INPUTS, outputs};
 use super::problem::{Class, Layout, Problem};
-use super::{DIMS, Many, accumulation, declare, emit, flops, matrices, model, plan, probes, products, sizes, space};
+use super::{
+    DIMS, Many, accumulation, declare, emit, flops, matrices, model, plan, probes, products, roots, sizes, space,
+};
 use crate::body::Kind;
 use crate::declaration::{Attribute, Complaint, Declaration};
 use crate::epilogue::Epilogue;
@@ -42,7 +44,11 @@ impl Operation for Problem {
             "sm90_staging.cuh" "sm90_stream_k.cuh" "sm90_sums.cuh" "sm90_tiles.cuh";
     };
 
-    const ROOTS: &'static [&'static str] = &emit::ROOTS;
+    const ROOTS: &'static [&'static str] = &roots::ROOTS;
+
+    fn roots_of(class: &Class) -> Vec<&'static str> {
+        roots::of_class(class)
+    }
 
     const ATTRIBUTES: &'static [Attribute] = declare::ATTRIBUTES;
 

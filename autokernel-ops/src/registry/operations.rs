@@ -127,7 +127,7 @@ macro_rules! operations {
             }
 
             /// [`Operation::roots_of`].
-            pub fn roots(&self) -> &'static [&'static str] {
+            pub fn roots(&self) -> Vec<&'static str> {
                 match self { $($(#[$gate])* Class::$operation(class) => <crate::$room::Problem as Operation>::roots_of(class),)+ }
             }
 

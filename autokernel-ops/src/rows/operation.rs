@@ -28,8 +28,8 @@ impl Operation for Problem {
 
     const ROOTS: &'static [&'static str] = &emit::ROOTS;
 
-    fn roots_of(class: &Class) -> &'static [&'static str] {
-        emit::roots_of(class)
+    fn roots_of(class: &Class) -> Vec<&'static str> {
+        emit::roots_of(class).to_vec()
     }
 
     const ATTRIBUTES: &'static [Attribute] = &[declare::ATTRIBUTE];
