@@ -109,7 +109,7 @@ pub fn problem_class(text: &str) -> Result<ProblemClass, String> {
         format!(
             "`{text}` is not a problem class; write matmul_EPILOGUE_INPUT_OUTPUT_LAYOUT, for example \
              matmul_identity_bf16_bf16_nn, with an epilogue of {}, inputs of bf16 or f16, an output of the same type or f32, \
-             and layout nn, nt, tn or tt",
+             and layout nn or nt",
             epilogues.join(", ")
         )
     })
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn a_problem_class_is_read_as_it_is_written_and_anything_else_is_refused_with_the_form() {
         for epilogue in ["identity", "leaky_relu(0.2)", "gelu", "gelu_tanh"] {
-            for layout in Layout::ALL {
+            for layout in Layout::OF_ROW_MAJOR_A {
                 let product = matmul::Problem::new(Dtype::F16, layout, epilogue.parse().unwrap());
                 let class = Problem::from(matmul::Problem { output: Dtype::F32, ..product }).class();
                 assert_eq!(problem_class(&class.slug()), Ok(class));

@@ -334,7 +334,7 @@ mod tests {
 
     #[test]
     fn a_problem_that_cannot_be_read_is_refused_with_an_example() {
-        for text in ["", "bf16", "bf16:nt", "f32:nt:relu", "bf16:tt:relu", "bf16:nt:frobnicate", "i8:nt:relu"] {
+        for text in ["", "bf16", "bf16:nt", "f32:nn:relu", "bf16:xt:relu", "bf16:nt:frobnicate", "i8:nt:relu"] {
             let error = text.parse::<ProblemSpec>().unwrap_err();
             assert!(error.contains("f16-f32:nn:identity"), "{text}: {error}");
         }
