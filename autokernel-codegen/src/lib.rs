@@ -35,7 +35,7 @@ pub use autokernel_ops::{knob, opponent};
 
 /// What must be computed, whatever the operation.
 pub mod problem {
-    pub use autokernel_ops::matmul::inputs::INPUTS;
+    pub use autokernel_ops::matmul::inputs::{INPUTS, in_words, outputs};
     pub use autokernel_ops::matmul::problem::Layout;
     pub use autokernel_ops::registry::{Class as ProblemClass, OtherDims, Problem, attributes, dims_of_rank};
 }

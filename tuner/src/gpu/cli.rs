@@ -11,7 +11,7 @@ use autokernel_codegen::config::Config;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::epilogue::Epilogue;
 use autokernel_codegen::matmul;
-use autokernel_codegen::problem::{INPUTS, Layout, Problem};
+use autokernel_codegen::problem::{INPUTS, Layout, Problem, in_words, outputs};
 use autokernel_codegen::schedule::space::Space;
 use autokernel_codegen::schedule::{Family, Schedule};
 use autokernel_core::Extents;
@@ -312,6 +312,12 @@ impl FromStr for ProblemSpec {
         }
         let layout = Layout::ALL.into_iter().find(|known| known.to_string() == layout);
         let layout = layout.ok_or_else(|| refused("the layout is nn, nt, tn or tt"))?;
+        if !outputs(input).contains(&output) {
+            return Err(refused(&format!("products of {input} are stored as {}", in_words(outputs(input)))));
+        }
+        if !Layout::of(input).contains(&layout) {
+            return Err(refused(&format!("factors of {input} are multiplied where they lie along K, as nt")));
+        }
         let epilogue: Epilogue = epilogue.parse().map_err(|error| refused(&format!("{error}")))?;
         Ok(ProblemSpec(matmul::Problem { output, ..matmul::Problem::new(input, layout, epilogue) }.into()))
     }
