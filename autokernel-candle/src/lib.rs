@@ -1,8 +1,8 @@
-//! [autokernel](autokernel)'s kernels on [candle](candle_core)'s tensors.
+//! [autokernel]'s kernels on [candle](candle_core)'s tensors.
 //!
 //! - **Layers** with the interface of candle's own, [`Linear`], [`SwiGlu`] and [`RmsNorm`], and [`ops`], functions on tensors, attention
 //!   among them. Each is one kernel for bf16 and f16, with gradients, and candle's own operations for other types and devices.
-//! - **Kernels of yours** on tensors: [`read`] gives views of them, with no copy and whatever their offsets and strides, and [`write`] a
+//! - **Kernels of yours** on tensors: [`read`] gives views of them, with no copy and whatever their offsets and strides, and [`write()`] a
 //!   tensor that your kernel writes.
 //!
 //! ```
@@ -29,7 +29,7 @@
 //!
 //! On a CUDA device (feature `cuda`) kernels run on candle's stream, in memory that candle allocates. On the CPU they run by
 //! autokernel's CPU backend. What a GPU needs is compiled when this crate is built, by nvcc if there is one: see
-//! [autokernel](autokernel) for `AUTOKERNEL_ARCHS` and its kin. It is made for candle 0.11, whose cudarc is ours.
+//! [autokernel] for `AUTOKERNEL_ARCHS` and its kin. It is made for candle 0.11, whose cudarc is ours.
 //!
 //! **Features**: `attention`, `linear`, `norms` and `swiglu` are on by default, each of which takes nvcc some seconds; `activations` puts
 //! the activation of a biased layer into its product, `gradients` adds kernels for what is trained.
