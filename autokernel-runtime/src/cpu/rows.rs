@@ -13,8 +13,8 @@ use crate::{Argument, Result};
 /// values of all rows are reduced to one a column, if they are.
 ///
 /// # Errors
-/// [`Error::Operands`] for other operands than `kinds` says, [`Error::DeviceMismatch`] for one that is on a GPU,
-/// [`Error::OutOfMemory`].
+/// [`Error::Operands`](crate::Error::Operands) for other operands than `kinds` says, [`Error::DeviceMismatch`](crate::Error::DeviceMismatch) for one that is on a GPU,
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
 pub fn rows(
     arguments: &mut [Argument<'_>],
     kinds: &[Kind],
