@@ -153,6 +153,16 @@ fn sequences_that_the_device_locates_are_fp64s_on_an_emulated_hopper() {
 }
 
 #[test]
+fn sequences_of_fewer_blocks_of_keys_than_there_are_multiprocessors_are_fp64s() {
+    let test = "declared_attention::sequences_of_fewer_blocks_of_keys_than_there_are_multiprocessors_are_fp64s";
+    if hopper(test).is_none() {
+        return;
+    }
+    let many = Emulation::new(Arch::SM_90A).seed(3).multiprocessors(132);
+    check_located(&Device::emulated_with(many).unwrap(), 2, 300);
+}
+
+#[test]
 fn sequences_that_the_device_locates_are_fp64s_on_the_gpu() {
     let test = "declared_attention::sequences_that_the_device_locates_are_fp64s_on_the_gpu";
     let Some(device) = skip::gpu(test) else { return };

@@ -6,25 +6,18 @@
 
 #include "attention_weights.cuh"
 #include "ptx/atomic.cuh"
+#include "ptx/sm90.cuh"
 #include "types.cuh"
 
 namespace autokernel::attention {
 
-// Past L1, which no other multiprocessor sees.
+// As ptx::store_l2 and load_l2 of four.
 __device__ __forceinline__ void store_l2(float* address, float2 v) {
   asm volatile("st.global.cg.v2.f32 [%0], {%1, %2};" ::"l"(address), "f"(v.x), "f"(v.y) : "memory");
 }
 __device__ __forceinline__ float2 load_l2(const float2* address) {
   float2 v;
   asm volatile("ld.global.cg.v2.f32 {%0, %1}, [%2];" : "=f"(v.x), "=f"(v.y) : "l"(address) : "memory");
-  return v;
-}
-__device__ __forceinline__ float4 load_l2(const float4* address) {
-  float4 v;
-  asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
-               : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
-               : "l"(address)
-               : "memory");
   return v;
 }
 
@@ -69,7 +62,7 @@ struct Partials {
       for (int number = 0; number < count; ++number) {
         const float2 of_part = state_of(number);
         const float4 v =
-            load_l2(reinterpret_cast<const float4*>(part(first + number, number != 0) + row * kValueDim + column));
+            ptx::load_l2(reinterpret_cast<const float4*>(part(first + number, number != 0) + row * kValueDim + column));
         const float weight = of_part.x == kNegativeInfinity ? 0.0f : exp2_approximate((of_part.x - largest) * scale);
         sum = fmaf(weight, of_part.y, sum);
         out = {fmaf(weight, v.x, out.x), fmaf(weight, v.y, out.y), fmaf(weight, v.z, out.z), fmaf(weight, v.w, out.w)};

@@ -74,9 +74,14 @@ struct Line {
     }
   }
 
+  // Blocks that have a share: the first ones, no more than places, as none between those of a tile may be idle.
+  __device__ __forceinline__ int64_t shares() const { return count < gridDim.x ? count : gridDim.x; }
+
   // Where the share of a block of the grid begins, and which block's share has a place of the line.
-  __device__ __forceinline__ int64_t begin(uint32_t block) const { return count * block / gridDim.x; }
-  __device__ __forceinline__ int owner(int64_t place) const { return ((place + 1) * gridDim.x - 1) / count; }
+  __device__ __forceinline__ int64_t begin(uint32_t block) const {
+    return block < shares() ? count * block / shares() : count;
+  }
+  __device__ __forceinline__ int owner(int64_t place) const { return ((place + 1) * shares() - 1) / count; }
 
   __device__ __forceinline__ int rows(const Sequence& sequence) const { return sequence.queries * sharing; }
   __device__ __forceinline__ int tiles(const Sequence& sequence) const {

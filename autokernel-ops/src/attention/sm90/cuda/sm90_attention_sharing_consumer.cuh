@@ -86,7 +86,7 @@ struct SharingConsumer {
       uint32_t* const counter = parts.counter(first);
       const bool last = ptx::fetch_add_ordered(counter, 1) == static_cast<uint32_t>(count - 1);
       if (last) *counter = 0;
-      ptx::store_shared(verdict, last ? 1.0f : 0.0f);
+      ptx::store_shared(verdict, __uint_as_float(last));
     }
     meet();
     uint32_t last;
