@@ -71,7 +71,7 @@ impl Epilogue {
     /// default parameters of both.
     pub fn of_bodies() -> Vec<Epilogue> {
         let derivative = |known: &Builtin| {
-            let arguments = default_arguments(known.name.trim_end_matches(DERIVATIVE)).to_vec();
+            let arguments = default_arguments(known.name.strip_suffix(DERIVATIVE).unwrap_or(&known.name)).to_vec();
             Epilogue::with(known, arguments)
         };
         Epilogue::all().into_iter().chain(derivatives().iter().map(derivative)).collect()

@@ -89,13 +89,13 @@ impl Operation for Problem {
     }
 
     /// Second factors are scaled by `1/sqrt(k)`, so that C has the scale of a network's activations and an epilogue such as a sigmoid
-    /// is not saturated. Whole numbers fill the range of their type.
+    /// is not saturated. Whole numbers fill the range of their type, as far as an f16 output, which ends at 65504, holds their sums.
     fn scale(&self, operand: usize, extents: &Extents) -> f32 {
         let ([.., k], plan::Operands { a, b, b2, .. }) = (sizes(extents), plan::Operands::of(self));
         let is_second = [Some(b), b2].into_iter().flatten().any(|factor| usize::from(factor) == operand);
         let is_factor = is_second || usize::from(a) == operand;
         if self.input == Dtype::I8 && is_factor {
-            OF_8_BITS
+            if self.output == Dtype::F16 { OF_8_BITS / (k.max(1) as f32).powf(0.25) } else { OF_8_BITS }
         } else if is_second {
             1.0 / (k.max(1) as f32).sqrt()
         } else {

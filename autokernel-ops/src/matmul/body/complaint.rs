@@ -51,6 +51,13 @@ fn statistics(checker: &mut Checker<'_>, written: &Written) {
         );
         checker.complain(Place::Operand(at), message);
     }
+    if !written.body.needed_steps().any(|step| matches!(step, Step::Reduce { .. })) {
+        let message = format!(
+            "`{}` has one number a row, and nothing that is written is reduced along rows; compute it in `#[autokernel::rows]`",
+            column.name
+        );
+        checker.complain(Place::Operand(at), message);
+    }
     if !outputs().any(|(_, operand)| operand.kind == Kind::Matrix) {
         let message = format!(
             "beside `{}`, which has one number a row, a product writes its elements; add a `&mut Matrix`",

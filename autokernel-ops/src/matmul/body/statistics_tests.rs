@@ -125,6 +125,13 @@ fn what_a_row_gives_is_refused_where_elements_are_written() {
     refused(&|body| body.steps.rotate_left(2), "there is no `y` here");
     refused(
         &|body| {
+            body.steps.truncate(2);
+            body.steps.extend([store("inverse", name("eps")), store("largest", number(1.0))]);
+        },
+        "nothing that is written is reduced along rows",
+    );
+    refused(
+        &|body| {
             let out = body.steps.remove(1);
             body.steps.push(out);
             body.steps.push(bind("z", name("mean") * name("y")));
