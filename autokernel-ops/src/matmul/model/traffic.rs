@@ -18,6 +18,7 @@ impl Model {
     /// blocks that share a sum load different parts of K, and nothing in common.
     pub(super) fn requested(&self, image: &Traits, [m, n, k]: [u32; 3]) -> f64 {
         let geometry = &image.geometry;
+        let pitch_a = if image.a_is_row_major { k } else { m };
         let pitch_b = if image.b_is_row_major { n } else { k };
         let columns = n.saturating_mul(geometry.tile_n / geometry.columns);
         let alone = geometry.cluster_m * geometry.cluster_n * geometry.split_k > 1;
@@ -26,7 +27,7 @@ impl Model {
             (false, true) => (1.0, OF_A_PAIR),
             (false, false) => (OF_A_PAIR, 1.0),
         };
-        let rows = self.of_tile(image, geometry.tile_m, m, k);
+        let rows = self.of_tile(image, geometry.tile_m, m, pitch_a);
         let columns = self.of_tile(image, geometry.tile_n, columns, pitch_b);
         let padding = self.padding(image)
             * (rows.padded / f64::from(geometry.cluster_n) + columns.padded / f64::from(geometry.cluster_m));

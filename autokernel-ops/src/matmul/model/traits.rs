@@ -8,7 +8,7 @@ use crate::matmul::emit;
 use crate::matmul::geometry::Geometry;
 use crate::matmul::many::Many;
 use crate::matmul::plan::BATCH;
-use crate::matmul::problem::{Class, Layout};
+use crate::matmul::problem::Class;
 use crate::matmul::schedule::{Mode, Schedule};
 
 /// sm80: registers of a thread beside its accumulators, roughly.
@@ -37,6 +37,8 @@ pub struct Traits {
     pub(super) blocks_per_sm: u32,
     /// Whether clusters can share tiles.
     pub(super) stream_k: bool,
+    /// Whether rows of `A` are K long; else M.
+    pub(super) a_is_row_major: bool,
     /// Whether rows of `B` are N long; else K.
     pub(super) b_is_row_major: bool,
     pub(super) input_bytes: f64,
@@ -74,7 +76,8 @@ impl Traits {
             efficiency: efficiency(schedule),
             ping_pong,
             stream_k,
-            b_is_row_major: class.layout.measured_as() == Layout::Nn,
+            a_is_row_major: !class.layout.transpose_a(),
+            b_is_row_major: !class.layout.transpose_b(),
             input_bytes: f64::from(class.input.bytes()),
             output_bytes: f64::from(class.output.bytes()),
         }
