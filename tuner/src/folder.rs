@@ -18,6 +18,11 @@ pub fn kernels(folder: &Path) -> PathBuf {
     std::path::absolute(&cache).unwrap_or(cache)
 }
 
+/// The folder of compiled kernels that builds share, where `AUTOKERNEL_CACHE_DIR` names one.
+pub fn named_kernels() -> Option<PathBuf> {
+    std::env::var_os("AUTOKERNEL_CACHE_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from)
+}
+
 /// A name beside `path` that nothing has, to put it aside under: `history.jsonl.old`, then `history.jsonl.old.2`.
 pub fn aside(path: &Path) -> PathBuf {
     let named = |ending: String| {

@@ -50,6 +50,11 @@ impl Outputs {
         folder::journal(&self.folder)
     }
 
+    /// Where they are.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Makes the folder, where no journal makes it.
     pub fn create_folder(&self) -> Result<(), OutputError> {
         std::fs::create_dir_all(&self.folder).map_err(OutputError::at(&self.folder))

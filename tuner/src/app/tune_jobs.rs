@@ -51,7 +51,7 @@ pub fn tune_jobs(
         (_, Err(error)) => return Err(error),
     };
     if args.json {
-        outln!("{}", RunDocument::of(&ending, &results, &args.out).to_json());
+        outln!("{}", RunDocument::of(&ending, &results, outputs.folder()).to_json());
     }
     Ok(ending)
 }

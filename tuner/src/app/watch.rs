@@ -10,6 +10,7 @@ use super::job::Job;
 use super::on_study::{Elsewhere, served};
 use super::outputs::Outputs;
 use super::tune_jobs::tune_jobs;
+use super::work_args::process_name;
 use crate::evaluate::Evaluator;
 use crate::gpu::candidates;
 use crate::stop::Stop;
@@ -24,19 +25,19 @@ const LOOK: Duration = Duration::from_secs(1);
 /// # Errors
 /// The study cannot be used, or a search cannot begin.
 pub fn watch(args: &TuneArgs, url: &StudyUrl, stop: &Stop) -> Result<Ending, AppError> {
-    let name = format!("{}:{}", gethostname::gethostname().to_string_lossy(), std::process::id());
+    let name = process_name();
     errln!("{name} watches {url} for what is demanded");
     let mut searcher = Searcher::new(Queue::open(Link::open(url, stop)?)?, name)?;
     let (mut idle_since, mut searched) = (Instant::now(), 0_u32);
     while !stop.is_requested() {
-        let Some(taken) = searcher.take(task)? else {
+        let Some(taken) = searcher.take(task, |target| !candidates(target).is_empty())? else {
             if args.idle.is_some_and(|idle| idle_since.elapsed().as_secs_f64() >= idle) {
                 break;
             }
             std::thread::sleep(LOOK);
             continue;
         };
-        let outputs = Outputs::new(&args.out.join(taken.target.slug()), None);
+        let outputs = Outputs::new(&args.out.join(folder_of(&taken.kind)).join(taken.target.slug()), None);
         let job = Job { evaluator: Box::new(Elsewhere::new(&taken.kind, &taken.target)), target: taken.target.clone() };
         let jobs = served(url, vec![job], stop)?;
         // What others promoted meanwhile is not in use here before somebody writes it into the config.
@@ -52,9 +53,15 @@ pub fn watch(args: &TuneArgs, url: &StudyUrl, stop: &Stop) -> Result<Ending, App
     Ok(if stop.is_requested() { Ending::Interrupted } else { Ending::Finished })
 }
 
-/// The task of what is wanted on a kind of GPU, if kernels for it can be.
-fn task(wanted: &Wanted, kind: &Kind) -> Option<Task> {
+/// The folder of a kind of GPU.
+fn folder_of(Kind { gpu, driver, nvcc, .. }: &Kind) -> String {
+    let name = format!("{}_{driver}_{nvcc}", gpu.name);
+    name.chars().map(|c| if c.is_ascii_alphanumeric() || "._".contains(c) { c } else { '-' }).collect()
+}
+
+/// The task of what is wanted on a kind of GPU.
+fn task(wanted: &Wanted, kind: &Kind) -> Task {
     let target = Target { problem: wanted.problem.clone(), arch: kind.arch, shape: wanted.shape };
     let environment = Elsewhere::new(kind, &target).about().environment.clone();
-    (!candidates(&target).is_empty()).then_some(Task { target, environment })
+    Task { target, environment }
 }

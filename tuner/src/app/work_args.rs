@@ -48,7 +48,7 @@ pub struct WorkArgs {
 impl WorkArgs {
     /// By what this process is known in the study.
     pub fn name(&self) -> String {
-        format!("{}:{}", gethostname::gethostname().to_string_lossy(), std::process::id())
+        process_name()
     }
 
     /// How long it goes on without work.
@@ -58,11 +58,12 @@ impl WorkArgs {
 
     /// The folder of compiled kernels that machines share, if one is named. Absolute: nvcc runs in folders of its own.
     pub fn shared_cache(&self) -> Option<PathBuf> {
-        let named = || std::env::var_os(CACHE_ENV).filter(|folder| !folder.is_empty()).map(PathBuf::from);
-        let cache = self.cache.clone().or_else(named)?;
+        let cache = self.cache.clone().or_else(folder::named_kernels)?;
         Some(std::path::absolute(&cache).unwrap_or(cache))
     }
 }
 
-/// The variable that names the folder of compiled kernels, as in builds.
-const CACHE_ENV: &str = "AUTOKERNEL_CACHE_DIR";
+/// By what a process is known in a study.
+pub fn process_name() -> String {
+    format!("{}:{}", gethostname::gethostname().to_string_lossy(), std::process::id())
+}

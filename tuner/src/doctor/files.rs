@@ -1,16 +1,16 @@
 //! Folders, recorded spaces and the language model's key.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::check::{Check, Status};
+use crate::folder;
 use crate::llm::Key;
 use crate::replay::Library;
 
 /// The folders that keep compiled kernels: the tuner's, and that of builds where it is named.
 pub fn caches(tuner: &Path) -> Vec<Check> {
-    let named = std::env::var_os("AUTOKERNEL_CACHE_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);
     std::iter::once(tuner.to_owned())
-        .chain(named)
+        .chain(folder::named_kernels())
         .map(|folder| writable(&std::path::absolute(&folder).unwrap_or(folder)))
         .collect()
 }

@@ -127,7 +127,7 @@ fn lock(held: &Held) -> std::sync::MutexGuard<'_, HashSet<(i64, i32)>> {
 fn beat(link: &mut Link, held: &Held, name: &str, role: &Role, lease: Duration) -> Result<(), StudyError> {
     const ALIVE: &str =
         "insert into autokernel.worker (name, role, kind, seen_at) values ($1, $2, $3::text::json, now())
-        on conflict (name) do update set seen_at = now()";
+        on conflict (name) do update set role = excluded.role, kind = excluded.kind, seen_at = excluded.seen_at";
     let (word, kind, lease) = (role.word(), role.kind(), lease.as_secs_f64());
     link.run(|client| {
         client.execute(ALIVE, &[&name, &word, &kind])?;

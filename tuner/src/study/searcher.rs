@@ -36,17 +36,24 @@ impl Searcher {
     }
 
     /// The first search that nobody has and that is not done, on a kind of GPU that workers measure on now; `task` says
-    /// what is searched for what is wanted there, if it can be.
+    /// what is searched for what is wanted there, and `can_be` whether there are kernels for it.
     ///
     /// # Errors
     /// The study cannot be used.
-    pub fn take(&mut self, task: impl Fn(&Wanted, &Kind) -> Option<Task>) -> Result<Option<Taken>, StudyError> {
+    pub fn take(
+        &mut self,
+        task: impl Fn(&Wanted, &Kind) -> Task,
+        can_be: impl Fn(&Target) -> bool,
+    ) -> Result<Option<Taken>, StudyError> {
         let lease = self.queue.policy().lease;
         let kinds = Kind::all(self.queue.link(), lease)?;
         let (wanted, taken) = (self.queue.demanded()?, self.queue.taken_searches()?);
         for wanted in &wanted {
             for kind in &kinds {
-                let Some(task) = task(wanted, kind).filter(|task| !taken.contains(&task.key())) else { continue };
+                let task = task(wanted, kind);
+                if taken.contains(&task.key()) || !can_be(&task.target) {
+                    continue;
+                }
                 if let Some(lease) = self.queue.claim_search(&task, &self.name)? {
                     self.heartbeat.hold([lease]);
                     return Ok(Some(Taken { kind: kind.clone(), target: task.target, lease }));

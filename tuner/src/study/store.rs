@@ -82,8 +82,10 @@ impl Study {
         if !old.is_empty() {
             self.read_of(Some(&old), self.to.clone())?;
         }
-        self.read_of(Some(&new), Position::default())?;
-        self.read.extend(new);
+        if !new.is_empty() {
+            self.read_of(Some(&new), Position::default())?;
+            self.read.extend(new);
+        }
         Ok(())
     }
 
