@@ -69,9 +69,9 @@ fn by_candle(q: &Tensor, k: &Tensor, v: &Tensor, mask: Mask) -> candle_core::Res
     let (_, heads, queries, dim) = q.dims4()?;
     let (_, groups, keys, _) = k.dims4()?;
     let repeated = |x: &Tensor| repeat(x, heads / groups.max(1));
-    let scores = (q.contiguous()?.matmul(&repeated(k)?.t()?.contiguous()?)? * (dim as f64).powf(-0.5))?;
-    // In f32, as the kernel keeps them.
-    let scores = scores.to_dtype(DType::F32)?;
+    let scores = q.contiguous()?.matmul(&repeated(k)?.t()?.contiguous()?)?;
+    // Scaled in f32, as the kernel does.
+    let scores = (scores.to_dtype(DType::F32)? * (dim as f64).powf(-0.5))?;
     let scores = match mask {
         Mask::None => scores,
         Mask::Causal => scores.broadcast_add(&hidden(queries, keys, q.device())?)?,

@@ -137,9 +137,9 @@ fn through(activation: Activation, before: Tensor, gradient: &Tensor) -> Result<
 }
 
 /// Of a product with a weight towards both.
-pub(super) fn gradients(x: &Tensor, w: &Tensor, gradient: &Tensor) -> Result<[Tensor; 2]> {
+fn gradients(x: &Tensor, w: &Tensor, gradient: &Tensor) -> Result<[Tensor; 2]> {
     let (n, k) = w.dims2()?;
     let rows = x.elem_count() / k;
     let (flat, gradient) = (x.reshape((rows, k))?, gradient.reshape((rows, n))?);
-    Ok([gradient.matmul(w)?.reshape(x.shape())?, gradient.t()?.matmul(&flat)?])
+    Ok([gradient.matmul(&w.contiguous()?)?.reshape(x.shape())?, gradient.t()?.matmul(&flat)?])
 }

@@ -54,8 +54,11 @@ impl Operation<3> for SwiGlu {
     /// The projections are computed again: they were not kept.
     #[cfg(feature = "gradients")]
     fn backward(&self, [x, gate, up]: [&Tensor; 3], _: &Tensor, gradient: &Tensor) -> Result<[Tensor; 3]> {
-        let flat = x.flatten_to(candle_core::D::Minus2).or_else(|_| x.unsqueeze(0))?;
-        let gradient = gradient.reshape((flat.dim(0)?, gate.dim(0)?))?;
+        let (n, k) = gate.dims2()?;
+        let rows = x.elem_count() / k.max(1);
+        // candle's products on a GPU take no distance between rows.
+        let (flat, gradient) = (x.reshape((rows, k))?.contiguous()?, gradient.reshape((rows, n))?);
+        let (gate, up) = (&gate.contiguous()?, &up.contiguous()?);
         let (g, u) = (flat.matmul(&gate.t()?)?, flat.matmul(&up.t()?)?);
         let [dg, du] = of_silu_mul(&g, &u, &gradient)?;
         let dx = (dg.matmul(gate)? + du.matmul(up)?)?.reshape(x.shape())?;
