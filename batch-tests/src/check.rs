@@ -1,11 +1,12 @@
 //! Launches, held against fp64: the error of a product is that of its sums, and what a body makes of it is carried through its
 //! expressions.
 
-use autokernel::{Argument, Device, Dtype, Extents, Result, Role, bf16, e4m3, e5m2, f16, matmul};
+use autokernel::{Argument, Device, Extents, Result, Role, matmul};
 use autokernel_codegen::matmul::{Many, accumulation};
 use autokernel_codegen::product::{Body, Problem, oracle};
-use autokernel_codegen::rows::oracle::{Ball, to_odd};
+use autokernel_codegen::rows::oracle::Ball;
 use autokernel_codegen::rows::{Kind, Operand};
+use gpu_tests::operands::is_right;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -215,23 +216,6 @@ fn judge(
         }
     }
     Ok(())
-}
-
-/// Whether `got` is some number of the ball, rounded to `dtype`.
-fn is_right(dtype: Dtype, ball: Ball, got: f64) -> bool {
-    let rounded = |value: f64| match dtype {
-        Dtype::Bf16 => bf16::from_f32(to_odd(value)).to_f64(),
-        Dtype::F16 => f16::from_f32(to_odd(value)).to_f64(),
-        Dtype::F32 | Dtype::I32 => f64::from(value as f32),
-        Dtype::E4m3 => e4m3::from_f64(value).to_f64(),
-        Dtype::E5m2 => e5m2::from_f64(value).to_f64(),
-        Dtype::I8 => value.trunc(),
-    };
-    let Ball { value, error } = ball;
-    if ball.is_special() {
-        return got == value || (got.is_nan() && value.is_nan());
-    }
-    error.is_infinite() || (rounded(value - error)..=rounded(value + error)).contains(&got)
 }
 
 /// A case of up to `largest` in each dimension and `most` products.

@@ -5,8 +5,7 @@ use autokernel_codegen::matmul::emit;
 use autokernel_codegen::matmul::plan::signature;
 use autokernel_codegen::matmul::schedule::Schedule;
 use autokernel_codegen::product::Problem;
-use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
+use gpu_tests::timed::Drawn;
 use rayon::prelude::*;
 
 use crate::compiler::compiler;
@@ -33,9 +32,7 @@ pub fn load(
     compiled.iter().map(load).collect()
 }
 
-/// Uniform numbers from -1 to 1, with which operands are filled over and over: seven more than a power of two, so that rows are not
-/// alike.
+/// Uniform numbers from -1 to 1, with which operands are filled over and over.
 pub fn drawn() -> Vec<bf16> {
-    let mut rng = StdRng::seed_from_u64(5);
-    (0..(1 << 20) + 7).map(|_| bf16::from_f32(rng.random_range(-1.0..1.0))).collect()
+    Drawn::uniform(5).numbers().to_vec()
 }

@@ -28,4 +28,5 @@ pub mod settings;
 pub mod shapes;
 pub mod shared;
 pub mod skip;
+pub mod timed;
 pub mod tolerance;

@@ -10,10 +10,7 @@ use autokernel::{Argument, CompiledKernel, Device, Dtype, Matrix, Row, bf16, mat
 use autokernel_baseline::{Added, CublasLt, Epilogue, Gemm, GemmProblem, HEURISTICS, fastest};
 use gpu_tests::bodies::{BEHIND, TIMED, TIMED_IMAGES, TimedImage};
 use gpu_tests::ranking::under_load;
-use gpu_tests::rows::GPU;
-use gpu_tests::skip;
-use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
+use gpu_tests::timed::{self, Drawn};
 
 const SHAPES: [(u32, u32, u32); 3] = [(4096, 4096, 4096), (4096, 14_336, 4096), (2048, 8192, 8192)];
 const ROUNDS: usize = 24;
@@ -34,13 +31,9 @@ struct Set {
 
 impl Set {
     fn random(device: &Device, [m, n, k]: [usize; 3], seed: u64) -> Self {
-        let mut rng = StdRng::seed_from_u64(seed);
-        let drawn: Vec<bf16> = (0..(1 << 20) + 7).map(|_| bf16::from_f32(rng.random_range(-1.0..1.0))).collect();
-        let matrix = |rows: usize, columns: usize| {
-            let values: Vec<bf16> = drawn.iter().copied().cycle().take(rows * columns).collect();
-            Matrix::from_slice(device, &values, rows, columns).unwrap()
-        };
-        let bias = Row::from_slice(device, &drawn[..n]).unwrap();
+        let drawn = Drawn::uniform(seed);
+        let matrix = |rows: usize, columns: usize| drawn.matrix(device, [rows, columns], 0);
+        let bias = Row::from_slice(device, &drawn.numbers()[..n]).unwrap();
         let zeros = || Matrix::zeros(device, m, n).unwrap();
         Set { x: matrix(m, k), w: matrix(n, k), bias, skip: matrix(m, n), product: zeros(), out: zeros() }
     }
@@ -144,11 +137,7 @@ impl Fused {
 #[ignore = "a measurement of minutes, for a GPU that does nothing else"]
 fn bodies_beside_the_plain_product_and_cublaslt() {
     let test = "gpu_bodies_speed::bodies_beside_the_plain_product_and_cublaslt";
-    let Some(device) = skip::gpu(test) else { return };
-    let info = device.info().unwrap();
-    if TIMED_IMAGES.is_empty() || info.compute_capability != GPU {
-        return skip::log(test, &format!("{} images for {GPU}, on {}", TIMED_IMAGES.len(), info.compute_capability));
-    }
+    let Some(device) = timed::gpu(test, TIMED_IMAGES.len()) else { return };
     println!("{device}; medians of {ROUNDS} rounds of {LAUNCHES} launches, nt bf16; above 1 is faster");
     let mut timer = Timer::new(&device, Cache::Warm).unwrap();
     for (m, n, k) in SHAPES {

@@ -15,9 +15,9 @@ use gpu_tests::bodies::{TIMED_FP8, TIMED_IMAGES, TimedImage, check_launch};
 use gpu_tests::host::Values;
 use gpu_tests::placement::Placement;
 use gpu_tests::ranking::under_load;
-use gpu_tests::rows::GPU;
+use gpu_tests::settings;
+use gpu_tests::timed::{self, Drawn};
 use gpu_tests::tolerance::accumulation;
-use gpu_tests::{settings, skip};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
@@ -46,12 +46,9 @@ struct Set {
 impl Set {
     fn random(device: &Device, [m, n, k]: [usize; 3], seed: u64) -> Self {
         let mut rng = StdRng::seed_from_u64(seed);
-        let drawn: Vec<e4m3> = (0..(1 << 20) + 7).map(|_| e4m3::from_f32(rng.random_range(-1.0..1.0))).collect();
-        let mut matrix = |rows: usize, columns: usize| {
-            let start = rng.random_range(0..drawn.len());
-            let values: Vec<e4m3> = drawn.iter().copied().cycle().skip(start).take(rows * columns).collect();
-            Matrix::from_slice(device, &values, rows, columns).unwrap()
-        };
+        let drawn = Drawn::new(&mut rng, |rng| e4m3::from_f32(rng.random_range(-1.0..1.0)));
+        let mut matrix =
+            |rows, columns| drawn.matrix(device, [rows, columns], rng.random_range(0..drawn.numbers().len()));
         let (x, w) = (matrix(m, k), matrix(n, k));
         let row = |value: f32, len: usize| Row::from_slice(device, &vec![value; len]).unwrap();
         Set {
@@ -173,11 +170,7 @@ fn shapes() -> Vec<(u32, u32, u32)> {
 #[ignore = "a measurement of minutes, for a GPU that does nothing else"]
 fn eight_bit_floats_beside_cublaslt() {
     let test = "gpu_fp8_speed::eight_bit_floats_beside_cublaslt";
-    let Some(device) = skip::gpu(test) else { return };
-    let info = device.info().unwrap();
-    if TIMED_IMAGES.is_empty() || info.compute_capability != GPU {
-        return skip::log(test, &format!("{} images for {GPU}, on {}", TIMED_IMAGES.len(), info.compute_capability));
-    }
+    let Some(device) = timed::gpu(test, TIMED_IMAGES.len()) else { return };
     check_images(&device);
     println!("{device}; medians of {ROUNDS} rounds of {LAUNCHES} launches, nt e4m3 into bf16; above 1 is faster");
     let mut timer = Timer::new(&device, Cache::Warm).unwrap();

@@ -13,10 +13,7 @@ use autokernel::{Argument, CompiledKernel, Device, Dtype, Matrix, bf16, builtin,
 use autokernel_baseline::{CublasLt, Epilogue, Gemm, GemmProblem, HEURISTICS, fastest};
 use gpu_tests::bodies::{SWIGLU, TIMED_IMAGES, TimedImage};
 use gpu_tests::ranking::under_load;
-use gpu_tests::rows::GPU;
-use gpu_tests::skip;
-use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
+use gpu_tests::timed::{self, Drawn};
 
 /// Of C; the stacked weights have twice the columns.
 const SHAPES: [(u32, u32, u32); 5] =
@@ -41,12 +38,8 @@ struct Set {
 
 impl Set {
     fn random(device: &Device, [m, n, k]: [usize; 3], seed: u64) -> Self {
-        let mut rng = StdRng::seed_from_u64(seed);
-        let drawn: Vec<bf16> = (0..(1 << 20) + 7).map(|_| bf16::from_f32(rng.random_range(-1.0..1.0))).collect();
-        let matrix = |rows: usize, columns: usize| {
-            let values: Vec<bf16> = drawn.iter().copied().cycle().take(rows * columns).collect();
-            Matrix::from_slice(device, &values, rows, columns).unwrap()
-        };
+        let drawn = Drawn::uniform(seed);
+        let matrix = |rows: usize, columns: usize| drawn.matrix(device, [rows, columns], 0);
         let zeros = |columns| Matrix::zeros(device, m, columns).unwrap();
         Set { x: matrix(m, k), weights: matrix(2 * n, k), products: zeros(2 * n), out: zeros(n), n }
     }
@@ -91,12 +84,8 @@ impl Stacked {
 #[ignore = "a measurement of minutes, for a GPU that does nothing else"]
 fn two_products_in_one_kernel_beside_cublaslt_on_stacked_weights() {
     let test = "gpu_gated_speed::two_products_in_one_kernel_beside_cublaslt_on_stacked_weights";
-    let Some(device) = skip::gpu(test) else { return };
-    let info = device.info().unwrap();
     let images = || TIMED_IMAGES.iter().filter(|image| image.name == SWIGLU.0);
-    if images().next().is_none() || info.compute_capability != GPU {
-        return skip::log(test, &format!("{} images for {GPU}, on {}", images().count(), info.compute_capability));
-    }
+    let Some(device) = timed::gpu(test, images().count()) else { return };
     println!("{device}; medians of {ROUNDS} rounds of {LAUNCHES} launches, nt bf16; above 1 is faster");
     let mut timer = Timer::new(&device, Cache::Warm).unwrap();
     let kernels: Vec<Kernel> = images().map(|image| Kernel::load(&device, image)).collect();

@@ -11,8 +11,8 @@ use autokernel::{CompiledKernel, Device, Dtype, Matrix, bf16, matmul};
 use autokernel_baseline::{CublasLt, Epilogue, GemmProblem, HEURISTICS, fastest};
 use gpu_tests::bodies::{TIMED_IMAGES, TIMED_MATH};
 use gpu_tests::ranking::under_load;
-use gpu_tests::rows::GPU;
-use gpu_tests::{settings, skip};
+use gpu_tests::settings;
+use gpu_tests::timed::{self, Drawn};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -21,7 +21,7 @@ const SHAPES: [(u32, u32, u32); 3] = [(4096, 4096, 4096), (14_336, 4096, 4096), 
 const DRAWN: usize = 5;
 const ROUNDS: usize = 24;
 const LAUNCHES: usize = 12;
-/// Sets of operands, of 100 MB and more each.
+/// Sets of operands, of which a launch reads and writes 40 MB and more.
 const SETS: usize = 3;
 
 struct Set {
@@ -34,12 +34,8 @@ struct Set {
 
 impl Set {
     fn random(device: &Device, [m, n, k]: [usize; 3], seed: u64) -> Self {
-        let mut rng = StdRng::seed_from_u64(seed);
-        let drawn: Vec<bf16> = (0..(1 << 20) + 7).map(|_| bf16::from_f32(rng.random_range(-1.0..1.0))).collect();
-        let matrix = |rows: usize, columns: usize| {
-            let values: Vec<bf16> = drawn.iter().copied().cycle().take(rows * columns).collect();
-            Matrix::from_slice(device, &values, rows, columns).unwrap()
-        };
+        let drawn = Drawn::uniform(seed);
+        let matrix = |rows: usize, columns: usize| drawn.matrix(device, [rows, columns], 0);
         let dw = Matrix::zeros(device, m, n).unwrap();
         Set { dy: matrix(k, m), dy_of_rows: matrix(m, k), x: matrix(k, n), dw }
     }
@@ -73,18 +69,17 @@ fn best(device: &Device, timer: &mut Timer, name: &str, sets: &RefCell<Vec<Set>>
 fn shapes() -> Vec<(u32, u32, u32)> {
     let mut rng = StdRng::seed_from_u64(settings::number("AUTOKERNEL_SEED", 1));
     let mut extent = |least: u32, most: u32| 8 * rng.random_range(least / 8..=most / 8);
-    SHAPES.into_iter().chain((0..DRAWN).map(|_| (extent(512, 8192), extent(512, 8192), extent(1024, 16_384)))).collect()
+    SHAPES
+        .into_iter()
+        .chain((0..DRAWN).map(|_| (extent(2048, 8192), extent(2048, 8192), extent(4096, 16_384))))
+        .collect()
 }
 
 #[test]
 #[ignore = "a measurement of minutes, for a GPU that does nothing else"]
 fn gradients_of_weights_beside_row_major_factors_and_cublaslt() {
     let test = "gpu_gradients_speed::gradients_of_weights_beside_row_major_factors_and_cublaslt";
-    let Some(device) = skip::gpu(test) else { return };
-    let info = device.info().unwrap();
-    if TIMED_IMAGES.is_empty() || info.compute_capability != GPU {
-        return skip::log(test, &format!("{} images for {GPU}, on {}", TIMED_IMAGES.len(), info.compute_capability));
-    }
+    let Some(device) = timed::gpu(test, TIMED_IMAGES.len()) else { return };
     println!("{device}; medians of {ROUNDS} rounds of {LAUNCHES} launches, tn bf16; above 1 is faster");
     let mut timer = Timer::new(&device, Cache::Warm).unwrap();
     for (m, n, k) in shapes() {

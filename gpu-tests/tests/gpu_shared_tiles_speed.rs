@@ -12,9 +12,9 @@ use autokernel::timing::{Cache, Timer};
 use autokernel::{Argument, CompiledKernel, Device, Dtype, Extents, Matrix, bf16, matmul};
 use autokernel_baseline::{CublasLt, Epilogue, Gemm, GemmProblem, HEURISTICS, fastest};
 use gpu_tests::ranking::under_load;
-use gpu_tests::rows::GPU;
+use gpu_tests::settings;
 use gpu_tests::shared::{SHARED, SHARED_IMAGES, WHOLE, images};
-use gpu_tests::{settings, skip};
+use gpu_tests::timed::{self, Drawn};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
@@ -55,12 +55,8 @@ struct Set {
 
 impl Set {
     fn random(device: &Device, [m, n, k]: [usize; 3], seed: u64) -> Self {
-        let mut rng = StdRng::seed_from_u64(seed);
-        let drawn: Vec<bf16> = (0..(1 << 20) + 7).map(|_| bf16::from_f32(rng.random_range(-1.0..1.0))).collect();
-        let matrix = |rows: usize| {
-            let values: Vec<bf16> = drawn.iter().copied().cycle().take(rows * k).collect();
-            Matrix::from_slice(device, &values, rows, k).unwrap()
-        };
+        let drawn = Drawn::uniform(seed);
+        let matrix = |rows: usize| drawn.matrix(device, [rows, k], 0);
         Set { x: matrix(m), w: matrix(n), out: Matrix::zeros(device, m, n).unwrap() }
     }
 
@@ -113,11 +109,7 @@ impl Theirs {
 #[ignore = "a measurement of minutes, for a GPU that does nothing else"]
 fn shared_tiles_beside_whole_ones_and_cublaslt() {
     let test = "gpu_shared_tiles_speed::shared_tiles_beside_whole_ones_and_cublaslt";
-    let Some(device) = skip::gpu(test) else { return };
-    let info = device.info().unwrap();
-    if SHARED_IMAGES.is_empty() || info.compute_capability != GPU {
-        return skip::log(test, &format!("{} images for {GPU}, on {}", SHARED_IMAGES.len(), info.compute_capability));
-    }
+    let Some(device) = timed::gpu(test, SHARED_IMAGES.len()) else { return };
     println!("{device}; medians of {ROUNDS} rounds of {LAUNCHES} launches, nt bf16; above 1 is faster");
     let mut timer = Timer::new(&device, Cache::Warm).unwrap();
     let (whole, shared) = (Kernel::all(&device, WHOLE), Kernel::all(&device, SHARED));

@@ -11,10 +11,7 @@ use autokernel::timing::{Cache, Timer};
 use autokernel::{Argument, Column, CompiledKernel, Device, Matrix, bf16, matmul};
 use gpu_tests::bodies::{NORM_BEHIND, TIMED_IMAGES, TIMED_MATH};
 use gpu_tests::ranking::under_load;
-use gpu_tests::rows::GPU;
-use gpu_tests::skip;
-use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
+use gpu_tests::timed::{self, Drawn};
 
 const SHAPES: [(u32, u32, u32); 3] = [(4096, 4096, 4096), (4096, 4096, 14_336), (128, 8192, 8192)];
 const ROUNDS: usize = 24;
@@ -32,12 +29,8 @@ struct Set {
 
 impl Set {
     fn random(device: &Device, [m, n, k]: [usize; 3], seed: u64) -> Self {
-        let mut rng = StdRng::seed_from_u64(seed);
-        let drawn: Vec<bf16> = (0..(1 << 20) + 7).map(|_| bf16::from_f32(rng.random_range(-1.0..1.0))).collect();
-        let matrix = |rows: usize, columns: usize| {
-            let values: Vec<bf16> = drawn.iter().copied().cycle().take(rows * columns).collect();
-            Matrix::from_slice(device, &values, rows, columns).unwrap()
-        };
+        let drawn = Drawn::uniform(seed);
+        let matrix = |rows: usize, columns: usize| drawn.matrix(device, [rows, columns], 0);
         let (out, scale) = (Matrix::zeros(device, m, n).unwrap(), Column::from_slice(device, &vec![0.0; m]).unwrap());
         Set { x: matrix(m, k), w: matrix(n, k), skip: matrix(m, n), out, scale }
     }
@@ -70,13 +63,10 @@ fn kernels(device: &Device, name: &str) -> Vec<(&'static str, CompiledKernel)> {
 #[ignore = "a measurement of minutes, for a GPU that does nothing else"]
 fn statistics_beside_the_product_and_behind_it() {
     let test = "gpu_statistics_speed::statistics_beside_the_product_and_behind_it";
-    let Some(device) = skip::gpu(test) else { return };
-    let info = device.info().unwrap();
-    if TIMED_IMAGES.is_empty() || info.compute_capability != GPU {
-        return skip::log(test, &format!("{} images for {GPU}, on {}", TIMED_IMAGES.len(), info.compute_capability));
-    }
+    let Some(device) = timed::gpu(test, TIMED_IMAGES.len()) else { return };
     println!("{device}; medians of {ROUNDS} rounds of {LAUNCHES} launches, nt bf16; below 1 is slower than without");
     let mut timer = Timer::new(&device, Cache::Warm).unwrap();
+    let norm = kernels(&device, NORM_BEHIND.0).remove(0).1;
     for (m, n, k) in SHAPES {
         let sizes = [m, n, k].map(|size| size as usize);
         let sets: Vec<Set> = (0..SETS as u64).map(|seed| Set::random(&device, sizes, seed)).collect();
@@ -94,7 +84,6 @@ fn statistics_beside_the_product_and_behind_it() {
             println!("{}: {schedule} does not keep the rules with a reduction", matmul::extents(m, n, k));
             continue;
         };
-        let norm = kernels(&device, NORM_BEHIND.0).remove(0).1;
         let mut reduced = |launch: usize| sets.borrow_mut()[launch % SETS].product(&with_norm, &device, true);
         let mut plain = |launch: usize| sets.borrow_mut()[launch % SETS].product(&alone, &device, false);
         let mut behind = |launch: usize| {

@@ -15,9 +15,9 @@ use autokernel::{
 use autokernel_baseline::{CublasLt, Epilogue, Gemm, GemmProblem, HEURISTICS, fastest};
 use gpu_tests::bodies::{I8_SCALED, I8_SUMS, TF32_SUMS, TIMED_IMAGES};
 use gpu_tests::ranking::under_load;
-use gpu_tests::rows::GPU;
+use gpu_tests::settings;
+use gpu_tests::timed::{self, Drawn};
 use gpu_tests::tolerance::accumulation;
-use gpu_tests::{settings, skip};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
@@ -46,12 +46,9 @@ struct Set<T: Element> {
 impl<T: Element> Set<T> {
     fn random(device: &Device, [m, n, k]: [usize; 3], seed: u64, draw: fn(&mut StdRng) -> T) -> Self {
         let mut rng = StdRng::seed_from_u64(seed);
-        let drawn: Vec<T> = (0..(1 << 20) + 7).map(|_| draw(&mut rng)).collect();
-        let mut matrix = |rows: usize, columns: usize| {
-            let start = rng.random_range(0..drawn.len());
-            let values: Vec<T> = drawn.iter().copied().cycle().skip(start).take(rows * columns).collect();
-            Matrix::from_slice(device, &values, rows, columns).unwrap()
-        };
+        let drawn = Drawn::new(&mut rng, draw);
+        let mut matrix =
+            |rows, columns| drawn.matrix(device, [rows, columns], rng.random_range(0..drawn.numbers().len()));
         let (x, w) = (matrix(m, k), matrix(n, k));
         Set {
             x,
@@ -152,11 +149,7 @@ fn shapes() -> Vec<(u32, u32, u32)> {
 
 /// Times the kernels of those names, on factors that `draw` draws, at every shape.
 fn beside_cublaslt<T: Element>(test: &str, names: &[&'static str], draw: fn(&mut StdRng) -> T) {
-    let Some(device) = skip::gpu(test) else { return };
-    let info = device.info().unwrap();
-    if TIMED_IMAGES.is_empty() || info.compute_capability != GPU {
-        return skip::log(test, &format!("{} images for {GPU}, on {}", TIMED_IMAGES.len(), info.compute_capability));
-    }
+    let Some(device) = timed::gpu(test, TIMED_IMAGES.len()) else { return };
     println!("{device}; medians of {ROUNDS} rounds of {LAUNCHES} launches, nt {}; above 1 is faster", T::DTYPE);
     let mut timer = Timer::new(&device, Cache::Warm).unwrap();
     for (m, n, k) in shapes() {

@@ -1,27 +1,16 @@
 //! Every random body on a GPU. `AUTOKERNEL_BODIES` and `AUTOKERNEL_SEED` draw more and others when this is built,
 //! `AUTOKERNEL_CASES` sets the shapes of each.
 
-use autokernel::Device;
 use gpu_tests::skip;
 use random_bodies::{Checked, cases, check, check_all};
 
-fn check_on(device: &Device, default_cases: u64) {
+/// Also for compute-sanitizer, which runs what has `sanitize` in its name.
+#[test]
+fn sanitize_every_random_body_on_a_gpu() {
+    let Some(device) = skip::gpu("gpu_random_bodies::sanitize_every_random_body_on_a_gpu") else { return };
     let capability = device.info().unwrap().compute_capability;
     check_all(&format!("on {device}"), |body| match body.arch().filter(|arch| arch.runs_on(capability)) {
-        Some(_) => check(body, device, cases(default_cases)),
+        Some(_) => check(body, &device, cases(6)),
         None => Ok(Checked::default()),
     });
-}
-
-#[test]
-fn every_random_body_is_itself_on_a_gpu() {
-    let Some(device) = skip::gpu("gpu_random_bodies::every_random_body_is_itself_on_a_gpu") else { return };
-    check_on(&device, 6);
-}
-
-/// For compute-sanitizer.
-#[test]
-fn sanitize_every_random_body() {
-    let Some(device) = skip::gpu("gpu_random_bodies::sanitize_every_random_body") else { return };
-    check_on(&device, 6);
 }

@@ -35,14 +35,19 @@ const SIZES: [Sizes; 5] = [
     Sizes { batch: 1, heads: 2, groups: 1, queries: 5, keys: 0 },
 ];
 
-fn check(test: &str, problem: &Problem, schedule: AttentionSchedule) {
+/// Runs `problem` by `schedule` at each of `sizes`, and the second of them with gaps, large scores and NaN where nobody reads.
+pub fn check_at(sizes: &[Sizes], test: &str, problem: &Problem, schedule: AttentionSchedule) {
     let Some(compiler) = Compiler::find(test) else { return };
     let compiled = Compiled::new(&compiler, problem, &schedule);
-    for (seed, sizes) in (0..).zip(SIZES) {
+    for (seed, &sizes) in (0..).zip(sizes) {
         compiled.check(sizes, Variation { seed, heads_last: seed % 2 == 1, ..Variation::default() });
     }
     let variation = Variation { seed: 9, heads_last: true, gap: 8, amplitude: 40.0, nan: true };
-    compiled.check(SIZES[1], variation);
+    compiled.check(sizes[1], variation);
+}
+
+fn check(test: &str, problem: &Problem, schedule: AttentionSchedule) {
+    check_at(&SIZES, test, problem, schedule);
 }
 
 macro_rules! kernels {

@@ -1,6 +1,6 @@
 //! Attention whose blocks share keys: few queries on many keys, and sequences of which the device alone knows the lengths.
 
-use super::attention_kernels::hidden;
+use super::attention_kernels::{check_at, hidden};
 use crate::support::attention::{Compiled, Variation};
 use crate::support::compile::{Change, Compiler};
 use autokernel_codegen::attention::plan::Sizes;
@@ -26,13 +26,7 @@ const SIZES: [Sizes; 4] = [
 ];
 
 fn check(test: &str, problem: &Problem, schedule: AttentionSchedule) {
-    let Some(compiler) = Compiler::find(test) else { return };
-    let compiled = Compiled::new(&compiler, problem, &schedule);
-    for (seed, sizes) in (0..).zip(SIZES) {
-        compiled.check(sizes, Variation { seed, heads_last: seed % 2 == 1, ..Variation::default() });
-    }
-    let variation = Variation { seed: 9, heads_last: true, gap: 8, amplitude: 40.0, nan: true };
-    compiled.check(SIZES[1], variation);
+    check_at(&SIZES, test, problem, schedule);
 }
 
 macro_rules! kernels {
