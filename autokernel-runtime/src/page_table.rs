@@ -14,8 +14,10 @@ use crate::{AnyView, Argument, Device, Matrix, MatrixView, Result, RowNumber};
 /// ```
 /// use autokernel_runtime::{Device, PageTable};
 ///
-/// let pages = PageTable::from_slice(&Device::cpu(), &[4, 0, 2, /* the second sequence: */ 1, -1, -1], 2)?;
+/// let mut pages = PageTable::from_slice(&Device::cpu(), &[4, 0, 2, /* the second sequence: */ 1, -1, -1], 2)?;
 /// assert_eq!((pages.sequences(), pages.pages()), (2, 3));
+/// pages.copy_from_slice(&[4, 0, 2, 1, 3, -1])?; // it has grown
+/// assert!(pages.copy_from_slice(&[4, 0]).is_err());
 /// # Ok::<(), autokernel_runtime::Error>(())
 /// ```
 pub struct PageTable(Matrix<i32>);
@@ -37,6 +39,23 @@ impl PageTable {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), or the driver's own error.
     pub fn from_slice<T: RowNumber>(device: &Device, pages: &[T], sequences: usize) -> Result<Self> {
         Matrix::from_slice(device, T::signed(pages), sequences, columns(pages.len(), sequences)).map(Self)
+    }
+
+    /// Zeros: the first page everywhere.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), or the driver's own error.
+    pub fn zeros(device: &Device, sequences: usize, pages: usize) -> Result<Self> {
+        Matrix::zeros(device, sequences, pages).map(Self)
+    }
+
+    /// Copies as many other numbers here, row by row; on a GPU in the order of its stream, so that a captured graph reads them
+    /// next.
+    ///
+    /// # Errors
+    /// [`Error::BufferSize`](crate::Error::BufferSize), or the driver's own error.
+    pub fn copy_from_slice<T: RowNumber>(&mut self, pages: &[T]) -> Result<()> {
+        self.0.copy_from_slice(T::signed(pages))
     }
 
     /// Takes over a cudarc slice of as many numbers for each of `sequences`, with no copy.
