@@ -98,11 +98,8 @@ fn every_figure_is_one_of_docs_results() {
             let unit = pair[1].trim_end_matches(['.', ',', ';', ':', ')']);
             let figure = pair[0].trim_start_matches(['(', '+']);
             if ["ms", "×", "%", "TFLOP/s", "TB/s"].contains(&unit) && figure.parse::<f64>().is_ok() {
-                assert!(
-                    results.contains(&format!("{figure} {unit}")) || results.contains(figure),
-                    "{}: {figure} {unit}",
-                    page.display()
-                );
+                // Without its unit, which a table has in its head.
+                assert!(results.contains(figure), "{}: {figure} {unit}", page.display());
                 figures += 1;
             }
         }

@@ -30,7 +30,8 @@ impl Block {
                     return (!rest.skip(1).any(follows)).then_some(Block::Extern);
                 }
                 TokenTree::Ident(word) if is_before_items(&word.to_string()) => {}
-                TokenTree::Punct(punct) if punct.as_char() == '#' => {}
+                // `#[…]`, and `#![…]` where a file begins.
+                TokenTree::Punct(punct) if ['#', '!'].contains(&punct.as_char()) => {}
                 TokenTree::Group(group) if group.delimiter() != Delimiter::Brace => {}
                 _ => return None,
             }
@@ -73,6 +74,7 @@ mod tests {
             ("fn f() -> impl Fn()", None),
             ("pub const fn f()", None),
             ("mod inner", None),
+            ("#![allow(x)] impl Layer", Some(Block::Impl)),
             ("forward!", None),
             ("", None),
         ] {
