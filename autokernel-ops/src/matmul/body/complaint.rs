@@ -51,13 +51,6 @@ fn statistics(checker: &mut Checker<'_>, written: &Written) {
         );
         checker.complain(Place::Operand(at), message);
     }
-    if !written.body.needed_steps().any(|step| matches!(step, Step::Reduce { .. })) {
-        let message = format!(
-            "`{}` has one number a row, and nothing that is written is reduced along rows; compute it in `#[autokernel::rows]`",
-            column.name
-        );
-        checker.complain(Place::Operand(at), message);
-    }
     if !outputs().any(|(_, operand)| operand.kind == Kind::Matrix) {
         let message = format!(
             "beside `{}`, which has one number a row, a product writes its elements; add a `&mut Matrix`",
@@ -184,9 +177,20 @@ fn step<'b>(checker: &mut Checker<'b>, written: &Written, at: usize, step: &'b S
                      row_sum(…);`, or write a `&mut Matrix`"
                 );
                 checker.complain(Place::Step(at), message);
+            } else if kind == Some(Kind::Column) && !reduces(&written.body) {
+                let message = format!(
+                    "`{output}` has one number for each row, and nothing that is written is reduced along rows; compute it in \
+                     `#[autokernel::rows]`"
+                );
+                checker.complain(Place::Step(at), message);
             }
         }
     }
+}
+
+/// Whether something that is written is reduced along rows.
+fn reduces(body: &Body) -> bool {
+    body.needed_steps().any(|step| matches!(step, Step::Reduce { .. }))
 }
 
 /// What an element cannot be made of.
