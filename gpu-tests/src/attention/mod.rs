@@ -1,6 +1,7 @@
 //! Declared attention by the way of a user, held against fp64: random sizes, masks and strides, with guard zones.
 
 mod case;
+pub mod declared;
 pub mod kernels;
 pub mod sequences;
 
