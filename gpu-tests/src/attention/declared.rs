@@ -7,7 +7,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 
 use super::sequences::Located;
-use super::{Declared, kernels, refusal};
+use super::{Declared, kernels, ones, refusal};
 use crate::settings;
 
 const CAP: f32 = 20.0;
