@@ -132,9 +132,7 @@ impl Expected {
         for (at, ((element, &expected), &sum)) in out.elements().zip(&self.values).zip(&self.sums).enumerate() {
             let got = f64::from(element.to_f32());
             let allowed = self.tolerance.map_or(0.0, |tolerance| tolerance.of_element(sum, expected));
-            // Written so that a NaN is wrong.
-            let right = (got - expected).abs() <= allowed;
-            if !right {
+            if !is_within(got, expected, allowed) {
                 wrong += 1;
                 first.get_or_insert((at, element, expected, allowed));
             }
@@ -159,6 +157,11 @@ impl Expected {
         }
         Err(format!("the relative L2 error is {error:.3e}, at most {bound:.3e} is rounding"))
     }
+}
+
+/// Never of what is not a number. Infinities are what finite sums overflow to.
+fn is_within(got: f64, expected: f64, allowed: f64) -> bool {
+    got == expected || (got - expected).abs() <= allowed
 }
 
 #[cfg(test)]
@@ -222,6 +225,14 @@ mod tests {
     #[test]
     fn an_element_that_is_not_a_number_is_reported() {
         assert!(verdict(Values::Uniform, |out| out[29] = bf16::NAN).is_err());
+    }
+
+    #[test]
+    fn what_overflows_to_the_infinity_that_is_expected_is_right() {
+        assert!(is_within(f64::INFINITY, f64::INFINITY, 0.0));
+        assert!(!is_within(f64::NEG_INFINITY, f64::INFINITY, 1.0));
+        assert!(!is_within(f64::INFINITY, 65_504.0, 1.0) && !is_within(65_504.0, f64::INFINITY, 1.0));
+        assert!(!is_within(f64::NAN, f64::NAN, 1.0));
     }
 
     #[test]

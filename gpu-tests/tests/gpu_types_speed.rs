@@ -187,14 +187,8 @@ fn beside_cublaslt<T: Element>(test: &str, names: &[&'static str], draw: fn(&mut
 
 #[test]
 #[ignore = "a measurement of minutes, for a GPU that does nothing else"]
-fn whole_numbers_beside_cublaslt() {
-    let test = "gpu_types_speed::whole_numbers_beside_cublaslt";
+fn whole_numbers_and_tf32_beside_cublaslt() {
+    let test = "gpu_types_speed::whole_numbers_and_tf32_beside_cublaslt";
     beside_cublaslt::<i8>(test, &[I8_SUMS, I8_SCALED.0], |rng| rng.random());
-}
-
-#[test]
-#[ignore = "a measurement of minutes, for a GPU that does nothing else"]
-fn tf32_beside_cublaslt() {
-    let test = "gpu_types_speed::tf32_beside_cublaslt";
     beside_cublaslt::<f32>(test, &[TF32_SUMS], |rng| rng.random_range(-1.0..1.0));
 }
