@@ -188,6 +188,18 @@ impl Layout {
         self.rows == 0 || self.columns == 0 || self.outer.iter().any(|axis| axis.size == 0)
     }
 
+    /// The same elements, in the same order, as rows of another length; only where rows lie without gaps.
+    pub fn reshaped(&self, rows: usize, columns: usize) -> Result<Self> {
+        let (layout, len) = (Self::matrix(rows, columns, columns), self.rows.saturating_mul(self.columns));
+        if self.ld != self.columns && self.rows > 1 {
+            return Err(layout.buffer_size(len, "There are gaps between its rows: reshape a matrix without"));
+        }
+        if layout.span() == Some(len) {
+            return Ok(layout);
+        }
+        Err(layout.buffer_size(len, "Reshape to exactly as many elements"))
+    }
+
     /// The layout of some rows, and the range of this layout's elements that they span.
     pub fn rows(&self, range: impl RangeBounds<usize>) -> Result<(Self, Range<usize>)> {
         let range = resolve("rows", range, self.rows)?;
@@ -248,6 +260,17 @@ fn resolve(axis: &'static str, range: impl RangeBounds<usize>, extent: usize) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_matrix_is_reshaped_to_as_many_elements_and_only_where_there_are_no_gaps() {
+        let dense = Layout::matrix(4, 6, 6);
+        assert_eq!(dense.reshaped(8, 3).unwrap(), Layout::matrix(8, 3, 3));
+        assert_eq!(Layout::matrix(1, 6, 9).reshaped(3, 2).unwrap(), Layout::matrix(3, 2, 2));
+        assert_eq!(Layout::matrix(0, 6, 6).reshaped(3, 0).unwrap(), Layout::matrix(3, 0, 0));
+        for (layout, rows, columns) in [(dense, 8, 4), (dense, usize::MAX, 2), (Layout::matrix(4, 6, 7), 8, 3)] {
+            assert!(layout.reshaped(rows, columns).is_err(), "{layout:?} as {rows}x{columns}");
+        }
+    }
 
     #[test]
     fn a_dense_matrix_fills_its_buffer_exactly() {

@@ -112,6 +112,14 @@ impl<'a, T: Number> MatrixView<'a, T> {
         Ok(Self { storage: self.storage.slice(elements), layout })
     }
 
+    /// The same elements as rows of another length, with no copy: a token's heads each a row of its own.
+    ///
+    /// # Errors
+    /// [`Error::BufferSize`] where that is not as many elements, or there are gaps between the rows.
+    pub fn reshaped(&self, rows: usize, columns: usize) -> Result<Self> {
+        Ok(Self { layout: self.layout.reshaped(rows, columns)?, ..self.clone() })
+    }
+
     /// Some rows of an operand of that kind: a column has an element for each.
     pub(crate) fn of_rows(&self, rows: Range<usize>, kind: Kind) -> Result<Self> {
         if kind == Kind::Matrix { self.rows(rows) } else { self.columns(rows) }
@@ -241,6 +249,14 @@ impl<'a, T: Number> MatrixViewMut<'a, T> {
     pub fn columns(&mut self, range: impl RangeBounds<usize>) -> Result<MatrixViewMut<'_, T>> {
         let (layout, elements) = self.layout.columns(range)?;
         Ok(MatrixViewMut { storage: self.storage.slice(elements), layout })
+    }
+
+    /// The same elements as rows of another length, as [`MatrixView::reshaped`].
+    ///
+    /// # Errors
+    /// [`Error::BufferSize`] where that is not as many elements, or there are gaps between the rows.
+    pub fn reshaped(self, rows: usize, columns: usize) -> Result<Self> {
+        Ok(Self { layout: self.layout.reshaped(rows, columns)?, ..self })
     }
 
     /// The same matrix, to read.
