@@ -87,12 +87,13 @@ fn plan_of(class: &Class, operands: &Operands, schedule: &Schedule, symbol: Stri
 
 /// The kernel that brings together what was reduced of rows, and a blank line above it; nothing where there is none.
 fn together(behind: &[KernelStep]) -> String {
-    let kernel = |KernelStep { symbol, threads, args, .. }: &KernelStep| {
+    let kernel = |KernelStep { symbol, threads, args, overlaps_previous, .. }: &KernelStep| {
+        let wait = if *overlaps_previous { "  autokernel::ptx::wait_for_previous_grids();\n" } else { "" };
         format!(
             "\nnamespace {{\n\n{args}static_assert(autokernel::body::kTogetherThreads == {threads}, \"the launch has as many\");\n\n\
              }}  // namespace\n\n\
              extern \"C\" __global__ void __launch_bounds__({threads})\n\
-             {symbol}(const __grid_constant__ Together args) {{\n  autokernel::body::bring_together<Body>(args);\n}}\n",
+             {symbol}(const __grid_constant__ Together args) {{\n{wait}  autokernel::body::bring_together<Body>(args);\n}}\n",
             args = source::args_of("Together", args),
         )
     };

@@ -46,11 +46,12 @@ pub fn with_second_kernel(mut plan: LaunchPlan, operands: &Operands, part_column
     plan.workspace.push(Buffer { bytes_per_block, contents: Contents::Anything });
     plan.kernels.iter_mut().for_each(|kernel| kernel.args.push(parts.clone()));
     let extents = [("m", M), ("n", N)].map(|(name, dim)| field(name, Arg::Extent { dim }));
+    let overlaps_previous = plan.kernels.iter().all(|kernel| kernel.overlaps_previous);
     let second = KernelStep {
         symbol: plan.kernels.first().map_or_else(String::new, |kernel| second(&kernel.symbol)),
         threads: THREADS,
         shared_bytes: 0,
-        overlaps_previous: false,
+        overlaps_previous,
         grid: Grid {
             axes: vec![Axis { dim: M, step: ROWS }, Axis { dim: N, step: PARTS * part_columns }],
             cluster: 1,

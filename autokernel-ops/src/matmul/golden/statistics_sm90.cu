@@ -147,5 +147,6 @@ static_assert(autokernel::body::kTogetherThreads == 256, "the launch has as many
 
 extern "C" __global__ void __launch_bounds__(256)
 autokernel_matmul_body_275c1e38210a_bf16_bf16_nt_bf5e9dee1adc_together(const __grid_constant__ Together args) {
+  autokernel::ptx::wait_for_previous_grids();
   autokernel::body::bring_together<Body>(args);
 }
