@@ -20,7 +20,8 @@ pub fn parts(spec: &Spec, product: &matmul::Problem, parameters: [&Ident; 3]) ->
     let (name, [a, b, out]) = (&spec.function.sig.ident, parameters);
     let kernel = Names::of(spec).kernel();
     let layout = layout(product.layout);
-    let cpu = quote!(|arguments| ::autokernel::__private::matmul_on_cpu(arguments, #layout, epilogue));
+    let along_row = autokernel_codegen::epilogue::along_row(&product.epilogue);
+    let cpu = quote!(|arguments| ::autokernel::__private::matmul_on_cpu(arguments, #layout, #along_row));
     let epilogue = autokernel_codegen::epilogue::rust_function(&product.epilogue);
     Parts {
         docs: docs(parameters, product),
@@ -28,7 +29,7 @@ pub fn parts(spec: &Spec, product: &matmul::Problem, parameters: [&Ident; 3]) ->
         face: Face::Product,
         cpu,
         items: quote! {
-            /// What is applied to each `f32` sum: the source of the CUDA function, of the CPU backend and of tests.
+            /// What is applied to each `f32` sum: the source of the CUDA function, and what the CPU backend and tests compute.
             #epilogue
         },
     }

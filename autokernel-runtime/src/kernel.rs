@@ -33,7 +33,9 @@ use crate::{
 ///             "variants": [], "not_compiled": "this is an example"
 ///         }"#,
 ///         images: &[],
-///         cpu: |arguments| matmul::on_cpu(arguments, matmul::Layout::Nn, |x| x.max(0.0)),
+///         cpu: |arguments| {
+///             matmul::on_cpu(arguments, matmul::Layout::Nn, |sums| sums.iter_mut().for_each(|sum| *sum = sum.max(0.0)))
+///         },
 ///     })
 /// };
 ///

@@ -68,6 +68,12 @@ pub mod epilogues {
     pub use autokernel_ops::epilogue::derivatives::*;
 }
 
+/// The built-in epilogues in place on a row of sums.
+#[doc(hidden)]
+pub mod along_row {
+    pub use autokernel_ops::epilogue::along_row::*;
+}
+
 pub use any_kernel::AnyKernel;
 pub use any_view::{AnyView, AnyViewMut};
 pub use argument::Argument;

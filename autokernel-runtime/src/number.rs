@@ -47,6 +47,12 @@ pub trait Number:
     /// Widens `source` into `target`; both must have the same length, or the shorter one counts.
     #[doc(hidden)]
     fn widen(source: &[Self], target: &mut [f32]);
+
+    /// Rounds `source` into `target`; both must have the same length, or the shorter one counts.
+    #[doc(hidden)]
+    fn narrow(source: &[f32], target: &mut [Self]) {
+        source.iter().zip(target).for_each(|(wide, narrow)| *narrow = Self::from_f32(*wide));
+    }
 }
 
 /// [`Number`] for a 16-bit float of `half`.
@@ -66,6 +72,11 @@ macro_rules! half_number {
             fn widen(source: &[Self], target: &mut [f32]) {
                 let len = source.len().min(target.len());
                 source[..len].convert_to_f32_slice(&mut target[..len]);
+            }
+
+            fn narrow(source: &[f32], target: &mut [Self]) {
+                let len = source.len().min(target.len());
+                target[..len].convert_from_f32_slice(&source[..len]);
             }
         }
     };

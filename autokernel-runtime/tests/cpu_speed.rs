@@ -3,8 +3,8 @@
 
 use std::time::Instant;
 
-use autokernel_runtime::matmul::Layout;
-use autokernel_runtime::{Device, Matrix, bf16, epilogues, matmul};
+use autokernel_runtime::matmul::{Layout, RowEpilogue};
+use autokernel_runtime::{Device, Matrix, along_row, bf16, matmul};
 use gemm::Parallelism;
 
 const N: usize = 1024;
@@ -12,35 +12,46 @@ const ROUNDS: usize = 60;
 
 #[test]
 #[ignore = "a measurement, of a release build"]
-fn a_product_in_bf16_takes_at_most_1_3_times_gemms_in_f32() {
+fn a_product_in_bf16_takes_at_most_1_3_times_gemms_in_f32_and_gelu_a_tenth_of_it() {
     let values: Vec<f32> = (0..N * N).map(|at| ((at * 7919) % 1000) as f32 / 500.0 - 1.0).collect();
     let narrow: Vec<bf16> = values.iter().copied().map(bf16::from_f32).collect();
     let x = Matrix::from_slice(&Device::cpu(), &narrow, N, N).unwrap();
     let mut out: Matrix<bf16> = Matrix::zeros(&Device::cpu(), N, N).unwrap();
     let mut sums = vec![0f32; N * N];
-    let mut product = |layout: Layout, epilogue: fn(f32) -> f32| {
+    let mut product = |layout: Layout, epilogue: RowEpilogue| {
         matmul::on_cpu(&mut [(&x).into(), (&x).into(), (&mut out).into()], layout, epilogue).unwrap();
     };
-    let mut best = [f64::INFINITY; 5];
+    let mut taken = [const { Vec::new() }; 6];
     for _ in 0..ROUNDS {
-        for (way, best) in best.iter_mut().enumerate() {
+        for (way, taken) in taken.iter_mut().enumerate() {
             let start = Instant::now();
             match way {
                 0 => multiply(&values, [N, 1], &mut sums),
                 1 => multiply(&values, [1, N], &mut sums),
-                2 => product(Layout::Nn, |sum| sum),
-                3 => product(Layout::Nt, |sum| sum),
-                _ => product(Layout::Nt, epilogues::gelu),
+                2 => product(Layout::Nn, |_| ()),
+                3 => product(Layout::Nt, |_| ()),
+                4 => product(Layout::Nt, along_row::gelu),
+                _ => product(Layout::Nt, along_row::gelu_tanh),
             }
-            *best = best.min(start.elapsed().as_secs_f64() * 1e3);
+            taken.push(start.elapsed().as_secs_f64() * 1e3);
         }
     }
-    let [gemm_nn, gemm_nt, nn, nt, gelu] = best;
+    let [gemm_nn, gemm_nt, nn, nt, gelu, gelu_tanh] = taken.each_ref().map(|taken| median(taken.clone()));
     println!(
-        "fastest of {ROUNDS} rounds, ms: gemm in f32 {gemm_nn:.2} nn, {gemm_nt:.2} nt; bf16 {nn:.2} nn, {nt:.2} nt, GELU {gelu:.2}"
+        "median of {ROUNDS} rounds, ms: gemm in f32 {gemm_nn:.2} nn, {gemm_nt:.2} nt; bf16 {nn:.2} nn, {nt:.2} nt, GELU {gelu:.2}, its tanh form {gelu_tanh:.2}"
     );
-    println!("bf16 over gemm {:.2} nn, {:.2} nt; GELU over plain {:.2}", nn / gemm_nn, nt / gemm_nt, gelu / nt);
-    assert!(nn <= 1.3 * gemm_nn && nt <= 1.3 * gemm_nt, "bf16 is slower than 1.3 × gemm");
+    // Within each round, so that what else the machine does falls on both.
+    let ratio =
+        |way: usize, over: usize| median(taken[way].iter().zip(&taken[over]).map(|(way, over)| way / over).collect());
+    let (nn, nt, gelu) = (ratio(2, 0), ratio(3, 1), ratio(4, 3));
+    println!("bf16 over gemm {nn:.2} nn, {nt:.2} nt; GELU over plain {gelu:.2}, its tanh form {:.2}", ratio(5, 3));
+    assert!(nn <= 1.3 && nt <= 1.3, "bf16 is slower than 1.3 × gemm");
+    assert!(gelu <= 1.1, "GELU costs more than a tenth of the product");
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
 }
 
 /// x · y by `gemm` on all cores, where y is x with these strides of its rows and columns.

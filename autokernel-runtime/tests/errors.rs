@@ -9,7 +9,7 @@ use autokernel_runtime::{
 };
 use common::{cpu_only, identity, product};
 
-const PLAIN: CpuFunction = |arguments| matmul::on_cpu(arguments, matmul::Layout::Nn, identity);
+const PLAIN: CpuFunction = |arguments| matmul::on_cpu(arguments, matmul::Layout::Nn, |_| ());
 
 const CPU: Device = Device::cpu();
 

@@ -29,8 +29,7 @@ const JSON: &str = r#"{
 }"#;
 
 static KERNEL: Kernel<f32, f32> = {
-    let cpu: autokernel_runtime::CpuFunction =
-        |arguments| matmul::on_cpu(arguments, matmul::Layout::Nn, common::identity);
+    let cpu: autokernel_runtime::CpuFunction = |arguments| matmul::on_cpu(arguments, matmul::Layout::Nn, |_| ());
     // SAFETY: there are no images.
     unsafe { Kernel::new(Embedded { json: JSON, images: &[], cpu }) }
 };

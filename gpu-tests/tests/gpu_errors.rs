@@ -28,7 +28,10 @@ fn built() -> &'static KernelDescriptor {
     bf16_nn::relu::KERNEL.descriptor().unwrap()
 }
 
-const ON_CPU: CpuFunction = |arguments| matmul::on_cpu(arguments, matmul::Layout::Nn, bf16_nn::relu::epilogue);
+const ON_CPU: CpuFunction = |arguments| {
+    let relu = |sums: &mut [f32]| sums.iter_mut().for_each(|sum| *sum = bf16_nn::relu::epilogue(*sum));
+    matmul::on_cpu(arguments, matmul::Layout::Nn, relu)
+};
 
 /// The plan and the PTX of the first variant, which is for sm_80 and loads on every GPU.
 fn first_variant() -> (&'static LaunchPlan, &'static [u8]) {

@@ -31,6 +31,13 @@ pub fn rust_function(epilogue: &Epilogue) -> TokenStream {
     }
 }
 
+/// The same on a row of sums, for the CPU backend: `|sums| …`, a call of the function that is compiled with the crates of autokernel, and so
+/// optimised where the user's own code is not.
+pub fn along_row(epilogue: &Epilogue) -> TokenStream {
+    let (name, arguments) = (quote::format_ident!("{}", epilogue.name()), epilogue.arguments());
+    quote!(|sums| ::autokernel::__private::along_row::#name(sums #(, #arguments)*))
+}
+
 /// A `use` of each function that the epilogue calls, from where the facade has them.
 fn imports(epilogue: &Epilogue) -> Vec<TokenStream> {
     let mut functions: Vec<&str> = Vec::new();
@@ -77,6 +84,13 @@ mod tests {
             }
         };
         assert_eq!(rust_function(&epilogue).to_string(), expected.to_string());
+    }
+
+    #[test]
+    fn a_row_is_handed_to_the_function_of_that_name_with_the_parameters() {
+        let epilogue: Epilogue = "leaky_relu(0.2)".parse().unwrap();
+        let expected = quote!(|sums| ::autokernel::__private::along_row::leaky_relu(sums, 0.2f32));
+        assert_eq!(along_row(&epilogue).to_string(), expected.to_string());
     }
 
     #[test]

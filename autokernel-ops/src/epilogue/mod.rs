@@ -3,6 +3,7 @@
 //! Each is written once, in [`builtin`]. Its expression tree, in `builtin.json`, is translated from that text by the
 //! crate that can parse it (`cargo xtask builtins`), which also tests that the two agree.
 
+pub mod along_row;
 pub mod builtin;
 mod class;
 pub mod derivatives;

@@ -102,12 +102,12 @@ impl<'a> ElementsMut<'a> {
     pub fn narrow(&mut self, start: usize, values: &[f32]) {
         let range = start..start + values.len();
         match self {
-            ElementsMut::Bf16(data) => narrow(&mut data[range], values),
-            ElementsMut::F16(data) => narrow(&mut data[range], values),
-            ElementsMut::F32(data) => narrow(&mut data[range], values),
-            ElementsMut::E4m3(data) => narrow(&mut data[range], values),
-            ElementsMut::E5m2(data) => narrow(&mut data[range], values),
-            ElementsMut::I8(data) => narrow(&mut data[range], values),
+            ElementsMut::Bf16(data) => Number::narrow(values, &mut data[range]),
+            ElementsMut::F16(data) => Number::narrow(values, &mut data[range]),
+            ElementsMut::F32(data) => Number::narrow(values, &mut data[range]),
+            ElementsMut::E4m3(data) => Number::narrow(values, &mut data[range]),
+            ElementsMut::E5m2(data) => Number::narrow(values, &mut data[range]),
+            ElementsMut::I8(data) => Number::narrow(values, &mut data[range]),
         }
     }
 }
@@ -120,10 +120,6 @@ fn halves<'a, T>(
     // The last row ends with its last element, not with the gap behind it.
     let (first, rest) = data.split_at_mut(at.min(data.len()));
     (of(first), of(rest))
-}
-
-fn narrow<T: Element>(target: &mut [T], values: &[f32]) {
-    target.iter_mut().zip(values).for_each(|(target, value)| *target = T::from_f32(*value));
 }
 
 fn host<'a, T: Number>(storage: &'a Storage<'_, T>) -> Result<&'a [T]> {

@@ -15,13 +15,20 @@ use crate::{
     AnyView, AnyViewMut, Argument, Device, Element, Error, MatrixView, MatrixViewMut, Result, alloc, e4m3, e5m2,
 };
 
+/// What is applied to sums, in place: each becomes a function of itself alone, as how many of them are handed over at once depends on
+/// the shape.
+pub type RowEpilogue = fn(&mut [f32]);
+
+/// Sums that an epilogue is handed at once: they and what they become stay in the first cache.
+const AT_ONCE: usize = 512;
+
 /// `out = epilogue(a · b)` of the operands `[a, b, out]` in host memory, with factors that lie as `factors` says: what a matrix
 /// product's descriptor names for the CPU.
 ///
 /// # Errors
 /// [`Error::Operands`] for operands of no product, [`Error::DeviceMismatch`] for one that is on a GPU,
 /// [`Error::OutOfMemory`].
-pub fn matmul(arguments: &mut [Argument<'_>], factors: problem::Layout, epilogue: fn(f32) -> f32) -> Result<()> {
+pub fn matmul(arguments: &mut [Argument<'_>], factors: problem::Layout, epilogue: RowEpilogue) -> Result<()> {
     let refused = |reason: &str| Error::Operands { kernel: "matmul".to_owned(), reason: reason.to_owned() };
     let [Argument::Read(a), Argument::Read(b), Argument::Write(out)] = arguments else {
         return Err(refused("a product reads two matrices and writes one"));
@@ -42,7 +49,7 @@ fn into_any<I: Factor>(
     b: &MatrixView<'_, I>,
     out: &mut AnyViewMut<'_>,
     factors: problem::Layout,
-    epilogue: fn(f32) -> f32,
+    epilogue: RowEpilogue,
 ) -> Result<()> {
     match out {
         AnyViewMut::Bf16(out) => typed(a, b, out, factors, epilogue),
@@ -59,7 +66,7 @@ fn typed<I: Factor, O: Element>(
     b: &MatrixView<'_, I>,
     out: &mut MatrixViewMut<'_, O>,
     factors: problem::Layout,
-    epilogue: fn(f32) -> f32,
+    epilogue: RowEpilogue,
 ) -> Result<()> {
     let (a_m, a_k) = sides(a.layout, factors.transpose_a());
     let (b_k, b_n) = sides(b.layout, factors.transpose_b());
@@ -89,7 +96,7 @@ trait Factor: Element {
         c: &mut [O],
         c_layout: Layout,
         factors: problem::Layout,
-        epilogue: fn(f32) -> f32,
+        epilogue: RowEpilogue,
     ) -> Result<()> {
         blocked(a, b, c, c_layout, factors, epilogue)
     }
@@ -108,7 +115,7 @@ impl Factor for i8 {
         c: &mut [O],
         c_layout: Layout,
         factors: problem::Layout,
-        epilogue: fn(f32) -> f32,
+        epilogue: RowEpilogue,
     ) -> Result<()> {
         matmul_whole::blocked(a, b, c, c_layout, factors, epilogue)
     }
@@ -121,7 +128,7 @@ fn blocked<I: Element, O: Element>(
     c: &mut [O],
     c_layout: Layout,
     factors: problem::Layout,
-    epilogue: fn(f32) -> f32,
+    epilogue: RowEpilogue,
 ) -> Result<()> {
     let (m, n, (_, k)) = (c_layout.rows, c_layout.columns, sides(a.layout, factors.transpose_a()));
     let mut a_block = alloc::host_zeros::<f32>(m.min(BLOCK_M) * k)?;
@@ -142,8 +149,12 @@ fn blocked<I: Element, O: Element>(
             let strides = multiply(size, a, Matrix { data: &b_block, strides: b_strides }, sums);
             let rows = c.par_chunks_mut(c_layout.ld).skip(first_m).take(block_m).enumerate().with_min_len(FEWEST_ROWS);
             rows.for_each(|(row, c)| {
-                let sums = sums[row * strides.row..].iter().step_by(strides.column);
-                store(sums, epilogue, &mut c[first_n..first_n + block_n]);
+                let (sums, c) = (&sums[row * strides.row..], &mut c[first_n..first_n + block_n]);
+                if strides.column == 1 {
+                    store(sums.iter().copied(), epilogue, c);
+                } else {
+                    store(sums.iter().step_by(strides.column).copied(), epilogue, c);
+                }
             });
         }
     }
@@ -151,8 +162,12 @@ fn blocked<I: Element, O: Element>(
 }
 
 /// Epilogue and the one rounding.
-fn store<'s, O: Element>(sums: impl Iterator<Item = &'s f32>, epilogue: fn(f32) -> f32, target: &mut [O]) {
-    for (sum, target) in sums.zip(target) {
-        *target = O::from_f32(epilogue(*sum));
+pub(super) fn store<O: Element>(mut sums: impl Iterator<Item = f32>, epilogue: RowEpilogue, target: &mut [O]) {
+    let mut wide = [0.0; AT_ONCE];
+    for target in target.chunks_mut(AT_ONCE) {
+        let wide = &mut wide[..target.len()];
+        wide.iter_mut().zip(&mut sums).for_each(|(wide, sum)| *wide = sum);
+        epilogue(wide);
+        O::narrow(wide, target);
     }
 }

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use super::blocks::{
     BLOCK_M, BLOCK_N, FEWEST_ROWS, Matrix, Operand, Size, Strides, block, multiply, sides, widen_block,
 };
+use super::matmul::{RowEpilogue, store};
 use crate::layout::Layout;
 use crate::{Element, Result, alloc};
 
@@ -22,7 +23,7 @@ pub(super) fn blocked<O: Element>(
     c: &mut [O],
     c_layout: Layout,
     factors: problem::Layout,
-    epilogue: fn(f32) -> f32,
+    epilogue: RowEpilogue,
 ) -> Result<()> {
     let (m, n, (_, k)) = (c_layout.rows, c_layout.columns, sides(a.layout, factors.transpose_a()));
     let (most_m, most_n, most_k) = (m.min(BLOCK_M), n.min(BLOCK_N), k.min(EXACT_K));
@@ -47,9 +48,7 @@ pub(super) fn blocked<O: Element>(
         }
         let targets = c.par_chunks_mut(c_layout.ld).skip(first_m).take(rows).zip(sums.par_chunks(columns));
         targets.with_min_len(FEWEST_ROWS).for_each(|(target, sums)| {
-            for (target, sum) in target[first_n..first_n + columns].iter_mut().zip(sums) {
-                *target = O::from_f32(epilogue(*sum as f32));
-            }
+            store(sums.iter().map(|sum| *sum as f32), epilogue, &mut target[first_n..first_n + columns]);
         });
     }
     Ok(())

@@ -19,7 +19,7 @@ mod span;
 use crate::{Argument, Result};
 
 pub use attention::{At, ScoreFunction, Settings as AttentionSettings, attention, scored_attention};
-pub use matmul::matmul;
+pub use matmul::{RowEpilogue, matmul};
 pub use matmul_body::matmul_body;
 pub use matmul_many::{matmul_body_of_batch, matmul_body_of_groups};
 pub use operands::RowFunction;

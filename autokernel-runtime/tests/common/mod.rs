@@ -52,11 +52,15 @@ pub fn without_images<I: Element, O: Element>(layout: Layout, cpu: CpuFunction) 
 macro_rules! kernel {
     ($input:ty, $output:ty, $layout:expr, $epilogue:expr) => {{
         use autokernel_runtime::matmul::{Layout, on_cpu};
+        const ALONG_ROW: autokernel_runtime::matmul::RowEpilogue = |sums| {
+            let epilogue: fn(f32) -> f32 = $epilogue;
+            sums.iter_mut().for_each(|sum| *sum = epilogue(*sum));
+        };
         let cpu: autokernel_runtime::CpuFunction = match $layout {
-            Layout::Nn => |arguments| on_cpu(arguments, Layout::Nn, $epilogue),
-            Layout::Nt => |arguments| on_cpu(arguments, Layout::Nt, $epilogue),
-            Layout::Tn => |arguments| on_cpu(arguments, Layout::Tn, $epilogue),
-            Layout::Tt => |arguments| on_cpu(arguments, Layout::Tt, $epilogue),
+            Layout::Nn => |arguments| on_cpu(arguments, Layout::Nn, ALONG_ROW),
+            Layout::Nt => |arguments| on_cpu(arguments, Layout::Nt, ALONG_ROW),
+            Layout::Tn => |arguments| on_cpu(arguments, Layout::Tn, ALONG_ROW),
+            Layout::Tt => |arguments| on_cpu(arguments, Layout::Tt, ALONG_ROW),
         };
         $crate::common::without_images::<$input, $output>($layout, cpu)
     }};
