@@ -10,21 +10,23 @@ use rayon::prelude::*;
 
 use crate::compiler::compiler;
 
-/// `problem` by each of `schedules` that compiles, loaded on `device`. Images are kept in `AUTOKERNEL_CACHE_DIR`, or in `folder`.
-pub fn load(
-    device: &Device,
-    problem: &Problem,
-    schedules: Vec<Schedule>,
-    folder: &str,
-) -> Vec<(Schedule, CompiledKernel)> {
+/// A schedule with its launch plan and cubin.
+pub type Compiled = (Schedule, LaunchPlan, Vec<u8>);
+
+/// `problem` by each of `schedules` that compiles. Images are kept in `AUTOKERNEL_CACHE_DIR`, or in `folder`.
+pub fn compile(problem: &Problem, schedules: Vec<Schedule>, folder: &str) -> Vec<Compiled> {
     let compiler = compiler(folder).unwrap();
     let compiled = schedules.into_par_iter().filter_map(|schedule| {
         let (source, plan) = emit::kernel(problem, &schedule);
         let image = compiler.compile(&source, Arch::SM_90A).map_err(|error| eprintln!("{schedule}: {error}")).ok()?;
         Some((schedule, plan, std::fs::read(image.cubin).unwrap()))
     });
-    let compiled: Vec<(Schedule, LaunchPlan, Vec<u8>)> = compiled.collect();
-    let load = |(schedule, plan, cubin): &(Schedule, LaunchPlan, Vec<u8>)| {
+    compiled.collect()
+}
+
+/// The kernels of `problem` that were compiled, on `device`.
+pub fn load(device: &Device, problem: &Problem, compiled: &[Compiled]) -> Vec<(Schedule, CompiledKernel)> {
+    let load = |(schedule, plan, cubin): &Compiled| {
         // SAFETY: the image was compiled from the source that was emitted with this plan.
         let kernel = unsafe { CompiledKernel::load(device, &signature(problem), plan, Image::Cubin(cubin)) };
         (*schedule, kernel.unwrap())

@@ -1,26 +1,31 @@
-//! How fast groups of rows are, of the sizes that experts of a mixture have: even ones, and ones drawn by Zipf's law.
+//! How fast groups of rows are, of the sizes that experts of a mixture have: even ones, and ones drawn by Zipf's law; beside
+//! torch's grouped product, a loop of its single ones and, of even groups, its batch, in the same rounds.
 //!
 //! A measurement, so it is asked for: `cargo test --release -p batch-tests --test gpu_groups_speed -- --ignored --nocapture`.
-//! Operands are random, and sets of them rotate past the L2 cache. The schedules are compiled when the test runs.
+//! Operands are random, and sets of them rotate past the L2 cache. The schedules are compiled when the test runs; all are timed,
+//! which goes to stderr, and the three fastest meet torch's. `AUTOKERNEL_SEED` draws other sizes.
 
 use std::cell::RefCell;
+use std::time::{Duration, Instant};
 
-use autokernel::timing::{Cache, Timer, Work};
+use autokernel::timing::{Cache, Statistics, Timer};
 use autokernel::{Arch, Argument, Batch, CompiledKernel, Index, Matrix, bf16};
+use autokernel_baseline::Torch;
 use autokernel_codegen::matmul::schedule::{Mode, Raster, RasterOrder, Schedule, Sm90Schedule};
 use autokernel_codegen::product::{self, Problem};
 use batch_tests::timed;
-use gpu_tests::skip;
+use gpu_tests::{settings, skip};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 const ROUNDS: usize = 12;
 const LAUNCHES: usize = 8;
+const WARM_UP: Duration = Duration::from_millis(600);
 /// Bytes of the sets together: past the L2 cache.
 const ROTATED: usize = 160 << 20;
 
 /// Groups, rows of each in the mean, N and K; and whether sizes are drawn, by Zipf's law.
-const SHAPES: [(usize, usize, usize, usize, bool); 7] = [
+const SHAPES: [(usize, usize, usize, usize, bool); 9] = [
     (8, 1024, 4096, 7168, false),
     (4, 8192, 4096, 7168, false),
     (32, 128, 2048, 7168, false),
@@ -28,6 +33,16 @@ const SHAPES: [(usize, usize, usize, usize, bool); 7] = [
     (64, 64, 1536, 2048, true),
     (128, 32, 1536, 2048, true),
     (32, 512, 2048, 4096, true),
+    (64, 384, 2816, 2048, true),
+    (8, 1024, 14336, 4096, true),
+];
+
+/// Orders of tiles in which the largest ones are timed too.
+const RASTERS: [Raster; 4] = [
+    Raster { order: RasterOrder::AlongM, group: 2 },
+    Raster { order: RasterOrder::AlongM, group: 32 },
+    Raster { order: RasterOrder::AlongN, group: 4 },
+    Raster { order: RasterOrder::AlongN, group: 16 },
 ];
 
 fn problem() -> Problem {
@@ -63,6 +78,8 @@ fn schedules() -> Vec<Schedule> {
             candidates.push(Sm90Schedule { tile_m, tile_n, consumers, stages, swap_ab: true, ..plain });
         }
     }
+    let others = RASTERS.map(|raster| [0, 1, 2, 5].map(|number| Sm90Schedule { raster, ..candidates[number] }));
+    candidates.extend(others.into_iter().flatten());
     let class = problem().class();
     let candidates = candidates.into_iter().map(Schedule::from);
     candidates.filter(|schedule| schedule.check(&class, Arch::SM_90A).is_ok()).collect()
@@ -70,7 +87,7 @@ fn schedules() -> Vec<Schedule> {
 
 /// Where groups begin. Drawn ones are as the loads of experts are: a few are large, and some are empty.
 fn offsets(groups: usize, mean: usize, is_drawn: bool) -> Vec<i32> {
-    let mut rng = StdRng::seed_from_u64(9);
+    let mut rng = StdRng::seed_from_u64(settings::number("AUTOKERNEL_SEED", 9));
     let mut sizes = vec![mean; groups];
     if is_drawn {
         let weights: Vec<f64> = (0..groups).map(|rank| 1.0 / (1.0 + rank as f64)).collect();
@@ -98,9 +115,17 @@ struct Set {
 #[test]
 #[ignore = "a measurement of minutes, for a GPU that does nothing else"]
 fn groups_of_the_sizes_of_experts() {
+    // Before it looks for a GPU, so that another machine can compile them.
+    let compiled = timed::compile(&problem(), schedules(), env!("CARGO_TARGET_TMPDIR"));
     let Some(device) = skip::gpu("gpu_groups_speed::groups_of_the_sizes_of_experts") else { return };
-    let kernels = timed::load(&device, &problem(), schedules(), env!("CARGO_TARGET_TMPDIR"));
-    println!("{device}; bf16 nt, medians of {ROUNDS} rounds of {LAUNCHES} launches");
+    let kernels = timed::load(&device, &problem(), &compiled);
+    let mut torch = match Torch::start(include_str!("torch_groups.py")) {
+        Ok(torch) => torch,
+        Err(error) => return skip::log("gpu_groups_speed::groups_of_the_sizes_of_experts", &error.to_string()),
+    };
+    println!(
+        "{device}; bf16 nt, medians of {ROUNDS} rounds of {LAUNCHES} launches; ratios above 1: torch takes longer"
+    );
     let drawn = timed::drawn();
     let values = |count: usize| drawn.iter().copied().cycle().take(count).collect::<Vec<bf16>>();
     let mut timer = Timer::new(&device, Cache::Warm).unwrap();
@@ -114,32 +139,46 @@ fn groups_of_the_sizes_of_experts() {
             out: Matrix::zeros(&device, rows, n).unwrap(),
         };
         let sets = RefCell::new((0..count).map(set).collect::<Vec<_>>());
+        let numbers = [n, k, LAUNCHES, count].map(|number| number as i64).into_iter();
+        torch.prepare(&numbers.chain(offsets.iter().map(|&offset| offset.into())).collect::<Vec<_>>()).unwrap();
         let offsets = Index::from_slice(&device, &offsets).unwrap();
         let launch = |kernel: &CompiledKernel, launch: usize| {
             let Set { x, w, out } = &mut sets.borrow_mut()[launch % count];
             let arguments: &mut [Argument<'_>] = &mut [(&*x).into(), (&*w).into(), offsets.view().into(), out.into()];
             kernel.launch(&device, arguments)
         };
+        let shape = format!("{groups:>4} x {mean:>5}x{n}x{k} {:>5}", if is_drawn { "drawn" } else { "even" });
+        // A cool GPU is a tenth faster, which would make the first of the list the fastest.
+        let begun = Instant::now();
+        while begun.elapsed() < WARM_UP {
+            let _ = timer.time_batch(LAUNCHES, |at| launch(&kernels[0].1, at)).unwrap();
+        }
         let mut timed: Vec<(f64, usize)> = Vec::new();
-        for (number, (_, kernel)) in kernels.iter().enumerate() {
+        for (number, (schedule, kernel)) in kernels.iter().enumerate() {
             let mut run = |at: usize| launch(kernel, at);
             let _ = timer.time_batch(2, &mut run).unwrap();
             timed.push((timer.time_batch(6, &mut run).unwrap(), number));
+            eprintln!("{shape} {:.4} ms {schedule}", timed[number].0);
         }
         timed.sort_by(|left, right| left.0.total_cmp(&right.0));
         let finalists: Vec<usize> = timed.iter().take(3).map(|(_, number)| *number).collect();
-        let launch = &launch;
-        let runs = finalists.iter().map(|number| {
-            let kernel = &kernels[*number].1;
-            move |at: usize| launch(kernel, at)
-        });
-        let mut runs: Vec<_> = runs.collect();
-        let mut work: Vec<Work<'_>> = runs.iter_mut().map(|run| run as Work<'_>).collect();
-        let times = timer.interleave(ROUNDS, LAUNCHES, &mut work).unwrap();
-        let best = (0..finalists.len()).map(|number| (times.timing(number).unwrap().median_ms, finalists[number]));
-        let (ms, number) = best.min_by(|left, right| left.0.total_cmp(&right.0)).unwrap();
-        let tflops = 2.0 * (rows * n * k) as f64 / (ms * 1e9);
-        let sizes = if is_drawn { "drawn" } else { "even" };
-        println!("{groups:>4} x {mean:>5}x{n}x{k} {sizes:>6} {ms:>9.4} ms {tflops:>6.1} TF  {}", kernels[number].0);
+        let (mut ours, mut theirs) = (vec![Vec::new(); finalists.len()], Vec::new());
+        for _ in 0..ROUNDS {
+            for (times, number) in ours.iter_mut().zip(&finalists) {
+                times.push(timer.time_batch(LAUNCHES, |at| launch(&kernels[*number].1, at)).unwrap());
+            }
+            theirs.push(torch.round_ms().unwrap());
+        }
+        let median = |times: &[f64]| Statistics::of(times).unwrap().median;
+        let best = (0..finalists.len()).min_by(|&left, &right| median(&ours[left]).total_cmp(&median(&ours[right])));
+        let (best, times) = best.map(|best| (&kernels[finalists[best]].0, &ours[best])).unwrap();
+        let tflops = 2.0 * (rows * n * k) as f64 / (median(times) * 1e9);
+        print!("{shape} {:>8.4} ms {tflops:>6.1} TF", median(times));
+        for (number, name) in torch.contenders.iter().enumerate() {
+            let ratios: Vec<f64> = times.iter().zip(&theirs).map(|(ours, theirs)| theirs[number] / ours).collect();
+            let Statistics { median, spread_pct, .. } = Statistics::of(&ratios).unwrap();
+            print!("  {name} {median:.3} ({spread_pct:.1} %)");
+        }
+        println!("  {best}");
     }
 }

@@ -97,7 +97,8 @@ impl Set {
 #[ignore = "a measurement of minutes, for a GPU that does nothing else"]
 fn batches_beside_the_strided_batches_of_cublaslt() {
     let Some(device) = skip::gpu("gpu_speed::batches_beside_the_strided_batches_of_cublaslt") else { return };
-    let kernels = timed::load(&device, &problem(), schedules(), env!("CARGO_TARGET_TMPDIR"));
+    let compiled = timed::compile(&problem(), schedules(), env!("CARGO_TARGET_TMPDIR"));
+    let kernels = timed::load(&device, &problem(), &compiled);
     println!(
         "{device}; bf16 nt, {ROUNDS} interleaved rounds of {LAUNCHES} launches; above 1 is faster than cuBLASLt's best"
     );
