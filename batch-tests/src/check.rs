@@ -9,6 +9,7 @@ use autokernel_codegen::rows::{Kind, Operand};
 use gpu_tests::operands::is_right;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use rayon::prelude::*;
 
 use crate::buffer::{Buffer, Values};
 use crate::place::Place;
@@ -174,8 +175,9 @@ fn judge(
     let accumulated = accumulation::error(problem.input, k as f64, 4.0 * (k as f64).sqrt() / 3.0);
     // The product that a row is of; none for rows of no group, which are left alone.
     let groups = groups(offsets, m);
-    let rows = (0..batch).flat_map(|product| (0..m).map(move |row| (product, row)));
-    for (product, row) in rows {
+    // Rows are judged by all threads: on a GPU it is the reference that takes the time.
+    (0..batch * m).into_par_iter().try_for_each(|number| {
+        let (product, row) = (number / m, number % m);
         let own = if problem.many() == Many::Groups { groups[row] } else { Some(product) };
         for column in 0..n {
             let Some(product) = own else {
@@ -214,14 +216,14 @@ fn judge(
                 }
             }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
-/// A case of up to `largest` in each dimension and `most` products.
-pub fn random(rng: &mut StdRng, problem: &Problem, largest: u32, most: u32) -> Case {
+/// A case of up to `largest` rows, columns and K, and `most` products.
+pub fn random(rng: &mut StdRng, problem: &Problem, largest: [u32; 3], most: u32) -> Case {
     let mut extent = |most: u32| ((rng.random_range(0.0..f64::from(most + 1).ln()).exp()) as u32).clamp(1, most);
-    let [m, n, k] = [extent(largest), extent(largest), extent(largest)];
+    let [m, n, k] = largest.map(&mut extent);
     let (n, k) = (problem.known_n.unwrap_or(n), problem.known_k.unwrap_or(k));
     let extents = of_many(problem, extent(most), [m, n, k]);
     let values = if rng.random() { Values::Uniform } else { Values::Integers };

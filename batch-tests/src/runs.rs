@@ -74,7 +74,7 @@ impl Run {
         let loaded = EmulatedKernel::load(&emulation, &signature(problem), &plan, &ptx).map_err(|it| it.to_string())?;
         let device = Device::emulated_with(emulation).map_err(|error| error.to_string())?;
         for number in 0..settings::number("AUTOKERNEL_CASES", 3) {
-            let mut case = random(&mut rng, problem, 140, 5);
+            let mut case = random(&mut rng, problem, [140; 3], 5);
             if number == 2 && problem.known_k.is_none() {
                 let [m, n, _] = matmul::sizes(&case.extents);
                 case = Case { extents: of_many(problem, 3, [m, n, 0]), ..case };
@@ -95,7 +95,7 @@ impl Run {
         let loaded = loaded.map_err(|error| error.to_string())?;
         let mut rng = StdRng::seed_from_u64(self.seed);
         for _ in 0..settings::number("AUTOKERNEL_CASES", 20) {
-            let case = random(&mut rng, &self.problem, 300, 20);
+            let case = random(&mut rng, &self.problem, [300; 3], 20);
             check(device, &self.problem, case, |arguments| loaded.launch(device, arguments))?;
         }
         Ok(())
