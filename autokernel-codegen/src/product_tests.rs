@@ -1,3 +1,4 @@
+use autokernel_core::Arch;
 use quote::quote;
 
 use super::*;
@@ -193,5 +194,21 @@ fn mistakes_in_a_body_are_told_with_what_can_be_written() {
         let message = read(&format!("fn f({parameters}) {{ {body} }}")).unwrap_err().into_iter();
         let messages: Vec<String> = message.map(|error| error.to_string()).collect();
         assert!(messages.iter().any(|message| message.contains(expected)), "{body}: {messages:?}");
+    }
+}
+
+#[test]
+fn a_body_of_as_many_operands_as_there_may_be_has_a_schedule_on_every_arch() {
+    for dots in ["dot(x, w.t())", "dot(x, w.t()) * dot(x, v.t())"] {
+        let parameters: String = (0..16).map(|number| format!("x{number}: &Matrix<f32>, ")).collect();
+        let sum = (0..16).map(|number| format!("x{number}")).collect::<Vec<_>>().join(" + ");
+        let second = if dots.contains('v') { "v: &Matrix<bf16>, " } else { "" };
+        let source = format!(
+            "fn f(x: &Matrix<bf16>, w: &Matrix<bf16>, {second}{parameters}out: &mut Matrix<f32>) {{ out = {dots} + {sum}; }}"
+        );
+        let class = problem::Problem::from(read(&source).unwrap()).class();
+        for arch in [Arch::SM_80, Arch::SM_90A] {
+            assert_eq!(class.check(&class.default_schedule(arch), arch), Ok(()), "{source}, {arch}");
+        }
     }
 }

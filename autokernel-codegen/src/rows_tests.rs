@@ -1,3 +1,4 @@
+use autokernel_core::Arch;
 use autokernel_ops::rows::{Reduction, Step};
 
 use super::*;
@@ -135,4 +136,19 @@ fn mistakes_with_indices_are_told_with_what_can_be_written() {
 fn all_mistakes_are_told_at_once() {
     let source = "fn f(x: &Vec<bf16>, out: &mut Matrix<bf16>) { out = 1; let y = 2; }";
     assert_eq!(read(source).unwrap_err().into_iter().count(), 3);
+}
+
+#[test]
+fn a_body_of_as_many_operands_as_there_may_be_has_a_schedule_on_every_arch() {
+    for ty in ["f32", "bf16"] {
+        let parameters: String = (0..19).map(|number| format!("x{number}: &Matrix<{ty}>, ")).collect();
+        let sum = (0..19).map(|number| format!("x{number}")).collect::<Vec<_>>().join(" + ");
+        for body in [sum.clone(), format!("({sum}).exp() / row_sum(({sum}).exp()) + row_max({sum})")] {
+            let source = format!("fn f({parameters}out: &mut Matrix<{ty}>) {{ out = {body}; }}");
+            let class = problem::Problem::from(read(&source).unwrap()).class();
+            for arch in [Arch::SM_80, Arch::SM_90A] {
+                assert_eq!(class.check(&class.default_schedule(arch), arch), Ok(()), "{source}, {arch}");
+            }
+        }
+    }
 }

@@ -150,7 +150,7 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// or column by column, are two views of it: `rows(..n)` and `rows(n..)`, or a leading dimension of twice the length.
 ///
 /// **Other operands**, of `bf16`, `f16` or `f32`, each on its own: `&Matrix<T>` of the result's size (a residual), `&Row<T>`
-/// (a bias), `&Column<T>` (a scale a row), `f32`, and `&Scalar<T>`, a number in memory. Each `&mut Matrix<T>` is written once. At most 8 operands.
+/// (a bias), `&Column<T>` (a scale a row), `f32`, and `&Scalar<T>`, a number in memory. Each `&mut Matrix<T>` is written once. At most 20 operands.
 ///
 /// **Reductions along rows**: `row_sum`, `row_mean`, `row_max` and `row_min` of what an element is computed of, into a `&mut Column<T>`,
 /// as a norm or a softmax behind this product asks for:
@@ -304,7 +304,7 @@ pub fn attention(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// **Operands**: `&Matrix<T>` is indexed by row and column, `&Row<T>` by column (a bias, a norm's weight), `&Column<T>` by
 /// row (a scale, a statistic), an `f32` is a number of the launch, and `&Scalar<T>` one in memory, which the kernel reads when
 /// it runs: a launch in a graph sees what it holds at each replay. `&mut Matrix<T>`, `&mut Column<T>` and, along columns, `&mut Row<T>` are written.
-/// `T` is `bf16`, `f16` or `f32`, for each on its own; at most 8 operands, one of them a matrix.
+/// `T` is `bf16`, `f16` or `f32`, for each on its own; at most 20 operands, one of them a matrix.
 ///
 /// **Rows that an index picks**: an `&Index` has the number of a row for each row of the launch. `table[ids]` is the element of the
 /// row of a matrix, or of a column, that it picks, in the same column; `out[ids] = …;` writes that row. Such an operand has as many

@@ -30,8 +30,8 @@ pub enum Place {
     Fetch(usize),
 }
 
-/// The most operands that a kernel takes.
-pub const MAX_OPERANDS: usize = 8;
+/// The most operands that a kernel takes: a residual, and the rows and weights of eight experts beside what they computed.
+pub const MAX_OPERANDS: usize = 20;
 
 /// Goes through a body with its operation: names are unique and there, each output is written once and never read.
 pub struct Checker<'b> {

@@ -51,6 +51,9 @@ impl RowsSchedule {
                 RowsSchedule { keep: Keep::Values, .. } if class.kept > 0 => schedule.keep = Keep::Inputs,
                 RowsSchedule { threads_per_row: 1024, .. } => schedule.threads_per_row = 512,
                 RowsSchedule { vectors: 2.., .. } => schedule.vectors /= 2,
+                // Of many operands even one vector each is much.
+                RowsSchedule { threads_per_row: 512, .. } => schedule.threads_per_row = 256,
+                RowsSchedule { vector: 4.., .. } => schedule.vector /= 2,
                 _ => break,
             }
         }

@@ -15,8 +15,8 @@ pub(crate) use transfer::{TensorMap, Transfer};
 
 use crate::Argument;
 
-/// The most operands of one kernel.
-pub(crate) const MAX_OPERANDS: usize = 8;
+/// The most operands of one kernel: as many as a body may have.
+pub(crate) const MAX_OPERANDS: usize = autokernel_ops::body::check::MAX_OPERANDS;
 
 /// The numbers among the operands of a launch, each at its operand's place.
 pub(crate) fn scalars_of(arguments: &[Argument<'_>]) -> [f32; MAX_OPERANDS] {
