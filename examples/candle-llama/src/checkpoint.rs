@@ -7,6 +7,7 @@ use candle_core::{DType, Device, Result, Tensor};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand_distr::{Distribution, StandardNormal};
+use rayon::prelude::*;
 
 use crate::config::Config;
 
@@ -15,13 +16,20 @@ pub struct Checkpoint(HashMap<String, Tensor>);
 
 /// Writes random weights in bf16, the same for the same seed, that keep the variance of what passes through them.
 pub fn write(path: &Path, config: &Config, seed: u64) -> Result<()> {
-    let mut random = StdRng::seed_from_u64(seed);
+    let mut row_of_all = 0;
     let mut normal = |rows: usize, columns: usize, deviation: f32| {
-        let values = (0..rows * columns).map(|_| {
-            let value: f32 = StandardNormal.sample(&mut random);
-            value * deviation
+        // Each row has a seed of its own, so that all cores draw: there are a billion numbers.
+        let first = row_of_all;
+        row_of_all += rows as u64;
+        let mut values = vec![0f32; rows * columns];
+        values.par_chunks_mut(columns).enumerate().for_each(|(row, values)| {
+            let mut random = StdRng::seed_from_u64(seed << 32 | (first + row as u64));
+            for value in values {
+                let drawn: f32 = StandardNormal.sample(&mut random);
+                *value = drawn * deviation;
+            }
         });
-        Tensor::from_vec(values.collect::<Vec<f32>>(), (rows, columns), &Device::Cpu)?.to_dtype(DType::BF16)
+        Tensor::from_vec(values, (rows, columns), &Device::Cpu)?.to_dtype(DType::BF16)
     };
     let &Config { vocabulary, hidden, heads, groups, head_dim, feed_forward, .. } = config;
     let ones = || Tensor::ones(hidden, DType::BF16, &Device::Cpu);

@@ -29,6 +29,8 @@ pub struct Config {
     pub eps: f64,
     /// The base of the rotary embedding's wavelengths.
     pub theta: f32,
+    /// Tokens that a sequence may have.
+    pub places: usize,
 }
 
 impl Preset {
@@ -44,6 +46,7 @@ impl Preset {
                 feed_forward: 704,
                 eps: 1e-5,
                 theta: 10_000.0,
+                places: 2048,
             },
             Preset::Large => Config {
                 vocabulary: 32_000,
@@ -55,6 +58,7 @@ impl Preset {
                 feed_forward: 8192,
                 eps: 1e-5,
                 theta: 500_000.0,
+                places: 8192,
             },
         }
     }

@@ -16,7 +16,7 @@ use clap::Parser;
 
 use checkpoint::Checkpoint;
 use config::Preset;
-use measure::{Taken, Task, generate, logits, prompts, relative_error};
+use measure::{Spread, Taken, Task, generate, logits, prompts, relative_error};
 use model::Model;
 use operations::Operations;
 
@@ -38,15 +38,23 @@ struct Arguments {
     /// Tokens that follow each prompt.
     #[arg(long, default_value_t = 16)]
     tokens: usize,
-    /// Rounds, of which the fastest counts; both ways take turns.
-    #[arg(long, default_value_t = 3)]
+    /// Rounds, of which the median counts; both ways take turns.
+    #[arg(long, default_value_t = 3, value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..))]
     rounds: usize,
+    /// How far the logits may be apart, relative to their size.
+    #[arg(long, default_value_t = 0.05)]
+    tolerance: f64,
 }
 
 fn main() -> Result<()> {
-    let Arguments { checkpoint: path, preset, batch, prompt, tokens, rounds } = Arguments::parse();
+    let Arguments { checkpoint: path, preset, batch, prompt, tokens, rounds, tolerance } = Arguments::parse();
     let config = preset.config();
     let task = Task { batch, prompt, generated: tokens };
+    let places = config.places;
+    anyhow::ensure!(
+        prompt >= 1 && prompt + tokens <= places,
+        "a sequence has 1 to {places} tokens: change --prompt and --tokens"
+    );
     if !path.is_file() {
         checkpoint::write(&path, &config, 1)?;
     }
@@ -59,22 +67,38 @@ fn main() -> Result<()> {
     let (following, _) = generate(&candle, &prompts, task)?;
     let (theirs, ours) = (logits(&candle, &prompts, &following)?, logits(&kernels, &prompts, &following)?);
     println!("{} prompts of {prompt} tokens, {tokens} more each, bf16, on {:?}", batch, device.location());
-    println!("logits apart, relative to candle's: {:.4}", relative_error(&ours, &theirs)?);
+    let apart = relative_error(&ours, &theirs)?;
+    println!("logits apart, relative to candle's: {apart:.4}");
 
-    let mut best = [Taken { prefill: f64::INFINITY, decode: f64::INFINITY }; 2];
+    anyhow::ensure!(apart <= tolerance, "the logits are further apart than --tolerance {tolerance}");
+
+    let mut taken = [Vec::with_capacity(rounds), Vec::with_capacity(rounds)];
     for _ in 0..rounds {
-        for (best, model) in best.iter_mut().zip([&candle, &kernels]) {
-            let (_, Taken { prefill, decode }) = generate(model, &prompts, task)?;
-            *best = Taken { prefill: best.prefill.min(prefill), decode: best.decode.min(decode) };
+        for (taken, model) in taken.iter_mut().zip([&candle, &kernels]) {
+            taken.push(generate(model, &prompts, task)?.1);
         }
     }
-    for (name, taken) in ["candle", "kernels"].iter().zip(best) {
-        let rate = (batch * tokens) as f64 / taken.decode;
-        println!("{name:8} prefill {:9.2} ms   decode {rate:9.1} tokens/s", taken.prefill * 1e3);
+    let of = |way: usize, part: fn(&Taken) -> f64| taken[way].iter().map(part).collect::<Vec<f64>>();
+    for (way, name) in ["candle", "kernels"].iter().enumerate() {
+        let (prefill, decode) = (Spread::of(&of(way, |it| it.prefill)), Spread::of(&of(way, |it| it.decode)));
+        let rate = |seconds: f64| (batch * tokens) as f64 / seconds;
+        println!(
+            "{name:8} prefill {:9.2} ms ({:.2} to {:.2})   decode {:9.1} tokens/s ({:.1} to {:.1})",
+            1e3 * prefill.median,
+            1e3 * prefill.lowest,
+            1e3 * prefill.highest,
+            rate(decode.median),
+            rate(decode.highest),
+            rate(decode.lowest)
+        );
     }
-    let [theirs, ours] = best;
-    let (prefill, decode) = (theirs.prefill / ours.prefill, theirs.decode / ours.decode);
-    println!("kernels are {prefill:.2} × as fast at prefill, {decode:.2} × at decoding (fastest of {rounds} rounds)");
+    let ratio = |part: fn(&Taken) -> f64| {
+        let ratios = of(0, part).iter().zip(of(1, part)).map(|(theirs, ours)| theirs / ours).collect::<Vec<f64>>();
+        let Spread { median, lowest, highest } = Spread::of(&ratios);
+        format!("{median:.2} × ({lowest:.2} to {highest:.2})")
+    };
+    let (prefill, decode) = (ratio(|it| it.prefill), ratio(|it| it.decode));
+    println!("kernels are {prefill} as fast at prefill, {decode} at decoding (median of {rounds} rounds, in turn)");
     Ok(())
 }
 

@@ -26,6 +26,25 @@ pub struct Taken {
     pub decode: f64,
 }
 
+/// Of some numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    pub median: f64,
+    pub lowest: f64,
+    pub highest: f64,
+}
+
+impl Spread {
+    /// Of at least one.
+    pub fn of(values: &[f64]) -> Self {
+        let mut values = values.to_vec();
+        values.sort_by(f64::total_cmp);
+        let last = values.len() - 1;
+        let median = (values[last / 2] + values[last.div_ceil(2)]) / 2.0;
+        Spread { median, lowest: values[0], highest: values[last] }
+    }
+}
+
 /// Prompts that look random, `[batch, tokens]`.
 pub fn prompts(task: Task, config: &Config, device: &Device) -> Result<Tensor> {
     let token = |at: usize| ((at as u64 * 2_654_435_761 + 12_345) >> 7) as u32 % config.vocabulary as u32;

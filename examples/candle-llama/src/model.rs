@@ -1,10 +1,12 @@
 //! The decoder: embedding, blocks of attention and feed-forward with their residuals, a head on the vocabulary.
 
+use std::cell::RefCell;
+
 use candle_core::{D, DType, Device, Result, Tensor};
 
 use crate::checkpoint::Checkpoint;
 use crate::config::Config;
-use crate::operations::Operations;
+use crate::operations::{Masks, Operations};
 
 /// A decoder whose weights are on a device.
 pub struct Model {
@@ -14,6 +16,9 @@ pub struct Model {
     layers: Vec<Layer>,
     norm: Tensor,
     head: Tensor,
+    /// Cosines and sines of the rotary embedding at every place.
+    rotation: (Tensor, Tensor),
+    masks: RefCell<Masks>,
 }
 
 struct Layer {
@@ -51,10 +56,13 @@ impl Model {
                 down: weight("mlp.down_proj")?,
             })
         };
+        let embedding = checkpoint.weight("model.embed_tokens")?;
         Ok(Model {
             config,
             operations,
-            embedding: checkpoint.weight("model.embed_tokens")?,
+            rotation: rotation(&config, embedding.device(), embedding.dtype())?,
+            masks: RefCell::default(),
+            embedding,
             layers: (0..config.layers).map(layer).collect::<Result<_>>()?,
             norm: checkpoint.weight("model.norm")?,
             head: checkpoint.weight("lm_head")?,
@@ -65,13 +73,16 @@ impl Model {
     pub fn forward(&self, tokens: &Tensor, cache: &mut Cache) -> Result<Tensor> {
         let (operations, eps) = (self.operations, self.config.eps);
         let (batch, count) = tokens.dims2()?;
-        let rotation = rotation(&self.config, cache.tokens, count, tokens.device(), self.embedding.dtype())?;
+        let (cos, sin) = &self.rotation;
+        let rotation = (cos.narrow(0, cache.tokens, count)?, sin.narrow(0, cache.tokens, count)?);
+        let (keys, masks) = (cache.tokens + count, &mut *self.masks.borrow_mut());
+        let mask = operations.mask(count, keys, masks, tokens.device())?;
         let ids = tokens.flatten_all()?;
         let mut x = self.embedding.index_select(&ids, 0)?.reshape((batch, count, self.config.hidden))?;
         let first = self.layers.first().map_or(&self.norm, |layer| &layer.norm);
         let mut normed = operations.norm(&x, first, eps)?;
         for (number, layer) in self.layers.iter().enumerate() {
-            let attended = self.attend(number, layer, &normed, &rotation, cache)?;
+            let attended = self.attend(number, layer, &normed, &rotation, mask.as_ref(), cache)?;
             let (sum, of_sum) = operations.add_norm(&attended, &x, &layer.norm_after, eps)?;
             let gated = operations.gated(&of_sum, &layer.gate, &layer.up)?;
             let next = self.layers.get(number + 1).map_or(&self.norm, |layer| &layer.norm);
@@ -88,6 +99,7 @@ impl Model {
         layer: &Layer,
         x: &Tensor,
         (cos, sin): &(Tensor, Tensor),
+        mask: Option<&Tensor>,
         cache: &mut Cache,
     ) -> Result<Tensor> {
         let Config { heads, groups, head_dim, .. } = self.config;
@@ -107,17 +119,17 @@ impl Model {
             Some(layer) => *layer = kept,
             None => cache.layers.push(kept),
         }
-        let attended = self.operations.attention(&q, &k, &v)?;
+        let attended = self.operations.attention(&q, &k, &v, mask)?;
         self.operations.linear(&attended.transpose(1, 2)?.reshape((batch, count, heads * head_dim))?, &layer.o)
     }
 }
 
-/// Cosines and sines of the rotary embedding for `count` tokens from place `first` on.
-fn rotation(config: &Config, first: usize, count: usize, device: &Device, dtype: DType) -> Result<(Tensor, Tensor)> {
-    let half = config.head_dim / 2;
+/// Cosines and sines of the rotary embedding, `[places, half of a head]`.
+fn rotation(config: &Config, device: &Device, dtype: DType) -> Result<(Tensor, Tensor)> {
+    let (half, places) = (config.head_dim / 2, config.places);
     let frequency = |pair: usize| config.theta.powf(-(pair as f32) / half as f32);
-    let angles = (0..count * half).map(|at| (first + at / half) as f32 * frequency(at % half));
-    let angles = Tensor::from_iter(angles, device)?.reshape((count, half))?;
+    let angles = (0..places * half).map(|at| (at / half) as f32 * frequency(at % half));
+    let angles = Tensor::from_iter(angles, device)?.reshape((places, half))?;
     Ok((angles.cos()?.to_dtype(dtype)?, angles.sin()?.to_dtype(dtype)?))
 }
 

@@ -1,7 +1,9 @@
 //! The operations of a decoder that may run by candle or by kernels of this crate's build.
 
+use std::collections::HashMap;
+
 use autokernel_candle::{Mask, ops};
-use candle_core::{D, DType, Module, Result, Tensor};
+use candle_core::{D, DType, Device, Module, Result, Tensor};
 
 /// Who computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +18,8 @@ impl Operations {
     /// x · wᵀ
     pub fn linear(self, x: &Tensor, w: &Tensor) -> Result<Tensor> {
         match self {
-            Operations::Candle => candle_nn::Linear::new(w.clone(), None).forward(x),
+            // candle multiplies rows that lie apart on the CPU alone.
+            Operations::Candle => candle_nn::Linear::new(w.clone(), None).forward(&x.contiguous()?),
             Operations::Kernels => ops::linear(x, w, None, ops::Activation::Identity),
         }
     }
@@ -49,32 +52,53 @@ impl Operations {
         }
     }
 
-    /// Causal attention of `[batch, heads, queries, d]` on `[batch, groups, keys, d]`.
-    pub fn attention(self, q: &Tensor, k: &Tensor, v: &Tensor) -> Result<Tensor> {
+    /// Which scores are hidden from `queries` that end where `keys` end, where they are computed one by one and any is: made once for each
+    /// length, as candle's Llama does.
+    pub fn mask(self, queries: usize, keys: usize, masks: &mut Masks, device: &Device) -> Result<Option<Tensor>> {
+        if self == Operations::Kernels || queries == 1 {
+            return Ok(None);
+        }
+        let mask = match masks.get(&[queries, keys]) {
+            Some(known) => known.clone(),
+            None => {
+                let is_hidden = |at: usize| u8::from(at % keys + queries > at / keys + keys);
+                let mask = Tensor::from_iter((0..queries * keys).map(is_hidden), device)?.reshape((queries, keys))?;
+                masks.insert([queries, keys], mask.clone());
+                mask
+            }
+        };
+        Ok(Some(mask))
+    }
+
+    /// Causal attention of `[batch, heads, queries, d]` on `[batch, groups, keys, d]`, with what [`Operations::mask`] gave.
+    pub fn attention(self, q: &Tensor, k: &Tensor, v: &Tensor, mask: Option<&Tensor>) -> Result<Tensor> {
         match self {
-            Operations::Candle => attention(q, k, v),
+            Operations::Candle => attention(q, k, v, mask),
             Operations::Kernels => autokernel_candle::attention(q, k, v, Mask::Causal),
         }
     }
 }
 
-/// As candle's Llama has it.
-fn attention(q: &Tensor, k: &Tensor, v: &Tensor) -> Result<Tensor> {
-    let (batch, heads, queries, dim) = q.dims4()?;
+/// Masks by numbers of queries and keys.
+pub type Masks = HashMap<[usize; 2], Tensor>;
+
+/// As candle's Llama has it, but that products are of the tensors' own type.
+fn attention(q: &Tensor, k: &Tensor, v: &Tensor, mask: Option<&Tensor>) -> Result<Tensor> {
+    let (batch, heads, _, dim) = q.dims4()?;
     let (_, groups, keys, _) = k.dims4()?;
     let repeated = |x: &Tensor| {
         let each = (batch, groups, heads / groups, keys, dim);
         x.unsqueeze(2)?.expand(each)?.reshape((batch, heads, keys, dim))
     };
     let scores = (q.contiguous()?.matmul(&repeated(k)?.t()?)?.to_dtype(DType::F32)? / (dim as f64).sqrt())?;
-    let scores = if queries == 1 { scores } else { scores.broadcast_add(&hidden(queries, keys, q)?)? };
+    let scores = match mask {
+        None => scores,
+        Some(mask) => {
+            let hidden = Tensor::new(f32::NEG_INFINITY, scores.device())?.broadcast_as(scores.shape())?;
+            mask.broadcast_as(scores.shape())?.where_cond(&hidden, &scores)?
+        }
+    };
     let weights = candle_nn::ops::softmax_last_dim(&scores)?.to_dtype(v.dtype())?;
     debug_assert_eq!(weights.dim(D::Minus1)?, keys);
     weights.matmul(&repeated(v)?.contiguous()?)
-}
-
-/// −∞ where a query does not see a key, else 0.
-fn hidden(queries: usize, keys: usize, like: &Tensor) -> Result<Tensor> {
-    let value = |at: usize| if at % keys + queries <= at / keys + keys { 0f32 } else { f32::NEG_INFINITY };
-    Tensor::from_iter((0..queries * keys).map(value), like.device())?.reshape((queries, keys))
 }
