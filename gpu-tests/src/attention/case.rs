@@ -1,6 +1,9 @@
 //! Sizes that are drawn, and tensors that lie anywhere in guarded buffers.
 
+use std::ops::Range;
+
 use autokernel::{Device, HeadsView, HeadsViewMut, Matrix, MatrixViewMut, bf16, f16};
+use autokernel_codegen::attention::oracle::Expected;
 use autokernel_codegen::attention::plan::Sizes;
 use rand::RngExt;
 use rand::rngs::StdRng;
@@ -21,6 +24,33 @@ impl Precise for f16 {
     fn bits(self) -> u16 {
         self.to_bits()
     }
+}
+
+/// What queries are multiplied by: mostly nothing; or as much as makes one weight of almost 1, or scores of 10⁴.
+pub fn amplitude(rng: &mut StdRng) -> f32 {
+    [1.0, 1.0, 1.0, 1.0, 30.0, 1e4][rng.random_range(0..6)]
+}
+
+/// Which of queries, keys and values have an element that is no number: mostly none, perhaps one of them.
+pub fn poisoned(rng: &mut StdRng) -> Option<usize> {
+    rng.random_ratio(1, 4).then(|| rng.random_range(0..3))
+}
+
+/// The columns in which some value is no number that a query does not see. There a kernel may give none: the value's weight is zero,
+/// which hides no NaN.
+pub fn hidden_nonsense(seen: Range<u32>, values: &[Vec<f64>]) -> Vec<usize> {
+    let is_hidden = |key: &usize| !seen.contains(&(*key as u32));
+    let hidden = (0..values.len()).filter(is_hidden).filter(|key| values[*key].iter().any(|value| value.is_nan()));
+    hidden.flat_map(|key| (0..values[key].len()).filter(move |column| values[key][*column].is_nan())).collect()
+}
+
+/// Whether a result is what is expected, where it may be no number in some columns.
+pub fn agrees(expected: &Expected, got: &[f64], may_be_none: &[usize]) -> bool {
+    let mut expected = expected.clone();
+    for &column in may_be_none.iter().filter(|column| got[**column].is_nan()) {
+        expected.out[column] = f64::NAN;
+    }
+    expected.is(got)
 }
 
 /// Sizes up to some length.
@@ -68,9 +98,12 @@ impl<T: Precise> Placed<T> {
         Placed { data, first, shape, strides }
     }
 
-    /// Random elements.
+    /// Random elements; sometimes those of the first batch, or of the first head, are all others', too.
     pub fn random(rng: &mut StdRng, shape: [u32; 4], amplitude: f32) -> Self {
         let mut placed = Self::guarded(rng, shape);
+        if rng.random_ratio(1, 6) {
+            placed.strides[rng.random_range(0..2)] = 0;
+        }
         for start in placed.starts() {
             let row = &mut placed.data[start..start + placed.shape[3]];
             row.iter_mut().for_each(|element| *element = T::from_f32(amplitude * rng.random_range(-1.7..1.7)));
@@ -78,10 +111,12 @@ impl<T: Precise> Placed<T> {
         placed
     }
 
-    /// Makes the last element no number.
-    pub fn poison_last(&mut self) {
-        if let Some(start) = self.starts().last() {
-            self.data[start + self.shape[3] - 1] = T::from_f32(f32::NAN);
+    /// Makes an element of one row no number, anywhere.
+    pub fn poison(&mut self, rng: &mut StdRng) {
+        let starts = self.starts();
+        if !starts.is_empty() {
+            let start = starts[rng.random_range(0..starts.len())];
+            self.data[start + rng.random_range(0..self.shape[3])] = T::from_f32(f32::NAN);
         }
     }
 
@@ -89,6 +124,11 @@ impl<T: Precise> Placed<T> {
         let [batch, heads, rows, _] = self.shape.map(|size| size as u32);
         let heads = (0..batch).flat_map(|b| (0..heads).map(move |h| [b, h]));
         heads.flat_map(|[b, h]| (0..rows).map(move |row| [b, h, row])).map(|at| self.start(at)).collect()
+    }
+
+    /// Which of its rows one is.
+    pub fn number(&self, [batch, head, row]: [u32; 3]) -> usize {
+        (batch as usize * self.shape[1] + head as usize) * self.shape[2] + row as usize
     }
 
     fn start(&self, at: [u32; 3]) -> usize {

@@ -18,26 +18,26 @@ fn slope(head: u32) -> f32 {
 }
 
 /// Kernels of bf16.
-pub fn of_bf16() -> [Declared<bf16>; 4] {
+pub fn of_bf16() -> [Declared<bf16>; 5] {
     [
         Declared {
             kernel: &kernels::full::KERNEL,
-            launch: |device, [q, k, v], out| kernels::full::launch_on(device, q, k, v, out),
+            launch: |device, [q, k, v], out, _| kernels::full::launch_on(device, q, k, v, out),
             score: None,
         },
         Declared {
             kernel: kernels::causal::kernel::<bf16>(),
-            launch: |device, [q, k, v], out| kernels::causal::launch_on(device, q, k, v, out),
+            launch: |device, [q, k, v], out, _| kernels::causal::launch_on(device, q, k, v, out),
             score: None,
         },
         Declared {
             kernel: &kernels::window::KERNEL,
-            launch: |device, [q, k, v], out| kernels::window::launch_on(device, q, k, v, out),
+            launch: |device, [q, k, v], out, _| kernels::window::launch_on(device, q, k, v, out),
             score: None,
         },
         Declared {
             kernel: &kernels::capped::KERNEL,
-            launch: |device, [q, k, v], out| {
+            launch: |device, [q, k, v], out, _| {
                 let slopes: Vec<f32> = (0..q.shape()[1] as u32).map(slope).collect();
                 let slopes = PerHead::from_slice(device, &slopes)?;
                 kernels::capped::launch_on(device, q, k, v, &slopes, CAP, out)
@@ -47,6 +47,11 @@ pub fn of_bf16() -> [Declared<bf16>; 4] {
                 cap * (product * scale / cap).tanh() + f64::from(slope(head)) * distance
             }),
         },
+        Declared {
+            kernel: &kernels::summed::KERNEL,
+            launch: |device, [q, k, v], out, sums| kernels::summed::launch_on(device, q, k, v, out, sums),
+            score: None,
+        },
     ]
 }
 
@@ -55,12 +60,12 @@ pub fn of_f16() -> [Declared<f16>; 2] {
     [
         Declared {
             kernel: kernels::causal::kernel::<f16>(),
-            launch: |device, [q, k, v], out| kernels::causal::launch_on(device, q, k, v, out),
+            launch: |device, [q, k, v], out, _| kernels::causal::launch_on(device, q, k, v, out),
             score: None,
         },
         Declared {
             kernel: &kernels::wide::KERNEL,
-            launch: |device, [q, k, v], out| kernels::wide::launch_on(device, q, k, v, out),
+            launch: |device, [q, k, v], out, _| kernels::wide::launch_on(device, q, k, v, out),
             score: None,
         },
     ]

@@ -9,8 +9,9 @@ use autokernel::{Device, Error, Heads, HeadsView, HeadsViewMut, Plan, Result};
 use autokernel_codegen::attention::Problem;
 use autokernel_codegen::attention::oracle::{self, Place};
 use autokernel_codegen::attention::plan::Sizes;
+use rand::SeedableRng;
 use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
+use rayon::prelude::*;
 
 use crate::settings;
 use case::{Lengths, Placed, Precise};
@@ -28,8 +29,8 @@ pub struct Declared<T: 'static> {
 /// What a body makes of a sum of products, given the scale, the head, and how far the key lies behind the query.
 pub type Score = fn(product: f64, scale: f64, head: u32, distance: f64) -> f64;
 
-/// A launch on a device, of queries, keys, values and the result.
-pub type Launch<T> = fn(&Device, [HeadsView<'_, T>; 3], HeadsViewMut<'_, T>) -> Result<()>;
+/// A launch on a device, of queries, keys, values, the result, and the logarithm of each sum, which not all kernels write.
+pub type Launch<T> = fn(&Device, [HeadsView<'_, T>; 3], HeadsViewMut<'_, T>, HeadsViewMut<'_, f32>) -> Result<()>;
 
 impl<T: Precise> Declared<T> {
     /// The problem that was compiled.
@@ -57,61 +58,74 @@ impl<T: Precise> Declared<T> {
     fn check_one(&self, device: &Device, problem: &Problem, sizes: &Sizes, rng: &mut StdRng) {
         let &Sizes { batch, heads, groups, queries, keys } = sizes;
         let what = format!("{problem}, {sizes:?} on {device}");
-        let amplitude = if rng.random_ratio(1, 4) { 30.0 } else { 1.0 };
-        let mut q = Placed::<T>::random(rng, [batch, heads, queries, problem.head_dim], amplitude);
-        let k = Placed::<T>::random(rng, [batch, groups, keys, problem.head_dim], 1.0);
-        let v = Placed::<T>::random(rng, [batch, groups, keys, problem.value_dim], 1.0);
-        if rng.random_ratio(1, 8) {
-            q.poison_last();
+        let amplitude = case::amplitude(rng);
+        let mut operands = [
+            Placed::<T>::random(rng, [batch, heads, queries, problem.head_dim], amplitude),
+            Placed::<T>::random(rng, [batch, groups, keys, problem.head_dim], 1.0),
+            Placed::<T>::random(rng, [batch, groups, keys, problem.value_dim], 1.0),
+        ];
+        if let Some(operand) = case::poisoned(rng) {
+            operands[operand].poison(rng);
         }
+        let [q, k, v] = &operands;
         let out = Placed::<T>::guarded(rng, [batch, heads, queries, problem.value_dim]);
-        let mut first = None;
-        for _ in 0..2 {
-            let mut buffers = [&q, &k, &v, &out].map(|placed| placed.upload(device));
+        let run = || {
+            let mut buffers = [q, k, v, &out].map(|placed| placed.upload(device));
+            let mut sums = Heads::zeros(device, [1, batch, heads, queries].map(|size| size as usize)).unwrap();
             let [of_q, of_k, of_v, of_out] = &mut buffers;
             let mut whole = of_out.view_mut();
-            (self.launch)(device, [q.view(of_q), k.view(of_k), v.view(of_v)], out.view_mut(&mut whole))
+            let views = [q.view(of_q), k.view(of_k), v.view(of_v)];
+            (self.launch)(device, views, out.view_mut(&mut whole), sums.view_mut())
                 .unwrap_or_else(|error| panic!("{what}: {error}"));
-            let got = of_out.to_vec().unwrap_or_else(|error| panic!("{what}: {error}"));
-            let bits: Vec<u16> = got.iter().map(|element| element.bits()).collect();
-            assert_eq!(*first.get_or_insert_with(|| bits.clone()), bits, "{what}: another result the second time");
-            out.expect_guards(&got, &what);
-            self.compare(problem, sizes, [&q, &k, &v], |at| out.row(&got, at), &what);
-        }
+            (of_out.to_vec().unwrap_or_else(|error| panic!("{what}: {error}")), sums.to_vec().unwrap())
+        };
+        let (got, sums) = run();
+        let (again, sums_again) = run();
+        let bits = |results: &[T]| results.iter().map(|element| element.bits()).collect::<Vec<_>>();
+        let bits_of_sums = |sums: &[f32]| sums.iter().map(|sum| sum.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits(&got), bits(&again), "{what}: another result the second time");
+        assert_eq!(bits_of_sums(&sums), bits_of_sums(&sums_again), "{what}: other sums the second time");
+        out.expect_guards(&got, &what);
+        self.compare(problem, sizes, &operands, |at| (out.row(&got, at), sums[out.number(at)]), &what);
     }
 
     fn compare(
         &self,
         problem: &Problem,
         sizes: &Sizes,
-        [q, k, v]: [&Placed<T>; 3],
-        got: impl Fn([u32; 3]) -> Vec<f64>,
+        [q, k, v]: &[Placed<T>; 3],
+        got: impl Fn([u32; 3]) -> (Vec<f64>, f32) + Sync,
         what: &str,
     ) {
         let &Sizes { batch, heads, groups, queries, keys } = sizes;
-        for batch in 0..batch {
-            let rows = |placed: &Placed<T>, group| (0..keys).map(|key| placed.wide([batch, group, key])).collect();
-            let of_groups: Vec<[Vec<Vec<f64>>; 2]> =
-                (0..groups).map(|group| [rows(k, group), rows(v, group)]).collect();
-            for head in 0..heads {
-                let [k, v] = &of_groups[(head / (heads / groups)) as usize];
-                for query in 0..queries {
-                    let place = Place { query, queries, keys };
-                    let at = [batch, head, query];
-                    let (q, k, v) = (q.wide(at), |key: u32| &*k[key as usize], |key: u32| &*v[key as usize]);
-                    let scored = |product, key| {
-                        let distance = f64::from(key) - (f64::from(query) + f64::from(keys) - f64::from(queries));
-                        self.score.map_or(0.0, |score| score(product, f64::from(problem.scale), head, distance))
-                    };
-                    let expected = match self.score {
-                        None => oracle::expected(problem, place, &q, k, v),
-                        Some(_) => oracle::scored(problem, place, &q, k, v, scored),
-                    };
-                    let got = got(at);
-                    assert!(expected.is(&got), "{what}: {at:?} is {got:?}, not {:?}", expected.out);
-                }
+        let of_group = |number: u32| {
+            let rows = |placed: &Placed<T>| -> Vec<Vec<f64>> {
+                (0..keys).map(|key| placed.wide([number / groups, number % groups, key])).collect()
+            };
+            [rows(k), rows(v)]
+        };
+        let of_groups: Vec<_> = (0..batch * groups).into_par_iter().map(of_group).collect();
+        (0..batch * heads * queries).into_par_iter().for_each(|row| {
+            let at @ [number, head, query] = [row / queries / heads, row / queries % heads, row % queries];
+            let [k, v] = &of_groups[(number * groups + head / (heads / groups)) as usize];
+            let place = Place { query, queries, keys };
+            let (q, of_key, of_value) = (q.wide(at), |key: u32| &*k[key as usize], |key: u32| &*v[key as usize]);
+            let scored = |product, key| {
+                let distance = f64::from(key) - (f64::from(query) + f64::from(keys) - f64::from(queries));
+                self.score.map_or(0.0, |score| score(product, f64::from(problem.scale), head, distance))
+            };
+            let expected = match self.score {
+                None => oracle::expected(problem, place, &q, of_key, of_value),
+                Some(_) => oracle::scored(problem, place, &q, of_key, of_value, scored),
+            };
+            let (got, sum) = got(at);
+            let hidden = case::hidden_nonsense(problem.keys_of(query, queries, keys), v);
+            assert!(case::agrees(&expected, &got, &hidden), "{what}: {at:?} is {got:?}, not {:?}", expected.out);
+            if problem.log_sum_exp {
+                let right = expected.has_log_sum_exp(f64::from(sum));
+                assert!(right, "{what}: the sum of {at:?} is {sum}, not {}", expected.log_sum_exp);
             }
-        }
+        });
     }
 
     /// Which schedule serves some sizes on a device.

@@ -8,6 +8,9 @@ use autokernel_codegen::attention::{Problem, signature};
 use rand::RngExt;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
+use rayon::prelude::*;
+
+use super::case;
 
 /// A declared kernel, and its launch on what says where sequences are, in the order of its parameters.
 pub struct Located {
@@ -184,8 +187,10 @@ impl Located {
         let [head_dim, value_dim] = [problem.head_dim, problem.value_dim].map(|dim| dim as usize);
         let batch = if problem.sequences.packed_queries { 1 } else { drawn.queries.len() };
         let [rows, rows_of_k] = drawn.rows;
+        let amplitude = case::amplitude(rng);
+        let poisoned = case::poisoned(rng);
         let mut random = || rng.random_range(-1.7f32..1.7);
-        let q = Dense::new([batch, drawn.heads, rows, head_dim], &mut random);
+        let mut q = Dense::new([batch, drawn.heads, rows, head_dim], || amplitude * random());
         // What no sequence has is no number.
         let mut k = Dense::new([drawn.matrices, drawn.groups, rows_of_k, head_dim], || f32::NAN);
         let mut v = Dense::new([drawn.matrices, drawn.groups, rows_of_k, value_dim], || f32::NAN);
@@ -197,6 +202,19 @@ impl Located {
                 tensor.data[at].fill_with(|| bf16::from_f32(random()));
             }
         }
+        // Inside of sequences an element of one may be none, too.
+        let all: Vec<_> = drawn.keys.iter().flatten().copied().collect();
+        let (matrix, row) = if all.is_empty() { (0, 0) } else { all[rng.random_range(0..all.len())] };
+        match poisoned {
+            Some(0) => q.data.last_mut().into_iter().for_each(|element| *element = bf16::NAN),
+            Some(operand) if !all.is_empty() => {
+                let tensor = if operand == 1 { &mut k } else { &mut v };
+                let at = tensor.at([matrix, rng.random_range(0..drawn.groups), row]);
+                tensor.data[at.start + rng.random_range(0..at.len())] = bf16::NAN;
+            }
+            _ => {}
+        }
+        let [q, k, v] = [q, k, v];
         let locators = drawn.locators(device).unwrap();
         let mut first = None;
         for _ in 0..2 {
@@ -214,27 +232,27 @@ impl Located {
         let mut out = Dense { data, shape: [batch, drawn.heads, rows, value_dim] };
         for (number, (&(first_query, queries), keys)) in drawn.queries.iter().zip(&drawn.keys).enumerate() {
             let matrix = if problem.sequences.packed_queries { 0 } else { number };
-            for (head, query) in (0..drawn.heads).flat_map(|head| (0..queries).map(move |query| (head, query))) {
+            let of = |tensor: &Dense, group| -> Vec<_> {
+                keys.iter().map(|&(matrix, row)| tensor.wide([matrix, group, row])).collect()
+            };
+            let of_groups: Vec<[Vec<_>; 2]> = (0..drawn.groups).map(|group| [of(&k, group), of(&v, group)]).collect();
+            let keys = keys.len() as u32;
+            (0..drawn.heads * queries).into_par_iter().for_each(|row| {
+                let (head, query) = (row / queries, row % queries);
                 let at = [matrix, head, first_query + query];
-                let group = head / (drawn.heads / drawn.groups);
-                let of = |tensor: &Dense| -> Vec<_> {
-                    keys.iter().map(|&(matrix, row)| tensor.wide([matrix, group, row])).collect()
-                };
-                let (k, v) = (of(&k), of(&v));
-                let [query, queries, keys] = [query, queries, keys.len()].map(|size| size as u32);
-                let place = f64::from(query) + f64::from(keys) - f64::from(queries);
+                let [k, v] = &of_groups[head / (drawn.heads / drawn.groups)];
+                let place = Place { query: query as u32, queries: queries as u32, keys };
+                let at_keys = f64::from(place.query) + f64::from(keys) - f64::from(place.queries);
                 let score =
-                    |product: f64, key: u32| product * f64::from(problem.scale) + (self.bias)(f64::from(key) - place);
-                let expected = oracle::scored(
-                    problem,
-                    Place { query, queries, keys },
-                    &q.wide(at),
-                    |key| &*k[key as usize],
-                    |key| &*v[key as usize],
-                    score,
-                );
-                assert!(expected.is(&out.wide(at)), "{what}: {at:?} is {:?}, not {:?}", out.wide(at), expected.out);
-                let at = out.at(at);
+                    |product: f64, key: u32| product * f64::from(problem.scale) + (self.bias)(f64::from(key) - at_keys);
+                let (of_key, of_value) = (|key: u32| &*k[key as usize], |key: u32| &*v[key as usize]);
+                let expected = oracle::scored(problem, place, &q.wide(at), of_key, of_value, score);
+                let hidden = case::hidden_nonsense(problem.keys_of(place.query, place.queries, keys), v);
+                let got = out.wide(at);
+                assert!(case::agrees(&expected, &got, &hidden), "{what}: {at:?} is {got:?}, not {:?}", expected.out);
+            });
+            for (head, query) in (0..drawn.heads).flat_map(|head| (0..queries).map(move |query| (head, query))) {
+                let at = out.at([matrix, head, first_query + query]);
                 out.data[at].fill(bf16::from_f32(UNTOUCHED));
             }
         }
