@@ -32,8 +32,12 @@ const MANY_SUMS: u32 = 64;
 const RESCALE_REGISTERS: u32 = 4;
 /// Those of where a block is in its share of the keys, and of the rows that are queries and heads.
 const SHARING_REGISTERS: u32 = 20;
-/// Those of where a score stands, and of what a body reads.
+/// Those of where a score stands, and of what a body reads; where sums are many, at least so many of the body's own, and of masks.
 const BODY_REGISTERS: u32 = 8;
+const WIDE_BODY_REGISTERS: u32 = 16;
+const WIDE_MASK_REGISTERS: u32 = 8;
+/// Where sums are many, those of shares and of a body together.
+const WIDE_SHARING_REGISTERS: u32 = 60;
 
 impl S {
     /// Queries of a tile.
@@ -63,10 +67,19 @@ impl S {
     /// Registers that a consumer's thread needs: scores and sums in fp32, weights in pairs.
     fn needed_registers(&self, class: &Class) -> u32 {
         let (scores, sums) = (self.tile_keys / 2, class.value_dim / 2);
-        let body = class.score.as_ref().map_or(0, |score| BODY_REGISTERS + score.cost.registers);
-        let rescaled = if sums > MANY_SUMS { RESCALE_REGISTERS } else { 0 };
-        let sharing = if self.share_keys { SHARING_REGISTERS } else { 0 };
-        scores + scores / 2 + sums + WORKING_REGISTERS + rescaled + body + sharing
+        if sums <= MANY_SUMS {
+            let body = class.score.as_ref().map_or(0, |score| BODY_REGISTERS + score.cost.registers);
+            let sharing = if self.share_keys { SHARING_REGISTERS } else { 0 };
+            return scores + scores / 2 + sums + WORKING_REGISTERS + body + sharing;
+        }
+        let masked = if class.causal || class.windowed { WIDE_MASK_REGISTERS } else { 0 };
+        let body = |own: u32| BODY_REGISTERS + own.max(WIDE_BODY_REGISTERS) + masked;
+        let further = match &class.score {
+            _ if self.share_keys => WIDE_SHARING_REGISTERS,
+            Some(score) => body(score.cost.registers),
+            None => 0,
+        };
+        scores + scores / 2 + sums + WORKING_REGISTERS + RESCALE_REGISTERS + further
     }
 
     /// Dynamic shared memory of a block.
@@ -116,8 +129,9 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "registers",
-        words: "3/4 of tile_keys and 1/2 of value_dim, with 26 more, 4 above a value_dim of 128, with a body 8 and its own, and 20 with share_keys, are at most the registers of a consumer's thread: 248 of \
-                one consumer, 232 of two, 160 of three",
+        words: "3/4 of tile_keys and 1/2 of value_dim, with 26 more, with a body 8 and its own, and 20 with share_keys, are at most the \
+                registers of a consumer's thread: 248 of one consumer, 232 of two, 160 of three; above a value_dim of 128 with 4 more, a \
+                body's own are at least 16, and 8 more with a mask, and share_keys has 60 in place of all that",
         holds: |s, class, _| s.needed_registers(class) <= s.consumer_registers(),
         reason: |s, class, _| {
             let (needed, there) = (s.needed_registers(class), s.consumer_registers());

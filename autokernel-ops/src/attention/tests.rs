@@ -168,8 +168,9 @@ fn the_default_keeps_the_rules_for_every_size_of_heads_and_hopper_alone_serves()
                 assert_eq!(class.check(&schedule, Arch::SM_90A), Ok(()), "{class} by {schedule}");
             }
             let class = Problem { head_dim, value_dim, ..paged() }.class();
-            let portfolio = class.portfolio(Arch::SM_90A);
-            assert_eq!(portfolio.len(), 2, "{class}");
+            // The sums of two consumers leave no registers for shares in the widest heads.
+            let expected = if value_dim <= 224 { 2 } else { 1 };
+            assert_eq!(class.portfolio(Arch::SM_90A).len(), expected, "{class}");
         }
     }
     let class = plain().class();
