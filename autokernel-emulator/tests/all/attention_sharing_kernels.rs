@@ -17,12 +17,14 @@ fn of(packed_queries: bool, keys: Keys) -> Problem {
 const SCHEDULE: AttentionSchedule =
     AttentionSchedule { consumers: 1, tile_keys: 32, stages: 3, ping_pong: false, share_keys: true };
 
-/// One query of each head on more keys than blocks share evenly; several tiles of rows; fewer keys than blocks; one of each.
-const SIZES: [Sizes; 4] = [
+/// One query of each head on more keys than blocks share evenly; several tiles of rows; fewer keys than blocks; one of each; and
+/// so many keys that blocks draw shares of a tile.
+const SIZES: [Sizes; 5] = [
     Sizes { batch: 2, heads: 6, groups: 2, queries: 1, keys: 331 },
     Sizes { batch: 5, heads: 4, groups: 1, queries: 37, keys: 165 },
     Sizes { batch: 1, heads: 3, groups: 3, queries: 5, keys: 40 },
     Sizes { batch: 1, heads: 1, groups: 1, queries: 1, keys: 1 },
+    Sizes { batch: 1, heads: 2, groups: 1, queries: 1, keys: 5000 },
 ];
 
 fn check(test: &str, problem: &Problem, schedule: AttentionSchedule) {
@@ -81,14 +83,16 @@ fn what_a_careless_edit_of_shares_breaks_is_noticed() {
 }
 
 /// Changes that a careless edit could make, each of which a run must notice: in results, or as a race.
-const MUTANTS: [Change<'_>; 9] = [
+const MUTANTS: [Change<'_>; 11] = [
     mutant("sm90_attention_multiplier.cuh", "if constexpr (G::kClearsValues) clear_values", "if (false) clear_values"),
     mutant("sm90_attention_multiplier.cuh", "    ptx::fence_async_proxy();\n", ""),
     mutant("sm90_attention_sharing_consumer.cuh", "meet();  // what one thread says", "// what one thread says"),
     mutant("sm90_attention_sharing_consumer.cuh", "meet();  // all warps have read", "// all warps have read"),
     mutant("sm90_attention_sharing_consumer.cuh", "if (last) *counter = 0;", ""),
-    mutant("attention_partials.cuh", "sum = fmaf(weight, of_part.y, sum);", "sum += of_part.y;"),
-    mutant("attention_partials.cuh", "(of_part.x - largest) * scale", "of_part.x * scale"),
+    mutant("attention_partials.cuh", "sum = fmaf(of_part, states[i].y, sum);", "sum += states[i].y;"),
+    mutant("attention_partials.cuh", "(of - largest) * scale", "of * scale"),
+    mutant("attention_shares.cuh", "each * block + min(block, longer)", "each * block"),
+    mutant("sm90_attention_packed.cuh", "kWarpSize * 16 + 7) / 8", "kWarpSize * 16) / 8"),
     mutant("attention_shares.cuh", "skipped = 0;", ""),
     mutant("attention_sequences.cuh", "args.lengths, number, args.keys)", "args.lengths, number, args.keys + 3)"),
 ];

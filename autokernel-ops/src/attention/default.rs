@@ -7,9 +7,6 @@ use super::rules::DIM_STEP;
 use super::schedule::AttentionSchedule;
 use super::sequences::Sequences;
 
-/// Most blocks of keys that are on chip at once.
-const MOST_STAGES: u32 = 4;
-
 /// Keys of a block that any head fits.
 const LEAST_KEYS: u32 = 32;
 
@@ -39,14 +36,12 @@ impl AttentionSchedule {
         AttentionSchedule { share_keys: true, ..whole }.fitted(class)
     }
 
-    /// For few queries on many keys, whose time is that of reading keys: one consumer, and as many bytes under way as shared memory
-    /// holds.
+    /// For few queries on many keys, whose time is that of reading keys: one consumer. Two stages are bytes enough under way, and with
+    /// more the first block comes later.
     pub fn few_for(class: &Class) -> Self {
         let tile_keys = if class.head_dim.max(class.value_dim) <= 128 { 128 } else { 64 };
-        let few = |stages| AttentionSchedule { consumers: 1, tile_keys, stages, ping_pong: false, share_keys: true };
-        let all = (2..=MOST_STAGES).rev().map(few);
-        let fitting = all.into_iter().find(|schedule| schedule.check(class, Arch::SM_90A).is_ok());
-        fitting.unwrap_or_else(|| few(2).fitted(class))
+        let few = AttentionSchedule { consumers: 1, tile_keys, stages: 2, ping_pong: false, share_keys: true };
+        few.fitted(class)
     }
 
     /// With fewer consumers or keys, until it fits: a body takes registers, and so do shares.

@@ -120,6 +120,7 @@ impl Sequences {
             Keys::Packed => ("kPacked", None),
         };
         let mut constants = vec![
+            boolean("kAreWhole", self.are_whole()),
             boolean("kPackedQueries", self.packed_queries),
             source::value("autokernel::attention::Keys", "kKeys", format!("autokernel::attention::Keys::{keys}")),
         ];

@@ -29,6 +29,8 @@ struct Partials {
   static constexpr int kPiece = 4;  // elements that a thread puts together at once
   static constexpr int kPieces = kValueDim / kPiece;
 
+  static constexpr int kAtOnce = 16;  // parts that a thread reads before it uses the first
+
   float* parts;  // this consumer's of block 0
   uint32_t* counters;
 
@@ -50,27 +52,44 @@ struct Partials {
   __device__ __forceinline__ void combine(int first, int count, int rows, float scale, Store store) const {
     for (int at = threadIdx.x % kWarpgroupSize; at < rows * kPieces; at += kWarpgroupSize) {
       const int row = at / kPieces, column = at % kPieces * kPiece;
-      const auto state_of = [&](int number) {
-        return load_l2(reinterpret_cast<const float2*>(state(part(first + number, number != 0), row)));
-      };
-      float largest = kNegativeInfinity;
-#pragma unroll 4
-      for (int number = 0; number < count; ++number) largest = fmaxf(largest, state_of(number).x);
-      float sum = 0.0f;
+      float largest = kNegativeInfinity, sum = 0.0f;
       float4 out = {0.0f, 0.0f, 0.0f, 0.0f};
-#pragma unroll 4
-      for (int number = 0; number < count; ++number) {
-        const float2 of_part = state_of(number);
-        const float4 v =
-            ptx::load_l2(reinterpret_cast<const float4*>(part(first + number, number != 0) + row * kValueDim + column));
-        const float weight = of_part.x == kNegativeInfinity ? 0.0f : exp2_approximate((of_part.x - largest) * scale);
-        sum = fmaf(weight, of_part.y, sum);
-        out = {fmaf(weight, v.x, out.x), fmaf(weight, v.y, out.y), fmaf(weight, v.z, out.z), fmaf(weight, v.w, out.w)};
+      for (int begun = 0; begun < count; begun += kAtOnce) {
+        float2 states[kAtOnce];
+        float4 values[kAtOnce];
+        const float before = largest;
+#pragma unroll
+        for (int i = 0; i < kAtOnce; ++i) {
+          states[i] = {kNegativeInfinity, 0.0f};
+          values[i] = {0.0f, 0.0f, 0.0f, 0.0f};
+          if (begun + i >= count) continue;
+          float* const of_block = part(first + begun + i, begun + i != 0);
+          states[i] = load_l2(reinterpret_cast<const float2*>(state(of_block, row)));
+          values[i] = ptx::load_l2(reinterpret_cast<const float4*>(of_block + row * kValueDim + column));
+        }
+#pragma unroll
+        for (int i = 0; i < kAtOnce; ++i) largest = fmaxf(largest, states[i].x);
+        const float kept = weight(before, largest, scale);
+        sum *= kept;
+        out = {out.x * kept, out.y * kept, out.z * kept, out.w * kept};
+#pragma unroll
+        for (int i = 0; i < kAtOnce; ++i) {
+          const float of_part = weight(states[i].x, largest, scale);
+          const float4& v = values[i];
+          sum = fmaf(of_part, states[i].y, sum);
+          out = {fmaf(of_part, v.x, out.x), fmaf(of_part, v.y, out.y), fmaf(of_part, v.z, out.z), fmaf(of_part, v.w, out.w)};
+        }
       }
       const float inverse = sum == 0.0f ? 0.0f : 1.0f / sum;
       out = {out.x * inverse, out.y * inverse, out.z * inverse, out.w * inverse};
       store(row, column, out, sum == 0.0f ? kNegativeInfinity : fmaf(largest, scale * kLn2, logf(sum)));
     }
+  }
+
+ private:
+  // Of what was summed up to the score `of`, where the largest one is another; nothing of what saw no key.
+  __device__ __forceinline__ static float weight(float of, float largest, float scale) {
+    return of == kNegativeInfinity ? 0.0f : exp2_approximate((of - largest) * scale);
   }
 };
 

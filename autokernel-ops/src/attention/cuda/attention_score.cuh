@@ -39,6 +39,9 @@ struct Scores<Problem, Rows, true> {
     const float key0 = first_key + threadIdx.x % kWarpSize % 4 * 2;
 #pragma unroll
     for (int row = 0; row < 2; ++row) {
+      if constexpr (!Rows::kFill) {
+        if (row >= rows.rows_of_warp()) break;
+      }
       const float query = rows.query(row) + offset;
       const float head = rows.head(row);
 #pragma unroll

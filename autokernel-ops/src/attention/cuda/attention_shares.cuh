@@ -59,12 +59,16 @@ struct Line {
 
   int sharing;    // heads that share keys and values
   int groups;
-  int64_t count;  // blocks of keys
+  int64_t count = 0;  // blocks of keys
+  // Blocks of the grid that have a share: the first ones, no more than places, as none between those of a tile may be idle. Each has
+  // as many places, and so many of the first ones another.
+  uint32_t shares = 0;
+  int64_t each = 0;
+  uint32_t longer = 0;
 
   // Of a whole warp.
   template <typename Args>
   __device__ __forceinline__ explicit Line(const Args& args) : sharing(args.heads / args.groups), groups(args.groups) {
-    count = 0;
     for (int number = threadIdx.x % kWarpSize; number < args.batch; number += kWarpSize) {
       count += of_sequence(located<Sequences>(args, number));
     }
@@ -72,16 +76,21 @@ struct Line {
     for (int distance = kWarpSize / 2; distance > 0; distance /= 2) {
       count += __shfl_xor_sync(kAllLanes, static_cast<long long>(count), distance);
     }
+    if (count == 0) return;
+    shares = count < gridDim.x ? static_cast<uint32_t>(count) : gridDim.x;
+    each = count / shares;
+    longer = static_cast<uint32_t>(count - each * shares);
   }
-
-  // Blocks that have a share: the first ones, no more than places, as none between those of a tile may be idle.
-  __device__ __forceinline__ int64_t shares() const { return count < gridDim.x ? count : gridDim.x; }
 
   // Where the share of a block of the grid begins, and which block's share has a place of the line.
   __device__ __forceinline__ int64_t begin(uint32_t block) const {
-    return block < shares() ? count * block / shares() : count;
+    return block < shares ? each * block + min(block, longer) : count;
   }
-  __device__ __forceinline__ int owner(int64_t place) const { return ((place + 1) * shares() - 1) / count; }
+  __device__ __forceinline__ int owner(int64_t place) const {
+    const int64_t of_longer = longer * (each + 1);
+    if (place < of_longer) return static_cast<int>(place / (each + 1));
+    return static_cast<int>(longer + (place - of_longer) / each);
+  }
 
   __device__ __forceinline__ int rows(const Sequence& sequence) const { return sequence.queries * sharing; }
   __device__ __forceinline__ int tiles(const Sequence& sequence) const {

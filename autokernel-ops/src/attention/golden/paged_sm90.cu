@@ -17,6 +17,7 @@ struct Problem {
 
 // How sequences lie.
 struct Sequences {
+  static constexpr bool kAreWhole = false;
   static constexpr bool kPackedQueries = true;
   static constexpr autokernel::attention::Keys kKeys = autokernel::attention::Keys::kPaged;
   static constexpr int kPage = 48;
@@ -26,9 +27,9 @@ struct Sequences {
 struct Schedule {
   static constexpr int kConsumers = 1;
   static constexpr int kTileKeys = 128;
-  static constexpr int kStages = 3;
+  static constexpr int kStages = 2;
   static constexpr bool kPingPong = false;
-  static constexpr int kSharedBytes = 214172;
+  static constexpr int kSharedBytes = 148604;
   static constexpr int kBoxKeys = 16;
   static constexpr int kPartialBytes = 66560;
 };
@@ -68,6 +69,6 @@ static_assert(Kernel::kThreads == 256, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 1)
-autokernel_attention_causal_ragged_paged48_lse_128_bf16_527ff1ff5701(const __grid_constant__ Args args) {
+autokernel_attention_causal_ragged_paged48_lse_128_bf16_6d32c878073a(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

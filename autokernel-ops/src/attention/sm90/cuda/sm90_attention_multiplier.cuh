@@ -73,7 +73,7 @@ struct Multiplier {
       release_keys();
       score.change(scores, rows, block * G::kTileKeys);
       mask(scores, keys, rows, block * G::kTileKeys);
-      softmax.template add<true, true>(scores, correction);
+      softmax.template add<true, true>(scores, correction, rows);
       pack_weights<Input>(scores, weights);
     }
     if constexpr (G::kClearsValues) clear_values(keys.keys - block * G::kTileKeys);
@@ -92,7 +92,7 @@ struct Multiplier {
       release_keys();
       score.change(scores, rows, block * G::kTileKeys);
       if constexpr (kMasked) mask(scores, keys, rows, block * G::kTileKeys);
-      softmax.template add<false, kMasked>(scores, correction);
+      softmax.template add<false, kMasked>(scores, correction, rows);
       ptx::wgmma_wait<0>();
       ptx::pin_accumulators(sums);
       release_values();

@@ -46,6 +46,7 @@ template <typename G>
 struct PackedRows {
   using Row = RowOf<typename G::Sequences>;
   static constexpr int kHeads = kRowsOfThread;
+  static constexpr bool kFill = false;
 
   Sequence sequence;
   int group;
@@ -78,6 +79,10 @@ struct PackedRows {
   __device__ __forceinline__ int query(int row) const { return queries[row]; }
   __device__ __forceinline__ int head(int row) const { return heads[row]; }
   __device__ __forceinline__ bool is_there(int row) const { return row_of_thread() + 8 * row < count; }
+  // Of the two rows of its threads those that the warp has: where queries are few, most have none.
+  __device__ __forceinline__ int rows_of_warp() const {
+    return (count - static_cast<int>(threadIdx.x) % kWarpgroupSize / kWarpSize * 16 + 7) / 8;
+  }
   template <typename Args>
   __device__ __forceinline__ bool is_there(const Args&, int row) const {
     return is_there(row);

@@ -26,16 +26,33 @@ struct SharingAttention {
       shared.init_barriers();
     }
     __syncthreads();
-    ptx::wait_for_previous_grids();
-    const Share<G> share(args);
+    let_next_grids_begin();
+    // Where memory does not say how long sequences are, shares are found while the grid before this one ends.
+    if constexpr (Sequences::kAreWhole) {
+      const Share<G> share(args);
+      ptx::wait_for_previous_grids();
+      attend(args, shared, warpgroup, share);
+    } else {
+      ptx::wait_for_previous_grids();
+      attend(args, shared, warpgroup, Share<G>(args));
+    }
+  }
 
+ private:
+  __device__ __forceinline__ static void attend(const Args& args, const Shared<G>& shared, int warpgroup,
+                                                const Share<G>& share) {
     if (warpgroup == 0) {
       ptx::release_registers<G::kProducerRegisters>();
-      if (threadIdx.x == 0) SharingProducer<G>(shared).run(args, share);
+      if (threadIdx.x < kWarpSize) SharingProducer<G>(shared).run(args, share);
     } else {
       ptx::claim_registers<G::kConsumerRegisters>();
       SharingConsumer<G>(args, shared, warpgroup - 1).run(args, share);
     }
+  }
+
+  // Their blocks take the place of those of this grid that have ended, and wait for the rest.
+  __device__ __forceinline__ static void let_next_grids_begin() {
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
   }
 };
 

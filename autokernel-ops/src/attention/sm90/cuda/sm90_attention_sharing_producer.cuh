@@ -1,4 +1,5 @@
-// The producer of shares: one thread that has the copy engine bring keys and values, in whatever order they lie.
+// The producer of shares: a warp that has the copy engine bring keys and values, in whatever order they lie, a lane for each copy
+// of a block.
 #pragma once
 
 #include "ptx/sm90_tma_3d.cuh"
@@ -50,16 +51,20 @@ struct SharingProducer {
   __device__ __forceinline__ static void load_block(const Args& args, const TensorMap& map, const Barriers& barriers,
                                                     uint32_t destination, Cursor<G::kStages>& cursor,
                                                     const Piece& piece, int block) {
+    constexpr int kBoxes = G::kTileKeys / G::kBoxKeys;
+    static_assert(kBoxes <= kWarpSize, "a lane has one");
     const uint32_t full = barriers.full(cursor.stage);
+    const int lane = threadIdx.x % kWarpSize;
+    const bool has_box = lane < kBoxes;
+    Box from;
+    if (has_box) from = box_at(args, piece, block * G::kTileKeys + lane * G::kBoxKeys);
     ptx::mbarrier_wait(barriers.empty(cursor.stage), cursor.parity ^ 1);
-    ptx::mbarrier_arrive_expect_bytes(full, kPanels * G::kKeyPanelBytes);
-#pragma unroll
-    for (int box = 0; box < G::kTileKeys / G::kBoxKeys; ++box) {
-      const int key = block * G::kTileKeys + box * G::kBoxKeys;
-      const Box from = box_at(args, piece, key);
+    if (lane == 0) ptx::mbarrier_arrive_expect_bytes(full, kPanels * G::kKeyPanelBytes);
+    __syncwarp();
+    if (has_box) {
 #pragma unroll
       for (int panel = 0; panel < kPanels; ++panel) {
-        const uint32_t to = destination + panel * G::kKeyPanelBytes + box * G::kBoxKeys * ptx::kSwizzledRowBytes;
+        const uint32_t to = destination + panel * G::kKeyPanelBytes + lane * G::kBoxKeys * ptx::kSwizzledRowBytes;
         if constexpr (Sequences::kKeys == Keys::kPacked) {
           ptx::tma_load_3d(map, to, full, panel * kPanel, from.row, piece.group);
         } else {
@@ -67,6 +72,7 @@ struct SharingProducer {
         }
       }
     }
+    __syncwarp();
     cursor.advance();
   }
 

@@ -39,11 +39,14 @@ struct Softmax {
   __device__ __forceinline__ explicit Softmax(float scale) : scale(scale) {}
 
   // Turns scores into weights, in place. `correction` is what sums so far must be multiplied by. With kMasked a row may have
-  // no score but -inf, and its weights are zero.
-  template <bool kFirst, bool kMasked, int kScores>
-  __device__ __forceinline__ void add(float (&scores)[kScores], float (&correction)[kRowsOfThread]) {
+  // no score but -inf, and its weights are zero. Rows that no thread of the warp has stay as they are.
+  template <bool kFirst, bool kMasked, typename Rows, int kScores>
+  __device__ __forceinline__ void add(float (&scores)[kScores], float (&correction)[kRowsOfThread], const Rows& rows) {
 #pragma unroll
     for (int row = 0; row < kRowsOfThread; ++row) {
+      if constexpr (!Rows::kFill) {
+        if (row >= rows.rows_of_warp()) break;
+      }
       float largest = kFirst ? scores[2 * row] : fmaxf(max[row], scores[2 * row]);
 #pragma unroll
       for (int i = 0; i < kScores; i += 4) {
@@ -111,6 +114,9 @@ __device__ __forceinline__ void mask(float (&scores)[kScores], const KeysOf<Prob
   const int column0 = threadIdx.x % kWarpSize % 4 * 2;
 #pragma unroll
   for (int row = 0; row < kRowsOfThread; ++row) {
+    if constexpr (!Rows::kFill) {
+      if (row >= rows.rows_of_warp()) break;
+    }
     const int query = rows.query(row);
     const int first = keys.first(query) - first_key - column0;
     const int last = keys.last(query) - first_key - column0;

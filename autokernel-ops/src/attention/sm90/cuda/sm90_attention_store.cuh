@@ -33,6 +33,7 @@ __device__ __forceinline__ void store_global(void* address, const uint32_t (&wor
 // The rows of a consumer: queries of one head.
 struct RowsOfHead {
   static constexpr int kHeads = 1;
+  static constexpr bool kFill = true;  // what a tile has of rows, but for the last one's
   Tile tile;
   int first_query;
 
