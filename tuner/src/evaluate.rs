@@ -157,3 +157,13 @@ pub struct EvaluatorError {
     /// What to do about it.
     pub remedy: String,
 }
+
+impl EvaluatorError {
+    /// A thread of the tuner panicked; it has said where.
+    pub(crate) fn panicked() -> Self {
+        EvaluatorError {
+            reason: "a thread of the tuner panicked".to_owned(),
+            remedy: "please report this; what was measured is kept".to_owned(),
+        }
+    }
+}

@@ -56,9 +56,9 @@ fn a_candidate_is_compiled_with_its_resources_or_refused_by_its_rule() {
     let ping_pong = good.with("mode", 1).unwrap();
     let limit = Arc::new(SharedLimit::new(Limit::fixed(Duration::from_secs(300))));
     let candidates = CandidateCompiler::new(compiler, problem, arch, ImageForm::Cubin, limit);
-    assert!(candidates.compile(&good).is_ok_and(|compiled| compiled.report.registers > 0));
-    assert_eq!(candidates.compile(&illegal).unwrap_err().kind(), "broken_rule");
-    assert!(candidates.compile(&ping_pong).is_ok());
+    assert!(candidates.try_compile(&good).unwrap().is_ok_and(|compiled| compiled.report.registers > 0));
+    assert_eq!(candidates.try_compile(&illegal).unwrap().unwrap_err().kind(), "broken_rule");
+    assert!(candidates.try_compile(&ping_pong).unwrap().is_ok());
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn transposed_and_split_tiles_at_the_limit_of_their_registers_compile_in_both_la
         let limit = Arc::clone(&limit);
         let candidates = CandidateCompiler::new(compiler.clone(), problem, Arch::SM_90A, ImageForm::Cubin, limit);
         for schedule in schedules.iter().copied().map(Schedule::from) {
-            let compiled = candidates.compile(&schedule);
+            let compiled = candidates.try_compile(&schedule).unwrap();
             assert!(compiled.is_ok(), "{layout} {epilogue} {schedule}: {:?}", compiled.err());
         }
     });
@@ -115,6 +115,6 @@ fn a_candidate_for_an_earlier_arch_is_handed_over_as_ptx() {
     let schedule = problem().class().default_schedule(Arch::SM_80);
     let limit = Arc::new(SharedLimit::new(Limit::fixed(Duration::from_secs(300))));
     let candidates = CandidateCompiler::new(compiler, problem(), Arch::SM_80, ImageForm::Ptx, limit);
-    let image = candidates.compile(&schedule).unwrap().kernel.image;
+    let image = candidates.try_compile(&schedule).unwrap().unwrap().kernel.image;
     assert!(std::fs::read_to_string(image).unwrap().contains(".target sm_80"));
 }

@@ -172,6 +172,24 @@ fn a_contender_that_takes_the_final_down_is_found_and_the_others_meet_again() {
 }
 
 #[test]
+fn an_nvcc_that_does_not_start_ends_the_batch_and_is_no_schedules_failure() {
+    let machine = Machine::new("");
+    let (schedules, mut bench) = (images(8), machine.bench(2));
+    // Then what all schedules share is in the cache.
+    assert_eq!(evaluate(&mut bench, &schedules[..1]).len(), 1);
+    std::fs::remove_file(machine.path("nvcc")).unwrap();
+    let mut told = Vec::new();
+    let mut done = |evaluated: tuner::evaluate::Evaluated| {
+        told.push(evaluated.outcome);
+        ControlFlow::Continue(())
+    };
+    let error = bench.evaluate(&target(), &schedules[1..], Effort::QUICK, None, &mut done).unwrap_err().to_string();
+    assert!(told.is_empty(), "recorded for good: {told:?}");
+    assert!(error.contains("nothing can be compiled here") && error.contains("tuner doctor"), "{error}");
+    assert_eq!(evaluate(&mut bench, &schedules[..1]).len(), 1, "what is compiled is measured without it");
+}
+
+#[test]
 fn a_compiler_that_never_ends_is_one_schedules_failure() {
     let nvcc = r#"case "$(cat kernel.cu)" in *'kStages = 4'*) exec sleep 1000;; esac"#;
     let machine = Machine::with("", nvcc, "Test GPU");

@@ -93,7 +93,7 @@ impl Probe<'_> {
             Ok(emitted) => emitted,
             Err(other) => return Ok(Err(Failure::Compile { log: other.to_string() })),
         };
-        let ran = self.ptx(&gate.compiler).map(|ptx| self.launch(&plan, &ptx, &expected));
+        let ran = self.ptx(&gate.compiler)?.map(|ptx| self.launch(&plan, &ptx, &expected));
         Ok(match ran {
             Ok(Ok(())) => Ok(()),
             Ok(Err(detail)) => {
@@ -106,15 +106,18 @@ impl Probe<'_> {
 
     /// The same fault of an image that names the lines of its source: a clean one need not be compiled twice.
     fn with_lines(&self, plan: &LaunchPlan, expected: &Expected) -> Option<String> {
-        let ptx = self.ptx(&self.gate.compiler.clone().with_line_info()).ok()?;
+        let ptx = self.ptx(&self.gate.compiler.clone().with_line_info()).ok()?.ok()?;
         self.launch(plan, &ptx, expected).err()
     }
 
-    fn ptx(&self, compiler: &Compiler) -> Result<Vec<u8>, Failure> {
+    fn ptx(&self, compiler: &Compiler) -> Result<Result<Vec<u8>, Failure>, EvaluatorError> {
         let (problem, limit) = (self.problem.clone(), Arc::clone(&self.gate.compile_limit));
         let compiler = CandidateCompiler::new(compiler.clone(), problem, self.arch, ImageForm::Ptx, limit);
-        let image = compiler.compile(self.schedule)?.kernel.image;
-        std::fs::read(&image).map_err(|error| Failure::Compile { log: format!("{}: {error}", image.display()) })
+        let image = match compiler.compile(self.schedule)? {
+            Ok(compiled) => compiled.kernel.image,
+            Err(failure) => return Ok(Err(failure)),
+        };
+        std::fs::read(&image).map(Ok).map_err(|error| unusable(format!("{}: {error}", image.display())))
     }
 
     /// What is wrong, in words.

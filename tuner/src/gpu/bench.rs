@@ -232,7 +232,7 @@ impl Bench {
         for contender in contenders {
             let entrant = match contender {
                 Contender::Cublas => Ok(FinalContender::Cublas),
-                Contender::Schedule(schedule) => compiler.compile(schedule).map(|compiled| {
+                Contender::Schedule(schedule) => compiler.compile(schedule)?.map(|compiled| {
                     FinalContender::Candidate(Candidate { schedule: *schedule, kernel: compiled.kernel })
                 }),
             };

@@ -116,12 +116,19 @@ impl CandidateCompiler {
         CandidateCompiler { compiler, problem, arch, form, limit }
     }
 
-    /// Compiles one candidate. The schedule's rules come first, and a spill is a failure: such a kernel is slow for sure.
-    pub fn compile(&self, schedule: &Schedule) -> CompileOutcome {
-        self.try_compile(schedule).unwrap_or_else(|error| Err(Failure::Compile { log: error.to_string() }))
+    /// As [`CandidateCompiler::try_compile`], for an evaluator.
+    ///
+    /// # Errors
+    /// Nothing can be compiled here.
+    pub fn compile(&self, schedule: &Schedule) -> Result<CompileOutcome, EvaluatorError> {
+        self.try_compile(schedule).map_err(|error| EvaluatorError {
+            reason: format!("nothing can be compiled here: {error}"),
+            remedy: "`tuner doctor` says what nvcc and its cache lack; what was measured is kept".to_owned(),
+        })
     }
 
-    /// As [`CandidateCompiler::compile`], for who may not put the faults of this machine down to the schedule.
+    /// Compiles one candidate. The schedule's rules come first, and a spill is a failure: such a kernel is slow for sure. Faults of
+    /// this machine are none of the schedule's.
     ///
     /// # Errors
     /// nvcc does not start, or the cache cannot be written.

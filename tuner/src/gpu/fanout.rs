@@ -1,6 +1,7 @@
 //! One batch on every GPU: images are compiled ahead on all cores while each GPU takes what is ready.
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -41,7 +42,7 @@ impl Fanout<'_> {
     /// Once `done` breaks, nothing further is begun; it is still told of what was under way.
     ///
     /// # Errors
-    /// `open` fails, or all GPUs are lost.
+    /// `open` fails, nothing can be compiled here whatever the schedule, or all GPUs are lost.
     pub fn run(
         &self,
         pools: &mut [GpuPool],
@@ -54,9 +55,10 @@ impl Fanout<'_> {
         let next_group = AtomicUsize::new(0);
         let (sender, receiver) = mpsc::channel();
         std::thread::scope(|scope| {
+            let mut compiling = Vec::new();
             for _ in 0..self.threads.clamp(1, groups.len().max(1)) {
                 let (sender, queue, next_group, groups) = (sender.clone(), &queue, &next_group, &groups);
-                scope.spawn(move || self.compile_groups(groups, next_group, queue, &sender));
+                compiling.push(scope.spawn(move || self.compile_groups(groups, next_group, queue, &sender)));
             }
             let open = open().inspect_err(|_| queue.stop())?;
             let mut gpus = Vec::new();
@@ -72,9 +74,13 @@ impl Fanout<'_> {
                     queue.stop();
                 }
             }
+            let joined = |thread: std::thread::ScopedJoinHandle<'_, Result<(), EvaluatorError>>| {
+                thread.join().unwrap_or_else(|_| Err(EvaluatorError::panicked()))
+            };
+            // What was measured meanwhile is told; nothing of this is a schedule's failure.
+            compiling.into_iter().try_for_each(joined)?;
             let join = |(place, gpu): (usize, std::thread::ScopedJoinHandle<'_, Result<(), EvaluatorError>>)| {
-                let ended = gpu.join().unwrap_or_else(|_| Err(panicked()));
-                ended.err().map(|error| (place, error))
+                joined(gpu).err().map(|error| (place, error))
             };
             let mut lost: Vec<Lost> = gpus.into_iter().filter_map(join).collect();
             match lost.pop() {
@@ -87,13 +93,22 @@ impl Fanout<'_> {
         })
     }
 
-    fn compile_groups(&self, groups: &[ImageGroup], next: &AtomicUsize, queue: &Queue, sender: &Sender<Evaluated>) {
+    /// Compiles until there is nothing left. Whoever cannot go on stops the batch, as the GPUs would wait for what never comes.
+    fn compile_groups(
+        &self,
+        groups: &[ImageGroup],
+        next: &AtomicUsize,
+        queue: &Queue,
+        sender: &Sender<Evaluated>,
+    ) -> Result<(), EvaluatorError> {
         while !queue.is_stopped() {
             let Some(group) = groups.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
             let begun = Instant::now();
-            let outcome = self.compiler.compile(&group.schedules[0]);
+            let compiled = catch_unwind(AssertUnwindSafe(|| self.compiler.compile(&group.schedules[0])));
+            let outcome = compiled.unwrap_or_else(|_| Err(EvaluatorError::panicked())).inspect_err(|_| queue.stop())?;
             queue.compiled(jobs(group, outcome, begun.elapsed().as_secs_f64(), sender));
         }
+        Ok(())
     }
 
     /// Measures what is ready until there is nothing left.
@@ -267,12 +282,5 @@ fn unwritten(error: &std::io::Error) -> EvaluatorError {
     EvaluatorError {
         reason: format!("what is about to run cannot be written beside the journal: {error}"),
         remedy: "check that the output folder is writable and has room".to_owned(),
-    }
-}
-
-fn panicked() -> EvaluatorError {
-    EvaluatorError {
-        reason: "a thread of the tuner panicked".to_owned(),
-        remedy: "please report this; what was measured is kept".to_owned(),
     }
 }

@@ -1,6 +1,7 @@
 //! A worker without a GPU: compiles what is open into the cache that all workers share.
 
 use std::collections::{HashMap, HashSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
@@ -184,7 +185,54 @@ impl<'w> CompileWorker<'w> {
 
 fn compile(workshop: &dyn Workshop, task: &Task, image: Image, ended: &Sender<Ended>) {
     let begun = Instant::now();
-    let outcome = workshop.compile(task, &image.1);
+    // A thread that only panicked would leave the worker waiting for what it never sends.
+    let outcome = catch_unwind(AssertUnwindSafe(|| workshop.compile(task, &image.1)));
+    let outcome = outcome.unwrap_or_else(|_| Err(EvaluatorError::panicked()));
     // Without a receiver the worker is over, and gives back what it holds.
     let _ = ended.send(Ended { image, seconds: begun.elapsed().as_secs_f64(), outcome });
+}
+
+#[cfg(test)]
+mod tests {
+    use autokernel_codegen::arch::Arch;
+    use autokernel_codegen::dtype::Dtype;
+    use autokernel_codegen::matmul::extents;
+    use autokernel_codegen::problem::{Layout, Problem};
+
+    use super::*;
+    use crate::environment::Environment;
+    use crate::gpu::candidates;
+    use crate::target::Target;
+
+    /// Whose compiles panic.
+    struct Faulty;
+
+    impl Workshop for Faulty {
+        fn serves(&self, _: &Task) -> bool {
+            true
+        }
+
+        fn prepare(&self, _: &Task, _: &[Kind]) -> Result<(), EvaluatorError> {
+            Ok(())
+        }
+
+        fn compile(&self, _: &Task, _: &Schedule) -> Result<Option<Failure>, EvaluatorError> {
+            panic!("a fault that the tests made up")
+        }
+    }
+
+    #[test]
+    fn a_thread_that_panics_tells_the_worker_which_would_wait_for_ever_else() {
+        let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap());
+        let target = Target { problem, arch: Arch::SM_90A, shape: extents(64, 64, 64) };
+        let schedule = candidates(&target)[0];
+        let words = ["GPU", "1", "13.0", "0"].map(str::to_owned);
+        let [gpu, driver, nvcc, kernels] = words;
+        let task = Task { target, environment: Environment { gpu, driver, nvcc, kernels } };
+        let (sender, ended) = mpsc::channel();
+        thread::scope(|scope| scope.spawn(|| compile(&Faulty, &task, (1, schedule), &sender)).join()).unwrap();
+        let Ended { image, outcome, .. } = ended.try_recv().unwrap();
+        assert_eq!(image, (1, schedule));
+        assert!(outcome.unwrap_err().to_string().contains("panicked"), "its claims are given back with the reason");
+    }
 }
