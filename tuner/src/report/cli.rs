@@ -1,7 +1,7 @@
 //! `tuner report`: an output folder as one HTML page.
 
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
 
 use autokernel_codegen::config::{Config, ConfigError};
 
@@ -29,13 +29,24 @@ pub struct ReportArgs {
     /// The page [default: report.html in the folder].
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Write the page again whenever something was tried, looking every so many seconds, until Ctrl-C; a browser shows each
+    /// Write the page again whenever something was tried, a final was held or the config changed, looking every so many seconds, until Ctrl-C; a browser shows each
     /// new page by itself.
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "5", value_parser = clap::value_parser!(u32).range(1..=3600))]
     pub follow: Option<u32>,
     /// Where the trials are.
     #[command(flatten)]
     pub source: StudyArgs,
+}
+
+/// What tells a file from what it was before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Version(Option<(u64, SystemTime)>);
+
+impl Version {
+    fn of(path: &Path) -> Self {
+        let metadata = std::fs::metadata(path).and_then(|known| Ok((known.len(), known.modified()?)));
+        Version(metadata.ok())
+    }
 }
 
 /// How often a wish to end is looked for.
@@ -78,7 +89,7 @@ impl ReportArgs {
         Ok(())
     }
 
-    /// Writes a page that refreshes itself whenever there are more trials than before.
+    /// Writes a page that refreshes itself whenever what it shows is other than before.
     fn keep_writing(&self, seconds: u32, stop: &Stop) -> Result<(), ReportError> {
         let mut told = None;
         while !stop.is_requested() {
@@ -87,7 +98,8 @@ impl ReportArgs {
                 page => Some(page?),
             };
             let trials = page.as_ref().map_or(0, Page::trials);
-            if told != Some(trials) {
+            let now = Some((trials, self.files().map(|path| Version::of(&path))));
+            if told != now {
                 match page {
                     Some(page) => {
                         self.write(&page.refreshing(seconds))?;
@@ -95,7 +107,7 @@ impl ReportArgs {
                     }
                     None => errln!("nothing was tried yet in {}; waiting", self.folder.display()),
                 }
-                told = Some(trials);
+                told = now;
             }
             let next = Instant::now() + Duration::from_secs(u64::from(seconds));
             while Instant::now() < next && !stop.is_requested() {
@@ -113,6 +125,12 @@ impl ReportArgs {
         self.out.clone().unwrap_or_else(|| self.folder.join("report.html"))
     }
 
+    /// What a page shows beside trials: finals, and the config.
+    fn files(&self) -> [PathBuf; 2] {
+        let listed = self.config.clone().unwrap_or_else(|| self.folder.join("best_config.json"));
+        [self.folder.join(Results::FILE), listed]
+    }
+
     fn page(&self) -> Result<Page, ReportError> {
         let journal = folder::journal(&self.folder);
         if self.source.study.is_none() && !journal.exists() {
@@ -122,13 +140,12 @@ impl ReportArgs {
         if trials.is_empty() {
             return Err(ReportError::Empty(journal));
         }
-        let in_folder = self.folder.join("best_config.json");
+        let [path, listed] = self.files();
         let config = match &self.config {
             Some(path) => Config::load(path)?,
-            None if in_folder.exists() => Config::load(&in_folder)?,
+            None if listed.exists() => Config::load(&listed)?,
             None => Config::default(),
         };
-        let path = self.folder.join(Results::FILE);
         let results = Results::load(&path).unwrap_or_else(|reason| {
             errln!("{}: {reason}; the page does without: tune again to write it anew", path.display());
             Results::default()

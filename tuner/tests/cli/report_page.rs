@@ -43,6 +43,33 @@ fn a_page_that_follows_a_search_refreshes_itself_and_the_last_one_stands_still()
 }
 
 #[test]
+fn a_page_that_follows_is_written_again_when_a_final_or_the_config_changed_though_nothing_was_tried() {
+    let tuner = Tuner::new();
+    assert!(tuner.run(&["--shape", "4096x4096x4096", "--evaluations", "20"]).status.success());
+    let page = tuner.out("report.html");
+    let mut following = tuner.plain(&["report", "--follow", "1"]).stdout(Stdio::piped()).spawn().unwrap();
+    let wait = |what: &str| {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !page.exists() {
+            assert!(Instant::now() < deadline, "no page after {what}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        // Whoever reads it meanwhile sees a whole page: it is put in place by a rename.
+        std::fs::remove_file(&page).unwrap();
+    };
+    wait("the start");
+    for file in ["results.json", "best_config.json"] {
+        let text = std::fs::read_to_string(tuner.out(file)).unwrap();
+        std::fs::write(tuner.out(file), format!("{text}\n")).unwrap();
+        wait(file);
+    }
+    std::thread::sleep(Duration::from_millis(2500));
+    assert!(!page.exists(), "nothing changed");
+    assert!(Command::new("kill").arg(following.id().to_string()).status().unwrap().success());
+    assert!(following.wait().unwrap().success());
+}
+
+#[test]
 fn the_page_has_every_section_and_nothing_from_outside() {
     let (_tuner, page) = with_page();
     let html = std::fs::read_to_string(page).unwrap();
