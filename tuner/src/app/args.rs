@@ -31,9 +31,12 @@ pub struct TuneArgs {
     /// hybrid]
     #[arg(long, value_name = "NAME", help_heading = "Search")]
     pub strategy: Option<StrategyName>,
-    /// Schedules to try for each shape, those that the journal answers included.
-    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = "Search")]
-    pub evaluations: u32,
+    /// How much to spend on each shape, unless --evaluations and --patience say otherwise.
+    #[arg(long, value_enum, default_value_t = Preset::Standard, help_heading = "Search")]
+    pub effort: Preset,
+    /// Schedules to try for each shape, those that the journal answers included [default: 60; see --effort]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = "Search")]
+    pub evaluations: Option<u32>,
     /// Generations these are divided into; the strategy learns from each [default: 5, or as many as have 12 schedules each]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Search")]
     pub generations: Option<u32>,
@@ -134,9 +137,42 @@ impl FromStr for Start {
 const GENERATIONS: u32 = 5;
 const GENERATION: u32 = 12;
 
+/// How much is spent on a shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Preset {
+    /// 24 evaluations, fewer if 12 in a row bring nothing faster: the first look at many shapes.
+    Quick,
+    /// 60 evaluations.
+    Standard,
+    /// 600 evaluations, fewer if 150 in a row bring nothing faster: what is to be committed.
+    Thorough,
+}
+
+impl Preset {
+    /// Evaluations, and how many in a row may bring nothing faster.
+    const fn limits(self) -> (u32, Option<u32>) {
+        match self {
+            Preset::Quick => (24, Some(12)),
+            Preset::Standard => (60, None),
+            Preset::Thorough => (600, Some(150)),
+        }
+    }
+}
+
 impl TuneArgs {
+    /// Schedules to try for each shape.
+    pub fn evaluations(&self) -> u32 {
+        self.evaluations.unwrap_or(self.effort.limits().0)
+    }
+
+    /// How many trials in a row may bring nothing faster. Whoever says how many to try means as many.
+    pub fn patience(&self) -> Option<u32> {
+        let of_preset = || self.effort.limits().1.filter(|_| self.evaluations.is_none());
+        self.patience.or_else(of_preset)
+    }
+
     /// Generations that the evaluations are divided into.
     pub fn generations(&self) -> u32 {
-        self.generations.unwrap_or_else(|| self.evaluations.div_ceil(GENERATION).max(GENERATIONS))
+        self.generations.unwrap_or_else(|| self.evaluations().div_ceil(GENERATION).max(GENERATIONS))
     }
 }

@@ -164,7 +164,7 @@ pub fn next_command(args: &TuneArgs, ending: &Ending, results: &[TargetResult]) 
         Ending::Finished if promoted == 0 => {
             let generations = args.generations.map(|generations| format!(" --generations {}", 2 * generations));
             let generations = generations.unwrap_or_default();
-            format!("--evaluations {}{generations} searches on from here", 2 * args.evaluations)
+            format!("--evaluations {}{generations} searches on from here", 2 * args.evaluations())
         }
         Ending::Finished if args.write => "cargo build, which compiles the promoted schedules in".to_owned(),
         Ending::Finished => "the same command with --write puts the promoted entries into the config in use".to_owned(),

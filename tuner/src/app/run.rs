@@ -146,7 +146,7 @@ impl<'r> Run<'r> {
             |end: Instant| end.saturating_duration_since(Instant::now()) / u32::try_from(left).unwrap_or(u32::MAX);
         Limits {
             until: end.map(|end| Instant::now() + share(end)),
-            patience: self.args.patience.map(|trials| trials as usize),
+            patience: self.args.patience().map(|trials| trials as usize),
         }
     }
 
@@ -285,7 +285,7 @@ impl<'r> Run<'r> {
             constraints: self.args.constraints.clone(),
             measurable: evaluator.about().measurable,
             history: self.history(target, &evaluator.about().environment),
-            evaluations: self.args.evaluations as usize,
+            evaluations: self.args.evaluations() as usize,
             generations: self.args.generations() as usize,
             seed: self.args.seed,
         };

@@ -37,6 +37,22 @@ fn a_search_ends_when_nothing_faster_was_found_for_as_long_as_it_is_patient() {
 }
 
 #[test]
+fn a_preset_says_how_much_is_tried_unless_the_budget_itself_does() {
+    let tried = |args: &[&str]| {
+        let target = document(&Tuner::new(), &[args, &["--strategy", "random"]].concat())["targets"][0].clone();
+        (target["tried"].as_u64().unwrap(), target["stop"]["reason"].as_str().unwrap().to_owned())
+    };
+    let quick = tried(&["--effort", "quick"]);
+    assert!((13..=24).contains(&quick.0), "{quick:?}");
+    assert_eq!(tried(&["--effort", "quick", "--patience", "1000"]), (24, "budget_spent".to_owned()));
+    assert_eq!(tried(&["--effort", "quick", "--evaluations", "40"]).0, 40);
+    assert_eq!(tried(&["--effort", "standard"]), tried(&[]));
+    let thorough = tried(&["--effort", "thorough"]);
+    assert!(thorough.0 > 150 && thorough.0 <= 600, "{thorough:?}");
+    assert!(thorough.1 == "plateau" || thorough.0 == 600, "{thorough:?}");
+}
+
+#[test]
 fn a_search_tries_only_what_is_fixed_and_nothing_that_is_excluded() {
     let tuner = Tuner::new();
     let document = document(&tuner, &["--fix", "tile_m=128", "--exclude", "stages=3", "--evaluations", "24"]);
