@@ -6,6 +6,7 @@ use autokernel_core::Extents;
 
 use super::error::ExchangeError;
 use super::export::export;
+use super::format::Format;
 use super::import::import;
 use crate::checkout::own_spaces;
 use crate::folder;
@@ -27,7 +28,7 @@ pub struct ExportArgs {
     /// Only this shape, as MxNxK; may be repeated.
     #[arg(long, value_name = "MxNxK", value_parser = shape)]
     pub shape: Vec<Extents>,
-    /// The folder to write to: a results file and its metadata for each target.
+    /// The folder to write to: for each target a results file and its metadata, or a cache file.
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
     /// Where the trials are.
@@ -35,17 +36,10 @@ pub struct ExportArgs {
     pub source: StudyArgs,
 }
 
-/// A format of other tuners.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
-    /// The results format of Kernel Tuner and the autotuning community, version 1.0.0.
-    T4,
-}
-
-/// Make a space to replay of another tuner's results in the T4 format.
+/// Make a space to replay of another tuner's results: T4, or cache files of Kernel Tuner.
 #[derive(Debug, clap::Args)]
 pub struct ImportArgs {
-    /// The results files, each with its `.metadata.json` beside it: one problem on one GPU, a file for each shape.
+    /// The files, those of T4 each with its `.metadata.json` beside it: one problem on one GPU, a file for each shape.
     #[arg(required = true, value_name = "FILE")]
     pub results: Vec<PathBuf>,
     /// The recording to write; --spaces takes its folder. Its name ends in .json.gz.
@@ -68,9 +62,8 @@ impl ExportArgs {
         if trials.is_empty() {
             return Err(ExchangeError::Nothing { journal: self.journal.clone() });
         }
-        let Format::T4 = self.format;
         let library = Library::load(&own_spaces())?;
-        for written in export(&trials, &self.out, |name| known_gpu(&library, name))? {
+        for written in export(&trials, self.format, &self.out, |name| known_gpu(&library, name))? {
             outln!("{}: {} results", written.results.display(), written.rows);
         }
         Ok(())

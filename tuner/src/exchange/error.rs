@@ -32,7 +32,7 @@ pub enum ExchangeError {
         reason: String,
     },
     /// A file is not of the format.
-    #[error("{}: not a results file of the T4 format: {source}; name files as `tuner export` writes them: NAME.t4.json", .path.display())]
+    #[error("{}: not a results file of the T4 format, nor a cache file: {source}; name files as `tuner export` writes them: NAME.t4.json, NAME.cache.json", .path.display())]
     Format {
         /// The file.
         path: PathBuf,

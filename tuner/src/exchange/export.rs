@@ -1,4 +1,4 @@
-//! From the journal to T4.
+//! From the journal to the formats of other tuners.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,9 @@ use autokernel_codegen::files;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::cache_file::CacheFile;
 use super::error::ExchangeError;
+use super::format::Format;
 use super::t4::{Metadata, MetadataEnvironment, MetadataFile, Provenance, Results, Row, SCHEMA_VERSION, metadata_path};
 use crate::environment::{Environment, day};
 use crate::gpu_facts::GpuFacts;
@@ -24,13 +26,15 @@ pub struct Exported {
     pub rows: usize,
 }
 
-/// Writes the trials of each target and environment to `<folder>/<target>.t4.json`, with `….metadata.json` beside it.
+/// Writes the trials of each target and environment to `<folder>/<target>.t4.json`, with `….metadata.json` beside it, or to
+/// `<folder>/<target>.cache.json`.
 /// `facts` knows more of a GPU by its name.
 ///
 /// # Errors
 /// A file cannot be written.
 pub fn export(
     trials: &[&Trial],
+    format: Format,
     folder: &Path,
     facts: impl Fn(&str) -> Option<GpuFacts>,
 ) -> Result<Vec<Exported>, ExchangeError> {
@@ -49,19 +53,28 @@ pub fn export(
             Results { schema_version: SCHEMA_VERSION.to_owned(), results: rows.iter().filter_map(row).collect() };
         let metadata = metadata(target, environment, facts(&environment.gpu), &rows);
         let taken = |path: &Path| written.iter().any(|exported| exported.results == path);
-        let path = (1..).map(|number| folder.join(name(target, number))).find(|path| !taken(path));
-        let path = path.unwrap_or_else(|| folder.join(name(target, 1)));
-        write(&path, &results)?;
-        write(&metadata_path(&path), &metadata)?;
+        let path = (1..).map(|number| folder.join(name(target, format, number))).find(|path| !taken(path));
+        let path = path.unwrap_or_else(|| folder.join(name(target, format, 1)));
+        match format {
+            Format::T4 => {
+                write(&path, &results)?;
+                write(&metadata_path(&path), &metadata)?;
+            }
+            Format::Cache => write(&path, &CacheFile::of(&results.results, metadata.metadata.autokernel))?,
+        }
         written.push(Exported { results: path, rows: results.results.len() });
     }
     Ok(written)
 }
 
 /// A target that was measured in several environments has a file for each.
-fn name(target: &Target, number: u32) -> String {
+fn name(target: &Target, format: Format, number: u32) -> String {
     let number = if number == 1 { String::new() } else { format!("_{number}") };
-    format!("{}_{}{number}.t4.json", target.slug(), target.arch)
+    let ending = match format {
+        Format::T4 => "t4",
+        Format::Cache => "cache",
+    };
+    format!("{}_{}{number}.{ending}.json", target.slug(), target.arch)
 }
 
 fn row(trial: &&Trial) -> Option<Row> {
@@ -93,7 +106,7 @@ fn metadata(target: &Target, environment: &Environment, gpu: Option<GpuFacts>, t
                     cache: "cold".to_owned(),
                     samples,
                     date: date.unwrap_or_default(),
-                    command: "tuner export --format t4".to_owned(),
+                    command: "tuner export".to_owned(),
                     coverage: Some(format!("{} schedules that a search tried", trials.len())),
                 },
             },

@@ -1,16 +1,18 @@
-//! From T4 to a space that can be replayed.
+//! From the formats of other tuners to a space that can be replayed.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
+use super::cache_file::CacheFile;
 use super::error::ExchangeError;
 use super::t4::{MetadataFile, Provenance, Results, metadata_path};
 use crate::gpu_facts::GpuFacts;
 use crate::replay::{RecordedShape, Recording};
 
-/// The recording of results files, each with its metadata beside it: one problem on one GPU, a file for each shape. `facts`
+/// The recording of results files with their metadata beside them, or of cache files: one problem on one GPU, a file for each shape. `facts`
 /// knows more of a GPU by its name.
 ///
 /// # Errors
@@ -19,12 +21,10 @@ pub fn import(files: &[PathBuf], facts: impl Fn(&str) -> Option<GpuFacts>) -> Re
     let mut recording: Option<Recording> = None;
     for path in files {
         let invalid = |reason: String| ExchangeError::Invalid { path: path.clone(), reason };
-        let results: Results = read(path)?;
-        let metadata: MetadataFile = read(&metadata_path(path))?;
-        let Provenance { target, environment, gpu, method } = metadata.metadata.autokernel;
+        let (results, Provenance { target, environment, gpu, method }) = contents(path, &invalid)?;
         let Some(gpu) = gpu.or_else(|| facts(&environment.gpu)) else {
             let reason = format!(
-                "its metadata says no more of {} than its name; add metadata.autokernel.gpu, as a recording has it",
+                "its metadata says no more of {} than its name; add the member `gpu` of `autokernel`, as a recording has it",
                 environment.gpu
             );
             return Err(invalid(reason));
@@ -52,6 +52,21 @@ pub fn import(files: &[PathBuf], facts: impl Fn(&str) -> Option<GpuFacts>) -> Re
     }
     let none = || ExchangeError::Invalid { path: PathBuf::new(), reason: "no file was named".to_owned() };
     recording.ok_or_else(none)
+}
+
+/// What a file holds, and whose it is.
+fn contents(path: &Path, invalid: &impl Fn(String) -> ExchangeError) -> Result<(Results, Provenance), ExchangeError> {
+    let document: Value = read(path)?;
+    let format = |source| ExchangeError::Format { path: path.to_owned(), source };
+    if document.get("cache").is_none() {
+        let results = serde_json::from_value(document).map_err(format)?;
+        let metadata: MetadataFile = read(&metadata_path(path))?;
+        return Ok((results, metadata.metadata.autokernel));
+    }
+    let cache: CacheFile = serde_json::from_value(document).map_err(format)?;
+    let results = cache.results().map_err(invalid)?;
+    let nobodys = "it does not say of which target and environment it is; add `autokernel`, as `tuner export --format cache` writes it";
+    Ok((results, cache.autokernel.ok_or_else(|| invalid(nobodys.to_owned()))?))
 }
 
 fn rows(

@@ -141,10 +141,10 @@ pub struct Provenance {
     pub method: Method,
 }
 
-const TIME: &str = "time";
+pub(super) const TIME: &str = "time";
 const SPREAD: &str = "spread";
 const SAMPLES: &str = "samples";
-const FAILURE: &str = "failure";
+pub(super) const FAILURE: &str = "failure";
 
 impl Row {
     /// The row of `schedule`, which took `seconds` in all to try.

@@ -102,6 +102,88 @@ fn what_was_exported_and_imported_is_replayed_with_the_same_outcomes() {
     assert_finished(&replayed);
 }
 
+const CACHE: &str = "caches/matmul_leaky_relu_bf16_bf16_nt_4096x4096x4096_sm_90a.cache.json";
+
+/// The same journal as cache files of Kernel Tuner.
+fn cached() -> Tuner {
+    let tuner_ = Tuner::new();
+    assert_finished(&tuner_.run(&[]));
+    assert_finished(&tuner(tuner_.folder(), &["export", "--format", "cache", "--out", "caches"]));
+    tuner_
+}
+
+#[test]
+fn a_cache_file_has_what_kernel_tuner_asks_of_one() {
+    let cache = read(&cached().folder().join(CACHE));
+    assert_eq!(cache["schema_version"], "1.1.0");
+    assert_eq!((&cache["device_name"], &cache["objective"]), (&json!(GPU), &json!("time")));
+    assert_eq!(cache["problem_size"], json!([4096, 4096, 4096]));
+    assert!(cache["kernel_name"].is_string());
+    let keys: Vec<&str> =
+        cache["tune_params_keys"].as_array().unwrap().iter().map(|key| key.as_str().unwrap()).collect();
+    let entries = cache["cache"].as_object().unwrap();
+    assert_eq!((entries.len(), cache["tune_params"].as_object().unwrap().len()), (60, keys.len()));
+    for (name, entry) in entries {
+        let values = keys.iter().map(|key| {
+            let value = &entry[key];
+            assert!(cache["tune_params"][key].as_array().unwrap().contains(value), "{key} of {name}");
+            value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+        });
+        assert_eq!(&values.collect::<Vec<_>>().join(","), name);
+        let errors = ["InvalidConfig", "CompilationFailedConfig", "RuntimeFailedConfig"];
+        assert!(entry["time"].as_f64().is_some_and(|ms| ms > 0.0) || errors.contains(&entry["time"].as_str().unwrap()));
+        for part in ["compile_time", "verification_time", "benchmark_time", "strategy_time", "framework_time"] {
+            assert!(entry[part].is_number(), "{part} of {name}");
+        }
+        assert!(entry["timestamp"].as_str().unwrap().ends_with('Z') && entry["times"].is_array());
+    }
+}
+
+#[test]
+fn a_cache_file_comes_back_as_it_went_and_one_of_another_program_says_what_it_lacks() {
+    let tuner_ = cached();
+    let path = tuner_.folder().join(CACHE);
+    let mut cache = read(&path);
+    cache["autokernel"]["gpu"] = serde_json::to_value(gpu()).unwrap();
+    std::fs::write(&path, cache.to_string()).unwrap();
+    assert_finished(&tuner(tuner_.folder(), &["import", CACHE, "--out", "imported/space.json.gz"]));
+    let recording = Recording::load(&tuner_.folder().join("imported/space.json.gz")).unwrap();
+    let journal = Journal::open(&tuner_.out("history.jsonl"), Start::Resume).unwrap();
+    let ours = journal.trials().iter().filter(|trial| trial.target.shape == recording.shapes[0].shape);
+    let mut rows = 0;
+    for trial in ours {
+        let (_, outcome) = recording.shapes[0].rows.iter().find(|(schedule, _)| *schedule == trial.schedule).unwrap();
+        match (&trial.outcome, outcome) {
+            (Outcome::Measured(ours), Outcome::Measured(theirs)) => {
+                assert!((ours.median_ms / theirs.median_ms - 1.0).abs() < 5e-4);
+            }
+            (ours, theirs) => assert_eq!(ours, theirs),
+        }
+        rows += 1;
+    }
+    assert_eq!((rows, recording.shapes[0].rows.len()), (60, 60));
+    drop(journal);
+
+    let import = |cache: &Value| {
+        std::fs::write(&path, cache.to_string()).unwrap();
+        let output = tuner(tuner_.folder(), &["import", CACHE, "--out", "other.json.gz"]);
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let name = cache["cache"].as_object().unwrap().keys().next().unwrap().clone();
+    let mut failed = cache.clone();
+    failed["cache"][&name]["time"] = json!("CompilationFailedConfig");
+    failed["cache"][&name].as_object_mut().unwrap().remove("failure");
+    assert!(import(&failed).is_empty(), "what another program says of it is taken");
+    let other = Recording::load(&tuner_.folder().join("other.json.gz")).unwrap();
+    let compile = |outcome: &Outcome| matches!(outcome, Outcome::Failed(Failure::Compile { .. }));
+    assert!(other.shapes[0].rows.iter().any(|(_, outcome)| compile(outcome)));
+    let mut timeless = cache.clone();
+    timeless["cache"][&name].as_object_mut().unwrap().remove("time");
+    assert!(import(&timeless).contains(&format!("`{name}` of its cache has no time")), "{}", import(&timeless));
+    cache.as_object_mut().unwrap().remove("autokernel");
+    assert!(import(&cache).contains("add `autokernel`"), "{}", import(&cache));
+}
+
 #[test]
 fn every_outcome_survives_the_way_there_and_back() {
     let recording =
