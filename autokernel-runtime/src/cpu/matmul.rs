@@ -8,19 +8,13 @@ use autokernel_ops::matmul::problem;
 use rayon::prelude::*;
 
 use super::blocks::{BLOCK_M, BLOCK_N, FEWEST_ROWS, Matrix, Operand, Size, block, multiply, sides, widen_block};
+use super::epilogue::{RowEpilogue, store};
 use super::matmul_whole;
 use crate::layout::Layout;
 use crate::view::{Storage, StorageMut};
 use crate::{
     AnyView, AnyViewMut, Argument, Device, Element, Error, MatrixView, MatrixViewMut, Result, alloc, e4m3, e5m2,
 };
-
-/// What is applied to sums, in place: each becomes a function of itself alone, as how many of them are handed over at once depends on
-/// the shape.
-pub type RowEpilogue = fn(&mut [f32]);
-
-/// Sums that an epilogue is handed at once: they and what they become stay in the first cache.
-const AT_ONCE: usize = 512;
 
 /// `out = epilogue(a · b)` of the operands `[a, b, out]` in host memory, with factors that lie as `factors` says: what a matrix
 /// product's descriptor names for the CPU.
@@ -159,15 +153,4 @@ fn blocked<I: Element, O: Element>(
         }
     }
     Ok(())
-}
-
-/// Epilogue and the one rounding.
-pub(super) fn store<O: Element>(mut sums: impl Iterator<Item = f32>, epilogue: RowEpilogue, target: &mut [O]) {
-    let mut wide = [0.0; AT_ONCE];
-    for target in target.chunks_mut(AT_ONCE) {
-        let wide = &mut wide[..target.len()];
-        wide.iter_mut().zip(&mut sums).for_each(|(wide, sum)| *wide = sum);
-        epilogue(wide);
-        O::narrow(wide, target);
-    }
 }

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::blocks::{
     BLOCK_M, BLOCK_N, FEWEST_ROWS, Matrix, Operand, Size, Strides, block, multiply, sides, widen_block,
 };
-use super::matmul::{RowEpilogue, store};
+use super::epilogue::{RowEpilogue, store};
 use crate::layout::Layout;
 use crate::{Element, Result, alloc};
 

@@ -3,6 +3,7 @@
 mod attention;
 mod blocks;
 mod elements;
+mod epilogue;
 mod fold;
 mod input;
 mod matmul;
@@ -19,7 +20,8 @@ mod span;
 use crate::{Argument, Result};
 
 pub use attention::{At, ScoreFunction, Settings as AttentionSettings, attention, scored_attention};
-pub use matmul::{RowEpilogue, matmul};
+pub use epilogue::RowEpilogue;
+pub use matmul::matmul;
 pub use matmul_body::matmul_body;
 pub use matmul_many::{matmul_body_of_batch, matmul_body_of_groups};
 pub use operands::RowFunction;
