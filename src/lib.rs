@@ -32,7 +32,7 @@
 //! ```
 //!
 //! then write [`macro@fused_matmul`] or [`macro@matmul`] on a function without a body, [`macro@fused_matmul`] on one whose body
-//! says what becomes of a product, [`macro@rows`] on one whose body is arithmetic on one element and reductions along a row, or [`macro@attention`]. What bodies have in common stands in functions marked
+//! says what becomes of a product, [`macro@rows`] on one whose body is arithmetic on one element and reductions along a row, [`macro@attention`], or [`macro@routing`] for a mixture of experts. What bodies have in common stands in functions marked
 //! [`macro@function`]. The schedules come from
 //! `best_config.json`: your crate's own where it has one, else those shipped with autokernel.
 
@@ -41,7 +41,7 @@ extern crate self as autokernel;
 
 pub mod builtin;
 
-pub use autokernel_macros::{attention, function, fused_matmul, matmul, rows};
+pub use autokernel_macros::{attention, function, fused_matmul, matmul, routing, rows};
 pub use autokernel_runtime::*;
 
 /// What generated code names. Not part of the public interface.

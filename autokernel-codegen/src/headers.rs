@@ -72,7 +72,8 @@ fn normal(path: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use autokernel_ops::{attention, matmul, rows};
+    use autokernel_ops::routing::Problem as Routing;
+    use autokernel_ops::{Operation, attention, matmul, rows};
 
     use super::*;
 
@@ -122,8 +123,9 @@ mod tests {
 
     #[test]
     fn every_file_is_part_of_some_kernel() {
-        let measured = [&matmul::roots::ROOTS[..], &rows::emit::ROOTS, &attention::emit::ROOTS].concat();
-        let others = ["reference_matmul.cuh", "reference_rows.cuh", "reference_attention.cuh"];
+        let measured =
+            [&matmul::roots::ROOTS[..], &rows::emit::ROOTS, &attention::emit::ROOTS, Routing::ROOTS].concat();
+        let others = ["reference_matmul.cuh", "reference_rows.cuh", "reference_attention.cuh", "reference_routing.cuh"];
         let roots = measured.into_iter().chain(others);
         let all: String = roots.map(|root| format!("#include \"{root}\"\n")).collect();
         let mut travelling: Vec<&str> = all_headers().map(|(path, _)| path).collect();

@@ -38,6 +38,7 @@ pub mod problem {
     pub use autokernel_ops::matmul::inputs::{INPUTS, in_words, outputs};
     pub use autokernel_ops::matmul::problem::Layout;
     pub use autokernel_ops::registry::{Class as ProblemClass, OtherDims, Problem, attributes, dims_of_rank};
+    pub use autokernel_ops::routing::Problem as Routing;
 }
 
 /// How problems are computed.

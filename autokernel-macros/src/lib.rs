@@ -12,6 +12,7 @@ mod kernels;
 mod names;
 mod parts;
 mod product;
+mod routing;
 mod rows;
 
 use proc_macro::TokenStream;
@@ -403,6 +404,51 @@ pub fn attention(arguments: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn rows(arguments: TokenStream, item: TokenStream) -> TokenStream {
     kernel("rows", arguments, item)
+}
+
+/// Declares a routing: of each token the experts with the greatest scores, and all choices sorted by expert, without a look by the
+/// host.
+///
+/// ```ignore
+/// use autokernel::{Batch, Index, Matrix, Routes, bf16};
+///
+/// #[autokernel::routing(experts = 64, top_k = 2)]
+/// pub fn route(scores: &Matrix<f32>, routes: &mut Routes);
+///
+/// /// The rows that experts multiply: tokens, sorted by expert.
+/// #[autokernel::rows]
+/// pub fn gather(x: &Matrix<bf16>, tokens: &Index, rows: &mut Matrix<bf16>) {
+///     rows = x[tokens];
+/// }
+///
+/// /// Each group of rows by its expert's matrix.
+/// #[autokernel::fused_matmul]
+/// pub fn multiply(rows: &Matrix<bf16>, w: &Batch<bf16>, offsets: &Index, out: &mut Matrix<bf16>) {
+///     out = dot(rows, w.t());
+/// }
+///
+/// # fn main() -> autokernel::Result<()> {
+/// let mut routes = route::routes(&device, x.nrows())?;
+/// route(&scores, &mut routes)?;
+/// gather(&x, routes.tokens(), &mut rows)?;
+/// multiply(&rows, &w, routes.offsets(), &mut out)?;
+/// # Ok(()) }
+/// ```
+///
+/// A kernel of [`macro@rows`] brings a token's results back by `routes.rows(choice)` and `routes.weights(choice)`, in an order that its
+/// body fixes. `examples/expert-layer` is the whole layer.
+///
+/// **Settings**: `experts` and `top_k` are what they say, at most 1024 and 32. Weights are the softmax of the scores of a token's
+/// experts, which add up to 1; with `over_all` they are shares of the softmax over all experts. Scores are `bf16`, `f16` or `f32`.
+///
+/// **Order**: the first choice is the expert with the greatest score, and of equal scores that of the first expert; a score that is
+/// no number comes last. An expert's rows are in the order of their tokens: the same bits each time, on the CPU as on a GPU.
+///
+/// **Generated**: the function, which launches and returns `autokernel::Result<()>`, and a module of the same name with `routes`
+/// (memory for so many tokens), `KERNEL` (plan, prepare), `launch` on views and `launch_on` for another stream or an emulated GPU.
+#[proc_macro_attribute]
+pub fn routing(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    kernel("routing", arguments, item)
 }
 
 fn kernel(attribute: &str, arguments: TokenStream, item: TokenStream) -> TokenStream {

@@ -191,6 +191,13 @@ pub enum Parameter {
         /// Where the parameter stands.
         node: Node,
     },
+    /// `name: &mut Routes`.
+    Routes {
+        /// Where the parameter stands.
+        node: Node,
+        /// Whether it is borrowed mutably.
+        mutable: bool,
+    },
     /// What is written in no such form.
     Other {
         /// Where it differs.

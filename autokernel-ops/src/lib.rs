@@ -20,6 +20,7 @@ pub mod matmul;
 pub mod operation;
 pub mod opponent;
 pub mod registry;
+pub mod routing;
 pub mod rows;
 pub mod rule;
 #[cfg(feature = "sketch")]

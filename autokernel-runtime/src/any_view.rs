@@ -41,6 +41,8 @@ pub enum AnyViewMut<'a> {
     E5m2(MatrixViewMut<'a, e5m2>),
     /// Of `i8`.
     I8(MatrixViewMut<'a, i8>),
+    /// Of `i32`: an index that a kernel writes.
+    I32(MatrixViewMut<'a, i32>),
 }
 
 impl AnyView<'_> {
@@ -81,6 +83,7 @@ impl AnyViewMut<'_> {
             AnyViewMut::E4m3(view) => AnyViewMut::E4m3(view.of_rows(rows, kind)?),
             AnyViewMut::E5m2(view) => AnyViewMut::E5m2(view.of_rows(rows, kind)?),
             AnyViewMut::I8(view) => AnyViewMut::I8(view.of_rows(rows, kind)?),
+            AnyViewMut::I32(view) => AnyViewMut::I32(view.of_rows(rows, kind)?),
         })
     }
 
@@ -93,6 +96,7 @@ impl AnyViewMut<'_> {
             AnyViewMut::E4m3(view) => AnyViewMut::E4m3(view.of_product(number, kind)?),
             AnyViewMut::E5m2(view) => AnyViewMut::E5m2(view.of_product(number, kind)?),
             AnyViewMut::I8(view) => AnyViewMut::I8(view.of_product(number, kind)?),
+            AnyViewMut::I32(view) => AnyViewMut::I32(view.of_product(number, kind)?),
         })
     }
 }

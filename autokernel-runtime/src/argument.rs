@@ -36,6 +36,7 @@ macro_rules! of_view {
             Argument::Write(AnyViewMut::E4m3($view)) => $value,
             Argument::Write(AnyViewMut::E5m2($view)) => $value,
             Argument::Write(AnyViewMut::I8($view)) => $value,
+            Argument::Write(AnyViewMut::I32($view)) => $value,
             Argument::Scalar(_) => $of_scalar,
         }
     };
@@ -51,7 +52,7 @@ impl Argument<'_> {
             Argument::Read(AnyView::E4m3(_)) | Argument::Write(AnyViewMut::E4m3(_)) => Dtype::E4m3,
             Argument::Read(AnyView::E5m2(_)) | Argument::Write(AnyViewMut::E5m2(_)) => Dtype::E5m2,
             Argument::Read(AnyView::I8(_)) | Argument::Write(AnyViewMut::I8(_)) => Dtype::I8,
-            Argument::Read(AnyView::I32(_)) => Dtype::I32,
+            Argument::Read(AnyView::I32(_)) | Argument::Write(AnyViewMut::I32(_)) => Dtype::I32,
         }
     }
 

@@ -7,7 +7,7 @@ use cudarc::driver::{CudaSlice, CudaView};
 
 use crate::layout::Layout;
 use crate::view::Storage;
-use crate::{AnyView, Argument, Device, Error, Matrix, MatrixView, Result};
+use crate::{AnyView, Argument, Device, Error, Matrix, MatrixView, MatrixViewMut, Result};
 
 const fn layout(len: usize) -> Layout {
     Layout::one_row(len)
@@ -120,6 +120,11 @@ impl Index {
     /// All of it, to read.
     pub fn view(&self) -> IndexView<'_> {
         IndexView(self.0.view())
+    }
+
+    /// All of it, for kernels to write.
+    pub(crate) fn view_mut(&mut self) -> MatrixViewMut<'_, i32> {
+        self.0.view_mut()
     }
 
     /// The numbers, copied to the host. Waits for the GPU.

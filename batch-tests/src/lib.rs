@@ -7,6 +7,7 @@ pub mod check_declared;
 pub mod compiler;
 pub mod declared;
 pub mod place;
+pub mod routes;
 pub mod runs;
 pub mod schedules;
 pub mod timed;

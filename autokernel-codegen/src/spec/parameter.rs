@@ -23,6 +23,9 @@ pub fn read(argument: &syn::FnArg, nodes: &mut Nodes) -> Parameter {
     if is_called(&reference.elem, "PageTable") && reference.mutability.is_none() {
         return Parameter::PageTable { node };
     }
+    if is_called(&reference.elem, "Routes") {
+        return Parameter::Routes { node, mutable: reference.mutability.is_some() };
+    }
     let Some((container, element)) = tensor(&reference.elem) else { return Parameter::Other { node: ty } };
     let last = |path: &syn::Path| path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
     Parameter::Tensor(TensorParameter {

@@ -15,6 +15,7 @@ mod hostile;
 mod mutants;
 mod parse;
 mod programs;
+mod routing_kernels;
 mod rows_index_kernels;
 mod rows_kernels;
 mod rows_moved_kernels;

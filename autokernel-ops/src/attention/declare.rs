@@ -167,6 +167,7 @@ fn operand(parameter: &Parameter) -> Result<Operand, Complaint> {
         Parameter::Tensor(TensorParameter { ty: node, .. })
         | Parameter::Index { node, .. }
         | Parameter::PageTable { node }
+        | Parameter::Routes { node, .. }
         | Parameter::Other { node } => Err(node.complain(form)),
     }
 }

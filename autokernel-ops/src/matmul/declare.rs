@@ -208,7 +208,10 @@ impl<'d> Matrix<'d> {
         let TensorParameter { name, mutable, container, element, ty, element_node, .. } = match parameter {
             Parameter::Tensor(tensor) => tensor,
             Parameter::Scalar(scalar) => return Err(refused(scalar.ty)),
-            Parameter::Index { node, .. } | Parameter::PageTable { node } | Parameter::Other { node } => {
+            Parameter::Index { node, .. }
+            | Parameter::PageTable { node }
+            | Parameter::Routes { node, .. }
+            | Parameter::Other { node } => {
                 return Err(refused(*node));
             }
         };

@@ -25,6 +25,7 @@ operations! {
     matmul: Matmul;
     rows: Rows;
     attention: Attention;
+    routing: Routing;
     #[cfg(feature = "sketch")] scaled_copy: ScaledCopy;
 }
 
@@ -33,6 +34,7 @@ families! {
     matmul: Sm90, schedule::Sm90Schedule, SM90_RULES;
     rows: RowsSm80, RowsSchedule, RULES;
     attention: AttentionSm90, AttentionSchedule, RULES;
+    routing: RoutingSm80, Schedule, RULES;
     #[cfg(feature = "sketch")] scaled_copy: Copy, Schedule, RULES;
 }
 

@@ -4,7 +4,7 @@ use half::{bf16, f16};
 
 use crate::layout::Layout;
 use crate::view::{Storage, StorageMut};
-use crate::{AnyView, AnyViewMut, Device, Element, Error, Number, Result, e4m3, e5m2};
+use crate::{AnyView, AnyViewMut, Device, Error, Number, Result, e4m3, e5m2};
 
 /// What is read.
 #[derive(Clone, Copy)]
@@ -68,6 +68,7 @@ pub(super) enum ElementsMut<'a> {
     E4m3(&'a mut [e4m3]),
     E5m2(&'a mut [e5m2]),
     I8(&'a mut [i8]),
+    I32(&'a mut [i32]),
 }
 
 impl<'a> ElementsMut<'a> {
@@ -83,6 +84,7 @@ impl<'a> ElementsMut<'a> {
             AnyViewMut::E4m3(view) => (ElementsMut::E4m3(host_mut(&mut view.storage)?), view.layout),
             AnyViewMut::E5m2(view) => (ElementsMut::E5m2(host_mut(&mut view.storage)?), view.layout),
             AnyViewMut::I8(view) => (ElementsMut::I8(host_mut(&mut view.storage)?), view.layout),
+            AnyViewMut::I32(view) => (ElementsMut::I32(host_mut(&mut view.storage)?), view.layout),
         })
     }
 
@@ -95,6 +97,7 @@ impl<'a> ElementsMut<'a> {
             ElementsMut::E4m3(data) => halves(data, at, ElementsMut::E4m3),
             ElementsMut::E5m2(data) => halves(data, at, ElementsMut::E5m2),
             ElementsMut::I8(data) => halves(data, at, ElementsMut::I8),
+            ElementsMut::I32(data) => halves(data, at, ElementsMut::I32),
         }
     }
 
@@ -108,6 +111,7 @@ impl<'a> ElementsMut<'a> {
             ElementsMut::E4m3(data) => Number::narrow(values, &mut data[range]),
             ElementsMut::E5m2(data) => Number::narrow(values, &mut data[range]),
             ElementsMut::I8(data) => Number::narrow(values, &mut data[range]),
+            ElementsMut::I32(data) => Number::narrow(values, &mut data[range]),
         }
     }
 }
@@ -129,7 +133,7 @@ fn host<'a, T: Number>(storage: &'a Storage<'_, T>) -> Result<&'a [T]> {
     }
 }
 
-fn host_mut<'a, T: Element>(storage: &'a mut StorageMut<'_, T>) -> Result<&'a mut [T]> {
+fn host_mut<'a, T: Number>(storage: &'a mut StorageMut<'_, T>) -> Result<&'a mut [T]> {
     match storage {
         StorageMut::Host(data) => Ok(data),
         StorageMut::Cuda(_) => Err(on_a_gpu()),

@@ -52,6 +52,10 @@ fn into_any<I: Factor>(
         AnyViewMut::E4m3(out) => typed(a, b, out, factors, epilogue),
         AnyViewMut::E5m2(out) => typed(a, b, out, factors, epilogue),
         AnyViewMut::I8(out) => typed(a, b, out, factors, epilogue),
+        AnyViewMut::I32(_) => {
+            let reason = "its output is no index".to_owned();
+            Err(Error::Operands { kernel: "matmul".to_owned(), reason })
+        }
     }
 }
 

@@ -13,6 +13,7 @@ mod matmul_whole;
 mod operands;
 mod output;
 mod picks;
+mod routing;
 mod rows;
 mod sequences;
 mod span;
@@ -26,6 +27,7 @@ pub use matmul_body::matmul_body;
 pub use matmul_many::{matmul_body_of_batch, matmul_body_of_groups};
 pub use operands::RowFunction;
 pub use picks::{Columns, Pick};
+pub use routing::routing;
 pub use rows::rows;
 
 /// What computes a kernel on the CPU, given its operands in the order of its signature.

@@ -93,6 +93,7 @@ fn read(argument: &Argument<'_>) -> Result<(Vec<u8>, u64)> {
         Argument::Write(AnyViewMut::E4m3(view)) => bytes_of!(host_mut(&view.storage)?, |element| [element.to_bits()]),
         Argument::Write(AnyViewMut::E5m2(view)) => bytes_of!(host_mut(&view.storage)?, |element| [element.to_bits()]),
         Argument::Write(AnyViewMut::I8(view)) => bytes_of!(host_mut(&view.storage)?),
+        Argument::Write(AnyViewMut::I32(view)) => bytes_of!(host_mut(&view.storage)?),
         // Passed by value: nothing that a kernel could address.
         Argument::Scalar(_) => (Vec::new(), 0),
     })
@@ -107,6 +108,7 @@ fn write(output: &mut AnyViewMut<'_>, bytes: &[u8]) -> Result<()> {
         AnyViewMut::E4m3(view) => fill(&mut view.storage, bytes, |[bits]| e4m3::from_bits(bits)),
         AnyViewMut::E5m2(view) => fill(&mut view.storage, bytes, |[bits]| e5m2::from_bits(bits)),
         AnyViewMut::I8(view) => fill(&mut view.storage, bytes, i8::from_le_bytes),
+        AnyViewMut::I32(view) => fill(&mut view.storage, bytes, i32::from_le_bytes),
     }
 }
 

@@ -63,6 +63,7 @@ impl<'s> Ordering<'s> {
             Argument::Write(AnyViewMut::E4m3(view)) => self.write(view),
             Argument::Write(AnyViewMut::E5m2(view)) => self.write(view),
             Argument::Write(AnyViewMut::I8(view)) => self.write(view),
+            Argument::Write(AnyViewMut::I32(view)) => self.write(view),
             Argument::Scalar(_) => Err(IN_HOST_MEMORY),
         }
     }
