@@ -125,6 +125,7 @@ __device__ __forceinline__ float element_of(const void* data, int at) {
 constexpr int kTogetherRows = kWarpSize;
 constexpr int kTogetherWarps = 8;
 constexpr int kTogetherThreads = kTogetherRows * kTogetherWarps;
+constexpr int kTogetherAtOnce = 16;  // parts that a lane requests before it waits for the first: few rows are all latency
 constexpr int kTogetherParts = 32;  // the grid has a block for so many parts of those rows, as the workspace is sized by it
 
 template <typename Body, typename Args>
@@ -141,8 +142,16 @@ __device__ __forceinline__ void bring_together(const Args& args) {
 #pragma unroll
   for (int statistic = 0; statistic < kCount; ++statistic) {
     reduced[statistic] = Body::identity(statistic);
-    for (int part = warp; row < args.m && part < parts.count(); part += kTogetherWarps) {
-      reduced[statistic] = Body::combine(statistic, reduced[statistic], *parts.at(statistic, part, row));
+    const int count = row < args.m ? parts.count() : 0;
+    for (int first = warp; first < count; first += kTogetherWarps * kTogetherAtOnce) {
+      float loaded[kTogetherAtOnce];
+#pragma unroll
+      for (int i = 0; i < kTogetherAtOnce; ++i) {
+        const int part = first + i * kTogetherWarps;
+        loaded[i] = part < count ? *parts.at(statistic, part, row) : Body::identity(statistic);
+      }
+#pragma unroll
+      for (float value : loaded) reduced[statistic] = Body::combine(statistic, reduced[statistic], value);
     }
     of_warps[statistic][warp][lane] = reduced[statistic];
   }
