@@ -1,0 +1,183 @@
+"""Times the layer of the shared library against the same from cuBLASLt, cuDNN and element-wise kernels: one GPU, both in CUDA graphs, in
+rounds that take turns. Needs torch with CUDA, and `cargo build --release -p transformer-layer-python`."""
+
+import argparse
+import random
+import statistics
+import sys
+
+import torch
+from torch.profiler import ProfilerActivity, profile
+
+import reference
+from library import Library, Sizes
+from opponent import Opponent
+
+SIZES, EPS, THETA = Sizes(features=4096, heads=32, groups=8, hidden=14336), 1e-5, 500_000.0
+PROMPT, SEQUENCES, CAPACITY = 4096, 16, 8192
+# Both sides round what is added to the stream seven times to 8 bits, and twice the stream, which is up to twice as large.
+LARGEST_ERROR = 15**0.5 / 256 / 3**0.5
+
+
+def random_weights(generator):
+    """Those of a checkpoint, one behind the other in one storage, and the weights of both norms."""
+    rows = {
+        "qkv": (SIZES.of_qkv, SIZES.features),
+        "output": (SIZES.features, SIZES.of_queries),
+        "gate_and_up": (2 * SIZES.hidden, SIZES.features),
+        "down": (SIZES.features, SIZES.hidden),
+    }
+    storage = torch.empty(sum(n * k for n, k in rows.values()), dtype=torch.bfloat16, device="cuda")
+    parts = storage.split([n * k for n, k in rows.values()])
+    weights = {}
+    for (name, (n, k)), part in zip(rows.items(), parts):
+        weights[name] = part.view(n, k).normal_(0, k**-0.5, generator=generator)
+    return weights, [torch.rand(SIZES.features, device="cuda", generator=generator) + 0.5 for _ in range(2)]
+
+
+def with_norms(weights, norms):
+    """The same for kernels that know no norm: its weight is in the columns of what follows it."""
+    of_norm = {"qkv": norms[0], "gate_and_up": norms[1]}
+    fold = lambda name, weight: (weight.float() * of_norm[name]).bfloat16() if name in of_norm else weight
+    return {name: fold(name, weight) for name, weight in weights.items()}
+
+
+def captured(stream, run):
+    """`run` as a graph, once it has loaded what it needs."""
+    for _ in range(3):
+        run()
+    stream.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        run()
+    return graph.replay
+
+
+def milliseconds(stream, run, launches):
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    begin.record(stream)
+    for _ in range(launches):
+        run()
+    end.record(stream)
+    end.synchronize()
+    return begin.elapsed_time(end) / launches
+
+
+def interleaved(stream, runs, rounds, launches):
+    """Medians, and the median and spread (half of the middle 90 %) of the first one's ratio to each."""
+    times = {name: [] for name in runs}
+    for name in list(runs) * 2:
+        milliseconds(stream, runs[name], launches)
+    for _ in range(rounds):
+        for name, run in runs.items():
+            times[name].append(milliseconds(stream, run, launches))
+    return {name: statistics.median(each) for name, each in times.items()}, times
+
+
+def print_kernels(what, run, launches=10):
+    """The time of each kernel, one after the other."""
+    with profile(activities=[ProfilerActivity.CUDA]) as profiled:
+        for _ in range(launches):
+            run()
+        torch.cuda.synchronize()
+    for event in sorted(profiled.key_averages(), key=lambda event: -event.device_time_total):
+        of_run = event.device_time_total / launches
+        print(f"  {what}: {of_run:8.2f} us in {event.count / launches:g} of {event.key[:70]}")
+
+
+def ratio(times, opponent, ours):
+    ratios = sorted(a / b for a, b in zip(times[opponent], times[ours]))
+    low, high = ratios[len(ratios) // 20], ratios[-1 - len(ratios) // 20]
+    return statistics.median(ratios), 50 * (high - low)
+
+
+class Comparison:
+    def __init__(self, library, stream, rounds, kernels):
+        self.library, self.stream, self.rounds, self.failed = library, stream, rounds, []
+        self.kernels = kernels
+        self.generator = torch.Generator("cuda").manual_seed(1)
+        self.weights, self.norms = random_weights(self.generator)
+        self.folded = with_norms(self.weights, self.norms)
+        self.layer = library.layer(SIZES, self.folded)
+        half = SIZES.head_dim // 2
+        steps = THETA ** (-torch.arange(half, dtype=torch.float64, device="cuda") / half)
+        self.angles = torch.arange(CAPACITY, dtype=torch.float64, device="cuda")[:, None] * steps
+        self.tables = [self.angles.cos().float().contiguous(), self.angles.sin().float().contiguous()]
+        self.kept = []
+
+    def tokens(self, count):
+        return torch.randn(count, SIZES.features, device="cuda", generator=self.generator).bfloat16()
+
+    def run(self, what, lengths, launches):
+        """A prompt where there are no lengths; else the next token behind so many of each sequence."""
+        tokens, sequences = (len(lengths), len(lengths)) if lengths else (PROMPT, 1)
+        capacity = CAPACITY if lengths else PROMPT
+        x = self.tokens(tokens)
+        scale = (x.float().square().mean(-1) + EPS).rsqrt()
+        shape = (2, sequences, SIZES.groups, capacity, SIZES.head_dim)
+        cached = torch.randn(shape, device="cuda", generator=self.generator).bfloat16()
+        ours_cache = cached.permute(1, 3, 0, 2, 4).reshape(sequences * capacity, -1).contiguous()
+        ours, theirs = torch.empty_like(x), torch.empty_like(x)
+        scale_out = torch.empty_like(scale)
+        expected = reference.added(
+            SIZES, self.weights, self.norms, EPS, self.angles, x, cached.clone().unbind(0) if lengths else None, lengths
+        )
+        if lengths:
+            forward = self.library.decode(
+                self.layer, capacity, lengths, THETA, (x, scale), ours_cache, (ours, scale_out)
+            )
+            places = [torch.tensor(lengths, device="cuda"), torch.arange(tokens, device="cuda")]
+        else:
+            forward = self.library.prefill(self.layer, tokens, THETA, (x, scale), ours_cache, (ours, scale_out))
+            places = [torch.arange(tokens, device="cuda"), torch.zeros(tokens, dtype=torch.int64, device="cuda")]
+        differ = bool(lengths) and len(set(lengths)) > 1
+        opponent = Opponent(
+            self.library, SIZES, self.weights, self.norms, EPS, self.tables, x, theirs, cached, places,
+            lambda run: min(milliseconds(self.stream, captured(self.stream, run), launches) for _ in range(3)),
+            lengths=places[0] + 1 if differ else None,
+        )
+        graphs = {"ours": captured(self.stream, forward), "theirs": captured(self.stream, opponent.run)}
+        graphs["ours, no graph"] = forward
+        for run in list(graphs.values())[:2]:
+            run()
+        self.stream.synchronize()
+        errors = [reference.error(x, out, expected) for out in (ours, theirs)]
+        medians, times = interleaved(self.stream, graphs, self.rounds, launches)
+        print(
+            f"{what}: " + ", ".join(f"{name} {ms:.4f} ms" for name, ms in medians.items())
+            + "; graphs {:.3f} x (spread {:.1f} %)".format(*ratio(times, "theirs", "ours"))
+            + ", no graph {:.3f} x (spread {:.1f} %)".format(*ratio(times, "theirs", "ours, no graph"))
+            + f"; errors {errors[0]:.2e} ours, {errors[1]:.2e} theirs",
+            flush=True,
+        )
+        if self.kernels:
+            print_kernels("ours", graphs["ours"])
+            print_kernels("theirs", graphs["theirs"])
+        if not all(error < LARGEST_ERROR for error in errors):
+            self.failed.append(what)
+        # What the library holds addresses of.
+        self.kept += [x, scale, ours_cache, ours, scale_out, cached, theirs, opponent]
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--library", default="target/release/libtransformer_layer_python.so")
+    arguments.add_argument("--rounds", type=int, default=30)
+    arguments.add_argument("--kernels", action="store_true", help="the time of each kernel, too")
+    arguments = arguments.parse_args()
+    stream = torch.cuda.Stream()
+    torch.cuda.set_stream(stream)
+    comparison = Comparison(Library(arguments.library, stream), stream, arguments.rounds, arguments.kernels)
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}; medians of {arguments.rounds} rounds")
+    comparison.run(f"a prompt of {PROMPT} tokens", None, 4)
+    for keys in (2048, 4096, 8192):
+        comparison.run(f"a token of {SEQUENCES} sequences of {keys}", [keys - 1] * SEQUENCES, 20)
+    drawn = random.Random(1)
+    lengths = [drawn.randrange(2047, CAPACITY) for _ in range(SEQUENCES)]
+    comparison.run(f"a token of {SEQUENCES} sequences of 2048 to {CAPACITY}, {sum(lengths)} keys", lengths, 20)
+    if comparison.failed:
+        sys.exit(f"far from fp64: {comparison.failed}")
+
+
+if __name__ == "__main__":
+    main()
