@@ -38,7 +38,7 @@ fn the_kernels_themselves_are_right_on_an_emulated_hopper() -> Result<()> {
         return Ok(());
     }
     let device = Device::emulated_with(Emulation::new(Arch::SM_90A).seed(3))?;
-    check(&device, Sizes { features: 128, heads: 4, groups: 2, hidden: 136 }, &[7, 0, 21])
+    check(&device, Sizes { features: 128, heads: 4, groups: 2, hidden: 136 }, &[7, 0, 66])
 }
 
 #[test]
