@@ -57,6 +57,20 @@ fn sequences_of_fewer_blocks_of_keys_than_there_are_multiprocessors_are_fp64s() 
 }
 
 #[test]
+fn a_tile_whose_keys_more_blocks_see_than_are_put_together_at_once_is_fp64s() {
+    let test = "declared_attention::a_tile_whose_keys_more_blocks_see_than_are_put_together_at_once_is_fp64s";
+    if hopper(test).is_none() {
+        return;
+    }
+    let many = Device::emulated_with(Emulation::new(Arch::SM_90A).seed(3).multiprocessors(132)).unwrap();
+    let [_, causal, ..] = of_bf16();
+    // 40 blocks of 128 keys.
+    let sizes = Sizes { batch: 1, heads: 4, groups: 1, queries: 1, keys: 5000 };
+    assert!(causal.plan(&many, &sizes).contains("\"share_keys\":true"));
+    causal.check_sizes(&many, &sizes);
+}
+
+#[test]
 fn nonsense_in_device_memory_is_cut_to_what_there_is() {
     let test = "declared_attention::nonsense_in_device_memory_is_cut_to_what_there_is";
     check_nonsense(&Device::cpu());

@@ -55,6 +55,15 @@ impl<T: Precise> Declared<T> {
         }
     }
 
+    /// The same of one problem of those sizes.
+    ///
+    /// # Panics
+    /// As [`check`](Self::check).
+    pub fn check_sizes(&self, device: &Device, sizes: &Sizes) {
+        let mut rng = StdRng::seed_from_u64(settings::number("AUTOKERNEL_SEED", 51));
+        self.check_one(device, &self.problem(), sizes, &mut rng);
+    }
+
     fn check_one(&self, device: &Device, problem: &Problem, sizes: &Sizes, rng: &mut StdRng) {
         let &Sizes { batch, heads, groups, queries, keys } = sizes;
         let what = format!("{problem}, {sizes:?} on {device}");
