@@ -21,6 +21,7 @@ include!("src/bodies/timed.rs");
 include!("src/bodies/timed_fp8.rs");
 include!("src/bodies/timed_math.rs");
 include!("src/bodies/timed_types.rs");
+include!("src/bodies/timed_weights.rs");
 include!("src/shared/names.rs");
 include!("src/rows/bodies.rs");
 
@@ -112,6 +113,10 @@ fn timed(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
     let sums = |input| Problem::matmul(input, Layout::Nt, "identity".parse().expect("a built-in epilogue"));
     for (name, problem) in [(name, scaled), (I8_SUMS, sums(Dtype::I8)), (TF32_SUMS, sums(Dtype::F32))] {
         jobs.extend(fp8_schedules().map(|schedule| (name, problem.clone(), schedule.into())));
+    }
+    for (name, settings, source) in TIMED_WEIGHTS {
+        let problem = Problem::Matmul(product::problem_with(settings.parse()?, &syn::parse_str(source)?)?);
+        jobs.extend(weights_schedules(name).into_iter().map(|schedule| (name, problem.clone(), schedule.into())));
     }
     for (name, source) in TIMED_MATH {
         let problem = Problem::Matmul(product::problem(&syn::parse_str(source)?)?);
@@ -241,6 +246,32 @@ fn fp8_schedules() -> [Sm90Schedule; 20] {
         Sm90Schedule { split_k: 4, tile_n: 64, ..few },
         Sm90Schedule { split_k: 8, consumers: 2, ..few },
     ]
+}
+
+/// Schedules that may lead for weights of few bits, or beside those for bf16: transposed tiles, for few rows and for many.
+fn weights_schedules(name: &str) -> Vec<Sm90Schedule> {
+    let raster = Raster { group: 8, ..Raster::PLAIN };
+    let few = Sm90Schedule { swap_ab: true, tile_m: 16, consumers: 1, stages: 8, raster, ..Sm90Schedule::PLAIN };
+    let pair = Sm90Schedule { consumers: 2, ..few };
+    let many = Sm90Schedule { tile_m: 128, stages: 4, ..pair };
+    let upright = Sm90Schedule { swap_ab: false, tile_m: 128, stages: 6, ..pair };
+    let splits = |it: Sm90Schedule| [1, 2, 4].map(|split_k| Sm90Schedule { split_k, ..it });
+    let mut schedules = [splits(Sm90Schedule { tile_n: 64, ..few }), splits(few), splits(pair)].concat();
+    schedules.extend([
+        Sm90Schedule { cluster_n: 2, ..pair },
+        Sm90Schedule { mode: Mode::PingPong, ..pair },
+        Sm90Schedule { tile_m: 64, stages: 4, ..pair },
+        many,
+        Sm90Schedule { stages: 2, ..many },
+        Sm90Schedule { cluster_m: 2, ..many },
+        Sm90Schedule { tile_m: 256, stages: 2, ..many },
+        Sm90Schedule { tile_n: 256, stages: 2, ..many },
+    ]);
+    if name == WEIGHTS_BF16 {
+        schedules.extend([upright, Sm90Schedule { mode: Mode::PingPong, ..upright }]);
+        schedules.push(Sm90Schedule { tile_n: 256, cluster_m: 2, stages: 4, ..upright });
+    }
+    schedules
 }
 
 /// Schedules that lead where there are some waves of tiles: the first three in each mode, of the eight that can share tiles.

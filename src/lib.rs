@@ -50,7 +50,7 @@ pub mod __private {
     pub use autokernel_core::{erf, fingerprint};
     pub use autokernel_runtime::matmul::{
         body_of_batch_on_cpu as matmul_body_of_batch_on_cpu, body_of_groups_on_cpu as matmul_body_of_groups_on_cpu,
-        body_on_cpu as matmul_body_on_cpu, on_cpu as matmul_on_cpu,
+        body_on_cpu as matmul_body_on_cpu, body_scaled_on_cpu as matmul_body_scaled_on_cpu, on_cpu as matmul_on_cpu,
     };
     pub use autokernel_runtime::rows::{row_max, row_mean, row_min, row_sum};
     pub use autokernel_runtime::{Embedded, Images};

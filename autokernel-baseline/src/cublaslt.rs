@@ -294,6 +294,7 @@ fn data_type(dtype: Dtype) -> sys::cudaDataType {
         Dtype::E4m3 => sys::cudaDataType::CUDA_R_8F_E4M3,
         Dtype::E5m2 => sys::cudaDataType::CUDA_R_8F_E5M2,
         Dtype::I8 => sys::cudaDataType::CUDA_R_8I,
+        Dtype::I4x2 => sys::cudaDataType::CUDA_R_4I,
         Dtype::I32 => sys::cudaDataType::CUDA_R_32I,
     }
 }

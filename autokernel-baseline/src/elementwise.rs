@@ -40,7 +40,7 @@ impl LeakyRelu {
         let is_bf16: i32 = match T::DTYPE {
             Dtype::Bf16 => 1,
             Dtype::F16 => 0,
-            Dtype::F32 | Dtype::E4m3 | Dtype::E5m2 | Dtype::I8 | Dtype::I32 => {
+            Dtype::F32 | Dtype::E4m3 | Dtype::E5m2 | Dtype::I8 | Dtype::I4x2 | Dtype::I32 => {
                 return Err(Error::Operands("the elementwise kernel takes 16-bit elements"));
             }
         };

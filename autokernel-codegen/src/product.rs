@@ -11,7 +11,7 @@ use syn::{Error, Ident, Result};
 
 use crate::function::{Called, Functions};
 use crate::spec::{self, Spec};
-use crate::translate::factor;
+use crate::translate::scaled_factor;
 use crate::words::DOT;
 use crate::{problem, rows, twin};
 
@@ -20,9 +20,17 @@ use crate::{problem, rows, twin};
 /// # Errors
 /// Everything that is wrong with it, each at its place with what can be written instead.
 pub fn problem(function: &syn::ItemFn) -> Result<Problem> {
+    problem_with(TokenStream::new(), function)
+}
+
+/// The same with settings in the attribute's parentheses.
+///
+/// # Errors
+/// As [`problem`].
+pub fn problem_with(settings: TokenStream, function: &syn::ItemFn) -> Result<Problem> {
     let other = || Error::new_spanned(&function.sig, "no operation has an attribute `fused_matmul`");
     let attribute = spec::attribute("fused_matmul").ok_or_else(other)?;
-    match Spec::parse(attribute, TokenStream::new(), function.to_token_stream(), &Functions::default())?.problem {
+    match Spec::parse(attribute, settings, function.to_token_stream(), &Functions::default())?.problem {
         problem::Problem::Matmul(problem) => Ok(problem),
         _ => Err(other()),
     }
@@ -35,7 +43,7 @@ const PRODUCTS: [&str; 2] = ["product_of_factors", "product_of_others"];
 pub struct Operands {
     /// The products.
     pub products: Vec<Operand>,
-    /// The operands that are no factors, nor say where groups begin.
+    /// The operands that are no factors, nor their scales, nor say where groups begin.
     pub others: Vec<Operand>,
 }
 
@@ -46,7 +54,7 @@ impl Operands {
             let (name, kind, dtype) = (name.to_owned(), Kind::Matrix, Dtype::F32);
             Operand { name, kind, dtype, role: Role::Input, batched: false }
         };
-        let factors = body.factors();
+        let factors = [body.factors(), body.scales()].concat();
         let others = (0..)
             .zip(body.operands())
             .filter(|(number, operand)| !factors.contains(number) && operand.kind != Kind::Index);
@@ -88,7 +96,7 @@ impl VisitMut for Named<'_> {
         let syn::Expr::Call(call) = expr else { return };
         let syn::Expr::Path(path) = &*call.func else { return };
         if path.path.is_ident(DOT) {
-            let Some(Ok((second, _))) = call.args.get(1).map(factor) else { return };
+            let Some(Ok((second, ..))) = call.args.get(1).map(scaled_factor) else { return };
             let Some(number) = self.seconds.iter().position(|name| second == name) else { return };
             let name = Ident::new(PRODUCTS[number], Span::call_site());
             *expr = syn::Expr::Path(syn::ExprPath { attrs: Vec::new(), qself: None, path: name.into() });

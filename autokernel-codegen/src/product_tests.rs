@@ -188,6 +188,27 @@ fn mistakes_in_a_body_are_told_with_what_can_be_written() {
         ),
         ("x: &Matrix<i8>, w: &Matrix<i8>, out: &mut Matrix<i8>", "out = dot(x, w.t());", "make this bf16, f16 or f32"),
         ("x: &Matrix<f16>, w: &Row<f16>, out: &mut Matrix<f32>", "out = dot(x, w);", "is a matrix that is read"),
+        (
+            "x: &Matrix<bf16>, gate: &Matrix<bf16>, up: &Matrix<i8>, out: &mut Matrix<bf16>",
+            "out = dot(x, gate.t()) * dot(x, up.t());",
+            "`gate` holds bf16 and `up` holds i8; give both the same type",
+        ),
+        (
+            "x: &Matrix<bf16>, w: &Matrix<i4x2>, s: &Matrix<f16>, up: &Matrix<i4x2>, out: &mut Matrix<bf16>",
+            "out = dot(x, (w * s).t()) * dot(x, up.t());",
+            "have scales of groups, or neither",
+        ),
+        (
+            "x: &Matrix<bf16>, w: &Matrix<bf16>, s: &Matrix<f16>, out: &mut Matrix<bf16>",
+            "out = dot(x, (w * s).t());",
+            "scales of groups are of `i8` or `i4x2`",
+        ),
+        ("x: &Matrix<i4x2>, w: &Matrix<i4x2>, out: &mut Matrix<bf16>", "out = dot(x, w.t());", "convert this operand"),
+        (
+            "x: &Matrix<bf16>, w: &Batch<i8>, s: &Matrix<f16>, out: &mut Batch<bf16>",
+            "out = dot(x, (w * s).t());",
+            "there are many here",
+        ),
         ("x: &Matrix<f16>, w: &Matrix<f16>, out: &mut Column<f32>", "out = dot(x, w);", "write a `&mut Matrix`"),
     ];
     for (parameters, body, expected) in cases {

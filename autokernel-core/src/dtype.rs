@@ -21,6 +21,8 @@ pub enum Dtype {
     E5m2,
     /// A whole number of 8 bits with a sign: a factor of a product, whose sums are whole numbers of 32 bits.
     I8,
+    /// Two whole numbers of 4 bits with a sign, −8 to 7: what a second factor of a product holds along K, 32 numbers in 16 bytes.
+    I4x2,
     /// A whole number of 32 bits with a sign: what an index holds. No arithmetic is done on it.
     I32,
 }
@@ -29,7 +31,7 @@ impl Dtype {
     /// Every type of which elements are that arithmetic is done on.
     pub const ALL: [Dtype; 6] = [Dtype::Bf16, Dtype::F16, Dtype::F32, Dtype::E4m3, Dtype::E5m2, Dtype::I8];
 
-    /// The name in Rust, in JSON and in CUDA: `bf16`, `f16`, `f32`, `e4m3`, `e5m2`, `i8` or `i32`.
+    /// The name in Rust, in JSON and in CUDA: `bf16`, `f16`, `f32`, `e4m3`, `e5m2`, `i8`, `i4x2` or `i32`.
     pub const fn name(self) -> &'static str {
         match self {
             Dtype::Bf16 => "bf16",
@@ -38,19 +40,25 @@ impl Dtype {
             Dtype::E4m3 => "e4m3",
             Dtype::E5m2 => "e5m2",
             Dtype::I8 => "i8",
+            Dtype::I4x2 => "i4x2",
             Dtype::I32 => "i32",
         }
     }
 
-    /// The type among [`ALL`](Self::ALL) called `name`.
+    /// The type of elements of operands called `name`: one among [`ALL`](Self::ALL), or `i4x2`.
     pub fn from_name(name: &str) -> Option<Dtype> {
-        Dtype::ALL.into_iter().find(|dtype| dtype.name() == name)
+        Dtype::ALL.into_iter().chain([Dtype::I4x2]).find(|dtype| dtype.name() == name)
+    }
+
+    /// Numbers of one element.
+    pub const fn numbers(self) -> u32 {
+        if matches!(self, Dtype::I4x2) { 2 } else { 1 }
     }
 
     /// Size of one element in bytes.
     pub const fn bytes(self) -> u32 {
         match self {
-            Dtype::E4m3 | Dtype::E5m2 | Dtype::I8 => 1,
+            Dtype::E4m3 | Dtype::E5m2 | Dtype::I8 | Dtype::I4x2 => 1,
             Dtype::Bf16 | Dtype::F16 => 2,
             Dtype::F32 | Dtype::I32 => 4,
         }
@@ -69,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_type_has_the_same_name_in_rust_and_in_json() {
-        for dtype in Dtype::ALL {
+        for dtype in Dtype::ALL.into_iter().chain([Dtype::I4x2]) {
             assert_eq!(Dtype::from_name(dtype.name()), Some(dtype));
             assert_eq!(serde_json::to_value(dtype).unwrap(), dtype.name());
         }

@@ -38,5 +38,5 @@ pub use occupancy::{BlockNeeds, Limiter, Occupancy};
 pub use placement::Placement;
 pub use plan::{Alignment, Arg, Field, Grid, KernelStep, LaunchPlan, Residency, TileBox};
 pub use plausible::{Implausible, check_amount, check_count, check_ms};
-pub use signature::{Dimension, OWN_AXIS, Operand, Passed, Role, Signature};
+pub use signature::{Coarse, Dimension, OWN_AXIS, Operand, Passed, Role, Signature};
 pub use tuned::{Provenance, Tuned};

@@ -16,6 +16,24 @@ pub struct Signature {
     /// Pairs of dimensions by their numbers: the first is a multiple of the second.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub multiples: Vec<(u8, u8)>,
+    /// The axes of operands along which an element stands for more than one index of the dimension.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub coarse: Vec<Coarse>,
+}
+
+/// An axis of an operand along which an element stands for several indices of the dimension: of numbers of 4 bits there are two in a
+/// byte, and a scale is of a group. The dimension is a multiple of that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Coarse {
+    /// The operand, by its number.
+    pub operand: u8,
+    /// The axis, from 0, outermost first.
+    pub axis: u8,
+    /// Indices of the dimension an element.
+    pub indices: u32,
+    /// Elements that stand for theirs together, so that there are whole such units.
+    pub together: u32,
 }
 
 /// A dimension of a problem.
@@ -90,6 +108,11 @@ impl Signature {
     /// The number of the dimension called `name`.
     pub fn number(&self, name: Dim) -> Option<u8> {
         self.names().position(|known| known == name).and_then(|at| u8::try_from(at).ok())
+    }
+
+    /// What is said of that axis of an operand, where an element of it stands for several indices.
+    pub fn coarse(&self, operand: usize, axis: usize) -> Option<&Coarse> {
+        self.coarse.iter().find(|it| (usize::from(it.operand), usize::from(it.axis)) == (operand, axis))
     }
 
     /// The operands that are read.

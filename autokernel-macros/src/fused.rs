@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use autokernel_codegen::matmul::weights::Scales;
 use autokernel_codegen::matmul::{self, Many};
 use autokernel_codegen::product::{self, Body, Operands};
 use autokernel_codegen::rows::{self, Kind, Operand};
@@ -34,7 +35,17 @@ pub fn parts(spec: &Spec, problem: &matmul::Problem, body: &Body) -> Result<Part
         (Many::Batch, _) => quote! {
             |arguments| ::autokernel::__private::matmul_body_of_batch_on_cpu(arguments, #batched, #of_each)
         },
-        _ => quote!(|arguments| ::autokernel::__private::matmul_body_on_cpu(arguments, #of_each)),
+        _ => match problem.weights.and_then(|weights| weights.scales) {
+            None => quote!(|arguments| ::autokernel::__private::matmul_body_on_cpu(arguments, #of_each)),
+            Some(Scales { group, .. }) => {
+                let scales = body.scales().into_iter().map(|operand| {
+                    let (operand, group) = (usize::from(operand), group as usize);
+                    quote!((#operand, #group))
+                });
+                let scales = quote!(&[#(#scales),*]);
+                quote!(|arguments| ::autokernel::__private::matmul_body_scaled_on_cpu(arguments, #scales, #of_each))
+            }
+        },
     };
     let docs = docs(problem, body, &spec.parameters);
     Ok(crate::body::parts(spec, body.operands(), cpu, &row, docs))
@@ -42,7 +53,11 @@ pub fn parts(spec: &Spec, problem: &matmul::Problem, body: &Body) -> Result<Part
 
 /// The shapes and errors; follows what the user wrote.
 fn docs(problem: &matmul::Problem, body: &Body, parameters: &[Ident]) -> String {
-    let factors = body.factors();
+    let (factors, scales) = (body.factors(), body.scales());
+    let of_weights = match problem.weights {
+        Some(weights) if weights.dtype.numbers() > 1 => "n, k / 2",
+        _ => "n, k",
+    };
     let shape = |(number, (operand, name)): (u8, (&Operand, &Ident))| {
         let name = name.unraw();
         let matrices = if body.many() == Many::Groups { "groups" } else { "batch" };
@@ -51,8 +66,11 @@ fn docs(problem: &matmul::Problem, body: &Body, parameters: &[Ident]) -> String 
         match (operand.kind, factors.iter().position(|factor| *factor == number)) {
             (Kind::Matrix, Some(0)) if problem.layout.transpose_a() => format!("`{name}: {}`", of_batch("k, m")),
             (Kind::Matrix, Some(0)) => format!("`{name}: {}`", of_batch("m, k")),
-            (Kind::Matrix, Some(_)) if problem.layout.transpose_b() => format!("`{name}: {}`", of_batch("n, k")),
+            (Kind::Matrix, Some(_)) if problem.layout.transpose_b() => format!("`{name}: {}`", of_batch(of_weights)),
             (Kind::Matrix, Some(_)) => format!("`{name}: {}`", of_batch("k, n")),
+            (Kind::Matrix, None) if scales.contains(&number) => {
+                format!("`{name}: [k / {}, n]`", problem.class().group().unwrap_or(1))
+            }
             (Kind::Matrix, None) => format!("`{name}: {}`", of_batch("m, n")),
             (Kind::Row, _) => format!("`{name}: {}`", of_batch("n")),
             (Kind::Column, _) => format!("`{name}: {}`", of_batch("m")),

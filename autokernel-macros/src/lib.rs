@@ -131,6 +131,26 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// }
 /// ```
 ///
+/// Weights of 8 or 4 bits beside activations of 16 are unpacked on chip, exactly, and multiplied as bf16 or f16 with sums in `f32`
+/// (Hopper and the CPU): a decoder with few rows reads half or a quarter of the bytes. Scales of columns are a `Row`; where groups along
+/// K have a scale each, `group = 32`, `64` or `128` says of how many numbers, and `w * scales` stands for the scaled weights:
+///
+/// ```ignore
+/// #[autokernel::fused_matmul]
+/// pub fn of_bytes(x: &Matrix<bf16>, w: &Matrix<i8>, scale: &Row<f32>, out: &mut Matrix<bf16>) {
+///     out = dot(x, w.t()) * scale;
+/// }
+///
+/// /// `w: [n, k / 2]` as `autokernel::pack` or `autokernel::quantise` gives it, `scales: [k / 128, n]` of bf16, f16 or f32.
+/// #[autokernel::fused_matmul(group = 128)]
+/// pub fn packed(x: &Matrix<bf16>, w: &Matrix<i4x2>, scales: &Matrix<f16>, out: &mut Matrix<bf16>) {
+///     out = dot(x, (w * scales).t());
+/// }
+/// ```
+///
+/// The sums of a group are scaled in `f32`. `i4x2` holds numbers of −8 to 7: of a checkpoint with zero points subtract these before it is
+/// packed, where they are the same for all groups; others are not served yet. K is a multiple of a group, and of 32 where it is packed.
+///
 /// A batch of products of one shape is one launch; an operand that is no batch is shared by all of them:
 ///
 /// ```ignore
@@ -145,7 +165,8 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// **The product**: `dot(a, b)` of two `&Matrix` of one type, bf16 or f16, with `a.t()` where `a` is stored as `[k, m]`, and `b.t()`
 /// where `b` is stored as `[n, k]`. The gradient of a layer's weight is `dot(dy.t(), x)`. Of e4m3, e5m2, i8, and with the setting
-/// `tf32` of f32, there is `dot(a, b.t())` alone, and groups of rows have no `a.t()`.
+/// `tf32` of f32, there is `dot(a, b.t())` alone, and groups of rows have no `a.t()`. Beside bf16 and f16 the second factor may be `i8` or
+/// `i4x2`, with `.t()`.
 /// A body has one, which may be written more than once, or two whose first factor is the same, and whose second ones differ
 /// and are of one size, both taken with `.t()` or neither. Two weights that are stacked in one tensor, or interleaved row by row
 /// or column by column, are two views of it: `rows(..n)` and `rows(n..)`, or a leading dimension of twice the length.

@@ -81,6 +81,7 @@ pub fn element_type(dtype: Dtype) -> TokenStream {
         Dtype::E4m3 => quote!(::autokernel::e4m3),
         Dtype::E5m2 => quote!(::autokernel::e5m2),
         Dtype::I8 => quote!(i8),
+        Dtype::I4x2 => quote!(::autokernel::i4x2),
         Dtype::I32 => quote!(i32),
     }
 }

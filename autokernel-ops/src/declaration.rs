@@ -97,6 +97,8 @@ pub struct Factors {
     pub b: String,
     /// Whether `b` is taken transposed.
     pub transpose_b: bool,
+    /// The operand whose elements scale groups of `b`: `(b * scales).t()`.
+    pub scales: Option<String>,
 }
 
 /// `name`, `name = value` or `name(value, …)`.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use autokernel_ops::body::Kind;
 use half::{bf16, f16};
 
-use crate::{MatrixView, MatrixViewMut, Result, e4m3, e5m2};
+use crate::{MatrixView, MatrixViewMut, Result, e4m3, e5m2, i4x2};
 
 /// A borrowed matrix of any element type.
 #[derive(Debug, Clone)]
@@ -22,6 +22,8 @@ pub enum AnyView<'a> {
     E5m2(MatrixView<'a, e5m2>),
     /// Of `i8`.
     I8(MatrixView<'a, i8>),
+    /// Of `i4x2`.
+    I4x2(MatrixView<'a, i4x2>),
     /// Of `i32`: an index.
     I32(MatrixView<'a, i32>),
 }
@@ -43,6 +45,8 @@ pub enum AnyViewMut<'a> {
     I8(MatrixViewMut<'a, i8>),
     /// Of `i32`: an index that a kernel writes.
     I32(MatrixViewMut<'a, i32>),
+    /// Of `i4x2`.
+    I4x2(MatrixViewMut<'a, i4x2>),
 }
 
 impl AnyView<'_> {
@@ -55,6 +59,7 @@ impl AnyView<'_> {
             AnyView::E4m3(view) => AnyView::E4m3(view.of_rows(rows, kind)?),
             AnyView::E5m2(view) => AnyView::E5m2(view.of_rows(rows, kind)?),
             AnyView::I8(view) => AnyView::I8(view.of_rows(rows, kind)?),
+            AnyView::I4x2(view) => AnyView::I4x2(view.of_rows(rows, kind)?),
             AnyView::I32(view) => AnyView::I32(view.of_rows(rows, kind)?),
         })
     }
@@ -68,6 +73,7 @@ impl AnyView<'_> {
             AnyView::E4m3(view) => AnyView::E4m3(view.of_product(number, kind)?),
             AnyView::E5m2(view) => AnyView::E5m2(view.of_product(number, kind)?),
             AnyView::I8(view) => AnyView::I8(view.of_product(number, kind)?),
+            AnyView::I4x2(view) => AnyView::I4x2(view.of_product(number, kind)?),
             AnyView::I32(view) => AnyView::I32(view.of_product(number, kind)?),
         })
     }
@@ -84,6 +90,7 @@ impl AnyViewMut<'_> {
             AnyViewMut::E5m2(view) => AnyViewMut::E5m2(view.of_rows(rows, kind)?),
             AnyViewMut::I8(view) => AnyViewMut::I8(view.of_rows(rows, kind)?),
             AnyViewMut::I32(view) => AnyViewMut::I32(view.of_rows(rows, kind)?),
+            AnyViewMut::I4x2(view) => AnyViewMut::I4x2(view.of_rows(rows, kind)?),
         })
     }
 
@@ -97,6 +104,7 @@ impl AnyViewMut<'_> {
             AnyViewMut::E5m2(view) => AnyViewMut::E5m2(view.of_product(number, kind)?),
             AnyViewMut::I8(view) => AnyViewMut::I8(view.of_product(number, kind)?),
             AnyViewMut::I32(view) => AnyViewMut::I32(view.of_product(number, kind)?),
+            AnyViewMut::I4x2(view) => AnyViewMut::I4x2(view.of_product(number, kind)?),
         })
     }
 }

@@ -29,6 +29,7 @@ macro_rules! of_view {
             Argument::Read(AnyView::E4m3($view)) => $value,
             Argument::Read(AnyView::E5m2($view)) => $value,
             Argument::Read(AnyView::I8($view)) => $value,
+            Argument::Read(AnyView::I4x2($view)) => $value,
             Argument::Read(AnyView::I32($view)) => $value,
             Argument::Write(AnyViewMut::Bf16($view)) => $value,
             Argument::Write(AnyViewMut::F16($view)) => $value,
@@ -37,6 +38,7 @@ macro_rules! of_view {
             Argument::Write(AnyViewMut::E5m2($view)) => $value,
             Argument::Write(AnyViewMut::I8($view)) => $value,
             Argument::Write(AnyViewMut::I32($view)) => $value,
+            Argument::Write(AnyViewMut::I4x2($view)) => $value,
             Argument::Scalar(_) => $of_scalar,
         }
     };
@@ -53,6 +55,7 @@ impl Argument<'_> {
             Argument::Read(AnyView::E5m2(_)) | Argument::Write(AnyViewMut::E5m2(_)) => Dtype::E5m2,
             Argument::Read(AnyView::I8(_)) | Argument::Write(AnyViewMut::I8(_)) => Dtype::I8,
             Argument::Read(AnyView::I32(_)) | Argument::Write(AnyViewMut::I32(_)) => Dtype::I32,
+            Argument::Read(AnyView::I4x2(_)) | Argument::Write(AnyViewMut::I4x2(_)) => Dtype::I4x2,
         }
     }
 

@@ -1,6 +1,6 @@
 //! The one place where the operands of a launch are checked: against the signature, and so against each other.
 
-use autokernel_core::OWN_AXIS;
+use autokernel_core::{Coarse, OWN_AXIS};
 
 use crate::{Argument, Device, Error, Extents, Operand, Passed, Result, Role, Signature};
 
@@ -102,6 +102,12 @@ fn extents(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) -> R
                 let refused = || Error::Operands { kernel: kernel.to_owned(), reason: missing() };
                 size = size.checked_sub(1).ok_or_else(refused)?;
             }
+            // Of what stands for several indices there are fewer.
+            let first_axis = ARGUMENT_AXES.saturating_sub(operand.axes.len());
+            if let Some(&Coarse { indices, together, .. }) = signature.coarse(at, axis - first_axis) {
+                whole_units(kernel, &operand.name, size, together)?;
+                size = size.saturating_mul(indices as usize);
+            }
             if dim == OWN_AXIS {
                 countable(kernel, size, || format!("the size of `{}`", operand.name))?;
                 continue;
@@ -132,6 +138,17 @@ fn extents(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) -> R
         kernel: kernel.to_owned(),
         reason: "its signature names a dimension twice".to_owned(),
     })
+}
+
+/// Refuses a part of elements that stand for what they do together.
+fn whole_units(kernel: &str, operand: &str, size: usize, together: u32) -> Result<()> {
+    if size.is_multiple_of(together.max(1) as usize) {
+        return Ok(());
+    }
+    let reason = format!(
+        "rows of `{operand}` have {size} elements, and {together} stand together; pass whole rows of what `pack` gave"
+    );
+    Err(Error::Operands { kernel: kernel.to_owned(), reason })
 }
 
 /// `the columns of `a` (2x3)`.

@@ -4,7 +4,7 @@ use crate::any_view::{AnyView, AnyViewMut};
 use crate::{MatrixView, MatrixViewMut, Number};
 
 /// An element of an operand: [`half::bf16`], [`half::f16`] or [`f32`], or of the factors of a product [`i8`],
-/// [`float8::F8E4M3`] or [`float8::F8E5M2`], which are `autokernel::e4m3` and `autokernel::e5m2`.
+/// [`i4x2`](crate::i4x2), [`float8::F8E4M3`] or [`float8::F8E5M2`], which are `autokernel::e4m3` and `autokernel::e5m2`.
 ///
 /// Sealed, as [`Number`] is.
 pub trait Element: Number {
@@ -38,3 +38,4 @@ element!(F32: f32);
 element!(E4m3: float8::F8E4M3);
 element!(E5m2: float8::F8E5M2);
 element!(I8: i8);
+element!(I4x2: crate::i4x2);

@@ -81,6 +81,10 @@ pub enum Error {
         reason: String,
     },
 
+    /// Numbers that cannot be packed.
+    #[error("cannot pack {0}")]
+    Packing(String),
+
     /// Operands that do not fit each other.
     #[error(
         "kernel `{kernel}`: `{dim}` is {} by {first} and {} by {second}. Pass operands that agree in `{dim}`",

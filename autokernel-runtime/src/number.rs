@@ -15,11 +15,12 @@ mod sealed {
     impl Sealed for float8::F8E4M3 {}
     impl Sealed for float8::F8E5M2 {}
     impl Sealed for i8 {}
+    impl Sealed for crate::i4x2 {}
     impl Sealed for i32 {}
 }
 
-/// A number as memory holds it: [`half::bf16`], [`half::f16`], [`f32`], [`float8::F8E4M3`], [`float8::F8E5M2`] or
-/// [`i8`], which are each an [`Element`](crate::Element) of operands, or [`i32`], which an [`Index`](crate::Index) holds.
+/// A number as memory holds it: [`half::bf16`], [`half::f16`], [`f32`], [`float8::F8E4M3`], [`float8::F8E5M2`],
+/// [`i8`] or [`i4x2`](crate::i4x2), which holds two, which are each an [`Element`](crate::Element) of operands, or [`i32`], which an [`Index`](crate::Index) holds.
 ///
 /// Sealed: the kernels read the bits, so no further type can be added from outside.
 pub trait Number:
@@ -122,6 +123,23 @@ impl Number for i8 {
 
     fn widen(source: &[Self], target: &mut [f32]) {
         source.iter().zip(target).for_each(|(narrow, wide)| *wide = f32::from(*narrow));
+    }
+}
+
+/// Of two numbers the one in the lower bits; where both are meant, [`unpack`](crate::unpack).
+impl Number for crate::i4x2 {
+    const DTYPE: Dtype = Dtype::I4x2;
+
+    fn to_f32(self) -> f32 {
+        self.numbers()[0].into()
+    }
+
+    fn from_f32(value: f32) -> Self {
+        Self::from_bits((value.round_ties_even().clamp(-8.0, 7.0) as i8).cast_unsigned() & 0xf)
+    }
+
+    fn widen(source: &[Self], target: &mut [f32]) {
+        source.iter().zip(target).for_each(|(narrow, wide)| *wide = narrow.to_f32());
     }
 }
 

@@ -167,7 +167,7 @@ impl Buffer {
             Dtype::E4m3 => Buffer::E4m3(Typed::new(device, place, drawn)?),
             Dtype::E5m2 => Buffer::E5m2(Typed::new(device, place, drawn)?),
             Dtype::I8 => Buffer::I8(Typed::new(device, place, drawn)?),
-            Dtype::I32 => panic!("no operand of a product's elements"),
+            Dtype::I4x2 | Dtype::I32 => panic!("no operand of a product's elements"),
         })
     }
 

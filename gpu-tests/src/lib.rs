@@ -10,6 +10,7 @@
 //!   [`operands`]: the operands of either.
 //! - [`attention`]: attention of random sizes and strides, against fp64.
 //! - [`shared`]: products whose tiles clusters share.
+//! - [`weights`]: products of floats and of weights of 8 and 4 bits.
 //! - [`settings`]: how many cases, and which; [`skip`]: how a test says that it could not run.
 
 pub mod agreement;
@@ -30,3 +31,4 @@ pub mod shared;
 pub mod skip;
 pub mod timed;
 pub mod tolerance;
+pub mod weights;

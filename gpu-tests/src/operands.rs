@@ -72,6 +72,10 @@ impl Placed {
             Dtype::E4m3 => typed(device, placement, seed).map(|(there, values)| (Placed::E4m3(there), values)),
             Dtype::E5m2 => typed(device, placement, seed).map(|(there, values)| (Placed::E5m2(there), values)),
             Dtype::I8 => typed(device, placement, seed).map(|(there, values)| (Placed::I8(there), values)),
+            Dtype::I4x2 => {
+                let kernel = operand.name.clone();
+                Err(autokernel::Error::Operands { kernel, reason: "no numbers of 4 bits are drawn here".to_owned() })
+            }
             Dtype::I32 => {
                 let rows = picks(placement.columns, seed.map_or(0, |(_, seed)| seed));
                 let there = Index::from_slice(device, &rows)?;
@@ -216,7 +220,7 @@ pub fn is_right(dtype: Dtype, ball: Ball, got: f64) -> bool {
         Dtype::F32 => f64::from(value as f32),
         Dtype::E4m3 => e4m3::from_f64(value).to_f64(),
         Dtype::E5m2 => e5m2::from_f64(value).to_f64(),
-        Dtype::I8 | Dtype::I32 => value.trunc(),
+        Dtype::I8 | Dtype::I4x2 | Dtype::I32 => value.trunc(),
     };
     let Ball { value, error } = ball;
     if ball.is_special() {

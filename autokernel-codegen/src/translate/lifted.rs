@@ -85,9 +85,9 @@ impl Translator<'_> {
             let message = "`dot` takes two matrices: `dot(a, b)`, with `.t()` after one that is stored transposed";
             return Err(Error::new_spanned(call, message));
         };
-        let ((a, transpose_a), (b, transpose_b)) = (factor(a)?, factor(b)?);
-        let [a, b] = [a.to_string(), b.to_string()];
-        Ok(self.lift(DOT, call, Value::Product(Factors { a, transpose_a, b, transpose_b })))
+        let ((a, transpose_a), (b, scales, transpose_b)) = (factor(a)?, scaled_factor(b)?);
+        let ([a, b], scales) = ([a, b].map(Ident::to_string), scales.map(Ident::to_string));
+        Ok(self.lift(DOT, call, Value::Product(Factors { a, transpose_a, b, transpose_b, scales })))
     }
 
     /// An epilogue, whose text is put in the place of its call.
@@ -141,7 +141,7 @@ impl Translator<'_> {
 }
 
 /// The matrix that a factor of a product names, and whether it is taken transposed.
-pub fn factor(written: &syn::Expr) -> Result<(&Ident, bool)> {
+fn factor(written: &syn::Expr) -> Result<(&Ident, bool)> {
     let refused = || {
         let message = "a factor of `dot` is an operand by its name, `w` or `w.t()`: products are taken of matrices as they \
                        lie in memory";
@@ -156,6 +156,21 @@ pub fn factor(written: &syn::Expr) -> Result<(&Ident, bool)> {
         },
         _ => Err(refused()),
     }
+}
+
+/// The matrix and the scales of its groups that a second factor names, and whether it is taken transposed: beside what [`factor`]
+/// reads also `(w * scales).t()`.
+pub fn scaled_factor(written: &syn::Expr) -> Result<(&Ident, Option<&Ident>, bool)> {
+    if let syn::Expr::MethodCall(call) = written
+        && call.method == "t"
+        && call.args.is_empty()
+        && let syn::Expr::Paren(inner) = &*call.receiver
+        && let syn::Expr::Binary(syn::ExprBinary { left, op: syn::BinOp::Mul(_), right, .. }) = &*inner.expr
+        && let ((w, false), (scales, false)) = (factor(left)?, factor(right)?)
+    {
+        return Ok((w, Some(scales), true));
+    }
+    factor(written).map(|(name, is_transposed)| (name, None, is_transposed))
 }
 
 /// The expression with other names for those that are listed.

@@ -27,3 +27,4 @@ mod speed;
 mod statistics_kernels;
 mod stream_k_kernels;
 mod tensor_copies;
+mod weights_kernels;

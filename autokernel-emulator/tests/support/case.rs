@@ -175,7 +175,7 @@ impl Case {
             Dtype::Bf16 => 1.0 / 256.0,
             Dtype::F16 => 1.0 / 2048.0,
             Dtype::F32 => 1.0 / f64::from(1 << 20),
-            Dtype::E4m3 | Dtype::E5m2 | Dtype::I8 | Dtype::I32 => panic!("nothing is stored as {output}"),
+            Dtype::E4m3 | Dtype::E5m2 | Dtype::I8 | Dtype::I4x2 | Dtype::I32 => panic!("nothing is stored as {output}"),
         };
         (value, unit * value.abs() + 1e-6)
     }

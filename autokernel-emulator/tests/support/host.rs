@@ -27,7 +27,7 @@ pub fn element_of(dtype: Dtype) -> Element {
         Dtype::F16 => Element::F16,
         Dtype::F32 => Element::F32,
         Dtype::I32 => panic!("no tensor map is of {dtype}"),
-        Dtype::E4m3 | Dtype::E5m2 | Dtype::I8 => Element::U8,
+        Dtype::E4m3 | Dtype::E5m2 | Dtype::I8 | Dtype::I4x2 => Element::U8,
     }
 }
 
@@ -41,6 +41,7 @@ pub fn to_bytes(dtype: Dtype, value: f64) -> Vec<u8> {
         Dtype::E4m3 => vec![F8E4M3::from_f64(value).to_bits()],
         Dtype::E5m2 => vec![F8E5M2::from_f64(value).to_bits()],
         Dtype::I8 => vec![(value as i8).cast_unsigned()],
+        Dtype::I4x2 => panic!("an element of {dtype} is two numbers"),
     }
 }
 
@@ -53,6 +54,7 @@ pub fn from_bytes(dtype: Dtype, bytes: &[u8]) -> f64 {
         Dtype::E4m3 => F8E4M3::from_bits(bytes[0]).to_f64(),
         Dtype::E5m2 => F8E5M2::from_bits(bytes[0]).to_f64(),
         Dtype::I8 => bytes[0].cast_signed().into(),
+        Dtype::I4x2 => panic!("an element of {dtype} is two numbers"),
     }
 }
 

@@ -83,5 +83,5 @@ pub fn signature(problem: &Problem) -> Signature {
     };
     let known = [None, None, None, None, page, Some(problem.head_dim), Some(problem.value_dim)];
     let dims = DIMS.into_iter().zip(known).map(|(name, known)| Dimension { name, known });
-    Signature { dims: dims.collect(), operands, multiples: vec![(HEADS, GROUPS)] }
+    Signature { dims: dims.collect(), operands, multiples: vec![(HEADS, GROUPS)], ..Signature::default() }
 }

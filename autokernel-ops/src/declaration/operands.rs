@@ -52,7 +52,7 @@ fn operand(parameter: &Parameter) -> Result<Operand, Complaint> {
 pub fn element_type(element: &str, node: Node) -> Result<Dtype, Complaint> {
     let unknown = || {
         node.complain(format!(
-            "`{element}` is not an element type; use bf16, f16 or f32, or for the factors of a product e4m3, e5m2 or i8"
+            "`{element}` is not an element type; use bf16, f16 or f32, or for the factors of a product e4m3, e5m2, i8 or i4x2"
         ))
     };
     Dtype::from_name(element).ok_or_else(unknown)

@@ -17,7 +17,7 @@ use autokernel_core::Dtype;
 pub fn error(input: Dtype, k: f64, peak: f64) -> f64 {
     let (unit, units) = match input {
         Dtype::F32 => (2f64.powi(-23), k / 8.0 + 4.0 + f64::from(1 << 14)),
-        Dtype::Bf16 | Dtype::F16 | Dtype::I32 => (2f64.powi(-23), k / 16.0 + 4.0),
+        Dtype::Bf16 | Dtype::F16 | Dtype::I4x2 | Dtype::I32 => (2f64.powi(-23), k / 16.0 + 4.0),
         Dtype::I8 => (2f64.powi(-24), 1.0),
         Dtype::E4m3 | Dtype::E5m2 => (2f64.powi(-13), k / 32.0 + 4.0 * k.sqrt()),
     };

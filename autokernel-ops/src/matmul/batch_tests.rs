@@ -28,7 +28,7 @@ fn written() -> Written {
         batch(writes("out", Kind::Matrix, Dtype::Bf16)),
     ];
     let value = name("dot") * name("alpha") + name("bias") + name("shift") + name("skip");
-    let product = Product { name: "dot".to_owned(), a: "x".to_owned(), b: "w".to_owned() };
+    let product = Product { name: "dot".to_owned(), a: "x".to_owned(), b: "w".to_owned(), scales: None };
     Written {
         product,
         second: None,
@@ -98,8 +98,8 @@ fn grouped() -> Problem {
         steps: vec![store("out", name("gated") * name("raised") + name("bias"))],
         ..Default::default()
     };
-    let product = Product { name: "gated".to_owned(), a: "x".to_owned(), b: "gate".to_owned() };
-    let second = Some(Second { name: "raised".to_owned(), b: "up".to_owned() });
+    let product = Product { name: "gated".to_owned(), a: "x".to_owned(), b: "gate".to_owned(), scales: None };
+    let second = Some(Second { name: "raised".to_owned(), b: "up".to_owned(), scales: None });
     let body = Body::new(Written { product, second, body }).unwrap();
     let plain = Problem::new(Dtype::Bf16, Layout::Nt, "identity".parse().unwrap());
     Problem { body: Some(body.into()), ..plain }

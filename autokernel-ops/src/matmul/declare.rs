@@ -3,11 +3,13 @@
 mod body;
 mod known;
 mod tf32;
+mod weights;
 
 use autokernel_core::Dtype;
 
 use super::inputs::{INPUTS, TF32, along_k, in_words, not_multiplied, outputs};
 use super::problem::{Layout, Problem};
+use super::weights::Weights;
 use crate::body::Kind;
 use crate::declaration::operands::element_type;
 use crate::declaration::{
@@ -61,7 +63,7 @@ fn with_epilogue(declaration: &Declaration) -> Result<Problem, Vec<Complaint>> {
         let message = format!("{}; {remedy}", along_k(input));
         return Err(vec![declaration.arguments.complain(message)]);
     }
-    Ok(Problem { input, output, layout, epilogue, body: None, known_n, known_k })
+    Ok(Problem { input, weights: None, output, layout, epilogue, body: None, known_n, known_k })
 }
 
 /// What stands in the attribute's parentheses.
@@ -178,6 +180,13 @@ fn types(declaration: &Declaration) -> Result<(Dtype, Dtype), Vec<Complaint>> {
 }
 
 fn check(a: &Matrix<'_>, b: &Matrix<'_>, out: &Matrix<'_>) -> Result<(), Complaint> {
+    if Weights::beside(a.dtype).contains(&b.dtype) {
+        let message = format!(
+            "products of {} and {} are scaled in a body: `{{ out = dot({}, {}.t()) * scale; }}` with `scale: &Row<f32>`",
+            a.dtype, b.dtype, a.name, b.name
+        );
+        return Err(b.node.complain(message));
+    }
     if let Some(other) = [a, b].into_iter().find(|input| !INPUTS.contains(&input.dtype)) {
         return Err(other.node.complain(not_multiplied()));
     }

@@ -12,6 +12,7 @@ impl Schedule {
     /// The schedule that is safe on `arch` when nothing was tuned.
     pub fn default_for(problem: &Class, arch: Arch) -> Schedule {
         let (of_many_registers, others) = match (arch, problem.products()) {
+            (Arch::SM_90A, _) if problem.weights.is_some() => (SM90_WEIGHTS_SMALL, &[SM90_WEIGHTS][..]),
             (Arch::SM_90A, 1) => (SM90_SMALL, &[SM90][..]),
             (Arch::SM_90A, _) => (SM90_SMALL, &[SM90_TWO_PRODUCTS, SM90][..]),
             _ => (SM80_SMALL, &[SM80][..]),
@@ -26,12 +27,23 @@ impl Schedule {
 /// For inputs of other than 16 bits: the default, large tiles for many rows and columns, and small ones for few. Nothing was fitted; the tiles
 /// are those that lead for 16 bits, of as many bytes a stage.
 pub(super) fn portfolio(problem: &Class, arch: Arch) -> Vec<crate::Schedule> {
+    if problem.weights.is_some() && arch == Arch::SM_90A {
+        return of_weights(problem);
+    }
     if problem.input.bytes() == 2 || arch != Arch::SM_90A {
         return Vec::new();
     }
     let mut images = vec![Schedule::default_for(problem, arch)];
     images.extend(OF_OTHER_BITS.map(Schedule::Sm90).into_iter().filter(|it| it.check(problem, arch).is_ok()));
     images.into_iter().map(crate::Schedule::from).collect()
+}
+
+/// For weights of few bits: the default, tiles for few rows of which blocks share K in clusters or not, and for more rows wider ones.
+fn of_weights(problem: &Class) -> Vec<crate::Schedule> {
+    let default = Schedule::default_for(problem, Arch::SM_90A);
+    let others = OF_WEIGHTS.map(Schedule::Sm90);
+    let passing = others.into_iter().filter(|it| *it != default && it.check(problem, Arch::SM_90A).is_ok());
+    [default].into_iter().chain(passing).map(crate::Schedule::from).collect()
 }
 
 /// Four warps and 64 KiB of ring: fits the 99 KiB of the smallest Ampere and Ada parts.
@@ -64,6 +76,22 @@ const SM90_TWO_PRODUCTS: Schedule =
 /// As [`SM80_SMALL`].
 const SM90_SMALL: Schedule =
     Schedule::Sm90(Sm90Schedule { tile_m: 64, tile_n: 64, stages: 8, raster: RASTER, ..Sm90Schedule::PLAIN });
+
+const WEIGHTS: Sm90Schedule =
+    Sm90Schedule { tile_m: 16, swap_ab: true, consumers: 2, stages: 8, raster: RASTER, ..Sm90Schedule::PLAIN };
+const SM90_WEIGHTS: Schedule = Schedule::Sm90(WEIGHTS);
+/// As [`SM90_SMALL`], for two products of 64 columns each.
+const SM90_WEIGHTS_SMALL: Schedule = Schedule::Sm90(Sm90Schedule { tile_m: 8, consumers: 1, stages: 4, ..WEIGHTS });
+
+const OF_WEIGHTS: [Sm90Schedule; 7] = [
+    Sm90Schedule { split_k: 2, ..WEIGHTS },
+    Sm90Schedule { tile_m: 32, stages: 6, ..WEIGHTS },
+    Sm90Schedule { tile_m: 64, stages: 4, ..WEIGHTS },
+    Sm90Schedule { tile_m: 64, split_k: 2, stages: 4, ..WEIGHTS },
+    Sm90Schedule { tile_m: 128, stages: 2, ..WEIGHTS },
+    Sm90Schedule { tile_m: 128, stages: 4, ..WEIGHTS },
+    Sm90Schedule { tile_m: 256, split_k: 2, stages: 2, ..WEIGHTS },
+];
 
 const OF_OTHER_BITS: [Sm90Schedule; 6] = {
     const PLAIN: Sm90Schedule = Sm90Schedule { raster: RASTER, ..Sm90Schedule::PLAIN };

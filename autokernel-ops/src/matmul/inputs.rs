@@ -17,7 +17,7 @@ pub fn outputs(input: Dtype) -> &'static [Dtype] {
         Dtype::E4m3 | Dtype::E5m2 => &[Dtype::Bf16, Dtype::F16, Dtype::F32],
         Dtype::I8 => &[Dtype::F32, Dtype::Bf16, Dtype::F16],
         Dtype::F32 => &[Dtype::F32],
-        Dtype::I32 => &[],
+        Dtype::I4x2 | Dtype::I32 => &[],
     }
 }
 

@@ -24,6 +24,7 @@ mod sm80;
 mod sm90;
 pub mod space;
 mod statistics;
+pub mod weights;
 
 pub use extents::{
     BATCHED_DIMS, DIMS, GROUPED_DIMS, batched_extents, extents, flops, grouped_extents, matrices, products, sizes,
@@ -36,3 +37,6 @@ pub use sm90::RULES as SM90_RULES;
 
 #[cfg(test)]
 mod tables_tests;
+
+#[cfg(test)]
+mod weights_tests;

@@ -41,7 +41,8 @@ impl Operation for Problem {
         "sm80/cuda/": "sm80_batch.cuh" "sm80_copy.cuh" "sm80_groups.cuh" "sm80_matmul.cuh" "sm80_schedule.cuh" "sm80_shared_tile.cuh" "sm80_store.cuh";
         "sm90/cuda/": "sm90_batch.cuh" "sm90_epilogue.cuh" "sm90_groups.cuh" "sm90_int8.cuh" "sm90_mainloop.cuh" "sm90_matmul.cuh" "sm90_pipeline.cuh"
             "sm90_producer.cuh" "sm90_schedule.cuh" "sm90_shared.cuh" "sm90_shares.cuh" "sm90_split_k.cuh"
-            "sm90_staging.cuh" "sm90_stream_k.cuh" "sm90_sums.cuh" "sm90_tiles.cuh";
+            "sm90_staging.cuh" "sm90_stream_k.cuh" "sm90_sums.cuh" "sm90_tiles.cuh" "sm90_unpack.cuh" "sm90_weights.cuh"
+            "sm90_weights_mainloop.cuh";
     };
 
     const ROOTS: &'static [&'static str] = &roots::ROOTS;
@@ -104,7 +105,7 @@ impl Operation for Problem {
     }
 
     fn opponent(&self) -> Option<Opponent> {
-        let Problem { input, output, layout, epilogue, body: None, .. } = self else {
+        let Problem { input, output, layout, epilogue, body: None, weights: None, .. } = self else {
             return None; // nothing in cuBLASLt computes it
         };
         if *input == Dtype::E5m2 {
@@ -195,7 +196,7 @@ impl Operation for Problem {
             Dtype::F32 | Dtype::I32 => 2f32.powi(-20),
             Dtype::E4m3 => 2f32.powi(-3),
             Dtype::E5m2 => 2f32.powi(-2),
-            Dtype::I8 => 1.0,
+            Dtype::I8 | Dtype::I4x2 => 1.0,
         };
         let outputs = self.signature().operands.into_iter().filter(|operand| operand.role == Role::Output);
         let relative = outputs.map(|operand| unit(operand.dtype)).fold(0.0, f32::max);
@@ -210,12 +211,16 @@ impl Operation for Problem {
 impl operation::Class for Class {
     fn slug(&self) -> String {
         let Class { input, output, layout, .. } = self;
-        format!("matmul_{}_{input}_{output}_{layout}", self.fused())
+        let weights = self.weights.map(|weights| format!("_{}", weights.dtype)).unwrap_or_default();
+        format!("matmul_{}_{input}{weights}_{output}_{layout}", self.fused())
     }
 
     fn brief(&self) -> String {
         let Class { layout, input, .. } = self;
-        format!("{layout} {input} · {}", self.fused())
+        match self.weights {
+            Some(weights) => format!("{layout} {input} · {weights} · {}", self.fused()),
+            None => format!("{layout} {input} · {}", self.fused()),
+        }
     }
 
     fn dims(&self) -> Option<&'static [Dim]> {
@@ -243,11 +248,12 @@ impl operation::Class for Class {
         let times = |operand: u8| if self.has_one_each(operand) { of_all } else { 1.0 };
         let read = |(at, kind, dtype): (u8, Kind, Dtype)| times(at) * bytes(kind, dtype);
         let plan::Operands { a, b, b2, .. } = plan::Operands::of_class(self);
-        let second = |factor: u8| times(factor) * k * n;
-        let factors = times(a) * m * k + second(b) + b2.map_or(0.0, second);
+        let bytes_of_b = self.weights.map_or(k * n * f64::from(self.input.bytes()), |weights| weights.bytes(n, k));
+        let second = |factor: u8| times(factor) * bytes_of_b;
+        let factors = times(a) * m * k * f64::from(self.input.bytes()) + second(b) + b2.map_or(0.0, second);
         Work {
             operations: f64::from(self.products()) * flops(extents),
-            read_bytes: factors * f64::from(self.input.bytes()) + self.inputs().map(read).sum::<f64>(),
+            read_bytes: factors + self.inputs().map(read).sum::<f64>(),
             written_bytes: f64::from(products(extents))
                 * self.outputs().map(|(kind, dtype)| bytes(kind, dtype)).sum::<f64>(),
         }
@@ -257,7 +263,7 @@ impl operation::Class for Class {
     /// rate, and a wider output changes only the store. Another layout of `B` or wider inputs change the loads, and so the best
     /// schedule; with another number of products a tile covers another part of C. What has a transposed `A` borrows from `nn`.
     fn distance(&self, other: &Class) -> Option<u32> {
-        let loads = |class: &Class| (class.layout.measured_as(), class.input.bytes());
+        let loads = |class: &Class| (class.layout.measured_as(), class.input.bytes(), class.weights);
         if loads(self) != loads(other) {
             return None;
         }
@@ -270,7 +276,7 @@ impl operation::Class for Class {
     }
 
     fn families(&self, arch: Arch) -> &'static [Family] {
-        space::families(self.input, arch)
+        if self.weights.is_some() { space::of_weights(arch) } else { space::families(self.input, arch) }
     }
 
     fn schedules(&self, family: Family, arch: Arch) -> Vec<Schedule> {

@@ -2,7 +2,7 @@
 //! are printed from it, and the runtime launches by it.
 
 use autokernel_core::plan::Axis;
-use autokernel_core::{Alignment, Arg, Dim, Dimension, Field, Operand, Passed, Role, Signature};
+use autokernel_core::{Alignment, Arg, Coarse, Dim, Dimension, Field, Operand, Passed, Role, Signature};
 
 use crate::body::{self, Kind};
 use crate::matmul::body::{Body, BodyClass};
@@ -10,6 +10,7 @@ use crate::matmul::extents::{BATCHED_DIMS, DIMS, GROUPED_DIMS};
 use crate::matmul::many::Many;
 use crate::matmul::problem::{Class, Layout, Problem};
 use crate::matmul::schedule::{Raster, RasterOrder};
+use crate::matmul::weights::{PACKED_BYTES, Scales, Weights};
 
 // Dimensions, by their numbers in the signature.
 pub(super) const M: u8 = 0;
@@ -29,6 +30,8 @@ pub struct Operands {
     pub b: u8,
     /// That of another product with the same first one.
     pub b2: Option<u8>,
+    /// The scales of groups of each second factor, if there are such.
+    pub scales: Vec<u8>,
     /// What the kernel stages and stores: the first matrix that is written.
     pub c: u8,
     /// The fields of what a body takes beside them.
@@ -49,6 +52,7 @@ impl Operands {
         a: 0,
         b: 1,
         b2: None,
+        scales: Vec::new(),
         c: 2,
         others: Vec::new(),
         many: Many::One,
@@ -61,7 +65,7 @@ impl Operands {
     pub fn of(problem: &Problem) -> Self {
         let of_body = |body: &Body| Operands {
             statistics: body.reductions().map(|_| 1).sum(),
-            ..Operands::new(body.numbers_of_factors(), body.operands(), body.many())
+            ..Operands::new(body.numbers_of_factors(), body.scales(), body.operands(), body.many())
         };
         problem.body.as_deref().map_or(Operands::PLAIN, of_body)
     }
@@ -70,19 +74,26 @@ impl Operands {
     pub fn of_class(class: &Class) -> Self {
         let of_body = |body: &BodyClass| Operands {
             statistics: body.statistics,
-            ..Operands::new((body.factors, body.other_factor), &body.nameless_operands(), body.many())
+            ..Operands::new(
+                (body.factors, body.other_factor),
+                body.scales.clone(),
+                &body.nameless_operands(),
+                body.many(),
+            )
         };
         class.body.as_ref().map_or(Operands::PLAIN, of_body)
     }
 
-    fn new(([a, b], b2): ([u8; 2], Option<u8>), operands: &[body::Operand], many: Many) -> Self {
+    fn new(([a, b], b2): ([u8; 2], Option<u8>), scales: Vec<u8>, operands: &[body::Operand], many: Many) -> Self {
         let numbered = || (0..).zip(operands);
         let output = numbered().find(|(_, operand)| (operand.role, operand.kind) == (Role::Output, Kind::Matrix));
         let c = output.map_or(Operands::PLAIN.c, |(number, _)| number);
-        let others = numbered().filter(|(number, _)| ![a, b, c].contains(number) && b2 != Some(*number));
+        let is_other = |number: &u8| ![a, b, c].contains(number) && b2 != Some(*number) && !scales.contains(number);
+        let others = numbered().filter(|(number, _)| is_other(number));
         let batched = numbered().filter(|(_, operand)| operand.batched).map(|(number, _)| number).collect();
         let offsets = numbered().find(|(_, operand)| operand.kind == Kind::Index).map(|(number, _)| number);
-        Operands { a, b, b2, c, others: body::cuda::fields(others), many, batched, offsets, statistics: 0 }
+        let others = body::cuda::fields(others);
+        Operands { a, b, b2, scales, c, others, many, batched, offsets, statistics: 0 }
     }
 
     /// Factors and C by their names in CUDA.
@@ -120,9 +131,9 @@ impl Operands {
         [Axis { dim: M, step: rows }, Axis { dim: N, step: columns }].into_iter().chain(batch).collect()
     }
 
-    /// Each row of the factors begins at a multiple of 16 bytes.
+    /// Each row of the factors, and of their scales, begins at a multiple of 16 bytes.
     pub(super) fn aligned_rows(&self) -> Vec<Alignment> {
-        let factors = [self.a, self.b].into_iter().chain(self.b2);
+        let factors = [self.a, self.b].into_iter().chain(self.b2).chain(self.scales.iter().copied());
         factors.map(|operand| Alignment { operand, bytes: VECTOR_BYTES, rows: true }).collect()
     }
 
@@ -130,9 +141,15 @@ impl Operands {
     pub(super) fn matrices(&self) -> Vec<Field> {
         let addresses = self.named().map(|(name, operand)| pointer(name, operand));
         let leading = self.named().map(|(name, operand)| self.leading(&format!("ld{name}"), operand));
-        addresses.chain(leading).collect()
+        let scales = SCALES.into_iter().zip(&self.scales);
+        let addresses_of_scales = scales.clone().map(|(name, &operand)| pointer(name, operand));
+        let leading_of_scales = scales.map(|(name, &operand)| self.leading(&format!("ld{name}"), operand));
+        addresses.chain(leading).chain(addresses_of_scales).chain(leading_of_scales).collect()
     }
 }
+
+/// Scales of groups by their names in CUDA.
+pub(super) const SCALES: [&str; 2] = ["scales", "scales2"];
 
 /// The dimensions, in order.
 pub(super) const fn dims(many: Many) -> &'static [Dim] {
@@ -150,8 +167,23 @@ pub fn signature(problem: &Problem) -> Signature {
     Signature {
         dims: dims.iter().zip(known).map(|(&name, known)| Dimension { name, known }).collect(),
         operands: problem.body.as_ref().map_or_else(|| plain(problem), |body| of_body(problem, body)),
+        coarse: coarse(problem),
         ..Signature::default()
     }
+}
+
+/// Where an element stands for several numbers along K: packed ones of second factors, and scales of groups.
+fn coarse(problem: &Problem) -> Vec<Coarse> {
+    let Some(Weights { dtype, scales }) = problem.weights else { return Vec::new() };
+    let Operands { b, b2, scales: operands, .. } = Operands::of(problem);
+    let packed = [b].into_iter().chain(b2).filter(|_| dtype.numbers() > 1).map(|operand| {
+        let axis = u8::from(problem.body.as_ref().is_some_and(|body| body.operands()[usize::from(operand)].batched));
+        Coarse { operand, axis: axis + 1, indices: dtype.numbers(), together: PACKED_BYTES }
+    });
+    let of_groups = scales.into_iter().flat_map(|Scales { group, .. }| {
+        operands.iter().map(move |&operand| Coarse { operand, axis: 0, indices: group, together: 1 })
+    });
+    packed.chain(of_groups).collect()
 }
 
 fn axes_of_a(layout: Layout) -> Vec<u8> {
@@ -162,21 +194,22 @@ fn axes_of_b(layout: Layout) -> Vec<u8> {
     if layout.transpose_b() { vec![N, K] } else { vec![K, N] }
 }
 
-fn plain(&Problem { input, output, layout, .. }: &Problem) -> Vec<Operand> {
+fn plain(&Problem { input, weights, output, layout, .. }: &Problem) -> Vec<Operand> {
     let passed = Passed::ByAddress;
     let operand = |name: &str, role, dtype, axes| Operand { name: name.to_owned(), role, dtype, axes, passed };
     vec![
         operand("a", Role::Input, input, axes_of_a(layout)),
-        operand("b", Role::Input, input, axes_of_b(layout)),
+        operand("b", Role::Input, weights.map_or(input, |weights| weights.dtype), axes_of_b(layout)),
         operand("c", Role::Output, output, vec![M, N]),
     ]
 }
 
 fn of_body(problem: &Problem, body: &Body) -> Vec<Operand> {
-    let factors = body.factors();
+    let (factors, scales) = (body.factors(), body.scales());
     let axes = |number: u8, kind: Kind| match (kind, factors.iter().position(|factor| *factor == number)) {
         (Kind::Matrix, Some(0)) => axes_of_a(problem.layout),
         (Kind::Matrix, Some(_)) => axes_of_b(problem.layout),
+        (Kind::Matrix, None) if scales.contains(&number) => vec![K, N],
         (Kind::Matrix, None) => vec![M, N],
         (Kind::Row, _) => vec![N],
         (Kind::Column, _) => vec![M],

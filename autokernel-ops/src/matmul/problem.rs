@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::body::{Body, BodyClass};
 use super::inputs::outputs;
 use super::many::Many;
+use super::weights::Weights;
 use crate::body::Kind;
 use crate::epilogue::{Epilogue, EpilogueClass};
 use crate::hash;
@@ -81,8 +82,11 @@ impl fmt::Display for Layout {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Problem {
-    /// Type of `A` and `B`.
+    /// Type of `A`, and without `weights` of `B`.
     pub input: Dtype,
+    /// What `B` holds, where that is of another type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weights: Option<Weights>,
     /// Type of `C`: of the first matrix that is written, where a body has several outputs.
     pub output: Dtype,
     /// How the factors lie.
@@ -104,7 +108,7 @@ impl Problem {
     /// A matrix product of `input` elements, giving `input` elements, of 8-bit floats bf16, and of whole numbers f32.
     pub fn new(input: Dtype, layout: Layout, epilogue: Epilogue) -> Self {
         let output = outputs(input).first().copied().unwrap_or(input);
-        Problem { input, output, layout, epilogue, body: None, known_n: None, known_k: None }
+        Problem { input, weights: None, output, layout, epilogue, body: None, known_n: None, known_k: None }
     }
 
     /// Which products a launch computes.
@@ -114,17 +118,22 @@ impl Problem {
 
     /// The class whose tuned entries serve this problem.
     pub fn class(&self) -> Class {
-        let Problem { input, output, layout, .. } = *self;
-        Class { epilogue: self.epilogue.class(), input, output, layout, body: self.body.as_deref().map(Body::class) }
+        let Problem { input, weights, output, layout, .. } = *self;
+        let (epilogue, body) = (self.epilogue.class(), self.body.as_deref().map(Body::class));
+        Class { epilogue, input, weights, output, layout, body }
     }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Problem { input, output, layout, epilogue, .. } = self;
+        write!(f, "matmul {layout} {input}")?;
+        if let Some(weights) = self.weights {
+            write!(f, " · {weights}")?;
+        }
         match &self.body {
-            Some(body) => write!(f, "matmul {layout} {input}, {body}")?,
-            None => write!(f, "matmul {layout} {input} -> {output}, epilogue {epilogue}")?,
+            Some(body) => write!(f, ", {body}")?,
+            None => write!(f, " -> {output}, epilogue {epilogue}")?,
         }
         if let Some(n) = self.known_n {
             write!(f, ", n = {n}")?;
@@ -143,8 +152,11 @@ impl fmt::Display for Problem {
 pub struct Class {
     /// The epilogue, whatever the values of its parameters: `leaky_relu`.
     pub epilogue: EpilogueClass,
-    /// Type of `A` and `B`.
+    /// Type of `A`, and without `weights` of `B`.
     pub input: Dtype,
+    /// What `B` holds, where that is of another type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weights: Option<Weights>,
     /// Type of `C`.
     pub output: Dtype,
     /// How the factors lie.
@@ -166,6 +178,16 @@ impl Class {
     /// Products of the same first factor: one, or the two that a body may take.
     pub fn products(&self) -> u32 {
         self.body.as_ref().map_or(1, BodyClass::products)
+    }
+
+    /// Layouts in which its factors may lie: what is made of weights goes into registers row by row.
+    pub fn layouts(&self) -> &'static [Layout] {
+        if self.weights.is_some() { &[Layout::Nt] } else { Layout::of(self.input) }
+    }
+
+    /// Numbers of a group along K that has a scale of its own.
+    pub fn group(&self) -> Option<u32> {
+        self.weights.and_then(|weights| weights.scales).map(|scales| scales.group)
     }
 
     /// Which products a launch computes.
@@ -210,6 +232,10 @@ impl fmt::Display for Class {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Class { input, output, layout, .. } = self;
         let fused = if self.body.is_some() { "" } else { "epilogue " };
-        write!(f, "matmul {layout} {input} -> {output}, {fused}{}", self.fused())
+        write!(f, "matmul {layout} {input}")?;
+        if let Some(weights) = self.weights {
+            write!(f, " · {weights}")?;
+        }
+        write!(f, " -> {output}, {fused}{}", self.fused())
     }
 }

@@ -9,12 +9,24 @@ use super::problem::Class;
 use super::schedule::Schedule;
 
 /// All of them; the reference's is none of them.
-pub const ROOTS: [&str; 10] =
-    [SM80.product, SM80.batch, SM80.groups, SM90.product, SM90.batch, SM90.groups, PAD_ROWS, PAD_BYTE_ROWS, INT8, TF32];
+pub const ROOTS: [&str; 11] = [
+    SM80.product,
+    SM80.batch,
+    SM80.groups,
+    SM90.product,
+    SM90.batch,
+    SM90.groups,
+    PAD_ROWS,
+    PAD_BYTE_ROWS,
+    INT8,
+    TF32,
+    WEIGHTS,
+];
 
 const PAD_ROWS: &str = "pad_rows.cuh";
 const PAD_BYTE_ROWS: &str = "pad_byte_rows.cuh";
 const INT8: &str = "sm90_int8.cuh";
+const WEIGHTS: &str = "sm90_weights.cuh";
 const TF32: &str = "ptx/sm90_wgmma_tf32.cuh";
 
 /// Those of a family.
@@ -48,15 +60,17 @@ impl OfFamily {
         let of_input = match class.input {
             Dtype::I8 => Some(INT8),
             Dtype::F32 => Some(TF32),
-            Dtype::Bf16 | Dtype::F16 | Dtype::E4m3 | Dtype::E5m2 | Dtype::I32 => None,
+            Dtype::Bf16 | Dtype::F16 | Dtype::E4m3 | Dtype::E5m2 | Dtype::I4x2 | Dtype::I32 => None,
         };
         let of_many = match class.many() {
             Many::One => None,
             Many::Batch => Some(self.batch),
             Many::Groups => Some(self.groups),
         };
-        let pads = if class.input.bytes() == 1 { PAD_BYTE_ROWS } else { PAD_ROWS };
-        of_input.into_iter().chain([self.product]).chain(of_many).chain([pads]).collect()
+        let of_weights = class.weights.map(|_| WEIGHTS);
+        let bytes = class.weights.map_or(class.input, |weights| weights.dtype).bytes();
+        let pads = if bytes == 1 { PAD_BYTE_ROWS } else { PAD_ROWS };
+        of_input.into_iter().chain([self.product]).chain(of_weights).chain(of_many).chain([pads]).collect()
     }
 }
 

@@ -17,6 +17,11 @@ pub fn families(input: Dtype, arch: Arch) -> &'static [Family] {
     }
 }
 
+/// Those that multiply weights of another type than what they are multiplied with.
+pub fn of_weights(arch: Arch) -> &'static [Family] {
+    if arch == Arch::SM_90A { &[Family::Sm90] } else { &[] }
+}
+
 /// Every valid schedule of `family` for `class` on `arch`, in a fixed order; none of another operation's family.
 pub fn schedules(family: Family, class: &Class, arch: Arch) -> Vec<crate::Schedule> {
     let images = match family {

@@ -11,7 +11,7 @@ const OF_THE_LAUNCH: [&str; 3] = ["family_serves_arch", "raster_group_in_range",
 
 /// The names in the `static_assert`s of a family's schedule and kernel; other messages are sentences.
 fn asserted(family: Family) -> BTreeSet<String> {
-    let paths = ["schedule", "matmul"].map(|part| format!("{}_{part}.cuh", family.name()));
+    let paths = ["schedule", "matmul", "weights"].map(|part| format!("{}_{part}.cuh", family.name()));
     let texts = all_headers().filter(|(path, _)| paths.iter().any(|known| known == path)).map(|(_, text)| text);
     let asserts = texts.flat_map(|text| text.split("static_assert(").skip(1));
     let asserts = asserts.map(|rest| rest.split(';').next().unwrap());

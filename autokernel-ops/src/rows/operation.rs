@@ -90,7 +90,7 @@ impl Operation for Problem {
             Dtype::F32 | Dtype::I32 => 2f32.powi(-20),
             Dtype::E4m3 => 2f32.powi(-3),
             Dtype::E5m2 => 2f32.powi(-2),
-            Dtype::I8 => 1.0,
+            Dtype::I8 | Dtype::I4x2 => 1.0,
         };
         let outputs = self.body().outputs().map(|operand| unit(operand.dtype));
         Tolerance { absolute: (columns as f32).sqrt() * 2f32.powi(-18), relative: outputs.fold(0.0, f32::max) }

@@ -85,7 +85,7 @@ impl Operation for Problem {
             Dtype::F32 | Dtype::I32 => 2f32.powi(-23),
             Dtype::E4m3 => 2f32.powi(-3),
             Dtype::E5m2 => 2f32.powi(-2),
-            Dtype::I8 => 1.0,
+            Dtype::I8 | Dtype::I4x2 => 1.0,
         };
         Tolerance { absolute: f32::MIN_POSITIVE, relative }
     }

@@ -4,7 +4,7 @@ use half::{bf16, f16};
 
 use crate::layout::Layout;
 use crate::view::{Storage, StorageMut};
-use crate::{AnyView, AnyViewMut, Device, Error, Number, Result, e4m3, e5m2};
+use crate::{AnyView, AnyViewMut, Device, Error, Number, Result, e4m3, e5m2, i4x2};
 
 /// What is read.
 #[derive(Clone, Copy)]
@@ -15,6 +15,7 @@ pub(super) enum Elements<'a> {
     E4m3(&'a [e4m3]),
     E5m2(&'a [e5m2]),
     I8(&'a [i8]),
+    I4x2(&'a [i4x2]),
     I32(&'a [i32]),
 }
 
@@ -31,6 +32,7 @@ impl<'a> Elements<'a> {
             AnyView::E4m3(view) => (Elements::E4m3(host(&view.storage)?), view.layout),
             AnyView::E5m2(view) => (Elements::E5m2(host(&view.storage)?), view.layout),
             AnyView::I8(view) => (Elements::I8(host(&view.storage)?), view.layout),
+            AnyView::I4x2(view) => (Elements::I4x2(host(&view.storage)?), view.layout),
             AnyView::I32(view) => (Elements::I32(host(&view.storage)?), view.layout),
         })
     }
@@ -55,6 +57,7 @@ impl<'a> Elements<'a> {
             Elements::E4m3(data) => Number::widen(&data[range], target),
             Elements::E5m2(data) => Number::widen(&data[range], target),
             Elements::I8(data) => Number::widen(&data[range], target),
+            Elements::I4x2(data) => Number::widen(&data[range], target),
             Elements::I32(data) => Number::widen(&data[range], target),
         }
     }
@@ -69,6 +72,7 @@ pub(super) enum ElementsMut<'a> {
     E5m2(&'a mut [e5m2]),
     I8(&'a mut [i8]),
     I32(&'a mut [i32]),
+    I4x2(&'a mut [i4x2]),
 }
 
 impl<'a> ElementsMut<'a> {
@@ -85,6 +89,7 @@ impl<'a> ElementsMut<'a> {
             AnyViewMut::E5m2(view) => (ElementsMut::E5m2(host_mut(&mut view.storage)?), view.layout),
             AnyViewMut::I8(view) => (ElementsMut::I8(host_mut(&mut view.storage)?), view.layout),
             AnyViewMut::I32(view) => (ElementsMut::I32(host_mut(&mut view.storage)?), view.layout),
+            AnyViewMut::I4x2(view) => (ElementsMut::I4x2(host_mut(&mut view.storage)?), view.layout),
         })
     }
 
@@ -98,6 +103,7 @@ impl<'a> ElementsMut<'a> {
             ElementsMut::E5m2(data) => halves(data, at, ElementsMut::E5m2),
             ElementsMut::I8(data) => halves(data, at, ElementsMut::I8),
             ElementsMut::I32(data) => halves(data, at, ElementsMut::I32),
+            ElementsMut::I4x2(data) => halves(data, at, ElementsMut::I4x2),
         }
     }
 
@@ -112,6 +118,7 @@ impl<'a> ElementsMut<'a> {
             ElementsMut::E5m2(data) => Number::narrow(values, &mut data[range]),
             ElementsMut::I8(data) => Number::narrow(values, &mut data[range]),
             ElementsMut::I32(data) => Number::narrow(values, &mut data[range]),
+            ElementsMut::I4x2(data) => Number::narrow(values, &mut data[range]),
         }
     }
 }

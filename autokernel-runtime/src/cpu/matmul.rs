@@ -5,16 +5,14 @@
 //! (except along K). Whole numbers are summed exactly, by [`super::matmul_whole`].
 
 use autokernel_ops::matmul::problem;
-use rayon::prelude::*;
 
-use super::blocks::{BLOCK_M, BLOCK_N, FEWEST_ROWS, Matrix, Operand, Size, block, multiply, sides, widen_block};
-use super::epilogue::{RowEpilogue, store};
-use super::matmul_whole;
+use super::blocked::blocked_with;
+use super::blocks::{Operand, sides, widen_block};
+use super::epilogue::RowEpilogue;
+use super::{matmul_weights, matmul_whole};
 use crate::layout::Layout;
 use crate::view::{Storage, StorageMut};
-use crate::{
-    AnyView, AnyViewMut, Argument, Device, Element, Error, MatrixView, MatrixViewMut, Result, alloc, e4m3, e5m2,
-};
+use crate::{AnyView, AnyViewMut, Argument, Device, Element, Error, MatrixView, MatrixViewMut, Result, e4m3, e5m2};
 
 /// `out = epilogue(a · b)` of the operands `[a, b, out]` in host memory, with factors that lie as `factors` says: what a matrix
 /// product's descriptor names for the CPU.
@@ -27,13 +25,14 @@ pub fn matmul(arguments: &mut [Argument<'_>], factors: problem::Layout, epilogue
     let [Argument::Read(a), Argument::Read(b), Argument::Write(out)] = arguments else {
         return Err(refused("a product reads two matrices and writes one"));
     };
-    match (a, b) {
+    match (&*a, &*b) {
         (AnyView::Bf16(a), AnyView::Bf16(b)) => into_any(a, b, out, factors, epilogue),
         (AnyView::F16(a), AnyView::F16(b)) => into_any(a, b, out, factors, epilogue),
         (AnyView::F32(a), AnyView::F32(b)) => into_any(a, b, out, factors, epilogue),
         (AnyView::E4m3(a), AnyView::E4m3(b)) => into_any(a, b, out, factors, epilogue),
         (AnyView::E5m2(a), AnyView::E5m2(b)) => into_any(a, b, out, factors, epilogue),
         (AnyView::I8(a), AnyView::I8(b)) => into_any(a, b, out, factors, epilogue),
+        (a, b @ (AnyView::I8(_) | AnyView::I4x2(_))) => matmul_weights::multiply(a, b, None, out, factors, epilogue),
         _ => Err(refused("its inputs are of one type")),
     }
 }
@@ -56,6 +55,7 @@ fn into_any<I: Factor>(
             let reason = "its output is no index".to_owned();
             Err(Error::Operands { kernel: "matmul".to_owned(), reason })
         }
+        AnyViewMut::I4x2(_) => Err(matmul_weights::refused("nothing is stored as i4x2")),
     }
 }
 
@@ -128,33 +128,5 @@ fn blocked<I: Element, O: Element>(
     factors: problem::Layout,
     epilogue: RowEpilogue,
 ) -> Result<()> {
-    let (m, n, (_, k)) = (c_layout.rows, c_layout.columns, sides(a.layout, factors.transpose_a()));
-    let mut a_block = alloc::host_zeros::<f32>(m.min(BLOCK_M) * k)?;
-    let mut b_block = alloc::host_zeros::<f32>(n.min(BLOCK_N) * k)?;
-    let mut sums = alloc::host_zeros::<f32>(m.min(BLOCK_M) * n.min(BLOCK_N))?;
-
-    for first_n in (0..n).step_by(BLOCK_N) {
-        let block_n = BLOCK_N.min(n - first_n);
-        let (b_stored, b_strides) = block((0, first_n), (k, block_n), factors.transpose_b());
-        widen_block(b, b_stored, &mut b_block);
-        for first_m in (0..m).step_by(BLOCK_M) {
-            let block_m = BLOCK_M.min(m - first_m);
-            let (a_stored, a_strides) = block((first_m, 0), (block_m, k), factors.transpose_a());
-            widen_block(a, a_stored, &mut a_block);
-            let size = Size { m: block_m, n: block_n, k };
-            let sums = &mut sums[..block_m * block_n];
-            let a = Matrix { data: &a_block, strides: a_strides };
-            let strides = multiply(size, a, Matrix { data: &b_block, strides: b_strides }, sums);
-            let rows = c.par_chunks_mut(c_layout.ld).skip(first_m).take(block_m).enumerate().with_min_len(FEWEST_ROWS);
-            rows.for_each(|(row, c)| {
-                let (sums, c) = (&sums[row * strides.row..], &mut c[first_n..first_n + block_n]);
-                if strides.column == 1 {
-                    store(sums.iter().copied(), epilogue, c);
-                } else {
-                    store(sums.iter().step_by(strides.column).copied(), epilogue, c);
-                }
-            });
-        }
-    }
-    Ok(())
+    blocked_with(a, |stored, target| widen_block(b, stored, target), c, c_layout, factors, epilogue)
 }

@@ -6,8 +6,9 @@ use autokernel_ops::matmul::problem::Layout;
 use super::RowFunction;
 use super::blocks::sides;
 use super::matmul::matmul;
+use super::matmul_weights::{self, Scales};
 use super::operands::Operands;
-use crate::{AnyView, Argument, Error, MatrixView, MatrixViewMut, Result, alloc};
+use crate::{AnyView, AnyViewMut, Argument, Error, MatrixView, MatrixViewMut, Result, alloc};
 
 /// Computes the outputs among `arguments`, which are in host memory: multiplies the first of the `factors` with each of the
 /// others, which lie as `layout` says, and hands each row of those products, before those of the other
@@ -23,14 +24,29 @@ pub fn matmul_body(
     kinds: &[Kind],
     row: RowFunction,
 ) -> Result<()> {
-    matmul_body_from(0, arguments, factors, layout, kinds, row)
+    matmul_body_from(0, arguments, (factors, &[]), layout, kinds, row)
+}
+
+/// The same where second factors have scales of groups along K: `scales` has the argument of each, and how many numbers a group has.
+///
+/// # Errors
+/// As [`matmul_body`].
+pub fn matmul_body_scaled(
+    arguments: &mut [Argument<'_>],
+    scales: &[(usize, usize)],
+    factors: &[usize],
+    layout: Layout,
+    kinds: &[Kind],
+    row: RowFunction,
+) -> Result<()> {
+    matmul_body_from(0, arguments, (factors, scales), layout, kinds, row)
 }
 
 /// The same of rows whose numbers begin with `first_row`.
 pub(super) fn matmul_body_from(
     first_row: usize,
     arguments: &mut [Argument<'_>],
-    factors: &[usize],
+    (factors, scales): (&[usize], &[(usize, usize)]),
     layout: Layout,
     kinds: &[Kind],
     row: RowFunction,
@@ -43,10 +59,19 @@ pub(super) fn matmul_body_from(
         return Ok(());
     }
     let mut products = Vec::with_capacity(views.len() - 1);
-    for b in &views[1..] {
+    for (number, b) in views[1..].iter().enumerate() {
         let mut sums = alloc::host_zeros::<f32>(m * n)?;
-        let out = MatrixViewMut::from_slice(&mut sums, m, n)?.into();
-        matmul(&mut [Argument::Read(a.clone()), Argument::Read(b.clone()), out], layout, |_| ())?;
+        match scales.get(number) {
+            None => {
+                let out = MatrixViewMut::from_slice(&mut sums, m, n)?.into();
+                matmul(&mut [Argument::Read(a.clone()), Argument::Read(b.clone()), out], layout, |_| ())?;
+            }
+            Some(&(operand, group)) => {
+                let of = read(arguments, operand)?;
+                let mut out = AnyViewMut::F32(MatrixViewMut::from_slice(&mut sums, m, n)?);
+                matmul_weights::multiply(a, b, Some(Scales { of: &of, group }), &mut out, layout, |_| ())?;
+            }
+        }
         products.push(sums);
     }
 
@@ -54,7 +79,10 @@ pub(super) fn matmul_body_from(
     let mut products = products.collect::<Result<Vec<Argument<'_>>>>()?;
     let mut operands = Operands::of_rows(m, n);
     products.iter_mut().try_for_each(|product| operands.add(product, Kind::Matrix))?;
-    let others = arguments.iter_mut().enumerate().filter(|(number, _)| !factors.contains(number));
+    let others = arguments
+        .iter_mut()
+        .enumerate()
+        .filter(|(number, _)| !factors.contains(number) && !scales.iter().any(|(operand, _)| operand == number));
     others.zip(kinds).try_for_each(|((_, argument), kind)| operands.add(argument, *kind))?;
     operands.compute_from(first_row, row)
 }

@@ -62,7 +62,7 @@ pub fn matmul_body_of_groups(
         let of_all = arguments.iter_mut().zip(&kinds_of_all).zip(batched).enumerate();
         let others = of_all.filter(|(number, _)| *number != offsets).map(|(_, of_one)| of_group(of_one));
         let mut arguments = others.collect::<Result<Vec<_>>>()?;
-        matmul_body_from(rows.start, &mut arguments, &factors, layout, kinds, row)?;
+        matmul_body_from(rows.start, &mut arguments, (&factors, &[]), layout, kinds, row)?;
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! The CPU backend: for each operation, the same computation on the host.
 
 mod attention;
+mod blocked;
 mod blocks;
 mod elements;
 mod epilogue;
@@ -9,6 +10,7 @@ mod input;
 mod matmul;
 mod matmul_body;
 mod matmul_many;
+mod matmul_weights;
 mod matmul_whole;
 mod operands;
 mod output;
@@ -23,7 +25,7 @@ use crate::{Argument, Result};
 pub use attention::{At, ScoreFunction, Settings as AttentionSettings, attention, scored_attention};
 pub use epilogue::RowEpilogue;
 pub use matmul::matmul;
-pub use matmul_body::matmul_body;
+pub use matmul_body::{matmul_body, matmul_body_scaled};
 pub use matmul_many::{matmul_body_of_batch, matmul_body_of_groups};
 pub use operands::RowFunction;
 pub use picks::{Columns, Pick};

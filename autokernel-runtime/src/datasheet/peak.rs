@@ -33,7 +33,7 @@ impl Peak {
             Dtype::F16 => Some(self.f16_tflops),
             Dtype::F32 => self.tf32_tflops,
             Dtype::E4m3 | Dtype::E5m2 | Dtype::I8 => self.fp8_tflops,
-            Dtype::I32 => None,
+            Dtype::I4x2 | Dtype::I32 => None,
         }
     }
 }

@@ -29,8 +29,9 @@ pub(super) fn put(
             copy_rows(&mut run.gpu, &first.source, &first.target, dtype)?;
             continue;
         }
-        let second = inputs.next().map(|(copy, dtype)| copy.in_units(dtype));
-        let (args, grid) = Args::new(&first.in_units(dtype), second.as_ref(), run.emulation.multiprocessors);
+        let second = inputs.next().map(|(copy, dtype)| copy.in_units(dtype, places.narrowest));
+        let (args, grid) =
+            Args::new(&first.in_units(dtype, places.narrowest), second.as_ref(), run.emulation.multiprocessors);
         let launch = Launch { overlaps_previous, ..Launch::new(grid, [THREADS, 1, 1], args.to_bytes()) };
         run.launch(SYMBOL, &launch)?;
     }

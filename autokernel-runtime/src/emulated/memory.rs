@@ -5,7 +5,7 @@ use autokernel_emulator::{DevicePointer, Gpu};
 use crate::emulation::emulated;
 use crate::launch::{MAX_OPERANDS, Region};
 use crate::view::{Storage, StorageMut};
-use crate::{AnyView, AnyViewMut, Argument, Error, Result, Role, Signature, e4m3, e5m2};
+use crate::{AnyView, AnyViewMut, Argument, Error, Result, Role, Signature, e4m3, e5m2, i4x2};
 
 /// What the driver's allocations begin at, in bytes.
 const ALLOCATION: u64 = 256;
@@ -86,6 +86,7 @@ fn read(argument: &Argument<'_>) -> Result<(Vec<u8>, u64)> {
         Argument::Read(AnyView::E4m3(view)) => bytes_of!(host(&view.storage)?, |element| [element.to_bits()]),
         Argument::Read(AnyView::E5m2(view)) => bytes_of!(host(&view.storage)?, |element| [element.to_bits()]),
         Argument::Read(AnyView::I8(view)) => bytes_of!(host(&view.storage)?),
+        Argument::Read(AnyView::I4x2(view)) => bytes_of!(host(&view.storage)?),
         Argument::Read(AnyView::I32(view)) => bytes_of!(host(&view.storage)?),
         Argument::Write(AnyViewMut::Bf16(view)) => bytes_of!(host_mut(&view.storage)?),
         Argument::Write(AnyViewMut::F16(view)) => bytes_of!(host_mut(&view.storage)?),
@@ -94,6 +95,7 @@ fn read(argument: &Argument<'_>) -> Result<(Vec<u8>, u64)> {
         Argument::Write(AnyViewMut::E5m2(view)) => bytes_of!(host_mut(&view.storage)?, |element| [element.to_bits()]),
         Argument::Write(AnyViewMut::I8(view)) => bytes_of!(host_mut(&view.storage)?),
         Argument::Write(AnyViewMut::I32(view)) => bytes_of!(host_mut(&view.storage)?),
+        Argument::Write(AnyViewMut::I4x2(view)) => bytes_of!(host_mut(&view.storage)?),
         // Passed by value: nothing that a kernel could address.
         Argument::Scalar(_) => (Vec::new(), 0),
     })
@@ -109,6 +111,7 @@ fn write(output: &mut AnyViewMut<'_>, bytes: &[u8]) -> Result<()> {
         AnyViewMut::E5m2(view) => fill(&mut view.storage, bytes, |[bits]| e5m2::from_bits(bits)),
         AnyViewMut::I8(view) => fill(&mut view.storage, bytes, i8::from_le_bytes),
         AnyViewMut::I32(view) => fill(&mut view.storage, bytes, i32::from_le_bytes),
+        AnyViewMut::I4x2(view) => fill(&mut view.storage, bytes, i4x2::from_le_bytes),
     }
 }
 

@@ -38,7 +38,7 @@ fn element(dtype: Dtype) -> Element {
         Dtype::F16 => Element::F16,
         // No kernel maps an index: the words are what counts.
         Dtype::F32 | Dtype::I32 => Element::F32,
-        Dtype::E4m3 | Dtype::E5m2 | Dtype::I8 => Element::U8,
+        Dtype::E4m3 | Dtype::E5m2 | Dtype::I8 | Dtype::I4x2 => Element::U8,
     }
 }
 

@@ -68,7 +68,7 @@ impl Standins {
     /// # Safety
     /// As [`Self::put`].
     unsafe fn copy_inputs(&self, tools: &Tools<'_>, signature: &Signature) -> Result<()> {
-        let mut inputs = self.places.of(signature, Role::Input);
+        let (mut inputs, narrowest) = (self.places.of(signature, Role::Input), self.places.narrowest);
         let Some(pad_rows) = tools.pad_rows else {
             return inputs.try_for_each(|(copy, dtype)| {
                 // SAFETY: by the caller's promise.
@@ -76,9 +76,10 @@ impl Standins {
             });
         };
         while let Some((first, dtype)) = inputs.next() {
-            let in_units = |(copy, dtype): (RowCopy, Dtype)| copy.in_units(dtype);
+            let in_units = |(copy, dtype): (RowCopy, Dtype)| copy.in_units(dtype, narrowest);
+            let second = inputs.next().map(in_units);
             // SAFETY: by the caller's promise.
-            unsafe { pad_rows.launch(tools.stream, &first.in_units(dtype), inputs.next().map(in_units).as_ref()) }?;
+            unsafe { pad_rows.launch(tools.stream, &first.in_units(dtype, narrowest), second.as_ref()) }?;
         }
         Ok(())
     }

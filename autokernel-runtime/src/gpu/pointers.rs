@@ -56,6 +56,7 @@ impl<'s> Ordering<'s> {
             Argument::Read(AnyView::E4m3(view)) => self.read(view),
             Argument::Read(AnyView::E5m2(view)) => self.read(view),
             Argument::Read(AnyView::I8(view)) => self.read(view),
+            Argument::Read(AnyView::I4x2(view)) => self.read(view),
             Argument::Read(AnyView::I32(view)) => self.read(view),
             Argument::Write(AnyViewMut::Bf16(view)) => self.write(view),
             Argument::Write(AnyViewMut::F16(view)) => self.write(view),
@@ -64,6 +65,7 @@ impl<'s> Ordering<'s> {
             Argument::Write(AnyViewMut::E5m2(view)) => self.write(view),
             Argument::Write(AnyViewMut::I8(view)) => self.write(view),
             Argument::Write(AnyViewMut::I32(view)) => self.write(view),
+            Argument::Write(AnyViewMut::I4x2(view)) => self.write(view),
             Argument::Scalar(_) => Err(IN_HOST_MEMORY),
         }
     }

@@ -53,7 +53,7 @@ fn data_type(dtype: Dtype) -> sys::CUtensorMapDataType {
         Dtype::Bf16 => Type::CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
         Dtype::F16 => Type::CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
         Dtype::F32 => Type::CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
-        Dtype::E4m3 | Dtype::E5m2 | Dtype::I8 => Type::CU_TENSOR_MAP_DATA_TYPE_UINT8,
+        Dtype::E4m3 | Dtype::E5m2 | Dtype::I8 | Dtype::I4x2 => Type::CU_TENSOR_MAP_DATA_TYPE_UINT8,
         Dtype::I32 => Type::CU_TENSOR_MAP_DATA_TYPE_INT32,
     }
 }

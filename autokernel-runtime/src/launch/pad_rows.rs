@@ -62,9 +62,9 @@ pub(crate) struct UnitCopy {
 }
 
 impl RowCopy {
-    /// As the kernel of an image takes it whose factors have elements of that type.
-    pub fn in_units(&self, dtype: Dtype) -> UnitCopy {
-        let unit_bytes = u64::from(dtype.bytes().min(WIDEST_UNIT));
+    /// As the kernel of an image takes it whose narrowest operand that it may realign has elements of type `narrowest`.
+    pub fn in_units(&self, dtype: Dtype, narrowest: Dtype) -> UnitCopy {
+        let unit_bytes = u64::from(narrowest.bytes().min(WIDEST_UNIT));
         UnitCopy { copy: *self, unit_bytes, columns: self.source.columns * u64::from(dtype.bytes()) / unit_bytes }
     }
 }
@@ -121,12 +121,14 @@ mod tests {
         let region = Region { address: 4, columns: 9, rows: 5, stride: 36, ..Region::default() };
         let copy = RowCopy { source: region, target: Region { address: 0, stride: 48, ..region } };
         let units = |dtype| {
-            let Matrix { columns, source_ld, target_ld, .. } = Matrix::from(&copy.in_units(dtype));
+            let Matrix { columns, source_ld, target_ld, .. } = Matrix::from(&copy.in_units(dtype, dtype));
             (columns, source_ld, target_ld)
         };
         assert_eq!(units(Dtype::F32), (18, 18, 24));
         assert_eq!(units(Dtype::F16), (9, 18, 24));
         assert_eq!(units(Dtype::E4m3), (9, 36, 48));
+        let beside_bytes = Matrix::from(&copy.in_units(Dtype::F16, Dtype::I8));
+        assert_eq!((beside_bytes.columns, beside_bytes.source_ld, beside_bytes.target_ld), (18, 36, 48));
     }
 
     #[test]

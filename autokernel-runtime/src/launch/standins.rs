@@ -14,6 +14,8 @@ const LINED_ROW: u64 = 1024;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Places {
     copies: [Option<RowCopy>; MAX_OPERANDS],
+    /// The narrowest type of the operands that may need one: what the image's kernel copies.
+    pub narrowest: Dtype,
 }
 
 impl Places {
@@ -55,7 +57,9 @@ pub(crate) fn plan(signature: &Signature, alignments: &[Alignment], regions: &[R
         bytes = bytes.saturating_add(scratch_bytes(&target));
         *slot = Some(RowCopy { source: *region, target });
     }
-    Some((Places { copies }, bytes))
+    let operands = alignments.iter().filter_map(|alignment| signature.operands.get(usize::from(alignment.operand)));
+    let narrowest = operands.map(|operand| operand.dtype).min_by_key(|dtype| dtype.bytes()).unwrap_or(Dtype::Bf16);
+    Some((Places { copies, narrowest }, bytes))
 }
 
 /// A matrix of that size at an offset in scratch memory, a multiple of a line.
@@ -137,7 +141,7 @@ mod tests {
     #[test]
     fn stand_ins_lie_behind_each_other_at_lines() {
         let regions = [dense(2, 3, 9), dense(0, 4099, 4101), dense(6, 5, 8)];
-        let (Places { copies }, bytes) = plan(&signature(), &ALL, &regions).unwrap();
+        let (Places { copies, .. }, bytes) = plan(&signature(), &ALL, &regions).unwrap();
         let targets = copies.map(|copy| {
             copy.map(|RowCopy { target: Region { address, rows, columns, stride, .. }, .. }| {
                 [address, rows, columns, stride]

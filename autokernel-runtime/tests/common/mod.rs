@@ -115,7 +115,7 @@ pub fn rounding(dtype: Dtype, value: f64) -> f64 {
         Dtype::F32 => (2f64.powi(-24), 2f64.powi(-150)),
         Dtype::E4m3 => (2f64.powi(-4), 2f64.powi(-10)),
         Dtype::E5m2 => (2f64.powi(-3), 2f64.powi(-17)),
-        Dtype::I8 | Dtype::I32 => panic!("nothing is rounded to {dtype}"),
+        Dtype::I8 | Dtype::I4x2 | Dtype::I32 => panic!("nothing is rounded to {dtype}"),
     };
     (relative * value.abs()).max(of_subnormals)
 }

@@ -23,6 +23,7 @@ include!("timed.rs");
 include!("timed_fp8.rs");
 include!("timed_math.rs");
 include!("timed_types.rs");
+include!("timed_weights.rs");
 
 /// A kernel of [`TIMED`], [`TIMED_FP8`] or another such list as the build script compiled it, for [`GPU`](crate::rows::GPU).
 pub struct TimedImage {

@@ -2,7 +2,7 @@
 
 use autokernel_codegen::problem::Problem;
 use autokernel_core::{Dtype, Extents, Operand, Passed, Role};
-use autokernel_runtime::{Argument, IndexView, MatrixView, MatrixViewMut, Number, Result, bf16, e4m3, e5m2, f16};
+use autokernel_runtime::{Argument, IndexView, MatrixView, MatrixViewMut, Number, Result, bf16, e4m3, e5m2, f16, i4x2};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
@@ -51,6 +51,7 @@ enum Elements {
     E4m3(Vec<e4m3>),
     E5m2(Vec<e5m2>),
     I8(Vec<i8>),
+    I4x2(Vec<i4x2>),
     Index(Vec<i32>),
 }
 
@@ -104,6 +105,8 @@ impl HostOperand {
             Dtype::E4m3 => Elements::E4m3(values.map(e4m3::from_f32).collect()),
             Dtype::E5m2 => Elements::E5m2(values.map(e5m2::from_f32).collect()),
             Dtype::I8 => Elements::I8(values.map(i8::from_f32).collect()),
+            // Any byte is two numbers.
+            Dtype::I4x2 => Elements::I4x2((0..count).map(|_| i4x2::from_bits(rng.random())).collect()),
             Dtype::I32 => Elements::Index((0..).take(count).collect()),
         };
         HostOperand { operand, rows: height, columns, ld, elements }
@@ -128,6 +131,7 @@ impl HostOperand {
             Elements::E4m3(data) => argument!(data),
             Elements::E5m2(data) => argument!(data),
             Elements::I8(data) => argument!(data),
+            Elements::I4x2(data) => argument!(data),
             Elements::Index(data) => IndexView::from_slice(data).into(),
         })
     }
@@ -157,6 +161,7 @@ impl HostOperand {
             Elements::E4m3(data) => data.get(index).map_or(f32::NAN, |element| element.to_f32()),
             Elements::E5m2(data) => data.get(index).map_or(f32::NAN, |element| element.to_f32()),
             Elements::I8(data) => data.get(index).map_or(f32::NAN, |element| f32::from(*element)),
+            Elements::I4x2(data) => data.get(index).map_or(f32::NAN, |pair| Number::to_f32(*pair)),
             Elements::Index(data) => data.get(index).map_or(f32::NAN, |row| *row as f32),
         }
     }

@@ -22,6 +22,9 @@ pub struct BodyClass {
     /// The number of a second product's second factor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_factor: Option<u8>,
+    /// The numbers of the scales of groups of second factors.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scales: Vec<u8>,
     /// The numbers of the operands of which each product of a batch has its own; none where there is one product.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub batched: Vec<u8>,
@@ -72,6 +75,7 @@ impl BodyClass {
             operands: operands.iter().map(|&Operand { kind, dtype, role, .. }| (kind, dtype, role)).collect(),
             factors,
             other_factor,
+            scales: written.numbers_of_scales(),
             batched: written.batched(),
             statistics: steps.iter().map(|step| u32::from(matches!(step, Step::Reduce { .. }))).sum(),
             cost: steps.iter().map(|step| step.expr().cost()).fold(Cost::NONE, Cost::and),
@@ -122,7 +126,7 @@ impl BodyClass {
 
     /// The inputs beside the factors whose elements are read, with their numbers.
     pub fn inputs(&self) -> impl Iterator<Item = (u8, Kind, Dtype)> + '_ {
-        let factor = |at| self.factors.contains(&at) || self.other_factor == Some(at);
+        let factor = |at| self.factors.contains(&at) || self.other_factor == Some(at) || self.scales.contains(&at);
         let inputs = (0..)
             .zip(&self.operands)
             .filter(move |(at, (kind, _, role))| *role == Role::Input && *kind != Kind::Index && !factor(*at));

@@ -7,7 +7,8 @@ use super::written::Written;
 use crate::body::check::Checker;
 use crate::body::{Body, Complaint, ELEMENTS, Kind, Operand, Place, Step};
 use crate::expr::Expr;
-use crate::matmul::inputs::{INPUTS, not_multiplied};
+use crate::matmul::inputs::{INPUTS, in_words, not_multiplied};
+use crate::matmul::weights::{SCALES, Weights};
 
 /// Every mistake; none in a body that can be compiled.
 pub fn complaints(written: &Written) -> Vec<Complaint> {
@@ -17,6 +18,7 @@ pub fn complaints(written: &Written) -> Vec<Complaint> {
         checker.bind(Place::Function, sum, true);
     }
     factors(&mut checker, written);
+    scales(&mut checker, written);
     batch(&mut checker, written);
     for (at, operand) in body.operands.iter().enumerate() {
         if (operand.role, operand.kind) == (Role::Output, Kind::Row) {
@@ -62,7 +64,8 @@ fn statistics(checker: &mut Checker<'_>, written: &Written) {
 
 fn factors<'b>(checker: &mut Checker<'b>, written: &'b Written) {
     let names: Vec<&str> = written.factors().collect();
-    let found: Vec<Option<(usize, Dtype)>> = names.iter().map(|name| factor(checker, &written.body, name)).collect();
+    let found: Vec<Option<(usize, Dtype)>> =
+        names.iter().enumerate().map(|(at, name)| factor(checker, &written.body, name, at > 0)).collect();
     let a = names[0];
     for (b, second) in names.iter().zip(&found).skip(1) {
         match (found[0], *second) {
@@ -70,12 +73,19 @@ fn factors<'b>(checker: &mut Checker<'b>, written: &'b Written) {
                 let message = format!("`{a}` is both factors of `dot`; pass it twice, under two names");
                 checker.complain(Place::Operand(at), message);
             }
-            (Some((_, left)), Some((at, right))) if left != right => {
-                let message = format!("`{a}` holds {left} and `{b}` holds {right}; give both the same type");
+            (Some((_, left)), Some((at, right))) if left != right && !Weights::beside(left).contains(&right) => {
+                let message = format!("`{a}` holds {left} and `{b}` holds {right}; {}", may_stand_beside(left));
                 checker.complain(Place::Operand(at), message);
             }
             _ => {}
         }
+    }
+    if let ([_, b, second], [_, Some((_, left)), Some((at, right))]) = (&names[..], &found[..])
+        && left != right
+        && found[0].is_some_and(|(_, input)| Weights::beside(input).iter().any(|dtype| [left, right].contains(&dtype)))
+    {
+        let message = format!("`{b}` holds {left} and `{second}` holds {right}; give both the same type");
+        checker.complain(Place::Operand(*at), message);
     }
     if let [_, b, second] = names[..]
         && b == second
@@ -83,6 +93,71 @@ fn factors<'b>(checker: &mut Checker<'b>, written: &'b Written) {
         let place = found[1].map_or(Place::Function, |(at, _)| Place::Operand(at));
         checker
             .complain(place, format!("`{b}` is the second factor of both products; one `dot({a}, {b})` serves both"));
+    }
+}
+
+/// What a second factor may be beside a first one of such elements.
+pub fn may_stand_beside(input: Dtype) -> String {
+    match Weights::beside(input) {
+        [] => "give both the same type".to_owned(),
+        weights => format!("give both the same type, or the second {}", in_words(weights)),
+    }
+}
+
+/// What scales of groups ask for: a matrix of their own beside whole numbers.
+fn scales<'b>(checker: &mut Checker<'b>, written: &'b Written) {
+    let operands = &written.body.operands;
+    let second = written.second.as_ref().map(|second| (&second.b, &second.scales));
+    let products = [(&written.product.b, &written.product.scales)].into_iter().chain(second);
+    let dtype_of = |name: &str| operands.iter().find(|operand| operand.name == name).map(|operand| operand.dtype);
+    let input = dtype_of(&written.product.a);
+    let number_of_scaled = products.clone().filter(|(_, scales)| scales.is_some()).count();
+    if number_of_scaled == 1 && written.second.is_some() {
+        checker.complain(Place::Function, "the second factors of both products have scales of groups, or neither has");
+    }
+    let of_scales: Vec<Dtype> = written.scales().filter_map(dtype_of).collect();
+    if let [left, right] = of_scales[..]
+        && left != right
+    {
+        checker.complain(
+            Place::Function,
+            format!("scales of the two products hold {left} and {right}; give both the same type"),
+        );
+    }
+    for (b, scales) in products {
+        let (Some(name), Some(input), Some(dtype)) = (scales, input, dtype_of(b)) else { continue };
+        let found = operands.iter().enumerate().find(|(_, operand)| operand.name == *name);
+        let Some((at, Operand { kind: Kind::Matrix, role: Role::Input, dtype: of_scale, batched: false, .. })) = found
+        else {
+            let place = found.map_or(Place::Function, |(at, _)| Place::Operand(at));
+            checker.complain(
+                place,
+                format!("scales of groups are a matrix that is read, `[k / group, n]`: `{name}: &Matrix<f16>`"),
+            );
+            continue;
+        };
+        if !SCALES.contains(of_scale) {
+            checker.complain(Place::Operand(at), format!("scales of groups are {}", in_words(&SCALES)));
+        }
+        if dtype == input {
+            let message = format!(
+                "`{b}` holds {dtype}, as the first factor does: scales of groups are of {}",
+                in_words(Weights::beside(Dtype::Bf16))
+            );
+            checker.complain(Place::Operand(at), message);
+        }
+        if written.factors().any(|factor| factor == name) || written.scales().filter(|other| other == name).count() > 1
+        {
+            checker.complain(
+                Place::Operand(at),
+                format!("`{name}` has one place in a kernel; pass it twice, under two names"),
+            );
+        }
+        if operands.iter().any(|operand| operand.batched || operand.kind == Kind::Index) {
+            let message =
+                format!("`{name}` is of one product, and there are many here; scale columns by a `Row` instead");
+            checker.complain(Place::Operand(at), message);
+        }
     }
 }
 
@@ -128,21 +203,22 @@ fn batch(checker: &mut Checker<'_>, written: &Written) {
 }
 
 /// The number and type of the operand called `name`, which is multiplied.
-fn factor<'b>(checker: &mut Checker<'b>, body: &'b Body, name: &str) -> Option<(usize, Dtype)> {
+fn factor<'b>(checker: &mut Checker<'b>, body: &'b Body, name: &str, is_second: bool) -> Option<(usize, Dtype)> {
     let found = body.operands.iter().enumerate().find(|(_, operand)| operand.name == name);
     let Some((at, Operand { kind: Kind::Matrix, role: Role::Input, dtype, .. })) = found else {
         let place = found.map_or(Place::Function, |(at, _)| Place::Operand(at));
         checker.complain(place, format!("a factor of `dot` is a matrix that is read: `{name}: &Matrix<bf16>`"));
         return None;
     };
-    if !INPUTS.contains(dtype) {
+    let is_weights = is_second && *dtype == Dtype::I4x2;
+    if !INPUTS.contains(dtype) && !is_weights {
         checker.complain(Place::Operand(at), not_multiplied());
     }
     Some((at, *dtype))
 }
 
 fn step<'b>(checker: &mut Checker<'b>, written: &Written, at: usize, step: &'b Step) {
-    let is_factor = |name: &str| written.factors().any(|factor| factor == name);
+    let is_factor = |name: &str| written.factors().chain(written.scales()).any(|factor| factor == name);
     if let Some(factor) = step.expr().variables().into_iter().find(|name| is_factor(name)) {
         let message = format!(
             "`{factor}` is a factor of `dot`: its elements have no place in the result. To add it, pass it as another \
@@ -201,7 +277,7 @@ const LATE: &str = "a reduction along rows is known behind a row's last column, 
 fn unused(checker: &mut Checker<'_>, written: &Written) {
     let body = &written.body;
     let read = body.needed_steps().map(Step::expr).flat_map(Expr::variables);
-    let used: Vec<&str> = written.factors().chain(read).collect();
+    let used: Vec<&str> = written.factors().chain(written.scales()).chain(read).collect();
     for (at, Operand { name, role, kind, .. }) in body.operands.iter().enumerate() {
         if *role == Role::Input && *kind != Kind::Index && !used.contains(&name.as_str()) {
             let message = format!("`{name}` is never used; use it in what is written, or remove the parameter");

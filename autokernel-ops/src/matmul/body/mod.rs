@@ -75,6 +75,11 @@ impl Body {
         self.0.numbers_of_factors()
     }
 
+    /// The numbers of the scales of groups of each product's second factor.
+    pub fn scales(&self) -> Vec<u8> {
+        self.0.numbers_of_scales()
+    }
+
     /// Which products a launch computes.
     pub fn many(&self) -> Many {
         self.class().many()
@@ -92,7 +97,7 @@ impl Body {
 
     /// The operands whose elements are read beside the factors.
     pub fn inputs(&self) -> impl Iterator<Item = &Operand> {
-        let factors = self.factors();
+        let factors = [self.factors(), self.scales()].concat();
         self.numbered()
             .filter(move |(number, operand)| {
                 operand.role == Role::Input && operand.kind != Kind::Index && !factors.contains(number)
@@ -162,6 +167,9 @@ impl fmt::Display for Body {
         }
         for operand in self.inputs() {
             write!(f, ", {operand}")?;
+        }
+        for scales in self.scales() {
+            write!(f, ", {}", self.operands()[usize::from(scales)])?;
         }
         if let Some(offsets) = self.offsets() {
             write!(f, ", {}", self.operands()[usize::from(offsets)])?;

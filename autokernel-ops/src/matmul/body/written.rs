@@ -28,6 +28,9 @@ pub struct Product {
     pub a: String,
     /// The operand whose columns are; how it lies is the problem's [`Layout`](crate::matmul::problem::Layout).
     pub b: String,
+    /// The operand of scales of groups of `b`: `dot(a, (b * scales).t())`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scales: Option<String>,
 }
 
 /// `let name = dot(a, b);` with the `a` of the product before it, and a `b` that lies as that one's does.
@@ -38,6 +41,9 @@ pub struct Second {
     pub name: String,
     /// The operand whose columns are multiplied.
     pub b: String,
+    /// The operand of scales of groups of `b`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scales: Option<String>,
 }
 
 impl Written {
@@ -50,6 +56,18 @@ impl Written {
     pub fn factors(&self) -> impl Iterator<Item = &str> {
         let Product { a, b, .. } = &self.product;
         [a, b].into_iter().chain(self.second.iter().map(|second| &second.b)).map(String::as_str)
+    }
+
+    /// The names of the scales of each product's second factor; none where no groups are scaled.
+    pub fn scales(&self) -> impl Iterator<Item = &str> {
+        let second = self.second.iter().flat_map(|second| &second.scales);
+        self.product.scales.iter().chain(second).map(String::as_str)
+    }
+
+    /// Their numbers.
+    pub fn numbers_of_scales(&self) -> Vec<u8> {
+        let number = |name: &str| self.numbered().find(|(_, operand)| operand.name == name).map_or(0, |(at, _)| at);
+        self.scales().map(number).collect()
     }
 
     /// The numbers of the first product's factors, and that of the other one's second factor, if there is another.

@@ -27,12 +27,52 @@ __device__ __forceinline__ float to_f32(e4m3 value) {
   return 256.0f * ptx::f16_to_f32(uint16_t(magnitude << 7 | (value.bits & 0x80) << 8));
 }
 
+// Whether a launch passes scales of the other product's second factor.
+template <typename Args, typename = void>
+constexpr bool kHasSecondScales = false;
+template <typename Args>
+constexpr bool kHasSecondScales<Args, decltype(void(&Args::scales2))> = true;
+
+// What a second factor holds: elements of the first one's type, or those that the problem says.
+template <typename Problem, typename = void>
+struct SecondOf {
+  using Element = typename Problem::Input;
+  static constexpr int kGroup = 0;
+};
+template <typename Problem>
+struct SecondOf<Problem, decltype(void(Problem::kGroup))> {
+  using Element = typename Problem::Weight;
+  static constexpr int kGroup = Problem::kGroup;
+};
+
 // A second factor.
-template <typename Input>
+template <typename Element>
 struct Factor {
-  const Input* data;
+  const Element* data;
   int64_t ld;
 };
+
+// Number `k` of a row; what is packed has one of its own (packed4.cuh).
+template <typename Element>
+__device__ __forceinline__ float number_at(const Element* row, int64_t k) {
+  return to_f32(row[k]);
+}
+
+// The scale of number `k` of row `column` of a product's second factor.
+template <typename Problem, typename Args>
+__device__ __forceinline__ float scale_of(const Args& args, int product, int64_t column, int64_t k) {
+  using Second = SecondOf<Problem>;
+  if constexpr (Second::kGroup == 0) {
+    return 1.0f;
+  } else {
+    const auto* scales = static_cast<const typename Problem::Scale*>(args.scales);
+    int64_t ld = args.ldscales;
+    if constexpr (kHasSecondScales<Args>) {
+      if (product == 1) scales = static_cast<const typename Problem::Scale*>(args.scales2), ld = args.ldscales2;
+    }
+    return to_f32(scales[k / Second::kGroup * ld + column]);
+  }
+}
 
 // What a row's reductions have of a block's columns.
 template <typename Body, int kCount = body::kStatistics<Body>>
@@ -79,8 +119,9 @@ __device__ __forceinline__ void matmul_tile(const Args& args, int64_t tile, int 
   __shared__ float b_tile[kProducts][kTile][kTile + 1];
 
   const auto* a = static_cast<const Input*>(args.a);
-  Factor<Input> factors[kProducts] = {{static_cast<const Input*>(args.b), args.ldb}};
-  if constexpr (kProducts == 2) factors[1] = {static_cast<const Input*>(args.b2), args.ldb2};
+  using Second = typename SecondOf<Problem>::Element;
+  Factor<Second> factors[kProducts] = {{static_cast<const Second*>(args.b), args.ldb}};
+  if constexpr (kProducts == 2) factors[1] = {static_cast<const Second*>(args.b2), args.ldb2};
   auto* c = static_cast<float*>(args.c);
   const int x = threadIdx.x % kTile;
   const int y = threadIdx.x / kTile;
@@ -97,14 +138,21 @@ __device__ __forceinline__ void matmul_tile(const Args& args, int64_t tile, int 
 #pragma unroll
     for (int product = 0; product < kProducts; ++product) {
       const auto [b, ldb] = factors[product];
-      const int64_t b_offset = Problem::kTransposeB ? column * ldb + k0 + y : int64_t(k0 + y) * ldb + column;
-      b_tile[product][y][x] = b_inside ? to_f32(b[b_offset]) : 0.0f;
+      if constexpr (Problem::kTransposeB) {
+        b_tile[product][y][x] = b_inside ? number_at(b + column * ldb, k0 + y) : 0.0f;
+      } else {
+        b_tile[product][y][x] = b_inside ? number_at(b + int64_t(k0 + y) * ldb, column) : 0.0f;
+      }
     }
     __syncthreads();
 #pragma unroll
     for (int product = 0; product < kProducts; ++product) {
+      double of_tile = 0.0;
 #pragma unroll
-      for (int k = 0; k < kTile; ++k) sums[product] += double(a_tile[y][k]) * double(b_tile[product][k][x]);
+      for (int k = 0; k < kTile; ++k) of_tile += double(a_tile[y][k]) * double(b_tile[product][k][x]);
+      // Groups are of whole tiles along K.
+      const bool is_scaled = SecondOf<Problem>::kGroup > 0 && column < args.n;
+      sums[product] += is_scaled ? of_tile * double(scale_of<Problem>(args, product, column, k0)) : of_tile;
     }
     __syncthreads();
   }

@@ -4,6 +4,7 @@ use autokernel_core::{Dtype, Role};
 
 use super::known::Known;
 use super::tf32;
+use super::weights::{Group, weights};
 use crate::body::{self, Kind, Operand};
 use crate::declaration::operands::{node_at, operands};
 use crate::declaration::{Complaint, Declaration, Factors, Node, Setting, Statement, What, both};
@@ -12,6 +13,7 @@ use crate::matmul::body::{Body, Product, Second, Written};
 use crate::matmul::inputs::{TF32, along_k};
 use crate::matmul::many::Many;
 use crate::matmul::problem::{Layout, Problem};
+use crate::matmul::weights::GROUP;
 
 /// The product that `declaration` says, whose body is `statements`.
 ///
@@ -19,7 +21,7 @@ use crate::matmul::problem::{Layout, Problem};
 /// All mistakes at once, each with its remedy.
 pub fn declare(declaration: &Declaration, statements: &[Statement]) -> Result<Problem, Vec<Complaint>> {
     let known = known(declaration).map_err(|complaint| vec![complaint]);
-    let (operands, known) = both(operands(&declaration.parameters), known)?;
+    let (operands, (known, group)) = both(operands(&declaration.parameters), known)?;
     if declaration.body == crate::declaration::Body::Unreadable {
         return Err(Vec::new());
     }
@@ -32,6 +34,7 @@ pub fn declare(declaration: &Declaration, statements: &[Statement]) -> Result<Pr
     let names = [Some(&product.a), Some(&product.b), second.as_ref().map(|second| &second.b)];
     let is_factor = |(_, operand): &(usize, &Operand)| names.contains(&Some(&operand.name));
     let factors: Vec<usize> = operands.iter().enumerate().filter(is_factor).map(|(at, _)| at).collect();
+    let declared = operands.clone();
     let body = Body::new(Written { product, second, body: body::Body { operands, steps, ..body::Body::default() } })
         .map_err(|complaints| complaints.into_iter().map(complain).collect::<Vec<_>>())?;
     let (Some(input), Some(output)) = (input, output) else { return Err(Vec::new()) };
@@ -40,8 +43,9 @@ pub fn declare(declaration: &Declaration, statements: &[Statement]) -> Result<Pr
     if let Some(message) = unread(layout, input, &written).or_else(|| across_groups(layout, &body, &written)) {
         return Err(vec![node.complain(message)]);
     }
+    let weights = weights(declaration, &written, &declared, (input, layout, node), group).map_err(|it| vec![it])?;
     let product = Problem::new(input, layout, Epilogue::identity());
-    Ok(Problem { output, body: Some(body.into()), known_n: known.n, known_k: known.k, ..product })
+    Ok(Problem { weights, output, body: Some(body.into()), known_n: known.n, known_k: known.k, ..product })
 }
 
 /// Why the matrix units do not read factors that lie so.
@@ -61,8 +65,9 @@ fn across_groups(layout: Layout, body: &Body, Product { a, .. }: &Product) -> Op
         .then(|| format!("an `Index` divides rows of `{a}` into groups; store it as `[m, k]` and write `dot({a}, …)`"))
 }
 
-fn known(declaration: &Declaration) -> Result<Known, Complaint> {
-    let mut known = Known::default();
+/// What stands in the attribute's parentheses.
+fn known(declaration: &Declaration) -> Result<(Known, Option<Group>), Complaint> {
+    let (mut known, mut group) = (Known::default(), None);
     for Setting { name, node, given } in &declaration.settings {
         match name.as_str() {
             "n" | "k" | "m" => known.apply(name, *node, given)?,
@@ -70,6 +75,7 @@ fn known(declaration: &Declaration) -> Result<Known, Complaint> {
                 return Err(node.complain("the body says how `a` lies; write `dot(x.t(), w)` there"));
             }
             TF32 => tf32::apply(*node, given)?,
+            GROUP => group = Some(Group::read(group, *node, given)?),
             "transpose_b" => {
                 return Err(node.complain("the body says how `b` lies; write `dot(x, w.t())` there"));
             }
@@ -78,12 +84,14 @@ fn known(declaration: &Declaration) -> Result<Known, Complaint> {
                 return Err(node.complain(message));
             }
             other => {
-                let message = format!("unknown setting `{other}`; beside a body there are `tf32`, `n = …` and `k = …`");
+                let message = format!(
+                    "unknown setting `{other}`; beside a body there are `tf32`, `group = …`, `n = …` and `k = …`"
+                );
                 return Err(node.complain(message));
             }
         }
     }
-    Ok(known)
+    Ok((known, group))
 }
 
 /// The statements of a body, its products apart.
@@ -121,9 +129,9 @@ impl Sorted {
             return Err(vec![declaration.parameter_list.complain(message)]);
         };
         let second = second(factors, more)?;
-        let Factors { a, transpose_a, b, transpose_b } = factors.clone();
+        let Factors { a, transpose_a, b, transpose_b, scales } = factors.clone();
         let layout = Layout::new(transpose_a, transpose_b);
-        Ok(Sorted { product: Product { name: name.to_owned(), a, b }, second, layout, node, steps, nodes })
+        Ok(Sorted { product: Product { name: name.to_owned(), a, b, scales }, second, layout, node, steps, nodes })
     }
 }
 
@@ -142,7 +150,11 @@ fn second(first: &Factors, more: &[Dot<'_>]) -> Result<Option<Second>, Vec<Compl
         reason.map(|reason| written.node.complain(reason))
     });
     let refused: Vec<Complaint> = refused.collect();
-    let second = |&Dot { name, factors, .. }: &Dot<'_>| Second { name: name.to_owned(), b: factors.b.clone() };
+    let second = |&Dot { name, factors: Factors { b, scales, .. }, .. }: &Dot<'_>| Second {
+        name: name.to_owned(),
+        b: b.clone(),
+        scales: scales.clone(),
+    };
     if refused.is_empty() { Ok(more.first().map(second)) } else { Err(refused) }
 }
 

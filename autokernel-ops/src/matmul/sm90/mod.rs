@@ -4,7 +4,7 @@ mod plan;
 mod rules;
 mod sharing;
 
-use autokernel_core::{Dtype, TileBox};
+use autokernel_core::TileBox;
 
 use crate::family::Family;
 use crate::knob::choices;
@@ -12,6 +12,7 @@ use crate::matmul::geometry::Geometry;
 use crate::matmul::knobs::schedule;
 use crate::matmul::problem::Class;
 use crate::matmul::raster::Raster;
+use crate::matmul::weights::Weights;
 
 pub use plan::{constants, plan};
 pub use rules::RULES;
@@ -26,15 +27,31 @@ const WGMMA_M: u32 = 64;
 const WARP_ROWS: u32 = 16;
 /// Bytes that one row or column of a tile takes in a stage.
 const SWIZZLE_BYTES: u32 = 128;
+/// After so many bytes the swizzle repeats.
+const SWIZZLE_ATOM_BYTES: u32 = 1024;
+/// What a box says whose rows lie one after the other.
+const UNSWIZZLED: u32 = 16;
 /// Registers of one SM, and the most that a thread may have.
 const REGISTER_FILE: u32 = 65_536;
 const MAX_REGISTERS: u32 = 255;
 /// Dynamic shared memory one block may have on Hopper, in bytes.
 const MAX_SHARED_BYTES: u32 = 232_448;
 
-/// Elements of K in one stage: one row of the 128-byte swizzle.
-fn tile_k(input: Dtype) -> u32 {
-    SWIZZLE_BYTES / input.bytes()
+/// Elements of K in one stage: one row of the 128-byte swizzle, of weights where there are such.
+fn tile_k(class: &Class) -> u32 {
+    class.weights.map_or(SWIZZLE_BYTES / class.input.bytes(), |Weights { dtype, .. }| {
+        SWIZZLE_BYTES / dtype.bytes() * dtype.numbers()
+    })
+}
+
+/// Elements of K in one swizzle row of `A`: a stage has one such panel, with weights several.
+fn panel_k(class: &Class) -> u32 {
+    SWIZZLE_BYTES / class.input.bytes()
+}
+
+/// Rows of scales of groups in one stage.
+fn groups(class: &Class) -> u32 {
+    class.group().map_or(0, |group| tile_k(class) / group)
 }
 
 choices! {
@@ -144,9 +161,11 @@ impl Sm90Schedule {
         self.tile_m * self.tile_n / (WARPGROUP_THREADS * self.consumers_sharing_a_tile())
     }
 
-    /// Bytes of one stage: a tile of each operand.
-    fn stage_bytes(&self) -> u32 {
-        (self.tile_m + self.tile_n) * SWIZZLE_BYTES
+    /// Bytes of one stage: a tile of each operand, and of scales; with weights in whole atoms of the swizzle.
+    fn stage_bytes(&self, problem: &Class) -> u32 {
+        let factors = (self.tile_m * (tile_k(problem) / panel_k(problem)) + self.tile_n) * SWIZZLE_BYTES;
+        let of_scale = problem.weights.and_then(|weights| weights.scales).map_or(0, |scales| scales.dtype.bytes());
+        (factors + groups(problem) * self.tile_n * of_scale).next_multiple_of(SWIZZLE_ATOM_BYTES)
     }
 
     /// Threads of one block: the producer's and the consumers'.
@@ -186,7 +205,7 @@ impl Sm90Schedule {
     fn shared_bytes_with(&self, problem: &Class, buffers: u32) -> u32 {
         let TileBox { rows, swizzle, .. } = self.store_box(problem);
         let staging = self.consumers * WARPS_PER_WARPGROUP * buffers * rows * swizzle;
-        1024 + self.stages * (self.stage_bytes() + 16) + staging
+        1024 + self.stages * (self.stage_bytes(problem) + 16) + staging
     }
 
     pub(super) fn geometry(&self, problem: &Class) -> Geometry {
@@ -195,7 +214,7 @@ impl Sm90Schedule {
             tile_m: self.tile_m,
             tile_n: self.tile_n,
             columns: problem.columns_of_c(self.tile_n),
-            tile_k: tile_k(problem.input),
+            tile_k: tile_k(problem),
             cluster_m: self.cluster_m,
             cluster_n: self.cluster_n,
             swap_ab: self.swap_ab,

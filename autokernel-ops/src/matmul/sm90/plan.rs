@@ -3,9 +3,9 @@
 use autokernel_core::plan::{Buffer, Contents};
 use autokernel_core::{Arg, Field, Grid, KernelStep, LaunchPlan, Residency, TileBox};
 
-use super::{Mode, SWIZZLE_BYTES, Sm90Schedule, WARPS_PER_WARPGROUP, tile_k};
+use super::{Mode, SWIZZLE_BYTES, Sm90Schedule, UNSWIZZLED, WARPS_PER_WARPGROUP, groups, panel_k, tile_k};
 use crate::matmul::many::Many;
-use crate::matmul::plan::{Operands, field, pointer, raster};
+use crate::matmul::plan::{Operands, SCALES, field, pointer, raster};
 use crate::matmul::problem::Class;
 use crate::source::{Constant, boolean, int};
 
@@ -49,16 +49,24 @@ fn workspace(schedule: &Sm90Schedule) -> [Buffer; 2] {
 }
 
 fn args(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -> Vec<Field> {
-    let &Operands { a, b, b2, c, ref others, .. } = operands;
+    let &Operands { a, b, b2, c, ref others, ref scales, .. } = operands;
     let &Sm90Schedule { tile_m, tile_n, cluster_m, cluster_n, .. } = schedule;
-    let tile_k = tile_k(class.input);
-    let operand_box = |rows| TileBox { rows, columns: tile_k, swizzle: SWIZZLE_BYTES };
+    let tile_k = tile_k(class);
+    let operand_box = |rows, columns| TileBox { rows, columns, swizzle: SWIZZLE_BYTES };
+    // Of weights a stage is as deep as a swizzle row of them, and what is multiplied with them comes panel by panel.
+    let elements_of_b = class.weights.map_or(tile_k, |weights| tile_k / weights.dtype.numbers());
     // Blocks of a cluster load a slice each of what they share. What lies across K comes in panels of one swizzle row.
     let a_rows = if class.layout.transpose_a() { tile_k } else { tile_m / cluster_n };
     let b_rows = if class.layout.transpose_b() { class.columns_of_c(tile_n) / cluster_m } else { tile_k };
     let map = |name, operand, tile| field(name, Arg::Map { operand, tile });
-    let mut args = vec![map("a_map", a, operand_box(a_rows)), map("b_map", b, operand_box(b_rows))];
-    args.extend(b2.map(|b2| map("b2_map", b2, operand_box(b_rows))));
+    let box_of_b = operand_box(b_rows, elements_of_b);
+    let mut args = vec![map("a_map", a, operand_box(a_rows, panel_k(class))), map("b_map", b, box_of_b)];
+    args.extend(b2.map(|b2| map("b2_map", b2, box_of_b)));
+    let box_of_scales = TileBox { rows: groups(class), columns: class.columns_of_c(tile_n), swizzle: UNSWIZZLED };
+    let maps_of_scales = SCALES.into_iter().zip(scales);
+    args.extend(
+        maps_of_scales.map(|(name, &operand)| field(&format!("{name}_map"), Arg::Map { operand, tile: box_of_scales })),
+    );
     args.extend([map("c_map", c, schedule.store_box(class)), pointer("c", c), operands.leading("ldc", c)]);
     args.extend(operands.extents());
     args.extend(raster(schedule.raster));
@@ -82,7 +90,7 @@ pub fn constants(class: &Class, schedule: &Sm90Schedule) -> Vec<Constant> {
     vec![
         int("kTileM", tile_m),
         int("kTileN", tile_n),
-        int("kTileK", tile_k(class.input)),
+        int("kTileK", tile_k(class)),
         int("kStages", stages),
         int("kConsumers", consumers),
         boolean("kPingPong", mode == Mode::PingPong),

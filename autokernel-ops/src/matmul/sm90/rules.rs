@@ -2,10 +2,10 @@
 
 use autokernel_core::{Arch, Dtype};
 
-use super::{MAX_SHARED_BYTES, Mode, Sharing, Sm90Schedule as S, WARPS_PER_WARPGROUP, WGMMA_M};
+use super::{MAX_SHARED_BYTES, Mode, SWIZZLE_BYTES, Sharing, Sm90Schedule as S, WARPS_PER_WARPGROUP, WGMMA_M};
 use crate::matmul::body::BodyClass;
 use crate::matmul::many::Many;
-use crate::matmul::problem::{Class, Layout};
+use crate::matmul::problem::Class;
 use crate::matmul::schedule::Raster;
 use crate::rule::Rule;
 
@@ -15,6 +15,9 @@ const CLUSTERS: [(u32, u32); 5] = [(1, 1), (2, 1), (1, 2), (4, 1), (1, 4)];
 const SUM_BYTES: u32 = 4;
 /// Registers beside accumulators and what a body needs: addresses and the state of the pipeline.
 const WORKING_REGISTERS: u32 = 40;
+
+/// Of those that a body needs, as many as are free beside fragments once these are multiplied.
+const SPARE_REGISTERS: u32 = 32;
 
 /// The rules, each of which may take those before it for granted.
 pub const RULES: &[Rule<S, Class>] = &[
@@ -26,11 +29,18 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "layout_is_one_that_wgmma_reads",
-        words: "elements of A and B of other than 16 bits have layout nt",
-        holds: |_, class, _| Layout::of(class.input).contains(&class.layout),
+        words: "elements of A or B of other than 16 bits have layout nt",
+        holds: |_, class, _| class.layouts().contains(&class.layout),
         reason: |_, class, _| {
-            format!("wgmma multiplies {} along K alone; layout {} is another, take nt", class.input, class.layout)
+            let input = class.weights.map_or(class.input, |weights| weights.dtype);
+            format!("wgmma multiplies {input} along K alone; layout {} is another, take nt", class.layout)
         },
+    },
+    Rule {
+        name: "weights_are_the_rows_of_wgmma",
+        words: "of weights that are whole numbers swap_ab is true",
+        holds: |s, class, _| s.swap_ab || class.weights.is_none(),
+        reason: |_, _, _| "wgmma takes what is made of weights as rows, from registers; take swap_ab".to_owned(),
     },
     Rule {
         name: "consumers_one_to_three",
@@ -113,6 +123,18 @@ pub const RULES: &[Rule<S, Class>] = &[
             let (held, limit, S { consumers, .. }) = (s.accumulators(), max_accumulators(s, class), s);
             let fused = if class.body.is_some() { String::new() } else { "the epilogue ".to_owned() } + &class.fused();
             format!("{held} accumulators a thread, {limit} fit with {consumers} consumers and {fused}")
+        },
+    },
+    Rule {
+        name: "fragments_fit_registers",
+        words: "of weights that are whole numbers, accumulators, with scales of groups twice as many, and 32 for each 64 columns of \
+                a consumer's, of i4x2 with scales 48, are at most 168, with a body less what it needs beyond 32; of three consumers 120",
+        holds: |s, class, _| class.weights.is_none() || held_with_weights(s, class) <= max_with_weights(s, class),
+        reason: |s, class, _| {
+            let (held, limit) = (held_with_weights(s, class), max_with_weights(s, class));
+            format!(
+                "{held} registers of accumulators and of what is made of weights, and {limit} fit; take a smaller tile"
+            )
         },
     },
     Rule {
@@ -244,7 +266,7 @@ impl S {
     }
 
     fn ring_bytes(&self) -> u32 {
-        self.stages * self.stage_bytes()
+        self.stages * (self.tile_m + self.tile_n) * SWIZZLE_BYTES
     }
 }
 
@@ -269,6 +291,25 @@ fn consumer_warps(s: &S) -> u32 {
 /// What a block receives from those that share its tile.
 fn partial_bytes(s: &S) -> u32 {
     s.tile_m * s.tile_n * SUM_BYTES / s.split_k * (s.split_k - 1)
+}
+
+/// Registers of a consumer's accumulators, and of the fragments that it makes of weights: of each 64 columns two times 64 along K; more
+/// where words of 4-bit numbers and the sums of groups are there too.
+fn held_with_weights(s: &S, class: &Class) -> u32 {
+    let packed = class.weights.is_some_and(|weights| weights.dtype.numbers() > 1);
+    let (sums, fragments) = match (class.group().is_some(), packed) {
+        (false, _) => (1, 32),
+        (true, false) => (2, 32),
+        (true, true) => (2, 48),
+    };
+    let blocks = s.tile_n / (WGMMA_M * s.consumers_sharing_a_tile());
+    s.accumulators() * sums + fragments * blocks
+}
+
+fn max_with_weights(s: &S, class: &Class) -> u32 {
+    let limit: u32 = if s.consumers == 3 { 120 } else { 168 };
+    let needed = class.body_registers().saturating_sub(SPARE_REGISTERS);
+    limit.saturating_sub(needed)
 }
 
 /// The most accumulators that ptxas fits without spilling: three consumers have 160 registers a thread, fewer have

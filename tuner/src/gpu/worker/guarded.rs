@@ -1,7 +1,7 @@
 //! Matrices between guard zones.
 
 use autokernel_codegen::dtype::Dtype;
-use autokernel_runtime::{Argument, Element, MatrixView, MatrixViewMut, bf16, e4m3, e5m2, f16};
+use autokernel_runtime::{Argument, Element, MatrixView, MatrixViewMut, bf16, e4m3, e5m2, f16, i4x2};
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaSlice, DevicePtr};
 
@@ -122,6 +122,8 @@ pub enum Buffer {
     E5m2(Guarded<e5m2>),
     /// Of `i8`.
     I8(Guarded<i8>),
+    /// Of `i4x2`.
+    I4x2(Guarded<i4x2>),
 }
 
 /// `$value` of the matrix inside a buffer, whatever its type.
@@ -134,6 +136,7 @@ macro_rules! of_buffer {
             Buffer::E4m3($matrix) => $value,
             Buffer::E5m2($matrix) => $value,
             Buffer::I8($matrix) => $value,
+            Buffer::I4x2($matrix) => $value,
         }
     };
 }
@@ -155,6 +158,7 @@ impl Buffer {
             Dtype::E4m3 => Buffer::E4m3(Guarded::new(tools, rows, columns, ld, guard_bytes)?),
             Dtype::E5m2 => Buffer::E5m2(Guarded::new(tools, rows, columns, ld, guard_bytes)?),
             Dtype::I8 => Buffer::I8(Guarded::new(tools, rows, columns, ld, guard_bytes)?),
+            Dtype::I4x2 => Buffer::I4x2(Guarded::new(tools, rows, columns, ld, guard_bytes)?),
             Dtype::I32 => {
                 let reason =
                     "a kernel with an index is not measured yet, as nothing draws its numbers; tune its body without";
@@ -172,6 +176,7 @@ impl Buffer {
             Buffer::E4m3(_) => Dtype::E4m3,
             Buffer::E5m2(_) => Dtype::E5m2,
             Buffer::I8(_) => Dtype::I8,
+            Buffer::I4x2(_) => Dtype::I4x2,
         }
     }
 

@@ -1,0 +1,183 @@
+//! Weights of whole numbers of 8 and 4 bits beside floats of 16, with and without scales of groups: exact, as every sum of small
+//! integers and powers of two is.
+
+use crate::support::arguments;
+use crate::support::case::SM90;
+use crate::support::compile::{Change, Compiler};
+use crate::support::host::{Matrix, Shape, allocate, download, product, rounded, shape};
+use autokernel_codegen::arch::Arch;
+use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::matmul::plan::signature;
+use autokernel_codegen::matmul::problem::{Layout, Problem};
+use autokernel_codegen::matmul::schedule::{Mode, Schedule, Sm90Schedule};
+use autokernel_codegen::matmul::{emit, extents};
+use autokernel_emulator::{Gpu, Module, Options};
+
+/// A transposed tile, to vary.
+const SWAPPED: Sm90Schedule = Sm90Schedule { tile_m: 16, swap_ab: true, ..SM90 };
+
+/// What is multiplied, and of how many numbers a scale is.
+#[derive(Clone, Copy, Debug)]
+struct Form {
+    x: Dtype,
+    w: Dtype,
+    scales: Option<(u32, Dtype)>,
+    out: Dtype,
+    products: usize,
+}
+
+const BYTES: Form = Form { x: Dtype::Bf16, w: Dtype::I8, scales: None, out: Dtype::F32, products: 1 };
+
+impl Form {
+    fn problem(&self) -> Problem {
+        let Form { x, w, scales, out, products } = self;
+        let group = scales.map_or(String::new(), |(group, _)| format!("group = {group}"));
+        let (parameters, factors): (String, Vec<String>) = ["w", "up"][..*products]
+            .iter()
+            .map(|name| match scales {
+                None => (format!("{name}: &Matrix<{w}>, "), format!("dot(x, {name}.t())")),
+                Some((_, dtype)) => (
+                    format!("{name}: &Matrix<{w}>, of_{name}: &Matrix<{dtype}>, "),
+                    format!("dot(x, ({name} * of_{name}).t())"),
+                ),
+            })
+            .unzip();
+        let source = format!(
+            "fn f(x: &Matrix<{x}>, {parameters} out: &mut Matrix<{out}>) {{ out = {}; }}",
+            factors.join(" - 2.0 * ")
+        );
+        let settings = group.parse().unwrap();
+        autokernel_codegen::product::problem_with(settings, &syn::parse_str(&source).unwrap()).unwrap()
+    }
+}
+
+/// Whole numbers of the type, of which sums of products stay exact.
+fn weights(form: Form, n: u32, k: u32, seed: u64) -> Matrix {
+    let mut numbers = Matrix::integers(n, k, k, seed);
+    // All bits of a number have a part in it: 8 of them, or 4.
+    let (times, most) = if form.w == Dtype::I8 { (31.0, 128.0) } else { (2.0, 8.0) };
+    numbers.values.iter_mut().enumerate().for_each(|(at, number)| {
+        *number = (*number * times + (at % 4) as f64 - if at % 5 == 0 { 4.0 } else { 0.0 }).clamp(-most, most - 1.0);
+    });
+    numbers
+}
+
+/// As a kernel reads them.
+fn bytes_of(form: Form, weights: &Matrix) -> Vec<u8> {
+    let numbers: Vec<i8> = weights.values.iter().map(|value| *value as i8).collect();
+    if form.w == Dtype::I8 {
+        return numbers.into_iter().map(i8::cast_unsigned).collect();
+    }
+    // As the documentation of the type says it, number by number.
+    let mut bytes = vec![0u8; numbers.len() / 2];
+    for (at, number) in numbers.into_iter().enumerate() {
+        let (unit, k) = (at / 32 * 16, at % 32);
+        let bit = k % 8 / 2 * 32 + k / 8 * 4 + k % 2 * 16;
+        bytes[unit + bit / 8] |= (number.cast_unsigned() & 15) << (bit % 8);
+    }
+    bytes
+}
+
+/// What a launch gives; a fault's text if it goes wrong.
+fn run(form: Form, schedule: &Schedule, module: &Module, of: Shape, seed: u64) -> Result<(Vec<f64>, Vec<f64>), String> {
+    let (problem, Shape { m, n, k }) = (form.problem(), of);
+    let (kernel, plan) = emit::kernel(&problem, schedule);
+    let mut gpu = Gpu::new(autokernel_emulator::Arch::Sm90a);
+    let x = Matrix::integers(m, k, k.next_multiple_of(8), 1 + seed);
+    let mut operands = vec![x.upload(&mut gpu, "x", form.x)];
+    let mut sums = vec![0.0; (m * n) as usize];
+    for (number, factor) in [1.0, -2.0][..form.products].iter().enumerate() {
+        let w = weights(form, n, k, seed + 7 + number as u64);
+        // Rows of bytes in units of 16, the last one no longer than it is.
+        let (columns, row_bytes) = (k / form.w.numbers(), (k / form.w.numbers()).next_multiple_of(16));
+        let placed = allocate(&mut gpu, "w", form.w, n, columns, row_bytes, 0);
+        for (row, bytes) in bytes_of(form, &w).chunks(columns.max(1) as usize).enumerate() {
+            gpu.write(placed.pointer.offset(row as u64 * u64::from(row_bytes)), bytes).unwrap();
+        }
+        operands.push(placed);
+        let mut scaled = w.clone();
+        if let Some((group, dtype)) = form.scales {
+            let mut scales = Matrix::integers(k / group, n, n.next_multiple_of(8), seed + 11 + number as u64);
+            scales.values.iter_mut().for_each(|scale| *scale = 2f64.powf(*scale));
+            operands.push(scales.upload(&mut gpu, "scales", dtype));
+            for row in 0..n {
+                for at in 0..k {
+                    scaled.values[(row * k + at) as usize] *= scales.at(at / group, row);
+                }
+            }
+        }
+        let products = product(&x, &scaled, Layout::Nt, of);
+        sums.iter_mut().zip(products).for_each(|(sum, product)| *sum += factor * product);
+    }
+    let out = allocate(&mut gpu, "out", form.out, m, n, n, 0);
+    operands.push(out);
+    let (launch, _workspace) =
+        arguments::on(&mut gpu, arguments::MULTIPROCESSORS, &signature(&problem), &plan, extents(m, n, k), &operands);
+    let options = Options { seed, instruction_budget: 1 << 26, ..Options::default() };
+    gpu.launch(module, &kernel.symbol, &launch, &options).map_err(|error| error.to_string())?;
+    Ok((download(&mut gpu, out, form.out), sums.into_iter().map(|sum| rounded(form.out, sum)).collect()))
+}
+
+fn module(compiler: &Compiler, form: Form, schedule: &Schedule, change: Option<Change<'_>>) -> Module {
+    let problem = form.problem();
+    schedule.check(&problem.class(), Arch::SM_90A).unwrap();
+    let (kernel, _) = emit::kernel(&problem, schedule);
+    Module::parse(&compiler.ptx(&kernel, Arch::SM_90A, change).unwrap()).unwrap()
+}
+
+fn check(test: &str, form: Form, schedule: Sm90Schedule) {
+    let Some(compiler) = Compiler::find(test) else { return };
+    let schedule = Schedule::Sm90(schedule);
+    let module = module(&compiler, form, &schedule, None);
+    // Ragged everywhere, less than a stage, many stages; K in whole groups and units of numbers that are packed together.
+    let unit = form.scales.map_or(if form.w == Dtype::I8 { 8 } else { 32 }, |(group, _)| group.max(32));
+    for (seed, (m, n, units)) in (0..).zip([(16, 128, 4), (5, 200, 9), (33, 72, 1), (20, 65, 21), (9, 8, 0)]) {
+        let of = shape(m, n, units * unit);
+        let (got, expected) =
+            run(form, &schedule, &module, of, seed).unwrap_or_else(|why| panic!("{form:?}, {of:?}: {why}"));
+        let wrong = got.iter().zip(&expected).position(|(got, expected)| got != expected);
+        if let Some(at) = wrong {
+            panic!("{form:?}, {of:?}: [{}, {}] is {}, not {}", at as u32 / n, at as u32 % n, got[at], expected[at]);
+        }
+    }
+}
+
+macro_rules! forms {
+    ($($name:ident: $form:expr, $schedule:expr;)*) => {
+        $(#[test]
+        fn $name() {
+            check(stringify!($name), $form, $schedule);
+        })*
+    };
+}
+
+forms! {
+    weights_of_8_bits_are_right: BYTES, SWAPPED;
+    weights_of_8_bits_beside_f16_in_two_consumers_are_right:
+        Form { x: Dtype::F16, out: Dtype::F16, ..BYTES }, Sm90Schedule { tile_n: 128, consumers: 2, ..SWAPPED };
+    weights_of_8_bits_whose_k_is_split_are_right: BYTES, Sm90Schedule { split_k: 4, stages: 4, ..SWAPPED };
+    weights_of_8_bits_in_tiles_shared_by_clusters_are_right:
+        BYTES, Sm90Schedule { stream_k: true, shared_waves: 1, tile_m: 8, ..SWAPPED };
+    weights_of_8_bits_by_consumers_in_turns_in_a_cluster_are_right:
+        Form { out: Dtype::Bf16, ..BYTES },
+        Sm90Schedule { mode: Mode::PingPong, consumers: 2, cluster_n: 2, tile_m: 32, ..SWAPPED };
+    two_products_of_weights_of_8_bits_are_right: Form { products: 2, ..BYTES }, Sm90Schedule { tile_n: 128, ..SWAPPED };
+    groups_of_weights_of_8_bits_are_scaled:
+        Form { scales: Some((128, Dtype::F16)), ..BYTES }, Sm90Schedule { tile_n: 128, cluster_m: 2, ..SWAPPED };
+    small_groups_of_weights_of_8_bits_are_scaled:
+        Form { x: Dtype::F16, scales: Some((32, Dtype::F32)), ..BYTES }, Sm90Schedule { tile_m: 24, split_k: 2, ..SWAPPED };
+    weights_of_4_bits_are_right: Form { w: Dtype::I4x2, ..BYTES }, SWAPPED;
+    weights_of_4_bits_beside_f16_are_right:
+        Form { x: Dtype::F16, w: Dtype::I4x2, ..BYTES }, Sm90Schedule { tile_n: 128, consumers: 2, split_k: 2, ..SWAPPED };
+    groups_of_weights_of_4_bits_are_scaled:
+        Form { w: Dtype::I4x2, scales: Some((128, Dtype::F16)), ..BYTES }, Sm90Schedule { tile_n: 128, consumers: 2, ..SWAPPED };
+    middle_groups_of_weights_of_4_bits_are_scaled:
+        Form { x: Dtype::F16, w: Dtype::I4x2, scales: Some((64, Dtype::Bf16)), ..BYTES },
+        Sm90Schedule { split_k: 4, stages: 4, ..SWAPPED };
+    small_groups_of_weights_of_4_bits_are_scaled:
+        Form { w: Dtype::I4x2, scales: Some((32, Dtype::F16)), ..BYTES },
+        Sm90Schedule { mode: Mode::PingPong, consumers: 2, ..SWAPPED };
+    two_products_of_groups_of_weights_of_4_bits_are_scaled:
+        Form { w: Dtype::I4x2, scales: Some((128, Dtype::F16)), products: 2, ..BYTES },
+        Sm90Schedule { tile_n: 128, consumers: 1, ..SWAPPED };
+}

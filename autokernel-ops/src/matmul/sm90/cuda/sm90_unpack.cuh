@@ -1,0 +1,66 @@
+// Whole numbers of 8 and of 4 bits to the pairs of 16-bit floats that wgmma takes as A from registers: by their bits, exactly, and
+// without a conversion instruction. A float of 16 bits whose last place is worth 1 has the number in its fraction; subtracting what it
+// stands above leaves the number.
+#pragma once
+
+#include "int8.cuh"
+#include "packed4.cuh"
+#include "types.cuh"
+
+namespace autokernel::ptx {
+
+// Bytes of `a`, and zeros, by four selectors: 0 to 3 a byte of `a`, 4 zero.
+template <uint32_t kSelectors>
+__device__ __forceinline__ uint32_t select_bytes(uint32_t a) {
+  uint32_t selected;
+  asm("prmt.b32 %0, %1, 0, %2;" : "=r"(selected) : "r"(a), "n"(kSelectors));
+  return selected;
+}
+
+// Differences of two pairs.
+template <typename T>
+__device__ __forceinline__ uint32_t subtract_pairs(uint32_t a, uint32_t b);
+
+template <>
+__device__ __forceinline__ uint32_t subtract_pairs<bf16>(uint32_t a, uint32_t b) {
+  uint32_t difference;
+  asm("sub.rn.bf16x2 %0, %1, %2;" : "=r"(difference) : "r"(a), "r"(b));
+  return difference;
+}
+
+template <>
+__device__ __forceinline__ uint32_t subtract_pairs<f16>(uint32_t a, uint32_t b) {
+  uint32_t difference;
+  asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(difference) : "r"(a), "r"(b));
+  return difference;
+}
+
+}  // namespace autokernel::ptx
+
+namespace autokernel::sm90 {
+
+constexpr uint32_t kEachHalf = 0x00010001;  // times a half: that half twice
+
+// The two numbers of 8 bits in the lower half of `bytes`.
+template <typename T>
+__device__ __forceinline__ uint32_t unpack8(uint32_t bytes) {
+  const uint32_t halves = ptx::select_bytes<0x4140>(bytes);
+  if constexpr (DtypeOf<T>::value == Dtype::kBf16) {
+    // 7 bits of fraction: 128 + the lower seven bits, less 128 or, of a negative number, 256.
+    constexpr uint32_t k128 = 0x4300 * kEachHalf;
+    return ptx::subtract_pairs<bf16>((halves & 0x7f * kEachHalf) | k128, (halves & 0x80 * kEachHalf) | k128);
+  } else {
+    // 10 bits of fraction: 1024 + 128 + the number, as its sign bit is turned round.
+    return ptx::subtract_pairs<f16>(halves ^ 0x6480 * kEachHalf, 0x6480 * kEachHalf);
+  }
+}
+
+// The two numbers of 4 bits at the lower end of each half of `nibbles`.
+template <typename T>
+__device__ __forceinline__ uint32_t unpack4(uint32_t nibbles) {
+  // 128 or 1024, and 8, and the number, as its sign bit is turned round.
+  constexpr uint32_t kBase = (DtypeOf<T>::value == Dtype::kBf16 ? 0x4308 : 0x6408) * kEachHalf;
+  return ptx::subtract_pairs<T>((nibbles & 0xf * kEachHalf) ^ kBase, kBase);
+}
+
+}  // namespace autokernel::sm90

@@ -1,0 +1,133 @@
+// Products whose second factor, the weights, holds whole numbers of 8 or 4 bits and whose first one floats of 16 bits: what
+// sm90_matmul.cuh takes from here in place of its own geometry, producer and main loop.
+//
+// The tile is computed transposed: its 64 rows of wgmma are rows of the weights, which come as they are to shared memory. Each warp
+// reads what it holds of them, makes pairs of floats of that in registers (sm90_unpack.cuh), and wgmma takes them as A from there.
+// Nothing is rounded. Where groups of numbers along K have a scale for each row, the sums of a group are scaled, in fp32, and added
+// to those of the tile.
+//
+// A stage is a swizzle row of 128 bytes of the weights deep, so several swizzle rows of the other factor lie in it, panel by panel of 64
+// along K; the scales lie behind, kGroup of K a row.
+#pragma once
+
+#include "sm90_producer.cuh"
+#include "sm90_schedule.cuh"
+#include "sm90_weights_mainloop.cuh"
+
+namespace autokernel::sm90 {
+
+// Wraps a Problem that has Weight, the type of the second factor, and kGroup, how many of K share a scale of type Scale, or 0.
+template <typename Problem>
+struct Quantised : Problem {};
+
+namespace weights {
+
+constexpr int kPanelK = kSwizzleBytes / 2;  // of 16-bit elements
+
+template <typename Problem, int kGroup = Problem::kGroup>
+struct ScaleBytes {
+  static constexpr int value = sizeof(typename Problem::Scale);
+};
+template <typename Problem>
+struct ScaleBytes<Problem, 0> {
+  static constexpr int value = 0;
+};
+
+// What a stage holds.
+template <typename Problem, typename Schedule>
+struct Stage {
+  static constexpr int kTileK = Schedule::kTileK;
+  static constexpr int kPanels = kTileK / kPanelK;
+  static constexpr int kGroups = Problem::kGroup > 0 ? kTileK / Problem::kGroup : 0;
+  static constexpr int kABytes = kPanels * Schedule::kTileM * kSwizzleBytes;
+  static constexpr int kBBytes = Schedule::kTileN * kSwizzleBytes;
+  static constexpr int kScaleBytes = kGroups * Schedule::kTileN * ScaleBytes<Problem>::value;
+  static constexpr int kDelivered = kABytes + kBBytes + kScaleBytes;
+  // The next stage begins with a whole atom of the swizzle.
+  static constexpr int kBytes = ceil_div(kDelivered, kSwizzleAtomBytes) * kSwizzleAtomBytes;
+};
+
+// The schedule as factors of 16 bits alone would have it, by which all that does not lie in a stage is worked out.
+template <typename Problem, typename Schedule>
+struct OfOneType : Schedule {
+  static constexpr int kTileK = kPanelK;
+  static constexpr int kSharedBytes =
+      Schedule::kSharedBytes -
+      Schedule::kStages * (Stage<Problem, Schedule>::kBytes - (Schedule::kTileM + Schedule::kTileN) * kSwizzleBytes);
+};
+
+}  // namespace weights
+
+template <typename Problem, typename Schedule, int kProductsSummed>
+struct Geometry<Quantised<Problem>, Schedule, kProductsSummed>
+    : Geometry<Problem, weights::OfOneType<Problem, Schedule>, kProductsSummed> {
+  using Base = Geometry<Problem, weights::OfOneType<Problem, Schedule>, kProductsSummed>;
+  using Stage = weights::Stage<Problem, Schedule>;
+  using Weight = typename Problem::Weight;
+  using Scales = weights::Scales<Problem>;
+
+  static constexpr int kTileK = Schedule::kTileK;
+  static constexpr int kGroup = Problem::kGroup;
+  static constexpr int kPanels = Stage::kPanels;
+  static constexpr int kABytes = Stage::kABytes;
+  static constexpr int kBBytes = Stage::kBBytes;
+  static constexpr int kStageBytes = Stage::kBytes;
+  static constexpr int kSharedBytes = Schedule::kSharedBytes;
+
+  static_assert(Base::kSwapAB, "weights_are_the_rows_of_wgmma");
+  static_assert(kTileK == kSwizzleBytes * weights::kNumbers<Weight>, "a row of a stage is one swizzle row of weights");
+  static_assert(kGroup == 0 || kGroup == 32 || kGroup == 64 || kGroup == 128, "groups divide a stage");
+  // Of a block: two units of 64 along K, one being made as the other is multiplied; more with words of 4-bit numbers beside sums of groups.
+  static constexpr int kFragmentRegisters = kGroup > 0 && weights::kNumbers<Weight> > 1 ? 48 : 32;
+  static_assert(Base::kAccumulators * (kGroup > 0 ? 2 : 1) + kFragmentRegisters * Base::kBlocks <=
+                    (Base::kConsumers == 3 ? 120 : weights::kMostRegisters),
+                "fragments_fit_registers");
+  static_assert(kSharedBytes <= kMaxSharedBytes, "shared_memory_fits");
+};
+
+template <typename Args, typename Problem, typename Schedule, int kProducts, typename Walk>
+__device__ __forceinline__ void produce(const Args& args,
+                                        const SharedLayout<Geometry<Quantised<Problem>, Schedule, kProducts>>& shared,
+                                        const Walk& walk) {
+  using G = Geometry<Quantised<Problem>, Schedule, kProducts>;
+  RingCursor<G::kStages> cursor;
+  for (int number = walk.first(); number < walk.count(); number += walk.stride()) {
+    const auto [tile, k_blocks] = walk.step(number);
+    const auto origin = walk.origin(tile);
+#pragma unroll 1  // the producer has few registers, and a known K tempts the compiler
+    for (int block = k_blocks.first; block < k_blocks.first + k_blocks.count; ++block) {
+      const int stage = cursor.stage;
+      const uint32_t full = shared.full(stage);
+      ptx::mbarrier_wait(shared.empty(stage), cursor.parity ^ 1);
+      ptx::mbarrier_arrive_expect_bytes(full, G::Stage::kDelivered);
+      const int k = block * G::kTileK;
+      const int unit = k / weights::kNumbers<typename G::Weight>;
+      load_b<G>(args.b_map, origin.b(), shared.b(stage), full, origin.n, unit, walk.m_in_cluster);
+      if constexpr (kProducts == 2) {
+        load_b<G>(args.b2_map, origin.b2(), shared.second_b(stage), full, origin.n, unit, walk.m_in_cluster);
+      }
+      if constexpr (G::kGroup > 0) {
+        ptx::tma_load(args.scales_map, G::Scales::template at<G>(shared, stage, 0), full, origin.n, k / G::kGroup);
+        if constexpr (kProducts == 2) {
+          ptx::tma_load(args.scales2_map, G::Scales::template at<G>(shared, stage, 1), full, origin.n, k / G::kGroup);
+        }
+      }
+#pragma unroll
+      for (int panel = 0; panel < G::kPanels; ++panel) {
+        load_a<G>(args.a_map, origin.a(), shared.a(stage) + panel * G::kTileM * kSwizzleBytes, full, origin.m,
+                  k + panel * weights::kPanelK, walk.n_in_cluster);
+      }
+      cursor.advance();
+    }
+  }
+}
+
+// What Matmul calls for a tile; more special than the one for other factors.
+template <typename G, int kBlocks, int kHeld, int kStages, typename Issued, typename Problem, typename Schedule, int kProducts>
+__device__ __forceinline__ void multiply_tile(
+    float (&acc)[kBlocks][kHeld], const SharedLayout<Geometry<Quantised<Problem>, Schedule, kProducts>>& shared,
+    RingCursor<kStages>& cursor, int k_blocks, int first, const Issued& issued) {
+  weights::Tile<Geometry<Quantised<Problem>, Schedule, kProducts>>::multiply(acc, shared, cursor, k_blocks, first, issued);
+}
+
+}  // namespace autokernel::sm90

@@ -1,0 +1,70 @@
+//! Second factors of whole numbers of few bits beside a first one of 16-bit floats: weights that are quantised.
+
+use std::fmt;
+
+use autokernel_core::Dtype;
+use serde::{Deserialize, Serialize};
+
+/// The setting by which a declaration says of how many numbers along K a scale is.
+pub const GROUP: &str = "group";
+
+/// How many numbers along K may share a scale.
+pub const GROUPS: [u32; 3] = [32, 64, 128];
+
+/// Bytes in which numbers of 4 bits are packed together.
+pub const PACKED_BYTES: u32 = 16;
+
+/// What scales of groups may be.
+pub const SCALES: [Dtype; 3] = [Dtype::Bf16, Dtype::F16, Dtype::F32];
+
+/// What a second factor holds that is of another type than the first one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Weights {
+    /// The type of its elements.
+    pub dtype: Dtype,
+    /// Scales of groups along K, where it has some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scales: Option<Scales>,
+}
+
+/// Scales of a second factor: `[k / group, n]`, one for each group of each of its rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Scales {
+    /// Numbers along K that share one.
+    pub group: u32,
+    /// The type of a scale.
+    pub dtype: Dtype,
+}
+
+impl Weights {
+    /// The types that a second factor may have beside a first one of `input` elements, its own apart.
+    pub fn beside(input: Dtype) -> &'static [Dtype] {
+        if input.bytes() == 2 { &[Dtype::I8, Dtype::I4x2] } else { &[] }
+    }
+
+    /// Those of a second factor of `dtype` beside a first one of `input` elements; none where both are one type.
+    pub fn of(input: Dtype, dtype: Dtype, scales: Option<Scales>) -> Option<Self> {
+        (dtype != input).then_some(Weights { dtype, scales })
+    }
+
+    /// Bytes of `k` numbers along K of `n` rows, with their scales.
+    pub fn bytes(&self, n: f64, k: f64) -> f64 {
+        let of_scale = |Scales { group, dtype }: Scales| f64::from(dtype.bytes()) / f64::from(group);
+        let of_number = f64::from(self.dtype.bytes()) / f64::from(self.dtype.numbers());
+        n * k * (of_number + self.scales.map_or(0.0, of_scale))
+    }
+}
+
+impl fmt::Display for Weights {
+    /// `i4x2 in 128` of groups of 128 numbers with a scale each.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.scales {
+            None => write!(f, "{}", self.dtype),
+            Some(Scales { group, .. }) => write!(f, "{} in {group}", self.dtype),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+use autokernel_core::{Arch, Coarse, Dtype, Role};
+use expect_test::expect_file;
+
+use super::body::{Body, Product, Written};
+use super::emit::{emit, emit_reference};
+use super::plan::signature;
+use super::problem::{Class, Layout, Problem};
+use super::schedule::{Schedule, Sm90Schedule};
+use super::weights::{Scales, Weights};
+use crate::body::{self, Kind, Operand, Step};
+use crate::expr::Expr;
+use crate::operation::Class as _;
+
+/// `out = dot(x, (w * scales).t())`, or without scales.
+fn problem(dtype: Dtype, group: Option<u32>) -> Problem {
+    let operand =
+        |name: &str, dtype, role| Operand { name: name.to_owned(), kind: Kind::Matrix, dtype, role, batched: false };
+    let mut operands = vec![operand("x", Dtype::Bf16, Role::Input), operand("w", dtype, Role::Input)];
+    operands.extend(group.map(|_| operand("scales", Dtype::F16, Role::Input)));
+    operands.push(operand("out", Dtype::Bf16, Role::Output));
+    let steps =
+        vec![Step::Store { output: "out".to_owned(), row: None, fold: None, value: Expr::Variable("dot".to_owned()) }];
+    let scales = group.map(|_| "scales".to_owned());
+    let product = Product { name: "dot".to_owned(), a: "x".to_owned(), b: "w".to_owned(), scales };
+    let body = body::Body { operands, steps, ..body::Body::default() };
+    let body = Body::new(Written { product, second: None, body }).unwrap();
+    let weights = Weights { dtype, scales: group.map(|group| Scales { group, dtype: Dtype::F16 }) };
+    let plain = Problem::new(Dtype::Bf16, Layout::Nt, "identity".parse().unwrap());
+    Problem { weights: Some(weights), body: Some(body.into()), ..plain }
+}
+
+#[test]
+fn the_default_hopper_kernels_of_weights_are_as_golden() {
+    for (dtype, group, file) in [(Dtype::I8, None, "weights_i8"), (Dtype::I4x2, Some(128), "weights_i4x2")] {
+        let problem = problem(dtype, group);
+        let schedule = Schedule::default_for(&problem.class(), Arch::SM_90A);
+        expect_file![format!("golden/{file}_sm90.cu")].assert_eq(&emit(&problem, &schedule).cuda);
+        expect_file![format!("golden/{file}_reference.cu")].assert_eq(&emit_reference(&problem).cuda);
+    }
+}
+
+#[test]
+fn a_launch_is_told_of_what_elements_stand_for_several_numbers_along_k() {
+    assert_eq!(signature(&problem(Dtype::I8, None)).coarse, []);
+    let packed = Coarse { operand: 1, axis: 1, indices: 2, together: 16 };
+    assert_eq!(signature(&problem(Dtype::I4x2, None)).coarse, [packed]);
+    let signature = signature(&problem(Dtype::I4x2, Some(64)));
+    assert_eq!(signature.coarse, [packed, Coarse { operand: 2, axis: 0, indices: 64, together: 1 }]);
+    assert_eq!(signature.operands[2].axes, [2, 1]);
+    let found = [(1, 1), (2, 0), (2, 1)].map(|(operand, axis)| signature.coarse(operand, axis).map(|it| it.indices));
+    assert_eq!(found, [Some(2), Some(64), None]);
+}
+
+#[test]
+fn weights_and_their_scales_are_counted_by_their_bits() {
+    let weights = |dtype, group| problem(dtype, group).weights.unwrap();
+    assert_eq!(weights(Dtype::I8, None).bytes(8.0, 256.0), 2048.0);
+    assert_eq!(weights(Dtype::I4x2, None).bytes(8.0, 256.0), 1024.0);
+    assert_eq!(weights(Dtype::I4x2, Some(128)).bytes(8.0, 256.0), 1024.0 + 8.0 * 2.0 * 2.0);
+}
+
+#[test]
+fn weights_have_schedules_of_hopper_alone_and_borrow_none_of_other_products() {
+    let plain = Problem::new(Dtype::Bf16, Layout::Nt, "identity".parse().unwrap()).class();
+    for (dtype, group) in [(Dtype::I8, None), (Dtype::I8, Some(32)), (Dtype::I4x2, Some(128))] {
+        let class: Class = problem(dtype, group).class();
+        assert_eq!((class.distance(&plain), class.distance(&class)), (None, Some(0)));
+        assert!(class.families(Arch::SM_80).is_empty());
+        let portfolio = class.portfolio(Arch::SM_90A);
+        assert!(portfolio.len() >= 4, "{}", portfolio.len());
+        assert!(portfolio.iter().all(|schedule| class.check(schedule, Arch::SM_90A).is_ok()));
+        let upright = Schedule::Sm90(Sm90Schedule::PLAIN);
+        assert_eq!(upright.check(&class, Arch::SM_90A).unwrap_err().rule, "weights_are_the_rows_of_wgmma");
+    }
+    let held = Sm90Schedule { swap_ab: true, tile_m: 256, ..Sm90Schedule::PLAIN };
+    let checked = Schedule::Sm90(held).check(&problem(Dtype::I4x2, Some(32)).class(), Arch::SM_90A);
+    assert!(checked.is_err());
+}

@@ -1,0 +1,139 @@
+//! Products of floats and of whole numbers of few bits on the CPU: these are widened to `f32`, and scaled there where groups of them
+//! along K have scales.
+
+use autokernel_ops::matmul::problem;
+use rayon::prelude::*;
+
+use super::blocked::blocked_with;
+use super::blocks::{FEWEST_ROWS, Operand};
+use super::elements::Elements;
+use super::epilogue::RowEpilogue;
+use crate::layout::Layout;
+use crate::packed;
+use crate::view::{Storage, StorageMut};
+use crate::{AnyView, AnyViewMut, Device, Element, Error, MatrixView, MatrixViewMut, Result, i4x2};
+
+/// Scales of groups of so many numbers along K: `[k / group, n]`.
+#[derive(Clone, Copy)]
+pub(super) struct Scales<'a> {
+    pub of: &'a AnyView<'a>,
+    pub group: usize,
+}
+
+/// `out = epilogue(a · wᵀ)` of the operands in host memory, `w` of `[n, k]` whole numbers.
+///
+/// # Errors
+/// [`Error::Operands`] for operands of no such product, [`Error::DeviceMismatch`] for one that is on a GPU,
+/// [`Error::OutOfMemory`].
+pub(super) fn multiply(
+    a: &AnyView<'_>,
+    w: &AnyView<'_>,
+    scales: Option<Scales<'_>>,
+    out: &mut AnyViewMut<'_>,
+    factors: problem::Layout,
+    epilogue: RowEpilogue,
+) -> Result<()> {
+    if factors != problem::Layout::Nt {
+        return Err(refused("whole numbers of few bits are stored as `[n, k]`"));
+    }
+    let weights = Weights::of(w, scales)?;
+    match a {
+        AnyView::Bf16(a) => into_any(a, &weights, out, epilogue),
+        AnyView::F16(a) => into_any(a, &weights, out, epilogue),
+        _ => Err(refused("beside whole numbers of few bits a factor is bf16 or f16")),
+    }
+}
+
+pub(super) fn refused(reason: &str) -> Error {
+    Error::Operands { kernel: "matmul".to_owned(), reason: reason.to_owned() }
+}
+
+fn into_any<I: Element>(
+    a: &MatrixView<'_, I>,
+    weights: &Weights<'_>,
+    out: &mut AnyViewMut<'_>,
+    epilogue: RowEpilogue,
+) -> Result<()> {
+    match out {
+        AnyViewMut::Bf16(out) => typed(a, weights, out, epilogue),
+        AnyViewMut::F16(out) => typed(a, weights, out, epilogue),
+        AnyViewMut::F32(out) => typed(a, weights, out, epilogue),
+        _ => Err(refused("such a product is stored as bf16, f16 or f32")),
+    }
+}
+
+fn typed<I: Element, O: Element>(
+    a: &MatrixView<'_, I>,
+    weights: &Weights<'_>,
+    out: &mut MatrixViewMut<'_, O>,
+    epilogue: RowEpilogue,
+) -> Result<()> {
+    if (a.nrows(), weights.rows, a.ncols()) != (out.nrows(), out.ncols(), weights.k) {
+        return Err(refused("their shapes are those of no product"));
+    }
+    let on_gpu = |device: Device| Error::DeviceMismatch {
+        what: "an operand and the launch".to_owned(),
+        left: device.to_string(),
+        right: Device::cpu().to_string(),
+    };
+    let Storage::Host(data) = &a.storage else { return Err(on_gpu(a.device())) };
+    let (device, layout) = (out.device(), out.layout);
+    let StorageMut::Host(c) = &mut out.storage else { return Err(on_gpu(device)) };
+    let a = Operand { data, layout: a.layout };
+    blocked_with(a, |stored, target| weights.widen(stored, target), c, layout, problem::Layout::Nt, epilogue)
+}
+
+/// The second factor: rows of `k` numbers.
+struct Weights<'a> {
+    elements: Elements<'a>,
+    layout: Layout,
+    rows: usize,
+    k: usize,
+    scales: Option<(Elements<'a>, Layout, usize)>,
+}
+
+impl<'a> Weights<'a> {
+    fn of(w: &'a AnyView<'_>, scales: Option<Scales<'a>>) -> Result<Self> {
+        let (elements, layout) = Elements::of(w)?;
+        let k = if matches!(elements, Elements::I4x2(_)) { 2 * layout.columns } else { layout.columns };
+        let scales = match scales {
+            None => None,
+            Some(Scales { of, group }) => {
+                let (elements, of_scales) = Elements::of(of)?;
+                let fits = of_scales.columns == layout.rows && of_scales.rows.saturating_mul(group) == k;
+                if !fits || group == 0 {
+                    return Err(refused("scales of groups are `[k / group, n]`"));
+                }
+                Some((elements, of_scales, group))
+            }
+        };
+        Ok(Weights { elements, layout, rows: layout.rows, k, scales })
+    }
+
+    /// Copies `(first row, first number, rows, numbers)` to `target`, row by row without gaps.
+    fn widen(&self, (first_row, first, rows, numbers): (usize, usize, usize, usize), target: &mut [f32]) {
+        if numbers == 0 {
+            return;
+        }
+        let targets = target.par_chunks_mut(numbers).take(rows).enumerate().with_min_len(FEWEST_ROWS);
+        targets.for_each(|(row, target)| {
+            let row = first_row + row;
+            match self.elements {
+                Elements::I4x2(data) => unpack_row(&data[row * self.layout.ld..], first, target),
+                elements => elements.widen(row * self.layout.ld + first, target),
+            }
+            if let Some((scales, layout, group)) = self.scales {
+                for (at, value) in target.iter_mut().enumerate() {
+                    *value *= scales.one((first + at) / group * layout.ld + row);
+                }
+            }
+        });
+    }
+}
+
+/// Numbers of a row from that one on.
+fn unpack_row(row: &[i4x2], first: usize, target: &mut [f32]) {
+    for (at, value) in target.iter_mut().enumerate() {
+        *value = packed::number(row, first + at).into();
+    }
+}

@@ -1,0 +1,185 @@
+//! Whole numbers of 4 bits: two in a byte, in the order in which kernels unpack them.
+
+use crate::{Error, Result};
+
+/// Numbers along K that are packed together.
+const UNIT_NUMBERS: usize = 32;
+/// Bytes that these take.
+const UNIT_BYTES: usize = 16;
+/// What a number of 4 bits may be.
+const RANGE: std::ops::RangeInclusive<i8> = -8..=7;
+
+/// Two whole numbers of 4 bits with a sign, −8 to 7: half as many elements along K as there are numbers.
+///
+/// Made by [`pack`]. Which two stand in a byte is the order in which kernels unpack them: of 32 numbers along K, which take 16 bytes, word
+/// `(k % 8) / 2` of 32 bits, the least significant byte first, holds number `k` in the four bits from `4 (k / 8) + 16 (k % 2)` on, as a
+/// two's complement. What is all zeros holds zeros.
+#[allow(non_camel_case_types, reason = "named as f32 and bf16 are")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct i4x2(u8);
+
+impl i4x2 {
+    /// The byte that holds both.
+    pub const fn to_bits(self) -> u8 {
+        self.0
+    }
+
+    /// What that byte holds.
+    pub const fn from_bits(bits: u8) -> Self {
+        Self(bits)
+    }
+
+    #[cfg(feature = "emulator")]
+    pub(crate) const fn from_le_bytes([bits]: [u8; 1]) -> Self {
+        Self(bits)
+    }
+
+    #[cfg(feature = "emulator")]
+    pub(crate) const fn to_le_bytes(self) -> [u8; 1] {
+        [self.0]
+    }
+
+    /// The number in the lower four bits, and the one in the upper four.
+    pub const fn numbers(self) -> [i8; 2] {
+        [(self.0 << 4).cast_signed() >> 4, self.0.cast_signed() >> 4]
+    }
+}
+
+// SAFETY: it is one byte, without padding, and kernels take it as one.
+unsafe impl cudarc::driver::DeviceRepr for i4x2 {}
+// SAFETY: every byte holds two numbers.
+unsafe impl cudarc::driver::ValidAsZeroBits for i4x2 {}
+
+/// The byte of number `k` of a row, and whether it stands in the upper four bits.
+const fn place(k: usize) -> (usize, bool) {
+    let within = k % UNIT_NUMBERS;
+    let bit = within % 8 / 2 * 32 + within / 8 * 4 + within % 2 * 16;
+    (k / UNIT_NUMBERS * UNIT_BYTES + bit / 8, bit % 8 == 4)
+}
+
+/// Packs rows of `k` whole numbers of −8 to 7, one after the other, as the second factor of a product holds them: `[n, k]` numbers become
+/// `[n, k / 2]` elements.
+///
+/// ```
+/// use autokernel_runtime::{pack, unpack};
+///
+/// let numbers: Vec<i8> = (0..64).map(|at| at % 16 - 8).collect();
+/// let packed = pack(&numbers, 32)?;
+/// assert_eq!((packed.len(), unpack(&packed)), (32, numbers));
+/// # Ok::<(), autokernel_runtime::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Packing`]: `k` is no multiple of 32, the numbers are no whole rows, or one is out of range.
+pub fn pack(numbers: &[i8], k: usize) -> Result<Vec<i4x2>> {
+    if k == 0 || !k.is_multiple_of(UNIT_NUMBERS) || !numbers.len().is_multiple_of(k) {
+        return Err(Error::Packing(format!(
+            "{} numbers in rows of {k}; give whole rows of a multiple of {UNIT_NUMBERS}, filled up by zeros",
+            numbers.len()
+        )));
+    }
+    if let Some((at, number)) = numbers.iter().enumerate().find(|(_, number)| !RANGE.contains(*number)) {
+        return Err(Error::Packing(format!(
+            "number {at}, which is {number}; 4 bits hold -8 to 7, so subtract the zero point first"
+        )));
+    }
+    let mut packed = vec![i4x2(0); numbers.len() / 2];
+    for (at, number) in numbers.iter().enumerate() {
+        let (byte, is_upper) = place(at);
+        packed[byte].0 |= (number.cast_unsigned() & 0xf) << if is_upper { 4 } else { 0 };
+    }
+    Ok(packed)
+}
+
+/// The numbers that [`pack`] packed, in their order; what is beyond the last 16 bytes is left out.
+pub fn unpack(packed: &[i4x2]) -> Vec<i8> {
+    let numbers = packed.len() / UNIT_BYTES * UNIT_NUMBERS;
+    (0..numbers).map(|k| number(packed, k)).collect()
+}
+
+/// Number `k` of what `packed` begins with.
+pub(crate) fn number(packed: &[i4x2], k: usize) -> i8 {
+    let (byte, is_upper) = place(k);
+    packed[byte].numbers()[usize::from(is_upper)]
+}
+
+/// Weights of `[n, k]` floats as numbers of 4 bits with a scale for each group: the number is the weight over the scale, rounded to
+/// nearest, ties to even, and the scale a group's largest magnitude over 7.
+///
+/// Gives the packed numbers, `[n, k / 2]`, and the scales, `[k / group, n]`, as `(w * scales).t()` takes them in a body. A group of zeros
+/// has the scale 0; what is no number counts as 0.
+///
+/// # Errors
+/// As [`pack`], or `group` does not divide `k`.
+pub fn quantise(weights: &[f32], k: usize, group: usize) -> Result<(Vec<i4x2>, Vec<f32>)> {
+    if group == 0 || !k.is_multiple_of(group) {
+        return Err(Error::Packing(format!("groups of {group} do not divide rows of {k}")));
+    }
+    let (rows, groups) = (weights.len().checked_div(k).unwrap_or(0), k / group);
+    let mut scales = vec![0.0; rows * groups];
+    let mut numbers = Vec::with_capacity(weights.len());
+    for (at, of_group) in weights.chunks(group).enumerate() {
+        let largest = of_group.iter().fold(0f32, |largest, weight| largest.max(weight.abs()));
+        let scale = largest / f32::from(*RANGE.end());
+        let (row, group) = (at / groups, at % groups);
+        if let Some(place) = scales.get_mut(group * rows + row) {
+            *place = scale;
+        }
+        let of_scale = if scale == 0.0 { 0.0 } else { scale.recip() };
+        numbers.extend(of_group.iter().map(|weight| {
+            let (least, most) = (f32::from(*RANGE.start()), f32::from(*RANGE.end()));
+            (weight * of_scale).round_ties_even().clamp(least, most) as i8
+        }));
+    }
+    Ok((pack(&numbers, k)?, scales))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_number_of_a_unit_has_a_place_of_its_own_and_comes_back_with_its_sign() {
+        let mut places: Vec<_> = (0..64).map(place).collect();
+        places.sort_unstable();
+        places.dedup();
+        assert_eq!((places.len(), places[63]), (64, (31, true)));
+        let numbers: Vec<i8> = (0..192).map(|at: i16| (at * 7 % 16 - 8) as i8).collect();
+        assert_eq!(unpack(&pack(&numbers, 96).unwrap()), numbers);
+        assert_eq!(unpack(&[i4x2::default(); 16]), [0; 32]);
+    }
+
+    #[test]
+    fn neighbours_along_k_are_16_bits_apart_and_pairs_of_them_8_apart_are_nibbles_side_by_side() {
+        let mut numbers = [0i8; 32];
+        (numbers[2], numbers[3], numbers[10]) = (1, 2, 3);
+        let bytes: Vec<u8> = pack(&numbers, 32).unwrap().into_iter().map(i4x2::to_bits).collect();
+        assert_eq!(bytes[4..8], [0x31, 0, 0x02, 0]);
+        assert!(bytes.iter().enumerate().all(|(at, byte)| (4..8).contains(&at) || *byte == 0));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_its_place() {
+        let text = |numbers: &[i8], k| pack(numbers, k).unwrap_err().to_string();
+        assert!(text(&[0; 48], 48).contains("48 numbers in rows of 48"));
+        assert!(text(&[0; 33], 32).contains("multiple of 32"));
+        let mut numbers = [0; 32];
+        numbers[5] = 8;
+        assert!(text(&numbers, 32).contains("number 5, which is 8"));
+        assert!(quantise(&[0.0; 64], 64, 48).unwrap_err().to_string().contains("groups of 48"));
+    }
+
+    #[test]
+    fn quantised_weights_are_within_half_a_scale_and_zeros_stay_zeros() {
+        let weights: Vec<f32> =
+            (0..3 * 128).map(|at| ((at * 37 % 101) as f32 - 50.0) * if at < 64 { 0.0 } else { 0.01 }).collect();
+        let (packed, scales) = quantise(&weights, 128, 64).unwrap();
+        let numbers = unpack(&packed);
+        for (at, (weight, number)) in weights.iter().zip(numbers).enumerate() {
+            let scale = scales[at % 128 / 64 * 3 + at / 128];
+            assert!((weight - f32::from(number) * scale).abs() <= scale * 0.500_01, "{at}");
+        }
+        assert_eq!(scales[0], 0.0);
+    }
+}

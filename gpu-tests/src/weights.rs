@@ -1,0 +1,140 @@
+//! Declared products of floats and of weights of 8 and 4 bits, held against sums of whole numbers, which are exact.
+
+use autokernel::{AnyKernel, Argument, Device, Matrix, Result, Row, bf16, f16, i4x2, pack};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+/// A scale for each column, and a bias.
+#[autokernel::fused_matmul]
+pub fn bytes(x: &Matrix<bf16>, w: &Matrix<i8>, scale: &Row<f32>, bias: &Row<bf16>, out: &mut Matrix<f32>) {
+    out = dot(x, w.t()) * scale + bias;
+}
+
+/// A scale for each group.
+#[autokernel::fused_matmul(group = 128)]
+pub fn packed(x: &Matrix<f16>, w: &Matrix<i4x2>, scales: &Matrix<f16>, out: &mut Matrix<f32>) {
+    out = dot(x, (w * scales).t());
+}
+
+/// Two products of small groups.
+#[autokernel::fused_matmul(group = 32)]
+pub fn gated(
+    x: &Matrix<bf16>,
+    gate: &Matrix<i4x2>,
+    of_gate: &Matrix<f32>,
+    up: &Matrix<i4x2>,
+    of_up: &Matrix<f32>,
+    out: &mut Matrix<f32>,
+) {
+    out = relu(dot(x, (gate * of_gate).t())) + dot(x, (up * of_up).t());
+}
+
+/// The kernels above, which a build without nvcc has no images of.
+pub const KERNELS: [&AnyKernel; 3] = [&bytes::KERNEL, &packed::KERNEL, &gated::KERNEL];
+
+/// `[n, k]` whole numbers of that many bits.
+fn numbers(rng: &mut StdRng, count: usize, bits: u32) -> Vec<i8> {
+    let most = 1i16 << (bits - 1);
+    (0..count).map(|_| rng.random_range(-most..most) as i8).collect()
+}
+
+/// Powers of two.
+fn scales(rng: &mut StdRng, count: usize) -> Vec<f32> {
+    (0..count).map(|_| 2f32.powi(rng.random_range(-3..=2))).collect()
+}
+
+fn small(rng: &mut StdRng, count: usize) -> Vec<f32> {
+    (0..count).map(|_| f32::from(rng.random_range(-4i8..=4))).collect()
+}
+
+/// `x · (w · scales)ᵀ`, a scale for each `group` numbers of a row.
+fn product([m, n, k]: [usize; 3], x: &[f32], w: &[i8], scales: &[f32], group: usize) -> Vec<f32> {
+    let sum = |row: usize, column: usize| {
+        let of_k = |at: usize| {
+            f64::from(x[row * k + at]) * f64::from(w[column * k + at]) * f64::from(scales[at / group * n + column])
+        };
+        (0..k).map(of_k).sum::<f64>() as f32
+    };
+    (0..m).flat_map(|row| (0..n).map(move |column| (row, column))).map(|(row, column)| sum(row, column)).collect()
+}
+
+/// A ragged product of each kernel and seed on `device`, which must be exact.
+///
+/// # Errors
+/// A launch fails.
+///
+/// # Panics
+/// One gives something else.
+pub fn check(device: &Device, seeds: u64) -> Result<()> {
+    for seed in 0..seeds {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let sizes = [rng.random_range(1..40), rng.random_range(1..300), rng.random_range(1..300)];
+        check_bytes(device, &mut rng, sizes)?;
+        let [m, n, k] = sizes;
+        check_packed(device, &mut rng, [m, n, k.div_ceil(128) * 128])?;
+        check_gated(device, &mut rng, [m, n, k.div_ceil(32) * 32])?;
+    }
+    Ok(())
+}
+
+fn check_bytes(device: &Device, rng: &mut StdRng, [m, n, k]: [usize; 3]) -> Result<()> {
+    let (x, w) = (small(rng, m * k), numbers(rng, n * k, 8));
+    let (scale, bias) = (scales(rng, n), small(rng, n));
+    let of_bf16 = |values: &[f32]| values.iter().map(|value| bf16::from_f32(*value)).collect::<Vec<_>>();
+    let mut out = Matrix::zeros(device, m, n)?;
+    bytes(
+        &Matrix::from_slice(device, &of_bf16(&x), m, k)?,
+        &Matrix::from_slice(device, &w, n, k)?,
+        &Row::from_slice(device, &scale)?,
+        &Row::from_slice(device, &of_bf16(&bias))?,
+        &mut out,
+    )?;
+    let sums = product([m, n, k], &x, &w, &scale, usize::MAX);
+    let expected: Vec<f32> = sums.iter().enumerate().map(|(at, sum)| sum + bias[at % n]).collect();
+    assert_eq!(out.to_vec()?, expected, "bytes, {m}x{n}x{k}");
+    Ok(())
+}
+
+fn check_packed(device: &Device, rng: &mut StdRng, [m, n, k]: [usize; 3]) -> Result<()> {
+    let (x, w, scale) = (small(rng, m * k), numbers(rng, n * k, 4), scales(rng, k / 128 * n));
+    let of_f16 = |values: &[f32]| values.iter().map(|value| f16::from_f32(*value)).collect::<Vec<_>>();
+    let mut out = Matrix::zeros(device, m, n)?;
+    packed(
+        &Matrix::from_slice(device, &of_f16(&x), m, k)?,
+        &Matrix::from_slice(device, &pack(&w, k)?, n, k / 2)?,
+        &Matrix::from_slice(device, &of_f16(&scale), k / 128, n)?,
+        &mut out,
+    )?;
+    assert_eq!(out.to_vec()?, product([m, n, k], &x, &w, &scale, 128), "packed, {m}x{n}x{k}");
+    Ok(())
+}
+
+fn check_gated(device: &Device, rng: &mut StdRng, [m, n, k]: [usize; 3]) -> Result<()> {
+    let x = small(rng, m * k);
+    let mut factor = || (numbers(rng, n * k, 4), scales(rng, k / 32 * n));
+    let ((gate, of_gate), (up, of_up)) = (factor(), factor());
+    let of_bf16: Vec<bf16> = x.iter().map(|value| bf16::from_f32(*value)).collect();
+    let packed = |numbers: &[i8]| Matrix::from_slice(device, &pack(numbers, k)?, n, k / 2);
+    let of_scales = |scales: &[f32]| Matrix::from_slice(device, scales, k / 32, n);
+    let mut out = Matrix::zeros(device, m, n)?;
+    let x_there = Matrix::from_slice(device, &of_bf16, m, k)?;
+    gated(&x_there, &packed(&gate)?, &of_scales(&of_gate)?, &packed(&up)?, &of_scales(&of_up)?, &mut out)?;
+    let gates = product([m, n, k], &x, &gate, &of_gate, 32);
+    let expected: Vec<f32> =
+        gates.iter().zip(product([m, n, k], &x, &up, &of_up, 32)).map(|(gate, up)| gate.max(0.0) + up).collect();
+    assert_eq!(out.to_vec()?, expected, "gated, {m}x{n}x{k}");
+    Ok(())
+}
+
+/// What the launch of [`packed`] says of operands of those sizes: of `x`, of `w` and of the scales.
+///
+/// # Panics
+/// The launch succeeds.
+pub fn refusal(device: &Device, [x, w, scales]: [[usize; 2]; 3]) -> String {
+    let x = Matrix::<f16>::zeros(device, x[0], x[1]).expect("memory");
+    let w = Matrix::<i4x2>::zeros(device, w[0], w[1]).expect("memory");
+    let scales = Matrix::<f16>::zeros(device, scales[0], scales[1]).expect("memory");
+    let mut out = Matrix::<f32>::zeros(device, x.nrows(), w.nrows()).expect("memory");
+    let arguments: &mut [Argument<'_>] = &mut [(&x).into(), (&w).into(), (&scales).into(), (&mut out).into()];
+    packed::KERNEL.launch(device, arguments).expect_err("sizes that do not fit").to_string()
+}

@@ -1,0 +1,44 @@
+//! Products of floats and of weights of 8 and 4 bits by the way of a user, on the CPU, on an emulated Hopper and on a GPU.
+
+use autokernel::{Arch, Device, Emulation};
+use gpu_tests::{skip, weights};
+
+#[test]
+fn weights_of_few_bits_are_multiplied_exactly_on_the_cpu() {
+    weights::check(&Device::cpu(), 12).unwrap();
+}
+
+#[test]
+fn weights_of_few_bits_are_multiplied_exactly_on_an_emulated_hopper() {
+    let test = "declared_weights::weights_of_few_bits_are_multiplied_exactly_on_an_emulated_hopper";
+    for kernel in weights::KERNELS {
+        if let Some(reason) = &kernel.descriptor().unwrap().not_compiled {
+            return skip::log(test, reason);
+        }
+    }
+    weights::check(&Device::emulated_with(Emulation::new(Arch::SM_90A).seed(7)).unwrap(), 3).unwrap();
+}
+
+#[test]
+fn weights_of_few_bits_are_multiplied_exactly_on_a_gpu() {
+    let test = "declared_weights::weights_of_few_bits_are_multiplied_exactly_on_a_gpu";
+    let Some(device) = skip::gpu(test) else { return };
+    if device.info().unwrap().compute_capability.major != 9 {
+        return skip::log(test, "weights of few bits have images for Hopper alone");
+    }
+    weights::check(&device, 200).unwrap();
+}
+
+#[test]
+fn packed_numbers_and_scales_that_do_not_fit_k_are_refused() {
+    let device = Device::cpu();
+    let text = |sizes| weights::refusal(&device, sizes);
+    let halves = text([[2, 256], [8, 256], [2, 8]]);
+    assert!(halves.contains("`k` is 256 by") && halves.contains("512 by the columns of `w` (8x256)"), "{halves}");
+    let groups = text([[2, 256], [8, 128], [3, 8]]);
+    assert!(groups.contains("`k` is 256 by") && groups.contains("384 by the rows of `scales` (3x8)"), "{groups}");
+    let parts = text([[2, 40], [8, 20], [2, 8]]);
+    assert!(parts.contains("rows of `w` have 20 elements, and 16 stand together"), "{parts}");
+    let columns = text([[2, 256], [8, 128], [2, 7]]);
+    assert!(columns.contains("`n`"), "{columns}");
+}

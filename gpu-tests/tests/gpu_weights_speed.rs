@@ -1,0 +1,167 @@
+//! How fast products of few rows are whose weights have 8 or 4 bits, beside our own of bf16 and a copy of the weights' bytes, in the same
+//! rounds.
+//!
+//! A measurement, so it is asked for: `cargo test --release -p gpu-tests --features speed --test gpu_weights_speed -- --ignored
+//! --nocapture`. Sets of operands rotate past the L2 cache. Each kernel is run by the schedule that is fastest at the shape. A wrong result
+//! is a failure: the first rows are summed in fp64.
+
+use std::cell::RefCell;
+
+use autokernel::timing::{Cache, Timer};
+use autokernel::{Argument, CompiledKernel, Device, Element, Matrix, Row, bf16, f16, i4x2, unpack};
+use gpu_tests::bodies::{TIMED_IMAGES, TIMED_WEIGHTS, TimedImage, WEIGHTS_BF16};
+use gpu_tests::ranking::under_load;
+use gpu_tests::timed::{self, Drawn};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+const SHAPES: [[usize; 3]; 6] =
+    [[1, 8192, 8192], [16, 8192, 8192], [16, 28_672, 8192], [64, 8192, 8192], [256, 8192, 8192], [256, 28_672, 8192]];
+const ROUNDS: usize = 24;
+const LAUNCHES: usize = 12;
+/// Bytes that the weights of all sets have together at least: several times the L2 cache.
+const ROTATED_BYTES: usize = 200 << 20;
+const GROUP: usize = 128;
+const SCALE: f32 = 1.0 / 64.0;
+/// Columns of the first row that are summed again.
+const SUMMED: usize = 64;
+
+/// The operands of a kernel whose weights are of type `T`.
+struct Set<T: Element> {
+    x: Matrix<bf16>,
+    w: Matrix<T>,
+    scale: Row<f32>,
+    scales: Matrix<f16>,
+    out: Matrix<bf16>,
+}
+
+impl<T: Element> Set<T> {
+    fn random(device: &Device, [m, n, k]: [usize; 3], seed: u64, draw: fn(&mut StdRng) -> T) -> Self {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let start = rng.random_range(0..1 << 20);
+        let columns = k / numbers_of::<T>();
+        Set {
+            x: Drawn::uniform(seed).matrix(device, [m, k], 0),
+            w: Drawn::new(&mut rng, draw).matrix(device, [n, columns], start),
+            scale: Row::from_slice(device, &vec![SCALE; n]).unwrap(),
+            scales: Matrix::from_slice(device, &vec![f16::from_f32(SCALE); n * k / GROUP], k / GROUP, n).unwrap(),
+            out: Matrix::zeros(device, m, n).unwrap(),
+        }
+    }
+
+    fn launch(&mut self, device: &Device, kernel: &CompiledKernel, is_grouped: bool) -> autokernel::Result<()> {
+        let Set { x, w, scale, scales, out } = self;
+        let scale: Argument<'_> = if is_grouped { (&*scales).into() } else { scale.view().into() };
+        kernel.launch(device, &mut [(&*x).into(), (&*w).into(), scale, out.into()])
+    }
+
+    /// The first columns of the first row, against fp64.
+    fn expect_right(&self, name: &str, numbers: fn(&[T]) -> Vec<f64>) {
+        let ([x, out], w) = ([&self.x, &self.out].map(|it| it.to_vec().unwrap()), self.w.to_vec().unwrap());
+        let (k, columns) = (self.x.ncols(), self.w.ncols());
+        for (column, got) in out.iter().enumerate().take(SUMMED.min(self.w.nrows())) {
+            let row = numbers(&w[column * columns..][..columns]);
+            let sum: f64 = row.iter().zip(&x[..k]).map(|(w, x)| w * f64::from(x.to_f32())).sum();
+            let (got, expected) = (f64::from(got.to_f32()), sum * f64::from(SCALE));
+            let largest = row.iter().fold(0.0, |largest: f64, w| largest.max(w.abs())) * f64::from(SCALE);
+            let allowed = expected.abs() / 256.0 + largest * (k as f64).sqrt() / 1024.0;
+            // Written so that a NaN is wrong.
+            assert!((got - expected).abs() <= allowed, "{name}: column {column} is {got}, not {expected}");
+        }
+    }
+}
+
+fn numbers_of<T: Element>() -> usize {
+    T::DTYPE.numbers() as usize
+}
+
+/// A loaded kernel.
+struct Kernel {
+    schedule: &'static str,
+    kernel: CompiledKernel,
+}
+
+/// The kernel of that name whose schedule is fastest on those operands.
+fn best<T: Element>(device: &Device, timer: &mut Timer, name: &str, sets: &RefCell<Vec<Set<T>>>) -> Kernel {
+    let images = TIMED_IMAGES.iter().filter(|image| image.name == name);
+    let load = |image: &'static TimedImage| Kernel { schedule: image.schedule, kernel: image.load(device).unwrap() };
+    let mut kernels: Vec<Kernel> = images.map(load).collect();
+    let (count, is_grouped) = (sets.borrow().len(), is_grouped(name));
+    let launch = |it: &Kernel, launch: usize| sets.borrow_mut()[launch % count].launch(device, &it.kernel, is_grouped);
+    let ranked = under_load(timer, LAUNCHES, &kernels, launch).unwrap();
+    let best = ranked[0].1.schedule;
+    kernels.retain(|kernel| kernel.schedule == best);
+    kernels.swap_remove(0)
+}
+
+fn is_grouped(name: &str) -> bool {
+    TIMED_WEIGHTS.iter().any(|(known, settings, _)| *known == name && !settings.is_empty())
+}
+
+/// Times the kernels whose weights are of type `T` beside the one of bf16, and a copy of as many bytes.
+fn beside_bf16<T: Element>(
+    test: &str,
+    kernels: &[&'static str],
+    draw: fn(&mut StdRng) -> T,
+    numbers: fn(&[T]) -> Vec<f64>,
+) {
+    let Some(device) = timed::gpu(test, TIMED_IMAGES.len()) else { return };
+    println!("{device}; medians of {ROUNDS} rounds of {LAUNCHES} launches; above 1 is faster");
+    let mut timer = Timer::new(&device, Cache::Warm).unwrap();
+    for sizes @ [m, n, k] in SHAPES {
+        let bytes = n * k / numbers_of::<T>();
+        let count = (ROTATED_BYTES / bytes).clamp(2, 24);
+        let sets =
+            |seed| RefCell::new((0..count as u64).map(|at| Set::random(&device, sizes, seed + at, draw)).collect());
+        let (ours, copies) = (sets(0), sets(100));
+        let uniform = |rng: &mut StdRng| bf16::from_f32(rng.random_range(-1.0..1.0));
+        let wide: Vec<Set<bf16>> = (0..2).map(|seed| Set::random(&device, sizes, seed, uniform)).collect();
+        let wide = RefCell::new(wide);
+        let of_bf16 = best(&device, &mut timer, WEIGHTS_BF16, &wide);
+        for &name in kernels {
+            let kernel = best(&device, &mut timer, name, &ours);
+            ours.borrow_mut()[0].launch(&device, &kernel.kernel, is_grouped(name)).unwrap();
+            ours.borrow()[0].expect_right(name, numbers);
+            let stream = device.stream().expect("a GPU").clone();
+            let mut launch =
+                |at: usize| ours.borrow_mut()[at % count].launch(&device, &kernel.kernel, is_grouped(name));
+            let mut launch_bf16 = |at: usize| wide.borrow_mut()[at % 2].launch(&device, &of_bf16.kernel, false);
+            let mut copy = |at: usize| {
+                let (from, mut to) = (ours.borrow(), copies.borrow_mut());
+                let (from, to) = (from[at % count].w.as_cudarc(), to[at % count].w.as_cudarc_mut());
+                stream.memcpy_dtod(from.expect("on a GPU"), to.expect("on a GPU")).expect("a copy");
+                Ok(())
+            };
+            let times = timer.interleave(ROUNDS, LAUNCHES, &mut [&mut launch, &mut launch_bf16, &mut copy]).unwrap();
+            let [ms, copy_ms] = [0, 2].map(|at| times.timing(at).unwrap().median_ms);
+            let beside = times.ratio(1, 0).unwrap();
+            let [rate, of_copy] = [bytes as f64 / ms, 2.0 * bytes as f64 / copy_ms].map(|rate| rate / 1e6);
+            println!(
+                "{m}x{n}x{k} {name:>32}: {ms:.4} ms, {rate:.0} GB/s of weights, {:.3} of a copy's {of_copy:.0}, {:.3} x bf16 \
+                 (spread {:.1} %), by {}; bf16 by {}",
+                rate / of_copy,
+                beside.median,
+                beside.spread_pct,
+                kernel.schedule,
+                of_bf16.schedule
+            );
+        }
+    }
+}
+
+#[test]
+#[ignore = "a measurement of minutes, for a GPU that does nothing else"]
+fn weights_of_8_bits_beside_bf16() {
+    let test = "gpu_weights_speed::weights_of_8_bits_beside_bf16";
+    let names = [TIMED_WEIGHTS[1].0, TIMED_WEIGHTS[2].0];
+    beside_bf16::<i8>(test, &names, |rng| rng.random(), |row| row.iter().map(|number| f64::from(*number)).collect());
+}
+
+#[test]
+#[ignore = "a measurement of minutes, for a GPU that does nothing else"]
+fn weights_of_4_bits_beside_bf16() {
+    let test = "gpu_weights_speed::weights_of_4_bits_beside_bf16";
+    let names = [TIMED_WEIGHTS[3].0, TIMED_WEIGHTS[4].0];
+    let numbers = |row: &[i4x2]| unpack(row).into_iter().map(f64::from).collect();
+    beside_bf16::<i4x2>(test, &names, |rng| i4x2::from_bits(rng.random()), numbers);
+}
