@@ -191,6 +191,9 @@ impl Layout {
     /// The same elements, in the same order, as rows of another length; only where rows lie without gaps.
     pub fn reshaped(&self, rows: usize, columns: usize) -> Result<Self> {
         let (layout, len) = (Self::matrix(rows, columns, columns), self.rows.saturating_mul(self.columns));
+        if self.outer.iter().any(|axis| axis.size != 1) {
+            return Err(layout.buffer_size(len, "Many matrices are not reshaped as one: take one of them"));
+        }
         if self.ld != self.columns && self.rows > 1 {
             return Err(layout.buffer_size(len, "There are gaps between its rows: reshape a matrix without"));
         }
@@ -260,6 +263,14 @@ fn resolve(axis: &'static str, range: impl RangeBounds<usize>, extent: usize) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_matrices_are_not_reshaped_as_one() {
+        for count in [0, 2] {
+            let layout = Layout::of_batch([count, 2, 3], [6, 3]);
+            assert!(layout.reshaped(3, 2).unwrap_err().to_string().contains("Many matrices"));
+        }
+    }
 
     #[test]
     fn a_matrix_is_reshaped_to_as_many_elements_and_only_where_there_are_no_gaps() {

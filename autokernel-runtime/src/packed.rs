@@ -1,6 +1,6 @@
 //! Whole numbers of 4 bits: two in a byte, in the order in which kernels unpack them.
 
-use crate::{Error, Result};
+use crate::{Dtype, Error, Number, Result};
 
 /// Numbers along K that are packed together.
 const UNIT_NUMBERS: usize = 32;
@@ -98,6 +98,14 @@ pub fn unpack(packed: &[i4x2]) -> Vec<i8> {
     (0..numbers).map(|k| number(packed, k)).collect()
 }
 
+/// Numbers of 4 bits are taken from where a unit of them begins, elements of other types from anywhere.
+pub(crate) fn begins_a_unit<T: Number>(element: usize) -> Result<()> {
+    if T::DTYPE == Dtype::I4x2 && !element.is_multiple_of(UNIT_BYTES) {
+        return Err(Error::Packing(format!("element {element} of a row is within a unit of {UNIT_BYTES}")));
+    }
+    Ok(())
+}
+
 /// Number `k` of what `packed` begins with.
 pub(crate) fn number(packed: &[i4x2], k: usize) -> i8 {
     let (byte, is_upper) = place(k);
@@ -111,25 +119,28 @@ pub(crate) fn number(packed: &[i4x2], k: usize) -> i8 {
 /// has the scale 0; what is no number counts as 0.
 ///
 /// # Errors
-/// As [`pack`], or `group` does not divide `k`.
+/// As [`pack`], `group` does not divide `k`, or a weight is infinite.
 pub fn quantise(weights: &[f32], k: usize, group: usize) -> Result<(Vec<i4x2>, Vec<f32>)> {
-    if group == 0 || !k.is_multiple_of(group) {
+    if k == 0 || group == 0 || !k.is_multiple_of(group) {
         return Err(Error::Packing(format!("groups of {group} do not divide rows of {k}")));
     }
-    let (rows, groups) = (weights.len().checked_div(k).unwrap_or(0), k / group);
+    let (rows, groups) = (weights.len() / k, k / group);
     let mut scales = vec![0.0; rows * groups];
     let mut numbers = Vec::with_capacity(weights.len());
     for (at, of_group) in weights.chunks(group).enumerate() {
         let largest = of_group.iter().fold(0f32, |largest, weight| largest.max(weight.abs()));
+        if largest.is_infinite() {
+            return Err(Error::Packing(format!("a weight of group {at} is infinite")));
+        }
         let scale = largest / f32::from(*RANGE.end());
         let (row, group) = (at / groups, at % groups);
         if let Some(place) = scales.get_mut(group * rows + row) {
             *place = scale;
         }
-        let of_scale = if scale == 0.0 { 0.0 } else { scale.recip() };
         numbers.extend(of_group.iter().map(|weight| {
             let (least, most) = (f32::from(*RANGE.start()), f32::from(*RANGE.end()));
-            (weight * of_scale).round_ties_even().clamp(least, most) as i8
+            let number = if scale == 0.0 { 0.0 } else { weight / scale };
+            number.round_ties_even().clamp(least, most) as i8
         }));
     }
     Ok((pack(&numbers, k)?, scales))
@@ -168,6 +179,8 @@ mod tests {
         numbers[5] = 8;
         assert!(text(&numbers, 32).contains("number 5, which is 8"));
         assert!(quantise(&[0.0; 64], 64, 48).unwrap_err().to_string().contains("groups of 48"));
+        assert!(quantise(&[0.0; 64], 0, 32).unwrap_err().to_string().contains("rows of 0"));
+        assert!(quantise(&[f32::INFINITY; 64], 64, 32).unwrap_err().to_string().contains("infinite"));
     }
 
     #[test]

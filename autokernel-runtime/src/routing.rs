@@ -43,6 +43,10 @@ impl Routes {
     pub fn zeros(device: &Device, tokens: usize, experts: usize, top_k: usize) -> Result<Self> {
         let out_of_memory = |rows: u128| Error::out_of_memory::<i32>(device, rows);
         let rows = tokens.checked_mul(top_k).ok_or_else(|| out_of_memory(tokens as u128 * top_k as u128))?;
+        if rows > i32::MAX as usize {
+            let what = "tokens times top_k".to_owned();
+            return Err(Error::TooLarge { what, given: rows as u128, max: i32::MAX as u128 });
+        }
         let bounds = experts.checked_add(1).ok_or_else(|| out_of_memory(experts as u128 + 1))?;
         Ok(Self {
             weights: Matrix::zeros(device, top_k, tokens)?,

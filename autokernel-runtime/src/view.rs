@@ -8,6 +8,7 @@ use autokernel_ops::body::Kind;
 use cudarc::driver::{CudaStream, CudaView, CudaViewMut, DeviceSlice};
 
 use crate::layout::Layout;
+use crate::packed;
 use crate::{Device, Error, Number, Result, alloc};
 
 /// A borrowed row-major matrix on the host or on a GPU.
@@ -106,9 +107,10 @@ impl<'a, T: Number> MatrixView<'a, T> {
     /// Some of the columns, with no copy.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`].
+    /// [`Error::OutOfRange`], [`Error::Packing`] for numbers of 4 bits from within 16 bytes that stand together.
     pub fn columns(&self, range: impl RangeBounds<usize>) -> Result<Self> {
         let (layout, elements) = self.layout.columns(range)?;
+        packed::begins_a_unit::<T>(elements.start)?;
         Ok(Self { storage: self.storage.slice(elements), layout })
     }
 
@@ -245,9 +247,10 @@ impl<'a, T: Number> MatrixViewMut<'a, T> {
     /// Some of the columns, with no copy.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`].
+    /// [`Error::OutOfRange`], [`Error::Packing`] for numbers of 4 bits from within 16 bytes that stand together.
     pub fn columns(&mut self, range: impl RangeBounds<usize>) -> Result<MatrixViewMut<'_, T>> {
         let (layout, elements) = self.layout.columns(range)?;
+        packed::begins_a_unit::<T>(elements.start)?;
         Ok(MatrixViewMut { storage: self.storage.slice(elements), layout })
     }
 

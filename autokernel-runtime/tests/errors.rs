@@ -5,7 +5,7 @@ mod common;
 use autokernel_runtime::timing::{Cache, Timer};
 use autokernel_runtime::{
     CompiledKernel, CpuFunction, Device, Dtype, Embedded, Error, Image, Kernel, LaunchPlan, Matrix, MatrixView,
-    MatrixViewMut, bf16, dim, f16, matmul,
+    MatrixViewMut, bf16, dim, f16, i4x2, matmul,
 };
 use common::{cpu_only, identity, product};
 
@@ -179,4 +179,12 @@ fn timing_work_that_fails_returns_its_error() {
         kernel!(f32, f32, matmul::Layout::Nn, identity).launch(&zeros(2, 3), &zeros(4, 5), &mut zeros(2, 5))
     });
     assert!(matches!(failed, Err(Error::ShapeMismatch { .. })));
+}
+
+#[test]
+fn columns_of_packed_numbers_begin_where_a_unit_does() {
+    let packed = [i4x2::default(); 64];
+    let view = MatrixView::from_slice(&packed, 2, 32).unwrap();
+    assert!(view.columns(8..24).unwrap_err().to_string().contains("element 8"));
+    assert_eq!(view.columns(16..32).unwrap().ncols(), 16);
 }

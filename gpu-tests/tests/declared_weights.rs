@@ -1,4 +1,4 @@
-//! Products of floats and of weights of 8 and 4 bits by the way of a user, on the CPU, on an emulated Hopper and on a GPU.
+//! Products of floats and of weights of 8 and 4 bits by the way of a user, on the CPU and on an emulated Hopper.
 
 use autokernel::{Arch, Device, Emulation};
 use gpu_tests::{skip, weights};
@@ -17,16 +17,6 @@ fn weights_of_few_bits_are_multiplied_exactly_on_an_emulated_hopper() {
         }
     }
     weights::check(&Device::emulated_with(Emulation::new(Arch::SM_90A).seed(7)).unwrap(), 3).unwrap();
-}
-
-#[test]
-fn weights_of_few_bits_are_multiplied_exactly_on_a_gpu() {
-    let test = "declared_weights::weights_of_few_bits_are_multiplied_exactly_on_a_gpu";
-    let Some(device) = skip::gpu(test) else { return };
-    if device.info().unwrap().compute_capability.major != 9 {
-        return skip::log(test, "weights of few bits have images for Hopper alone");
-    }
-    weights::check(&device, 200).unwrap();
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! along K have scales.
 
 use autokernel_ops::matmul::problem;
+use autokernel_ops::matmul::weights::PACKED_BYTES;
 use rayon::prelude::*;
 
 use super::blocked::blocked_with;
@@ -95,7 +96,11 @@ struct Weights<'a> {
 impl<'a> Weights<'a> {
     fn of(w: &'a AnyView<'_>, scales: Option<Scales<'a>>) -> Result<Self> {
         let (elements, layout) = Elements::of(w)?;
-        let k = if matches!(elements, Elements::I4x2(_)) { 2 * layout.columns } else { layout.columns };
+        let is_packed = matches!(elements, Elements::I4x2(_));
+        if is_packed && !layout.columns.is_multiple_of(PACKED_BYTES as usize) {
+            return Err(refused("rows of numbers of 4 bits are whole units of 16 bytes"));
+        }
+        let k = if is_packed { 2 * layout.columns } else { layout.columns };
         let scales = match scales {
             None => None,
             Some(Scales { of, group }) => {

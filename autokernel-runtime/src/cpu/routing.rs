@@ -31,8 +31,11 @@ pub fn routing(arguments: &mut [Argument<'_>], over_all: bool) -> Result<()> {
     let choices = rows.nrows();
     let of_choices = (choices, tokens);
     let shapes = [(weights.nrows(), weights.ncols()), (order.nrows(), order.ncols()), (rows.nrows(), rows.ncols())];
-    if shapes != [of_choices; 3] || offsets.ncols() != experts + 1 || choices > experts {
+    if shapes != [of_choices; 3] || (offsets.nrows(), offsets.ncols()) != (1, experts + 1) || choices > experts {
         return Err(refused("their shapes are those of no routing"));
+    }
+    if i32::try_from(tokens.saturating_mul(choices)).is_err() {
+        return Err(refused("all tokens have more choices than rows can be numbered"));
     }
     let (mut weights, mut offsets) = (Rows::of(weights)?, Rows::of(offsets)?);
     let (mut order, mut rows) = (Rows::of(order)?, Rows::of(rows)?);
@@ -67,7 +70,7 @@ fn descending(left: f32, right: f32) -> Ordering {
     right.partial_cmp(&left).unwrap_or_else(|| left.is_nan().cmp(&right.is_nan()))
 }
 
-/// As kernels count: launches refuse more.
+/// As kernels count; what has more was refused.
 fn number(count: usize) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }

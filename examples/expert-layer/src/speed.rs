@@ -56,7 +56,11 @@ pub fn beside_torch(device: &Device, layer: &Layer, tokens: usize, widths: Width
     let (mut own, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         own.push(ours()?);
-        theirs.extend(torch.as_mut().ok().and_then(|torch| torch.round_ms().ok()));
+        match torch.as_mut().ok().map(Torch::round_ms) {
+            Some(Ok(round)) => theirs.push(round),
+            Some(Err(error)) => torch = Err(error),
+            None => (),
+        }
     }
     let Statistics { median, spread_pct, .. } = Statistics::of(&own)?;
     println!("{tokens} tokens: {median:.4} ms, median of {ROUNDS} rounds of {LAUNCHES}, spread {spread_pct:.1} %");

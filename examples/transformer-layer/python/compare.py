@@ -64,7 +64,7 @@ def milliseconds(stream, run, launches):
 
 
 def interleaved(stream, runs, rounds, launches):
-    """Medians, and the median and spread (half of the middle 90 %) of the first one's ratio to each."""
+    """Medians, and the times of each round."""
     times = {name: [] for name in runs}
     for name in list(runs) * 2:
         milliseconds(stream, runs[name], launches)

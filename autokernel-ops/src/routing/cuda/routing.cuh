@@ -72,6 +72,7 @@ struct Routing {
     for (int expert = threadIdx.x; expert < kExperts; expert += kThreads) next[expert] = totals[expert] = tile[expert] = 0;
     __syncthreads();
     if constexpr (Schedule::kOverlaps) ptx::wait_for_previous_grids();
+    if (int64_t{args.tokens} * kTopK > INT32_MAX) return;  // rows that cannot be numbered: nothing is written
     add_up(args, next, totals);
     __syncthreads();
     if (threadIdx.x < kWarpSize) lay_out(args, next, totals);
