@@ -1,6 +1,6 @@
 //! Whole numbers of 4 bits: two in a byte, in the order in which kernels unpack them.
 
-use crate::{Dtype, Error, Number, Result};
+use crate::{Dtype, Error, Result};
 
 /// Numbers along K that are packed together.
 const UNIT_NUMBERS: usize = 32;
@@ -99,8 +99,8 @@ pub fn unpack(packed: &[i4x2]) -> Vec<i8> {
 }
 
 /// Numbers of 4 bits are taken from where a unit of them begins, elements of other types from anywhere.
-pub(crate) fn begins_a_unit<T: Number>(element: usize) -> Result<()> {
-    if T::DTYPE == Dtype::I4x2 && !element.is_multiple_of(UNIT_BYTES) {
+pub(crate) fn begins_a_unit(dtype: Dtype, element: usize) -> Result<()> {
+    if dtype == Dtype::I4x2 && !element.is_multiple_of(UNIT_BYTES) {
         return Err(Error::Packing(format!("element {element} of a row is within a unit of {UNIT_BYTES}")));
     }
     Ok(())

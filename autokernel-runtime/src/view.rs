@@ -110,7 +110,7 @@ impl<'a, T: Number> MatrixView<'a, T> {
     /// [`Error::OutOfRange`], [`Error::Packing`] for numbers of 4 bits from within 16 bytes that stand together.
     pub fn columns(&self, range: impl RangeBounds<usize>) -> Result<Self> {
         let (layout, elements) = self.layout.columns(range)?;
-        packed::begins_a_unit::<T>(elements.start)?;
+        packed::begins_a_unit(T::DTYPE, elements.start)?;
         Ok(Self { storage: self.storage.slice(elements), layout })
     }
 
@@ -250,7 +250,7 @@ impl<'a, T: Number> MatrixViewMut<'a, T> {
     /// [`Error::OutOfRange`], [`Error::Packing`] for numbers of 4 bits from within 16 bytes that stand together.
     pub fn columns(&mut self, range: impl RangeBounds<usize>) -> Result<MatrixViewMut<'_, T>> {
         let (layout, elements) = self.layout.columns(range)?;
-        packed::begins_a_unit::<T>(elements.start)?;
+        packed::begins_a_unit(T::DTYPE, elements.start)?;
         Ok(MatrixViewMut { storage: self.storage.slice(elements), layout })
     }
 
