@@ -149,19 +149,14 @@ fn beside_bf16<T: Element>(
     }
 }
 
+/// One test, so that nothing else runs meanwhile.
 #[test]
 #[ignore = "a measurement of minutes, for a GPU that does nothing else"]
-fn weights_of_8_bits_beside_bf16() {
-    let test = "gpu_weights_speed::weights_of_8_bits_beside_bf16";
-    let names = [TIMED_WEIGHTS[1].0, TIMED_WEIGHTS[2].0];
-    beside_bf16::<i8>(test, &names, |rng| rng.random(), |row| row.iter().map(|number| f64::from(*number)).collect());
-}
-
-#[test]
-#[ignore = "a measurement of minutes, for a GPU that does nothing else"]
-fn weights_of_4_bits_beside_bf16() {
-    let test = "gpu_weights_speed::weights_of_4_bits_beside_bf16";
-    let names = [TIMED_WEIGHTS[3].0, TIMED_WEIGHTS[4].0];
-    let numbers = |row: &[i4x2]| unpack(row).into_iter().map(f64::from).collect();
-    beside_bf16::<i4x2>(test, &names, |rng| i4x2::from_bits(rng.random()), numbers);
+fn weights_of_8_and_4_bits_beside_bf16() {
+    let test = "gpu_weights_speed::weights_of_8_and_4_bits_beside_bf16";
+    let [_, i8, grouped_i8, i4, grouped_i4] = TIMED_WEIGHTS.map(|(name, ..)| name);
+    let as_they_are = |row: &[i8]| row.iter().map(|number| f64::from(*number)).collect();
+    beside_bf16::<i8>(test, &[i8, grouped_i8], |rng| rng.random(), as_they_are);
+    let unpacked = |row: &[i4x2]| unpack(row).into_iter().map(f64::from).collect();
+    beside_bf16::<i4x2>(test, &[i4, grouped_i4], |rng| i4x2::from_bits(rng.random()), unpacked);
 }

@@ -17,7 +17,7 @@ use super::submit::{self, Blocks};
 use super::{image, target_of, tensor_map};
 use crate::descriptor::symbol;
 use crate::launch::workspace::Needs;
-use crate::launch::{MAX_OPERANDS, Parameter, Region, Sources, TensorMap, grid, rules, scalars_of};
+use crate::launch::{MAX_OPERANDS, Parameter, Region, Sources, TensorMap, grid, pad_rows, rules, scalars_of};
 use crate::select::Knobs;
 use crate::{Argument, Device, Error, Extents, Image, Result, Role, Signature, check, driver};
 
@@ -103,10 +103,11 @@ impl CompiledKernel {
             plan: plan.clone(),
             entries,
             maps: Mutex::new(if has_maps { MapCache::new() } else { MapCache::none() }),
-            pad_rows: if plan.alignments.is_empty() {
-                None // nor is it in the image, and looking for it would be an error of the driver's
-            } else {
+            // To look for it where it is not would be an error of the driver's, which its tools report.
+            pad_rows: if image::names(image, pad_rows::SYMBOL) {
                 PadRows::find(&module, sm_count, can_overlap && copies_wait)?
+            } else {
+                None
             },
             memory: Memory::of(context),
             context: context.clone(),

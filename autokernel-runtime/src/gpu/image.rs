@@ -29,6 +29,12 @@ pub(super) unsafe fn load(context: &Arc<CudaContext>, symbol: &str, image: Image
     context.load_module(ptx).map_err(Error::cuda("loading a kernel's image"))
 }
 
+/// Whether an image names that symbol: PTX does in its text, a cubin in its table of names.
+pub(super) fn names(image: Image<'_>, symbol: &str) -> bool {
+    let (Image::Ptx(bytes) | Image::Cubin(bytes)) = image;
+    bytes.windows(symbol.len()).any(|window| window == symbol.as_bytes())
+}
+
 /// A function of a module, allowed to use that much dynamic shared memory.
 pub(super) fn function(module: &Arc<CudaModule>, symbol: &str, shared_bytes: u32) -> Result<CudaFunction> {
     let function = optional_function(module, symbol)?.ok_or_else(|| Error::Image {
