@@ -126,7 +126,7 @@ fn check_gated(device: &Device, rng: &mut StdRng, [m, n, k]: [usize; 3]) -> Resu
     Ok(())
 }
 
-/// What the launch of [`packed`] says of operands of those sizes: of `x`, of `w` and of the scales.
+/// What the launch of [`packed()`] says of operands of those sizes: of `x`, of `w` and of the scales.
 ///
 /// # Panics
 /// The launch succeeds.
