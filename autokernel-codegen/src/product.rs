@@ -26,7 +26,7 @@ pub fn problem(function: &syn::ItemFn) -> Result<Problem> {
 /// The same with settings in the attribute's parentheses.
 ///
 /// # Errors
-/// As [`problem`].
+/// As [`problem()`].
 pub fn problem_with(settings: TokenStream, function: &syn::ItemFn) -> Result<Problem> {
     let other = || Error::new_spanned(&function.sig, "no operation has an attribute `fused_matmul`");
     let attribute = spec::attribute("fused_matmul").ok_or_else(other)?;
