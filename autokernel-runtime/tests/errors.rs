@@ -5,7 +5,7 @@ mod common;
 use autokernel_runtime::timing::{Cache, Timer};
 use autokernel_runtime::{
     CompiledKernel, CpuFunction, Device, Dtype, Embedded, Error, Image, Kernel, LaunchPlan, Matrix, MatrixView,
-    MatrixViewMut, bf16, dim, f16, i4x2, matmul,
+    MatrixViewMut, Routes, bf16, dim, f16, i4x2, matmul,
 };
 use common::{cpu_only, identity, product};
 
@@ -187,4 +187,10 @@ fn columns_of_packed_numbers_begin_where_a_unit_does() {
     let view = MatrixView::from_slice(&packed, 2, 32).unwrap();
     assert!(view.columns(8..24).unwrap_err().to_string().contains("element 8"));
     assert_eq!(view.columns(16..32).unwrap().ncols(), 16);
+}
+
+#[test]
+fn more_choices_of_experts_than_rows_can_be_numbered_are_refused() {
+    let refused = Routes::zeros(&CPU, 1 << 27, 64, 32).err().unwrap();
+    assert!(matches!(refused, Error::TooLarge { given, .. } if given == 1 << 32), "{refused}");
 }

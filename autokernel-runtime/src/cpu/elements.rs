@@ -133,14 +133,14 @@ fn halves<'a, T>(
     (of(first), of(rest))
 }
 
-fn host<'a, T: Number>(storage: &'a Storage<'_, T>) -> Result<&'a [T]> {
+pub(super) fn host<'a, T: Number>(storage: &'a Storage<'_, T>) -> Result<&'a [T]> {
     match storage {
         Storage::Host(data) => Ok(data),
         Storage::Cuda(_) => Err(on_a_gpu()),
     }
 }
 
-fn host_mut<'a, T: Number>(storage: &'a mut StorageMut<'_, T>) -> Result<&'a mut [T]> {
+pub(super) fn host_mut<'a, T: Number>(storage: &'a mut StorageMut<'_, T>) -> Result<&'a mut [T]> {
     match storage {
         StorageMut::Host(data) => Ok(data),
         StorageMut::Cuda(_) => Err(on_a_gpu()),

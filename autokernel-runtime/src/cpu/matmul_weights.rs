@@ -7,12 +7,11 @@ use rayon::prelude::*;
 
 use super::blocked::blocked_with;
 use super::blocks::{FEWEST_ROWS, Operand};
-use super::elements::Elements;
+use super::elements::{Elements, host, host_mut};
 use super::epilogue::RowEpilogue;
 use crate::layout::Layout;
 use crate::packed;
-use crate::view::{Storage, StorageMut};
-use crate::{AnyView, AnyViewMut, Device, Element, Error, MatrixView, MatrixViewMut, Result, i4x2};
+use crate::{AnyView, AnyViewMut, Element, Error, MatrixView, MatrixViewMut, Result, i4x2};
 
 /// Scales of groups of so many numbers along K: `[k / group, n]`.
 #[derive(Clone, Copy)]
@@ -72,15 +71,8 @@ fn typed<I: Element, O: Element>(
     if (a.nrows(), weights.rows, a.ncols()) != (out.nrows(), out.ncols(), weights.k) {
         return Err(refused("their shapes are those of no product"));
     }
-    let on_gpu = |device: Device| Error::DeviceMismatch {
-        what: "an operand and the launch".to_owned(),
-        left: device.to_string(),
-        right: Device::cpu().to_string(),
-    };
-    let Storage::Host(data) = &a.storage else { return Err(on_gpu(a.device())) };
-    let (device, layout) = (out.device(), out.layout);
-    let StorageMut::Host(c) = &mut out.storage else { return Err(on_gpu(device)) };
-    let a = Operand { data, layout: a.layout };
+    let a = Operand { data: host(&a.storage)?, layout: a.layout };
+    let (c, layout) = (host_mut(&mut out.storage)?, out.layout);
     blocked_with(a, |stored, target| weights.widen(stored, target), c, layout, problem::Layout::Nt, epilogue)
 }
 

@@ -2,10 +2,9 @@
 
 use std::cmp::Ordering;
 
-use super::elements::Elements;
+use super::elements::{Elements, host_mut};
 use crate::layout::Layout;
-use crate::view::StorageMut;
-use crate::{AnyViewMut, Argument, Device, Error, MatrixViewMut, Result, alloc};
+use crate::{AnyViewMut, Argument, Error, MatrixViewMut, Number, Result, alloc};
 
 fn refused(reason: &str) -> Error {
     Error::Operands { kernel: "routing".to_owned(), reason: reason.to_owned() }
@@ -81,16 +80,9 @@ struct Rows<'a, T> {
     ld: usize,
 }
 
-impl<'a, T> Rows<'a, T> {
+impl<'a, T: Number> Rows<'a, T> {
     fn of(view: &'a mut MatrixViewMut<'_, T>) -> Result<Self> {
-        match &mut view.storage {
-            StorageMut::Host(data) => Ok(Rows { data, ld: view.layout.ld }),
-            StorageMut::Cuda(_) => Err(Error::DeviceMismatch {
-                what: "an operand and the launch".to_owned(),
-                left: "a GPU".to_owned(),
-                right: Device::cpu().to_string(),
-            }),
-        }
+        Ok(Rows { data: host_mut(&mut view.storage)?, ld: view.layout.ld })
     }
 
     fn at(&mut self, row: usize, column: usize) -> &mut T {
