@@ -18,6 +18,7 @@ use autokernel_codegen::{matmul, product};
 use rayon::prelude::*;
 
 include!("src/bodies/timed.rs");
+include!("src/bodies/timed_block_scales.rs");
 include!("src/bodies/timed_fp8.rs");
 include!("src/bodies/timed_math.rs");
 include!("src/bodies/timed_types.rs");
@@ -118,11 +119,16 @@ fn timed(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
         let problem = Problem::Matmul(product::problem_with(settings.parse()?, &syn::parse_str(source)?)?);
         jobs.extend(weights_schedules(name).into_iter().map(|schedule| (name, problem.clone(), schedule.into())));
     }
+    let (name, source) = BLOCK_SCALES;
+    let problem = Problem::Matmul(product::problem_with("block = 128".parse()?, &syn::parse_str(source)?)?);
+    let ships = problem.class().portfolio(Arch::SM_90A);
+    let others = block_scales_schedules().map(Schedule::from).into_iter().filter(|it| !ships.contains(it));
+    jobs.extend(ships.iter().copied().chain(others).map(|schedule| (name, problem.clone(), schedule)));
     for (name, source) in TIMED_MATH {
         let problem = Problem::Matmul(product::problem(&syn::parse_str(source)?)?);
         jobs.extend(schedules.map(|schedule| (name, problem.clone(), schedule.into())));
     }
-    for (name, source) in [BEHIND, NORM_BEHIND] {
+    for (name, source) in [BEHIND, COPY, NORM_BEHIND] {
         let problem = problem_of_rows(&syn::parse_str(source)?)?;
         let schedule = RowsSchedule::for_columns(&problem.class(), 8192, Arch::SM_90A);
         jobs.push((name, Problem::Rows(problem), schedule.into()));
@@ -187,7 +193,7 @@ fn is_for_gpu() -> bool {
 }
 
 /// Schedules for two products that may lead: large tiles for many rows, transposed ones for few.
-fn gated_schedules() -> [Sm90Schedule; 18] {
+fn gated_schedules() -> [Sm90Schedule; 20] {
     let [narrow, broad] = [8, 16].map(|group| Raster { group, ..Raster::PLAIN });
     let plain = Sm90Schedule { consumers: 2, raster: narrow, ..Sm90Schedule::PLAIN };
     let wide = Sm90Schedule { tile_n: 256, ..plain };
@@ -199,6 +205,8 @@ fn gated_schedules() -> [Sm90Schedule; 18] {
         Sm90Schedule { cluster_m: 2, ..wide },
         Sm90Schedule { cluster_n: 2, ..wide },
         Sm90Schedule { tile_m: 256, tile_n: 128, cluster_n: 2, ..wide },
+        Sm90Schedule { tile_n: 128, stages: 6, ..wide },
+        Sm90Schedule { swap_ab: true, ..wide },
         Sm90Schedule { stages: 6, ..ping_pong },
         Sm90Schedule { stages: 6, raster: broad, ..ping_pong },
         Sm90Schedule { tile_n: 160, ..ping_pong },
@@ -244,6 +252,35 @@ fn fp8_schedules() -> [Sm90Schedule; 20] {
         few,
         Sm90Schedule { split_k: 2, ..few },
         Sm90Schedule { split_k: 4, tile_n: 64, ..few },
+        Sm90Schedule { split_k: 8, consumers: 2, ..few },
+    ]
+}
+
+/// Schedules that may lead where blocks have scales, beside those that ship: large tiles for many rows, transposed ones for few.
+fn block_scales_schedules() -> [Sm90Schedule; 17] {
+    let [narrow, broad] = [8, 16].map(|group| Raster { group, ..Raster::PLAIN });
+    let square = Sm90Schedule { consumers: 2, stages: 5, raster: narrow, ..Sm90Schedule::PLAIN };
+    let high = Sm90Schedule { tile_m: 256, stages: 4, ..square };
+    let few =
+        Sm90Schedule { swap_ab: true, tile_m: 16, consumers: 1, stages: 10, raster: narrow, ..Sm90Schedule::PLAIN };
+    let more = Sm90Schedule { tile_m: 64, stages: 6, ..few };
+    [
+        square,
+        Sm90Schedule { cluster_m: 2, ..square },
+        Sm90Schedule { mode: Mode::PingPong, ..square },
+        Sm90Schedule { consumers: 1, tile_m: 64, stages: 8, ..square },
+        high,
+        Sm90Schedule { cluster_n: 2, ..high },
+        Sm90Schedule { cluster_m: 2, ..high },
+        Sm90Schedule { cluster_n: 2, raster: broad, ..high },
+        more,
+        Sm90Schedule { split_k: 2, ..more },
+        Sm90Schedule { split_k: 4, ..more },
+        Sm90Schedule { tile_n: 64, ..more },
+        few,
+        Sm90Schedule { tile_n: 64, ..few },
+        Sm90Schedule { split_k: 2, ..few },
+        Sm90Schedule { split_k: 4, ..few },
         Sm90Schedule { split_k: 8, consumers: 2, ..few },
     ]
 }

@@ -35,11 +35,56 @@
 //! says what becomes of a product, [`macro@rows`] on one whose body is arithmetic on one element and reductions along a row, [`macro@attention`], or [`macro@routing`] for a mixture of experts. What bodies have in common stands in functions marked
 //! [`macro@function`]. The schedules come from
 //! `best_config.json`: your crate's own where it has one, else those shipped with autokernel.
+//!
+//! # With cudarc, candle and what else holds GPU memory
+//!
+//! Views borrow slices of [`cudarc`] and nothing is copied; a launch is on the stream of its output, or on that of [`Device::from_cudarc`]:
+//!
+//! ```no_run
+//! use autokernel::cudarc::driver::{CudaContext, CudaSlice};
+//! use autokernel::{MatrixView, MatrixViewMut, bf16, builtin};
+//!
+//! let stream = CudaContext::new(0)?.default_stream();
+//! let (a, b) = (stream.alloc_zeros::<bf16>(64 * 32)?, stream.alloc_zeros::<bf16>(32 * 16)?);
+//! let mut out: CudaSlice<bf16> = stream.alloc_zeros(64 * 16)?;
+//! builtin::matmul_leaky_relu::KERNEL.launch(
+//!     MatrixView::from_cudarc(a.as_view(), 64, 32)?,
+//!     MatrixView::from_cudarc(b.as_view(), 32, 16)?,
+//!     MatrixViewMut::from_cudarc(out.as_view_mut(), 64, 16)?,
+//! )?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Tensors of candle have `autokernel-candle`.
+//!
+//! # Environment
+//!
+//! | variable | when | what it says |
+//! |---|---|---|
+//! | `AUTOKERNEL_ARCHS` | build | the GPUs to compile for: `sm_80,sm_90a`, or `native`, those of this machine |
+//! | `AUTOKERNEL_NVCC` | build | the nvcc to use |
+//! | `AUTOKERNEL_SKIP_NVCC` | build | `1`: compile no kernel, as for an editor's `cargo check` |
+//! | `AUTOKERNEL_CACHE_DIR` | build | where compiled kernels are kept; `autokernel` in the user's folder for caches if unset |
+//! | `AUTOKERNEL_CHECKED` | run | `1`: launches look at offsets, counts and indices first, as [`set_checked`] asks for |
+//! | `AUTOKERNEL_RECORD` | run | a file in which each kernel's launches are counted by extents, for the tuner |
+//!
+//! # Where to look
+//!
+//! - **Data**: [`Device`], [`Matrix`], [`Batch`], [`Row`], [`Column`], [`Scalar`], [`Index`], [`Heads`], [`PageTable`] and their views.
+//! - **Launches**: [`Kernel`], of which each attribute makes one, [`Plan`], [`Error`].
+//! - **Measuring**: [`timing`], [`roofline`].
+//! - **What a tuner or another program holds of a kernel**: [`CompiledKernel`], [`AnyKernel`], [`LaunchPlan`], [`Signature`] and the types that
+//!   they are made of; a program that launches what it declares needs none of them.
 
 // The attributes emit paths that begin with `::autokernel`, in this crate as in any other.
 extern crate self as autokernel;
 
 pub mod builtin;
+
+/// The guide's program for burn.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/guide/src/extend/burn.md")]
+struct GuideOfBurn;
 
 pub use autokernel_macros::{attention, function, fused_matmul, matmul, routing, rows};
 pub use autokernel_runtime::*;
@@ -49,10 +94,11 @@ pub use autokernel_runtime::*;
 pub mod __private {
     pub use autokernel_core::{erf, fingerprint};
     pub use autokernel_runtime::matmul::{
-        body_of_batch_on_cpu as matmul_body_of_batch_on_cpu, body_of_groups_on_cpu as matmul_body_of_groups_on_cpu,
-        body_on_cpu as matmul_body_on_cpu, body_scaled_on_cpu as matmul_body_scaled_on_cpu, on_cpu as matmul_on_cpu,
+        Groups, body_of_batch_on_cpu as matmul_body_of_batch_on_cpu,
+        body_of_groups_on_cpu as matmul_body_of_groups_on_cpu, body_on_cpu as matmul_body_on_cpu,
+        body_with_tables_on_cpu as matmul_body_with_tables_on_cpu, on_cpu as matmul_on_cpu,
     };
-    pub use autokernel_runtime::rows::{row_max, row_mean, row_min, row_sum};
+    pub use autokernel_runtime::rows::{partners, row_max, row_mean, row_min, row_sum};
     pub use autokernel_runtime::{Embedded, Images};
     pub use autokernel_runtime::{along_row, epilogues};
 }

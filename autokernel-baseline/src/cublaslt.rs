@@ -30,7 +30,8 @@ pub enum Epilogue {
 
 /// What a product is scaled by, and what is added to it before it is stored.
 pub struct Added<'m, O: Element> {
-    /// A number for each factor, in memory of the GPU, 1 without; of 8-bit floats alone.
+    /// A number for each factor, in memory of the GPU, 1 without; of 8-bit floats alone. Of blocks one for each: see
+    /// `CublasLt::gemm_of_blocks` of the feature `block-scales`.
     pub scales: Option<[&'m Row<f32>; 2]>,
     /// An element for each column, which the epilogue takes.
     pub bias: Option<&'m Row<O>>,
@@ -94,6 +95,23 @@ impl CublasLt {
     /// # Errors
     /// There is none, or cuBLASLt refuses the problem.
     pub fn gemm(&self, problem: GemmProblem, limit: usize) -> Result<Gemm> {
+        self.gemm_scaled(problem, Scaling::OfFactors, limit)
+    }
+
+    /// The same of 8-bit floats whose blocks have scales: of `a` 128 along K of a row, the scales of a block of all rows side by side,
+    /// `[k / 128, m]`; of `b` 128 along K of 128 rows, `[n / 128, k / 128]`, with rows of a multiple of 4.
+    ///
+    /// # Errors
+    /// As [`gemm`](Self::gemm); and none is known of other layouts than `nt`.
+    #[cfg(feature = "block-scales")]
+    pub fn gemm_of_blocks(&self, problem: GemmProblem, limit: usize) -> Result<Gemm> {
+        if !is_fp8(problem.dtype) || problem.layout != matmul::Layout::Nt {
+            return Err(Error::Operands("blocks of 8-bit floats along K are scaled alone"));
+        }
+        self.gemm_scaled(problem, Scaling::OfBlocks, limit)
+    }
+
+    fn gemm_scaled(&self, problem: GemmProblem, scaling: Scaling, limit: usize) -> Result<Gemm> {
         let [m, n, k] = matmul::sizes(&problem.extents).map(u64::from);
         if problem.dtype == Dtype::I8 && (problem.output, problem.epilogue) != (Dtype::F32, Epilogue::Identity) {
             return Err(Error::Operands(
@@ -102,10 +120,15 @@ impl CublasLt {
         }
         let output = if problem.dtype == Dtype::I8 { Dtype::I32 } else { problem.output };
         let (dtype, output) = (data_type(problem.dtype), data_type(output));
-        let operation = Operation::new(problem)?;
+        let operation = Operation::new(problem, scaling)?;
         if problem.epilogue.takes_bias() {
             // Heuristics ask how it is aligned; a launch sets its own.
             operation.set_bias(self.workspace.device_ptr(&self.stream).0)?;
+        }
+        #[cfg(feature = "block-scales")]
+        if scaling == Scaling::OfBlocks {
+            // Likewise: without addresses heuristics for scales of blocks answer `INVALID_VALUE`.
+            operation.set_scales([self.workspace.device_ptr(&self.stream).0; 2])?;
         }
         let layout = |dtype, rows, columns| {
             Layout::new(dtype, rows, columns)?.of_batch(matmul::products(&problem.extents), rows * columns)
@@ -114,7 +137,7 @@ impl CublasLt {
         let a = if problem.layout.transpose_a() { layout(dtype, m, k)? } else { layout(dtype, k, m)? };
         let layouts = Layouts { b, a, c: layout(output, n, m)? };
         let algorithms = self.heuristics(&operation, &layouts, limit)?;
-        Ok(Gemm { problem, operation, layouts, algorithms })
+        Ok(Gemm { problem, scaling, operation, layouts, algorithms })
     }
 
     fn heuristics(&self, operation: &Operation, layouts: &Layouts, limit: usize) -> Result<Vec<Algorithm>> {
@@ -146,9 +169,34 @@ impl CublasLt {
     }
 }
 
+/// What a scale is of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scaling {
+    OfFactors,
+    #[cfg(feature = "block-scales")]
+    OfBlocks,
+}
+
+impl Scaling {
+    /// How many numbers scale each factor of a product of those sizes.
+    #[cfg_attr(not(feature = "block-scales"), allow(unused_variables, reason = "blocks alone are counted"))]
+    fn lengths(self, sizes: [usize; 3]) -> [usize; 2] {
+        match self {
+            Scaling::OfFactors => [1, 1],
+            #[cfg(feature = "block-scales")]
+            Scaling::OfBlocks => {
+                let [m, n, k] = sizes;
+                let along_k = k.div_ceil(128);
+                [m * along_k, n.div_ceil(128) * along_k.next_multiple_of(4)]
+            }
+        }
+    }
+}
+
 /// One product, ready to launch with any of its algorithms.
 pub struct Gemm {
     problem: GemmProblem,
+    scaling: Scaling,
     operation: Operation,
     layouts: Layouts,
     algorithms: Vec<Algorithm>,
@@ -198,10 +246,11 @@ impl Gemm {
         {
             return Err(Error::Operands("what is added does not have the problem's size"));
         }
-        let are_numbers = scales.is_none_or(|scales| scales.iter().all(|scale| scale.len() == 1));
+        let sizes = matmul::sizes(&self.problem.extents).map(|size| size as usize);
+        let fit = scales.is_none_or(|scales| scales.map(Row::len) == self.scaling.lengths(sizes));
         let is_fp8 = is_fp8(self.problem.dtype);
-        if scales.is_some() && !is_fp8 || !are_numbers {
-            return Err(Error::Operands("8-bit floats alone are scaled, by a number each"));
+        if scales.is_some() && !is_fp8 || scales.is_none() && self.scaling != Scaling::OfFactors || !fit {
+            return Err(Error::Operands("8-bit floats alone are scaled, by a number each, or one for each block"));
         }
         let algorithm = self.algorithms.get(algorithm).ok_or(Error::NoAlgorithm)?;
         let on_cpu = || Error::Operands("a matrix is on the CPU");
@@ -356,7 +405,7 @@ impl Layout {
 impl Operation {
     /// fp32 sums, of fp32 factors as tf32, and whole ones of i8; each operand is transposed if it is stored transposed, of which the
     /// first is the row-major `B`.
-    fn new(problem: GemmProblem) -> Result<Self> {
+    fn new(problem: GemmProblem, scaling: Scaling) -> Result<Self> {
         let (compute, scale) = match problem.dtype {
             Dtype::I8 => (sys::cublasComputeType_t::CUBLAS_COMPUTE_32I, sys::cudaDataType::CUDA_R_32I),
             Dtype::F32 => (sys::cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32, sys::cudaDataType::CUDA_R_32F),
@@ -366,9 +415,13 @@ impl Operation {
         let [a, b]: [i32; 2] = [problem.layout.transpose_a().into(), problem.layout.transpose_b().into()];
         operation.set(sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_TRANSA, &b)?;
         operation.set(sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_TRANSB, &a)?;
-        if is_fp8(problem.dtype) {
+        if is_fp8(problem.dtype) && scaling == Scaling::OfFactors {
             // As kernels of autokernel do: sums of fewer digits than fp32 are not promoted on the way.
             operation.set(sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_FAST_ACCUM, &1i8)?;
+        }
+        #[cfg(feature = "block-scales")]
+        if scaling == Scaling::OfBlocks {
+            operation.scale_blocks()?;
         }
         let epilogue = match problem.epilogue {
             Epilogue::Identity => return Ok(operation),
@@ -378,6 +431,16 @@ impl Operation {
         };
         operation.set(sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue)?;
         Ok(operation)
+    }
+
+    /// Of 128 by 128 of our second factor, which is cuBLASLt's first one, and of 128 of each row of the other.
+    #[cfg(feature = "block-scales")]
+    fn scale_blocks(&self) -> Result<()> {
+        use sys::cublasLtMatmulMatrixScale_t as Scale;
+        let (of_b, of_a) =
+            (Scale::CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F, Scale::CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F);
+        self.set(sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_A_SCALE_MODE, &(of_b as u32))?;
+        self.set(sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_B_SCALE_MODE, &(of_a as u32))
     }
 
     /// The bias is of the output's type, an element for each row of cuBLASLt's column-major output.

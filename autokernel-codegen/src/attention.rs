@@ -1,6 +1,8 @@
 //! Attention as tokens: the problem that a function states, and its body as a Rust function for the CPU.
 
-pub use autokernel_ops::attention::{AttentionSchedule, Problem, emit, oracle, plan, score, sequences, signature};
+pub use autokernel_ops::attention::{
+    AttentionSchedule, Problem, Schedule, Sm80Schedule, emit, oracle, plan, score, sequences, signature,
+};
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{Error, Result};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 pub use self::portfolio::{Operation as PortfolioOperation, Portfolio, PortfolioImage, PortfolioProvenance};
 pub use autokernel_core::Provenance;
-use autokernel_core::{Arch, Extents, Tuned};
+use autokernel_core::{Arch, Extents, Span, Tuned};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::files;
@@ -48,6 +48,9 @@ pub struct Entry {
     pub arch: Arch,
     /// At which extents.
     pub extents: Extents,
+    /// The sizes of one of their dimensions that it serves, where those are more than one: it was chosen for all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<Span>,
     /// The winner.
     pub schedule: Schedule,
     /// Where the choice comes from.
@@ -57,7 +60,8 @@ pub struct Entry {
 impl Entry {
     /// What its schedule was tuned for.
     pub fn tuned(&self) -> Tuned {
-        Tuned { class: self.problem.to_string(), extents: self.extents, provenance: self.provenance.clone() }
+        let Entry { problem, extents, range, provenance, .. } = self;
+        Tuned { class: problem.to_string(), extents: *extents, range: *range, provenance: provenance.clone() }
     }
 }
 
@@ -71,6 +75,8 @@ struct UncheckedEntry {
     arch: Arch,
     #[serde(alias = "shape")]
     extents: Extents,
+    #[serde(default)]
+    range: Option<Span>,
     schedule: Schedule,
     provenance: Provenance,
 }
@@ -79,12 +85,15 @@ impl TryFrom<UncheckedEntry> for Entry {
     type Error = String;
 
     fn try_from(entry: UncheckedEntry) -> Result<Self, String> {
-        let UncheckedEntry { problem, arch, extents, schedule, provenance } = entry;
+        let UncheckedEntry { problem, arch, extents, range, schedule, provenance } = entry;
         let refused = |reason: String| format!("the entry that ends here ({problem}, {arch}, {extents}) {reason}");
         problem.check(&schedule, arch).map_err(|broken| refused(format!("cannot be built: {broken}")))?;
         let extents = problem.ordered(&extents).map_err(|other| refused(format!("is of other dimensions: {other}")))?;
+        if let Some(range) = range.filter(|range| !range.is_of(&extents)) {
+            return Err(refused(format!("serves {range}, and its own extents have no such size")));
+        }
         provenance.check().map_err(|implausible| refused(format!("was not measured: {implausible}")))?;
-        Ok(Entry { problem, arch, extents, schedule, provenance })
+        Ok(Entry { problem, arch, extents, range, schedule, provenance })
     }
 }
 
@@ -143,16 +152,20 @@ impl Config {
     }
 
     /// What a kernel of `problem` carries on `arch` for shapes that nobody tuned, each schedule with its measured over its predicted
-    /// time: the images of the portfolio that serves it, or else those that its operation brings. Tuned entries, of this class or
+    /// time: the images of the portfolio that serves it, and those that its operation brings. Tuned entries, of this class or
     /// another, are no reason to do without.
     pub fn images_for(&self, problem: &Problem, arch: Arch) -> Vec<(Schedule, f64)> {
         let class = problem.class();
-        match self.portfolio_for(problem, arch) {
-            Some(portfolio) => {
-                portfolio.images_for(&class).map(|image| (image.schedule, image.measured_over_predicted)).collect()
+        let shipped = self.portfolio_for(problem, arch).map(|portfolio| {
+            portfolio.images_for(&class).map(|image| (image.schedule, image.measured_over_predicted)).collect()
+        });
+        let mut images: Vec<(Schedule, f64)> = shipped.unwrap_or_default();
+        for schedule in class.portfolio(arch) {
+            if images.iter().all(|(image, _)| image.image() != schedule.image()) {
+                images.push((schedule, portfolio::AS_PREDICTED));
             }
-            None => class.portfolio(arch).into_iter().map(|schedule| (schedule, portfolio::AS_PREDICTED)).collect(),
         }
+        images
     }
 
     /// Puts `portfolio` in the place of the one of its kind, or adds it.
@@ -212,12 +225,12 @@ impl Config {
         ranked.into_iter().filter(|(distance, _)| Some(*distance) == nearest).map(|(_, entry)| entry).collect()
     }
 
-    /// Puts `entry` in the place of the one with the same class, arch, GPU and extents, or adds it. Returns the one
+    /// Puts `entry` in the place of the one with the same class, arch, GPU, extents and range, or adds it. Returns the one
     /// replaced.
     pub fn upsert(&mut self, entry: Entry) -> Option<Entry> {
         let same = |old: &Entry| {
-            (&old.problem, old.arch, &old.provenance.gpu, old.extents)
-                == (&entry.problem, entry.arch, &entry.provenance.gpu, entry.extents)
+            (&old.problem, old.arch, &old.provenance.gpu, old.extents, old.range)
+                == (&entry.problem, entry.arch, &entry.provenance.gpu, entry.extents, entry.range)
         };
         match self.entries.iter_mut().find(|old| same(old)) {
             Some(old) => Some(std::mem::replace(old, entry)),

@@ -46,7 +46,7 @@ fn moved<'e>(name: &str, of: &'e syn::Expr, columns: Columns) -> Result<Fetched<
         of => {
             let message = format!(
                 "`{name}` reads other elements of an operand, which it takes by its name: `x`, or `x[ids]`; what is computed \
-                 has no others"
+                 has no others, but beside a product, where it is bound first: `let y = dot(…);`"
             );
             let of = plain_name(of).ok_or_else(|| Error::new_spanned(of, message))?;
             Ok(Fetched { of, row: None, columns })

@@ -1,7 +1,7 @@
 //! Products with a body as tokens: the problem that a function states, and the same body as a Rust function for the CPU.
 
 use autokernel_core::{Dtype, Role};
-use autokernel_ops::body::{Kind, Operand};
+use autokernel_ops::body::{Columns, Fetch, Kind, Operand};
 pub use autokernel_ops::matmul::Problem;
 pub use autokernel_ops::matmul::body::{Body, oracle};
 use proc_macro2::{Span, TokenStream};
@@ -45,6 +45,8 @@ pub struct Operands {
     pub products: Vec<Operand>,
     /// The operands that are no factors, nor their scales, nor say where groups begin.
     pub others: Vec<Operand>,
+    /// Those of them whose columns repeat along a row.
+    pub tables: Vec<Fetch>,
 }
 
 impl Operands {
@@ -54,23 +56,25 @@ impl Operands {
             let (name, kind, dtype) = (name.to_owned(), Kind::Matrix, Dtype::F32);
             Operand { name, kind, dtype, role: Role::Input, batched: false }
         };
-        let factors = [body.factors(), body.scales()].concat();
+        let factors = body.multiplied();
         let others = (0..)
             .zip(body.operands())
             .filter(|(number, operand)| !factors.contains(number) && operand.kind != Kind::Index);
         Operands {
             products: body.sums().zip(PRODUCTS).map(|(_, name)| product(name)).collect(),
             others: others.map(|(_, operand)| operand.clone()).collect(),
+            tables: body.fetches().filter(|fetch| fetch.columns == Columns::Repeat).cloned().collect(),
         }
     }
 
-    /// All of them, the products first: the parameters of [`rust_function`].
-    pub fn all(&self) -> Vec<Operand> {
-        [&self.products[..], &self.others].concat()
+    /// All of them, the products first, as [`rust_function`] takes them.
+    pub fn body(&self) -> rows::Body {
+        let operands = [&self.products[..], &self.others].concat();
+        rows::Body { operands, fetches: self.tables.clone(), steps: Vec::new() }
     }
 }
 
-/// The body as a Rust function on one row, `fn row(…)`, whose parameters are [`Operands::all`]; it calls `called` as rustc
+/// The body as a Rust function on one row, `fn row(…)`, whose parameters are [`Operands::body`]; it calls `called` as rustc
 /// finds them.
 ///
 /// # Errors
@@ -80,8 +84,7 @@ pub fn rust_function(block: &syn::Block, body: &Body, called: &[Called]) -> Resu
     let seconds = body.factors().split_off(1);
     let seconds = seconds.into_iter().map(|factor| body.operands()[usize::from(factor)].name.as_str());
     Named { seconds: seconds.collect() }.visit_block_mut(&mut block);
-    let operands = Operands::of(body).all();
-    twin::rust_function(&block, &rows::Body { operands, ..rows::Body::default() }, called)
+    twin::rust_function(&block, &Operands::of(body).body(), called)
 }
 
 /// Puts a product's name in the place of each `dot(…)`.

@@ -46,6 +46,28 @@ fn what_an_inlined_epilogue_computes_is_what_its_text_says() {
 }
 
 #[test]
+fn heads_that_no_tile_holds_are_told_of_with_what_holds_them() {
+    let message = |value: &str| {
+        let source = format!(
+            "fn f(x: &Matrix<bf16>, w: &Matrix<bf16>, up: &Matrix<bf16>, out: &mut Matrix<bf16>) {{
+                let y = {value};
+                out = y + rotate_half(y, 144);
+            }}"
+        );
+        read(&source).map(|_| String::new()).unwrap_or_else(|error| error.to_string())
+    };
+    assert_eq!(message("dot(x, w.t()) - up"), "");
+    let told = message("dot(x, w) - up");
+    assert!(told.contains("store `w` as `[n, k]` and write `dot(x, w.t())`"), "{told}");
+    for value in ["dot(x, w.t()) - dot(x, up.t())", "dot(x, w) - dot(x, up)"] {
+        let told = message(value);
+        let expected =
+            "no tile has whole heads of 144 columns of both of two products; rotate in `#[autokernel::rows]`";
+        assert!(told.contains(expected), "{told}");
+    }
+}
+
+#[test]
 fn the_derivative_of_an_epilogue_is_a_function_of_bodies_and_no_epilogue() {
     let source = "fn dz(dy: &Matrix<bf16>, w: &Matrix<bf16>, z: &Matrix<bf16>, out: &mut Matrix<bf16>) {
         out = dot(dy, w) * leaky_relu_derivative(z, 0.25);

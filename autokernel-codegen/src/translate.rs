@@ -76,6 +76,8 @@ pub struct Translator<'f> {
     text: Text,
     /// Blocks around what is read.
     depth: u32,
+    /// Names that stand outside of all blocks.
+    outermost: usize,
     functions: &'f Functions,
     /// The functions whose text is being read, each called by the one before it.
     inside: Vec<String>,
@@ -85,7 +87,7 @@ impl<'f> Translator<'f> {
     /// A translator in whose scope there is no name, of a text that may call `functions`.
     pub fn new(text: Text, functions: &'f Functions) -> Self {
         let (bound, scope, inside) = (Vec::new(), Vec::new(), Vec::new());
-        Translator { bound, scope, seen_from: 0, text, depth: 0, functions, inside }
+        Translator { bound, scope, seen_from: 0, text, depth: 0, outermost: 0, functions, inside }
     }
 
     /// Puts a parameter into scope, under its own name.
@@ -115,6 +117,9 @@ impl<'f> Translator<'f> {
 
     /// The value of a block.
     pub fn block(&mut self, block: &syn::Block) -> Result<Expr> {
+        if self.depth == 0 {
+            self.outermost = self.scope.len();
+        }
         self.depth += 1;
         let value = self.statements(block);
         self.depth -= 1;

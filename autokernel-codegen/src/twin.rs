@@ -5,6 +5,7 @@ mod fetches;
 mod function;
 mod indices;
 mod literals;
+mod partners;
 mod score;
 
 use autokernel_core::Role;
@@ -18,6 +19,7 @@ use syn::{Error, Ident, Result};
 
 use self::fetches::Fetches;
 use self::indices::{Indices, row_number};
+use self::partners::Partners;
 use crate::folded::folded;
 use crate::function::Called;
 use crate::names::{Names, imports};
@@ -36,7 +38,7 @@ pub fn rust_function(block: &syn::Block, body: &Body, called: &[Called]) -> Resu
     let mut block = literals::typed(block);
     let mut indices = Indices::default();
     indices.visit_block_mut(&mut block);
-    Fetches.visit_block_mut(&mut block);
+    Fetches(body).visit_block_mut(&mut block);
     let mut twin = Twin::new(body);
     let statements = block.stmts.iter().map(|statement| twin.statement(statement)).collect::<Result<Vec<_>>>()?;
     let Twin { columns, .. } = &twin;
@@ -149,7 +151,16 @@ impl<'p> Twin<'p> {
         Twin { operands, scope: inputs.chain(fetches).chain(indices).collect(), columns, column, reductions: 0 }
     }
 
+    /// A statement behind the values of partners that it sees.
     fn statement(&mut self, statement: &syn::Stmt) -> Result<TokenStream> {
+        let (mut statement, mut partners) = (statement.clone(), Partners::default());
+        partners.visit_stmt_mut(&mut statement);
+        self.scope.extend(partners.names().map(|name| (name.to_string(), Along::Elements)));
+        let (values, statement) = (partners.values(), self.own_statement(&statement)?);
+        Ok(quote!(#values #statement))
+    }
+
+    fn own_statement(&mut self, statement: &syn::Stmt) -> Result<TokenStream> {
         let unreadable = || Error::new_spanned(statement, "this statement is none of a body");
         match statement {
             syn::Stmt::Local(local) => {

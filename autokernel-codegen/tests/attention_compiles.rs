@@ -1,11 +1,12 @@
-//! The schedules that wide heads ship with: none spills, whatever the mask and the body. (With a body on heads of 256 that for few
+//! The schedules that heads ship with, of the Hopper family wide ones: none spills, whatever the mask and the body. (With a body on heads of 256 that for few
 //! queries may, by some hundred bytes with the fewest keys that there are; a build then leaves it out.)
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use autokernel_codegen::arch::Arch;
-use autokernel_codegen::attention::{AttentionSchedule, Problem, emit, problem};
+use autokernel_codegen::attention::sequences::{Keys, Sequences};
+use autokernel_codegen::attention::{Problem, Schedule, emit, problem};
 use autokernel_codegen::nvcc::{Compiler, Nvcc};
 use autokernel_codegen::problem;
 
@@ -24,10 +25,10 @@ const CAPPED: &str =
         score = capped + slope * (key - query);
     }";
 
-fn problems() -> Vec<Problem> {
+fn problems(dims: &[u32]) -> Vec<Problem> {
     let mut problems = Vec::new();
     for mask in ["", "causal,", "window = 1024,"] {
-        for dim in [192, 256] {
+        for dim in dims {
             let settings = || syn::parse_str(&format!("{mask} head_dim = {dim}")).unwrap();
             let of = |body| problem(&syn::parse_str(body).unwrap(), settings()).unwrap();
             problems.push(Problem { score: None, ..of(PLAIN) });
@@ -39,6 +40,27 @@ fn problems() -> Vec<Problem> {
 
 #[test]
 fn schedules_of_wide_heads_compile_without_spills() {
+    let may_spill = |problem: &Problem, schedule: &Schedule| {
+        schedule.shares_keys() && problem.score.is_some() && problem.value_dim == 256
+    };
+    compile(&problems(&[192, 256]), Arch::SM_90A, may_spill);
+}
+
+/// With the logarithm of each sum, and where the device knows where sequences lie.
+#[test]
+fn schedules_of_the_portable_family_compile_without_spills() {
+    let mut all = problems(&[64, 128, 256]);
+    all.iter_mut().step_by(2).for_each(|problem| problem.log_sum_exp = true);
+    let plain: Vec<Problem> = all.iter().filter(|problem| problem.score.is_none()).cloned().collect();
+    for keys in [Keys::Packed, Keys::Paged(64)] {
+        let sequences = Sequences { packed_queries: true, keys };
+        all.extend(plain.iter().map(|problem| Problem { sequences, log_sum_exp: true, ..problem.clone() }));
+    }
+    compile(&all, Arch::SM_80, |_, _| false);
+}
+
+/// What each kernel carries where nothing was tuned, but what may spill.
+fn compile(problems: &[Problem], arch: Arch, may_spill: impl Fn(&Problem, &Schedule) -> bool) {
     let cache: PathBuf =
         std::env::var_os("AUTOKERNEL_CACHE_DIR").map_or_else(|| env!("CARGO_TARGET_TMPDIR").into(), Into::into);
     let compiler = match Nvcc::locate(Path::new(env!("CARGO_MANIFEST_DIR")), &cache) {
@@ -46,18 +68,17 @@ fn schedules_of_wide_heads_compile_without_spills() {
         Err(reason) => return eprintln!("skipped: {reason}"),
     };
     let mut jobs = Vec::new();
-    for problem in problems() {
-        let schedules = problem::Problem::Attention(problem.clone()).class().portfolio(Arch::SM_90A);
+    for problem in problems {
+        let schedules = problem::Problem::Attention(problem.clone()).class().portfolio(arch);
         assert!(!schedules.is_empty(), "{problem} has no schedule");
-        let typed = schedules.iter().map(|schedule| AttentionSchedule::try_from(schedule).unwrap());
-        let may_spill = |it: &AttentionSchedule| it.share_keys && problem.score.is_some() && problem.value_dim == 256;
-        jobs.extend(typed.filter(|schedule| !may_spill(schedule)).map(|schedule| (problem.clone(), schedule)));
+        let typed = schedules.iter().map(|schedule| Schedule::try_from(schedule).unwrap());
+        jobs.extend(typed.filter(|schedule| !may_spill(problem, schedule)).map(|schedule| (problem, schedule)));
     }
     let next = AtomicUsize::new(0);
     let work = || {
         while let Some((problem, schedule)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
             let (source, _) = emit::kernel(problem, schedule);
-            if let Err(error) = compiler.compile(&source, Arch::SM_90A) {
+            if let Err(error) = compiler.compile(&source, arch) {
                 panic!("{problem} by {schedule}: {error}");
             }
         }

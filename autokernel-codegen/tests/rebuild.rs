@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use autokernel_codegen::Build;
+use autokernel_codegen::arch::Arch;
 use autokernel_codegen::build::{Manifest, ManifestError};
 
 const DECLARATION: &str =
@@ -49,6 +50,10 @@ fn a_rebuild_with_no_change_runs_no_nvcc_and_takes_no_time() {
     assert!(elapsed < Duration::from_millis(200), "{elapsed:?}");
     let rewritten = std::fs::metadata(out.join("manifest.json")).unwrap().modified().unwrap();
     assert_eq!(rewritten, written, "an unchanged file is not touched, or all that depends on it is built again");
+
+    let chosen = Build::new().archs([Arch::SM_90A]).compile_crate(root, &out).unwrap();
+    let archs: Vec<Arch> = chosen.plans.values().flat_map(|plan| &plan.variants).map(|variant| variant.arch).collect();
+    assert_eq!((archs, runs()), (vec![Arch::SM_90A], 3), "for the GPUs that the script names, from the cache");
 
     a_stale_manifest_is_refused_with_its_remedy(&out.join("manifest.json"));
 }

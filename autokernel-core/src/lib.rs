@@ -1,7 +1,7 @@
 //! The vocabulary of autokernel: what its build, its runtime and its tuner say to each other.
 //!
 //! - [`Dtype`], [`Arch`], [`ComputeCapability`], [`Extents`]: the words.
-//! - [`Signature`]: the operands that a kernel takes, and the dimensions that they share.
+//! - [`Signature`]: the operands that a kernel takes, and the dimensions that they share; [`Numbers`]: what whole numbers may be.
 //! - [`LaunchPlan`]: what a launch does with them, as data. CUDA's argument struct is printed from it and the runtime
 //!   packs by it, so the two cannot disagree.
 //! - [`Placement`] and [`Occupancy`]: how the blocks of a plan fall onto a GPU's SMs.
@@ -19,11 +19,13 @@ mod extents;
 mod fingerprint;
 mod gpu;
 mod ms;
+mod numbers;
 mod occupancy;
 mod placement;
 pub mod plan;
 mod plausible;
 mod signature;
+mod span;
 mod tuned;
 
 pub use arch::{Arch, ComputeCapability, Features, ParseArchError};
@@ -34,9 +36,11 @@ pub use extents::{Dim, Extents, MAX_RANK, ParseExtentsError, dim};
 pub use fingerprint::fingerprint;
 pub use gpu::SmLimits;
 pub use ms::Ms;
+pub use numbers::{Counted, Each, Numbers, Size};
 pub use occupancy::{BlockNeeds, Limiter, Occupancy};
 pub use placement::Placement;
 pub use plan::{Alignment, Arg, Field, Grid, KernelStep, LaunchPlan, Residency, TileBox};
 pub use plausible::{Implausible, check_amount, check_count, check_ms};
 pub use signature::{Coarse, Dimension, OWN_AXIS, Operand, Passed, Role, Signature};
+pub use span::{ParseSpanError, Span};
 pub use tuned::{Provenance, Tuned};

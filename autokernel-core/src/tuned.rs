@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Extents, Implausible, check_amount, check_ms};
+use crate::{Extents, Implausible, Span, check_amount, check_ms};
 
 /// What a schedule was tuned for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -12,6 +12,9 @@ pub struct Tuned {
     pub class: String,
     /// The extents at which it won.
     pub extents: Extents,
+    /// Beside these, the sizes of one of their dimensions that it was chosen for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<Span>,
     /// How it was measured.
     pub provenance: Provenance,
 }

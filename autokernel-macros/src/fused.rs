@@ -7,6 +7,7 @@ use autokernel_codegen::matmul::{self, Many};
 use autokernel_codegen::product::{self, Body, Operands};
 use autokernel_codegen::rows::{self, Kind, Operand};
 use autokernel_codegen::spec::Spec;
+use proc_macro2::TokenStream;
 use quote::quote;
 use syn::ext::IdentExt;
 use syn::{Ident, Result};
@@ -21,46 +22,68 @@ use crate::parts::Parts;
 pub fn parts(spec: &Spec, problem: &matmul::Problem, body: &Body) -> Result<Parts> {
     let row = product::rust_function(crate::body::block(spec)?, body, &spec.called)?;
     let operands = Operands::of(body);
-    let on_the_cpu = rows::Body { operands: operands.all(), ..rows::Body::default() };
+    let on_the_cpu = operands.body();
     let (kinds, of_a_row) = (crate::body::kinds(&operands.others), crate::body::of_a_row(&on_the_cpu));
     let factors = body.factors().into_iter().map(usize::from);
     let layout = crate::product::layout(problem.layout);
     let factors = quote!(&[#(#factors),*]);
     let batched = body.operands().iter().map(|operand| operand.batched);
     let (batched, of_each) = (quote!(&[#(#batched),*]), quote!(#factors, #layout, #kinds, #of_a_row));
-    let cpu = match (body.many(), body.offsets().map(usize::from)) {
-        (Many::Groups, Some(offsets)) => quote! {
-            |arguments| ::autokernel::__private::matmul_body_of_groups_on_cpu(arguments, #offsets, #batched, #of_each)
+    let groups = match body.many() {
+        Many::One | Many::Batch => None,
+        Many::Masked => Some(quote!(Counted)),
+        Many::Groups => Some(quote!(OfRows)),
+        Many::GroupsAlongK => Some(quote!(AlongK)),
+    };
+    let cpu = match (body.many(), groups.zip(body.sizes().map(usize::from))) {
+        (_, Some((groups, sizes))) => quote! {
+            |arguments| ::autokernel::__private::matmul_body_of_groups_on_cpu(
+                arguments, (::autokernel::__private::Groups::#groups, #sizes), #batched, #of_each,
+            )
         },
         (Many::Batch, _) => quote! {
             |arguments| ::autokernel::__private::matmul_body_of_batch_on_cpu(arguments, #batched, #of_each)
         },
-        _ => match problem.weights.and_then(|weights| weights.scales) {
-            None => quote!(|arguments| ::autokernel::__private::matmul_body_on_cpu(arguments, #of_each)),
-            Some(Scales { group, .. }) => {
-                let scales = body.scales().into_iter().map(|operand| {
-                    let (operand, group) = (usize::from(operand), group as usize);
-                    quote!((#operand, #group))
-                });
-                let scales = quote!(&[#(#scales),*]);
-                quote!(|arguments| ::autokernel::__private::matmul_body_scaled_on_cpu(arguments, #scales, #of_each))
-            }
-        },
+        _ if problem.weights.and_then(|weights| weights.scales).is_none()
+            && problem.block.is_none()
+            && operands.tables.is_empty() =>
+        {
+            quote!(|arguments| ::autokernel::__private::matmul_body_on_cpu(arguments, #of_each))
+        }
+        _ => {
+            let tables = tables(problem, body, &operands);
+            quote!(|arguments| ::autokernel::__private::matmul_body_with_tables_on_cpu(arguments, #tables, #of_each))
+        }
     };
     let docs = docs(problem, body, &spec.parameters);
     Ok(crate::body::parts(spec, body.operands(), cpu, &row, docs))
 }
 
+/// Scales of groups and what repeats, as the CPU's loops are told.
+fn tables(problem: &matmul::Problem, body: &Body, operands: &Operands) -> TokenStream {
+    let group = problem.weights.and_then(|weights| weights.scales).map_or(0, |Scales { group, .. }| group as usize);
+    let of_groups = body.scales().into_iter().filter(|_| problem.block.is_none()).map(usize::from);
+    let scales = of_groups.map(|operand| quote!((#operand, #group)));
+    let of_blocks = body.a_scales().into_iter().chain(body.scales()).map(usize::from);
+    let blocks = match problem.block.map(|block| block as usize) {
+        None => quote!(None),
+        Some(block) => quote!(Some((&[#(#of_blocks),*], #block))),
+    };
+    let picks = crate::rows::picks(&rows::Body { operands: operands.others.clone(), ..operands.body() });
+    quote!(::autokernel::matmul::Tables { scales: &[#(#scales),*], blocks: #blocks, picks: #picks })
+}
+
 /// The shapes and errors; follows what the user wrote.
 fn docs(problem: &matmul::Problem, body: &Body, parameters: &[Ident]) -> String {
-    let (factors, scales) = (body.factors(), body.scales());
+    let (factors, scales, a_scales) = (body.factors(), body.scales(), body.a_scales());
+    let block = problem.block.unwrap_or(1);
     let of_weights = match problem.weights {
         Some(weights) if weights.dtype.numbers() > 1 => "n, k / 2",
         _ => "n, k",
     };
     let shape = |(number, (operand, name)): (u8, (&Operand, &Ident))| {
         let name = name.unraw();
-        let matrices = if body.many() == Many::Groups { "groups" } else { "batch" };
+        let matrices = if body.many().has_offsets() { "groups" } else { "batch" };
         let of_batch =
             |shape: &str| if operand.batched { format!("[{matrices}, {shape}]") } else { format!("[{shape}]") };
         match (operand.kind, factors.iter().position(|factor| *factor == number)) {
@@ -68,13 +91,23 @@ fn docs(problem: &matmul::Problem, body: &Body, parameters: &[Ident]) -> String 
             (Kind::Matrix, Some(0)) => format!("`{name}: {}`", of_batch("m, k")),
             (Kind::Matrix, Some(_)) if problem.layout.transpose_b() => format!("`{name}: {}`", of_batch(of_weights)),
             (Kind::Matrix, Some(_)) => format!("`{name}: {}`", of_batch("k, n")),
+            (Kind::Matrix, None) if a_scales == Some(number) => format!("`{name}: [m, ⌈k / {block}⌉]`"),
+            (Kind::Matrix, None) if scales.contains(&number) && problem.block.is_some() => {
+                format!("`{name}: [⌈n / {block}⌉, ⌈k / {block}⌉]`")
+            }
             (Kind::Matrix, None) if scales.contains(&number) => {
                 format!("`{name}: [k / {}, n]`", problem.class().group().unwrap_or(1))
             }
+            (Kind::Matrix, None) if body.is_repeated(&operand.name) => format!("`{name}: [m, any]`"),
+            (Kind::Row, _) if body.is_repeated(&operand.name) => format!("`{name}: [any]`"),
             (Kind::Matrix, None) => format!("`{name}: {}`", of_batch("m, n")),
             (Kind::Row, _) => format!("`{name}: {}`", of_batch("n")),
             (Kind::Column, _) => format!("`{name}: {}`", of_batch("m")),
-            (Kind::Index, _) => format!("where groups of rows begin, `{name}: [groups + 1]`"),
+            (Kind::Index, _) => match body.many() {
+                Many::Masked => format!("how many rows count, `{name}: [batch]`"),
+                Many::GroupsAlongK => format!("where groups along k begin, `{name}: [groups + 1]`"),
+                _ => format!("where groups of rows begin, `{name}: [groups + 1]`"),
+            },
             (Kind::Scalar, _) => format!("the number `{name}`"),
             (Kind::DeviceScalar, _) => format!("the number in memory `{name}`"),
         }
@@ -87,6 +120,10 @@ fn docs(problem: &matmul::Problem, body: &Body, parameters: &[Ident]) -> String 
         (true, Many::Batch) => ("A batch of two matrix products each", "them"),
         (false, Many::Groups) => ("A matrix product of each group of rows", "it"),
         (true, Many::Groups) => ("Two matrix products of each group of rows", "them"),
+        (false, Many::Masked) => ("A batch of matrix products of the rows that count", "each"),
+        (true, Many::Masked) => ("A batch of two matrix products each of the rows that count", "them"),
+        (false, Many::GroupsAlongK) => ("A matrix product of each group along k", "it"),
+        (true, Many::GroupsAlongK) => ("Two matrix products of each group along k", "them"),
     };
     let mut text = format!("\n{products} with what follows {follows}, on {}, matrices row-major", shapes.join(", "));
     for (name, known) in [("n", problem.known_n), ("k", problem.known_k)] {

@@ -131,6 +131,18 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// }
 /// ```
 ///
+/// Or one for each block, `block = 128`: `x_scales: [m, ⌈k / 128⌉]` for 128 numbers along K of a row, `w_scales: [⌈n / 128⌉, ⌈k / 128⌉]` for
+/// 128 of 128 rows, both `f32`. A block's products are summed apart, and scaled and added in `f32` (Hopper and the CPU):
+///
+/// ```ignore
+/// #[autokernel::fused_matmul(block = 128)]
+/// pub fn linear(
+///     x: &Matrix<e4m3>, x_scales: &Matrix<f32>, w: &Matrix<e4m3>, w_scales: &Matrix<f32>, out: &mut Matrix<bf16>,
+/// ) {
+///     out = dot(x * x_scales, (w * w_scales).t());
+/// }
+/// ```
+///
 /// Weights of 8 or 4 bits beside activations of 16 are unpacked on chip, exactly, and multiplied as bf16 or f16 with sums in `f32`
 /// (Hopper and the CPU): a decoder with few rows reads half or a quarter of the bytes. Scales of columns are a `Row`; where groups along
 /// K have a scale each, `group = 32`, `64` or `128` says of how many numbers, and `w * scales` stands for the scaled weights:
@@ -163,10 +175,10 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// The body is Rust in which every name is one `f32`, the element of its operand: rustc checks it, the CPU runs it, and the
 /// build turns the same text into CUDA that runs on the sums in registers.
 ///
-/// **The product**: `dot(a, b)` of two `&Matrix` of one type, bf16 or f16, with `a.t()` where `a` is stored as `[k, m]`, and `b.t()`
-/// where `b` is stored as `[n, k]`. The gradient of a layer's weight is `dot(dy.t(), x)`. Of e4m3, e5m2, i8, and with the setting
-/// `tf32` of f32, there is `dot(a, b.t())` alone, and groups of rows have no `a.t()`. Beside bf16 and f16 the second factor may be `i8` or
-/// `i4x2`, with `.t()`.
+/// **The product**: `dot(a, b)` of two `&Matrix` of one type, bf16 or f16, with `a.t()` where `a` is stored as `[k, m]`, and
+/// `b.t()` where `b` is stored as `[n, k]`. The gradient of a layer's weight is `dot(dy.t(), x)`. Of e4m3, e5m2, i8, and with
+/// the setting `tf32` of f32, there is `dot(a, b.t())` alone, and groups of rows that follow one another have no `a.t()`.
+/// Beside bf16 and f16 the second factor may be `i8` or `i4x2`, with `.t()`.
 /// A body has one, which may be written more than once, or two whose first factor is the same, and whose second ones differ
 /// and are of one size, both taken with `.t()` or neither. Two weights that are stacked in one tensor, or interleaved row by row
 /// or column by column, are two views of it: `rows(..n)` and `rows(n..)`, or a leading dimension of twice the length.
@@ -191,6 +203,21 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// the same launch brings the parts together: no atomics, the same bits in each run. One product, whose elements are written too;
 /// where C has no columns nothing is written.
 ///
+/// **Partners**, as of rotary embeddings: `rotate_half(y, 128)` and `rotate_pairs(y)` are those of a value `y` that the body has bound, in
+/// both pairings of [`macro@rows`], and `repeat_columns(table)` repeats the columns of a matrix or a row along each row:
+///
+/// ```ignore
+/// #[autokernel::fused_matmul]
+/// pub fn query(x: &Matrix<bf16>, w: &Matrix<bf16>, cosines: &Matrix<f32>, sines: &Matrix<f32>, out: &mut Matrix<bf16>) {
+///     let q = dot(x, w.t());
+///     out = q * repeat_columns(cosines) + rotate_half(q, 128) * repeat_columns(sines);
+/// }
+/// ```
+///
+/// Partners are computed together, in registers: a head has a multiple of 16 columns up to 256, and tiles have whole heads, so that few
+/// rows are not computed transposed. `if column_index() < 5120.0 { … } else { q }` leaves the columns of values as they are. A
+/// partner beyond the last column is NaN. Not beside reductions along rows, of a batch or groups, or of weights of whole numbers.
+///
 /// **A batch**: where a factor is a `&Batch<T>`, `[batch, rows, columns]`, each of its matrices is multiplied, and each output is
 /// a `&mut Batch<T>`. Other operands are shared by all products, or each has its own: of a `&Batch<T>` a matrix, of a
 /// `&RowBatch<T>` a row, of a `&ColumnBatch<T>` a column. Views of a batch have any strides, so that heads may lie between each
@@ -209,11 +236,26 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// Only the device knows the offsets: a launch waits for nothing and can be captured. Groups may be empty and of any size. Rows
 /// of no group are left as they are. An offset that is below the one before it, or beyond the rows, counts as the nearest that is
-/// not; `Index::check_groups` finds such ones.
+/// not; `Index::check_groups` finds such ones, and so does a launch with `AUTOKERNEL_CHECKED=1` in the environment.
 ///
-/// **Statements**, functions, `row_index()`, `column_index()` and the precision are those of [`macro@rows`], with the epilogues above as functions: `gelu(x)`, `leaky_relu(x, 0.2)`, their derivatives under `gelu_derivative(x)` and so on, of what
-/// the epilogue was given, and functions of this crate that are
-/// marked [`macro@function`].
+/// **Rows that are counted**: with a `&Batch<T>` for the first factor too the `&Index` has a number for each of its matrices: how many
+/// of its rows count, from the first on. Each matrix is a slot, as large as the largest group; results are `&mut Batch<T>`, of
+/// which other rows are left as they are. All else is as of a batch.
+///
+/// **Groups along K**, as of the gradients of experts' weights: with a `&Matrix<T>` for each factor, both stored as `[k, …]`, and a
+/// `&mut Batch<T>` for each result, offsets divide what is summed. Each group's rows are summed on their own, those of no group by
+/// none, and an empty group gives what the body makes of zeros:
+///
+/// ```ignore
+/// #[autokernel::fused_matmul]
+/// pub fn gradients(x: &Matrix<bf16>, dy: &Matrix<bf16>, offsets: &Index, dw: &mut Batch<f32>) {
+///     dw = dot(x.t(), dy);
+/// }
+/// ```
+///
+/// **Statements**, functions, `row_index()`, `column_index()` and the precision are those of [`macro@rows`], with the epilogues
+/// above as functions: `gelu(x)`, `leaky_relu(x, 0.2)`, their derivatives under `gelu_derivative(x)` and so on, of what the
+/// epilogue was given, and functions of this crate that are marked [`macro@function`].
 ///
 /// **Settings**: `n = …` and `k = …`, and [types](macro@rows#for-several-types) of which there is a kernel each, `T = [bf16, f16]`.
 ///
@@ -234,8 +276,8 @@ pub fn fused_matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 ///
 /// Without a body name, visibility, documentation and parameter types are the declaration. Queries, keys, values and the result are of
-/// one type, bf16 or f16; sums are kept in f32, and weights are rounded to that type before they are multiplied with values. On a GPU
-/// it runs on Hopper; the CPU computes it in f32.
+/// one type, bf16 or f16; sums are kept in f32, and weights are rounded to that type before they are multiplied with values. It has
+/// kernels of Hopper's own and portable ones for every other GPU from compute capability 8.0 on; the CPU computes it in f32.
 ///
 /// **Shapes**: `q: [batch, heads, queries, head_dim]`, `k: [batch, groups, keys, head_dim]`, `v: [batch, groups, keys, value_dim]`,
 /// `out: [batch, heads, queries, value_dim]`, all but the settings given at launch. `heads` is a multiple of `groups`: as many heads
@@ -267,9 +309,9 @@ pub fn fused_matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 ///
 /// `query_bounds: &Index` may stand before `pages` too, for packed queries on a cache in pages. No launch waits for the device, and each
-/// can be captured in a graph. Numbers that are negative or too large are cut to what the tensors hold; a number of no page stands for
-/// zeros; rows of `out` that are no sequence's are left alone. Bounds in which a sequence begins before another ends give such rows the
-/// result of either: `Index::check_groups` finds them. Of packed queries `log_sum_exp` is `[1, 1, heads, tokens]`.
+/// can be captured in a graph. Numbers that are negative or too large are cut to what the tensors hold; a number of no page, -1,
+/// stands for zeros; rows of `out` that are no sequence's are left alone. Bounds in which a sequence begins before another ends give
+/// such rows the result of either: `Index::check_groups` finds them. Of packed queries `log_sum_exp` is `[1, 1, heads, tokens]`.
 ///
 /// **Bodies** say what becomes of a score before the softmax:
 ///
@@ -290,8 +332,8 @@ pub fn fused_matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// is `score = …;`. What a mask of the settings hides stays hidden, and its blocks are skipped; a body that hides more,
 /// `if … { score } else { -1e30 }`, skips none, and a query from which it hides all keys so gives the mean of their values.
 ///
-/// **A second output**, `log_sum_exp: &mut Heads<f32>` behind `out`, `[1, batch, heads, queries]`, is the natural logarithm of each query's sum of
-/// exponentials of scores: what joins results on parts of the keys. It is −∞ of a query that sees no key.
+/// **A second output**, `log_sum_exp: &mut Heads<f32>` behind `out`, `[1, batch, heads, queries]`, is the natural logarithm of
+/// each query's sum of exponentials of scores: what joins results on parts of the keys. It is −∞ of a query that sees no key.
 ///
 /// **Settings**:
 /// - `head_dim = 128`: elements of a query, a multiple of 16 up to 256; needed.
@@ -328,12 +370,29 @@ pub fn attention(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// it runs: a launch in a graph sees what it holds at each replay. `&mut Matrix<T>`, `&mut Column<T>` and, along columns, `&mut Row<T>` are written.
 /// `T` is `bf16`, `f16` or `f32`, for each on its own; at most 20 operands, one of them a matrix.
 ///
+/// **Outputs of 8 bits**: a `&mut Matrix<e4m3>` or `e5m2` is rounded to nearest, ties to even; what is beyond the largest number, 448 or
+/// 57344, becomes that, infinities too, and what is no number stays none. A norm so quantises its result, each row with a scale of its own:
+///
+/// ```ignore
+/// #[autokernel::rows]
+/// pub fn quantised_norm(x: &Matrix<bf16>, weight: &Row<bf16>, scale: &mut Column<f32>, out: &mut Matrix<e4m3>) {
+///     let y = x / (row_mean(x * x) + 1e-6).sqrt() * weight;
+///     let of_row = row_max(y.abs()).max(1e-12) / 448.0;
+///     scale = of_row;
+///     out = y / of_row;
+/// }
+/// ```
+///
+/// On rows of 128 the same text without the norm makes the blocks and scales that a product with `block = 128` takes, of views:
+/// `x.view().reshaped(m * k / 128, 128)`, and of what it wrote `scale.view().as_matrix(m, k / 128)`.
+///
 /// **Rows that an index picks**: an `&Index` has the number of a row for each row of the launch. `table[ids]` is the element of the
 /// row of a matrix, or of a column, that it picks, in the same column; `out[ids] = …;` writes that row. Such an operand has as many
 /// rows as it likes. A number that is negative or too large picks no row: then nothing outside of the operand is touched, what is
 /// read is NaN, and what is written is left out. Rows of an output that nothing picks stay as they are; where two rows of the launch
 /// pick the same one, each of its elements is of either of them, and on the CPU of the last. In an expression `ids` by itself is the
-/// number, as an `f32`: `if ids >= 0.0 { table[ids] } else { 0.0 }` makes zeros of padding.
+/// number, as an `f32`: `if ids >= 0.0 { table[ids] } else { 0.0 }` makes zeros of padding, whose number is -1: launches that are
+/// checked refuse others that pick no row.
 ///
 /// ```ignore
 /// /// The embeddings of tokens: gathered rows.

@@ -25,7 +25,7 @@ pub fn parts(spec: &Spec, problem: &Problem) -> Result<Parts> {
 }
 
 /// What is read and written elsewhere than in its row and column, as the CPU's loops are told: fetches, in order, and then outputs.
-fn picks(body: &Body) -> TokenStream {
+pub fn picks(body: &Body) -> TokenStream {
     let number = |name: &str| body.operands.iter().position(|operand| operand.name == name);
     let fetches = body.fetches.iter().map(|Fetch { of, row, columns, .. }| (of.as_str(), row.as_deref(), *columns));
     let outputs = body.outputs().filter_map(|output| {

@@ -86,18 +86,20 @@ pub enum What {
     },
 }
 
-/// `dot(a, b)`, or with `a.t()` or `b.t()`.
+/// `dot(a, b)`, or with `a.t()` or `b.t()`, or with scales.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Factors {
     /// The operand whose rows are multiplied, or its columns where it is transposed.
     pub a: String,
     /// Whether `a` is taken transposed.
     pub transpose_a: bool,
+    /// The operand whose elements scale blocks of `a`: `a * scales`.
+    pub a_scales: Option<String>,
     /// The operand whose columns are, or its rows where it is transposed.
     pub b: String,
     /// Whether `b` is taken transposed.
     pub transpose_b: bool,
-    /// The operand whose elements scale groups of `b`: `(b * scales).t()`.
+    /// The operand whose elements scale groups or blocks of `b`: `(b * scales).t()`.
     pub scales: Option<String>,
 }
 

@@ -101,6 +101,18 @@ pub trait Operation: fmt::Display {
         1.0
     }
 
+    /// A small shape beside `extents` on which a kernel is checked too: no extent is a multiple of any tile, as far as operands have
+    /// whole elements. The first extent is no larger than it is in `extents`; those that were compiled in stay.
+    fn ragged(&self, extents: &Extents) -> Extents {
+        const RAGGED: [u32; 6] = [389, 523, 203, 101, 67, 37];
+        let signature = self.signature();
+        let dims = signature.dims.iter().zip(RAGGED).enumerate().map(|(at, (dim, ragged))| {
+            let free = if at == 0 { ragged.min(extents.size(0)) } else { ragged };
+            (dim.name, dim.known.unwrap_or(free))
+        });
+        Extents::collect(dims).map_or(*extents, |ragged| signature.whole(&ragged))
+    }
+
     /// What its kernels are measured against, if there is anything.
     fn opponent(&self) -> Option<Opponent> {
         None

@@ -65,14 +65,13 @@ impl AnyKernel {
     /// As [`Kernel::launch`](crate::Kernel::launch); `Operands` also for other arguments than the kernel's.
     pub fn launch(&self, device: &Device, arguments: &mut [Argument<'_>]) -> Result<()> {
         let descriptor = self.descriptor()?;
-        let extents = check::check(&descriptor.name, &descriptor.signature, arguments)?;
-        check::check_devices(&descriptor.name, &descriptor.signature, arguments, device)?;
+        let extents = check::launch(&descriptor.name, &descriptor.signature, arguments, device)?;
         if check::has_no_parts(&descriptor.signature, &extents) {
             return Ok(());
         }
         let served = match device.backend() {
             Backend::Cpu => (self.embedded.cpu)(arguments).map(|()| Served::Cpu)?,
-            // SAFETY: both checks are made above.
+            // SAFETY: it was checked above.
             Backend::Cuda(stream) => unsafe { self.launch_on_gpu(descriptor, stream, &extents, arguments) }?,
             #[cfg(feature = "emulator")]
             Backend::Emulated(emulator) => {

@@ -2,7 +2,7 @@
 
 use autokernel_core::{Coarse, OWN_AXIS};
 
-use crate::{Argument, Device, Error, Extents, Operand, Passed, Result, Role, Signature};
+use crate::{Argument, Device, Error, Extents, Operand, Passed, Result, Role, Signature, checked};
 
 /// The largest size of a dimension that a kernel takes.
 ///
@@ -23,11 +23,29 @@ struct Place {
     axis: usize,
 }
 
+/// Everything that a launch on `device` is checked for; gives the extents that its operands have together.
+///
+/// # Errors
+/// As [`check`] and [`check_devices`], and for a checked launch [`Error::Number`].
+pub(crate) fn launch(
+    kernel: &str,
+    signature: &Signature,
+    arguments: &[Argument<'_>],
+    device: &Device,
+) -> Result<Extents> {
+    let extents = check(kernel, signature, arguments)?;
+    check_devices(kernel, signature, arguments, device)?;
+    if checked::is_checked() {
+        checked::numbers(kernel, signature, arguments, device)?;
+    }
+    Ok(extents)
+}
+
 /// The extents that operands have together, once everything about them has been checked except their device.
 ///
 /// # Errors
 /// Of [`Error`]: `Operands`, `DtypeMismatch`, `ShapeMismatch`, `TooLarge`, `KnownDimension`.
-pub(crate) fn check(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) -> Result<Extents> {
+fn check(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) -> Result<Extents> {
     check_kinds(kernel, signature, arguments)?;
     let extents = extents(kernel, signature, arguments)?;
     check_known(kernel, signature, &extents)?;
@@ -92,6 +110,7 @@ fn check_kinds(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) 
 /// The size of each dimension, wherever an operand has it along an axis.
 fn extents(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) -> Result<Extents> {
     let mut found = [None::<(usize, Place)>; autokernel_core::MAX_RANK];
+    let mut ragged = Vec::new();
     for (at, (operand, argument)) in signature.operands.iter().zip(arguments).enumerate() {
         let axes = ARGUMENT_AXES.saturating_sub(operand.axes.len())..ARGUMENT_AXES;
         for (&dim, axis) in operand.axes.iter().zip(axes) {
@@ -104,8 +123,12 @@ fn extents(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) -> R
             }
             // Of what stands for several indices there are fewer.
             let first_axis = ARGUMENT_AXES.saturating_sub(operand.axes.len());
-            if let Some(&Coarse { indices, together, .. }) = signature.coarse(at, axis - first_axis) {
+            if let Some(&Coarse { indices, together, is_ragged, .. }) = signature.coarse(at, axis - first_axis) {
                 whole_units(kernel, &operand.name, size, together)?;
+                if is_ragged {
+                    ragged.push((dim, place, size, indices));
+                    continue;
+                }
                 size = size.saturating_mul(indices as usize);
             }
             if dim == OWN_AXIS {
@@ -123,6 +146,16 @@ fn extents(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) -> R
                     return Err(Error::ShapeMismatch { kernel, dim, first, second, sizes: (known, size) });
                 }
             }
+        }
+    }
+    for (dim, place, size, indices) in ragged {
+        let whole = found.get(usize::from(dim)).copied().flatten();
+        let expected = whole.map_or(size, |(whole, _)| whole.div_ceil(indices.max(1) as usize));
+        if size != expected {
+            let place = describe(signature, arguments, place);
+            let dim = signature.dims.get(usize::from(dim)).map_or(String::new(), |dim| dim.name.to_string());
+            let reason = format!("{place} are {size}, and {expected} blocks of {indices} cover `{dim}`");
+            return Err(Error::Operands { kernel: kernel.to_owned(), reason });
         }
     }
     // A dimension that no operand has along an axis was compiled in, or counts as 1.
@@ -204,6 +237,7 @@ pub(crate) fn check_extents(kernel: &str, signature: &Signature, given: &Extents
     }
     check_known(kernel, signature, &ordered)?;
     check_multiples(kernel, signature, &ordered)?;
+    check_whole(kernel, signature, &ordered)?;
     Ok(ordered)
 }
 
@@ -232,6 +266,16 @@ fn check_multiples(kernel: &str, signature: &Signature, extents: &Extents) -> Re
     Err(Error::Operands { kernel: kernel.to_owned(), reason })
 }
 
+/// Refuses a size of which an operand has a part of an element.
+fn check_whole(kernel: &str, signature: &Signature, extents: &Extents) -> Result<()> {
+    let whole = signature.whole(extents);
+    let broken = extents.iter().zip(whole.iter()).find(|((_, size), (_, whole))| size != whole);
+    let Some(((dim, size), (_, whole))) = broken else { return Ok(()) };
+    let reason =
+        format!("`{dim}` = {size} ends within a group, or a unit of packed numbers; the next that does not is {whole}");
+    Err(Error::Operands { kernel: kernel.to_owned(), reason })
+}
+
 /// Whether bounds have no parts between them: then a launch writes nothing.
 pub(crate) fn has_no_parts(signature: &Signature, extents: &Extents) -> bool {
     let mut bounds = signature.operands.iter().filter(|operand| operand.passed == Passed::Bounds);
@@ -239,16 +283,15 @@ pub(crate) fn has_no_parts(signature: &Signature, extents: &Extents) -> bool {
 }
 
 /// Refuses operands that are not all on `device`.
-pub(crate) fn check_devices(
-    kernel: &str,
-    signature: &Signature,
-    arguments: &[Argument<'_>],
-    device: &Device,
-) -> Result<()> {
+fn check_devices(kernel: &str, signature: &Signature, arguments: &[Argument<'_>], device: &Device) -> Result<()> {
     let mut operands = signature.operands.iter().zip(arguments);
     let Some((operand, argument)) = operands.find(|(_, argument)| !argument.is_on(device)) else { return Ok(()) };
-    let what = format!("`{}` of kernel `{kernel}` and its launch", operand.name);
-    Err(Error::DeviceMismatch { what, left: argument.device().to_string(), right: device.to_string() })
+    Err(elsewhere(kernel, operand, argument.device().to_string(), device.to_string()))
+}
+
+/// What is told of an operand on the device `left` and a launch on `right`.
+fn elsewhere(kernel: &str, operand: &Operand, left: String, right: String) -> Error {
+    Error::DeviceMismatch { what: format!("`{}` of kernel `{kernel}` and its launch", operand.name), left, right }
 }
 
 #[cfg(test)]
@@ -380,6 +423,17 @@ mod tests {
     }
 
     #[test]
+    fn extents_that_end_within_what_an_element_stands_for_are_refused_with_the_next_that_do_not() {
+        let coarse = vec![Coarse { operand: 1, axis: 1, indices: 2, together: 16, is_ragged: false }];
+        let packed = Signature { coarse, ..linear() };
+        let extents = |k| Extents::new([(dim("m"), 1), (dim("n"), 2), (dim("k"), k)]);
+        assert_eq!(check_extents("linear", &packed, &extents(64)).unwrap(), extents(64));
+        let text = check_extents("linear", &packed, &extents(65)).unwrap_err().to_string();
+        assert!(text.contains("`k` = 65") && text.contains("96"), "{text}");
+        assert!(check_extents("linear", &linear(), &extents(65)).is_ok());
+    }
+
+    #[test]
     fn heads_in_the_place_of_three_axes_are_told_by_all_four_and_the_first_is_one() {
         let mut signature = linear();
         signature.dims.push(Dimension { name: dim("batch"), known: None });
@@ -402,5 +456,13 @@ mod tests {
     fn operands_that_are_all_on_the_cpu_are_on_one_device() {
         let (x, w, mut out) = (zeros::<f32>((2, 3)), zeros::<f32>((5, 3)), zeros::<f32>((2, 5)));
         check_devices("linear", &linear(), &[(&x).into(), (&w).into(), (&mut out).into()], &Device::cpu()).unwrap();
+    }
+
+    #[test]
+    fn an_operand_on_another_device_is_told_by_its_name_with_both_devices_and_the_remedy() {
+        let text = elsewhere("linear", &linear().operands[1], "GPU 0".to_owned(), "the CPU".to_owned()).to_string();
+        for part in ["`w` of kernel `linear`", "GPU 0", "the CPU", "Matrix::to_device"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
     }
 }

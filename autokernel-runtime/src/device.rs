@@ -161,6 +161,14 @@ impl Device {
         stream.synchronize().map_err(Error::cuda("waiting for the GPU"))
     }
 
+    /// Whether a CUDA graph captures what is launched here.
+    pub(crate) fn is_capturing(&self) -> Result<bool> {
+        let Backend::Cuda(stream) = &self.backend else {
+            return Ok(false);
+        };
+        driver::is_capturing(stream)
+    }
+
     /// What the driver says about this GPU.
     ///
     /// # Errors

@@ -4,6 +4,9 @@
 
 use std::sync::OnceLock;
 
+use cudarc::driver::CudaStream;
+use cudarc::driver::sys::CUstreamCaptureStatus;
+
 use crate::{Error, Result};
 
 /// The names under which cudarc also looks for the driver, so that it finds what is found here.
@@ -58,4 +61,16 @@ pub(crate) fn require_version(what: &'static str, needed: u32) -> Result<()> {
         return Err(Error::DriverTooOld { what, needed, found });
     }
     Ok(())
+}
+
+/// Whether a stream is being captured in a graph. The default stream cannot be.
+///
+/// # Errors
+/// The driver's own error.
+pub(crate) fn is_capturing(stream: &CudaStream) -> Result<bool> {
+    if stream.cu_stream().is_null() {
+        return Ok(false);
+    }
+    let status = stream.capture_status().map_err(Error::cuda("asking whether the stream is captured"))?;
+    Ok(status == CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE)
 }

@@ -328,6 +328,27 @@ pub enum Error {
         what: &'static str,
     },
 
+    /// A whole number of an operand says what is not there; a checked launch found it.
+    #[error(
+        "kernel `{kernel}`: number {at} of `{operand}` is {value}, {}. Correct it where it is written: a launch that is not checked \
+         takes it for the nearest that may be, or for none",
+        may_be(*.least, *.most)
+    )]
+    Number {
+        /// The kernel's name.
+        kernel: String,
+        /// The operand's.
+        operand: String,
+        /// Its place among the operand's numbers, from 0, row by row.
+        at: usize,
+        /// What it is.
+        value: i32,
+        /// The least that it may be.
+        least: i64,
+        /// The most that it may be.
+        most: i64,
+    },
+
     /// An image that is neither PTX text nor a cubin.
     #[error(
         "the image of kernel `{symbol}` is unusable: {reason}. Rebuild it (`cargo clean -p` its crate, then build)"
@@ -385,6 +406,14 @@ pub enum Error {
         #[source]
         source: DriverError,
     },
+}
+
+/// What a number may be.
+fn may_be(least: i64, most: i64) -> String {
+    if least == most && most < 0 {
+        return format!("and may be {least} alone: there is nothing to pick");
+    }
+    format!("and may be {least} to {most}")
 }
 
 /// `2x16x512`.

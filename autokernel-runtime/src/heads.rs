@@ -135,6 +135,21 @@ fn layout_of_tokens(tokens: Layout, batch: usize, heads: usize) -> Result<Layout
     Err(Error::HeadsSize { len: span, shape, strides, needed: format!("{rows} rows of {columns} elements"), remedy })
 }
 
+fn layout_of_rows(matrix: Layout, batch: usize, heads: usize) -> Result<Layout> {
+    let Layout { rows, columns, ld, .. } = matrix;
+    let matrices = batch.saturating_mul(heads);
+    let fits = matrices > 0 && rows.is_multiple_of(matrices);
+    let sequence = rows / matrices.max(1);
+    let of_head = sequence.saturating_mul(ld);
+    let (shape, strides) = ([batch, heads, sequence, columns], [heads.saturating_mul(of_head), of_head, ld]);
+    let span = matrix.span().unwrap_or(0);
+    if fits {
+        return Layout::strided_heads(span, shape, strides);
+    }
+    let remedy = "Rows must divide into the heads of all sequences";
+    Err(Error::HeadsSize { len: span, shape, strides, needed: format!("{rows} rows of {columns} elements"), remedy })
+}
+
 impl<'a, T: Number> HeadsView<'a, T> {
     of_both!();
 
@@ -184,6 +199,16 @@ impl<'a, T: Number> HeadsView<'a, T> {
         let tokens = tokens.into();
         let layout = layout_of_tokens(tokens.layout, batch, heads)?;
         Ok(Self(MatrixView { layout, ..tokens }))
+    }
+
+    /// The heads of which a matrix has all rows one below the other: those of a head, then of the next, then of the next sequence.
+    ///
+    /// # Errors
+    /// [`Error::HeadsSize`] where rows do not divide into so many heads.
+    pub fn of_rows(rows: impl Into<MatrixView<'a, T>>, batch: usize, heads: usize) -> Result<Self> {
+        let rows = rows.into();
+        let layout = layout_of_rows(rows.layout, batch, heads)?;
+        Ok(Self(MatrixView { layout, ..rows }))
     }
 
     /// The elements in order, copied to the host. Waits for the GPU.
@@ -243,6 +268,16 @@ impl<'a, T: Number> HeadsViewMut<'a, T> {
         let tokens = tokens.into();
         let layout = layout_of_tokens(tokens.layout, batch, heads)?.apart()?;
         Ok(Self(MatrixViewMut { layout, ..tokens }))
+    }
+
+    /// The heads of which a matrix has all rows, as [`HeadsView::of_rows`].
+    ///
+    /// # Errors
+    /// [`Error::HeadsSize`] where rows do not divide into so many heads.
+    pub fn of_rows(rows: impl Into<MatrixViewMut<'a, T>>, batch: usize, heads: usize) -> Result<Self> {
+        let rows = rows.into();
+        let layout = layout_of_rows(rows.layout, batch, heads)?.apart()?;
+        Ok(Self(MatrixViewMut { layout, ..rows }))
     }
 }
 
@@ -307,6 +342,17 @@ impl<T: Number> fmt::Debug for Heads<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_heads_of_rows_lie_one_below_the_other_with_the_gaps_that_rows_have() {
+        let data: Vec<f32> = (0..12 * 5).map(|at| at as f32).collect();
+        let rows = MatrixView::from_slice_with_ld(&data, 12, 2, 5).unwrap();
+        let heads = HeadsView::of_rows(&rows, 2, 3).unwrap();
+        assert_eq!((heads.shape(), heads.strides()), ([2, 3, 2, 2], [30, 10, 5]));
+        assert_eq!(heads.to_vec().unwrap(), rows.to_vec().unwrap());
+        let text = HeadsView::of_rows(&rows, 5, 1).unwrap_err().to_string();
+        assert!(text.contains("12 rows") && text.contains("divide"), "{text}");
+    }
 
     #[test]
     fn the_heads_of_tokens_are_columns_of_their_rows() {

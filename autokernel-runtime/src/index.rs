@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::RangeBounds;
 
+use autokernel_core::Each;
 use cudarc::driver::{CudaSlice, CudaView};
 
 use crate::layout::Layout;
@@ -42,7 +43,8 @@ impl RowNumber for u32 {
 
 /// The number of a row for each row of a launch, on the CPU or on a GPU: the tokens of an embedding, slots of a cache.
 ///
-/// A number that is negative or too large picks no row: what is read there is NaN, and what is written is left out.
+/// A number that is negative or too large picks no row: what is read there is NaN, and what is written is left out. Write -1 for none
+/// on purpose: launches that are checked ([`set_checked`](crate::set_checked)) refuse any other.
 ///
 /// ```
 /// use autokernel_runtime::{Device, Index};
@@ -225,12 +227,14 @@ impl<'a> IndexView<'a> {
     /// # Errors
     /// As [`Index::check_groups`].
     pub fn check_groups(&self, rows: usize) -> Result<()> {
-        let mut least = 0;
+        let mut before = None;
         for (at, offset) in self.to_vec()?.into_iter().enumerate() {
-            match usize::try_from(offset).ok().filter(|offset| (least..=rows).contains(offset)) {
-                Some(offset) => least = offset,
-                None => return Err(Error::NotInOrder { at, offset, least, rows }),
+            let (least, most) = Each::Bounds.range(before, rows as u64);
+            if !(least..=most).contains(&i64::from(offset)) {
+                let least = usize::try_from(least).unwrap_or(0);
+                return Err(Error::NotInOrder { at, offset, least, rows });
             }
+            before = Some(offset);
         }
         Ok(())
     }

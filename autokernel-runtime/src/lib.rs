@@ -16,6 +16,7 @@
 //!   machine without one.
 //! - [`Embedded`]: what a build hands over, and [`KernelDescriptor`]: what is read from it.
 //! - [`timing`]: event timing with stated statistics; [`roofline`] and [`Datasheet`]: what the hardware would allow.
+//! - `AUTOKERNEL_CHECKED=1` in the environment, or [`set_checked`]: launches look at offsets, counts and indices first.
 //! - `AUTOKERNEL_RECORD=shapes.jsonl` in the environment counts each kernel's launches by extents, for the tuner.
 //! - [`Element`]: the types of operands; [`Number`]: what memory holds.
 //! - [`Error`]: everything that can go wrong, each with its remedy. Nothing here panics on bad input.
@@ -26,7 +27,9 @@ mod any_view;
 mod argument;
 pub mod attention;
 mod batch;
+mod blocks;
 mod check;
+mod checked;
 mod cpu;
 mod datasheet;
 mod descriptor;
@@ -81,7 +84,9 @@ pub use any_view::{AnyView, AnyViewMut};
 pub use argument::Argument;
 pub use attention::PerHead;
 pub use batch::{Batch, BatchView, BatchViewMut};
+pub use blocks::quantise_blocks;
 pub use check::MAX_EXTENT;
+pub use checked::{CHECKED_ENV, is_checked, set_checked};
 pub use cpu::CpuFunction;
 pub use datasheet::{Datasheet, Multiprocessor, Peak};
 pub use descriptor::{Embedded, Image, Images, KernelDescriptor, KernelVariant, image_for, symbol};
@@ -109,7 +114,7 @@ pub use view::{MatrixView, MatrixViewMut};
 
 pub use autokernel_core::{
     Arch, ComputeCapability, Dim, Dimension, Dtype, Extents, Features, LaunchPlan, Operand, ParseExtentsError, Passed,
-    Role, Signature, Tuned, dim,
+    Role, Signature, Span, Tuned, dim,
 };
 pub use cudarc;
 pub use float8::{F8E4M3 as e4m3, F8E5M2 as e5m2};

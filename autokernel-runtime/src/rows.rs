@@ -38,6 +38,21 @@ pub fn row_min(values: impl Iterator<Item = f32>) -> f32 {
     values.fold(f32::INFINITY, f32::min)
 }
 
+/// What each element of a row sees of its partner in it; NaN where there is none.
+pub fn partners(values: &[f32], columns: Columns) -> Vec<f32> {
+    let partner = |column| match columns.at(column, values.len()) {
+        Some((partner, is_negated)) => {
+            if is_negated {
+                -values[partner]
+            } else {
+                values[partner]
+            }
+        }
+        None => f32::NAN,
+    };
+    (0..values.len()).map(partner).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -124,6 +124,14 @@ macro_rules! vector {
         }
 
         impl<'a, T: Number> $View<'a, T> {
+            /// The same elements as rows of a matrix, with no copy.
+            ///
+            /// # Errors
+            /// [`Error::BufferSize`](crate::Error::BufferSize) where that is not as many elements.
+            pub fn as_matrix(&self, rows: usize, columns: usize) -> Result<MatrixView<'a, T>> {
+                self.0.reshaped(rows, columns)
+            }
+
             /// A host slice.
             pub const fn from_slice(data: &'a [T]) -> Self {
                 Self(MatrixView { storage: Storage::Host(data), layout: layout(data.len()) })

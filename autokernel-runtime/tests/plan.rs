@@ -28,7 +28,7 @@ fn tuned(m: u32, n: u32, k: u32) -> Tuned {
         final_rounds: 0,
         proposed_by: "random".to_owned(),
     };
-    Tuned { class: "a product".to_owned(), extents: extents(m, n, k), provenance }
+    Tuned { class: "a product".to_owned(), extents: extents(m, n, k), range: None, provenance }
 }
 
 fn variant(arch: Arch, tuned: Option<Tuned>, symbol: &str, shared_bytes: u32) -> KernelVariant {
@@ -86,6 +86,29 @@ fn other_shapes_get_the_nearest_in_log_space() {
         assert_eq!(chosen, symbol, "{size}");
         assert!(matches!(reason, Reason::Nearest { distance } if distance > 0.0));
     }
+}
+
+#[test]
+fn an_entry_for_a_range_serves_its_sizes_but_those_that_have_an_entry_of_their_own_and_the_narrowest_comes_first() {
+    let ranged = |m, range: &str| Some(Tuned { range: Some(range.parse().unwrap()), ..tuned(m, 4096, 4096) });
+    let kernel = with_variants(vec![
+        variant(Arch::SM_90A, ranged(64, "m=1..=256"), "wide", 200_000),
+        variant(Arch::SM_90A, ranged(64, "m=1..=64"), "narrow", 200_000),
+        variant(Arch::SM_90A, ranged(70, "m=60..=70"), "narrowest", 200_000),
+        variant(Arch::SM_90A, Some(tuned(16, 4096, 4096)), "own", 200_000),
+    ]);
+    let chosen = |m, n| match plan_for(&kernel, H200, &extents(m, n, 4096)).unwrap() {
+        Plan::Gpu { variant, reason, .. } => (symbol(&variant.plan).to_owned(), reason),
+        other => panic!("no GPU plan: {other:?}"),
+    };
+    assert_eq!(chosen(16, 4096), ("own".into(), Reason::Exact));
+    assert_eq!(chosen(17, 4096), ("narrow".into(), Reason::Range));
+    assert_eq!(chosen(71, 4096), ("wide".into(), Reason::Range));
+    assert_eq!(chosen(64, 4096), ("narrowest".into(), Reason::Range), "the last size of two wider ones as any other");
+    assert!(matches!(chosen(257, 4096).1, Reason::Nearest { .. }));
+    assert!(matches!(chosen(17, 4095).1, Reason::Nearest { .. }), "only the range's own dimension varies");
+    let plan = plan_for(&kernel, H200, &extents(17, 4096, 4096)).unwrap().to_string();
+    assert!(plan.contains("tuned for m = 1 to 64 on NVIDIA H200"), "{plan}");
 }
 
 #[test]

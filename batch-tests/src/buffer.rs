@@ -61,17 +61,20 @@ enum Memory<T> {
     Gpu(CudaSlice<T>),
 }
 
+/// Whether anything may depend on a row of a matrix.
+type IsRead<'r> = &'r dyn Fn(usize, usize) -> bool;
+
 /// A NaN where the type has one: what lies around an operand, and in outputs before a launch.
 fn poison<T: Element>() -> T {
     T::from_f32(f32::NAN)
 }
 
 impl<T: Element> Typed<T> {
-    fn new(device: &Device, place: Place, drawn: Option<(Values, u64)>) -> Result<Self> {
+    fn new(device: &Device, place: Place, drawn: Option<(Values, u64)>, is_read: IsRead<'_>) -> Result<Self> {
         let mut before = vec![poison::<T>(); place.buffer_len()];
         if let Some((values, seed)) = drawn {
             let mut rng = StdRng::seed_from_u64(seed);
-            for at in place.elements() {
+            for (at, _) in place.places().filter(|(_, [matrix, row])| is_read(*matrix, *row)) {
                 before[at] = T::from_f32(match values {
                     Values::Uniform => rng.random_range(-1.0f32..1.0),
                     Values::Integers => f32::from(rng.random_range(-2i8..=2)),
@@ -152,21 +155,27 @@ macro_rules! of_typed {
 }
 
 impl Buffer {
-    /// Filled by values and a seed; poison without.
+    /// Filled by values and a seed, in rows that may be read; poison without.
     ///
     /// # Errors
     /// The device has no memory for it.
     ///
     /// # Panics
     /// Indices are no elements.
-    pub fn new(device: &Device, dtype: Dtype, place: Place, drawn: Option<(Values, u64)>) -> Result<Self> {
+    pub fn new(
+        device: &Device,
+        dtype: Dtype,
+        place: Place,
+        drawn: Option<(Values, u64)>,
+        is_read: IsRead<'_>,
+    ) -> Result<Self> {
         Ok(match dtype {
-            Dtype::Bf16 => Buffer::Bf16(Typed::new(device, place, drawn)?),
-            Dtype::F16 => Buffer::F16(Typed::new(device, place, drawn)?),
-            Dtype::F32 => Buffer::F32(Typed::new(device, place, drawn)?),
-            Dtype::E4m3 => Buffer::E4m3(Typed::new(device, place, drawn)?),
-            Dtype::E5m2 => Buffer::E5m2(Typed::new(device, place, drawn)?),
-            Dtype::I8 => Buffer::I8(Typed::new(device, place, drawn)?),
+            Dtype::Bf16 => Buffer::Bf16(Typed::new(device, place, drawn, is_read)?),
+            Dtype::F16 => Buffer::F16(Typed::new(device, place, drawn, is_read)?),
+            Dtype::F32 => Buffer::F32(Typed::new(device, place, drawn, is_read)?),
+            Dtype::E4m3 => Buffer::E4m3(Typed::new(device, place, drawn, is_read)?),
+            Dtype::E5m2 => Buffer::E5m2(Typed::new(device, place, drawn, is_read)?),
+            Dtype::I8 => Buffer::I8(Typed::new(device, place, drawn, is_read)?),
             Dtype::I4x2 | Dtype::I32 => panic!("no operand of a product's elements"),
         })
     }

@@ -1,7 +1,7 @@
 //! Launches, held against fp64: the error of a product is that of its sums, and what a body makes of it is carried through its
 //! expressions.
 
-use autokernel::{Argument, Device, Extents, Result, Role, matmul};
+use autokernel::{Argument, Device, Dtype, Extents, Result, Role, matmul};
 use autokernel_codegen::matmul::{Many, accumulation};
 use autokernel_codegen::product::{Body, Problem, oracle};
 use autokernel_codegen::rows::oracle::Ball;
@@ -13,6 +13,7 @@ use rayon::prelude::*;
 
 use crate::buffer::{Buffer, Values};
 use crate::place::Place;
+use crate::sizes::Sizes;
 
 /// A batch of products of one size, or groups of rows, drawn by a seed.
 #[derive(Clone, Copy, Debug)]
@@ -42,50 +43,19 @@ pub fn check(
     let (mut rng, operands) = (StdRng::seed_from_u64(case.seed), body.operands());
     let places = operands.iter().zip(&shapes).map(|(operand, &shape)| place(&mut rng, operand, shape));
     let places: Vec<Place> = places.collect();
-    let [m, ..] = matmul::sizes(&case.extents);
-    let groups = matmul::matrices(&case.extents) as usize;
-    let offsets = if problem.many() == Many::Groups { offsets(&mut rng, groups, m) } else { Vec::new() };
+    let sizes = Sizes::random(&mut rng, problem.many(), &case.extents);
     let mut runs: Vec<Vec<Vec<f64>>> = Vec::new();
     for _ in 0..2 {
-        let ran = run(device, operands, &places, (case, &offsets), &launch)
-            .map_err(|reason| report(format!("{reason}; {places:?} {offsets:?}")))?;
+        let ran = run(device, body, &places, (case, &sizes), &launch)
+            .map_err(|reason| report(format!("{reason}; {places:?} {sizes:?}")))?;
         runs.push(ran);
     }
     let bits = |run: &Vec<Vec<f64>>| run.iter().flatten().map(|value| value.to_bits()).collect::<Vec<_>>();
     if bits(&runs[0]) != bits(&runs[1]) {
         return Err(report("two runs gave different bits".to_owned()));
     }
-    judge(problem, body, (&shapes, &offsets), &runs[0])
-        .map_err(|reason| report(format!("{reason}; {places:?} {offsets:?}")))
-}
-
-/// Where groups begin: in order, with empty ones among them, from the first row to the last or not; now and then anything.
-fn offsets(rng: &mut StdRng, groups: usize, rows: u32) -> Vec<i32> {
-    let rows = rows.cast_signed();
-    let mut offsets: Vec<i32> = (0..=groups).map(|_| rng.random_range(0..=rows)).collect();
-    offsets.sort_unstable();
-    match rng.random_range(0..5) {
-        0 => offsets.iter_mut().for_each(|offset| *offset = rng.random_range(-3 * rows - 5..=3 * rows + 5)),
-        1 => {}
-        _ => {
-            offsets[0] = 0;
-            offsets[groups] = rows;
-        }
-    }
-    offsets
-}
-
-/// The group of each row, if it is of one: offsets that are out of order or range count as the nearest that is not.
-fn groups(offsets: &[i32], rows: usize) -> Vec<Option<usize>> {
-    let (mut of_rows, mut begin) = (vec![None; rows], 0);
-    for (at, offset) in offsets.iter().enumerate() {
-        let end = begin.max((*offset).max(0) as usize).min(rows);
-        if at > 0 {
-            of_rows[begin..end].fill(Some(at - 1));
-        }
-        begin = end;
-    }
-    of_rows
+    judge(problem, body, (&shapes, &sizes), &runs[0])
+        .map_err(|reason| report(format!("{reason}; {places:?} {sizes:?}")))
 }
 
 fn place(rng: &mut StdRng, operand: &Operand, shape: [usize; 3]) -> Place {
@@ -124,18 +94,22 @@ fn shapes(problem: &Problem, body: &Body, extents: &Extents) -> Vec<[usize; 3]> 
 /// What each operand held after a launch, inputs too.
 fn run(
     device: &Device,
-    operands: &[Operand],
+    body: &Body,
     places: &[Place],
-    (case, offsets): (Case, &[i32]),
+    (case, sizes): (Case, &Sizes),
     launch: impl Fn(&mut [Argument<'_>]) -> Result<()>,
 ) -> std::result::Result<Vec<Vec<f64>>, String> {
     let failed = |error: autokernel::Error| error.to_string();
+    let (operands, in_groups) = (body.operands(), in_groups(body));
     let buffer = |(at, (operand, &place)): (usize, (&Operand, &Place))| {
         let drawn = (operand.role == Role::Input).then_some((case.values, case.seed.wrapping_mul(31) + at as u64));
         if operand.kind == Kind::Index {
-            return Buffer::of_offsets(device, offsets);
+            return Buffer::of_offsets(device, &sizes.numbers);
         }
-        Buffer::new(device, operand.dtype, place, drawn)
+        // Rows of none are NaN in two of three cases: one that is summed shows then, and one that is stored in the others.
+        let hides = !case.seed.is_multiple_of(3) && in_groups.contains(&at);
+        let is_read = |matrix, row| !hides || sizes.is_read(matrix, row);
+        Buffer::new(device, operand.dtype, place, drawn, &is_read)
     };
     let mut buffers =
         operands.iter().zip(places).enumerate().map(buffer).collect::<Result<Vec<_>>>().map_err(failed)?;
@@ -157,10 +131,19 @@ fn run(
     after.collect()
 }
 
+/// The factors whose rows lie in groups; what is of none may hold anything.
+fn in_groups(body: &Body) -> Vec<usize> {
+    let factors = body.factors().into_iter().map(usize::from);
+    match body.many() {
+        Many::GroupsAlongK => factors.collect(),
+        Many::One | Many::Batch | Many::Masked | Many::Groups => factors.take(1).collect(),
+    }
+}
+
 fn judge(
     problem: &Problem,
     body: &Body,
-    (shapes, offsets): (&[[usize; 3]], &[i32]),
+    (shapes, sizes): (&[[usize; 3]], &Sizes),
     values: &[Vec<f64>],
 ) -> std::result::Result<(), String> {
     let (factors, operands) = (body.factors().into_iter().map(usize::from).collect::<Vec<_>>(), body.operands());
@@ -172,16 +155,13 @@ fn judge(
         let first = if matrices > 1 { product * rows * columns } else { 0 };
         &values[operand][first..first + rows * columns]
     };
-    let accumulated = accumulation::error(problem.input, k as f64, 4.0 * (k as f64).sqrt() / 3.0);
-    // The product that a row is of; none for rows of no group, which are left alone.
-    let groups = groups(offsets, m);
     // Rows are judged by all threads: on a GPU it is the reference that takes the time.
     (0..batch * m).into_par_iter().try_for_each(|number| {
         let (product, row) = (number / m, number % m);
-        let own = if problem.many() == Many::Groups { groups[row] } else { Some(product) };
+        let own = sizes.product(product, row);
         for column in 0..n {
             let Some(product) = own else {
-                if let Some(output) = outputs.iter().find(|&&output| !of(output, 0)[row * n + column].is_nan()) {
+                if let Some(output) = outputs.iter().find(|&&output| !of(output, product)[row * n + column].is_nan()) {
                     return Err(format!(
                         "`{}`[{row}, {column}] is of no group and was written",
                         operands[*output].name
@@ -189,6 +169,8 @@ fn judge(
                 }
                 continue;
             };
+            let depth = sizes.depth(product);
+            let accumulated = accumulated(problem.input, depth.len());
             let a = of(factors[0], product);
             let a = |of_k: usize| if problem.layout.transpose_a() { a[of_k * m + row] } else { a[row * k + of_k] };
             let sum = |b: &usize| {
@@ -196,7 +178,7 @@ fn judge(
                 let at = |of_k: usize| {
                     if problem.layout.transpose_b() { b[column * k + of_k] } else { b[of_k * n + column] }
                 };
-                let value = (0..k).map(|of_k| a(of_k) * at(of_k)).sum::<f64>();
+                let value = depth.clone().map(|of_k| a(of_k) * at(of_k)).sum::<f64>();
                 Ball { value, error: if value.is_finite() { accumulated } else { 0.0 } }
             };
             let sums: Vec<Ball> = factors[1..].iter().map(sum).collect();
@@ -220,6 +202,11 @@ fn judge(
     })
 }
 
+/// The error of a sum of that many products.
+fn accumulated(input: Dtype, k: usize) -> f64 {
+    accumulation::error(input, k as f64, 4.0 * (k as f64).sqrt() / 3.0)
+}
+
 /// A case of up to `largest` rows, columns and K, and `most` products.
 pub fn random(rng: &mut StdRng, problem: &Problem, largest: [u32; 3], most: u32) -> Case {
     let mut extent = |most: u32| ((rng.random_range(0.0..f64::from(most + 1).ln()).exp()) as u32).clamp(1, most);
@@ -233,7 +220,7 @@ pub fn random(rng: &mut StdRng, problem: &Problem, largest: [u32; 3], most: u32)
 /// So many products of that size, or groups of so many rows in all.
 pub fn of_many(problem: &Problem, count: u32, [m, n, k]: [u32; 3]) -> Extents {
     match problem.many() {
-        Many::Groups => matmul::grouped_extents(count, m, n, k),
-        Many::One | Many::Batch => matmul::batched_extents(count, m, n, k),
+        Many::Groups | Many::GroupsAlongK => matmul::grouped_extents(count, m, n, k),
+        Many::One | Many::Batch | Many::Masked => matmul::batched_extents(count, m, n, k),
     }
 }

@@ -18,12 +18,13 @@ pub fn check_declared(device: &Device, cases: u64, largest: u32, most: u32) {
     hold(device, cases, [largest; 3], most, |_| true);
 }
 
-/// The same of the kernels that multiply groups of rows: up to so many rows in all.
+/// The same of the kernels that multiply groups of rows, or sum them: up to so many rows in all.
 ///
 /// # Panics
 /// As [`check_declared`].
 pub fn check_groups(device: &Device, cases: u64, rows: u32, most: u32) {
     hold(device, cases, [rows, 200, 200], most, |many| many == Many::Groups);
+    hold(device, cases, [200, 200, rows], most, |many| many == Many::GroupsAlongK);
 }
 
 fn hold(device: &Device, cases: u64, largest: [u32; 3], most: u32, is_held: impl Fn(Many) -> bool) {

@@ -56,6 +56,51 @@ pub fn swiglu(x: &Matrix<bf16>, gate: &Batch<bf16>, up: &Batch<bf16>, offsets: &
     out = silu(dot(x, gate.t())) * dot(x, up.t());
 }
 
+/// The gradients of experts' weights: each sums the rows of its group alone, to what was there.
+#[autokernel::fused_matmul]
+pub fn gradients(x: &Matrix<bf16>, dy: &Matrix<bf16>, offsets: &Index, before: &Batch<f32>, dw: &mut Batch<f32>) {
+    dw = before + dot(x.t(), dy);
+}
+
+/// Two gradients of one activation at once, with what groups have of their own and what they share.
+#[autokernel::fused_matmul]
+pub fn gated_gradients(
+    x: &Matrix<f16>,
+    offsets: &Index,
+    gate: &Matrix<f16>,
+    up: &Matrix<f16>,
+    scale: &RowBatch<f32>,
+    shift: &Column<bf16>,
+    dup: &mut Batch<f32>,
+    dgate: &mut Batch<f16>,
+) {
+    dup = dot(x.t(), up) + 0.001 * row_index();
+    dgate = dot(x.t(), gate) * scale + shift;
+}
+
+/// Experts whose rows lie in slots, of which as many count as were filled.
+#[autokernel::fused_matmul]
+pub fn slots(
+    x: &Batch<bf16>,
+    w: &Batch<bf16>,
+    counts: &Index,
+    bias: &RowBatch<f32>,
+    scale: &ColumnBatch<f32>,
+    skip: &Matrix<f16>,
+    pre: &mut Batch<f32>,
+    out: &mut Batch<bf16>,
+) {
+    let y = dot(x, w.t()) + bias;
+    pre = y + 0.001 * row_index();
+    out = y * scale + skip;
+}
+
+/// Slots of rows of a transposed first factor, and two products of them with weights that all share.
+#[autokernel::fused_matmul]
+pub fn shared_slots(x: &Batch<f16>, gate: &Matrix<f16>, up: &Matrix<f16>, counts: &Index, out: &mut Batch<f16>) {
+    out = silu(dot(x.t(), gate)) * dot(x.t(), up);
+}
+
 /// A kernel, as every test takes it.
 pub struct Declared {
     /// Its function's name.
@@ -79,12 +124,16 @@ impl Declared {
 }
 
 /// The kernels above.
-pub fn catalogue() -> [Declared; 5] {
+pub fn catalogue() -> [Declared; 9] {
     [
         Declared { name: "scores", kernel: &scores::KERNEL },
         Declared { name: "shared", kernel: &shared::KERNEL },
         Declared { name: "gated", kernel: &gated::KERNEL },
         Declared { name: "experts", kernel: &experts::KERNEL },
         Declared { name: "swiglu", kernel: &swiglu::KERNEL },
+        Declared { name: "gradients", kernel: &gradients::KERNEL },
+        Declared { name: "gated_gradients", kernel: &gated_gradients::KERNEL },
+        Declared { name: "slots", kernel: &slots::KERNEL },
+        Declared { name: "shared_slots", kernel: &shared_slots::KERNEL },
     ]
 }

@@ -2,6 +2,7 @@
 //! broadcasts among them.
 
 pub mod buffer;
+pub mod carried;
 pub mod check;
 pub mod check_declared;
 pub mod compiler;
@@ -10,4 +11,5 @@ pub mod place;
 pub mod routes;
 pub mod runs;
 pub mod schedules;
+pub mod sizes;
 pub mod timed;

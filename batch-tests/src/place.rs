@@ -73,9 +73,15 @@ impl Place {
 
     /// Where each element lies, matrix by matrix and row by row.
     pub fn elements(self) -> impl Iterator<Item = usize> {
+        self.places().map(|(at, _)| at)
+    }
+
+    /// The same, with the numbers of its matrix and row.
+    pub fn places(self) -> impl Iterator<Item = (usize, [usize; 2])> {
         let [matrices, rows, columns] = self.shape;
         (0..matrices).flat_map(move |matrix| {
-            (0..rows).flat_map(move |row| (0..columns).map(move |column| self.at(matrix, row, column)))
+            let of_row = move |row| (0..columns).map(move |column| (self.at(matrix, row, column), [matrix, row]));
+            (0..rows).flat_map(of_row)
         })
     }
 }

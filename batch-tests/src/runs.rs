@@ -14,7 +14,7 @@ use rand::{RngExt, SeedableRng};
 
 use crate::check::{Case, check, of_many, random};
 use crate::declared::catalogue;
-use crate::schedules::every_kind;
+use crate::schedules::{every_kind, of_transposed};
 
 /// A problem by a schedule.
 pub struct Run {
@@ -36,11 +36,14 @@ pub fn runs() -> Vec<Run> {
     let mut runs = Vec::new();
     for kernel in catalogue() {
         let problem = kernel.problem();
-        for (arch, schedule) in every_kind(problem.class().products()) {
-            let is_grouped = problem.many() == Many::Groups;
-            let valid = schedule.check(&problem.class(), arch);
-            if let Err(broken) = valid {
-                assert!(is_grouped && broken.rule == "groups_are_walked_over", "{schedule}: {broken}");
+        let products = problem.class().products();
+        let mut kinds = every_kind(products);
+        if problem.layout.transpose_a() {
+            kinds.extend(of_transposed(products));
+        }
+        for (arch, schedule) in kinds {
+            if let Err(broken) = schedule.check(&problem.class(), arch) {
+                assert!(refused_by(&problem).contains(&broken.rule), "{schedule}: {broken}");
                 continue;
             }
             runs.push(Run { problem: problem.clone(), arch, schedule, seed: rng.random() });
@@ -48,6 +51,20 @@ pub fn runs() -> Vec<Run> {
     }
     runs
 }
+
+/// The rules that refuse kinds of schedules for it.
+fn refused_by(problem: &Problem) -> &'static [&'static str] {
+    match (problem.many(), problem.layout.transpose_a()) {
+        (Many::One | Many::Batch, _) => &[],
+        (Many::Groups | Many::Masked, false) => &["groups_are_walked_over"],
+        (Many::Groups | Many::Masked, true) => &["groups_are_walked_over", OF_TRANSPOSED, SLICES_OF_TRANSPOSED],
+        (Many::GroupsAlongK, _) => &["groups_along_k_have_whole_tiles", OF_TRANSPOSED, SLICES_OF_TRANSPOSED],
+    }
+}
+
+/// Tiles of fewer rows than a swizzle row of a transposed first factor holds.
+const OF_TRANSPOSED: &str = "transposed_a_takes_whole_swizzle_rows";
+const SLICES_OF_TRANSPOSED: &str = "cluster_slices_a_in_whole_swizzle_atoms";
 
 impl Run {
     /// Its launch plan, PTX and cubin.

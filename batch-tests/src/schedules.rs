@@ -3,6 +3,17 @@
 use autokernel::Arch;
 use autokernel_codegen::matmul::schedule::{Mode, Schedule, Sm80Schedule, Sm90Schedule};
 
+/// Those of tiles whose rows are whole swizzle rows of a transposed first factor, in place of others that are not.
+pub fn of_transposed(products: u32) -> Vec<(Arch, Schedule)> {
+    let plain = Sm90Schedule { tile_m: 128, tile_n: 64 * products, ..Sm90Schedule::PLAIN };
+    let kinds = [
+        Sm90Schedule { cluster_n: 2, ..plain },
+        Sm90Schedule { tile_m: 64, swap_ab: true, stages: 3, ..plain },
+        Sm90Schedule { tile_n: 128 * products, swap_ab: true, consumers: 2, cluster_m: 2, ..plain },
+    ];
+    kinds.map(|schedule| (Arch::SM_90A, schedule.into())).to_vec()
+}
+
 /// Those for sums of so many products, with tiles of as many columns of C.
 pub fn every_kind(products: u32) -> Vec<(Arch, Schedule)> {
     let plain = Sm90Schedule { tile_m: 64, tile_n: 64 * products, ..Sm90Schedule::PLAIN };

@@ -5,7 +5,10 @@ use autokernel_codegen::matmul::emit;
 use autokernel_codegen::matmul::plan::signature;
 use autokernel_codegen::matmul::schedule::Schedule;
 use autokernel_codegen::product::Problem;
+use gpu_tests::settings;
 use gpu_tests::timed::Drawn;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 use rayon::prelude::*;
 
 use crate::compiler::compiler;
@@ -34,7 +37,41 @@ pub fn load(device: &Device, problem: &Problem, compiled: &[Compiled]) -> Vec<(S
     compiled.iter().map(load).collect()
 }
 
+/// The kernel of `problem` by `schedule` on `device`, from the one of `images` that differs in knobs of a launch alone.
+///
+/// # Panics
+/// No image does.
+pub fn load_as(device: &Device, problem: &Problem, images: &[Compiled], schedule: &Schedule) -> CompiledKernel {
+    let plain = |schedule: &Schedule| autokernel_codegen::schedule::Schedule::from(*schedule).image();
+    let image = images.iter().find(|(image, ..)| plain(image) == plain(schedule));
+    let (_, _, cubin) = image.unwrap_or_else(|| panic!("{schedule} was compiled"));
+    let (_, plan) = emit::kernel(problem, schedule);
+    // SAFETY: the image was compiled from the source that is emitted with this plan, which knobs of a launch do not change.
+    unsafe { CompiledKernel::load(device, &signature(problem), &plan, Image::Cubin(cubin)) }.unwrap()
+}
+
 /// Uniform numbers from -1 to 1, with which operands are filled over and over.
 pub fn drawn() -> Vec<bf16> {
     Drawn::uniform(5).numbers().to_vec()
+}
+
+/// Where groups begin, and where the last one ends, by `AUTOKERNEL_SEED`. Drawn ones are as the loads of experts are: a few are large, and some are empty.
+pub fn offsets(groups: usize, mean: usize, is_drawn: bool) -> Vec<i32> {
+    let mut rng = StdRng::seed_from_u64(settings::number("AUTOKERNEL_SEED", 9));
+    let mut sizes = vec![mean; groups];
+    if is_drawn {
+        let weights: Vec<f64> = (0..groups).map(|rank| 1.0 / (1.0 + rank as f64)).collect();
+        let total: f64 = weights.iter().sum();
+        sizes = weights.iter().map(|weight| (weight / total * (groups * mean) as f64) as usize).collect();
+        for at in (1..groups).rev() {
+            sizes.swap(at, rng.random_range(0..=at));
+        }
+        (0..groups / 8).for_each(|_| sizes[rng.random_range(0..groups)] = 0);
+    }
+    let mut begin = 0;
+    let ends = sizes.into_iter().map(|size| {
+        begin += size as i32;
+        begin
+    });
+    [0].into_iter().chain(ends).collect()
 }

@@ -2,21 +2,21 @@
 //! torch's grouped product, a loop of its single ones and, of even groups, its batch, in the same rounds.
 //!
 //! A measurement, so it is asked for: `cargo test --release -p batch-tests --test gpu_groups_speed -- --ignored --nocapture`.
-//! Operands are random, and sets of them rotate past the L2 cache. The schedules are compiled when the test runs; all are timed,
-//! which goes to stderr, and the three fastest meet torch's. `AUTOKERNEL_SEED` draws other sizes.
+//! Operands are random, and sets of them rotate past the L2 cache. The schedules are compiled when the test runs: those of a list, and
+//! the images that a declared kernel carries. All are timed, which goes to stderr with what the model predicts, and the three fastest
+//! and the one that the model chooses meet torch's. `AUTOKERNEL_SEED` draws other sizes.
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use autokernel::timing::{Cache, Statistics, Timer};
-use autokernel::{Arch, Argument, Batch, CompiledKernel, Index, Matrix, bf16};
+use autokernel::{Arch, Argument, Batch, CompiledKernel, Index, Matrix, bf16, matmul};
 use autokernel_baseline::Torch;
 use autokernel_codegen::matmul::schedule::{Mode, Raster, RasterOrder, Schedule, Sm90Schedule};
 use autokernel_codegen::product::{self, Problem};
+use batch_tests::carried::{Carried, H200};
 use batch_tests::timed;
-use gpu_tests::{settings, skip};
-use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
+use gpu_tests::skip;
 
 const ROUNDS: usize = 12;
 const LAUNCHES: usize = 8;
@@ -36,6 +36,9 @@ const SHAPES: [(usize, usize, usize, usize, bool); 9] = [
     (64, 384, 2816, 2048, true),
     (8, 1024, 14336, 4096, true),
 ];
+
+/// The number of the kernel that the model chooses, among all that are timed.
+const CHOSEN: usize = 0;
 
 /// Orders of tiles in which the largest ones are timed too.
 const RASTERS: [Raster; 4] = [
@@ -78,32 +81,28 @@ fn schedules() -> Vec<Schedule> {
             candidates.push(Sm90Schedule { tile_m, tile_n, consumers, stages, swap_ab: true, ..plain });
         }
     }
+    // Tiles of groups of few rows that leave no multiprocessor without work in the last wave.
+    for shared_waves in [1, 2] {
+        let sharing = Sm90Schedule { stream_k: true, shared_waves, ..pair };
+        candidates.extend([
+            Sm90Schedule { tile_n: 192, ..sharing },
+            Sm90Schedule { stages: 6, ..sharing },
+            Sm90Schedule { stages: 6, swap_ab: true, ..sharing },
+            Sm90Schedule { tile_n: 192, swap_ab: true, consumers: 3, ..sharing },
+            Sm90Schedule { tile_m: 64, tile_n: 128, stages: 8, consumers: 1, ..sharing },
+        ]);
+    }
+    candidates.extend([
+        Sm90Schedule { tile_n: 256, cluster_n: 2, swap_ab: true, ..pair },
+        Sm90Schedule { tile_n: 128, cluster_n: 2, stages: 6, ..pair },
+        Sm90Schedule { tile_m: 64, tile_n: 256, cluster_m: 2, stages: 5, ..plain },
+        Sm90Schedule { tile_m: 64, tile_n: 256, consumers: 2, swap_ab: true, stages: 5, ..plain },
+    ]);
     let others = RASTERS.map(|raster| [0, 1, 2, 5].map(|number| Sm90Schedule { raster, ..candidates[number] }));
     candidates.extend(others.into_iter().flatten());
     let class = problem().class();
     let candidates = candidates.into_iter().map(Schedule::from);
     candidates.filter(|schedule| schedule.check(&class, Arch::SM_90A).is_ok()).collect()
-}
-
-/// Where groups begin. Drawn ones are as the loads of experts are: a few are large, and some are empty.
-fn offsets(groups: usize, mean: usize, is_drawn: bool) -> Vec<i32> {
-    let mut rng = StdRng::seed_from_u64(settings::number("AUTOKERNEL_SEED", 9));
-    let mut sizes = vec![mean; groups];
-    if is_drawn {
-        let weights: Vec<f64> = (0..groups).map(|rank| 1.0 / (1.0 + rank as f64)).collect();
-        let total: f64 = weights.iter().sum();
-        sizes = weights.iter().map(|weight| (weight / total * (groups * mean) as f64) as usize).collect();
-        for at in (1..groups).rev() {
-            sizes.swap(at, rng.random_range(0..=at));
-        }
-        (0..groups / 8).for_each(|_| sizes[rng.random_range(0..groups)] = 0);
-    }
-    let mut begin = 0;
-    let ends = sizes.into_iter().map(|size| {
-        begin += size as i32;
-        begin
-    });
-    [0].into_iter().chain(ends).collect()
 }
 
 struct Set {
@@ -116,9 +115,11 @@ struct Set {
 #[ignore = "a measurement of minutes, for a GPU that does nothing else"]
 fn groups_of_the_sizes_of_experts() {
     // Before it looks for a GPU, so that another machine can compile them.
+    let carried = Carried::of(&problem());
     let compiled = timed::compile(&problem(), schedules(), env!("CARGO_TARGET_TMPDIR"));
+    let images = timed::compile(&problem(), carried.images().collect(), env!("CARGO_TARGET_TMPDIR"));
     let Some(device) = skip::gpu("gpu_groups_speed::groups_of_the_sizes_of_experts") else { return };
-    let kernels = timed::load(&device, &problem(), &compiled);
+    let listed = timed::load(&device, &problem(), &compiled);
     let mut torch = match Torch::start(include_str!("torch_groups.py")) {
         Ok(torch) => torch,
         Err(error) => return skip::log("gpu_groups_speed::groups_of_the_sizes_of_experts", &error.to_string()),
@@ -127,15 +128,17 @@ fn groups_of_the_sizes_of_experts() {
         "{device}; bf16 nt, medians of {ROUNDS} rounds of {LAUNCHES} launches; ratios above 1: torch takes longer"
     );
     let drawn = timed::drawn();
-    let values = |count: usize| drawn.iter().copied().cycle().take(count).collect::<Vec<bf16>>();
+    let most = SHAPES.map(|(groups, mean, n, k, _)| groups * (n * k).max(mean * k).max(mean * n)).into_iter().max();
+    let drawn: Vec<bf16> = drawn.iter().copied().cycle().take(most.unwrap_or(0)).collect();
+    let values = |count: usize| &drawn[..count];
     let mut timer = Timer::new(&device, Cache::Warm).unwrap();
     for (groups, mean, n, k, is_drawn) in SHAPES {
-        let offsets = offsets(groups, mean, is_drawn);
+        let offsets = timed::offsets(groups, mean, is_drawn);
         let rows = offsets[groups] as usize;
         let count = ROTATED.div_ceil(2 * (rows * k + groups * n * k + rows * n)).clamp(2, 8);
         let set = |_| Set {
-            x: Matrix::from_slice(&device, &values(rows * k), rows, k).unwrap(),
-            w: Batch::from_slice(&device, &values(groups * n * k), [groups, n, k]).unwrap(),
+            x: Matrix::from_slice(&device, values(rows * k), rows, k).unwrap(),
+            w: Batch::from_slice(&device, values(groups * n * k), [groups, n, k]).unwrap(),
             out: Matrix::zeros(&device, rows, n).unwrap(),
         };
         let sets = RefCell::new((0..count).map(set).collect::<Vec<_>>());
@@ -148,30 +151,43 @@ fn groups_of_the_sizes_of_experts() {
             kernel.launch(&device, arguments)
         };
         let shape = format!("{groups:>4} x {mean:>5}x{n}x{k} {:>5}", if is_drawn { "drawn" } else { "even" });
+        let extents = matmul::grouped_extents(groups as u32, rows as u32, n as u32, k as u32);
+        // What is carried comes first, and of that what the model chooses.
+        let by_model = carried.at(&extents, H200);
+        let launched =
+            by_model.iter().map(|(ms, schedule)| (*ms, timed::load_as(&device, &problem(), &images, schedule)));
+        let launched: Vec<(f64, CompiledKernel)> = launched.collect();
+        let of_model =
+            by_model.iter().zip(&launched).map(|((_, schedule), (ms, kernel))| (*schedule, kernel, Some(*ms)));
+        let of_list = listed.iter().map(|(schedule, kernel)| (*schedule, kernel, None));
+        let kernels: Vec<(Schedule, &CompiledKernel, Option<f64>)> = of_model.chain(of_list).collect();
         // A cool GPU is a tenth faster, which would make the first of the list the fastest.
         let begun = Instant::now();
         while begun.elapsed() < WARM_UP {
-            let _ = timer.time_batch(LAUNCHES, |at| launch(&kernels[0].1, at)).unwrap();
+            let _ = timer.time_batch(LAUNCHES, |at| launch(kernels[0].1, at)).unwrap();
         }
         let mut timed: Vec<(f64, usize)> = Vec::new();
-        for (number, (schedule, kernel)) in kernels.iter().enumerate() {
+        for (number, (schedule, kernel, predicted)) in kernels.iter().enumerate() {
             let mut run = |at: usize| launch(kernel, at);
             let _ = timer.time_batch(2, &mut run).unwrap();
             timed.push((timer.time_batch(6, &mut run).unwrap(), number));
-            eprintln!("{shape} {:.4} ms {schedule}", timed[number].0);
+            let predicted = predicted.map_or(String::new(), |ms| format!("predicted {ms:.4} "));
+            eprintln!("{shape} {:.4} ms {predicted}{schedule}", timed[number].0);
         }
         timed.sort_by(|left, right| left.0.total_cmp(&right.0));
-        let finalists: Vec<usize> = timed.iter().take(3).map(|(_, number)| *number).collect();
+        let fastest = timed.iter().take(3).map(|(_, number)| *number);
+        let finalists: Vec<usize> = [CHOSEN].into_iter().chain(fastest).collect();
         let (mut ours, mut theirs) = (vec![Vec::new(); finalists.len()], Vec::new());
         for _ in 0..ROUNDS {
             for (times, number) in ours.iter_mut().zip(&finalists) {
-                times.push(timer.time_batch(LAUNCHES, |at| launch(&kernels[*number].1, at)).unwrap());
+                times.push(timer.time_batch(LAUNCHES, |at| launch(kernels[*number].1, at)).unwrap());
             }
             theirs.push(torch.round_ms().unwrap());
         }
         let median = |times: &[f64]| Statistics::of(times).unwrap().median;
         let best = (0..finalists.len()).min_by(|&left, &right| median(&ours[left]).total_cmp(&median(&ours[right])));
         let (best, times) = best.map(|best| (&kernels[finalists[best]].0, &ours[best])).unwrap();
+        let of_chosen: Vec<f64> = ours[0].iter().zip(&theirs).map(|(ours, theirs)| theirs[0] / ours).collect();
         let tflops = 2.0 * (rows * n * k) as f64 / (median(times) * 1e9);
         print!("{shape} {:>8.4} ms {tflops:>6.1} TF", median(times));
         for (number, name) in torch.contenders.iter().enumerate() {
@@ -179,6 +195,6 @@ fn groups_of_the_sizes_of_experts() {
             let Statistics { median, spread_pct, .. } = Statistics::of(&ratios).unwrap();
             print!("  {name} {median:.3} ({spread_pct:.1} %)");
         }
-        println!("  {best}");
+        println!("  {best}; chosen {:.3} {}", median(&of_chosen), kernels[CHOSEN].0);
     }
 }

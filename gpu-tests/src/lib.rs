@@ -10,11 +10,13 @@
 //!   [`operands`]: the operands of either.
 //! - [`attention`]: attention of random sizes and strides, against fp64.
 //! - [`shared`]: products whose tiles clusters share.
+//! - [`block_scales`]: products of 8-bit floats whose blocks have scales.
 //! - [`weights`]: products of floats and of weights of 8 and 4 bits.
 //! - [`settings`]: how many cases, and which; [`skip`]: how a test says that it could not run.
 
 pub mod agreement;
 pub mod attention;
+pub mod block_scales;
 pub mod bodies;
 pub mod check;
 pub mod compiled;

@@ -29,6 +29,14 @@ impl Drawn<bf16> {
     pub fn uniform(seed: u64) -> Self {
         Drawn::new(&mut StdRng::seed_from_u64(seed), |rng| bf16::from_f32(rng.random_range(-1.0..1.0)))
     }
+
+    /// Normal, of variance 1.
+    pub fn normal(seed: u64) -> Self {
+        Drawn::new(&mut StdRng::seed_from_u64(seed), |rng| {
+            let (radius, turn): (f32, f32) = (1.0 - rng.random::<f32>(), rng.random());
+            bf16::from_f32((-2.0 * radius.ln()).sqrt() * (std::f32::consts::TAU * turn).cos())
+        })
+    }
 }
 
 impl<T: Number> Drawn<T> {

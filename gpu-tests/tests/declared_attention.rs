@@ -1,4 +1,4 @@
-//! Declared attention by the way of a user, on the CPU and on an emulated Hopper.
+//! Declared attention by the way of a user, on the CPU, on an emulated Hopper and by the portable family.
 //!
 //! `AUTOKERNEL_CASES` sets how many problems each kernel gets, `AUTOKERNEL_SEED` draws others.
 
@@ -10,13 +10,32 @@ use gpu_tests::skip;
 
 /// An emulated Hopper; none, logged, where the build had no nvcc.
 fn hopper(test: &str) -> Option<Device> {
+    emulated(test, Arch::SM_90A)
+}
+
+fn emulated(test: &str, arch: Arch) -> Option<Device> {
     match &kernels::full::KERNEL.descriptor().unwrap().not_compiled {
         Some(reason) => {
             skip::log(test, reason);
             None
         }
-        None => Some(Device::emulated_with(Emulation::new(Arch::SM_90A).seed(3)).unwrap()),
+        None => Some(Device::emulated_with(Emulation::new(arch).seed(3)).unwrap()),
     }
+}
+
+#[test]
+fn every_declared_attention_is_fp64s_by_the_portable_family() {
+    let test = "declared_attention::every_declared_attention_is_fp64s_by_the_portable_family";
+    let Some(device) = emulated(test, Arch::SM_80) else { return };
+    check(&device, 2, 200);
+}
+
+#[test]
+fn sequences_that_the_device_locates_are_fp64s_by_the_portable_family_and_nonsense_is_cut() {
+    let test = "declared_attention::sequences_that_the_device_locates_are_fp64s_by_the_portable_family";
+    let Some(device) = emulated(test, Arch::SM_80) else { return };
+    check_located(&device, 2, 300);
+    check_nonsense(&device);
 }
 
 #[test]
@@ -127,17 +146,4 @@ fn operands_that_do_not_fit_together_are_refused_with_what_does_not() {
     assert!(refusal(text).contains("pass `Heads`"));
     let text = attend([2, 4, 8, 32], [2, 2, 9, 32], [2, 2, 9, 64]);
     assert!(text.contains("64") && text.contains("dim"), "{text}");
-}
-
-#[test]
-fn a_kernel_has_no_image_where_nothing_computes_attention() {
-    let test = "declared_attention::a_kernel_has_no_image_where_nothing_computes_attention";
-    if hopper(test).is_none() {
-        return;
-    }
-    let ampere = Device::emulated(Arch::SM_80).unwrap();
-    let (q, k, v) = (ones([1, 1, 1, 64]), ones([1, 1, 1, 64]), ones([1, 1, 1, 64]));
-    let mut out = ones::<bf16>([1, 1, 1, 64]);
-    let text = refusal(kernels::full::launch_on(&ampere, &q, &k, &v, &mut out));
-    assert!(text.contains("sm_80") || text.contains("8.0"), "{text}");
 }

@@ -1,14 +1,15 @@
-//! How fast products with bodies are, beside the plain product and beside what cuBLASLt fuses, in the same rounds.
+//! How fast products with bodies are, beside the plain product and beside what cuBLASLt fuses, in the same rounds; of the body of
+//! twenty operations also how near it comes to the plain product and the bytes of its own at the bandwidth of a copy.
 //!
 //! A measurement, so it is asked for: `cargo test --release -p gpu-tests --features speed --test gpu_bodies_speed --
-//! --ignored --nocapture`. Operands are random, and sets of them rotate past the L2 cache. Each kernel is run by the schedule that is fastest at the shape; cuBLASLt by the fastest of its algorithms.
+//! --ignored --nocapture`. Operands are normal random numbers, and sets of them rotate past the L2 cache. Each kernel is run by the schedule that is fastest at the shape; cuBLASLt by the fastest of its algorithms.
 
 use std::cell::RefCell;
 
-use autokernel::timing::{Cache, Timer};
-use autokernel::{Argument, CompiledKernel, Device, Dtype, Matrix, Row, bf16, matmul};
+use autokernel::timing::{Cache, Interleaved, Statistics, Timer, Work};
+use autokernel::{Argument, Column, CompiledKernel, Device, Dtype, Extents, Matrix, Row, bf16, matmul};
 use autokernel_baseline::{Added, CublasLt, Epilogue, Gemm, GemmProblem, HEURISTICS, fastest};
-use gpu_tests::bodies::{BEHIND, TIMED, TIMED_IMAGES, TimedImage};
+use gpu_tests::bodies::{BEHIND, COPY, TIMED, TIMED_IMAGES, TWENTY, TimedImage};
 use gpu_tests::ranking::under_load;
 use gpu_tests::timed::{self, Drawn};
 
@@ -24,6 +25,7 @@ struct Set {
     w: Matrix<bf16>,
     bias: Row<bf16>,
     skip: Matrix<bf16>,
+    scale: Column<f32>,
     /// Of cuBLASLt, where a kernel follows it.
     product: Matrix<bf16>,
     out: Matrix<bf16>,
@@ -31,43 +33,47 @@ struct Set {
 
 impl Set {
     fn random(device: &Device, [m, n, k]: [usize; 3], seed: u64) -> Self {
-        let drawn = Drawn::uniform(seed);
+        let drawn = Drawn::normal(seed);
         let matrix = |rows: usize, columns: usize| drawn.matrix(device, [rows, columns], 0);
         let bias = Row::from_slice(device, &drawn.numbers()[..n]).unwrap();
+        let scale: Vec<f32> = drawn.numbers()[..m].iter().map(|number| number.to_f32()).collect();
+        let scale = Column::from_slice(device, &scale).unwrap();
         let zeros = || Matrix::zeros(device, m, n).unwrap();
-        Set { x: matrix(m, k), w: matrix(n, k), bias, skip: matrix(m, n), product: zeros(), out: zeros() }
+        Set { x: matrix(m, k), w: matrix(n, k), bias, skip: matrix(m, n), scale, product: zeros(), out: zeros() }
     }
 
-    /// The arguments of a kernel that has so many operands, in the order of its signature.
-    fn arguments(&mut self, operands: usize) -> Vec<Argument<'_>> {
-        let Set { x, w, bias, skip, out, .. } = self;
-        let mut arguments: Vec<Argument<'_>> = vec![(&*x).into(), (&*w).into()];
-        if operands > 3 {
-            arguments.push(bias.view().into());
-        }
-        if operands > 4 {
-            arguments.push((&*skip).into());
-        }
-        arguments.push(out.into());
-        arguments
+    /// The arguments of a kernel whose operands have these names.
+    fn arguments(&mut self, names: &[String]) -> Vec<Argument<'_>> {
+        let Set { x, w, bias, skip, scale, product, out } = self;
+        let mut out = Some(out);
+        let argument = |name: &String| match name.as_str() {
+            "a" | "x" => (&*x).into(),
+            "b" | "w" => (&*w).into(),
+            "bias" => bias.view().into(),
+            "skip" => (&*skip).into(),
+            "scale" => scale.view().into(),
+            "product" => (&*product).into(),
+            _ => out.take().expect("one operand is written").into(),
+        };
+        names.iter().map(argument).collect()
     }
 }
 
 /// A loaded kernel.
 struct Kernel {
     schedule: &'static str,
-    operands: usize,
+    operands: Vec<String>,
     kernel: CompiledKernel,
 }
 
 impl Kernel {
     fn load(device: &Device, image: &TimedImage) -> Self {
-        let operands = image.signature().operands.len();
+        let operands = image.signature().operands.into_iter().map(|operand| operand.name).collect();
         Kernel { schedule: image.schedule, operands, kernel: image.load(device).unwrap() }
     }
 
     fn launch(&self, device: &Device, set: &mut Set) -> autokernel::Result<()> {
-        self.kernel.launch(device, &mut set.arguments(self.operands))
+        self.kernel.launch(device, &mut set.arguments(&self.operands))
     }
 }
 
@@ -98,17 +104,18 @@ struct Opponent {
     name: &'static str,
 }
 
-/// The most that cuBLASLt fuses of what has that name.
-fn opponent(name: &str) -> Opponent {
+/// The most that cuBLASLt fuses of what has that name; none of what is held against a copy.
+fn opponent(name: &str) -> Option<Opponent> {
     let alone = Opponent { epilogue: Epilogue::Identity, has_skip: false, behind: None, name: "cuBLASLt" };
-    match name {
+    Some(match name {
+        TWENTY => return None,
         "plain" => alone,
         "gelu_tanh(dot + bias)" => Opponent { epilogue: Epilogue::GeluTanhBias, name: "cuBLASLt's GELU_BIAS", ..alone },
         "dot + bias + skip" => {
             Opponent { epilogue: Epilogue::Bias, has_skip: true, name: "cuBLASLt's BIAS and beta = 1", ..alone }
         }
         _ => Opponent { behind: Some(BEHIND.0), name: "cuBLASLt and one kernel", ..alone },
-    }
+    })
 }
 
 /// A launch of cuBLASLt's.
@@ -117,20 +124,56 @@ struct Fused {
     gemm: Gemm,
     has_bias: bool,
     has_skip: bool,
-    behind: Option<CompiledKernel>,
+    behind: Option<Kernel>,
 }
 
 impl Fused {
+    /// By the fastest of its algorithms, whose number is given too.
+    fn fastest(
+        device: &Device,
+        timer: &mut Timer,
+        extents: Extents,
+        opponent: &Opponent,
+        sets: &mut [Set],
+    ) -> (Self, usize) {
+        let &Opponent { epilogue, has_skip, behind, .. } = opponent;
+        let cublaslt = CublasLt::new(device).unwrap();
+        let (dtype, layout) = (Dtype::Bf16, matmul::Layout::Nt);
+        let gemm = cublaslt.gemm(GemmProblem { extents, dtype, output: dtype, layout, epilogue }, HEURISTICS).unwrap();
+        let has_bias = epilogue != Epilogue::Identity;
+        let behind = behind.map(|name| Kernel::load(device, images(name).next().unwrap()));
+        let mut fused = Fused { cublaslt, gemm, has_bias, has_skip, behind };
+        let algorithm = fastest(fused.gemm.algorithms(), |algorithm, launches| {
+            let mut run = |launch: usize| fused.launch(device, algorithm, &mut sets[launch % SETS]);
+            Ok::<_, autokernel::Error>(timer.time_batch(launches, &mut run).ok())
+        });
+        let (algorithm, _) = algorithm.unwrap().expect("an algorithm of cuBLASLt runs");
+        (fused, algorithm)
+    }
+
     fn launch(&mut self, device: &Device, algorithm: usize, set: &mut Set) -> autokernel::Result<()> {
-        let Set { x, w, bias, skip, product, out } = set;
+        let Set { x, w, bias, skip, product, out, .. } = set;
         let to = if self.behind.is_some() { &mut *product } else { &mut *out };
         let fused_bias = self.has_bias.then_some(&*bias);
         let added = Added { bias: fused_bias, skip: self.has_skip.then(|| skip.view()), ..Added::NOTHING };
         let launched = self.gemm.launch_adding(&mut self.cublaslt, algorithm, &*x, &*w, added, to);
         launched?;
-        let Some(behind) = &self.behind else { return Ok(()) };
-        behind.launch(device, &mut [(&*product).into(), bias.view().into(), (&*skip).into(), out.into()])
+        self.behind.as_ref().map_or(Ok(()), |behind| behind.launch(device, set))
     }
+}
+
+/// The candidates of a round, in order.
+const BODY: usize = 0;
+const PLAIN: usize = 1;
+const COPIED: usize = 2;
+const THEIRS: usize = 3;
+
+/// How many times as long as the body the plain product would take with the body's own bytes, at the bandwidth of the copy.
+fn with_bytes(times: &Interleaved, [m, n]: [u32; 2]) -> Statistics {
+    let (of_matrix, of_row, of_column) = (2 * u64::from(m) * u64::from(n), 2 * u64::from(n), 4 * u64::from(m));
+    let share = (of_matrix + of_row + of_column) as f64 / (2 * of_matrix) as f64;
+    let both = times.ratios(PLAIN, BODY).into_iter().zip(times.ratios(COPIED, BODY));
+    Statistics::of(&both.map(|(plain, copy)| plain + share * copy).collect::<Vec<f64>>()).unwrap()
 }
 
 #[test]
@@ -140,6 +183,7 @@ fn bodies_beside_the_plain_product_and_cublaslt() {
     let Some(device) = timed::gpu(test, TIMED_IMAGES.len()) else { return };
     println!("{device}; medians of {ROUNDS} rounds of {LAUNCHES} launches, nt bf16; above 1 is faster");
     let mut timer = Timer::new(&device, Cache::Warm).unwrap();
+    let copy = Kernel::load(&device, images(COPY.0).next().unwrap());
     for (m, n, k) in SHAPES {
         let extents = matmul::extents(m, n, k);
         let mut sets: Vec<Set> =
@@ -148,33 +192,30 @@ fn bodies_beside_the_plain_product_and_cublaslt() {
         println!("\n{extents}, the plain product by {}", plain.schedule);
         for (name, _) in TIMED {
             let ours = best(&device, &mut timer, name, &mut sets);
-            let Opponent { epilogue, has_skip, behind, name: theirs } = opponent(name);
-            let cublaslt = CublasLt::new(&device).unwrap();
-            let problem =
-                GemmProblem { extents, dtype: Dtype::Bf16, output: Dtype::Bf16, layout: matmul::Layout::Nt, epilogue };
-            let gemm = cublaslt.gemm(problem, HEURISTICS).unwrap();
-            let has_bias = epilogue != Epilogue::Identity;
-            let behind = behind.map(|name| images(name).next().unwrap().load(&device).unwrap());
-            let mut fused = Fused { cublaslt, gemm, has_bias, has_skip, behind };
-            let algorithm = fastest(fused.gemm.algorithms(), |algorithm, launches| {
-                let mut run = |launch: usize| fused.launch(&device, algorithm, &mut sets[launch % SETS]);
-                Ok::<_, autokernel::Error>(timer.time_batch(launches, &mut run).ok())
-            });
-            let (algorithm, _) = algorithm.unwrap().expect("an algorithm of cuBLASLt runs");
+            let opponent = opponent(name);
+            let mut fused = opponent.as_ref().map(|it| Fused::fastest(&device, &mut timer, extents, it, &mut sets));
 
             let sets = RefCell::new(&mut sets);
-            let mut of_body = |launch: usize| ours.launch(&device, &mut sets.borrow_mut()[launch % SETS]);
-            let mut of_plain = |launch: usize| plain.launch(&device, &mut sets.borrow_mut()[launch % SETS]);
-            let mut of_cublaslt =
-                |launch: usize| fused.launch(&device, algorithm, &mut sets.borrow_mut()[launch % SETS]);
-            let times =
-                timer.interleave(ROUNDS, LAUNCHES, &mut [&mut of_body, &mut of_plain, &mut of_cublaslt]).unwrap();
-            let median_ms = times.timing(0).unwrap().median_ms;
-            let (to_plain, to_theirs) = (times.ratio(1, 0).unwrap(), times.ratio(2, 0).unwrap());
+            let by = |kernel: &Kernel, launch: usize| kernel.launch(&device, &mut sets.borrow_mut()[launch % SETS]);
+            let (mut of_body, mut of_plain) = (|launch| by(&ours, launch), |launch| by(&plain, launch));
+            let mut of_copy = |launch| by(&copy, launch);
+            let mut of_theirs = fused.as_mut().map(|(fused, algorithm)| {
+                |launch: usize| fused.launch(&device, *algorithm, &mut sets.borrow_mut()[launch % SETS])
+            });
+            let mut work: Vec<Work<'_>> = vec![&mut of_body, &mut of_plain, &mut of_copy];
+            work.extend(of_theirs.as_mut().map(|work| work as Work<'_>));
+            let times = timer.interleave(ROUNDS, LAUNCHES, &mut work).unwrap();
+            let of =
+                |Statistics { median, spread_pct, .. }: Statistics| format!("{median:.3} (spread {spread_pct:.1} %)");
+            let (median_ms, to_plain) = (times.timing(BODY).unwrap().median_ms, times.ratio(PLAIN, BODY).unwrap());
+            let to_theirs = match opponent {
+                Some(Opponent { name, .. }) => format!("{} of {name}", of(times.ratio(THEIRS, BODY).unwrap())),
+                None => format!("{} of the plain product and its bytes", of(with_bytes(&times, [m, n]))),
+            };
             println!(
-                "{name:>24}: {median_ms:.4} ms, {:.3} of the plain product (spread {:.1} %), {:.3} of {theirs} (spread \
-                 {:.1} %), by {}",
-                to_plain.median, to_plain.spread_pct, to_theirs.median, to_theirs.spread_pct, ours.schedule
+                "{name:>24}: {median_ms:.4} ms, {} of the plain product, {to_theirs}, by {}",
+                of(to_plain),
+                ours.schedule
             );
         }
     }

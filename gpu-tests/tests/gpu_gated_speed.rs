@@ -2,7 +2,7 @@
 //!
 //! A measurement, so it is asked for: `cargo test --release -p gpu-tests --features speed --test gpu_gated_speed --
 //! --ignored --nocapture`. Weights lie one behind the other, so that cuBLASLt multiplies them as one matrix of twice the
-//! columns, by the fastest of its algorithms; `silu_mul` follows on both halves of what it wrote. Operands are random, and sets
+//! columns, by the fastest of its algorithms; `silu_mul` follows on both halves of what it wrote. Operands are normal random numbers, and sets
 //! of them rotate past the L2 cache. Every schedule of the sweep is timed at every shape, and the
 //! fastest of them against cuBLASLt in the same rounds.
 
@@ -16,8 +16,15 @@ use gpu_tests::ranking::under_load;
 use gpu_tests::timed::{self, Drawn};
 
 /// Of C; the stacked weights have twice the columns.
-const SHAPES: [(u32, u32, u32); 5] =
-    [(4096, 4096, 4096), (4096, 14_336, 4096), (2048, 8192, 8192), (64, 14_336, 4096), (16, 14_336, 4096)];
+const SHAPES: [(u32, u32, u32); 7] = [
+    (4096, 4096, 4096),
+    (4096, 14_336, 4096),
+    (2048, 8192, 8192),
+    (128, 14_336, 4096),
+    (128, 8192, 8192),
+    (64, 14_336, 4096),
+    (16, 14_336, 4096),
+];
 const ROUNDS: usize = 24;
 const LAUNCHES: usize = 12;
 /// Schedules that are held against cuBLASLt.
@@ -38,7 +45,7 @@ struct Set {
 
 impl Set {
     fn random(device: &Device, [m, n, k]: [usize; 3], seed: u64) -> Self {
-        let drawn = Drawn::uniform(seed);
+        let drawn = Drawn::normal(seed);
         let matrix = |rows: usize, columns: usize| drawn.matrix(device, [rows, columns], 0);
         let zeros = |columns| Matrix::zeros(device, m, columns).unwrap();
         Set { x: matrix(m, k), weights: matrix(2 * n, k), products: zeros(2 * n), out: zeros(n), n }

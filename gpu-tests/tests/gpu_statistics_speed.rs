@@ -2,7 +2,7 @@
 //! a row-wise kernel behind it that reads the result again, in the same rounds.
 //!
 //! A measurement, so it is asked for: `cargo test --release -p gpu-tests --features speed --test gpu_statistics_speed -- --ignored
-//! --nocapture`. Operands are random, and sets of them rotate past the L2 cache. All products are run by the schedule that is fastest for the
+//! --nocapture`. Operands are normal random numbers, and sets of them rotate past the L2 cache. All products are run by the schedule that is fastest for the
 //! product alone.
 
 use std::cell::RefCell;
@@ -29,7 +29,7 @@ struct Set {
 
 impl Set {
     fn random(device: &Device, [m, n, k]: [usize; 3], seed: u64) -> Self {
-        let drawn = Drawn::uniform(seed);
+        let drawn = Drawn::normal(seed);
         let matrix = |rows: usize, columns: usize| drawn.matrix(device, [rows, columns], 0);
         let (out, scale) = (Matrix::zeros(device, m, n).unwrap(), Column::from_slice(device, &vec![0.0; m]).unwrap());
         Set { x: matrix(m, k), w: matrix(n, k), skip: matrix(m, n), out, scale }

@@ -9,7 +9,7 @@ use autokernel_codegen::problem::Problem;
 use gpu_tests::bodies::declared as bodies;
 use gpu_tests::kernels::catalogue;
 use gpu_tests::rows::declared::declared_here;
-use gpu_tests::{skip, weights};
+use gpu_tests::{block_scales, skip, weights};
 
 /// Registers of one multiprocessor on every GPU since sm_80.
 const REGISTER_FILE: u32 = 65_536;
@@ -58,13 +58,14 @@ fn every_declared_kernel_holds_the_variants_of_its_plan() {
         declared_here().iter().map(|declared| declared.kernel.descriptor().unwrap()).collect();
     let bodies: Vec<&KernelDescriptor> =
         bodies::catalogue().iter().map(|declared| declared.kernel.descriptor().unwrap()).collect();
-    let weights: Vec<&KernelDescriptor> = weights::KERNELS.iter().map(|kernel| kernel.descriptor().unwrap()).collect();
+    let others = weights::KERNELS.into_iter().chain(block_scales::KERNELS);
+    let others: Vec<&KernelDescriptor> = others.map(|kernel| kernel.descriptor().unwrap()).collect();
     // Those of attention say themselves what they hold (`declared_attention`).
     let counted = manifest.plans.values().filter(|plan| !matches!(plan.problem, Problem::Attention(_))).count();
-    assert_eq!(products.len() + rows.len() + bodies.len() + weights.len(), counted);
+    assert_eq!(products.len() + rows.len() + bodies.len() + others.len(), counted);
     let symbols_of_plans: Vec<Vec<&str>> =
         manifest.plans.values().map(|plan| plan.variants.iter().map(|variant| variant.symbol()).collect()).collect();
-    for descriptor in products.into_iter().chain(rows).chain(bodies).chain(weights) {
+    for descriptor in products.into_iter().chain(rows).chain(bodies).chain(others) {
         let variants = &descriptor.variants;
         let symbols: Vec<&str> = variants.iter().map(|variant| autokernel::symbol(&variant.plan)).collect();
         assert!(symbols_of_plans.contains(&symbols), "{}: {symbols:?}", descriptor.name);

@@ -9,6 +9,7 @@ use tempfile::TempDir;
 pub struct Consumer {
     root: TempDir,
     name: &'static str,
+    target: PathBuf,
 }
 
 impl Consumer {
@@ -26,7 +27,8 @@ impl Consumer {
     /// A crate with this text of its dependencies, build script and program.
     pub fn with(name: &'static str, dependencies: &str, build: &str, program: &str) -> Self {
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let consumer = Consumer { root: tempfile::tempdir().unwrap(), name };
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("consumers");
+        let consumer = Consumer { root: tempfile::tempdir().unwrap(), name, target };
         let package = format!("[package]\nname = \"{name}\"\nedition = \"2024\"\n");
         consumer.write("Cargo.toml", &format!("{package}\n{dependencies}\n[workspace]\n"));
         consumer.write("build.rs", build);
@@ -34,6 +36,12 @@ impl Consumer {
         // The versions that the workspace was tested with, and so those that are downloaded already.
         std::fs::copy(workspace.join("Cargo.lock"), consumer.root.path().join("Cargo.lock")).unwrap();
         consumer
+    }
+
+    /// With a target folder of its own, in which nothing was built yet.
+    pub fn alone(mut self) -> Self {
+        self.target = self.root.path().join("target");
+        self
     }
 
     /// Depends on the crate under another name.
@@ -52,10 +60,20 @@ impl Consumer {
 
     /// Builds and runs the program; gives what it printed.
     pub fn run(&self, toolkit: &Toolkit) -> String {
-        let output = self.cargo("run", toolkit).output().unwrap();
+        self.run_with(&[], toolkit)
+    }
+
+    /// The same with these options of `cargo run`.
+    pub fn run_with(&self, options: &[&str], toolkit: &Toolkit) -> String {
+        let output = self.cargo("run", toolkit).args(options).output().unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{} does not build or run:\n{errors}", self.name);
         String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Where the program lies that a dev or a release build made.
+    pub fn program(&self, is_release: bool) -> PathBuf {
+        self.target.join(if is_release { "release" } else { "debug" }).join(self.name)
     }
 
     /// Builds a program that must not build; gives the messages.
@@ -72,12 +90,11 @@ impl Consumer {
     }
 
     fn cargo(&self, verb: &str, toolkit: &Toolkit) -> Command {
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("consumers");
         let mut command = Command::new(env!("CARGO"));
         command
             .args([verb, "--quiet", "--offline"])
             .current_dir(self.root.path())
-            .env("CARGO_TARGET_DIR", target)
+            .env("CARGO_TARGET_DIR", &self.target)
             .env("AUTOKERNEL_CACHE_DIR", self.root.path().join("cache"));
         toolkit.apply(&mut command);
         command

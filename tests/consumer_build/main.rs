@@ -1,6 +1,7 @@
 //! A downstream crate, built by cargo as a user would build it.
 
 mod consumer;
+mod figures;
 mod packed;
 mod places;
 mod types;

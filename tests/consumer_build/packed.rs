@@ -55,25 +55,84 @@ fn an_editors_check_runs_no_nvcc_where_it_is_told_to_skip_it() {
 #[test]
 fn the_guides_ten_minutes_without_a_gpu_build_and_run() {
     let Some(toolkit) = Toolkit::none("the_guides_ten_minutes_without_a_gpu_build_and_run") else { return };
-    let page = std::fs::read_to_string(Path::new(ROOT).join("docs/guide/src/start-no-gpu.md")).unwrap();
-    let printed = crate_of(&page, "rust,ignore", "from-the-guide").run(&toolkit);
+    let printed = crate_of(&page("docs/guide/src/start-no-gpu.md"), "rust,ignore", "from-the-guide").run(&toolkit);
     assert_eq!(printed, "[0.84765625, 1.1328125]\n");
 }
 
+#[test]
+fn the_guides_ten_minutes_with_cudarc_compile() {
+    let Some(toolkit) = Toolkit::none("the_guides_ten_minutes_with_cudarc_compile") else { return };
+    let page = page("docs/guide/src/start-cudarc.md");
+    let program = format!("{}\nfn main() {{ let _ = layer; }}", block(&page, "rust,ignore", "fn layer("));
+    let build = block(&page, "rust,ignore", "// build.rs");
+    let consumer =
+        Consumer::with("on-cudarc", &on_packages(&block(&page, "toml", BUILD_DEPENDENCIES)), &build, &program);
+    consumer.check(&toolkit, &[]);
+}
+
+#[test]
+#[ignore = "compiles candle from scratch, which takes minutes: the checklist of a release asks for it"]
+fn every_library_compiles_with_all_that_it_offers_from_the_packed_files_alone() {
+    let Some(toolkit) = Toolkit::none("every_library_compiles_with_all_that_it_offers") else { return };
+    let dependencies = "[dependencies]\nautokernel-candle = { version = \"0.1\", features = [\"gradients\"] }\n\
+         autokernel-cuda = { version = \"0.1\", features = [\"builtin\", \"rows\", \"emulator\"] }\n\n\
+         [build-dependencies]\nautokernel-codegen = { version = \"0.1\", features = [\"schema\"] }\n";
+    let program = "use {autokernel as _, autokernel_candle as _};\nfn main() {}\n";
+    let consumer = Consumer::with("everything", &on_packages(dependencies), "fn main() {}", program);
+    consumer.check(&toolkit, &[]);
+}
+
+/// What a registry shows of a package and searches it by.
+#[test]
+fn every_package_says_what_a_registry_asks() {
+    for (name, folder) in packed() {
+        let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        for field in [
+            "description = ",
+            "license = \"MIT OR Apache-2.0\"",
+            "repository = ",
+            "homepage = ",
+            "readme = ",
+            "keywords = ",
+            "categories = ",
+            "rust-version = ",
+        ] {
+            assert!(manifest.lines().any(|line| line.starts_with(field)), "{name} has no {field}");
+        }
+        // What is not published cannot be depended on, though it may help to test.
+        assert!(!manifest.contains("autokernel-baseline"), "{name} depends on a crate that is not published");
+    }
+    let facade = std::fs::read_to_string(packed()["autokernel-cuda"].join("Cargo.toml")).unwrap();
+    assert!(facade.contains("[package.metadata.docs.rs]"), "docs.rs would show no built-in kernel");
+}
+
+/// What marks a page's dependencies.
+const BUILD_DEPENDENCIES: &str = "[build-dependencies]";
+
+/// A page of the repository.
+pub fn page(path: &str) -> String {
+    std::fs::read_to_string(Path::new(ROOT).join(path)).unwrap()
+}
+
 /// README's dependencies, build script and first program, on packed crates.
-fn readmes_crate(name: &'static str) -> Consumer {
-    crate_of(&std::fs::read_to_string(Path::new(ROOT).join("README.md")).unwrap(), "rust", name)
+pub fn readmes_crate(name: &'static str) -> Consumer {
+    crate_of(&page("README.md"), "rust", name)
 }
 
 /// A page's dependencies, build script and first program, on packed crates.
 fn crate_of(page: &str, rust: &str, name: &'static str) -> Consumer {
-    let patches: String = packed().iter().map(|(name, folder)| format!("{name} = {{ path = {folder:?} }}\n")).collect();
-    let dependencies = format!("{}\n[patch.crates-io]\n{patches}", block(page, "toml", "[build-dependencies]"));
+    let dependencies = on_packages(&block(page, "toml", BUILD_DEPENDENCIES));
     Consumer::with(name, &dependencies, &block(page, rust, "// build.rs"), &block(page, rust, "fn main() -> "))
 }
 
+/// These dependencies, of which ours are the packed crates.
+pub fn on_packages(dependencies: &str) -> String {
+    let patches: String = packed().iter().map(|(name, folder)| format!("{name} = {{ path = {folder:?} }}\n")).collect();
+    format!("{dependencies}\n[patch.crates-io]\n{patches}")
+}
+
 /// A page's first block of code in this language that has `mark` in it.
-fn block(page: &str, language: &str, mark: &str) -> String {
+pub fn block(page: &str, language: &str, mark: &str) -> String {
     let opening = format!("```{language}\n");
     let blocks = page.split(&opening).skip(1).filter_map(|rest| rest.split("```").next());
     blocks.into_iter().find(|block| block.contains(mark)).expect("the page has it").to_owned()

@@ -87,6 +87,13 @@ __device__ __forceinline__ void fill_normal(T* data, uint64_t rows, uint64_t col
   }
 }
 
+// data[row, column] = any byte, which is two numbers of 4 bits.
+__device__ __forceinline__ void fill_packed(uint8_t* data, uint64_t rows, uint64_t columns, uint64_t ld, uint64_t seed) {
+  for (uint64_t i = thread_index(); i < rows * columns; i += thread_count()) {
+    data[i / columns * ld + i % columns] = uint8_t(mix(mix(seed) ^ i) >> 56);
+  }
+}
+
 // Counts the elements of c that are further from expected than absolute + relative * |expected|. NaN is wrong.
 template <typename T>
 __device__ __forceinline__ void compare(const T* c, uint64_t ld, const float* expected, uint64_t rows, uint64_t columns,
@@ -140,6 +147,12 @@ AUTOKERNEL_INSTRUMENTS(f32, float)
 AUTOKERNEL_INSTRUMENTS(e4m3, autokernel::e4m3)
 AUTOKERNEL_INSTRUMENTS(e5m2, autokernel::e5m2)
 AUTOKERNEL_INSTRUMENTS(i8, autokernel::i8)
+
+// Numbers of 4 bits, two in a byte, which are read alone.
+extern "C" __global__ void autokernel_fill_packed(uint8_t* data, uint64_t rows, uint64_t columns, uint64_t ld,
+                                                  uint64_t seed) {
+  instruments::fill_packed(data, rows, columns, ld, seed);
+}
 
 // Counts the bytes that are no longer `poison`, in `rows` runs of `bytes`, `stride` bytes apart.
 extern "C" __global__ void autokernel_count_touched(const uint8_t* first, uint64_t rows, uint64_t bytes,

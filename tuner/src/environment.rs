@@ -5,6 +5,8 @@ use autokernel_codegen::problem::ProblemClass;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::objective::Objective;
+
 /// Where a time was measured. Times from different environments are never taken for one another.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -17,6 +19,9 @@ pub struct Environment {
     pub nvcc: String,
     /// Hash of the CUDA files that kernels are made of; see [`kernel_sources`].
     pub kernels: String,
+    /// What the search made small: a schedule that was tried for one is tried again for the other.
+    #[serde(default, skip_serializing_if = "Objective::is_time")]
+    pub objective: Objective,
 }
 
 /// The hash of the CUDA files that this build makes kernels of `class` of, for [`Environment::kernels`]: 12 hexadecimal

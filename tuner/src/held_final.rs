@@ -102,7 +102,7 @@ impl Leg {
         }
     }
 
-    /// The schedules with a time, fastest first.
+    /// The schedules with a time, fastest first; by their energy where all have one.
     ///
     /// Rounds that were interleaved are compared one by one: each time is taken over the median of its round, so that
     /// drift of the clocks counts for nobody, and a schedule stands at the median of these.
@@ -118,7 +118,9 @@ impl Leg {
         let rounds = timed.iter().map(|(_, time)| time.round_ms.len()).min().unwrap_or(0);
         let of_round = |round: usize| median(&timed.iter().map(|(_, time)| time.round_ms[round]).collect::<Vec<_>>());
         let pace: Vec<f64> = (0..rounds).map(of_round).collect();
+        let is_by_energy = timed.iter().all(|(_, time)| time.measurement.energy_mj.is_some());
         let standing = |time: &FinalTime| match rounds {
+            _ if is_by_energy => time.measurement.cost(),
             0 => time.measurement.median_ms,
             _ => median(&time.round_ms.iter().zip(&pace).map(|(ms, pace)| ms / pace).collect::<Vec<_>>()),
         };

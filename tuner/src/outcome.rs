@@ -29,6 +29,9 @@ pub struct Measurement {
     /// The SM clock under the measurement, in MHz, where it was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sm_clock_mhz: Option<u32>,
+    /// Energy of one launch on the whole board, in millijoules, where a search asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy_mj: Option<f64>,
     /// Samples that were thrown away because the clock was clearly below that of the others.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub throttled: u32,
@@ -48,10 +51,16 @@ impl Measurement {
             spread_pct,
             samples,
             sm_clock_mhz: None,
+            energy_mj: None,
             throttled: 0,
             check_seed: None,
             resources: None,
         }
+    }
+
+    /// What a search makes small: the energy where it asked for that, else the time.
+    pub fn cost(&self) -> f64 {
+        self.energy_mj.unwrap_or(self.median_ms)
     }
 
     /// Refuses figures that cannot have been measured.
@@ -60,6 +69,9 @@ impl Measurement {
     /// The first of them.
     pub fn check(&self) -> Result<(), Implausible> {
         check_ms("median_ms", self.median_ms)?;
+        if let Some(energy_mj) = self.energy_mj {
+            check_amount("energy_mj", energy_mj)?;
+        }
         check_amount("spread_pct", self.spread_pct)
     }
 }
@@ -176,6 +188,11 @@ impl Outcome {
     /// The median time in milliseconds, if there is one.
     pub fn median_ms(&self) -> Option<f64> {
         self.measurement().map(|measurement| measurement.median_ms)
+    }
+
+    /// What a search makes small, if there is one.
+    pub fn cost(&self) -> Option<f64> {
+        self.measurement().map(Measurement::cost)
     }
 
     /// `measured`, or the kind of failure.

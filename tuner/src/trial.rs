@@ -48,6 +48,11 @@ impl Trial {
     pub fn median_ms(&self) -> Option<f64> {
         self.outcome.median_ms()
     }
+
+    /// What a search makes small, if there is one: the time, or the energy.
+    pub fn cost(&self) -> Option<f64> {
+        self.outcome.cost()
+    }
 }
 
 /// Identifies a measurement: 128 bits, so that of 10⁸ trials no two are taken for one another.
@@ -75,8 +80,8 @@ pub fn key(target: &Target, schedule: &Schedule, environment: &Environment) -> T
     TrialKey(std::array::from_fn(|at| hash[at]))
 }
 
-/// The fastest of `trials`, the earliest of equals.
+/// The best of `trials`, the earliest of equals.
 pub fn fastest<'t>(trials: impl IntoIterator<Item = &'t Trial>) -> Option<&'t Trial> {
-    let timed = trials.into_iter().filter_map(|trial| Some((trial.median_ms()?, trial)));
+    let timed = trials.into_iter().filter_map(|trial| Some((trial.cost()?, trial)));
     timed.min_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, trial)| trial)
 }

@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use autokernel_codegen::arch::Arch;
+use autokernel_codegen::attention::plan::Sizes;
+use autokernel_codegen::attention::sequences::Sequences;
+use autokernel_codegen::attention::{self, AttentionSchedule, Sm80Schedule as Sm80Attention};
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::matmul::schedule::{Mode, Raster, Sm80Schedule, Sm90Schedule};
 use autokernel_codegen::matmul::{self, extents};
@@ -238,4 +241,77 @@ fn clean_schedules_of_every_operation_pass_with_and_without_compiled_in_dimensio
         let target = Target { problem, arch: Arch::SM_80, shape };
         assert_eq!(gate.check(&target, &schedule).unwrap(), Ok(()), "{schedule}");
     }
+}
+
+/// Weights of 4 bits with a scale for each group, and weights of 8 bits scaled by their columns.
+const WEIGHTS: &str = "
+    #[autokernel::fused_matmul(group = 64)]
+    pub fn packed(x: &Matrix<bf16>, w: &Matrix<i4x2>, scales: &Matrix<f16>, out: &mut Matrix<bf16>) {
+        out = dot(x, (w * scales).t());
+    }
+    #[autokernel::fused_matmul]
+    pub fn bytes(x: &Matrix<bf16>, w: &Matrix<i8>, scale: &Row<f32>, out: &mut Matrix<f32>) {
+        out = silu(dot(x, w.t()) * scale);
+    }
+";
+
+#[test]
+fn schedules_of_weights_of_few_bits_pass_at_shapes_that_have_whole_groups() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some((nvcc, _)) = nvcc("emulated::schedules_of_weights_of_few_bits_pass", folder.path()) else { return };
+    std::fs::create_dir(folder.path().join("src")).unwrap();
+    std::fs::write(folder.path().join("src/lib.rs"), WEIGHTS).unwrap();
+    let gate = Gate::new(Compiler::new(nvcc, folder.path().join("kernels")), 1);
+    let declared = autokernel_codegen::Build::new().declared(folder.path()).unwrap();
+    assert_eq!(declared.len(), 2);
+    for kernel in declared {
+        let schedule = kernel.problem.class().default_schedule(Arch::SM_90A);
+        let target = Target { problem: kernel.problem, arch: Arch::SM_90A, shape: extents(16, 512, 1024) };
+        assert_eq!(gate.check(&target, &schedule).unwrap(), Ok(()), "{}: {schedule}", kernel.name);
+        assert!(!target.problem.fits(&extents(16, 512, 1000)) || kernel.name == "bytes", "{}", kernel.name);
+    }
+}
+
+/// A causal query that sees one key too many.
+const SPOIL_MASK: &str = r#"#!/bin/sh
+if [ -f attention_keys.cuh ]; then
+    sed -i 's/query + offset + 1)/query + offset + 2)/' attention_keys.cuh || exit 1
+fi
+exec '@NVCC@' "$@"
+"#;
+
+#[test]
+fn attention_passes_the_gate_by_both_families_and_one_that_sees_a_key_too_many_does_not() {
+    let test = "emulated::attention_passes_the_gate_by_both_families";
+    let tuner = Tuner::without_spaces();
+    let Some((nvcc, spoiling)) = nvcc(test, tuner.folder()) else { return };
+    std::fs::write(&spoiling, SPOIL_MASK.replace("@NVCC@", &nvcc.path.display().to_string())).unwrap();
+    let problem = attention::Problem {
+        dtype: Dtype::Bf16,
+        head_dim: 64,
+        value_dim: 64,
+        causal: true,
+        window: None,
+        scale: 0.125,
+        log_sum_exp: true,
+        score: None,
+        sequences: Sequences::default(),
+    };
+    let shape = Sizes { batch: 1, heads: 8, groups: 2, queries: 2048, keys: 2048 }.extents(&problem.class());
+    let portable = Sm80Attention { warps: 4, rows_of_warp: 16, tile_keys: 32, stages: 2, share_keys: false };
+    let hopper = AttentionSchedule { consumers: 1, tile_keys: 32, stages: 2, ping_pong: false, share_keys: false };
+    let schedules = [
+        Schedule::from(portable),
+        Sm80Attention { share_keys: true, ..portable }.into(),
+        hopper.into(),
+        AttentionSchedule { share_keys: true, ..hopper }.into(),
+    ];
+    let target = Target { problem: problem.into(), arch: Arch::SM_90A, shape };
+    let gate = Gate::new(Compiler::new(nvcc.clone(), tuner.out("kernels")), 2);
+    for schedule in &schedules {
+        assert_eq!(gate.check(&target, schedule).unwrap(), Ok(()), "{schedule}");
+    }
+    let gate = Gate::new(Compiler::new(Nvcc { path: spoiling, ..nvcc }, tuner.out("spoilt")), 2);
+    let failure = gate.check(&target, &schedules[0]).unwrap().unwrap_err();
+    assert!(matches!(failure, Failure::Emulated { .. }), "{failure:?}");
 }

@@ -166,7 +166,10 @@ fn the_same_problem_is_opened_once() {
 fn a_final_that_takes_the_worker_down_is_an_error_and_not_a_result() {
     let mut pool = opened(r#"*'"request":"final"'*) exit 1;;"#);
     let contenders = vec![FinalContender::Candidate(candidate(8)), FinalContender::Cublas];
-    assert!(pool.finals(&FinalRounds { contenders, rounds: 3, round_ms: 1.0, warm_up_ms: 1.0, seed: 1 }).is_err());
+    assert!(
+        pool.finals(&FinalRounds { contenders, rounds: 3, round_ms: 1.0, warm_up_ms: 1.0, energy_ms: 0.0, seed: 1 })
+            .is_err()
+    );
     assert_measures_on(&mut pool, 1);
 }
 

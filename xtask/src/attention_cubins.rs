@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::attention::sequences::{Keys, Sequences};
-use autokernel_codegen::attention::{AttentionSchedule, Problem, emit};
+use autokernel_codegen::attention::{AttentionSchedule, Problem, Schedule, emit};
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::nvcc::{Compiler, Nvcc};
 use autokernel_codegen::problem;
+use autokernel_codegen::schedule::Family;
 use clap::Args;
 use serde_json::json;
 
@@ -24,6 +25,10 @@ pub struct Options {
     /// `--sweep` those of one consumer by every schedule, for caches in one piece.
     #[arg(long)]
     decoding: bool,
+    /// For portable.py: kernels of the portable family, as other GPUs have them, and beside them Hopper's; with `--sweep` more of
+    /// their schedules.
+    #[arg(long, conflicts_with = "decoding")]
+    portable: bool,
 }
 
 const HEADS: [u32; 4] = [64, 96, 128, 256];
@@ -43,11 +48,12 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
             let name = name(&problem, &schedule);
             let file = format!("{name}.cubin");
             std::fs::copy(&image.cubin, options.folder.join(&file))?;
+            let (rows, tile_keys, stages) = (schedule.tile_queries(), schedule.tile_keys(), schedule.stages());
             let page = if let Keys::Paged(page) = problem.sequences.keys { page } else { 0 };
             variants.push(json!({
                 "name": name, "file": file, "symbol": source.symbol, "check": !options.sweep, "speed": true,
                 "D": problem.head_dim, "DV": problem.value_dim, "T": "bf16", "causal": problem.causal, "WINDOW": 0,
-                "SCALE": problem.scale, "C": schedule.consumers, "BN": schedule.tile_keys, "stages": schedule.stages,
+                "SCALE": problem.scale, "C": rows / 64, "BN": tile_keys, "stages": stages, "portable": matches!(schedule, Schedule::Sm80(_)),
                 "keys": problem.sequences.slug().trim_start_matches('_'), "page": page, "plan": plan,
             }));
         }
@@ -59,6 +65,9 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
 
 /// What kernels are compiled for: with the logarithm of each sum, which run.py compares too, where they are not for decoding.
 fn problems(options: &Options) -> Vec<Problem> {
+    if options.portable {
+        return portable(options.sweep);
+    }
     if !options.decoding {
         return HEADS.into_iter().flat_map(|dim| [false, true].map(|causal| problem(dim, causal))).collect();
     }
@@ -71,6 +80,17 @@ fn problems(options: &Options) -> Vec<Problem> {
         })
     };
     HEADS_OF_DECODING.into_iter().flat_map(of).collect()
+}
+
+/// Whole sequences, and where it is not to be swept caches that are counted, and in pages.
+fn portable(sweep: bool) -> Vec<Problem> {
+    let whole = [64, 128, 256].into_iter().flat_map(|dim| [false, true].map(|causal| problem(dim, causal)));
+    let cached = CACHES.into_iter().flat_map(|keys| {
+        let sequences = Sequences { keys, ..Sequences::default() };
+        HEADS_OF_DECODING.map(|dim| Problem { sequences, ..problem(dim, true) })
+    });
+    let cached = cached.filter(|problem| !sweep && !problem.sequences.are_whole());
+    whole.chain(cached).collect()
 }
 
 fn problem(head_dim: u32, causal: bool) -> Problem {
@@ -87,28 +107,41 @@ fn problem(head_dim: u32, causal: bool) -> Problem {
     }
 }
 
-/// Those of one kernel for whole tiles, whose arguments run.py passes, or of one for decoding.
-fn schedules(problem: &Problem, options: &Options) -> Vec<AttentionSchedule> {
+/// Those of one kernel for whole tiles, whose arguments run.py passes, or of one for decoding; or portable ones.
+fn schedules(problem: &Problem, options: &Options) -> Vec<Schedule> {
     let class = problem::Problem::Attention(problem.clone()).class();
-    let Options { sweep, decoding, .. } = *options;
-    let all = if sweep {
-        class.families(Arch::SM_90A).iter().flat_map(|family| class.schedules(*family, Arch::SM_90A)).collect()
-    } else {
-        class.portfolio(Arch::SM_90A)
+    let Options { sweep, decoding, portable, .. } = *options;
+    let all = match (portable, sweep) {
+        (true, false) if problem.sequences.are_whole() => {
+            [class.portfolio(Arch::SM_80), class.portfolio(Arch::SM_90A)].concat()
+        }
+        (true, false) => class.portfolio(Arch::SM_80),
+        (true, true) => class.schedules(Family::AttentionSm80, Arch::SM_80),
+        (false, true) => class.schedules(Family::AttentionSm90, Arch::SM_90A),
+        (false, false) => class.portfolio(Arch::SM_90A),
     };
-    let typed = all.iter().filter_map(|schedule| AttentionSchedule::try_from(schedule).ok());
-    let wanted = |it: &AttentionSchedule| match decoding {
-        true => it.share_keys && it.consumers == 1 && (!sweep || it.tile_keys.is_multiple_of(64)),
-        false => !it.share_keys && (!sweep || (it.stages == 2 && it.tile_keys >= 64)),
+    let wanted = |it: &Schedule| match (portable, decoding) {
+        (true, _) => !sweep || (!it.shares_keys() && it.stages() <= 3 && [32, 64, 96, 128].contains(&it.tile_keys())),
+        (_, true) => it.shares_keys() && it.tile_queries() == 64 && (!sweep || it.tile_keys().is_multiple_of(64)),
+        (_, false) => !it.shares_keys() && (!sweep || (it.stages() == 2 && it.tile_keys() >= 64)),
     };
-    typed.filter(wanted).collect()
+    all.iter().filter_map(|schedule| Schedule::try_from(schedule).ok()).filter(wanted).collect()
 }
 
-/// `d128c_2x176s2pp`: heads, causal, how sequences lie, consumers and keys of a block, stages, ping-pong.
-fn name(problem: &Problem, schedule: &AttentionSchedule) -> String {
-    let AttentionSchedule { consumers, tile_keys, stages, ping_pong, .. } = schedule;
+/// `d128c_2x176s2pp`: heads, causal, how sequences lie, consumers and keys of a block, stages, ping-pong, `k` where blocks
+/// share keys; or of the portable family `d128c_w4x32x64s2`: warps, rows of each and keys of a block.
+fn name(problem: &Problem, schedule: &Schedule) -> String {
     let causal = if problem.causal { "c" } else { "" };
-    let ping_pong = if *ping_pong { "pp" } else { "" };
     let sequences = problem.sequences.slug();
-    format!("d{}{causal}{sequences}_{consumers}x{tile_keys}s{stages}{ping_pong}", problem.head_dim)
+    let of_schedule = match schedule {
+        Schedule::Sm80(it) => {
+            let shared = if it.share_keys { "k" } else { "" };
+            format!("w{}x{}x{}s{}{shared}", it.warps, it.rows_of_warp, it.tile_keys, it.stages)
+        }
+        Schedule::Sm90(AttentionSchedule { consumers, tile_keys, stages, ping_pong, share_keys }) => {
+            let (turns, shared) = (if *ping_pong { "pp" } else { "" }, if *share_keys { "k" } else { "" });
+            format!("{consumers}x{tile_keys}s{stages}{turns}{shared}")
+        }
+    };
+    format!("d{}{causal}{sequences}_{of_schedule}", problem.head_dim)
 }

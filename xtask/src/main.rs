@@ -3,6 +3,7 @@
 mod attention_cubins;
 mod cargo;
 mod gpu_pack;
+mod guide;
 mod sass;
 mod schema;
 mod setup;
@@ -31,6 +32,7 @@ enum Command {
     Setup(setup::Options),
     Test(test::Options),
     GpuPack(gpu_pack::Options),
+    Guide(guide::Options),
     Sass(sass::Options),
     AttentionCubins(attention_cubins::Options),
     /// Write the expression trees of the built-in epilogues anew from their text.
@@ -57,6 +59,7 @@ fn run(command: &Command) -> Result<()> {
         Command::Setup(options) => setup::run(&root, options),
         Command::Test(options) => test::run(&root, options),
         Command::GpuPack(options) => gpu_pack::run(&root, options),
+        Command::Guide(options) => guide::run(&root, options),
         Command::Sass(options) => sass::run(&root, options),
         Command::AttentionCubins(options) => attention_cubins::run(&root, options),
         Command::Builtins => schema::builtins(&root),

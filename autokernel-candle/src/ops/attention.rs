@@ -22,8 +22,8 @@ pub enum Mask {
 /// `groups`, which gives `[batch, heads, queries, d]`: as a view of `[batch, queries, heads, d]`, so that heads lie side by side in the row
 /// of a token and `transpose(1, 2)` and a reshape copy nothing.
 ///
-/// One kernel for heads of 64 and 128 elements, on the CPU and on Hopper, that writes no scores to memory; tensors may have any strides
-/// but the last. Other heads and GPUs, and what is trained, run candle's own operations.
+/// One kernel for heads of 64 and 128 elements, on the CPU and on GPUs from compute capability 8.0 on, that writes no scores to
+/// memory; tensors may have any strides but the last. Other heads and GPUs, and what is trained, run candle's own operations.
 ///
 /// # Errors
 /// Shapes that do not fit, and what candle or the launch says.

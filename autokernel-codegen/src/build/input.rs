@@ -15,6 +15,15 @@ use crate::arch::Arch;
 /// Reads `best_config.json` beside `Cargo.toml` where there is one; classes and archs that it does not cover take the
 /// entries shipped with autokernel. Without nvcc the crate still builds: its kernels run on the CPU backend.
 ///
+/// One that is not run is a warning of rustc's:
+///
+/// ```compile_fail
+/// #![deny(unused_must_use)]
+/// # fn main() {
+/// autokernel_codegen::Build::new();
+/// # }
+/// ```
+///
 /// The environment has the last word, for all crates of a build:
 ///
 /// | variable | what it says |

@@ -28,7 +28,14 @@ fn entry(epilogue: &str, m: u32) -> Entry {
         samples: 50,
         proposed_by: "local".into(),
     };
-    Entry { problem, arch: Arch::SM_90A, extents: crate::matmul::extents(m, 4096, 4096), schedule, provenance }
+    Entry {
+        problem,
+        arch: Arch::SM_90A,
+        extents: crate::matmul::extents(m, 4096, 4096),
+        range: None,
+        schedule,
+        provenance,
+    }
 }
 
 fn config(entries: Vec<Entry>) -> Config {
@@ -105,6 +112,23 @@ fn an_upsert_replaces_the_entry_of_the_same_class_arch_gpu_and_extents() {
     on_another_gpu.provenance.gpu = "NVIDIA H100 80GB HBM3".into();
     assert!(config.upsert(on_another_gpu).is_none());
     assert_eq!(config.entries.len(), 3);
+}
+
+#[test]
+fn an_entry_may_serve_a_range_of_sizes_among_which_its_own_is_and_one_beside_it_has_its_place() {
+    let span: autokernel_core::Span = "m=1..=64".parse().unwrap();
+    let mut ranged = config(vec![Entry { range: Some(span), ..entry("relu", 64) }]);
+    let json = ranged.to_json();
+    assert_eq!(Config::parse(&json, Path::new("x")).unwrap(), ranged);
+    assert_eq!(ranged.entries[0].tuned().range, Some(span));
+    for (from, to) in
+        [("\"last\": 64", "\"last\": 63"), ("\"dim\": \"m\"", "\"dim\": \"rows\""), ("\"first\": 1", "\"first\": 0")]
+    {
+        let message = refused(&json.replace(from, to));
+        assert!(message.contains("and its own extents have no such size"), "{message}");
+    }
+    assert!(ranged.upsert(entry("relu", 64)).is_none(), "for that size alone");
+    assert!(ranged.upsert(Entry { range: Some(span), ..entry("relu", 64) }).is_some());
 }
 
 #[test]

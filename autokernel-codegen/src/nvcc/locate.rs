@@ -15,7 +15,7 @@ const IN_SITE_PACKAGES: &str = "nvidia/cu13/bin/nvcc";
 const IN_WORKSPACE: &str = ".toolchain/site/nvidia/cu13/bin/nvcc";
 
 /// The oldest release that compiles what is emitted.
-const OLDEST: &str = "12.0";
+pub const OLDEST: &str = "12.0";
 const OLDEST_MAJOR: u32 = 12;
 
 /// An nvcc that was found.

@@ -10,7 +10,7 @@ mod report;
 
 pub use compile::{CompileError, Compiler, RUNTIME_HEADER};
 pub use image::Image;
-pub use locate::{LocateError, Nvcc, SEARCH_ENV};
+pub use locate::{LocateError, Nvcc, OLDEST, SEARCH_ENV};
 pub use report::PtxasReport;
 
 /// The environment variables that nvcc reads and that change what it compiles: a build script watches them.

@@ -17,7 +17,19 @@ impl Translator<'_> {
             return Err(Error::new_spanned(written, message));
         }
         self.refuse_in_function(written, &written.to_token_stream().to_string())?;
-        for name in [Some(of), row].into_iter().flatten() {
+        // A rotation may be of what is computed: which one its name says.
+        let value = match (columns.are_partners(), row) {
+            (true, None) => self.scope.iter().enumerate().rev().find(|(_, (known, _))| of == known),
+            _ => None,
+        };
+        if value.is_some_and(|(at, _)| self.depth > 0 && at >= self.outermost) {
+            let message =
+                format!("`{of}` is bound in a block; bind what is rotated in a statement of the body: `let {of} = …;`");
+            return Err(Error::new_spanned(of, message));
+        }
+        let value = value.map(|(_, (_, unique))| unique.clone());
+        let named = if value.is_some() { None } else { Some(of) };
+        for name in [named, row].into_iter().flatten() {
             let written = name.to_string();
             let hidden = self.scope.iter().rev().find(|(known, _)| *known == written);
             if hidden.is_some_and(|(_, unique)| *unique != written) {
@@ -25,7 +37,7 @@ impl Translator<'_> {
                 return Err(Error::new_spanned(name, message));
             }
         }
-        let (of, row) = (of.to_string(), row.map(ToString::to_string));
+        let (of, row) = (value.unwrap_or_else(|| of.to_string()), row.map(ToString::to_string));
         let at = row.as_ref().map_or(String::new(), |row| format!("_at_{row}"));
         let name = match columns {
             Columns::Same => format!("{of}{at}"),

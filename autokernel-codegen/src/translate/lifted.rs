@@ -85,9 +85,10 @@ impl Translator<'_> {
             let message = "`dot` takes two matrices: `dot(a, b)`, with `.t()` after one that is stored transposed";
             return Err(Error::new_spanned(call, message));
         };
-        let ((a, transpose_a), (b, scales, transpose_b)) = (factor(a)?, scaled_factor(b)?);
-        let ([a, b], scales) = ([a, b].map(Ident::to_string), scales.map(Ident::to_string));
-        Ok(self.lift(DOT, call, Value::Product(Factors { a, transpose_a, b, transpose_b, scales })))
+        let ((a, a_scales, transpose_a), (b, scales, transpose_b)) = (scaled_factor(a)?, scaled_factor(b)?);
+        let ([a, b], [a_scales, scales]) =
+            ([a, b].map(Ident::to_string), [a_scales, scales].map(|it| it.map(Ident::to_string)));
+        Ok(self.lift(DOT, call, Value::Product(Factors { a, transpose_a, a_scales, b, transpose_b, scales })))
     }
 
     /// An epilogue, whose text is put in the place of its call.
@@ -143,8 +144,8 @@ impl Translator<'_> {
 /// The matrix that a factor of a product names, and whether it is taken transposed.
 fn factor(written: &syn::Expr) -> Result<(&Ident, bool)> {
     let refused = || {
-        let message = "a factor of `dot` is an operand by its name, `w` or `w.t()`: products are taken of matrices as they \
-                       lie in memory";
+        let message = "a factor of `dot` is an operand by its name, `w` or `w.t()`, or with scales `x * scales` or \
+                       `(w * scales).t()`: products are taken of matrices as they lie in memory";
         Error::new_spanned(written, message)
     };
     match written {
@@ -158,18 +159,28 @@ fn factor(written: &syn::Expr) -> Result<(&Ident, bool)> {
     }
 }
 
-/// The matrix and the scales of its groups that a second factor names, and whether it is taken transposed: beside what [`factor`]
-/// reads also `(w * scales).t()`.
+/// The matrix and the scales that a factor names, and whether it is taken transposed: beside what [`factor`] reads also `x * scales`
+/// and `(w * scales).t()`.
 pub fn scaled_factor(written: &syn::Expr) -> Result<(&Ident, Option<&Ident>, bool)> {
-    if let syn::Expr::MethodCall(call) = written
-        && call.method == "t"
-        && call.args.is_empty()
-        && let syn::Expr::Paren(inner) = &*call.receiver
-        && let syn::Expr::Binary(syn::ExprBinary { left, op: syn::BinOp::Mul(_), right, .. }) = &*inner.expr
-        && let ((w, false), (scales, false)) = (factor(left)?, factor(right)?)
-    {
-        return Ok((w, Some(scales), true));
+    match written {
+        syn::Expr::Paren(inner) => scaled_factor(&inner.expr),
+        syn::Expr::MethodCall(call) if call.method == "t" && call.args.is_empty() => {
+            match scaled_factor(&call.receiver)? {
+                (name, Some(scales), false) => Ok((name, Some(scales), true)),
+                _ => unscaled(written),
+            }
+        }
+        syn::Expr::Binary(syn::ExprBinary { left, op: syn::BinOp::Mul(_), right, .. }) => {
+            match (factor(left), factor(right)) {
+                (Ok((name, false)), Ok((scales, false))) => Ok((name, Some(scales), false)),
+                _ => unscaled(written),
+            }
+        }
+        _ => unscaled(written),
     }
+}
+
+fn unscaled(written: &syn::Expr) -> Result<(&Ident, Option<&Ident>, bool)> {
     factor(written).map(|(name, is_transposed)| (name, None, is_transposed))
 }
 

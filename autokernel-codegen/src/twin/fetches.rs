@@ -1,20 +1,28 @@
 //! Elements in other rows and columns: names in the place of what reads them.
 
-use autokernel_ops::body::{Columns, Fetch};
+use autokernel_ops::body::{Body, Columns, Fetch};
 use proc_macro2::Span;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Expr, ExprAssign, Ident};
 
 use crate::fetched::{Fetched, fetched};
 
-/// Puts a name in the place of each `operand[index]`, and of its like, that is read.
-pub struct Fetches;
+/// Puts a name in the place of each `operand[index]`, and of its like, that is read of an operand of the body.
+pub struct Fetches<'b>(pub &'b Body);
 
-impl Fetches {
+impl Fetches<'_> {
     /// The parameter that holds what is read.
     pub fn name(fetch: &Fetch) -> Ident {
         name(&fetch.of, fetch.row.as_deref(), fetch.columns)
     }
+}
+
+fn is_of(written: &Fetched<'_>, fetch: &Fetch) -> bool {
+    let is_row = match (written.row, &fetch.row) {
+        (Some(row), Some(of)) => row == of,
+        (row, of) => row.is_none() && of.is_none(),
+    };
+    *written.of == fetch.of && is_row && written.columns == fetch.columns
 }
 
 /// Names are told apart by their letters alone: no user has this one.
@@ -30,9 +38,10 @@ fn name(of: &str, row: Option<&str>, columns: Columns) -> Ident {
     Ident::new(&format!("{}_in_{row}{columns}", plain(of)), Span::mixed_site())
 }
 
-impl VisitMut for Fetches {
+impl VisitMut for Fetches<'_> {
     fn visit_expr_mut(&mut self, expr: &mut Expr) {
-        let Some(Ok(Fetched { of, row, columns })) = fetched(expr) else {
+        let is_read = |it: &Fetched<'_>| self.0.fetches.iter().any(|fetch| is_of(it, fetch));
+        let Some(Fetched { of, row, columns }) = fetched(expr).and_then(Result::ok).filter(is_read) else {
             return visit_mut::visit_expr_mut(self, expr);
         };
         let name = name(&of.to_string(), row.map(ToString::to_string).as_deref(), columns);

@@ -56,6 +56,11 @@ pub enum Arg {
         /// The operand.
         operand: u8,
     },
+    /// The matrices that an operand has along its outermost axis, which may be its own: the pages of a cache.
+    Matrices {
+        /// The operand.
+        operand: u8,
+    },
     /// 1 if the operand's map is there, so that TMA may store it; 0 if the kernel must store it through its address.
     /// TMA writes whole units of 16 bytes: it cannot store rows that begin or end inside one.
     IsMapped {
@@ -103,9 +108,12 @@ impl Arg {
             Arg::Pointer { .. } | Arg::Workspace { .. } => "void*",
             Arg::Stride { .. } => "int64_t",
             Arg::Scalar { .. } => "float",
-            Arg::Extent { .. } | Arg::Rows { .. } | Arg::Columns { .. } | Arg::IsMapped { .. } | Arg::Knob { .. } => {
-                "int"
-            }
+            Arg::Extent { .. }
+            | Arg::Rows { .. }
+            | Arg::Columns { .. }
+            | Arg::Matrices { .. }
+            | Arg::IsMapped { .. }
+            | Arg::Knob { .. } => "int",
         }
     }
 
@@ -118,6 +126,7 @@ impl Arg {
             | Arg::Extent { .. }
             | Arg::Rows { .. }
             | Arg::Columns { .. }
+            | Arg::Matrices { .. }
             | Arg::IsMapped { .. }
             | Arg::Knob { .. } => Layout { bytes: 4, align: 4 },
         }

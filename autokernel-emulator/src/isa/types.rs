@@ -33,6 +33,11 @@ const fn scalar(kind: Kind, bits: u32) -> Type {
     Type { kind, bits, lanes: 1 }
 }
 
+/// Two of 8 bits.
+const fn packed_bytes(kind: Kind) -> Type {
+    Type { kind, bits: 16, lanes: 2 }
+}
+
 const fn packed(kind: Kind) -> Type {
     Type { kind, bits: 32, lanes: 2 }
 }
@@ -80,6 +85,8 @@ impl Type {
             ("tf32", Type::TF32),
             ("f16x2", Type::F16X2),
             ("bf16x2", Type::BF16X2),
+            ("e4m3x2", packed_bytes(Kind::E4m3)),
+            ("e5m2x2", packed_bytes(Kind::E5m2)),
             ("pred", Type::PREDICATE),
         ];
         TYPES.iter().find(|(name, _)| *name == word).map(|(_, ty)| *ty)

@@ -4,10 +4,10 @@ use crate::support::attention::{Compiled, Variation};
 use crate::support::compile::{Change, Compiler};
 use autokernel_codegen::attention::plan::Sizes;
 use autokernel_codegen::attention::sequences::Sequences;
-use autokernel_codegen::attention::{AttentionSchedule, Problem, problem};
+use autokernel_codegen::attention::{AttentionSchedule, Problem, Schedule, problem};
 use autokernel_codegen::dtype::Dtype;
 
-fn plain() -> Problem {
+pub fn plain() -> Problem {
     let (dtype, scale) = (Dtype::Bf16, 0.25);
     Problem {
         dtype,
@@ -27,7 +27,7 @@ const SCHEDULE: AttentionSchedule =
 
 /// Rings that go around and tiles that a block takes one after the other, ragged; more keys than queries, and fewer; one
 /// of each; and no keys.
-const SIZES: [Sizes; 5] = [
+pub const SIZES: [Sizes; 5] = [
     Sizes { batch: 2, heads: 4, groups: 2, queries: 131, keys: 131 },
     Sizes { batch: 1, heads: 3, groups: 1, queries: 70, keys: 165 },
     Sizes { batch: 1, heads: 2, groups: 2, queries: 150, keys: 40 },
@@ -36,9 +36,9 @@ const SIZES: [Sizes; 5] = [
 ];
 
 /// Runs `problem` by `schedule` at each of `sizes`, and the second of them with gaps, large scores and NaN where nobody reads.
-pub fn check_at(sizes: &[Sizes], test: &str, problem: &Problem, schedule: AttentionSchedule) {
+pub fn check_at(sizes: &[Sizes], test: &str, problem: &Problem, schedule: impl Into<Schedule>) {
     let Some(compiler) = Compiler::find(test) else { return };
-    let compiled = Compiled::new(&compiler, problem, &schedule);
+    let compiled = Compiled::new(&compiler, problem, schedule);
     for (seed, &sizes) in (0..).zip(sizes) {
         compiled.check(sizes, Variation { seed, heads_last: seed % 2 == 1, ..Variation::default() });
     }
@@ -80,7 +80,7 @@ kernels! {
 }
 
 /// `score = cap * (score * scale / cap).tanh() + slope * (key - query);`, as a build reads it.
-fn capped() -> Problem {
+pub fn capped() -> Problem {
     let function: syn::ItemFn = syn::parse_quote! {
         fn attend(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, slope: &PerHead<f32>, cap: f32, out: &mut Heads<bf16>) {
             let capped = cap * (score * scale / cap).tanh();
@@ -132,7 +132,7 @@ fn a_causal_mask_skips_the_blocks_of_keys_that_no_query_sees() {
     let Some(compiler) = Compiler::find("a_causal_mask_skips_the_blocks_of_keys_that_no_query_sees") else { return };
     let sizes = Sizes { batch: 1, heads: 1, groups: 1, queries: 384, keys: 384 };
     let work = |problem: &Problem| {
-        let report = Compiled::new(&compiler, problem, &SCHEDULE).check(sizes, Variation::default());
+        let report = Compiled::new(&compiler, problem, SCHEDULE).check(sizes, Variation::default());
         report.counters.matrix_multiply_adds as f64
     };
     let (all, causal) = (work(&plain()), work(&Problem { causal: true, ..plain() }));
@@ -151,9 +151,9 @@ const MUTANTS: [Change<'_>; 10] = [
     mutant("sm90_attention_multiplier.cuh", "      wait_for_values();\n", ""),
     mutant("sm90_attention_multiplier.cuh", "      ptx::wgmma_wait<1>();\n", ""),
     mutant("sm90_attention_multiplier.cuh", "if constexpr (!kRescaleFirst) scale_rows(sums, correction);", ""),
-    mutant("sm90_attention_softmax.cuh", "column < last &&", "column <= last &&"),
-    mutant("sm90_attention_softmax.cuh", "sum[row] *= correction[row];", ""),
-    mutant("sm90_attention_store.cuh", "rows.is_there(args, row) && own", "own"),
+    mutant("attention_softmax.cuh", "column < last &&", "column <= last &&"),
+    mutant("attention_softmax.cuh", "sum[row] *= correction[row];", ""),
+    mutant("attention_store.cuh", "rows.is_there(args, row) && own", "own"),
     mutant("attention_keys.cuh", "min(keys, query + offset + 1)", "min(keys, query + offset + 2)"),
 ];
 
@@ -166,7 +166,7 @@ fn what_a_careless_edit_breaks_is_noticed() {
     let Some(compiler) = Compiler::find("what_a_careless_edit_breaks_is_noticed") else { return };
     let problem = Problem { causal: true, ..plain() };
     for change in MUTANTS {
-        let compiled = Compiled::changed(&compiler, &problem, &SCHEDULE, Some(change)).unwrap();
+        let compiled = Compiled::changed(&compiler, &problem, SCHEDULE, Some(change)).unwrap();
         let noticed = (0..)
             .zip(SIZES)
             .any(|(seed, sizes)| compiled.run(sizes, Variation { seed, ..Variation::default() }).is_err());

@@ -8,7 +8,7 @@ use autokernel_codegen::attention::sequences::{Keys, Sequences};
 use autokernel_codegen::attention::{AttentionSchedule, Problem};
 use autokernel_codegen::dtype::Dtype;
 
-fn of(packed_queries: bool, keys: Keys) -> Problem {
+pub fn of(packed_queries: bool, keys: Keys) -> Problem {
     let (dtype, scale, sequences) = (Dtype::Bf16, 0.25, Sequences { packed_queries, keys });
     let (causal, window, score, log_sum_exp) = (false, None, None, true);
     Problem { dtype, head_dim: 64, value_dim: 64, causal, window, scale, log_sum_exp, score, sequences }
@@ -19,7 +19,7 @@ const SCHEDULE: AttentionSchedule =
 
 /// One query of each head on more keys than blocks share evenly; several tiles of rows; fewer keys than blocks; one of each; and
 /// so many keys that blocks draw shares of a tile.
-const SIZES: [Sizes; 5] = [
+pub const SIZES: [Sizes; 5] = [
     Sizes { batch: 2, heads: 6, groups: 2, queries: 1, keys: 331 },
     Sizes { batch: 5, heads: 4, groups: 1, queries: 37, keys: 165 },
     Sizes { batch: 1, heads: 3, groups: 3, queries: 5, keys: 40 },
@@ -74,7 +74,7 @@ fn the_reference_agrees_with_fp64_wherever_sequences_lie() {
 fn what_a_careless_edit_of_shares_breaks_is_noticed() {
     let Some(compiler) = Compiler::find("what_a_careless_edit_of_shares_breaks_is_noticed") else { return };
     for change in MUTANTS {
-        let compiled = Compiled::changed(&compiler, &of(false, Keys::Counted), &SCHEDULE, Some(change)).unwrap();
+        let compiled = Compiled::changed(&compiler, &of(false, Keys::Counted), SCHEDULE, Some(change)).unwrap();
         let noticed = (0..)
             .zip(SIZES)
             .any(|(seed, sizes)| compiled.run(sizes, Variation { seed, ..Variation::default() }).is_err());
@@ -86,13 +86,13 @@ fn what_a_careless_edit_of_shares_breaks_is_noticed() {
 const MUTANTS: [Change<'_>; 11] = [
     mutant("sm90_attention_multiplier.cuh", "if constexpr (G::kClearsValues) clear_values", "if (false) clear_values"),
     mutant("sm90_attention_multiplier.cuh", "    ptx::fence_async_proxy();\n", ""),
-    mutant("sm90_attention_sharing_consumer.cuh", "meet();  // what one thread says", "// what one thread says"),
+    mutant("attention_finish.cuh", "meet();  // what one thread says", "// what one thread says"),
     mutant("sm90_attention_sharing_consumer.cuh", "meet();  // all warps have read", "// all warps have read"),
-    mutant("sm90_attention_sharing_consumer.cuh", "if (last) *counter = 0;", ""),
+    mutant("attention_finish.cuh", "if (last) *counter = 0;", ""),
     mutant("attention_partials.cuh", "sum = fmaf(of_part, states[i].y, sum);", "sum += states[i].y;"),
     mutant("attention_partials.cuh", "(of - largest) * scale", "of * scale"),
     mutant("attention_shares.cuh", "each * block + min(block, longer)", "each * block"),
-    mutant("sm90_attention_packed.cuh", "kWarpSize * 16 + 7) / 8", "kWarpSize * 16) / 8"),
+    mutant("attention_packed.cuh", "kWarpSize * 16 + 7) / 8", "kWarpSize * 16) / 8"),
     mutant("attention_shares.cuh", "skipped = 0;", ""),
     mutant("attention_sequences.cuh", "args.lengths, number, args.keys)", "args.lengths, number, args.keys + 3)"),
 ];

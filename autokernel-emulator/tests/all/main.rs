@@ -5,7 +5,9 @@
 mod support;
 
 mod attention_kernels;
+mod attention_portable_kernels;
 mod attention_sharing_kernels;
+mod block_scales_kernels;
 mod checks;
 mod columns_kernels;
 mod counters;
@@ -15,7 +17,9 @@ mod hostile;
 mod mutants;
 mod parse;
 mod programs;
+mod rotated_kernels;
 mod routing_kernels;
+mod rows_fp8_kernels;
 mod rows_index_kernels;
 mod rows_kernels;
 mod rows_moved_kernels;

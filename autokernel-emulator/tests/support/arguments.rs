@@ -155,6 +155,7 @@ impl Launched<'_> {
                 if is_matrix { rows } else { rows.max(columns) }.to_le_bytes().to_vec()
             }
             Arg::Columns { operand } => matrix(operand).columns.to_le_bytes().to_vec(),
+            Arg::Matrices { .. } => panic!("no kernel of these tests takes a batch"),
             Arg::IsMapped { operand } => u32::from(self.is_mapped(*operand)).to_le_bytes().to_vec(),
             Arg::Knob { value, .. } => value.to_le_bytes().to_vec(),
         }

@@ -4,7 +4,7 @@ use autokernel_codegen::arch::Arch;
 use autokernel_codegen::attention::oracle::{self, Place};
 use autokernel_codegen::attention::plan::Sizes;
 use autokernel_codegen::attention::sequences::Keys;
-use autokernel_codegen::attention::{AttentionSchedule, Problem, emit, signature};
+use autokernel_codegen::attention::{Problem, Schedule, emit, signature};
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::emit::KernelSource;
 use autokernel_core::plan::Layout;
@@ -119,7 +119,7 @@ impl Tensor {
 }
 
 impl Compiled {
-    pub fn new(compiler: &Compiler, problem: &Problem, schedule: &AttentionSchedule) -> Compiled {
+    pub fn new(compiler: &Compiler, problem: &Problem, schedule: impl Into<Schedule>) -> Compiled {
         Self::changed(compiler, problem, schedule, None).unwrap()
     }
 
@@ -127,13 +127,17 @@ impl Compiled {
     pub fn changed(
         compiler: &Compiler,
         problem: &Problem,
-        schedule: &AttentionSchedule,
+        schedule: impl Into<Schedule>,
         change: Option<Change<'_>>,
     ) -> Result<Compiled, String> {
-        schedule.check(&problem.class(), Arch::SM_90A).unwrap();
-        let (source, plan) = emit::kernel(problem, schedule);
-        let module = Module::parse(&compiler.ptx(&source, Arch::SM_90A, change)?).map_err(|error| error.to_string())?;
-        let arch = autokernel_emulator::Arch::Sm90a;
+        let schedule = schedule.into();
+        let (target, arch) = match schedule {
+            Schedule::Sm80(_) => (Arch::SM_80, autokernel_emulator::Arch::Sm80),
+            Schedule::Sm90(_) => (Arch::SM_90A, autokernel_emulator::Arch::Sm90a),
+        };
+        schedule.check(&problem.class(), target).unwrap();
+        let (source, plan) = emit::kernel(problem, &schedule);
+        let module = Module::parse(&compiler.ptx(&source, target, change)?).map_err(|error| error.to_string())?;
         Ok(Compiled { problem: problem.clone(), source, plan, module, arch, is_reference: false })
     }
 
@@ -340,6 +344,7 @@ fn value(gpu: &Gpu, arg: &Arg, tensors: &[Tensor], extents: &Extents, workspace:
         Arg::Extent { dim } => extents.size(*dim).to_le_bytes().to_vec(),
         Arg::IsMapped { operand } => u32::from(!tensor(operand).sizes.contains(&0)).to_le_bytes().to_vec(),
         Arg::Columns { operand } => tensor(operand).sizes[3].to_le_bytes().to_vec(),
+        Arg::Matrices { operand } => tensor(operand).sizes[0].to_le_bytes().to_vec(),
         other => panic!("attention passes no {other:?}"),
     }
 }

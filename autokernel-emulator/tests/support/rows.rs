@@ -271,6 +271,7 @@ fn upload(gpu: &mut Gpu, place: arguments::Placed, dtype: Dtype, elements: &[f64
 fn is_right(dtype: Dtype, ball: Ball, got: f64) -> bool {
     let Ball { value, error } = ball;
     if ball.is_special() {
+        let value = rounded(dtype, value);
         return got.to_bits() == value.to_bits() || (got.is_nan() && value.is_nan());
     }
     let (low, high) = (rounded(dtype, value - error), rounded(dtype, value + error));

@@ -6,8 +6,8 @@ mod locators;
 use autokernel_core::Dtype;
 
 use self::locators::Locating;
+use super::dims::{DIM_STEP, WIDEST_HEAD, is_size_of_head};
 use super::problem::{Problem, WIDEST_WINDOW};
-use super::rules::{DIM_STEP, WIDEST_HEAD};
 use super::score::{self, Kind, Operand};
 use super::sequences::{LARGEST_PAGE, PAGE_STEP};
 use crate::declaration::{
@@ -117,10 +117,9 @@ impl Settings {
 }
 
 fn dim(name: &str, size: u32) -> Result<u32, String> {
-    let fits = size.is_multiple_of(DIM_STEP) && size <= WIDEST_HEAD;
     let refused =
         || format!("`{name}` is a multiple of {DIM_STEP} up to {WIDEST_HEAD}, not {size}; pad heads with zeros");
-    if fits { Ok(size) } else { Err(refused()) }
+    if is_size_of_head(size) { Ok(size) } else { Err(refused()) }
 }
 
 /// What the parameters say.

@@ -2,8 +2,8 @@
 
 use autokernel_core::Arch;
 
+use super::dims::DIM_STEP;
 use super::problem::Class;
-use super::rules::DIM_STEP;
 use super::schedule::AttentionSchedule;
 use super::sequences::Sequences;
 

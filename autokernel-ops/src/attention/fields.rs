@@ -2,15 +2,12 @@
 
 use autokernel_core::{Alignment, Arg, Field, TileBox};
 
+use super::panel::{PANEL, ROW_BYTES};
 use super::print;
 use super::problem::Class;
 use super::score::Kind;
 use super::sequences::{Keys, Locator};
 use super::signature::{BATCH, FIRST, GROUPS, HEADS, K, KEYS, Q, QUERIES, V};
-
-/// Elements of a swizzled row, in which operands lie.
-const PANEL: u32 = 64;
-const ROW_BYTES: u32 = 128;
 
 /// The operands of a class.
 #[derive(Clone, Copy, Debug)]
@@ -46,10 +43,18 @@ impl Operands<'_> {
     }
 
     /// Whether a cache in pages has any, of keys and of values: without elements they have no tensor map.
-    pub fn pages_are_there(&self) -> Vec<Field> {
-        let of = |name, operand| field(name, Arg::IsMapped { operand });
+    pub fn mapped_pages(&self) -> Vec<Field> {
+        self.pages(|operand| Arg::IsMapped { operand })
+    }
+
+    /// How many pages a cache has, of keys and of values: without tensor maps a kernel bounds what a table says.
+    pub fn counted_pages(&self) -> Vec<Field> {
+        self.pages(|operand| Arg::Matrices { operand })
+    }
+
+    fn pages(&self, arg: impl Fn(u8) -> Arg) -> Vec<Field> {
         match self.class.sequences.keys {
-            Keys::Paged(_) => vec![of("keys_are_there", K), of("values_are_there", V)],
+            Keys::Paged(_) => vec![field("key_pages", arg(K)), field("value_pages", arg(V))],
             Keys::Whole | Keys::Counted | Keys::Packed => Vec::new(),
         }
     }

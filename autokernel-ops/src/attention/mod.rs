@@ -2,11 +2,13 @@
 
 mod declare;
 mod default;
+mod dims;
 pub mod emit;
 mod fields;
 mod model;
 mod operation;
 pub mod oracle;
+mod panel;
 pub mod plan;
 mod print;
 mod probes;
@@ -17,12 +19,14 @@ pub mod score;
 pub mod sequences;
 mod sharing;
 mod signature;
+pub mod sm80;
 mod space;
 
 pub use problem::{Class, Problem};
 pub use rules::RULES;
-pub use schedule::{AttentionSchedule, AttentionSchedule as Schedule};
+pub use schedule::{AttentionSchedule, Schedule};
 pub use signature::{DIMS, signature};
+pub use sm80::{RULES as SM80_RULES, Sm80Schedule};
 
 #[cfg(test)]
 mod tests;

@@ -6,8 +6,7 @@ use autokernel_core::{Arch, Extents};
 
 use super::plan::Sizes;
 use super::problem::Class;
-use super::rules::ROWS_OF_CONSUMER;
-use super::schedule::AttentionSchedule;
+use super::schedule::{AttentionSchedule, Schedule};
 use super::sequences::{Keys, Sequences};
 use crate::forecast::{Forecast, Machine};
 
@@ -23,6 +22,8 @@ const TILE: f64 = 200e3;
 const FIRST_BLOCK: f64 = 0.65;
 const PICOSECONDS_PER_MS: f64 = 1e9;
 const PICOSECONDS_PER_NS: f64 = 1e3;
+/// Of the matrix units' rate what mma.sync reaches beside its loads from shared memory: an estimate, which nothing was fitted to.
+const PORTABLE_SHARE: f64 = 0.55;
 /// Counting and finding shares, and putting together what blocks saw of a tile: an estimate, which nothing was fitted to.
 const SHARES: f64 = 4e6;
 /// Keys of a sequence in pages, which the device alone knows: as many as make reading them the longest part.
@@ -32,7 +33,7 @@ const KEYS_IN_PAGES: u32 = 4096;
 #[derive(Clone, Debug)]
 pub struct Image {
     pub class: Class,
-    pub schedule: AttentionSchedule,
+    pub schedule: Schedule,
     pub machine: Machine,
 }
 
@@ -61,16 +62,24 @@ fn valid<const N: usize>(class: &Class, schedules: [Option<AttentionSchedule>; N
 impl Image {
     /// Picoseconds of one block of keys.
     fn block(&self) -> f64 {
-        let AttentionSchedule { consumers, tile_keys, .. } = self.schedule;
-        let products = PRODUCTS * f64::from(self.class.head_dim + self.class.value_dim);
-        let uncovered = UNCOVERED * (COVER - products * f64::from(consumers - 1)).max(0.0);
-        let pairs = f64::from(consumers * ROWS_OF_CONSUMER * tile_keys);
-        BLOCK + pairs * (products + SOFTMAX + uncovered)
+        let pairs = f64::from(self.schedule.tile_queries() * self.schedule.tile_keys());
+        let dims = f64::from(self.class.head_dim + self.class.value_dim);
+        match self.schedule {
+            Schedule::Sm80(_) => {
+                let of_sm = self.machine.matrix_tflops / self.sm_count() * PORTABLE_SHARE;
+                BLOCK + pairs * (2.0 * dims / of_sm + SOFTMAX)
+            }
+            Schedule::Sm90(AttentionSchedule { consumers, .. }) => {
+                let products = PRODUCTS * dims;
+                let uncovered = UNCOVERED * (COVER - products * f64::from(consumers - 1)).max(0.0);
+                BLOCK + pairs * (products + SOFTMAX + uncovered)
+            }
+        }
     }
 
     /// Blocks of keys that each tile takes of so many rows, of which `sharing` are a query.
     fn blocks(&self, queries: u32, keys: u32, sharing: u32) -> impl Iterator<Item = f64> {
-        let (tile, of_block) = (u64::from(self.schedule.tile_queries()), u64::from(self.schedule.tile_keys));
+        let (tile, of_block) = (u64::from(self.schedule.tile_queries()), u64::from(self.schedule.tile_keys()));
         let (queries, keys, sharing) = (u64::from(queries), u64::from(keys), u64::from(sharing));
         let (rows, causal) = (queries * sharing, self.class.causal);
         (0..rows.div_ceil(tile)).map(move |number| {
@@ -99,7 +108,7 @@ impl Image {
         for of_tile in self.blocks(sizes.queries, sizes.keys, sharing) {
             (blocks, tiles) = (blocks + groups * of_tile, tiles + groups);
         }
-        let elements = f64::from(self.schedule.tile_keys) * f64::from(self.class.head_dim + self.class.value_dim);
+        let elements = f64::from(self.schedule.tile_keys()) * f64::from(self.class.head_dim + self.class.value_dim);
         let bytes = elements * f64::from(self.class.dtype.bytes());
         let read = bytes / (self.machine.memory_gb_per_s / self.sm_count()) * PICOSECONDS_PER_NS;
         let share = (blocks / self.sm_count()).ceil() * self.block().max(read);
@@ -130,7 +139,7 @@ impl Image {
 impl Forecast for Image {
     fn predicted_ms(&self, extents: &Extents) -> f64 {
         let sizes = self.mean(extents);
-        let picoseconds = if self.schedule.share_keys { self.shared(&sizes) } else { self.whole(&sizes) };
+        let picoseconds = if self.schedule.shares_keys() { self.shared(&sizes) } else { self.whole(&sizes) };
         picoseconds / PICOSECONDS_PER_MS
     }
 }
@@ -166,7 +175,7 @@ mod tests {
         let class = class(dim, causal);
         let extents = Sizes { batch, heads, groups: heads, queries: tokens, keys: tokens }.extents(&class);
         let ms = |schedule: &AttentionSchedule| {
-            Image { class: class.clone(), schedule: *schedule, machine: H200 }.predicted_ms(&extents)
+            Image { class: class.clone(), schedule: (*schedule).into(), machine: H200 }.predicted_ms(&extents)
         };
         let schedules = portfolio(&class);
         let best = *schedules.iter().min_by(|a, b| ms(a).total_cmp(&ms(b))).unwrap();
@@ -207,7 +216,7 @@ mod tests {
             let class = class(128, true);
             let extents = sizes.extents(&class);
             let ms = |schedule: &AttentionSchedule| {
-                Image { class: class.clone(), schedule: *schedule, machine: H200 }.predicted_ms(&extents)
+                Image { class: class.clone(), schedule: (*schedule).into(), machine: H200 }.predicted_ms(&extents)
             };
             let best = portfolio(&class).into_iter().min_by(|a, b| ms(a).total_cmp(&ms(b)));
             best.unwrap().share_keys

@@ -4,15 +4,15 @@ use autokernel_core::{Arch, Dim, Dtype, Extents, LaunchPlan, Signature};
 
 use super::plan::Sizes;
 use super::problem::{Class, Problem};
-use super::rules::RULES;
-use super::schedule::AttentionSchedule;
+use super::schedule::{AttentionSchedule, Schedule as Typed};
+use super::sequences::Keys;
 use super::signature::{self, DIMS};
-use super::{declare, emit, model, plan, probes, space};
+use super::{declare, emit, model, plan, probes, sm80, space};
 use crate::declaration::{Attribute, Complaint, Declaration};
 use crate::family::{Family, OtherFamily};
 use crate::forecast::{Forecast, Machine};
 use crate::operation::{self, Operation, Tolerance, Work};
-use crate::rule::{self, BrokenRule};
+use crate::rule::BrokenRule;
 use crate::schedule::Schedule;
 use crate::source::{Header, KernelSource, headers};
 
@@ -24,12 +24,14 @@ impl Operation for Problem {
     const DIMS: &'static [Dim] = &DIMS;
 
     const HEADERS: &'static [Header] = headers! {
-        "cuda/": "attention_keys.cuh" "attention_partials.cuh" "attention_score.cuh" "attention_sequences.cuh" "attention_shares.cuh"
+        "cuda/": "attention_finish.cuh" "attention_keys.cuh" "attention_packed.cuh" "attention_partials.cuh" "attention_score.cuh"
+            "attention_sequences.cuh" "attention_shares.cuh" "attention_softmax.cuh" "attention_store.cuh" "attention_tiles.cuh"
             "attention_weights.cuh" "reference_attention.cuh";
+        "sm80/cuda/": "sm80_attention.cuh" "sm80_attention_copies.cuh" "sm80_attention_geometry.cuh" "sm80_attention_multiplier.cuh"
+            "sm80_attention_sharing.cuh";
         "sm90/cuda/": "sm90_attention.cuh" "sm90_attention_consumer.cuh" "sm90_attention_geometry.cuh"
             "sm90_attention_multiplier.cuh" "sm90_attention_packed.cuh" "sm90_attention_producer.cuh" "sm90_attention_sharing.cuh"
-            "sm90_attention_sharing_consumer.cuh" "sm90_attention_sharing_producer.cuh" "sm90_attention_softmax.cuh"
-            "sm90_attention_store.cuh" "sm90_attention_tiles.cuh";
+            "sm90_attention_sharing_consumer.cuh" "sm90_attention_sharing_producer.cuh" "sm90_attention_walk.cuh";
     };
 
     const ROOTS: &'static [&'static str] = &emit::ROOTS;
@@ -49,7 +51,7 @@ impl Operation for Problem {
     }
 
     fn emit(&self, schedule: &Schedule) -> Result<(KernelSource, LaunchPlan), OtherFamily> {
-        Ok(emit::kernel(self, &AttentionSchedule::try_from(schedule)?))
+        Ok(emit::kernel(self, &Typed::try_from(schedule)?))
     }
 
     fn reference(&self) -> (KernelSource, LaunchPlan) {
@@ -84,6 +86,26 @@ impl Operation for Problem {
     /// None: options cannot say all of its dimensions.
     fn built_in() -> Vec<Self> {
         Vec::new()
+    }
+
+    /// As many heads share keys as in `extents`, and there are as many keys as queries where there are there; a page's are
+    /// compiled in.
+    fn ragged(&self, extents: &Extents) -> Extents {
+        let Sizes { batch, heads, groups, queries, keys } = Sizes::of(extents);
+        let sharing = heads / groups.max(1);
+        let few = |queries: u32| queries.min(203);
+        let sizes = Sizes {
+            batch: batch.min(2),
+            heads: sharing * groups.min(3),
+            groups: groups.min(3),
+            queries: few(queries),
+            keys: match self.sequences.keys {
+                Keys::Paged(page) => page,
+                _ if keys == queries => few(queries),
+                _ => keys.min(389),
+            },
+        };
+        sizes.extents(&self.class())
     }
 
     /// Weights are rounded to the type before they are multiplied, and so is the result: each by half a unit of about 1 at most,
@@ -157,42 +179,48 @@ impl operation::Class for Class {
     }
 
     fn families(&self, arch: Arch) -> &'static [Family] {
-        if arch == Arch::SM_90A { &[Family::AttentionSm90] } else { &[] }
+        if arch == Arch::SM_90A { &[Family::AttentionSm90, Family::AttentionSm80] } else { &[Family::AttentionSm80] }
     }
 
     fn schedules(&self, family: Family, arch: Arch) -> Vec<Schedule> {
         match family {
+            Family::AttentionSm80 => sm80::schedules(self, arch).into_iter().map(Schedule::from).collect(),
             Family::AttentionSm90 => space::schedules(self, arch).into_iter().map(Schedule::from).collect(),
             _ => Vec::new(),
         }
     }
 
-    fn default_schedule(&self, _: Arch) -> Schedule {
-        AttentionSchedule::default_for(self).into()
+    fn default_schedule(&self, arch: Arch) -> Schedule {
+        match arch {
+            Arch::SM_90A => AttentionSchedule::default_for(self).into(),
+            _ => sm80::Sm80Schedule::default_for(self, arch).into(),
+        }
     }
 
     fn portfolio(&self, arch: Arch) -> Vec<Schedule> {
-        let serves = !self.families(arch).is_empty();
-        model::portfolio(self).into_iter().filter(|_| serves).map(Schedule::from).collect()
+        match arch {
+            Arch::SM_90A => model::portfolio(self).into_iter().map(Schedule::from).collect(),
+            _ => sm80::default::portfolio(self, arch).into_iter().map(Schedule::from).collect(),
+        }
     }
 
     fn forecast(&self, schedule: &Schedule, _: Option<&str>, machine: Machine) -> Option<Box<dyn Forecast>> {
-        let schedule = AttentionSchedule::try_from(schedule).ok()?;
+        let schedule = Typed::try_from(schedule).ok()?;
         Some(Box::new(model::Image { class: self.clone(), schedule, machine }))
     }
 
     fn check(&self, schedule: &Schedule, arch: Arch) -> Result<(), BrokenRule> {
-        match AttentionSchedule::try_from(schedule) {
-            Ok(typed) => rule::check(RULES, &typed, self, arch),
+        match Typed::try_from(schedule) {
+            Ok(typed) => typed.check(self, arch),
             Err(OtherFamily) => Err(BrokenRule::other_family(schedule, self)),
         }
     }
 
     fn plan(&self, schedule: &Schedule, symbol: String) -> Result<LaunchPlan, OtherFamily> {
-        Ok(plan::plan(self, &AttentionSchedule::try_from(schedule)?, symbol))
+        Ok(plan::plan(self, &Typed::try_from(schedule)?, symbol))
     }
 
     fn probes(&self, schedule: &Schedule) -> Result<Vec<Extents>, OtherFamily> {
-        Ok(probes::of(&AttentionSchedule::try_from(schedule)?, self))
+        Ok(probes::of(&Typed::try_from(schedule)?, self))
     }
 }

@@ -6,9 +6,9 @@ use autokernel_core::{Arg, Extents, Field, Grid, KernelStep, LaunchPlan, Residen
 use super::fields::{self, Operands, field};
 use super::problem::Class;
 use super::rules::ROWS_OF_CONSUMER;
-use super::schedule::AttentionSchedule;
-use super::sharing;
+use super::schedule::{AttentionSchedule, Schedule};
 use super::signature::{BATCH, DIMS, GROUPS, HEADS, K, KEYS, Q, QUERIES, V};
+use super::{sharing, sm80};
 
 /// The workspace: the counter of tiles, of which the first block's part holds all.
 const COUNTERS: u8 = 0;
@@ -45,9 +45,16 @@ impl Sizes {
 }
 
 /// The launch of the kernel called `symbol`.
-pub fn plan(class: &Class, schedule: &AttentionSchedule, symbol: String) -> LaunchPlan {
+pub fn plan(class: &Class, schedule: &Schedule, symbol: String) -> LaunchPlan {
+    match schedule {
+        Schedule::Sm80(schedule) => sm80::plan::plan(class, schedule, symbol),
+        Schedule::Sm90(schedule) => sm90(class, schedule, symbol),
+    }
+}
+
+fn sm90(class: &Class, schedule: &AttentionSchedule, symbol: String) -> LaunchPlan {
     if schedule.share_keys {
-        return sharing::plan(class, schedule, symbol);
+        return sharing_sm90(class, schedule, symbol);
     }
     let kernel = KernelStep {
         symbol,
@@ -67,6 +74,25 @@ pub fn plan(class: &Class, schedule: &AttentionSchedule, symbol: String) -> Laun
         args: args(class, schedule),
     };
     LaunchPlan { workspace: vec![COUNTERS_OF_BLOCK], ..LaunchPlan::of_kernel(kernel, fields::alignments(class)) }
+}
+
+/// That of blocks that share the keys of all tiles.
+fn sharing_sm90(class: &Class, schedule: &AttentionSchedule, symbol: String) -> LaunchPlan {
+    let operands = Operands { class };
+    let rows = class.sequences.box_keys(schedule.tile_keys);
+    let mut args = vec![fields::map("k_map", K, rows), fields::map("v_map", V, rows)];
+    args.extend(operands.queries("query"));
+    args.extend(operands.locators());
+    args.extend(operands.mapped_pages());
+    let kernel = KernelStep {
+        symbol,
+        threads: schedule.threads(),
+        shared_bytes: schedule.shared_bytes(class),
+        overlaps_previous: true,
+        grid: sharing::grid(class, 1),
+        args: sharing::with_results(class, args),
+    };
+    sharing::of_kernel(class, schedule.tile_queries(), kernel)
 }
 
 fn args(class: &Class, schedule: &AttentionSchedule) -> Vec<Field> {

@@ -2,26 +2,20 @@
 
 use autokernel_core::Arch;
 
+use super::dims::{self, DIM_STEP};
+use super::panel::{PANEL, ROW_BYTES};
 use super::problem::Class;
 use super::schedule::AttentionSchedule as S;
+use super::sharing::VERDICT_BYTES;
 use crate::rule::{self, BrokenRule, Rule};
 
-/// wgmma's depth: heads have a multiple of so many elements.
-pub const DIM_STEP: u32 = 16;
-/// wgmma's widest tile.
-pub const WIDEST_HEAD: u32 = 256;
 /// Queries of a consumer.
 pub const ROWS_OF_CONSUMER: u32 = 64;
 const WARPGROUP_THREADS: u32 = 128;
-/// Elements of a swizzled row, in which operands lie.
-const PANEL: u32 = 64;
-const ROW_BYTES: u32 = 128;
 const BARRIER_BYTES: u32 = 8;
 /// Numbers of tiles that the producer is ahead.
 const SLOTS: u32 = 2;
 const SLOT_BYTES: u32 = 4;
-/// Of each consumer, whether it came last to a tile whose keys blocks share.
-const VERDICT_BYTES: u32 = 4;
 /// What aligns the first panel.
 const ATOM_BYTES: u32 = 1024;
 const MAX_SHARED_BYTES: u32 = 232_448;
@@ -108,6 +102,12 @@ pub const RULES: &[Rule<S, Class>] = &[
         words: "sm_90a alone",
         holds: |_, _, arch| arch == Arch::SM_90A,
         reason: |_, _, arch| format!("{arch} has no wgmma; compile for sm_90a"),
+    },
+    Rule {
+        name: "dims_fit_wgmma",
+        words: "head_dim and value_dim are multiples of 16 from 16 to 256",
+        holds: |_, class, _| dims::fit(class),
+        reason: |_, class, _| dims::why_they_do_not_fit(class),
     },
     Rule {
         name: "consumers",

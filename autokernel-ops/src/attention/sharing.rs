@@ -1,59 +1,50 @@
-//! The launch of a kernel whose blocks share the keys of all tiles.
+//! Launches whose blocks share the keys of all tiles.
 
 use autokernel_core::plan::{Axis, Buffer, Contents};
 use autokernel_core::{Arg, Field, Grid, KernelStep, LaunchPlan, Residency};
 
 use super::fields::{self, Operands, field};
 use super::problem::Class;
-use super::schedule::AttentionSchedule;
-use super::signature::{K, V};
 
-/// The workspace: of each consumer how many came to the tile that begins in its block's share, and what it leaves of two tiles.
+/// The workspace: of each 64 rows of a tile how many came to the tile that begins in its block's share, and what it leaves of two
+/// tiles.
 const COUNTERS: u8 = 0;
 const PARTIALS: u8 = 1;
 const COUNTER_BYTES: u32 = 4;
+/// Those of a warpgroup.
+const ROWS_OF_COUNTER: u32 = 64;
 /// Of each row beside its values: the largest score, and the sum of weights.
 const STATE: u32 = 2;
 const F32_BYTES: u32 = 4;
 /// Tiles that a block can leave parts of.
 const PARTS: u32 = 2;
+/// In shared memory of each warpgroup: whether it came last to a tile.
+pub const VERDICT_BYTES: u32 = 4;
 
-/// Bytes of the parts that a block leaves; `kPartialBytes` in CUDA.
-pub fn partial_bytes(class: &Class, schedule: &AttentionSchedule) -> u32 {
-    PARTS * schedule.tile_queries() * (class.value_dim + STATE) * F32_BYTES
+/// Bytes of the parts that a block leaves of tiles of so many rows; `kPartialBytes` in CUDA.
+pub fn partial_bytes(class: &Class, rows: u32) -> u32 {
+    PARTS * rows * (class.value_dim + STATE) * F32_BYTES
 }
 
-/// The launch of the kernel called `symbol`.
-pub fn plan(class: &Class, schedule: &AttentionSchedule, symbol: String) -> LaunchPlan {
+/// The launch of a kernel whose tiles have so many rows.
+pub fn of_kernel(class: &Class, rows: u32, kernel: KernelStep) -> LaunchPlan {
     let buffer = |bytes_per_block, contents| Buffer { bytes_per_block, contents };
-    // The parts of the grid are rows, which kernels count; blocks share them, however few there are.
-    let rows = Operands { class }.rows();
-    let kernel = KernelStep {
-        symbol,
-        threads: schedule.threads(),
-        shared_bytes: schedule.shared_bytes(class),
-        overlaps_previous: true,
-        grid: Grid {
-            axes: rows.map(|dim| Axis { dim, step: 1 }).collect(),
-            cluster: 1,
-            tiles: 1,
-            residency: Residency::Sharing { blocks_per_sm: 1 },
-        },
-        args: args(class, schedule),
-    };
     let workspace = vec![
-        buffer(schedule.consumers * COUNTER_BYTES, Contents::Zeros),
-        buffer(partial_bytes(class, schedule), Contents::Anything),
+        buffer(rows / ROWS_OF_COUNTER * COUNTER_BYTES, Contents::Zeros),
+        buffer(partial_bytes(class, rows), Contents::Anything),
     ];
     LaunchPlan { workspace, ..LaunchPlan::of_kernel(kernel, fields::alignments(class)) }
 }
 
-fn args(class: &Class, schedule: &AttentionSchedule) -> Vec<Field> {
-    let (operands, rows) = (Operands { class }, class.sequences.box_keys(schedule.tile_keys));
-    let mut args = vec![fields::map("k_map", K, rows), fields::map("v_map", V, rows)];
-    args.extend(operands.queries("query"));
-    args.extend(operands.locators());
-    args.extend(operands.pages_are_there());
+/// The parts of the grid are rows, which kernels count; blocks share them, however few there are.
+pub fn grid(class: &Class, blocks_per_sm: u32) -> Grid {
+    let axes = Operands { class }.rows().map(|dim| Axis { dim, step: 1 }).collect();
+    Grid { axes, cluster: 1, tiles: 1, residency: Residency::Sharing { blocks_per_sm } }
+}
+
+/// Behind what a kernel reads, what it writes and counts.
+pub fn with_results(class: &Class, mut args: Vec<Field>) -> Vec<Field> {
+    let operands = Operands { class };
     args.extend(operands.results("query"));
     args.extend(operands.of_body());
     args.extend(fields::extents());

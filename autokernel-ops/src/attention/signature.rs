@@ -1,6 +1,6 @@
 //! What attention takes.
 
-use autokernel_core::{Dim, Dimension, Dtype, OWN_AXIS, Operand, Passed, Role, Signature, dim};
+use autokernel_core::{Counted, Dim, Dimension, Dtype, Numbers, OWN_AXIS, Operand, Passed, Role, Signature, Size, dim};
 
 use super::problem::Problem;
 use super::score::{self, Kind};
@@ -83,5 +83,33 @@ pub fn signature(problem: &Problem) -> Signature {
     };
     let known = [None, None, None, None, page, Some(problem.head_dim), Some(problem.value_dim)];
     let dims = DIMS.into_iter().zip(known).map(|(name, known)| Dimension { name, known });
-    Signature { dims: dims.collect(), operands, multiples: vec![(HEADS, GROUPS)], ..Signature::default() }
+    let numbers = numbers(problem);
+    Signature { dims: dims.collect(), operands, multiples: vec![(HEADS, GROUPS)], numbers, ..Signature::default() }
+}
+
+/// What says where sequences are; a table last, as lengths that are too large would say that all of its pages are read.
+fn numbers(problem: &Problem) -> Vec<Numbers> {
+    let locators: Vec<(u8, Locator)> = (FIRST..).zip(problem.sequences.locators()).collect();
+    let number_of =
+        |wanted: Locator| locators.iter().find(|(_, locator)| *locator == wanted).map(|(number, _)| *number);
+    // Axes of packed queries and keys, `[heads, sequence, elements]`, and of keys that are not, which have one before these.
+    let (packed, keys) = (|operand| Size { operand, axis: 1 }, Size { operand: K, axis: 2 });
+    let numbers =
+        |(number, locator): (u8, Locator)| match (locator, number_of(Locator::Table), number_of(Locator::Lengths)) {
+            (Locator::QueryBounds, ..) => Numbers::bound(number, packed(Q)),
+            (Locator::KeyBounds, ..) => Numbers::bound(number, packed(K)),
+            (Locator::Lengths, None, _) => Numbers::count(number, keys),
+            // As many keys as a sequence's pages hold.
+            (Locator::Lengths, Some(table), _) => {
+                let pages = Size { operand: table, axis: 1 };
+                Numbers { among: vec![pages, keys], ..Numbers::count(number, keys) }
+            }
+            (Locator::Table, _, lengths) => {
+                let counted = lengths.map(|by| Counted { by, each_holds: keys });
+                Numbers { counted, ..Numbers::pick(number, Size { operand: K, axis: 0 }) }
+            }
+        };
+    let (tables, others): (Vec<_>, Vec<_>) =
+        locators.iter().copied().partition(|(_, locator)| *locator == Locator::Table);
+    others.into_iter().chain(tables).map(numbers).collect()
 }

@@ -1,12 +1,13 @@
-use autokernel_core::{Arch, Dtype, Residency};
+use autokernel_core::{Arch, Counted, Dtype, Features, Numbers, Residency, Size};
 use expect_test::expect_file;
 
 use super::plan::Sizes;
 use super::score::{Kind, Operand, Score};
 use super::sequences::{Keys, Sequences};
-use super::{AttentionSchedule, Problem, emit, rules};
+use super::{AttentionSchedule, Class, Problem, SM80_RULES, Sm80Schedule, emit, rules};
 use crate::expr::{BinaryOp, Binding, Expr, Math};
 use crate::operation::{Class as _, Operation as _};
+use crate::rule::RuleText;
 use crate::{Family, registry};
 
 fn plain() -> Problem {
@@ -41,6 +42,20 @@ fn a_window_with_values_of_another_width_and_log_sum_exp_is_as_golden() {
     let problem =
         Problem { dtype: Dtype::F16, head_dim: 192, window: Some(1024), scale: 0.0625, log_sum_exp: true, ..causal() };
     expect_file!["golden/window_sm90.cu"].assert_eq(&emitted(&problem));
+}
+
+#[test]
+fn a_causal_kernel_of_the_portable_family_is_as_golden() {
+    let class = causal().class();
+    expect_file!["golden/causal_sm80.cu"]
+        .assert_eq(&emit::kernel(&causal(), &Sm80Schedule::whole_for(&class, Arch::SM_80)).0.cuda);
+}
+
+#[test]
+fn packed_queries_on_keys_in_pages_are_as_golden_in_the_portable_family() {
+    let class = paged().class();
+    expect_file!["golden/paged_sm80.cu"]
+        .assert_eq(&emit::kernel(&paged(), &Sm80Schedule::few_for(&class, Arch::SM_80)).0.cuda);
 }
 
 #[test]
@@ -145,21 +160,39 @@ fn the_work_counts_the_pairs_that_are_seen() {
 }
 
 #[test]
+fn a_ragged_shape_has_as_many_heads_a_group_and_is_no_larger() {
+    let class = causal().class();
+    let ragged = |sizes: Sizes| Sizes::of(&causal().ragged(&sizes.extents(&class)));
+    let prompt = Sizes { batch: 4, heads: 32, groups: 8, queries: 4096, keys: 4096 };
+    assert_eq!(ragged(prompt), Sizes { batch: 2, heads: 12, groups: 3, queries: 203, keys: 203 });
+    let step = Sizes { batch: 1, heads: 4, groups: 4, queries: 1, keys: 8192 };
+    assert_eq!(ragged(step), Sizes { batch: 1, heads: 3, groups: 3, queries: 1, keys: 389 });
+    let pages = Sizes { batch: 4, heads: 32, groups: 8, queries: 4096, keys: 48 }.extents(&paged().class());
+    assert_eq!(Sizes::of(&paged().ragged(&pages)).keys, 48, "keys of a page are compiled in");
+    let large = Problem { sequences: Sequences { keys: Keys::Paged(512), ..paged().sequences }, ..paged() };
+    let pages = Sizes { batch: 4, heads: 32, groups: 8, queries: 512, keys: 512 }.extents(&large.class());
+    assert_eq!(Sizes::of(&large.ragged(&pages)).keys, 512);
+}
+
+#[test]
 fn a_problem_is_the_same_after_json_and_so_are_its_schedules() {
     let problem = registry::Problem::from(causal());
     let json = serde_json::to_value(&problem).unwrap();
     assert_eq!(json["operation"], "attention");
     assert_eq!(serde_json::from_value::<registry::Problem>(json).unwrap(), problem);
-    let schedules = problem.class().schedules(Family::AttentionSm90, Arch::SM_90A);
-    assert!(schedules.len() > 50, "{}", schedules.len());
-    for schedule in schedules {
+    let of = |family| problem.class().schedules(family, Arch::SM_90A);
+    let (sm80, sm90) = (of(Family::AttentionSm80), of(Family::AttentionSm90));
+    assert!(sm80.len() > 50 && sm90.len() > 50, "{} and {}", sm80.len(), sm90.len());
+    for schedule in sm80.into_iter().chain(sm90) {
         let json = serde_json::to_string(&schedule).unwrap();
         assert_eq!(serde_json::from_str::<crate::Schedule>(&json).unwrap(), schedule, "{json}");
     }
 }
 
 #[test]
-fn the_default_keeps_the_rules_for_every_size_of_heads_and_hopper_alone_serves() {
+fn the_default_keeps_the_rules_for_every_size_of_heads_and_a_family_serves_every_arch() {
+    let archs =
+        [(8, 0), (8, 6), (8, 9), (9, 0), (12, 0)].map(|(major, minor)| Arch::new(major, minor, Features::Baseline));
     for head_dim in (16..=256).step_by(16) {
         for value_dim in (16..=256).step_by(16) {
             let class = Problem { head_dim, value_dim, ..plain() }.class();
@@ -168,14 +201,27 @@ fn the_default_keeps_the_rules_for_every_size_of_heads_and_hopper_alone_serves()
                 assert_eq!(class.check(&schedule, Arch::SM_90A), Ok(()), "{class} by {schedule}");
             }
             let class = Problem { head_dim, value_dim, ..paged() }.class();
+            for arch in archs {
+                for problem in [plain(), paged(), Problem { score: capped().score, window: Some(100), ..plain() }] {
+                    let class = Problem { head_dim, value_dim, ..problem }.class();
+                    let portfolio = class.portfolio(arch);
+                    // The widest heads with a body leave no registers for shares.
+                    let expected = if class.score.is_none() || value_dim <= 208 { 2 } else { 1 };
+                    assert_eq!(portfolio.len(), expected, "{class} on {arch}");
+                    for schedule in portfolio.into_iter().chain([class.default_schedule(arch)]) {
+                        assert_eq!(class.check(&schedule, arch), Ok(()), "{class} by {schedule} on {arch}");
+                    }
+                }
+            }
             // The sums of two consumers leave no registers for shares in the widest heads.
             let expected = if value_dim <= 224 { 2 } else { 1 };
             assert_eq!(class.portfolio(Arch::SM_90A).len(), expected, "{class}");
         }
     }
     let class = plain().class();
-    assert!(class.families(Arch::SM_80).is_empty() && class.schedules(Family::AttentionSm90, Arch::SM_80).is_empty());
-    let broken = class.check(&class.default_schedule(Arch::SM_80), Arch::SM_80).unwrap_err();
+    assert_eq!(class.families(Arch::SM_80), [Family::AttentionSm80]);
+    assert!(class.schedules(Family::AttentionSm90, Arch::SM_80).is_empty());
+    let broken = class.check(&class.default_schedule(Arch::SM_90A), Arch::SM_80).unwrap_err();
     assert_eq!(broken.rule, "hopper_only");
 }
 
@@ -191,7 +237,41 @@ fn each_rule_names_the_schedule_that_breaks_it() {
     assert_eq!(broken(AttentionSchedule { stages: 4, ..schedule }), "shared_memory");
     let counted = Problem { sequences: Sequences { keys: Keys::Counted, ..Sequences::default() }, ..plain() }.class();
     assert_eq!(schedule.check(&counted, Arch::SM_90A).unwrap_err().rule, "lengths_share_keys");
-    assert_eq!(rules::RULES.len(), 7);
+    assert_eq!(rules::RULES.len(), 8);
+}
+
+#[test]
+fn each_rule_of_the_portable_family_names_the_schedule_that_breaks_it() {
+    let schedule = Sm80Schedule::whole_for(&plain().class(), Arch::SM_80);
+    let broken = |schedule: Sm80Schedule| schedule.check(&plain().class(), Arch::SM_80).unwrap_err().rule;
+    assert_eq!(broken(Sm80Schedule { warps: 6, ..schedule }), "warps");
+    assert_eq!(broken(Sm80Schedule { rows_of_warp: 64, ..schedule }), "rows_of_warp");
+    assert_eq!(broken(Sm80Schedule { tile_keys: 72, ..schedule }), "tile_keys");
+    assert_eq!(broken(Sm80Schedule { stages: 1, ..schedule }), "stages");
+    assert_eq!(broken(Sm80Schedule { tile_keys: 128, ..schedule }), "registers");
+    assert_eq!(broken(Sm80Schedule { rows_of_warp: 16, tile_keys: 128, stages: 6, ..schedule }), "shared_memory");
+    let counted = Problem { sequences: Sequences { keys: Keys::Counted, ..Sequences::default() }, ..plain() }.class();
+    assert_eq!(schedule.check(&counted, Arch::SM_80).unwrap_err().rule, "lengths_share_keys");
+    let ada = Arch::new(8, 9, Features::Baseline);
+    let deep = Sm80Schedule { rows_of_warp: 16, stages: 6, ..schedule };
+    assert!(deep.check(&plain().class(), Arch::SM_80).is_ok() && deep.check(&plain().class(), ada).is_err());
+    assert_eq!(SM80_RULES.len(), 8);
+}
+
+#[test]
+fn heads_that_no_product_takes_break_a_rule_of_each_family_before_any_size_is_computed() {
+    let (sm80, sm90) =
+        (Sm80Schedule::whole_for(&plain().class(), Arch::SM_80), AttentionSchedule::default_for(&plain().class()));
+    for (head_dim, value_dim) in [(24, 64), (64, 272), (0, 64), (64, 0), (4_294_967_280, 64), (64, 4_294_967_280)] {
+        let class = Class { head_dim, value_dim, ..plain().class() };
+        let broken = sm80.check(&class, Arch::SM_80).unwrap_err();
+        assert_eq!(broken.rule, "dims_fit_fragments", "{broken}");
+        let broken = sm90.check(&class, Arch::SM_90A).unwrap_err();
+        assert_eq!(broken.rule, "dims_fit_wgmma", "{broken}");
+        for arch in [Arch::SM_80, Arch::SM_90A] {
+            assert_eq!(class.portfolio(arch), [], "{class}");
+        }
+    }
 }
 
 #[test]
@@ -208,11 +288,36 @@ fn the_blocks_of_a_launch_stay_and_take_the_tiles_of_all_heads() {
 #[test]
 fn the_page_about_schedules_has_every_rule_and_knob() {
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/schedules.md")).unwrap();
-    let rules = rules::RULES.iter().map(|rule| format!("| `{}` | {} |", rule.name, rule.words));
-    let knobs = AttentionSchedule::KNOBS.iter();
-    let knobs =
-        knobs.map(|knob| format!("| `{}` | {} | {} |", knob.name, knob.legal, knob.meaning().replace('\n', " ")));
-    for line in rules.chain(knobs) {
-        assert!(page.contains(&line), "docs/schedules.md lacks the line\n{line}");
+    let words = |rules: Vec<RuleText>| rules.into_iter().map(|rule| format!("| `{}` | {} |", rule.name, rule.words));
+    for family in [Family::AttentionSm80, Family::AttentionSm90] {
+        let knobs = family.knobs().iter();
+        let knobs =
+            knobs.map(|knob| format!("| `{}` | {} | {} |", knob.name, knob.legal, knob.meaning().replace('\n', " ")));
+        for line in words(family.rules()).chain(knobs) {
+            assert!(page.contains(&line), "docs/schedules.md lacks the line\n{line}");
+        }
     }
+}
+
+#[test]
+fn what_says_where_sequences_are_may_be_no_more_than_the_tensors_hold() {
+    let numbers = paged().signature().numbers;
+    let (keys, pages) = (Size { operand: 1, axis: 2 }, Size { operand: 4, axis: 1 });
+    let bounds = Numbers::bound(3, Size { operand: 0, axis: 1 });
+    let table = Numbers {
+        counted: Some(Counted { by: 5, each_holds: keys }),
+        ..Numbers::pick(4, Size { operand: 1, axis: 0 })
+    };
+    let lengths = Numbers { among: vec![pages, keys], ..Numbers::count(5, keys) };
+    assert_eq!(
+        numbers,
+        [bounds, lengths, table],
+        "a length that is too large is told before the pages that it would read"
+    );
+    let of = |keys| {
+        let sequences = Sequences { packed_queries: false, keys };
+        Problem { sequences, ..causal() }.signature().numbers
+    };
+    assert_eq!(of(Keys::Whole), []);
+    assert_eq!(of(Keys::Counted), [Numbers::count(3, keys)]);
 }

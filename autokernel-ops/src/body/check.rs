@@ -30,12 +30,22 @@ pub enum Place {
     Fetch(usize),
 }
 
+/// What a rotation may take the partners of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rotated {
+    /// Operands, which are in memory.
+    Operands,
+    /// Values that are computed.
+    Values,
+}
+
 /// The most operands that a kernel takes: a residual, and the rows and weights of eight experts beside what they computed.
 pub const MAX_OPERANDS: usize = 20;
 
 /// Goes through a body with its operation: names are unique and there, each output is written once and never read.
 pub struct Checker<'b> {
     body: &'b Body,
+    rotated: Rotated,
     /// The names in scope, and whether their values differ along a row.
     varies: BTreeMap<&'b str, bool>,
     stored: Vec<&'b str>,
@@ -43,9 +53,10 @@ pub struct Checker<'b> {
 }
 
 impl<'b> Checker<'b> {
-    /// Begins with the operands of `body`.
-    pub fn new(body: &'b Body) -> Self {
-        let mut checker = Checker { body, varies: BTreeMap::new(), stored: Vec::new(), complaints: Vec::new() };
+    /// Begins with the operands of `body`, which may rotate those, or what it computes.
+    pub fn new(body: &'b Body, rotated: Rotated) -> Self {
+        let mut checker =
+            Checker { body, rotated, varies: BTreeMap::new(), stored: Vec::new(), complaints: Vec::new() };
         checker.operands();
         checker.fetches();
         checker
@@ -106,7 +117,22 @@ impl<'b> Checker<'b> {
 
     /// Complains unless an operand has the columns that a fetch asks for.
     fn moved(&mut self, place: Place, name: &str, columns: Columns) {
-        let varies = self.body.operand(name).is_none_or(|operand| operand.kind.varies_along_row());
+        let operand = self.body.operand(name);
+        match (self.rotated, columns.are_partners(), operand.is_some()) {
+            (Rotated::Values, true, true) => {
+                let message = format!(
+                    "`{name}` is an operand, and beside a product a value is rotated that the body computes: `let y = dot(…);`"
+                );
+                self.complain(place, message);
+            }
+            (Rotated::Values, false, false) | (Rotated::Operands, _, false) => {
+                let message =
+                    format!("`{name}` is computed here, and only operands have elements elsewhere; pass it as one");
+                self.complain(place, message);
+            }
+            _ => {}
+        }
+        let varies = operand.is_none_or(|operand| operand.kind.varies_along_row());
         if !columns.are_same() && !varies {
             let message = format!("`{name}` has no columns; rotate, or repeat, a `Matrix` or a `Row`");
             self.complain(place, message);

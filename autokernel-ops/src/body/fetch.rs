@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A value of each element: that of an operand in another row or column. Where there is no such element it is no number: a NaN
-/// shows what is wrong with an index, and nothing outside of the operand is read.
+/// A value of each element: that of an operand in another row or column, or of a product's body of another column of what it computes.
+/// Where there is no such element it is no number: a NaN shows what is wrong with an index, and nothing outside of the operand is read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fetch {
     /// Unique in its body, operands included.
     pub name: String,
-    /// The operand.
+    /// The operand, or where a product's body rotates the value.
     pub of: String,
     /// The index that picks the row, as in `table[ids]`; none for the same row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -39,6 +39,11 @@ impl Columns {
     /// Whether it is the same column.
     pub fn are_same(&self) -> bool {
         *self == Columns::Same
+    }
+
+    /// Whether it is the partner of a rotation.
+    pub const fn are_partners(&self) -> bool {
+        matches!(self, Columns::RotateHalf(_) | Columns::RotatePairs)
     }
 
     /// The column that stands for `column` of an operand of `own` columns, and whether it is negated; none where there is none.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::expr::{Axis, Expr, Precision};
 
-pub use check::{Complaint, Place};
+pub use check::{Complaint, Place, Rotated};
 pub use fetch::{Columns, Fetch};
 
 /// What a function declares: its parameters and its statements.
@@ -32,6 +32,9 @@ pub struct Body {
 
 /// The types of what a body reads and writes; the factors of a product have types of their own.
 pub const ELEMENTS: [Dtype; 3] = [Dtype::Bf16, Dtype::F16, Dtype::F32];
+
+/// Types of what a row-wise body writes, too: what is beyond their largest number becomes that.
+pub const FP8: [Dtype; 2] = [Dtype::E4m3, Dtype::E5m2];
 
 /// A tensor that a body reads or writes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -218,11 +221,19 @@ impl Body {
         let mut names = BTreeSet::new();
         for step in self.steps.iter().rev() {
             if matches!(step, Step::Store { .. }) || names.contains(step.name()) {
-                names.extend(step.expr().variables());
+                names.extend(self.names_in(step.expr()));
             }
         }
         let is_needed = move |step: &&Step| matches!(step, Step::Store { .. }) || names.contains(step.name());
         self.steps.iter().filter(is_needed)
+    }
+
+    /// The names in an expression, and those of what it sees of partners.
+    pub fn names_in<'b>(&'b self, expr: &'b Expr) -> Vec<&'b str> {
+        let names = expr.variables();
+        let fetched = names.iter().filter_map(|name| self.fetch(name)).map(|fetch| fetch.of.as_str());
+        let fetched: Vec<&str> = fetched.collect();
+        [names, fetched].concat()
     }
 
     /// The same without the steps that no output needs.

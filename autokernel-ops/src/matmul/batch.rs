@@ -1,5 +1,5 @@
-//! Many products in one launch: a batch of one shape, or groups of rows with weights of their own. CUDA's `struct Batch`, as
-//! `batch.cuh` and `groups.cuh` read it.
+//! Many products in one launch: a batch of one shape, or groups of rows or of K. CUDA's `struct Batch`, as `batch.cuh`, `groups.cuh` and
+//! `groups_along_k.cuh` read it.
 
 use autokernel_core::{Arg, Dtype, Field, Role, Signature};
 
@@ -18,15 +18,19 @@ pub fn print(operands: &Operands, args: &[Field], signature: &Signature, stored_
     out.line("struct Batch {");
     let many = operands.many.name();
     out.line(format!("static constexpr autokernel::batch::Many kMany = autokernel::batch::Many::{many};"));
+    if stored_as.is_none()
+        && let Some(sizes) = kind_of_sizes(operands.many)
+    {
+        out.line(format!("using Sizes = autokernel::groups::{sizes};"));
+    }
     if args.iter().any(|field| matches!(field.arg, Arg::Map { .. })) {
         out.line("// Whether each has this factor of its own, so that its tensor map has a dimension more.");
-        let a = Some(operands.a).filter(|_| operands.many == Many::Batch);
-        for (name, factor) in [("kA", a), ("kB", Some(operands.b)), ("kB2", operands.b2)] {
-            if name == "kA" && a.is_none() {
-                continue;
-            }
-            let has_own = factor.is_some_and(|factor| operands.batched.contains(&factor));
-            out.line(format!("static constexpr bool {name} = {has_own};"));
+        let factors = [("kA", Some(operands.a)), ("kB", Some(operands.b)), ("kB2", operands.b2)];
+        for (name, factor) in factors {
+            out.line(has_one_each(operands, name, factor));
+        }
+        if operands.many.counts_rows_on_device() {
+            out.line(has_one_each(operands, "kC", Some(operands.c)));
         }
     }
     out.line("");
@@ -40,15 +44,61 @@ pub fn print(operands: &Operands, args: &[Field], signature: &Signature, stored_
     }
     out.line("return args;");
     out.line("}");
-    if let Some(offsets) = operands.offsets.and_then(|offsets| pointer_to(args, offsets)) {
+    if let Some(sizes) = operands.sizes.and_then(|sizes| pointer_to(args, sizes)) {
+        let (name, what) = if operands.many.has_offsets() {
+            ("offsets", "Where groups begin, and behind them where the last one ends.")
+        } else {
+            ("counts", "How many rows count, of each product.")
+        };
         out.line("");
-        out.line("// Where groups begin, and behind them where the last one ends.");
-        out.line("__device__ __forceinline__ static const int32_t* offsets(const Args& args) {");
-        out.line(format!("return static_cast<const int32_t*>(args.{offsets});"));
+        out.line(format!("// {what}"));
+        out.line(format!("__device__ __forceinline__ static const int32_t* {name}(const Args& args) {{"));
+        out.line(format!("return static_cast<const int32_t*>(args.{sizes});"));
         out.line("}");
+    }
+    if operands.many == Many::GroupsAlongK {
+        along_k(&mut out, operands, args, signature);
     }
     out.line("};");
     out.finish() + "\n"
+}
+
+fn has_one_each(operands: &Operands, name: &str, matrix: Option<u8>) -> String {
+    let has_own = matrix.is_some_and(|matrix| operands.batched.contains(&matrix));
+    format!("static constexpr bool {name} = {has_own};")
+}
+
+/// The type of what tells the rows of groups.
+fn kind_of_sizes(many: Many) -> Option<&'static str> {
+    match many {
+        Many::One | Many::Batch | Many::GroupsAlongK => None,
+        Many::Masked => Some("Counts"),
+        Many::Groups => Some("Offsets"),
+    }
+}
+
+/// A function that moves addresses along K; none where there are tensor maps instead.
+fn along_k(out: &mut Lines, operands: &Operands, args: &[Field], signature: &Signature) {
+    let factors = [operands.a, operands.b].into_iter().chain(operands.b2);
+    let moved = factors.filter_map(|factor| {
+        let is_pitch = |field: &&Field| matches!(field.arg, Arg::Stride { operand, .. } if operand == factor);
+        let (pointer, pitch) = (pointer_to(args, factor)?, &*args.iter().find(is_pitch)?.name);
+        Some((pointer, pitch, signature.operands[usize::from(factor)].dtype))
+    });
+    let moved: Vec<_> = moved.collect();
+    if moved.is_empty() {
+        return;
+    }
+    out.line("");
+    out.line("// What a launch passes, of `count` rows of its factors from `first` on.");
+    out.line("__device__ __forceinline__ static Args along_k(Args args, int64_t first, int count) {");
+    for (pointer, pitch, dtype) in moved {
+        let to = format!("autokernel::batch::moved<autokernel::{dtype}>(args.{pointer}, first * args.{pitch})");
+        out.line(format!("args.{pointer} = {to};"));
+    }
+    out.line("args.k = count;");
+    out.line("return args;");
+    out.line("}");
 }
 
 fn pointer_to(args: &[Field], wanted: u8) -> Option<&str> {

@@ -5,7 +5,7 @@ use crate::body::{self, Complaint, Kind, Operand, Place};
 use crate::matmul::body::{Body, Product, Second, Written};
 use crate::matmul::model::Machine;
 use crate::matmul::problem::{Layout, Problem};
-use crate::matmul::schedule::{Schedule, Sm90Schedule};
+use crate::matmul::schedule::{Mode, Schedule, Sm90Schedule};
 use crate::matmul::{batched_extents, emit, grouped_extents, plan};
 use crate::operation::{Class as _, Operation};
 use crate::rows::cases::{name, reads, store, writes};
@@ -28,7 +28,8 @@ fn written() -> Written {
         batch(writes("out", Kind::Matrix, Dtype::Bf16)),
     ];
     let value = name("dot") * name("alpha") + name("bias") + name("shift") + name("skip");
-    let product = Product { name: "dot".to_owned(), a: "x".to_owned(), b: "w".to_owned(), scales: None };
+    let product =
+        Product { name: "dot".to_owned(), a: "x".to_owned(), a_scales: None, b: "w".to_owned(), scales: None };
     Written {
         product,
         second: None,
@@ -98,7 +99,8 @@ fn grouped() -> Problem {
         steps: vec![store("out", name("gated") * name("raised") + name("bias"))],
         ..Default::default()
     };
-    let product = Product { name: "gated".to_owned(), a: "x".to_owned(), b: "gate".to_owned(), scales: None };
+    let product =
+        Product { name: "gated".to_owned(), a: "x".to_owned(), a_scales: None, b: "gate".to_owned(), scales: None };
     let second = Some(Second { name: "raised".to_owned(), b: "up".to_owned(), scales: None });
     let body = Body::new(Written { product, second, body }).unwrap();
     let plain = Problem::new(Dtype::Bf16, Layout::Nt, "identity".parse().unwrap());
@@ -112,6 +114,113 @@ fn the_kernels_of_groups_are_as_golden() {
     expect_file!["golden/groups_sm90.cu"].assert_eq(&default(Arch::SM_90A));
     expect_file!["golden/groups_sm80.cu"].assert_eq(&default(Arch::SM_80));
     expect_file!["golden/groups_reference.cu"].assert_eq(&emit::emit_reference(&problem).cuda);
+}
+
+/// `out = dot(x.t(), dy) * alpha;` for each group of rows.
+fn along_k() -> Problem {
+    let operands = vec![
+        reads("x", Kind::Matrix, Dtype::Bf16),
+        reads("dy", Kind::Matrix, Dtype::Bf16),
+        reads("offsets", Kind::Index, Dtype::I32),
+        reads("alpha", Kind::Scalar, Dtype::F32),
+        batch(writes("out", Kind::Matrix, Dtype::F32)),
+    ];
+    let steps = vec![store("out", name("sum") * name("alpha"))];
+    of_one_product(Layout::Tn, "dy", body::Body { operands, steps, ..Default::default() })
+}
+
+/// `out = dot(x, w.t()) + skip;` of the rows of each group that count.
+fn masked() -> Problem {
+    let operands = vec![
+        batch(reads("x", Kind::Matrix, Dtype::Bf16)),
+        batch(reads("w", Kind::Matrix, Dtype::Bf16)),
+        reads("counts", Kind::Index, Dtype::I32),
+        reads("skip", Kind::Matrix, Dtype::Bf16),
+        batch(writes("out", Kind::Matrix, Dtype::Bf16)),
+    ];
+    let steps = vec![store("out", name("sum") + name("skip"))];
+    of_one_product(Layout::Nt, "w", body::Body { operands, steps, ..Default::default() })
+}
+
+fn of_one_product(layout: Layout, b: &str, body: body::Body) -> Problem {
+    let product = Product { name: "sum".to_owned(), a: "x".to_owned(), a_scales: None, b: b.to_owned(), scales: None };
+    let output = body.outputs().next().expect("it writes something").dtype;
+    let body = Body::new(Written { product, second: None, body }).unwrap();
+    Problem { body: Some(body.into()), output, ..Problem::new(Dtype::Bf16, layout, "identity".parse().unwrap()) }
+}
+
+#[test]
+fn the_kernels_of_groups_along_k_and_of_counted_rows_are_as_golden() {
+    for (problem, name) in [(along_k(), "groups_along_k"), (masked(), "masked")] {
+        let default = |arch| emit::emit(&problem, &Schedule::default_for(&problem.class(), arch)).cuda;
+        let golden = |part: &str| expect_file![format!("golden/{name}_{part}.cu")];
+        golden("sm90").assert_eq(&default(Arch::SM_90A));
+        golden("sm80").assert_eq(&default(Arch::SM_80));
+        golden("reference").assert_eq(&emit::emit_reference(&problem).cuda);
+    }
+}
+
+#[test]
+fn which_matrices_each_product_has_of_its_own_says_what_an_index_tells() {
+    assert_eq!([grouped(), along_k(), masked()].map(|it| it.many()), [Many::Groups, Many::GroupsAlongK, Many::Masked]);
+    let axes = |problem: &Problem| {
+        let signature = plan::signature(problem);
+        let last = signature.names().last().unwrap();
+        let axes: Vec<Vec<u8>> = signature.operands.iter().map(|operand| operand.axes.clone()).collect();
+        (last, signature.operands[2].passed, axes)
+    };
+    let of_groups = [vec![2, 0], vec![2, 1], vec![3], vec![], vec![3, 0, 1]];
+    assert_eq!(axes(&along_k()), (dim("groups"), Passed::Bounds, of_groups.to_vec()));
+    let of_batch = [vec![3, 0, 2], vec![3, 1, 2], vec![3], vec![0, 1], vec![3, 0, 1]];
+    assert_eq!(axes(&masked()), (dim("batch"), Passed::ByAddress, of_batch.to_vec()));
+}
+
+#[test]
+fn a_second_factor_of_groups_along_k_is_a_matrix_as_the_others_are() {
+    let operands = vec![
+        reads("x", Kind::Matrix, Dtype::Bf16),
+        reads("dy", Kind::Matrix, Dtype::Bf16),
+        batch(reads("dz", Kind::Matrix, Dtype::Bf16)),
+        reads("offsets", Kind::Index, Dtype::I32),
+        batch(writes("out", Kind::Matrix, Dtype::F32)),
+    ];
+    let body = body::Body { operands, steps: vec![store("out", name("one") + name("other"))], ..Default::default() };
+    let product =
+        Product { name: "one".to_owned(), a: "x".to_owned(), a_scales: None, b: "dy".to_owned(), scales: None };
+    let second = Some(Second { name: "other".to_owned(), b: "dz".to_owned(), scales: None });
+    let told = Body::new(Written { product, second, body }).unwrap_err();
+    assert_eq!(told[0].place, Place::Operand(2));
+    assert!(
+        told[0].message.contains("the rows of `dz`") && told[0].message.contains("write a `Matrix`, not a `Batch`")
+    );
+}
+
+#[test]
+fn groups_along_k_have_a_result_each_and_tiles_of_as_much_as_a_group_has() {
+    let extents = grouped_extents(7, 20, 3, 50);
+    let work = along_k().work(&extents);
+    assert_eq!(work.operations, 2.0 * 20.0 * 3.0 * 50.0);
+    assert_eq!((work.read_bytes, work.written_bytes), (2.0 * (20.0 * 50.0 + 50.0 * 3.0), 7.0 * 20.0 * 3.0 * 4.0));
+    let schedule = Schedule::from(Sm90Schedule { tile_n: 64, tile_m: 64, ..Sm90Schedule::PLAIN });
+    let [kernel] = &emit::kernel(&along_k(), &schedule).1.kernels[..] else { panic!("one kernel") };
+    assert_eq!(kernel.grid.clusters(&extents), 7);
+    let refused = Sm90Schedule { consumers: 2, mode: Mode::PingPong, ..Sm90Schedule::PLAIN };
+    let broken = Schedule::from(refused).check(&along_k().class(), Arch::SM_90A).unwrap_err();
+    assert_eq!(broken.rule, "groups_along_k_have_whole_tiles");
+}
+
+#[test]
+fn of_counted_rows_a_grid_fills_the_gpu_and_no_rows_of_none_are_copied_over() {
+    let split = Sm90Schedule { split_k: 2, stages: 6, tile_m: 64, ..Sm90Schedule::PLAIN };
+    let broken = Schedule::from(split).check(&masked().class(), Arch::SM_90A).unwrap_err();
+    assert_eq!(broken.rule, "groups_are_walked_over");
+    for arch in [Arch::SM_80, Arch::SM_90A] {
+        let schedule = Schedule::default_for(&masked().class(), arch);
+        let (_, plan) = emit::kernel(&masked(), &schedule);
+        let blocks = |m| plan.kernels[0].grid.blocks(&batched_extents(64, m, 128, 64), 132);
+        assert_eq!(blocks(1), blocks(1 << 20));
+        assert!(plan.alignments.iter().all(|alignment| alignment.operand != 4), "the output has no stand-in");
+    }
 }
 
 #[test]
@@ -140,22 +249,31 @@ fn the_work_of_groups_is_that_of_their_rows_and_every_weight_once() {
     assert_eq!(work.written_bytes, 2.0 * 60.0);
 }
 
+const H200: Machine =
+    Machine { capability: ComputeCapability::new(9, 0), sm_count: 132, matrix_tflops: 989.4, memory_gb_per_s: 4800.0 };
+
 #[test]
-fn groups_are_predicted_as_a_batch_of_their_mean_size() {
-    let machine = Machine {
-        capability: ComputeCapability::new(9, 0),
-        sm_count: 132,
-        matrix_tflops: 989.4,
-        memory_gb_per_s: 4800.0,
-    };
+fn groups_of_few_rows_take_small_tiles_and_those_of_many_large_ones() {
     let ms = |schedule: Sm90Schedule, groups, m| {
-        let forecast = grouped().class().forecast(&Schedule::from(schedule).into(), None, machine).unwrap();
+        let forecast = grouped().class().forecast(&Schedule::from(schedule).into(), None, H200).unwrap();
         forecast.predicted_ms(&grouped_extents(groups, m, 2048, 4096))
     };
     let wide = Sm90Schedule { tile_n: 256, consumers: 2, ..Sm90Schedule::PLAIN };
     let few_rows = Sm90Schedule { tile_m: 16, swap_ab: true, stages: 8, ..Sm90Schedule::PLAIN };
     assert!(ms(few_rows, 64, 1024) < ms(wide, 64, 1024));
     assert!(ms(wide, 4, 32_768) < ms(few_rows, 4, 32_768));
+}
+
+#[test]
+fn groups_carry_wide_images_beside_those_that_ship_and_none_that_splits_k() {
+    for problem in [grouped(), masked()] {
+        let images = problem.class().portfolio(Arch::SM_90A);
+        assert_eq!(images.len(), 3);
+        assert!(images.iter().all(|image| problem.class().check(image, Arch::SM_90A).is_ok()));
+        assert!(images.iter().all(|image| image.value("tile_n") == Some(256) && image.value("split_k") == Some(1)));
+        assert!(problem.class().portfolio(Arch::SM_80).is_empty());
+    }
+    assert!(along_k().class().portfolio(Arch::SM_90A).is_empty());
 }
 
 #[test]

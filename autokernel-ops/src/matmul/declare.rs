@@ -1,5 +1,6 @@
 //! What a declaration of a product says.
 
+mod block_scales;
 mod body;
 mod known;
 mod tf32;
@@ -63,7 +64,7 @@ fn with_epilogue(declaration: &Declaration) -> Result<Problem, Vec<Complaint>> {
         let message = format!("{}; {remedy}", along_k(input));
         return Err(vec![declaration.arguments.complain(message)]);
     }
-    Ok(Problem { input, weights: None, output, layout, epilogue, body: None, known_n, known_k })
+    Ok(Problem { input, weights: None, block: None, output, layout, epilogue, body: None, known_n, known_k })
 }
 
 /// What stands in the attribute's parentheses.

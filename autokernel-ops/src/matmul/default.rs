@@ -11,6 +11,9 @@ const RASTER: Raster = Raster { order: RasterOrder::AlongM, group: 8 };
 impl Schedule {
     /// The schedule that is safe on `arch` when nothing was tuned.
     pub fn default_for(problem: &Class, arch: Arch) -> Schedule {
+        if let Some(schedule) = of_partners(problem, arch) {
+            return schedule;
+        }
         let (of_many_registers, others) = match (arch, problem.products()) {
             (Arch::SM_90A, _) if problem.weights.is_some() => (SM90_WEIGHTS_SMALL, &[SM90_WEIGHTS][..]),
             (Arch::SM_90A, 1) => (SM90_SMALL, &[SM90][..]),
@@ -24,18 +27,57 @@ impl Schedule {
     }
 }
 
-/// For inputs of other than 16 bits: the default, large tiles for many rows and columns, and small ones for few. Nothing was fitted; the tiles
+/// That of a body whose elements see partners, whose tiles hold whole heads; none of another body, or where no tile does.
+pub(super) fn of_partners(problem: &Class, arch: Arch) -> Option<Schedule> {
+    problem.partners()?;
+    let sm90 = |tile_n| {
+        let large = Sm90Schedule { tile_n, consumers: 2, raster: RASTER, ..Sm90Schedule::PLAIN };
+        let small = Sm90Schedule { tile_m: 64, consumers: 1, ..large };
+        [large, small].map(Schedule::Sm90)
+    };
+    let sm80 = [32, 64, 128].map(|columns| {
+        let tile_n = columns * problem.products();
+        Schedule::Sm80(Sm80Schedule {
+            tile_m: 64,
+            tile_n,
+            tile_k: 32,
+            warps_m: 4,
+            warps_n: 1,
+            stages: 4,
+            raster: RASTER,
+        })
+    });
+    // Wide tiles first, as far as they fit.
+    let widths = std::iter::once(128).chain((1..=16).rev().map(|sixteenths| 16 * sixteenths));
+    let of_sm90 = widths.flat_map(sm90);
+    let mut schedules = of_sm90.chain(sm80.into_iter().rev());
+    schedules.find(|schedule| schedule.check(problem, arch).is_ok())
+}
+
+/// For groups of rows some beside those that ship for 16 bits. For inputs of other than 16 bits: the default, large tiles for many
+/// rows and columns, and small ones for few. Those where blocks have scales led on an H200; the others were not fitted: their tiles
 /// are those that lead for 16 bits, of as many bytes a stage.
 pub(super) fn portfolio(problem: &Class, arch: Arch) -> Vec<crate::Schedule> {
     if problem.weights.is_some() && arch == Arch::SM_90A {
         return of_weights(problem);
     }
-    if problem.input.bytes() == 2 || arch != Arch::SM_90A {
+    if arch != Arch::SM_90A {
         return Vec::new();
     }
+    if problem.input.bytes() == 2 {
+        return if problem.many().counts_rows_on_device() { of_groups(problem) } else { Vec::new() };
+    }
     let mut images = vec![Schedule::default_for(problem, arch)];
-    images.extend(OF_OTHER_BITS.map(Schedule::Sm90).into_iter().filter(|it| it.check(problem, arch).is_ok()));
+    let others = if problem.block.is_some() { &OF_BLOCKS[..] } else { &OF_OTHER_BITS };
+    images.extend(others.iter().map(|&it| Schedule::Sm90(it)).filter(|it| it.check(problem, arch).is_ok()));
     images.into_iter().map(crate::Schedule::from).collect()
+}
+
+/// For groups of rows, whose products are small beside their weights: beside what ships for 16 bits, the wide tiles that read a
+/// group's weights in few parts, for as many rows as a group has. A split of K, which ships for few tiles, serves no groups.
+fn of_groups(problem: &Class) -> Vec<crate::Schedule> {
+    let images = OF_GROUPS.map(Schedule::Sm90).into_iter().filter(|it| it.check(problem, Arch::SM_90A).is_ok());
+    images.map(crate::Schedule::from).collect()
 }
 
 /// For weights of few bits: the default, tiles for few rows of which blocks share K in clusters or not, and for more rows wider ones.
@@ -93,6 +135,11 @@ const OF_WEIGHTS: [Sm90Schedule; 7] = [
     Sm90Schedule { tile_m: 256, split_k: 2, stages: 2, ..WEIGHTS },
 ];
 
+const OF_GROUPS: [Sm90Schedule; 3] = {
+    const WIDE: Sm90Schedule = Sm90Schedule { tile_n: 256, consumers: 2, raster: RASTER, ..Sm90Schedule::PLAIN };
+    [WIDE, Sm90Schedule { swap_ab: true, ..WIDE }, Sm90Schedule { tile_m: 64, stages: 5, swap_ab: true, ..WIDE }]
+};
+
 const OF_OTHER_BITS: [Sm90Schedule; 6] = {
     const PLAIN: Sm90Schedule = Sm90Schedule { raster: RASTER, ..Sm90Schedule::PLAIN };
     const SWAPPED: Sm90Schedule = Sm90Schedule { tile_m: 16, swap_ab: true, stages: 12, ..PLAIN };
@@ -103,6 +150,21 @@ const OF_OTHER_BITS: [Sm90Schedule; 6] = {
         Sm90Schedule { tile_m: 64, stages: 8, ..SWAPPED },
         SWAPPED,
         Sm90Schedule { split_k: 4, ..SWAPPED },
+    ]
+};
+
+/// Where blocks have scales: those that led on an H200, docs/results/README.md.
+const OF_BLOCKS: [Sm90Schedule; 7] = {
+    const PLAIN: Sm90Schedule = Sm90Schedule { raster: RASTER, ..Sm90Schedule::PLAIN };
+    const SWAPPED: Sm90Schedule = Sm90Schedule { tile_m: 16, swap_ab: true, stages: 10, ..PLAIN };
+    [
+        Sm90Schedule { tile_n: 256, consumers: 2, ..PLAIN },
+        Sm90Schedule { tile_m: 256, consumers: 2, ..PLAIN },
+        Sm90Schedule { tile_m: 64, stages: 8, ..PLAIN },
+        Sm90Schedule { tile_m: 64, split_k: 2, stages: 6, ..PLAIN },
+        SWAPPED,
+        Sm90Schedule { split_k: 2, consumers: 2, ..SWAPPED },
+        Sm90Schedule { tile_m: 32, stages: 8, ..SWAPPED },
     ]
 };
 

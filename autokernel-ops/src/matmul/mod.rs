@@ -2,6 +2,7 @@
 
 pub mod accumulation;
 mod batch;
+pub mod block_scales;
 pub mod body;
 mod declare;
 mod default;
@@ -37,6 +38,9 @@ pub use sm90::RULES as SM90_RULES;
 
 #[cfg(test)]
 mod tables_tests;
+
+#[cfg(test)]
+mod block_scales_tests;
 
 #[cfg(test)]
 mod weights_tests;

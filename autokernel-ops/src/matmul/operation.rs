@@ -4,8 +4,10 @@ use autokernel_core::{Arch, Dim, Dtype, Extents, LaunchPlan, Role, Signature, di
 
 use super::inputs::{INPUTS, outputs};
 use super::problem::{Class, Layout, Problem};
+use super::weights::OF_8_BITS;
 use super::{
-    DIMS, Many, accumulation, declare, emit, flops, matrices, model, plan, probes, products, roots, sizes, space,
+    DIMS, Many, accumulation, block_scales, declare, emit, flops, matrices, model, plan, probes, products, roots,
+    sizes, sm80, space,
 };
 use crate::body::Kind;
 use crate::declaration::{Attribute, Complaint, Declaration};
@@ -21,9 +23,6 @@ use crate::source::{Header, KernelSource, headers};
 /// The largest sum of a tolerance's inputs, whose deviation is 1, that is met in practice.
 const PEAK: f64 = 4.0;
 
-/// The deviation of whole numbers of 8 bits, three of which stay within the type.
-const OF_8_BITS: f32 = 40.0;
-
 /// Layouts of built-in products.
 fn of_row_major_a(input: Dtype) -> impl Iterator<Item = Layout> {
     Layout::OF_ROW_MAJOR_A.into_iter().filter(move |layout| Layout::of(input).contains(layout))
@@ -37,10 +36,11 @@ impl Operation for Problem {
     const DIMS: &'static [Dim] = &DIMS;
 
     const HEADERS: &'static [Header] = headers! {
-        "cuda/": "batch.cuh" "body.cuh" "body_operand.cuh" "body_statistics.cuh" "groups.cuh" "layout.cuh" "reference_matmul.cuh";
-        "sm80/cuda/": "sm80_batch.cuh" "sm80_copy.cuh" "sm80_groups.cuh" "sm80_matmul.cuh" "sm80_schedule.cuh" "sm80_shared_tile.cuh" "sm80_store.cuh";
-        "sm90/cuda/": "sm90_batch.cuh" "sm90_epilogue.cuh" "sm90_groups.cuh" "sm90_int8.cuh" "sm90_mainloop.cuh" "sm90_matmul.cuh" "sm90_pipeline.cuh"
-            "sm90_producer.cuh" "sm90_schedule.cuh" "sm90_shared.cuh" "sm90_shares.cuh" "sm90_split_k.cuh"
+        "cuda/": "batch.cuh" "body.cuh" "body_operand.cuh" "body_repeated.cuh" "body_rotated.cuh" "body_statistics.cuh" "groups.cuh" "groups_along_k.cuh" "layout.cuh"
+            "reference_groups.cuh" "reference_matmul.cuh" "reference_rotated.cuh";
+        "sm80/cuda/": "sm80_batch.cuh" "sm80_copy.cuh" "sm80_groups.cuh" "sm80_groups_along_k.cuh" "sm80_matmul.cuh" "sm80_schedule.cuh" "sm80_shared_tile.cuh" "sm80_store.cuh";
+        "sm90/cuda/": "sm90_batch.cuh" "sm90_block_scales.cuh" "sm90_block_scales_mainloop.cuh" "sm90_epilogue.cuh" "sm90_groups.cuh" "sm90_groups_along_k.cuh" "sm90_int8.cuh" "sm90_mainloop.cuh" "sm90_matmul.cuh" "sm90_pipeline.cuh"
+            "sm90_producer.cuh" "sm90_rotated.cuh" "sm90_schedule.cuh" "sm90_shared.cuh" "sm90_shares.cuh" "sm90_split_k.cuh"
             "sm90_staging.cuh" "sm90_stream_k.cuh" "sm90_sums.cuh" "sm90_tiles.cuh" "sm90_unpack.cuh" "sm90_weights.cuh"
             "sm90_weights_mainloop.cuh";
     };
@@ -95,6 +95,10 @@ impl Operation for Problem {
         let ([.., k], plan::Operands { a, b, b2, .. }) = (sizes(extents), plan::Operands::of(self));
         let is_second = [Some(b), b2].into_iter().flatten().any(|factor| usize::from(factor) == operand);
         let is_factor = is_second || usize::from(a) == operand;
+        if let Some(deviation) = self.weights.map(|weights| weights.deviation()).filter(|_| is_factor) {
+            // Weights are whole numbers, so that it is the first factor that makes sums small.
+            return if is_second { deviation } else { 1.0 / (deviation * (k.max(1) as f32).sqrt()) };
+        }
         if self.input == Dtype::I8 && is_factor {
             if self.output == Dtype::F16 { OF_8_BITS / (k.max(1) as f32).powf(0.25) } else { OF_8_BITS }
         } else if is_second {
@@ -156,14 +160,26 @@ impl Operation for Problem {
         };
         format!(
             "{computed} with m = {m}, n = {n}, k = {k}: {:.4e} FLOP.\n\
-             {factors}. A and B are {input}, C is {output}, accumulation is {sums}.{batch}",
+             {factors}. {types}, C is {output}, accumulation is {sums}.{batch}",
             f64::from(products) * flops(extents),
+            types = match self.weights {
+                None => format!("A and B are {input}"),
+                Some(weights) => format!("A is {input} and B {weights}, unpacked on chip"),
+            },
             sums = if *input == Dtype::I8 { "s32" } else { "f32" },
             batch = match (self.many(), matrices(extents)) {
                 (Many::One, _) => String::new(),
                 (Many::Batch, count) => {
                     format!(" There is a batch of {count} such products, whose tiles follow one after the other.")
                 }
+                (Many::Masked, count) => format!(
+                    " There is a batch of {count} such products, of each of which only the device knows how many of the rows count; \
+                     tiles follow one after the other, and those of no such rows are left out."
+                ),
+                (Many::GroupsAlongK, count) => format!(
+                    " The rows of A and B, which are K, lie in {count} groups, of sizes that only the device knows, each with a C of its \
+                     own that sums its rows alone; tiles of a group follow one after the other."
+                ),
                 (Many::Groups, count) => format!(
                     " The rows of A lie in {count} groups, of sizes that only the device knows, each with a B of its own; tiles \
                      of a group follow one after the other."
@@ -212,14 +228,18 @@ impl operation::Class for Class {
     fn slug(&self) -> String {
         let Class { input, output, layout, .. } = self;
         let weights = self.weights.map(|weights| format!("_{}", weights.dtype)).unwrap_or_default();
-        format!("matmul_{}_{input}{weights}_{output}_{layout}", self.fused())
+        let block = self.block.map(|block| format!("_b{block}")).unwrap_or_default();
+        format!("matmul_{}_{input}{weights}{block}_{output}_{layout}", self.fused())
     }
 
     fn brief(&self) -> String {
         let Class { layout, input, .. } = self;
         match self.weights {
             Some(weights) => format!("{layout} {input} · {weights} · {}", self.fused()),
-            None => format!("{layout} {input} · {}", self.fused()),
+            None => match self.block {
+                Some(block) => format!("{layout} {input} in blocks of {block} · {}", self.fused()),
+                None => format!("{layout} {input} · {}", self.fused()),
+            },
         }
     }
 
@@ -250,12 +270,19 @@ impl operation::Class for Class {
         let plan::Operands { a, b, b2, .. } = plan::Operands::of_class(self);
         let bytes_of_b = self.weights.map_or(k * n * f64::from(self.input.bytes()), |weights| weights.bytes(n, k));
         let second = |factor: u8| times(factor) * bytes_of_b;
-        let factors = times(a) * m * k * f64::from(self.input.bytes()) + second(b) + b2.map_or(0.0, second);
+        let of_scales = |block| {
+            let of_columns = f64::from(self.products()) * block_scales::bytes(block, (n / f64::from(block)).ceil(), k);
+            block_scales::bytes(block, m, k) + of_columns
+        };
+        let factors = times(a) * m * k * f64::from(self.input.bytes())
+            + second(b)
+            + b2.map_or(0.0, second)
+            + self.block.map_or(0.0, of_scales);
+        let results = if self.many() == Many::GroupsAlongK { of_all } else { f64::from(products(extents)) };
         Work {
             operations: f64::from(self.products()) * flops(extents),
             read_bytes: factors + self.inputs().map(read).sum::<f64>(),
-            written_bytes: f64::from(products(extents))
-                * self.outputs().map(|(kind, dtype)| bytes(kind, dtype)).sum::<f64>(),
+            written_bytes: results * self.outputs().map(|(kind, dtype)| bytes(kind, dtype)).sum::<f64>(),
         }
     }
 
@@ -263,7 +290,7 @@ impl operation::Class for Class {
     /// rate, and a wider output changes only the store. Another layout of `B` or wider inputs change the loads, and so the best
     /// schedule; with another number of products a tile covers another part of C. What has a transposed `A` borrows from `nn`.
     fn distance(&self, other: &Class) -> Option<u32> {
-        let loads = |class: &Class| (class.layout.measured_as(), class.input.bytes(), class.weights);
+        let loads = |class: &Class| (class.layout.measured_as(), class.input.bytes(), class.weights, class.block);
         if loads(self) != loads(other) {
             return None;
         }
@@ -276,7 +303,8 @@ impl operation::Class for Class {
     }
 
     fn families(&self, arch: Arch) -> &'static [Family] {
-        if self.weights.is_some() { space::of_weights(arch) } else { space::families(self.input, arch) }
+        let fits_sm80 = self.holds_partners(self.columns_of_c(sm80::MOST_COLUMNS_OF_A_WARP));
+        if self.weights.is_some() || !fits_sm80 { space::sm90_alone(arch) } else { space::families(self.input, arch) }
     }
 
     fn schedules(&self, family: Family, arch: Arch) -> Vec<Schedule> {

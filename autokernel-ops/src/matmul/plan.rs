@@ -2,7 +2,9 @@
 //! are printed from it, and the runtime launches by it.
 
 use autokernel_core::plan::Axis;
-use autokernel_core::{Alignment, Arg, Coarse, Dim, Dimension, Field, Operand, Passed, Role, Signature};
+use autokernel_core::{
+    Alignment, Arg, Coarse, Dim, Dimension, Field, Numbers, OWN_AXIS, Operand, Passed, Role, Signature, Size,
+};
 
 use crate::body::{self, Kind};
 use crate::matmul::body::{Body, BodyClass};
@@ -30,8 +32,10 @@ pub struct Operands {
     pub b: u8,
     /// That of another product with the same first one.
     pub b2: Option<u8>,
-    /// The scales of groups of each second factor, if there are such.
+    /// The scales of groups or blocks of each second factor, if there are such.
     pub scales: Vec<u8>,
+    /// The scales of blocks of the first factor.
+    pub a_scales: Option<u8>,
     /// What the kernel stages and stores: the first matrix that is written.
     pub c: u8,
     /// The fields of what a body takes beside them.
@@ -40,8 +44,8 @@ pub struct Operands {
     pub many: Many,
     /// Those of which each product has its own; none where there is one product.
     pub batched: Vec<u8>,
-    /// What says where groups of rows begin.
-    pub offsets: Option<u8>,
+    /// What says where groups begin, or how many rows count.
+    pub sizes: Option<u8>,
     /// Reductions along rows.
     pub statistics: u32,
 }
@@ -53,11 +57,12 @@ impl Operands {
         b: 1,
         b2: None,
         scales: Vec::new(),
+        a_scales: None,
         c: 2,
         others: Vec::new(),
         many: Many::One,
         batched: Vec::new(),
-        offsets: None,
+        sizes: None,
         statistics: 0,
     };
 
@@ -65,7 +70,8 @@ impl Operands {
     pub fn of(problem: &Problem) -> Self {
         let of_body = |body: &Body| Operands {
             statistics: body.reductions().map(|_| 1).sum(),
-            ..Operands::new(body.numbers_of_factors(), body.scales(), body.operands(), body.many())
+            ..Operands::new(body.numbers_of_factors(), (body.a_scales(), body.scales()), body.operands(), body.many())
+                .with_own_columns(body.operands(), &body.repeated())
         };
         problem.body.as_deref().map_or(Operands::PLAIN, of_body)
     }
@@ -76,24 +82,40 @@ impl Operands {
             statistics: body.statistics,
             ..Operands::new(
                 (body.factors, body.other_factor),
-                body.scales.clone(),
+                (body.a_scales, body.scales.clone()),
                 &body.nameless_operands(),
                 body.many(),
             )
+            .with_own_columns(&body.nameless_operands(), &body.repeated)
         };
         class.body.as_ref().map_or(Operands::PLAIN, of_body)
     }
 
-    fn new(([a, b], b2): ([u8; 2], Option<u8>), scales: Vec<u8>, operands: &[body::Operand], many: Many) -> Self {
+    fn new(
+        ([a, b], b2): ([u8; 2], Option<u8>),
+        (a_scales, scales): (Option<u8>, Vec<u8>),
+        operands: &[body::Operand],
+        many: Many,
+    ) -> Self {
         let numbered = || (0..).zip(operands);
         let output = numbered().find(|(_, operand)| (operand.role, operand.kind) == (Role::Output, Kind::Matrix));
         let c = output.map_or(Operands::PLAIN.c, |(number, _)| number);
-        let is_other = |number: &u8| ![a, b, c].contains(number) && b2 != Some(*number) && !scales.contains(number);
+        let is_scales = |number: &u8| scales.contains(number) || a_scales == Some(*number);
+        let is_other = |number: &u8| ![a, b, c].contains(number) && b2 != Some(*number) && !is_scales(number);
         let others = numbered().filter(|(number, _)| is_other(number));
         let batched = numbered().filter(|(_, operand)| operand.batched).map(|(number, _)| number).collect();
-        let offsets = numbered().find(|(_, operand)| operand.kind == Kind::Index).map(|(number, _)| number);
+        let sizes = numbered().find(|(_, operand)| operand.kind == Kind::Index).map(|(number, _)| number);
         let others = body::cuda::fields(others);
-        Operands { a, b, b2, scales, c, others, many, batched, offsets, statistics: 0 }
+        Operands { a, b, b2, scales, a_scales, c, others, many, batched, sizes, statistics: 0 }
+    }
+
+    /// The same with how many columns each of the numbered ones has of its own.
+    fn with_own_columns(mut self, operands: &[body::Operand], numbers: &[u8]) -> Self {
+        self.others.extend(numbers.iter().filter_map(|&operand| {
+            let name = &operands.get(usize::from(operand))?.name;
+            Some(field(&body::cuda::columns(name), Arg::Columns { operand }))
+        }));
+        self
     }
 
     /// Factors and C by their names in CUDA.
@@ -117,23 +139,27 @@ impl Operands {
     pub(super) fn extents(&self) -> Vec<Field> {
         let batch = match self.many {
             Many::One => None,
-            Many::Batch => Some(("batch", BATCH)),
+            // Groups along K are walked over as a batch is.
+            Many::Batch | Many::Masked | Many::GroupsAlongK => Some(("batch", BATCH)),
             Many::Groups => Some(("groups", BATCH)),
         };
         let named = [("m", M), ("n", N), ("k", K)].into_iter().chain(batch);
         named.map(|(name, dim)| field(name, Arg::Extent { dim })).collect()
     }
 
-    /// Clusters that cover that many rows and columns of C each, and of a batch one product. How many groups of rows ask for is
-    /// known on the device alone: these are about as many.
+    /// Clusters that cover that many rows and columns of C each, and of a batch one product. How many rows of groups ask for is
+    /// known on the device alone: these are about as many, of rows that are counted at most as many.
     pub(super) fn tiles(&self, rows: u32, columns: u32) -> Vec<Axis> {
-        let batch = (self.many == Many::Batch).then_some(Axis { dim: BATCH, step: 1 });
+        let is_axis = matches!(self.many, Many::Batch | Many::Masked | Many::GroupsAlongK);
+        let batch = is_axis.then_some(Axis { dim: BATCH, step: 1 });
         [Axis { dim: M, step: rows }, Axis { dim: N, step: columns }].into_iter().chain(batch).collect()
     }
 
-    /// Each row of the factors, and of their scales, begins at a multiple of 16 bytes.
+    /// Each row of what is copied in pieces of 16 bytes begins at a multiple of that: of the factors, of scales of groups, and of
+    /// scales of blocks those of the first factor.
     pub(super) fn aligned_rows(&self) -> Vec<Alignment> {
-        let factors = [self.a, self.b].into_iter().chain(self.b2).chain(self.scales.iter().copied());
+        let scales = self.a_scales.map_or_else(|| self.scales.clone(), |of_a| vec![of_a]);
+        let factors = [self.a, self.b].into_iter().chain(self.b2).chain(scales);
         factors.map(|operand| Alignment { operand, bytes: VECTOR_BYTES, rows: true }).collect()
     }
 
@@ -141,22 +167,34 @@ impl Operands {
     pub(super) fn matrices(&self) -> Vec<Field> {
         let addresses = self.named().map(|(name, operand)| pointer(name, operand));
         let leading = self.named().map(|(name, operand)| self.leading(&format!("ld{name}"), operand));
-        let scales = SCALES.into_iter().zip(&self.scales);
-        let addresses_of_scales = scales.clone().map(|(name, &operand)| pointer(name, operand));
-        let leading_of_scales = scales.map(|(name, &operand)| self.leading(&format!("ld{name}"), operand));
-        addresses.chain(leading).chain(addresses_of_scales).chain(leading_of_scales).collect()
+        let of_a = self.a_scales.map(|operand| (A_SCALES, operand));
+        addresses.chain(leading).chain(self.addressed(of_a)).chain(self.addressed_scales()).collect()
+    }
+
+    /// Addresses and leading dimensions of the scales of second factors.
+    pub(super) fn addressed_scales(&self) -> Vec<Field> {
+        self.addressed(SCALES.into_iter().zip(self.scales.iter().copied()))
+    }
+
+    fn addressed(&self, named: impl IntoIterator<Item = (&'static str, u8)>) -> Vec<Field> {
+        let named: Vec<_> = named.into_iter().collect();
+        let addresses = named.iter().map(|&(name, operand)| pointer(name, operand));
+        let leading = named.iter().map(|&(name, operand)| self.leading(&format!("ld{name}"), operand));
+        addresses.chain(leading).collect()
     }
 }
 
-/// Scales of groups by their names in CUDA.
+/// Scales of second factors by their names in CUDA.
 pub(super) const SCALES: [&str; 2] = ["scales", "scales2"];
+/// Those of the first factor.
+pub(super) const A_SCALES: &str = "a_scales";
 
 /// The dimensions, in order.
 pub(super) const fn dims(many: Many) -> &'static [Dim] {
     match many {
         Many::One => &DIMS,
-        Many::Batch => &BATCHED_DIMS,
-        Many::Groups => &GROUPED_DIMS,
+        Many::Batch | Many::Masked => &BATCHED_DIMS,
+        Many::Groups | Many::GroupsAlongK => &GROUPED_DIMS,
     }
 }
 
@@ -168,22 +206,45 @@ pub fn signature(problem: &Problem) -> Signature {
         dims: dims.iter().zip(known).map(|(&name, known)| Dimension { name, known }).collect(),
         operands: problem.body.as_ref().map_or_else(|| plain(problem), |body| of_body(problem, body)),
         coarse: coarse(problem),
+        numbers: numbers(problem).into_iter().collect(),
         ..Signature::default()
     }
 }
 
-/// Where an element stands for several numbers along K: packed ones of second factors, and scales of groups.
+/// What says where groups begin, or how many rows count.
+fn numbers(problem: &Problem) -> Option<Numbers> {
+    let Operands { a, sizes, .. } = Operands::of(problem);
+    let along = |axis: u8| Size { operand: a, axis };
+    match problem.many() {
+        Many::One | Many::Batch => None,
+        Many::Masked => Some(Numbers::count(sizes?, along(1 + u8::from(problem.layout.transpose_a())))),
+        // Rows of A as it lies: of a group those of C, or those that it sums.
+        Many::Groups | Many::GroupsAlongK => Some(Numbers::bound(sizes?, along(0))),
+    }
+}
+
+/// Where an element stands for several numbers: packed ones of second factors along K, and scales of groups and blocks.
 fn coarse(problem: &Problem) -> Vec<Coarse> {
+    if let Some(block) = problem.block {
+        return of_blocks(&Operands::of(problem), block);
+    }
     let Some(Weights { dtype, scales }) = problem.weights else { return Vec::new() };
     let Operands { b, b2, scales: operands, .. } = Operands::of(problem);
     let packed = [b].into_iter().chain(b2).filter(|_| dtype.numbers() > 1).map(|operand| {
         let axis = u8::from(problem.body.as_ref().is_some_and(|body| body.operands()[usize::from(operand)].batched));
-        Coarse { operand, axis: axis + 1, indices: dtype.numbers(), together: PACKED_BYTES }
+        Coarse { operand, axis: axis + 1, indices: dtype.numbers(), together: PACKED_BYTES, is_ragged: false }
     });
     let of_groups = scales.into_iter().flat_map(|Scales { group, .. }| {
-        operands.iter().map(move |&operand| Coarse { operand, axis: 0, indices: group, together: 1 })
+        operands.iter().map(move |&operand| Coarse { operand, axis: 0, indices: group, together: 1, is_ragged: false })
     });
     packed.chain(of_groups).collect()
+}
+
+/// The last block along an axis may be smaller.
+fn of_blocks(Operands { a_scales, scales, .. }: &Operands, indices: u32) -> Vec<Coarse> {
+    let coarse = |operand, axis| Coarse { operand, axis, indices, together: 1, is_ragged: true };
+    let of_a = a_scales.map(|operand| coarse(operand, 1));
+    of_a.into_iter().chain(scales.iter().flat_map(|&operand| [0, 1].map(|axis| coarse(operand, axis)))).collect()
 }
 
 fn axes_of_a(layout: Layout) -> Vec<u8> {
@@ -205,13 +266,17 @@ fn plain(&Problem { input, weights, output, layout, .. }: &Problem) -> Vec<Opera
 }
 
 fn of_body(problem: &Problem, body: &Body) -> Vec<Operand> {
-    let (factors, scales) = (body.factors(), body.scales());
+    let (factors, repeated) = (body.factors(), body.repeated());
+    let (scales, a_scales) = (body.scales(), body.a_scales());
+    let columns = |number: u8| if repeated.contains(&number) { OWN_AXIS } else { N };
     let axes = |number: u8, kind: Kind| match (kind, factors.iter().position(|factor| *factor == number)) {
         (Kind::Matrix, Some(0)) => axes_of_a(problem.layout),
         (Kind::Matrix, Some(_)) => axes_of_b(problem.layout),
+        (Kind::Matrix, None) if a_scales == Some(number) => vec![M, K],
+        (Kind::Matrix, None) if scales.contains(&number) && problem.block.is_some() => vec![N, K],
         (Kind::Matrix, None) if scales.contains(&number) => vec![K, N],
-        (Kind::Matrix, None) => vec![M, N],
-        (Kind::Row, _) => vec![N],
+        (Kind::Matrix, None) => vec![M, columns(number)],
+        (Kind::Row, _) => vec![columns(number)],
         (Kind::Column, _) => vec![M],
         (Kind::Index, _) => vec![BATCH],
         (Kind::Scalar | Kind::DeviceScalar, _) => Vec::new(),
@@ -219,7 +284,8 @@ fn of_body(problem: &Problem, body: &Body) -> Vec<Operand> {
     let operand = |(number, operand): (u8, &body::Operand)| {
         let &body::Operand { ref name, kind, dtype, role, batched } = operand;
         let axes = batched.then_some(BATCH).into_iter().chain(axes(number, kind)).collect();
-        let passed = if kind == Kind::Index { Passed::Bounds } else { kind.passed() };
+        let is_bounds = kind == Kind::Index && problem.many().has_offsets();
+        let passed = if is_bounds { Passed::Bounds } else { kind.passed() };
         Operand { name: name.clone(), role, dtype, axes, passed }
     };
     (0..).zip(body.operands()).map(operand).collect()

@@ -18,10 +18,11 @@ pub(super) fn of(schedule: &Schedule, class: &Class) -> Vec<Extents> {
     let beyond = BEYOND_BYTES / class.input.bytes();
     // One block of K more than there are stages, for each of the blocks that share K, and a part of one.
     let around = tile_k * split_k * (schedule.stages() + 1) + beyond;
-    let probe = |m, n, k| match class.many() {
-        Many::One => extents(m, n, k),
-        Many::Batch => batched_extents(2, m, n, k),
-        Many::Groups => grouped_extents(2, m, n, k),
+    let granule = class.weights.map_or(1, |weights| weights.granule());
+    let probe = |m, n, k: u32| match (class.many(), k.next_multiple_of(granule)) {
+        (Many::One, k) => extents(m, n, k),
+        (Many::Batch | Many::Masked, k) => batched_extents(2, m, n, k),
+        (Many::Groups | Many::GroupsAlongK, k) => grouped_extents(2, m, n, k),
     };
     vec![
         probe(rows + beyond, columns + beyond, around),

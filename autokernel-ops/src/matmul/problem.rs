@@ -9,7 +9,7 @@ use super::body::{Body, BodyClass};
 use super::inputs::outputs;
 use super::many::Many;
 use super::weights::Weights;
-use crate::body::Kind;
+use crate::body::{Columns, Kind};
 use crate::epilogue::{Epilogue, EpilogueClass};
 use crate::hash;
 
@@ -87,6 +87,9 @@ pub struct Problem {
     /// What `B` holds, where that is of another type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<Weights>,
+    /// How large the blocks of both factors are that have a scale each: numbers along K, and columns of `B`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<u32>,
     /// Type of `C`: of the first matrix that is written, where a body has several outputs.
     pub output: Dtype,
     /// How the factors lie.
@@ -108,7 +111,17 @@ impl Problem {
     /// A matrix product of `input` elements, giving `input` elements, of 8-bit floats bf16, and of whole numbers f32.
     pub fn new(input: Dtype, layout: Layout, epilogue: Epilogue) -> Self {
         let output = outputs(input).first().copied().unwrap_or(input);
-        Problem { input, weights: None, output, layout, epilogue, body: None, known_n: None, known_k: None }
+        Problem {
+            input,
+            weights: None,
+            block: None,
+            output,
+            layout,
+            epilogue,
+            body: None,
+            known_n: None,
+            known_k: None,
+        }
     }
 
     /// Which products a launch computes.
@@ -118,9 +131,9 @@ impl Problem {
 
     /// The class whose tuned entries serve this problem.
     pub fn class(&self) -> Class {
-        let Problem { input, weights, output, layout, .. } = *self;
+        let Problem { input, weights, block, output, layout, .. } = *self;
         let (epilogue, body) = (self.epilogue.class(), self.body.as_deref().map(Body::class));
-        Class { epilogue, input, weights, output, layout, body }
+        Class { epilogue, input, weights, block, output, layout, body }
     }
 }
 
@@ -130,6 +143,9 @@ impl fmt::Display for Problem {
         write!(f, "matmul {layout} {input}")?;
         if let Some(weights) = self.weights {
             write!(f, " · {weights}")?;
+        }
+        if let Some(block) = self.block {
+            write!(f, " in blocks of {block}")?;
         }
         match &self.body {
             Some(body) => write!(f, ", {body}")?,
@@ -157,6 +173,9 @@ pub struct Class {
     /// What `B` holds, where that is of another type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<Weights>,
+    /// How large the blocks of both factors are that have a scale each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<u32>,
     /// Type of `C`.
     pub output: Dtype,
     /// How the factors lie.
@@ -201,6 +220,21 @@ impl Class {
         staged / self.products()
     }
 
+    /// What each element's partner is, where elements see partners.
+    pub fn partners(&self) -> Option<Columns> {
+        self.body.as_ref().and_then(|body| body.partners)
+    }
+
+    /// Whether a lane can hold elements with their partners that has so many columns of `C`.
+    pub fn holds_partners(&self, columns: u32) -> bool {
+        self.body.as_ref().is_none_or(|body| columns.is_multiple_of(body.head()))
+    }
+
+    /// Whether it reads tables whose columns repeat along a row.
+    pub fn has_repeated(&self) -> bool {
+        self.body.as_ref().is_some_and(|body| !body.repeated.is_empty())
+    }
+
     /// Reductions along rows of the result.
     pub fn statistics(&self) -> u32 {
         self.body.as_ref().map_or(0, |body| body.statistics)
@@ -235,6 +269,9 @@ impl fmt::Display for Class {
         write!(f, "matmul {layout} {input}")?;
         if let Some(weights) = self.weights {
             write!(f, " · {weights}")?;
+        }
+        if let Some(block) = self.block {
+            write!(f, " in blocks of {block}")?;
         }
         write!(f, " -> {output}, {fused}{}", self.fused())
     }

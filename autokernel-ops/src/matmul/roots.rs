@@ -9,36 +9,61 @@ use super::problem::Class;
 use super::schedule::Schedule;
 
 /// All of them; the reference's is none of them.
-pub const ROOTS: [&str; 11] = [
+pub const ROOTS: [&str; 17] = [
     SM80.product,
     SM80.batch,
     SM80.groups,
+    SM80.groups_along_k,
     SM90.product,
     SM90.batch,
     SM90.groups,
+    SM90.groups_along_k,
     PAD_ROWS,
     PAD_BYTE_ROWS,
     INT8,
     TF32,
     WEIGHTS,
+    BLOCK_SCALES,
+    ROTATED,
+    REPEATED,
+    ROTATED_SM90,
 ];
 
 const PAD_ROWS: &str = "pad_rows.cuh";
 const PAD_BYTE_ROWS: &str = "pad_byte_rows.cuh";
 const INT8: &str = "sm90_int8.cuh";
 const WEIGHTS: &str = "sm90_weights.cuh";
+const BLOCK_SCALES: &str = "sm90_block_scales.cuh";
 const TF32: &str = "ptx/sm90_wgmma_tf32.cuh";
+const ROTATED: &str = "body_rotated.cuh";
+const REPEATED: &str = "body_repeated.cuh";
+const ROTATED_SM90: &str = "sm90_rotated.cuh";
 
 /// Those of a family.
 struct OfFamily {
     product: &'static str,
+    /// What says how elements that see partners are stored, where the product does not.
+    rotated: Option<&'static str>,
     /// What says how many products are walked over.
     batch: &'static str,
     groups: &'static str,
+    groups_along_k: &'static str,
 }
 
-const SM80: OfFamily = OfFamily { product: "sm80_matmul.cuh", batch: "sm80_batch.cuh", groups: "sm80_groups.cuh" };
-const SM90: OfFamily = OfFamily { product: "sm90_matmul.cuh", batch: "sm90_batch.cuh", groups: "sm90_groups.cuh" };
+const SM80: OfFamily = OfFamily {
+    product: "sm80_matmul.cuh",
+    rotated: None,
+    batch: "sm80_batch.cuh",
+    groups: "sm80_groups.cuh",
+    groups_along_k: "sm80_groups_along_k.cuh",
+};
+const SM90: OfFamily = OfFamily {
+    product: "sm90_matmul.cuh",
+    rotated: Some(ROTATED_SM90),
+    batch: "sm90_batch.cuh",
+    groups: "sm90_groups.cuh",
+    groups_along_k: "sm90_groups_along_k.cuh",
+};
 
 /// Those of the kernel that computes products of `class` by `schedule`, in the order in which it includes them.
 pub fn of_kernel(class: &Class, schedule: &Schedule) -> Vec<&'static str> {
@@ -54,6 +79,22 @@ pub fn of_class(class: &Class) -> Vec<&'static str> {
     all.into_iter().collect()
 }
 
+/// Those of the reference, in order.
+pub fn of_reference(class: &Class) -> Vec<&'static str> {
+    let product = match class.many() {
+        _ if class.partners().is_some() => "reference_rotated.cuh",
+        Many::One | Many::Batch | Many::Groups => "reference_matmul.cuh",
+        Many::Masked | Many::GroupsAlongK => "reference_groups.cuh",
+    };
+    of_body(class).chain([product]).collect()
+}
+
+/// What bodies of a class read and see, which templates find declared.
+fn of_body(class: &Class) -> impl Iterator<Item = &'static str> {
+    let repeated = class.has_repeated().then_some(REPEATED);
+    repeated.into_iter().chain(class.partners().map(|_| ROTATED))
+}
+
 impl OfFamily {
     fn of_class(&self, class: &Class) -> Vec<&'static str> {
         // That of the factors' type comes first: templates find it declared.
@@ -65,12 +106,15 @@ impl OfFamily {
         let of_many = match class.many() {
             Many::One => None,
             Many::Batch => Some(self.batch),
-            Many::Groups => Some(self.groups),
+            Many::Masked | Many::Groups => Some(self.groups),
+            Many::GroupsAlongK => Some(self.groups_along_k),
         };
-        let of_weights = class.weights.map(|_| WEIGHTS);
+        let of_scales = class.weights.map(|_| WEIGHTS).or(class.block.map(|_| BLOCK_SCALES));
         let bytes = class.weights.map_or(class.input, |weights| weights.dtype).bytes();
         let pads = if bytes == 1 { PAD_BYTE_ROWS } else { PAD_ROWS };
-        of_input.into_iter().chain([self.product]).chain(of_weights).chain(of_many).chain([pads]).collect()
+        let rotated = class.partners().and(self.rotated);
+        let before = of_input.into_iter().chain(of_body(class));
+        before.chain([self.product]).chain(rotated).chain(of_scales).chain(of_many).chain([pads]).collect()
     }
 }
 

@@ -17,8 +17,9 @@ pub fn families(input: Dtype, arch: Arch) -> &'static [Family] {
     }
 }
 
-/// Those that multiply weights of another type than what they are multiplied with.
-pub fn of_weights(arch: Arch) -> &'static [Family] {
+/// Those that multiply weights of another type than what they are multiplied with, and hold heads wider than a warp of the other
+/// family has columns.
+pub fn sm90_alone(arch: Arch) -> &'static [Family] {
     if arch == Arch::SM_90A { &[Family::Sm90] } else { &[] }
 }
 

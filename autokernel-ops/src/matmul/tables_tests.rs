@@ -11,8 +11,10 @@ const OF_THE_LAUNCH: [&str; 3] = ["family_serves_arch", "raster_group_in_range",
 
 /// The names in the `static_assert`s of a family's schedule and kernel; other messages are sentences.
 fn asserted(family: Family) -> BTreeSet<String> {
-    let paths = ["schedule", "matmul", "weights"].map(|part| format!("{}_{part}.cuh", family.name()));
-    let texts = all_headers().filter(|(path, _)| paths.iter().any(|known| known == path)).map(|(_, text)| text);
+    let parts = ["schedule", "matmul", "weights", "block_scales", "groups_along_k"];
+    let paths = parts.map(|part| format!("{}_{part}.cuh", family.name()));
+    let is_of_family = |path: &&str| paths.iter().any(|known| known == path) || *path == "body_rotated.cuh";
+    let texts = all_headers().filter(|(path, _)| is_of_family(path)).map(|(_, text)| text);
     let asserts = texts.flat_map(|text| text.split("static_assert(").skip(1));
     let asserts = asserts.map(|rest| rest.split(';').next().unwrap());
     let names = asserts.filter_map(|text| text.rsplit('"').nth(1)).filter(|message| !message.contains(' '));

@@ -14,6 +14,11 @@ pub const GROUPS: [u32; 3] = [32, 64, 128];
 /// Bytes in which numbers of 4 bits are packed together.
 pub const PACKED_BYTES: u32 = 16;
 
+/// The deviation of whole numbers of 8 bits, three of which stay within the type.
+pub const OF_8_BITS: f32 = 40.0;
+/// That of all numbers of 4 bits alike.
+const OF_4_BITS: f32 = 4.6;
+
 /// What scales of groups may be.
 pub const SCALES: [Dtype; 3] = [Dtype::Bf16, Dtype::F16, Dtype::F32];
 
@@ -49,6 +54,18 @@ impl Weights {
     /// Those of a second factor of `dtype` beside a first one of `input` elements; none where both are one type.
     pub fn of(input: Dtype, dtype: Dtype, scales: Option<Scales>) -> Option<Self> {
         (dtype != input).then_some(Weights { dtype, scales })
+    }
+
+    /// What K is a multiple of: whole units of packed numbers, and whole groups.
+    pub fn granule(&self) -> u32 {
+        let packed = if self.dtype.numbers() > 1 { PACKED_BYTES * self.dtype.numbers() } else { 1 };
+        // All of them are powers of two.
+        self.scales.map_or(packed, |scales| packed.max(scales.group))
+    }
+
+    /// The standard deviation of numbers that fill the range of their type.
+    pub fn deviation(&self) -> f32 {
+        if self.dtype == Dtype::I4x2 { OF_4_BITS } else { OF_8_BITS }
     }
 
     /// Bytes of `k` numbers along K of `n` rows, with their scales.

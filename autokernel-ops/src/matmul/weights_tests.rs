@@ -3,13 +3,14 @@ use expect_test::expect_file;
 
 use super::body::{Body, Product, Written};
 use super::emit::{emit, emit_reference};
+use super::extents::extents;
 use super::plan::signature;
 use super::problem::{Class, Layout, Problem};
 use super::schedule::{Schedule, Sm90Schedule};
 use super::weights::{Scales, Weights};
 use crate::body::{self, Kind, Operand, Step};
 use crate::expr::Expr;
-use crate::operation::Class as _;
+use crate::operation::{Class as _, Operation as _};
 
 /// `out = dot(x, (w * scales).t())`, or without scales.
 fn problem(dtype: Dtype, group: Option<u32>) -> Problem {
@@ -21,7 +22,7 @@ fn problem(dtype: Dtype, group: Option<u32>) -> Problem {
     let steps =
         vec![Step::Store { output: "out".to_owned(), row: None, fold: None, value: Expr::Variable("dot".to_owned()) }];
     let scales = group.map(|_| "scales".to_owned());
-    let product = Product { name: "dot".to_owned(), a: "x".to_owned(), b: "w".to_owned(), scales };
+    let product = Product { name: "dot".to_owned(), a: "x".to_owned(), a_scales: None, b: "w".to_owned(), scales };
     let body = body::Body { operands, steps, ..body::Body::default() };
     let body = Body::new(Written { product, second: None, body }).unwrap();
     let weights = Weights { dtype, scales: group.map(|group| Scales { group, dtype: Dtype::F16 }) };
@@ -42,13 +43,49 @@ fn the_default_hopper_kernels_of_weights_are_as_golden() {
 #[test]
 fn a_launch_is_told_of_what_elements_stand_for_several_numbers_along_k() {
     assert_eq!(signature(&problem(Dtype::I8, None)).coarse, []);
-    let packed = Coarse { operand: 1, axis: 1, indices: 2, together: 16 };
+    let packed = Coarse { operand: 1, axis: 1, indices: 2, together: 16, is_ragged: false };
     assert_eq!(signature(&problem(Dtype::I4x2, None)).coarse, [packed]);
     let signature = signature(&problem(Dtype::I4x2, Some(64)));
-    assert_eq!(signature.coarse, [packed, Coarse { operand: 2, axis: 0, indices: 64, together: 1 }]);
+    assert_eq!(signature.coarse, [packed, Coarse { operand: 2, axis: 0, indices: 64, together: 1, is_ragged: false }]);
     assert_eq!(signature.operands[2].axes, [2, 1]);
     let found = [(1, 1), (2, 0), (2, 1)].map(|(operand, axis)| signature.coarse(operand, axis).map(|it| it.indices));
     assert_eq!(found, [Some(2), Some(64), None]);
+}
+
+#[test]
+fn small_products_of_weights_have_whole_groups_and_units_of_packed_numbers() {
+    for (dtype, group, granule) in
+        [(Dtype::I8, None, 1), (Dtype::I8, Some(64), 64), (Dtype::I4x2, None, 32), (Dtype::I4x2, Some(128), 128)]
+    {
+        let problem = problem(dtype, group);
+        let (class, signature) = (problem.class(), signature(&problem));
+        assert_eq!((class.weights.unwrap().granule(), signature.granule(2)), (granule, granule));
+        for schedule in class.portfolio(Arch::SM_90A) {
+            let probes = class.probes(&schedule).unwrap();
+            assert!(probes.iter().all(|probe| signature.whole(probe) == *probe), "{probes:?}");
+            assert!(
+                probes.iter().any(|probe| probe.size(2) == 0) && probes.iter().any(|probe| probe.size(2) > granule)
+            );
+        }
+    }
+}
+
+#[test]
+fn random_operands_have_sums_of_about_one_and_weights_that_fill_their_type() {
+    for (dtype, deviation) in [(Dtype::I8, 40.0), (Dtype::I4x2, 4.6)] {
+        let problem = problem(dtype, Some(64));
+        let scales = [0, 1, 2].map(|operand| problem.scale(operand, &extents(8, 8, 1024)));
+        assert_eq!(scales[1..], [deviation, 1.0]);
+        assert!((scales[0] * scales[1] * 32.0 - 1.0).abs() < 1e-5, "{scales:?}");
+    }
+}
+
+#[test]
+fn a_launch_reads_weights_by_their_bits_and_each_scale_once() {
+    let read = |dtype, group| problem(dtype, group).work(&extents(16, 256, 1024)).read_bytes;
+    let activations = 16.0 * 1024.0 * 2.0;
+    assert_eq!(read(Dtype::I8, None), activations + 256.0 * 1024.0);
+    assert_eq!(read(Dtype::I4x2, Some(128)), activations + 256.0 * 512.0 + 256.0 * 8.0 * 2.0);
 }
 
 #[test]

@@ -33,6 +33,7 @@ families! {
     matmul: Sm80, schedule::Sm80Schedule, SM80_RULES;
     matmul: Sm90, schedule::Sm90Schedule, SM90_RULES;
     rows: RowsSm80, RowsSchedule, RULES;
+    attention: AttentionSm80, Sm80Schedule, SM80_RULES;
     attention: AttentionSm90, AttentionSchedule, RULES;
     routing: RoutingSm80, Schedule, RULES;
     #[cfg(feature = "sketch")] scaled_copy: Copy, Schedule, RULES;
@@ -83,11 +84,14 @@ impl Problem {
 
     /// Whether it can be launched at `extents`: they are of its dimensions, and those compiled in are the same.
     pub fn fits(&self, extents: &Extents) -> bool {
-        let dims = self.signature().dims;
+        let signature = self.signature();
+        let dims = &signature.dims;
         let fits = |dim: &autokernel_core::Dimension| {
             extents.get(dim.name).is_some_and(|size| dim.known.is_none_or(|known| known == size))
         };
-        extents.iter().count() == dims.len() && dims.iter().all(fits)
+        let is_whole =
+            || dims.iter().zip(signature.whole(extents).sizes()).all(|(dim, size)| extents.get(dim.name) == Some(size));
+        extents.iter().count() == dims.len() && dims.iter().all(fits) && is_whole()
     }
 }
 

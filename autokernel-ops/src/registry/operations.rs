@@ -109,6 +109,11 @@ macro_rules! operations {
                 match self { $($(#[$gate])* Problem::$operation(problem) => Operation::scale(problem, operand, extents),)+ }
             }
 
+            /// A small shape beside `extents` on which a kernel is checked too: no extent is a multiple of any tile.
+            pub fn ragged(&self, extents: &Extents) -> Extents {
+                match self { $($(#[$gate])* Problem::$operation(problem) => Operation::ragged(problem, extents),)+ }
+            }
+
             /// What its kernels are measured against, if there is anything.
             pub fn opponent(&self) -> Option<Opponent> {
                 match self { $($(#[$gate])* Problem::$operation(problem) => Operation::opponent(problem),)+ }

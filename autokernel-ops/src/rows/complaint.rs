@@ -3,11 +3,11 @@
 use autokernel_core::Role;
 
 use crate::body::check::Checker;
-use crate::body::{Body, Complaint, ELEMENTS, Kind, Operand, Place, Step};
+use crate::body::{Body, Complaint, ELEMENTS, FP8, Kind, Operand, Place, Rotated, Step};
 
 /// Every mistake in `body`; none in one that can be compiled.
 pub fn complaints(body: &Body) -> Vec<Complaint> {
-    let mut checker = Checker::new(body);
+    let mut checker = Checker::new(body, Rotated::Operands);
     operands(&mut checker, body);
     for (at, step) in body.steps.iter().enumerate() {
         self::step(&mut checker, at, step);
@@ -55,10 +55,17 @@ fn operands(checker: &mut Checker<'_>, body: &Body) {
             );
             checker.complain(Place::Operand(at), message);
         }
-        if operand.kind != Kind::Index && !ELEMENTS.contains(&operand.dtype) {
+        let is_narrow = FP8.contains(&operand.dtype) && operand.role == Role::Output;
+        if is_narrow && (operand.kind != Kind::Matrix || body.has_own_axis(&operand.name)) {
             let message = format!(
-                "row-wise kernels read and write bf16, f16 and f32; convert this operand, or multiply matrices of {} in \
-                 `#[autokernel::fused_matmul]`",
+                "{} is written to a `&mut Matrix`, row by row as they are read; make this bf16, f16 or f32",
+                operand.dtype
+            );
+            checker.complain(Place::Operand(at), message);
+        } else if operand.kind != Kind::Index && !is_narrow && !ELEMENTS.contains(&operand.dtype) {
+            let message = format!(
+                "row-wise kernels read bf16, f16 and f32, and write e4m3 and e5m2 too; convert this operand, or multiply matrices of \
+                 {} in `#[autokernel::fused_matmul]`",
                 operand.dtype
             );
             checker.complain(Place::Operand(at), message);

@@ -12,18 +12,18 @@ use crate::hash;
 use crate::source::{self, KernelSource, boolean, int};
 
 /// The CUDA files that kernels of this operation begin with.
-pub const ROOTS: [&str; 4] = ["columns_sm80.cuh", "rows_sm80.cuh", "rows_index.cuh", "rows_moved.cuh"];
+pub const ROOTS: [&str; 5] = ["columns_sm80.cuh", "rows_sm80.cuh", "rows_index.cuh", "rows_moved.cuh", "rows_fp8.cuh"];
 
 /// Those that kernels of a class begin with.
-pub fn roots_of(class: &Class) -> &'static [&'static str] {
-    let moves = class.fetches.iter().any(|fetch| !fetch.columns.are_same());
-    match (class.is_by_columns(), !class.own_axes().rows.is_empty(), moves) {
-        (true, ..) => &["columns_sm80.cuh"],
-        (false, true, true) => &["rows_index.cuh", "rows_moved.cuh", "rows_sm80.cuh"],
-        (false, true, false) => &["rows_index.cuh", "rows_sm80.cuh"],
-        (false, false, true) => &["rows_moved.cuh", "rows_sm80.cuh"],
-        (false, false, false) => &["rows_sm80.cuh"],
+pub fn roots_of(class: &Class) -> Vec<&'static str> {
+    if class.is_by_columns() {
+        return vec!["columns_sm80.cuh"];
     }
+    let moves = class.fetches.iter().any(|fetch| !fetch.columns.are_same());
+    let picks = !class.own_axes().rows.is_empty();
+    let of_outputs = class.writes_fp8().then_some("rows_fp8.cuh");
+    let of_inputs = [picks.then_some("rows_index.cuh"), moves.then_some("rows_moved.cuh")];
+    of_outputs.into_iter().chain(of_inputs.into_iter().flatten()).chain(["rows_sm80.cuh"]).collect()
 }
 
 /// The kernel that computes `problem` by `schedule`, and its launch.

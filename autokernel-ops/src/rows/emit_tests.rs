@@ -1,8 +1,8 @@
-use autokernel_core::{Arch, Dtype, Role};
+use autokernel_core::{Arch, Dtype, Numbers, Role, Size};
 use expect_test::expect_file;
 
 use super::*;
-use crate::rows::{Body, Kind, cases};
+use crate::rows::{Body, Kind, cases, plan};
 
 fn emitted(body: Body) -> String {
     let problem = Problem::new(body).unwrap();
@@ -133,4 +133,13 @@ fn a_scalar_in_memory_is_an_address_that_is_read_once_a_row() {
     assert_eq!(plan.kernels[0].args[1].arg, autokernel_core::Arg::Pointer { operand: 1 });
     let scale = &super::plan::signature(&problem).operands[1];
     assert_eq!((scale.passed, scale.axes.len()), (autokernel_core::Passed::ByAddress, 0));
+}
+
+#[test]
+fn an_index_may_pick_no_more_than_the_rows_of_each_operand_that_it_is_used_on() {
+    let rows = |operand| Size { operand, axis: 0 };
+    let problem = Problem::new(cases::picked()).unwrap();
+    let expected = [Numbers::pick(3, rows(1)), Numbers::pick(3, rows(2)), Numbers::pick(4, rows(6))];
+    assert_eq!(plan::signature(&problem).numbers, expected);
+    assert_eq!(plan::signature(&Problem::new(cases::softmax()).unwrap()).numbers, []);
 }

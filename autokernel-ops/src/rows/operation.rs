@@ -23,13 +23,13 @@ impl Operation for Problem {
     const DIMS: &'static [Dim] = &DIMS;
 
     const HEADERS: &'static [Header] = headers! {
-        "cuda/": "columns_sm80.cuh" "reference_rows.cuh" "rows_index.cuh" "rows_moved.cuh" "rows_prefetch.cuh" "rows_reduce.cuh" "rows_sm80.cuh" "rows_vector.cuh";
+        "cuda/": "columns_sm80.cuh" "reference_rows.cuh" "rows_fp8.cuh" "rows_index.cuh" "rows_moved.cuh" "rows_prefetch.cuh" "rows_reduce.cuh" "rows_sm80.cuh" "rows_vector.cuh";
     };
 
     const ROOTS: &'static [&'static str] = &emit::ROOTS;
 
     fn roots_of(class: &Class) -> Vec<&'static str> {
-        emit::roots_of(class).to_vec()
+        emit::roots_of(class)
     }
 
     const ATTRIBUTES: &'static [Attribute] = &[declare::ATTRIBUTE];

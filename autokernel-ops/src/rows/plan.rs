@@ -2,7 +2,8 @@
 
 use autokernel_core::plan::Axis;
 use autokernel_core::{
-    Arg, Dim, Dimension, Extents, Field, Grid, KernelStep, LaunchPlan, OWN_AXIS, Residency, Signature, dim,
+    Arg, Dim, Dimension, Extents, Field, Grid, KernelStep, LaunchPlan, Numbers, OWN_AXIS, Residency, Signature, Size,
+    dim,
 };
 
 use super::own_axes::OwnAxes;
@@ -10,7 +11,7 @@ use super::problem::{Class, Problem};
 use super::rules;
 use super::schedule::RowsSchedule;
 use crate::body::cuda::{self, fields};
-use crate::body::{Kind, Operand};
+use crate::body::{Body, Kind, Operand};
 
 /// The dimensions, in order.
 pub const DIMS: [Dim; 2] = [dim("rows"), dim("columns")];
@@ -44,8 +45,25 @@ pub fn signature(problem: &Problem) -> Signature {
     Signature {
         dims: DIMS.map(|name| Dimension { name, known: None }).to_vec(),
         operands: problem.body().operands.iter().map(operand).collect(),
+        numbers: numbers(body),
         ..Signature::default()
     }
+}
+
+/// What each index picks: rows of what is read by it, and of what is written.
+fn numbers(body: &Body) -> Vec<Numbers> {
+    let number = |name: &str| body.operands.iter().position(|it| it.name == name).and_then(|at| u8::try_from(at).ok());
+    let read = body.fetches.iter().filter_map(|fetch| Some((fetch.row.as_deref()?, &*fetch.of)));
+    let written = body.outputs().filter_map(|output| Some((body.row_of_output(&output.name)?, &*output.name)));
+    let mut picked: Vec<Numbers> = Vec::new();
+    for (index, of) in read.chain(written) {
+        let (Some(index), Some(operand)) = (number(index), number(of)) else { continue };
+        let numbers = Numbers::pick(index, Size { operand, axis: 0 });
+        if !picked.contains(&numbers) {
+            picked.push(numbers);
+        }
+    }
+    picked
 }
 
 /// How the blocks of a kernel are laid out.

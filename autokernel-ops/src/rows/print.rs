@@ -3,7 +3,7 @@
 use super::lanes::{self, Lane, address, pick};
 use super::passes::{Elements, Pass, Program, RowStep, Source};
 use crate::body::cuda::{cuda_type, element, leading};
-use crate::body::{Body, Fetch, Kind, Operand, Reduction};
+use crate::body::{Body, FP8, Fetch, Kind, Operand, Reduction};
 use crate::expr::cuda::Spelling;
 use crate::expr::{Axis, Expr};
 use crate::lines::Lines;
@@ -293,8 +293,9 @@ impl Printer<'_> {
         out.line("}");
         out.lines(pass.reduces.iter().map(|(name, ..)| format!("reduced.{name}.add({name}terms, span);")));
         out.lines(pass.stores.iter().map(|(name, _)| {
+            let store = if FP8.contains(&self.lane(name).dtype()) { "store_fp8" } else { "store" };
             let name = element(name);
-            format!("autokernel::rows::store<kIsAligned>(places.{name}, span, {name}vector);")
+            format!("autokernel::rows::{store}<kIsAligned>(places.{name}, span, {name}vector);")
         }));
     }
 

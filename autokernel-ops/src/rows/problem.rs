@@ -11,7 +11,7 @@ use super::own_axes::OwnAxes;
 use super::passes::{Keep, Program};
 
 use crate::body::Complaint;
-use crate::body::{Body, Columns, Kind, Operand, Reduction, Step};
+use crate::body::{Body, Columns, FP8, Kind, Operand, Reduction, Step};
 use crate::expr::Cost;
 use crate::hash;
 
@@ -136,6 +136,11 @@ pub struct Class {
 }
 
 impl Class {
+    /// Whether outputs hold 8-bit floats.
+    pub fn writes_fp8(&self) -> bool {
+        self.operands.iter().any(|(_, dtype, role)| *role == Role::Output && FP8.contains(dtype))
+    }
+
     /// The class as one word, fit for file and symbol names.
     pub fn slug(&self) -> String {
         let json = serde_json::to_string(self).expect("a class has only string keys");

@@ -5,6 +5,7 @@ use autokernel_core::Arch;
 use super::passes::Keep;
 use super::problem::Class;
 use super::schedule::{MOST_COLUMNS, RowsSchedule as S};
+use crate::body::Kind;
 use crate::rule::{self, BrokenRule, Rule};
 
 const MAX_THREADS: u32 = 1024;
@@ -133,7 +134,7 @@ pub const RULES: &[Rule<S, Class>] = &[
     Rule {
         name: "registers",
         words: "vectors * (registers of a vector of each input, or of what is kept if that is more) + 2 * vector + 16, \
-                and 3 for each operand beyond 5, and 4 for each function beyond the first, but at least 64, and what a \
+                and 3 for each operand but indices beyond 5, and 4 for each function beyond the first, but at least 64, and what a \
                 vector of each Row takes beyond 8, and 3 * vector for each reduction of a pass, or output, and Row \
                 beyond 3, and 48 for 8 vectors unless blocks stay, is at most 255, and at most 65536 / threads",
         holds: |s, class, _| registers(s, class) <= available(s),
@@ -163,7 +164,9 @@ impl S {
 pub(super) fn registers(s: &S, class: &Class) -> u32 {
     let inputs: u32 = class.read_matrices().map(|dtype| (s.vector * dtype.bytes()).div_ceil(4)).sum();
     let kept = if s.keep == Keep::Values { class.kept * s.vector } else { 0 };
-    let operands = u32::try_from(class.operands.len()).unwrap_or(u32::MAX).saturating_sub(FEW_OPERANDS);
+    // What an index says is in the address of the operand that it picks a row of.
+    let addressed = class.operands.iter().filter(|(kind, ..)| *kind != Kind::Index).count();
+    let operands = u32::try_from(addressed).unwrap_or(u32::MAX).saturating_sub(FEW_OPERANDS);
     let rows: u32 = class.read_rows().map(|dtype| (s.vector * dtype.bytes()).div_ceil(4)).sum();
     let rest = OPERAND_REGISTERS * operands + class.cost.registers + class.cost.constants();
     let many = if s.vectors > FEW_VECTORS && s.blocks_per_sm == 0 { MANY_VECTORS_REGISTERS } else { 0 };

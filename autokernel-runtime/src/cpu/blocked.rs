@@ -3,15 +3,28 @@
 use autokernel_ops::matmul::problem;
 use rayon::prelude::*;
 
-use super::blocks::{BLOCK_M, BLOCK_N, FEWEST_ROWS, Matrix, Operand, Size, block, multiply, sides, widen_block};
+use super::blocks::{
+    BLOCK_M, BLOCK_N, FEWEST_ROWS, Matrix, Operand, Size, Stored, block, multiply, sides, widen_block,
+};
 use super::epilogue::{RowEpilogue, store};
 use crate::layout::Layout;
 use crate::{Element, Result, alloc};
 
+/// A first factor: how it lies, and what copies a block of it, as [`widen_block`] does.
+pub(super) struct Widened<W> {
+    pub layout: Layout,
+    pub widen: W,
+}
+
+/// One that is copied as it is.
+pub(super) fn as_it_is<I: Element>(a: Operand<'_, I>) -> Widened<impl Fn(Stored, &mut [f32])> {
+    Widened { layout: a.layout, widen: move |stored, target: &mut [f32]| widen_block(a, stored, target) }
+}
+
 /// `c = epilogue(a · b)`, where `widen_b` copies a block of the second factor, as [`widen_block`] does.
-pub(super) fn blocked_with<I: Element, O: Element>(
-    a: Operand<'_, I>,
-    widen_b: impl Fn((usize, usize, usize, usize), &mut [f32]),
+pub(super) fn blocked_with<O: Element>(
+    a: Widened<impl Fn(Stored, &mut [f32])>,
+    widen_b: impl Fn(Stored, &mut [f32]),
     c: &mut [O],
     c_layout: Layout,
     factors: problem::Layout,
@@ -29,7 +42,7 @@ pub(super) fn blocked_with<I: Element, O: Element>(
         for first_m in (0..m).step_by(BLOCK_M) {
             let block_m = BLOCK_M.min(m - first_m);
             let (a_stored, a_strides) = block((first_m, 0), (block_m, k), factors.transpose_a());
-            widen_block(a, a_stored, &mut a_block);
+            (a.widen)(a_stored, &mut a_block);
             let size = Size { m: block_m, n: block_n, k };
             let sums = &mut sums[..block_m * block_n];
             let a = Matrix { data: &a_block, strides: a_strides };

@@ -48,13 +48,12 @@ pub(super) fn sides(Layout { rows, columns, .. }: Layout, is_transposed: bool) -
     if is_transposed { (columns, rows) } else { (rows, columns) }
 }
 
-/// Where a block of a factor lies, as `(first row, first column, rows, columns)` of what is stored, and its elements once it is
-/// copied without gaps: that from row and column `first` on, of so many rows and columns as it is multiplied.
-pub(super) fn block(
-    first: (usize, usize),
-    (rows, columns): (usize, usize),
-    is_transposed: bool,
-) -> ((usize, usize, usize, usize), Strides) {
+/// Where a block of a factor lies: first row, first column, rows and columns of what is stored.
+pub(super) type Stored = (usize, usize, usize, usize);
+
+/// Where a block of a factor lies, and its elements once it is copied without gaps: that from row and column `first` on, of so
+/// many rows and columns as it is multiplied.
+pub(super) fn block(first: (usize, usize), (rows, columns): (usize, usize), is_transposed: bool) -> (Stored, Strides) {
     if is_transposed {
         ((first.1, first.0, columns, rows), Strides::column_major(rows))
     } else {
@@ -65,7 +64,7 @@ pub(super) fn block(
 /// Copies `(first row, first column, rows, columns)` of an operand to `target`, row by row without gaps, as `f32`.
 pub(super) fn widen_block<T: Element>(
     source: Operand<'_, T>,
-    (first_row, first_column, rows, columns): (usize, usize, usize, usize),
+    (first_row, first_column, rows, columns): Stored,
     target: &mut [f32],
 ) {
     if columns == 0 {

@@ -6,8 +6,10 @@ use autokernel_ops::matmul::problem::Layout;
 use super::RowFunction;
 use super::blocks::sides;
 use super::matmul::matmul;
+use super::matmul_blocks::{self, Scaled};
 use super::matmul_weights::{self, Scales};
-use super::operands::Operands;
+use super::operands::{Operands, Own, unfitting};
+use super::picks::Pick;
 use crate::{AnyView, AnyViewMut, Argument, Error, MatrixView, MatrixViewMut, Result, alloc};
 
 /// Computes the outputs among `arguments`, which are in host memory: multiplies the first of the `factors` with each of the
@@ -24,29 +26,40 @@ pub fn matmul_body(
     kinds: &[Kind],
     row: RowFunction,
 ) -> Result<()> {
-    matmul_body_from(0, arguments, (factors, &[]), layout, kinds, row)
+    matmul_body_from(0, arguments, (factors, Tables::default()), layout, kinds, row)
 }
 
-/// The same where second factors have scales of groups along K: `scales` has the argument of each, and how many numbers a group has.
+/// What is read of a product beside its factors and what lies as its result.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tables<'t> {
+    /// The arguments of scales of groups along K of second factors, and how many numbers a group has.
+    pub scales: &'t [(usize, usize)],
+    /// The arguments of scales of blocks of all factors, the first one's first, and how many numbers along K a block has.
+    pub blocks: Option<(&'t [usize], usize)>,
+    /// What is read elsewhere, by the numbers of the operands that `kinds` are of.
+    pub picks: &'t [Pick],
+}
+
+/// The same with tables.
 ///
 /// # Errors
 /// As [`matmul_body`].
-pub fn matmul_body_scaled(
+pub fn matmul_body_with(
     arguments: &mut [Argument<'_>],
-    scales: &[(usize, usize)],
+    tables: Tables<'_>,
     factors: &[usize],
     layout: Layout,
     kinds: &[Kind],
     row: RowFunction,
 ) -> Result<()> {
-    matmul_body_from(0, arguments, (factors, scales), layout, kinds, row)
+    matmul_body_from(0, arguments, (factors, tables), layout, kinds, row)
 }
 
 /// The same of rows whose numbers begin with `first_row`.
 pub(super) fn matmul_body_from(
     first_row: usize,
     arguments: &mut [Argument<'_>],
-    (factors, scales): (&[usize], &[(usize, usize)]),
+    (factors, Tables { scales, blocks, picks }): (&[usize], Tables<'_>),
     layout: Layout,
     kinds: &[Kind],
     row: RowFunction,
@@ -61,15 +74,22 @@ pub(super) fn matmul_body_from(
     let mut products = Vec::with_capacity(views.len() - 1);
     for (number, b) in views[1..].iter().enumerate() {
         let mut sums = alloc::host_zeros::<f32>(m * n)?;
-        match scales.get(number) {
-            None => {
-                let out = MatrixViewMut::from_slice(&mut sums, m, n)?.into();
-                matmul(&mut [Argument::Read(a.clone()), Argument::Read(b.clone()), out], layout, |_| ())?;
+        let mut out = MatrixViewMut::from_slice(&mut sums, m, n)?;
+        match (blocks, scales.get(number)) {
+            (None, None) => {
+                matmul(&mut [Argument::Read(a.clone()), Argument::Read(b.clone()), out.into()], layout, |_| ())?;
             }
-            Some(&(operand, group)) => {
+            (None, Some(&(operand, group))) => {
                 let of = read(arguments, operand)?;
-                let mut out = AnyViewMut::F32(MatrixViewMut::from_slice(&mut sums, m, n)?);
-                matmul_weights::multiply(a, b, Some(Scales { of: &of, group }), &mut out, layout, |_| ())?;
+                let scales = Scales { of: &of, group };
+                matmul_weights::multiply(a, b, Some(scales), &mut AnyViewMut::F32(out), layout, |_| ())?;
+            }
+            (Some((operands, block)), _) => {
+                let of = |number: usize| read(arguments, *operands.get(number).ok_or_else(refused)?);
+                let (of_a, of_b) = (of(0)?, of(number + 1)?);
+                let a = Scaled { factor: a, scales: &of_a, rows: 1 };
+                let b = Scaled { factor: b, scales: &of_b, rows: block };
+                matmul_blocks::multiply(a, b, block, &mut out, layout)?;
             }
         }
         products.push(sums);
@@ -79,11 +99,16 @@ pub(super) fn matmul_body_from(
     let mut products = products.collect::<Result<Vec<Argument<'_>>>>()?;
     let mut operands = Operands::of_rows(m, n);
     products.iter_mut().try_for_each(|product| operands.add(product, Kind::Matrix))?;
-    let others = arguments
-        .iter_mut()
-        .enumerate()
-        .filter(|(number, _)| !factors.contains(number) && !scales.iter().any(|(operand, _)| operand == number));
-    others.zip(kinds).try_for_each(|((_, argument), kind)| operands.add(argument, *kind))?;
+    let of_blocks = blocks.iter().flat_map(|(operands, _)| operands.iter().copied());
+    let of_scales: Vec<usize> = scales.iter().map(|(operand, _)| *operand).chain(of_blocks).collect();
+    let others =
+        arguments.iter_mut().enumerate().filter(|(number, _)| !factors.contains(number) && !of_scales.contains(number));
+    for (number, ((_, argument), kind)) in others.zip(kinds).enumerate() {
+        let columns = picks.iter().any(|pick| pick.operand == number && pick.has_own_columns());
+        operands.add_own(argument, *kind, Own { rows: false, columns })?;
+    }
+    let behind_products = |pick: &Pick| Pick { operand: pick.operand + factors.len() - 1, ..*pick };
+    picks.iter().try_for_each(|pick| operands.pick(behind_products(pick)).ok_or_else(unfitting))?;
     operands.compute_from(first_row, row)
 }
 

@@ -6,7 +6,7 @@ use autokernel_ops::body::Kind;
 use autokernel_ops::matmul::problem::Layout;
 
 use super::RowFunction;
-use super::matmul_body::{matmul_body, matmul_body_from, refused};
+use super::matmul_body::{Tables, matmul_body, matmul_body_from, refused};
 use crate::view::Storage;
 use crate::{AnyView, Argument, Result};
 
@@ -36,48 +36,112 @@ pub fn matmul_body_of_batch(
     Ok(())
 }
 
-/// As [`matmul_body`], for each group of rows: argument number `offsets` says where they begin, and each has its own of those
-/// that are `batched`.
+/// What numbers in memory say of the rows of groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Groups {
+    /// How many rows of each product of a batch count, from the first on.
+    Counted,
+    /// Where groups of rows begin, and behind them where the last one ends.
+    OfRows,
+    /// The same of what is summed, the rows of both factors.
+    AlongK,
+}
+
+/// As [`matmul_body`], for each group of rows: argument number `sizes` says which they are, and each has its own of those that are
+/// `batched`.
 ///
 /// # Errors
 /// As [`matmul_body`].
 pub fn matmul_body_of_groups(
     arguments: &mut [Argument<'_>],
-    offsets: usize,
+    (groups, sizes): (Groups, usize),
     batched: &[bool],
     factors: &[usize],
     layout: Layout,
     kinds: &[Kind],
     row: RowFunction,
 ) -> Result<()> {
-    let kinds_of_all = kinds_of_all(arguments.len(), Some(offsets), factors, kinds);
+    let kinds_of_all = kinds_of_all(arguments.len(), Some(sizes), factors, kinds);
     let a = factors.first().and_then(|factor| arguments.get(*factor)).ok_or_else(refused)?;
-    let groups = groups(arguments.get(offsets).ok_or_else(refused)?, a.layout().rows)?;
-    // As they are numbered without the offsets.
-    let factors: Vec<usize> = factors.iter().map(|factor| factor - usize::from(*factor > offsets)).collect();
-    for (group, rows) in groups.into_iter().enumerate() {
+    let rows = groups.rows(numbers(arguments.get(sizes).ok_or_else(refused)?)?, of_a(a, layout, groups));
+    let parts = Parts { groups, factors, transposes_a: layout.transpose_a() };
+    // As they are numbered without the sizes.
+    let numbered: Vec<usize> = factors.iter().map(|factor| factor - usize::from(*factor > sizes)).collect();
+    for (group, rows) in rows.into_iter().enumerate() {
         let of_group = |((argument, kind), is_batched): ((_, &Kind), &bool)| {
-            if *is_batched { of_product(argument, *kind, group) } else { of_rows(argument, *kind, rows.clone()) }
+            if *is_batched { of_product(argument, *kind, group) } else { all(argument) }
         };
-        let of_all = arguments.iter_mut().zip(&kinds_of_all).zip(batched).enumerate();
-        let others = of_all.filter(|(number, _)| *number != offsets).map(|(_, of_one)| of_group(of_one));
-        let mut arguments = others.collect::<Result<Vec<_>>>()?;
-        matmul_body_from(rows.start, &mut arguments, (&factors, &[]), layout, kinds, row)?;
+        let of_groups = arguments.iter_mut().zip(&kinds_of_all).zip(batched).map(of_group);
+        let mut of_groups = of_groups.collect::<Result<Vec<_>>>()?;
+        let others = of_groups.iter_mut().zip(&kinds_of_all).enumerate().filter(|(number, _)| *number != sizes);
+        let cut = others.map(|(number, (argument, kind))| cut(argument, parts.cut(number, *kind), rows.clone()));
+        let mut arguments = cut.collect::<Result<Vec<_>>>()?;
+        let first_row = if groups == Groups::OfRows { rows.start } else { 0 };
+        matmul_body_from(first_row, &mut arguments, (&numbered, Tables::default()), layout, kinds, row)?;
     }
     Ok(())
 }
 
-/// The rows of each group, as kernels take offsets: each for at least the one before it, and at most the rows that there are.
-fn groups(offsets: &Argument<'_>, rows: usize) -> Result<Vec<Range<usize>>> {
-    let Argument::Read(AnyView::I32(view)) = offsets else { return Err(refused()) };
-    let Storage::Host(offsets) = &view.storage else { return Err(refused()) };
-    let mut begin = 0;
-    let bounds = offsets.iter().map(|&offset| {
-        begin = usize::try_from(offset).unwrap_or(0).min(rows).max(begin);
-        begin
-    });
-    let bounds: Vec<usize> = bounds.collect();
-    Ok(bounds.windows(2).map(|bounds| bounds[0]..bounds[1]).collect())
+/// As many rows as groups may have of the first factor.
+fn of_a(a: &Argument<'_>, layout: Layout, groups: Groups) -> usize {
+    let a = a.layout();
+    let counts_columns = groups == Groups::Counted && layout.transpose_a();
+    if counts_columns { a.columns } else { a.rows }
+}
+
+impl Groups {
+    /// The rows of each, as kernels take those numbers: an offset for at least the one before it, and all for at most the rows that
+    /// there are.
+    fn rows(self, numbers: &[i32], most: usize) -> Vec<Range<usize>> {
+        let inside = |number: i32| usize::try_from(number).unwrap_or(0).min(most);
+        if self == Groups::Counted {
+            return numbers.iter().map(|&count| 0..inside(count)).collect();
+        }
+        let mut begin = 0;
+        let bounds = numbers.iter().map(|&offset| {
+            begin = inside(offset).max(begin);
+            begin
+        });
+        let bounds: Vec<usize> = bounds.collect();
+        bounds.windows(2).map(|bounds| bounds[0]..bounds[1]).collect()
+    }
+}
+
+fn numbers<'a>(argument: &Argument<'a>) -> Result<&'a [i32]> {
+    let Argument::Read(AnyView::I32(view)) = argument else { return Err(refused()) };
+    let Storage::Host(numbers) = view.storage else { return Err(refused()) };
+    Ok(numbers)
+}
+
+/// Which of an argument's rows or columns the rows of a group are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cut {
+    Rows,
+    Columns,
+    Nowhere,
+}
+
+/// Which arguments the rows of groups divide.
+struct Parts<'f> {
+    groups: Groups,
+    factors: &'f [usize],
+    transposes_a: bool,
+}
+
+impl Parts<'_> {
+    fn cut(&self, number: usize, kind: Kind) -> Cut {
+        let is_factor = self.factors.contains(&number);
+        let is_first = self.factors.first() == Some(&number);
+        match self.groups {
+            Groups::AlongK if is_factor => Cut::Rows,
+            Groups::AlongK => Cut::Nowhere,
+            _ if is_factor && !is_first => Cut::Nowhere,
+            _ if is_first && self.transposes_a => Cut::Columns,
+            _ if kind == Kind::Matrix => Cut::Rows,
+            _ if kind == Kind::Column => Cut::Columns,
+            _ => Cut::Nowhere,
+        }
+    }
 }
 
 /// What each argument is indexed by; factors are matrices.
@@ -102,19 +166,29 @@ fn of_product<'a>(argument: &'a mut Argument<'_>, kind: Kind, number: usize) -> 
 
 /// What all products read.
 fn whole<'a>(argument: &'a mut Argument<'_>) -> Result<Argument<'a>> {
+    if matches!(argument, Argument::Write(_)) { Err(refused()) } else { all(argument) }
+}
+
+/// All of an argument.
+fn all<'a>(argument: &'a mut Argument<'_>) -> Result<Argument<'a>> {
+    let rows = argument.layout().rows;
     match argument {
         Argument::Read(view) => Ok(Argument::Read(view.clone())),
-        Argument::Write(_) => Err(refused()),
+        Argument::Write(view) => view.of_rows(0..rows, Kind::Matrix).map(Argument::Write),
         Argument::Scalar(value) => Ok(Argument::Scalar(*value)),
     }
 }
 
-/// Some rows of an argument that has some.
-fn of_rows<'a>(argument: &'a mut Argument<'_>, kind: Kind, rows: Range<usize>) -> Result<Argument<'a>> {
-    match (argument, kind) {
-        (argument, Kind::Row | Kind::Scalar | Kind::DeviceScalar) => whole(argument),
-        (Argument::Read(view), kind) => view.of_rows(rows, kind).map(Argument::Read),
-        (Argument::Write(view), kind) => view.of_rows(rows, kind).map(Argument::Write),
-        (Argument::Scalar(value), _) => Ok(Argument::Scalar(*value)),
+/// What the rows of a group are of an argument.
+fn cut<'a>(argument: &'a mut Argument<'_>, cut: Cut, rows: Range<usize>) -> Result<Argument<'a>> {
+    let kind = match cut {
+        Cut::Rows => Kind::Matrix,
+        Cut::Columns => Kind::Column,
+        Cut::Nowhere => return all(argument),
+    };
+    match argument {
+        Argument::Read(view) => view.of_rows(rows, kind).map(Argument::Read),
+        Argument::Write(view) => view.of_rows(rows, kind).map(Argument::Write),
+        Argument::Scalar(value) => Ok(Argument::Scalar(*value)),
     }
 }

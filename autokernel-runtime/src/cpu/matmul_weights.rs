@@ -5,8 +5,8 @@ use autokernel_ops::matmul::problem;
 use autokernel_ops::matmul::weights::PACKED_BYTES;
 use rayon::prelude::*;
 
-use super::blocked::blocked_with;
-use super::blocks::{FEWEST_ROWS, Operand};
+use super::blocked::{as_it_is, blocked_with};
+use super::blocks::{FEWEST_ROWS, Operand, Stored};
 use super::elements::{Elements, host, host_mut};
 use super::epilogue::RowEpilogue;
 use crate::layout::Layout;
@@ -73,7 +73,7 @@ fn typed<I: Element, O: Element>(
     }
     let a = Operand { data: host(&a.storage)?, layout: a.layout };
     let (c, layout) = (host_mut(&mut out.storage)?, out.layout);
-    blocked_with(a, |stored, target| weights.widen(stored, target), c, layout, problem::Layout::Nt, epilogue)
+    blocked_with(as_it_is(a), |stored, target| weights.widen(stored, target), c, layout, problem::Layout::Nt, epilogue)
 }
 
 /// The second factor: rows of `k` numbers.
@@ -108,7 +108,7 @@ impl<'a> Weights<'a> {
     }
 
     /// Copies `(first row, first number, rows, numbers)` to `target`, row by row without gaps.
-    fn widen(&self, (first_row, first, rows, numbers): (usize, usize, usize, usize), target: &mut [f32]) {
+    fn widen(&self, (first_row, first, rows, numbers): Stored, target: &mut [f32]) {
         if numbers == 0 {
             return;
         }

@@ -55,8 +55,7 @@ impl EmulatedKernel {
     /// As [`Kernel::launch`](crate::Kernel::launch), and [`Error::Emulated`](crate::Error::Emulated) with the first thing that a kernel did
     /// wrong.
     pub fn launch(&self, arguments: &mut [Argument<'_>]) -> Result<Vec<Report>> {
-        let extents = check::check(symbol(&self.plan), &self.signature, arguments)?;
-        check::check_devices(symbol(&self.plan), &self.signature, arguments, &crate::Device::cpu())?;
+        let extents = check::launch(symbol(&self.plan), &self.signature, arguments, &crate::Device::cpu())?;
         self.launch_checked(&extents, &Knobs::NONE, arguments)
     }
 

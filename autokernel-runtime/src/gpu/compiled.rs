@@ -183,8 +183,7 @@ impl CompiledKernel {
     /// # Errors
     /// As [`crate::Kernel::launch_on`], except those of choosing and loading an image.
     pub fn launch(&self, device: &Device, arguments: &mut [Argument<'_>]) -> Result<()> {
-        let extents = check::check(symbol(&self.plan), &self.signature, arguments)?;
-        check::check_devices(symbol(&self.plan), &self.signature, arguments, device)?;
+        let extents = check::launch(symbol(&self.plan), &self.signature, arguments, device)?;
         let stream = device.require_stream("launching a compiled kernel")?;
         if stream.context().cu_ctx() != self.context.cu_ctx() {
             return Err(Error::DeviceMismatch {
@@ -203,7 +202,7 @@ impl CompiledKernel {
     /// As [`CompiledKernel::launch`].
     ///
     /// # Safety
-    /// `extents` is what [`check::check`] found of these arguments and this kernel's signature. The arguments and the
+    /// `extents` is what [`check::launch`] found of these arguments and this kernel's signature. The arguments and the
     /// stream are of the kernel's context. The kernel takes the knobs' values.
     pub(crate) unsafe fn launch_checked(
         &self,

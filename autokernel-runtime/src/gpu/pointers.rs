@@ -12,9 +12,10 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::sys::{CUdeviceptr, CUstreamCaptureStatus};
+use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, SyncOnDrop};
 
+use crate::driver::is_capturing;
 use crate::view::{Storage, StorageMut};
 use crate::{AnyView, AnyViewMut, Argument, Error, MatrixView, MatrixViewMut, Result};
 
@@ -132,15 +133,6 @@ fn is_captured(stream: &CudaStream) -> Result<bool> {
         return Ok(false);
     }
     is_capturing(stream)
-}
-
-/// Whether a stream is being captured in a graph. The default stream cannot be.
-pub(super) fn is_capturing(stream: &CudaStream) -> Result<bool> {
-    if stream.cu_stream().is_null() {
-        return Ok(false);
-    }
-    let status = stream.capture_status().map_err(Error::cuda("asking whether the stream is captured"))?;
-    Ok(status == CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE)
 }
 
 /// A stream that is not part of the capture of `stream`.

@@ -10,8 +10,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cudarc::driver::CudaStream;
 use cudarc::driver::result;
 
-use super::pointers::{PER_THREAD_STREAM, is_capturing};
+use super::pointers::PER_THREAD_STREAM;
 use super::scratch::{Pool, Scratch};
+use crate::driver::is_capturing;
 use crate::launch::workspace::{Addresses, Needs};
 use crate::{Error, Result};
 

@@ -83,6 +83,11 @@ impl Parameter {
                 Arg::Columns { operand } => {
                     self.push(align, &(sources.region(operand)?.columns as i32).to_ne_bytes())?;
                 }
+                Arg::Matrices { operand } => {
+                    let outermost = if sources.operand(operand)?.axes.len() > 3 { 0 } else { 1 };
+                    let matrices = sources.region(operand)?.outer[outermost].size;
+                    self.push(align, &(matrices as i32).to_ne_bytes())?;
+                }
                 Arg::IsMapped { operand } => {
                     let is_mapped = i32::from(sources.is_mapped(fields, operand)?);
                     self.push(align, &is_mapped.to_ne_bytes())?;
@@ -299,6 +304,24 @@ mod tests {
         let none = |_, _, _: &Region| -> Result<TensorMap> { panic!("no map is asked for") };
         parameter.pack(&fields(&[Arg::Workspace { buffer: 1 }]), &sources, none).unwrap();
         assert_eq!(read::<u64>(&parameter), 0x4000);
+    }
+
+    #[test]
+    fn the_matrices_of_an_operand_are_those_along_its_outermost_axis() {
+        let span = |size| crate::launch::region::Span { size, stride: 1 << 20 };
+        let region = Region { outer: [span(7), span(3)], ..dense(0x1000, 16, 64) };
+        let of_rank = |axes: &[u8]| {
+            let mut signature = product();
+            signature.operands[0].axes = axes.to_vec();
+            let extents = matmul::extents(300, 512, 64);
+            let (signature, regions, extents) = (&signature, &[region], &extents);
+            let sources = Sources { signature, regions, scalars: &[], extents, knobs: &Knobs::NONE, workspace: [0; 4] };
+            let mut parameter = Parameter::new();
+            let none = |_, _, _: &Region| -> Result<TensorMap> { panic!("no map is asked for") };
+            parameter.pack(&fields(&[Arg::Matrices { operand: 0 }]), &sources, none).unwrap();
+            read::<i32>(&parameter)
+        };
+        assert_eq!((of_rank(&[0, 1, 0, 2]), of_rank(&[1, 0, 2])), (7, 3));
     }
 
     #[test]

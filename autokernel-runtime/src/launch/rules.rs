@@ -110,6 +110,7 @@ fn broken_field(signature: &Signature, plan: &LaunchPlan, field: &Field) -> Opti
         Arg::Pointer { operand: number }
         | Arg::Rows { operand: number }
         | Arg::Columns { operand: number }
+        | Arg::Matrices { operand: number }
         | Arg::IsMapped { operand: number }
             if operand(number).is_none() =>
         {

@@ -108,7 +108,7 @@ mod tests {
             final_rounds: 0,
             proposed_by: text(),
         };
-        Tuned { class: text(), extents: matmul::extents(16, 8192, 8192), provenance }
+        Tuned { class: text(), extents: matmul::extents(16, 8192, 8192), range: None, provenance }
     }
 
     const ON_HOPPER: Served = Served::Gpu { capability: ComputeCapability::new(9, 0), variant: 0 };

@@ -1,6 +1,6 @@
 //! Which of a kernel's variants can serve on one GPU, and which of them serves which extents.
 
-use autokernel_core::Arch;
+use autokernel_core::{Arch, Span};
 
 use super::choice::{Choice, Reason};
 use super::errors;
@@ -9,13 +9,17 @@ use super::ranking::Ranking;
 use super::remembered::{Remembered, Sizes};
 use super::target::Target;
 use crate::descriptor::image_for;
-use crate::{Extents, KernelDescriptor, KernelVariant, Result};
+use crate::{Extents, KernelDescriptor, KernelVariant, Result, Tuned};
 
 /// The variants of one kernel that are candidates on one GPU: those of the best architecture that runs there.
 #[derive(Debug)]
 pub(crate) struct Candidates {
-    /// Index of each tuned variant, with the extents it was tuned at.
+    /// Index of each tuned variant, with the extents it was tuned at. Those that were tuned for nothing else come first.
     tuned: Vec<(usize, Extents)>,
+    /// How many were tuned for nothing else.
+    own: usize,
+    /// Of those that were tuned for a range of sizes, the range, the narrowest first.
+    ranges: Vec<(usize, Extents, Span)>,
     /// The portfolio, which serves what nobody tuned.
     portfolio: Ranking,
     /// Index of the safe default.
@@ -38,17 +42,19 @@ impl Candidates {
         let serves = |variant: &KernelVariant| variant.arch == best && runs(variant, target);
         let serving = || kernel.variants.iter().enumerate().filter(|(_, variant)| serves(variant));
         let portfolio = Ranking::new(kernel, target, serving().filter(|(_, variant)| variant.portfolio.is_some()));
-        let mut tuned: Vec<(usize, Extents, bool)> = Vec::new();
-        for (index, variant) in serving() {
-            if let Some(entry) = &variant.tuned {
-                tuned.push((index, entry.extents, target.is_called(&entry.provenance.gpu)));
-            }
-        }
-        // Of entries for the same extents the same GPU's comes first.
-        tuned.sort_by_key(|(index, _, same_gpu)| (!same_gpu, *index));
+        let mut tuned: Vec<(usize, &Tuned)> =
+            serving().filter_map(|(index, variant)| Some((index, variant.tuned.as_ref()?))).collect();
+        // Of entries for the same extents one for nothing else comes first, then the same GPU's.
+        tuned.sort_by_key(|(index, entry)| (entry.range.is_some(), !target.is_called(&entry.provenance.gpu), *index));
+        let mut ranges: Vec<(usize, Extents, Span)> =
+            tuned.iter().filter_map(|(index, entry)| Some((*index, entry.extents, entry.range?))).collect();
+        ranges.sort_by_key(|(_, _, range)| range.count());
+        let own = tuned.iter().filter(|(_, entry)| entry.range.is_none()).count();
         let fallback = serving().find(|(_, variant)| variant.tuned.is_none()).map(|(index, _)| index);
         Ok(Self {
-            tuned: tuned.into_iter().map(|(index, extents, _)| (index, extents)).collect(),
+            tuned: tuned.into_iter().map(|(index, entry)| (index, entry.extents)).collect(),
+            own,
+            ranges,
             portfolio,
             fallback,
             chosen: Remembered::new(),
@@ -67,18 +73,22 @@ impl Candidates {
         self.portfolio.indices().chain(self.tuned.iter().map(|(index, _)| *index))
     }
 
-    /// What was tuned for exactly these extents; else what the model ranks first; else the nearest tuned variant (the
-    /// first of equals), else the default.
+    /// What was tuned for exactly these extents; else for a range that holds them; else what the model ranks first; else the
+    /// nearest tuned variant (the first of equals), else the default.
     fn search(&self, extents: &Extents) -> Option<Choice> {
         let plain = |variant, reason| Choice { variant, knobs: Knobs::NONE, reason };
-        let distances = || self.tuned.iter().filter_map(|(index, tuned)| Some((*index, extents.distance(tuned)?)));
-        if let Some((index, _)) = distances().find(|(_, distance)| *distance == 0.0) {
-            return Some(plain(index, Reason::Exact));
+        let is_exact = |tuned: &Extents| extents.distance(tuned) == Some(0.0);
+        if let Some((index, _)) = self.tuned.iter().take(self.own).find(|(_, tuned)| is_exact(tuned)) {
+            return Some(plain(*index, Reason::Exact));
+        }
+        if let Some((index, ..)) = self.ranges.iter().find(|(_, others, range)| range.holds(others, extents)) {
+            return Some(plain(*index, Reason::Range));
         }
         if let Some(choice) = self.portfolio.choose(extents) {
             return Some(choice);
         }
-        match distances().min_by(|(_, a), (_, b)| a.total_cmp(b)) {
+        let distances = self.tuned.iter().filter_map(|(index, tuned)| Some((*index, extents.distance(tuned)?)));
+        match distances.min_by(|(_, a), (_, b)| a.total_cmp(b)) {
             Some((index, distance)) => Some(plain(index, Reason::Nearest { distance })),
             None => self.fallback.map(|index| plain(index, Reason::Default)),
         }

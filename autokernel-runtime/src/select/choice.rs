@@ -18,6 +18,8 @@ pub(crate) struct Choice {
 pub enum Reason {
     /// It was tuned at exactly these extents.
     Exact,
+    /// It was chosen for a range of sizes, of which these extents have one.
+    Range,
     /// There is no portfolio, and it was tuned at the nearest extents, this far away; see [`Extents::distance`](crate::Extents::distance).
     Nearest {
         /// Distance in natural logarithms.

@@ -49,6 +49,9 @@ impl fmt::Display for Plan<'_> {
         write!(f, "{} ({} for {}): ", symbol(&variant.plan), image.kind(), variant.arch)?;
         match (reason, &variant.tuned) {
             (Reason::Exact, Some(tuned)) => write!(f, "tuned for this shape {}", Provenance(tuned)),
+            (Reason::Range, Some(tuned @ Tuned { range: Some(range), .. })) => {
+                write!(f, "tuned for {range} {}", Provenance(tuned))
+            }
             (Reason::Nearest { distance }, Some(tuned)) => {
                 let factor = distance.exp();
                 write!(f, "tuned for the nearest shape, {} ({factor:.2}x away), {}", tuned.extents, Provenance(tuned))
@@ -76,10 +79,10 @@ impl fmt::Display for Provenance<'_> {
 
 /// The plan for some extents on a GPU; pure, so that it can be asked of a GPU that is not there.
 ///
-/// The best architecture that runs is taken first (the latest capability, then the most specific instructions),
-/// then among its variants the one tuned at exactly these extents, best on the same GPU; else the image of the portfolio
-/// that the model predicts to be fastest; without a portfolio the tuned one with the nearest extents, else the safe
-/// default.
+/// The best architecture that runs is taken first (the latest capability, then the most specific instructions), then among its
+/// variants the one tuned at exactly these extents, best on the same GPU; else one tuned for a range of sizes that holds them;
+/// else the image of the portfolio that the model predicts to be fastest; without a portfolio the tuned one with the nearest
+/// extents, else the safe default.
 ///
 /// # Errors
 /// Of [`Error`](crate::Error): `NotCompiled` without images, `WrongArch` if none runs on that GPU; `Dimensions`,

@@ -68,7 +68,7 @@ class Kernel:
         for axis in self.step["grid"]["axes"]:
             parts *= -(-sizes[EXTENTS[axis["dim"]]] // axis["step"])
         residency = self.step["grid"]["residency"]
-        return self.sms if "sharing" in residency else min(parts, self.sms) if "persistent" in residency else parts
+        return self.sms * residency["sharing"]["blocks_per_sm"] if "sharing" in residency else min(parts, self.sms) if "persistent" in residency else parts
 
     def prepare(self, operands, sizes):
         """A launch on `operands`, in the order of the signature; launches follow one another, as they share the workspace."""
@@ -89,7 +89,7 @@ class Kernel:
                 align, value = 8, struct.pack("<Q", workspace[of["buffer"]].data_ptr())
             else:
                 numbers = {"extent": lambda: sizes[EXTENTS[of["dim"]]], "columns": lambda: tensor.shape[-1],
-                           "is_mapped": lambda: int(tensor.numel() > 0)}
+                           "is_mapped": lambda: int(tensor.numel() > 0), "matrices": lambda: tensor.shape[0]}
                 align, value = 4, struct.pack("<i", numbers[kind]())
             raw += b"\0" * (-len(raw) % align) + value
         memory = ctypes.create_string_buffer(len(raw) + 128)

@@ -248,6 +248,38 @@ pub fn tf32_residual(
     out = gelu_tanh(sum) + skip;
 }
 
+/// Rotary embeddings behind a projection: halves of heads as common checkpoints have them, by tables for all heads, and columns
+/// behind them that are not rotated.
+#[autokernel::fused_matmul]
+pub fn rotary_halves(
+    x: &Matrix<bf16>,
+    w: &Matrix<bf16>,
+    bias: &Row<bf16>,
+    cosines: &Matrix<f32>,
+    sines: &Matrix<bf16>,
+    plain: &mut Matrix<f32>,
+    out: &mut Matrix<bf16>,
+) {
+    let q = dot(x, w.t()) + bias;
+    plain = q;
+    let turned = q * repeat_columns(cosines) + rotate_half(q, 32) * repeat_columns(sines);
+    out = if column_index() < 64.0 { turned } else { q };
+}
+
+/// The same of adjacent pairs, of two products, by one number a column over and over.
+#[autokernel::fused_matmul]
+pub fn rotary_pairs(
+    x: &Matrix<f16>,
+    w: &Matrix<f16>,
+    v: &Matrix<f16>,
+    angle: &Row<f32>,
+    scale: &Column<f32>,
+    out: &mut Matrix<f32>,
+) {
+    let y = scale * dot(x, w) + 0.5 * dot(x, v);
+    out = y * repeat_columns(angle) - rotate_pairs(y) * 0.25 + rotate_pairs(y).abs();
+}
+
 /// A kernel, as every test of this folder takes it.
 pub struct Declared {
     /// Its function's name.
@@ -266,6 +298,8 @@ pub fn catalogue() -> Vec<Declared> {
     declared.extend(declared![
         weight_gradient,
         activation_gradient,
+        rotary_halves,
+        rotary_pairs,
         both_transposed,
         reduced,
         summed,

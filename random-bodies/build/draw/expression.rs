@@ -114,7 +114,7 @@ impl<'r> Writer<'r> {
 
     fn may_be_hidden(&self, text: &str) -> bool {
         // An index and what it picks are the operands', whatever else has their names.
-        let is_picked = text.contains('[')
+        let is_picked = text.contains(['[', '('])
             || text == super::INDEX
             || self.names.iter().any(|it| it.text.starts_with(&format!("{text}[")));
         !self.unread.contains(text) && !text.starts_with("dot(") && !text.starts_with("LIMIT") && !is_picked

@@ -36,8 +36,11 @@ pub fn declaration(seed: u64) -> Declaration {
     let mut names: Vec<&'static str> = NAMES.to_vec();
     names.shuffle(&mut rng);
     let (helpers, texts) = helpers(&mut rng, seed);
-    let declaration =
-        if seed.is_multiple_of(2) { rows(&mut rng, names, helpers) } else { product(&mut rng, names, helpers) };
+    let declaration = if seed.is_multiple_of(2) {
+        rows(&mut rng, names, helpers)
+    } else {
+        product(&mut rng, names, helpers, turned(seed))
+    };
     Declaration { helpers: texts, ..declaration }
 }
 
@@ -169,14 +172,33 @@ fn rows(rng: &mut StdRng, mut names: Vec<&'static str>, helpers: Vec<Helper>) ->
     Declaration { attribute: "rows", arguments: String::new(), function, helpers: Vec::new() }
 }
 
-fn product(rng: &mut StdRng, mut names: Vec<&'static str>, helpers: Vec<Helper>) -> Declaration {
+/// What elements of a product see of partners: a value that nothing hides, and how it is rotated.
+const TURNED: &str = "turned";
+
+/// Half of the products have partners, and tables whose columns repeat.
+fn turned(seed: u64) -> Option<String> {
+    let rotated = ["rotate_half(turned, 16)", "rotate_half(turned, 32)", "rotate_pairs(turned)"][seed as usize / 4 % 3];
+    (seed % 4 == 1).then(|| rotated.to_owned())
+}
+
+fn product(
+    rng: &mut StdRng,
+    mut names: Vec<&'static str>,
+    helpers: Vec<Helper>,
+    turned: Option<String>,
+) -> Declaration {
     let mut name = || names.pop().expect("fewer operands than names");
     let (a, b, factor) = (name(), name(), ["bf16", "f16"][rng.random_range(0..2)]);
     let mut parameters = Vec::new();
     for _ in 0..rng.random_range(0..4) {
         parameters.push(parameter(name(), kind(rng), element(rng), false));
     }
-    let inputs = parameters.iter().map(|it| Name { text: it.name.to_owned(), varies: true }).collect();
+    let table = parameters.iter().position(|it| turned.is_some() && it.read == Some(true));
+    let text = |(at, it): (usize, &Parameter)| {
+        if Some(at) == table { format!("repeat_columns({})", it.name) } else { it.name.to_owned() }
+    };
+    let texts = parameters.iter().enumerate().map(text).chain(turned.clone());
+    let inputs = texts.map(|text| Name { text, varies: true }).collect();
     for _ in 0..rng.random_range(1..4) {
         parameters.push(parameter(name(), "Matrix", element(rng), true));
     }
@@ -192,9 +214,10 @@ fn product(rng: &mut StdRng, mut names: Vec<&'static str>, helpers: Vec<Helper>)
     let settings = settings.into_iter().filter(|_| rng.random_ratio(1, 6)).collect::<Vec<_>>();
     let settings = settings.iter().map(|(name, sizes)| format!("{name} = {}", sizes[rng.random_range(0..2)]));
     let arguments = settings.collect::<Vec<_>>().join(", ");
+    let value = turned.map(|_| format!("    let {TURNED} = {dot} * 0.5 + row_index();\n")).unwrap_or_default();
     let mut writer = Writer::new(rng, inputs, false, Some(dot), helpers);
     let body = statements(&mut writer, &parameters);
-    let function = format!("fn kernel({signature}) {{\n{body}}}");
+    let function = format!("fn kernel({signature}) {{\n{value}{body}}}");
     Declaration { attribute: "fused_matmul", arguments, function, helpers: Vec::new() }
 }
 

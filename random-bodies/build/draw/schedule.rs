@@ -61,7 +61,9 @@ fn of_product(
     sizes: Sizes,
 ) -> Option<matmul::schedule::Schedule> {
     let class = problem.class();
-    let most_elements = if sizes == Sizes::Small { 16 } else { u32::MAX };
+    // Tiles that hold partners are not computed transposed.
+    let small = if class.partners().is_some() { 32 } else { 16 };
+    let most_elements = if sizes == Sizes::Small { small } else { u32::MAX };
     let is_hopper = arch == Arch::SM_90A && rng.random_ratio(4, 5);
     let mut drawn = (0..TRIES).map(|_| if is_hopper { hopper(rng) } else { portable(rng) });
     drawn

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use autokernel_codegen::schedule::Schedule;
+use autokernel_core::dim;
 use clap::Args;
 
+use super::error::AppError;
 use crate::constraints::Constraints;
 use crate::demand::DemandArgs;
 use crate::filter::Filter;
@@ -13,7 +15,9 @@ use crate::folder;
 use crate::gate::Check;
 use crate::gpu::cli::{FinalistArgs, GpuArgs};
 use crate::llm::LlmArgs;
+use crate::objective::Objective;
 use crate::options::not_negative;
+use crate::range::RangeArgs;
 use crate::source::StudyArgs;
 use crate::strategy_name::StrategyName;
 
@@ -26,11 +30,18 @@ pub struct TuneArgs {
     /// Whose kernels.
     #[command(flatten)]
     pub demand: DemandArgs,
+    /// One entry for many sizes.
+    #[command(flatten)]
+    pub range: RangeArgs,
 
     /// Who proposes: random, local, surrogate, llm or hybrid; the last two need --llm [default: surrogate, with --llm
     /// hybrid]
     #[arg(long, value_name = "NAME", help_heading = "Search")]
     pub strategy: Option<StrategyName>,
+    /// What a search makes small: the time of a launch, or the energy that the board takes for it. NVML counts that in steps of some ten
+    /// milliseconds, so that each schedule runs for 0.6 s more; on a GPU of this machine, and without a model.
+    #[arg(long, value_enum, default_value_t = Objective::Time, conflicts_with_all = ["study", "llm"], help_heading = "Search")]
+    pub objective: Objective,
     /// How much to spend on each shape, unless --evaluations and --patience say otherwise.
     #[arg(long, value_enum, default_value_t = Preset::Standard, help_heading = "Search")]
     pub effort: Preset,
@@ -160,6 +171,25 @@ impl Preset {
 }
 
 impl TuneArgs {
+    /// The same, with the sizes of `--range` that are searched in the place of those that were named.
+    ///
+    /// # Errors
+    /// Nothing says of which shapes it is, or a shape does not have its dimension.
+    pub fn spread(&self) -> Result<Self, AppError> {
+        let mut spread = self.clone();
+        let Some(range) = self.range.range else { return Ok(spread) };
+        spread.filter.shape = self.range.spread(&self.filter.shape)?;
+        if self.filter.shape.is_empty() {
+            if self.demand.package.is_none() || range.dim != dim("m") {
+                return Err(AppError::Usage(
+                    "--range says nothing of the other sizes: name a shape with --shape, or with --crate a crate whose kernels have known n and k",
+                ));
+            }
+            spread.demand.m = range.spread(self.range.range_sizes);
+        }
+        Ok(spread)
+    }
+
     /// Schedules to try for each shape.
     pub fn evaluations(&self) -> u32 {
         self.evaluations.unwrap_or(self.effort.limits().0)

@@ -9,6 +9,7 @@ use crate::evaluate::EvaluatorError;
 use crate::journal::JournalError;
 use crate::llm::LlmError;
 use crate::output::OutputError;
+use crate::range::NotOfShape;
 use crate::replay::RecordingError;
 use crate::report::ChartError;
 use crate::store::StoreError;
@@ -104,6 +105,9 @@ pub enum AppError {
         /// What is there, and what to change.
         reason: String,
     },
+    /// The range is of a dimension that a shape does not have.
+    #[error(transparent)]
+    Range(#[from] NotOfShape),
     /// Options that do not go together.
     #[error("{0}")]
     Usage(&'static str),
@@ -114,7 +118,7 @@ impl AppError {
     pub fn exit_code(&self) -> u8 {
         match self {
             AppError::Journal(JournalError::Busy { .. }) => 3,
-            AppError::Usage(_) => 2,
+            AppError::Range(_) | AppError::Usage(_) => 2,
             _ => 1,
         }
     }

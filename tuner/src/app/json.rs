@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::ending::Ending;
 use super::error::AppError;
+use crate::range::RangeOutcome;
 use crate::report::{TargetDocument, TargetResult, VERSION};
 
 /// What a run came to.
@@ -16,13 +17,16 @@ pub struct RunDocument {
     reason: String,
     exit_code: u8,
     targets: Vec<TargetDocument>,
+    /// What was chosen for ranges of sizes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ranges: Vec<RangeOutcome>,
     /// The output folder; none if the run could not begin.
     out: Option<PathBuf>,
 }
 
 impl RunDocument {
     /// Of a run that left its outputs in `out`.
-    pub fn of(ending: &Ending, results: &[TargetResult], out: &Path) -> Self {
+    pub fn of(ending: &Ending, results: &[TargetResult], ranges: Vec<RangeOutcome>, out: &Path) -> Self {
         let status = match ending {
             Ending::Finished => "finished",
             Ending::Interrupted => "interrupted",
@@ -35,6 +39,7 @@ impl RunDocument {
             reason: ending.to_string(),
             exit_code: ending.exit_code(),
             targets: results.iter().map(TargetDocument::of).collect(),
+            ranges,
             out: Some(out.to_owned()),
         }
     }
@@ -42,7 +47,15 @@ impl RunDocument {
     /// Of a run that could not begin, or not write its outputs.
     pub fn failed(error: &AppError) -> Self {
         let (reason, exit_code) = (error.to_string(), error.exit_code());
-        RunDocument { version: VERSION, status: "failed", reason, exit_code, targets: Vec::new(), out: None }
+        RunDocument {
+            version: VERSION,
+            status: "failed",
+            reason,
+            exit_code,
+            targets: Vec::new(),
+            ranges: Vec::new(),
+            out: None,
+        }
     }
 
     /// The document's text.

@@ -45,6 +45,7 @@ pub fn jobs(args: &TuneArgs, wanted: &Wanted<'_>) -> Result<Option<Vec<Job>>, Ev
     if !bench.runs(arch) {
         return if args.gpu.gpus.is_some() { Err(cannot_run(arch, &bench)) } else { Ok(None) };
     }
+    let bench = bench.pursuing(args.objective)?;
     let targets = targets(&args.filter, wanted, arch);
     let bench = bench.into_shared();
     let job = |target: Target| {

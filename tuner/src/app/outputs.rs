@@ -12,6 +12,7 @@ use super::error::AppError;
 use super::in_use::{put, save, write};
 use crate::folder;
 use crate::output::{self, OutputError};
+use crate::range::RangeOutcome;
 use crate::report::{self, Results, TargetDocument, TargetResult};
 use crate::session::StopReason;
 use crate::study::StudyUrl;
@@ -139,9 +140,10 @@ impl Outputs {
 }
 
 /// The command that makes sense now.
-pub fn next_command(args: &TuneArgs, ending: &Ending, results: &[TargetResult]) -> String {
+pub fn next_command(args: &TuneArgs, ending: &Ending, results: &[TargetResult], ranges: &[RangeOutcome]) -> String {
     let verdicts = results.iter().filter_map(|result| result.promotion.as_ref());
-    let promoted = verdicts.filter(|promotion| promotion.verdict.promoted).count();
+    let promoted = verdicts.filter(|promotion| promotion.verdict.promoted).count()
+        + ranges.iter().filter(|range| range.promoted).count();
     let next = match ending {
         Ending::Interrupted | Ending::Broken(_) => "the same command again goes on where this run ended".to_owned(),
         Ending::Unanswered(replies) => {
@@ -189,7 +191,10 @@ fn earlier_winners(path: &Path, in_use: &Config) -> Vec<Entry> {
         }
     };
     let is_newer = |entry: &Entry| {
-        let place = |entry: &Entry| (entry.problem.clone(), entry.arch, entry.extents, entry.provenance.gpu.clone());
+        let place = |entry: &Entry| {
+            let Entry { problem, arch, extents, range, provenance, .. } = entry;
+            (problem.clone(), *arch, *extents, *range, provenance.gpu.clone())
+        };
         let same = in_use.entries.iter().find(|used| place(used) == place(entry));
         same.is_none_or(|used| used != entry && used.provenance.date <= entry.provenance.date)
     };

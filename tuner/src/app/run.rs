@@ -14,11 +14,12 @@ use super::in_use::InUse;
 use super::job::Job;
 use super::proposer::{model, proposer, strategy_name};
 use crate::environment::Environment;
-use crate::evaluate::{Evaluator, Hindsight};
+use crate::evaluate::{Evaluator, EvaluatorError, Hindsight};
 use crate::gpu_facts::GpuFacts;
 use crate::llm::{Guard, Provider};
 use crate::outcome::Measurement;
 use crate::promote::{self, FinalPlan, incumbent};
+use crate::range::{self, Member, RangeOutcome};
 use crate::report::TargetResult;
 use crate::session::{Budget, Limits, Progress, Search, SearchError, Searcher, Session, StopReason, search};
 use crate::stop::Stop;
@@ -89,11 +90,11 @@ impl<'r> Run<'r> {
     ///
     /// # Errors
     /// A strategy cannot begin.
-    pub fn tune_all(&mut self, jobs: Vec<Job>) -> Result<Ending, AppError> {
+    pub fn tune_all(&mut self, jobs: &mut [Job]) -> Result<Ending, AppError> {
         let mut unanswered = Vec::new();
         let (all, begun) = (jobs.len(), Instant::now());
-        for (index, mut job) in jobs.into_iter().enumerate() {
-            let result = self.tune_one(&mut job, self.limits(begun, all - index))?;
+        for (index, job) in jobs.iter_mut().enumerate() {
+            let result = self.tune_one(job, self.limits(begun, all - index))?;
             let ending = ending(&result.search.stopped, self.stop);
             let outcome = result.promotion.as_ref();
             if let Some(entry) = outcome.and_then(|outcome| promote::entry(outcome, job.evaluator.about())) {
@@ -136,6 +137,29 @@ impl<'r> Run<'r> {
                 None => return entries,
             }
         }
+    }
+
+    /// Of each problem the schedule for the range that was asked for; `jobs` are those whose results there are.
+    ///
+    /// # Errors
+    /// An evaluator cannot go on.
+    pub fn choose_for_ranges(&mut self, jobs: &mut [Job]) -> Result<Vec<RangeOutcome>, EvaluatorError> {
+        let Some(range) = self.args.range.range else { return Ok(Vec::new()) };
+        let finalists = self.args.qualify.finalists;
+        let mut members = Vec::new();
+        for (Job { target, evaluator }, result) in jobs.iter_mut().zip(&self.results) {
+            let in_use = incumbent(self.in_use, target, &evaluator.about().gpu).schedule;
+            let fastest = fastest(&result.search, finalists);
+            members.push(Member { target: target.clone(), evaluator: evaluator.as_mut(), in_use, fastest });
+        }
+        let mut outcomes = Vec::new();
+        for mut group in range::groups(members, range) {
+            match range::complete(&group, &self.args.range, range) {
+                Ok(()) => outcomes.extend(range::meet(&mut group, range, self.args.range.range_by)?),
+                Err(reason) => self.progress.note(&reason),
+            }
+        }
+        Ok(outcomes)
     }
 
     /// What ends the next search, where so many are left of a run that began then: each gets as much of the time that is left.
@@ -183,12 +207,13 @@ impl<'r> Run<'r> {
             best_at_random_ms: hindsight.and_then(|all| all.best_at_random_ms(search.trials.len())),
             search,
             promotion,
+            is_of_a_range: self.args.range.range.is_some(),
         })
     }
 
-    /// The final, unless the search had to end early.
+    /// The final, unless the search had to end early, or its schedules meet with those of other sizes.
     fn promotion(&mut self, search: &mut Search, evaluator: &mut dyn Evaluator) -> Option<promote::Outcome> {
-        if ending(&search.stopped, self.stop) != Ending::Finished {
+        if self.args.range.range.is_some() || ending(&search.stopped, self.stop) != Ending::Finished {
             return None;
         }
         match self.hold_final(search, evaluator) {
@@ -295,6 +320,13 @@ impl<'r> Run<'r> {
         let brief = brief.widened(measured);
         Ok(Brief { known: known(config, target, &brief.space, which), ..brief })
     }
+}
+
+/// The fastest trials that the journal has of a target.
+fn fastest(search: &Search, count: usize) -> Vec<Trial> {
+    let mut timed: Vec<(f64, &Trial)> = search.all().filter_map(|trial| Some((trial.cost()?, trial))).collect();
+    timed.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    timed.into_iter().take(count).map(|(_, trial)| trial.clone()).collect()
 }
 
 /// How a run ends after a search that ended so.

@@ -12,9 +12,11 @@ use super::on_study;
 use super::replay;
 use crate::checkout::own_spaces;
 use crate::demand::{Demand, Demands};
+use crate::evaluate::EvaluatorError;
 use crate::filter::Filter;
 use crate::folder;
 use crate::gate::{Check, Gate, Gated};
+use crate::objective::Objective;
 use crate::replay::{Library, Recording, Replay};
 use crate::stop::Stop;
 use crate::target::Target;
@@ -69,6 +71,12 @@ fn measurable(args: &TuneArgs, demands: Option<Demands>, stop: &Stop) -> Result<
     };
     if let Some(jobs) = jobs {
         return Ok(Selection { jobs, notes: demands.map(|demands| demands.notes).unwrap_or_default() });
+    }
+    if args.objective == Objective::Energy {
+        return Err(AppError::Evaluator(EvaluatorError {
+            reason: "nothing that is recorded says what energy a launch took".to_owned(),
+            remedy: "leave --objective out, or tune on a GPU, with nvcc".to_owned(),
+        }));
     }
     let Some(Demands { wanted: demanded, notes }) = demands else {
         let jobs = replays(args, &library, |target| args.filter.takes(target));

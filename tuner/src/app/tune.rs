@@ -16,6 +16,7 @@ use crate::stop::Stop;
 /// # Errors
 /// It could not begin, or an output could not be written.
 pub fn tune(args: &TuneArgs, stop: &Stop) -> Result<Ending, AppError> {
+    let args = &args.spread()?;
     if let Some(url) = args.source.study.as_ref().filter(|_| args.watch) {
         return watch(args, url, stop);
     }

@@ -22,26 +22,35 @@ pub fn tune_jobs(
     args: &TuneArgs,
     in_use: InUse,
     outputs: &Outputs,
-    jobs: Vec<Job>,
+    mut jobs: Vec<Job>,
     stop: &Stop,
 ) -> Result<Ending, AppError> {
     let mut store = store(args, outputs, &jobs, stop)?;
 
     let config = in_use.with(&[]);
     let mut run = Run::new(args, &config, store.as_mut(), stop, &outputs.transcript())?;
-    let ending = run.tune_all(jobs)?;
-    let entries = run.entries(&in_use);
+    let mut ending = run.tune_all(&mut jobs)?;
+    let mut ranges = Vec::new();
+    if ending == Ending::Finished {
+        match run.choose_for_ranges(&mut jobs) {
+            Ok(chosen) => ranges = chosen,
+            Err(error) => ending = Ending::Broken(error.to_string()),
+        }
+    }
+    let mut entries = run.entries(&in_use);
+    entries.extend(ranges.iter().filter_map(|range| range.entry.clone()));
     let Run { results, model, .. } = run;
     let written = outputs
         .write_config(in_use.own, &entries)
         .and_then(|()| outputs.write_reports(store.records().trials(), &results));
     let spent = model.map(|model| format!("model         {}; {}\n", model.spent(), outputs.transcript().display()));
+    let chosen: String = ranges.iter().map(|range| format!("\n{}", range.summary())).collect();
     let text = format!(
-        "{}\n{}\nended         {ending}\n{}{}",
+        "{}{chosen}\n{}\nended         {ending}\n{}{}",
         summary(&results),
         outputs.listing(args.source.study.as_ref(), written.is_ok()),
         spent.unwrap_or_default(),
-        next_command(args, &ending, &results)
+        next_command(args, &ending, &results, &ranges)
     );
     tell(args, &text);
     let ending = match (ending, written) {
@@ -51,7 +60,7 @@ pub fn tune_jobs(
         (_, Err(error)) => return Err(error),
     };
     if args.json {
-        outln!("{}", RunDocument::of(&ending, &results, outputs.folder()).to_json());
+        outln!("{}", RunDocument::of(&ending, &results, ranges, outputs.folder()).to_json());
     }
     Ok(ending)
 }

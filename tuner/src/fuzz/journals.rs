@@ -41,6 +41,7 @@ fn trials() -> Vec<Trial> {
             driver: "1".to_owned(),
             nvcc: "2".to_owned(),
             kernels: "3".to_owned(),
+            objective: Default::default(),
         },
         outcome: outcome(at),
         seconds: 0.5,

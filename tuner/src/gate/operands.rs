@@ -6,7 +6,7 @@ use autokernel_runtime::{Argument, IndexView, MatrixView, MatrixViewMut, Number,
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-use crate::operand::{rows_and_columns, seed_of};
+use crate::operand::{argument as argument_of_rows, outer, rows_and_columns, seed_of};
 
 /// How the rows of a matrix follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +41,7 @@ pub struct HostOperand {
     rows: usize,
     columns: usize,
     ld: usize,
+    outer: Vec<usize>,
     elements: Elements,
 }
 
@@ -62,9 +63,18 @@ impl Operands {
     /// Inputs of `problem` that `seed` draws, the same however rows lie, with NaN in the gaps; and of `operands`, which are
     /// the problem's or those of its reference, outputs of NaN.
     pub fn new(problem: &Problem, operands: Vec<Operand>, shape: &Extents, rows: Rows, seed: u64) -> Self {
+        let signature = problem.signature();
         let drawn = operands.into_iter().enumerate().map(|(number, operand)| {
             let scale = problem.scale(number, shape);
-            HostOperand::new(operand, shape, rows, seed_of(number, seed), scale)
+            let size = rows_and_columns(&signature, number, shape);
+            HostOperand::new(
+                operand,
+                size,
+                outer(&signature.operands[number], shape),
+                rows,
+                seed_of(number, seed),
+                scale,
+            )
         });
         Operands { operands: drawn.collect() }
     }
@@ -84,8 +94,14 @@ impl Operands {
 }
 
 impl HostOperand {
-    fn new(operand: Operand, shape: &Extents, rows: Rows, seed: u64, scale: f32) -> Self {
-        let (height, columns) = rows_and_columns(&operand, shape);
+    fn new(
+        operand: Operand,
+        (height, columns): (usize, usize),
+        outer: Vec<usize>,
+        rows: Rows,
+        seed: u64,
+        scale: f32,
+    ) -> Self {
         // What is counted by one dimension has one row.
         let ld = if operand.axes.len() < 2 { columns } else { rows.ld(columns) };
         let mut rng = Pcg64::seed_from_u64(seed);
@@ -105,21 +121,30 @@ impl HostOperand {
             Dtype::E4m3 => Elements::E4m3(values.map(e4m3::from_f32).collect()),
             Dtype::E5m2 => Elements::E5m2(values.map(e5m2::from_f32).collect()),
             Dtype::I8 => Elements::I8(values.map(i8::from_f32).collect()),
-            // Any byte is two numbers.
-            Dtype::I4x2 => Elements::I4x2((0..count).map(|_| i4x2::from_bits(rng.random())).collect()),
+            // Any byte is two numbers; between rows there are none, which nothing is drawn for.
+            Dtype::I4x2 => {
+                let byte = |at: usize| if at % ld < columns { i4x2::from_bits(rng.random()) } else { i4x2::default() };
+                Elements::I4x2((0..count).map(byte).collect())
+            }
             Dtype::I32 => Elements::Index((0..).take(count).collect()),
         };
-        HostOperand { operand, rows: height, columns, ld, elements }
+        HostOperand { operand, rows: height, columns, ld, outer, elements }
     }
 
     fn argument(&mut self) -> Result<Argument<'_>> {
-        let HostOperand { operand, rows, columns, ld, elements } = self;
+        let HostOperand { operand, rows, columns, ld, outer, elements } = self;
         let (rows, columns, ld) = (*rows, *columns, (*ld).max(1));
         macro_rules! argument {
             ($data:expr) => {
                 match operand.role {
-                    Role::Input => MatrixView::from_slice_with_ld($data, rows, columns, ld)?.into(),
-                    Role::Output => MatrixViewMut::from_slice_with_ld($data, rows, columns, ld)?.into(),
+                    Role::Input => {
+                        argument_of_rows!(MatrixView::from_slice_with_ld($data, rows, columns, ld)?, outer, HeadsView)?
+                    }
+                    Role::Output => argument_of_rows!(
+                        MatrixViewMut::from_slice_with_ld($data, rows, columns, ld)?,
+                        outer,
+                        HeadsViewMut
+                    )?,
                 }
             };
         }
@@ -186,6 +211,16 @@ mod tests {
         let [dense, gapped, unaligned] = [Rows::Dense, Rows::Gapped, Rows::Unaligned].map(values);
         assert_eq!((&dense[..2], &dense[..2]), (&gapped[..2], &unaligned[..2]));
         assert!(dense[0].iter().all(|value| value.is_finite()) && dense[2].iter().all(|value| value.is_nan()));
+    }
+
+    #[test]
+    fn packed_numbers_are_the_same_however_rows_lie() {
+        let operand = |rows| {
+            let signature = Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap()).signature();
+            let operand = Operand { dtype: Dtype::I4x2, ..signature.operands[1].clone() };
+            HostOperand::new(operand, (5, 16), Vec::new(), rows, 3, 1.0).values().collect::<Vec<f32>>()
+        };
+        assert_eq!((operand(Rows::Dense), operand(Rows::Gapped)), (operand(Rows::Gapped), operand(Rows::Unaligned)));
     }
 
     #[test]

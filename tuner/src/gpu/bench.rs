@@ -26,6 +26,7 @@ use crate::bridge::capability;
 use crate::environment::{Environment, kernel_sources};
 use crate::evaluate::{Contender, Done, EvaluatorError, Final, FinalTime, Rounds};
 use crate::intents::Intents;
+use crate::objective::Objective;
 use crate::outcome::{Failure, Measurement, Outcome};
 
 /// GPUs of one kind, an nvcc, and what a time measured with them depends on.
@@ -39,6 +40,7 @@ pub struct Bench {
     arch: Arch,
     threads: usize,
     seeds: Seeds,
+    objective: Objective,
 }
 
 impl Bench {
@@ -84,12 +86,33 @@ impl Bench {
             arch: Arch::of_gpu(capability((major, minor))),
             threads,
             seeds: Seeds::random(),
+            objective: Objective::Time,
         })
     }
 
     /// The same bench with other seeds for its checks, or as many threads to compile on.
     pub fn with(self, seeds: Option<Seeds>, threads: Option<usize>) -> Self {
         Bench { seeds: seeds.unwrap_or(self.seeds), threads: threads.unwrap_or(self.threads), ..self }
+    }
+
+    /// The same bench for searches that make `objective` small.
+    ///
+    /// # Errors
+    /// The GPU does not tell it.
+    pub fn pursuing(self, objective: Objective) -> Result<Self, EvaluatorError> {
+        match &self.gpu.no_energy {
+            Some(why) if objective == Objective::Energy => Err(EvaluatorError {
+                reason: format!("{} does not tell what energy it takes: {why}", self.gpu.facts.name),
+                remedy: "leave --objective out, or tune where NVML tells it: on data-centre GPUs from Volta on"
+                    .to_owned(),
+            }),
+            _ => Ok(Bench { objective, ..self }),
+        }
+    }
+
+    /// Milliseconds of launches for a reading of the energy, where it is asked for.
+    fn energy_ms(&self) -> f64 {
+        if self.objective == Objective::Energy { Effort::ENERGY_MS } else { 0.0 }
     }
 
     /// The same bench with a fixed limit for one compile.
@@ -130,6 +153,7 @@ impl Bench {
             driver: self.gpu.driver.clone(),
             nvcc: self.compiler.nvcc().version.clone(),
             kernels: kernel_sources(class),
+            objective: self.objective,
         }
     }
 
@@ -192,6 +216,7 @@ impl Bench {
         done: Done<'_>,
     ) -> Result<(), EvaluatorError> {
         let compiler = self.candidate_compiler(target)?;
+        let effort = Effort { energy_ms: self.energy_ms(), ..effort };
         let mut pools = std::mem::take(&mut self.pools);
         let fanout = Fanout { compiler, threads: self.threads, effort, seeds: &self.seeds, intents };
         let result = fanout.run(&mut pools, schedules, || self.request_to_open(target), done);
@@ -262,6 +287,7 @@ impl Bench {
             rounds: rounds.count,
             round_ms: rounds.round_ms,
             warm_up_ms: rounds.warm_up_ms,
+            energy_ms: self.energy_ms(),
             seed: self.seeds.next(),
         };
         self.first()?.finals(&request)
@@ -331,11 +357,11 @@ fn refuse_another_kind(first: (usize, &Gpu), other: (usize, &Gpu)) -> Result<(),
 fn final_of(reply: FinalReply) -> Final {
     match reply {
         FinalReply::Failed { failure } => Err(failure),
-        FinalReply::Timed { round_ms, sm_clock_mhz, .. } => match Timing::of_ms(&round_ms) {
+        FinalReply::Timed { round_ms, sm_clock_mhz, energy_mj, .. } => match Timing::of_ms(&round_ms) {
             Ok(timing) => {
                 let samples = u32::try_from(timing.samples).unwrap_or(u32::MAX);
                 let measurement = Measurement::new(timing.median_ms, timing.spread_pct, samples);
-                Ok(FinalTime { measurement: Measurement { sm_clock_mhz, ..measurement }, round_ms })
+                Ok(FinalTime { measurement: Measurement { sm_clock_mhz, energy_mj, ..measurement }, round_ms })
             }
             Err(error) => Err(Failure::Crash { detail: error.to_string() }),
         },

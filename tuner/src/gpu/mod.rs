@@ -13,6 +13,7 @@ pub mod deadline;
 mod devices;
 mod evaluator;
 mod fanout;
+mod meter;
 pub mod pool;
 pub mod process;
 pub mod protocol;

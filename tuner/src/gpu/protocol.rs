@@ -88,6 +88,9 @@ pub struct FinalRounds {
     /// How long rounds are run in all before the first that counts, in milliseconds, so that the chip is as warm as
     /// under a sustained load.
     pub warm_up_ms: f64,
+    /// How long each runs for the board's counter of energy, in milliseconds; not at all for 0.
+    #[serde(default)]
+    pub energy_ms: f64,
     /// Seed of the inputs that each contender is checked on first.
     pub seed: u64,
 }
@@ -140,6 +143,9 @@ pub struct Gpu {
     /// Why the clocks and the reasons of throttling cannot be read through NVML; `None` if they can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_nvml: Option<String>,
+    /// Why the board's counter of energy cannot be read; `None` if it can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_energy: Option<String>,
 }
 
 /// An open problem.
@@ -173,6 +179,9 @@ pub enum FinalReply {
         round_ms: Vec<f64>,
         /// The mean SM clock over all its rounds, in MHz.
         sm_clock_mhz: Option<u32>,
+        /// The energy of a launch, in millijoules, where it was asked for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        energy_mj: Option<f64>,
         /// Which kernel it was, where it chose one itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         chosen: Option<String>,

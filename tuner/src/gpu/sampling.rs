@@ -21,15 +21,21 @@ pub struct Effort {
     /// How long the GPU rests before, in milliseconds; longer after a candidate that kept it busy for longer. A chip at
     /// its power limit runs as fast as what ran before allows; after a rest, each candidate meets the same chip.
     pub rest_ms: f64,
+    /// How long launches run for the board's counter of energy, in milliseconds; not at all for 0.
+    #[serde(default)]
+    pub energy_ms: f64,
 }
 
 impl Effort {
     /// For ranking thousands of schedules.
     pub const QUICK: Effort =
-        Effort { min_samples: 8, max_samples: 30, noise_pct: 1.0, limit_ms: 30.0, rest_ms: REST_MS };
+        Effort { min_samples: 8, max_samples: 30, noise_pct: 1.0, limit_ms: 30.0, rest_ms: REST_MS, energy_ms: 0.0 };
     /// For a search of tens of schedules.
     pub const THOROUGH: Effort =
-        Effort { min_samples: 30, max_samples: 200, noise_pct: 0.5, limit_ms: 100.0, rest_ms: REST_MS };
+        Effort { min_samples: 30, max_samples: 200, noise_pct: 0.5, limit_ms: 100.0, rest_ms: REST_MS, energy_ms: 0.0 };
+
+    /// Milliseconds of launches for a reading of the energy: some ten steps of the counter.
+    pub const ENERGY_MS: f64 = 600.0;
 
     /// Fewest samples that have a median worth the name.
     const FEWEST: usize = 3;
@@ -105,7 +111,8 @@ pub fn is_throttled(clock: Option<f64>, clocks: &[Option<f64>]) -> bool {
 mod tests {
     use super::*;
 
-    const EFFORT: Effort = Effort { min_samples: 4, max_samples: 8, noise_pct: 1.0, limit_ms: 100.0, rest_ms: 0.0 };
+    const EFFORT: Effort =
+        Effort { min_samples: 4, max_samples: 8, noise_pct: 1.0, limit_ms: 100.0, rest_ms: 0.0, energy_ms: 0.0 };
 
     #[test]
     fn quiet_samples_are_enough_once_there_are_the_fewest() {

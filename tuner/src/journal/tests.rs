@@ -21,7 +21,13 @@ fn trial(edge: u32, outcome: Outcome) -> Trial {
         why: None,
         target: Target { problem, arch: Arch::SM_90A, shape: extents(edge, edge, edge) },
         schedule,
-        environment: Environment { gpu: text("g"), driver: text("d"), nvcc: text("n"), kernels: text("k") },
+        environment: Environment {
+            gpu: text("g"),
+            driver: text("d"),
+            nvcc: text("n"),
+            kernels: text("k"),
+            objective: Default::default(),
+        },
         outcome,
         seconds: 0.5,
     }

@@ -68,15 +68,17 @@ pub struct Guard {
     spent: Mutex<Spent>,
     health: Mutex<Health>,
     announce: fn(&str),
+    /// How often a person is told that a model still thinks.
+    word: Duration,
 }
 
-/// How often a person is told that a model still thinks.
+/// So often, unless a test is in more of a hurry.
 const WORD: Duration = Duration::from_secs(15);
 
 impl Guard {
     /// `inner` within `caps`, until `stop` is requested.
     pub fn new(inner: Arc<dyn Provider>, caps: Caps, stop: Stop) -> Self {
-        Guard { inner, stop, caps, spent: Mutex::default(), health: Mutex::default(), announce: |_| () }
+        Guard { inner, stop, caps, spent: Mutex::default(), health: Mutex::default(), announce: |_| (), word: WORD }
     }
 
     /// The same, which tells `announce` now and then that a model still thinks.
@@ -112,11 +114,11 @@ impl Guard {
     }
 
     fn wait(&self, told: &mpsc::Receiver<Result<Reply, LlmError>>, start: Instant) -> Result<Reply, LlmError> {
-        let mut next = WORD;
+        let mut next = self.word;
         loop {
             if start.elapsed() >= next {
                 (self.announce)(&format!("{} has been thinking for {} s", self.name(), next.as_secs()));
-                next += WORD;
+                next += self.word;
             }
             match told.recv_timeout(LOOK) {
                 Ok(answer) => return answer,
@@ -182,5 +184,42 @@ impl Provider for Guard {
 
     fn notices(&self) -> Vec<String> {
         self.inner.notices()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Thinks until somebody was told twice that it does.
+    struct Thinker;
+
+    static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+    impl Provider for Thinker {
+        fn name(&self) -> String {
+            "a model".to_owned()
+        }
+
+        fn complete(&self, _: &[Message], _: Option<&JsonSchema>) -> Result<Reply, LlmError> {
+            let begun = Instant::now();
+            while TOLD.lock().unwrap().len() < 2 && begun.elapsed() < Duration::from_secs(60) {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Err(LlmError::Interrupted)
+        }
+    }
+
+    #[test]
+    fn whoever_waits_for_a_model_is_told_again_and_again_that_it_thinks() {
+        let guard = Guard::new(Arc::new(Thinker), Caps::default(), Stop::default());
+        let guard = Guard { word: Duration::from_millis(20), ..guard };
+        let guard = guard.announcing(|line| TOLD.lock().unwrap().push(line.to_owned()));
+        assert!(guard.complete(&[Message::user("well?")], None).is_err());
+        let told = TOLD.lock().unwrap();
+        assert!(
+            told.len() >= 2 && told.iter().all(|line| line.starts_with("a model has been thinking for ")),
+            "{told:?}"
+        );
     }
 }

@@ -6,6 +6,7 @@ use autokernel_codegen::schedule::Schedule;
 use super::outcome::Outcome;
 use crate::environment::today;
 use crate::evaluate::{About, FinalTime};
+use crate::objective::Objective;
 use crate::proposer::Proposer;
 use crate::target::Target;
 
@@ -32,8 +33,13 @@ pub fn confirmed(outcome: &Outcome, target: &Target, about: &About) -> Option<En
     (place(&entry.provenance) != place(known)).then_some(entry)
 }
 
-fn measured(target: &Target, schedule: Schedule, time: &FinalTime, proposed_by: String, about: &About) -> Entry {
+/// The entry of `schedule`, measured so.
+pub fn measured(target: &Target, schedule: Schedule, time: &FinalTime, proposed_by: String, about: &About) -> Entry {
     let (environment, measurement) = (&about.environment, time.measurement);
+    let proposed_by = match environment.objective {
+        Objective::Time => proposed_by,
+        Objective::Energy => format!("{proposed_by}, by energy"),
+    };
     let provenance = Provenance {
         gpu: environment.gpu.clone(),
         driver: environment.driver.clone(),
@@ -47,5 +53,12 @@ fn measured(target: &Target, schedule: Schedule, time: &FinalTime, proposed_by: 
         final_rounds: u32::try_from(time.round_ms.len()).unwrap_or(u32::MAX),
         proposed_by,
     };
-    Entry { problem: target.problem.class(), arch: target.arch, extents: target.shape, schedule, provenance }
+    Entry {
+        problem: target.problem.class(),
+        arch: target.arch,
+        extents: target.shape,
+        range: None,
+        schedule,
+        provenance,
+    }
 }

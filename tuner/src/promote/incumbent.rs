@@ -33,13 +33,19 @@ impl Incumbent {
 }
 
 /// The schedule that a launch of `target` on `gpu` takes when it was built with `config`, by the order of the runtime: that of
-/// an entry for exactly this shape, else what is predicted to be fastest of the portfolio, else that of the entry nearest in
-/// shape, else the default.
+/// an entry for exactly this shape, else that of one for a range that holds it, else what is predicted to be fastest of the
+/// portfolio, else that of the entry nearest in shape, else the default.
 pub fn incumbent(config: &Config, target: &Target, gpu: &GpuFacts) -> Incumbent {
     let entries = config.entries_for(&target.problem, target.arch);
-    let exact = entries.iter().filter(|entry| entry.extents == target.shape);
+    let exact = entries.iter().filter(|entry| entry.range.is_none() && entry.extents == target.shape);
     // Of entries for the same shape the same GPU's comes first.
-    if let Some(entry) = exact.min_by_key(|entry| entry.provenance.gpu != gpu.name) {
+    let is_elsewhere = |entry: &&&Entry| entry.provenance.gpu != gpu.name;
+    if let Some(entry) = exact.min_by_key(is_elsewhere) {
+        return of_entry(entry, target);
+    }
+    let ranges = entries.iter().filter_map(|entry| Some((entry.range?, entry)));
+    let holding = ranges.filter(|(range, entry)| range.holds(&entry.extents, &target.shape));
+    if let Some((_, entry)) = holding.min_by_key(|(range, entry)| (range.count(), is_elsewhere(entry))) {
         return of_entry(entry, target);
     }
     let untuned = |schedule, origin| Incumbent { schedule, origin, provenance: None };
@@ -54,9 +60,10 @@ pub fn incumbent(config: &Config, target: &Target, gpu: &GpuFacts) -> Incumbent 
 }
 
 fn of_entry(entry: &Entry, target: &Target) -> Incumbent {
-    let Entry { problem, extents, schedule, provenance, .. } = entry;
+    let Entry { problem, extents, range, schedule, provenance, .. } = entry;
     let is_own = *problem == target.problem.class();
-    let provenance = (is_own && *extents == target.shape).then(|| provenance.clone());
+    // A winner at the last size of a range comes beside the range's entry.
+    let provenance = (is_own && range.is_none() && *extents == target.shape).then(|| provenance.clone());
     let other = (!is_own).then(|| Box::new(problem.clone()));
     Incumbent { schedule: *schedule, origin: Origin::Tuned { shape: *extents, other }, provenance }
 }
@@ -112,6 +119,30 @@ mod tests {
         let without_portfolio = Config { portfolios: Vec::new(), ..config };
         let borrowed = incumbent(&without_portfolio, &target, &gpu);
         assert!(matches!(borrowed.origin, Origin::Tuned { .. }) && !borrowed.is_exact(), "{borrowed:?}");
+    }
+
+    #[test]
+    fn what_has_no_entry_of_its_own_takes_that_of_the_narrowest_range_that_holds_it() {
+        let (mut config, gpu) = (shipped(), serde_json::from_str::<GpuFacts>(H200).unwrap());
+        let target = product([300, 1300, 2100]);
+        let entry = config.entries.iter().find(|entry| entry.problem == target.problem.class()).unwrap().clone();
+        let mut ranged = |range: &str, group| {
+            let range: autokernel_core::Span = range.parse().unwrap();
+            let extents = range.at(&target.shape, range.last).unwrap();
+            let schedule = entry.schedule.with("raster_group", group).unwrap();
+            config.entries.push(Entry { extents, range: Some(range), schedule, ..entry.clone() });
+            schedule
+        };
+        let (wide, narrow) = (ranged("m=1..=300", 1), ranged("m=256..=512", 2));
+        let taken = |m| incumbent(&config, &product([m, 1300, 2100]), &gpu);
+        assert_eq!([200, 299, 300, 512].map(|m| taken(m).schedule), [wide, narrow, narrow, narrow]);
+        assert_eq!(
+            [200, 300, 512].map(|m| taken(m).is_exact()),
+            [false; 3],
+            "a winner at the last size comes beside them, too"
+        );
+        let beside = incumbent(&config, &product([300, 1300, 2101]), &gpu);
+        assert_eq!(beside.origin, Origin::Predicted);
     }
 
     #[test]

@@ -45,11 +45,12 @@ impl FinalPlan {
 
     /// The finalists among `trials`, fastest first.
     pub fn finalists<'t>(&self, trials: &'t [Trial]) -> Vec<&'t Trial> {
-        let mut timed: Vec<(f64, &Trial)> =
-            trials.iter().filter_map(|trial| Some((trial.median_ms()?, trial))).collect();
+        let mut timed: Vec<(f64, &Trial)> = trials.iter().filter_map(|trial| Some((trial.cost()?, trial))).collect();
         timed.sort_by(|(a, _), (b, _)| a.total_cmp(b));
         let fastest = timed.first().map_or(0.0, |(ms, _)| *ms);
-        let count = if fastest < Self::LONG_MS {
+        // Energy is of a load of its own: whoever takes least of it takes least.
+        let is_by_time = timed.first().is_none_or(|(_, trial)| trial.environment.objective.is_time());
+        let count = if fastest < Self::LONG_MS || !is_by_time {
             self.finalists
         } else {
             let near = timed.iter().take_while(|(ms, _)| *ms <= Self::LONG_NEAR * fastest).count();
@@ -187,7 +188,13 @@ mod tests {
             why: None,
             target: Target { problem: problem.clone(), arch: Arch::SM_90A, shape: extents(1, 1, 1) },
             schedule: schedule.with("raster_group", number as u16 + 1).unwrap(),
-            environment: Environment { gpu: text(), driver: text(), nvcc: text(), kernels: text() },
+            environment: Environment {
+                gpu: text(),
+                driver: text(),
+                nvcc: text(),
+                kernels: text(),
+                objective: Default::default(),
+            },
             outcome: Outcome::Measured(Measurement::new(ms, 0.1, 10)),
             seconds: 0.1,
         };

@@ -4,6 +4,7 @@ use autokernel_runtime::timing::Statistics;
 
 use super::incumbent::Incumbent;
 use crate::evaluate::{Final, FinalTime};
+use crate::objective::Objective;
 use crate::outcome::Failure;
 use crate::trial::Trial;
 
@@ -16,10 +17,12 @@ pub struct Verdict {
     pub reason: String,
 }
 
-/// How much faster one contender is than another.
+/// How much less one contender takes than another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Comparison {
-    /// Time saved, in percent of the other's time; negative if it is slower.
+    /// Of what: energy where both have one.
+    pub of: Objective,
+    /// What is saved, in percent of the other's; negative if it takes more.
     pub gain_pct: f64,
     /// The gain that noise alone explains, in percent.
     pub floor_pct: f64,
@@ -29,6 +32,9 @@ pub struct Comparison {
 
 /// Windows of a GPU that were not interleaved drift apart by about this much.
 const UNPAIRED_FLOOR_PCT: f64 = 0.5;
+/// What two readings of a board's counter of energy tell apart: it is looked at once a batch, of some ten of 600 ms, the contenders
+/// are metered one after the other and not in turns, and the chip warms up.
+pub(crate) const ENERGY_FLOOR_PCT: f64 = 5.0;
 /// What interleaved rounds can still tell apart.
 const PAIRED_FLOOR_PCT: f64 = 0.2;
 /// Interquartile range of a normal distribution, in standard deviations.
@@ -41,6 +47,11 @@ const MEDIAN_ERROR: f64 = 1.2533;
 /// With interleaved rounds: one minus the median of the ratios, against twice that median's standard error. Without:
 /// the difference of the medians, against the larger of the two spreads.
 pub fn compare(challenger: &FinalTime, incumbent: &FinalTime) -> Comparison {
+    if let (Some(new), Some(old)) = (challenger.measurement.energy_mj, incumbent.measurement.energy_mj) {
+        let gain_pct = 100.0 * (1.0 - new / old);
+        return Comparison { of: Objective::Energy, gain_pct, floor_pct: ENERGY_FLOOR_PCT, paired: false };
+    }
+    let of = Objective::Time;
     let rounds = challenger.round_ms.len();
     if rounds >= 3 && rounds == incumbent.round_ms.len() {
         let pairs = challenger.round_ms.iter().zip(&incumbent.round_ms);
@@ -48,12 +59,12 @@ pub fn compare(challenger: &FinalTime, incumbent: &FinalTime) -> Comparison {
         if let Ok(ratio) = Statistics::of(&ratios) {
             let error_pct = MEDIAN_ERROR * ratio.spread_pct / IQR_SIGMAS / (rounds as f64).sqrt();
             let floor_pct = PAIRED_FLOOR_PCT.max(2.0 * error_pct);
-            return Comparison { gain_pct: 100.0 * (1.0 - ratio.median), floor_pct, paired: true };
+            return Comparison { of, gain_pct: 100.0 * (1.0 - ratio.median), floor_pct, paired: true };
         }
     }
     let (new, old) = (challenger.measurement, incumbent.measurement);
     let gain_pct = 100.0 * (1.0 - new.median_ms / old.median_ms);
-    Comparison { gain_pct, floor_pct: UNPAIRED_FLOOR_PCT.max(new.spread_pct).max(old.spread_pct), paired: false }
+    Comparison { of, gain_pct, floor_pct: UNPAIRED_FLOOR_PCT.max(new.spread_pct).max(old.spread_pct), paired: false }
 }
 
 /// Whether `winner`, measured on `gpu`, replaces `incumbent`.
@@ -81,9 +92,13 @@ pub(super) fn verdict(winner: Option<&(Trial, FinalTime)>, incumbent: &Incumbent
             return Verdict { promoted: true, reason };
         }
     };
-    let Comparison { gain_pct, floor_pct, paired } = compare(winner_time, incumbent_time);
-    let how = if paired { "in interleaved rounds" } else { "by recorded times" };
-    if gain_pct > floor_pct && !paired && incumbent.won_on() == Some(gpu) {
+    let Comparison { of, gain_pct, floor_pct, paired } = compare(winner_time, incumbent_time);
+    let how = match of {
+        Objective::Energy => "by the board's counter",
+        Objective::Time if paired => "in interleaved rounds",
+        Objective::Time => "by recorded times",
+    };
+    if gain_pct > floor_pct && !paired && of.is_time() && incumbent.won_on() == Some(gpu) {
         return kept(format!(
             "{gain_pct:.1} % less time than what is in use ({origin}) {how}, but that won a final under load on this kind of GPU, \
              which recorded times do not outweigh; tune on the GPU itself"
@@ -91,13 +106,13 @@ pub(super) fn verdict(winner: Option<&(Trial, FinalTime)>, incumbent: &Incumbent
     }
     if gain_pct > floor_pct {
         let reason =
-            format!("{gain_pct:.1} % less time than what is in use ({origin}) {how}; noise explains {floor_pct:.1} %");
+            format!("{gain_pct:.1} % less {of} than what is in use ({origin}) {how}; noise explains {floor_pct:.1} %");
         return Verdict { promoted: true, reason };
     }
     let lead = if gain_pct >= 0.0 {
-        format!("only {gain_pct:.1} % less time")
+        format!("only {gain_pct:.1} % less {of}")
     } else {
-        format!("{:.1} % more time", -gain_pct)
+        format!("{:.1} % more {of}", -gain_pct)
     };
     kept(format!("{lead} than what is in use ({origin}) {how}; noise explains {floor_pct:.1} %"))
 }
@@ -120,6 +135,22 @@ mod tests {
     fn a_lead_within_the_recorded_spread_is_noise() {
         let comparison = compare(&recorded(0.990, 0.4), &recorded(1.0, 1.5));
         assert!(comparison.gain_pct < comparison.floor_pct, "{comparison:?}");
+    }
+
+    #[test]
+    fn where_both_have_an_energy_that_decides_whatever_their_times_are() {
+        let with = |energy_mj, time: FinalTime| FinalTime {
+            measurement: Measurement { energy_mj: Some(energy_mj), ..time.measurement },
+            ..time
+        };
+        let slower = interleaved(vec![1.2, 1.21, 1.19]);
+        let faster = interleaved(vec![1.0, 1.01, 0.99]);
+        let compared = compare(&with(90.0, slower.clone()), &with(100.0, faster.clone()));
+        assert_eq!((compared.of, compared.paired), (Objective::Energy, false));
+        assert!((compared.gain_pct - 10.0).abs() < 1e-9 && compared.floor_pct < 10.0);
+        let near = compare(&with(96.0, slower.clone()), &with(100.0, faster.clone()));
+        assert!(near.gain_pct < near.floor_pct, "steps of the counter are some percent of a reading: {near:?}");
+        assert!(compare(&with(90.0, slower), &faster).gain_pct < 0.0, "one has none: by time");
     }
 
     #[test]

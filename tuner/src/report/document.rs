@@ -81,6 +81,9 @@ pub struct BestDocument {
     pub median_ms: f64,
     /// Interquartile range over median, in percent.
     pub spread_pct: f64,
+    /// Energy of a launch on the whole board, in millijoules, where the search made that small.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy_mj: Option<f64>,
     /// Its rate, in 10¹² operations a second.
     pub tflops: f64,
     /// Its rate over what the roofline allows, in percent.
@@ -185,6 +188,7 @@ fn best(result: &TargetResult) -> Option<BestDocument> {
         schedule: trial.schedule,
         median_ms,
         spread_pct: measurement.spread_pct,
+        energy_mj: measurement.energy_mj,
         tflops: target.tflops(median_ms),
         roofline_pct: result.roofline().percent(&target.work(), median_ms),
         proposed_by: trial.proposed_by.to_string(),

@@ -22,8 +22,10 @@ pub struct TargetResult {
     pub environment: Environment,
     /// On which GPU.
     pub gpu: GpuFacts,
-    /// The final; `None` if the run was stopped before it.
+    /// The final; `None` if the run was stopped before it, or chooses for a range of sizes.
     pub promotion: Option<promote::Outcome>,
+    /// Whether its schedules meet with those of other sizes, and one is chosen for all.
+    pub is_of_a_range: bool,
     /// The fastest schedule of the whole space, where that is known.
     pub optimum: Option<(Schedule, Measurement)>,
     /// The median of the best of as many random draws, in milliseconds, where the whole space is known.

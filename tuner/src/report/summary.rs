@@ -34,6 +34,9 @@ fn block(result: &TargetResult) -> String {
             line("random", words);
         }
         line("compared", comparisons(result, ms));
+        if let Some(words) = energy(result) {
+            line("energy", words);
+        }
     }
     let failures = failures(result);
     if !failures.is_empty() {
@@ -55,7 +58,7 @@ const MOST_GENERATIONS: usize = 10;
 
 fn generations(result: &TargetResult) -> String {
     let best = result.search.best_by_generation();
-    let times: Vec<String> = best.iter().filter_map(|(_, trial)| Some(Ms(trial.median_ms()?).to_string())).collect();
+    let times: Vec<String> = best.iter().filter_map(|(_, trial)| cost(trial)).collect();
     // A line on a terminal: of many generations, every so many and the last.
     let step = times.len().div_ceil(MOST_GENERATIONS).max(1);
     if step > 1 {
@@ -63,6 +66,12 @@ fn generations(result: &TargetResult) -> String {
         return format!("best after every {step} of {}: {}", times.len(), some.join(", "));
     }
     if times.is_empty() { "none with a time".to_owned() } else { format!("best after each: {}", times.join(", ")) }
+}
+
+/// What the search made small, of a trial.
+fn cost(trial: &Trial) -> Option<String> {
+    let measurement = trial.outcome.measurement()?;
+    Some(measurement.energy_mj.map_or_else(|| Ms(measurement.median_ms).to_string(), |mj| format!("{mj:.3} mJ")))
 }
 
 fn best(result: &TargetResult, ms: f64) -> String {
@@ -74,6 +83,17 @@ fn best(result: &TargetResult, ms: f64) -> String {
         let _ = write!(words, ", {share:.1} % of the recorded optimum ({})", Ms(optimum.median_ms));
     }
     words
+}
+
+/// What a launch takes of it, where the search made that small.
+fn energy(result: &TargetResult) -> Option<String> {
+    let of_trial = || result.search.best()?.outcome.measurement()?.energy_mj;
+    let in_final = result.promotion.as_ref().and_then(|promotion| promotion.winner.as_ref());
+    let best = in_final.and_then(|(_, time)| time.measurement.energy_mj).or_else(of_trial)?;
+    let in_use = result.promotion.as_ref().and_then(|promotion| promotion.incumbent_time.as_ref().ok());
+    let in_use = in_use.and_then(|time| time.measurement.energy_mj);
+    let in_use = in_use.map_or(String::new(), |mj| format!("; what is in use takes {mj:.3} mJ"));
+    Some(format!("{best:.3} mJ a launch, of the whole board{in_use}"))
 }
 
 /// What chance alone would have found, to judge the search by.
@@ -121,6 +141,9 @@ fn failures(result: &TargetResult) -> String {
 
 fn verdict(result: &TargetResult) -> String {
     match &result.promotion {
+        None if result.is_of_a_range => {
+            "no final of its own: its schedules meet with those of the other sizes".to_owned()
+        }
         None => "not promoted: stopped before the final".to_owned(),
         Some(promotion) if promotion.verdict.promoted => {
             let what = if promotion.incumbent.is_exact() { "replaces its entry" } else { "becomes a new entry" };

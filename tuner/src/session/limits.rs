@@ -25,8 +25,8 @@ impl Limits {
         let mut best = None::<f64>;
         let mut since = 0;
         for trial in trials {
-            match trial.median_ms().filter(|&ms| best.is_none_or(|best| ms < best)) {
-                Some(ms) => (best, since) = (Some(ms), 0),
+            match trial.cost().filter(|&cost| best.is_none_or(|best| cost < best)) {
+                Some(cost) => (best, since) = (Some(cost), 0),
                 None => since += 1,
             }
         }

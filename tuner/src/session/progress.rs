@@ -22,7 +22,8 @@ enum Style {
 pub struct Progress {
     style: Style,
     bar: RefCell<ProgressBar>,
-    best_ms: RefCell<Option<f64>>,
+    /// The best so far: what a search makes small, and its time.
+    best: RefCell<Option<(f64, f64)>>,
     pace: Cell<Pace>,
 }
 
@@ -54,11 +55,11 @@ impl Progress {
 
     fn with(style: Style) -> Self {
         let pace = Cell::new(Pace { begun: Instant::now(), evaluations: 0, known: 0 });
-        Progress { style, bar: RefCell::new(ProgressBar::hidden()), best_ms: RefCell::new(None), pace }
+        Progress { style, bar: RefCell::new(ProgressBar::hidden()), best: RefCell::new(None), pace }
     }
 
     pub(super) fn begin(&self, target: &Target, evaluations: usize, known: &[Trial]) {
-        self.best_ms.replace(None);
+        self.best.replace(None);
         let prefix = format!("{} {}", target.problem.class().slug(), target.shape);
         if self.style == Style::Bar {
             let bar = ProgressBar::new(evaluations as u64).with_prefix(prefix);
@@ -76,13 +77,14 @@ impl Progress {
     }
 
     pub(super) fn tried(&self, trial: &Trial) {
-        let mut best = self.best_ms.borrow_mut();
-        if let Some(ms) = trial.median_ms().filter(|&ms| best.is_none_or(|best| ms < best)) {
-            *best = Some(ms);
+        let mut best = self.best.borrow_mut();
+        let cost = trial.cost().filter(|&cost| best.is_none_or(|(best, _)| cost < best));
+        if let Some(of_trial) = cost.zip(trial.median_ms()) {
+            *best = Some(of_trial);
         }
         let bar = self.bar.borrow();
-        if let Some(best) = *best {
-            bar.set_message(format!("best {}", Ms(best)));
+        if let Some((_, ms)) = *best {
+            bar.set_message(format!("best {}", Ms(ms)));
         }
         bar.inc(1);
     }

@@ -64,7 +64,7 @@ pub enum Finding {
         /// The shape of the other entry.
         from: Extents,
         /// The problem class of the other entry.
-        class: ProblemClass,
+        class: Box<ProblemClass>,
         /// Time that the other schedule saves, in percent.
         gain_pct: f64,
     },
@@ -112,7 +112,7 @@ fn slower_than_borrowed(entry: &Entry, config: &Config, library: &Library) -> Op
     let timed = others.filter_map(|other| Some((other, time(table, &other.schedule)?)));
     let (other, fastest) = timed.min_by(|(_, a), (_, b)| a.median_ms.total_cmp(&b.median_ms))?;
     let gain_pct = 100.0 * (1.0 - fastest.median_ms / own.median_ms);
-    let class = other.problem.clone();
+    let class = Box::new(other.problem.clone());
     let noise = own.spread_pct.max(fastest.spread_pct).max(UNPAIRED_FLOOR_PCT);
     (gain_pct > noise).then_some(Finding::SlowerThanBorrowed { from: other.extents, class, gain_pct })
 }

@@ -6,7 +6,7 @@ use autokernel_codegen::arch::Arch;
 use autokernel_codegen::config::{Config, Entry, Provenance};
 use autokernel_codegen::problem::ProblemClass;
 use autokernel_codegen::schedule::Schedule;
-use autokernel_core::Extents;
+use autokernel_core::{Extents, Span};
 use jiff::civil::Date;
 use serde::Serialize;
 
@@ -24,6 +24,9 @@ pub struct Row {
     pub arch: Arch,
     /// At which shape.
     pub shape: Extents,
+    /// The sizes of one of its dimensions that it serves too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<Span>,
     /// The winner.
     pub schedule: Schedule,
     /// Where the choice comes from.
@@ -77,9 +80,9 @@ impl Listing {
 
 fn row(entry: &Entry, config: &Config, library: &Library, here: &Here) -> Row {
     let (findings, sources) = (findings(entry, config, library, here), Sources::of(entry));
-    let Entry { problem, arch, extents: shape, schedule, provenance } = entry.clone();
+    let Entry { problem, arch, extents: shape, range, schedule, provenance } = entry.clone();
     let age_days = age_days(&provenance.date, &here.today);
-    Row { problem, arch, shape, schedule, provenance, age_days, sources, stale: !findings.is_empty(), findings }
+    Row { problem, arch, shape, range, schedule, provenance, age_days, sources, stale: !findings.is_empty(), findings }
 }
 
 fn age_days(date: &str, today: &str) -> Option<i32> {
@@ -104,6 +107,10 @@ fn missing(config: &Config, library: &Library, filter: &Filter) -> Vec<Missing> 
         let untuned = shapes.into_iter().filter(|shape| !tuned.contains(&(problem.clone(), arch, *shape)));
         missing.extend(untuned.map(|shape| Missing { problem: problem.clone(), arch, shape }));
     }
-    missing.retain(|Missing { problem, arch, shape }| filter.takes_class(problem, *arch, *shape));
+    let is_in_a_range = |Missing { problem, arch, shape }: &Missing| {
+        let mut own = config.entries.iter().filter(|entry| (&entry.problem, entry.arch) == (problem, *arch));
+        own.any(|entry| entry.range.is_some_and(|range| range.holds(&entry.extents, shape)))
+    };
+    missing.retain(|it| filter.takes_class(&it.problem, it.arch, it.shape) && !is_in_a_range(it));
     missing
 }

@@ -58,6 +58,9 @@ fn line(f: &mut fmt::Formatter<'_>, row: &Row) -> fmt::Result {
         row.sources,
         row.schedule
     )?;
+    if let Some(range) = row.range {
+        writeln!(f, "    for {range}")?;
+    }
     row.findings.iter().try_for_each(|finding| writeln!(f, "    stale: {finding}"))
 }
 

@@ -61,7 +61,7 @@ impl Ground {
     /// Takes note of a trial whose schedule is not in the space.
     pub fn note(&mut self, trial: &Trial) {
         if self.brief.admits(&trial.schedule) {
-            self.outside.insert(trial.schedule, trial.median_ms().map(f64::ln));
+            self.outside.insert(trial.schedule, trial.cost().map(f64::ln));
         }
     }
 

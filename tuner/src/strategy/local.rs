@@ -132,7 +132,7 @@ impl Strategy for Local {
         for trial in trials {
             match self.ground.find(&trial.schedule) {
                 Some(index) => {
-                    self.tried.insert(index, trial.median_ms().map(f64::ln));
+                    self.tried.insert(index, trial.cost().map(f64::ln));
                 }
                 None => self.ground.note(trial),
             }

@@ -75,8 +75,8 @@ pub(super) fn ranked(prior: &[f64], rng: &mut Pcg64) -> Vec<usize> {
 /// the prior likes and the history does not tell of, to `share` of the budget.
 pub(super) fn first(brief: &Brief, lattice: &Lattice, ranked: &[usize], share: f64) -> Vec<usize> {
     let count = ((brief.usual_budget() as f64 * share) as usize).clamp(4, 32);
-    let mut timed: Vec<&Trial> = own_history(brief).filter(|trial| trial.median_ms().is_some()).collect();
-    timed.sort_by(|a, b| a.median_ms().unwrap_or_default().total_cmp(&b.median_ms().unwrap_or_default()));
+    let mut timed: Vec<&Trial> = own_history(brief).filter(|trial| trial.cost().is_some()).collect();
+    timed.sort_by(|a, b| a.cost().unwrap_or_default().total_cmp(&b.cost().unwrap_or_default()));
     let fastest = timed.into_iter().take(FASTEST_BEFORE).map(|trial| trial.schedule);
     let mut seeds: Vec<usize> = Vec::new();
     for schedule in fastest.chain(brief.known.iter().map(|known| known.schedule)) {
@@ -99,7 +99,7 @@ pub(super) fn told_before<'b>(
     lattice: &'b Lattice,
     seeds: &'b [usize],
 ) -> impl Iterator<Item = (usize, Option<f64>)> + 'b {
-    let told = |trial: &Trial| Some((lattice.find(&trial.schedule)?, trial.median_ms().map(f64::ln)));
+    let told = |trial: &Trial| Some((lattice.find(&trial.schedule)?, trial.cost().map(f64::ln)));
     own_history(brief).filter_map(told).filter(|(index, _)| !seeds.contains(index))
 }
 

@@ -51,8 +51,13 @@ pub fn brief() -> Brief {
 
 /// A trial of `schedule` at the brief's target.
 fn trial(brief: &Brief, schedule: Schedule, outcome: Outcome) -> Trial {
-    let environment =
-        Environment { gpu: String::new(), driver: String::new(), nvcc: String::new(), kernels: String::new() };
+    let environment = Environment {
+        gpu: String::new(),
+        driver: String::new(),
+        nvcc: String::new(),
+        kernels: String::new(),
+        objective: Default::default(),
+    };
     Trial {
         at: String::new(),
         generation: 1,

@@ -30,6 +30,7 @@ fn results(journal: &Journal) -> Vec<TargetResult> {
         let promotion = Some(Final::new(plan, target, &trials, &before, &document.gpu).decide(held));
         let stopped = StopReason::GenerationsSpent;
         TargetResult {
+            is_of_a_range: false,
             search: Search {
                 target: target.clone(),
                 trials,

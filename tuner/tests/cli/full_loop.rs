@@ -223,7 +223,14 @@ fn entry(recording: &Recording, schedule: Schedule, median_ms: f64) -> Entry {
         final_rounds: 0,
         proposed_by: "test".into(),
     };
-    Entry { problem: recording.problem.class(), arch: recording.arch, extents: cube(4096), schedule, provenance }
+    Entry {
+        problem: recording.problem.class(),
+        arch: recording.arch,
+        extents: cube(4096),
+        range: None,
+        schedule,
+        provenance,
+    }
 }
 
 #[test]

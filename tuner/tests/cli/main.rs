@@ -16,6 +16,8 @@ mod crate_and_log;
 mod exchange;
 mod full_loop;
 mod limits;
+mod progress;
+mod ranges;
 mod recordings;
 mod remedies;
 mod report_page;

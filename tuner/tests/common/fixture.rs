@@ -39,6 +39,7 @@ pub fn recording_of(problem: &Problem, schedules: &[Schedule], shapes: &[Extents
             driver: "0.0".to_owned(),
             nvcc: "0.0".to_owned(),
             kernels: "none".to_owned(),
+            objective: Default::default(),
         },
         gpu: gpu(),
         method: Method {

@@ -1,7 +1,7 @@
-use autokernel::{Batch, Index, bf16};
+use autokernel::{Batch, Index, Matrix, bf16};
 
 #[autokernel::fused_matmul]
-fn kernel(x: &Batch<bf16>, w: &Batch<bf16>, offsets: &Index, out: &mut Batch<bf16>) {
+fn kernel(x: &Matrix<bf16>, w: &Batch<bf16>, offsets: &Index, out: &mut Batch<bf16>) {
     out = dot(x, w.t());
 }
 

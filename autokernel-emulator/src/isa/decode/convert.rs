@@ -6,7 +6,7 @@ use crate::isa::lanes::lanewise;
 use crate::isa::operand::Source;
 use crate::isa::rounding::Round;
 use crate::isa::semantics::float::single;
-use crate::isa::semantics::half::narrow;
+use crate::isa::semantics::half::{narrow, narrow_to_byte};
 use crate::isa::types::{Kind, Type};
 
 const ROUNDINGS: &[(&str, Round)] =
@@ -18,7 +18,14 @@ pub(super) fn cvt(s: &mut Statement<'_>) -> Decoded<Op> {
     let integer_round = s.one_of(INTEGER_ROUNDINGS);
     let round = s.one_of(ROUNDINGS);
     let (saturates, flushes, relu) = (s.flag("sat"), s.flag("ftz"), s.flag("relu"));
+    let stays_finite = s.flag("satfinite");
     let (to, from) = (s.ty()?, s.ty()?);
+    if matches!(to.kind, Kind::E4m3 | Kind::E5m2) && stays_finite && !relu {
+        return pack_bytes(s, to, from, round);
+    }
+    if stays_finite {
+        return unknown("a conversion that stays finite");
+    }
     if to.lanes == 2 {
         return pack(s, to, from, round, relu);
     }
@@ -56,6 +63,24 @@ fn pack(s: &mut Statement<'_>, to: Type, from: Type, round: Option<Round>, relu:
     };
     let operands = [s.source(1, from)?, s.source(2, from)?, Source::Constant(0)];
     Ok(Op::Lanewise { apply, d: s.register(0, 32)?, operands })
+}
+
+/// Two singles to a packed pair of 8-bit floats, the largest of which stands for what is beyond it.
+fn pack_bytes(s: &mut Statement<'_>, to: Type, from: Type, round: Option<Round>) -> Decoded<Op> {
+    if from != Type::F32 || round != Some(Round::Nearest) || to.lanes != 2 {
+        return unknown("a conversion to 8-bit floats other than of two by .rn from .f32");
+    }
+    let apply = match to.kind {
+        Kind::E4m3 => lanewise!(|a, b| pair_of_bytes(Kind::E4m3, [a, b])),
+        _ => lanewise!(|a, b| pair_of_bytes(Kind::E5m2, [a, b])),
+    };
+    let operands = [s.source(1, from)?, s.source(2, from)?, Source::Constant(0)];
+    Ok(Op::Lanewise { apply, d: s.register(0, 16)?, operands })
+}
+
+fn pair_of_bytes(kind: Kind, [high, low]: [u64; 2]) -> u64 {
+    let byte = |bits: u64| narrow_to_byte(kind, single(bits));
+    byte(high) << 8 | byte(low)
 }
 
 fn pair(kind: Kind, [high, low]: [u64; 2], least: f32) -> u64 {

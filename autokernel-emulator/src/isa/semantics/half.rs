@@ -35,6 +35,17 @@ pub(crate) fn narrow(kind: Kind, value: f64) -> u64 {
     }
 }
 
+/// Rounded to the nearest even 8-bit float, what is beyond the largest to that; NaN has all bits set but the sign.
+pub(crate) fn narrow_to_byte(kind: Kind, value: f32) -> u64 {
+    if value.is_nan() {
+        return 0x7f;
+    }
+    match kind {
+        Kind::E4m3 => F8E4M3::from_f32(value).to_bits().into(),
+        _ => F8E5M2::from_f32(value).to_bits().into(),
+    }
+}
+
 /// The `f32` that rounds on to 16 bits as `value` itself would: what is inexact becomes odd, which is no tie (S. Boldo and
 /// G. Melquiond, "When double rounding is odd", 2005).
 fn to_odd(value: f64) -> f32 {
@@ -66,6 +77,13 @@ mod tests {
         let pair = |low: f64, high: f64| narrow(Kind::Brain, low) | narrow(Kind::Brain, high) << 16;
         let sum = elementwise(Type::BF16X2, [pair(1.0, -2.0), pair(0.5, 7.0), 0], |a, b, _| a + b);
         assert_eq!(sum, pair(1.5, 5.0));
+    }
+
+    #[test]
+    fn what_is_beyond_the_largest_8_bit_float_becomes_that() {
+        let bytes = |kind| [464.0, f32::INFINITY, -1e9, 1e9, f32::NAN].map(|value| narrow_to_byte(kind, value));
+        assert_eq!(bytes(Kind::E4m3), [0x7e, 0x7e, 0xfe, 0x7e, 0x7f]);
+        assert_eq!(bytes(Kind::E5m2), [0x5f, 0x7b, 0xfb, 0x7b, 0x7f]);
     }
 
     #[test]

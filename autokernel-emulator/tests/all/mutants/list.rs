@@ -233,7 +233,7 @@ pub const MUTANTS: &[Mutant] = &[
     caught("the last lane takes its own neighbour", On::PadRows, PAD, "lane == kWarpSize - 1 ? beyond : next", "next"),
     caught("columns beyond the target are written", On::PadRows, PAD, "if (column < matrix.columns) *reinterpret", "*reinterpret"),
     caught("a tile is read before it is written", On::Reference, REFERENCE, "    __syncthreads();\n#pragma unroll", "#pragma unroll"),
-    caught("a tile is overwritten while it is read", On::Reference, REFERENCE, ": of_tile;\n    }\n    __syncthreads();\n", ": of_tile;\n    }\n"),
+    caught("a tile is overwritten while it is read", On::Reference, REFERENCE, "+= of_tile;\n    }\n    __syncthreads();\n", "+= of_tile;\n    }\n"),
     caught("columns beyond B are read", On::Reference, REFERENCE, "const bool b_inside = column < args.n && k0 + y < args.k;", "const bool b_inside = k0 + y < args.k;"),
     caught("elements beyond C are written", On::Reference, REFERENCE, "bool inside = row < rows && column < args.n;", "bool inside = row < rows;"),
 ];

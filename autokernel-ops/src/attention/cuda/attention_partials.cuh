@@ -6,18 +6,25 @@
 
 #include "attention_weights.cuh"
 #include "ptx/atomic.cuh"
-#include "ptx/sm90.cuh"
 #include "types.cuh"
 
 namespace autokernel::attention {
 
-// As ptx::store_l2 and load_l2 of four.
+// Past L1, which no other multiprocessor sees and where nothing is read again.
 __device__ __forceinline__ void store_l2(float* address, float2 v) {
   asm volatile("st.global.cg.v2.f32 [%0], {%1, %2};" ::"l"(address), "f"(v.x), "f"(v.y) : "memory");
 }
 __device__ __forceinline__ float2 load_l2(const float2* address) {
   float2 v;
   asm volatile("ld.global.cg.v2.f32 {%0, %1}, [%2];" : "=f"(v.x), "=f"(v.y) : "l"(address) : "memory");
+  return v;
+}
+__device__ __forceinline__ float4 load_l2(const float4* address) {
+  float4 v;
+  asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
+               : "l"(address)
+               : "memory");
   return v;
 }
 
@@ -65,7 +72,7 @@ struct Partials {
           if (begun + i >= count) continue;
           float* const of_block = part(first + begun + i, begun + i != 0);
           states[i] = load_l2(reinterpret_cast<const float2*>(state(of_block, row)));
-          values[i] = ptx::load_l2(reinterpret_cast<const float4*>(of_block + row * kValueDim + column));
+          values[i] = load_l2(reinterpret_cast<const float4*>(of_block + row * kValueDim + column));
         }
 #pragma unroll
         for (int i = 0; i < kAtOnce; ++i) largest = fmaxf(largest, states[i].x);

@@ -34,10 +34,11 @@ struct Piece {
   __device__ __forceinline__ int first_in_line() const { return from - before; }
 };
 
-// Whether keys and values have elements, without which they have no tensor map.
+// Whether keys and values have elements, without which they have no tensor map. Of a cache in pages arguments say it: how many there
+// are, or whether there are any.
 template <typename Sequences, typename Args>
 __device__ __forceinline__ bool are_mapped(const Args& args) {
-  if constexpr (Sequences::kKeys == Keys::kPaged) return args.keys_are_there != 0 && args.values_are_there != 0;
+  if constexpr (Sequences::kKeys == Keys::kPaged) return args.key_pages != 0 && args.value_pages != 0;
   return args.keys != 0;
 }
 

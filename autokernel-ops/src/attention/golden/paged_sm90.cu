@@ -46,8 +46,8 @@ struct Args {
   int64_t table_row;
   int pages;
   void* lengths;
-  int keys_are_there;
-  int values_are_there;
+  int key_pages;
+  int value_pages;
   void* out;
   int64_t out_head;
   int64_t out_query;
@@ -69,6 +69,6 @@ static_assert(Kernel::kThreads == 256, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 1)
-autokernel_attention_causal_ragged_paged48_lse_128_bf16_6d32c878073a(const __grid_constant__ Args args) {
+autokernel_attention_causal_ragged_paged48_lse_128_bf16_f4bf1e9892c0(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

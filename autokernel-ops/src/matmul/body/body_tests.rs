@@ -25,7 +25,8 @@ fn written() -> Written {
         writes("out", Kind::Matrix, Dtype::Bf16),
     ];
     let steps = vec![bind("y", y), store("pre", name("y")), store("out", name("y") + name("skip"))];
-    let product = Product { name: "dot".to_owned(), a: "x".to_owned(), b: "w".to_owned(), scales: None };
+    let product =
+        Product { name: "dot".to_owned(), a: "x".to_owned(), a_scales: None, b: "w".to_owned(), scales: None };
     Written { product, second: None, body: body::Body { operands, steps, ..body::Body::default() } }
 }
 
@@ -138,7 +139,10 @@ fn each_function_beyond_the_first_takes_registers() {
         other_factor: None,
         statistics: 0,
         scales: Vec::new(),
+        a_scales: None,
         batched: Vec::new(),
+        partners: None,
+        repeated: Vec::new(),
         cost: Cost { registers: 16, special_functions },
         operations: 9,
         live: 2,
@@ -170,7 +174,8 @@ fn crowded(values: usize, function: Math) -> Written {
         reads("w", Kind::Matrix, Dtype::Bf16),
         writes("out", Kind::Matrix, Dtype::Bf16),
     ];
-    let product = Product { name: "dot".to_owned(), a: "x".to_owned(), b: "w".to_owned(), scales: None };
+    let product =
+        Product { name: "dot".to_owned(), a: "x".to_owned(), a_scales: None, b: "w".to_owned(), scales: None };
     Written { product, second: None, body: body::Body { operands, steps, ..body::Body::default() } }
 }
 

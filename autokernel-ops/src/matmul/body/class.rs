@@ -6,7 +6,7 @@ use autokernel_core::{Dtype, Role};
 use serde::{Deserialize, Serialize};
 
 use super::written::Written;
-use crate::body::{self, Kind, Operand, Step};
+use crate::body::{self, Columns, Kind, Operand, Step};
 use crate::expr::Cost;
 use crate::matmul::many::Many;
 
@@ -22,15 +22,24 @@ pub struct BodyClass {
     /// The number of a second product's second factor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_factor: Option<u8>,
-    /// The numbers of the scales of groups of second factors.
+    /// The numbers of the scales of groups or blocks of second factors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scales: Vec<u8>,
+    /// The number of the scales of blocks of the first factor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub a_scales: Option<u8>,
     /// The numbers of the operands of which each product of a batch has its own; none where there is one product.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub batched: Vec<u8>,
     /// Reductions along rows.
     #[serde(default, skip_serializing_if = "is_none")]
     pub statistics: u32,
+    /// What each element's partner is, where elements see partners.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partners: Option<Columns>,
+    /// The numbers of the operands whose columns repeat along a row: they are their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repeated: Vec<u8>,
     /// What an element costs in functions.
     pub cost: Cost,
     /// Operations an element.
@@ -76,7 +85,10 @@ impl BodyClass {
             factors,
             other_factor,
             scales: written.numbers_of_scales(),
+            a_scales: written.number_of_a_scales(),
             batched: written.batched(),
+            partners: written.partners(),
+            repeated: written.repeated(),
             statistics: steps.iter().map(|step| u32::from(matches!(step, Step::Reduce { .. }))).sum(),
             cost: steps.iter().map(|step| step.expr().cost()).fold(Cost::NONE, Cost::and),
             operations: steps.iter().map(|step| step.expr().operations()).sum(),
@@ -95,12 +107,20 @@ impl BodyClass {
             Kind::DeviceScalar => 1,
         });
         let reduced = ROWS_OF_A_THREAD * self.statistics;
-        self.cost.registers + self.cost.constants() + words.sum::<u32>() + INTERLEAVED * self.live + reduced
+        // Partners are computed together: the operands of both are there, and what each sees of the other.
+        let (sides, seen) = if self.partners.is_some() { (2, INTERLEAVED) } else { (1, 0) };
+        let held = sides * words.sum::<u32>() + seen + INTERLEAVED * self.live;
+        self.cost.registers + self.cost.constants() + held + reduced
     }
 
     /// Products of the same first factor.
     pub fn products(&self) -> u32 {
         if self.other_factor.is_some() { 2 } else { 1 }
+    }
+
+    /// Of what number of columns those that a lane holds are a multiple: of a head, where its halves are partners.
+    pub fn head(&self) -> u32 {
+        if let Some(Columns::RotateHalf(head)) = self.partners { head } else { 1 }
     }
 
     /// The operands under names that tell nothing.
@@ -117,16 +137,22 @@ impl BodyClass {
 
     /// Which products a launch computes.
     pub fn many(&self) -> Many {
+        let has_one_each = |operand: u8| self.batched.contains(&operand);
+        let [a, b] = self.factors;
+        let mut outputs = (0..).zip(&self.operands).filter(|(_, (.., role))| *role == Role::Output);
         match self.operands.iter().any(|(kind, ..)| *kind == Kind::Index) {
-            true => Many::Groups,
             false if self.batched.is_empty() => Many::One,
             false => Many::Batch,
+            true if has_one_each(a) => Many::Masked,
+            true if !has_one_each(b) && outputs.any(|(output, _)| has_one_each(output)) => Many::GroupsAlongK,
+            true => Many::Groups,
         }
     }
 
     /// The inputs beside the factors whose elements are read, with their numbers.
     pub fn inputs(&self) -> impl Iterator<Item = (u8, Kind, Dtype)> + '_ {
-        let factor = |at| self.factors.contains(&at) || self.other_factor == Some(at) || self.scales.contains(&at);
+        let is_scales = |at| self.scales.contains(&at) || self.a_scales == Some(at);
+        let factor = move |at| self.factors.contains(&at) || self.other_factor == Some(at) || is_scales(at);
         let inputs = (0..)
             .zip(&self.operands)
             .filter(move |(at, (kind, _, role))| *role == Role::Input && *kind != Kind::Index && !factor(*at));

@@ -2,18 +2,20 @@
 
 use autokernel_core::{Dtype, Role};
 
-use super::rows;
+use super::class::BodyClass;
 use super::written::Written;
+use super::{rotations, rows};
 use crate::body::check::Checker;
-use crate::body::{Body, Complaint, ELEMENTS, Kind, Operand, Place, Step};
-use crate::expr::Expr;
+use crate::body::{Body, Complaint, ELEMENTS, Kind, Operand, Place, Rotated, Step};
+use crate::matmul::block_scales::SCALED;
 use crate::matmul::inputs::{INPUTS, in_words, not_multiplied};
+use crate::matmul::many::Many;
 use crate::matmul::weights::{SCALES, Weights};
 
 /// Every mistake; none in a body that can be compiled.
 pub fn complaints(written: &Written) -> Vec<Complaint> {
     let body = &written.body;
-    let mut checker = Checker::new(body);
+    let mut checker = Checker::new(body, Rotated::Values);
     for sum in written.sums() {
         checker.bind(Place::Function, sum, true);
     }
@@ -37,6 +39,7 @@ pub fn complaints(written: &Written) -> Vec<Complaint> {
         self::step(&mut checker, written, at, step);
     }
     statistics(&mut checker, written);
+    rotations::check(&mut checker, written);
     unused(&mut checker, written);
     checker.finish()
 }
@@ -104,9 +107,12 @@ pub fn may_stand_beside(input: Dtype) -> String {
     }
 }
 
-/// What scales of groups ask for: a matrix of their own beside whole numbers.
+/// What scales ask for: of groups a matrix of their own beside whole numbers, of blocks one for each factor.
 fn scales<'b>(checker: &mut Checker<'b>, written: &'b Written) {
     let operands = &written.body.operands;
+    if written.product.a_scales.is_some() {
+        return scales_of_blocks(checker, written);
+    }
     let second = written.second.as_ref().map(|second| (&second.b, &second.scales));
     let products = [(&written.product.b, &written.product.scales)].into_iter().chain(second);
     let dtype_of = |name: &str| operands.iter().find(|operand| operand.name == name).map(|operand| operand.dtype);
@@ -141,8 +147,10 @@ fn scales<'b>(checker: &mut Checker<'b>, written: &'b Written) {
         }
         if dtype == input {
             let message = format!(
-                "`{b}` holds {dtype}, as the first factor does: scales of groups are of {}",
-                in_words(Weights::beside(Dtype::Bf16))
+                "`{b}` holds {dtype}, as the first factor does: scales of groups are of {}; of blocks of {} both factors have \
+                 them, `dot(x * x_scales, ({b} * {name}).t())`",
+                in_words(Weights::beside(Dtype::Bf16)),
+                in_words(&SCALED)
             );
             checker.complain(Place::Operand(at), message);
         }
@@ -161,35 +169,83 @@ fn scales<'b>(checker: &mut Checker<'b>, written: &'b Written) {
     }
 }
 
-/// Whether a launch computes many products is what a factor says, and all else follows; with an index, groups of rows.
+/// Both factors of a product have scales of blocks, f32 matrices of their own.
+fn scales_of_blocks<'b>(checker: &mut Checker<'b>, written: &'b Written) {
+    let operands = &written.body.operands;
+    let found = |name: &str| operands.iter().enumerate().find(|(_, operand)| operand.name == name);
+    if let Some((at, operand)) = found(&written.product.a).filter(|(_, operand)| !SCALED.contains(&operand.dtype)) {
+        let message = format!(
+            "`{}` holds {}, and scales within `dot` are of blocks of {}; scale the product behind it",
+            operand.name,
+            operand.dtype,
+            in_words(&SCALED)
+        );
+        return checker.complain(Place::Operand(at), message);
+    }
+    let names: Vec<&str> = written.all_scales().collect();
+    if names.len() != written.factors().count() {
+        let message = "each factor has scales of blocks, or none has: `dot(x * x_scales, (w * w_scales).t())`";
+        checker.complain(Place::Function, message);
+    }
+    for (number, name) in names.iter().enumerate() {
+        let shape = if number == 0 { "[m, k / block]" } else { "[n / block, k / block]" };
+        let found = found(name);
+        let Some((at, Operand { kind: Kind::Matrix, role: Role::Input, dtype: Dtype::F32, batched: false, .. })) =
+            found
+        else {
+            let place = found.map_or(Place::Function, |(at, _)| Place::Operand(at));
+            checker.complain(
+                place,
+                format!("scales of blocks are a matrix of f32 that is read, `{shape}`: `{name}: &Matrix<f32>`"),
+            );
+            continue;
+        };
+        let is_twice = written.factors().any(|factor| factor == *name) || names[..number].contains(name);
+        if is_twice {
+            let message = format!("`{name}` has one place in a kernel; pass it twice, under two names");
+            checker.complain(Place::Operand(at), message);
+        }
+        if operands.iter().any(|operand| operand.batched || operand.kind == Kind::Index) {
+            let message =
+                format!("`{name}` is of one product, and there are many here; scale rows by a `Column` instead");
+            checker.complain(Place::Operand(at), message);
+        }
+    }
+}
+
+/// Whether a launch computes many products is what a factor says, and all else follows; with an index, which rows belong to which.
 fn batch(checker: &mut Checker<'_>, written: &Written) {
     let operands = &written.body.operands;
     let factors: Vec<&str> = written.factors().collect();
     let is_factor = |operand: &Operand| factors.contains(&operand.name.as_str());
-    let many = operands.iter().any(|operand| operand.batched && is_factor(operand));
-    let grouped = operands.iter().any(|operand| operand.kind == Kind::Index);
+    let has_batch = operands.iter().any(|operand| operand.batched && is_factor(operand));
+    let many = BodyClass::of(written).many();
     for (at, operand) in operands.iter().enumerate() {
         let (container, one) = (operand.container(), operand.kind.name());
         let is_output = (operand.kind, operand.role) == (Kind::Matrix, Role::Output);
         let is_first = operand.name == factors[0];
-        let message = match (grouped, operand.batched) {
-            (true, true) if is_first => format!(
-                "with an `Index` rows of `{}` are sorted by group, those of all groups in one matrix; write a `Matrix`",
-                operand.name
-            ),
-            (true, false) if is_factor(operand) && !is_first => format!(
+        let message = match (many, operand.batched) {
+            (Many::Groups, false) if is_factor(operand) && !is_first => format!(
                 "with an `Index` each group of rows has its own `{}`; write a `Batch`, of a matrix for each group",
                 operand.name
             ),
-            (true, true) if !is_factor(operand) && operand.kind != Kind::Row => {
+            (Many::Groups, true) if !is_factor(operand) && operand.kind != Kind::Row => {
                 format!(
                     "rows of all groups lie in one matrix: write a `{one}`, which has them all, not a `{container}`"
                 )
             }
-            (false, true) if !is_factor(operand) && !many => {
+            (Many::GroupsAlongK, true) if is_factor(operand) => format!(
+                "an `Index` divides the rows of `{}`, which are summed: those of all groups lie in one matrix; write a `{one}`, \
+                 not a `{container}`",
+                operand.name
+            ),
+            (Many::GroupsAlongK, false) if is_output => {
+                format!("each group has its result, and a `{container}` holds one; write a `&mut Batch`")
+            }
+            (Many::Batch, true) if !is_factor(operand) && !has_batch => {
                 format!("no factor of `dot` is a `Batch`, so there is one product; write a `{one}`")
             }
-            (false, false) if many && is_output => {
+            (Many::Batch | Many::Masked, false) if has_batch && is_output => {
                 format!("each product of the batch has its result, and a `{container}` holds one; write a `&mut Batch`")
             }
             _ => continue,
@@ -198,7 +254,7 @@ fn batch(checker: &mut Checker<'_>, written: &Written) {
     }
     let indices = operands.iter().enumerate().filter(|(_, operand)| operand.kind == Kind::Index);
     for (at, _) in indices.skip(1) {
-        checker.complain(Place::Operand(at), "one `Index` says where groups begin; remove the other");
+        checker.complain(Place::Operand(at), "one `Index` says which rows are of which product; remove the other");
     }
 }
 
@@ -218,7 +274,7 @@ fn factor<'b>(checker: &mut Checker<'b>, body: &'b Body, name: &str, is_second: 
 }
 
 fn step<'b>(checker: &mut Checker<'b>, written: &Written, at: usize, step: &'b Step) {
-    let is_factor = |name: &str| written.factors().chain(written.scales()).any(|factor| factor == name);
+    let is_factor = |name: &str| written.factors().chain(written.all_scales()).any(|factor| factor == name);
     if let Some(factor) = step.expr().variables().into_iter().find(|name| is_factor(name)) {
         let message = format!(
             "`{factor}` is a factor of `dot`: its elements have no place in the result. To add it, pass it as another \
@@ -276,8 +332,8 @@ const LATE: &str = "a reduction along rows is known behind a row's last column, 
 /// What is passed and not read is read by nobody: most likely it was forgotten.
 fn unused(checker: &mut Checker<'_>, written: &Written) {
     let body = &written.body;
-    let read = body.needed_steps().map(Step::expr).flat_map(Expr::variables);
-    let used: Vec<&str> = written.factors().chain(written.scales()).chain(read).collect();
+    let read = body.needed_steps().map(Step::expr).flat_map(|expr| body.names_in(expr));
+    let used: Vec<&str> = written.factors().chain(written.all_scales()).chain(read).collect();
     for (at, Operand { name, role, kind, .. }) in body.operands.iter().enumerate() {
         if *role == Role::Input && *kind != Kind::Index && !used.contains(&name.as_str()) {
             let message = format!("`{name}` is never used; use it in what is written, or remove the parameter");

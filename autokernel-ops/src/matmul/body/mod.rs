@@ -4,7 +4,10 @@ mod class;
 mod complaint;
 pub mod oracle;
 pub mod print;
+mod print_element;
+pub(super) mod print_rotations;
 mod print_rows;
+mod rotations;
 mod rows;
 mod written;
 
@@ -14,7 +17,7 @@ use autokernel_core::Role;
 use serde::{Deserialize, Serialize};
 
 use super::many::Many;
-use crate::body::{Complaint, Kind, Operand, Place, Reduction, Step};
+use crate::body::{Columns, Complaint, Fetch, Kind, Operand, Place, Reduction, Step};
 use crate::expr::Precision;
 use class::MOST_REGISTERS;
 use complaint::complaints;
@@ -75,9 +78,19 @@ impl Body {
         self.0.numbers_of_factors()
     }
 
-    /// The numbers of the scales of groups of each product's second factor.
+    /// The numbers of the scales of groups or blocks of each product's second factor.
     pub fn scales(&self) -> Vec<u8> {
         self.0.numbers_of_scales()
+    }
+
+    /// The number of the scales of blocks of the first factor.
+    pub fn a_scales(&self) -> Option<u8> {
+        self.0.number_of_a_scales()
+    }
+
+    /// The numbers of what is multiplied: factors and their scales.
+    pub fn multiplied(&self) -> Vec<u8> {
+        [self.factors(), self.scales(), self.a_scales().into_iter().collect()].concat()
     }
 
     /// Which products a launch computes.
@@ -85,8 +98,8 @@ impl Body {
         self.class().many()
     }
 
-    /// The number of the operand that says where groups of rows begin.
-    pub fn offsets(&self) -> Option<u8> {
+    /// The number of the operand that says where groups begin, or how many rows count.
+    pub fn sizes(&self) -> Option<u8> {
         self.numbered().find(|(_, operand)| operand.kind == Kind::Index).map(|(number, _)| number)
     }
 
@@ -97,12 +110,45 @@ impl Body {
 
     /// The operands whose elements are read beside the factors.
     pub fn inputs(&self) -> impl Iterator<Item = &Operand> {
-        let factors = [self.factors(), self.scales()].concat();
+        let factors = self.multiplied();
         self.numbered()
             .filter(move |(number, operand)| {
                 operand.role == Role::Input && operand.kind != Kind::Index && !factors.contains(number)
             })
             .map(|(_, operand)| operand)
+    }
+
+    /// What is read element by element, under its name in expressions: an operand's own, or that of its repeated columns.
+    pub fn reads(&self) -> impl Iterator<Item = (&str, &Operand)> {
+        self.inputs().map(|operand| {
+            let fetch = self.fetches().find(|fetch| fetch.of == operand.name && fetch.columns == Columns::Repeat);
+            (fetch.map_or(operand.name.as_str(), |fetch| fetch.name.as_str()), operand)
+        })
+    }
+
+    /// What is read elsewhere than where the body writes.
+    pub fn fetches(&self) -> impl Iterator<Item = &Fetch> {
+        self.0.body.fetches.iter()
+    }
+
+    /// What elements see of their partners.
+    pub fn rotations(&self) -> impl Iterator<Item = &Fetch> {
+        self.0.rotations()
+    }
+
+    /// What each element's partner is, where elements see partners.
+    pub fn partners(&self) -> Option<Columns> {
+        self.0.partners()
+    }
+
+    /// Whether the operand's columns repeat along a row: they are its own.
+    pub fn is_repeated(&self, name: &str) -> bool {
+        self.0.body.is_repeated(name)
+    }
+
+    /// The numbers of the operands whose columns repeat along a row.
+    pub fn repeated(&self) -> Vec<u8> {
+        self.0.repeated()
     }
 
     /// What is written.
@@ -126,6 +172,12 @@ impl Body {
     /// The statements that compute an element, in order; of reductions their terms.
     pub fn steps_of_elements(&self) -> Vec<&Step> {
         rows::of_elements(&self.0.body)
+    }
+
+    /// The statements that compute what partners see of each other, in order.
+    pub fn steps_of_rotations(&self) -> Vec<&Step> {
+        let values: Vec<&str> = self.rotations().map(|fetch| fetch.of.as_str()).collect();
+        rows::of_names(&self.0.body, &values)
     }
 
     /// The statements behind the reductions of a row, in order.
@@ -168,11 +220,11 @@ impl fmt::Display for Body {
         for operand in self.inputs() {
             write!(f, ", {operand}")?;
         }
-        for scales in self.scales() {
+        for scales in self.a_scales().into_iter().chain(self.scales()) {
             write!(f, ", {}", self.operands()[usize::from(scales)])?;
         }
-        if let Some(offsets) = self.offsets() {
-            write!(f, ", {}", self.operands()[usize::from(offsets)])?;
+        if let Some(sizes) = self.sizes() {
+            write!(f, ", {}", self.operands()[usize::from(sizes)])?;
         }
         let outputs: Vec<String> = self.outputs().map(Operand::to_string).collect();
         write!(f, " -> {}", outputs.join(", "))

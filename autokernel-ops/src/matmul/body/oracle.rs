@@ -3,15 +3,37 @@
 use std::collections::BTreeMap;
 
 use super::Body;
-use crate::body::{Kind, Step};
+use crate::body::{Columns, Fetch, Kind, Step};
 use crate::expr::Axis;
 use crate::expr::ball::{Ball, eval};
 use crate::rows::oracle::reduce;
 
 /// The matrices' elements at (row, column), in the outputs' order, from its sum of each product and those sums' errors. `input`
-/// gives an input's element by the operand's number.
+/// gives an input's element by the operand's number. Of a body without partners.
 pub fn element(body: &Body, place: (usize, usize), sums: &[Ball], input: &dyn Fn(usize) -> f64) -> Vec<Ball> {
-    let names = names_of_element(body, place, sums, input);
+    of_matrices(body, &names_of_element(body, place, sums, (BTreeMap::new(), &body.steps_of_elements()), input))
+}
+
+/// The same of all elements of row number `row`, from the sums of each. `input` gives an input's element by the operand's number and
+/// the column; whoever knows the columns of what repeats repeats them.
+pub fn elements(body: &Body, row: usize, sums: &[Vec<Ball>], input: &dyn Fn(usize, usize) -> f64) -> Vec<Vec<Ball>> {
+    let (of_elements, of_rotations) = (body.steps_of_elements(), body.steps_of_rotations());
+    let names =
+        |column: usize, given| names_of_element(body, (row, column), &sums[column], given, &|at| input(at, column));
+    let seen = |column: usize| {
+        let of = |fetch: &'_ Fetch| match fetch.columns.at(column, sums.len()) {
+            None => Ball::exact(f64::NAN),
+            Some((partner, is_negated)) => {
+                let Ball { value, error } = names(partner, (BTreeMap::new(), &of_rotations))[fetch.of.as_str()];
+                Ball { value: if is_negated { -value } else { value }, error }
+            }
+        };
+        body.rotations().map(|fetch| (fetch.name.as_str(), of(fetch))).collect()
+    };
+    (0..sums.len()).map(|column| of_matrices(body, &names(column, (seen(column), &of_elements)))).collect()
+}
+
+fn of_matrices(body: &Body, names: &BTreeMap<&str, Ball>) -> Vec<Ball> {
     body.matrices().map(|operand| names[operand.name.as_str()]).collect()
 }
 
@@ -19,7 +41,11 @@ pub fn element(body: &Body, place: (usize, usize), sums: &[Ball], input: &dyn Fn
 /// input's element by the operand's number and the column.
 pub fn of_row(body: &Body, row: usize, sums: &[Vec<Ball>], input: &dyn Fn(usize, usize) -> f64) -> Vec<Ball> {
     let elements = sums.iter().enumerate();
-    let elements = elements.map(|(column, sums)| names_of_element(body, (row, column), sums, &|at| input(at, column)));
+    let elements = elements.map(|(column, sums)| {
+        names_of_element(body, (row, column), sums, (BTreeMap::new(), &body.steps_of_elements()), &|at| {
+            input(at, column)
+        })
+    });
     let elements: Vec<BTreeMap<&str, Ball>> = elements.collect();
     let inputs = body.operands().iter().enumerate().filter(|(_, operand)| !operand.kind.varies_along_row());
     let mut names: BTreeMap<&str, Ball> =
@@ -32,19 +58,23 @@ pub fn of_row(body: &Body, row: usize, sums: &[Vec<Ball>], input: &dyn Fn(usize,
     columns.map(|operand| names[operand.name.as_str()]).collect()
 }
 
-/// Every name of an element: under that of a reduction its term.
+/// Every name of an element that those steps give, beside what it sees of partners: under that of a reduction its term.
 fn names_of_element<'b>(
     body: &'b Body,
     (row, column): (usize, usize),
     sums: &[Ball],
+    (partners, steps): (BTreeMap<&'b str, Ball>, &[&'b Step]),
     input: &dyn Fn(usize) -> f64,
 ) -> BTreeMap<&'b str, Ball> {
-    let inputs =
-        body.operands().iter().enumerate().map(|(at, operand)| (operand.name.as_str(), Ball::exact(input(at))));
-    let mut names: BTreeMap<&str, Ball> = inputs.collect();
+    let numbered = || body.operands().iter().enumerate();
+    let mut names = partners;
+    names.extend(numbered().map(|(at, operand)| (operand.name.as_str(), Ball::exact(input(at)))));
+    let number = |fetch: &Fetch| numbered().find(|(_, operand)| operand.name == fetch.of).map(|(at, _)| at);
+    let tables = body.fetches().filter(|fetch| fetch.columns == Columns::Repeat);
+    names.extend(tables.filter_map(|fetch| Some((fetch.name.as_str(), Ball::exact(input(number(fetch)?))))));
     names.extend([(Axis::Row, row), (Axis::Column, column)].map(|(axis, number)| (axis.call(), index(number))));
     names.extend(body.sums().zip(sums.iter().copied()));
-    evaluate(body, &body.steps_of_elements(), &mut names);
+    evaluate(body, steps, &mut names);
     names
 }
 

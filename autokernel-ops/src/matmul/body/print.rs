@@ -3,10 +3,11 @@
 use autokernel_core::Dtype;
 
 use super::Body;
+use super::print_element::{begin, statement, values};
+use super::print_rotations;
 use super::print_rows::{self, FUNCTION};
-use crate::body::cuda::{cuda_type, element, leading};
-use crate::body::{Kind, Operand, Step};
-use crate::expr::Axis;
+use crate::body::cuda::{columns, cuda_type, element, leading};
+use crate::body::{Kind, Operand};
 use crate::expr::cuda::Spelling;
 use crate::lines::Lines;
 
@@ -27,7 +28,9 @@ pub fn body(body: &Body, stored_as: Option<Dtype>, part_columns: u32) -> String 
     stored(&mut out, body, stored_as);
     let is_reference = stored_as.is_some();
     let spelling = if is_reference { Spelling::Exact } else { Spelling::Fast(body.precision()) };
+    print_rotations::declare(&mut out, body);
     compute(&mut out, body, spelling);
+    print_rotations::print(&mut out, body, spelling);
     if body.reductions().next().is_some() {
         print_rows::print(&mut out, body, (stored_as, part_columns), spelling);
     }
@@ -36,7 +39,7 @@ pub fn body(body: &Body, stored_as: Option<Dtype>, part_columns: u32) -> String 
 }
 
 /// The C++ type that holds an input; none of a scalar, which is a field of the arguments.
-fn input(operand: &Operand) -> Option<String> {
+fn input(body: &Body, operand: &Operand) -> Option<String> {
     let indexed = match operand.kind {
         Kind::Matrix => "kByBoth",
         Kind::Row => "kByColumn",
@@ -44,11 +47,13 @@ fn input(operand: &Operand) -> Option<String> {
         Kind::DeviceScalar => "kByNothing",
         Kind::Scalar | Kind::Index => return None,
     };
-    Some(format!("Input<{}, autokernel::body::Indexed::{indexed}>", cuda_type(operand)))
+    let of = format!("{}, autokernel::body::Indexed::{indexed}", cuda_type(operand));
+    let is_repeated = body.is_repeated(&operand.name);
+    Some(if is_repeated { format!("autokernel::body::Repeated<Input, {of}>") } else { format!("Input<{of}>") })
 }
 
 fn inputs(out: &mut Lines, body: &Body, is_tiled: bool) {
-    let held = || body.inputs().filter_map(|operand| Some((operand, input(operand)?)));
+    let held = || body.reads().filter_map(|(_, operand)| Some((operand, input(body, operand)?)));
     out.line("");
     out.line(INPUT);
     out.line("struct Inputs {");
@@ -65,7 +70,9 @@ fn inputs(out: &mut Lines, body: &Body, is_tiled: bool) {
     out.line(format!("{FUNCTION} void visit(const Args& args, Inputs& inputs, const Visit& visit) {{"));
     out.lines(held().map(|(operand, _)| {
         let name = element(&operand.name);
-        format!("visit(inputs.{name}, args.{name}, {});", stride(operand))
+        let is_repeated = body.is_repeated(&operand.name);
+        let of_columns = if is_repeated { format!(".with(args.{})", columns(&operand.name)) } else { String::new() };
+        format!("visit(inputs.{name}{of_columns}, args.{name}, {});", stride(operand))
     }));
     out.line("}");
 }
@@ -94,33 +101,13 @@ fn compute(out: &mut Lines, body: &Body, spelling: Spelling) {
     out.line(format!("float values[{}];", body.matrices().count() + body.reductions().count()));
     out.line("};");
     out.line("");
-    out.line("template <typename Inputs>");
-    let sums: String = body.sums().map(|sum| format!(", float {}", element(sum))).collect();
-    let place = "autokernel::body::Index at, int pair, int i";
-    out.line(format!("{FUNCTION} Outputs compute(const Args& args, const Inputs& inputs, {place}{sums}) {{"));
     let steps = body.steps_of_elements();
-    for (axis, number) in [(Axis::Row, "at.row"), (Axis::Column, "at.column")] {
-        if steps.iter().any(|step| step.expr().has_index(axis)) {
-            out.line(format!("const float {} = static_cast<float>({number});", axis.name()));
-        }
+    begin(out, body, "Outputs compute", body.partners().map(|_| "const Rotating& partner"));
+    values(out, body, &steps);
+    for (number, fetch) in body.rotations().enumerate() {
+        out.line(format!("const float {} = partner.values[{number}];", element(&fetch.name)));
     }
-    let is_read =
-        |operand: &&Operand| steps.iter().any(|step| step.expr().variables().contains(&operand.name.as_str()));
-    for operand in body.inputs().filter(is_read) {
-        let name = element(&operand.name);
-        let value =
-            if operand.kind == Kind::Scalar { format!("args.{name}") } else { format!("inputs.{name}.at(pair, i)") };
-        out.line(format!("const float {name} = {value};"));
-    }
-    for step in &steps {
-        let value = spelling.number(&step.expr().renamed(&element));
-        match step {
-            Step::Let { name, .. } | Step::Reduce { name, .. } => {
-                out.line(format!("const float {} = {value};", element(name)));
-            }
-            Step::Store { output, .. } => out.line(format!("const float {} = {value};", element(output))),
-        }
-    }
+    out.lines(steps.iter().map(|step| statement(step, spelling)));
     let written = body.matrices().map(|operand| operand.name.as_str()).chain(body.reductions().map(|(name, _)| name));
     let written: Vec<String> = written.map(element).collect();
     out.line(format!("return {{{{{}}}}};", written.join(", ")));

@@ -37,6 +37,11 @@ pub fn of_rows(body: &Body) -> Vec<&Step> {
     steps.into_iter().filter(|step| !matches!(step, Step::Reduce { .. })).collect()
 }
 
+/// The steps that compute those names, of one element.
+pub fn of_names<'b>(body: &'b Body, wanted: &[&str]) -> Vec<&'b Step> {
+    needed(body, |step| matches!(step, Step::Let { name, .. } if wanted.contains(&name.as_str())))
+}
+
 /// Those that `is_wanted`, and what they need but of the terms of a reduction, in order.
 fn needed(body: &Body, is_wanted: impl Fn(&Step) -> bool) -> Vec<&Step> {
     let mut names = BTreeSet::new();

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::body::{self, Operand};
+use crate::body::{self, Columns, Fetch, Operand};
 
 /// A body that may hold mistakes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,9 +26,12 @@ pub struct Product {
     pub name: String,
     /// The operand whose rows are multiplied.
     pub a: String,
+    /// The operand of scales of blocks of `a`: `dot(a * scales, …)`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub a_scales: Option<String>,
     /// The operand whose columns are; how it lies is the problem's [`Layout`](crate::matmul::problem::Layout).
     pub b: String,
-    /// The operand of scales of groups of `b`: `dot(a, (b * scales).t())`.
+    /// The operand of scales of groups or blocks of `b`: `dot(a, (b * scales).t())`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scales: Option<String>,
 }
@@ -41,7 +44,7 @@ pub struct Second {
     pub name: String,
     /// The operand whose columns are multiplied.
     pub b: String,
-    /// The operand of scales of groups of `b`.
+    /// The operand of scales of groups or blocks of `b`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scales: Option<String>,
 }
@@ -58,21 +61,34 @@ impl Written {
         [a, b].into_iter().chain(self.second.iter().map(|second| &second.b)).map(String::as_str)
     }
 
-    /// The names of the scales of each product's second factor; none where no groups are scaled.
+    /// The names of the scales of each product's second factor; none where they have none.
     pub fn scales(&self) -> impl Iterator<Item = &str> {
         let second = self.second.iter().flat_map(|second| &second.scales);
         self.product.scales.iter().chain(second).map(String::as_str)
     }
 
-    /// Their numbers.
+    /// Those, and before them those of the first factor.
+    pub fn all_scales(&self) -> impl Iterator<Item = &str> {
+        self.product.a_scales.iter().map(String::as_str).chain(self.scales())
+    }
+
+    /// The numbers of the scales of each product's second factor.
     pub fn numbers_of_scales(&self) -> Vec<u8> {
-        let number = |name: &str| self.numbered().find(|(_, operand)| operand.name == name).map_or(0, |(at, _)| at);
-        self.scales().map(number).collect()
+        self.scales().map(|name| self.number(name)).collect()
+    }
+
+    /// The number of the scales of the first factor.
+    pub fn number_of_a_scales(&self) -> Option<u8> {
+        self.product.a_scales.as_deref().map(|name| self.number(name))
+    }
+
+    fn number(&self, name: &str) -> u8 {
+        self.numbered().find(|(_, operand)| operand.name == name).map_or(0, |(at, _)| at)
     }
 
     /// The numbers of the first product's factors, and that of the other one's second factor, if there is another.
     pub fn numbers_of_factors(&self) -> ([u8; 2], Option<u8>) {
-        let number = |name: &String| self.numbered().find(|(_, operand)| operand.name == *name).map_or(0, |(at, _)| at);
+        let number = |name: &String| self.number(name);
         let Written { product: Product { a, b, .. }, second, .. } = self;
         ([a, b].map(number), second.as_ref().map(|second| number(&second.b)))
     }
@@ -80,6 +96,22 @@ impl Written {
     /// The numbers of the operands of which each product of a batch has its own.
     pub fn batched(&self) -> Vec<u8> {
         self.numbered().filter(|(_, operand)| operand.batched).map(|(at, _)| at).collect()
+    }
+
+    /// What the elements of the body see of partners, as far as something that is written needs it.
+    pub fn rotations(&self) -> impl Iterator<Item = &Fetch> {
+        let partners = self.body.fetches.iter().filter(|fetch| fetch.columns.are_partners());
+        partners.filter(|fetch| self.body.is_in_expressions(&fetch.name))
+    }
+
+    /// What each element's partner is, where elements see partners.
+    pub fn partners(&self) -> Option<Columns> {
+        self.rotations().next().map(|fetch| fetch.columns)
+    }
+
+    /// The numbers of the operands whose columns repeat along a row.
+    pub fn repeated(&self) -> Vec<u8> {
+        self.numbered().filter(|(_, operand)| self.body.is_repeated(&operand.name)).map(|(at, _)| at).collect()
     }
 
     /// Every operand with its number.

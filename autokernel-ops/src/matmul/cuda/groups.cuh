@@ -1,7 +1,8 @@
-// Groups of rows, each multiplied with a second factor of its own: how tiles of groups of any size are counted and found.
+// Groups of any size, which numbers in device memory tell: how their tiles are counted and found.
 //
-// Where groups begin stands in device memory and may be anything. Each offset is taken for at least the one before it, at least
-// 0 and at most the rows that there are, so that groups lie in order inside of the operands, and rows of none are left alone.
+// Those numbers may be anything. An offset is taken for at least the one before it, at least 0 and at most the rows that there
+// are, so that groups lie in order inside of the operands; a count for at least 0 and at most the rows of a slot. Rows of no group
+// are left alone. An emitted Batch names the kind as Batch::Sizes, and says where the numbers are.
 #pragma once
 
 #include "batch.cuh"
@@ -9,11 +10,24 @@
 
 namespace autokernel::groups {
 
-// The offsets of a launch.
+// The rows of a group.
+struct Rows {
+  int begin;
+  int end;
+};
+
+// Whole warps count, a group a lane: adds up `count` of each lane.
+__device__ __forceinline__ int add_up(int count) {
+#pragma unroll
+  for (int distance = kWarpSize / 2; distance > 0; distance /= 2) count += __shfl_xor_sync(~0u, count, distance);
+  return count;
+}
+
+// Groups lie one after the other: where each begins, and behind them where the last one ends.
 struct Offsets {
   const int32_t* first;
   int groups;
-  int rows;
+  int rows;  // of all groups, and of none
 
   template <typename Batch, typename Args>
   __device__ __forceinline__ static Offsets of(const Args& args) {
@@ -22,45 +36,75 @@ struct Offsets {
 
   // Number `at` of them, where the one before is `before`.
   __device__ __forceinline__ int after(int before, int at) const { return max(before, min(__ldg(first + at), rows)); }
+
+  // Group after group.
+  __device__ __forceinline__ Rows begin() const {
+    const int begin = after(0, 0);
+    return {begin, after(begin, min(1, groups))};
+  }
+  __device__ __forceinline__ Rows next(Rows before, int group) const { return {before.end, after(before.end, group + 1)}; }
+
+  // Tiles of `tile` rows that all groups have.
+  __device__ __forceinline__ int count_tiles(int tile) const {
+    const int lane = threadIdx.x % kWarpSize;
+    int before = after(0, 0);  // where the groups of this warp's turn begin
+    int tiles = 0;
+#pragma unroll 1
+    for (int turn = 0; turn < groups; turn += kWarpSize) {
+      int end = after(before, min(turn + lane + 1, groups));
+#pragma unroll
+      for (int distance = 1; distance < kWarpSize; distance *= 2) {  // the greatest up to this lane's
+        const int other = __shfl_up_sync(~0u, end, distance);
+        if (lane >= distance) end = max(end, other);
+      }
+      const int of_neighbour = __shfl_up_sync(~0u, end, 1);
+      tiles += ceil_div(end - (lane == 0 ? before : of_neighbour), tile);
+      before = __shfl_sync(~0u, end, kWarpSize - 1);
+    }
+    return add_up(tiles);
+  }
 };
 
-// Tiles of `tile` rows that all groups have. Whole warps count, a group a lane.
-__device__ __forceinline__ int count_tiles(const Offsets& offsets, int tile) {
-  const int lane = threadIdx.x % kWarpSize;
-  int before = offsets.after(0, 0);  // where the groups of this warp's turn begin
-  int tiles = 0;
-#pragma unroll 1
-  for (int first = 0; first < offsets.groups; first += kWarpSize) {
-    int end = offsets.after(before, min(first + lane + 1, offsets.groups));
-#pragma unroll
-    for (int distance = 1; distance < kWarpSize; distance *= 2) {  // the greatest up to this lane's
-      const int other = __shfl_up_sync(~0u, end, distance);
-      if (lane >= distance) end = max(end, other);
-    }
-    const int of_neighbour = __shfl_up_sync(~0u, end, 1);
-    tiles += ceil_div(end - (lane == 0 ? before : of_neighbour), tile);
-    before = __shfl_sync(~0u, end, kWarpSize - 1);
+// Each group has a slot of as many rows: how many of them it has, from the first on.
+struct Counts {
+  const int32_t* first;
+  int groups;
+  int rows;  // of a slot
+
+  template <typename Batch, typename Args>
+  __device__ __forceinline__ static Counts of(const Args& args) {
+    return {Batch::counts(args), args.batch, args.m};
   }
-#pragma unroll
-  for (int distance = kWarpSize / 2; distance > 0; distance /= 2) tiles += __shfl_xor_sync(~0u, tiles, distance);
-  return tiles;
-}
+
+  __device__ __forceinline__ int count(int group) const { return max(0, min(__ldg(first + group), rows)); }
+
+  __device__ __forceinline__ Rows begin() const { return {0, groups > 0 ? count(0) : 0}; }
+  __device__ __forceinline__ Rows next(Rows, int group) const { return {0, count(group)}; }
+
+  __device__ __forceinline__ int count_tiles(int tile) const {
+    int tiles = 0;
+#pragma unroll 1
+    for (int group = threadIdx.x % kWarpSize; group < groups; group += kWarpSize) tiles += ceil_div(count(group), tile);
+    return add_up(tiles);
+  }
+};
 
 // A group, and the tiles of those before it. Tiles are numbered group by group.
+template <typename Sizes>
 struct Cursor {
-  Offsets offsets;
+  Sizes sizes;
   int tile;     // its rows
   int columns;  // tiles side by side
   int group = 0;
-  int begin, end;  // its rows
+  Rows rows;
   int before = 0;  // tiles along M
 
-  __device__ __forceinline__ Cursor(const Offsets& all, int tile_rows, int tiles_n)
-      : offsets(all), tile(tile_rows), columns(tiles_n) {
+  __device__ __forceinline__ Cursor(const Sizes& all, int tile_rows, int tiles_n)
+      : sizes(all), tile(tile_rows), columns(tiles_n) {
     rewind();
   }
 
-  __device__ __forceinline__ int tiles_m() const { return ceil_div(end - begin, tile); }
+  __device__ __forceinline__ int tiles_m() const { return ceil_div(rows.end - rows.begin, tile); }
 
   // To the group that has tile `number`, which there is; gives the number of the tile there.
   __device__ __forceinline__ int seek(int number) {
@@ -69,8 +113,7 @@ struct Cursor {
     while (number >= (before + tiles_m()) * columns) {
       before += tiles_m();
       ++group;
-      begin = end;
-      end = offsets.after(begin, group + 1);
+      rows = sizes.next(rows, group);
     }
     return number - before * columns;
   }
@@ -78,8 +121,7 @@ struct Cursor {
  private:
   __device__ __forceinline__ void rewind() {
     group = before = 0;
-    begin = offsets.after(0, 0);
-    end = offsets.after(begin, min(1, offsets.groups));
+    rows = sizes.begin();
   }
 };
 

@@ -74,6 +74,29 @@ __device__ __forceinline__ float scale_of(const Args& args, int product, int64_t
   }
 }
 
+// The scales of the blocks of both factors that number `k` of a row and of a column lies in; 1 where none have scales.
+template <typename Problem, typename = void>
+struct ScalesOfBlocks {
+  template <typename Args>
+  __device__ __forceinline__ static double at(const Args&, int, int64_t, int64_t, int64_t) {
+    return 1.0;
+  }
+};
+template <typename Problem>
+struct ScalesOfBlocks<Problem, decltype(void(Problem::kBlock))> {
+  template <typename Args>
+  __device__ __forceinline__ static double at(const Args& args, int product, int64_t row, int64_t column, int64_t k) {
+    const auto* scales = static_cast<const float*>(args.scales);
+    int64_t ld = args.ldscales;
+    if constexpr (kHasSecondScales<Args>) {
+      if (product == 1) scales = static_cast<const float*>(args.scales2), ld = args.ldscales2;
+    }
+    const int64_t of_k = k / Problem::kBlock;
+    const float of_row = static_cast<const float*>(args.a_scales)[row * args.lda_scales + of_k];
+    return double(of_row) * double(scales[column / Problem::kBlock * ld + of_k]);
+  }
+};
+
 // What a row's reductions have of a block's columns.
 template <typename Body, int kCount = body::kStatistics<Body>>
 struct Reduced {
@@ -152,7 +175,9 @@ __device__ __forceinline__ void matmul_tile(const Args& args, int64_t tile, int 
       for (int k = 0; k < kTile; ++k) of_tile += double(a_tile[y][k]) * double(b_tile[product][k][x]);
       // Groups are of whole tiles along K.
       const bool is_scaled = SecondOf<Problem>::kGroup > 0 && column < args.n;
-      sums[product] += is_scaled ? of_tile * double(scale_of<Problem>(args, product, column, k0)) : of_tile;
+      if (is_scaled) of_tile *= double(scale_of<Problem>(args, product, column, k0));
+      if (row < rows && column < args.n) of_tile *= ScalesOfBlocks<Problem>::at(args, product, row, column, k0);
+      sums[product] += of_tile;
     }
     __syncthreads();
   }

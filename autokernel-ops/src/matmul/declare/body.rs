@@ -1,18 +1,21 @@
 //! What a declaration with a body says.
 
-use autokernel_core::{Dtype, Role};
+use autokernel_core::{Arch, Dtype, Role};
 
+use super::block_scales::{Block, block};
 use super::known::Known;
 use super::tf32;
 use super::weights::{Group, weights};
-use crate::body::{self, Kind, Operand};
+use crate::body::{self, Columns, Kind, Operand};
 use crate::declaration::operands::{node_at, operands};
 use crate::declaration::{Complaint, Declaration, Factors, Node, Setting, Statement, What, both};
 use crate::epilogue::Epilogue;
+use crate::matmul::block_scales::BLOCK;
 use crate::matmul::body::{Body, Product, Second, Written};
+use crate::matmul::default;
 use crate::matmul::inputs::{TF32, along_k};
 use crate::matmul::many::Many;
-use crate::matmul::problem::{Layout, Problem};
+use crate::matmul::problem::{Class, Layout, Problem};
 use crate::matmul::weights::GROUP;
 
 /// The product that `declaration` says, whose body is `statements`.
@@ -20,22 +23,28 @@ use crate::matmul::weights::GROUP;
 /// # Errors
 /// All mistakes at once, each with its remedy.
 pub fn declare(declaration: &Declaration, statements: &[Statement]) -> Result<Problem, Vec<Complaint>> {
-    let known = known(declaration).map_err(|complaint| vec![complaint]);
-    let (operands, (known, group)) = both(operands(&declaration.parameters), known)?;
+    let settings = settings(declaration).map_err(|complaint| vec![complaint]);
+    let (operands, settings) = both(operands(&declaration.parameters), settings)?;
+    let Settings { known, group, block: blocks } = settings;
     if declaration.body == crate::declaration::Body::Unreadable {
         return Err(Vec::new());
     }
-    let Sorted { product, second, layout, node, steps, nodes } = Sorted::new(declaration, statements)?;
+    let Sorted { product, second, layout, node, steps, nodes, fetches, fetched_at } =
+        Sorted::new(declaration, statements)?;
     let dtype = |operand: Option<&Operand>| operand.map(|operand| operand.dtype);
     let input = dtype(operands.iter().find(|operand| operand.name == product.a));
     let output = dtype(operands.iter().find(|operand| (operand.role, operand.kind) == (Role::Output, Kind::Matrix)));
-    let complain = |it: body::Complaint| node_at(declaration, &nodes, it.place).complain(it.message);
+    let place = |place| match place {
+        body::Place::Fetch(at) => fetched_at.get(at).copied().unwrap_or(declaration.parameter_list),
+        place => node_at(declaration, &nodes, place),
+    };
+    let complain = |it: body::Complaint| place(it.place).complain(it.message);
     let written = product.clone();
     let names = [Some(&product.a), Some(&product.b), second.as_ref().map(|second| &second.b)];
     let is_factor = |(_, operand): &(usize, &Operand)| names.contains(&Some(&operand.name));
     let factors: Vec<usize> = operands.iter().enumerate().filter(is_factor).map(|(at, _)| at).collect();
     let declared = operands.clone();
-    let body = Body::new(Written { product, second, body: body::Body { operands, steps, ..body::Body::default() } })
+    let body = Body::new(Written { product, second, body: body::Body { operands, fetches, steps } })
         .map_err(|complaints| complaints.into_iter().map(complain).collect::<Vec<_>>())?;
     let (Some(input), Some(output)) = (input, output) else { return Err(Vec::new()) };
     let wide = factors.into_iter().map(|at| (input, node_at(declaration, &[], body::Place::Operand(at))));
@@ -43,9 +52,37 @@ pub fn declare(declaration: &Declaration, statements: &[Statement]) -> Result<Pr
     if let Some(message) = unread(layout, input, &written).or_else(|| across_groups(layout, &body, &written)) {
         return Err(vec![node.complain(message)]);
     }
-    let weights = weights(declaration, &written, &declared, (input, layout, node), group).map_err(|it| vec![it])?;
+    if let Some(setting) = declaration.settings.iter().find(|setting| setting.name == "k" && is_along_k(&body)) {
+        let message = "k counts the rows of all groups together, and each kernel sums a part of them; leave it out";
+        return Err(vec![setting.node.complain(message)]);
+    }
+    let block = block(declaration, &written, blocks).map_err(|it| vec![it])?;
+    let of_groups = Product { scales: written.scales.clone().filter(|_| block.is_none()), ..written.clone() };
+    let weights = weights(declaration, &of_groups, &declared, (input, layout, node), group).map_err(|it| vec![it])?;
     let product = Problem::new(input, layout, Epilogue::identity());
-    Ok(Problem { weights, output, body: Some(body.into()), known_n: known.n, known_k: known.k, ..product })
+    let problem =
+        Problem { weights, block, output, body: Some(body.into()), known_n: known.n, known_k: known.k, ..product };
+    let class = problem.class();
+    if class.partners().is_some() && default::of_partners(&class, Arch::SM_90A).is_none() {
+        return Err(vec![node.complain(no_whole_heads(&class, &written))]);
+    }
+    Ok(problem)
+}
+
+/// What to do where no tile has whole heads: store the second factor as tiles have them, or do without.
+fn no_whole_heads(class: &Class, Product { a, b, .. }: &Product) -> String {
+    let stored = Class { layout: Layout::Nt, ..class.clone() };
+    if default::of_partners(&stored, Arch::SM_90A).is_some() {
+        return format!(
+            "no tile of a product whose second factor lies so has whole heads; store `{b}` as `[n, k]` and write `dot({a}, {b}.t())`"
+        );
+    }
+    let heads = match class.partners() {
+        Some(Columns::RotateHalf(head)) => format!("whole heads of {head} columns"),
+        _ => "whole pairs of columns".to_owned(),
+    };
+    let of = if class.products() == 2 { "both of two products" } else { "this product" };
+    format!("no tile has {heads} of {of}; rotate in `#[autokernel::rows]`, on what this kernel writes")
 }
 
 /// Why the matrix units do not read factors that lie so.
@@ -58,16 +95,36 @@ fn unread(layout: Layout, input: Dtype, Product { a, b, .. }: &Product) -> Optio
     (!Layout::of(input).contains(&layout)).then(|| format!("{}; {stored}", along_k(input)))
 }
 
-/// Groups are of rows of `a`, which lie one after the other where it is not transposed.
-fn across_groups(layout: Layout, body: &Body, Product { a, .. }: &Product) -> Option<String> {
-    let refused = layout.transpose_a() && body.many() == Many::Groups;
-    refused
-        .then(|| format!("an `Index` divides rows of `{a}` into groups; store it as `[m, k]` and write `dot({a}, …)`"))
+/// Groups are of rows that lie one after the other in memory: of `a` where it is not transposed, or along K of both factors where
+/// these are rows of both.
+fn across_groups(layout: Layout, body: &Body, Product { a, b, .. }: &Product) -> Option<String> {
+    match body.many() {
+        Many::Groups if layout.transpose_a() => {
+            Some(format!("an `Index` divides rows of `{a}` into groups; store it as `[m, k]` and write `dot({a}, …)`"))
+        }
+        Many::GroupsAlongK if layout != Layout::Tn => Some(format!(
+            "an `Index` divides what is summed into groups, which are rows of `{a}` and of `{b}`; store them as `[k, m]` and `[k, n]` and \
+             write `dot({a}.t(), {b})`"
+        )),
+        _ => None,
+    }
+}
+
+fn is_along_k(body: &Body) -> bool {
+    body.many() == Many::GroupsAlongK
 }
 
 /// What stands in the attribute's parentheses.
-fn known(declaration: &Declaration) -> Result<(Known, Option<Group>), Complaint> {
-    let (mut known, mut group) = (Known::default(), None);
+#[derive(Default)]
+struct Settings {
+    known: Known,
+    group: Option<Group>,
+    block: Option<Block>,
+}
+
+/// Reads them.
+fn settings(declaration: &Declaration) -> Result<Settings, Complaint> {
+    let Settings { mut known, mut group, mut block } = Settings::default();
     for Setting { name, node, given } in &declaration.settings {
         match name.as_str() {
             "n" | "k" | "m" => known.apply(name, *node, given)?,
@@ -76,6 +133,7 @@ fn known(declaration: &Declaration) -> Result<(Known, Option<Group>), Complaint>
             }
             TF32 => tf32::apply(*node, given)?,
             GROUP => group = Some(Group::read(group, *node, given)?),
+            BLOCK => block = Some(Block::read(block, *node, given)?),
             "transpose_b" => {
                 return Err(node.complain("the body says how `b` lies; write `dot(x, w.t())` there"));
             }
@@ -85,13 +143,13 @@ fn known(declaration: &Declaration) -> Result<(Known, Option<Group>), Complaint>
             }
             other => {
                 let message = format!(
-                    "unknown setting `{other}`; beside a body there are `tf32`, `group = …`, `n = …` and `k = …`"
+                    "unknown setting `{other}`; beside a body there are `tf32`, `group = …`, `block = …`, `n = …` and `k = …`"
                 );
                 return Err(node.complain(message));
             }
         }
     }
-    Ok((known, group))
+    Ok(Settings { known, group, block })
 }
 
 /// The statements of a body, its products apart.
@@ -104,14 +162,19 @@ struct Sorted {
     steps: Vec<body::Step>,
     /// Where the steps stand.
     nodes: Vec<Node>,
+    /// What is read elsewhere.
+    fetches: Vec<body::Fetch>,
+    /// Where that stands.
+    fetched_at: Vec<Node>,
 }
 
 impl Sorted {
     fn new(declaration: &Declaration, statements: &[Statement]) -> Result<Self, Vec<Complaint>> {
         let (mut products, mut steps, mut nodes) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut fetches, mut fetched_at) = (Vec::new(), Vec::new());
         for Statement { what, node } in statements {
             match what {
-                What::Fetch(_) | What::Step(body::Step::Store { row: Some(_), .. }) => {
+                What::Fetch(body::Fetch { row: Some(_), .. }) | What::Step(body::Step::Store { row: Some(_), .. }) => {
                     return Err(vec![node.complain(
                         "an index picks rows in `#[autokernel::rows]`: gather before this kernel, or scatter behind it",
                     )]);
@@ -119,6 +182,10 @@ impl Sorted {
                 What::Step(step) => {
                     steps.push(step.clone());
                     nodes.push(*node);
+                }
+                What::Fetch(fetch) => {
+                    fetches.push(fetch.clone());
+                    fetched_at.push(*node);
                 }
                 What::Product { name, factors } => products.push(Dot { name, factors, node: *node }),
             }
@@ -129,9 +196,10 @@ impl Sorted {
             return Err(vec![declaration.parameter_list.complain(message)]);
         };
         let second = second(factors, more)?;
-        let Factors { a, transpose_a, b, transpose_b, scales } = factors.clone();
+        let Factors { a, transpose_a, a_scales, b, transpose_b, scales } = factors.clone();
         let layout = Layout::new(transpose_a, transpose_b);
-        Ok(Sorted { product: Product { name: name.to_owned(), a, b, scales }, second, layout, node, steps, nodes })
+        let product = Product { name: name.to_owned(), a, a_scales, b, scales };
+        Ok(Sorted { product, second, layout, node, steps, nodes, fetches, fetched_at })
     }
 }
 
@@ -163,10 +231,13 @@ const A_THIRD: &str =
 
 /// Why two products cannot be summed by one kernel.
 fn why_apart(first: &Factors, second: &Factors) -> Option<String> {
-    let Factors { a, transpose_a, transpose_b, .. } = first;
     let shown = |name: &str, is_transposed| if is_transposed { format!("{name}.t()") } else { name.to_owned() };
-    let a = shown(a, *transpose_a);
-    if shown(&second.a, second.transpose_a) != a {
+    let shown_a = |Factors { a, transpose_a, a_scales, .. }: &Factors| match a_scales {
+        None => shown(a, *transpose_a),
+        Some(scales) => format!("{a} * {scales}"),
+    };
+    let (a, transpose_b) = (shown_a(first), &first.transpose_b);
+    if shown_a(second) != a {
         return Some(format!(
             "two products of a kernel have the same first factor, and that of the other one is `{a}`; write this one to a \
              matrix first, and pass that as an operand"

@@ -57,6 +57,7 @@ static_assert(sizeof(Args) == 128, "the launch packs as many bytes");
 // What each product has of the operands.
 struct Batch {
   static constexpr autokernel::batch::Many kMany = autokernel::batch::Many::kGroups;
+  using Sizes = autokernel::groups::Offsets;
 
   // What a launch passes, seen from product `number`.
   __device__ __forceinline__ static Args of(Args args, int64_t number) {

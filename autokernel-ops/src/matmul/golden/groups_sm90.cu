@@ -64,9 +64,12 @@ static_assert(sizeof(Args) == 640, "the launch packs as many bytes");
 // What each product has of the operands.
 struct Batch {
   static constexpr autokernel::batch::Many kMany = autokernel::batch::Many::kGroups;
+  using Sizes = autokernel::groups::Offsets;
   // Whether each has this factor of its own, so that its tensor map has a dimension more.
+  static constexpr bool kA = false;
   static constexpr bool kB = true;
   static constexpr bool kB2 = true;
+  static constexpr bool kC = false;
 
   // What a launch passes, seen from product `number`.
   __device__ __forceinline__ static Args of(Args args, int64_t number) {

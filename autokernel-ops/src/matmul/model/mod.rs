@@ -8,6 +8,7 @@
 mod constants;
 mod forecast;
 mod instruction;
+mod load;
 mod order;
 mod traffic;
 mod traits;
@@ -18,10 +19,10 @@ use autokernel_core::Extents;
 pub use crate::forecast::Machine;
 pub use constants::Constants;
 pub use forecast::forecast;
+use load::Load;
 pub use traits::Traits;
 use turns::Turns;
 
-use super::extents::{products, sizes};
 use super::sm90::Sharing;
 
 /// Until the flag of sums that are handed on is seen by another SM, in microseconds. An estimate: a store, a fence and a
@@ -40,37 +41,37 @@ pub struct Model {
 impl Model {
     /// The time of a launch of those extents, in milliseconds.
     pub fn predicted_ms(&self, image: &Traits, extents: &Extents) -> f64 {
-        self.best_sharing(image, extents).1
+        self.best_sharing(image, &Load::of_products(extents)).1
+    }
+
+    /// The time of a launch on groups of rows, whose sizes nobody knows before: the mean of even and of uneven ones.
+    fn predicted_ms_of_groups(&self, image: &Traits, extents: &Extents) -> f64 {
+        let loads = [Load::of_equal_groups(extents), Load::of_uneven_groups(image, extents)];
+        loads.iter().map(|load| self.best_sharing(image, load).1).sum::<f64>() / loads.len() as f64
     }
 
     /// How many waves of tiles clusters best share.
     pub fn shared_waves(&self, image: &Traits, extents: &Extents) -> u32 {
-        self.best_sharing(image, extents).0
+        self.best_sharing(image, &Load::of_products(extents)).0
     }
 
-    fn best_sharing(&self, image: &Traits, extents: &Extents) -> (u32, f64) {
+    fn best_sharing(&self, image: &Traits, load: &Load) -> (u32, f64) {
         let most = if image.stream_k { Sharing::MOST_WAVES } else { 0 };
-        let shared = |waves| (waves, self.sharing_ms(image, extents, waves));
+        let shared = |waves| (waves, self.sharing_ms(image, load, waves));
         let others = (1..=most).map(shared);
         others.fold(shared(0), |best, other| if other.1 < best.1 { other } else { best })
     }
 
     /// The time where clusters share so many waves of tiles.
-    fn sharing_ms(&self, image: &Traits, extents: &Extents, shared_waves: u32) -> f64 {
+    fn sharing_ms(&self, image: &Traits, load: &Load, shared_waves: u32) -> f64 {
         let Model { machine, constants } = self;
         let geometry = &image.geometry;
-        let [m, n, k] = sizes(extents);
+        let [.., k] = load.sizes;
         let stages = f64::from(k.div_ceil(geometry.tile_k * geometry.split_k).max(1));
-        let turns = Turns::new(image, extents, machine, shared_waves);
+        let turns = Turns::new(image, &load.tiled, machine, shared_waves);
 
-        let stage_ms = self.stage_ms(image, [m, n, k], &turns);
-        let main_ms = turns.longest * stages * stage_ms;
-        let (m, n, k) = (f64::from(m), f64::from(n), f64::from(k));
-        let summed = f64::from(geometry.tile_n / geometry.columns);
-        // As if nothing were shared by the products of a batch.
-        let of_one = image.input_bytes * (m * k + summed * k * n) + image.output_bytes * m * n;
-        let bytes = f64::from(products(extents)) * of_one;
-        let memory_ms = bytes / (machine.memory_gb_per_s * 1e6 * constants.memory);
+        let main_ms = turns.longest * stages * self.stage_ms(image, load.sizes, &turns);
+        let memory_ms = load.bytes(image) / (machine.memory_gb_per_s * 1e6 * constants.memory);
         let per_tile_ms = self.store_ms(image, &turns) + turns.longest * constants.tile_us * 1e-3;
         norm(main_ms, memory_ms, constants.memory_norm)
             + per_tile_ms

@@ -59,7 +59,7 @@ impl Traits {
         // The first kernel multiplies; what may follow it brings the reductions of rows together, in no time beside it.
         let mut grid = plan.kernels.into_iter().next().map(|kernel| kernel.grid);
         if let (Many::Groups, Some(grid)) = (class.many(), &mut grid) {
-            // They are predicted as a batch of groups of the same size.
+            // Their rows are predicted as a batch of groups of the same size.
             grid.axes.push(Axis { dim: BATCH, step: 1 });
         }
         let (ring, ping_pong, instruction) = match schedule {

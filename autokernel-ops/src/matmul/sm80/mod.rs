@@ -9,7 +9,7 @@ use crate::matmul::knobs::schedule;
 use crate::matmul::problem::Class;
 
 pub use plan::{constants, plan};
-pub use rules::RULES;
+pub use rules::{MOST_COLUMNS_OF_A_WARP, RULES};
 
 const WARP_THREADS: u32 = 32;
 /// Registers beside accumulators and operand fragments: addresses, counters, the copies in flight.

@@ -17,8 +17,8 @@ pub fn plan(class: &Class, operands: &Operands, schedule: &Sm80Schedule, symbol:
     let args = [operands.matrices(), operands.extents(), knobs, operands.batch_strides(), operands.others.clone()];
     // How many tiles groups have, they themselves count.
     let residency = match operands.many {
-        Many::One | Many::Batch => Residency::OneEach,
-        Many::Groups => Residency::Sharing { blocks_per_sm: BLOCKS_PER_SM },
+        Many::One | Many::Batch | Many::GroupsAlongK => Residency::OneEach,
+        Many::Masked | Many::Groups => Residency::Sharing { blocks_per_sm: BLOCKS_PER_SM },
     };
     let kernel = KernelStep {
         symbol,
@@ -33,9 +33,9 @@ pub fn plan(class: &Class, operands: &Operands, schedule: &Sm80Schedule, symbol:
         },
         args: args.concat(),
     };
-    // A stand-in for C would overwrite the rows of no group.
+    // A stand-in for C would overwrite the rows of none.
     let c_base = Alignment { operand: operands.c, bytes: VECTOR_BYTES, rows: false };
-    let of_c = (operands.many != Many::Groups).then_some(c_base);
+    let of_c = (!operands.many.counts_rows_on_device()).then_some(c_base);
     LaunchPlan::of_kernel(kernel, operands.aligned_rows().into_iter().chain(of_c).collect())
 }
 

@@ -1,10 +1,13 @@
 //! What a schedule of the sm80 family must keep.
 
 use super::{Sm80Schedule as S, WARP_THREADS};
+use crate::matmul::body::BodyClass;
 use crate::matmul::problem::Class;
 use crate::matmul::schedule::Raster;
 use crate::rule::Rule;
 
+/// Of a tile that is as low as can be: more would leave fragments no registers.
+pub const MOST_COLUMNS_OF_A_WARP: u32 = 128;
 const SIDES: [u32; 4] = [32, 64, 128, 256];
 const MAX_WARPS: u32 = 16;
 /// Accumulators a thread may hold beside its operand fragments without spilling.
@@ -57,6 +60,17 @@ pub const RULES: &[Rule<S, Class>] = &[
         reason: |s, class, _| {
             let (S { tile_m, tile_n, warps_m, warps_n, .. }, columns) = (s, least_columns(class));
             format!("{tile_m}x{tile_n} over {warps_m}x{warps_n} warps is not a multiple of 16x{columns} each")
+        },
+    },
+    Rule {
+        name: "rotated_heads_lie_in_a_lane",
+        words: "with a body whose elements see partners in halves of heads, the warp tile's columns, with two products half of them, are \
+                a multiple of a head",
+        holds: |s, class, _| class.holds_partners(class.columns_of_c(s.tile_n / s.warps_n.max(1))),
+        reason: |s, class, _| {
+            let (columns, head) =
+                (class.columns_of_c(s.tile_n / s.warps_n.max(1)), class.body.as_ref().map_or(1, BodyClass::head));
+            format!("a warp has {columns} columns, of heads of {head}; take fewer warps_n or a wider tile")
         },
     },
     Rule {

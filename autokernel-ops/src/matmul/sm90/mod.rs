@@ -4,10 +4,11 @@ mod plan;
 mod rules;
 mod sharing;
 
-use autokernel_core::TileBox;
+use autokernel_core::{Dtype, TileBox};
 
 use crate::family::Family;
 use crate::knob::choices;
+use crate::matmul::block_scales::AT_ONCE;
 use crate::matmul::geometry::Geometry;
 use crate::matmul::knobs::schedule;
 use crate::matmul::problem::Class;
@@ -201,11 +202,19 @@ impl Sm90Schedule {
         self.shared_bytes_with(problem, self.store_buffers(problem))
     }
 
-    /// Alignment, the ring and its barriers, the store staging.
+    /// Scales of blocks, four along K of each stage: those of a tile's rows, and a unit of alignment for those of its columns; before
+    /// them as much, so that they begin with such a unit.
+    fn block_scale_bytes(&self, problem: &Class) -> u32 {
+        const ALIGNMENT: u32 = 128;
+        let of_rows = self.tile_m * AT_ONCE * Dtype::F32.bytes();
+        problem.block.map_or(0, |_| ALIGNMENT + self.stages * (of_rows + ALIGNMENT))
+    }
+
+    /// Alignment, the ring and its barriers, the store staging, and scales of blocks.
     fn shared_bytes_with(&self, problem: &Class, buffers: u32) -> u32 {
         let TileBox { rows, swizzle, .. } = self.store_box(problem);
         let staging = self.consumers * WARPS_PER_WARPGROUP * buffers * rows * swizzle;
-        1024 + self.stages * (self.stage_bytes(problem) + 16) + staging
+        1024 + self.stages * (self.stage_bytes(problem) + 16) + staging + self.block_scale_bytes(problem)
     }
 
     pub(super) fn geometry(&self, problem: &Class) -> Geometry {

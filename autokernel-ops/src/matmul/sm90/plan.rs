@@ -4,8 +4,8 @@ use autokernel_core::plan::{Buffer, Contents};
 use autokernel_core::{Arg, Field, Grid, KernelStep, LaunchPlan, Residency, TileBox};
 
 use super::{Mode, SWIZZLE_BYTES, Sm90Schedule, UNSWIZZLED, WARPS_PER_WARPGROUP, groups, panel_k, tile_k};
-use crate::matmul::many::Many;
-use crate::matmul::plan::{Operands, SCALES, field, pointer, raster};
+use crate::matmul::block_scales::AT_ONCE;
+use crate::matmul::plan::{A_SCALES, Operands, SCALES, field, pointer, raster};
 use crate::matmul::problem::Class;
 use crate::source::{Constant, boolean, int};
 
@@ -18,8 +18,8 @@ const WORD_BYTES: u32 = 4;
 pub fn plan(class: &Class, operands: &Operands, schedule: &Sm90Schedule, symbol: String) -> LaunchPlan {
     let &Sm90Schedule { tile_m, tile_n, cluster_m, cluster_n, split_k, stream_k, .. } = schedule;
     let residency = match (split_k, stream_k) {
-        // How many tiles groups have, they themselves count.
-        _ if operands.many == Many::Groups => Residency::Sharing { blocks_per_sm: 1 },
+        // How many tiles groups of rows have, they themselves count.
+        _ if operands.many.counts_rows_on_device() => Residency::Sharing { blocks_per_sm: 1 },
         (1, false) => Residency::Persistent { blocks_per_sm: 1 },
         (1, true) => Residency::Sharing { blocks_per_sm: 1 },
         _ => Residency::OneEach,
@@ -49,7 +49,7 @@ fn workspace(schedule: &Sm90Schedule) -> [Buffer; 2] {
 }
 
 fn args(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -> Vec<Field> {
-    let &Operands { a, b, b2, c, ref others, ref scales, .. } = operands;
+    let &Operands { a, b, b2, c, ref others, .. } = operands;
     let &Sm90Schedule { tile_m, tile_n, cluster_m, cluster_n, .. } = schedule;
     let tile_k = tile_k(class);
     let operand_box = |rows, columns| TileBox { rows, columns, swizzle: SWIZZLE_BYTES };
@@ -62,12 +62,11 @@ fn args(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -> Vec<Fiel
     let box_of_b = operand_box(b_rows, elements_of_b);
     let mut args = vec![map("a_map", a, operand_box(a_rows, panel_k(class))), map("b_map", b, box_of_b)];
     args.extend(b2.map(|b2| map("b2_map", b2, box_of_b)));
-    let box_of_scales = TileBox { rows: groups(class), columns: class.columns_of_c(tile_n), swizzle: UNSWIZZLED };
-    let maps_of_scales = SCALES.into_iter().zip(scales);
-    args.extend(
-        maps_of_scales.map(|(name, &operand)| field(&format!("{name}_map"), Arg::Map { operand, tile: box_of_scales })),
-    );
+    args.extend(maps_of_scales(class, operands, schedule));
     args.extend([map("c_map", c, schedule.store_box(class)), pointer("c", c), operands.leading("ldc", c)]);
+    if class.block.is_some() {
+        args.extend(operands.addressed_scales());
+    }
     args.extend(operands.extents());
     args.extend(raster(schedule.raster));
     if schedule.stream_k {
@@ -80,6 +79,18 @@ fn args(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -> Vec<Fiel
     args.extend(operands.batch_strides());
     args.extend(others.iter().cloned());
     args
+}
+
+/// The tensor maps of scales: of groups those of second factors, of blocks that of the first one.
+fn maps_of_scales(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -> Vec<Field> {
+    let map = |name: &str, operand, tile| field(&format!("{name}_map"), Arg::Map { operand, tile });
+    if let Some(of_a) = operands.a_scales {
+        let tile = TileBox { rows: schedule.tile_m, columns: AT_ONCE, swizzle: UNSWIZZLED };
+        return vec![map(A_SCALES, of_a, tile)];
+    }
+    let columns = class.columns_of_c(schedule.tile_n);
+    let tile = TileBox { rows: groups(class), columns, swizzle: UNSWIZZLED };
+    SCALES.into_iter().zip(&operands.scales).map(|(name, &operand)| map(name, operand, tile)).collect()
 }
 
 /// The constants of CUDA's `struct Schedule`: the knobs that make an image, and what the launch needs too.

@@ -97,6 +97,21 @@ pub const RULES: &[Rule<S, Class>] = &[
         },
     },
     Rule {
+        name: "rotated_heads_lie_in_a_lane",
+        words: "with a body whose elements see partners swap_ab is false, and where these are halves of heads tile_n, with two products \
+                half of it, is a multiple of a head",
+        holds: |s, class, _| {
+            class.partners().is_none() || !s.swap_ab && class.holds_partners(class.columns_of_c(s.tile_n))
+        },
+        reason: |s, class, _| {
+            let (columns, head) = (class.columns_of_c(s.tile_n), class.body.as_ref().map_or(1, BodyClass::head));
+            format!(
+                "swap_ab = {}, and {columns} columns of heads of {head}; take whole heads without swap_ab",
+                s.swap_ab
+            )
+        },
+    },
+    Rule {
         name: "row_major_b_takes_whole_swizzle_rows",
         words: "with layouts nn and tn, tile_n is a multiple of 64, with two products of 128",
         holds: |s, class, _| class.layout.transpose_b() || s.tile_n.is_multiple_of(64 * class.products()),
@@ -135,6 +150,27 @@ pub const RULES: &[Rule<S, Class>] = &[
             format!(
                 "{held} registers of accumulators and of what is made of weights, and {limit} fit; take a smaller tile"
             )
+        },
+    },
+    Rule {
+        name: "tile_n_begins_where_blocks_do",
+        words: "of scales of blocks, columns of C in a tile divide 128 or are a multiple of it",
+        holds: |s, class, _| class.block.is_none_or(|block| begins_with_blocks(class.columns_of_c(s.tile_n), block)),
+        reason: |s, class, _| {
+            let columns = class.columns_of_c(s.tile_n);
+            format!(
+                "a tile has {columns} columns of C, so that others begin inside of a block of 128; take 64, 128 or 256"
+            )
+        },
+    },
+    Rule {
+        name: "block_scales_fit_registers",
+        words: "of scales of blocks, accumulators, half of the width of wgmma up to 64, and the scales that a lane holds, both twice where a \
+                consumer has one block of 64 by up to 128, are at most 200, of three consumers 120, with a body less what it needs beyond 32",
+        holds: |s, class, _| class.block.is_none() || held_with_blocks(s, class) <= max_with_blocks(s, class),
+        reason: |s, class, _| {
+            let (held, limit) = (held_with_blocks(s, class), max_with_blocks(s, class));
+            format!("{held} registers of accumulators and scales, and {limit} fit; take a smaller tile")
         },
     },
     Rule {
@@ -181,12 +217,28 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "groups_are_walked_over",
-        words: "of groups of rows split_k is 1",
-        holds: |s, class, _| s.split_k == 1 || class.many() != Many::Groups,
+        words: "of groups of rows, and of rows that are counted, split_k is 1",
+        holds: |s, class, _| s.split_k == 1 || !class.many().counts_rows_on_device(),
         reason: |s, _, _| {
             format!(
                 "split_k = {} asks for a cluster for each tile, and how many groups have the device alone knows",
                 s.split_k
+            )
+        },
+    },
+    Rule {
+        name: "groups_along_k_have_whole_tiles",
+        words: "of groups along K mode is cooperative, split_k is 1 and stream_k is false",
+        holds: |s, class, _| {
+            let is_whole = s.mode == Mode::Cooperative && s.split_k == 1 && !s.stream_k;
+            is_whole || class.many() != Many::GroupsAlongK
+        },
+        reason: |s, _, _| {
+            format!(
+                "mode = {}, split_k = {} and stream_k = {} count on as much of K for each tile, and groups along K differ in it",
+                s.mode.name(),
+                s.split_k,
+                s.stream_k
             )
         },
     },
@@ -310,6 +362,26 @@ fn max_with_weights(s: &S, class: &Class) -> u32 {
     let limit: u32 = if s.consumers == 3 { 120 } else { 168 };
     let needed = class.body_registers().saturating_sub(SPARE_REGISTERS);
     limit.saturating_sub(needed)
+}
+
+/// Whether tiles of so many columns, one beside the other, begin with a block or lie inside of one.
+fn begins_with_blocks(columns: u32, block: u32) -> bool {
+    columns > 0 && (block.is_multiple_of(columns) || columns.is_multiple_of(block))
+}
+
+/// Registers of a consumer's accumulators, of a part of the tile that is not scaled yet, and of the scales of the rows and columns of
+/// wgmma that a lane holds; of two parts, one of which is multiplied as the other is added, where there is one a stage.
+fn held_with_blocks(s: &S, class: &Class) -> u32 {
+    let blocks = (if s.swap_ab { s.tile_n } else { s.tile_m }) / (WGMMA_M * s.consumers_sharing_a_tile());
+    let of_columns = class.products() * class.columns_of_c(s.tile_n).div_ceil(class.block.unwrap_or(1));
+    let scales = if s.swap_ab { s.tile_m / 4 + blocks } else { 2 * blocks + of_columns };
+    let overlaps = blocks == 1 && s.width() <= 128 && s.consumers < 3;
+    s.accumulators() + (if overlaps { 2 } else { 1 }) * (s.width().min(128) / 2 + scales)
+}
+
+fn max_with_blocks(s: &S, class: &Class) -> u32 {
+    let limit: u32 = if s.consumers == 3 { 120 } else { 200 };
+    limit.saturating_sub(class.body_registers().saturating_sub(SPARE_REGISTERS))
 }
 
 /// The most accumulators that ptxas fits without spilling: three consumers have 160 registers a thread, fewer have

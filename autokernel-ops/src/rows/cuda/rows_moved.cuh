@@ -1,7 +1,8 @@
 // Elements of other columns: the partners of a rotation, and tables that repeat along a row.
 //
 // Mostly what stands for a vector is a vector, too, and is loaded as one: out of L1 where another thread of the row loads it for
-// itself. At seams it is loaded element by element. An element that is not there is no number.
+// itself. At seams it is loaded element by element. An element that is not there is no number. Where operands are aligned and columns
+// move by whole vectors there are no seams, and the code is straight.
 //
 // Included before `rows_sm80.cuh`, whose loads these are where columns are moved.
 #pragma once
@@ -29,6 +30,12 @@ struct RotateHalf {
 
   int columns;
 
+  // Whether an aligned vector stands for an aligned one.
+  template <int kVector>
+  __device__ __forceinline__ bool keeps_vectors() const {
+    return kHalf % kVector == 0;
+  }
+
   __device__ __forceinline__ Moved at(int column) const {
     const bool is_first = column % kHead < kHalf;
     const int partner = is_first ? column + kHalf : column - kHalf;
@@ -44,6 +51,11 @@ struct RotatePairs {
 
   int columns;
 
+  template <int kVector>
+  __device__ __forceinline__ bool keeps_vectors() const {
+    return kVector % 2 == 0;
+  }
+
   __device__ __forceinline__ Moved at(int column) const {
     const int partner = column ^ 1;
     return {partner, partner < columns, column % 2 == 0};
@@ -58,8 +70,16 @@ struct RepeatColumns {
 
   int columns;  // of the table
 
+  template <int kVector>
+  __device__ __forceinline__ bool keeps_vectors() const {
+    return columns % kVector == 0;
+  }
+
   __device__ __forceinline__ Moved at(int column) const {
-    return {columns > 0 ? column % columns : 0, columns > 0, false};
+    if (columns <= 0) return {0, false, false};
+    const unsigned at = column, width = columns;
+    // Mostly a power of two: the rest of a division takes more instructions than the loads.
+    return {static_cast<int>((width & (width - 1)) == 0 ? at & (width - 1) : at % width), true, false};
   }
 };
 
@@ -130,9 +150,27 @@ __device__ __forceinline__ bool load_whole(Packed<T, kVector>& packed, MovedPlac
   }
 }
 
+// What stands for an aligned vector, where that is an aligned vector: all of it is there, or nothing.
+template <typename T, int kVector, typename Columns>
+__device__ __forceinline__ void load_straight(Packed<T, kVector>& packed, MovedPlace<const T, Columns> place,
+                                              Span<kVector> span) {
+  Moved first = {span.first, true, false};
+  if constexpr (!Columns::kSwapsNeighbours) first = place.columns.at(span.first);
+  const bool is_there = place.is_there && first.is_there;
+  load<true>(packed, Place<const T>{place.row, true}, Span<kVector>{first.column, span.is_inside && is_there});
+  if constexpr (Columns::kSwapsNeighbours) turn_pairs(packed);
+  const uint32_t signs = first.is_negated ? kSigns<T> : 0;
+  const uint32_t nans = sizeof(T) == 4 ? kNan<T> : kNan<T> << 16 | kNan<T>;
+#pragma unroll
+  for (int word = 0; word < packed.kWords; ++word) packed.words[word] = is_there ? packed.words[word] ^ signs : nans;
+}
+
 template <bool kIsAligned, typename T, int kVector, typename Columns>
 __device__ __forceinline__ void load(Packed<T, kVector>& packed, MovedPlace<const T, Columns> place,
                                      Span<kVector> span) {
+  if constexpr (kIsAligned && kVector > 1) {
+    if (place.columns.template keeps_vectors<kVector>()) return load_straight(packed, place, span);
+  }
   packed.clear();
   if (!span.is_inside) return;
   if constexpr (kVector > 1) {

@@ -151,7 +151,13 @@ mod tests {
         Header {
             problem: Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap()),
             arch: Arch::SM_90A,
-            environment: Environment { gpu: text(gpu), driver: text("1"), nvcc: text("13"), kernels: text("0") },
+            environment: Environment {
+                gpu: text(gpu),
+                driver: text("1"),
+                nvcc: text("13"),
+                kernels: text("0"),
+                objective: Default::default(),
+            },
         }
     }
 

@@ -7,7 +7,7 @@ use autokernel_runtime::Argument;
 use super::error::Result;
 use super::guarded::Buffer;
 use super::instruments::Instruments;
-use crate::operand::{rows_and_columns, seed_of};
+use crate::operand::{outer, rows_and_columns, seed_of};
 
 /// Bytes before and after a matrix that is checked: more than a row of a large matrix.
 pub const GUARD_BYTES: usize = 1 << 20;
@@ -41,6 +41,8 @@ pub struct OperandBuffer {
     pub operand: Operand,
     /// Where it lies.
     pub buffer: Buffer,
+    /// Matrices along the axes outside of rows.
+    pub outer: Vec<usize>,
     /// The standard deviation of what it is filled with.
     scale: f32,
 }
@@ -59,11 +61,13 @@ impl Operands {
         seed: u64,
     ) -> Result<Self> {
         let mut buffers = Vec::new();
-        for (number, operand) in problem.signature().operands.into_iter().enumerate() {
-            let (height, width) = rows_and_columns(&operand, &shape);
+        let signature = problem.signature();
+        for (number, operand) in signature.operands.iter().cloned().enumerate() {
+            let (height, width) = rows_and_columns(&signature, number, &shape);
             let buffer = Buffer::new(tools, operand.dtype, height, width, rows.ld(width), guard_bytes)?;
             let scale = problem.scale(number, &shape);
-            buffers.push(OperandBuffer { operand, buffer, scale });
+            let outer = outer(&operand, &shape);
+            buffers.push(OperandBuffer { operand, buffer, outer, scale });
         }
         let operands = Operands { buffers };
         operands.draw(tools, seed)?;
@@ -100,10 +104,10 @@ impl Operands {
 
     /// What a launch takes.
     pub fn arguments(&mut self) -> Result<Vec<Argument<'_>>> {
-        let of = self.buffers.iter_mut().map(|OperandBuffer { operand, buffer, .. }| match operand.role {
+        let of = self.buffers.iter_mut().map(|OperandBuffer { operand, buffer, outer, .. }| match operand.role {
             _ if operand.passed == Passed::ByValue => Ok(SCALAR),
-            Role::Input => buffer.argument(),
-            Role::Output => buffer.argument_mut(),
+            Role::Input => buffer.argument(outer),
+            Role::Output => buffer.argument_mut(outer),
         });
         of.collect()
     }
@@ -113,22 +117,12 @@ impl Operands {
     }
 }
 
-/// A small shape beside `shape` on which a kernel is checked too: no extent is a multiple of any tile, and each row is
-/// followed by a gap. The first extent is no larger than it is in `shape`; those that were compiled in stay.
-pub fn ragged_sibling(problem: &Problem, shape: Extents) -> Extents {
-    const RAGGED: [u32; 6] = [389, 523, 203, 101, 67, 37];
-    let dims = problem.signature().dims.into_iter().zip(RAGGED).enumerate().map(|(at, (dim, ragged))| {
-        let free = if at == 0 { ragged.min(shape.size(0)) } else { ragged };
-        (dim.name, dim.known.unwrap_or(free))
-    });
-    Extents::collect(dims).unwrap_or(shape)
-}
-
 #[cfg(test)]
 mod tests {
     use autokernel_codegen::dtype::Dtype;
     use autokernel_codegen::matmul::{self, extents, sizes};
     use autokernel_codegen::problem::Layout;
+    use autokernel_core::{Coarse, Signature};
 
     use super::*;
 
@@ -136,21 +130,25 @@ mod tests {
     fn the_sibling_is_ragged_in_every_extent_that_is_not_compiled_in() {
         let product = matmul::Problem::new(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap());
         let shape = extents(4096, 4096, 4096);
-        assert_eq!(ragged_sibling(&product.clone().into(), shape), extents(389, 523, 203));
-        assert_eq!(ragged_sibling(&product.clone().into(), extents(16, 64, 64)), extents(16, 523, 203));
+        assert_eq!(Problem::from(product.clone()).ragged(&shape), extents(389, 523, 203));
+        assert_eq!(Problem::from(product.clone()).ragged(&extents(16, 64, 64)), extents(16, 523, 203));
         let known = matmul::Problem { known_n: Some(4096), ..product };
-        assert_eq!(sizes(&ragged_sibling(&known.into(), shape))[1], 4096);
+        assert_eq!(sizes(&Problem::from(known).ragged(&shape))[1], 4096);
     }
 
     #[test]
     fn an_operand_has_the_rows_and_columns_of_its_axes() {
         let signature = Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap()).signature();
         let shape = extents(2, 3, 5);
-        let sizes: Vec<_> = signature.operands.iter().map(|operand| rows_and_columns(operand, &shape)).collect();
-        assert_eq!(sizes, [(2, 5), (3, 5), (2, 3)]);
-        let axes = |axes: &[u8]| Operand { axes: axes.to_vec(), ..signature.operands[0].clone() };
-        assert_eq!(rows_and_columns(&axes(&[1]), &shape), (1, 3));
-        assert_eq!(rows_and_columns(&axes(&[0, 1, 2]), &shape), (6, 5));
+        let sizes = |signature: &Signature| -> Vec<_> {
+            (0..signature.operands.len()).map(|number| rows_and_columns(signature, number, &shape)).collect()
+        };
+        assert_eq!(sizes(&signature), [(2, 5), (3, 5), (2, 3)]);
+        let mut other = signature.clone();
+        (other.operands[0].axes, other.operands[1].axes) = (vec![1], vec![0, 1, 2]);
+        assert_eq!(sizes(&other)[..2], [(1, 3), (6, 5)]);
+        let coarse = vec![Coarse { operand: 1, axis: 1, indices: 2, together: 16, is_ragged: false }];
+        assert_eq!(sizes(&Signature { coarse, ..signature })[1], (3, 3));
     }
 
     #[test]

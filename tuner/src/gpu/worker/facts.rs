@@ -31,11 +31,13 @@ pub fn gpu(device: &Device, info: &DeviceInfo) -> Result<Gpu> {
         matrix_tflops: roofline.map_or(0.0, |it| it.peak_tflops),
     };
     let capability = info.compute_capability;
+    let sensors = Sensors::new(device);
     Ok(Gpu {
         facts,
         compute_capability: (capability.major.into(), capability.minor.into()),
         driver: driver_version(info),
-        no_nvml: Sensors::new(device).missing(),
+        no_nvml: sensors.missing(),
+        no_energy: sensors.energy_mj().err(),
     })
 }
 

@@ -34,7 +34,8 @@ pub enum Contestant {
 pub type LaunchOf<'l> = &'l mut dyn FnMut(&Contestant, usize) -> Result<()>;
 
 /// Effort spent on learning how long a contestant takes.
-const CHOOSING: Effort = Effort { min_samples: 10, max_samples: 20, noise_pct: 1.0, limit_ms: 20.0, rest_ms: 0.0 };
+const CHOOSING: Effort =
+    Effort { min_samples: 10, max_samples: 20, noise_pct: 1.0, limit_ms: 20.0, rest_ms: 0.0, energy_ms: 0.0 };
 /// The most rounds that only warm up.
 const MAX_WARM_UP_ROUNDS: u32 = 50;
 
@@ -44,6 +45,7 @@ struct Entrant {
     chosen: Option<String>,
     round_ms: Vec<f64>,
     clocks: Vec<Option<f64>>,
+    energy_mj: Option<f64>,
 }
 
 /// Times the contestants that could be prepared; the others keep their failures.
@@ -80,6 +82,14 @@ pub fn run(
                 entrant.round_ms.push(Timing::of_ms(&batch.samples_ms)?.median_ms);
                 entrant.clocks.push(batch.sm_clock_mhz);
             }
+        }
+    }
+    if request.energy_ms > 0.0 {
+        for entrant in entrants.iter_mut().flatten() {
+            let Entrant { contestant, batching, energy_mj, .. } = entrant;
+            let mj =
+                stopwatch.energy_mj(tools, *batching, request.energy_ms, &mut |number| launch(contestant, number))?;
+            *energy_mj = Some(mj);
         }
     }
     Ok(entrants.into_iter().map(reply).collect())
@@ -130,7 +140,7 @@ fn enter(
         }
     };
     let batching = Batching::for_round(launch_ms, round_ms);
-    Ok(Entrant { contestant, batching, chosen, round_ms: Vec::new(), clocks: Vec::new() })
+    Ok(Entrant { contestant, batching, chosen, round_ms: Vec::new(), clocks: Vec::new(), energy_mj: None })
 }
 
 /// The fastest of cuBLASLt's algorithms without an epilogue, and its time in milliseconds.
@@ -162,8 +172,8 @@ pub fn choose(
 
 fn reply(entrant: Result<Entrant>) -> FinalReply {
     match entrant {
-        Ok(Entrant { round_ms, clocks, chosen, .. }) => {
-            FinalReply::Timed { round_ms, sm_clock_mhz: mean_mhz(clocks), chosen }
+        Ok(Entrant { round_ms, clocks, chosen, energy_mj, .. }) => {
+            FinalReply::Timed { round_ms, sm_clock_mhz: mean_mhz(clocks), energy_mj, chosen }
         }
         Err(error) => FinalReply::Failed { failure: error.failure() },
     }

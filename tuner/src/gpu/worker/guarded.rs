@@ -7,6 +7,7 @@ use cudarc::driver::{CudaSlice, DevicePtr};
 
 use super::error::{Result, WorkerError};
 use super::instruments::{Instruments, Rectangle, Reports};
+use crate::operand::argument;
 
 /// A row-major matrix with guard zones before and after it; the guards and the gaps between rows hold NaN.
 pub struct Guarded<T> {
@@ -200,9 +201,9 @@ impl Buffer {
         of_buffer!(self, matrix => matrix.count_touched(tools, reports, index))
     }
 
-    /// To be read by a launch.
-    pub fn argument(&self) -> Result<Argument<'_>> {
-        of_buffer!(self, matrix => Ok(matrix.view()?.into()))
+    /// To be read by a launch, as so many matrices along each axis outside of rows.
+    pub fn argument(&self, outer: &[usize]) -> Result<Argument<'_>> {
+        of_buffer!(self, matrix => Ok(argument!(matrix.view()?, outer, HeadsView)?))
     }
 
     /// Some of its rows, to be read by a launch.
@@ -210,9 +211,9 @@ impl Buffer {
         of_buffer!(self, matrix => Ok(matrix.some_rows(every)?.into()))
     }
 
-    /// To be written by a launch.
-    pub fn argument_mut(&mut self) -> Result<Argument<'_>> {
-        of_buffer!(self, matrix => Ok(matrix.view_mut()?.into()))
+    /// The same, to be written.
+    pub fn argument_mut(&mut self, outer: &[usize]) -> Result<Argument<'_>> {
+        of_buffer!(self, matrix => Ok(argument!(matrix.view_mut()?, outer, HeadsViewMut)?))
     }
 }
 

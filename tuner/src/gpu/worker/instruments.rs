@@ -44,6 +44,7 @@ pub struct Instruments {
     sm_count: u32,
     /// By element type, in the order of [`Dtype::ALL`].
     typed: Vec<Typed>,
+    fill_packed: CudaFunction,
     count_touched: CudaFunction,
     brake: CudaFunction,
     clock: CudaFunction,
@@ -110,6 +111,7 @@ impl Instruments {
             stream: stream.clone(),
             sm_count,
             typed: Dtype::ALL.into_iter().map(typed).collect::<Result<_>>()?,
+            fill_packed: function("autokernel_fill_packed")?,
             count_touched: function("autokernel_count_touched")?,
             brake: function("autokernel_brake")?,
             clock: function("autokernel_clock")?,
@@ -122,10 +124,17 @@ impl Instruments {
         &self.stream
     }
 
-    /// Fills an input with `scale` times standard normal numbers.
+    /// Fills an input with `scale` times standard normal numbers; one of packed numbers with all that there are, alike.
     pub fn fill_normal(&self, dtype: Dtype, to: Rectangle, seed: u64, scale: f32) -> Result<()> {
         let Rectangle { address, rows, columns, ld } = to;
         let (rows, columns, ld) = (rows as u64, columns as u64, ld as u64);
+        if dtype == Dtype::I4x2 {
+            let mut launch = self.stream.launch_builder(&self.fill_packed);
+            launch.arg(&address).arg(&rows).arg(&columns).arg(&ld).arg(&seed);
+            // SAFETY: the parameters are those of the kernel, and `to` lies inside a live buffer of this stream.
+            unsafe { launch.launch(self.grid()) }.map_err(WorkerError::driver("filling packed numbers"))?;
+            return Ok(());
+        }
         let mut launch = self.stream.launch_builder(&self.typed(dtype).fill_normal);
         launch.arg(&address).arg(&rows).arg(&columns).arg(&ld).arg(&seed).arg(&scale);
         // SAFETY: the parameters are those of the kernel, and `to` lies inside a live buffer of this stream.

@@ -93,10 +93,11 @@ impl Worker {
 
 fn evaluated(measured: Result<stopwatch::Measured>) -> Evaluated {
     match measured {
-        Ok(stopwatch::Measured { timing, sm_clock_mhz, throttled }) => {
+        Ok(stopwatch::Measured { timing, sm_clock_mhz, energy_mj, throttled }) => {
             let samples = u32::try_from(timing.samples).unwrap_or(u32::MAX);
             let measurement = Measurement {
                 sm_clock_mhz,
+                energy_mj,
                 throttled,
                 ..Measurement::new(timing.median_ms, timing.spread_pct, samples)
             };

@@ -4,14 +4,14 @@ use std::rc::Rc;
 
 use autokernel_codegen::emit::Tolerance;
 use autokernel_codegen::problem::Problem;
-use autokernel_core::{Extents, Passed, Role};
+use autokernel_core::{Extents, Operand, Passed, Role};
 use autokernel_runtime::{Argument, CompiledKernel, Device};
 
 use super::buffers::{OperandBuffer, Operands, SCALAR};
 use super::error::{Result, WorkerError};
 use super::guarded::{Every, Guarded};
 use super::instruments::{Instruments, Rectangle, Report};
-use crate::operand::rows_and_columns;
+use crate::operand::{argument, rows_and_columns};
 
 /// The precise result of one set of operands, in fp32: of all rows, or of every `stride`th where all would take too long.
 pub struct Reference {
@@ -49,13 +49,20 @@ fn rows_are_independent(problem: &Problem) -> bool {
         && signature.inputs().all(|input| counts_rows(&input.axes) || !input.axes.contains(&0))
 }
 
+/// Whether the reference reads of this input the rows that it computes, as a plain matrix. Where it computes all, the input
+/// stays as a launch passes it: the first axis of attention's is that of batches, and it has heads.
+fn is_read_in_part(rows: Every, operand: &Operand) -> bool {
+    rows.stride > 1 && operand.axes.first() == Some(&0)
+}
+
 impl Reference {
     /// Room for the result of `problem` at `shape`, which `kernel` computes.
     pub fn new(tools: &Instruments, kernel: &Rc<CompiledKernel>, problem: &Problem, shape: Extents) -> Result<Self> {
         let rows = Every { first: 0, stride: row_stride(problem, shape) };
         let signature = problem.signature();
-        let expected = signature.outputs().map(|output| {
-            let (height, width) = rows_and_columns(output, &shape);
+        let outputs = signature.operands.iter().enumerate().filter(|(_, operand)| operand.role == Role::Output);
+        let expected = outputs.map(|(number, _)| {
+            let (height, width) = rows_and_columns(&signature, number, &shape);
             Guarded::new(tools, rows.count(height), width, width, 0)
         });
         let expected = expected.collect::<Result<_>>()?;
@@ -68,17 +75,18 @@ impl Reference {
         self.rows.first = (seed % self.rows.stride as u64) as usize;
         let mut expected = self.expected.iter_mut();
         let mut arguments: Vec<Argument<'_>> = Vec::new();
-        for OperandBuffer { operand, buffer, .. } in operands.all() {
+        for OperandBuffer { operand, buffer, outer, .. } in operands.all() {
             match operand.role {
                 _ if operand.passed == Passed::ByValue => arguments.push(SCALAR),
-                Role::Input if operand.axes.first() == Some(&0) => {
+                Role::Input if is_read_in_part(self.rows, operand) => {
                     arguments.push(buffer.argument_of_rows(self.rows)?);
                 }
-                Role::Input => arguments.push(buffer.argument()?),
+                Role::Input => arguments.push(buffer.argument(outer)?),
                 Role::Output => {
                     let rows = self.rows.count(buffer.rectangle(tools).rows);
                     let missing = || WorkerError::Request("operands of another problem".to_owned());
-                    arguments.push(expected.next().ok_or_else(missing)?.first_rows_mut(rows)?.into());
+                    let expected = expected.next().ok_or_else(missing)?.first_rows_mut(rows)?;
+                    arguments.push(argument!(expected, outer, HeadsViewMut)?);
                 }
             }
         }
@@ -177,6 +185,22 @@ mod tests {
         let stride = |edge| row_stride(&problem, extents(edge, edge, edge));
         assert_eq!((stride(64), stride(2048), stride(4096), stride(8192), stride(32_768)), (1, 1, 8, 16, 16));
         assert_eq!(row_stride(&problem, extents(16, 8192, 8192)), 1);
+    }
+
+    #[test]
+    fn inputs_with_heads_are_passed_whole_and_those_of_a_product_that_is_looked_at_in_part_by_rows() {
+        let in_part = |problem: &Problem, shape: Extents| -> Vec<bool> {
+            let rows = Every { first: 0, stride: row_stride(problem, shape) };
+            problem.signature().inputs().map(|operand| is_read_in_part(rows, operand)).collect()
+        };
+        let attention =
+            r#"{"operation": "attention", "dtype": "bf16", "head_dim": 128, "value_dim": 128, "scale": 0.1}"#;
+        let attention: Problem = serde_json::from_str(attention).unwrap();
+        let sizes = attention.signature().dims.iter().map(|dim| (dim.name, 1024)).collect::<Vec<_>>();
+        assert_eq!(in_part(&attention, Extents::collect(sizes).unwrap()), [false; 3]);
+        let product = Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap());
+        assert_eq!(in_part(&product, extents(8192, 8192, 8192)), [true, false]);
+        assert_eq!(in_part(&product, extents(64, 64, 64)), [false, false]);
     }
 
     #[test]

@@ -44,6 +44,16 @@ impl Sensors {
         self.nvml.as_ref().err().cloned()
     }
 
+    /// What the board has taken since the driver was loaded, in millijoules.
+    ///
+    /// # Errors
+    /// Why it is not told.
+    pub fn energy_mj(&self) -> Result<u64, String> {
+        let (nvml, bus) = self.nvml.as_ref().map_err(Clone::clone)?;
+        let device = nvml.device_by_pci_bus_id(bus.as_str()).map_err(|error| error.to_string())?;
+        device.total_energy_consumption().map_err(|error| error.to_string())
+    }
+
     /// What they say now; nothing without NVML.
     pub fn read(&self) -> Reading {
         let Ok((nvml, bus)) = &self.nvml else { return Reading::default() };

@@ -9,7 +9,7 @@ use autokernel_core::Extents;
 use autokernel_runtime::timing::sets_to_exceed_l2;
 use autokernel_runtime::{CompiledKernel, Device, DeviceInfo, Image};
 
-use super::buffers::{GUARD_BYTES, Operands, Rows, ragged_sibling};
+use super::buffers::{GUARD_BYTES, Operands, Rows};
 use super::cublas::Cublas;
 use super::error::{Result, WorkerError};
 use super::finals::{self, Contestant};
@@ -52,7 +52,7 @@ impl Session {
         let kernel = unsafe { CompiledKernel::load(device, &signature, &plan, Image::Cubin(&image)) }?;
         let kernel = Rc::new(kernel);
 
-        let sibling = ragged_sibling(problem, shape);
+        let sibling = problem.ragged(&shape);
         let ragged = Operands::new(&tools, problem, sibling, Rows::Gapped, GUARD_BYTES, seed ^ 1)?;
         let ragged_reference = Reference::new(&tools, &kernel, problem, sibling)?;
 

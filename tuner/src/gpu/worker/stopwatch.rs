@@ -9,6 +9,7 @@ use cudarc::driver::{CudaEvent, CudaSlice, DevicePtr, PinnedHostSlice};
 use super::error::{Result, WorkerError};
 use super::instruments::Instruments;
 use super::sensors::Sensors;
+use crate::gpu::meter::{self, Board, Ran};
 use crate::gpu::sampling::{Batching, Effort, is_throttled, settled};
 
 /// Times batches of launches that are queued behind a brake, so that the GPU runs them without a gap.
@@ -42,6 +43,8 @@ pub struct Measured {
     pub timing: Timing,
     /// The mean SM clock over the samples, in MHz.
     pub sm_clock_mhz: Option<u32>,
+    /// The energy of a launch, in millijoules, where it was asked for.
+    pub energy_mj: Option<f64>,
     /// Samples that were thrown away.
     pub throttled: u32,
 }
@@ -57,6 +60,8 @@ const MAX_WARM_UP_MS: f64 = 40.0;
 /// A rest is this many times as long as the work before it, up to a limit.
 const REST_PER_BUSY: f64 = 1.5;
 const MAX_REST_MS: f64 = 300.0;
+/// Launches that run between two looks at the counter of energy, in milliseconds.
+const ENERGY_BATCH_MS: f64 = 10.0;
 
 impl Stopwatch {
     /// A stopwatch on the stream of `tools`.
@@ -107,7 +112,35 @@ impl Stopwatch {
             kept = Kept::of(&batches);
         }
         let Kept { samples_ms, clocks, throttled } = kept;
-        Ok(Measured { timing: Timing::of_ms(&samples_ms)?, sm_clock_mhz: mean_mhz(clocks), throttled })
+        let timing = Timing::of_ms(&samples_ms)?;
+        let energy_mj = if effort.energy_ms > 0.0 {
+            let batching = Batching::for_round(timing.median_ms, ENERGY_BATCH_MS);
+            Some(self.energy_mj(tools, batching, effort.energy_ms, launch)?)
+        } else {
+            None
+        };
+        Ok(Measured { timing, sm_clock_mhz: mean_mhz(clocks), energy_mj, throttled })
+    }
+
+    /// The energy of a launch under load, in millijoules, by launches of at least `at_least_ms`.
+    ///
+    /// # Errors
+    /// The counter cannot be read, or stands still.
+    pub fn energy_mj(
+        &mut self,
+        tools: &Instruments,
+        batching: Batching,
+        at_least_ms: f64,
+        launch: Launch<'_>,
+    ) -> Result<f64> {
+        let Batching { launches_per_sample, samples_per_batch } = batching;
+        let batch = launches_per_sample * samples_per_batch;
+        let (sensors, since) = (&self.sensors, Instant::now());
+        let mut board = Loaded { sensors, tools, batch, number: 0, launch, running: None, since };
+        let still = || WorkerError::Request("the board's counter of energy stands still".to_owned());
+        let energy = meter::of_a_launch(&mut board, at_least_ms);
+        self.busy_ms += since.elapsed().as_secs_f64() * 1e3;
+        energy?.ok_or_else(still)
     }
 
     /// Lets the GPU rest for `at_least_ms`, and for longer than the last measurement kept it busy; not at all for 0.
@@ -187,6 +220,47 @@ impl Stopwatch {
     fn sm_clock_mhz(&self, tools: &Instruments) -> Result<Option<f64>> {
         let stamps = tools.stream().clone_dtoh(&self.stamps).map_err(WorkerError::driver("reading the SM clock"))?;
         Ok(clock_rate_mhz([stamps[0], stamps[1]], [stamps[2], stamps[3]]))
+    }
+}
+
+/// The board with a launch that is repeated without a gap: a batch is queued while the one before it runs, and the counter is read
+/// meanwhile.
+struct Loaded<'b, 'l> {
+    sensors: &'b Sensors,
+    tools: &'b Instruments,
+    /// Launches of a batch.
+    batch: usize,
+    number: usize,
+    launch: Launch<'l>,
+    /// The end of the batch that runs.
+    running: Option<CudaEvent>,
+    /// When the batch before it ended.
+    since: Instant,
+}
+
+impl Board for Loaded<'_, '_> {
+    type Error = WorkerError;
+
+    fn counter_mj(&mut self) -> Result<u64> {
+        let unread = |reason| WorkerError::Request(format!("the board's counter of energy cannot be read: {reason}"));
+        self.sensors.energy_mj().map_err(unread)
+    }
+
+    fn run(&mut self) -> Result<Ran> {
+        let doing = WorkerError::driver("running launches for their energy");
+        for _ in 0..self.batch {
+            (self.launch)(self.number)?;
+            self.number += 1;
+        }
+        let stream = self.tools.stream();
+        let end = stream.context().new_event(Some(CUevent_flags::CU_EVENT_DEFAULT)).map_err(&doing)?;
+        end.record(stream).map_err(&doing)?;
+        if let Some(before) = self.running.replace(end) {
+            before.synchronize().map_err(&doing)?;
+        }
+        let elapsed = self.since.elapsed();
+        self.since += elapsed;
+        Ok(Ran { launches: self.batch, elapsed_ms: elapsed.as_secs_f64() * 1e3 })
     }
 }
 

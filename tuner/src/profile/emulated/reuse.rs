@@ -71,12 +71,15 @@ impl Launch<'_> {
             let changes = other.changes_from(schedule)?;
             Some(Better { changes, from_memory: whole as f64, from_memory_with_half: half as f64 })
         });
-        let operand_bytes = |operand: &Operand| self.bytes(operand, &vec![WHOLE; operand.axes.len()]);
+        let numbered = || self.signature.operands.iter().enumerate();
+        let inputs = numbered().filter(|(_, operand)| operand.role == Role::Input);
+        let input_bytes =
+            |(number, operand): (usize, &Operand)| self.bytes(number, operand, &vec![WHOLE; operand.axes.len()]);
         Reuse {
             requested: waves.iter().map(|wave| wave.requested).sum::<u64>() as f64,
             from_memory: whole as f64,
             from_memory_with_half: half as f64,
-            least: self.signature.inputs().map(operand_bytes).sum::<u64>() as f64,
+            least: inputs.map(input_bytes).sum::<u64>() as f64,
             widest_wave: waves.iter().map(|wave| wave.touched.values().sum::<u64>()).max().unwrap_or(0) as f64,
             l2_bytes: self.l2_bytes,
             better,
@@ -108,7 +111,7 @@ impl Launch<'_> {
     fn touch(&self, wave: &mut Wave, part: &[u32]) {
         for (number, operand) in self.signature.operands.iter().enumerate() {
             let place: Vec<u32> = operand.axes.iter().map(|dim| self.along(*dim, part)).collect();
-            let bytes = self.bytes(operand, &place);
+            let bytes = self.bytes(number, operand, &place);
             let piece = Piece { operand: number, place, is_input: operand.role == Role::Input };
             wave.requested += if piece.is_input { bytes } else { 0 };
             wave.touched.insert(piece, bytes);
@@ -121,15 +124,15 @@ impl Launch<'_> {
         axis.and_then(|axis| part.get(axis)).copied().unwrap_or(WHOLE)
     }
 
-    /// Bytes of an operand's piece.
-    fn bytes(&self, operand: &Operand, place: &[u32]) -> u64 {
-        let elements = |(dim, at): (&u8, &u32)| {
+    /// Bytes of a piece of operand `number`.
+    fn bytes(&self, number: usize, operand: &Operand, place: &[u32]) -> u64 {
+        let elements = |(axis_number, (dim, at)): (usize, (&u8, &u32))| {
             let size = self.shape.size(*dim);
             let axis = self.grid.axes.iter().find(|axis| axis.dim == *dim).filter(|_| *at != WHOLE);
             let within = axis.map_or(size, |axis| axis.step.min(size.saturating_sub(at.saturating_mul(axis.step))));
-            u64::from(within)
+            u64::from(self.signature.elements(number, axis_number, within))
         };
-        operand.axes.iter().zip(place).map(elements).product::<u64>() * u64::from(operand.dtype.bytes())
+        operand.axes.iter().zip(place).enumerate().map(elements).product::<u64>() * u64::from(operand.dtype.bytes())
     }
 }
 

@@ -89,12 +89,12 @@ fn schedule_row(columns: usize, schedule: String) -> Markup {
 }
 
 fn entry_rows(entry: &Entry) -> Markup {
-    let Entry { problem, arch, extents, schedule, provenance } = entry;
+    let Entry { problem, arch, extents, range, schedule, provenance } = entry;
     html! {
         tbody {
             tr {
                 th scope="row" { (extents) }
-                td { (problem.brief()) " " (arch) }
+                td { (problem.brief()) " " (arch) @if let Some(range) = range { ", for " (range) } }
                 td.n data-name="time" { (Ms(provenance.median_ms)) }
                 td.n data-name="TFLOP/s" { (number(Some(provenance.tflops), 0)) }
                 td.quiet data-name="date" { (provenance.date) }

@@ -137,7 +137,7 @@ impl Strategy for Surrogate {
         for trial in trials {
             match self.ground.find(&trial.schedule) {
                 Some(index) => {
-                    self.told.insert(index, trial.median_ms().map(f64::ln));
+                    self.told.insert(index, trial.cost().map(f64::ln));
                 }
                 None => self.ground.note(trial),
             }

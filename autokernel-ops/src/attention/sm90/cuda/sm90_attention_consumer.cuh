@@ -1,9 +1,9 @@
 // A consumer: a warpgroup that computes 64 rows of the output, queries of one head.
 #pragma once
 
+#include "attention_store.cuh"
 #include "sm90_attention_multiplier.cuh"
-#include "sm90_attention_store.cuh"
-#include "sm90_attention_tiles.cuh"
+#include "sm90_attention_walk.cuh"
 
 namespace autokernel::attention {
 
@@ -42,10 +42,7 @@ struct Consumer {
       });
     }
 
-    const float inverse[kRowsOfThread] = {softmax.inverse_sum(0), softmax.inverse_sum(1)};
-    scale_rows(sums, inverse);
-    store_rows<G>(args, rows, sums);
-    if constexpr (G::Problem::kLse) store_lse(args, rows, softmax);
+    store_results<G>(args, rows, softmax, sums);
   }
 
   __device__ __forceinline__ uint32_t next_tile() {

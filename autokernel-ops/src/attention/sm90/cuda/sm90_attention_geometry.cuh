@@ -1,12 +1,12 @@
 // Sizes that follow from problem and schedule, and where things lie in shared memory.
 #pragma once
 
+#include "attention_softmax.cuh"
 #include "ptx/sm90.cuh"
 #include "ptx/sm90_descriptor.cuh"
 
 namespace autokernel::attention {
 
-constexpr int kRowsOfWarpgroup = 64;  // wgmma's M
 constexpr int kPanel = 64;            // elements of a swizzled row
 constexpr int kDepth = 16;            // wgmma's K
 constexpr int kSlots = 2;             // numbers of tiles that the producer is ahead

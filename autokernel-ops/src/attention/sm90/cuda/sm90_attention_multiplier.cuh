@@ -6,8 +6,9 @@
 #pragma once
 
 #include "attention_score.cuh"
+#include "attention_softmax.cuh"
+#include "ptx/sm90_wgmma_registers.cuh"
 #include "sm90_attention_geometry.cuh"
-#include "sm90_attention_softmax.cuh"
 
 namespace autokernel::attention {
 

@@ -4,7 +4,7 @@
 #include "ptx/atomic.cuh"
 #include "ptx/sm90_tma_4d.cuh"
 #include "sm90_attention_geometry.cuh"
-#include "sm90_attention_tiles.cuh"
+#include "sm90_attention_walk.cuh"
 
 namespace autokernel::attention {
 

@@ -12,7 +12,7 @@ struct SharingAttention {
   using G = SharingGeometry<Problem, Sequences, Schedule>;
   static constexpr int kThreads = G::kThreads;
   static_assert(SharingConsumer<G>::kSharedBytes <= Schedule::kSharedBytes, "the launch asks for as much shared memory");
-  static_assert(SharingConsumer<G>::Parts::kBytesOfBlock == Schedule::kPartialBytes, "the workspace has as many");
+  static_assert(SharingConsumer<G>::PieceEnd::Parts::kBytesOfBlock == Schedule::kPartialBytes, "the workspace has as many");
 
   __device__ __forceinline__ static void run(const Args& args) {
     extern __shared__ uint8_t memory[];

@@ -1,9 +1,8 @@
 // From accumulators to memory.
 #pragma once
 
-#include "sm90_attention_geometry.cuh"
-#include "sm90_attention_softmax.cuh"
-#include "sm90_attention_tiles.cuh"
+#include "attention_softmax.cuh"
+#include "attention_tiles.cuh"
 
 namespace autokernel::attention {
 
@@ -96,6 +95,16 @@ __device__ __forceinline__ void store_lse(const Args& args, const Rows& rows, co
   for (int row = 0; row < kRowsOfThread; ++row) {
     if (rows.is_there(args, row)) base[rows.lse_of_row(args, row)] = softmax.log_sum_exp(row);
   }
+}
+
+// Of rows of which this block has seen all keys.
+template <typename G, typename Args, typename Rows, bool kScored, int kSums>
+__device__ __forceinline__ void store_results(const Args& args, const Rows& rows, const Softmax<kScored>& softmax,
+                                              float (&sums)[kSums]) {
+  const float inverse[kRowsOfThread] = {softmax.inverse_sum(0), softmax.inverse_sum(1)};
+  scale_rows(sums, inverse);
+  store_rows<G>(args, rows, sums);
+  if constexpr (G::Problem::kLse) store_lse(args, rows, softmax);
 }
 
 }  // namespace autokernel::attention

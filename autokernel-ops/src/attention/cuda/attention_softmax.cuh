@@ -3,11 +3,12 @@
 
 #include "attention_keys.cuh"
 #include "attention_weights.cuh"
-#include "ptx/sm90_wgmma_registers.cuh"
+#include "types.cuh"
 
 namespace autokernel::attention {
 
-constexpr int kRowsOfThread = 2;  // of an accumulator: 8 rows apart
+constexpr int kRowsOfWarpgroup = 64;  // 16 of each warp, one below the other
+constexpr int kRowsOfThread = 2;      // of an accumulator: 8 rows apart
 
 // The first row of an accumulator that a thread has.
 __device__ __forceinline__ int row_of_thread() {
@@ -100,7 +101,7 @@ __device__ __forceinline__ void scale_rows(float (&d)[kRegisters], const float (
   for (int i = 0; i < kRegisters; ++i) d[i] *= factor[i / 2 % 2];
 }
 
-// An accumulator rounded to packed pairs: the A of a wgmma, eight sums for each 16 columns.
+// An accumulator rounded to packed pairs: the A of a wgmma or of mma.syncs, eight sums for each 16 columns.
 template <typename Input, int kScores>
 __device__ __forceinline__ void pack_weights(const float (&scores)[kScores], uint32_t (&packed)[kScores / 2]) {
 #pragma unroll

@@ -3,17 +3,9 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
+use guide::{links, pages as guide, repository as root};
 use walkdir::WalkDir;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
-}
-
-fn guide() -> PathBuf {
-    root().join("docs/guide/src")
-}
 
 fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
@@ -26,12 +18,9 @@ fn pages() -> Vec<(PathBuf, String)> {
     pages.map(|path| (path.clone(), read(&path))).collect()
 }
 
-/// What stands in brackets behind `](`, without an anchor.
-fn links(text: &str) -> impl Iterator<Item = &str> {
-    text.split("](")
-        .skip(1)
-        .filter_map(|rest| rest.split_once(')'))
-        .map(|(link, _)| link.split('#').next().unwrap_or(link))
+/// The targets of a text's links, without their anchors.
+fn targets(text: &str) -> impl Iterator<Item = &str> {
+    links(text).into_iter().map(|(_, link)| link.split('#').next().unwrap_or(link))
 }
 
 /// The lines of each block of `sh`.
@@ -43,12 +32,12 @@ fn commands(text: &str) -> Vec<&str> {
 #[test]
 fn every_page_is_in_the_table_of_contents_and_every_link_leads_somewhere() {
     let contents: BTreeSet<PathBuf> =
-        links(&read(&guide().join("SUMMARY.md"))).map(|link| guide().join(link)).collect();
+        targets(&read(&guide().join("SUMMARY.md"))).map(|link| guide().join(link)).collect();
     let pages = pages();
     assert_eq!(contents, pages.iter().map(|(path, _)| path.clone()).collect::<BTreeSet<_>>());
     assert!(pages.len() > 20, "{} pages", pages.len());
     for (page, text) in &pages {
-        for link in links(text).filter(|link| !link.starts_with("http") && !link.is_empty()) {
+        for link in targets(text).filter(|link| !link.starts_with("http") && !link.is_empty()) {
             let target = page.parent().unwrap().join(link);
             assert!(target.exists(), "{} leads to {link}, which is not there", page.display());
         }
@@ -105,17 +94,4 @@ fn every_figure_is_one_of_docs_results() {
         }
     }
     assert!(figures >= 5, "{figures} figures were read");
-}
-
-#[test]
-fn the_book_builds_where_mdbook_is_installed() {
-    let out = tempfile::tempdir().unwrap();
-    let built =
-        Command::new("mdbook").arg("build").arg(root().join("docs/guide")).arg("--dest-dir").arg(out.path()).output();
-    let Ok(output) = built else {
-        eprintln!("skipped: the_book_builds_where_mdbook_is_installed: there is no mdbook (`cargo install mdbook`)");
-        return;
-    };
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(out.path().join("start-candle.html").is_file());
 }

@@ -1,0 +1,54 @@
+// Attention forward on every GPU from compute capability 8.0 on, a block a tile: blocks of keys and of values come by cp.async
+// while warps multiply those before by mma.sync, with the softmax on the way (FlashAttention-2, Dao 2023).
+#pragma once
+
+#include "attention_store.cuh"
+#include "attention_tiles.cuh"
+#include "sm80_attention_multiplier.cuh"
+
+namespace autokernel::attention::sm80 {
+
+// Queries of one head, of which a band has 64.
+struct Queries : RowsOfHead {
+  int count;  // of the band that are there
+
+  struct Row {
+    const Queries& of;
+    int row;
+    template <typename Args>
+    __device__ __forceinline__ int64_t in_q(const Args& args) const {
+      return of.tile.batch * args.q_batch + of.tile.head * args.q_head + (of.first_query + row) * args.q_query;
+    }
+  };
+  __device__ __forceinline__ Row at(int row) const { return {*this, row}; }
+};
+
+template <typename Problem, typename Sequences, typename Schedule, typename Args>
+struct Attention {
+  using G = Geometry<Problem, Sequences, Schedule>;
+  static constexpr int kThreads = G::kThreads;
+  static_assert(Sequences::kAreWhole && !Sequences::kPackedQueries && Sequences::kKeys == Keys::kWhole, "lengths_share_keys");
+  static_assert(Shared<G>::kBytes <= Schedule::kSharedBytes, "the launch asks for as much shared memory");
+
+  __device__ __forceinline__ static void run(const Args& args) {
+    extern __shared__ uint8_t memory[];
+    const Shared<G> shared(memory);
+    const int warpgroup = __shfl_sync(0xffffffffu, threadIdx.x / kWarpgroupSize, 0);
+    const Tile tile = Tiles<G>(args).at(blockIdx.x);
+    const Sequence sequence{tile.batch, 0, args.queries, 0, args.keys};
+    const int last_query = min(tile.first_query + G::kTileQueries, args.queries) - 1;
+    const KeyBlocks<Problem, G::kTileKeys> blocks(KeysOf<Problem>(args.queries, args.keys), tile.first_query, last_query);
+    with_bands<G>(
+        [&](int band) {
+          const int first = tile.first_query + (warpgroup * G::kBands + band) * kRowsOfWarpgroup;
+          return Band<G, Queries>(args, Queries{{tile, first}, min(args.queries - first, kRowsOfWarpgroup)}, sequence);
+        },
+        [&](auto& bands) {
+          if (blocks.count() != 0) attend<G>(args, shared, warpgroup, bands, sequence, tile.key_head, blocks);
+#pragma unroll
+          for (auto& band : bands) store_results<G>(args, band.rows, band.softmax, band.sums);
+        });
+  }
+};
+
+}  // namespace autokernel::attention::sm80

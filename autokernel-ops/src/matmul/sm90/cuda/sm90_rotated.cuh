@@ -1,0 +1,34 @@
+// The epilogue of a body that rotates, on Hopper: a warp's 16 rows of a tile are computed whole, as heads are wider than what is
+// staged at a time, and then staged and stored as those of a product without a body.
+#pragma once
+
+#include "body_rotated.cuh"
+#include "sm90_epilogue.cuh"
+
+namespace autokernel::sm90 {
+
+template <typename Problem, typename G, typename Body, typename Pairing, typename Args, typename Batch>
+struct Epilogue<Problem, G, body::Rotated<Body, Pairing>, Args, Batch>
+    : Epilogue<Problem, G, body::None, Args, Batch> {
+  using Base = Epilogue<Problem, G, body::None, Args, Batch>;
+  static_assert(G::kAccumulators + Body::kRegisters <= kMostRegisters, "accumulators_fit_registers");
+
+  __device__ Epilogue(const TensorMap& c_map, const Args& launched, OutputView<typename G::Output> view, bool store_with_tma,
+                      uint32_t warp_staging)
+      : Base(c_map, launched, view, store_with_tma, warp_staging) {}
+
+  template <typename... Other>
+  __device__ __forceinline__ void store_block(float (&acc)[G::kWidth / 2], int row, int column,
+                                              const Other*... others) {
+    const auto& c = this->c;
+    if (row >= c.rows || column >= c.columns) return;
+    using Rotated = body::Rotated<Body, Pairing>;
+    body::RowStatistics<Rotated, false> statistics;
+    const auto place = body::Place<false>::of_lane(row, column, c.rows, c.columns);
+    body::apply<Rotated, false, G::kWidthOfOne / body::kFragmentStep, G::kRequestedRegisters>(this->args, acc, place, statistics,
+                                                                                            others...);
+    Base::store_block(acc, row, column);
+  }
+};
+
+}  // namespace autokernel::sm90

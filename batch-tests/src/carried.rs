@@ -1,0 +1,73 @@
+//! What a declared kernel carries on Hopper for sizes that nobody tuned, and which of it the model chooses.
+
+use std::path::Path;
+
+use autokernel::{Arch, Extents};
+use autokernel_codegen::config::Config;
+use autokernel_codegen::matmul::model::Machine;
+use autokernel_codegen::matmul::schedule::Schedule;
+use autokernel_codegen::problem;
+use autokernel_codegen::product::Problem;
+
+/// The images of a kernel.
+pub struct Carried {
+    problem: problem::Problem,
+    images: Vec<(autokernel_codegen::schedule::Schedule, f64)>,
+    /// Of the model.
+    constants: Option<String>,
+}
+
+impl Carried {
+    /// Those of `problem`.
+    ///
+    /// # Panics
+    /// The workspace's configuration cannot be read.
+    pub fn of(problem: &Problem) -> Self {
+        let text = include_str!("../../best_config.json");
+        let config =
+            Config::parse(text, Path::new("best_config.json")).expect("the workspace's configuration is valid");
+        let problem = problem::Problem::from(problem.clone());
+        let constants = |model| serde_json::to_string(model).expect("constants have only string keys");
+        Carried {
+            images: config.images_for(&problem, Arch::SM_90A),
+            constants: config.portfolio_for(&problem, Arch::SM_90A).map(|portfolio| constants(&portfolio.model)),
+            problem,
+        }
+    }
+
+    /// Their schedules, as they are launched at those extents on `machine`, with the milliseconds that the model predicts; the one that it
+    /// chooses first.
+    ///
+    /// # Panics
+    /// An image is of no product.
+    pub fn at(&self, extents: &Extents, machine: Machine) -> Vec<(f64, Schedule)> {
+        let predicted = |(image, factor): &(autokernel_codegen::schedule::Schedule, f64)| {
+            let forecast = self.problem.class().forecast(image, self.constants.as_deref(), machine)?;
+            let with = |schedule: autokernel_codegen::schedule::Schedule, (name, value): (&str, i32)| {
+                schedule.with(name, u16::try_from(value).ok()?)
+            };
+            let launched = forecast.launch_knobs(extents).into_iter().try_fold(*image, with)?;
+            Some((factor * forecast.predicted_ms(extents), Schedule::try_from(&launched).ok()?))
+        };
+        let all = self.images.iter().map(|image| predicted(image).expect("the model knows images of products"));
+        let mut all: Vec<(f64, Schedule)> = all.collect();
+        all.sort_by(|left, right| left.0.total_cmp(&right.0));
+        all
+    }
+
+    /// Their schedules, each by its first launch.
+    ///
+    /// # Panics
+    /// An image is of no product.
+    pub fn images(&self) -> impl Iterator<Item = Schedule> + '_ {
+        self.images.iter().map(|(image, _)| Schedule::try_from(image).expect("images of products"))
+    }
+}
+
+/// The H200, as the model sees it.
+pub const H200: Machine = Machine {
+    capability: autokernel::ComputeCapability::new(9, 0),
+    sm_count: 132,
+    matrix_tflops: 989.4,
+    memory_gb_per_s: 4800.0,
+};

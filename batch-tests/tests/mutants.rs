@@ -1,0 +1,158 @@
+//! Mistakes in the headers of groups: each must show on an emulated GPU, as a fault or as a wrong result.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use autokernel::{Arch, Device, EmulatedKernel, Emulation, matmul};
+use autokernel_codegen::emit::{KernelSource, all_headers};
+use autokernel_codegen::matmul::emit;
+use autokernel_codegen::matmul::plan::signature;
+use autokernel_codegen::matmul::schedule::{Schedule, Sm80Schedule, Sm90Schedule};
+use autokernel_codegen::nvcc::{Nvcc, RUNTIME_HEADER};
+use autokernel_codegen::product::Problem;
+use batch_tests::check::{Case, check, of_many, random};
+use batch_tests::declared::catalogue;
+use gpu_tests::skip;
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use rayon::prelude::*;
+
+/// Problems of random sizes and groups that a mutant is run on.
+const CASES: u32 = 36;
+
+struct Mutant {
+    name: &'static str,
+    /// Of a declared kernel.
+    on: &'static str,
+    arch: Arch,
+    file: &'static str,
+    before: &'static str,
+    after: &'static str,
+}
+
+const fn sm90(
+    name: &'static str,
+    on: &'static str,
+    file: &'static str,
+    before: &'static str,
+    after: &'static str,
+) -> Mutant {
+    Mutant { name, on, arch: Arch::SM_90A, file, before, after }
+}
+
+const ALONG_K: &str = "sm90_groups_along_k.cuh";
+const DEPTHS: &str = "groups_along_k.cuh";
+
+#[rustfmt::skip] // one mutant a line reads as the table that it is
+const MUTANTS: &[Mutant] = &[
+    sm90("rows of other groups are summed too", "gradients", ALONG_K, "if (stages.rows < G::kTileK) {", "if (stages.rows < 0) {"),
+    sm90("one row of the next group is summed", "gradients", ALONG_K, "clear_rows(shared, cursor.stage, stages.rows)", "clear_rows(shared, cursor.stage, stages.rows + 1)"),
+    sm90("what is no number shows through the zeros of the first factor", "gated_gradients", ALONG_K, "panel < kPanels; ++panel", "panel < kPanels / 2; ++panel"),
+    sm90("what is cleared is not fenced", "gradients", ALONG_K, "  ptx::fence_async_proxy();  // by each thread, for what it cleared: wgmma reads it\n", ""),
+    sm90("consumers multiply before the others have cleared", "gradients", ALONG_K, "  ptx::named_barrier_wait(kClearBarrier, kThreads);\n", ""),
+    sm90("a stage is cleared before it is there", "gradients", ALONG_K, "    wait_for_stage(shared, cursor);\n", ""),
+    sm90("the second stage skips rows", "gradients", ALONG_K, "k += block == 0 ? k_blocks.count.rows : G::kTileK;", "k += G::kTileK;"),
+    sm90("a group of no rows has no stage", "gradients", ALONG_K, "max(1, ceil_div(depth.count, G::kTileK))", "ceil_div(depth.count, G::kTileK)"),
+    sm90("a group may begin before the last one ends", "gradients", DEPTHS, "return max(before, min(__ldg(offsets + at), k));", "return max(0, min(__ldg(offsets + at), k));"),
+    sm90("a group ends with the one behind it", "gradients", DEPTHS, "end = after(begin, group + 2);", "end = after(begin, group + 3);"),
+    sm90("more rows count than a slot has", "slots", "groups.cuh", "return max(0, min(__ldg(first + group), rows));", "return max(0, __ldg(first + group));"),
+    sm90("boxes with rows that do not count are stored whole", "slots", "sm90_groups.cuh", "return row + G::kStoreRows <= c.rows || c.rows == args.m;", "return true;"),
+    sm90("every slot is the first one's", "slots", "sm90_groups.cuh", "matrix_of<Batch::kA>(a_differs ? group : 0)", "matrix_of<Batch::kA>(0)"),
+    sm90("results of all slots go to the first", "slots", "sm90_groups.cuh", "matrix_of<Batch::kC>(group)", "matrix_of<Batch::kC>(0)"),
+    Mutant { name: "a group may end beyond the rows", on: "gradients", arch: Arch::SM_80, file: DEPTHS, before: "return max(before, min(__ldg(offsets + at), k));", after: "return max(before, __ldg(offsets + at));" },
+    Mutant { name: "each group sums all rows", on: "gradients", arch: Arch::SM_80, file: "sm80_groups_along_k.cuh", before: "depth.first, depth.count)", after: "0, args.k)" },
+    Mutant { name: "each group sums the first rows", on: "gradients", arch: Arch::SM_80, file: "sm80_groups_along_k.cuh", before: "depth.first, depth.count)", after: "0, depth.count)" },
+];
+
+fn schedule(arch: Arch) -> Schedule {
+    let Sm90Schedule { raster, .. } = Sm90Schedule::PLAIN;
+    match arch {
+        Arch::SM_90A => {
+            Sm90Schedule { tile_m: 128, tile_n: 128, stages: 3, consumers: 2, ..Sm90Schedule::PLAIN }.into()
+        }
+        _ => Sm80Schedule { tile_m: 64, tile_n: 64, tile_k: 32, warps_m: 2, warps_n: 1, stages: 3, raster }.into(),
+    }
+}
+
+/// PTX of `source` with one header changed.
+fn ptx(nvcc: &Nvcc, source: &KernelSource, mutant: Option<&Mutant>, arch: Arch) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let mut is_changed = mutant.is_none();
+    for (path, text) in all_headers().chain([RUNTIME_HEADER]) {
+        let mutant = mutant.filter(|mutant| mutant.file == path);
+        is_changed |= mutant.is_some_and(|mutant| text.contains(mutant.before));
+        let text = mutant.map_or(text.to_owned(), |mutant| text.replacen(mutant.before, mutant.after, 1));
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    assert!(is_changed, "{} changes nothing", mutant.map_or("", |mutant| mutant.name));
+    std::fs::write(folder.path().join("kernel.cu"), &source.cuda).unwrap();
+    let output = Command::new(&nvcc.path)
+        .current_dir(folder.path())
+        .args([
+            "-std=c++17",
+            "-O3",
+            "-DNDEBUG",
+            "--expt-relaxed-constexpr",
+            "-ptx",
+            "-I.",
+            "-o",
+            "kernel.ptx",
+            "kernel.cu",
+        ])
+        .arg(format!("-arch={arch}"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    std::fs::read_to_string(folder.path().join("kernel.ptx")).unwrap()
+}
+
+/// The first thing that goes wrong.
+fn run(nvcc: &Nvcc, on: &str, arch: Arch, mutant: Option<&Mutant>) -> Option<String> {
+    let declared = catalogue();
+    let problem: Problem = declared.iter().find(|declared| declared.name == on).unwrap().problem();
+    let (source, plan) = emit::kernel(&problem, &schedule(arch));
+    let ptx = ptx(nvcc, &source, mutant, arch);
+    let mut rng = StdRng::seed_from_u64(5);
+    (0..CASES).find_map(|seed| {
+        let emulation = Emulation::new(arch).seed((seed % 4).into());
+        let loaded = EmulatedKernel::load(&emulation, &signature(&problem), &plan, ptx.as_bytes()).unwrap();
+        let device = Device::emulated_with(emulation).unwrap();
+        let case = random(&mut rng, &problem, [110, 110, 160], 4);
+        // Of whole 16 bytes, so that where results lie so too TMA stores them.
+        let [m, n, k] = matmul::sizes(&case.extents);
+        let extents = of_many(&problem, matmul::matrices(&case.extents), [m, n.next_multiple_of(8), k]);
+        let case = Case { extents, ..case };
+        check(&device, &problem, case, |arguments| loaded.launch(arguments).map(drop)).err()
+    })
+}
+
+#[test]
+fn mistakes_in_the_headers_of_groups_are_caught() {
+    let cache = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let nvcc = match Nvcc::locate(Path::new(env!("CARGO_MANIFEST_DIR")), &cache) {
+        Ok(nvcc) => nvcc,
+        Err(reason) => return skip::log("mutants::mistakes_in_the_headers_of_groups_are_caught", &reason.to_string()),
+    };
+    let unchanged = [
+        ("gradients", Arch::SM_90A),
+        ("gated_gradients", Arch::SM_90A),
+        ("slots", Arch::SM_90A),
+        ("gradients", Arch::SM_80),
+    ];
+    for (on, arch) in unchanged {
+        assert_eq!(run(&nvcc, on, arch, None), None, "{on} on {arch}");
+    }
+    let missed: Vec<&str> = MUTANTS
+        .par_iter()
+        .filter(|mutant| {
+            let found = run(&nvcc, mutant.on, mutant.arch, Some(mutant));
+            let shown = found.as_deref().map_or("MISSED", |found| found.rsplit("GPU: ").next().unwrap_or(found));
+            println!("{}: {shown:.160}", mutant.name);
+            found.is_none()
+        })
+        .map(|mutant| mutant.name)
+        .collect();
+    assert!(missed.is_empty(), "{missed:#?}");
+}

@@ -1,0 +1,9 @@
+use autokernel::{Matrix, bf16};
+
+#[autokernel::fused_matmul]
+fn f(x: &Matrix<bf16>, w: &Matrix<bf16>, out: &mut Matrix<bf16>) {
+    let y = dot(x, w.t());
+    out = repeat_columns(y);
+}
+
+fn main() {}
