@@ -72,7 +72,7 @@ const PRODUCTS: &str = r#"
 
     fn main() -> Result<()> {
         let device = Device::cpu();
-        let values: Vec<bf16> = (0..1024 * 1024).map(|at| bf16::from_f32((at * 7919 % 1000) as f32 / 500.0 - 1.0)).collect();
+        let values: Vec<bf16> = (0..1024 * 1024).map(|at| bf16::from_f32((at % 1009 * 7919 % 1000) as f32 / 500.0 - 1.0)).collect();
         let x = Matrix::from_slice(&device, &values, 1024, 1024)?;
         let mut out = Matrix::zeros(&device, 1024, 1024)?;
         let kernels: [fn(&Matrix<bf16>, &Matrix<bf16>, &mut Matrix<bf16>) -> Result<()>; 2] =
