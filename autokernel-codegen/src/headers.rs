@@ -23,9 +23,7 @@ pub fn digest(roots: &[&str]) -> String {
 fn digest_of(roots: &[&str], headers: &[(&str, &str)]) -> String {
     let cuda: String = roots.iter().map(|root| format!("#include \"{root}\"\n")).collect();
     let files = closure(&cuda, headers);
-    let mut digits = hash::full(files.iter().flat_map(|(path, text)| [path.as_bytes(), text.as_bytes()]));
-    digits.truncate(12);
-    digits
+    hash::short_of(files.iter().flat_map(|(path, text)| [path.as_bytes(), text.as_bytes()]))
 }
 
 fn closure<'h>(cuda: &str, headers: &[(&'h str, &'h str)]) -> Vec<(&'h str, &'h str)> {

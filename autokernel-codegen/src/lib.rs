@@ -28,10 +28,7 @@ pub use translate::check_function;
 pub use twin::function_items;
 
 // What the operations say, under the paths of this crate.
-use autokernel_ops::hash;
-pub use autokernel_ops::hash::short as short_hash;
-pub use autokernel_ops::matmul;
-pub use autokernel_ops::{knob, opponent};
+pub use autokernel_ops::{hash, knob, matmul, opponent};
 
 /// What must be computed, whatever the operation.
 pub mod problem {

@@ -3,7 +3,6 @@
 use autokernel_codegen::headers;
 use autokernel_codegen::problem::ProblemClass;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use crate::objective::Objective;
 
@@ -28,16 +27,6 @@ pub struct Environment {
 /// digits. Files of other operations are not in it, so that theirs make no measurement old.
 pub fn kernel_sources(class: &ProblemClass) -> String {
     headers::digest(&class.roots())
-}
-
-/// The first 12 hexadecimal digits of the SHA-256 of `parts`, each kept apart from the next by its length.
-pub(crate) fn digest<'a>(parts: impl Iterator<Item = &'a [u8]>) -> String {
-    let mut hasher = Sha256::new();
-    for part in parts {
-        hasher.update((part.len() as u64).to_le_bytes());
-        hasher.update(part);
-    }
-    hasher.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The day, `2026-01-31`.

@@ -46,7 +46,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         let image = compiler.compile(&job.source, job.arch)?;
         let code = normalise::kernels(&disassemble(&options.nvdisasm, &image.cubin)?);
         ensure!(!code.is_empty(), "no machine code in {}", image.cubin.display());
-        let hash = autokernel_codegen::short_hash(&code);
+        let hash = autokernel_codegen::hash::short(&code);
         if let Some(folder) = &options.keep {
             std::fs::create_dir_all(folder)?;
             std::fs::write(folder.join(&hash), code)?;

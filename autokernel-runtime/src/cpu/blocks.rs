@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::parallel::{FEWEST_ROWS, for_each_row};
 use crate::Element;
 use crate::layout::Layout;
 
@@ -9,8 +10,6 @@ use crate::layout::Layout;
 pub(super) const BLOCK_M: usize = 256;
 /// Columns of C that are computed together.
 pub(super) const BLOCK_N: usize = 512;
-/// Rows that are worth a thread; what a kernel of `matrixmultiply` computes together.
-pub(super) const FEWEST_ROWS: usize = 8;
 
 /// One input in host memory.
 #[derive(Clone, Copy)]
@@ -67,11 +66,7 @@ pub(super) fn widen_block<T: Element>(
     (first_row, first_column, rows, columns): Stored,
     target: &mut [f32],
 ) {
-    if columns == 0 {
-        return;
-    }
-    let targets = target.par_chunks_mut(columns).take(rows).enumerate().with_min_len(FEWEST_ROWS);
-    targets.for_each(|(row, target)| {
+    for_each_row(target, columns, rows, &|row, target| {
         let start = (first_row + row) * source.layout.ld + first_column;
         T::widen(&source.data[start..start + columns], target);
     });

@@ -7,7 +7,7 @@
 use autokernel_ops::matmul::problem;
 
 use super::blocked::{as_it_is, blocked_with};
-use super::blocks::{Operand, sides, widen_block};
+use super::blocks::{Operand, sides};
 use super::epilogue::RowEpilogue;
 use super::{matmul_weights, matmul_whole};
 use crate::layout::Layout;
@@ -128,5 +128,5 @@ fn blocked<I: Element, O: Element>(
     factors: problem::Layout,
     epilogue: RowEpilogue,
 ) -> Result<()> {
-    blocked_with(as_it_is(a), |stored, target| widen_block(b, stored, target), c, c_layout, factors, epilogue)
+    blocked_with(a.layout, [&as_it_is(a), &as_it_is(b)], c, c_layout, factors, epilogue)
 }

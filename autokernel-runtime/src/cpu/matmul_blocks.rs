@@ -1,12 +1,12 @@
 //! Products of 8-bit floats on the CPU whose blocks have scales: both factors are widened to `f32` and scaled there.
 
 use autokernel_ops::matmul::problem;
-use rayon::prelude::*;
 
-use super::blocked::{Widened, blocked_with};
-use super::blocks::{FEWEST_ROWS, Stored};
+use super::blocked::{Widen, blocked_with};
+use super::blocks::Stored;
 use super::elements::{Elements, host_mut};
 use super::matmul_weights::refused;
+use super::parallel::for_each_row;
 use crate::layout::Layout;
 use crate::{AnyView, MatrixViewMut, Result};
 
@@ -41,8 +41,8 @@ pub(super) fn multiply(
     }
     let layout = sums.layout;
     let sums = host_mut(&mut sums.storage)?;
-    let a = Widened { layout: a.layout, widen: |stored, target: &mut [f32]| a.widen(stored, target) };
-    blocked_with(a, |stored, target| b.widen(stored, target), sums, layout, factors, |_| ())
+    let widen: [Widen<'_>; 2] = [&|stored, target| a.widen(stored, target), &|stored, target| b.widen(stored, target)];
+    blocked_with(a.layout, widen, sums, layout, factors, |_| ())
 }
 
 /// Rows of numbers along K, a scale for each block of them.
@@ -69,12 +69,8 @@ impl<'a> Rows<'a> {
 
     /// Copies `(first row, first number, rows, numbers)` to `target`, row by row without gaps.
     fn widen(&self, (first_row, first, rows, numbers): Stored, target: &mut [f32]) {
-        if numbers == 0 {
-            return;
-        }
         let [block_rows, block_k] = self.block;
-        let targets = target.par_chunks_mut(numbers).take(rows).enumerate().with_min_len(FEWEST_ROWS);
-        targets.for_each(|(row, target)| {
+        for_each_row(target, numbers, rows, &|row, target| {
             let row = first_row + row;
             self.elements.widen(row * self.layout.ld + first, target);
             for (at, value) in target.iter_mut().enumerate() {

@@ -3,12 +3,12 @@
 
 use autokernel_ops::matmul::problem;
 use autokernel_ops::matmul::weights::PACKED_BYTES;
-use rayon::prelude::*;
 
-use super::blocked::{as_it_is, blocked_with};
-use super::blocks::{FEWEST_ROWS, Operand, Stored};
+use super::blocked::{Widen, as_it_is, blocked_with};
+use super::blocks::{Operand, Stored};
 use super::elements::{Elements, host, host_mut};
 use super::epilogue::RowEpilogue;
+use super::parallel::for_each_row;
 use crate::layout::Layout;
 use crate::packed;
 use crate::{AnyView, AnyViewMut, Element, Error, MatrixView, MatrixViewMut, Result, i4x2};
@@ -73,7 +73,8 @@ fn typed<I: Element, O: Element>(
     }
     let a = Operand { data: host(&a.storage)?, layout: a.layout };
     let (c, layout) = (host_mut(&mut out.storage)?, out.layout);
-    blocked_with(as_it_is(a), |stored, target| weights.widen(stored, target), c, layout, problem::Layout::Nt, epilogue)
+    let widen: [Widen<'_>; 2] = [&as_it_is(a), &|stored, target| weights.widen(stored, target)];
+    blocked_with(a.layout, widen, c, layout, problem::Layout::Nt, epilogue)
 }
 
 /// The second factor: rows of `k` numbers.
@@ -109,11 +110,7 @@ impl<'a> Weights<'a> {
 
     /// Copies `(first row, first number, rows, numbers)` to `target`, row by row without gaps.
     fn widen(&self, (first_row, first, rows, numbers): Stored, target: &mut [f32]) {
-        if numbers == 0 {
-            return;
-        }
-        let targets = target.par_chunks_mut(numbers).take(rows).enumerate().with_min_len(FEWEST_ROWS);
-        targets.for_each(|(row, target)| {
+        for_each_row(target, numbers, rows, &|row, target| {
             let row = first_row + row;
             match self.elements {
                 Elements::I4x2(data) => unpack_row(&data[row * self.layout.ld..], first, target),

@@ -4,12 +4,10 @@
 //! Such sums are added in whole numbers of 32 bits, which wrap around beyond 2³¹, and become `f32` when they are whole.
 
 use autokernel_ops::matmul::problem;
-use rayon::prelude::*;
 
-use super::blocks::{
-    BLOCK_M, BLOCK_N, FEWEST_ROWS, Matrix, Operand, Size, Strides, block, multiply, sides, widen_block,
-};
+use super::blocks::{BLOCK_M, BLOCK_N, Matrix, Operand, Size, Strides, block, multiply, sides, widen_block};
 use super::epilogue::{RowEpilogue, store};
+use super::parallel::for_each_row;
 use crate::layout::Layout;
 use crate::{Element, Result, alloc};
 
@@ -46,8 +44,8 @@ pub(super) fn blocked<O: Element>(
             let lies = multiply(size, Matrix { data: &a_block, strides }, b, part);
             add(sums, columns, part, lies);
         }
-        let targets = c.par_chunks_mut(c_layout.ld).skip(first_m).take(rows).zip(sums.par_chunks(columns));
-        targets.with_min_len(FEWEST_ROWS).for_each(|(target, sums)| {
+        for_each_row(&mut c[first_m * c_layout.ld..], c_layout.ld, rows, &|row, target| {
+            let sums = &sums[row * columns..(row + 1) * columns];
             store(sums.iter().map(|sum| *sum as f32), epilogue, &mut target[first_n..first_n + columns]);
         });
     }
@@ -56,7 +54,7 @@ pub(super) fn blocked<O: Element>(
 
 /// Adds what is exact in `f32` to the sums, which lie row by row.
 fn add(sums: &mut [i32], columns: usize, part: &[f32], lies: Strides) {
-    sums.par_chunks_mut(columns).enumerate().with_min_len(FEWEST_ROWS).for_each(|(row, sums)| {
+    for_each_row(sums, columns, usize::MAX, &|row, sums| {
         let part = part[row * lies.row..].iter().step_by(lies.column);
         sums.iter_mut().zip(part).for_each(|(sum, part)| *sum = sum.wrapping_add(*part as i32));
     });

@@ -15,6 +15,7 @@ mod matmul_weights;
 mod matmul_whole;
 mod operands;
 mod output;
+mod parallel;
 mod picks;
 mod routing;
 mod rows;

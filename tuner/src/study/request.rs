@@ -1,8 +1,8 @@
 //! What a worker is asked to do, and what it answers, as the database holds them.
 
 use autokernel_codegen::schedule::Schedule;
+use hmac_sha256::Hash;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use crate::environment::Environment;
 use crate::evaluate::{Contender, Rounds};
@@ -134,7 +134,7 @@ pub type Key = [u8; 16];
 
 /// The hash of the JSON of `value`.
 pub fn digest(value: &impl Serialize) -> Key {
-    let hash = Sha256::digest(serde_json::to_vec(value).expect("all keys are strings"));
+    let hash = Hash::hash(&serde_json::to_vec(value).expect("all keys are strings"));
     std::array::from_fn(|at| hash[at])
 }
 

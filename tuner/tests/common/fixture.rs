@@ -12,7 +12,7 @@ use autokernel_codegen::problem::{Layout, Problem};
 use autokernel_codegen::schedule::space::Space;
 use autokernel_codegen::schedule::{Family, Schedule};
 use autokernel_core::Extents;
-use sha2::{Digest, Sha256};
+use hmac_sha256::Hash;
 use tuner::GpuFacts;
 use tuner::environment::Environment;
 use tuner::outcome::{Failure, Measurement, Outcome};
@@ -163,6 +163,6 @@ fn quirk(kind: u32, size: f64, knobs: &[u32]) -> f64 {
 /// A number in 0..1 that depends on `parts` alone.
 fn draw(parts: &[u32]) -> f64 {
     let bytes: Vec<u8> = parts.iter().flat_map(|part| part.to_le_bytes()).collect();
-    let hash = Sha256::digest(bytes);
+    let hash = Hash::hash(&bytes);
     f64::from(u32::from_le_bytes([hash[0], hash[1], hash[2], hash[3]])) / f64::from(u32::MAX)
 }

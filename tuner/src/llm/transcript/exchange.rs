@@ -5,9 +5,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use autokernel_codegen::hash;
 use serde::{Deserialize, Serialize};
 
-use crate::environment::digest;
 use crate::llm::provider::{Message, Usage};
 
 /// One request and what became of it: a line of a transcript. It holds no key: replies and errors come without.
@@ -55,7 +55,7 @@ pub struct Fault {
 
 /// The hash of `messages`: 12 hexadecimal digits.
 pub fn prompt_hash(messages: &[Message]) -> String {
-    digest(messages.iter().flat_map(|message| [message.role.name().as_bytes(), message.content.as_bytes()]))
+    hash::short_of(messages.iter().flat_map(|message| [message.role.name().as_bytes(), message.content.as_bytes()]))
 }
 
 /// Exchanges by topic and position.
