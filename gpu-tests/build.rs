@@ -138,7 +138,8 @@ fn timed(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
 }
 
 /// An array of `TimedImage`s in Rust, empty without nvcc or a GPU to run them on: the plain product by schedules whose
-/// clusters share tiles, and by the same whose tiles are whole. What is right few of them tell.
+/// clusters share tiles, and by the same whose tiles are whole; and by images whose launches say how many blocks share one.
+/// What is right few of them tell.
 fn shared(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
     let Some(compiler) = compiler(out)?.filter(|_| is_for_gpu()) else { return Ok("&[]".to_owned()) };
     let (_, source) = TIMED[0];
@@ -154,6 +155,7 @@ fn shared(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
             jobs.push((SHARED, problem.clone(), schedule.into()));
         }
     }
+    jobs.extend(split_k_schedules().map(|schedule| (SPLIT, problem.clone(), schedule.into())));
     timed_images(&compiler, out, "shared", jobs)
 }
 
@@ -214,12 +216,12 @@ fn gated_schedules() -> [Sm90Schedule; 20] {
         Sm90Schedule { tile_m: 64, tile_n: 256, raster: broad, ..ping_pong },
         Sm90Schedule { tile_m: 64, tile_n: 256, cluster_m: 2, ..ping_pong },
         more,
-        Sm90Schedule { split_k: 2, ..more },
+        Sm90Schedule { splits: true, split_k: 2, ..more },
         Sm90Schedule { cluster_n: 2, ..more },
         Sm90Schedule { tile_n: 256, consumers: 2, stages: 5, ..more },
         few,
-        Sm90Schedule { split_k: 2, ..few },
-        Sm90Schedule { split_k: 4, ..few },
+        Sm90Schedule { splits: true, split_k: 2, ..few },
+        Sm90Schedule { splits: true, split_k: 4, ..few },
         Sm90Schedule { tile_n: 256, consumers: 2, stages: 6, ..few },
     ]
 }
@@ -246,13 +248,13 @@ fn fp8_schedules() -> [Sm90Schedule; 20] {
         Sm90Schedule { tile_n: 192, stages: 4, cluster_m: 2, ..ping_pong },
         Sm90Schedule { tile_m: 64, tile_n: 256, stages: 5, cluster_m: 2, ..ping_pong },
         more,
-        Sm90Schedule { split_k: 2, ..more },
+        Sm90Schedule { splits: true, split_k: 2, ..more },
         Sm90Schedule { cluster_n: 2, ..more },
         Sm90Schedule { tile_n: 256, consumers: 2, stages: 5, ..more },
         few,
-        Sm90Schedule { split_k: 2, ..few },
-        Sm90Schedule { split_k: 4, tile_n: 64, ..few },
-        Sm90Schedule { split_k: 8, consumers: 2, ..few },
+        Sm90Schedule { splits: true, split_k: 2, ..few },
+        Sm90Schedule { splits: true, split_k: 4, tile_n: 64, ..few },
+        Sm90Schedule { splits: true, split_k: 8, consumers: 2, ..few },
     ]
 }
 
@@ -274,14 +276,14 @@ fn block_scales_schedules() -> [Sm90Schedule; 17] {
         Sm90Schedule { cluster_m: 2, ..high },
         Sm90Schedule { cluster_n: 2, raster: broad, ..high },
         more,
-        Sm90Schedule { split_k: 2, ..more },
-        Sm90Schedule { split_k: 4, ..more },
+        Sm90Schedule { splits: true, split_k: 2, ..more },
+        Sm90Schedule { splits: true, split_k: 4, ..more },
         Sm90Schedule { tile_n: 64, ..more },
         few,
         Sm90Schedule { tile_n: 64, ..few },
-        Sm90Schedule { split_k: 2, ..few },
-        Sm90Schedule { split_k: 4, ..few },
-        Sm90Schedule { split_k: 8, consumers: 2, ..few },
+        Sm90Schedule { splits: true, split_k: 2, ..few },
+        Sm90Schedule { splits: true, split_k: 4, ..few },
+        Sm90Schedule { splits: true, split_k: 8, consumers: 2, ..few },
     ]
 }
 
@@ -292,7 +294,7 @@ fn weights_schedules(name: &str) -> Vec<Sm90Schedule> {
     let pair = Sm90Schedule { consumers: 2, ..few };
     let many = Sm90Schedule { tile_m: 128, stages: 4, ..pair };
     let upright = Sm90Schedule { swap_ab: false, tile_m: 128, stages: 6, ..pair };
-    let splits = |it: Sm90Schedule| [1, 2, 4].map(|split_k| Sm90Schedule { split_k, ..it });
+    let splits = |it: Sm90Schedule| [1, 2, 4].map(|split_k| Sm90Schedule { splits: split_k > 1, split_k, ..it });
     let mut schedules = [splits(Sm90Schedule { tile_n: 64, ..few }), splits(few), splits(pair)].concat();
     schedules.extend([
         Sm90Schedule { cluster_n: 2, ..pair },
@@ -333,6 +335,19 @@ fn stream_k_schedules() -> [Sm90Schedule; 14] {
         square,
         Sm90Schedule { cluster_m: 2, ..square },
         Sm90Schedule { tile_m: 64, tile_n: 256, stages: 5, ..square },
+    ]
+}
+
+/// Images that split K as a launch says: tiles of four, eight and twelve warps, and one that lost for want of a split.
+fn split_k_schedules() -> [Sm90Schedule; 4] {
+    let raster = Raster { group: 8, ..Raster::PLAIN };
+    let few =
+        Sm90Schedule { tile_m: 32, tile_n: 64, stages: 12, swap_ab: true, splits: true, raster, ..Sm90Schedule::PLAIN };
+    [
+        few,
+        Sm90Schedule { tile_m: 8, tile_n: 128, consumers: 2, ..few },
+        Sm90Schedule { tile_m: 24, tile_n: 192, stages: 6, consumers: 3, ..few },
+        Sm90Schedule { tile_m: 64, tile_n: 128, stages: 6, swap_ab: false, ..few },
     ]
 }
 

@@ -39,7 +39,7 @@ pub use ms::Ms;
 pub use numbers::{Counted, Each, Numbers, Size};
 pub use occupancy::{BlockNeeds, Limiter, Occupancy};
 pub use placement::Placement;
-pub use plan::{Alignment, Arg, Field, Grid, KernelStep, LaunchPlan, Residency, TileBox};
+pub use plan::{Alignment, Arg, Field, Grid, KernelStep, LaunchPlan, Residency, Split, TileBox};
 pub use plausible::{Implausible, check_amount, check_count, check_ms};
 pub use signature::{Coarse, Dimension, OWN_AXIS, Operand, Passed, Role, Signature};
 pub use span::{ParseSpanError, Span};

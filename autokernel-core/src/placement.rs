@@ -60,6 +60,7 @@ mod tests {
             cluster: blocks,
             tiles: blocks,
             residency: Residency::Persistent { blocks_per_sm: 1 },
+            split: None,
         }
     }
 

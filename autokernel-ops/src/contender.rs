@@ -32,7 +32,7 @@ impl Contender {
 
     /// The time of a launch, in milliseconds.
     pub fn predicted_ms(&self, extents: &Extents) -> f64 {
-        self.measured_over_predicted * self.forecast.predicted_ms(extents)
+        self.measured_over_predicted * self.forecast.launched_ms(extents)
     }
 
     /// The knobs that are set at launch, with the values for those extents.
@@ -68,7 +68,7 @@ mod tests {
         let model = Model { machine: H200, constants };
         let expected = 2.0 * model.predicted_ms(&Traits::new(&problem.class(), &schedule), &extents);
         assert_eq!(contender.predicted_ms(&extents), expected);
-        let knobs = [("shared_waves", 0), ("raster_order", 0), ("raster_group", 32)];
+        let knobs = [("split_k", 1), ("shared_waves", 0), ("raster_order", 0), ("raster_group", 32)];
         assert_eq!(contender.launch_knobs(&extents), knobs);
         let unfitted = Contender::read(&embedded, &image, None, H200, 2.0).unwrap();
         assert!(unfitted.predicted_ms(&extents) < expected, "a launch takes 5 us by the constants alone");

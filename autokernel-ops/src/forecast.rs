@@ -19,8 +19,13 @@ pub struct Machine {
 
 /// Predicts the launches of one image on one GPU.
 pub trait Forecast: fmt::Debug + Send + Sync {
-    /// The time of a launch, in milliseconds.
+    /// The time of a launch by the schedule as it is, in milliseconds; of knobs that cost its image nothing the best are taken.
     fn predicted_ms(&self, extents: &Extents) -> f64;
+
+    /// The time of a launch by its image with [`launch_knobs`](Self::launch_knobs), in milliseconds.
+    fn launched_ms(&self, extents: &Extents) -> f64 {
+        self.predicted_ms(extents)
+    }
 
     /// The knobs that are set at launch, with the values that serve those extents.
     fn launch_knobs(&self, _extents: &Extents) -> Vec<(&'static str, i32)> {

@@ -18,6 +18,8 @@ pub struct Knob {
     pub kind: Kind,
     /// Its value in JSON that is older than the knob.
     pub absent: Option<u16>,
+    /// The knob by which JSON that is older than a flag says whether it is set: it is where that one has another value than `absent`.
+    pub told_by: Option<&'static str>,
     /// What it means; lines of a comment.
     pub meaning: &'static [&'static str],
     /// The values that the rules allow, in words.

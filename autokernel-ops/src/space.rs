@@ -1,5 +1,7 @@
 //! The schedules that a search chooses from, whatever the operation.
 
+use std::collections::HashSet;
+
 use autokernel_core::Arch;
 
 use crate::family::Family;
@@ -26,6 +28,13 @@ impl Space {
 
     /// The distinct images among them: schedules that differ in launch-time knobs alone share one.
     pub fn images(&self) -> impl Iterator<Item = Schedule> + '_ {
-        self.schedules.iter().copied().filter(|schedule| schedule.image() == *schedule)
+        let mut seen = HashSet::new();
+        self.schedules.iter().map(|schedule| schedule.image()).filter(move |image| seen.insert(*image))
+    }
+
+    /// The distinct forms among them: of an image one for each value of the launch-time knobs that make more than a variant.
+    pub fn forms(&self) -> impl Iterator<Item = Schedule> + '_ {
+        let mut seen = HashSet::new();
+        self.schedules.iter().map(|schedule| schedule.form()).filter(move |form| seen.insert(*form))
     }
 }

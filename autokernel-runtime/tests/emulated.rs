@@ -48,7 +48,7 @@ fn plan(threads: u32) -> LaunchPlan {
         threads,
         shared_bytes: 0,
         overlaps_previous: false,
-        grid: Grid { axes, cluster: 1, tiles: 1, residency: Residency::OneEach },
+        grid: Grid { axes, cluster: 1, tiles: 1, residency: Residency::OneEach, split: None },
         args: vec![field("x", 0), field("out", 1)],
     };
     LaunchPlan { alignments: Vec::new(), workspace: Vec::new(), kernels: vec![kernel] }

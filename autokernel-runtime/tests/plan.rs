@@ -37,7 +37,7 @@ fn variant(arch: Arch, tuned: Option<Tuned>, symbol: &str, shared_bytes: u32) ->
         threads: 256,
         shared_bytes,
         overlaps_previous: false,
-        grid: Grid { axes: Vec::new(), cluster: 1, tiles: 1, residency: Residency::OneEach },
+        grid: Grid { axes: Vec::new(), cluster: 1, tiles: 1, residency: Residency::OneEach, split: None },
         args: Vec::new(),
     };
     let plan = LaunchPlan::of_kernel(kernel, Vec::new());

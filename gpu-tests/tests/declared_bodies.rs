@@ -58,11 +58,11 @@ fn modes(class: &Class) -> Vec<(Arch, Schedule)> {
         Sm90Schedule { mode: Mode::PingPong, consumers: 2, ..plain },
         Sm90Schedule { cluster_m: 2, tile_n: 128 * products, ..plain },
         Sm90Schedule { cluster_n: 2, ..plain },
-        Sm90Schedule { split_k: 2, ..plain },
+        Sm90Schedule { splits: true, split_k: 2, ..plain },
         Sm90Schedule { stream_k: true, shared_waves: 2, ..plain },
         swapped,
         Sm90Schedule { tile_m: between, stages: 5, ..swapped },
-        Sm90Schedule { split_k: 4, ..swapped },
+        Sm90Schedule { splits: true, split_k: 4, ..swapped },
         Sm90Schedule { mode: Mode::PingPong, consumers: 2, tile_m: 24, ..swapped },
         Sm90Schedule { mode: Mode::PingPong, consumers: 2, stream_k: true, shared_waves: 1, ..swapped },
     ];

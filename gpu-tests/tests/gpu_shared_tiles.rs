@@ -6,13 +6,9 @@ use std::sync::Arc;
 use autokernel::cudarc::driver::CudaGraph;
 use autokernel::cudarc::driver::sys::{CUgraphInstantiate_flags as GraphFlags, CUstreamCaptureMode as CaptureMode};
 use autokernel::matmul::extents;
-use autokernel::{Argument, CompiledKernel, Device, Extents, Matrix, bf16, matmul};
+use autokernel::{CompiledKernel, Device, Extents, Matrix, bf16};
 use gpu_tests::bodies::TimedImage;
-use gpu_tests::host::{HostMatrix, Values};
-use gpu_tests::placement::Placement;
-use gpu_tests::rows::GPU;
-use gpu_tests::shared::{SHARED, images};
-use gpu_tests::{reference, skip};
+use gpu_tests::shared::{self, Product, SHARED, images};
 
 /// A wave and a bit of some tiles, fewer tiles than multiprocessors, one tile that many clusters share, and ragged edges.
 const SHAPES: [Extents; 4] =
@@ -20,49 +16,7 @@ const SHAPES: [Extents; 4] =
 
 /// The GPU, if these images run on it.
 fn gpu(test: &str) -> Option<Device> {
-    let device = skip::gpu(test)?;
-    let capability = device.info().unwrap().compute_capability;
-    if images(SHARED).next().is_none() || capability != GPU {
-        skip::log(test, &format!("{} images for {GPU}, on {capability}", images(SHARED).count()));
-        return None;
-    }
-    Some(device)
-}
-
-/// Integers, and what their product is.
-struct Product {
-    x: Matrix<bf16>,
-    w: Matrix<bf16>,
-    expected: Vec<bf16>,
-    sizes: [usize; 3],
-}
-
-impl Product {
-    fn new(device: &Device, shape: Extents, seed: u64) -> Self {
-        let sizes @ [m, n, k] = matmul::sizes(&shape).map(|size| size as usize);
-        let drawn = |rows, columns, seed| -> Vec<bf16> {
-            HostMatrix::filled(Placement::dense(rows, columns), Values::Integers, seed).elements().collect()
-        };
-        let (x, w) = (drawn(m, k, seed), drawn(n, k, seed + 1));
-        let wide = |values: &[bf16]| -> Vec<f64> { values.iter().map(|value| value.to_f64()).collect() };
-        let sums = reference::product(&shape, matmul::Layout::Nt, &wide(&x), &wide(&w));
-        let expected = sums.into_iter().map(|sum| bf16::from_f32(sum as f32)).collect();
-        let there = |values: &[bf16], rows| Matrix::from_slice(device, values, rows, k).unwrap();
-        Product { x: there(&x, m), w: there(&w, n), expected, sizes }
-    }
-
-    fn output(&self, device: &Device) -> Matrix<bf16> {
-        Matrix::zeros(device, self.sizes[0], self.sizes[1]).unwrap()
-    }
-
-    fn launch(&self, kernel: &CompiledKernel, device: &Device, out: &mut Matrix<bf16>) {
-        let mut arguments = [Argument::from(&self.x), Argument::from(&self.w), Argument::from(out)];
-        kernel.launch(device, &mut arguments).unwrap();
-    }
-
-    fn check(&self, out: &Matrix<bf16>, what: &str) {
-        assert!(out.to_vec().unwrap() == self.expected, "{what}");
-    }
+    shared::gpu(test, SHARED)
 }
 
 fn loaded(device: &Device) -> Vec<(&'static TimedImage, CompiledKernel)> {

@@ -16,7 +16,7 @@ pub fn predicted(config: &Config, target: &Target, gpu: &GpuFacts) -> Option<(Sc
     let timed = images.filter_map(|(image, measured_over_predicted)| {
         let forecast = class.forecast(&image, constants.as_deref(), gpu.machine())?;
         let knobs = forecast.launch_knobs(&target.shape);
-        Some((with_knobs(image, &knobs), measured_over_predicted * forecast.predicted_ms(&target.shape)))
+        Some((with_knobs(image, &knobs), measured_over_predicted * forecast.launched_ms(&target.shape)))
     });
     timed.min_by(|(_, a), (_, b)| a.total_cmp(b))
 }

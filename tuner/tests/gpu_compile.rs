@@ -72,15 +72,15 @@ fn transposed_and_split_tiles_at_the_limit_of_their_registers_compile_in_both_la
     let swapped = Sm90Schedule { swap_ab: true, ..base };
     let smallest = Sm90Schedule { tile_m: 8, tile_n: 64, stages: 16, ..swapped };
     let plain = [
-        Sm90Schedule { tile_m: 64, tile_n: 256, split_k: 4, ..swapped },
-        Sm90Schedule { tile_m: 128, tile_n: 128, split_k: 2, ..base },
+        Sm90Schedule { tile_m: 64, tile_n: 256, splits: true, split_k: 4, ..swapped },
+        Sm90Schedule { tile_m: 128, tile_n: 128, splits: true, split_k: 2, ..base },
         Sm90Schedule { tile_m: 96, tile_n: 256, ..swapped },
         Sm90Schedule { tile_m: 192, tile_n: 192, consumers: 3, ..swapped },
         smallest,
     ];
     // An epilogue that calls tanh or erf leaves 16 accumulators fewer.
     let with_calls = [
-        Sm90Schedule { tile_m: 56, tile_n: 256, split_k: 4, ..swapped },
+        Sm90Schedule { tile_m: 56, tile_n: 256, splits: true, split_k: 4, ..swapped },
         Sm90Schedule { tile_m: 88, tile_n: 256, ..swapped },
         Sm90Schedule { tile_m: 160, tile_n: 192, consumers: 3, ..swapped },
         smallest,

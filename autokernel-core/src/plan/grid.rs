@@ -16,6 +16,19 @@ pub struct Grid {
     pub tiles: u32,
     /// Whether each cluster does one part, or walks over many.
     pub residency: Residency,
+    /// Where a launch says how many blocks share a tile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split: Option<Split>,
+}
+
+/// Blocks of a cluster that share a tile, as many as a launch says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Split {
+    /// The field of the kernel's parameter that holds their number: a knob.
+    pub field: u8,
+    /// How long a cluster lives where no tile is shared.
+    pub whole: Residency,
 }
 
 /// A dimension that clusters divide.
@@ -62,6 +75,22 @@ impl Grid {
         self.axes.get(usize::from(axis)).map_or(0, |axis| extents.size(axis.dim).div_ceil(axis.step.max(1)))
     }
 
+    /// The same where a launch has so many blocks share a tile; itself where launches do not say that. A cluster whose blocks share
+    /// one is there for it alone.
+    pub fn split_into(&self, blocks: u32) -> Grid {
+        let (cluster, residency) = self.cluster_split_into(Some(blocks));
+        Grid { cluster, residency, ..self.clone() }
+    }
+
+    /// Blocks of a cluster, and how long it lives, where a launch has so many blocks share a tile, or says nothing of it.
+    pub fn cluster_split_into(&self, blocks: Option<u32>) -> (u32, Residency) {
+        match (self.split, blocks) {
+            (Some(Split { whole, .. }), Some(0 | 1)) => (self.tiles, whole),
+            (Some(_), Some(blocks)) => (self.tiles.saturating_mul(blocks), Residency::OneEach),
+            _ => (self.cluster, self.residency),
+        }
+    }
+
     /// Parts in all, as many as there would be clusters if each did one.
     pub fn clusters(&self, extents: &Extents) -> u64 {
         let parts = self.axes.iter().map(|axis| u64::from(extents.size(axis.dim).div_ceil(axis.step.max(1))));
@@ -70,10 +99,16 @@ impl Grid {
 
     /// Blocks of a launch on a GPU of `sm_count` SMs: whole clusters.
     pub fn blocks(&self, extents: &Extents, sm_count: u32) -> u64 {
-        let cluster = u64::from(self.cluster.max(1));
+        self.blocks_split_into(None, extents, sm_count)
+    }
+
+    /// The same where a launch has so many blocks share a tile, or says nothing of it.
+    pub fn blocks_split_into(&self, blocks: Option<u32>, extents: &Extents, sm_count: u32) -> u64 {
+        let (cluster, residency) = self.cluster_split_into(blocks);
+        let cluster = u64::from(cluster.max(1));
         let clusters = self.clusters(extents);
         let at_once = |blocks_per_sm| (u64::from(sm_count) * u64::from(blocks_per_sm) / cluster).max(1);
-        let launched = match self.residency {
+        let launched = match residency {
             Residency::OneEach => clusters,
             Residency::Persistent { blocks_per_sm } => clusters.min(at_once(blocks_per_sm)),
             Residency::Sharing { .. } if clusters == 0 => 0,
@@ -94,7 +129,7 @@ mod tests {
 
     fn grid(step: (u32, u32), cluster: u32, residency: Residency) -> Grid {
         let axes = vec![Axis { dim: 0, step: step.0 }, Axis { dim: 1, step: step.1 }];
-        Grid { axes, cluster, tiles: cluster, residency }
+        Grid { axes, cluster, tiles: cluster, residency, split: None }
     }
 
     #[test]
@@ -128,6 +163,17 @@ mod tests {
         }
         assert_eq!(shared.blocks(&extents(0, 5), 132), 0);
         assert_eq!(shared.blocks(&extents(1, 1), 1), 2);
+    }
+
+    #[test]
+    fn a_launch_that_splits_tiles_has_a_cluster_for_each_and_one_that_does_not_fills_the_gpu() {
+        let whole = Residency::Persistent { blocks_per_sm: 1 };
+        let grid = Grid { split: Some(Split { field: 3, whole }), ..grid((64, 64), 1, whole) };
+        let blocks = |split, m| grid.split_into(split).blocks(&extents(m, 64), 132);
+        assert_eq!([1, 2, 3, 7].map(|split| blocks(split, 640)), [10, 20, 30, 70]);
+        assert_eq!((blocks(1, 64 * 200), blocks(3, 64 * 200), blocks(0, 64)), (132, 600, 1));
+        assert_eq!(grid.split_into(4).split_into(1), grid);
+        assert_eq!(Grid { split: None, ..grid.clone() }.split_into(4).cluster, 1);
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod workspace;
 use serde::{Deserialize, Serialize};
 
 pub use arg::{Arg, Field, Layout, TileBox};
-pub use grid::{Axis, Grid, Residency};
+pub use grid::{Axis, Grid, Residency, Split};
 pub use workspace::{Buffer, Contents};
 
 /// What a launch does, in order. Outputs without elements ask for no launch at all.
@@ -67,11 +67,16 @@ impl LaunchPlan {
 
     /// Sets the launch-time knob called `name` wherever it is an argument. Changing one compiles nothing.
     pub fn set_knob(&mut self, name: &str, value: i32) {
-        for field in self.kernels.iter_mut().flat_map(|kernel| &mut kernel.args) {
-            if let Arg::Knob { value: current, .. } = &mut field.arg
-                && field.name == name
-            {
-                *current = value;
+        for KernelStep { args, grid, .. } in &mut self.kernels {
+            for (number, field) in args.iter_mut().enumerate() {
+                if let Arg::Knob { value: current, .. } = &mut field.arg
+                    && field.name == name
+                {
+                    *current = value;
+                    if grid.split.is_some_and(|split| usize::from(split.field) == number) {
+                        *grid = grid.split_into(u32::try_from(value).unwrap_or(1));
+                    }
+                }
             }
         }
     }

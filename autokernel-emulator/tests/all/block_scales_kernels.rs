@@ -187,12 +187,12 @@ forms! {
         Form { out: Dtype::Bf16, ..ONE }, Sm90Schedule { tile_n: 256, cluster_m: 2, stages: 3, ..PAIR };
     blocks_are_scaled_in_high_tiles: ONE, Sm90Schedule { tile_m: 256, cluster_n: 2, stages: 3, ..PAIR };
     blocks_are_scaled_by_consumers_in_turns: ONE, Sm90Schedule { mode: Mode::PingPong, tile_m: 64, ..PAIR };
-    blocks_are_scaled_where_k_is_split: ONE, Sm90Schedule { split_k: 4, ..PAIR };
+    blocks_are_scaled_where_k_is_split: ONE, Sm90Schedule { splits: true, split_k: 4, ..PAIR };
     blocks_are_scaled_where_clusters_share_tiles:
         ONE, Sm90Schedule { stream_k: true, shared_waves: 2, tile_m: 64, tile_n: 64, consumers: 1, ..SM90 };
     blocks_are_scaled_in_transposed_tiles: ONE, SWAPPED;
     blocks_are_scaled_in_transposed_tiles_of_two_consumers_where_k_is_split:
-        Form { out: Dtype::Bf16, ..ONE }, Sm90Schedule { tile_m: 40, tile_n: 256, consumers: 2, split_k: 2, ..SWAPPED };
+        Form { out: Dtype::Bf16, ..ONE }, Sm90Schedule { tile_m: 40, tile_n: 256, consumers: 2, splits: true, split_k: 2, ..SWAPPED };
     blocks_are_scaled_before_heads_are_rotated:
         Form { head: Some(256), ..ONE }, Sm90Schedule { tile_n: 256, stages: 2, ..PAIR };
     blocks_of_two_products_are_scaled: TWO, Sm90Schedule { tile_n: 256, stages: 3, ..PAIR };
@@ -208,7 +208,7 @@ const PRODUCER: &str = "sm90_block_scales.cuh";
 fn scales_of_the_wrong_row_block_or_column_are_told() {
     let test = "block_scales_kernels::scales_of_the_wrong_row_block_or_column_are_told";
     let of_columns = Sm90Schedule { tile_n: 256, stages: 3, ..PAIR };
-    let split = Sm90Schedule { split_k: 2, ..PAIR };
+    let split = Sm90Schedule { splits: true, split_k: 2, ..PAIR };
     let changes = [
         (ONE, SM90, (FILE, "row + 8 * lower, i)", "row, i)")),
         (ONE, SM90, (FILE, "(number * kAtOnce + i)", "number * kAtOnce")),

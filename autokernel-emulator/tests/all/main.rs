@@ -28,6 +28,7 @@ mod simple_kernels;
 mod sm80_kernels;
 mod sm90_kernels;
 mod speed;
+mod split_k_kernels;
 mod statistics_kernels;
 mod stream_k_kernels;
 mod tensor_copies;

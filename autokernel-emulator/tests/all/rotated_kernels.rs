@@ -156,7 +156,7 @@ fn halves_of_heads_are_partners_in_tiles_of_cooperating_and_alternating_consumer
         SM90,
         Sm90Schedule { tile_m: 128, tile_n: 96, consumers: 2, ..SM90 },
         Sm90Schedule { tile_n: 128, consumers: 2, mode: Mode::PingPong, cluster_m: 2, ..SM90 },
-        Sm90Schedule { split_k: 4, stages: 4, ..SM90 },
+        Sm90Schedule { splits: true, split_k: 4, stages: 4, ..SM90 },
         Sm90Schedule { stream_k: true, shared_waves: 1, ..SM90 },
     ];
     let test = "halves_of_heads_are_partners_in_tiles_of_cooperating_and_alternating_consumers";

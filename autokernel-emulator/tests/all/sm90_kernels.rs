@@ -64,9 +64,9 @@ families! {
     a_cluster_of_four_is_right:
         problem(Bf16, F32, Nt, "identity"), Sm90Schedule { cluster_m: 4, ..SM90 };
     a_split_of_k_is_right:
-        problem(Bf16, F32, Nt, "identity"), Sm90Schedule { split_k: 4, stages: 4, ..SM90 };
+        problem(Bf16, F32, Nt, "identity"), Sm90Schedule { splits: true, split_k: 4, stages: 4, ..SM90 };
     a_split_of_k_in_eight_is_right:
-        problem(F16, F16, Nn, "relu"), Sm90Schedule { tile_m: 128, consumers: 2, split_k: 8, stages: 6, ..SM90 };
+        problem(F16, F16, Nn, "relu"), Sm90Schedule { tile_m: 128, consumers: 2, splits: true, split_k: 8, stages: 6, ..SM90 };
     a_swapped_tile_is_right:
         problem(Bf16, Bf16, Nt, "identity"), Sm90Schedule { tile_m: 16, swap_ab: true, ..SM90 };
     a_swapped_tile_of_floats_is_right:
@@ -74,14 +74,14 @@ families! {
         Sm90Schedule { tile_m: 40, tile_n: 128, consumers: 2, swap_ab: true, ..SM90 };
     a_swapped_split_tile_is_right:
         problem(Bf16, Bf16, Nn, "identity"),
-        Sm90Schedule { tile_m: 32, tile_n: 128, consumers: 2, swap_ab: true, split_k: 2, stages: 4, ..SM90 };
+        Sm90Schedule { tile_m: 32, tile_n: 128, consumers: 2, swap_ab: true, splits: true, split_k: 2, stages: 4, ..SM90 };
     a_product_of_8_bit_floats_is_right: problem(E4m3, Bf16, Nt, "identity"), SM90;
     ping_pong_of_8_bit_floats_in_a_cluster_is_right:
         problem(E5m2, F16, Nt, "relu"),
         Sm90Schedule { tile_n: 128, consumers: 2, mode: Mode::PingPong, cluster_m: 2, ..SM90 };
     a_swapped_split_tile_of_8_bit_floats_is_right:
         problem(E4m3, F32, Nt, "leaky_relu(0.25)"),
-        Sm90Schedule { tile_m: 16, swap_ab: true, split_k: 4, stages: 4, ..SM90 };
+        Sm90Schedule { tile_m: 16, swap_ab: true, splits: true, split_k: 4, stages: 4, ..SM90 };
     a_product_of_whole_numbers_is_right: problem(I8, F32, Nt, "identity"), SM90;
     a_product_of_whole_numbers_by_a_width_of_its_own_is_right:
         problem(I8, Bf16, Nt, "leaky_relu(0.25)"), Sm90Schedule { tile_n: 24, ..SM90 };
@@ -90,13 +90,13 @@ families! {
         Sm90Schedule { tile_n: 128, consumers: 2, mode: Mode::PingPong, cluster_m: 2, ..SM90 };
     a_swapped_split_tile_of_whole_numbers_is_right:
         problem(I8, F32, Nt, "identity"),
-        Sm90Schedule { tile_m: 16, swap_ab: true, split_k: 4, stages: 4, ..SM90 };
+        Sm90Schedule { tile_m: 16, swap_ab: true, splits: true, split_k: 4, stages: 4, ..SM90 };
     a_product_of_tf32_is_right: problem(F32, F32, Nt, "identity"), SM90;
     cooperating_consumers_of_tf32_in_a_cluster_are_right:
         problem(F32, F32, Nt, "leaky_relu(0.25)"),
         Sm90Schedule { tile_m: 128, tile_n: 128, consumers: 2, cluster_n: 2, ..SM90 };
     a_swapped_split_tile_of_tf32_is_right:
-        problem(F32, F32, Nt, "relu"), Sm90Schedule { tile_m: 24, swap_ab: true, split_k: 4, stages: 4, ..SM90 };
+        problem(F32, F32, Nt, "relu"), Sm90Schedule { tile_m: 24, swap_ab: true, splits: true, split_k: 4, stages: 4, ..SM90 };
     a_swapped_cluster_is_right:
         problem(Bf16, Bf16, Nt, "relu"),
         Sm90Schedule { tile_m: 32, tile_n: 128, consumers: 2, swap_ab: true, cluster_n: 2, ..SM90 };
@@ -115,9 +115,9 @@ families! {
         problem(Bf16, Bf16, Tn, "identity"), Sm90Schedule { tile_n: 128, consumers: 2, swap_ab: true, ..SM90 };
     a_swapped_split_tile_of_transposed_factors_is_right:
         problem(F16, F32, Tt, "relu"),
-        Sm90Schedule { tile_m: 128, tile_n: 64, swap_ab: true, split_k: 2, stages: 4, ..SM90 };
+        Sm90Schedule { tile_m: 128, tile_n: 64, swap_ab: true, splits: true, split_k: 2, stages: 4, ..SM90 };
     a_split_of_k_of_a_transposed_a_is_right:
-        problem(Bf16, F32, Tn, "identity"), Sm90Schedule { split_k: 4, stages: 4, ..SM90 };
+        problem(Bf16, F32, Tn, "identity"), Sm90Schedule { splits: true, split_k: 4, stages: 4, ..SM90 };
     shared_tiles_of_a_transposed_a_are_right:
         problem(Bf16, Bf16, Tn, "identity"), Sm90Schedule { stream_k: true, shared_waves: 1, ..SM90 };
 }
@@ -128,8 +128,8 @@ fn sums_of_whole_numbers_are_exact_beyond_what_fp32_holds_until_they_are_stored(
     else {
         return;
     };
-    let split = Sm90Schedule { split_k: 4, stages: 4, ..SM90 };
-    let swapped = Sm90Schedule { tile_m: 8, swap_ab: true, split_k: 2, stages: 6, ..SM90 };
+    let split = Sm90Schedule { splits: true, split_k: 4, stages: 4, ..SM90 };
+    let swapped = Sm90Schedule { tile_m: 8, swap_ab: true, splits: true, split_k: 2, stages: 6, ..SM90 };
     let shared = Sm90Schedule { stream_k: true, shared_waves: 1, ..SM90 };
     for schedule in [SM90, split, swapped, shared] {
         let case = Case { problem: problem(I8, F32, Nt, "identity"), schedule: Schedule::Sm90(schedule) };

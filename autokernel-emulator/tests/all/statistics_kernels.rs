@@ -114,7 +114,7 @@ fn rows_of_cooperating_and_alternating_consumers_are_reduced() {
 #[test]
 fn rows_of_split_and_swapped_tiles_are_reduced() {
     let schedules = [
-        Sm90Schedule { split_k: 4, stages: 4, ..SM90 },
+        Sm90Schedule { splits: true, split_k: 4, stages: 4, ..SM90 },
         Sm90Schedule { tile_m: 16, swap_ab: true, ..SM90 },
         Sm90Schedule { tile_m: 40, tile_n: 128, consumers: 2, swap_ab: true, cluster_n: 1, ..SM90 },
     ];

@@ -155,7 +155,7 @@ forms! {
     weights_of_8_bits_are_right: BYTES, SWAPPED;
     weights_of_8_bits_beside_f16_in_two_consumers_are_right:
         Form { x: Dtype::F16, out: Dtype::F16, ..BYTES }, Sm90Schedule { tile_n: 128, consumers: 2, ..SWAPPED };
-    weights_of_8_bits_whose_k_is_split_are_right: BYTES, Sm90Schedule { split_k: 4, stages: 4, ..SWAPPED };
+    weights_of_8_bits_whose_k_is_split_are_right: BYTES, Sm90Schedule { splits: true, split_k: 4, stages: 4, ..SWAPPED };
     weights_of_8_bits_in_tiles_shared_by_clusters_are_right:
         BYTES, Sm90Schedule { stream_k: true, shared_waves: 1, tile_m: 8, ..SWAPPED };
     weights_of_8_bits_by_consumers_in_turns_in_a_cluster_are_right:
@@ -165,15 +165,15 @@ forms! {
     groups_of_weights_of_8_bits_are_scaled:
         Form { scales: Some((128, Dtype::F16)), ..BYTES }, Sm90Schedule { tile_n: 128, cluster_m: 2, ..SWAPPED };
     small_groups_of_weights_of_8_bits_are_scaled:
-        Form { x: Dtype::F16, scales: Some((32, Dtype::F32)), ..BYTES }, Sm90Schedule { tile_m: 24, split_k: 2, ..SWAPPED };
+        Form { x: Dtype::F16, scales: Some((32, Dtype::F32)), ..BYTES }, Sm90Schedule { tile_m: 24, splits: true, split_k: 2, ..SWAPPED };
     weights_of_4_bits_are_right: Form { w: Dtype::I4x2, ..BYTES }, SWAPPED;
     weights_of_4_bits_beside_f16_are_right:
-        Form { x: Dtype::F16, w: Dtype::I4x2, ..BYTES }, Sm90Schedule { tile_n: 128, consumers: 2, split_k: 2, ..SWAPPED };
+        Form { x: Dtype::F16, w: Dtype::I4x2, ..BYTES }, Sm90Schedule { tile_n: 128, consumers: 2, splits: true, split_k: 2, ..SWAPPED };
     groups_of_weights_of_4_bits_are_scaled:
         Form { w: Dtype::I4x2, scales: Some((128, Dtype::F16)), ..BYTES }, Sm90Schedule { tile_n: 128, consumers: 2, ..SWAPPED };
     middle_groups_of_weights_of_4_bits_are_scaled:
         Form { x: Dtype::F16, w: Dtype::I4x2, scales: Some((64, Dtype::Bf16)), ..BYTES },
-        Sm90Schedule { split_k: 4, stages: 4, ..SWAPPED };
+        Sm90Schedule { splits: true, split_k: 4, stages: 4, ..SWAPPED };
     small_groups_of_weights_of_4_bits_are_scaled:
         Form { w: Dtype::I4x2, scales: Some((32, Dtype::F16)), ..BYTES },
         Sm90Schedule { mode: Mode::PingPong, consumers: 2, ..SWAPPED };

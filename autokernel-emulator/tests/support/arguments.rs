@@ -84,8 +84,8 @@ pub fn steps(
         Launch {
             grid: [u32::try_from(blocks(step)).unwrap(), 1, 1],
             block: [step.threads, 1, 1],
-            // Compiled in.
-            cluster: None,
+            // Compiled in, but where a launch says how many blocks share a tile.
+            cluster: step.grid.split.filter(|_| step.grid.cluster > 1).map(|_| [step.grid.cluster, 1, 1]),
             dynamic_shared: step.shared_bytes,
             overlaps_previous: step.overlaps_previous,
             parameters,

@@ -70,6 +70,7 @@ fn sm90(class: &Class, schedule: &AttentionSchedule, symbol: String) -> LaunchPl
             cluster: 1,
             tiles: 1,
             residency: Residency::Persistent { blocks_per_sm: 1 },
+            split: None,
         },
         args: args(class, schedule),
     };
@@ -119,7 +120,7 @@ pub fn reference(class: &Class, threads: u32, symbol: String) -> LaunchPlan {
     args.extend(operands.of_body());
     args.extend(fields::extents());
     let axes = operands.rows().map(|dim| Axis { dim, step: 1 }).collect();
-    let grid = Grid { axes, cluster: 1, tiles: 1, residency: Residency::OneEach };
+    let grid = Grid { axes, cluster: 1, tiles: 1, residency: Residency::OneEach, split: None };
     let kernel = KernelStep { symbol, threads, shared_bytes: 0, overlaps_previous: false, grid, args };
     LaunchPlan::of_kernel(kernel, Vec::new())
 }

@@ -133,6 +133,7 @@ const KNOB: Knob = Knob {
     at: At::Image,
     kind: Kind::Number,
     absent: None,
+    told_by: None,
     meaning: &["Warpgroups that multiply, each 64 queries."],
     legal: "1, 2, 3",
     advice: "3 up to 64 elements a head, 2 above; 1 where there are few queries.",
@@ -180,6 +181,7 @@ impl AttentionSchedule {
             path_v1: "share_keys",
             kind: Kind::Flag,
             absent: Some(0),
+            told_by: None,
             meaning: &[
                 "Whether all blocks of the grid share the keys of all tiles evenly, and put together what each saw of a tile.",
                 "The rows of a tile are then queries, each with all heads that share keys.",

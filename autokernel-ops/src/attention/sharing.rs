@@ -39,7 +39,7 @@ pub fn of_kernel(class: &Class, rows: u32, kernel: KernelStep) -> LaunchPlan {
 /// The parts of the grid are rows, which kernels count; blocks share them, however few there are.
 pub fn grid(class: &Class, blocks_per_sm: u32) -> Grid {
     let axes = Operands { class }.rows().map(|dim| Axis { dim, step: 1 }).collect();
-    Grid { axes, cluster: 1, tiles: 1, residency: Residency::Sharing { blocks_per_sm } }
+    Grid { axes, cluster: 1, tiles: 1, residency: Residency::Sharing { blocks_per_sm }, split: None }
 }
 
 /// Behind what a kernel reads, what it writes and counts.

@@ -211,7 +211,7 @@ fn groups_along_k_have_a_result_each_and_tiles_of_as_much_as_a_group_has() {
 
 #[test]
 fn of_counted_rows_a_grid_fills_the_gpu_and_no_rows_of_none_are_copied_over() {
-    let split = Sm90Schedule { split_k: 2, stages: 6, tile_m: 64, ..Sm90Schedule::PLAIN };
+    let split = Sm90Schedule { splits: true, split_k: 2, stages: 6, tile_m: 64, ..Sm90Schedule::PLAIN };
     let broken = Schedule::from(split).check(&masked().class(), Arch::SM_90A).unwrap_err();
     assert_eq!(broken.rule, "groups_are_walked_over");
     for arch in [Arch::SM_80, Arch::SM_90A] {
@@ -236,7 +236,7 @@ fn offsets_are_one_more_than_there_are_groups_and_a_grid_does_not_count_on_them(
         let blocks = |m| kernel.grid.blocks(&grouped_extents(64, m, 128, 64), 132);
         assert_eq!(blocks(1), blocks(1 << 20), "groups of a row each have as many tiles as groups");
     }
-    let split = Sm90Schedule { split_k: 2, stages: 6, tile_m: 64, ..Sm90Schedule::PLAIN };
+    let split = Sm90Schedule { splits: true, split_k: 2, stages: 6, tile_m: 64, ..Sm90Schedule::PLAIN };
     let broken = Schedule::from(split).check(&grouped().class(), Arch::SM_90A).unwrap_err();
     assert_eq!(broken.rule, "groups_are_walked_over");
 }

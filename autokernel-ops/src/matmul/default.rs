@@ -126,13 +126,13 @@ const SM90_WEIGHTS: Schedule = Schedule::Sm90(WEIGHTS);
 const SM90_WEIGHTS_SMALL: Schedule = Schedule::Sm90(Sm90Schedule { tile_m: 8, consumers: 1, stages: 4, ..WEIGHTS });
 
 const OF_WEIGHTS: [Sm90Schedule; 7] = [
-    Sm90Schedule { split_k: 2, ..WEIGHTS },
+    Sm90Schedule { splits: true, split_k: 2, ..WEIGHTS },
     Sm90Schedule { tile_m: 32, stages: 6, ..WEIGHTS },
     Sm90Schedule { tile_m: 64, stages: 4, ..WEIGHTS },
-    Sm90Schedule { tile_m: 64, split_k: 2, stages: 4, ..WEIGHTS },
+    Sm90Schedule { tile_m: 64, splits: true, split_k: 2, stages: 4, ..WEIGHTS },
     Sm90Schedule { tile_m: 128, stages: 2, ..WEIGHTS },
     Sm90Schedule { tile_m: 128, stages: 4, ..WEIGHTS },
-    Sm90Schedule { tile_m: 256, split_k: 2, stages: 2, ..WEIGHTS },
+    Sm90Schedule { tile_m: 256, splits: true, split_k: 2, stages: 2, ..WEIGHTS },
 ];
 
 const OF_GROUPS: [Sm90Schedule; 3] = {
@@ -146,10 +146,10 @@ const OF_OTHER_BITS: [Sm90Schedule; 6] = {
     [
         Sm90Schedule { tile_n: 256, consumers: 2, cluster_m: 2, ..PLAIN },
         Sm90Schedule { consumers: 2, mode: Mode::PingPong, stages: 6, ..PLAIN },
-        Sm90Schedule { tile_m: 64, split_k: 2, stages: 6, ..PLAIN },
+        Sm90Schedule { tile_m: 64, splits: true, split_k: 2, stages: 6, ..PLAIN },
         Sm90Schedule { tile_m: 64, stages: 8, ..SWAPPED },
         SWAPPED,
-        Sm90Schedule { split_k: 4, ..SWAPPED },
+        Sm90Schedule { splits: true, split_k: 4, ..SWAPPED },
     ]
 };
 
@@ -161,9 +161,9 @@ const OF_BLOCKS: [Sm90Schedule; 7] = {
         Sm90Schedule { tile_n: 256, consumers: 2, ..PLAIN },
         Sm90Schedule { tile_m: 256, consumers: 2, ..PLAIN },
         Sm90Schedule { tile_m: 64, stages: 8, ..PLAIN },
-        Sm90Schedule { tile_m: 64, split_k: 2, stages: 6, ..PLAIN },
+        Sm90Schedule { tile_m: 64, splits: true, split_k: 2, stages: 6, ..PLAIN },
         SWAPPED,
-        Sm90Schedule { split_k: 2, consumers: 2, ..SWAPPED },
+        Sm90Schedule { splits: true, split_k: 2, consumers: 2, ..SWAPPED },
         Sm90Schedule { tile_m: 32, stages: 8, ..SWAPPED },
     ]
 };

@@ -49,6 +49,8 @@ pub fn kernel(problem: &Problem, schedule: &Schedule) -> (KernelSource, LaunchPl
     let [step, behind @ ..] = &plan.kernels[..] else { unreachable!("a product is a kernel") };
     let cluster = match step.grid.cluster {
         1 => String::new(),
+        // A launch says how many blocks share a tile, and so how large a cluster is.
+        _ if step.grid.split.is_some() => String::new(),
         blocks => format!(" __cluster_dims__({blocks}, 1, 1)"),
     };
     let cuda = format!(

@@ -2,6 +2,7 @@
 
 /// Declares the schedule of a family: for each knob its comment, name and type, its value in JSON that is older than it,
 /// the values that are allowed in words, advice, and what a search should know of it ([`Search`](crate::search::Search)).
+/// Where an older file says by another knob whether a flag is set, `unless` and that one's name follow the value.
 /// One that is set at launch has `@Launch` before its name. The raster follows by itself.
 macro_rules! schedule {
     (
@@ -9,7 +10,7 @@ macro_rules! schedule {
         $name:ident {
             $(
                 $(#[doc = $line:literal])+
-                $(@$at:ident)? $knob:ident: $ty:ty $(= $absent:literal)?, $legal:literal, $advice:literal
+                $(@$at:ident)? $knob:ident: $ty:ty $(= $absent:literal $(unless $told_by:literal)?)?, $legal:literal, $advice:literal
                 $(, { $($search:ident: $value:expr),+ })?;
             )+
         }
@@ -31,6 +32,7 @@ macro_rules! schedule {
                     at: { let _at = $crate::knob::At::Image; $(let _at = $crate::knob::At::$at;)? _at },
                     kind: <$ty as $crate::knob::KnobValue>::KIND,
                     absent: { let _absent: Option<u16> = None; $(let _absent = Some($absent);)? _absent },
+                    told_by: { let _told_by: Option<&'static str> = None; $($(let _told_by = Some($told_by);)?)? _told_by },
                     meaning: &[$($line),+],
                     legal: $legal,
                     advice: $advice,

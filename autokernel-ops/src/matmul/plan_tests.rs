@@ -80,12 +80,31 @@ fn a_store_box_of_a_transposed_tile_is_one_warps_columns_by_the_most_rows_that_d
 #[test]
 fn a_split_k_grid_has_a_cluster_for_each_tile_and_others_are_persistent() {
     let extents = |m, n| Extents::new([(dim("m"), m), (dim("n"), n), (dim("k"), 64)]);
-    let split = plan(Sm90Schedule { split_k: 4, ..PLAIN }, Dtype::Bf16, Layout::Nt);
+    let split = plan(Sm90Schedule { splits: true, split_k: 4, ..PLAIN }, Dtype::Bf16, Layout::Nt);
     assert_eq!(split.kernels[0].grid.blocks(&extents(8192, 8192), 132), 4 * 64 * 32);
     let paired = plan(Sm90Schedule { cluster_m: 2, ..PLAIN }, Dtype::Bf16, Layout::Nt);
     assert_eq!(paired.kernels[0].grid.blocks(&extents(300, 300), 132), 2 * 2 * 2);
     assert_eq!(paired.kernels[0].grid.residency, Residency::Persistent { blocks_per_sm: 1 });
     assert!(paired.workspace.is_empty() && split.workspace.is_empty());
+}
+
+#[test]
+fn every_split_of_k_is_a_plan_of_one_image() {
+    let extents = Extents::new([(dim("m"), 300), (dim("n"), 512), (dim("k"), 64)]);
+    let (problem, tile) = (problem(Dtype::Bf16, Layout::Nt), Sm90Schedule { splits: true, ..PLAIN });
+    let of = |split_k| emit::kernel(&problem, &Schedule::Sm90(Sm90Schedule { split_k, ..tile }));
+    let (source, mut plan) = of(1);
+    assert!(!source.cuda.contains("__cluster_dims__") && source.cuda.contains("kSplits = true"));
+    assert_eq!(plan.kernels[0].grid.residency, Residency::Persistent { blocks_per_sm: 1 });
+    for split_k in 1..=8 {
+        let (other, planned) = of(split_k);
+        assert_eq!(other, source, "split_k {split_k}");
+        plan.set_knob("split_k", split_k as i32);
+        assert_eq!(plan, planned, "a knob tells as much as a schedule, split_k {split_k}");
+        assert_eq!(plan.kernels[0].grid.blocks(&extents, 132), u64::from(3 * 2 * split_k));
+    }
+    let whole = emit::kernel(&problem, &Schedule::Sm90(PLAIN));
+    assert!(whole.1.kernels[0].args.iter().all(|field| field.name != "split_k") && whole.0 != source);
 }
 
 #[test]

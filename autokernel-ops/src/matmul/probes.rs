@@ -44,7 +44,7 @@ mod tests {
     fn the_first_probe_has_ragged_tiles_each_way_and_more_blocks_of_k_than_stages_for_each_that_shares_it() {
         let class = Problem::new(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap()).class();
         let plain = Sm90Schedule { tile_m: 128, tile_n: 256, cluster_m: 2, stages: 4, ..Sm90Schedule::PLAIN };
-        for (schedule, blocks) in [(plain, 6), (Sm90Schedule { cluster_m: 1, split_k: 2, ..plain }, 11)] {
+        for (schedule, blocks) in [(plain, 6), (Sm90Schedule { cluster_m: 1, splits: true, split_k: 2, ..plain }, 11)] {
             let rows = 128 * schedule.cluster_m;
             let [m, n, k] = sizes(&of(&schedule.into(), &class)[0]);
             assert!(m > rows && m < 2 * rows && n > 256 && n < 512 && !k.is_multiple_of(64));

@@ -41,6 +41,7 @@ impl Raster {
             at: At::Launch,
             kind: RasterOrder::KIND,
             absent: None,
+            told_by: None,
             meaning: &["The axis along which consecutive tiles lie."],
             legal: "`along_m`, `along_n`",
             advice: "Share the operand whose tiles are larger in bytes.",
@@ -52,6 +53,7 @@ impl Raster {
             at: At::Launch,
             kind: u32::KIND,
             absent: None,
+            told_by: None,
             meaning: &["Tiles (with clusters: clusters) of that axis that are visited before the other axis moves on."],
             legal: "1 … 1024",
             advice: "Decides what stays in L2; matters most when A and B exceed it. A good start is \

@@ -15,7 +15,13 @@ pub fn plan(operands: &Operands, symbol: String) -> LaunchPlan {
         threads: TILE * TILE,
         shared_bytes: 0,
         overlaps_previous: false,
-        grid: Grid { axes: operands.tiles(TILE, TILE), cluster: 1, tiles: 1, residency: Residency::OneEach },
+        grid: Grid {
+            axes: operands.tiles(TILE, TILE),
+            cluster: 1,
+            tiles: 1,
+            residency: Residency::OneEach,
+            split: None,
+        },
         args: fields.concat(),
     };
     LaunchPlan::of_kernel(kernel, Vec::new())

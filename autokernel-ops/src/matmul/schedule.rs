@@ -116,7 +116,7 @@ impl TryFrom<&crate::Schedule> for Schedule {
 
 impl fmt::Display for Schedule {
     /// One short line: `sm90 128x256 s4 c2 cooperative cluster 2x1 along_m/8`, with `swap_ab` and `split_k 4`
-    /// before the raster where they are used.
+    /// before the raster where they are used, of an image that splits nothing `splits`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Schedule::Sm80(s) => {
@@ -127,7 +127,8 @@ impl fmt::Display for Schedule {
                 let Sm90Schedule { tile_m, tile_n, stages, consumers, mode, cluster_m, cluster_n, .. } = s;
                 write!(f, "sm90 {tile_m}x{tile_n} s{stages} c{consumers} {} ", mode.name())?;
                 write!(f, "cluster {cluster_m}x{cluster_n} ")?;
-                for (knob, value) in Sm90Schedule::KNOBS.iter().zip(s.codes()) {
+                let told = |knob: &Knob| knob.told_by == Some("split_k") && s.split_k > 1;
+                for (knob, value) in Sm90Schedule::KNOBS.iter().zip(s.codes()).filter(|(knob, _)| !told(knob)) {
                     write_if_used(knob, value, f)?;
                 }
                 write!(f, "{}", s.raster)

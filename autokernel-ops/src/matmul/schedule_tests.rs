@@ -25,6 +25,7 @@ const DECODE: Sm90Schedule = Sm90Schedule {
     consumers: 1,
     cluster_m: 1,
     swap_ab: true,
+    splits: true,
     split_k: 4,
     ..FASTEST
 };
@@ -71,14 +72,35 @@ fn each_impossible_swap_or_split_is_refused_by_the_name_of_its_rule() {
     let shared_tokens = Sm90Schedule { cluster_n: 2, split_k: 1, ..DECODE };
     assert_eq!(broken(shared_tokens, nn), "cluster_slices_a_in_whole_swizzle_atoms");
     assert_eq!(broken(Sm90Schedule { split_k: 0, ..DECODE }, nn), "split_k_one_to_eight");
-    assert_eq!(broken(Sm90Schedule { split_k: 3, ..DECODE }, nn), "split_k_one_to_eight");
-    assert_eq!(broken(Sm90Schedule { split_k: 8, ..DECODE }, nn), "split_k_divides_the_consumer_warps");
+    assert_eq!(broken(Sm90Schedule { split_k: 9, ..DECODE }, nn), "split_k_one_to_eight");
+    assert_eq!(broken(Sm90Schedule { splits: false, ..DECODE }, nn), "split_k_one_to_eight");
+    assert_eq!(broken(Sm90Schedule { splits: true, split_k: 1, ..FASTEST }, nn), ALONE);
     assert_eq!(broken(Sm90Schedule { cluster_m: 2, tile_n: 128, ..DECODE }, nn), ALONE);
     let ping_pong = Sm90Schedule { consumers: 2, mode: Mode::PingPong, ..DECODE };
     assert_eq!(broken(ping_pong, nn), ALONE);
-    let shallow = Sm90Schedule { stages: 2, cluster_m: 1, split_k: 8, ..FASTEST };
+    let shallow = Sm90Schedule { stages: 2, cluster_m: 1, splits: true, split_k: 8, ..FASTEST };
     assert_eq!(broken(shallow, nn), "split_k_partials_fit_the_ring");
     assert_eq!(broken(Sm90Schedule { tile_m: 256, tile_n: 192, ..shallow }, nn), "accumulators_fit_registers");
+}
+
+#[test]
+fn an_image_that_splits_takes_every_split_whose_partial_sums_fit_its_ring() {
+    let taken = |schedule: Sm90Schedule| {
+        let check = |split_k: &u32| {
+            let schedule = Schedule::Sm90(Sm90Schedule { split_k: *split_k, ..schedule });
+            schedule.check(&class(Layout::Nt), Arch::SM_90A).is_ok()
+        };
+        (1..=9).filter(check).collect::<Vec<u32>>()
+    };
+    assert_eq!(taken(DECODE), [1, 2, 3, 4, 5, 6, 7, 8]);
+    // Of eight warps one block in seven finishes two: sums of twelve come to it, in a ring that holds ten.
+    let shallow =
+        Sm90Schedule { tile_m: 128, tile_n: 128, stages: 3, consumers: 2, splits: true, ..Sm90Schedule::PLAIN };
+    assert_eq!(taken(Sm90Schedule { stages: 3, ..shallow }), [1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(taken(Sm90Schedule { stages: 2, ..shallow }), [1, 2, 3, 4, 5, 8]);
+    let images =
+        [1, 4, 7].map(|split_k| crate::Schedule::from(Schedule::Sm90(Sm90Schedule { split_k, ..DECODE })).image());
+    assert!(images[0] == images[1] && images[1] == images[2] && images[0].value("splits") == Some(1));
 }
 
 #[test]
@@ -89,7 +111,7 @@ fn what_no_clusters_can_share_is_refused_by_the_name_of_its_rule() {
     assert_eq!(check(Sm90Schedule { shared_waves: 0, ..shared }), Ok(()));
     assert_eq!(broken(Sm90Schedule { shared_waves: 3, ..shared }, Layout::Nn), "shared_waves_up_to_two");
     assert_eq!(broken(Sm90Schedule { stream_k: false, ..shared }, Layout::Nn), "shared_waves_up_to_two");
-    let split = Sm90Schedule { stream_k: true, split_k: 2, ..DECODE };
+    let split = Sm90Schedule { stream_k: true, splits: true, split_k: 2, ..DECODE };
     assert_eq!(broken(split, Layout::Nn), "stream_k_splits_no_other_way");
     assert_eq!(check(FASTEST), Ok(()));
     assert_eq!(broken(Sm90Schedule { stream_k: true, ..FASTEST }, Layout::Nn), "accumulators_fit_registers");
@@ -110,6 +132,8 @@ fn a_line_names_swap_and_split_only_where_they_are_used() {
     assert_eq!(Schedule::Sm90(FASTEST).to_string(), "sm90 128x256 s4 c2 cooperative cluster 2x1 along_m/8");
     let line = "sm90 8x64 s16 c1 cooperative cluster 1x1 swap_ab split_k 4 along_m/8";
     assert_eq!(Schedule::Sm90(DECODE).to_string(), line);
+    let line = "sm90 8x64 s16 c1 cooperative cluster 1x1 swap_ab splits along_m/8";
+    assert_eq!(Schedule::Sm90(Sm90Schedule { split_k: 1, ..DECODE }).to_string(), line);
     let shared = Sm90Schedule { stream_k: true, shared_waves: 2, ..FASTEST };
     let line = "sm90 128x256 s4 c2 cooperative cluster 2x1 stream_k shared_waves 2 along_m/8";
     assert_eq!(Schedule::Sm90(shared).to_string(), line);
@@ -120,13 +144,13 @@ fn the_hopper_space_has_swapped_and_split_images_and_stays_small_enough_to_recor
     for (layout, most) in [(Layout::Nn, 900), (Layout::Nt, 1800)] {
         let class = class(layout);
         let space = Space::new(Family::Sm90, &class, Arch::SM_90A);
-        let images: Vec<Sm90Schedule> = space
-            .images()
-            .map(|schedule| Sm90Schedule::try_from(&schedule).expect("the space is of this family"))
-            .collect();
-        let swapped = images.iter().filter(|image| image.swap_ab).count();
-        let split = images.iter().filter(|image| image.split_k > 1).count();
-        assert!(swapped > 100 && split > 100 && images.len() < most, "{swapped} {split} {}", images.len());
+        let typed = |schedule: crate::Schedule| Sm90Schedule::try_from(&schedule).expect("the space is of this family");
+        let forms: Vec<Sm90Schedule> = space.forms().map(typed).collect();
+        let swapped = forms.iter().filter(|form| form.swap_ab).count();
+        let split = forms.iter().filter(|form| form.split_k > 1).count();
+        assert!(swapped > 100 && split > 100 && forms.len() < most, "{swapped} {split} {}", forms.len());
+        let splitting = space.images().map(typed).filter(|image| image.splits).count();
+        assert!(splitting > 30 && splitting * 2 < split, "{splitting} images have {split} splits");
     }
 }
 
@@ -207,6 +231,7 @@ fn a_space_holds_only_valid_schedules_each_once() {
         assert_eq!(distinct.len(), space.schedules().len());
         let class = crate::Class::from(class);
         assert!(space.schedules().iter().all(|schedule| class.check(schedule, Arch::SM_90A).is_ok()));
-        assert_eq!(space.images().count() * 12, space.schedules().len());
+        assert_eq!(space.forms().count() * 12, space.schedules().len());
+        assert!(space.images().count() <= space.forms().count());
     }
 }

@@ -84,8 +84,8 @@ fn sm90_split_images() -> Vec<Schedule> {
     for (tile_m, tile_n) in pairs(&[64, 128], &[64, 128, 192, 256]) {
         for (consumers, split_k) in pairs(&[1, 2], &[2, 4, 8]) {
             for stages in [4, 6, 8] {
-                let schedule = Sm90Schedule { tile_m, tile_n, stages, consumers, split_k, ..Sm90Schedule::PLAIN };
-                images.push(Schedule::Sm90(schedule));
+                let tile = Sm90Schedule { tile_m, tile_n, stages, consumers, ..Sm90Schedule::PLAIN };
+                images.push(Schedule::Sm90(Sm90Schedule { splits: true, split_k, ..tile }));
             }
         }
     }
@@ -99,7 +99,7 @@ fn sm90_swapped_images() -> Vec<Schedule> {
         for consumers in [1, 2] {
             let crew = Sm90Schedule { tile_m, tile_n, consumers, swap_ab: true, ..Sm90Schedule::PLAIN };
             for (split_k, stages) in pairs(&[1, 2, 4, 8], &[4, 6, 8, 12]) {
-                images.push(Schedule::Sm90(Sm90Schedule { split_k, stages, ..crew }));
+                images.push(Schedule::Sm90(Sm90Schedule { splits: split_k > 1, split_k, stages, ..crew }));
             }
             for (cluster_m, cluster_n) in [(2, 1), (1, 2), (1, 4)] {
                 for stages in [6, 8, 12] {
@@ -134,7 +134,9 @@ fn sm90_fitted_images(class: &Class, arch: Arch) -> Vec<Schedule> {
             let splits: &[u32] = if tile_m <= SPLIT_ROWS { &[1, 2, 4] } else { &[1] };
             images.extend(splits.iter().filter_map(|&split_k| {
                 let crew = Sm90Schedule { tile_m, tile_n, consumers, mode, swap_ab: true, ..Sm90Schedule::PLAIN };
-                let deepest = (3..=12).rev().map(|stages| Schedule::Sm90(Sm90Schedule { split_k, stages, ..crew }));
+                let deepest = (3..=12)
+                    .rev()
+                    .map(|stages| Schedule::Sm90(Sm90Schedule { splits: split_k > 1, split_k, stages, ..crew }));
                 deepest.into_iter().find(|schedule| schedule.check(class, arch).is_ok())
             }));
         }

@@ -57,6 +57,7 @@ pub fn with_second_kernel(mut plan: LaunchPlan, operands: &Operands, part_column
             cluster: 1,
             tiles: 1,
             residency: Residency::OneEach,
+            split: None,
         },
         args: extents.into_iter().chain(operands.others.iter().cloned()).chain([parts]).collect(),
     };

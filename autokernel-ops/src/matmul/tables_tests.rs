@@ -7,7 +7,8 @@ use crate::rule::RuleText;
 
 const FAMILIES: [Family; 2] = [Family::Sm80, Family::Sm90];
 /// Rules of what a kernel cannot assert: its target and its launch.
-const OF_THE_LAUNCH: [&str; 3] = ["family_serves_arch", "raster_group_in_range", "shared_waves_up_to_two"];
+const OF_THE_LAUNCH: [&str; 4] =
+    ["family_serves_arch", "raster_group_in_range", "shared_waves_up_to_two", "split_k_one_to_eight"];
 
 /// The names in the `static_assert`s of a family's schedule and kernel; other messages are sentences.
 fn asserted(family: Family) -> BTreeSet<String> {
@@ -48,8 +49,11 @@ fn rules(rules: impl Iterator<Item = RuleText>) -> String {
 
 fn left_out(family: Family) -> String {
     let absent = family.knobs().iter().filter_map(|knob| Some((knob, knob.absent?)));
-    let each: Vec<String> =
-        absent.map(|(knob, value)| format!("`{}` is then `{}`", knob.name, knob_text(knob, value))).collect();
+    let value = |(knob, value): (&Knob, u16)| match knob.told_by {
+        Some(other) => format!("`{}` is then `true` where `{other}` is above 1", knob.name),
+        None => format!("`{}` is then `{}`", knob.name, knob_text(knob, value)),
+    };
+    let each: Vec<String> = absent.map(value).collect();
     format!("What JSON may leave out: {}.", each.join(", "))
 }
 
@@ -91,7 +95,7 @@ fn a_knob_has_a_name_of_its_own_meaning_values_and_advice() {
         for knob in family.knobs() {
             assert!(!knob.meaning().is_empty() && !knob.legal.is_empty() && !knob.advice.is_empty(), "{}", knob.name);
             assert!(knob.choices().iter().all(|choice| !choice.meaning().is_empty()));
-            let is_of_the_launch = knob.name.starts_with("raster_") || knob.name == "shared_waves";
+            let is_of_the_launch = knob.name.starts_with("raster_") || ["shared_waves", "split_k"].contains(&knob.name);
             assert_eq!(knob.at == At::Launch, is_of_the_launch, "{}", knob.name);
         }
     }

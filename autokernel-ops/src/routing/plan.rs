@@ -29,6 +29,7 @@ pub fn plan(class: &Class, schedule: &Schedule, symbol: String) -> LaunchPlan {
             cluster: 1,
             tiles: 1,
             residency: Residency::Persistent { blocks_per_sm: 1 },
+            split: None,
         },
         args: args(true),
     };
@@ -49,6 +50,7 @@ pub fn reference(symbol: String) -> LaunchPlan {
             cluster: 1,
             tiles: 1,
             residency: Residency::OneEach,
+            split: None,
         },
         args: args(false),
     };

@@ -24,6 +24,7 @@ const KNOB: Knob = Knob {
     at: At::Image,
     kind: Kind::Number,
     absent: None,
+    told_by: None,
     meaning: &["Threads of a block."],
     legal: "128, 256, 512, 1024",
     advice: "1024: a warp has a token.",

@@ -111,6 +111,7 @@ pub fn plan(operands: &[Operand], own: &OwnAxes, shape: Shape, symbol: String) -
             cluster: shape.cluster.max(1),
             tiles: 1,
             residency,
+            split: None,
         },
         args: args(operands, own),
     };

@@ -56,6 +56,7 @@ pub fn plan(schedule: &Schedule, symbol: String) -> LaunchPlan {
             cluster: 1,
             tiles: 1,
             residency: Residency::OneEach,
+            split: None,
         },
         args: vec![
             field("x", Arg::Pointer { operand: 0 }),

@@ -26,6 +26,7 @@ const KNOB: Knob = Knob {
     at: At::Image,
     kind: Kind::Number,
     absent: None,
+    told_by: None,
     meaning: &["Threads of a block."],
     legal: "32, 64, 128, 256, 512, 1024",
     advice: "256.",

@@ -30,6 +30,7 @@ impl<'de> Deserialize<'de> for Schedule {
 
 fn read(mut object: Map<String, Value>) -> Result<Schedule, String> {
     let family = read_family(object.remove(FAMILY))?;
+    let untold: Vec<(usize, usize)> = told_by_others(&object, family).collect();
     let values: Vec<Result<u16, String>> = family.knobs().iter().map(|knob| read_knob(&mut object, knob)).collect();
     // A misspelt knob is missing too: what it is called says more.
     if let Some(unknown) = object.into_iter().find(|(_, value)| !is_empty(value)) {
@@ -37,8 +38,17 @@ fn read(mut object: Map<String, Value>) -> Result<Schedule, String> {
         let (family, known) = (family.name(), known.join(", "));
         return Err(format!("family {family} has no knob `{}`; it has {known}", unknown.0));
     }
-    let values = values.into_iter().collect::<Result<Vec<u16>, _>>()?;
+    let mut values = values.into_iter().collect::<Result<Vec<u16>, _>>()?;
+    for (flag, by) in untold {
+        values[flag] = u16::from(Some(values[by]) != family.knobs()[by].absent);
+    }
     Schedule::new(family, values).ok_or_else(|| format!("a value that no knob of family {} has", family.name()))
+}
+
+/// The flags that the object leaves out and another knob tells, with that knob.
+fn told_by_others(object: &Map<String, Value>, family: Family) -> impl Iterator<Item = (usize, usize)> + '_ {
+    let left_out = family.knobs().iter().enumerate().filter(|(_, knob)| !object.contains_key(knob.name));
+    left_out.filter_map(move |(flag, knob)| Some((flag, family.knob(knob.told_by?)?)))
 }
 
 fn read_family(value: Option<Value>) -> Result<Family, String> {

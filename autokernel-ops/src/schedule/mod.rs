@@ -72,9 +72,19 @@ impl Schedule {
     }
 
     /// The schedule that stands for all that share its image: each knob that is set at launch has its first value.
-    pub fn image(mut self) -> Self {
+    pub fn image(self) -> Self {
+        self.with_first(|knob| knob.at == At::Launch)
+    }
+
+    /// The schedule that stands for those which differ from it in what makes a variant at launch alone: of a product, in the order
+    /// of tiles. Another split of K is another form of one image.
+    pub fn form(self) -> Self {
+        self.with_first(|knob| knob.at == At::Launch && knob.search.is_variant)
+    }
+
+    fn with_first(mut self, of: impl Fn(&Knob) -> bool) -> Self {
         for (knob, code) in self.family.knobs().iter().zip(&mut self.codes) {
-            if knob.at == At::Launch {
+            if of(knob) {
                 *code = knob.first();
             }
         }

@@ -70,6 +70,19 @@ fn json_of_version_1_is_read_with_and_without_the_knobs_that_it_lacked() {
 }
 
 #[test]
+fn json_that_is_older_than_images_that_split_says_by_its_split_whether_one_does() {
+    let typed = |split_k, splits| Sm90Schedule { split_k, splits, ..Sm90Schedule::PLAIN };
+    for (split_k, splits) in [(1, false), (2, true), (8, true)] {
+        let mut old = version_1(matmul::Schedule::Sm90(typed(split_k, true)).into());
+        assert!(old.as_object_mut().unwrap().remove("splits").is_some());
+        let read: Schedule = serde_json::from_value(old).unwrap();
+        assert_eq!(Sm90Schedule::try_from(&read), Ok(typed(split_k, splits)));
+    }
+    let both = serde_json::to_value(Schedule::from(matmul::Schedule::Sm90(typed(1, true)))).unwrap();
+    assert_eq!((&both["splits"], &both["split_k"]), (&json!(true), &json!(1)));
+}
+
+#[test]
 fn json_that_says_no_schedule_is_refused_with_what_would_be_one() {
     let good = serde_json::to_value(Schedule::from(some()[0])).unwrap();
     let refusal = |changes: serde_json::Value| {
@@ -102,7 +115,7 @@ fn schedules_that_differ_in_launch_knobs_alone_share_an_image() {
 }
 
 #[test]
-fn an_image_is_the_first_schedule_that_a_space_has_of_it() {
+fn the_images_of_a_space_are_those_of_its_schedules_each_once() {
     for family in [Family::Sm80, Family::Sm90] {
         let space = Space::new(family, &class(), Arch::SM_90A);
         assert_eq!(space.images().next(), Some(space.schedules()[0]));

@@ -60,10 +60,8 @@ impl EmulatedKernel {
     }
 
     /// Blocks of the kernel that has most.
-    fn most_blocks(&self, extents: &Extents) -> Result<u32> {
-        let blocks = |kernel: &KernelStep| {
-            grid::blocks(&kernel.symbol, &kernel.grid, extents, self.emulation.multiprocessors.max(1))
-        };
+    fn most_blocks(&self, extents: &Extents, knobs: &Knobs) -> Result<u32> {
+        let blocks = |kernel: &KernelStep| grid::blocks(kernel, knobs, extents, self.emulation.multiprocessors.max(1));
         self.plan.kernels.iter().try_fold(0, |most, kernel| Ok(blocks(kernel)?.max(most)))
     }
 
@@ -81,7 +79,7 @@ impl EmulatedKernel {
         let (regions, scalars) = (operands.regions(arguments, &mut regions), scalars_of(arguments));
         let mut run = Run { gpu, module, emulation, reports: Vec::new() };
         let standins = copies::put(&mut run, signature, plan, regions)?;
-        let needs = Needs::new(&plan.workspace, self.most_blocks(extents)?.into());
+        let needs = Needs::new(&plan.workspace, self.most_blocks(extents, knobs)?.into());
         let memory = Workspace::new(&mut run.gpu, symbol(plan), needs)?;
         for kernel in &plan.kernels {
             let workspace = memory.addresses();

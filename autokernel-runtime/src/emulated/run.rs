@@ -19,8 +19,8 @@ pub(super) struct Run<'r> {
 impl Run<'_> {
     /// Runs one kernel of the plan.
     pub fn step(&mut self, kernel: &KernelStep, sources: &Sources<'_>) -> Result<()> {
-        let KernelStep { symbol, threads, shared_bytes, overlaps_previous, args, grid: shape, .. } = kernel;
-        let blocks = grid::blocks(symbol, shape, sources.extents, self.emulation.multiprocessors.max(1))?;
+        let KernelStep { symbol, threads, shared_bytes, overlaps_previous, args, .. } = kernel;
+        let blocks = grid::blocks(kernel, sources.knobs, sources.extents, self.emulation.multiprocessors.max(1))?;
         if blocks == 0 {
             return Ok(());
         }
@@ -28,6 +28,7 @@ impl Run<'_> {
         parameter
             .pack(args, sources, |_, transfer, region| tensor_map::encode(&self.gpu, symbol, &transfer, region))?;
         let launch = Launch {
+            cluster: grid::cluster(kernel, sources.knobs).map(|blocks| [blocks, 1, 1]),
             dynamic_shared: *shared_bytes,
             overlaps_previous: *overlaps_previous,
             ..Launch::new([blocks, 1, 1], [*threads, 1, 1], parameter.into_bytes(args))

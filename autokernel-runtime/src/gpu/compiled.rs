@@ -130,6 +130,9 @@ impl CompiledKernel {
                     *value = 0;
                 }
             }
+            for kernel in &mut plan.kernels {
+                kernel.grid = kernel.grid.split_into(1);
+            }
             plan
         };
         let refused = |reason: &str| Error::Plan { symbol: symbol(other).to_owned(), reason: reason.to_owned() };
@@ -259,7 +262,7 @@ impl CompiledKernel {
         let tools = Tools { pool: &self.memory.pool, stream, pad_rows: self.pad_rows.as_ref() };
         // SAFETY: by the caller's promise.
         let standins = unsafe { Standins::put(&tools, signature, &plan.alignments, regions) }?;
-        let needs = self.needs(extents)?;
+        let needs = self.needs(extents, knobs)?;
         self.memory.workspaces.lend(&self.memory.pool, stream, &needs, |workspace| {
             for (number, (kernel, entry)) in plan.kernels.iter().zip(&self.entries).enumerate() {
                 let sources = Sources { signature, regions, scalars, extents, knobs, workspace };
@@ -277,13 +280,13 @@ impl CompiledKernel {
     }
 
     /// What a launch needs beside its operands: as much as the kernel with the most blocks.
-    fn needs(&self, extents: &Extents) -> Result<Needs> {
+    fn needs(&self, extents: &Extents, knobs: &Knobs) -> Result<Needs> {
         if self.plan.workspace.is_empty() {
             return Ok(Needs::default());
         }
         let mut most = 0;
         for (kernel, entry) in self.plan.kernels.iter().zip(&self.entries) {
-            most = most.max(grid::blocks(&kernel.symbol, &kernel.grid, extents, entry.sms)?);
+            most = most.max(grid::blocks(kernel, knobs, extents, entry.sms)?);
         }
         Ok(Needs::new(&self.plan.workspace, most.into()))
     }
@@ -300,7 +303,7 @@ impl CompiledKernel {
         entry: &Entry,
         sources: &Sources<'_>,
     ) -> Result<()> {
-        let blocks = grid::blocks(&kernel.symbol, &kernel.grid, sources.extents, entry.sms)?;
+        let blocks = grid::blocks(kernel, sources.knobs, sources.extents, entry.sms)?;
         if blocks == 0 {
             return Ok(());
         }
@@ -313,7 +316,8 @@ impl CompiledKernel {
         }
         let KernelStep { threads, shared_bytes, overlaps_previous, .. } = *kernel;
         let overlaps_previous = overlaps_previous && self.can_overlap;
-        let grid = Blocks { along: (blocks, 1, 1), threads, shared_bytes, overlaps_previous };
+        let cluster = grid::cluster(kernel, sources.knobs);
+        let grid = Blocks { along: (blocks, 1, 1), cluster, threads, shared_bytes, overlaps_previous };
         // SAFETY: the kernel takes one parameter by value, a struct of the plan's fields: CUDA's declaration of it is
         // printed from the same list. `load`'s caller promised that the kernel is that of the plan; the memory is the
         // caller's promise. Kernels that overlap the one before wait for it, as the plan says.

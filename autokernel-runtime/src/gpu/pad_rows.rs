@@ -34,8 +34,13 @@ impl PadRows {
     /// matrix. Bases and strides of targets are multiples of 16 bytes, up to which their rows may be written.
     pub unsafe fn launch(&self, stream: &CudaStream, first: &UnitCopy, second: Option<&UnitCopy>) -> Result<()> {
         let (mut args, [x, y, z]) = Args::new(first, second, self.sm_count);
-        let grid =
-            Blocks { along: (x, y, z), threads: THREADS, shared_bytes: 0, overlaps_previous: self.overlaps_previous };
+        let grid = Blocks {
+            along: (x, y, z),
+            cluster: None,
+            threads: THREADS,
+            shared_bytes: 0,
+            overlaps_previous: self.overlaps_previous,
+        };
         // SAFETY: the parameter has the kernel's layout, which its definition asserts; the matrices are as the caller
         // promises.
         unsafe { submit::launch(&self.function, stream, grid, (&raw mut args).cast()) }

@@ -20,6 +20,8 @@ pub(super) fn can_overlap() -> Result<bool> {
 pub(super) struct Blocks {
     /// Along x, y and z.
     pub along: (u32, u32, u32),
+    /// Blocks of a cluster along x, where the image leaves that to the launch.
+    pub cluster: Option<u32>,
     pub threads: u32,
     pub shared_bytes: u32,
     /// Start the prologue while the kernel before in the stream still runs (programmatic dependent launch).
@@ -42,9 +44,9 @@ pub(super) unsafe fn launch(
     parameter: *mut c_void,
 ) -> Result<()> {
     let mut parameters: [*mut c_void; 1] = [parameter];
-    let submitted = if grid.overlaps_previous {
-        // SAFETY: as below; the kernel waits for the grids before it.
-        unsafe { launch_behind_previous(function, stream, grid, &mut parameters) }
+    let submitted = if grid.overlaps_previous || grid.cluster.is_some() {
+        // SAFETY: as below; a kernel that may begin early waits for the grids before it.
+        unsafe { launch_with_attributes(function, stream, grid, &mut parameters) }
     } else {
         // SAFETY: the parameter outlives the call, which copies it; the rest is the caller's promise.
         unsafe {
@@ -61,22 +63,31 @@ pub(super) unsafe fn launch(
     submitted.map_err(Error::cuda("launching a kernel"))
 }
 
-/// A programmatic dependent launch.
+/// A programmatic dependent launch, one in clusters, or both.
 ///
 /// # Safety
 /// As [`launch`].
-unsafe fn launch_behind_previous(
+unsafe fn launch_with_attributes(
     function: &CudaFunction,
     stream: &CudaStream,
     grid: Blocks,
     parameters: &mut [*mut c_void],
 ) -> std::result::Result<(), DriverError> {
-    let mut attribute = CUlaunchAttribute {
-        id: CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
-        // SAFETY: the attribute is plain data, for which zeros are valid.
-        ..unsafe { std::mem::zeroed() }
-    };
-    attribute.value.programmaticStreamSerializationAllowed = 1;
+    // SAFETY: an attribute is plain data, for which zeros are valid.
+    let mut attributes: [CUlaunchAttribute; 2] = unsafe { std::mem::zeroed() };
+    let mut count = 0;
+    if grid.overlaps_previous {
+        attributes[count].id = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+        attributes[count].value.programmaticStreamSerializationAllowed = 1;
+        count += 1;
+    }
+    if let Some(x) = grid.cluster {
+        attributes[count].id = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+        attributes[count].value.clusterDim.x = x;
+        attributes[count].value.clusterDim.y = 1;
+        attributes[count].value.clusterDim.z = 1;
+        count += 1;
+    }
     let (x, y, z) = grid.along;
     let config = CUlaunchConfig {
         gridDimX: x,
@@ -87,10 +98,10 @@ unsafe fn launch_behind_previous(
         blockDimZ: 1,
         sharedMemBytes: grid.shared_bytes,
         hStream: stream.cu_stream(),
-        attrs: &raw mut attribute,
-        numAttrs: 1,
+        attrs: attributes.as_mut_ptr(),
+        numAttrs: count as u32,
     };
     let (function, no_extra) = (function.cu_function(), std::ptr::null_mut());
-    // SAFETY: configuration, attribute and parameters outlive the call, which copies them.
+    // SAFETY: configuration, attributes and parameters outlive the call, which copies them.
     unsafe { sys::cuLaunchKernelEx(&raw const config, function, parameters.as_mut_ptr(), no_extra) }.result()
 }

@@ -198,7 +198,13 @@ mod tests {
             threads: 384,
             shared_bytes: 200_000,
             overlaps_previous: true,
-            grid: Grid { axes, cluster: 2, tiles: 2, residency: Residency::Persistent { blocks_per_sm: 1 } },
+            grid: Grid {
+                axes,
+                cluster: 2,
+                tiles: 2,
+                residency: Residency::Persistent { blocks_per_sm: 1 },
+                split: None,
+            },
             args: args.map(|arg| Field { name: "field".to_owned(), arg }).to_vec(),
         };
         let mut plan = LaunchPlan::of_kernel(kernel, vec![Alignment { operand: 0, bytes: 16, rows: true }]);

@@ -77,7 +77,7 @@ mod tests {
             threads: 384,
             shared_bytes: 200_000,
             overlaps_previous: true,
-            grid: Grid { axes: Vec::new(), cluster: 1, tiles: 1, residency: Residency::OneEach },
+            grid: Grid { axes: Vec::new(), cluster: 1, tiles: 1, residency: Residency::OneEach, split: None },
             args: Vec::new(),
         };
         let plan = LaunchPlan::of_kernel(step, Vec::new());

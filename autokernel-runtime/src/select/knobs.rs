@@ -2,7 +2,7 @@
 
 use autokernel_core::{Arg, LaunchPlan};
 
-/// Knobs that a choice may set: more than any family has.
+/// Knobs that a choice may set: as many as a family has.
 const MOST: usize = 4;
 
 /// Values of knobs that are set at launch, by their fields in a plan's first kernel.
@@ -51,7 +51,7 @@ mod tests {
                 threads: 128,
                 shared_bytes: 0,
                 overlaps_previous: false,
-                grid: Grid { axes: Vec::new(), cluster: 1, tiles: 1, residency: Residency::OneEach },
+                grid: Grid { axes: Vec::new(), cluster: 1, tiles: 1, residency: Residency::OneEach, split: None },
                 args: vec![
                     field("c", Arg::Pointer { operand: 2 }),
                     field("raster_order", knob()),

@@ -1,6 +1,14 @@
-//! Products whose tiles clusters share (stream K), and the same with whole tiles.
+//! Products whose tiles clusters share (stream K), the same with whole tiles, and those that split K as a launch says.
+
+mod product;
+
+use autokernel::Device;
 
 use crate::bodies::TimedImage;
+use crate::rows::GPU;
+use crate::skip;
+
+pub use product::Product;
 
 include!("names.rs");
 
@@ -10,4 +18,15 @@ pub const SHARED_IMAGES: &[TimedImage] = include!(concat!(env!("OUT_DIR"), "/sha
 /// Those of a name.
 pub fn images(name: &str) -> impl Iterator<Item = &'static TimedImage> {
     SHARED_IMAGES.iter().filter(move |image| image.name == name)
+}
+
+/// The GPU, if it runs the images of that name.
+pub fn gpu(test: &str, name: &str) -> Option<Device> {
+    let device = skip::gpu(test)?;
+    let capability = device.info().expect("a GPU tells what it is").compute_capability;
+    if images(name).next().is_none() || capability != GPU {
+        skip::log(test, &format!("{} images for {GPU}, on {capability}", images(name).count()));
+        return None;
+    }
+    Some(device)
 }

@@ -2,3 +2,5 @@
 pub const SHARED: &str = "shared tiles";
 /// As [`SHARED`].
 pub const WHOLE: &str = "whole tiles";
+/// Those whose launches say how many blocks share a tile.
+pub const SPLIT: &str = "split tiles";

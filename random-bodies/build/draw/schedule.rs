@@ -91,7 +91,7 @@ fn portable(rng: &mut StdRng) -> Tiled {
 fn hopper(rng: &mut StdRng) -> Tiled {
     let swap_ab = rng.random();
     let rows: &[u32] = if swap_ab { &[8, 16, 24, 32, 64, 128] } else { &[64, 128, 192, 256] };
-    let schedule = Sm90Schedule {
+    let whole = Sm90Schedule {
         tile_m: one(rng, rows),
         tile_n: one(rng, &[16, 32, 64, 96, 128, 160, 192, 256]),
         stages: rng.random_range(2..=8),
@@ -100,10 +100,10 @@ fn hopper(rng: &mut StdRng) -> Tiled {
         cluster_m: one(rng, &[1, 1, 2, 4]),
         cluster_n: one(rng, &[1, 1, 2, 4]),
         swap_ab,
-        split_k: one(rng, &[1, 1, 2, 4, 8]),
-        raster: raster(rng),
         ..Sm90Schedule::PLAIN
     };
+    let split_k = one(rng, &[1, 1, 2, 4, 8]);
+    let schedule = Sm90Schedule { splits: split_k > 1, split_k, raster: raster(rng), ..whole };
     let threads = 128 * if schedule.mode == Mode::PingPong { 1 } else { schedule.consumers };
     (schedule.tile_m * schedule.tile_n / threads, schedule.into())
 }

@@ -255,13 +255,13 @@ impl RecordArgs {
         let mut always = Vec::new();
         if let Some(path) = &self.config {
             let config = Config::load(path)?;
-            pool.extend(config.entries.iter().map(|entry| entry.schedule.image()));
+            pool.extend(config.entries.iter().map(|entry| entry.schedule.form()));
             let portfolio = config.portfolio_for(problem, arch);
             always.extend(portfolio.iter().flat_map(|portfolio| &portfolio.images).map(|image| image.schedule));
         }
-        let images: HashSet<Schedule> = space.images().collect();
+        let forms: HashSet<Schedule> = space.forms().collect();
         let mut seen = HashSet::new();
-        pool.retain(|image| images.contains(image) && seen.insert(*image));
+        pool.retain(|form| forms.contains(form) && seen.insert(*form));
         outln!("{} shapes drawn by seed {seed}; {} images in the pool", shapes.len(), pool.len());
         Ok(Selection {
             seed,

@@ -14,7 +14,7 @@ pub struct Choice {
     pub layout: Layout,
     /// The image, with the knobs that the launch sets.
     pub schedule: Schedule,
-    /// The image's least time over the rasters that were recorded, in milliseconds.
+    /// The least time of it over the rasters that were recorded, in milliseconds.
     pub ms: f64,
     /// The time with the launch's own raster, where that was recorded.
     pub with_its_raster_ms: Option<f64>,

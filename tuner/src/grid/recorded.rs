@@ -15,28 +15,28 @@ use crate::target;
 /// Shapes at which most is lost, that are told one by one.
 const TOLD: usize = 12;
 
-/// What a build with `config` would launch at each shape of `recording`, of the images that were recorded there; none
+/// What a build with `config` would launch at each shape of `recording`, of the forms of images that were recorded there; none
 /// without a portfolio for it.
 pub fn choices(config: &Config, recording: &Recording) -> Option<Vec<Choice>> {
     let portfolio = config.portfolio_for(&recording.problem, recording.arch)?;
     let layout = recording.problem.as_product()?.layout;
     let mut measured = Measured::default();
     measured.add(recording, &recording.problem.class());
-    let factor = |image: &Schedule| {
-        let of = portfolio.images.iter().find(|known| known.schedule.image() == *image);
+    let factor = |form: &Schedule| {
+        let of = portfolio.images.iter().find(|known| known.schedule.image() == form.image());
         of.map(|known| known.measured_over_predicted)
     };
     let recorded = recording.shapes.iter().filter(|recorded| recorded.optimum().is_some());
     let choice = |(shape, recorded): (usize, &RecordedShape)| {
         let rows = measured.rows.iter().filter(|row| row.shape == shape);
         let timed = rows.filter_map(|row| {
-            let factor = factor(&measured.images[row.image])?;
+            let factor = factor(&measured.forms[row.form])?;
             Some((row, factor * measured.predicted_ms(row, portfolio.model)))
         });
         let (row, predicted_ms) = timed.clone().min_by(|(_, a), (_, b)| a.total_cmp(b))?;
         let of_portfolio_ms = timed.map(|(row, _)| row.ms).fold(f64::INFINITY, f64::min);
         let (best, fastest) = recorded.optimum()?;
-        let schedule = measured.traits[row.image].with_raster(&measured.images[row.image], &recorded.shape);
+        let schedule = measured.traits[row.form].with_raster(&measured.forms[row.form], &recorded.shape);
         let own = recorded.rows.iter().find(|(known, _)| *known == schedule);
         Some(Choice {
             extents: recorded.shape,

@@ -1,5 +1,7 @@
 //! A portfolio in the making: what was fitted, and which images were chosen.
 
+use std::collections::HashMap;
+
 use autokernel_codegen::config::PortfolioImage;
 use autokernel_codegen::matmul::model::Constants;
 use autokernel_codegen::schedule::Schedule;
@@ -29,6 +31,8 @@ pub struct Choice {
     measured: Measured,
     /// What the model was fitted to.
     pub constants: Constants,
+    /// The images of what was measured.
+    images: Images,
     /// Measured over predicted time of each image.
     factors: Vec<f64>,
     candidates: Vec<Candidate>,
@@ -43,20 +47,21 @@ impl Choice {
     pub fn new(measured: Measured, wanted: &Wanted<'_>) -> Self {
         let constants = fit(&measured, |_| true);
         let unseen = held_out(&measured);
-        let factors = factors(&measured, constants);
+        let images = Images::of(&measured);
+        let factors = factors(&measured, &images, constants);
         let (Wanted::Most(_, in_place) | Wanted::Kept(in_place)) = wanted;
-        let candidates = candidates(&measured, constants, &factors, in_place);
+        let candidates = candidates(&measured, &images, constants, &factors, in_place);
         let chosen = match wanted {
             Wanted::Most(most, _) => greedy::choose(&candidates, *most),
-            Wanted::Kept(images) => images.iter().filter_map(|image| measured.number_of(image)).collect(),
+            Wanted::Kept(kept) => kept.iter().filter_map(|image| images.number_of(image)).collect(),
         };
-        Choice { measured, constants, factors, candidates, chosen, unseen }
+        Choice { measured, constants, images, factors, candidates, chosen, unseen }
     }
 
     /// The images, as a config holds them.
     pub fn images(&self) -> Vec<PortfolioImage> {
         let image = |&image: &usize| PortfolioImage {
-            schedule: self.measured.images[image],
+            schedule: self.images.images[image],
             measured_over_predicted: (1e4 * self.factors[image]).round() / 1e4,
         };
         self.chosen.iter().map(image).collect()
@@ -70,7 +75,7 @@ impl Choice {
     /// The time of the model's choice among the images over the best that was tried, at shapes that its fit did not see.
     pub fn regrets(&self) -> Vec<f64> {
         let Choice { measured, unseen, .. } = self;
-        regrets(measured, &self.corrected(unseen, measured), |image| self.has(&measured.images[image]))
+        regrets(measured, &self.corrected(unseen, measured), |form| self.has(&measured.forms[form]))
     }
 
     /// The model's error at such shapes, near the fastest.
@@ -81,7 +86,8 @@ impl Choice {
     /// Prints what was fitted and chosen, and how well it does where it was not fitted.
     pub fn tell(&self) {
         let Choice { measured, constants, unseen, .. } = self;
-        outln!("{} times of {} images at {} shapes", measured.rows.len(), measured.images.len(), measured.shapes.len());
+        let images = self.images.images.len();
+        outln!("{} times of {images} images at {} shapes", measured.rows.len(), measured.shapes.len());
         for (name, value) in Constants::NAMES.iter().zip(constants.to_array()) {
             outln!("  {name:20} {value:.4}");
         }
@@ -106,7 +112,7 @@ impl Choice {
         outln!(
             "{count:2} images leave {left:4.1} % (worst {left_at_worst:4.1} %), a launch's choice {lost:4.1} % ({lost_at_worst:4.1} \
              %): {} x {:.3}{}",
-            self.measured.images[last],
+            self.images.images[last],
             self.factors[last],
             if self.candidates[last].in_place { ", in place" } else { "" },
         );
@@ -115,7 +121,7 @@ impl Choice {
     fn tell_of(&self, what: &str, of: &Measured, predicted: &[f64]) {
         outln!("{what}: error {:.1} % near the fastest", 100.0 * error(of, predicted));
         let all = regrets(of, predicted, |_| true);
-        let few = regrets(of, predicted, |image| self.has(&of.images[image]));
+        let few = regrets(of, predicted, |form| self.has(&of.forms[form]));
         for (among, regrets) in [("all that was tried", all), ("the portfolio", few)] {
             outln!(
                 "  its choice among {among}, over the best of all: mean {:.1} %, median {:.1} %, 90th percentile {:.1} %, \
@@ -133,12 +139,12 @@ impl Choice {
     fn tell_worst(&self) {
         let Choice { measured, unseen, .. } = self;
         let predicted = self.corrected(unseen, measured);
-        let mut misses = misses(measured, &predicted, |image| self.has(&measured.images[image]));
+        let mut misses = misses(measured, &predicted, |form| self.has(&measured.forms[form]));
         misses.sort_by(|a, b| b.regret.total_cmp(&a.regret));
         for Miss { regret, chosen, best } in misses.into_iter().take(TOLD) {
             let words = |row: usize| {
-                let Row { image, ms, .. } = &measured.rows[row];
-                format!("{} {ms:.4} ms, predicted {:.4}", measured.images[*image], predicted[row])
+                let Row { form, ms, .. } = &measured.rows[row];
+                format!("{} {ms:.4} ms, predicted {:.4}", measured.forms[*form], predicted[row])
             };
             let extents = measured.shapes[measured.rows[chosen].shape].extents;
             outln!("  {extents}: {:.1} %: {}; best {}", 100.0 * (regret - 1.0), words(chosen), words(best));
@@ -147,40 +153,79 @@ impl Choice {
 
     /// Predicted times of `of`'s rows, each times its image's factor.
     fn corrected(&self, predicted: &[f64], of: &Measured) -> Vec<f64> {
-        let factor = |image: usize| self.measured.number_of(&of.images[image]).map_or(1.0, |known| self.factors[known]);
-        predicted.iter().zip(&of.rows).map(|(ms, row)| ms * factor(row.image)).collect()
+        let factor = |form: &Schedule| self.images.number_of(form).map_or(1.0, |known| self.factors[known]);
+        predicted.iter().zip(&of.rows).map(|(ms, row)| ms * factor(&of.forms[row.form])).collect()
     }
 
-    fn has(&self, image: &Schedule) -> bool {
-        self.measured.number_of(image).is_some_and(|known| self.chosen.contains(&known))
+    /// Whether the image of a form was chosen.
+    fn has(&self, form: &Schedule) -> bool {
+        self.images.number_of(form).is_some_and(|known| self.chosen.contains(&known))
+    }
+}
+
+/// The images of forms, each once.
+struct Images {
+    images: Vec<Schedule>,
+    numbers: HashMap<Schedule, usize>,
+    /// The number of each form's.
+    of_form: Vec<usize>,
+}
+
+impl Images {
+    fn of(measured: &Measured) -> Self {
+        let mut found = Images { images: Vec::new(), numbers: HashMap::new(), of_form: Vec::new() };
+        for form in &measured.forms {
+            let next = found.images.len();
+            let number = *found.numbers.entry(form.image()).or_insert(next);
+            if number == next {
+                found.images.push(form.image());
+            }
+            found.of_form.push(number);
+        }
+        found
+    }
+
+    /// The number of the image of a form.
+    fn number_of(&self, form: &Schedule) -> Option<usize> {
+        self.numbers.get(&form.image()).copied()
     }
 }
 
 /// Measured over predicted time of each image: the weighted geometric mean, drawn towards 1 where little was measured.
-fn factors(measured: &Measured, constants: Constants) -> Vec<f64> {
-    let mut sums = vec![(0.0, SHRINKAGE); measured.images.len()];
+fn factors(measured: &Measured, images: &Images, constants: Constants) -> Vec<f64> {
+    let mut sums = vec![(0.0, SHRINKAGE); images.images.len()];
     for row in &measured.rows {
         let weight = measured.weight(row);
-        let (logs, weights) = &mut sums[row.image];
+        let (logs, weights) = &mut sums[images.of_form[row.form]];
         *logs += weight * (row.ms / measured.predicted_ms(row, constants)).ln();
         *weights += weight;
     }
     sums.into_iter().map(|(logs, weights): (f64, f64)| (logs / weights).exp()).collect()
 }
 
-/// Each image at each shape: its time over the best of any there, predicted, and a little worse, where it was not measured.
-fn candidates(measured: &Measured, constants: Constants, factors: &[f64], in_place: &[Schedule]) -> Vec<Candidate> {
+/// Each image at each shape, in the form that a launch would take: its time over the best of any there, predicted, and a little
+/// worse, where it was not measured.
+fn candidates(
+    measured: &Measured,
+    images: &Images,
+    constants: Constants,
+    factors: &[f64],
+    in_place: &[Schedule],
+) -> Vec<Candidate> {
     let times = measured.times();
-    let shapes = || 0..measured.shapes.len();
+    let mut forms = vec![Vec::new(); images.images.len()];
+    (0..measured.forms.len()).for_each(|form| forms[images.of_form[form]].push(form));
     let of = |(image, schedule): (usize, &Schedule)| {
-        let predicted: Vec<f64> =
-            shapes().map(|shape| factors[image] * measured.predicted_of(image, shape, constants)).collect();
-        let ratio = |shape: usize| {
+        let at = |shape: usize| {
+            let predicted = |&form: &usize| (form, factors[image] * measured.predicted_of(form, shape, constants));
+            let taken = forms[image].iter().map(predicted).min_by(|(_, a), (_, b)| a.total_cmp(b));
+            let (form, predicted) = taken.unwrap_or((0, f64::INFINITY));
             let best_ms = measured.shapes[shape].best_ms;
-            let ms = times.get(&(shape, image)).copied().unwrap_or(UNMEASURED * predicted[shape]);
-            ms.max(best_ms) / best_ms
+            let ms = times.get(&(shape, form)).copied().unwrap_or(UNMEASURED * predicted);
+            (ms.max(best_ms) / best_ms, predicted)
         };
-        Candidate { ratios: shapes().map(ratio).collect(), predicted, in_place: in_place.contains(schedule) }
+        let (ratios, predicted) = (0..measured.shapes.len()).map(at).unzip();
+        Candidate { ratios, predicted, in_place: in_place.contains(schedule) }
     };
-    measured.images.iter().enumerate().map(of).collect()
+    images.images.iter().enumerate().map(of).collect()
 }

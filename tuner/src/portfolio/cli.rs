@@ -174,7 +174,8 @@ fn kept(config: &Config, first: &Recording, measured: &Measured) -> Result<Vec<S
     let none = || PortfolioError::NotMeasured { missing: "any image of a portfolio in place".to_owned() };
     let portfolio = config.portfolio_for(&first.problem, first.arch).ok_or_else(none)?;
     let images: Vec<Schedule> = portfolio.images.iter().map(|image| image.schedule.image()).collect();
-    match images.iter().find(|image| measured.number_of(image).is_none()) {
+    let is_measured = |image: &Schedule| measured.rows.iter().any(|row| measured.forms[row.form].image() == *image);
+    match images.iter().find(|image| !is_measured(image)) {
         Some(image) => Err(PortfolioError::NotMeasured { missing: image.to_string() }),
         None => Ok(images),
     }

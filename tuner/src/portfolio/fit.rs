@@ -98,9 +98,9 @@ mod tests {
     fn world(constants: Constants) -> Measured {
         let class = Problem::matmul(Dtype::Bf16, Layout::Nt, "identity".parse().unwrap()).class();
         let space = Space::new(Family::Sm90, &class, Arch::SM_90A);
-        let images: Vec<_> = space.images().step_by(9).collect();
-        let traits: Vec<Traits> = images.iter().map(|image| Traits::of(&class, image).unwrap()).collect();
-        let mut measured = Measured { images: images.clone(), traits: traits.clone(), ..Measured::default() };
+        let forms: Vec<_> = space.forms().step_by(9).collect();
+        let traits: Vec<Traits> = forms.iter().map(|form| Traits::of(&class, form).unwrap()).collect();
+        let mut measured = Measured { forms: forms.clone(), traits: traits.clone(), ..Measured::default() };
         for extents in
             [extents(16, 4096, 4096), extents(300, 4096, 4104), extents(4096, 4096, 4096), extents(1000, 768, 3072)]
         {
@@ -111,7 +111,7 @@ mod tests {
             let shape = measured.shapes.len();
             let best_ms = ms.iter().copied().fold(f64::INFINITY, f64::min);
             measured.shapes.push(Shape { extents, best_ms, machine: MACHINE });
-            let row = |(image, ms)| Row { shape, image, ms };
+            let row = |(form, ms)| Row { shape, form, ms };
             measured.rows.extend(ms.into_iter().enumerate().map(row));
         }
         measured
@@ -124,7 +124,7 @@ mod tests {
         let found = fit(&measured, |_| true);
         for row in &measured.rows {
             let ratio = measured.predicted_ms(row, found) / row.ms;
-            assert!((ratio - 1.0).abs() < 0.02, "{ratio} of {:?}: {found:?}", measured.images[row.image]);
+            assert!((ratio - 1.0).abs() < 0.02, "{ratio} of {:?}: {found:?}", measured.forms[row.form]);
         }
     }
 

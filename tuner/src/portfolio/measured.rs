@@ -2,20 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use autokernel_codegen::matmul::model::{Constants, Machine, Model, Traits};
+use autokernel_codegen::matmul;
+use autokernel_codegen::matmul::model::{Constants, Machine, Model, Traits, splits_of};
 use autokernel_codegen::problem::ProblemClass;
 use autokernel_codegen::schedule::Schedule;
 use autokernel_core::Extents;
 
 use crate::replay::Recording;
 
-/// The best time of an image at a shape, over the rasters that were tried: a launch takes one that is about as good.
+/// The best time of a form of an image at a shape, over the rasters that were tried: a launch takes one that is about as good.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The shape's number.
     pub shape: usize,
-    /// The image's number.
-    pub image: usize,
+    /// The form's number.
+    pub form: usize,
     /// How long it took.
     pub ms: f64,
 }
@@ -36,11 +37,11 @@ pub struct Shape {
 pub struct Measured {
     /// Every shape of every recording.
     pub shapes: Vec<Shape>,
-    /// Every image that was tried, as the schedule that stands for it.
-    pub images: Vec<Schedule>,
+    /// Every form of an image that was tried, as the schedule that stands for it, and those that a launch might take instead.
+    pub forms: Vec<Schedule>,
     /// The same, as the model sees them.
     pub traits: Vec<Traits>,
-    /// One for each image at each shape where it was measured.
+    /// One for each form at each shape where it was measured.
     pub rows: Vec<Row>,
     /// The GPUs that they are of.
     pub gpus: BTreeSet<String>,
@@ -59,44 +60,53 @@ impl Measured {
             let mut best: BTreeMap<usize, f64> = BTreeMap::new();
             for (schedule, outcome) in &recorded.rows {
                 let Some(ms) = outcome.median_ms() else { continue };
-                let Some(image) = self.number(&schedule.image(), class) else { continue };
-                let least = best.entry(image).or_insert(ms);
+                let Some(form) = self.number(&schedule.form(), class) else { continue };
+                let least = best.entry(form).or_insert(ms);
                 *least = least.min(ms);
             }
-            self.rows.extend(best.into_iter().map(|(image, ms)| Row { shape, image, ms }));
+            self.rows.extend(best.into_iter().map(|(form, ms)| Row { shape, form, ms }));
         }
     }
 
-    /// The number of an image that was tried.
-    pub fn number_of(&self, image: &Schedule) -> Option<usize> {
-        self.numbers.get(image).copied()
+    /// The number of a form that was tried.
+    pub fn number_of(&self, form: &Schedule) -> Option<usize> {
+        self.numbers.get(form).copied()
     }
 
-    /// The number of an image, which is added if it is new; none of one that the model does not know.
-    fn number(&mut self, image: &Schedule, class: &ProblemClass) -> Option<usize> {
-        if let Some(known) = self.number_of(image) {
-            return Some(known);
+    /// The number of a form, which is added if it is new with those that its image may be launched in; none of one that the model
+    /// does not know.
+    fn number(&mut self, form: &Schedule, class: &ProblemClass) -> Option<usize> {
+        if self.number_of(form).is_none() {
+            for form in std::iter::once(*form).chain(launched_in(class, form)) {
+                self.push(form, class)?;
+            }
         }
-        self.traits.push(Traits::of(class, image)?);
-        self.images.push(*image);
-        self.numbers.insert(*image, self.images.len() - 1);
-        Some(self.images.len() - 1)
+        self.number_of(form)
+    }
+
+    fn push(&mut self, form: Schedule, class: &ProblemClass) -> Option<()> {
+        if self.number_of(&form).is_none() {
+            self.traits.push(Traits::of(class, &form)?);
+            self.forms.push(form);
+            self.numbers.insert(form, self.forms.len() - 1);
+        }
+        Some(())
     }
 
     /// The time that the model predicts of a row.
     pub fn predicted_ms(&self, row: &Row, constants: Constants) -> f64 {
-        self.predicted_of(row.image, row.shape, constants)
+        self.predicted_of(row.form, row.shape, constants)
     }
 
-    /// The time that the model predicts of an image at a shape.
-    pub fn predicted_of(&self, image: usize, shape: usize, constants: Constants) -> f64 {
+    /// The time that the model predicts of a form at a shape.
+    pub fn predicted_of(&self, form: usize, shape: usize, constants: Constants) -> f64 {
         let Shape { extents, machine, .. } = self.shapes[shape];
-        Model { machine, constants }.predicted_ms(&self.traits[image], &extents)
+        Model { machine, constants }.predicted_ms(&self.traits[form], &extents)
     }
 
-    /// Every time, by shape and image.
+    /// Every time, by shape and form.
     pub fn times(&self) -> HashMap<(usize, usize), f64> {
-        self.rows.iter().map(|row| ((row.shape, row.image), row.ms)).collect()
+        self.rows.iter().map(|row| ((row.shape, row.form), row.ms)).collect()
     }
 
     /// How much a row says of what is chosen: little far from the fastest at its shape.
@@ -105,4 +115,10 @@ impl Measured {
         const LEAST: f64 = 0.03;
         (-FAR * (row.ms / self.shapes[row.shape].best_ms - 1.0)).exp() + LEAST
     }
+}
+
+/// The forms among which a launch of the image of `form` chooses.
+fn launched_in(class: &ProblemClass, form: &Schedule) -> Vec<Schedule> {
+    let (ProblemClass::Matmul(class), Ok(form)) = (class, matmul::Schedule::try_from(form)) else { return Vec::new() };
+    splits_of(class, form).map(|form| Schedule::from(form).form()).collect()
 }

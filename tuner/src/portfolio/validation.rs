@@ -51,7 +51,7 @@ pub struct Miss {
 pub fn misses(measured: &Measured, predicted: &[f64], takes: impl Fn(usize) -> bool) -> Vec<Miss> {
     let of_shape = |shape: usize| (0..measured.rows.len()).filter(move |row| measured.rows[*row].shape == shape);
     let miss = |shape: usize| {
-        let taken = of_shape(shape).filter(|row| takes(measured.rows[*row].image));
+        let taken = of_shape(shape).filter(|row| takes(measured.rows[*row].form));
         let chosen = taken.min_by(|a, b| predicted[*a].total_cmp(&predicted[*b]))?;
         let best = of_shape(shape).min_by(|a, b| measured.rows[*a].ms.total_cmp(&measured.rows[*b].ms))?;
         Some(Miss { regret: measured.rows[chosen].ms / measured.rows[best].ms, chosen, best })

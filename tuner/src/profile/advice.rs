@@ -68,7 +68,7 @@ fn shares_tiles(profile: &Profile, schedule: &Schedule) -> bool {
     let target = &profile.target;
     let class = target.problem.class();
     let space = Space::new(schedule.family(), &class, target.arch);
-    space.images().filter_map(|image| main_kernel(&image, &class)).any(|kernel| blocks_per_tile(&kernel) > 1)
+    space.forms().filter_map(|form| main_kernel(&form, &class)).any(|kernel| blocks_per_tile(&kernel) > 1)
 }
 
 /// A last wave that is nearly empty: is there a tile that avoids it?

@@ -56,11 +56,11 @@ impl RecordedShape {
         timed.min_by(|(_, a), (_, b)| a.median_ms.total_cmp(&b.median_ms))
     }
 
-    /// The images of the schedules that take at most `factor` times as long as the fastest; one may come twice.
+    /// The forms of the schedules that take at most `factor` times as long as the fastest; one may come twice.
     pub fn within(&self, factor: f64) -> impl Iterator<Item = Schedule> + '_ {
         let best = self.optimum().map_or(f64::INFINITY, |(_, measurement)| measurement.median_ms);
         let fast = move |outcome: &Outcome| outcome.median_ms().is_some_and(|ms| ms <= factor * best);
-        self.rows.iter().filter(move |(_, outcome)| fast(outcome)).map(|(schedule, _)| schedule.image())
+        self.rows.iter().filter(move |(_, outcome)| fast(outcome)).map(|(schedule, _)| schedule.form())
     }
 }
 

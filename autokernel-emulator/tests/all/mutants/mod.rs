@@ -46,7 +46,9 @@ fn case(on: On) -> Option<Case> {
         On::PingPong => sm90(plain, Sm90Schedule { consumers: 2, mode: Mode::PingPong, ..SM90 }),
         On::ClusterM => sm90(plain, Sm90Schedule { cluster_m: 2, ..SM90 }),
         On::ClusterN => sm90(problem(Bf16, Bf16, Nn, "identity"), Sm90Schedule { tile_n: 128, cluster_n: 2, ..SM90 }),
-        On::Split => sm90(problem(Bf16, F32, Nt, "identity"), Sm90Schedule { split_k: 4, stages: 4, ..SM90 }),
+        On::Split => {
+            sm90(problem(Bf16, F32, Nt, "identity"), Sm90Schedule { splits: true, split_k: 4, stages: 4, ..SM90 })
+        }
         On::Shared => sm90(plain, Sm90Schedule { stream_k: true, shared_waves: 2, ..SM90 }),
         On::SharedPingPong => {
             let schedule = Sm90Schedule { stream_k: true, shared_waves: 2, ..SM90 };

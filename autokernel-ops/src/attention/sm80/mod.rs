@@ -33,6 +33,7 @@ macro_rules! schedule {
                     at: At::Image,
                     kind: <$ty as KnobValue>::KIND,
                     absent: None,
+                    told_by: None,
                     meaning: &[$($line),+],
                     legal: $legal,
                     advice: $advice,

@@ -27,7 +27,7 @@ pub fn plan(class: &Class, schedule: &Sm80Schedule, symbol: String) -> LaunchPla
         Axis { dim: HEADS, step: 1 },
         Axis { dim: BATCH, step: 1 },
     ];
-    let grid = Grid { axes, cluster: 1, tiles: 1, residency: Residency::OneEach };
+    let grid = Grid { axes, cluster: 1, tiles: 1, residency: Residency::OneEach, split: None };
     LaunchPlan::of_kernel(kernel(grid, tensors(class)), fields::alignments(class))
 }
 

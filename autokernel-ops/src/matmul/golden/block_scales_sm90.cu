@@ -31,7 +31,7 @@ struct Schedule {
   static constexpr int kClusterM = 1;
   static constexpr int kClusterN = 1;
   static constexpr bool kSwapAB = false;
-  static constexpr int kSplitK = 1;
+  static constexpr bool kSplits = false;
   static constexpr bool kStreamK = false;
   static constexpr int kStoreRows = 16;
   static constexpr int kStoreColumns = 64;
@@ -95,6 +95,6 @@ static_assert(Kernel::kThreads == 384, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks)
-autokernel_matmul_body_3a0acb6cb347_e4m3_b128_bf16_nt_add3aecd0b23(const __grid_constant__ Args args) {
+autokernel_matmul_body_3a0acb6cb347_e4m3_b128_bf16_nt_02b7f695cc6a(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

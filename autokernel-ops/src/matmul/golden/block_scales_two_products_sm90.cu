@@ -31,7 +31,7 @@ struct Schedule {
   static constexpr int kClusterM = 1;
   static constexpr int kClusterN = 2;
   static constexpr bool kSwapAB = false;
-  static constexpr int kSplitK = 1;
+  static constexpr bool kSplits = false;
   static constexpr bool kStreamK = false;
   static constexpr int kStoreRows = 16;
   static constexpr int kStoreColumns = 64;
@@ -98,6 +98,6 @@ static_assert(Kernel::kThreads == 384, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks) __cluster_dims__(2, 1, 1)
-autokernel_matmul_body_eb63ac7cc5d6_e4m3_b128_bf16_nt_86baabde33af(const __grid_constant__ Args args) {
+autokernel_matmul_body_eb63ac7cc5d6_e4m3_b128_bf16_nt_39790fd8b2cb(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

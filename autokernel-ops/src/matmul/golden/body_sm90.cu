@@ -29,7 +29,7 @@ struct Schedule {
   static constexpr int kClusterM = 1;
   static constexpr int kClusterN = 1;
   static constexpr bool kSwapAB = false;
-  static constexpr int kSplitK = 1;
+  static constexpr bool kSplits = false;
   static constexpr bool kStreamK = false;
   static constexpr int kStoreRows = 16;
   static constexpr int kStoreColumns = 32;
@@ -110,6 +110,6 @@ static_assert(Kernel::kThreads == 384, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks)
-autokernel_matmul_body_dae03af22027_bf16_f32_nt_4c4ae5cd4fa5(const __grid_constant__ Args args) {
+autokernel_matmul_body_dae03af22027_bf16_f32_nt_f89ee42a085e(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

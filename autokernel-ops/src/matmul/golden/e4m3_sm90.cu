@@ -29,7 +29,7 @@ struct Schedule {
   static constexpr int kClusterM = 1;
   static constexpr int kClusterN = 1;
   static constexpr bool kSwapAB = false;
-  static constexpr int kSplitK = 1;
+  static constexpr bool kSplits = false;
   static constexpr bool kStreamK = false;
   static constexpr int kStoreRows = 16;
   static constexpr int kStoreColumns = 64;
@@ -59,6 +59,6 @@ static_assert(Kernel::kThreads == 384, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks)
-autokernel_matmul_identity_e4m3_bf16_nt_1abf97a54684(const __grid_constant__ Args args) {
+autokernel_matmul_identity_e4m3_bf16_nt_adaf3666c0e6(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

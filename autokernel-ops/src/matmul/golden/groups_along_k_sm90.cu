@@ -31,7 +31,7 @@ struct Schedule {
   static constexpr int kClusterM = 1;
   static constexpr int kClusterN = 1;
   static constexpr bool kSwapAB = false;
-  static constexpr int kSplitK = 1;
+  static constexpr bool kSplits = false;
   static constexpr bool kStreamK = false;
   static constexpr int kStoreRows = 16;
   static constexpr int kStoreColumns = 32;
@@ -117,6 +117,6 @@ static_assert(Kernel::kThreads == 384, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks)
-autokernel_matmul_body_b59807983cb6_bf16_f32_tn_07fa8c179a4d(const __grid_constant__ Args args) {
+autokernel_matmul_body_b59807983cb6_bf16_f32_tn_71e48b71c99c(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

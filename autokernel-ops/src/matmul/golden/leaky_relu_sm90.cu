@@ -30,7 +30,7 @@ struct Schedule {
   static constexpr int kClusterM = 1;
   static constexpr int kClusterN = 1;
   static constexpr bool kSwapAB = false;
-  static constexpr int kSplitK = 1;
+  static constexpr bool kSplits = false;
   static constexpr bool kStreamK = false;
   static constexpr int kStoreRows = 16;
   static constexpr int kStoreColumns = 32;
@@ -60,6 +60,6 @@ static_assert(Kernel::kThreads == 384, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks)
-autokernel_matmul_leaky_relu_bf16_f32_nt_ba783cd1408d(const __grid_constant__ Args args) {
+autokernel_matmul_leaky_relu_bf16_f32_nt_82356fb68e8d(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

@@ -30,7 +30,7 @@ struct Schedule {
   static constexpr int kClusterM = 1;
   static constexpr int kClusterN = 1;
   static constexpr bool kSwapAB = false;
-  static constexpr int kSplitK = 1;
+  static constexpr bool kSplits = false;
   static constexpr bool kStreamK = false;
   static constexpr int kStoreRows = 16;
   static constexpr int kStoreColumns = 64;
@@ -123,6 +123,6 @@ static_assert(Kernel::kThreads == 384, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks)
-autokernel_matmul_body_052aef1f10ac_bf16_bf16_nt_59060dcd5b50(const __grid_constant__ Args args) {
+autokernel_matmul_body_052aef1f10ac_bf16_bf16_nt_46eb4f54d06d(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

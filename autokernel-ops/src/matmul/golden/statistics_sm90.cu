@@ -29,7 +29,7 @@ struct Schedule {
   static constexpr int kClusterM = 1;
   static constexpr int kClusterN = 1;
   static constexpr bool kSwapAB = false;
-  static constexpr int kSplitK = 1;
+  static constexpr bool kSplits = false;
   static constexpr bool kStreamK = false;
   static constexpr int kStoreRows = 16;
   static constexpr int kStoreColumns = 64;
@@ -124,7 +124,7 @@ static_assert(Kernel::kThreads == 384, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks)
-autokernel_matmul_body_275c1e38210a_bf16_bf16_nt_bf5e9dee1adc(const __grid_constant__ Args args) {
+autokernel_matmul_body_275c1e38210a_bf16_bf16_nt_9f5b9299f864(const __grid_constant__ Args args) {
   Kernel::run(args);
 }
 
@@ -146,7 +146,7 @@ static_assert(autokernel::body::kTogetherThreads == 256, "the launch has as many
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(256)
-autokernel_matmul_body_275c1e38210a_bf16_bf16_nt_bf5e9dee1adc_together(const __grid_constant__ Together args) {
+autokernel_matmul_body_275c1e38210a_bf16_bf16_nt_9f5b9299f864_together(const __grid_constant__ Together args) {
   autokernel::ptx::wait_for_previous_grids();
   autokernel::body::bring_together<Body>(args);
 }

@@ -33,7 +33,7 @@ struct Schedule {
   static constexpr int kClusterM = 1;
   static constexpr int kClusterN = 1;
   static constexpr bool kSwapAB = true;
-  static constexpr int kSplitK = 1;
+  static constexpr bool kSplits = false;
   static constexpr bool kStreamK = false;
   static constexpr int kStoreRows = 16;
   static constexpr int kStoreColumns = 16;
@@ -95,6 +95,6 @@ static_assert(Kernel::kThreads == 384, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks)
-autokernel_matmul_body_b3325e64f06b_bf16_i4x2_bf16_nt_878addc2eeac(const __grid_constant__ Args args) {
+autokernel_matmul_body_b3325e64f06b_bf16_i4x2_bf16_nt_895ca338005f(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

@@ -32,7 +32,7 @@ struct Schedule {
   static constexpr int kClusterM = 1;
   static constexpr int kClusterN = 1;
   static constexpr bool kSwapAB = true;
-  static constexpr int kSplitK = 1;
+  static constexpr bool kSplits = false;
   static constexpr bool kStreamK = false;
   static constexpr int kStoreRows = 16;
   static constexpr int kStoreColumns = 16;
@@ -93,6 +93,6 @@ static_assert(Kernel::kThreads == 384, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks)
-autokernel_matmul_body_06f2e1fab0d2_bf16_i8_bf16_nt_5a0b6ab7ee59(const __grid_constant__ Args args) {
+autokernel_matmul_body_06f2e1fab0d2_bf16_i8_bf16_nt_2565acde3239(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

@@ -18,7 +18,7 @@ use autokernel_core::Extents;
 
 pub use crate::forecast::Machine;
 pub use constants::Constants;
-pub use forecast::forecast;
+pub use forecast::{forecast, splits_of};
 use load::Load;
 pub use traits::Traits;
 use turns::Turns;

@@ -43,7 +43,7 @@ fn one_tile_more_than_a_wave_costs_a_wave() {
 
 #[test]
 fn a_split_of_k_pays_where_few_tiles_have_a_long_sum_and_not_where_tiles_abound() {
-    let split = Sm90Schedule { split_k: 4, stages: 6, ..default() };
+    let split = Sm90Schedule { splits: true, split_k: 4, stages: 6, ..default() };
     assert!(ms(split, 128, 2048, 8192) < ms(default(), 128, 2048, 8192));
     assert!(ms(split, 4096, 4096, 1024) > ms(default(), 4096, 4096, 1024));
 }
@@ -134,6 +134,34 @@ fn neighbours_that_load_the_same_ask_for_it_once_and_those_that_share_a_sum_have
     let plain = Sm90Schedule { tile_m: 64, ..Sm90Schedule::PLAIN };
     assert_eq!(requested(plain, 128), 64.0 + 128.0 / 2.0);
     assert_eq!(requested(plain, 64), 64.0 / 2.0 + 128.0);
-    assert_eq!(requested(Sm90Schedule { split_k: 2, ..plain }, 128), 64.0 + 128.0);
+    assert_eq!(requested(Sm90Schedule { splits: true, split_k: 2, ..plain }, 128), 64.0 + 128.0);
     assert_eq!(requested(Sm90Schedule { cluster_m: 2, ..plain }, 128), 64.0 + 128.0 / 2.0);
+}
+
+#[test]
+fn a_launch_takes_the_split_of_its_image_that_is_predicted_to_be_fastest() {
+    let tile = Sm90Schedule { tile_m: 32, tile_n: 64, stages: 12, swap_ab: true, splits: true, ..Sm90Schedule::PLAIN };
+    let of = |schedule| forecast(&class(), Schedule::Sm90(schedule), None, H200).unwrap();
+    let (image, mut chosen) = (of(tile), std::collections::BTreeSet::new());
+    for shape in [
+        (27, 1280, 5120),
+        (27, 3584, 5120),
+        (64, 768, 8192),
+        (32, 8192, 256),
+        (32, 16384, 4096),
+        (4096, 4096, 4096),
+        (1, 64, 1),
+    ] {
+        let extents = extents(shape.0, shape.1, shape.2);
+        let alone = [1, 2, 4, 8].map(|split_k| of(Sm90Schedule { split_k, ..tile }).predicted_ms(&extents));
+        let knobs = image.launch_knobs(&extents);
+        let split = knobs.iter().find(|(name, _)| *name == "split_k").unwrap().1;
+        let least = alone.into_iter().fold(f64::INFINITY, f64::min);
+        assert_eq!((image.launched_ms(&extents), alone[split.ilog2() as usize]), (least, least), "{shape:?}");
+        assert_eq!(of(Sm90Schedule { split_k: 4, ..tile }).launched_ms(&extents), least, "whatever its own split");
+        chosen.insert(split);
+    }
+    assert!(chosen.contains(&1) && chosen.contains(&4) && chosen.len() > 2, "{chosen:?}");
+    let whole = of(Sm90Schedule { splits: false, ..tile });
+    assert_eq!(whole.launch_knobs(&extents(27, 1280, 5120))[0], ("split_k", 1));
 }

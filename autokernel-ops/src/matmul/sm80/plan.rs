@@ -30,6 +30,7 @@ pub fn plan(class: &Class, operands: &Operands, schedule: &Sm80Schedule, symbol:
             cluster: 1,
             tiles: 1,
             residency,
+            split: None,
         },
         args: args.concat(),
     };

@@ -108,10 +108,14 @@ schedule! {
         "true for m up to about 64, with tile_m = m rounded up to 8, 16, 32 or 64: nothing is padded to 64 rows. \
          false for large m.",
         { reluctance: 32 };
+        /// Whether blocks can share the sum over K of one tile, so that a launch may say how many do.
+        splits: bool = 0 unless "split_k", "`false`, `true`",
+        "true where there may be fewer tiles than SMs: one image then serves every split_k. It takes 128 accumulators a thread at \
+         most.", { reluctance: 1 };
         /// Blocks that share the sum over K of one tile; 1 for none. More blocks have work when there are few tiles.
-        split_k: u32 = 1, "1, 2, 4, 8",
+        @Launch split_k: u32 = 1, "1 … 8; without `splits` 1",
         "1 unless there are fewer tiles than SMs; then the smallest value that gives most SMs a block. With it there \
-         is one tile a cluster, not a persistent block, so more than a wave of clusters wastes time.";
+         is one tile a cluster, not a persistent block, so more than a wave of clusters wastes time. Costs no compile.";
         /// Whether clusters can share tiles that fill a wave only in part: each sums a stretch of K, and hands its sums on
         /// through memory to the one that finishes the tile.
         stream_k: bool = 0, "`false`, `true`",
@@ -130,8 +134,8 @@ impl Sm90Schedule {
     pub const ABOUT: &str = "Persistent: about one block an SM walks over tiles of C. One warpgroup loads with TMA into a ring of \
          shared-memory stages of 128 bytes of K, guarded by mbarriers; the consumer warpgroups multiply from \
          shared memory with wgmma and store through TMA. wgmma multiplies 64-row blocks of A by up to 256 columns \
-         of B; with swap_ab it multiplies 64-column blocks of B by up to 256 rows of A. With split_k a cluster of \
-         blocks shares the k of one tile and adds up through distributed shared memory. With stream_k clusters share \
+         of B; with swap_ab it multiplies 64-column blocks of B by up to 256 rows of A. With splits a launch \
+         can have a cluster of split_k blocks share the k of one tile and add up through distributed shared memory. With stream_k clusters share \
          the tiles of the last shared_waves waves evenly, whatever their number, and hand sums on through memory.";
 
     /// A schedule that uses nothing beside the plain way: what others are written as a change of.
@@ -144,6 +148,7 @@ impl Sm90Schedule {
         cluster_m: 1,
         cluster_n: 1,
         swap_ab: false,
+        splits: false,
         split_k: 1,
         stream_k: false,
         shared_waves: 0,

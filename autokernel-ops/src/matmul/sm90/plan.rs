@@ -1,7 +1,7 @@
 //! The launch of `sm90_matmul.cuh`.
 
 use autokernel_core::plan::{Buffer, Contents};
-use autokernel_core::{Arg, Field, Grid, KernelStep, LaunchPlan, Residency, TileBox};
+use autokernel_core::{Arg, Field, Grid, KernelStep, LaunchPlan, Residency, Split, TileBox};
 
 use super::{Mode, SWIZZLE_BYTES, Sm90Schedule, UNSWIZZLED, WARPS_PER_WARPGROUP, groups, panel_k, tile_k};
 use crate::matmul::block_scales::AT_ONCE;
@@ -14,28 +14,33 @@ const HANDED_ON: u8 = 0;
 const FLAGS: u8 = 1;
 const WORD_BYTES: u32 = 4;
 
+/// The knob that says how many blocks share a tile: a field where the image can.
+const SPLIT_K: &str = "split_k";
+
 /// The launch of the kernel called `symbol`: clusters that walk over the tiles, or with a split K one for each.
 pub fn plan(class: &Class, operands: &Operands, schedule: &Sm90Schedule, symbol: String) -> LaunchPlan {
     let &Sm90Schedule { tile_m, tile_n, cluster_m, cluster_n, split_k, stream_k, .. } = schedule;
-    let residency = match (split_k, stream_k) {
-        // How many tiles groups of rows have, they themselves count.
-        _ if operands.many.counts_rows_on_device() => Residency::Sharing { blocks_per_sm: 1 },
-        (1, false) => Residency::Persistent { blocks_per_sm: 1 },
-        (1, true) => Residency::Sharing { blocks_per_sm: 1 },
-        _ => Residency::OneEach,
+    // How many tiles groups of rows have, they themselves count.
+    let residency = match operands.many.counts_rows_on_device() || stream_k {
+        true => Residency::Sharing { blocks_per_sm: 1 },
+        false => Residency::Persistent { blocks_per_sm: 1 },
+    };
+    let args = args(class, operands, schedule);
+    let field = args.iter().position(|field| field.name == SPLIT_K).and_then(|field| u8::try_from(field).ok());
+    let grid = Grid {
+        axes: operands.tiles(tile_m * cluster_m, class.columns_of_c(tile_n) * cluster_n),
+        cluster: cluster_m * cluster_n,
+        tiles: cluster_m * cluster_n,
+        residency,
+        split: field.map(|field| Split { field, whole: residency }),
     };
     let kernel = KernelStep {
         symbol,
         threads: schedule.threads(),
         shared_bytes: schedule.shared_bytes(class),
         overlaps_previous: true,
-        grid: Grid {
-            axes: operands.tiles(tile_m * cluster_m, class.columns_of_c(tile_n) * cluster_n),
-            cluster: cluster_m * cluster_n * split_k,
-            tiles: cluster_m * cluster_n,
-            residency,
-        },
-        args: args(class, operands, schedule),
+        grid: grid.split_into(split_k),
+        args,
     };
     let workspace = if stream_k { workspace(schedule).to_vec() } else { Vec::new() };
     LaunchPlan { workspace, ..LaunchPlan::of_kernel(kernel, operands.aligned_rows()) }
@@ -69,6 +74,10 @@ fn args(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -> Vec<Fiel
     }
     args.extend(operands.extents());
     args.extend(raster(schedule.raster));
+    if schedule.splits {
+        let value = i32::try_from(schedule.split_k).unwrap_or(i32::MAX);
+        args.push(field(SPLIT_K, Arg::Knob { value }));
+    }
     if schedule.stream_k {
         let value = i32::try_from(schedule.shared_waves).unwrap_or(i32::MAX);
         args.push(field("shared_waves", Arg::Knob { value }));
@@ -96,7 +105,7 @@ fn maps_of_scales(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -
 /// The constants of CUDA's `struct Schedule`: the knobs that make an image, and what the launch needs too.
 pub fn constants(class: &Class, schedule: &Sm90Schedule) -> Vec<Constant> {
     let Sm90Schedule { tile_m, tile_n, stages, consumers, mode, cluster_m, cluster_n, .. } = *schedule;
-    let Sm90Schedule { swap_ab, split_k, stream_k, shared_waves: _, raster: _, .. } = *schedule;
+    let Sm90Schedule { swap_ab, splits, split_k: _, stream_k, shared_waves: _, raster: _, .. } = *schedule;
     let store = schedule.store_box(class);
     vec![
         int("kTileM", tile_m),
@@ -108,7 +117,7 @@ pub fn constants(class: &Class, schedule: &Sm90Schedule) -> Vec<Constant> {
         int("kClusterM", cluster_m),
         int("kClusterN", cluster_n),
         boolean("kSwapAB", swap_ab),
-        int("kSplitK", split_k),
+        boolean("kSplits", splits),
         boolean("kStreamK", stream_k),
         int("kStoreRows", store.rows),
         int("kStoreColumns", store.columns),

@@ -11,6 +11,8 @@ use crate::rule::Rule;
 
 /// Blocks of a cluster along M and N.
 const CLUSTERS: [(u32, u32); 5] = [(1, 1), (2, 1), (1, 2), (4, 1), (1, 4)];
+/// The largest cluster that every Hopper part grants.
+pub(super) const MAX_SPLIT_K: u32 = 8;
 /// Bytes of a partial sum.
 const SUM_BYTES: u32 = 4;
 /// Registers beside accumulators and what a body needs: addresses and the state of the pipeline.
@@ -130,7 +132,7 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "accumulators_fit_registers",
-        words: "tile_m * tile_n / 128, divided by consumers if cooperative, is at most 192, 128 with split_k above 1, or \
+        words: "tile_m * tile_n / 128, divided by consumers if cooperative, is at most 192, 128 with splits, or \
                 96 with 3 consumers or stream_k; 16 fewer with an epilogue that calls tanh or erf; with a body at most the consumers' 255, 232 \
                 or 160 registers a thread, less 40 and what the body needs",
         holds: |s, class, _| s.accumulators() <= max_accumulators(s, class),
@@ -205,55 +207,47 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "split_k_one_to_eight",
-        words: "split_k is 1, 2, 4 or 8",
-        holds: |s, _, _| [1, 2, 4, 8].contains(&s.split_k),
-        reason: |s, _, _| format!("split_k = {} is not 1, 2, 4 or 8", s.split_k),
+        words: "split_k is 1 to 8, without splits 1",
+        holds: |s, _, _| (1..=if s.splits { MAX_SPLIT_K } else { 1 }).contains(&s.split_k),
+        reason: |s, _, _| match (s.splits, s.split_k) {
+            (false, split_k) => format!("split_k = {split_k} asks for an image that has splits"),
+            (true, split_k) => format!("split_k = {split_k} is not in 1..={MAX_SPLIT_K}"),
+        },
     },
     Rule {
         name: "split_k_is_cooperative_without_multicast",
-        words: "split_k above 1 has mode cooperative and cluster 1x1",
-        holds: |s, _, _| s.split_k == 1 || (s.mode == Mode::Cooperative && s.cluster_m * s.cluster_n == 1),
-        reason: |s, _, _| format!("split_k = {} asks for mode cooperative and cluster 1x1", s.split_k),
+        words: "splits has mode cooperative and cluster 1x1",
+        holds: |s, _, _| !s.splits || (s.mode == Mode::Cooperative && s.cluster_m * s.cluster_n == 1),
+        reason: |_, _, _| "splits asks for mode cooperative and cluster 1x1".to_owned(),
     },
     Rule {
         name: "groups_are_walked_over",
-        words: "of groups of rows, and of rows that are counted, split_k is 1",
-        holds: |s, class, _| s.split_k == 1 || !class.many().counts_rows_on_device(),
-        reason: |s, _, _| {
-            format!(
-                "split_k = {} asks for a cluster for each tile, and how many groups have the device alone knows",
-                s.split_k
-            )
+        words: "of groups of rows, and of rows that are counted, splits is false",
+        holds: |s, class, _| !s.splits || !class.many().counts_rows_on_device(),
+        reason: |_, _, _| {
+            "splits asks for a cluster for each tile, and how many groups have the device alone knows".to_owned()
         },
     },
     Rule {
         name: "groups_along_k_have_whole_tiles",
-        words: "of groups along K mode is cooperative, split_k is 1 and stream_k is false",
+        words: "of groups along K mode is cooperative, splits and stream_k are false",
         holds: |s, class, _| {
-            let is_whole = s.mode == Mode::Cooperative && s.split_k == 1 && !s.stream_k;
+            let is_whole = s.mode == Mode::Cooperative && !s.splits && !s.stream_k;
             is_whole || class.many() != Many::GroupsAlongK
         },
         reason: |s, _, _| {
             format!(
-                "mode = {}, split_k = {} and stream_k = {} count on as much of K for each tile, and groups along K differ in it",
+                "mode = {}, splits = {} and stream_k = {} count on as much of K for each tile, and groups along K differ in it",
                 s.mode.name(),
-                s.split_k,
+                s.splits,
                 s.stream_k
             )
         },
     },
     Rule {
-        name: "split_k_divides_the_consumer_warps",
-        words: "split_k divides 4 * consumers",
-        holds: |s, _, _| consumer_warps(s).is_multiple_of(s.split_k),
-        reason: |s, _, _| {
-            let S { split_k, consumers, .. } = s;
-            format!("split_k = {split_k} does not divide the {} warps of {consumers} consumers", consumer_warps(s))
-        },
-    },
-    Rule {
         name: "split_k_partials_fit_the_ring",
-        words: "tile_m * tile_n * 4 * (split_k - 1) / split_k is at most stages * (tile_m + tile_n) * 128",
+        words: "tile_m * tile_n / consumers * (split_k - 1) * (4 * consumers / split_k, rounded up) is at most \
+                stages * (tile_m + tile_n) * 128",
         holds: |s, _, _| partial_bytes(s) <= s.ring_bytes(),
         reason: |s, _, _| {
             let (partials, ring) = (partial_bytes(s), s.ring_bytes());
@@ -262,9 +256,9 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "stream_k_splits_no_other_way",
-        words: "stream_k has split_k = 1",
-        holds: |s, _, _| !s.stream_k || s.split_k == 1,
-        reason: |s, _, _| format!("stream_k with split_k = {}; take one of the two", s.split_k),
+        words: "stream_k has splits = false",
+        holds: |s, _, _| !s.stream_k || !s.splits,
+        reason: |_, _, _| "stream_k with splits; take one of the two".to_owned(),
     },
     Rule {
         name: "rows_are_reduced_without_stream_k",
@@ -340,9 +334,10 @@ fn consumer_warps(s: &S) -> u32 {
     WARPS_PER_WARPGROUP * s.consumers
 }
 
-/// What a block receives from those that share its tile.
+/// What a block receives at most from those that share its tile: sums of the warps that it finishes, from each other block.
 fn partial_bytes(s: &S) -> u32 {
-    s.tile_m * s.tile_n * SUM_BYTES / s.split_k * (s.split_k - 1)
+    let of_warp = s.tile_m * s.tile_n * SUM_BYTES / consumer_warps(s);
+    of_warp * consumer_warps(s).div_ceil(s.split_k) * (s.split_k - 1)
 }
 
 /// Registers of a consumer's accumulators, and of the fragments that it makes of weights: of each 64 columns two times 64 along K; more
@@ -387,10 +382,10 @@ fn max_with_blocks(s: &S, class: &Class) -> u32 {
 /// The most accumulators that ptxas fits without spilling: three consumers have 160 registers a thread, fewer have
 /// 232 or 240, adding up a split K needs some, a walk over shares more, and so does an epilogue such as `tanhf` or `erff` when all accumulators are live.
 fn max_accumulators(s: &S, class: &Class) -> u32 {
-    let limit = match (s.consumers, s.split_k, s.stream_k) {
+    let limit = match (s.consumers, s.splits, s.stream_k) {
         (3, ..) => 96,
         (.., true) => 96,
-        (_, 1, false) => 192,
+        (_, false, false) => 192,
         _ => 128,
     };
     let limit = limit - class.epilogue.cost().registers;

@@ -35,7 +35,7 @@ pub fn plan(operands: &[Operand], schedule: &RowsSchedule, symbol: String) -> La
         threads,
         shared_bytes: 0,
         overlaps_previous: schedule.cluster > 0,
-        grid: Grid { axes, cluster: 1, tiles: 1, residency: Residency::OneEach },
+        grid: Grid { axes, cluster: 1, tiles: 1, residency: Residency::OneEach, split: None },
         args: args(operands, Some(Arg::Workspace { buffer: 0 })),
     };
     let together = kernel(second(&symbol), strip(schedule), vec![columns]);
@@ -52,7 +52,7 @@ pub fn reference(operands: &[Operand], symbol: String) -> LaunchPlan {
         threads: REFERENCE_THREADS,
         shared_bytes: 0,
         overlaps_previous: false,
-        grid: Grid { axes, cluster: 1, tiles: 1, residency: Residency::OneEach },
+        grid: Grid { axes, cluster: 1, tiles: 1, residency: Residency::OneEach, split: None },
         args: args(operands, None),
     };
     LaunchPlan::of_kernel(kernel, Vec::new())

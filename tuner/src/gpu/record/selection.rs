@@ -59,13 +59,13 @@ impl Selection {
         };
         let mut chosen = self.sample(space, target.shape);
         chosen.extend(&self.always);
-        let all = ranked(&mut space.images());
+        let all = ranked(&mut space.forms());
         let best = all.first().map_or(f64::INFINITY, |(ms, _)| *ms);
         chosen.extend(all.iter().take(self.first).map(|(_, image)| *image));
         let pool = ranked(&mut self.pool.iter().copied());
         chosen.extend(pool.iter().filter(|(ms, _)| *ms <= HOPELESS * best).take(self.of_pool).map(|(_, image)| *image));
         let mut unique: Vec<Schedule> = Vec::new();
-        for image in chosen.into_iter().map(|image| image.image()) {
+        for image in chosen.into_iter().map(|image| image.form()) {
             if !unique.contains(&image) {
                 unique.push(image);
             }
@@ -75,7 +75,7 @@ impl Selection {
 
     /// The random sample at `shape`: whatever is fast or slow, all images are as likely to be in it.
     pub fn sample(&self, space: &Space, shape: Extents) -> Vec<Schedule> {
-        let mut images: Vec<Schedule> = space.images().collect();
+        let mut images: Vec<Schedule> = space.forms().collect();
         images.shuffle(&mut Pcg64::seed_from_u64(self.seed));
         images.truncate(self.random_of);
         // Another draw of these at each shape.
@@ -109,13 +109,13 @@ pub fn popular(space: &Space, targets: &[Target], gpu: &GpuFacts, first: usize, 
     let mut count: HashMap<Schedule, usize> = HashMap::new();
     for target in targets {
         let prior = Prior::new(target, gpu);
-        let mut timed: Vec<(f64, Schedule)> = space.images().map(|image| (prior.predicted_ms(&image), image)).collect();
+        let mut timed: Vec<(f64, Schedule)> = space.forms().map(|image| (prior.predicted_ms(&image), image)).collect();
         timed.sort_by(|(a, _), (b, _)| a.total_cmp(b));
         for (_, image) in timed.into_iter().take(first) {
             *count.entry(image).or_default() += 1;
         }
     }
-    space.images().filter(|image| count.get(image).is_some_and(|count| *count >= often)).collect()
+    space.forms().filter(|image| count.get(image).is_some_and(|count| *count >= often)).collect()
 }
 
 #[cfg(test)]
@@ -152,10 +152,10 @@ mod tests {
     #[test]
     fn the_fastest_alone_are_measured_with_other_rasters() {
         let space = space();
-        let chosen: Vec<Schedule> = space.images().take(9).collect();
+        let chosen: Vec<Schedule> = space.forms().take(9).collect();
         let ms = |schedule: &Schedule| chosen.iter().position(|of| of == schedule).map(|at| (9 - at) as f64);
         let others = selection().rasters(&chosen, ms);
         assert_eq!(others.len(), OTHERS_FOR_TOP * OTHERS.len());
-        assert!(others.iter().all(|other| chosen[6..].contains(&other.image())));
+        assert!(others.iter().all(|other| chosen[6..].contains(&other.form())));
     }
 }

@@ -165,6 +165,7 @@ mod tests {
             cluster: 1,
             tiles: 1,
             residency: Residency::OneEach,
+            split: None,
         };
         let (class, signature) = (problem.class(), problem.signature());
         let shape = extents(512, 512, 64);

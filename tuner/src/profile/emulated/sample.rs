@@ -85,6 +85,7 @@ mod tests {
             cluster: 2,
             tiles: 2,
             residency: Residency::Persistent { blocks_per_sm: 1 },
+            split: None,
         };
         let sample = |m, n, k| {
             let target = Target { problem: problem.clone(), arch: Arch::SM_90A, shape: extents(m, n, k) };

@@ -62,7 +62,7 @@ struct BatchWalk : TileWalk<G> {
     if constexpr (Batch::kB2) b2_differs = args.b2_batch != 0;
   }
 
-  __device__ int stride() const { return G::kSplitK > 1 ? count() : Base::stride(); }
+  __device__ int stride() const { return Base::is_split() ? count() : Base::stride(); }
   __device__ int count() const { return Base::count() * products; }
 
   __device__ Place origin(int linear) const {

@@ -32,7 +32,7 @@ struct GroupStep {
 template <typename G, typename Batch>
 struct WalkAlongK : BatchWalk<G, Batch> {
   using Base = BatchWalk<G, Batch>;
-  static_assert(!G::kPingPong && G::kSplitK == 1 && !G::kStreamK, "groups_along_k_have_whole_tiles");
+  static_assert(!G::kPingPong && !G::kSplits && !G::kStreamK, "groups_along_k_have_whole_tiles");
   static_assert(G::kAMajorM && G::kBMajorN, "rows of groups are rows of both factors");
 
   mutable groups::DepthCursor cursor;  // where this thread's walk is

@@ -8,17 +8,18 @@
 //   swapped       wgmma computes the tile transposed, so that a tile of few rows needs no padding to 64
 //   two products  of the same A: half of a tile of B is one second factor's, half the other's, and so are the sums, from
 //                 which the body makes one element
-//   split K       the CTAs of a cluster multiply a share of K each, one tile a cluster, and add up: small grids
+//   split K       the CTAs of a cluster multiply a share of K each, one tile a cluster, and add up: small grids. How many
+//                 CTAs, the launch says: 1 for whole tiles as without it
 //   stream K      clusters share the tiles of the last, part-filled wave, and hand sums on through a workspace
 //
 // The rules that a schedule keeps are listed in docs/schedules.md and asserted by their names in sm90_schedule.cuh. How
 // the kernel is launched (threads, shared memory, clusters, the boxes of the tensor maps) is decided in one place, the
 // launch plan of the emitted file, which also prints struct Args.
 //
-// The grid is any positive multiple of the cluster size; with kSplitK > 1 it is a cluster for each tile. Raster::group
-// counts clusters. m, n and k are at most 2^31 - 2^16, so that the coordinates of a cluster that hangs over the edge fit
-// an int. a_map and b_map are read only when k > 0, c_map only when c_is_mapped is 1 and n * sizeof(Output) is a multiple
-// of 16: TMA stores clip a row at whole 16-byte units, which would write past a ragged n.
+// The grid is any positive multiple of the cluster size; with args.split_k above 1 it is a cluster of so many CTAs for each
+// tile. Raster::group counts clusters. m, n and k are at most 2^31 - 2^16, so that the coordinates of a cluster that hangs
+// over the edge fit an int. a_map and b_map are read only when k > 0, c_map only when c_is_mapped is 1 and
+// n * sizeof(Output) is a multiple of 16: TMA stores clip a row at whole 16-byte units, which would write past a ragged n.
 #pragma once
 
 #include "batch.cuh"
@@ -44,7 +45,7 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
   using G = Geometry<Problem, Schedule, kProducts>;
   using Output = typename G::Output;
   using Walk = sm90::Walk<G, Batch>;
-  static_assert(Batch::kMany != batch::Many::kGroups || G::kSplitK == 1, "groups_are_walked_over");
+  static_assert(Batch::kMany != batch::Many::kGroups || !G::kSplits, "groups_are_walked_over");
   static_assert(body::kStatistics<Body> == 0 || !G::kStreamK, "rows_are_reduced_without_stream_k");
 
   __device__ __forceinline__ static void run(const Args& args) {
@@ -79,7 +80,7 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
       // Registers are allotted evenly at launch; the producer needs few, the accumulators many.
       if constexpr (G::kMoveRegisters) ptx::release_registers<G::kProducerRegisters>();
       if (threadIdx.x == 0) produce(args, shared, walk);
-      if constexpr (G::kSplitK > 1) SplitK<G>::attend();
+      if (walk.is_split()) SplitK<G>::attend();
     } else {
       if constexpr (G::kMoveRegisters) ptx::claim_registers<G::kConsumerRegisters>();
       consume(args, shared, walk, c, warpgroup - 1);
@@ -118,9 +119,11 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
       multiply_tile<G>(acc, shared, cursor, k_blocks.count, first, pass_turn);  // the turn passes before the store begins
       cursor.skip((kTurns - 1) * walk.k_blocks.count);  // what lies between two steps of one is a whole tile
 
-      if constexpr (G::kSplitK > 1) {
-        const SplitK<G> split(shared, consumer_warp);
-        if (!split.reduce(acc)) return;
+      if constexpr (G::kSplits) {
+        if (walk.is_split()) {
+          const SplitK<G> split(shared, consumer_warp, walk.split_k);
+          if (!split.reduce(acc)) return;
+        }
       }
       if constexpr (G::kStreamK) {
         const StreamK<G> stream(args, G::kPingPong ? warp : consumer_warp);

@@ -28,7 +28,6 @@ constexpr int kBlockRows = 16;         // that of what lies across K, whose elem
 constexpr int kMaxBlocksSide = 256;    // the longest side of a TMA box
 constexpr int kMaxSharedBytes = 232448;  // 227 KiB, what one block may have on Hopper
 constexpr int kMostRegisters = 215;    // of accumulators and a body, in the largest crew there is
-constexpr int kMaxSplitK = 8;          // the largest cluster that every Hopper part grants
 
 // kProductsSummed: of the same A, 1 or 2.
 template <typename Problem, typename Schedule, int kProductsSummed>
@@ -50,7 +49,7 @@ struct Geometry {
   static constexpr bool kAMajorM = kTransposesA<Problem>;
   static constexpr bool kBMajorN = !Problem::kTransposeB;
   static constexpr bool kSwapAB = Schedule::kSwapAB;
-  static constexpr int kSplitK = Schedule::kSplitK;
+  static constexpr bool kSplits = Schedule::kSplits;  // whether a launch says how many CTAs share a tile: args.split_k
   static constexpr bool kStreamK = Schedule::kStreamK;
 
   // Columns of C that a tile covers. A tile of B has as many columns of each product's second factor, one after the other.
@@ -78,7 +77,7 @@ struct Geometry {
   // Three consumers: ptxas wants each wgmma to fit the 128 registers a thread that 512 threads start with.
   // Split or stream K: adding what arrives needs registers beside the accumulators. Rust takes fewer
   // where the epilogue's own temporaries need some.
-  static constexpr int kMaxAccumulators = kConsumers == 3 ? 96 : kSplitK > 1 || kStreamK ? 128 : 192;
+  static constexpr int kMaxAccumulators = kConsumers == 3 ? 96 : kSplits || kStreamK ? 128 : 192;
 
   // For operands of a body that are on their way at once.
   static constexpr int kRequestedRegisters = kAccumulators > 128 ? 8 : 32;
@@ -97,8 +96,12 @@ struct Geometry {
   static constexpr int kStoreBytes = kStoreRows * kStoreWidth;
   static constexpr int kEpilogueBuffers = Schedule::kStoreBuffers;  // two: a store reads one, the next chunk fills one
 
-  // Split K: the CTAs of a cluster exchange partial sums in the memory of the ring.
-  static constexpr int kPartialBytes = kTileM * kTileN / kSplitK * (kSplitK - 1) * static_cast<int>(sizeof(float));
+  // Split K: the CTAs of a cluster exchange partial sums in the memory of the ring. Of so many, one receives at most this.
+  static constexpr int kTileWarps = kWarpsPerWarpgroup * kSharing;
+  static constexpr int partial_bytes(int split_k) {
+    constexpr int kBytesOfWarp = kTileM * kTileN / kTileWarps * static_cast<int>(sizeof(float));
+    return ceil_div(kTileWarps, split_k) * (split_k - 1) * kBytesOfWarp;
+  }
 
   // Stream K: what a CTA has of the workspace.
   static constexpr int kSlotBytes = kTileM * kTileN * static_cast<int>(sizeof(float));
@@ -137,11 +140,9 @@ struct Geometry {
                 "cluster_slices_b_in_whole_swizzle_atoms");
   static_assert(kTileM % ((kAMajorM ? kPanel : kSwizzleRows) * kClusterN) == 0,
                 "cluster_slices_a_in_whole_swizzle_atoms");
-  static_assert(kSplitK == 1 || kSplitK == 2 || kSplitK == 4 || kSplitK == kMaxSplitK, "split_k_one_to_eight");
-  static_assert(kSplitK == 1 || (!kPingPong && kClusterSize == 1), "split_k_is_cooperative_without_multicast");
-  static_assert(kWarpsPerWarpgroup * kConsumers % kSplitK == 0, "split_k_divides_the_consumer_warps");
-  static_assert(kPartialBytes <= kStages * kStageBytes, "split_k_partials_fit_the_ring");
-  static_assert(!kStreamK || kSplitK == 1, "stream_k_splits_no_other_way");
+  static_assert(!kSplits || (!kPingPong && kClusterSize == 1), "split_k_is_cooperative_without_multicast");
+  static_assert(!kSplits || partial_bytes(2) <= kStages * kStageBytes, "split_k_partials_fit_the_ring");
+  static_assert(!kStreamK || !kSplits, "stream_k_splits_no_other_way");
   static_assert(kSharedBytes <= kMaxSharedBytes, "shared_memory_fits");
 };
 

@@ -16,13 +16,23 @@ struct KBlocks {
 
 // At least one block each, so that nothing else need clear accumulators: beyond the last block there are zeros to load.
 template <typename G>
-__device__ __forceinline__ KBlocks k_blocks_of(int k) {
+__device__ __forceinline__ KBlocks k_blocks_of(int k, int split_k) {
   const int blocks = ceil_div(k, G::kTileK);
-  if constexpr (G::kSplitK == 1) return {0, blocks};
+  if (!G::kSplits || split_k == 1) return {0, blocks};
   const int rank = ptx::cluster_rank();
-  const int first = static_cast<int>(int64_t{blocks} * rank / G::kSplitK);
-  const int end = static_cast<int>(int64_t{blocks} * (rank + 1) / G::kSplitK);
+  const int first = static_cast<int>(int64_t{blocks} * rank / split_k);
+  const int end = static_cast<int>(int64_t{blocks} * (rank + 1) / split_k);
   return end > first ? KBlocks{first, end - first} : KBlocks{blocks, 1};
+}
+
+// CTAs that share the sum of a tile.
+template <typename G, typename Args>
+__device__ __forceinline__ int split_k_of(const Args& args) {
+  if constexpr (G::kSplits) {
+    return args.split_k;
+  } else {
+    return 1;
+  }
 }
 
 // What a CTA does at one step of its walk: of a tile's sum over K these blocks.
@@ -73,23 +83,26 @@ struct TileWalk {
   Raster raster;
   int m_in_cluster;
   int n_in_cluster;
+  int split_k;
   KBlocks k_blocks;  // of every tile
 
   template <typename Args>
   __device__ TileWalk(const Args& args, int n, int k)
       : clusters_m(ceil_div(args.m, G::kTileM * G::kClusterM)),
         clusters_n(ceil_div(n, G::kColumns * G::kClusterN)),
-        raster(raster_of(args)) {
+        raster(raster_of(args)),
+        split_k(split_k_of<G>(args)) {
     const int rank = G::kClusterSize > 1 ? static_cast<int>(ptx::cluster_rank()) : 0;
     m_in_cluster = rank % G::kClusterM;
     n_in_cluster = rank / G::kClusterM;
-    k_blocks = k_blocks_of<G>(k);
+    k_blocks = k_blocks_of<G>(k, split_k);
   }
 
   // Steps are numbered as their tiles are.
-  __device__ int first() const { return blockIdx.x / (G::kClusterSize * G::kSplitK); }
+  __device__ int first() const { return blockIdx.x / (G::kClusterSize * (G::kSplits ? split_k : 1)); }
   // With a split K one tile a cluster: the ring ends as the mailbox of the partial sums.
-  __device__ int stride() const { return G::kSplitK > 1 ? count() : gridDim.x / G::kClusterSize; }
+  __device__ bool is_split() const { return G::kSplits && split_k > 1; }
+  __device__ int stride() const { return is_split() ? count() : gridDim.x / G::kClusterSize; }
   __device__ int count() const { return clusters_m * clusters_n; }
   __device__ Step step(int number) const { return {number, k_blocks}; }
 
