@@ -13,6 +13,8 @@ const READ_ONCE: (u32, u32) = (2, 1024);
 const MOST_THREADS: u32 = 1024;
 /// Blocks of a cluster at most.
 const MOST_BLOCKS: u32 = 8;
+/// Threads of a row from which on an SM holds two rows at most, so that little covers what they wait for each other.
+const ALONE_THREADS: u32 = 512;
 /// Threads of a row: no fewer than it has single elements beside its vectors, or about.
 const LEAST_THREADS: u32 = 16;
 /// Threads along a strip of columns, threads of a block that takes one, and rows that it takes at once.
@@ -42,6 +44,7 @@ impl RowsSchedule {
             vectors: needed.div_ceil(threads_per_row).next_power_of_two().clamp(1, vectors),
             keep: Keep::Values,
             blocks_per_sm: 0,
+            joins: false,
         };
         schedule.take_long_rows(class, needed);
         // Less until it fits the registers; what is then no longer held is read again.
@@ -57,7 +60,9 @@ impl RowsSchedule {
                 _ => break,
             }
         }
-        schedule
+        let joining = RowsSchedule { joins: true, ..schedule };
+        let is_alone = schedule.threads_per_row >= ALONE_THREADS || schedule.cluster > 1;
+        if is_alone && joining.check(class, arch).is_ok() { joining } else { schedule }
     }
 
     /// Strips of whole lines of memory, or of the whole row where it is shorter.
@@ -71,6 +76,7 @@ impl RowsSchedule {
             vectors: 4,
             keep: Keep::Values,
             blocks_per_sm: 0,
+            joins: false,
         };
         while schedule.check(class, arch).is_err() && schedule.vectors > 1 {
             schedule.vectors /= 2;

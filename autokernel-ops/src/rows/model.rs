@@ -87,7 +87,7 @@ impl Image {
     }
 
     fn passes(&self) -> f64 {
-        self.class.passes.len() as f64
+        self.class.passes.len() as f64 - f64::from(u8::from(self.schedule.joins))
     }
 
     fn is_held(&self, extents: &Extents) -> bool {

@@ -2,6 +2,7 @@
 
 use autokernel_core::Arch;
 
+use super::joined;
 use super::passes::Keep;
 use super::problem::Class;
 use super::schedule::{MOST_COLUMNS, RowsSchedule as S};
@@ -29,6 +30,8 @@ const FEW_VECTORS: u32 = 4;
 const MANY_VECTORS_REGISTERS: u32 = 48;
 /// Registers of the address of one more operand.
 const OPERAND_REGISTERS: u32 = 3;
+/// Registers of what a thread has of two reductions that are one, beside their results.
+const JOINED_REGISTERS: u32 = 4;
 /// Registers are given to a thread by so many.
 const REGISTER_STEP: u32 = 8;
 /// The widest access.
@@ -112,6 +115,18 @@ pub const RULES: &[Rule<S, Class>] = &[
         reason: |_, _, _| "nothing is kept but inputs; take keep = values, which is the same".to_owned(),
     },
     Rule {
+        name: "joins",
+        words: "joins is false where no maximum or mean is followed, in the next pass, by a single sum or mean, and where a row \
+                has one warp's threads or fewer",
+        holds: |s, class, _| {
+            let crosses = s.cluster > 1 || s.threads_per_row > WARP_THREADS;
+            !s.joins || crosses && !class.is_by_columns() && joined::may_join(&class.passes)
+        },
+        reason: |s, _, _| {
+            format!("no two reductions of {} threads a row can be one; take joins = false", s.threads_per_row)
+        },
+    },
+    Rule {
         name: "blocks_per_sm",
         words: "blocks_per_sm is 0, or 1, 2, 4 or 8 where nothing is read or written elsewhere than in its row and column; those blocks have at most 2048 threads, their next rows, in vectors of \
                 at least 16 bytes, fit the shared memory",
@@ -170,6 +185,7 @@ pub(super) fn registers(s: &S, class: &Class) -> u32 {
     let rows: u32 = class.read_rows().map(|dtype| (s.vector * dtype.bytes()).div_ceil(4)).sum();
     let rest = OPERAND_REGISTERS * operands + class.cost.registers + class.cost.constants();
     let many = if s.vectors > FEW_VECTORS && s.blocks_per_sm == 0 { MANY_VECTORS_REGISTERS } else { 0 };
+    let rest = rest + if s.joins { JOINED_REGISTERS } else { 0 };
     // Along columns each output has a sum for each column of a vector.
     let rest = rest + s.vector * u32::try_from(class.folds.len()).unwrap_or(u32::MAX);
     let passing = PASSING_REGISTERS * s.vector * class.passing().saturating_sub(FEW_PASSING);
