@@ -30,8 +30,6 @@ const FEW_VECTORS: u32 = 4;
 const MANY_VECTORS_REGISTERS: u32 = 48;
 /// Registers of the address of one more operand.
 const OPERAND_REGISTERS: u32 = 3;
-/// Registers of what a thread has of two reductions that are one, beside their results.
-const JOINED_REGISTERS: u32 = 4;
 /// Registers are given to a thread by so many.
 const REGISTER_STEP: u32 = 8;
 /// The widest access.
@@ -185,7 +183,6 @@ pub(super) fn registers(s: &S, class: &Class) -> u32 {
     let rows: u32 = class.read_rows().map(|dtype| (s.vector * dtype.bytes()).div_ceil(4)).sum();
     let rest = OPERAND_REGISTERS * operands + class.cost.registers + class.cost.constants();
     let many = if s.vectors > FEW_VECTORS && s.blocks_per_sm == 0 { MANY_VECTORS_REGISTERS } else { 0 };
-    let rest = rest + if s.joins { JOINED_REGISTERS } else { 0 };
     // Along columns each output has a sum for each column of a vector.
     let rest = rest + s.vector * u32::try_from(class.folds.len()).unwrap_or(u32::MAX);
     let passing = PASSING_REGISTERS * s.vector * class.passing().saturating_sub(FEW_PASSING);

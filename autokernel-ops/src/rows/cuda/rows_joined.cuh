@@ -29,14 +29,21 @@ struct Exponentials {
   // What elements are taken relative to. Of -inf alone every exponential is zero, and so is the sum that others move.
   __device__ __forceinline__ static float reference(Seen seen) { return seen.first == kNone ? 0.0f : seen.first; }
 
+  // The short exponential is off by as many units as its argument is large, and so by a few of the sum: what is moved far weighs
+  // nothing.
   __device__ __forceinline__ static float move(float sum, Seen from, Seen to) {
-    return sum * expf(from.first - reference(to));
+    return sum * fast_math::exp(from.first - reference(to));
   }
 
-  // What makes a term relative to `from` one relative to all.
+  // What makes a term relative to `from` one relative to all, to a few units however far they are apart.
   __device__ __forceinline__ static float factor(float from, float all) {
+    constexpr float kLog2E = 1.44269504f, kRest = 1.92596303e-8f, kLn2 = 0.693147181f;
     if (all == kNone) return __int_as_float(0x7fffffff);
-    return from == all ? 1.0f : expf(from - all);
+    if (from == all) return 1.0f;
+    const float apart = fmaxf(from - all, -128.0f);  // of which the exponential is zero
+    const float power = apart * kLog2E;
+    const float rest = fmaf(apart, kRest, fmaf(apart, kLog2E, -power));
+    return fast_math::exp2(power) * fmaf(rest, kLn2, 1.0f);
   }
 
   // The sum of a whole row: -inf - -inf is no number.
