@@ -50,10 +50,11 @@ fn rows(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
             let problem = problem_of_rows(&function)?;
             // Speed is measured on bf16 and f32; elsewhere a narrow and a wide row tell what is right.
             let widths = if ty != "f16" && is_for_speed() { &WIDTHS[..] } else { &[1024, 65_536] };
-            let schedules: BTreeSet<_> = widths
-                .iter()
-                .map(|&columns| RowsSchedule::for_columns(&problem.class(), columns, Arch::SM_90A))
-                .collect();
+            let of_widths =
+                widths.iter().map(|&columns| RowsSchedule::for_columns(&problem.class(), columns, Arch::SM_90A));
+            // Beside reductions that are made in one pass those that are not, to see what that gains.
+            let schedules: BTreeSet<_> =
+                of_widths.flat_map(|schedule| [schedule, RowsSchedule { joins: false, ..schedule }]).collect();
             jobs.extend(schedules.into_iter().map(|schedule| (body.name, ty, problem.clone(), schedule)));
         }
     }

@@ -1,5 +1,6 @@
 //! Row-wise schedules at the edge of their rules: the rules' contract is that what passes them compiles without spills.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use autokernel_codegen::arch::Arch;
@@ -39,20 +40,54 @@ fn edge(problem: &Problem) -> Vec<RowsSchedule> {
     all.iter().filter(is_edge).copied().collect()
 }
 
-#[test]
-fn schedules_at_the_edge_of_the_rules_compile_without_spills() {
+/// Says why not where there is none.
+fn compiler() -> Option<Compiler> {
     let cache: std::path::PathBuf =
         std::env::var_os("AUTOKERNEL_CACHE_DIR").map_or_else(|| env!("CARGO_TARGET_TMPDIR").into(), Into::into);
-    let compiler = match Nvcc::locate(Path::new(env!("CARGO_MANIFEST_DIR")), &cache) {
-        Ok(nvcc) => Compiler::new(nvcc, cache),
-        Err(reason) => return eprintln!("skipped: {reason}"),
-    };
+    match Nvcc::locate(Path::new(env!("CARGO_MANIFEST_DIR")), &cache) {
+        Ok(nvcc) => Some(Compiler::new(nvcc, cache)),
+        Err(reason) => {
+            eprintln!("skipped: {reason}");
+            None
+        }
+    }
+}
+
+#[test]
+fn schedules_at_the_edge_of_the_rules_compile_without_spills() {
+    let Some(compiler) = compiler() else { return };
     // nvcc takes one core.
     std::thread::scope(|scope| {
         for body in BODIES {
             scope.spawn(|| compile_the_edge(body, &compiler));
         }
     });
+}
+
+#[test]
+fn what_a_kernel_carries_compiles_without_spills_where_its_reductions_are_joined() {
+    let Some(compiler) = compiler() else { return };
+    let softmax = BODIES[0].to_owned();
+    let layer_norm = BODIES[2].to_owned();
+    let narrow = layer_norm.replace("f32", "bf16");
+    std::thread::scope(|scope| {
+        for body in [softmax.replace("bf16", "f32"), softmax, layer_norm, narrow] {
+            let compiler = &compiler;
+            scope.spawn(move || compile_the_joined(&body, compiler));
+        }
+    });
+}
+
+fn compile_the_joined(body: &str, compiler: &Compiler) {
+    let problem = problem(&syn::parse_str(body).unwrap()).unwrap();
+    let widths = [8192, 16_384, 65_536].map(|columns| RowsSchedule::for_columns(&problem.class(), columns, Arch::SM_90A));
+    let joined: BTreeSet<_> = widths.into_iter().filter(|schedule| schedule.joins).collect();
+    assert!(joined.len() >= 2, "{problem}: {widths:?}");
+    for schedule in joined {
+        let image = compiler.compile(&emit::kernel(&problem, &schedule).0, Arch::SM_90A);
+        let image = image.unwrap_or_else(|error| panic!("{problem} by {schedule}: {error}"));
+        println!("{problem} by {schedule}: {} registers", image.report.registers);
+    }
 }
 
 fn compile_the_edge(body: &str, compiler: &Compiler) {

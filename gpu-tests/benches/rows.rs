@@ -2,13 +2,15 @@
 //!
 //! `cargo bench -p gpu-tests --features speed --bench rows`, on a GPU that does nothing else. Inputs are random and rotate
 //! past the L2 cache; rates count each operand once. The copies are between buffers of their own: what they leave in L2 is of
-//! no use to the kernels, as in a program that does other things in between.
+//! no use to the kernels, as in a program that does other things in between. Where a schedule makes two reductions in one
+//! pass, the same schedule that does not runs in the same rounds.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use autokernel::cudarc::driver::{CudaSlice, CudaStream};
-use autokernel::timing::{Cache, Timer, sets_to_exceed_l2};
-use autokernel::{Argument, Device, Dtype, Matrix, Role, bf16};
+use autokernel::timing::{Cache, Timer, Work, sets_to_exceed_l2};
+use autokernel::{Argument, CompiledKernel, Device, Dtype, Matrix, Role, bf16};
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::rows::plan::extents;
 use autokernel_codegen::rows::{Kind, Operand, RowsSchedule};
@@ -115,6 +117,9 @@ fn main() {
             let Some(kernel) = kernels.iter().find(|kernel| kernel.schedule == default) else {
                 return skip::log(bench, "built without the feature `speed`");
             };
+            // The same whose reductions follow each other, where those of the default are made in one pass.
+            let apart = RowsSchedule { joins: false, ..default };
+            let apart = kernels.iter().find(|kernel| default.joins && kernel.schedule == apart);
             let class = autokernel_codegen::problem::ProblemClass::from(problem.class());
             let bytes = class.work(&extents(shape.0 as u32, shape.1 as u32)).bytes();
             let sets = sets_to_exceed_l2(bytes as u64, info.l2_bytes).min(MOST_SETS);
@@ -122,7 +127,7 @@ fn main() {
             let set = |at: usize| -> Vec<Placed> {
                 operands.iter().map(|operand| Placed::new(&device, operand, shape, &drawn[at..])).collect()
             };
-            let mut sets: Vec<Vec<Placed>> = (0..sets).map(set).collect();
+            let sets: Vec<Vec<Placed>> = (0..sets).map(set).collect();
             let half = ((bytes / 2.0) as usize).next_multiple_of(PAGE);
             let copies = sets_to_exceed_l2(bytes as u64, info.l2_bytes).min(MOST_SETS);
             let from: Vec<_> = (0..copies).map(|_| random_bytes(&stream, half, &drawn)).collect();
@@ -131,23 +136,35 @@ fn main() {
 
             let mut timer = Timer::new(&device, Cache::Warm).unwrap();
             let count = sets.len();
-            let mut run = |launch: usize| {
+            let sets = RefCell::new(sets);
+            let launch_of = |kernel: &CompiledKernel, launch: usize| {
+                let mut sets = sets.borrow_mut();
                 let set = sets[launch % count].iter_mut().zip(operands);
                 let mut arguments: Vec<_> = set.map(|(placed, operand)| placed.argument(operand.role)).collect();
-                kernel.kernel.launch(&device, &mut arguments)
+                kernel.launch(&device, &mut arguments)
             };
+            let mut run = |launch: usize| launch_of(&kernel.kernel, launch);
+            let mut run_apart = |launch: usize| launch_of(&apart.unwrap_or(kernel).kernel, launch);
             let mut copy = |launch: usize| {
                 let at = launch % copies;
                 let copied = stream.memcpy_dtod(&from[at], &mut to[at]);
                 copied.map_err(|source| autokernel::Error::Cuda { doing: "copying in device memory", source })
             };
-            timer.interleave(3, launches, &mut [&mut run, &mut copy]).unwrap();
-            let times = timer.interleave(ROUNDS, launches, &mut [&mut run, &mut copy]).unwrap();
+            let mut candidates: Vec<Work<'_>> = vec![&mut run, &mut copy];
+            if apart.is_some() {
+                candidates.push(&mut run_apart);
+            }
+            timer.interleave(3, launches, &mut candidates).unwrap();
+            let times = timer.interleave(ROUNDS, launches, &mut candidates).unwrap();
             let rate = |candidate: usize| bytes / times.timing(candidate).unwrap().median_ms / 1e6;
             let ratio = times.ratio(1, 0).unwrap();
             let shape = format!("{}x{}", shape.0, shape.1);
+            let apart = apart.map_or(String::new(), |_| {
+                let gain = times.ratio(2, 0).unwrap();
+                format!("; {:.3} × (±{:.1} %) the same in two passes", gain.median, gain.spread_pct)
+            });
             println!(
-                "{shape:>14} {:>8.0} {:>8.0} {:>7.3} {:>6.1}%  {}",
+                "{shape:>14} {:>8.0} {:>8.0} {:>7.3} {:>6.1}%  {}{apart}",
                 rate(0),
                 rate(1),
                 ratio.median,

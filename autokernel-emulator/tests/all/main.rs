@@ -21,6 +21,7 @@ mod rotated_kernels;
 mod routing_kernels;
 mod rows_fp8_kernels;
 mod rows_index_kernels;
+mod rows_joined_kernels;
 mod rows_kernels;
 mod rows_moved_kernels;
 mod schedules;

@@ -26,6 +26,8 @@ pub struct Data {
     pub skew: [u32; 3],
     /// What stands in some places instead of a number of moderate size.
     pub special: Option<f64>,
+    /// What else stands in some places, row by row in turn: in as many of a hundred as is said.
+    pub of_rows: &'static [(f64, u32)],
 }
 
 /// The problem that a function in Rust states.
@@ -48,6 +50,7 @@ pub fn plain() -> RowsSchedule {
         vectors: 2,
         keep: Keep::Values,
         blocks_per_sm: 0,
+        joins: false,
     }
 }
 
@@ -60,7 +63,7 @@ pub fn check_every_type(compiler: &Compiler, sources: &[&str], rows: u32, column
                 let padding = [seed % 3, seed % 2, (seed * 5) % 7];
                 let skew = [seed % 8, seed / 2 % 4, (seed * 3) % 5];
                 compiled.check(rows, columns, Data { seed: seed.into(), ..Data::default() });
-                compiled.check(rows, columns, Data { seed: seed.into(), padding, skew, special: None });
+                compiled.check(rows, columns, Data { seed: seed.into(), padding, skew, ..Data::default() });
             }
         }
     }
@@ -199,7 +202,12 @@ impl Compiled {
             let place = allocate(&mut gpu, &operand.name, dtype, height, width, ld, skew);
             let elements: Vec<f64> = match operand.kind {
                 Kind::Index => picks(&mut rng, rows),
-                _ => (0..height * width).map(|_| rounded(operand.dtype, draw(&mut rng, data))).collect(),
+                _ => (0..height * width)
+                    .map(|number| match data.of_rows.get((number / width) as usize % data.of_rows.len().max(1)) {
+                        Some((value, percent)) if rng.random_ratio(*percent, 100) => rounded(operand.dtype, *value),
+                        _ => rounded(operand.dtype, draw(&mut rng, data)),
+                    })
+                    .collect(),
             };
             if operand.role == Role::Input {
                 upload(&mut gpu, place, dtype, &elements);

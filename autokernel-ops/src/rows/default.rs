@@ -13,8 +13,13 @@ const READ_ONCE: (u32, u32) = (2, 1024);
 const MOST_THREADS: u32 = 1024;
 /// Blocks of a cluster at most.
 const MOST_BLOCKS: u32 = 8;
+/// Threads of a row from which on an SM holds two rows at most, so that little covers what they wait for each other.
+const ALONE_THREADS: u32 = 512;
 /// Threads of a row: no fewer than it has single elements beside its vectors, or about.
 const LEAST_THREADS: u32 = 16;
+/// Columns of a long row, and threads of each block that shares one with seven others.
+const LONG_COLUMNS: u32 = 65_536;
+const SHARING_THREADS: u32 = 256;
 /// Threads along a strip of columns, threads of a block that takes one, and rows that it takes at once.
 const STRIP_THREADS: u32 = 16;
 const STRIP_BLOCK_THREADS: u32 = 256;
@@ -42,6 +47,7 @@ impl RowsSchedule {
             vectors: needed.div_ceil(threads_per_row).next_power_of_two().clamp(1, vectors),
             keep: Keep::Values,
             blocks_per_sm: 0,
+            joins: false,
         };
         schedule.take_long_rows(class, needed);
         // Less until it fits the registers; what is then no longer held is read again.
@@ -57,7 +63,26 @@ impl RowsSchedule {
                 _ => break,
             }
         }
-        schedule
+        let joining = RowsSchedule { joins: true, ..schedule };
+        let is_alone = schedule.threads_per_row >= ALONE_THREADS || schedule.cluster > 1;
+        if is_alone && joining.check(class, arch).is_ok() { joining } else { schedule }
+    }
+
+    /// Hopper's schedule for long rows that are too few for all SMs: eight blocks share one.
+    pub fn for_few_long_rows(class: &Class, arch: Arch) -> Option<Self> {
+        let wide = Self::for_columns(class, LONG_COLUMNS, arch);
+        let shared = RowsSchedule {
+            threads_per_row: SHARING_THREADS,
+            cluster: MOST_BLOCKS,
+            vectors: MOST_COLUMNS / wide.vector,
+            blocks_per_sm: 0,
+            joins: false,
+            ..wide
+        };
+        let held = [shared.vectors, shared.vectors / 2].map(|vectors| RowsSchedule { vectors, ..shared });
+        let schedule = held.into_iter().find(|schedule| schedule.check(class, arch).is_ok())?;
+        let joining = RowsSchedule { joins: true, ..schedule };
+        Some(if joining.check(class, arch).is_ok() { joining } else { schedule })
     }
 
     /// Strips of whole lines of memory, or of the whole row where it is shorter.
@@ -71,6 +96,7 @@ impl RowsSchedule {
             vectors: 4,
             keep: Keep::Values,
             blocks_per_sm: 0,
+            joins: false,
         };
         while schedule.check(class, arch).is_err() && schedule.vectors > 1 {
             schedule.vectors /= 2;

@@ -31,7 +31,8 @@ pub fn kernel(problem: &Problem, schedule: &RowsSchedule) -> (KernelSource, Laun
     if problem.body().is_by_columns() {
         return along_columns(problem, schedule);
     }
-    let RowsSchedule { threads_per_row, rows_per_block, vector, cluster, vectors, keep, blocks_per_sm } = *schedule;
+    let RowsSchedule { threads_per_row, rows_per_block, vector, cluster, vectors, keep, blocks_per_sm, joins } =
+        *schedule;
     let constants = [
         int("kThreadsPerRow", threads_per_row),
         int("kRowsPerBlock", rows_per_block),
@@ -48,8 +49,8 @@ pub fn kernel(problem: &Problem, schedule: &RowsSchedule) -> (KernelSource, Laun
         let args: String = plan.kernels.iter().map(|step| source::args(&step.args)).collect();
         (plan, args)
     };
-    let body =
-        format!("{constants}\n{}\n{}", args("").1, print::problem(problem.body(), &Program::new(problem.body(), keep)));
+    let program = if joins { Program::joining } else { Program::new }(problem.body(), keep);
+    let body = format!("{constants}\n{}\n{}", args("").1, print::problem(problem.body(), &program));
     let symbol = format!("autokernel_{}_{}", problem.class().slug(), hash::short(&body));
     let (plan, _) = args(&symbol);
     let cluster = match cluster {

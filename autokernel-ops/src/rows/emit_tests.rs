@@ -15,6 +15,13 @@ fn softmax_is_as_golden() {
 }
 
 #[test]
+fn softmax_whose_reductions_are_one_is_as_golden() {
+    let problem = Problem::new(cases::softmax()).unwrap();
+    let schedule = RowsSchedule { joins: true, ..RowsSchedule::default_for(&problem.class(), Arch::SM_80) };
+    expect_file!["golden/softmax_joined_sm80.cu"].assert_eq(&kernel(&problem, &schedule).0.cuda);
+}
+
+#[test]
 fn add_rms_norm_is_as_golden() {
     expect_file!["golden/add_rms_norm_sm80.cu"].assert_eq(&emitted(cases::add_rms_norm()));
 }
@@ -82,6 +89,7 @@ fn different_kernels_have_different_names_and_the_number_of_their_blocks_makes_n
         RowsSchedule { cluster: 2, ..schedule },
         RowsSchedule { keep: Keep::Inputs, ..schedule },
         RowsSchedule { rows_per_block: 2, ..schedule },
+        RowsSchedule { joins: true, ..schedule },
     ] {
         assert_ne!(name(schedule), name(other), "{other}");
     }

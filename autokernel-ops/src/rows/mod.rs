@@ -7,6 +7,7 @@ mod complaint;
 mod declare;
 mod default;
 pub mod emit;
+mod joined;
 mod lanes;
 mod lower;
 mod model;

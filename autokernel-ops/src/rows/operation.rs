@@ -23,7 +23,7 @@ impl Operation for Problem {
     const DIMS: &'static [Dim] = &DIMS;
 
     const HEADERS: &'static [Header] = headers! {
-        "cuda/": "columns_sm80.cuh" "reference_rows.cuh" "rows_fp8.cuh" "rows_index.cuh" "rows_moved.cuh" "rows_prefetch.cuh" "rows_reduce.cuh" "rows_sm80.cuh" "rows_vector.cuh";
+        "cuda/": "columns_sm80.cuh" "reference_rows.cuh" "rows_fp8.cuh" "rows_index.cuh" "rows_joined.cuh" "rows_moved.cuh" "rows_prefetch.cuh" "rows_reduce.cuh" "rows_sm80.cuh" "rows_vector.cuh";
     };
 
     const ROOTS: &'static [&'static str] = &emit::ROOTS;

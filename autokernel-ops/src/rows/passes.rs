@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::joined::Join;
 use super::lanes::{self, Lane};
 pub use super::lower::RowStep;
 use super::lower::{self, Lowered};
@@ -30,6 +31,8 @@ pub struct Program {
     pub between: Vec<Vec<RowStep>>,
     /// The elements that are kept in fp32 between passes.
     pub kept: Vec<String>,
+    /// Two passes that are one.
+    pub join: Option<Join>,
 }
 
 /// A pass over a row.
@@ -75,7 +78,16 @@ const CHEAP: u32 = 4;
 impl Program {
     /// The passes of a body without mistakes.
     pub fn new(body: &Body, keep: Keep) -> Self {
+        Self::of(body, &lower::lower(body), keep, None)
+    }
+
+    /// The same where two reductions are made in one pass, if the body has two that can be.
+    pub fn joining(body: &Body, keep: Keep) -> Self {
         let lowered = lower::lower(body);
+        Self::of(body, &lowered, keep, Join::find(&lowered))
+    }
+
+    fn of(body: &Body, lowered: &Lowered, keep: Keep, join: Option<Join>) -> Self {
         let mut kept: BTreeSet<String> = BTreeSet::new();
         let mut held = vec![Elements::default(); lowered.passes];
         for pass in (0..lowered.passes).rev() {
@@ -83,9 +95,11 @@ impl Program {
             let mut needs = lowered.needs_of(pass);
             needs.extend(keeps.iter().map(String::as_str));
             let is_kept = |name: &str| {
-                keep == Keep::Values && lowered.ready(name) < pass && is_worth_keeping(body, &lowered, name)
+                let ready = lowered.ready(name);
+                let may_be = ready < pass && join.as_ref().is_none_or(|join| join.may_keep(name, ready));
+                keep == Keep::Values && may_be && is_worth_keeping(body, lowered, name)
             };
-            held[pass] = elements(body, &lowered, &needs, &is_kept);
+            held[pass] = elements(body, lowered, &needs, &is_kept);
             let from_before = held[pass].values.iter().filter(|(_, source)| *source == Source::Kept);
             kept.extend(from_before.map(|(name, _)| name.clone()));
             held[pass].keeps = keeps;
@@ -94,12 +108,17 @@ impl Program {
 
         let passes = held.into_iter().enumerate().map(|(pass, held)| Pass {
             held,
-            streamed: elements(body, &lowered, &lowered.needs_of(pass), &|_| false),
+            streamed: elements(body, lowered, &lowered.needs_of(pass), &|_| false),
             reduces: of_pass(&lowered.reduces, pass),
             stores: of_pass(&lowered.stores, pass),
         });
         let passes = passes.collect();
-        Program { passes, between: lowered.between, kept }
+        Program { passes, between: lowered.between.clone(), kept, join }
+    }
+
+    /// Whether the pass of that number and the next one are one.
+    pub fn joins(&self, pass: usize) -> bool {
+        self.join.as_ref().is_some_and(|join| join.pass == pass)
     }
 
     /// Matrices that are read, by their lanes' names.

@@ -1,5 +1,6 @@
 //! CUDA's `struct Problem`, as `rows_sm80.cuh` reads it.
 
+use super::joined::Join;
 use super::lanes::{self, Lane, address, pick};
 use super::passes::{Elements, Pass, Program, RowStep, Source};
 use crate::body::cuda::{cuda_type, element, leading};
@@ -16,8 +17,12 @@ const FUNCTION: &str = "__device__ __forceinline__ static";
 pub fn problem(body: &Body, program: &Program) -> String {
     let printer = Printer { body, program };
     let mut out = Lines::default();
-    let reductions = program.passes.iter().filter(|pass| !pass.reduces.is_empty()).count();
-    let most = program.passes.iter().map(|pass| pass.reduces.len()).max().unwrap_or(0);
+    let joined = program.join.as_ref().map(|join| join.pass);
+    // What a joined pass reduces, the next one brings together.
+    let reduces =
+        program.passes.iter().enumerate().filter(|(at, pass)| !pass.reduces.is_empty() && joined != Some(*at));
+    let reductions = reduces.count();
+    let most = (0..program.passes.len()).map(|at| printer.numbers(at)).max().unwrap_or(0);
     out.line("// What must be computed.");
     out.line("struct Problem {");
     out.lines([
@@ -26,11 +31,18 @@ pub fn problem(body: &Body, program: &Program) -> String {
     ]);
     out.line(format!("static constexpr int kReductions = {reductions};  // passes that have any"));
     out.line(format!("static constexpr int kMostReductions = {most};  // of a pass"));
+    out.line(match joined {
+        Some(pass) => format!("static constexpr int kJoined = {pass};  // and the next pass are one"),
+        None => "static constexpr int kJoined = -1;  // no pass is one with the next".to_owned(),
+    });
     printer.structs(&mut out);
     printer.places(&mut out);
     printer.inputs(&mut out);
     printer.between(&mut out);
     printer.elements(&mut out);
+    if let Some(join) = &program.join {
+        settle(&mut out, join);
+    }
     printer.reduce(&mut out);
     out.line("};");
     out.finish()
@@ -76,7 +88,47 @@ fn operation(reduction: Reduction) -> &'static str {
     }
 }
 
+/// What the joined pass does between its two reductions.
+fn settle(out: &mut Lines, join: &Join) {
+    let Join { first, aliases, .. } = join;
+    out.line("");
+    out.line(
+        "// What the second reduction of the joined pass is relative to: what the thread has of the first one so far.",
+    );
+    out.line(format!("{FUNCTION} void settle(Reduced& reduced, Values& row) {{"));
+    out.line(format!("row.{first} = reduced.{first}.settle();"));
+    out.lines(aliases.iter().map(|alias| format!("row.{alias} = row.{first};")));
+    out.line("}");
+}
+
+/// The name of the field that makes what a thread kept of a joined pass relative to the whole row.
+fn factor(join: &Join) -> String {
+    format!("{}factor", join.first)
+}
+
 impl Printer<'_> {
+    /// The pair of reductions that pass `at` brings together.
+    fn joined(&self, at: usize) -> Option<&Join> {
+        self.program.join.as_ref().filter(|join| join.pass + 1 == at)
+    }
+
+    /// Of pass `at`, or of a joined one and the one before it, the reductions that cross the threads by themselves.
+    fn reductions(&self, at: usize) -> Vec<&(String, Reduction, Expr)> {
+        let join = self.joined(at);
+        let passes = if join.is_some() { at - 1..=at } else { at..=at };
+        let reduces = passes.filter_map(|at| self.program.passes.get(at)).flat_map(|pass| &pass.reduces);
+        reduces.filter(|(name, ..)| join.is_none_or(|join| *name != join.first && *name != join.second)).collect()
+    }
+
+    /// Numbers that threads tell each other at the end of pass `at`.
+    fn numbers(&self, at: usize) -> usize {
+        if self.program.joins(at) {
+            0
+        } else {
+            self.reductions(at).len() + self.joined(at).map_or(0, |it| it.pair.numbers())
+        }
+    }
+
     fn structure(out: &mut Lines, about: &str, name: &str, template: Option<&str>, fields: Vec<String>) {
         out.line("");
         out.line(format!("// {about}"));
@@ -119,10 +171,16 @@ impl Printer<'_> {
             let reduces = self.program.passes.get(at).map_or(&[][..], |pass| &pass.reduces);
             values.extend(reduces.iter().map(|(name, ..)| format!("float {name}")));
         }
+        let is_relative = |join: &&Join| self.program.kept.iter().any(|name| join.is_relative(name));
+        let join = self.program.join.as_ref();
+        values.extend(join.filter(is_relative).map(|join| format!("float {}", factor(join))));
         Self::structure(out, "What the elements of a row share.", "Values", None, values);
 
-        let reduces = self.program.passes.iter().flat_map(|pass| &pass.reduces).map(|(name, reduction, _)| {
-            format!("autokernel::rows::Accumulator<autokernel::rows::{}> {name}", operation(*reduction))
+        let reduces = self.program.passes.iter().flat_map(|pass| &pass.reduces);
+        let reduces = reduces.filter(|(name, ..)| join.is_none_or(|join| *name != join.second));
+        let reduces = reduces.map(|(name, reduction, _)| match join.filter(|join| *name == join.first) {
+            Some(join) => format!("autokernel::rows::Joined<autokernel::rows::{}> {name}", join.pair.name()),
+            None => format!("autokernel::rows::Accumulator<autokernel::rows::{}> {name}", operation(*reduction)),
         });
         Self::structure(out, "What the passes reduce.", "Reduced", None, reduces.collect());
     }
@@ -176,8 +234,10 @@ impl Printer<'_> {
             out.line("constexpr bool kEvery = kPass == autokernel::rows::kEveryPass;");
         }
         for name in matrices {
+            let is_read = |pass: &Pass| pass.streamed.matrices.iter().any(|read| read == name);
             let reads = |(at, pass): (usize, &Pass)| {
-                pass.streamed.matrices.iter().any(|read| read == name).then(|| format!("kPass == {at}"))
+                let is_read_next = || self.program.joins(at) && self.program.passes.get(at + 1).is_some_and(is_read);
+                (is_read(pass) || is_read_next()).then(|| format!("kPass == {at}"))
             };
             let passes: Vec<String> = self.program.passes.iter().enumerate().filter_map(reads).collect();
             let name = element(name);
@@ -281,7 +341,11 @@ impl Printer<'_> {
         }
         for (name, source) in &elements.values {
             match source {
-                Source::Kept => out.line(format!("const float {name} = kept.{name}[i];")),
+                Source::Kept => {
+                    let relative = self.program.join.as_ref().filter(|join| join.is_relative(name));
+                    let to_all = relative.map_or(String::new(), |join| format!(" * row.{}", factor(join)));
+                    out.line(format!("const float {name} = kept.{name}[i]{to_all};"));
+                }
                 Source::Computed(expr) => out.line(format!("const float {name} = {};", self.number(expr))),
             }
         }
@@ -291,7 +355,12 @@ impl Printer<'_> {
             pass.stores.iter().map(|(name, expr)| format!("{}vector[i] = {};", element(name), self.number(expr))),
         );
         out.line("}");
-        out.lines(pass.reduces.iter().map(|(name, ..)| format!("reduced.{name}.add({name}terms, span);")));
+        out.lines(pass.reduces.iter().map(|(name, ..)| match &self.program.join {
+            Some(Join { first, second, .. }) if second == name => {
+                format!("reduced.{first}.second.add({name}terms, span);")
+            }
+            _ => format!("reduced.{name}.add({name}terms, span);"),
+        }));
         out.lines(pass.stores.iter().map(|(name, _)| {
             let store = if FP8.contains(&self.lane(name).dtype()) { "store_fp8" } else { "store" };
             let name = element(name);
@@ -304,23 +373,39 @@ impl Printer<'_> {
         out.line("// Brings together what the threads of the row reduced in pass kPass.");
         out.line("template <int kPass, typename Team>");
         out.line(format!("{FUNCTION} void reduce(const Args& args, Team& team, Reduced& reduced, Values& row) {{"));
-        for (at, pass) in self.program.passes.iter().enumerate().filter(|(_, pass)| !pass.reduces.is_empty()) {
+        for at in (0..self.program.passes.len()).filter(|&at| self.numbers(at) > 0) {
+            let reductions = self.reductions(at);
             out.line(format!("if constexpr (kPass == {at}) {{"));
-            let all: Vec<String> = pass.reduces.iter().map(|(name, ..)| format!("reduced.{name}")).collect();
+            let join = self.joined(at);
+            let relative = join.filter(|join| self.program.kept.iter().any(|name| join.is_relative(name)));
+            out.lines(relative.map(|join| format!("const float own = reduced.{}.first.value;", join.first)));
+            let alone = reductions.iter().map(|(name, ..)| name);
+            let all: Vec<String> =
+                join.map(|join| &join.first).into_iter().chain(alone).map(|name| format!("reduced.{name}")).collect();
             out.line(format!("team.reduce({});", all.join(", ")));
-            for (name, reduction, _) in &pass.reduces {
-                let reduced = format!("reduced.{name}.value");
-                out.line(match reduction {
-                    Reduction::Mean => {
-                        format!(
-                            "row.{name} = autokernel::fast_math::quotient({reduced}, static_cast<float>(args.columns));"
-                        )
-                    }
-                    Reduction::Sum | Reduction::Max | Reduction::Min => format!("row.{name} = {reduced};"),
-                });
+            if let Some(Join { pair, first, second, pass, .. }) = join {
+                let of_second = self.program.passes[pass + 1].reduces.iter().find(|(name, ..)| name == second);
+                let of_second = of_second.map_or(Reduction::Sum, |(_, reduction, _)| *reduction);
+                out.line(result(first, pair.first(), &format!("reduced.{first}.first.value")));
+                out.line(result(second, of_second, &format!("reduced.{first}.whole()")));
             }
+            out.lines(relative.map(|join| {
+                let Join { first, pair, .. } = join;
+                format!("row.{} = autokernel::rows::{}::factor(own, row.{first});", factor(join), pair.name())
+            }));
+            out.lines(reductions.iter().map(|(name, how, _)| result(name, *how, &format!("reduced.{name}.value"))));
             out.line("}");
         }
         out.line("}");
+    }
+}
+
+/// The value of the row called `name`, of what its threads have reduced.
+fn result(name: &str, reduction: Reduction, reduced: &str) -> String {
+    match reduction {
+        Reduction::Mean => {
+            format!("row.{name} = autokernel::fast_math::quotient({reduced}, static_cast<float>(args.columns));")
+        }
+        Reduction::Sum | Reduction::Max | Reduction::Min => format!("row.{name} = {reduced};"),
     }
 }

@@ -2,6 +2,7 @@
 
 use autokernel_core::Arch;
 
+use super::joined;
 use super::passes::Keep;
 use super::problem::Class;
 use super::schedule::{MOST_COLUMNS, RowsSchedule as S};
@@ -110,6 +111,18 @@ pub const RULES: &[Rule<S, Class>] = &[
         words: "keep is values where no value is both dear to compute and needed by two passes",
         holds: |s, class, _| class.kept > 0 || s.keep == Keep::Values,
         reason: |_, _, _| "nothing is kept but inputs; take keep = values, which is the same".to_owned(),
+    },
+    Rule {
+        name: "joins",
+        words: "joins is false where no maximum or mean is followed, in the next pass, by a single sum or mean, and where a row \
+                has one warp's threads or fewer",
+        holds: |s, class, _| {
+            let crosses = s.cluster > 1 || s.threads_per_row > WARP_THREADS;
+            !s.joins || crosses && !class.is_by_columns() && joined::may_join(&class.passes)
+        },
+        reason: |s, _, _| {
+            format!("no two reductions of {} threads a row can be one; take joins = false", s.threads_per_row)
+        },
     },
     Rule {
         name: "blocks_per_sm",

@@ -7,9 +7,11 @@ use crate::knob::{At, Knob, KnobValue};
 use crate::search::Search;
 
 macro_rules! schedule {
+    (@absent) => { None };
+    (@absent $absent:literal) => { Some($absent) };
     ($(
         $(#[doc = $line:literal])+
-        $knob:ident: $ty:ty, $legal:literal, $advice:literal;
+        $knob:ident: $ty:ty $(= $absent:literal)?, $legal:literal, $advice:literal;
     )+) => {
         /// A schedule of the portable family of row-wise kernels.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -25,7 +27,7 @@ macro_rules! schedule {
                     path_v1: stringify!($knob),
                     at: At::Image,
                     kind: <$ty as KnobValue>::KIND,
-                    absent: None,
+                    absent: schedule!(@absent $($absent)?),
                     told_by: None,
                     meaning: &[$($line),+],
                     legal: $legal,
@@ -76,6 +78,11 @@ schedule! {
     /// one; 0 for a block for each of its rows.
     blocks_per_sm: u32, "0, 1, 2, 4, 8",
     "0 where an SM holds several rows at once, whose loads cover each other's arithmetic; 1 where it holds one.";
+    /// Whether two reductions of which the second needs the first (a maximum and exponentials relative to it, a mean and squares
+    /// about it) are made in one pass, and cross the threads of a row once.
+    joins: bool = 0, "false, true",
+    "true where an SM holds one or two rows, whose threads would wait for each other twice, and where a row does not fit its \
+     threads, as it is read again once less; false where others cover the wait.";
 }
 
 impl RowsSchedule {
@@ -104,7 +111,8 @@ pub const MOST_COLUMNS: u32 = 32;
 impl fmt::Display for RowsSchedule {
     /// One short line: `rows_sm80 256x1 v8x4 keeps values`, with `4 blocks an SM` where it is persistent.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let RowsSchedule { threads_per_row, rows_per_block, vector, cluster, vectors, keep, blocks_per_sm } = self;
+        let RowsSchedule { threads_per_row, rows_per_block, vector, cluster, vectors, keep, blocks_per_sm, joins } =
+            self;
         let keep = match keep {
             Keep::Inputs => "inputs",
             Keep::Values => "values",
@@ -115,6 +123,9 @@ impl fmt::Display for RowsSchedule {
         }
         if *blocks_per_sm > 0 {
             write!(f, " {blocks_per_sm} blocks an SM")?;
+        }
+        if *joins {
+            f.write_str(" joins")?;
         }
         Ok(())
     }

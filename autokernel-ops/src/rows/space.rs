@@ -30,6 +30,7 @@ pub fn schedules(class: &Class, arch: Arch) -> Vec<RowsSchedule> {
                                 vectors,
                                 keep,
                                 blocks_per_sm,
+                                joins: false,
                             }));
                         }
                     }
@@ -38,5 +39,8 @@ pub fn schedules(class: &Class, arch: Arch) -> Vec<RowsSchedule> {
         }
     }
     schedules.retain(|schedule| schedule.check(class, arch).is_ok());
+    let joining = schedules.iter().map(|schedule| RowsSchedule { joins: true, ..*schedule });
+    let joining: Vec<_> = joining.filter(|schedule| schedule.check(class, arch).is_ok()).collect();
+    schedules.extend(joining);
     schedules
 }

@@ -49,6 +49,7 @@ fn of_rows(rng: &mut StdRng, problem: &rows::Problem, arch: Arch, sizes: Sizes) 
         vectors: one(rng, &[1, 2, 4, 8]),
         keep: one(rng, &[Keep::Inputs, Keep::Values]),
         blocks_per_sm: one(rng, &[0, 0, 1, 2, 4, 8]),
+        joins: one(rng, &[false, true]),
     };
     let mut drawn = (0..TRIES).map(|_| draw(rng));
     drawn.find(|schedule| schedule.threads() <= most_threads && schedule.check(&class, arch).is_ok())

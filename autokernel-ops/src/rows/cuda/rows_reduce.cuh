@@ -27,10 +27,21 @@ struct Min {
   __device__ __forceinline__ static float combine(float x, float y) { return fminf(x, y); }
 };
 
+// Reduces over lanes whose numbers differ in their low bits alone; every lane gets the result, and the same bits, as
+// the operations are commutative.
+template <typename Op, int kLanes>
+__device__ __forceinline__ float reduce_lanes(float value) {
+#pragma unroll
+  for (int mask = kLanes / 2; mask > 0; mask /= 2) {
+    value = Op::combine(value, __shfl_xor_sync(0xffffffffu, value, mask));
+  }
+  return value;
+}
+
 // What a thread has reduced so far.
 template <typename Op>
 struct Accumulator {
-  using Reduction = Op;
+  static constexpr int kNumbers = 1;
   float value = Op::kIdentity;
 
   // Takes the elements of a span that is inside the row. Neighbours are combined in pairs: short chains, small errors.
@@ -43,18 +54,21 @@ struct Accumulator {
     }
     value = Op::combine(value, span.is_inside ? elements[0] : Op::kIdentity);
   }
-};
 
-// Reduces over lanes whose numbers differ in their low bits alone; every lane gets the result, and the same bits, as
-// the operations are commutative.
-template <typename Op, int kLanes>
-__device__ __forceinline__ float reduce_lanes(float value) {
-#pragma unroll
-  for (int mask = kLanes / 2; mask > 0; mask /= 2) {
-    value = Op::combine(value, __shfl_xor_sync(0xffffffffu, value, mask));
+  // With the other lanes; all get the result.
+  template <int kLanes>
+  __device__ __forceinline__ void across_lanes() {
+    value = reduce_lanes<Op, kLanes>(value);
   }
-  return value;
-}
+
+  __device__ __forceinline__ void merge(const Accumulator& other) { value = Op::combine(value, other.value); }
+
+  // Calls `visit` for each number that threads tell each other.
+  template <typename Visit>
+  __device__ __forceinline__ void numbers(Visit visit) {
+    visit(value);
+  }
+};
 
 // To a peer_address, where a barrier in the same block counts the bytes: who waits for it there sees the number. Unlike a
 // barrier of the cluster this waits for none of the sender's other stores.
@@ -116,24 +130,25 @@ struct Team {
   // Every thread of the blocks calls this as often as the others.
   template <typename... Accumulators>
   __device__ __forceinline__ void reduce(Accumulators&... accumulators) {
-    static_assert(sizeof...(Accumulators) <= kMostReductions, "as many fit the scratch");
-    ((accumulators.value = reduce_lanes<typename Accumulators::Reduction, kLanes>(accumulators.value)), ...);
+    constexpr int kNumbers = (Accumulators::kNumbers + ...);
+    static_assert(kNumbers <= kMostReductions, "as many fit the scratch");
+    (accumulators.template across_lanes<kLanes>(), ...);
     if constexpr (kParts > 1) {
       auto& values = scratch.values[half][number()];
       const uint32_t arrived = ptx::shared_address(&scratch.arrived[half]);
       int slot = 0;
       if constexpr (kBlocks > 1) {
-        if (threadIdx.x == 0) ptx::mbarrier_arrive_expect_bytes(arrived, sizeof...(Accumulators) * sizeof(values[0]));
+        if (threadIdx.x == 0) ptx::mbarrier_arrive_expect_bytes(arrived, kNumbers * sizeof(values[0]));
         if constexpr (kTakesTurns) ptx::mbarrier_wait(ptx::shared_address(&scratch.taken[half]), parity ^ 1);
       }
-      (send(values[slot++], accumulators.value, arrived), ...);
+      (accumulators.numbers([&](float number) { send(values[slot++], number, arrived); }), ...);
       if constexpr (kBlocks > 1) {
         ptx::mbarrier_wait(arrived, parity);
       } else {
         __syncthreads();
       }
       slot = 0;
-      ((accumulators.value = collect<typename Accumulators::Reduction>(values[slot++])), ...);
+      (collect(values, slot, accumulators), ...);
       if constexpr (kBlocks > 1 && kTakesTurns) {
         const int lane = threadIdx.x % kWarpSize;
         __syncwarp();  // all lanes have read
@@ -159,13 +174,24 @@ struct Team {
     }
   }
 
-  template <typename Op>
-  __device__ __forceinline__ static float collect(const float (&parts)[kParts]) {
+  // What all warps have sent of an accumulator, whose numbers begin at `slot`.
+  template <typename Accumulator, int kSlots>
+  __device__ __forceinline__ static void collect(const float (&values)[kSlots][kParts], int& slot,
+                                                 Accumulator& accumulator) {
     const int lane = threadIdx.x % kWarpSize;
-    float value = parts[lane % kParts];
+    const auto take = [&](Accumulator& taken, int part) {
+      int at = slot;
+      taken.numbers([&](float& number) { number = values[at++][part]; });
+    };
+    take(accumulator, lane % kParts);
 #pragma unroll
-    for (int part = kWarpSize; part < kParts; part += kWarpSize) value = Op::combine(value, parts[part + lane]);
-    return reduce_lanes<Op, kParts < kWarpSize ? kParts : kWarpSize>(value);
+    for (int part = kWarpSize; part < kParts; part += kWarpSize) {
+      Accumulator other;
+      take(other, part + lane);
+      accumulator.merge(other);
+    }
+    accumulator.template across_lanes<(kParts < kWarpSize ? kParts : kWarpSize)>();
+    slot += Accumulator::kNumbers;
   }
 };
 

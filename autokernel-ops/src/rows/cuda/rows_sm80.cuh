@@ -15,6 +15,7 @@
 #pragma once
 
 #include "epilogue.cuh"
+#include "rows_joined.cuh"
 #include "rows_prefetch.cuh"
 #include "rows_reduce.cuh"
 #include "rows_vector.cuh"
@@ -136,26 +137,41 @@ struct Rows {
     }
   }
 
+  // What is reduced and written of a stretch in pass kPass, and in the next one where both are one.
+  template <int kPass, bool kHeld, Cut kCut>
+  __device__ __forceinline__ static void stretch(const Row<kCut>& row, int start, Held<kCut, kHeld>& held,
+                                                 Values& values, Reduced& reduced) {
+    elements<kPass, kHeld>(row, start, held, values, reduced);
+    if constexpr (kPass == Problem::kJoined) {
+      Problem::settle(reduced, values);
+      elements<kPass + 1, kHeld>(row, start, held, values, reduced);
+    }
+  }
+
   // Pass kPass and all behind it. Of a row that is held, `held` are its elements.
   template <int kPass, bool kHeld, Cut kCut>
   __device__ __forceinline__ static void passes(const Args& args, const Row<kCut>& row, Team& team,
                                                 Held<kCut, kHeld>& held, Values& values) {
     Problem::template between<kPass>(args, row.index, row.is_inside && Team::member() == 0, values);
     if constexpr (kPass < Problem::kPasses) {
+      constexpr int kLast = kPass == Problem::kJoined ? kPass + 1 : kPass;
       Reduced reduced;
       if constexpr (kHeld) {
-        elements<kPass, kHeld>(row, 0, held, values, reduced);
+        stretch<kPass, kHeld>(row, 0, held, values, reduced);
       } else {
         int start = 0;
 #pragma unroll 1
         do {
           load<kPass, kHeld>(row, start, held);
-          elements<kPass, kHeld>(row, start, held, values, reduced);
+          stretch<kPass, kHeld>(row, start, held, values, reduced);
           start += kThreadsPerRow * held.kVectors;
         } while (start < row.vectors);
       }
-      Problem::template reduce<kPass>(args, team, reduced, values);
-      passes<kPass + 1, kHeld>(args, row, team, held, values);
+      Problem::template reduce<kLast>(args, team, reduced, values);
+      if constexpr (kLast > kPass) {
+        Problem::template between<kLast>(args, row.index, row.is_inside && Team::member() == 0, values);
+      }
+      passes<kLast + 1, kHeld>(args, row, team, held, values);
     }
   }
 

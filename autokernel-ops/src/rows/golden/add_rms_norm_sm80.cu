@@ -35,6 +35,7 @@ struct Problem {
   static constexpr int kPasses = 2;
   static constexpr int kReductions = 1;  // passes that have any
   static constexpr int kMostReductions = 1;  // of a pass
+  static constexpr int kJoined = -1;  // no pass is one with the next
 
   // Where the row lies in each operand.
   struct Places {
@@ -190,6 +191,6 @@ static_assert(Kernel::kThreads == 128, "the launch has as many");
 
 // As many blocks as an SM can hold at once, whose loads cover each other's arithmetic.
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 8)
-autokernel_rows_mean_bf16_7519f3c4e2fa_23b0d85e0329(const __grid_constant__ Args args) {
+autokernel_rows_mean_bf16_7519f3c4e2fa_eed157416852(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

@@ -30,6 +30,7 @@ struct Problem {
   static constexpr int kPasses = 3;
   static constexpr int kReductions = 2;  // passes that have any
   static constexpr int kMostReductions = 1;  // of a pass
+  static constexpr int kJoined = -1;  // no pass is one with the next
 
   // Where the row lies in each operand.
   struct Places {
@@ -174,6 +175,6 @@ static_assert(Kernel::kThreads == 128, "the launch has as many");
 
 // As many blocks as an SM can hold at once, whose loads cover each other's arithmetic.
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 8)
-autokernel_rows_max_sum_bf16_0ce4d3f36fc4_009e8fd2fa70(const __grid_constant__ Args args) {
+autokernel_rows_max_sum_bf16_0ce4d3f36fc4_1cd12aa5a1a2(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

@@ -32,6 +32,7 @@ struct Problem {
   static constexpr int kPasses = 1;
   static constexpr int kReductions = 1;  // passes that have any
   static constexpr int kMostReductions = 3;  // of a pass
+  static constexpr int kJoined = -1;  // no pass is one with the next
 
   // Where the row lies in each operand.
   struct Places {
@@ -142,6 +143,6 @@ static_assert(Kernel::kThreads == 256, "the launch has as many");
 
 // As many blocks as an SM can hold at once, whose loads cover each other's arithmetic.
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 4)
-autokernel_rows_min_max_sum_f16_183744448446_c5008e3f9ce1(const __grid_constant__ Args args) {
+autokernel_rows_min_max_sum_f16_183744448446_640b7c656665(const __grid_constant__ Args args) {
   Kernel::run(args);
 }
