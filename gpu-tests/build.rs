@@ -20,6 +20,7 @@ use rayon::prelude::*;
 include!("src/bodies/timed.rs");
 include!("src/bodies/timed_block_scales.rs");
 include!("src/bodies/timed_fp8.rs");
+include!("src/bodies/timed_fp8_output.rs");
 include!("src/bodies/timed_math.rs");
 include!("src/bodies/timed_types.rs");
 include!("src/bodies/timed_weights.rs");
@@ -110,6 +111,12 @@ fn timed(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
         let problem = Problem::Matmul(product::problem(&syn::parse_str(source)?)?);
         jobs.extend(fp8_schedules().map(|schedule| (name, problem.clone(), schedule.into())));
     }
+    for (number, (name, source)) in TIMED_FP8_OUTPUT.into_iter().flatten().enumerate() {
+        let problem = Problem::Matmul(product::problem(&syn::parse_str(source)?)?);
+        // Factors of 16 bits first.
+        let of_factors = if number < 2 { schedules.to_vec() } else { fp8_schedules().to_vec() };
+        jobs.extend(of_factors.into_iter().map(|schedule| (name, problem.clone(), schedule.into())));
+    }
     let (name, source) = I8_SCALED;
     let scaled = Problem::Matmul(product::problem(&syn::parse_str(source)?)?);
     let sums = |input| Problem::matmul(input, Layout::Nt, "identity".parse().expect("a built-in epilogue"));
@@ -129,7 +136,7 @@ fn timed(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
         let problem = Problem::Matmul(product::problem(&syn::parse_str(source)?)?);
         jobs.extend(schedules.map(|schedule| (name, problem.clone(), schedule.into())));
     }
-    for (name, source) in [BEHIND, COPY, NORM_BEHIND] {
+    for (name, source) in [BEHIND, COPY, NORM_BEHIND, QUANTISE] {
         let problem = problem_of_rows(&syn::parse_str(source)?)?;
         let schedule = RowsSchedule::for_columns(&problem.class(), 8192, Arch::SM_90A);
         jobs.push((name, Problem::Rows(problem), schedule.into()));

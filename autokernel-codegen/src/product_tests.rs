@@ -196,12 +196,12 @@ fn mistakes_in_a_body_are_told_with_what_can_be_written() {
         (
             "x: &Matrix<e4m3>, w: &Matrix<e4m3>, bias: &Row<e4m3>, out: &mut Matrix<bf16>",
             "out = dot(x, w.t()) + bias;",
-            "e4m3 is a type of the factors of `dot` alone; make this bf16, f16 or f32",
+            "e4m3 is a type of the factors of `dot` and of a `&mut Matrix` that is written; make this bf16, f16 or f32",
         ),
         (
-            "x: &Matrix<e4m3>, w: &Matrix<e4m3>, out: &mut Matrix<e5m2>",
-            "out = dot(x, w.t());",
-            "e5m2 is a type of the factors of `dot` alone",
+            "x: &Matrix<e4m3>, w: &Matrix<e4m3>, out: &mut Matrix<bf16>, largest: &mut Column<e5m2>",
+            "let y = dot(x, w.t()); out = y; largest = row_max(y);",
+            "e5m2 is a type of the factors of `dot` and of a `&mut Matrix`",
         ),
         (
             "x: &Matrix<i8>, w: &Matrix<i8>, out: &mut Matrix<bf16>",

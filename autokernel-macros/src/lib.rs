@@ -131,6 +131,20 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// }
 /// ```
 ///
+/// A result that the next product multiplies may leave as 8-bit floats at once, whatever the factors are, so that no kernel converts it
+/// between them: the body divides, and the store converts. What the next launch scales by is reduced beside it, row by row:
+///
+/// ```ignore
+/// #[autokernel::fused_matmul]
+/// pub fn activated(
+///     x: &Matrix<bf16>, w: &Matrix<bf16>, scale: &Column<f32>, out: &mut Matrix<e4m3>, next: &mut Column<f32>,
+/// ) {
+///     let y = gelu_tanh(dot(x, w.t()));
+///     out = y / scale;
+///     next = row_max(y.abs()).max(1e-12) / 448.0;
+/// }
+/// ```
+///
 /// Or one for each block, `block = 128`: `x_scales: [m, ⌈k / 128⌉]` for 128 numbers along K of a row, `w_scales: [⌈n / 128⌉, ⌈k / 128⌉]` for
 /// 128 of 128 rows, both `f32`. A block's products are summed apart, and scaled and added in `f32` (Hopper and the CPU):
 ///
@@ -185,6 +199,10 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// **Other operands**, of `bf16`, `f16` or `f32`, each on its own: `&Matrix<T>` of the result's size (a residual), `&Row<T>`
 /// (a bias), `&Column<T>` (a scale a row), `f32`, and `&Scalar<T>`, a number in memory. Each `&mut Matrix<T>` is written once. At most 20 operands.
+///
+/// **Outputs of 8 bits**: a `&mut Matrix<e4m3>` or `e5m2` is rounded to nearest, ties to even; what is beyond the largest number, 448 or
+/// 57344, becomes that, infinities too, and what is no number stays none. Both families write them, GPUs before 8.9 without an
+/// instruction for it. The first matrix that is written leaves in whole lines: where there are several, let it be the widest.
 ///
 /// **Reductions along rows**: `row_sum`, `row_mean`, `row_max` and `row_min` of what an element is computed of, into a `&mut Column<T>`,
 /// as a norm or a softmax behind this product asks for:

@@ -13,6 +13,7 @@ mod columns_kernels;
 mod counters;
 mod deletions;
 mod epilogues;
+mod fp8_output_kernels;
 mod hostile;
 mod mutants;
 mod parse;

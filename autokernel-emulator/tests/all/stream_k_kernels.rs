@@ -23,7 +23,7 @@ fn check(test: &str, problem: Problem, schedule: Sm90Schedule) {
     let module = case(0).compile(&compiler, None).unwrap();
     let cluster = schedule.cluster_m * schedule.cluster_n;
     for (number, ((m, n, k), multiprocessors)) in (0..).zip(SHAPES) {
-        for shared_waves in [1, 2] {
+        for shared_waves in [0, 1, 2] {
             let case = case(shared_waves);
             case.check();
             let multiprocessors = multiprocessors * cluster;

@@ -33,7 +33,7 @@ pub struct Body {
 /// The types of what a body reads and writes; the factors of a product have types of their own.
 pub const ELEMENTS: [Dtype; 3] = [Dtype::Bf16, Dtype::F16, Dtype::F32];
 
-/// Types of what a row-wise body writes, too: what is beyond their largest number becomes that.
+/// Types of what bodies write, too: what is beyond their largest number becomes that.
 pub const FP8: [Dtype; 2] = [Dtype::E4m3, Dtype::E5m2];
 
 /// A tensor that a body reads or writes.

@@ -49,6 +49,22 @@ struct DtypeOf<e5m2> {
   static constexpr Dtype value = Dtype::kE5m2;
 };
 
+// The bits of an element of so many bytes.
+template <int kBytes>
+struct UnsignedOf;
+template <>
+struct UnsignedOf<1> {
+  using Type = uint8_t;
+};
+template <>
+struct UnsignedOf<2> {
+  using Type = uint16_t;
+};
+template <>
+struct UnsignedOf<4> {
+  using Type = uint32_t;
+};
+
 constexpr int kWarpSize = 32;
 constexpr int kWarpsPerWarpgroup = 4;
 constexpr int kWarpgroupSize = kWarpSize * kWarpsPerWarpgroup;

@@ -9,14 +9,14 @@ use super::{BinaryOp, Expr, Math};
 pub enum Precision {
     /// To a few units in the last place of fp32.
     Full,
-    /// Enough for results of 16 bits, as `fast_math.cuh` says of each function.
+    /// Enough for results of 16 bits and fewer, as `fast_math.cuh` says of each function.
     Short,
 }
 
 impl Precision {
     /// What results of these types need.
     pub fn of(results: impl IntoIterator<Item = Dtype>) -> Self {
-        if results.into_iter().all(|dtype| dtype.bytes() == 2) { Precision::Short } else { Precision::Full }
+        if results.into_iter().all(|dtype| dtype.bytes() <= 2) { Precision::Short } else { Precision::Full }
     }
 }
 

@@ -7,9 +7,10 @@ use autokernel_core::Dtype;
 use super::many::Many;
 use super::problem::Class;
 use super::schedule::Schedule;
+use crate::body::FP8;
 
 /// All of them; the reference's is none of them.
-pub const ROOTS: [&str; 17] = [
+pub const ROOTS: [&str; 18] = [
     SM80.product,
     SM80.batch,
     SM80.groups,
@@ -20,6 +21,7 @@ pub const ROOTS: [&str; 17] = [
     SM90.groups_along_k,
     PAD_ROWS,
     PAD_BYTE_ROWS,
+    FP8_OUTPUT,
     INT8,
     TF32,
     WEIGHTS,
@@ -31,6 +33,7 @@ pub const ROOTS: [&str; 17] = [
 
 const PAD_ROWS: &str = "pad_rows.cuh";
 const PAD_BYTE_ROWS: &str = "pad_byte_rows.cuh";
+const FP8_OUTPUT: &str = "fp8.cuh";
 const INT8: &str = "sm90_int8.cuh";
 const WEIGHTS: &str = "sm90_weights.cuh";
 const BLOCK_SCALES: &str = "sm90_block_scales.cuh";
@@ -48,6 +51,8 @@ struct OfFamily {
     batch: &'static str,
     groups: &'static str,
     groups_along_k: &'static str,
+    /// Whether a C that is not aligned has a stand-in, but where the device alone knows which rows it has.
+    realigns_c: bool,
 }
 
 const SM80: OfFamily = OfFamily {
@@ -56,6 +61,7 @@ const SM80: OfFamily = OfFamily {
     batch: "sm80_batch.cuh",
     groups: "sm80_groups.cuh",
     groups_along_k: "sm80_groups_along_k.cuh",
+    realigns_c: true,
 };
 const SM90: OfFamily = OfFamily {
     product: "sm90_matmul.cuh",
@@ -63,6 +69,7 @@ const SM90: OfFamily = OfFamily {
     batch: "sm90_batch.cuh",
     groups: "sm90_groups.cuh",
     groups_along_k: "sm90_groups_along_k.cuh",
+    realigns_c: false,
 };
 
 /// Those of the kernel that computes products of `class` by `schedule`, in the order in which it includes them.
@@ -96,6 +103,13 @@ fn of_body(class: &Class) -> impl Iterator<Item = &'static str> {
 }
 
 impl OfFamily {
+    /// Whether what a launch may realign has elements of a byte: factors, and of a family that stores by vectors C.
+    fn realigns_bytes(&self, class: &Class) -> bool {
+        let second = class.weights.map_or(class.input, |weights| weights.dtype);
+        let c = (self.realigns_c && !class.many().counts_rows_on_device()).then_some(class.output);
+        [second].into_iter().chain(c).any(|dtype| dtype.bytes() == 1)
+    }
+
     fn of_class(&self, class: &Class) -> Vec<&'static str> {
         // That of the factors' type comes first: templates find it declared.
         let of_input = match class.input {
@@ -110,10 +124,10 @@ impl OfFamily {
             Many::GroupsAlongK => Some(self.groups_along_k),
         };
         let of_scales = class.weights.map(|_| WEIGHTS).or(class.block.map(|_| BLOCK_SCALES));
-        let bytes = class.weights.map_or(class.input, |weights| weights.dtype).bytes();
-        let pads = if bytes == 1 { PAD_BYTE_ROWS } else { PAD_ROWS };
+        let pads = if self.realigns_bytes(class) { PAD_BYTE_ROWS } else { PAD_ROWS };
+        let fp8 = class.outputs().any(|(_, dtype)| FP8.contains(&dtype)).then_some(FP8_OUTPUT);
         let rotated = class.partners().and(self.rotated);
-        let before = of_input.into_iter().chain(of_body(class));
+        let before = fp8.into_iter().chain(of_input).chain(of_body(class));
         before.chain([self.product]).chain(rotated).chain(of_scales).chain(of_many).chain([pads]).collect()
     }
 }

@@ -205,6 +205,50 @@ pub fn fp8_swiglu(
     out = silu(gate) * dot(x, up.t()) * scale;
 }
 
+/// A layer's activation that leaves as 8-bit floats, with a scale a row, and beside it what is next to be scaled by.
+#[autokernel::fused_matmul]
+pub fn fp8_out(
+    x: &Matrix<bf16>,
+    w: &Matrix<bf16>,
+    bias: &Row<bf16>,
+    scale: &Column<f32>,
+    out: &mut Matrix<e4m3>,
+    largest: &mut Column<f32>,
+) {
+    let y = gelu_tanh(dot(x, w.t()) + bias);
+    out = y / scale;
+    largest = row_max(y.abs());
+}
+
+/// 8-bit floats into both kinds of them, two products, and 16 bits beside; by a scale in device memory.
+#[autokernel::fused_matmul]
+pub fn fp8_into_fp8(
+    x: &Matrix<e4m3>,
+    gate: &Matrix<e4m3>,
+    up: &Matrix<e4m3>,
+    scale: &Scalar<f32>,
+    out: &mut Matrix<e5m2>,
+    wide: &mut Matrix<bf16>,
+    other: &mut Matrix<e4m3>,
+) {
+    let y = silu(dot(x, gate.t())) * dot(x, up.t());
+    wide = y;
+    out = 1000.0 * y / scale;
+    other = y / scale;
+}
+
+/// Row-major weights into 8-bit floats, by a scale a column: sums that are beyond the largest among them.
+#[autokernel::fused_matmul]
+pub fn fp8_saturated(x: &Matrix<f16>, w: &Matrix<f16>, scale: &Row<f32>, out: &mut Matrix<e4m3>) {
+    out = 400.0 * dot(x, w) * scale;
+}
+
+/// Whole numbers into 8-bit floats.
+#[autokernel::fused_matmul]
+pub fn int8_into_fp8(x: &Matrix<i8>, w: &Matrix<i8>, scale: &Column<f32>, out: &mut Matrix<e4m3>) {
+    out = dot(x, w.t()) * scale * 0.01;
+}
+
 /// Whole numbers with a scale a row and one a column, and what is added behind them.
 #[autokernel::fused_matmul]
 pub fn int8_scaled(
@@ -307,6 +351,10 @@ pub fn catalogue() -> Vec<Declared> {
         band,
         fp8_scaled,
         fp8_swiglu,
+        fp8_out,
+        fp8_into_fp8,
+        fp8_saturated,
+        int8_into_fp8,
         int8_scaled,
         int8_swiglu,
         tf32_residual

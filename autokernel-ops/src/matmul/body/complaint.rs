@@ -6,7 +6,7 @@ use super::class::BodyClass;
 use super::written::Written;
 use super::{rotations, rows};
 use crate::body::check::Checker;
-use crate::body::{Body, Complaint, ELEMENTS, Kind, Operand, Place, Rotated, Step};
+use crate::body::{Body, Complaint, ELEMENTS, FP8, Kind, Operand, Place, Rotated, Step};
 use crate::matmul::block_scales::SCALED;
 use crate::matmul::inputs::{INPUTS, in_words, not_multiplied};
 use crate::matmul::many::Many;
@@ -29,9 +29,16 @@ pub fn complaints(written: &Written) -> Vec<Complaint> {
             checker.complain(Place::Operand(at), message);
         }
         let is_factor = written.factors().any(|factor| factor == operand.name);
-        if operand.kind != Kind::Index && !is_factor && !ELEMENTS.contains(&operand.dtype) {
-            let message =
-                format!("{} is a type of the factors of `dot` alone; make this bf16, f16 or f32", operand.dtype);
+        let is_narrow = FP8.contains(&operand.dtype) && (operand.kind, operand.role) == (Kind::Matrix, Role::Output);
+        if operand.kind != Kind::Index && !is_factor && !is_narrow && !ELEMENTS.contains(&operand.dtype) {
+            let message = if FP8.contains(&operand.dtype) {
+                format!(
+                    "{} is a type of the factors of `dot` and of a `&mut Matrix` that is written; make this bf16, f16 or f32",
+                    operand.dtype
+                )
+            } else {
+                format!("{} is a type of the factors of `dot` alone; make this bf16, f16 or f32", operand.dtype)
+            };
             checker.complain(Place::Operand(at), message);
         }
     }

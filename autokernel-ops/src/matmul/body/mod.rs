@@ -242,3 +242,7 @@ mod statistics_tests;
 #[cfg(test)]
 #[path = "two_products_tests.rs"]
 mod two_products_tests;
+
+#[cfg(test)]
+#[path = "fp8_output_tests.rs"]
+mod fp8_output_tests;

@@ -196,8 +196,10 @@ __device__ __forceinline__ void store_pair(T* data, int64_t ld, Place<kSwapped> 
   if (!kSwapped && count >= 2 && reinterpret_cast<uint64_t>(to) % (2 * sizeof(T)) == 0) {
     if constexpr (sizeof(T) == 4) {
       *reinterpret_cast<float2*>(to) = make_float2(low, high);
-    } else {
+    } else if constexpr (sizeof(T) == 2) {
       *reinterpret_cast<uint32_t*>(to) = pack2<T>(low, high);
+    } else {
+      *reinterpret_cast<uint16_t*>(to) = static_cast<uint16_t>(pack2<T>(low, high));
     }
     return;
   }

@@ -13,6 +13,8 @@ use crate::rule::Rule;
 const CLUSTERS: [(u32, u32); 5] = [(1, 1), (2, 1), (1, 2), (4, 1), (1, 4)];
 /// The largest cluster that every Hopper part grants.
 pub(super) const MAX_SPLIT_K: u32 = 8;
+/// Bytes that a store by TMA takes together.
+const TMA_UNIT_BYTES: u32 = 16;
 /// Bytes of a partial sum.
 const SUM_BYTES: u32 = 4;
 /// Registers beside accumulators and what a body needs: addresses and the state of the pipeline.
@@ -96,6 +98,19 @@ pub const RULES: &[Rule<S, Class>] = &[
         reason: |s, _, _| {
             let (name, width) = (if s.swap_ab { "tile_m" } else { "tile_n" }, s.width());
             format!("{name} = {width} is no width of wgmma of i8; take a multiple of 16, or 8 or 24")
+        },
+    },
+    Rule {
+        name: "bytes_are_stored_by_sixteen",
+        words: "of 8-bit outputs, without swap_ab, tile_n, with two products half of it, is a multiple of 16",
+        holds: |s, class, _| {
+            class.output.bytes() > 1 || s.swap_ab || class.columns_of_c(s.tile_n).is_multiple_of(TMA_UNIT_BYTES)
+        },
+        reason: |s, class, _| {
+            let columns = class.columns_of_c(s.tile_n);
+            format!(
+                "a tile has {columns} columns of C of a byte each, and TMA stores 16 bytes at a time; take a multiple of 16"
+            )
         },
     },
     Rule {

@@ -5,6 +5,7 @@
 // where whole rows leave in 16-byte stores. Warps do not wait for each other.
 #pragma once
 
+#include "ptx/shared_bytes.cuh"
 #include "ptx/sm80.cuh"
 #include "sm80_schedule.cuh"
 #include "sm80_shared_tile.cuh"
@@ -13,18 +14,6 @@
 namespace autokernel::sm80 {
 
 constexpr int kSlabRows = kMmaM;
-
-// An output element as raw bits.
-template <int kBytes>
-struct ElementBits;
-template <>
-struct ElementBits<2> {
-  using Type = uint16_t;
-};
-template <>
-struct ElementBits<4> {
-  using Type = uint32_t;
-};
 
 // The part of C that one slab covers.
 template <typename Output>
@@ -35,11 +24,13 @@ struct OutputSlab {
   int columns;
 };
 
-// Two accumulators of one row as they are staged: 4 bytes of 16-bit outputs or 8 bytes of fp32.
+// Two accumulators of one row as they are staged: 2 bytes of 8-bit outputs, 4 of 16-bit ones or 8 of fp32.
 template <typename Output>
 __device__ __forceinline__ auto staged_pair(float first, float second) {
   if constexpr (DtypeOf<Output>::value == Dtype::kF32) {
     return make_float2(first, second);
+  } else if constexpr (sizeof(Output) == 1) {
+    return static_cast<uint16_t>(pack2<Output>(first, second));
   } else {
     return pack2<Output>(first, second);
   }
@@ -50,8 +41,8 @@ struct SlabStore {
   using Output = typename Problem::Output;
   static constexpr int kOutputBytes = sizeof(Output);
   static constexpr int kPairBytes = 2 * kOutputBytes;
-  using Layout = SharedTile<kSlabRows, kWarpColumns * kOutputBytes, kOutputBytes / 2>;
-  using Element = typename ElementBits<kOutputBytes>::Type;
+  using Layout = SharedTile<kSlabRows, kWarpColumns * kOutputBytes, kOutputBytes == 4 ? 2 : 1>;
+  using Element = typename UnsignedOf<kOutputBytes>::Type;
 
   // Writes one row of mma tiles to the slab.
   __device__ __forceinline__ static void stage(uint32_t shared, const float (*accumulators)[4]) {
@@ -74,13 +65,15 @@ struct SlabStore {
   __device__ __forceinline__ static void store_units(uint32_t shared, const OutputSlab<Output>& slab) {
     constexpr int kUnitElements = sizeof(Unit) / kOutputBytes;
     constexpr int kUnitsPerRow = kWarpColumns / kUnitElements;
-    constexpr int kPasses = kSlabRows * kUnitsPerRow / kWarpSize;
+    constexpr int kUnits = kSlabRows * kUnitsPerRow;
+    constexpr int kPasses = ceil_div(kUnits, kWarpSize);
     constexpr int kUnroll = kPasses < 8 ? kPasses : 4;  // the narrow paths stay small
 #pragma unroll kUnroll
     for (int pass = 0; pass < kPasses; ++pass) {
       const int unit = pass * kWarpSize + threadIdx.x % kWarpSize;
       const int row = unit / kUnitsPerRow;
       const int column = unit % kUnitsPerRow * kUnitElements;
+      if (kUnits < kWarpSize && unit >= kUnits) continue;  // the narrowest slabs, of bytes
       if (row >= slab.rows || column >= slab.columns) continue;
 
       const int byte = column * kOutputBytes;

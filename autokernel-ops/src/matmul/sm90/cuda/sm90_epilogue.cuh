@@ -13,7 +13,18 @@
 
 namespace autokernel::sm90 {
 
-// A staged chunk to C at (row, column), in words of one or two elements, neighbouring lanes to neighbouring words, so
+// Of a word of elements the first `count`, one at least and not all of them.
+template <typename Output, typename Word>
+__device__ __forceinline__ void store_first(Output* to, Word word, int count) {
+  using Element = typename UnsignedOf<sizeof(Output)>::Type;
+  constexpr int kElements = sizeof(Word) / sizeof(Output);
+#pragma unroll
+  for (int i = 0; i + 1 < kElements; ++i) {
+    if (i == 0 || i < count) reinterpret_cast<Element*>(to)[i] = static_cast<Element>(word >> 8 * sizeof(Output) * i);
+  }
+}
+
+// A staged chunk to C at (row, column), in words of one to four elements, neighbouring lanes to neighbouring words, so
 // that the stores of a warp coalesce.
 template <typename Word, typename G>
 __device__ __forceinline__ void copy_chunk(const OutputView<typename G::Output>& c, uint32_t buffer, int row,
@@ -37,7 +48,7 @@ __device__ __forceinline__ void copy_chunk(const OutputView<typename G::Output>&
       if (x + kPerWord <= columns) {
         *reinterpret_cast<Word*>(destination + x) = word;
       } else if (x < columns) {
-        *reinterpret_cast<uint16_t*>(destination + x) = static_cast<uint16_t>(word);  // the last, odd column
+        store_first(destination + x, word, columns - x);
       }
     }
   }
@@ -52,7 +63,7 @@ struct Epilogue {
   OutputView<Output> c;
   typename Tiles::MatrixOfC matrix;  // of C's tensor map
   bool with_tma;
-  bool paired;       // two 16-bit elements at a time are 4-byte aligned in every row
+  bool paired;       // elements narrower than a word can be stored by words: every row begins at a multiple of one
   uint32_t staging;  // this warp's buffers
   int buffer = 0;
 
@@ -99,7 +110,8 @@ struct Epilogue {
   }
 
   __device__ __forceinline__ bool is_paired() const {
-    return c.ld % 2 == 0 && reinterpret_cast<uintptr_t>(c.data) % 4 == 0;
+    constexpr int kPerWord = sizeof(uint32_t) / sizeof(Output);
+    return c.ld % kPerWord == 0 && reinterpret_cast<uintptr_t>(c.data) % sizeof(uint32_t) == 0;
   }
 
   static constexpr int kChunk = G::kSwapAB ? G::kStoreRows : G::kStoreColumns;  // columns of wgmma
@@ -142,8 +154,8 @@ struct Epilogue {
   }
 
   __device__ __forceinline__ void copy_out(uint32_t address, int row, int column) {
-    if constexpr (sizeof(Output) == 2) {
-      if (!paired) return copy_chunk<uint16_t, G>(c, address, row, column);
+    if constexpr (sizeof(Output) < sizeof(uint32_t)) {
+      if (!paired) return copy_chunk<typename UnsignedOf<sizeof(Output)>::Type, G>(c, address, row, column);
     }
     copy_chunk<uint32_t, G>(c, address, row, column);
   }

@@ -129,6 +129,7 @@ struct Geometry {
                 "tile_n_is_a_wgmma_width");
   static_assert(!kSwapAB || (kTileM >= kWidthStep && kTileM <= kMaxWidth && kTileM % kWidthStep == 0),
                 "swapped_tile_m_is_a_wgmma_width");
+  static_assert(sizeof(Output) > 1 || kSwapAB || kColumns % kTmaUnitBytes == 0, "bytes_are_stored_by_sixteen");
   static_assert(Sums::has_width(kWidth), "width_is_one_of_whole_numbers");
   static_assert(!kBMajorN || kColumns % kPanel == 0, "row_major_b_takes_whole_swizzle_rows");
   static_assert(!kAMajorM || kTileM % kPanel == 0, "transposed_a_takes_whole_swizzle_rows");

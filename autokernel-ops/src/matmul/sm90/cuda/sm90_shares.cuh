@@ -83,8 +83,8 @@ struct ShareWalk : Base {
   }
 
   __device__ bool hands_on() const { return (own.first + own.count) % this->k_blocks.count != 0; }
-  // Tiles of full waves. Each cluster has as many.
-  __device__ int of_waves() const { return whole_tiles / Base::stride(); }
+  // Whole tiles before the shared ones. Each cluster has as many, but where none are shared and the last wave is filled in part.
+  __device__ int of_waves() const { return ceil_div(whole_tiles - cluster(), Base::stride()); }
   // A tile in which the share begins, and which ends in it.
   __device__ bool finishes() const { return own.first % this->k_blocks.count != 0 && tiles_ended() > 0; }
   __device__ int whole_in_share() const {

@@ -1,6 +1,7 @@
 // Accumulators, epilogue applied and converted, to a warp's staging buffer, laid out as the copy engine expects it.
 #pragma once
 
+#include "ptx/shared_bytes.cuh"
 #include "ptx/sm90.cuh"
 #include "sm90_mainloop.cuh"
 
@@ -34,6 +35,18 @@ __device__ __forceinline__ void stage_rows(const float (&acc)[G::kWidth / 2], ui
     }
     if constexpr (G::kStoreColumns == 8) {
       ptx::stmatrix_x2(buffer + (lane % kWarpRows) * G::kStoreWidth, packed(0), packed(2));
+    }
+  } else if constexpr (sizeof(Output) == 1) {
+    // stmatrix moves two bytes as one element, whose neighbours another lane holds: each lane stores its pairs. Rows of 128 bytes
+    // spread over all banks, so that this takes as many cycles as stmatrix does for as many elements of 16 bits.
+    const auto packed = [&](int index) { return static_cast<uint16_t>(pack2<Output>(value(index), value(index + 1))); };
+    const uint32_t start = lane / 4 * G::kStoreWidth + lane % 4 * 2;
+#pragma unroll
+    for (int column = 0; column < G::kStoreColumns; column += 8) {
+      const int i = column / 2;
+      const uint32_t upper = start + column;
+      ptx::store_shared(buffer + swizzled<G::kStoreWidth>(upper), packed(i));
+      ptx::store_shared(buffer + swizzled<G::kStoreWidth>(upper + 8 * G::kStoreWidth), packed(i + 2));
     }
   } else {
     // No stmatrix for 32-bit elements: each lane stores its pairs, of a row and of the one 8 below.
@@ -70,6 +83,18 @@ __device__ __forceinline__ void stage_transposed(const float (&acc)[G::kWidth / 
       constexpr int kLast = G::kStoreRows - 8;
       const uint32_t last = (lane % 8 + kLast) * G::kStoreWidth + lane / 8 % 2 * kTmaUnitBytes;
       ptx::stmatrix_x2_transposed(buffer + swizzled<G::kStoreWidth>(last), packed(kLast / 2), packed(kLast / 2 + 2));
+    }
+  } else if constexpr (sizeof(Output) == 1) {
+    // A lane holds two neighbouring rows of two columns 8 apart. Rows of 16 bytes lie one after the other: the 32 bytes of a store are
+    // halves of four rows.
+    const uint32_t start = lane % 4 * 2 * G::kStoreWidth + lane / 4;
+#pragma unroll
+    for (int row = 0; row < G::kStoreRows; row += 8) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const uint32_t at = start + (row + i % 2) * G::kStoreWidth + i / 2 * 8;
+        ptx::store_shared(buffer + at, from_f32<Output>(value(row / 2 + i)).bits);
+      }
     }
   } else {
     // A lane holds two neighbouring rows. Odd lanes begin with the second, so that a store meets every bank once.
