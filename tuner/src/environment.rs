@@ -4,6 +4,7 @@ use autokernel_codegen::headers;
 use autokernel_codegen::problem::ProblemClass;
 use serde::{Deserialize, Serialize};
 
+use crate::group_sizes::GroupSizes;
 use crate::objective::Objective;
 
 /// Where a time was measured. Times from different environments are never taken for one another.
@@ -21,6 +22,9 @@ pub struct Environment {
     /// What the search made small: a schedule that was tried for one is tried again for the other.
     #[serde(default, skip_serializing_if = "Objective::is_time")]
     pub objective: Objective,
+    /// How large the groups of grouped products were, which their extents do not say.
+    #[serde(default, skip_serializing_if = "GroupSizes::is_zipf")]
+    pub group_sizes: GroupSizes,
 }
 
 /// The hash of the CUDA files that this build makes kernels of `class` of, for [`Environment::kernels`]: 12 hexadecimal

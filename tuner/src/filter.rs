@@ -19,7 +19,7 @@ const PRODUCTS: &str = "Of matrix products";
 /// Which targets are meant; all of them if nothing is said.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Filter {
-    /// Only this shape: MxNxK of a product, ROWSxCOLUMNS of a row-wise kernel; may be repeated.
+    /// Only this shape: MxNxK of a product, MxNxKxCOUNT of groups or a batch, ROWSxCOLUMNS of a row-wise kernel; may be repeated.
     #[arg(long, value_name = "MxNxK", value_parser = shape)]
     pub shape: Vec<Extents>,
     /// Only this attribute's kernels, built in or declared; of products matmul has no epilogue, fused_matmul one or a body.
@@ -68,7 +68,7 @@ impl Filter {
 
     /// What is asked of a class and of a problem alike.
     fn passes_class(&self, class: &ProblemClass, shape: Extents) -> bool {
-        (self.shape.is_empty() || self.shape.contains(&shape))
+        (self.shape.is_empty() || self.shape.iter().any(|wanted| wanted.sizes().eq(shape.sizes())))
             && self.op.as_deref().is_none_or(|op| op == class.attribute())
             && self.problem.as_ref().is_none_or(|problem| problem == class)
             && self.dtype.is_none_or(|dtype| class.field("input").as_deref() == Some(dtype.name()))

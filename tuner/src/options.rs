@@ -4,9 +4,9 @@ use std::ffi::OsStr;
 use std::marker::PhantomData;
 use std::str::FromStr;
 
-use autokernel_codegen::matmul::DIMS;
+use autokernel_codegen::matmul::{DIMS, GROUPED_DIMS};
 use autokernel_codegen::problem::dims_of_rank;
-use autokernel_core::{Extents, ParseExtentsError};
+use autokernel_core::{Dim, Extents, ParseExtentsError};
 use clap::builder::TypedValueParser;
 use clap::error::ErrorKind;
 use clap::{Arg, Command};
@@ -40,13 +40,24 @@ pub fn not_negative(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| format!("`{text}` is not a number from 0 up"))
 }
 
-/// The extents of a matrix product, `4096x1024x512`, or of the operation that has as many dimensions as there are sizes.
+/// The extents of a matrix product, `4096x1024x512`, of one of groups or of a batch, `4096x1024x512x8`, or of the operation that has as many
+/// dimensions as there are sizes. Which of both is for each kernel to say: [`of_dims`].
 pub fn shape(text: &str) -> Result<Extents, ParseExtentsError> {
-    Extents::parse(text, dims_of_rank(text.split('x').count()).unwrap_or(&DIMS))
+    let rank = text.split('x').count();
+    let of_room = || dims_of_rank(rank).unwrap_or(&DIMS);
+    Extents::parse(text, if rank == GROUPED_DIMS.len() { &GROUPED_DIMS } else { of_room() })
+}
+
+/// The same sizes in order under the names of `dims`, if there are as many.
+pub fn of_dims(shape: &Extents, dims: impl IntoIterator<Item = Dim>) -> Option<Extents> {
+    let dims: Vec<Dim> = dims.into_iter().collect();
+    let named = dims.iter().copied().zip(shape.sizes());
+    (dims.len() == shape.sizes().count()).then(|| Extents::collect(named)).flatten()
 }
 
 #[cfg(test)]
 mod tests {
+    use autokernel_codegen::matmul::{batched_extents, grouped_extents};
     use autokernel_core::dim;
 
     use super::*;
@@ -56,6 +67,10 @@ mod tests {
         let of = |sizes: &[(&str, u32)]| Extents::collect(sizes.iter().map(|&(name, size)| (dim(name), size)));
         assert_eq!(shape("3x4x5").ok(), of(&[("m", 3), ("n", 4), ("k", 5)]));
         assert_eq!(shape("3x4").ok(), of(&[("rows", 3), ("columns", 4)]));
+        let (groups, batch) = (shape("3x4x5x6").unwrap(), batched_extents(6, 3, 4, 5));
+        assert_eq!(groups, grouped_extents(6, 3, 4, 5));
+        assert_eq!(of_dims(&groups, batch.iter().map(|(dim, _)| dim)), Some(batch));
+        assert_eq!(of_dims(&groups, DIMS), None);
         assert!(shape("3").unwrap_err().to_string().contains("MxNxK"));
     }
 }

@@ -315,3 +315,61 @@ fn attention_passes_the_gate_by_both_families_and_one_that_sees_a_key_too_many_d
     let failure = gate.check(&target, &schedules[0]).unwrap().unwrap_err();
     assert!(matches!(failure, Failure::Emulated { .. }), "{failure:?}");
 }
+
+/// Products of groups of rows, of parts of K, and of slots of which some rows count.
+const GROUPS: &str = "
+    #[autokernel::fused_matmul]
+    pub fn experts(x: &Matrix<bf16>, w: &Batch<bf16>, offsets: &Index, out: &mut Matrix<bf16>) {
+        out = silu(dot(x, w.t()));
+    }
+    #[autokernel::fused_matmul]
+    pub fn gradients(x: &Matrix<bf16>, dy: &Matrix<bf16>, offsets: &Index, dw: &mut Batch<f32>) {
+        dw = dot(x.t(), dy);
+    }
+    #[autokernel::fused_matmul]
+    pub fn slots(x: &Batch<bf16>, w: &Batch<bf16>, counts: &Index, out: &mut Batch<bf16>) {
+        out = dot(x, w.t());
+    }
+";
+
+/// A group that begins a row before the last one ends.
+const SPOIL_GROUPS: &str = r#"#!/bin/sh
+if [ -f groups.cuh ] && ! grep -q reference_ kernel.cu; then
+    sed -i 's/const int begin = after(0, 0);/const int begin = after(0, 0) + 1;/' groups.cuh || exit 1
+fi
+exec '@NVCC@' "$@"
+"#;
+
+#[test]
+fn grouped_products_pass_the_gate_by_both_families_with_uneven_and_empty_groups_and_one_of_wrong_rows_does_not() {
+    let test = "emulated::grouped_products_pass_the_gate_by_both_families";
+    let folder = tempfile::tempdir().unwrap();
+    let Some((nvcc, spoiling)) = nvcc(test, folder.path()) else { return };
+    std::fs::write(&spoiling, SPOIL_GROUPS.replace("@NVCC@", &nvcc.path.display().to_string())).unwrap();
+    std::fs::create_dir(folder.path().join("src")).unwrap();
+    std::fs::write(folder.path().join("src/lib.rs"), GROUPS).unwrap();
+    let declared = autokernel_codegen::Build::new().declared(folder.path()).unwrap();
+    assert_eq!(declared.len(), 3);
+    let gate = Gate::new(Compiler::new(nvcc.clone(), folder.path().join("kernels")), 2);
+    let spoilt = Gate::new(Compiler::new(Nvcc { path: spoiling, ..nvcc }, folder.path().join("spoilt")), 2);
+    let raster = Raster::PLAIN;
+    let portable = Sm80Schedule { tile_m: 64, tile_n: 64, tile_k: 32, warps_m: 2, warps_n: 2, stages: 3, raster };
+    let hopper = Sm90Schedule { tile_m: 128, tile_n: 64, consumers: 2, ..CLEAN };
+    let schedules = [Schedule::from(matmul::Schedule::from(portable)), hopper.into()];
+    for kernel in declared {
+        let is_of_slots = kernel.name == "slots";
+        let shape = if is_of_slots {
+            matmul::batched_extents(64, 256, 2048, 4096)
+        } else {
+            matmul::grouped_extents(64, 4096, 2048, 4096)
+        };
+        let target = Target { problem: kernel.problem, arch: Arch::SM_90A, shape };
+        for schedule in &schedules {
+            assert_eq!(gate.check(&target, schedule).unwrap(), Ok(()), "{}: {schedule}", kernel.name);
+        }
+        if kernel.name == "experts" {
+            let failure = spoilt.check(&target, &schedules[0]).unwrap().unwrap_err();
+            assert!(matches!(&failure, Failure::Emulated { detail } if detail.contains("wrong")), "{failure:?}");
+        }
+    }
+}

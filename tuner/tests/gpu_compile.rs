@@ -41,6 +41,13 @@ fn the_helper_kernels_compile_for_every_arch_and_type() {
     let other = matmul::Problem::new(Dtype::F16, Layout::Nn, "gelu".parse().unwrap());
     let other = Problem::from(matmul::Problem { output: Dtype::F32, ..other });
     compile::helpers(&compiler, &other, Arch::SM_80).unwrap();
+    let along_k =
+        "fn f(x: &Matrix<bf16>, dy: &Matrix<bf16>, offsets: &Index, dw: &mut Batch<f32>) { dw = dot(x.t(), dy); }";
+    let slots = "fn f(x: &Batch<f16>, w: &Batch<f16>, counts: &Index, out: &mut Batch<f16>) { out = dot(x, w.t()); }";
+    for source in [along_k, slots] {
+        let problem = autokernel_codegen::product::problem(&syn::parse_str(source).unwrap()).unwrap();
+        compile::helpers(&compiler, &problem.into(), Arch::SM_80).unwrap();
+    }
 }
 
 #[test]

@@ -53,7 +53,14 @@ fn kernel() -> Kernel {
 
 fn open() -> Open {
     let shape = extents(64, 64, 64);
-    Open { problem: problem(), shape, reference: kernel(), instruments: kernel(), seed: 1 }
+    Open {
+        problem: problem(),
+        shape,
+        group_sizes: Default::default(),
+        reference: kernel(),
+        instruments: kernel(),
+        seed: 1,
+    }
 }
 
 fn candidate(group: u16) -> Candidate {

@@ -73,7 +73,15 @@ impl Gpu {
         let schedule = problem().class().default_schedule(arch);
         let (reference, instruments) = compile::helpers(&compiler, &problem(), arch).unwrap();
         let shape = extents(512, 512, 256);
-        pool.open(&Open { problem: problem(), shape, reference, instruments, seed: 1 }).unwrap();
+        pool.open(&Open {
+            problem: problem(),
+            shape,
+            group_sizes: Default::default(),
+            reference,
+            instruments,
+            seed: 1,
+        })
+        .unwrap();
         Some(Gpu { pool, compiler, arch, schedule, cache })
     }
 

@@ -10,6 +10,9 @@ use super::schedule::{Geometry, Schedule};
 /// Bytes of inputs by which an edge lies beyond a tile and rows are still aligned for TMA.
 const BEYOND_BYTES: u32 = 48;
 
+/// Groups of a probe: of fewer none is empty by Zipf's law.
+const GROUPS: u32 = 3;
+
 /// The products for `schedule`: one whose clusters walk over several tiles, with ragged edges and a ring that goes around;
 /// one whose rows begin anywhere, with less than a tile; and a sum of nothing.
 pub(super) fn of(schedule: &Schedule, class: &Class) -> Vec<Extents> {
@@ -19,10 +22,13 @@ pub(super) fn of(schedule: &Schedule, class: &Class) -> Vec<Extents> {
     // One block of K more than there are stages, for each of the blocks that share K, and a part of one.
     let around = tile_k * split_k * (schedule.stages() + 1) + beyond;
     let granule = class.weights.map_or(1, |weights| weights.granule());
-    let probe = |m, n, k: u32| match (class.many(), k.next_multiple_of(granule)) {
+    // What groups share is as much as three of them need, so that one may be empty and another have more than a tile.
+    let probe = |m: u32, n, k: u32| match (class.many(), k.next_multiple_of(granule)) {
         (Many::One, k) => extents(m, n, k),
-        (Many::Batch | Many::Masked, k) => batched_extents(2, m, n, k),
-        (Many::Groups | Many::GroupsAlongK, k) => grouped_extents(2, m, n, k),
+        (Many::Batch, k) => batched_extents(2, m, n, k),
+        (Many::Masked, k) => batched_extents(GROUPS, m, n, k),
+        (Many::Groups, k) => grouped_extents(GROUPS, 2 * m, n, k),
+        (Many::GroupsAlongK, k) => grouped_extents(GROUPS, m, n, 2 * k),
     };
     vec![
         probe(rows + beyond, columns + beyond, around),

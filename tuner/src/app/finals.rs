@@ -40,7 +40,7 @@ pub fn finals(args: &FinalArgs, stop: &Stop) -> Result<Ending, AppError> {
         return Err(AppError::NothingJournaled { journal: journal.path().to_owned() });
     }
     for target in &targets {
-        let mut evaluator = GpuEvaluator::new(Rc::clone(&bench), &target.problem.class(), Effort::THOROUGH);
+        let mut evaluator = GpuEvaluator::new(Rc::clone(&bench), &target.problem, Effort::THOROUGH);
         let trials: Vec<Trial> = journal.records().trials_of(target, &evaluator.about().environment).cloned().collect();
         let gpu = evaluator.about().gpu.clone();
         let meeting =
@@ -88,7 +88,7 @@ fn targets(args: &FinalArgs, journal: &Journal, bench: &Bench) -> Vec<Target> {
         let (target, class) = (&trial.target, trial.target.problem.class());
         let wanted = (args.shape.is_empty() || args.shape.contains(&target.shape))
             && args.problem.as_ref().is_none_or(|slug| *slug == class.slug());
-        if wanted && !targets.contains(target) && trial.environment == bench.environment(&class) {
+        if wanted && !targets.contains(target) && trial.environment == bench.environment(&target.problem) {
             targets.push(target.clone());
         }
     }

@@ -67,7 +67,14 @@ impl Elsewhere {
     pub fn new(kind: &Kind, target: &Target) -> Self {
         let Kind { gpu, driver, nvcc, .. } = kind.clone();
         let kernels = kernel_sources(&target.problem.class());
-        let environment = Environment { gpu: gpu.name.clone(), driver, nvcc, kernels, objective: Default::default() };
+        let environment = Environment {
+            gpu: gpu.name.clone(),
+            driver,
+            nvcc,
+            kernels,
+            objective: Default::default(),
+            group_sizes: Default::default(),
+        };
         Elsewhere { about: About { environment, gpu, recorded_on: None, measurable: Measurable::Legal } }
     }
 }

@@ -305,6 +305,7 @@ impl<'r> Run<'r> {
         let brief = Brief {
             target: target.clone(),
             gpu: evaluator.about().gpu.clone(),
+            group_sizes: evaluator.about().environment.group_sizes,
             known: Vec::new(),
             space: space.into(),
             constraints: self.args.constraints.clone(),

@@ -77,6 +77,7 @@ impl Arena {
         Brief {
             target: self.target.clone(),
             gpu: self.recording.gpu.clone(),
+            group_sizes: self.recording.environment.group_sizes,
             space: Arc::clone(&self.schedules),
             constraints: Constraints::default(),
             measurable: Measurable::Space,

@@ -11,6 +11,7 @@ use super::launch_log::LaunchLog;
 use super::matching::{declared_by, demand};
 use super::package::Package;
 use super::wanted::{Demand, Demands};
+use crate::options::of_dims;
 
 /// The first dimension where nothing says it: decoding, a small batch, a prompt, a training step.
 pub const DEFAULT_M: [u32; 4] = [16, 128, 1024, 4096];
@@ -70,8 +71,9 @@ fn shapes(
         return of_log(args, logged);
     }
     if !named.is_empty() {
-        let fitting: Vec<Demand> =
-            named.iter().filter(|shape| kernel.problem.fits(shape)).map(|&shape| at(shape)).collect();
+        let signature = kernel.problem.signature();
+        let own = named.iter().filter_map(|shape| of_dims(shape, signature.names()));
+        let fitting: Vec<Demand> = own.filter(|shape| kernel.problem.fits(shape)).map(at).collect();
         return if fitting.is_empty() { Err("no --shape has its known dimensions".to_owned()) } else { Ok(fitting) };
     }
     let rows = if args.m.is_empty() { DEFAULT_M.to_vec() } else { args.m.clone() };

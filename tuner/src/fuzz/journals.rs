@@ -42,6 +42,7 @@ fn trials() -> Vec<Trial> {
             nvcc: "2".to_owned(),
             kernels: "3".to_owned(),
             objective: Default::default(),
+            group_sizes: Default::default(),
         },
         outcome: outcome(at),
         seconds: 0.5,

@@ -6,6 +6,8 @@ use autokernel_runtime::{Argument, IndexView, MatrixView, MatrixViewMut, Number,
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
+use crate::group_sizes::GroupSizes;
+use crate::numbers;
 use crate::operand::{argument as argument_of_rows, outer, rows_and_columns, seed_of};
 
 /// How the rows of a matrix follow each other.
@@ -28,6 +30,9 @@ impl Rows {
         }
     }
 }
+
+/// Uneven groups, some empty.
+const GROUP_SIZES: GroupSizes = GroupSizes::Zipf;
 
 /// The operands of one launch, in the order of a signature.
 pub struct Operands {
@@ -56,6 +61,9 @@ enum Elements {
     Index(Vec<i32>),
 }
 
+/// What outputs are filled with: a NaN that no kernel computes, so that what none wrote is known from what is none.
+pub const UNWRITTEN: f32 = f32::from_bits(u32::MAX);
+
 /// What every scalar of a launch is, as in the GPU's worker.
 const SCALAR: Argument<'static> = Argument::Scalar(1.0);
 
@@ -66,15 +74,12 @@ impl Operands {
         let signature = problem.signature();
         let drawn = operands.into_iter().enumerate().map(|(number, operand)| {
             let scale = problem.scale(number, shape);
+            let seed = seed_of(number, seed);
+            if let Some(numbers) = numbers::draw(&signature, number, shape, GROUP_SIZES, seed) {
+                return HostOperand::of_numbers(operand, numbers);
+            }
             let size = rows_and_columns(&signature, number, shape);
-            HostOperand::new(
-                operand,
-                size,
-                outer(&signature.operands[number], shape),
-                rows,
-                seed_of(number, seed),
-                scale,
-            )
+            HostOperand::new(operand, size, outer(&signature.operands[number], shape), rows, seed, scale)
         });
         Operands { operands: drawn.collect() }
     }
@@ -94,6 +99,11 @@ impl Operands {
 }
 
 impl HostOperand {
+    fn of_numbers(operand: Operand, numbers: Vec<i32>) -> Self {
+        let (rows, columns) = (1, numbers.len());
+        HostOperand { operand, rows, columns, ld: columns, outer: Vec::new(), elements: Elements::Index(numbers) }
+    }
+
     fn new(
         operand: Operand,
         (height, columns): (usize, usize),
@@ -109,7 +119,8 @@ impl HostOperand {
         let most = scale * 3f32.sqrt();
         let mut draw = |at: usize| match operand.role {
             Role::Input if at % ld < columns => rng.random_range(-most..=most),
-            Role::Input | Role::Output => f32::NAN,
+            Role::Input => f32::NAN,
+            Role::Output => UNWRITTEN,
         };
         // Up to the last element, so that one more is out of bounds.
         let count = if height == 0 || columns == 0 { 0 } else { (height - 1) * ld + columns };

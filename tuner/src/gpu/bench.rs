@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::nvcc::{Compiler, Nvcc};
-use autokernel_codegen::problem::ProblemClass;
+use autokernel_codegen::problem::Problem;
 use autokernel_codegen::schedule::Schedule;
 use autokernel_runtime::timing::Timing;
 
@@ -25,7 +25,9 @@ use crate::Target;
 use crate::bridge::capability;
 use crate::environment::{Environment, kernel_sources};
 use crate::evaluate::{Contender, Done, EvaluatorError, Final, FinalTime, Rounds};
+use crate::group_sizes::GroupSizes;
 use crate::intents::Intents;
+use crate::numbers;
 use crate::objective::Objective;
 use crate::outcome::{Failure, Measurement, Outcome};
 
@@ -41,6 +43,7 @@ pub struct Bench {
     threads: usize,
     seeds: Seeds,
     objective: Objective,
+    group_sizes: GroupSizes,
 }
 
 impl Bench {
@@ -87,12 +90,18 @@ impl Bench {
             threads,
             seeds: Seeds::random(),
             objective: Objective::Time,
+            group_sizes: GroupSizes::default(),
         })
     }
 
     /// The same bench with other seeds for its checks, or as many threads to compile on.
     pub fn with(self, seeds: Option<Seeds>, threads: Option<usize>) -> Self {
         Bench { seeds: seeds.unwrap_or(self.seeds), threads: threads.unwrap_or(self.threads), ..self }
+    }
+
+    /// The same bench with groups of such sizes, on which grouped products are checked and timed.
+    pub fn with_group_sizes(self, group_sizes: GroupSizes) -> Self {
+        Bench { group_sizes, ..self }
     }
 
     /// The same bench for searches that make `objective` small.
@@ -146,14 +155,15 @@ impl Bench {
         ImageForm::on_device(arch, self.gpu.compute_capability).is_some()
     }
 
-    /// What a time measured here of a problem of `class` depends on.
-    pub fn environment(&self, class: &ProblemClass) -> Environment {
+    /// What a time measured here of `problem` depends on.
+    pub fn environment(&self, problem: &Problem) -> Environment {
         Environment {
             gpu: self.gpu.facts.name.clone(),
             driver: self.gpu.driver.clone(),
             nvcc: self.compiler.nvcc().version.clone(),
-            kernels: kernel_sources(class),
+            kernels: kernel_sources(&problem.class()),
             objective: self.objective,
+            group_sizes: if numbers::has_groups(problem) { self.group_sizes } else { GroupSizes::default() },
         }
     }
 
@@ -185,7 +195,8 @@ impl Bench {
         let Target { problem, shape, .. } = target;
         // The worker's own kernels are for this GPU, whatever the target's arch.
         let (reference, instruments) = compile::helpers(&self.compiler, problem, self.arch)?;
-        Ok(Open { problem: problem.clone(), shape: *shape, reference, instruments, seed: TIMING_SEED })
+        let (problem, group_sizes) = (problem.clone(), self.group_sizes);
+        Ok(Open { problem, shape: *shape, group_sizes, reference, instruments, seed: TIMING_SEED })
     }
 
     fn form(&self, arch: Arch) -> Result<ImageForm, EvaluatorError> {

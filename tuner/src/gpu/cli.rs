@@ -28,7 +28,8 @@ use crate::demand::{Package, PackageError};
 use crate::drawn;
 use crate::evaluate::EvaluatorError;
 use crate::folder;
-use crate::options::{not_negative, shape};
+use crate::group_sizes::GroupSizes;
+use crate::options::{not_negative, of_dims, shape};
 use crate::promote::FinalPlan;
 use crate::replay::Recording;
 
@@ -42,6 +43,10 @@ pub struct GpuArgs {
     /// Seed of the inputs that results are checked on [default: another one in each run].
     #[arg(long, value_name = "SEED")]
     pub check_seed: Option<u64>,
+    /// How large the groups of grouped products are, which only the device knows: zipf (one in eight empty), uniform or even. Times
+    /// of one are not taken for those of another.
+    #[arg(long, value_enum, default_value_t, value_name = "SIZES")]
+    pub group_sizes: GroupSizes,
     /// Kernels that are compiled at once [default: one for each core].
     #[arg(long, value_name = "N")]
     pub compile_threads: Option<NonZeroUsize>,
@@ -81,6 +86,7 @@ impl GpuArgs {
                 if let Some(reason) = &bench.gpu().no_nvml {
                     errln!("note: without NVML, throttling is told from the SM's own counter alone ({reason})");
                 }
+                let bench = bench.with_group_sizes(self.group_sizes);
                 Ok(Some(bench.with(self.check_seed.map(Seeds::of_run), self.compile_threads.map(NonZeroUsize::get))))
             }
             Err(error) if asked => Err(error),
@@ -157,7 +163,7 @@ pub struct RecordArgs {
     /// The crate that declares --kernel.
     #[arg(long = "crate", value_name = "DIR", default_value = ".")]
     pub package: PathBuf,
-    /// At which shapes: MxNxK, or of row-wise kernels ROWSxCOLUMNS, separated by commas.
+    /// At which shapes: MxNxK, of groups or a batch MxNxKxCOUNT, or of row-wise kernels ROWSxCOLUMNS, separated by commas.
     #[arg(long, value_name = "MxNxK,…", value_delimiter = ',', value_parser = shape, required_unless_present = "drawn")]
     pub shapes: Vec<Extents>,
     /// At COUNT shapes drawn by SEED, with a choice of schedules at each: what arithmetic and --pool suggest, and a
@@ -176,6 +182,9 @@ pub struct RecordArgs {
     /// Measure every raster for this many of the fastest images at each shape, and one raster for the others.
     #[arg(long, value_name = "N")]
     pub rasters_for_top: Option<usize>,
+    /// How large the groups of a grouped product are: zipf (one in eight empty), uniform or even.
+    #[arg(long, value_enum, default_value_t, value_name = "SIZES")]
+    pub group_sizes: GroupSizes,
     /// How long the GPU rests before each schedule is timed, in milliseconds, so that all meet the same clocks.
     #[arg(long, default_value_t = Effort::QUICK.rest_ms, value_parser = not_negative)]
     pub rest_ms: f64,
@@ -215,9 +224,14 @@ impl RecordArgs {
         // nvcc runs in folders of its own, so its paths must not depend on this one.
         let cache = std::path::absolute(&self.kernel_cache).unwrap_or_else(|_| self.kernel_cache.clone());
         let problem = self.problem()?;
-        let mut bench = Bench::open(&self.gpus, None, Path::new("."), &cache)?;
+        let bench = Bench::open(&self.gpus, None, Path::new("."), &cache)?;
+        let mut bench = bench.with_group_sizes(self.group_sizes);
         let shapes = match self.drawn {
-            None => self.shapes.clone(),
+            None => {
+                let signature = problem.signature();
+                let named = |shape| of_dims(shape, signature.names()).unwrap_or(*shape);
+                self.shapes.iter().map(named).collect()
+            }
             Some((seed, count)) => drawn::aligned(seed, count),
         };
         let selection = self.drawn.map(|(seed, _)| self.selection(seed, &shapes, &bench)).transpose()?;

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use autokernel_codegen::problem::ProblemClass;
+use autokernel_codegen::problem::Problem;
 use autokernel_codegen::schedule::Schedule;
 
 use super::bench::Bench;
@@ -21,12 +21,12 @@ pub struct GpuEvaluator {
 }
 
 impl GpuEvaluator {
-    /// An evaluator on `bench` of problems of `class`.
-    pub fn new(bench: Rc<RefCell<Bench>>, class: &ProblemClass, effort: Effort) -> Self {
+    /// An evaluator on `bench` of `problem`.
+    pub fn new(bench: Rc<RefCell<Bench>>, problem: &Problem, effort: Effort) -> Self {
         let about = {
             let bench = bench.borrow();
             About {
-                environment: bench.environment(class),
+                environment: bench.environment(problem),
                 gpu: bench.gpu().facts.clone(),
                 recorded_on: None,
                 measurable: Measurable::Legal,

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::sampling::Effort;
 use crate::gpu_facts::GpuFacts;
+use crate::group_sizes::GroupSizes;
 use crate::outcome::{Failure, Outcome};
 
 /// What the worker is asked.
@@ -39,6 +40,9 @@ pub struct Open {
     pub problem: Problem,
     /// At which shape.
     pub shape: Extents,
+    /// How large its groups are, where it has such.
+    #[serde(default)]
+    pub group_sizes: GroupSizes,
     /// The reference kernel of the problem (`emit_reference`).
     pub reference: Kernel,
     /// The worker's own kernels, compiled for the problem.

@@ -27,6 +27,7 @@ fn trial(edge: u32, outcome: Outcome) -> Trial {
             nvcc: text("n"),
             kernels: text("k"),
             objective: Default::default(),
+            group_sizes: Default::default(),
         },
         outcome,
         seconds: 0.5,

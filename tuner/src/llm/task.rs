@@ -7,6 +7,7 @@ use super::candidates::Candidates;
 use super::feedback::Left;
 use super::roofline::RooflineFacts;
 use crate::gpu_facts::GpuFacts;
+use crate::group_sizes::GroupSizes;
 use crate::known::Known;
 
 /// One problem and shape on one GPU, the schedules that may be tried, and what is known before the first round.
@@ -16,6 +17,8 @@ pub struct Task {
     pub problem: Problem,
     /// The sizes it is tuned for.
     pub shape: Extents,
+    /// How large the groups are on which schedules are timed, where the problem has such.
+    pub group_sizes: GroupSizes,
     /// The GPU.
     pub gpu: GpuFacts,
     /// What the GPU allows for this shape.

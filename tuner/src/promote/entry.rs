@@ -40,6 +40,10 @@ pub fn measured(target: &Target, schedule: Schedule, time: &FinalTime, proposed_
         Objective::Time => proposed_by,
         Objective::Energy => format!("{proposed_by}, by energy"),
     };
+    let proposed_by = match environment.group_sizes {
+        usual if usual.is_zipf() => proposed_by,
+        others => format!("{proposed_by}, groups of {others}"),
+    };
     let provenance = Provenance {
         gpu: environment.gpu.clone(),
         driver: environment.driver.clone(),

@@ -194,6 +194,7 @@ mod tests {
                 nvcc: text(),
                 kernels: text(),
                 objective: Default::default(),
+                group_sizes: Default::default(),
             },
             outcome: Outcome::Measured(Measurement::new(ms, 0.1, 10)),
             seconds: 0.1,

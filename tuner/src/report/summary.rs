@@ -6,6 +6,7 @@ use std::fmt::Write;
 use autokernel_core::Ms;
 
 use super::result::TargetResult;
+use crate::numbers;
 use crate::outcome::Outcome;
 use crate::trial::Trial;
 
@@ -25,6 +26,9 @@ fn block(result: &TargetResult) -> String {
     let environment = &result.environment;
     line("GPU", format!("{}, driver {}, nvcc {}", environment.gpu, environment.driver, environment.nvcc));
     line("times", result.origin.clone());
+    if numbers::has_groups(&target.problem) {
+        line("groups", environment.group_sizes.to_string());
+    }
     line("search", search_words(result));
     line("generations", generations(result));
     if let Some(ms) = result.best_ms() {

@@ -8,6 +8,7 @@ use autokernel_codegen::schedule::Schedule;
 use crate::constraints::Constraints;
 use crate::evaluate::Measurable;
 use crate::gpu_facts::GpuFacts;
+use crate::group_sizes::GroupSizes;
 use crate::known::Known;
 use crate::target::Target;
 use crate::trial::Trial;
@@ -19,6 +20,8 @@ pub struct Brief {
     pub target: Target,
     /// On which GPU.
     pub gpu: GpuFacts,
+    /// How large the groups are on which schedules are timed, where the target has such.
+    pub group_sizes: GroupSizes,
     /// The schedules to choose from.
     pub space: Arc<[Schedule]>,
     /// Whether others can be tried too.

@@ -38,6 +38,7 @@ pub fn brief() -> Brief {
     Brief {
         target: Target { problem, arch: Arch::SM_90A, shape: extents(1024, 1024, 1024) },
         gpu,
+        group_sizes: Default::default(),
         space: space.schedules().iter().step_by(every).take(240).copied().collect(),
         measurable: Measurable::Space,
         constraints: crate::constraints::Constraints::default(),
@@ -57,6 +58,7 @@ fn trial(brief: &Brief, schedule: Schedule, outcome: Outcome) -> Trial {
         nvcc: String::new(),
         kernels: String::new(),
         objective: Default::default(),
+        group_sizes: Default::default(),
     };
     Trial {
         at: String::new(),

@@ -228,8 +228,17 @@ mod tests {
         let schedule = candidates(&target)[0];
         let words = ["GPU", "1", "13.0", "0"].map(str::to_owned);
         let [gpu, driver, nvcc, kernels] = words;
-        let task =
-            Task { target, environment: Environment { gpu, driver, nvcc, kernels, objective: Default::default() } };
+        let task = Task {
+            target,
+            environment: Environment {
+                gpu,
+                driver,
+                nvcc,
+                kernels,
+                objective: Default::default(),
+                group_sizes: Default::default(),
+            },
+        };
         let (sender, ended) = mpsc::channel();
         thread::scope(|scope| scope.spawn(|| compile(&Faulty, &task, (1, schedule), &sender)).join()).unwrap();
         let Ended { image, outcome, .. } = ended.try_recv().unwrap();

@@ -63,7 +63,14 @@ mod tests {
         let [driver, nvcc, kernels] = ["1", "2", "3"].map(str::to_owned);
         Task {
             target: Target { problem, arch: Arch::SM_90A, shape: extents(m, 64, 64) },
-            environment: Environment { gpu: gpu.to_owned(), driver, nvcc, kernels, objective: Default::default() },
+            environment: Environment {
+                gpu: gpu.to_owned(),
+                driver,
+                nvcc,
+                kernels,
+                objective: Default::default(),
+                group_sizes: Default::default(),
+            },
         }
     }
 

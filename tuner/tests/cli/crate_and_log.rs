@@ -8,11 +8,12 @@ use autokernel_codegen::Build;
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::config::Config;
 use autokernel_codegen::dtype::Dtype;
-use autokernel_codegen::matmul::{extents, sizes};
+use autokernel_codegen::matmul::{extents, grouped_extents, sizes};
 use autokernel_codegen::problem::{Layout, Problem};
 use autokernel_codegen::schedule::space::Space;
 use autokernel_codegen::schedule::{Family, Schedule};
 use autokernel_core::Extents;
+use tuner::group_sizes::GroupSizes;
 use tuner::replay::Recording;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
@@ -397,4 +398,58 @@ fn the_sources_and_config_that_a_build_script_names_are_its_crates() {
     std::fs::write(app.join("build.rs"), script).unwrap();
     assert_finished(&tuner.run(&["--crate", "app", "--m", "16", "--write"]));
     assert_eq!(entries(&app.join("mine.json")), ["matmul_gelu_tanh_bf16_bf16_nt 16x4096x1024"]);
+}
+
+/// A crate of one kernel of grouped rows, and a recorded space of it.
+fn tuner_with_experts() -> Tuner {
+    let tuner = Tuner::without_spaces();
+    let root = tuner.folder().join("app");
+    std::fs::create_dir_all(root.join("src")).unwrap();
+    std::fs::write(root.join("Cargo.toml"), MANIFEST).unwrap();
+    std::fs::write(root.join("src/main.rs"), format!("#[autokernel::fused_matmul]\n{EXPERTS}\nfn main() {{}}"))
+        .unwrap();
+    let space = Space::new(Family::Sm90, &experts().class(), Arch::SM_90A);
+    let some: Vec<Schedule> = space.schedules().iter().step_by(97).copied().collect();
+    let mut recording = recording_of(&experts(), &some, &[grouped_extents(64, 8192, 2048, 7168)]);
+    recording.shapes[0].cublas = None;
+    recording.environment.group_sizes = GroupSizes::Even;
+    std::fs::create_dir(tuner.folder().join("spaces")).unwrap();
+    recording.save(&tuner.folder().join("spaces/experts.json.gz")).unwrap();
+    tuner
+}
+
+const EXPERTS: &str = "pub fn experts(x: &Matrix<bf16>, w: &Batch<bf16>, offsets: &Index, out: &mut Matrix<bf16>) {
+    out = dot(x, w.t());
+}";
+
+fn experts() -> Problem {
+    autokernel_codegen::product::problem(&syn::parse_str(EXPERTS).unwrap()).unwrap().into()
+}
+
+#[test]
+fn a_crates_grouped_product_is_searched_at_a_shape_that_counts_groups_and_what_is_told_names_their_sizes() {
+    let tuner = tuner_with_experts();
+    let output = tuner.run(&["--crate", "app", "--shape", "8192x2048x7168x64", "--evaluations", "20"]);
+    assert_finished(&output);
+    let printed = text(&output.stdout);
+    assert!(printed.contains("8192x2048x7168x64") && printed.contains("groups       even sizes"), "{printed}");
+    let environment = &tuner.journaled()[0]["environment"];
+    assert_eq!(environment["group_sizes"], "even");
+}
+
+#[test]
+fn launches_of_grouped_products_in_a_log_are_demanded_with_their_groups() {
+    let tuner = tuner_with_experts();
+    let problem = serde_json::to_string(&experts()).unwrap();
+    let shape = r#"{"m":8192,"n":2048,"k":7168,"groups":64}"#;
+    let line =
+        format!(r#"{{"kernel":"experts","problem":{problem},"shape":{shape},"arch":null,"entry":null,"count":3}}"#);
+    log(&tuner, &[line]);
+    let args = ["--crate", "app", "--shapes-from", "shapes.jsonl", "--evaluations", "12"];
+    let output = tuner.run(&args);
+    assert_finished(&output);
+    assert!(text(&output.stdout).contains("8192x2048x7168x64"), "{output:?}");
+    // What was launched with other groups is another shape.
+    let missing = tuner.run(&["--crate", "app", "--shape", "8192x2048x7168x8"]);
+    assert!(text(&missing.stderr).contains("recorded only at 8192x2048x7168x64"), "{missing:?}");
 }

@@ -99,6 +99,7 @@ fn brief(target: &Target, space: Arc<[Schedule]>, seed: u64) -> Brief {
     Brief {
         target: target.clone(),
         gpu: gpu(),
+        group_sizes: Default::default(),
         space,
         constraints: Constraints::default(),
         measurable: Measurable::Space,

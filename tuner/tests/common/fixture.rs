@@ -40,6 +40,7 @@ pub fn recording_of(problem: &Problem, schedules: &[Schedule], shapes: &[Extents
             nvcc: "0.0".to_owned(),
             kernels: "none".to_owned(),
             objective: Default::default(),
+            group_sizes: Default::default(),
         },
         gpu: gpu(),
         method: Method {

@@ -14,6 +14,7 @@ use autokernel_core::{Limiter, Occupancy, Placement};
 use serde_json::{Value, json};
 use tuner::GpuFacts;
 use tuner::evaluate::Measurable;
+use tuner::group_sizes::GroupSizes;
 use tuner::known::Known;
 use tuner::llm::{
     Candidates, Conversation, Feedback, Figures, JsonSchema, Left, LlmError, Message, Proposals, Provider, Rejected,
@@ -82,6 +83,7 @@ static TASK: LazyLock<Task> = LazyLock::new(|| {
     Task {
         problem,
         shape: extents(4096, 4096, 4096),
+        group_sizes: Default::default(),
         gpu,
         roofline,
         cublas_ms: Some(0.25),
@@ -448,4 +450,26 @@ fn a_fault_leaves_the_conversation_able_to_go_on() {
     conversation.propose(&Actor::new(["prose", "prose"]), None, &untried).unwrap_err();
     let actor = Actor::new([&reply(&[schedule(&json!({}))])]);
     assert_eq!(conversation.propose(&actor, None, &untried).unwrap().valid.len(), 1);
+}
+
+#[test]
+fn the_model_is_told_of_which_groups_schedules_are_timed_on() {
+    let text = "fn experts(x: &Matrix<bf16>, w: &Batch<bf16>, offsets: &Index, out: &mut Matrix<bf16>) { out = dot(x, w.t()); }";
+    let problem = Problem::from(autokernel_codegen::product::problem(&syn::parse_str(text).unwrap()).unwrap());
+    let class = problem.class();
+    let schedules = [class.default_schedule(Arch::SM_90A)];
+    let told = |group_sizes| {
+        let shape = autokernel_codegen::matmul::grouped_extents(64, 8192, 2048, 7168);
+        let candidates = Candidates::new(class.clone(), Arch::SM_90A, schedules);
+        let task = Task { problem: problem.clone(), shape, group_sizes, candidates, known_good: Vec::new(), ..task() };
+        let prompt = Conversation::new(&task).messages(None)[1].content.clone();
+        prompt.split("\n\n").next().unwrap().to_owned()
+    };
+    let zipf = "# Problem\n\
+        C[m, n], computed from A[m, k] · B element by element (dot(x, w), offsets: Index -> out: Matrix<bf16>), with m = 8192, n = 2048, k = 7168: 2.4052e11 FLOP.\n\
+        A[m, k] and C are row-major, B stored as [n, k] row-major, multiplied transposed (layout nt). A and B are bf16, C is bf16, \
+        accumulation is f32. The rows of A lie in 64 groups, of sizes that only the device knows, each with a B of its own; tiles of a \
+        group follow one after the other. Schedules are timed on groups of sizes by Zipf's law, one in eight empty. Target sm_90a.";
+    assert_eq!(told(GroupSizes::Zipf), zipf);
+    assert!(told(GroupSizes::Even).contains("timed on groups of even sizes. Target"));
 }

@@ -18,6 +18,7 @@ __device__ __forceinline__ void matmul_of_one(const Args& args) {
 // Slots of rows: a count that is out of range is the nearest that is not.
 template <typename Problem, typename Body, int kProducts, typename Batch, typename Args>
 __device__ __forceinline__ void matmul_of_counts(const Args& args) {
+  static_assert(Batch::kMany == batch::Many::kGroups, "rows are counted");
   for (int group = 0; group < args.batch; ++group) {
     Args seen = Batch::of(args, group);
     seen.m = min(max(Batch::counts(args)[group], 0), args.m);
@@ -28,6 +29,7 @@ __device__ __forceinline__ void matmul_of_counts(const Args& args) {
 // Parts of K: an offset that is out of order or range begins where the group before ends.
 template <typename Problem, typename Body, int kProducts, typename Batch, typename Args>
 __device__ __forceinline__ void matmul_along_k(const Args& args) {
+  static_assert(Batch::kMany == batch::Many::kBatch, "each part of K is a product of a batch");
   const int32_t* const offsets = Batch::offsets(args);
   int begin = min(max(offsets[0], 0), args.k);
   for (int group = 0; group < args.batch; ++group) {

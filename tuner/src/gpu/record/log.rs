@@ -157,6 +157,7 @@ mod tests {
                 nvcc: text("13"),
                 kernels: text("0"),
                 objective: Default::default(),
+                group_sizes: Default::default(),
             },
         }
     }

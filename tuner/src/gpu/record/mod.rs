@@ -25,6 +25,7 @@ use crate::Target;
 use crate::demand::PackageError;
 use crate::environment::today;
 use crate::evaluate::{Contender, EvaluatorError, Rounds};
+use crate::numbers;
 use crate::outcome::{Measurement, Outcome};
 use crate::replay::{Method, RecordedShape, Recording, RecordingError};
 
@@ -98,7 +99,8 @@ const ROUNDS: Rounds = Rounds { count: 15, round_ms: 10.0, warm_up_ms: 300.0 };
 pub fn record(bench: &mut Bench, plan: &Plan) -> Result<Recording, RecordError> {
     let deadline = plan.limit.map(|limit| Instant::now() + limit);
     let class = plan.problem.class();
-    let header = Header { problem: plan.problem.clone(), arch: bench.arch(), environment: bench.environment(&class) };
+    let header =
+        Header { problem: plan.problem.clone(), arch: bench.arch(), environment: bench.environment(&plan.problem) };
     let mut log = Log::open(&log_path(&plan.out), &header)?;
     let space = Space::new(plan.family, &class, bench.arch());
     let probe = plan.rasters_for_top.map(|_| class.default_schedule(bench.arch()));
@@ -253,6 +255,13 @@ impl ShapeRun<'_> {
     }
 }
 
+/// What the operands held.
+fn data(bench: &Bench, problem: &Problem) -> String {
+    let drawn = "standard normal; B scaled by 1/sqrt(k)";
+    let groups = numbers::has_groups(problem).then(|| bench.environment(problem).group_sizes);
+    groups.map_or_else(|| drawn.to_owned(), |sizes| format!("{drawn}; groups of {sizes}"))
+}
+
 /// The recording of what the log holds, in the order of the space.
 fn assemble(bench: &Bench, plan: &Plan, space: &Space, log: &Log) -> Recording {
     let shape = |&shape: &Extents| {
@@ -264,10 +273,10 @@ fn assemble(bench: &Bench, plan: &Plan, space: &Space, log: &Log) -> Recording {
     Recording {
         problem: plan.problem.clone(),
         arch: bench.arch(),
-        environment: bench.environment(&plan.problem.class()),
+        environment: bench.environment(&plan.problem),
         gpu: bench.gpu().facts.clone(),
         method: Method {
-            data: "standard normal; B scaled by 1/sqrt(k)".to_owned(),
+            data: data(bench, &plan.problem),
             cache: "cold".to_owned(),
             samples: plan.effort.min_samples,
             date: today(),

@@ -1,12 +1,14 @@
 //! A problem's operands in device memory, each between guard zones.
 
 use autokernel_codegen::problem::Problem;
-use autokernel_core::{Extents, Operand, Passed, Role};
-use autokernel_runtime::Argument;
+use autokernel_core::{Extents, Operand, Passed, Role, Signature};
+use autokernel_runtime::{Argument, Device, Index};
 
 use super::error::Result;
 use super::guarded::Buffer;
 use super::instruments::Instruments;
+use crate::group_sizes::GroupSizes;
+use crate::numbers;
 use crate::operand::{outer, rows_and_columns, seed_of};
 
 /// Bytes before and after a matrix that is checked: more than a row of a large matrix.
@@ -32,11 +34,27 @@ impl Rows {
 
 /// The operands of one launch, in the order of the problem's signature.
 pub struct Operands {
+    signature: Signature,
+    shape: Extents,
+    group_sizes: GroupSizes,
     buffers: Vec<OperandBuffer>,
 }
 
 /// One operand.
-pub struct OperandBuffer {
+pub enum OperandBuffer {
+    /// A matrix, or several.
+    Matrix(MatrixBuffer),
+    /// Whole numbers that say where groups begin, how many rows count, or which are picked.
+    Numbers {
+        /// On the GPU.
+        index: Index,
+        /// On the host.
+        drawn: Vec<i32>,
+    },
+}
+
+/// An operand of elements.
+pub struct MatrixBuffer {
     /// What it is.
     pub operand: Operand,
     /// Where it lies.
@@ -53,9 +71,9 @@ pub const SCALAR: Argument<'static> = Argument::Scalar(1.0);
 impl Operands {
     /// Random inputs, and outputs of NaN.
     pub fn new(
-        tools: &Instruments,
+        (device, tools): (&Device, &Instruments),
         problem: &Problem,
-        shape: Extents,
+        (shape, group_sizes): (Extents, GroupSizes),
         rows: Rows,
         guard_bytes: usize,
         seed: u64,
@@ -63,21 +81,40 @@ impl Operands {
         let mut buffers = Vec::new();
         let signature = problem.signature();
         for (number, operand) in signature.operands.iter().cloned().enumerate() {
+            if let Some(drawn) = numbers::draw(&signature, number, &shape, group_sizes, seed_of(number, seed)) {
+                buffers.push(OperandBuffer::Numbers { index: Index::from_slice(device, &drawn)?, drawn });
+                continue;
+            }
             let (height, width) = rows_and_columns(&signature, number, &shape);
             let buffer = Buffer::new(tools, operand.dtype, height, width, rows.ld(width), guard_bytes)?;
             let scale = problem.scale(number, &shape);
             let outer = outer(&operand, &shape);
-            buffers.push(OperandBuffer { operand, buffer, outer, scale });
+            buffers.push(OperandBuffer::Matrix(MatrixBuffer { operand, buffer, outer, scale }));
         }
-        let operands = Operands { buffers };
+        let operands = Operands { signature, shape, group_sizes, buffers };
         operands.draw(tools, seed)?;
         Ok(operands)
     }
 
-    /// Draws the inputs anew.
+    /// Draws the elements of inputs anew. Whole numbers stay, so that what is timed has groups of the same sizes in each trial.
     pub fn draw(&self, tools: &Instruments, seed: u64) -> Result<()> {
-        for (number, OperandBuffer { buffer, scale, .. }) in self.inputs() {
-            tools.fill_normal(buffer.dtype(), buffer.rectangle(tools), seed_of(number, seed), *scale)?;
+        for (number, MatrixBuffer { operand, buffer, scale, .. }) in self.matrices() {
+            if operand.role == Role::Input {
+                tools.fill_normal(buffer.dtype(), buffer.rectangle(tools), seed_of(number, seed), *scale)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Draws whole numbers anew: of what is checked and not timed.
+    pub fn draw_numbers(&mut self, seed: u64) -> Result<()> {
+        let Operands { signature, shape, group_sizes, buffers } = self;
+        for (number, buffer) in buffers.iter_mut().enumerate() {
+            let OperandBuffer::Numbers { index, drawn } = buffer else { continue };
+            if let Some(others) = numbers::draw(signature, number, shape, *group_sizes, seed_of(number, seed)) {
+                index.copy_from_slice(&others)?;
+                *drawn = others;
+            }
         }
         Ok(())
     }
@@ -87,33 +124,49 @@ impl Operands {
         self.outputs().try_for_each(|output| output.buffer.poison_all(tools))
     }
 
+    /// What the kernel takes.
+    pub const fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
     /// All of them.
     pub fn all(&self) -> &[OperandBuffer] {
         &self.buffers
     }
 
-    /// All of them, for a library that names none.
-    pub fn all_mut(&mut self) -> &mut [OperandBuffer] {
-        &mut self.buffers
+    /// Those of elements, for a library that names none.
+    pub fn matrices_mut(&mut self) -> Vec<&mut MatrixBuffer> {
+        let matrices = self.buffers.iter_mut().filter_map(|buffer| match buffer {
+            OperandBuffer::Matrix(matrix) => Some(matrix),
+            OperandBuffer::Numbers { .. } => None,
+        });
+        matrices.collect()
     }
 
     /// Those that are written.
-    pub fn outputs(&self) -> impl Iterator<Item = &OperandBuffer> {
-        self.buffers.iter().filter(|buffer| buffer.operand.role == Role::Output)
+    pub fn outputs(&self) -> impl Iterator<Item = &MatrixBuffer> {
+        self.matrices().map(|(_, matrix)| matrix).filter(|matrix| matrix.operand.role == Role::Output)
     }
 
     /// What a launch takes.
     pub fn arguments(&mut self) -> Result<Vec<Argument<'_>>> {
-        let of = self.buffers.iter_mut().map(|OperandBuffer { operand, buffer, outer, .. }| match operand.role {
-            _ if operand.passed == Passed::ByValue => Ok(SCALAR),
-            Role::Input => buffer.argument(outer),
-            Role::Output => buffer.argument_mut(outer),
+        let of = self.buffers.iter_mut().map(|buffer| match buffer {
+            OperandBuffer::Numbers { index, .. } => Ok(Argument::from(index.view())),
+            OperandBuffer::Matrix(MatrixBuffer { operand, buffer, outer, .. }) => match operand.role {
+                _ if operand.passed == Passed::ByValue => Ok(SCALAR),
+                Role::Input => buffer.argument(outer),
+                Role::Output => buffer.argument_mut(outer),
+            },
         });
         of.collect()
     }
 
-    fn inputs(&self) -> impl Iterator<Item = (usize, &OperandBuffer)> {
-        self.buffers.iter().enumerate().filter(|(_, buffer)| buffer.operand.role == Role::Input)
+    /// Those of elements, by their numbers.
+    fn matrices(&self) -> impl Iterator<Item = (usize, &MatrixBuffer)> {
+        self.buffers.iter().enumerate().filter_map(|(number, buffer)| match buffer {
+            OperandBuffer::Matrix(matrix) => Some((number, matrix)),
+            OperandBuffer::Numbers { .. } => None,
+        })
     }
 }
 
@@ -122,7 +175,7 @@ mod tests {
     use autokernel_codegen::dtype::Dtype;
     use autokernel_codegen::matmul::{self, extents, sizes};
     use autokernel_codegen::problem::Layout;
-    use autokernel_core::{Coarse, Signature};
+    use autokernel_core::Coarse;
 
     use super::*;
 

@@ -9,7 +9,7 @@ use autokernel_codegen::problem::Problem;
 use autokernel_core::Extents;
 use autokernel_runtime::{Device, Element};
 
-use super::buffers::{OperandBuffer, Operands};
+use super::buffers::Operands;
 use super::error::{Result, WorkerError};
 use super::guarded::{Buffer, Guarded};
 
@@ -46,9 +46,9 @@ impl Cublas {
 
     /// Launches one of its algorithms.
     pub fn launch(&self, algorithm: usize, operands: &mut Operands) -> Result<()> {
-        let [a, b, c] = operands.all_mut() else { return Err(no_product()) };
-        let (OperandBuffer { buffer: a, .. }, OperandBuffer { buffer: b, .. }) = (&*a, &*b);
-        match (a, b, &mut c.buffer) {
+        let mut matrices = operands.matrices_mut();
+        let [a, b, c] = &mut matrices[..] else { return Err(no_product()) };
+        match (&a.buffer, &b.buffer, &mut c.buffer) {
             (Buffer::Bf16(a), Buffer::Bf16(b), Buffer::Bf16(c)) => self.launch_typed(algorithm, a, b, c),
             (Buffer::Bf16(a), Buffer::Bf16(b), Buffer::F16(c)) => self.launch_typed(algorithm, a, b, c),
             (Buffer::Bf16(a), Buffer::Bf16(b), Buffer::F32(c)) => self.launch_typed(algorithm, a, b, c),

@@ -35,6 +35,11 @@ impl Every {
     pub fn count(self, rows: usize) -> usize {
         rows.saturating_sub(self.first).div_ceil(self.stride)
     }
+
+    /// How many of them lie before row `bound`.
+    pub fn bound(self, bound: i32) -> i32 {
+        i32::try_from(self.count(usize::try_from(bound).unwrap_or(0))).unwrap_or(i32::MAX)
+    }
 }
 
 impl<T: Element> Guarded<T> {
@@ -89,7 +94,8 @@ impl<T: Element> Guarded<T> {
         Ok(MatrixView::from_cudarc_with_ld(body, rows, self.columns, self.ld * every.stride)?)
     }
 
-    fn poison_all(&self, tools: &Instruments) -> Result<()> {
+    /// Fills it, its gaps and its guards with NaN.
+    pub fn poison_all(&self, tools: &Instruments) -> Result<()> {
         tools.poison(self.base(tools), self.data.len() * size_of::<T>())
     }
 
@@ -161,8 +167,7 @@ impl Buffer {
             Dtype::I8 => Buffer::I8(Guarded::new(tools, rows, columns, ld, guard_bytes)?),
             Dtype::I4x2 => Buffer::I4x2(Guarded::new(tools, rows, columns, ld, guard_bytes)?),
             Dtype::I32 => {
-                let reason =
-                    "a kernel with an index is not measured yet, as nothing draws its numbers; tune its body without";
+                let reason = "a kernel that takes a table of whole numbers or writes some is not measured yet; tune its body without";
                 return Err(WorkerError::Request(reason.to_owned()));
             }
         })
@@ -227,6 +232,19 @@ mod tests {
             let counts = (0..16).map(|first| Every { first, stride: 16 }.count(rows));
             assert_eq!(counts.sum::<usize>(), rows);
             assert_eq!(Every::ROW.count(rows), rows);
+        }
+    }
+
+    #[test]
+    fn groups_of_some_rows_have_those_of_their_rows_that_are_looked_at() {
+        let bounds = [0, 5, 5, 21, 40];
+        for first in 0..16 {
+            let every = Every { first, stride: 16 };
+            for group in bounds.windows(2) {
+                let looked_at = (group[0]..group[1]).filter(|row| *row as usize % 16 == first).count();
+                assert_eq!((every.bound(group[1]) - every.bound(group[0])) as usize, looked_at);
+            }
+            assert_eq!(every.bound(40) as usize, every.count(40));
         }
     }
 }

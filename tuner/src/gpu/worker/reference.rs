@@ -5,12 +5,13 @@ use std::rc::Rc;
 use autokernel_codegen::emit::Tolerance;
 use autokernel_codegen::problem::Problem;
 use autokernel_core::{Extents, Operand, Passed, Role};
-use autokernel_runtime::{Argument, CompiledKernel, Device};
+use autokernel_runtime::{Argument, CompiledKernel, Device, Index};
 
-use super::buffers::{OperandBuffer, Operands, SCALAR};
+use super::buffers::{MatrixBuffer, OperandBuffer, Operands, SCALAR};
 use super::error::{Result, WorkerError};
 use super::guarded::{Every, Guarded};
 use super::instruments::{Instruments, Rectangle, Report};
+use crate::numbers::bounds_along;
 use crate::operand::{argument, rows_and_columns};
 
 /// The precise result of one set of operands, in fp32: of all rows, or of every `stride`th where all would take too long.
@@ -55,6 +56,19 @@ fn is_read_in_part(rows: Every, operand: &Operand) -> bool {
     rows.stride > 1 && operand.axes.first() == Some(&0)
 }
 
+/// Of what bounds groups of rows, where they lie among the rows that the reference computes; none of other operands, and none where it
+/// computes all.
+fn bounds_of_rows(device: &Device, rows: Every, operands: &Operands) -> Result<Vec<Option<Index>>> {
+    let bounds = |(number, buffer): (usize, &OperandBuffer)| match buffer {
+        OperandBuffer::Numbers { drawn, .. } if rows.stride > 1 && bounds_along(operands.signature(), number, 0) => {
+            let among_those: Vec<i32> = drawn.iter().map(|&bound| rows.bound(bound)).collect();
+            Ok(Some(Index::from_slice(device, &among_those)?))
+        }
+        _ => Ok(None),
+    };
+    operands.all().iter().enumerate().map(bounds).collect()
+}
+
 impl Reference {
     /// Room for the result of `problem` at `shape`, which `kernel` computes.
     pub fn new(tools: &Instruments, kernel: &Rc<CompiledKernel>, problem: &Problem, shape: Extents) -> Result<Self> {
@@ -73,9 +87,19 @@ impl Reference {
     /// turn.
     pub fn compute(&mut self, device: &Device, tools: &Instruments, operands: &Operands, seed: u64) -> Result<()> {
         self.rows.first = (seed % self.rows.stride as u64) as usize;
+        // What it leaves alone, as rows of no group, candidates must too.
+        self.expected.iter().try_for_each(|expected| expected.poison_all(tools))?;
+        let bounds = bounds_of_rows(device, self.rows, operands)?;
         let mut expected = self.expected.iter_mut();
         let mut arguments: Vec<Argument<'_>> = Vec::new();
-        for OperandBuffer { operand, buffer, outer, .. } in operands.all() {
+        for (buffer, bounds) in operands.all().iter().zip(&bounds) {
+            let MatrixBuffer { operand, buffer, outer, .. } = match buffer {
+                OperandBuffer::Numbers { index, .. } => {
+                    arguments.push(bounds.as_ref().unwrap_or(index).view().into());
+                    continue;
+                }
+                OperandBuffer::Matrix(matrix) => matrix,
+            };
             match operand.role {
                 _ if operand.passed == Passed::ByValue => arguments.push(SCALAR),
                 Role::Input if is_read_in_part(self.rows, operand) => {
@@ -131,7 +155,7 @@ impl Reference {
     fn describe(
         &self,
         tools: &Instruments,
-        output: &OperandBuffer,
+        output: &MatrixBuffer,
         expected: &Guarded<f32>,
         found: &[Report],
         faults: &mut Vec<String>,

@@ -43,7 +43,7 @@ pub struct Session {
 impl Session {
     /// Opens a problem.
     pub fn open(device: &Device, info: &DeviceInfo, request: &Open) -> Result<Self> {
-        let &Open { ref problem, shape, seed, .. } = request;
+        let &Open { ref problem, shape, group_sizes, seed, .. } = request;
         let stream = device.stream().ok_or_else(|| WorkerError::Request("the worker needs a GPU".to_owned()))?;
         let tools = Instruments::load(stream, info.sm_count, problem, read(&request.instruments.image)?)?;
         let (signature, (_, plan)) = (problem.reference_signature(), problem.reference());
@@ -53,16 +53,20 @@ impl Session {
         let kernel = Rc::new(kernel);
 
         let sibling = problem.ragged(&shape);
-        let ragged = Operands::new(&tools, problem, sibling, Rows::Gapped, GUARD_BYTES, seed ^ 1)?;
+        let ragged =
+            Operands::new((device, &tools), problem, (sibling, group_sizes), Rows::Gapped, GUARD_BYTES, seed ^ 1)?;
         let ragged_reference = Reference::new(&tools, &kernel, problem, sibling)?;
 
+        let timed = |guard_bytes, seed| {
+            Operands::new((device, &tools), problem, (shape, group_sizes), Rows::Dense, guard_bytes, seed)
+        };
         let wanted = sets_to_exceed_l2(problem.work(&shape).bytes() as u64, info.l2_bytes);
-        let mut sets = vec![Operands::new(&tools, problem, shape, Rows::Dense, GUARD_BYTES, seed)?];
+        let mut sets = vec![timed(GUARD_BYTES, seed)?];
         let reference = Reference::new(&tools, &kernel, problem, shape)?;
         for set in 1..wanted.min(MAX_SETS) as u64 {
             // Steps of a large odd number keep the seeds of all matrices apart.
             let seed = seed.wrapping_add(set.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-            sets.push(Operands::new(&tools, problem, shape, Rows::Dense, 0, seed)?);
+            sets.push(timed(0, seed)?);
         }
         let stopwatch = Stopwatch::new(&tools, Sensors::new(device))?;
         stream.synchronize().map_err(WorkerError::driver("preparing the matrices"))?;
@@ -104,6 +108,7 @@ impl Session {
     /// Draws the inputs of a check and computes what they must give, at both shapes.
     fn draw(&mut self, seed: u64) -> Result<()> {
         let Session { device, tools, sets, reference, ragged, ragged_reference, .. } = self;
+        ragged.draw_numbers(seed)?;
         for (operands, reference) in [(&*ragged, ragged_reference), (&sets[0], reference)] {
             operands.draw(tools, seed)?;
             reference.compute(device, tools, operands, seed)?;

@@ -12,6 +12,7 @@ use crate::gpu_facts::GpuFacts;
 use crate::known::Known;
 use crate::llm::candidates::FamilyKnobs;
 use crate::llm::task::Task;
+use crate::numbers;
 use crate::placement::{main_kernel, placement, resident_blocks};
 
 /// The standing instructions.
@@ -29,7 +30,7 @@ pub fn system() -> String {
 pub fn first(task: &Task) -> String {
     let mut text = String::new();
     for (title, body) in [
-        ("Problem", format!("{} Target {}.", task.problem.task(&task.shape), task.candidates.arch())),
+        ("Problem", format!("{}{} Target {}.", task.problem.task(&task.shape), groups(task), task.candidates.arch())),
         ("GPU", gpu(&task.gpu)),
         ("Roofline", task.roofline.to_string()),
     ] {
@@ -47,6 +48,12 @@ pub fn first(task: &Task) -> String {
         "Mix: about 40 % close to what is known to be good, 40 % that change one or two decisive knobs, 20 % bold.";
     let _ = write!(text, "# Budget\n{} {mix}", ask(&task.left));
     text
+}
+
+/// What is timed is of groups whose sizes no extents say.
+fn groups(task: &Task) -> String {
+    let sizes = numbers::has_groups(&task.problem).then_some(task.group_sizes);
+    sizes.map_or_else(String::new, |sizes| format!(" Schedules are timed on groups of {sizes}."))
 }
 
 fn gpu(facts: &GpuFacts) -> String {

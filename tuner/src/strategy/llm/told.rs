@@ -15,6 +15,7 @@ pub fn task(brief: &Brief, cublas_ms: Option<f64>) -> Task {
     Task {
         problem: target.problem.clone(),
         shape: target.shape,
+        group_sizes: brief.group_sizes,
         gpu: brief.gpu.clone(),
         roofline: roofline_facts(brief),
         cublas_ms,

@@ -145,6 +145,10 @@ struct Epilogue {
     } else {
       __syncwarp();
       copy_out(address, row, column);
+      if constexpr (kIsGrouped) {
+        // Boxes before and behind may go by TMA: a group of nothing keeps the count by which buffers are waited for.
+        if (threadIdx.x % kWarpSize == 0) ptx::tma_store_commit();
+      }
     }
     buffer = (buffer + 1) % G::kEpilogueBuffers;
     if constexpr (kFirst + kChunk < G::kWidthOfOne) {
