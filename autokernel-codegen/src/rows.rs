@@ -1,6 +1,7 @@
 //! Row-wise kernels as tokens: the problem that a function states, and the same body as a Rust function for the CPU.
 
 pub use autokernel_ops::Schedule as AnySchedule;
+pub use autokernel_ops::backward::differences;
 pub use autokernel_ops::body::{Columns, Fetch, Reduction};
 pub use autokernel_ops::rows::schedule::{Keep, RowsSchedule};
 pub use autokernel_ops::rows::{Body, Kind, Operand, Problem, emit, oracle, plan, space};

@@ -2,6 +2,7 @@
 //! what they mean is the operation's to say.
 
 mod arguments;
+mod backward;
 mod body;
 mod nodes;
 mod parameter;
@@ -19,6 +20,7 @@ use syn::{Error, Ident, Result, Token};
 
 use crate::function::{Called, Functions, calls_in};
 use crate::problem::Problem;
+use backward::{Asked, Derived, Forward};
 use nodes::Nodes;
 
 pub use types::Choice;
@@ -35,6 +37,17 @@ pub struct Spec {
     pub called: Vec<Called>,
     /// What stands for the function's type parameters.
     pub choices: Vec<Choice>,
+    /// The kernel in whose module this one is, where it is derived from that.
+    pub within: Option<Ident>,
+}
+
+/// The kernels of a declaration.
+#[derive(Default)]
+pub struct Kernels {
+    /// Those that are written: one, or one for each combination of types.
+    pub written: Vec<Spec>,
+    /// Those of its gradients, each as those.
+    pub derived: Vec<Vec<Spec>>,
 }
 
 /// A function, with a body or without.
@@ -65,11 +78,51 @@ pub fn attribute(name: &str) -> Option<&'static Attribute> {
 }
 
 impl Spec {
-    /// Reads the attribute's arguments and the function below it, whose body may call `functions`: a kernel, or one for each
-    /// combination of the types that the attribute lists.
+    /// Reads the attribute's arguments and the function below it, whose body may call `functions`: the kernels that are written, and
+    /// those of their gradients where it asks for these.
     ///
     /// # Errors
     /// All mistakes at once, each at its own span with its remedy.
+    pub fn parse_kernels(
+        attribute: &Attribute,
+        arguments: TokenStream,
+        item: TokenStream,
+        functions: &Functions,
+    ) -> Result<Kernels> {
+        let (asked, arguments) = backward::split(attribute, arguments)?;
+        let written = Spec::parse_all(attribute, arguments, item, functions)?;
+        let derived = asked.map(|asked| Spec::derive(attribute, &asked, &written)).transpose()?;
+        Ok(Kernels { written, derived: derived.unwrap_or_default() })
+    }
+
+    /// The kernels of the gradients of `written`.
+    fn derive(attribute: &Attribute, asked: &Asked, written: &[Spec]) -> Result<Vec<Vec<Spec>>> {
+        let bodies = written.iter().filter_map(|spec| match &spec.problem {
+            Problem::Rows(problem) => Some(problem.body()),
+            _ => None,
+        });
+        let Some(Spec { function, .. }) = written.first() else { return Ok(Vec::new()) };
+        let Some(block) = &function.body else { return Ok(Vec::new()) };
+        let forward = Forward {
+            bodies: bodies.collect(),
+            choices: written.iter().map(|spec| spec.choices.as_slice()).collect(),
+            signature: &function.sig,
+            block,
+            visibility: &function.vis,
+        };
+        let declared = |Derived { arguments, item }| {
+            let specs = Spec::parse_all(attribute, arguments, item, &Functions::default());
+            let mut specs = specs.map_err(|error| asked.blame(&error))?;
+            specs.iter_mut().for_each(|spec| spec.within = Some(function.sig.ident.clone()));
+            Ok(specs)
+        };
+        asked.declarations(&forward)?.into_iter().map(declared).collect()
+    }
+
+    /// The same of what asks for no gradients: a kernel, or one for each combination of the types that the attribute lists.
+    ///
+    /// # Errors
+    /// As [`parse_kernels`](Self::parse_kernels).
     pub fn parse_all(
         attribute: &Attribute,
         arguments: TokenStream,
@@ -105,9 +158,11 @@ impl Spec {
         <[Spec; 1]>::try_from(specs).map(|[spec]| spec).map_err(several)
     }
 
-    /// What the kernel is called: as its function, and by its types where there are several: `softmax<bf16>`.
+    /// What the kernel is called: as its function, in what it is derived from, and by its types where there are several:
+    /// `softmax<bf16>`, `softmax::backward<bf16>`.
     pub fn name(&self) -> String {
-        format!("{}{}", self.function.sig.ident.unraw(), types::suffix(&self.choices))
+        let within = self.within.as_ref().map(|within| format!("{}::", within.unraw())).unwrap_or_default();
+        format!("{within}{}{}", self.function.sig.ident.unraw(), types::suffix(&self.choices))
     }
 
     /// The type parameter that the elements of parameter `number` are of, if they are of one.
@@ -165,7 +220,7 @@ impl Written<'_> {
         };
         let called = function.body.as_ref().map(calls_in).unwrap_or_default();
         let called = called.iter().map(|name| functions.called(name)).collect::<Result<_>>()?;
-        Ok(Spec { problem, function: function.clone(), parameters: names, called, choices })
+        Ok(Spec { problem, function: function.clone(), parameters: names, called, choices, within: None })
     }
 }
 
@@ -219,5 +274,7 @@ fn refuse_modifiers(signature: &syn::Signature) -> Result<()> {
     Ok(())
 }
 
+#[cfg(test)]
+mod backward_tests;
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use autokernel_codegen::build::{Manifest, Misplaced, Plan};
 use autokernel_codegen::function::Functions;
 use autokernel_codegen::problem::Problem;
-use autokernel_codegen::spec::{self, Function, Spec};
+use autokernel_codegen::spec::{self, Function, Kernels, Spec};
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
@@ -20,13 +20,19 @@ pub fn expand(attribute: &str, arguments: TokenStream, item: TokenStream) -> Tok
     let attribute = spec::attribute(attribute).ok_or_else(unknown);
     let manifest = Manifest::of_this_crate();
     let functions = manifest.as_ref().map(|manifest| Functions::new(&manifest.functions)).unwrap_or_default();
-    let specs = attribute.and_then(|attribute| Spec::parse_all(attribute, arguments, item, &functions));
-    let generated = specs.and_then(|specs| {
-        let manifest = manifest.map_err(|error| Error::new(specs[0].function.sig.ident.span(), error))?;
-        let planned = |spec: Spec| find_plan(&spec, &manifest).map(|plan| (spec, plan));
-        let specs = specs.into_iter().map(planned).collect::<Result<Vec<_>>>()?;
-        let parts = parts(&specs[0].0)?.ok_or_else(unknown)?;
-        Ok(generate(&specs, &parts, &manifest))
+    let kernels = attribute.and_then(|attribute| Spec::parse_kernels(attribute, arguments, item, &functions));
+    let generated = kernels.and_then(|Kernels { written, derived }| {
+        let manifest = manifest.map_err(|error| Error::new(written[0].function.sig.ident.span(), error))?;
+        let items = |specs: Vec<Spec>, inside: TokenStream| {
+            let planned = |spec: Spec| find_plan(&spec, &manifest).map(|plan| (spec, plan));
+            let specs = specs.into_iter().map(planned).collect::<Result<Vec<_>>>()?;
+            let mut parts = parts(&specs[0].0)?.ok_or_else(unknown)?;
+            parts.items.extend(inside);
+            Ok(generate(&specs, &parts, &manifest))
+        };
+        let derived = derived.into_iter().map(|specs| items(specs, TokenStream::new()));
+        let derived: TokenStream = derived.collect::<Result<_>>()?;
+        items(written, derived)
     });
     generated.unwrap_or_else(|error| {
         let error = error.into_compile_error();

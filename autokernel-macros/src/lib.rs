@@ -483,6 +483,44 @@ pub fn attention(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// **Generated**: the function, which launches and returns `autokernel::Result<()>`, and a module of the same name with
 /// `KERNEL` (plan, prepare), `launch` on views and `launch_on` for another stream or an emulated GPU.
 ///
+/// # Gradients
+///
+/// ```ignore
+/// #[autokernel::rows(backward, T = [bf16, f32])]
+/// pub fn softmax<T>(x: &Matrix<T>, y: &mut Matrix<T>) {
+///     let e = (x - row_max(x)).exp();
+///     y = e / row_sum(e);
+/// }
+///
+/// #[autokernel::rows(backward)]
+/// pub fn rms_norm(x: &Matrix<bf16>, weight: &Row<f32>, eps: f32, y: &mut Matrix<bf16>) {
+///     let rms = (row_mean(x * x) + eps).sqrt();
+///     y = x / rms * weight;
+/// }
+///
+/// # fn main() -> autokernel::Result<()> {
+/// softmax::backward(&x, &dy, &mut dx)?;
+/// rms_norm::backward(&x, &weight, 1e-6, &dy, &mut dx, &mut rms)?;
+/// rms_norm::backward_rows(&x, &dy, &rms, &mut dweight)?;
+/// # Ok(()) }
+/// ```
+///
+/// With `backward` the module has kernels of the gradients, derived from the body: `backward` writes those of matrices, and
+/// `backward_rows` those of each `&Row`, which are sums along columns. `backward(x, weight)` names the operands that have one, a
+/// `&Column` too, whose gradient is a sum along the row; without names these are every `&Matrix` and `&Row`. That of an operand `x`
+/// is called `dx` and is of its type; that of an output is given. A kernel takes, in this order, what it needs of the function's
+/// inputs, the gradients of its outputs, and then writes. Numbers of a row that `backward_rows` needs, and that reductions give, are
+/// further outputs of `backward`, `&mut Column<f32>` under the names that the body gives them: its documentation lists all.
+/// Nothing else is kept from the forward pass: what is needed of it is computed again.
+///
+/// **Corners**: of `a.max(b)` and `a.min(b)` that are equal `b` has the gradient, so that of `x.max(0.0)` it is 0 at 0; of `abs` it is 0
+/// there. Elements that are all the greatest of a row, or the least, share it evenly. Of `if` the branch that was taken has it,
+/// and its condition none. `gelu`, `gelu_tanh`, `silu` and `sigmoid`, in whose text too, have the derivatives of the language, which are
+/// finite where the function is.
+///
+/// **Not derived**: gradients of operands whose rows an index picks or whose columns are moved, through outputs that an index
+/// scatters or of 8 bits, and through `column_mean`, `column_max` and `column_min`.
+///
 /// # For several types
 ///
 /// ```ignore

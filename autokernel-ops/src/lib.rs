@@ -6,6 +6,7 @@
 //! Nothing here parses Rust, runs nvcc or touches a GPU.
 
 pub mod attention;
+pub mod backward;
 pub mod body;
 pub mod contender;
 pub mod declaration;

@@ -17,7 +17,7 @@ use walkdir::{DirEntry, WalkDir};
 
 use super::block::Block;
 use crate::function::{self, Functions};
-use crate::spec::{self, Spec};
+use crate::spec::{self, Kernels, Spec};
 
 /// Every `.rs` file at or below `root`, in a fixed order. Folders of other packages are theirs to build.
 pub fn rust_files(root: &Path) -> std::io::Result<Vec<PathBuf>> {
@@ -61,13 +61,12 @@ pub fn kernels_in(file: &Path, functions: &Functions) -> std::io::Result<Vec<Sca
 
 fn kernels(marked: Marked, functions: &Functions) -> Vec<Scanned> {
     let Marked { mark: Mark::Kernel(attribute), arguments, item, features, inside } = marked else { return Vec::new() };
-    let specs = Spec::parse_all(attribute, arguments, item, functions).unwrap_or_default();
-    let with_features = |spec: Spec| {
-        let below = spec.function.attrs.iter().filter_map(|attribute| feature(&attribute.meta));
-        let features = features.iter().cloned().chain(below).collect();
-        Scanned { spec, features, inside }
-    };
-    specs.into_iter().map(with_features).collect()
+    let Kernels { written, derived } = Spec::parse_kernels(attribute, arguments, item, functions).unwrap_or_default();
+    let below = written.first().map(|spec| spec.function.attrs.as_slice()).unwrap_or_default();
+    let below = below.iter().filter_map(|attribute| feature(&attribute.meta));
+    let features: Vec<String> = features.into_iter().chain(below).collect();
+    let specs = written.into_iter().chain(derived.into_iter().flatten());
+    specs.map(|spec| Scanned { spec, features: features.clone(), inside }).collect()
 }
 
 /// The texts of the functions in `file` that bodies may call, each with the features that it asks for.

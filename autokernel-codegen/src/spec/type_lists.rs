@@ -49,7 +49,8 @@ pub fn split(arguments: TokenStream) -> Result<(Vec<TypeList>, TokenStream)> {
     Ok((lists, others))
 }
 
-fn between_commas(tokens: TokenStream) -> Vec<Vec<TokenTree>> {
+/// What stands between the commas.
+pub fn between_commas(tokens: TokenStream) -> Vec<Vec<TokenTree>> {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let is_comma = |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ',');
     tokens.split(is_comma).filter(|argument| !argument.is_empty()).map(<[_]>::to_vec).collect()

@@ -151,7 +151,7 @@ impl Ball {
             Math::Sqrt => args[0].monotone(f64::sqrt),
             Math::Tanh => Ball::of_function(x.tanh(), e),
             // Its slope is at most 2/√π.
-            Math::Erf => Ball::of_function(f64::from(autokernel_core::erf(x as f32)), 1.2 * e + FUNCTION),
+            Math::Erf => Ball::of_function(libm::erf(x), 1.2 * e + FUNCTION),
             Math::Sin | Math::Cos if x.is_infinite() => Ball::exact(f64::NAN),
             Math::Sin => Ball::of_function(x.sin(), e + FUNCTION),
             Math::Cos => Ball::of_function(x.cos(), e + FUNCTION),

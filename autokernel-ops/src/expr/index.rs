@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// What numbers the elements of a matrix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Axis {
     /// Its rows.

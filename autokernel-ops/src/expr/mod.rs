@@ -73,7 +73,7 @@ pub enum Condition {
 }
 
 /// An operator on two numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names are the operators")]
 pub enum BinaryOp {
@@ -84,7 +84,7 @@ pub enum BinaryOp {
 }
 
 /// A comparison of two numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names are the operators")]
 pub enum CompareOp {
@@ -100,7 +100,7 @@ macro_rules! math {
     ($($(#[$doc:meta])* $variant:ident $name:literal $arity:literal $eval:expr;)*) => {
         /// The functions an epilogue may call: methods of `f32` or, where it has none, of [`autokernel_core`] in Rust,
         /// `autokernel::math` in CUDA, under one name.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         #[allow(missing_docs, reason = "the names are those of the functions")]
         pub enum Math { $($variant,)* }

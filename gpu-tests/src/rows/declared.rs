@@ -8,6 +8,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use super::check_launch;
+use super::derived::derived;
 use crate::host::Values;
 use crate::placement::Placement;
 use crate::settings;
@@ -161,7 +162,7 @@ macro_rules! declared {
     };
 }
 
-/// The kernels above.
+/// The kernels above, and those that are derived from others.
 pub fn declared_here() -> Vec<Declared> {
     let of_types = [
         Declared { name: "scaled<f16>", kernel: scaled::kernel::<f16>() },
@@ -171,8 +172,10 @@ pub fn declared_here() -> Vec<Declared> {
         Declared { name: "embedding<bf16>", kernel: embedding::kernel::<bf16>() },
         Declared { name: "embedding<f32>", kernel: embedding::kernel::<f32>() },
     ];
+    let derived = derived().map(|(name, kernel)| Declared { name, kernel });
     of_types
         .into_iter()
+        .chain(derived)
         .chain(declared![statistics, language, elementwise, causal, append, permute, rotary, rotary_pairs, gradients])
         .collect()
 }

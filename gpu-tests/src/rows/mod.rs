@@ -5,6 +5,7 @@ use autokernel_codegen::rows::oracle;
 use autokernel_codegen::rows::{AnySchedule, Kind, Operand, Problem, RowsSchedule, plan};
 
 pub mod declared;
+pub mod derived;
 
 use crate::host::Values;
 use crate::operands::{Ran, Setup, Told, is_right, run_twice};

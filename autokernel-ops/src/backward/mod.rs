@@ -1,0 +1,160 @@
+//! The kernels of a body's gradients, as bodies: reverse mode on its expressions, at what is wanted of the gradients of its
+//! outputs, from the inputs of the body alone.
+//!
+//! The graph of the body (`read`) gets the adjoints of its values (`reverse`), in which sums along a row are taken apart (`totals`),
+//! what changes nothing is left out (`invariance`), and forms with a derivative of their own have that (`known`); what is needed of
+//! it becomes bodies again (`write`), which are compiled like any other.
+
+pub mod differences;
+mod graph;
+mod invariance;
+mod known;
+mod names;
+mod read;
+mod refuse;
+mod reverse;
+mod totals;
+mod write;
+
+pub use names::source;
+
+use std::collections::BTreeSet;
+
+use autokernel_core::{Dtype, Role};
+
+use crate::body::{Body, Complaint, Kind, Operand, Reduction};
+use graph::{Graph, Id, Node};
+use names::name_of;
+use read::Forward;
+use write::{Output, Writer, unique};
+
+/// The kernels of a body's gradients. Each takes what it needs of the body's inputs, in their order, then of the gradients of its
+/// outputs, and writes the gradients of inputs. That of an operand `x` is called `dx`, and is of its type.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gradient {
+    /// The gradients of matrices and columns, and behind them numbers of each row that the other kernel takes.
+    pub by_rows: Option<Body>,
+    /// The gradients of rows, which are sums along columns.
+    pub by_columns: Option<Body>,
+}
+
+/// The gradients of a body without mistakes: of the operands of those numbers, or of every matrix and row that it reads.
+///
+/// # Errors
+/// What has no gradient, each with what can be done instead.
+pub fn gradient(body: &Body, wanted: Option<&[usize]>) -> Result<Gradient, Vec<Complaint>> {
+    let wanted = wanted.map_or_else(|| all(body), <[usize]>::to_vec);
+    let complaints = refuse::complaints(body, &wanted);
+    if !complaints.is_empty() {
+        return Err(complaints);
+    }
+    let mut forward = Forward::of(body);
+    let seeds = seeds(body, &mut forward);
+    let leaves: Vec<Id> = wanted.iter().map(|&at| leaf(&mut forward.graph, &body.operands[at])).collect();
+    let pairs: Vec<(Id, Id)> = seeds.iter().map(|(value, seed, _)| (*value, *seed)).collect();
+    let adjoints = forward.graph.adjoints(&pairs, &leaves);
+    let (mut outputs, mut complaints) = (Vec::new(), Vec::new());
+    for (&at, adjoint) in wanted.iter().zip(adjoints) {
+        let operand = &body.operands[at];
+        let gradient = Operand { name: name_of(operand), role: Role::Output, ..operand.clone() };
+        match adjoint {
+            Some(value) if operand.kind == Kind::Row && !forward.graph.varies(value) => {
+                complaints.push(refuse::same_in_each_column(at, operand));
+            }
+            Some(value) => {
+                let fold = (operand.kind == Kind::Row).then_some(Reduction::Sum);
+                outputs.push(Output { operand: gradient, fold, value });
+            }
+            None => complaints.push(refuse::without_influence(at, operand)),
+        }
+    }
+    if !complaints.is_empty() {
+        return Err(complaints);
+    }
+    let inputs = body.operands.iter().filter(|operand| operand.role == Role::Input).cloned();
+    let inputs: Vec<Operand> = inputs.chain(seeds.into_iter().map(|(.., operand)| operand)).collect();
+    kernels(&forward, body, &inputs, outputs)
+}
+
+/// Every matrix and row that is read, by their numbers.
+fn all(body: &Body) -> Vec<usize> {
+    let is_wanted = |operand: &Operand| operand.role == Role::Input && matches!(operand.kind, Kind::Matrix | Kind::Row);
+    (0..body.operands.len()).filter(|&at| is_wanted(&body.operands[at])).collect()
+}
+
+fn leaf(graph: &mut Graph, operand: &Operand) -> Id {
+    graph.name(&operand.name, operand.kind.varies_along_row())
+}
+
+/// For each output its value, the element of its gradient, and the operand that has that.
+fn seeds(body: &Body, forward: &mut Forward) -> Vec<(Id, Id, Operand)> {
+    let mut seeds = Vec::new();
+    for (output, _, value) in forward.stores.clone() {
+        let Some(operand) = body.operand(&output) else { continue };
+        let operand = Operand { name: name_of(operand), role: Role::Input, ..operand.clone() };
+        seeds.push((value, leaf(&mut forward.graph, &operand), operand));
+    }
+    seeds
+}
+
+/// The outputs' kernels, each of what it needs of `inputs`.
+fn kernels(
+    forward: &Forward,
+    body: &Body,
+    inputs: &[Operand],
+    outputs: Vec<Output>,
+) -> Result<Gradient, Vec<Complaint>> {
+    let (of_rows, mut others): (Vec<Output>, Vec<Output>) =
+        outputs.into_iter().partition(|output| output.fold.is_some());
+    let roots: Vec<Id> = of_rows.iter().map(|output| output.value).collect();
+    let taken = inputs.iter().chain(of_rows.iter().chain(&others).map(|output| &output.operand));
+    let statistics = statistics(forward, &roots, taken.map(|operand| operand.name.clone()).collect());
+    for (value, operand) in &statistics {
+        let operand = Operand { role: Role::Output, ..operand.clone() };
+        others.push(Output { operand, fold: None, value: *value });
+    }
+    let given: Vec<Operand> = inputs.iter().chain(statistics.iter().map(|(_, operand)| operand)).cloned().collect();
+    let of_body = |writer: Writer<'_>, operands: &[Operand], outputs: Vec<Output>| {
+        (!outputs.is_empty()).then(|| writer.body(operands, &body.fetches, outputs))
+    };
+    let by_rows = of_body(Writer::new(forward), inputs, others);
+    let by_columns = of_body(Writer::new(forward).given(&statistics), &given, of_rows);
+    match by_columns.as_ref().and_then(|columns| columns.fetches.first()) {
+        Some(fetch) => Err(vec![refuse::fetched_by_columns(body, fetch)]),
+        None => Ok(Gradient { by_rows, by_columns }),
+    }
+}
+
+/// The numbers of a row that only reductions along it give, and that the values need: a column for each.
+fn statistics(forward: &Forward, roots: &[Id], mut taken: BTreeSet<String>) -> Vec<(Id, Operand)> {
+    let Forward { graph, names, .. } = forward;
+    let (mut found, mut open, mut seen) = (Vec::new(), roots.to_vec(), BTreeSet::new());
+    while let Some(id) = open.pop() {
+        if !seen.insert(id) {
+            continue;
+        }
+        if graph.varies(id) || !has_reduction(graph, id) {
+            open.extend(graph.node(id).children());
+            continue;
+        }
+        found.push(id);
+    }
+    found.sort_unstable();
+    let operand = |id: Id| {
+        let stem = names.get(&id).map_or("of_row", |name| name.trim_start_matches("r#").trim_end_matches('_'));
+        let name =
+            if names.contains_key(&id) && !taken.contains(stem) { stem.to_owned() } else { unique(stem, &taken) };
+        taken.insert(name.clone());
+        (id, Operand { name, kind: Kind::Column, dtype: Dtype::F32, role: Role::Input, batched: false })
+    };
+    found.into_iter().map(operand).collect()
+}
+
+fn has_reduction(graph: &Graph, id: Id) -> bool {
+    matches!(graph.node(id), Node::Reduce(..))
+        || graph.node(id).children().into_iter().any(|child| has_reduction(graph, child))
+}
+
+#[cfg(test)]
+#[path = "backward_tests.rs"]
+mod tests;
