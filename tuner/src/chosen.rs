@@ -33,8 +33,8 @@ fn with_knobs(image: Schedule, knobs: &[(&'static str, i32)]) -> Schedule {
 pub(crate) mod tests {
     use autokernel_codegen::arch::Arch;
     use autokernel_codegen::dtype::Dtype;
-    use autokernel_codegen::matmul::extents;
-    use autokernel_codegen::matmul::model::{Model, Traits};
+    use autokernel_codegen::matmul::model::{Model, Traits, splits_of};
+    use autokernel_codegen::matmul::{self, extents};
     use autokernel_codegen::problem::{Layout, Problem};
 
     use super::*;
@@ -64,10 +64,17 @@ pub(crate) mod tests {
             let portfolio = config.portfolio_for(&target.problem, target.arch).unwrap();
             let model = Model { machine: gpu.machine(), constants: portfolio.model };
             let class = target.problem.class();
-            let timed = portfolio.images_for(&class).map(|image| {
-                let traits = Traits::of(&class, &image.schedule).unwrap();
-                let ms = image.measured_over_predicted * model.predicted_ms(&traits, &target.shape);
-                (traits.with_raster(&image.schedule, &target.shape), ms)
+            let product = target.problem.as_product().unwrap().class();
+            let timed = portfolio.images_for(&class).flat_map(|image| {
+                let typed = matmul::Schedule::try_from(&image.schedule).unwrap();
+                let splits: Vec<Schedule> = splits_of(&product, typed).map(Schedule::from).collect();
+                let forms = if splits.is_empty() { vec![image.schedule] } else { splits };
+                let timed = |form: Schedule| {
+                    let traits = Traits::of(&class, &form).unwrap();
+                    let ms = image.measured_over_predicted * model.predicted_ms(&traits, &target.shape);
+                    (traits.with_raster(&form, &target.shape), ms)
+                };
+                forms.into_iter().map(timed).collect::<Vec<_>>()
             });
             let best = timed.min_by(|(_, a), (_, b)| a.total_cmp(b)).unwrap();
             assert_eq!(predicted(&config, &target, &gpu), Some(best), "{target}");

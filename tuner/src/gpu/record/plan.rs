@@ -6,6 +6,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 
 use super::super::compile::ImageGroup;
+use crate::knobs::of_variant;
 
 /// Any number: the sample must only be the same each time.
 const SAMPLE_SEED: u64 = 1;
@@ -26,9 +27,9 @@ pub fn images(space: &Space, most: Option<usize>, order: u64, shipped: &[Schedul
     groups
 }
 
-/// The schedules of the first pass: all of them, or each image with the launch-time knobs of `probe`.
+/// The schedules of the first pass: all of them, or each form of an image with the variant of `probe`.
 pub fn first_pass(groups: &[ImageGroup], probe: Option<Schedule>) -> Vec<Schedule> {
-    let wanted = |schedule: &Schedule| probe.is_none_or(|probe| probe.launch_knobs().eq(schedule.launch_knobs()));
+    let wanted = |schedule: &Schedule| probe.is_none_or(|probe| of_variant(&probe).eq(of_variant(schedule)));
     groups.iter().flat_map(|group| &group.schedules).copied().filter(wanted).collect()
 }
 
@@ -42,6 +43,8 @@ pub fn second_pass(groups: &[ImageGroup], top: usize, median_ms: impl Fn(&Schedu
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use autokernel_codegen::arch::Arch;
     use autokernel_codegen::dtype::Dtype;
     use autokernel_codegen::problem::{Layout, Problem, ProblemClass};
@@ -77,12 +80,15 @@ mod tests {
         let groups = images(&space(), Some(10), 0, &[]);
         let default = class().default_schedule(Arch::SM_90A);
         let probes = first_pass(&groups, Some(default));
-        assert_eq!(probes.len(), 10);
+        let forms: HashSet<Schedule> =
+            groups.iter().flat_map(|group| &group.schedules).map(|schedule| schedule.form()).collect();
+        assert_eq!((probes.len(), groups.len()), (forms.len(), 10));
         let fastest = probes[3];
         let second = second_pass(&groups, 1, |schedule| {
             let probe = probes.iter().position(|probe| probe == schedule)?;
             Some(if *schedule == fastest { 1.0 } else { 2.0 + probe as f64 })
         });
-        assert_eq!(second, groups[3].schedules);
+        let group = groups.iter().find(|group| group.schedules.contains(&fastest)).unwrap();
+        assert_eq!(second, group.schedules);
     }
 }

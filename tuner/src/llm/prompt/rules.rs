@@ -90,8 +90,9 @@ mod tests {
             let mut found = broken(&base);
             if family == Family::Sm90 {
                 found.extend(broken(&with(&base, json!({"swap_ab": true, "consumers": 1}))));
-                found.extend(broken(&with(&base, json!({"tile_m": 256, "tile_n": 128, "split_k": 8}))));
+                found.extend(broken(&with(&base, json!({"tile_m": 256, "tile_n": 128, "splits": true, "split_k": 8}))));
                 found.extend(broken(&with(&base, json!({"stream_k": true}))));
+                found.extend(broken(&with(&base, json!({"stream_k": true, "splits": true}))));
                 found.extend(broken(&with(&base, json!({"tile_n": 40}))));
                 found.extend(OF_BODIES);
             } else {

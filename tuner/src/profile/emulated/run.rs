@@ -15,6 +15,7 @@ use super::sample::Sample;
 use crate::folder;
 use crate::gate::operands::{Operands, Rows};
 use crate::gate::reason;
+use crate::knobs::of_variant;
 use crate::profile::error::ProfileError;
 use crate::profile::kernel::Kernel;
 use crate::profile::machine::Machine;
@@ -87,7 +88,7 @@ fn reuse(machine: &Machine, target: &Target, kernel: &Kernel, plan: &LaunchPlan)
     let launch = Launch { class: &class, signature: &signature, shape: target.shape, grid, at_once, l2_bytes };
     let own = kernel.schedule;
     let space = class.schedules(own.family(), target.arch);
-    let orders: BTreeSet<Vec<_>> = space.iter().map(|other| other.launch_knobs().collect()).collect();
+    let orders: BTreeSet<Vec<_>> = space.iter().map(|other| of_variant(other).collect()).collect();
     let ordered =
         |knobs: &Vec<(&str, u16)>| knobs.iter().try_fold(own, |other, (name, value)| other.with(name, *value));
     let others = orders.iter().filter_map(ordered).filter(|other| *other != own);
