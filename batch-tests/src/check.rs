@@ -26,8 +26,7 @@ pub struct Case {
     pub seed: u64,
 }
 
-/// Runs `launch`, which computes `problem`, twice on operands of `device`: guards must stay, both runs give the same bits, and
-/// every element is what the body gives.
+/// As [`check_of`], with groups that the case's seed draws.
 ///
 /// # Errors
 /// A report of what is not so.
@@ -37,13 +36,31 @@ pub fn check(
     case: Case,
     launch: impl Fn(&mut [Argument<'_>]) -> Result<()>,
 ) -> std::result::Result<(), String> {
+    check_of(device, problem, case, None, launch)
+}
+
+/// Runs `launch`, which computes `problem`, twice on operands of `device`: guards must stay, both runs give the same bits, and
+/// every element is what the body gives. `numbers` say of which groups, else the case's seed does.
+///
+/// # Errors
+/// A report of what is not so.
+pub fn check_of(
+    device: &Device,
+    problem: &Problem,
+    case: Case,
+    numbers: Option<Vec<i32>>,
+    launch: impl Fn(&mut [Argument<'_>]) -> Result<()>,
+) -> std::result::Result<(), String> {
     let body = problem.body.as_ref().ok_or("a problem with a body")?;
     let report = |reason: String| format!("{problem}, {case:?}, {device}: {reason}");
     let shapes: Vec<[usize; 3]> = shapes(problem, body, &case.extents);
     let (mut rng, operands) = (StdRng::seed_from_u64(case.seed), body.operands());
     let places = operands.iter().zip(&shapes).map(|(operand, &shape)| place(&mut rng, operand, shape));
     let places: Vec<Place> = places.collect();
-    let sizes = Sizes::random(&mut rng, problem.many(), &case.extents);
+    let sizes = match numbers {
+        Some(numbers) => Sizes::of(problem.many(), &case.extents, numbers),
+        None => Sizes::random(&mut rng, problem.many(), &case.extents),
+    };
     let mut runs: Vec<Vec<Vec<f64>>> = Vec::new();
     for _ in 0..2 {
         let ran = run(device, body, &places, (case, &sizes), &launch)

@@ -3,6 +3,7 @@
 
 pub mod buffer;
 pub mod carried;
+pub mod changed;
 pub mod check;
 pub mod check_declared;
 pub mod compiler;

@@ -23,13 +23,18 @@ impl Sizes {
     /// Groups of such a problem at those extents: in order, with empty ones among them, from the first row to the last or not; now and
     /// then any numbers.
     pub fn random(rng: &mut StdRng, many: Many, extents: &Extents) -> Self {
-        let ([m, _, k], groups) = (matmul::sizes(extents), matmul::matrices(extents) as usize);
-        let rows = if many == Many::GroupsAlongK { k } else { m };
+        let (rows, groups) = (rows(many, extents).cast_signed(), matmul::matrices(extents) as usize);
         let numbers = match many {
             Many::One | Many::Batch => Vec::new(),
-            Many::Masked => counts(rng, groups, rows.cast_signed()),
-            Many::Groups | Many::GroupsAlongK => offsets(rng, groups, rows.cast_signed()),
+            Many::Masked => counts(rng, groups, rows),
+            Many::Groups | Many::GroupsAlongK => offsets(rng, groups, rows),
         };
+        Sizes::of(many, extents, numbers)
+    }
+
+    /// Those that `numbers` tell, whatever they are.
+    pub fn of(many: Many, extents: &Extents, numbers: Vec<i32>) -> Self {
+        let (rows, [.., k]) = (rows(many, extents), matmul::sizes(extents));
         let inside = |number: i32| usize::try_from(number).unwrap_or(0).min(rows as usize);
         let mut end = numbers.first().copied().map_or(0, inside);
         let of_offset = |offset: &i32| {
@@ -67,6 +72,12 @@ impl Sizes {
             Many::Groups | Many::GroupsAlongK => self.groups.iter().any(|rows| rows.contains(&row)),
         }
     }
+}
+
+/// What groups are parts of.
+fn rows(many: Many, extents: &Extents) -> u32 {
+    let [m, _, k] = matmul::sizes(extents);
+    if many == Many::GroupsAlongK { k } else { m }
 }
 
 fn offsets(rng: &mut StdRng, groups: usize, rows: i32) -> Vec<i32> {

@@ -1,15 +1,14 @@
 //! Mistakes in the headers of groups: each must show on an emulated GPU, as a fault or as a wrong result.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use autokernel::{Arch, Device, EmulatedKernel, Emulation, matmul};
-use autokernel_codegen::emit::{KernelSource, all_headers};
 use autokernel_codegen::matmul::emit;
 use autokernel_codegen::matmul::plan::signature;
 use autokernel_codegen::matmul::schedule::{Schedule, Sm80Schedule, Sm90Schedule};
-use autokernel_codegen::nvcc::{Nvcc, RUNTIME_HEADER};
+use autokernel_codegen::nvcc::Nvcc;
 use autokernel_codegen::product::Problem;
+use batch_tests::changed::ptx;
 use batch_tests::check::{Case, check, of_many, random};
 use batch_tests::declared::catalogue;
 use gpu_tests::skip;
@@ -74,46 +73,12 @@ fn schedule(arch: Arch) -> Schedule {
     }
 }
 
-/// PTX of `source` with one header changed.
-fn ptx(nvcc: &Nvcc, source: &KernelSource, mutant: Option<&Mutant>, arch: Arch) -> String {
-    let folder = tempfile::tempdir().unwrap();
-    let mut is_changed = mutant.is_none();
-    for (path, text) in all_headers().chain([RUNTIME_HEADER]) {
-        let mutant = mutant.filter(|mutant| mutant.file == path);
-        is_changed |= mutant.is_some_and(|mutant| text.contains(mutant.before));
-        let text = mutant.map_or(text.to_owned(), |mutant| text.replacen(mutant.before, mutant.after, 1));
-        let path = folder.path().join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-    assert!(is_changed, "{} changes nothing", mutant.map_or("", |mutant| mutant.name));
-    std::fs::write(folder.path().join("kernel.cu"), &source.cuda).unwrap();
-    let output = Command::new(&nvcc.path)
-        .current_dir(folder.path())
-        .args([
-            "-std=c++17",
-            "-O3",
-            "-DNDEBUG",
-            "--expt-relaxed-constexpr",
-            "-ptx",
-            "-I.",
-            "-o",
-            "kernel.ptx",
-            "kernel.cu",
-        ])
-        .arg(format!("-arch={arch}"))
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    std::fs::read_to_string(folder.path().join("kernel.ptx")).unwrap()
-}
-
 /// The first thing that goes wrong.
 fn run(nvcc: &Nvcc, on: &str, arch: Arch, mutant: Option<&Mutant>) -> Option<String> {
     let declared = catalogue();
     let problem: Problem = declared.iter().find(|declared| declared.name == on).unwrap().problem();
     let (source, plan) = emit::kernel(&problem, &schedule(arch));
-    let ptx = ptx(nvcc, &source, mutant, arch);
+    let ptx = ptx(nvcc, &source, mutant.map(|it| (it.file, it.before, it.after)), arch);
     let mut rng = StdRng::seed_from_u64(5);
     (0..CASES).find_map(|seed| {
         let emulation = Emulation::new(arch).seed((seed % 4).into());
