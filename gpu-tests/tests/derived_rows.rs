@@ -21,7 +21,7 @@ fn check(device: &Device) {
 
 fn softmax(device: &Device) {
     let (x, dy) = (numbers(ROWS * COLUMNS, 1), numbers(ROWS * COLUMNS, 2));
-    let matrix = |values: &[f32]| Matrix::from_slice(device, ROWS, COLUMNS, values).unwrap();
+    let matrix = |values: &[f32]| Matrix::from_slice(device, values, ROWS, COLUMNS).unwrap();
     let mut dx = Matrix::<f32>::zeros(device, ROWS, COLUMNS).unwrap();
     softened::backward(&matrix(&x), &matrix(&dy), &mut dx).unwrap();
     let found = dx.to_vec().unwrap();
@@ -44,7 +44,7 @@ fn norm(device: &Device) {
     let (x, dy) = (numbers(ROWS * COLUMNS, 3), numbers(ROWS * COLUMNS, 4));
     let matrix = |values: &[f32]| {
         let values: Vec<bf16> = values.iter().copied().map(bf16::from_f32).collect();
-        Matrix::from_slice(device, ROWS, COLUMNS, &values).unwrap()
+        Matrix::from_slice(device, &values, ROWS, COLUMNS).unwrap()
     };
     let (x_matrix, dy_matrix) = (matrix(&x), matrix(&dy));
     let weight = Row::from_slice(device, &numbers(COLUMNS, 5)).unwrap();

@@ -269,8 +269,12 @@ impl Graph {
         }
     }
 
+    /// Whether a branch, or one of its own, is nothing.
     fn has_nothing(&self, then: Id, otherwise: Id) -> bool {
-        self.is(then, 0.0) || self.is(otherwise, 0.0)
+        [then, otherwise].into_iter().any(|branch| match self.node(branch) {
+            Node::If(_, then, otherwise) => self.has_nothing(*then, *otherwise),
+            _ => self.is(branch, 0.0),
+        })
     }
 
     /// Whether the divisor of `value / by` goes out of its product with `other`: unless that makes an element's what is the row's.

@@ -198,7 +198,12 @@ impl Graph {
     fn of_extreme(&mut self, function: Math, adjoint: Id, x: Id, other: Id) -> Vec<(Id, Id)> {
         let op = if function == Math::Max { CompareOp::Greater } else { CompareOp::Less };
         let nothing = self.literal(0.0);
-        let is_first = Truth::Compare(op, x, other);
+        let mut is_first = Truth::Compare(op, x, other);
+        if self.value(other).is_none() {
+            // Of a NaN and a number it is the number.
+            let is_nan = Truth::Compare(CompareOp::NotEqual, other, other);
+            is_first = Truth::Or(Box::new(is_first), Box::new(is_nan));
+        }
         let to_first = self.choose(is_first.clone(), adjoint, nothing);
         vec![(x, to_first), (other, self.choose(is_first, nothing, adjoint))]
     }

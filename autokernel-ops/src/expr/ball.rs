@@ -151,7 +151,7 @@ impl Ball {
             Math::Sqrt => args[0].monotone(f64::sqrt),
             Math::Tanh => Ball::of_function(x.tanh(), e),
             // Its slope is at most 2/√π.
-            Math::Erf => Ball::of_function(libm::erf(x), 1.2 * e + FUNCTION),
+            Math::Erf => Ball::of_function(f64::from(autokernel_core::erf(x as f32)), 1.2 * e + FUNCTION),
             Math::Sin | Math::Cos if x.is_infinite() => Ball::exact(f64::NAN),
             Math::Sin => Ball::of_function(x.sin(), e + FUNCTION),
             Math::Cos => Ball::of_function(x.cos(), e + FUNCTION),
@@ -247,12 +247,14 @@ fn holds(condition: &Condition, precision: Precision, name: &dyn Fn(&str) -> Bal
     let holds = |condition: &Condition| holds(condition, precision, name);
     match condition {
         Condition::Compare(op, left, right) => {
+            // A number is itself, however far off it is.
+            let is_itself = left == right;
             let (left, right) = (eval(left, precision, name).held(), eval(right, precision, name).held());
             let (x, y) = (left.value, right.value);
             let error = left.error + right.error;
             // What is no number compares as such, whatever the other side is.
             let is_nan = left.is_nan() || right.is_nan();
-            if !is_nan && (error.is_infinite() || error > 0.0 && (x - y).abs() <= error) {
+            if !is_nan && !is_itself && (error.is_infinite() || error > 0.0 && (x - y).abs() <= error) {
                 return None;
             }
             Some(match op {
