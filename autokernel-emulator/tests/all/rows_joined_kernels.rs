@@ -1,6 +1,8 @@
 //! Row-wise kernels whose two reductions are made in one pass: a maximum with exponentials, a mean with squares.
 
-use crate::support::compile::Compiler;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::support::compile::{Change, Compiler};
 use crate::support::rows::{Compiled, Data, plain, typed};
 use autokernel_codegen::rows::{Keep, RowsSchedule};
 
@@ -40,6 +42,25 @@ const MOMENTS: &str = "fn f(x: &Matrix<TYPE>, mean: &mut Column<f32>, squares: &
     mean = m;
     squares = row_sum((x - m) * (x - m));
 }";
+
+const INF: f64 = f64::INFINITY;
+/// Rows of one value, rows with a few of it, and rows where a few are left.
+const ROWS: &[(f64, u32)] = &[
+    (-INF, 100),
+    (INF, 100),
+    (f64::NAN, 100),
+    (-INF, 2),
+    (INF, 1),
+    (f64::NAN, 1),
+    (-INF, 98),
+    (INF, 98),
+    (f64::NAN, 98),
+    (1e30, 50),
+    (-1e30, 95),
+    (-0.0, 100),
+    (60.0, 1),
+    (-300.0, 90),
+];
 
 const SOURCES: [(&str, &str); 6] = [
     (SOFTMAX, "bf16"),
@@ -83,7 +104,9 @@ fn joined_reductions_are_right_by_every_kind_of_schedule_held_and_read_again() {
     for (source, ty) in SOURCES {
         for schedule in schedules() {
             let Some((compiled, held)) = compiled(&compiler, source, ty, schedule) else { continue };
-            for columns in [1, 7, held / 2, held, held + 1, 2 * held + 8] {
+            // Of the widest what is held and what is not.
+            let most = if held > 4096 { held + 8 } else { 2 * held + 8 };
+            for columns in [1, 7, held / 2, held, held + 1, most] {
                 compiled.check(5, columns, Data { seed: columns.into(), ..Data::default() });
                 let data = Data { seed: columns.into(), padding: [1, 0, 3], skew: [3, 0, 1], ..Data::default() };
                 compiled.check(3, columns, data);
@@ -96,24 +119,6 @@ fn joined_reductions_are_right_by_every_kind_of_schedule_held_and_read_again() {
 
 #[test]
 fn rows_of_infinities_and_of_no_numbers_give_what_two_passes_give() {
-    const INF: f64 = f64::INFINITY;
-    // Rows of one value, rows with a few of it, and rows where a few are left.
-    const ROWS: &[(f64, u32)] = &[
-        (-INF, 100),
-        (INF, 100),
-        (f64::NAN, 100),
-        (-INF, 2),
-        (INF, 1),
-        (f64::NAN, 1),
-        (-INF, 98),
-        (INF, 98),
-        (f64::NAN, 98),
-        (1e30, 50),
-        (-1e30, 95),
-        (-0.0, 100),
-        (60.0, 1),
-        (-300.0, 90),
-    ];
     let Some(compiler) = Compiler::find("rows_of_infinities_and_of_no_numbers_give_what_two_passes_give") else {
         return;
     };
@@ -124,10 +129,10 @@ fn rows_of_infinities_and_of_no_numbers_give_what_two_passes_give() {
             for columns in [3, held.min(1000), held + 24, held + 3] {
                 let data = Data { seed: columns.into(), of_rows: ROWS, ..Data::default() };
                 compiled.check(count, columns, data);
-                // Further values beside those, wherever they come to lie.
-                for special in [f64::NAN, INF, -INF] {
-                    compiled.check(count, columns.min(300), Data { special: Some(special), ..data });
-                }
+            }
+            // Further values beside those, wherever they come to lie.
+            for special in [f64::NAN, INF, -INF] {
+                compiled.check(count, 300, Data { special: Some(special), of_rows: ROWS, ..Data::default() });
             }
         }
     }
@@ -163,5 +168,31 @@ fn a_joined_maximum_and_mean_have_the_bits_that_they_have_by_themselves() {
                 assert_eq!(first(&joined), first(&apart), "{schedule} of {columns}");
             }
         }
+    }
+}
+
+/// Changes of `rows_joined.cuh`, each with a body that they make wrong.
+const MUTANTS: [(&str, &str, &str); 7] = [
+    (SOFTMAX, "return sum * fast_math::exp(from.first - reference(to));", "return sum;"),
+    (SOFTMAX, "return seen.first == kNone ? 0.0f : seen.first;", "return seen.first;"),
+    (EXPONENTIALS, "return max == kNone ? __int_as_float(0x7fffffff) : sum;", "return sum;"),
+    (EXPONENTIALS, "if (all == kNone) return __int_as_float(0x7fffffff);", ""),
+    (EXPONENTIALS, "return fast_math::exp2(power) * fmaf(rest, kLn2, 1.0f);", "return 1.0f;"),
+    (MOMENTS, "fmaf(from.count * apart, apart, sum) : sum", "sum : sum"),
+    (MOMENTS, "count += span.is_inside ? float(kVector) : 0.0f;", "count += float(kVector);"),
+];
+
+#[test]
+fn a_mutant_of_the_joined_reductions_is_wrong_somewhere() {
+    let Some(compiler) = Compiler::find("a_mutant_of_the_joined_reductions_is_wrong_somewhere") else { return };
+    for (source, before, after) in MUTANTS {
+        let change = Change { file: "rows_joined.cuh", before, after };
+        let compiled = Compiled::changed(&compiler, &typed(source, "f32"), &joins(), change);
+        let is_right = [100, 700, 1500].into_iter().all(|columns| {
+            let data = Data { seed: columns.into(), of_rows: ROWS, ..Data::default() };
+            let check = || compiled.check(u32::try_from(ROWS.len()).unwrap(), columns, data);
+            catch_unwind(AssertUnwindSafe(check)).is_ok()
+        });
+        assert!(!is_right, "nothing was wrong with `{after}` in the place of `{before}`");
     }
 }

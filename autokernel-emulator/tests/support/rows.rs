@@ -13,7 +13,7 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
 use super::arguments::{self, MULTIPROCESSORS};
-use super::compile::Compiler;
+use super::compile::{Change, Compiler};
 use super::host::{allocate, download, rounded, to_bytes};
 
 /// How the operands lie and what is in them.
@@ -112,12 +112,19 @@ impl Compiled {
         let arch = if schedule.cluster > 0 { Arch::SM_90A } else { Arch::SM_80 };
         schedule.check(&problem.class(), arch).unwrap();
         let (source, plan) = emit::kernel(problem, schedule);
-        Self::of(compiler, problem, (source, plan), arch, false)
+        Self::of(compiler, problem, (source, plan), arch, None)
+    }
+
+    /// The kernel with a header that is changed.
+    pub fn changed(compiler: &Compiler, problem: &Problem, schedule: &RowsSchedule, change: Change<'_>) -> Self {
+        schedule.check(&problem.class(), Arch::SM_80).unwrap();
+        Self::of(compiler, problem, emit::kernel(problem, schedule), Arch::SM_80, Some(change))
     }
 
     pub fn reference(compiler: &Compiler, problem: &Problem) -> Self {
         let (source, plan) = emit::reference(problem);
-        Self::of(&compiler.with_whole_runtime(), problem, (source, plan), Arch::SM_80, true)
+        let reference = Self::of(&compiler.with_whole_runtime(), problem, (source, plan), Arch::SM_80, None);
+        Compiled { is_reference: true, ..reference }
     }
 
     fn of(
@@ -125,13 +132,13 @@ impl Compiled {
         problem: &Problem,
         (source, plan): (KernelSource, LaunchPlan),
         arch: Arch,
-        is_reference: bool,
+        change: Option<Change<'_>>,
     ) -> Self {
-        let ptx = compiler.ptx(&source, arch, None).unwrap();
+        let ptx = compiler.ptx(&source, arch, change).unwrap();
         let module = Module::parse(&ptx).unwrap_or_else(|error| panic!("{error}"));
         let is_hopper = arch == Arch::SM_90A;
         let gpu = if is_hopper { autokernel_emulator::Arch::Sm90a } else { autokernel_emulator::Arch::Sm80 };
-        Compiled { problem: problem.clone(), source, plan, module, gpu, is_reference }
+        Compiled { problem: problem.clone(), source, plan, module, gpu, is_reference: false }
     }
 
     /// The outputs for `rows` rows of `columns` elements, where the emulator orders events by `order`.
