@@ -156,5 +156,4 @@ fn has_reduction(graph: &Graph, id: Id) -> bool {
 }
 
 #[cfg(test)]
-#[path = "backward_tests.rs"]
 mod tests;
