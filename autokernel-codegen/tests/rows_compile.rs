@@ -80,7 +80,8 @@ fn what_a_kernel_carries_compiles_without_spills_where_its_reductions_are_joined
 
 fn compile_the_joined(body: &str, compiler: &Compiler) {
     let problem = problem(&syn::parse_str(body).unwrap()).unwrap();
-    let widths = [8192, 16_384, 65_536].map(|columns| RowsSchedule::for_columns(&problem.class(), columns, Arch::SM_90A));
+    let widths =
+        [8192, 16_384, 65_536].map(|columns| RowsSchedule::for_columns(&problem.class(), columns, Arch::SM_90A));
     let joined: BTreeSet<_> = widths.into_iter().filter(|schedule| schedule.joins).collect();
     assert!(joined.len() >= 2, "{problem}: {widths:?}");
     for schedule in joined {

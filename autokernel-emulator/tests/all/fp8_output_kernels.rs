@@ -147,7 +147,7 @@ fn bytes_leave_tiles_of_cooperating_and_alternating_consumers() {
 #[test]
 fn bytes_leave_split_shared_and_swapped_tiles() {
     let schedules = [
-        Sm90Schedule { split_k: 4, stages: 4, ..SM90 },
+        Sm90Schedule { splits: true, split_k: 4, stages: 4, ..SM90 },
         Sm90Schedule { tile_m: 24, swap_ab: true, stream_k: true, shared_waves: 1, ..SM90 },
         Sm90Schedule { tile_m: 128, tile_n: 128, consumers: 2, swap_ab: true, ..SM90 },
     ];

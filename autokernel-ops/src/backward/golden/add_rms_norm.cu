@@ -40,6 +40,7 @@ struct Problem {
   static constexpr int kPasses = 2;
   static constexpr int kReductions = 1;  // passes that have any
   static constexpr int kMostReductions = 2;  // of a pass
+  static constexpr int kJoined = -1;  // no pass is one with the next
 
   // Where the row lies in each operand.
   struct Places {
@@ -237,6 +238,6 @@ static_assert(Kernel::kThreads == 128, "the launch has as many");
 
 // As many blocks as an SM can hold at once, whose loads cover each other's arithmetic.
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 4)
-autokernel_rows_mean_mean_bf16_18626b96f3dc_2543879147b8(const __grid_constant__ Args args) {
+autokernel_rows_mean_mean_bf16_18626b96f3dc_49227c922e60(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

@@ -37,6 +37,7 @@ struct Problem {
   static constexpr int kPasses = 1;
   static constexpr int kReductions = 0;  // passes that have any
   static constexpr int kMostReductions = 0;  // of a pass
+  static constexpr int kJoined = -1;  // no pass is one with the next
 
   // Where the row lies in each operand.
   struct Places {
@@ -147,6 +148,6 @@ static_assert(Kernel::kThreads == 256, "the launch has as many");
 
 // As many blocks as an SM can hold at once, whose loads cover each other's arithmetic.
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 3)
-autokernel_rows_bf16_531e06975313_09114973d0a1(const __grid_constant__ Args args) {
+autokernel_rows_bf16_531e06975313_fdde26e2ab69(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

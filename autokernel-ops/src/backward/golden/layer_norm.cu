@@ -35,6 +35,7 @@ struct Problem {
   static constexpr int kPasses = 3;
   static constexpr int kReductions = 2;  // passes that have any
   static constexpr int kMostReductions = 2;  // of a pass
+  static constexpr int kJoined = -1;  // no pass is one with the next
 
   // Where the row lies in each operand.
   struct Places {
@@ -202,6 +203,6 @@ static_assert(Kernel::kThreads == 128, "the launch has as many");
 
 // As many blocks as an SM can hold at once, whose loads cover each other's arithmetic.
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 7)
-autokernel_rows_mean_mean_mean_mean_bf16_30eba7f5b522_9f3e55644c49(const __grid_constant__ Args args) {
+autokernel_rows_mean_mean_mean_mean_bf16_30eba7f5b522_8a904bee821f(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

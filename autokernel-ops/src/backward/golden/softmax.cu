@@ -32,6 +32,7 @@ struct Problem {
   static constexpr int kPasses = 3;
   static constexpr int kReductions = 2;  // passes that have any
   static constexpr int kMostReductions = 2;  // of a pass
+  static constexpr int kJoined = -1;  // no pass is one with the next
 
   // Where the row lies in each operand.
   struct Places {
@@ -196,6 +197,6 @@ static_assert(Kernel::kThreads == 128, "the launch has as many");
 
 // As many blocks as an SM can hold at once, whose loads cover each other's arithmetic.
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 8)
-autokernel_rows_max_sum_sum_bf16_9324beb5c1e7_f92212b13639(const __grid_constant__ Args args) {
+autokernel_rows_max_sum_sum_bf16_9324beb5c1e7_5bcd463c1cfd(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

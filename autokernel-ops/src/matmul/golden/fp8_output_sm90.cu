@@ -30,7 +30,7 @@ struct Schedule {
   static constexpr int kClusterM = 1;
   static constexpr int kClusterN = 1;
   static constexpr bool kSwapAB = false;
-  static constexpr int kSplitK = 1;
+  static constexpr bool kSplits = false;
   static constexpr bool kStreamK = false;
   static constexpr int kStoreRows = 16;
   static constexpr int kStoreColumns = 128;
@@ -100,6 +100,6 @@ static_assert(Kernel::kThreads == 384, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks)
-autokernel_matmul_body_0c555719868c_bf16_e4m3_nt_32d44d3c5865(const __grid_constant__ Args args) {
+autokernel_matmul_body_0c555719868c_bf16_e4m3_nt_24fd90e3d5b8(const __grid_constant__ Args args) {
   Kernel::run(args);
 }
