@@ -515,8 +515,10 @@ pub fn attention(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// **Corners**: of `a.max(b)` and `a.min(b)` that are equal `b` has the gradient, so that of `x.max(0.0)` it is 0 at 0; of `abs` it is 0
 /// there. Elements that are all the greatest of a row, or the least, share it evenly. Of `if` the branch that was taken has it,
-/// and its condition none. `gelu`, `gelu_tanh`, `silu` and `sigmoid`, in whose text too, have the derivatives of the language, which are
-/// finite where the function is.
+/// and its condition none. An element that none of these chooses, nor a row's maximum or minimum, has no part in the gradient, also
+/// where its derivative is infinite or no number: `row_max(x.ln())` passes over what is negative, and so does its gradient. That is
+/// said of elements: a number of the row that is none itself, as the root of a negative mean, leaves its row no gradient. `gelu`,
+/// `gelu_tanh`, `silu` and `sigmoid`, in whose text too, have the derivatives of the language, which are finite where the function is.
 ///
 /// **Not derived**: gradients of operands whose rows an index picks or whose columns are moved, through outputs that an index
 /// scatters or of 8 bits, and through `column_mean`, `column_max` and `column_min`.

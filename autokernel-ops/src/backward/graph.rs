@@ -49,6 +49,8 @@ pub struct Graph {
     nodes: Vec<Node>,
     /// Whether the node's value differs along a row.
     varies: Vec<bool>,
+    /// Whether it may be infinite or no number.
+    risky: Vec<bool>,
     known: HashMap<Node, Id>,
 }
 
@@ -92,6 +94,11 @@ impl Graph {
         self.varies[id.0]
     }
 
+    /// Whether the node may be infinite or no number where what the kernel reads is finite.
+    pub fn is_risky(&self, id: Id) -> bool {
+        self.risky[id.0]
+    }
+
     /// The node, as it is: for what an author wrote.
     pub fn add(&mut self, node: Node) -> Id {
         let varies = match &node {
@@ -112,6 +119,7 @@ impl Graph {
             return known;
         }
         let id = Id(self.nodes.len());
+        self.risky.push(self.may_be_no_number(&node));
         self.known.insert(node.clone(), id);
         self.nodes.push(node);
         self.varies.push(varies);
@@ -265,16 +273,13 @@ impl Graph {
                 let product = self.times(left, value);
                 self.over(product, by)
             }
-            _ => self.binary(BinaryOp::Multiply, left, right),
+            _ => self.gated(BinaryOp::Multiply, left, right),
         }
     }
 
-    /// Whether a branch, or one of its own, is nothing.
+    /// Whether a branch is nothing, or may be by what it chooses itself.
     fn has_nothing(&self, then: Id, otherwise: Id) -> bool {
-        [then, otherwise].into_iter().any(|branch| match self.node(branch) {
-            Node::If(_, then, otherwise) => self.has_nothing(*then, *otherwise),
-            _ => self.is(branch, 0.0),
-        })
+        [then, otherwise].into_iter().any(|branch| self.is(branch, 0.0) || self.chosen(branch).is_some())
     }
 
     /// Whether the divisor of `value / by` goes out of its product with `other`: unless that makes an element's what is the row's.
@@ -284,6 +289,9 @@ impl Graph {
 
     fn scaled(&mut self, number: f32, value: Id) -> Id {
         let literal = self.literal(number);
+        if let Some(number) = self.folded(BinaryOp::Multiply, literal, value) {
+            return number;
+        }
         match self.node(value).clone() {
             _ if number == 0.0 => self.literal(0.0),
             _ if number == 1.0 => value,
@@ -336,7 +344,7 @@ impl Graph {
                 let (then, otherwise) = (self.over(then, by), self.over(otherwise, by));
                 self.choose(*condition, then, otherwise)
             }
-            _ => self.binary(BinaryOp::Divide, value, by),
+            _ => self.gated(BinaryOp::Divide, value, by),
         }
     }
 }

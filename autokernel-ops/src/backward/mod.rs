@@ -2,10 +2,11 @@
 //! outputs, from the inputs of the body alone.
 //!
 //! The graph of the body (`read`) gets the adjoints of its values (`reverse`), in which sums along a row are taken apart (`totals`),
-//! what changes nothing is left out (`invariance`), and forms with a derivative of their own have that (`known`); what is needed of
+//! what changes nothing is left out (`invariance`), what was not chosen stays nothing (`gates`), and forms with a derivative of their own have that (`known`); what is needed of
 //! it becomes bodies again (`write`), which are compiled like any other.
 
 pub mod differences;
+mod gates;
 mod graph;
 mod invariance;
 mod known;

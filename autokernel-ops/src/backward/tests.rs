@@ -151,6 +151,68 @@ fn gradients_are_what_central_differences_in_fp64_say() {
     }
 }
 
+/// Bodies with values that are no number or infinite, and that nothing chooses.
+fn passed_over() -> Vec<(&'static str, Body)> {
+    let if_positive =
+        |of: &str, then, otherwise| Expr::If(Box::new(positive(name(of))), Box::new(then), Box::new(otherwise));
+    let leaky = |of: &str| if_positive(of, name(of), number(0.2) * name(of));
+    let two = |function, a, b| Expr::Call(function, vec![a, b]);
+    let root = || bind("root", call(Math::Sqrt, name("x")));
+    vec![
+        (
+            "the greatest of logarithms",
+            of(
+                vec![
+                    reads("row", Kind::Matrix, Dtype::F32),
+                    reads("x", Kind::Row, Dtype::F32),
+                    writes("out", Kind::Matrix, Dtype::F32),
+                ],
+                vec![
+                    bind("l", leaky("x")),
+                    bind("p", name("l") * call(Math::Ln, name("x"))),
+                    reduce("most", Reduction::Max, leaky("p")),
+                    store("out", name("most") * name("row") - name("x")),
+                ],
+            ),
+        ),
+        (
+            "a root that two choose",
+            x_to_out(vec![
+                root(),
+                reduce("most", Reduction::Max, name("root")),
+                bind("y", if_positive("x", name("root"), name("x") * name("x"))),
+                store("out", name("y") * name("most")),
+            ]),
+        ),
+        (
+            "a root that two choose, scaled on its way",
+            x_to_out(vec![
+                root(),
+                bind("scaled", name("root") * number(3.0)),
+                reduce("least", Reduction::Min, call(Math::Recip, name("scaled"))),
+                bind("y", if_positive("x", name("scaled"), name("x"))),
+                store("out", name("y") * name("least") + two(Math::Max, name("scaled"), name("x"))),
+            ]),
+        ),
+    ]
+}
+
+#[test]
+fn what_nothing_chooses_has_no_part_in_a_gradient_though_it_is_no_number() {
+    for (called, body) in passed_over() {
+        let all: Vec<usize> = (0..body.operands.len()).filter(|&at| body.operands[at].role == Role::Input).collect();
+        let Gradient { by_rows, by_columns } = gradient(&body, Some(&all)).unwrap();
+        let told = [3, 5, 8, 13].map(|columns| {
+            let shape = Shape { rows: 3, columns, seed: columns as u64 };
+            check(&body, by_rows.iter().chain(&by_columns), shape).unwrap_or_else(|report| {
+                let kernels: Vec<String> = by_rows.iter().chain(&by_columns).map(steps).collect();
+                panic!("{called}: {report}\n{}", kernels.join("\n"))
+            })
+        });
+        assert!(told.iter().sum::<usize>() > 50, "{called}: {told:?}");
+    }
+}
+
 #[test]
 fn gradients_are_kernels_that_can_be_compiled() {
     for (called, body) in bodies() {
