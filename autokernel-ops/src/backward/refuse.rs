@@ -44,8 +44,8 @@ fn operand(body: &Body, at: usize) -> Option<Complaint> {
     let fetch = body.fetches.iter().position(|fetch| fetch.of == *name);
     let fetched = fetch.map(|at| {
         let message = format!(
-            "elements of `{name}` go to other rows or columns here, to which a kernel of rows writes nothing; name what else has a \
-             gradient, as in `backward(x)`, and write that of `{name}` as a kernel of its own"
+            "elements of `{name}` go to other rows or columns here, to which a kernel of rows writes nothing; leave `{name}` out of \
+             the operands that `backward(…)` names, and write its gradient as a kernel of its own"
         );
         complain(Place::Fetch(at), message)
     });
