@@ -510,8 +510,8 @@ pub fn attention(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// `&Column` too, whose gradient is a sum along the row; without names these are every `&Matrix` and `&Row`. That of an operand `x`
 /// is called `dx` and is of its type; that of an output is given. A kernel takes, in this order, what it needs of the function's
 /// inputs, the gradients of its outputs, and then writes. Numbers of a row that `backward_rows` needs, and that reductions give, are
-/// further outputs of `backward`, `&mut Column<f32>` under the names that the body gives them: its documentation lists all.
-/// Nothing else is kept from the forward pass: what is needed of it is computed again.
+/// further outputs of `backward`, `&mut Column<f32>` under the names that the body gives them, else `of_row_1` and so on: its
+/// documentation lists all. Nothing else is kept from the forward pass: what is needed of it is computed again.
 ///
 /// **Corners**: of `a.max(b)` and `a.min(b)` that are equal `b` has the gradient, so that of `x.max(0.0)` it is 0 at 0; of `abs` it is 0
 /// there. Elements that are all the greatest of a row, or the least, share it evenly. Of `if` the branch that was taken has it,
@@ -521,7 +521,7 @@ pub fn attention(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// `gelu_tanh`, `silu` and `sigmoid`, in whose text too, have the derivatives of the language, which are finite where the function is.
 ///
 /// **Not derived**: gradients of operands whose rows an index picks or whose columns are moved, through outputs that an index
-/// scatters or of 8 bits, and through `column_mean`, `column_max` and `column_min`.
+/// scatters or of 8 bits, through `column_mean`, `column_max` and `column_min`, and those of `f32` and `Scalar`.
 ///
 /// # For several types
 ///

@@ -39,6 +39,12 @@ pub struct Asked {
 pub fn split(attribute: &Attribute, arguments: TokenStream) -> Result<(Option<Asked>, TokenStream)> {
     let (mut asked, mut others) = (None, TokenStream::new());
     for argument in between_commas(arguments) {
+        if let (Some(_), Some(TokenTree::Ident(name))) = (&asked, argument.first())
+            && is_it(attribute, name)
+        {
+            let message = "`backward` is given twice; name all operands in one: `backward(x, weight)`";
+            return Err(Error::new_spanned(name, message));
+        }
         match &argument[..] {
             [TokenTree::Ident(name)] if is_it(attribute, name) => {
                 asked = Some(Asked { place: name.clone(), operands: None });

@@ -67,6 +67,8 @@ fn what_has_no_gradient_is_told_with_its_remedy() {
         ("backward(2)", X, "y = x;", "`backward(x, weight)`"),
         ("backward(z)", X, "y = x;", "there is no operand `z`; `backward(…)` names some of `x`, `ids`, `k`"),
         ("backward(x, x)", X, "y = x;", "`x` is named twice"),
+        ("backward, backward(x)", X, "y = x;", "`backward` is given twice"),
+        ("backward", "ot: &Matrix<f32>, y: &mut Matrix<f32>", "y = ot;", "is called `dot`, a word of bodies"),
         ("backward(y)", X, "y = x;", "`y` is written"),
         ("backward(k)", X, "y = x * k;", "`k` is one number"),
         ("backward(ids)", X, "y = x * ids;", "`ids` is an `Index`"),
@@ -99,6 +101,26 @@ fn what_has_no_gradient_is_told_with_its_remedy() {
         let errors = kernels(arguments, &format!("fn f({parameters}) {{ {text} }}")).err();
         let messages: Vec<String> = errors.into_iter().flatten().map(|error| error.to_string()).collect();
         assert!(messages.iter().any(|message| message.contains(expected)), "{text}: {messages:?}");
+    }
+}
+
+#[test]
+fn gradients_and_numbers_of_rows_have_names_that_rust_takes_whatever_the_body_calls_its_own() {
+    let declared = |text: &str| {
+        let kernels = kernels("backward", text).unwrap();
+        kernels.derived.iter().flatten().map(|spec| spec.problem.to_string()).collect::<Vec<_>>().join("\n")
+    };
+    let keywords = declared("fn f(yn: &Matrix<f32>, o: &mut Matrix<f32>) { o = yn.exp(); }");
+    assert!(keywords.contains("do") && keywords.contains("dyn"), "{keywords}");
+    for own in ["r#type", "__", "row_sum_", "z_"] {
+        let text = format!(
+            "fn f(x: &Matrix<f32>, w: &Row<f32>, y: &mut Matrix<f32>, z: &mut Column<bf16>) {{
+                let {own} = row_mean(x * x);
+                z = {own};
+                y = x / {own} * w;
+            }}"
+        );
+        assert!(declared(&text).contains("Column<f32>"), "{own}: a number of the row is f32, and no gradient");
     }
 }
 

@@ -19,7 +19,7 @@ mod write;
 
 pub use names::source;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use autokernel_core::{Dtype, Role};
 
@@ -108,8 +108,9 @@ fn kernels(
     let (of_rows, mut others): (Vec<Output>, Vec<Output>) =
         outputs.into_iter().partition(|output| output.fold.is_some());
     let roots: Vec<Id> = of_rows.iter().map(|output| output.value).collect();
-    let taken = inputs.iter().chain(of_rows.iter().chain(&others).map(|output| &output.operand));
-    let statistics = statistics(forward, &roots, taken.map(|operand| operand.name.clone()).collect());
+    let operands = body.operands.iter().flat_map(|operand| [operand.name.clone(), name_of(operand)]);
+    let taken = operands.chain(body.fetches.iter().map(|fetch| fetch.name.clone())).collect();
+    let statistics = statistics(forward, &roots, taken);
     for (value, operand) in &statistics {
         let operand = Operand { role: Role::Output, ..operand.clone() };
         others.push(Output { operand, fold: None, value: *value });
@@ -130,11 +131,12 @@ fn kernels(
 fn statistics(forward: &Forward, roots: &[Id], mut taken: BTreeSet<String>) -> Vec<(Id, Operand)> {
     let Forward { graph, names, .. } = forward;
     let (mut found, mut open, mut seen) = (Vec::new(), roots.to_vec(), BTreeSet::new());
+    let mut known = BTreeMap::new();
     while let Some(id) = open.pop() {
         if !seen.insert(id) {
             continue;
         }
-        if graph.varies(id) || !has_reduction(graph, id) {
+        if graph.varies(id) || !has_reduction(graph, id, &mut known) {
             open.extend(graph.node(id).children());
             continue;
         }
@@ -142,18 +144,24 @@ fn statistics(forward: &Forward, roots: &[Id], mut taken: BTreeSet<String>) -> V
     }
     found.sort_unstable();
     let operand = |id: Id| {
-        let stem = names.get(&id).map_or("of_row", |name| name.trim_start_matches("r#").trim_end_matches('_'));
-        let name =
-            if names.contains_key(&id) && !taken.contains(stem) { stem.to_owned() } else { unique(stem, &taken) };
+        let own = names.get(&id).filter(|name| !taken.contains(*name));
+        let name = own.cloned().unwrap_or_else(|| unique("of_row", &taken));
         taken.insert(name.clone());
         (id, Operand { name, kind: Kind::Column, dtype: Dtype::F32, role: Role::Input, batched: false })
     };
     found.into_iter().map(operand).collect()
 }
 
-fn has_reduction(graph: &Graph, id: Id) -> bool {
-    matches!(graph.node(id), Node::Reduce(..))
-        || graph.node(id).children().into_iter().any(|child| has_reduction(graph, child))
+/// Whether a reduction is part of the node; `known` holds what was asked before.
+fn has_reduction(graph: &Graph, id: Id, known: &mut BTreeMap<Id, bool>) -> bool {
+    if let Some(&has) = known.get(&id) {
+        return has;
+    }
+    let node = graph.node(id);
+    let has =
+        matches!(node, Node::Reduce(..)) || node.children().into_iter().any(|child| has_reduction(graph, child, known));
+    known.insert(id, has);
+    has
 }
 
 #[cfg(test)]

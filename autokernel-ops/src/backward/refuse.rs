@@ -5,6 +5,9 @@ use autokernel_core::Role;
 use super::names::name_of;
 use crate::body::{Body, Complaint, FP8, Fetch, Kind, Operand, Place, Reduction, Step};
 
+/// The only word of bodies that begins as names of gradients do.
+const PRODUCT: &str = "dot";
+
 /// What keeps the operands of those numbers from having gradients.
 pub fn complaints(body: &Body, wanted: &[usize]) -> Vec<Complaint> {
     let mut complaints = Vec::new();
@@ -49,13 +52,20 @@ fn operand(body: &Body, at: usize) -> Option<Complaint> {
         );
         complain(Place::Fetch(at), message)
     });
-    let gradient = name_of(operand);
-    let clash = body.operands.iter().any(|other| other.name == gradient);
-    fetched.or_else(|| clash.then(|| complain(Place::Operand(at), another_name(name, &gradient))))
+    fetched.or_else(|| clash(body, at))
 }
 
-fn another_name(name: &str, gradient: &str) -> String {
-    format!("the gradient of `{name}` is called `{gradient}`, as another operand is; give that one another name")
+/// Where the operand's gradient is called as something else is.
+fn clash(body: &Body, at: usize) -> Option<Complaint> {
+    let (name, gradient) = (&body.operands[at].name, name_of(&body.operands[at]));
+    let message = if gradient == PRODUCT {
+        format!("the gradient of `{name}` is called `{gradient}`, a word of bodies; give `{name}` another name")
+    } else if body.operands.iter().any(|other| other.name == gradient) {
+        format!("the gradient of `{name}` is called `{gradient}`, as another operand is; give that one another name")
+    } else {
+        return None;
+    };
+    Some(complain(Place::Operand(at), message))
 }
 
 fn store(at: usize, step: &Step) -> Option<Complaint> {
@@ -79,7 +89,6 @@ fn store(at: usize, step: &Step) -> Option<Complaint> {
 fn outputs(body: &Body) -> Vec<Complaint> {
     let outputs = body.operands.iter().enumerate().filter(|(_, operand)| operand.role == Role::Output);
     let complaint = |(at, operand): (usize, &Operand)| {
-        let gradient = name_of(operand);
         if FP8.contains(&operand.dtype) {
             let message = format!(
                 "`{}` is {}, and a gradient of that type is none; write bf16, f16 or f32, and quantise in a kernel of its own",
@@ -87,8 +96,7 @@ fn outputs(body: &Body) -> Vec<Complaint> {
             );
             return Some(complain(Place::Operand(at), message));
         }
-        let clash = body.operands.iter().any(|other| other.name == gradient);
-        clash.then(|| complain(Place::Operand(at), another_name(&operand.name, &gradient)))
+        clash(body, at)
     };
     outputs.filter_map(complaint).collect()
 }

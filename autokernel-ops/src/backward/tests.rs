@@ -135,6 +135,30 @@ fn bodies() -> Vec<(&'static str, Body)> {
                 ],
             ),
         ),
+        ("reciprocals", {
+            let (sum, mean) = (Reduction::Sum, Reduction::Mean);
+            let operands = vec![
+                reads("x", Kind::Matrix, Dtype::F32),
+                reads("scale", Kind::Column, Dtype::F32),
+                writes("logs", Kind::Column, Dtype::F32),
+                writes("shares", Kind::Column, Dtype::F32),
+                writes("roots", Kind::Column, Dtype::F32),
+            ];
+            let square = || name("x") * name("x") + number(1.0);
+            of(
+                operands,
+                vec![
+                    reduce("least", Reduction::Min, name("x")),
+                    reduce("log", sum, call(Math::Ln, name("x") - name("least") + number(1.0))),
+                    store("logs", name("log")),
+                    reduce("m", mean, name("x")),
+                    reduce("share", sum, name("m") / square()),
+                    store("shares", name("share")),
+                    reduce("root", sum, call(Math::Sqrt, square() + name("scale") * name("scale"))),
+                    store("roots", name("root")),
+                ],
+            )
+        }),
     ]
 }
 

@@ -112,6 +112,10 @@ impl Graph {
                 };
                 (factor, rest)
             }
+            // What is left of `k / v` once the row's factor is out has none.
+            Node::Binary(BinaryOp::Divide, above, below) if self.value(above) == Some(1.0) && self.varies(below) => {
+                (None, value)
+            }
             Node::Binary(BinaryOp::Divide, above, below) => {
                 let (factor, rest) = self.split_factor(above);
                 let one = self.literal(1.0);
