@@ -28,7 +28,8 @@ pub struct Reference {
 
 /// Multiplications with an addition that one reference may take: about 5 ms on an H200.
 const MOST_PRODUCTS: u64 = 1 << 33;
-/// A warp of any family writes at least 16 rows, so that each of them has a row that is looked at.
+/// A warp of any family writes at least 16 rows, so that each of them has a row that is looked at. Of a group of fewer rows one
+/// check may see none: another check begins at another row, and that all was written is seen in each.
 const MAX_STRIDE: u64 = 16;
 /// Reports of a check for each output.
 const REPORTS: usize = 3;
