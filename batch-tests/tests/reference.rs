@@ -151,7 +151,8 @@ const HOSTILE: [&[i32]; 6] = [
 
 #[test]
 fn numbers_that_are_out_of_order_or_range_touch_nothing_outside_by_either_family_nor_by_the_reference() {
-    let test = "reference::numbers_that_are_out_of_order_or_range_touch_nothing_outside";
+    let test =
+        "reference::numbers_that_are_out_of_order_or_range_touch_nothing_outside_by_either_family_nor_by_the_reference";
     let Some(nvcc) = nvcc(test) else { return };
     let Sm90Schedule { raster, .. } = Sm90Schedule::PLAIN;
     let portable = Sm80Schedule { tile_m: 64, tile_n: 64, tile_k: 32, warps_m: 2, warps_n: 1, stages: 3, raster };

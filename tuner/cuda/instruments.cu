@@ -97,15 +97,15 @@ __device__ __forceinline__ void fill_packed(uint8_t* data, uint64_t rows, uint64
 // What the host fills results with before a kernel writes them: a NaN that none computes.
 __device__ __forceinline__ bool is_unwritten(float value) { return __float_as_uint(value) == 0xffffffffu; }
 
-// Counts the elements of c that are further from expected than absolute + relative * |expected|. NaN is wrong, but where the
-// reference wrote nothing: there nothing else is right.
+// Counts the elements of c that are further from expected than absolute + relative * |expected|. NaN is wrong, but of what
+// leaves some elements alone where the reference wrote nothing: there nothing else is right.
 template <typename T>
 __device__ __forceinline__ void compare(const T* c, uint64_t ld, const float* expected, uint64_t rows, uint64_t columns,
-                                        float absolute, float relative, Report* report) {
+                                        float absolute, float relative, uint32_t leaves_some_alone, Report* report) {
   for (uint64_t i = thread_index(); i < rows * columns; i += thread_count()) {
     const float got = to_f32(c[i / columns * ld + i % columns]);
     const float want = expected[i];
-    if (is_unwritten(want) && got != got) continue;
+    if (leaves_some_alone && is_unwritten(want) && got != got) continue;
     const float excess = fabsf(got - want) / (absolute + relative * fabsf(want));
     if (excess <= 1.0f || got == want) continue;
     atomicAdd(&report->wrong, 1ull);
@@ -138,8 +138,8 @@ __device__ __forceinline__ void count_unwritten(const T* c, uint64_t ld, uint64_
   }                                                                                                                    \
   extern "C" __global__ void autokernel_compare_##name(const T* c, uint64_t ld, const float* expected, uint64_t rows,  \
                                                        uint64_t columns, float absolute, float relative,               \
-                                                       instruments::Report* report) {                                  \
-    instruments::compare(c, ld, expected, rows, columns, absolute, relative, report);                                  \
+                                                       uint32_t leaves_some_alone, instruments::Report* report) {      \
+    instruments::compare(c, ld, expected, rows, columns, absolute, relative, leaves_some_alone, report);               \
   }                                                                                                                    \
   extern "C" __global__ void autokernel_count_unwritten_##name(const T* c, uint64_t ld, uint64_t rows,                 \
                                                                uint64_t columns, instruments::Report* report) {        \

@@ -10,7 +10,7 @@ use autokernel_codegen::problem::{INPUTS, Layout, Problem, ProblemClass, attribu
 use autokernel_core::Extents;
 use clap::builder::PossibleValuesParser;
 
-use crate::options::shape;
+use crate::options::{is_wanted, shape};
 use crate::target::Target;
 
 /// What stands above the options that tell products apart.
@@ -68,7 +68,7 @@ impl Filter {
 
     /// What is asked of a class and of a problem alike.
     fn passes_class(&self, class: &ProblemClass, shape: Extents) -> bool {
-        (self.shape.is_empty() || self.shape.iter().any(|wanted| wanted.sizes().eq(shape.sizes())))
+        is_wanted(&self.shape, &shape)
             && self.op.as_deref().is_none_or(|op| op == class.attribute())
             && self.problem.as_ref().is_none_or(|problem| problem == class)
             && self.dtype.is_none_or(|dtype| class.field("input").as_deref() == Some(dtype.name()))

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use clap::ValueEnum;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -30,6 +31,12 @@ impl GroupSizes {
     #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
     pub const fn is_zipf(&self) -> bool {
         matches!(self, GroupSizes::Zipf)
+    }
+
+    /// What a command is told to draw such groups; nothing where it does by itself.
+    pub fn option(self) -> String {
+        let name = self.to_possible_value().filter(|_| !self.is_zipf());
+        name.map_or_else(String::new, |name| format!(" --group-sizes {}", name.get_name()))
     }
 
     /// Where `groups` groups of `rows` rows begin, and behind them where the last one ends: in order, from 0 to `rows`.
@@ -144,6 +151,11 @@ mod tests {
         assert_ne!(drawn, others);
         assert_eq!(drawn, sizes(1), "the same seed draws the same");
         assert_eq!(GroupSizes::Zipf.bounds(3, 90, 1).windows(2).filter(|pair| pair[0] == pair[1]).count(), 1);
+    }
+
+    #[test]
+    fn sizes_that_are_not_drawn_by_default_are_asked_for_by_name() {
+        assert_eq!(ALL.map(GroupSizes::option), ["", " --group-sizes uniform", " --group-sizes even"]);
     }
 
     #[test]

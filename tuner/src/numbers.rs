@@ -28,6 +28,23 @@ pub fn has_groups(problem: &Problem) -> bool {
     problem.signature().numbers.iter().any(|rule| matches!(rule.each, Each::Counts | Each::Bounds))
 }
 
+/// Whether numbers leave elements of an output to no one: rows beyond a count, between bounds, or that none picks.
+pub fn leaves_some_alone(signature: &Signature) -> bool {
+    let dim = |size: &Size| {
+        let of = signature.operands.get(usize::from(size.operand));
+        of.and_then(|operand| operand.axes.get(usize::from(size.axis))).copied()
+    };
+    let is_of_output = |dim: u8| signature.outputs().any(|output| output.axes.contains(&dim));
+    let is_output = |size: &Size| {
+        signature.operands.get(usize::from(size.operand)).is_some_and(|operand| operand.role == Role::Output)
+    };
+    signature.numbers.iter().any(|rule| match rule.each {
+        // Parts of a dimension that is summed over leave nothing: of no part the sum is zero.
+        Each::Counts | Each::Bounds => rule.among.iter().filter_map(dim).any(is_of_output),
+        Each::Picks => rule.among.iter().any(is_output),
+    })
+}
+
 /// Whether operand `number` says which indices of dimension `dim` are of which group.
 pub fn bounds_along(signature: &Signature, number: usize, dim: u8) -> bool {
     let is_along = |size: &Size| {
@@ -96,6 +113,19 @@ pub(crate) mod tests {
         assert!(bounds_along(&experts, 2, 0) && !bounds_along(&experts, 0, 0));
         assert!(!bounds_along(&gradients, 1, 0) && bounds_along(&gradients, 1, 2));
         assert!(!bounds_along(&slots, 0, 0));
+    }
+
+    #[test]
+    fn elements_are_left_alone_by_groups_of_rows_slots_and_scattered_rows_alone() {
+        let [experts, gradients, slots] = grouped().map(|problem| leaves_some_alone(&problem.signature()));
+        assert!(experts && slots && !gradients, "{experts} {gradients} {slots}");
+        let rows = |text: &str| {
+            let problem = Problem::from(rows::problem(&syn::parse_str(text).unwrap()).unwrap());
+            leaves_some_alone(&problem.signature())
+        };
+        assert!(rows("fn scatter(x: &Matrix<bf16>, at: &Index, out: &mut Matrix<bf16>) { out[at] = x; }"));
+        assert!(!rows("fn gather(x: &Matrix<bf16>, at: &Index, out: &mut Matrix<bf16>) { out = x[at]; }"));
+        assert!(!rows("fn twice(x: &Matrix<bf16>, out: &mut Matrix<bf16>) { out = x * 2.0; }"));
     }
 
     #[test]

@@ -48,6 +48,11 @@ pub fn shape(text: &str) -> Result<Extents, ParseExtentsError> {
     Extents::parse(text, if rank == GROUPED_DIMS.len() { &GROUPED_DIMS } else { of_room() })
 }
 
+/// Whether `shape` is one of `wanted` whatever its dimensions are called, or nothing is wanted in particular.
+pub fn is_wanted(wanted: &[Extents], shape: &Extents) -> bool {
+    wanted.is_empty() || wanted.iter().any(|wanted| wanted.sizes().eq(shape.sizes()))
+}
+
 /// The same sizes in order under the names of `dims`, if there are as many.
 pub fn of_dims(shape: &Extents, dims: impl IntoIterator<Item = Dim>) -> Option<Extents> {
     let dims: Vec<Dim> = dims.into_iter().collect();
@@ -71,6 +76,9 @@ mod tests {
         assert_eq!(groups, grouped_extents(6, 3, 4, 5));
         assert_eq!(of_dims(&groups, batch.iter().map(|(dim, _)| dim)), Some(batch));
         assert_eq!(of_dims(&groups, DIMS), None);
+        assert!(
+            is_wanted(&[groups], &batch) && is_wanted(&[], &batch) && !is_wanted(&[shape("3x4x5x7").unwrap()], &batch)
+        );
         assert!(shape("3").unwrap_err().to_string().contains("MxNxK"));
     }
 }

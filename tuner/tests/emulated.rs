@@ -282,7 +282,7 @@ exec '@NVCC@' "$@"
 
 #[test]
 fn attention_passes_the_gate_by_both_families_and_one_that_sees_a_key_too_many_does_not() {
-    let test = "emulated::attention_passes_the_gate_by_both_families";
+    let test = "emulated::attention_passes_the_gate_by_both_families_and_one_that_sees_a_key_too_many_does_not";
     let tuner = Tuner::without_spaces();
     let Some((nvcc, spoiling)) = nvcc(test, tuner.folder()) else { return };
     std::fs::write(&spoiling, SPOIL_MASK.replace("@NVCC@", &nvcc.path.display().to_string())).unwrap();
@@ -342,7 +342,7 @@ exec '@NVCC@' "$@"
 
 #[test]
 fn grouped_products_pass_the_gate_by_both_families_with_uneven_and_empty_groups_and_one_of_wrong_rows_does_not() {
-    let test = "emulated::grouped_products_pass_the_gate_by_both_families";
+    let test = "emulated::grouped_products_pass_the_gate_by_both_families_with_uneven_and_empty_groups_and_one_of_wrong_rows_does_not";
     let folder = tempfile::tempdir().unwrap();
     let Some((nvcc, spoiling)) = nvcc(test, folder.path()) else { return };
     std::fs::write(&spoiling, SPOIL_GROUPS.replace("@NVCC@", &nvcc.path.display().to_string())).unwrap();

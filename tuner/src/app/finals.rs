@@ -14,6 +14,7 @@ use crate::gpu::sampling::Effort;
 use crate::gpu::{Bench, GpuEvaluator};
 use crate::held_final::Leg;
 use crate::journal::{Journal, Start};
+use crate::options::is_wanted;
 use crate::promote::{self, FinalPlan};
 use crate::stop::Stop;
 use crate::store::Store;
@@ -86,8 +87,8 @@ fn targets(args: &FinalArgs, journal: &Journal, bench: &Bench) -> Vec<Target> {
     let mut targets: Vec<Target> = Vec::new();
     for trial in journal.trials() {
         let (target, class) = (&trial.target, trial.target.problem.class());
-        let wanted = (args.shape.is_empty() || args.shape.contains(&target.shape))
-            && args.problem.as_ref().is_none_or(|slug| *slug == class.slug());
+        let wanted =
+            is_wanted(&args.shape, &target.shape) && args.problem.as_ref().is_none_or(|slug| *slug == class.slug());
         if wanted && !targets.contains(target) && trial.environment == bench.environment(&target.problem) {
             targets.push(target.clone());
         }

@@ -12,7 +12,9 @@ use super::on_gpu::{self, Wanted};
 use crate::environment::{Environment, kernel_sources};
 use crate::evaluate::{About, Contender, Done, Evaluator, EvaluatorError, Final, Measurable, Rounds};
 use crate::gpu::candidates;
+use crate::group_sizes::GroupSizes;
 use crate::intents::Intents;
+use crate::numbers;
 use crate::outcome::Measurement;
 use crate::stop::Stop;
 use crate::store::Store;
@@ -52,7 +54,8 @@ pub fn jobs(args: &TuneArgs, url: &StudyUrl, wanted: &Wanted<'_>, stop: &Stop) -
     let serves = |kind: &Kind| args.filter.arch.admits(kind.arch);
     let Some(kind) = Kind::all(queue.link(), lease)?.into_iter().find(serves) else { return Ok(None) };
     let targets = on_gpu::targets(&args.filter, wanted, kind.arch);
-    let job = |target: Target| Job { evaluator: Box::new(Elsewhere::new(&kind, &target)), target };
+    let sizes = args.gpu.group_sizes;
+    let job = |target: Target| Job { evaluator: Box::new(Elsewhere::new(&kind, &target, sizes)), target };
     let jobs: Vec<Job> = targets.into_iter().map(job).collect();
     Ok((!jobs.is_empty()).then_some(jobs))
 }
@@ -63,8 +66,8 @@ pub struct Elsewhere {
 }
 
 impl Elsewhere {
-    /// A GPU of `kind`, for `target`.
-    pub fn new(kind: &Kind, target: &Target) -> Self {
+    /// A GPU of `kind`, for `target`, with groups of those `sizes` if it has groups: workers that draw others do not serve it.
+    pub fn new(kind: &Kind, target: &Target, sizes: GroupSizes) -> Self {
         let Kind { gpu, driver, nvcc, .. } = kind.clone();
         let kernels = kernel_sources(&target.problem.class());
         let environment = Environment {
@@ -73,7 +76,7 @@ impl Elsewhere {
             nvcc,
             kernels,
             objective: Default::default(),
-            group_sizes: Default::default(),
+            group_sizes: if numbers::has_groups(&target.problem) { sizes } else { GroupSizes::default() },
         };
         Elsewhere { about: About { environment, gpu, recorded_on: None, measurable: Measurable::Legal } }
     }
@@ -109,5 +112,26 @@ fn not_here() -> EvaluatorError {
     EvaluatorError {
         reason: "the GPU is on another machine".to_owned(),
         remedy: "start `tuner work --study URL` there".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use autokernel_codegen::arch::Arch;
+    use autokernel_codegen::matmul::extents;
+    use autokernel_codegen::problem::Problem;
+
+    use super::*;
+
+    #[test]
+    fn groups_are_of_the_sizes_that_were_asked_for_and_what_has_none_is_as_always() {
+        let gpu = serde_json::from_str(crate::chosen::tests::H200).unwrap();
+        let kind = Kind { gpu, arch: Arch::SM_90A, driver: "1".to_owned(), nvcc: "2".to_owned() };
+        let sizes = |problem: &Problem| {
+            let target = Target { problem: problem.clone(), arch: kind.arch, shape: extents(1, 2, 3) };
+            Elsewhere::new(&kind, &target, GroupSizes::Even).about().environment.group_sizes
+        };
+        assert_eq!(numbers::tests::grouped().each_ref().map(sizes), [GroupSizes::Even; 3]);
+        assert!(Problem::built_in().iter().all(|problem| sizes(problem).is_zipf()));
     }
 }

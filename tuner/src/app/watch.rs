@@ -13,6 +13,7 @@ use super::tune_jobs::tune_jobs;
 use super::work_args::process_name;
 use crate::evaluate::Evaluator;
 use crate::gpu::candidates;
+use crate::group_sizes::GroupSizes;
 use crate::stop::Stop;
 use crate::study::{Kind, Link, Queue, Searcher, StudyUrl, Task, Wanted};
 use crate::target::Target;
@@ -27,6 +28,8 @@ const LOOK: Duration = Duration::from_secs(1);
 pub fn watch(args: &TuneArgs, url: &StudyUrl, stop: &Stop) -> Result<Ending, AppError> {
     let name = process_name();
     errln!("{name} watches {url} for what is demanded");
+    let sizes = args.gpu.group_sizes;
+    let task = |wanted: &Wanted, kind: &Kind| task(wanted, kind, sizes);
     let mut searcher = Searcher::new(Queue::open(Link::open(url, stop)?)?, name)?;
     let (mut idle_since, mut searched) = (Instant::now(), 0_u32);
     while !stop.is_requested() {
@@ -38,7 +41,8 @@ pub fn watch(args: &TuneArgs, url: &StudyUrl, stop: &Stop) -> Result<Ending, App
             continue;
         };
         let outputs = Outputs::new(&args.out.join(folder_of(&taken.kind)).join(taken.target.slug()), None);
-        let job = Job { evaluator: Box::new(Elsewhere::new(&taken.kind, &taken.target)), target: taken.target.clone() };
+        let evaluator = Box::new(Elsewhere::new(&taken.kind, &taken.target, sizes));
+        let job = Job { evaluator, target: taken.target.clone() };
         let jobs = served(url, vec![job], stop)?;
         // What others promoted meanwhile is not in use here before somebody writes it into the config.
         let ending = tune_jobs(args, InUse::load(args, None)?, &outputs, jobs, stop);
@@ -60,8 +64,8 @@ fn folder_of(Kind { gpu, driver, nvcc, .. }: &Kind) -> String {
 }
 
 /// The task of what is wanted on a kind of GPU.
-fn task(wanted: &Wanted, kind: &Kind) -> Task {
+fn task(wanted: &Wanted, kind: &Kind, sizes: GroupSizes) -> Task {
     let target = Target { problem: wanted.problem.clone(), arch: kind.arch, shape: wanted.shape };
-    let environment = Elsewhere::new(kind, &target).about().environment.clone();
+    let environment = Elsewhere::new(kind, &target, sizes).about().environment.clone();
     Task { target, environment }
 }

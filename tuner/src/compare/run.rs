@@ -18,6 +18,7 @@ use super::table::{self, Comparison};
 use crate::app::{AppError, provider};
 use crate::checkout::own_spaces;
 use crate::llm::{Guard, LlmError, Named, Unanswered};
+use crate::options::is_wanted;
 use crate::output::{self, OutputError};
 use crate::replay::{Library, Recording};
 use crate::session::Budget;
@@ -75,7 +76,7 @@ impl CompareArgs {
         if recordings.is_empty() {
             return Err(AppError::NoSpaces { folder });
         }
-        let wanted = |arena: &Arena| self.shape.is_empty() || self.shape.contains(&arena.target.shape);
+        let wanted = |arena: &Arena| is_wanted(&self.shape, &arena.target.shape);
         let all = recordings.iter().flat_map(|(name, recording)| Arena::all(name, recording, &config));
         let (arenas, others): (Vec<Arena>, Vec<Arena>) = all.partition(wanted);
         if arenas.is_empty() {

@@ -11,7 +11,7 @@ use super::import::import;
 use crate::checkout::own_spaces;
 use crate::folder;
 use crate::gpu_facts::GpuFacts;
-use crate::options::shape;
+use crate::options::{is_wanted, shape};
 use crate::replay::{Library, SUFFIX};
 use crate::source::StudyArgs;
 use crate::trial::Trial;
@@ -57,7 +57,7 @@ impl ExportArgs {
             return Err(ExchangeError::NoJournal(self.journal.clone()));
         }
         let trials = self.source.trials(&self.journal)?;
-        let wanted = |trial: &&Trial| self.shape.is_empty() || self.shape.contains(&trial.target.shape);
+        let wanted = |trial: &&Trial| is_wanted(&self.shape, &trial.target.shape);
         let trials: Vec<&Trial> = trials.iter().filter(wanted).collect();
         if trials.is_empty() {
             return Err(ExchangeError::Nothing { journal: self.journal.clone() });

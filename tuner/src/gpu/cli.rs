@@ -44,7 +44,7 @@ pub struct GpuArgs {
     #[arg(long, value_name = "SEED")]
     pub check_seed: Option<u64>,
     /// How large the groups of grouped products are, which only the device knows: zipf (one in eight empty), uniform or even. Times
-    /// of one are not taken for those of another.
+    /// of one are not taken for those of another; a study's workers serve those that they were started with.
     #[arg(long, value_enum, default_value_t, value_name = "SIZES")]
     pub group_sizes: GroupSizes,
     /// Kernels that are compiled at once [default: one for each core].

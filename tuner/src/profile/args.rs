@@ -12,7 +12,7 @@ use super::error::ProfileError;
 use crate::checkout::DEFAULT_CONFIG;
 use crate::filter;
 use crate::folder;
-use crate::options::shape;
+use crate::options::{of_dims, shape};
 
 /// Say what bounds a kernel, how full it keeps a GPU, and what to try next.
 ///
@@ -75,5 +75,39 @@ impl ProfileArgs {
         }
         let product = matmul::Problem::new(input, self.layout, self.epilogue.clone());
         Ok(matmul::Problem { output, ..product }.into())
+    }
+
+    /// What is computed, and at which shape.
+    ///
+    /// # Errors
+    /// The output type does not go with the input type, or the shape is not a product's.
+    pub fn asked(&self) -> Result<(Problem, Extents), ProfileError> {
+        let problem = self.problem()?;
+        let shape = of_dims(&self.shape, problem.signature().names()).ok_or(ProfileError::Shape(self.shape))?;
+        Ok((problem, shape))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use autokernel_codegen::matmul::extents;
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        args: ProfileArgs,
+    }
+
+    #[test]
+    fn a_shape_of_another_operation_is_refused_with_the_form_of_a_products() {
+        let asked = |shape: &str| Command::parse_from(["profile", "--shape", shape]).args.asked();
+        assert_eq!(asked("3x4x5").unwrap().1, extents(3, 4, 5));
+        for other in ["3x4", "3x4x5x6"] {
+            let refused = asked(other).unwrap_err().to_string();
+            assert!(refused.contains(other) && refused.contains("MxNxK"), "{refused}");
+        }
     }
 }

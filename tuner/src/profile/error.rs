@@ -2,6 +2,7 @@
 
 use autokernel_codegen::config::ConfigError;
 use autokernel_codegen::dtype::Dtype;
+use autokernel_core::Extents;
 
 use crate::replay::RecordingError;
 
@@ -27,6 +28,9 @@ pub enum ProfileError {
         /// The type that was asked for.
         output: Dtype,
     },
+    /// The shape has other dimensions than a product.
+    #[error("--shape {0}: a profile is of a matrix product; write its extents as MxNxK")]
+    Shape(Extents),
     /// The kernel cannot be emulated, or does something wrong there.
     #[error("--emulate: {0}; leave --emulate out for what needs neither nvcc nor the emulator")]
     Emulate(String),

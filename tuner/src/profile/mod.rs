@@ -44,7 +44,8 @@ impl ProfileArgs {
     pub fn profile(&self) -> Result<Profile, ProfileError> {
         let config = if self.config.exists() { Config::load(&self.config)? } else { Config::default() };
         let (machine, bench) = machine::find(self)?;
-        let target = Target { problem: self.problem()?, arch: machine.arch(&config), shape: self.shape };
+        let (problem, shape) = self.asked()?;
+        let target = Target { problem, arch: machine.arch(&config), shape };
         let kernel = kernel::profile(self, &config, &machine, &target)?;
         let emulated = match &kernel {
             Some(kernel) if self.emulate => Some(emulated::profile(&self.out, &machine, &target, kernel)?),

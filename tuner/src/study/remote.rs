@@ -62,9 +62,10 @@ impl Remote {
             if last.elapsed() > SILENCE {
                 self.queue.borrow_mut().blame().map_err(unusable)?;
                 errln!(
-                    "  nothing was measured for {} s, and {} are awaited; `tuner work --study URL` on a machine with {} serves them",
+                    "  nothing was measured for {} s, and {} are awaited; `tuner work --study URL{}` on a machine with {} serves them",
                     SILENCE.as_secs(),
                     keys.len(),
+                    self.inner.about().environment.group_sizes.option(),
                     self.inner.about().environment.gpu
                 );
                 last = Instant::now();

@@ -149,22 +149,25 @@ impl Instruments {
         Ok(Reports { words, count })
     }
 
-    /// Compares `c` with the reference, which has no gaps, into report `index`.
+    /// Compares `c` with the reference, which has no gaps, into report `index`; where `leaves_some_alone`, what the reference
+    /// did not write is right as it was.
+    #[allow(clippy::too_many_arguments, reason = "they are the kernel's")]
     pub fn compare(
         &self,
         dtype: Dtype,
         c: Rectangle,
         expected: CUdeviceptr,
         tolerance: Tolerance,
+        leaves_some_alone: bool,
         reports: &Reports,
         index: usize,
     ) -> Result<()> {
         let Rectangle { address, rows, columns, ld } = c;
         let (rows, columns, ld) = (rows as u64, columns as u64, ld as u64);
-        let report = reports.address(&self.stream, index);
+        let (leaves_some_alone, report) = (u32::from(leaves_some_alone), reports.address(&self.stream, index));
         let mut launch = self.stream.launch_builder(&self.typed(dtype).compare);
         launch.arg(&address).arg(&ld).arg(&expected).arg(&rows).arg(&columns);
-        launch.arg(&tolerance.absolute).arg(&tolerance.relative).arg(&report);
+        launch.arg(&tolerance.absolute).arg(&tolerance.relative).arg(&leaves_some_alone).arg(&report);
         // SAFETY: the parameters are those of the kernel; `c`, the reference and the report are live.
         unsafe { launch.launch(self.grid()) }.map_err(WorkerError::driver("comparing a result"))?;
         Ok(())

@@ -11,7 +11,7 @@ use super::buffers::{MatrixBuffer, OperandBuffer, Operands, SCALAR};
 use super::error::{Result, WorkerError};
 use super::guarded::{Every, Guarded};
 use super::instruments::{Instruments, Rectangle, Report};
-use crate::numbers::bounds_along;
+use crate::numbers::{bounds_along, leaves_some_alone};
 use crate::operand::{argument, rows_and_columns};
 
 /// The precise result of one set of operands, in fp32: of all rows, or of every `stride`th where all would take too long.
@@ -20,13 +20,16 @@ pub struct Reference {
     /// Of each output.
     expected: Vec<Guarded<f32>>,
     tolerance: Tolerance,
+    /// Whether what it did not write is no one's to write.
+    leaves_some_alone: bool,
     /// The rows that were computed, of operands that have the first dimension.
     rows: Every,
 }
 
 /// Multiplications with an addition that one reference may take: about 5 ms on an H200.
 const MOST_PRODUCTS: u64 = 1 << 33;
-/// A warp of any family writes at least 16 rows, so that each of them has a row that is looked at.
+/// A warp of any family writes at least 16 rows, so that each of them has a row that is looked at. Of a group of fewer rows one
+/// check may see none: another check begins at another row, and that all was written is seen in each.
 const MAX_STRIDE: u64 = 16;
 /// Reports of a check for each output.
 const REPORTS: usize = 3;
@@ -80,7 +83,8 @@ impl Reference {
             Guarded::new(tools, rows.count(height), width, width, 0)
         });
         let expected = expected.collect::<Result<_>>()?;
-        Ok(Reference { kernel: Rc::clone(kernel), expected, tolerance: problem.tolerance(&shape), rows })
+        let (tolerance, leaves_some_alone) = (problem.tolerance(&shape), leaves_some_alone(&signature));
+        Ok(Reference { kernel: Rc::clone(kernel), expected, tolerance, leaves_some_alone, rows })
     }
 
     /// Runs the reference kernel on `operands`. Which rows it computes depends on `seed`, so that in time every row has its
@@ -129,7 +133,8 @@ impl Reference {
             let (dtype, whole) = (output.buffer.dtype(), output.buffer.rectangle(tools));
             let looked_at = self.rows_of(whole, dtype.bytes() as usize);
             let expected = expected.rectangle(tools).address;
-            tools.compare(dtype, looked_at, expected, self.tolerance, &reports, REPORTS * at)?;
+            let alone = self.leaves_some_alone;
+            tools.compare(dtype, looked_at, expected, self.tolerance, alone, &reports, REPORTS * at)?;
             output.buffer.count_touched(tools, &reports, REPORTS * at + 1)?;
             if self.rows.stride > 1 {
                 tools.count_unwritten(dtype, whole, &reports, REPORTS * at + 2)?;
