@@ -21,9 +21,10 @@ mod tests {
 
     use super::*;
 
-    /// Broken by groups of rows or along K, by bodies that reduce rows or see partners, by weights of few bits and by scales of blocks alone,
+    /// Broken by groups of rows or along K, by bodies that reduce rows, see partners or write 8 bits, by weights of few bits and by scales of blocks alone,
     /// which nothing here is a problem of.
-    const OF_BODIES: [&str; 8] = [
+    const OF_BODIES: [&str; 9] = [
+        "bytes_are_stored_by_sixteen",
         "block_scales_fit_registers",
         "tile_n_begins_where_blocks_do",
         "groups_are_walked_over",
