@@ -20,6 +20,7 @@ const SPLITS: std::ops::RangeInclusive<i32> = 1..=8;
 fn split_into(kernel: &mut CompiledKernel, parts: i32) {
     let mut plan = kernel.plan().clone();
     plan.set_knob("split_k", parts);
+    assert_eq!(i64::from(plan.kernels[0].grid.cluster), i64::from(parts), "the launch has clusters of so many blocks");
     // SAFETY: the rules allow these images every split up to eight.
     unsafe { kernel.take_knobs(&plan) }.unwrap();
 }

@@ -65,7 +65,8 @@ impl LaunchPlan {
         LaunchPlan { alignments, workspace: Vec::new(), kernels: vec![kernel] }
     }
 
-    /// Sets the launch-time knob called `name` wherever it is an argument. Changing one compiles nothing.
+    /// Sets the launch-time knob called `name` wherever it is an argument, and the grid where that follows it: a split of a tile is a
+    /// cluster. Changing one compiles nothing.
     pub fn set_knob(&mut self, name: &str, value: i32) {
         for KernelStep { args, grid, .. } in &mut self.kernels {
             for (number, field) in args.iter_mut().enumerate() {

@@ -387,7 +387,7 @@ impl Printer<'_> {
                 let of_second = self.program.passes[pass + 1].reduces.iter().find(|(name, ..)| name == second);
                 let of_second = of_second.map_or(Reduction::Sum, |(_, reduction, _)| *reduction);
                 out.line(result(first, pair.first(), &format!("reduced.{first}.first.value")));
-                out.line(result(second, of_second, &format!("reduced.{first}.whole()")));
+                out.line(result(second, of_second, &format!("reduced.{first}.whole(args.columns)")));
             }
             out.lines(relative.map(|join| {
                 let Join { first, pair, .. } = join;

@@ -46,9 +46,9 @@ struct Exponentials {
     return fast_math::exp2(power) * fmaf(rest, kLn2, 1.0f);
   }
 
-  // The sum of a whole row: -inf - -inf is no number.
-  __device__ __forceinline__ static float whole(float sum, float max) {
-    return max == kNone ? __int_as_float(0x7fffffff) : sum;
+  // The sum of a whole row: -inf - -inf is no number, and of no element the sum is nothing.
+  __device__ __forceinline__ static float whole(float sum, float max, int columns) {
+    return columns > 0 && max == kNone ? __int_as_float(0x7fffffff) : sum;
   }
 };
 
@@ -68,7 +68,7 @@ struct Squares {
     return from.count > 0.0f && mean != other ? fmaf(from.count * apart, apart, sum) : sum;
   }
 
-  __device__ __forceinline__ static float whole(float sum, float) { return sum; }
+  __device__ __forceinline__ static float whole(float sum, float, int) { return sum; }
 };
 
 // What a thread has reduced so far.
@@ -120,7 +120,7 @@ struct Joined {
     if constexpr (Pair::kCounts) visit(count);
   }
 
-  __device__ __forceinline__ float whole() const { return Pair::whole(second.value, first.value); }
+  __device__ __forceinline__ float whole(int columns) const { return Pair::whole(second.value, first.value, columns); }
 };
 
 }  // namespace autokernel::rows

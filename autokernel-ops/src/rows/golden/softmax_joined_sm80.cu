@@ -166,7 +166,7 @@ struct Problem {
       const float own = reduced.max_.first.value;
       team.reduce(reduced.max_);
       row.max_ = reduced.max_.first.value;
-      row.sum_ = reduced.max_.whole();
+      row.sum_ = reduced.max_.whole(args.columns);
       row.max_factor = autokernel::rows::Exponentials::factor(own, row.max_);
     }
   }
@@ -179,6 +179,6 @@ static_assert(Kernel::kThreads == 128, "the launch has as many");
 
 // As many blocks as an SM can hold at once, whose loads cover each other's arithmetic.
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 8)
-autokernel_rows_max_sum_bf16_0ce4d3f36fc4_77a2d36a38d2(const __grid_constant__ Args args) {
+autokernel_rows_max_sum_bf16_0ce4d3f36fc4_7753e3a6ad5c(const __grid_constant__ Args args) {
   Kernel::run(args);
 }
