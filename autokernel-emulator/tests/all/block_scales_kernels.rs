@@ -185,7 +185,7 @@ forms! {
     blocks_of_e5m2_are_scaled_in_tiles_of_two_consumers: Form { x: Dtype::E5m2, out: Dtype::F16, ..ONE }, PAIR;
     blocks_are_scaled_in_wide_tiles:
         Form { out: Dtype::Bf16, ..ONE }, Sm90Schedule { tile_n: 256, cluster_m: 2, stages: 3, ..PAIR };
-    blocks_are_scaled_in_high_tiles: ONE, Sm90Schedule { tile_m: 256, cluster_n: 2, stages: 3, ..PAIR };
+    blocks_are_scaled_in_high_tiles: ONE, Sm90Schedule { tile_m: 256, stages: 3, ..PAIR };
     blocks_are_scaled_by_consumers_in_turns: ONE, Sm90Schedule { mode: Mode::PingPong, tile_m: 64, ..PAIR };
     blocks_are_scaled_where_k_is_split: ONE, Sm90Schedule { splits: true, split_k: 4, ..PAIR };
     blocks_are_scaled_where_clusters_share_tiles:

@@ -183,7 +183,7 @@ pub const RULES: &[Rule<S, Class>] = &[
     Rule {
         name: "block_scales_fit_registers",
         words: "of scales of blocks, accumulators, half of the width of wgmma up to 64, and the scales that a lane holds, both twice where a \
-                consumer has one block of 64 by up to 128, are at most 200, in clusters 196, of two consumers with splits 192, of three 120, with a body less what \
+                consumer has one block of 64 by up to 128, are at most 200, in clusters 196, of two consumers with splits and swap_ab 192, of three 120, with a body less what \
                 it needs beyond 32",
         holds: |s, class, _| class.block.is_none() || held_with_blocks(s, class) <= max_with_blocks(s, class),
         reason: |s, class, _| {
@@ -393,7 +393,7 @@ fn held_with_blocks(s: &S, class: &Class) -> u32 {
 fn max_with_blocks(s: &S, class: &Class) -> u32 {
     let limit: u32 = match (s.consumers, s.cluster_m * s.cluster_n) {
         (3, _) => 120,
-        (2, _) if s.splits => 192,
+        (2, _) if s.splits && s.swap_ab => 192,
         (_, 1) => 200,
         _ => 196,
     };

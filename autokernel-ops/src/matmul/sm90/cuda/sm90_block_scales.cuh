@@ -32,7 +32,7 @@ struct Geometry<BlockScaled<Problem>, Schedule, kProductsSummed>
   static constexpr int kParts = Base::kWidth / kPartWidth;
   static constexpr int kScaleRegisters = Base::kSwapAB ? Base::kWidth / 4 + Base::kBlocks : 2 * Base::kBlocks + kScales;
   // A producer that loads scales and attends to a split of K needs more registers than others: consumers leave it some.
-  static constexpr bool kSharesRegisters = Base::kSplits && Base::kConsumers == 2;
+  static constexpr bool kSharesRegisters = Base::kSplits && Base::kSwapAB && Base::kConsumers == 2;
   static constexpr int kProducerRegisters = kSharesRegisters ? 56 : Base::kProducerRegisters;
   static constexpr int kConsumerRegisters = kSharesRegisters ? 224 : Base::kConsumerRegisters;
   // Two parts are in registers where there is one a stage.
