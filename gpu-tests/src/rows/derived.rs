@@ -39,9 +39,13 @@ pub fn activated(
     most = row_max(up.max(0.25 * gate));
 }
 
-/// The kernels that are derived from the ones above, by their names.
-pub fn derived() -> [(&'static str, &'static AnyKernel); 5] {
+/// The kernels above and those that are derived from them, by their names.
+pub fn derived() -> [(&'static str, &'static AnyKernel); 9] {
     [
+        ("softened<bf16>", softened::kernel::<bf16>()),
+        ("softened<f32>", softened::kernel::<f32>()),
+        ("normalised", &normalised::KERNEL),
+        ("activated", &activated::KERNEL),
         ("softened::backward<bf16>", softened::backward::kernel::<bf16>()),
         ("softened::backward<f32>", softened::backward::kernel::<f32>()),
         ("normalised::backward", &normalised::backward::KERNEL),

@@ -11,8 +11,9 @@ use crate::matmul::schedule::{Schedule, Sm90Schedule};
 
 /// The knob that the model sets beside the raster and the split of K, where a family has it.
 const SHARED_WAVES: &str = "shared_waves";
-/// Splits of K among which a launch chooses: none, and those of recordings. Of equal ones the smaller.
-const SPLITS: [u32; 4] = [1, 2, 4, 8];
+/// Splits of K among which a launch chooses: those of recordings. What an image that can split takes for whole tiles nobody measured.
+/// Of equal ones the smaller.
+const SPLITS: [u32; 3] = [2, 4, 8];
 
 /// One image on one GPU.
 #[derive(Clone, Debug, PartialEq)]

@@ -153,15 +153,15 @@ fn a_launch_takes_the_split_of_its_image_that_is_predicted_to_be_fastest() {
         (1, 64, 1),
     ] {
         let extents = extents(shape.0, shape.1, shape.2);
-        let alone = [1, 2, 4, 8].map(|split_k| of(Sm90Schedule { split_k, ..tile }).predicted_ms(&extents));
+        let alone = [2, 4, 8].map(|split_k| of(Sm90Schedule { split_k, ..tile }).predicted_ms(&extents));
         let knobs = image.launch_knobs(&extents);
         let split = knobs.iter().find(|(name, _)| *name == "split_k").unwrap().1;
         let least = alone.into_iter().fold(f64::INFINITY, f64::min);
-        assert_eq!((image.launched_ms(&extents), alone[split.ilog2() as usize]), (least, least), "{shape:?}");
+        assert_eq!((image.launched_ms(&extents), alone[split.ilog2() as usize - 1]), (least, least), "{shape:?}");
         assert_eq!(of(Sm90Schedule { split_k: 4, ..tile }).launched_ms(&extents), least, "whatever its own split");
         chosen.insert(split);
     }
-    assert!(chosen.contains(&1) && chosen.contains(&4) && chosen.len() > 2, "{chosen:?}");
+    assert!(chosen.contains(&2) && chosen.contains(&4), "{chosen:?}");
     let whole = of(Sm90Schedule { splits: false, ..tile });
     assert_eq!(whole.launch_knobs(&extents(27, 1280, 5120))[0], ("split_k", 1));
 }
