@@ -230,7 +230,7 @@ fn a_final_is_journaled_and_the_same_schedules_meet_again_only_if_asked() {
     assert_eq!(finals.len(), 1);
     let held = &finals[0];
     let finalists = held["finalists"].as_array().unwrap().len();
-    assert!((9..=24).contains(&finalists), "{finalists}: more than eight, as the kernels take more than 0.1 ms");
+    assert!((8..=24).contains(&finalists), "{finalists}: eight at least, as the kernels take more than 0.1 ms");
     let legs = held["legs"].as_array().unwrap();
     assert_eq!((legs.len(), legs[0]["entrants"].as_array().unwrap().len()), (2, finalists));
     assert!(legs[1]["entrants"].as_array().unwrap().len() <= 9, "six, what is in use, the default and cuBLAS");
