@@ -11,7 +11,8 @@ use autokernel_codegen::config::Config;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::epilogue::Epilogue;
 use autokernel_codegen::matmul;
-use autokernel_codegen::problem::{INPUTS, Layout, Problem, in_words, outputs};
+use autokernel_codegen::matmul::model::splits_of;
+use autokernel_codegen::problem::{INPUTS, Layout, Problem, ProblemClass, in_words, outputs};
 use autokernel_codegen::schedule::space::Space;
 use autokernel_codegen::schedule::{Family, Schedule};
 use autokernel_core::Extents;
@@ -271,7 +272,8 @@ impl RecordArgs {
             let config = Config::load(path)?;
             pool.extend(config.entries.iter().map(|entry| entry.schedule.form()));
             let portfolio = config.portfolio_for(problem, arch);
-            always.extend(portfolio.iter().flat_map(|portfolio| &portfolio.images).map(|image| image.schedule));
+            let images = portfolio.iter().flat_map(|portfolio| &portfolio.images);
+            always.extend(images.flat_map(|image| launched(problem, image.schedule)));
         }
         let forms: HashSet<Schedule> = space.forms().collect();
         let mut seen = HashSet::new();
@@ -287,6 +289,15 @@ impl RecordArgs {
             random_of: DRAWN_RANDOM_OF,
         })
     }
+}
+
+/// A schedule, and its image at each split of K that a launch may take.
+fn launched(problem: &Problem, schedule: Schedule) -> Vec<Schedule> {
+    let mut forms = vec![schedule];
+    if let (ProblemClass::Matmul(class), Ok(product)) = (problem.class(), matmul::Schedule::try_from(&schedule)) {
+        forms.extend(splits_of(&class, product).map(Schedule::from));
+    }
+    forms
 }
 
 /// What is tried at a drawn shape: images that arithmetic ranks first there, …

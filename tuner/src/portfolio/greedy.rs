@@ -2,10 +2,14 @@
 
 /// How slow a shape may be at first, where no image was chosen yet: any number far above what images leave.
 const NOTHING: f64 = 4.0;
-/// How much the worst shape counts beside the mean of all.
+/// How much the mean of the worst tenth of the shapes counts beside the mean of all.
 const WORST: f64 = 0.15;
+/// Shapes for one of the worst.
+const TENTH: usize = 10;
 /// An image in place already may be this much worse than another: it costs no build.
-const IN_PLACE: f64 = 0.002;
+const IN_PLACE: f64 = 0.000_2;
+/// The search begins with each of so many images, the best ones alone.
+const STARTS: usize = 8;
 
 /// What is known of one image, shape by shape.
 #[derive(Clone, Debug, Default)]
@@ -41,11 +45,16 @@ fn served(candidates: &[Candidate], chosen: impl IntoIterator<Item = usize>) -> 
     chosen.into_iter().fold(vec![UNSERVED; shapes], |served, image| with(&served, &candidates[image]))
 }
 
-/// What a choice leaves: of the logarithms of the ratios the mean, and a share of the highest.
+/// What a choice leaves: of the logarithms of the ratios the mean, and a share of that of the highest.
 fn left(served: &[Served]) -> f64 {
-    let logs = served.iter().map(|served| served.ratio.ln());
-    let mean = logs.clone().sum::<f64>() / served.len().max(1) as f64;
-    mean + WORST * logs.fold(0.0, f64::max)
+    let mean = |logs: &[f64]| logs.iter().sum::<f64>() / logs.len().max(1) as f64;
+    let mut logs: Vec<f64> = served.iter().map(|served| served.ratio.ln()).collect();
+    let of_all = mean(&logs);
+    let worst = logs.len().div_ceil(TENTH);
+    if worst < logs.len() {
+        logs.select_nth_unstable_by(worst, |a, b| b.total_cmp(a));
+    }
+    of_all + WORST * mean(&logs[..worst])
 }
 
 /// The ratio at each shape of the one of `chosen` that a launch would choose.
@@ -61,37 +70,85 @@ pub fn best_of(candidates: &[Candidate], chosen: impl IntoIterator<Item = usize>
     })
 }
 
-/// At most `most` images, most useful first: each that helps most is added, if any helps, then each is exchanged for a better
-/// one while there is one. What counts at a shape is not the best of them but the one that a launch would choose.
+/// At most `most` images, most useful first. What counts at a shape is not the best of them but the one that a launch would choose.
 pub fn choose(candidates: &[Candidate], most: usize) -> Vec<usize> {
-    let mut chosen: Vec<usize> = Vec::new();
-    while chosen.len() < most.min(candidates.len()) {
-        let so_far = left(&served(candidates, chosen.iter().copied()));
-        let Some(next) = addition(candidates, &chosen) else { break };
-        chosen.push(next);
-        if left(&served(candidates, chosen.iter().copied())) > so_far {
-            chosen.pop();
-            break;
-        }
-        for place in 0..chosen.len() {
-            let others: Vec<usize> = chosen.iter().copied().filter(|image| *image != chosen[place]).collect();
-            if let Some(better) = addition(candidates, &others) {
-                chosen[place] = better;
-            }
-        }
-    }
+    let mut firsts: Vec<(f64, usize)> = additions(candidates, &[]).collect();
+    firsts.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    let found = firsts.into_iter().take(STARTS).map(|(_, first)| settled(candidates, most, first));
+    let best = found.min_by(|a, b| worth(candidates, a).total_cmp(&worth(candidates, b)));
+    most_useful_first(candidates, best.unwrap_or_default())
+}
+
+/// Each image that helps most is added, while one helps, then each is exchanged for a better one, until neither helps.
+fn settled(candidates: &[Candidate], most: usize, first: usize) -> Vec<usize> {
+    let mut chosen: Vec<usize> = Vec::from_iter((most > 0).then_some(first));
+    while grow(candidates, most, &mut chosen) | exchange(candidates, &mut chosen) {}
     chosen
 }
 
-/// The image that leaves least beside `chosen`.
-fn addition(candidates: &[Candidate], chosen: &[usize]) -> Option<usize> {
+/// Adds what helps; whether anything did.
+fn grow(candidates: &[Candidate], most: usize, chosen: &mut Vec<usize>) -> bool {
+    let before = chosen.len();
+    while chosen.len() < most {
+        let Some((_, next)) = addition(candidates, chosen) else { break };
+        let so_far = worth(candidates, chosen);
+        chosen.push(next);
+        if worth(candidates, chosen) >= so_far {
+            chosen.pop();
+            break;
+        }
+    }
+    chosen.len() > before
+}
+
+/// Puts a better image in the place of each that has one; whether any has.
+fn exchange(candidates: &[Candidate], chosen: &mut [usize]) -> bool {
+    let mut so_far = worth(candidates, chosen);
+    let mut any = false;
+    for place in 0..chosen.len() {
+        let others: Vec<usize> = chosen.iter().copied().filter(|image| *image != chosen[place]).collect();
+        let Some((_, better)) = addition(candidates, &others) else { continue };
+        let before = std::mem::replace(&mut chosen[place], better);
+        let now = worth(candidates, chosen);
+        if now < so_far {
+            (so_far, any) = (now, true);
+        } else {
+            chosen[place] = before;
+        }
+    }
+    any
+}
+
+/// What `chosen` leave, less what those in place save.
+fn worth(candidates: &[Candidate], chosen: &[usize]) -> f64 {
+    let saved: f64 = chosen.iter().map(|&image| bonus(&candidates[image])).sum();
+    left(&served(candidates, chosen.iter().copied())) - saved
+}
+
+fn bonus(image: &Candidate) -> f64 {
+    if image.in_place { IN_PLACE } else { 0.0 }
+}
+
+/// The image that leaves least beside `chosen`, and what that is.
+fn addition(candidates: &[Candidate], chosen: &[usize]) -> Option<(f64, usize)> {
+    additions(candidates, chosen).min_by(|(a, _), (b, _)| a.total_cmp(b))
+}
+
+/// What each other image would leave beside `chosen`.
+fn additions<'c>(candidates: &'c [Candidate], chosen: &'c [usize]) -> impl Iterator<Item = (f64, usize)> + 'c {
     let so_far = served(candidates, chosen.iter().copied());
     let free = candidates.iter().enumerate().filter(|(number, _)| !chosen.contains(number));
-    let scored = free.map(|(number, image)| {
-        let bonus = if image.in_place { IN_PLACE } else { 0.0 };
-        (left(&with(&so_far, image)) - bonus, number)
-    });
-    scored.min_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, number)| number)
+    free.map(move |(number, image)| (left(&with(&so_far, image)) - bonus(image), number))
+}
+
+fn most_useful_first(candidates: &[Candidate], mut chosen: Vec<usize>) -> Vec<usize> {
+    let mut ordered: Vec<usize> = Vec::new();
+    while !chosen.is_empty() {
+        let left_beside = |image: usize| left(&served(candidates, ordered.iter().copied().chain([image])));
+        let next = (0..chosen.len()).min_by(|&a, &b| left_beside(chosen[a]).total_cmp(&left_beside(chosen[b])));
+        ordered.push(chosen.remove(next.unwrap_or(0)));
+    }
+    ordered
 }
 
 #[cfg(test)]
@@ -126,6 +183,15 @@ mod tests {
         let place = |in_place| Candidate { in_place, ..image(&[1.0, 1.1]) };
         assert_eq!(choose(&[place(false), place(true)], 1), [1]);
         assert_eq!(choose(&[place(true), place(false)], 1), [0]);
+    }
+
+    #[test]
+    fn images_that_only_together_are_better_than_the_one_that_a_search_would_begin_with_are_found() {
+        let [a, b] = [image(&[1.0, 1.0, 1.0, 3.0, 3.0, 3.0]), image(&[3.0, 3.0, 3.0, 1.0, 1.0, 1.0])];
+        let [of_all, middle] = [image(&[1.5; 6]), image(&[3.0, 3.0, 1.0, 1.0, 3.0, 3.0])];
+        let mut two = choose(&[of_all, middle, a, b], 2);
+        two.sort_unstable();
+        assert_eq!(two, [2, 3]);
     }
 
     #[test]
