@@ -303,8 +303,17 @@ fn weights_schedules(name: &str) -> Vec<Sm90Schedule> {
     let many = Sm90Schedule { tile_m: 128, stages: 4, ..pair };
     let upright = Sm90Schedule { swap_ab: false, tile_m: 128, stages: 6, ..pair };
     let splits = |it: Sm90Schedule| [1, 2, 4].map(|split_k| Sm90Schedule { splits: split_k > 1, split_k, ..it });
-    let mut schedules = [splits(Sm90Schedule { tile_n: 64, ..few }), splits(few), splits(pair)].concat();
+    // What blocks read of the other factor again counts beside weights of 4 bits: wide tiles whose K more of them share, and tiles of 8.
+    let wide = Sm90Schedule { tile_n: 256, stages: 5, ..pair };
+    let of_eight = [pair, wide].map(|it| Sm90Schedule { tile_m: 8, ..it });
+    let of_sixteen = [Sm90Schedule { tile_n: 64, ..few }, few, pair, wide];
+    let mut schedules: Vec<_> = of_sixteen.into_iter().chain(of_eight).flat_map(splits).collect();
     schedules.extend([
+        Sm90Schedule { tile_n: 64, stages: 12, splits: true, split_k: 2, ..few },
+        Sm90Schedule { stream_k: true, shared_waves: 1, ..pair },
+        Sm90Schedule { stream_k: true, shared_waves: 1, ..wide },
+        Sm90Schedule { cluster_n: 2, ..wide },
+        Sm90Schedule { tile_n: 192, consumers: 3, stages: 6, ..pair },
         Sm90Schedule { cluster_n: 2, ..pair },
         Sm90Schedule { mode: Mode::PingPong, ..pair },
         Sm90Schedule { tile_m: 64, stages: 4, ..pair },

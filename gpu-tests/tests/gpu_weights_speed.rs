@@ -23,6 +23,8 @@ const LAUNCHES: usize = 12;
 const ROTATED_BYTES: usize = 200 << 20;
 const GROUP: usize = 128;
 const SCALE: f32 = 1.0 / 64.0;
+/// Schedules that are shown beside the fastest, it among them.
+const SHOWN: usize = 6;
 /// Columns of the first row that are summed again.
 const SUMMED: usize = 64;
 
@@ -81,7 +83,7 @@ struct Kernel {
     kernel: CompiledKernel,
 }
 
-/// The kernel of that name whose schedule is fastest on those operands.
+/// The kernel of that name whose schedule is fastest on those operands; shows those that are nearly as fast.
 fn best<T: Element>(device: &Device, timer: &mut Timer, name: &str, sets: &RefCell<Vec<Set<T>>>) -> Kernel {
     let images = TIMED_IMAGES.iter().filter(|image| image.name == name);
     let load = |image: &'static TimedImage| Kernel { schedule: image.schedule, kernel: image.load(device).unwrap() };
@@ -89,6 +91,9 @@ fn best<T: Element>(device: &Device, timer: &mut Timer, name: &str, sets: &RefCe
     let (count, is_grouped) = (sets.borrow().len(), is_grouped(name));
     let launch = |it: &Kernel, launch: usize| sets.borrow_mut()[launch % count].launch(device, &it.kernel, is_grouped);
     let ranked = under_load(timer, LAUNCHES, &kernels, launch).unwrap();
+    for (ms, kernel) in ranked.iter().take(SHOWN) {
+        println!("    {ms:.4} ms by {}", kernel.schedule);
+    }
     let best = ranked[0].1.schedule;
     kernels.retain(|kernel| kernel.schedule == best);
     kernels.swap_remove(0)

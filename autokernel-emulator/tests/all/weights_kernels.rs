@@ -11,7 +11,7 @@ use autokernel_codegen::matmul::plan::signature;
 use autokernel_codegen::matmul::problem::{Layout, Problem};
 use autokernel_codegen::matmul::schedule::{Mode, Schedule, Sm90Schedule};
 use autokernel_codegen::matmul::{emit, extents};
-use autokernel_emulator::{Gpu, Module, Options};
+use autokernel_emulator::{Gpu, Memory, Module, Options, Report};
 
 /// A transposed tile, to vary.
 const SWAPPED: Sm90Schedule = Sm90Schedule { tile_m: 16, swap_ab: true, ..SM90 };
@@ -78,8 +78,18 @@ fn bytes_of(form: Form, weights: &Matrix) -> Vec<u8> {
     bytes
 }
 
-/// What a launch gives; a fault's text if it goes wrong.
+/// What a launch gives, and what it should; a fault's text if it goes wrong.
 fn run(form: Form, schedule: &Schedule, module: &Module, of: Shape, seed: u64) -> Result<(Vec<f64>, Vec<f64>), String> {
+    launch(form, schedule, module, of, seed).map(|launched| (launched.got, launched.expected))
+}
+
+struct Launched {
+    got: Vec<f64>,
+    expected: Vec<f64>,
+    report: Report,
+}
+
+fn launch(form: Form, schedule: &Schedule, module: &Module, of: Shape, seed: u64) -> Result<Launched, String> {
     let (problem, Shape { m, n, k }) = (form.problem(), of);
     let (kernel, plan) = emit::kernel(&problem, schedule);
     let mut gpu = Gpu::new(autokernel_emulator::Arch::Sm90a);
@@ -114,8 +124,9 @@ fn run(form: Form, schedule: &Schedule, module: &Module, of: Shape, seed: u64) -
     let (launch, _workspace) =
         arguments::on(&mut gpu, arguments::MULTIPROCESSORS, &signature(&problem), &plan, extents(m, n, k), &operands);
     let options = Options { seed, instruction_budget: 1 << 26, ..Options::default() };
-    gpu.launch(module, &kernel.symbol, &launch, &options).map_err(|error| error.to_string())?;
-    Ok((download(&mut gpu, out, form.out), sums.into_iter().map(|sum| rounded(form.out, sum)).collect()))
+    let report = gpu.launch(module, &kernel.symbol, &launch, &options).map_err(|error| error.to_string())?;
+    let expected = sums.into_iter().map(|sum| rounded(form.out, sum)).collect();
+    Ok(Launched { got: download(&mut gpu, out, form.out), expected, report })
 }
 
 fn module(compiler: &Compiler, form: Form, schedule: &Schedule, change: Option<Change<'_>>) -> Module {
@@ -180,4 +191,75 @@ forms! {
     two_products_of_groups_of_weights_of_4_bits_are_scaled:
         Form { w: Dtype::I4x2, scales: Some((128, Dtype::F16)), products: 2, ..BYTES },
         Sm90Schedule { tile_n: 128, consumers: 1, ..SWAPPED };
+    middle_groups_of_weights_of_8_bits_are_scaled:
+        Form { scales: Some((64, Dtype::F16)), ..BYTES }, Sm90Schedule { tile_m: 8, tile_n: 256, consumers: 2, stages: 4, ..SWAPPED };
+    wide_tiles_of_groups_of_weights_of_4_bits_shared_by_clusters_are_scaled:
+        Form { w: Dtype::I4x2, scales: Some((128, Dtype::F16)), ..BYTES },
+        Sm90Schedule { stream_k: true, shared_waves: 1, tile_m: 24, tile_n: 256, consumers: 2, stages: 3, ..SWAPPED };
+    many_rows_beside_weights_of_8_bits_are_right: BYTES, Sm90Schedule { tile_m: 40, stages: 3, ..SWAPPED };
+    many_rows_beside_groups_of_weights_of_8_bits_are_scaled:
+        Form { scales: Some((128, Dtype::F32)), ..BYTES }, Sm90Schedule { tile_m: 64, tile_n: 128, consumers: 2, stages: 4, ..SWAPPED };
+    many_rows_beside_groups_of_weights_of_4_bits_are_scaled:
+        Form { w: Dtype::I4x2, scales: Some((64, Dtype::F16)), ..BYTES }, Sm90Schedule { tile_m: 64, stages: 3, ..SWAPPED };
+    many_rows_beside_small_groups_of_weights_of_4_bits_are_scaled:
+        Form { x: Dtype::F16, w: Dtype::I4x2, scales: Some((32, Dtype::F16)), ..BYTES }, Sm90Schedule { tile_m: 48, stages: 3, ..SWAPPED };
+}
+
+const FEW: &str = "sm90_weights_few.cuh";
+
+/// Each warp reads what it multiplies from shared memory several times as fast as it unpacks, if no bank is asked twice.
+#[test]
+fn warps_load_weights_and_few_rows_without_bank_conflicts() {
+    let test = "weights_kernels::warps_load_weights_and_few_rows_without_bank_conflicts";
+    let Some(compiler) = Compiler::find(test) else { return };
+    let pair = Sm90Schedule { tile_n: 128, consumers: 2, stages: 4, ..SWAPPED };
+    let packed = Form { w: Dtype::I4x2, ..BYTES };
+    let grouped = Some((128, Dtype::F16));
+    for form in [BYTES, Form { scales: grouped, ..BYTES }, packed, Form { scales: grouped, ..packed }] {
+        let schedule = Schedule::Sm90(pair);
+        let module = module(&compiler, form, &schedule, None);
+        let report = launch(form, &schedule, &module, shape(16, 256, 1024), 0).unwrap().report;
+        let loads = report.sites.values();
+        let loads: Vec<_> =
+            loads.filter(|site| site.instruction.starts_with("ld") && site.memory == Memory::Shared).collect();
+        // Numbers once, and the rows beside them by each warp.
+        let read = 256 * 1024 / u64::from(form.w.numbers()) + 256 / 16 * 16 * 1024 * 2;
+        assert!(loads.iter().map(|site| site.bytes).sum::<u64>() >= read, "{form:?}");
+        for site in loads {
+            assert_eq!(site.bank_conflicts, 0, "{form:?}: {site:?}");
+        }
+    }
+}
+
+/// Whether a change of the kernel's text shows, as another result or as a fault.
+fn tells(test: &str, form: Form, schedule: Sm90Schedule, change: Change<'_>) {
+    let Some(compiler) = Compiler::find(test) else { return };
+    let schedule = Schedule::Sm90(schedule);
+    let Change { before, after, .. } = change;
+    let module = module(&compiler, form, &schedule, Some(change));
+    let told = [(16, 128, 2048), (20, 72, 1280)].into_iter().zip(0..).any(|((m, n, k), seed)| {
+        run(form, &schedule, &module, shape(m, n, k), seed).map_or(true, |(got, expected)| got != expected)
+    });
+    assert!(told, "`{after}` in place of `{before}` changes nothing that is seen");
+}
+
+#[test]
+fn numbers_that_meet_others_along_k_and_stages_that_are_left_too_early_are_told() {
+    let test = "weights_kernels::numbers_that_meet_others_along_k_and_stages_that_are_left_too_early_are_told";
+    let packed = Form { w: Dtype::I4x2, scales: Some((128, Dtype::F16)), ..BYTES };
+    let changes = [
+        (BYTES, ("eight = sixteen % 4 * 2", "eight = sixteen % 2 * 2")),
+        (BYTES, ("static_cast<uint32_t>(unit) * kOthersTurn", "0")),
+        (BYTES, ("const int panel = sixteen / 4,", "const int panel = 0,")),
+        (BYTES, ("add(acc, chains[chain]);", "add(acc, chains[0]);")),
+        (packed, ("unit * 2 * kTmaUnitBytes", "unit * kTmaUnitBytes")),
+        (packed, ("unit * G::kTileM + columns", "columns")),
+        (packed, ("        if (begins_group(unit, step + 1)) {", "        {")),
+        (packed, ("          clear(sums);\n", "")),
+        (packed, ("          __syncwarp();  // all lanes have read the stage\n", "")),
+        (packed, ("            wait_for_stage(shared, cursor);\n", "")),
+    ];
+    for (form, (before, after)) in changes {
+        tells(test, form, SWAPPED, Change { file: FEW, before, after });
+    }
 }

@@ -2,9 +2,9 @@
 // sm90_matmul.cuh takes from here in place of its own geometry, producer and main loop.
 //
 // The tile is computed transposed: its 64 rows of wgmma are rows of the weights, which come as they are to shared memory. Each warp
-// reads what it holds of them, makes pairs of floats of that in registers (sm90_unpack.cuh), and wgmma takes them as A from there.
-// Nothing is rounded. Where groups of numbers along K have a scale for each row, the sums of a group are scaled, in fp32, and added
-// to those of the tile.
+// reads what it holds of them, makes pairs of floats of that in registers (sm90_unpack.cuh), and wgmma takes them as A from there, or of
+// tiles of few rows mma of each warp (sm90_weights_few.cuh). Nothing is rounded. Where groups of numbers along K have a scale for each
+// row, the sums of a group are scaled, in fp32, and added to those of the tile.
 //
 // A stage is a swizzle row of 128 bytes of the weights deep, so several swizzle rows of the other factor lie in it, panel by panel of 64
 // along K; the scales lie behind, kGroup of K a row.
@@ -12,6 +12,7 @@
 
 #include "sm90_producer.cuh"
 #include "sm90_schedule.cuh"
+#include "sm90_weights_few.cuh"
 #include "sm90_weights_mainloop.cuh"
 
 namespace autokernel::sm90 {
@@ -74,6 +75,13 @@ struct Geometry<Quantised<Problem>, Schedule, kProductsSummed>
   static constexpr int kStageBytes = Stage::kBytes;
   static constexpr int kSharedBytes = Schedule::kSharedBytes;
 
+  static constexpr bool kByWarps = weights::multiplies_by_warps<Weight>(Base::kWidth, kGroup);
+
+  // Warps that multiply on their own need fewer, and a producer that attends to a split of K more than others.
+  static constexpr bool kSharesRegisters = kByWarps && Base::kConsumers == 2;
+  static constexpr int kProducerRegisters = kSharesRegisters ? 72 : Base::kProducerRegisters;
+  static constexpr int kConsumerRegisters = kSharesRegisters ? 216 : Base::kConsumerRegisters;
+
   static_assert(Base::kSwapAB, "weights_are_the_rows_of_wgmma");
   static_assert(kTileK == kSwizzleBytes * weights::kNumbers<Weight>, "a row of a stage is one swizzle row of weights");
   static_assert(kGroup == 0 || kGroup == 32 || kGroup == 64 || kGroup == 128, "groups divide a stage");
@@ -127,7 +135,12 @@ template <typename G, int kBlocks, int kHeld, int kStages, typename Issued, type
 __device__ __forceinline__ void multiply_tile(
     float (&acc)[kBlocks][kHeld], const SharedLayout<Geometry<Quantised<Problem>, Schedule, kProducts>>& shared,
     RingCursor<kStages>& cursor, int k_blocks, int first, const Issued& issued) {
-  weights::Tile<Geometry<Quantised<Problem>, Schedule, kProducts>>::multiply(acc, shared, cursor, k_blocks, first, issued);
+  using Factors = Geometry<Quantised<Problem>, Schedule, kProducts>;
+  if constexpr (Factors::kByWarps) {
+    weights::TileOfFew<Factors>::multiply(acc, shared, cursor, k_blocks, first, issued);
+  } else {
+    weights::Tile<Factors>::multiply(acc, shared, cursor, k_blocks, first, issued);
+  }
 }
 
 }  // namespace autokernel::sm90

@@ -5,45 +5,12 @@
 #include "ptx/sm90_wgmma_registers.cuh"
 #include "sm90_mainloop.cuh"
 #include "sm90_unpack.cuh"
+#include "sm90_weights_scales.cuh"
 
 namespace autokernel::sm90::weights {
 
 constexpr int kDepth = kBlockDepthBytes / 2;  // of wgmma, in elements of 16 bits
 constexpr int kMostRegisters = 168;           // of accumulators and fragments
-
-// Numbers of one element in memory.
-template <typename Weight>
-constexpr int kNumbers = 1;
-template <>
-inline constexpr int kNumbers<i4x2> = 2;
-
-// The scales of a stage: for each product, and each group of K, one for each of the tile's rows of weights.
-template <typename Problem, int kGroup = Problem::kGroup>
-struct Scales {
-  using Scale = typename Problem::Scale;
-
-  template <typename G>
-  __device__ __forceinline__ static uint32_t at(const SharedLayout<G>& shared, int stage, int product) {
-    constexpr int kOfProduct = G::Stage::kGroups * G::kColumns * static_cast<int>(sizeof(Scale));
-    return shared.b(stage) + G::kBBytes + product * kOfProduct;
-  }
-
-  __device__ __forceinline__ static float load(uint32_t first, int number) {
-    const uint32_t address = first + number * static_cast<uint32_t>(sizeof(Scale));
-    if constexpr (sizeof(Scale) == 4) {
-      uint32_t word;
-      ptx::load_shared(address, word);
-      return __uint_as_float(word);
-    } else {
-      uint16_t half;
-      ptx::load_shared(address, half);
-      if constexpr (DtypeOf<Scale>::value == Dtype::kF16) return ptx::f16_to_f32(half);
-      return __uint_as_float(uint32_t{half} << 16);
-    }
-  }
-};
-template <typename Problem>
-struct Scales<Problem, 0> {};
 
 // A unit of K is multiplied as the next one is unpacked.
 template <typename G>
@@ -70,8 +37,6 @@ struct Tile {
   static constexpr bool kFew = G::kAccumulators <= 32;
   static constexpr int kChains = kGrouped ? 1 : kFew ? 4 : 0;
 
-  using RowScales = float[G::kBlocks][2];  // of the row that a lane begins with, and of the one 8 below
-
   template <typename Issued>
   __device__ __forceinline__ static void multiply(Sums& acc, const SharedLayout<G>& shared, RingCursor<G::kStages>& cursor,
                                                   int k_blocks, int first, const Issued& issued) {
@@ -79,7 +44,7 @@ struct Tile {
     const int row = first + threadIdx.x / kWarpSize % kWarpsPerWarpgroup * kWarpRows + lane / 4;
     Packed packed[2];
     Fragments fragments[2];
-    RowScales scales;
+    RowScales<G> scales;
     Sums chains[kChains > 0 ? kChains : 1];
     clear(acc);
 #pragma unroll
@@ -115,8 +80,8 @@ struct Tile {
         if constexpr (kGrouped) {
           if (unit * kUnit % G::kGroup == 0) {
             ptx::wgmma_wait<0>();
-            add_scaled(acc, chains[0], scales);
-            load_scales(scales, shared, stage, row, unit * kUnit / G::kGroup);
+            add_group(acc, chains[0], scales);
+            load_scales<G>(scales, shared, stage, row, unit * kUnit / G::kGroup);
           }
         }
         issue(sums_of, made, shared.a(stage), unit);
@@ -130,7 +95,7 @@ struct Tile {
     __syncwarp();
     release_stage(shared, before);
     if constexpr (kGrouped) {
-      add_scaled(acc, chains[0], scales);
+      add_group(acc, chains[0], scales);
     } else {
 #pragma unroll
       for (int chain = 0; chain < kChains; ++chain) add(acc, chains[chain]);
@@ -140,11 +105,6 @@ struct Tile {
   }
 
  private:
-  // Rows of a block behind the first one's: swapped, blocks are of either product.
-  __device__ __forceinline__ static constexpr int row_of(int block) {
-    return block % G::kBlocksOfOne * kBlockM + block / G::kBlocksOfOne * G::kColumns;
-  }
-
   __device__ __forceinline__ static void clear(Sums& sums) {
 #pragma unroll
     for (int block = 0; block < G::kBlocks; ++block) {
@@ -166,7 +126,7 @@ struct Tile {
       for (int block = 0; block < G::kBlocks; ++block) {
 #pragma unroll
         for (int lower = 0; lower < 2; ++lower) {
-          const uint32_t at = start + (row_of(block) + 8 * lower) * kSwizzleBytes;
+          const uint32_t at = start + (row_of<G>(block) + 8 * lower) * kSwizzleBytes;
 #pragma unroll
           for (int part = 0; part < kLoads; ++part) {
             if constexpr (kOfBytes) {
@@ -237,27 +197,11 @@ struct Tile {
   }
 
   // acc += scales of_group, and clears what is added.
-  __device__ __forceinline__ static void add_scaled(Sums& acc, Sums& of_group, const RowScales& scales) {
+  __device__ __forceinline__ static void add_group(Sums& acc, Sums& of_group, const RowScales<G>& scales) {
 #pragma unroll
-    for (int block = 0; block < G::kBlocks; ++block) {
-      ptx::pin_accumulators(of_group[block]);
-#pragma unroll
-      for (int i = 0; i < G::kWidth / 2; ++i) {
-        acc[block][i] = fmaf(of_group[block][i], scales[block][i / 2 % 2], acc[block][i]);
-      }
-    }
+    for (int block = 0; block < G::kBlocks; ++block) ptx::pin_accumulators(of_group[block]);
+    add_scaled<G>(acc, of_group, scales);
     clear(of_group);
-  }
-
-  __device__ __forceinline__ static void load_scales(RowScales& scales, const SharedLayout<G>& shared, int stage, int row,
-                                                     int group) {
-#pragma unroll
-    for (int block = 0; block < G::kBlocks; ++block) {
-      const uint32_t of_product = G::Scales::template at<G>(shared, stage, block / G::kBlocksOfOne);
-      const int first = group * G::kColumns + row + block % G::kBlocksOfOne * kBlockM;
-      scales[block][0] = G::Scales::load(of_product, first);
-      scales[block][1] = G::Scales::load(of_product, first + 8);
-    }
   }
 };
 
