@@ -4,6 +4,7 @@ use autokernel_core::{Dtype, Role};
 pub use autokernel_ops::backward::product_differences as differences;
 use autokernel_ops::backward::products::{Chained, Computes, Kernel, Purpose};
 use autokernel_ops::body::{Columns, Fetch, Kind, Operand, Step};
+use autokernel_ops::expr::Expr;
 pub use autokernel_ops::matmul::Problem;
 pub use autokernel_ops::matmul::body::{Body, oracle};
 use proc_macro2::{Span, TokenStream};
@@ -56,16 +57,21 @@ pub fn kernels_of_gradients(derived: &[Vec<Spec>]) -> Vec<Kernel> {
             "forward" => Purpose::Forward,
             "backward" => Purpose::Backward,
             "backward_rows" => Purpose::Rows,
-            "backward_fused" => {
-                let steps = computes.body().steps.iter();
-                let of = steps.map(Step::name).find(|name| name.starts_with('d'));
-                Purpose::Fused { of: of?.to_owned() }
-            }
+            "backward_fused" => Purpose::Fused { of: name_of_product(&computes)? },
             _ => Purpose::Factor(output()?),
         };
         Some(Kernel { purpose, computes })
     };
     derived.iter().filter_map(|specs| kernel(specs.first()?)).collect()
+}
+
+/// What the body calls its product.
+fn name_of_product(computes: &Computes) -> Option<String> {
+    let Computes::Product(chained) = computes else { return None };
+    chained.written.body.steps.iter().find_map(|step| match step {
+        Step::Let { name, value: Expr::Variable(of) } if *of == chained.written.product.name => Some(name.clone()),
+        _ => None,
+    })
 }
 
 /// What stands for an element of each product; no name of a user's does.
