@@ -325,7 +325,7 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///   of `dot(x, w.t())`, each in the layout and the type of its factor, with no transposed copy.
 ///
 /// `backward(x, bias)` names the operands that have a gradient, as of a `&Column`; without names these are the factors, and every other
-/// `&Matrix` and `&Row`. Corners of functions are as of [`macro@rows`](macro@rows#gradients).
+/// `&Matrix` and `&Row`. Corners of functions are [as of rows](macro@rows#gradients).
 ///
 /// **Not derived**: gradients of two products in one body, of partners, of reductions along rows, of batches and groups, of outputs or
 /// factors of 8 bits and less, and of tf32; each is an error that says what can be written.

@@ -15,6 +15,7 @@ const KERNELS: [&str; 2] = ["fused", "rows"];
 /// What keeps the body of a product from having gradients; what rows do not have either is told elsewhere.
 pub fn complaints(written: &Written) -> Vec<Complaint> {
     let mut complaints: Vec<Complaint> = products(written);
+    complaints.extend(many(&written.body.operands));
     complaints.extend(written.body.operands.iter().enumerate().filter_map(|(at, it)| operand(written, at, it)));
     complaints.extend(written.body.fetches.iter().enumerate().filter(|(_, fetch)| fetch.columns.are_partners()).map(
         |(at, fetch)| {
@@ -62,15 +63,19 @@ fn products(written: &Written) -> Vec<Complaint> {
     told.into_iter().collect()
 }
 
+/// Of a batch or groups, at what says so first.
+fn many(operands: &[Operand]) -> Option<Complaint> {
+    let at = operands.iter().position(|operand| operand.kind == Kind::Index || operand.batched)?;
+    let message = format!(
+        "`{}` is of many products, whose gradients are not derived; write them, as in `dw = dot(x.t(), dy);` with the same `Index` \
+         for groups",
+        operands[at].name
+    );
+    Some(Complaint { place: Place::Operand(at), message })
+}
+
 fn operand(written: &Written, at: usize, operand: &Operand) -> Option<Complaint> {
-    let Operand { name, kind, batched, .. } = operand;
-    if *kind == Kind::Index || *batched {
-        let message = format!(
-            "`{name}` is of many products, whose gradients are not derived; write them, as in `dw = dot(x.t(), dy);` with the same \
-             `Index` for groups"
-        );
-        return Some(Complaint { place: Place::Operand(at), message });
-    }
+    let name = &operand.name;
     let is_factor = written.factors().any(|factor| factor == name);
     if is_factor && KERNELS.contains(&name.as_str()) {
         let message = format!("`backward_{name}` is the name of another kernel here; give `{name}` another name");
