@@ -1,6 +1,7 @@
 //! `backward` among an attribute's arguments: the kernels of a body's gradients, declared beside it as if they were written.
 
 mod kernel;
+mod names;
 
 use autokernel_core::Role;
 use autokernel_ops::backward::products;
@@ -17,6 +18,7 @@ use syn::visit::{self, Visit};
 use syn::{Error, Ident, Result, Token};
 
 use self::kernel::Kernel;
+use self::names::{OF_ROWS, PRODUCTS, ROWS, SETTING};
 use super::parameter;
 use super::type_lists::between_commas;
 use super::types::Choice;
@@ -26,15 +28,6 @@ use crate::mistakes::Mistakes;
 use crate::problem::Problem;
 use crate::translate::scaled_factor;
 use crate::words::DOT;
-
-/// The setting's name, and that of the kernel of gradients.
-const SETTING: &str = "backward";
-/// The kernel of the gradients of rows.
-const OF_ROWS: &str = "backward_rows";
-
-/// The attributes that declare kernels of gradients, and may ask for such.
-const ROWS: &str = "rows";
-const PRODUCTS: &str = "fused_matmul";
 
 /// What the setting asks for.
 pub struct Asked {

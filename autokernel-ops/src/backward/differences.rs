@@ -26,6 +26,9 @@ const ALIKE: f64 = 5e-5;
 /// How far a gradient may then be from them.
 const OFF: f64 = 5e-4;
 
+/// The smaller width of differences.
+const NARROW: f64 = 4e-3;
+
 /// Elements by the operand's name, row by row.
 pub(super) type Tensors = BTreeMap<String, Vec<f64>>;
 
@@ -120,12 +123,14 @@ pub(super) fn compare(found: f64, moved_by: impl Fn(f64) -> Vec<f64>) -> Compare
         });
         (8.0 * near - far) / (12.0 * width)
     };
-    let [wide, narrow] = [8e-3, 4e-3].map(difference);
+    let [wide, narrow] = [2.0 * NARROW, NARROW].map(difference);
     let size = wide.abs().max(1.0);
     if !wide.is_finite() || (wide - narrow).abs() > ALIKE * size {
         Compared::Untold
     } else if (found - narrow).is_nan() || (found - narrow).abs() > OFF * size {
-        Compared::Off(narrow)
+        // A change is lost in what is 1e38.
+        let is_lost = |value: &f64| value.abs() * f64::EPSILON > OFF * NARROW * size;
+        if moved_by(0.0).iter().any(is_lost) { Compared::Untold } else { Compared::Off(narrow) }
     } else {
         Compared::Alike
     }

@@ -6,7 +6,7 @@ use autokernel_ops::body::{Body, Operand};
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
-use super::{OF_ROWS, PRODUCTS, ROWS, SETTING};
+use super::names::{OF_ROWS, PRODUCTS, ROWS, SETTING};
 use crate::body_text;
 
 /// A kernel of gradients.
