@@ -3,9 +3,13 @@
 use autokernel_core::{Dtype, Role};
 use autokernel_ops::body::{Body, Columns, Fetch, Kind, Operand, Step};
 use autokernel_ops::expr::{BinaryOp, CompareOp, Condition, Expr, Math};
+use autokernel_ops::matmul::body::Product;
+use autokernel_ops::matmul::problem::Layout;
 use proc_macro2::{Literal, Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::Ident;
+
+use crate::words::DOT;
 
 /// `x: &Matrix<bf16>`, whose elements are of the type parameter where there is one.
 pub fn parameter(operand: &Operand, generic: Option<&Ident>) -> TokenStream {
@@ -30,6 +34,17 @@ pub fn element(dtype: Dtype) -> TokenStream {
             quote!(::autokernel::#name)
         }
     }
+}
+
+/// The statement that binds a product.
+pub fn product(Product { name, a, b, .. }: &Product, layout: Layout) -> TokenStream {
+    let factor = |of: &str, is_transposed: bool| {
+        let of = self::name(of);
+        if is_transposed { quote!(#of.t()) } else { quote!(#of) }
+    };
+    let (name, dot) = (self::name(name), format_ident!("{DOT}"));
+    let (a, b) = (factor(a, layout.transpose_a()), factor(b, layout.transpose_b()));
+    quote!(let #name = #dot(#a, #b);)
 }
 
 /// The statements of a body.

@@ -1,7 +1,10 @@
 //! Products with a body as tokens: the problem that a function states, and the same body as a Rust function for the CPU.
 
 use autokernel_core::{Dtype, Role};
-use autokernel_ops::body::{Columns, Fetch, Kind, Operand};
+pub use autokernel_ops::backward::product_differences as differences;
+use autokernel_ops::backward::products::{Chained, Computes, Kernel, Purpose};
+use autokernel_ops::body::{Columns, Fetch, Kind, Operand, Step};
+use autokernel_ops::expr::Expr;
 pub use autokernel_ops::matmul::Problem;
 pub use autokernel_ops::matmul::body::{Body, oracle};
 use proc_macro2::{Span, TokenStream};
@@ -34,6 +37,41 @@ pub fn problem_with(settings: TokenStream, function: &syn::ItemFn) -> Result<Pro
         problem::Problem::Matmul(problem) => Ok(problem),
         _ => Err(other()),
     }
+}
+
+/// The kernels that a product's `backward` declared, as what they compute: for tests.
+pub fn kernels_of_gradients(derived: &[Vec<Spec>]) -> Vec<Kernel> {
+    let kernel = |spec: &Spec| {
+        let computes = match &spec.problem {
+            problem::Problem::Rows(problem) => Computes::Rows(problem.body().clone()),
+            problem::Problem::Matmul(problem) => {
+                let Problem { layout, known_n, known_k, .. } = *problem;
+                let written = problem.body.as_deref()?.written().clone();
+                Computes::Product(Box::new(Chained { written, layout, known_n, known_k }))
+            }
+            _ => return None,
+        };
+        let name = spec.function.sig.ident.to_string();
+        let output = || computes.body().outputs().next().map(|output| output.name.clone());
+        let purpose = match name.as_str() {
+            "forward" => Purpose::Forward,
+            "backward" => Purpose::Backward,
+            "backward_rows" => Purpose::Rows,
+            "backward_fused" => Purpose::Fused { of: name_of_product(&computes)? },
+            _ => Purpose::Factor(output()?),
+        };
+        Some(Kernel { purpose, computes })
+    };
+    derived.iter().filter_map(|specs| kernel(specs.first()?)).collect()
+}
+
+/// What the body calls its product.
+fn name_of_product(computes: &Computes) -> Option<String> {
+    let Computes::Product(chained) = computes else { return None };
+    chained.written.body.steps.iter().find_map(|step| match step {
+        Step::Let { name, value: Expr::Variable(of) } if *of == chained.written.product.name => Some(name.clone()),
+        _ => None,
+    })
 }
 
 /// What stands for an element of each product; no name of a user's does.

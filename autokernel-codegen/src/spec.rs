@@ -20,7 +20,7 @@ use syn::{Error, Ident, Result, Token};
 
 use crate::function::{Called, Functions, calls_in};
 use crate::problem::Problem;
-use backward::{Asked, Derived, Forward};
+use backward::{Asked, Derived, Forward, Source};
 use nodes::Nodes;
 
 pub use types::Choice;
@@ -91,26 +91,23 @@ impl Spec {
     ) -> Result<Kernels> {
         let (asked, arguments) = backward::split(attribute, arguments)?;
         let written = Spec::parse_all(attribute, arguments, item, functions)?;
-        let derived = asked.map(|asked| Spec::derive(attribute, &asked, &written)).transpose()?;
+        let derived = asked.map(|asked| Spec::derive(&asked, &written)).transpose()?;
         Ok(Kernels { written, derived: derived.unwrap_or_default() })
     }
 
     /// The kernels of the gradients of `written`.
-    fn derive(attribute: &Attribute, asked: &Asked, written: &[Spec]) -> Result<Vec<Vec<Spec>>> {
-        let bodies = written.iter().filter_map(|spec| match &spec.problem {
-            Problem::Rows(problem) => Some(problem.body()),
-            _ => None,
-        });
+    fn derive(asked: &Asked, written: &[Spec]) -> Result<Vec<Vec<Spec>>> {
         let Some(Spec { function, .. }) = written.first() else { return Ok(Vec::new()) };
-        let Some(block) = &function.body else { return Ok(Vec::new()) };
+        let Some(block) = &function.body else { return Err(asked.without_body()) };
         let forward = Forward {
-            bodies: bodies.collect(),
+            sources: written.iter().filter_map(|spec| Source::of(&spec.problem)).collect(),
             choices: written.iter().map(|spec| spec.choices.as_slice()).collect(),
             signature: &function.sig,
             block,
             visibility: &function.vis,
         };
-        let declared = |Derived { arguments, item }| {
+        let declared = |Derived { attribute: name, arguments, item }| {
+            let attribute = attribute(name).ok_or_else(|| asked.without_body())?;
             let specs = Spec::parse_all(attribute, arguments, item, &Functions::default());
             let mut specs = specs.map_err(|error| asked.blame(&error))?;
             specs.iter_mut().for_each(|spec| spec.within = Some(function.sig.ident.clone()));
@@ -276,5 +273,7 @@ fn refuse_modifiers(signature: &syn::Signature) -> Result<()> {
 
 #[cfg(test)]
 mod backward_tests;
+#[cfg(test)]
+mod product_backward_tests;
 #[cfg(test)]
 mod tests;

@@ -279,6 +279,56 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// **Generated**: the function, and a module of the same name with `KERNEL` (plan, prepare), `launch` on views and
 /// `launch_on` for another stream or an emulated GPU.
+///
+/// # Gradients
+///
+/// ```ignore
+/// #[autokernel::fused_matmul(backward)]
+/// pub fn up(x: &Matrix<bf16>, w: &Matrix<bf16>, bias: &Row<f32>, h: &mut Matrix<bf16>) {
+///     let z = dot(x, w.t()) + bias;
+///     h = gelu_tanh(z);
+/// }
+///
+/// #[autokernel::fused_matmul(backward)]
+/// pub fn down(h: &Matrix<bf16>, w: &Matrix<bf16>, bias: &Row<f32>, y: &mut Matrix<bf16>) {
+///     y = dot(h, w.t()) + bias;
+/// }
+///
+/// # fn main() -> autokernel::Result<()> {
+/// // A training step of y = gelu(x w1ᵀ + b1) w2ᵀ + b2.
+/// up::forward(&x, &w1, &b1, &mut h, &mut z)?;
+/// down(&h, &w2, &b2, &mut y)?;
+/// // … the loss gives dy …
+/// down::backward_w(&h, &dy, &mut dw2)?;
+/// down::backward_rows(&dy, &mut db2)?;
+/// up::backward_fused(&z, &w2, &dy, &mut dz)?;
+/// up::backward_w(&x, &dz, &mut dw1)?;
+/// up::backward_rows(&dz, &mut db1)?;
+/// up::backward_x(&w1, &dz, &mut dx)?;
+/// # Ok(()) }
+/// ```
+///
+/// With `backward` the module has the kernels of a training step, derived from a body of one product of bf16 or f16. Each takes what it
+/// needs of the function's inputs, in their order, then the gradients of its outputs, and then writes; its documentation lists all:
+///
+/// - `forward` is the function, and writes last what the gradients need of the product: the sum or multiple of it that the author named
+///   next to the activation, as `z`, else what the activation is given, else the product. It is of the factors' type. Where an output holds
+///   that already, or nothing is needed, as of a linear layer, there is no `forward`.
+/// - `backward` is row-wise: the gradient of the product, `dproduct`, or `ds` where the body says `let s = dot(x, w);`, of the factors' type,
+///   and those of other matrices and columns. What is as an output's gradient is, is not copied: a linear layer has no `backward`, and its
+///   other kernels take `dy`.
+/// - `backward_fused` is the same, where the output's gradient is itself a product, `dh = dot(dnext, next)` of what the next layer has for
+///   its gradient and its weight, which lies as this one's does: `dh` is not written to memory. It is there where the function has one
+///   output. cuBLASLt has it as its epilogues `DGELU` and `DRELU`; of `DGELU_BGRAD` the bias's part is `backward_rows`.
+/// - `backward_rows` has the gradients of each `&Row`, sums along columns of what the kernel before it wrote.
+/// - `backward_x` and `backward_w`, by the names of the factors, are the products that give these: `dx = dot(dz, w)` and `dw = dot(dz.t(), x)`
+///   of `dot(x, w.t())`, each in the layout and the type of its factor, with no transposed copy.
+///
+/// `backward(x, bias)` names the operands that have a gradient, as of a `&Column`; without names these are the factors, and every other
+/// `&Matrix` and `&Row`. Corners of functions are [as of rows](macro@rows#gradients).
+///
+/// **Not derived**: gradients of two products in one body, of partners, of reductions along rows, of batches and groups, of outputs or
+/// factors of 8 bits and less, and of tf32; each is an error that says what can be written.
 #[proc_macro_attribute]
 pub fn fused_matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
     kernel("fused_matmul", arguments, item)

@@ -1,4 +1,4 @@
-//! The gradients of random bodies of `rows`, by the way of a user up to their kernels' bodies, against central differences in fp64.
+//! The gradients of random bodies, by the way of a user up to their kernels' bodies, against central differences in fp64.
 //!
 //! `AUTOKERNEL_SEED` is the first body's seed, `AUTOKERNEL_BODIES` says how many there are, `AUTOKERNEL_CASES` how many shapes each
 //! of them gets. That kernels compute such bodies, other tests tell.
@@ -9,6 +9,7 @@ mod draw;
 
 use autokernel_codegen::function::{FunctionText, Functions};
 use autokernel_codegen::problem::Problem;
+use autokernel_codegen::product::{differences as product_differences, kernels_of_gradients};
 use autokernel_codegen::rows::differences::{Shape, check};
 use autokernel_codegen::rows::{Body, Kind};
 use autokernel_codegen::spec::{Kernels, Spec, attribute};
@@ -31,11 +32,19 @@ fn body(spec: &Spec) -> &Body {
     }
 }
 
+/// Operands and statements of either attribute.
+fn operands_of(spec: &Spec) -> &Body {
+    match &spec.problem {
+        Problem::Matmul(problem) => &problem.body.as_deref().expect("drawn with a body").written().body,
+        _ => body(spec),
+    }
+}
+
 /// The operands that may have gradients: all of them at once where that can be, else each by itself. None of what is refused
 /// without them, as a row's reduction of one number.
 fn asked(declaration: &Declaration) -> Vec<Kernels> {
     let Ok(written) = kernels(declaration, "") else { return Vec::new() };
-    let body = body(&written.written[0]);
+    let body = operands_of(&written.written[0]);
     let is_wanted = |kind| matches!(kind, Kind::Matrix | Kind::Row | Kind::Column);
     let is_input = |name: &str| body.outputs().all(|output| output.name != name);
     let operands = body.operands.iter().filter(|it| is_wanted(it.kind) && is_input(&it.name));
@@ -66,6 +75,33 @@ fn gradients_of_random_bodies_are_what_differences_say() {
         }
     }
     println!("{kernels} kernels of gradients, {told} elements compared");
+    assert!(failures.is_empty(), "{} failed:\n\n{}", failures.len(), failures.join("\n\n"));
+    assert!(bodies < 100 || (kernels > 50 && told > 1000), "too little is said: {kernels} kernels, {told} elements");
+}
+
+#[test]
+fn gradients_of_random_products_are_what_differences_say() {
+    let (first, bodies, cases) =
+        (number("AUTOKERNEL_SEED", 1001), number("AUTOKERNEL_BODIES", 300), number("AUTOKERNEL_CASES", 3));
+    let (mut told, mut kernels, mut failures) = (0, 0, Vec::new());
+    for seed in (first..first + 2 * bodies).filter(|seed| !seed.is_multiple_of(2)) {
+        let declaration = draw::declaration(seed);
+        for Kernels { written, derived } in asked(&declaration) {
+            let Problem::Matmul(problem) = &written[0].problem else { continue };
+            let Some(body) = problem.body.as_deref() else { continue };
+            let gradients = kernels_of_gradients(&derived);
+            kernels += gradients.len();
+            for case in 0..cases {
+                let (m, n, k) = (1 + case as usize % 3, 1 + 2 * case as usize, 1 + case as usize % 2);
+                let sizes = product_differences::Sizes { m, n, k, seed: seed + case };
+                match product_differences::check(problem, body, &gradients, sizes) {
+                    Ok(more) => told += more,
+                    Err(report) => failures.push(format!("seed {seed}: {report}\n{}", declaration.function)),
+                }
+            }
+        }
+    }
+    println!("{kernels} kernels of gradients of products, {told} elements compared");
     assert!(failures.is_empty(), "{} failed:\n\n{}", failures.len(), failures.join("\n\n"));
     assert!(bodies < 100 || (kernels > 50 && told > 1000), "too little is said: {kernels} kernels, {told} elements");
 }

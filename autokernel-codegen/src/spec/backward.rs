@@ -1,9 +1,14 @@
 //! `backward` among an attribute's arguments: the kernels of a body's gradients, declared beside it as if they were written.
 
+mod kernel;
+mod names;
+
 use autokernel_core::Role;
+use autokernel_ops::backward::products;
 use autokernel_ops::backward::{self, Gradient};
-use autokernel_ops::body::{Body, Place, Step};
+use autokernel_ops::body::{Body, Complaint, Place, Step};
 use autokernel_ops::declaration::Attribute;
+use autokernel_ops::matmul;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
@@ -12,17 +17,17 @@ use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
 use syn::{Error, Ident, Result, Token};
 
+use self::kernel::Kernel;
+use self::names::{OF_ROWS, PRODUCTS, ROWS, SETTING};
 use super::parameter;
 use super::type_lists::between_commas;
 use super::types::Choice;
 use crate::body_text;
 use crate::fetched::fetched;
 use crate::mistakes::Mistakes;
-
-/// The setting's name, and that of the kernel of gradients.
-const SETTING: &str = "backward";
-/// The kernel of the gradients of rows.
-const OF_ROWS: &str = "backward_rows";
+use crate::problem::Problem;
+use crate::translate::scaled_factor;
+use crate::words::DOT;
 
 /// What the setting asks for.
 pub struct Asked {
@@ -72,13 +77,13 @@ pub fn split(attribute: &Attribute, arguments: TokenStream) -> Result<(Option<As
 }
 
 fn is_it(attribute: &Attribute, name: &Ident) -> bool {
-    attribute.name == "rows" && name == SETTING
+    [ROWS, PRODUCTS].contains(&attribute.name) && name == SETTING
 }
 
 /// A function whose gradients are asked for.
 pub struct Forward<'s> {
-    /// Its body, of each combination of types.
-    pub bodies: Vec<&'s Body>,
+    /// What it computes, of each combination of types.
+    pub sources: Vec<Source<'s>>,
     /// What stands for its type parameters in each.
     pub choices: Vec<&'s [Choice]>,
     /// Its name and parameters.
@@ -89,8 +94,52 @@ pub struct Forward<'s> {
     pub visibility: &'s syn::Visibility,
 }
 
+/// What a function computes whose gradients are asked for.
+#[derive(Clone, Copy)]
+pub enum Source<'s> {
+    /// What a body of rows says.
+    Rows(&'s Body),
+    /// A product, and what follows it.
+    Product(&'s matmul::Problem, &'s matmul::body::Body),
+}
+
+impl<'s> Source<'s> {
+    /// That of a problem that has a body.
+    pub fn of(problem: &'s Problem) -> Option<Self> {
+        match problem {
+            Problem::Rows(problem) => Some(Source::Rows(problem.body())),
+            Problem::Matmul(problem) => Some(Source::Product(problem, problem.body.as_deref()?)),
+            _ => None,
+        }
+    }
+
+    /// Its operands and statements.
+    fn body(self) -> &'s Body {
+        match self {
+            Source::Rows(body) => body,
+            Source::Product(_, body) => &body.written().body,
+        }
+    }
+
+    /// The kernels of its gradients.
+    fn gradient(self, wanted: Option<&[usize]>) -> std::result::Result<Vec<Kernel>, Vec<Complaint>> {
+        match self {
+            Source::Rows(body) => {
+                let Gradient { by_rows, by_columns } = backward::gradient(body, wanted)?;
+                let named = [(SETTING, by_rows), (OF_ROWS, by_columns)];
+                Ok(named.into_iter().filter_map(|(name, body)| Some(Kernel::of_rows(name, body?))).collect())
+            }
+            Source::Product(problem, body) => {
+                Ok(products::gradient(problem, body, wanted)?.into_iter().map(Kernel::of_product).collect())
+            }
+        }
+    }
+}
+
 /// A declaration, as the attribute would stand above it.
 pub struct Derived {
+    /// The attribute's name.
+    pub attribute: &'static str,
     /// The attribute's arguments.
     pub arguments: TokenStream,
     /// The function.
@@ -103,12 +152,17 @@ impl Asked {
     /// # Errors
     /// What has no gradient, at its place in the forward body.
     pub fn declarations(&self, forward: &Forward<'_>) -> Result<Vec<Derived>> {
-        let gradients = forward.bodies.iter().map(|body| self.gradient(forward, body)).collect::<Result<Vec<_>>>()?;
+        let sources = forward.sources.iter();
+        let kernels = sources.map(|source| self.kernels(forward, *source)).collect::<Result<Vec<_>>>()?;
         // Of several types the text is the same.
-        let Some(Gradient { by_rows, by_columns }) = gradients.into_iter().next() else { return Ok(Vec::new()) };
-        let named = [(SETTING, by_rows), (OF_ROWS, by_columns)];
-        let texts = named.into_iter().filter_map(|(name, body)| Some((name, body?)));
-        Ok(texts.map(|(name, body)| self.declared(forward, name, &body)).collect())
+        let Some(kernels) = kernels.into_iter().next() else { return Ok(Vec::new()) };
+        Ok(kernels.iter().map(|kernel| self.declared(forward, kernel)).collect())
+    }
+
+    /// Where there is no body to derive gradients from.
+    pub fn without_body(&self) -> Error {
+        let message = "gradients are derived from a body; write what is fused there: `{ out = gelu(dot(a, b.t())); }`";
+        Error::new(self.place.span(), message)
     }
 
     /// That the author asked for it is the place of what is wrong with a derived kernel.
@@ -116,12 +170,12 @@ impl Asked {
         Error::new(self.place.span(), format!("of the gradient: {error}"))
     }
 
-    fn gradient(&self, forward: &Forward<'_>, body: &Body) -> Result<Gradient> {
-        let wanted = self.operands.as_ref().map(|names| self.numbers(names, body)).transpose()?;
-        backward::gradient(body, wanted.as_deref()).map_err(|complaints| {
+    fn kernels(&self, forward: &Forward<'_>, source: Source<'_>) -> Result<Vec<Kernel>> {
+        let wanted = self.operands.as_ref().map(|names| self.numbers(names, source.body())).transpose()?;
+        source.gradient(wanted.as_deref()).map_err(|complaints| {
             let mut mistakes = Mistakes::default();
             for complaint in complaints {
-                let place = self.place_of(forward, body, complaint.place);
+                let place = self.place_of(forward, source, complaint.place);
                 mistakes.push(Error::new_spanned(place, complaint.message));
             }
             let unnamed = || Error::new(self.place.span(), "this body has no gradient");
@@ -151,8 +205,15 @@ impl Asked {
     }
 
     /// Where the part of the body stands that a complaint is about.
-    fn place_of(&self, forward: &Forward<'_>, body: &Body, place: Place) -> TokenStream {
-        let mut search = Search { found: None, body, place };
+    fn place_of(&self, forward: &Forward<'_>, source: Source<'_>, place: Place) -> TokenStream {
+        let factor = match (source, place) {
+            (Source::Product(_, body), Place::Operand(at)) => {
+                let is_it = |factor: &u8| usize::from(*factor) == at;
+                body.factors().iter().any(is_it).then(|| body.operands()[at].name.as_str())
+            }
+            _ => None,
+        };
+        let mut search = Search { found: None, body: source.body(), place, factor };
         search.visit_block(forward.block);
         let parameter = || match place {
             Place::Operand(at) => forward.signature.inputs.get(at).map(ToTokens::to_token_stream),
@@ -161,33 +222,41 @@ impl Asked {
         search.found.or_else(parameter).unwrap_or_else(|| self.place.to_token_stream())
     }
 
-    /// The function that computes `body`, for each combination of types.
-    fn declared(&self, forward: &Forward<'_>, name: &str, body: &Body) -> Derived {
-        let Forward { bodies, signature, visibility, .. } = forward;
-        let of = bodies[0];
-        let generics: Vec<Option<&Ident>> = body.operands.iter().map(|it| forward.generic(of, &it.name)).collect();
+    /// The function of a kernel, for each combination of types.
+    fn declared(&self, forward: &Forward<'_>, kernel: &Kernel) -> Derived {
+        let Forward { sources, signature, visibility, .. } = forward;
+        let (of, body) = (sources[0].body(), kernel.body());
+        let generics: Vec<Option<&Ident>> =
+            body.operands.iter().map(|it| forward.generic(sources[0], &it.name)).collect();
         let parameters = body.operands.iter().zip(&generics).map(|(it, generic)| body_text::parameter(it, *generic));
         let (used, lists) = forward.lists(&generics);
         let used = if used.is_empty() { TokenStream::new() } else { quote!(<#(#used),*>) };
-        let docs = docs(&signature.ident.unraw().to_string(), body, of);
+        let docs = kernel.docs(&signature.ident.unraw().to_string(), of);
         let visibility = match visibility {
             syn::Visibility::Inherited => quote!(pub(super)),
             _ => quote!(pub),
         };
-        let (kernel, statements) = (Ident::new(name, self.place.span()), body_text::statements(body));
+        let (name, statements) = (Ident::new(&kernel.name, self.place.span()), kernel.statements());
         let item = quote! {
             #[doc = #docs]
-            #visibility fn #kernel #used (#(#parameters),*) { #statements }
+            #visibility fn #name #used (#(#parameters),*) { #statements }
         };
-        Derived { arguments: quote!(#(#lists),*), item }
+        let settings = kernel.settings();
+        Derived { attribute: kernel.attribute(), arguments: quote!(#(#lists,)* #settings), item }
     }
 }
 
 impl Forward<'_> {
-    /// The type parameter that the elements of an operand are of, which is the body's or has the gradient of one.
-    fn generic(&self, of: &Body, name: &str) -> Option<&Ident> {
-        let source = backward::source(of, name)?;
-        let at = of.operands.iter().position(|operand| operand.name == source.name)?;
+    /// The type parameter that the elements of an operand are of, which is the body's or has the gradient of one. What else kernels of
+    /// a product hand each other is of the type of its factors.
+    fn generic(&self, of: Source<'_>, name: &str) -> Option<&Ident> {
+        let source = match of {
+            Source::Rows(body) => &backward::source(body, name)?.name,
+            Source::Product(_, body) => {
+                backward::source(of.body(), name).map_or(&body.written().product.a, |source| &source.name)
+            }
+        };
+        let at = of.body().operands.iter().position(|operand| operand.name == *source)?;
         let element = parameter::element(self.signature.inputs.get(at)?)?;
         let parameters = self.choices.first()?.iter().map(|choice| &choice.parameter);
         parameters.into_iter().find(|parameter| element.path.is_ident(*parameter))
@@ -211,24 +280,9 @@ impl Forward<'_> {
     }
 }
 
-fn docs(function: &str, body: &Body, of: &Body) -> String {
-    let (mut gradients, mut others) = (Vec::new(), Vec::new());
-    for output in body.outputs() {
-        let list = if backward::source(of, &output.name).is_some() { &mut gradients } else { &mut others };
-        list.push(format!("`{}`", output.name.trim_start_matches("r#")));
-    }
-    let given: Vec<String> = body
-        .operands
-        .iter()
-        .filter(|operand| operand.role == Role::Input)
-        .map(|operand| format!("`{}`", operand.name.trim_start_matches("r#")))
-        .collect();
-    let mut text = format!("The gradients of [`{function}`](fn@super::{function}), computed of {}: ", given.join(", "));
-    text += &if gradients.is_empty() { "none here".to_owned() } else { gradients.join(", ") };
-    if !others.is_empty() {
-        text += &format!("; and {}, which `{OF_ROWS}` takes", others.join(", "));
-    }
-    text + "."
+/// The matrices that an argument of `dot` names: the factor, and its scales.
+fn factors_in(argument: &syn::Expr) -> Vec<&Ident> {
+    scaled_factor(argument).map(|(factor, scales, _)| [factor].into_iter().chain(scales).collect()).unwrap_or_default()
 }
 
 /// Finds a part of a body in its text.
@@ -236,6 +290,8 @@ struct Search<'b> {
     found: Option<TokenStream>,
     body: &'b Body,
     place: Place,
+    /// The factor of a product, in the place of the operand.
+    factor: Option<&'b str>,
 }
 
 impl<'ast> Visit<'ast> for Search<'_> {
@@ -244,6 +300,12 @@ impl<'ast> Visit<'ast> for Search<'_> {
             && let Some(fetch) = self.body.fetches.get(at)
             && *written.of == fetch.of
             && written.columns == fetch.columns
+        {
+            self.found.get_or_insert_with(|| expr.to_token_stream());
+        }
+        if let (Some(factor), syn::Expr::Call(call)) = (self.factor, expr)
+            && call.func.to_token_stream().to_string() == DOT
+            && call.args.iter().any(|argument| factors_in(argument).iter().any(|name| *name == factor))
         {
             self.found.get_or_insert_with(|| expr.to_token_stream());
         }

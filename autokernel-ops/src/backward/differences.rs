@@ -26,8 +26,11 @@ const ALIKE: f64 = 5e-5;
 /// How far a gradient may then be from them.
 const OFF: f64 = 5e-4;
 
+/// The smaller width of differences.
+const NARROW: f64 = 4e-3;
+
 /// Elements by the operand's name, row by row.
-type Tensors = BTreeMap<String, Vec<f64>>;
+pub(super) type Tensors = BTreeMap<String, Vec<f64>>;
 
 impl Shape {
     fn len(self, kind: Kind) -> usize {
@@ -49,7 +52,7 @@ impl Shape {
     }
 
     /// Numbers that no others equal, from -2 to 2; of an index those of rows.
-    fn numbers(self, kind: Kind, name: &str) -> Vec<f64> {
+    pub(super) fn numbers(self, kind: Kind, name: &str) -> Vec<f64> {
         let salt = name.bytes().fold(self.seed, |hash, byte| hash.wrapping_mul(31).wrapping_add(u64::from(byte)));
         let number = |at: usize| {
             // SplitMix64.
@@ -68,7 +71,7 @@ impl Shape {
 }
 
 /// What a body writes of `tensors`, in fp64; none of an element of which fp32 says nothing, as where a branch hangs on rounding.
-fn outputs(body: &Body, tensors: &Tensors, shape: Shape) -> BTreeMap<String, Vec<Option<f64>>> {
+pub(super) fn outputs(body: &Body, tensors: &Tensors, shape: Shape) -> BTreeMap<String, Vec<Option<f64>>> {
     let input = |at: usize, row: usize, column: usize| {
         let operand = &body.operands[at];
         let place = shape.place(operand.kind, row, column % shape.columns);
@@ -98,6 +101,39 @@ fn weighted(body: &Body, tensors: &Tensors, shape: Shape) -> Vec<f64> {
         products.map(|(value, by)| value.unwrap_or(f64::NAN) * by).collect::<Vec<_>>()
     };
     outputs(body, tensors, shape).into_iter().flat_map(of_output).collect()
+}
+
+/// What differences say of a gradient.
+pub(super) enum Compared {
+    /// Nothing: those of two widths are not alike.
+    Untold,
+    /// That it is so.
+    Alike,
+    /// That it is this.
+    Off(f64),
+}
+
+/// Holds a gradient against central differences of the sum of what `moved_by` gives for a number that is moved by so much.
+pub(super) fn compare(found: f64, moved_by: impl Fn(f64) -> Vec<f64>) -> Compared {
+    let difference = |width: f64| {
+        // Of the fourth order: wide enough that an `erf` of fp32's digits does not matter.
+        let [near, far] = [width, 2.0 * width].map(|by| {
+            // One by one, as a number that is large and stays has no part in it.
+            moved_by(by).iter().zip(moved_by(-by)).map(|(more, less)| more - less).sum::<f64>()
+        });
+        (8.0 * near - far) / (12.0 * width)
+    };
+    let [wide, narrow] = [2.0 * NARROW, NARROW].map(difference);
+    let size = wide.abs().max(1.0);
+    if !wide.is_finite() || (wide - narrow).abs() > ALIKE * size {
+        Compared::Untold
+    } else if (found - narrow).is_nan() || (found - narrow).abs() > OFF * size {
+        // A change is lost in what is 1e38.
+        let is_lost = |value: &f64| value.abs() * f64::EPSILON > OFF * NARROW * size;
+        if moved_by(0.0).iter().any(is_lost) { Compared::Untold } else { Compared::Off(narrow) }
+    } else {
+        Compared::Alike
+    }
 }
 
 /// Holds the kernels of a body's gradients, in order, against differences: gives how many elements were compared. Where the function
@@ -130,28 +166,19 @@ pub fn check<'b>(body: &Body, kernels: impl IntoIterator<Item = &'b Body>, shape
         let Some(gradient): Option<&Vec<Option<f64>>> = gradients.get(&name_of(operand)) else { continue };
         let is_told = |(at, found): (usize, &Option<f64>)| Some((at, (*found)?));
         for (at, found) in gradient.iter().enumerate().filter_map(is_told) {
-            let difference = |width: f64| {
+            let moved_by = |by: f64| {
                 let mut moved = tensors.clone();
-                let mut of_side = |by: f64| {
-                    if let Some(number) = moved.get_mut(&name).and_then(|numbers| numbers.get_mut(at)) {
-                        *number = tensors[&name][at] + by;
-                    }
-                    weighted(body, &moved, shape)
-                };
-                // Of the fourth order: wide enough that an `erf` of fp32's digits does not matter.
-                let [near, far] = [width, 2.0 * width].map(|by| {
-                    // One by one, as a number that is large and stays has no part in it.
-                    of_side(by).iter().zip(of_side(-by)).map(|(more, less)| more - less).sum::<f64>()
-                });
-                (8.0 * near - far) / (12.0 * width)
+                if let Some(number) = moved.get_mut(&name).and_then(|numbers| numbers.get_mut(at)) {
+                    *number += by;
+                }
+                weighted(body, &moved, shape)
             };
-            let [wide, narrow] = [8e-3, 4e-3].map(difference);
-            let size = wide.abs().max(1.0);
-            if !wide.is_finite() || (wide - narrow).abs() > ALIKE * size {
-                continue;
-            }
-            if (found - narrow).is_nan() || (found - narrow).abs() > OFF * size {
-                return Err(format!("{shape:?}: element {at} of d{name} is {found}, and by differences {narrow}"));
+            match compare(found, moved_by) {
+                Compared::Untold => continue,
+                Compared::Alike => {}
+                Compared::Off(narrow) => {
+                    return Err(format!("{shape:?}: element {at} of d{name} is {found}, and by differences {narrow}"));
+                }
             }
             told += 1;
         }

@@ -3,7 +3,8 @@
 //!
 //! The graph of the body (`read`) gets the adjoints of its values (`reverse`), in which sums along a row are taken apart (`totals`),
 //! what changes nothing is left out (`invariance`), what was not chosen stays nothing (`gates`), and forms with a derivative of their own have that (`known`); what is needed of
-//! it becomes bodies again (`write`), which are compiled like any other.
+//! it becomes bodies again (`write`), which are compiled like any other. A product's body (`products`) is one of rows that reads the
+//! product, of which the forward pass keeps what that needs (`saved`).
 
 pub mod differences;
 mod gates;
@@ -11,10 +12,15 @@ mod graph;
 mod invariance;
 mod known;
 mod names;
+pub mod product_differences;
+pub mod products;
 mod read;
 mod refuse;
+mod refuse_product;
 mod reverse;
+mod saved;
 mod totals;
+mod traced;
 mod write;
 
 pub use names::source;
@@ -23,10 +29,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use autokernel_core::{Dtype, Role};
 
-use crate::body::{Body, Complaint, Kind, Operand, Reduction};
+use crate::body::{Body, Complaint, Kind, Operand};
 use graph::{Graph, Id, Node};
 use names::name_of;
 use read::Forward;
+use traced::Traced;
 use write::{Output, Writer, unique};
 
 /// The kernels of a body's gradients. Each takes what it needs of the body's inputs, in their order, then of the gradients of its
@@ -44,58 +51,15 @@ pub struct Gradient {
 /// # Errors
 /// What has no gradient, each with what can be done instead.
 pub fn gradient(body: &Body, wanted: Option<&[usize]>) -> Result<Gradient, Vec<Complaint>> {
-    let wanted = wanted.map_or_else(|| all(body), <[usize]>::to_vec);
+    let wanted = wanted.map_or_else(|| traced::all(body), <[usize]>::to_vec);
     let complaints = refuse::complaints(body, &wanted);
     if !complaints.is_empty() {
         return Err(complaints);
     }
-    let mut forward = Forward::of(body);
-    let seeds = seeds(body, &mut forward);
-    let leaves: Vec<Id> = wanted.iter().map(|&at| leaf(&mut forward.graph, &body.operands[at])).collect();
-    let pairs: Vec<(Id, Id)> = seeds.iter().map(|(value, seed, _)| (*value, *seed)).collect();
-    let adjoints = forward.graph.adjoints(&pairs, &leaves);
-    let (mut outputs, mut complaints) = (Vec::new(), Vec::new());
-    for (&at, adjoint) in wanted.iter().zip(adjoints) {
-        let operand = &body.operands[at];
-        let gradient = Operand { name: name_of(operand), role: Role::Output, ..operand.clone() };
-        match adjoint {
-            Some(value) if operand.kind == Kind::Row && !forward.graph.varies(value) => {
-                complaints.push(refuse::same_in_each_column(at, operand));
-            }
-            Some(value) => {
-                let fold = (operand.kind == Kind::Row).then_some(Reduction::Sum);
-                outputs.push(Output { operand: gradient, fold, value });
-            }
-            None => complaints.push(refuse::without_influence(at, operand)),
-        }
-    }
-    if !complaints.is_empty() {
-        return Err(complaints);
-    }
+    let traced = Traced::of(body, &wanted)?;
     let inputs = body.operands.iter().filter(|operand| operand.role == Role::Input).cloned();
-    let inputs: Vec<Operand> = inputs.chain(seeds.into_iter().map(|(.., operand)| operand)).collect();
-    kernels(&forward, body, &inputs, outputs)
-}
-
-/// Every matrix and row that is read, by their numbers.
-fn all(body: &Body) -> Vec<usize> {
-    let is_wanted = |operand: &Operand| operand.role == Role::Input && matches!(operand.kind, Kind::Matrix | Kind::Row);
-    (0..body.operands.len()).filter(|&at| is_wanted(&body.operands[at])).collect()
-}
-
-fn leaf(graph: &mut Graph, operand: &Operand) -> Id {
-    graph.name(&operand.name, operand.kind.varies_along_row())
-}
-
-/// For each output its value, the element of its gradient, and the operand that has that.
-fn seeds(body: &Body, forward: &mut Forward) -> Vec<(Id, Id, Operand)> {
-    let mut seeds = Vec::new();
-    for (output, _, value) in forward.stores.clone() {
-        let Some(operand) = body.operand(&output) else { continue };
-        let operand = Operand { name: name_of(operand), role: Role::Input, ..operand.clone() };
-        seeds.push((value, leaf(&mut forward.graph, &operand), operand));
-    }
-    seeds
+    let inputs: Vec<Operand> = inputs.chain(traced.seeds.into_iter().map(|(_, operand)| operand)).collect();
+    kernels(&traced.forward, body, &inputs, traced.outputs)
 }
 
 /// The outputs' kernels, each of what it needs of `inputs`.

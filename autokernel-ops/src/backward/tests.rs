@@ -3,7 +3,7 @@ use expect_test::{Expect, ExpectFile, expect, expect_file};
 
 use super::differences::{Shape, check};
 use super::*;
-use crate::body::Step;
+use crate::body::{Reduction, Step};
 use crate::epilogue::Epilogue;
 use crate::expr::{CompareOp, Condition, Expr, Function, Math};
 use crate::rows::cases::{self, bind, call, name, number, reads, reduce, store, writes};

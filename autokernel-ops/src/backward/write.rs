@@ -17,6 +17,7 @@ pub struct Writer<'g> {
 }
 
 /// What a kernel writes.
+#[derive(Clone)]
 pub struct Output {
     /// The operand.
     pub operand: Operand,
@@ -42,13 +43,20 @@ impl<'g> Writer<'g> {
         self
     }
 
+    /// The same, where something holds the value of a node.
+    #[must_use]
+    pub fn keeping(mut self, id: Id) -> Self {
+        self.given.insert(id);
+        self
+    }
+
     /// The body that computes `outputs` of what it needs of the operands and fetches.
     pub fn body(&self, operands: &[Operand], fetches: &[Fetch], outputs: Vec<Output>) -> Body {
         let roots: Vec<Id> = outputs.iter().map(|output| output.value).collect();
         let uses = self.uses(&roots);
         let is_used = |name: &str| {
             let named = |id: &Id| match self.graph.node(*id) {
-                Node::Name(of) => of == name,
+                Node::Name(of) if !self.given.contains(id) => of == name,
                 _ => self.given.contains(id) && self.names.get(id).is_some_and(|of| of == name),
             };
             uses.keys().any(named)
@@ -64,6 +72,7 @@ impl<'g> Writer<'g> {
 
         let mut taken: BTreeSet<String> = operands.iter().map(|operand| operand.name.clone()).collect();
         taken.extend(fetches.iter().map(|fetch| fetch.name.clone()));
+        taken.extend(self.given.iter().filter_map(|id| self.names.get(id)).cloned());
         let mut bound: BTreeMap<Id, String> = BTreeMap::new();
         let mut steps = Vec::new();
         for (&id, &count) in &uses {
@@ -85,8 +94,8 @@ impl<'g> Writer<'g> {
         Body { operands, fetches, steps }
     }
 
-    /// How often each node that is needed is used.
-    fn uses(&self, roots: &[Id]) -> BTreeMap<Id, usize> {
+    /// How often each node that is needed is used; nothing of what is given is needed for it.
+    pub fn uses(&self, roots: &[Id]) -> BTreeMap<Id, usize> {
         let mut uses: BTreeMap<Id, usize> = BTreeMap::new();
         let mut open = roots.to_vec();
         while let Some(id) = open.pop() {

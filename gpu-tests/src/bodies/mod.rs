@@ -2,6 +2,7 @@
 //! makes of it is carried through its expressions.
 
 pub mod declared;
+pub mod derived;
 
 use autokernel::{
     Argument, CompiledKernel, Device, Dtype, Extents, Image, LaunchPlan, Result, Role, Signature, matmul,

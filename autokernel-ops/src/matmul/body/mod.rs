@@ -52,6 +52,11 @@ impl Body {
         Err(vec![Complaint { place: Place::Function, message }])
     }
 
+    /// What it was made of, without steps that no output needs.
+    pub fn written(&self) -> &Written {
+        &self.0
+    }
+
     /// The names of an element of each product, one or two.
     pub fn sums(&self) -> impl Iterator<Item = &str> {
         self.0.sums()
