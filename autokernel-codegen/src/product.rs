@@ -1,7 +1,7 @@
 //! Products with a body as tokens: the problem that a function states, and the same body as a Rust function for the CPU.
 
 use autokernel_core::{Dtype, Role};
-use autokernel_ops::body::{Columns, Fetch, Kind, Operand};
+use autokernel_ops::body::{Columns, Fetch, Kind, MadeScales, Operand};
 pub use autokernel_ops::matmul::Problem;
 pub use autokernel_ops::matmul::body::{Body, oracle};
 use proc_macro2::{Span, TokenStream};
@@ -47,6 +47,8 @@ pub struct Operands {
     pub others: Vec<Operand>,
     /// Those of them whose columns repeat along a row.
     pub tables: Vec<Fetch>,
+    /// The outputs whose scales are made.
+    pub made_scales: Vec<MadeScales>,
 }
 
 impl Operands {
@@ -64,13 +66,15 @@ impl Operands {
             products: body.sums().zip(PRODUCTS).map(|(_, name)| product(name)).collect(),
             others: others.map(|(_, operand)| operand.clone()).collect(),
             tables: body.fetches().filter(|fetch| fetch.columns == Columns::Repeat).cloned().collect(),
+            made_scales: body.made_scales().to_vec(),
         }
     }
 
     /// All of them, the products first, as [`rust_function`] takes them.
     pub fn body(&self) -> rows::Body {
         let operands = [&self.products[..], &self.others].concat();
-        rows::Body { operands, fetches: self.tables.clone(), steps: Vec::new() }
+        let (fetches, made_scales) = (self.tables.clone(), self.made_scales.clone());
+        rows::Body { operands, fetches, steps: Vec::new(), made_scales }
     }
 }
 

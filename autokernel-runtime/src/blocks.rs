@@ -40,6 +40,18 @@ pub fn quantise_blocks(weights: &[f32], k: usize) -> Result<(Vec<e4m3>, Vec<f32>
     Ok((numbers, scales))
 }
 
+/// Scales a row of an output in blocks of so many columns, by scales that are made of it
+/// ([`MadeScales`](autokernel_ops::body::MadeScales)): where `largest` is the largest number of the output's type. Blocks that have no
+/// element in `scales` stay as they are.
+pub fn scale_blocks(values: &mut [f32], scales: &mut [f32], block: usize, largest: f32) {
+    for (values, scale) in values.chunks_mut(block.max(1)).zip(scales) {
+        let of_block = values.iter().fold(0f32, |largest, value| largest.max(value.abs()));
+        *scale = (of_block.min(f32::MAX) / largest).max(f32::MIN_POSITIVE);
+        let reciprocal = 1.0 / *scale;
+        values.iter_mut().for_each(|value| *value *= reciprocal);
+    }
+}
+
 /// The largest magnitude of each block along K of rows of `k`, of numbers alone.
 fn largest_of_blocks(rows: &[f32], k: usize) -> Vec<f32> {
     let mut largest = vec![0f32; k.div_ceil(BLOCK)];

@@ -2,6 +2,7 @@
 
 mod class;
 mod complaint;
+mod made_scales;
 pub mod oracle;
 pub mod print;
 mod print_element;
@@ -17,12 +18,13 @@ use autokernel_core::Role;
 use serde::{Deserialize, Serialize};
 
 use super::many::Many;
-use crate::body::{Columns, Complaint, Fetch, Kind, Operand, Place, Reduction, Step};
+use crate::body::{Columns, Complaint, Fetch, Kind, MadeScales, Operand, Place, Reduction, Step};
 use crate::expr::Precision;
 use class::MOST_REGISTERS;
 use complaint::complaints;
 
 pub use class::BodyClass;
+pub use made_scales::Made;
 pub use written::{Product, Second, Written};
 
 /// The body of a product: one without mistakes, nor steps that no output needs.
@@ -156,9 +158,25 @@ impl Body {
         self.0.body.outputs()
     }
 
-    /// What is written element by element: the first of them is staged.
+    /// What is written element by element: the first of them is staged, which is the one that is scaled, if there is one.
     pub fn matrices(&self) -> impl Iterator<Item = &Operand> {
-        self.outputs().filter(|operand| operand.kind == Kind::Matrix)
+        let operands = &self.0.body.operands;
+        let elements = self.numbered().filter(|(number, operand)| {
+            (operand.role, operand.kind) == (Role::Output, Kind::Matrix)
+                && self.made().is_none_or(|made| ![made.output, made.scales].contains(number))
+        });
+        let scaled = self.made().map(|made| &operands[usize::from(made.output)]);
+        scaled.into_iter().chain(elements.map(|(_, operand)| operand))
+    }
+
+    /// The output whose blocks the kernel scales, by its name; one at most.
+    pub fn made_scales(&self) -> &[MadeScales] {
+        &self.0.body.made_scales
+    }
+
+    /// The output whose blocks are scaled, and what holds its scales.
+    pub fn made(&self) -> Option<Made> {
+        self.0.made()
     }
 
     /// How rows are reduced, and the names of the results, in order.
@@ -246,3 +264,7 @@ mod two_products_tests;
 #[cfg(test)]
 #[path = "fp8_output_tests.rs"]
 mod fp8_output_tests;
+
+#[cfg(test)]
+#[path = "made_scales_tests.rs"]
+mod made_scales_tests;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::made_scales::Made;
 use crate::body::{self, Columns, Fetch, Operand};
 
 /// A body that may hold mistakes.
@@ -80,6 +81,12 @@ impl Written {
     /// The number of the scales of the first factor.
     pub fn number_of_a_scales(&self) -> Option<u8> {
         self.product.a_scales.as_deref().map(|name| self.number(name))
+    }
+
+    /// The output whose blocks are scaled, and what holds its scales.
+    pub fn made(&self) -> Option<Made> {
+        let made = self.body.made_scales.first()?;
+        Some(Made { output: self.number(&made.output), scales: self.number(&made.scales), block: made.block })
     }
 
     fn number(&self, name: &str) -> u8 {
