@@ -93,7 +93,7 @@ fn check_chain(device: &Device, rng: &mut StdRng, [m, n, k]: [usize; 3]) -> Resu
     let (numbers, of_blocks) = scaled(&values, n, 448.0);
     let numbers: Vec<f32> = numbers.into_iter().map(|number| e4m3::from_f32(number).to_f32()).collect();
     assert_eq!(scales.to_vec()?, of_blocks, "scales, {m}x{n}x{k}");
-    let got: Vec<f32> = out.to_vec()?.into_iter().map(e4m3::to_f32).collect();
+    let got: Vec<f32> = out.to_vec()?.iter().map(e4m3::to_f32).collect();
     assert_eq!(got, numbers, "elements, {m}x{n}x{k}");
 
     let bias = autokernel::Row::from_slice(device, &[bf16::ZERO; 72])?;
@@ -125,7 +125,7 @@ fn check_gated(device: &Device, rng: &mut StdRng, [m, n, k]: [usize; 3]) -> Resu
     let sums = product(&x, &gate, k).into_iter().zip(product(&x, &up, k)).map(|(gate, up)| gate.max(0.0) + up);
     let (numbers, of_blocks) = scaled(&sums.collect::<Vec<_>>(), n, 57_344.0);
     assert_eq!(scales.to_vec()?, of_blocks, "scales, {m}x{n}x{k}");
-    let got: Vec<f32> = out.to_vec()?.into_iter().map(e5m2::to_f32).collect();
+    let got: Vec<f32> = out.to_vec()?.iter().map(e5m2::to_f32).collect();
     let most = |number: f32| number.clamp(-57_344.0, 57_344.0);
     let numbers: Vec<f32> = numbers.into_iter().map(|number| e5m2::from_f32(most(number)).to_f32()).collect();
     assert_eq!(got, numbers, "elements, {m}x{n}x{k}");

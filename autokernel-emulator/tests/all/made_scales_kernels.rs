@@ -33,8 +33,8 @@ impl Form {
     fn problem(self) -> Problem {
         let Form { input, out, is_gated } = self;
         let (up, value) = match is_gated {
-            true => (format!("up: &Matrix<{input}>, "), "(dot(x, w.t()) - 2.0 * dot(x, up.t())) * by + bias"),
-            false => (String::new(), "dot(x, w.t()) * by + bias"),
+            true => (format!("up: &Matrix<{input}>, "), "(dot(x, w.t()) - 2.0 * dot(x, up.t())) * by + (bias - 8.0)"),
+            false => (String::new(), "dot(x, w.t()) * by + (bias - 8.0)"),
         };
         let source = format!(
             "fn f(x: &Matrix<{input}>, w: &Matrix<{input}>, {up}by: &Column<f32>, bias: &Row<f32>, wide: &mut Matrix<f32>,
@@ -55,6 +55,9 @@ impl Form {
 
 /// What multiplies rows: blocks of zeros, of numbers whose scale would be none, of ones that are no numbers, and of huge ones.
 const ROWS: [f32; 7] = [1.0, 0.0, -0.125, 1e-40, f32::NAN, 3e38, 1024.0];
+
+/// What the body takes off a bias, so that what lies beyond the last column would be the largest of its block.
+const SHIFT: f64 = 8.0;
 
 /// The scale of a block of a row, and its elements by that, as `MadeScales` says.
 fn scale_block(values: &mut [f32], largest: f32) -> f32 {
@@ -117,7 +120,9 @@ impl Compiled {
             operands.push(up.upload(&mut gpu, "up", form.input));
         }
         operands.push(by.upload(&mut gpu, "by", F32));
-        operands.push(bias.upload(&mut gpu, "bias", F32));
+        let mut shifted = bias.clone();
+        shifted.values.iter_mut().for_each(|bias| *bias += SHIFT);
+        operands.push(shifted.upload(&mut gpu, "bias", F32));
         let out_type = if *is_reference { F32 } else { form.out };
         let blocks = n.div_ceil(BLOCK);
         let wide = allocate(&mut gpu, "wide", F32, m, n, n, 0);

@@ -304,7 +304,9 @@ impl operation::Class for Class {
     }
 
     fn families(&self, arch: Arch) -> &'static [Family] {
-        let fits_sm80 = self.holds_partners(self.columns_of_c(sm80::MOST_COLUMNS_OF_A_WARP));
+        let columns = self.columns_of_c(sm80::MOST_COLUMNS_OF_A_WARP);
+        let holds_blocks = self.made().is_none_or(|made| columns.is_multiple_of(made.block));
+        let fits_sm80 = self.holds_partners(columns) && holds_blocks;
         if self.weights.is_some() || !fits_sm80 { space::sm90_alone(arch) } else { space::families(self.input, arch) }
     }
 

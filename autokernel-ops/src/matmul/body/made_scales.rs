@@ -7,6 +7,7 @@ use super::written::Written;
 use crate::body::check::Checker;
 use crate::body::{Kind, MadeScales, Operand, Place, Step};
 use crate::matmul::inputs::in_words;
+use crate::matmul::weights::Weights;
 
 /// The numbers of an output that is scaled and of what holds its scales.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -52,13 +53,20 @@ pub fn check<'b>(checker: &mut Checker<'b>, written: &'b Written) {
                  behind the `*`"
             );
             checker.complain(if body.operand(scales).is_some() { place_of(scales) } else { place }, message);
-        } else if step.is_some() {
+        }
+        if step.is_some() {
             checker.write(place, scales);
         }
         if body.operands.iter().any(|operand| operand.batched || operand.kind == Kind::Index) {
             let message = format!(
                 "`{scales}` is of one product, and there are many here; divide by a scale that is given instead"
             );
+            checker.complain(place, message);
+        }
+        let dtypes: Vec<Dtype> = written.factors().filter_map(|name| Some(body.operand(name)?.dtype)).collect();
+        if dtypes.iter().skip(1).any(|second| Weights::beside(dtypes[0]).contains(second)) {
+            let message =
+                "blocks lie apart where a product's weights are whole numbers; divide by a scale that is given";
             checker.complain(place, message);
         }
         if written.partners().is_some() {

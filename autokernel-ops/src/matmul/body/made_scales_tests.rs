@@ -123,3 +123,15 @@ fn what_makes_no_scales_is_refused_with_its_remedy() {
     batched.body.operands.iter_mut().filter(|it| it.kind == Kind::Matrix).for_each(|it| it.batched = true);
     assert!(complaints(batched).contains("is of one product, and there are many here"));
 }
+
+#[test]
+fn before_hopper_no_warp_holds_blocks_of_two_products() {
+    let mut two = written(Dtype::E4m3, Dtype::F32);
+    two.body.operands.push(reads("up", Kind::Matrix, Dtype::Bf16));
+    two.second = Some(Second { name: "dot2".to_owned(), b: "up".to_owned(), scales: None });
+    two.body.steps[0] = bind("y", name("dot") + name("dot2") + name("bias"));
+    let class = Problem { body: Some(Body::new(two).unwrap().into()), ..problem() }.class();
+    assert!(class.families(Arch::SM_80).is_empty() && !class.families(Arch::SM_90A).is_empty());
+    assert!(!problem().class().families(Arch::SM_80).is_empty());
+    class.check(&class.default_schedule(Arch::SM_90A), Arch::SM_90A).unwrap();
+}

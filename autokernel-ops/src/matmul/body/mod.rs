@@ -244,7 +244,11 @@ impl fmt::Display for Body {
         if let Some(sizes) = self.sizes() {
             write!(f, ", {}", self.operands()[usize::from(sizes)])?;
         }
-        let outputs: Vec<String> = self.outputs().map(Operand::to_string).collect();
+        let shown = |operand: &Operand| match self.made_scales().iter().find(|made| made.output == operand.name) {
+            Some(made) => format!("{operand} in blocks of {}", made.block),
+            None => operand.to_string(),
+        };
+        let outputs: Vec<String> = self.outputs().map(shown).collect();
         write!(f, " -> {}", outputs.join(", "))
     }
 }
