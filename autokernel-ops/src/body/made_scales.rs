@@ -3,8 +3,6 @@
 use autokernel_core::Dtype;
 use serde::{Deserialize, Serialize};
 
-use super::FP8;
-
 /// `output * scales = value;`: each row's blocks of so many columns have a scale, by which the value is divided.
 ///
 /// With `largest` the largest magnitude of a block's values in f32, of numbers alone and at most the largest finite f32:
@@ -22,9 +20,6 @@ pub struct MadeScales {
 }
 
 impl MadeScales {
-    /// The types of outputs that are scaled.
-    pub const SCALED: [Dtype; 2] = FP8;
-
     /// The largest number of a type that is scaled; 1 of others.
     pub const fn largest(dtype: Dtype) -> f32 {
         match dtype {

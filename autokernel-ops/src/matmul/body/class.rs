@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use autokernel_core::{Dtype, Role};
 use serde::{Deserialize, Serialize};
 
-use super::made_scales::Made;
-use super::written::Written;
+use super::written::{Made, Written};
 use crate::body::{self, Columns, Kind, Operand, Step};
 use crate::expr::Cost;
 use crate::matmul::many::Many;

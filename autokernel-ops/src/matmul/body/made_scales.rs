@@ -1,26 +1,12 @@
 //! An output whose scales the kernel makes, one for each block of a row: `out * out_scales = value;`.
 
 use autokernel_core::{Dtype, Role};
-use serde::{Deserialize, Serialize};
 
 use super::written::Written;
 use crate::body::check::Checker;
-use crate::body::{Kind, MadeScales, Operand, Place, Step};
+use crate::body::{FP8, Kind, MadeScales, Operand, Place, Step};
 use crate::matmul::inputs::in_words;
 use crate::matmul::weights::Weights;
-
-/// The numbers of an output that is scaled and of what holds its scales.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Made {
-    /// The output.
-    pub output: u8,
-    /// Its scales.
-    pub scales: u8,
-    /// Columns of a block.
-    pub block: u32,
-}
 
 /// Every mistake in what `written` says of such scales.
 pub fn check<'b>(checker: &mut Checker<'b>, written: &'b Written) {
@@ -36,12 +22,12 @@ pub fn check<'b>(checker: &mut Checker<'b>, written: &'b Written) {
             checker.complain(place, "a kernel makes the scales of one output; write the other one in another kernel");
         }
         if let Some(operand @ Operand { dtype, .. }) = body.operand(output)
-            && (operand.kind != Kind::Matrix || !MadeScales::SCALED.contains(dtype))
+            && (operand.kind != Kind::Matrix || !FP8.contains(dtype))
         {
             let message = format!(
                 "`{output}` is a `{}` of {dtype}, and scales are made of a `&mut Matrix` of {}; write `{output} = …;`",
                 operand.container(),
-                in_words(&MadeScales::SCALED)
+                in_words(&FP8)
             );
             checker.complain(place_of(output), message);
         }

@@ -24,8 +24,7 @@ use class::MOST_REGISTERS;
 use complaint::complaints;
 
 pub use class::BodyClass;
-pub use made_scales::Made;
-pub use written::{Product, Second, Written};
+pub use written::{Made, Product, Second, Written};
 
 /// The body of a product: one without mistakes, nor steps that no output needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

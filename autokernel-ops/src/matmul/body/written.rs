@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::made_scales::Made;
 use crate::body::{self, Columns, Fetch, Operand};
 
 /// A body that may hold mistakes.
@@ -48,6 +47,19 @@ pub struct Second {
     /// The operand of scales of groups or blocks of `b`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scales: Option<String>,
+}
+
+/// The numbers of an output that is scaled and of what holds its scales.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Made {
+    /// The output.
+    pub output: u8,
+    /// Its scales.
+    pub scales: u8,
+    /// Columns of a block.
+    pub block: u32,
 }
 
 impl Written {
