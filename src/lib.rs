@@ -100,5 +100,5 @@ pub mod __private {
     };
     pub use autokernel_runtime::rows::{partners, row_max, row_mean, row_min, row_sum};
     pub use autokernel_runtime::{Embedded, Images};
-    pub use autokernel_runtime::{along_row, epilogues};
+    pub use autokernel_runtime::{along_row, epilogues, scale_blocks};
 }

@@ -127,6 +127,7 @@ mod tests {
             "reference_groups.cuh",
             "reference_matmul.cuh",
             "reference_rotated.cuh",
+            "reference_scaled.cuh",
             "reference_rows.cuh",
             "reference_attention.cuh",
             "reference_routing.cuh",

@@ -14,6 +14,7 @@ pub mod files;
 mod folded;
 pub mod function;
 pub mod headers;
+mod made_scales;
 mod mistakes;
 mod names;
 pub mod nvcc;

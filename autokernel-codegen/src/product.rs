@@ -3,7 +3,7 @@
 use autokernel_core::{Dtype, Role};
 pub use autokernel_ops::backward::product_differences as differences;
 use autokernel_ops::backward::products::{Chained, Computes, Kernel, Purpose};
-use autokernel_ops::body::{Columns, Fetch, Kind, Operand, Step};
+use autokernel_ops::body::{Columns, Fetch, Kind, MadeScales, Operand, Step};
 use autokernel_ops::expr::Expr;
 pub use autokernel_ops::matmul::Problem;
 pub use autokernel_ops::matmul::body::{Body, oracle};
@@ -85,6 +85,8 @@ pub struct Operands {
     pub others: Vec<Operand>,
     /// Those of them whose columns repeat along a row.
     pub tables: Vec<Fetch>,
+    /// The outputs whose scales are made.
+    pub made_scales: Vec<MadeScales>,
 }
 
 impl Operands {
@@ -102,13 +104,15 @@ impl Operands {
             products: body.sums().zip(PRODUCTS).map(|(_, name)| product(name)).collect(),
             others: others.map(|(_, operand)| operand.clone()).collect(),
             tables: body.fetches().filter(|fetch| fetch.columns == Columns::Repeat).cloned().collect(),
+            made_scales: body.made_scales().to_vec(),
         }
     }
 
     /// All of them, the products first, as [`rust_function`] takes them.
     pub fn body(&self) -> rows::Body {
         let operands = [&self.products[..], &self.others].concat();
-        rows::Body { operands, fetches: self.tables.clone(), steps: Vec::new() }
+        let (fetches, made_scales) = (self.tables.clone(), self.made_scales.clone());
+        rows::Body { operands, fetches, steps: Vec::new(), made_scales }
     }
 }
 

@@ -255,3 +255,29 @@ fn a_body_of_as_many_operands_as_there_may_be_has_a_schedule_on_every_arch() {
         }
     }
 }
+
+#[test]
+fn an_output_whose_scales_are_made_is_one_of_blocks_and_the_function_on_a_row_scales_it() {
+    let source = "fn f(x: &Matrix<bf16>, w: &Matrix<bf16>, out_scales: &mut Matrix<f32>, out: &mut Matrix<e5m2>) {
+        let y = dot(x, w.t());
+        out * out_scales = relu(y);
+    }";
+    let function: syn::ItemFn = syn::parse_str(source).unwrap();
+    let problem = problem_with(quote!(block = 128), &function).unwrap();
+    let shown = "matmul nt bf16, dot(x, w) -> out_scales: Matrix<f32>, out: Matrix<e5m2> in blocks of 128";
+    assert_eq!((problem.to_string().as_str(), problem.block, problem.output), (shown, None, Dtype::E5m2));
+    let text = rust_function(&function.block, &problem.body.unwrap(), &[]).unwrap().to_string();
+    let scaled = ":: autokernel :: __private :: scale_blocks (out_written , out_scales_written , 128usize , 57344f32)";
+    assert!(text.contains(scaled), "{text}");
+
+    let told = |settings, source: &str| {
+        let told = problem_with(settings, &syn::parse_str(source).unwrap()).map(|_| ());
+        told.unwrap_err().into_iter().map(|error| error.to_string()).collect::<Vec<_>>().join("\n")
+    };
+    let unsized_blocks = told(quote!(), source);
+    assert!(unsized_blocks.contains("of how many columns of `out` is an element of `out_scales`?"), "{unsized_blocks}");
+    let sum = told(quote!(block = 128), &source.replace("out * out", "out + out"));
+    assert!(sum.contains("only an output is assigned to"), "{sum}");
+    let of_weights = told(quote!(block = 128), &source.replace("w: &Matrix<bf16>", "w: &Matrix<i8>"));
+    assert!(of_weights.contains("blocks lie apart where a product's weights are whole numbers"), "{of_weights}");
+}

@@ -9,7 +9,7 @@ mod partners;
 mod score;
 
 use autokernel_core::Role;
-use autokernel_ops::body::{Body, Fetch, Kind, Operand, Reduction};
+use autokernel_ops::body::{Body, Fetch, Kind, MadeScales, Operand, Reduction};
 use autokernel_ops::expr::Axis;
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
@@ -22,6 +22,7 @@ use self::indices::{Indices, row_number};
 use self::partners::Partners;
 use crate::folded::folded;
 use crate::function::Called;
+use crate::made_scales::made_scales;
 use crate::names::{Names, imports};
 use crate::words::binding_name;
 
@@ -125,6 +126,7 @@ enum Along {
 
 struct Twin<'p> {
     operands: &'p [Operand],
+    made_scales: &'p [MadeScales],
     /// Names in scope, innermost last.
     scope: Vec<(String, Along)>,
     columns: Ident,
@@ -135,7 +137,7 @@ struct Twin<'p> {
 
 impl<'p> Twin<'p> {
     fn new(body: &'p Body) -> Self {
-        let operands = &body.operands;
+        let Body { operands, made_scales, .. } = body;
         let inputs = operands.iter().filter(|operand| operand.role == Role::Input).map(|operand| {
             let along = if operand.kind.varies_along_row() { Along::Elements } else { Along::Row };
             (operand.name.clone(), along)
@@ -148,7 +150,14 @@ impl<'p> Twin<'p> {
         let [columns, column] = ["columns", "column"].map(|name| Ident::new(name, Span::mixed_site()));
         let indices = [(Axis::Row, Along::Row), (Axis::Column, Along::Elements)];
         let indices = indices.map(|(axis, along)| (Indices::name(axis).to_owned(), along));
-        Twin { operands, scope: inputs.chain(fetches).chain(indices).collect(), columns, column, reductions: 0 }
+        Twin {
+            operands,
+            made_scales,
+            scope: inputs.chain(fetches).chain(indices).collect(),
+            columns,
+            column,
+            reductions: 0,
+        }
     }
 
     /// A statement behind the values of partners that it sees.
@@ -194,12 +203,10 @@ impl<'p> Twin<'p> {
     }
 
     fn store(&mut self, assign: &syn::ExprAssign) -> Option<TokenStream> {
-        let left = match &*assign.left {
-            syn::Expr::Index(picked) => &picked.expr,
-            _ => &assign.left,
+        let name = match &*assign.left {
+            syn::Expr::Index(picked) => path_name(&picked.expr)?,
+            left => made_scales(left).map_or_else(|| path_name(left), |(output, _)| Some(output.to_string()))?,
         };
-        let syn::Expr::Path(path) = &**left else { return None };
-        let name = path.path.get_ident()?.to_string();
         let operand = self.operands.iter().find(|operand| operand.name == name)?;
         let output = name_of(operand);
         // What reduces along columns sees the values of all rows.
@@ -209,6 +216,7 @@ impl<'p> Twin<'p> {
             return Some(quote!(#reductions *#output = #value;));
         }
         let elements = self.elements(&value);
+        let scaled = self.scaled(operand);
         let Twin { columns, column, .. } = self;
         Some(quote! {
             #reductions
@@ -216,7 +224,17 @@ impl<'p> Twin<'p> {
                 #(let #elements = #elements[#column];)*
                 #output[#column] = #value;
             }
+            #scaled
         })
+    }
+
+    /// What scales the blocks of an output behind its values; nothing where none are made of it.
+    fn scaled(&self, output: &Operand) -> Option<TokenStream> {
+        let MadeScales { scales, block, .. } = self.made_scales.iter().find(|made| made.output == output.name)?;
+        let scales = name_of(self.operands.iter().find(|operand| operand.name == *scales)?);
+        let (output, largest) = (name_of(output), MadeScales::largest(output.dtype));
+        let block = *block as usize;
+        Some(quote!(::autokernel::__private::scale_blocks(#output, #scales, #block, #largest);))
     }
 
     /// The value with a name for each reduction in it, and what computes them.
@@ -254,6 +272,12 @@ impl<'p> Twin<'p> {
         };
         names.free.into_iter().filter(is_element).collect()
     }
+}
+
+/// The name that an expression is.
+fn path_name(expr: &syn::Expr) -> Option<String> {
+    let syn::Expr::Path(path) = expr else { return None };
+    path.path.get_ident().map(Ident::to_string)
 }
 
 /// Takes reductions out of a value, innermost first.

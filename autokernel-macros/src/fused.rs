@@ -46,7 +46,8 @@ pub fn parts(spec: &Spec, problem: &matmul::Problem, body: &Body) -> Result<Part
         },
         _ if problem.weights.and_then(|weights| weights.scales).is_none()
             && problem.block.is_none()
-            && operands.tables.is_empty() =>
+            && operands.tables.is_empty()
+            && operands.made_scales.is_empty() =>
         {
             quote!(|arguments| ::autokernel::__private::matmul_body_on_cpu(arguments, #of_each))
         }
@@ -69,14 +70,20 @@ fn tables(problem: &matmul::Problem, body: &Body, operands: &Operands) -> TokenS
         None => quote!(None),
         Some(block) => quote!(Some((&[#(#of_blocks),*], #block))),
     };
+    let number = |name: &str| operands.others.iter().position(|operand| operand.name == name);
+    let made = operands.made_scales.iter().find_map(|made| Some((number(&made.scales)?, made.block as usize)));
+    let made_scales = match made {
+        None => quote!(None),
+        Some((operand, block)) => quote!(Some((#operand, #block))),
+    };
     let picks = crate::rows::picks(&rows::Body { operands: operands.others.clone(), ..operands.body() });
-    quote!(::autokernel::matmul::Tables { scales: &[#(#scales),*], blocks: #blocks, picks: #picks })
+    quote!(::autokernel::matmul::Tables { scales: &[#(#scales),*], blocks: #blocks, picks: #picks, made_scales: #made_scales })
 }
 
 /// The shapes and errors; follows what the user wrote.
 fn docs(problem: &matmul::Problem, body: &Body, parameters: &[Ident]) -> String {
     let (factors, scales, a_scales) = (body.factors(), body.scales(), body.a_scales());
-    let block = problem.block.unwrap_or(1);
+    let (block, made) = (problem.block.unwrap_or(1), body.made());
     let of_weights = match problem.weights {
         Some(weights) if weights.dtype.numbers() > 1 => "n, k / 2",
         _ => "n, k",
@@ -97,6 +104,9 @@ fn docs(problem: &matmul::Problem, body: &Body, parameters: &[Ident]) -> String 
             }
             (Kind::Matrix, None) if scales.contains(&number) => {
                 format!("`{name}: [k / {}, n]`", problem.class().group().unwrap_or(1))
+            }
+            (Kind::Matrix, None) if made.is_some_and(|made| made.scales == number) => {
+                format!("`{name}: [m, ⌈n / {}⌉]`", made.map_or(1, |made| made.block))
             }
             (Kind::Matrix, None) if body.is_repeated(&operand.name) => format!("`{name}: [m, any]`"),
             (Kind::Row, _) if body.is_repeated(&operand.name) => format!("`{name}: [any]`"),

@@ -77,6 +77,13 @@ pub enum What {
     Step(Step),
     /// `of[row]`, read where it stands.
     Fetch(Fetch),
+    /// `output * scales = …;`, behind the step that says what: the kernel makes scales of its blocks.
+    MadeScales {
+        /// What is scaled.
+        output: String,
+        /// What holds the scales.
+        scales: String,
+    },
     /// `let name = dot(a, b);`
     Product {
         /// Unique in its body, operands included.

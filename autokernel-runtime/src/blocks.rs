@@ -40,6 +40,18 @@ pub fn quantise_blocks(weights: &[f32], k: usize) -> Result<(Vec<e4m3>, Vec<f32>
     Ok((numbers, scales))
 }
 
+/// Scales a row of an output in blocks of so many columns, by scales that are made of it
+/// ([`MadeScales`](autokernel_ops::body::MadeScales)): where `largest` is the largest number of the output's type. Blocks that have no
+/// element in `scales` stay as they are.
+pub fn scale_blocks(values: &mut [f32], scales: &mut [f32], block: usize, largest: f32) {
+    for (values, scale) in values.chunks_mut(block.max(1)).zip(scales) {
+        let of_block = values.iter().fold(0f32, |largest, value| largest.max(value.abs()));
+        *scale = (of_block.min(f32::MAX) / largest).max(f32::MIN_POSITIVE);
+        let reciprocal = 1.0 / *scale;
+        values.iter_mut().for_each(|value| *value *= reciprocal);
+    }
+}
+
 /// The largest magnitude of each block along K of rows of `k`, of numbers alone.
 fn largest_of_blocks(rows: &[f32], k: usize) -> Vec<f32> {
     let mut largest = vec![0f32; k.div_ceil(BLOCK)];
@@ -85,5 +97,24 @@ mod tests {
         weights[270 * 200 + 150] = f32::NEG_INFINITY;
         let told = text(&weights, 200);
         assert!(told.contains("the weight at [270, 150] is infinite") && told.contains("make it finite"), "{told}");
+    }
+
+    #[test]
+    fn scales_that_are_made_divide_nothing_by_zero_and_leave_what_is_no_number_as_it_is() {
+        let least = f32::MIN_POSITIVE;
+        let mut values = [0.0, -0.0, 448.0, -896.0, f32::NAN, 3.0, f32::NEG_INFINITY, 1e30, 1e-40, 0.0, f32::NAN];
+        let mut scales = [7f32; 6];
+        scale_blocks(&mut values, &mut scales, 2, LARGEST);
+        assert_eq!(scales, [least, 2.0, 3.0 / 448.0, f32::MAX / 448.0, least, least]);
+        assert_eq!((&values[..4], values[6]), (&[0.0, -0.0, 224.0, -448.0][..], f32::NEG_INFINITY));
+        assert!(values[4].is_nan() && values[10].is_nan());
+        let numbers = values.map(|value| Number::to_f32(e4m3::from_f32(value)));
+        assert_eq!((numbers[5], numbers[6], numbers[7]), (LARGEST, -LARGEST, 0.0));
+        // A value below the least scale keeps digits: 1e-40 is 0.0085 of it.
+        assert!((numbers[8] * least - 1e-40).abs() <= least / 512.0 && numbers[8] > 0.0);
+
+        let (mut rest, mut few) = ([1.0, 2.0, 3.0], [0f32; 1]);
+        scale_blocks(&mut rest, &mut few, 2, 1.0);
+        assert_eq!((rest, few), ([0.5, 1.0, 3.0], [2.0]));
     }
 }

@@ -84,7 +84,7 @@ pub use any_view::{AnyView, AnyViewMut};
 pub use argument::Argument;
 pub use attention::PerHead;
 pub use batch::{Batch, BatchView, BatchViewMut};
-pub use blocks::quantise_blocks;
+pub use blocks::{quantise_blocks, scale_blocks};
 pub use check::MAX_EXTENT;
 pub use checked::{CHECKED_ENV, is_checked, set_checked};
 pub use cpu::CpuFunction;

@@ -11,6 +11,7 @@
 //! - [`attention`]: attention of random sizes and strides, against fp64.
 //! - [`shared`]: products whose tiles clusters share.
 //! - [`block_scales`]: products of 8-bit floats whose blocks have scales.
+//! - [`made_scales`]: products that make the scales of their 8-bit outputs.
 //! - [`weights`]: products of floats and of weights of 8 and 4 bits.
 //! - [`settings`]: how many cases, and which; [`skip`]: how a test says that it could not run.
 
@@ -22,6 +23,7 @@ pub mod check;
 pub mod compiled;
 pub mod host;
 pub mod kernels;
+pub mod made_scales;
 pub mod operands;
 pub mod placement;
 pub mod ranking;

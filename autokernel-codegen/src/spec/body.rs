@@ -8,6 +8,7 @@ use super::nodes::Nodes;
 use crate::fetched::picked_row;
 use crate::folded::folded;
 use crate::function::Functions;
+use crate::made_scales::made_scales;
 use crate::mistakes::Mistakes;
 use crate::translate::{Text, Translator, Value};
 use crate::words::{binding_name, refuse_intrinsic};
@@ -55,7 +56,10 @@ impl Reader<'_> {
         }
         self.take_bound();
         if let Some((step, assignment)) = assigned? {
+            let made = made_scales(&assignment.left)
+                .map(|(output, scales)| What::MadeScales { output: output.to_string(), scales: scales.to_string() });
             self.statements.push(Statement { what: What::Step(step), node: self.nodes.add(assignment) });
+            self.statements.extend(made.map(|what| Statement { what, node: self.nodes.add(&assignment.left) }));
         }
         Ok(())
     }
@@ -105,9 +109,10 @@ impl Reader<'_> {
                 let (output, row) = picked_row(picked)?;
                 (Some(output), Some(row.to_string()))
             }
-            _ => (None, None),
+            left => (made_scales(left).map(|(output, _)| output), None),
         };
-        let refused = "only an output is assigned to: `out = …;`, or where an index picks its rows `out[index] = …;`";
+        let refused = "only an output is assigned to: `out = …;`, where an index picks its rows `out[index] = …;`, or with scales of its \
+                       blocks that the kernel makes `out * scales = …;`";
         let output = output.ok_or_else(|| Error::new_spanned(&assign.left, refused))?;
         let (fold, value) = match folded(&assign.right)? {
             Some((fold, value)) => (Some(fold), value),

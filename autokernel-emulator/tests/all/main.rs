@@ -15,6 +15,7 @@ mod deletions;
 mod epilogues;
 mod fp8_output_kernels;
 mod hostile;
+mod made_scales_kernels;
 mod mutants;
 mod parse;
 mod programs;

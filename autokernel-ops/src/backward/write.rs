@@ -91,7 +91,7 @@ impl<'g> Writer<'g> {
             let value = self.expression(value, &bound);
             steps.push(Step::Store { output: operand.name, row: None, fold, value });
         }
-        Body { operands, fetches, steps }
+        Body { operands, fetches, steps, ..Body::default() }
     }
 
     /// How often each node that is needed is used; nothing of what is given is needed for it.

@@ -218,11 +218,16 @@ impl<'b> Checker<'b> {
             self.index(Place::Step(at), row);
             self.picked(Place::Step(at), output);
         }
+        self.write(Place::Step(at), output);
+        Some(operand)
+    }
+
+    /// Counts an output as written there.
+    pub fn write(&mut self, place: Place, output: &'b str) {
         if self.stored.contains(&output) {
-            self.complain(Place::Step(at), format!("`{output}` is written twice; write its final value once"));
+            self.complain(place, format!("`{output}` is written twice; write its final value once"));
         }
         self.stored.push(output);
-        Some(operand)
     }
 
     /// Every mistake, those of outputs that no step wrote last.

@@ -3,6 +3,7 @@
 pub mod check;
 pub mod cuda;
 mod fetch;
+mod made_scales;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -14,6 +15,7 @@ use crate::expr::{Axis, Expr, Precision};
 
 pub use check::{Complaint, Place, Rotated};
 pub use fetch::{Columns, Fetch};
+pub use made_scales::MadeScales;
 
 /// What a function declares: its parameters and its statements.
 ///
@@ -28,6 +30,9 @@ pub struct Body {
     pub fetches: Vec<Fetch>,
     /// In the order of the text. Complaints name a step by its number here.
     pub steps: Vec<Step>,
+    /// The outputs whose blocks the kernel scales.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub made_scales: Vec<MadeScales>,
 }
 
 /// The types of what a body reads and writes; the factors of a product have types of their own.
@@ -306,7 +311,13 @@ impl Body {
 
     /// How finely functions are computed for its outputs.
     pub fn precision(&self) -> Precision {
-        Precision::of(self.outputs().map(|operand| operand.dtype))
+        let elements = self.outputs().filter(|operand| !self.is_made(&operand.name));
+        Precision::of(elements.map(|operand| operand.dtype))
+    }
+
+    /// Whether the operand holds scales that the kernel makes.
+    pub fn is_made(&self, name: &str) -> bool {
+        self.made_scales.iter().any(|made| made.scales == name)
     }
 }
 

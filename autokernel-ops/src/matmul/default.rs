@@ -11,7 +11,7 @@ const RASTER: Raster = Raster { order: RasterOrder::AlongM, group: 8 };
 impl Schedule {
     /// The schedule that is safe on `arch` when nothing was tuned.
     pub fn default_for(problem: &Class, arch: Arch) -> Schedule {
-        if let Some(schedule) = of_partners(problem, arch) {
+        if let Some(schedule) = of_whole_columns(problem, arch) {
             return schedule;
         }
         let (of_many_registers, others) = match (arch, problem.products()) {
@@ -27,9 +27,12 @@ impl Schedule {
     }
 }
 
-/// That of a body whose elements see partners, whose tiles hold whole heads; none of another body, or where no tile does.
-pub(super) fn of_partners(problem: &Class, arch: Arch) -> Option<Schedule> {
-    problem.partners()?;
+/// That of a body whose elements see partners, whose tiles hold whole heads, or whose output is scaled in blocks, of which they hold
+/// whole ones; none of another body, or where no tile does.
+pub(super) fn of_whole_columns(problem: &Class, arch: Arch) -> Option<Schedule> {
+    if problem.partners().is_none() && problem.made().is_none() {
+        return None;
+    }
     let sm90 = |tile_n| {
         let large = Sm90Schedule { tile_n, consumers: 2, raster: RASTER, ..Sm90Schedule::PLAIN };
         let small = Sm90Schedule { tile_m: 64, consumers: 1, ..large };

@@ -144,7 +144,9 @@ pub fn reference(problem: &Problem) -> (KernelSource, LaunchPlan) {
 
 /// The function of the reference, with its template's arguments.
 fn call_of_reference(problem: &Problem) -> String {
+    let made = problem.body.as_ref().and_then(|body| body.made());
     match problem.body.as_deref().and_then(pairing) {
+        None if made.is_some() => format!("matmul_scaled<Problem, Body, {}>", problem.class().products()),
         Some(pairing) => format!("matmul_rotated<Problem, Body, {pairing}, {}>", problem.class().products()),
         None => format!("{}<Problem{}>", function_of_reference(problem.many()), template_arguments(problem, "Batch")),
     }
@@ -159,7 +161,8 @@ fn fused(problem: &Problem, stored_as: Option<Dtype>, part_columns: u32) -> Stri
 /// What makes the body a template's last argument, and where it takes two products these, and a batch.
 fn template_arguments(problem: &Problem, batch: &str) -> String {
     let Some(body) = &problem.body else { return String::new() };
-    let body = pairing(body).map_or("Body".to_owned(), |pairing| format!("autokernel::body::Rotated<Body, {pairing}>"));
+    let plain = || if body.made().is_some() { "autokernel::body::Scaled<Body>" } else { "Body" }.to_owned();
+    let body = pairing(body).map_or_else(plain, |pairing| format!("autokernel::body::Rotated<Body, {pairing}>"));
     match (problem.class().products(), problem.many() != Many::One) {
         (1, false) => format!(", {body}"),
         (products, false) => format!(", {body}, {products}"),

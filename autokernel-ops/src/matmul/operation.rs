@@ -36,11 +36,11 @@ impl Operation for Problem {
     const DIMS: &'static [Dim] = &DIMS;
 
     const HEADERS: &'static [Header] = headers! {
-        "cuda/": "batch.cuh" "body.cuh" "body_operand.cuh" "body_repeated.cuh" "body_rotated.cuh" "body_statistics.cuh" "groups.cuh" "groups_along_k.cuh" "layout.cuh"
-            "reference_groups.cuh" "reference_matmul.cuh" "reference_rotated.cuh";
+        "cuda/": "batch.cuh" "body.cuh" "body_operand.cuh" "body_repeated.cuh" "body_rotated.cuh" "body_scaled.cuh" "body_statistics.cuh" "groups.cuh" "groups_along_k.cuh" "layout.cuh"
+            "reference_groups.cuh" "reference_matmul.cuh" "reference_rotated.cuh" "reference_scaled.cuh";
         "sm80/cuda/": "sm80_batch.cuh" "sm80_copy.cuh" "sm80_groups.cuh" "sm80_groups_along_k.cuh" "sm80_matmul.cuh" "sm80_schedule.cuh" "sm80_shared_tile.cuh" "sm80_store.cuh";
         "sm90/cuda/": "sm90_batch.cuh" "sm90_block_scales.cuh" "sm90_block_scales_mainloop.cuh" "sm90_epilogue.cuh" "sm90_groups.cuh" "sm90_groups_along_k.cuh" "sm90_int8.cuh" "sm90_mainloop.cuh" "sm90_matmul.cuh" "sm90_pipeline.cuh"
-            "sm90_producer.cuh" "sm90_rotated.cuh" "sm90_schedule.cuh" "sm90_shared.cuh" "sm90_shares.cuh" "sm90_split_k.cuh"
+            "sm90_producer.cuh" "sm90_rotated.cuh" "sm90_scaled.cuh" "sm90_schedule.cuh" "sm90_shared.cuh" "sm90_shares.cuh" "sm90_split_k.cuh"
             "sm90_staging.cuh" "sm90_stream_k.cuh" "sm90_sums.cuh" "sm90_tiles.cuh" "sm90_unpack.cuh" "sm90_weights.cuh" "sm90_weights_few.cuh"
             "sm90_weights_mainloop.cuh" "sm90_weights_scales.cuh";
     };
@@ -278,11 +278,12 @@ impl operation::Class for Class {
             + second(b)
             + b2.map_or(0.0, second)
             + self.block.map_or(0.0, of_scales);
+        let made = self.made().map_or(0.0, |made| block_scales::bytes(made.block, m, n));
         let results = if self.many() == Many::GroupsAlongK { of_all } else { f64::from(products(extents)) };
         Work {
             operations: f64::from(self.products()) * flops(extents),
             read_bytes: factors + self.inputs().map(read).sum::<f64>(),
-            written_bytes: results * self.outputs().map(|(kind, dtype)| bytes(kind, dtype)).sum::<f64>(),
+            written_bytes: results * (self.outputs().map(|(kind, dtype)| bytes(kind, dtype)).sum::<f64>() + made),
         }
     }
 
@@ -303,7 +304,9 @@ impl operation::Class for Class {
     }
 
     fn families(&self, arch: Arch) -> &'static [Family] {
-        let fits_sm80 = self.holds_partners(self.columns_of_c(sm80::MOST_COLUMNS_OF_A_WARP));
+        let columns = self.columns_of_c(sm80::MOST_COLUMNS_OF_A_WARP);
+        let holds_blocks = self.made().is_none_or(|made| columns.is_multiple_of(made.block));
+        let fits_sm80 = self.holds_partners(columns) && holds_blocks;
         if self.weights.is_some() || !fits_sm80 { space::sm90_alone(arch) } else { space::families(self.input, arch) }
     }
 

@@ -7,7 +7,7 @@ use autokernel_core::{
 };
 
 use crate::body::{self, Kind};
-use crate::matmul::body::{Body, BodyClass};
+use crate::matmul::body::{Body, BodyClass, Made};
 use crate::matmul::extents::{BATCHED_DIMS, DIMS, GROUPED_DIMS};
 use crate::matmul::many::Many;
 use crate::matmul::problem::{Class, Layout, Problem};
@@ -70,8 +70,13 @@ impl Operands {
     pub fn of(problem: &Problem) -> Self {
         let of_body = |body: &Body| Operands {
             statistics: body.reductions().map(|_| 1).sum(),
-            ..Operands::new(body.numbers_of_factors(), (body.a_scales(), body.scales()), body.operands(), body.many())
-                .with_own_columns(body.operands(), &body.repeated())
+            ..Operands::new(
+                body.numbers_of_factors(),
+                (body.a_scales(), body.scales()),
+                body.operands(),
+                (body.many(), body.made()),
+            )
+            .with_own_columns(body.operands(), &body.repeated())
         };
         problem.body.as_deref().map_or(Operands::PLAIN, of_body)
     }
@@ -84,7 +89,7 @@ impl Operands {
                 (body.factors, body.other_factor),
                 (body.a_scales, body.scales.clone()),
                 &body.nameless_operands(),
-                body.many(),
+                (body.many(), body.made),
             )
             .with_own_columns(&body.nameless_operands(), &body.repeated)
         };
@@ -95,11 +100,12 @@ impl Operands {
         ([a, b], b2): ([u8; 2], Option<u8>),
         (a_scales, scales): (Option<u8>, Vec<u8>),
         operands: &[body::Operand],
-        many: Many,
+        (many, made): (Many, Option<Made>),
     ) -> Self {
         let numbered = || (0..).zip(operands);
         let output = numbered().find(|(_, operand)| (operand.role, operand.kind) == (Role::Output, Kind::Matrix));
-        let c = output.map_or(Operands::PLAIN.c, |(number, _)| number);
+        let first = output.map_or(Operands::PLAIN.c, |(number, _)| number);
+        let c = made.map_or(first, |made| made.output);
         let is_scales = |number: &u8| scales.contains(number) || a_scales == Some(*number);
         let is_other = |number: &u8| ![a, b, c].contains(number) && b2 != Some(*number) && !is_scales(number);
         let others = numbered().filter(|(number, _)| is_other(number));
@@ -225,6 +231,17 @@ fn numbers(problem: &Problem) -> Option<Numbers> {
 
 /// Where an element stands for several numbers: packed ones of second factors along K, and scales of groups and blocks.
 fn coarse(problem: &Problem) -> Vec<Coarse> {
+    let made = problem.body.as_ref().and_then(|body| body.made()).map(|Made { scales, block, .. }| Coarse {
+        operand: scales,
+        axis: 1,
+        indices: block,
+        together: 1,
+        is_ragged: true,
+    });
+    coarse_factors(problem).into_iter().chain(made).collect()
+}
+
+fn coarse_factors(problem: &Problem) -> Vec<Coarse> {
     if let Some(block) = problem.block {
         return of_blocks(&Operands::of(problem), block);
     }

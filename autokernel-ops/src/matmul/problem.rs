@@ -5,7 +5,7 @@ use std::fmt;
 use autokernel_core::Dtype;
 use serde::{Deserialize, Serialize};
 
-use super::body::{Body, BodyClass};
+use super::body::{Body, BodyClass, Made};
 use super::inputs::outputs;
 use super::many::Many;
 use super::weights::Weights;
@@ -235,6 +235,11 @@ impl Class {
         self.body.as_ref().is_some_and(|body| !body.repeated.is_empty())
     }
 
+    /// The output whose blocks are scaled, and what holds its scales.
+    pub fn made(&self) -> Option<Made> {
+        self.body.as_ref().and_then(|body| body.made)
+    }
+
     /// Reductions along rows of the result.
     pub fn statistics(&self) -> u32 {
         self.body.as_ref().map_or(0, |body| body.statistics)
@@ -255,7 +260,7 @@ impl Class {
         self.body.as_ref().map_or(0, BodyClass::registers)
     }
 
-    /// What is written, and its types.
+    /// What is written, and its types; scales that the kernel makes apart.
     pub fn outputs(&self) -> impl Iterator<Item = (Kind, Dtype)> + '_ {
         let plain = if self.body.is_none() { Some((Kind::Matrix, self.output)) } else { None };
         plain.into_iter().chain(self.body.iter().flat_map(BodyClass::outputs))

@@ -10,7 +10,7 @@ use super::schedule::Schedule;
 use crate::body::FP8;
 
 /// All of them; the reference's is none of them.
-pub const ROOTS: [&str; 18] = [
+pub const ROOTS: [&str; 20] = [
     SM80.product,
     SM80.batch,
     SM80.groups,
@@ -29,6 +29,8 @@ pub const ROOTS: [&str; 18] = [
     ROTATED,
     REPEATED,
     ROTATED_SM90,
+    SCALED,
+    SCALED_SM90,
 ];
 
 const PAD_ROWS: &str = "pad_rows.cuh";
@@ -41,12 +43,16 @@ const TF32: &str = "ptx/sm90_wgmma_tf32.cuh";
 const ROTATED: &str = "body_rotated.cuh";
 const REPEATED: &str = "body_repeated.cuh";
 const ROTATED_SM90: &str = "sm90_rotated.cuh";
+const SCALED: &str = "body_scaled.cuh";
+const SCALED_SM90: &str = "sm90_scaled.cuh";
 
 /// Those of a family.
 struct OfFamily {
     product: &'static str,
     /// What says how elements that see partners are stored, where the product does not.
     rotated: Option<&'static str>,
+    /// What says how an output is stored whose scales the kernel makes.
+    scaled: Option<&'static str>,
     /// What says how many products are walked over.
     batch: &'static str,
     groups: &'static str,
@@ -58,6 +64,7 @@ struct OfFamily {
 const SM80: OfFamily = OfFamily {
     product: "sm80_matmul.cuh",
     rotated: None,
+    scaled: None,
     batch: "sm80_batch.cuh",
     groups: "sm80_groups.cuh",
     groups_along_k: "sm80_groups_along_k.cuh",
@@ -66,6 +73,7 @@ const SM80: OfFamily = OfFamily {
 const SM90: OfFamily = OfFamily {
     product: "sm90_matmul.cuh",
     rotated: Some(ROTATED_SM90),
+    scaled: Some(SCALED_SM90),
     batch: "sm90_batch.cuh",
     groups: "sm90_groups.cuh",
     groups_along_k: "sm90_groups_along_k.cuh",
@@ -90,6 +98,7 @@ pub fn of_class(class: &Class) -> Vec<&'static str> {
 pub fn of_reference(class: &Class) -> Vec<&'static str> {
     let product = match class.many() {
         _ if class.partners().is_some() => "reference_rotated.cuh",
+        _ if class.made().is_some() => "reference_scaled.cuh",
         Many::One | Many::Batch | Many::Groups => "reference_matmul.cuh",
         Many::Masked | Many::GroupsAlongK => "reference_groups.cuh",
     };
@@ -99,7 +108,7 @@ pub fn of_reference(class: &Class) -> Vec<&'static str> {
 /// What bodies of a class read and see, which templates find declared.
 fn of_body(class: &Class) -> impl Iterator<Item = &'static str> {
     let repeated = class.has_repeated().then_some(REPEATED);
-    repeated.into_iter().chain(class.partners().map(|_| ROTATED))
+    repeated.into_iter().chain(class.partners().map(|_| ROTATED)).chain(class.made().map(|_| SCALED))
 }
 
 impl OfFamily {
@@ -126,9 +135,9 @@ impl OfFamily {
         let of_scales = class.weights.map(|_| WEIGHTS).or(class.block.map(|_| BLOCK_SCALES));
         let pads = if self.realigns_bytes(class) { PAD_BYTE_ROWS } else { PAD_ROWS };
         let fp8 = class.outputs().any(|(_, dtype)| FP8.contains(&dtype)).then_some(FP8_OUTPUT);
-        let rotated = class.partners().and(self.rotated);
+        let stored = class.partners().and(self.rotated).or(class.made().and(self.scaled));
         let before = fp8.into_iter().chain(of_input).chain(of_body(class));
-        before.chain([self.product]).chain(rotated).chain(of_scales).chain(of_many).chain([pads]).collect()
+        before.chain([self.product]).chain(stored).chain(of_scales).chain(of_many).chain([pads]).collect()
     }
 }
 

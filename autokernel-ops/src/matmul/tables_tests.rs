@@ -14,7 +14,8 @@ const OF_THE_LAUNCH: [&str; 4] =
 fn asserted(family: Family) -> BTreeSet<String> {
     let parts = ["schedule", "matmul", "weights", "block_scales", "groups_along_k"];
     let paths = parts.map(|part| format!("{}_{part}.cuh", family.name()));
-    let is_of_family = |path: &&str| paths.iter().any(|known| known == path) || *path == "body_rotated.cuh";
+    let shared = ["body_rotated.cuh", "body_scaled.cuh"];
+    let is_of_family = |path: &&str| paths.iter().any(|known| known == path) || shared.contains(path);
     let texts = all_headers().filter(|(path, _)| is_of_family(path)).map(|(_, text)| text);
     let asserts = texts.flat_map(|text| text.split("static_assert(").skip(1));
     let asserts = asserts.map(|rest| rest.split(';').next().unwrap());

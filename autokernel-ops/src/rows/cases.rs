@@ -110,6 +110,7 @@ pub fn picked() -> Body {
         ],
         fetches: vec![fetch("table_at_ids", "table"), fetch("scales_at_ids", "scales")],
         steps: vec![store("out", name("table_at_ids") * name("scales_at_ids")), scatter],
+        ..Body::default()
     }
 }
 
@@ -138,6 +139,7 @@ pub fn rotary() -> Body {
             "out",
             name("x") * name("table_at_at_repeated") + name("x_rotated") * name("weight_rotated"),
         )],
+        ..Body::default()
     }
 }
 

@@ -32,6 +32,13 @@ pub fn declare(declaration: &Declaration) -> Result<Problem, Vec<Complaint>> {
                 fetches.push(fetch.clone());
                 fetched_at.push(statement.node);
             }
+            What::MadeScales { scales, .. } => {
+                let message = format!(
+                    "`{scales}` would be made of blocks, which `#[autokernel::fused_matmul]` does; here write the scale and what \
+                     is divided by it: `{scales} = row_max(…);`"
+                );
+                refused.push(statement.node.complain(message));
+            }
             What::Product { .. } => {
                 let message = "a product of matrices belongs in `#[autokernel::fused_matmul]`; this attribute reads \
                                each operand where it writes";
@@ -47,7 +54,8 @@ pub fn declare(declaration: &Declaration) -> Result<Problem, Vec<Complaint>> {
         place => node_at(declaration, &nodes, place),
     };
     let complain = |it: crate::body::Complaint| node(it.place).complain(it.message);
-    Problem::new(Body { operands, fetches, steps }).map_err(|complaints| complaints.into_iter().map(complain).collect())
+    Problem::new(Body { operands, fetches, steps, made_scales: Vec::new() })
+        .map_err(|complaints| complaints.into_iter().map(complain).collect())
 }
 
 fn settings(declaration: &Declaration) -> Result<(), Vec<Complaint>> {

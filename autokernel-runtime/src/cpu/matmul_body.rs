@@ -38,6 +38,8 @@ pub struct Tables<'t> {
     pub blocks: Option<(&'t [usize], usize)>,
     /// What is read elsewhere, by the numbers of the operands that `kinds` are of.
     pub picks: &'t [Pick],
+    /// The number of the operand, of those that `kinds` are of, that scales of an output are written to, and how many columns a block has.
+    pub made_scales: Option<(usize, usize)>,
 }
 
 /// The same with tables.
@@ -59,7 +61,7 @@ pub fn matmul_body_with(
 pub(super) fn matmul_body_from(
     first_row: usize,
     arguments: &mut [Argument<'_>],
-    (factors, Tables { scales, blocks, picks }): (&[usize], Tables<'_>),
+    (factors, Tables { scales, blocks, picks, made_scales }): (&[usize], Tables<'_>),
     layout: Layout,
     kinds: &[Kind],
     row: RowFunction,
@@ -104,6 +106,10 @@ pub(super) fn matmul_body_from(
     let others =
         arguments.iter_mut().enumerate().filter(|(number, _)| !factors.contains(number) && !of_scales.contains(number));
     for (number, ((_, argument), kind)) in others.zip(kinds).enumerate() {
+        if let Some((_, block)) = made_scales.filter(|(scales, _)| *scales == number) {
+            operands.add_scales(argument, block)?;
+            continue;
+        }
         let columns = picks.iter().any(|pick| pick.operand == number && pick.has_own_columns());
         operands.add_own(argument, *kind, Own { rows: false, columns })?;
     }

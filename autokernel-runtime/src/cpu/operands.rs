@@ -83,10 +83,20 @@ impl<'a> Operands<'a> {
         if (given_rows, given_columns) != expected {
             return Err(unfitting());
         }
-        self.push(argument, kind, own.rows || own.columns)
+        self.push(argument, kind, own.rows || own.columns, columns)
     }
 
-    fn push(&mut self, argument: &'a mut Argument<'_>, kind: Kind, is_fetched: bool) -> Result<()> {
+    /// The next one, an output whose rows have an element for each block of so many columns.
+    pub(super) fn add_scales(&mut self, argument: &'a mut Argument<'_>, block: usize) -> Result<()> {
+        let Layout { rows, columns, .. } = argument.layout();
+        if block == 0 || (rows, columns) != (self.rows, self.columns.div_ceil(block)) {
+            return Err(unfitting());
+        }
+        self.push(argument, Kind::Matrix, false, columns)
+    }
+
+    /// The next one, whose rows have so many columns where it is written.
+    fn push(&mut self, argument: &'a mut Argument<'_>, kind: Kind, is_fetched: bool, written: usize) -> Result<()> {
         let columns = self.columns;
         let added = match argument {
             Argument::Read(view) => {
@@ -98,7 +108,7 @@ impl<'a> Operands<'a> {
                 Added::Read { elements, layout, kind }
             }
             Argument::Write(view) => {
-                self.outputs.push(Output::new(view, kind, columns)?);
+                self.outputs.push(Output::new(view, kind, written)?);
                 Added::Written(self.outputs.len() - 1)
             }
             Argument::Scalar(value) => {

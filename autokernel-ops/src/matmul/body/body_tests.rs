@@ -143,6 +143,7 @@ fn each_function_beyond_the_first_takes_registers() {
         batched: Vec::new(),
         partners: None,
         repeated: Vec::new(),
+        made: None,
         cost: Cost { registers: 16, special_functions },
         operations: 9,
         live: 2,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use autokernel_core::{Dtype, Role};
 use serde::{Deserialize, Serialize};
 
-use super::written::Written;
+use super::written::{Made, Written};
 use crate::body::{self, Columns, Kind, Operand, Step};
 use crate::expr::Cost;
 use crate::matmul::many::Many;
@@ -40,6 +40,9 @@ pub struct BodyClass {
     /// The numbers of the operands whose columns repeat along a row: they are their own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repeated: Vec<u8>,
+    /// The output whose blocks the kernel scales, and what holds its scales.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made: Option<Made>,
     /// What an element costs in functions.
     pub cost: Cost,
     /// Operations an element.
@@ -89,6 +92,7 @@ impl BodyClass {
             batched: written.batched(),
             partners: written.partners(),
             repeated: written.repeated(),
+            made: written.made(),
             statistics: steps.iter().map(|step| u32::from(matches!(step, Step::Reduce { .. }))).sum(),
             cost: steps.iter().map(|step| step.expr().cost()).fold(Cost::NONE, Cost::and),
             operations: steps.iter().map(|step| step.expr().operations()).sum(),
@@ -159,8 +163,10 @@ impl BodyClass {
         inputs.map(|(at, &(kind, dtype, _))| (at, kind, dtype))
     }
 
-    /// What is written.
+    /// What is written, scales that the kernel makes apart.
     pub fn outputs(&self) -> impl Iterator<Item = (Kind, Dtype)> + '_ {
-        self.operands.iter().filter(|(.., role)| *role == Role::Output).map(|&(kind, dtype, _)| (kind, dtype))
+        let is_made = |at| self.made.is_some_and(|made| made.scales == at);
+        let written = (0..).zip(&self.operands).filter(move |(at, (.., role))| *role == Role::Output && !is_made(*at));
+        written.map(|(_, &(kind, dtype, _))| (kind, dtype))
     }
 }

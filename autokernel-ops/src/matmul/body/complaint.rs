@@ -4,7 +4,7 @@ use autokernel_core::{Dtype, Role};
 
 use super::class::BodyClass;
 use super::written::Written;
-use super::{rotations, rows};
+use super::{made_scales, rotations, rows};
 use crate::body::check::Checker;
 use crate::body::{Body, Complaint, ELEMENTS, FP8, Kind, Operand, Place, Rotated, Step};
 use crate::matmul::block_scales::SCALED;
@@ -45,6 +45,7 @@ pub fn complaints(written: &Written) -> Vec<Complaint> {
     for (at, step) in body.steps.iter().enumerate() {
         self::step(&mut checker, written, at, step);
     }
+    made_scales::check(&mut checker, written);
     statistics(&mut checker, written);
     rotations::check(&mut checker, written);
     unused(&mut checker, written);

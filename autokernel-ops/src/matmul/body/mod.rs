@@ -2,6 +2,7 @@
 
 mod class;
 mod complaint;
+mod made_scales;
 pub mod oracle;
 pub mod print;
 mod print_element;
@@ -17,13 +18,13 @@ use autokernel_core::Role;
 use serde::{Deserialize, Serialize};
 
 use super::many::Many;
-use crate::body::{Columns, Complaint, Fetch, Kind, Operand, Place, Reduction, Step};
+use crate::body::{Columns, Complaint, Fetch, Kind, MadeScales, Operand, Place, Reduction, Step};
 use crate::expr::Precision;
 use class::MOST_REGISTERS;
 use complaint::complaints;
 
 pub use class::BodyClass;
-pub use written::{Product, Second, Written};
+pub use written::{Made, Product, Second, Written};
 
 /// The body of a product: one without mistakes, nor steps that no output needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -161,9 +162,25 @@ impl Body {
         self.0.body.outputs()
     }
 
-    /// What is written element by element: the first of them is staged.
+    /// What is written element by element: the first of them is staged, which is the one that is scaled, if there is one.
     pub fn matrices(&self) -> impl Iterator<Item = &Operand> {
-        self.outputs().filter(|operand| operand.kind == Kind::Matrix)
+        let operands = &self.0.body.operands;
+        let elements = self.numbered().filter(|(number, operand)| {
+            (operand.role, operand.kind) == (Role::Output, Kind::Matrix)
+                && self.made().is_none_or(|made| ![made.output, made.scales].contains(number))
+        });
+        let scaled = self.made().map(|made| &operands[usize::from(made.output)]);
+        scaled.into_iter().chain(elements.map(|(_, operand)| operand))
+    }
+
+    /// The output whose blocks the kernel scales, by its name; one at most.
+    pub fn made_scales(&self) -> &[MadeScales] {
+        &self.0.body.made_scales
+    }
+
+    /// The output whose blocks are scaled, and what holds its scales.
+    pub fn made(&self) -> Option<Made> {
+        self.0.made()
     }
 
     /// How rows are reduced, and the names of the results, in order.
@@ -231,7 +248,11 @@ impl fmt::Display for Body {
         if let Some(sizes) = self.sizes() {
             write!(f, ", {}", self.operands()[usize::from(sizes)])?;
         }
-        let outputs: Vec<String> = self.outputs().map(Operand::to_string).collect();
+        let shown = |operand: &Operand| match self.made_scales().iter().find(|made| made.output == operand.name) {
+            Some(made) => format!("{operand} in blocks of {}", made.block),
+            None => operand.to_string(),
+        };
+        let outputs: Vec<String> = self.outputs().map(shown).collect();
         write!(f, " -> {}", outputs.join(", "))
     }
 }
@@ -251,3 +272,7 @@ mod two_products_tests;
 #[cfg(test)]
 #[path = "fp8_output_tests.rs"]
 mod fp8_output_tests;
+
+#[cfg(test)]
+#[path = "made_scales_tests.rs"]
+mod made_scales_tests;

@@ -7,7 +7,7 @@ use super::print_element::{begin, statement, values};
 use super::print_rotations;
 use super::print_rows::{self, FUNCTION};
 use crate::body::cuda::{columns, cuda_type, element, leading};
-use crate::body::{Kind, Operand};
+use crate::body::{Kind, MadeScales, Operand};
 use crate::expr::cuda::Spelling;
 use crate::lines::Lines;
 
@@ -31,6 +31,7 @@ pub fn body(body: &Body, stored_as: Option<Dtype>, part_columns: u32) -> String 
     print_rotations::declare(&mut out, body);
     compute(&mut out, body, spelling);
     print_rotations::print(&mut out, body, spelling);
+    made_scales(&mut out, body);
     if body.reductions().next().is_some() {
         print_rows::print(&mut out, body, (stored_as, part_columns), spelling);
     }
@@ -92,6 +93,21 @@ fn stored(out: &mut Lines, body: &Body, stored_as: Option<Dtype>) {
         let (name, stride) = (element(&operand.name), stride(operand));
         out.line(format!("visit(static_cast<{ty}*>(args.{name}), {stride}, {number});"));
     }
+    out.line("}");
+}
+
+/// Where scales of the staged output go, and what the largest value of a block becomes.
+fn made_scales(out: &mut Lines, body: &Body) {
+    let Some(made) = body.made() else { return };
+    let [output, scales] = [made.output, made.scales].map(|number| &body.operands()[usize::from(number)]);
+    out.line("");
+    out.line("// The staged output is scaled in blocks of columns.");
+    out.line(format!("static constexpr int kScaledColumns = {};", made.block));
+    out.line(format!("static constexpr float kLargest = {:?}f;", MadeScales::largest(output.dtype)));
+    out.line("template <typename Args>");
+    out.line(format!("{FUNCTION} float* scales(const Args& args, int row) {{"));
+    let name = element(&scales.name);
+    out.line(format!("return static_cast<float*>(args.{name}) + row * args.{};", leading(&scales.name)));
     out.line("}");
 }
 

@@ -49,6 +49,19 @@ pub struct Second {
     pub scales: Option<String>,
 }
 
+/// The numbers of an output that is scaled and of what holds its scales.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Made {
+    /// The output.
+    pub output: u8,
+    /// Its scales.
+    pub scales: u8,
+    /// Columns of a block.
+    pub block: u32,
+}
+
 impl Written {
     /// The names of an element of each product.
     pub fn sums(&self) -> impl Iterator<Item = &str> {
@@ -80,6 +93,12 @@ impl Written {
     /// The number of the scales of the first factor.
     pub fn number_of_a_scales(&self) -> Option<u8> {
         self.product.a_scales.as_deref().map(|name| self.number(name))
+    }
+
+    /// The output whose blocks are scaled, and what holds its scales.
+    pub fn made(&self) -> Option<Made> {
+        let made = self.body.made_scales.first()?;
+        Some(Made { output: self.number(&made.output), scales: self.number(&made.scales), block: made.block })
     }
 
     fn number(&self, name: &str) -> u8 {

@@ -1,16 +1,16 @@
 //! What a declaration with a body says.
 
-use autokernel_core::{Arch, Dtype, Role};
+use autokernel_core::{Arch, Dtype};
 
 use super::block_scales::{Block, block};
 use super::known::Known;
 use super::tf32;
 use super::weights::{Group, weights};
-use crate::body::{self, Columns, Kind, Operand};
+use crate::body::{self, Columns, MadeScales, Operand};
 use crate::declaration::operands::{node_at, operands};
 use crate::declaration::{Complaint, Declaration, Factors, Node, Setting, Statement, What, both};
 use crate::epilogue::Epilogue;
-use crate::matmul::block_scales::BLOCK;
+use crate::matmul::block_scales::{BLOCK, BLOCKS};
 use crate::matmul::body::{Body, Product, Second, Written};
 use crate::matmul::default;
 use crate::matmul::inputs::{TF32, along_k};
@@ -29,11 +29,11 @@ pub fn declare(declaration: &Declaration, statements: &[Statement]) -> Result<Pr
     if declaration.body == crate::declaration::Body::Unreadable {
         return Err(Vec::new());
     }
-    let Sorted { product, second, layout, node, steps, nodes, fetches, fetched_at } =
+    let Sorted { product, second, layout, node, steps, nodes, fetches, fetched_at, made } =
         Sorted::new(declaration, statements)?;
+    let made_scales = made_scales(made, blocks)?;
     let dtype = |operand: Option<&Operand>| operand.map(|operand| operand.dtype);
     let input = dtype(operands.iter().find(|operand| operand.name == product.a));
-    let output = dtype(operands.iter().find(|operand| (operand.role, operand.kind) == (Role::Output, Kind::Matrix)));
     let place = |place| match place {
         body::Place::Fetch(at) => fetched_at.get(at).copied().unwrap_or(declaration.parameter_list),
         place => node_at(declaration, &nodes, place),
@@ -44,8 +44,9 @@ pub fn declare(declaration: &Declaration, statements: &[Statement]) -> Result<Pr
     let is_factor = |(_, operand): &(usize, &Operand)| names.contains(&Some(&operand.name));
     let factors: Vec<usize> = operands.iter().enumerate().filter(is_factor).map(|(at, _)| at).collect();
     let declared = operands.clone();
-    let body = Body::new(Written { product, second, body: body::Body { operands, fetches, steps } })
+    let body = Body::new(Written { product, second, body: body::Body { operands, fetches, steps, made_scales } })
         .map_err(|complaints| complaints.into_iter().map(complain).collect::<Vec<_>>())?;
+    let output = dtype(body.matrices().next());
     let (Some(input), Some(output)) = (input, output) else { return Err(Vec::new()) };
     let wide = factors.into_iter().map(|at| (input, node_at(declaration, &[], body::Place::Operand(at))));
     tf32::check(declaration, wide)?;
@@ -56,15 +57,22 @@ pub fn declare(declaration: &Declaration, statements: &[Statement]) -> Result<Pr
         let message = "k counts the rows of all groups together, and each kernel sums a part of them; leave it out";
         return Err(vec![setting.node.complain(message)]);
     }
-    let block = block(declaration, &written, blocks).map_err(|it| vec![it])?;
+    let makes_scales = body.made().is_some();
+    let block = block(declaration, &written, blocks.filter(|_| !makes_scales || written.a_scales.is_some()));
+    let block = block.map_err(|it| vec![it])?;
     let of_groups = Product { scales: written.scales.clone().filter(|_| block.is_none()), ..written.clone() };
     let weights = weights(declaration, &of_groups, &declared, (input, layout, node), group).map_err(|it| vec![it])?;
     let product = Problem::new(input, layout, Epilogue::identity());
     let problem =
         Problem { weights, block, output, body: Some(body.into()), known_n: known.n, known_k: known.k, ..product };
     let class = problem.class();
-    if class.partners().is_some() && default::of_partners(&class, Arch::SM_90A).is_none() {
+    if class.partners().is_some() && default::of_whole_columns(&class, Arch::SM_90A).is_none() {
         return Err(vec![node.complain(no_whole_heads(&class, &written))]);
+    }
+    if class.made().is_some() && default::of_whole_columns(&class, Arch::SM_90A).is_none() {
+        let message = "no tile holds whole blocks of this beside what the body computes; divide by a scale that is given, or write bf16 \
+                       and make the scales behind it";
+        return Err(vec![node.complain(message)]);
     }
     Ok(problem)
 }
@@ -72,7 +80,7 @@ pub fn declare(declaration: &Declaration, statements: &[Statement]) -> Result<Pr
 /// What to do where no tile has whole heads: store the second factor as tiles have them, or do without.
 fn no_whole_heads(class: &Class, Product { a, b, .. }: &Product) -> String {
     let stored = Class { layout: Layout::Nt, ..class.clone() };
-    if default::of_partners(&stored, Arch::SM_90A).is_some() {
+    if default::of_whole_columns(&stored, Arch::SM_90A).is_some() {
         return format!(
             "no tile of a product whose second factor lies so has whole heads; store `{b}` as `[n, k]` and write `dot({a}, {b}.t())`"
         );
@@ -166,12 +174,14 @@ struct Sorted {
     fetches: Vec<body::Fetch>,
     /// Where that stands.
     fetched_at: Vec<Node>,
+    /// Outputs whose scales the kernel makes, what holds these, and where that stands.
+    made: Vec<(String, String, Node)>,
 }
 
 impl Sorted {
     fn new(declaration: &Declaration, statements: &[Statement]) -> Result<Self, Vec<Complaint>> {
         let (mut products, mut steps, mut nodes) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut fetches, mut fetched_at) = (Vec::new(), Vec::new());
+        let (mut fetches, mut fetched_at, mut made) = (Vec::new(), Vec::new(), Vec::new());
         for Statement { what, node } in statements {
             match what {
                 What::Fetch(body::Fetch { row: Some(_), .. }) | What::Step(body::Step::Store { row: Some(_), .. }) => {
@@ -187,6 +197,7 @@ impl Sorted {
                     fetches.push(fetch.clone());
                     fetched_at.push(*node);
                 }
+                What::MadeScales { output, scales } => made.push((output.clone(), scales.clone(), *node)),
                 What::Product { name, factors } => products.push(Dot { name, factors, node: *node }),
             }
         }
@@ -199,8 +210,22 @@ impl Sorted {
         let Factors { a, transpose_a, a_scales, b, transpose_b, scales } = factors.clone();
         let layout = Layout::new(transpose_a, transpose_b);
         let product = Product { name: name.to_owned(), a, a_scales, b, scales };
-        Ok(Sorted { product, second, layout, node, steps, nodes, fetches, fetched_at })
+        Ok(Sorted { product, second, layout, node, steps, nodes, fetches, fetched_at, made })
     }
+}
+
+/// Outputs whose blocks have scales that the kernel makes, of the size that the declaration says.
+fn made_scales(made: Vec<(String, String, Node)>, block: Option<Block>) -> Result<Vec<MadeScales>, Vec<Complaint>> {
+    let [size] = BLOCKS;
+    let of = |(output, scales, node): (String, String, Node)| {
+        match block {
+        Some(Block { size: block, .. }) => Ok(MadeScales { output, scales, block }),
+        None => Err(vec![node.complain(format!(
+            "of how many columns of `{output}` is an element of `{scales}`? write `{BLOCK} = {size}` in the attribute's parentheses"
+        ))]),
+    }
+    };
+    made.into_iter().map(of).collect()
 }
 
 /// A product as it is written.

@@ -74,6 +74,22 @@ pub const RULES: &[Rule<S, Class>] = &[
         },
     },
     Rule {
+        name: "scaled_blocks_lie_in_a_warp",
+        words: "of an output whose scales the kernel makes, the warp tile's columns, with two products half of them, are a multiple of \
+                the columns of a block",
+        holds: |s, class, _| {
+            let columns = class.columns_of_c(s.tile_n / s.warps_n.max(1));
+            class.made().is_none_or(|made| columns.is_multiple_of(made.block))
+        },
+        reason: |s, class, _| {
+            let (columns, block) =
+                (class.columns_of_c(s.tile_n / s.warps_n.max(1)), class.made().map_or(1, |made| made.block));
+            format!(
+                "a warp has {columns} columns, of blocks of {block} that have a scale; take fewer warps_n or a wider tile"
+            )
+        },
+    },
+    Rule {
         name: "accumulators",
         words: "tile_m * tile_n / (32 * warps_m * warps_n) is at most 128",
         holds: |s, _, _| s.accumulators() <= MAX_ACCUMULATORS,

@@ -3,7 +3,7 @@
 use autokernel_core::{Arch, Dtype};
 
 use super::{MAX_SHARED_BYTES, Mode, SWIZZLE_BYTES, Sharing, Sm90Schedule as S, WARPS_PER_WARPGROUP, WGMMA_M};
-use crate::matmul::body::BodyClass;
+use crate::matmul::body::{BodyClass, Made};
 use crate::matmul::many::Many;
 use crate::matmul::problem::Class;
 use crate::matmul::schedule::Raster;
@@ -124,6 +124,22 @@ pub const RULES: &[Rule<S, Class>] = &[
             let (columns, head) = (class.columns_of_c(s.tile_n), class.body.as_ref().map_or(1, BodyClass::head));
             format!(
                 "swap_ab = {}, and {columns} columns of heads of {head}; take whole heads without swap_ab",
+                s.swap_ab
+            )
+        },
+    },
+    Rule {
+        name: "scaled_blocks_lie_in_a_warp",
+        words: "of an output whose scales the kernel makes swap_ab is false, and tile_n, with two products half of it, is a multiple of \
+                the columns of a block",
+        holds: |s, class, _| {
+            let is_whole = |made: Made| class.columns_of_c(s.tile_n).is_multiple_of(made.block);
+            class.made().is_none_or(|made| !s.swap_ab && is_whole(made))
+        },
+        reason: |s, class, _| {
+            let (columns, block) = (class.columns_of_c(s.tile_n), class.made().map_or(1, |made| made.block));
+            format!(
+                "swap_ab = {}, and {columns} columns of blocks of {block} that have a scale; take whole blocks without swap_ab",
                 s.swap_ab
             )
         },
