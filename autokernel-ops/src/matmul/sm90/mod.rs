@@ -232,7 +232,8 @@ impl Sm90Schedule {
             cluster_m: self.cluster_m,
             cluster_n: self.cluster_n,
             swap_ab: self.swap_ab,
-            split_k: self.split_k,
+            // As a launch has it: fewer than one share no tile.
+            split_k: self.split_k.max(1),
             threads: self.threads(),
             shared_bytes: self.shared_bytes(problem),
             raster: self.raster,
