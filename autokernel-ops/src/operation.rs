@@ -93,6 +93,12 @@ pub trait Operation: fmt::Display {
     where
         Self: Sized;
 
+    /// Whether an element depends on the number of its row beside what is read there, so that some rows are not computed as the first
+    /// ones of a smaller problem.
+    fn counts_rows(&self) -> bool {
+        false
+    }
+
     /// How far a result may be from the reference's, for inputs drawn as [`scale`](Self::scale) says.
     fn tolerance(&self, extents: &Extents) -> Tolerance;
 

@@ -61,6 +61,22 @@ fn norm(device: &Device) {
         let variance = (0..COLUMNS).map(|column| (at(&x, row, column) - mean).powi(2)).sum::<f64>() / COLUMNS as f64;
         (mean, (variance + 1e-5).sqrt())
     };
+    let (dx, weight) = (dx.to_vec().unwrap(), numbers(COLUMNS, 5));
+    for row in 0..ROWS {
+        let (mean, deviation) = statistics(row);
+        let of_normalised = |column: usize| at(&dy, row, column) * f64::from(weight[column]);
+        let normalised = |column: usize| (at(&x, row, column) - mean) / deviation;
+        let mean_of = |of: &dyn Fn(usize) -> f64| (0..COLUMNS).map(of).sum::<f64>() / COLUMNS as f64;
+        let shared = mean_of(&of_normalised);
+        let along = mean_of(&|column| of_normalised(column) * normalised(column));
+        for column in 0..COLUMNS {
+            let expected = (of_normalised(column) - shared - normalised(column) * along) / deviation;
+            let found = f64::from(dx[row * COLUMNS + column].to_f32());
+            // A bf16 has 8 bits.
+            let tolerance = expected.abs() / 256.0 + 1e-5;
+            assert!((found - expected).abs() <= tolerance, "{row}, {column}: {found} is not {expected}");
+        }
+    }
     let (dweight, dbias) = (dweight.to_vec().unwrap(), dbias.to_vec().unwrap());
     for column in 0..COLUMNS {
         let rows = 0..ROWS;

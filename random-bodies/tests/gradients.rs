@@ -40,18 +40,35 @@ fn operands_of(spec: &Spec) -> &Body {
     }
 }
 
+/// What is said of a gradient that needs no matrix, as of a row's sum of numbers: nothing tells its kernel how long the rows are.
+const WITHOUT_A_MATRIX: &str = "of the gradient: one operand must be a `Matrix`";
+
 /// The operands that may have gradients: all of them at once where that can be, else each by itself. None of what is refused
-/// without them, as a row's reduction of one number.
-fn asked(declaration: &Declaration) -> Vec<Kernels> {
-    let Ok(written) = kernels(declaration, "") else { return Vec::new() };
+/// without them, as a row's reduction of one number. A kernel that was derived is never refused but for [`WITHOUT_A_MATRIX`].
+fn asked(declaration: &Declaration) -> Result<Vec<Kernels>, String> {
+    let Ok(written) = kernels(declaration, "") else { return Ok(Vec::new()) };
     let body = operands_of(&written.written[0]);
     let is_wanted = |kind| matches!(kind, Kind::Matrix | Kind::Row | Kind::Column);
     let is_input = |name: &str| body.outputs().all(|output| output.name != name);
     let operands = body.operands.iter().filter(|it| is_wanted(it.kind) && is_input(&it.name));
     let names: Vec<&str> = operands.map(|operand| operand.name.as_str()).collect();
-    let together = kernels(declaration, &format!("backward({})", names.join(", ")));
-    let apart = || names.iter().filter_map(|name| kernels(declaration, &format!("backward({name})")).ok()).collect();
-    together.map_or_else(|_| apart(), |kernels| vec![kernels])
+    let of = |names: &[&str]| match kernels(declaration, &format!("backward({})", names.join(", "))) {
+        Err(error) if error.contains("of the gradient: ") && !error.contains(WITHOUT_A_MATRIX) => Err(error),
+        other => Ok(other.ok()),
+    };
+    if let Some(together) = of(&names)? {
+        return Ok(vec![together]);
+    }
+    let apart = names.iter().map(|&name| of(&[name])).collect::<Result<Vec<_>, _>>()?;
+    Ok(apart.into_iter().flatten().collect())
+}
+
+/// The same of the declaration of a seed; what is refused is told among `failures`.
+fn asked_of(seed: u64, declaration: &Declaration, failures: &mut Vec<String>) -> Vec<Kernels> {
+    asked(declaration).unwrap_or_else(|error| {
+        failures.push(format!("seed {seed}: {error}\n{}", declaration.function));
+        Vec::new()
+    })
 }
 
 #[test]
@@ -62,7 +79,7 @@ fn gradients_of_random_bodies_are_what_differences_say() {
     // Those of even seeds are of rows.
     for seed in (first..first + 2 * bodies).filter(|seed| seed.is_multiple_of(2)) {
         let declaration = draw::declaration(seed);
-        for Kernels { written, derived } in asked(&declaration) {
+        for Kernels { written, derived } in asked_of(seed, &declaration, &mut failures) {
             let gradients: Vec<&Body> = derived.iter().flatten().map(body).collect();
             kernels += gradients.len();
             for case in 0..cases {
@@ -86,7 +103,7 @@ fn gradients_of_random_products_are_what_differences_say() {
     let (mut told, mut kernels, mut failures) = (0, 0, Vec::new());
     for seed in (first..first + 2 * bodies).filter(|seed| !seed.is_multiple_of(2)) {
         let declaration = draw::declaration(seed);
-        for Kernels { written, derived } in asked(&declaration) {
+        for Kernels { written, derived } in asked_of(seed, &declaration, &mut failures) {
             let Problem::Matmul(problem) = &written[0].problem else { continue };
             let Some(body) = problem.body.as_deref() else { continue };
             let gradients = kernels_of_gradients(&derived);

@@ -224,13 +224,16 @@ fn a_full_disk_ends_the_run_with_the_reason_and_keeps_what_was_measured() {
 
 #[test]
 fn a_final_is_journaled_and_the_same_schedules_meet_again_only_if_asked() {
-    let machine = Machine::new("");
+    // Times of whatever number of stages are near each other, so that how many meet is not for the draw to say.
+    let machine = Machine::new(
+        r#"*'"request":"evaluate"'*) echo "{\"reply\":\"evaluated\",\"outcome\":{\"status\":\"measured\",\"median_ms\":1.0$tenths$group,\"spread_pct\":0.4,\"samples\":12},\"fatal\":false}";;"#,
+    );
     assert_finished(&run(&machine, &[]));
     let finals = lines(&machine, "final");
     assert_eq!(finals.len(), 1);
     let held = &finals[0];
     let finalists = held["finalists"].as_array().unwrap().len();
-    assert!((8..=24).contains(&finalists), "{finalists}: eight at least, as the kernels take more than 0.1 ms");
+    assert!((9..=24).contains(&finalists), "{finalists}: more than eight, as the kernels take more than 0.1 ms");
     let legs = held["legs"].as_array().unwrap();
     assert_eq!((legs.len(), legs[0]["entrants"].as_array().unwrap().len()), (2, finalists));
     assert!(legs[1]["entrants"].as_array().unwrap().len() <= 9, "six, what is in use, the default and cuBLAS");

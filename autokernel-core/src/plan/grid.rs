@@ -75,6 +75,11 @@ impl Grid {
         self.axes.get(usize::from(axis)).map_or(0, |axis| extents.size(axis.dim).div_ceil(axis.step.max(1)))
     }
 
+    /// Whether argument `number` says how many blocks share a tile.
+    pub fn says_split(&self, number: usize) -> bool {
+        self.split.is_some_and(|split| usize::from(split.field) == number)
+    }
+
     /// The same where a launch has so many blocks share a tile; itself where launches do not say that. A cluster whose blocks share
     /// one is there for it alone.
     pub fn split_into(&self, blocks: u32) -> Grid {

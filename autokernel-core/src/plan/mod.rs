@@ -68,17 +68,54 @@ impl LaunchPlan {
     /// Sets the launch-time knob called `name` wherever it is an argument, and the grid where that follows it: a split of a tile is a
     /// cluster. Changing one compiles nothing.
     pub fn set_knob(&mut self, name: &str, value: i32) {
-        for KernelStep { args, grid, .. } in &mut self.kernels {
-            for (number, field) in args.iter_mut().enumerate() {
-                if let Arg::Knob { value: current, .. } = &mut field.arg
-                    && field.name == name
-                {
-                    *current = value;
-                    if grid.split.is_some_and(|split| usize::from(split.field) == number) {
-                        *grid = grid.split_into(u32::try_from(value).unwrap_or(1));
-                    }
+        for step in &mut self.kernels {
+            let fields = step.args.iter().enumerate().filter(|(_, field)| field.name == name);
+            let numbers: Vec<usize> = fields.map(|(number, _)| number).collect();
+            for number in numbers {
+                let Some(value) = step.knob(number, Some(value)) else { continue };
+                step.args[number].arg = Arg::Knob { value };
+                if step.grid.says_split(number) {
+                    step.grid = step.grid.split_into(value.unsigned_abs());
                 }
             }
         }
+    }
+}
+
+impl KernelStep {
+    /// What a launch passes as argument `number` that is a knob: what it was `given`, else what the plan has. As the grid has it, fewer
+    /// blocks than one cannot share a tile: the kernel divides by them, and is told 1.
+    pub fn knob(&self, number: usize, given: Option<i32>) -> Option<i32> {
+        let Arg::Knob { value } = self.args.get(number)?.arg else { return None };
+        let value = given.unwrap_or(value);
+        Some(if self.grid.says_split(number) { value.max(1) } else { value })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_that_share_a_tile_are_at_least_one_to_grid_and_kernel_alike_and_other_knobs_are_what_they_are() {
+        let whole = Residency::Persistent { blocks_per_sm: 1 };
+        let split = Some(Split { field: 1, whole });
+        let grid = Grid { axes: Vec::new(), cluster: 1, tiles: 1, residency: whole, split };
+        let field = |name: &str| Field { name: name.to_owned(), arg: Arg::Knob { value: 4 } };
+        let args =
+            vec![field("raster_group"), field("split_k"), Field { name: "m".to_owned(), arg: Arg::Extent { dim: 0 } }];
+        let symbol = "product".to_owned();
+        let step = KernelStep { symbol, threads: 128, shared_bytes: 0, overlaps_previous: false, grid, args };
+        for (given, blocks) in [(i32::MIN, 1), (-3, 1), (0, 1), (1, 1), (7, 7)] {
+            assert_eq!(step.knob(1, Some(given)), Some(blocks), "{given}");
+            assert_eq!(step.knob(0, Some(given)), Some(given));
+            let mut plan = LaunchPlan::of_kernel(step.clone(), Vec::new());
+            plan.set_knob("split_k", given);
+            let set = &plan.kernels[0];
+            assert_eq!(set.args[1].arg, Arg::Knob { value: blocks }, "{given}");
+            let residency = if blocks == 1 { whole } else { Residency::OneEach };
+            assert_eq!((set.grid.cluster, set.grid.residency), (blocks as u32, residency), "{given}");
+        }
+        assert_eq!((step.knob(1, None), step.knob(2, Some(5)), step.knob(9, Some(5))), (Some(4), None, None));
     }
 }

@@ -52,6 +52,8 @@ pub struct Graph {
     /// Whether it may be infinite or no number.
     risky: Vec<bool>,
     known: HashMap<Node, Id>,
+    /// What was found of products, [`Graph::split`]: nodes stay what they are.
+    pub(super) splits: HashMap<Id, (Option<Id>, Id)>,
 }
 
 impl Node {

@@ -287,7 +287,7 @@ impl<'p> Derivation<'p> {
         let written = Written {
             product: Product { name, ..self.written.product.clone() },
             second: None,
-            body: Body { operands, fetches: body.fetches.clone(), steps },
+            body: Body { operands, steps, ..body.clone() },
         };
         let Problem { layout, known_n, known_k, .. } = *self.problem;
         let chained = Chained { written, layout, known_n, known_k };

@@ -380,3 +380,44 @@ fn kernels_of_gradients_are_as_golden() {
     compare(cases::add_rms_norm(), expect_file!["golden/add_rms_norm.cu"], Some(of_rows));
     compare(gelu_mul(), expect_file!["golden/gelu_mul.cu"], Some(expect_file!["golden/gelu_mul_rows.cu"]));
 }
+
+/// A matrix with as many `steps` of a value and the column's number, of which the last is written.
+fn of_a_column(steps: usize, next: impl Fn(&str) -> Expr) -> Body {
+    let operands = vec![
+        reads("x", Kind::Matrix, Dtype::F32),
+        reads("c", Kind::Column, Dtype::F32),
+        writes("out", Kind::Matrix, Dtype::F32),
+    ];
+    let mut body = vec![bind("v0", name("x") * name("c"))];
+    body.extend((0..steps).map(|step| bind(&format!("v{}", step + 1), next(&format!("v{step}")))));
+    body.push(store("out", name(&format!("v{steps}"))));
+    of(operands, body)
+}
+
+#[test]
+fn values_that_are_made_of_one_another_twice_cost_as_many_steps_as_there_are() {
+    let begun = std::time::Instant::now();
+    for (steps, next) in [
+        (30, (|value| name(value) * name(value)) as fn(&str) -> Expr),
+        (30, |value| name(value) + name("c") * name(value)),
+        (30, |value| name("c") / name("x") * name(value) * name(value)),
+    ] {
+        let body = of_a_column(steps, next);
+        let gradient = gradient(&body, Some(&[0, 1])).unwrap();
+        let of_column = gradient.by_rows.unwrap();
+        assert!(of_column.outputs().any(|output| output.kind == Kind::Column), "{of_column:?}");
+    }
+    assert!(begun.elapsed() < std::time::Duration::from_secs(10), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn gradients_of_values_that_are_made_of_one_another_twice_are_what_differences_say() {
+    for next in [(|value| name(value) * name(value)) as fn(&str) -> Expr, |value| name(value) + name("c") * name(value)]
+    {
+        let body = of_a_column(3, next);
+        let Gradient { by_rows, by_columns } = gradient(&body, Some(&[0, 1])).unwrap();
+        let shape = Shape { rows: 3, columns: 9, seed: 1 };
+        let told = check(&body, by_rows.iter().chain(by_columns.iter()), shape).unwrap();
+        assert!(told >= 3, "{told}");
+    }
+}

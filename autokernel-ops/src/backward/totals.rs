@@ -11,6 +11,16 @@ struct Term {
     of: Id,
 }
 
+/// Parts of a sum, each with a factor of its own.
+struct Terms {
+    found: Vec<Term>,
+    /// Sums that may still be taken apart. One of others that are there twice each has more parts than anybody counts.
+    left: u32,
+}
+
+/// Sums that are taken apart; those beyond are summed as they are.
+const MOST_SUMS: u32 = 1 << 10;
+
 impl Graph {
     /// How many columns a row has.
     fn columns(&mut self) -> Id {
@@ -22,10 +32,10 @@ impl Graph {
 
     /// The sum of the node's value along the row.
     pub fn row_sum(&mut self, value: Id) -> Id {
-        let mut terms = Vec::new();
+        let mut terms = Terms { found: Vec::new(), left: MOST_SUMS };
         self.terms(value, None, false, &mut terms);
         let mut sum = self.literal(0.0);
-        for Term { factor, of } in terms {
+        for Term { factor, of } in terms.found {
             let total = self.total(of);
             let total = factor.map_or(total, |factor| self.times(factor, total));
             sum = self.plus(sum, total);
@@ -49,12 +59,15 @@ impl Graph {
     }
 
     /// Adds the parts of `factor · value`, or of its negative, each to those of its factor.
-    fn terms(&mut self, value: Id, factor: Option<Id>, is_negative: bool, terms: &mut Vec<Term>) {
+    fn terms(&mut self, value: Id, factor: Option<Id>, is_negative: bool, terms: &mut Terms) {
         if self.is_deviation(value) || self.value(value) == Some(0.0) {
             return;
         }
+        if !self.varies(value) || terms.left == 0 {
+            return self.note(Term { factor, of: value }, is_negative, &mut terms.found);
+        }
+        terms.left -= 1;
         match *self.node(value) {
-            _ if !self.varies(value) => self.note(Term { factor, of: value }, is_negative, terms),
             Node::Negate(of) => self.terms(of, factor, !is_negative, terms),
             Node::Binary(BinaryOp::Add, left, right) => {
                 self.terms(left, factor, is_negative, terms);
@@ -65,7 +78,7 @@ impl Graph {
                 self.terms(right, factor, !is_negative, terms);
             }
             _ => match self.split(value) {
-                (None, _) => self.note(Term { factor, of: value }, is_negative, terms),
+                (None, _) => self.note(Term { factor, of: value }, is_negative, &mut terms.found),
                 (Some(own), rest) => {
                     let factor = factor.map_or(own, |factor| self.times(factor, own));
                     self.terms(rest, Some(factor), is_negative, terms);
@@ -99,6 +112,15 @@ impl Graph {
 
     /// A product's factor that the row shares, and the rest of it.
     fn split(&mut self, value: Id) -> (Option<Id>, Id) {
+        if let Some(&found) = self.splits.get(&value) {
+            return found;
+        }
+        let found = self.split_anew(value);
+        self.splits.insert(value, found);
+        found
+    }
+
+    fn split_anew(&mut self, value: Id) -> (Option<Id>, Id) {
         match *self.node(value) {
             Node::Binary(BinaryOp::Multiply, left, right) => {
                 let (left, right) = (self.split_factor(left), self.split_factor(right));

@@ -2,6 +2,7 @@ use expect_test::expect_file;
 
 use super::*;
 use crate::matmul::problem::Layout;
+use crate::matmul::schedule::Sm90Schedule;
 use autokernel_core::Arch;
 use autokernel_core::Dtype;
 
@@ -14,6 +15,14 @@ fn the_default_hopper_kernel_is_as_golden() {
     let problem = Problem { known_n: Some(14336), output: Dtype::F32, ..leaky_relu() };
     let schedule = Schedule::default_for(&problem.class(), Arch::SM_90A);
     expect_file!["golden/leaky_relu_sm90.cu"].assert_eq(&emit(&problem, &schedule).cuda);
+}
+
+#[test]
+fn a_hopper_kernel_whose_launches_say_how_many_blocks_share_a_tile_is_as_golden() {
+    let tile = Sm90Schedule { tile_m: 64, stages: 6, splits: true, ..Sm90Schedule::PLAIN };
+    let of = |split_k| emit(&leaky_relu(), &Schedule::Sm90(Sm90Schedule { split_k, ..tile })).cuda;
+    expect_file!["golden/split_sm90.cu"].assert_eq(&of(4));
+    assert_eq!(of(1), of(4), "the split is the launch's");
 }
 
 #[test]

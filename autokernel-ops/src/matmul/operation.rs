@@ -12,6 +12,7 @@ use super::{
 use crate::body::Kind;
 use crate::declaration::{Attribute, Complaint, Declaration};
 use crate::epilogue::Epilogue;
+use crate::expr::Axis;
 use crate::family::{Family, OtherFamily};
 use crate::forecast::{Forecast, Machine};
 use crate::operation::{self, Operation, Tolerance, Work};
@@ -196,6 +197,10 @@ impl Operation for Problem {
             Epilogue::all().into_iter().map(problem)
         });
         problems.collect()
+    }
+
+    fn counts_rows(&self) -> bool {
+        self.body.iter().flat_map(|body| body.steps()).any(|step| step.expr().has_index(Axis::Row))
     }
 
     /// With A ~ N(0, 1) and B ~ N(0, 1/k), sums are about 1 and single products about `1/sqrt(k)`.

@@ -119,6 +119,11 @@ macro_rules! operations {
                 match self { $($(#[$gate])* Problem::$operation(problem) => Operation::opponent(problem),)+ }
             }
 
+            /// Whether an element depends on the number of its row beside what is read there.
+            pub fn counts_rows(&self) -> bool {
+                match self { $($(#[$gate])* Problem::$operation(problem) => Operation::counts_rows(problem),)+ }
+            }
+
             /// How far a result may be from the reference's.
             pub fn tolerance(&self, extents: &Extents) -> Tolerance {
                 match self { $($(#[$gate])* Problem::$operation(problem) => Operation::tolerance(problem, extents),)+ }

@@ -8,6 +8,7 @@ use super::schedule::RowsSchedule;
 use super::{columns, declare, emit, model, plan, probes, space};
 use crate::body::{Kind, Reduction};
 use crate::declaration::{Attribute, Complaint, Declaration};
+use crate::expr::Axis;
 use crate::family::{Family, OtherFamily};
 use crate::forecast::{Forecast, Machine};
 use crate::operation::{self, Operation, Tolerance, Work};
@@ -78,6 +79,10 @@ impl Operation for Problem {
     /// None: a row-wise kernel is named by its body.
     fn built_in() -> Vec<Problem> {
         Vec::new()
+    }
+
+    fn counts_rows(&self) -> bool {
+        self.body().has_index(Axis::Row)
     }
 
     /// For elements of size about 1. A result is off by the rounding of the output and by that of a sum along a row,

@@ -7,6 +7,7 @@ use autokernel_core::{Dtype, Role};
 use serde::{Deserialize, Serialize};
 
 use super::complaint::complaints;
+use super::joined;
 use super::own_axes::OwnAxes;
 use super::passes::{Keep, Program};
 
@@ -41,6 +42,8 @@ impl Problem {
     pub fn class(&self) -> Class {
         let operands = self.body.operands.iter().map(|&Operand { kind, dtype, role, .. }| (kind, dtype, role));
         let program = Program::new(&self.body, Keep::Values);
+        let passes: Vec<Vec<Reduction>> = program.passes.iter().map(|pass| pass.reductions().collect()).collect();
+        let joins = || Program::joining(&self.body, Keep::Values).join.is_some();
         let costs = self.body.steps.iter().map(|step| step.expr().cost());
         let number = |name: &str| self.body.operands.iter().position(|operand| operand.name == name);
         let number = |name: &str| number(name).and_then(|at| u8::try_from(at).ok());
@@ -57,7 +60,8 @@ impl Problem {
             fetches: fetches.collect(),
             scatters: scatters.collect(),
             folds: self.body.outputs().filter_map(|output| self.body.fold_of(&output.name)).collect(),
-            passes: program.passes.iter().map(|pass| pass.reductions().collect()).collect(),
+            is_unjoined: joined::may_join(&passes) && !joins(),
+            passes,
             kept: u32::try_from(program.kept.len()).unwrap_or(u32::MAX),
             cost: costs.fold(Cost::NONE, Cost::and),
             operations: self.body.steps.iter().map(operations).sum(),
@@ -127,6 +131,10 @@ pub struct Class {
     pub folds: Vec<Reduction>,
     /// What each pass over a row reduces.
     pub passes: Vec<Vec<Reduction>>,
+    /// Whether no two of these reductions can be made in one pass though others of their kinds can: a sum behind a maximum, but not of
+    /// what is relative to it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_unjoined: bool,
     /// Values of each element that later passes need and that are not cheap to compute again.
     pub kept: u32,
     /// What an element costs in registers and functions.
@@ -178,6 +186,11 @@ impl Class {
     /// Whether it reduces along columns.
     pub fn is_by_columns(&self) -> bool {
         !self.folds.is_empty()
+    }
+
+    /// Whether two of its reductions can be made in one pass over the row.
+    pub(super) fn may_join(&self) -> bool {
+        !self.is_unjoined && joined::may_join(&self.passes)
     }
 
     /// Whether all that is read lies where a body writes, and all that is written too.

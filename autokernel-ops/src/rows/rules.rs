@@ -2,7 +2,6 @@
 
 use autokernel_core::Arch;
 
-use super::joined;
 use super::passes::Keep;
 use super::problem::Class;
 use super::schedule::{MOST_COLUMNS, RowsSchedule as S};
@@ -114,11 +113,11 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "joins",
-        words: "joins is false where no maximum or mean is followed, in the next pass, by a single sum or mean, and where a row \
-                has one warp's threads or fewer",
+        words: "joins is false where no maximum or mean is followed, in the next pass, by a single sum or mean of exponentials \
+                or squares relative to it, and where a row has one warp's threads or fewer",
         holds: |s, class, _| {
             let crosses = s.cluster > 1 || s.threads_per_row > WARP_THREADS;
-            !s.joins || crosses && !class.is_by_columns() && joined::may_join(&class.passes)
+            !s.joins || crosses && !class.is_by_columns() && class.may_join()
         },
         reason: |s, _, _| {
             format!("no two reductions of {} threads a row can be one; take joins = false", s.threads_per_row)

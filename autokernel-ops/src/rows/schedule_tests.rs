@@ -1,10 +1,11 @@
-use autokernel_core::Arch;
+use autokernel_core::{Arch, Dtype};
 
 use super::problem::{Class, Problem};
 use super::rules::{self, RULES};
 use super::schedule::RowsSchedule;
 use super::{cases, space};
-use crate::expr::Cost;
+use crate::body::{Body, Kind, Reduction};
+use crate::expr::{Cost, Expr, Math};
 
 fn class(body: crate::rows::Body) -> Class {
     Problem::new(body).unwrap().class()
@@ -90,4 +91,44 @@ fn the_page_about_schedules_has_every_rule_and_knob() {
     for line in rules.chain(knobs) {
         assert!(page.contains(&line), "docs/schedules.md lacks the line\n{line}");
     }
+}
+
+/// A maximum, and behind it a sum of what `term` makes of the element and the maximum.
+fn a_maximum_and_a_sum(term: impl Fn(Expr, Expr) -> Expr) -> Class {
+    let operands = vec![cases::reads("x", Kind::Matrix, Dtype::Bf16), cases::writes("out", Kind::Matrix, Dtype::Bf16)];
+    let steps = vec![
+        cases::reduce("max", Reduction::Max, cases::name("x")),
+        cases::reduce("sum", Reduction::Sum, term(cases::name("x"), cases::name("max"))),
+        cases::store("out", cases::name("x") / cases::name("sum")),
+    ];
+    class(Body { operands, steps, ..Body::default() })
+}
+
+#[test]
+fn only_reductions_that_are_made_in_one_pass_are_scheduled_and_predicted_so() {
+    let of_exponentials = a_maximum_and_a_sum(|x, max| cases::call(Math::Exp, x - max));
+    let of_products = a_maximum_and_a_sum(|x, max| x * max);
+    assert_eq!(of_exponentials.passes, of_products.passes, "their kinds do not tell");
+    for (class, joins) in [(&of_exponentials, true), (&of_products, false)] {
+        let long = RowsSchedule::for_columns(class, 16_384, Arch::SM_80);
+        assert!(long.threads_per_row > 32, "{long}");
+        assert_eq!(long.joins, joins);
+        let joining = RowsSchedule { joins: true, ..long }.check(class, Arch::SM_80);
+        assert_eq!(joining.map_err(|broken| broken.rule), if joins { Ok(()) } else { Err("joins") });
+        let few_long = RowsSchedule::for_few_long_rows(class, Arch::SM_90A).unwrap();
+        assert_eq!(few_long.joins, joins);
+        let space = space::schedules(class, Arch::SM_90A);
+        assert_eq!(space.iter().any(|schedule| schedule.joins), joins);
+    }
+}
+
+#[test]
+fn a_class_is_called_as_before_unless_its_reductions_only_look_as_if_they_were_one() {
+    let json = |class: &Class| serde_json::to_value(class).unwrap();
+    for body in [cases::softmax(), cases::add_rms_norm(), cases::statistics()] {
+        assert_eq!(json(&class(body)).get("is_unjoined"), None);
+    }
+    let unjoined = a_maximum_and_a_sum(|x, max| x * max);
+    assert_eq!(json(&unjoined)["is_unjoined"], true);
+    assert_eq!(serde_json::from_value::<Class>(json(&unjoined)).unwrap(), unjoined);
 }

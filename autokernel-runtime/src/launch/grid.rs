@@ -1,6 +1,6 @@
 //! How many blocks a kernel is launched with, or why it cannot be.
 
-use autokernel_core::{Arg, KernelStep};
+use autokernel_core::KernelStep;
 
 use crate::select::Knobs;
 use crate::{Error, Extents, Result};
@@ -32,17 +32,13 @@ pub(crate) fn cluster(kernel: &KernelStep, knobs: &Knobs) -> Option<u32> {
 /// The blocks that share a tile, as the knobs or the plan say; none where launches do not say that.
 fn sharing(kernel: &KernelStep, knobs: &Knobs) -> Option<u32> {
     let field = usize::from(kernel.grid.split?.field);
-    let planned = match kernel.args.get(field)?.arg {
-        Arg::Knob { value } => Some(value),
-        _ => None,
-    };
-    knobs.value(field).or(planned).and_then(|value| u32::try_from(value).ok())
+    kernel.knob(field, knobs.value(field)).and_then(|value| u32::try_from(value).ok())
 }
 
 #[cfg(test)]
 mod tests {
     use autokernel_core::plan::{Axis, Split};
-    use autokernel_core::{Field, Grid, LaunchPlan, Residency};
+    use autokernel_core::{Arg, Field, Grid, LaunchPlan, Residency};
 
     use super::*;
     use crate::matmul;
@@ -74,7 +70,7 @@ mod tests {
         let knobs = |split| Knobs::new(&plan, [("split_k", split)].into_iter()).unwrap();
         assert_eq!(of(&Knobs::NONE), (Some(400), Some(2)));
         assert_eq!(of(&knobs(7)), (Some(1400), Some(7)));
-        assert_eq!([1, 0, -3].map(|split| of(&knobs(split)).0), [Some(132), Some(132), Some(400)]);
+        assert_eq!([1, 0, -3, i32::MIN].map(|split| of(&knobs(split)).0), [Some(132); 4], "fewer than one are one");
         assert_eq!(of(&knobs(1)).1, None);
         assert_eq!(cluster(&kernel(grid(4, Residency::OneEach)), &Knobs::NONE), None);
     }

@@ -90,6 +90,16 @@ fn broken_grid(signature: &Signature, kernel: &KernelStep) -> Option<String> {
     if grid.residency.blocks_per_sm() == Some(0) {
         return Some("no block an SM".to_owned());
     }
+    if let Some(split) = grid.split {
+        let sharing = kernel.args.get(usize::from(split.field)).map(|field| &field.arg);
+        match sharing {
+            Some(Arg::Knob { value }) if (1..=MAX_CLUSTER as i32).contains(value) => {}
+            Some(Arg::Knob { value }) => {
+                return Some(format!("{value} blocks share a tile; 1 to {MAX_CLUSTER} are possible"));
+            }
+            _ => return Some(format!("argument {} is no knob that says how many blocks share a tile", split.field)),
+        }
+    }
     let strange = grid.axes.iter().find(|axis| axis.step == 0 || usize::from(axis.dim) >= signature.dims.len())?;
     Some(format!("its grid divides dimension {} in steps of {}", strange.dim, strange.step))
 }
@@ -159,7 +169,7 @@ fn broken_map(plan: &LaunchPlan, number: u8, operand: &Operand, tile: TileBox) -
 
 #[cfg(test)]
 mod tests {
-    use autokernel_core::plan::{Axis, Buffer, Contents};
+    use autokernel_core::plan::{Axis, Buffer, Contents, Split};
     use autokernel_core::{Dimension, Grid, Residency};
 
     use super::*;
@@ -227,7 +237,16 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         }
-        let cases: [(Change, &str); 25] = [
+        fn split(plan: &mut LaunchPlan, field: u8, value: i32) {
+            let whole = Residency::Persistent { blocks_per_sm: 1 };
+            plan.kernels[0].grid.split = Some(Split { field, whole });
+            plan.kernels[0].args[3].arg = Arg::Knob { value };
+        }
+        let cases: [(Change, &str); 29] = [
+            (|_, plan| split(plan, 3, 0), "0 blocks share a tile; 1 to 8"),
+            (|_, plan| split(plan, 3, i32::MIN), "-2147483648 blocks share a tile"),
+            (|_, plan| split(plan, 3, 9), "9 blocks share a tile"),
+            (|_, plan| split(plan, 2, 4), "argument 2 is no knob"),
             (|_, plan| plan.kernels.clear(), "no kernel"),
             (|_, plan| plan.kernels[0].threads = 2048, "2048 threads"),
             (|_, plan| plan.kernels[0].threads = 0, "0 threads"),

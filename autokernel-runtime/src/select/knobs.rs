@@ -18,11 +18,12 @@ impl Knobs {
 
     /// Those of `values` that `plan` has an argument for; none where there are more than a choice may set.
     pub fn new<'v>(plan: &LaunchPlan, values: impl Iterator<Item = (&'v str, i32)>) -> Option<Self> {
-        let fields = plan.kernels.first().map_or(&[][..], |kernel| &kernel.args);
+        let Some(kernel) = plan.kernels.first() else { return Some(Knobs::NONE) };
         let mut knobs = Knobs::NONE;
         for (name, value) in values {
             let is_knob = |field: &autokernel_core::Field| field.name == name && matches!(field.arg, Arg::Knob { .. });
-            let Some(field) = fields.iter().position(is_knob) else { continue };
+            let Some(field) = kernel.args.iter().position(is_knob) else { continue };
+            let Some(value) = kernel.knob(field, Some(value)) else { continue };
             *knobs.values.get_mut(usize::from(knobs.count))? = (u8::try_from(field).ok()?, value);
             knobs.count += 1;
         }
@@ -38,6 +39,7 @@ impl Knobs {
 
 #[cfg(test)]
 mod tests {
+    use autokernel_core::plan::Split;
     use autokernel_core::{Field, Grid, KernelStep, Residency};
 
     use super::*;
@@ -67,6 +69,17 @@ mod tests {
         let knobs = Knobs::new(&plan(), [("raster_group", 2), ("absent", 7)].into_iter()).unwrap();
         assert_eq!((knobs.value(0), knobs.value(1), knobs.value(2)), (None, None, Some(2)));
         assert_eq!(Knobs::NONE.value(2), None);
+    }
+
+    #[test]
+    fn a_kernel_is_told_of_as_many_blocks_that_share_a_tile_as_its_grid_has() {
+        let mut plan = plan();
+        plan.kernels[0].grid.split = Some(Split { field: 2, whole: Residency::OneEach });
+        for (value, told) in [(i32::MIN, 1), (0, 1), (1, 1), (5, 5)] {
+            let knobs = [("raster_order", value), ("raster_group", value)];
+            let knobs = Knobs::new(&plan, knobs.into_iter()).unwrap();
+            assert_eq!((knobs.value(1), knobs.value(2)), (Some(value), Some(told)), "any other knob is what it is");
+        }
     }
 
     #[test]

@@ -33,7 +33,8 @@ pub struct GridArgs {
     /// At the shapes of the config's entries in the place of drawn ones: the model's choice beside the entry.
     #[arg(long)]
     pub entries: bool,
-    /// Without a GPU: at the shapes of these recordings, what a launch chooses against the best that was recorded.
+    /// Without a GPU: at the shapes of these recordings, what a launch chooses against the best that was recorded, of the images and
+    /// splits of K that were recorded there: others, which a launch may choose too, nobody measured.
     #[arg(long, value_name = "RECORDING", num_args = 1.., conflicts_with_all = ["seed", "count", "entries"])]
     pub from: Vec<PathBuf>,
     /// The config whose portfolio serves the shapes. Its tuned entries do not count.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use autokernel_codegen::knob::{Kind, Knob};
+use autokernel_codegen::knob::{At, Kind, Knob};
 use autokernel_codegen::schedule::{Family, Schedule};
 
 /// An axis of the lattice: a knob, or several that are moved together.
@@ -14,7 +14,7 @@ pub struct Axis {
     knobs: Vec<usize>,
     /// Whether neighbouring values are more alike than others.
     pub is_ordered: bool,
-    /// Whether another value makes a variant of a schedule rather than one of another look.
+    /// Whether another value makes a variant of a schedule rather than one of another look: so does what a launch sets.
     pub is_variant: bool,
     /// Axes whose effects depend on this one's.
     pub pairs: Vec<usize>,
@@ -167,7 +167,7 @@ fn axes(family: Family) -> Vec<Axis> {
         Axis {
             knobs: group.clone(),
             is_ordered: group.len() == 1 && members().all(|knob| knob.kind == Kind::Number),
-            is_variant: members().all(|knob| knob.search.is_variant),
+            is_variant: members().all(|knob| knob.search.is_variant || knob.at == At::Launch),
             pairs: pairs.into_iter().collect(),
             reluctance: members().map(|knob| knob.search.reluctance).max().unwrap_or(0),
         }
@@ -179,6 +179,7 @@ fn axes(family: Family) -> Vec<Axis> {
 mod tests {
     use super::*;
     use crate::strategy::moves;
+    use crate::strategy::seeds;
     use crate::strategy::tests::brief;
 
     /// The axis of the knob called `name`, in the family of the brief's space.
@@ -235,6 +236,18 @@ mod tests {
             let own: Vec<(usize, u16)> = lattice.point(index).iter().copied().enumerate().collect();
             assert_eq!(lattice.nearest(0, &own), Some(index));
         }
+    }
+
+    #[test]
+    fn another_split_is_no_other_look_of_a_tile_and_another_tile_is() {
+        let base = brief().space[0];
+        let split = base.with("splits", 1).unwrap().with("split_k", 4).unwrap();
+        let other = base.with("tile_n", 250).unwrap();
+        let lattice = Lattice::new(vec![base, split, other].into());
+        let look = |index| seeds::look(&lattice, index);
+        assert_eq!(look(0), look(1));
+        assert_ne!(look(0), look(2));
+        assert_ne!(base.form(), split.form(), "which is timed apart for all that");
     }
 
     #[test]

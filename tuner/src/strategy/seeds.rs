@@ -107,15 +107,18 @@ fn own_history(brief: &Brief) -> impl Iterator<Item = &Trial> {
     brief.history.iter().filter(|trial| trial.target == brief.target)
 }
 
+/// A family, and values of its knobs.
+pub(super) type Look = (Family, Vec<u16>);
+
 /// Up to `n` of `ranked` that differ from each other in [look].
 pub(super) fn spread(lattice: &Lattice, ranked: &[usize], taken: &[usize], n: usize) -> Vec<usize> {
-    let mut seen: HashSet<(Family, Vec<u16>)> = taken.iter().map(|&index| look(lattice, index)).collect();
+    let mut seen: HashSet<Look> = taken.iter().map(|&index| look(lattice, index)).collect();
     let fresh = ranked.iter().copied().filter(|&index| !taken.contains(&index) && seen.insert(look(lattice, index)));
     fresh.take(n).collect()
 }
 
 /// What makes two schedules look alike: family, and all knobs but those that make variants; tile and crew above all.
-pub(super) fn look(lattice: &Lattice, index: usize) -> (Family, Vec<u16>) {
+pub(super) fn look(lattice: &Lattice, index: usize) -> Look {
     let axes = lattice.axes(index).iter().zip(lattice.point(index));
     let values = axes.filter(|(axis, _)| !axis.is_variant).map(|(_, value)| *value);
     (lattice.schedule(index).family(), values.collect())

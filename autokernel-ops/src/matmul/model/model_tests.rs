@@ -48,6 +48,12 @@ fn a_split_of_k_pays_where_few_tiles_have_a_long_sum_and_not_where_tiles_abound(
     assert!(ms(split, 4096, 4096, 1024) > ms(default(), 4096, 4096, 1024));
 }
 
+#[test]
+fn a_split_that_no_rule_allows_is_predicted_as_none() {
+    let split = |split_k| Sm90Schedule { splits: true, split_k, stages: 6, ..default() };
+    assert_eq!(ms(split(0), 128, 2048, 8192), ms(split(1), 128, 2048, 8192));
+}
+
 fn shared() -> (Traits, Sm90Schedule) {
     let whole = Sm90Schedule { tile_n: 256, consumers: 2, ..Sm90Schedule::PLAIN };
     (Traits::new(&class(), &Schedule::Sm90(Sm90Schedule { stream_k: true, ..whole })), whole)

@@ -111,7 +111,7 @@ schedule! {
         /// Whether blocks can share the sum over K of one tile, so that a launch may say how many do.
         splits: bool = 0 unless "split_k", "`false`, `true`",
         "true where there may be fewer tiles than SMs: one image then serves every split_k that fits its ring. It takes 128 accumulators a thread at \
-         most.", { reluctance: 1 };
+         most.", { reluctance: 1, is_variant: true };
         /// Blocks that share the sum over K of one tile; 1 for none. More blocks have work when there are few tiles.
         @Launch split_k: u32 = 1, "1 … 8; without `splits` 1",
         "1 unless there are fewer tiles than SMs; then the smallest value that gives most SMs a block. With it there \
@@ -232,7 +232,8 @@ impl Sm90Schedule {
             cluster_m: self.cluster_m,
             cluster_n: self.cluster_n,
             swap_ab: self.swap_ab,
-            split_k: self.split_k,
+            // As a launch has it: fewer than one share no tile.
+            split_k: self.split_k.max(1),
             threads: self.threads(),
             shared_bytes: self.shared_bytes(problem),
             raster: self.raster,

@@ -44,11 +44,13 @@ fn row_stride(problem: &Problem, shape: Extents) -> usize {
 }
 
 /// Whether some rows of each output follow from those rows of the inputs: the first dimension is that of rows wherever it
-/// is met, each output has it, and it was not compiled in.
+/// is met, each output has it, it was not compiled in, and no element asks for the number of its row, which is another one among
+/// those rows.
 fn rows_are_independent(problem: &Problem) -> bool {
     let signature = problem.signature();
     let counts_rows = |axes: &[u8]| matches!(axes, [0, other] if *other != 0);
-    signature.dims.first().is_some_and(|dim| dim.known.is_none())
+    !problem.counts_rows()
+        && signature.dims.first().is_some_and(|dim| dim.known.is_none())
         && signature.outputs().all(|output| counts_rows(&output.axes))
         && signature.inputs().all(|input| counts_rows(&input.axes) || !input.axes.contains(&0))
 }
@@ -214,6 +216,38 @@ mod tests {
         let stride = |edge| row_stride(&problem, extents(edge, edge, edge));
         assert_eq!((stride(64), stride(2048), stride(4096), stride(8192), stride(32_768)), (1, 1, 8, 16, 16));
         assert_eq!(row_stride(&problem, extents(16, 8192, 8192)), 1);
+    }
+
+    #[test]
+    fn results_that_depend_on_the_numbers_of_their_rows_are_looked_at_whole() {
+        let body = |value: &str| -> Problem {
+            let operand = |name: &str, kind: &str, role: &str| {
+                format!(r#"{{"name": "{name}", "kind": "{kind}", "dtype": "f32", "role": "{role}"}}"#)
+            };
+            let operands = [operand("x", "matrix", "input"), operand("out", "matrix", "output")].join(", ");
+            let store = format!(r#"{{"store": {{"output": "out", "value": {value}}}}}"#);
+            let text = format!(r#"{{"operation": "rows", "operands": [{operands}], "steps": [{store}]}}"#);
+            serde_json::from_str(&text).unwrap()
+        };
+        let (x, row, column) = (r#"{"variable": "x"}"#, r#"{"index": "row"}"#, r#"{"index": "column"}"#);
+        let times = |index: &str| body(&format!(r#"{{"binary": ["multiply", {x}, {index}]}}"#));
+        let large = autokernel_codegen::rows::plan::extents(1 << 18, 1 << 17);
+        assert_eq!(
+            [times(x), times(column), times(row)].map(|problem| row_stride(&problem, large) > 1),
+            [true, true, false]
+        );
+        let declared = |body: &str| {
+            let item = format!("fn out(a: &Matrix<bf16>, b: &Matrix<bf16>, c: &mut Matrix<bf16>) {{ c = {body}; }}");
+            let matmul = autokernel_codegen::spec::attribute("fused_matmul").unwrap();
+            let [none, item] = ["", &item].map(|text| text.parse().unwrap());
+            let functions = autokernel_codegen::function::Functions::new(&[]);
+            autokernel_codegen::spec::Spec::parse_kernels(matmul, none, item, &functions)
+                .unwrap()
+                .written
+                .swap_remove(0)
+        };
+        let stride = |body: &str| row_stride(&declared(body).problem, extents(8192, 8192, 8192));
+        assert_eq!((stride("dot(a, b) + 1.0"), stride("dot(a, b) + row_index()")), (16, 1));
     }
 
     #[test]

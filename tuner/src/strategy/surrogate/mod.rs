@@ -16,7 +16,7 @@ use self::model::{Known, Model};
 use super::ask_tell::{Proposal, Strategy};
 use super::brief::Brief;
 use super::ground::Ground;
-use super::seeds;
+use super::seeds::{self, Look};
 use crate::proposer::Proposer;
 use crate::strategy_name::{Builtin, StrategyName};
 use crate::trial::Trial;
@@ -96,10 +96,10 @@ impl Surrogate {
         let model = Model::fit(known, rng.random());
         let indices = self.candidates(&mut rng);
         let expectations = model.expect(&indices).into_iter().zip(&indices);
-        let tried: HashSet<Schedule> = told.iter().map(|&(index, _)| lattice.schedule(index).image()).collect();
+        let tried: HashSet<Look> = told.iter().map(|&(index, _)| seeds::look(lattice, index)).collect();
         let candidate = |(expectation, &index)| {
-            let image = lattice.schedule(index).image();
-            Candidate { index, image, image_was_tried: tried.contains(&image), expectation }
+            let (image, look) = (lattice.schedule(index).image(), seeds::look(lattice, index));
+            Candidate { index, image, look_was_tried: tried.contains(&look), look, expectation }
         };
         acquire::batch(&expectations.map(candidate).collect::<Vec<_>>(), n, &mut rng)
     }
