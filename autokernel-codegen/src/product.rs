@@ -46,23 +46,24 @@ pub fn kernels_of_gradients(derived: &[Vec<Spec>]) -> Vec<Kernel> {
             problem::Problem::Rows(problem) => Computes::Rows(problem.body().clone()),
             problem::Problem::Matmul(problem) => {
                 let Problem { layout, known_n, known_k, .. } = *problem;
-                let written = problem.body.as_deref()?.written().clone();
+                let body = problem.body.as_deref().expect("what is derived has a body");
+                let written = body.written().clone();
                 Computes::Product(Box::new(Chained { written, layout, known_n, known_k }))
             }
-            _ => return None,
+            other => panic!("{other} is no gradient of a product"),
         };
         let name = spec.function.sig.ident.to_string();
-        let output = || computes.body().outputs().next().map(|output| output.name.clone());
+        let output = || computes.body().outputs().next().expect("it writes something").name.clone();
         let purpose = match name.as_str() {
             "forward" => Purpose::Forward,
             "backward" => Purpose::Backward,
             "backward_rows" => Purpose::Rows,
-            "backward_fused" => Purpose::Fused { of: name_of_product(&computes)? },
-            _ => Purpose::Factor(output()?),
+            "backward_fused" => Purpose::Fused { of: name_of_product(&computes).expect("its product has a name") },
+            _ => Purpose::Factor(output()),
         };
-        Some(Kernel { purpose, computes })
+        Kernel { purpose, computes }
     };
-    derived.iter().filter_map(|specs| kernel(specs.first()?)).collect()
+    derived.iter().filter_map(|specs| specs.first()).map(kernel).collect()
 }
 
 /// What the body calls its product.

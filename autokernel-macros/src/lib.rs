@@ -204,6 +204,12 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// 57344, becomes that, infinities too, and what is no number stays none. Both families write them, GPUs before 8.9 without an
 /// instruction for it. The first matrix that is written leaves in whole lines: where there are several, let it be the widest.
 ///
+/// With `block = 128` a kernel makes the scales of such an output itself, `out * out_scales = value;` into `out_scales: &mut Matrix<f32>` of
+/// `[m, ⌈n / 128⌉]`: a scale is the largest magnitude in a row's 128 columns over the type's largest number, and an element is divided by it
+/// and rounded. The next product takes both as they lie, `dot(out * out_scales, …)`. A block of zeros has zeros; no number is passed over by
+/// the scale and stays none; what is infinite becomes the largest number. This output leaves in whole lines, wherever it stands. Not in
+/// batches and groups, beside weights of few bits, partners or reductions along rows, and two products on Hopper alone.
+///
 /// **Reductions along rows**: `row_sum`, `row_mean`, `row_max` and `row_min` of what an element is computed of, into a `&mut Column<T>`,
 /// as a norm or a softmax behind this product asks for:
 ///
@@ -280,55 +286,7 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// **Generated**: the function, and a module of the same name with `KERNEL` (plan, prepare), `launch` on views and
 /// `launch_on` for another stream or an emulated GPU.
 ///
-/// # Gradients
-///
-/// ```ignore
-/// #[autokernel::fused_matmul(backward)]
-/// pub fn up(x: &Matrix<bf16>, w: &Matrix<bf16>, bias: &Row<f32>, h: &mut Matrix<bf16>) {
-///     let z = dot(x, w.t()) + bias;
-///     h = gelu_tanh(z);
-/// }
-///
-/// #[autokernel::fused_matmul(backward)]
-/// pub fn down(h: &Matrix<bf16>, w: &Matrix<bf16>, bias: &Row<f32>, y: &mut Matrix<bf16>) {
-///     y = dot(h, w.t()) + bias;
-/// }
-///
-/// # fn main() -> autokernel::Result<()> {
-/// // A training step of y = gelu(x w1ᵀ + b1) w2ᵀ + b2.
-/// up::forward(&x, &w1, &b1, &mut h, &mut z)?;
-/// down(&h, &w2, &b2, &mut y)?;
-/// // … the loss gives dy …
-/// down::backward_w(&h, &dy, &mut dw2)?;
-/// down::backward_rows(&dy, &mut db2)?;
-/// up::backward_fused(&z, &w2, &dy, &mut dz)?;
-/// up::backward_w(&x, &dz, &mut dw1)?;
-/// up::backward_rows(&dz, &mut db1)?;
-/// up::backward_x(&w1, &dz, &mut dx)?;
-/// # Ok(()) }
-/// ```
-///
-/// With `backward` the module has the kernels of a training step, derived from a body of one product of bf16 or f16. Each takes what it
-/// needs of the function's inputs, in their order, then the gradients of its outputs, and then writes; its documentation lists all:
-///
-/// - `forward` is the function, and writes last what the gradients need of the product: the sum or multiple of it that the author named
-///   next to the activation, as `z`, else what the activation is given, else the product. It is of the factors' type. Where an output holds
-///   that already, or nothing is needed, as of a linear layer, there is no `forward`.
-/// - `backward` is row-wise: the gradient of the product, `dproduct`, or `ds` where the body says `let s = dot(x, w);`, of the factors' type,
-///   and those of other matrices and columns. What is as an output's gradient is, is not copied: a linear layer has no `backward`, and its
-///   other kernels take `dy`.
-/// - `backward_fused` is the same, where the output's gradient is itself a product, `dh = dot(dnext, next)` of what the next layer has for
-///   its gradient and its weight, which lies as this one's does: `dh` is not written to memory. It is there where the function has one
-///   output. cuBLASLt has it as its epilogues `DGELU` and `DRELU`; of `DGELU_BGRAD` the bias's part is `backward_rows`.
-/// - `backward_rows` has the gradients of each `&Row`, sums along columns of what the kernel before it wrote.
-/// - `backward_x` and `backward_w`, by the names of the factors, are the products that give these: `dx = dot(dz, w)` and `dw = dot(dz.t(), x)`
-///   of `dot(x, w.t())`, each in the layout and the type of its factor, with no transposed copy.
-///
-/// `backward(x, bias)` names the operands that have a gradient, as of a `&Column`; without names these are the factors, and every other
-/// `&Matrix` and `&Row`. Corners of functions are [as of rows](macro@rows#gradients).
-///
-/// **Not derived**: gradients of two products in one body, of partners, of reductions along rows, of batches and groups, of outputs or
-/// factors of 8 bits and less, and of tf32; each is an error that says what can be written.
+#[doc = include_str!("product_gradients.md")]
 #[proc_macro_attribute]
 pub fn fused_matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
     kernel("fused_matmul", arguments, item)
@@ -533,45 +491,7 @@ pub fn attention(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// **Generated**: the function, which launches and returns `autokernel::Result<()>`, and a module of the same name with
 /// `KERNEL` (plan, prepare), `launch` on views and `launch_on` for another stream or an emulated GPU.
 ///
-/// # Gradients
-///
-/// ```ignore
-/// #[autokernel::rows(backward, T = [bf16, f32])]
-/// pub fn softmax<T>(x: &Matrix<T>, y: &mut Matrix<T>) {
-///     let e = (x - row_max(x)).exp();
-///     y = e / row_sum(e);
-/// }
-///
-/// #[autokernel::rows(backward)]
-/// pub fn rms_norm(x: &Matrix<bf16>, weight: &Row<f32>, eps: f32, y: &mut Matrix<bf16>) {
-///     let rms = (row_mean(x * x) + eps).sqrt();
-///     y = x / rms * weight;
-/// }
-///
-/// # fn main() -> autokernel::Result<()> {
-/// softmax::backward(&x, &dy, &mut dx)?;
-/// rms_norm::backward(&x, &weight, 1e-6, &dy, &mut dx, &mut rms)?;
-/// rms_norm::backward_rows(&x, &dy, &rms, &mut dweight)?;
-/// # Ok(()) }
-/// ```
-///
-/// With `backward` the module has kernels of the gradients, derived from the body: `backward` writes those of matrices, and
-/// `backward_rows` those of each `&Row`, which are sums along columns. `backward(x, weight)` names the operands that have one, a
-/// `&Column` too, whose gradient is a sum along the row; without names these are every `&Matrix` and `&Row`. That of an operand `x`
-/// is called `dx` and is of its type; that of an output is given. A kernel takes, in this order, what it needs of the function's
-/// inputs, the gradients of its outputs, and then writes. Numbers of a row that `backward_rows` needs, and that reductions give, are
-/// further outputs of `backward`, `&mut Column<f32>` under the names that the body gives them, else `of_row_1` and so on: its
-/// documentation lists all. Nothing else is kept from the forward pass: what is needed of it is computed again.
-///
-/// **Corners**: of `a.max(b)` and `a.min(b)` that are equal `b` has the gradient, so that of `x.max(0.0)` it is 0 at 0; of `abs` it is 0
-/// there. Elements that are all the greatest of a row, or the least, share it evenly. Of `if` the branch that was taken has it,
-/// and its condition none. An element that none of these chooses, nor a row's maximum or minimum, has no part in the gradient, also
-/// where its derivative is infinite or no number: `row_max(x.ln())` passes over what is negative, and so does its gradient. That is
-/// said of elements: a number of the row that is none itself, as the root of a negative mean, leaves its row no gradient. `gelu`,
-/// `gelu_tanh`, `silu` and `sigmoid`, in whose text too, have the derivatives of the language, which are finite where the function is.
-///
-/// **Not derived**: gradients of operands whose rows an index picks or whose columns are moved, through outputs that an index
-/// scatters or of 8 bits, through `column_mean`, `column_max` and `column_min`, and those of `f32` and `Scalar`.
+#[doc = include_str!("rows_gradients.md")]
 ///
 /// # For several types
 ///

@@ -154,8 +154,11 @@ impl Asked {
     pub fn declarations(&self, forward: &Forward<'_>) -> Result<Vec<Derived>> {
         let sources = forward.sources.iter();
         let kernels = sources.map(|source| self.kernels(forward, *source)).collect::<Result<Vec<_>>>()?;
-        // Of several types the text is the same.
-        let Some(kernels) = kernels.into_iter().next() else { return Ok(Vec::new()) };
+        // A gradient that is another one as it is, of some combinations of types, is a copy in another type of the others: what any
+        // writes, all do.
+        let written =
+            |kernels: &Vec<Kernel>| kernels.iter().map(|kernel| kernel.body().outputs().count()).sum::<usize>();
+        let Some(kernels) = kernels.into_iter().max_by_key(written) else { return Ok(Vec::new()) };
         Ok(kernels.iter().map(|kernel| self.declared(forward, kernel)).collect())
     }
 

@@ -11,6 +11,7 @@ use autokernel_core::{Dtype, Role};
 use super::graph::Id;
 use super::names::name_of;
 use super::read::Forward;
+use super::refuse::PRODUCT;
 use super::saved::{Saved, saved};
 use super::traced::{Traced, all};
 use super::write::{Output, Writer, unique};
@@ -143,7 +144,7 @@ fn called(forward: &Forward, id: Id) -> String {
     if Epilogue::of_bodies().iter().any(is_argument) {
         return "preactivation".to_owned();
     }
-    name.trim_start_matches("r#").trim_end_matches('_').to_owned()
+    name.clone()
 }
 
 /// What all kernels are made of.
@@ -174,8 +175,8 @@ impl<'p> Derivation<'p> {
         let first = outputs.remove(0);
         let product = forward.graph.name(&written.product.name, true);
         let operands = written.body.operands.iter().flat_map(|it| [it.name.clone(), name_of(it)]);
-        let mut taken: BTreeSet<String> =
-            operands.chain(written.body.fetches.iter().map(|fetch| fetch.name.clone())).collect();
+        let fetches = written.body.fetches.iter().map(|fetch| fetch.name.clone());
+        let mut taken: BTreeSet<String> = operands.chain(fetches).chain([PRODUCT.to_owned()]).collect();
         let mut free = |name: String| {
             let name = if taken.contains(&name) { unique(&name, &taken) } else { name };
             taken.insert(name.clone());

@@ -6,7 +6,7 @@ use super::names::name_of;
 use crate::body::{Body, Complaint, FP8, Fetch, Kind, Operand, Place, Reduction, Step};
 
 /// The only word of bodies that begins as names of gradients do.
-const PRODUCT: &str = "dot";
+pub(super) const PRODUCT: &str = "dot";
 
 /// What keeps the operands of those numbers from having gradients.
 pub fn complaints(body: &Body, wanted: &[usize]) -> Vec<Complaint> {
@@ -56,7 +56,7 @@ fn operand(body: &Body, at: usize) -> Option<Complaint> {
 }
 
 /// Where the operand's gradient is called as something else is.
-fn clash(body: &Body, at: usize) -> Option<Complaint> {
+pub(super) fn clash(body: &Body, at: usize) -> Option<Complaint> {
     let (name, gradient) = (&body.operands[at].name, name_of(&body.operands[at]));
     let message = if gradient == PRODUCT {
         format!("the gradient of `{name}` is called `{gradient}`, a word of bodies; give `{name}` another name")

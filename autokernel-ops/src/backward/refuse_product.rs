@@ -2,7 +2,7 @@
 
 use autokernel_core::Dtype;
 
-use super::names::name_of;
+use super::refuse::clash;
 use crate::body::{Complaint, Kind, Operand, Place, Step};
 use crate::matmul::body::Written;
 
@@ -81,14 +81,7 @@ fn operand(written: &Written, at: usize, operand: &Operand) -> Option<Complaint>
         let message = format!("`backward_{name}` is the name of another kernel here; give `{name}` another name");
         return Some(Complaint { place: Place::Operand(at), message });
     }
-    let gradient = name_of(operand);
-    let is_taken = is_factor && written.body.operands.iter().any(|other| other.name == gradient);
-    is_taken.then(|| {
-        let message = format!(
-            "the gradient of `{name}` is called `{gradient}`, as another operand is; give that one another name"
-        );
-        Complaint { place: Place::Operand(at), message }
-    })
+    is_factor.then(|| clash(&written.body, at)).flatten()
 }
 
 /// A number of each row that is reduced of what the kernel writes.
