@@ -58,7 +58,7 @@ pub struct PortfolioImage {
 pub struct PortfolioProvenance {
     /// The GPUs that the recordings are of.
     pub gpus: Vec<String>,
-    /// Hash of the CUDA files that the kernels were made of.
+    /// Hashes of the CUDA files that the kernels of the recordings were made of.
     pub sources: String,
     /// The day of the choice, `YYYY-MM-DD`.
     pub date: String,

@@ -58,6 +58,11 @@ impl Choice {
         Choice { measured, constants, images, factors, candidates, chosen, unseen }
     }
 
+    /// What it was chosen from.
+    pub fn measured(&self) -> &Measured {
+        &self.measured
+    }
+
     /// The images, as a config holds them.
     pub fn images(&self) -> Vec<PortfolioImage> {
         let image = |&image: &usize| PortfolioImage {

@@ -83,14 +83,13 @@ impl PortfolioArgs {
         let in_place: Vec<Schedule> = entries.iter().map(|entry| entry.schedule.image()).collect();
         let kept = if self.keep { kept(&config, &first, &measured)? } else { Vec::new() };
         let wanted = if self.keep { Wanted::Kept(&kept) } else { Wanted::Most(self.images.into(), &in_place) };
-        let (gpus, shapes) = (measured.gpus.iter().cloned().collect(), measured.shapes.len());
         let choice = Choice::new(measured, &wanted);
         choice.tell();
         for path in &self.validate {
             let (other, recording) = self.load(std::slice::from_ref(path), Some(&first))?;
             choice.tell_unfitted(&format!("on {}, {}", recording.gpu.name, path.display()), &other);
         }
-        let portfolio = self.portfolio(&choice, &first, gpus, shapes)?;
+        let portfolio = self.portfolio(&choice, &first)?;
         outln!("{}: {} images", first.problem.class(), portfolio.images.len());
         if !self.dry_run {
             config.put_portfolio(portfolio);
@@ -101,16 +100,11 @@ impl PortfolioArgs {
     }
 
     /// The choice, as a config holds it.
-    fn portfolio(
-        &self,
-        choice: &Choice,
-        first: &Recording,
-        gpus: Vec<String>,
-        shapes: usize,
-    ) -> Result<Portfolio, PortfolioError> {
+    fn portfolio(&self, choice: &Choice, first: &Recording) -> Result<Portfolio, PortfolioError> {
         let no_product = || PortfolioError::NoProduct(first.problem.to_string());
         let product = first.problem.as_product().ok_or_else(no_product)?;
         let (left, regrets) = (choice.left(), choice.regrets());
+        let Measured { gpus, sources, shapes, .. } = choice.measured();
         let percent = |ratio: f64| (1e4 * (ratio - 1.0)).round() / 100.0;
         Ok(Portfolio {
             operation: PortfolioOperation::Matmul,
@@ -120,11 +114,11 @@ impl PortfolioArgs {
             images: choice.images(),
             model: Constants::from_array(choice.constants.to_array().map(|value| (1e5 * value).round() / 1e5)),
             provenance: PortfolioProvenance {
-                gpus,
-                sources: first.environment.kernels.clone(),
+                gpus: gpus.iter().cloned().collect(),
+                sources: Vec::from_iter(sources.iter().map(String::as_str)).join(", "),
                 date: today(),
                 command: self.command(),
-                shapes: u32::try_from(shapes).unwrap_or(u32::MAX),
+                shapes: u32::try_from(shapes.len()).unwrap_or(u32::MAX),
                 left_pct: percent(geomean(&left)),
                 left_at_worst_pct: percent(quantile(&left, 1.0)),
                 regret_pct: percent(geomean(&regrets)),

@@ -186,12 +186,30 @@ mod tests {
     }
 
     #[test]
-    fn images_that_only_together_are_better_than_the_one_that_a_search_would_begin_with_are_found() {
+    fn an_image_that_others_make_needless_is_exchanged() {
         let [a, b] = [image(&[1.0, 1.0, 1.0, 3.0, 3.0, 3.0]), image(&[3.0, 3.0, 3.0, 1.0, 1.0, 1.0])];
-        let [of_all, middle] = [image(&[1.5; 6]), image(&[3.0, 3.0, 1.0, 1.0, 3.0, 3.0])];
-        let mut two = choose(&[of_all, middle, a, b], 2);
+        let images = [image(&[1.5; 6]), a, b];
+        let mut two = settled(&images, 2, 0);
         two.sort_unstable();
-        assert_eq!(two, [2, 3]);
+        assert_eq!(two, [1, 2]);
+    }
+
+    #[test]
+    fn of_twenty_shapes_the_worst_two_count_beside_the_mean() {
+        let slow = |shapes: usize| {
+            let ratio = |at: usize| if at < shapes { std::f64::consts::E } else { 1.0 };
+            left(&served(&[image(&std::array::from_fn::<f64, 20, _>(ratio))], [0]))
+        };
+        let about = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} {b}");
+        about(slow(1), 1.0 / 20.0 + WORST / 2.0);
+        about(slow(2), 2.0 / 20.0 + WORST);
+        about(slow(5), 5.0 / 20.0 + WORST);
+    }
+
+    #[test]
+    fn the_image_that_is_of_most_use_alone_comes_first() {
+        let images = [image(&[1.0, 2.0, 2.0]), image(&[2.0, 1.0, 1.0])];
+        assert_eq!(choose(&images, 2), [1, 0]);
     }
 
     #[test]

@@ -45,6 +45,8 @@ pub struct Measured {
     pub rows: Vec<Row>,
     /// The GPUs that they are of.
     pub gpus: BTreeSet<String>,
+    /// Hashes of the CUDA files that their kernels were made of.
+    pub sources: BTreeSet<String>,
     pub(super) numbers: HashMap<Schedule, usize>,
 }
 
@@ -52,6 +54,7 @@ impl Measured {
     /// Adds what a recording measured.
     pub fn add(&mut self, recording: &Recording, class: &ProblemClass) {
         self.gpus.insert(recording.gpu.name.clone());
+        self.sources.insert(recording.environment.kernels.clone());
         for recorded in &recording.shapes {
             let Some((_, best)) = recorded.optimum() else { continue };
             let shape = self.shapes.len();
