@@ -128,10 +128,11 @@ const SM90_WEIGHTS: Schedule = Schedule::Sm90(WEIGHTS);
 /// As [`SM90_SMALL`], for two products of 64 columns each.
 const SM90_WEIGHTS_SMALL: Schedule = Schedule::Sm90(Sm90Schedule { tile_m: 8, consumers: 1, stages: 4, ..WEIGHTS });
 
-const OF_WEIGHTS: [Sm90Schedule; 10] = [
+const OF_WEIGHTS: [Sm90Schedule; 11] = [
     Sm90Schedule { splits: true, split_k: 2, ..WEIGHTS },
     Sm90Schedule { tile_n: 64, consumers: 1, splits: true, split_k: 2, ..WEIGHTS },
-    Sm90Schedule { tile_n: 256, splits: true, split_k: 4, stages: 5, ..WEIGHTS },
+    Sm90Schedule { tile_n: 64, consumers: 1, ..WEIGHTS },
+    Sm90Schedule { tile_n: 256, stages: 5, ..WEIGHTS },
     Sm90Schedule { tile_m: 8, splits: true, split_k: 2, ..WEIGHTS },
     Sm90Schedule { tile_m: 32, stages: 6, ..WEIGHTS },
     Sm90Schedule { tile_m: 64, stages: 4, ..WEIGHTS },
