@@ -224,9 +224,12 @@ fn a_full_disk_ends_the_run_with_the_reason_and_keeps_what_was_measured() {
 
 #[test]
 fn a_final_is_journaled_and_the_same_schedules_meet_again_only_if_asked() {
-    // Times of whatever number of stages are near each other, so that how many meet is not for the draw to say.
+    // Times are near each other but for those of two numbers of stages, so that how many meet is not for the draw to say.
     let machine = Machine::new(
-        r#"*'"request":"evaluate"'*) echo "{\"reply\":\"evaluated\",\"outcome\":{\"status\":\"measured\",\"median_ms\":1.0$tenths$group,\"spread_pct\":0.4,\"samples\":12},\"fatal\":false}";;"#,
+        r#"
+    *'"request":"evaluate"'*'"stages":'[56]*) echo '{"reply":"evaluated","outcome":{"status":"measured","median_ms":2.0,"spread_pct":0.4,"samples":12},"fatal":false}';;
+    *'"request":"evaluate"'*) echo "{\"reply\":\"evaluated\",\"outcome\":{\"status\":\"measured\",\"median_ms\":1.0$tenths$group,\"spread_pct\":0.4,\"samples\":12},\"fatal\":false}";;
+"#,
     );
     assert_finished(&run(&machine, &[]));
     let finals = lines(&machine, "final");
@@ -234,6 +237,11 @@ fn a_final_is_journaled_and_the_same_schedules_meet_again_only_if_asked() {
     let held = &finals[0];
     let finalists = held["finalists"].as_array().unwrap().len();
     assert!((9..=24).contains(&finalists), "{finalists}: more than eight, as the kernels take more than 0.1 ms");
+    let times: Vec<f64> =
+        lines(&machine, "trial").iter().filter_map(|line| line["outcome"]["median_ms"].as_f64()).collect();
+    let near = times.iter().filter(|&&ms| ms < 1.15).count();
+    assert!(near < times.len(), "all are near the fastest");
+    assert_eq!(finalists, near);
     let legs = held["legs"].as_array().unwrap();
     assert_eq!((legs.len(), legs[0]["entrants"].as_array().unwrap().len()), (2, finalists));
     assert!(legs[1]["entrants"].as_array().unwrap().len() <= 9, "six, what is in use, the default and cuBLAS");
