@@ -252,3 +252,29 @@ fn what_of_a_product_has_no_gradient_is_told_with_its_remedy() {
     let error = kernels("gelu, transpose_b, backward", bodyless).err().unwrap().to_string();
     assert!(error.contains("gradients are derived from a body"), "{error}");
 }
+
+#[test]
+fn combinations_of_types_have_the_same_kernels_in_whatever_order_they_are_listed() {
+    let function = "fn down<T>(x: &Matrix<T>, w: &Matrix<T>, y: &mut Matrix<bf16>) { y = dot(x, w.t()); }";
+    let names = |types: &str| -> Vec<String> {
+        let kernels = kernels(&format!("backward, T = {types}"), function).unwrap();
+        kernels.derived.iter().map(|specs| specs[0].function.sig.ident.to_string()).collect()
+    };
+    let listed = names("[bf16, f16]");
+    assert_eq!(listed, names("[f16, bf16]"));
+    assert!(listed.contains(&"backward".to_owned()), "of f16 the gradient of y is copied: {listed:?}");
+}
+
+#[test]
+fn a_value_that_gradients_need_may_have_any_name_that_a_body_may_give_it() {
+    for name in ["r#in", "exp_", "__", "ot"] {
+        let function = format!(
+            "fn up(x: &Matrix<bf16>, w: &Matrix<bf16>, bias: &Row<f32>, h: &mut Matrix<bf16>) {{
+                let {name} = dot(x, w.t()) + bias;
+                h = gelu_tanh({name});
+            }}"
+        );
+        let told = kernels("backward", &function).map(|kernels| kernels.derived.len());
+        assert_eq!(told.map_err(|error| error.to_string()), Ok(6), "{name}");
+    }
+}
