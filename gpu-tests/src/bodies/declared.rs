@@ -5,7 +5,7 @@ use autokernel::{AnyKernel, Column, Device, Error, Matrix, Row, Scalar, bf16, e4
 use autokernel_codegen::problem;
 use autokernel_codegen::product::Problem;
 
-use super::derived::derived;
+use super::derived;
 use crate::shapes;
 
 /// A linear layer's bias and activation.
@@ -360,7 +360,7 @@ pub fn catalogue() -> Vec<Declared> {
         int8_swiglu,
         tf32_residual
     ]);
-    declared.extend(derived().map(|(name, kernel)| Declared { name, kernel }));
+    declared.extend(derived::products().map(|(name, kernel)| Declared { name, kernel }));
     declared
 }
 

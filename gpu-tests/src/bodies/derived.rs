@@ -34,9 +34,12 @@ pub fn steep(
     y = capped(s * scale, limit) * skip;
 }
 
-/// The products that are derived from those above, by their names.
-pub fn derived() -> [(&'static str, &'static AnyKernel); 10] {
+/// The products above, and those that are derived from them, by their names.
+pub fn products() -> [(&'static str, &'static AnyKernel); 13] {
     [
+        ("up", &up::KERNEL),
+        ("down", &down::KERNEL),
+        ("steep", &steep::KERNEL),
         ("up::forward", &up::forward::KERNEL),
         ("up::backward_fused", &up::backward_fused::KERNEL),
         ("up::backward_x", &up::backward_x::KERNEL),
