@@ -71,11 +71,16 @@ fn find(executables: &[Executable], program: &Program) -> Result<Built> {
     Ok(Built { path_in_pack: program.path_in_pack(), file: built.file.clone().into_std_path_buf() })
 }
 
-/// `--package P … --test T …` for `programs`, each once: two packages may have a target of one name.
+/// `--package P … --test T … --features P/F …` for `programs`, each once: two packages may have a target of one name.
 fn arguments(programs: &[Program]) -> Vec<String> {
     let packages: BTreeSet<_> = programs.iter().map(|program| ("--package", &program.package)).collect();
     let targets: BTreeSet<_> = programs.iter().map(|program| (flag(&program.kind), &program.target)).collect();
-    packages.into_iter().chain(targets).flat_map(|(flag, name)| [flag.to_owned(), name.clone()]).collect()
+    let of_program =
+        |program: &Program| program.features.iter().map(|it| format!("{}/{it}", program.package)).collect::<Vec<_>>();
+    let features: BTreeSet<_> = programs.iter().flat_map(of_program).collect();
+    let named = packages.into_iter().chain(targets).map(|(flag, name)| (flag, name.clone()));
+    let features = features.into_iter().map(|feature| ("--features", feature));
+    named.chain(features).flat_map(|(flag, name)| [flag.to_owned(), name]).collect()
 }
 
 fn flag(kind: &TargetKind) -> &'static str {
@@ -92,19 +97,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_package_and_each_target_is_named_once() {
-        let program = |package: &str, kind, target: &str| Program {
+    fn each_package_target_and_required_feature_is_named_once() {
+        let program = |package: &str, kind, target: &str, features: &[&str]| Program {
             folder: "any",
             package: package.to_owned(),
             package_id: PackageId { repr: format!("path+file:///{package}#0.1.0") },
             target: target.to_owned(),
             kind,
+            features: features.iter().map(|&feature| feature.to_owned()).collect(),
         };
         let arguments = arguments(&[
-            program("autokernel-cuda", TargetKind::Test, "gpu"),
-            program("tuner", TargetKind::Test, "gpu"),
-            program("autokernel-cuda", TargetKind::Bench, "matmul"),
+            program("autokernel-cuda", TargetKind::Test, "gpu", &["speed"]),
+            program("tuner", TargetKind::Test, "gpu", &[]),
+            program("autokernel-cuda", TargetKind::Bench, "matmul", &["speed"]),
         ]);
-        assert_eq!(arguments.join(" "), "--package autokernel-cuda --package tuner --bench matmul --test gpu");
+        let expected =
+            "--package autokernel-cuda --package tuner --bench matmul --test gpu --features autokernel-cuda/speed";
+        assert_eq!(arguments.join(" "), expected);
     }
 }

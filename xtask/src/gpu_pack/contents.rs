@@ -74,6 +74,8 @@ pub struct Program {
     pub package_id: PackageId,
     pub target: String,
     pub kind: TargetKind,
+    /// Features of the package without which cargo does not build the target.
+    pub features: Vec<String>,
 }
 
 impl Program {
@@ -116,6 +118,7 @@ pub fn select(metadata: &Metadata) -> Selection {
             package_id: package.id.clone(),
             target: target.name.clone(),
             kind: row.kind.clone(),
+            features: target.required_features.clone(),
         }));
         if selection.programs.len() == before {
             selection.missing.push(row.what.to_owned());
