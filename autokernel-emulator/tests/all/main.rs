@@ -14,6 +14,7 @@ mod counters;
 mod deletions;
 mod epilogues;
 mod fp8_output_kernels;
+mod heights_kernels;
 mod hostile;
 mod made_scales_kernels;
 mod mutants;

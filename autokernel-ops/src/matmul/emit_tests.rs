@@ -1,6 +1,7 @@
 use expect_test::expect_file;
 
 use super::*;
+use crate::matmul::heights;
 use crate::matmul::problem::Layout;
 use crate::matmul::schedule::Sm90Schedule;
 use autokernel_core::Arch;
@@ -23,6 +24,17 @@ fn a_hopper_kernel_whose_launches_say_how_many_blocks_share_a_tile_is_as_golden(
     let of = |split_k| emit(&leaky_relu(), &Schedule::Sm90(Sm90Schedule { split_k, ..tile })).cuda;
     expect_file!["golden/split_sm90.cu"].assert_eq(&of(4));
     assert_eq!(of(1), of(4), "the split is the launch's");
+}
+
+#[test]
+fn a_hopper_kernel_of_several_heights_is_as_golden_whichever_a_launch_takes() {
+    let tile = Sm90Schedule { tile_n: 64, swap_ab: true, rows_up_to: 24, splits: true, ..Sm90Schedule::PLAIN };
+    let heights: Vec<Sm90Schedule> = heights(&leaky_relu().class(), &tile).collect();
+    assert_eq!(heights.iter().map(|of| (of.tile_m, of.stages)).collect::<Vec<_>>(), [(8, 12), (16, 12), (24, 12)]);
+    for of in heights {
+        assert_eq!(Schedule::Sm90(of).check(&leaky_relu().class(), Arch::SM_90A), Ok(()));
+        expect_file!["golden/heights_sm90.cu"].assert_eq(&emit(&leaky_relu(), &Schedule::Sm90(of)).cuda);
+    }
 }
 
 #[test]

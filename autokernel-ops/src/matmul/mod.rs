@@ -34,7 +34,7 @@ pub use many::Many;
 pub use problem::{Class, Problem};
 pub use schedule::Schedule;
 pub use sm80::RULES as SM80_RULES;
-pub use sm90::RULES as SM90_RULES;
+pub use sm90::{RULES as SM90_RULES, heights};
 
 #[cfg(test)]
 mod tables_tests;

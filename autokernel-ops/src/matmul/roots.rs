@@ -10,7 +10,7 @@ use super::schedule::Schedule;
 use crate::body::FP8;
 
 /// All of them; the reference's is none of them.
-pub const ROOTS: [&str; 20] = [
+pub const ROOTS: [&str; 21] = [
     SM80.product,
     SM80.batch,
     SM80.groups,
@@ -31,6 +31,7 @@ pub const ROOTS: [&str; 20] = [
     ROTATED_SM90,
     SCALED,
     SCALED_SM90,
+    HEIGHTS,
 ];
 
 const PAD_ROWS: &str = "pad_rows.cuh";
@@ -39,6 +40,7 @@ const FP8_OUTPUT: &str = "fp8.cuh";
 const INT8: &str = "sm90_int8.cuh";
 const WEIGHTS: &str = "sm90_weights.cuh";
 const BLOCK_SCALES: &str = "sm90_block_scales.cuh";
+const HEIGHTS: &str = "sm90_heights.cuh";
 const TF32: &str = "ptx/sm90_wgmma_tf32.cuh";
 const ROTATED: &str = "body_rotated.cuh";
 const REPEATED: &str = "body_repeated.cuh";
@@ -84,7 +86,10 @@ const SM90: OfFamily = OfFamily {
 pub fn of_kernel(class: &Class, schedule: &Schedule) -> Vec<&'static str> {
     match schedule {
         Schedule::Sm80(_) => SM80.of_class(class),
-        Schedule::Sm90(_) => SM90.of_class(class),
+        Schedule::Sm90(schedule) => {
+            let heights = (schedule.rows_up_to > 0).then_some(HEIGHTS);
+            SM90.of_class(class).into_iter().chain(heights).collect()
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The schedules that a search chooses from: every combination of the listed values that passes the rules.
 
 use super::schedule::{Family, Mode, Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
+use super::sm90::heights;
 use crate::matmul::problem::Class;
 use autokernel_core::{Arch, Dtype};
 
@@ -142,6 +143,35 @@ fn sm90_fitted_images(class: &Class, arch: Arch) -> Vec<Schedule> {
         }
     }
     images
+}
+
+/// Images of several heights, which a portfolio is chosen from: each height as the schedule that has it. No search proposes them, as
+/// one shape needs one tile.
+pub fn images_of_heights(class: &Class, arch: Arch) -> Vec<crate::Schedule> {
+    const CREWS: [(u32, u32, Mode, bool, u32); 11] = [
+        (64, 1, Mode::Cooperative, false, 64),
+        (64, 1, Mode::Cooperative, true, 64),
+        (64, 1, Mode::Cooperative, false, 128),
+        (128, 1, Mode::Cooperative, false, 64),
+        (128, 1, Mode::Cooperative, true, 64),
+        (128, 2, Mode::Cooperative, false, 128),
+        (128, 2, Mode::Cooperative, true, 128),
+        (128, 2, Mode::PingPong, false, 176),
+        (192, 3, Mode::Cooperative, false, 176),
+        (256, 2, Mode::Cooperative, false, 144),
+        (256, 2, Mode::Cooperative, true, 96),
+    ];
+    let tallest = CREWS.map(|(tile_n, consumers, mode, splits, rows_up_to)| Sm90Schedule {
+        tile_n,
+        consumers,
+        mode,
+        swap_ab: true,
+        rows_up_to,
+        splits,
+        ..Sm90Schedule::PLAIN
+    });
+    let tiles = tallest.iter().flat_map(|image| heights(class, image)).map(Schedule::Sm90);
+    tiles.filter(|tile| tile.check(class, arch).is_ok()).map(crate::Schedule::from).collect()
 }
 
 fn sm80_images() -> Vec<Schedule> {

@@ -7,12 +7,17 @@ use crate::rule::RuleText;
 
 const FAMILIES: [Family; 2] = [Family::Sm80, Family::Sm90];
 /// Rules of what a kernel cannot assert: its target and its launch.
-const OF_THE_LAUNCH: [&str; 4] =
-    ["family_serves_arch", "raster_group_in_range", "shared_waves_up_to_two", "split_k_one_to_eight"];
+const OF_THE_LAUNCH: [&str; 5] = [
+    "family_serves_arch",
+    "raster_group_in_range",
+    "shared_waves_up_to_two",
+    "split_k_one_to_eight",
+    "tile_is_one_of_its_heights",
+];
 
 /// The names in the `static_assert`s of a family's schedule and kernel; other messages are sentences.
 fn asserted(family: Family) -> BTreeSet<String> {
-    let parts = ["schedule", "matmul", "weights", "block_scales", "groups_along_k"];
+    let parts = ["schedule", "matmul", "weights", "block_scales", "groups_along_k", "heights"];
     let paths = parts.map(|part| format!("{}_{part}.cuh", family.name()));
     let shared = ["body_rotated.cuh", "body_scaled.cuh"];
     let is_of_family = |path: &&str| paths.iter().any(|known| known == path) || shared.contains(path);

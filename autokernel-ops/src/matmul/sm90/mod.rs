@@ -1,5 +1,6 @@
 //! Schedules of `sm90_matmul.cuh`: TMA, mbarrier pipeline, wgmma; Hopper only.
 
+mod heights;
 mod plan;
 mod rules;
 mod sharing;
@@ -15,6 +16,7 @@ use crate::matmul::problem::Class;
 use crate::matmul::raster::Raster;
 use crate::matmul::weights::Weights;
 
+pub use heights::heights;
 pub use plan::{constants, plan};
 pub use rules::RULES;
 pub(super) use sharing::Sharing;
@@ -108,6 +110,10 @@ schedule! {
         "true for m up to about 64, with tile_m = m rounded up to 8, 16, 32 or 64: nothing is padded to 64 rows. \
          false for large m.",
         { reluctance: 32 };
+        /// Rows of the tallest tile that the image has beside this one, for launches on other shapes; 0 where it has this one alone.
+        rows_up_to: u32 = 0, "0, or with `swap_ab` 16 … 256",
+        "0: a search for one shape needs one tile. Others are for the images that every kernel carries.",
+        { reluctance: 64, is_variant: true };
         /// Whether blocks can share the sum over K of one tile, so that a launch may say how many do.
         splits: bool = 0 unless "split_k", "`false`, `true`",
         "true where there may be fewer tiles than SMs: one image then serves every split_k that fits its ring. It takes 128 accumulators a thread at \
@@ -148,6 +154,7 @@ impl Sm90Schedule {
         cluster_m: 1,
         cluster_n: 1,
         swap_ab: false,
+        rows_up_to: 0,
         splits: false,
         split_k: 1,
         stream_k: false,

@@ -14,6 +14,8 @@ const HANDED_ON: u8 = 0;
 const FLAGS: u8 = 1;
 const WORD_BYTES: u32 = 4;
 
+/// Which of the tiles of an image a launch has: a field where there are several.
+const TILE_M: &str = "tile_m";
 /// The knob that says how many blocks share a tile: a field where the image can.
 const SPLIT_K: &str = "split_k";
 
@@ -74,6 +76,9 @@ fn args(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -> Vec<Fiel
     }
     args.extend(operands.extents());
     args.extend(raster(schedule.raster));
+    if schedule.rows_up_to > 0 {
+        args.push(field(TILE_M, Arg::Knob { value: i32::try_from(tile_m).unwrap_or(i32::MAX) }));
+    }
     if schedule.splits {
         let value = i32::try_from(schedule.split_k).unwrap_or(i32::MAX);
         args.push(field(SPLIT_K, Arg::Knob { value }));
@@ -105,7 +110,8 @@ fn maps_of_scales(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -
 /// The constants of CUDA's `struct Schedule`: the knobs that make an image, and what the launch needs too.
 pub fn constants(class: &Class, schedule: &Sm90Schedule) -> Vec<Constant> {
     let Sm90Schedule { tile_m, tile_n, stages, consumers, mode, cluster_m, cluster_n, .. } = *schedule;
-    let Sm90Schedule { swap_ab, splits, split_k: _, stream_k, shared_waves: _, raster: _, .. } = *schedule;
+    let Sm90Schedule { swap_ab, rows_up_to: _, splits, split_k: _, stream_k, shared_waves: _, raster: _, .. } =
+        *schedule;
     let store = schedule.store_box(class);
     vec![
         int("kTileM", tile_m),

@@ -2,6 +2,7 @@
 
 use autokernel_core::{Arch, Dtype};
 
+use super::heights::heights;
 use super::{MAX_SHARED_BYTES, Mode, SWIZZLE_BYTES, Sharing, Sm90Schedule as S, WARPS_PER_WARPGROUP, WGMMA_M};
 use crate::matmul::body::{BodyClass, Made};
 use crate::matmul::many::Many;
@@ -235,6 +236,34 @@ pub const RULES: &[Rule<S, Class>] = &[
         reason: |s, class, _| {
             let (S { tile_m, cluster_n, .. }, slice) = (s, slice_of_a(class));
             format!("tile_m = {tile_m} is not a multiple of {slice} for each of {cluster_n} blocks")
+        },
+    },
+    Rule {
+        name: "heights_are_of_swapped_tiles",
+        words: "rows_up_to above 0 has swap_ab, cluster 1x1 and stream_k = false, and neither weights that are whole numbers nor scales of \
+                blocks",
+        holds: |s, class, _| {
+            let is_plain = s.swap_ab && s.cluster_m * s.cluster_n == 1 && !s.stream_k;
+            s.rows_up_to == 0 || is_plain && class.weights.is_none() && class.block.is_none()
+        },
+        reason: |_, _, _| {
+            "an image of several heights asks for swap_ab, cluster 1x1, stream_k = false and factors of one type without scales of \
+             blocks; take rows_up_to = 0"
+                .to_owned()
+        },
+    },
+    Rule {
+        name: "tile_is_one_of_its_heights",
+        words: "rows_up_to above 0 has tile_m in 8, 16, … 64, 80, 96, … of a quarter of it up to it, and as many stages up to 12 as fit \
+                beside a store box of f32",
+        holds: |s, class, _| {
+            s.rows_up_to == 0 || heights(class, s).any(|of| (of.tile_m, of.stages) == (s.tile_m, s.stages))
+        },
+        reason: |s, class, _| {
+            let S { tile_m, stages, rows_up_to, .. } = s;
+            let tiles = heights(class, s).map(|of| format!("{} with stages = {}", of.tile_m, of.stages));
+            let tiles = tiles.collect::<Vec<_>>().join(", ");
+            format!("tile_m = {tile_m} with stages = {stages} is none of what rows_up_to = {rows_up_to} gives: {tiles}")
         },
     },
     Rule {

@@ -1,0 +1,44 @@
+//! Tiles of several heights in one image: `sm90_heights.cuh`.
+//!
+//! A model of a language has products of any number of rows, and rows that fill no tile are multiplied for nothing. So an image
+//! that many shapes share holds its kernel for several heights, of which a launch takes the one that fits.
+
+use autokernel_core::{Arch, Dtype};
+
+use super::{MAX_SHARED_BYTES, Sm90Schedule, WARP_ROWS, WARPS_PER_WARPGROUP};
+use crate::matmul::problem::Class;
+use crate::matmul::schedule::Schedule;
+
+/// Up to so many rows heights follow each other in steps of the narrowest wgmma, then in twice such steps.
+const FINE_ROWS: u32 = 64;
+const FINE_STEP: u32 = 8;
+const COARSE_STEP: u32 = 16;
+/// The lowest tile has this share of the tallest one's rows: lower ones want fewer columns a block.
+const LOWEST: u32 = 4;
+/// A deeper ring hides nothing more.
+const MOST_STAGES: u32 = 12;
+
+/// The tiles of the image of `schedule`, lowest first, each as the schedule that has it; none where the image has one alone. Those
+/// that break a rule for `class` are left out.
+pub fn heights(class: &Class, schedule: &Sm90Schedule) -> impl Iterator<Item = Sm90Schedule> {
+    let (class, of_tallest) = (class.clone(), *schedule);
+    let tallest = of_tallest.rows_up_to;
+    let fine = (FINE_STEP..=FINE_ROWS.min(tallest)).step_by(FINE_STEP as usize);
+    let coarse = (FINE_ROWS + COARSE_STEP..=tallest).step_by(COARSE_STEP as usize);
+    let all = fine.chain(coarse).filter(move |rows| rows * LOWEST >= tallest);
+    all.filter_map(move |tile_m| {
+        let tile = Sm90Schedule { tile_m, ..of_tallest };
+        let tile = Sm90Schedule { stages: stages(&class, &tile), ..tile };
+        // What a tile must keep by itself; rules of images of several would ask this function.
+        let alone = Sm90Schedule { rows_up_to: 0, split_k: 1, ..tile };
+        Schedule::Sm90(alone).check(&class, Arch::SM_90A).is_ok().then_some(tile)
+    })
+}
+
+/// As many stages as fit beside one store box of the widest elements, so that they do not depend on what is written.
+fn stages(class: &Class, tile: &Sm90Schedule) -> u32 {
+    let store_box = tile.store_box(class).rows * WARP_ROWS * Dtype::F32.bytes();
+    let staging = tile.consumers * WARPS_PER_WARPGROUP * store_box;
+    let [none, one] = [0, 1].map(|stages| Sm90Schedule { stages, ..*tile }.shared_bytes_with(class, 0));
+    (MAX_SHARED_BYTES.saturating_sub(none + staging) / (one - none)).min(MOST_STAGES)
+}
