@@ -12,6 +12,7 @@ use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::epilogue::Epilogue;
 use autokernel_codegen::matmul;
 use autokernel_codegen::matmul::model::splits_of;
+use autokernel_codegen::matmul::space::images_of_heights;
 use autokernel_codegen::problem::{INPUTS, Layout, Problem, ProblemClass, in_words, outputs};
 use autokernel_codegen::schedule::space::Space;
 use autokernel_codegen::schedule::{Family, Schedule};
@@ -177,6 +178,10 @@ pub struct RecordArgs {
     /// The config whose portfolio is measured at every drawn shape, and whose entries' images are tried, too.
     #[arg(long, value_name = "FILE", requires = "drawn")]
     pub config: Option<PathBuf>,
+    /// Of --config the portfolio, images of several heights, and what arithmetic ranks first alone: no entries' images, no pool and no sample. So few images say
+    /// most of each other in little time.
+    #[arg(long, requires = "config", conflicts_with = "pool")]
+    pub portfolio_alone: bool,
     /// Measure a sample of this many compiled images, the same each time.
     #[arg(long, value_name = "N")]
     pub images: Option<NonZeroUsize>,
@@ -263,17 +268,24 @@ impl RecordArgs {
         let space = Space::new(self.family, &problem.class(), arch);
         let target = |&shape: &Extents| Target { problem: problem.clone(), arch, shape };
         let targets: Vec<Target> = shapes.iter().map(target).collect();
-        let mut pool = record::popular(&space, &targets, &bench.gpu().facts, DRAWN_FIRST, DRAWN_OFTEN);
+        let alone = self.portfolio_alone;
+        let often = || record::popular(&space, &targets, &bench.gpu().facts, DRAWN_FIRST, DRAWN_OFTEN);
+        let mut pool = if alone { Vec::new() } else { often() };
         for path in &self.pool {
             pool.extend(Recording::load(path)?.shapes.iter().flat_map(|shape| shape.within(DRAWN_WITHIN)));
         }
         let mut always = Vec::new();
         if let Some(path) = &self.config {
             let config = Config::load(path)?;
-            pool.extend(config.entries.iter().map(|entry| entry.schedule.form()));
+            if !alone {
+                pool.extend(config.entries.iter().map(|entry| entry.schedule.form()));
+            }
             let portfolio = config.portfolio_for(problem, arch);
             let images = portfolio.iter().flat_map(|portfolio| &portfolio.images);
             always.extend(images.flat_map(|image| launched(problem, image.schedule)));
+            if let (true, ProblemClass::Matmul(class)) = (alone, problem.class()) {
+                always.extend(images_of_heights(&class, arch).into_iter().flat_map(|tile| launched(problem, tile)));
+            }
         }
         let forms: HashSet<Schedule> = space.forms().collect();
         let mut seen = HashSet::new();
@@ -281,11 +293,11 @@ impl RecordArgs {
         outln!("{} shapes drawn by seed {seed}; {} images in the pool", shapes.len(), pool.len());
         Ok(Selection {
             seed,
-            first: DRAWN_FIRST,
+            first: if alone { DRAWN_FIRST_BESIDE_PORTFOLIO } else { DRAWN_FIRST },
             always,
             pool,
             of_pool: DRAWN_OF_POOL,
-            random: DRAWN_RANDOM,
+            random: if alone { 0 } else { DRAWN_RANDOM },
             random_of: DRAWN_RANDOM_OF,
         })
     }
@@ -302,6 +314,8 @@ fn launched(problem: &Problem, schedule: Schedule) -> Vec<Schedule> {
 
 /// What is tried at a drawn shape: images that arithmetic ranks first there, …
 const DRAWN_FIRST: usize = 15;
+/// The same where the portfolio is what is measured: they show what it lacks.
+const DRAWN_FIRST_BESIDE_PORTFOLIO: usize = 4;
 /// … those that it ranks so at several shapes, …
 const DRAWN_OFTEN: usize = 6;
 /// … those that other recordings found within this factor of the fastest, …

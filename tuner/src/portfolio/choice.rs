@@ -36,7 +36,7 @@ pub struct Choice {
     /// Measured over predicted time of each image.
     factors: Vec<f64>,
     candidates: Vec<Candidate>,
-    /// The numbers of the images, most useful first.
+    /// The numbers of the files that hold the images, most useful first.
     chosen: Vec<usize>,
     /// Of each row, by constants that were fitted to other shapes.
     unseen: Vec<f64>,
@@ -53,7 +53,7 @@ impl Choice {
         let candidates = candidates(&measured, &images, constants, &factors, in_place);
         let chosen = match wanted {
             Wanted::Most(most, _) => greedy::choose(&candidates, *most),
-            Wanted::Kept(kept) => kept.iter().filter_map(|image| images.number_of(image)).collect(),
+            Wanted::Kept(kept) => images.files_of(kept),
         };
         Choice { measured, constants, images, factors, candidates, chosen, unseen }
     }
@@ -65,11 +65,11 @@ impl Choice {
 
     /// The images, as a config holds them.
     pub fn images(&self) -> Vec<PortfolioImage> {
-        let image = |&image: &usize| PortfolioImage {
+        let image = |image: usize| PortfolioImage {
             schedule: self.images.images[image],
             measured_over_predicted: (1e4 * self.factors[image]).round() / 1e4,
         };
-        self.chosen.iter().map(image).collect()
+        self.chosen.iter().flat_map(|&file| self.images.held_by(file)).map(image).collect()
     }
 
     /// At each shape the best of the images over the best that was tried.
@@ -117,8 +117,8 @@ impl Choice {
         outln!(
             "{count:2} images leave {left:4.1} % (worst {left_at_worst:4.1} %), a launch's choice {lost:4.1} % ({lost_at_worst:4.1} \
              %): {} x {:.3}{}",
-            self.images.images[last],
-            self.factors[last],
+            self.images.files[last],
+            geomean(&self.images.held_by(last).map(|image| self.factors[image]).collect::<Vec<_>>()),
             if self.candidates[last].in_place { ", in place" } else { "" },
         );
     }
@@ -164,30 +164,66 @@ impl Choice {
 
     /// Whether the image of a form was chosen.
     fn has(&self, form: &Schedule) -> bool {
-        self.images.number_of(form).is_some_and(|known| self.chosen.contains(&known))
+        self.images.number_of(form).is_some_and(|known| self.chosen.contains(&self.images.of_image[known]))
     }
 }
 
-/// The images of forms, each once.
+/// The images of forms, each once, and the compiled files that hold them: one holds an image for each height of its tiles.
 struct Images {
     images: Vec<Schedule>,
     numbers: HashMap<Schedule, usize>,
     /// The number of each form's.
     of_form: Vec<usize>,
+    /// Each as the schedule that stands for it: that of its tallest tile.
+    files: Vec<Schedule>,
+    /// The number of each image's.
+    of_image: Vec<usize>,
 }
 
 impl Images {
     fn of(measured: &Measured) -> Self {
-        let mut found = Images { images: Vec::new(), numbers: HashMap::new(), of_form: Vec::new() };
-        for form in &measured.forms {
+        let mut found = Images {
+            images: Vec::new(),
+            numbers: HashMap::new(),
+            of_form: Vec::new(),
+            files: Vec::new(),
+            of_image: Vec::new(),
+        };
+        for (form, file) in measured.forms.iter().zip(&measured.files) {
             let next = found.images.len();
             let number = *found.numbers.entry(form.image()).or_insert(next);
             if number == next {
                 found.images.push(form.image());
+                let of_image = found.number_of_file(file);
+                found.of_image.push(of_image);
             }
             found.of_form.push(number);
         }
         found
+    }
+
+    fn number_of_file(&mut self, file: &Schedule) -> usize {
+        let known = self.files.iter().position(|known| known == file);
+        known.unwrap_or_else(|| {
+            self.files.push(*file);
+            self.files.len() - 1
+        })
+    }
+
+    /// The numbers of the images that a file holds.
+    fn held_by(&self, file: usize) -> impl Iterator<Item = usize> + '_ {
+        (0..self.images.len()).filter(move |&image| self.of_image[image] == file)
+    }
+
+    /// The files of those of `images` that are known, each once, in their order.
+    fn files_of(&self, images: &[Schedule]) -> Vec<usize> {
+        let mut files = Vec::new();
+        for file in images.iter().filter_map(|image| self.number_of(image)).map(|image| self.of_image[image]) {
+            if !files.contains(&file) {
+                files.push(file);
+            }
+        }
+        files
     }
 
     /// The number of the image of a form.
@@ -208,8 +244,8 @@ fn factors(measured: &Measured, images: &Images, constants: Constants) -> Vec<f6
     sums.into_iter().map(|(logs, weights): (f64, f64)| (logs / weights).exp()).collect()
 }
 
-/// Each image at each shape, in the form that a launch would take: its time over the best of any there, predicted, and a little
-/// worse, where it was not measured.
+/// Each file of images at each shape, in the form that a launch would take: its time over the best of any there, predicted, and a
+/// little worse, where it was not measured.
 fn candidates(
     measured: &Measured,
     images: &Images,
@@ -218,19 +254,21 @@ fn candidates(
     in_place: &[Schedule],
 ) -> Vec<Candidate> {
     let times = measured.times();
-    let mut forms = vec![Vec::new(); images.images.len()];
-    (0..measured.forms.len()).for_each(|form| forms[images.of_form[form]].push(form));
-    let of = |(image, schedule): (usize, &Schedule)| {
+    let mut forms = vec![Vec::new(); images.files.len()];
+    (0..measured.forms.len()).for_each(|form| forms[images.of_image[images.of_form[form]]].push(form));
+    let of = |file: usize| {
         let at = |shape: usize| {
-            let predicted = |&form: &usize| (form, factors[image] * measured.predicted_of(form, shape, constants));
-            let taken = forms[image].iter().map(predicted).min_by(|(_, a), (_, b)| a.total_cmp(b));
+            let factor = |form: usize| factors[images.of_form[form]];
+            let predicted = |&form: &usize| (form, factor(form) * measured.predicted_of(form, shape, constants));
+            let taken = forms[file].iter().map(predicted).min_by(|(_, a), (_, b)| a.total_cmp(b));
             let (form, predicted) = taken.unwrap_or((0, f64::INFINITY));
             let best_ms = measured.shapes[shape].best_ms;
             let ms = times.get(&(shape, form)).copied().unwrap_or(UNMEASURED * predicted);
             (ms.max(best_ms) / best_ms, predicted)
         };
         let (ratios, predicted) = (0..measured.shapes.len()).map(at).unzip();
-        Candidate { ratios, predicted, in_place: in_place.contains(schedule) }
+        let in_place = images.held_by(file).any(|image| in_place.contains(&images.images[image]));
+        Candidate { ratios, predicted, in_place }
     };
-    images.images.iter().enumerate().map(of).collect()
+    (0..images.files.len()).map(of).collect()
 }

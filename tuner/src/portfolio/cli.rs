@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use autokernel_codegen::config::{Config, ConfigError, Portfolio, PortfolioOperation, PortfolioProvenance};
 use autokernel_codegen::matmul::model::Constants;
+use autokernel_codegen::matmul::space::images_of_heights;
+use autokernel_codegen::problem::ProblemClass;
 use autokernel_codegen::schedule::Schedule;
 
 use super::choice::{Choice, Wanted};
@@ -27,7 +29,7 @@ pub struct PortfolioArgs {
     /// Keep the images that the config has: fit the constants and each image's factor anew.
     #[arg(long, conflicts_with = "images")]
     pub keep: bool,
-    /// The config that the portfolio is written into, and whose entries' images are preferred to equals.
+    /// The config that the portfolio is written into. Its entries' images are preferred to equals.
     #[arg(long, value_name = "FILE", default_value = crate::checkout::DEFAULT_CONFIG)]
     pub config: PathBuf,
     /// Print alone.
@@ -74,11 +76,21 @@ impl PortfolioArgs {
     /// # Errors
     /// A file cannot be read or written, or the recordings do not belong together.
     pub fn run(&self) -> Result<(), PortfolioError> {
-        let (measured, first) = self.load(&self.recordings, None)?;
+        let (mut measured, first) = self.load(&self.recordings, None)?;
         if measured.rows.is_empty() {
             return Err(PortfolioError::Nothing);
         }
         let mut config = if self.config.is_file() { Config::load(&self.config)? } else { Config::default() };
+        let before = config.portfolio_for(&first.problem, first.arch);
+        for image in before.iter().flat_map(|portfolio| &portfolio.images) {
+            measured.take_up(&image.schedule, &first.problem.class());
+        }
+        if let ProblemClass::Matmul(class) = first.problem.class() {
+            for image in images_of_heights(&class, first.arch) {
+                measured.take_up(&image, &first.problem.class());
+            }
+        }
+        measured.lend_times();
         let entries = config.entries_for(&first.problem, first.arch);
         let in_place: Vec<Schedule> = entries.iter().map(|entry| entry.schedule.image()).collect();
         let kept = if self.keep { kept(&config, &first, &measured)? } else { Vec::new() };
@@ -168,7 +180,9 @@ fn kept(config: &Config, first: &Recording, measured: &Measured) -> Result<Vec<S
     let none = || PortfolioError::NotMeasured { missing: "any image of a portfolio in place".to_owned() };
     let portfolio = config.portfolio_for(&first.problem, first.arch).ok_or_else(none)?;
     let images: Vec<Schedule> = portfolio.images.iter().map(|image| image.schedule.image()).collect();
-    let is_measured = |image: &Schedule| measured.rows.iter().any(|row| measured.forms[row.form].image() == *image);
+    let file_of = |image: &Schedule| measured.number_of(&image.form()).map(|form| measured.files[form]);
+    let is_measured =
+        |image: &Schedule| measured.rows.iter().any(|row| Some(measured.files[row.form]) == file_of(image));
     match images.iter().find(|image| !is_measured(image)) {
         Some(image) => Err(PortfolioError::NotMeasured { missing: image.to_string() }),
         None => Ok(images),

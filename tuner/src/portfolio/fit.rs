@@ -14,7 +14,7 @@ const CONFIG: MPConfig = MPConfig { max_iter: 40, ..MPConfig::new() };
 
 /// The constants that fit the rows of `measured` whose shapes `takes` takes.
 pub fn fit(measured: &Measured, takes: impl Fn(usize) -> bool) -> Constants {
-    let rows: Vec<&Row> = measured.rows.iter().filter(|row| takes(row.shape)).collect();
+    let rows: Vec<&Row> = measured.rows.iter().filter(|row| !row.borrowed && takes(row.shape)).collect();
     if rows.len() < COUNT {
         return Constants::START;
     }
@@ -111,7 +111,7 @@ mod tests {
             let shape = measured.shapes.len();
             let best_ms = ms.iter().copied().fold(f64::INFINITY, f64::min);
             measured.shapes.push(Shape { extents, best_ms, machine: MACHINE });
-            let row = |(form, ms)| Row { shape, form, ms };
+            let row = |(form, ms)| Row { shape, form, ms, borrowed: false };
             measured.rows.extend(ms.into_iter().enumerate().map(row));
         }
         measured

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use autokernel_codegen::matmul;
 use autokernel_codegen::matmul::model::{Constants, Machine, Model, Traits, splits_of};
+use autokernel_codegen::matmul::schedule::Sm90Schedule;
+use autokernel_codegen::matmul::{self, heights};
 use autokernel_codegen::problem::ProblemClass;
 use autokernel_codegen::schedule::Schedule;
 use autokernel_core::Extents;
@@ -19,6 +20,8 @@ pub struct Row {
     pub form: usize,
     /// How long it took.
     pub ms: f64,
+    /// Whether that is the time of the same machine code in an image of its own: nothing is fitted to it again.
+    pub borrowed: bool,
 }
 
 /// A shape of one recording.
@@ -41,6 +44,8 @@ pub struct Measured {
     pub forms: Vec<Schedule>,
     /// The same, as the model sees them.
     pub traits: Vec<Traits>,
+    /// For each the schedule that stands for all that are compiled into one file with it: that of the tallest tile.
+    pub files: Vec<Schedule>,
     /// One for each form at each shape where it was measured.
     pub rows: Vec<Row>,
     /// The GPUs that they are of.
@@ -67,7 +72,25 @@ impl Measured {
                 let least = best.entry(form).or_insert(ms);
                 *least = least.min(ms);
             }
-            self.rows.extend(best.into_iter().map(|(form, ms)| Row { shape, form, ms }));
+            self.rows.extend(best.into_iter().map(|(form, ms)| Row { shape, form, ms, borrowed: false }));
+        }
+    }
+
+    /// Has an image be chosen from, though it was perhaps not measured itself.
+    pub fn take_up(&mut self, image: &Schedule, class: &ProblemClass) {
+        self.number(&image.form(), class);
+    }
+
+    /// Where a tile of an image that has several was not measured, the time that it takes alone: it is the same machine code.
+    pub fn lend_times(&mut self) {
+        let times = self.times();
+        for form in 0..self.forms.len() {
+            let Some(alone) = self.number_of(&alone(&self.forms[form])).filter(|&alone| alone != form) else {
+                continue;
+            };
+            let shapes = (0..self.shapes.len()).filter(|&shape| !times.contains_key(&(shape, form)));
+            let lent = shapes.filter_map(|shape| Some((shape, *times.get(&(shape, alone))?)));
+            self.rows.extend(lent.map(|(shape, ms)| Row { shape, form, ms, borrowed: true }));
         }
     }
 
@@ -90,6 +113,7 @@ impl Measured {
     fn push(&mut self, form: Schedule, class: &ProblemClass) -> Option<()> {
         if self.number_of(&form).is_none() {
             self.traits.push(Traits::of(class, &form)?);
+            self.files.push(file_of(class, &form));
             self.forms.push(form);
             self.numbers.insert(form, self.forms.len() - 1);
         }
@@ -120,8 +144,76 @@ impl Measured {
     }
 }
 
-/// The forms among which a launch of the image of `form` chooses.
+/// The tiles of the image of `form` where it has several, lowest first.
+fn tiles(class: &ProblemClass, form: &Schedule) -> Vec<Sm90Schedule> {
+    match (class, matmul::Schedule::try_from(form)) {
+        (ProblemClass::Matmul(class), Ok(matmul::Schedule::Sm90(tile))) => heights(class, &tile).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The same tile in an image that has no other.
+fn alone(form: &Schedule) -> Schedule {
+    match matmul::Schedule::try_from(form) {
+        Ok(matmul::Schedule::Sm90(tile)) => Sm90Schedule { rows_up_to: 0, ..tile }.into(),
+        _ => *form,
+    }
+}
+
+fn file_of(class: &ProblemClass, form: &Schedule) -> Schedule {
+    tiles(class, form).last().map_or(*form, |tallest| Schedule::from(*tallest)).image()
+}
+
+/// The forms among which a launch of the image of `form` chooses: heights of its tiles, and splits of K.
 fn launched_in(class: &ProblemClass, form: &Schedule) -> Vec<Schedule> {
+    let tiles = tiles(class, form).into_iter().map(matmul::Schedule::from);
     let (ProblemClass::Matmul(class), Ok(form)) = (class, matmul::Schedule::try_from(form)) else { return Vec::new() };
-    splits_of(class, form).map(|form| Schedule::from(form).form()).collect()
+    let forms = std::iter::once(form).chain(tiles).flat_map(|tile| std::iter::once(tile).chain(splits_of(class, tile)));
+    forms.map(|form| Schedule::from(form).form()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use autokernel_codegen::arch::Arch;
+    use autokernel_codegen::dtype::Dtype;
+    use autokernel_codegen::matmul::extents;
+    use autokernel_codegen::matmul::space::images_of_heights;
+    use autokernel_codegen::problem::{Layout, Problem};
+    use autokernel_core::ComputeCapability;
+
+    use super::*;
+
+    const MACHINE: Machine = Machine {
+        capability: ComputeCapability::new(9, 0),
+        sm_count: 132,
+        matrix_tflops: 989.0,
+        memory_gb_per_s: 4800.0,
+    };
+
+    #[test]
+    fn a_tile_among_others_in_an_image_has_the_time_that_it_takes_alone_and_nothing_is_fitted_to_it_again() {
+        let class = Problem::matmul(Dtype::Bf16, Layout::Nt, "identity".parse().unwrap()).class();
+        let ProblemClass::Matmul(product) = &class else { unreachable!("a product") };
+        let tiles = images_of_heights(product, Arch::SM_90A);
+        let tile = tiles.iter().find(|tile| tile.value("splits") == Some(0)).unwrap();
+        let mut measured = Measured {
+            shapes: vec![Shape { extents: extents(64, 4096, 4096), best_ms: 1.0, machine: MACHINE }],
+            ..Measured::default()
+        };
+        let form = measured.number(&alone(tile), &class).unwrap();
+        measured.rows.push(Row { shape: 0, form, ms: 2.0, borrowed: false });
+
+        tiles.iter().for_each(|tile| measured.take_up(tile, &class));
+        measured.lend_times();
+        measured.lend_times();
+        let among_others = measured.number_of(&tile.form()).unwrap();
+        assert_eq!(measured.times().get(&(0, among_others)), Some(&2.0));
+        let borrowed = measured.rows.iter().filter(|row| row.borrowed);
+        let same_tile = tiles.iter().filter(|other| alone(other) == alone(tile));
+        assert_eq!(borrowed.count(), same_tile.count());
+
+        let files: BTreeSet<Schedule> =
+            tiles.iter().map(|tile| measured.files[measured.number_of(&tile.form()).unwrap()]).collect();
+        assert_eq!(files.len(), 11, "as many as there are images to choose from, each of several tiles");
+    }
 }

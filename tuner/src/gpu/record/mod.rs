@@ -5,6 +5,7 @@ mod plan;
 mod progress;
 mod selection;
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -262,12 +263,16 @@ fn data(bench: &Bench, problem: &Problem) -> String {
     groups.map_or_else(|| drawn.to_owned(), |sizes| format!("{drawn}; groups of {sizes}"))
 }
 
-/// The recording of what the log holds, in the order of the space.
+/// The recording of what the log holds: in the order of the space, and behind that what no search proposes, as tiles of an image
+/// that has several.
 fn assemble(bench: &Bench, plan: &Plan, space: &Space, log: &Log) -> Recording {
     let shape = |&shape: &Extents| {
         let known = log.rows.get(&shape)?;
         let row = |schedule: &Schedule| Some((*schedule, known.get(schedule)?.clone()));
-        let rows: Vec<_> = space.schedules().iter().filter_map(row).collect();
+        let of_space: HashSet<&Schedule> = space.schedules().iter().collect();
+        let mut others: Vec<&Schedule> = known.keys().filter(|schedule| !of_space.contains(schedule)).collect();
+        others.sort();
+        let rows: Vec<_> = space.schedules().iter().chain(others).filter_map(row).collect();
         (!rows.is_empty()).then(|| RecordedShape { shape, rows, cublas: log.cublas.get(&shape).copied() })
     };
     Recording {

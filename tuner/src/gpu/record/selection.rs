@@ -28,6 +28,8 @@ const OTHERS: [Raster; 5] = [
 const OTHERS_FOR_TOP: usize = 3;
 /// Images of the pool that are predicted to be slower than the best by more than this factor are left out at a shape.
 const HOPELESS: f64 = 2.0;
+/// The same of those among which a launch chooses: it would not take them.
+const NEVER_TAKEN: f64 = 1.6;
 
 /// How schedules are chosen at each of several shapes.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +38,7 @@ pub struct Selection {
     pub seed: u64,
     /// Images that arithmetic ranks first at the shape.
     pub first: usize,
-    /// Images that are measured at every shape: among them a launch chooses.
+    /// Images that are measured at every shape where they are near the best: among them a launch chooses.
     pub always: Vec<Schedule>,
     /// Images that are good somewhere.
     pub pool: Vec<Schedule>,
@@ -58,9 +60,10 @@ impl Selection {
             timed
         };
         let mut chosen = self.sample(space, target.shape);
-        chosen.extend(&self.always);
         let all = ranked(&mut space.forms());
         let best = all.first().map_or(f64::INFINITY, |(ms, _)| *ms);
+        let always = ranked(&mut self.always.iter().copied());
+        chosen.extend(always.iter().filter(|(ms, _)| *ms <= NEVER_TAKEN * best).map(|(_, image)| *image));
         chosen.extend(all.iter().take(self.first).map(|(_, image)| *image));
         let pool = ranked(&mut self.pool.iter().copied());
         chosen.extend(pool.iter().filter(|(ms, _)| *ms <= HOPELESS * best).take(self.of_pool).map(|(_, image)| *image));
