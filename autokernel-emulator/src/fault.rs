@@ -273,6 +273,14 @@ pub enum FaultKind {
     /// A tensor map that is none.
     #[error("{0}")]
     TensorMap(#[from] TensorMapError),
+    /// A box of a tensor that begins inside of 16 bytes of a row: an illegal instruction.
+    #[error(
+        "a box that begins {offset} bytes into a row of its tensor; TMA takes multiples of 16, whatever the swizzle"
+    )]
+    BoxStart {
+        /// From the row's first byte to the box's; negative for a box that begins before the row.
+        offset: i64,
+    },
     /// Something else that the hardware refuses.
     #[error("{reason}")]
     Refused {
@@ -306,6 +314,7 @@ impl FaultKind {
             FaultKind::EndsInFlight { .. } => "copy in flight at the end",
             FaultKind::BeforeGridDependency => "access before griddepcontrol.wait",
             FaultKind::TensorMap(_) => "tensor map",
+            FaultKind::BoxStart { .. } => "start of a tensor's box",
             FaultKind::Refused { .. } => "refused instruction",
             FaultKind::Trap => "trap",
             FaultKind::Budget(_) => "endless run",

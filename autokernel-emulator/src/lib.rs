@@ -47,7 +47,7 @@
 //! - Deadlocks, with who waits for what, and warps that meet a barrier in part.
 //! - Blocks that end while a peer or a copy may still use their shared memory.
 //! - Global memory that is touched before `griddepcontrol.wait`, where a launch overlaps the one before.
-//! - Matrix descriptors and tensor maps that the hardware would refuse.
+//! - Matrix descriptors and tensor maps that the hardware would refuse, and boxes that begin inside of 16 bytes of a row.
 //!
 //! # When asynchronous operations finish
 //! As late as they may: a copy lands when nothing else can go on, a `wgmma` is computed when it is waited for, `cp.async`

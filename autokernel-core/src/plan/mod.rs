@@ -3,12 +3,14 @@
 //! An operation's room writes a plan for each schedule; the build embeds it, prints CUDA's argument struct from it and
 //! compiles; the runtime carries it out. Nothing else knows how a kernel is launched.
 
+mod alignment;
 mod arg;
 mod grid;
 mod workspace;
 
 use serde::{Deserialize, Serialize};
 
+pub use alignment::Alignment;
 pub use arg::{Arg, Field, Layout, TileBox};
 pub use grid::{Axis, Grid, Residency, Split};
 pub use workspace::{Buffer, Contents};
@@ -26,18 +28,6 @@ pub struct LaunchPlan {
     pub workspace: Vec<Buffer>,
     /// The kernels, each ordered behind the one before it.
     pub kernels: Vec<KernelStep>,
-}
-
-/// What a kernel asks of where an operand lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Alignment {
-    /// The operand's number in the signature.
-    pub operand: u8,
-    /// Of what every address below is a multiple, in bytes.
-    pub bytes: u32,
-    /// Whether each row must begin so, or the first one alone.
-    pub rows: bool,
 }
 
 /// One kernel of a launch.

@@ -1,6 +1,8 @@
 //! TMA: boxes of one to five dimensions, every swizzle, what lies outside, loads and stores.
 
-use autokernel_emulator::{Arch, Element, Fill, Gpu, HANDLE_BYTES, Launch, Module, Options, Swizzle, TensorMap};
+use autokernel_emulator::{
+    Arch, Element, FaultKind, Fill, Gpu, HANDLE_BYTES, Launch, Module, Options, RunError, Swizzle, TensorMap,
+};
 
 /// The largest box of the tests, in bytes.
 const BOX: usize = 4096;
@@ -102,7 +104,8 @@ impl Tensor {
         byte ^ (((byte / 128) & mask) * 16)
     }
 
-    fn check(&self) {
+    /// Loads and stores the box; gives what was loaded, what memory held and what it then holds.
+    fn copied(&self) -> Result<[Vec<u8>; 3], RunError> {
         let elements = (self.memory_bytes() / 2) as u16;
         let source: Vec<u8> = (0..elements).flat_map(u16::to_le_bytes).collect();
         let mut gpu = Gpu::new(Arch::Sm90a);
@@ -118,9 +121,14 @@ impl Tensor {
         parameters.resize(2 * HANDLE_BYTES + 8 + 20, 0);
         let module = Module::parse(&kernel(self.dimensions.len(), self.bytes())).unwrap();
         let launch = Launch::new([1; 3], [1; 3], parameters);
-        gpu.launch(&module, "k", &launch, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
-
+        gpu.launch(&module, "k", &launch, &Options::default())?;
         let loaded = gpu.read(out, self.bytes() as u64).unwrap();
+        let got = gpu.read(to, source.len() as u64).unwrap();
+        Ok([loaded, source, got])
+    }
+
+    fn check(&self) {
+        let [loaded, source, got] = self.copied().unwrap_or_else(|error| panic!("{error}"));
         let mut stored = vec![0xee; source.len()];
         let outside: [u8; 2] = if self.fill == Fill::Nan { [0xff, 0x7f] } else { [0, 0] };
         for element in 0..self.bytes() / 2 {
@@ -138,7 +146,6 @@ impl Tensor {
         // A store writes whole units of 16 bytes: what pads a row is the box's own filling there.
         let row = 2 * self.dimensions[0] as usize;
         let stride = self.strides().first().map_or(row, |stride| *stride as usize);
-        let got = gpu.read(to, source.len() as u64).unwrap();
         for (at, (got, expected)) in got.iter().zip(&stored).enumerate() {
             assert!(got == expected || at % stride >= row, "byte {at} of memory is {got:#x}, expected {expected:#x}");
         }
@@ -179,4 +186,23 @@ fn every_swizzle_moves_units_by_its_rows() {
         Tensor { swizzle, ..plain(&[80, 40], &[columns, 16], &[8, 3]) }.check();
         Tensor { swizzle, ..plain(&[80, 5, 9], &[columns, 3, 5], &[16, 1, 6]) }.check();
     }
+}
+
+#[test]
+fn a_box_that_begins_inside_of_16_bytes_of_a_row_is_a_fault_with_and_without_a_swizzle() {
+    let fault = |tensor: Tensor| match tensor.copied() {
+        Err(RunError::Fault(fault)) => Some(fault),
+        Err(error) => panic!("{error}"),
+        Ok(_) => None,
+    };
+    for swizzle in [Swizzle::None, Swizzle::Bytes128] {
+        for start in -9..10 {
+            let fault = fault(Tensor { swizzle, ..plain(&[80, 40], &[64, 16], &[start, 3]) });
+            let expected = (start % 8 != 0).then(|| FaultKind::BoxStart { offset: i64::from(2 * start) });
+            assert_eq!(fault.as_ref().map(|fault| fault.kind.clone()), expected, "{swizzle:?}, element {start}");
+        }
+    }
+    let text = fault(plain(&[100], &[64], &[3])).unwrap().to_string();
+    assert!(text.contains("6 bytes into a row of its tensor; TMA takes multiples of 16"), "{text}");
+    assert!(fault(plain(&[24, 5, 4], &[8, 3, 2], &[8, 1, 1])).is_none(), "other coordinates are any");
 }

@@ -1,10 +1,12 @@
 //! A matrix in device memory: an address, and how its rows lie.
 
+use autokernel_core::Alignment;
+
 use crate::Dtype;
 use crate::layout::{Axis, Layout};
 
-/// A line of the L2 cache, in bytes: a row of a load that straddles two costs two requests.
-pub(crate) const LINE: u64 = 128;
+/// A line of the L2 cache, in bytes.
+pub(crate) const LINE: u64 = Alignment::LINE;
 
 /// TMA's unit: bases and row strides are multiples of it, in bytes.
 pub(crate) const TMA_ALIGNMENT: u64 = 16;

@@ -7,9 +7,6 @@ use super::pad_rows::RowCopy;
 use super::region::{LINE, Region, Span, TMA_ALIGNMENT};
 use crate::{Dtype, Operand, Role, Signature};
 
-/// Rows of at least this many bytes step by whole lines in scratch memory, at a cost of an eighth more of it at most.
-const LINED_ROW: u64 = 1024;
-
 /// From each operand that needs a stand-in to its place in scratch memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Places {
@@ -92,7 +89,7 @@ fn scratch_bytes(target: &Region) -> u64 {
 
 /// How far apart rows of that many bytes begin in scratch memory, in bytes: always at what copies write at once.
 fn stride_for(row_bytes: u64, alignment: u64) -> u64 {
-    row_bytes.next_multiple_of(if row_bytes < LINED_ROW { alignment.max(TMA_ALIGNMENT) } else { LINE })
+    row_bytes.next_multiple_of(if row_bytes < Alignment::LINED_ROW { alignment.max(TMA_ALIGNMENT) } else { LINE })
 }
 
 #[cfg(test)]

@@ -27,6 +27,9 @@ pub struct GridArgs {
     /// How many.
     #[arg(long, default_value_t = 200)]
     pub count: usize,
+    /// Draw on until there are as many of these alone.
+    #[arg(long, value_enum, conflicts_with = "entries")]
+    pub only: Option<Strides>,
     /// Rounds at each shape, each of which both run in.
     #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u32).range(3..=1000))]
     pub rounds: u32,
@@ -35,7 +38,7 @@ pub struct GridArgs {
     pub entries: bool,
     /// Without a GPU: at the shapes of these recordings, what a launch chooses against the best that was recorded, of the images and
     /// splits of K that were recorded there: others, which a launch may choose too, nobody measured.
-    #[arg(long, value_name = "RECORDING", num_args = 1.., conflicts_with_all = ["seed", "count", "entries"])]
+    #[arg(long, value_name = "RECORDING", num_args = 1.., conflicts_with_all = ["seed", "count", "only", "entries"])]
     pub from: Vec<PathBuf>,
     /// The config whose portfolio serves the shapes. Its tuned entries do not count.
     #[arg(long, value_name = "FILE", default_value = crate::checkout::DEFAULT_CONFIG)]
@@ -46,6 +49,28 @@ pub struct GridArgs {
     /// Where compiled kernels are kept.
     #[arg(long, value_name = "DIR", default_value = "target/tuner-kernels")]
     pub kernel_cache: PathBuf,
+}
+
+/// How the rows of a product's matrices begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Strides {
+    /// All at multiples of 16 bytes.
+    Aligned,
+    /// Those of one matrix at least anywhere.
+    Odd,
+}
+
+impl Strides {
+    fn has(self, drawn: &Drawn) -> bool {
+        drawn.is_aligned() == matches!(self, Strides::Aligned)
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Strides::Aligned => "aligned",
+            Strides::Odd => "odd",
+        }
+    }
 }
 
 /// Why a grid ended early.
@@ -124,7 +149,8 @@ impl GridArgs {
 
     fn drawn(&self, config: &Config, bench: &mut Bench) -> Result<(), GridError> {
         let mut met: Vec<Met> = Vec::new();
-        for drawn in Shapes::of_seed(self.seed).take(self.count) {
+        let wanted = |drawn: &Drawn| self.only.is_none_or(|strides| strides.has(drawn));
+        for drawn in Shapes::of_seed(self.seed).filter(wanted).take(self.count) {
             let Drawn { extents, layout, activation, .. } = drawn;
             let problem = Problem::matmul(Dtype::Bf16, layout, activation.epilogue());
             let target = Target { problem, arch: bench.arch(), shape: extents };
@@ -147,7 +173,8 @@ impl GridArgs {
             );
             met.push(Met { drawn, ratio });
         }
-        outln!("tuner grid --seed {} --count {}: {} measured", self.seed, self.count, met.len());
+        let only = self.only.map(|strides| format!(" --only {}", strides.name())).unwrap_or_default();
+        outln!("tuner grid --seed {} --count {}{only}: {} measured", self.seed, self.count, met.len());
         summary(&met).iter().for_each(|line| outln!("{line}"));
         Ok(())
     }
@@ -183,5 +210,18 @@ fn words(contender: &Contender) -> String {
     match contender {
         Contender::Schedule(schedule) => schedule.to_string(),
         Contender::Cublas => "cuBLASLt".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_shape_that_is_drawn_is_of_one_kind_of_strides() {
+        let drawn: Vec<Drawn> = Shapes::of_seed(5).take(300).collect();
+        let of = |strides: Strides| drawn.iter().filter(|drawn| strides.has(drawn)).count();
+        assert_eq!(of(Strides::Aligned) + of(Strides::Odd), drawn.len());
+        assert!(of(Strides::Odd) > 30 && of(Strides::Odd) < 90);
     }
 }

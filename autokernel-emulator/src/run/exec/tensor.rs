@@ -11,7 +11,7 @@ use crate::run::pending::TensorBox;
 use crate::run::place::Place;
 use crate::run::stop::{Exec, refuse, stop};
 
-/// What TMA moves and clips to, in bytes.
+/// What TMA moves and clips to, and begins a box at, in bytes.
 const UNIT: u64 = 16;
 
 /// One innermost row of a box.
@@ -113,6 +113,10 @@ impl Cluster<'_, '_> {
         if at.len() != map.dimensions.len() {
             let (given, rank) = (at.len(), map.dimensions.len());
             return refuse(by.lane, format!("{given} coordinates for a tensor of {rank} dimensions"));
+        }
+        let offset = at.first().copied().unwrap_or(0) * i64::from(map.element.bytes());
+        if offset.rem_euclid(UNIT as i64) != 0 {
+            return stop(by.lane, FaultKind::BoxStart { offset });
         }
         if map.box_bytes() > u64::from(self.context.shared_bytes) {
             return refuse(by.lane, format!("a box of {} bytes, more than the block has", map.box_bytes()));

@@ -18,8 +18,8 @@ pub struct Load {
     /// M, N and K of a product, in the mean.
     pub sizes: [u32; 3],
     /// Rows of A and of C, and matrices of B.
-    rows: f64,
-    weights: f64,
+    pub rows: f64,
+    pub weights: f64,
 }
 
 impl Load {

@@ -6,6 +6,7 @@
 //! over to a GPU nobody measured.
 
 mod constants;
+mod copies;
 mod forecast;
 mod instruction;
 mod load;
@@ -18,6 +19,7 @@ use autokernel_core::Extents;
 
 pub use crate::forecast::Machine;
 pub use constants::Constants;
+use copies::Copies;
 pub use forecast::{forecast, splits_of};
 use load::Load;
 pub use traits::Traits;
@@ -69,19 +71,21 @@ impl Model {
         let [.., k] = load.sizes;
         let stages = f64::from(k.div_ceil(geometry.tile_k * geometry.split_k).max(1));
         let turns = Turns::new(image, &load.tiled, machine, shared_waves);
+        let copies = Copies::new(image, load);
 
-        let main_ms = turns.longest * stages * self.stage_ms(image, load.sizes, &turns);
+        let main_ms = turns.longest * stages * self.stage_ms(image, load.sizes, &copies, &turns);
         let memory_ms = load.bytes(image) / (machine.memory_gb_per_s * 1e6 * constants.memory);
         let per_tile_ms = self.store_ms(image, &turns) + turns.longest * constants.tile_us * 1e-3;
         norm(main_ms, memory_ms, constants.memory_norm)
             + per_tile_ms
             + self.split_ms(image, turns.longest)
             + self.hand_on_ms(image, &turns)
+            + copies.ms(machine)
             + constants.launch_us * 1e-3
     }
 
     /// What one stage of a tile takes: the slowest of three, and a share of the others.
-    fn stage_ms(&self, image: &Traits, sizes: [u32; 3], turns: &Turns) -> f64 {
+    fn stage_ms(&self, image: &Traits, sizes: [u32; 3], copies: &Copies, turns: &Turns) -> f64 {
         let Model { machine, constants } = self;
         let geometry = &image.geometry;
         let (tile_m, tile_n, tile_k) =
@@ -89,7 +93,7 @@ impl Model {
         let rate_per_sm = machine.matrix_tflops * 1e9 * constants.sustained / f64::from(machine.sm_count.max(1));
         let reached = image.efficiency * image.instruction.share_of_rate(machine.capability);
         let compute_ms = 2.0 * tile_m * tile_n * tile_k / (rate_per_sm * reached);
-        let bytes = self.requested(image, sizes) * tile_k * image.input_bytes;
+        let bytes = self.requested(image, sizes, copies) * tile_k * image.input_bytes;
         let share_of_sms = turns.active / f64::from(machine.sm_count.max(1));
         let l2_ms = bytes * share_of_sms / (constants.l2_gb_per_s * 1e6);
         let clustered = geometry.cluster_m * geometry.cluster_n > 1;

@@ -135,8 +135,10 @@ fn rows_past_an_edge_cost_more_than_rows_that_are_there() {
 
 #[test]
 fn neighbours_that_load_the_same_ask_for_it_once_and_those_that_share_a_sum_have_nothing_in_common() {
-    let requested =
-        |schedule: Sm90Schedule, m| MODEL.requested(&Traits::new(&class(), &Schedule::Sm90(schedule)), [m, 8192, 8192]);
+    let lined = Copies { bytes: 0.0, a_is_lined: true, b_is_lined: true };
+    let requested = |schedule: Sm90Schedule, m| {
+        MODEL.requested(&Traits::new(&class(), &Schedule::Sm90(schedule)), [m, 8192, 8192], &lined)
+    };
     let plain = Sm90Schedule { tile_m: 64, ..Sm90Schedule::PLAIN };
     assert_eq!(requested(plain, 128), 64.0 + 128.0 / 2.0);
     assert_eq!(requested(plain, 64), 64.0 / 2.0 + 128.0);
@@ -170,4 +172,14 @@ fn a_launch_takes_the_split_of_its_image_that_is_predicted_to_be_fastest() {
     assert!(chosen.contains(&2) && chosen.contains(&4), "{chosen:?}");
     let whole = of(Sm90Schedule { splits: false, ..tile });
     assert_eq!(whole.launch_knobs(&extents(27, 1280, 5120))[0], ("split_k", 1));
+}
+
+#[test]
+fn copies_of_what_begins_anywhere_take_the_time_that_was_measured() {
+    let problem = Problem::new(Dtype::Bf16, Layout::Nn, "identity".parse().unwrap());
+    let tile = Sm90Schedule { tile_m: 16, tile_n: 128, stages: 8, swap_ab: true, ..Sm90Schedule::PLAIN };
+    let image = Traits::new(&problem.class(), &Schedule::Sm90(tile));
+    let ms = |n| MODEL.predicted_ms(&image, &extents(16, n, 2048));
+    assert!(ms(50_266) > 2.0 * ms(50_264), "{} {}", ms(50_266), ms(50_264));
+    assert!((0.15..0.21).contains(&ms(50_266)), "0.178 ms were measured: {}", ms(50_266));
 }

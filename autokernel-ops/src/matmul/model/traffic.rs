@@ -1,10 +1,9 @@
 //! What the blocks of a launch ask L2 for.
 
+use super::copies::Copies;
 use super::instruction::Instruction;
 use super::{Model, Traits};
 
-/// A cache line, in bytes.
-const LINE_BYTES: u32 = 128;
 /// Of what both SMs of a TPC load at once, the share that each asks for.
 const OF_A_PAIR: f64 = 0.5;
 /// What rows past an edge cost the family that loads without TMA, over rows that are there. An estimate.
@@ -16,10 +15,8 @@ impl Model {
     /// The blocks of a cluster load a share each. Neighbouring blocks of others run on the two SMs of a TPC and load the
     /// same columns of B where there are several tiles along M, else the same rows of A; these cross to the TPC once. The
     /// blocks that share a sum load different parts of K, and nothing in common.
-    pub(super) fn requested(&self, image: &Traits, [m, n, k]: [u32; 3]) -> f64 {
+    pub(super) fn requested(&self, image: &Traits, [m, n, _]: [u32; 3], copies: &Copies) -> f64 {
         let geometry = &image.geometry;
-        let pitch_a = if image.a_is_row_major { k } else { m };
-        let pitch_b = if image.b_is_row_major { n } else { k };
         let columns = n.saturating_mul(geometry.tile_n / geometry.columns);
         let alone = geometry.cluster_m * geometry.cluster_n * geometry.split_k > 1;
         let (of_a, of_b) = match (alone, m > geometry.tile_m) {
@@ -27,18 +24,17 @@ impl Model {
             (false, true) => (1.0, OF_A_PAIR),
             (false, false) => (OF_A_PAIR, 1.0),
         };
-        let rows = self.of_tile(image, geometry.tile_m, m, pitch_a);
-        let columns = self.of_tile(image, geometry.tile_n, columns, pitch_b);
+        let rows = self.of_tile(geometry.tile_m, m, copies.a_is_lined);
+        let columns = self.of_tile(geometry.tile_n, columns, copies.b_is_lined);
         let padding = self.padding(image)
             * (rows.padded / f64::from(geometry.cluster_n) + columns.padded / f64::from(geometry.cluster_m));
         of_a * rows.there + of_b * columns.there + padding
     }
 
-    /// The rows of a tile of an operand that has `extent` of them, `pitch` elements apart, in the mean over its tiles.
-    fn of_tile(&self, image: &Traits, tile: u32, extent: u32, pitch: u32) -> Rows {
+    /// The rows of a tile of an operand that has `extent` of them, in the mean over its tiles. `is_lined`: they begin at lines.
+    fn of_tile(&self, tile: u32, extent: u32, is_lined: bool) -> Rows {
         let there = f64::from(extent) / f64::from(extent.div_ceil(tile).max(1));
-        let lines = pitch.saturating_mul(image.input_bytes as u32).is_multiple_of(LINE_BYTES);
-        let straddling = if lines { 1.0 } else { self.constants.straddling };
+        let straddling = if is_lined { 1.0 } else { self.constants.straddling };
         Rows { there: straddling * there, padded: f64::from(tile) - there }
     }
 
