@@ -267,7 +267,7 @@ pub enum FaultKind {
         /// What the copy does.
         access: Access,
     },
-    /// Global memory that an earlier grid may still use.
+    /// Global memory that an earlier grid may still use. A relaxed load may: what it finds is a guess, before or after a write.
     #[error("global memory is touched before `griddepcontrol.wait`, and the grid before this one may still run")]
     BeforeGridDependency,
     /// A tensor map that is none.

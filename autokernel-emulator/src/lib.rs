@@ -46,7 +46,8 @@
 //! - mbarriers that are not initialised, not yet visible, or count wrong; barriers whose threads disagree.
 //! - Deadlocks, with who waits for what, and warps that meet a barrier in part.
 //! - Blocks that end while a peer or a copy may still use their shared memory.
-//! - Global memory that is touched before `griddepcontrol.wait`, where a launch overlaps the one before.
+//! - Global memory that is touched before `griddepcontrol.wait`, where a launch overlaps the one before, but by relaxed loads,
+//!   which guess what to prefetch: any seed but 0 lets them find anything.
 //! - Matrix descriptors and tensor maps that the hardware would refuse, and boxes that begin inside of 16 bytes of a row.
 //!
 //! # When asynchronous operations finish

@@ -380,6 +380,11 @@ pub(crate) enum CopyOp {
         at: Box<[Source]>,
         from: Address,
     },
+    /// A box to L2, which changes nothing.
+    TensorPrefetch {
+        map: Address,
+        at: Box<[Source]>,
+    },
     BulkCommit,
     BulkWait {
         pending: u32,

@@ -126,8 +126,13 @@ impl Cluster<'_, '_> {
         }
     }
 
+    /// Whether the grid before may still run.
+    pub fn is_early(&self, by: Lane) -> bool {
+        self.context.launch.overlaps_previous && self.warps[by.warp].waited >> by.lane & 1 == 0
+    }
+
     fn reach_global(&mut self, by: Lane, address: u64, event: Event, access: Access, bytes: u32) -> Exec<&mut [u8]> {
-        if self.context.launch.overlaps_previous && self.warps[by.warp].waited >> by.lane & 1 == 0 {
+        if self.is_early(by) && (access, by.order) != (Access::Read, Order::Relaxed) {
             return stop(by.lane, FaultKind::BeforeGridDependency);
         }
         let Cluster { memory, orders, threads, .. } = self;

@@ -83,7 +83,7 @@ fn what_a_careless_edit_of_shares_breaks_is_noticed() {
 }
 
 /// Changes that a careless edit could make, each of which a run must notice: in results, or as a race.
-const MUTANTS: [Change<'_>; 11] = [
+const MUTANTS: [Change<'_>; 12] = [
     mutant("sm90_attention_multiplier.cuh", "if constexpr (G::kClearsValues) clear_values", "if (false) clear_values"),
     mutant("sm90_attention_multiplier.cuh", "    ptx::fence_async_proxy();\n", ""),
     mutant("attention_finish.cuh", "meet();  // what one thread says", "// what one thread says"),
@@ -91,9 +91,10 @@ const MUTANTS: [Change<'_>; 11] = [
     mutant("attention_finish.cuh", "if (last) *counter = 0;", ""),
     mutant("attention_partials.cuh", "sum = fmaf(of_part, states[i].y, sum);", "sum += states[i].y;"),
     mutant("attention_partials.cuh", "(of - largest) * scale", "of * scale"),
-    mutant("attention_shares.cuh", "each * block + min(block, longer)", "each * block"),
+    mutant("attention_shares.cuh", "int64_t{each} * block + min(block, longer)", "int64_t{each} * block"),
     mutant("attention_packed.cuh", "kWarpSize * 16 + 7) / 8", "kWarpSize * 16) / 8"),
     mutant("attention_shares.cuh", "skipped = 0;", ""),
+    mutant("sm90_attention_sharing.cuh", "!sequences.holds(args)", "false"),
     mutant("attention_sequences.cuh", "args.lengths, number, args.keys)", "args.lengths, number, args.keys + 3)"),
 ];
 

@@ -433,6 +433,8 @@ fn a_grid_that_overlaps_the_one_before_waits_for_it() {
     let overlapping = |body| Run { overlaps: true, ..one(body) };
     overlapping("griddepcontrol.wait; st.global.b32 [%rd0], 1;").clean();
     assert_kind!(overlapping("st.global.b32 [%rd0], 1; griddepcontrol.wait;"), FaultKind::BeforeGridDependency);
+    assert_kind!(overlapping("ld.global.b32 %r1, [%rd0]; griddepcontrol.wait;"), FaultKind::BeforeGridDependency);
+    overlapping("ld.relaxed.gpu.global.b32 %r1, [%rd0]; griddepcontrol.wait; st.global.b32 [%rd0], 1;").clean();
     one("st.global.b32 [%rd0], 1;").clean();
 }
 

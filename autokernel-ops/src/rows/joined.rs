@@ -43,7 +43,7 @@ pub enum Pair {
 const MOST_COMPARISONS: u32 = 1 << 12;
 
 impl Pair {
-    const ALL: [Pair; 2] = [Pair::Exponentials, Pair::Squares];
+    pub const ALL: [Pair; 2] = [Pair::Exponentials, Pair::Squares];
 
     /// How the first one reduces.
     pub fn first(self) -> Reduction {
@@ -80,10 +80,10 @@ impl Pair {
     }
 }
 
-/// Whether passes that reduce in these ways may have such a pair. The body says whether they do.
-pub fn may_join(passes: &[Vec<Reduction>]) -> bool {
+/// Whether passes that reduce in these ways may have one of these pairs. The body says whether they do.
+pub fn may_join(passes: &[Vec<Reduction>], pairs: &[Pair]) -> bool {
     let is_sum = |second: &[Reduction]| matches!(second, [Reduction::Sum | Reduction::Mean]);
-    let has_first = |pass: &[Reduction]| Pair::ALL.iter().any(|pair| pass.contains(&pair.first()));
+    let has_first = |pass: &[Reduction]| pairs.iter().any(|pair| pass.contains(&pair.first()));
     passes.windows(2).any(|two| has_first(&two[0]) && is_sum(&two[1]))
 }
 

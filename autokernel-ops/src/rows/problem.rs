@@ -7,7 +7,7 @@ use autokernel_core::{Dtype, Role};
 use serde::{Deserialize, Serialize};
 
 use super::complaint::complaints;
-use super::joined;
+use super::joined::{self, Pair};
 use super::own_axes::OwnAxes;
 use super::passes::{Keep, Program};
 
@@ -60,7 +60,7 @@ impl Problem {
             fetches: fetches.collect(),
             scatters: scatters.collect(),
             folds: self.body.outputs().filter_map(|output| self.body.fold_of(&output.name)).collect(),
-            is_unjoined: joined::may_join(&passes) && !joins(),
+            is_unjoined: joined::may_join(&passes, &Pair::ALL) && !joins(),
             passes,
             kept: u32::try_from(program.kept.len()).unwrap_or(u32::MAX),
             cost: costs.fold(Cost::NONE, Cost::and),
@@ -190,7 +190,12 @@ impl Class {
 
     /// Whether two of its reductions can be made in one pass over the row.
     pub(super) fn may_join(&self) -> bool {
-        !self.is_unjoined && joined::may_join(&self.passes)
+        !self.is_unjoined && joined::may_join(&self.passes, &Pair::ALL)
+    }
+
+    /// Whether these are a maximum and exponentials, whose sum takes less when it is made in one pass than a sum of squares does.
+    pub(super) fn may_join_exponentials(&self) -> bool {
+        self.may_join() && joined::may_join(&self.passes, &[Pair::Exponentials])
     }
 
     /// Whether all that is read lies where a body writes, and all that is written too.

@@ -105,6 +105,23 @@ fn a_maximum_and_a_sum(term: impl Fn(Expr, Expr) -> Expr) -> Class {
 }
 
 #[test]
+fn a_mean_and_squares_are_joined_by_a_search_alone() {
+    let operands = vec![cases::reads("x", Kind::Matrix, Dtype::Bf16), cases::writes("out", Kind::Matrix, Dtype::Bf16)];
+    let steps = vec![
+        cases::reduce("mean", Reduction::Mean, cases::name("x")),
+        cases::bind("centred", cases::name("x") - cases::name("mean")),
+        cases::reduce("variance", Reduction::Mean, cases::name("centred") * cases::name("centred")),
+        cases::store("out", cases::name("centred") / cases::name("variance")),
+    ];
+    let class = class(Body { operands, steps, ..Body::default() });
+    for columns in [16_384, 65_536] {
+        let long = RowsSchedule::for_columns(&class, columns, Arch::SM_90A);
+        assert!(!long.joins, "{long}");
+        assert!(RowsSchedule { joins: true, ..long }.check(&class, Arch::SM_90A).is_ok(), "{long}");
+    }
+}
+
+#[test]
 fn only_reductions_that_are_made_in_one_pass_are_scheduled_and_predicted_so() {
     let of_exponentials = a_maximum_and_a_sum(|x, max| cases::call(Math::Exp, x - max));
     let of_products = a_maximum_and_a_sum(|x, max| x * max);

@@ -31,7 +31,7 @@ class Config(ctypes.Structure):
                 ("count", ctypes.c_uint)]
 
 
-def tensor_map(tensor, tile):
+def tensor_map(tensor, tile, read_once):
     """Of up to four axes, the last of which is without gaps; of an axis of one element the stride is free."""
     rank, size = tensor.dim(), tensor.element_size()
     sizes, strides = list(tensor.shape)[::-1], list(tensor.stride())[::-1]
@@ -44,7 +44,7 @@ def tensor_map(tensor, tile):
     check(DRIVER.cuTensorMapEncodeTiled(
         ctypes.c_void_p(address), BF16 if tensor.dtype == torch.bfloat16 else F16, rank, ctypes.c_void_p(tensor.data_ptr()),
         array(ctypes.c_uint64, sizes), array(ctypes.c_uint64, given), array(ctypes.c_uint32, boxes),
-        array(ctypes.c_uint32, [1] * rank), 0, SWIZZLES[tile["swizzle"]], PROMOTION_256 if lined else PROMOTION_128, 0),
+        array(ctypes.c_uint32, [1] * rank), 0, SWIZZLES[tile["swizzle"]], PROMOTION_256 if lined and not read_once else PROMOTION_128, 0),
         "a tensor map")
     return ctypes.string_at(address, 128)
 
@@ -80,7 +80,7 @@ class Kernel:
             ((kind, of),) = field["arg"].items()
             tensor = operands[of["operand"]] if "operand" in of else None
             if kind == "map":
-                align, value = 64, tensor_map(tensor, of["tile"])
+                align, value = 64, tensor_map(tensor, of["tile"], of.get("read_once", False))
             elif kind == "pointer":
                 align, value = 8, struct.pack("<Q", tensor.data_ptr())
             elif kind == "stride":

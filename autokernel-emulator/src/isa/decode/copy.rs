@@ -69,7 +69,12 @@ fn bulk(s: &mut Statement<'_>) -> Decoded<CopyOp> {
         let reads_only = s.flag("read");
         return Ok(CopyOp::BulkWait { pending: s.small_constant(0, MAX_PENDING)?, reads_only });
     }
-    if s.flag("tensor") { tensor(s) } else { linear(s) }
+    match (s.flag("prefetch"), s.flag("tensor")) {
+        (true, true) => tensor_prefetch(s),
+        (true, false) => unknown("a prefetch of anything but a tensor"),
+        (false, true) => tensor(s),
+        (false, false) => linear(s),
+    }
 }
 
 fn linear(s: &mut Statement<'_>) -> Decoded<CopyOp> {
@@ -96,9 +101,11 @@ fn linear(s: &mut Statement<'_>) -> Decoded<CopyOp> {
     Ok(CopyOp::BulkToShared { to: destination, from: source, bytes, barrier, from_shared, multicast })
 }
 
+/// A tensor's number of dimensions.
+const DIMENSIONS: &[(&str, usize)] = &[("1d", 1), ("2d", 2), ("3d", 3), ("4d", 4), ("5d", 5)];
+
 fn tensor(s: &mut Statement<'_>) -> Decoded<CopyOp> {
-    let dimensions = [("1d", 1), ("2d", 2), ("3d", 3), ("4d", 4), ("5d", 5)];
-    let Some(dimensions) = s.one_of(&dimensions) else { return unknown("no number of dimensions") };
+    let Some(dimensions) = s.one_of(DIMENSIONS) else { return unknown("no number of dimensions") };
     s.hints(&["tile"]);
     let op = match (s.space(), s.space()) {
         (Some(Space::Global), Some(Space::Shared)) => tensor_store(s)?,
@@ -109,10 +116,24 @@ fn tensor(s: &mut Statement<'_>) -> Decoded<CopyOp> {
         CopyOp::TensorLoad { at, .. } | CopyOp::TensorStore { at, .. } => at,
         _ => &[],
     };
-    if coordinates.len() != dimensions {
-        return unknown(format!("{} coordinates", coordinates.len()));
-    }
+    require_coordinates(coordinates, dimensions)?;
     Ok(op)
+}
+
+/// `cp.async.bulk.prefetch.tensor`: a box to L2.
+fn tensor_prefetch(s: &mut Statement<'_>) -> Decoded<CopyOp> {
+    let Some(dimensions) = s.one_of(DIMENSIONS) else { return unknown("no number of dimensions") };
+    s.hints(&["tile"]);
+    if !s.flag("L2") || s.space() != Some(Space::Global) {
+        return unknown("a prefetch from anything but global memory to L2");
+    }
+    let (map, at) = s.tensor(0)?;
+    require_coordinates(&at, dimensions)?;
+    Ok(CopyOp::TensorPrefetch { map, at })
+}
+
+fn require_coordinates(at: &[Source], dimensions: usize) -> Decoded<()> {
+    if at.len() == dimensions { Ok(()) } else { unknown(format!("{} coordinates", at.len())) }
 }
 
 fn tensor_store(s: &mut Statement<'_>) -> Decoded<CopyOp> {

@@ -35,6 +35,10 @@ impl Cluster<'_, '_> {
                     self.read_tensor(by, &tensor, barrier)?;
                     self.issue_loads(by, to, bytes, barrier, ranks, |_| Source::Tensor(tensor.clone()))?;
                 }
+                CopyOp::TensorPrefetch { map, at } => {
+                    let tensor = self.tensor_box(by, map, at)?;
+                    self.prefetch_tensor(by, &tensor)?;
+                }
                 CopyOp::BulkToShared { .. } => self.issue_linear_load(by, op)?,
                 CopyOp::TensorStore { map, at, from } => {
                     let tensor = self.tensor_box(by, map, at)?;

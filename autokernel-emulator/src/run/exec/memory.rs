@@ -1,6 +1,7 @@
 //! Loads, stores and atomics.
 
 use half::{bf16, f16};
+use rand::Rng;
 
 use crate::fault::Access;
 use crate::isa::instruction::{Atomic, AtomicOp, Load, Store};
@@ -34,7 +35,11 @@ impl Cluster<'_, '_> {
         let total = (bytes * d.len()) as u32;
         self.count_request(pc, lanes, *space, &addresses, total, Access::Read);
         for lane in lanes_of(lanes) {
-            let data = self.load(Lane::ordered(warp, lane, pc, order), *space, addresses[lane], total)?;
+            let by = Lane::ordered(warp, lane, pc, order);
+            let mut data = self.load(by, *space, addresses[lane], total)?;
+            if *space == Space::Global && self.is_early(by) && self.context.options.seed != 0 {
+                self.rng.fill_bytes(&mut data);
+            }
             for (d, element) in d.iter().zip(data.chunks_exact(bytes)) {
                 if let Some(d) = d {
                     self.set_lane(warp, lane, *d, extend(element, *ty, d.bits));

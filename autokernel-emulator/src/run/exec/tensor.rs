@@ -6,6 +6,7 @@ use crate::fault::{Access, FaultKind};
 use crate::isa::types::Space;
 use crate::isa::{Address, Source};
 use crate::run::access::{Lane, aligned};
+use crate::run::address::out_of_bounds;
 use crate::run::cluster::Cluster;
 use crate::run::pending::TensorBox;
 use crate::run::place::Place;
@@ -140,6 +141,17 @@ impl Cluster<'_, '_> {
         let by = Lane::weak(warp, lane, 0);
         let address = self.addresses(warp, address)[lane];
         self.tensor_map(by, address).map(drop)
+    }
+
+    /// Checks that there is memory; what it holds does not matter, nor who writes it meanwhile.
+    pub(super) fn prefetch_tensor(&mut self, by: Lane, tensor: &TensorBox) -> Exec<()> {
+        for (address, _, count) in tensor.rows().filter_map(|row| row.inside) {
+            if self.memory.find(address, count).is_none() {
+                let note = self.memory.describe(address);
+                return out_of_bounds(by.request(Access::Read, count as u32), "global", address, note);
+            }
+        }
+        Ok(())
     }
 
     /// Checks the bytes of memory that a load will read.

@@ -37,14 +37,11 @@ struct Finish {
       : parts(args, band), verdict(verdict), barrier(barrier) {}
 
   template <typename Args, typename Piece, typename Softmax, int kSums>
-  __device__ __forceinline__ void run(const Args& args, const Share<G>& share, const Piece& piece, const Rows& rows,
+  __device__ __forceinline__ void run(const Args& args, const Owners& owners, const Piece& piece, const Rows& rows,
                                       const Softmax& softmax, float (&sums)[kSums]) const {
-    const int64_t tile = share.begin + piece.first_in_line();
-    const int first = share.line.owner(tile);
-    const int count = share.line.owner(tile + piece.tile_blocks - 1) - first + 1;
-    if (count > 1) {
+    if (owners.count > 1) {
       leave(rows, softmax, sums, piece.before != 0);
-      if (is_last(first, count)) combine(args, rows, softmax.scale, first, count);
+      if (is_last(owners)) combine(args, rows, softmax.scale, owners);
       return;
     }
     store_results<G>(args, rows, softmax, sums);
@@ -67,11 +64,11 @@ struct Finish {
   }
 
   // Whether the parts of all others are there. Who is last leaves the counter at zero.
-  __device__ __forceinline__ bool is_last(int first, int count) const {
+  __device__ __forceinline__ bool is_last(const Owners& owners) const {
     meet();  // what one thread says is of what all wrote
     if (threadIdx.x % kWarpgroupSize == 0) {
-      uint32_t* const counter = parts.counter(first);
-      const bool last = ptx::fetch_add_ordered(counter, 1) == static_cast<uint32_t>(count - 1);
+      uint32_t* const counter = parts.counter(owners.first);
+      const bool last = ptx::fetch_add_ordered(counter, 1) == static_cast<uint32_t>(owners.count - 1);
       if (last) *counter = 0;
       store_flag(verdict, last);
     }
@@ -80,8 +77,8 @@ struct Finish {
   }
 
   template <typename Args>
-  __device__ __forceinline__ void combine(const Args& args, const Rows& rows, float scale, int first, int count) const {
-    parts.combine(first, count, rows.count, scale, [&](int row, int column, const float4& out, float lse) {
+  __device__ __forceinline__ void combine(const Args& args, const Rows& rows, float scale, const Owners& owners) const {
+    parts.combine(owners.first, owners.count, rows.count, scale, [&](int row, int column, const float4& out, float lse) {
       const auto at = rows.at(row);
       uint2 words = {pack2<Input>(out.x, out.y), pack2<Input>(out.z, out.w)};
       *reinterpret_cast<uint2*>(static_cast<Input*>(args.out) + at.in_out(args) + column) = words;

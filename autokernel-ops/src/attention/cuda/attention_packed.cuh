@@ -63,8 +63,12 @@ struct PackedRows {
     }
   }
 
-  __device__ __forceinline__ Row at(int row) const {
-    return {sequence, (first + row) / sharing, group * sharing + (first + row) % sharing};
+  __device__ __forceinline__ Row at(int row) const { return at(*this, sharing, first + row); }
+
+  // Of the rows that the sequence has in the group of a piece.
+  template <typename Piece>
+  __device__ __forceinline__ static Row at(const Piece& piece, int sharing, int row) {
+    return {piece.sequence, row / sharing, piece.group * sharing + row % sharing};
   }
 
   // A thread's own.

@@ -16,29 +16,47 @@ struct Sequence {
   int queries;
   int first_key;
   int keys;
+
+  __device__ __forceinline__ bool operator==(const Sequence& other) const {
+    return first_query == other.first_query && queries == other.queries && first_key == other.first_key && keys == other.keys;
+  }
 };
 
 constexpr int kMostKeys = INT32_MAX - 0xffff;  // what an `int` counts, rounded up to blocks
 
+// How numbers are read: for good; or while the grid before this one may still write them, as a guess. A guess is read past L1, where
+// what is read for good would find it again.
+struct ForGood {
+  __device__ __forceinline__ static int32_t load(const int32_t* address) { return __ldg(address); }
+};
+struct AsGuess {
+  __device__ __forceinline__ static int32_t load(const int32_t* address) {
+    int32_t number;
+    asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(number) : "l"(address) : "memory");
+    return number;
+  }
+};
+
 // Whatever device memory says, nothing outside of the tensors is touched.
-__device__ __forceinline__ int number_at(const void* numbers, int at, int most) {
-  return min(max(__ldg(static_cast<const int32_t*>(numbers) + at), 0), most);
+template <typename Reading>
+__device__ __forceinline__ int number_at(Reading reading, const void* numbers, int at, int most) {
+  return min(max(reading.load(static_cast<const int32_t*>(numbers) + at), 0), most);
 }
 
-template <typename Sequences, typename Args>
-__device__ __forceinline__ Sequence sequence_at(const Args& args, int number) {
+template <typename Sequences, typename Args, typename Reading = ForGood>
+__device__ __forceinline__ Sequence sequence_at(const Args& args, int number, Reading reading = {}) {
   Sequence of{number, 0, args.queries, 0, args.keys};
   if constexpr (Sequences::kPackedQueries) {
-    of.first_query = number_at(args.query_bounds, number, args.queries);
-    of.queries = max(number_at(args.query_bounds, number + 1, args.queries) - of.first_query, 0);
+    of.first_query = number_at(reading, args.query_bounds, number, args.queries);
+    of.queries = max(number_at(reading, args.query_bounds, number + 1, args.queries) - of.first_query, 0);
   }
-  if constexpr (Sequences::kKeys == Keys::kCounted) of.keys = number_at(args.lengths, number, args.keys);
+  if constexpr (Sequences::kKeys == Keys::kCounted) of.keys = number_at(reading, args.lengths, number, args.keys);
   if constexpr (Sequences::kKeys == Keys::kPaged) {
-    of.keys = number_at(args.lengths, number, min(args.pages, kMostKeys / Sequences::kPage) * Sequences::kPage);
+    of.keys = number_at(reading, args.lengths, number, min(args.pages, kMostKeys / Sequences::kPage) * Sequences::kPage);
   }
   if constexpr (Sequences::kKeys == Keys::kPacked) {
-    of.first_key = number_at(args.key_bounds, number, args.keys);
-    of.keys = max(number_at(args.key_bounds, number + 1, args.keys) - of.first_key, 0);
+    of.first_key = number_at(reading, args.key_bounds, number, args.keys);
+    of.keys = max(number_at(reading, args.key_bounds, number + 1, args.keys) - of.first_key, 0);
   }
   return of;
 }

@@ -20,6 +20,12 @@ __device__ __forceinline__ int ones(uint32_t word) {
   return count;
 }
 
+// The blocks of the grid that compute pieces of a tile: so many, one after the other.
+struct Owners {
+  int first;
+  int count;
+};
+
 // A part of a tile that one block of the grid computes.
 template <typename Blocks>
 struct Piece {
@@ -43,14 +49,59 @@ __device__ __forceinline__ bool are_mapped(const Args& args) {
 }
 
 // A cache without pages has no keys, whatever lengths say.
-template <typename Sequences, typename Args>
-__device__ __forceinline__ Sequence located(const Args& args, int number) {
-  Sequence of = sequence_at<Sequences>(args, number);
+template <typename Sequences, typename Args, typename Reading = ForGood>
+__device__ __forceinline__ Sequence located(const Args& args, int number, Reading reading = {}) {
+  Sequence of = sequence_at<Sequences>(args, number, reading);
   if constexpr (Sequences::kKeys == Keys::kPaged) {
     if (!are_mapped<Sequences>(args)) of.keys = 0;
   }
   return of;
 }
+
+// The sequences of a batch, as memory says: that of a lane's own number, and one that is the same for all lanes.
+template <typename Sequences>
+struct Known {
+  template <typename Args>
+  __device__ __forceinline__ Sequence own(const Args& args, int number) const {
+    return located<Sequences>(args, number);
+  }
+  template <typename Args>
+  __device__ __forceinline__ Sequence any(const Args& args, int number) const {
+    return located<Sequences>(args, number);
+  }
+};
+
+// The same as a guess, of batches that have a sequence for each lane at most. Each is read once, as it may change between two reads,
+// and what follows from it must fit together.
+template <typename Sequences>
+struct Guessed {
+  Sequence read = {};
+  bool serves;  // else nothing is guessed
+
+  template <typename Args>
+  __device__ __forceinline__ explicit Guessed(const Args& args) : serves(args.batch <= kWarpSize) {
+    const int lane = threadIdx.x % kWarpSize;
+    if (serves && lane < args.batch) read = located<Sequences>(args, lane, AsGuess());
+  }
+
+  template <typename Args>
+  __device__ __forceinline__ Sequence own(const Args&, int) const {
+    return read;
+  }
+  template <typename Args>
+  __device__ __forceinline__ Sequence any(const Args&, int number) const {
+    const auto of = [&](int own) { return __shfl_sync(kAllLanes, own, number); };
+    return {number, of(read.first_query), of(read.queries), of(read.first_key), of(read.keys)};
+  }
+
+  // Whether memory says the same now. Of a whole warp.
+  template <typename Args>
+  __device__ __forceinline__ bool holds(const Args& args) const {
+    if (!serves) return false;
+    const int lane = threadIdx.x % kWarpSize;
+    return __all_sync(kAllLanes, lane >= args.batch || read == located<Sequences>(args, lane));
+  }
+};
 
 template <typename G>
 struct Line {
@@ -64,14 +115,15 @@ struct Line {
   // Blocks of the grid that have a share: the first ones, no more than places, as none between those of a tile may be idle. Each has
   // as many places, and so many of the first ones another.
   uint32_t shares = 0;
-  int64_t each = 0;
+  uint32_t each = 0;
   uint32_t longer = 0;
 
   // Of a whole warp.
-  template <typename Args>
-  __device__ __forceinline__ explicit Line(const Args& args) : sharing(args.heads / args.groups), groups(args.groups) {
+  template <typename Args, typename Batch>
+  __device__ __forceinline__ Line(const Args& args, const Batch& sequences)
+      : sharing(args.heads / args.groups), groups(args.groups) {
     for (int number = threadIdx.x % kWarpSize; number < args.batch; number += kWarpSize) {
-      count += of_sequence(located<Sequences>(args, number));
+      count += of_sequence(sequences.own(args, number));
     }
 #pragma unroll
     for (int distance = kWarpSize / 2; distance > 0; distance /= 2) {
@@ -79,17 +131,17 @@ struct Line {
     }
     if (count == 0) return;
     shares = count < gridDim.x ? static_cast<uint32_t>(count) : gridDim.x;
-    each = count / shares;
-    longer = static_cast<uint32_t>(count - each * shares);
+    each = static_cast<uint32_t>(count / shares);
+    longer = static_cast<uint32_t>(count - int64_t{each} * shares);
   }
 
   // Where the share of a block of the grid begins, and which block's share has a place of the line.
   __device__ __forceinline__ int64_t begin(uint32_t block) const {
-    return block < shares ? each * block + min(block, longer) : count;
+    return block < shares ? int64_t{each} * block + min(block, longer) : count;
   }
   __device__ __forceinline__ int owner(int64_t place) const {
-    const int64_t of_longer = longer * (each + 1);
-    if (place < of_longer) return static_cast<int>(place / (each + 1));
+    const int64_t of_longer = longer * (int64_t{each} + 1);
+    if (place < of_longer) return static_cast<int>(place / (int64_t{each} + 1));
     return static_cast<int>(longer + (place - of_longer) / each);
   }
 
@@ -135,17 +187,36 @@ struct Share {
   int before = 0;  // blocks of that tile that are another's
 
   // Of a whole warp.
-  template <typename Args>
-  __device__ __forceinline__ explicit Share(const Args& args) : line(args) {
+  template <typename Args, typename Batch>
+  __device__ __forceinline__ Share(const Args& args, const Batch& sequences) : line(args, sequences) {
     begin = line.begin(blockIdx.x);
     count = line.begin(blockIdx.x + 1) - begin;
     sequence = {};
-    if (count != 0) find(args);
+    if (count != 0) find(args, sequences);
+  }
+  template <typename Args>
+  __device__ __forceinline__ explicit Share(const Args& args) : Share(args, Known<typename G::Sequences>()) {}
+
+  // Who computes pieces of the tile of one.
+  template <typename Piece>
+  __device__ __forceinline__ Owners owners(const Piece& piece) const {
+    const int64_t tile = begin + piece.first_in_line();
+    const int first = line.owner(tile);
+    return {first, line.owner(tile + piece.tile_blocks - 1) - first + 1};
   }
 
   // Calls `compute(piece)` for each piece in order.
   template <typename Args, typename Compute>
   __device__ __forceinline__ void for_each_piece(const Args& args, Compute compute) const {
+    while_pieces(args, Known<typename G::Sequences>(), [&](const auto& piece) {
+      compute(piece);
+      return true;
+    });
+  }
+
+  // As long as `compute(piece)` says so.
+  template <typename Args, typename Batch, typename Compute>
+  __device__ __forceinline__ void while_pieces(const Args& args, const Batch& sequences, Compute compute) const {
     Sequence at = sequence;
     int group_at = group, tile_at = tile, skipped = before;
 #pragma unroll 1
@@ -153,8 +224,9 @@ struct Share {
       const auto blocks = line.blocks(at, tile_at);
       const int length = line.length(blocks);
       const int taken = min(length - skipped, count - from);
-      compute(Piece<typename Line<G>::Blocks>{at, group_at, tile_at * G::kTileQueries, blocks.part(skipped, taken),
-                                              skipped, length, from});
+      const Piece<typename Line<G>::Blocks> piece = {
+          at, group_at, tile_at * G::kTileQueries, blocks.part(skipped, taken), skipped, length, from};
+      if (!compute(piece)) return;
       from += taken;
       skipped = 0;
       if (++tile_at < line.tiles(at)) continue;
@@ -163,20 +235,20 @@ struct Share {
       group_at = 0;
       do {
         if (at.number + 1 >= args.batch) return;
-        at = located<typename G::Sequences>(args, at.number + 1);
+        at = sequences.any(args, at.number + 1);
       } while (at.queries == 0);
     }
   }
 
  private:
   // The sequence by a scan, one a lane; then the group, and the tile.
-  template <typename Args>
-  __device__ __forceinline__ void find(const Args& args) {
+  template <typename Args, typename Batch>
+  __device__ __forceinline__ void find(const Args& args, const Batch& sequences) {
     const int lane = threadIdx.x % kWarpSize;
     int64_t rest = begin;
     for (int first = 0; first < args.batch; first += kWarpSize) {
       int64_t own = 0;
-      if (first + lane < args.batch) own = line.of_sequence(located<typename G::Sequences>(args, first + lane));
+      if (first + lane < args.batch) own = line.of_sequence(sequences.own(args, first + lane));
       int64_t up_to = own;
 #pragma unroll
       for (int distance = 1; distance < kWarpSize; distance *= 2) {
@@ -187,7 +259,7 @@ struct Share {
       if (behind != 0) {
         const int found = ones(~behind);  // sums only grow from lane to lane
         rest -= __shfl_sync(kAllLanes, static_cast<long long>(up_to - own), found);
-        sequence = located<typename G::Sequences>(args, first + found);
+        sequence = sequences.any(args, first + found);
         break;
       }
       rest -= __shfl_sync(kAllLanes, static_cast<long long>(up_to), kWarpSize - 1);

@@ -15,4 +15,19 @@ __device__ __forceinline__ void tma_load_4d(const TensorMap& map, uint32_t desti
       : "memory");
 }
 
+// What becomes of lines that a copy brings to L2, as `createpolicy.fractional` says it of all of them.
+enum class L2Policy : uint64_t {
+  kEvictNormal = 0x1000000000000000,
+  kEvictFirst = 0x12f0000000000000,  // they leave before others do
+};
+
+__device__ __forceinline__ void tma_load_4d(const TensorMap& map, uint32_t destination, uint32_t barrier, int x, int y,
+                                            int z, int w, L2Policy policy) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint"
+      " [%0], [%1, {%3, %4, %5, %6}], [%2], %7;" ::"r"(destination),
+      "l"(&map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w), "l"(static_cast<uint64_t>(policy))
+      : "memory");
+}
+
 }  // namespace autokernel::ptx

@@ -44,7 +44,7 @@ struct SharingAttention {
 #pragma unroll
           for (int band = 0; band < G::kBands; ++band) {
             const Finish finish(args, warpgroup * G::kBands + band, shared.verdict(warpgroup), kFirstBarrier + warpgroup);
-            finish.run(args, share, piece, bands[band].rows, bands[band].softmax, bands[band].sums);
+            finish.run(args, share.owners(piece), piece, bands[band].rows, bands[band].softmax, bands[band].sums);
           }
         });
   }

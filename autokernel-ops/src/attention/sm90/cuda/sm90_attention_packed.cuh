@@ -21,6 +21,20 @@ __device__ __forceinline__ uint4 load_global(const void* address) {
   return v;
 }
 
+// Brings the queries of a piece to L2. By a warp.
+template <typename G, typename Args, typename Piece>
+__device__ __forceinline__ void prefetch_queries(const Args& args, const Line<G>& line, const Piece& piece) {
+  constexpr int kRowBytes = G::kHeadDim * int{sizeof(typename G::Input)};
+  constexpr int kLines = ceil_div(kRowBytes, 128);
+  const int rows = min(line.rows(piece.sequence) - piece.first_row, G::kTileQueries);
+#pragma unroll 1
+  for (int at = threadIdx.x % kWarpSize; at < rows * kLines; at += kWarpSize) {
+    const auto row = PackedRows<G>::at(piece, line.sharing, piece.first_row + at / kLines);
+    const char* const begin = static_cast<const char*>(args.q) + row.in_q(args) * int64_t{sizeof(typename G::Input)};
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(begin + at % kLines * 128));
+  }
+}
+
 // Brings the queries of a consumer's rows to where wgmma reads them; zeros for rows that are not there. By the warpgroup.
 template <typename G, typename Args>
 __device__ __forceinline__ void load_queries(const Args& args, const PackedRows<G>& rows, uint32_t destination) {

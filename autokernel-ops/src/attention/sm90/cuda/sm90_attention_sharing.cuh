@@ -27,18 +27,29 @@ struct SharingAttention {
     }
     __syncthreads();
     let_next_grids_begin();
-    // Where memory does not say how long sequences are, shares are found while the grid before this one ends.
+    // Shares are found, and their first keys brought to L2, while the grid before this one ends. It may yet write how long sequences
+    // are: that is guessed, and held against what memory says then.
     if constexpr (Sequences::kAreWhole) {
       const Share<G> share(args);
+      prefetch(args, share, Known<Sequences>());
       ptx::wait_for_previous_grids();
       attend(args, shared, warpgroup, share);
     } else {
+      const Guessed<Sequences> sequences(args);
+      Share<G> share(args, sequences);
+      if (sequences.serves) prefetch(args, share, sequences);
       ptx::wait_for_previous_grids();
-      attend(args, shared, warpgroup, Share<G>(args));
+      if (!sequences.holds(args)) share = Share<G>(args);
+      attend(args, shared, warpgroup, share);
     }
   }
 
  private:
+  template <typename Batch>
+  __device__ __forceinline__ static void prefetch(const Args& args, const Share<G>& share, const Batch& sequences) {
+    if (threadIdx.x < kWarpSize) SharingProducer<G>::prefetch(args, share, sequences);
+  }
+
   __device__ __forceinline__ static void attend(const Args& args, const Shared<G>& shared, int warpgroup,
                                                 const Share<G>& share) {
     if (warpgroup == 0) {

@@ -39,6 +39,7 @@ struct SharingConsumer {
     const KeysOf<typename G::Problem> keys(piece.sequence.queries, piece.sequence.keys);
     const Scores<typename G::Problem, Rows> score(args, rows, piece.sequence.number, keys.offset);
     Softmax<G::Problem::kScored> softmax(score.kScale * kLog2E);
+    const Owners owners = share.owners(piece);  // found while the first keys are on their way
     float sums[M::kSums];
 #pragma unroll
     for (int i = 0; i < M::kSums; ++i) sums[i] = 0.0f;
@@ -50,7 +51,7 @@ struct SharingConsumer {
       multiplier.attend(softmax, sums, score, keys, piece.blocks, rows, [] {});
     }
 
-    finish.run(args, share, piece, rows, softmax, sums);
+    finish.run(args, owners, piece, rows, softmax, sums);
   }
 
   __device__ __forceinline__ void meet() const {
