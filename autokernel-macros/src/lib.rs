@@ -222,10 +222,24 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// }
 /// ```
 ///
+/// A sum of exponentials relative to a maximum of the same elements, as of a softmax or a log-sum-exp, is one with that maximum: each part
+/// takes it relative to its own, and what brings parts together moves them. Where nothing else is written the elements go nowhere, so that
+/// a language model's loss needs no memory for logits:
+///
+/// ```ignore
+/// #[autokernel::fused_matmul]
+/// pub fn cross_entropy(x: &Matrix<bf16>, w: &Matrix<bf16>, target: &Column<f32>, loss: &mut Column<f32>) {
+///     let y = dot(x, w.t());
+///     let most = row_max(y);
+///     let chosen = row_sum(if column_index() == target { y } else { 0.0 });
+///     loss = most + row_sum((y - most).exp()).ln() - chosen;
+/// }
+/// ```
+///
 /// A row's reductions are known behind its last column, so that elements are not made of them: another kernel reads the column. They are
 /// of `y` before it is rounded to the output's type. Each warp leaves its part of a row in a workspace, and a second, small kernel of
-/// the same launch brings the parts together: no atomics, the same bits in each run. One product, whose elements are written too;
-/// where C has no columns nothing is written.
+/// the same launch brings the parts together: no atomics, the same bits in each run. Of one product, no batch; where C has
+/// no columns nothing is written.
 ///
 /// **Partners**, as of rotary embeddings: `rotate_half(y, 128)` and `rotate_pairs(y)` are those of a value `y` that the body has bound, in
 /// both pairings of [`macro@rows`], and `repeat_columns(table)` repeats the columns of a matrix or a row along each row:

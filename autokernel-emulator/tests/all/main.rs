@@ -15,6 +15,7 @@ mod deletions;
 mod epilogues;
 mod fp8_output_kernels;
 mod hostile;
+mod joined_statistics_kernels;
 mod made_scales_kernels;
 mod mutants;
 mod parse;

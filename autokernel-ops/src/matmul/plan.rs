@@ -36,8 +36,8 @@ pub struct Operands {
     pub scales: Vec<u8>,
     /// The scales of blocks of the first factor.
     pub a_scales: Option<u8>,
-    /// What the kernel stages and stores: the first matrix that is written.
-    pub c: u8,
+    /// What the kernel stages and stores: the first matrix that is written; none where rows are reduced alone.
+    pub c: Option<u8>,
     /// The fields of what a body takes beside them.
     pub others: Vec<Field>,
     /// Which products a launch computes.
@@ -58,7 +58,7 @@ impl Operands {
         b2: None,
         scales: Vec::new(),
         a_scales: None,
-        c: 2,
+        c: Some(2),
         others: Vec::new(),
         many: Many::One,
         batched: Vec::new(),
@@ -104,10 +104,10 @@ impl Operands {
     ) -> Self {
         let numbered = || (0..).zip(operands);
         let output = numbered().find(|(_, operand)| (operand.role, operand.kind) == (Role::Output, Kind::Matrix));
-        let first = output.map_or(Operands::PLAIN.c, |(number, _)| number);
-        let c = made.map_or(first, |made| made.output);
+        let c = made.map(|made| made.output).or(output.map(|(number, _)| number));
         let is_scales = |number: &u8| scales.contains(number) || a_scales == Some(*number);
-        let is_other = |number: &u8| ![a, b, c].contains(number) && b2 != Some(*number) && !is_scales(number);
+        let is_other =
+            |number: &u8| ![a, b].contains(number) && ![b2, c].contains(&Some(*number)) && !is_scales(number);
         let others = numbered().filter(|(number, _)| is_other(number));
         let batched = numbered().filter(|(_, operand)| operand.batched).map(|(number, _)| number).collect();
         let sizes = numbered().find(|(_, operand)| operand.kind == Kind::Index).map(|(number, _)| number);
@@ -127,7 +127,7 @@ impl Operands {
     /// Factors and C by their names in CUDA.
     fn named(&self) -> impl Iterator<Item = (&'static str, u8)> + Clone + use<> {
         let &Operands { a, b, b2, c, .. } = self;
-        [("a", a), ("b", b)].into_iter().chain(b2.map(|b2| ("b2", b2))).chain([("c", c)])
+        [("a", a), ("b", b)].into_iter().chain(b2.map(|b2| ("b2", b2))).chain(c.map(|c| ("c", c)))
     }
 
     /// How far apart the matrices of a batch lie, of factors and of C.

@@ -138,6 +138,7 @@ fn each_function_beyond_the_first_takes_registers() {
         factors: [0, 1],
         other_factor: None,
         statistics: 0,
+        joined: 0,
         scales: Vec::new(),
         a_scales: None,
         batched: Vec::new(),

@@ -53,7 +53,7 @@ fn the_output_that_is_scaled_is_staged_wherever_it_stands_and_its_scales_are_no_
     let problem = problem();
     let body = problem.body.as_deref().unwrap();
     assert_eq!(body.matrices().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["out", "other"]);
-    assert_eq!((Operands::of(&problem).c, Operands::of_class(&problem.class()).c), (5, 5));
+    assert_eq!((Operands::of(&problem).c, Operands::of_class(&problem.class()).c), (Some(5), Some(5)));
     let made = Coarse { operand: 3, axis: 1, indices: 128, together: 1, is_ragged: true };
     assert_eq!(signature(&problem).coarse, [made]);
     // 100 rows of 300 columns: 2 and 1 bytes an element, and 3 scales a row.

@@ -2,6 +2,7 @@
 
 mod class;
 mod complaint;
+mod joined;
 mod made_scales;
 pub mod oracle;
 pub mod print;
@@ -24,6 +25,7 @@ use class::MOST_REGISTERS;
 use complaint::complaints;
 
 pub use class::BodyClass;
+pub use joined::Join;
 pub use written::{Made, Product, Second, Written};
 
 /// The body of a product: one without mistakes, nor steps that no output needs.
@@ -191,6 +193,11 @@ impl Body {
         })
     }
 
+    /// The sums along rows that are of exponentials relative to a maximum, in order.
+    pub fn joins(&self) -> Vec<Join<'_>> {
+        joined::joins(&self.0.body)
+    }
+
     /// The statements that compute an element, in order; of reductions their terms.
     pub fn steps_of_elements(&self) -> Vec<&Step> {
         rows::of_elements(&self.0.body)
@@ -264,6 +271,10 @@ mod tests;
 #[cfg(test)]
 #[path = "statistics_tests.rs"]
 mod statistics_tests;
+
+#[cfg(test)]
+#[path = "joined_tests.rs"]
+mod joined_tests;
 
 #[cfg(test)]
 #[path = "two_products_tests.rs"]

@@ -197,8 +197,11 @@ impl Sm90Schedule {
         TileBox { rows: WARP_ROWS, columns: swizzle / element, swizzle }
     }
 
-    /// Store boxes that each warp has room for. Two let a store read one while the next is written.
+    /// Store boxes that each warp has room for. Two let a store read one while the next is written; none where C is not stored.
     pub fn store_buffers(&self, problem: &Class) -> u32 {
+        if !problem.writes_c() {
+            return 0;
+        }
         if self.shared_bytes_with(problem, 2) <= MAX_SHARED_BYTES { 2 } else { 1 }
     }
 

@@ -68,7 +68,10 @@ fn args(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -> Vec<Fiel
     let mut args = vec![map("a_map", a, operand_box(a_rows, panel_k(class))), map("b_map", b, box_of_b)];
     args.extend(b2.map(|b2| map("b2_map", b2, box_of_b)));
     args.extend(maps_of_scales(class, operands, schedule));
-    args.extend([map("c_map", c, schedule.store_box(class)), pointer("c", c), operands.leading("ldc", c)]);
+    args.extend(
+        c.into_iter()
+            .flat_map(|c| [map("c_map", c, schedule.store_box(class)), pointer("c", c), operands.leading("ldc", c)]),
+    );
     if class.block.is_some() {
         args.extend(operands.addressed_scales());
     }
@@ -84,7 +87,7 @@ fn args(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -> Vec<Fiel
         let buffers = [("handed_on", HANDED_ON), ("flags", FLAGS)];
         args.extend(buffers.map(|(name, buffer)| field(name, Arg::Workspace { buffer })));
     }
-    args.push(field("c_is_mapped", Arg::IsMapped { operand: c }));
+    args.extend(c.map(|operand| field("c_is_mapped", Arg::IsMapped { operand })));
     args.extend(operands.batch_strides());
     args.extend(others.iter().cloned());
     args
