@@ -174,8 +174,19 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// }
 /// ```
 ///
-/// The sums of a group are scaled in `f32`. `i4x2` holds numbers of −8 to 7: of a checkpoint with zero points subtract these before it is
-/// packed, where they are the same for all groups; others are not served yet. K is a multiple of a group, and of 32 where it is packed.
+/// The sums of a group are scaled in `f32`. `i4x2` holds numbers of −8 to 7. Where each group has a zero point, the number that stands for 0,
+/// it is subtracted as numbers are unpacked, exactly:
+///
+/// ```ignore
+/// /// As `autokernel::quantise_with_zeros` gives it: `scales` and `zeros` are `[k / 128, n]`.
+/// #[autokernel::fused_matmul(group = 128)]
+/// pub fn shifted(x: &Matrix<bf16>, w: &Matrix<i4x2>, zeros: &Matrix<i8>, scales: &Matrix<f16>, out: &mut Matrix<bf16>) {
+///     out = dot(x, ((w - zeros) * scales).t());
+/// }
+/// ```
+///
+/// Zero points of 4 bits are −8 to 8, of 8 bits any `i8`; other ones of 4 bits give other sums on a GPU than on the CPU. Checkpoints count
+/// numbers and zero points from 0 to 15: both are 8 less here. K is a multiple of a group, and of 32 where it is packed.
 ///
 /// A batch of products of one shape is one launch; an operand that is no batch is shared by all of them:
 ///

@@ -245,8 +245,13 @@ fn problem_struct(problem: &Problem, spelling: Spelling) -> String {
 fn weights_of(Weights { dtype, scales }: Weights) -> String {
     let scale = scales.map(|scales| format!("using Scale = autokernel::{};\n  ", scales.dtype)).unwrap_or_default();
     let group = scales.map_or(0, |scales| scales.group);
+    let zeros = if scales.is_some_and(|scales| scales.zeros) {
+        "static constexpr bool kZeros = true;  // and a zero point\n  "
+    } else {
+        ""
+    };
     format!(
-        "using Weight = autokernel::{dtype};\n  {scale}static constexpr int kGroup = {group};  // numbers along K a scale; 0: none\n  "
+        "using Weight = autokernel::{dtype};\n  {scale}static constexpr int kGroup = {group};  // numbers along K a scale; 0: none\n  {zeros}"
     )
 }
 

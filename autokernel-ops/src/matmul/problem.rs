@@ -210,6 +210,11 @@ impl Class {
         self.weights.and_then(|weights| weights.scales).map(|scales| scales.group)
     }
 
+    /// Whether groups along K have zero points.
+    pub fn has_zeros(&self) -> bool {
+        self.weights.and_then(|weights| weights.scales).is_some_and(|scales| scales.zeros)
+    }
+
     /// Which products a launch computes.
     pub fn many(&self) -> Many {
         self.body.as_ref().map_or(Many::One, BodyClass::many)

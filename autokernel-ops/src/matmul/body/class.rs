@@ -26,6 +26,9 @@ pub struct BodyClass {
     /// The numbers of the scales of groups or blocks of second factors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scales: Vec<u8>,
+    /// The numbers of the zero points of groups of second factors.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub zeros: Vec<u8>,
     /// The number of the scales of blocks of the first factor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub a_scales: Option<u8>,
@@ -95,6 +98,7 @@ impl BodyClass {
             factors,
             other_factor,
             scales: written.numbers_of_scales(),
+            zeros: written.numbers_of_zeros(),
             a_scales: written.number_of_a_scales(),
             batched: written.batched(),
             partners: written.partners(),
@@ -163,7 +167,7 @@ impl BodyClass {
 
     /// The inputs beside the factors whose elements are read, with their numbers.
     pub fn inputs(&self) -> impl Iterator<Item = (u8, Kind, Dtype)> + '_ {
-        let is_scales = |at| self.scales.contains(&at) || self.a_scales == Some(at);
+        let is_scales = |at| self.scales.contains(&at) || self.zeros.contains(&at) || self.a_scales == Some(at);
         let factor = move |at| self.factors.contains(&at) || self.other_factor == Some(at) || is_scales(at);
         let inputs = (0..)
             .zip(&self.operands)

@@ -4,7 +4,7 @@ use autokernel_core::{Dtype, Role};
 
 use super::class::BodyClass;
 use super::written::Written;
-use super::{joined, made_scales, rotations, rows};
+use super::{joined, made_scales, rotations, rows, zeros};
 use crate::body::check::Checker;
 use crate::body::{Body, Complaint, ELEMENTS, FP8, Kind, Operand, Place, Rotated, Step};
 use crate::matmul::block_scales::SCALED;
@@ -21,6 +21,7 @@ pub fn complaints(written: &Written) -> Vec<Complaint> {
     }
     factors(&mut checker, written);
     scales(&mut checker, written);
+    zeros::check(&mut checker, written);
     batch(&mut checker, written);
     for (at, operand) in body.operands.iter().enumerate() {
         if (operand.role, operand.kind) == (Role::Output, Kind::Row) {
@@ -30,7 +31,8 @@ pub fn complaints(written: &Written) -> Vec<Complaint> {
         }
         let is_factor = written.factors().any(|factor| factor == operand.name);
         let is_narrow = FP8.contains(&operand.dtype) && (operand.kind, operand.role) == (Kind::Matrix, Role::Output);
-        if operand.kind != Kind::Index && !is_factor && !is_narrow && !ELEMENTS.contains(&operand.dtype) {
+        let is_zeros = written.zeros().any(|zeros| zeros == operand.name);
+        if operand.kind != Kind::Index && !is_factor && !is_zeros && !is_narrow && !ELEMENTS.contains(&operand.dtype) {
             let message = if FP8.contains(&operand.dtype) {
                 format!(
                     "{} is a type of the factors of `dot` and of a `&mut Matrix` that is written; make this bf16, f16 or f32",

@@ -12,6 +12,7 @@ mod print_rows;
 mod rotations;
 mod rows;
 mod written;
+mod zeros;
 
 use std::fmt;
 
@@ -91,14 +92,19 @@ impl Body {
         self.0.numbers_of_scales()
     }
 
+    /// The numbers of the zero points of groups of each product's second factor.
+    pub fn zeros(&self) -> Vec<u8> {
+        self.0.numbers_of_zeros()
+    }
+
     /// The number of the scales of blocks of the first factor.
     pub fn a_scales(&self) -> Option<u8> {
         self.0.number_of_a_scales()
     }
 
-    /// The numbers of what is multiplied: factors and their scales.
+    /// The numbers of what is multiplied: factors, their scales and zero points.
     pub fn multiplied(&self) -> Vec<u8> {
-        [self.factors(), self.scales(), self.a_scales().into_iter().collect()].concat()
+        [self.factors(), self.scales(), self.zeros(), self.a_scales().into_iter().collect()].concat()
     }
 
     /// Which products a launch computes.
@@ -249,7 +255,7 @@ impl fmt::Display for Body {
         for operand in self.inputs() {
             write!(f, ", {operand}")?;
         }
-        for scales in self.a_scales().into_iter().chain(self.scales()) {
+        for scales in self.a_scales().into_iter().chain(self.scales()).chain(self.zeros()) {
             write!(f, ", {}", self.operands()[usize::from(scales)])?;
         }
         if let Some(sizes) = self.sizes() {

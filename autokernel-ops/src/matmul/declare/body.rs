@@ -207,9 +207,9 @@ impl Sorted {
             return Err(vec![declaration.parameter_list.complain(message)]);
         };
         let second = second(factors, more)?;
-        let Factors { a, transpose_a, a_scales, b, transpose_b, scales } = factors.clone();
+        let Factors { a, transpose_a, a_scales, b, transpose_b, scales, zeros } = factors.clone();
         let layout = Layout::new(transpose_a, transpose_b);
-        let product = Product { name: name.to_owned(), a, a_scales, b, scales };
+        let product = Product { name: name.to_owned(), a, a_scales, b, scales, zeros };
         Ok(Sorted { product, second, layout, node, steps, nodes, fetches, fetched_at, made })
     }
 }
@@ -243,10 +243,11 @@ fn second(first: &Factors, more: &[Dot<'_>]) -> Result<Option<Second>, Vec<Compl
         reason.map(|reason| written.node.complain(reason))
     });
     let refused: Vec<Complaint> = refused.collect();
-    let second = |&Dot { name, factors: Factors { b, scales, .. }, .. }: &Dot<'_>| Second {
+    let second = |&Dot { name, factors: Factors { b, scales, zeros, .. }, .. }: &Dot<'_>| Second {
         name: name.to_owned(),
         b: b.clone(),
         scales: scales.clone(),
+        zeros: zeros.clone(),
     };
     if refused.is_empty() { Ok(more.first().map(second)) } else { Err(refused) }
 }

@@ -5,7 +5,7 @@ use autokernel_core::{Arg, Field, Grid, KernelStep, LaunchPlan, Residency, Split
 
 use super::{Mode, SWIZZLE_BYTES, Sm90Schedule, UNSWIZZLED, WARPS_PER_WARPGROUP, groups, panel_k, tile_k};
 use crate::matmul::block_scales::AT_ONCE;
-use crate::matmul::plan::{A_SCALES, Operands, SCALES, field, pointer, raster};
+use crate::matmul::plan::{A_SCALES, Operands, SCALES, ZEROS, field, pointer, raster};
 use crate::matmul::problem::Class;
 use crate::source::{Constant, boolean, int};
 
@@ -93,7 +93,7 @@ fn args(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -> Vec<Fiel
     args
 }
 
-/// The tensor maps of scales: of groups those of second factors, of blocks that of the first one.
+/// The tensor maps of scales: of groups those of second factors, with their zero points, of blocks that of the first one.
 fn maps_of_scales(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -> Vec<Field> {
     let map = |name: &str, operand, tile| field(&format!("{name}_map"), Arg::Map { operand, tile });
     if let Some(of_a) = operands.a_scales {
@@ -102,7 +102,9 @@ fn maps_of_scales(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -
     }
     let columns = class.columns_of_c(schedule.tile_n);
     let tile = TileBox { rows: groups(class), columns, swizzle: UNSWIZZLED };
-    SCALES.into_iter().zip(&operands.scales).map(|(name, &operand)| map(name, operand, tile)).collect()
+    let named = [(SCALES, &operands.scales), (ZEROS, &operands.zeros)];
+    let named = named.into_iter().flat_map(|(names, of)| names.into_iter().zip(of));
+    named.map(|(name, &operand)| map(name, operand, tile)).collect()
 }
 
 /// The constants of CUDA's `struct Schedule`: the knobs that make an image, and what the launch needs too.
