@@ -21,6 +21,7 @@ include!("src/bodies/timed.rs");
 include!("src/bodies/timed_block_scales.rs");
 include!("src/bodies/timed_fp8.rs");
 include!("src/bodies/timed_fp8_output.rs");
+include!("src/bodies/timed_loss.rs");
 include!("src/bodies/timed_math.rs");
 include!("src/bodies/timed_types.rs");
 include!("src/bodies/timed_weights.rs");
@@ -132,13 +133,15 @@ fn timed(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
     let ships = problem.class().portfolio(Arch::SM_90A);
     let others = block_scales_schedules().map(Schedule::from).into_iter().filter(|it| !ships.contains(it));
     jobs.extend(ships.iter().copied().chain(others).map(|schedule| (name, problem.clone(), schedule)));
-    for (name, source) in TIMED_MATH {
+    for (name, source) in TIMED_MATH.into_iter().chain(TIMED_LOSS) {
         let problem = Problem::Matmul(product::problem(&syn::parse_str(source)?)?);
         jobs.extend(schedules.map(|schedule| (name, problem.clone(), schedule.into())));
     }
-    for (name, source) in [BEHIND, COPY, NORM_BEHIND, QUANTISE] {
+    for ((name, source), columns) in
+        [(BEHIND, 8192), (COPY, 8192), (NORM_BEHIND, 8192), (QUANTISE, 8192), (LOSS_BEHIND, 32_768)]
+    {
         let problem = problem_of_rows(&syn::parse_str(source)?)?;
-        let schedule = RowsSchedule::for_columns(&problem.class(), 8192, Arch::SM_90A);
+        let schedule = RowsSchedule::for_columns(&problem.class(), columns, Arch::SM_90A);
         jobs.push((name, Problem::Rows(problem), schedule.into()));
     }
 

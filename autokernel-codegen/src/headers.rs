@@ -125,6 +125,7 @@ mod tests {
             [&matmul::roots::ROOTS[..], &rows::emit::ROOTS, &attention::emit::ROOTS, Routing::ROOTS].concat();
         let others = [
             "reference_groups.cuh",
+            "reference_joined.cuh",
             "reference_matmul.cuh",
             "reference_rotated.cuh",
             "reference_scaled.cuh",

@@ -14,7 +14,7 @@ use syn::{Error, Ident, Result};
 
 use crate::function::{Called, Functions};
 use crate::spec::{self, Spec};
-use crate::translate::scaled_factor;
+use crate::translate::{Scaled, scaled_factor};
 use crate::words::DOT;
 use crate::{problem, rows, twin};
 
@@ -142,7 +142,7 @@ impl VisitMut for Named<'_> {
         let syn::Expr::Call(call) = expr else { return };
         let syn::Expr::Path(path) = &*call.func else { return };
         if path.path.is_ident(DOT) {
-            let Some(Ok((second, ..))) = call.args.get(1).map(scaled_factor) else { return };
+            let Some(Ok(Scaled { matrix: second, .. })) = call.args.get(1).map(scaled_factor) else { return };
             let Some(number) = self.seconds.iter().position(|name| second == name) else { return };
             let name = Ident::new(PRODUCTS[number], Span::call_site());
             *expr = syn::Expr::Path(syn::ExprPath { attrs: Vec::new(), qself: None, path: name.into() });

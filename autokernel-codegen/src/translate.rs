@@ -9,7 +9,7 @@ mod fetch;
 mod lifted;
 
 pub use call::check_function;
-pub use lifted::scaled_factor;
+pub use lifted::{Scaled, scaled_factor};
 
 use syn::{Error, Result};
 

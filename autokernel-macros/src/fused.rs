@@ -64,7 +64,11 @@ pub fn parts(spec: &Spec, problem: &matmul::Problem, body: &Body) -> Result<Part
 fn tables(problem: &matmul::Problem, body: &Body, operands: &Operands) -> TokenStream {
     let group = problem.weights.and_then(|weights| weights.scales).map_or(0, |Scales { group, .. }| group as usize);
     let of_groups = body.scales().into_iter().filter(|_| problem.block.is_none()).map(usize::from);
-    let scales = of_groups.map(|operand| quote!((#operand, #group)));
+    let zeros: Vec<usize> = body.zeros().into_iter().map(usize::from).collect();
+    let scales = of_groups.enumerate().map(|(product, operand)| {
+        let zeros = zeros.get(product).map_or_else(|| quote!(None), |zeros| quote!(Some(#zeros)));
+        quote!(::autokernel::matmul::GroupScales { scales: #operand, zeros: #zeros, group: #group })
+    });
     let of_blocks = body.a_scales().into_iter().chain(body.scales()).map(usize::from);
     let blocks = match problem.block.map(|block| block as usize) {
         None => quote!(None),
@@ -82,7 +86,7 @@ fn tables(problem: &matmul::Problem, body: &Body, operands: &Operands) -> TokenS
 
 /// The shapes and errors; follows what the user wrote.
 fn docs(problem: &matmul::Problem, body: &Body, parameters: &[Ident]) -> String {
-    let (factors, scales, a_scales) = (body.factors(), body.scales(), body.a_scales());
+    let (factors, scales, zeros, a_scales) = (body.factors(), body.scales(), body.zeros(), body.a_scales());
     let (block, made) = (problem.block.unwrap_or(1), body.made());
     let of_weights = match problem.weights {
         Some(weights) if weights.dtype.numbers() > 1 => "n, k / 2",
@@ -102,7 +106,7 @@ fn docs(problem: &matmul::Problem, body: &Body, parameters: &[Ident]) -> String 
             (Kind::Matrix, None) if scales.contains(&number) && problem.block.is_some() => {
                 format!("`{name}: [⌈n / {block}⌉, ⌈k / {block}⌉]`")
             }
-            (Kind::Matrix, None) if scales.contains(&number) => {
+            (Kind::Matrix, None) if scales.contains(&number) || zeros.contains(&number) => {
                 format!("`{name}: [k / {}, n]`", problem.class().group().unwrap_or(1))
             }
             (Kind::Matrix, None) if made.is_some_and(|made| made.scales == number) => {

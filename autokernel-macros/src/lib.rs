@@ -174,8 +174,19 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// }
 /// ```
 ///
-/// The sums of a group are scaled in `f32`. `i4x2` holds numbers of −8 to 7: of a checkpoint with zero points subtract these before it is
-/// packed, where they are the same for all groups; others are not served yet. K is a multiple of a group, and of 32 where it is packed.
+/// The sums of a group are scaled in `f32`. `i4x2` holds numbers of −8 to 7. Where each group has a zero point, the number that stands for 0,
+/// it is subtracted as numbers are unpacked, exactly:
+///
+/// ```ignore
+/// /// As `autokernel::quantise_with_zeros` gives it: `scales` and `zeros` are `[k / 128, n]`.
+/// #[autokernel::fused_matmul(group = 128)]
+/// pub fn shifted(x: &Matrix<bf16>, w: &Matrix<i4x2>, zeros: &Matrix<i8>, scales: &Matrix<f16>, out: &mut Matrix<bf16>) {
+///     out = dot(x, ((w - zeros) * scales).t());
+/// }
+/// ```
+///
+/// Zero points of 4 bits are −8 to 8, of 8 bits any `i8`; other ones of 4 bits give other sums on a GPU than on the CPU. Checkpoints count
+/// numbers and zero points from 0 to 15: both are 8 less here. K is a multiple of a group, and of 32 where it is packed.
 ///
 /// A batch of products of one shape is one launch; an operand that is no batch is shared by all of them:
 ///
@@ -222,10 +233,24 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// }
 /// ```
 ///
+/// A sum of exponentials relative to a maximum of the same elements, as of a softmax or a log-sum-exp, is one with that maximum: each part
+/// takes it relative to its own, and what brings parts together moves them. Where nothing else is written the elements go nowhere, so that
+/// a language model's loss needs no memory for logits:
+///
+/// ```ignore
+/// #[autokernel::fused_matmul]
+/// pub fn cross_entropy(x: &Matrix<bf16>, w: &Matrix<bf16>, target: &Column<f32>, loss: &mut Column<f32>) {
+///     let y = dot(x, w.t());
+///     let most = row_max(y);
+///     let chosen = row_sum(if column_index() == target { y } else { 0.0 });
+///     loss = most + row_sum((y - most).exp()).ln() - chosen;
+/// }
+/// ```
+///
 /// A row's reductions are known behind its last column, so that elements are not made of them: another kernel reads the column. They are
 /// of `y` before it is rounded to the output's type. Each warp leaves its part of a row in a workspace, and a second, small kernel of
-/// the same launch brings the parts together: no atomics, the same bits in each run. One product, whose elements are written too;
-/// where C has no columns nothing is written.
+/// the same launch brings the parts together: no atomics, the same bits in each run. Of one product, no batch; where C has
+/// no columns nothing is written.
 ///
 /// **Partners**, as of rotary embeddings: `rotate_half(y, 128)` and `rotate_pairs(y)` are those of a value `y` that the body has bound, in
 /// both pairings of [`macro@rows`], and `repeat_columns(table)` repeats the columns of a matrix or a row along each row:

@@ -108,6 +108,8 @@ pub struct Factors {
     pub transpose_b: bool,
     /// The operand whose elements scale groups or blocks of `b`: `(b * scales).t()`.
     pub scales: Option<String>,
+    /// The operand whose elements are subtracted from groups of `b` before: `((b - zeros) * scales).t()`.
+    pub zeros: Option<String>,
 }
 
 /// `name`, `name = value` or `name(value, …)`.

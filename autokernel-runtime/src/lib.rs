@@ -103,7 +103,7 @@ pub use index::{Index, IndexView, RowNumber};
 pub use kernel::Kernel;
 pub use matrix::Matrix;
 pub use number::Number;
-pub use packed::{i4x2, pack, quantise, unpack};
+pub use packed::{i4x2, pack, quantise, quantise_with_zeros, unpack};
 pub use page_table::{PageTable, PageTableView};
 pub use routing::Routes;
 pub use scalar::{Scalar, ScalarView};

@@ -7,7 +7,7 @@ pub use autokernel_ops::matmul::{
 };
 
 pub use crate::cpu::{
-    Groups, RowEpilogue, Tables, matmul as on_cpu, matmul_body as body_on_cpu,
+    GroupScales, Groups, RowEpilogue, Tables, matmul as on_cpu, matmul_body as body_on_cpu,
     matmul_body_of_batch as body_of_batch_on_cpu, matmul_body_of_groups as body_of_groups_on_cpu,
     matmul_body_with as body_with_tables_on_cpu,
 };

@@ -121,29 +121,64 @@ pub(crate) fn number(packed: &[i4x2], k: usize) -> i8 {
 /// # Errors
 /// As [`pack`], `group` does not divide `k`, or a weight is infinite.
 pub fn quantise(weights: &[f32], k: usize, group: usize) -> Result<(Vec<i4x2>, Vec<f32>)> {
+    let most = f32::from(*RANGE.end());
+    let symmetric = |(least, largest): (f32, f32)| (largest.max(-least) / most, 0);
+    quantise_groups(weights, k, group, symmetric).map(|(numbers, scales, _)| (numbers, scales))
+}
+
+/// The same with a zero point for each group, which is the number that stands for 0: a group's 16 numbers reach from its least weight to its
+/// largest one, or 0 where that lies beyond.
+///
+/// Gives the packed numbers, `[n, k / 2]`, the scales and the zero points, both `[k / group, n]`, as `((w - zeros) * scales).t()` takes them
+/// in a body: the scale is what lies between both ends over 15, the zero point −8 less the least weight over the scale, rounded, and a
+/// number the weight over the scale, rounded, and the zero point.
+///
+/// Checkpoints whose numbers are 0 to 15 are packed less 8, and their zero points are written less 8 too.
+///
+/// # Errors
+/// As [`quantise`].
+pub fn quantise_with_zeros(weights: &[f32], k: usize, group: usize) -> Result<(Vec<i4x2>, Vec<f32>, Vec<i8>)> {
+    let (least_number, most) = (f32::from(*RANGE.start()), f32::from(*RANGE.end()));
+    let shifted = |(least, largest): (f32, f32)| {
+        // Before they are subtracted: both may be as large as a number can be.
+        let scale = largest / (most - least_number) - least / (most - least_number);
+        let zero = if scale == 0.0 { 0.0 } else { least_number - least / scale };
+        (scale, zero.round_ties_even().clamp(least_number, most) as i8)
+    };
+    quantise_groups(weights, k, group, shifted)
+}
+
+/// Numbers of 4 bits, and what `choose` makes of the least and the largest of a group and 0: its scale and zero point.
+fn quantise_groups(
+    weights: &[f32],
+    k: usize,
+    group: usize,
+    choose: impl Fn((f32, f32)) -> (f32, i8),
+) -> Result<(Vec<i4x2>, Vec<f32>, Vec<i8>)> {
     if k == 0 || group == 0 || !k.is_multiple_of(group) {
         return Err(Error::Packing(format!("groups of {group} do not divide rows of {k}")));
     }
     let (rows, groups) = (weights.len() / k, k / group);
-    let mut scales = vec![0.0; rows * groups];
+    let (mut scales, mut zeros) = (vec![0.0; rows * groups], vec![0; rows * groups]);
     let mut numbers = Vec::with_capacity(weights.len());
     for (at, of_group) in weights.chunks(group).enumerate() {
-        let largest = of_group.iter().fold(0f32, |largest, weight| largest.max(weight.abs()));
-        if largest.is_infinite() {
+        let ends =
+            of_group.iter().fold((0f32, 0f32), |(least, largest), weight| (least.min(*weight), largest.max(*weight)));
+        if ends.0.is_infinite() || ends.1.is_infinite() {
             return Err(Error::Packing(format!("a weight of group {at} is infinite")));
         }
-        let scale = largest / f32::from(*RANGE.end());
-        let (row, group) = (at / groups, at % groups);
-        if let Some(place) = scales.get_mut(group * rows + row) {
-            *place = scale;
+        let (scale, zero) = choose(ends);
+        let place = at % groups * rows + at / groups;
+        if place < scales.len() {
+            (scales[place], zeros[place]) = (scale, zero);
         }
         numbers.extend(of_group.iter().map(|weight| {
             let (least, most) = (f32::from(*RANGE.start()), f32::from(*RANGE.end()));
-            let number = if scale == 0.0 { 0.0 } else { weight / scale };
-            number.round_ties_even().clamp(least, most) as i8
+            let number = if scale == 0.0 || weight.is_nan() { 0.0 } else { weight / scale };
+            (number.round_ties_even() + f32::from(zero)).clamp(least, most) as i8
         }));
     }
-    Ok((pack(&numbers, k)?, scales))
+    Ok((pack(&numbers, k)?, scales, zeros))
 }
 
 #[cfg(test)]
@@ -194,5 +229,29 @@ mod tests {
             assert!((weight - f32::from(number) * scale).abs() <= scale * 0.500_01, "{at}");
         }
         assert_eq!(scales[0], 0.0);
+    }
+
+    #[test]
+    fn zero_points_let_16_numbers_reach_from_the_least_weight_to_the_largest_and_zeros_stay_zeros() {
+        // A group of zeros, one on both sides, one of positive weights, and one of negative ones.
+        let ends: [(f32, f32); 4] = [(0.0, 0.0), (-1.0, 3.0), (2.0, 5.0), (-7.0, -6.5)];
+        let weight = |at: usize| {
+            let (least, largest) = ends[at / 32 % 4];
+            if at % 32 == 7 { 0.0 } else { least + (largest - least) * (at % 32) as f32 / 31.0 }
+        };
+        let weights: Vec<f32> = (0..2 * 128).map(weight).collect();
+        let (packed, scales, zeros) = quantise_with_zeros(&weights, 128, 32).unwrap();
+        assert_eq!((scales.len(), zeros.len()), (8, 8));
+        for (at, (weight, number)) in weights.iter().zip(unpack(&packed)).enumerate() {
+            let group = at % 128 / 32 * 2 + at / 128;
+            let back = (f32::from(number) - f32::from(zeros[group])) * scales[group];
+            assert!((weight - back).abs() <= scales[group] * 0.500_01, "{at}: {weight}, {back}");
+            assert!(*weight != 0.0 || back == 0.0, "{at}");
+        }
+        assert_eq!(zeros, [0, 0, -4, -4, -8, -8, 7, 7]);
+        assert!((scales[2] - 4.0 / 15.0).abs() < 1e-6 && (scales[4] - 5.0 / 15.0).abs() < 1e-6);
+        assert!(quantise_with_zeros(&[f32::NEG_INFINITY; 64], 64, 32).unwrap_err().to_string().contains("infinite"));
+        let huge: Vec<f32> = (0..32).map(|at| if at % 2 == 0 { f32::MAX } else { f32::MIN }).collect();
+        assert!(quantise_with_zeros(&huge, 32, 32).unwrap().1[0].is_finite());
     }
 }

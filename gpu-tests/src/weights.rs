@@ -29,8 +29,14 @@ pub fn gated(
     out = relu(dot(x, (gate * of_gate).t())) + dot(x, (up * of_up).t());
 }
 
+/// A scale and a zero point for each group.
+#[autokernel::fused_matmul(group = 64)]
+pub fn shifted(x: &Matrix<bf16>, w: &Matrix<i4x2>, zeros: &Matrix<i8>, scales: &Matrix<bf16>, out: &mut Matrix<f32>) {
+    out = dot(x, ((w - zeros) * scales).t());
+}
+
 /// The kernels above, which a build without nvcc has no images of.
-pub const KERNELS: [&AnyKernel; 3] = [&bytes::KERNEL, &packed::KERNEL, &gated::KERNEL];
+pub const KERNELS: [&AnyKernel; 4] = [&bytes::KERNEL, &packed::KERNEL, &gated::KERNEL, &shifted::KERNEL];
 
 /// `[n, k]` whole numbers of that many bits.
 fn numbers(rng: &mut StdRng, count: usize, bits: u32) -> Vec<i8> {
@@ -73,6 +79,7 @@ pub fn check(device: &Device, seeds: u64) -> Result<()> {
         let [m, n, k] = sizes;
         check_packed(device, &mut rng, [m, n, k.div_ceil(128) * 128])?;
         check_gated(device, &mut rng, [m, n, k.div_ceil(32) * 32])?;
+        check_shifted(device, &mut rng, [m, n, k.div_ceil(64) * 64])?;
     }
     Ok(())
 }
@@ -123,6 +130,25 @@ fn check_gated(device: &Device, rng: &mut StdRng, [m, n, k]: [usize; 3]) -> Resu
     let expected: Vec<f32> =
         gates.iter().zip(product([m, n, k], &x, &up, &of_up, 32)).map(|(gate, up)| gate.max(0.0) + up).collect();
     assert_eq!(out.to_vec()?, expected, "gated, {m}x{n}x{k}");
+    Ok(())
+}
+
+fn check_shifted(device: &Device, rng: &mut StdRng, [m, n, k]: [usize; 3]) -> Result<()> {
+    const GROUP: usize = 64;
+    let (x, w, scale) = (small(rng, m * k), numbers(rng, n * k, 4), scales(rng, k / GROUP * n));
+    let zeros: Vec<i8> = scale.iter().map(|_| rng.random_range(-8..=8)).collect();
+    let of_bf16 = |values: &[f32]| values.iter().map(|value| bf16::from_f32(*value)).collect::<Vec<_>>();
+    let mut out = Matrix::zeros(device, m, n)?;
+    shifted(
+        &Matrix::from_slice(device, &of_bf16(&x), m, k)?,
+        &Matrix::from_slice(device, &pack(&w, k)?, n, k / 2)?,
+        &Matrix::from_slice(device, &zeros, k / GROUP, n)?,
+        &Matrix::from_slice(device, &of_bf16(&scale), k / GROUP, n)?,
+        &mut out,
+    )?;
+    let zero = |at: usize| zeros[at % k / GROUP * n + at / k];
+    let less_zeros: Vec<i8> = w.iter().enumerate().map(|(at, number)| number - zero(at)).collect();
+    assert_eq!(out.to_vec()?, product([m, n, k], &x, &less_zeros, &scale, GROUP), "shifted, {m}x{n}x{k}");
     Ok(())
 }
 

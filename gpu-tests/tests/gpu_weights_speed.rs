@@ -23,6 +23,8 @@ const LAUNCHES: usize = 12;
 const ROTATED_BYTES: usize = 200 << 20;
 const GROUP: usize = 128;
 const SCALE: f32 = 1.0 / 64.0;
+/// The zero point of every group that has one.
+const ZERO: i8 = -3;
 /// Schedules that are shown beside the fastest, it among them.
 const SHOWN: usize = 6;
 /// Columns of the first row that are summed again.
@@ -34,6 +36,7 @@ struct Set<T: Element> {
     w: Matrix<T>,
     scale: Row<f32>,
     scales: Matrix<f16>,
+    zeros: Matrix<i8>,
     out: Matrix<bf16>,
 }
 
@@ -47,14 +50,21 @@ impl<T: Element> Set<T> {
             w: Drawn::new(&mut rng, draw).matrix(device, [n, columns], start),
             scale: Row::from_slice(device, &vec![SCALE; n]).unwrap(),
             scales: Matrix::from_slice(device, &vec![f16::from_f32(SCALE); n * k / GROUP], k / GROUP, n).unwrap(),
+            zeros: Matrix::from_slice(device, &vec![ZERO; n * k / GROUP], k / GROUP, n).unwrap(),
             out: Matrix::zeros(device, m, n).unwrap(),
         }
     }
 
-    fn launch(&mut self, device: &Device, kernel: &CompiledKernel, is_grouped: bool) -> autokernel::Result<()> {
-        let Set { x, w, scale, scales, out } = self;
-        let scale: Argument<'_> = if is_grouped { (&*scales).into() } else { scale.view().into() };
-        kernel.launch(device, &mut [(&*x).into(), (&*w).into(), scale, out.into()])
+    fn launch(&mut self, device: &Device, kernel: &CompiledKernel, scaling: Scaling) -> autokernel::Result<()> {
+        let Set { x, w, scale, scales, zeros, out } = self;
+        let mut arguments: Vec<Argument<'_>> = vec![(&*x).into(), (&*w).into()];
+        match scaling {
+            Scaling::Columns => arguments.push(scale.view().into()),
+            Scaling::Groups => arguments.push((&*scales).into()),
+            Scaling::GroupsWithZeros => arguments.extend([(&*scales).into(), (&*zeros).into()]),
+        }
+        arguments.push(out.into());
+        kernel.launch(device, &mut arguments)
     }
 
     /// The first columns of the first row, against fp64.
@@ -63,7 +73,8 @@ impl<T: Element> Set<T> {
         let (k, columns) = (self.x.ncols(), self.w.ncols());
         for (column, got) in out.iter().enumerate().take(SUMMED.min(self.w.nrows())) {
             let row = numbers(&w[column * columns..][..columns]);
-            let sum: f64 = row.iter().zip(&x[..k]).map(|(w, x)| w * f64::from(x.to_f32())).sum();
+            let zero = if scaling(name) == Scaling::GroupsWithZeros { f64::from(ZERO) } else { 0.0 };
+            let sum: f64 = row.iter().zip(&x[..k]).map(|(w, x)| (w - zero) * f64::from(x.to_f32())).sum();
             let (got, expected) = (f64::from(got.to_f32()), sum * f64::from(SCALE));
             let largest = row.iter().fold(0.0, |largest: f64, w| largest.max(w.abs())) * f64::from(SCALE);
             let allowed = expected.abs() / 256.0 + largest * (k as f64).sqrt() / 1024.0;
@@ -88,8 +99,8 @@ fn best<T: Element>(device: &Device, timer: &mut Timer, name: &str, sets: &RefCe
     let images = TIMED_IMAGES.iter().filter(|image| image.name == name);
     let load = |image: &'static TimedImage| Kernel { schedule: image.schedule, kernel: image.load(device).unwrap() };
     let mut kernels: Vec<Kernel> = images.map(load).collect();
-    let (count, is_grouped) = (sets.borrow().len(), is_grouped(name));
-    let launch = |it: &Kernel, launch: usize| sets.borrow_mut()[launch % count].launch(device, &it.kernel, is_grouped);
+    let (count, scaling) = (sets.borrow().len(), scaling(name));
+    let launch = |it: &Kernel, launch: usize| sets.borrow_mut()[launch % count].launch(device, &it.kernel, scaling);
     let ranked = under_load(timer, LAUNCHES, &kernels, launch).unwrap();
     for (ms, kernel) in ranked.iter().take(SHOWN) {
         println!("    {ms:.4} ms by {}", kernel.schedule);
@@ -99,8 +110,21 @@ fn best<T: Element>(device: &Device, timer: &mut Timer, name: &str, sets: &RefCe
     kernels.swap_remove(0)
 }
 
-fn is_grouped(name: &str) -> bool {
-    TIMED_WEIGHTS.iter().any(|(known, settings, _)| *known == name && !settings.is_empty())
+/// What numbers are scaled by.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scaling {
+    Columns,
+    Groups,
+    GroupsWithZeros,
+}
+
+fn scaling(name: &str) -> Scaling {
+    let named = TIMED_WEIGHTS.iter().find(|(known, ..)| *known == name);
+    match named {
+        Some((_, "", _)) | None => Scaling::Columns,
+        Some((_, _, source)) if source.contains("zeros") => Scaling::GroupsWithZeros,
+        Some(_) => Scaling::Groups,
+    }
 }
 
 /// Times the kernels whose weights are of type `T` beside the one of bf16, and a copy of as many bytes.
@@ -125,12 +149,12 @@ fn beside_bf16<T: Element>(
         let of_bf16 = best(&device, &mut timer, WEIGHTS_BF16, &wide);
         for &name in kernels {
             let kernel = best(&device, &mut timer, name, &ours);
-            ours.borrow_mut()[0].launch(&device, &kernel.kernel, is_grouped(name)).unwrap();
+            ours.borrow_mut()[0].launch(&device, &kernel.kernel, scaling(name)).unwrap();
             ours.borrow()[0].expect_right(name, numbers);
             let stream = device.stream().expect("a GPU").clone();
-            let mut launch =
-                |at: usize| ours.borrow_mut()[at % count].launch(&device, &kernel.kernel, is_grouped(name));
-            let mut launch_bf16 = |at: usize| wide.borrow_mut()[at % 2].launch(&device, &of_bf16.kernel, false);
+            let mut launch = |at: usize| ours.borrow_mut()[at % count].launch(&device, &kernel.kernel, scaling(name));
+            let mut launch_bf16 =
+                |at: usize| wide.borrow_mut()[at % 2].launch(&device, &of_bf16.kernel, Scaling::Columns);
             let mut copy = |at: usize| {
                 let (from, mut to) = (ours.borrow(), copies.borrow_mut());
                 let (from, to) = (from[at % count].w.as_cudarc(), to[at % count].w.as_cudarc_mut());
@@ -159,9 +183,9 @@ fn beside_bf16<T: Element>(
 #[ignore = "a measurement of minutes, for a GPU that does nothing else"]
 fn weights_of_8_and_4_bits_beside_bf16() {
     let test = "gpu_weights_speed::weights_of_8_and_4_bits_beside_bf16";
-    let [_, i8, grouped_i8, i4, grouped_i4] = TIMED_WEIGHTS.map(|(name, ..)| name);
+    let [_, i8, grouped_i8, i4, grouped_i4, shifted_i4] = TIMED_WEIGHTS.map(|(name, ..)| name);
     let as_they_are = |row: &[i8]| row.iter().map(|number| f64::from(*number)).collect();
     beside_bf16::<i8>(test, &[i8, grouped_i8], |rng| rng.random(), as_they_are);
     let unpacked = |row: &[i4x2]| unpack(row).into_iter().map(f64::from).collect();
-    beside_bf16::<i4x2>(test, &[i4, grouped_i4], |rng| i4x2::from_bits(rng.random()), unpacked);
+    beside_bf16::<i4x2>(test, &[i4, grouped_i4, shifted_i4], |rng| i4x2::from_bits(rng.random()), unpacked);
 }

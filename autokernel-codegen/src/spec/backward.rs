@@ -26,7 +26,7 @@ use crate::body_text;
 use crate::fetched::fetched;
 use crate::mistakes::Mistakes;
 use crate::problem::Problem;
-use crate::translate::scaled_factor;
+use crate::translate::{Scaled, scaled_factor};
 use crate::words::DOT;
 
 /// What the setting asks for.
@@ -283,9 +283,10 @@ impl Forward<'_> {
     }
 }
 
-/// The matrices that an argument of `dot` names: the factor, and its scales.
-fn factors_in(argument: &syn::Expr) -> Vec<&Ident> {
-    scaled_factor(argument).map(|(factor, scales, _)| [factor].into_iter().chain(scales).collect()).unwrap_or_default()
+/// The matrices that an argument of `dot` names: the factor, its scales and zero points.
+fn factors_in<'a>(argument: &'a syn::Expr) -> Vec<&'a Ident> {
+    let named = |it: Scaled<'a>| [it.matrix].into_iter().chain(it.scales).chain(it.zeros).collect();
+    scaled_factor(argument).map(named).unwrap_or_default()
 }
 
 /// Finds a part of a body in its text.

@@ -85,10 +85,22 @@ impl Translator<'_> {
             let message = "`dot` takes two matrices: `dot(a, b)`, with `.t()` after one that is stored transposed";
             return Err(Error::new_spanned(call, message));
         };
-        let ((a, a_scales, transpose_a), (b, scales, transpose_b)) = (scaled_factor(a)?, scaled_factor(b)?);
-        let ([a, b], [a_scales, scales]) =
-            ([a, b].map(Ident::to_string), [a_scales, scales].map(|it| it.map(Ident::to_string)));
-        Ok(self.lift(DOT, call, Value::Product(Factors { a, transpose_a, a_scales, b, transpose_b, scales })))
+        let (of_a, of_b) = (scaled_factor(a)?, scaled_factor(b)?);
+        if of_a.zeros.is_some() {
+            let message = "zero points are of the second factor, the weights: `dot(x, ((w - zeros) * scales).t())`";
+            return Err(Error::new_spanned(a, message));
+        }
+        let name = |ident: Option<&Ident>| ident.map(Ident::to_string);
+        let factors = Factors {
+            a: of_a.matrix.to_string(),
+            transpose_a: of_a.is_transposed,
+            a_scales: name(of_a.scales),
+            b: of_b.matrix.to_string(),
+            transpose_b: of_b.is_transposed,
+            scales: name(of_b.scales),
+            zeros: name(of_b.zeros),
+        };
+        Ok(self.lift(DOT, call, Value::Product(factors)))
     }
 
     /// An epilogue, whose text is put in the place of its call.
@@ -141,13 +153,16 @@ impl Translator<'_> {
     }
 }
 
+/// What is said of an expression that is no factor.
+fn refused(written: &syn::Expr) -> Error {
+    let message = "a factor of `dot` is an operand by its name, `w` or `w.t()`, or with scales `x * scales` or \
+                   `(w * scales).t()`: products are taken of matrices as they lie in memory";
+    Error::new_spanned(written, message)
+}
+
 /// The matrix that a factor of a product names, and whether it is taken transposed.
 fn factor(written: &syn::Expr) -> Result<(&Ident, bool)> {
-    let refused = || {
-        let message = "a factor of `dot` is an operand by its name, `w` or `w.t()`, or with scales `x * scales` or \
-                       `(w * scales).t()`: products are taken of matrices as they lie in memory";
-        Error::new_spanned(written, message)
-    };
+    let refused = || refused(written);
     match written {
         syn::Expr::Path(path) => Ok((path.path.get_ident().ok_or_else(refused)?, false)),
         syn::Expr::Paren(inner) => factor(&inner.expr),
@@ -159,29 +174,66 @@ fn factor(written: &syn::Expr) -> Result<(&Ident, bool)> {
     }
 }
 
-/// The matrix and the scales that a factor names, and whether it is taken transposed: beside what [`factor`] reads also `x * scales`
-/// and `(w * scales).t()`.
-pub fn scaled_factor(written: &syn::Expr) -> Result<(&Ident, Option<&Ident>, bool)> {
+/// What a factor of a product names.
+#[derive(Clone, Copy)]
+pub struct Scaled<'e> {
+    /// The matrix.
+    pub matrix: &'e Ident,
+    /// What is subtracted from it before it is scaled.
+    pub zeros: Option<&'e Ident>,
+    /// Its scales.
+    pub scales: Option<&'e Ident>,
+    /// Whether it is taken transposed.
+    pub is_transposed: bool,
+}
+
+/// What a factor names: beside what [`factor`] reads also `x * scales`, `(w * scales).t()` and `((w - zeros) * scales).t()`.
+pub fn scaled_factor(written: &syn::Expr) -> Result<Scaled<'_>> {
     match written {
         syn::Expr::Paren(inner) => scaled_factor(&inner.expr),
         syn::Expr::MethodCall(call) if call.method == "t" && call.args.is_empty() => {
             match scaled_factor(&call.receiver)? {
-                (name, Some(scales), false) => Ok((name, Some(scales), true)),
+                scaled @ Scaled { scales: Some(_), is_transposed: false, .. } => {
+                    Ok(Scaled { is_transposed: true, ..scaled })
+                }
                 _ => unscaled(written),
             }
         }
         syn::Expr::Binary(syn::ExprBinary { left, op: syn::BinOp::Mul(_), right, .. }) => {
-            match (factor(left), factor(right)) {
-                (Ok((name, false)), Ok((scales, false))) => Ok((name, Some(scales), false)),
+            match (less_zeros(left), factor(right)) {
+                (Ok((matrix, zeros)), Ok((scales, false))) => {
+                    Ok(Scaled { matrix, zeros, scales: Some(scales), is_transposed: false })
+                }
                 _ => unscaled(written),
             }
+        }
+        syn::Expr::Binary(syn::ExprBinary { op: syn::BinOp::Sub(_), .. }) if less_zeros(written).is_ok() => {
+            let message = "zero points stand beside scales of groups: `((w - zeros) * scales).t()`";
+            Err(Error::new_spanned(written, message))
         }
         _ => unscaled(written),
     }
 }
 
-fn unscaled(written: &syn::Expr) -> Result<(&Ident, Option<&Ident>, bool)> {
-    factor(written).map(|(name, is_transposed)| (name, None, is_transposed))
+/// The matrix of `w` or `(w - zeros)`, and what is subtracted.
+fn less_zeros(written: &syn::Expr) -> Result<(&Ident, Option<&Ident>)> {
+    match written {
+        syn::Expr::Paren(inner) => less_zeros(&inner.expr),
+        syn::Expr::Binary(syn::ExprBinary { left, op: syn::BinOp::Sub(_), right, .. }) => {
+            match (factor(left)?, factor(right)?) {
+                ((matrix, false), (zeros, false)) => Ok((matrix, Some(zeros))),
+                _ => Err(refused(written)),
+            }
+        }
+        _ => match factor(written)? {
+            (matrix, false) => Ok((matrix, None)),
+            (_, true) => Err(refused(written)),
+        },
+    }
+}
+
+fn unscaled(written: &syn::Expr) -> Result<Scaled<'_>> {
+    factor(written).map(|(matrix, is_transposed)| Scaled { matrix, zeros: None, scales: None, is_transposed })
 }
 
 /// The expression with other names for those that are listed.

@@ -16,6 +16,7 @@ mod epilogues;
 mod fp8_output_kernels;
 mod heights_kernels;
 mod hostile;
+mod joined_statistics_kernels;
 mod made_scales_kernels;
 mod mutants;
 mod parse;

@@ -22,20 +22,25 @@ struct Form {
     x: Dtype,
     w: Dtype,
     scales: Option<(u32, Dtype)>,
+    zeros: bool,
     out: Dtype,
     products: usize,
 }
 
-const BYTES: Form = Form { x: Dtype::Bf16, w: Dtype::I8, scales: None, out: Dtype::F32, products: 1 };
+const BYTES: Form = Form { x: Dtype::Bf16, w: Dtype::I8, scales: None, zeros: false, out: Dtype::F32, products: 1 };
 
 impl Form {
     fn problem(&self) -> Problem {
-        let Form { x, w, scales, out, products } = self;
+        let Form { x, w, scales, zeros, out, products } = self;
         let group = scales.map_or(String::new(), |(group, _)| format!("group = {group}"));
         let (parameters, factors): (String, Vec<String>) = ["w", "up"][..*products]
             .iter()
             .map(|name| match scales {
                 None => (format!("{name}: &Matrix<{w}>, "), format!("dot(x, {name}.t())")),
+                Some((_, dtype)) if *zeros => (
+                    format!("{name}: &Matrix<{w}>, of_{name}: &Matrix<{dtype}>, zeros_{name}: &Matrix<i8>, "),
+                    format!("dot(x, (({name} - zeros_{name}) * of_{name}).t())"),
+                ),
                 Some((_, dtype)) => (
                     format!("{name}: &Matrix<{w}>, of_{name}: &Matrix<{dtype}>, "),
                     format!("dot(x, ({name} * of_{name}).t())"),
@@ -110,9 +115,20 @@ fn launch(form: Form, schedule: &Schedule, module: &Module, of: Shape, seed: u64
             let mut scales = Matrix::integers(k / group, n, n.next_multiple_of(8), seed + 11 + number as u64);
             scales.values.iter_mut().for_each(|scale| *scale = 2f64.powf(*scale));
             operands.push(scales.upload(&mut gpu, "scales", dtype));
+            // What numbers of the type stand for zero, and of 4 bits one more.
+            let mut zeros = Matrix::integers(k / group, n, n.next_multiple_of(16), seed + 13 + number as u64);
+            let (times, most) = if form.w == Dtype::I8 { (32.0, 127.0) } else { (2.0, 8.0) };
+            zeros
+                .values
+                .iter_mut()
+                .for_each(|zero| *zero = (*zero * times).min(most) * f64::from(u8::from(form.zeros)));
+            if form.zeros {
+                operands.push(zeros.upload(&mut gpu, "zeros", Dtype::I8));
+            }
             for row in 0..n {
                 for at in 0..k {
-                    scaled.values[(row * k + at) as usize] *= scales.at(at / group, row);
+                    let value = &mut scaled.values[(row * k + at) as usize];
+                    *value = (*value - zeros.at(at / group, row)) * scales.at(at / group, row);
                 }
             }
         }
@@ -203,6 +219,62 @@ forms! {
         Form { w: Dtype::I4x2, scales: Some((64, Dtype::F16)), ..BYTES }, Sm90Schedule { tile_m: 64, stages: 3, ..SWAPPED };
     many_rows_beside_small_groups_of_weights_of_4_bits_are_scaled:
         Form { x: Dtype::F16, w: Dtype::I4x2, scales: Some((32, Dtype::F16)), ..BYTES }, Sm90Schedule { tile_m: 48, stages: 3, ..SWAPPED };
+    zero_points_of_groups_of_4_bits_are_subtracted: PACKED_ZEROS, Sm90Schedule { tile_n: 128, consumers: 2, ..SWAPPED };
+    zero_points_of_two_products_are_subtracted:
+        Form { products: 2, ..PACKED_ZEROS }, Sm90Schedule { tile_n: 128, splits: true, split_k: 2, ..SWAPPED };
+    zero_points_of_small_groups_beside_f16_are_subtracted:
+        Form { x: Dtype::F16, scales: Some((32, Dtype::Bf16)), ..PACKED_ZEROS },
+        Sm90Schedule { mode: Mode::PingPong, consumers: 2, ..SWAPPED };
+    zero_points_of_groups_of_4_bits_in_tiles_shared_by_clusters_are_subtracted:
+        Form { scales: Some((64, Dtype::F32)), ..PACKED_ZEROS },
+        Sm90Schedule { stream_k: true, shared_waves: 1, tile_m: 8, ..SWAPPED };
+    zero_points_beside_many_rows_are_subtracted:
+        PACKED_ZEROS, Sm90Schedule { tile_m: 64, stages: 3, cluster_m: 2, tile_n: 128, consumers: 2, ..SWAPPED };
+    zero_points_of_small_groups_beside_many_rows_are_subtracted:
+        Form { x: Dtype::F16, scales: Some((32, Dtype::F16)), ..PACKED_ZEROS }, Sm90Schedule { tile_m: 40, stages: 3, ..SWAPPED };
+    zero_points_of_groups_of_8_bits_are_subtracted: Form { w: Dtype::I8, ..PACKED_ZEROS }, SWAPPED;
+    zero_points_of_middle_groups_of_8_bits_beside_f16_are_subtracted:
+        Form { x: Dtype::F16, w: Dtype::I8, scales: Some((64, Dtype::F16)), ..PACKED_ZEROS },
+        Sm90Schedule { tile_m: 8, tile_n: 128, consumers: 2, stages: 4, ..SWAPPED };
+    zero_points_of_groups_of_8_bits_beside_many_rows_are_subtracted:
+        Form { w: Dtype::I8, scales: Some((32, Dtype::F16)), ..PACKED_ZEROS }, Sm90Schedule { tile_m: 40, stages: 3, ..SWAPPED };
+}
+
+const PACKED_ZEROS: Form = Form { w: Dtype::I4x2, scales: Some((128, Dtype::F16)), zeros: true, ..BYTES };
+
+const ZEROS: &str = "sm90_weights_zeros.cuh";
+
+#[test]
+fn zero_points_of_other_rows_or_groups_are_told() {
+    let test = "weights_kernels::zero_points_of_other_rows_or_groups_are_told";
+    let bytes = Form { w: Dtype::I8, scales: Some((64, Dtype::F16)), ..PACKED_ZEROS };
+    let two = Form { products: 2, ..PACKED_ZEROS };
+    let changes = [
+        (PACKED_ZEROS, ZEROS, ("first + 8 * lower", "first")),
+        (PACKED_ZEROS, ZEROS, ("group * G::kColumns + row", "row")),
+        (
+            bytes,
+            ZEROS,
+            (
+                "return ptx::subtract_pairs<Input>(unpack8<Input, kHalf>(bytes), pairs[block][lower]);",
+                "return unpack8<Input, kHalf>(bytes);",
+            ),
+        ),
+        (two, ZEROS, ("block / G::kBlocksOfOne, G::kColumns", "0, G::kColumns")),
+        (PACKED_ZEROS, FEW, ("zeros[group] = before[group];", "")),
+        (
+            PACKED_ZEROS,
+            "sm90_weights.cuh",
+            (
+                "ptx::tma_load(args.zeros_map, G::Stage::zeros(shared.b(stage), 0, G::kColumns), full, origin.n, k / G::kGroup);",
+                "ptx::tma_load(args.zeros_map, G::Stage::zeros(shared.b(stage), 0, G::kColumns), full, origin.n, 0);",
+            ),
+        ),
+    ];
+    for (form, file, (before, after)) in changes {
+        let schedule = Sm90Schedule { tile_n: 64 * form.products as u32, ..SWAPPED };
+        tells(test, form, schedule, Change { file, before, after });
+    }
 }
 
 const FEW: &str = "sm90_weights_few.cuh";

@@ -7,6 +7,7 @@ mod calls;
 mod cost;
 pub mod cuda;
 mod index;
+mod named;
 mod precision;
 mod walk;
 
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub use cost::Cost;
 pub use index::Axis;
+pub use named::Named;
 pub use precision::Precision;
 
 /// A function of one accumulated element.

@@ -30,7 +30,7 @@ pub fn print(operands: &Operands, args: &[Field], signature: &Signature, stored_
             out.line(has_one_each(operands, name, factor));
         }
         if operands.many.counts_rows_on_device() {
-            out.line(has_one_each(operands, "kC", Some(operands.c)));
+            out.line(has_one_each(operands, "kC", operands.c));
         }
     }
     out.line("");

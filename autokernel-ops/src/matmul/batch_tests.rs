@@ -28,8 +28,14 @@ fn written() -> Written {
         batch(writes("out", Kind::Matrix, Dtype::Bf16)),
     ];
     let value = name("dot") * name("alpha") + name("bias") + name("shift") + name("skip");
-    let product =
-        Product { name: "dot".to_owned(), a: "x".to_owned(), a_scales: None, b: "w".to_owned(), scales: None };
+    let product = Product {
+        name: "dot".to_owned(),
+        a: "x".to_owned(),
+        a_scales: None,
+        b: "w".to_owned(),
+        scales: None,
+        zeros: None,
+    };
     Written {
         product,
         second: None,
@@ -99,9 +105,15 @@ fn grouped() -> Problem {
         steps: vec![store("out", name("gated") * name("raised") + name("bias"))],
         ..Default::default()
     };
-    let product =
-        Product { name: "gated".to_owned(), a: "x".to_owned(), a_scales: None, b: "gate".to_owned(), scales: None };
-    let second = Some(Second { name: "raised".to_owned(), b: "up".to_owned(), scales: None });
+    let product = Product {
+        name: "gated".to_owned(),
+        a: "x".to_owned(),
+        a_scales: None,
+        b: "gate".to_owned(),
+        scales: None,
+        zeros: None,
+    };
+    let second = Some(Second { name: "raised".to_owned(), b: "up".to_owned(), scales: None, zeros: None });
     let body = Body::new(Written { product, second, body }).unwrap();
     let plain = Problem::new(Dtype::Bf16, Layout::Nt, "identity".parse().unwrap());
     Problem { body: Some(body.into()), ..plain }
@@ -143,7 +155,14 @@ fn masked() -> Problem {
 }
 
 fn of_one_product(layout: Layout, b: &str, body: body::Body) -> Problem {
-    let product = Product { name: "sum".to_owned(), a: "x".to_owned(), a_scales: None, b: b.to_owned(), scales: None };
+    let product = Product {
+        name: "sum".to_owned(),
+        a: "x".to_owned(),
+        a_scales: None,
+        b: b.to_owned(),
+        scales: None,
+        zeros: None,
+    };
     let output = body.outputs().next().expect("it writes something").dtype;
     let body = Body::new(Written { product, second: None, body }).unwrap();
     Problem { body: Some(body.into()), output, ..Problem::new(Dtype::Bf16, layout, "identity".parse().unwrap()) }
@@ -185,9 +204,15 @@ fn a_second_factor_of_groups_along_k_is_a_matrix_as_the_others_are() {
         batch(writes("out", Kind::Matrix, Dtype::F32)),
     ];
     let body = body::Body { operands, steps: vec![store("out", name("one") + name("other"))], ..Default::default() };
-    let product =
-        Product { name: "one".to_owned(), a: "x".to_owned(), a_scales: None, b: "dy".to_owned(), scales: None };
-    let second = Some(Second { name: "other".to_owned(), b: "dz".to_owned(), scales: None });
+    let product = Product {
+        name: "one".to_owned(),
+        a: "x".to_owned(),
+        a_scales: None,
+        b: "dy".to_owned(),
+        scales: None,
+        zeros: None,
+    };
+    let second = Some(Second { name: "other".to_owned(), b: "dz".to_owned(), scales: None, zeros: None });
     let told = Body::new(Written { product, second, body }).unwrap_err();
     assert_eq!(told[0].place, Place::Operand(2));
     assert!(

@@ -15,7 +15,9 @@ impl Schedule {
             return schedule;
         }
         let (of_many_registers, others) = match (arch, problem.products()) {
-            (Arch::SM_90A, _) if problem.weights.is_some() => (SM90_WEIGHTS_SMALL, &[SM90_WEIGHTS][..]),
+            (Arch::SM_90A, _) if problem.weights.is_some() => {
+                (SM90_WEIGHTS_SMALL, &[SM90_WEIGHTS, SM90_WEIGHTS_SHALLOW][..])
+            }
             (Arch::SM_90A, 1) => (SM90_SMALL, &[SM90][..]),
             (Arch::SM_90A, _) => (SM90_SMALL, &[SM90_TWO_PRODUCTS, SM90][..]),
             _ => (SM80_SMALL, &[SM80][..]),
@@ -125,6 +127,8 @@ const SM90_SMALL: Schedule =
 const WEIGHTS: Sm90Schedule =
     Sm90Schedule { tile_m: 16, swap_ab: true, consumers: 2, stages: 8, raster: RASTER, ..Sm90Schedule::PLAIN };
 const SM90_WEIGHTS: Schedule = Schedule::Sm90(WEIGHTS);
+/// For scales and zero points of many small groups, beside which the ring is shorter.
+const SM90_WEIGHTS_SHALLOW: Schedule = Schedule::Sm90(Sm90Schedule { stages: 6, ..WEIGHTS });
 /// As [`SM90_SMALL`], for two products of 64 columns each.
 const SM90_WEIGHTS_SMALL: Schedule = Schedule::Sm90(Sm90Schedule { tile_m: 8, consumers: 1, stages: 4, ..WEIGHTS });
 

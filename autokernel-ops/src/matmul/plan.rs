@@ -34,10 +34,12 @@ pub struct Operands {
     pub b2: Option<u8>,
     /// The scales of groups or blocks of each second factor, if there are such.
     pub scales: Vec<u8>,
+    /// The zero points of groups of each second factor, if there are such.
+    pub zeros: Vec<u8>,
     /// The scales of blocks of the first factor.
     pub a_scales: Option<u8>,
-    /// What the kernel stages and stores: the first matrix that is written.
-    pub c: u8,
+    /// What the kernel stages and stores: the first matrix that is written; none where rows are reduced alone.
+    pub c: Option<u8>,
     /// The fields of what a body takes beside them.
     pub others: Vec<Field>,
     /// Which products a launch computes.
@@ -57,8 +59,9 @@ impl Operands {
         b: 1,
         b2: None,
         scales: Vec::new(),
+        zeros: Vec::new(),
         a_scales: None,
-        c: 2,
+        c: Some(2),
         others: Vec::new(),
         many: Many::One,
         batched: Vec::new(),
@@ -72,7 +75,7 @@ impl Operands {
             statistics: body.reductions().map(|_| 1).sum(),
             ..Operands::new(
                 body.numbers_of_factors(),
-                (body.a_scales(), body.scales()),
+                (body.a_scales(), body.scales(), body.zeros()),
                 body.operands(),
                 (body.many(), body.made()),
             )
@@ -87,7 +90,7 @@ impl Operands {
             statistics: body.statistics,
             ..Operands::new(
                 (body.factors, body.other_factor),
-                (body.a_scales, body.scales.clone()),
+                (body.a_scales, body.scales.clone(), body.zeros.clone()),
                 &body.nameless_operands(),
                 (body.many(), body.made),
             )
@@ -98,21 +101,22 @@ impl Operands {
 
     fn new(
         ([a, b], b2): ([u8; 2], Option<u8>),
-        (a_scales, scales): (Option<u8>, Vec<u8>),
+        (a_scales, scales, zeros): (Option<u8>, Vec<u8>, Vec<u8>),
         operands: &[body::Operand],
         (many, made): (Many, Option<Made>),
     ) -> Self {
         let numbered = || (0..).zip(operands);
         let output = numbered().find(|(_, operand)| (operand.role, operand.kind) == (Role::Output, Kind::Matrix));
-        let first = output.map_or(Operands::PLAIN.c, |(number, _)| number);
-        let c = made.map_or(first, |made| made.output);
-        let is_scales = |number: &u8| scales.contains(number) || a_scales == Some(*number);
-        let is_other = |number: &u8| ![a, b, c].contains(number) && b2 != Some(*number) && !is_scales(number);
+        let c = made.map(|made| made.output).or(output.map(|(number, _)| number));
+        let is_scales =
+            |number: &u8| [&scales, &zeros].iter().any(|it| it.contains(number)) || a_scales == Some(*number);
+        let is_other =
+            |number: &u8| ![a, b].contains(number) && ![b2, c].contains(&Some(*number)) && !is_scales(number);
         let others = numbered().filter(|(number, _)| is_other(number));
         let batched = numbered().filter(|(_, operand)| operand.batched).map(|(number, _)| number).collect();
         let sizes = numbered().find(|(_, operand)| operand.kind == Kind::Index).map(|(number, _)| number);
         let others = body::cuda::fields(others);
-        Operands { a, b, b2, scales, a_scales, c, others, many, batched, sizes, statistics: 0 }
+        Operands { a, b, b2, scales, zeros, a_scales, c, others, many, batched, sizes, statistics: 0 }
     }
 
     /// The same with how many columns each of the numbered ones has of its own.
@@ -127,7 +131,7 @@ impl Operands {
     /// Factors and C by their names in CUDA.
     fn named(&self) -> impl Iterator<Item = (&'static str, u8)> + Clone + use<> {
         let &Operands { a, b, b2, c, .. } = self;
-        [("a", a), ("b", b)].into_iter().chain(b2.map(|b2| ("b2", b2))).chain([("c", c)])
+        [("a", a), ("b", b)].into_iter().chain(b2.map(|b2| ("b2", b2))).chain(c.map(|c| ("c", c)))
     }
 
     /// How far apart the matrices of a batch lie, of factors and of C.
@@ -165,7 +169,7 @@ impl Operands {
     /// scales of blocks those of the first factor.
     pub(super) fn aligned_rows(&self) -> Vec<Alignment> {
         let scales = self.a_scales.map_or_else(|| self.scales.clone(), |of_a| vec![of_a]);
-        let factors = [self.a, self.b].into_iter().chain(self.b2).chain(scales);
+        let factors = [self.a, self.b].into_iter().chain(self.b2).chain(scales).chain(self.zeros.iter().copied());
         factors.map(|operand| Alignment { operand, bytes: VECTOR_BYTES, rows: true }).collect()
     }
 
@@ -177,9 +181,10 @@ impl Operands {
         addresses.chain(leading).chain(self.addressed(of_a)).chain(self.addressed_scales()).collect()
     }
 
-    /// Addresses and leading dimensions of the scales of second factors.
+    /// Addresses and leading dimensions of the scales of second factors, and of their zero points.
     pub(super) fn addressed_scales(&self) -> Vec<Field> {
-        self.addressed(SCALES.into_iter().zip(self.scales.iter().copied()))
+        let named = [(SCALES, &self.scales), (ZEROS, &self.zeros)];
+        named.into_iter().flat_map(|(names, of)| self.addressed(names.into_iter().zip(of.iter().copied()))).collect()
     }
 
     fn addressed(&self, named: impl IntoIterator<Item = (&'static str, u8)>) -> Vec<Field> {
@@ -192,6 +197,8 @@ impl Operands {
 
 /// Scales of second factors by their names in CUDA.
 pub(super) const SCALES: [&str; 2] = ["scales", "scales2"];
+/// Their zero points.
+pub(super) const ZEROS: [&str; 2] = ["zeros", "zeros2"];
 /// Those of the first factor.
 pub(super) const A_SCALES: &str = "a_scales";
 
@@ -246,13 +253,19 @@ fn coarse_factors(problem: &Problem) -> Vec<Coarse> {
         return of_blocks(&Operands::of(problem), block);
     }
     let Some(Weights { dtype, scales }) = problem.weights else { return Vec::new() };
-    let Operands { b, b2, scales: operands, .. } = Operands::of(problem);
+    let Operands { b, b2, scales: operands, zeros, .. } = Operands::of(problem);
     let packed = [b].into_iter().chain(b2).filter(|_| dtype.numbers() > 1).map(|operand| {
         let axis = u8::from(problem.body.as_ref().is_some_and(|body| body.operands()[usize::from(operand)].batched));
         Coarse { operand, axis: axis + 1, indices: dtype.numbers(), together: PACKED_BYTES, is_ragged: false }
     });
     let of_groups = scales.into_iter().flat_map(|Scales { group, .. }| {
-        operands.iter().map(move |&operand| Coarse { operand, axis: 0, indices: group, together: 1, is_ragged: false })
+        operands.iter().chain(&zeros).map(move |&operand| Coarse {
+            operand,
+            axis: 0,
+            indices: group,
+            together: 1,
+            is_ragged: false,
+        })
     });
     packed.chain(of_groups).collect()
 }
@@ -284,14 +297,14 @@ fn plain(&Problem { input, weights, output, layout, .. }: &Problem) -> Vec<Opera
 
 fn of_body(problem: &Problem, body: &Body) -> Vec<Operand> {
     let (factors, repeated) = (body.factors(), body.repeated());
-    let (scales, a_scales) = (body.scales(), body.a_scales());
+    let (scales, zeros, a_scales) = (body.scales(), body.zeros(), body.a_scales());
     let columns = |number: u8| if repeated.contains(&number) { OWN_AXIS } else { N };
     let axes = |number: u8, kind: Kind| match (kind, factors.iter().position(|factor| *factor == number)) {
         (Kind::Matrix, Some(0)) => axes_of_a(problem.layout),
         (Kind::Matrix, Some(_)) => axes_of_b(problem.layout),
         (Kind::Matrix, None) if a_scales == Some(number) => vec![M, K],
         (Kind::Matrix, None) if scales.contains(&number) && problem.block.is_some() => vec![N, K],
-        (Kind::Matrix, None) if scales.contains(&number) => vec![K, N],
+        (Kind::Matrix, None) if scales.contains(&number) || zeros.contains(&number) => vec![K, N],
         (Kind::Matrix, None) => vec![M, columns(number)],
         (Kind::Row, _) => vec![columns(number)],
         (Kind::Column, _) => vec![M],

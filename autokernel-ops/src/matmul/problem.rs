@@ -90,7 +90,8 @@ pub struct Problem {
     /// How large the blocks of both factors are that have a scale each: numbers along K, and columns of `B`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<u32>,
-    /// Type of `C`: of the first matrix that is written, where a body has several outputs.
+    /// Type of `C`: of the first matrix that is written, where a body has several outputs. Where none is written, and there is no `C`,
+    /// the type that it has by default.
     pub output: Dtype,
     /// How the factors lie.
     pub layout: Layout,
@@ -209,6 +210,11 @@ impl Class {
         self.weights.and_then(|weights| weights.scales).map(|scales| scales.group)
     }
 
+    /// Whether groups along K have zero points.
+    pub fn has_zeros(&self) -> bool {
+        self.weights.and_then(|weights| weights.scales).is_some_and(|scales| scales.zeros)
+    }
+
     /// Which products a launch computes.
     pub fn many(&self) -> Many {
         self.body.as_ref().map_or(Many::One, BodyClass::many)
@@ -238,6 +244,16 @@ impl Class {
     /// The output whose blocks are scaled, and what holds its scales.
     pub fn made(&self) -> Option<Made> {
         self.body.as_ref().and_then(|body| body.made)
+    }
+
+    /// Whether `C` is written: a body may reduce its rows alone.
+    pub fn writes_c(&self) -> bool {
+        self.body.as_ref().is_none_or(BodyClass::writes_elements)
+    }
+
+    /// Whether sums along rows are joined with the maximum that they are relative to.
+    pub fn joins_rows(&self) -> bool {
+        self.body.as_ref().is_some_and(|body| body.joined > 0)
     }
 
     /// Reductions along rows of the result.

@@ -1,15 +1,23 @@
 //! The launch of `reference_matmul.cuh`.
 
-use autokernel_core::{Grid, KernelStep, LaunchPlan, Residency};
+use autokernel_core::plan::{Buffer, Contents};
+use autokernel_core::{Arg, Dtype, Field, Grid, KernelStep, LaunchPlan, Residency};
 
-use super::plan::Operands;
+use super::plan::{N, Operands, field};
 
 /// Rows and columns that a block computes at a time; a thread for each element.
 pub const TILE: u32 = 16;
 
-/// The launch of the reference called `symbol`. Its result is fp32 whatever the problem's output type is.
+/// The launch of the reference called `symbol`. Its result is fp32 whatever the problem's output type is; where there is no C, it lies in
+/// the workspace.
 pub fn plan(operands: &Operands, symbol: String) -> LaunchPlan {
-    let fields = [operands.matrices(), operands.extents(), operands.batch_strides(), operands.others.clone()];
+    let fields = [
+        operands.matrices(),
+        operands.extents(),
+        operands.batch_strides(),
+        operands.others.clone(),
+        c_of_workspace(operands),
+    ];
     let kernel = KernelStep {
         symbol,
         threads: TILE * TILE,
@@ -24,5 +32,15 @@ pub fn plan(operands: &Operands, symbol: String) -> LaunchPlan {
         },
         args: fields.concat(),
     };
-    LaunchPlan::of_kernel(kernel, Vec::new())
+    let tile = Buffer { bytes_per_block: TILE * TILE * Dtype::F32.bytes(), contents: Contents::Anything };
+    let workspace = if operands.c.is_none() { vec![tile] } else { Vec::new() };
+    LaunchPlan { workspace, ..LaunchPlan::of_kernel(kernel, Vec::new()) }
+}
+
+/// A C that nobody reads.
+fn c_of_workspace(operands: &Operands) -> Vec<Field> {
+    if operands.c.is_some() {
+        return Vec::new();
+    }
+    vec![field("c", Arg::Workspace { buffer: 0 }), field("ldc", Arg::Extent { dim: N })]
 }

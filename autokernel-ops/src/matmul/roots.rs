@@ -10,7 +10,7 @@ use super::schedule::Schedule;
 use crate::body::FP8;
 
 /// All of them; the reference's is none of them.
-pub const ROOTS: [&str; 21] = [
+pub const ROOTS: [&str; 26] = [
     SM80.product,
     SM80.batch,
     SM80.groups,
@@ -32,6 +32,11 @@ pub const ROOTS: [&str; 21] = [
     SCALED,
     SCALED_SM90,
     HEIGHTS,
+    JOINED,
+    UNSTORED,
+    REDUCED_SM90,
+    UNSTORED_SM90,
+    UNSTORED_SM80,
 ];
 
 const PAD_ROWS: &str = "pad_rows.cuh";
@@ -48,6 +53,12 @@ const ROTATED_SM90: &str = "sm90_rotated.cuh";
 const SCALED: &str = "body_scaled.cuh";
 const SCALED_SM90: &str = "sm90_scaled.cuh";
 
+const JOINED: &str = "body_joined.cuh";
+const UNSTORED: &str = "body_unstored.cuh";
+const REDUCED_SM90: &str = "sm90_reduced.cuh";
+const UNSTORED_SM90: &str = "sm90_unstored.cuh";
+const UNSTORED_SM80: &str = "sm80_unstored.cuh";
+
 /// Those of a family.
 struct OfFamily {
     product: &'static str,
@@ -55,6 +66,10 @@ struct OfFamily {
     rotated: Option<&'static str>,
     /// What says how an output is stored whose scales the kernel makes.
     scaled: Option<&'static str>,
+    /// What says how rows are reduced where K is 0, if there are pairs of numbers or no C.
+    reduced: Option<&'static str>,
+    /// What leaves C out.
+    unstored: &'static str,
     /// What says how many products are walked over.
     batch: &'static str,
     groups: &'static str,
@@ -67,6 +82,8 @@ const SM80: OfFamily = OfFamily {
     product: "sm80_matmul.cuh",
     rotated: None,
     scaled: None,
+    reduced: None,
+    unstored: UNSTORED_SM80,
     batch: "sm80_batch.cuh",
     groups: "sm80_groups.cuh",
     groups_along_k: "sm80_groups_along_k.cuh",
@@ -76,6 +93,8 @@ const SM90: OfFamily = OfFamily {
     product: "sm90_matmul.cuh",
     rotated: Some(ROTATED_SM90),
     scaled: Some(SCALED_SM90),
+    reduced: Some(REDUCED_SM90),
+    unstored: UNSTORED_SM90,
     batch: "sm90_batch.cuh",
     groups: "sm90_groups.cuh",
     groups_along_k: "sm90_groups_along_k.cuh",
@@ -104,6 +123,7 @@ pub fn of_reference(class: &Class) -> Vec<&'static str> {
     let product = match class.many() {
         _ if class.partners().is_some() => "reference_rotated.cuh",
         _ if class.made().is_some() => "reference_scaled.cuh",
+        _ if class.joins_rows() => "reference_joined.cuh",
         Many::One | Many::Batch | Many::Groups => "reference_matmul.cuh",
         Many::Masked | Many::GroupsAlongK => "reference_groups.cuh",
     };
@@ -113,7 +133,8 @@ pub fn of_reference(class: &Class) -> Vec<&'static str> {
 /// What bodies of a class read and see, which templates find declared.
 fn of_body(class: &Class) -> impl Iterator<Item = &'static str> {
     let repeated = class.has_repeated().then_some(REPEATED);
-    repeated.into_iter().chain(class.partners().map(|_| ROTATED)).chain(class.made().map(|_| SCALED))
+    let wrapped = class.partners().map(|_| ROTATED).into_iter().chain(class.made().map(|_| SCALED));
+    repeated.into_iter().chain(wrapped).chain(class.joins_rows().then_some(JOINED))
 }
 
 impl OfFamily {
@@ -141,8 +162,19 @@ impl OfFamily {
         let pads = if self.realigns_bytes(class) { PAD_BYTE_ROWS } else { PAD_ROWS };
         let fp8 = class.outputs().any(|(_, dtype)| FP8.contains(&dtype)).then_some(FP8_OUTPUT);
         let stored = class.partners().and(self.rotated).or(class.made().and(self.scaled));
-        let before = fp8.into_iter().chain(of_input).chain(of_body(class));
-        before.chain([self.product]).chain(stored).chain(of_scales).chain(of_many).chain([pads]).collect()
+        let writes_c = class.writes_c();
+        let unstored = (!writes_c).then_some(self.unstored);
+        let reduced = self.reduced.filter(|_| class.joins_rows() || !writes_c);
+        let before = fp8.into_iter().chain(of_input).chain(of_body(class)).chain((!writes_c).then_some(UNSTORED));
+        before
+            .chain([self.product])
+            .chain(stored)
+            .chain(unstored)
+            .chain(reduced)
+            .chain(of_scales)
+            .chain(of_many)
+            .chain([pads])
+            .collect()
     }
 }
 

@@ -30,6 +30,11 @@ pub fn part_columns(class: &Class, schedule: &Schedule) -> u32 {
 /// Columns of a part of the reference: those of a block.
 pub const REFERENCE_COLUMNS: u32 = reference::TILE;
 
+/// The function that brings parts together.
+pub fn together(class: &Class) -> &'static str {
+    if class.joins_rows() { "bring_together_joined" } else { "bring_together" }
+}
+
 /// What the second kernel is called.
 pub fn second(symbol: &str) -> String {
     format!("{symbol}_together")

@@ -19,6 +19,9 @@ pub const OF_8_BITS: f32 = 40.0;
 /// That of all numbers of 4 bits alike.
 const OF_4_BITS: f32 = 4.6;
 
+/// What zero points of groups are.
+pub const ZERO: Dtype = Dtype::I8;
+
 /// What scales of groups may be.
 pub const SCALES: [Dtype; 3] = [Dtype::Bf16, Dtype::F16, Dtype::F32];
 
@@ -34,7 +37,7 @@ pub struct Weights {
     pub scales: Option<Scales>,
 }
 
-/// Scales of a second factor: `[k / group, n]`, one for each group of each of its rows.
+/// Scales of a second factor: `[k / group, n]`, one for each group of each of its rows, and as many zero points, if it has some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -43,6 +46,9 @@ pub struct Scales {
     pub group: u32,
     /// The type of a scale.
     pub dtype: Dtype,
+    /// Whether whole numbers of 8 bits are subtracted from those of each group before: what stands for zero.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub zeros: bool,
 }
 
 impl Weights {
@@ -70,18 +76,22 @@ impl Weights {
 
     /// Bytes of `k` numbers along K of `n` rows, with their scales.
     pub fn bytes(&self, n: f64, k: f64) -> f64 {
-        let of_scale = |Scales { group, dtype }: Scales| f64::from(dtype.bytes()) / f64::from(group);
+        let of_scale = |Scales { group, dtype, zeros }: Scales| {
+            f64::from(dtype.bytes() + if zeros { ZERO.bytes() } else { 0 }) / f64::from(group)
+        };
         let of_number = f64::from(self.dtype.bytes()) / f64::from(self.dtype.numbers());
         n * k * (of_number + self.scales.map_or(0.0, of_scale))
     }
 }
 
 impl fmt::Display for Weights {
-    /// `i4x2 in 128` of groups of 128 numbers with a scale each.
+    /// `i4x2 in 128` of groups of 128 numbers with a scale each, `i4x2 - zeros in 128` with a zero point too.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.scales {
             None => write!(f, "{}", self.dtype),
-            Some(Scales { group, .. }) => write!(f, "{} in {group}", self.dtype),
+            Some(Scales { group, zeros, .. }) => {
+                write!(f, "{}{} in {group}", self.dtype, if zeros { " - zeros" } else { "" })
+            }
         }
     }
 }

@@ -14,18 +14,32 @@ use crate::operation::{Class as _, Operation as _};
 
 /// `out = dot(x, (w * scales).t())`, or without scales.
 fn problem(dtype: Dtype, group: Option<u32>) -> Problem {
+    with_zeros(dtype, group, false)
+}
+
+/// The same, of `(w - zeros) * scales` where there are zero points.
+fn with_zeros(dtype: Dtype, group: Option<u32>, zeros: bool) -> Problem {
     let operand =
         |name: &str, dtype, role| Operand { name: name.to_owned(), kind: Kind::Matrix, dtype, role, batched: false };
     let mut operands = vec![operand("x", Dtype::Bf16, Role::Input), operand("w", dtype, Role::Input)];
     operands.extend(group.map(|_| operand("scales", Dtype::F16, Role::Input)));
+    operands.extend(zeros.then(|| operand("zeros", Dtype::I8, Role::Input)));
     operands.push(operand("out", Dtype::Bf16, Role::Output));
     let steps =
         vec![Step::Store { output: "out".to_owned(), row: None, fold: None, value: Expr::Variable("dot".to_owned()) }];
     let scales = group.map(|_| "scales".to_owned());
-    let product = Product { name: "dot".to_owned(), a: "x".to_owned(), a_scales: None, b: "w".to_owned(), scales };
+    let of_zeros = zeros.then(|| "zeros".to_owned());
+    let product = Product {
+        name: "dot".to_owned(),
+        a: "x".to_owned(),
+        a_scales: None,
+        b: "w".to_owned(),
+        scales,
+        zeros: of_zeros,
+    };
     let body = body::Body { operands, steps, ..body::Body::default() };
     let body = Body::new(Written { product, second: None, body }).unwrap();
-    let weights = Weights { dtype, scales: group.map(|group| Scales { group, dtype: Dtype::F16 }) };
+    let weights = Weights { dtype, scales: group.map(|group| Scales { group, dtype: Dtype::F16, zeros }) };
     let plain = Problem::new(Dtype::Bf16, Layout::Nt, "identity".parse().unwrap());
     Problem { weights: Some(weights), body: Some(body.into()), ..plain }
 }
@@ -38,6 +52,36 @@ fn the_default_hopper_kernels_of_weights_are_as_golden() {
         expect_file![format!("golden/{file}_sm90.cu")].assert_eq(&emit(&problem, &schedule).cuda);
         expect_file![format!("golden/{file}_reference.cu")].assert_eq(&emit_reference(&problem).cuda);
     }
+}
+
+#[test]
+fn the_kernels_of_weights_with_zero_points_are_as_golden() {
+    let problem = with_zeros(Dtype::I4x2, Some(128), true);
+    let schedule = Schedule::default_for(&problem.class(), Arch::SM_90A);
+    expect_file!["golden/weights_zeros_sm90.cu"].assert_eq(&emit(&problem, &schedule).cuda);
+    expect_file!["golden/weights_zeros_reference.cu"].assert_eq(&emit_reference(&problem).cuda);
+}
+
+#[test]
+fn zero_points_are_a_byte_for_each_group_beside_its_scale() {
+    let [plain, shifted] = [false, true].map(|zeros| with_zeros(Dtype::I4x2, Some(64), zeros));
+    let of_zeros = Coarse { operand: 3, axis: 0, indices: 64, together: 1, is_ragged: false };
+    assert_eq!(signature(&shifted).coarse.last(), Some(&of_zeros));
+    assert_eq!(
+        (signature(&shifted).operands[3].axes.clone(), signature(&shifted).operands[3].dtype),
+        (vec![2, 1], Dtype::I8)
+    );
+    assert_eq!(plain.class().distance(&shifted.class()), None);
+    let read = |problem: &Problem| problem.work(&extents(16, 256, 1024)).read_bytes;
+    assert_eq!(read(&shifted) - read(&plain), 256.0 * 16.0);
+    let schedule = Sm90Schedule { tile_m: 16, swap_ab: true, ..Sm90Schedule::PLAIN };
+    let shared = |problem: &Problem| schedule.shared_bytes(&problem.class());
+    // Of 128 columns and four groups of 64 a stage, in whole atoms of the swizzle.
+    assert_eq!(shared(&shifted) - shared(&plain), schedule.stages * 1024);
+    assert!(shifted.class().portfolio(Arch::SM_90A).len() >= 4);
+    assert_eq!(shifted.weights.unwrap().to_string(), "i4x2 - zeros in 64");
+    let json = serde_json::to_string(&shifted).unwrap();
+    assert_eq!(serde_json::from_str::<Problem>(&json).unwrap(), shifted);
 }
 
 #[test]

@@ -5,12 +5,9 @@
 //! and N. Gimelshein, "Online normalizer calculation for softmax", 2018, and T. Chan, G. Golub and R. LeVeque, "Updating formulae
 //! and a pairwise algorithm for computing sample variances", 1979. What is found is found by what is computed, not by names.
 
-use std::cell::Cell;
-use std::collections::BTreeMap;
-
 use super::lower::{Lowered, RowStep};
 use crate::body::Reduction;
-use crate::expr::{BinaryOp, Expr, Math};
+use crate::expr::{BinaryOp, Expr, Named};
 
 /// Two reductions in one pass.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,10 +34,6 @@ pub enum Pair {
     /// Of `(x - row_mean(x)) * (x - row_mean(x))`.
     Squares,
 }
-
-/// Comparisons of two expressions' parts after which they are taken for different: names that stand for expressions of other
-/// names can make them as long as one likes.
-const MOST_COMPARISONS: u32 = 1 << 12;
 
 impl Pair {
     pub const ALL: [Pair; 2] = [Pair::Exponentials, Pair::Squares];
@@ -72,9 +65,9 @@ impl Pair {
     /// What the second one reduces where the first one, called `first`, reduces `of`.
     fn term(self, of: &Expr, first: &str) -> Expr {
         let first = Expr::Variable(format!("row.{first}"));
-        let relative = || Box::new(Expr::Binary(BinaryOp::Subtract, Box::new(of.clone()), Box::new(first.clone())));
+        let relative = || Box::new(of.relative_to(&first));
         match self {
-            Pair::Exponentials => Expr::Call(Math::Exp, vec![*relative()]),
+            Pair::Exponentials => of.exponential_relative_to(&first),
             Pair::Squares => Expr::Binary(BinaryOp::Multiply, relative(), relative()),
         }
     }
@@ -103,7 +96,7 @@ impl Join {
         if lowered.stores.iter().any(|(of, _)| *of == pass + 1) {
             return None;
         }
-        let names = Names::of(lowered);
+        let names = named(lowered);
         Pair::ALL.into_iter().find_map(|pair| {
             let firsts = of(pass).filter(|(_, reduction, _)| *reduction == pair.first());
             let found = firsts.map(|(first, _, of)| (first, pair.term(of, first)));
@@ -114,7 +107,7 @@ impl Join {
                 // They cannot be moved one by one without what they are the squares of.
                 Pair::Squares => Vec::new(),
             };
-            let (aliases, second) = (names.aliases(first), second.clone());
+            let (aliases, second) = (aliases(&names, first), second.clone());
             Some(Join { pair, pass, first: first.clone(), second, aliases, terms })
         })
     }
@@ -131,63 +124,22 @@ impl Join {
     }
 }
 
-/// What names stand for.
-struct Names<'l> {
-    /// Elements, and what is another name for a value of the row.
-    values: BTreeMap<String, &'l Expr>,
+/// What names stand for: elements, and what is another name for a value of the row.
+fn named(lowered: &Lowered) -> Named<'_> {
+    let elements = lowered.elements.iter().map(|(name, element)| (name.clone(), &element.expr));
+    let aliases = lowered.between.iter().flatten().filter_map(|step| match step {
+        RowStep::Value { name, value: value @ Expr::Variable(_) } => Some((format!("row.{name}"), value)),
+        _ => None,
+    });
+    Named::new(elements.chain(aliases))
 }
 
-impl<'l> Names<'l> {
-    fn of(lowered: &'l Lowered) -> Self {
-        let elements = lowered.elements.iter().map(|(name, element)| (name.clone(), &element.expr));
-        let aliases = lowered.between.iter().flatten().filter_map(|step| match step {
-            RowStep::Value { name, value: value @ Expr::Variable(_) } => Some((format!("row.{name}"), value)),
-            _ => None,
-        });
-        Names { values: elements.chain(aliases).collect() }
-    }
-
-    /// The names, without `row.`, that stand for the value of the row called `first`.
-    fn aliases(&self, first: &str) -> Vec<String> {
-        let first = Expr::Variable(format!("row.{first}"));
-        let names = self.values.keys().filter_map(|name| Some((name, name.strip_prefix("row.")?)));
-        let stands = names.filter(|(name, _)| self.are_same(&Expr::Variable((*name).clone()), &first));
-        stands.map(|(_, name)| name.to_owned()).collect()
-    }
-
-    fn are_same(&self, left: &Expr, right: &Expr) -> bool {
-        self.compare(left, right, &Cell::new(MOST_COMPARISONS))
-    }
-
-    /// Whether both compute the same by the same operations.
-    fn compare(&self, left: &Expr, right: &Expr, fuel: &Cell<u32>) -> bool {
-        let Some(rest) = fuel.get().checked_sub(1) else { return false };
-        fuel.set(rest);
-        let of = |expr: &Expr| match expr {
-            Expr::Variable(name) => self.values.get(name).copied(),
-            _ => None,
-        };
-        match (left, right) {
-            (Expr::Variable(left), Expr::Variable(right)) if left == right => true,
-            (Expr::Literal(left), Expr::Literal(right)) => left.to_bits() == right.to_bits(),
-            (Expr::Index(left), Expr::Index(right)) => left == right,
-            (Expr::Negate(left), Expr::Negate(right)) => self.compare(left, right, fuel),
-            (Expr::Binary(op, a, b), Expr::Binary(other, c, d)) => {
-                op == other && self.compare(a, c, fuel) && self.compare(b, d, fuel)
-            }
-            (Expr::Call(function, args), Expr::Call(other, others)) => {
-                let mut pairs = args.iter().zip(others);
-                function == other && args.len() == others.len() && pairs.all(|(a, b)| self.compare(a, b, fuel))
-            }
-            // A branch is the same where its text is.
-            (Expr::If(..), Expr::If(..)) => left == right,
-            _ => match (of(left), of(right)) {
-                (Some(left), _) => self.compare(left, right, fuel),
-                (None, Some(right)) => self.compare(left, right, fuel),
-                (None, None) => false,
-            },
-        }
-    }
+/// The names, without `row.`, that stand for the value of the row called `first`.
+fn aliases(names: &Named<'_>, first: &str) -> Vec<String> {
+    let first = Expr::Variable(format!("row.{first}"));
+    let known = names.names().filter_map(|name| Some((name, name.strip_prefix("row.")?)));
+    let stands = known.filter(|(name, _)| names.are_same(&Expr::Variable((*name).to_owned()), &first));
+    stands.map(|(_, name)| name.to_owned()).collect()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@ use autokernel_core::Dtype;
 
 use super::*;
 use crate::body::{Body, Kind, Step};
-use crate::expr::Expr;
+use crate::expr::{Expr, Math};
 use crate::rows::cases::{bind, call, name, reads, reduce, softmax, store, writes};
 use crate::rows::lower::lower;
 

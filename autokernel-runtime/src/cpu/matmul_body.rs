@@ -29,11 +29,22 @@ pub fn matmul_body(
     matmul_body_from(0, arguments, (factors, Tables::default()), layout, kinds, row)
 }
 
+/// The scales of groups along K of a second factor, by the numbers of their arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct GroupScales {
+    /// The scales.
+    pub scales: usize,
+    /// The zero points, if there are some.
+    pub zeros: Option<usize>,
+    /// How many numbers a group has.
+    pub group: usize,
+}
+
 /// What is read of a product beside its factors and what lies as its result.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tables<'t> {
-    /// The arguments of scales of groups along K of second factors, and how many numbers a group has.
-    pub scales: &'t [(usize, usize)],
+    /// The scales of groups along K of each second factor; none where they have none.
+    pub scales: &'t [GroupScales],
     /// The arguments of scales of blocks of all factors, the first one's first, and how many numbers along K a block has.
     pub blocks: Option<(&'t [usize], usize)>,
     /// What is read elsewhere, by the numbers of the operands that `kinds` are of.
@@ -81,9 +92,10 @@ pub(super) fn matmul_body_from(
             (None, None) => {
                 matmul(&mut [Argument::Read(a.clone()), Argument::Read(b.clone()), out.into()], layout, |_| ())?;
             }
-            (None, Some(&(operand, group))) => {
+            (None, Some(&GroupScales { scales: operand, zeros, group })) => {
                 let of = read(arguments, operand)?;
-                let scales = Scales { of: &of, group };
+                let zeros = zeros.map(|operand| read(arguments, operand)).transpose()?;
+                let scales = Scales { of: &of, zeros: zeros.as_ref(), group };
                 matmul_weights::multiply(a, b, Some(scales), &mut AnyViewMut::F32(out), layout, |_| ())?;
             }
             (Some((operands, block)), _) => {
@@ -102,7 +114,8 @@ pub(super) fn matmul_body_from(
     let mut operands = Operands::of_rows(m, n);
     products.iter_mut().try_for_each(|product| operands.add(product, Kind::Matrix))?;
     let of_blocks = blocks.iter().flat_map(|(operands, _)| operands.iter().copied());
-    let of_scales: Vec<usize> = scales.iter().map(|(operand, _)| *operand).chain(of_blocks).collect();
+    let of_groups = scales.iter().flat_map(|it| [it.scales].into_iter().chain(it.zeros));
+    let of_scales: Vec<usize> = of_groups.chain(of_blocks).collect();
     let others =
         arguments.iter_mut().enumerate().filter(|(number, _)| !factors.contains(number) && !of_scales.contains(number));
     for (number, ((_, argument), kind)) in others.zip(kinds).enumerate() {

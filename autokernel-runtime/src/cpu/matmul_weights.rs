@@ -13,10 +13,11 @@ use crate::layout::Layout;
 use crate::packed;
 use crate::{AnyView, AnyViewMut, Element, Error, MatrixView, MatrixViewMut, Result, i4x2};
 
-/// Scales of groups of so many numbers along K: `[k / group, n]`.
+/// Scales of groups of so many numbers along K, and their zero points: `[k / group, n]`.
 #[derive(Clone, Copy)]
 pub(super) struct Scales<'a> {
     pub of: &'a AnyView<'a>,
+    pub zeros: Option<&'a AnyView<'a>>,
     pub group: usize,
 }
 
@@ -83,7 +84,30 @@ struct Weights<'a> {
     layout: Layout,
     rows: usize,
     k: usize,
-    scales: Option<(Elements<'a>, Layout, usize)>,
+    scales: Option<Table<'a>>,
+    zeros: Option<Table<'a>>,
+}
+
+/// A number for each group of each row.
+struct Table<'a> {
+    elements: Elements<'a>,
+    layout: Layout,
+    group: usize,
+}
+
+impl<'a> Table<'a> {
+    /// Of groups of so many of `k` numbers of `rows` rows.
+    fn of(view: &'a AnyView<'_>, group: usize, (rows, k): (usize, usize)) -> Result<Self> {
+        let (elements, layout) = Elements::of(view)?;
+        if layout.columns != rows || layout.rows.saturating_mul(group) != k || group == 0 {
+            return Err(refused("scales and zero points of groups are `[k / group, n]`"));
+        }
+        Ok(Table { elements, layout, group })
+    }
+
+    fn at(&self, row: usize, k: usize) -> f32 {
+        self.elements.one(k / self.group * self.layout.ld + row)
+    }
 }
 
 impl<'a> Weights<'a> {
@@ -94,18 +118,10 @@ impl<'a> Weights<'a> {
             return Err(refused("rows of numbers of 4 bits are whole units of 16 bytes"));
         }
         let k = if is_packed { 2 * layout.columns } else { layout.columns };
-        let scales = match scales {
-            None => None,
-            Some(Scales { of, group }) => {
-                let (elements, of_scales) = Elements::of(of)?;
-                let fits = of_scales.columns == layout.rows && of_scales.rows.saturating_mul(group) == k;
-                if !fits || group == 0 {
-                    return Err(refused("scales of groups are `[k / group, n]`"));
-                }
-                Some((elements, of_scales, group))
-            }
-        };
-        Ok(Weights { elements, layout, rows: layout.rows, k, scales })
+        let table = |(view, group): (&'a AnyView<'_>, usize)| Table::of(view, group, (layout.rows, k));
+        let zeros = scales.and_then(|scales| Some((scales.zeros?, scales.group))).map(table).transpose()?;
+        let scales = scales.map(|scales| (scales.of, scales.group)).map(table).transpose()?;
+        Ok(Weights { elements, layout, rows: layout.rows, k, scales, zeros })
     }
 
     /// Copies `(first row, first number, rows, numbers)` to `target`, row by row without gaps.
@@ -116,10 +132,11 @@ impl<'a> Weights<'a> {
                 Elements::I4x2(data) => unpack_row(&data[row * self.layout.ld..], first, target),
                 elements => elements.widen(row * self.layout.ld + first, target),
             }
-            if let Some((scales, layout, group)) = self.scales {
-                for (at, value) in target.iter_mut().enumerate() {
-                    *value *= scales.one((first + at) / group * layout.ld + row);
-                }
+            if let Some(zeros) = &self.zeros {
+                target.iter_mut().enumerate().for_each(|(at, value)| *value -= zeros.at(row, first + at));
+            }
+            if let Some(scales) = &self.scales {
+                target.iter_mut().enumerate().for_each(|(at, value)| *value *= scales.at(row, first + at));
             }
         });
     }

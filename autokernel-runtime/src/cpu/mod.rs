@@ -27,7 +27,7 @@ use crate::{Argument, Result};
 pub use attention::{At, ScoreFunction, Settings as AttentionSettings, attention, scored_attention};
 pub use epilogue::RowEpilogue;
 pub use matmul::matmul;
-pub use matmul_body::{Tables, matmul_body, matmul_body_with};
+pub use matmul_body::{GroupScales, Tables, matmul_body, matmul_body_with};
 pub use matmul_many::{Groups, matmul_body_of_batch, matmul_body_of_groups};
 pub use operands::RowFunction;
 pub use picks::{Columns, Pick};

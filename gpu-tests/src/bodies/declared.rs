@@ -170,6 +170,41 @@ pub fn summed(x: &Matrix<f16>, w: &Matrix<f16>, scale: &Column<f32>, out: &mut M
     sums = scale * row_sum(y.abs()) + row_index();
 }
 
+/// The head of a language model: cross entropy of logits that are written nowhere.
+#[autokernel::fused_matmul]
+pub fn cross_entropy(
+    x: &Matrix<bf16>,
+    w: &Matrix<bf16>,
+    bias: &Row<bf16>,
+    target: &Column<f32>,
+    loss: &mut Column<f32>,
+    largest: &mut Column<f16>,
+) {
+    let y = dot(x, w.t()) + bias;
+    let most = row_max(y);
+    let chosen = row_sum(if column_index() == target { y } else { 0.0 });
+    largest = most;
+    loss = most + row_sum((y - most).exp()).ln() - chosen;
+}
+
+/// Elements beside exponentials relative to two maxima, the mean of some and the sum of others.
+#[autokernel::fused_matmul]
+pub fn exponentials(
+    x: &Matrix<f16>,
+    w: &Matrix<f16>,
+    v: &Matrix<f16>,
+    out: &mut Matrix<bf16>,
+    mean: &mut Column<f32>,
+    sum: &mut Column<f32>,
+) {
+    let y = dot(x, w);
+    let z = dot(x, v);
+    out = y - z;
+    let e = (y - row_max(y)).exp();
+    mean = row_mean(e) * row_min(z);
+    sum = row_sum((4.0 * z - row_max(4.0 * z)).exp());
+}
+
 /// A band beside the diagonal, as wide as a number in memory says, and where the elements outside of it stand.
 #[autokernel::fused_matmul]
 pub fn band(a: &Matrix<bf16>, b: &Matrix<bf16>, width: &Scalar<f32>, out: &mut Matrix<f32>) {
@@ -348,6 +383,8 @@ pub fn catalogue() -> Vec<Declared> {
         both_transposed,
         reduced,
         summed,
+        cross_entropy,
+        exponentials,
         geglu,
         band,
         fp8_scaled,

@@ -23,6 +23,7 @@ use rand::{RngExt, SeedableRng};
 include!("timed.rs");
 include!("timed_fp8.rs");
 include!("timed_fp8_output.rs");
+include!("timed_loss.rs");
 include!("timed_math.rs");
 include!("timed_types.rs");
 include!("timed_weights.rs");

@@ -39,7 +39,7 @@ pub fn declaration(seed: u64) -> Declaration {
     let declaration = if seed.is_multiple_of(2) {
         rows(&mut rng, names, helpers)
     } else {
-        product(&mut rng, names, helpers, turned(seed))
+        product(&mut rng, names, helpers, (turned(seed), Reduced::of(seed)))
     };
     Declaration { helpers: texts, ..declaration }
 }
@@ -181,11 +181,51 @@ fn turned(seed: u64) -> Option<String> {
     (seed % 4 == 1).then(|| rotated.to_owned())
 }
 
+/// What rows of a product are reduced to, beside its elements or alone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reduced {
+    Nothing,
+    Beside,
+    Alone,
+}
+
+impl Reduced {
+    /// Two thirds of the products without partners reduce rows.
+    fn of(seed: u64) -> Self {
+        match seed % 12 {
+            3 => Reduced::Beside,
+            7 => Reduced::Alone,
+            _ => Reduced::Nothing,
+        }
+    }
+}
+
+/// What is reduced, which nothing hides.
+const TERMS: &str = "terms";
+
+/// Ways to reduce a row of `TERMS`.
+const REDUCED: [&str; 5] = [
+    "row_max(terms) + row_sum((terms - row_max(terms)).exp()).ln()",
+    "row_mean((terms - row_max(terms)).exp()) * row_min(terms)",
+    "row_sum(terms * 0.5) + row_index()",
+    "row_max(terms) - row_min(terms)",
+    "row_sum((terms - row_max(terms)).exp()) + row_mean(terms.abs())",
+];
+
+/// What becomes of the rows, one output after the other; `of` is an element.
+fn reductions(rng: &mut StdRng, outputs: &[&str], of: &str) -> String {
+    let mut body = format!("    let {TERMS} = {of};\n");
+    for output in outputs {
+        body += &format!("    {output} = {};\n", REDUCED.choose(rng).expect("there are some"));
+    }
+    body
+}
+
 fn product(
     rng: &mut StdRng,
     mut names: Vec<&'static str>,
     helpers: Vec<Helper>,
-    turned: Option<String>,
+    (turned, reduced): (Option<String>, Reduced),
 ) -> Declaration {
     let mut name = || names.pop().expect("fewer operands than names");
     let (a, b, factor) = (name(), name(), ["bf16", "f16"][rng.random_range(0..2)]);
@@ -199,11 +239,16 @@ fn product(
     };
     let texts = parameters.iter().enumerate().map(text).chain(turned.clone());
     let inputs = texts.map(|text| Name { text, varies: true }).collect();
-    for _ in 0..rng.random_range(1..4) {
+    let outputs = if reduced == Reduced::Alone { 0 } else { rng.random_range(1..4) };
+    for _ in 0..outputs {
         parameters.push(parameter(name(), "Matrix", element(rng), true));
     }
+    let of_rows = if reduced == Reduced::Nothing { 0 } else { rng.random_range(1..3) };
+    let columns: Vec<Parameter> = (0..of_rows).map(|_| parameter(name(), "Column", element(rng), true)).collect();
     let factors = [a, b].map(|name| Parameter { read: None, ..parameter(name, "Matrix", factor, false) });
     let outputs_and_inputs = parameters.len();
+    let names_of_rows: Vec<&str> = columns.iter().map(|column| column.name).collect();
+    parameters.extend(columns);
     parameters.extend(factors);
     let dot = format!("dot({a}, {b}{})", if rng.random() { ".t()" } else { "" });
     let mut order: Vec<usize> = (0..parameters.len()).collect();
@@ -215,8 +260,16 @@ fn product(
     let settings = settings.iter().map(|(name, sizes)| format!("{name} = {}", sizes[rng.random_range(0..2)]));
     let arguments = settings.collect::<Vec<_>>().join(", ");
     let value = turned.map(|_| format!("    let {TURNED} = {dot} * 0.5 + row_index();\n")).unwrap_or_default();
-    let mut writer = Writer::new(rng, inputs, false, Some(dot), helpers);
-    let body = statements(&mut writer, &parameters);
+    let mut writer = Writer::new(rng, inputs, false, Some(dot.clone()), helpers);
+    let mut body = if outputs > 0 { statements(&mut writer, &parameters) } else { String::new() };
+    if of_rows > 0 {
+        writer.stores = true;
+        let mut of = format!("({}) * 0.5 + {dot}", writer.number(2, Allowed::Any).text);
+        for name in writer.forgotten().iter().filter(|name| **name != dot) {
+            of += &format!(" + 0.25 * {name}");
+        }
+        body += &reductions(writer.rng, &names_of_rows, &of);
+    }
     let function = format!("fn kernel({signature}) {{\n{value}{body}}}");
     Declaration { attribute: "fused_matmul", arguments, function, helpers: Vec::new() }
 }

@@ -25,8 +25,14 @@ fn written() -> Written {
         writes("out", Kind::Matrix, Dtype::Bf16),
     ];
     let steps = vec![bind("y", y), store("pre", name("y")), store("out", name("y") + name("skip"))];
-    let product =
-        Product { name: "dot".to_owned(), a: "x".to_owned(), a_scales: None, b: "w".to_owned(), scales: None };
+    let product = Product {
+        name: "dot".to_owned(),
+        a: "x".to_owned(),
+        a_scales: None,
+        b: "w".to_owned(),
+        scales: None,
+        zeros: None,
+    };
     Written { product, second: None, body: body::Body { operands, steps, ..body::Body::default() } }
 }
 
@@ -138,7 +144,9 @@ fn each_function_beyond_the_first_takes_registers() {
         factors: [0, 1],
         other_factor: None,
         statistics: 0,
+        joined: 0,
         scales: Vec::new(),
+        zeros: Vec::new(),
         a_scales: None,
         batched: Vec::new(),
         partners: None,
@@ -175,8 +183,14 @@ fn crowded(values: usize, function: Math) -> Written {
         reads("w", Kind::Matrix, Dtype::Bf16),
         writes("out", Kind::Matrix, Dtype::Bf16),
     ];
-    let product =
-        Product { name: "dot".to_owned(), a: "x".to_owned(), a_scales: None, b: "w".to_owned(), scales: None };
+    let product = Product {
+        name: "dot".to_owned(),
+        a: "x".to_owned(),
+        a_scales: None,
+        b: "w".to_owned(),
+        scales: None,
+        zeros: None,
+    };
     Written { product, second: None, body: body::Body { operands, steps, ..body::Body::default() } }
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use autokernel_core::{Dtype, Role};
 use serde::{Deserialize, Serialize};
 
+use super::joined::joins;
 use super::written::{Made, Written};
 use crate::body::{self, Columns, Kind, Operand, Step};
 use crate::expr::Cost;
@@ -25,6 +26,9 @@ pub struct BodyClass {
     /// The numbers of the scales of groups or blocks of second factors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scales: Vec<u8>,
+    /// The numbers of the zero points of groups of second factors.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub zeros: Vec<u8>,
     /// The number of the scales of blocks of the first factor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub a_scales: Option<u8>,
@@ -34,6 +38,9 @@ pub struct BodyClass {
     /// Reductions along rows.
     #[serde(default, skip_serializing_if = "is_none")]
     pub statistics: u32,
+    /// Those of them that are sums of exponentials relative to a maximum.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub joined: u32,
     /// What each element's partner is, where elements see partners.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partners: Option<Columns>,
@@ -75,6 +82,9 @@ fn live(steps: &[Step]) -> u32 {
 const INTERLEAVED: u32 = 4;
 /// Rows of which a thread holds elements at once, each with what is reduced of it so far.
 const ROWS_OF_A_THREAD: u32 = 2;
+/// Elements of a row that a thread holds until it takes their exponentials: two of each fragment (`kJoinedFragments` in
+/// body_joined.cuh).
+const JOINED_AT_ONCE: u32 = 8;
 /// The most registers that a body may take for its own: those that the smallest tiles leave.
 pub const MOST_REGISTERS: u32 = 168;
 
@@ -88,11 +98,13 @@ impl BodyClass {
             factors,
             other_factor,
             scales: written.numbers_of_scales(),
+            zeros: written.numbers_of_zeros(),
             a_scales: written.number_of_a_scales(),
             batched: written.batched(),
             partners: written.partners(),
             repeated: written.repeated(),
             made: written.made(),
+            joined: joins(&written.body).iter().map(|_| 1).sum(),
             statistics: steps.iter().map(|step| u32::from(matches!(step, Step::Reduce { .. }))).sum(),
             cost: steps.iter().map(|step| step.expr().cost()).fold(Cost::NONE, Cost::and),
             operations: steps.iter().map(|step| step.expr().operations()).sum(),
@@ -110,7 +122,7 @@ impl BodyClass {
             Kind::Scalar => 0,
             Kind::DeviceScalar => 1,
         });
-        let reduced = ROWS_OF_A_THREAD * self.statistics;
+        let reduced = ROWS_OF_A_THREAD * (self.statistics + JOINED_AT_ONCE * self.joined);
         // Partners are computed together: the operands of both are there, and what each sees of the other.
         let (sides, seen) = if self.partners.is_some() { (2, INTERLEAVED) } else { (1, 0) };
         let held = sides * words.sum::<u32>() + seen + INTERLEAVED * self.live;
@@ -155,12 +167,17 @@ impl BodyClass {
 
     /// The inputs beside the factors whose elements are read, with their numbers.
     pub fn inputs(&self) -> impl Iterator<Item = (u8, Kind, Dtype)> + '_ {
-        let is_scales = |at| self.scales.contains(&at) || self.a_scales == Some(at);
+        let is_scales = |at| self.scales.contains(&at) || self.zeros.contains(&at) || self.a_scales == Some(at);
         let factor = move |at| self.factors.contains(&at) || self.other_factor == Some(at) || is_scales(at);
         let inputs = (0..)
             .zip(&self.operands)
             .filter(move |(at, (kind, _, role))| *role == Role::Input && *kind != Kind::Index && !factor(*at));
         inputs.map(|(at, &(kind, dtype, _))| (at, kind, dtype))
+    }
+
+    /// Whether elements are written, and not numbers of rows alone.
+    pub fn writes_elements(&self) -> bool {
+        self.operands.iter().any(|(kind, _, role)| (*kind, *role) == (Kind::Matrix, Role::Output))
     }
 
     /// What is written, scales that the kernel makes apart.

@@ -4,7 +4,7 @@ use autokernel_core::{Dtype, Role};
 
 use super::class::BodyClass;
 use super::written::Written;
-use super::{made_scales, rotations, rows};
+use super::{joined, made_scales, rotations, rows, zeros};
 use crate::body::check::Checker;
 use crate::body::{Body, Complaint, ELEMENTS, FP8, Kind, Operand, Place, Rotated, Step};
 use crate::matmul::block_scales::SCALED;
@@ -21,6 +21,7 @@ pub fn complaints(written: &Written) -> Vec<Complaint> {
     }
     factors(&mut checker, written);
     scales(&mut checker, written);
+    zeros::check(&mut checker, written);
     batch(&mut checker, written);
     for (at, operand) in body.operands.iter().enumerate() {
         if (operand.role, operand.kind) == (Role::Output, Kind::Row) {
@@ -30,7 +31,8 @@ pub fn complaints(written: &Written) -> Vec<Complaint> {
         }
         let is_factor = written.factors().any(|factor| factor == operand.name);
         let is_narrow = FP8.contains(&operand.dtype) && (operand.kind, operand.role) == (Kind::Matrix, Role::Output);
-        if operand.kind != Kind::Index && !is_factor && !is_narrow && !ELEMENTS.contains(&operand.dtype) {
+        let is_zeros = written.zeros().any(|zeros| zeros == operand.name);
+        if operand.kind != Kind::Index && !is_factor && !is_zeros && !is_narrow && !ELEMENTS.contains(&operand.dtype) {
             let message = if FP8.contains(&operand.dtype) {
                 format!(
                     "{} is a type of the factors of `dot` and of a `&mut Matrix` that is written; make this bf16, f16 or f32",
@@ -42,8 +44,11 @@ pub fn complaints(written: &Written) -> Vec<Complaint> {
             checker.complain(Place::Operand(at), message);
         }
     }
+    let joins = joined::joins(body);
+    let of_terms = joined::names_of_terms(body, &joins);
+    let may_be_late = |step: &Step| joins.iter().any(|join| join.sum == step.name()) || of_terms.contains(step.name());
     for (at, step) in body.steps.iter().enumerate() {
-        self::step(&mut checker, written, at, step);
+        self::step(&mut checker, written, at, (step, may_be_late(step)));
     }
     made_scales::check(&mut checker, written);
     statistics(&mut checker, written);
@@ -52,21 +57,14 @@ pub fn complaints(written: &Written) -> Vec<Complaint> {
     checker.finish()
 }
 
-/// What one number a row asks for: one product, whose elements are written too.
+/// What one number a row asks for: one product.
 fn statistics(checker: &mut Checker<'_>, written: &Written) {
     let operands = &written.body.operands;
-    let outputs = || operands.iter().enumerate().filter(|(_, operand)| operand.role == Role::Output);
-    let Some((at, column)) = outputs().find(|(_, operand)| operand.kind == Kind::Column) else { return };
+    let is_column = |operand: &Operand| (operand.role, operand.kind) == (Role::Output, Kind::Column);
+    let Some((at, column)) = operands.iter().enumerate().find(|(_, operand)| is_column(operand)) else { return };
     if operands.iter().any(|operand| operand.batched || operand.kind == Kind::Index) {
         let message = format!(
             "`{}` is reduced of one product, and there are many here; reduce what this kernel writes in `#[autokernel::rows]`",
-            column.name
-        );
-        checker.complain(Place::Operand(at), message);
-    }
-    if !outputs().any(|(_, operand)| operand.kind == Kind::Matrix) {
-        let message = format!(
-            "beside `{}`, which has one number a row, a product writes its elements; add a `&mut Matrix`",
             column.name
         );
         checker.complain(Place::Operand(at), message);
@@ -281,7 +279,8 @@ fn factor<'b>(checker: &mut Checker<'b>, body: &'b Body, name: &str, is_second: 
     Some((at, *dtype))
 }
 
-fn step<'b>(checker: &mut Checker<'b>, written: &Written, at: usize, step: &'b Step) {
+/// A step, and whether it may need a reduction though it is of an element: as the term of a sum that is joined with that.
+fn step<'b>(checker: &mut Checker<'b>, written: &Written, at: usize, (step, may_be_late): (&'b Step, bool)) {
     let is_factor = |name: &str| written.factors().chain(written.all_scales()).any(|factor| factor == name);
     if let Some(factor) = step.expr().variables().into_iter().find(|name| is_factor(name)) {
         let message = format!(
@@ -295,13 +294,13 @@ fn step<'b>(checker: &mut Checker<'b>, written: &Written, at: usize, step: &'b S
     let is_behind = step.expr().variables().iter().any(|name| behind.contains(name));
     match step {
         Step::Let { name, .. } => {
-            if is_behind && varies {
+            if is_behind && varies && !may_be_late {
                 checker.complain(Place::Step(at), LATE);
             }
             checker.bind(Place::Step(at), name, varies);
         }
         Step::Reduce { name, .. } => {
-            if is_behind {
+            if is_behind && !may_be_late {
                 checker.complain(Place::Step(at), LATE);
             }
             checker.bind(Place::Step(at), name, false);

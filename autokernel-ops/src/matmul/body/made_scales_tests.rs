@@ -21,8 +21,14 @@ fn written(out: Dtype, scales: Dtype) -> Written {
         writes("out", Kind::Matrix, out),
     ];
     let steps = vec![bind("y", name("dot") + name("bias")), store("other", name("y")), store("out", name("y"))];
-    let product =
-        Product { name: "dot".to_owned(), a: "x".to_owned(), a_scales: None, b: "w".to_owned(), scales: None };
+    let product = Product {
+        name: "dot".to_owned(),
+        a: "x".to_owned(),
+        a_scales: None,
+        b: "w".to_owned(),
+        scales: None,
+        zeros: None,
+    };
     let made_scales = vec![MadeScales { output: "out".to_owned(), scales: "out_scales".to_owned(), block: 128 }];
     let body = body::Body { operands, steps, made_scales, ..body::Body::default() };
     Written { product, second: None, body }
@@ -53,7 +59,7 @@ fn the_output_that_is_scaled_is_staged_wherever_it_stands_and_its_scales_are_no_
     let problem = problem();
     let body = problem.body.as_deref().unwrap();
     assert_eq!(body.matrices().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["out", "other"]);
-    assert_eq!((Operands::of(&problem).c, Operands::of_class(&problem.class()).c), (5, 5));
+    assert_eq!((Operands::of(&problem).c, Operands::of_class(&problem.class()).c), (Some(5), Some(5)));
     let made = Coarse { operand: 3, axis: 1, indices: 128, together: 1, is_ragged: true };
     assert_eq!(signature(&problem).coarse, [made]);
     // 100 rows of 300 columns: 2 and 1 bytes an element, and 3 scales a row.
@@ -128,7 +134,7 @@ fn what_makes_no_scales_is_refused_with_its_remedy() {
 fn before_hopper_no_warp_holds_blocks_of_two_products() {
     let mut two = written(Dtype::E4m3, Dtype::F32);
     two.body.operands.push(reads("up", Kind::Matrix, Dtype::Bf16));
-    two.second = Some(Second { name: "dot2".to_owned(), b: "up".to_owned(), scales: None });
+    two.second = Some(Second { name: "dot2".to_owned(), b: "up".to_owned(), scales: None, zeros: None });
     two.body.steps[0] = bind("y", name("dot") + name("dot2") + name("bias"));
     let class = Problem { body: Some(Body::new(two).unwrap().into()), ..problem() }.class();
     assert!(class.families(Arch::SM_80).is_empty() && !class.families(Arch::SM_90A).is_empty());

@@ -2,6 +2,7 @@
 
 mod class;
 mod complaint;
+mod joined;
 mod made_scales;
 pub mod oracle;
 pub mod print;
@@ -11,6 +12,7 @@ mod print_rows;
 mod rotations;
 mod rows;
 mod written;
+mod zeros;
 
 use std::fmt;
 
@@ -24,6 +26,7 @@ use class::MOST_REGISTERS;
 use complaint::complaints;
 
 pub use class::BodyClass;
+pub use joined::Join;
 pub use written::{Made, Product, Second, Written};
 
 /// The body of a product: one without mistakes, nor steps that no output needs.
@@ -89,14 +92,19 @@ impl Body {
         self.0.numbers_of_scales()
     }
 
+    /// The numbers of the zero points of groups of each product's second factor.
+    pub fn zeros(&self) -> Vec<u8> {
+        self.0.numbers_of_zeros()
+    }
+
     /// The number of the scales of blocks of the first factor.
     pub fn a_scales(&self) -> Option<u8> {
         self.0.number_of_a_scales()
     }
 
-    /// The numbers of what is multiplied: factors and their scales.
+    /// The numbers of what is multiplied: factors, their scales and zero points.
     pub fn multiplied(&self) -> Vec<u8> {
-        [self.factors(), self.scales(), self.a_scales().into_iter().collect()].concat()
+        [self.factors(), self.scales(), self.zeros(), self.a_scales().into_iter().collect()].concat()
     }
 
     /// Which products a launch computes.
@@ -191,6 +199,11 @@ impl Body {
         })
     }
 
+    /// The sums along rows that are of exponentials relative to a maximum, in order.
+    pub fn joins(&self) -> Vec<Join<'_>> {
+        joined::joins(&self.0.body)
+    }
+
     /// The statements that compute an element, in order; of reductions their terms.
     pub fn steps_of_elements(&self) -> Vec<&Step> {
         rows::of_elements(&self.0.body)
@@ -242,7 +255,7 @@ impl fmt::Display for Body {
         for operand in self.inputs() {
             write!(f, ", {operand}")?;
         }
-        for scales in self.a_scales().into_iter().chain(self.scales()) {
+        for scales in self.a_scales().into_iter().chain(self.scales()).chain(self.zeros()) {
             write!(f, ", {}", self.operands()[usize::from(scales)])?;
         }
         if let Some(sizes) = self.sizes() {
@@ -264,6 +277,10 @@ mod tests;
 #[cfg(test)]
 #[path = "statistics_tests.rs"]
 mod statistics_tests;
+
+#[cfg(test)]
+#[path = "joined_tests.rs"]
+mod joined_tests;
 
 #[cfg(test)]
 #[path = "two_products_tests.rs"]

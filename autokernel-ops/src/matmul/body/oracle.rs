@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::Body;
-use crate::body::{Columns, Fetch, Kind, Step};
-use crate::expr::Axis;
+use super::{Body, Join};
+use crate::body::{Columns, Fetch, Kind, Reduction, Step};
 use crate::expr::ball::{Ball, eval};
+use crate::expr::{Axis, Precision};
 use crate::rows::oracle::reduce;
 
 /// The matrices' elements at (row, column), in the outputs' order, from its sum of each product and those sums' errors. `input`
@@ -53,10 +53,28 @@ pub fn of_row(body: &Body, row: usize, sums: &[Vec<Ball>], input: &dyn Fn(usize,
     names.insert(Axis::Row.call(), index(row));
     let reduced = |(name, how)| (name, reduce(how, elements.iter().map(|names| names[name]).collect()));
     names.extend(body.reductions().map(reduced));
+    let joined: Vec<_> =
+        body.joins().iter().map(|join| (join.sum, of_joined(body, join, &elements, names[join.maximum]))).collect();
+    names.extend(joined);
     evaluate(body, &body.steps_of_rows(), &mut names);
     let columns = body.outputs().filter(|operand| operand.kind == Kind::Column);
     columns.map(|operand| names[operand.name.as_str()]).collect()
 }
+
+/// A sum of exponentials relative to a maximum, which kernels compute by the short function whatever is written: what it is off by
+/// where its argument is large is little of the sum.
+fn of_joined(body: &Body, join: &Join<'_>, elements: &[BTreeMap<&str, Ball>], maximum: Ball) -> Ball {
+    let term = join.term(MAXIMUM);
+    let of = |names: &BTreeMap<&str, Ball>| {
+        let value = |name: &str| if name == MAXIMUM { maximum } else { names[join.maximum] };
+        eval(&term, Precision::Short, &value)
+    };
+    let reduction = body.reductions().find(|(name, _)| *name == join.sum).map_or(Reduction::Sum, |(_, how)| how);
+    reduce(reduction, elements.iter().map(of).collect())
+}
+
+/// What stands for the maximum in a term; no name of a user's does.
+const MAXIMUM: &str = "maximum of the row";
 
 /// Every name of an element that those steps give, beside what it sees of partners: under that of a reduction its term.
 fn names_of_element<'b>(

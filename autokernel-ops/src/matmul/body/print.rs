@@ -7,7 +7,7 @@ use super::print_element::{begin, statement, values};
 use super::print_rotations;
 use super::print_rows::{self, FUNCTION};
 use crate::body::cuda::{columns, cuda_type, element, leading};
-use crate::body::{Kind, MadeScales, Operand};
+use crate::body::{Kind, MadeScales, Operand, Step};
 use crate::expr::cuda::Spelling;
 use crate::lines::Lines;
 
@@ -123,7 +123,13 @@ fn compute(out: &mut Lines, body: &Body, spelling: Spelling) {
     for (number, fetch) in body.rotations().enumerate() {
         out.line(format!("const float {} = partner.values[{number}];", element(&fetch.name)));
     }
-    out.lines(steps.iter().map(|step| statement(step, spelling)));
+    // A sum that is joined with a maximum is told the element that this one is of.
+    let joins = body.joins();
+    let of_maximum = |step: &Step| joins.iter().find(|join| join.sum == step.name());
+    out.lines(steps.iter().map(|step| match of_maximum(step) {
+        Some(join) => format!("const float {} = {};", element(join.sum), element(join.maximum)),
+        None => statement(step, spelling),
+    }));
     let written = body.matrices().map(|operand| operand.name.as_str()).chain(body.reductions().map(|(name, _)| name));
     let written: Vec<String> = written.map(element).collect();
     out.line(format!("return {{{{{}}}}};", written.join(", ")));

@@ -34,7 +34,25 @@ pub fn print(out: &mut Lines, body: &Body, (stored_as, part_columns): (Option<Dt
     out.line(format!("{FUNCTION} float combine(int statistic, float x, float y) {{"));
     out.line(format!("return {};", each(combined)));
     out.line("}");
+    joined(out, body, &reductions);
     finish(out, body, &reductions, stored_as, spelling);
+}
+
+/// Which sums are of exponentials relative to which maximum, as `body_joined.cuh` reads it.
+fn joined(out: &mut Lines, body: &Body, reductions: &[(&str, Reduction)]) {
+    let joins = body.joins();
+    if joins.is_empty() {
+        return;
+    }
+    let number = |name: &str| reductions.iter().position(|(it, _)| *it == name).unwrap_or(0);
+    let cases = joins.iter().rev().fold("-1".to_owned(), |rest, join| {
+        format!("statistic == {} ? {} : {rest}", number(join.sum), number(join.maximum))
+    });
+    out.line("");
+    out.line("// The maximum that a sum of exponentials is relative to; -1 of what is none.");
+    out.line(format!("{FUNCTION} constexpr int maximum_of(int statistic) {{"));
+    out.line(format!("return {cases};"));
+    out.line("}");
 }
 
 fn identity(reduction: Reduction) -> &'static str {

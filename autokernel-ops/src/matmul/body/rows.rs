@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::joined::{Join, joins};
 use crate::body::{Body, Kind, Step};
 
 /// The names of what depends on a reduction, reductions among them.
@@ -24,7 +25,8 @@ pub fn writes_column(body: &Body, step: &Step) -> bool {
     matches!(step, Step::Store { output, .. } if body.operand(output).is_some_and(|it| it.kind == Kind::Column))
 }
 
-/// The steps of an element: what matrices are made of, and the terms of reductions.
+/// The steps of an element: what matrices are made of, and the terms of reductions; of a sum that is relative to a maximum the
+/// element that this one is of.
 pub fn of_elements(body: &Body) -> Vec<&Step> {
     needed(body, |step| {
         matches!(step, Step::Reduce { .. }) || matches!(step, Step::Store { .. }) && !writes_column(body, step)
@@ -44,6 +46,8 @@ pub fn of_names<'b>(body: &'b Body, wanted: &[&str]) -> Vec<&'b Step> {
 
 /// Those that `is_wanted`, and what they need but of the terms of a reduction, in order.
 fn needed(body: &Body, is_wanted: impl Fn(&Step) -> bool) -> Vec<&Step> {
+    let joins = joins(body);
+    let of_maximum = |step: &Step| joins.iter().find(|join| join.sum == step.name()).map(|Join { of, .. }| *of);
     let mut names = BTreeSet::new();
     let mut found = Vec::new();
     for step in body.steps.iter().rev() {
@@ -52,7 +56,7 @@ fn needed(body: &Body, is_wanted: impl Fn(&Step) -> bool) -> Vec<&Step> {
             continue;
         }
         if is_wanted || !matches!(step, Step::Reduce { .. }) {
-            names.extend(step.expr().variables());
+            names.extend(of_maximum(step).unwrap_or(step.expr()).variables());
         }
         found.push(step);
     }

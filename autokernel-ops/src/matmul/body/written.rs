@@ -34,6 +34,9 @@ pub struct Product {
     /// The operand of scales of groups or blocks of `b`: `dot(a, (b * scales).t())`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scales: Option<String>,
+    /// The operand of zero points of groups of `b`: `dot(a, ((b - zeros) * scales).t())`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zeros: Option<String>,
 }
 
 /// `let name = dot(a, b);` with the `a` of the product before it, and a `b` that lies as that one's does.
@@ -47,6 +50,9 @@ pub struct Second {
     /// The operand of scales of groups or blocks of `b`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scales: Option<String>,
+    /// The operand of zero points of groups of `b`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zeros: Option<String>,
 }
 
 /// The numbers of an output that is scaled and of what holds its scales.
@@ -80,9 +86,20 @@ impl Written {
         self.product.scales.iter().chain(second).map(String::as_str)
     }
 
-    /// Those, and before them those of the first factor.
+    /// The names of the zero points of each product's second factor; none where they have none.
+    pub fn zeros(&self) -> impl Iterator<Item = &str> {
+        let second = self.second.iter().flat_map(|second| &second.zeros);
+        self.product.zeros.iter().chain(second).map(String::as_str)
+    }
+
+    /// The names of the scales of both factors, and of what is subtracted before.
     pub fn all_scales(&self) -> impl Iterator<Item = &str> {
-        self.product.a_scales.iter().map(String::as_str).chain(self.scales())
+        self.product.a_scales.iter().map(String::as_str).chain(self.scales()).chain(self.zeros())
+    }
+
+    /// The numbers of the zero points of each product's second factor.
+    pub fn numbers_of_zeros(&self) -> Vec<u8> {
+        self.zeros().map(|name| self.number(name)).collect()
     }
 
     /// The numbers of the scales of each product's second factor.

@@ -33,6 +33,12 @@ constexpr bool kHasSecondScales = false;
 template <typename Args>
 constexpr bool kHasSecondScales<Args, decltype(void(&Args::scales2))> = true;
 
+// Whether groups of a second factor have zero points, which a launch then passes.
+template <typename Problem, typename = void>
+constexpr bool kHasZeros = false;
+template <typename Problem>
+constexpr bool kHasZeros<Problem, decltype(void(Problem::kZeros))> = Problem::kZeros;
+
 // What a second factor holds: elements of the first one's type, or those that the problem says.
 template <typename Problem, typename = void>
 struct SecondOf {
@@ -71,6 +77,21 @@ __device__ __forceinline__ float scale_of(const Args& args, int product, int64_t
       if (product == 1) scales = static_cast<const typename Problem::Scale*>(args.scales2), ld = args.ldscales2;
     }
     return to_f32(scales[k / Second::kGroup * ld + column]);
+  }
+}
+
+// What is subtracted from number `k` of row `column` of a product's second factor.
+template <typename Problem, typename Args>
+__device__ __forceinline__ float zero_of(const Args& args, int product, int64_t column, int64_t k) {
+  if constexpr (kHasZeros<Problem>) {
+    const auto* zeros = static_cast<const int8_t*>(args.zeros);
+    int64_t ld = args.ldzeros;
+    if constexpr (kHasSecondScales<Args>) {
+      if (product == 1) zeros = static_cast<const int8_t*>(args.zeros2), ld = args.ldzeros2;
+    }
+    return static_cast<float>(zeros[k / SecondOf<Problem>::kGroup * ld + column]);
+  } else {
+    return 0.0f;
   }
 }
 
@@ -162,7 +183,8 @@ __device__ __forceinline__ void matmul_tile(const Args& args, int64_t tile, int 
     for (int product = 0; product < kProducts; ++product) {
       const auto [b, ldb] = factors[product];
       if constexpr (Problem::kTransposeB) {
-        b_tile[product][y][x] = b_inside ? number_at(b + column * ldb, k0 + y) : 0.0f;
+        const float number = b_inside ? number_at(b + column * ldb, k0 + y) : 0.0f;
+        b_tile[product][y][x] = b_inside ? number - zero_of<Problem>(args, product, column, k0 + y) : 0.0f;
       } else {
         b_tile[product][y][x] = b_inside ? number_at(b + int64_t(k0 + y) * ldb, column) : 0.0f;
       }

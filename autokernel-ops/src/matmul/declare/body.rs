@@ -46,8 +46,7 @@ pub fn declare(declaration: &Declaration, statements: &[Statement]) -> Result<Pr
     let declared = operands.clone();
     let body = Body::new(Written { product, second, body: body::Body { operands, fetches, steps, made_scales } })
         .map_err(|complaints| complaints.into_iter().map(complain).collect::<Vec<_>>())?;
-    let output = dtype(body.matrices().next());
-    let (Some(input), Some(output)) = (input, output) else { return Err(Vec::new()) };
+    let Some(input) = input else { return Err(Vec::new()) };
     let wide = factors.into_iter().map(|at| (input, node_at(declaration, &[], body::Place::Operand(at))));
     tf32::check(declaration, wide)?;
     if let Some(message) = unread(layout, input, &written).or_else(|| across_groups(layout, &body, &written)) {
@@ -63,6 +62,7 @@ pub fn declare(declaration: &Declaration, statements: &[Statement]) -> Result<Pr
     let of_groups = Product { scales: written.scales.clone().filter(|_| block.is_none()), ..written.clone() };
     let weights = weights(declaration, &of_groups, &declared, (input, layout, node), group).map_err(|it| vec![it])?;
     let product = Problem::new(input, layout, Epilogue::identity());
+    let output = dtype(body.matrices().next()).unwrap_or(product.output);
     let problem =
         Problem { weights, block, output, body: Some(body.into()), known_n: known.n, known_k: known.k, ..product };
     let class = problem.class();
@@ -207,9 +207,9 @@ impl Sorted {
             return Err(vec![declaration.parameter_list.complain(message)]);
         };
         let second = second(factors, more)?;
-        let Factors { a, transpose_a, a_scales, b, transpose_b, scales } = factors.clone();
+        let Factors { a, transpose_a, a_scales, b, transpose_b, scales, zeros } = factors.clone();
         let layout = Layout::new(transpose_a, transpose_b);
-        let product = Product { name: name.to_owned(), a, a_scales, b, scales };
+        let product = Product { name: name.to_owned(), a, a_scales, b, scales, zeros };
         Ok(Sorted { product, second, layout, node, steps, nodes, fetches, fetched_at, made })
     }
 }
@@ -243,10 +243,11 @@ fn second(first: &Factors, more: &[Dot<'_>]) -> Result<Option<Second>, Vec<Compl
         reason.map(|reason| written.node.complain(reason))
     });
     let refused: Vec<Complaint> = refused.collect();
-    let second = |&Dot { name, factors: Factors { b, scales, .. }, .. }: &Dot<'_>| Second {
+    let second = |&Dot { name, factors: Factors { b, scales, zeros, .. }, .. }: &Dot<'_>| Second {
         name: name.to_owned(),
         b: b.clone(),
         scales: scales.clone(),
+        zeros: zeros.clone(),
     };
     if refused.is_empty() { Ok(more.first().map(second)) } else { Err(refused) }
 }

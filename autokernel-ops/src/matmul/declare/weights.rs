@@ -51,10 +51,12 @@ pub fn weights(
     group: Option<Group>,
 ) -> Result<Option<Weights>, Complaint> {
     let dtype = |name: &str| operands.iter().find(|operand| operand.name == name).map(|operand| operand.dtype);
-    let Product { a, b, scales, .. } = product;
+    let Product { a, b, scales, zeros, .. } = product;
     let scales = match (scales, group) {
         (None, None) => None,
-        (Some(name), Some(group)) => dtype(name).map(|dtype| Scales { group: group.size, dtype }),
+        (Some(name), Some(group)) => {
+            dtype(name).map(|dtype| Scales { group: group.size, dtype, zeros: zeros.is_some() })
+        }
         (Some(name), None) => {
             let message = format!(
                 "of how many numbers along K is an element of `{name}`? write `{GROUP} = 128` in the attribute's parentheses"

@@ -79,7 +79,7 @@ impl Traits {
             a_is_row_major: !class.layout.transpose_a(),
             b_is_row_major: !class.layout.transpose_b(),
             input_bytes: f64::from(class.input.bytes()),
-            output_bytes: f64::from(class.output.bytes()),
+            output_bytes: if class.writes_c() { f64::from(class.output.bytes()) } else { 0.0 },
         }
     }
 }

@@ -35,8 +35,8 @@ pub fn plan(class: &Class, operands: &Operands, schedule: &Sm80Schedule, symbol:
         args: args.concat(),
     };
     // A stand-in for C would overwrite the rows of none.
-    let c_base = Alignment { operand: operands.c, bytes: VECTOR_BYTES, rows: false };
-    let of_c = (!operands.many.counts_rows_on_device()).then_some(c_base);
+    let c_base = operands.c.map(|operand| Alignment { operand, bytes: VECTOR_BYTES, rows: false });
+    let of_c = c_base.filter(|_| !operands.many.counts_rows_on_device());
     LaunchPlan::of_kernel(kernel, operands.aligned_rows().into_iter().chain(of_c).collect())
 }
 

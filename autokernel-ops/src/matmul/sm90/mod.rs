@@ -30,6 +30,8 @@ const WGMMA_M: u32 = 64;
 const WARP_ROWS: u32 = 16;
 /// Bytes that one row or column of a tile takes in a stage.
 const SWIZZLE_BYTES: u32 = 128;
+/// Where in shared memory TMA writes a box: at a multiple.
+const TMA_ALIGNMENT: u32 = 128;
 /// After so many bytes the swizzle repeats.
 const SWIZZLE_ATOM_BYTES: u32 = 1024;
 /// What a box says whose rows lie one after the other.
@@ -178,7 +180,13 @@ impl Sm90Schedule {
     fn stage_bytes(&self, problem: &Class) -> u32 {
         let factors = (self.tile_m * (tile_k(problem) / panel_k(problem)) + self.tile_n) * SWIZZLE_BYTES;
         let of_scale = problem.weights.and_then(|weights| weights.scales).map_or(0, |scales| scales.dtype.bytes());
-        (factors + groups(problem) * self.tile_n * of_scale).next_multiple_of(SWIZZLE_ATOM_BYTES)
+        let of_groups = groups(problem) * self.tile_n;
+        (factors + of_groups * of_scale + self.zero_bytes(problem)).next_multiple_of(SWIZZLE_ATOM_BYTES)
+    }
+
+    /// Zero points of a stage, a byte each; those of a second product begin where TMA may write.
+    fn zero_bytes(&self, problem: &Class) -> u32 {
+        if problem.has_zeros() { groups(problem) * self.tile_n + TMA_ALIGNMENT } else { 0 }
     }
 
     /// Threads of one block: the producer's and the consumers'.
@@ -204,8 +212,11 @@ impl Sm90Schedule {
         TileBox { rows: WARP_ROWS, columns: swizzle / element, swizzle }
     }
 
-    /// Store boxes that each warp has room for. Two let a store read one while the next is written.
+    /// Store boxes that each warp has room for. Two let a store read one while the next is written; none where C is not stored.
     pub fn store_buffers(&self, problem: &Class) -> u32 {
+        if !problem.writes_c() {
+            return 0;
+        }
         if self.shared_bytes_with(problem, 2) <= MAX_SHARED_BYTES { 2 } else { 1 }
     }
 

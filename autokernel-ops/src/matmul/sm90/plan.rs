@@ -5,7 +5,7 @@ use autokernel_core::{Arg, Field, Grid, KernelStep, LaunchPlan, Residency, Split
 
 use super::{Mode, SWIZZLE_BYTES, Sm90Schedule, UNSWIZZLED, WARPS_PER_WARPGROUP, groups, panel_k, tile_k};
 use crate::matmul::block_scales::AT_ONCE;
-use crate::matmul::plan::{A_SCALES, Operands, SCALES, field, pointer, raster};
+use crate::matmul::plan::{A_SCALES, Operands, SCALES, ZEROS, field, pointer, raster};
 use crate::matmul::problem::Class;
 use crate::source::{Constant, boolean, int};
 
@@ -70,7 +70,10 @@ fn args(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -> Vec<Fiel
     let mut args = vec![map("a_map", a, operand_box(a_rows, panel_k(class))), map("b_map", b, box_of_b)];
     args.extend(b2.map(|b2| map("b2_map", b2, box_of_b)));
     args.extend(maps_of_scales(class, operands, schedule));
-    args.extend([map("c_map", c, schedule.store_box(class)), pointer("c", c), operands.leading("ldc", c)]);
+    args.extend(
+        c.into_iter()
+            .flat_map(|c| [map("c_map", c, schedule.store_box(class)), pointer("c", c), operands.leading("ldc", c)]),
+    );
     if class.block.is_some() {
         args.extend(operands.addressed_scales());
     }
@@ -89,13 +92,13 @@ fn args(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -> Vec<Fiel
         let buffers = [("handed_on", HANDED_ON), ("flags", FLAGS)];
         args.extend(buffers.map(|(name, buffer)| field(name, Arg::Workspace { buffer })));
     }
-    args.push(field("c_is_mapped", Arg::IsMapped { operand: c }));
+    args.extend(c.map(|operand| field("c_is_mapped", Arg::IsMapped { operand })));
     args.extend(operands.batch_strides());
     args.extend(others.iter().cloned());
     args
 }
 
-/// The tensor maps of scales: of groups those of second factors, of blocks that of the first one.
+/// The tensor maps of scales: of groups those of second factors, with their zero points, of blocks that of the first one.
 fn maps_of_scales(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -> Vec<Field> {
     let map = |name: &str, operand, tile| field(&format!("{name}_map"), Arg::Map { operand, tile, read_once: false });
     if let Some(of_a) = operands.a_scales {
@@ -104,7 +107,9 @@ fn maps_of_scales(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -
     }
     let columns = class.columns_of_c(schedule.tile_n);
     let tile = TileBox { rows: groups(class), columns, swizzle: UNSWIZZLED };
-    SCALES.into_iter().zip(&operands.scales).map(|(name, &operand)| map(name, operand, tile)).collect()
+    let named = [(SCALES, &operands.scales), (ZEROS, &operands.zeros)];
+    let named = named.into_iter().flat_map(|(names, of)| names.into_iter().zip(of));
+    named.map(|(name, &operand)| map(name, operand, tile)).collect()
 }
 
 /// The constants of CUDA's `struct Schedule`: the knobs that make an image, and what the launch needs too.

@@ -177,7 +177,7 @@ pub const RULES: &[Rule<S, Class>] = &[
     Rule {
         name: "fragments_fit_registers",
         words: "of weights that are whole numbers, accumulators, with scales of groups twice as many, and 32 for each 64 columns of \
-                a consumer's, of i4x2 with scales 48, are at most 168, with a body less what it needs beyond 32; of three consumers 120",
+                a consumer's, of i4x2 with scales 48, and 8 more with zero points, are at most 168, with a body less what it needs beyond 32; of three consumers 120",
         holds: |s, class, _| class.weights.is_none() || held_with_weights(s, class) <= max_with_weights(s, class),
         reason: |s, class, _| {
             let (held, limit) = (held_with_weights(s, class), max_with_weights(s, class));
@@ -410,6 +410,7 @@ fn held_with_weights(s: &S, class: &Class) -> u32 {
         (true, false) => (2, 32),
         (true, true) => (2, 48),
     };
+    let fragments = fragments + if class.has_zeros() { 8 } else { 0 };
     let blocks = s.tile_n / (WGMMA_M * s.consumers_sharing_a_tile());
     s.accumulators() * sums + fragments * blocks
 }

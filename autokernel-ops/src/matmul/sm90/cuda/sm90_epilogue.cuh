@@ -67,9 +67,12 @@ struct Epilogue {
   uint32_t staging;  // this warp's buffers
   int buffer = 0;
 
-  __device__ Epilogue(const TensorMap& c_map, const Args& launched, OutputView<Output> view, bool store_with_tma,
-                      uint32_t warp_staging)
-      : map(c_map), args(launched), c(view), with_tma(store_with_tma), staging(warp_staging) {
+  __device__ __forceinline__ static void prefetch(const Args& launched) {
+    if (launched.c_is_mapped) ptx::prefetch_tensor_map(launched.c_map);
+  }
+
+  __device__ Epilogue(const Args& launched, OutputView<Output> view, bool store_with_tma, uint32_t warp_staging)
+      : map(launched.c_map), args(launched), c(view), with_tma(store_with_tma), staging(warp_staging) {
     paired = is_paired();
   }
 

@@ -45,6 +45,7 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
   using G = Geometry<Problem, Schedule, kProducts>;
   using Output = typename G::Output;
   using Walk = sm90::Walk<G, Batch>;
+  using Store = Epilogue<Problem, G, Body, Args, Batch>;
   static_assert(Batch::kMany != batch::Many::kGroups || !G::kSplits, "groups_are_walked_over");
   static_assert(body::kStatistics<Body> == 0 || !G::kStreamK, "rows_are_reduced_without_stream_k");
 
@@ -63,7 +64,7 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
       ptx::prefetch_tensor_map(args.a_map);
       ptx::prefetch_tensor_map(args.b_map);
       if constexpr (kProducts == 2) ptx::prefetch_tensor_map(args.b2_map);
-      if (args.c_is_mapped) ptx::prefetch_tensor_map(args.c_map);
+      Store::prefetch(args);
       init_ring(shared);
     }
     sync_cluster();  // no CTA may load into, or release a stage of, a peer whose barriers are not there yet
@@ -98,7 +99,7 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
     const int consumer_warp = consumer * kWarpsPerWarpgroup + warp;
     // The row length again: where a known n is ragged, the TMA stores compile away.
     const bool with_tma = args.c_is_mapped != 0 && c.columns % (kTmaUnitBytes / sizeof(Output)) == 0;
-    Epilogue<Problem, G, Body, Args, Batch> epilogue(args.c_map, args, c, with_tma, shared.staging(consumer_warp));
+    Store epilogue(args, c, with_tma, shared.staging(consumer_warp));
     RingCursor<G::kStages> cursor;
     cursor.skip(turn * walk.step(walk.first()).k_blocks.count);  // ping-pong: the stages of the other's first step
 

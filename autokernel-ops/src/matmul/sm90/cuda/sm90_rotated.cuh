@@ -13,9 +13,8 @@ struct Epilogue<Problem, G, body::Rotated<Body, Pairing>, Args, Batch>
   using Base = Epilogue<Problem, G, body::None, Args, Batch>;
   static_assert(G::kAccumulators + Body::kRegisters <= kMostRegisters, "accumulators_fit_registers");
 
-  __device__ Epilogue(const TensorMap& c_map, const Args& launched, OutputView<typename G::Output> view, bool store_with_tma,
-                      uint32_t warp_staging)
-      : Base(c_map, launched, view, store_with_tma, warp_staging) {}
+  __device__ Epilogue(const Args& launched, OutputView<typename G::Output> view, bool store_with_tma, uint32_t warp_staging)
+      : Base(launched, view, store_with_tma, warp_staging) {}
 
   template <typename... Other>
   __device__ __forceinline__ void store_block(float (&acc)[G::kWidth / 2], int row, int column,

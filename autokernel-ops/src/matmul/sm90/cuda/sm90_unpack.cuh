@@ -56,9 +56,12 @@ constexpr uint32_t kEachHalf = 0x00010001;  // times a half: that half twice
 
 enum class Half { kLower, kUpper };
 
-// The two numbers of 8 bits in that half of `bytes`.
+// What floats stand above that have a number of 8 bits in their fraction, its sign bit turned round: of f16 1024 + 128.
+constexpr uint32_t kBase8OfF16 = 0x6480 * kEachHalf;
+
+// The two numbers of 8 bits in that half of `bytes`; of f16 less what makes `base` of the one that they stand above.
 template <typename T, Half kHalf = Half::kLower>
-__device__ __forceinline__ uint32_t unpack8(uint32_t bytes) {
+__device__ __forceinline__ uint32_t unpack8(uint32_t bytes, uint32_t base = kBase8OfF16) {
   const uint32_t halves = ptx::select_bytes<kHalf == Half::kLower ? 0x4140 : 0x4342>(bytes);
   if constexpr (DtypeOf<T>::value == Dtype::kBf16) {
     // 7 bits of fraction: 128 + the lower seven bits, less 128 or, of a negative number, 256.
@@ -66,16 +69,18 @@ __device__ __forceinline__ uint32_t unpack8(uint32_t bytes) {
     return ptx::subtract_pairs<bf16>(ptx::and_or(halves, 0x7f * kEachHalf, k128), ptx::and_or(halves, 0x80 * kEachHalf, k128));
   } else {
     // 10 bits of fraction: 1024 + 128 + the number, as its sign bit is turned round.
-    return ptx::subtract_pairs<f16>(halves ^ 0x6480 * kEachHalf, 0x6480 * kEachHalf);
+    return ptx::subtract_pairs<f16>(halves ^ kBase8OfF16, base);
   }
 }
 
-// The two numbers of 4 bits at the lower end of each half of `nibbles`.
+// The same of 4 bits: 128 or 1024, and 8.
 template <typename T>
-__device__ __forceinline__ uint32_t unpack4(uint32_t nibbles) {
-  // 128 or 1024, and 8, and the number, as its sign bit is turned round.
-  constexpr uint32_t kBase = (DtypeOf<T>::value == Dtype::kBf16 ? 0x4308 : 0x6408) * kEachHalf;
-  return ptx::subtract_pairs<T>(ptx::and_xor(nibbles, 0xf * kEachHalf, kBase), kBase);
+constexpr uint32_t kBase4 = (DtypeOf<T>::value == Dtype::kBf16 ? 0x4308 : 0x6408) * kEachHalf;
+
+// The two numbers of 4 bits at the lower end of each half of `nibbles`, less what makes `base` of the one that they stand above.
+template <typename T>
+__device__ __forceinline__ uint32_t unpack4(uint32_t nibbles, uint32_t base = kBase4<T>) {
+  return ptx::subtract_pairs<T>(ptx::and_xor(nibbles, 0xf * kEachHalf, kBase4<T>), base);
 }
 
 }  // namespace autokernel::sm90

@@ -7,7 +7,7 @@
 // row, the sums of a group are scaled, in fp32, and added to those of the tile.
 //
 // A stage is a swizzle row of 128 bytes of the weights deep, so several swizzle rows of the other factor lie in it, panel by panel of 64
-// along K; the scales lie behind, kGroup of K a row.
+// along K; the scales lie behind, kGroup of K a row, and behind these the zero points.
 #pragma once
 
 #include "sm90_producer.cuh"
@@ -24,6 +24,7 @@ struct Quantised : Problem {};
 namespace weights {
 
 constexpr int kPanelK = kSwizzleBytes / 2;  // of 16-bit elements
+constexpr int kTmaAlignment = 128;           // of where a box begins
 
 template <typename Problem, int kGroup = Problem::kGroup>
 struct ScaleBytes {
@@ -43,9 +44,17 @@ struct Stage {
   static constexpr int kABytes = kPanels * Schedule::kTileM * kSwizzleBytes;
   static constexpr int kBBytes = Schedule::kTileN * kSwizzleBytes;
   static constexpr int kScaleBytes = kGroups * Schedule::kTileN * ScaleBytes<Problem>::value;
-  static constexpr int kDelivered = kABytes + kBBytes + kScaleBytes;
+  // Zero points are a byte each; those of a second product begin where TMA may write.
+  static constexpr int kZeroBytes = kHasZeros<Problem> ? kGroups * Schedule::kTileN : 0;
+  static constexpr int kZeroRoom = kHasZeros<Problem> ? kZeroBytes + kTmaAlignment : 0;
+  static constexpr int kDelivered = kABytes + kBBytes + kScaleBytes + kZeroBytes;
   // The next stage begins with a whole atom of the swizzle.
-  static constexpr int kBytes = ceil_div(kDelivered, kSwizzleAtomBytes) * kSwizzleAtomBytes;
+  static constexpr int kBytes = ceil_div(kABytes + kBBytes + kScaleBytes + kZeroRoom, kSwizzleAtomBytes) * kSwizzleAtomBytes;
+
+  // Where the zero points of a product lie, of the stage whose weights begin at `b`.
+  __device__ __forceinline__ static uint32_t zeros(uint32_t b, int product, int columns) {
+    return b + kBBytes + kScaleBytes + product * (ceil_div(kGroups * columns, kTmaAlignment) * kTmaAlignment);
+  }
 };
 
 // The schedule as factors of 16 bits alone would have it, by which all that does not lie in a stage is worked out.
@@ -69,6 +78,7 @@ struct Geometry<Quantised<Problem>, Schedule, kProductsSummed>
 
   static constexpr int kTileK = Schedule::kTileK;
   static constexpr int kGroup = Problem::kGroup;
+  static constexpr bool kZeros = weights::kHasZeros<Problem>;
   static constexpr int kPanels = Stage::kPanels;
   static constexpr int kABytes = Stage::kABytes;
   static constexpr int kBBytes = Stage::kBBytes;
@@ -86,7 +96,7 @@ struct Geometry<Quantised<Problem>, Schedule, kProductsSummed>
   static_assert(kTileK == kSwizzleBytes * weights::kNumbers<Weight>, "a row of a stage is one swizzle row of weights");
   static_assert(kGroup == 0 || kGroup == 32 || kGroup == 64 || kGroup == 128, "groups divide a stage");
   // Of a block: two units of 64 along K, one being made as the other is multiplied; more with words of 4-bit numbers beside sums of groups.
-  static constexpr int kFragmentRegisters = kGroup > 0 && weights::kNumbers<Weight> > 1 ? 48 : 32;
+  static constexpr int kFragmentRegisters = (kGroup > 0 && weights::kNumbers<Weight> > 1 ? 48 : 32) + (kZeros ? 8 : 0);
   static_assert(Base::kAccumulators * (kGroup > 0 ? 2 : 1) + kFragmentRegisters * Base::kBlocks <=
                     (Base::kConsumers == 3 ? 120 : weights::kMostRegisters),
                 "fragments_fit_registers");
@@ -118,6 +128,12 @@ __device__ __forceinline__ void produce(const Args& args,
         ptx::tma_load(args.scales_map, G::Scales::template at<G>(shared, stage, 0), full, origin.n, k / G::kGroup);
         if constexpr (kProducts == 2) {
           ptx::tma_load(args.scales2_map, G::Scales::template at<G>(shared, stage, 1), full, origin.n, k / G::kGroup);
+        }
+      }
+      if constexpr (G::kZeros) {
+        ptx::tma_load(args.zeros_map, G::Stage::zeros(shared.b(stage), 0, G::kColumns), full, origin.n, k / G::kGroup);
+        if constexpr (kProducts == 2) {
+          ptx::tma_load(args.zeros2_map, G::Stage::zeros(shared.b(stage), 1, G::kColumns), full, origin.n, k / G::kGroup);
         }
       }
 #pragma unroll

@@ -8,8 +8,8 @@
 
 #include "ptx/sm90_mma.cuh"
 #include "sm90_mainloop.cuh"
-#include "sm90_unpack.cuh"
 #include "sm90_weights_scales.cuh"
+#include "sm90_weights_zeros.cuh"
 
 namespace autokernel::sm90::weights {
 
@@ -57,11 +57,11 @@ struct Unit {
     }
   }
 
-  __device__ __forceinline__ void unpack(int block, int step, uint32_t (&made)[4]) const {
+  __device__ __forceinline__ void unpack(int block, int step, const RowZeros<G>& zeros, uint32_t (&made)[4]) const {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const int of_word = 2 * (step % 2) + i / 2;
-      made[i] = unpack4<typename G::Input>(packed[block][step / 2 * 2 + i % 2] >> 4 * of_word);
+      made[i] = zeros.unpack_nibbles(packed[block][step / 2 * 2 + i % 2] >> 4 * of_word, block, i % 2);
     }
   }
 
@@ -116,11 +116,12 @@ struct Unit<G, 8> {
     }
   }
 
-  __device__ __forceinline__ void unpack(int block, int step, uint32_t (&made)[4]) const {
+  __device__ __forceinline__ void unpack(int block, int step, const RowZeros<G>& zeros, uint32_t (&made)[4]) const {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const uint32_t word = packed[block][i % 2][step];
-      made[i] = i < 2 ? unpack8<typename G::Input, Half::kLower>(word) : unpack8<typename G::Input, Half::kUpper>(word);
+      made[i] = i < 2 ? zeros.template unpack_bytes<Half::kLower>(word, block, i % 2)
+                      : zeros.template unpack_bytes<Half::kUpper>(word, block, i % 2);
     }
   }
 
@@ -151,6 +152,7 @@ struct TileOfFew {
   struct Part {
     Loaded loaded;
     UnitScales scales;
+    RowZeros<G> zeros[kGroupsOfUnit];
   };
 
   template <typename Issued>
@@ -165,25 +167,26 @@ struct TileOfFew {
 #pragma unroll
     for (int chain = 0; chain < kChains; ++chain) clear(chains[chain]);
 
-    const auto load = [&](Part& part, int unit) {
+    const auto load = [&](Part& part, const Part& before, int unit) {
       part.loaded.load(lane, shared.b(cursor.stage), shared.a(cursor.stage), unit);
       if constexpr (kGrouped) load_unit_scales(part.scales, shared, cursor.stage, row + lane_id / 4, unit);
+      if constexpr (G::kZeros) load_unit_zeros(part.zeros, before.zeros, shared, cursor.stage, row + lane_id / 4, unit);
     };
     wait_for_stage(shared, cursor);
-    load(parts[0], 0);
+    load(parts[0], parts[1], 0);
 #pragma unroll 1
     for (int k_block = 0; k_block < k_blocks; ++k_block) {
 #pragma unroll
       for (int unit = 0; unit < kUnits; ++unit) {
         if (unit + 1 < kUnits) {
-          load(parts[(unit + 1) % 2], unit + 1);
+          load(parts[(unit + 1) % 2], parts[unit % 2], unit + 1);
         } else {
           __syncwarp();  // all lanes have read the stage
           release_stage(shared, cursor.stage);
           cursor.advance();
           if (k_block + 1 < k_blocks) {
             wait_for_stage(shared, cursor);
-            load(parts[0], 0);
+            load(parts[0], parts[1], 0);
           }
         }
         multiply_unit(acc, chains, parts[unit % 2], unit);
@@ -219,6 +222,19 @@ struct TileOfFew {
     }
   }
 
+  // Of the groups that a unit belongs to: those of the unit before, where a group goes on.
+  __device__ __forceinline__ static void load_unit_zeros(RowZeros<G> (&zeros)[kGroupsOfUnit], const RowZeros<G> (&before)[kGroupsOfUnit],
+                                                         const SharedLayout<G>& shared, int stage, int row, int unit) {
+#pragma unroll
+    for (int group = 0; group < kGroupsOfUnit; ++group) {
+      if (begins_group(unit, 0)) {
+        zeros[group].load(shared, stage, row, unit * kUnit / G::kGroup + group);
+      } else {
+        zeros[group] = before[group];
+      }
+    }
+  }
+
   __device__ __forceinline__ static void multiply_unit(Sums& acc, Sums (&chains)[kChains], const Part& part, int unit) {
 #pragma unroll
     for (int step = 0; step < kStepsOfUnit; ++step) {
@@ -226,7 +242,7 @@ struct TileOfFew {
 #pragma unroll
       for (int block = 0; block < G::kBlocks; ++block) {
         uint32_t made[4];
-        part.loaded.unpack(block, step, made);
+        part.loaded.unpack(block, step, part.zeros[step * kGroupsOfUnit / kStepsOfUnit], made);
 #pragma unroll
         for (int columns = 0; columns < G::kWidth / kMmaColumns; ++columns) {
           const uint32_t* const other = part.loaded.other(columns, step);

@@ -4,8 +4,8 @@
 
 #include "ptx/sm90_wgmma_registers.cuh"
 #include "sm90_mainloop.cuh"
-#include "sm90_unpack.cuh"
 #include "sm90_weights_scales.cuh"
+#include "sm90_weights_zeros.cuh"
 
 namespace autokernel::sm90::weights {
 
@@ -45,6 +45,7 @@ struct Tile {
     Packed packed[2];
     Fragments fragments[2];
     RowScales<G> scales;
+    RowZeros<G> zeros;
     Sums chains[kChains > 0 ? kChains : 1];
     clear(acc);
 #pragma unroll
@@ -76,7 +77,10 @@ struct Tile {
         if (unit == 1) __syncwarp();
         if (unit == 1 && k_block > 0) release_stage(shared, before);
         Fragments& made = fragments[unit % 2];
-        unpack(made, packed[unit % 2]);
+        if constexpr (G::kZeros) {
+          if (unit * kUnit % G::kGroup == 0) zeros.load(shared, stage, row, unit * kUnit / G::kGroup);
+        }
+        unpack(made, packed[unit % 2], zeros);
         if constexpr (kGrouped) {
           if (unit * kUnit % G::kGroup == 0) {
             ptx::wgmma_wait<0>();
@@ -143,7 +147,7 @@ struct Tile {
   }
 
   // What wgmma takes of that.
-  __device__ __forceinline__ static void unpack(Fragments& made, const Packed& packed) {
+  __device__ __forceinline__ static void unpack(Fragments& made, const Packed& packed, const RowZeros<G>& zeros) {
 #pragma unroll
     for (int block = 0; block < G::kBlocks; ++block) {
 #pragma unroll
@@ -151,10 +155,10 @@ struct Tile {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {  // the upper row and the lower one, then both 8 along K
           if constexpr (kOfBytes) {
-            made[block][step][i] = unpack8<Input>(packed[block][step][i % 2][i / 2]);
+            made[block][step][i] = zeros.unpack_bytes(packed[block][step][i % 2][i / 2], block, i % 2);
           } else {
             const int of_word = 2 * (step % 2) + i / 2;
-            made[block][step][i] = unpack4<Input>(packed[block][step / 2][i % 2][0] >> 4 * of_word);
+            made[block][step][i] = zeros.unpack_nibbles(packed[block][step / 2][i % 2][0] >> 4 * of_word, block, i % 2);
           }
         }
       }

@@ -12,6 +12,12 @@ constexpr int kNumbers = 1;
 template <>
 inline constexpr int kNumbers<i4x2> = 2;
 
+// Whether groups have zero points: only problems with some say so.
+template <typename Problem, typename = void>
+constexpr bool kHasZeros = false;
+template <typename Problem>
+constexpr bool kHasZeros<Problem, decltype(void(Problem::kZeros))> = Problem::kZeros;
+
 // The scales of a stage: for each product, and each group of K, one for each of the tile's rows of weights.
 template <typename Problem, int kGroup = Problem::kGroup>
 struct Scales {

@@ -1,0 +1,20 @@
+// Bodies whose rows are reduced and whose elements are written nowhere: there is no C.
+#pragma once
+
+#include "types.cuh"
+
+namespace autokernel::body {
+
+// A body that writes numbers of rows alone.
+template <typename Body>
+struct Unstored : Body {};
+
+// What a launch passes, as a kernel sees it that knows of a C: one that is nowhere.
+template <typename Launched>
+struct WithoutC : Launched {
+  static constexpr void* c = nullptr;
+  static constexpr int64_t ldc = 0;
+  static constexpr int c_is_mapped = 0;
+};
+
+}  // namespace autokernel::body
