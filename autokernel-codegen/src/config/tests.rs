@@ -73,7 +73,10 @@ fn an_unknown_field_is_named_with_its_line() {
     assert!(message.contains("no knob `tile_mm`"), "{message}");
     let reported: usize = message.split(':').nth(1).unwrap().parse().unwrap();
     let lines_of_a_schedule = crate::schedule::Family::Sm90.knobs().len();
-    assert!((line..=line + lines_of_a_schedule).contains(&reported), "line {line} was reported as {reported}: {message}");
+    assert!(
+        (line..=line + lines_of_a_schedule).contains(&reported),
+        "line {line} was reported as {reported}: {message}"
+    );
 }
 
 #[test]

@@ -23,9 +23,6 @@ pub enum Arg {
         operand: u8,
         /// The part that one copy moves.
         tile: TileBox,
-        /// Whether a launch reads most of it once: L2 then fetches no line beside one that it misses.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        read_once: bool,
     },
     /// The address of an operand's first element.
     Pointer {
@@ -169,7 +166,7 @@ mod tests {
         assert_eq!(of(&[]), (0, 1));
         assert_eq!(of(&[&int, &int, &int]), (12, 4));
         assert_eq!(of(&[&int, &pointer, &int]), (24, 8));
-        assert_eq!(of(&[&pointer, &Arg::Map { operand: 0, tile, read_once: false }, &int]), (256, 64));
+        assert_eq!(of(&[&pointer, &Arg::Map { operand: 0, tile }, &int]), (256, 64));
     }
 
     #[test]

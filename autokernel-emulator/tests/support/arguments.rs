@@ -141,7 +141,7 @@ impl Launched<'_> {
     fn value(&self, arg: &Arg) -> Vec<u8> {
         let matrix = |operand: &u8| self.matrices[usize::from(*operand)];
         match arg {
-            Arg::Map { operand, tile, .. } if self.is_mapped(*operand) => self.encode(*operand, tile).to_vec(),
+            Arg::Map { operand, tile } if self.is_mapped(*operand) => self.encode(*operand, tile).to_vec(),
             Arg::Map { .. } => vec![0; HANDLE_BYTES],
             Arg::Pointer { operand } => matrix(operand).pointer.0.to_le_bytes().to_vec(),
             Arg::Workspace { buffer } => self.workspace.address(*buffer).to_le_bytes().to_vec(),

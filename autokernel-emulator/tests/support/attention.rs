@@ -333,7 +333,7 @@ fn integers(gpu: &mut Gpu, operand: &Operand, [rows, columns]: [u32; 2], numbers
 fn value(gpu: &Gpu, arg: &Arg, tensors: &[Tensor], extents: &Extents, workspace: &Workspace) -> Vec<u8> {
     let tensor = |operand: &u8| &tensors[usize::from(*operand)];
     match arg {
-        Arg::Map { operand, tile, .. } => encode(gpu, tensor(operand), tile),
+        Arg::Map { operand, tile } => encode(gpu, tensor(operand), tile),
         Arg::Pointer { operand } => tensor(operand).pointer.0.to_le_bytes().to_vec(),
         Arg::Stride { operand, axis } => {
             let tensor = tensor(operand);

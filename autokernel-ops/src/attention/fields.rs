@@ -111,16 +111,7 @@ pub fn alignments(class: &Class) -> Vec<Alignment> {
 
 /// The tensor map of an operand, of which one copy moves so many rows.
 pub fn map(name: &str, operand: u8, rows: u32) -> Field {
-    field(name, Arg::Map { operand, tile: panel(rows), read_once: false })
-}
-
-/// The same of an operand that a launch reads once.
-pub fn map_read_once(name: &str, operand: u8, rows: u32) -> Field {
-    field(name, Arg::Map { operand, tile: panel(rows), read_once: true })
-}
-
-fn panel(rows: u32) -> TileBox {
-    TileBox { rows, columns: PANEL, swizzle: ROW_BYTES }
+    field(name, Arg::Map { operand, tile: TileBox { rows, columns: PANEL, swizzle: ROW_BYTES } })
 }
 
 /// The extents.

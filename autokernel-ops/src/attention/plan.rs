@@ -81,7 +81,7 @@ fn sm90(class: &Class, schedule: &AttentionSchedule, symbol: String) -> LaunchPl
 fn sharing_sm90(class: &Class, schedule: &AttentionSchedule, symbol: String) -> LaunchPlan {
     let operands = Operands { class };
     let rows = class.sequences.box_keys(schedule.tile_keys);
-    let mut args = vec![fields::map_read_once("k_map", K, rows), fields::map_read_once("v_map", V, rows)];
+    let mut args = vec![fields::map("k_map", K, rows), fields::map("v_map", V, rows)];
     args.extend(operands.queries("query"));
     args.extend(operands.locators());
     args.extend(operands.mapped_pages());

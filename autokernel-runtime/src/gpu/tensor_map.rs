@@ -14,7 +14,7 @@ use crate::{Dtype, Error, Result, Role};
 /// [`Error::TooLarge`] for a stride of 2⁴⁰ bytes or more, or the driver's own error.
 pub(super) fn encode(transfer: &Transfer, region: &Region) -> Result<TensorMap> {
     Transfer::check(region)?;
-    let Transfer { tile: TileBox { rows, columns, swizzle }, dtype, role, read_once, .. } = *transfer;
+    let Transfer { tile: TileBox { rows, columns, swizzle }, dtype, role, .. } = *transfer;
     // Innermost dimension first; of these the map takes as many as it has axes.
     let [outer, inner] = transfer.outer(region);
     let dimensions = [region.columns, region.rows, inner.size, outer.size];
@@ -37,7 +37,7 @@ pub(super) fn encode(transfer: &Transfer, region: &Region) -> Result<TensorMap> 
             element_strides.as_ptr(),
             sys::CUtensorMapInterleave::CU_TENSOR_MAP_INTERLEAVE_NONE,
             swizzle_mode(swizzle),
-            promotion(role, region.rows_begin_at_lines() && !read_once),
+            promotion(role),
             // Reads outside the matrix give zeros, which add nothing to a sum.
             sys::CUtensorMapFloatOOBfill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
         )
@@ -68,27 +68,13 @@ fn swizzle_mode(bytes: u32) -> sys::CUtensorMapSwizzle {
     }
 }
 
-/// How much L2 fetches from memory for a load: two lines where rows begin at lines, and else one, as a row that
-/// straddles two would fetch up to four. At 1000x1000x1000 that takes 0.0085 instead of 0.0091 ms (H200, plain product). One too of
-/// what is read once: decoding reads keys and values at 4.58 instead of 4.14 TB/s (H200, 64 sequences of 8192).
-fn promotion(role: Role, in_pairs: bool) -> sys::CUtensorMapL2promotion {
+/// How much L2 fetches from memory for a load: one line. Two fetch what another block reads at the same time: decoding reads keys and
+/// values at 4.58 TB/s by one and at 4.14 by two (H200, 64 sequences of 8192), a product of few rows its weights in up to 5 % less time
+/// by one, and products of many rows take as long by either.
+fn promotion(role: Role) -> sys::CUtensorMapL2promotion {
     use sys::CUtensorMapL2promotion as Promotion;
-    match (role, in_pairs) {
-        (Role::Output, _) => Promotion::CU_TENSOR_MAP_L2_PROMOTION_NONE,
-        (Role::Input, true) => Promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-        (Role::Input, false) => Promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn loads_of_rows_that_straddle_lines_fetch_no_line_beside_them() {
-        use sys::CUtensorMapL2promotion as Promotion;
-        assert_eq!(promotion(Role::Input, true), Promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
-        assert_eq!(promotion(Role::Input, false), Promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
-        assert_eq!(promotion(Role::Output, true), Promotion::CU_TENSOR_MAP_L2_PROMOTION_NONE);
+    match role {
+        Role::Output => Promotion::CU_TENSOR_MAP_L2_PROMOTION_NONE,
+        Role::Input => Promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
     }
 }

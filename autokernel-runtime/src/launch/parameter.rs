@@ -51,9 +51,8 @@ impl Parameter {
         for (number, Field { arg, .. }) in fields.iter().enumerate() {
             let align = arg.layout().align;
             match *arg {
-                Arg::Map { operand, tile, read_once } => {
-                    let transfer = Transfer { read_once, ..sources.transfer(operand, tile)? };
-                    let region = sources.region(operand)?;
+                Arg::Map { operand, tile } => {
+                    let (transfer, region) = (sources.transfer(operand, tile)?, sources.region(operand)?);
                     let words = if transfer.can_move(region) { map(number, transfer, region)? } else { NO_MAP };
                     self.align(align);
                     words.iter().try_for_each(|word| self.push(8, &word.to_ne_bytes()))?;
@@ -144,13 +143,13 @@ impl Sources<'_> {
 
     fn transfer(&self, operand: u8, tile: TileBox) -> Result<Transfer> {
         let &Operand { dtype, role, ref axes, .. } = self.operand(operand)?;
-        Ok(Transfer { tile, dtype, role, rank: axes.len(), read_once: false })
+        Ok(Transfer { tile, dtype, role, rank: axes.len() })
     }
 
     /// Whether one of the fields is the map of an operand, and TMA can move it.
     fn is_mapped(&self, fields: &[Field], operand: u8) -> Result<bool> {
         let tile = fields.iter().find_map(|field| match field.arg {
-            Arg::Map { operand: mapped, tile, .. } if mapped == operand => Some(tile),
+            Arg::Map { operand: mapped, tile } if mapped == operand => Some(tile),
             _ => None,
         });
         tile.map_or(Ok(false), |tile| Ok(self.transfer(operand, tile)?.can_move(self.region(operand)?)))
@@ -222,9 +221,9 @@ mod tests {
 
     fn mapped_fields() -> Vec<Field> {
         fields(&[
-            Arg::Map { operand: 0, tile: TILE, read_once: false },
-            Arg::Map { operand: 1, tile: TILE, read_once: false },
-            Arg::Map { operand: 2, tile: TILE, read_once: false },
+            Arg::Map { operand: 0, tile: TILE },
+            Arg::Map { operand: 1, tile: TILE },
+            Arg::Map { operand: 2, tile: TILE },
             Arg::Pointer { operand: 2 },
             Arg::Stride { operand: 2, axis: 0 },
             Arg::Extent { dim: 0 },

@@ -101,11 +101,6 @@ impl Region {
         addresses.map(move |address| Region { address, outer: [Span::ONE; 2], ..self })
     }
 
-    /// Whether no row of a load straddles two lines of L2.
-    pub const fn rows_begin_at_lines(&self) -> bool {
-        self.is_aligned(LINE, true)
-    }
-
     /// Whether TMA can store the matrix without touching what is beside it: a store writes whole 16-byte units, so a
     /// row that ends inside one would overwrite up to 14 bytes after its end. (Loads are exact: they give zeros there.)
     pub const fn is_storable(&self, dtype: Dtype) -> bool {
@@ -125,14 +120,6 @@ mod tests {
         assert!(!Region { address: 258, ..aligned }.is_aligned(16, false));
         let odd = Region { stride: 18, ..aligned };
         assert!(!odd.is_aligned(16, true) && odd.is_aligned(16, false));
-    }
-
-    #[test]
-    fn rows_begin_at_lines_where_base_and_stride_are_multiples_of_one() {
-        let lined = Region { address: 256, columns: 1000, rows: 5, stride: 2048, ..Region::default() };
-        let straddling = [Region { stride: 2000, ..lined }, Region { address: 272, ..lined }];
-        assert!(lined.rows_begin_at_lines() && Region { rows: 1, stride: 2000, ..lined }.rows_begin_at_lines());
-        assert!(!straddling.iter().any(Region::rows_begin_at_lines));
     }
 
     #[test]

@@ -197,7 +197,7 @@ mod tests {
     fn refusal(change: impl FnOnce(&mut Signature, &mut LaunchPlan)) -> Option<String> {
         let tile = TileBox { rows: 64, columns: 64, swizzle: 128 };
         let args = [
-            Arg::Map { operand: 0, tile, read_once: false },
+            Arg::Map { operand: 0, tile },
             Arg::Stride { operand: 1, axis: 0 },
             Arg::Extent { dim: 2 },
             Arg::Knob { value: 8 },

@@ -26,8 +26,6 @@ pub(crate) struct Transfer {
     pub role: Role,
     /// Axes of the operand.
     pub rank: usize,
-    /// Whether a launch reads most of it once.
-    pub read_once: bool,
 }
 
 impl Transfer {
@@ -70,7 +68,7 @@ mod tests {
     #[test]
     fn what_has_elements_is_loaded_and_what_can_be_stored_exactly_is_stored() {
         let odd_end = Region { address: 256, columns: 12, rows: 5, stride: 64, ..Region::default() };
-        let of = |role| Transfer { tile: TILE, dtype: Dtype::Bf16, role, rank: 2, read_once: false };
+        let of = |role| Transfer { tile: TILE, dtype: Dtype::Bf16, role, rank: 2 };
         assert!(of(Role::Input).can_move(&odd_end) && !of(Role::Output).can_move(&odd_end));
         assert!(of(Role::Output).can_move(&Region { columns: 16, ..odd_end }));
         assert!(!of(Role::Input).can_move(&Region { columns: 0, ..odd_end }), "without K there is nothing to load");

@@ -10,7 +10,7 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))
 DRIVER = ctypes.CDLL("libcuda.so.1")
 BF16, F16 = 9, 6  # CUtensorMapDataType
 SWIZZLES = {128: 3, 64: 2, 32: 1, 16: 0}
-PROMOTION_128, PROMOTION_256 = 2, 3
+PROMOTION_128 = 2
 MAX_DYNAMIC_SHARED = 8  # CUfunction_attribute
 PROGRAMMATIC = 6  # CUlaunchAttributeID: a launch may begin while the one before it ends
 torch.zeros(1, device="cuda")  # makes the context that modules are loaded into
@@ -31,12 +31,11 @@ class Config(ctypes.Structure):
                 ("count", ctypes.c_uint)]
 
 
-def tensor_map(tensor, tile, read_once):
+def tensor_map(tensor, tile):
     """Of up to four axes, the last of which is without gaps; of an axis of one element the stride is free."""
     rank, size = tensor.dim(), tensor.element_size()
     sizes, strides = list(tensor.shape)[::-1], list(tensor.stride())[::-1]
     given = [stride * size if count > 1 else 16 for count, stride in zip(sizes, strides)][1:]
-    lined = all(stride % 128 == 0 for count, stride in zip(sizes[1:], given) if count > 1) and tensor.data_ptr() % 128 == 0
     boxes = [tile["columns"], tile["rows"], 1, 1][:rank]
     memory = ctypes.create_string_buffer(128 + 64)
     address = (ctypes.addressof(memory) + 63) // 64 * 64
@@ -44,7 +43,7 @@ def tensor_map(tensor, tile, read_once):
     check(DRIVER.cuTensorMapEncodeTiled(
         ctypes.c_void_p(address), BF16 if tensor.dtype == torch.bfloat16 else F16, rank, ctypes.c_void_p(tensor.data_ptr()),
         array(ctypes.c_uint64, sizes), array(ctypes.c_uint64, given), array(ctypes.c_uint32, boxes),
-        array(ctypes.c_uint32, [1] * rank), 0, SWIZZLES[tile["swizzle"]], PROMOTION_256 if lined and not read_once else PROMOTION_128, 0),
+        array(ctypes.c_uint32, [1] * rank), 0, SWIZZLES[tile["swizzle"]], PROMOTION_128, 0),
         "a tensor map")
     return ctypes.string_at(address, 128)
 
@@ -80,7 +79,7 @@ class Kernel:
             ((kind, of),) = field["arg"].items()
             tensor = operands[of["operand"]] if "operand" in of else None
             if kind == "map":
-                align, value = 64, tensor_map(tensor, of["tile"], of.get("read_once", False))
+                align, value = 64, tensor_map(tensor, of["tile"])
             elif kind == "pointer":
                 align, value = 8, struct.pack("<Q", tensor.data_ptr())
             elif kind == "stride":

@@ -76,7 +76,7 @@ fn a_tile_covers_half_as_many_columns_of_c_as_it_stages_of_both_factors() {
     assert_eq!(plan.kernels[0].grid.axes.iter().map(|axis| axis.step).collect::<Vec<_>>(), [256, 128]);
     let boxes = |plan: &LaunchPlan| -> Vec<(u8, TileBox)> {
         let mapped = plan.kernels[0].args.iter().filter_map(|field| match field.arg {
-            Arg::Map { operand, tile, .. } => Some((operand, tile)),
+            Arg::Map { operand, tile } => Some((operand, tile)),
             _ => None,
         });
         mapped.collect()

@@ -65,7 +65,7 @@ fn args(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -> Vec<Fiel
     // Blocks of a cluster load a slice each of what they share. What lies across K comes in panels of one swizzle row.
     let a_rows = if class.layout.transpose_a() { tile_k } else { tile_m / cluster_n };
     let b_rows = if class.layout.transpose_b() { class.columns_of_c(tile_n) / cluster_m } else { tile_k };
-    let map = |name, operand, tile| field(name, Arg::Map { operand, tile, read_once: false });
+    let map = |name, operand, tile| field(name, Arg::Map { operand, tile });
     let box_of_b = operand_box(b_rows, elements_of_b);
     let mut args = vec![map("a_map", a, operand_box(a_rows, panel_k(class))), map("b_map", b, box_of_b)];
     args.extend(b2.map(|b2| map("b2_map", b2, box_of_b)));
@@ -100,7 +100,7 @@ fn args(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -> Vec<Fiel
 
 /// The tensor maps of scales: of groups those of second factors, with their zero points, of blocks that of the first one.
 fn maps_of_scales(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -> Vec<Field> {
-    let map = |name: &str, operand, tile| field(&format!("{name}_map"), Arg::Map { operand, tile, read_once: false });
+    let map = |name: &str, operand, tile| field(&format!("{name}_map"), Arg::Map { operand, tile });
     if let Some(of_a) = operands.a_scales {
         let tile = TileBox { rows: schedule.tile_m, columns: AT_ONCE, swizzle: UNSWIZZLED };
         return vec![map(A_SCALES, of_a, tile)];
