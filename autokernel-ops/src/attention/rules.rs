@@ -31,7 +31,7 @@ const RESCALE_REGISTERS: u32 = 4;
 const SHARING_REGISTERS: u32 = 20;
 /// Those of where a score stands, and of what a body reads; where sums are many, at least so many of the body's own, and of masks.
 const BODY_REGISTERS: u32 = 6;
-const WIDE_BODY_REGISTERS: u32 = 16;
+const WIDE_BODY_REGISTERS: u32 = 18;
 const WIDE_MASK_REGISTERS: u32 = 8;
 /// Where sums are many, those of shares and of a body together.
 const WIDE_SHARING_REGISTERS: u32 = 60;
@@ -137,7 +137,7 @@ pub const RULES: &[Rule<S, Class>] = &[
         words: "3/4 of tile_keys and 1/2 of value_dim, with 26 more, with a body 6 and its own, 6 where exp_by_fma is more than 0 and \
                 tile_keys than 128, and 20 with share_keys, are at most the registers of a consumer's thread: 248 of one consumer, 232 of \
                 two, 160 of three; above a value_dim of 128 with 4 more, a \
-                body's own are at least 16, and 8 more with a mask, and share_keys has 60 in place of all that",
+                body's own are at least 18, and 8 more with a mask, and share_keys has 60 in place of all that",
         holds: |s, class, _| s.needed_registers(class) <= s.consumer_registers(),
         reason: |s, class, _| {
             let (needed, there) = (s.needed_registers(class), s.consumer_registers());

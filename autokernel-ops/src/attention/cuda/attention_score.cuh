@@ -37,10 +37,10 @@ struct Scores<Problem, Rows, true> {
     }
   }
 
-  // What sums of products begin at, of an accumulator whose first column is that key.
+  // What sums of products begin at, of an accumulator whose first column is that key. Of all rows: branches would keep registers.
   template <int kScores>
   __device__ __forceinline__ void begin(float (&scores)[kScores], const Rows& rows, int first_key) const {
-    for_each(scores, rows, first_key, [](float& score, const auto& of_head, const auto& of_row, float column) {
+    for_each<true>(scores, rows, first_key, [](float& score, const auto& of_head, const auto& of_row, float column) {
       score = Problem::begin(of_head, of_row, column);
     });
   }
@@ -49,20 +49,20 @@ struct Scores<Problem, Rows, true> {
   template <int kScores>
   __device__ __forceinline__ void change(float (&scores)[kScores], const Rows& rows, int first_key) const {
     if constexpr (Problem::kChanges) {
-      for_each(scores, rows, first_key, [](float& score, const auto& of_head, const auto& of_row, float column) {
+      for_each<Rows::kFill>(scores, rows, first_key, [](float& score, const auto& of_head, const auto& of_row, float column) {
         score = Problem::score(of_head, of_row, score, column);
       });
     }
   }
 
  private:
-  // Columns are counted from a thread's first, so that they are constants.
-  template <int kScores, typename Use>
+  // Columns are counted from a thread's first, so that they are constants. Without kAll of the rows that a warp has.
+  template <bool kAll, int kScores, typename Use>
   __device__ __forceinline__ void for_each(float (&scores)[kScores], const Rows& rows, int first_key, Use use) const {
     const float key0 = first_key + threadIdx.x % kWarpSize % 4 * 2;
 #pragma unroll
     for (int row = 0; row < 2; ++row) {
-      if constexpr (!Rows::kFill) {
+      if constexpr (!kAll) {
         if (row >= rows.rows_of_warp()) break;
       }
       const auto& of = of_head[row % Rows::kHeads];

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{floats, is_operand, operands};
+use super::operands::{floats, is_operand, operands};
 use crate::attention::score::{SCALE, Score};
 use crate::body::cuda::element;
 use crate::expr::Expr;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{field, floats, is_operand, operands};
+use super::operands::{field, floats, is_operand, operands};
 use crate::attention::lower::{Line, Lowered, NameOf, name_of};
 use crate::attention::score::Score;
 use crate::body::cuda::element;

@@ -2,11 +2,13 @@
 
 mod exact;
 mod lowered;
+mod operands;
 
 use super::lower::lower;
 use super::problem::Problem;
-use super::score::{Kind, Score};
 use crate::expr::cuda::Spelling;
+
+pub use operands::field;
 
 /// The struct, with the functions of a body where there is one.
 pub fn problem(problem: &Problem, spelling: Spelling) -> String {
@@ -36,28 +38,4 @@ pub fn problem(problem: &Problem, spelling: Spelling) -> String {
         };
     }
     text + "};\n"
-}
-
-/// What is passed for each operand, in their order.
-fn operands(score: &Score) -> String {
-    let values = (0..).zip(&score.operands).map(|(number, operand)| match operand.kind {
-        Kind::Number => format!("args.{}", field(number)),
-        Kind::PerHead => format!("static_cast<const float*>(args.{})[head]", field(number)),
-    });
-    values.collect::<Vec<_>>().join(", ")
-}
-
-/// Fields of a struct that are called so.
-fn floats(names: impl IntoIterator<Item = String>) -> String {
-    names.into_iter().map(|name| format!(" float {name};")).collect()
-}
-
-/// Whether an operand of the body is called so.
-fn is_operand(score: &Score, name: &str) -> bool {
-    score.operands.iter().any(|operand| operand.name == name)
-}
-
-/// The field of the operand with that number among a body's.
-pub fn field(number: u8) -> String {
-    format!("operand{number}")
 }
