@@ -98,7 +98,7 @@ impl Score {
 }
 
 /// Registers of what conditions are on, which several scores have in common, and of what they choose from.
-const CONDITION_REGISTERS: u32 = 16;
+const CONDITION_REGISTERS: u32 = 40;
 
 fn of_conditions(expr: &Expr) -> Cost {
     let mut has_one = false;
