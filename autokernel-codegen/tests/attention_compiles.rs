@@ -1,4 +1,4 @@
-//! The schedules that heads ship with, of the Hopper family wide ones: none spills, whatever the mask and the body. (With a body on heads of 256 that for few
+//! The schedules that heads ship with, of the Hopper family wide ones and those of bodies: none spills, whatever the mask and the body. (With a body on heads of 256 that for few
 //! queries may, by some hundred bytes with the fewest keys that there are; a build then leaves it out.)
 
 use std::path::{Path, PathBuf};
@@ -25,6 +25,11 @@ const CAPPED: &str =
         score = capped + slope * (key - query);
     }";
 
+const CHOSEN: &str = "fn f(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, second: f32, out: &mut Heads<bf16>) {
+        let scaled = score * scale;
+        score = if (key < second && query < second) || (key >= second && query >= second) { scaled } else { -1e30 };
+    }";
+
 fn problems(dims: &[u32]) -> Vec<Problem> {
     let mut problems = Vec::new();
     for mask in ["", "causal,", "window = 1024,"] {
@@ -32,7 +37,7 @@ fn problems(dims: &[u32]) -> Vec<Problem> {
             let settings = || syn::parse_str(&format!("{mask} head_dim = {dim}")).unwrap();
             let of = |body| problem(&syn::parse_str(body).unwrap(), settings()).unwrap();
             problems.push(Problem { score: None, ..of(PLAIN) });
-            problems.extend([SLOPED, CAPPED].map(of));
+            problems.extend([SLOPED, CAPPED, CHOSEN].map(of));
         }
     }
     problems
@@ -44,6 +49,12 @@ fn schedules_of_wide_heads_compile_without_spills() {
         schedule.shares_keys() && problem.score.is_some() && problem.value_dim == 256
     };
     compile(&problems(&[192, 256]), Arch::SM_90A, may_spill);
+}
+
+#[test]
+fn schedules_of_bodies_compile_without_spills() {
+    let all = problems(&[64, 128]).into_iter().filter(|problem| problem.score.is_some() && problem.window.is_none());
+    compile(&all.collect::<Vec<_>>(), Arch::SM_90A, |_, _| false);
 }
 
 /// With the logarithm of each sum, and where the device knows where sequences lie.

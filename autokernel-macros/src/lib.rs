@@ -382,6 +382,9 @@ pub fn fused_matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// numbers of each head, `slope: &PerHead<f32>`. Statements and functions are those of [`macro@rows`] but for its reductions; the last one
 /// is `score = …;`. What a mask of the settings hides stays hidden, and its blocks are skipped; a body that hides more,
 /// `if … { score } else { -1e30 }`, skips none, and a query from which it hides all keys so gives the mean of their values.
+/// On a GPU `tanh` is one instruction, within 2⁻¹¹ of its value: with a cap of 50 a score near 50 may be off by 0.024, and its
+/// weight by 2.4 %, one near 5 by 0.0024 and 0.24 %, which is what rounding the weight to `bf16` is. What is added to `score * scale`
+/// is added as exactly as sums of products are kept, which for a bias of 10⁴ times them is to 10⁻³.
 ///
 /// **A second output**, `log_sum_exp: &mut Heads<f32>` behind `out`, `[1, batch, heads, queries]`, is the natural logarithm of
 /// each query's sum of exponentials of scores: what joins results on parts of the keys. It is −∞ of a query that sees no key.

@@ -299,7 +299,14 @@ fn attention_passes_the_gate_by_both_families_and_one_that_sees_a_key_too_many_d
     };
     let shape = Sizes { batch: 1, heads: 8, groups: 2, queries: 2048, keys: 2048 }.extents(&problem.class());
     let portable = Sm80Attention { warps: 4, rows_of_warp: 16, tile_keys: 32, stages: 2, share_keys: false };
-    let hopper = AttentionSchedule { consumers: 1, tile_keys: 32, stages: 2, ping_pong: false, share_keys: false };
+    let hopper = AttentionSchedule {
+        consumers: 1,
+        tile_keys: 32,
+        stages: 2,
+        ping_pong: false,
+        share_keys: false,
+        exp_by_fma: 0,
+    };
     let schedules = [
         Schedule::from(portable),
         Sm80Attention { share_keys: true, ..portable }.into(),

@@ -1,5 +1,7 @@
 //! `cargo xtask attention-cubins`: attention by several schedules, each a cubin, for docs/results/attention-h200/run.py.
 
+mod bodies;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -29,10 +31,15 @@ pub struct Options {
     /// their schedules.
     #[arg(long, conflicts_with = "decoding")]
     portable: bool,
+    /// For bodies.py: heads of 64 and 128 without a body and with each of some, by the schedules that kernels carry for whole tiles;
+    /// with `--sweep` those with every share of exponentials that is computed by FMA.
+    #[arg(long, conflicts_with_all = ["decoding", "portable"])]
+    bodies: bool,
 }
 
 const HEADS: [u32; 4] = [64, 96, 128, 256];
 const HEADS_OF_DECODING: [u32; 2] = [64, 128];
+const HEADS_OF_BODIES: [u32; 2] = [64, 128];
 /// How caches of decoding lie.
 const CACHES: [Keys; 4] = [Keys::Whole, Keys::Counted, Keys::Paged(16), Keys::Paged(64)];
 
@@ -41,17 +48,17 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     let compiler = Compiler::new(Nvcc::locate(root, &cache)?, cache);
     std::fs::create_dir_all(&options.folder)?;
     let mut variants = Vec::new();
-    for problem in problems(options) {
+    for (body, problem) in problems(options)? {
         for schedule in schedules(&problem, options) {
             let (source, plan) = emit::kernel(&problem, &schedule);
             let image = compiler.compile(&source, Arch::SM_90A).with_context(|| schedule.to_string())?;
-            let name = name(&problem, &schedule);
+            let name = name(&problem, body, &schedule);
             let file = format!("{name}.cubin");
             std::fs::copy(&image.cubin, options.folder.join(&file))?;
             let (rows, tile_keys, stages) = (schedule.tile_queries(), schedule.tile_keys(), schedule.stages());
             let page = if let Keys::Paged(page) = problem.sequences.keys { page } else { 0 };
             variants.push(json!({
-                "name": name, "file": file, "symbol": source.symbol, "check": !options.sweep, "speed": true,
+                "name": name, "body": body, "file": file, "symbol": source.symbol, "check": !options.sweep, "speed": true,
                 "D": problem.head_dim, "DV": problem.value_dim, "T": "bf16", "causal": problem.causal, "WINDOW": 0,
                 "SCALE": problem.scale, "C": rows / 64, "BN": tile_keys, "stages": stages, "portable": matches!(schedule, Schedule::Sm80(_)),
                 "keys": problem.sequences.slug().trim_start_matches('_'), "page": page, "plan": plan,
@@ -64,7 +71,16 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
 }
 
 /// What kernels are compiled for: with the logarithm of each sum, which run.py compares too, where they are not for decoding.
-fn problems(options: &Options) -> Vec<Problem> {
+fn problems(options: &Options) -> Result<Vec<(&'static str, Problem)>> {
+    if options.bodies {
+        let plain = HEADS_OF_BODIES.into_iter().flat_map(|dim| [false, true].map(|causal| problem(dim, causal)));
+        return Ok(plain.map(|problem| bodies::of(&problem)).collect::<Result<Vec<_>>>()?.concat());
+    }
+    Ok(plain(options).into_iter().map(|problem| ("", problem)).collect())
+}
+
+/// Those without a body.
+fn plain(options: &Options) -> Vec<Problem> {
     if options.portable {
         return portable(options.sweep);
     }
@@ -110,12 +126,13 @@ fn problem(head_dim: u32, causal: bool) -> Problem {
 /// Those of one kernel for whole tiles, whose arguments run.py passes, or of one for decoding; or portable ones.
 fn schedules(problem: &Problem, options: &Options) -> Vec<Schedule> {
     let class = problem::Problem::Attention(problem.clone()).class();
-    let Options { sweep, decoding, portable, .. } = *options;
+    let Options { sweep, decoding, portable, bodies, .. } = *options;
     let all = match (portable, sweep) {
         (true, false) if problem.sequences.are_whole() => {
             [class.portfolio(Arch::SM_80), class.portfolio(Arch::SM_90A)].concat()
         }
         (true, false) => class.portfolio(Arch::SM_80),
+        _ if bodies => class.portfolio(Arch::SM_90A),
         (true, true) => class.schedules(Family::AttentionSm80, Arch::SM_80),
         (false, true) => class.schedules(Family::AttentionSm90, Arch::SM_90A),
         (false, false) => class.portfolio(Arch::SM_90A),
@@ -123,14 +140,28 @@ fn schedules(problem: &Problem, options: &Options) -> Vec<Schedule> {
     let wanted = |it: &Schedule| match (portable, decoding) {
         (true, _) => !sweep || (!it.shares_keys() && it.stages() <= 3 && [32, 64, 96, 128].contains(&it.tile_keys())),
         (_, true) => it.shares_keys() && it.tile_queries() == 64 && (!sweep || it.tile_keys().is_multiple_of(64)),
+        _ if bodies => !it.shares_keys() && it.tile_queries() > 64,
         (_, false) => !it.shares_keys() && (!sweep || (it.stages() == 2 && it.tile_keys() >= 64)),
     };
-    all.iter().filter_map(|schedule| Schedule::try_from(schedule).ok()).filter(wanted).collect()
+    let all: Vec<Schedule> = all.iter().filter_map(|it| Schedule::try_from(it).ok()).filter(wanted).collect();
+    match bodies && sweep {
+        true => with_shares(&all).into_iter().filter(|it| class.check(&(*it).into(), Arch::SM_90A).is_ok()).collect(),
+        false => all,
+    }
+}
+
+/// The same with every share of exponentials that is computed by FMA.
+fn with_shares(schedules: &[Schedule]) -> Vec<Schedule> {
+    let of = |schedule: &Schedule| match *schedule {
+        Schedule::Sm90(it) => (0..=4).map(|exp_by_fma| AttentionSchedule { exp_by_fma, ..it }.into()).collect(),
+        other => vec![other],
+    };
+    schedules.iter().flat_map(of).collect()
 }
 
 /// `d128c_2x176s2pp`: heads, causal, how sequences lie, consumers and keys of a block, stages, ping-pong, `k` where blocks
-/// share keys; or of the portable family `d128c_w4x32x64s2`: warps, rows of each and keys of a block.
-fn name(problem: &Problem, schedule: &Schedule) -> String {
+/// share keys; or of the portable family `d128c_w4x32x64s2`: warps, rows of each and keys of a block. A body's name stands last.
+fn name(problem: &Problem, body: &str, schedule: &Schedule) -> String {
     let causal = if problem.causal { "c" } else { "" };
     let sequences = problem.sequences.slug();
     let of_schedule = match schedule {
@@ -138,10 +169,12 @@ fn name(problem: &Problem, schedule: &Schedule) -> String {
             let shared = if it.share_keys { "k" } else { "" };
             format!("w{}x{}x{}s{}{shared}", it.warps, it.rows_of_warp, it.tile_keys, it.stages)
         }
-        Schedule::Sm90(AttentionSchedule { consumers, tile_keys, stages, ping_pong, share_keys }) => {
+        Schedule::Sm90(AttentionSchedule { consumers, tile_keys, stages, ping_pong, share_keys, exp_by_fma }) => {
             let (turns, shared) = (if *ping_pong { "pp" } else { "" }, if *share_keys { "k" } else { "" });
-            format!("{consumers}x{tile_keys}s{stages}{turns}{shared}")
+            let by_fma = if *exp_by_fma == 0 { String::new() } else { format!("e{exp_by_fma}") };
+            format!("{consumers}x{tile_keys}s{stages}{turns}{shared}{by_fma}")
         }
     };
-    format!("d{}{causal}{sequences}_{of_schedule}", problem.head_dim)
+    let body = if body.is_empty() { String::new() } else { format!("_{body}") };
+    format!("d{}{causal}{sequences}_{of_schedule}{body}", problem.head_dim)
 }

@@ -23,7 +23,7 @@ pub fn plain() -> Problem {
 }
 
 const SCHEDULE: AttentionSchedule =
-    AttentionSchedule { consumers: 2, tile_keys: 32, stages: 2, ping_pong: true, share_keys: false };
+    AttentionSchedule { consumers: 2, tile_keys: 32, stages: 2, ping_pong: true, share_keys: false, exp_by_fma: 0 };
 
 /// Rings that go around and tiles that a block takes one after the other, ragged; more keys than queries, and fewer; one
 /// of each; and no keys.
@@ -42,7 +42,7 @@ pub fn check_at(sizes: &[Sizes], test: &str, problem: &Problem, schedule: impl I
     for (seed, &sizes) in (0..).zip(sizes) {
         compiled.check(sizes, Variation { seed, heads_last: seed % 2 == 1, ..Variation::default() });
     }
-    let variation = Variation { seed: 9, heads_last: true, gap: 8, amplitude: 40.0, nan: true };
+    let variation = Variation { seed: 9, heads_last: true, gap: 8, amplitude: 40.0, nan: true, ..Variation::default() };
     compiled.check(sizes[1], variation);
 }
 
@@ -79,7 +79,12 @@ kernels! {
         Problem { dtype: Dtype::F16, head_dim: 192, value_dim: 128, scale: 0.1, causal: true, ..plain() }, SCHEDULE;
 }
 
-/// `score = cap * (score * scale / cap).tanh() + slope * (key - query);`, as a build reads it.
+/// The attention that a function declares, as a build reads it, with the log-sum-exp.
+fn declared(function: syn::ItemFn) -> Problem {
+    Problem { log_sum_exp: true, ..problem(&function, syn::parse_quote!(head_dim = 64, scale = 0.25)).unwrap() }
+}
+
+/// `score = cap * (score * scale / cap).tanh() + slope * (key - query);`
 pub fn capped() -> Problem {
     let function: syn::ItemFn = syn::parse_quote! {
         fn attend(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, slope: &PerHead<f32>, cap: f32, out: &mut Heads<bf16>) {
@@ -88,13 +93,77 @@ pub fn capped() -> Problem {
             score = capped + slope * (key - query);
         }
     };
-    let problem = problem(&function, syn::parse_quote!(causal, head_dim = 64, scale = 0.25)).unwrap();
-    Problem { log_sum_exp: true, ..problem }
+    Problem { causal: true, ..declared(function) }
+}
+
+/// Bodies each of which kernels compute in another way: what is linear in the key and where sums of products begin; what is added that
+/// is not linear; a cap as the factor of scores, of a negative number too; what hides keys by a choice, and by what is added; and what
+/// is read twice.
+pub fn bodies() -> Vec<Problem> {
+    let functions: [syn::ItemFn; 6] = [
+        syn::parse_quote! {
+            fn attend(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, slope: &PerHead<f32>, out: &mut Heads<bf16>) {
+                score = score * scale + slope * (key - query);
+            }
+        },
+        syn::parse_quote! {
+            fn attend(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, slope: &PerHead<f32>, out: &mut Heads<bf16>) {
+                score = score * scale - slope * (key - query).abs() - batch * head;
+            }
+        },
+        syn::parse_quote! {
+            fn attend(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, cap: f32, out: &mut Heads<bf16>) {
+                score = -cap * (score * scale / -cap).tanh();
+            }
+        },
+        syn::parse_quote! {
+            fn attend(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, slope: &PerHead<f32>, out: &mut Heads<bf16>) {
+                score = slope * (score * scale / slope).tanh();
+            }
+        },
+        syn::parse_quote! {
+            fn attend(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, second: f32, out: &mut Heads<bf16>) {
+                let is_hidden = if (key < second && query < second) || !(key < second || query < second) { 0.0 } else { -1e30 };
+                score = score * scale + is_hidden;
+            }
+        },
+        syn::parse_quote! {
+            fn attend(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, slope: &PerHead<f32>, cap: f32, out: &mut Heads<bf16>) {
+                let near = (slope * (query - key) / cap).tanh();
+                score = score * scale * (1.0 + near * near) + if near > 0.5 { query - key } else { 0.25 };
+            }
+        },
+    ];
+    functions.map(declared).into()
 }
 
 #[test]
 fn a_body_on_the_score_is_right() {
     check("a_body_on_the_score_is_right", &capped(), AttentionSchedule { tile_keys: 64, ..SCHEDULE });
+}
+
+#[test]
+fn every_form_of_a_body_is_right() {
+    let schedules =
+        [SCHEDULE, AttentionSchedule { consumers: 1, tile_keys: 64, ping_pong: false, exp_by_fma: 2, ..SCHEDULE }];
+    for (problem, schedule) in bodies().iter().zip(schedules.into_iter().cycle()) {
+        check_at(&SIZES[..4], "every_form_of_a_body_is_right", problem, schedule);
+    }
+}
+
+#[test]
+fn exponentials_without_the_special_function_unit_are_right_where_keys_are_hidden_and_where_a_score_is_no_number() {
+    let test =
+        "exponentials_without_the_special_function_unit_are_right_where_keys_are_hidden_and_where_a_score_is_no_number";
+    for (problem, exp_by_fma) in [(hidden(), 4), (Problem { causal: true, ..plain() }, 3), (capped(), 1)] {
+        check(test, &problem, AttentionSchedule { exp_by_fma, ..SCHEDULE });
+    }
+    let Some(compiler) = Compiler::find(test) else { return };
+    let compiled = Compiled::new(&compiler, &plain(), AttentionSchedule { exp_by_fma: 4, ..SCHEDULE });
+    for key in 0..4 {
+        let sizes = Sizes { batch: 1, heads: 2, groups: 2, queries: 20, keys: 40 };
+        compiled.check(sizes, Variation { nan_key: Some(key), ..Variation::default() });
+    }
 }
 
 /// `score = if key <= query { score * scale } else { -1e30 };`: of more queries than keys the first see none.
@@ -104,8 +173,7 @@ pub fn hidden() -> Problem {
             score = if key <= query { score * scale } else { -1e30 };
         }
     };
-    let problem = problem(&function, syn::parse_quote!(head_dim = 64, scale = 0.25)).unwrap();
-    Problem { log_sum_exp: true, ..problem }
+    declared(function)
 }
 
 #[test]
@@ -159,6 +227,41 @@ const MUTANTS: [Change<'_>; 10] = [
 
 const fn mutant(file: &'static str, before: &'static str, after: &'static str) -> Change<'static> {
     Change { file, before, after }
+}
+
+/// Of what bodies and their weights are computed with.
+const MUTANTS_OF_BODIES: [Change<'_>; 8] = [
+    mutant(
+        "sm90_attention_multiplier.cuh",
+        "begin(scores, score, rows, block);\n      wait_for_keys();",
+        "begin(scores, score, rows, block + 1);\n      wait_for_keys();",
+    ),
+    mutant("sm90_attention_multiplier.cuh", "kAdds || depth != 0", "depth != 0"),
+    mutant("attention_score.cuh", "static_cast<float>(2 * i + 1)", "static_cast<float>(2 * i)"),
+    mutant("attention_score.cuh", "rows.query(row) + offset, key0", "rows.query(row), key0"),
+    mutant("attention_softmax.cuh", "kScored ? exact(from) : scale", "scale"),
+    mutant("attention_softmax.cuh", "kExpByFma == 0 ? fmaxf(x, y)", "true ? fmaxf(x, y)"),
+    mutant("attention_weights.cuh", "x = fmaxf(x, -127.0f);", ""),
+    mutant("attention_weights.cuh", "fmaf(power, rest, 0.24024099f)", "fmaf(power, rest, 0.25024099f)"),
+];
+
+#[test]
+fn what_a_careless_edit_of_bodies_breaks_is_noticed() {
+    let Some(compiler) = Compiler::find("what_a_careless_edit_of_bodies_breaks_is_noticed") else { return };
+    let schedule = AttentionSchedule { exp_by_fma: 4, ..SCHEDULE };
+    let problems = [bodies().swap_remove(0), hidden()];
+    for change in MUTANTS_OF_BODIES {
+        let noticed = problems.iter().any(|problem| {
+            let compiled = Compiled::changed(&compiler, problem, schedule, Some(change)).unwrap();
+            let runs = (0..)
+                .zip(&SIZES[..4])
+                .any(|(seed, &sizes)| compiled.run(sizes, Variation { seed, ..Variation::default() }).is_err());
+            let sizes = Sizes { batch: 1, heads: 2, groups: 2, queries: 20, keys: 40 };
+            runs || (0..4)
+                .any(|key| compiled.run(sizes, Variation { nan_key: Some(key), ..Variation::default() }).is_err())
+        });
+        assert!(noticed, "{change:?}");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Attention by the portable family: every mask, ragged lengths, shared heads, sequences wherever they lie, against fp64.
 
-use super::attention_kernels::{self, capped, check_at, hidden, plain};
+use super::attention_kernels::{self, bodies, capped, check_at, hidden, plain};
 use super::attention_sharing_kernels::{self, of};
 use crate::support::attention::{Compiled, Variation};
 use crate::support::compile::{Change, Compiler};
@@ -15,6 +15,14 @@ const SHARING: Sm80Schedule = Sm80Schedule { stages: 3, share_keys: true, ..WHOL
 fn check(test: &str, problem: &Problem, schedule: Sm80Schedule) {
     let sizes = if schedule.share_keys { &attention_sharing_kernels::SIZES } else { &attention_kernels::SIZES };
     check_at(sizes, test, problem, schedule);
+}
+
+#[test]
+fn every_form_of_a_body_is_right_by_the_portable_family() {
+    let whole = Sm80Schedule { rows_of_warp: 32, ..WHOLE };
+    for (problem, schedule) in bodies().iter().zip([whole, SHARING].into_iter().cycle()) {
+        check("every_form_of_a_body_is_right_by_the_portable_family", problem, schedule);
+    }
 }
 
 macro_rules! kernels {

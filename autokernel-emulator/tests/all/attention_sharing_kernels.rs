@@ -1,6 +1,6 @@
 //! Attention whose blocks share keys: few queries on many keys, and sequences of which the device alone knows the lengths.
 
-use super::attention_kernels::{check_at, hidden};
+use super::attention_kernels::{bodies, check_at, hidden};
 use crate::support::attention::{Compiled, Variation};
 use crate::support::compile::{Change, Compiler};
 use autokernel_codegen::attention::plan::Sizes;
@@ -15,7 +15,7 @@ pub fn of(packed_queries: bool, keys: Keys) -> Problem {
 }
 
 const SCHEDULE: AttentionSchedule =
-    AttentionSchedule { consumers: 1, tile_keys: 32, stages: 3, ping_pong: false, share_keys: true };
+    AttentionSchedule { consumers: 1, tile_keys: 32, stages: 3, ping_pong: false, share_keys: true, exp_by_fma: 0 };
 
 /// One query of each head on more keys than blocks share evenly; several tiles of rows; fewer keys than blocks; one of each; and
 /// so many keys that blocks draw shares of a tile.
@@ -57,6 +57,14 @@ kernels! {
         AttentionSchedule { consumers: 2, ..SCHEDULE };
     packed_queries_on_keys_in_pages_are_right:
         Problem { causal: true, head_dim: 192, value_dim: 128, scale: 0.1, ..of(true, Keys::Paged(48)) }, SCHEDULE;
+}
+
+#[test]
+fn every_form_of_a_body_is_right_where_rows_are_of_several_heads() {
+    for (problem, exp_by_fma) in bodies().iter().zip([0, 2].into_iter().cycle()) {
+        let test = "every_form_of_a_body_is_right_where_rows_are_of_several_heads";
+        check_at(&SIZES[..4], test, problem, AttentionSchedule { exp_by_fma, ..SCHEDULE });
+    }
 }
 
 #[test]

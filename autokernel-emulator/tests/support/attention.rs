@@ -1,8 +1,9 @@
 //! Attention by one of our kernels, on the emulator, held against fp64.
 
 use autokernel_codegen::arch::Arch;
-use autokernel_codegen::attention::oracle::{self, Place};
+use autokernel_codegen::attention::oracle::{self, Of, Place};
 use autokernel_codegen::attention::plan::Sizes;
+use autokernel_codegen::attention::score::Kind;
 use autokernel_codegen::attention::sequences::Keys;
 use autokernel_codegen::attention::{Problem, Schedule, emit, signature};
 use autokernel_codegen::dtype::Dtype;
@@ -53,11 +54,13 @@ pub struct Variation {
     pub amplitude: f64,
     /// Whether an element of the last query of the last head is no number.
     pub nan: bool,
+    /// A key of the first head of the first sequence that has one.
+    pub nan_key: Option<u32>,
 }
 
 impl Default for Variation {
     fn default() -> Self {
-        Variation { seed: 0, heads_last: false, gap: 0, amplitude: 1.0, nan: false }
+        Variation { seed: 0, heads_last: false, gap: 0, amplitude: 1.0, nan: false, nan_key: None }
     }
 }
 
@@ -208,7 +211,8 @@ impl Compiled {
                     let Key { matrix, row } = sequence.keys[key as usize];
                     Tensor::row(tensor, [matrix, group, row])
                 };
-                let expected = self.expected(place, head, q.row(at), |key| of(k, key), |key| of(v, key));
+                let expected =
+                    self.expected(place, [number as u32, head], q.row(at), |key| of(k, key), |key| of(v, key));
                 let got = out.download(gpu, at);
                 if !expected.is(&got) {
                     return Err(format!("{number}: out{at:?} is {got:?}, not {:?}", expected.out));
@@ -230,27 +234,19 @@ impl Compiled {
     fn expected<'e>(
         &self,
         place: Place,
-        head: u32,
+        of: [u32; 2],
         q: &[f64],
         k: impl Fn(u32) -> &'e [f64],
         v: impl Fn(u32) -> &'e [f64],
     ) -> oracle::Expected {
-        if self.problem.score.is_none() {
-            return oracle::expected(&self.problem, place, q, k, v);
-        }
-        oracle::scored(&self.problem, place, q, k, v, |product, key| self.score(product, head, place, key))
-    }
-
-    /// What the body of the tests makes of a sum of products: a slope for each head and a cap, or where it reads neither, a mask.
-    fn score(&self, product: f64, head: u32, place: Place, key: u32) -> f64 {
-        let distance = f64::from(key) - (f64::from(place.query) + f64::from(place.keys) - f64::from(place.queries));
-        let scaled = product * f64::from(self.problem.scale);
-        let reads = self.problem.score.as_ref().is_some_and(|score| !score.operands.is_empty());
-        match (reads, f64::from(CAP)) {
-            (true, cap) => cap * (scaled / cap).tanh() + slope(head) * distance,
-            (false, _) if distance <= 0.0 => scaled,
-            (false, _) => f64::from(-1e30f32),
-        }
+        let Some(score) = &self.problem.score else { return oracle::expected(&self.problem, place, q, k, v) };
+        let [batch, head] = of;
+        let value = |kind: &Kind| match kind {
+            Kind::Number => f64::from(CAP),
+            Kind::PerHead => slope(head),
+        };
+        let operands: Vec<f64> = score.kinds().iter().map(value).collect();
+        oracle::by_body(&self.problem, place, Of { batch, head, operands: &operands }, q, k, v)
     }
 
     /// Memory of exactly the elements that an operand spans.
@@ -295,6 +291,11 @@ impl Compiled {
             && let Some(last) = values.last_mut()
         {
             *last = f64::NAN;
+        }
+        if at == 1
+            && let Some(key) = variation.nan_key
+        {
+            values[key as usize * dim as usize] = f64::NAN;
         }
         let (role, rank) = (operand.role, operand.axes.len());
         let mut tensor = Tensor { pointer, dtype, role, rank, sizes, strides, values };

@@ -25,9 +25,8 @@ impl AttentionSchedule {
             129..=192 => (2, 112),
             _ => (2, 80),
         };
-        let schedule =
-            AttentionSchedule { consumers, tile_keys, stages: 2, ping_pong: widest <= 128, share_keys: false };
-        schedule.fitted(class)
+        let (ping_pong, exp_by_fma) = (widest <= 128, exp_by_fma(class));
+        AttentionSchedule { consumers, tile_keys, stages: 2, ping_pong, share_keys: false, exp_by_fma }.fitted(class)
     }
 
     /// For many queries of sequences whose lengths the device knows.
@@ -40,7 +39,8 @@ impl AttentionSchedule {
     /// more the first block comes later.
     pub fn few_for(class: &Class) -> Self {
         let tile_keys = if class.head_dim.max(class.value_dim) <= 128 { 128 } else { 64 };
-        let few = AttentionSchedule { consumers: 1, tile_keys, stages: 2, ping_pong: false, share_keys: true };
+        let few =
+            AttentionSchedule { consumers: 1, tile_keys, stages: 2, ping_pong: false, share_keys: true, exp_by_fma: 0 };
         few.fitted(class)
     }
 
@@ -54,4 +54,10 @@ impl AttentionSchedule {
         }
         self
     }
+}
+
+/// Of eight exponentials those that leave the special-function unit to what a body calls.
+fn exp_by_fma(class: &Class) -> u32 {
+    let calls = class.score.as_ref().is_some_and(|score| score.cost.special_functions > 0);
+    u32::from(calls)
 }

@@ -21,7 +21,7 @@ const REFERENCE_THREADS: u32 = 256;
 pub fn kernel<S: Copy + Into<Schedule>>(problem: &Problem, schedule: &S) -> (KernelSource, LaunchPlan) {
     let (class, schedule) = (problem.class(), &(*schedule).into());
     let args = printed(&plan::plan(&class, schedule, String::new()));
-    let spelling = Spelling::Fast(Precision::Short);
+    let spelling = Spelling::Fast(Precision::Exponent);
     let Family { root, sequences, constants, kernel } = Family::of(&class, schedule);
     let constants = source::constants("How.", "Schedule", &constants);
     let body = format!("{}\n{sequences}{constants}\n{args}", print::problem(problem, spelling));
@@ -76,12 +76,13 @@ impl Family {
 
 /// The constants of a schedule of the Hopper family.
 fn constants(class: &Class, schedule: &AttentionSchedule) -> Vec<Constant> {
-    let AttentionSchedule { consumers, tile_keys, stages, ping_pong, share_keys } = *schedule;
+    let AttentionSchedule { consumers, tile_keys, stages, ping_pong, share_keys, exp_by_fma } = *schedule;
     let mut constants = vec![
         int("kConsumers", consumers),
         int("kTileKeys", tile_keys),
         int("kStages", stages),
         boolean("kPingPong", ping_pong),
+        int("kExpByFma", exp_by_fma),
         int("kSharedBytes", schedule.shared_bytes(class)),
     ];
     if share_keys {

@@ -5,6 +5,7 @@ mod default;
 mod dims;
 pub mod emit;
 mod fields;
+mod lower;
 mod model;
 mod operation;
 pub mod oracle;

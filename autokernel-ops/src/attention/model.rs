@@ -56,7 +56,14 @@ pub fn portfolio(class: &Class) -> Vec<AttentionSchedule> {
 }
 
 fn valid<const N: usize>(class: &Class, schedules: [Option<AttentionSchedule>; N]) -> Vec<AttentionSchedule> {
-    schedules.into_iter().flatten().filter(|schedule| schedule.check(class, Arch::SM_90A).is_ok()).collect()
+    let mut valid: Vec<AttentionSchedule> = Vec::new();
+    for schedule in schedules.into_iter().flatten() {
+        // What was cut until it fits may be another.
+        if !valid.contains(&schedule) && schedule.check(class, Arch::SM_90A).is_ok() {
+            valid.push(schedule);
+        }
+    }
+    valid
 }
 
 impl Image {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::score::{Kind, Score};
 use super::sequences::Sequences;
-use crate::expr::{Cost, Expr};
+use crate::expr::Cost;
 use crate::hash;
 
 /// The widest window that a kernel counts: keys and queries are below 2³¹ together.
@@ -101,10 +101,7 @@ impl Problem {
     /// The class whose tuned entries serve this problem.
     pub fn class(&self) -> Class {
         let &Problem { dtype, head_dim, value_dim, causal, window, scale: _, log_sum_exp, ref score, sequences } = self;
-        let score = score.as_ref().map(|score| ScoreClass {
-            operands: score.kinds(),
-            cost: score.expressions().map(Expr::cost).fold(Cost::NONE, Cost::and),
-        });
+        let score = score.as_ref().map(|score| ScoreClass { operands: score.kinds(), cost: score.cost() });
         Class { dtype, head_dim, value_dim, causal, windowed: window.is_some(), log_sum_exp, score, sequences }
     }
 

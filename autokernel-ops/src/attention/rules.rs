@@ -21,14 +21,17 @@ const ATOM_BYTES: u32 = 1024;
 const MAX_SHARED_BYTES: u32 = 232_448;
 /// Registers of a consumer's thread beside scores, weights and sums.
 const WORKING_REGISTERS: u32 = 26;
+/// Those of exponentials that are computed by multiplications and additions, of blocks of more keys than that.
+const EXP_REGISTERS: u32 = 6;
+const MANY_KEYS: u32 = 128;
 /// Sums that are rescaled while scores are computed, and the registers that this takes.
 const MANY_SUMS: u32 = 64;
 const RESCALE_REGISTERS: u32 = 4;
 /// Those of where a block is in its share of the keys, and of the rows that are queries and heads.
 const SHARING_REGISTERS: u32 = 20;
 /// Those of where a score stands, and of what a body reads; where sums are many, at least so many of the body's own, and of masks.
-const BODY_REGISTERS: u32 = 8;
-const WIDE_BODY_REGISTERS: u32 = 16;
+const BODY_REGISTERS: u32 = 6;
+const WIDE_BODY_REGISTERS: u32 = 18;
 const WIDE_MASK_REGISTERS: u32 = 8;
 /// Where sums are many, those of shares and of a body together.
 const WIDE_SHARING_REGISTERS: u32 = 60;
@@ -61,10 +64,12 @@ impl S {
     /// Registers that a consumer's thread needs: scores and sums in fp32, weights in pairs.
     fn needed_registers(&self, class: &Class) -> u32 {
         let (scores, sums) = (self.tile_keys / 2, class.value_dim / 2);
+        let working =
+            WORKING_REGISTERS + if self.exp_by_fma == 0 || self.tile_keys <= MANY_KEYS { 0 } else { EXP_REGISTERS };
         if sums <= MANY_SUMS {
             let body = class.score.as_ref().map_or(0, |score| BODY_REGISTERS + score.cost.registers);
             let sharing = if self.share_keys { SHARING_REGISTERS } else { 0 };
-            return scores + scores / 2 + sums + WORKING_REGISTERS + body + sharing;
+            return scores + scores / 2 + sums + working + body + sharing;
         }
         let masked = if class.causal || class.windowed { WIDE_MASK_REGISTERS } else { 0 };
         let body = |own: u32| BODY_REGISTERS + own.max(WIDE_BODY_REGISTERS) + masked;
@@ -73,7 +78,7 @@ impl S {
             Some(score) => body(score.cost.registers),
             None => 0,
         };
-        scores + scores / 2 + sums + WORKING_REGISTERS + RESCALE_REGISTERS + further
+        scores + scores / 2 + sums + working + RESCALE_REGISTERS + further
     }
 
     /// Dynamic shared memory of a block.
@@ -129,14 +134,21 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "registers",
-        words: "3/4 of tile_keys and 1/2 of value_dim, with 26 more, with a body 8 and its own, and 20 with share_keys, are at most the \
-                registers of a consumer's thread: 248 of one consumer, 232 of two, 160 of three; above a value_dim of 128 with 4 more, a \
-                body's own are at least 16, and 8 more with a mask, and share_keys has 60 in place of all that",
+        words: "3/4 of tile_keys and 1/2 of value_dim, with 26 more, with a body 6 and its own, 6 where exp_by_fma is more than 0 and \
+                tile_keys than 128, and 20 with share_keys, are at most the registers of a consumer's thread: 248 of one consumer, 232 of \
+                two, 160 of three; above a value_dim of 128 with 4 more, a \
+                body's own are at least 18, and 8 more with a mask, and share_keys has 60 in place of all that",
         holds: |s, class, _| s.needed_registers(class) <= s.consumer_registers(),
         reason: |s, class, _| {
             let (needed, there) = (s.needed_registers(class), s.consumer_registers());
             format!("{needed} registers are needed and {there} are there; take fewer keys a block, or fewer consumers")
         },
+    },
+    Rule {
+        name: "exp_by_fma",
+        words: "exp_by_fma is 0, 1, 2, 3 or 4",
+        holds: |s, _, _| s.exp_by_fma <= 4,
+        reason: |s, _, _| format!("{} of eight exponentials; take 0 to 4", s.exp_by_fma),
     },
     Rule {
         name: "lengths_share_keys",

@@ -125,6 +125,8 @@ pub struct AttentionSchedule {
     pub ping_pong: bool,
     /// Whether blocks of the grid share the keys of a tile, whose rows are queries with all heads that share keys.
     pub share_keys: bool,
+    /// Of eight exponentials, those that are computed by multiplications and additions.
+    pub exp_by_fma: u32,
 }
 
 const KNOB: Knob = Knob {
@@ -190,27 +192,42 @@ impl AttentionSchedule {
             advice: "true for few queries on many keys.",
             ..KNOB
         },
+        Knob {
+            name: "exp_by_fma",
+            path_v1: "exp_by_fma",
+            absent: Some(0),
+            told_by: None,
+            meaning: &[
+                "Of eight exponentials, those that are computed by multiplications and additions, and not by the special-function unit.",
+            ],
+            legal: "0, 1, 2, 3, 4",
+            advice: "0; 1 or 2 where a body calls a function for each score.",
+            ..KNOB
+        },
     ];
 
     /// The values of its knobs.
     pub fn codes(&self) -> impl Iterator<Item = u16> {
-        let AttentionSchedule { consumers, tile_keys, stages, ping_pong, share_keys } = *self;
-        [consumers as u16, tile_keys as u16, stages as u16, ping_pong.into(), share_keys.into()].into_iter()
+        let AttentionSchedule { consumers, tile_keys, stages, ping_pong, share_keys, exp_by_fma } = *self;
+        let sizes = [consumers, tile_keys, stages].map(|size| size as u16);
+        sizes.into_iter().chain([ping_pong.into(), share_keys.into(), exp_by_fma as u16])
     }
 
     /// The schedule whose knobs have these values.
     pub fn from_codes(codes: &[u16]) -> Option<Self> {
-        let &[consumers, tile_keys, stages, ping_pong, share_keys] = codes else { return None };
-        let [consumers, tile_keys, stages] = [consumers, tile_keys, stages].map(u32::from);
-        Some(AttentionSchedule { consumers, tile_keys, stages, ping_pong: ping_pong == 1, share_keys: share_keys == 1 })
+        let &[consumers, tile_keys, stages, ping_pong, share_keys, exp_by_fma] = codes else { return None };
+        let [consumers, tile_keys, stages, exp_by_fma] = [consumers, tile_keys, stages, exp_by_fma].map(u32::from);
+        let [ping_pong, share_keys] = [ping_pong, share_keys].map(|flag| flag == 1);
+        Some(AttentionSchedule { consumers, tile_keys, stages, ping_pong, share_keys, exp_by_fma })
     }
 }
 
 impl fmt::Display for AttentionSchedule {
     /// One short line: `attention_sm90 128x176 2 stages ping-pong`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let AttentionSchedule { tile_keys, stages, ping_pong, share_keys, .. } = *self;
+        let AttentionSchedule { tile_keys, stages, ping_pong, share_keys, exp_by_fma, .. } = *self;
         write!(f, "attention_sm90 {}x{tile_keys} {stages} stages", self.tile_queries())?;
-        write!(f, "{}{}", if ping_pong { " ping-pong" } else { "" }, if share_keys { " shared keys" } else { "" })
+        write!(f, "{}{}", if ping_pong { " ping-pong" } else { "" }, if share_keys { " shared keys" } else { "" })?;
+        if exp_by_fma == 0 { Ok(()) } else { write!(f, " {exp_by_fma}/8 exp by fma") }
     }
 }

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::expr::{Binding, Expr};
+use crate::expr::ball::{self, Ball};
+use crate::expr::{Binding, Cost, Expr, Precision};
 
 /// The names that a body has beside its operands: the sum of products, what scores are multiplied by without a body, and where
 /// the score stands.
@@ -67,8 +68,40 @@ impl Score {
         self.operands.iter().map(|operand| operand.kind).collect()
     }
 
+    /// What the score becomes where its names have those values, in fp64.
+    pub fn eval(&self, name: &dyn Fn(&str) -> f64) -> f64 {
+        let mut bound: Vec<(&str, Ball)> = Vec::new();
+        for Binding { name: own, value } in &self.bindings {
+            let value = self.eval_one(value, &bound, name);
+            bound.push((own, value));
+        }
+        self.eval_one(&self.value, &bound, name).value
+    }
+
+    fn eval_one(&self, expr: &Expr, bound: &[(&str, Ball)], name: &dyn Fn(&str) -> f64) -> Ball {
+        ball::eval(expr, Precision::Full, &|wanted| {
+            let own = bound.iter().find(|(own, _)| *own == wanted);
+            own.map_or_else(|| Ball::exact(name(wanted)), |(_, value)| *value)
+        })
+    }
+
+    /// What a score costs the thread that computes it.
+    pub fn cost(&self) -> Cost {
+        let costs = self.expressions().map(|expr| expr.cost_to(Precision::Exponent).and(of_conditions(expr)));
+        costs.fold(Cost::NONE, Cost::and)
+    }
+
     /// Every expression, in order.
     pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
         self.bindings.iter().map(|binding| &binding.value).chain([&self.value])
     }
+}
+
+/// Registers of what conditions are on, which several scores have in common, and of what they choose from.
+const CONDITION_REGISTERS: u32 = 40;
+
+fn of_conditions(expr: &Expr) -> Cost {
+    let mut has_one = false;
+    expr.walk(&mut |expr| has_one |= matches!(expr, Expr::If(..)));
+    Cost { registers: if has_one { CONDITION_REGISTERS } else { 0 }, ..Cost::NONE }
 }

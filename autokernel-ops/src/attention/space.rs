@@ -13,7 +13,15 @@ pub fn schedules(class: &Class, arch: Arch) -> Vec<AttentionSchedule> {
             for stages in 2..=4 {
                 for ping_pong in [false, true] {
                     for share_keys in [false, true] {
-                        schedules.push(AttentionSchedule { consumers, tile_keys, stages, ping_pong, share_keys });
+                        let of = |exp_by_fma| AttentionSchedule {
+                            consumers,
+                            tile_keys,
+                            stages,
+                            ping_pong,
+                            share_keys,
+                            exp_by_fma,
+                        };
+                        schedules.extend([0, 1, 2, 4].map(of));
                     }
                 }
             }

@@ -237,7 +237,8 @@ fn each_rule_names_the_schedule_that_breaks_it() {
     assert_eq!(broken(AttentionSchedule { stages: 4, ..schedule }), "shared_memory");
     let counted = Problem { sequences: Sequences { keys: Keys::Counted, ..Sequences::default() }, ..plain() }.class();
     assert_eq!(schedule.check(&counted, Arch::SM_90A).unwrap_err().rule, "lengths_share_keys");
-    assert_eq!(rules::RULES.len(), 8);
+    assert_eq!(broken(AttentionSchedule { exp_by_fma: 5, ..schedule }), "exp_by_fma");
+    assert_eq!(rules::RULES.len(), 9);
 }
 
 #[test]

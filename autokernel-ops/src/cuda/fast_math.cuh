@@ -17,6 +17,13 @@ __device__ __forceinline__ float exp(float x) {
   return exp2(x * kLog2E);
 }
 
+// To 2^-11 of its value.
+__device__ __forceinline__ float tanh(float x) {
+  float result;
+  asm("tanh.approx.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+
 // Within two units in the last place, over the whole range.
 __device__ __forceinline__ float quotient(float x, float y) {
   float result;

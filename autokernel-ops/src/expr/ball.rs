@@ -17,6 +17,8 @@ const UNIT: f64 = 1.0 / (1 << 23) as f64;
 const FUNCTION: f64 = 8.0 * UNIT;
 /// How far the short form of `1 + erf(x)` is off, of its value.
 const SHORT_ERF: f64 = 1.0 / (1 << 17) as f64;
+/// How far a tanh in [`Precision::Exponent`] is off, of its value: what PTX says of `tanh.approx.f32`.
+const SHORT_TANH: f64 = 1.0 / (1 << 11) as f64;
 /// Below this, fp32 has fewer digits.
 const SMALLEST: f64 = f32::MIN_POSITIVE as f64;
 /// Beyond this, fp32 has none.
@@ -144,11 +146,14 @@ impl Ball {
             Math::Max | Math::Min => Ball::extreme(function, args[0], args[1]),
             Math::Exp => {
                 let Ball { value, error } = args[0].monotone(f64::exp);
-                let size = if precision == Precision::Short { (x.abs() + e) * UNIT } else { 0.0 };
+                let size = if precision.is_short() { (x.abs() + e) * UNIT } else { 0.0 };
                 if value.is_finite() { Ball::rounded(value, error + times(value, size)) } else { Ball { value, error } }
             }
             Math::Ln => args[0].monotone(f64::ln),
             Math::Sqrt => args[0].monotone(f64::sqrt),
+            Math::Tanh if precision == Precision::Exponent => {
+                Ball::of_function(x.tanh(), e + SHORT_TANH * x.tanh().abs())
+            }
             Math::Tanh => Ball::of_function(x.tanh(), e),
             // Its slope is at most 2/√π.
             Math::Erf => Ball::of_function(f64::from(autokernel_core::erf(x as f32)), 1.2 * e + FUNCTION),
@@ -221,7 +226,7 @@ fn times(value: f64, error: f64) -> f64 {
 /// The value of an expression whose names have those values.
 pub fn eval(expr: &Expr, precision: Precision, name: &dyn Fn(&str) -> Ball) -> Ball {
     let eval = |expr: &Expr| eval(expr, precision, name);
-    if let Some((function, arg)) = expr.one_plus().filter(|_| precision == Precision::Short) {
+    if let Some((function, arg)) = expr.one_plus().filter(|_| precision.is_short()) {
         return Ball::one_plus(function, eval(arg));
     }
     match expr {

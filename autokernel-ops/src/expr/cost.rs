@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Expr, Function, Math};
+use super::{Expr, Function, Math, Precision};
 
 /// What a function costs the thread that computes it, beside its argument and result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -52,6 +52,14 @@ impl Math {
 }
 
 impl Math {
+    fn cost_to(self, precision: Precision) -> Cost {
+        match self {
+            // One instruction.
+            Math::Tanh if precision == Precision::Exponent => Cost { registers: 0, special_functions: 1 },
+            other => other.cost(),
+        }
+    }
+
     /// How many functions are more than an instruction or two.
     fn special() -> u32 {
         Math::ALL.iter().map(|function| function.cost().special_functions).sum()
@@ -71,6 +79,13 @@ impl Expr {
     /// What it costs the thread that computes it.
     pub fn cost(&self) -> Cost {
         self.calls().into_iter().map(Math::cost).fold(Cost::NONE, Cost::and)
+    }
+}
+
+impl Expr {
+    /// The same of one that is computed so finely.
+    pub fn cost_to(&self, precision: Precision) -> Cost {
+        self.calls().into_iter().map(|function| function.cost_to(precision)).fold(Cost::NONE, Cost::and)
     }
 }
 

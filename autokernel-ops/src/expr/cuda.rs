@@ -16,7 +16,10 @@ pub enum Spelling {
 impl Spelling {
     fn call(self, function: Math, args: &[String]) -> String {
         match (self, function) {
-            (Spelling::Fast(Precision::Short), Math::Exp) => format!("autokernel::fast_math::exp({})", args[0]),
+            (Spelling::Fast(precision), Math::Exp) if precision.is_short() => {
+                format!("autokernel::fast_math::exp({})", args[0])
+            }
+            (Spelling::Fast(Precision::Exponent), Math::Tanh) => format!("autokernel::fast_math::tanh({})", args[0]),
             (Spelling::Fast(_), Math::Recip) => self.quotient("1.0f", &args[0]),
             _ => format!("autokernel::math::{}({})", function.name(), args.join(", ")),
         }
@@ -31,7 +34,10 @@ impl Spelling {
 
     /// The function and the argument of a sum that is computed as one.
     fn one_plus(self, expr: &Expr) -> Option<(Math, &Expr)> {
-        if self == Spelling::Fast(Precision::Short) { expr.one_plus() } else { None }
+        match self {
+            Spelling::Fast(precision) if precision.is_short() => expr.one_plus(),
+            _ => None,
+        }
     }
 
     /// The body of a `float epilogue(float x)` device function, one statement a line.
@@ -67,14 +73,22 @@ impl Spelling {
         }
     }
 
+    /// The operator on two conditions. Without slow paths both are computed, where C++'s own operators branch.
+    fn both(self, letter: char) -> String {
+        match self {
+            Spelling::Exact => letter.to_string().repeat(2),
+            Spelling::Fast(_) => letter.to_string(),
+        }
+    }
+
     fn truth(self, condition: &Condition) -> String {
         match condition {
             Condition::Compare(op, left, right) => {
                 format!("({} {} {})", self.number(left), op.symbol(), self.number(right))
             }
             Condition::Not(condition) => format!("(!{})", self.truth(condition)),
-            Condition::And(left, right) => format!("({} && {})", self.truth(left), self.truth(right)),
-            Condition::Or(left, right) => format!("({} || {})", self.truth(left), self.truth(right)),
+            Condition::And(left, right) => format!("({} {} {})", self.truth(left), self.both('&'), self.truth(right)),
+            Condition::Or(left, right) => format!("({} {} {})", self.truth(left), self.both('|'), self.truth(right)),
         }
     }
 }

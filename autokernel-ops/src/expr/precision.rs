@@ -11,9 +11,16 @@ pub enum Precision {
     Full,
     /// Enough for results of 16 bits and fewer, as `fast_math.cuh` says of each function.
     Short,
+    /// Enough for what is exponentiated into results of 16 bits: as [`Precision::Short`], with a tanh to 2⁻¹¹ of its value.
+    Exponent,
 }
 
 impl Precision {
+    /// Whether results have 16 bits or fewer.
+    pub(super) fn is_short(self) -> bool {
+        self != Precision::Full
+    }
+
     /// What results of these types need.
     pub fn of(results: impl IntoIterator<Item = Dtype>) -> Self {
         if results.into_iter().all(|dtype| dtype.bytes() <= 2) { Precision::Short } else { Precision::Full }
@@ -21,7 +28,7 @@ impl Precision {
 }
 
 impl Expr {
-    /// The function and the argument of `1 + tanh(x)` or `1 + erf(x)`, which [`Precision::Short`] computes as one, so that
+    /// The function and the argument of `1 + tanh(x)` or `1 + erf(x)`, which short precisions compute as one, so that
     /// nothing cancels.
     pub(super) fn one_plus(&self) -> Option<(Math, &Expr)> {
         let Expr::Binary(BinaryOp::Add, left, right) = self else { return None };

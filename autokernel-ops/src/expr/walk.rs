@@ -71,7 +71,7 @@ impl Condition {
         }
     }
 
-    fn map_numbers(&self, replace: &mut impl FnMut(&Expr) -> Expr) -> Condition {
+    pub(crate) fn map_numbers(&self, replace: &mut impl FnMut(&Expr) -> Expr) -> Condition {
         match self {
             Condition::Compare(op, left, right) => Condition::Compare(*op, replace(left), replace(right)),
             Condition::Not(condition) => Condition::Not(Box::new(condition.map_numbers(replace))),

@@ -82,6 +82,8 @@ class Kernel:
                 align, value = 64, tensor_map(tensor, of["tile"])
             elif kind == "pointer":
                 align, value = 8, struct.pack("<Q", tensor.data_ptr())
+            elif kind == "scalar":
+                align, value = 4, struct.pack("<f", tensor)
             elif kind == "stride":
                 align, value = 8, struct.pack("<q", tensor.stride(of["axis"]))
             elif kind == "workspace":

@@ -7,7 +7,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 
 use super::sequences::Located;
-use super::{Declared, kernels, ones, refusal};
+use super::{Body, Declared, kernels, ones, refusal};
 use crate::settings;
 
 const CAP: f32 = 20.0;
@@ -42,9 +42,12 @@ pub fn of_bf16() -> [Declared<bf16>; 5] {
                 let slopes = PerHead::from_slice(device, &slopes)?;
                 kernels::capped::launch_on(device, q, k, v, &slopes, CAP, out)
             },
-            score: Some(|product, scale, head, distance| {
-                let cap = f64::from(CAP);
-                cap * (product * scale / cap).tanh() + f64::from(slope(head)) * distance
+            score: Some(Body {
+                score: |product, scale, head, distance| {
+                    let cap = f64::from(CAP);
+                    cap * (product * scale / cap).tanh() + f64::from(slope(head)) * distance
+                },
+                operands: |head| vec![f64::from(slope(head)), f64::from(CAP)],
             }),
         },
         Declared {

@@ -7,7 +7,7 @@ pub mod sequences;
 
 use autokernel::{Device, Error, Heads, HeadsView, HeadsViewMut, Plan, Result};
 use autokernel_codegen::attention::Problem;
-use autokernel_codegen::attention::oracle::{self, Place};
+use autokernel_codegen::attention::oracle::{self, Of, Place};
 use autokernel_codegen::attention::plan::Sizes;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -22,8 +22,17 @@ pub struct Declared<T: 'static> {
     pub kernel: &'static autokernel::AnyKernel,
     /// Its launch on views.
     pub launch: Launch<T>,
-    /// What its body makes of a sum of products; none where it has no body.
-    pub score: Option<Score>,
+    /// Its body; none where it has none.
+    pub score: Option<Body>,
+}
+
+/// What a body does, told apart from its text.
+#[derive(Clone, Copy)]
+pub struct Body {
+    /// What it makes of a sum of products.
+    pub score: Score,
+    /// The values of its operands for a head.
+    pub operands: fn(head: u32) -> Vec<f64>,
 }
 
 /// What a body makes of a sum of products, given the scale, the head, and how far the key lies behind the query.
@@ -119,13 +128,16 @@ impl<T: Precise> Declared<T> {
             let [k, v] = &of_groups[(number * groups + head / (heads / groups)) as usize];
             let place = Place { query, queries, keys };
             let (q, of_key, of_value) = (q.wide(at), |key: u32| &*k[key as usize], |key: u32| &*v[key as usize]);
-            let scored = |product, key| {
-                let distance = f64::from(key) - (f64::from(query) + f64::from(keys) - f64::from(queries));
-                self.score.map_or(0.0, |score| score(product, f64::from(problem.scale), head, distance))
-            };
             let expected = match self.score {
                 None => oracle::expected(problem, place, &q, of_key, of_value),
-                Some(_) => oracle::scored(problem, place, &q, of_key, of_value, scored),
+                Some(Body { score, operands }) => {
+                    let scored = |product, key| {
+                        let distance = f64::from(key) - (f64::from(query) + f64::from(keys) - f64::from(queries));
+                        score(product, f64::from(problem.scale), head, distance)
+                    };
+                    let of = Of { batch: number, head, operands: &operands(head) };
+                    oracle::scored(problem, place, of, &q, of_key, of_value, scored)
+                }
             };
             let (got, sum) = got(at);
             let hidden = case::hidden_nonsense(problem.keys_of(query, queries, keys), v);

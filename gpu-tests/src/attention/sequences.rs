@@ -2,7 +2,7 @@
 //! number, and pages in any order.
 
 use autokernel::{Device, HeadsView, HeadsViewMut, Index, PageTable, Result, bf16};
-use autokernel_codegen::attention::oracle::{self, Place};
+use autokernel_codegen::attention::oracle::{self, Of, Place};
 use autokernel_codegen::attention::sequences::{Keys, Locator};
 use autokernel_codegen::attention::{Problem, signature};
 use rand::RngExt;
@@ -246,7 +246,11 @@ impl Located {
                 let score =
                     |product: f64, key: u32| product * f64::from(problem.scale) + (self.bias)(f64::from(key) - at_keys);
                 let (of_key, of_value) = (|key: u32| &*k[key as usize], |key: u32| &*v[key as usize]);
-                let expected = oracle::scored(problem, place, &q.wide(at), of_key, of_value, score);
+                let of = Of { batch: number as u32, head: head as u32, operands: &[] };
+                let expected = match problem.score {
+                    Some(_) => oracle::scored(problem, place, of, &q.wide(at), of_key, of_value, score),
+                    None => oracle::expected(problem, place, &q.wide(at), of_key, of_value),
+                };
                 let hidden = case::hidden_nonsense(problem.keys_of(place.query, place.queries, keys), v);
                 let got = out.wide(at);
                 assert!(case::agrees(&expected, &got, &hidden), "{what}: {at:?} is {got:?}, not {:?}", expected.out);

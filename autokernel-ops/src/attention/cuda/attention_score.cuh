@@ -9,10 +9,11 @@ namespace autokernel::attention {
 // its place among the keys.
 template <typename Problem, typename Rows, bool = Problem::kScored>
 struct Scores {
-  static constexpr float kScale = Problem::kScale;
+  static constexpr bool kBegins = false;
+  float scale;  // of what is in the accumulator; positive
 
   template <typename Args>
-  __device__ __forceinline__ Scores(const Args&, const Rows&, int, int) {}
+  __device__ __forceinline__ Scores(const Args&, const Rows&, int, int) : scale(Problem::kScale) {}
 
   template <int kScores>
   __device__ __forceinline__ void change(float (&)[kScores], const Rows&, int) const {}
@@ -20,7 +21,8 @@ struct Scores {
 
 template <typename Problem, typename Rows>
 struct Scores<Problem, Rows, true> {
-  static constexpr float kScale = 1.0f;  // the body's to apply
+  static constexpr bool kBegins = Problem::kBegins;
+  float scale;
 
   typename Problem::OfHead of_head[Rows::kHeads];
   float batch;
@@ -28,30 +30,47 @@ struct Scores<Problem, Rows, true> {
 
   template <typename Args>
   __device__ __forceinline__ Scores(const Args& args, const Rows& rows, int batch, int offset)
-      : batch(batch), offset(offset) {
+      : scale(Problem::factor(args)), batch(batch), offset(offset) {
 #pragma unroll
-    for (int row = 0; row < Rows::kHeads; ++row) of_head[row] = Problem::of_head(args, rows.head(row));
+    for (int row = 0; row < Rows::kHeads; ++row) {
+      of_head[row] = Problem::of_head(args, this->batch, rows.head(row), rows.head(row));
+    }
   }
 
-  // Of an accumulator whose first column is that key.
+  // What sums of products begin at, of an accumulator whose first column is that key. Of all rows: branches would keep registers.
+  template <int kScores>
+  __device__ __forceinline__ void begin(float (&scores)[kScores], const Rows& rows, int first_key) const {
+    for_each<true>(scores, rows, first_key, [](float& score, const auto& of_head, const auto& of_row, float column) {
+      score = Problem::begin(of_head, of_row, column);
+    });
+  }
+
+  // What becomes of them.
   template <int kScores>
   __device__ __forceinline__ void change(float (&scores)[kScores], const Rows& rows, int first_key) const {
+    if constexpr (Problem::kChanges) {
+      for_each<Rows::kFill>(scores, rows, first_key, [](float& score, const auto& of_head, const auto& of_row, float column) {
+        score = Problem::score(of_head, of_row, score, column);
+      });
+    }
+  }
+
+ private:
+  // Columns are counted from a thread's first, so that they are constants. Without kAll of the rows that a warp has.
+  template <bool kAll, int kScores, typename Use>
+  __device__ __forceinline__ void for_each(float (&scores)[kScores], const Rows& rows, int first_key, Use use) const {
     const float key0 = first_key + threadIdx.x % kWarpSize % 4 * 2;
 #pragma unroll
     for (int row = 0; row < 2; ++row) {
-      if constexpr (!Rows::kFill) {
+      if constexpr (!kAll) {
         if (row >= rows.rows_of_warp()) break;
       }
-      const float query = rows.query(row) + offset;
-      const float head = rows.head(row);
+      const auto& of = of_head[row % Rows::kHeads];
+      const auto of_row = Problem::of_row(of, batch, rows.head(row), rows.query(row) + offset, key0);
 #pragma unroll
       for (int i = 0; i < kScores; i += 4) {
-#pragma unroll
-        for (int pair = 0; pair < 2; ++pair) {
-          float& score = scores[i + 2 * row + pair];
-          score = Problem::score(of_head[row % Rows::kHeads], score, batch, head, query,
-                                 key0 + static_cast<float>(2 * i + pair));
-        }
+        use(scores[i + 2 * row], of, of_row, static_cast<float>(2 * i));
+        use(scores[i + 2 * row + 1], of, of_row, static_cast<float>(2 * i + 1));
       }
     }
   }

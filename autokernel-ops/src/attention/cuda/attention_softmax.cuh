@@ -16,9 +16,10 @@ __device__ __forceinline__ int row_of_thread() {
 }
 
 // Of the four threads that hold a row.
-__device__ __forceinline__ float row_max(float value) {
-  value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, 1));
-  return fmaxf(value, __shfl_xor_sync(0xffffffffu, value, 2));
+template <typename Max>
+__device__ __forceinline__ float row_max(float value, Max max) {
+  value = max(value, __shfl_xor_sync(0xffffffffu, value, 1));
+  return max(value, __shfl_xor_sync(0xffffffffu, value, 2));
 }
 
 __device__ __forceinline__ float row_sum(float value) {
@@ -26,13 +27,16 @@ __device__ __forceinline__ float row_sum(float value) {
   return value + __shfl_xor_sync(0xffffffffu, value, 2);
 }
 
-// What a thread knows of its two rows. Scores are those of Q K^T, before they are scaled; `scale` is positive and contains
+// What a thread knows of its two rows. Scores are what is in the accumulator, before they are scaled; `scale` is positive and contains
 // log2(e), so that weights are powers of two: 2^(score * scale - max * scale).
 //
-// With kScored a body made the scores, perhaps of -1e30 where it hides a key. Then max * scale is rounded by more than powers of two
-// can hold, and the difference is taken first. All scores of a row may be -inf.
-template <bool kScored>
+// With kScored a body made the scores, perhaps of -1e30 where it hides a key: see `exact`. All scores of a row may be -inf.
+//
+// Of eight weights kExpByFma are computed by `exp2_by_fma`. A score that is no number shows in the others then, as the largest.
+template <bool kScored, int kExpByFma>
 struct Softmax {
+  static constexpr float kLargest = 0x1p28f;
+
   float scale;
   float max[kRowsOfThread];
   float sum[kRowsOfThread] = {0.0f, 0.0f};  // of this thread's columns alone
@@ -48,15 +52,16 @@ struct Softmax {
       if constexpr (!Rows::kFill) {
         if (row >= rows.rows_of_warp()) break;
       }
-      float largest = kFirst ? scores[2 * row] : fmaxf(max[row], scores[2 * row]);
+      float largest = kFirst ? scores[2 * row] : greater(max[row], scores[2 * row]);
 #pragma unroll
       for (int i = 0; i < kScores; i += 4) {
-        largest = fmaxf(largest, scores[i + 2 * row]);
-        largest = fmaxf(largest, scores[i + 2 * row + 1]);
+        largest = greater(largest, scores[i + 2 * row]);
+        largest = greater(largest, scores[i + 2 * row + 1]);
       }
-      largest = row_max(largest);
+      largest = row_max(largest, [](float x, float y) { return greater(x, y); });
       const float from = (kMasked || kScored) && largest == kNegativeInfinity ? 0.0f : largest;
-      const float shift = from * scale;
+      const float scale_of_row = kScored ? exact(from) : scale;
+      const float shift = from * scale_of_row;
       if constexpr (!kFirst) {
         correction[row] = exp2_approximate((max[row] - from) * scale);
         sum[row] *= correction[row];
@@ -65,8 +70,11 @@ struct Softmax {
       float total = 0.0f;
 #pragma unroll
       for (int i = 0; i < kScores; i += 4) {
-        scores[i + 2 * row] = weight(scores[i + 2 * row], from, shift);
-        scores[i + 2 * row + 1] = weight(scores[i + 2 * row + 1], from, shift);
+#pragma unroll
+        for (int pair = 0; pair < 2; ++pair) {
+          float& score = scores[i + 2 * row + pair];
+          score = power_of_two(fmaf(score, scale_of_row, -shift), i / 2 + pair);
+        }
         total += scores[i + 2 * row];
         total += scores[i + 2 * row + 1];
       }
@@ -74,9 +82,21 @@ struct Softmax {
     }
   }
 
-  // `shift` is `from` times the scale.
-  __device__ __forceinline__ float weight(float score, float from, float shift) const {
-    return exp2_approximate(kScored ? (score - from) * scale : fmaf(score, scale, -shift));
+  // The scale of scores whose largest is `from`. Where their product is so large that its rounding alone would be more than powers
+  // of two can hold, as of a row from which a body hides all keys, a power of two, by which it is not rounded: other scores of such
+  // a row than the largest are too far from it to count by either.
+  __device__ __forceinline__ float exact(float from) const {
+    const float exact = __uint_as_float(__float_as_uint(scale) & 0x7f800000u) * 0.5f;
+    return fabsf(from * scale) < kLargest ? scale : exact;
+  }
+
+  __device__ __forceinline__ static float greater(float x, float y) {
+    return kExpByFma == 0 ? fmaxf(x, y) : max_or_nan(x, y);
+  }
+
+  // The unit that computes the weight with that number among a row's is chosen when it is compiled.
+  __device__ __forceinline__ static float power_of_two(float x, int number) {
+    return number * kExpByFma % 8 < kExpByFma ? exp2_by_fma(x) : exp2_approximate(x);
   }
 
   // Sums over whole rows, when all blocks are added.
@@ -132,5 +152,9 @@ __device__ __forceinline__ void mask(float (&scores)[kScores], const KeysOf<Prob
     }
   }
 }
+
+// Of the kernels of a geometry.
+template <typename G>
+using SoftmaxOf = Softmax<G::Problem::kScored, G::kExpByFma>;
 
 }  // namespace autokernel::attention

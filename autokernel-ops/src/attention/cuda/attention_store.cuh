@@ -87,8 +87,8 @@ __device__ __forceinline__ void store_rows(const Args& args, const Rows& rows, c
 }
 
 // Stores the logarithm of each row's sum of exponentials.
-template <typename Args, typename Rows, bool kScored>
-__device__ __forceinline__ void store_lse(const Args& args, const Rows& rows, const Softmax<kScored>& softmax) {
+template <typename Args, typename Rows, typename Softmax>
+__device__ __forceinline__ void store_lse(const Args& args, const Rows& rows, const Softmax& softmax) {
   if (threadIdx.x % 4 != 0) return;
   float* const base = static_cast<float*>(args.lse) + rows.lse(args);
 #pragma unroll
@@ -98,8 +98,8 @@ __device__ __forceinline__ void store_lse(const Args& args, const Rows& rows, co
 }
 
 // Of rows of which this block has seen all keys.
-template <typename G, typename Args, typename Rows, bool kScored, int kSums>
-__device__ __forceinline__ void store_results(const Args& args, const Rows& rows, const Softmax<kScored>& softmax,
+template <typename G, typename Args, typename Rows, typename Softmax, int kSums>
+__device__ __forceinline__ void store_results(const Args& args, const Rows& rows, const Softmax& softmax,
                                               float (&sums)[kSums]) {
   const float inverse[kRowsOfThread] = {softmax.inverse_sum(0), softmax.inverse_sum(1)};
   scale_rows(sums, inverse);

@@ -12,22 +12,36 @@ struct Problem {
   static constexpr int kValueDim = 128;
   static constexpr bool kCausal = true;
   static constexpr int kWindow = 0;  // 0: none
-  static constexpr float kScale = 0.088388346f;
   static constexpr bool kLse = false;
   static constexpr bool kScored = true;
 
   // What the scores of a head need beside themselves.
-  struct OfHead { float slope_; float cap_; float reciprocal0; };
+  struct OfHead { float slope_; float cap_; float value0; };
   template <typename Args>
-  __device__ __forceinline__ static OfHead of_head(const Args& args, int head) {
+  __device__ __forceinline__ static OfHead of_head(const Args& args, float batch_, float head_, int head) {
     OfHead of_head{static_cast<const float*>(args.operand0)[head], args.operand1};
-    of_head.reciprocal0 = 1.0f / of_head.cap_;
+    of_head.value0 = autokernel::fast_math::quotient(0.088388346f, of_head.cap_);
     return of_head;
   }
 
-  __device__ __forceinline__ static float score(const OfHead& of_head, float score_, float batch_, float head_, float query_, float key_) {
-    const float capped_ = (of_head.cap_ * (autokernel::fast_math::one_plus_tanh(((score_ * kScale) * of_head.reciprocal0)) - 1.0f));
-    return (capped_ + (of_head.slope_ * (key_ - query_)));
+  // What those of a query need, for columns that begin at a key.
+  struct OfRow { float batch_; float head_; float query_; float key_; float base0; };
+  __device__ __forceinline__ static OfRow of_row(const OfHead& of_head, float batch_, float head_, float query_, float key_) {
+    return {batch_, head_, query_, key_, (of_head.slope_ * (key_ - query_))};
+  }
+
+  // What scores are multiples of.
+  template <typename Args>
+  __device__ __forceinline__ static float factor(const Args& args) {
+    return 1.0f;
+  }
+
+  static constexpr bool kBegins = false;
+
+  // What a score is of the factor.
+  static constexpr bool kChanges = true;
+  __device__ __forceinline__ static float score(const OfHead& of_head, const OfRow& of_row, float score_, float column) {
+    return ((autokernel::fast_math::tanh((score_ * of_head.value0)) * of_head.cap_) + fmaf(of_head.slope_, column, of_row.base0));
   }
 };
 
@@ -37,6 +51,7 @@ struct Schedule {
   static constexpr int kTileKeys = 128;
   static constexpr int kStages = 2;
   static constexpr bool kPingPong = true;
+  static constexpr int kExpByFma = 1;
   static constexpr int kSharedBytes = 165000;
 };
 
@@ -66,6 +81,6 @@ static_assert(Kernel::kThreads == 384, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 1)
-autokernel_attention_causal_score_1813c4167ec8_128_bf16_8d8f38fe4c77(const __grid_constant__ Args args) {
+autokernel_attention_causal_score_ecd63cfe0d67_128_bf16_9377e6ca5dd4(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

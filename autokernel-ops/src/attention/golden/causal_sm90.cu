@@ -21,6 +21,7 @@ struct Schedule {
   static constexpr int kTileKeys = 128;
   static constexpr int kStages = 2;
   static constexpr bool kPingPong = true;
+  static constexpr int kExpByFma = 0;
   static constexpr int kSharedBytes = 165000;
 };
 
@@ -48,6 +49,6 @@ static_assert(Kernel::kThreads == 384, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 1)
-autokernel_attention_causal_128_bf16_1e56f27eb67c(const __grid_constant__ Args args) {
+autokernel_attention_causal_128_bf16_347f266e7532(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

@@ -7,6 +7,7 @@ use crate::attention::dims;
 use crate::attention::panel::{PANEL, ROW_BYTES};
 use crate::attention::problem::Class;
 use crate::attention::sharing::VERDICT_BYTES;
+use crate::expr::Cost;
 use crate::rule::{self, BrokenRule, Rule};
 
 const WARP_THREADS: u32 = 32;
@@ -20,6 +21,7 @@ const WORKING_REGISTERS: u32 = 58;
 const SHARING_REGISTERS: u32 = 52;
 /// Those of where a score stands, and of what a body reads, beside the body's own.
 const BODY_REGISTERS: u32 = 16;
+const FUNCTION_REGISTERS: u32 = 16;
 
 impl S {
     /// Threads of a block.
@@ -40,7 +42,7 @@ impl S {
     /// Registers that a thread needs: scores and sums in fp32, and the rest.
     fn needed_registers(&self, class: &Class) -> u32 {
         let bands = self.rows_of_warp / FRAGMENT;
-        let body = class.score.as_ref().map_or(0, |score| BODY_REGISTERS + score.cost.registers);
+        let body = class.score.as_ref().map_or(0, |score| BODY_REGISTERS + own_registers(score.cost));
         let sharing = if self.share_keys { SHARING_REGISTERS } else { 0 };
         let (scores, sums) = (bands * self.tile_keys / 2, bands * class.value_dim / 2);
         scores + scores / 16 + sums + WORKING_REGISTERS + body + sharing
@@ -61,6 +63,11 @@ impl S {
     pub fn check(&self, class: &Class, arch: Arch) -> Result<(), BrokenRule> {
         rule::check(RULES, self, class, arch)
     }
+}
+
+/// Those of a body's own: as many as those of conditions where it calls a function.
+fn own_registers(cost: Cost) -> u32 {
+    if cost.special_functions == 0 { cost.registers } else { cost.registers.max(FUNCTION_REGISTERS) }
 }
 
 /// The rules, each of which may take those before it for granted.

@@ -13,14 +13,15 @@ namespace autokernel::attention::sm80 {
 template <typename G, typename R>
 struct Band {
   using Rows = R;
+  static constexpr bool kBegins = Scores<typename G::Problem, Rows>::kBegins;
   Rows rows;
   Scores<typename G::Problem, Rows> score;
-  Softmax<G::Problem::kScored> softmax;
+  SoftmaxOf<G> softmax;
   float sums[G::kValueDim / 2];
 
   template <typename Args>
   __device__ __forceinline__ Band(const Args& args, const Rows& rows, const Sequence& sequence)
-      : rows(rows), score(args, rows, sequence.number, sequence.keys - sequence.queries), softmax(score.kScale * kLog2E) {
+      : rows(rows), score(args, rows, sequence.number, sequence.keys - sequence.queries), softmax(score.scale * kLog2E) {
 #pragma unroll
     for (int row = 0; row < kRowsOfThread; ++row) softmax.max[row] = kNegativeInfinity;
 #pragma unroll
@@ -71,6 +72,11 @@ struct Multiplier {
     const uint32_t block_of_keys = ring.template next<true>();
     if (has_rows(bands)) {
       float scores[G::kBands][kScores];
+#pragma unroll
+      for (int band = 0; band < G::kBands; ++band) {
+        of_zeros(scores[band]);
+        if constexpr (Band::kBegins) bands[band].score.begin(scores[band], bands[band].rows, block * G::kTileKeys);
+      }
       multiply_keys(scores, block_of_keys);
 #pragma unroll
       for (int band = 0; band < G::kBands; ++band) {
@@ -101,18 +107,19 @@ struct Multiplier {
     else return bands[0].rows.rows_of_warp() > 0;
   }
 
+  __device__ __forceinline__ static void of_zeros(float (&scores)[kScores]) {
+#pragma unroll
+    for (float& score : scores) score = 0.0f;
+  }
+
   // `column` is even in pieces: a multiple of 16 elements.
   __device__ __forceinline__ static uint32_t at(uint32_t of_lane, int panel_bytes, int row, int column) {
     const uint32_t piece = column % kPanel * 2;
     return (of_lane ^ piece) + column / kPanel * panel_bytes + row * kRowBytes;
   }
 
+  // Adds the products of queries and keys.
   __device__ __forceinline__ void multiply_keys(float (&scores)[G::kBands][kScores], uint32_t block) const {
-#pragma unroll
-    for (int band = 0; band < G::kBands; ++band) {
-#pragma unroll
-      for (float& score : scores[band]) score = 0.0f;
-    }
     // Whole panels in a loop: unrolled, fragments of the next one would take the registers of sums.
 #pragma unroll 1
     for (int panel = 0; panel < kWholePanels; ++panel) multiply_panel<kPanel>(scores, block, panel);

@@ -29,7 +29,7 @@ struct Consumer {
     const RowsOfHead rows{tile, tile.first_query + multiplier.consumer * kRowsOfWarpgroup};
     const KeysOf<typename G::Problem> keys(args.queries, args.keys);
     const Scores<typename G::Problem, RowsOfHead> score(args, rows, tile.batch, keys.offset);
-    Softmax<G::Problem::kScored> softmax(score.kScale * kLog2E);
+    SoftmaxOf<G> softmax(score.scale * kLog2E);
     float sums[M::kSums];
 #pragma unroll
     for (int i = 0; i < M::kSums; ++i) sums[i] = 0.0f;

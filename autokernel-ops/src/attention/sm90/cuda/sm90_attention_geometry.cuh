@@ -27,6 +27,7 @@ struct Geometry {
   static constexpr int kTileKeys = S::kTileKeys;
   static constexpr int kStages = S::kStages;
   static constexpr bool kPingPong = S::kPingPong;
+  static constexpr int kExpByFma = S::kExpByFma;
   static constexpr bool kClearsValues = false;  // copies fill what lies behind a tensor's end with zeros
   static constexpr int kHeadDim = Problem::kHeadDim;
   static constexpr int kValueDim = Problem::kValueDim;

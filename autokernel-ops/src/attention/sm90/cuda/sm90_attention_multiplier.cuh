@@ -58,32 +58,32 @@ struct Multiplier {
   // The softmax of the scores of `rows` with some blocks of keys, one at least, and the sums of values by its weights. Queries are
   // there; `queries_read` is called when they need be no longer.
   template <typename Keys, typename Blocks, typename Rows, typename QueriesRead>
-  __device__ __forceinline__ void attend(Softmax<G::Problem::kScored>& softmax, float (&sums)[kSums],
+  __device__ __forceinline__ void attend(SoftmaxOf<G>& softmax, float (&sums)[kSums],
                                          const Scores<typename G::Problem, Rows>& score, const Keys& keys,
                                          const Blocks& blocks, const Rows& rows, QueriesRead queries_read) {
+    constexpr bool kBegins = Scores<typename G::Problem, Rows>::kBegins;
     float correction[kRowsOfThread] = {1.0f, 1.0f};
+    float scores[kScores];
     uint32_t weights[kScores / 2];
     int block = blocks.last - 1;
 
-    {
-      float scores[kScores];
-      wait_for_keys();
-      multiply_keys(scores);
-      ptx::wgmma_wait<0>();
-      ptx::pin_accumulators(scores);
-      release_keys();
-      score.change(scores, rows, block * G::kTileKeys);
-      mask(scores, keys, rows, block * G::kTileKeys);
-      softmax.template add<true, true>(scores, correction, rows);
-      pack_weights<Input>(scores, weights);
-    }
+    begin(scores, score, rows, block);
+    wait_for_keys();
+    multiply_keys<kBegins>(scores);
+    ptx::wgmma_wait<0>();
+    ptx::pin_accumulators(scores);
+    release_keys();
+    score.change(scores, rows, block * G::kTileKeys);
+    mask(scores, keys, rows, block * G::kTileKeys);
+    softmax.template add<true, true>(scores, correction, rows);
+    pack_weights<Input>(scores, weights);
     if constexpr (G::kClearsValues) clear_values(keys.keys - block * G::kTileKeys);
     const auto step = [&](auto masked) {
       constexpr bool kMasked = decltype(masked)::value;
-      float scores[kScores];
+      begin(scores, score, rows, block);
       wait_for_keys();
       turns.wait();
-      multiply_keys(scores);
+      multiply_keys<kBegins>(scores);
       if constexpr (kRescaleFirst) scale_rows(sums, correction);
       wait_for_values();
       multiply_values(sums, weights);
@@ -121,18 +121,29 @@ struct Multiplier {
     static constexpr bool value = kValue;
   };
 
-  // scores = Q K^T of the block of keys under the cursor, which is under way when this returns.
+  // What scores are before products are added to them.
+  template <typename Score, typename Rows>
+  __device__ __forceinline__ static void begin(float (&scores)[kScores], const Score& score, const Rows& rows, int block) {
+    if constexpr (Score::kBegins) {
+      ptx::forget_accumulators(scores);
+      score.begin(scores, rows, block * G::kTileKeys);
+      ptx::pin_accumulators(scores);
+    }
+  }
+
+  // Q K^T of the block of keys under the cursor, or with kAdds that and what was in `scores`; under way when this returns.
+  template <bool kAdds>
   __device__ __forceinline__ void multiply_keys(float (&scores)[kScores]) {
     const ptx::MatrixDescriptor<0> q(shared.queries(consumer));
     const ptx::MatrixDescriptor<0> k(shared.keys(key_cursor.stage));
-    ptx::forget_accumulators(scores);
+    if constexpr (!kAdds) ptx::forget_accumulators(scores);
     ptx::wgmma_fence();
 #pragma unroll
     for (int depth = 0; depth < G::kHeadDim; depth += kDepth) {
       const int panel = depth / kPanel;
       const int within = depth % kPanel * int{sizeof(Input)};
       ptx::Wgmma<Input, false, false, G::kTileKeys>::run(scores, q.at(panel * G::kQueryPanelBytes + within),
-                                                         k.at(panel * G::kKeyPanelBytes + within), depth != 0);
+                                                         k.at(panel * G::kKeyPanelBytes + within), kAdds || depth != 0);
     }
     ptx::wgmma_commit();
   }

@@ -38,7 +38,7 @@ struct SharingConsumer {
     const Rows rows(piece, share.line, multiplier.consumer);
     const KeysOf<typename G::Problem> keys(piece.sequence.queries, piece.sequence.keys);
     const Scores<typename G::Problem, Rows> score(args, rows, piece.sequence.number, keys.offset);
-    Softmax<G::Problem::kScored> softmax(score.kScale * kLog2E);
+    SoftmaxOf<G> softmax(score.scale * kLog2E);
     const Owners owners = share.owners(piece);  // found while the first keys are on their way
     float sums[M::kSums];
 #pragma unroll

@@ -1,0 +1,36 @@
+//! The functions of a body as it is written, which round as Rust's do.
+
+use std::fmt::Write;
+
+use super::operands::{floats, is_operand, operands};
+use crate::attention::score::{SCALE, Score};
+use crate::body::cuda::element;
+use crate::expr::Expr;
+use crate::expr::cuda::Spelling;
+
+/// What a head needs, and a score of it.
+pub fn functions(score: &Score) -> String {
+    let name = |name: &str| match name {
+        SCALE => "kScale".to_owned(),
+        _ if is_operand(score, name) => format!("of_head.{}", element(name)),
+        _ => element(name),
+    };
+    let number = |expr: &Expr| Spelling::Exact.number(&expr.renamed(&name));
+    let mut text = format!(
+        "\n  // What the scores of a head need beside themselves.\n  \
+         struct OfHead {{{} }};\n  \
+         template <typename Args>\n  \
+         __device__ __forceinline__ static OfHead of_head(const Args& args, int head) {{\n    \
+         return {{{}}};\n  }}\n\n  \
+         __device__ __forceinline__ static float score(const OfHead& of_head, float score_, float batch_, float head_, \
+         float query_, float key_) {{\n",
+        floats(score.operands.iter().map(|operand| element(&operand.name))),
+        operands(score),
+    );
+    for binding in &score.bindings {
+        writeln!(text, "    const float {} = {};", element(&binding.name), number(&binding.value))
+            .expect("strings take any text");
+    }
+    write!(text, "    return {};\n  }}\n", number(&score.value)).expect("strings take any text");
+    text
+}

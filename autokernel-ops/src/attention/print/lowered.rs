@@ -1,0 +1,160 @@
+//! The functions of a body by what is computed how often.
+
+use std::fmt::Write;
+
+use super::operands::{field, floats, is_operand, operands};
+use crate::attention::lower::{Line, Lowered, NameOf, name_of};
+use crate::attention::score::Score;
+use crate::body::cuda::element;
+use crate::expr::Expr;
+use crate::expr::cuda::Spelling;
+
+/// In which function a name is read.
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    Launch,
+    Head,
+    Row,
+    Score,
+}
+
+/// What a head, a row and a score need, and what scores are multiples of.
+pub fn functions(score: &Score, lowered: &Lowered, spelling: Spelling) -> String {
+    let printer = Printer { score, lowered, spelling };
+    [printer.of_head(), printer.of_row(), printer.factor(), printer.begin(), printer.change()].concat()
+}
+
+struct Printer<'p> {
+    score: &'p Score,
+    lowered: &'p Lowered,
+    spelling: Spelling,
+}
+
+impl Printer<'_> {
+    fn of_head(&self) -> String {
+        let values = || (0..self.lowered.heads.len()).map(value);
+        let mut text = format!(
+            "\n  // What the scores of a head need beside themselves.\n  \
+             struct OfHead {{{} }};\n  \
+             template <typename Args>\n  \
+             __device__ __forceinline__ static OfHead of_head(const Args& args, float batch_, float head_, int head) {{\n    \
+             OfHead of_head{{{}}};\n",
+            floats(self.score.operands.iter().map(|operand| element(&operand.name)).chain(values())),
+            operands(self.score),
+        );
+        for (number, name) in self.lowered.heads.iter().zip(values()) {
+            line(&mut text, &format!("of_head.{name} = {};", self.number(number, Place::Head)));
+        }
+        text + "    return of_head;\n  }\n"
+    }
+
+    fn of_row(&self) -> String {
+        let lines = || self.lowered.lines.iter().enumerate();
+        let names = ["batch", "head", "query", "key"].map(element);
+        let fields = lines().flat_map(|(at, line)| [Some(base(at)), is_of_row(line).then(|| step(at))]).flatten();
+        let values = lines().flat_map(|(_, line)| [Some(&line.base), is_of_row(line).then_some(&line.step)]).flatten();
+        let values = values.map(|value| self.number(value, Place::Row));
+        format!(
+            "\n  // What those of a query need, for columns that begin at a key.\n  \
+             struct OfRow {{{} }};\n  \
+             __device__ __forceinline__ static OfRow of_row(const OfHead& of_head, float batch_, float head_, float query_, \
+             float key_) {{\n    \
+             return {{{}}};\n  }}\n",
+            floats(names.iter().cloned().chain(fields)),
+            names.iter().cloned().chain(values).collect::<Vec<_>>().join(", "),
+        )
+    }
+
+    fn factor(&self) -> String {
+        let factor = self.number(&self.lowered.factor, Place::Launch);
+        format!(
+            "\n  // What scores are multiples of.\n  \
+             template <typename Args>\n  \
+             __device__ __forceinline__ static float factor(const Args& args) {{\n    return {factor};\n  }}\n"
+        )
+    }
+
+    fn begin(&self) -> String {
+        let Some(begin) = &self.lowered.begin else {
+            return "\n  static constexpr bool kBegins = false;\n".to_owned();
+        };
+        format!(
+            "\n  // At what sums of products begin.\n  \
+             static constexpr bool kBegins = true;\n  \
+             __device__ __forceinline__ static float begin(const OfHead& of_head, const OfRow& of_row, float column) {{\n{}  }}\n",
+            self.returned(begin)
+        )
+    }
+
+    fn change(&self) -> String {
+        if !self.lowered.changes() {
+            return "  static constexpr bool kChanges = false;  // what they are then\n".to_owned();
+        }
+        format!(
+            "\n  // What a score is of the factor.\n  \
+             static constexpr bool kChanges = true;\n  \
+             __device__ __forceinline__ static float score(const OfHead& of_head, const OfRow& of_row, float score_, float column) \
+             {{\n{}  }}\n",
+            self.returned(&self.lowered.value)
+        )
+    }
+
+    /// The lines of a function that gives `expr`.
+    fn returned(&self, expr: &Expr) -> String {
+        let mut text = String::new();
+        for binding in self.lowered.needed_by(expr) {
+            let value = self.number(&binding.value, Place::Score);
+            line(&mut text, &format!("const float {} = {value};", element(&binding.name)));
+        }
+        line(&mut text, &format!("return {};", self.number(expr, Place::Score)));
+        text
+    }
+
+    fn number(&self, expr: &Expr, place: Place) -> String {
+        self.spelling.number(&expr.renamed(&|name| self.name(name, place)))
+    }
+
+    fn name(&self, name: &str, place: Place) -> String {
+        match name_of(name) {
+            NameOf::Head(at) => format!("of_head.{}", value(at)),
+            NameOf::Line(at) => {
+                let of = &self.lowered.lines[at];
+                let step = if is_of_row(of) { format!("of_row.{}", step(at)) } else { self.number(&of.step, place) };
+                format!("fmaf({step}, column, of_row.{})", base(at))
+            }
+            NameOf::Body if is_operand(self.score, name) => match place {
+                Place::Launch => {
+                    let at = self.score.operands.iter().position(|operand| operand.name == name).unwrap_or_default();
+                    format!("args.{}", field(at as u8))
+                }
+                _ => format!("of_head.{}", element(name)),
+            },
+            NameOf::Body => match (name, place) {
+                ("key", Place::Score) => "(of_row.key_ + column)".to_owned(),
+                ("batch" | "head" | "query", Place::Score) => format!("of_row.{}", element(name)),
+                _ => element(name),
+            },
+        }
+    }
+}
+
+/// Whether rows have steps of their own.
+fn is_of_row(line: &Line) -> bool {
+    !line.step_is_of_head
+}
+
+fn value(at: usize) -> String {
+    format!("value{at}")
+}
+
+fn base(at: usize) -> String {
+    format!("base{at}")
+}
+
+fn step(at: usize) -> String {
+    format!("step{at}")
+}
+
+fn line(text: &mut String, line: &str) {
+    writeln!(text, "    {line}").expect("strings take any text");
+}
