@@ -2,7 +2,7 @@
 
 use std::sync::{LazyLock, Mutex};
 
-use crate::llm_support::{Server, client, says};
+use crate::llm_support::{Server, client, json_response, says};
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::epilogue::Epilogue;
@@ -52,7 +52,8 @@ impl Provider for Actor {
         assert!(wanted.is_some());
         self.asked.lock().unwrap().push(messages.to_vec());
         let text = self.lines.lock().unwrap().pop().expect("no line is left");
-        Ok(Reply { text, model: "actor".into(), usage: Usage { input_tokens: 10, output_tokens: 1 }, retried: vec![] })
+        let usage = Usage { input_tokens: 10, output_tokens: 1 };
+        Ok(Reply { text, model: "actor".into(), usage, retried: vec![], cut_short: false })
     }
 }
 
@@ -250,6 +251,17 @@ fn prose_twice_is_an_error_that_begins_with_the_prose_and_ends_with_its_remedy()
         message.contains("As I said") && message.ends_with("choose a model that follows instructions"),
         "{message}"
     );
+}
+
+/// A list that has no end was once called prose of a model that does not follow instructions.
+#[test]
+fn a_list_that_was_cut_short_is_no_prose() {
+    let cut = r#"{"proposals": [{"schedule": {"family": "sm"#;
+    let body = json!({ "choices": [{ "message": { "content": cut }, "finish_reason": "length" }] });
+    let server = Server::start([json_response("200 OK", &body), json_response("200 OK", &body)]);
+    let error = Conversation::new(&task()).propose(&client(&server.url).0, None, &untried).unwrap_err();
+    assert!(matches!(error, LlmError::CutShort { .. }), "{error:?}");
+    assert!(error.to_string().contains("output-token limit"), "{error}");
 }
 
 #[test]
