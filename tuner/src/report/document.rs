@@ -121,6 +121,12 @@ pub struct VerdictDocument {
     pub promoted: bool,
     /// Why, in a sentence with the numbers.
     pub reason: String,
+    /// The schedules of the search that met; `None` of earlier tuners.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finalists: Option<Vec<Schedule>>,
+    /// Rounds of the final's last leg; `None` if recorded times were looked up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<u32>,
 }
 
 impl TargetDocument {
@@ -152,6 +158,8 @@ impl TargetDocument {
             verdict: promotion.map(|outcome| VerdictDocument {
                 promoted: outcome.verdict.promoted,
                 reason: outcome.verdict.reason.clone(),
+                finalists: Some(outcome.finalists.clone()),
+                rounds: outcome.rounds,
             }),
         }
     }

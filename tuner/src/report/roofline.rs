@@ -4,6 +4,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::chart::{CUBLAS, ChartError, FAINT, FONT, FOUND, INK, axes};
+use super::rate::Rate;
 use super::result::TargetResult;
 use super::under_roof::{self, Spot, plain, ticks};
 
@@ -36,7 +37,8 @@ fn kernel(result: &TargetResult) -> Option<Kernel> {
     let target = &result.search.target;
     let tflops = target.tflops(result.best_ms()?);
     let share = result.roofline().percent(&target.work(), result.best_ms()?);
-    let label = format!("{} {}: {tflops:.0} TFLOP/s, {share:.0} % of the roof", target.shape, target.problem.brief());
+    let (brief, rate) = (target.problem.brief(), Rate(tflops));
+    let label = format!("{} {brief}: {rate} TFLOP/s, {share:.0} % of the roof", target.shape);
     let default_tflops = result.default_ms().map(|ms| target.tflops(ms));
     let cublas_tflops = result.cublas_ms().map(|ms| target.tflops(ms));
     Some(Kernel { label, spot: Spot { intensity: target.work().intensity(), tflops, default_tflops, cublas_tflops } })

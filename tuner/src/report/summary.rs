@@ -38,6 +38,9 @@ fn block(result: &TargetResult) -> String {
             line("random", words);
         }
         line("compared", comparisons(result, ms));
+        if let Some(words) = left_out(result) {
+            line("left out", words);
+        }
         if let Some(words) = energy(result) {
             line("energy", words);
         }
@@ -98,6 +101,14 @@ fn energy(result: &TargetResult) -> Option<String> {
     let in_use = in_use.and_then(|time| time.measurement.energy_mj);
     let in_use = in_use.map_or(String::new(), |mj| format!("; what is in use takes {mj:.3} mJ"));
     Some(format!("{best:.3} mJ a launch, of the whole board{in_use}"))
+}
+
+/// What --fix and --exclude cost, as far as the journal knows.
+fn left_out(result: &TargetResult) -> Option<String> {
+    let (left_out, best) = (result.search.left_out.as_ref()?, result.search.best()?);
+    let is_better = left_out.cost()? < best.cost()?;
+    let schedule = left_out.schedule;
+    is_better.then_some(format!("{}: {schedule}, which --fix or --exclude does not let win", cost(left_out)?))
 }
 
 /// What chance alone would have found, to judge the search by.
