@@ -33,9 +33,9 @@ pub struct TargetResult {
 }
 
 impl TargetResult {
-    /// The GPU's two ceilings.
-    pub fn roofline(&self) -> Roofline {
-        Roofline { peak_tflops: self.gpu.matrix_tflops, bandwidth_gb_s: self.gpu.memory_gb_per_s }
+    /// The GPU's two ceilings for the problem's inputs, where they are known.
+    pub fn roofline(&self) -> Option<Roofline> {
+        self.gpu.roofline(self.search.target.input())
     }
 
     /// The time of the best schedule: that of its final, or else of its trial. In milliseconds.

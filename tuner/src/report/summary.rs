@@ -83,8 +83,10 @@ fn cost(trial: &Trial) -> Option<String> {
 
 fn best(result: &TargetResult, ms: f64) -> String {
     let target = &result.search.target;
-    let percent = result.roofline().percent(&target.work(), ms);
-    let mut words = format!("{}, {:.1} TFLOP/s, {percent:.1} % of the roofline", Ms(ms), target.tflops(ms));
+    let mut words = format!("{}, {:.1} TFLOP/s", Ms(ms), target.tflops(ms));
+    if let Some(roof) = result.roofline() {
+        let _ = write!(words, ", {:.1} % of the roofline", roof.percent(&target.work(), ms));
+    }
     if let Some((_, optimum)) = &result.optimum {
         let share = 100.0 * optimum.median_ms / ms;
         let _ = write!(words, ", {share:.1} % of the recorded optimum ({})", Ms(optimum.median_ms));

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use autokernel_codegen::config::Config;
 use autokernel_codegen::schedule::Schedule;
 use autokernel_core::Extents;
+use autokernel_runtime::Datasheet;
 use autokernel_runtime::roofline::Roofline;
 
 use crate::environment::Environment;
@@ -109,13 +110,11 @@ impl Tuning {
         self.result.as_ref()?.incumbent.as_ref()?.median_ms
     }
 
-    /// The GPU's two ceilings: as the run knew them, or else the datasheet's.
+    /// The GPU's two ceilings for the problem's inputs: as the run knew them, or else the datasheet's.
     pub fn roofline(&self) -> Option<Roofline> {
-        let known = self.result.as_ref().map(|result| Roofline {
-            peak_tflops: result.gpu.matrix_tflops,
-            bandwidth_gb_s: result.gpu.memory_gb_per_s,
-        });
-        known.or_else(|| Roofline::from_datasheet(&self.environment.gpu))
+        let input = self.target.input();
+        let known = self.result.as_ref().and_then(|result| result.gpu.roofline(input));
+        known.or_else(|| Datasheet::of_driver_name(&self.environment.gpu)?.roofline(input?))
     }
 
     /// The generations that have trials, in their order.

@@ -129,7 +129,7 @@ fn roofline(tunings: &[Tuning]) -> Result<Markup, ChartError> {
                         h3 { (chart.gpu) }
                         (PreEscaped(&chart.svg))
                         figcaption {
-                            (format!("{:.0} TFLOP/s dense 16-bit, {:.0} GB/s, ", chart.roof.peak_tflops, chart.roof.bandwidth_gb_s))
+                            (format!("{:.0} TFLOP/s dense, {:.0} GB/s, ", chart.roof.peak_tflops, chart.roof.bandwidth_gb_s))
                             (format!("ridge at {:.0} FLOP/B", chart.roof.ridge()))
                         }
                     }
