@@ -69,7 +69,9 @@ fn generations(result: &TargetResult) -> String {
     // A line on a terminal: of many generations, every so many and the last.
     let step = times.len().div_ceil(MOST_GENERATIONS).max(1);
     if step > 1 {
-        let some: Vec<&str> = times.iter().map(String::as_str).skip(step - 1).step_by(step).collect();
+        let last = times.len() - 1;
+        let is_told = |at: usize| (at + 1).is_multiple_of(step) || at == last;
+        let some: Vec<&str> = (0..=last).filter(|&at| is_told(at)).map(|at| times[at].as_str()).collect();
         return format!("best after every {step} of {}: {}", times.len(), some.join(", "));
     }
     if times.is_empty() { "none with a time".to_owned() } else { format!("best after each: {}", times.join(", ")) }
@@ -132,9 +134,12 @@ fn best_schedule(result: &TargetResult) -> String {
 }
 
 fn comparisons(result: &TargetResult, ms: f64) -> String {
-    let mut times = vec![("the default", result.default_ms()), ("what is in use", result.incumbent_ms())];
-    if result.search.target.problem.opponent().is_some() {
-        times.push(("cuBLAS + epilogue", result.cublas_ms()));
+    let mut times = vec![("the default", result.default_ms())];
+    // Nothing else was asked for its time before the final.
+    if result.promotion.is_some() {
+        times.push(("what is in use", result.incumbent_ms()));
+        let opponent = result.search.target.problem.opponent().map(|_| ("cuBLAS + epilogue", result.cublas_ms()));
+        times.extend(opponent);
     }
     let words: Vec<String> = times
         .into_iter()
