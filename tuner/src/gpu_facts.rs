@@ -2,9 +2,11 @@
 
 use std::fmt;
 
+use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::matmul::model::Machine;
 use autokernel_core::ComputeCapability;
 use autokernel_runtime::Datasheet;
+use autokernel_runtime::roofline::Roofline;
 use serde::{Deserialize, Serialize};
 
 /// A GPU, as far as schedules depend on it. Measured figures where they were measured, else the data sheet's.
@@ -24,11 +26,48 @@ pub struct GpuFacts {
     pub l2_bytes: u64,
     /// Memory bandwidth, in GB/s (10⁹ bytes a second).
     pub memory_gb_per_s: f64,
-    /// Ceiling of the matrix units for the problem's input type, dense, in TFLOP/s.
+    /// Ceiling of the matrix units for dense 16-bit products, in TFLOP/s; 0 where it is not known.
     pub matrix_tflops: f64,
 }
 
+/// A figure that no GPU has: rooflines divide by some, and schedules are counted by the others.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{what} of the GPU is {given:e}; it is from {least:e} to {most:e}")]
+pub struct NoGpu {
+    what: &'static str,
+    given: f64,
+    least: f64,
+    most: f64,
+}
+
 impl GpuFacts {
+    /// Refuses figures that no GPU has.
+    ///
+    /// # Errors
+    /// The first of them.
+    pub fn check(&self) -> Result<(), NoGpu> {
+        let figures = [
+            ("sm_count", f64::from(self.sm_count), 1.0, 1e5),
+            ("shared_bytes_per_block", f64::from(self.shared_bytes_per_block), 1.0, 1e9),
+            ("shared_bytes_per_sm", f64::from(self.shared_bytes_per_sm), 1.0, 1e9),
+            ("registers_per_sm", f64::from(self.registers_per_sm), 1.0, 1e9),
+            ("l2_bytes", self.l2_bytes as f64, 0.0, 1e15),
+            ("memory_gb_per_s", self.memory_gb_per_s, 1.0, 1e8),
+            // 0 where neither a data sheet nor clocks tell it.
+            ("matrix_tflops", self.matrix_tflops, 0.0, 1e8),
+        ];
+        let strange = figures.into_iter().find(|(_, given, least, most)| !(least..=most).contains(&given));
+        strange.map_or(Ok(()), |(what, given, least, most)| Err(NoGpu { what, given, least, most }))
+    }
+
+    /// The two ceilings for inputs of that type; `None` where they are not known.
+    pub fn roofline(&self, input: Option<Dtype>) -> Option<Roofline> {
+        let of_sheet = input.and_then(|input| Datasheet::of_driver_name(&self.name)?.peak.of(input));
+        let roof =
+            Roofline { peak_tflops: of_sheet.unwrap_or(self.matrix_tflops), bandwidth_gb_s: self.memory_gb_per_s };
+        (roof.peak_tflops > 0.0 && roof.bandwidth_gb_s > 0.0).then_some(roof)
+    }
+
     /// The same, as the model sees it.
     pub fn machine(&self) -> Machine {
         let &GpuFacts { sm_count, matrix_tflops, memory_gb_per_s, .. } = self;
@@ -46,6 +85,9 @@ impl fmt::Display for GpuFacts {
         writeln!(f, "- registers: {registers_per_sm} of 32 bits an SM, 255 a thread at most")?;
         writeln!(f, "- L2 cache: {:.0} MiB", self.l2_bytes as f64 / f64::from(1 << 20))?;
         writeln!(f, "- memory bandwidth: {:.0} GB/s", self.memory_gb_per_s)?;
-        write!(f, "- matrix units: {:.0} TFLOP/s", self.matrix_tflops)
+        match self.matrix_tflops {
+            known if known > 0.0 => write!(f, "- matrix units: {known:.0} TFLOP/s"),
+            _ => write!(f, "- matrix units: their ceiling is not known"),
+        }
     }
 }

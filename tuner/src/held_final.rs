@@ -69,7 +69,17 @@ impl HeldFinal {
     /// # Errors
     /// The first of them.
     pub fn check(&self) -> Result<(), Implausible> {
-        for entrant in self.legs.iter().flat_map(|leg| &leg.entrants) {
+        self.legs.iter().try_for_each(Leg::check)
+    }
+}
+
+impl Leg {
+    /// Refuses times that cannot have been measured.
+    ///
+    /// # Errors
+    /// The first of them.
+    pub fn check(&self) -> Result<(), Implausible> {
+        for entrant in &self.entrants {
             if let EntrantResult::Time(time) = &entrant.result {
                 time.measurement.check()?;
                 time.round_ms.iter().try_for_each(|&ms| check_ms("round_ms", ms))?;
@@ -77,9 +87,7 @@ impl HeldFinal {
         }
         Ok(())
     }
-}
 
-impl Leg {
     /// A leg of `contenders` whose results came back in the same order.
     pub fn new(rounds: Option<Rounds>, contenders: &[Contender], results: Vec<Final>) -> Self {
         let entrant = |(&contender, result): (&Contender, Final)| {

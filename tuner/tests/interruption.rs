@@ -109,6 +109,7 @@ fn ctrl_c_finishes_the_trial_writes_the_outputs_and_says_so() {
         let summary = String::from_utf8(output.stdout).unwrap();
         assert!(summary.contains("interrupted; the same command goes on from here"), "{summary}");
         assert!(summary.contains("not promoted: stopped before the final"), "{summary}");
+        assert!(summary.contains(" × the default (") && !summary.contains("has no time"), "{summary}");
 
         let trials = schedules(&tuner.out("history.jsonl")).len();
         assert!((15..60).contains(&trials), "{trials}");

@@ -126,9 +126,10 @@ impl Outputs {
         if !is_written {
             return format!("history       {trials}; not everything else could be written, see below");
         }
+        let report = if study.is_some() { "tuner report --study URL" } else { "tuner report" };
         let mut text = format!(
             "history       {trials}, {folder}/history.csv\n\
-             results       {folder}/results.json; `tuner report` makes a page of them\n\
+             results       {folder}/results.json; `{report}` makes a page of them\n\
              charts        {folder}/learning_curve.svg, {folder}/roofline.svg\n\
              new config    {folder}/best_config.json"
         );

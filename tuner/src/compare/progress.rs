@@ -1,6 +1,7 @@
 //! How far a comparison has come, on standard error: a bar on a terminal, lines elsewhere.
 
 use std::io::IsTerminal;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -12,6 +13,7 @@ const LINES: u64 = 10;
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
+    ended: AtomicU64,
     as_lines: bool,
 }
 
@@ -22,13 +24,14 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
             bar.set_style(style);
         }
-        Progress { bar, as_lines: !std::io::stderr().is_terminal() }
+        Progress { bar, ended: AtomicU64::new(0), as_lines: !std::io::stderr().is_terminal() }
     }
 
     /// One more has ended.
     pub fn ended(&self) {
         self.bar.inc(1);
-        let (ended, all) = (self.bar.position(), self.bar.length().unwrap_or(1));
+        // Its own count, as others end meanwhile: each number is told once.
+        let (ended, all) = (self.ended.fetch_add(1, Ordering::Relaxed) + 1, self.bar.length().unwrap_or(1));
         if self.as_lines && ended.is_multiple_of(all.div_ceil(LINES)) {
             errln!("{ended} of {all} searches");
         }

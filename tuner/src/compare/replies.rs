@@ -59,6 +59,6 @@ impl Provider for RecordedReplies {
             path: self.folder.join(format!("reply-{:03}.md", next + 1)),
             waited: Duration::ZERO,
         })?;
-        Ok(Reply { text, model: "recorded".to_owned(), usage: Usage::default(), retried: Vec::new() })
+        Ok(Reply { text, model: "recorded".to_owned(), usage: Usage::default(), retried: Vec::new(), cut_short: false })
     }
 }

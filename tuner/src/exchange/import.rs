@@ -29,6 +29,7 @@ pub fn import(files: &[PathBuf], facts: impl Fn(&str) -> Option<GpuFacts>) -> Re
             );
             return Err(invalid(reason));
         };
+        gpu.check().map_err(|error| invalid(error.to_string()))?;
         let shape = RecordedShape { shape: target.shape, rows: rows(&results, &invalid)?, cublas: None };
         match &mut recording {
             None => {

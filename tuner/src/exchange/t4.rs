@@ -175,16 +175,18 @@ impl Row {
     /// What came of it.
     ///
     /// # Errors
-    /// It is said to be correct and has no time.
+    /// It is said to be correct and has no time, or one that cannot have been measured.
     pub fn outcome(&self) -> Result<Outcome, String> {
         let number = |name: &str| self.quantity(name).and_then(Value::as_f64);
         if self.invalidity != Invalidity::Correct {
             return Ok(Outcome::Failed(self.failure()));
         }
-        let ms = number(TIME).or_else(|| median(&self.times.runtimes)).filter(|ms| ms.is_finite() && *ms > 0.0);
+        let ms = number(TIME).or_else(|| median(&self.times.runtimes));
         let ms = ms.ok_or("it is said to be correct, and has no time")?;
         let samples = number(SAMPLES).map_or(self.times.runtimes.len().max(1) as u32, |count| count as u32);
-        Ok(Outcome::Measured(Measurement::new(ms, number(SPREAD).unwrap_or(0.0), samples)))
+        let measured = Measurement::new(ms, number(SPREAD).unwrap_or(0.0), samples);
+        measured.check().map_err(|implausible| implausible.to_string())?;
+        Ok(Outcome::Measured(measured))
     }
 
     fn failure(&self) -> Failure {

@@ -20,7 +20,7 @@ use crate::trial::Trial;
 /// One of so many mutants that can be read becomes a page, which takes longer.
 const PAGES: u64 = 100;
 
-fn trials() -> Vec<Trial> {
+pub(super) fn trials() -> Vec<Trial> {
     let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, "leaky_relu".parse().unwrap());
     let schedules = problem.class().schedules(problem.class().families(Arch::SM_90A)[0], Arch::SM_90A);
     let outcome = |at: usize| match at {

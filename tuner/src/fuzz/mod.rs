@@ -1,10 +1,12 @@
-//! Journals and configs with whatever a disk, an editor or another program may have made of them.
+//! Journals, configs, results and recordings with whatever a disk, an editor or another program may have made of them.
 //!
 //! `AUTOKERNEL_FUZZ` says how many are tried; `cargo xtask soak` tries a million.
 
 mod configs;
 mod journals;
 mod mutate;
+mod recordings;
+mod results;
 mod watchdog;
 
 use std::ops::Range;

@@ -1,6 +1,6 @@
 //! What a journal holds.
 
-use autokernel_core::{Implausible, check_count};
+use autokernel_core::{Implausible, check_amount, check_count};
 use serde::{Deserialize, Serialize};
 
 use crate::held_final::HeldFinal;
@@ -43,6 +43,7 @@ impl Line {
             Line::Trial(trial) => {
                 check_count("generation", trial.generation)?;
                 check_count("number", trial.number)?;
+                check_amount("seconds", trial.seconds)?;
                 trial.outcome.measurement().map_or(Ok(()), Measurement::check)
             }
             Line::Final(held) => held.check(),

@@ -143,5 +143,6 @@ fn read(answer: Value, asked: &str) -> Result<Reply, LlmError> {
     let read = [usage.input_tokens, usage.cache_creation_input_tokens, usage.cache_read_input_tokens];
     let input_tokens = read.iter().fold(0u64, |sum, count| sum.saturating_add(count.0));
     let usage = Usage { input_tokens, output_tokens: usage.output_tokens.0 };
-    Ok(Reply { text, model: model.unwrap_or_else(|| asked.to_owned()), usage, retried: Vec::new() })
+    let cut_short = stop_reason.as_deref() == Some("max_tokens");
+    Ok(Reply { text, model: model.unwrap_or_else(|| asked.to_owned()), usage, retried: Vec::new(), cut_short })
 }

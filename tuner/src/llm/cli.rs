@@ -67,7 +67,7 @@ pub struct LlmArgs {
 /// What happens when a prompt has stayed unanswered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Unanswered {
-    /// The built-in search proposes for the rest of the run.
+    /// The built-in search proposes for the rest of the search, and for those that begin in the next ten minutes.
     #[default]
     GoOn,
     /// The run ends with exit code 4; the same command goes on once the reply is there.

@@ -40,7 +40,7 @@ impl Conversation {
     /// rejected proposals are returned with their reasons; a model that has no more to propose returns neither.
     ///
     /// # Errors
-    /// The provider's, or [`LlmError::Prose`] when two replies held no proposal. The conversation can go on after any.
+    /// The provider's, or [`LlmError::Prose`] or [`LlmError::CutShort`] when two replies held no proposal. The conversation can go on after any.
     pub fn propose(
         &mut self,
         provider: &dyn Provider,
@@ -55,12 +55,17 @@ impl Conversation {
             self.last_reply = Some(Message::assistant(reply.text));
             return Ok(proposals);
         }
+        let mut cut_short = reply.cut_short;
         let first = first.unwrap_or_else(|| Proposals { usage: reply.usage, ..Proposals::default() });
         messages.push(Message::assistant(reply.text));
         messages.push(Message::user(prompt::repair(&first.rejected)));
         let reply = provider.complete(&messages, Some(&self.wanted))?;
         let second = self.parse(&reply, tried);
-        let mut proposals = mend(first, second).ok_or_else(|| LlmError::Prose { excerpt: excerpt(&reply.text) })?;
+        cut_short |= reply.cut_short;
+        let mut proposals = mend(first, second).ok_or_else(|| match excerpt(&reply.text) {
+            excerpt if cut_short => LlmError::CutShort { excerpt },
+            excerpt => LlmError::Prose { excerpt },
+        })?;
         proposals.usage += reply.usage;
         self.last_reply = Some(Message::assistant(reply.text));
         Ok(proposals)

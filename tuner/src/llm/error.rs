@@ -131,6 +131,20 @@ pub enum LlmError {
         /// Why, as far as the server says.
         detail: String,
     },
+    /// The model declined.
+    #[error("the model declined to propose ({excerpt}); choose another model")]
+    Refused {
+        /// Its words.
+        excerpt: String,
+    },
+    /// The model came to the most that it may write before a proposal was whole.
+    #[error(
+        "the model's reply was cut short before it held a whole proposal ({excerpt}); raise the server's output-token limit, or choose a model that thinks less"
+    )]
+    CutShort {
+        /// How the text begins.
+        excerpt: String,
+    },
     /// The model answered, twice, with no schedule in either text.
     #[error(
         "the model answered prose instead of JSON proposals, even when asked again ({excerpt}); choose a model that follows instructions"
@@ -202,6 +216,18 @@ impl LlmError {
                 self,
                 RateLimited { .. } | Server { .. } | Timeout { .. } | Transport { .. } | TruncatedBody { .. }
             )
+    }
+
+    /// Whether it is the model's words that were of no use, which the next may be.
+    pub fn is_slip(&self) -> bool {
+        use LlmError::{CutShort, Empty, Prose, Refused};
+        matches!(self, Prose { .. } | Empty { .. } | CutShort { .. } | Refused { .. })
+    }
+
+    /// Whether it says nothing of the next request: somebody's cap, key press or folder, or what was said before.
+    pub fn is_of_one_request(&self) -> bool {
+        use LlmError::{Capped, File, GivenUp, Interrupted, NoExchange, Recorded};
+        matches!(self, Capped { .. } | File { .. } | GivenUp { .. } | Interrupted | NoExchange { .. } | Recorded { .. })
     }
 
     /// Whether no request to this server, with this key and model, can succeed.

@@ -55,8 +55,8 @@ pub struct Figures {
     pub measurement: Measurement,
     /// Throughput at the median, in TFLOP/s.
     pub tflops: f64,
-    /// Of the roofline's limit, in percent.
-    pub roofline_pct: f64,
+    /// Of the roofline's limit, in percent, where that is known.
+    pub roofline_pct: Option<f64>,
     /// Times cuBLAS's throughput, if cuBLAS was measured beside it.
     pub times_cublas: Option<f64>,
     /// What the kernel takes of an SM.

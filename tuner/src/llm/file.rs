@@ -138,7 +138,7 @@ impl Provider for FileProvider {
             (self.announce)(&format!("{} awaits its reply in {}", prompt.display(), path.display()));
         }
         let text = self.await_reply(&path)?;
-        Ok(Reply { text, model: "file".to_owned(), usage: Usage::default(), retried: Vec::new() })
+        Ok(Reply { text, model: "file".to_owned(), usage: Usage::default(), retried: Vec::new(), cut_short: false })
     }
 
     fn begin(&self, topic: &str) {

@@ -102,7 +102,7 @@ impl Guard {
     /// The cap that is reached, in words.
     fn reached(&self, time: Duration) -> Option<String> {
         let (caps, spent) = (&self.caps, self.spent());
-        let tokens = spent.usage.input_tokens + spent.usage.output_tokens;
+        let tokens = spent.usage.input_tokens.saturating_add(spent.usage.output_tokens);
         if let Some(cap) = caps.tokens.filter(|&cap| tokens >= cap) {
             return Some(format!("--llm-max-tokens {cap}: {tokens} tokens"));
         }
@@ -182,6 +182,13 @@ impl Provider for Guard {
         self.inner.repeats_itself()
     }
 
+    /// What is answered from files or a transcript is answered alike whenever it is asked; a file that did not come is not.
+    fn give_up(&self, error: &LlmError) {
+        if !self.repeats_itself() || matches!(error, LlmError::NoReplyFile { .. }) {
+            self.health().give_up(error, Instant::now());
+        }
+    }
+
     fn notices(&self) -> Vec<String> {
         self.inner.notices()
     }
@@ -208,6 +215,41 @@ mod tests {
             }
             Err(LlmError::Interrupted)
         }
+    }
+
+    /// Answers nothing that is of use, and counts more tokens than there are.
+    struct Babbler;
+
+    impl Provider for Babbler {
+        fn name(&self) -> String {
+            "a babbler".to_owned()
+        }
+
+        fn complete(&self, _: &[Message], _: Option<&JsonSchema>) -> Result<Reply, LlmError> {
+            let usage = Usage { input_tokens: u64::MAX, output_tokens: u64::MAX };
+            Ok(Reply { text: "bla".to_owned(), model: String::new(), usage, retried: Vec::new(), cut_short: false })
+        }
+    }
+
+    #[test]
+    fn tokens_beyond_counting_reach_every_cap_and_no_overflow() {
+        let capped = |tokens| {
+            let guard = Guard::new(Arc::new(Babbler), Caps { tokens, ..Caps::default() }, Stop::default());
+            assert!(guard.complete(&[Message::user("well?")], None).is_ok());
+            guard.complete(&[Message::user("well?")], None)
+        };
+        assert!(capped(None).is_ok());
+        assert!(matches!(capped(Some(u64::MAX)), Err(LlmError::Capped { .. })));
+    }
+
+    #[test]
+    fn a_model_that_was_of_no_use_to_one_search_is_not_asked_by_the_next() {
+        let guard = Guard::new(Arc::new(Babbler), Caps::default(), Stop::default());
+        guard.give_up(&LlmError::Interrupted);
+        assert!(guard.complete(&[Message::user("well?")], None).is_ok(), "that was no fault of the model's");
+        guard.give_up(&LlmError::Prose { excerpt: "bla".to_owned() });
+        let error = guard.complete(&[Message::user("well?")], None).unwrap_err();
+        assert!(matches!(&error, LlmError::GivenUp { reason } if reason.contains("bla")), "{error}");
     }
 
     #[test]

@@ -35,6 +35,13 @@ impl Health {
         Err(LlmError::GivenUp { reason: reason.clone() })
     }
 
+    /// Gives the model up for a while, unless `error` says nothing of the next request.
+    pub fn give_up(&mut self, error: &LlmError, now: Instant) {
+        if self.given_up.is_none() && !error.is_of_one_request() {
+            self.given_up = Some(GivenUp { reason: error.to_string(), again: Some(now + WHILE) });
+        }
+    }
+
     /// Notes how a request ended. What the model says, or does not say, tells nothing of the next request.
     pub fn note<T>(&mut self, answer: &Result<T, LlmError>, now: Instant) {
         match answer {

@@ -196,7 +196,11 @@ impl Client {
     }
 
     fn key_remedy(&self) -> String {
-        match &self.key {
+        let in_header = self.extras.headers.iter().find_map(|header| match &header.value {
+            extras::Value::Secret(key) => Some(key),
+            extras::Value::Plain(_) => None,
+        });
+        match self.key.as_ref().or(in_header) {
             Some(key) => format!("check the key in {} and that it may use this model", key.variable()),
             None => format!(
                 "set {} to a key of this provider, or name the variable that holds one with --llm-key-env",

@@ -4,7 +4,7 @@ use std::env::VarError;
 use std::fmt;
 
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
+use base64::engine::general_purpose::{STANDARD_NO_PAD as BASE64, URL_SAFE_NO_PAD as BASE64_URL};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::error::LlmError;
@@ -75,23 +75,28 @@ impl Key {
         self.secret.expose_secret()
     }
 
-    /// `text` without the key: servers repeat what they refuse, whole, half or in base64. What is too short to be a secret
-    /// stays: a letter that stands for a key stands in every reply.
+    /// `text` without the key: servers repeat what they refuse, whole, in pieces or in base64, in which a whole header may stand. What
+    /// is too short to be a secret stays: a letter that stands for a key stands in every reply.
     pub(super) fn scrub(&self, text: String) -> String {
         let key = self.expose();
         if key.len() < SHORTEST {
             return text;
         }
-        let encoded = BASE64.encode(key);
-        // Its last characters depend on what was encoded behind the key.
-        let encoded = &encoded[..key.len() / 3 * 4];
-        [key, encoded].into_iter().fold(text, without_pieces)
+        let encoded: Vec<String> = (0..3).flat_map(|before| encoded(key, before)).collect();
+        encoded.iter().map(String::as_str).chain([key]).fold(text, without_pieces)
     }
 }
 
-/// `text` without the parts of `secret` that are at least half as long.
+/// `key` in both alphabets of base64, behind that many bytes of a group of three. Its ends depend on what is encoded beside it.
+fn encoded(key: &str, before: usize) -> [String; 2] {
+    let bytes = [&[0; 2][..before], key.as_bytes()].concat();
+    let own = (before * 8).div_ceil(6)..bytes.len() / 3 * 4;
+    [BASE64, BASE64_URL].map(|alphabet| alphabet.encode(&bytes)[own.clone()].to_owned())
+}
+
+/// `text` without the parts of `secret` that are at least a third as long.
 fn without_pieces(mut text: String, secret: &str) -> String {
-    let piece = SHORTEST.max(secret.len().div_ceil(2));
+    let piece = SHORTEST.max(secret.len().div_ceil(3));
     for start in 0..(secret.len() + 1).saturating_sub(piece) {
         while let Some(at) = text.find(&secret[start..start + piece]) {
             let more =
@@ -134,11 +139,19 @@ mod tests {
     }
 
     #[test]
-    fn half_a_key_and_one_in_base64_are_scrubbed_and_a_letter_is_no_secret() {
+    fn pieces_of_a_key_and_one_in_base64_are_scrubbed_and_a_letter_is_no_secret() {
         let scrub = |text: &str| key("sk-0123456789abcdef").scrub(text.to_owned());
-        assert_eq!(scrub("sk-0123456 789abcdef"), "[redacted] 789abcdef", "the shorter piece says too little");
+        assert_eq!(scrub("sk-0123456 789abcdef"), "[redacted] [redacted]");
+        assert_eq!(scrub("sk-0123 def"), "sk-0123 def", "these say too little");
         assert_eq!(scrub("sk-012345678… …56789abcdef"), "[redacted]… …[redacted]");
         assert_eq!(scrub("got c2stMDEyMzQ1Njc4OWFiY2RlZg=="), "got [redacted]Zg==");
+        for header in ["Bearer ", "key: ", "x-api-key=", ""] {
+            for alphabet in [BASE64, BASE64_URL] {
+                let told = scrub(&alphabet.encode(format!("{header}sk-0123456789abcdef")));
+                let rest = told.replace(REDACTED, "");
+                assert!(told.contains(REDACTED) && rest.len() <= header.len() * 4 / 3 + 8, "{header:?}: {told}");
+            }
+        }
         assert_eq!(scrub("ein Schlüssel: é"), "ein Schlüssel: é");
         assert_eq!(key("x").scrub("max, next".into()), "max, next");
     }

@@ -17,13 +17,15 @@ use super::retry::Retry;
 enum Format {
     /// The server holds the model to the schema.
     Schema,
+    /// The server has the model call a tool whose arguments follow the schema.
+    Tool,
     /// The server holds the model to JSON of any form.
     Object,
     /// The prompt alone asks for it.
     Plain,
 }
 
-const FORMATS: [Format; 3] = [Format::Schema, Format::Object, Format::Plain];
+const FORMATS: [Format; 4] = [Format::Schema, Format::Tool, Format::Object, Format::Plain];
 
 /// A model behind an OpenAI-compatible server.
 #[derive(Debug)]
@@ -68,6 +70,10 @@ impl OpenAi {
             Format::Schema => {
                 let json_schema = json!({ "name": name, "strict": true, "schema": schema });
                 body["response_format"] = json!({ "type": "json_schema", "json_schema": json_schema });
+            }
+            Format::Tool => {
+                body["tools"] = json!([{ "type": "function", "function": { "name": name, "parameters": schema } }]);
+                body["tool_choice"] = json!({ "type": "function", "function": { "name": name } });
             }
             Format::Object => body["response_format"] = json!({ "type": "json_object" }),
             Format::Plain => {}
@@ -183,12 +189,16 @@ fn read(answer: Value, asked: &str) -> Result<Reply, LlmError> {
     let called = message.tool_calls.unwrap_or_default().into_iter().next();
     let text = if text.trim().is_empty() { called.map_or(text, |call| call.function.arguments) } else { text };
     if text.trim().is_empty() {
-        let reason = format!("finish_reason {}", finish_reason.as_deref().unwrap_or("not given"));
-        return Err(LlmError::Empty { detail: excerpt(&message.refusal.unwrap_or(reason)) });
+        let reason = || format!("finish_reason {}", finish_reason.as_deref().unwrap_or("not given"));
+        return Err(match message.refusal {
+            Some(refusal) => LlmError::Refused { excerpt: excerpt(&refusal) },
+            None => LlmError::Empty { detail: excerpt(&reason()) },
+        });
     }
     let usage = usage.map_or(Usage::default(), |counts| Usage {
         input_tokens: counts.prompt_tokens.0,
         output_tokens: counts.completion_tokens.0,
     });
-    Ok(Reply { text, model: model.unwrap_or_else(|| asked.to_owned()), usage, retried: Vec::new() })
+    let cut_short = finish_reason.as_deref() == Some("length");
+    Ok(Reply { text, model: model.unwrap_or_else(|| asked.to_owned()), usage, retried: Vec::new(), cut_short })
 }

@@ -104,6 +104,9 @@ pub struct Reply {
     /// Why earlier attempts at the same request failed, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub retried: Vec<String>,
+    /// Whether the model came to the most that it may write.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut_short: bool,
 }
 
 /// A language model.
@@ -129,6 +132,9 @@ pub trait Provider: Send + Sync {
         false
     }
 
+    /// Says that the model is of no use now: its last replies ended in `_error`.
+    fn give_up(&self, _error: &LlmError) {}
+
     /// What happened since the last call that a person should know.
     fn notices(&self) -> Vec<String> {
         Vec::new()
@@ -151,6 +157,10 @@ impl<P: Provider + ?Sized> Provider for Arc<P> {
 
     fn repeats_itself(&self) -> bool {
         (**self).repeats_itself()
+    }
+
+    fn give_up(&self, error: &LlmError) {
+        (**self).give_up(error);
     }
 
     fn notices(&self) -> Vec<String> {

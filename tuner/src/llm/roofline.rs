@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use autokernel_core::Ms;
 use serde::{Deserialize, Serialize};
 
 /// The least time a shape can take on a GPU, by its roofline (Williams, Waterman, Patterson 2009).
@@ -28,9 +29,10 @@ impl fmt::Display for RooflineFacts {
         write!(f, "{intensity:.0} FLOP/B, {side} the GPU's ridge of {ridge:.0}: {bound} bound. ")?;
         write!(
             f,
-            "The arithmetic alone takes {:.4} ms at the matrix units' ceiling, the least memory traffic {:.4} ms. ",
-            self.compute_ms, self.memory_ms
+            "The arithmetic alone takes {} at the matrix units' ceiling, the least memory traffic {}. ",
+            Ms(self.compute_ms),
+            Ms(self.memory_ms)
         )?;
-        write!(f, "No schedule can be faster than {:.4} ms ({:.1} TFLOP/s).", self.limit_ms, self.limit_tflops)
+        write!(f, "No schedule can be faster than {} ({:.1} TFLOP/s).", Ms(self.limit_ms), self.limit_tflops)
     }
 }

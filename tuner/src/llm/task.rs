@@ -22,7 +22,7 @@ pub struct Task {
     /// The GPU.
     pub gpu: GpuFacts,
     /// What the GPU allows for this shape.
-    pub roofline: RooflineFacts,
+    pub roofline: Option<RooflineFacts>,
     /// The time of cuBLAS with the epilogue as a kernel of its own, in ms, if it was measured.
     pub cublas_ms: Option<f64>,
     /// The schedules that may be proposed.

@@ -109,11 +109,10 @@ impl Machine {
 
     /// The two ceilings for inputs of that type; none if the tensor cores do not take them.
     pub fn roofline(&self, input: Dtype) -> Option<Roofline> {
-        if let Some(sheet) = self.sheet {
-            return sheet.roofline(input);
+        match self.sheet {
+            Some(sheet) => sheet.roofline(input),
+            None => self.facts.roofline(Some(input)),
         }
-        let GpuFacts { matrix_tflops, memory_gb_per_s, .. } = self.facts;
-        (matrix_tflops > 0.0).then_some(Roofline { peak_tflops: matrix_tflops, bandwidth_gb_s: memory_gb_per_s })
     }
 
     /// Whether the driver's `name` is of this GPU.

@@ -147,6 +147,8 @@ impl<'f> Final<'f> {
             default_time: leg.result_of(Contender::Schedule(self.default)),
             cublas_time: leg.result_of(Contender::Cublas),
             winner,
+            finalists: held.finalists.clone(),
+            rounds: leg.rounds.map(|rounds| rounds.count),
             verdict,
         }
     }

@@ -1,5 +1,7 @@
 //! How a final went.
 
+use autokernel_codegen::schedule::Schedule;
+
 use super::incumbent::Incumbent;
 use super::verdict::Verdict;
 use crate::evaluate::{Final, FinalTime};
@@ -18,6 +20,10 @@ pub struct Outcome {
     pub cublas_time: Final,
     /// The fastest of the search, measured again; `None` if the search found nothing that works.
     pub winner: Option<(Trial, FinalTime)>,
+    /// The schedules of the search that met.
+    pub finalists: Vec<Schedule>,
+    /// Rounds of the last leg; `None` if recorded times were looked up.
+    pub rounds: Option<u32>,
     /// Whether the winner replaces the incumbent, and why.
     pub verdict: Verdict,
 }

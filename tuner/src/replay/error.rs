@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use autokernel_codegen::problem::OtherDims;
 use autokernel_codegen::schedule::BrokenRule;
+use autokernel_core::Implausible;
 
 use crate::columns::ColumnsError;
+use crate::gpu_facts::NoGpu;
 
 /// A recording that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +48,17 @@ pub enum ContentError {
         format: String,
         /// And in which version.
         version: u32,
+    },
+    /// No GPU has these figures.
+    #[error(transparent)]
+    Gpu(#[from] NoGpu),
+    /// A reference of cuBLAS that cannot have been measured.
+    #[error("cuBLAS at {shape}: {implausible}")]
+    Cublas {
+        /// The shape.
+        shape: String,
+        /// What is wrong with it.
+        implausible: Implausible,
     },
     /// Its columns are no schedules.
     #[error(transparent)]

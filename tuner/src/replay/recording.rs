@@ -1,7 +1,7 @@
 //! A recorded space in memory.
 
 use std::collections::{HashMap, HashSet};
-use std::io::BufReader;
+use std::io::{BufReader, Read};
 use std::path::Path;
 
 use autokernel_codegen::arch::Arch;
@@ -20,6 +20,9 @@ use crate::columns::{self, ColumnsError};
 use crate::environment::Environment;
 use crate::gpu_facts::GpuFacts;
 use crate::outcome::{Failure, Measurement, Outcome};
+
+/// Most bytes of a recording, unpacked: 10⁵ schedules at ten shapes take some thirty million.
+const MOST_BYTES: u64 = 256 << 20;
 
 /// Every schedule of one problem on one GPU, measured at several shapes.
 #[derive(Clone, Debug)]
@@ -70,12 +73,32 @@ impl Recording {
     /// # Errors
     /// The file cannot be read, or is not a recording whose parts fit together; the message says where.
     pub fn load(path: &Path) -> Result<Self, RecordingError> {
+        Recording::load_within(path, MOST_BYTES)
+    }
+
+    /// The same, of at most so many bytes, unpacked: a megabyte can be of gigabytes.
+    pub(crate) fn load_within(path: &Path, most: u64) -> Result<Self, RecordingError> {
         let io = |source| RecordingError::Io { path: path.to_owned(), source };
         let invalid = |reason| RecordingError::Invalid { path: path.to_owned(), reason };
         let file = BufReader::new(std::fs::File::open(path).map_err(io)?);
-        let file: File = serde_json::from_reader(BufReader::new(GzDecoder::new(file)))
-            .map_err(|error| invalid(error.to_string()))?;
-        Recording::from_file(file).map_err(|error| invalid(error.to_string()))
+        let mut unpacked = GzDecoder::new(file).take(most);
+        let parsed = Recording::parse(&mut unpacked);
+        parsed.map_err(|reason| match unpacked.limit() {
+            0 => invalid(format!("it unpacks to more than {} MiB, as no recording does", most >> 20)),
+            _ => invalid(reason),
+        })
+    }
+
+    /// The recording in `json`.
+    pub(crate) fn parse(json: impl Read) -> Result<Self, String> {
+        let file: File = serde_json::from_reader(BufReader::new(json)).map_err(|error| error.to_string())?;
+        Recording::from_file(file).map_err(|error| error.to_string())
+    }
+
+    /// What is packed.
+    #[cfg(test)]
+    pub(crate) fn to_json(&self) -> Vec<u8> {
+        serde_json::to_vec(&self.to_file()).unwrap()
     }
 
     /// Replaces the file at `path` in one step.
@@ -96,6 +119,7 @@ impl Recording {
         if (format.as_str(), version) != (format::FORMAT, format::VERSION) {
             return Err(ContentError::Version { format, version });
         }
+        gpu.check()?;
         let schedules = columns::to_schedules(&schedules)?;
         let class = problem.class();
         let mut seen = HashSet::new();
@@ -144,6 +168,9 @@ fn read_table(table: Table, schedules: &[Schedule], samples: u32) -> Result<Reco
             return Err(ColumnsError::Length { column: format!("{shape}: {name}"), rows, expected }.into());
         }
     }
+    if let Some(Err(implausible)) = cublas.as_ref().map(Measurement::check) {
+        return Err(ContentError::Cublas { shape: shape.to_string(), implausible });
+    }
     let wrong = |row, reason: &str| ContentError::Row { shape: shape.to_string(), row, reason: reason.to_owned() };
     let mut reasons: HashMap<usize, &Failure> = HashMap::new();
     for [row, index] in failed {
@@ -153,10 +180,11 @@ fn read_table(table: Table, schedules: &[Schedule], samples: u32) -> Result<Reco
     let mut rows = Vec::new();
     for (row, schedule) in schedules.iter().enumerate() {
         let outcome = match (median_us[row], reasons.get(&row)) {
-            (Some(us), None) if us.is_finite() && us > 0.0 => {
-                Outcome::Measured(Measurement::new(rounded(us / 1e3, 6), spread_pct[row].unwrap_or(0.0), samples))
+            (Some(us), None) => {
+                let measured = Measurement::new(rounded(us / 1e3, 6), spread_pct[row].unwrap_or(0.0), samples);
+                measured.check().map_err(|implausible| wrong(row, &implausible.to_string()))?;
+                Outcome::Measured(measured)
             }
-            (Some(_), None) => return Err(wrong(row, "its time is not a positive number")),
             (Some(_), Some(_)) => return Err(wrong(row, "it has both a time and a failure")),
             (None, Some(failure)) => Outcome::Failed((*failure).clone()),
             (None, None) => continue,

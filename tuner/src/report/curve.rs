@@ -6,9 +6,12 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::chart::{ChartError, FAILURE, FONT, FOUND, GRID, INK, TRIAL, axes};
 use super::level::{Level, Levels, told_apart};
+use super::rate::{Rate, axis_number};
 use super::result::TargetResult;
 
 const PANEL: (u32, u32) = (760, 430);
+/// Numbers of the vertical axis, at most.
+const NUMBERS: usize = 11;
 
 /// The learning curves of `results` as SVG.
 ///
@@ -51,7 +54,7 @@ where
     let levels = levels(result);
     let rates: Vec<Option<f64>> = search.trials.iter().map(|trial| Some(target.tflops(trial.median_ms()?))).collect();
     let range = told_apart(rates.iter().flatten().copied(), levels.iter().map(|level| level.tflops));
-    let (floor, highest) = (range.start, range.end);
+    let (floor, highest, number) = (range.start, range.end, axis_number(&range, NUMBERS));
     let trials = rates.len().max(1) as f64;
 
     let title = format!("{} {}", target.shape, target.problem.brief());
@@ -68,7 +71,8 @@ where
         .x_desc("evaluations")
         .y_desc("TFLOP/s")
         .x_label_formatter(&|x| format!("{x:.0}"))
-        .y_label_formatter(&|y| format!("{y:.0}"))
+        .y_labels(NUMBERS)
+        .y_label_formatter(&number)
         .draw()?;
 
     for pair in search.trials.windows(2).enumerate().filter(|(_, pair)| pair[0].generation != pair[1].generation) {
@@ -93,14 +97,14 @@ where
     let place = |tflops: f64| chart.as_coord_spec().translate(&(trials + 1.0, tflops));
     let labels: Vec<(String, RGBColor, (i32, i32))> = levels
         .iter()
-        .map(|level| (format!("{} {:.0}", level.name, level.tflops), level.colour, place(level.tflops)))
+        .map(|level| (format!("{} {}", level.name, Rate(level.tflops)), level.colour, place(level.tflops)))
         .chain(
             rates
                 .iter()
                 .flatten()
                 .copied()
                 .reduce(f64::max)
-                .map(|best| (format!("best {best:.0}"), FOUND, place(best))),
+                .map(|best| (format!("best {}", Rate(best)), FOUND, place(best))),
         )
         .collect();
     draw_labels(&title, labels)

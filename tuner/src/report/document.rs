@@ -5,6 +5,7 @@ use std::path::Path;
 
 use autokernel_codegen::files;
 use autokernel_codegen::schedule::Schedule;
+use autokernel_core::{Implausible, check_count, check_ms};
 use serde::{Deserialize, Serialize};
 
 use super::result::TargetResult;
@@ -86,8 +87,8 @@ pub struct BestDocument {
     pub energy_mj: Option<f64>,
     /// Its rate, in 10¹² operations a second.
     pub tflops: f64,
-    /// Its rate over what the roofline allows, in percent.
-    pub roofline_pct: f64,
+    /// Its rate over what the roofline allows, in percent; null where that is not known.
+    pub roofline_pct: Option<f64>,
     /// Who proposed it.
     pub proposed_by: String,
 }
@@ -121,6 +122,12 @@ pub struct VerdictDocument {
     pub promoted: bool,
     /// Why, in a sentence with the numbers.
     pub reason: String,
+    /// The schedules of the search that met; `None` of earlier tuners.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finalists: Option<Vec<Schedule>>,
+    /// Rounds of the final's last leg; `None` if recorded times were looked up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<u32>,
 }
 
 impl TargetDocument {
@@ -152,6 +159,8 @@ impl TargetDocument {
             verdict: promotion.map(|outcome| VerdictDocument {
                 promoted: outcome.verdict.promoted,
                 reason: outcome.verdict.reason.clone(),
+                finalists: Some(outcome.finalists.clone()),
+                rounds: outcome.rounds,
             }),
         }
     }
@@ -190,7 +199,7 @@ fn best(result: &TargetResult) -> Option<BestDocument> {
         spread_pct: measurement.spread_pct,
         energy_mj: measurement.energy_mj,
         tflops: target.tflops(median_ms),
-        roofline_pct: result.roofline().percent(&target.work(), median_ms),
+        roofline_pct: result.roofline().map(|roof| roof.percent(&target.work(), median_ms)),
         proposed_by: trial.proposed_by.to_string(),
     })
 }
@@ -239,9 +248,18 @@ impl Results {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Results::default()),
             read => read.map_err(|error| error.to_string())?,
         };
-        let results: Results = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
+        Results::parse(&text)
+    }
+
+    /// Those in `json`.
+    pub(crate) fn parse(json: &[u8]) -> Result<Self, String> {
+        let results: Results = serde_json::from_slice(json).map_err(|error| error.to_string())?;
         let other = || format!("it is of version {}, and this tuner writes {VERSION}", results.version);
-        if results.version == VERSION { Ok(results) } else { Err(other()) }
+        if results.version != VERSION {
+            return Err(other());
+        }
+        results.targets.iter().try_for_each(TargetDocument::check)?;
+        Ok(results)
     }
 
     /// Puts `document` in the place of that of the same target and environment, or adds it.
@@ -264,6 +282,26 @@ impl Results {
 }
 
 impl TargetDocument {
+    /// Refuses figures that cannot have been measured, and GPUs that there are not: a chart divides by some.
+    fn check(&self) -> Result<(), String> {
+        self.gpu.check().map_err(|error| error.to_string())?;
+        self.times().map_err(|implausible| implausible.to_string())
+    }
+
+    fn times(&self) -> Result<(), Implausible> {
+        let generations = self.generations.iter().map(|generation| generation.best_ms);
+        let times = [self.default_ms, self.cublas_ms, self.optimum.as_ref().map(|optimum| optimum.median_ms)];
+        let in_use = self.incumbent.as_ref().and_then(|incumbent| incumbent.median_ms);
+        let best = self.best.as_ref().map(|best| best.median_ms);
+        times
+            .into_iter()
+            .chain([in_use, best])
+            .flatten()
+            .chain(generations)
+            .try_for_each(|ms| check_ms("a time", ms))?;
+        self.generations.iter().try_for_each(|generation| check_count("generation", generation.generation))
+    }
+
     /// Whether this is of `target` in `environment`.
     pub fn is_of(&self, target: &Target, environment: &Environment) -> bool {
         self.target == *target && self.environment == *environment

@@ -53,7 +53,9 @@ pub fn told_apart(trials: impl Iterator<Item = f64>, compared: impl Iterator<Ite
     trials.sort_by(f64::total_cmp);
     let ends = [trials.get(trials.len() / SLOWEST), trials.last()].into_iter().flatten().copied();
     let shown = ends.chain(compared);
-    let (lowest, highest) = shown.fold((f64::INFINITY, 1.0), |(low, high), rate| (rate.min(low), rate.max(high)));
+    let (lowest, highest) = shown.fold((f64::INFINITY, 0.0), |(low, high), rate| (rate.min(low), rate.max(high)));
+    // An axis needs some length, whatever was timed.
+    let highest = if highest > 0.0 { highest } else { 1.0 };
     lowest.min(highest) * 0.92..highest * 1.03
 }
 
@@ -65,6 +67,13 @@ mod tests {
     use autokernel_codegen::problem::{Layout, Problem};
 
     use super::*;
+
+    #[test]
+    fn rates_below_one_fill_their_chart() {
+        let range = told_apart([0.004, 0.005].into_iter(), [0.003].into_iter());
+        assert!(range.start > 0.002 && range.end < 0.006, "{range:?}");
+        assert!(!told_apart([].into_iter(), [].into_iter()).is_empty(), "nothing was timed");
+    }
 
     #[test]
     fn times_of_the_final_stand_at_their_ratio_to_the_winner_and_the_optimum_as_it_was_recorded() {

@@ -8,6 +8,7 @@ mod document;
 mod history;
 mod level;
 mod page;
+mod rate;
 mod result;
 mod roofline;
 mod summary;

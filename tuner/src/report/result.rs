@@ -33,9 +33,9 @@ pub struct TargetResult {
 }
 
 impl TargetResult {
-    /// The GPU's two ceilings.
-    pub fn roofline(&self) -> Roofline {
-        Roofline { peak_tflops: self.gpu.matrix_tflops, bandwidth_gb_s: self.gpu.memory_gb_per_s }
+    /// The GPU's two ceilings for the problem's inputs, where they are known.
+    pub fn roofline(&self) -> Option<Roofline> {
+        self.gpu.roofline(self.search.target.input())
     }
 
     /// The time of the best schedule: that of its final, or else of its trial. In milliseconds.
@@ -44,9 +44,14 @@ impl TargetResult {
         in_final.map(|(_, time)| time.measurement.median_ms).or_else(|| self.search.best()?.median_ms())
     }
 
-    /// The time of the safe default, in milliseconds.
+    /// The time of the safe default, in milliseconds: that of its final, or else of its trial.
     pub fn default_ms(&self) -> Option<f64> {
-        time_of(&self.promotion.as_ref()?.default_time)
+        if let Some(promotion) = &self.promotion {
+            return time_of(&promotion.default_time);
+        }
+        let target = &self.search.target;
+        let default = target.problem.class().default_schedule(target.arch);
+        self.search.all().find(|trial| trial.schedule == default)?.median_ms()
     }
 
     /// The time of what is in use now, in milliseconds.

@@ -1,9 +1,11 @@
 //! The roofline: what the GPU allows at each arithmetic intensity, and where the tuned kernels are.
 
+use autokernel_runtime::roofline::Roofline;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::chart::{CUBLAS, ChartError, FAINT, FONT, FOUND, INK, axes};
+use super::rate::Rate;
 use super::result::TargetResult;
 use super::under_roof::{self, Spot, plain, ticks};
 
@@ -19,33 +21,46 @@ struct Kernel {
 }
 
 /// The roofline of the GPU of `results`, with the best and the default schedule of each target, as SVG. Results of
-/// another GPU than the first one's are left out: they have another roof.
+/// another GPU or type than the first one's are left out: they have another roof.
 ///
 /// # Errors
 /// The drawing library fails.
 pub fn roofline(results: &[TargetResult]) -> Result<String, ChartError> {
     let mut svg = String::new();
-    let Some(first) = results.first() else { return Ok(svg) };
-    let of_gpu = results.iter().filter(|result| result.gpu.name == first.gpu.name);
-    let kernels: Vec<Kernel> = of_gpu.filter_map(kernel).collect();
-    draw(&mut svg, first, &kernels)?;
+    let known = results.iter().find_map(|result| Some((&result.gpu.name, result.roofline()?)));
+    let Some((gpu, roof)) = known else { return unknown() };
+    let under = results.iter().filter(|result| result.gpu.name == *gpu && result.roofline() == Some(roof));
+    let kernels: Vec<Kernel> = under.filter_map(|result| kernel(result, &roof)).collect();
+    draw(&mut svg, gpu, &roof, &kernels)?;
     Ok(svg)
 }
 
-fn kernel(result: &TargetResult) -> Option<Kernel> {
+/// In the place of a chart.
+fn unknown() -> Result<String, ChartError> {
+    let mut svg = String::new();
+    {
+        let root = SVGBackend::with_string(&mut svg, (WIDTHS.0, 80)).into_drawing_area();
+        root.fill(&WHITE)?;
+        root.draw_text("The ceilings of this GPU are not known.", &(FONT, 18).into_font().color(&INK), (30, 30))?;
+        root.present()?;
+    }
+    Ok(svg)
+}
+
+fn kernel(result: &TargetResult, roof: &Roofline) -> Option<Kernel> {
     let target = &result.search.target;
     let tflops = target.tflops(result.best_ms()?);
-    let share = result.roofline().percent(&target.work(), result.best_ms()?);
-    let label = format!("{} {}: {tflops:.0} TFLOP/s, {share:.0} % of the roof", target.shape, target.problem.brief());
+    let share = roof.percent(&target.work(), result.best_ms()?);
+    let (brief, rate) = (target.problem.brief(), Rate(tflops));
+    let label = format!("{} {brief}: {rate} TFLOP/s, {share:.0} % of the roof", target.shape);
     let default_tflops = result.default_ms().map(|ms| target.tflops(ms));
     let cublas_tflops = result.cublas_ms().map(|ms| target.tflops(ms));
     Some(Kernel { label, spot: Spot { intensity: target.work().intensity(), tflops, default_tflops, cublas_tflops } })
 }
 
-fn draw(svg: &mut String, first: &TargetResult, kernels: &[Kernel]) -> Result<(), ChartError> {
-    let roof = first.roofline();
+fn draw(svg: &mut String, gpu: &str, roof: &Roofline, kernels: &[Kernel]) -> Result<(), ChartError> {
     let spots: Vec<Spot> = kernels.iter().map(|kernel| kernel.spot).collect();
-    let (intensities, lowest) = under_roof::extent(&roof, &spots);
+    let (intensities, lowest) = under_roof::extent(roof, &spots);
 
     let highest = roof.peak_tflops * 1.5;
 
@@ -53,8 +68,7 @@ fn draw(svg: &mut String, first: &TargetResult, kernels: &[Kernel]) -> Result<()
     let root = SVGBackend::with_string(svg, (WIDTHS.0 + WIDTHS.1, height)).into_drawing_area();
     root.fill(&WHITE)?;
     let title = format!(
-        "{}: {:.0} TFLOP/s dense 16-bit, {:.0} GB/s, ridge at {:.0} FLOP/B",
-        first.gpu.name,
+        "{gpu}: {:.0} TFLOP/s dense, {:.0} GB/s, ridge at {:.0} FLOP/B",
         roof.peak_tflops,
         roof.bandwidth_gb_s,
         roof.ridge()
@@ -71,7 +85,7 @@ fn draw(svg: &mut String, first: &TargetResult, kernels: &[Kernel]) -> Result<()
         .x_label_formatter(&|x| plain(*x))
         .y_label_formatter(&|y| plain(*y))
         .draw()?;
-    let pixels = under_roof::draw(&mut chart, &roof, &intensities, &spots)?;
+    let pixels = under_roof::draw(&mut chart, roof, &intensities, &spots)?;
     drop(chart);
     number(&plot, &pixels)?;
     key(&beside, kernels)?;

@@ -38,6 +38,9 @@ fn block(result: &TargetResult) -> String {
             line("random", words);
         }
         line("compared", comparisons(result, ms));
+        if let Some(words) = left_out(result) {
+            line("left out", words);
+        }
         if let Some(words) = energy(result) {
             line("energy", words);
         }
@@ -66,7 +69,9 @@ fn generations(result: &TargetResult) -> String {
     // A line on a terminal: of many generations, every so many and the last.
     let step = times.len().div_ceil(MOST_GENERATIONS).max(1);
     if step > 1 {
-        let some: Vec<&str> = times.iter().map(String::as_str).skip(step - 1).step_by(step).collect();
+        let last = times.len() - 1;
+        let is_told = |at: usize| (at + 1).is_multiple_of(step) || at == last;
+        let some: Vec<&str> = (0..=last).filter(|&at| is_told(at)).map(|at| times[at].as_str()).collect();
         return format!("best after every {step} of {}: {}", times.len(), some.join(", "));
     }
     if times.is_empty() { "none with a time".to_owned() } else { format!("best after each: {}", times.join(", ")) }
@@ -80,8 +85,10 @@ fn cost(trial: &Trial) -> Option<String> {
 
 fn best(result: &TargetResult, ms: f64) -> String {
     let target = &result.search.target;
-    let percent = result.roofline().percent(&target.work(), ms);
-    let mut words = format!("{}, {:.1} TFLOP/s, {percent:.1} % of the roofline", Ms(ms), target.tflops(ms));
+    let mut words = format!("{}, {:.1} TFLOP/s", Ms(ms), target.tflops(ms));
+    if let Some(roof) = result.roofline() {
+        let _ = write!(words, ", {:.1} % of the roofline", roof.percent(&target.work(), ms));
+    }
     if let Some((_, optimum)) = &result.optimum {
         let share = 100.0 * optimum.median_ms / ms;
         let _ = write!(words, ", {share:.1} % of the recorded optimum ({})", Ms(optimum.median_ms));
@@ -98,6 +105,14 @@ fn energy(result: &TargetResult) -> Option<String> {
     let in_use = in_use.and_then(|time| time.measurement.energy_mj);
     let in_use = in_use.map_or(String::new(), |mj| format!("; what is in use takes {mj:.3} mJ"));
     Some(format!("{best:.3} mJ a launch, of the whole board{in_use}"))
+}
+
+/// What --fix and --exclude cost, as far as the journal knows.
+fn left_out(result: &TargetResult) -> Option<String> {
+    let (left_out, best) = (result.search.left_out.as_ref()?, result.search.best()?);
+    let is_better = left_out.cost()? < best.cost()?;
+    let schedule = left_out.schedule;
+    is_better.then_some(format!("{}: {schedule}, which --fix or --exclude does not let win", cost(left_out)?))
 }
 
 /// What chance alone would have found, to judge the search by.
@@ -119,9 +134,12 @@ fn best_schedule(result: &TargetResult) -> String {
 }
 
 fn comparisons(result: &TargetResult, ms: f64) -> String {
-    let mut times = vec![("the default", result.default_ms()), ("what is in use", result.incumbent_ms())];
-    if result.search.target.problem.opponent().is_some() {
-        times.push(("cuBLAS + epilogue", result.cublas_ms()));
+    let mut times = vec![("the default", result.default_ms())];
+    // Nothing else was asked for its time before the final.
+    if result.promotion.is_some() {
+        times.push(("what is in use", result.incumbent_ms()));
+        let opponent = result.search.target.problem.opponent().map(|_| ("cuBLAS + epilogue", result.cublas_ms()));
+        times.extend(opponent);
     }
     let words: Vec<String> = times
         .into_iter()

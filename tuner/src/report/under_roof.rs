@@ -91,7 +91,12 @@ pub fn numbers(pixels: &[(i32, i32)]) -> Vec<(String, (i32, i32))> {
 
 /// A number of an axis, without exponent or needless digits.
 pub fn plain(value: f64) -> String {
-    if value >= 1.0 { format!("{value:.0}") } else { format!("{value:.2}") }
+    if value >= 1.0 {
+        return format!("{value:.0}");
+    }
+    let leading = -value.log10().floor();
+    let decimals = if leading.is_finite() { leading.clamp(0.0, 12.0) as usize + 1 } else { 0 };
+    format!("{value:.decimals$}").trim_end_matches('0').to_owned()
 }
 
 #[cfg(test)]
@@ -103,6 +108,12 @@ mod tests {
         assert_eq!(ticks(30.0, 1400.0), [50.0, 100.0, 200.0, 500.0, 1000.0]);
         assert_eq!(ticks(0.4, 3.0), [0.5, 1.0, 2.0]);
         assert!(ticks(0.0, 1000.0).len() < 100, "of a target without an operation");
+        let written: Vec<String> = ticks(0.0004, 3.0).into_iter().map(plain).collect();
+        assert_eq!(
+            written,
+            ["0.0005", "0.001", "0.002", "0.005", "0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1", "2"]
+        );
+        assert_eq!([0.25, 0.125, 64.0].map(plain), ["0.25", "0.12", "64"]);
     }
 
     #[test]

@@ -13,6 +13,8 @@ pub struct Search {
     pub trials: Vec<Trial>,
     /// What the journal knows of the target beside them, by other searches.
     pub elsewhere: Vec<Trial>,
+    /// What the journal knows to be the fastest of the schedules that --fix and --exclude leave out.
+    pub left_out: Option<Trial>,
     /// How many of them were made now; the journal answered the others.
     pub evaluated: usize,
     /// Why it ended.

@@ -68,6 +68,7 @@ pub fn search(session: &mut Session<'_>) -> Search {
         target: session.target.clone(),
         trials: recall(session, &memory),
         elsewhere: Vec::new(),
+        left_out: None,
         evaluated: 0,
         stopped: StopReason::BudgetSpent,
     };
@@ -83,8 +84,16 @@ pub fn search(session: &mut Session<'_>) -> Search {
         search.stopped = StopReason::GenerationsSpent;
     }
     search.elsewhere = memory.beside(&search.trials);
+    search.left_out = left_out(session);
     session.progress.end(&search);
     search
+}
+
+/// The fastest trial that the journal has of a schedule that the search may not try.
+fn left_out(session: &Session<'_>) -> Option<Trial> {
+    let environment = &session.evaluator.about().environment;
+    let known = session.store.records().trials_of(session.target, environment);
+    trial::fastest(known.filter(|trial| !session.constraints.admit(&trial.schedule))).cloned()
 }
 
 /// What a strategy that does not repeat itself must be told of an earlier run. Its own trials count as this run's.

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use autokernel_codegen::config::{Config, Entry};
 use autokernel_codegen::schedule::{Family, Schedule};
+use autokernel_core::Ms;
 use rand::RngExt;
 use rand_pcg::Pcg64;
 
@@ -44,7 +45,7 @@ pub fn neighbours(config: &Config, target: &Target, which: Neighbours) -> Vec<Kn
     let mut known: Vec<Known> = Vec::new();
     for entry in entries {
         if known.len() < MOST_NEIGHBOURS && known.iter().all(|other| other.schedule != entry.schedule) {
-            let origin = format!("tuned for {}, {:.4} ms there", entry.extents, entry.provenance.median_ms);
+            let origin = format!("tuned for {}, {} there", entry.extents, Ms(entry.provenance.median_ms));
             known.push(Known { schedule: entry.schedule, origin });
         }
     }

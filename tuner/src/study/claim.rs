@@ -46,14 +46,22 @@ const FREE: &str = "result is null and (lease_until is null or lease_until < now
 impl Queue {
     /// The tasks that have work which nobody holds.
     pub fn open_tasks(&mut self) -> Result<Vec<Numbered>, StudyError> {
-        self.tasks_with(FREE)
+        self.tasks_with("result is null", FREE)
     }
 
-    /// The tasks that have work of which `condition` holds, where workers may be lost `$1` times.
-    pub(super) fn tasks_with(&mut self, condition: &str) -> Result<Vec<Numbered>, StudyError> {
+    /// The tasks that have work of which `condition` holds, where workers may be lost `$1` times. `indexed` is the condition of an
+    /// index by tasks: the next task that has such work is looked up there, however much work each has and however much of all was
+    /// recorded, which a join would read.
+    pub(super) fn tasks_with(&mut self, indexed: &str, condition: &str) -> Result<Vec<Numbered>, StudyError> {
         let query = format!(
-            "select id, target::text, environment::text from autokernel.task
-             where exists (select from autokernel.work where work.task = task.id and {condition}) order by id"
+            "with recursive open as (
+                (select task from autokernel.work where {indexed} order by task limit 1)
+                union all
+                select (select work.task from autokernel.work where {indexed} and work.task > open.task
+                        order by work.task limit 1)
+                from open where open.task is not null)
+             select id, target::text, environment::text from open join autokernel.task on id = open.task
+             where exists (select from autokernel.work where work.task = open.task and {condition}) order by id"
         );
         let attempts = self.policy().attempts as i32;
         let rows = self.link().run(|client| client.query_typed(&query, &[(&attempts, Type::INT4)]))?;

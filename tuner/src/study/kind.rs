@@ -31,6 +31,10 @@ impl Kind {
             group by kind::text order by count(*) desc, kind::text";
         let rows = link.run(|client| client.query(QUERY, &[&lease.as_secs_f64()]))?;
         // What another version of the tuner wrote is a kind that this one cannot tune for.
-        Ok(rows.iter().filter_map(|row| serde_json::from_str(row.get("kind")).ok()).collect())
+        Ok(rows
+            .iter()
+            .filter_map(|row| serde_json::from_str::<Kind>(row.get("kind")).ok())
+            .filter(|kind| kind.gpu.check().is_ok())
+            .collect())
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use postgres::Row;
+use postgres::fallible_iterator::FallibleIterator;
 
 use super::error::StudyError;
 use super::link::Link;
@@ -97,23 +98,35 @@ impl Queue {
         Ok(self.numbered(&row)?.task)
     }
 
-    /// The tasks in the environments of these.
-    pub fn tasks_in(&mut self, tasks: &[Task]) -> Result<Vec<Numbered>, StudyError> {
+    /// What `see` makes of the tasks in the environments of these, the oldest first: there may be millions, so that none is kept here.
+    /// It begins anew where the connection broke.
+    pub fn fold_tasks_in<T>(
+        &mut self,
+        tasks: &[Task],
+        begin: impl Fn() -> T,
+        mut see: impl FnMut(&mut T, Numbered),
+    ) -> Result<T, StudyError> {
         // As their texts: two that differ in that alone have different keys, too.
         const QUERY: &str = "select id, target::text, environment::text from autokernel.task
             where environment::text = any($1) order by id";
         let environments: HashSet<String> = tasks.iter().map(|task| json(&task.environment)).collect();
         let environments: Vec<String> = environments.into_iter().collect();
-        let rows = self.link.run(|client| client.query(QUERY, &[&environments]))?;
-        rows.iter().map(|row| self.numbered(row)).collect()
+        let (made, damage) = self.link.run(|client| {
+            let (mut made, mut damage) = (begin(), None);
+            let mut rows = client.query_raw(QUERY, [&environments])?;
+            while let Some(row) = rows.next()? {
+                match read(&row) {
+                    Ok(numbered) => see(&mut made, numbered),
+                    Err(damaged) => damage = damage.or(Some(damaged)),
+                }
+            }
+            Ok((made, damage))
+        })?;
+        damage.map_or(Ok(made), |(row, reason)| Err(self.damaged(row, reason)))
     }
 
     pub(super) fn numbered(&self, row: &Row) -> Result<Numbered, StudyError> {
-        let id: i64 = row.get("id");
-        let damaged = |error: serde_json::Error| self.damaged(format!("task {id}"), error.to_string());
-        let target = serde_json::from_str(row.get("target")).map_err(damaged)?;
-        let environment = serde_json::from_str(row.get("environment")).map_err(damaged)?;
-        Ok(Numbered { id, task: Task { target, environment } })
+        read(row).map_err(|(row, reason)| self.damaged(row, reason))
     }
 
     /// Writes the result of a claim. Once it has come back the result cannot be lost.
@@ -164,6 +177,15 @@ impl Queue {
     pub fn damaged(&self, row: String, reason: String) -> StudyError {
         StudyError::Damaged { place: self.link.place(), row, reason }
     }
+}
+
+/// The task of a row; else which it is, and what is wrong with it.
+fn read(row: &Row) -> Result<Numbered, (String, String)> {
+    let id: i64 = row.get("id");
+    let damaged = |error: serde_json::Error| (format!("task {id}"), error.to_string());
+    let target = serde_json::from_str(row.get("target")).map_err(damaged)?;
+    let environment = serde_json::from_str(row.get("environment")).map_err(damaged)?;
+    Ok(Numbered { id, task: Task { target, environment } })
 }
 
 pub(super) fn json(value: &impl serde::Serialize) -> String {

@@ -132,8 +132,9 @@ impl Evaluator for Remote {
         }
         let meeting = Meeting { contenders: contenders.to_vec(), rounds };
         let text = self.ask(target, Request::Compare(meeting))?.ok_or_else(interrupted)?;
-        let leg: Leg = serde_json::from_str(&text)
-            .map_err(|error| unusable(self.queue.borrow().damaged("a comparison".to_owned(), error.to_string())))?;
+        let damaged = |reason: String| unusable(self.queue.borrow().damaged("a comparison".to_owned(), reason));
+        let leg: Leg = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
+        leg.check().map_err(|implausible| damaged(implausible.to_string()))?;
         Ok(contenders.iter().map(|&contender| leg.result_of(contender)).collect())
     }
 
@@ -142,8 +143,10 @@ impl Evaluator for Remote {
             return self.inner.reference(target);
         }
         let text = self.ask(target, Request::Reference {})?.ok_or_else(interrupted)?;
-        let timed: Timed = serde_json::from_str(&text)
-            .map_err(|error| unusable(self.queue.borrow().damaged("a reference".to_owned(), error.to_string())))?;
+        let damaged = |reason: String| unusable(self.queue.borrow().damaged("a reference".to_owned(), reason));
+        let timed: Timed = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
+        let check = timed.cublas.as_ref().map_or(Ok(()), Measurement::check);
+        check.map_err(|implausible| damaged(implausible.to_string()))?;
         Ok(timed.cublas)
     }
 

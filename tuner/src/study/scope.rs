@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use autokernel_codegen::problem::ProblemClass;
+
 use super::error::StudyError;
 use super::queue::{Numbered, Queue};
 use super::request::Task;
@@ -22,29 +24,58 @@ impl Scope {
     /// The numbers of its tasks; none if that is all of them.
     pub fn tasks(&self, queue: &mut Queue) -> Result<Option<BTreeSet<i64>>, StudyError> {
         let Scope::Searches(wanted) = self else { return Ok(None) };
-        let known = queue.tasks_in(wanted)?;
-        Ok(Some(wanted.iter().flat_map(|task| near(task, &known)).collect()))
+        let begin = || wanted.iter().map(Near::to).collect::<Vec<_>>();
+        let see = |near: &mut Vec<Near<'_>>, task| near.iter_mut().for_each(|near| near.see(&task));
+        let near = queue.fold_tasks_in(wanted, begin, see)?;
+        Ok(Some(near.into_iter().flat_map(Near::tasks).collect()))
     }
 }
 
-/// The numbers of `wanted` and its neighbours among the tasks that are `known`. Neighbours are older than the task itself, so
-/// that a search which goes on learns from those from which it learned when it began.
-fn near(wanted: &Task, known: &[Numbered]) -> Vec<i64> {
-    let own = known.iter().find(|known| known.task == *wanted).map(|known| known.id);
-    let class = wanted.target.problem.class();
-    let is_neighbour = |known: &&Numbered| {
-        let Task { target, environment } = &known.task;
-        own.is_none_or(|own| known.id < own)
-            && *environment == wanted.environment
-            && target.arch == wanted.target.arch
-            && known.task != *wanted
-            && target.problem.class() == class
-    };
-    let distance = |known: &Numbered| known.task.target.shape.distance(&wanted.target.shape).unwrap_or(f64::INFINITY);
-    let mut neighbours: Vec<(f64, i64)> =
-        known.iter().filter(is_neighbour).map(|known| (distance(known), known.id)).collect();
-    neighbours.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    own.into_iter().chain(neighbours.into_iter().take(NEIGHBOURS).map(|(_, id)| id)).collect()
+/// The number of a task and those of its neighbours, among tasks that are seen the oldest first. Neighbours are older than the task
+/// itself, so that a search which goes on learns from those from which it learned when it began.
+struct Near<'w> {
+    wanted: &'w Task,
+    class: ProblemClass,
+    own: Option<i64>,
+    /// How far they are, with their numbers.
+    neighbours: Vec<(f64, i64)>,
+}
+
+/// Neighbours that are kept until the nearest are chosen of them.
+const KEPT: usize = 32 * NEIGHBOURS;
+
+impl<'w> Near<'w> {
+    fn to(wanted: &'w Task) -> Self {
+        Near { wanted, class: wanted.target.problem.class(), own: None, neighbours: Vec::new() }
+    }
+
+    fn see(&mut self, Numbered { id, task }: &Numbered) {
+        // The oldest, whoever may have written it twice.
+        if self.own.is_none() && task == self.wanted {
+            self.own = Some(*id);
+        }
+        let (target, wanted) = (&task.target, &self.wanted.target);
+        let is_neighbour = self.own.is_none()
+            && task.environment == self.wanted.environment
+            && target.arch == wanted.arch
+            && target.problem.class() == self.class;
+        if is_neighbour {
+            self.neighbours.push((target.shape.distance(&wanted.shape).unwrap_or(f64::INFINITY), *id));
+        }
+        if self.neighbours.len() >= KEPT {
+            self.keep_nearest();
+        }
+    }
+
+    fn keep_nearest(&mut self) {
+        self.neighbours.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        self.neighbours.truncate(NEIGHBOURS);
+    }
+
+    fn tasks(mut self) -> impl Iterator<Item = i64> {
+        self.keep_nearest();
+        self.own.into_iter().chain(self.neighbours.into_iter().map(|(_, id)| id))
+    }
 }
 
 #[cfg(test)]
@@ -81,12 +112,29 @@ mod tests {
         let known: Vec<Numbered> =
             others.into_iter().chain(shapes).zip(1..).map(|(task, id)| Numbered { id, task }).collect();
         let own = known.iter().find(|known| known.task == task(600, "relu", "here")).unwrap().id;
-        let read = near(&task(600, "relu", "here"), &known);
+        let near = |wanted: &Task| {
+            let mut near = Near::to(wanted);
+            known.iter().for_each(|task| near.see(task));
+            near.tasks().collect::<Vec<i64>>()
+        };
+        let read = near(&task(600, "relu", "here"));
         assert_eq!(read.len(), 1 + NEIGHBOURS);
         let nearest: Vec<i64> = (own - 32..=own).rev().collect();
         assert_eq!(read, nearest, "none that is younger, of another class or on another GPU");
-        let unknown = near(&task(605, "relu", "here"), &known);
+        let unknown = near(&task(605, "relu", "here"));
         assert_eq!(unknown.len(), NEIGHBOURS, "before it has a number all are older");
         assert!(unknown.contains(&own) && unknown.contains(&(own + 1)));
+    }
+
+    #[test]
+    fn of_thousands_of_tasks_the_nearest_are_kept_alone() {
+        let wanted = task(4000, "relu", "here");
+        let mut near = Near::to(&wanted);
+        for (edge, id) in (1..=5000).chain([4000]).zip(1..) {
+            near.see(&Numbered { id, task: task(edge, "relu", "here") });
+            assert!(near.neighbours.len() < KEPT);
+        }
+        let nearest: Vec<i64> = (4000 - 32..=4000).rev().collect();
+        assert_eq!(near.tasks().collect::<Vec<_>>(), nearest);
     }
 }

@@ -15,7 +15,7 @@ const UNCOMPILED: &str = "result is null and not compiled and kind = 'trial'
 impl Queue {
     /// The tasks that have something to compile.
     pub fn uncompiled_tasks(&mut self) -> Result<Vec<Numbered>, StudyError> {
-        self.tasks_with(UNCOMPILED)
+        self.tasks_with("result is null and not compiled", UNCOMPILED)
     }
 
     /// Leases trials of a task to who compiles: the oldest, at most `most`.

@@ -107,12 +107,17 @@ impl<'b> Worker<'b> {
 
     fn work(&mut self) -> Result<(), WorkError> {
         let (mut pause, mut idle_since, mut last_task) = (LOOKS.0, Instant::now(), None);
+        // Leases run out no faster, and to look for them is to read all that is open.
+        let (every, mut next_blame) = (self.queue.policy().lease / 4, Instant::now());
         while !self.stop.is_requested() {
             let Some((task, claims)) = self.claim(last_task)? else {
                 if self.habits.idle.is_some_and(|idle| idle_since.elapsed() >= idle) {
                     break;
                 }
-                self.queue.blame()?;
+                if Instant::now() >= next_blame {
+                    self.queue.blame()?;
+                    next_blame = Instant::now() + every;
+                }
                 std::thread::sleep(pause);
                 pause = (2 * pause).min(LOOKS.1);
                 continue;

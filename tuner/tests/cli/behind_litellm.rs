@@ -119,5 +119,5 @@ fn a_run_led_by_a_model_behind_litellm_ends_with_its_trials_in_the_journal() {
     let output = { refused }.env("SOME_KEY", "sk-wrong").output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(0), "{told}");
-    assert!(told.contains("for the rest of the run") && !told.contains("sk-wrong"), "{told}");
+    assert!(told.contains("for the rest of this search") && !told.contains("sk-wrong"), "{told}");
 }

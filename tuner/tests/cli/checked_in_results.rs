@@ -35,6 +35,7 @@ fn results(journal: &Journal) -> Vec<TargetResult> {
                 target: target.clone(),
                 trials,
                 elsewhere: Vec::new(),
+                left_out: None,
                 evaluated: document.evaluated,
                 stopped,
             },

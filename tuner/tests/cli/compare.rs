@@ -48,6 +48,8 @@ fn a_comparison_leaves_table_figures_and_charts_behind_and_repeats_to_the_digit(
     for chart in ["regret_evaluations.svg", "regret_seconds.svg"] {
         let svg = std::fs::read_to_string(folder.join(chart)).unwrap();
         assert!(svg.starts_with("<svg") && svg.contains("surrogate"), "{chart}");
+        let curves = first["standings"].as_array().unwrap().len();
+        assert_eq!(svg.matches("<polygon").count(), curves, "{chart}: each curve lies in a band of its quartiles");
     }
     run(&tuner, &[]);
     let reached = |comparison: &Value| -> Vec<Value> {

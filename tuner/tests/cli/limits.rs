@@ -97,3 +97,28 @@ fn starting_schedules_are_tried_first() {
     assert_eq!(broken.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&broken.stderr).contains("no schedule: "));
 }
+
+/// A constrained search once took the place of a faster schedule without a word, in the summary and in the report.
+#[test]
+fn what_is_faster_but_left_out_by_constraints_is_told_in_the_summary_and_on_the_page() {
+    let tuner = Tuner::new();
+    let first = document(&tuner, &["--evaluations", "60"]);
+    let fastest = first["targets"][0]["best"]["schedule"].clone();
+    let tile_m = fastest["tile_m"].to_string();
+    let words = |args: &[&str]| {
+        let output = tuner.run(&[&SHAPE[..], args].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(tuner.sub(&["report"]).status.success());
+        let page = std::fs::read_to_string(tuner.out("report.html")).unwrap();
+        (String::from_utf8(output.stdout).unwrap(), page)
+    };
+    let (summary, page) = words(&["--evaluations", "24", "--exclude", &format!("tile_m={tile_m}")]);
+    assert!(
+        summary.contains("  left out     0.") && summary.contains("--fix or --exclude does not let win"),
+        "{summary}"
+    );
+    assert!(page.contains("in its trial, but not in the final: "), "{page}");
+    let (summary, page) = words(&["--evaluations", "60"]);
+    assert!(!summary.contains("left out"), "{summary}");
+    assert!(!page.contains("in its trial, but not in the final: "));
+}

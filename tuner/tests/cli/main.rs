@@ -22,3 +22,4 @@ mod recordings;
 mod remedies;
 mod report_page;
 mod search;
+mod unknown_gpu;

@@ -35,3 +35,16 @@ fn a_strategy_that_asks_no_model_says_so_beside_one() {
     let told = told(&output);
     assert!(output.status.success() && told.contains("--strategy random asks no model; --llm is not used"), "{told}");
 }
+
+#[test]
+fn of_many_generations_a_few_are_told_and_the_last() {
+    let args = ["--shape", "4096x4096x4096", "--evaluations", "60", "--generations", "58", "--strategy", "random"];
+    let output = Tuner::new().run(&args);
+    let summary = String::from_utf8(output.stdout).unwrap();
+    let line = summary.lines().find(|line| line.starts_with("  generations")).unwrap();
+    let (counts, times) = line.rsplit_once(": ").unwrap();
+    assert!(counts.contains("best after every "), "{line}");
+    assert!((2..=11).contains(&times.split(", ").count()), "{line}");
+    let best = summary.lines().find(|line| line.starts_with("  best")).unwrap();
+    assert!(best.contains(times.rsplit(", ").next().unwrap()), "the last is the best of all: {summary}");
+}

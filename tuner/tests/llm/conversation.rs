@@ -2,7 +2,7 @@
 
 use std::sync::{LazyLock, Mutex};
 
-use crate::llm_support::{Server, client, says};
+use crate::llm_support::{Server, client, json_response, says};
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::epilogue::Epilogue;
@@ -52,7 +52,8 @@ impl Provider for Actor {
         assert!(wanted.is_some());
         self.asked.lock().unwrap().push(messages.to_vec());
         let text = self.lines.lock().unwrap().pop().expect("no line is left");
-        Ok(Reply { text, model: "actor".into(), usage: Usage { input_tokens: 10, output_tokens: 1 }, retried: vec![] })
+        let usage = Usage { input_tokens: 10, output_tokens: 1 };
+        Ok(Reply { text, model: "actor".into(), usage, retried: vec![], cut_short: false })
     }
 }
 
@@ -85,7 +86,7 @@ static TASK: LazyLock<Task> = LazyLock::new(|| {
         shape: extents(4096, 4096, 4096),
         group_sizes: Default::default(),
         gpu,
-        roofline,
+        roofline: Some(roofline),
         cublas_ms: Some(0.25),
         candidates: Candidates::new(class, Arch::SM_90A, schedules),
         known_good: vec![Known { schedule: default, origin: "default for sm_90a".into() }],
@@ -252,6 +253,17 @@ fn prose_twice_is_an_error_that_begins_with_the_prose_and_ends_with_its_remedy()
     );
 }
 
+/// A list that has no end was once called prose of a model that does not follow instructions.
+#[test]
+fn a_list_that_was_cut_short_is_no_prose() {
+    let cut = r#"{"proposals": [{"schedule": {"family": "sm"#;
+    let body = json!({ "choices": [{ "message": { "content": cut }, "finish_reason": "length" }] });
+    let server = Server::start([json_response("200 OK", &body), json_response("200 OK", &body)]);
+    let error = Conversation::new(&task()).propose(&client(&server.url).0, None, &untried).unwrap_err();
+    assert!(matches!(error, LlmError::CutShort { .. }), "{error:?}");
+    assert!(error.to_string().contains("output-token limit"), "{error}");
+}
+
 #[test]
 fn proposals_that_all_fail_are_sent_back_with_their_reasons() {
     let bad = reply(&[schedule(&json!({"stages": 1}))]);
@@ -288,7 +300,7 @@ fn the_first_prompt_tells_all_that_decides() {
         "132 SMs",
         "232448 bytes a block",
         "0.1718 ms (800.0 TFLOP/s)",
-        "compute bound. The arithmetic alone takes 0.1718 ms at the matrix units' ceiling, the least memory traffic 0.0252",
+        "compute bound. The arithmetic alone takes 0.1718 ms at the matrix units' ceiling, the least memory traffic 0.02520",
         "0.2500 ms, 549.8 TFLOP/s, 68.7 % of the roofline",
         "waves, the last",
         "# Kernel family sm90",
@@ -342,7 +354,7 @@ fn measured(changes: &Value, median_ms: f64) -> Tried {
     let figures = Figures {
         measurement: Measurement::new(median_ms, 0.4, 10),
         tflops: 137.438_953 / median_ms,
-        roofline_pct: 17.18 / median_ms,
+        roofline_pct: Some(17.18 / median_ms),
         times_cublas: Some(0.98),
         resources,
         placement: Some(placement),

@@ -39,6 +39,16 @@ fn a_reply_in_pieces_is_read_whether_or_not_it_was_asked_for() {
 }
 
 #[test]
+fn a_reply_that_came_to_its_limit_says_so() {
+    for (finish, cut_short) in [("length", true), ("stop", false)] {
+        let body = json!({ "choices": [{ "message": { "content": "{\"proposals\": [" }, "finish_reason": finish }] });
+        let server = Server::start([json_response("200 OK", &body)]);
+        let reply = client(&server.url).0.complete(&[Message::user("Propose.")], None).unwrap();
+        assert_eq!(reply.cut_short, cut_short);
+    }
+}
+
+#[test]
 fn a_tool_call_is_an_answer() {
     let call = json!({ "function": { "name": "propose", "arguments": "{\"proposals\": []}" } });
     let body =

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::net::TcpListener;
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::llm_support::{Act, SECRET, Server, ask, client, completion, json_response, response, says};
+use crate::llm_support::{Act, Request, SECRET, Server, ask, client, completion, json_response, response, says};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;
@@ -201,7 +201,9 @@ fn a_valid_answer_that_says_nothing_is_an_error_with_its_reason() {
         let body = json!({"choices": [{"message": message, "finish_reason": "length"}]});
         let (result, ..) = ask([json_response("200 OK", &body)]);
         let error = result.unwrap_err();
-        assert!(matches!(error, LlmError::Empty { .. }) && error.to_string().contains(reason), "{error}");
+        assert!(error.is_slip() && error.to_string().contains(reason), "{error}");
+        let is_refusal = matches!(error, LlmError::Refused { .. });
+        assert_eq!(error.to_string().contains("output-token limit"), !is_refusal, "{error}");
     }
 }
 
@@ -281,18 +283,28 @@ fn a_schema_is_sent_where_it_is_accepted() {
 }
 
 #[test]
-fn a_server_that_refuses_the_schema_is_asked_for_any_json_and_then_for_nothing_from_then_on() {
-    let refused = json_response("400 Bad Request", &json!({"error": {"message": "response_format unsupported"}}));
+fn a_server_that_refuses_the_schema_is_asked_for_a_call_of_a_tool_then_for_any_json_and_then_for_nothing() {
+    let refused = || json_response("400 Bad Request", &json!({"error": {"message": "response_format unsupported"}}));
     let refused_again = json_response("422 Unprocessable Entity", &json!({"detail": "json_object unsupported"}));
-    let server = Server::start([refused, says("one"), says("two"), refused_again, says("three"), says("four")]);
+    let (no_schema, no_tool) = (refused(), refused());
+    let acts = [no_schema, says("zero"), no_tool, says("one"), says("two"), refused_again, says("three"), says("four")];
+    let server = Server::start(acts);
     let (client, waits) = client(&server.url);
     let wanted = JsonSchema { name: "proposals".into(), schema: json!({"type": "object"}) };
-    for expected in ["one", "two", "three", "four"] {
+    for expected in ["zero", "one", "two", "three", "four"] {
         assert_eq!(client.complete(&[Message::user("Hi")], Some(&wanted)).unwrap().text, expected);
     }
     let requests = server.requests();
-    let formats = requests.iter().map(|request| request.body["response_format"]["type"].as_str().unwrap_or("plain"));
-    let expected = ["json_schema", "json_object", "json_object", "json_object", "plain", "plain"];
+    let format = |request: &Request| match &request.body {
+        body if body.get("tools").is_some() => "tool".to_owned(),
+        body => body["response_format"]["type"].as_str().unwrap_or("plain").to_owned(),
+    };
+    let formats = requests.iter().map(format);
+    let expected = ["json_schema", "tool", "tool", "json_object", "json_object", "json_object", "plain", "plain"]
+        .map(str::to_owned);
+    let function = json!({"name": "proposals", "parameters": {"type": "object"}});
+    assert_eq!(requests[1].body["tools"], json!([{"type": "function", "function": function}]));
+    assert_eq!(requests[1].body["tool_choice"]["function"]["name"], "proposals");
     assert_eq!(formats.collect::<Vec<_>>(), expected);
     assert!(waits.lock().unwrap().is_empty());
 }

@@ -191,7 +191,7 @@ fn without_stop_an_unanswered_prompt_leaves_the_search_to_the_built_in_strategy(
     args.drain(at..at + 2);
     let output = tuner.run(&args);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(text(&output.stderr).contains("The built-in search proposes for the rest of the run"));
+    assert!(text(&output.stderr).contains("The built-in search proposes for the rest of this search"));
     assert_eq!(journal(&tuner).len(), 8);
 }
 

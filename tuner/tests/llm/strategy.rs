@@ -87,7 +87,7 @@ fn a_model_that_answers_prose_does_not_end_the_run() {
     assert_eq!(trials.len(), 12);
     assert!(trials.iter().all(|trial| trial["proposed_by"] == "llm, local in its place"));
     let told = String::from_utf8(output.stderr).unwrap();
-    assert!(told.contains("prose") && told.contains("for the rest of the run"), "{told}");
+    assert!(told.contains("prose") && told.contains("for the rest of this search"), "{told}");
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn a_server_that_refuses_the_key_does_not_end_the_run() {
         run(&tuner, &["--strategy", "llm", "--llm", &url, "--model", "m", "--evaluations", "12", "--generations", "3"]);
     assert_eq!(trials(&tuner).len(), 12);
     let told = String::from_utf8(output.stderr).unwrap();
-    assert!(told.contains("refused the key") && told.contains("for the rest of the run"), "{told}");
+    assert!(told.contains("refused the key") && told.contains("for the rest of this search"), "{told}");
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn a_hybrid_whose_model_is_silent_goes_on_with_the_surrogate_and_says_so() {
     assert_eq!(trials.len(), 12);
     assert!(trials.iter().all(|trial| trial["proposed_by"] == "hybrid, surrogate"));
     let told = String::from_utf8(output.stderr).unwrap();
-    assert!(told.contains("The surrogate proposes for the rest of the run"), "{told}");
+    assert!(told.contains("The surrogate proposes for the rest of this search"), "{told}");
 }
 
 #[test]

@@ -22,7 +22,7 @@ impl Provider for Echo {
             return Err(LlmError::Empty { detail: "tired".to_owned() });
         }
         let usage = Usage { input_tokens: 100, output_tokens: 20 };
-        Ok(Reply { text, model: "echo-1".to_owned(), usage, retried: vec!["HTTP 500".to_owned()] })
+        Ok(Reply { text, model: "echo-1".to_owned(), usage, retried: vec!["HTTP 500".to_owned()], cut_short: false })
     }
 }
 
@@ -177,7 +177,7 @@ fn a_capped_run_goes_on_without_the_model_and_says_so() {
     let output = capped.run(&[args.as_slice(), &["--llm-max-tokens", "10"]].concat());
     assert!(output.status.success());
     let told = String::from_utf8(output.stderr).unwrap();
-    assert!(told.contains("--llm-max-tokens 10") && told.contains("for the rest of the run"), "{told}");
+    assert!(told.contains("--llm-max-tokens 10") && told.contains("for the rest of this search"), "{told}");
     let by: Vec<Value> = capped.journaled().iter().map(|line| line["proposed_by"].clone()).collect();
     assert_eq!(by.len(), 4);
     assert!(by[0].as_str().unwrap().starts_with("llm files in model, replayed") && by[3] == "llm, local in its place");

@@ -112,6 +112,11 @@ fn a_million_trials_are_claimed_from_in_milliseconds_and_reported_in_seconds() {
     server.query("update autokernel.work set compiled = true where result is null and id % 2 = 0");
     assert_claims("half of them compiled", limit, || queue.claim(1, "test", 1).unwrap().len());
 
+    // Whoever is idle looks for open tasks twice a second.
+    let look = median(|| assert_eq!(queue.open_tasks().unwrap().len(), 1));
+    println!("a look for open tasks: median {look:?}");
+    assert!(look <= limit, "{look:?}");
+
     let begun = Instant::now();
     let report = tuner.sub(&["report", "--study", &url]);
     let took = begun.elapsed();

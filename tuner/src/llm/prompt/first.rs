@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use autokernel_codegen::schedule::Schedule;
-use autokernel_core::Placement;
+use autokernel_core::{Ms, Placement};
 
 use super::outcome::fall;
 use super::text::{ask, json};
@@ -11,6 +11,7 @@ use super::{knobs, rules, schema};
 use crate::gpu_facts::GpuFacts;
 use crate::known::Known;
 use crate::llm::candidates::FamilyKnobs;
+use crate::llm::roofline::RooflineFacts;
 use crate::llm::task::Task;
 use crate::numbers;
 use crate::placement::{main_kernel, placement, resident_blocks};
@@ -32,7 +33,10 @@ pub fn first(task: &Task) -> String {
     for (title, body) in [
         ("Problem", format!("{}{} Target {}.", task.problem.task(&task.shape), groups(task), task.candidates.arch())),
         ("GPU", gpu(&task.gpu)),
-        ("Roofline", task.roofline.to_string()),
+        (
+            "Roofline",
+            task.roofline.map_or("The ceilings of this GPU are not known.".to_owned(), |roof| roof.to_string()),
+        ),
     ] {
         let _ = writeln!(text, "# {title}\n{body}\n");
     }
@@ -90,10 +94,11 @@ fn placed(schedule: &Schedule, task: &Task) -> Option<Placement> {
 }
 
 fn to_be_beaten(task: &Task, cublas_ms: f64) -> String {
-    let (tflops, share) =
-        (task.problem.work(&task.shape).operations / (cublas_ms * 1e9), 100.0 * task.roofline.limit_ms / cublas_ms);
+    let tflops = task.problem.work(&task.shape).operations / (cublas_ms * 1e9);
+    let share = |roof: RooflineFacts| format!(", {:.1} % of the roofline", 100.0 * roof.limit_ms / cublas_ms);
     format!(
-        "cuBLAS, the fastest of its algorithms with the epilogue as a kernel of its own: {cublas_ms:.4} ms, \
-         {tflops:.1} TFLOP/s, {share:.1} % of the roofline."
+        "cuBLAS, the fastest of its algorithms with the epilogue as a kernel of its own: {}, {tflops:.1} TFLOP/s{}.",
+        Ms(cublas_ms),
+        task.roofline.map_or(String::new(), share)
     )
 }

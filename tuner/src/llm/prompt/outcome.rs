@@ -1,7 +1,7 @@
 //! A trial's outcome in a line that says why.
 
 use autokernel_codegen::schedule::Schedule;
-use autokernel_core::{Occupancy, Placement};
+use autokernel_core::{Ms, Occupancy, Placement};
 
 use super::text::json;
 use crate::llm::error::shorten;
@@ -39,11 +39,14 @@ fn failed(failure: &Failure) -> String {
 fn timed(figures: &Figures, best_ms: Option<f64>) -> String {
     let Figures { measurement, tflops, roofline_pct, times_cublas, resources, placement } = figures;
     let Measurement { median_ms, spread_pct, .. } = measurement;
-    let mut text = format!("{median_ms:.4} ms ±{spread_pct:.1} %");
+    let mut text = format!("{} ±{spread_pct:.1} %", Ms(*median_ms));
     if let Some(best) = best_ms.filter(|best| *best > 0.0 && best < median_ms) {
         text += &format!(" ({:+.1} % on the best)", (median_ms / best - 1.0) * 100.0);
     }
-    text += &format!(", {tflops:.1} TFLOP/s, {roofline_pct:.1} % of the roofline");
+    text += &format!(", {tflops:.1} TFLOP/s");
+    if let Some(percent) = roofline_pct {
+        text += &format!(", {percent:.1} % of the roofline");
+    }
     if let Some(times) = times_cublas {
         text += &format!(", {times:.3} x cuBLAS");
     }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use autokernel_core::Ms;
+
 use super::outcome::{difference, words};
 use super::text::{ask, json};
 use crate::known::Known;
@@ -63,7 +65,7 @@ fn trials(trials: &[Tried], best: Option<&Tried>, most: usize) -> String {
 fn others(others: &[Tried], best: Option<&Tried>) -> String {
     let line = |tried: &Tried| {
         let became = match &tried.became {
-            Ok(figures) => format!("{:.4} ms", figures.measurement.median_ms),
+            Ok(figures) => Ms(figures.measurement.median_ms).to_string(),
             failed => words(failed, None),
         };
         format!("- {}: {became}", difference(&tried.schedule, best.map(|best| &best.schedule)))

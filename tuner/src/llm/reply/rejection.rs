@@ -3,6 +3,7 @@
 use std::fmt;
 
 use autokernel_codegen::schedule::Schedule;
+use autokernel_core::Ms;
 
 use crate::outcome::Outcome;
 
@@ -26,7 +27,7 @@ impl fmt::Display for Rejection {
             Rejection::AlreadyTried { became, .. } => {
                 f.write_str("duplicate: already tried")?;
                 match became {
-                    Some(Outcome::Measured(measurement)) => write!(f, ": {:.4} ms", measurement.median_ms),
+                    Some(Outcome::Measured(measurement)) => write!(f, ": {}", Ms(measurement.median_ms)),
                     Some(Outcome::Failed(failure)) => write!(f, ": {failure}"),
                     None => Ok(()),
                 }

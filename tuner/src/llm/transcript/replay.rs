@@ -69,6 +69,7 @@ impl Provider for Replayed {
                 model: exchange.model.clone(),
                 usage: exchange.usage,
                 retried: exchange.retried.clone(),
+                cut_short: false,
             }),
             (None, fault) => Err(LlmError::Recorded {
                 text: fault.as_ref().map_or_else(String::new, |fault| fault.text.clone()),

@@ -44,7 +44,7 @@ impl Resumed {
         let is_same = exchange.provider == self.recorder.name() && exchange.prompt_hash == prompt_hash(messages);
         let text = exchange.reply.clone().filter(|_| is_same)?;
         let (model, usage, retried) = (exchange.model.clone(), exchange.usage, exchange.retried.clone());
-        Some(Reply { text, model, usage, retried })
+        Some(Reply { text, model, usage, retried, cut_short: false })
     }
 }
 

@@ -6,10 +6,14 @@ use super::data::Tuning;
 use super::plot::{Label, SIZE, TEXT, axis_titles, labels};
 use crate::report::chart::{ChartError, FOUND, INK, TRIAL, axes};
 use crate::report::level::{Level, Levels, told_apart};
+use crate::report::rate::{Rate, axis_number};
 use crate::trial::Trial;
 
 /// Points that a chart shows.
 const MOST_POINTS: usize = 2000;
+
+/// Numbers of the vertical axis, at most.
+const NUMBERS: usize = 6;
 
 /// A chart, and how many trials it shows.
 pub struct Curve {
@@ -31,7 +35,7 @@ pub fn curve(tuning: &Tuning) -> Result<Curve, ChartError> {
     let levels = levels(tuning);
     let told = means(&rates).into_iter().chain(best_so_far(&rates)).map(|(_, rate)| rate);
     let range = told_apart(rates.iter().flatten().copied(), told.chain(levels.iter().map(|level| level.tflops)));
-    let floor = range.start;
+    let (floor, number) = (range.start, axis_number(&range, NUMBERS));
 
     let mut svg = String::new();
     let points;
@@ -48,9 +52,9 @@ pub fn curve(tuning: &Tuning) -> Result<Curve, ChartError> {
         axes(&mut chart, TEXT)
             .disable_x_mesh()
             .x_labels(rates.len().clamp(2, 10))
-            .y_labels(6)
+            .y_labels(NUMBERS)
             .x_label_formatter(&|x| if x.fract().abs() < 0.01 { format!("{x:.0}") } else { String::new() })
-            .y_label_formatter(&|y| format!("{y:.0}"))
+            .y_label_formatter(&number)
             .draw()?;
         for level in &levels {
             let line = [(span.start, level.tflops), (span.end, level.tflops)];
@@ -82,7 +86,7 @@ pub fn curve(tuning: &Tuning) -> Result<Curve, ChartError> {
         });
         let named = levels.into_iter().chain(ends.into_iter().flatten());
         let named = named.map(|Level { name, tflops, colour }| Label {
-            text: format!("{name} {tflops:.0}"),
+            text: format!("{name} {}", Rate(tflops)),
             colour,
             at: place(tflops),
         });

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, HashMap};
 use autokernel_codegen::config::Config;
 use autokernel_codegen::schedule::Schedule;
 use autokernel_core::Extents;
+use autokernel_runtime::Datasheet;
 use autokernel_runtime::roofline::Roofline;
 
 use crate::environment::Environment;
-use crate::report::document::{Results, TargetDocument};
+use crate::report::document::{BestDocument, Results, TargetDocument};
 use crate::target::Target;
 use crate::trial::{self, Trial};
 
@@ -59,14 +60,35 @@ pub fn tunings(trials: Vec<Trial>, results: Results) -> Vec<Tuning> {
 impl Tuning {
     /// The time of the best schedule, in milliseconds: that of its final, or else of its trial.
     pub fn best_ms(&self) -> Option<f64> {
-        let in_final = self.result.as_ref().and_then(|result| result.best.as_ref()).map(|best| best.median_ms);
+        let in_final = self.in_final().map(|best| best.median_ms);
         in_final.or_else(|| trial::fastest(&self.trials)?.median_ms())
     }
 
     /// The best schedule.
     pub fn best_schedule(&self) -> Option<Schedule> {
-        let in_final = self.result.as_ref().and_then(|result| result.best.as_ref()).map(|best| best.schedule);
+        let in_final = self.in_final().map(|best| best.schedule);
         in_final.or_else(|| Some(trial::fastest(&self.trials)?.schedule))
+    }
+
+    /// The best of the last final, if one was held.
+    fn in_final(&self) -> Option<&BestDocument> {
+        self.result.as_ref().filter(|result| result.verdict.is_some())?.best.as_ref()
+    }
+
+    /// Whether a final was held: recorded times are looked up.
+    pub fn met_in_rounds(&self) -> bool {
+        let verdict = self.result.as_ref().and_then(|result| result.verdict.as_ref());
+        verdict.is_some_and(|verdict| verdict.rounds.is_some())
+    }
+
+    /// The fastest trial that is faster than that of the final's best and was not in the final: tried since, or left out of the
+    /// search that it ended.
+    pub fn ahead(&self) -> Option<&Trial> {
+        let met = self.result.as_ref()?.verdict.as_ref()?.finalists.as_ref()?;
+        let winner = self.in_final()?.schedule;
+        let winner = self.trials.iter().find(|trial| trial.schedule == winner)?.cost()?;
+        let others = self.trials.iter().filter(|trial| !met.contains(&trial.schedule));
+        trial::fastest(others).filter(|trial| trial.cost() < Some(winner))
     }
 
     /// The time of the default schedule, in milliseconds: that of the final, or else of its trial.
@@ -88,13 +110,11 @@ impl Tuning {
         self.result.as_ref()?.incumbent.as_ref()?.median_ms
     }
 
-    /// The GPU's two ceilings: as the run knew them, or else the datasheet's.
+    /// The GPU's two ceilings for the problem's inputs: as the run knew them, or else the datasheet's.
     pub fn roofline(&self) -> Option<Roofline> {
-        let known = self.result.as_ref().map(|result| Roofline {
-            peak_tflops: result.gpu.matrix_tflops,
-            bandwidth_gb_s: result.gpu.memory_gb_per_s,
-        });
-        known.or_else(|| Roofline::from_datasheet(&self.environment.gpu))
+        let input = self.target.input();
+        let known = self.result.as_ref().and_then(|result| result.gpu.roofline(input));
+        known.or_else(|| Datasheet::of_driver_name(&self.environment.gpu)?.roofline(input?))
     }
 
     /// The generations that have trials, in their order.

@@ -8,6 +8,7 @@ use super::data::{Page, Tuning};
 use super::{curve, knobs, roof, tables};
 use crate::environment::kernel_sources;
 use crate::report::chart::ChartError;
+use crate::report::rate::Rate;
 
 const STYLE: &str = include_str!("style.css");
 /// Forbids whatever would need a network or a script.
@@ -77,8 +78,11 @@ fn curves(tunings: &[Tuning]) -> Result<Markup, ChartError> {
     Ok(html! {
         section id="curves" {
             h2 { "Learning curves" }
-            p.quiet { "Trials that were timed, by generation; the mean of each generation, and the best so far. Trials rest before they are timed, "
-                "so that large ones are faster than in a final, which is held under load. What is much slower lies on the lower edge." }
+            p.quiet { "Trials that were timed, by generation; the mean of each generation, and the best so far. What is much slower lies on the lower edge."
+                @if tunings.iter().any(Tuning::met_in_rounds) {
+                    " Trials rest before they are timed, so that large ones are faster than in a final, which is held under load."
+                }
+            }
             @if left_out > 0 { p { "Of the targets with the most trials; " (left_out) " more have no chart here." } }
             div.grid {
                 @for (tuning, curve) in &charts {
@@ -89,8 +93,9 @@ fn curves(tunings: &[Tuning]) -> Result<Markup, ChartError> {
                             (tuning.target.arch) ", "
                             @match &tuning.result {
                                 Some(result) => {
-                                    @if result.verdict.is_some() && let Some(ms) = tuning.best_ms() {
-                                        (format!("{:.0} TFLOP/s in its final; ", tuning.target.tflops(ms)))
+                                    @if let (Some(verdict), Some(ms)) = (&result.verdict, tuning.best_ms()) {
+                                        (Rate(tuning.target.tflops(ms))) " TFLOP/s "
+                                        @if verdict.rounds.is_some() { "in its final; " } @else { "as recorded; " }
                                     }
                                     (result.strategy) "; " (result.stop.text) ". "
                                     @if let Some(verdict) = &result.verdict {
@@ -124,7 +129,7 @@ fn roofline(tunings: &[Tuning]) -> Result<Markup, ChartError> {
                         h3 { (chart.gpu) }
                         (PreEscaped(&chart.svg))
                         figcaption {
-                            (format!("{:.0} TFLOP/s dense 16-bit, {:.0} GB/s, ", chart.roof.peak_tflops, chart.roof.bandwidth_gb_s))
+                            (format!("{:.0} TFLOP/s dense, {:.0} GB/s, ", chart.roof.peak_tflops, chart.roof.bandwidth_gb_s))
                             (format!("ridge at {:.0} FLOP/B", chart.roof.ridge()))
                         }
                     }

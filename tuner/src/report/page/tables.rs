@@ -10,6 +10,7 @@ use super::data::{Page, Tuning};
 use super::knobs::{Effect, Knob};
 use super::roof::Kernel;
 use crate::outcome::Outcome;
+use crate::report::rate::Rate;
 
 /// Each target against the default schedule, what was in use and cuBLAS; then the config's other entries.
 pub fn entries(page: &Page) -> Markup {
@@ -65,7 +66,7 @@ fn tuned_rows(tuning: &Tuning) -> Markup {
                 th scope="row" { (tuning.target.shape) }
                 td { (problem.brief()) " " (tuning.target.arch) }
                 td.n data-name="time" { (best.map_or("–".to_owned(), |ms| Ms(ms).to_string())) }
-                td.n data-name="TFLOP/s" { (number(best.map(|ms| tuning.target.tflops(ms)), 0)) }
+                td.n data-name="TFLOP/s" { (rate(best.map(|ms| tuning.target.tflops(ms)))) }
                 td.n data-name="% of roof" { (number(percent, 0)) }
                 (ratio("× default", tuning.default_ms(), best))
                 (ratio("× in use", tuning.incumbent_ms(), best))
@@ -78,14 +79,23 @@ fn tuned_rows(tuning: &Tuning) -> Markup {
                     }
                 }
             }
-            (schedule_row(9, tuning.best_schedule().map(|schedule| schedule.to_string()).unwrap_or_default()))
+            (schedule_row(9, html! {
+                code { @if let Some(schedule) = tuning.best_schedule() { (schedule) } }
+                @if let Some(trial) = tuning.ahead() {
+                    p.worse {
+                        (trial.median_ms().map_or(String::new(), |ms| Ms(ms).to_string()))
+                        " in its trial, but not in the final: " code { (trial.schedule) }
+                        ", tried since, or left out by --fix or --exclude"
+                    }
+                }
+            }))
         }
     }
 }
 
 /// A schedule below its row, which it is too long for.
-fn schedule_row(columns: usize, schedule: String) -> Markup {
-    html! { tr.schedule { td colspan=(columns) { code { (schedule) } } } }
+fn schedule_row(columns: usize, schedule: Markup) -> Markup {
+    html! { tr.schedule { td colspan=(columns) { (schedule) } } }
 }
 
 fn entry_rows(entry: &Entry) -> Markup {
@@ -96,10 +106,10 @@ fn entry_rows(entry: &Entry) -> Markup {
                 th scope="row" { (extents) }
                 td { (problem.brief()) " " (arch) @if let Some(range) = range { ", for " (range) } }
                 td.n data-name="time" { (Ms(provenance.median_ms)) }
-                td.n data-name="TFLOP/s" { (number(Some(provenance.tflops), 0)) }
+                td.n data-name="TFLOP/s" { (Rate(provenance.tflops)) }
                 td.quiet data-name="date" { (provenance.date) }
             }
-            (schedule_row(5, schedule.to_string()))
+            (schedule_row(5, html! { code { (schedule) } }))
         }
     }
 }
@@ -113,6 +123,10 @@ fn ratio(name: &str, other: Option<f64>, own: Option<f64>) -> Markup {
         _ => "n",
     };
     html! { td class=(class) data-name=(name) { (number(ratio, 2)) } }
+}
+
+fn rate(tflops: Option<f64>) -> String {
+    tflops.map_or("–".to_owned(), |tflops| Rate(tflops).to_string())
 }
 
 fn number(value: Option<f64>, digits: usize) -> String {
@@ -129,8 +143,8 @@ pub fn kernels(kernels: &[Kernel]) -> Markup {
                     @for (index, kernel) in kernels.iter().enumerate() {
                         tr {
                             td.n { (index + 1) }
-                            td { (kernel.title) }
-                            td.n { (format!("{:.0}", kernel.spot.tflops)) }
+                            td.title { (kernel.title) }
+                            td.n { (Rate(kernel.spot.tflops)) }
                             td.n { (format!("{:.0}", kernel.roof_pct)) }
                         }
                     }
@@ -208,7 +222,7 @@ pub fn failures(tunings: &[Tuning]) -> Markup {
                                     td { (kind) }
                                     td.n { (count) }
                                     td.wrap { (first_line(example)) }
-                                    td { code { (schedule) } }
+                                    td.title { code { (schedule) } }
                                 }
                             }
                         }

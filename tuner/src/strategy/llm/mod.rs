@@ -24,7 +24,7 @@ const PATIENCE: u32 = 2;
 const TOP: usize = 13;
 
 /// Asks a model in each generation. Where it has no usable answer, the built-in search proposes in its place; once it
-/// is clear that no answer will come, for the rest of the run.
+/// is clear that no answer will come, for the rest of the search.
 pub struct Llm {
     brief: Brief,
     provider: Box<dyn Provider>,
@@ -161,9 +161,12 @@ impl Llm {
     fn endure(&mut self, error: &LlmError) {
         self.failures += 1;
         // Prose, or nothing, may be a slip of the model; a refused key will be refused again.
-        let may_recover = error.is_transient() || matches!(error, LlmError::Prose { .. } | LlmError::Empty { .. });
+        let may_recover = error.is_transient() || error.is_slip();
         self.gone = !may_recover || self.failures >= PATIENCE;
-        let until = if self.gone { "for the rest of the run" } else { "in its place this once" };
+        if self.gone {
+            self.provider.give_up(error);
+        }
+        let until = if self.gone { "for the rest of this search" } else { "in its place this once" };
         self.notices.push(format!("{error}. The {} proposes {until}.", self.stand_in_name));
     }
 

@@ -30,20 +30,20 @@ pub fn task(brief: &Brief, cublas_ms: Option<f64>) -> Task {
     }
 }
 
-fn roof(brief: &Brief) -> Roofline {
-    Roofline { peak_tflops: brief.gpu.matrix_tflops, bandwidth_gb_s: brief.gpu.memory_gb_per_s }
+fn roof(brief: &Brief) -> Option<Roofline> {
+    brief.gpu.roofline(brief.target.input())
 }
 
-fn roofline_facts(brief: &Brief) -> RooflineFacts {
-    let (roof, work) = (roof(brief), brief.target.work());
-    RooflineFacts {
+fn roofline_facts(brief: &Brief) -> Option<RooflineFacts> {
+    let (roof, work) = (roof(brief)?, brief.target.work());
+    Some(RooflineFacts {
         intensity_flops_per_byte: work.intensity(),
         ridge_flops_per_byte: roof.ridge(),
         limit_tflops: roof.attainable_tflops(work.intensity()),
         limit_ms: roof.floor_ms(&work),
         compute_ms: work.flops / (roof.peak_tflops * 1e9),
         memory_ms: work.bytes / (roof.bandwidth_gb_s * 1e6),
-    }
+    })
 }
 
 /// A trial with the figures that the model reasons with.
@@ -60,7 +60,7 @@ fn figures(trial: &Trial, measurement: &Measurement, brief: &Brief, cublas_ms: O
     Figures {
         measurement: *measurement,
         tflops: trial.target.tflops(measurement.median_ms),
-        roofline_pct: roof(brief).percent(&trial.target.work(), measurement.median_ms),
+        roofline_pct: roof(brief).map(|roof| roof.percent(&trial.target.work(), measurement.median_ms)),
         times_cublas: cublas_ms.map(|cublas_ms| cublas_ms / measurement.median_ms),
         resources,
         placement,
