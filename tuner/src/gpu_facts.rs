@@ -30,6 +30,9 @@ pub struct GpuFacts {
     pub matrix_tflops: f64,
 }
 
+/// NVIDIA's data sheet of the H100 SXM.
+const H100_GB_PER_S: f64 = 3350.0;
+
 /// A figure that no GPU has: rooflines divide by some, and schedules are counted by the others.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{what} of the GPU is {given:e}; it is from {least:e} to {most:e}")]
@@ -52,8 +55,8 @@ impl GpuFacts {
             ("shared_bytes_per_sm", f64::from(self.shared_bytes_per_sm), 1.0, 1e9),
             ("registers_per_sm", f64::from(self.registers_per_sm), 1.0, 1e9),
             ("l2_bytes", self.l2_bytes as f64, 0.0, 1e15),
-            ("memory_gb_per_s", self.memory_gb_per_s, 1.0, 1e8),
-            // 0 where neither a data sheet nor clocks tell it.
+            // Both 0 where neither a data sheet nor clocks tell them.
+            ("memory_gb_per_s", self.memory_gb_per_s, 0.0, 1e8),
             ("matrix_tflops", self.matrix_tflops, 0.0, 1e8),
         ];
         let strange = figures.into_iter().find(|(_, given, least, most)| !(least..=most).contains(&given));
@@ -71,7 +74,8 @@ impl GpuFacts {
     /// The same, as the model sees it.
     pub fn machine(&self) -> Machine {
         let &GpuFacts { sm_count, matrix_tflops, memory_gb_per_s, .. } = self;
-        // One that no datasheet describes is taken for an H100, as when it launches.
+        // One that no datasheet describes is taken for an H100, as when it launches, and so is a memory whose clock nobody tells.
+        let memory_gb_per_s = if memory_gb_per_s > 0.0 { memory_gb_per_s } else { H100_GB_PER_S };
         let capability = Datasheet::find(&self.name).map_or(ComputeCapability::new(9, 0), |sheet| sheet.capability);
         Machine { capability, sm_count, matrix_tflops, memory_gb_per_s }
     }
@@ -84,7 +88,10 @@ impl fmt::Display for GpuFacts {
         writeln!(f, "- shared memory: {shared_bytes_per_block} bytes a block, {shared_bytes_per_sm} bytes an SM")?;
         writeln!(f, "- registers: {registers_per_sm} of 32 bits an SM, 255 a thread at most")?;
         writeln!(f, "- L2 cache: {:.0} MiB", self.l2_bytes as f64 / f64::from(1 << 20))?;
-        writeln!(f, "- memory bandwidth: {:.0} GB/s", self.memory_gb_per_s)?;
+        match self.memory_gb_per_s {
+            known if known > 0.0 => writeln!(f, "- memory bandwidth: {known:.0} GB/s")?,
+            _ => writeln!(f, "- memory bandwidth: not known")?,
+        }
         match self.matrix_tflops {
             known if known > 0.0 => write!(f, "- matrix units: {known:.0} TFLOP/s"),
             _ => write!(f, "- matrix units: their ceiling is not known"),

@@ -113,7 +113,7 @@ fn broken_field(signature: &Signature, plan: &LaunchPlan, field: &Field) -> Opti
     let operand = |number: u8| signature.operands.get(usize::from(number));
     let missing = |what: &str, number: u8| Some(format!("`{}` is of {what} {number}, which is not there", field.name));
     match field.arg {
-        Arg::Map { operand: number, tile, .. } => match operand(number) {
+        Arg::Map { operand: number, tile } => match operand(number) {
             Some(operand) => broken_map(plan, number, operand, tile),
             None => missing("operand", number),
         },

@@ -175,11 +175,11 @@ pub struct RecordArgs {
     /// Recordings whose fast images are tried at drawn shapes, too.
     #[arg(long, value_name = "FILE,…", value_delimiter = ',', requires = "drawn")]
     pub pool: Vec<PathBuf>,
-    /// The config whose portfolio is measured at every drawn shape, and whose entries' images are tried, too.
+    /// The config whose portfolio is measured at every drawn shape where it is near the best, and whose entries' images are tried, too.
     #[arg(long, value_name = "FILE", requires = "drawn")]
     pub config: Option<PathBuf>,
-    /// Of --config the portfolio, images of several heights, and what arithmetic ranks first alone: no entries' images, no pool and no sample. So few images say
-    /// most of each other in little time.
+    /// Of --config the portfolio, images of several heights, and what arithmetic ranks first alone: no entries' images, no pool and no
+    /// sample. So few images say most of each other in little time.
     #[arg(long, requires = "config", conflicts_with = "pool")]
     pub portfolio_alone: bool,
     /// Measure a sample of this many compiled images, the same each time.

@@ -21,7 +21,9 @@ pub fn choices(config: &Config, recording: &Recording) -> Option<Vec<Choice>> {
     let portfolio = config.portfolio_for(&recording.problem, recording.arch)?;
     let layout = recording.problem.as_product()?.layout;
     let mut measured = Measured::default();
-    measured.add(recording, &recording.problem.class());
+    let class = recording.problem.class();
+    measured.add(recording, &class);
+    measured.take_up(portfolio.images.iter().map(|image| &image.schedule), &class);
     let factor = |form: &Schedule| {
         let of = portfolio.images.iter().find(|known| known.schedule.image() == form.image());
         of.map(|known| known.measured_over_predicted)
@@ -60,7 +62,7 @@ fn facts(recording: &Recording, extents: &Extents, schedule: &Schedule, ms: f64)
     let there = |tile: u32, extent: u32| f64::from(extent) / f64::from(extent.div_ceil(tile) * tile);
     let (rows, columns) = (f64::from(geometry.tile_m), f64::from(geometry.columns));
     let loaded = there(geometry.tile_m, m) * rows + there(geometry.columns, n) * columns;
-    let memory_ms = target::work(&class, extents).bytes / (recording.gpu.memory_gb_per_s * 1e6);
+    let memory_ms = target::work(&class, extents).bytes / (recording.gpu.machine().memory_gb_per_s * 1e6);
     Some(Facts {
         split_k: geometry.split_k,
         waves: placement(schedule, &class, *extents, recording.gpu.sm_count, 1).waves,

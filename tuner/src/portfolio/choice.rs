@@ -63,6 +63,11 @@ impl Choice {
         &self.measured
     }
 
+    /// How many images are compiled.
+    pub fn count(&self) -> usize {
+        self.chosen.len()
+    }
+
     /// The images, as a config holds them.
     pub fn images(&self) -> Vec<PortfolioImage> {
         let image = |image: usize| PortfolioImage {
@@ -91,8 +96,9 @@ impl Choice {
     /// Prints what was fitted and chosen, and how well it does where it was not fitted.
     pub fn tell(&self) {
         let Choice { measured, constants, unseen, .. } = self;
-        let images = self.images.images.len();
-        outln!("{} times of {images} images at {} shapes", measured.rows.len(), measured.shapes.len());
+        let (images, shapes) = (self.images.files.len(), measured.shapes.len());
+        let times = measured.rows.iter().filter(|row| !row.borrowed).count();
+        outln!("{times} times of {images} images at {shapes} shapes");
         for (name, value) in Constants::NAMES.iter().zip(constants.to_array()) {
             outln!("  {name:20} {value:.4}");
         }

@@ -81,16 +81,8 @@ impl PortfolioArgs {
             return Err(PortfolioError::Nothing);
         }
         let mut config = if self.config.is_file() { Config::load(&self.config)? } else { Config::default() };
-        let before = config.portfolio_for(&first.problem, first.arch);
-        for image in before.iter().flat_map(|portfolio| &portfolio.images) {
-            measured.take_up(&image.schedule, &first.problem.class());
-        }
-        if let ProblemClass::Matmul(class) = first.problem.class() {
-            for image in images_of_heights(&class, first.arch) {
-                measured.take_up(&image, &first.problem.class());
-            }
-        }
-        measured.lend_times();
+        let candidates = candidates(&config, &first);
+        measured.take_up(&candidates, &first.problem.class());
         let entries = config.entries_for(&first.problem, first.arch);
         let in_place: Vec<Schedule> = entries.iter().map(|entry| entry.schedule.image()).collect();
         let kept = if self.keep { kept(&config, &first, &measured)? } else { Vec::new() };
@@ -98,11 +90,12 @@ impl PortfolioArgs {
         let choice = Choice::new(measured, &wanted);
         choice.tell();
         for path in &self.validate {
-            let (other, recording) = self.load(std::slice::from_ref(path), Some(&first))?;
+            let (mut other, recording) = self.load(std::slice::from_ref(path), Some(&first))?;
+            other.take_up(&candidates, &first.problem.class());
             choice.tell_unfitted(&format!("on {}, {}", recording.gpu.name, path.display()), &other);
         }
         let portfolio = self.portfolio(&choice, &first)?;
-        outln!("{}: {} images", first.problem.class(), portfolio.images.len());
+        outln!("{}: {} images, {} tiles", first.problem.class(), choice.count(), portfolio.images.len());
         if !self.dry_run {
             config.put_portfolio(portfolio);
             config.save(&self.config)?;
@@ -173,6 +166,17 @@ impl PortfolioArgs {
         }
         last.map(|recording| (measured, recording)).ok_or(PortfolioError::Nothing)
     }
+}
+
+/// What is chosen from beside all that was recorded: what the config has, and images of several heights.
+fn candidates(config: &Config, first: &Recording) -> Vec<Schedule> {
+    let in_place = config.portfolio_for(&first.problem, first.arch);
+    let in_place = in_place.iter().flat_map(|portfolio| &portfolio.images).map(|image| image.schedule);
+    let heights = match first.problem.class() {
+        ProblemClass::Matmul(class) => images_of_heights(&class, first.arch),
+        _ => Vec::new(),
+    };
+    in_place.chain(heights).collect()
 }
 
 /// The images of the portfolio that `config` has for what was recorded.

@@ -78,6 +78,6 @@ impl<'p> Prior<'p> {
         let Prior { target, class, gpu, .. } = self;
         let placement = placement(schedule, class, target.shape, gpu.sm_count, 1);
         let busy = (placement.utilization_pct / 100.0).clamp(0.1, 1.0);
-        target.work().bytes / (gpu.memory_gb_per_s * 1e6 * busy) + LAUNCH_MS
+        target.work().bytes / (gpu.machine().memory_gb_per_s * 1e6 * busy) + LAUNCH_MS
     }
 }

@@ -5,7 +5,8 @@ use crate::expr::Expr;
 
 /// The name of the key's place.
 pub const KEY: &str = "key";
-const QUERY: &str = "query";
+/// That of the query.
+pub const QUERY: &str = "query";
 
 /// What has a value of its own of something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

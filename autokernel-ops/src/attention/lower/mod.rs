@@ -174,6 +174,8 @@ impl Lowering {
                 return (coefficient.number(), self.tanh(arg, Coefficient::ONE));
             }
             let (size, sign) = coefficient.size_and_sign();
+            // Not zero, by which a score of -inf would be no number.
+            let size = Expr::Call(Math::Max, vec![size, Expr::Literal(f32::MIN_POSITIVE)]);
             return (size, self.tanh(arg, Coefficient::ONE.times(&sign)));
         }
         (Expr::Literal(1.0), self.by(value, Coefficient::ONE))
@@ -295,9 +297,17 @@ impl Lowering {
         [scored, free].into_iter().flatten().reduce(|a, b| binary(BinaryOp::Add, a, b)).expect("addends")
     }
 
+    /// Numbers that are compared are what the body's text gives, bit by bit: which side of a boundary a key is on must not depend on
+    /// where in a block it stands. Whole numbers are that in any order.
     fn condition(&mut self, condition: &Condition) -> Condition {
-        let mut own = |expr: &Expr| self.by(expr, Coefficient::ONE);
-        condition.map_numbers(&mut own)
+        condition.map_numbers(&mut |number| self.compared(number))
+    }
+
+    fn compared(&mut self, number: &Expr) -> Expr {
+        if is_whole(number) {
+            return self.by(number, Coefficient::ONE);
+        }
+        number.map_children(&mut |part| self.compared(part))
     }
 
     /// What is the same for a head, computed once for it.
@@ -320,6 +330,18 @@ impl Lowering {
         let step = if step_is_of_head { self.of_head(by.times(&step)) } else { self.product(step, by) };
         let at = position(&mut self.lines, Line { base, step, step_is_of_head });
         Expr::Variable(format!("{OF_LINE}{at}"))
+    }
+}
+
+/// Whether a number is whole, and small enough that sums of it are exact.
+fn is_whole(expr: &Expr) -> bool {
+    const MOST: f32 = 65_536.0;
+    match expr {
+        Expr::Variable(name) => name == level::KEY || name == level::QUERY,
+        Expr::Literal(value) => value.fract() == 0.0 && value.abs() <= MOST,
+        Expr::Negate(value) => is_whole(value),
+        Expr::Binary(BinaryOp::Add | BinaryOp::Subtract, left, right) => is_whole(left) && is_whole(right),
+        _ => false,
     }
 }
 

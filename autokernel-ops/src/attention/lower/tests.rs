@@ -56,6 +56,27 @@ fn value(name: &str) -> f64 {
 }
 
 #[test]
+fn what_is_compared_is_computed_as_it_is_written_but_for_whole_numbers() {
+    let hidden = Expr::Literal(f32::NEG_INFINITY);
+    let within = |distance: Expr| {
+        let near = Condition::Compare(CompareOp::Less, distance, Expr::Literal(1.0));
+        lowered(Expr::If(Box::new(near), Box::new(scaled()), Box::new(hidden.clone())))
+    };
+    let tenth = binary(BinaryOp::Divide, distance(), Expr::Literal(10.0));
+    let of_condition = |lowered: &Lowered| match &lowered.value {
+        Expr::If(condition, ..) => match &**condition {
+            Condition::Compare(_, left, _) => left.clone(),
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    };
+    // A distance is exact wherever it begins; a tenth of it is rounded, and by the text's own operations.
+    let rounded = of_condition(&within(tenth));
+    assert!(matches!(&rounded, Expr::Binary(BinaryOp::Divide, _, by) if **by == Expr::Literal(10.0)), "{rounded:?}");
+    assert!(matches!(of_condition(&within(distance())), Expr::Variable(line) if line.starts_with('+')));
+}
+
+#[test]
 fn what_is_added_to_scaled_products_is_where_they_begin_and_costs_no_more() {
     let alibi = lowered(sum(scaled(), product(of("slope"), distance())));
     assert!(alibi.begin.is_some() && !alibi.changes());
@@ -73,7 +94,10 @@ fn what_is_added_to_scaled_products_is_where_they_begin_and_costs_no_more() {
 fn a_cap_is_the_factor_of_a_score_whatever_its_sign_and_its_quotient_is_the_heads() {
     let cap = |by: Expr| product(by, Expr::Call(Math::Tanh, vec![binary(BinaryOp::Divide, scaled(), of("cap"))]));
     let capped = lowered(cap(of("cap")));
-    assert_eq!(capped.factor, Expr::Call(Math::Abs, vec![of("cap")]));
+    assert_eq!(
+        capped.factor,
+        Expr::Call(Math::Max, vec![Expr::Call(Math::Abs, vec![of("cap")]), Expr::Literal(f32::MIN_POSITIVE)])
+    );
     assert_eq!((capped.heads.len(), capped.value.operations()), (1, 2), "a product and a tanh: {:?}", capped.value);
     assert_eq!(lowered(cap(Expr::Literal(50.0))).factor, Expr::Literal(50.0));
     assert_eq!(lowered(cap(of("slope"))).factor, Expr::Literal(1.0), "rows may have heads of their own");

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use super::rows::behind_reductions;
 use crate::body::{Body, Reduction, Step};
 use crate::expr::{Expr, Named};
 
@@ -36,9 +37,12 @@ pub fn joins<'b>(body: &'b Body) -> Vec<Join<'b>> {
         Step::Reduce { .. } | Step::Store { .. } => None,
     });
     let named = Named::new(values);
+    // A maximum of what stands behind a reduction is late itself, and nothing may be relative to it.
+    let behind = behind_reductions(body);
+    let is_late = |of: &Expr| of.variables().iter().any(|name| behind.contains(name));
     let maximum_of = |before: &'b [Step], term: &Expr| {
         before.iter().find_map(|step| match step {
-            Step::Reduce { name, reduction: Reduction::Max, of } => {
+            Step::Reduce { name, reduction: Reduction::Max, of } if !is_late(of) => {
                 let expected = of.exponential_relative_to(&Expr::Variable(name.clone()));
                 named.are_same(term, &expected).then_some((name, of))
             }

@@ -122,6 +122,18 @@ fn what_a_maximum_is_taken_from_is_late_but_in_a_sum_that_is_joined_with_it() {
         body.steps.push(bind("idle", name("e") * number(2.0)));
     });
     assert!(doubled.iter().any(|message| message.contains(late)), "{doubled:?}");
+    let of_what_is_late = changed(&|body| {
+        body.steps.truncate(2);
+        let centred = || name("y") - name("mean");
+        body.steps.extend([
+            reduce("mean", Reduction::Mean, name("y")),
+            bind("z", centred()),
+            reduce("most", Reduction::Max, name("z")),
+            reduce("sum", Reduction::Sum, exp(name("z") - name("most"))),
+            store("lse", name("most") + ln(name("sum"))),
+        ]);
+    });
+    assert!(of_what_is_late.iter().any(|message| message.contains(late)), "{of_what_is_late:?}");
 }
 
 #[test]

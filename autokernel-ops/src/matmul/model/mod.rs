@@ -21,6 +21,7 @@ pub use crate::forecast::Machine;
 pub use constants::Constants;
 use copies::Copies;
 pub use forecast::{forecast, splits_of};
+use instruction::Instruction;
 use load::Load;
 pub use traits::Traits;
 use turns::Turns;
@@ -114,7 +115,9 @@ impl Model {
     fn store_ms(&self, image: &Traits, sizes: [u32; 3], turns: &Turns) -> f64 {
         let constants = &self.constants;
         let [_, n, _] = sizes;
-        let by_tma = f64::from(n) * image.output_bytes % f64::from(VECTOR_BYTES) == 0.0;
+        // The portable family stores by vectors, into a copy where C lies elsewhere.
+        let stores_by_tma = image.instruction == Instruction::Wgmma;
+        let by_tma = !stores_by_tma || f64::from(n) * image.output_bytes % f64::from(VECTOR_BYTES) == 0.0;
         let slower = if by_tma { 1.0 } else { ORDINARY_STORES };
         let bytes = slower * f64::from(image.geometry.tile_m * image.geometry.columns) * image.output_bytes;
         let hidden = if image.ping_pong { constants.ping_pong_store } else { 1.0 };

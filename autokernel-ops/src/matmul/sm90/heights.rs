@@ -30,9 +30,16 @@ pub fn heights(class: &Class, schedule: &Sm90Schedule) -> impl Iterator<Item = S
         let tile = Sm90Schedule { tile_m, ..of_tallest };
         let tile = Sm90Schedule { stages: stages(&class, &tile), ..tile };
         // What a tile must keep by itself; rules of images of several would ask this function.
-        let alone = Sm90Schedule { rows_up_to: 0, split_k: 1, ..tile };
+        let alone = Sm90Schedule { split_k: 1, ..tile.alone() };
         Schedule::Sm90(alone).check(&class, Arch::SM_90A).is_ok().then_some(tile)
     })
+}
+
+impl Sm90Schedule {
+    /// The same tile in an image that has no other.
+    pub fn alone(self) -> Self {
+        Sm90Schedule { rows_up_to: 0, ..self }
+    }
 }
 
 /// As many stages as fit beside one store box of the widest elements, so that they do not depend on what is written.

@@ -299,11 +299,15 @@ fn coverage(plan: &Plan, space: &Space, log: &Log) -> Option<String> {
         let known = log.rows.get(shape);
         known.map_or(0, |known| space.schedules().iter().filter(|schedule| known.contains_key(schedule)).count())
     };
+    let others = |shape: &Extents| log.rows.get(shape).map_or(0, |known| known.len()) - tried(shape);
     let short: Vec<String> = plan
         .shapes
         .iter()
         .filter(|shape| tried(shape) < total)
-        .map(|shape| format!("{} of {total} schedules at {shape}", tried(shape)))
+        .map(|shape| match others(shape) {
+            0 => format!("{} of {total} schedules at {shape}", tried(shape)),
+            others => format!("{} of {total} schedules and {others} others at {shape}", tried(shape)),
+        })
         .collect();
     (!short.is_empty()).then(|| short.join(", "))
 }
