@@ -5,6 +5,7 @@
 
 use autokernel_core::{Arch, Dtype};
 
+use super::rules::max_accumulators;
 use super::{MAX_SHARED_BYTES, Sm90Schedule, WARP_ROWS, WARPS_PER_WARPGROUP};
 use crate::matmul::problem::Class;
 use crate::matmul::schedule::Schedule;
@@ -17,6 +18,9 @@ const COARSE_STEP: u32 = 16;
 const LOWEST: u32 = 4;
 /// A deeper ring hides nothing more.
 const MOST_STAGES: u32 = 12;
+/// Registers of a thread that an image of several tiles takes beside what a body needs, about: one tile that spills would cost
+/// that body all of them.
+const CHOICE_REGISTERS: u32 = 8;
 
 /// The tiles of the image of `schedule`, lowest first, each as the schedule that has it; none where the image has one alone. Those
 /// that break a rule for `class` are left out.
@@ -31,8 +35,13 @@ pub fn heights(class: &Class, schedule: &Sm90Schedule) -> impl Iterator<Item = S
         let tile = Sm90Schedule { stages: stages(&class, &tile), ..tile };
         // What a tile must keep by itself; rules of images of several would ask this function.
         let alone = Sm90Schedule { split_k: 1, ..tile.alone() };
-        Schedule::Sm90(alone).check(&class, Arch::SM_90A).is_ok().then_some(tile)
+        let is_kept = Schedule::Sm90(alone).check(&class, Arch::SM_90A).is_ok() && leaves_a_body_registers(&class, &alone);
+        is_kept.then_some(tile)
     })
+}
+
+fn leaves_a_body_registers(class: &Class, tile: &Sm90Schedule) -> bool {
+    class.body.is_none() || tile.accumulators() + CHOICE_REGISTERS <= max_accumulators(tile, class)
 }
 
 impl Sm90Schedule {

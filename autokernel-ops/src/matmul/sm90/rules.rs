@@ -254,8 +254,8 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "tile_is_one_of_its_heights",
-        words: "rows_up_to above 0 has tile_m in 8, 16, … 64, 80, 96, … of a quarter of it up to it, and as many stages up to 12 as fit \
-                beside a store box of f32",
+        words: "rows_up_to above 0 has tile_m in 8, 16, … 64, 80, 96, … of a quarter of it up to it, with a body 8 accumulators fewer \
+                than it could have alone, and as many stages up to 12 as fit beside a store box of f32",
         holds: |s, class, _| {
             s.rows_up_to == 0 || heights(class, s).any(|of| (of.tile_m, of.stages) == (s.tile_m, s.stages))
         },
@@ -448,7 +448,7 @@ fn max_with_blocks(s: &S, class: &Class) -> u32 {
 
 /// The most accumulators that ptxas fits without spilling: three consumers have 160 registers a thread, fewer have
 /// 232 or 240, adding up a split K needs some, a walk over shares more, and so does an epilogue such as `tanhf` or `erff` when all accumulators are live.
-fn max_accumulators(s: &S, class: &Class) -> u32 {
+pub(super) fn max_accumulators(s: &S, class: &Class) -> u32 {
     let limit = match (s.consumers, s.splits, s.stream_k) {
         (3, ..) => 96,
         (.., true) => 96,
