@@ -2,9 +2,10 @@
 
 use autokernel_core::{Dtype, Role};
 
+use super::behind::behind_reductions;
 use super::class::BodyClass;
 use super::written::Written;
-use super::{joined, made_scales, rotations, rows, zeros};
+use super::{joined, made_scales, rotations, zeros};
 use crate::body::check::Checker;
 use crate::body::{Body, Complaint, ELEMENTS, FP8, Kind, Operand, Place, Rotated, Step};
 use crate::matmul::block_scales::SCALED;
@@ -290,7 +291,7 @@ fn step<'b>(checker: &mut Checker<'b>, written: &Written, at: usize, (step, may_
         checker.complain(Place::Step(at), message);
     }
     let varies = checker.varies(at, step.expr());
-    let behind = rows::behind_reductions(&written.body);
+    let behind = behind_reductions(&written.body);
     let is_behind = step.expr().variables().iter().any(|name| behind.contains(name));
     match step {
         Step::Let { name, .. } => {

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::rows::behind_reductions;
+use super::behind::behind_reductions;
 use crate::body::{Body, Reduction, Step};
 use crate::expr::{Expr, Named};
 

@@ -1,5 +1,6 @@
 //! What a product's declaration computes from each sum and from other operands.
 
+mod behind;
 mod class;
 mod complaint;
 mod joined;

@@ -6,20 +6,6 @@ use std::collections::BTreeSet;
 use super::joined::{Join, joins};
 use crate::body::{Body, Kind, Step};
 
-/// The names of what depends on a reduction, reductions among them.
-pub fn behind_reductions(body: &Body) -> BTreeSet<&str> {
-    let mut names = BTreeSet::new();
-    for step in &body.steps {
-        let depends = || step.expr().variables().iter().any(|name| names.contains(name));
-        match step {
-            Step::Reduce { name, .. } => names.insert(name.as_str()),
-            Step::Let { name, .. } if depends() => names.insert(name.as_str()),
-            Step::Let { .. } | Step::Store { .. } => false,
-        };
-    }
-    names
-}
-
 /// Whether a step writes one number a row.
 pub fn writes_column(body: &Body, step: &Step) -> bool {
     matches!(step, Step::Store { output, .. } if body.operand(output).is_some_and(|it| it.kind == Kind::Column))

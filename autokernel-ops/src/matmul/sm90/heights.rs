@@ -3,12 +3,11 @@
 //! A model of a language has products of any number of rows, and rows that fill no tile are multiplied for nothing. So an image
 //! that many shapes share holds its kernel for several heights, of which a launch takes the one that fits.
 
-use autokernel_core::{Arch, Dtype};
+use autokernel_core::Dtype;
 
-use super::rules::max_accumulators;
+use super::registers::max_accumulators;
 use super::{MAX_SHARED_BYTES, Sm90Schedule, WARP_ROWS, WARPS_PER_WARPGROUP};
 use crate::matmul::problem::Class;
-use crate::matmul::schedule::Schedule;
 
 /// Up to so many rows heights follow each other in steps of the narrowest wgmma, then in twice such steps.
 const FINE_ROWS: u32 = 64;
@@ -22,9 +21,8 @@ const MOST_STAGES: u32 = 12;
 /// that body all of them.
 const CHOICE_REGISTERS: u32 = 8;
 
-/// The tiles of the image of `schedule`, lowest first, each as the schedule that has it; none where the image has one alone. Those
-/// that break a rule for `class` are left out.
-pub fn heights(class: &Class, schedule: &Sm90Schedule) -> impl Iterator<Item = Sm90Schedule> {
+/// The tiles that the image of `schedule` is asked for, lowest first, each as the schedule that has it; none where it has one alone.
+pub(super) fn asked_for(class: &Class, schedule: &Sm90Schedule) -> impl Iterator<Item = Sm90Schedule> {
     let (class, of_tallest) = (class.clone(), *schedule);
     let tallest = of_tallest.rows_up_to;
     let fine = (FINE_STEP..=FINE_ROWS.min(tallest)).step_by(FINE_STEP as usize);
@@ -33,22 +31,12 @@ pub fn heights(class: &Class, schedule: &Sm90Schedule) -> impl Iterator<Item = S
     all.filter_map(move |tile_m| {
         let tile = Sm90Schedule { tile_m, ..of_tallest };
         let tile = Sm90Schedule { stages: stages(&class, &tile), ..tile };
-        // What a tile must keep by itself; rules of images of several would ask this function.
-        let alone = Sm90Schedule { split_k: 1, ..tile.alone() };
-        let is_kept = Schedule::Sm90(alone).check(&class, Arch::SM_90A).is_ok() && leaves_a_body_registers(&class, &alone);
-        is_kept.then_some(tile)
+        leaves_a_body_registers(&class, &tile).then_some(tile)
     })
 }
 
 fn leaves_a_body_registers(class: &Class, tile: &Sm90Schedule) -> bool {
     class.body.is_none() || tile.accumulators() + CHOICE_REGISTERS <= max_accumulators(tile, class)
-}
-
-impl Sm90Schedule {
-    /// The same tile in an image that has no other.
-    pub fn alone(self) -> Self {
-        Sm90Schedule { rows_up_to: 0, ..self }
-    }
 }
 
 /// As many stages as fit beside one store box of the widest elements, so that they do not depend on what is written.

@@ -1,7 +1,9 @@
 //! Schedules of `sm90_matmul.cuh`: TMA, mbarrier pipeline, wgmma; Hopper only.
 
 mod heights;
+mod image;
 mod plan;
+mod registers;
 mod rules;
 mod sharing;
 
@@ -16,7 +18,7 @@ use crate::matmul::problem::Class;
 use crate::matmul::raster::Raster;
 use crate::matmul::weights::Weights;
 
-pub use heights::heights;
+pub use image::heights;
 pub use plan::{constants, plan};
 pub use rules::RULES;
 pub(super) use sharing::Sharing;
@@ -169,6 +171,11 @@ impl Sm90Schedule {
             Mode::Cooperative => self.consumers.max(1),
             Mode::PingPong => 1,
         }
+    }
+
+    /// The side of the tile that wgmma takes whole: its N.
+    fn width(&self) -> u32 {
+        if self.swap_ab { self.tile_m } else { self.tile_n }
     }
 
     /// fp32 accumulators of one consumer thread.

@@ -2,7 +2,8 @@
 
 use autokernel_core::{Arch, Dtype};
 
-use super::heights::heights;
+use super::heights::asked_for;
+use super::registers::{held_with_blocks, held_with_weights, max_accumulators, max_with_blocks, max_with_weights};
 use super::{MAX_SHARED_BYTES, Mode, SWIZZLE_BYTES, Sharing, Sm90Schedule as S, WARPS_PER_WARPGROUP, WGMMA_M};
 use crate::matmul::body::{BodyClass, Made};
 use crate::matmul::many::Many;
@@ -18,11 +19,6 @@ const MAX_SPLIT_K: u32 = 8;
 const TMA_UNIT_BYTES: u32 = 16;
 /// Bytes of a partial sum.
 const SUM_BYTES: u32 = 4;
-/// Registers beside accumulators and what a body needs: addresses and the state of the pipeline.
-const WORKING_REGISTERS: u32 = 40;
-
-/// Of those that a body needs, as many as are free beside fragments once these are multiplied.
-const SPARE_REGISTERS: u32 = 32;
 
 /// The rules, each of which may take those before it for granted.
 pub const RULES: &[Rule<S, Class>] = &[
@@ -257,11 +253,11 @@ pub const RULES: &[Rule<S, Class>] = &[
         words: "rows_up_to above 0 has tile_m in 8, 16, … 64, 80, 96, … of a quarter of it up to it, with a body 8 accumulators fewer \
                 than it could have alone, and as many stages up to 12 as fit beside a store box of f32",
         holds: |s, class, _| {
-            s.rows_up_to == 0 || heights(class, s).any(|of| (of.tile_m, of.stages) == (s.tile_m, s.stages))
+            s.rows_up_to == 0 || asked_for(class, s).any(|of| (of.tile_m, of.stages) == (s.tile_m, s.stages))
         },
         reason: |s, class, _| {
             let S { tile_m, stages, rows_up_to, .. } = s;
-            let tiles = heights(class, s).map(|of| format!("{} with stages = {}", of.tile_m, of.stages));
+            let tiles = asked_for(class, s).map(|of| format!("{} with stages = {}", of.tile_m, of.stages));
             let tiles = tiles.collect::<Vec<_>>().join(", ");
             format!("tile_m = {tile_m} with stages = {stages} is none of what rows_up_to = {rows_up_to} gives: {tiles}")
         },
@@ -367,11 +363,6 @@ impl S {
         (64..=256).contains(&extent) && extent.is_multiple_of(self.block())
     }
 
-    /// The side of the tile that wgmma takes whole: its N.
-    fn width(&self) -> u32 {
-        if self.swap_ab { self.tile_m } else { self.tile_n }
-    }
-
     fn ring_bytes(&self) -> u32 {
         self.stages * (self.tile_m + self.tile_n) * SWIZZLE_BYTES
     }
@@ -401,66 +392,7 @@ fn partial_bytes(s: &S) -> u32 {
     of_warp * consumer_warps(s).div_ceil(s.split_k) * (s.split_k - 1)
 }
 
-/// Registers of a consumer's accumulators, and of the fragments that it makes of weights: of each 64 columns two times 64 along K; more
-/// where words of 4-bit numbers and the sums of groups are there too.
-fn held_with_weights(s: &S, class: &Class) -> u32 {
-    let packed = class.weights.is_some_and(|weights| weights.dtype.numbers() > 1);
-    let (sums, fragments) = match (class.group().is_some(), packed) {
-        (false, _) => (1, 32),
-        (true, false) => (2, 32),
-        (true, true) => (2, 48),
-    };
-    let fragments = fragments + if class.has_zeros() { 8 } else { 0 };
-    let blocks = s.tile_n / (WGMMA_M * s.consumers_sharing_a_tile());
-    s.accumulators() * sums + fragments * blocks
-}
-
-fn max_with_weights(s: &S, class: &Class) -> u32 {
-    let limit: u32 = if s.consumers == 3 { 120 } else { 168 };
-    let needed = class.body_registers().saturating_sub(SPARE_REGISTERS);
-    limit.saturating_sub(needed)
-}
-
 /// Whether tiles of so many columns, one beside the other, begin with a block or lie inside of one.
 fn begins_with_blocks(columns: u32, block: u32) -> bool {
     columns > 0 && (block.is_multiple_of(columns) || columns.is_multiple_of(block))
-}
-
-/// Registers of a consumer's accumulators, of a part of the tile that is not scaled yet, and of the scales of the rows and columns of
-/// wgmma that a lane holds; of two parts, one of which is multiplied as the other is added, where there is one a stage.
-fn held_with_blocks(s: &S, class: &Class) -> u32 {
-    let blocks = (if s.swap_ab { s.tile_n } else { s.tile_m }) / (WGMMA_M * s.consumers_sharing_a_tile());
-    let of_columns = class.products() * class.columns_of_c(s.tile_n).div_ceil(class.block.unwrap_or(1));
-    let scales = if s.swap_ab { s.tile_m / 4 + blocks } else { 2 * blocks + of_columns };
-    let overlaps = blocks == 1 && s.width() <= 128 && s.consumers < 3;
-    s.accumulators() + (if overlaps { 2 } else { 1 }) * (s.width().min(128) / 2 + scales)
-}
-
-fn max_with_blocks(s: &S, class: &Class) -> u32 {
-    let limit: u32 = match (s.consumers, s.cluster_m * s.cluster_n) {
-        (3, _) => 120,
-        (2, _) if s.splits && s.swap_ab => 192,
-        (_, 1) => 200,
-        _ => 196,
-    };
-    limit.saturating_sub(class.body_registers().saturating_sub(SPARE_REGISTERS))
-}
-
-/// The most accumulators that ptxas fits without spilling: three consumers have 160 registers a thread, fewer have
-/// 232 or 240, adding up a split K needs some, a walk over shares more, and so does an epilogue such as `tanhf` or `erff` when all accumulators are live.
-pub(super) fn max_accumulators(s: &S, class: &Class) -> u32 {
-    let limit = match (s.consumers, s.splits, s.stream_k) {
-        (3, ..) => 96,
-        (.., true) => 96,
-        (_, false, false) => 192,
-        _ => 128,
-    };
-    let limit = limit - class.epilogue.cost().registers;
-    let registers = match s.consumers {
-        1 => 255,
-        2 => 232,
-        _ => 160,
-    };
-    let beside_body = |body: &BodyClass| registers - (WORKING_REGISTERS + body.registers()).min(registers);
-    class.body.as_ref().map_or(limit, |body| limit.min(beside_body(body)))
 }

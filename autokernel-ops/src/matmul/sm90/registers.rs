@@ -1,0 +1,69 @@
+//! Registers that a tile takes of a consumer's threads, and how many ptxas fits without spilling.
+
+use super::{Sm90Schedule as S, WGMMA_M};
+use crate::matmul::body::BodyClass;
+use crate::matmul::problem::Class;
+
+/// Registers beside accumulators and what a body needs: addresses and the state of the pipeline.
+const WORKING_REGISTERS: u32 = 40;
+/// Of those that a body needs, as many as are free beside fragments once these are multiplied.
+const SPARE_REGISTERS: u32 = 32;
+
+/// Registers of a consumer's accumulators, and of the fragments that it makes of weights: of each 64 columns two times 64 along K; more
+/// where words of 4-bit numbers and the sums of groups are there too.
+pub(super) fn held_with_weights(s: &S, class: &Class) -> u32 {
+    let packed = class.weights.is_some_and(|weights| weights.dtype.numbers() > 1);
+    let (sums, fragments) = match (class.group().is_some(), packed) {
+        (false, _) => (1, 32),
+        (true, false) => (2, 32),
+        (true, true) => (2, 48),
+    };
+    let fragments = fragments + if class.has_zeros() { 8 } else { 0 };
+    let blocks = s.tile_n / (WGMMA_M * s.consumers_sharing_a_tile());
+    s.accumulators() * sums + fragments * blocks
+}
+
+pub(super) fn max_with_weights(s: &S, class: &Class) -> u32 {
+    let limit: u32 = if s.consumers == 3 { 120 } else { 168 };
+    let needed = class.body_registers().saturating_sub(SPARE_REGISTERS);
+    limit.saturating_sub(needed)
+}
+
+/// Registers of a consumer's accumulators, of a part of the tile that is not scaled yet, and of the scales of the rows and columns of
+/// wgmma that a lane holds; of two parts, one of which is multiplied as the other is added, where there is one a stage.
+pub(super) fn held_with_blocks(s: &S, class: &Class) -> u32 {
+    let blocks = (if s.swap_ab { s.tile_n } else { s.tile_m }) / (WGMMA_M * s.consumers_sharing_a_tile());
+    let of_columns = class.products() * class.columns_of_c(s.tile_n).div_ceil(class.block.unwrap_or(1));
+    let scales = if s.swap_ab { s.tile_m / 4 + blocks } else { 2 * blocks + of_columns };
+    let overlaps = blocks == 1 && s.width() <= 128 && s.consumers < 3;
+    s.accumulators() + (if overlaps { 2 } else { 1 }) * (s.width().min(128) / 2 + scales)
+}
+
+pub(super) fn max_with_blocks(s: &S, class: &Class) -> u32 {
+    let limit: u32 = match (s.consumers, s.cluster_m * s.cluster_n) {
+        (3, _) => 120,
+        (2, _) if s.splits && s.swap_ab => 192,
+        (_, 1) => 200,
+        _ => 196,
+    };
+    limit.saturating_sub(class.body_registers().saturating_sub(SPARE_REGISTERS))
+}
+
+/// The most accumulators that ptxas fits without spilling: three consumers have 160 registers a thread, fewer have
+/// 232 or 240, adding up a split K needs some, a walk over shares more, and so does an epilogue such as `tanhf` or `erff` when all accumulators are live.
+pub(super) fn max_accumulators(s: &S, class: &Class) -> u32 {
+    let limit = match (s.consumers, s.splits, s.stream_k) {
+        (3, ..) => 96,
+        (.., true) => 96,
+        (_, false, false) => 192,
+        _ => 128,
+    };
+    let limit = limit - class.epilogue.cost().registers;
+    let registers = match s.consumers {
+        1 => 255,
+        2 => 232,
+        _ => 160,
+    };
+    let beside_body = |body: &BodyClass| registers - (WORKING_REGISTERS + body.registers()).min(registers);
+    class.body.as_ref().map_or(limit, |body| limit.min(beside_body(body)))
+}
