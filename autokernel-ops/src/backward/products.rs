@@ -364,7 +364,7 @@ fn as_output(operand: &Operand) -> Operand {
 }
 
 fn product_of(name: String, [a, b]: [&Operand; 2]) -> Product {
-    Product { name, a: a.name.clone(), a_scales: None, b: b.name.clone(), scales: None, zeros: None }
+    Product::plain(name, &a.name, &b.name)
 }
 
 #[cfg(test)]

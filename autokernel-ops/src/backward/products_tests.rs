@@ -23,7 +23,7 @@ fn problem() -> Problem {
         writes("h", Kind::Matrix, Dtype::Bf16),
     ];
     let [x, w, dot] = ["x_", "w", "dot"].map(str::to_owned);
-    let product = Product { name: dot, a: x, a_scales: None, b: w, scales: None, zeros: None };
+    let product = Product::plain(dot, x, w);
     let written = Written { product, second: None, body: Body { operands, steps, ..Body::default() } };
     of(written, Layout::Nt)
 }

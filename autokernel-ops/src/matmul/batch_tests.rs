@@ -28,14 +28,7 @@ fn written() -> Written {
         batch(writes("out", Kind::Matrix, Dtype::Bf16)),
     ];
     let value = name("dot") * name("alpha") + name("bias") + name("shift") + name("skip");
-    let product = Product {
-        name: "dot".to_owned(),
-        a: "x".to_owned(),
-        a_scales: None,
-        b: "w".to_owned(),
-        scales: None,
-        zeros: None,
-    };
+    let product = Product::plain("dot", "x", "w");
     Written {
         product,
         second: None,
@@ -105,15 +98,8 @@ fn grouped() -> Problem {
         steps: vec![store("out", name("gated") * name("raised") + name("bias"))],
         ..Default::default()
     };
-    let product = Product {
-        name: "gated".to_owned(),
-        a: "x".to_owned(),
-        a_scales: None,
-        b: "gate".to_owned(),
-        scales: None,
-        zeros: None,
-    };
-    let second = Some(Second { name: "raised".to_owned(), b: "up".to_owned(), scales: None, zeros: None });
+    let product = Product::plain("gated", "x", "gate");
+    let second = Some(Second::plain("raised", "up"));
     let body = Body::new(Written { product, second, body }).unwrap();
     let plain = Problem::new(Dtype::Bf16, Layout::Nt, "identity".parse().unwrap());
     Problem { body: Some(body.into()), ..plain }
@@ -204,15 +190,8 @@ fn a_second_factor_of_groups_along_k_is_a_matrix_as_the_others_are() {
         batch(writes("out", Kind::Matrix, Dtype::F32)),
     ];
     let body = body::Body { operands, steps: vec![store("out", name("one") + name("other"))], ..Default::default() };
-    let product = Product {
-        name: "one".to_owned(),
-        a: "x".to_owned(),
-        a_scales: None,
-        b: "dy".to_owned(),
-        scales: None,
-        zeros: None,
-    };
-    let second = Some(Second { name: "other".to_owned(), b: "dz".to_owned(), scales: None, zeros: None });
+    let product = Product::plain("one", "x", "dy");
+    let second = Some(Second::plain("other", "dz"));
     let told = Body::new(Written { product, second, body }).unwrap_err();
     assert_eq!(told[0].place, Place::Operand(2));
     assert!(

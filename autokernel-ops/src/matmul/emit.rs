@@ -70,7 +70,7 @@ pub fn kernel(problem: &Problem, schedule: &Schedule) -> (KernelSource, LaunchPl
          extern \"C\" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks){cluster}\n\
          {symbol}(const __grid_constant__ Args args) {{\n  Kernel::run(args);\n}}\n{together}",
         includes = includes(&roots::of_kernel(&class, schedule)),
-        kernel = kernel_type(&schedules, |name| {
+        kernel = kernel_type(schedule, &schedules, |name| {
             format!("autokernel::{family}::{template}<{problem_type}, {name}, Args{body}>")
         }),
         batch = batch::print(&operands, &step.args, &signature(problem), None),
@@ -85,7 +85,7 @@ pub fn kernel(problem: &Problem, schedule: &Schedule) -> (KernelSource, LaunchPl
 fn schedules(class: &Class, schedule: &Schedule) -> Vec<(String, Vec<Constant>)> {
     match schedule {
         Schedule::Sm80(schedule) => vec![("Schedule".to_owned(), sm80::constants(class, schedule))],
-        Schedule::Sm90(schedule) if schedule.rows_up_to > 0 => {
+        Schedule::Sm90(schedule) if schedule.has_heights() => {
             let of_height = |tile: Sm90Schedule| (format!("Schedule{}", tile.tile_m), sm90::constants(class, &tile));
             sm90::heights(class, schedule).map(of_height).collect()
         }
@@ -94,13 +94,13 @@ fn schedules(class: &Class, schedule: &Schedule) -> Vec<(String, Vec<Constant>)>
 }
 
 /// What runs: `of` each schedule, of several the one that a launch asks for.
-fn kernel_type(schedules: &[(String, Vec<Constant>)], of: impl Fn(&str) -> String) -> String {
-    match schedules {
-        [(name, _)] if name == "Schedule" => of(name),
-        several => {
-            let kernels: Vec<String> = several.iter().map(|(name, _)| format!("\n    {}", of(name))).collect();
-            format!("autokernel::sm90::OneOfHeights<{}>", kernels.join(","))
+fn kernel_type(schedule: &Schedule, structs: &[(String, Vec<Constant>)], of: impl Fn(&str) -> String) -> String {
+    let kernels: Vec<String> = structs.iter().map(|(name, _)| of(name)).collect();
+    match schedule {
+        Schedule::Sm90(schedule) if schedule.has_heights() => {
+            format!("autokernel::sm90::OneOfHeights<\n    {}>", kernels.join(",\n    "))
         }
+        _ => kernels.concat(),
     }
 }
 

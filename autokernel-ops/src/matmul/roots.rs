@@ -106,7 +106,7 @@ pub fn of_kernel(class: &Class, schedule: &Schedule) -> Vec<&'static str> {
     match schedule {
         Schedule::Sm80(_) => SM80.of_class(class),
         Schedule::Sm90(schedule) => {
-            let heights = (schedule.rows_up_to > 0).then_some(HEIGHTS);
+            let heights = schedule.has_heights().then_some(HEIGHTS);
             SM90.of_class(class).into_iter().chain(heights).collect()
         }
     }

@@ -25,14 +25,7 @@ fn written() -> Written {
         writes("out", Kind::Matrix, Dtype::Bf16),
     ];
     let steps = vec![bind("y", y), store("pre", name("y")), store("out", name("y") + name("skip"))];
-    let product = Product {
-        name: "dot".to_owned(),
-        a: "x".to_owned(),
-        a_scales: None,
-        b: "w".to_owned(),
-        scales: None,
-        zeros: None,
-    };
+    let product = Product::plain("dot", "x", "w");
     Written { product, second: None, body: body::Body { operands, steps, ..body::Body::default() } }
 }
 
@@ -183,14 +176,7 @@ fn crowded(values: usize, function: Math) -> Written {
         reads("w", Kind::Matrix, Dtype::Bf16),
         writes("out", Kind::Matrix, Dtype::Bf16),
     ];
-    let product = Product {
-        name: "dot".to_owned(),
-        a: "x".to_owned(),
-        a_scales: None,
-        b: "w".to_owned(),
-        scales: None,
-        zeros: None,
-    };
+    let product = Product::plain("dot", "x", "w");
     Written { product, second: None, body: body::Body { operands, steps, ..body::Body::default() } }
 }
 

@@ -19,14 +19,7 @@ fn written(input: Dtype, kind: Kind) -> Written {
         writes("other", Kind::Matrix, Dtype::E5m2),
     ];
     let steps = vec![bind("y", name("dot") / name("scale")), store("out", name("y")), store("other", name("y"))];
-    let product = Product {
-        name: "dot".to_owned(),
-        a: "x".to_owned(),
-        a_scales: None,
-        b: "w".to_owned(),
-        scales: None,
-        zeros: None,
-    };
+    let product = Product::plain("dot", "x", "w");
     Written { product, second: None, body: body::Body { operands, steps, ..body::Body::default() } }
 }
 

@@ -34,14 +34,7 @@ fn written() -> Written {
         reduce("sum", Reduction::Sum, exp(name("y") - name("most"))),
         store("lse", name("most") + ln(name("sum"))),
     ];
-    let product = Product {
-        name: "dot".to_owned(),
-        a: "x".to_owned(),
-        a_scales: None,
-        b: "w".to_owned(),
-        scales: None,
-        zeros: None,
-    };
+    let product = Product::plain("dot", "x", "w");
     Written { product, second: None, body: body::Body { operands, steps, ..body::Body::default() } }
 }
 

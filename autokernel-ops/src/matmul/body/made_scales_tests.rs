@@ -21,14 +21,7 @@ fn written(out: Dtype, scales: Dtype) -> Written {
         writes("out", Kind::Matrix, out),
     ];
     let steps = vec![bind("y", name("dot") + name("bias")), store("other", name("y")), store("out", name("y"))];
-    let product = Product {
-        name: "dot".to_owned(),
-        a: "x".to_owned(),
-        a_scales: None,
-        b: "w".to_owned(),
-        scales: None,
-        zeros: None,
-    };
+    let product = Product::plain("dot", "x", "w");
     let made_scales = vec![MadeScales { output: "out".to_owned(), scales: "out_scales".to_owned(), block: 128 }];
     let body = body::Body { operands, steps, made_scales, ..body::Body::default() };
     Written { product, second: None, body }
@@ -134,7 +127,7 @@ fn what_makes_no_scales_is_refused_with_its_remedy() {
 fn before_hopper_no_warp_holds_blocks_of_two_products() {
     let mut two = written(Dtype::E4m3, Dtype::F32);
     two.body.operands.push(reads("up", Kind::Matrix, Dtype::Bf16));
-    two.second = Some(Second { name: "dot2".to_owned(), b: "up".to_owned(), scales: None, zeros: None });
+    two.second = Some(Second::plain("dot2", "up"));
     two.body.steps[0] = bind("y", name("dot") + name("dot2") + name("bias"));
     let class = Problem { body: Some(Body::new(two).unwrap().into()), ..problem() }.class();
     assert!(class.families(Arch::SM_80).is_empty() && !class.families(Arch::SM_90A).is_empty());

@@ -20,15 +20,8 @@ fn written() -> Written {
         writes("out", Kind::Matrix, Dtype::Bf16),
     ];
     let steps = vec![store("out", name("gated") * name("raised") + name("bias"))];
-    let product = Product {
-        name: "gated".to_owned(),
-        a: "x".to_owned(),
-        a_scales: None,
-        b: "gate".to_owned(),
-        scales: None,
-        zeros: None,
-    };
-    let second = Some(Second { name: "raised".to_owned(), b: "up".to_owned(), scales: None, zeros: None });
+    let product = Product::plain("gated", "x", "gate");
+    let second = Some(Second::plain("raised", "up"));
     Written { product, second, body: body::Body { operands, steps, ..body::Body::default() } }
 }
 

@@ -39,6 +39,14 @@ pub struct Product {
     pub zeros: Option<String>,
 }
 
+impl Product {
+    /// The product `name` of `a` and `b`, neither with scales.
+    pub fn plain(name: impl Into<String>, a: impl Into<String>, b: impl Into<String>) -> Self {
+        let [name, a, b] = [name.into(), a.into(), b.into()];
+        Product { name, a, a_scales: None, b, scales: None, zeros: None }
+    }
+}
+
 /// `let name = dot(a, b);` with the `a` of the product before it, and a `b` that lies as that one's does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -53,6 +61,13 @@ pub struct Second {
     /// The operand of zero points of groups of `b`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zeros: Option<String>,
+}
+
+impl Second {
+    /// The product `name` with `b`, which has no scales.
+    pub fn plain(name: impl Into<String>, b: impl Into<String>) -> Self {
+        Second { name: name.into(), b: b.into(), scales: None, zeros: None }
+    }
 }
 
 /// The numbers of an output that is scaled and of what holds its scales.

@@ -117,8 +117,8 @@ impl Model {
         let [_, n, _] = sizes;
         // The portable family stores by vectors, into a copy where C lies elsewhere.
         let stores_by_tma = image.instruction == Instruction::Wgmma;
-        let by_tma = !stores_by_tma || f64::from(n) * image.output_bytes % f64::from(VECTOR_BYTES) == 0.0;
-        let slower = if by_tma { 1.0 } else { ORDINARY_STORES };
+        let is_whole = f64::from(n) * image.output_bytes % f64::from(VECTOR_BYTES) == 0.0;
+        let slower = if stores_by_tma && !is_whole { ORDINARY_STORES } else { 1.0 };
         let bytes = slower * f64::from(image.geometry.tile_m * image.geometry.columns) * image.output_bytes;
         let hidden = if image.ping_pong { constants.ping_pong_store } else { 1.0 };
         (1.0 + hidden * (turns.longest - 1.0).max(0.0)) * bytes / self.stored_per_ms()

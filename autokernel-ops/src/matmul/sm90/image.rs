@@ -19,6 +19,11 @@ pub fn heights(class: &Class, schedule: &Sm90Schedule) -> impl Iterator<Item = S
 }
 
 impl Sm90Schedule {
+    /// Whether its image has tiles of several heights.
+    pub fn has_heights(&self) -> bool {
+        self.rows_up_to > 0
+    }
+
     /// The same tile in an image that has no other.
     pub fn alone(self) -> Self {
         Sm90Schedule { rows_up_to: 0, ..self }

@@ -79,7 +79,7 @@ fn args(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -> Vec<Fiel
     }
     args.extend(operands.extents());
     args.extend(raster(schedule.raster));
-    if schedule.rows_up_to > 0 {
+    if schedule.has_heights() {
         args.push(field(TILE_M, Arg::Knob { value: i32::try_from(tile_m).unwrap_or(i32::MAX) }));
     }
     if schedule.splits {

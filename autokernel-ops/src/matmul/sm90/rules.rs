@@ -240,7 +240,7 @@ pub const RULES: &[Rule<S, Class>] = &[
                 blocks",
         holds: |s, class, _| {
             let is_plain = s.swap_ab && s.cluster_m * s.cluster_n == 1 && !s.stream_k;
-            s.rows_up_to == 0 || is_plain && class.weights.is_none() && class.block.is_none()
+            !s.has_heights() || is_plain && class.weights.is_none() && class.block.is_none()
         },
         reason: |_, _, _| {
             "an image of several heights asks for swap_ab, cluster 1x1, stream_k = false and factors of one type without scales of \
@@ -253,7 +253,7 @@ pub const RULES: &[Rule<S, Class>] = &[
         words: "rows_up_to above 0 has tile_m in 8, 16, … 64, 80, 96, … of a quarter of it up to it, with a body 8 accumulators fewer \
                 than it could have alone, and as many stages up to 12 as fit beside a store box of f32",
         holds: |s, class, _| {
-            s.rows_up_to == 0 || asked_for(class, s).any(|of| (of.tile_m, of.stages) == (s.tile_m, s.stages))
+            !s.has_heights() || asked_for(class, s).any(|of| (of.tile_m, of.stages) == (s.tile_m, s.stages))
         },
         reason: |s, class, _| {
             let S { tile_m, stages, rows_up_to, .. } = s;
