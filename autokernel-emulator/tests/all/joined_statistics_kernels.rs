@@ -7,12 +7,13 @@ use crate::support::arguments;
 use crate::support::case::{SM80, SM90};
 use crate::support::compile::{Change, Compiler};
 use crate::support::host::{Matrix, Shape, allocate, download, product, shape};
+use crate::support::reducing::{CREWS, OF_TWO_PRODUCTS, SHARED_BY_WARPS, SPLIT_AND_SWAPPED};
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype::{Bf16, F32};
 use autokernel_codegen::matmul::body::oracle;
 use autokernel_codegen::matmul::plan::signature;
 use autokernel_codegen::matmul::problem::{Layout, Problem};
-use autokernel_codegen::matmul::schedule::{Mode, Schedule, Sm80Schedule, Sm90Schedule};
+use autokernel_codegen::matmul::schedule::{Schedule, Sm90Schedule};
 use autokernel_codegen::matmul::{emit, extents};
 use autokernel_codegen::rows::oracle::Ball;
 use autokernel_core::LaunchPlan;
@@ -188,39 +189,31 @@ fn check(test: &str, source: &str, schedules: &[Schedule], arch: Arch) {
 
 #[test]
 fn exponentials_of_cooperating_and_alternating_consumers_are_summed() {
-    let schedules = [
-        SM90,
-        Sm90Schedule { tile_m: 128, tile_n: 96, consumers: 2, ..SM90 },
-        Sm90Schedule { tile_n: 128, consumers: 2, mode: Mode::PingPong, cluster_m: 2, ..SM90 },
-        // Fewer columns than elements are held of.
-        Sm90Schedule { tile_n: 24, ..SM90 },
-    ];
     let test = "exponentials_of_cooperating_and_alternating_consumers_are_summed";
-    check(test, LOSS, &schedules.map(Schedule::Sm90), Arch::SM_90A);
+    check(test, LOSS, &CREWS.map(Schedule::Sm90), Arch::SM_90A);
+    let of_fewer_columns_than_are_held = Sm90Schedule { tile_n: 24, ..SM90 };
+    check(test, LOSS, &[Schedule::Sm90(of_fewer_columns_than_are_held)], Arch::SM_90A);
 }
 
 #[test]
 fn exponentials_of_split_and_swapped_tiles_are_summed() {
-    let schedules = [
-        Sm90Schedule { splits: true, split_k: 4, stages: 4, ..SM90 },
-        Sm90Schedule { tile_m: 16, swap_ab: true, ..SM90 },
-        Sm90Schedule { tile_m: 40, tile_n: 128, consumers: 2, swap_ab: true, cluster_n: 1, ..SM90 },
-    ];
-    check("exponentials_of_split_and_swapped_tiles_are_summed", LOSS, &schedules.map(Schedule::Sm90), Arch::SM_90A);
+    check(
+        "exponentials_of_split_and_swapped_tiles_are_summed",
+        LOSS,
+        &SPLIT_AND_SWAPPED.map(Schedule::Sm90),
+        Arch::SM_90A,
+    );
 }
 
 #[test]
 fn exponentials_of_tiles_that_warps_share_are_summed() {
-    let schedules =
-        [SM80, Sm80Schedule { tile_m: 32, tile_n: 128, warps_m: 1, warps_n: 4, ..SM80 }].map(Schedule::Sm80);
-    check("exponentials_of_tiles_that_warps_share_are_summed", LOSS, &schedules, Arch::SM_80);
+    check("exponentials_of_tiles_that_warps_share_are_summed", LOSS, &SHARED_BY_WARPS.map(Schedule::Sm80), Arch::SM_80);
 }
 
 #[test]
 fn exponentials_of_what_two_products_make_are_summed_beside_elements() {
     let test = "exponentials_of_what_two_products_make_are_summed_beside_elements";
-    let swapped = Sm90Schedule { tile_m: 16, tile_n: 128, swap_ab: true, ..SM90 };
-    check(test, TWO, &[Sm90Schedule { tile_n: 128, ..SM90 }, swapped].map(Schedule::Sm90), Arch::SM_90A);
+    check(test, TWO, &OF_TWO_PRODUCTS.map(Schedule::Sm90), Arch::SM_90A);
     check(test, TWO, &[Schedule::Sm80(SM80)], Arch::SM_80);
 }
 

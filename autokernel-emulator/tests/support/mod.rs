@@ -7,5 +7,6 @@ mod attention_sequences;
 pub mod case;
 pub mod compile;
 pub mod host;
+pub mod reducing;
 pub mod rows;
 pub mod skip;
