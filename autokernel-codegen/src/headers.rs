@@ -3,8 +3,9 @@
 //! A kernel depends on the files that it includes and on no others, so that a changed file recompiles its users alone
 //! and makes only their measurements old.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Component, Path, PathBuf};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use crate::emit::{Header, all_headers};
 use crate::hash;
@@ -17,7 +18,11 @@ pub fn included_by(cuda: &str) -> Vec<Header> {
 /// The hash of `roots` and the files that they include: 12 hexadecimal digits that stay the same as long as the kernels
 /// made of them do.
 pub fn digest(roots: &[&str]) -> String {
-    digest_of(roots, &all_headers().collect::<Vec<_>>())
+    // The files are part of this program. A report asks once a target, of which a study may have thousands.
+    static KNOWN: LazyLock<Mutex<HashMap<Vec<String>, String>>> = LazyLock::new(Mutex::default);
+    let key = roots.iter().map(|&root| root.to_owned()).collect();
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    known.entry(key).or_insert_with(|| digest_of(roots, &all_headers().collect::<Vec<_>>())).clone()
 }
 
 fn digest_of(roots: &[&str], headers: &[(&str, &str)]) -> String {

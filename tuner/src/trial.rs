@@ -2,6 +2,8 @@
 
 use autokernel_codegen::schedule::Schedule;
 use hmac_sha256::Hash;
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
@@ -26,12 +28,12 @@ pub struct Trial {
     /// Why, in the proposer's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// What was tuned.
-    pub target: Target,
+    /// What was tuned, which its trials share.
+    pub target: Arc<Target>,
     /// What was tried.
     pub schedule: Schedule,
     /// Where.
-    pub environment: Environment,
+    pub environment: Arc<Environment>,
     /// What became of it.
     pub outcome: Outcome,
     /// What the trial took in all, in seconds: compiling, checking and timing.

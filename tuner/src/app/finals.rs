@@ -86,10 +86,10 @@ fn hold(
 fn targets(args: &FinalArgs, journal: &Journal, bench: &Bench) -> Vec<Target> {
     let mut targets: Vec<Target> = Vec::new();
     for trial in journal.trials() {
-        let (target, class) = (&trial.target, trial.target.problem.class());
+        let (target, class) = (&*trial.target, trial.target.problem.class());
         let wanted =
             is_wanted(&args.shape, &target.shape) && args.problem.as_ref().is_none_or(|slug| *slug == class.slug());
-        if wanted && !targets.contains(target) && trial.environment == bench.environment(&target.problem) {
+        if wanted && !targets.contains(target) && *trial.environment == bench.environment(&target.problem) {
             targets.push(target.clone());
         }
     }

@@ -26,7 +26,10 @@ use crate::target::Target;
 /// # Errors
 /// It cannot be read.
 pub fn store(url: &StudyUrl, jobs: &[Job], stop: &Stop) -> Result<Box<dyn Store>, AppError> {
-    let task = |job: &Job| Task { target: job.target.clone(), environment: job.evaluator.about().environment.clone() };
+    let task = |job: &Job| Task {
+        target: job.target.clone().into(),
+        environment: job.evaluator.about().environment.clone().into(),
+    };
     let scope = Scope::Searches(jobs.iter().map(task).collect());
     Ok(Box::new(Study::read(Queue::open(Link::open(url, stop)?)?, scope)?))
 }

@@ -229,11 +229,11 @@ impl<'r> Run<'r> {
     fn history(&self, target: &Target, environment: &Environment) -> Vec<Trial> {
         let searcher = Searcher { strategy: strategy_name(self.args), seed: self.args.seed };
         let class = target.problem.class();
-        let own = |trial: &Trial| trial.target == *target && searcher.made(trial);
+        let own = |trial: &Trial| *trial.target == *target && searcher.made(trial);
         let related = |trial: &&Trial| {
-            trial.environment == *environment
+            *trial.environment == *environment
                 && trial.target.arch == target.arch
-                && (trial.target == *target || trial.target.problem.class() == class)
+                && (*trial.target == *target || trial.target.problem.class() == class)
         };
         let before = self.store.records().trials().iter().take_while(|trial| !own(trial));
         before.filter(related).cloned().collect()

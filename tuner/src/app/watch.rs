@@ -67,5 +67,5 @@ fn folder_of(Kind { gpu, driver, nvcc, .. }: &Kind) -> String {
 fn task(wanted: &Wanted, kind: &Kind, sizes: GroupSizes) -> Task {
     let target = Target { problem: wanted.problem.clone(), arch: kind.arch, shape: wanted.shape };
     let environment = Elsewhere::new(kind, &target, sizes).about().environment.clone();
-    Task { target, environment }
+    Task { target: target.into(), environment: environment.into() }
 }

@@ -93,15 +93,15 @@ impl Here {
                 let problem = &task.target.problem;
                 let serves = {
                     let gpus = gpus.borrow();
-                    gpus.environment(problem) == task.environment && gpus.runs(task.target.arch)
+                    gpus.environment(problem) == *task.environment && gpus.runs(task.target.arch)
                 };
                 serves.then(|| Box::new(GpuEvaluator::new(Rc::clone(gpus), problem, Effort::THOROUGH)) as Box<_>)
             }
             What::Spaces(library, delay) => {
                 let recorded = |(_, recording): &&(String, Arc<Recording>)| {
                     let has = |shape| Target { problem: recording.problem.clone(), arch: recording.arch, shape };
-                    recording.environment == task.environment
-                        && recording.shapes.iter().any(|recorded| has(recorded.shape) == task.target)
+                    recording.environment == *task.environment
+                        && recording.shapes.iter().any(|recorded| has(recorded.shape) == *task.target)
                 };
                 let (name, recording) = library.recordings.iter().find(recorded)?;
                 Some(Box::new(Replay::new(Arc::clone(recording), name.clone()).with_delay(*delay)))

@@ -128,9 +128,9 @@ impl Arena {
             seed: None,
             proposed_by,
             why: None,
-            target: self.target.clone(),
+            target: self.target.clone().into(),
             schedule,
-            environment: self.recording.environment.clone(),
+            environment: self.recording.environment.clone().into(),
             outcome: outcome.unwrap_or(Outcome::Failed(crate::outcome::Failure::NotRecorded)),
             seconds: 0.0,
         }

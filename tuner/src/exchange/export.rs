@@ -41,13 +41,13 @@ pub fn export(
     std::fs::create_dir_all(folder).map_err(|source| ExchangeError::Io { path: folder.to_owned(), source })?;
     let mut places: Vec<(&Target, &Environment)> = Vec::new();
     for trial in trials {
-        if !places.contains(&(&trial.target, &trial.environment)) {
-            places.push((&trial.target, &trial.environment));
+        if !places.contains(&(&*trial.target, &*trial.environment)) {
+            places.push((&*trial.target, &*trial.environment));
         }
     }
     let mut written: Vec<Exported> = Vec::new();
     for (target, environment) in places {
-        let of_place = |trial: &&&Trial| trial.target == *target && trial.environment == *environment;
+        let of_place = |trial: &&&Trial| *trial.target == *target && *trial.environment == *environment;
         let rows: Vec<&Trial> = trials.iter().filter(of_place).copied().collect();
         let results =
             Results { schema_version: SCHEMA_VERSION.to_owned(), results: rows.iter().filter_map(row).collect() };

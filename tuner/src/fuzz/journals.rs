@@ -34,7 +34,7 @@ pub(super) fn trials() -> Vec<Trial> {
         seed: Some(7),
         proposed_by: "surrogate".to_owned().into(),
         why: None,
-        target: Target { problem: problem.clone(), arch: Arch::SM_90A, shape: extents(512, 512, 512) },
+        target: Target { problem: problem.clone(), arch: Arch::SM_90A, shape: extents(512, 512, 512) }.into(),
         schedule: schedules[at],
         environment: Environment {
             gpu: "NVIDIA H200".to_owned(),
@@ -43,7 +43,8 @@ pub(super) fn trials() -> Vec<Trial> {
             kernels: "3".to_owned(),
             objective: Default::default(),
             group_sizes: Default::default(),
-        },
+        }
+        .into(),
         outcome: outcome(at),
         seconds: 0.5,
     };

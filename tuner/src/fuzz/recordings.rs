@@ -19,9 +19,9 @@ fn recording() -> Recording {
     let rows = trials.into_iter().map(|trial| (trial.schedule, trial.outcome)).collect();
     let text = |text: &str| text.to_owned();
     Recording {
-        problem: first.target.problem,
+        problem: first.target.problem.clone(),
         arch: first.target.arch,
-        environment: first.environment,
+        environment: (*first.environment).clone(),
         gpu,
         method: Method {
             data: text("none"),

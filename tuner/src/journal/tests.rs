@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use super::*;
 use crate::environment::Environment;
 use crate::outcome::{Failure, Measurement, Outcome};
@@ -19,7 +21,7 @@ fn trial(edge: u32, outcome: Outcome) -> Trial {
         seed: None,
         proposed_by: text("local").into(),
         why: None,
-        target: Target { problem, arch: Arch::SM_90A, shape: extents(edge, edge, edge) },
+        target: Target { problem, arch: Arch::SM_90A, shape: extents(edge, edge, edge) }.into(),
         schedule,
         environment: Environment {
             gpu: text("g"),
@@ -28,7 +30,8 @@ fn trial(edge: u32, outcome: Outcome) -> Trial {
             kernels: text("k"),
             objective: Default::default(),
             group_sizes: Default::default(),
-        },
+        }
+        .into(),
         outcome,
         seconds: 0.5,
     }
@@ -59,7 +62,7 @@ fn trials_finals_and_the_time_of_cublas_stand_in_one_journal() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("history.jsonl");
     let trial = measured(1);
-    let (target, environment) = (&trial.target, &trial.environment);
+    let (target, environment) = (&*trial.target, &*trial.environment);
     let held = HeldFinal {
         at: trial.at.clone(),
         target: target.clone(),
@@ -225,13 +228,15 @@ fn starting_over_puts_the_old_journal_aside() {
 fn every_part_of_the_key_tells_trials_apart() {
     let base = measured(1);
     let changes: [fn(&mut Trial); 7] = [
-        |trial| trial.target.shape = extents(1, 1, 7),
-        |trial| trial.target.problem = Problem::matmul(Dtype::Bf16, Layout::Nt, "gelu".parse().unwrap()),
-        |trial| trial.target.arch = Arch::SM_80,
-        |trial| trial.environment.gpu = "other".to_owned(),
-        |trial| trial.environment.driver = "other".to_owned(),
-        |trial| trial.environment.nvcc = "other".to_owned(),
-        |trial| trial.environment.kernels = "other".to_owned(),
+        |trial| Arc::make_mut(&mut trial.target).shape = extents(1, 1, 7),
+        |trial| {
+            Arc::make_mut(&mut trial.target).problem = Problem::matmul(Dtype::Bf16, Layout::Nt, "gelu".parse().unwrap())
+        },
+        |trial| Arc::make_mut(&mut trial.target).arch = Arch::SM_80,
+        |trial| Arc::make_mut(&mut trial.environment).gpu = "other".to_owned(),
+        |trial| Arc::make_mut(&mut trial.environment).driver = "other".to_owned(),
+        |trial| Arc::make_mut(&mut trial.environment).nvcc = "other".to_owned(),
+        |trial| Arc::make_mut(&mut trial.environment).kernels = "other".to_owned(),
     ];
     for change in changes {
         let mut other = base.clone();

@@ -188,7 +188,7 @@ mod tests {
             seed: None,
             proposed_by: text().into(),
             why: None,
-            target: Target { problem: problem.clone(), arch: Arch::SM_90A, shape: extents(1, 1, 1) },
+            target: Target { problem: problem.clone(), arch: Arch::SM_90A, shape: extents(1, 1, 1) }.into(),
             schedule: schedule.with("raster_group", number as u16 + 1).unwrap(),
             environment: Environment {
                 gpu: text(),
@@ -197,7 +197,8 @@ mod tests {
                 kernels: text(),
                 objective: Default::default(),
                 group_sizes: Default::default(),
-            },
+            }
+            .into(),
             outcome: Outcome::Measured(Measurement::new(ms, 0.1, 10)),
             seconds: 0.1,
         };

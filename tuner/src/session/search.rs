@@ -256,9 +256,9 @@ impl Batch {
             seed: Some(self.seed),
             proposed_by: proposal.map_or(Proposer::Other(String::new()), |proposal| proposal.proposed_by.clone()),
             why: proposal.and_then(|proposal| proposal.why.clone()),
-            target: target.clone(),
+            target: target.clone().into(),
             schedule,
-            environment: self.environment.clone(),
+            environment: self.environment.clone().into(),
             outcome: Outcome::Failed(Failure::Crash { detail: "it was not seen to end".to_owned() }),
             seconds: 0.0,
         }

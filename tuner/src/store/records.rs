@@ -79,7 +79,7 @@ impl Records {
         target: &'r Target,
         environment: &'r Environment,
     ) -> impl Iterator<Item = &'r Trial> {
-        self.trials.iter().filter(move |trial| trial.target == *target && trial.environment == *environment)
+        self.trials.iter().filter(move |trial| *trial.target == *target && *trial.environment == *environment)
     }
 
     /// Every final.

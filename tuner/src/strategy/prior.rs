@@ -41,7 +41,7 @@ pub fn logs(brief: &Brief) -> Vec<f64> {
 fn neighbours_surprises(brief: &Brief) -> Vec<(usize, f64)> {
     let index: HashMap<&Schedule, usize> = brief.space.iter().enumerate().map(|(index, of)| (of, index)).collect();
     let mut by_shape: BTreeMap<Extents, Vec<(usize, f64)>> = BTreeMap::new();
-    for trial in brief.history.iter().filter(|trial| trial.target != brief.target) {
+    for trial in brief.history.iter().filter(|trial| *trial.target != brief.target) {
         if let (Some(&index), Some(ms)) = (index.get(&trial.schedule), trial.cost()) {
             let expected = Prior::new(&trial.target, &brief.gpu).predicted_ms(&trial.schedule);
             by_shape.entry(trial.target.shape).or_default().push((index, (ms / expected).ln()));

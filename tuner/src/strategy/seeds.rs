@@ -105,7 +105,7 @@ pub(super) fn told_before<'b>(
 }
 
 fn own_history(brief: &Brief) -> impl Iterator<Item = &Trial> {
-    brief.history.iter().filter(|trial| trial.target == brief.target)
+    brief.history.iter().filter(|trial| *trial.target == brief.target)
 }
 
 /// A family, and values of its knobs.

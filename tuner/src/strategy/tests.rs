@@ -67,9 +67,9 @@ fn trial(brief: &Brief, schedule: Schedule, outcome: Outcome) -> Trial {
         seed: None,
         proposed_by: "somebody".into(),
         why: None,
-        target: brief.target.clone(),
+        target: brief.target.clone().into(),
         schedule,
-        environment,
+        environment: environment.into(),
         outcome,
         seconds: 0.0,
     }
@@ -233,7 +233,7 @@ fn what_neighbouring_shapes_showed_of_a_knob_moves_the_prior_and_random_failures
     let told = |schedule: &Schedule| {
         let expected = prior::Prior::new(&neighbour, &brief.gpu).predicted_ms(schedule);
         let outcome = measured(if slow(schedule) { 2.0 * expected } else { expected });
-        Trial { target: neighbour.clone(), ..trial(&brief, *schedule, outcome) }
+        Trial { target: neighbour.clone().into(), ..trial(&brief, *schedule, outcome) }
     };
     let mut history: Vec<Trial> = brief.space.iter().step_by(3).map(told).collect();
     history.push(Trial { outcome: failed(), ..history[0].clone() });

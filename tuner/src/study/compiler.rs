@@ -229,7 +229,7 @@ mod tests {
         let words = ["GPU", "1", "13.0", "0"].map(str::to_owned);
         let [gpu, driver, nvcc, kernels] = words;
         let task = Task {
-            target,
+            target: target.into(),
             environment: Environment {
                 gpu,
                 driver,
@@ -237,7 +237,8 @@ mod tests {
                 kernels,
                 objective: Default::default(),
                 group_sizes: Default::default(),
-            },
+            }
+            .into(),
         };
         let (sender, ended) = mpsc::channel();
         thread::scope(|scope| scope.spawn(|| compile(&Faulty, &task, (1, schedule), &sender)).join()).unwrap();

@@ -37,7 +37,7 @@ impl Remote {
     }
 
     fn task(&self, target: &Target) -> Task {
-        Task { target: target.clone(), environment: self.inner.about().environment.clone() }
+        Task { target: target.clone().into(), environment: self.inner.about().environment.clone().into() }
     }
 
     /// Waits for the results of `keys`; those of each look are handed to `told`, which says whether to go on.

@@ -1,5 +1,7 @@
 //! What a worker is asked to do, and what it answers, as the database holds them.
 
+use std::sync::Arc;
+
 use autokernel_codegen::schedule::Schedule;
 use hmac_sha256::Hash;
 use serde::{Deserialize, Serialize};
@@ -16,9 +18,9 @@ use crate::trial::{self, Trial};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
     /// What is tuned.
-    pub target: Target,
+    pub target: Arc<Target>,
     /// Where.
-    pub environment: Environment,
+    pub environment: Arc<Environment>,
 }
 
 /// What a worker does in one go.

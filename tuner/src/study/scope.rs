@@ -93,7 +93,7 @@ mod tests {
         let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, epilogue.parse().unwrap());
         let [driver, nvcc, kernels] = ["1", "2", "3"].map(str::to_owned);
         Task {
-            target: Target { problem, arch: Arch::SM_90A, shape: extents(m, 64, 64) },
+            target: Target { problem, arch: Arch::SM_90A, shape: extents(m, 64, 64) }.into(),
             environment: Environment {
                 gpu: gpu.to_owned(),
                 driver,
@@ -101,7 +101,8 @@ mod tests {
                 kernels,
                 objective: Default::default(),
                 group_sizes: Default::default(),
-            },
+            }
+            .into(),
         }
     }
 

@@ -1,5 +1,7 @@
 //! Who searches what is demanded.
 
+use std::sync::Arc;
+
 use super::demand::Wanted;
 use super::error::StudyError;
 use super::heartbeat::{Heartbeat, Role};
@@ -56,7 +58,7 @@ impl Searcher {
                 }
                 if let Some(lease) = self.queue.claim_search(&task, &self.name)? {
                     self.heartbeat.hold([lease]);
-                    return Ok(Some(Taken { kind: kind.clone(), target: task.target, lease }));
+                    return Ok(Some(Taken { kind: kind.clone(), target: Arc::unwrap_or_clone(task.target), lease }));
                 }
             }
         }

@@ -51,7 +51,7 @@ impl Line {
             Line::Final(HeldFinal { target, environment, .. }) => (target, environment),
             Line::Reference(Reference { target, environment, .. }) => (target, environment),
         };
-        Task { target: target.clone(), environment: environment.clone() }
+        Task { target: target.clone().into(), environment: environment.clone().into() }
     }
 }
 

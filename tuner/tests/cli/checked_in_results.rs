@@ -23,7 +23,8 @@ fn results(journal: &Journal) -> Vec<TargetResult> {
     let documents = Results::load(&session().join("out/results.json")).unwrap().targets;
     let of_document = |document: &report::TargetDocument| {
         let target: &Target = &document.target;
-        let mut trials: Vec<Trial> = journal.trials().iter().filter(|trial| trial.target == *target).cloned().collect();
+        let mut trials: Vec<Trial> =
+            journal.trials().iter().filter(|trial| *trial.target == *target).cloned().collect();
         trials.sort_by_key(|trial| (trial.generation, trial.number));
         let held = journal.records().finals().iter().rfind(|held| held.target == *target).expect("a final was held");
         let plan = FinalPlan::with_finalists(FinalPlan::FINALISTS);

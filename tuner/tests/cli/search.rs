@@ -44,9 +44,9 @@ fn trial(recording: &Recording, target: &Target, generation: u32, (schedule, out
         seed: None,
         proposed_by: "".into(),
         why: None,
-        target: target.clone(),
+        target: target.clone().into(),
         schedule,
-        environment: recording.environment.clone(),
+        environment: recording.environment.clone().into(),
         outcome,
         seconds: 0.0,
     }

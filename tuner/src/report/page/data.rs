@@ -1,6 +1,7 @@
 //! What the page is made of.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use autokernel_codegen::config::Config;
 use autokernel_codegen::schedule::Schedule;
@@ -28,9 +29,9 @@ pub struct Page {
 /// The trials of one target in one environment.
 pub struct Tuning {
     /// What was tuned.
-    pub target: Target,
+    pub target: Arc<Target>,
     /// Where.
-    pub environment: Environment,
+    pub environment: Arc<Environment>,
     /// Every trial, in order.
     pub trials: Vec<Trial>,
     /// What its last final came to, if one was held.
@@ -41,7 +42,7 @@ pub struct Tuning {
 pub fn tunings(trials: Vec<Trial>, results: Results) -> Vec<Tuning> {
     let mut tunings: Vec<Tuning> = Vec::new();
     // Many studies have thousands of targets: by extents and environment few are left to compare.
-    let mut places: HashMap<(Extents, Environment), Vec<usize>> = HashMap::new();
+    let mut places: HashMap<(Extents, Arc<Environment>), Vec<usize>> = HashMap::new();
     for trial in trials {
         let places = places.entry((trial.target.shape, trial.environment.clone())).or_default();
         match places.iter().find(|&&place| tunings[place].target == trial.target) {
@@ -128,7 +129,7 @@ impl Tuning {
 
     /// A short title: `4096x4096x4096 · nt bf16 · leaky_relu(0.01)`.
     pub fn title(&self) -> String {
-        let Target { problem, shape, .. } = &self.target;
+        let Target { problem, shape, .. } = &*self.target;
         format!("{shape} · {}", problem.brief())
     }
 }
