@@ -65,7 +65,7 @@ constants! {
     store = 0.3 in 0.02..1.0;
     /// Share of the stores that ping-pong consumers do not hide.
     ping_pong_store = 0.02 in 0.01..1.0;
-    /// What loads of rows that begin within a cache line cost, over those of rows that begin at one.
+    /// What loads of rows along K that begin within a cache line cost, over those of rows that begin at one.
     straddling = 1.5 in 1.0..6.0;
     /// What rows past an operand's edge cost, which TMA fills with zeros, over rows that are there.
     padding = 3.4 in 1.0..20.0;

@@ -8,34 +8,46 @@ use super::{Model, Traits};
 const OF_A_PAIR: f64 = 0.5;
 /// What rows past an edge cost the family that loads without TMA, over rows that are there. An estimate.
 const CP_ASYNC_PADDING: f64 = 1.0;
+/// Requests of a box of 128 bytes whose rows lie across K and straddle lines: of rows of 2000 bytes seven of eight ask for
+/// two lines, of 8608 three of four. At 3967x4304x1152 and 1652x1000x2048 (nn) an H200 takes what these come to at 64
+/// bytes a clock and SM, with no pair's share (`docs/results/drawn-h200`).
+const STRADDLING_ACROSS_K: f64 = 1.8;
 
 impl Model {
     /// Rows of A and columns of B that a block asks for in a stage: counted as if all were there and began at a line.
     ///
     /// The blocks of a cluster load a share each. Neighbouring blocks of others run on the two SMs of a TPC and load the
-    /// same columns of B where there are several tiles along M, else the same rows of A; these cross to the TPC once. The
-    /// blocks that share a sum load different parts of K, and nothing in common.
+    /// same columns of B where there are several tiles along M, else the same rows of A; these cross to the TPC once, but
+    /// for rows across K that straddle lines. The blocks that share a sum load different parts of
+    /// K, and nothing in common.
     pub(super) fn requested(&self, image: &Traits, [m, n, _]: [u32; 3], copies: &Copies) -> f64 {
         let geometry = &image.geometry;
         let columns = n.saturating_mul(geometry.tile_n / geometry.columns);
         let alone = geometry.cluster_m * geometry.cluster_n * geometry.split_k > 1;
-        let (of_a, of_b) = match (alone, m > geometry.tile_m) {
-            (true, _) => (1.0 / f64::from(geometry.cluster_n), 1.0 / f64::from(geometry.cluster_m)),
-            (false, true) => (1.0, OF_A_PAIR),
-            (false, false) => (OF_A_PAIR, 1.0),
-        };
-        let rows = self.of_tile(geometry.tile_m, m, copies.a_is_lined);
-        let columns = self.of_tile(geometry.tile_n, columns, copies.b_is_lined);
+        let rows = self.of_tile(geometry.tile_m, m, self.line(copies.a_is_lined, image.a_is_row_major));
+        let columns = self.of_tile(geometry.tile_n, columns, self.line(copies.b_is_lined, !image.b_is_row_major));
+        let of_pair = |is_shared: bool| if is_shared && !alone { OF_A_PAIR } else { 1.0 };
+        let has_rows_of_tiles = m > geometry.tile_m;
+        let of_a = of_pair(rows.is_shared && !has_rows_of_tiles) / f64::from(geometry.cluster_n);
+        let of_b = of_pair(columns.is_shared && has_rows_of_tiles) / f64::from(geometry.cluster_m);
         let padding = self.padding(image)
             * (rows.padded / f64::from(geometry.cluster_n) + columns.padded / f64::from(geometry.cluster_m));
         of_a * rows.there + of_b * columns.there + padding
     }
 
-    /// The rows of a tile of an operand that has `extent` of them, in the mean over its tiles. `is_lined`: they begin at lines.
-    fn of_tile(&self, tile: u32, extent: u32, is_lined: bool) -> Rows {
+    /// The rows of a tile of an operand that has `extent` of them, in the mean over its tiles.
+    fn of_tile(&self, tile: u32, extent: u32, line: Line) -> Rows {
         let there = f64::from(extent) / f64::from(extent.div_ceil(tile).max(1));
-        let straddling = if is_lined { 1.0 } else { self.constants.straddling };
-        Rows { there: straddling * there, padded: f64::from(tile) - there }
+        Rows { there: line.requests * there, padded: f64::from(tile) - there, is_shared: line.is_shared }
+    }
+
+    /// What loading 128 bytes of an operand asks for, whose rows lie along K or across it.
+    fn line(&self, is_lined: bool, is_along_k: bool) -> Line {
+        match (is_lined, is_along_k) {
+            (true, _) => Line { requests: 1.0, is_shared: true },
+            (false, true) => Line { requests: self.constants.straddling, is_shared: true },
+            (false, false) => Line { requests: STRADDLING_ACROSS_K, is_shared: false },
+        }
     }
 
     /// What a row past an edge costs: TMA fills it in, which takes its time of what all SMs share, whoever asks for the same.
@@ -47,10 +59,19 @@ impl Model {
     }
 }
 
+/// A line of an operand, as it is asked for.
+struct Line {
+    /// Requests, of which one serves where rows begin at cache lines.
+    requests: f64,
+    /// Whether the two SMs of a TPC ask once for what both load.
+    is_shared: bool,
+}
+
 /// Rows of a tile.
 struct Rows {
     /// Those that are there, more where they straddle lines.
     there: f64,
     /// Those past the edge.
     padded: f64,
+    is_shared: bool,
 }
