@@ -299,6 +299,20 @@ fn finals_are_repeated_from_the_journal_with_the_regret_of_each() {
 }
 
 #[test]
+fn a_long_final_tells_what_the_first_of_a_search_hold_and_how_its_order_correlates_with_that_under_load() {
+    let machine = Machine::new("");
+    assert_finished(&run(&machine, &[]));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tuner"));
+    command.current_dir(machine.path("")).env("AUTOKERNEL_NVCC", machine.path("nvcc"));
+    let output = command.args(["final", "--worker", "./worker", "--long", "4"]).output().unwrap();
+    assert_finished(&output);
+    let said = text(&output.stdout);
+    assert!(said.contains("  first "), "{said}");
+    assert!(said.contains("ranks        4 drawn: 1.000 of search and long, 1.000 of long and long again"), "{said}");
+    assert_eq!(lines(&machine, "final").len(), 1, "it is no final");
+}
+
+#[test]
 fn gpus_that_were_asked_for_and_cannot_measure_end_the_run_instead_of_a_replay() {
     let machine = Machine::new(
         r#"*'"request":"gpu"'*) echo '{"reply":"failed","failure":{"reason":"crash","detail":"no driver"},"fatal":false}';;"#,

@@ -6,7 +6,7 @@ use autokernel_codegen::schedule::Schedule;
 
 use super::ending::Ending;
 use super::error::AppError;
-use super::in_use;
+use super::{in_use, long_final};
 use crate::evaluate::{Contender, Evaluator, Rounds};
 use crate::folder;
 use crate::gpu::cli::FinalArgs;
@@ -43,6 +43,14 @@ pub fn finals(args: &FinalArgs, stop: &Stop) -> Result<Ending, AppError> {
     for target in &targets {
         let mut evaluator = GpuEvaluator::new(Rc::clone(&bench), &target.problem, Effort::THOROUGH);
         let trials: Vec<Trial> = journal.records().trials_of(target, &evaluator.about().environment).cloned().collect();
+        if let Some(count) = args.long {
+            outln!("{target}: {} trials", trials.len());
+            long_final::hold(target, &trials, count as usize, &mut evaluator)?;
+            if stop.is_requested() {
+                return Ok(Ending::Interrupted);
+            }
+            continue;
+        }
         let gpu = evaluator.about().gpu.clone();
         let meeting =
             |finalists| promote::Final::new(FinalPlan::with_finalists(finalists), target, &trials, &config, &gpu);

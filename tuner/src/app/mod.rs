@@ -11,6 +11,7 @@ mod finals;
 mod in_use;
 mod job;
 mod json;
+mod long_final;
 mod on_gpu;
 #[cfg(feature = "study")]
 mod on_study;

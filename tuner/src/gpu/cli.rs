@@ -117,6 +117,10 @@ pub struct FinalArgs {
     /// How often each final is held. From 2 on, a long measurement then tells how far each choice was from the best.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub repeat: u32,
+    /// Hold no final: measure so many of the search's schedules, drawn at equal steps of their rank, twice for long, and tell
+    /// how near the search's order is to that under load.
+    #[arg(long, value_name = "N", conflicts_with = "repeat", value_parser = clap::value_parser!(u32).range(2..=1000))]
+    pub long: Option<u32>,
     /// The output folder of the search: its journal says who qualified.
     #[arg(long, value_name = "DIR", default_value = folder::DEFAULT)]
     pub out: PathBuf,
