@@ -92,13 +92,14 @@ def ratio(times, opponent, ours):
 
 
 class Comparison:
-    def __init__(self, library, stream, rounds, kernels):
-        self.library, self.stream, self.rounds, self.failed = library, stream, rounds, []
+    def __init__(self, libraries, stream, rounds, kernels):
+        """`libraries` by name; the opponent has its products from the first."""
+        self.libraries, self.stream, self.rounds, self.failed = libraries, stream, rounds, []
         self.kernels = kernels
         self.generator = torch.Generator("cuda").manual_seed(1)
         self.weights, self.norms = random_weights(self.generator)
         self.folded = with_norms(self.weights, self.norms)
-        self.layer = library.layer(SIZES, self.folded)
+        self.layers = {name: library.layer(SIZES, self.folded) for name, library in libraries.items()}
         half = SIZES.head_dim // 2
         steps = THETA ** (-torch.arange(half, dtype=torch.float64, device="cuda") / half)
         self.angles = torch.arange(CAPACITY, dtype=torch.float64, device="cuda")[:, None] * steps
@@ -117,59 +118,72 @@ class Comparison:
         shape = (2, sequences, SIZES.groups, capacity, SIZES.head_dim)
         cached = torch.randn(shape, device="cuda", generator=self.generator).bfloat16()
         ours_cache = cached.permute(1, 3, 0, 2, 4).reshape(sequences * capacity, -1).contiguous()
-        ours, theirs = torch.empty_like(x), torch.empty_like(x)
-        scale_out = torch.empty_like(scale)
+        theirs = torch.empty_like(x)
         expected = reference.added(
             SIZES, self.weights, self.norms, EPS, self.angles, x, cached.clone().unbind(0) if lengths else None, lengths
         )
+        forwards, results = {}, {}
+        for name, library in self.libraries.items():
+            results[name], scale_out = torch.empty_like(x), torch.empty_like(scale)
+            layer, out, cache = self.layers[name], (results[name], scale_out), ours_cache.clone()
+            if lengths:
+                forwards[name] = library.decode(layer, capacity, lengths, THETA, (x, scale), cache, out)
+            else:
+                forwards[name] = library.prefill(layer, tokens, THETA, (x, scale), cache, out)
+            self.kept += [cache, scale_out]
         if lengths:
-            forward = self.library.decode(
-                self.layer, capacity, lengths, THETA, (x, scale), ours_cache, (ours, scale_out)
-            )
             places = [torch.tensor(lengths, device="cuda"), torch.arange(tokens, device="cuda")]
         else:
-            forward = self.library.prefill(self.layer, tokens, THETA, (x, scale), ours_cache, (ours, scale_out))
             places = [torch.arange(tokens, device="cuda"), torch.zeros(tokens, dtype=torch.int64, device="cuda")]
         differ = bool(lengths) and len(set(lengths)) > 1
         opponent = Opponent(
-            self.library, SIZES, self.weights, self.norms, EPS, self.tables, x, theirs, cached, places,
+            next(iter(self.libraries.values())), SIZES, self.weights, self.norms, EPS, self.tables, x, theirs, cached, places,
             lambda run: min(milliseconds(self.stream, captured(self.stream, run), launches) for _ in range(3)),
             lengths=places[0] + 1 if differ else None,
         )
-        graphs = {"ours": captured(self.stream, forward), "theirs": captured(self.stream, opponent.run)}
-        graphs["ours, no graph"] = forward
-        for run in list(graphs.values())[:2]:
+        results["theirs"] = theirs
+        graphs = {name: captured(self.stream, run) for name, run in {**forwards, "theirs": opponent.run}.items()}
+        for run in graphs.values():
             run()
         self.stream.synchronize()
-        errors = [reference.error(x, out, expected) for out in (ours, theirs)]
+        errors = {name: reference.error(x, out, expected) for name, out in results.items()}
+        first = next(iter(forwards))
+        graphs[f"{first}, no graph"] = forwards[first]
         medians, times = interleaved(self.stream, graphs, self.rounds, launches)
+        of_theirs = [name for name in graphs if name != "theirs"]
         print(
             f"{what}: " + ", ".join(f"{name} {ms:.4f} ms" for name, ms in medians.items())
-            + "; graphs {:.3f} x (spread {:.1f} %)".format(*ratio(times, "theirs", "ours"))
-            + ", no graph {:.3f} x (spread {:.1f} %)".format(*ratio(times, "theirs", "ours, no graph"))
-            + f"; errors {errors[0]:.2e} ours, {errors[1]:.2e} theirs",
+            + "".join("; {} {:.3f} x (spread {:.1f} %)".format(name, *ratio(times, "theirs", name)) for name in of_theirs)
+            + "; errors " + ", ".join(f"{error:.2e} {name}" for name, error in errors.items()),
             flush=True,
         )
         if self.kernels:
-            print_kernels("ours", graphs["ours"])
-            print_kernels("theirs", graphs["theirs"])
-        if not all(error < LARGEST_ERROR for error in errors):
+            for name in results:
+                print_kernels(name, graphs[name])
+        if not all(error < LARGEST_ERROR for error in errors.values()):
             self.failed.append(what)
         # What the library holds addresses of.
-        self.kept += [x, scale, ours_cache, ours, scale_out, cached, theirs, opponent]
+        self.kept += [x, scale, cached, *results.values(), opponent]
 
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--library", default="target/release/libtransformer_layer_python.so")
+    arguments.add_argument(
+        "--library", action="append", help="a build of the layer, PATH or NAME=PATH; several are measured in the same rounds"
+    )
+    arguments.add_argument("--tokens", action="store_true", help="tokens alone, no prompt")
     arguments.add_argument("--rounds", type=int, default=30)
     arguments.add_argument("--kernels", action="store_true", help="the time of each kernel, too")
     arguments = arguments.parse_args()
     stream = torch.cuda.Stream()
     torch.cuda.set_stream(stream)
-    comparison = Comparison(Library(arguments.library, stream), stream, arguments.rounds, arguments.kernels)
+    paths = arguments.library or ["target/release/libtransformer_layer_python.so"]
+    named = dict(path.split("=", 1) if "=" in path else ("ours", path) for path in paths)
+    libraries = {name: Library(path, stream) for name, path in named.items()}
+    comparison = Comparison(libraries, stream, arguments.rounds, arguments.kernels)
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}; medians of {arguments.rounds} rounds")
-    comparison.run(f"a prompt of {PROMPT} tokens", None, 4)
+    if not arguments.tokens:
+        comparison.run(f"a prompt of {PROMPT} tokens", None, 4)
     for keys in (2048, 4096, 8192):
         comparison.run(f"a token of {SEQUENCES} sequences of {keys}", [keys - 1] * SEQUENCES, 20)
     drawn = random.Random(1)
