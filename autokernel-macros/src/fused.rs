@@ -47,7 +47,8 @@ pub fn parts(spec: &Spec, problem: &matmul::Problem, body: &Body) -> Result<Part
         _ if problem.weights.and_then(|weights| weights.scales).is_none()
             && problem.block.is_none()
             && operands.tables.is_empty()
-            && operands.made_scales.is_empty() =>
+            && operands.made_scales.is_empty()
+            && operands.folds.iter().all(Option::is_none) =>
         {
             quote!(|arguments| ::autokernel::__private::matmul_body_on_cpu(arguments, #of_each))
         }
@@ -81,7 +82,12 @@ fn tables(problem: &matmul::Problem, body: &Body, operands: &Operands) -> TokenS
         Some((operand, block)) => quote!(Some((#operand, #block))),
     };
     let picks = crate::rows::picks(&rows::Body { operands: operands.others.clone(), ..operands.body() });
-    quote!(::autokernel::matmul::Tables { scales: &[#(#scales),*], blocks: #blocks, picks: #picks, made_scales: #made_scales })
+    let folds = crate::body::folds(operands.folds.iter().copied());
+    quote! {
+        ::autokernel::matmul::Tables {
+            scales: &[#(#scales),*], blocks: #blocks, picks: #picks, made_scales: #made_scales, folds: #folds,
+        }
+    }
 }
 
 /// The shapes and errors; follows what the user wrote.
