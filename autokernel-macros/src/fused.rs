@@ -75,7 +75,9 @@ fn tables(problem: &matmul::Problem, body: &Body, operands: &Operands) -> TokenS
         None => quote!(None),
         Some(block) => quote!(Some((&[#(#of_blocks),*], #block))),
     };
-    let number = |name: &str| operands.others.iter().position(|operand| operand.name == name);
+    // Where a row has one scale, that lies as other numbers of rows do.
+    let is_of_blocks = |operand: &Operand| operand.kind == Kind::Matrix;
+    let number = |name: &str| operands.others.iter().position(|it| it.name == name && is_of_blocks(it));
     let made = operands.made_scales.iter().find_map(|made| Some((number(&made.scales)?, made.block as usize)));
     let made_scales = match made {
         None => quote!(None),

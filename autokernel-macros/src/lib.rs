@@ -220,6 +220,8 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// and rounded. The next product takes both as they lie, `dot(out * out_scales, …)`. A block of zeros has zeros; no number is passed over by
 /// the scale and stays none; what is infinite becomes the largest number. This output leaves in whole lines, wherever it stands. Not in
 /// batches and groups, beside weights of few bits, partners or reductions along rows, and two products on Hopper alone.
+/// Where a tile holds whole rows, with `n = …` of at most 256 (128 of two products), `out_scale: &mut Column<f32>` has one scale for each
+/// row. No tile knows the largest of a longer row when it writes: divide it by what `row_max(…)` of the launch before gave.
 ///
 /// **Reductions along rows**: `row_sum`, `row_mean`, `row_max` and `row_min` of what an element is computed of, into a `&mut Column<T>`,
 /// as a norm or a softmax behind this product asks for:

@@ -243,7 +243,9 @@ fn numbers(problem: &Problem) -> Option<Numbers> {
 
 /// Where an element stands for several numbers: packed ones of second factors along K, and scales of groups and blocks.
 fn coarse(problem: &Problem) -> Vec<Coarse> {
-    let made = problem.body.as_ref().and_then(|body| body.made()).map(|Made { scales, block, .. }| Coarse {
+    let is_matrix = |body: &Body, number: u8| body.operands()[usize::from(number)].kind == Kind::Matrix;
+    let made = problem.body.as_ref().and_then(|body| body.made().filter(|made| is_matrix(body, made.scales)));
+    let made = made.map(|Made { scales, block, .. }| Coarse {
         operand: scales,
         axis: 1,
         indices: block,
