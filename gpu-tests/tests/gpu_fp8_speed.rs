@@ -218,17 +218,7 @@ fn shapes() -> Vec<(u32, u32, u32)> {
     let mut one_of = |of: &[u32]| *of.choose(&mut rng).expect("there are some");
     let drawn =
         (0..settings::number("AUTOKERNEL_CASES", 6)).map(|_| (one_of(&ROWS), one_of(&COLUMNS), one_of(&COLUMNS)));
-    let listed = std::env::var("AUTOKERNEL_SHAPES").map_or_else(|_| SHAPES.to_vec(), |text| listed(&text));
-    listed.into_iter().chain(drawn).collect()
-}
-
-/// The shapes of a list as `16x8192x8192,4096x4096x4096`.
-fn listed(text: &str) -> Vec<(u32, u32, u32)> {
-    let shape = |shape: &str| match shape.split('x').map(str::parse).collect::<Result<Vec<_>, _>>().as_deref() {
-        Ok(&[m, n, k]) => (m, n, k),
-        _ => panic!("AUTOKERNEL_SHAPES holds {shape:?}, which is no shape; write 16x8192x8192,4096x4096x4096"),
-    };
-    text.split(',').map(shape).collect()
+    settings::shapes("AUTOKERNEL_SHAPES").unwrap_or_else(|| SHAPES.to_vec()).into_iter().chain(drawn).collect()
 }
 
 #[test]
