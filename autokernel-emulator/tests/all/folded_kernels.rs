@@ -10,10 +10,12 @@ use crate::support::host::{Matrix, Shape, allocate, download, product, shape};
 use crate::support::reducing::{CREWS, OF_TWO_PRODUCTS, SHARED_BY_WARPS, SPLIT_AND_SWAPPED};
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype::{Bf16, E4m3, F16, F32};
+use autokernel_codegen::matmul::body::oracle;
 use autokernel_codegen::matmul::plan::signature;
 use autokernel_codegen::matmul::problem::{Layout, Problem};
 use autokernel_codegen::matmul::schedule::{Schedule, Sm90Schedule};
 use autokernel_codegen::matmul::{emit, extents};
+use autokernel_codegen::rows::oracle::Ball;
 use autokernel_core::LaunchPlan;
 use autokernel_emulator::{Gpu, Module, Options};
 use float8::F8E4M3;
@@ -169,6 +171,62 @@ fn what_rows_of_two_products_and_of_shared_tiles_come_to_is_folded() {
     check(test, (TWO, "e4m3"), &[Schedule::Sm90(OF_TWO_PRODUCTS[0])], Arch::SM_90A);
     check(test, (TWO, "e4m3"), &[Schedule::Sm80(SM80)], Arch::SM_80);
     check(test, (ONE, "e4m3"), &[Schedule::Sm80(SHARED_BY_WARPS[1])], Arch::SM_80);
+}
+
+/// The mean loss of a language model's head: no logits, and no number of a row, leaves the kernels.
+const LOSS: &str = "fn f(x: &Matrix<bf16>, w: &Matrix<bf16>, target: &Column<f32>, loss: &mut Scalar<f32>) {
+    let y = 0.125 * dot(x, w.t());
+    let most = row_max(y);
+    let chosen = row_sum(if column_index() == target { y } else { 0.0 });
+    loss = column_mean(most + row_sum((y - most).exp()).ln() - chosen);
+}";
+
+#[test]
+fn a_mean_of_rows_is_all_that_is_written() {
+    let Some(compiler) = Compiler::find("a_mean_of_rows_is_all_that_is_written") else { return };
+    let problem = problem(LOSS, "f32");
+    let body = problem.body.as_deref().unwrap();
+    let schedules = [(Schedule::Sm90(CREWS[2]), Arch::SM_90A), (Schedule::Sm80(SM80), Arch::SM_80)];
+    for (schedule, arch) in schedules {
+        schedule.check(&problem.class(), arch).unwrap();
+        let (kernel, plan) = emit::kernel(&problem, &schedule);
+        let module = Module::parse(&compiler.ptx(&kernel, arch, None).unwrap()).unwrap();
+        for (seed, (m, n, k)) in (0..).zip([(130u32, 200u32, 72u32), (33, 67, 40), (3, 24, 0)]) {
+            let mut gpu = Gpu::new(match arch {
+                Arch::SM_80 => autokernel_emulator::Arch::Sm80,
+                _ => autokernel_emulator::Arch::Sm90a,
+            });
+            let ld = k.next_multiple_of(8);
+            let [x, w] = [(m, 1), (n, 2)].map(|(rows, draw)| Matrix::integers(rows, k, ld, draw + seed));
+            let mut target = Matrix::integers(1, m, m, 4 + seed);
+            target.values.iter_mut().for_each(|target| *target = target.abs());
+            let mut operands = vec![x.upload(&mut gpu, "x", Bf16), w.upload(&mut gpu, "w", Bf16)];
+            let loss = allocate(&mut gpu, "loss", F32, 1, 1, 1, 0);
+            operands.extend([target.upload(&mut gpu, "target", F32), loss]);
+            let (launches, _workspace) = arguments::steps(
+                &mut gpu,
+                arguments::MULTIPROCESSORS,
+                &signature(&problem),
+                &plan,
+                extents(m, n, k),
+                &operands,
+            );
+            let options = Options { seed, instruction_budget: 1 << 26, ..Options::default() };
+            for (step, launch) in plan.kernels.iter().zip(&launches) {
+                let ran = gpu.launch(&module, &step.symbol, launch, &options);
+                ran.unwrap_or_else(|error| panic!("{}, {m}x{n}x{k}: {error}", step.symbol));
+            }
+            let sums = product(&x, &w, Layout::Nt, shape(m, n, k));
+            let rows = sums.chunks(n as usize);
+            let rows: Vec<Vec<Vec<Ball>>> =
+                rows.map(|row| row.iter().map(|sum| vec![Ball::exact(*sum)]).collect()).collect();
+            let expected = oracle::of_rows(body, &rows, &|_, row, _| target.values[row])[0];
+            let found = download(&mut gpu, loss, F32)[0];
+            assert!(expected.error < 1e-3, "{expected:?} tells nothing");
+            let is_right = (found - expected.value).abs() <= expected.error + expected.value.abs() * 1e-7;
+            assert!(is_right, "{schedule:?}, {m}x{n}x{k}: {found}, not {expected:?}");
+        }
+    }
 }
 
 #[test]
