@@ -95,7 +95,7 @@ impl CublasLt {
     /// # Errors
     /// There is none, or cuBLASLt refuses the problem.
     pub fn gemm(&self, problem: GemmProblem, limit: usize) -> Result<Gemm> {
-        self.gemm_scaled(problem, Scaling::OfFactors, limit)
+        self.gemm_scaled(problem, Scaling::Factors, limit)
     }
 
     /// The same of 8-bit floats whose blocks have scales: of `a` 128 along K of a row, the scales of a block of all rows side by side,
@@ -108,7 +108,7 @@ impl CublasLt {
         if !is_fp8(problem.dtype) || problem.layout != matmul::Layout::Nt {
             return Err(Error::Operands("blocks of 8-bit floats along K are scaled alone"));
         }
-        self.gemm_scaled(problem, Scaling::OfBlocks, limit)
+        self.gemm_scaled(problem, Scaling::Blocks, limit)
     }
 
     /// The same of 8-bit floats with a scale for each row of `a` and each column of `out`: cuBLASLt's outer-vector scales.
@@ -120,7 +120,7 @@ impl CublasLt {
         if !is_fp8(problem.dtype) || problem.layout != matmul::Layout::Nt {
             return Err(Error::Operands("rows and columns of products of 8-bit floats along K are scaled alone"));
         }
-        self.gemm_scaled(problem, Scaling::OfRowsAndColumns, limit)
+        self.gemm_scaled(problem, Scaling::RowsAndColumns, limit)
     }
 
     fn gemm_scaled(&self, problem: GemmProblem, scaling: Scaling, limit: usize) -> Result<Gemm> {
@@ -138,7 +138,7 @@ impl CublasLt {
             operation.set_bias(self.workspace.device_ptr(&self.stream).0)?;
         }
         #[cfg(feature = "block-scales")]
-        if scaling != Scaling::OfFactors {
+        if scaling != Scaling::Factors {
             // Likewise: without addresses heuristics for vectors of scales answer `INVALID_VALUE`.
             operation.set_scales([self.workspace.device_ptr(&self.stream).0; 2])?;
         }
@@ -184,22 +184,22 @@ impl CublasLt {
 /// What a scale is of.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scaling {
-    OfFactors,
+    Factors,
     #[cfg(feature = "block-scales")]
-    OfBlocks,
+    Blocks,
     #[cfg(feature = "block-scales")]
-    OfRowsAndColumns,
+    RowsAndColumns,
 }
 
 impl Scaling {
     /// Whether sums of fewer digits than fp32 are left as they are. Those of blocks are promoted as they are scaled.
     fn sums_may_be_short(self) -> bool {
         match self {
-            Scaling::OfFactors => true,
+            Scaling::Factors => true,
             #[cfg(feature = "block-scales")]
-            Scaling::OfRowsAndColumns => true,
+            Scaling::RowsAndColumns => true,
             #[cfg(feature = "block-scales")]
-            Scaling::OfBlocks => false,
+            Scaling::Blocks => false,
         }
     }
 
@@ -208,13 +208,13 @@ impl Scaling {
     fn modes(self) -> Option<[sys::cublasLtMatmulMatrixScale_t; 2]> {
         use sys::cublasLtMatmulMatrixScale_t as Scale;
         match self {
-            Scaling::OfFactors => None,
+            Scaling::Factors => None,
             // 128 of each row of the first factor, and 128 by 128 of the second one.
-            Scaling::OfBlocks => Some([
+            Scaling::Blocks => Some([
                 Scale::CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F,
                 Scale::CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F,
             ]),
-            Scaling::OfRowsAndColumns => Some([Scale::CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F; 2]),
+            Scaling::RowsAndColumns => Some([Scale::CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F; 2]),
         }
     }
 
@@ -222,15 +222,15 @@ impl Scaling {
     #[cfg_attr(not(feature = "block-scales"), allow(unused_variables, reason = "factors alone have one each"))]
     fn lengths(self, sizes: [usize; 3]) -> [usize; 2] {
         match self {
-            Scaling::OfFactors => [1, 1],
+            Scaling::Factors => [1, 1],
             #[cfg(feature = "block-scales")]
-            Scaling::OfBlocks => {
+            Scaling::Blocks => {
                 let [m, n, k] = sizes;
                 let along_k = k.div_ceil(128);
                 [m * along_k, n.div_ceil(128) * along_k.next_multiple_of(4)]
             }
             #[cfg(feature = "block-scales")]
-            Scaling::OfRowsAndColumns => {
+            Scaling::RowsAndColumns => {
                 let [m, n, _] = sizes;
                 [m, n]
             }
@@ -294,7 +294,7 @@ impl Gemm {
         let sizes = matmul::sizes(&self.problem.extents).map(|size| size as usize);
         let fit = scales.is_none_or(|scales| scales.map(Row::len) == self.scaling.lengths(sizes));
         let is_fp8 = is_fp8(self.problem.dtype);
-        if scales.is_some() && !is_fp8 || scales.is_none() && self.scaling != Scaling::OfFactors || !fit {
+        if scales.is_some() && !is_fp8 || scales.is_none() && self.scaling != Scaling::Factors || !fit {
             return Err(Error::Operands(
                 "8-bit floats alone are scaled, by a number each, or one for each block, row or column",
             ));
