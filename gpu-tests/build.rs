@@ -118,6 +118,15 @@ fn timed(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
         let of_factors = if number < 2 { schedules.to_vec() } else { fp8_schedules().to_vec() };
         jobs.extend(of_factors.into_iter().map(|schedule| (name, problem.clone(), schedule.into())));
     }
+    for (of_factors, bodies) in TIMED_FP8_SCALES.into_iter().enumerate() {
+        // Factors of 16 bits first; of the schedules of 8 bits every other one that holds whole blocks.
+        let of_bytes = fp8_schedules().into_iter().filter(|it| !it.swap_ab).step_by(2);
+        let schedules = if of_factors == 0 { schedules.to_vec() } else { of_bytes.collect() };
+        for (name, settings, source) in bodies {
+            let problem = Problem::Matmul(product::problem_with(settings.parse()?, &syn::parse_str(source)?)?);
+            jobs.extend(schedules.iter().map(|schedule| (name, problem.clone(), (*schedule).into())));
+        }
+    }
     let (name, source) = I8_SCALED;
     let scaled = Problem::Matmul(product::problem(&syn::parse_str(source)?)?);
     let sums = |input| Problem::matmul(input, Layout::Nt, "identity".parse().expect("a built-in epilogue"));
@@ -137,9 +146,14 @@ fn timed(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
         let problem = Problem::Matmul(product::problem(&syn::parse_str(source)?)?);
         jobs.extend(schedules.map(|schedule| (name, problem.clone(), schedule.into())));
     }
-    for ((name, source), columns) in
-        [(BEHIND, 8192), (COPY, 8192), (NORM_BEHIND, 8192), (QUANTISE, 8192), (LOSS_BEHIND, 32_768)]
-    {
+    for ((name, source), columns) in [
+        (BEHIND, 8192),
+        (COPY, 8192),
+        (NORM_BEHIND, 8192),
+        (QUANTISE, 8192),
+        (QUANTISE_ROWS, 8192),
+        (LOSS_BEHIND, 32_768),
+    ] {
         let problem = problem_of_rows(&syn::parse_str(source)?)?;
         let schedule = RowsSchedule::for_columns(&problem.class(), columns, Arch::SM_90A);
         jobs.push((name, Problem::Rows(problem), schedule.into()));

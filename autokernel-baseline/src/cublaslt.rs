@@ -30,8 +30,8 @@ pub enum Epilogue {
 
 /// What a product is scaled by, and what is added to it before it is stored.
 pub struct Added<'m, O: Element> {
-    /// A number for each factor, in memory of the GPU, 1 without; of 8-bit floats alone. Of blocks one for each: see
-    /// `CublasLt::gemm_of_blocks` of the feature `block-scales`.
+    /// A number for each factor, in memory of the GPU, 1 without; of 8-bit floats alone. Of blocks, or of rows and columns, one for
+    /// each: see `CublasLt::gemm_of_blocks` and `CublasLt::gemm_of_rows_and_columns` of the feature `block-scales`.
     pub scales: Option<[&'m Row<f32>; 2]>,
     /// An element for each column, which the epilogue takes.
     pub bias: Option<&'m Row<O>>,
@@ -95,7 +95,7 @@ impl CublasLt {
     /// # Errors
     /// There is none, or cuBLASLt refuses the problem.
     pub fn gemm(&self, problem: GemmProblem, limit: usize) -> Result<Gemm> {
-        self.gemm_scaled(problem, Scaling::OfFactors, limit)
+        self.gemm_scaled(problem, Scaling::Factors, limit)
     }
 
     /// The same of 8-bit floats whose blocks have scales: of `a` 128 along K of a row, the scales of a block of all rows side by side,
@@ -108,7 +108,19 @@ impl CublasLt {
         if !is_fp8(problem.dtype) || problem.layout != matmul::Layout::Nt {
             return Err(Error::Operands("blocks of 8-bit floats along K are scaled alone"));
         }
-        self.gemm_scaled(problem, Scaling::OfBlocks, limit)
+        self.gemm_scaled(problem, Scaling::Blocks, limit)
+    }
+
+    /// The same of 8-bit floats with a scale for each row of `a` and each column of `out`: cuBLASLt's outer-vector scales.
+    ///
+    /// # Errors
+    /// As [`gemm`](Self::gemm); and none is known of other layouts than `nt`.
+    #[cfg(feature = "block-scales")]
+    pub fn gemm_of_rows_and_columns(&self, problem: GemmProblem, limit: usize) -> Result<Gemm> {
+        if !is_fp8(problem.dtype) || problem.layout != matmul::Layout::Nt {
+            return Err(Error::Operands("rows and columns of products of 8-bit floats along K are scaled alone"));
+        }
+        self.gemm_scaled(problem, Scaling::RowsAndColumns, limit)
     }
 
     fn gemm_scaled(&self, problem: GemmProblem, scaling: Scaling, limit: usize) -> Result<Gemm> {
@@ -126,8 +138,8 @@ impl CublasLt {
             operation.set_bias(self.workspace.device_ptr(&self.stream).0)?;
         }
         #[cfg(feature = "block-scales")]
-        if scaling == Scaling::OfBlocks {
-            // Likewise: without addresses heuristics for scales of blocks answer `INVALID_VALUE`.
+        if scaling != Scaling::Factors {
+            // Likewise: without addresses heuristics for vectors of scales answer `INVALID_VALUE`.
             operation.set_scales([self.workspace.device_ptr(&self.stream).0; 2])?;
         }
         let layout = |dtype, rows, columns| {
@@ -172,22 +184,55 @@ impl CublasLt {
 /// What a scale is of.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scaling {
-    OfFactors,
+    Factors,
     #[cfg(feature = "block-scales")]
-    OfBlocks,
+    Blocks,
+    #[cfg(feature = "block-scales")]
+    RowsAndColumns,
 }
 
 impl Scaling {
+    /// Whether sums of fewer digits than fp32 are left as they are. Those of blocks are promoted as they are scaled.
+    fn sums_may_be_short(self) -> bool {
+        match self {
+            Scaling::Factors => true,
+            #[cfg(feature = "block-scales")]
+            Scaling::RowsAndColumns => true,
+            #[cfg(feature = "block-scales")]
+            Scaling::Blocks => false,
+        }
+    }
+
+    /// What the scales of our factors are of, where that is not all of one.
+    #[cfg(feature = "block-scales")]
+    fn modes(self) -> Option<[sys::cublasLtMatmulMatrixScale_t; 2]> {
+        use sys::cublasLtMatmulMatrixScale_t as Scale;
+        match self {
+            Scaling::Factors => None,
+            // 128 of each row of the first factor, and 128 by 128 of the second one.
+            Scaling::Blocks => Some([
+                Scale::CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F,
+                Scale::CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F,
+            ]),
+            Scaling::RowsAndColumns => Some([Scale::CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F; 2]),
+        }
+    }
+
     /// How many numbers scale each factor of a product of those sizes.
-    #[cfg_attr(not(feature = "block-scales"), allow(unused_variables, reason = "blocks alone are counted"))]
+    #[cfg_attr(not(feature = "block-scales"), allow(unused_variables, reason = "factors alone have one each"))]
     fn lengths(self, sizes: [usize; 3]) -> [usize; 2] {
         match self {
-            Scaling::OfFactors => [1, 1],
+            Scaling::Factors => [1, 1],
             #[cfg(feature = "block-scales")]
-            Scaling::OfBlocks => {
+            Scaling::Blocks => {
                 let [m, n, k] = sizes;
                 let along_k = k.div_ceil(128);
                 [m * along_k, n.div_ceil(128) * along_k.next_multiple_of(4)]
+            }
+            #[cfg(feature = "block-scales")]
+            Scaling::RowsAndColumns => {
+                let [m, n, _] = sizes;
+                [m, n]
             }
         }
     }
@@ -249,8 +294,10 @@ impl Gemm {
         let sizes = matmul::sizes(&self.problem.extents).map(|size| size as usize);
         let fit = scales.is_none_or(|scales| scales.map(Row::len) == self.scaling.lengths(sizes));
         let is_fp8 = is_fp8(self.problem.dtype);
-        if scales.is_some() && !is_fp8 || scales.is_none() && self.scaling != Scaling::OfFactors || !fit {
-            return Err(Error::Operands("8-bit floats alone are scaled, by a number each, or one for each block"));
+        if scales.is_some() && !is_fp8 || scales.is_none() && self.scaling != Scaling::Factors || !fit {
+            return Err(Error::Operands(
+                "8-bit floats alone are scaled, by a number each, or one for each block, row or column",
+            ));
         }
         let algorithm = self.algorithms.get(algorithm).ok_or(Error::NoAlgorithm)?;
         let on_cpu = || Error::Operands("a matrix is on the CPU");
@@ -415,13 +462,13 @@ impl Operation {
         let [a, b]: [i32; 2] = [problem.layout.transpose_a().into(), problem.layout.transpose_b().into()];
         operation.set(sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_TRANSA, &b)?;
         operation.set(sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_TRANSB, &a)?;
-        if is_fp8(problem.dtype) && scaling == Scaling::OfFactors {
+        if is_fp8(problem.dtype) && scaling.sums_may_be_short() {
             // As kernels of autokernel do: sums of fewer digits than fp32 are not promoted on the way.
             operation.set(sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_FAST_ACCUM, &1i8)?;
         }
         #[cfg(feature = "block-scales")]
-        if scaling == Scaling::OfBlocks {
-            operation.scale_blocks()?;
+        if let Some(modes) = scaling.modes() {
+            operation.set_scale_modes(modes)?;
         }
         let epilogue = match problem.epilogue {
             Epilogue::Identity => return Ok(operation),
@@ -433,14 +480,11 @@ impl Operation {
         Ok(operation)
     }
 
-    /// Of 128 by 128 of our second factor, which is cuBLASLt's first one, and of 128 of each row of the other.
+    /// What the scales of our factors are of, of which cuBLASLt's first one is `B`.
     #[cfg(feature = "block-scales")]
-    fn scale_blocks(&self) -> Result<()> {
-        use sys::cublasLtMatmulMatrixScale_t as Scale;
-        let (of_b, of_a) =
-            (Scale::CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F, Scale::CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F);
-        self.set(sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_A_SCALE_MODE, &(of_b as u32))?;
-        self.set(sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_B_SCALE_MODE, &(of_a as u32))
+    fn set_scale_modes(&self, [a, b]: [sys::cublasLtMatmulMatrixScale_t; 2]) -> Result<()> {
+        self.set(sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_A_SCALE_MODE, &(b as u32))?;
+        self.set(sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_B_SCALE_MODE, &(a as u32))
     }
 
     /// The bias is of the output's type, an element for each row of cuBLASLt's column-major output.

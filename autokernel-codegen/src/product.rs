@@ -3,7 +3,7 @@
 use autokernel_core::{Dtype, Role};
 pub use autokernel_ops::backward::product_differences as differences;
 use autokernel_ops::backward::products::{Chained, Computes, Kernel, Purpose};
-use autokernel_ops::body::{Columns, Fetch, Kind, MadeScales, Operand, Step};
+use autokernel_ops::body::{Columns, Fetch, Kind, MadeScales, Operand, Reduction, Step};
 use autokernel_ops::expr::Expr;
 pub use autokernel_ops::matmul::Problem;
 pub use autokernel_ops::matmul::body::{Body, oracle};
@@ -88,6 +88,8 @@ pub struct Operands {
     pub tables: Vec<Fetch>,
     /// The outputs whose scales are made.
     pub made_scales: Vec<MadeScales>,
+    /// How what the rows give of each output becomes one number, in the outputs' order.
+    pub folds: Vec<Option<Reduction>>,
 }
 
 impl Operands {
@@ -106,6 +108,7 @@ impl Operands {
             others: others.map(|(_, operand)| operand.clone()).collect(),
             tables: body.fetches().filter(|fetch| fetch.columns == Columns::Repeat).cloned().collect(),
             made_scales: body.made_scales().to_vec(),
+            folds: body.outputs().map(|output| body.fold_of(&output.name)).collect(),
         }
     }
 

@@ -231,7 +231,9 @@ impl<'p> Twin<'p> {
     /// What scales the blocks of an output behind its values; nothing where none are made of it.
     fn scaled(&self, output: &Operand) -> Option<TokenStream> {
         let MadeScales { scales, block, .. } = self.made_scales.iter().find(|made| made.output == output.name)?;
-        let scales = name_of(self.operands.iter().find(|operand| operand.name == *scales)?);
+        let scales = self.operands.iter().find(|operand| operand.name == *scales)?;
+        let (is_matrix, scales) = (scales.kind.varies_along_row(), name_of(scales));
+        let scales = if is_matrix { quote!(#scales) } else { quote!(::core::slice::from_mut(#scales)) };
         let (output, largest) = (name_of(output), MadeScales::largest(output.dtype));
         let block = *block as usize;
         Some(quote!(::autokernel::__private::scale_blocks(#output, #scales, #block, #largest);))

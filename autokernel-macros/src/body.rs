@@ -1,6 +1,6 @@
 //! What is generated for a kernel whose body says what it computes, whatever its operation.
 
-use autokernel_codegen::rows::{Body, Kind, Operand};
+use autokernel_codegen::rows::{Body, Kind, Operand, Reduction};
 use autokernel_codegen::spec::Spec;
 use autokernel_core::Role;
 use proc_macro2::{Span, TokenStream};
@@ -51,6 +51,23 @@ pub fn kinds(operands: &[Operand]) -> TokenStream {
         Kind::DeviceScalar => quote!(::autokernel::rows::Kind::DeviceScalar),
     });
     quote!(&[#(#kinds),*])
+}
+
+/// How what all rows give of each output is reduced, as the CPU's loops are told.
+pub fn folds(of_outputs: impl Iterator<Item = Option<Reduction>>) -> TokenStream {
+    let folds = of_outputs.map(|fold| match fold {
+        None => quote!(::core::option::Option::None),
+        Some(fold) => {
+            let fold = match fold {
+                Reduction::Sum => quote!(Sum),
+                Reduction::Mean => quote!(Mean),
+                Reduction::Max => quote!(Max),
+                Reduction::Min => quote!(Min),
+            };
+            quote!(::core::option::Option::Some(::autokernel::rows::Reduction::#fold))
+        }
+    });
+    quote!(&[#(#folds),*])
 }
 
 /// What hands a row of each operand, and of each fetch, to the function `row`.
@@ -169,7 +186,8 @@ fn view(operand: &Operand, element: &TokenStream) -> View {
         (Kind::Column, Role::Input) => "ColumnView",
         (Kind::Column, Role::Output) => "ColumnViewMut",
         (Kind::Index, _) => return View(Some(quote!(::autokernel::IndexView<'a>))),
-        (Kind::DeviceScalar, _) => "ScalarView",
+        (Kind::DeviceScalar, Role::Input) => "ScalarView",
+        (Kind::DeviceScalar, Role::Output) => "ScalarViewMut",
         (Kind::Scalar, _) => return View::BY_VALUE,
     };
     View::new(name, element)

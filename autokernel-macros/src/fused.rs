@@ -47,7 +47,8 @@ pub fn parts(spec: &Spec, problem: &matmul::Problem, body: &Body) -> Result<Part
         _ if problem.weights.and_then(|weights| weights.scales).is_none()
             && problem.block.is_none()
             && operands.tables.is_empty()
-            && operands.made_scales.is_empty() =>
+            && operands.made_scales.is_empty()
+            && operands.folds.iter().all(Option::is_none) =>
         {
             quote!(|arguments| ::autokernel::__private::matmul_body_on_cpu(arguments, #of_each))
         }
@@ -74,14 +75,21 @@ fn tables(problem: &matmul::Problem, body: &Body, operands: &Operands) -> TokenS
         None => quote!(None),
         Some(block) => quote!(Some((&[#(#of_blocks),*], #block))),
     };
-    let number = |name: &str| operands.others.iter().position(|operand| operand.name == name);
+    // Where a row has one scale, that lies as other numbers of rows do.
+    let is_of_blocks = |operand: &Operand| operand.kind == Kind::Matrix;
+    let number = |name: &str| operands.others.iter().position(|it| it.name == name && is_of_blocks(it));
     let made = operands.made_scales.iter().find_map(|made| Some((number(&made.scales)?, made.block as usize)));
     let made_scales = match made {
         None => quote!(None),
         Some((operand, block)) => quote!(Some((#operand, #block))),
     };
     let picks = crate::rows::picks(&rows::Body { operands: operands.others.clone(), ..operands.body() });
-    quote!(::autokernel::matmul::Tables { scales: &[#(#scales),*], blocks: #blocks, picks: #picks, made_scales: #made_scales })
+    let folds = crate::body::folds(operands.folds.iter().copied());
+    quote! {
+        ::autokernel::matmul::Tables {
+            scales: &[#(#scales),*], blocks: #blocks, picks: #picks, made_scales: #made_scales, folds: #folds,
+        }
+    }
 }
 
 /// The shapes and errors; follows what the user wrote.

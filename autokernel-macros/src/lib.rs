@@ -209,7 +209,7 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// or column by column, are two views of it: `rows(..n)` and `rows(n..)`, or a leading dimension of twice the length.
 ///
 /// **Other operands**, of `bf16`, `f16` or `f32`, each on its own: `&Matrix<T>` of the result's size (a residual), `&Row<T>`
-/// (a bias), `&Column<T>` (a scale a row), `f32`, and `&Scalar<T>`, a number in memory. Each `&mut Matrix<T>` is written once. At most 20 operands.
+/// (a bias), `&Column<T>` (a scale a row), `f32`, and `&Scalar<T>`, a number in memory. Each `&mut` operand is written once. At most 20 operands.
 ///
 /// **Outputs of 8 bits**: a `&mut Matrix<e4m3>` or `e5m2` is rounded to nearest, ties to even; what is beyond the largest number, 448 or
 /// 57344, becomes that, infinities too, and what is no number stays none. Both families write them, GPUs before 8.9 without an
@@ -220,6 +220,8 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// and rounded. The next product takes both as they lie, `dot(out * out_scales, …)`. A block of zeros has zeros; no number is passed over by
 /// the scale and stays none; what is infinite becomes the largest number. This output leaves in whole lines, wherever it stands. Not in
 /// batches and groups, beside weights of few bits, partners or reductions along rows, and two products on Hopper alone.
+/// Where a tile holds whole rows, with `n = …` of at most 256 (128 of two products), `out_scale: &mut Column<f32>` has one scale for each
+/// row. No tile knows the largest of a longer row when it writes: divide it by what `row_max(…)` of the launch before gave.
 ///
 /// **Reductions along rows**: `row_sum`, `row_mean`, `row_max` and `row_min` of what an element is computed of, into a `&mut Column<T>`,
 /// as a norm or a softmax behind this product asks for:
@@ -249,8 +251,25 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// A row's reductions are known behind its last column, so that elements are not made of them: another kernel reads the column. They are
 /// of `y` before it is rounded to the output's type. Each warp leaves its part of a row in a workspace, and a second, small kernel of
-/// the same launch brings the parts together: no atomics, the same bits in each run. Of one product, no batch; where C has
+/// the same launch brings the parts together: in their order, the same bits in each run. Of one product, no batch; where C has
 /// no columns nothing is written.
+///
+/// What one number of each row comes to over all rows, by `column_sum`, `column_mean`, `column_max` or `column_min`, goes into a
+/// `&mut Scalar<T>`: the mean of a batch's losses, `column_mean(loss)`, or the largest magnitude of a result, by which a whole tensor of
+/// 8-bit floats is scaled at the next launch (delayed scaling), a captured one too:
+///
+/// ```ignore
+/// #[autokernel::fused_matmul]
+/// pub fn activated(
+///     x: &Matrix<bf16>, w: &Matrix<bf16>, scale: &Scalar<f32>, out: &mut Matrix<e4m3>, next: &mut Scalar<f32>,
+/// ) {
+///     let y = gelu_tanh(dot(x, w.t()));
+///     out = y / scale;
+///     next = column_max(row_max(y.abs()).max(1e-12) / 448.0);
+/// }
+/// ```
+///
+/// The same second kernel does it; which of its blocks comes last changes no bit.
 ///
 /// **Partners**, as of rotary embeddings: `rotate_half(y, 128)` and `rotate_pairs(y)` are those of a value `y` that the body has bound, in
 /// both pairings of [`macro@rows`], and `repeat_columns(table)` repeats the columns of a matrix or a row along each row:

@@ -1,6 +1,6 @@
 //! What is generated for row-wise kernels.
 
-use autokernel_codegen::rows::{self, Body, Columns, Fetch, Kind, Operand, Problem, Reduction};
+use autokernel_codegen::rows::{self, Body, Columns, Fetch, Kind, Operand, Problem};
 use autokernel_codegen::spec::Spec;
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -19,7 +19,7 @@ pub fn parts(spec: &Spec, problem: &Problem) -> Result<Parts> {
     let operands = &body.operands;
     let row = rows::rust_function(crate::body::block(spec)?, problem, &spec.called)?;
     let (kinds, picks, of_a_row) = (crate::body::kinds(operands), picks(body), crate::body::of_a_row(body));
-    let folds = folds(body);
+    let folds = crate::body::folds(body.outputs().map(|output| body.fold_of(&output.name)));
     let cpu = quote!(|arguments| ::autokernel::rows::on_cpu(arguments, #kinds, #picks, #folds, #of_a_row));
     Ok(crate::body::parts(spec, operands, cpu, &row, docs(body, &spec.parameters)))
 }
@@ -48,23 +48,6 @@ pub fn picks(body: &Body) -> TokenStream {
         Some(quote!(::autokernel::rows::Pick { operand: #operand, index: #index, columns: #columns }))
     });
     quote!(&[#(#picks),*])
-}
-
-/// How each output is reduced along columns, as the CPU's loops are told.
-fn folds(body: &Body) -> TokenStream {
-    let folds = body.outputs().map(|output| match body.fold_of(&output.name) {
-        None => quote!(::core::option::Option::None),
-        Some(fold) => {
-            let fold = match fold {
-                Reduction::Sum => quote!(Sum),
-                Reduction::Mean => quote!(Mean),
-                Reduction::Max => quote!(Max),
-                Reduction::Min => quote!(Min),
-            };
-            quote!(::core::option::Option::Some(::autokernel::rows::Reduction::#fold))
-        }
-    });
-    quote!(&[#(#folds),*])
 }
 
 /// The shapes and errors; follows what the user wrote.

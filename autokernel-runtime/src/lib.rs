@@ -106,7 +106,7 @@ pub use number::Number;
 pub use packed::{i4x2, pack, quantise, quantise_with_zeros, unpack};
 pub use page_table::{PageTable, PageTableView};
 pub use routing::Routes;
-pub use scalar::{Scalar, ScalarView};
+pub use scalar::{Scalar, ScalarView, ScalarViewMut};
 pub use select::{Plan, Reason, Target, plan_for};
 pub use vector::{Column, ColumnView, ColumnViewMut, Row, RowView, RowViewMut};
 pub use vector_batch::{ColumnBatch, ColumnBatchView, RowBatch, RowBatchView};

@@ -1,12 +1,12 @@
-//! One number in memory, which a kernel reads when it runs.
+//! One number in memory, which a kernel reads, or writes, when it runs.
 
 use std::fmt;
 
-use cudarc::driver::{CudaSlice, CudaView};
+use cudarc::driver::{CudaSlice, CudaView, CudaViewMut};
 
 use crate::layout::Layout;
 use crate::view::{Storage, StorageMut};
-use crate::{Argument, Device, Element, Matrix, MatrixView, Result, gpu};
+use crate::{Argument, Device, Element, Matrix, MatrixView, MatrixViewMut, Result, gpu};
 
 const LAYOUT: Layout = Layout::one_row(1);
 
@@ -26,6 +26,9 @@ pub struct Scalar<T>(Matrix<T>);
 /// A borrowed [`Scalar`] on the host or on a GPU.
 #[derive(Clone)]
 pub struct ScalarView<'a, T: Element>(MatrixView<'a, T>);
+
+/// A mutably borrowed [`Scalar`] on the host or on a GPU.
+pub struct ScalarViewMut<'a, T>(MatrixViewMut<'a, T>);
 
 impl<T: Element> Scalar<T> {
     /// That number.
@@ -95,6 +98,11 @@ impl<T: Element> Scalar<T> {
         ScalarView(self.0.view())
     }
 
+    /// It, to write.
+    pub fn view_mut(&mut self) -> ScalarViewMut<'_, T> {
+        ScalarViewMut(self.0.view_mut())
+    }
+
     /// A copy on another device (or the same one), by way of the host.
     ///
     /// # Errors
@@ -133,6 +141,45 @@ impl<'a, T: Element> ScalarView<'a, T> {
     }
 }
 
+impl<'a, T: Element> ScalarViewMut<'a, T> {
+    /// A number on the host.
+    pub const fn from_mut(value: &'a mut T) -> Self {
+        Self(MatrixViewMut { storage: StorageMut::Host(std::slice::from_mut(value)), layout: LAYOUT })
+    }
+
+    /// One element of a cudarc device slice (`slice.slice_mut(3..4)`).
+    ///
+    /// # Errors
+    /// [`Error::BufferSize`](crate::Error::BufferSize).
+    pub fn from_cudarc(data: CudaViewMut<'a, T>) -> Result<Self> {
+        let layout = Layout::dense(data.len(), 1, 1)?;
+        Ok(Self(MatrixViewMut { storage: StorageMut::Cuda(data), layout }))
+    }
+
+    /// The device that it is on.
+    pub fn device(&self) -> Device {
+        self.0.device()
+    }
+}
+
+impl<'a, T: Element> From<&'a mut Scalar<T>> for ScalarViewMut<'a, T> {
+    fn from(owned: &'a mut Scalar<T>) -> Self {
+        owned.view_mut()
+    }
+}
+
+impl<'b, T: Element> From<&'b mut ScalarViewMut<'_, T>> for ScalarViewMut<'b, T> {
+    fn from(view: &'b mut ScalarViewMut<'_, T>) -> Self {
+        ScalarViewMut((&mut view.0).into())
+    }
+}
+
+impl<'a, T: Element> From<ScalarViewMut<'a, T>> for Argument<'a> {
+    fn from(view: ScalarViewMut<'a, T>) -> Self {
+        view.0.into()
+    }
+}
+
 impl<'a, T: Element> From<&'a Scalar<T>> for ScalarView<'a, T> {
     fn from(owned: &'a Scalar<T>) -> Self {
         owned.view()
@@ -154,6 +201,12 @@ impl<'a, T: Element> From<ScalarView<'a, T>> for Argument<'a> {
 impl<T: Element> fmt::Debug for Scalar<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Scalar<{}>(on {})", T::DTYPE, self.device())
+    }
+}
+
+impl<T: Element> fmt::Debug for ScalarViewMut<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ScalarViewMut<{}>(on {})", T::DTYPE, self.device())
     }
 }
 

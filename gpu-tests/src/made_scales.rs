@@ -1,7 +1,7 @@
 //! Declared products that make the scales of their 8-bit outputs, and the products that take these: bit for bit what is said of the values,
 //! sums of whole numbers, which are exact.
 
-use autokernel::{AnyKernel, Argument, Device, Matrix, Result, bf16, e4m3, e5m2};
+use autokernel::{AnyKernel, Argument, Column, Device, Matrix, Result, bf16, e4m3, e5m2};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -33,8 +33,14 @@ pub fn gated(
     out * out_scales = y;
 }
 
+/// A projection into a head that a tile holds whole: a scale for each row.
+#[autokernel::fused_matmul(n = 192)]
+pub fn head(x: &Matrix<bf16>, w: &Matrix<bf16>, out: &mut Matrix<e4m3>, out_scale: &mut Column<f32>) {
+    out * out_scale = dot(x, w.t());
+}
+
 /// The kernels above, which a build without nvcc has no images of.
-pub const KERNELS: [&AnyKernel; 2] = [&hidden::KERNEL, &gated::KERNEL];
+pub const KERNELS: [&AnyKernel; 3] = [&hidden::KERNEL, &gated::KERNEL, &head::KERNEL];
 
 const BLOCK: usize = 128;
 
@@ -49,15 +55,19 @@ fn product(x: &[f32], w: &[f32], k: usize) -> Vec<f32> {
     x.chunks(k).flat_map(|x| w.chunks(k).map(move |w| dot(x, w))).collect()
 }
 
-/// The scales of rows of `n`, and what is rounded by them.
+/// The scales of blocks of rows of `n`, and what is rounded by them.
 fn scaled(values: &[f32], n: usize, largest: f32) -> (Vec<f32>, Vec<f32>) {
+    scaled_in_blocks(values, (n, BLOCK), largest)
+}
+
+fn scaled_in_blocks(values: &[f32], (n, width): (usize, usize), largest: f32) -> (Vec<f32>, Vec<f32>) {
     let block = |values: &[f32]| {
         let most = values.iter().fold(0f32, |most, value| most.max(value.abs()));
         (most.min(f32::MAX) / largest).max(f32::MIN_POSITIVE)
     };
-    let scales: Vec<f32> = values.chunks(n).flat_map(|row| row.chunks(BLOCK)).map(block).collect();
-    let of_row = n.div_ceil(BLOCK);
-    let numbers = values.iter().enumerate().map(|(at, value)| value * (1.0 / scales[at / n * of_row + at % n / BLOCK]));
+    let scales: Vec<f32> = values.chunks(n).flat_map(|row| row.chunks(width)).map(block).collect();
+    let of_row = n.div_ceil(width);
+    let numbers = values.iter().enumerate().map(|(at, value)| value * (1.0 / scales[at / n * of_row + at % n / width]));
     (numbers.collect(), scales)
 }
 
@@ -74,6 +84,7 @@ pub fn check(device: &Device, seeds: u64) -> Result<()> {
         let sizes = [rng.random_range(1..200), rng.random_range(1..400), rng.random_range(1..400)];
         check_chain(device, &mut rng, sizes)?;
         check_gated(device, &mut rng, sizes)?;
+        check_head(device, &mut rng, sizes)?;
     }
     Ok(())
 }
@@ -129,6 +140,23 @@ fn check_gated(device: &Device, rng: &mut StdRng, [m, n, k]: [usize; 3]) -> Resu
     let most = |number: f32| number.clamp(-57_344.0, 57_344.0);
     let numbers: Vec<f32> = numbers.into_iter().map(|number| e5m2::from_f32(most(number)).to_f32()).collect();
     assert_eq!(got, numbers, "elements, {m}x{n}x{k}");
+    Ok(())
+}
+
+fn check_head(device: &Device, rng: &mut StdRng, [m, _, k]: [usize; 3]) -> Result<()> {
+    const N: usize = 192;
+    let (x, w) = (integers(rng, m * k), integers(rng, N * k));
+    let there = |values: &[f32], rows| {
+        let numbers: Vec<bf16> = values.iter().map(|value| bf16::from_f32(*value)).collect();
+        Matrix::from_slice(device, &numbers, rows, k)
+    };
+    let (mut out, mut scales) = (Matrix::<e4m3>::zeros(device, m, N)?, Column::<f32>::zeros(device, m)?);
+    head(&there(&x, m)?, &there(&w, N)?, &mut out, &mut scales)?;
+    let (numbers, of_rows) = scaled_in_blocks(&product(&x, &w, k), (N, N), 448.0);
+    assert_eq!(scales.to_vec()?, of_rows, "scales, {m}x{N}x{k}");
+    let got: Vec<f32> = out.to_vec()?.iter().map(e4m3::to_f32).collect();
+    let numbers: Vec<f32> = numbers.into_iter().map(|number| e4m3::from_f32(number).to_f32()).collect();
+    assert_eq!(got, numbers, "elements, {m}x{N}x{k}");
     Ok(())
 }
 

@@ -10,3 +10,15 @@ pub fn number(name: &str, default: u64) -> u64 {
         Err(_) => default,
     }
 }
+
+/// The shapes that the environment lists under `name`, as `16x8192x8192,4096x4096x4096`; none where it says nothing.
+///
+/// # Panics
+/// One of them is no shape.
+pub fn shapes(name: &str) -> Option<Vec<(u32, u32, u32)>> {
+    let shape = |text: &str| match text.split('x').map(str::parse).collect::<Result<Vec<u32>, _>>().as_deref() {
+        Ok(&[m, n, k]) => (m, n, k),
+        _ => panic!("{name} holds {text:?}, which is no shape; write 16x8192x8192,4096x4096x4096"),
+    };
+    Some(std::env::var(name).ok()?.split(',').map(shape).collect())
+}

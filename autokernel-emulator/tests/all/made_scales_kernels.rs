@@ -23,29 +23,36 @@ struct Form {
     input: Dtype,
     out: Dtype,
     is_gated: bool,
+    /// Columns of rows that have one scale each; blocks have scales where there is none.
+    whole_rows: Option<u32>,
 }
 
-const ONE: Form = Form { input: Bf16, out: E4m3, is_gated: false };
+const ONE: Form = Form { input: Bf16, out: E4m3, is_gated: false, whole_rows: None };
 const TWO: Form = Form { is_gated: true, ..ONE };
 
 impl Form {
     /// `wide` is what is scaled.
     fn problem(self) -> Problem {
-        let Form { input, out, is_gated } = self;
+        let Form { input, out, is_gated, whole_rows } = self;
+        let scales = if whole_rows.is_some() { "Column" } else { "Matrix" };
         let (up, value) = match is_gated {
             true => (format!("up: &Matrix<{input}>, "), "(dot(x, w.t()) - 2.0 * dot(x, up.t())) * by + (bias - 8.0)"),
             false => (String::new(), "dot(x, w.t()) * by + (bias - 8.0)"),
         };
         let source = format!(
             "fn f(x: &Matrix<{input}>, w: &Matrix<{input}>, {up}by: &Column<f32>, bias: &Row<f32>, wide: &mut Matrix<f32>,
-                 out_scales: &mut Matrix<f32>, out: &mut Matrix<{out}>) {{
+                 out_scales: &mut {scales}<f32>, out: &mut Matrix<{out}>) {{
                 let y = {value};
                 wide = y;
                 out * out_scales = y;
             }}"
         );
-        let settings = format!("block = {BLOCK}").parse().unwrap();
+        let settings = whole_rows.map_or_else(|| format!("block = {BLOCK}"), |n| format!("n = {n}")).parse().unwrap();
         autokernel_codegen::product::problem_with(settings, &syn::parse_str(&source).unwrap()).unwrap()
+    }
+
+    fn block(self) -> u32 {
+        self.whole_rows.unwrap_or(BLOCK)
     }
 
     fn largest(self) -> f32 {
@@ -124,9 +131,12 @@ impl Compiled {
         shifted.values.iter_mut().for_each(|bias| *bias += SHIFT);
         operands.push(shifted.upload(&mut gpu, "bias", F32));
         let out_type = if *is_reference { F32 } else { form.out };
-        let blocks = n.div_ceil(BLOCK);
+        let blocks = n.div_ceil(form.block());
         let wide = allocate(&mut gpu, "wide", F32, m, n, n, 0);
-        let out_scales = allocate(&mut gpu, "out_scales", F32, m, blocks, blocks + skew, 0);
+        let out_scales = match form.whole_rows {
+            None => allocate(&mut gpu, "out_scales", F32, m, blocks, blocks + skew, 0),
+            Some(_) => allocate(&mut gpu, "out_scales", F32, 1, m, m, 0),
+        };
         // Before Hopper the runtime sees to it that C begins at a multiple of 16 bytes.
         let is_moved = *arch != Arch::SM_80;
         let out = allocate(&mut gpu, "out", out_type, m, n, n + skew, if is_moved { skew.into() } else { 0 });
@@ -152,7 +162,7 @@ impl Compiled {
         for row in 0..m {
             let mut of_row = values[(row * n) as usize..((row + 1) * n) as usize].to_vec();
             let wide = of_row.clone();
-            let chunks = of_row.chunks_mut(BLOCK as usize);
+            let chunks = of_row.chunks_mut(form.block() as usize);
             let scales: Vec<f32> = chunks.map(|block| scale_block(block, form.largest())).collect();
             for (block, scale) in scales.iter().enumerate() {
                 let got = got_scales[row as usize * scales.len() + block];
@@ -185,6 +195,7 @@ fn check(test: &str, form: Form, schedules: &[Schedule], arch: Arch) {
     for schedule in schedules {
         let compiled = Compiled::new(&compiler, form, schedule, arch, None);
         for (seed, (m, n, k)) in (0..).zip(SHAPES) {
+            let n = form.whole_rows.unwrap_or(n);
             for skew in [0, 7] {
                 let wrong = compiled.wrong(shape(m, n, k), skew, seed);
                 assert_eq!(wrong, None, "{form:?}, {schedule:?}, {m}x{n}x{k}, {skew} beside");
@@ -229,6 +240,25 @@ fn scales_are_made_of_two_products() {
 }
 
 #[test]
+fn one_scale_is_made_of_a_row_that_a_tile_holds() {
+    let test = "one_scale_is_made_of_a_row_that_a_tile_holds";
+    let of = |n: u32| Form { whole_rows: Some(n), ..ONE };
+    check(test, of(256), &[Schedule::Sm90(WIDE)], Arch::SM_90A);
+    let ping_pong = Sm90Schedule { tile_m: 64, tile_n: 192, consumers: 2, mode: Mode::PingPong, ..SM90 };
+    check(test, of(150), &[Schedule::Sm90(ping_pong)], Arch::SM_90A);
+    // Tiles of two blocks, of which the second has no columns.
+    check(
+        test,
+        of(50),
+        &[Schedule::Sm90(Sm90Schedule { splits: true, split_k: 4, stages: 4, ..ONE_BLOCK })],
+        Arch::SM_90A,
+    );
+    let portable = Sm80Schedule { tile_m: 32, tile_n: 128, warps_m: 2, warps_n: 1, ..SM80 };
+    check(test, of(77), &[Schedule::Sm80(portable)], Arch::SM_80);
+    check(test, Form { whole_rows: Some(128), ..TWO }, &[Schedule::Sm90(WIDE)], Arch::SM_90A);
+}
+
+#[test]
 fn scales_are_made_before_hopper() {
     let test = "scales_are_made_before_hopper";
     let schedules = [
@@ -245,6 +275,8 @@ fn the_reference_makes_the_same_scales_and_leaves_elements_unrounded() {
     };
     for form in [ONE, TWO] {
         assert_eq!(Compiled::reference(&compiler, form).wrong(shape(37, 150, 21), 3, 0), None, "{form:?}");
+        let of_rows = Form { whole_rows: Some(100), ..form };
+        assert_eq!(Compiled::reference(&compiler, of_rows).wrong(shape(37, 100, 21), 3, 0), None, "{of_rows:?}");
     }
 }
 

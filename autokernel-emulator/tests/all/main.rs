@@ -13,6 +13,7 @@ mod columns_kernels;
 mod counters;
 mod deletions;
 mod epilogues;
+mod folded_kernels;
 mod fp8_output_kernels;
 mod heights_kernels;
 mod hostile;

@@ -87,7 +87,8 @@ fn operand(written: &Written, at: usize, operand: &Operand) -> Option<Complaint>
 /// A number of each row that is reduced of what the kernel writes.
 fn statistic(written: &Written, at: usize, step: &Step) -> Option<Complaint> {
     let Step::Store { output, .. } = step else { return None };
-    let operand = written.body.operand(output).filter(|operand| operand.kind == Kind::Column)?;
+    let is_of_rows = |operand: &&Operand| matches!(operand.kind, Kind::Column | Kind::DeviceScalar);
+    let operand = written.body.operand(output).filter(is_of_rows)?;
     let message = format!(
         "`{}` is reduced along rows, whose gradients need the whole row first; write it in `#[autokernel::rows(backward)]`, on what \
          this kernel writes",

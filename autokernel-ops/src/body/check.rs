@@ -81,9 +81,9 @@ impl<'b> Checker<'b> {
                 let message = "an `Index` is only read; write `index: &Index`, and numbers into a `&mut Column`";
                 self.complain(Place::Operand(at), message);
             }
-            if (kind, role) == (&Kind::DeviceScalar, &Role::Output) {
-                let message = "a `Scalar` is only read, as every row would write it; write a `&mut Column` or a `&mut \
-                               Matrix`";
+            if (kind, role) == (&Kind::DeviceScalar, &Role::Output) && body.fold_of(name).is_none() {
+                let message = "every row would write a `Scalar`; write a `&mut Column` or a `&mut Matrix`, or beside a product what all \
+                               rows come to: `largest = column_max(row_max(y));`";
                 self.complain(Place::Operand(at), message);
             }
         }

@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 pub struct MadeScales {
     /// The output that is scaled.
     pub output: String,
-    /// The output that holds the scales, `[rows, ⌈columns / block⌉]`.
+    /// The output that holds the scales, `[rows, ⌈columns / block⌉]`, or a column, where a block holds a row.
     pub scales: String,
-    /// Columns of a block.
+    /// Columns of a block, at least those of a row where that has one scale.
     pub block: u32,
 }
 

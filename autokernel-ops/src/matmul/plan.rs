@@ -50,6 +50,8 @@ pub struct Operands {
     pub sizes: Option<u8>,
     /// Reductions along rows.
     pub statistics: u32,
+    /// What one number of each row comes to.
+    pub folds: u32,
 }
 
 impl Operands {
@@ -67,6 +69,7 @@ impl Operands {
         batched: Vec::new(),
         sizes: None,
         statistics: 0,
+        folds: 0,
     };
 
     /// Those of `problem`.
@@ -116,7 +119,9 @@ impl Operands {
         let batched = numbered().filter(|(_, operand)| operand.batched).map(|(number, _)| number).collect();
         let sizes = numbered().find(|(_, operand)| operand.kind == Kind::Index).map(|(number, _)| number);
         let others = body::cuda::fields(others);
-        Operands { a, b, b2, scales, zeros, a_scales, c, others, many, batched, sizes, statistics: 0 }
+        let is_fold = |it: &&body::Operand| (it.role, it.kind) == (Role::Output, Kind::DeviceScalar);
+        let folds = operands.iter().filter(is_fold).map(|_| 1).sum();
+        Operands { a, b, b2, scales, zeros, a_scales, c, others, many, batched, sizes, statistics: 0, folds }
     }
 
     /// The same with how many columns each of the numbered ones has of its own.
@@ -238,7 +243,9 @@ fn numbers(problem: &Problem) -> Option<Numbers> {
 
 /// Where an element stands for several numbers: packed ones of second factors along K, and scales of groups and blocks.
 fn coarse(problem: &Problem) -> Vec<Coarse> {
-    let made = problem.body.as_ref().and_then(|body| body.made()).map(|Made { scales, block, .. }| Coarse {
+    let is_matrix = |body: &Body, number: u8| body.operands()[usize::from(number)].kind == Kind::Matrix;
+    let made = problem.body.as_ref().and_then(|body| body.made().filter(|made| is_matrix(body, made.scales)));
+    let made = made.map(|Made { scales, block, .. }| Coarse {
         operand: scales,
         axis: 1,
         indices: block,

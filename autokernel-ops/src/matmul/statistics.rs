@@ -1,5 +1,5 @@
 //! Reductions along rows of a product: the parts of rows that warps leave in the workspace, and the kernel behind the product that
-//! brings them together (`body_statistics.cuh`).
+//! brings them together (`body_statistics.cuh`), and what one number of each row comes to (`body_folded.cuh`).
 
 use autokernel_core::plan::{Axis, Buffer, Contents};
 use autokernel_core::{Arg, Grid, KernelStep, LaunchPlan, Residency};
@@ -50,6 +50,17 @@ pub fn with_second_kernel(mut plan: LaunchPlan, operands: &Operands, part_column
     let bytes_per_block = ROWS * PARTS * operands.statistics * WORD_BYTES;
     plan.workspace.push(Buffer { bytes_per_block, contents: Contents::Anything });
     plan.kernels.iter_mut().for_each(|kernel| kernel.args.push(parts.clone()));
+    let mut workspace = vec![parts];
+    if operands.folds > 0 {
+        let buffers = [
+            ("totals", Buffer { bytes_per_block: operands.folds * WORD_BYTES, contents: Contents::Anything }),
+            ("folded_blocks", Buffer { bytes_per_block: WORD_BYTES, contents: Contents::Zeros }),
+        ];
+        for (buffer, (name, contents)) in (buffer + 1..).zip(buffers) {
+            plan.workspace.push(contents);
+            workspace.push(field(name, Arg::Workspace { buffer }));
+        }
+    }
     let extents = [("m", M), ("n", N)].map(|(name, dim)| field(name, Arg::Extent { dim }));
     let overlaps_previous = plan.kernels.iter().all(|kernel| kernel.overlaps_previous);
     let second = KernelStep {
@@ -64,7 +75,7 @@ pub fn with_second_kernel(mut plan: LaunchPlan, operands: &Operands, part_column
             residency: Residency::OneEach,
             split: None,
         },
-        args: extents.into_iter().chain(operands.others.iter().cloned()).chain([parts]).collect(),
+        args: extents.into_iter().chain(operands.others.iter().cloned()).chain(workspace).collect(),
     };
     plan.kernels.push(second);
     plan

@@ -1,6 +1,6 @@
 //! Products with a body on the CPU: each product in `f32`, and what follows row by row, by the body's own Rust.
 
-use autokernel_ops::body::Kind;
+use autokernel_ops::body::{Kind, Reduction};
 use autokernel_ops::matmul::problem::Layout;
 
 use super::RowFunction;
@@ -51,6 +51,8 @@ pub struct Tables<'t> {
     pub picks: &'t [Pick],
     /// The number of the operand, of those that `kinds` are of, that scales of an output are written to, and how many columns a block has.
     pub made_scales: Option<(usize, usize)>,
+    /// How what the rows give of each output becomes one number, in the outputs' order; none where each row has its own.
+    pub folds: &'t [Option<Reduction>],
 }
 
 /// The same with tables.
@@ -72,7 +74,7 @@ pub fn matmul_body_with(
 pub(super) fn matmul_body_from(
     first_row: usize,
     arguments: &mut [Argument<'_>],
-    (factors, Tables { scales, blocks, picks, made_scales }): (&[usize], Tables<'_>),
+    (factors, Tables { scales, blocks, picks, made_scales, folds }): (&[usize], Tables<'_>),
     layout: Layout,
     kinds: &[Kind],
     row: RowFunction,
@@ -128,6 +130,7 @@ pub(super) fn matmul_body_from(
     }
     let behind_products = |pick: &Pick| Pick { operand: pick.operand + factors.len() - 1, ..*pick };
     picks.iter().try_for_each(|pick| operands.pick(behind_products(pick)).ok_or_else(unfitting))?;
+    operands.fold(folds);
     operands.compute_from(first_row, row)
 }
 

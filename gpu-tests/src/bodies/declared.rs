@@ -256,6 +256,36 @@ pub fn fp8_out(
     largest = row_max(y.abs());
 }
 
+/// The same by one scale for all, with what is next to be scaled by, and what rows come to beside it.
+#[autokernel::fused_matmul]
+pub fn fp8_out_by_one_scale(
+    x: &Matrix<bf16>,
+    w: &Matrix<bf16>,
+    bias: &Row<bf16>,
+    scale: &Scalar<f32>,
+    out: &mut Matrix<e4m3>,
+    next: &mut Scalar<f32>,
+    weights: &Column<f32>,
+    mean: &mut Scalar<f32>,
+    least: &mut Scalar<f16>,
+) {
+    let y = gelu_tanh(dot(x, w.t()) + bias);
+    out = y / scale;
+    let of_row = row_max(y.abs());
+    next = column_max(of_row.max(1e-12) / 448.0);
+    mean = column_mean(row_sum(y) * weights);
+    least = column_min(row_min(y));
+}
+
+/// The mean loss of a language model's head, of logits that are written nowhere.
+#[autokernel::fused_matmul]
+pub fn mean_cross_entropy(x: &Matrix<bf16>, w: &Matrix<bf16>, target: &Column<f32>, loss: &mut Scalar<f32>) {
+    let y = 0.125 * dot(x, w.t());
+    let most = row_max(y);
+    let chosen = row_sum(if column_index() == target { y } else { 0.0 });
+    loss = column_mean(most + row_sum((y - most).exp()).ln() - chosen);
+}
+
 /// 8-bit floats into both kinds of them, two products, and 16 bits beside; by a scale in device memory.
 #[autokernel::fused_matmul]
 pub fn fp8_into_fp8(
@@ -390,6 +420,8 @@ pub fn catalogue() -> Vec<Declared> {
         fp8_scaled,
         fp8_swiglu,
         fp8_out,
+        fp8_out_by_one_scale,
+        mean_cross_entropy,
         fp8_into_fp8,
         fp8_saturated,
         int8_into_fp8,

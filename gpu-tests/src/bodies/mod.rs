@@ -178,11 +178,18 @@ fn judge(problem: &Problem, body: &Body, shape: &Extents, ran: &Ran) -> std::res
         })
     });
     let rows = if n == 0 || of_kind(Kind::Column).next().is_none() { 0 } else { m };
-    let of_rows = || {
+    let elements_or_rows = elements.or_else(|| {
         (0..rows).find_map(|row| {
             let sums: Vec<Vec<Ball>> = (0..n).map(|column| sums(row * n + column)).collect();
             wrong(oracle::of_row(body, row, &sums, &|operand, column| input(operand, row, column)), Kind::Column, row)
         })
+    });
+    // Without elements nothing is written.
+    let is_folded = m > 0 && n > 0 && of_kind(Kind::DeviceScalar).next().is_some();
+    let of_all_rows = || {
+        let of_row = |row: usize| (0..n).map(|column| sums(row * n + column)).collect::<Vec<_>>();
+        let sums: Vec<Vec<Vec<Ball>>> = (0..m).map(of_row).collect();
+        wrong(oracle::of_rows(body, &sums, &input), Kind::DeviceScalar, 0)
     };
-    elements.or_else(of_rows).map_or(Ok(told), Err)
+    elements_or_rows.or_else(|| is_folded.then(of_all_rows).flatten()).map_or(Ok(told), Err)
 }

@@ -7,7 +7,7 @@ use super::class::BodyClass;
 use super::written::Written;
 use super::{joined, made_scales, rotations, zeros};
 use crate::body::check::Checker;
-use crate::body::{Body, Complaint, ELEMENTS, FP8, Kind, Operand, Place, Rotated, Step};
+use crate::body::{Body, Complaint, ELEMENTS, FP8, Kind, Operand, Place, Reduction, Rotated, Step};
 use crate::matmul::block_scales::SCALED;
 use crate::matmul::inputs::{INPUTS, in_words, not_multiplied};
 use crate::matmul::many::Many;
@@ -61,12 +61,12 @@ pub fn complaints(written: &Written) -> Vec<Complaint> {
 /// What one number a row asks for: one product.
 fn statistics(checker: &mut Checker<'_>, written: &Written) {
     let operands = &written.body.operands;
-    let is_column = |operand: &Operand| (operand.role, operand.kind) == (Role::Output, Kind::Column);
-    let Some((at, column)) = operands.iter().enumerate().find(|(_, operand)| is_column(operand)) else { return };
+    let is_of_rows = |it: &Operand| it.role == Role::Output && matches!(it.kind, Kind::Column | Kind::DeviceScalar);
+    let Some((at, of_rows)) = operands.iter().enumerate().find(|(_, operand)| is_of_rows(operand)) else { return };
     if operands.iter().any(|operand| operand.batched || operand.kind == Kind::Index) {
         let message = format!(
             "`{}` is reduced of one product, and there are many here; reduce what this kernel writes in `#[autokernel::rows]`",
-            column.name
+            of_rows.name
         );
         checker.complain(Place::Operand(at), message);
     }
@@ -306,8 +306,11 @@ fn step<'b>(checker: &mut Checker<'b>, written: &Written, at: usize, (step, may_
             }
             checker.bind(Place::Step(at), name, false);
         }
-        Step::Store { output, .. } => {
+        Step::Store { output, fold, .. } => {
             let kind = checker.store(at, output, None).map(|operand| operand.kind);
+            if let Some(fold) = fold {
+                self::fold(checker, at, (*fold, output, kind), varies);
+            }
             if kind == Some(Kind::Matrix) && is_behind {
                 checker.complain(Place::Step(at), LATE);
             }
@@ -317,14 +320,34 @@ fn step<'b>(checker: &mut Checker<'b>, written: &Written, at: usize, (step, may_
                      row_sum(…);`, or write a `&mut Matrix`"
                 );
                 checker.complain(Place::Step(at), message);
-            } else if kind == Some(Kind::Column) && !reduces(&written.body) {
+            } else if matches!(kind, Some(Kind::Column | Kind::DeviceScalar)) && !varies && !reduces(&written.body) {
+                let of_each = if kind == Some(Kind::Column) { "has" } else { "is made of" };
                 let message = format!(
-                    "`{output}` has one number for each row, and nothing that is written is reduced along rows; compute it in \
+                    "`{output}` {of_each} one number for each row, and nothing that is written is reduced along rows; compute it in \
                      `#[autokernel::rows]`"
                 );
                 checker.complain(Place::Step(at), message);
             }
         }
+    }
+}
+
+/// What one number of each row comes to goes into a number of its own. Of a `Row` more is said where it is declared.
+fn fold(checker: &mut Checker<'_>, at: usize, (fold, output, kind): (Reduction, &str, Option<Kind>), varies: bool) {
+    let name = fold.column_name();
+    if matches!(kind, Some(Kind::Matrix | Kind::Column)) {
+        let message = format!(
+            "`{name}` of what a product's rows come to is one number; make `{output}` a `&mut Scalar<f32>`, and reduce columns in \
+             `#[autokernel::rows]`"
+        );
+        checker.complain(Place::Step(at), message);
+    } else if varies && kind == Some(Kind::DeviceScalar) {
+        let of_row = fold.name();
+        let message = format!(
+            "beside a product `{name}` takes one number of each row, and this has one for each element; reduce rows first: `{output} = \
+             {name}({of_row}(…));`"
+        );
+        checker.complain(Place::Step(at), message);
     }
 }
 

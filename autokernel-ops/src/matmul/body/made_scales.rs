@@ -31,12 +31,13 @@ pub fn check<'b>(checker: &mut Checker<'b>, written: &'b Written) {
             );
             checker.complain(place_of(output), message);
         }
-        let is_fit =
-            |operand: &Operand| (operand.kind, operand.role, operand.dtype) == (Kind::Matrix, Role::Output, Dtype::F32);
+        let is_fit = |it: &Operand| {
+            matches!(it.kind, Kind::Matrix | Kind::Column) && (it.role, it.dtype) == (Role::Output, Dtype::F32)
+        };
         if !body.operand(scales).is_some_and(is_fit) {
             let message = format!(
-                "scales are written to a matrix of f32, `[m, n / block]`: `{scales}: &mut Matrix<f32>`, which is all that may stand \
-                 behind the `*`"
+                "scales are written to a matrix of f32, `[m, n / block]`: `{scales}: &mut Matrix<f32>`, or of whole rows to a `&mut \
+                 Column<f32>`, which is all that may stand behind the `*`"
             );
             checker.complain(if body.operand(scales).is_some() { place_of(scales) } else { place }, message);
         }

@@ -48,6 +48,27 @@ fn the_kernel_that_makes_scales_is_as_golden() {
 }
 
 #[test]
+fn a_row_that_a_tile_holds_has_one_scale_in_a_column() {
+    let mut written = written(Dtype::E4m3, Dtype::F32);
+    written.body.operands[3].kind = Kind::Column;
+    written.body.made_scales[0].block = 192;
+    let body = Body::new(written).unwrap();
+    let text = print::body(&body, None, 1);
+    assert!(text.contains("return static_cast<float*>(args.out_scales_) + row;"), "{text}");
+    let problem = Problem { body: Some(body.into()), known_n: Some(150), ..problem() };
+    let Schedule::Sm90(schedule) = Schedule::default_for(&problem.class(), Arch::SM_90A) else {
+        panic!("not on Hopper")
+    };
+    assert_eq!((schedule.tile_n, schedule.swap_ab), (192, false));
+    // It lies as other numbers of rows do, one each.
+    let signature = signature(&problem);
+    assert_eq!((&*signature.coarse, &*signature.operands[3].axes), (&[][..], &[0][..]));
+    assert_eq!(problem.class().work(&extents(100, 150, 64)).written_bytes, f64::from(100 * 150 * 3 + 100 * 4));
+    // No warp of 128 registers of sums holds such rows before Hopper.
+    assert!(problem.class().families(Arch::SM_80).is_empty());
+}
+
+#[test]
 fn the_output_that_is_scaled_is_staged_wherever_it_stands_and_its_scales_are_no_elements() {
     let problem = problem();
     let body = problem.body.as_deref().unwrap();

@@ -200,6 +200,16 @@ impl Body {
         })
     }
 
+    /// How what the rows give of that output becomes one number; none where each row has its own.
+    pub fn fold_of(&self, name: &str) -> Option<Reduction> {
+        self.0.body.fold_of(name)
+    }
+
+    /// What one number of each row comes to: the output that it goes to, and how.
+    pub fn folds(&self) -> impl Iterator<Item = (&Operand, Reduction)> {
+        self.outputs().filter_map(|operand| Some((operand, self.fold_of(&operand.name)?)))
+    }
+
     /// The sums along rows that are of exponentials relative to a maximum, in order.
     pub fn joins(&self) -> Vec<Join<'_>> {
         joined::joins(&self.0.body)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Body, Join};
-use crate::body::{Columns, Fetch, Kind, Reduction, Step};
+use crate::body::{Columns, Fetch, Kind, Operand, Reduction, Step};
 use crate::expr::ball::{Ball, eval};
 use crate::expr::{Axis, Precision};
 use crate::rows::oracle::reduce;
@@ -40,6 +40,28 @@ fn of_matrices(body: &Body, names: &BTreeMap<&str, Ball>) -> Vec<Ball> {
 /// What is written of row number `row`, one number each, in the outputs' order, from the sums of its elements. `input` gives an
 /// input's element by the operand's number and the column.
 pub fn of_row(body: &Body, row: usize, sums: &[Vec<Ball>], input: &dyn Fn(usize, usize) -> f64) -> Vec<Ball> {
+    let names = names_of_row(body, row, sums, input);
+    let columns = body.outputs().filter(|operand| operand.kind == Kind::Column);
+    columns.map(|operand| names[operand.name.as_str()]).collect()
+}
+
+/// What one number of each row comes to, in the outputs' order, from the sums of the elements of each row.
+pub fn of_rows(body: &Body, sums: &[Vec<Vec<Ball>>], input: &dyn Fn(usize, usize, usize) -> f64) -> Vec<Ball> {
+    let rows = sums.iter().enumerate();
+    let rows = rows.map(|(row, sums)| names_of_row(body, row, sums, &|operand, column| input(operand, row, column)));
+    let rows: Vec<BTreeMap<&str, Ball>> = rows.collect();
+    let folded =
+        |(operand, how): (&Operand, Reduction)| reduce(how, rows.iter().map(|it| it[operand.name.as_str()]).collect());
+    body.folds().map(folded).collect()
+}
+
+/// Every name of a row that its last steps give.
+fn names_of_row<'b>(
+    body: &'b Body,
+    row: usize,
+    sums: &[Vec<Ball>],
+    input: &dyn Fn(usize, usize) -> f64,
+) -> BTreeMap<&'b str, Ball> {
     let elements = sums.iter().enumerate();
     let elements = elements.map(|(column, sums)| {
         names_of_element(body, (row, column), sums, (BTreeMap::new(), &body.steps_of_elements()), &|at| {
@@ -57,8 +79,7 @@ pub fn of_row(body: &Body, row: usize, sums: &[Vec<Ball>], input: &dyn Fn(usize,
         body.joins().iter().map(|join| (join.sum, of_joined(body, join, &elements, names[join.maximum]))).collect();
     names.extend(joined);
     evaluate(body, &body.steps_of_rows(), &mut names);
-    let columns = body.outputs().filter(|operand| operand.kind == Kind::Column);
-    columns.map(|operand| names[operand.name.as_str()]).collect()
+    names
 }
 
 /// A sum of exponentials relative to a maximum, which kernels compute by the short function whatever is written: what it is off by

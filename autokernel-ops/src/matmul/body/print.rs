@@ -107,7 +107,9 @@ fn made_scales(out: &mut Lines, body: &Body) {
     out.line("template <typename Args>");
     out.line(format!("{FUNCTION} float* scales(const Args& args, int row) {{"));
     let name = element(&scales.name);
-    out.line(format!("return static_cast<float*>(args.{name}) + row * args.{};", leading(&scales.name)));
+    let of_row =
+        if scales.kind == Kind::Matrix { format!("row * args.{}", leading(&scales.name)) } else { "row".to_owned() };
+    out.line(format!("return static_cast<float*>(args.{name}) + {of_row};"));
     out.line("}");
 }
 

@@ -20,22 +20,55 @@ pub fn print(out: &mut Lines, body: &Body, (stored_as, part_columns): (Option<Dt
     out.line(format!("static constexpr int kStatistics = {};", reductions.len()));
     out.line(format!("static constexpr int kOutputs = {};", body.matrices().count()));
     out.line(format!("static constexpr int kPartColumns = {part_columns};"));
-    let each = |of: fn(Reduction) -> &'static str| {
-        let cases = reductions.iter().enumerate().map(|(number, (_, reduction))| (number, of(*reduction)));
-        cases.rev().fold(String::new(), |rest, (number, text)| {
-            if rest.is_empty() { text.to_owned() } else { format!("statistic == {number} ? {text} : {rest}") }
-        })
-    };
+    let of_each = |text: fn(Reduction) -> &'static str| each(reductions.iter().map(|(_, how)| text(*how)), "statistic");
     out.line("");
     out.line(format!("{FUNCTION} float identity(int statistic) {{"));
-    out.line(format!("return {};", each(identity)));
+    out.line(format!("return {};", of_each(identity)));
     out.line("}");
     out.line("");
     out.line(format!("{FUNCTION} float combine(int statistic, float x, float y) {{"));
-    out.line(format!("return {};", each(combined)));
+    out.line(format!("return {};", of_each(combined)));
     out.line("}");
     joined(out, body, &reductions);
+    folds(out, body, stored_as);
     finish(out, body, &reductions, stored_as, spelling);
+}
+
+/// What one number of each row comes to, as `body_folded.cuh` reads it.
+fn folds(out: &mut Lines, body: &Body, stored_as: Option<Dtype>) {
+    let folds: Vec<(&Operand, Reduction)> = body.folds().collect();
+    if folds.is_empty() {
+        return;
+    }
+    let of_each = |text: fn(Reduction) -> &'static str| each(folds.iter().map(|(_, fold)| text(*fold)), "fold");
+    out.line("");
+    out.line("// What one number of each row comes to.");
+    out.line(format!("static constexpr int kFolds = {};", folds.len()));
+    out.line("");
+    out.line(format!("{FUNCTION} float identity_of_fold(int fold) {{"));
+    out.line(format!("return {};", of_each(identity)));
+    out.line("}");
+    out.line("");
+    out.line(format!("{FUNCTION} float combine_folded(int fold, float x, float y) {{"));
+    out.line(format!("return {};", of_each(combined)));
+    out.line("}");
+    out.line("");
+    out.line("template <typename Args>");
+    out.line(format!("{FUNCTION} void store_folded(const Args& args, const float (&folded)[kFolds]) {{"));
+    for (number, (operand, fold)) in folds.into_iter().enumerate() {
+        let mean = if fold == Reduction::Mean { " / static_cast<float>(args.m)" } else { "" };
+        let ty = stored_as.map_or_else(|| cuda_type(operand), |dtype| format!("autokernel::{dtype}"));
+        let to = format!("static_cast<{ty}*>(args.{})", element(&operand.name));
+        out.line(format!("autokernel::body::store({to}, folded[{number}]{mean});"));
+    }
+    out.line("}");
+}
+
+/// Of several texts the one whose number is called `number`.
+fn each<'t>(texts: impl DoubleEndedIterator<Item = &'t str> + ExactSizeIterator, number: &str) -> String {
+    texts.enumerate().rev().fold(String::new(), |rest, (at, text)| {
+        if rest.is_empty() { text.to_owned() } else { format!("{number} == {at} ? {text} : {rest}") }
+    })
 }
 
 /// Which sums are of exponentials relative to which maximum, as `body_joined.cuh` reads it.
@@ -84,7 +117,10 @@ fn finish(
     let is_read = |name: &str| steps.iter().any(|step| step.expr().variables().contains(&name));
     out.line("");
     out.line("template <typename Args>");
-    out.line(format!("{FUNCTION} void finish(const Args& args, int row, const float (&reduced)[kStatistics]) {{"));
+    let folded = if body.folds().next().is_some() { ", float (&folded)[kFolds]" } else { "" };
+    out.line(format!(
+        "{FUNCTION} void finish(const Args& args, int row, const float (&reduced)[kStatistics]{folded}) {{"
+    ));
     if steps.iter().any(|step| step.expr().has_index(Axis::Row)) {
         out.line(format!("const float {} = static_cast<float>(row);", Axis::Row.name()));
     }
@@ -99,6 +135,10 @@ fn finish(
         let value = spelling.number(&step.expr().renamed(&element));
         match step {
             Step::Let { name, .. } => out.line(format!("const float {} = {value};", element(name))),
+            Step::Store { output, fold: Some(_), .. } => {
+                let number = body.folds().position(|(operand, _)| operand.name == *output).unwrap_or(0);
+                out.line(format!("folded[{number}] = {value};"));
+            }
             Step::Store { output, .. } => {
                 let operand = body.operands().iter().find(|operand| operand.name == *output);
                 let ty = stored_as.map(|dtype| format!("autokernel::{dtype}")).or_else(|| operand.map(cuda_type));

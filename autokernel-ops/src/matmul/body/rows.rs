@@ -6,22 +6,23 @@ use std::collections::BTreeSet;
 use super::joined::{Join, joins};
 use crate::body::{Body, Kind, Step};
 
-/// Whether a step writes one number a row.
-pub fn writes_column(body: &Body, step: &Step) -> bool {
-    matches!(step, Step::Store { output, .. } if body.operand(output).is_some_and(|it| it.kind == Kind::Column))
+/// Whether a step writes one number a row, or what these come to.
+pub fn writes_rows(body: &Body, step: &Step) -> bool {
+    let is_of_rows = |kind| matches!(kind, Kind::Column | Kind::DeviceScalar);
+    matches!(step, Step::Store { output, .. } if body.operand(output).is_some_and(|it| is_of_rows(it.kind)))
 }
 
 /// The steps of an element: what matrices are made of, and the terms of reductions; of a sum that is relative to a maximum the
 /// element that this one is of.
 pub fn of_elements(body: &Body) -> Vec<&Step> {
     needed(body, |step| {
-        matches!(step, Step::Reduce { .. }) || matches!(step, Step::Store { .. }) && !writes_column(body, step)
+        matches!(step, Step::Reduce { .. }) || matches!(step, Step::Store { .. }) && !writes_rows(body, step)
     })
 }
 
 /// The steps of a row behind its reductions.
 pub fn of_rows(body: &Body) -> Vec<&Step> {
-    let steps = needed(body, |step| writes_column(body, step));
+    let steps = needed(body, |step| writes_rows(body, step));
     steps.into_iter().filter(|step| !matches!(step, Step::Reduce { .. })).collect()
 }
 

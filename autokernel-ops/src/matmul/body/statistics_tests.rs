@@ -1,10 +1,10 @@
 use autokernel_core::plan::Contents;
-use autokernel_core::{Arch, Arg, Dtype, dim};
+use autokernel_core::{Arch, Arg, Dtype, KernelStep, dim};
 use expect_test::expect_file;
 
 use super::*;
 use crate::body;
-use crate::expr::{Axis, Expr};
+use crate::expr::{Axis, Expr, Math};
 use crate::matmul::problem::{Layout, Problem};
 use crate::matmul::schedule::{Schedule, Sm80Schedule, Sm90Schedule};
 use crate::matmul::{emit, extents};
@@ -46,6 +46,39 @@ fn the_kernels_of_a_body_that_reduces_rows_are_as_golden() {
     expect_file!["../golden/statistics_sm90.cu"].assert_eq(&default(Arch::SM_90A));
     expect_file!["../golden/statistics_sm80.cu"].assert_eq(&default(Arch::SM_80));
     expect_file!["../golden/statistics_reference.cu"].assert_eq(&emit::emit_reference(&problem).cuda);
+}
+
+/// The same, and `amax = column_max(row_max(y.abs())); mean_of_means = column_mean(mean);`
+fn folded() -> Written {
+    let mut written = written();
+    let Written { body, .. } = &mut written;
+    body.operands
+        .extend([writes("amax", Kind::DeviceScalar, Dtype::F32), writes("loss", Kind::DeviceScalar, Dtype::F16)]);
+    let fold =
+        |output: &str, fold, value| Step::Store { output: output.to_owned(), row: None, fold: Some(fold), value };
+    body.steps.extend([
+        reduce("magnitude", Reduction::Max, Expr::Call(Math::Abs, vec![name("y")])),
+        fold("amax", Reduction::Max, name("magnitude")),
+        fold("loss", Reduction::Mean, name("mean") * number(2.0)),
+    ]);
+    written
+}
+
+#[test]
+fn the_kernels_of_a_body_that_folds_rows_are_as_golden() {
+    let plain = Problem::new(Dtype::Bf16, Layout::Nt, "identity".parse().unwrap());
+    let problem = Problem { body: Some(Body::new(folded()).unwrap().into()), ..plain };
+    let default = |arch| emit::emit(&problem, &Schedule::default_for(&problem.class(), arch)).cuda;
+    expect_file!["../golden/folded_sm90.cu"].assert_eq(&default(Arch::SM_90A));
+    expect_file!["../golden/folded_sm80.cu"].assert_eq(&default(Arch::SM_80));
+    expect_file!["../golden/folded_reference.cu"].assert_eq(&emit::emit_reference(&problem).cuda);
+    let schedule = Schedule::default_for(&problem.class(), Arch::SM_90A);
+    let plan = emit::plan(&problem.class(), &schedule, "symbol".to_owned());
+    let contents: Vec<_> = plan.workspace.iter().map(|buffer| (buffer.bytes_per_block, buffer.contents)).collect();
+    assert_eq!(contents[1..], [(8, Contents::Anything), (4, Contents::Zeros)]);
+    // The second kernel alone knows of totals, of which each of its blocks may leave one.
+    let named = |kernel: &KernelStep| kernel.args.iter().filter(|field| field.name == "totals").count();
+    assert_eq!(plan.kernels.iter().map(named).collect::<Vec<_>>(), [0, 1]);
 }
 
 #[test]
@@ -149,5 +182,36 @@ fn what_a_row_gives_is_refused_where_elements_are_written() {
             body.operands[5].batched = true;
         },
         "is reduced of one product",
+    );
+    let refused = |change: &dyn Fn(&mut body::Body), expected: &str| {
+        let mut written = folded();
+        change(&mut written.body);
+        let messages: Vec<String> = Body::new(written).unwrap_err().into_iter().map(|it| it.message).collect();
+        assert!(messages.iter().any(|message| message.contains(expected)), "{messages:?}");
+    };
+    let of =
+        |output: &str, value| Step::Store { output: output.to_owned(), row: None, fold: Some(Reduction::Max), value };
+    refused(&|body| body.steps[8] = of("amax", name("y")), "reduce rows first: `amax = column_max(row_max(…));`");
+    refused(&|body| body.steps[8] = store("amax", name("magnitude")), "every row would write a `Scalar`");
+    refused(&|body| body.steps[1] = of("out", name("y")), "make `out` a `&mut Scalar<f32>`");
+    refused(&|body| body.steps[6] = of("largest", name("most")), "make `largest` a `&mut Scalar<f32>`");
+    refused(
+        &|body| {
+            body.operands.retain(|operand| operand.kind != Kind::Column);
+            body.steps.retain(|step| !["largest", "inverse"].contains(&step.name()));
+            body.steps.retain(|step| !matches!(step, Step::Reduce { .. }));
+            body.steps.truncate(2);
+            body.steps.extend([of("amax", name("eps")), of("loss", number(1.0))]);
+        },
+        "`amax` is made of one number for each row, and nothing that is written is reduced along rows",
+    );
+    refused(
+        &|body| {
+            body.operands.retain(|operand| operand.kind != Kind::Column);
+            body.steps.retain(|step| !["largest", "inverse"].contains(&step.name()));
+            body.operands[0].batched = true;
+            body.operands.iter_mut().filter(|operand| operand.name == "out").for_each(|out| out.batched = true);
+        },
+        "`amax` is reduced of one product",
     );
 }

@@ -167,7 +167,8 @@ template <typename Body, typename Args>
 __device__ __forceinline__ void bring_together_joined(const Args& args) {
   constexpr int kCount = kStatistics<Body>;
   __shared__ float of_warps[kCount][kTogetherWarps][kTogetherRows];
-  if (blockIdx.x >= ceil_div(args.m, kTogetherRows)) return;  // parts are few: the blocks of the first ones take all
+  const int blocks_of_rows = ceil_div(args.m, kTogetherRows);
+  if (blockIdx.x >= blocks_of_rows) return;  // parts are few: the blocks of the first ones take all
   const Parts<Body> parts{static_cast<float*>(args.parts), args.m, args.n};
   const int lane = threadIdx.x % kWarpSize, warp = threadIdx.x / kWarpSize;
   const int row = blockIdx.x * kTogetherRows + lane;
@@ -191,7 +192,7 @@ __device__ __forceinline__ void bring_together_joined(const Args& args) {
 #pragma unroll
   for (int statistic = 0; statistic < kCount; ++statistic) of_warps[statistic][warp][lane] = reduced[statistic];
   __syncthreads();
-  if (warp > 0 || row >= args.m) return;
+  if (warp > 0 || (kFolds<Body> == 0 && row >= args.m)) return;
   float others[kCount][kTogetherWarps - 1];
 #pragma unroll
   for (int statistic = 0; statistic < kCount; ++statistic) {
@@ -204,7 +205,7 @@ __device__ __forceinline__ void bring_together_joined(const Args& args) {
     const int maximum = Body::maximum_of(statistic);
     if (maximum >= 0) reduced[statistic] = whole(reduced[statistic], reduced[maximum], args.n);
   }
-  Body::finish(args, row, reduced);
+  finish_row<Body>(args, row, blocks_of_rows, reduced);
 }
 
 }  // namespace autokernel::body

@@ -1,6 +1,6 @@
 // Reductions along rows of C, as a body asks for them: a warp reduces what it holds of each row to one number, a part, which
-// it leaves in the workspace; a second kernel brings the parts of each row together, in their order. There are no atomics, so that two
-// runs give the same bits.
+// it leaves in the workspace; a second kernel brings the parts of each row together, in their order. No atomic decides what is added to
+// what, so that two runs give the same bits.
 //
 // The emitted `struct Body` says how: how many statistics there are, what each begins with and how two numbers become one, and
 // `finish`, which makes outputs of a row's reductions. Their terms stand behind the outputs that `compute` gives.
@@ -9,6 +9,7 @@
 // it is computed transposed 16. Part p of row r of statistic s lies at (s * parts + p) * rows + r.
 #pragma once
 
+#include "body_folded.cuh"
 #include "body_operand.cuh"
 #include "types.cuh"
 
@@ -156,7 +157,7 @@ __device__ __forceinline__ void bring_together(const Args& args) {
     of_warps[statistic][warp][lane] = reduced[statistic];
   }
   __syncthreads();
-  if (warp > 0 || row >= args.m) return;
+  if (warp > 0 || (kFolds<Body> == 0 && row >= args.m)) return;
 #pragma unroll
   for (int statistic = 0; statistic < kCount; ++statistic) {
 #pragma unroll
@@ -164,7 +165,7 @@ __device__ __forceinline__ void bring_together(const Args& args) {
       reduced[statistic] = Body::combine(statistic, reduced[statistic], of_warps[statistic][other][lane]);
     }
   }
-  Body::finish(args, row, reduced);
+  finish_row<Body>(args, row, blocks_of_rows, reduced);
 }
 
 }  // namespace autokernel::body

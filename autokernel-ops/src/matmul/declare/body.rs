@@ -1,12 +1,12 @@
 //! What a declaration with a body says.
 
-use autokernel_core::{Arch, Dtype};
+use autokernel_core::{Arch, Dtype, Role};
 
 use super::block_scales::{Block, block};
 use super::known::Known;
 use super::tf32;
 use super::weights::{Group, weights};
-use crate::body::{self, Columns, MadeScales, Operand};
+use crate::body::{self, Columns, Kind, MadeScales, Operand};
 use crate::declaration::operands::{node_at, operands};
 use crate::declaration::{Complaint, Declaration, Factors, Node, Setting, Statement, What, both};
 use crate::epilogue::Epilogue;
@@ -31,7 +31,11 @@ pub fn declare(declaration: &Declaration, statements: &[Statement]) -> Result<Pr
     }
     let Sorted { product, second, layout, node, steps, nodes, fetches, fetched_at, made } =
         Sorted::new(declaration, statements)?;
-    let made_scales = made_scales(made, blocks)?;
+    let is_of_rows = |scales: &str| {
+        operands.iter().any(|it| it.name == scales && (it.kind, it.role) == (Kind::Column, Role::Output))
+    };
+    let made_scales = made_scales(made, (blocks, known.n), is_of_rows)?;
+    let takes_block = made_scales.iter().any(|made| !is_of_rows(&made.scales));
     let dtype = |operand: Option<&Operand>| operand.map(|operand| operand.dtype);
     let input = dtype(operands.iter().find(|operand| operand.name == product.a));
     let place = |place| match place {
@@ -56,8 +60,7 @@ pub fn declare(declaration: &Declaration, statements: &[Statement]) -> Result<Pr
         let message = "k counts the rows of all groups together, and each kernel sums a part of them; leave it out";
         return Err(vec![setting.node.complain(message)]);
     }
-    let makes_scales = body.made().is_some();
-    let block = block(declaration, &written, blocks.filter(|_| !makes_scales || written.a_scales.is_some()));
+    let block = block(declaration, &written, blocks.filter(|_| !takes_block || written.a_scales.is_some()));
     let block = block.map_err(|it| vec![it])?;
     let of_groups = Product { scales: written.scales.clone().filter(|_| block.is_none()), ..written.clone() };
     let weights = weights(declaration, &of_groups, &declared, (input, layout, node), group).map_err(|it| vec![it])?;
@@ -214,10 +217,31 @@ impl Sorted {
     }
 }
 
-/// Outputs whose blocks have scales that the kernel makes, of the size that the declaration says.
-fn made_scales(made: Vec<(String, String, Node)>, block: Option<Block>) -> Result<Vec<MadeScales>, Vec<Complaint>> {
+/// The widest tile, which holds a row that has one scale, and of how many columns its width is a multiple.
+const WIDEST: u32 = 256;
+const WIDTHS: u32 = 64;
+
+/// Outputs whose blocks have scales that the kernel makes, of the size that the declaration says, or where a row has one scale as wide as
+/// rows are.
+fn made_scales(
+    made: Vec<(String, String, Node)>,
+    (block, known_n): (Option<Block>, Option<u32>),
+    is_of_rows: impl Fn(&str) -> bool,
+) -> Result<Vec<MadeScales>, Vec<Complaint>> {
     let [size] = BLOCKS;
     let of = |(output, scales, node): (String, String, Node)| {
+        if is_of_rows(&scales) {
+            return match known_n {
+                Some(n) if n <= WIDEST => {
+                    Ok(MadeScales { output, scales, block: n.max(1).next_multiple_of(WIDTHS) })
+                }
+                _ => Err(vec![node.complain(format!(
+                    "a scale for each row is made where a tile holds whole rows, of at most {WIDEST} columns: write `n = …` in the \
+                     attribute's parentheses. Of longer ones make scales of {size} columns, `{scales}: &mut Matrix<f32>` with `{BLOCK} = \
+                     {size}`, or divide by a scale that is given and reduce `row_max(…)` for the next launch"
+                ))]),
+            };
+        }
         match block {
         Some(Block { size: block, .. }) => Ok(MadeScales { output, scales, block }),
         None => Err(vec![node.complain(format!(
