@@ -56,27 +56,28 @@ __device__ __forceinline__ void apply(const Args& args, float* sums, Place<kSwap
                                       RowStatistics<Body, kSwapped>& statistics, const Other*... others) {
   using Inputs = FragmentInputs<Body, kSwapped>;
   constexpr int kBatch = batch<Body::template kWords<Fragment<kSwapped>::template Input>, kFragments, kRegisters>();
-  bool paired = is_paired<Body, kSwapped>(args);
-  if constexpr (kSwapped && kAnyRow) paired &= place.row % 2 == 0;  // pairs lie along rows
+  bool whole = is_paired<Body, kSwapped>(args) && place.is_whole(kFragments);
+  if constexpr (kSwapped && kAnyRow) whole &= place.row % 2 == 0;  // pairs lie along rows
 
   Inputs shared;  // what fragments do not differ in
   Body::visit(args, shared, [&](auto& input, const void* data, int64_t ld) { input.load_shared(data, ld, place); });
 #pragma unroll
   for (int first = 0; first < kFragments; first += kBatch) {
     Inputs inputs[kBatch];
-    const auto load = [&](auto is_paired) {
+    const auto load = [&](auto is_whole) {
 #pragma unroll
       for (int i = 0; i < kBatch; ++i) {
         inputs[i] = shared;
         Body::visit(args, inputs[i], [&](auto& input, const void* data, int64_t ld) {
-          input.template load<is_paired.value>(data, ld, place.fragment(first + i));
+          if (is_whole.value) return input.load_whole(data, ld, place, first + i);
+          input.template load<false>(data, ld, place.fragment(first + i));
         });
       }
     };
-    if (paired) {
+    if (whole) {
       load(Constant<true>{});
     } else {
-      load(Constant<false>{});
+      load(Constant<false>{});  // along edges and of what is not aligned, element by element
     }
 #pragma unroll
     for (int i = 0; i < kBatch; ++i) {
