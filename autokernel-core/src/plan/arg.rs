@@ -17,7 +17,8 @@ pub struct Field {
 #[serde(rename_all = "snake_case")]
 pub enum Arg {
     /// The tensor map of an operand of two axes, by which TMA loads an input or stores an output. Zeros for an operand
-    /// without elements, and for an output that TMA cannot store exactly: see [`Arg::IsMapped`].
+    /// without elements, for an output that TMA cannot store exactly, and for an input that is not aligned as it can load
+    /// it: see [`Arg::IsMapped`].
     Map {
         /// The operand.
         operand: u8,
@@ -61,8 +62,8 @@ pub enum Arg {
         /// The operand.
         operand: u8,
     },
-    /// 1 if the operand's map is there, so that TMA may store it; 0 if the kernel must store it through its address.
-    /// TMA writes whole units of 16 bytes: it cannot store rows that begin or end inside one.
+    /// 1 if the operand's map is there, so that TMA may store or load it; 0 if the kernel must use its address.
+    /// TMA writes whole units of 16 bytes: it cannot store rows that begin or end inside one, nor load rows that begin inside one.
     IsMapped {
         /// The operand.
         operand: u8,

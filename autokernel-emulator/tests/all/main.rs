@@ -20,6 +20,7 @@ mod hostile;
 mod joined_statistics_kernels;
 mod made_scales_kernels;
 mod mutants;
+mod operand_load_kernels;
 mod parse;
 mod programs;
 mod rotated_kernels;

@@ -161,17 +161,17 @@ impl Launched<'_> {
         }
     }
 
-    /// Inputs with elements are always aligned; an output has a map where TMA can store it exactly.
+    /// An input has a map where it has elements and TMA can load it, an output where TMA can store it exactly.
     fn is_mapped(&self, operand: u8) -> bool {
         let (Operand { role, dtype, .. }, matrix) =
             (&self.operands[usize::from(operand)], self.matrices[usize::from(operand)]);
         let whole = |elements: u32| (elements * dtype.bytes()).is_multiple_of(TMA_BYTES);
-        match role {
-            Role::Input => matrix.rows > 0 && matrix.columns > 0,
-            Role::Output => {
-                matrix.pointer.0.is_multiple_of(TMA_BYTES.into()) && whole(matrix.ld) && whole(matrix.columns)
+        let is_aligned = matrix.pointer.0.is_multiple_of(TMA_BYTES.into()) && whole(matrix.ld);
+        is_aligned
+            && match role {
+                Role::Input => matrix.rows > 0 && matrix.columns > 0,
+                Role::Output => whole(matrix.columns),
             }
-        }
     }
 
     fn encode(&self, operand: u8, tile: &TileBox) -> [u8; HANDLE_BYTES] {

@@ -35,6 +35,16 @@ pub fn batch_stride(name: &str) -> String {
     format!("{}batch_stride", element(name))
 }
 
+/// The field that holds the tensor map by which the matrix is loaded whose field is called `field`.
+pub fn load_map(field: &str) -> String {
+    format!("{field}load_map")
+}
+
+/// The field that says whether that map is there.
+pub fn is_load_mapped(field: &str) -> String {
+    format!("{field}load_is_mapped")
+}
+
 /// The C++ type of an operand's element.
 pub fn cuda_type(operand: &Operand) -> String {
     match operand.dtype {

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use autokernel_core::{Dtype, KernelStep, LaunchPlan};
 
 use super::batch;
+use super::body::print::Printed;
 use super::body::{Body, print, print_rotations};
 use super::many::Many;
 use super::plan::{Operands, signature};
@@ -36,7 +37,11 @@ pub fn kernel(problem: &Problem, schedule: &Schedule) -> (KernelSource, LaunchPl
     let (class, operands) = (problem.class(), Operands::of(problem));
     let family = schedule.family().name();
     let part_columns = statistics::part_columns(&class, schedule);
-    let fused = fused(problem, None, part_columns);
+    let loaded = match schedule {
+        Schedule::Sm90(schedule) => schedule.operand_load(&class).map(|load| load.operand),
+        Schedule::Sm80(_) => None,
+    };
+    let fused = fused(problem, Printed::Kernel { part_columns, loaded });
     let spelling = Spelling::Fast(Precision::of([problem.output]));
     let schedules = schedules(&class, schedule);
     let structs: String = schedules
@@ -153,8 +158,10 @@ fn together(class: &Class, behind: &[KernelStep]) -> String {
 
 /// A slow kernel for the same problem that accumulates in fp64, and its launch. Its result is fp32.
 pub fn reference(problem: &Problem) -> (KernelSource, LaunchPlan) {
-    let (what, fused) =
-        (problem_struct(problem, Spelling::Exact), fused(problem, Some(Dtype::F32), statistics::REFERENCE_COLUMNS));
+    let (what, fused) = (
+        problem_struct(problem, Spelling::Exact),
+        fused(problem, Printed::Reference { stored_as: Dtype::F32, part_columns: statistics::REFERENCE_COLUMNS }),
+    );
     let (operands, function) = (Operands::of(problem), function_of_reference(problem.many()));
     let batched = if operands.many == Many::One { String::new() } else { format!("{:?}", operands.batched) };
     let kind = function.trim_start_matches(ONE);
@@ -197,10 +204,9 @@ fn call_of_reference(problem: &Problem) -> String {
     }
 }
 
-/// `struct Body` and a blank line, where there is a body. Outputs are of `stored_as`, where that is not their own type, and parts of
-/// rows have so many columns.
-fn fused(problem: &Problem, stored_as: Option<Dtype>, part_columns: u32) -> String {
-    problem.body.as_ref().map(|body| print::body(body, stored_as, part_columns) + "\n").unwrap_or_default()
+/// `struct Body` and a blank line, where there is a body.
+fn fused(problem: &Problem, printed: Printed) -> String {
+    problem.body.as_ref().map(|body| print::body(body, printed) + "\n").unwrap_or_default()
 }
 
 /// What makes the body a template's last argument, and where it takes two products these, and a batch. Without a schedule those of the

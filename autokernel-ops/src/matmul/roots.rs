@@ -7,10 +7,11 @@ use autokernel_core::Dtype;
 use super::many::Many;
 use super::problem::Class;
 use super::schedule::Schedule;
+use super::sm90;
 use crate::body::FP8;
 
 /// All of them; the reference's is none of them.
-pub const ROOTS: [&str; 26] = [
+pub const ROOTS: [&str; 27] = [
     SM80.product,
     SM80.batch,
     SM80.groups,
@@ -37,6 +38,7 @@ pub const ROOTS: [&str; 26] = [
     REDUCED_SM90,
     UNSTORED_SM90,
     UNSTORED_SM80,
+    OPERAND_LOAD,
 ];
 
 const PAD_ROWS: &str = "pad_rows.cuh";
@@ -58,6 +60,7 @@ const UNSTORED: &str = "body_unstored.cuh";
 const REDUCED_SM90: &str = "sm90_reduced.cuh";
 const UNSTORED_SM90: &str = "sm90_unstored.cuh";
 const UNSTORED_SM80: &str = "sm80_unstored.cuh";
+const OPERAND_LOAD: &str = "sm90_operand_load.cuh";
 
 /// Those of a family.
 struct OfFamily {
@@ -70,6 +73,8 @@ struct OfFamily {
     reduced: Option<&'static str>,
     /// What leaves C out.
     unstored: &'static str,
+    /// What brings a matrix that a body reads.
+    operand_load: Option<&'static str>,
     /// What says how many products are walked over.
     batch: &'static str,
     groups: &'static str,
@@ -84,6 +89,7 @@ const SM80: OfFamily = OfFamily {
     scaled: None,
     reduced: None,
     unstored: UNSTORED_SM80,
+    operand_load: None,
     batch: "sm80_batch.cuh",
     groups: "sm80_groups.cuh",
     groups_along_k: "sm80_groups_along_k.cuh",
@@ -95,6 +101,7 @@ const SM90: OfFamily = OfFamily {
     scaled: Some(SCALED_SM90),
     reduced: Some(REDUCED_SM90),
     unstored: UNSTORED_SM90,
+    operand_load: Some(OPERAND_LOAD),
     batch: "sm90_batch.cuh",
     groups: "sm90_groups.cuh",
     groups_along_k: "sm90_groups_along_k.cuh",
@@ -168,6 +175,7 @@ impl OfFamily {
         let before = fp8.into_iter().chain(of_input).chain(of_body(class)).chain((!writes_c).then_some(UNSTORED));
         before
             .chain([self.product])
+            .chain(self.operand_load.filter(|_| sm90::loads_operands(class)))
             .chain(stored)
             .chain(unstored)
             .chain(reduced)

@@ -146,7 +146,8 @@ fn broken_field(signature: &Signature, plan: &LaunchPlan, field: &Field) -> Opti
 }
 
 /// TMA's rules ("cuTensorMapEncodeTiled", CUDA driver API): whole units of 16 bytes in a row of a box, which swizzled is
-/// at most what is swizzled together; and inputs lie as it can load them (outputs that do not are stored without it).
+/// at most what is swizzled together; and inputs lie as it can load them, or the kernel is told whether they do (as it is of outputs, which
+/// are stored without it where they do not).
 fn broken_map(plan: &LaunchPlan, number: u8, operand: &Operand, tile: TileBox) -> Option<String> {
     let TileBox { rows, columns, swizzle } = tile;
     let name = &operand.name;
@@ -163,7 +164,9 @@ fn broken_map(plan: &LaunchPlan, number: u8, operand: &Operand, tile: TileBox) -
     let aligns = |alignment: &Alignment| {
         alignment.operand == number && alignment.rows && u64::from(alignment.bytes) >= TMA_ALIGNMENT
     };
-    let loadable = operand.role == Role::Output || plan.alignments.iter().any(aligns);
+    let mut fields = plan.kernels.iter().flat_map(|kernel| &kernel.args);
+    let tells = fields.any(|field| field.arg == Arg::IsMapped { operand: number });
+    let loadable = operand.role == Role::Output || tells || plan.alignments.iter().any(aligns);
     (!loadable).then(|| format!("TMA loads `{name}`, whose rows are not aligned to 16 bytes"))
 }
 

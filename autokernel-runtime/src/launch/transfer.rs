@@ -29,9 +29,13 @@ pub(crate) struct Transfer {
 }
 
 impl Transfer {
-    /// Whether TMA can move a matrix: any that has elements can be loaded, as its alignment has been seen to.
+    /// Whether TMA can move a matrix: any that has elements and is aligned can be loaded.
     pub fn can_move(&self, region: &Region) -> bool {
-        !region.is_empty() && (self.role == Role::Input || region.is_storable(self.dtype))
+        let is_movable = match self.role {
+            Role::Input => region.is_aligned(TMA_ALIGNMENT, true),
+            Role::Output => region.is_storable(self.dtype),
+        };
+        !region.is_empty() && is_movable
     }
 
     /// Axes of the map: a matrix's two, or as many as the operand has.
@@ -66,12 +70,14 @@ mod tests {
     const TILE: TileBox = TileBox { rows: 64, columns: 64, swizzle: 128 };
 
     #[test]
-    fn what_has_elements_is_loaded_and_what_can_be_stored_exactly_is_stored() {
+    fn what_is_aligned_is_loaded_and_what_can_be_stored_exactly_is_stored() {
         let odd_end = Region { address: 256, columns: 12, rows: 5, stride: 64, ..Region::default() };
         let of = |role| Transfer { tile: TILE, dtype: Dtype::Bf16, role, rank: 2 };
         assert!(of(Role::Input).can_move(&odd_end) && !of(Role::Output).can_move(&odd_end));
         assert!(of(Role::Output).can_move(&Region { columns: 16, ..odd_end }));
         assert!(!of(Role::Input).can_move(&Region { columns: 0, ..odd_end }), "without K there is nothing to load");
+        let [skewed, odd_rows] = [Region { address: 258, ..odd_end }, Region { stride: 66, ..odd_end }];
+        assert!(!of(Role::Input).can_move(&skewed) && !of(Role::Input).can_move(&odd_rows));
     }
 
     #[test]

@@ -218,6 +218,10 @@ __device__ __forceinline__ void load_shared(uint32_t address, uint32_t& word) {
   asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(address) : "memory");
 }
 
+__device__ __forceinline__ void load_shared(uint32_t address, uint32_t& low, uint32_t& high) {
+  asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(low), "=r"(high) : "r"(address) : "memory");
+}
+
 __device__ __forceinline__ void load_shared(uint32_t address, uint16_t& half) {
   asm volatile("ld.shared.u16 %0, [%1];" : "=h"(half) : "r"(address) : "memory");
 }

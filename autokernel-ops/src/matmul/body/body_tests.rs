@@ -1,6 +1,7 @@
 use autokernel_core::{Arch, Arg, Dtype, Extents, Passed};
 use expect_test::expect_file;
 
+use super::print::Printed;
 use super::*;
 use crate::body::{self, Kind};
 use crate::expr::{Cost, Math};
@@ -158,7 +159,8 @@ fn a_value_that_no_output_needs_is_neither_printed_nor_counted() {
     let mut more = written();
     more.body.steps.insert(1, bind("idle", call(Math::Tanh, name("y"))));
     let [needed, more] = [written(), more].map(|written| Body::new(written).unwrap());
-    assert_eq!((more.class(), print::body(&more, None, 1)), (needed.class(), print::body(&needed, None, 1)));
+    let printed = |body: &Body| print::body(body, Printed::Kernel { part_columns: 1, loaded: None });
+    assert_eq!((more.class(), printed(&more)), (needed.class(), printed(&needed)));
     let mut idle = written();
     idle.body.steps[2] = store("out", name("y"));
     idle.body.steps.push(bind("idle", name("skip")));

@@ -6,16 +6,45 @@ use super::Body;
 use super::print_element::{begin, statement, values};
 use super::print_rotations;
 use super::print_rows::{self, FUNCTION};
-use crate::body::cuda::{columns, cuda_type, element, leading};
+use crate::body::cuda::{columns, cuda_type, element, is_load_mapped, leading, load_map};
 use crate::body::{Kind, MadeScales, Operand, Step};
 use crate::expr::cuda::Spelling;
 use crate::lines::Lines;
 
 const INPUT: &str = "template <template <typename, autokernel::body::Indexed> class Input>";
 
-/// `struct Body`. Outputs are of `stored_as`, where that is not their own type: in the reference, which has no tiles. What is reduced
-/// along rows is reduced to parts of so many columns.
-pub fn body(body: &Body, stored_as: Option<Dtype>, part_columns: u32) -> String {
+/// What a body is printed for.
+#[derive(Clone, Copy, Debug)]
+pub enum Printed {
+    /// A kernel.
+    Kernel {
+        /// Columns of the parts to which rows are reduced.
+        part_columns: u32,
+        /// The number of the matrix that comes by TMA.
+        loaded: Option<u8>,
+    },
+    /// The reference, which has no tiles.
+    Reference {
+        /// Columns of the parts to which rows are reduced.
+        part_columns: u32,
+        /// The type of its outputs.
+        stored_as: Dtype,
+    },
+}
+
+impl Printed {
+    fn stored_as(self) -> Option<Dtype> {
+        match self {
+            Printed::Kernel { .. } => None,
+            Printed::Reference { stored_as, .. } => Some(stored_as),
+        }
+    }
+}
+
+/// `struct Body`.
+pub fn body(body: &Body, printed: Printed) -> String {
+    let stored_as = printed.stored_as();
+    let (Printed::Kernel { part_columns, .. } | Printed::Reference { part_columns, .. }) = printed;
     let mut out = Lines::default();
     out.line("// What becomes of each sum.");
     out.line("struct Body {");
@@ -25,6 +54,9 @@ pub fn body(body: &Body, stored_as: Option<Dtype>, part_columns: u32) -> String 
         out.line(format!("static constexpr int kRegisters = {registers};  // beside the accumulators, about"));
     }
     inputs(&mut out, body, stored_as.is_none());
+    if let Printed::Kernel { loaded: Some(operand), .. } = printed {
+        loaded(&mut out, body, operand);
+    }
     stored(&mut out, body, stored_as);
     let is_reference = stored_as.is_some();
     let spelling = if is_reference { Spelling::Exact } else { Spelling::Fast(body.precision()) };
@@ -75,6 +107,24 @@ fn inputs(out: &mut Lines, body: &Body, is_tiled: bool) {
         let of_columns = if is_repeated { format!(".with(args.{})", columns(&operand.name)) } else { String::new() };
         format!("visit(inputs.{name}{of_columns}, args.{name}, {});", stride(operand))
     }));
+    out.line("}");
+}
+
+/// Which of the inputs comes by TMA.
+fn loaded(out: &mut Lines, body: &Body, operand: u8) {
+    let loaded = &body.operands()[usize::from(operand)];
+    let mut held = body.reads().map(|(_, operand)| operand).filter(|operand| input(body, operand).is_some());
+    let (at, operand) = (held.position(|operand| operand.name == loaded.name).unwrap_or(usize::MAX), loaded);
+    let name = element(&operand.name);
+    out.line("");
+    out.line("// What comes by TMA where it has a map, and its number among the inputs.");
+    out.line(format!("using Loaded = {};", cuda_type(operand)));
+    out.line(format!("static constexpr int kLoaded = {at};"));
+    out.line(format!("{FUNCTION} const autokernel::TensorMap& loaded_map(const Args& args) {{"));
+    out.line(format!("return args.{};", load_map(&name)));
+    out.line("}");
+    out.line(format!("{FUNCTION} bool is_mapped(const Args& args) {{"));
+    out.line(format!("return args.{} != 0;", is_load_mapped(&name)));
     out.line("}");
 }
 

@@ -5,6 +5,7 @@ use expect_test::expect_file;
 use super::*;
 use crate::body;
 use crate::expr::{Axis, Expr, Math};
+use crate::matmul::body::print::Printed;
 use crate::matmul::problem::{Layout, Problem};
 use crate::matmul::schedule::{Schedule, Sm80Schedule, Sm90Schedule};
 use crate::matmul::{emit, extents};
@@ -96,7 +97,7 @@ fn the_number_of_a_row_is_declared_where_it_is_read_alone() {
     written.body.steps.pop();
     written.body.steps.push(store("largest", name("most") + Expr::Index(Axis::Row)));
     let body = Body::new(written).unwrap();
-    let text = print::body(&body, None, 64);
+    let text = print::body(&body, Printed::Kernel { part_columns: 64, loaded: None });
     let (of_elements, of_rows) = text.split_once("void finish").unwrap();
     assert!(!of_elements.contains("row_index") && of_rows.contains("const float row_index"), "{text}");
 }

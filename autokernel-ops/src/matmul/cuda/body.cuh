@@ -20,6 +20,21 @@ struct None {
   static constexpr int kRegisters = 0;
 };
 
+// Among the inputs of a body the number of the matrix that may come by TMA. Only the bodies that have one say it.
+template <typename Body, typename = void>
+constexpr int kLoadedInput = -1;
+template <typename Body>
+constexpr int kLoadedInput<Body, decltype(void(Body::kLoaded))> = Body::kLoaded;
+template <typename Body>
+constexpr bool kLoads = kLoadedInput<Body> >= 0;
+
+// In the place of a matrix that is on chip: all operands are read where they lie.
+struct NoneLoaded {
+  static constexpr bool is_there = false;
+  template <typename Input>
+  __device__ __forceinline__ static void load(Input&, int) {}
+};
+
 constexpr int kFragmentSums = 4;  // of a lane
 constexpr int kFragmentStep = 8;  // from a fragment to the next
 
@@ -50,33 +65,39 @@ __device__ __forceinline__ bool is_paired(const Args& args) {
 // The body on the `kFragments` fragments from `place` on. With kAnyRow a tile may begin at an odd row, as those of groups do. Sums of a fragment lie side by side; a second product's, where the
 // body takes two, lie in `others` as the first one's do in `sums`. What the body reduces is folded into `statistics`, whose owner
 // leaves it; where the tile is computed transposed a fragment has all that a warp holds of its rows.
-template <typename Body, bool kSwapped, int kFragments, int kRegisters, bool kAnyRow = false, typename Args,
+// `loaded` has the matrix that came by TMA, where one did.
+template <typename Body, bool kSwapped, int kFragments, int kRegisters, bool kAnyRow = false, typename Loaded, typename Args,
           typename... Other>
-__device__ __forceinline__ void apply(const Args& args, float* sums, Place<kSwapped> place,
-                                      RowStatistics<Body, kSwapped>& statistics, const Other*... others) {
+__device__ __forceinline__ void apply_beside(const Loaded& loaded, const Args& args, float* sums, Place<kSwapped> place,
+                                             RowStatistics<Body, kSwapped>& statistics, const Other*... others) {
   using Inputs = FragmentInputs<Body, kSwapped>;
   constexpr int kBatch = batch<Body::template kWords<Fragment<kSwapped>::template Input>, kFragments, kRegisters>();
-  bool paired = is_paired<Body, kSwapped>(args);
-  if constexpr (kSwapped && kAnyRow) paired &= place.row % 2 == 0;  // pairs lie along rows
+  bool whole = is_paired<Body, kSwapped>(args) && place.is_whole(kFragments);
+  if constexpr (kSwapped && kAnyRow) whole &= place.row % 2 == 0;  // pairs lie along rows
 
   Inputs shared;  // what fragments do not differ in
   Body::visit(args, shared, [&](auto& input, const void* data, int64_t ld) { input.load_shared(data, ld, place); });
 #pragma unroll
   for (int first = 0; first < kFragments; first += kBatch) {
     Inputs inputs[kBatch];
-    const auto load = [&](auto is_paired) {
+    const auto load = [&](auto is_whole, auto is_loaded) {
 #pragma unroll
       for (int i = 0; i < kBatch; ++i) {
         inputs[i] = shared;
+        [[maybe_unused]] int number = 0;
         Body::visit(args, inputs[i], [&](auto& input, const void* data, int64_t ld) {
-          input.template load<is_paired.value>(data, ld, place.fragment(first + i));
+          if (is_loaded.value && number++ == kLoadedInput<Body>) return loaded.load(input, first + i);
+          if (is_whole.value) return input.load_whole(data, ld, place, first + i);
+          input.template load<false>(data, ld, place.fragment(first + i));
         });
       }
     };
-    if (paired) {
-      load(Constant<true>{});
+    if (whole && loaded.is_there) {
+      load(Constant<true>{}, Constant<true>{});
+    } else if (whole) {
+      load(Constant<true>{}, Constant<false>{});
     } else {
-      load(Constant<false>{});
+      load(Constant<false>{}, Constant<false>{});  // along edges and of what is not aligned, element by element
     }
 #pragma unroll
     for (int i = 0; i < kBatch; ++i) {
@@ -100,6 +121,13 @@ __device__ __forceinline__ void apply(const Args& args, float* sums, Place<kSwap
       if constexpr (kSwapped) of_fragment.leave(args, at);
     }
   }
+}
+
+template <typename Body, bool kSwapped, int kFragments, int kRegisters, bool kAnyRow = false, typename Args,
+          typename... Other>
+__device__ __forceinline__ void apply(const Args& args, float* sums, Place<kSwapped> place,
+                                      RowStatistics<Body, kSwapped>& statistics, const Other*... others) {
+  apply_beside<Body, kSwapped, kFragments, kRegisters, kAnyRow>(NoneLoaded{}, args, sums, place, statistics, others...);
 }
 
 // One element from its sum of each product: `staged(value)` takes the output that is staged elsewhere. Gives all of them.

@@ -53,6 +53,13 @@ struct Place {
     return {row + (kSwapped ? i : 0), column + (kSwapped ? 0 : i)};
   }
 
+  // Whether all of a lane's elements exist, of so many fragments.
+  __device__ __forceinline__ bool is_whole(int fragments) const {
+    const Place last = fragment(fragments - 1).pair(1);
+    const Index at = last.element(1);
+    return at.row < rows && at.column < columns;
+  }
+
   // Elements of the pair that exist, from 2 on all.
   __device__ __forceinline__ int count() const {
     if (kSwapped ? column >= columns : row >= rows) return 0;
@@ -139,13 +146,35 @@ struct Fragment {
       if constexpr (kAlong) load_each<kPaired>(static_cast<const T*>(data), ld, place);
     }
 
+    // The same of fragment `number` of those from `place` on, all of whose elements exist, and pairs lie at multiples of their size. Of all
+    // fragments of a lane one address, and constants.
+    __device__ __forceinline__ void load_whole(const void* data, int64_t ld, Place<kSwapped> place, int number) {
+      if constexpr (kAlong) {
+#pragma unroll
+        for (int pair = 0; pair < kPairs; ++pair) {
+          const int64_t step = kAdjacent ? 1 : ld;
+          const T* from = address(static_cast<const T*>(data), ld, place.pair(pair)) + 8 * number * step;
+          if constexpr (kAdjacent) {
+            pairs[pair].load_pair(from);
+          } else {
+            pairs[pair].load(0, from);
+            pairs[pair].load(1, from + step);
+          }
+        }
+      }
+    }
+
    private:
+    __device__ __forceinline__ static const T* address(const T* data, int64_t ld, Place<kSwapped> at) {
+      return data + (kByRow && kByColumn ? at.row * ld : kByRow ? at.row : 0) + (kByColumn ? at.column : 0);
+    }
+
     template <bool kPaired>
     __device__ __forceinline__ void load_each(const T* data, int64_t ld, Place<kSwapped> place) {
 #pragma unroll
       for (int pair = 0; pair < kPairs; ++pair) {
         const Place<kSwapped> at = place.pair(pair);
-        const T* from = data + (kByRow && kByColumn ? at.row * ld : kByRow ? at.row : 0) + (kByColumn ? at.column : 0);
+        const T* from = address(data, ld, at);
         const int64_t step = kAdjacent ? 1 : ld;
         const int count = left(at);
         Pair& loaded = pairs[pair];

@@ -39,6 +39,11 @@ struct Repeated : Input<T, kIndexed> {
     if constexpr (Base::kAlong) load_each<kPaired>(static_cast<const T*>(data), ld, place);
   }
 
+  template <bool kSwapped>
+  __device__ __forceinline__ void load_whole(const void* data, int64_t ld, Place<kSwapped> place, int number) {
+    load<true>(data, ld, place.fragment(number));
+  }
+
  private:
   static constexpr bool kHasRows = is_by_row(kIndexed);
 

@@ -61,7 +61,8 @@ impl Load {
     pub fn bytes(&self, image: &Traits) -> f64 {
         let [_, n, k] = self.sizes.map(f64::from);
         let summed = f64::from(image.geometry.tile_n / image.geometry.columns);
-        image.input_bytes * (self.rows * k + self.weights * summed * k * n) + image.output_bytes * self.rows * n
+        let of_c = image.output_bytes + image.body_bytes;
+        image.input_bytes * (self.rows * k + self.weights * summed * k * n) + of_c * self.rows * n
     }
 }
 

@@ -183,3 +183,11 @@ fn copies_of_what_begins_anywhere_take_the_time_that_was_measured() {
     assert!(ms(50_266) > 2.0 * ms(50_264), "{} {}", ms(50_266), ms(50_264));
     assert!((0.15..0.21).contains(&ms(50_266)), "0.178 ms were measured: {}", ms(50_266));
 }
+
+#[test]
+fn bytes_that_a_body_reads_are_counted() {
+    let image = Traits::new(&class(), &Schedule::from(default()));
+    let with_matrix = Traits { body_bytes: 4.0, ..image.clone() };
+    let load = Load::of_products(&extents(100, 200, 64));
+    assert_eq!(load.bytes(&with_matrix) - load.bytes(&image), 4.0 * 100.0 * 200.0);
+}

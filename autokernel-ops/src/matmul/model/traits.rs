@@ -4,6 +4,8 @@ use autokernel_core::plan::Axis;
 use autokernel_core::{Extents, Grid};
 
 use super::instruction::Instruction;
+use crate::body::Kind;
+use crate::matmul::body::BodyClass;
 use crate::matmul::emit;
 use crate::matmul::geometry::Geometry;
 use crate::matmul::many::Many;
@@ -43,6 +45,8 @@ pub struct Traits {
     pub(super) b_is_row_major: bool,
     pub(super) input_bytes: f64,
     pub(super) output_bytes: f64,
+    /// Of an element of C what its body reads of matrices.
+    pub(super) body_bytes: f64,
 }
 
 impl Traits {
@@ -79,9 +83,17 @@ impl Traits {
             a_is_row_major: !class.layout.transpose_a(),
             b_is_row_major: !class.layout.transpose_b(),
             input_bytes: f64::from(class.input.bytes()),
+            body_bytes: class.body.as_ref().map_or(0.0, bytes_of_matrices),
             output_bytes: if class.writes_c() { f64::from(class.output.bytes()) } else { 0.0 },
         }
     }
+}
+
+/// Bytes of an element of each matrix that a body reads once: tables whose columns repeat stay in L2.
+fn bytes_of_matrices(body: &BodyClass) -> f64 {
+    let is_read_once = |at: u8, kind: Kind| kind == Kind::Matrix && !body.repeated.contains(&at);
+    let matrices = body.inputs().filter(|&(at, kind, _)| is_read_once(at, kind));
+    matrices.map(|(.., dtype)| f64::from(dtype.bytes())).sum()
 }
 
 /// Blocks that run on one SM at once.

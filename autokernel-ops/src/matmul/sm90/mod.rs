@@ -2,6 +2,7 @@
 
 mod heights;
 mod image;
+mod operand_load;
 mod plan;
 mod registers;
 mod rules;
@@ -19,6 +20,7 @@ use crate::matmul::raster::Raster;
 use crate::matmul::weights::Weights;
 
 pub use image::heights;
+pub use operand_load::loads_operands;
 pub use plan::{constants, plan};
 pub use rules::RULES;
 pub(super) use sharing::Sharing;
@@ -206,8 +208,8 @@ impl Sm90Schedule {
         (REGISTER_FILE / self.threads().max(1)).min(MAX_REGISTERS) / 8 * 8
     }
 
-    /// What one warp stores at a time: its 16 rows, as wide as the widest swizzle that divides a tile's row; or, swapped,
-    /// its 16 columns, as high as the most rows up to 64 that divide a tile's.
+    /// What one warp stores at a time: its 16 rows, as wide as the widest swizzle that divides a tile's row, or the next one if that leaves
+    /// room for what is loaded; or, swapped, its 16 columns, as high as the most rows up to 64 that divide a tile's.
     pub fn store_box(&self, problem: &Class) -> TileBox {
         let element = problem.output.bytes();
         if self.swap_ab {
@@ -215,8 +217,10 @@ impl Sm90Schedule {
             return TileBox { rows, columns: WARP_ROWS, swizzle: WARP_ROWS * element };
         }
         let row = problem.columns_of_c(self.tile_n) * element;
-        let swizzle = [128, 64, 32].into_iter().find(|&width| row.is_multiple_of(width)).unwrap_or(16);
-        TileBox { rows: WARP_ROWS, columns: swizzle / element, swizzle }
+        let of = |swizzle| TileBox { rows: WARP_ROWS, columns: swizzle / element, swizzle };
+        let mut boxes = [128, 64, 32].into_iter().filter(|&width| row.is_multiple_of(width)).map(of);
+        let widest = boxes.next().unwrap_or(of(16));
+        if self.fits_loads(problem, widest) { widest } else { boxes.next().unwrap_or(widest) }
     }
 
     /// Store boxes that each warp has room for. Two let a store read one while the next is written; none where C is not stored.
@@ -229,7 +233,7 @@ impl Sm90Schedule {
 
     /// Dynamic shared memory of one block, in bytes.
     pub fn shared_bytes(&self, problem: &Class) -> u32 {
-        self.shared_bytes_with(problem, self.store_buffers(problem))
+        self.shared_bytes_with(problem, self.store_buffers(problem)) + self.load_barrier_bytes(problem)
     }
 
     /// Scales of blocks, four along K of each stage: those of a tile's rows, and a unit of alignment for those of its columns; before
@@ -242,7 +246,11 @@ impl Sm90Schedule {
 
     /// Alignment, the ring and its barriers, the store staging, and scales of blocks.
     fn shared_bytes_with(&self, problem: &Class, buffers: u32) -> u32 {
-        let TileBox { rows, swizzle, .. } = self.store_box(problem);
+        self.shared_bytes_of(problem, self.store_box(problem), buffers)
+    }
+
+    fn shared_bytes_of(&self, problem: &Class, store_box: TileBox, buffers: u32) -> u32 {
+        let TileBox { rows, swizzle, .. } = store_box;
         let staging = self.consumers * WARPS_PER_WARPGROUP * buffers * rows * swizzle;
         1024 + self.stages * (self.stage_bytes(problem) + 16) + staging + self.block_scale_bytes(problem)
     }

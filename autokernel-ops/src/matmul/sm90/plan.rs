@@ -3,7 +3,9 @@
 use autokernel_core::plan::{Buffer, Contents};
 use autokernel_core::{Arg, Field, Grid, KernelStep, LaunchPlan, Residency, Split, TileBox};
 
+use super::operand_load::OperandLoad;
 use super::{Mode, SWIZZLE_BYTES, Sm90Schedule, UNSWIZZLED, WARPS_PER_WARPGROUP, groups, panel_k, tile_k};
+use crate::body;
 use crate::matmul::block_scales::AT_ONCE;
 use crate::matmul::plan::{A_SCALES, Operands, SCALES, ZEROS, field, pointer, raster};
 use crate::matmul::problem::Class;
@@ -95,7 +97,18 @@ fn args(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -> Vec<Fiel
     args.extend(c.map(|operand| field("c_is_mapped", Arg::IsMapped { operand })));
     args.extend(operands.batch_strides());
     args.extend(others.iter().cloned());
+    args.extend(schedule.operand_load(class).into_iter().flat_map(|load| fields_of_load(operands, load)));
     args
+}
+
+/// The tensor map of a matrix that a body reads, and whether it is there: a launch whose matrix TMA cannot load has none.
+fn fields_of_load(operands: &Operands, OperandLoad { operand, tile }: OperandLoad) -> [Field; 2] {
+    let address = operands.others.iter().find(|field| field.arg == Arg::Pointer { operand });
+    let name = address.map_or("", |field| &field.name);
+    [
+        field(&body::cuda::load_map(name), Arg::Map { operand, tile }),
+        field(&body::cuda::is_load_mapped(name), Arg::IsMapped { operand }),
+    ]
 }
 
 /// The tensor maps of scales: of groups those of second factors, with their zero points, of blocks that of the first one.
@@ -118,7 +131,7 @@ pub fn constants(class: &Class, schedule: &Sm90Schedule) -> Vec<Constant> {
     let Sm90Schedule { swap_ab, rows_up_to: _, splits, split_k: _, stream_k, shared_waves: _, raster: _, .. } =
         *schedule;
     let store = schedule.store_box(class);
-    vec![
+    let mut constants = vec![
         int("kTileM", tile_m),
         int("kTileN", tile_n),
         int("kTileK", tile_k(class)),
@@ -134,5 +147,7 @@ pub fn constants(class: &Class, schedule: &Sm90Schedule) -> Vec<Constant> {
         int("kStoreColumns", store.columns),
         int("kStoreBuffers", schedule.store_buffers(class)),
         int("kSharedBytes", schedule.shared_bytes(class)),
-    ]
+    ];
+    constants.extend(schedule.operand_load(class).map(|_| int("kLoadBarriers", schedule.load_barriers())));
+    constants
 }

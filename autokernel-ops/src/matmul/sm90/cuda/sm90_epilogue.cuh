@@ -54,6 +54,10 @@ __device__ __forceinline__ void copy_chunk(const OutputView<typename G::Output>&
   }
 }
 
+// In the place of the loads of a matrix that the body reads: there are none.
+template <typename G, typename Body, bool kLoads = body::kLoads<Body>>
+struct OperandLoad {};
+
 template <typename Problem, typename G, typename Body, typename Args, typename Batch>
 struct Epilogue {
   using Output = typename G::Output;
@@ -66,14 +70,36 @@ struct Epilogue {
   bool paired;       // elements narrower than a word can be stored by words: every row begins at a multiple of one
   uint32_t staging;  // this warp's buffers
   int buffer = 0;
+  OperandLoad<G, Body> loads;
 
   __device__ __forceinline__ static void prefetch(const Args& launched) {
     if (launched.c_is_mapped) ptx::prefetch_tensor_map(launched.c_map);
+    if constexpr (kLoads) {
+      if (Body::is_mapped(launched)) ptx::prefetch_tensor_map(Body::loaded_map(launched));
+    }
   }
 
   __device__ Epilogue(const Args& launched, OutputView<Output> view, bool store_with_tma, uint32_t warp_staging)
       : map(launched.c_map), args(launched), c(view), with_tma(store_with_tma), staging(warp_staging) {
     paired = is_paired();
+  }
+
+  // The matrix that the body reads comes by TMA, if there is a map of it, to barriers of this warp. C is stored so too, as other stores
+  // read their buffer without the copy engine knowing of it.
+  __device__ __forceinline__ void load_by(uint32_t barriers) {
+    loads.is_on = with_tma && Body::is_mapped(args) && body::is_paired<Body, G::kSwapAB>(args);
+    loads.staging = staging;
+    loads.barriers = barriers;
+  }
+
+  // Of the tile at `place` this warp's rows from the `offset`th on: to L2, and as the sums are nearly there to the buffers.
+  __device__ __forceinline__ void prefetch_operand(const TileCoord& place, int offset) {
+    if (!loads.is_on) return;
+    loads.prefetch(Body::loaded_map(args), c, place.m + offset, place.n);
+  }
+  __device__ __forceinline__ void load_operand(const TileCoord& place, int offset) {
+    if (!loads.is_on) return;
+    loads.begin(Body::loaded_map(args), c, place.m + offset, place.n, buffer);
   }
 
   // Goes on with tiles of the product that has one at `place`.
@@ -102,6 +128,7 @@ struct Epilogue {
   __device__ __forceinline__ void finish() { ptx::tma_store_wait_read<0>(); }
 
  private:
+  static constexpr bool kLoads = body::kLoads<Body>;
   using Statistics = body::RowStatistics<Body, G::kSwapAB>;
   static_assert(!Body::kExists || G::kAccumulators + Body::kRegisters <= kMostRegisters, "accumulators_fit_registers");
   static constexpr bool kIsGrouped = Batch::kMany == batch::Many::kGroups;
@@ -124,7 +151,14 @@ struct Epilogue {
   __device__ __forceinline__ void store_from(float (&acc)[G::kWidth / 2], int row, int column,
                                              Statistics& statistics, const Other*... others) {
     if (G::kSwapAB ? row >= c.rows : column >= c.columns) return;
-    if constexpr (Body::kExists) {
+    if constexpr (kLoads) {
+      const auto place = body::Place<G::kSwapAB>::of_lane(row, column, c.rows, c.columns);
+      if (loads.is_on) loads.wait(buffer);
+      const typename OperandLoad<G, Body>::Chunk chunk{loads.is_on, staging + buffer * G::kStoreBytes};
+      body::apply_beside<Body, G::kSwapAB, kChunk / 8, G::kRequestedRegisters>(chunk, args, acc + kFirst / 2, place, statistics,
+                                                                               (others + kFirst / 2)...);
+      if (loads.is_on) loads.go_on(Body::loaded_map(args), c, row, column, kFirst, buffer);
+    } else if constexpr (Body::kExists) {
       const auto place = body::Place<G::kSwapAB>::of_lane(row, column, c.rows, c.columns);
       body::apply<Body, G::kSwapAB, kChunk / 8, G::kRequestedRegisters, kIsGrouped>(args, acc + kFirst / 2, place,
                                                                         statistics, (others + kFirst / 2)...);

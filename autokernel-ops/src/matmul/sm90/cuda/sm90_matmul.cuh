@@ -65,6 +65,7 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
       ptx::prefetch_tensor_map(args.b_map);
       if constexpr (kProducts == 2) ptx::prefetch_tensor_map(args.b2_map);
       Store::prefetch(args);
+      if constexpr (body::kLoads<Body>) OperandLoad<G, Body>::init(shared);
       init_ring(shared);
     }
     sync_cluster();  // no CTA may load into, or release a stage of, a peer whose barriers are not there yet
@@ -100,14 +101,26 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
     // The row length again: where a known n is ragged, the TMA stores compile away.
     const bool with_tma = args.c_is_mapped != 0 && c.columns % (kTmaUnitBytes / sizeof(Output)) == 0;
     Store epilogue(args, c, with_tma, shared.staging(consumer_warp));
+    if constexpr (body::kLoads<Body>) epilogue.load_by(shared.loaded(consumer_warp * G::kEpilogueBuffers));
     RingCursor<G::kStages> cursor;
     cursor.skip(turn * walk.step(walk.first()).k_blocks.count);  // ping-pong: the stages of the other's first step
+
+    const auto prefetch_operand = [&](int number) {
+      if constexpr (body::kLoads<Body>) {
+        if (number < walk.count()) epilogue.prefetch_operand(walk.origin(walk.step(number).tile), first + warp * kWarpRows);
+      }
+    };
+    prefetch_operand(walk.first() + turn * walk.stride());
 
     for (int number = walk.first() + turn * walk.stride(); number < walk.count(); number += walk.stride() * kTurns) {
       const auto [tile, k_blocks] = walk.step(number);
       const auto pass_turn = [&] {
         const bool other_has_one = number + walk.stride() < walk.count();
         if (G::kPingPong && other_has_one) Turns::pass_to(1 - consumer);
+        if constexpr (body::kLoads<Body>) {  // while the last wgmmas run
+          epilogue.load_operand(walk.origin(walk.step(number).tile), first + warp * kWarpRows);
+          prefetch_operand(number + walk.stride() * kTurns);
+        }
       };
       if (G::kPingPong && number != walk.first()) Turns::wait(consumer);  // the very first turn needs no leave
 

@@ -29,6 +29,12 @@ constexpr int kMaxBlocksSide = 256;    // the longest side of a TMA box
 constexpr int kMaxSharedBytes = 232448;  // 227 KiB, what one block may have on Hopper
 constexpr int kMostRegisters = 215;    // of accumulators and a body, in the largest crew there is
 
+// Barriers at which boxes of a matrix arrive that a body reads. Only the schedules of kernels that load one say so.
+template <typename Schedule, typename = void>
+constexpr int kLoadBarriersOf = 0;
+template <typename Schedule>
+constexpr int kLoadBarriersOf<Schedule, decltype(void(Schedule::kLoadBarriers))> = Schedule::kLoadBarriers;
+
 // kProductsSummed: of the same A, 1 or 2.
 template <typename Problem, typename Schedule, int kProductsSummed>
 struct Geometry {
@@ -108,7 +114,8 @@ struct Geometry {
   static constexpr int kFlagBytes = kWarpsPerWarpgroup * kSharing * static_cast<int>(sizeof(uint32_t));
 
   static constexpr int kStagingBytes = kConsumers * kWarpsPerWarpgroup * kEpilogueBuffers * kStoreBytes;
-  static constexpr int kBarrierBytes = 2 * kStages * static_cast<int>(sizeof(uint64_t));
+  static constexpr int kLoadBarriers = kLoadBarriersOf<Schedule>;
+  static constexpr int kBarrierBytes = (2 * kStages + kLoadBarriers) * static_cast<int>(sizeof(uint64_t));
   static constexpr int kSharedBytes = Schedule::kSharedBytes;
   static_assert(kSharedBytes == kSwizzleAtomBytes + kStages * kStageBytes + kStagingBytes + kBarrierBytes,
                 "the launch asks for what SharedLayout lays out, aligned to a swizzle atom");

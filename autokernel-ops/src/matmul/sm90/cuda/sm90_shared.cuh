@@ -29,6 +29,7 @@ struct SharedLayout {
     return staging(G::kConsumers * kWarpsPerWarpgroup) + stage * static_cast<uint32_t>(sizeof(uint64_t));
   }
   __device__ uint32_t empty(int stage) const { return full(G::kStages + stage); }
+  __device__ uint32_t loaded(int number) const { return empty(G::kStages + number); }
 };
 
 // wgmma matrix descriptor, 128-byte swizzle: bits 0-13 start address, 16-29 leading and 32-45 stride byte offset,

@@ -1,0 +1,83 @@
+//! Which matrix that a body reads comes by TMA, and how: `sm90_operand_load.cuh`.
+//!
+//! A warp's boxes of it arrive in the buffers in which its results are staged, laid out as those are, and each result takes the place of the
+//! element it was made from. So nothing but a barrier for each buffer is taken of shared memory.
+
+use autokernel_core::{Dtype, TileBox};
+
+use super::{MAX_SHARED_BYTES, Sm90Schedule, UNSWIZZLED, WARPS_PER_WARPGROUP};
+use crate::body::Kind;
+use crate::matmul::body::BodyClass;
+use crate::matmul::many::Many;
+use crate::matmul::problem::Class;
+
+/// Store boxes of a warp: one is loaded while the other is stored.
+const BUFFERS: u32 = 2;
+/// Bytes of an mbarrier.
+const BARRIER_BYTES: u32 = 8;
+
+/// A matrix that comes by TMA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OperandLoad {
+    /// Its number among the operands.
+    pub operand: u8,
+    /// What one copy brings: as many elements as a store takes away.
+    pub tile: TileBox,
+}
+
+/// Whether a matrix may come by TMA by some schedule.
+pub fn loads_operands(class: &Class) -> bool {
+    candidates(class).next().is_some()
+}
+
+/// The matrices that a body reads; none where another epilogue than that of plain bodies stores C, or where there are several products.
+fn candidates(class: &Class) -> impl Iterator<Item = (u8, Dtype)> + '_ {
+    let stages_chunks = class.writes_c() && class.partners().is_none() && class.made().is_none();
+    let is_plain =
+        class.weights.is_none() && class.block.is_none() && !class.has_repeated() && class.many() == Many::One;
+    let body = class.body.as_ref().filter(|_| stages_chunks && is_plain);
+    let inputs = body.into_iter().flat_map(BodyClass::inputs);
+    inputs.filter(|(_, kind, _)| *kind == Kind::Matrix).map(|(operand, _, dtype)| (operand, dtype))
+}
+
+impl Sm90Schedule {
+    /// The first matrix that a body reads whose elements are no wider than those that are staged; none where tiles are transposed or
+    /// shared, or where shared memory has no room for two store boxes of each warp.
+    pub fn operand_load(&self, class: &Class) -> Option<OperandLoad> {
+        let store = self.store_box(class);
+        if !self.may_load(class) || !self.fits_loads(class, store) {
+            return None;
+        }
+        let of = |(operand, dtype): (u8, Dtype)| {
+            let swizzle = store.columns * dtype.bytes();
+            let fits = (UNSWIZZLED..=store.swizzle).contains(&swizzle);
+            fits.then_some(OperandLoad { operand, tile: TileBox { swizzle, ..store } })
+        };
+        candidates(class).find_map(of)
+    }
+
+    /// Whether tiles are stored row by row, and each by the block that sums it.
+    fn may_load(&self, class: &Class) -> bool {
+        !self.swap_ab && !self.splits && !self.stream_k && loads_operands(class)
+    }
+
+    /// Whether shared memory has room for what is loaded in boxes of C of that size, if anything is.
+    pub(super) fn fits_loads(&self, class: &Class, store: TileBox) -> bool {
+        let bytes = || self.shared_bytes_of(class, store, BUFFERS) + self.load_barriers() * BARRIER_BYTES;
+        !self.may_load(class) || bytes() <= MAX_SHARED_BYTES
+    }
+
+    /// Bytes of the barriers that boxes arrive at.
+    pub(super) fn load_barrier_bytes(&self, class: &Class) -> u32 {
+        self.operand_load(class).map_or(0, |_| self.load_barriers() * BARRIER_BYTES)
+    }
+
+    /// One for each buffer of each warp.
+    pub(super) fn load_barriers(&self) -> u32 {
+        self.consumers * WARPS_PER_WARPGROUP * BUFFERS
+    }
+}
+
+#[cfg(test)]
+#[path = "operand_load_tests.rs"]
+mod tests;

@@ -1,0 +1,89 @@
+use autokernel_core::{Arch, Arg, TileBox};
+
+use super::*;
+use crate::body::{Body as Statements, Operand};
+use crate::matmul::body::{Body, Product, Written};
+use crate::matmul::emit;
+use crate::matmul::problem::{Layout, Problem};
+use crate::matmul::schedule::{Mode, Schedule};
+use crate::matmul::sm90::Sm90Schedule as S;
+use crate::rows::cases::{name, reads, store, writes};
+
+const PLAIN: S = S { consumers: 2, ..S::PLAIN };
+
+/// `out = dot(x, w) + skip`, where `other` is read too.
+fn problem(skip: Dtype, out: Dtype, other: Option<Operand>) -> Problem {
+    let element = name("dot") + name("skip");
+    let element = if other.is_some() { element + name("other") } else { element };
+    let matrices = [("x", Dtype::Bf16), ("w", Dtype::Bf16)].map(|(name, dtype)| reads(name, Kind::Matrix, dtype));
+    let read = matrices.into_iter().chain(other).chain([reads("skip", Kind::Matrix, skip)]);
+    let operands = read.chain([writes("out", Kind::Matrix, out)]).collect();
+    let body = Statements { operands, steps: vec![store("out", element)], ..Statements::default() };
+    let body = Body::new(Written { product: Product::plain("dot", "x", "w"), second: None, body }).unwrap();
+    let plain = Problem::new(Dtype::Bf16, Layout::Nt, "identity".parse().unwrap());
+    Problem { output: out, body: Some(body.into()), ..plain }
+}
+
+fn class(skip: Dtype, out: Dtype) -> Class {
+    problem(skip, out, None).class()
+}
+
+fn swizzle(class: &Class, schedule: S) -> Option<u32> {
+    schedule.operand_load(class).map(|load| load.tile.swizzle)
+}
+
+#[test]
+fn boxes_of_a_matrix_have_as_many_elements_as_those_of_c_and_fit_in_them() {
+    let of = |skip, out| swizzle(&class(skip, out), PLAIN);
+    assert_eq!(of(Dtype::Bf16, Dtype::F16), Some(128));
+    assert_eq!(of(Dtype::F32, Dtype::F32), Some(128));
+    assert_eq!(of(Dtype::Bf16, Dtype::F32), Some(64));
+    assert_eq!(of(Dtype::F32, Dtype::Bf16), None, "wider than what is staged");
+    let narrow = S { tile_n: 24, ..PLAIN };
+    let load = narrow.operand_load(&class(Dtype::Bf16, Dtype::F32)).unwrap();
+    assert_eq!(load.tile, TileBox { rows: 16, columns: 8, swizzle: 16 });
+    assert_eq!(swizzle(&class(Dtype::Bf16, Dtype::Bf16), S { tile_n: 24, ..PLAIN }), Some(16));
+}
+
+#[test]
+fn the_first_matrix_that_fits_is_loaded() {
+    let of =
+        |other: Operand| PLAIN.operand_load(&problem(Dtype::Bf16, Dtype::Bf16, Some(other)).class()).unwrap().operand;
+    assert_eq!(of(reads("other", Kind::Row, Dtype::F32)), 3);
+    assert_eq!(of(reads("other", Kind::Matrix, Dtype::F32)), 3);
+    assert_eq!(of(reads("other", Kind::Matrix, Dtype::F16)), 2);
+}
+
+#[test]
+fn tiles_that_are_transposed_or_shared_load_none() {
+    let class = class(Dtype::Bf16, Dtype::Bf16);
+    for schedule in [S { swap_ab: true, ..PLAIN }, S { splits: true, ..PLAIN }, S { stream_k: true, ..PLAIN }] {
+        assert_eq!(swizzle(&class, schedule), None, "{schedule:?}");
+        assert_eq!(schedule.load_barrier_bytes(&class), 0);
+    }
+    assert!(!loads_operands(&Problem::new(Dtype::Bf16, Layout::Nt, "gelu".parse().unwrap()).class()));
+}
+
+#[test]
+fn boxes_are_narrower_where_two_of_the_widest_do_not_fit() {
+    let class = class(Dtype::Bf16, Dtype::Bf16);
+    let deep = S { tile_m: 64, tile_n: 256, stages: 5, mode: Mode::PingPong, ..PLAIN };
+    assert_eq!((deep.store_box(&class).columns, deep.store_buffers(&class), swizzle(&class, deep)), (32, 2, Some(64)));
+    assert_eq!(deep.store_box(&Problem::new(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap()).class()).columns, 64);
+    assert!(deep.shared_bytes(&class) <= MAX_SHARED_BYTES);
+    Schedule::Sm90(deep).check(&class, Arch::SM_90A).unwrap();
+}
+
+#[test]
+fn a_launch_has_a_map_of_the_matrix_and_says_whether_it_is_there() {
+    let (problem, schedule) = (problem(Dtype::Bf16, Dtype::Bf16, None), Schedule::Sm90(PLAIN));
+    let (source, plan) = emit::kernel(&problem, &schedule);
+    let tile = PLAIN.store_box(&problem.class());
+    let args = &plan.kernels[0].args;
+    let of = |name: &str| args.iter().find(|field| field.name == name).map(|field| field.arg.clone());
+    assert_eq!(of("skip_load_map"), Some(Arg::Map { operand: 2, tile }));
+    assert_eq!(of("skip_load_is_mapped"), Some(Arg::IsMapped { operand: 2 }));
+    assert!(plan.alignments.iter().all(|alignment| alignment.operand != 2), "no copy of what is not aligned");
+    assert!(source.cuda.contains("static constexpr int kLoadBarriers = 16;"));
+    assert_eq!(PLAIN.shared_bytes(&problem.class()), PLAIN.shared_bytes_with(&problem.class(), 2) + 16 * 8);
+}
