@@ -12,7 +12,7 @@ use autokernel_codegen::emit::KernelSource;
 use autokernel_codegen::matmul::schedule::{Mode, Raster, Sm90Schedule};
 use autokernel_codegen::nvcc::{CompileError, Compiler, Nvcc};
 use autokernel_codegen::problem::{Layout, Problem};
-use autokernel_codegen::rows::{RowsSchedule, emit, problem as problem_of_rows};
+use autokernel_codegen::rows::{RowsSchedule, Schedule as RowsOrRing, problem as problem_of_rows, sm90};
 use autokernel_codegen::schedule::Schedule;
 use autokernel_codegen::{matmul, product};
 use rayon::prelude::*;
@@ -27,6 +27,7 @@ include!("src/bodies/timed_types.rs");
 include!("src/bodies/timed_weights.rs");
 include!("src/shared/names.rs");
 include!("src/rows/bodies.rs");
+include!("src/rows/rings.rs");
 
 fn main() {
     // SAFETY: a build script's main thread is its only one here.
@@ -55,17 +56,25 @@ fn rows(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
             let of_widths =
                 widths.iter().map(|&columns| RowsSchedule::for_columns(&problem.class(), columns, Arch::SM_90A));
             // Beside reductions that are made in one pass those that are not, to see what that gains.
-            let schedules: BTreeSet<_> =
-                of_widths.flat_map(|schedule| [schedule, RowsSchedule { joins: false, ..schedule }]).collect();
+            let schedules = of_widths.flat_map(|schedule| [schedule, RowsSchedule { joins: false, ..schedule }]);
+            // Of Hopper's family what is carried, and where speed is measured what may lead in its place.
+            let class = problem.class();
+            let carried = sm90::portfolio(&class, Arch::SM_90A);
+            let is_timed = ty != "f16" && is_for_speed() && RING_BODIES.contains(&body.name);
+            let bytes = class.matrices().map(Dtype::bytes).max().unwrap_or(0);
+            let timed = RING_WIDTHS.into_iter().filter(|columns| is_timed && columns * bytes >= RING_BYTES);
+            let timed = timed.flat_map(|columns| rings(&class, columns));
+            let rings = carried.into_iter().chain(timed).map(RowsOrRing::from);
+            let schedules: BTreeSet<RowsOrRing> = schedules.map(RowsOrRing::from).chain(rings).collect();
             jobs.extend(schedules.into_iter().map(|schedule| (body.name, ty, problem.clone(), schedule)));
         }
     }
     let mut text = "&[\n".to_owned();
     for (number, image) in
-        compile(&compiler, &jobs, |(.., problem, schedule)| emit::kernel(problem, schedule).0)?.into_iter().enumerate()
+        compile(&compiler, &jobs, |(.., problem, schedule)| schedule.kernel(problem).0)?.into_iter().enumerate()
     {
         let (name, ty, problem, schedule) = &jobs[number];
-        let (_, plan) = emit::kernel(problem, schedule);
+        let (_, plan) = schedule.kernel(problem);
         let cubin = out.join(format!("rows_{number}.cubin"));
         std::fs::copy(&image, &cubin)?;
         let [problem, schedule, plan] = [

@@ -4,7 +4,9 @@ pub use autokernel_ops::Schedule as AnySchedule;
 pub use autokernel_ops::backward::differences;
 pub use autokernel_ops::body::{Columns, Fetch, Reduction};
 pub use autokernel_ops::rows::schedule::{Keep, RowsSchedule};
-pub use autokernel_ops::rows::{Body, Kind, Operand, Problem, emit, oracle, plan, space};
+pub use autokernel_ops::rows::{
+    Body, Class, Kind, Operand, Problem, RingSchedule, Schedule, emit, oracle, plan, sm90, space,
+};
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{Error, Result};

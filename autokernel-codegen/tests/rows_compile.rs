@@ -5,7 +5,7 @@ use std::path::Path;
 
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::nvcc::{Compiler, Nvcc};
-use autokernel_codegen::rows::{Keep, Problem, RowsSchedule, emit, problem, space};
+use autokernel_codegen::rows::{Keep, Problem, RingSchedule, RowsSchedule, Schedule, emit, problem, sm90, space};
 
 /// Schedules of each body that are compiled; each takes seconds where the cache does not have it.
 const SAMPLE: usize = 3;
@@ -76,6 +76,42 @@ fn what_a_kernel_carries_compiles_without_spills_where_its_reductions_are_joined
             scope.spawn(move || compile_the_joined(&body, compiler));
         }
     });
+}
+
+/// What a kernel carries of Hopper's family, and schedules of it that are at the edge of the rule `registers`.
+#[test]
+fn blocks_to_which_rows_are_brought_compile_without_spills() {
+    let Some(compiler) = compiler() else { return };
+    let [softmax, add_rms_norm, layer_norm, _] = BODIES.map(str::to_owned);
+    let others =
+        [softmax.replace("bf16", "f32"), add_rms_norm.replace("bf16", "f32"), layer_norm.replace("f32", "f16")];
+    std::thread::scope(|scope| {
+        for body in others.into_iter().chain([softmax, add_rms_norm, layer_norm]) {
+            let compiler = &compiler;
+            scope.spawn(move || compile_what_rings_bring(&body, compiler));
+        }
+    });
+}
+
+fn compile_what_rings_bring(body: &str, compiler: &Compiler) {
+    let problem = problem(&syn::parse_str(body).unwrap()).unwrap();
+    let class = problem.class();
+    let of_widths = [8192, 16_384, 65_536].map(|columns| RingSchedule::for_columns(&class, columns, Arch::SM_90A));
+    let of_widths: BTreeSet<_> = of_widths.into_iter().flatten().collect();
+    assert!(!of_widths.is_empty(), "{problem}");
+    let edge: Vec<_> = sm90::schedules(&class, Arch::SM_90A)
+        .into_iter()
+        .filter(|schedule| {
+            let twice = RingSchedule { vectors: 2 * schedule.vectors, ..*schedule };
+            twice.check(&class, Arch::SM_90A).is_err_and(|broken| ["registers", "vectors"].contains(&broken.rule))
+        })
+        .collect();
+    let sample = (0..SAMPLE).map(|at| edge[(edge.len() - 1) * at / (SAMPLE - 1)]);
+    for schedule in of_widths.into_iter().chain(sample).map(Schedule::from) {
+        let image = compiler.compile(&schedule.kernel(&problem).0, Arch::SM_90A);
+        let image = image.unwrap_or_else(|error| panic!("{problem} by {schedule}: {error}"));
+        println!("{problem} by {schedule}: {} registers", image.report.registers);
+    }
 }
 
 fn compile_the_joined(body: &str, compiler: &Compiler) {

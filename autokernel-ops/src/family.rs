@@ -32,6 +32,7 @@ families! {
     Sm80 = "sm80",
     Sm90 = "sm90",
     RowsSm80 = "rows_sm80",
+    RowsSm90 = "rows_sm90",
     AttentionSm80 = "attention_sm80",
     AttentionSm90 = "attention_sm90",
     RoutingSm80 = "routing_sm80",

@@ -150,6 +150,12 @@ pub trait Class: fmt::Display {
     /// The families that serve it on `arch`, best first; none where nothing computes it there.
     fn families(&self, arch: Arch) -> &'static [Family];
 
+    /// Those of them whose schedules a search of a shape chooses from: the best one, where that does not depend on the shape.
+    fn searched_families(&self, arch: Arch) -> &'static [Family] {
+        let families = self.families(arch);
+        families.get(..1).unwrap_or(families)
+    }
+
     /// The schedules of `family` that a search chooses from on `arch`: all valid, in a fixed order. None of a family of
     /// another operation.
     fn schedules(&self, family: Family, arch: Arch) -> Vec<Schedule>;

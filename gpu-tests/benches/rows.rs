@@ -3,7 +3,11 @@
 //! `cargo bench -p gpu-tests --features speed --bench rows`, on a GPU that does nothing else. Inputs are random and rotate
 //! past the L2 cache; rates count each operand once. The copies are between buffers of their own: what they leave in L2 is of
 //! no use to the kernels, as in a program that does other things in between. Where a schedule makes two reductions in one
-//! pass, the same schedule that does not runs in the same rounds.
+//! pass, the same schedule that does not runs in the same rounds, and so does the schedule of Hopper's family that a kernel carries for
+//! rows of that width.
+//!
+//! With `AUTOKERNEL_RINGS=1` long rows of norms alone, beside a handful of schedules of that family each: which of them a kernel should
+//! carry. Without, all shapes.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -13,9 +17,9 @@ use autokernel::timing::{Cache, Timer, Work, sets_to_exceed_l2};
 use autokernel::{Argument, CompiledKernel, Device, Dtype, Matrix, Role, bf16};
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::rows::plan::extents;
-use autokernel_codegen::rows::{Kind, Operand, RowsSchedule};
-use gpu_tests::rows::{GPU, IMAGES};
-use gpu_tests::skip;
+use autokernel_codegen::rows::{Kind, Operand, Problem, RowsSchedule, Schedule, sm90};
+use gpu_tests::rows::{GPU, IMAGES, RING_BODIES, RING_WIDTHS, rings};
+use gpu_tests::{settings, skip};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -90,6 +94,17 @@ fn random_bytes(stream: &Arc<CudaStream>, len: usize, drawn: &[f32]) -> CudaSlic
     bytes
 }
 
+/// Schedules that are timed beside the one of a width: of Hopper's family what a kernel carries for it, or what may lead.
+fn beside(problem: &Problem, default: RowsSchedule, columns: u32, is_of_rings: bool) -> Vec<Schedule> {
+    let class = problem.class();
+    let apart = RowsSchedule { joins: false, ..default };
+    let apart = Some(apart).filter(|_| default.joins && !is_of_rings).map(Schedule::from);
+    let rings = rings(&class, columns);
+    let carried = sm90::portfolio(&class, Arch::SM_90A);
+    let rings = rings.into_iter().filter(|ring| is_of_rings || carried.contains(ring));
+    apart.into_iter().chain(rings.map(Schedule::from)).collect()
+}
+
 fn main() {
     let bench = "rates beside a copy of as many bytes";
     let Some(device) = skip::gpu(bench) else { return };
@@ -103,23 +118,25 @@ fn main() {
     println!(
         "{device}; GB/s, median of {ROUNDS} rounds, each operand once; the spread is the ratio's interquartile range"
     );
-    let names = ["softmax", "rms_norm", "layer_norm", "add_rms_norm", "silu_mul", "row_sum"];
-    for (name, dtype) in names.into_iter().flat_map(|name| [(name, "bf16"), (name, "f32")]) {
+    let is_of_rings = settings::number("AUTOKERNEL_RINGS", 0) > 0;
+    let all = ["softmax", "rms_norm", "layer_norm", "add_rms_norm", "silu_mul", "row_sum"];
+    let names = if is_of_rings { &RING_BODIES[..] } else { &all };
+    for (name, dtype) in names.iter().copied().flat_map(|name| [(name, "bf16"), (name, "f32")]) {
         println!(
             "\n{name} {dtype}\n{:>14} {:>8} {:>8} {:>7} {:>7}  schedule",
             "shape", "GB/s", "copy", "ratio", "spread"
         );
         let images = IMAGES.iter().filter(|image| image.name == name && image.dtype == dtype);
         let kernels: Vec<_> = images.map(|image| image.load(&device).unwrap()).collect();
-        for shape in SHAPES {
+        let is_timed = |shape: &(usize, usize)| !is_of_rings || RING_WIDTHS.contains(&(shape.1 as u32));
+        for shape in SHAPES.into_iter().filter(is_timed).filter(|shape| !is_of_rings || shape.0 >= 2048) {
             let problem = kernels[0].problem.clone();
             let default = RowsSchedule::for_columns(&problem.class(), shape.1 as u32, Arch::SM_90A);
-            let Some(kernel) = kernels.iter().find(|kernel| kernel.schedule == default) else {
+            let Some(kernel) = kernels.iter().find(|kernel| kernel.schedule == default.into()) else {
                 return skip::log(bench, "built without the feature `speed`");
             };
-            // The same whose reductions follow each other, where those of the default are made in one pass.
-            let apart = RowsSchedule { joins: false, ..default };
-            let apart = kernels.iter().find(|kernel| default.joins && kernel.schedule == apart);
+            let beside = beside(&problem, default, shape.1 as u32, is_of_rings);
+            let beside: Vec<_> = kernels.iter().filter(|kernel| beside.contains(&kernel.schedule)).collect();
             let class = autokernel_codegen::problem::ProblemClass::from(problem.class());
             let bytes = class.work(&extents(shape.0 as u32, shape.1 as u32)).bytes();
             let sets = sets_to_exceed_l2(bytes as u64, info.l2_bytes).min(MOST_SETS);
@@ -144,33 +161,42 @@ fn main() {
                 kernel.launch(&device, &mut arguments)
             };
             let mut run = |launch: usize| launch_of(&kernel.kernel, launch);
-            let mut run_apart = |launch: usize| launch_of(&apart.unwrap_or(kernel).kernel, launch);
             let mut copy = |launch: usize| {
                 let at = launch % copies;
                 let copied = stream.memcpy_dtod(&from[at], &mut to[at]);
                 copied.map_err(|source| autokernel::Error::Cuda { doing: "copying in device memory", source })
             };
+            let mut run_beside: Vec<_> =
+                beside.iter().map(|other| |launch: usize| launch_of(&other.kernel, launch)).collect();
             let mut candidates: Vec<Work<'_>> = vec![&mut run, &mut copy];
-            if apart.is_some() {
-                candidates.push(&mut run_apart);
-            }
+            candidates.extend(run_beside.iter_mut().map(|run| run as Work<'_>));
             timer.interleave(3, launches, &mut candidates).unwrap();
             let times = timer.interleave(ROUNDS, launches, &mut candidates).unwrap();
             let rate = |candidate: usize| bytes / times.timing(candidate).unwrap().median_ms / 1e6;
             let ratio = times.ratio(1, 0).unwrap();
             let shape = format!("{}x{}", shape.0, shape.1);
-            let apart = apart.map_or(String::new(), |_| {
-                let gain = times.ratio(2, 0).unwrap();
-                format!("; {:.3} × (±{:.1} %) the same in two passes", gain.median, gain.spread_pct)
-            });
             println!(
-                "{shape:>14} {:>8.0} {:>8.0} {:>7.3} {:>6.1}%  {}{apart}",
+                "{shape:>14} {:>8.0} {:>8.0} {:>7.3} {:>6.1}%  {}",
                 rate(0),
                 rate(1),
                 ratio.median,
                 ratio.spread_pct,
                 kernel.schedule
             );
+            // × the copy as above, and × the schedule above in the same rounds.
+            for (other, number) in beside.iter().zip(2..) {
+                let (ratio, gain) = (times.ratio(1, number).unwrap(), times.ratio(0, number).unwrap());
+                println!(
+                    "{:>14} {:>8.0} {:>8} {:>7.3} {:>6.1}%  {}: {:.3} ×",
+                    "",
+                    rate(number),
+                    "",
+                    ratio.median,
+                    ratio.spread_pct,
+                    other.schedule,
+                    gain.median
+                );
+            }
         }
     }
 }

@@ -19,8 +19,8 @@ use autokernel_codegen::matmul::schedule::{Mode, Raster, Sm80Schedule, Sm90Sched
 use autokernel_codegen::matmul::{self, extents};
 use autokernel_codegen::nvcc::{Compiler, Nvcc};
 use autokernel_codegen::problem::{Layout, Problem};
-use autokernel_codegen::rows::{self, RowsSchedule};
-use autokernel_codegen::schedule::Schedule;
+use autokernel_codegen::rows::{self, RingSchedule, RowsSchedule};
+use autokernel_codegen::schedule::{Family, Schedule};
 use common::{Tuner, recording_of, skip};
 use serde_json::Value;
 use tuner::Target;
@@ -232,13 +232,17 @@ fn clean_schedules_of_every_operation_pass_with_and_without_compiled_in_dimensio
     let known = matmul::Problem::new(Dtype::F16, Layout::Nn, "identity".parse().unwrap());
     let known = matmul::Problem { known_n: Some(14_336), ..known };
     let of_known = known.class();
-    let cases: [(Problem, Schedule); 2] = [
-        (softmax.into(), of_rows.into()),
+    let brought = RingSchedule::for_columns(&softmax.class(), 2048, Arch::SM_90A).unwrap();
+    let brought = RingSchedule { threads_per_row: 128, rows_per_block: 2, vectors: 1, cluster: 2, ..brought };
+    let cases: [(Problem, Schedule); 3] = [
+        (softmax.clone().into(), of_rows.into()),
+        (softmax.into(), brought.into()),
         (known.into(), matmul::Schedule::default_for(&of_known, Arch::SM_80).into()),
     ];
     for (problem, schedule) in cases {
         let shape = problem.class().probes(&schedule).unwrap()[0];
-        let target = Target { problem, arch: Arch::SM_80, shape };
+        let arch = if schedule.family() == Family::RowsSm90 { Arch::SM_90A } else { Arch::SM_80 };
+        let target = Target { problem, arch, shape };
         assert_eq!(gate.check(&target, &schedule).unwrap(), Ok(()), "{schedule}");
     }
 }

@@ -30,6 +30,7 @@ mod rows_index_kernels;
 mod rows_joined_kernels;
 mod rows_kernels;
 mod rows_moved_kernels;
+mod rows_ring_kernels;
 mod schedules;
 mod simple_kernels;
 mod sm80_kernels;

@@ -5,7 +5,7 @@ use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::emit::KernelSource;
 use autokernel_codegen::rows::oracle::Ball;
 use autokernel_codegen::rows::plan::{extents, signature};
-use autokernel_codegen::rows::{Keep, Kind, Operand, Problem, RowsSchedule, emit, oracle};
+use autokernel_codegen::rows::{Keep, Kind, Operand, Problem, RingSchedule, RowsSchedule, emit, oracle, sm90};
 use autokernel_core::{LaunchPlan, Role};
 use autokernel_emulator::{Gpu, Module, Options, Report};
 use rand::rngs::StdRng;
@@ -113,6 +113,17 @@ impl Compiled {
         schedule.check(&problem.class(), arch).unwrap();
         let (source, plan) = emit::kernel(problem, schedule);
         Self::of(compiler, problem, (source, plan), arch, None)
+    }
+
+    /// The kernel of Hopper's family, with a header that is changed if one is.
+    pub fn on_ring(
+        compiler: &Compiler,
+        problem: &Problem,
+        schedule: &RingSchedule,
+        change: Option<Change<'_>>,
+    ) -> Self {
+        schedule.check(&problem.class(), Arch::SM_90A).unwrap();
+        Self::of(compiler, problem, sm90::emit::kernel(problem, schedule), Arch::SM_90A, change)
     }
 
     /// The kernel with a header that is changed.

@@ -33,6 +33,7 @@ families! {
     matmul: Sm80, schedule::Sm80Schedule, SM80_RULES;
     matmul: Sm90, schedule::Sm90Schedule, SM90_RULES;
     rows: RowsSm80, RowsSchedule, RULES;
+    rows: RowsSm90, RingSchedule, SM90_RULES;
     attention: AttentionSm80, Sm80Schedule, SM80_RULES;
     attention: AttentionSm90, AttentionSchedule, RULES;
     routing: RoutingSm80, Schedule, RULES;

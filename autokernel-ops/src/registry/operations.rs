@@ -184,6 +184,11 @@ macro_rules! operations {
                 match self { $($(#[$gate])* Class::$operation(class) => operation::Class::families(class, arch),)+ }
             }
 
+            /// Those of them whose schedules a search of a shape chooses from.
+            pub fn searched_families(&self, arch: Arch) -> &'static [Family] {
+                match self { $($(#[$gate])* Class::$operation(class) => operation::Class::searched_families(class, arch),)+ }
+            }
+
             /// The schedules of `family` that a search chooses from on `arch`: all valid, in a fixed order.
             pub fn schedules(&self, family: Family, arch: Arch) -> Vec<Schedule> {
                 match self {

@@ -4,7 +4,7 @@ use autokernel_core::LaunchPlan;
 
 use super::passes::{Keep, Program};
 use super::plan::{self, Shape};
-use super::print;
+use super::print::{self, Brought};
 use super::problem::{Class, Problem};
 use super::schedule::RowsSchedule;
 use super::{columns, reference, rules};
@@ -12,9 +12,10 @@ use crate::hash;
 use crate::source::{self, KernelSource, boolean, int};
 
 /// The CUDA files that kernels of this operation begin with.
-pub const ROOTS: [&str; 5] = ["columns_sm80.cuh", "rows_sm80.cuh", "rows_index.cuh", "rows_moved.cuh", "rows_fp8.cuh"];
+pub const ROOTS: [&str; 6] =
+    ["columns_sm80.cuh", "rows_sm80.cuh", "rows_sm90.cuh", "rows_index.cuh", "rows_moved.cuh", "rows_fp8.cuh"];
 
-/// Those that kernels of a class begin with.
+/// Those that kernels of a class begin with which threads load rows for.
 pub fn roots_of(class: &Class) -> Vec<&'static str> {
     if class.is_by_columns() {
         return vec!["columns_sm80.cuh"];
@@ -50,7 +51,7 @@ pub fn kernel(problem: &Problem, schedule: &RowsSchedule) -> (KernelSource, Laun
         (plan, args)
     };
     let program = if joins { Program::joining } else { Program::new }(problem.body(), keep);
-    let body = format!("{constants}\n{}\n{}", args("").1, print::problem(problem.body(), &program));
+    let body = format!("{constants}\n{}\n{}", args("").1, print::problem(problem.body(), &program, Brought::Nothing));
     let symbol = format!("autokernel_{}_{}", problem.class().slug(), hash::short(&body));
     let (plan, _) = args(&symbol);
     let cluster = match cluster {

@@ -7,7 +7,9 @@ mod complaint;
 mod declare;
 mod default;
 pub mod emit;
+mod family;
 mod joined;
+mod knobs;
 mod lanes;
 mod lower;
 mod model;
@@ -24,9 +26,12 @@ mod rules;
 pub mod schedule;
 #[cfg(test)]
 mod schedule_tests;
+pub mod sm90;
 pub mod space;
 
 pub use crate::body::{Body, Complaint, Kind, Operand, Place, Reduction, Step};
+pub use family::Schedule;
 pub use problem::{Class, Problem};
 pub use rules::RULES;
-pub use schedule::{Keep, RowsSchedule, RowsSchedule as Schedule};
+pub use schedule::{Keep, RowsSchedule};
+pub use sm90::{RULES as SM90_RULES, RingSchedule};

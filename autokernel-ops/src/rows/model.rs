@@ -21,12 +21,12 @@ const PORT_BYTES_PER_US: f64 = 64.0 * 1700.0;
 /// Of the memory's time, what rows of many stretches lose that one pass reads.
 const STRETCHED: f64 = 0.12;
 /// From a request to its data, in microseconds, while others are under way.
-const LOAD_US: f64 = 0.8;
+pub(super) const LOAD_US: f64 = 0.8;
 /// A reduction among the lanes of a warp, and what a barrier among warps adds.
 const SHUFFLES_US: f64 = 0.05;
 const BARRIER_US: f64 = 0.15;
 /// From the launch to the first instruction, and from the last to the end.
-const LAUNCH_US: f64 = 2.5;
+pub(super) const LAUNCH_US: f64 = 2.5;
 /// Operations that an SM issues in a microsecond: 128 lanes at 1.7 GHz.
 const OPERATIONS_PER_US: f64 = 128.0 * 1700.0;
 /// Operations that loading, widening and storing an element take beside the body's own.
@@ -49,17 +49,26 @@ pub struct Image {
 
 impl Forecast for Image {
     fn predicted_ms(&self, extents: &Extents) -> f64 {
-        let limits =
-            [self.memory_us(extents), self.port_us(extents), self.compute_us(extents), self.latency_us(extents)];
+        let limits = self.limits_us(extents);
         let slowest = limits.into_iter().fold(0.0, f64::max);
         (LAUNCH_US + slowest + CONTENTION * (limits.iter().sum::<f64>() - slowest)) * 1e-3
     }
 }
 
 impl Image {
+    /// What each thing that bounds a launch takes by itself, in microseconds: the memory, ports, arithmetic, and waiting.
+    pub(super) fn limits_us(&self, extents: &Extents) -> [f64; 4] {
+        [self.memory_us(extents), self.port_us(extents), self.compute_us(extents), self.latency_us(extents)]
+    }
+
+    /// What a plain copy moves in a microsecond.
+    pub(super) fn bytes_per_us(&self) -> f64 {
+        self.machine.memory_gb_per_s * 1e3 * MEMORY_SHARE
+    }
+
     /// Moving everything once through the memory, and what does not fit the threads again through L2.
     fn memory_us(&self, extents: &Extents) -> f64 {
-        let bytes_per_us = self.machine.memory_gb_per_s * 1e3 * MEMORY_SHARE;
+        let bytes_per_us = self.bytes_per_us();
         let work = self.class.work(extents);
         // Between two stretches of a row nothing of its threads is under way; where later passes find it in a cache, that is less.
         let idle = if self.class.passes.len() > 1 { 0.0 } else { STRETCHED * (1.0 - 1.0 / self.stretches(extents)) };

@@ -2,10 +2,11 @@
 
 use autokernel_core::{Arch, Dim, Dtype, Extents, LaunchPlan, Role, Signature};
 
-use super::plan::{DIMS, Shape};
+use super::family::Schedule as Typed;
+use super::plan::DIMS;
 use super::problem::{Class, Problem};
 use super::schedule::RowsSchedule;
-use super::{columns, declare, emit, model, plan, probes, space};
+use super::{columns, declare, emit, model, plan, probes, sm90, space};
 use crate::body::{Kind, Reduction};
 use crate::declaration::{Attribute, Complaint, Declaration};
 use crate::expr::Axis;
@@ -25,12 +26,14 @@ impl Operation for Problem {
 
     const HEADERS: &'static [Header] = headers! {
         "cuda/": "columns_sm80.cuh" "reference_rows.cuh" "rows_fp8.cuh" "rows_index.cuh" "rows_joined.cuh" "rows_moved.cuh" "rows_prefetch.cuh" "rows_reduce.cuh" "rows_sm80.cuh" "rows_vector.cuh";
+        "sm90/cuda/": "rows_part.cuh" "rows_sm90.cuh";
     };
 
     const ROOTS: &'static [&'static str] = &emit::ROOTS;
 
     fn roots_of(class: &Class) -> Vec<&'static str> {
-        emit::roots_of(class)
+        let of_sm90 = sm90::serves(class).then_some(sm90::emit::ROOT);
+        emit::roots_of(class).into_iter().chain(of_sm90).collect()
     }
 
     const ATTRIBUTES: &'static [Attribute] = &[declare::ATTRIBUTE];
@@ -48,7 +51,7 @@ impl Operation for Problem {
     }
 
     fn emit(&self, schedule: &Schedule) -> Result<(KernelSource, LaunchPlan), OtherFamily> {
-        Ok(emit::kernel(self, &RowsSchedule::try_from(schedule)?))
+        Ok(Typed::try_from(schedule)?.kernel(self))
     }
 
     fn reference(&self) -> (KernelSource, LaunchPlan) {
@@ -157,13 +160,23 @@ impl operation::Class for Class {
         Some(4 * operands + 2 * passes + rest)
     }
 
-    fn families(&self, _: Arch) -> &'static [Family] {
-        &[Family::RowsSm80]
+    fn families(&self, arch: Arch) -> &'static [Family] {
+        if arch == Arch::SM_90A && sm90::serves(self) {
+            &[Family::RowsSm80, Family::RowsSm90]
+        } else {
+            &[Family::RowsSm80]
+        }
+    }
+
+    /// Long rows are the one's, short rows the other's.
+    fn searched_families(&self, arch: Arch) -> &'static [Family] {
+        self.families(arch)
     }
 
     fn schedules(&self, family: Family, arch: Arch) -> Vec<Schedule> {
         match family {
             Family::RowsSm80 => space::schedules(self, arch).into_iter().map(Schedule::from).collect(),
+            Family::RowsSm90 => sm90::schedules(self, arch).into_iter().map(Schedule::from).collect(),
             _ => Vec::new(),
         }
     }
@@ -173,31 +186,31 @@ impl operation::Class for Class {
     }
 
     fn portfolio(&self, arch: Arch) -> Vec<Schedule> {
-        model::portfolio(self, arch).into_iter().map(Schedule::from).collect()
+        let portable = model::portfolio(self, arch).into_iter().map(Schedule::from);
+        portable.chain(sm90::portfolio(self, arch).into_iter().map(Schedule::from)).collect()
     }
 
     fn forecast(&self, schedule: &Schedule, _: Option<&str>, machine: Machine) -> Option<Box<dyn Forecast>> {
-        let schedule = RowsSchedule::try_from(schedule).ok()?;
-        Some(Box::new(model::Image { class: self.clone(), schedule, machine }))
+        Some(Typed::try_from(schedule).ok()?.forecast(self, machine))
     }
 
     fn check(&self, schedule: &Schedule, arch: Arch) -> Result<(), BrokenRule> {
-        match RowsSchedule::try_from(schedule) {
+        match Typed::try_from(schedule) {
             Ok(typed) => typed.check(self, arch),
             Err(OtherFamily) => Err(BrokenRule::other_family(schedule, self)),
         }
     }
 
     fn plan(&self, schedule: &Schedule, symbol: String) -> Result<LaunchPlan, OtherFamily> {
-        let schedule = RowsSchedule::try_from(schedule)?;
-        if self.is_by_columns() {
-            return Ok(columns::plan::plan(&self.nameless_operands(), &schedule, symbol));
-        }
-        Ok(plan::plan(&self.nameless_operands(), &self.own_axes(), Shape::of(&schedule, self), symbol))
+        let operands = self.nameless_operands();
+        Ok(match Typed::try_from(schedule)? {
+            Typed::Sm80(schedule) if self.is_by_columns() => columns::plan::plan(&operands, &schedule, symbol),
+            schedule => plan::plan(&operands, &self.own_axes(), schedule.shape(self), symbol),
+        })
     }
 
     fn probes(&self, schedule: &Schedule) -> Result<Vec<Extents>, OtherFamily> {
-        Ok(probes::of(&RowsSchedule::try_from(schedule)?, self))
+        Ok(probes::of(&Typed::try_from(schedule)?, self))
     }
 }
 

@@ -1,4 +1,4 @@
-//! CUDA's `struct Problem`, as `rows_sm80.cuh` reads it.
+//! CUDA's `struct Problem`, as `rows_sm80.cuh` and `rows_sm90.cuh` read it.
 
 use super::joined::Join;
 use super::lanes::{self, Lane, address, pick};
@@ -13,9 +13,20 @@ use crate::lines::Lines;
 const COLUMNS: &str = "template <int kColumns>";
 const FUNCTION: &str = "__device__ __forceinline__ static";
 
+/// What a kernel's blocks bring to shared memory by bulk copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Brought {
+    /// Nothing: threads load what they read.
+    Nothing,
+    /// Rows of the matrices.
+    Matrices,
+    /// These, and once a launch the `Row`s.
+    MatricesAndRows,
+}
+
 /// `struct Problem` of a body that is split into the passes of `program`.
-pub fn problem(body: &Body, program: &Program) -> String {
-    let printer = Printer { body, program };
+pub fn problem(body: &Body, program: &Program, brought: Brought) -> String {
+    let printer = Printer { body, program, brought };
     let mut out = Lines::default();
     let joined = program.join.as_ref().map(|join| join.pass);
     // What a joined pass reduces, the next one brings together.
@@ -35,8 +46,15 @@ pub fn problem(body: &Body, program: &Program) -> String {
         Some(pass) => format!("static constexpr int kJoined = {pass};  // and the next pass are one"),
         None => "static constexpr int kJoined = -1;  // no pass is one with the next".to_owned(),
     });
+    if brought != Brought::Nothing {
+        let bytes: u32 = printer.kept_rows().map(|lane| lane.dtype().bytes()).sum();
+        out.line(format!("static constexpr int kKeptBytes = {bytes};  // of a column, of the Rows that a block keeps"));
+    }
     printer.structs(&mut out);
     printer.places(&mut out);
+    if brought != Brought::Nothing {
+        printer.visit_rows(&mut out);
+    }
     printer.inputs(&mut out);
     printer.between(&mut out);
     printer.elements(&mut out);
@@ -51,6 +69,7 @@ pub fn problem(body: &Body, program: &Program) -> String {
 struct Printer<'p> {
     body: &'p Body,
     program: &'p Program,
+    brought: Brought,
 }
 
 /// Reads an operand that the elements of a row share.
@@ -145,8 +164,34 @@ impl Printer<'_> {
         Spelling::Fast(self.body.precision()).number(expr)
     }
 
+    /// The `Row`s that a block reads once and keeps.
+    fn kept_rows(&self) -> impl Iterator<Item = Lane<'_>> {
+        lanes::of(self.body).filter(|lane| self.brought == Brought::MatricesAndRows && lane.is_read_row())
+    }
+
+    /// The C++ type of a lane's place. Behind those before it lies a `Row` that is kept.
+    fn place_type(&self, lane: &Lane<'_>) -> String {
+        let mut before = 0;
+        for kept in self.kept_rows() {
+            if kept.name == lane.name {
+                return format!("autokernel::rows::KeptPlace<{}, Schedule, {before}>", lanes::qualified(lane.operand));
+            }
+            before += kept.dtype().bytes();
+        }
+        lane.place_type()
+    }
+
+    fn visit_rows(&self, out: &mut Lines) {
+        out.line("");
+        out.line("// Calls `visit` for each Row that a block keeps.");
+        out.line("template <typename Visit>");
+        out.line(format!("{FUNCTION} void visit_rows(const Places& places, Visit visit) {{"));
+        out.lines(self.kept_rows().map(|lane| format!("visit(places.{});", element(lane.name))));
+        out.line("}");
+    }
+
     fn structs(&self, out: &mut Lines) {
-        let place = |lane: Lane<'_>| format!("{} {}", lane.place_type(), element(lane.name));
+        let place = |lane: Lane<'_>| format!("{} {}", self.place_type(&lane), element(lane.name));
         let places = lanes::of(self.body).map(place).collect();
         Self::structure(out, "Where the row lies in each operand.", "Places", None, places);
 
@@ -219,7 +264,11 @@ impl Printer<'_> {
         out.line("");
         out.line(format!("{FUNCTION} Places places(const Args& args, int64_t row, int first) {{"));
         out.line("return {");
-        out.lines(lanes::of(self.body).map(|lane| format!("{},", lane.place())));
+        let is_kept = |lane: &Lane<'_>| self.kept_rows().any(|kept| kept.name == lane.name);
+        let place = |lane: Lane<'_>| {
+            if is_kept(&lane) { format!("{{{}}},", lane.place()) } else { format!("{},", lane.place()) }
+        };
+        out.lines(lanes::of(self.body).map(place));
         out.line("};");
         out.line("}");
     }

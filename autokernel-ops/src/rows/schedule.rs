@@ -2,56 +2,13 @@
 
 use std::fmt;
 
+use super::knobs::schedule;
 pub use super::passes::Keep;
-use crate::knob::{At, Knob, KnobValue};
-use crate::search::Search;
-
-macro_rules! schedule {
-    (@absent) => { None };
-    (@absent $absent:literal) => { Some($absent) };
-    ($(
-        $(#[doc = $line:literal])+
-        $knob:ident: $ty:ty $(= $absent:literal)?, $legal:literal, $advice:literal;
-    )+) => {
-        /// A schedule of the portable family of row-wise kernels.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub struct RowsSchedule {
-            $($(#[doc = $line])+ pub $knob: $ty,)+
-        }
-
-        impl RowsSchedule {
-            /// Its knobs, in the order of [`codes`](Self::codes).
-            pub const KNOBS: &[Knob] = &[
-                $(Knob {
-                    name: stringify!($knob),
-                    path_v1: stringify!($knob),
-                    at: At::Image,
-                    kind: <$ty as KnobValue>::KIND,
-                    absent: schedule!(@absent $($absent)?),
-                    told_by: None,
-                    meaning: &[$($line),+],
-                    legal: $legal,
-                    advice: $advice,
-                    search: Search::PLAIN,
-                },)+
-            ];
-
-            /// The values of its knobs.
-            pub fn codes(&self) -> impl Iterator<Item = u16> {
-                [$(self.$knob.code(),)+].into_iter()
-            }
-
-            /// The schedule whose knobs have these values, if all of them can be had.
-            pub fn from_codes(codes: &[u16]) -> Option<Self> {
-                let mut codes = codes.iter().copied();
-                let mut next = || codes.next();
-                Some(RowsSchedule { $($knob: <$ty as KnobValue>::from_code(next()?)?,)+ })
-            }
-        }
-    };
-}
 
 schedule! {
+    /// A schedule of the portable family of row-wise kernels.
+    RowsSchedule;
+
     /// Threads of a block that share a row.
     threads_per_row: u32, "4, 8, 16, 32, 64, 128, 256, 512, 1024",
     "As many as leave each thread 2 to 8 vectors of a row: 8 to 32 for 256 columns, 128 to 256 for 4096, 512 to 1024 \

@@ -2,7 +2,7 @@
 
 use autokernel::{Argument, CompiledKernel, ComputeCapability, Device, Image, LaunchPlan, Result};
 use autokernel_codegen::rows::oracle;
-use autokernel_codegen::rows::{AnySchedule, Kind, Operand, Problem, RowsSchedule, plan};
+use autokernel_codegen::rows::{AnySchedule, Kind, Operand, Problem, Schedule, plan};
 
 pub mod declared;
 pub mod derived;
@@ -12,6 +12,7 @@ use crate::operands::{Ran, Setup, Told, is_right, run_twice};
 use crate::placement::Placement;
 
 include!("bodies.rs");
+include!("rings.rs");
 
 /// A kernel as the build script compiled it.
 pub struct RowsImage {
@@ -36,7 +37,7 @@ pub struct RowsKernel {
     /// What it computes.
     pub problem: Problem,
     /// How.
-    pub schedule: RowsSchedule,
+    pub schedule: Schedule,
     /// The kernel itself.
     pub kernel: CompiledKernel,
 }
@@ -49,7 +50,7 @@ impl RowsImage {
     pub fn load(&self, device: &Device) -> Result<RowsKernel> {
         let problem: Problem = serde_json::from_str(self.problem).expect("written by the build script");
         let schedule: AnySchedule = serde_json::from_str(self.schedule).expect("written by the build script");
-        let schedule = RowsSchedule::try_from(&schedule).expect("written by the build script");
+        let schedule = Schedule::try_from(&schedule).expect("written by the build script");
         let plan: LaunchPlan = serde_json::from_str(self.plan).expect("written by the build script");
         let signature = plan::signature(&problem);
         // SAFETY: the build script compiled the image from the source that was emitted with this plan.

@@ -4,7 +4,7 @@ use autokernel_codegen::arch::Arch;
 use autokernel_codegen::matmul;
 use autokernel_codegen::matmul::schedule::{Mode, Raster, Sm80Schedule, Sm90Schedule};
 use autokernel_codegen::problem::Problem;
-use autokernel_codegen::rows::{self, Keep, RowsSchedule};
+use autokernel_codegen::rows::{self, Keep, RingSchedule, RowsSchedule, sm90};
 use autokernel_codegen::schedule::Schedule;
 use rand::RngExt;
 use rand::rngs::StdRng;
@@ -38,9 +38,12 @@ fn one<T: Copy>(rng: &mut StdRng, of: &[T]) -> T {
     *of.choose(rng).expect("there are some")
 }
 
-fn of_rows(rng: &mut StdRng, problem: &rows::Problem, arch: Arch, sizes: Sizes) -> Option<RowsSchedule> {
+fn of_rows(rng: &mut StdRng, problem: &rows::Problem, arch: Arch, sizes: Sizes) -> Option<rows::Schedule> {
     let class = problem.class();
     let most_threads = if sizes == Sizes::Small { 256 } else { 1024 };
+    if arch == Arch::SM_90A && sm90::serves(&class) && rng.random_ratio(1, 3) {
+        return of_rings(rng, &class, most_threads).map(rows::Schedule::from);
+    }
     let draw = |rng: &mut StdRng| RowsSchedule {
         threads_per_row: one(rng, &[4, 8, 16, 32, 64, 128, 256, 512, 1024]),
         rows_per_block: one(rng, &[1, 2, 4, 8, 16, 32, 64]),
@@ -52,7 +55,24 @@ fn of_rows(rng: &mut StdRng, problem: &rows::Problem, arch: Arch, sizes: Sizes) 
         joins: one(rng, &[false, true]),
     };
     let mut drawn = (0..TRIES).map(|_| draw(rng));
-    drawn.find(|schedule| schedule.threads() <= most_threads && schedule.check(&class, arch).is_ok())
+    let fits = |schedule: &RowsSchedule| schedule.threads() <= most_threads && schedule.check(&class, arch).is_ok();
+    drawn.find(fits).map(rows::Schedule::from)
+}
+
+fn of_rings(rng: &mut StdRng, class: &rows::Class, most_threads: u32) -> Option<RingSchedule> {
+    let draw = |rng: &mut StdRng| RingSchedule {
+        threads_per_row: one(rng, &[128, 256, 512, 1024]),
+        rows_per_block: one(rng, &[1, 2, 4]),
+        vector: one(rng, &[4, 8]),
+        cluster: one(rng, &[1, 2, 4, 8]),
+        vectors: one(rng, &[1, 2, 4, 8]),
+        stages: one(rng, &[1, 2, 3, 4, 6, 8]),
+        keep: one(rng, &[Keep::Inputs, Keep::Values]),
+        keeps_rows: one(rng, &[false, true]),
+        joins: one(rng, &[false, true]),
+    };
+    let mut drawn = (0..TRIES).map(|_| draw(rng));
+    drawn.find(|schedule| schedule.threads() <= most_threads && schedule.check(class, Arch::SM_90A).is_ok())
 }
 
 fn of_product(

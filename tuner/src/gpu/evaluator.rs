@@ -77,9 +77,8 @@ impl Evaluator for GpuEvaluator {
     }
 }
 
-/// The schedules of the family that serves the arch of `target` best.
+/// The schedules of the family that serves the arch of `target` best, or of those of which one does.
 pub fn candidates(target: &Target) -> Vec<Schedule> {
     let class = target.problem.class();
-    let best = class.families(target.arch).first();
-    best.map_or_else(Vec::new, |&family| class.schedules(family, target.arch))
+    class.searched_families(target.arch).iter().flat_map(|&family| class.schedules(family, target.arch)).collect()
 }

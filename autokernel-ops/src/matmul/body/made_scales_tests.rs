@@ -3,6 +3,7 @@ use expect_test::expect_file;
 
 use super::*;
 use crate::body::{self, Kind};
+use crate::matmul::body::print::Printed;
 use crate::matmul::plan::{Operands, signature};
 use crate::matmul::problem::{Layout, Problem};
 use crate::matmul::schedule::{Mode, Raster, Schedule, Sm80Schedule, Sm90Schedule};
@@ -53,7 +54,7 @@ fn a_row_that_a_tile_holds_has_one_scale_in_a_column() {
     written.body.operands[3].kind = Kind::Column;
     written.body.made_scales[0].block = 192;
     let body = Body::new(written).unwrap();
-    let text = print::body(&body, None, 1);
+    let text = print::body(&body, Printed::Kernel { part_columns: 1, loaded: None });
     assert!(text.contains("return static_cast<float*>(args.out_scales_) + row;"), "{text}");
     let problem = Problem { body: Some(body.into()), known_n: Some(150), ..problem() };
     let Schedule::Sm90(schedule) = Schedule::default_for(&problem.class(), Arch::SM_90A) else {

@@ -78,9 +78,15 @@ __device__ __forceinline__ void store_peer_counted(uint32_t address, float x, ui
                : "memory");
 }
 
+// How the teams of a block reduce.
+enum class Teams {
+  kTogether,  // all at once, at barriers of the block
+  kApart,     // each when it comes to it, at a barrier of its own
+};
+
 // The threads that share a row: kThreads of each of kBlocks blocks, which are a cluster if there are several. A block
 // has kTeams such teams. kTakesTurns: they may reduce more than twice, and so use the halves of their scratch again.
-template <int kThreads, int kTeams, int kBlocks, int kMostReductions, bool kTakesTurns>
+template <int kThreads, int kTeams, int kBlocks, int kMostReductions, bool kTakesTurns, Teams kHow = Teams::kTogether>
 struct Team {
   static constexpr int kLanes = kThreads < kWarpSize ? kThreads : kWarpSize;
   static constexpr int kWarps = kThreads / kLanes;
@@ -88,6 +94,8 @@ struct Team {
   static_assert((kThreads & (kThreads - 1)) == 0, "schedule rule `threads`: a power of two");
   static_assert(kThreads * kTeams % kWarpSize == 0, "schedule rule `threads`: whole warps");
   static_assert(kBlocks == 1 || kThreads >= kWarpSize, "schedule rule `cluster`: whole warps a row");
+  static_assert(kBlocks == 1 || kTeams == 1 || kHow == Teams::kApart, "who shares rows with blocks waits for them alone");
+  static constexpr int kSharing = kBlocks > 1 ? kTeams : 1;
 
   // One warp's values for the others. Two halves, used in turn: a warp that writes the next reduction's values is at
   // most one barrier ahead of those that still read this one's.
@@ -96,21 +104,22 @@ struct Team {
     // Of a cluster, mbarriers of each half: what its blocks have sent here, in bytes, and which of their warps have taken
     // what this block sent. Who used each half but once need not ask, nor stay until others have taken: what it sent was
     // needed by them before they end.
-    uint64_t arrived[2];
-    uint64_t taken[2];
+    uint64_t arrived[2][kSharing];
+    uint64_t taken[2][kSharing];
   };
 
   Scratch& scratch;
-  int half = 0;
-  int parity = 0;
+  uint32_t turns = 0;  // reductions so far
 
   // Before the first reduction: of a cluster, all blocks must have begun when one writes to another.
   __device__ __forceinline__ void meet() {
     if constexpr (kBlocks > 1) {
       if (threadIdx.x == 0) {
         for (int half = 0; half < 2; ++half) {
-          ptx::mbarrier_init(ptx::shared_address(&scratch.arrived[half]), 1);
-          ptx::mbarrier_init(ptx::shared_address(&scratch.taken[half]), kParts);
+          for (int team = 0; team < kSharing; ++team) {
+            ptx::mbarrier_init(ptx::shared_address(&scratch.arrived[half][team]), 1);
+            ptx::mbarrier_init(ptx::shared_address(&scratch.taken[half][team]), kParts);
+          }
         }
         ptx::fence_mbarrier_init();
       }
@@ -127,35 +136,46 @@ struct Team {
   __device__ __forceinline__ static int number() { return threadIdx.x / kThreads; }
   __device__ __forceinline__ static int member() { return block() * kThreads + threadIdx.x % kThreads; }
 
-  // Every thread of the blocks calls this as often as the others.
+  // Of teams that are apart: waits for the threads of this one in this block.
+  __device__ __forceinline__ static void sync() {
+    if constexpr (kHow == Teams::kTogether) {
+      __syncthreads();
+    } else {
+      ptx::named_barrier_wait(1 + number(), kThreads);
+    }
+  }
+
+  // Every thread of the blocks calls this as often as the others; of teams that are apart, every thread of the team.
   template <typename... Accumulators>
   __device__ __forceinline__ void reduce(Accumulators&... accumulators) {
     constexpr int kNumbers = (Accumulators::kNumbers + ...);
     static_assert(kNumbers <= kMostReductions, "as many fit the scratch");
     (accumulators.template across_lanes<kLanes>(), ...);
     if constexpr (kParts > 1) {
+      const uint32_t half = turns % 2, parity = turns / 2 % 2;
       auto& values = scratch.values[half][number()];
-      const uint32_t arrived = ptx::shared_address(&scratch.arrived[half]);
+      const int sharing = kSharing > 1 ? number() : 0;
+      const uint32_t arrived = ptx::shared_address(&scratch.arrived[half][sharing]);
+      const uint32_t taken = ptx::shared_address(&scratch.taken[half][sharing]);
       int slot = 0;
       if constexpr (kBlocks > 1) {
-        if (threadIdx.x == 0) ptx::mbarrier_arrive_expect_bytes(arrived, kNumbers * sizeof(values[0]));
-        if constexpr (kTakesTurns) ptx::mbarrier_wait(ptx::shared_address(&scratch.taken[half]), parity ^ 1);
+        if (threadIdx.x % kThreads == 0) ptx::mbarrier_arrive_expect_bytes(arrived, kNumbers * sizeof(values[0]));
+        if constexpr (kTakesTurns) ptx::mbarrier_wait(taken, parity ^ 1);
       }
       (accumulators.numbers([&](float number) { send(values[slot++], number, arrived); }), ...);
       if constexpr (kBlocks > 1) {
         ptx::mbarrier_wait(arrived, parity);
       } else {
-        __syncthreads();
+        sync();
       }
       slot = 0;
       (collect(values, slot, accumulators), ...);
       if constexpr (kBlocks > 1 && kTakesTurns) {
         const int lane = threadIdx.x % kWarpSize;
         __syncwarp();  // all lanes have read
-        if (lane < kBlocks) ptx::mbarrier_arrive_remote(ptx::shared_address(&scratch.taken[half]), lane);
+        if (lane < kBlocks) ptx::mbarrier_arrive_remote(taken, lane);
       }
-      parity ^= half;
-      half ^= 1;
+      ++turns;
     }
   }
 
@@ -165,9 +185,9 @@ struct Team {
     const int lane = threadIdx.x % kWarpSize;
     float& part = parts[member() / kWarpSize];
     if constexpr (kBlocks > 1) {
+      const int peer = lane % kBlocks;  // of every lane, as addresses may be computed ahead
       if (lane < kBlocks) {
-        store_peer_counted(ptx::peer_address(ptx::shared_address(&part), lane), value,
-                                ptx::peer_address(arrived, lane));
+        store_peer_counted(ptx::peer_address(ptx::shared_address(&part), peer), value, ptx::peer_address(arrived, peer));
       }
     } else {
       if (lane == 0) part = value;

@@ -32,7 +32,7 @@ enum class Cut {
   kRagged,  // with single elements before and behind them, and operands that are not aligned
 };
 
-template <typename Problem, typename Schedule, typename Args>
+template <typename Problem, typename Schedule, typename Args, Teams kTeams = Teams::kTogether>
 struct Rows {
   static constexpr int kBlocksPerRow = Schedule::kCluster > 1 ? Schedule::kCluster : 1;
   static constexpr int kThreadsPerRow = Schedule::kThreadsPerRow * kBlocksPerRow;
@@ -46,7 +46,7 @@ struct Rows {
   static constexpr int kSingles = ceil_div(2 * (kVector - 1), kThreadsPerRow);
 
   using Team = rows::Team<Schedule::kThreadsPerRow, kRowsPerBlock, kBlocksPerRow, Problem::kMostReductions,
-                          (Schedule::kPrefetches || Problem::kReductions > 2)>;
+                          (Schedule::kPrefetches || Problem::kReductions > 2), kTeams>;
   template <int kColumns>
   using Inputs = typename Problem::template Inputs<kColumns>;
   template <int kColumns>

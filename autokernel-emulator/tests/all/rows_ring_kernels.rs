@@ -1,0 +1,244 @@
+//! Row-wise kernels of Hopper's family, to whose blocks bulk copies bring rows: several laps of the rings, every cluster, parts that
+//! rows end inside of, rows that the ring cannot bring, races, and mutants.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::support::compile::{Change, Compiler};
+use crate::support::rows::{Compiled, Data, typed};
+use autokernel_codegen::arch::Arch;
+use autokernel_codegen::rows::{Keep, RingSchedule};
+
+const SOFTMAX: &str = "fn softmax(x: &Matrix<TYPE>, out: &mut Matrix<TYPE>) {
+    let e = (x - row_max(x)).exp();
+    out = e / row_sum(e);
+}";
+
+const LAYER_NORM: &str =
+    "fn layer_norm(x: &Matrix<TYPE>, weight: &Row<TYPE>, bias: &Row<f32>, out: &mut Matrix<TYPE>) {
+    let centred = x - row_mean(x);
+    out = centred / (row_mean(centred * centred) + 1e-5).sqrt() * weight + bias;
+}";
+
+const ADD_RMS_NORM: &str = "fn add_rms_norm(
+    x: &Matrix<TYPE>, skip: &Matrix<f32>, weight: &Row<TYPE>, sum: &mut Matrix<f32>, out: &mut Matrix<TYPE>
+) {
+    let y = x + skip;
+    sum = y;
+    out = y / (row_mean(y * y) + 1e-6).sqrt() * weight;
+}";
+
+/// A reduction behind which nothing is written but columns, and three of one pass.
+const STATISTICS: &str = "fn statistics(
+    x: &Matrix<TYPE>, scale: &Column<f32>, least: &mut Column<TYPE>, span: &mut Column<f32>, sum: &mut Column<f32>
+) {
+    least = row_min(x);
+    span = row_max(x) - row_min(x);
+    sum = row_sum(x * scale);
+}";
+
+/// Four reductions that follow each other, so that what threads tell each other with takes turns within a row.
+const MOMENTS: &str = "fn f(x: &Matrix<TYPE>, out: &mut Matrix<TYPE>) {
+    let a = x - row_mean(x);
+    let b = a / (1.0 + row_max(a.abs()));
+    let c = b * b - row_mean(b * b);
+    out = c / (0.5 + row_sum(c * c));
+}";
+
+const INF: f64 = f64::INFINITY;
+const SPECIAL_ROWS: &[(f64, u32)] =
+    &[(-INF, 100), (INF, 100), (f64::NAN, 100), (-INF, 2), (INF, 1), (f64::NAN, 1), (1e30, 50), (-0.0, 100)];
+
+/// Two teams of few threads, whose rings have places for two rows.
+fn plain() -> RingSchedule {
+    RingSchedule {
+        threads_per_row: 128,
+        rows_per_block: 2,
+        vector: 8,
+        cluster: 1,
+        vectors: 1,
+        stages: 2,
+        keep: Keep::Values,
+        keeps_rows: false,
+        joins: false,
+    }
+}
+
+/// One team and more, of one place and more, alone and in clusters, that keep `Row`s and do not.
+fn schedules() -> [RingSchedule; 8] {
+    [
+        plain(),
+        RingSchedule { rows_per_block: 1, stages: 1, keeps_rows: true, ..plain() },
+        RingSchedule { rows_per_block: 4, stages: 3, keep: Keep::Inputs, ..plain() },
+        RingSchedule { threads_per_row: 256, vectors: 2, stages: 1, keeps_rows: true, joins: true, ..plain() },
+        RingSchedule { cluster: 2, keeps_rows: true, ..plain() },
+        RingSchedule { cluster: 2, vectors: 2, rows_per_block: 1, stages: 3, joins: true, ..plain() },
+        RingSchedule { cluster: 4, stages: 1, keeps_rows: true, ..plain() },
+        RingSchedule { cluster: 8, rows_per_block: 1, ..plain() },
+    ]
+}
+
+/// The kernel, where the body allows the schedule or the nearest one.
+fn compiled(compiler: &Compiler, source: &str, ty: &str, schedule: RingSchedule) -> Option<(Compiled, RingSchedule)> {
+    let problem = typed(source, ty);
+    let narrow = if ty == "f32" { 4 } else { schedule.vector };
+    let as_is = RingSchedule { vector: narrow, ..schedule };
+    let nearest = [
+        as_is,
+        RingSchedule { keep: Keep::Values, ..as_is },
+        RingSchedule { keeps_rows: false, ..as_is },
+        RingSchedule { joins: false, ..as_is },
+        RingSchedule { keeps_rows: false, joins: false, keep: Keep::Values, ..as_is },
+    ];
+    let schedule = nearest.into_iter().find(|it| it.check(&problem.class(), Arch::SM_90A).is_ok())?;
+    Some((Compiled::on_ring(compiler, &problem, &schedule, None), schedule))
+}
+
+/// As many rows as take every team of the emulated GPU's blocks round its ring more than once, and one more.
+fn rows_for(schedule: &RingSchedule) -> u32 {
+    let blocks = (4 / schedule.cluster).max(1);
+    blocks * schedule.rows_per_block * (schedule.stages + 1) + 1
+}
+
+#[test]
+fn rows_that_rings_bring_are_right_by_every_kind_of_schedule() {
+    let Some(compiler) = Compiler::find("rows_that_rings_bring_are_right_by_every_kind_of_schedule") else { return };
+    let bodies =
+        [(SOFTMAX, "bf16"), (LAYER_NORM, "bf16"), (ADD_RMS_NORM, "f16"), (STATISTICS, "bf16"), (MOMENTS, "f32")];
+    let mut checked = 0;
+    for (source, ty) in bodies {
+        for schedule in schedules() {
+            let Some((compiled, schedule)) = compiled(&compiler, source, ty, schedule) else { continue };
+            let (held, rows) = (schedule.held_columns(), rows_for(&schedule));
+            let (part, vector) = (schedule.part_columns(), schedule.vector);
+            // Less than a warp's vectors, a part and a little more, all but one vector, and all.
+            for columns in [0, vector, part / 2 + 3 * vector, held - vector, held] {
+                let data = Data { seed: columns.into(), ..Data::default() };
+                compiled.check(if columns == held { rows } else { 5 }, columns, data);
+                checked += 1;
+            }
+            // Rows that lie further apart than they are long.
+            let data = Data { seed: 5, padding: [8, 16, 8], skew: [8, 0, 16], ..Data::default() };
+            compiled.check(3, held / 2 + vector, data);
+        }
+    }
+    assert!(checked >= 150, "{checked} were checked");
+}
+
+#[test]
+fn rows_that_the_ring_cannot_bring_are_right_too() {
+    let Some(compiler) = Compiler::find("rows_that_the_ring_cannot_bring_are_right_too") else { return };
+    for (source, ty) in [(SOFTMAX, "bf16"), (LAYER_NORM, "f16"), (ADD_RMS_NORM, "f32")] {
+        // Few columns a thread, of which ragged ones are held, and many.
+        let many = RingSchedule { vectors: 4, ..plain() };
+        for schedule in schedules().into_iter().chain([many]) {
+            let Some((compiled, schedule)) = compiled(&compiler, source, ty, schedule) else { continue };
+            let held = schedule.held_columns();
+            let rows = 2 * schedule.rows_per_block + 1;
+            // Longer ones, ones that end inside of a vector, and ones that begin anywhere.
+            for columns in [1, held / 2 + 3, held + schedule.vector, held + 1] {
+                if columns <= 5000 {
+                    compiled.check(rows, columns, Data { seed: columns.into(), ..Data::default() });
+                }
+            }
+            let data = Data { seed: 3, padding: [1, 0, 3], skew: [3, 0, 1], ..Data::default() };
+            compiled.check(rows, (held / 2).min(3000), data);
+        }
+    }
+}
+
+#[test]
+fn every_type_is_right_and_so_are_outputs_of_another() {
+    let Some(compiler) = Compiler::find("every_type_is_right_and_so_are_outputs_of_another") else { return };
+    for source in [SOFTMAX, LAYER_NORM, ADD_RMS_NORM, STATISTICS, MOMENTS] {
+        for ty in ["bf16", "f16", "f32"] {
+            let schedule = RingSchedule { keeps_rows: true, ..plain() };
+            let (compiled, schedule) = compiled(&compiler, source, ty, schedule).unwrap();
+            compiled.check(9, schedule.held_columns() - 3 * schedule.vector, Data { seed: 9, ..Data::default() });
+        }
+    }
+}
+
+#[test]
+fn rows_of_infinities_and_of_no_numbers_go_where_the_body_sends_them() {
+    let test = "rows_of_infinities_and_of_no_numbers_go_where_the_body_sends_them";
+    let Some(compiler) = Compiler::find(test) else { return };
+    let few = [plain(), RingSchedule { joins: true, ..plain() }, RingSchedule { cluster: 2, ..plain() }];
+    for source in [SOFTMAX, LAYER_NORM, STATISTICS] {
+        for schedule in few {
+            let Some((compiled, schedule)) = compiled(&compiler, source, "bf16", schedule) else { continue };
+            for columns in [24, schedule.held_columns() - 40] {
+                let data = Data { seed: columns.into(), of_rows: SPECIAL_ROWS, ..Data::default() };
+                compiled.check(SPECIAL_ROWS.len() as u32, columns, data);
+                for special in [f64::NAN, INF, -INF] {
+                    compiled.check(4, columns, Data { special: Some(special), ..Data::default() });
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn rings_give_the_same_bits_in_every_order_of_events_and_those_of_threads_that_load_rows_themselves() {
+    let test = "rings_give_the_same_bits_in_every_order_of_events_and_those_of_threads_that_load_rows_themselves";
+    let Some(compiler) = Compiler::find(test) else { return };
+    let orders = if std::env::var_os("AUTOKERNEL_SOAK").is_some() { 16 } else { 4 };
+    for (source, ty) in [(LAYER_NORM, "bf16"), (MOMENTS, "f32")] {
+        // Teams and turns, and clusters.
+        for schedule in [0, 3, 4, 5].map(|at| schedules()[at]) {
+            let Some((ring, schedule)) = compiled(&compiler, source, ty, schedule) else { continue };
+            let (rows, columns) = (rows_for(&schedule), schedule.held_columns() - 2 * schedule.vector);
+            let data = Data { seed: 7, ..Data::default() };
+            let bits = |order| ring.outputs(rows, columns, data, order);
+            let first = bits(0);
+            assert!((1..orders).all(|order| bits(order) == first), "{schedule}");
+            // A team reduces as one of the portable family does, as far as that has such blocks.
+            let portable = autokernel_codegen::rows::RowsSchedule {
+                rows_per_block: if schedule.cluster > 1 { 1 } else { schedule.rows_per_block },
+                blocks_per_sm: 0,
+                ..schedule.portable()
+            };
+            let portable = Compiled::new(&compiler, &typed(source, ty), &portable);
+            assert_eq!(portable.outputs(rows, columns, data, 1), first, "{schedule}");
+        }
+    }
+}
+
+/// Changes of the CUDA files, each of which a schedule shows: the file, the text, and what stands in its place.
+const MUTANTS: [(&str, &str, &str); 15] = [
+    ("rows_sm90.cuh", "    ptx::mbarrier_wait(ring.arrival(turn), Ring::parity(turn));\n", ""),
+    ("rows_sm90.cuh", "return turn / kStages % 2;", "return 0;"),
+    ("rows_sm90.cuh", "if (is_read() && next", "if (threadIdx.x % kThreads == 0 && next"),
+    ("rows_sm90.cuh", "request(args, next, ring, turn);", "request(args, next, ring, turn + 1);"),
+    ("rows_sm90.cuh", "first + (turn + kStages) * step;", "first + (turn + 1) * step;"),
+    ("rows_sm90.cuh", "team.turns = turn * Problem::kReductions;", "team.turns = 0;"),
+    ("rows_sm90.cuh", "kReadBarrier = 1 + kTeams;", "kReadBarrier = 1;"),
+    ("rows_sm90.cuh", "Part::count(row.vectors) * sizeof(Inputs)", "Part::kVectors * sizeof(Inputs)"),
+    ("rows_sm90.cuh", "        if (row.span(0, vector).is_inside) load_shared", "        load_shared"),
+    ("rows_sm90.cuh", "ptx::mbarrier_wait(kept, 0);", ";"),
+    ("rows_sm90.cuh", "+ number * kStages * kPlaceBytes", ""),
+    ("rows_part.cuh", "return (run * kBlocks + block) * kRun;", "return run * kBlocks * kRun;"),
+    ("rows_part.cuh", "column / kRow * (kRun * kVector) + column % (kRun * kVector);", "column;"),
+    ("rows_reduce.cuh", "const int sharing = kSharing > 1 ? number() : 0;", "const int sharing = 0;"),
+    ("rows_reduce.cuh", "ptx::named_barrier_wait(1 + number(), kThreads);", ""),
+];
+
+#[test]
+fn a_mutant_of_the_rings_is_caught_by_some_schedule() {
+    let Some(compiler) = Compiler::find("a_mutant_of_the_rings_is_caught_by_some_schedule") else { return };
+    let shown_by = [
+        RingSchedule { keeps_rows: true, ..plain() },
+        RingSchedule { keeps_rows: true, cluster: 2, vectors: 2, vector: 8, ..plain() },
+    ];
+    let problem = typed(LAYER_NORM, "bf16");
+    for (file, before, after) in MUTANTS {
+        let is_caught = shown_by.into_iter().any(|schedule| {
+            let change = Change { file, before, after };
+            let mutant = Compiled::on_ring(&compiler, &problem, &schedule, Some(change));
+            [schedule.held_columns(), schedule.held_columns() / 2 + 8].into_iter().any(|columns| {
+                let check = || mutant.check(rows_for(&schedule), columns, Data { seed: 1, ..Data::default() });
+                catch_unwind(AssertUnwindSafe(check)).is_err()
+            })
+        });
+        assert!(is_caught, "nothing was wrong with `{after}` in the place of `{before}`");
+    }
+}

@@ -1,0 +1,171 @@
+// Row-wise kernels on Hopper: blocks that stay, to whose shared memory bulk copies bring row after row.
+//
+// A block has kRowsPerBlock teams of threads, each with rows of its own and a ring of kStages places for them. Teams do not
+// wait for each other: while the threads of one reduce, another's compute. A row goes from its place to registers, and as soon
+// as all threads of the team have theirs, one of them has the row copied there that comes kStages turns later. So the whole
+// ring is on its way while a row is reduced and written, and no thread waits but for a row that is late. Results go to memory
+// straight from registers: nobody waits for those either.
+//
+// Of kCluster blocks that share a row each brings its own part; what they reduce they tell each other as in rows_sm80, by
+// stores that a barrier of the receiver counts. `Row`s lie in shared memory for the whole launch where `Problem` says so.
+//
+// Rows that are not aligned or do not fit the threads are taken as by rows_sm80, without the ring.
+#pragma once
+
+#include "rows_part.cuh"
+#include "rows_sm80.cuh"
+
+namespace autokernel::rows {
+
+template <typename Problem, typename Schedule, typename Args>
+struct RingRows : Rows<Problem, Schedule, Args, Teams::kApart> {
+  using Base = Rows<Problem, Schedule, Args, Teams::kApart>;
+  using Team = typename Base::Team;
+  using Part = rows::Part<Schedule>;
+  using WholeRow = typename Base::template Row<Cut::kWhole>;
+  using Held = typename Base::template Held<Cut::kWhole, true>;
+  using Inputs = typename Problem::template Inputs<Schedule::kVector>;
+
+  static constexpr int kStages = Schedule::kStages;
+  static constexpr int kTeams = Schedule::kRowsPerBlock;
+  static constexpr int kThreads = Schedule::kThreadsPerRow;  // of a team
+  static constexpr int kPlaceBytes = Part::kVectors * int(sizeof(Inputs));
+  static constexpr int kKeptBytes = Part::kColumns * Problem::kKeptBytes;
+  static constexpr int kBlockThreads = kThreads * kTeams;
+  static constexpr int kSharedBytes = kKeptBytes + kTeams * kStages * kPlaceBytes;
+  // Barriers 1 to kTeams are the reductions'.
+  static constexpr int kReadBarrier = 1 + kTeams;
+  static_assert(2 * kTeams < 16, "schedule rule `threads`: two barriers a team");
+
+  // What tells that rows have come: one for each place of each team, and one for the `Row`s that are kept.
+  struct Arrivals {
+    uint64_t rows[kTeams][kStages];
+    uint64_t kept;
+  };
+
+  // The ring of a team: a place for each row of kStages in turn, and what tells that it has come.
+  struct Ring {
+    uint32_t places;
+    uint32_t arrivals;
+
+    __device__ __forceinline__ uint32_t place(uint32_t turn) const { return places + turn % kStages * kPlaceBytes; }
+    __device__ __forceinline__ uint32_t arrival(uint32_t turn) const {
+      return arrivals + turn % kStages * sizeof(uint64_t);
+    }
+    __device__ __forceinline__ static uint32_t parity(uint32_t turn) { return turn / kStages % 2; }
+  };
+
+  // Where the vectors of a matrix, a field of `Inputs`, begin in a place of the ring.
+  template <typename Vector>
+  __device__ __forceinline__ static int offset(const Inputs& inputs, const Vector& packed) {
+    return Part::kVectors * int(reinterpret_cast<const char*>(&packed) - reinterpret_cast<const char*>(&inputs));
+  }
+
+  // Has a row copied to its place of the ring, by one thread.
+  __device__ __forceinline__ static void request(const Args& args, int64_t number, const Ring& ring, uint32_t turn) {
+    const WholeRow row(args, number);
+    const uint32_t arrival = ring.arrival(turn);
+    ptx::mbarrier_arrive_expect_bytes(arrival, Part::count(row.vectors) * sizeof(Inputs));
+    Inputs inputs;  // only where its fields lie
+    Problem::template visit<kEveryPass>(row.places, inputs, [&](auto& packed, auto place) {
+      Part::copy(ring.place(turn) + offset(inputs, packed), place.row, row.vectors, arrival);
+    });
+  }
+
+  // A row from its place, once it has come; zeros for vectors that it does not have.
+  __device__ __forceinline__ static void collect(const WholeRow& row, const Ring& ring, uint32_t turn, Held& held) {
+    ptx::mbarrier_wait(ring.arrival(turn), Ring::parity(turn));
+#pragma unroll
+    for (int vector = 0; vector < Schedule::kVectors; ++vector) {
+      auto& inputs = held.vectors[vector];
+      const int at = vector * kThreads + threadIdx.x % kThreads;
+      Problem::template visit<kEveryPass>(row.places, inputs, [&](auto& packed, auto) {
+        packed.clear();
+        const uint32_t from = ring.place(turn) + offset(inputs, packed) + at * int(sizeof(packed));
+        if (row.span(0, vector).is_inside) load_shared(packed, from);
+      });
+    }
+  }
+
+  // Whether this thread is to request the next row: one of each team, once all have read this one.
+  __device__ __forceinline__ static bool is_read() {
+    const int member = threadIdx.x % kThreads;
+    if (member < kWarpSize) {
+      ptx::named_barrier_wait(kReadBarrier + Team::number(), kThreads);
+    } else {
+      ptx::named_barrier_arrive(kReadBarrier + Team::number(), kThreads);
+    }
+    return member == 0;
+  }
+
+  // Has the `Row`s copied that the block keeps, by one thread.
+  __device__ __forceinline__ static void keep(const Args& args, uint32_t arrival) {
+    const WholeRow row(args, 0);
+    ptx::mbarrier_arrive_expect_bytes(arrival, Part::count(row.vectors) * Schedule::kVector * Problem::kKeptBytes);
+    Problem::visit_rows(row.places, [&](auto place) {
+      Part::copy(place.shared(), place.memory.row, row.vectors, arrival);
+    });
+  }
+
+  __device__ __forceinline__ static void rows_from_ring(const Args& args, Team& team, Arrivals& arrivals) {
+    const int number = Team::number();
+    Ring ring{dynamic_shared() + kKeptBytes + number * kStages * kPlaceBytes,
+              ptx::shared_address(arrivals.rows[number])};
+    const uint32_t kept = ptx::shared_address(&arrivals.kept);
+    // Rows are fewer than 2^31, and a step is as many as the blocks of a launch have teams.
+    const uint32_t rows = args.rows, first = uint32_t(Base::first_row()) + number, step = uint32_t(Base::step());
+    if (Problem::kKeptBytes > 0 && threadIdx.x == 0) keep(args, kept);
+    if (threadIdx.x % kThreads == 0) {
+#pragma unroll 1
+      for (uint32_t turn = 0; turn < kStages && first + turn * step < rows; ++turn) {
+        request(args, first + turn * step, ring, turn);
+      }
+    }
+    if constexpr (Problem::kKeptBytes > 0) ptx::mbarrier_wait(kept, 0);
+    Held held;
+#pragma unroll 1
+    for (uint32_t turn = 0; first + turn * step < rows; ++turn) {
+      const WholeRow row(args, first + turn * step);
+      collect(row, ring, turn, held);
+      const uint32_t next = first + (turn + kStages) * step;
+      if (is_read() && next < rows) request(args, next, ring, turn);
+      typename Base::Values values;
+      team.turns = turn * Problem::kReductions;  // known of the turn, so that no register has it meanwhile
+      Base::template passes<0, true>(args, row, team, held, values);
+    }
+  }
+
+  // Rows that the ring cannot bring. Threads that hold many columns have too few registers to hold ragged vectors.
+  __device__ __forceinline__ static void rows_without(const Args& args, Team& team, bool is_held) {
+    if constexpr (Schedule::kVectors * Schedule::kVector <= 16) {
+      if (is_held) return Base::template rows<true, Cut::kRagged>(args, team);
+    }
+    Base::template rows<false, Cut::kRagged>(args, team);
+  }
+
+  __device__ __forceinline__ static void run(const Args& args) {
+    __shared__ typename Team::Scratch scratch;
+    __shared__ Arrivals arrivals;
+    if (threadIdx.x == 0) {
+      for (int arrival = 0; arrival < kTeams * kStages; ++arrival) {
+        ptx::mbarrier_init(ptx::shared_address(&arrivals.rows[0][0] + arrival), 1);
+      }
+      ptx::mbarrier_init(ptx::shared_address(&arrivals.kept), 1);
+      ptx::fence_mbarrier_init();
+    }
+    __syncthreads();
+    Team team{scratch};
+    team.meet();
+    ptx::wait_for_previous_grids();
+    // The same for all rows, and for all blocks of a cluster.
+    const bool is_held = args.columns / Schedule::kVector <= Base::kStretch;
+    if (is_held && args.columns % Schedule::kVector == 0 && Problem::is_aligned(args)) {
+      rows_from_ring(args, team, arrivals);
+    } else {
+      rows_without(args, team, is_held);
+    }
+    team.part();
+  }
+};
+
+}  // namespace autokernel::rows

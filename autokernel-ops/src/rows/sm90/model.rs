@@ -1,0 +1,59 @@
+//! The time of a launch by Hopper's family: what it moves and computes as the portable family, and what its rings hide.
+
+use autokernel_core::Extents;
+
+use super::default::is_long;
+use super::schedule::RingSchedule;
+use crate::forecast::{Forecast, Machine};
+use crate::operation::Class as _;
+use crate::rows::model::{self, LAUNCH_US, LOAD_US};
+use crate::rows::problem::Class;
+
+/// What a launch of blocks that fill an SM begins later, in microseconds: they find no room before those of the launch before
+/// have left, and their first rows come together.
+const STAY_US: f64 = 1.0;
+/// Of what is not the bottleneck, the share that is not hidden behind it: copies go on while teams reduce and write.
+const CONTENTION: f64 = 0.05;
+/// What rows take longer that the ring cannot bring, by blocks laid out for those it can.
+const WITHOUT: f64 = 1.3;
+/// What rows take longer of which the portable family holds so many at once that their loads cover each other.
+const SHORT: f64 = 1.1;
+
+/// One image on one GPU.
+#[derive(Clone, Debug)]
+pub struct Image {
+    schedule: RingSchedule,
+    portable: model::Image,
+}
+
+impl Image {
+    /// The image of a schedule.
+    pub fn new(class: &Class, schedule: RingSchedule, machine: Machine) -> Self {
+        Image { schedule, portable: model::Image { class: class.clone(), schedule: schedule.portable(), machine } }
+    }
+
+    /// How much longer the memory takes than it need: its bandwidth times its latency must be on the way to the SMs.
+    fn pauses(&self, extents: &Extents) -> f64 {
+        let RingSchedule { rows_per_block, stages, cluster, .. } = self.schedule;
+        let work = self.portable.class.work(extents);
+        let read_per_us = self.portable.bytes_per_us() * work.read_bytes / work.bytes().max(1.0);
+        let of_sm = read_per_us * LOAD_US / f64::from(self.portable.machine.sm_count);
+        let part = work.read_bytes / f64::from(extents.size(0).max(1)) / f64::from(cluster);
+        (of_sm / (part * f64::from(rows_per_block * stages)).max(1.0)).max(1.0)
+    }
+}
+
+impl Forecast for Image {
+    fn predicted_ms(&self, extents: &Extents) -> f64 {
+        let columns = extents.size(1);
+        if columns > self.schedule.held_columns() || !columns.is_multiple_of(self.schedule.vector) {
+            return WITHOUT * self.portable.predicted_ms(extents);
+        }
+        let [memory, rest @ ..] = self.portable.limits_us(extents);
+        let memory = memory * self.pauses(extents);
+        let slowest = rest.into_iter().fold(memory, f64::max);
+        let hidden = memory + rest.into_iter().sum::<f64>() - slowest;
+        let length = if is_long(&self.portable.class, columns) { 1.0 } else { SHORT };
+        (LAUNCH_US + STAY_US + length * (slowest + CONTENTION * hidden)) * 1e-3
+    }
+}

@@ -1,0 +1,160 @@
+//! What a schedule of Hopper's family must keep.
+
+use autokernel_core::Arch;
+
+use super::schedule::RingSchedule as S;
+use crate::rows::joined::Pair;
+use crate::rows::passes::Keep;
+use crate::rows::problem::Class;
+use crate::rows::rules::{available, registers};
+use crate::rows::schedule::MOST_COLUMNS;
+use crate::rule::{self, BrokenRule, Rule};
+
+const MAX_THREADS: u32 = 1024;
+const WARP_THREADS: u32 = 32;
+/// What a bulk copy moves in whole.
+const ACCESS_BYTES: u32 = 16;
+/// The widest vector of a thread, in bytes: two accesses.
+const MAX_VECTOR_BYTES: u32 = 32;
+/// Vectors whose places need no registers of their own, and what more of them need.
+const FEW_VECTORS: u32 = 4;
+const PLACES_REGISTERS: u32 = 8;
+/// An mbarrier.
+const BARRIER_BYTES: u32 = 8;
+
+/// The rules, each of which may take those before it for granted.
+pub const RULES: &[Rule<S, Class>] = &[
+    Rule {
+        name: "hopper_only",
+        words: "sm_90a alone",
+        holds: |_, _, arch| arch == Arch::SM_90A,
+        reason: |_, _, arch| format!("bulk copies of {arch} there are none; take rows_sm80"),
+    },
+    Rule {
+        name: "reduces_in_place",
+        words: "a matrix is read, rows are reduced, and nothing is read or written elsewhere than in its row and column",
+        holds: |_, class, _| serves(class),
+        reason: |_, _, _| "teams order their reads by a reduction of their row; take rows_sm80".to_owned(),
+    },
+    Rule {
+        name: "threads",
+        words: "threads_per_row is 128, 256, 512 or 1024, rows_per_block 1, 2 or 4; together they are at most 1024 threads",
+        holds: |s, _, _| {
+            let known = [128, 256, 512, 1024].contains(&s.threads_per_row) && [1, 2, 4].contains(&s.rows_per_block);
+            known && s.threads() <= MAX_THREADS
+        },
+        reason: |s, _, _| {
+            let S { threads_per_row, rows_per_block, .. } = s;
+            format!("{threads_per_row} threads a row x {rows_per_block} rows; take 512 x 2, or 1024 x 1")
+        },
+    },
+    Rule {
+        name: "vector",
+        words: "vector is 4 or 8, so that vectors of matrices, and of Rows that are kept, are 16 or 32 bytes",
+        holds: |s, class, _| {
+            let fits = |bytes: u32| (ACCESS_BYTES..=MAX_VECTOR_BYTES).contains(&bytes);
+            let rows = class.read_rows().filter(|_| s.keeps_rows);
+            let mut brought = class.read_matrices().chain(rows);
+            let narrow = class.matrices().all(|dtype| s.vector * dtype.bytes() <= MAX_VECTOR_BYTES);
+            [4, 8].contains(&s.vector) && narrow && brought.all(|dtype| fits(s.vector * dtype.bytes()))
+        },
+        reason: |s, _, _| format!("vectors of {} columns; take 8 for 16-bit elements, 4 for fp32", s.vector),
+    },
+    Rule {
+        name: "vectors",
+        words: "vectors is 1, 2, 4 or 8; a thread holds at most 32 columns",
+        holds: |s, _, _| [1, 2, 4, 8].contains(&s.vectors) && s.vectors * s.vector <= MOST_COLUMNS,
+        reason: |s, _, _| {
+            format!("{} vectors of {} columns; take 1, 2, 4 or 8, and at most 32 columns", s.vectors, s.vector)
+        },
+    },
+    Rule {
+        name: "stages",
+        words: "stages is 1, 2, 3, 4, 6 or 8",
+        holds: |s, _, _| [1, 2, 3, 4, 6, 8].contains(&s.stages),
+        reason: |s, _, _| format!("stages = {}; take 1, 2, 3, 4, 6 or 8", s.stages),
+    },
+    Rule {
+        name: "cluster",
+        words: "cluster is 1, 2, 4 or 8",
+        holds: |s, _, _| [1, 2, 4, 8].contains(&s.cluster),
+        reason: |s, _, _| format!("cluster = {}; take 1, 2, 4 or 8", s.cluster),
+    },
+    Rule {
+        name: "keep",
+        words: "keep is values where no value is both dear to compute and needed by two passes",
+        holds: |s, class, _| class.kept > 0 || s.keep == Keep::Values,
+        reason: |_, _, _| "nothing is kept but inputs; take keep = values, which is the same".to_owned(),
+    },
+    Rule {
+        name: "keeps_rows",
+        words: "keeps_rows is false where no Row is read",
+        holds: |s, class, _| !s.keeps_rows || class.read_rows().count() > 0,
+        reason: |_, _, _| "there is no Row; take keeps_rows = false".to_owned(),
+    },
+    Rule {
+        name: "joins",
+        words: "joins is false where no maximum or mean is followed, in the next pass, by a single sum or mean of exponentials \
+                or squares relative to it",
+        holds: |s, class, _| !s.joins || class.may_join(),
+        reason: |_, _, _| "no two reductions can be one; take joins = false".to_owned(),
+    },
+    Rule {
+        name: "registers",
+        words: "as the rule of rows_sm80 for blocks that stay, and 8 more for 8 vectors and several Rows in a cluster",
+        holds: |s, class, _| needed_registers(s, class) <= available(&s.portable()),
+        reason: |s, class, _| {
+            let (needed, available) = (needed_registers(s, class), available(&s.portable()));
+            format!("about {needed} registers a thread, {available} are there; take fewer vectors or fewer threads")
+        },
+    },
+    Rule {
+        name: "shared_memory",
+        words: "stages * rows_per_block rows of each matrix that is read, the Rows that are kept, each threads_per_row * vector * \
+                vectors columns, and what teams tell each other fit the shared memory of a block",
+        holds: |s, class, arch| shared_bytes(s, class) + told_bytes(s, class) <= arch.shared_bytes_per_block(),
+        reason: |s, class, arch| {
+            let (bytes, limit) = (shared_bytes(s, class) + told_bytes(s, class), arch.shared_bytes_per_block());
+            format!("{bytes} bytes, {limit} are there; take fewer stages or fewer columns")
+        },
+    },
+];
+
+/// Whether the family has kernels for a class.
+pub fn serves(class: &Class) -> bool {
+    let reduces = class.passes.iter().any(|pass| !pass.is_empty());
+    reduces && !class.is_by_columns() && class.is_in_place() && class.read_matrices().count() > 0
+}
+
+impl S {
+    /// Whether this schedule compiles without spills and runs for `class` on `arch`.
+    ///
+    /// # Errors
+    /// The first broken rule.
+    pub fn check(&self, class: &Class, arch: Arch) -> Result<(), BrokenRule> {
+        rule::check(RULES, self, class, arch)
+    }
+}
+
+/// Registers of a thread. In a cluster the places of many vectors in Rows are numbers of their own.
+fn needed_registers(s: &S, class: &Class) -> u32 {
+    let has_places = s.cluster > 1 && s.vectors > FEW_VECTORS && class.read_rows().count() > 1;
+    registers(&s.portable(), class) + if has_places { PLACES_REGISTERS } else { 0 }
+}
+
+/// Bytes of the rings, and of the `Row`s that a block keeps: its dynamic shared memory.
+pub(super) fn shared_bytes(s: &S, class: &Class) -> u32 {
+    let matrices: u32 = class.read_matrices().map(|dtype| dtype.bytes()).sum();
+    let rows: u32 = class.read_rows().filter(|_| s.keeps_rows).map(|dtype| dtype.bytes()).sum();
+    s.part_columns().saturating_mul(s.rows_per_block * s.stages * matrices + rows)
+}
+
+/// Bytes of what warps and blocks tell each other, and of the barriers, at most.
+fn told_bytes(s: &S, class: &Class) -> u32 {
+    let reduced = class.passes.iter().map(Vec::len).max().unwrap_or(0);
+    let joined = Pair::ALL.map(Pair::numbers).into_iter().max().unwrap_or(0);
+    let numbers = u32::try_from(reduced + if s.joins { joined } else { 0 }).unwrap_or(u32::MAX);
+    let parts = s.threads_per_row / WARP_THREADS * s.cluster;
+    let halves = 2 * s.rows_per_block * (numbers.saturating_mul(4 * parts) + 2 * BARRIER_BYTES);
+    halves.saturating_add(BARRIER_BYTES * (s.rows_per_block * s.stages + 2))
+}
