@@ -1,6 +1,7 @@
 //! The schedules that a search chooses from: every combination of the listed values that passes the rules.
 
 use super::schedule::{Family, Mode, Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
+use super::skinny;
 use super::sm90::heights;
 use crate::matmul::problem::Class;
 use autokernel_core::{Arch, Dtype};
@@ -9,10 +10,13 @@ use autokernel_core::{Arch, Dtype};
 const RASTER_GROUPS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 
 /// The families that multiply `input` elements on `arch`, best first; none where its matrix units do not, or no family yet.
-pub fn families(input: Dtype, arch: Arch) -> &'static [Family] {
+/// `is_skinny`: what reads factors wherever they begin serves the class too.
+pub fn families(input: Dtype, is_skinny: bool, arch: Arch) -> &'static [Family] {
     match (arch, input.bytes()) {
+        (Arch::SM_90A, 2) if is_skinny => &[Family::Sm90, Family::Sm80, Family::SkinnySm80],
         (Arch::SM_90A, 2) => &[Family::Sm90, Family::Sm80],
         (Arch::SM_90A, _) => &[Family::Sm90],
+        (_, 2) if is_skinny => &[Family::Sm80, Family::SkinnySm80],
         (_, 2) => &[Family::Sm80],
         _ => &[],
     }
@@ -28,6 +32,7 @@ pub fn sm90_alone(arch: Arch) -> &'static [Family] {
 pub fn schedules(family: Family, class: &Class, arch: Arch) -> Vec<crate::Schedule> {
     let images = match family {
         Family::Sm80 => sm80_images(),
+        Family::SkinnySm80 => skinny::images(arch).into_iter().map(Schedule::Skinny).collect(),
         Family::Sm90 => [sm90_images(), sm90_fitted_images(class, arch)].concat(),
         #[allow(unreachable_patterns, reason = "reachable with more than one operation")]
         _ => Vec::new(),
