@@ -52,13 +52,24 @@ pub struct Variation {
     pub eighths: bool,
     /// Operands are the largest whole numbers of 8 bits, all of one sign: sums need more digits than fp32 has.
     pub largest: bool,
+    /// A row of A and a column of B are no numbers, and so a row and a column of C.
+    pub not_numbers: bool,
     pub multiprocessors: u32,
 }
 
 impl Default for Variation {
     fn default() -> Self {
         let multiprocessors = arguments::MULTIPROCESSORS;
-        Variation { seed: 0, padding: [0; 3], skew: [0; 2], skew_c: 0, eighths: false, largest: false, multiprocessors }
+        Variation {
+            seed: 0,
+            padding: [0; 3],
+            skew: [0; 2],
+            skew_c: 0,
+            eighths: false,
+            largest: false,
+            not_numbers: false,
+            multiprocessors,
+        }
     }
 }
 
@@ -105,6 +116,10 @@ impl Case {
         if variation.largest {
             a.values.iter_mut().chain(&mut b.values).for_each(|value| *value = value.abs() - 128.0);
         }
+        if variation.not_numbers {
+            a.spoil(layout.transpose_a());
+            b.spoil(!layout.transpose_b());
+        }
         let (input, output) = (self.problem.input, self.problem.output);
         let [skew_a, skew_b] = variation.skew.map(|elements| u64::from(elements * input_bytes));
         let (at_a, at_b) = (a.upload_at(&mut gpu, "A", input, skew_a), b.upload_at(&mut gpu, "B", input, skew_b));
@@ -135,8 +150,8 @@ impl Case {
         }
         for (at, (got, sum)) in got.iter().zip(product(&a, &b, layout, shape)).enumerate() {
             let (expected, tolerance) = self.expected(sum);
-            // Written so that a NaN is wrong.
-            let right = (got - expected).abs() <= tolerance;
+            // Written so that a NaN is wrong where none is expected.
+            let right = (got - expected).abs() <= tolerance || (got.is_nan() && expected.is_nan());
             if !right {
                 let (row, column) = (at as u32 / n, at as u32 % n);
                 return Outcome::Wrong(format!("C[{row}, {column}] is {got}, expected {expected}"));

@@ -83,6 +83,13 @@ impl Matrix {
         Matrix { rows, columns, ld, values: (0..rows * columns).map(|_| next()).collect() }
     }
 
+    /// Makes its second row, or column, no numbers.
+    pub fn spoil(&mut self, column: bool) {
+        let (columns, rows) = (self.columns as usize, self.rows as usize);
+        let second = |number: usize| if column { number % columns == 1 } else { number / columns == 1 };
+        (0..rows * columns).filter(|&number| second(number)).for_each(|number| self.values[number] = f64::NAN);
+    }
+
     pub fn at(&self, row: u32, column: u32) -> f64 {
         self.values[(row * self.columns + column) as usize]
     }

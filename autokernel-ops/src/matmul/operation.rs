@@ -315,8 +315,10 @@ impl operation::Class for Class {
         let fits_sm80 = self.holds_partners(columns) && holds_blocks;
         if self.weights.is_some() || !fits_sm80 {
             space::sm90_alone(arch)
+        } else if skinny::serves(self) {
+            space::and_skinny(arch)
         } else {
-            space::families(self.input, skinny::serves(self), arch)
+            space::families(self.input, arch)
         }
     }
 

@@ -10,15 +10,21 @@ use autokernel_core::{Arch, Dtype};
 const RASTER_GROUPS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 
 /// The families that multiply `input` elements on `arch`, best first; none where its matrix units do not, or no family yet.
-/// `is_skinny`: what reads factors wherever they begin serves the class too.
-pub fn families(input: Dtype, is_skinny: bool, arch: Arch) -> &'static [Family] {
+pub fn families(input: Dtype, arch: Arch) -> &'static [Family] {
     match (arch, input.bytes()) {
-        (Arch::SM_90A, 2) if is_skinny => &[Family::Sm90, Family::Sm80, Family::SkinnySm80],
         (Arch::SM_90A, 2) => &[Family::Sm90, Family::Sm80],
         (Arch::SM_90A, _) => &[Family::Sm90],
-        (_, 2) if is_skinny => &[Family::Sm80, Family::SkinnySm80],
         (_, 2) => &[Family::Sm80],
         _ => &[],
+    }
+}
+
+/// Those of a class that is served where its factors lie, too.
+pub fn and_skinny(arch: Arch) -> &'static [Family] {
+    if arch == Arch::SM_90A {
+        &[Family::Sm90, Family::Sm80, Family::SkinnySm80]
+    } else {
+        &[Family::Sm80, Family::SkinnySm80]
     }
 }
 

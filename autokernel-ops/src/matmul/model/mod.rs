@@ -41,6 +41,10 @@ const ORDINARY_STORES: f64 = 4.0;
 /// not taken where one that was measured is about as fast.
 const NOT_MEASURED: f64 = 1.25;
 
+/// From the last word of a tile that is read in place to the first of the next, in microseconds, where an SM has no other block to read
+/// meanwhile. An estimate: the sums of warps go through shared memory, and a block begins.
+const BETWEEN_TILES_US: f64 = 0.6;
+
 /// Predicts times on one GPU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Model {
@@ -91,9 +95,16 @@ impl Model {
             + per_tile_ms
             + self.split_ms(image, turns.longest)
             + self.hand_on_ms(image, &turns)
+            + self.between_tiles_ms(image, &turns)
             + copies.ms(machine)
             + constants.launch_us * 1e-3;
         held * all
+    }
+
+    /// Of blocks that read factors in place and have an SM each: what passes between them. Others load beyond a tile's end.
+    fn between_tiles_ms(&self, image: &Traits, turns: &Turns) -> f64 {
+        let is_alone = image.reads_in_place && image.blocks_per_sm == 1;
+        if is_alone { (turns.longest - 1.0).max(0.0) * BETWEEN_TILES_US * 1e-3 } else { 0.0 }
     }
 
     /// What one stage of a tile takes: the slowest of three, and a share of the others.

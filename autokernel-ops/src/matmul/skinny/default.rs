@@ -9,9 +9,9 @@ use crate::matmul::schedule::Raster;
 const FEW: SkinnySchedule =
     SkinnySchedule { tile_m: 8, tile_n: 64, tile_k: 1024, warps: 8, stages: 2, overlap: true, raster: Raster::PLAIN };
 
-/// B stored as [k, n]: few rows, the same where there are few columns, and more rows. Nobody measured them.
+/// B stored as [k, n]: few rows, the same where an SM has one block at most, and more rows. Nobody measured them.
 const ROWS_ARE_K: [SkinnySchedule; 3] =
-    [FEW, SkinnySchedule { warps: 16, ..FEW }, SkinnySchedule { tile_m: 64, tile_k: 512, ..FEW }];
+    [FEW, SkinnySchedule { stages: 4, ..FEW }, SkinnySchedule { tile_m: 64, tile_k: 512, ..FEW }];
 /// B stored as [n, k], whose copies cost much where all is small: few rows and more.
 const ROWS_ARE_N: [SkinnySchedule; 2] =
     [SkinnySchedule { tile_n: 16, ..FEW }, SkinnySchedule { tile_m: 32, tile_n: 32, ..FEW }];

@@ -94,7 +94,8 @@ impl SkinnySchedule {
         self.accumulators() + (4 * words * self.stages).max(class.body_registers()) + WORKING_REGISTERS
     }
 
-    fn accumulators(&self) -> u32 {
+    /// fp32 accumulators of one thread.
+    pub fn accumulators(&self) -> u32 {
         self.tile_m * self.tile_n / WARP_THREADS
     }
 

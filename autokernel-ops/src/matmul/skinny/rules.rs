@@ -7,8 +7,9 @@ use crate::rule::Rule;
 
 /// Of a wider tile a thread holds more sums than it has registers.
 const MAX_TILE_M: u32 = 64;
-/// Registers one thread may have.
+/// Registers one thread may have, and those by which the estimate may be too low.
 const MAX_REGISTERS: u32 = 255;
+const MARGIN: u32 = 8;
 
 /// The rules, each of which may take those before it for granted.
 pub const RULES: &[Rule<S, Class>] = &[
@@ -59,7 +60,7 @@ pub const RULES: &[Rule<S, Class>] = &[
     Rule {
         name: "registers",
         words: "tile_m * tile_n / 32 + stages * tile_n / 4, where B is stored as [n, k] stages * tile_n, or what a body needs if that is \
-                more, + 76 is at most 255, and at most 65536 / (32 * warps)",
+                more, + 76 is at most 247, with 16 warps 120",
         holds: |s, class, _| s.registers_for(class) <= available(s),
         reason: |s, class, _| {
             let (needed, available) = (s.registers_for(class), available(s));
@@ -98,5 +99,5 @@ fn columns(class: &Class) -> &'static [u32] {
 }
 
 fn available(s: &S) -> u32 {
-    MAX_REGISTERS.min(REGISTER_FILE / s.threads())
+    MAX_REGISTERS.min(REGISTER_FILE / s.threads()) - MARGIN
 }

@@ -69,6 +69,7 @@ fn the_first_broken_rule_is_named() {
         (SkinnySchedule { tile_k: 0, ..FEW }, "tile_k"),
         (SkinnySchedule { tile_k: 896, ..FEW }, "tile_k"),
         (SkinnySchedule { tile_m: 64, tile_n: 128, ..FEW }, "registers"),
+        (SkinnySchedule { warps: 16, ..FEW }, "registers"),
         (SkinnySchedule { tile_m: 64, tile_k: 2048, ..FEW }, "rows_fit_shared_memory"),
         (SkinnySchedule { tile_k: 1 << 31, ..FEW }, "rows_fit_shared_memory"),
         (SkinnySchedule { raster: Raster { group: 0, ..Raster::PLAIN }, ..FEW }, "raster_group_in_range"),

@@ -137,6 +137,8 @@ struct Matmul : Shape<Schedule, !Problem::kTransposeB, Body::kRegisters> {
       static_cast<Output*>(args.c)[at.row * args.ldc + at.column] = from_f32<Output>(Problem::epilogue(value));
     };
     if constexpr (Body::kExists) {
+      // Emitted for every body, and what is never referenced is an error.
+      static_assert(Body::template kWords<body::Fragment<false>::template Input> >= 0);
       body::apply_to_element<Body>(args, at, staged, sum);
     } else {
       staged(sum);

@@ -14,6 +14,7 @@ constexpr int kMmaK = 16;
 
 constexpr int kRegistersPerSm = 65536;
 constexpr int kMaxRegistersPerThread = 255;
+constexpr int kMargin = 8;  // by which the estimate may be too low
 constexpr int kMaxBlocksPerSm = 4;   // more would leave nobody more loads
 // Fragments, addresses, words on their way to shared memory: an upper bound measured over the schedule space.
 constexpr int kOtherRegisters = 76;
@@ -54,7 +55,7 @@ struct Shape {
   // A body begins when no words are needed any more.
   static constexpr int kRegisters =
       kFragments * kGroups * 4 + max_of(4 * kWords * kStages, kBodyRegisters) + kOtherRegisters;
-  static_assert(kRegisters <= min_of(kMaxRegistersPerThread, kRegistersPerSm / kThreads), "registers");
+  static_assert(kRegisters <= min_of(kMaxRegistersPerThread, kRegistersPerSm / kThreads) - kMargin, "registers");
   static constexpr int kMinBlocks = min_of(kMaxBlocksPerSm, kRegistersPerSm / (kRegisters * kThreads));
 
   // A's rows: where B's run along N, an element of each of kWordElements classes in turn is in another part of the row.
