@@ -74,8 +74,7 @@ fn edges(problem: &Problem) -> Vec<Schedule> {
 /// accumulators that the rules let through.
 fn in_place(problem: &Problem) -> Vec<Schedule> {
     let class = problem.class();
-    let is_skinny = |schedule: &Schedule| schedule.family() == Family::SkinnySm80;
-    let carried = class.portfolio(Arch::SM_90A).into_iter().filter(is_skinny);
+    let carried = class.beside_portfolio(Arch::SM_90A).into_iter();
     let schedules = class.schedules(Family::SkinnySm80, Arch::SM_90A);
     let edges = [8, 16].into_iter().filter_map(|warps| {
         let of_crew = schedules.iter().filter(|schedule| schedule.value("warps") == Some(warps));

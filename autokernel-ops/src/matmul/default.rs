@@ -4,7 +4,6 @@
 use autokernel_core::Arch;
 
 use super::schedule::{Mode, Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
-use super::skinny;
 use crate::matmul::problem::Class;
 
 const RASTER: Raster = Raster { order: RasterOrder::AlongM, group: 8 };
@@ -60,7 +59,7 @@ pub(super) fn of_whole_columns(problem: &Class, arch: Arch) -> Option<Schedule> 
     schedules.find(|schedule| schedule.check(problem, arch).is_ok())
 }
 
-/// Beside those that ship for 16 bits some for groups of rows, and for rows that begin anywhere. For inputs of other than 16 bits: the default, large tiles for many
+/// For groups of rows some beside those that ship for 16 bits. For inputs of other than 16 bits: the default, large tiles for many
 /// rows and columns, and small ones for few. Those where blocks have scales led on an H200; the others were not fitted: their tiles
 /// are those that lead for 16 bits, of as many bytes a stage.
 pub(super) fn portfolio(problem: &Class, arch: Arch) -> Vec<crate::Schedule> {
@@ -71,8 +70,7 @@ pub(super) fn portfolio(problem: &Class, arch: Arch) -> Vec<crate::Schedule> {
         return Vec::new();
     }
     if problem.input.bytes() == 2 {
-        let in_place = skinny::portfolio(problem, arch).into_iter().map(crate::Schedule::from);
-        return if problem.many().counts_rows_on_device() { of_groups(problem) } else { in_place.collect() };
+        return if problem.many().counts_rows_on_device() { of_groups(problem) } else { Vec::new() };
     }
     let mut images = vec![Schedule::default_for(problem, arch)];
     let others = if problem.block.is_some() { &OF_BLOCKS[..] } else { &OF_OTHER_BITS };

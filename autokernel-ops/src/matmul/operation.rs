@@ -334,6 +334,10 @@ impl operation::Class for Class {
         super::default::portfolio(self, arch)
     }
 
+    fn beside_portfolio(&self, arch: Arch) -> Vec<Schedule> {
+        skinny::portfolio(self, arch).into_iter().map(Schedule::from).collect()
+    }
+
     fn forecast(&self, schedule: &Schedule, constants: Option<&str>, machine: Machine) -> Option<Box<dyn Forecast>> {
         model::forecast(self, super::Schedule::try_from(schedule).ok()?, constants, machine)
     }
