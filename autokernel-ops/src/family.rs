@@ -31,6 +31,7 @@ macro_rules! families {
 families! {
     Sm80 = "sm80",
     Sm90 = "sm90",
+    SkinnySm80 = "skinny_sm80",
     RowsSm80 = "rows_sm80",
     RowsSm90 = "rows_sm90",
     AttentionSm80 = "attention_sm80",

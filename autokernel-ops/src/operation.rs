@@ -169,6 +169,11 @@ pub trait Class: fmt::Display {
         Vec::new()
     }
 
+    /// Schedules for what those of a portfolio of the config serve badly, each carried beside such a portfolio and never without one.
+    fn beside_portfolio(&self, _: Arch) -> Vec<Schedule> {
+        Vec::new()
+    }
+
     /// What predicts the launches of the image of `schedule` on a GPU, by the constants that a build embedded as JSON, if
     /// it did. None: nothing predicts them.
     fn forecast(&self, _schedule: &Schedule, _constants: Option<&str>, _machine: Machine) -> Option<Box<dyn Forecast>> {

@@ -19,6 +19,7 @@ use autokernel_codegen::matmul::plan::signature;
 use autokernel_codegen::matmul::problem::{Layout, Problem};
 use autokernel_codegen::matmul::space::families;
 use autokernel_codegen::nvcc::{Compiler, Image, Nvcc};
+use autokernel_codegen::problem::ProblemClass;
 use autokernel_codegen::schedule::{Family, Schedule, space::Space};
 use gpu_tests::check::{Case, check};
 use gpu_tests::host::{HostMatrix, Sample, Values};
@@ -69,8 +70,8 @@ fn draw(rng: &mut StdRng, arch: Arch, count: usize) -> Vec<Draw> {
         let input = *inputs.choose(rng).unwrap();
         let output = *outputs(input).choose(rng).unwrap();
         let layout = *Layout::of(input).choose(rng).unwrap();
-        let families = families(input, arch);
         let problem = Problem { output, ..Problem::new(input, layout, exact.choose(rng).unwrap().clone()) };
+        let families = ProblemClass::from(problem.class()).families(arch);
         let space = Space::new(families[at % families.len()], &problem.class(), arch);
         let schedule = *space.schedules().choose(rng).unwrap();
         let (source, plan) = problem.emit(&schedule).unwrap();

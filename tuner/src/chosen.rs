@@ -65,17 +65,19 @@ pub(crate) mod tests {
             let model = Model { machine: gpu.machine(), constants: portfolio.model };
             let class = target.problem.class();
             let product = target.problem.as_product().unwrap().class();
-            let timed = portfolio.images_for(&class).flat_map(|image| {
-                let typed = matmul::Schedule::try_from(&image.schedule).unwrap();
-                let splits: Vec<Schedule> = splits_of(&product, typed).map(Schedule::from).collect();
-                let forms = if splits.is_empty() { vec![image.schedule] } else { splits };
-                let timed = |form: Schedule| {
-                    let traits = Traits::of(&class, &form).unwrap();
-                    let ms = image.measured_over_predicted * model.predicted_ms(&traits, &target.shape);
-                    (traits.with_raster(&form, &target.shape), ms)
-                };
-                forms.into_iter().map(timed).collect::<Vec<_>>()
-            });
+            let timed = config.images_for(&target.problem, target.arch).into_iter().flat_map(
+                |(schedule, measured_over_predicted)| {
+                    let typed = matmul::Schedule::try_from(&schedule).unwrap();
+                    let splits: Vec<Schedule> = splits_of(&product, typed).map(Schedule::from).collect();
+                    let forms = if splits.is_empty() { vec![schedule] } else { splits };
+                    let timed = |form: Schedule| {
+                        let traits = Traits::of(&class, &form).unwrap();
+                        let ms = measured_over_predicted * model.predicted_ms(&traits, &target.shape);
+                        (traits.with_raster(&form, &target.shape), ms)
+                    };
+                    forms.into_iter().map(timed).collect::<Vec<_>>()
+                },
+            );
             let best = timed.min_by(|(_, a), (_, b)| a.total_cmp(b)).unwrap();
             assert_eq!(predicted(&config, &target, &gpu), Some(best), "{target}");
             chosen.insert(best.0.image());

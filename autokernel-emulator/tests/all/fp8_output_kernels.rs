@@ -2,7 +2,7 @@
 //! integers are exact, and so every bit of a result is known.
 
 use crate::support::arguments;
-use crate::support::case::{SM80, SM90};
+use crate::support::case::{SKINNY, SM80, SM90};
 use crate::support::compile::Compiler;
 use crate::support::host::{Matrix, Shape, allocate, download, product, shape};
 use autokernel_codegen::arch::Arch;
@@ -10,7 +10,7 @@ use autokernel_codegen::dtype::Dtype::{self, Bf16, E4m3, E5m2, F16, F32, I8};
 use autokernel_codegen::emit::KernelSource;
 use autokernel_codegen::matmul::plan::signature;
 use autokernel_codegen::matmul::problem::{Layout, Problem};
-use autokernel_codegen::matmul::schedule::{Mode, Schedule, Sm80Schedule, Sm90Schedule};
+use autokernel_codegen::matmul::schedule::{Mode, Schedule, SkinnySchedule, Sm80Schedule, Sm90Schedule};
 use autokernel_codegen::matmul::{emit, extents};
 use autokernel_core::LaunchPlan;
 use autokernel_emulator::{Gpu, Module, Options};
@@ -181,6 +181,16 @@ fn bytes_leave_tiles_of_every_width_of_a_warp() {
     ];
     let test = "bytes_leave_tiles_of_every_width_of_a_warp";
     check(test, (THREE, Bf16), &schedules.map(Schedule::Sm80), Arch::SM_80);
+}
+
+#[test]
+fn bytes_leave_products_that_read_factors_where_they_lie() {
+    let test = "bytes_leave_products_that_read_factors_where_they_lie";
+    let schedules = [
+        SkinnySchedule { tile_n: 32, tile_k: 512, ..SKINNY },
+        SkinnySchedule { tile_m: 16, tile_n: 16, tile_k: 512, warps: 16, stages: 1, ..SKINNY },
+    ];
+    check(test, (THREE, Bf16), &schedules.map(Schedule::Skinny), Arch::SM_80);
 }
 
 #[test]

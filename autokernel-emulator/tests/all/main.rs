@@ -33,6 +33,7 @@ mod rows_moved_kernels;
 mod rows_ring_kernels;
 mod schedules;
 mod simple_kernels;
+mod skinny_kernels;
 mod sm80_kernels;
 mod sm90_kernels;
 mod speed;

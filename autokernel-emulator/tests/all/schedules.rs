@@ -27,7 +27,8 @@ fn draw(rng: &mut SmallRng, family: Family, arch: Arch) -> Case {
     let input = *[Bf16, F16].choose(rng).unwrap();
     let output = *[input, F32].choose(rng).unwrap();
     let epilogue = *["identity", "relu", "leaky_relu(0.25)"].choose(rng).unwrap();
-    let problem = problem(input, output, *Layout::ALL.choose(rng).unwrap(), epilogue);
+    let layouts = if family == Family::SkinnySm80 { &Layout::OF_ROW_MAJOR_A[..] } else { &Layout::ALL[..] };
+    let problem = problem(input, output, *layouts.choose(rng).unwrap(), epilogue);
     let space = Space::new(family, &problem.class(), arch);
     let schedule = Schedule::try_from(space.schedules().choose(rng).unwrap()).unwrap();
     Case { problem, schedule }
@@ -39,7 +40,11 @@ fn drawn_schedules_are_right_on_drawn_shapes() {
     let mut rng = SmallRng::seed_from_u64(number("AUTOKERNEL_SEED", 1));
     let (mut runs, mut largest) = (0, 0);
     for at in 0..number("AUTOKERNEL_SCHEDULES", ORDINARY) {
-        let (family, arch) = if at % 4 == 0 { (Family::Sm80, Arch::SM_80) } else { (Family::Sm90, Arch::SM_90A) };
+        let (family, arch) = match at % 4 {
+            0 => (Family::Sm80, Arch::SM_80),
+            2 => (Family::SkinnySm80, Arch::SM_90A),
+            _ => (Family::Sm90, Arch::SM_90A),
+        };
         let case = draw(&mut rng, family, arch);
         let module = case.compile(&compiler, None).unwrap();
         for _ in 0..3 {

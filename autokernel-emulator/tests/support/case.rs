@@ -7,7 +7,7 @@ use autokernel_codegen::matmul::emit::{emit, kernel};
 use autokernel_codegen::matmul::extents;
 use autokernel_codegen::matmul::plan::signature;
 use autokernel_codegen::matmul::problem::{Layout, Problem};
-use autokernel_codegen::matmul::schedule::{Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
+use autokernel_codegen::matmul::schedule::{Raster, RasterOrder, Schedule, SkinnySchedule, Sm80Schedule, Sm90Schedule};
 use autokernel_emulator::{Gpu, Module, Options, Report};
 
 use super::arguments;
@@ -44,27 +44,40 @@ pub struct Variation {
     pub seed: u64,
     /// Elements that rows are longer than they need be.
     pub padding: [u32; 3],
+    /// Elements by which A and B begin beside an aligned address.
+    pub skew: [u32; 2],
     /// Bytes by which C begins beside an aligned address.
     pub skew_c: u64,
     /// Operands are eighths, and not integers: epilogues that saturate show their shape.
     pub eighths: bool,
     /// Operands are the largest whole numbers of 8 bits, all of one sign: sums need more digits than fp32 has.
     pub largest: bool,
+    /// A row of A and a column of B are no numbers, and so a row and a column of C.
+    pub not_numbers: bool,
     pub multiprocessors: u32,
 }
 
 impl Default for Variation {
     fn default() -> Self {
         let multiprocessors = arguments::MULTIPROCESSORS;
-        Variation { seed: 0, padding: [0; 3], skew_c: 0, eighths: false, largest: false, multiprocessors }
+        Variation {
+            seed: 0,
+            padding: [0; 3],
+            skew: [0; 2],
+            skew_c: 0,
+            eighths: false,
+            largest: false,
+            not_numbers: false,
+            multiprocessors,
+        }
     }
 }
 
 impl Case {
     pub fn arch(&self) -> Arch {
         match self.schedule {
-            Schedule::Sm80(_) => Arch::SM_80,
-            Schedule::Sm90(_) => Arch::SM_90A,
+            Schedule::Skinny(SkinnySchedule { overlap: false, .. }) | Schedule::Sm80(_) => Arch::SM_80,
+            Schedule::Skinny(_) | Schedule::Sm90(_) => Arch::SM_90A,
         }
     }
 
@@ -85,9 +98,9 @@ impl Case {
     pub fn run(&self, module: &Module, shape: Shape, variation: Variation) -> Outcome {
         let Shape { m, n, k } = shape;
         let layout = self.problem.layout;
-        let mut gpu = Gpu::new(match self.schedule {
-            Schedule::Sm80(_) => autokernel_emulator::Arch::Sm80,
-            Schedule::Sm90(_) => autokernel_emulator::Arch::Sm90a,
+        let mut gpu = Gpu::new(match self.arch() {
+            Arch::SM_90A => autokernel_emulator::Arch::Sm90a,
+            _ => autokernel_emulator::Arch::Sm80,
         });
         // Operands of TMA have rows of a multiple of 16 bytes: the runtime sees to it.
         let input_bytes = self.problem.input.bytes();
@@ -103,8 +116,13 @@ impl Case {
         if variation.largest {
             a.values.iter_mut().chain(&mut b.values).for_each(|value| *value = value.abs() - 128.0);
         }
+        if variation.not_numbers {
+            a.spoil(layout.transpose_a());
+            b.spoil(!layout.transpose_b());
+        }
         let (input, output) = (self.problem.input, self.problem.output);
-        let (at_a, at_b) = (a.upload(&mut gpu, "A", input), b.upload(&mut gpu, "B", input));
+        let [skew_a, skew_b] = variation.skew.map(|elements| u64::from(elements * input_bytes));
+        let (at_a, at_b) = (a.upload_at(&mut gpu, "A", input, skew_a), b.upload_at(&mut gpu, "B", input, skew_b));
         let c = allocate(&mut gpu, "C", output, m, n, n + pad_c, variation.skew_c);
 
         let (_, plan) = kernel(&self.problem, &self.schedule);
@@ -132,8 +150,8 @@ impl Case {
         }
         for (at, (got, sum)) in got.iter().zip(product(&a, &b, layout, shape)).enumerate() {
             let (expected, tolerance) = self.expected(sum);
-            // Written so that a NaN is wrong.
-            let right = (got - expected).abs() <= tolerance;
+            // Written so that a NaN is wrong where none is expected.
+            let right = (got - expected).abs() <= tolerance || (got.is_nan() && expected.is_nan());
             if !right {
                 let (row, column) = (at as u32 / n, at as u32 % n);
                 return Outcome::Wrong(format!("C[{row}, {column}] is {got}, expected {expected}"));
@@ -194,3 +212,7 @@ pub const SM90: Sm90Schedule =
 /// The plainest schedule of the sm80 family, to vary.
 pub const SM80: Sm80Schedule =
     Sm80Schedule { tile_m: 64, tile_n: 64, tile_k: 32, warps_m: 2, warps_n: 2, stages: 3, raster: RASTER };
+
+/// The plainest schedule of the skinny_sm80 family for B stored as [k, n], to vary.
+pub const SKINNY: SkinnySchedule =
+    SkinnySchedule { tile_m: 8, tile_n: 64, tile_k: 256, warps: 8, stages: 2, overlap: false, raster: RASTER };

@@ -83,13 +83,25 @@ impl Matrix {
         Matrix { rows, columns, ld, values: (0..rows * columns).map(|_| next()).collect() }
     }
 
+    /// Makes its second row, or column, no numbers.
+    pub fn spoil(&mut self, column: bool) {
+        let (columns, rows) = (self.columns as usize, self.rows as usize);
+        let second = |number: usize| if column { number % columns == 1 } else { number / columns == 1 };
+        (0..rows * columns).filter(|&number| second(number)).for_each(|number| self.values[number] = f64::NAN);
+    }
+
     pub fn at(&self, row: u32, column: u32) -> f64 {
         self.values[(row * self.columns + column) as usize]
     }
 
     /// Uploads the rows; what lies between them, nobody wrote.
     pub fn upload(&self, gpu: &mut Gpu, name: &str, dtype: Dtype) -> Placed {
-        let placed = allocate(gpu, name, dtype, self.rows, self.columns, self.ld, 0);
+        self.upload_at(gpu, name, dtype, 0)
+    }
+
+    /// The same from `skew` bytes into an allocation on.
+    pub fn upload_at(&self, gpu: &mut Gpu, name: &str, dtype: Dtype, skew: u64) -> Placed {
+        let placed = allocate(gpu, name, dtype, self.rows, self.columns, self.ld, skew);
         for row in 0..self.rows {
             let bytes: Vec<u8> = (0..self.columns).flat_map(|column| to_bytes(dtype, self.at(row, column))).collect();
             let offset = u64::from(row) * u64::from(self.ld) * u64::from(dtype.bytes());

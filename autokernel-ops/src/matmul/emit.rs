@@ -12,7 +12,7 @@ use super::plan::{Operands, signature};
 use super::problem::{Class, Problem};
 use super::schedule::{Schedule, Sm90Schedule};
 use super::weights::Weights;
-use super::{reference as reference_matmul, roots, sm80, sm90, statistics};
+use super::{reference as reference_matmul, roots, skinny, sm80, sm90, statistics};
 use crate::epilogue::Epilogue;
 use crate::expr::Precision;
 use crate::expr::cuda::Spelling;
@@ -39,7 +39,7 @@ pub fn kernel(problem: &Problem, schedule: &Schedule) -> (KernelSource, LaunchPl
     let part_columns = statistics::part_columns(&class, schedule);
     let loaded = match schedule {
         Schedule::Sm90(schedule) => schedule.operand_load(&class).map(|load| load.operand),
-        Schedule::Sm80(_) => None,
+        Schedule::Sm80(_) | Schedule::Skinny(_) => None,
     };
     let fused = fused(problem, Printed::Kernel { part_columns, loaded });
     let spelling = Spelling::Fast(Precision::of([problem.output]));
@@ -90,6 +90,7 @@ pub fn kernel(problem: &Problem, schedule: &Schedule) -> (KernelSource, LaunchPl
 fn schedules(class: &Class, schedule: &Schedule) -> Vec<(String, Vec<Constant>)> {
     match schedule {
         Schedule::Sm80(schedule) => vec![("Schedule".to_owned(), sm80::constants(class, schedule))],
+        Schedule::Skinny(schedule) => vec![("Schedule".to_owned(), skinny::constants(class, schedule))],
         Schedule::Sm90(schedule) if schedule.has_heights() => {
             let of_height = |tile: Sm90Schedule| (format!("Schedule{}", tile.tile_m), sm90::constants(class, &tile));
             sm90::heights(class, schedule).map(of_height).collect()
@@ -135,6 +136,7 @@ pub fn plan(class: &Class, schedule: &Schedule, symbol: String) -> LaunchPlan {
 fn plan_of(class: &Class, operands: &Operands, schedule: &Schedule, symbol: String) -> LaunchPlan {
     let product = match schedule {
         Schedule::Sm80(schedule) => sm80::plan(class, operands, schedule, symbol),
+        Schedule::Skinny(schedule) => skinny::plan(class, operands, schedule, symbol),
         Schedule::Sm90(schedule) => sm90::plan(class, operands, schedule, symbol),
     };
     statistics::with_second_kernel(product, operands, statistics::part_columns(class, schedule))

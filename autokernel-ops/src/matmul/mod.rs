@@ -21,6 +21,7 @@ mod raster;
 mod reference;
 pub mod roots;
 pub mod schedule;
+mod skinny;
 mod sm80;
 mod sm90;
 pub mod space;
@@ -33,6 +34,7 @@ pub use extents::{
 pub use many::Many;
 pub use problem::{Class, Problem};
 pub use schedule::Schedule;
+pub use skinny::RULES as SKINNY_RULES;
 pub use sm80::RULES as SM80_RULES;
 pub use sm90::{RULES as SM90_RULES, heights};
 

@@ -7,15 +7,16 @@ use autokernel_core::Dtype;
 use super::many::Many;
 use super::problem::Class;
 use super::schedule::Schedule;
-use super::sm90;
+use super::{skinny, sm90};
 use crate::body::FP8;
 
 /// All of them; the reference's is none of them.
-pub const ROOTS: [&str; 27] = [
+pub const ROOTS: [&str; 28] = [
     SM80.product,
     SM80.batch,
     SM80.groups,
     SM80.groups_along_k,
+    SKINNY,
     SM90.product,
     SM90.batch,
     SM90.groups,
@@ -41,6 +42,7 @@ pub const ROOTS: [&str; 27] = [
     OPERAND_LOAD,
 ];
 
+const SKINNY: &str = "skinny_sm80_matmul.cuh";
 const PAD_ROWS: &str = "pad_rows.cuh";
 const PAD_BYTE_ROWS: &str = "pad_byte_rows.cuh";
 const FP8_OUTPUT: &str = "fp8.cuh";
@@ -112,6 +114,8 @@ const SM90: OfFamily = OfFamily {
 pub fn of_kernel(class: &Class, schedule: &Schedule) -> Vec<&'static str> {
     match schedule {
         Schedule::Sm80(_) => SM80.of_class(class),
+        // Nothing is realigned.
+        Schedule::Skinny(_) => fp8_output(class).into_iter().chain(of_body(class)).chain([SKINNY]).collect(),
         Schedule::Sm90(schedule) => {
             let heights = schedule.has_heights().then_some(HEIGHTS);
             SM90.of_class(class).into_iter().chain(heights).collect()
@@ -121,7 +125,8 @@ pub fn of_kernel(class: &Class, schedule: &Schedule) -> Vec<&'static str> {
 
 /// Those of any kernel of `class`.
 pub fn of_class(class: &Class) -> Vec<&'static str> {
-    let all: BTreeSet<_> = [SM80, SM90].iter().flat_map(|family| family.of_class(class)).collect();
+    let skinny = skinny::serves(class).then_some(SKINNY);
+    let all: BTreeSet<_> = [SM80, SM90].iter().flat_map(|family| family.of_class(class)).chain(skinny).collect();
     all.into_iter().collect()
 }
 
@@ -142,6 +147,11 @@ fn of_body(class: &Class) -> impl Iterator<Item = &'static str> {
     let repeated = class.has_repeated().then_some(REPEATED);
     let wrapped = class.partners().map(|_| ROTATED).into_iter().chain(class.made().map(|_| SCALED));
     repeated.into_iter().chain(wrapped).chain(class.joins_rows().then_some(JOINED))
+}
+
+/// What an output of 8 bits is rounded by.
+fn fp8_output(class: &Class) -> Option<&'static str> {
+    class.outputs().any(|(_, dtype)| FP8.contains(&dtype)).then_some(FP8_OUTPUT)
 }
 
 impl OfFamily {
@@ -167,12 +177,12 @@ impl OfFamily {
         };
         let of_scales = class.weights.map(|_| WEIGHTS).or(class.block.map(|_| BLOCK_SCALES));
         let pads = if self.realigns_bytes(class) { PAD_BYTE_ROWS } else { PAD_ROWS };
-        let fp8 = class.outputs().any(|(_, dtype)| FP8.contains(&dtype)).then_some(FP8_OUTPUT);
         let stored = class.partners().and(self.rotated).or(class.made().and(self.scaled));
         let writes_c = class.writes_c();
         let unstored = (!writes_c).then_some(self.unstored);
         let reduced = self.reduced.filter(|_| class.joins_rows() || !writes_c);
-        let before = fp8.into_iter().chain(of_input).chain(of_body(class)).chain((!writes_c).then_some(UNSTORED));
+        let before =
+            fp8_output(class).into_iter().chain(of_input).chain(of_body(class)).chain((!writes_c).then_some(UNSTORED));
         before
             .chain([self.product])
             .chain(self.operand_load.filter(|_| sm90::loads_operands(class)))
@@ -194,7 +204,10 @@ mod tests {
     #[test]
     fn a_class_begins_with_the_files_of_its_own_factors_alone() {
         let roots = |input| of_class(&Problem::new(input, Layout::Nt, "identity".parse().unwrap()).class());
-        assert_eq!(roots(Dtype::Bf16), ["pad_rows.cuh", "sm80_matmul.cuh", "sm90_matmul.cuh"]);
+        assert_eq!(
+            roots(Dtype::Bf16),
+            ["pad_rows.cuh", "skinny_sm80_matmul.cuh", "sm80_matmul.cuh", "sm90_matmul.cuh"]
+        );
         assert_eq!(roots(Dtype::E4m3), ["pad_byte_rows.cuh", "sm80_matmul.cuh", "sm90_matmul.cuh"]);
         assert_eq!(roots(Dtype::I8), ["pad_byte_rows.cuh", "sm80_matmul.cuh", "sm90_int8.cuh", "sm90_matmul.cuh"]);
     }

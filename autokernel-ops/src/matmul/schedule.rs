@@ -7,10 +7,11 @@ use std::fmt;
 
 pub use super::geometry::Geometry;
 pub use super::raster::{Raster, RasterOrder};
+pub use super::skinny::SkinnySchedule;
 pub use super::sm80::Sm80Schedule;
 pub use super::sm90::{Mode, Sm90Schedule};
 pub use super::space;
-use super::{sm80, sm90};
+use super::{skinny, sm80, sm90};
 pub use crate::family::Family;
 use crate::family::OtherFamily;
 use crate::knob::{Kind, Knob};
@@ -28,6 +29,8 @@ pub enum Schedule {
     Sm80(Sm80Schedule),
     /// wgmma and TMA; sm_90a alone.
     Sm90(Sm90Schedule),
+    /// mma.sync on words from wherever rows begin; sm_80 and later.
+    Skinny(SkinnySchedule),
 }
 
 impl Schedule {
@@ -36,6 +39,7 @@ impl Schedule {
         match self {
             Schedule::Sm80(_) => Family::Sm80,
             Schedule::Sm90(_) => Family::Sm90,
+            Schedule::Skinny(_) => Family::SkinnySm80,
         }
     }
 
@@ -44,14 +48,16 @@ impl Schedule {
         match self {
             Schedule::Sm80(schedule) => schedule.raster,
             Schedule::Sm90(schedule) => schedule.raster,
+            Schedule::Skinny(schedule) => schedule.raster,
         }
     }
 
-    /// Stages of the ring of operand tiles.
+    /// Stages of the ring of operand tiles, or steps whose operands are on their way.
     pub fn stages(&self) -> u32 {
         match self {
             Schedule::Sm80(schedule) => schedule.stages,
             Schedule::Sm90(schedule) => schedule.stages,
+            Schedule::Skinny(schedule) => schedule.stages,
         }
     }
 
@@ -60,6 +66,7 @@ impl Schedule {
         match &mut self {
             Schedule::Sm80(schedule) => schedule.raster = raster,
             Schedule::Sm90(schedule) => schedule.raster = raster,
+            Schedule::Skinny(schedule) => schedule.raster = raster,
         }
         self
     }
@@ -72,6 +79,7 @@ impl Schedule {
         match self {
             Schedule::Sm80(schedule) => rule::check(sm80::RULES, schedule, problem, arch),
             Schedule::Sm90(schedule) => rule::check(sm90::RULES, schedule, problem, arch),
+            Schedule::Skinny(schedule) => rule::check(skinny::RULES, schedule, problem, arch),
         }
     }
 
@@ -80,6 +88,7 @@ impl Schedule {
         match self {
             Schedule::Sm80(schedule) => schedule.geometry(problem),
             Schedule::Sm90(schedule) => schedule.geometry(problem),
+            Schedule::Skinny(schedule) => schedule.geometry(problem),
         }
     }
 }
@@ -96,11 +105,18 @@ impl From<Sm90Schedule> for Schedule {
     }
 }
 
+impl From<SkinnySchedule> for Schedule {
+    fn from(schedule: SkinnySchedule) -> Self {
+        Schedule::Skinny(schedule)
+    }
+}
+
 impl From<Schedule> for crate::Schedule {
     fn from(schedule: Schedule) -> Self {
         match schedule {
             Schedule::Sm80(schedule) => schedule.into(),
             Schedule::Sm90(schedule) => schedule.into(),
+            Schedule::Skinny(schedule) => schedule.into(),
         }
     }
 }
@@ -110,7 +126,9 @@ impl TryFrom<&crate::Schedule> for Schedule {
 
     fn try_from(schedule: &crate::Schedule) -> Result<Self, OtherFamily> {
         let sm80 = Sm80Schedule::try_from(schedule).map(Schedule::Sm80);
-        sm80.or_else(|OtherFamily| Sm90Schedule::try_from(schedule).map(Schedule::Sm90))
+        let sm90 = || Sm90Schedule::try_from(schedule).map(Schedule::Sm90);
+        let skinny = || SkinnySchedule::try_from(schedule).map(Schedule::Skinny);
+        sm80.or_else(|OtherFamily| sm90()).or_else(|OtherFamily| skinny())
     }
 }
 
@@ -122,6 +140,11 @@ impl fmt::Display for Schedule {
             Schedule::Sm80(s) => {
                 let Sm80Schedule { tile_m, tile_n, tile_k, warps_m, warps_n, stages, raster } = s;
                 write!(f, "sm80 {tile_m}x{tile_n}x{tile_k} s{stages} warps {warps_m}x{warps_n} {raster}")
+            }
+            Schedule::Skinny(s) => {
+                let SkinnySchedule { tile_m, tile_n, tile_k, warps, stages, overlap, raster } = s;
+                let overlap = if *overlap { "overlap " } else { "" };
+                write!(f, "skinny_sm80 {tile_m}x{tile_n}x{tile_k} s{stages} warps {warps} {overlap}{raster}")
             }
             Schedule::Sm90(s) => {
                 let Sm90Schedule { tile_m, tile_n, stages, consumers, mode, cluster_m, cluster_n, .. } = s;

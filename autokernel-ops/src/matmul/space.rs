@@ -1,6 +1,7 @@
 //! The schedules that a search chooses from: every combination of the listed values that passes the rules.
 
 use super::schedule::{Family, Mode, Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
+use super::skinny;
 use super::sm90::heights;
 use crate::matmul::problem::Class;
 use autokernel_core::{Arch, Dtype};
@@ -18,6 +19,15 @@ pub fn families(input: Dtype, arch: Arch) -> &'static [Family] {
     }
 }
 
+/// Those of a class that is served where its factors lie, too.
+pub fn and_skinny(arch: Arch) -> &'static [Family] {
+    if arch == Arch::SM_90A {
+        &[Family::Sm90, Family::Sm80, Family::SkinnySm80]
+    } else {
+        &[Family::Sm80, Family::SkinnySm80]
+    }
+}
+
 /// Those that multiply weights of another type than what they are multiplied with, and hold heads wider than a warp of the other
 /// family has columns.
 pub fn sm90_alone(arch: Arch) -> &'static [Family] {
@@ -28,6 +38,7 @@ pub fn sm90_alone(arch: Arch) -> &'static [Family] {
 pub fn schedules(family: Family, class: &Class, arch: Arch) -> Vec<crate::Schedule> {
     let images = match family {
         Family::Sm80 => sm80_images(),
+        Family::SkinnySm80 => skinny::images(arch).into_iter().map(Schedule::Skinny).collect(),
         Family::Sm90 => [sm90_images(), sm90_fitted_images(class, arch)].concat(),
         #[allow(unreachable_patterns, reason = "reachable with more than one operation")]
         _ => Vec::new(),

@@ -24,6 +24,8 @@ pub fn part_columns(class: &Class, schedule: &Schedule) -> u32 {
         Schedule::Sm90(Sm90Schedule { swap_ab: true, .. }) => SWAPPED_COLUMNS,
         Schedule::Sm90(schedule) => class.columns_of_c(schedule.tile_n),
         Schedule::Sm80(schedule) => class.columns_of_c(schedule.tile_n) / schedule.warps_n,
+        // Its rules leave such bodies out.
+        Schedule::Skinny(schedule) => class.columns_of_c(schedule.tile_n),
     }
 }
 

@@ -5,11 +5,14 @@ use crate::knob::{At, Kind, Knob};
 use crate::registry::all_headers;
 use crate::rule::RuleText;
 
-const FAMILIES: [Family; 2] = [Family::Sm80, Family::Sm90];
-/// Rules of what a kernel cannot assert: its target and its launch.
-const OF_THE_LAUNCH: [&str; 5] = [
+const FAMILIES: [Family; 3] = [Family::Sm80, Family::Sm90, Family::SkinnySm80];
+/// Rules of what a kernel cannot assert: its problem, its target and its launch.
+const OF_THE_LAUNCH: [&str; 8] = [
+    "elements_of_one_product",
     "family_serves_arch",
+    "launches_overlap_on_hopper",
     "raster_group_in_range",
+    "rows_fit_shared_memory",
     "shared_waves_up_to_two",
     "split_k_one_to_eight",
     "tile_is_one_of_its_heights",
@@ -19,7 +22,8 @@ const OF_THE_LAUNCH: [&str; 5] = [
 fn asserted(family: Family) -> BTreeSet<String> {
     let parts = ["schedule", "matmul", "weights", "block_scales", "groups_along_k", "heights"];
     let paths = parts.map(|part| format!("{}_{part}.cuh", family.name()));
-    let shared = ["body_rotated.cuh", "body_scaled.cuh"];
+    let takes_any_body = family != Family::SkinnySm80;
+    let shared: &[&str] = if takes_any_body { &["body_rotated.cuh", "body_scaled.cuh"] } else { &[] };
     let is_of_family = |path: &&str| paths.iter().any(|known| known == path) || shared.contains(path);
     let texts = all_headers().filter(|(path, _)| is_of_family(path)).map(|(_, text)| text);
     let asserts = texts.flat_map(|text| text.split("static_assert(").skip(1));

@@ -32,6 +32,7 @@ operations! {
 families! {
     matmul: Sm80, schedule::Sm80Schedule, SM80_RULES;
     matmul: Sm90, schedule::Sm90Schedule, SM90_RULES;
+    matmul: SkinnySm80, schedule::SkinnySchedule, SKINNY_RULES;
     rows: RowsSm80, RowsSchedule, RULES;
     rows: RowsSm90, RingSchedule, SM90_RULES;
     attention: AttentionSm80, Sm80Schedule, SM80_RULES;

@@ -208,6 +208,11 @@ macro_rules! operations {
                 match self { $($(#[$gate])* Class::$operation(class) => operation::Class::portfolio(class, arch),)+ }
             }
 
+            /// Schedules that are carried beside a portfolio of the config, and never without one; may be none.
+            pub fn beside_portfolio(&self, arch: Arch) -> Vec<Schedule> {
+                match self { $($(#[$gate])* Class::$operation(class) => operation::Class::beside_portfolio(class, arch),)+ }
+            }
+
             /// What predicts the launches of the image of `schedule` on a GPU; none if nothing does.
             pub fn forecast(
                 &self,

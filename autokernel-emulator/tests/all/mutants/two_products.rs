@@ -26,7 +26,9 @@ const SEEDS: u64 = 2;
 pub fn run(compiler: &Compiler, schedule: &Schedule, change: Option<Change<'_>>) -> Option<String> {
     let problem = product::problem(&syn::parse_str(SOURCE).unwrap()).unwrap();
     let (arch, gpu) = match schedule {
-        Schedule::Sm80(_) => (autokernel_codegen::arch::Arch::SM_80, autokernel_emulator::Arch::Sm80),
+        Schedule::Sm80(_) | Schedule::Skinny(_) => {
+            (autokernel_codegen::arch::Arch::SM_80, autokernel_emulator::Arch::Sm80)
+        }
         Schedule::Sm90(_) => (autokernel_codegen::arch::Arch::SM_90A, autokernel_emulator::Arch::Sm90a),
     };
     schedule.check(&problem.class(), arch).unwrap();

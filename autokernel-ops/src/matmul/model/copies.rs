@@ -33,6 +33,9 @@ impl Copies {
     /// What a launch of `load` by `image` copies.
     pub fn new(image: &Traits, load: &Load) -> Self {
         let (a, b) = (load.a(image), load.b(image));
+        if image.reads_in_place {
+            return Copies { bytes: 0.0, a_is_lined: a.begins_at_lines(), b_is_lined: b.begins_at_lines() };
+        }
         let second_factors = f64::from(image.geometry.tile_n / image.geometry.columns);
         Copies {
             bytes: a.copied_bytes() + second_factors * b.copied_bytes(),
@@ -64,8 +67,12 @@ impl Factor {
     }
 
     fn is_lined(&self) -> bool {
-        let is_long = self.row_bytes >= Alignment::LINED_ROW;
-        self.row_bytes.is_multiple_of(Alignment::LINE) || (is_long && self.is_copied())
+        self.begins_at_lines() || (self.row_bytes >= Alignment::LINED_ROW && self.is_copied())
+    }
+
+    /// Whether each row does, where it lies.
+    fn begins_at_lines(&self) -> bool {
+        self.row_bytes.is_multiple_of(Alignment::LINE)
     }
 }
 

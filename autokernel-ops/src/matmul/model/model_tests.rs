@@ -16,7 +16,7 @@ fn class() -> Class {
 fn default() -> Sm90Schedule {
     match Schedule::default_for(&class(), Arch::SM_90A) {
         Schedule::Sm90(schedule) => schedule,
-        Schedule::Sm80(_) => panic!("sm_90a has a family of its own"),
+        Schedule::Sm80(_) | Schedule::Skinny(_) => panic!("sm_90a has a family of its own"),
     }
 }
 

@@ -21,6 +21,8 @@ const RESERVED_SHARED_BYTES: u32 = 1024;
 const REGISTERS_PER_SM: u32 = 65_536;
 const SHARED_BYTES_PER_SM: u32 = 164 << 10;
 const THREADS_PER_SM: u32 = 2048;
+/// skinny_sm80: beside each `mma` a warp permutes what it loaded. An estimate that nobody measured.
+const SKINNY_EFFICIENCY: f64 = 0.5;
 
 /// What the model must know of an image: worked out once, so that a prediction is arithmetic alone.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +41,8 @@ pub struct Traits {
     pub(super) blocks_per_sm: u32,
     /// Whether clusters can share tiles.
     pub(super) stream_k: bool,
+    /// Whether factors are read where they lie, whatever their rows begin at.
+    pub(super) reads_in_place: bool,
     /// Whether rows of `A` are K long; else M.
     pub(super) a_is_row_major: bool,
     /// Whether rows of `B` are N long; else K.
@@ -68,11 +72,12 @@ impl Traits {
         }
         let (ring, ping_pong, instruction) = match schedule {
             Schedule::Sm80(schedule) => (schedule.stages, false, Instruction::MmaSync),
+            Schedule::Skinny(schedule) => (schedule.stages, false, Instruction::MmaSync),
             Schedule::Sm90(schedule) => (schedule.stages, schedule.mode == Mode::PingPong, Instruction::Wgmma),
         };
         let stream_k = matches!(schedule, Schedule::Sm90(schedule) if schedule.stream_k);
         Traits {
-            blocks_per_sm: blocks_per_sm(schedule, &geometry),
+            blocks_per_sm: blocks_per_sm(class, schedule, &geometry),
             geometry,
             grid: grid.expect("a plan has a kernel"),
             ring: f64::from(ring),
@@ -80,6 +85,7 @@ impl Traits {
             efficiency: efficiency(schedule),
             ping_pong,
             stream_k,
+            reads_in_place: matches!(schedule, Schedule::Skinny(_)),
             a_is_row_major: !class.layout.transpose_a(),
             b_is_row_major: !class.layout.transpose_b(),
             input_bytes: f64::from(class.input.bytes()),
@@ -97,13 +103,16 @@ fn bytes_of_matrices(body: &BodyClass) -> f64 {
 }
 
 /// Blocks that run on one SM at once.
-fn blocks_per_sm(schedule: &Schedule, geometry: &Geometry) -> u32 {
-    let Schedule::Sm80(sm80) = schedule else {
-        return 1; // persistent: one block an SM
+fn blocks_per_sm(class: &Class, schedule: &Schedule, geometry: &Geometry) -> u32 {
+    let by_registers = match schedule {
+        Schedule::Sm90(_) => return 1, // persistent: one block an SM
+        Schedule::Sm80(sm80) => {
+            let registers = (sm80.accumulators() + WORKING_REGISTERS).min(255) * geometry.threads;
+            REGISTERS_PER_SM / registers.max(1)
+        }
+        Schedule::Skinny(skinny) => skinny.blocks_per_sm(class),
     };
-    let registers = (sm80.accumulators() + WORKING_REGISTERS).min(255) * geometry.threads;
     let by_shared = SHARED_BYTES_PER_SM / (geometry.shared_bytes + RESERVED_SHARED_BYTES);
-    let by_registers = REGISTERS_PER_SM / registers.max(1);
     by_shared.min(by_registers).min(THREADS_PER_SM / geometry.threads.max(1)).max(1)
 }
 
@@ -114,6 +123,7 @@ fn efficiency(schedule: &Schedule) -> f64 {
             let n = f64::from(if schedule.swap_ab { schedule.tile_m } else { schedule.tile_n });
             ((n / 2.0) / ((2048.0 + 32.0 * n) / 128.0)).min(1.0)
         }
+        Schedule::Skinny(_) => SKINNY_EFFICIENCY,
         Schedule::Sm80(schedule) => {
             // ldmatrix feeds mma.sync: products of a warp tile over its operands.
             let (m, n) = (schedule.tile_m / schedule.warps_m, schedule.tile_n / schedule.warps_n);

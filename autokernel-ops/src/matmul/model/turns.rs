@@ -16,7 +16,7 @@ pub(super) struct Turns {
     pub longest: f64,
     /// Blocks that have work at once.
     pub active: f64,
-    /// Of them, those of one SM.
+    /// Of them, those of the busiest SM.
     pub resident: f64,
     /// Clusters whose sums another one adds to its own, for a tile.
     pub contributors: f64,
@@ -34,7 +34,7 @@ impl Turns {
         let Placement { tiles, slots, .. } = Placement::new(&image.grid, extents, sms, image.blocks_per_sm);
         let blocks_of = |tiles: u64| (tiles * u64::from(geometry.split_k)) as f64;
         // An SM works on its resident blocks together, so a full wave of them takes as many turns.
-        let resident = f64::from(image.blocks_per_sm);
+        let held = f64::from(image.blocks_per_sm);
 
         let of_cluster = u64::from(image.grid.tiles.max(1));
         let [.., k] = sizes(extents);
@@ -44,16 +44,16 @@ impl Turns {
             return Turns {
                 longest: sharing.longest() as f64 / sharing.of_tile as f64,
                 active: blocks_of(sharing.sharers * of_cluster),
-                resident,
+                resident: held,
                 contributors: sharing.contributors() as f64,
             };
         }
         let full_waves = tiles.div_ceil(slots).saturating_sub(1);
         let last = (blocks_of(tiles - full_waves * slots) / f64::from(sms)).ceil();
         Turns {
-            longest: full_waves as f64 * resident + last,
+            longest: full_waves as f64 * held + last,
             active: blocks_of(tiles.min(slots)).max(1.0),
-            resident,
+            resident: if full_waves == 0 { last.clamp(1.0, held) } else { held },
             contributors: 0.0,
         }
     }

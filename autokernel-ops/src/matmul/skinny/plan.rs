@@ -1,0 +1,41 @@
+//! The launch of `skinny_sm80_matmul.cuh`.
+
+use autokernel_core::{Grid, KernelStep, LaunchPlan, Residency};
+
+use super::SkinnySchedule;
+use crate::matmul::plan::{Operands, raster};
+use crate::matmul::problem::Class;
+use crate::source::{Constant, int};
+
+/// The launch of the kernel called `symbol`: a block for each tile, on operands that lie anywhere.
+pub fn plan(class: &Class, operands: &Operands, schedule: &SkinnySchedule, symbol: String) -> LaunchPlan {
+    let args = [operands.matrices(), operands.extents(), raster(schedule.raster).to_vec(), operands.others.clone()];
+    let kernel = KernelStep {
+        symbol,
+        threads: schedule.threads(),
+        shared_bytes: schedule.shared_bytes(class),
+        overlaps_previous: schedule.overlap,
+        grid: Grid {
+            axes: operands.tiles(schedule.tile_m, schedule.columns(class)),
+            cluster: 1,
+            tiles: 1,
+            residency: Residency::OneEach,
+            split: None,
+        },
+        args: args.concat(),
+    };
+    LaunchPlan::of_kernel(kernel, Vec::new())
+}
+
+/// The constants of CUDA's `struct Schedule`: the knobs that make an image, and what the launch needs too.
+pub fn constants(class: &Class, schedule: &SkinnySchedule) -> Vec<Constant> {
+    let SkinnySchedule { tile_m, tile_n, tile_k, warps, stages, overlap: _, raster: _ } = *schedule;
+    vec![
+        int("kTileM", tile_m),
+        int("kTileN", tile_n),
+        int("kTileK", tile_k),
+        int("kWarps", warps),
+        int("kStages", stages),
+        int("kSharedBytes", schedule.shared_bytes(class)),
+    ]
+}
