@@ -37,9 +37,11 @@ const HAND_ON_US: f64 = 2.0;
 /// 309x32001x4096 and 8056x1001x1280 take 3.2 and 5.5 µs a tile of 112x192 and 128x256 beyond what stores by TMA were predicted to.
 const ORDINARY_STORES: f64 = 4.0;
 
-/// By how much the estimate of a kernel that nobody measured is held above what the constants, fitted to others, say: so that it is
-/// not taken where one that was measured is about as fast.
-const NOT_MEASURED: f64 = 1.25;
+/// What a kernel that reads few rows' factors in place takes over what the constants, fitted to others, say. An H200 took 1.9 and 2.2
+/// where a weight's rows lie across K (1x21841x1024 and 1x51866x1280), 0.9 to 1.2 where they lie along it
+/// (`docs/results/drawn-h200/odd-seed2.txt`).
+const IN_PLACE_ACROSS_K: f64 = 2.2;
+const IN_PLACE_ALONG_K: f64 = 1.25;
 
 /// From the last word of a tile that is read in place to the first of the next, in microseconds, where an SM has no other block to read
 /// meanwhile. An estimate: the sums of warps go through shared memory, and a block begins.
@@ -87,7 +89,11 @@ impl Model {
         let turns = Turns::new(image, &load.tiled, machine, shared_waves);
         let copies = Copies::new(image, load);
 
-        let held = if image.reads_in_place { NOT_MEASURED } else { 1.0 };
+        let held = match (image.reads_in_place, image.b_is_row_major) {
+            (false, _) => 1.0,
+            (true, true) => IN_PLACE_ACROSS_K,
+            (true, false) => IN_PLACE_ALONG_K,
+        };
         let main_ms = turns.longest * stages * self.stage_ms(image, load.sizes, &copies, &turns);
         let memory_ms = load.bytes(image) / (machine.memory_gb_per_s * 1e6 * constants.memory);
         let per_tile_ms = self.store_ms(image, load.sizes, &turns) + turns.longest * constants.tile_us * 1e-3;

@@ -85,7 +85,7 @@ fn the_first_broken_rule_is_named() {
 
 #[test]
 fn every_declared_product_of_few_rows_carries_it_on_hopper_and_a_search_finds_what_it_carries() {
-    for (layout, images) in [(Layout::Nn, 3), (Layout::Nt, 2), (Layout::Tn, 0), (Layout::Tt, 0)] {
+    for (layout, images) in [(Layout::Nn, 1), (Layout::Nt, 1), (Layout::Tn, 0), (Layout::Tt, 0)] {
         let class = class(layout);
         let carried = portfolio(&class, Arch::SM_90A);
         assert_eq!((carried.len(), serves(&class)), (images, images > 0), "{layout}");
@@ -108,14 +108,28 @@ fn predicted(layout: Layout, [m, n, k]: [u32; 3]) -> (f64, f64) {
 }
 
 #[test]
-fn few_rows_that_would_be_copied_are_predicted_to_be_faster_in_place_and_others_are_not() {
-    for shape in [[1, 51866, 1280], [1, 21841, 1024], [41, 50266, 2048], [5, 50257, 768], [1, 32001, 4096]] {
-        let (in_place, copied) = predicted(Layout::Nn, shape);
-        assert!(in_place < 0.7 * copied, "{shape:?}: {in_place} and {copied} ms");
-    }
-    for (layout, shape) in [(Layout::Nt, [1, 1152, 588]), (Layout::Nt, [25, 1152, 588]), (Layout::Nt, [3622, 32, 27])] {
+fn products_are_predicted_to_be_faster_in_place_where_an_h200_was_and_not_where_it_was_not() {
+    let faster = [
+        (Layout::Nn, [1, 51866, 1280]),
+        (Layout::Nn, [1, 21841, 1024]),
+        (Layout::Nt, [72, 64, 147]),
+        (Layout::Nt, [366, 64, 147]),
+        (Layout::Nt, [1, 32, 27]),
+    ];
+    for (layout, shape) in faster {
         let (in_place, copied) = predicted(layout, shape);
-        assert!(in_place < copied, "{shape:?}: {in_place} and {copied} ms");
+        assert!(in_place < copied, "{layout} {shape:?}: {in_place} and {copied} ms");
+    }
+    let slower = [
+        (Layout::Nn, [41, 50266, 2048]),
+        (Layout::Nn, [10, 1001, 2048]),
+        (Layout::Nn, [2, 1001, 2048]),
+        (Layout::Nt, [25, 1152, 588]),
+        (Layout::Nt, [3622, 32, 27]),
+    ];
+    for (layout, shape) in slower {
+        let (in_place, copied) = predicted(layout, shape);
+        assert!(in_place > copied, "{layout} {shape:?}: {in_place} and {copied} ms");
     }
     for shape in [[1, 4096, 4096], [16, 8192, 8192], [64, 4096, 14336], [4096, 4096, 4096], [8, 1024, 1024]] {
         for layout in [Layout::Nn, Layout::Nt] {

@@ -6,18 +6,16 @@ use super::schedule::RingSchedule;
 use crate::rows::passes::Keep;
 use crate::rows::problem::Class;
 
-/// Widths, in columns, of which rows may be long enough.
-const WIDTHS: [u32; 3] = [8192, 16_384, 65_536];
+/// The width, in columns, for which long rows have a schedule.
+const WIDTH: u32 = 65_536;
 /// Threads and teams of a block: two that cover each other, or one for rows that only so many threads hold.
 const COVERING: (u32, u32) = (512, 2);
 const ALONE: (u32, u32) = (1024, 1);
 const VECTORS: u32 = 4;
 const MOST_BLOCKS: u32 = 8;
-/// Bytes of a row of a matrix from which on the portable family falls behind a copy: of any body, of one that reads a single
-/// matrix, and of one that also waits for two reductions.
-const LONG: u32 = 128 << 10;
-const LONG_ALONE: u32 = 64 << 10;
-const LONG_TWICE: u32 = 32 << 10;
+/// Bytes of a row from which on the portable family falls behind: on an H200 it has 0.80 to 0.91 of a copy at 65 536 columns of f32 and
+/// this one 0.90 to 0.93, and of shorter rows it leads (`docs/results/rows-h200/rings.txt`).
+const LONG: u32 = 256 << 10;
 
 impl RingSchedule {
     /// The schedule that serves rows of about `columns` elements where nothing was tuned; none where no cluster holds them.
@@ -49,7 +47,7 @@ impl RingSchedule {
         found.or_else(|| of(COVERING, VECTORS / 2))
     }
 
-    /// This one with as many stages as fit, with less on chip where even one does not; none where no such schedule keeps the rules.
+    /// This one, with less on chip where all of it does not fit; none where no such schedule keeps the rules.
     fn that_fits(self, class: &Class, arch: Arch) -> Option<Self> {
         let joining = self.rows_per_block == 1 && class.may_join_exponentials();
         let keeps = [
@@ -59,27 +57,20 @@ impl RingSchedule {
             (false, Keep::Inputs),
         ];
         let with = |(keeps_rows, keep)| RingSchedule { keeps_rows, keep, joins: joining, ..self };
-        let staged = keeps.into_iter().map(with).flat_map(|it| [3, 2, 1].map(|stages| RingSchedule { stages, ..it }));
-        { staged }.find(|schedule| schedule.cluster <= MOST_BLOCKS && schedule.check(class, arch).is_ok())
+        keeps
+            .into_iter()
+            .map(with)
+            .find(|schedule| schedule.cluster <= MOST_BLOCKS && schedule.check(class, arch).is_ok())
     }
 }
 
-/// The schedules for [`WIDTHS`] where rows are so long that they should win, each once.
-pub fn portfolio(class: &Class, arch: Arch) -> Vec<RingSchedule> {
-    let mut schedules: Vec<RingSchedule> = Vec::new();
-    let long = WIDTHS.into_iter().filter(|columns| is_long(class, *columns));
-    for schedule in long.filter_map(|columns| RingSchedule::for_columns(class, columns, arch)) {
-        if !schedules.contains(&schedule) {
-            schedules.push(schedule);
-        }
-    }
-    schedules
+/// The schedule for rows of [`WIDTH`] columns where they are so long that it wins.
+pub fn portfolio(class: &Class, arch: Arch) -> Option<RingSchedule> {
+    is_long(class, WIDTH).then(|| RingSchedule::for_columns(class, WIDTH, arch)).flatten()
 }
 
-/// Whether rows of so many columns are long enough: on an H200 the portable family has 0.95 of a copy and more below.
+/// Whether rows of so many columns are long enough. A body of one pass leaves them as they come.
 pub(super) fn is_long(class: &Class, columns: u32) -> bool {
     let bytes = columns.saturating_mul(class.read_matrices().map(|dtype| dtype.bytes()).max().unwrap_or(0));
-    let is_alone = class.read_matrices().count() == 1;
-    let (waits, waits_twice) = (class.passes.len() > 1, class.passes.len() > 2);
-    waits && (bytes >= LONG || is_alone && bytes >= LONG_ALONE || is_alone && waits_twice && bytes >= LONG_TWICE)
+    class.passes.len() > 1 && bytes >= LONG
 }
