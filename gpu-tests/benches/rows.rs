@@ -101,7 +101,7 @@ fn beside(problem: &Problem, default: RowsSchedule, columns: u32, is_of_rings: b
     let apart = Some(apart).filter(|_| default.joins && !is_of_rings).map(Schedule::from);
     let rings = rings(&class, columns);
     let carried = sm90::portfolio(&class, Arch::SM_90A);
-    let rings = rings.into_iter().filter(|ring| is_of_rings || carried.contains(ring));
+    let rings = rings.into_iter().filter(|ring| is_of_rings || carried.as_ref() == Some(ring));
     apart.into_iter().chain(rings.map(Schedule::from)).collect()
 }
 
