@@ -254,23 +254,6 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// the same launch brings the parts together: in their order, the same bits in each run. Of one product, no batch; where C has
 /// no columns nothing is written.
 ///
-/// What one number of each row comes to over all rows, by `column_sum`, `column_mean`, `column_max` or `column_min`, goes into a
-/// `&mut Scalar<T>`: the mean of a batch's losses, `column_mean(loss)`, or the largest magnitude of a result, by which a whole tensor of
-/// 8-bit floats is scaled at the next launch (delayed scaling), a captured one too:
-///
-/// ```ignore
-/// #[autokernel::fused_matmul]
-/// pub fn activated(
-///     x: &Matrix<bf16>, w: &Matrix<bf16>, scale: &Scalar<f32>, out: &mut Matrix<e4m3>, next: &mut Scalar<f32>,
-/// ) {
-///     let y = gelu_tanh(dot(x, w.t()));
-///     out = y / scale;
-///     next = column_max(row_max(y.abs()).max(1e-12) / 448.0);
-/// }
-/// ```
-///
-/// The same second kernel does it; which of its blocks comes last changes no bit.
-///
 /// **Partners**, as of rotary embeddings: `rotate_half(y, 128)` and `rotate_pairs(y)` are those of a value `y` that the body has bound, in
 /// both pairings of [`macro@rows`], and `repeat_columns(table)` repeats the columns of a matrix or a row along each row:
 ///
@@ -330,6 +313,7 @@ pub fn matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// **Generated**: the function, and a module of the same name with `KERNEL` (plan, prepare), `launch` on views and
 /// `launch_on` for another stream or an emulated GPU.
 ///
+#[doc = include_str!("product_totals.md")]
 #[doc = include_str!("product_gradients.md")]
 #[proc_macro_attribute]
 pub fn fused_matmul(arguments: TokenStream, item: TokenStream) -> TokenStream {

@@ -1,9 +1,9 @@
 //! One schedule that was tried.
 
-use autokernel_codegen::schedule::Schedule;
-use hmac_sha256::Hash;
 use std::sync::Arc;
 
+use autokernel_codegen::schedule::Schedule;
+use hmac_sha256::Hash;
 use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
@@ -28,7 +28,7 @@ pub struct Trial {
     /// Why, in the proposer's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// What was tuned, which its trials share.
+    /// What was tuned; one value for all trials that a study holds of it.
     pub target: Arc<Target>,
     /// What was tried.
     pub schedule: Schedule,

@@ -1,7 +1,7 @@
 // Schedules of Hopper's family beside the one that a kernel carries: read by the build script, which compiles them, and by the bench
 // that times them.
 
-/// Schedules that may lead at rows of `columns` elements, the one that a kernel carries for them first: one team, two and four, more
+/// Schedules that may lead at rows of `columns` elements, the default of that width first: one team, two and four, more
 /// and fewer rows on their way, `Row`s that are kept and that are not, and reductions in one pass.
 pub fn rings(
     class: &autokernel_codegen::rows::Class,

@@ -1,5 +1,7 @@
 //! `tuner final --long N`: what the order in which a search left its schedules is worth under load.
 
+use std::collections::HashSet;
+
 use autokernel_codegen::schedule::Schedule;
 use statrs::statistics::{Data, OrderStatistics, RankTieBreaker, Statistics};
 
@@ -45,10 +47,12 @@ pub fn hold(target: &Target, trials: &[Trial], count: usize, evaluator: &mut dyn
     Ok(())
 }
 
-/// The schedules that have a time, fastest first.
+/// The schedules that have a time, fastest first, each once: searches of one journal may have tried the same.
 fn ranked(trials: &[Trial]) -> Vec<(Schedule, f64)> {
     let mut ranked: Vec<_> = trials.iter().filter_map(|trial| Some((trial.schedule, trial.cost()?))).collect();
     ranked.sort_by(|(_, a), (_, b)| a.total_cmp(b));
+    let mut seen = HashSet::new();
+    ranked.retain(|(schedule, _)| seen.insert(*schedule));
     ranked
 }
 
@@ -71,8 +75,16 @@ fn print(long: &[(Schedule, f64)], again: &[(Schedule, f64)], first: &[(Schedule
         return;
     };
     outln!("  long         {} contenders, {} rounds, twice; best: {best}", long.len(), ROUNDS.count);
-    let held = first.iter().filter_map(|(schedule, _)| of(long, schedule)).fold(f64::INFINITY, f64::min);
-    outln!("  first {}      hold one that is {:.2} % behind it", first.len(), 100.0 * (held / best_score - 1.0));
+    match first.iter().filter_map(|(schedule, _)| of(long, schedule)).min_by(f64::total_cmp) {
+        Some(held) => {
+            outln!(
+                "  first {}      hold one that is {:.2} % behind it",
+                first.len(),
+                100.0 * (held / best_score - 1.0)
+            );
+        }
+        None => outln!("  first {}      none of them could be measured", first.len()),
+    }
     let standings: Vec<Standing> = drawn
         .iter()
         .filter_map(|(schedule, searched)| {
@@ -99,6 +111,9 @@ fn rank_correlation(a: &[f64], b: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use autokernel_codegen::arch::Arch;
+    use autokernel_codegen::dtype::Dtype;
+    use autokernel_codegen::problem::{Layout, Problem};
 
     #[test]
     fn ranks_that_agree_correlate_by_one_whatever_the_distances() {
@@ -106,5 +121,19 @@ mod tests {
         assert!((rank_correlation(&[1.0, 2.0, 3.0, 4.0], &[4.0, 3.0, 2.0, 1.0]) + 1.0).abs() < 1e-12);
         // Of six pairs one is the wrong way round: 1 - 6 * 2 / (4 * 15).
         assert!((rank_correlation(&[1.0, 2.0, 3.0, 4.0], &[1.0, 3.0, 2.0, 4.0]) - 0.8).abs() < 1e-12);
+        // Equals have the mean of their ranks: 1.5, 1.5, 3 against 1, 2, 3.
+        assert!((rank_correlation(&[7.0, 7.0, 9.0], &[1.0, 2.0, 3.0]) - 0.75_f64.sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn steps_are_equal_from_the_first_to_the_last_and_all_are_taken_where_there_are_no_more() {
+        let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap());
+        let schedule = problem.class().default_schedule(Arch::SM_90A);
+        let ranked: Vec<_> = (0..10).map(|at| (schedule, f64::from(at))).collect();
+        let times = |count| at_equal_steps(&ranked, count).into_iter().map(|(_, ms)| ms).collect::<Vec<_>>();
+        assert_eq!(times(4), [0.0, 3.0, 6.0, 9.0]);
+        assert_eq!(times(2), [0.0, 9.0]);
+        assert_eq!(times(10).len(), 10);
+        assert_eq!(times(48).len(), 10);
     }
 }

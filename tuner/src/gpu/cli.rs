@@ -119,7 +119,7 @@ pub struct FinalArgs {
     pub repeat: u32,
     /// Hold no final: measure so many of the search's schedules, drawn at equal steps of their rank, twice for long, and tell
     /// how near the search's order is to that under load.
-    #[arg(long, value_name = "N", conflicts_with = "repeat", value_parser = clap::value_parser!(u32).range(2..=1000))]
+    #[arg(long, value_name = "N", conflicts_with_all = ["repeat", "finalists"], value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub long: Option<u32>,
     /// The output folder of the search: its journal says who qualified.
     #[arg(long, value_name = "DIR", default_value = folder::DEFAULT)]

@@ -85,7 +85,7 @@ impl SkinnySchedule {
 
     /// Registers of a thread without a body, about.
     pub fn registers(&self) -> u32 {
-        // Of B stored as [k, n]; words of the other layout take no more, as its tiles are narrower.
+        // Of B stored as [k, n]; as [n, k] a stage's words take four times as many: the rules count by the layout.
         self.accumulators() + self.tile_n / 4 * self.stages + WORKING_REGISTERS
     }
 

@@ -84,7 +84,7 @@ fn the_first_broken_rule_is_named() {
 }
 
 #[test]
-fn every_declared_product_of_few_rows_carries_it_on_hopper_and_a_search_finds_what_it_carries() {
+fn every_declared_product_of_few_rows_carries_it_on_hopper_and_its_space_holds_what_it_carries() {
     for (layout, images) in [(Layout::Nn, 1), (Layout::Nt, 1), (Layout::Tn, 0), (Layout::Tt, 0)] {
         let class = class(layout);
         let carried = portfolio(&class, Arch::SM_90A);
@@ -124,6 +124,8 @@ fn products_are_predicted_to_be_faster_in_place_where_an_h200_was_and_not_where_
         (Layout::Nn, [41, 50266, 2048]),
         (Layout::Nn, [10, 1001, 2048]),
         (Layout::Nn, [2, 1001, 2048]),
+        (Layout::Nn, [12, 32, 27]),
+        (Layout::Nn, [61, 32, 27]),
         (Layout::Nt, [25, 1152, 588]),
         (Layout::Nt, [3622, 32, 27]),
     ];
