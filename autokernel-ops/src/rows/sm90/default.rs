@@ -64,7 +64,7 @@ impl RingSchedule {
     }
 }
 
-/// The schedule for rows of [`WIDTH`] columns where they are so long that it wins.
+/// The schedule for rows of 65 536 columns where they are so long that it wins.
 pub fn portfolio(class: &Class, arch: Arch) -> Option<RingSchedule> {
     is_long(class, WIDTH).then(|| RingSchedule::for_columns(class, WIDTH, arch)).flatten()
 }
