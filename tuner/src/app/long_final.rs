@@ -91,6 +91,10 @@ fn print(long: &[(Schedule, f64)], again: &[(Schedule, f64)], first: &[(Schedule
             Some(Standing { searched: *searched, long: of(long, schedule)?, again: of(again, schedule)? })
         })
         .collect();
+    if standings.len() < 2 {
+        outln!("  ranks        {} drawn: too few", standings.len());
+        return;
+    }
     let by = |told: fn(&Standing) -> f64| standings.iter().map(told).collect::<Vec<f64>>();
     let (searched, long, again) = (by(|at| at.searched), by(|at| at.long), by(|at| at.again));
     outln!(

@@ -18,8 +18,7 @@ impl Model {
     ///
     /// The blocks of a cluster load a share each. Neighbouring blocks of others run on the two SMs of a TPC and load the
     /// same columns of B where there are several tiles along M, else the same rows of A; these cross to the TPC once, but
-    /// for rows across K that straddle lines. The blocks that share a sum load different parts of
-    /// K, and nothing in common.
+    /// for rows across K that straddle lines. The blocks that share a sum load different parts of K, and nothing in common.
     pub(super) fn requested(&self, image: &Traits, [m, n, _]: [u32; 3], copies: &Copies) -> f64 {
         let geometry = &image.geometry;
         let columns = n.saturating_mul(geometry.tile_n / geometry.columns);

@@ -30,7 +30,8 @@ pub fn loads_operands(class: &Class) -> bool {
     candidates(class).next().is_some()
 }
 
-/// The matrices that a body reads; none where another epilogue than that of plain bodies stores C, of batches and groups, or beside tables whose columns repeat.
+/// The matrices that a body reads; none where another epilogue than that of plain bodies stores C, of batches and groups, or
+/// beside tables whose columns repeat.
 fn candidates(class: &Class) -> impl Iterator<Item = (u8, Dtype)> + '_ {
     let stages_chunks = class.writes_c() && class.partners().is_none() && class.made().is_none();
     let is_plain =
