@@ -2,10 +2,11 @@
 //!
 //! cudarc panics at its first call when libcuda is absent, so nothing may call it before this says yes.
 
+use std::ffi::c_void;
 use std::sync::OnceLock;
 
 use cudarc::driver::CudaStream;
-use cudarc::driver::sys::CUstreamCaptureStatus;
+use cudarc::driver::sys::{CUgraph, CUgraphNode, CUresult, CUstream, CUstreamCaptureStatus};
 
 use crate::{Error, Result};
 
@@ -73,4 +74,56 @@ pub(crate) fn is_capturing(stream: &CudaStream) -> Result<bool> {
     }
     let status = stream.capture_status().map_err(Error::cuda("asking whether the stream is captured"))?;
     Ok(status == CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE)
+}
+
+/// The capture of a stream.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Capture {
+    /// No other one of the process has it.
+    pub id: u64,
+    /// What is captured to.
+    pub graph: CUgraph,
+}
+
+/// `cuStreamGetCaptureInfo_v3`, from drivers for CUDA 12.3 on; cudarc has it only where the toolkit it was built with does.
+type GetCaptureInfo = unsafe extern "C" fn(
+    CUstream,
+    *mut CUstreamCaptureStatus,
+    *mut u64,
+    *mut CUgraph,
+    *mut *const CUgraphNode,
+    *mut *const c_void,
+    *mut usize,
+) -> CUresult;
+
+/// The capture of a stream that is being captured; none where the driver cannot tell.
+///
+/// # Errors
+/// The driver's own error.
+pub(crate) fn capture_of(stream: &CudaStream) -> Result<Option<Capture>> {
+    static CALL: OnceLock<Option<GetCaptureInfo>> = OnceLock::new();
+    let Some(call) =
+        CALL.get_or_init(|| LIBRARIES.iter().find_map(|name| function(name, b"cuStreamGetCaptureInfo_v3")))
+    else {
+        return Ok(None);
+    };
+    let mut status = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
+    let (mut id, mut graph) = (0, std::ptr::null_mut());
+    let (mut nodes, mut edges, mut count) = (std::ptr::null(), std::ptr::null(), 0);
+    // SAFETY: the function is of that type, and all that it writes to outlives the call.
+    unsafe { call(stream.cu_stream(), &mut status, &mut id, &mut graph, &mut nodes, &mut edges, &mut count) }
+        .result()
+        .map_err(Error::cuda("asking for a stream's capture"))?;
+    Ok((!graph.is_null()).then_some(Capture { id, graph }))
+}
+
+/// A function of the driver.
+fn function(library: &str, name: &[u8]) -> Option<GetCaptureInfo> {
+    // SAFETY: as in `opens`; the function of this name has this type.
+    unsafe {
+        let library = libloading::Library::new(library).ok()?;
+        let found = library.get::<GetCaptureInfo>(name).ok().map(|function| *function);
+        std::mem::forget(library);
+        found
+    }
 }

@@ -90,7 +90,8 @@ impl<I: Element, O: Element> Kernel<I, O> {
     /// used transposed), `out` is `[m, n]`, all row-major with any leading dimension. On a GPU the launch is
     /// asynchronous; buffers that other streams of the same cudarc context use are waited for. It can be captured in a
     /// CUDA graph once [`Kernel::prepare`] (or a first launch) has loaded the image. During capture only the stream's own
-    /// order counts, and a graph keeps addresses: the matrices must outlive its replays.
+    /// order counts, and a graph keeps addresses: the matrices must outlive its replays. Where a kernel needs a workspace the graph
+    /// owns it, and CUDA makes no second executable of that graph, no clone, and no part of another graph, as these would share it.
     ///
     /// Nothing is allocated where each matrix begins at a multiple of 16 bytes and its rows lie multiples of 16 bytes
     /// apart. Elsewhere the schedule may need a realigned copy; its memory comes from a pool, in stream order, that keeps

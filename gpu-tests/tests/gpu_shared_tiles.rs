@@ -1,10 +1,13 @@
 //! Tiles that clusters share (stream K), on a GPU: exact, the same bits at every launch, and workspaces that nobody shares who
 //! runs at the same time.
 
+use std::ptr;
 use std::sync::Arc;
 
-use autokernel::cudarc::driver::CudaGraph;
-use autokernel::cudarc::driver::sys::{CUgraphInstantiate_flags as GraphFlags, CUstreamCaptureMode as CaptureMode};
+use autokernel::cudarc::driver::sys::{
+    self, CUgraphInstantiate_flags as GraphFlags, CUstreamCaptureMode as CaptureMode,
+};
+use autokernel::cudarc::driver::{CudaGraph, result};
 use autokernel::matmul::extents;
 use autokernel::{CompiledKernel, Device, Extents, Matrix, bf16};
 use gpu_tests::bodies::TimedImage;
@@ -90,6 +93,55 @@ fn graphs_that_replay_at_once_beside_a_stream_have_workspaces_of_their_own() {
         for (number, out) in outputs.iter().enumerate() {
             product.check(out, &format!("output {number}, {}", image.schedule));
         }
+    }
+}
+
+#[test]
+fn a_captured_launch_is_one_node_and_its_graph_is_never_at_work_twice() {
+    let test = "gpu_shared_tiles::a_captured_launch_is_one_node_and_its_graph_is_never_at_work_twice";
+    let Some(first) = gpu(test) else { return };
+    let product = Product::new(&first, SHAPES[1], 13);
+    for (image, kernel) in loaded(&first) {
+        let device = first.with_new_stream().unwrap();
+        let mut out = product.output(&device);
+        let graph = captured(&product, &kernel, &device, &mut out);
+        let mut nodes = 0;
+        // SAFETY: the graph is live, and no other thread uses it.
+        unsafe { sys::cuGraphGetNodes(graph.cu_graph(), ptr::null_mut(), &mut nodes) }.result().unwrap();
+        assert_eq!(nodes, 3 + 2, "three launches, and what keeps it from being copied: {}", image.schedule);
+        // SAFETY: as above.
+        let another = unsafe { result::graph::instantiate(graph.cu_graph(), GraphFlags(0)) };
+        assert!(another.is_err(), "both would have one workspace: {}", image.schedule);
+        let mut clone = ptr::null_mut();
+        // SAFETY: as above.
+        let cloned = unsafe { sys::cuGraphClone(&mut clone, graph.cu_graph()) }.result();
+        assert!(cloned.is_err(), "and a clone too: {}", image.schedule);
+        graph.launch().unwrap();
+        product.check(&out, &image.schedule.to_string());
+    }
+}
+
+#[test]
+fn memory_of_graphs_that_are_gone_serves_the_next_ones() {
+    let Some(first) = gpu("gpu_shared_tiles::memory_of_graphs_that_are_gone_serves_the_next_ones") else { return };
+    let product = Product::new(&first, SHAPES[0], 15);
+    for (image, kernel) in loaded(&first) {
+        let device = first.with_new_stream().unwrap();
+        let mut out = product.output(&device);
+        let context = device.stream().unwrap().context().clone();
+        let mut free = Vec::new();
+        for round in 0..60 {
+            let graph = captured(&product, &kernel, &device, &mut out);
+            graph.launch().unwrap();
+            if round % 2 == 0 {
+                product.check(&out, &format!("round {round}, {}", image.schedule));
+            }
+            drop(graph); // at times while it is at work
+            free.push(context.mem_get_info().unwrap().0);
+        }
+        device.synchronize().unwrap();
+        let lost = free[9].saturating_sub(free[59]);
+        assert!(lost < 40 << 20, "fifty graphs later {lost} bytes are missing: {}", image.schedule);
     }
 }
 

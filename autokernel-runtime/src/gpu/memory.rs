@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use cudarc::driver::CudaContext;
 
+use super::captured::free_handed_back;
 use super::scratch::Pool;
 use super::workspace::Workspaces;
 
@@ -41,5 +42,6 @@ impl Drop for Memory {
     fn drop(&mut self) {
         self.context.record_err(self.context.bind_to_thread());
         self.workspaces.clear();
+        free_handed_back(&self.context);
     }
 }

@@ -1,6 +1,7 @@
 //! The launch path: everything between checked operands and the driver.
 
 mod align;
+mod captured;
 mod compiled;
 mod image;
 mod map_cache;

@@ -32,7 +32,7 @@ unsafe impl Sync for Pool {}
 /// `CUmemPoolProps`, whose fields cudarc names differently for each version of CUDA.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-struct Properties {
+pub(super) struct Properties {
     allocation: i32,
     handles: i32,
     location: i32,
@@ -45,6 +45,26 @@ const _: () = {
     assert!(align_of::<Properties>() == align_of::<sys::CUmemPoolProps>());
     assert!(offset_of!(Properties, location) == offset_of!(sys::CUmemPoolProps, location));
 };
+
+impl Properties {
+    /// Of memory of a context's GPU, for it alone.
+    pub fn of_device(context: &CudaContext) -> Self {
+        Properties {
+            allocation: sys::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED as i32,
+            handles: 0,
+            location: sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE as i32,
+            device: i32::try_from(context.ordinal()).unwrap_or(0),
+            reserved: [0; 9],
+        }
+    }
+}
+
+impl From<Properties> for sys::CUmemPoolProps {
+    fn from(properties: Properties) -> Self {
+        // SAFETY: both are plain data of one layout (asserted above).
+        unsafe { std::mem::transmute_copy(&properties) }
+    }
+}
 
 impl Pool {
     /// A pool of a context.
@@ -66,13 +86,7 @@ impl Pool {
 }
 
 fn create(context: &Arc<CudaContext>) -> Result<sys::CUmemoryPool, DriverError> {
-    let properties = Properties {
-        allocation: sys::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED as i32,
-        handles: 0,
-        location: sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE as i32,
-        device: i32::try_from(context.ordinal()).unwrap_or(0),
-        reserved: [0; 9],
-    };
+    let properties = Properties::of_device(context);
     let mut kept = (context.total_mem()? / KEPT_SHARE) as u64;
     // SAFETY: the properties have the layout that the driver reads (asserted above) and outlive the call.
     let pool = unsafe { mem_pool::create((&raw const properties).cast()) }?;

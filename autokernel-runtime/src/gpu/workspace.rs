@@ -1,18 +1,18 @@
 //! Workspaces: device memory beside the operands, which the launches on a stream use one after the other.
 //!
 //! A stream keeps its own, so that nothing is allocated or cleared between launches: kernels leave zeros where they found
-//! zeros. What is captured in a graph may run beside anything, also beside the stream that it was captured on, and a handle
-//! that means another stream in each thread tells none apart: there each launch has a workspace of its own. In a graph
-//! that is memory of the graph itself, which it shares with no other one that may run at the same time.
+//! zeros. What is captured in a graph may run beside anything, also beside the stream that it was captured on: there a graph has its own
+//! (`captured`). A handle that means another stream in each thread tells none apart: there each launch has one.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::CudaStream;
 use cudarc::driver::result;
 
+use super::captured::Captured;
 use super::pointers::PER_THREAD_STREAM;
 use super::scratch::{Pool, Scratch};
-use crate::driver::is_capturing;
+use crate::driver::{capture_of, is_capturing};
 use crate::launch::workspace::{Addresses, Needs};
 use crate::{Error, Result};
 
@@ -23,6 +23,8 @@ const STEP: u64 = 1 << 16;
 #[derive(Debug, Default)]
 pub(super) struct Workspaces {
     kept: Mutex<Vec<Workspace>>,
+    /// Those of streams that are captured in a graph.
+    captured: Mutex<Captured>,
 }
 
 /// The workspace of one stream.
@@ -56,7 +58,12 @@ impl Workspaces {
         if needs.is_empty() {
             return launch(Addresses::default());
         }
-        if stream.cu_stream() as usize == PER_THREAD_STREAM || is_capturing(stream)? {
+        let is_captured = is_capturing(stream)?;
+        if is_captured && let Some(capture) = capture_of(stream)? {
+            let mut captured = self.captured.lock().unwrap_or_else(PoisonError::into_inner);
+            return launch(captured.lend(stream, &capture, needs)?);
+        }
+        if is_captured || stream.cu_stream() as usize == PER_THREAD_STREAM {
             let mut own = Workspace::new(stream);
             own.grow(pool, needs)?;
             return launch(own.addresses(needs)); // and freed in stream order
