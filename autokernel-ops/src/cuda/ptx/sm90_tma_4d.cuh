@@ -1,7 +1,7 @@
 // TMA of tensors of four axes. Coordinates are innermost first, as the hardware counts them.
 #pragma once
 
-#include "sm90.cuh"
+#include "sm90_l2_policy.cuh"
 
 namespace autokernel::ptx {
 
@@ -14,12 +14,6 @@ __device__ __forceinline__ void tma_load_4d(const TensorMap& map, uint32_t desti
       "l"(&map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w)
       : "memory");
 }
-
-// What becomes of lines that a copy brings to L2, as `createpolicy.fractional` says it of all of them.
-enum class L2Policy : uint64_t {
-  kEvictNormal = 0x1000000000000000,
-  kEvictFirst = 0x12f0000000000000,  // they leave before others do
-};
 
 __device__ __forceinline__ void tma_load_4d(const TensorMap& map, uint32_t destination, uint32_t barrier, int x, int y,
                                             int z, int w, L2Policy policy) {

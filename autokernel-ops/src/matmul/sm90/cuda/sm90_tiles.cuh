@@ -3,6 +3,7 @@
 
 #include "batch.cuh"
 #include "ptx/sm90.cuh"
+#include "ptx/sm90_l2_policy.cuh"
 #include "raster.cuh"
 #include "sm90_schedule.cuh"
 
@@ -65,15 +66,35 @@ struct OnlyMatrix {
   }
 };
 
+// The same of a second factor. A box that one cluster alone reads leaves L2 before what is read again: among weights that pass by, operands,
+// tables and code of the launches behind stay there.
+struct WeightsMatrix : OnlyMatrix {
+  bool is_read_once;
+
+  __device__ __forceinline__ void load(const TensorMap& map, uint32_t destination, uint32_t barrier, int inner,
+                                       int outer) const {
+    const auto policy = is_read_once ? ptx::L2Policy::kEvictFirst : ptx::L2Policy::kEvictNormal;
+    ptx::tma_load(map, destination, barrier, inner, outer, policy);
+  }
+};
+
 // Clusters, not tiles, are rastered: the CTAs of a cluster take neighbouring tiles, which share an operand.
 // Tiles of a cluster that lie outside the output load zeros and store nothing.
 template <typename G>
 struct TileWalk {
   // Where a tile begins, and in which matrix of each tensor map.
   struct Place : TileCoord {
+    bool is_one_row;  // of tiles: no other one reads the same of B
+
     __device__ __forceinline__ static OnlyMatrix a() { return {}; }
-    __device__ __forceinline__ static OnlyMatrix b() { return {}; }
-    __device__ __forceinline__ static OnlyMatrix b2() { return {}; }
+    __device__ __forceinline__ auto b() const {
+      if constexpr (G::kSwapAB) {  // of few rows
+        return WeightsMatrix{{}, is_one_row};
+      } else {
+        return OnlyMatrix{};
+      }
+    }
+    __device__ __forceinline__ auto b2() const { return b(); }
     __device__ __forceinline__ static OnlyMatrix c() { return {}; }
   };
   using MatrixOfC = OnlyMatrix;
@@ -110,7 +131,8 @@ struct TileWalk {
   __device__ Place origin(int linear) const {
     const TileCoord cluster = tile_coord(linear, clusters_m, clusters_n, raster);
     return {{(cluster.m * G::kClusterM + m_in_cluster) * G::kTileM,
-             (cluster.n * G::kClusterN + n_in_cluster) * G::kColumns}};
+             (cluster.n * G::kClusterN + n_in_cluster) * G::kColumns},
+            clusters_m == 1};
   }
 };
 
