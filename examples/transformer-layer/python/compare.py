@@ -19,19 +19,18 @@ PROMPT, SEQUENCES, CAPACITY = 4096, 16, 8192
 LARGEST_ERROR = 15**0.5 / 256 / 3**0.5
 
 
-def random_weights(generator):
-    """Those of a checkpoint, one behind the other in one storage, and the weights of both norms."""
+def random_weights(generator, layers):
+    """Those of so many layers, `[layers, out, in]` each, and the weights of both norms."""
     rows = {
         "qkv": (SIZES.of_qkv, SIZES.features),
         "output": (SIZES.features, SIZES.of_queries),
         "gate_and_up": (2 * SIZES.hidden, SIZES.features),
         "down": (SIZES.features, SIZES.hidden),
     }
-    storage = torch.empty(sum(n * k for n, k in rows.values()), dtype=torch.bfloat16, device="cuda")
-    parts = storage.split([n * k for n, k in rows.values()])
-    weights = {}
-    for (name, (n, k)), part in zip(rows.items(), parts):
-        weights[name] = part.view(n, k).normal_(0, k**-0.5, generator=generator)
+    weights = {
+        name: torch.empty(layers, n, k, dtype=torch.bfloat16, device="cuda").normal_(0, k**-0.5, generator=generator)
+        for name, (n, k) in rows.items()
+    }
     return weights, [torch.rand(SIZES.features, device="cuda", generator=generator) + 0.5 for _ in range(2)]
 
 
@@ -53,36 +52,37 @@ def captured(stream, run):
     return graph.replay
 
 
-def milliseconds(stream, run, launches):
+def milliseconds(stream, run, launches, layers=1):
+    """Of one of the layers that a launch goes through."""
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     begin.record(stream)
     for _ in range(launches):
         run()
     end.record(stream)
     end.synchronize()
-    return begin.elapsed_time(end) / launches
+    return begin.elapsed_time(end) / launches / layers
 
 
-def interleaved(stream, runs, rounds, launches):
+def interleaved(stream, runs, rounds, launches, layers):
     """Medians, and the times of each round."""
     times = {name: [] for name in runs}
     for name in list(runs) * 2:
-        milliseconds(stream, runs[name], launches)
+        milliseconds(stream, runs[name], launches, layers)
     for _ in range(rounds):
         for name, run in runs.items():
-            times[name].append(milliseconds(stream, run, launches))
+            times[name].append(milliseconds(stream, run, launches, layers))
     return {name: statistics.median(each) for name, each in times.items()}, times
 
 
-def print_kernels(what, run, launches=10):
-    """The time of each kernel, one after the other."""
+def print_kernels(what, run, layers, launches=10):
+    """The time of each kernel, one after the other, of a layer."""
     with profile(activities=[ProfilerActivity.CUDA]) as profiled:
         for _ in range(launches):
             run()
         torch.cuda.synchronize()
     for event in sorted(profiled.key_averages(), key=lambda event: -event.device_time_total):
-        of_run = event.device_time_total / launches
-        print(f"  {what}: {of_run:8.2f} us in {event.count / launches:g} of {event.key[:70]}")
+        of_run = event.device_time_total / launches / layers
+        print(f"  {what}: {of_run:8.2f} us in {event.count / launches / layers:g} of {event.key[:70]}")
 
 
 def ratio(times, opponent, ours):
@@ -92,19 +92,21 @@ def ratio(times, opponent, ours):
 
 
 class Comparison:
-    def __init__(self, libraries, stream, rounds, kernels):
+    def __init__(self, libraries, stream, rounds, kernels, layers):
         """`libraries` by name; the opponent has its products from the first."""
         self.libraries, self.stream, self.rounds, self.failed = libraries, stream, rounds, []
         self.kernels = kernels
         self.generator = torch.Generator("cuda").manual_seed(1)
-        self.weights, self.norms = random_weights(self.generator)
+        self.weights, self.norms = random_weights(self.generator, layers)
         self.folded = with_norms(self.weights, self.norms)
-        self.layers = {name: library.layer(SIZES, self.folded) for name, library in libraries.items()}
+        of_layer = [{name: weight[layer] for name, weight in self.folded.items()} for layer in range(layers)]
+        self.layers = {
+            name: [library.layer(SIZES, weights) for weights in of_layer] for name, library in libraries.items()
+        }
         half = SIZES.head_dim // 2
         steps = THETA ** (-torch.arange(half, dtype=torch.float64, device="cuda") / half)
         self.angles = torch.arange(CAPACITY, dtype=torch.float64, device="cuda")[:, None] * steps
         self.tables = [self.angles.cos().float().contiguous(), self.angles.sin().float().contiguous()]
-        self.kept = []
 
     def tokens(self, count):
         return torch.randn(count, SIZES.features, device="cuda", generator=self.generator).bfloat16()
@@ -115,22 +117,27 @@ class Comparison:
         capacity = CAPACITY if lengths else PROMPT
         x = self.tokens(tokens)
         scale = (x.float().square().mean(-1) + EPS).rsqrt()
-        shape = (2, sequences, SIZES.groups, capacity, SIZES.head_dim)
-        cached = torch.randn(shape, device="cuda", generator=self.generator).bfloat16()
-        ours_cache = cached.permute(1, 3, 0, 2, 4).reshape(sequences * capacity, -1).contiguous()
+        # A token goes through all layers, whose weights and caches are more than L2 holds of one layer until the next lap.
+        layers = len(self.weights["qkv"]) if lengths else 1
+        shape = (layers, 2, sequences, SIZES.groups, capacity, SIZES.head_dim)
+        cached = torch.randn(shape, device="cuda", generator=self.generator, dtype=torch.bfloat16)
         theirs = torch.empty_like(x)
         expected = reference.added(
-            SIZES, self.weights, self.norms, EPS, self.angles, x, cached.clone().unbind(0) if lengths else None, lengths
+            SIZES, {name: weight[layers - 1] for name, weight in self.weights.items()}, self.norms, EPS, self.angles, x,
+            cached[-1].clone().unbind(0) if lengths else None, lengths,
         )
-        forwards, results = {}, {}
+        forwards, results, kept = {}, {}, []
         for name, library in self.libraries.items():
             results[name], scale_out = torch.empty_like(x), torch.empty_like(scale)
-            layer, out, cache = self.layers[name], (results[name], scale_out), ours_cache.clone()
-            if lengths:
-                forwards[name] = library.decode(layer, capacity, lengths, THETA, (x, scale), cache, out)
-            else:
-                forwards[name] = library.prefill(layer, tokens, THETA, (x, scale), cache, out)
-            self.kept += [cache, scale_out]
+            out, caches = (results[name], scale_out), cached.permute(0, 2, 4, 1, 3, 5).contiguous()
+            runs = []
+            for layer, cache in zip(self.layers[name], caches):
+                if lengths:
+                    runs.append(library.decode(layer, capacity, lengths, THETA, (x, scale), cache, out))
+                else:
+                    runs.append(library.prefill(layer, tokens, THETA, (x, scale), cache, out))
+            forwards[name] = lambda runs=runs: [run() for run in runs]
+            kept += [caches, scale_out]
         if lengths:
             places = [torch.tensor(lengths, device="cuda"), torch.arange(tokens, device="cuda")]
         else:
@@ -149,7 +156,7 @@ class Comparison:
         errors = {name: reference.error(x, out, expected) for name, out in results.items()}
         first = next(iter(forwards))
         graphs[f"{first}, no graph"] = forwards[first]
-        medians, times = interleaved(self.stream, graphs, self.rounds, launches)
+        medians, times = interleaved(self.stream, graphs, self.rounds, max(1, launches // layers), layers)
         of_theirs = [name for name in graphs if name != "theirs"]
         print(
             f"{what}: " + ", ".join(f"{name} {ms:.4f} ms" for name, ms in medians.items())
@@ -159,11 +166,10 @@ class Comparison:
         )
         if self.kernels:
             for name in results:
-                print_kernels(name, graphs[name])
+                print_kernels(name, graphs[name], layers)
         if not all(error < LARGEST_ERROR for error in errors.values()):
             self.failed.append(what)
-        # What the library holds addresses of.
-        self.kept += [x, scale, cached, *results.values(), opponent]
+        del kept  # whose addresses the libraries have, which launch this no more
 
 
 def main():
@@ -172,6 +178,7 @@ def main():
         "--library", action="append", help="a build of the layer, PATH or NAME=PATH; several are measured in the same rounds"
     )
     arguments.add_argument("--tokens", action="store_true", help="tokens alone, no prompt")
+    arguments.add_argument("--layers", type=int, default=8, help="that a token goes through, each with weights and a cache of its own")
     arguments.add_argument("--rounds", type=int, default=30)
     arguments.add_argument("--kernels", action="store_true", help="the time of each kernel, too")
     arguments = arguments.parse_args()
@@ -180,7 +187,7 @@ def main():
     paths = arguments.library or ["target/release/libtransformer_layer_python.so"]
     named = dict(path.split("=", 1) if "=" in path else ("ours", path) for path in paths)
     libraries = {name: Library(path, stream) for name, path in named.items()}
-    comparison = Comparison(libraries, stream, arguments.rounds, arguments.kernels)
+    comparison = Comparison(libraries, stream, arguments.rounds, arguments.kernels, arguments.layers)
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}; medians of {arguments.rounds} rounds")
     if not arguments.tokens:
         comparison.run(f"a prompt of {PROMPT} tokens", None, 4)

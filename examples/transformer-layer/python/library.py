@@ -54,7 +54,7 @@ class Library:
             ),
             "run": (c_int, [c_void_p]),
             "product": (c_void_p, [c_void_p, c_size_t, c_size_t, c_size_t, POINTER(Operands)]),
-            "product_run": (c_int, [c_void_p, c_uint64]),
+            "product_run": (c_int, [c_void_p, c_uint64, c_size_t]),
         }
         for name, (result, arguments) in signatures.items():
             call = getattr(self.calls, f"transformer_layer_{name}")
@@ -94,12 +94,10 @@ class Library:
         return self._runs(self._run, self._made(run))
 
     def product(self, a, weights, out, skip=None):
-        """What launches `out = a weightsᵀ + skip` of any `a` of this size by cuBLASLt's fastest algorithm. It is looked for on weights that are in no cache: on
-        those behind these in the same storage, too."""
-        (m, k), n = a.shape, weights.shape[0]
-        behind = weights.untyped_storage().nbytes() // weights.element_size() - weights.storage_offset()
-        copies = min(8, behind // weights.numel())
+        """What launches `out = a weights[layer]ᵀ + skip` of any `a` of this size by cuBLASLt's fastest algorithm. `weights` are those of
+        all layers, one behind the other, so that it is looked for on what is in no cache."""
+        (m, k), (copies, n, _) = a.shape, weights.shape
         skip = 0 if skip is None else skip.data_ptr()
         operands = Operands(a.data_ptr(), weights.data_ptr(), copies, skip, out.data_ptr())
         product = self._made(self._product(self.session, m, n, k, byref(operands)))
-        return lambda a: self._runs(lambda handle: self._product_run(handle, a.data_ptr()), product)()
+        return lambda a, layer: self._runs(lambda handle: self._product_run(handle, a.data_ptr(), layer), product)()

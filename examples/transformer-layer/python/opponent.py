@@ -80,13 +80,13 @@ def forms_of_attention(q, k, v, causal, lengths):
 
 
 class Opponent:
-    """A layer of torch's tensors: `run()` reads `x`, appends to `keys` and `values`, `[sequences, groups, capacity, 128]` each, and
-    writes `out`. `places` are the position and the sequence of each token; with `lengths` sequences differ in them."""
+    """Layers of torch's tensors: `run()` lets each read `x`, append to its `keys` and `values`, `[sequences, groups, capacity, 128]`, and
+    write `out`. `places` are the position and the sequence of each token; with `lengths` sequences differ in them."""
 
-    def __init__(self, library, sizes, weights, norms, eps, tables, x, out, cache, places, time, lengths=None):
+    def __init__(self, library, sizes, weights, norms, eps, tables, x, out, caches, places, time, lengths=None):
         self.sizes, self.eps, self.tables, self.norms = sizes, eps, tables, norms
-        self.x, self.out, (self.keys, self.values), (self.positions, self.sequences) = x, out, cache, places
-        tokens, is_prompt = x.shape[0], self.keys.shape[0] == 1
+        self.x, self.out, self.caches, (self.positions, self.sequences) = x, out, caches, places
+        tokens, is_prompt = x.shape[0], caches[0][0].shape[0] == 1
 
         def new(columns):
             return torch.empty(tokens, columns, dtype=x.dtype, device=x.device)
@@ -99,36 +99,43 @@ class Opponent:
         self.lead_back = library.product(self.hidden, weights["down"], out, skip=self.between)
         shape = (1, tokens, sizes.heads, 128) if is_prompt else (tokens, 1, sizes.heads, 128)
         seen = int(self.positions.max()) + 1
-        k, v = self.keys[:, :, :seen], self.values[:, :, :seen]
-        forms = forms_of_attention(self.q.view(shape).transpose(1, 2), k, v, is_prompt, lengths)
-        self.attention = self.fastest(forms, time)
+        q = self.q.view(shape).transpose(1, 2)
+        forms = [
+            list(forms_of_attention(q, keys[:, :, :seen], values[:, :, :seen], is_prompt, lengths)) for keys, values in caches
+        ]
+        number = self.fastest(forms[0], time)
+        self.attention = [of_layer[number][1] for of_layer in forms]
 
     @staticmethod
     def fastest(forms, time):
         times = []
-        for name, run in forms:
+        for number, (name, run) in enumerate(forms):
             try:
-                times.append((time(run), name, run))
+                times.append((time(run), number))
                 print(f"  opponent's attention, {name}: {times[-1][0]:.4f} ms")
             except RuntimeError as refused:
                 print(f"  opponent's attention, {name}: refused ({str(refused).splitlines()[0][:70]})")
-        return min(times, key=lambda found: found[0])[2]
+        return min(times)[1]
 
     def norm(self, x, weight):
         rms_norm[(x.shape[0],)](x, weight, self.normed, x.shape[1], self.eps, BLOCK=4096, num_warps=8)
 
     def run(self):
-        sizes, tokens = self.sizes, self.x.shape[0]
+        for layer in range(len(self.caches)):
+            self.run_layer(layer)
+
+    def run_layer(self, layer):
+        sizes, tokens, (keys, values) = self.sizes, self.x.shape[0], self.caches[layer]
         self.norm(self.x, self.norms[0])
-        self.project(self.normed)
+        self.project(self.normed, layer)
         rotate[(tokens, (sizes.heads + 2 * sizes.groups) // 16)](
-            self.qkv, *self.tables, self.positions, self.sequences, self.q, self.keys, self.values, self.keys.shape[2],
+            self.qkv, *self.tables, self.positions, self.sequences, self.q, keys, values, keys.shape[2],
             HEADS=sizes.heads, GROUPS=sizes.groups, DIM=128, HEADS_AT_ONCE=16,
         )
-        attended = self.attention().transpose(1, 2).view(tokens, sizes.of_queries)  # a view: it writes heads side by side
-        self.add(attended)
+        attended = self.attention[layer]().transpose(1, 2).view(tokens, sizes.of_queries)  # a view: it writes heads side by side
+        self.add(attended, layer)
         self.norm(self.between, self.norms[1])
-        self.gate(self.normed)
+        self.gate(self.normed, layer)
         block = 2048
         silu_mul[(triton.cdiv(sizes.hidden, block), tokens)](self.stacked, self.hidden, sizes.hidden, BLOCK=block)
-        self.lead_back(self.hidden)
+        self.lead_back(self.hidden, layer)

@@ -19,7 +19,7 @@ pub struct Product {
     session: &'static Session,
     /// Rows and columns of the first factor.
     of_a: [usize; 2],
-    /// The weights, and others of their size behind them, so that trials find none of them in L2.
+    /// The weights of several layers, one behind the other, so that trials find none of them in L2.
     b: Vec<Matrix<bf16>>,
     skip: Option<Matrix<bf16>>,
     out: Matrix<bf16>,
@@ -81,7 +81,7 @@ unsafe fn product(session: &'static Session, [m, n, k]: [usize; 3], operands: &O
     unsafe { product.choose(a) }
 }
 
-/// Addresses of bf16 matrices; `skip` may be 0, and of `b` there are `copies`, one behind the other, of which the first counts.
+/// Addresses of bf16 matrices; `skip` may be 0, and of `b` there are `copies`, one behind the other, of which each launch takes one.
 #[repr(C)]
 pub struct Operands {
     a: u64,
@@ -107,13 +107,13 @@ pub unsafe extern "C" fn transformer_layer_product(
     handed_out(unsafe { product(session, [m, n, k], operands) })
 }
 
-/// Launches it on the session's stream, with the first factor at `a`.
+/// Launches it on the session's stream, with the first factor at `a` and a copy of the weights.
 ///
 /// # Safety
 /// `product` was handed out, and no other thread uses it; at `a` there is a matrix of its size until the product was computed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn transformer_layer_product_run(product: &mut Product, a: u64) -> c_int {
+pub unsafe extern "C" fn transformer_layer_product_run(product: &mut Product, a: u64, copy: usize) -> c_int {
     let algorithm = product.algorithm;
     // SAFETY: by the caller's promise.
-    status(unsafe { product.launch(algorithm, a, 0) }.map_err(autokernel::Error::from))
+    status(unsafe { product.launch(algorithm, a, copy) }.map_err(autokernel::Error::from))
 }
