@@ -4,7 +4,7 @@ use super::joined::Join;
 use super::lanes::{self, Lane, address, pick};
 use super::passes::{Elements, Pass, Program, RowStep, Source};
 use crate::body::cuda::{cuda_type, element, leading};
-use crate::body::{Body, FP8, Fetch, Kind, Operand, Reduction};
+use crate::body::{Body, Columns, FP8, Fetch, Kind, Operand, Reduction};
 use crate::expr::cuda::Spelling;
 use crate::expr::{Axis, Expr};
 use crate::lines::Lines;
@@ -258,6 +258,13 @@ impl Printer<'_> {
             let ld =
                 if operand.kind == Kind::Matrix { format!(", args.{}", leading(&operand.name)) } else { String::new() };
             out.line(format!("is_aligned &= autokernel::rows::is_aligned<kVector>({}{ld});", address(operand)));
+        }
+        for operand in
+            lanes::of(self.body).filter(|lane| lane.columns == Columns::Repeat).map(|lane| lane.own_columns())
+        {
+            out.line(format!(
+                "is_aligned &= args.{operand} % kVector == 0;  // a table that repeats is of whole vectors"
+            ));
         }
         out.line("return is_aligned;");
         out.line("}");

@@ -2,7 +2,8 @@
 //
 // Mostly what stands for a vector is a vector, too, and is loaded as one: out of L1 where another thread of the row loads it for
 // itself. At seams it is loaded element by element. An element that is not there is no number. Where operands are aligned and columns
-// move by whole vectors there are no seams, and the code is straight.
+// move by whole vectors there are no seams, and the code is straight: a launch of few rows fetches it from memory, instruction after
+// instruction, so that it is short.
 //
 // Included before `rows_sm80.cuh`, whose loads these are where columns are moved.
 #pragma once
@@ -26,15 +27,12 @@ struct RotateHalf {
   // Whether a vector whose ends stay together is together between them.
   template <int kVector>
   static constexpr bool kIsWhole = kHalf >= kVector;
+  // Whether an aligned vector stands for an aligned one, where a row divides into aligned ones.
+  template <int kVector>
+  static constexpr bool kKeepsVectors = kHalf % kVector == 0;
   static constexpr bool kSwapsNeighbours = false;
 
   int columns;
-
-  // Whether an aligned vector stands for an aligned one.
-  template <int kVector>
-  __device__ __forceinline__ bool keeps_vectors() const {
-    return kHalf % kVector == 0;
-  }
 
   __device__ __forceinline__ Moved at(int column) const {
     const bool is_first = column % kHead < kHalf;
@@ -47,14 +45,11 @@ struct RotateHalf {
 struct RotatePairs {
   template <int kVector>
   static constexpr bool kIsWhole = false;
+  template <int kVector>
+  static constexpr bool kKeepsVectors = kVector % 2 == 0;
   static constexpr bool kSwapsNeighbours = true;
 
   int columns;
-
-  template <int kVector>
-  __device__ __forceinline__ bool keeps_vectors() const {
-    return kVector % 2 == 0;
-  }
 
   __device__ __forceinline__ Moved at(int column) const {
     const int partner = column ^ 1;
@@ -66,14 +61,12 @@ struct RotatePairs {
 struct RepeatColumns {
   template <int kVector>
   static constexpr bool kIsWhole = true;
+  // A row does so only where tables divide into them, too.
+  template <int kVector>
+  static constexpr bool kKeepsVectors = true;
   static constexpr bool kSwapsNeighbours = false;
 
   int columns;  // of the table
-
-  template <int kVector>
-  __device__ __forceinline__ bool keeps_vectors() const {
-    return columns % kVector == 0;
-  }
 
   __device__ __forceinline__ Moved at(int column) const {
     if (columns <= 0) return {0, false, false};
@@ -168,18 +161,19 @@ __device__ __forceinline__ void load_straight(Packed<T, kVector>& packed, MovedP
 template <bool kIsAligned, typename T, int kVector, typename Columns>
 __device__ __forceinline__ void load(Packed<T, kVector>& packed, MovedPlace<const T, Columns> place,
                                      Span<kVector> span) {
-  if constexpr (kIsAligned && kVector > 1) {
-    if (place.columns.template keeps_vectors<kVector>()) return load_straight(packed, place, span);
-  }
-  packed.clear();
-  if (!span.is_inside) return;
-  if constexpr (kVector > 1) {
-    if (load_whole(packed, place, span.first)) return;
+  if constexpr (kIsAligned && kVector > 1 && Columns::template kKeepsVectors<kVector>) {
+    load_straight(packed, place, span);
+  } else {
     packed.clear();
-  }
+    if (!span.is_inside) return;
+    if constexpr (kVector > 1) {
+      if (load_whole(packed, place, span.first)) return;
+      packed.clear();
+    }
 #pragma unroll
-  for (int i = 0; i < kVector; ++i) {
-    packed.words[i / kPerWord<T>] |= moved_bits(place, span.first + i) << 8 * sizeof(T) * (i % kPerWord<T>);
+    for (int i = 0; i < kVector; ++i) {
+      packed.words[i / kPerWord<T>] |= moved_bits(place, span.first + i) << 8 * sizeof(T) * (i % kPerWord<T>);
+    }
   }
 }
 

@@ -80,6 +80,7 @@ struct Problem {
     is_aligned &= autokernel::rows::is_aligned<kVector>(static_cast<const autokernel::f32*>(args.table_), args.table_ld);
     is_aligned &= autokernel::rows::is_aligned<kVector>(static_cast<const autokernel::f16*>(args.weight_));
     is_aligned &= autokernel::rows::is_aligned<kVector>(static_cast<autokernel::bf16*>(args.out_), args.out_ld);
+    is_aligned &= args.table_columns % kVector == 0;  // a table that repeats is of whole vectors
     return is_aligned;
   }
 
@@ -142,6 +143,6 @@ static_assert(Kernel::kThreads == 256, "the launch has as many");
 
 // As many blocks as an SM can hold at once, whose loads cover each other's arithmetic.
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 4)
-autokernel_rows_bf16_eb25456fbfec_2d33da1107e0(const __grid_constant__ Args args) {
+autokernel_rows_bf16_eb25456fbfec_2ee239ad9252(const __grid_constant__ Args args) {
   Kernel::run(args);
 }
