@@ -47,7 +47,7 @@ impl Carried {
                 schedule.with(name, u16::try_from(value).ok()?)
             };
             let launched = forecast.launch_knobs(extents).into_iter().try_fold(*image, with)?;
-            Some((factor * forecast.predicted_ms(extents), Schedule::try_from(&launched).ok()?))
+            Some((factor * forecast.launched_ms(extents), Schedule::try_from(&launched).ok()?))
         };
         let all = self.images.iter().map(|image| predicted(image).expect("the model knows images of products"));
         let mut all: Vec<(f64, Schedule)> = all.collect();

@@ -2,7 +2,8 @@
 //!
 //! A measurement, so it is asked for: `cargo test --release -p batch-tests --test gpu_speed -- --ignored --nocapture`. Sizes are
 //! drawn by `AUTOKERNEL_SEED`. Operands are random, and sets of them rotate past the L2 cache. The schedules are compiled when the
-//! test runs; all are timed, and the fastest against cuBLASLt in the same rounds.
+//! test runs: those of a list, and the images that a declared kernel carries. All are timed, and the three fastest and the one that the
+//! model chooses meet cuBLASLt in the same rounds.
 
 use std::cell::RefCell;
 
@@ -11,6 +12,7 @@ use autokernel::{Arch, Argument, Batch, CompiledKernel, Device, Dtype, Extents, 
 use autokernel_baseline::{CublasLt, Epilogue, GemmProblem, HEURISTICS, fastest};
 use autokernel_codegen::matmul::schedule::{Mode, Raster, RasterOrder, Schedule, Sm90Schedule};
 use autokernel_codegen::product::{self, Problem};
+use batch_tests::carried::{Carried, H200};
 use batch_tests::timed;
 use gpu_tests::{settings, skip};
 use rand::rngs::StdRng;
@@ -19,6 +21,8 @@ use rand::{RngExt, SeedableRng};
 const ROUNDS: usize = 20;
 const LAUNCHES: usize = 8;
 const SHAPES: usize = 10;
+/// The number of the kernel that the model chooses, among all that are timed.
+const CHOSEN: usize = 0;
 /// Bytes of the sets together: past the L2 cache.
 const ROTATED: usize = 160 << 20;
 
@@ -54,6 +58,14 @@ fn schedules() -> Vec<Schedule> {
         for (tile_n, stages) in [(64, 8), (128, 6), (256, 4)] {
             candidates.push(Sm90Schedule { tile_m, tile_n, stages, swap_ab: true, ..plain });
             candidates.push(Sm90Schedule { tile_m, tile_n, stages, swap_ab: true, consumers: 2, ..plain });
+        }
+    }
+    // Blocks that share what they load, for rows that straddle cache lines.
+    for (tile_m, tile_n, consumers) in
+        [(128, 176, 2), (128, 192, 2), (128, 216, 2), (128, 256, 2), (192, 192, 3), (256, 128, 2)]
+    {
+        for (cluster_m, cluster_n) in [(2, 1), (1, 2), (2, 2), (4, 1)] {
+            candidates.push(Sm90Schedule { tile_m, tile_n, consumers, cluster_m, cluster_n, stages: 4, ..plain });
         }
     }
     let class = problem().class();
@@ -96,15 +108,19 @@ impl Set {
 #[test]
 #[ignore = "a measurement of minutes, for a GPU that does nothing else"]
 fn batches_beside_the_strided_batches_of_cublaslt() {
-    let Some(device) = skip::gpu("gpu_speed::batches_beside_the_strided_batches_of_cublaslt") else { return };
+    // Before it looks for a GPU, so that another machine can compile them.
+    let carried = Carried::of(&problem());
     let compiled = timed::compile(&problem(), schedules(), env!("CARGO_TARGET_TMPDIR"));
-    let kernels = timed::load(&device, &problem(), &compiled);
+    let images = timed::compile(&problem(), carried.images().collect(), env!("CARGO_TARGET_TMPDIR"));
+    let Some(device) = skip::gpu("gpu_speed::batches_beside_the_strided_batches_of_cublaslt") else { return };
+    let listed = timed::load(&device, &problem(), &compiled);
     println!(
         "{device}; bf16 nt, {ROUNDS} interleaved rounds of {LAUNCHES} launches; above 1 is faster than cuBLASLt's best"
     );
     let drawn = timed::drawn();
     let mut timer = Timer::new(&device, Cache::Warm).unwrap();
     let mut logarithms = Vec::new();
+    let mut of_choices = Vec::new();
     for shape in shapes() {
         let [m, n, k] = matmul::sizes(&shape).map(|size| size as usize);
         let batch = matmul::products(&shape) as usize;
@@ -116,11 +132,20 @@ fn batches_beside_the_strided_batches_of_cublaslt() {
             let arguments: &mut [Argument<'_>] = &mut [(&set.a).into(), (&set.b).into(), (&mut set.out).into()];
             kernel.launch(&device, arguments)
         };
+        // What is carried comes first, and of that what the model chooses.
+        let by_model = carried.at(&shape, H200);
+        let launched: Vec<(Schedule, CompiledKernel)> = by_model
+            .iter()
+            .map(|(_, schedule)| (*schedule, timed::load_as(&device, &problem(), &images, schedule)))
+            .collect();
+        let kernels: Vec<&(Schedule, CompiledKernel)> = launched.iter().chain(&listed).collect();
         let mut timed: Vec<(f64, usize)> = Vec::new();
-        for (number, (_, kernel)) in kernels.iter().enumerate() {
+        for (number, (schedule, kernel)) in kernels.iter().enumerate() {
             let mut run = |at: usize| launch(kernel, at);
             let _ = timer.time_batch(3, &mut run).unwrap();
             timed.push((timer.time_batch(12, &mut run).unwrap(), number));
+            let predicted = by_model.get(number).map_or(String::new(), |(ms, _)| format!("predicted {ms:.4} "));
+            eprintln!("{batch} x {m}x{n}x{k} {:.4} ms {predicted}{schedule}", timed[number].0);
         }
         timed.sort_by(|left, right| left.0.total_cmp(&right.0));
         let cublaslt = RefCell::new(CublasLt::new(&device).unwrap());
@@ -139,10 +164,11 @@ fn batches_beside_the_strided_batches_of_cublaslt() {
         });
         let (algorithm, _) = algorithm.unwrap().expect("an algorithm of cuBLASLt runs");
         let mut of_theirs = |at: usize| theirs(algorithm, at);
-        let mut of_ours: Vec<_> = timed
+        let finalists: Vec<usize> =
+            [CHOSEN].into_iter().chain(timed.iter().take(3).map(|(_, number)| *number)).collect();
+        let mut of_ours: Vec<_> = finalists
             .iter()
-            .take(3)
-            .map(|(_, number)| {
+            .map(|number| {
                 let kernel = &kernels[*number].1;
                 move |at: usize| launch(kernel, at)
             })
@@ -152,14 +178,17 @@ fn batches_beside_the_strided_batches_of_cublaslt() {
         let times = timer.interleave(ROUNDS, LAUNCHES, &mut work).unwrap();
         let best = (1..work.len()).map(|number| (times.ratio(0, number).unwrap(), number));
         let (ratio, number) = best.max_by(|left, right| left.0.median.total_cmp(&right.0.median)).unwrap();
-        let (ms, schedule) = (times.timing(number).unwrap().median_ms, &kernels[timed[number - 1].1].0);
+        let (ms, schedule) = (times.timing(number).unwrap().median_ms, &kernels[finalists[number - 1]].0);
+        let of_choice = times.ratio(0, 1).unwrap().median;
         logarithms.push(ratio.median.ln());
+        of_choices.push(of_choice.ln());
         let tflops = autokernel_codegen::matmul::flops(&shape) / (ms * 1e9);
         println!(
-            "{batch:>4} x {m:>4}x{n:>4}x{k:>4} {ms:>9.4} ms {tflops:>6.1} TF {:>6.3} ({:.1} %) {schedule}",
-            ratio.median, ratio.spread_pct
+            "{batch:>4} x {m:>4}x{n:>4}x{k:>4} {ms:>9.4} ms {tflops:>6.1} TF {:>6.3} ({:.1} %) {schedule}; \
+             chosen {of_choice:.3} {}",
+            ratio.median, ratio.spread_pct, kernels[CHOSEN].0
         );
     }
-    let mean = (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp();
-    println!("geometric mean {mean:.3}");
+    let mean = |logarithms: &[f64]| (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp();
+    println!("geometric mean {:.3}, of what the model chooses {:.3}", mean(&logarithms), mean(&of_choices));
 }

@@ -20,6 +20,8 @@ pub struct Load {
     /// Rows of A and of C, and matrices of B.
     pub rows: f64,
     pub weights: f64,
+    /// Whether a tile's rows of A are there to load beyond those that it stores: behind a group's last row the next group's begin.
+    pub next_rows_follow: bool,
 }
 
 impl Load {
@@ -27,13 +29,13 @@ impl Load {
     pub fn of_products(extents: &Extents) -> Self {
         let sizes @ [m, ..] = sizes(extents);
         let count = f64::from(products(extents));
-        Load { tiled: *extents, sizes, rows: count * f64::from(m), weights: count }
+        Load { tiled: *extents, sizes, rows: count * f64::from(m), weights: count, next_rows_follow: false }
     }
 
     /// Groups of as many rows each.
     pub fn of_equal_groups(extents: &Extents) -> Self {
         let ([m, n, k], groups) = (sizes(extents), matrices(extents).max(1));
-        Load::of_products(&batched_extents(groups, m.div_ceil(groups), n, k))
+        Load { next_rows_follow: true, ..Load::of_products(&batched_extents(groups, m.div_ceil(groups), n, k)) }
     }
 
     /// Groups as the loads of experts often are: sizes by Zipf's law, and some empty. Tiles of groups that are larger than the mean
@@ -54,6 +56,7 @@ impl Load {
             sizes: [m.div_ceil(filled), n, k],
             rows: f64::from(m),
             weights: f64::from(filled),
+            next_rows_follow: true,
         }
     }
 

@@ -37,6 +37,12 @@ const HAND_ON_US: f64 = 2.0;
 /// 309x32001x4096 and 8056x1001x1280 take 3.2 and 5.5 µs a tile of 112x192 and 128x256 beyond what stores by TMA were predicted to.
 const ORDINARY_STORES: f64 = 4.0;
 
+/// Tiles that are computed transposed are stored 16 columns at a time, of 16 bits one sector of L2. Rows of C that do not begin at
+/// sectors make two parts of each, and an H200 took 3.5, 3.8 and 4.9 µs a tile of 128x128, 128x128 and 176x128, at 57 products of
+/// 2904x184x48, 167 of 832x360x184 and 65 of 1032x888x176, where by rows of whole sectors or not transposed it took a half to a third.
+const PARTS_OF_SECTORS: f64 = 4.0;
+const SECTOR_BYTES: f64 = 32.0;
+
 /// What a kernel that reads few rows' factors in place takes over what the constants, fitted to others, say. An H200 took 1.9 and 2.2
 /// where a weight's rows lie across K (1x21841x1024 and 1x51866x1280), 0.9 to 1.2 where they lie along it
 /// (`docs/results/drawn-h200/odd-seed2.txt`).
@@ -94,9 +100,10 @@ impl Model {
             (true, true) => IN_PLACE_ACROSS_K,
             (true, false) => IN_PLACE_ALONG_K,
         };
-        let main_ms = turns.longest * stages * self.stage_ms(image, load.sizes, &copies, &turns);
+        let tile_ms = stages * self.stage_ms(image, load, &copies, &turns);
+        let main_ms = turns.longest * tile_ms;
         let memory_ms = load.bytes(image) / (machine.memory_gb_per_s * 1e6 * constants.memory);
-        let per_tile_ms = self.store_ms(image, load.sizes, &turns) + turns.longest * constants.tile_us * 1e-3;
+        let per_tile_ms = self.store_ms(image, load.sizes, tile_ms, &turns) + turns.longest * constants.tile_us * 1e-3;
         let all = norm(main_ms, memory_ms, constants.memory_norm)
             + per_tile_ms
             + self.split_ms(image, turns.longest)
@@ -114,7 +121,7 @@ impl Model {
     }
 
     /// What one stage of a tile takes: the slowest of three, and a share of the others.
-    fn stage_ms(&self, image: &Traits, sizes: [u32; 3], copies: &Copies, turns: &Turns) -> f64 {
+    fn stage_ms(&self, image: &Traits, load: &Load, copies: &Copies, turns: &Turns) -> f64 {
         let Model { machine, constants } = self;
         let geometry = &image.geometry;
         let (tile_m, tile_n, tile_k) =
@@ -122,7 +129,7 @@ impl Model {
         let rate_per_sm = machine.matrix_tflops * 1e9 * constants.sustained / f64::from(machine.sm_count.max(1));
         let reached = image.efficiency * image.instruction.share_of_rate(machine.capability);
         let compute_ms = 2.0 * tile_m * tile_n * tile_k / (rate_per_sm * reached);
-        let bytes = self.requested(image, sizes, copies) * tile_k * image.input_bytes;
+        let bytes = self.requested(image, load, copies) * tile_k * image.input_bytes;
         let share_of_sms = turns.active / f64::from(machine.sm_count.max(1));
         let l2_ms = bytes * share_of_sms / (constants.l2_gb_per_s * 1e6);
         let clustered = geometry.cluster_m * geometry.cluster_n > 1;
@@ -134,17 +141,18 @@ impl Model {
         slowest + constants.contention * (limits.iter().sum::<f64>() - slowest)
     }
 
-    /// Stores that nothing hides: cooperative consumers multiply nothing while they store.
-    fn store_ms(&self, image: &Traits, sizes: [u32; 3], turns: &Turns) -> f64 {
-        let constants = &self.constants;
-        let [_, n, _] = sizes;
-        // The portable family stores by vectors, into a copy where C lies elsewhere.
-        let stores_by_tma = image.instruction == Instruction::Wgmma;
-        let is_whole = f64::from(n) * image.output_bytes % f64::from(VECTOR_BYTES) == 0.0;
-        let slower = if stores_by_tma && !is_whole { ORDINARY_STORES } else { 1.0 };
-        let bytes = slower * f64::from(image.geometry.tile_m * image.geometry.columns) * image.output_bytes;
-        let hidden = if image.ping_pong { constants.ping_pong_store } else { 1.0 };
-        (1.0 + hidden * (turns.longest - 1.0).max(0.0)) * bytes / self.stored_per_ms()
+    /// Stores that nothing hides: cooperative consumers multiply nothing while they store. Others hide what takes no longer than a tile's
+    /// main loop does.
+    fn store_ms(&self, image: &Traits, sizes: [u32; 3], tile_ms: f64, turns: &Turns) -> f64 {
+        let slower = slower_stores(image, sizes);
+        let bytes = f64::from(image.geometry.tile_m * image.geometry.columns) * image.output_bytes;
+        let one_ms = slower * bytes / self.stored_per_ms();
+        let seen_ms = match (image.ping_pong, slower > 1.0) {
+            (false, _) => one_ms,
+            (true, false) => self.constants.ping_pong_store * one_ms,
+            (true, true) => (self.constants.ping_pong_store * one_ms).max(one_ms - tile_ms),
+        };
+        one_ms + seen_ms * (turns.longest - 1.0).max(0.0)
     }
 
     /// Bytes that an SM stores in a millisecond.
@@ -172,6 +180,20 @@ impl Model {
         let sent = 1.0 - 1.0 / f64::from(geometry.split_k);
         let bytes = f64::from(geometry.tile_m * geometry.tile_n * 4) * sent;
         longest * (self.constants.split_us * 1e-3 + bytes / (self.constants.peer_gb_per_s * 1e6))
+    }
+}
+
+/// What the stores of an image take over what those of whole units take.
+fn slower_stores(image: &Traits, [_, n, _]: [u32; 3]) -> f64 {
+    // The portable family stores by vectors, into a copy where C lies elsewhere.
+    if image.instruction != Instruction::Wgmma {
+        return 1.0;
+    }
+    let begin_at = |bytes: f64| f64::from(n) * image.output_bytes % bytes == 0.0;
+    match (begin_at(VECTOR_BYTES.into()), image.transposed && !begin_at(SECTOR_BYTES)) {
+        (false, _) => ORDINARY_STORES,
+        (true, true) => PARTS_OF_SECTORS,
+        (true, false) => 1.0,
     }
 }
 

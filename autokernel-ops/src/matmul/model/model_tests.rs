@@ -3,7 +3,7 @@ use autokernel_core::{Arch, ComputeCapability, Dtype};
 use super::*;
 use crate::matmul::extents::extents;
 use crate::matmul::problem::{Class, Layout, Problem};
-use crate::matmul::schedule::{Schedule, Sm90Schedule};
+use crate::matmul::schedule::{Mode, Schedule, Sm90Schedule};
 
 const H200: Machine =
     Machine { capability: ComputeCapability::new(9, 0), sm_count: 132, matrix_tflops: 989.4, memory_gb_per_s: 4800.0 };
@@ -116,6 +116,45 @@ fn the_side_with_few_tiles_is_walked_over_in_one_group() {
 }
 
 #[test]
+fn transposed_tiles_store_rows_that_begin_between_sectors_slowly() {
+    let plain = Sm90Schedule { mode: Mode::PingPong, consumers: 2, stages: 6, ..default() };
+    let swapped = Sm90Schedule { swap_ab: true, ..plain };
+    let slower = |schedule, n| ms(schedule, 32_000, n, 128) / ms(schedule, 32_000, 896, 128);
+    assert!((0.9..1.1).contains(&slower(plain, 888)));
+    assert!((1.5..4.0).contains(&slower(swapped, 888)), "{}", slower(swapped, 888));
+    let of_long_sums = ms(swapped, 32_000, 888, 8192) / ms(swapped, 32_000, 896, 8192);
+    assert!((0.9..1.1).contains(&of_long_sums), "the other consumer multiplies meanwhile: {of_long_sums}");
+}
+
+#[test]
+fn groups_of_any_size_are_walked_over_as_many_tiles_are() {
+    let of_products = Traits::new(&class(), &Schedule::Sm90(default()));
+    let of_groups = Traits { of_groups: true, ..of_products.clone() };
+    let group = |image: &Traits| image.raster(&extents(1024, 14336, 4096)).group;
+    assert_eq!((group(&of_products), group(&of_groups)), (32, 8));
+}
+
+#[test]
+fn tiles_that_share_lines_of_many_results_do_not_run_side_by_side() {
+    let image = Traits::new(&class(), &Schedule::Sm90(default()));
+    let order = |n, k| image.raster(&extents(2904, n, k)).order;
+    let [along_m, along_n] =
+        [crate::matmul::schedule::RasterOrder::AlongM, crate::matmul::schedule::RasterOrder::AlongN];
+    assert_eq!((order(184, 48), order(184, 4096), order(192, 48)), (along_m, along_n, along_n));
+}
+
+#[test]
+fn rows_behind_a_group_cost_what_loading_them_does_and_rows_past_an_edge_more() {
+    let image = Traits::new(&class(), &Schedule::Sm90(default()));
+    let of_groups = Load::of_equal_groups(&crate::matmul::extents::grouped_extents(64, 64 * 100, 4096, 4096));
+    let of_products = Load { next_rows_follow: false, ..of_groups };
+    let copies = Copies::new(&image, &of_groups);
+    let requested = |load: &Load| MODEL.requested(&image, load, &copies);
+    assert_eq!(requested(&of_groups), requested(&Load { sizes: [128, 4096, 4096], ..of_products }));
+    assert!(requested(&of_products) > requested(&of_groups));
+}
+
+#[test]
 fn a_long_sum_by_mma_sync_takes_longer_on_hopper_than_on_a_gpu_of_the_same_figures_without_wgmma() {
     let image = Traits::new(&class(), &Schedule::default_for(&class(), Arch::SM_80));
     let on = |major, minor| {
@@ -137,7 +176,11 @@ fn rows_past_an_edge_cost_more_than_rows_that_are_there() {
 fn neighbours_that_load_the_same_ask_for_it_once_and_those_that_share_a_sum_have_nothing_in_common() {
     let lined = Copies { bytes: 0.0, a_is_lined: true, b_is_lined: true };
     let requested = |schedule: Sm90Schedule, m| {
-        MODEL.requested(&Traits::new(&class(), &Schedule::Sm90(schedule)), [m, 8192, 8192], &lined)
+        MODEL.requested(
+            &Traits::new(&class(), &Schedule::Sm90(schedule)),
+            &Load::of_products(&extents(m, 8192, 8192)),
+            &lined,
+        )
     };
     let plain = Sm90Schedule { tile_m: 64, ..Sm90Schedule::PLAIN };
     assert_eq!(requested(plain, 128), 64.0 + 128.0 / 2.0);

@@ -2,6 +2,7 @@
 
 use super::copies::Copies;
 use super::instruction::Instruction;
+use super::load::Load;
 use super::{Model, Traits};
 
 /// Of what both SMs of a TPC load at once, the share that each asks for.
@@ -14,16 +15,17 @@ const CP_ASYNC_PADDING: f64 = 1.0;
 const STRADDLING_ACROSS_K: f64 = 1.8;
 
 impl Model {
-    /// Rows of A and columns of B that a block asks for in a stage: counted as if all were there and began at a line.
+    /// Rows of A and columns of B that a block asks for in a stage, as so many of those that are there and begin at a line.
     ///
     /// The blocks of a cluster load a share each. Neighbouring blocks of others run on the two SMs of a TPC and load the
     /// same columns of B where there are several tiles along M, else the same rows of A; these cross to the TPC once, but
     /// for rows across K that straddle lines. The blocks that share a sum load different parts of K, and nothing in common.
-    pub(super) fn requested(&self, image: &Traits, [m, n, _]: [u32; 3], copies: &Copies) -> f64 {
-        let geometry = &image.geometry;
+    pub(super) fn requested(&self, image: &Traits, load: &Load, copies: &Copies) -> f64 {
+        let (geometry, [m, n, _]) = (&image.geometry, load.sizes);
         let columns = n.saturating_mul(geometry.tile_n / geometry.columns);
         let alone = geometry.cluster_m * geometry.cluster_n * geometry.split_k > 1;
-        let rows = self.of_tile(geometry.tile_m, m, self.line(copies.a_is_lined, image.a_is_row_major));
+        let rows_there = if load.next_rows_follow { m.next_multiple_of(geometry.tile_m) } else { m };
+        let rows = self.of_tile(geometry.tile_m, rows_there, self.line(copies.a_is_lined, image.a_is_row_major));
         let columns = self.of_tile(geometry.tile_n, columns, self.line(copies.b_is_lined, !image.b_is_row_major));
         let of_pair = |is_shared: bool| if is_shared && !alone { OF_A_PAIR } else { 1.0 };
         let has_rows_of_tiles = m > geometry.tile_m;

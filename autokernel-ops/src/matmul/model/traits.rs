@@ -39,6 +39,10 @@ pub struct Traits {
     pub(super) ping_pong: bool,
     /// Blocks that one SM holds.
     pub(super) blocks_per_sm: u32,
+    /// Whether tiles are computed transposed, and so stored a few columns at a time.
+    pub(super) transposed: bool,
+    /// Whether rows are of groups, whose sizes nobody knows before.
+    pub(super) of_groups: bool,
     /// Whether clusters can share tiles.
     pub(super) stream_k: bool,
     /// Whether factors are read where they lie, whatever their rows begin at.
@@ -84,6 +88,8 @@ impl Traits {
             instruction,
             efficiency: efficiency(schedule),
             ping_pong,
+            transposed: matches!(schedule, Schedule::Sm90(schedule) if schedule.swap_ab),
+            of_groups: class.many() == Many::Groups,
             stream_k,
             reads_in_place: matches!(schedule, Schedule::Skinny(_)),
             a_is_row_major: !class.layout.transpose_a(),
