@@ -15,7 +15,9 @@ use crate::gpu::candidates;
 use crate::group_sizes::GroupSizes;
 use crate::intents::Intents;
 use crate::numbers;
+use crate::objective::Objective;
 use crate::outcome::Measurement;
+use crate::regime::Regime;
 use crate::stop::Stop;
 use crate::store::Store;
 use crate::study::{Kind, Link, Queue, Remote, Scope, Study, StudyUrl, Task};
@@ -73,12 +75,14 @@ impl Elsewhere {
     pub fn new(kind: &Kind, target: &Target, sizes: GroupSizes) -> Self {
         let Kind { gpu, driver, nvcc, .. } = kind.clone();
         let kernels = kernel_sources(&target.problem.class());
+        let objective = Objective::default();
         let environment = Environment {
+            regime: Regime::of(target, &gpu, objective),
             gpu: gpu.name.clone(),
             driver,
             nvcc,
             kernels,
-            objective: Default::default(),
+            objective,
             group_sizes: if numbers::has_groups(&target.problem) { sizes } else { GroupSizes::default() },
         };
         Elsewhere { about: About { environment, gpu, recorded_on: None, measurable: Measurable::Legal } }

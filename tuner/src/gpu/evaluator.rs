@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use autokernel_codegen::problem::Problem;
 use autokernel_codegen::schedule::Schedule;
 
 use super::bench::Bench;
@@ -21,12 +20,12 @@ pub struct GpuEvaluator {
 }
 
 impl GpuEvaluator {
-    /// An evaluator on `bench` of `problem`.
-    pub fn new(bench: Rc<RefCell<Bench>>, problem: &Problem, effort: Effort) -> Self {
+    /// An evaluator on `bench` of `target`.
+    pub fn new(bench: Rc<RefCell<Bench>>, target: &Target, effort: Effort) -> Self {
         let about = {
             let bench = bench.borrow();
             About {
-                environment: bench.environment(problem),
+                environment: bench.environment(target),
                 gpu: bench.gpu().facts.clone(),
                 recorded_on: None,
                 measurable: Measurable::Legal,

@@ -13,13 +13,16 @@ pub mod deadline;
 mod devices;
 mod evaluator;
 mod fanout;
+mod load;
 mod meter;
 pub mod pool;
 pub mod process;
 pub mod protocol;
 pub mod record;
+mod rounds;
 pub mod sampling;
 mod seeds;
+mod settling;
 mod worker;
 
 pub use bench::Bench;
