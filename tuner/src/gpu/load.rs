@@ -20,7 +20,7 @@ pub const MOST: usize = 24;
 /// their rest.
 pub const NEAR: f64 = 1.5;
 /// Rounds of candidates that are near the fastest, and of the others, whose places are far apart.
-pub const ROUNDS: u32 = 20;
+pub const ROUNDS: u32 = 16;
 pub const FEW_ROUNDS: u32 = 5;
 /// How often the reference runs in a round: its ratio is in every time.
 const REFERENCES: usize = 2;
@@ -28,7 +28,7 @@ const REFERENCES: usize = 2;
 /// clock.
 const ROUND_MS: f64 = 6.0;
 /// The shortest warm-up, in milliseconds, and the longest where rounds do not come to take alike.
-const WARM_UP_MS: (f64, f64) = (300.0, 1500.0);
+const WARM_UP_MS: (f64, f64) = (300.0, 1000.0);
 
 /// What times under load of one target are told by.
 #[derive(Debug, Default)]

@@ -34,7 +34,7 @@ impl Effort {
     pub const THOROUGH: Effort =
         Effort { min_samples: 30, max_samples: 200, noise_pct: 0.5, limit_ms: 100.0, rest_ms: REST_MS, energy_ms: 0.0 };
 
-    /// For no more than to know that it runs, and about how long: its time is taken under load.
+    /// For no more than to know that it runs, and about how long: its time is taken in rounds.
     pub const SOUNDING: Effort =
         Effort { min_samples: 3, max_samples: 3, noise_pct: 100.0, limit_ms: 5.0, rest_ms: 0.0, energy_ms: 0.0 };
 

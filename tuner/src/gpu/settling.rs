@@ -23,8 +23,8 @@ pub struct Settling {
 impl Settling {
     /// Rounds that must agree.
     const ROUNDS: usize = 3;
-    /// Within this share of the longest.
-    const WITHIN: f64 = 0.01;
+    /// Within this share of the longest: at its limit a chip wanders by so much for ever.
+    const WITHIN: f64 = 0.015;
     /// The most rounds, however short they are.
     pub const MAX_ROUNDS: usize = 50;
 
@@ -91,7 +91,7 @@ mod tests {
             });
             let last = &taken[taken.len().saturating_sub(3)..];
             let longest = last.iter().copied().fold(0.0, f64::max);
-            let agree = last.len() == 3 && last.iter().all(|ms| ms.is_finite() && longest - ms <= 0.01 * longest);
+            let agree = last.len() == 3 && last.iter().all(|ms| ms.is_finite() && longest - ms <= 0.015 * longest);
             let counted = |ms: &f64| if ms.is_finite() { ms.max(0.0) } else { 0.0 };
             let elapsed: f64 = taken.iter().map(counted).sum();
             assert_eq!(warmth == Warmth::Settled, agree && elapsed >= least, "case {case}: {taken:?}");

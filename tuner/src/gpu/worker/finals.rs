@@ -31,10 +31,6 @@ pub enum Contestant {
 /// Launches a contestant; the number rotates through the sets of buffers.
 pub type LaunchOf<'l> = &'l mut dyn FnMut(&Contestant, usize) -> Result<()>;
 
-/// Effort spent on learning how long a contestant takes.
-const CHOOSING: Effort =
-    Effort { min_samples: 10, max_samples: 20, noise_pct: 1.0, limit_ms: 20.0, rest_ms: 0.0, energy_ms: 0.0 };
-
 /// What came of a meeting: each contestant with its reply, those that could not be prepared with the reply alone.
 pub struct Met {
     /// In the order in which they came.
@@ -112,7 +108,7 @@ fn enter(
             (Contestant::Cublas { cublas, algorithm, epilogue }, ms, Some(chosen))
         }
         kernel @ Contestant::Kernel(_) => {
-            let measured = stopwatch.measure(tools, &CHOOSING, &mut |number| launch(&kernel, number))?;
+            let measured = stopwatch.measure(tools, &Effort::SOUNDING, &mut |number| launch(&kernel, number))?;
             (kernel, measured.timing.median_ms, None)
         }
     };
