@@ -276,15 +276,13 @@ impl Bench {
             return Ok(self.first()?.baseline(effort)?.outcome);
         }
         let (compiler, standard, seed) = (self.candidate_compiler(target)?, self.standard(target), self.seeds.next());
+        let not_timed = || Failure::Crash { detail: "there is no reference to time it with under load".to_owned() };
         let Some(reference) = standard.reference(reference_of(target), &[], &compiler)? else {
-            return Ok(Outcome::Failed(Failure::NotRecorded));
+            return Ok(Outcome::Failed(not_timed()));
         };
         let times = standard.times(reference, &[FinalContender::Cublas], load::ROUNDS, self.first()?, seed)?;
-        Ok(match times.map(|times| times.into_iter().next()) {
-            Ok(Some(Ok(measurement))) => Outcome::Measured(measurement),
-            Ok(Some(Err(failure))) | Err(failure) => Outcome::Failed(failure),
-            Ok(None) => Outcome::Failed(Failure::NotRecorded),
-        })
+        let time = times.and_then(|times| times.into_iter().next().unwrap_or_else(|| Err(not_timed())));
+        Ok(time.map_or_else(Outcome::Failed, Outcome::Measured))
     }
 
     /// What times under load of `target` are told by.

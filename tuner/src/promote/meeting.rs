@@ -28,8 +28,8 @@ pub struct FinalPlan {
 impl FinalPlan {
     /// Finalists unless somebody says otherwise.
     pub const FINALISTS: usize = 8;
-    /// From this time on, in milliseconds after a rest, where nobody timed it under load, a kernel runs at the power limit for most of a sustained load, where
-    /// the order of schedules is another: at 4096³ a schedule 2.5 % ahead under load did not qualify among the first 16.
+    /// From this time on, in milliseconds after a rest, a kernel runs at the power limit for most of a sustained load, where the
+    /// order of schedules is another: at 4096³ a schedule 2.5 % ahead under load did not qualify among the first 16 after rests.
     pub const LONG_MS: f64 = 0.1;
     /// For long kernels, this many times as many schedules meet in the first leg, if they are near enough.
     pub const LONG_FACTOR: usize = 6;
