@@ -126,38 +126,36 @@ impl Fanout<'_> {
         loop {
             // Opening takes seconds, which a GPU that comes too late for any job need not spend.
             let job = if sounded.len() < load::MOST { queue.next(!sounded.is_empty()) } else { None };
-            let result = match job {
-                Some(job) => {
-                    let begun = Instant::now();
-                    let measured = pool.open(open).and_then(|_| self.measure(pool, &job));
-                    let seconds = job.compile_seconds + begun.elapsed().as_secs_f64();
-                    match (measured, self.load) {
-                        (Ok(Outcome::Measured(sounding)), Some(_)) => {
-                            sounded.push(Sounded { job, sounding, seconds });
-                            continue;
-                        }
-                        (Ok(outcome), _) => {
-                            let sent = sender.send(Evaluated { schedule: job.schedule, outcome, seconds });
-                            queue.finished(1);
-                            if sent.is_err() {
-                                break;
-                            }
-                            continue;
-                        }
-                        (Err(error), _) => {
-                            sounded.push(Sounded { job, sounding: Measurement::new(f64::NAN, 0.0, 0), seconds });
-                            Err(error)
-                        }
+            let Some(job) = job else {
+                if sounded.is_empty() || queue.is_stopped() {
+                    break;
+                }
+                let met = self.meet(pool, &sounded, sender);
+                let jobs = std::mem::take(&mut sounded).into_iter().map(|one| one.job);
+                match met {
+                    Ok(()) => queue.finished(jobs.len()),
+                    Err(error) => {
+                        queue.put_back(jobs);
+                        return Err(error);
                     }
                 }
-                None if sounded.is_empty() || queue.is_stopped() => break,
-                None => self.meet(pool, &sounded, sender),
+                continue;
             };
-            let jobs = std::mem::take(&mut sounded);
-            match result {
-                Ok(()) => queue.finished(jobs.len()),
+            let begun = Instant::now();
+            let measured = pool.open(open).and_then(|_| self.measure(pool, &job));
+            let seconds = job.compile_seconds + begun.elapsed().as_secs_f64();
+            match measured {
+                Ok(Outcome::Measured(sounding)) if self.load.is_some() => {
+                    sounded.push(Sounded { job, sounding, seconds });
+                }
+                Ok(outcome) => {
+                    queue.finished(1);
+                    if sender.send(Evaluated { schedule: job.schedule, outcome, seconds }).is_err() {
+                        break;
+                    }
+                }
                 Err(error) => {
-                    queue.put_back(jobs.into_iter().map(|sounded| sounded.job));
+                    queue.put_back(sounded.into_iter().map(|one| one.job).chain([job]));
                     return Err(error);
                 }
             }
@@ -197,9 +195,9 @@ impl Fanout<'_> {
         };
         let seconds = begun.elapsed().as_secs_f64() / met.len() as f64;
         let evaluated = |(one, time): (&&Sounded, Result<Measurement, Failure>)| {
-            let Measurement { resources, throttled, .. } = one.sounding;
+            let resources = one.sounding.resources;
             let outcome = match time {
-                Ok(time) => Outcome::Measured(Measurement { resources, throttled, check_seed: Some(seed), ..time }),
+                Ok(time) => Outcome::Measured(Measurement { resources, check_seed: Some(seed), ..time }),
                 Err(failure) => Outcome::Failed(failure),
             };
             Evaluated { schedule: one.job.schedule, outcome, seconds: one.seconds + seconds }
