@@ -252,8 +252,8 @@ impl Bench {
         let compiler = self.candidate_compiler(target)?;
         let is_loaded = self.regime(target) == Regime::Load;
         let effort = if is_loaded { Effort::SOUNDING } else { Effort { energy_ms: self.energy_ms(), ..effort } };
-        let standard = self.standard(target);
-        let load = is_loaded.then(|| (&*standard, reference_of(target)));
+        let standard = is_loaded.then(|| self.standard(target));
+        let load = standard.as_deref();
         let mut pools = std::mem::take(&mut self.pools);
         let fanout = Fanout { compiler, threads: self.threads, effort, load, seeds: &self.seeds, intents };
         let result = fanout.run(&mut pools, schedules, || self.request_to_open(target), done);
@@ -277,7 +277,7 @@ impl Bench {
         }
         let (compiler, standard, seed) = (self.candidate_compiler(target)?, self.standard(target), self.seeds.next());
         let not_timed = || Failure::Crash { detail: "there is no reference to time it with under load".to_owned() };
-        let Some(reference) = standard.reference(reference_of(target), &[], &compiler)? else {
+        let Some(reference) = standard.reference(&[], &compiler)? else {
             return Ok(Outcome::Failed(not_timed()));
         };
         let times = standard.times(reference, &[FinalContender::Cublas], load::ROUNDS, self.first()?, seed)?;
@@ -290,7 +290,7 @@ impl Bench {
         if let Some((_, standard)) = self.standards.iter().find(|(of, _)| of == target) {
             return Arc::clone(standard);
         }
-        let standard = Arc::new(Standard::default());
+        let standard = Arc::new(Standard::new(target, &self.gpu.facts));
         self.standards.push((target.clone(), Arc::clone(&standard)));
         standard
     }
@@ -389,11 +389,6 @@ impl Bench {
 /// Seed of the inputs that timing rotates through: times of the same data can be compared from run to run. Checks draw
 /// theirs afresh.
 const TIMING_SEED: u64 = 0x6175_746f_6b65_726e;
-
-/// What runs at any shape of `target`, the same in every run.
-fn reference_of(target: &Target) -> Schedule {
-    target.problem.class().default_schedule(target.arch)
-}
 
 fn unusable(reason: String) -> EvaluatorError {
     EvaluatorError {

@@ -27,8 +27,8 @@ pub struct Fanout<'b> {
     pub threads: usize,
     /// How thoroughly candidates are timed; of those that are timed under load, how much is spent on knowing that they run.
     pub effort: Effort,
-    /// What times under load are told by, and the schedule that is the reference; each is timed after a rest if there is none.
-    pub load: Option<(&'b Standard, Schedule)>,
+    /// What times under load are told by; each is timed after a rest if there is nothing.
+    pub load: Option<&'b Standard>,
     /// Where the seeds of the checks come from.
     pub seeds: &'b Seeds,
     /// Is told before each launch.
@@ -178,10 +178,10 @@ impl Fanout<'_> {
 
     /// What became of each under load. Where the worker falls, each meets the reference alone, so that the guilty is known.
     fn times(&self, pool: &mut GpuPool, met: &[&Sounded], rounds: u32) -> Result<Vec<Evaluated>, EvaluatorError> {
-        let Some((standard, default)) = self.load.filter(|_| !met.is_empty()) else { return Ok(Vec::new()) };
+        let Some(standard) = self.load.filter(|_| !met.is_empty()) else { return Ok(Vec::new()) };
         let begun = Instant::now();
         let candidates: Vec<Candidate> = met.iter().map(|one| one.job.candidate()).collect();
-        let Some(reference) = standard.reference(default, &candidates, &self.compiler)? else { return Ok(Vec::new()) };
+        let Some(reference) = standard.reference(&candidates, &self.compiler)? else { return Ok(Vec::new()) };
         let entrants: Vec<FinalContender> = candidates.into_iter().map(FinalContender::Candidate).collect();
         let seed = self.seeds.next();
         let told = match standard.times(reference, &entrants, rounds, pool, seed)? {
