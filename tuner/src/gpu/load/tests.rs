@@ -109,7 +109,11 @@ fn reference_schedule() -> Schedule {
 }
 
 fn times(chip: &mut Chip, standard: &Standard, kernels: &[Kernel]) -> Vec<Measurement> {
-    let (replies, settled) = chip.replies(&RESTED, kernels, ROUNDS);
+    times_by(&RESTED, chip, standard, kernels)
+}
+
+fn times_by(reference: &Kernel, chip: &mut Chip, standard: &Standard, kernels: &[Kernel]) -> Vec<Measurement> {
+    let (replies, settled) = chip.replies(reference, kernels, ROUNDS);
     let told = standard.told(reference_schedule(), replies, settled).unwrap();
     told.into_iter().map(Result::unwrap).collect()
 }
@@ -142,6 +146,38 @@ fn batches_of_gpus_that_hold_other_clocks_are_on_one_scale() {
     for (first, second) in first.iter().zip(&second) {
         assert!((second.median_ms / first.median_ms - 1.0).abs() < 0.01, "{first:?} and {second:?}");
     }
+}
+
+#[test]
+fn a_reference_that_mostly_waits_lets_times_wander_with_the_clock_and_one_like_the_candidates_does_not() {
+    let slow = Kernel { computes_ms: 0.06, waits_ms: 0.2 };
+    let wander = |reference: &Kernel| {
+        let standard = Standard::default();
+        let of_limit = |limit: f64| {
+            times_by(reference, &mut Chip { limit, ..Chip::new(6) }, &standard, &[LOADED, RESTED, RESTED])[1].median_ms
+        };
+        let (first, second) = (of_limit(700.0), of_limit(600.0));
+        (second / first - 1.0).abs()
+    };
+    assert!(wander(&slow) > 0.03, "{}", wander(&slow));
+    assert!(wander(&RESTED) < 0.005, "{}", wander(&RESTED));
+}
+
+#[test]
+fn the_reference_is_what_arithmetic_expects_to_be_fastest_in_the_defaults_order_of_tiles_and_the_same_each_time() {
+    let brief = brief();
+    let target = Target { shape: autokernel_codegen::matmul::extents(900, 5120, 5120), ..brief.target.clone() };
+    let standard = Standard::new(&target, &brief.gpu);
+    let default = target.problem.class().default_schedule(target.arch);
+    assert_eq!(standard.wanted.last(), Some(&default), "where the first does not compile");
+    let [expected, _] = standard.wanted[..] else { panic!("{:?}", standard.wanted) };
+    let ms = |schedule: &Schedule| {
+        let forecast = target.problem.class().forecast(schedule, None, brief.gpu.machine());
+        forecast.unwrap().predicted_ms(&target.shape)
+    };
+    assert!(ms(&expected) < 0.9 * ms(&default), "{expected}");
+    assert_eq!(expected.value("raster_group"), default.value("raster_group"));
+    assert_eq!(Standard::new(&target, &brief.gpu).wanted, standard.wanted);
 }
 
 /// What the load makes of the schedules of a space: those with few stages compute, those with many wait.
