@@ -8,8 +8,8 @@ use std::sync::OnceLock;
 use autokernel_codegen::schedule::Schedule;
 use autokernel_runtime::timing::Statistics;
 
+use super::candidates::candidates;
 use super::compile::{CandidateCompiler, Compiled};
-use super::evaluator::candidates;
 use super::pool::GpuPool;
 use super::protocol::{Candidate, FinalContender, FinalReply, FinalRounds};
 use crate::Target;

@@ -7,6 +7,7 @@
 //! measures whole spaces with it, for replay where there is no GPU.
 
 mod bench;
+mod candidates;
 pub mod cli;
 pub mod compile;
 pub mod deadline;
@@ -26,8 +27,8 @@ mod settling;
 mod worker;
 
 pub use bench::Bench;
+#[cfg(feature = "study")]
+pub(crate) use candidates::candidates;
 pub use devices::Devices;
 pub use evaluator::GpuEvaluator;
-#[cfg(feature = "study")]
-pub(crate) use evaluator::candidates;
 pub use seeds::Seeds;
