@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::group_sizes::GroupSizes;
 use crate::objective::Objective;
+use crate::regime::Regime;
 
 /// Where a time was measured. Times from different environments are never taken for one another.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -25,6 +26,9 @@ pub struct Environment {
     /// How large the groups of grouped products were, which their extents do not say.
     #[serde(default, skip_serializing_if = "GroupSizes::is_zipf")]
     pub group_sizes: GroupSizes,
+    /// In which state of the GPU schedules were timed: a schedule that was tried after a rest is tried again under load.
+    #[serde(default, skip_serializing_if = "Regime::is_rest")]
+    pub regime: Regime,
 }
 
 /// The hash of the CUDA files that this build makes kernels of `class` of, for [`Environment::kernels`]: 12 hexadecimal

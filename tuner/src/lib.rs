@@ -57,6 +57,7 @@ mod profile;
 pub mod promote;
 mod proposer;
 pub mod range;
+pub mod regime;
 pub mod replay;
 pub mod report;
 pub mod session;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use autokernel_codegen::nvcc::PtxasReport;
-use autokernel_codegen::schedule::BrokenRule;
+use autokernel_codegen::schedule::{BrokenRule, Schedule};
 use autokernel_core::{Implausible, check_amount, check_ms};
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +41,21 @@ pub struct Measurement {
     /// The kernel's resources, where it was compiled here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resources: Option<PtxasReport>,
+    /// What the time is told by, where it was taken under load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<UnderLoad>,
+}
+
+/// How a time under load is told: as that of a reference schedule, which ran in turn with it, times their ratio. The clock of the
+/// moment is in both, and so in neither.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UnderLoad {
+    /// The reference.
+    pub reference: Schedule,
+    /// The time over that of the reference.
+    pub ratio: f64,
+    /// Whether rounds took alike before the first that counts, so that the clock was that of a sustained load.
+    pub settled: bool,
 }
 
 impl Measurement {
@@ -55,6 +70,7 @@ impl Measurement {
             throttled: 0,
             check_seed: None,
             resources: None,
+            load: None,
         }
     }
 
@@ -71,6 +87,9 @@ impl Measurement {
         check_ms("median_ms", self.median_ms)?;
         if let Some(energy_mj) = self.energy_mj {
             check_amount("energy_mj", energy_mj)?;
+        }
+        if let Some(UnderLoad { ratio, .. }) = self.load {
+            check_amount("ratio", ratio)?;
         }
         check_amount("spread_pct", self.spread_pct)
     }

@@ -40,7 +40,7 @@ fn at_13(action: &str) -> String {
 
 fn deadlines() -> Deadlines {
     let evaluate = Duration::from_millis(700);
-    Deadlines { open: Duration::from_secs(20), evaluate: Limit::fixed(evaluate), finals: evaluate }
+    Deadlines { open: Duration::from_secs(20), evaluate: Limit::fixed(evaluate), finals: evaluate, load: evaluate }
 }
 
 fn problem() -> Problem {
@@ -174,8 +174,17 @@ fn a_final_that_takes_the_worker_down_is_an_error_and_not_a_result() {
     let mut pool = opened(r#"*'"request":"final"'*) exit 1;;"#);
     let contenders = vec![FinalContender::Candidate(candidate(8)), FinalContender::Cublas];
     assert!(
-        pool.finals(&FinalRounds { contenders, rounds: 3, round_ms: 1.0, warm_up_ms: 1.0, energy_ms: 0.0, seed: 1 })
-            .is_err()
+        pool.finals(&FinalRounds {
+            contenders,
+            rounds: 3,
+            round_ms: 1.0,
+            warm_up_ms: 1.0,
+            settle_ms: 0.0,
+            check_again: false,
+            energy_ms: 0.0,
+            seed: 1,
+        })
+        .is_err()
     );
     assert_measures_on(&mut pool, 1);
 }

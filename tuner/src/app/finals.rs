@@ -41,7 +41,7 @@ pub fn finals(args: &FinalArgs, stop: &Stop) -> Result<Ending, AppError> {
         return Err(AppError::NothingJournaled { journal: journal.path().to_owned() });
     }
     for target in &targets {
-        let mut evaluator = GpuEvaluator::new(Rc::clone(&bench), &target.problem, Effort::THOROUGH);
+        let mut evaluator = GpuEvaluator::new(Rc::clone(&bench), target, Effort::THOROUGH);
         let trials: Vec<Trial> = journal.records().trials_of(target, &evaluator.about().environment).cloned().collect();
         if let Some(count) = args.long {
             outln!("{target}: {} trials", trials.len());
@@ -97,7 +97,7 @@ fn targets(args: &FinalArgs, journal: &Journal, bench: &Bench) -> Vec<Target> {
         let (target, class) = (&*trial.target, trial.target.problem.class());
         let wanted =
             is_wanted(&args.shape, &target.shape) && args.problem.as_ref().is_none_or(|slug| *slug == class.slug());
-        if wanted && !targets.contains(target) && *trial.environment == bench.environment(&target.problem) {
+        if wanted && !targets.contains(target) && *trial.environment == bench.environment(target) {
             targets.push(target.clone());
         }
     }

@@ -17,6 +17,7 @@ const ROUNDS: Rounds = Rounds { count: 25, round_ms: 6.0, warm_up_ms: 1000.0 };
 
 /// A schedule by its search's time, and its standing in two long measurements.
 struct Standing {
+    schedule: Schedule,
     searched: f64,
     long: f64,
     again: f64,
@@ -88,7 +89,8 @@ fn print(long: &[(Schedule, f64)], again: &[(Schedule, f64)], first: &[(Schedule
     let standings: Vec<Standing> = drawn
         .iter()
         .filter_map(|(schedule, searched)| {
-            Some(Standing { searched: *searched, long: of(long, schedule)?, again: of(again, schedule)? })
+            let (long, again) = (of(long, schedule)?, of(again, schedule)?);
+            Some(Standing { schedule: *schedule, searched: *searched, long, again })
         })
         .collect();
     if standings.len() < 2 {
@@ -103,6 +105,10 @@ fn print(long: &[(Schedule, f64)], again: &[(Schedule, f64)], first: &[(Schedule
         rank_correlation(&searched, &long),
         rank_correlation(&long, &again)
     );
+    outln!("  each         ms in the search; in both, over the usual time of a round");
+    for Standing { schedule, searched, long, again } in &standings {
+        outln!("    {searched:.5}  {long:.4}  {again:.4}  {schedule}");
+    }
 }
 
 /// Spearman's: the correlation of ranks, where equals have the mean of theirs.

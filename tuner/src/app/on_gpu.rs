@@ -49,7 +49,7 @@ pub fn jobs(args: &TuneArgs, wanted: &Wanted<'_>) -> Result<Option<Vec<Job>>, Ev
     let targets = targets(&args.filter, wanted, arch);
     let bench = bench.into_shared();
     let job = |target: Target| {
-        let evaluator = GpuEvaluator::new(Rc::clone(&bench), &target.problem, Effort::THOROUGH);
+        let evaluator = GpuEvaluator::new(Rc::clone(&bench), &target, Effort::THOROUGH);
         let evaluator = Box::new(evaluator);
         Job { target, evaluator }
     };

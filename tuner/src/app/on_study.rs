@@ -15,7 +15,9 @@ use crate::gpu::candidates;
 use crate::group_sizes::GroupSizes;
 use crate::intents::Intents;
 use crate::numbers;
+use crate::objective::Objective;
 use crate::outcome::Measurement;
+use crate::regime::RegimeChoice;
 use crate::stop::Stop;
 use crate::store::Store;
 use crate::study::{Kind, Link, Queue, Remote, Scope, Study, StudyUrl, Task};
@@ -58,7 +60,8 @@ pub fn jobs(args: &TuneArgs, url: &StudyUrl, wanted: &Wanted<'_>, stop: &Stop) -
     let Some(kind) = Kind::all(queue.link(), lease)?.into_iter().find(serves) else { return Ok(None) };
     let targets = on_gpu::targets(&args.filter, wanted, kind.arch);
     let sizes = args.gpu.group_sizes;
-    let job = |target: Target| Job { evaluator: Box::new(Elsewhere::new(&kind, &target, sizes)), target };
+    let job =
+        |target: Target| Job { evaluator: Box::new(Elsewhere::new(&kind, &target, sizes, args.gpu.regime)), target };
     let jobs: Vec<Job> = targets.into_iter().map(job).collect();
     Ok((!jobs.is_empty()).then_some(jobs))
 }
@@ -69,16 +72,19 @@ pub struct Elsewhere {
 }
 
 impl Elsewhere {
-    /// A GPU of `kind`, for `target`, with groups of those `sizes` if it has groups: workers that draw others do not serve it.
-    pub fn new(kind: &Kind, target: &Target, sizes: GroupSizes) -> Self {
+    /// A GPU of `kind`, for `target`, with groups of those `sizes` if it has groups, in the state that `regime` says: workers that draw
+    /// others, or time in another, do not serve it.
+    pub fn new(kind: &Kind, target: &Target, sizes: GroupSizes, regime: RegimeChoice) -> Self {
         let Kind { gpu, driver, nvcc, .. } = kind.clone();
         let kernels = kernel_sources(&target.problem.class());
+        let objective = Objective::default();
         let environment = Environment {
+            regime: regime.of(target, &gpu, objective),
             gpu: gpu.name.clone(),
             driver,
             nvcc,
             kernels,
-            objective: Default::default(),
+            objective,
             group_sizes: if numbers::has_groups(&target.problem) { sizes } else { GroupSizes::default() },
         };
         Elsewhere { about: About { environment, gpu, recorded_on: None, measurable: Measurable::Legal } }
@@ -132,7 +138,7 @@ mod tests {
         let kind = Kind { gpu, arch: Arch::SM_90A, driver: "1".to_owned(), nvcc: "2".to_owned() };
         let sizes = |problem: &Problem| {
             let target = Target { problem: problem.clone(), arch: kind.arch, shape: extents(1, 2, 3) };
-            Elsewhere::new(&kind, &target, GroupSizes::Even).about().environment.group_sizes
+            Elsewhere::new(&kind, &target, GroupSizes::Even, RegimeChoice::Auto).about().environment.group_sizes
         };
         assert_eq!(numbers::tests::grouped().each_ref().map(sizes), [GroupSizes::Even; 3]);
         assert!(Problem::built_in().iter().all(|problem| sizes(problem).is_zipf()));

@@ -14,6 +14,7 @@ use super::work_args::process_name;
 use crate::evaluate::Evaluator;
 use crate::gpu::candidates;
 use crate::group_sizes::GroupSizes;
+use crate::regime::RegimeChoice;
 use crate::stop::Stop;
 use crate::study::{Kind, Link, Queue, Searcher, StudyUrl, Task, Wanted};
 use crate::target::Target;
@@ -28,8 +29,8 @@ const LOOK: Duration = Duration::from_secs(1);
 pub fn watch(args: &TuneArgs, url: &StudyUrl, stop: &Stop) -> Result<Ending, AppError> {
     let name = process_name();
     errln!("{name} watches {url} for what is demanded");
-    let sizes = args.gpu.group_sizes;
-    let task = |wanted: &Wanted, kind: &Kind| task(wanted, kind, sizes);
+    let (sizes, regime) = (args.gpu.group_sizes, args.gpu.regime);
+    let task = |wanted: &Wanted, kind: &Kind| task(wanted, kind, sizes, regime);
     let mut searcher = Searcher::new(Queue::open(Link::open(url, stop)?)?, name)?;
     let (mut idle_since, mut searched) = (Instant::now(), 0_u32);
     while !stop.is_requested() {
@@ -41,7 +42,7 @@ pub fn watch(args: &TuneArgs, url: &StudyUrl, stop: &Stop) -> Result<Ending, App
             continue;
         };
         let outputs = Outputs::new(&args.out.join(folder_of(&taken.kind)).join(taken.target.slug()), None);
-        let evaluator = Box::new(Elsewhere::new(&taken.kind, &taken.target, sizes));
+        let evaluator = Box::new(Elsewhere::new(&taken.kind, &taken.target, sizes, regime));
         let job = Job { evaluator, target: taken.target.clone() };
         let jobs = served(url, vec![job], stop)?;
         // What others promoted meanwhile is not in use here before somebody writes it into the config.
@@ -64,8 +65,8 @@ fn folder_of(Kind { gpu, driver, nvcc, .. }: &Kind) -> String {
 }
 
 /// The task of what is wanted on a kind of GPU.
-fn task(wanted: &Wanted, kind: &Kind, sizes: GroupSizes) -> Task {
+fn task(wanted: &Wanted, kind: &Kind, sizes: GroupSizes, regime: RegimeChoice) -> Task {
     let target = Target { problem: wanted.problem.clone(), arch: kind.arch, shape: wanted.shape };
-    let environment = Elsewhere::new(kind, &target, sizes).about().environment.clone();
+    let environment = Elsewhere::new(kind, &target, sizes, regime).about().environment.clone();
     Task { target: target.into(), environment: environment.into() }
 }

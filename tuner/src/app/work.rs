@@ -90,12 +90,12 @@ impl Here {
     fn ungated(&self, task: &Task) -> Option<Box<dyn Evaluator>> {
         match &self.what {
             What::Gpus(gpus) => {
-                let problem = &task.target.problem;
+                let target = &*task.target;
                 let serves = {
                     let gpus = gpus.borrow();
-                    gpus.environment(problem) == *task.environment && gpus.runs(task.target.arch)
+                    gpus.environment(target) == *task.environment && gpus.runs(target.arch)
                 };
-                serves.then(|| Box::new(GpuEvaluator::new(Rc::clone(gpus), problem, Effort::THOROUGH)) as Box<_>)
+                serves.then(|| Box::new(GpuEvaluator::new(Rc::clone(gpus), target, Effort::THOROUGH)) as Box<_>)
             }
             What::Spaces(library, delay) => {
                 let recorded = |(_, recording): &&(String, Arc<Recording>)| {

@@ -43,6 +43,7 @@ pub(super) fn trials() -> Vec<Trial> {
             kernels: "3".to_owned(),
             objective: Default::default(),
             group_sizes: Default::default(),
+            regime: Default::default(),
         }
         .into(),
         outcome: outcome(at),

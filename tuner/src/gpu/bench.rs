@@ -16,6 +16,7 @@ use super::compile::{self, COMPILE_LIMIT, CandidateCompiler, ImageForm};
 use super::deadline::{Limit, SharedLimit};
 use super::devices::Devices;
 use super::fanout::Fanout;
+use super::load::{self, Standard};
 use super::pool::{Deadlines, GpuPool};
 use super::process::WorkerCommand;
 use super::protocol::{Candidate, FinalContender, FinalReply, FinalRounds, Gpu, Open, Opened};
@@ -30,6 +31,7 @@ use crate::intents::Intents;
 use crate::numbers;
 use crate::objective::Objective;
 use crate::outcome::{Failure, Measurement, Outcome};
+use crate::regime::{Regime, RegimeChoice};
 
 /// GPUs of one kind, an nvcc, and what a time measured with them depends on.
 pub struct Bench {
@@ -44,6 +46,9 @@ pub struct Bench {
     seeds: Seeds,
     objective: Objective,
     group_sizes: GroupSizes,
+    regime: RegimeChoice,
+    /// What times under load are told by, of each target that had some.
+    standards: Vec<(Target, Arc<Standard>)>,
 }
 
 impl Bench {
@@ -91,6 +96,8 @@ impl Bench {
             seeds: Seeds::random(),
             objective: Objective::Time,
             group_sizes: GroupSizes::default(),
+            regime: RegimeChoice::Rest,
+            standards: Vec::new(),
         })
     }
 
@@ -102,6 +109,11 @@ impl Bench {
     /// The same bench with groups of such sizes, on which grouped products are checked and timed.
     pub fn with_group_sizes(self, group_sizes: GroupSizes) -> Self {
         Bench { group_sizes, ..self }
+    }
+
+    /// The same bench with schedules timed in that state of the GPU; after a rest unless it is said.
+    pub fn timing(self, regime: RegimeChoice) -> Self {
+        Bench { regime, ..self }
     }
 
     /// The same bench for searches that make `objective` small.
@@ -155,8 +167,18 @@ impl Bench {
         ImageForm::on_device(arch, self.gpu.compute_capability).is_some()
     }
 
-    /// What a time measured here of `problem` depends on.
-    pub fn environment(&self, problem: &Problem) -> Environment {
+    /// The state of the GPU in which schedules of `target` are timed.
+    pub fn regime(&self, target: &Target) -> Regime {
+        self.regime.of(target, &self.gpu.facts, self.objective)
+    }
+
+    /// What a time measured here of `target` depends on.
+    pub fn environment(&self, target: &Target) -> Environment {
+        Environment { regime: self.regime(target), ..self.rested(&target.problem) }
+    }
+
+    /// What a time of `problem` after a rest depends on.
+    pub fn rested(&self, problem: &Problem) -> Environment {
         Environment {
             gpu: self.gpu.facts.name.clone(),
             driver: self.gpu.driver.clone(),
@@ -164,6 +186,7 @@ impl Bench {
             kernels: kernel_sources(&problem.class()),
             objective: self.objective,
             group_sizes: if numbers::has_groups(problem) { self.group_sizes } else { GroupSizes::default() },
+            regime: Regime::Rest,
         }
     }
 
@@ -227,9 +250,12 @@ impl Bench {
         done: Done<'_>,
     ) -> Result<(), EvaluatorError> {
         let compiler = self.candidate_compiler(target)?;
-        let effort = Effort { energy_ms: self.energy_ms(), ..effort };
+        let is_loaded = self.regime(target) == Regime::Load;
+        let effort = if is_loaded { Effort::SOUNDING } else { Effort { energy_ms: self.energy_ms(), ..effort } };
+        let standard = is_loaded.then(|| self.standard(target));
+        let load = standard.as_deref();
         let mut pools = std::mem::take(&mut self.pools);
-        let fanout = Fanout { compiler, threads: self.threads, effort, seeds: &self.seeds, intents };
+        let fanout = Fanout { compiler, threads: self.threads, effort, load, seeds: &self.seeds, intents };
         let result = fanout.run(&mut pools, schedules, || self.request_to_open(target), done);
         self.pools = pools;
         for (place, error) in result?.into_iter().rev() {
@@ -246,7 +272,27 @@ impl Bench {
     /// The GPU or its worker is lost.
     pub fn baseline(&mut self, target: &Target, effort: Effort) -> Result<Outcome, EvaluatorError> {
         self.prepare(target)?;
-        Ok(self.first()?.baseline(effort)?.outcome)
+        if self.regime(target) == Regime::Rest {
+            return Ok(self.first()?.baseline(effort)?.outcome);
+        }
+        let (compiler, standard, seed) = (self.candidate_compiler(target)?, self.standard(target), self.seeds.next());
+        let not_timed = || Failure::Crash { detail: "there is no reference to time it with under load".to_owned() };
+        let Some(reference) = standard.reference(&[], &compiler)? else {
+            return Ok(Outcome::Failed(not_timed()));
+        };
+        let times = standard.times(reference, &[FinalContender::Cublas], load::ROUNDS, self.first()?, seed)?;
+        let time = times.and_then(|times| times.into_iter().next().unwrap_or_else(|| Err(not_timed())));
+        Ok(time.map_or_else(Outcome::Failed, Outcome::Measured))
+    }
+
+    /// What times under load of `target` are told by.
+    fn standard(&mut self, target: &Target) -> Arc<Standard> {
+        if let Some((_, standard)) = self.standards.iter().find(|(of, _)| of == target) {
+            return Arc::clone(standard);
+        }
+        let standard = Arc::new(Standard::new(target, &self.gpu.facts));
+        self.standards.push((target.clone(), Arc::clone(&standard)));
+        standard
     }
 
     /// Measures contenders again on one GPU, in turn within each round.
@@ -298,6 +344,8 @@ impl Bench {
             rounds: rounds.count,
             round_ms: rounds.round_ms,
             warm_up_ms: rounds.warm_up_ms,
+            settle_ms: 0.0,
+            check_again: false,
             energy_ms: self.energy_ms(),
             seed: self.seeds.next(),
         };

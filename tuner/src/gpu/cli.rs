@@ -33,6 +33,7 @@ use crate::folder;
 use crate::group_sizes::GroupSizes;
 use crate::options::{not_negative, of_dims, shape};
 use crate::promote::FinalPlan;
+use crate::regime::RegimeChoice;
 use crate::replay::Recording;
 
 /// On which GPUs.
@@ -49,6 +50,10 @@ pub struct GpuArgs {
     /// of one are not taken for those of another; a study's workers serve those that they were started with.
     #[arg(long, value_enum, default_value_t, value_name = "SIZES")]
     pub group_sizes: GroupSizes,
+    /// In which state of the GPU schedules are timed: each after a rest, in turn with a reference that keeps the GPU under load, or so
+    /// where arithmetic bounds a launch for 0.03 ms and more. Times of one are not taken for those of the other.
+    #[arg(long, value_enum, default_value_t, value_name = "STATE")]
+    pub regime: RegimeChoice,
     /// Kernels that are compiled at once [default: one for each core].
     #[arg(long, value_name = "N")]
     pub compile_threads: Option<NonZeroUsize>,
@@ -60,7 +65,7 @@ pub struct GpuArgs {
 /// How many qualify for a final.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct FinalistArgs {
-    /// Schedules of a search that meet what is in use in its final; up to six times as many if they take 0.1 ms or more.
+    /// Schedules of a search that meet what is in use in its final; up to six times as many if they take 0.1 ms or more after rests.
     #[arg(long, value_name = "N", default_value_t = FinalPlan::FINALISTS, value_parser = finalists, help_heading = "GPUs and finals")]
     pub finalists: usize,
 }
@@ -88,7 +93,7 @@ impl GpuArgs {
                 if let Some(reason) = &bench.gpu().no_nvml {
                     errln!("note: without NVML, throttling is told from the SM's own counter alone ({reason})");
                 }
-                let bench = bench.with_group_sizes(self.group_sizes);
+                let bench = bench.with_group_sizes(self.group_sizes).timing(self.regime);
                 Ok(Some(bench.with(self.check_seed.map(Seeds::of_run), self.compile_threads.map(NonZeroUsize::get))))
             }
             Err(error) if asked => Err(error),

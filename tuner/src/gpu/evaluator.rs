@@ -3,10 +3,10 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use autokernel_codegen::problem::Problem;
 use autokernel_codegen::schedule::Schedule;
 
 use super::bench::Bench;
+use super::candidates::candidates;
 use super::sampling::Effort;
 use crate::Target;
 use crate::evaluate::{About, Contender, Done, Evaluator, EvaluatorError, Final, Measurable, Rounds};
@@ -21,12 +21,12 @@ pub struct GpuEvaluator {
 }
 
 impl GpuEvaluator {
-    /// An evaluator on `bench` of `problem`.
-    pub fn new(bench: Rc<RefCell<Bench>>, problem: &Problem, effort: Effort) -> Self {
+    /// An evaluator on `bench` of `target`.
+    pub fn new(bench: Rc<RefCell<Bench>>, target: &Target, effort: Effort) -> Self {
         let about = {
             let bench = bench.borrow();
             About {
-                environment: bench.environment(problem),
+                environment: bench.environment(target),
                 gpu: bench.gpu().facts.clone(),
                 recorded_on: None,
                 measurable: Measurable::Legal,
@@ -75,10 +75,4 @@ impl Evaluator for GpuEvaluator {
     fn reference(&mut self, target: &Target) -> Result<Option<Measurement>, EvaluatorError> {
         Ok(self.bench.borrow_mut().baseline(target, self.effort)?.measurement().copied())
     }
-}
-
-/// The schedules of the family that serves the arch of `target` best, or of those of which one does.
-pub fn candidates(target: &Target) -> Vec<Schedule> {
-    let class = target.problem.class();
-    class.searched_families(target.arch).iter().flat_map(|&family| class.schedules(family, target.arch)).collect()
 }

@@ -10,13 +10,14 @@ use std::time::Instant;
 use autokernel_codegen::schedule::Schedule;
 
 use super::compile::{CandidateCompiler, CompileOutcome, Compiled, ImageGroup};
+use super::load::{self, Standard};
 use super::pool::GpuPool;
-use super::protocol::{Candidate, Evaluate, Open};
+use super::protocol::{Candidate, Evaluate, FinalContender, Open};
 use super::sampling::Effort;
 use super::seeds::Seeds;
 use crate::evaluate::{Done, Evaluated, EvaluatorError};
 use crate::intents::Intents;
-use crate::outcome::Outcome;
+use crate::outcome::{Failure, Measurement, Outcome};
 
 /// What a batch is measured with.
 pub struct Fanout<'b> {
@@ -24,8 +25,10 @@ pub struct Fanout<'b> {
     pub compiler: CandidateCompiler,
     /// Threads that compile.
     pub threads: usize,
-    /// How thoroughly candidates are timed.
+    /// How thoroughly candidates are timed; of those that are timed under load, how much is spent on knowing that they run.
     pub effort: Effort,
+    /// What times under load are told by; each is timed after a rest if there is nothing.
+    pub load: Option<&'b Standard>,
     /// Where the seeds of the checks come from.
     pub seeds: &'b Seeds,
     /// Is told before each launch.
@@ -119,32 +122,91 @@ impl Fanout<'_> {
         queue: &Queue,
         sender: &Sender<Evaluated>,
     ) -> Result<(), EvaluatorError> {
-        // Opening takes seconds, which a GPU that comes too late for any job need not spend.
-        let mut job = queue.next();
-        while let Some(current) = job {
+        let mut sounded: Vec<Sounded> = Vec::new();
+        loop {
+            // Opening takes seconds, which a GPU that comes too late for any job need not spend.
+            let job = if sounded.len() < load::MOST { queue.next(!sounded.is_empty()) } else { None };
+            let Some(job) = job else {
+                if sounded.is_empty() || queue.is_stopped() {
+                    break;
+                }
+                let met = self.meet(pool, &sounded, sender);
+                let jobs = std::mem::take(&mut sounded).into_iter().map(|one| one.job);
+                match met {
+                    Ok(()) => queue.finished(jobs.len()),
+                    Err(error) => {
+                        queue.put_back(jobs);
+                        return Err(error);
+                    }
+                }
+                continue;
+            };
             let begun = Instant::now();
-            match pool.open(open).and_then(|_| self.measure(pool, &current)) {
+            let measured = pool.open(open).and_then(|_| self.measure(pool, &job));
+            let seconds = job.compile_seconds + begun.elapsed().as_secs_f64();
+            match measured {
+                Ok(Outcome::Measured(sounding)) if self.load.is_some() => {
+                    sounded.push(Sounded { job, sounding, seconds });
+                }
                 Ok(outcome) => {
-                    let seconds = current.compile_seconds + begun.elapsed().as_secs_f64();
-                    let evaluated = Evaluated { schedule: current.schedule, outcome, seconds };
-                    queue.finished();
-                    if sender.send(evaluated).is_err() {
+                    queue.finished(1);
+                    if sender.send(Evaluated { schedule: job.schedule, outcome, seconds }).is_err() {
                         break;
                     }
                 }
                 Err(error) => {
-                    queue.put_back(current);
+                    queue.put_back(sounded.into_iter().map(|one| one.job).chain([job]));
                     return Err(error);
                 }
             }
-            job = queue.next();
         }
+        queue.finished(sounded.len());
         Ok(())
     }
 
+    /// Times under load what runs, the slow ones apart, and tells of each.
+    fn meet(&self, pool: &mut GpuPool, sounded: &[Sounded], sender: &Sender<Evaluated>) -> Result<(), EvaluatorError> {
+        let fastest = sounded.iter().map(|one| one.sounding.median_ms).fold(f64::INFINITY, f64::min);
+        let is_near = |one: &&Sounded| one.sounding.median_ms <= load::NEAR * fastest;
+        let (near, far): (Vec<&Sounded>, Vec<&Sounded>) = sounded.iter().partition(is_near);
+        let mut evaluated = self.times(pool, &near, load::ROUNDS)?;
+        evaluated.extend(self.times(pool, &far, load::FEW_ROUNDS)?);
+        // Without a receiver the batch is over.
+        evaluated.into_iter().for_each(|evaluated| drop(sender.send(evaluated)));
+        Ok(())
+    }
+
+    /// What became of each under load. Where the worker falls, each meets the reference alone, so that the guilty is known.
+    fn times(&self, pool: &mut GpuPool, met: &[&Sounded], rounds: u32) -> Result<Vec<Evaluated>, EvaluatorError> {
+        let Some(standard) = self.load.filter(|_| !met.is_empty()) else { return Ok(Vec::new()) };
+        let begun = Instant::now();
+        let candidates: Vec<Candidate> = met.iter().map(|one| one.job.candidate()).collect();
+        let Some(reference) = standard.reference(&candidates, &self.compiler)? else { return Ok(Vec::new()) };
+        let entrants: Vec<FinalContender> = candidates.into_iter().map(FinalContender::Candidate).collect();
+        let seed = self.seeds.next();
+        let told = match standard.times(reference, &entrants, rounds, pool, seed)? {
+            Ok(told) => told,
+            Err(failure) if met.len() == 1 => vec![Err(failure)],
+            Err(failure) => {
+                errln!("warning: schedules fell under load ({failure}); each meets the reference alone");
+                let alone = met.iter().map(|one| self.times(pool, &[one], rounds));
+                return Ok(alone.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect());
+            }
+        };
+        let seconds = begun.elapsed().as_secs_f64() / met.len() as f64;
+        let evaluated = |(one, time): (&&Sounded, Result<Measurement, Failure>)| {
+            let resources = one.sounding.resources;
+            let outcome = match time {
+                Ok(time) => Outcome::Measured(Measurement { resources, check_seed: Some(seed), ..time }),
+                Err(failure) => Outcome::Failed(failure),
+            };
+            Evaluated { schedule: one.job.schedule, outcome, seconds: one.seconds + seconds }
+        };
+        Ok(met.iter().zip(told).map(evaluated).collect())
+    }
+
     fn measure(&self, pool: &mut GpuPool, job: &Job) -> Result<Outcome, EvaluatorError> {
-        let candidate = Candidate { schedule: job.schedule, kernel: job.compiled.kernel.clone() };
-        let request = Evaluate { candidate, effort: self.effort, seed: self.seeds.next() };
+        let request = Evaluate { candidate: job.candidate(), effort: self.effort, seed: self.seeds.next() };
         if let Some(intents) = self.intents {
             intents.begin(pool.ordinal(), &job.schedule).map_err(|error| unwritten(&error))?;
         }
@@ -193,6 +255,19 @@ struct Job {
     compile_seconds: f64,
 }
 
+impl Job {
+    fn candidate(&self) -> Candidate {
+        Candidate { schedule: self.schedule, kernel: self.compiled.kernel.clone() }
+    }
+}
+
+/// A candidate that runs, and is to be timed under load.
+struct Sounded {
+    job: Job,
+    sounding: Measurement,
+    seconds: f64,
+}
+
 /// What is ready, and how much more may come.
 struct Queue {
     state: Mutex<State>,
@@ -216,8 +291,8 @@ impl Queue {
         Queue { state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// The next job; waits for one as long as one may come.
-    fn next(&self) -> Option<Job> {
+    /// The next job; waits for one as long as one may come. Who holds some that it can go on with does not wait for what others run.
+    fn next(&self, holds_some: bool) -> Option<Job> {
         let mut state = self.state();
         loop {
             if state.stopped {
@@ -227,7 +302,7 @@ impl Queue {
                 state.running += 1;
                 return Some(job);
             }
-            if state.compiling == 0 && state.running == 0 {
+            if state.compiling == 0 && (state.running == 0 || holds_some) {
                 return None;
             }
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -241,15 +316,17 @@ impl Queue {
         });
     }
 
-    fn finished(&self) {
-        self.change(|state| state.running -= 1);
+    fn finished(&self, jobs: usize) {
+        self.change(|state| state.running -= jobs);
     }
 
-    /// A GPU that is lost leaves its job to the others; the last one leaves it undone.
-    fn put_back(&self, job: Job) {
+    /// A GPU that is lost leaves its jobs to the others; the last one leaves them undone.
+    fn put_back(&self, jobs: impl DoubleEndedIterator<Item = Job>) {
         self.change(|state| {
-            state.running -= 1;
-            state.ready.push_front(job);
+            for job in jobs.rev() {
+                state.running -= 1;
+                state.ready.push_front(job);
+            }
             state.gpus -= 1;
             state.stopped |= state.gpus == 0;
         });

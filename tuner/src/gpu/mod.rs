@@ -7,24 +7,28 @@
 //! measures whole spaces with it, for replay where there is no GPU.
 
 mod bench;
+mod candidates;
 pub mod cli;
 pub mod compile;
 pub mod deadline;
 mod devices;
 mod evaluator;
 mod fanout;
+mod load;
 mod meter;
 pub mod pool;
 pub mod process;
 pub mod protocol;
 pub mod record;
+mod rounds;
 pub mod sampling;
 mod seeds;
+mod settling;
 mod worker;
 
 pub use bench::Bench;
+#[cfg(feature = "study")]
+pub(crate) use candidates::candidates;
 pub use devices::Devices;
 pub use evaluator::GpuEvaluator;
-#[cfg(feature = "study")]
-pub(crate) use evaluator::candidates;
 pub use seeds::Seeds;

@@ -18,13 +18,15 @@ pub struct Deadlines {
     pub evaluate: Limit,
     /// To run a final, beside the time of its rounds.
     pub finals: Duration,
+    /// To time contenders under load, beside the time of their rounds: each was checked and timed before.
+    pub load: Duration,
 }
 
 impl Default for Deadlines {
     fn default() -> Self {
         let seconds = Duration::from_secs;
         let evaluate = Limit::adaptive(seconds(20), seconds(5), seconds(120));
-        Deadlines { open: seconds(120), evaluate, finals: seconds(120) }
+        Deadlines { open: seconds(120), evaluate, finals: seconds(120), load: seconds(20) }
     }
 }
 
@@ -138,7 +140,7 @@ impl GpuPool {
         let deadline =
             self.deadlines.finals + Duration::from_secs_f64(4e-3 * rounds.max(0.0) * request.contenders.len() as f64);
         match worker.ask(&Request::Final(request.clone()), deadline) {
-            Ok(Reply::Finals { finals }) if finals.len() == request.contenders.len() => {
+            Ok(Reply::Finals { finals, .. }) if finals.len() == request.contenders.len() => {
                 self.worker = Some(worker);
                 Ok(finals)
             }
@@ -151,6 +153,33 @@ impl GpuPool {
                 Err(lost(&failure_of(fault).to_string()))
             }
         }
+    }
+
+    /// Times contenders in turn, under load: what became of each, and whether the clock had settled before. Where the worker fell,
+    /// one of them is to blame.
+    ///
+    /// # Errors
+    /// The worker cannot be brought back.
+    pub fn under_load(
+        &mut self,
+        request: &FinalRounds,
+    ) -> Result<Result<(Vec<FinalReply>, bool), Failure>, EvaluatorError> {
+        let mut worker = self.ready()?;
+        let rounds = f64::from(request.rounds + 1) * request.round_ms * request.contenders.len() as f64;
+        let longest = rounds + request.warm_up_ms.max(request.settle_ms);
+        // Checks and slow kernels take longer than was asked for.
+        let deadline = self.deadlines.load + Duration::from_secs_f64(4e-3 * longest.max(0.0));
+        let failure = match worker.ask(&Request::Final(request.clone()), deadline) {
+            Ok(Reply::Finals { finals, settled }) if finals.len() == request.contenders.len() => {
+                self.worker = Some(worker);
+                return Ok(Ok((finals, settled)));
+            }
+            Ok(Reply::Failed { failure, .. }) => failure,
+            Ok(reply) => Failure::Crash { detail: unexpected(&reply).reason },
+            Err(fault) => failure_of(fault),
+        };
+        self.discard(worker);
+        Ok(Err(failure))
     }
 
     /// A worker with the problem open; taken out, so that forgetting to put it back replaces it.

@@ -92,6 +92,12 @@ pub struct FinalRounds {
     /// How long rounds are run in all before the first that counts, in milliseconds, so that the chip is as warm as
     /// under a sustained load.
     pub warm_up_ms: f64,
+    /// How long they may run so until rounds take alike, in milliseconds; no longer than `warm_up_ms` for 0.
+    #[serde(default)]
+    pub settle_ms: f64,
+    /// Whether each is checked behind the rounds, too.
+    #[serde(default)]
+    pub check_again: bool,
     /// How long each runs for the board's counter of energy, in milliseconds; not at all for 0.
     #[serde(default)]
     pub energy_ms: f64,
@@ -125,6 +131,9 @@ pub enum Reply {
     Finals {
         /// One for each contender.
         finals: Vec<FinalReply>,
+        /// Whether rounds took alike before the first that counted.
+        #[serde(default)]
+        settled: bool,
     },
     /// The request cannot be served.
     Failed {

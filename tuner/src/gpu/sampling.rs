@@ -34,6 +34,10 @@ impl Effort {
     pub const THOROUGH: Effort =
         Effort { min_samples: 30, max_samples: 200, noise_pct: 0.5, limit_ms: 100.0, rest_ms: REST_MS, energy_ms: 0.0 };
 
+    /// For no more than to know that it runs, and about how long: its time is taken in rounds.
+    pub const SOUNDING: Effort =
+        Effort { min_samples: 3, max_samples: 3, noise_pct: 100.0, limit_ms: 5.0, rest_ms: 0.0, energy_ms: 0.0 };
+
     /// Milliseconds of launches for a reading of the energy: some ten steps of the counter.
     pub const ENERGY_MS: f64 = 600.0;
 

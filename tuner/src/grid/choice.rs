@@ -22,6 +22,8 @@ pub struct Choice {
     pub predicted_ms: f64,
     /// The least of any image of the portfolio.
     pub of_portfolio_ms: f64,
+    /// Forms of its images that were recorded there, among which the launch chooses.
+    pub forms: usize,
     /// The least of all that was recorded, and whose it is.
     pub best: (Schedule, f64),
     /// What it does, in numbers.
@@ -47,6 +49,11 @@ impl Choice {
     /// Its time over the best of the portfolio.
     pub fn over_portfolio(&self) -> f64 {
         self.ms / self.of_portfolio_ms
+    }
+
+    /// The best time of the portfolio over the best that was recorded: what no choice can mend.
+    pub fn left(&self) -> f64 {
+        self.of_portfolio_ms / self.best.1
     }
 
     /// Its time over the best that was recorded.

@@ -109,7 +109,7 @@ impl GridArgs {
         let mut bench = Bench::open(&Devices::one(self.gpu), None, Path::new("."), &cache)?;
         // What is drawn are products.
         let product = Problem::matmul(Dtype::Bf16, Layout::Nt, Activation::Plain.epilogue());
-        let environment = bench.environment(&product);
+        let environment = bench.rested(&product);
         outln!(
             "{}, driver {}, nvcc {}, kernels {}, {}; random normal data, cold L2, {} rounds under load",
             environment.gpu,

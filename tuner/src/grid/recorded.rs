@@ -36,6 +36,7 @@ pub fn choices(config: &Config, recording: &Recording) -> Option<Vec<Choice>> {
             Some((row, factor * measured.predicted_ms(row, portfolio.model)))
         });
         let (row, predicted_ms) = timed.clone().min_by(|(_, a), (_, b)| a.total_cmp(b))?;
+        let forms = timed.clone().count();
         let of_portfolio_ms = timed.map(|(row, _)| row.ms).fold(f64::INFINITY, f64::min);
         let (best, fastest) = recorded.optimum()?;
         let schedule = measured.traits[row.form].with_raster(&measured.forms[row.form], &recorded.shape);
@@ -48,6 +49,7 @@ pub fn choices(config: &Config, recording: &Recording) -> Option<Vec<Choice>> {
             with_its_raster_ms: own.and_then(|(_, outcome)| outcome.median_ms()),
             predicted_ms,
             of_portfolio_ms,
+            forms,
             best: (best, fastest.median_ms),
             facts: facts(recording, &recorded.shape, &schedule, row.ms)?,
         })
@@ -105,7 +107,10 @@ mod tests {
         let choices = choices(&config, &recording).unwrap();
         assert!(choices.len() > recording.shapes.len() / 2, "{} shapes", choices.len());
         for choice in &choices {
-            assert!(choice.best.1 <= choice.of_portfolio_ms && choice.of_portfolio_ms <= choice.ms, "{choice:?}");
+            assert!(
+                choice.best.1 <= choice.of_portfolio_ms && choice.of_portfolio_ms <= choice.ms && choice.forms > 0,
+                "{choice:?}"
+            );
             assert!(choice.with_its_raster_ms.is_none_or(|ms| ms >= choice.ms), "{choice:?}");
             assert!((0.0..1.0).contains(&choice.facts.padding) && choice.facts.waves > 0.0, "{choice:?}");
         }

@@ -30,6 +30,7 @@ fn trial(edge: u32, outcome: Outcome) -> Trial {
             kernels: text("k"),
             objective: Default::default(),
             group_sizes: Default::default(),
+            regime: Default::default(),
         }
         .into(),
         outcome,

@@ -15,6 +15,7 @@ use crate::gpu::Bench;
 use crate::gpu::sampling::Effort;
 use crate::journal::read_trials;
 use crate::outcome::Outcome;
+use crate::regime::Regime;
 use crate::replay::{Library, Recording};
 use crate::target::{Target, work};
 use crate::trial;
@@ -61,24 +62,15 @@ pub struct Sources<'s> {
     pub machine: &'s Machine,
 }
 
-/// Under what a time was measured: large kernels run at another clock after a rest than under load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Clock {
-    /// Each launch after a rest, as trials and recordings are.
-    Rested,
-    /// Launch after launch, as in finals.
-    UnderLoad,
-}
-
-impl Clock {
-    fn of(provenance: &Provenance) -> Self {
-        if provenance.final_rounds > 0 { Clock::UnderLoad } else { Clock::Rested }
-    }
+/// The state in which an entry's time was measured.
+fn regime_of(provenance: &Provenance) -> Regime {
+    if provenance.final_rounds > 0 { Regime::Load } else { Regime::Rest }
 }
 
 /// A time before it is compared with anything.
 struct Found {
-    clock: Clock,
+    /// Large kernels run at another clock after a rest than under load.
+    regime: Regime,
     median_ms: f64,
     spread_pct: f64,
     origin: String,
@@ -94,7 +86,7 @@ impl Sources<'_> {
             .or_else(|| self.promoted(target, schedule))?;
         let (work, roofline) = (target.work(), target.input().and_then(|input| self.machine.roofline(input)));
         let ms = found.median_ms;
-        let roofs = self.measured_roofs(found.clock);
+        let roofs = self.measured_roofs(found.regime);
         let rate = |value: f64, datasheet: Option<f64>, roof: Option<f64>| Rate {
             value,
             datasheet_pct: datasheet.map(|peak| 100.0 * value / peak),
@@ -122,16 +114,15 @@ impl Sources<'_> {
         let same = trials
             .iter()
             .filter(|trial| trial.schedule == *schedule && self.is_same(target, &trial.target, &trial.environment.gpu));
-        let trial = trial::fastest(same)?;
+        // Under load is how it runs in use.
+        let timed = same.filter(|trial| trial.cost().is_some());
+        let regime = timed.clone().map(|trial| trial.environment.regime).max()?;
+        let trial = trial::fastest(timed.filter(|trial| trial.environment.regime == regime))?;
         let measurement = trial.outcome.measurement()?;
         let environment = &trial.environment;
         let origin = format!("{}'s journal, {}, driver {}", self.folder.display(), environment.gpu, environment.driver);
-        Some(Found {
-            clock: Clock::Rested,
-            median_ms: measurement.median_ms,
-            spread_pct: measurement.spread_pct,
-            origin,
-        })
+        let (median_ms, spread_pct) = (measurement.median_ms, measurement.spread_pct);
+        Some(Found { regime, median_ms, spread_pct, origin })
     }
 
     fn recorded(&self, target: &Target, schedule: &Schedule) -> Option<Found> {
@@ -143,7 +134,7 @@ impl Sources<'_> {
             if let Some(measurement) = row.and_then(|(_, outcome)| outcome.measurement()) {
                 let origin = format!("recorded in {name} on {}, {gpu}", recording.method.date);
                 return Some(Found {
-                    clock: Clock::Rested,
+                    regime: Regime::Rest,
                     median_ms: measurement.median_ms,
                     spread_pct: measurement.spread_pct,
                     origin,
@@ -160,21 +151,21 @@ impl Sources<'_> {
                 && self.machine.is_called(&entry.provenance.gpu)
         })?;
         let provenance = &entry.provenance;
-        let clock = Clock::of(provenance);
-        let how = if clock == Clock::UnderLoad { ", under load" } else { "" };
+        let regime = regime_of(provenance);
+        let how = if regime == Regime::Load { ", under load" } else { "" };
         let origin = format!("the config's entry of {}, {}{how}", provenance.date, provenance.gpu);
-        Some(Found { clock, median_ms: provenance.median_ms, spread_pct: provenance.spread_pct, origin })
+        Some(Found { regime, median_ms: provenance.median_ms, spread_pct: provenance.spread_pct, origin })
     }
 
-    /// The highest rates of any kernel on this GPU, measured at the same clock, that the config and the recordings know: TFLOP/s
+    /// The highest rates of any kernel on this GPU, measured in the same state, that the config and the recordings know: TFLOP/s
     /// and GB/s.
-    fn measured_roofs(&self, clock: Clock) -> Option<(f64, f64)> {
-        let same = |provenance: &Provenance| self.machine.is_called(&provenance.gpu) && Clock::of(provenance) == clock;
+    fn measured_roofs(&self, regime: Regime) -> Option<(f64, f64)> {
+        let same = |provenance: &Provenance| self.machine.is_called(&provenance.gpu) && regime_of(provenance) == regime;
         let entries = self.config.entries.iter().filter(|entry| same(&entry.provenance));
         let entries = entries.map(|entry| (work(&entry.problem, &entry.extents), entry.provenance.median_ms));
         let recordings = self.library.recordings.iter().map(|(_, recording)| recording);
         let rested =
-            |recording: &&Arc<Recording>| clock == Clock::Rested && self.machine.is_called(&recording.environment.gpu);
+            |recording: &&Arc<Recording>| regime == Regime::Rest && self.machine.is_called(&recording.environment.gpu);
         let recordings = recordings.filter(rested);
         let tables = recordings.flat_map(|recording| {
             recording.shapes.iter().filter_map(|table| {
@@ -203,7 +194,7 @@ fn measured(mut bench: Bench, target: &Target, schedule: &Schedule) -> Option<Fo
         Outcome::Measured(measurement) => {
             let origin = format!("measured here and now, {}", bench.gpu().facts.name);
             let (median_ms, spread_pct) = (measurement.median_ms, measurement.spread_pct);
-            Some(Found { clock: Clock::Rested, median_ms, spread_pct, origin })
+            Some(Found { regime: Regime::Rest, median_ms, spread_pct, origin })
         }
         Outcome::Failed(failure) => {
             errln!("not measured here: {failure}");

@@ -6,7 +6,7 @@ use autokernel_codegen::schedule::Schedule;
 use super::incumbent::{Incumbent, incumbent};
 use super::outcome::Outcome;
 use super::verdict;
-use crate::environment::timestamp;
+use crate::environment::{Environment, timestamp};
 use crate::evaluate::{Contender, Evaluator, EvaluatorError, Rounds};
 use crate::gpu_facts::GpuFacts;
 use crate::held_final::{HeldFinal, Leg};
@@ -17,7 +17,7 @@ use crate::trial::Trial;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FinalPlan {
     /// Schedules of the search that meet: more than one, because the fastest of many is partly luck. Several times as
-    /// many for long kernels ([`FinalPlan::LONG_MS`]).
+    /// many for long kernels that were timed after rests ([`FinalPlan::LONG_MS`]).
     pub finalists: usize,
     /// Rounds of the first leg, in which all finalists meet.
     pub wide: Rounds,
@@ -28,8 +28,8 @@ pub struct FinalPlan {
 impl FinalPlan {
     /// Finalists unless somebody says otherwise.
     pub const FINALISTS: usize = 8;
-    /// From this time on, in milliseconds after a rest, a kernel runs at the power limit for most of a sustained load, where
-    /// the order of schedules is another: at 4096³ a schedule 2.5 % ahead under load did not qualify among the first 16.
+    /// From this time on, in milliseconds after a rest, a kernel runs at the power limit for most of a sustained load, where the
+    /// order of schedules is another: at 4096³ a schedule 2.5 % ahead under load did not qualify among the first 16 after rests.
     pub const LONG_MS: f64 = 0.1;
     /// For long kernels, this many times as many schedules meet in the first leg, if they are near enough.
     pub const LONG_FACTOR: usize = 6;
@@ -48,9 +48,10 @@ impl FinalPlan {
         let mut timed: Vec<(f64, &Trial)> = trials.iter().filter_map(|trial| Some((trial.cost()?, trial))).collect();
         timed.sort_by(|(a, _), (b, _)| a.total_cmp(b));
         let fastest = timed.first().map_or(0.0, |(ms, _)| *ms);
-        // Energy is of a load of its own: whoever takes least of it takes least.
-        let is_by_time = timed.first().is_none_or(|(_, trial)| trial.environment.objective.is_time());
-        let count = if fastest < Self::LONG_MS || !is_by_time {
+        // Energy is of a load of its own: whoever takes least of it takes least. So is what was timed under load.
+        let is_rested = |environment: &Environment| environment.objective.is_time() && environment.regime.is_rest();
+        let is_rested = timed.first().is_none_or(|(_, trial)| is_rested(&trial.environment));
+        let count = if fastest < Self::LONG_MS || !is_rested {
             self.finalists
         } else {
             let near = timed.iter().take_while(|(ms, _)| *ms <= Self::LONG_NEAR * fastest).count();
@@ -174,8 +175,8 @@ mod tests {
     use autokernel_codegen::problem::{Layout, Problem};
 
     use super::*;
-    use crate::environment::Environment;
     use crate::outcome::{Measurement, Outcome};
+    use crate::regime::Regime;
 
     fn trials(times_ms: impl Iterator<Item = f64>) -> Vec<Trial> {
         let problem = Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap());
@@ -197,6 +198,7 @@ mod tests {
                 kernels: text(),
                 objective: Default::default(),
                 group_sizes: Default::default(),
+                regime: Default::default(),
             }
             .into(),
             outcome: Outcome::Measured(Measurement::new(ms, 0.1, 10)),
@@ -207,6 +209,15 @@ mod tests {
 
     fn qualified(times_ms: impl Iterator<Item = f64>) -> usize {
         FinalPlan::default().finalists(&trials(times_ms)).len()
+    }
+
+    #[test]
+    fn what_was_timed_under_load_has_its_order_already_and_eight_qualify() {
+        let mut trials = trials((0..100).map(|number| 1.0 + 1e-4 * f64::from(number)));
+        for trial in &mut trials {
+            trial.environment = Environment { regime: Regime::Load, ..(*trial.environment).clone() }.into();
+        }
+        assert_eq!(FinalPlan::default().finalists(&trials).len(), 8);
     }
 
     #[test]

@@ -20,7 +20,7 @@ mod start;
 mod started;
 mod surrogate;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use ask_tell::{Proposal, Strategy};
 pub use brief::Brief;

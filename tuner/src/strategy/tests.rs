@@ -50,16 +50,21 @@ pub fn brief() -> Brief {
     }
 }
 
-/// A trial of `schedule` at the brief's target.
-fn trial(brief: &Brief, schedule: Schedule, outcome: Outcome) -> Trial {
-    let environment = Environment {
+/// Nowhere in particular.
+pub fn environment() -> Environment {
+    Environment {
         gpu: String::new(),
         driver: String::new(),
         nvcc: String::new(),
         kernels: String::new(),
         objective: Default::default(),
         group_sizes: Default::default(),
-    };
+        regime: Default::default(),
+    }
+}
+
+/// A trial of `schedule` at the brief's target.
+pub fn trial(brief: &Brief, schedule: Schedule, outcome: Outcome) -> Trial {
     Trial {
         at: String::new(),
         generation: 1,
@@ -69,7 +74,7 @@ fn trial(brief: &Brief, schedule: Schedule, outcome: Outcome) -> Trial {
         why: None,
         target: brief.target.clone().into(),
         schedule,
-        environment: environment.into(),
+        environment: environment().into(),
         outcome,
         seconds: 0.0,
     }
@@ -244,6 +249,26 @@ fn what_neighbouring_shapes_showed_of_a_knob_moves_the_prior_and_random_failures
         (0..brief.space.len()).partition(|&index| slow(&brief.space[index]));
     let mean = |indices: &[usize]| indices.iter().map(|&index| moved(index)).sum::<f64>() / indices.len() as f64;
     assert!(mean(&of_slow) - mean(&of_others) > 0.2, "{} {}", mean(&of_slow), mean(&of_others));
+}
+
+#[test]
+fn times_that_are_all_longer_by_one_factor_as_under_load_lead_to_the_same_schedules() {
+    let brief = brief();
+    let search = |factor: f64| {
+        let (mut strategy, mut proposed) = (Builtin::Surrogate.start(&brief), Vec::new());
+        for _ in 0..4 {
+            let batch: Vec<Schedule> = strategy.ask(12).into_iter().map(|proposal| proposal.schedule).collect();
+            let ms = |schedule: &Schedule| prior::Prior::new(&brief.target, &brief.gpu).predicted_ms(schedule);
+            let told = |schedule: &Schedule| trial(&brief, *schedule, measured(factor * ms(schedule)));
+            strategy.tell(&batch.iter().map(told).collect::<Vec<_>>());
+            proposed.extend(batch);
+        }
+        proposed
+    };
+    let (one, other): (HashSet<Schedule>, HashSet<Schedule>) =
+        (search(1.0).into_iter().collect(), search(1.3).into_iter().collect());
+    // Rounding decides between equals.
+    assert!(one.intersection(&other).count() >= 44, "{} of 48", one.intersection(&other).count());
 }
 
 /// A schedule that keeps the rules and is not in the space of the brief, though each of its knobs' values is.

@@ -101,6 +101,7 @@ mod tests {
                 kernels,
                 objective: Default::default(),
                 group_sizes: Default::default(),
+                regime: Default::default(),
             }
             .into(),
         }

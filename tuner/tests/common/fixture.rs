@@ -41,6 +41,7 @@ pub fn recording_of(problem: &Problem, schedules: &[Schedule], shapes: &[Extents
             kernels: "none".to_owned(),
             objective: Default::default(),
             group_sizes: Default::default(),
+            regime: Default::default(),
         },
         gpu: gpu(),
         method: Method {

@@ -120,9 +120,14 @@ impl Machine {
 
     /// The real tuner on this machine.
     pub fn tuner(&self, args: &[&str]) -> Command {
+        self.tuner_at("512x512x512", args)
+    }
+
+    /// The same at another shape.
+    pub fn tuner_at(&self, shape: &str, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tuner"));
         command.current_dir(self.folder.path()).env_remove("OPENAI_API_KEY").env("AUTOKERNEL_NVCC", self.path("nvcc"));
-        command.args(["--worker", "./worker", "--shape", "512x512x512"]).args(args);
+        command.args(["--worker", "./worker", "--shape", shape]).args(args);
         command
     }
 

@@ -395,7 +395,7 @@ fn feedback() -> Feedback {
                 text: "{\"stages\":5}".into(),
                 reason: Rejection::AlreadyTried {
                     schedule: typed(&json!({"stages": 5})),
-                    became: Some(Outcome::Measured(Measurement::new(0.25, 0.4, 10))),
+                    became: Some(Outcome::Measured(Measurement::new(0.25, 0.4, 10)).into()),
                 },
             },
         ],

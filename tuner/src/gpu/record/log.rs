@@ -158,6 +158,7 @@ mod tests {
                 kernels: text("0"),
                 objective: Default::default(),
                 group_sizes: Default::default(),
+                regime: Default::default(),
             },
         }
     }

@@ -100,8 +100,7 @@ const ROUNDS: Rounds = Rounds { count: 15, round_ms: 10.0, warm_up_ms: 300.0 };
 pub fn record(bench: &mut Bench, plan: &Plan) -> Result<Recording, RecordError> {
     let deadline = plan.limit.map(|limit| Instant::now() + limit);
     let class = plan.problem.class();
-    let header =
-        Header { problem: plan.problem.clone(), arch: bench.arch(), environment: bench.environment(&plan.problem) };
+    let header = Header { problem: plan.problem.clone(), arch: bench.arch(), environment: bench.rested(&plan.problem) };
     let mut log = Log::open(&log_path(&plan.out), &header)?;
     let space = Space::new(plan.family, &class, bench.arch());
     let probe = plan.rasters_for_top.map(|_| class.default_schedule(bench.arch()));
@@ -259,7 +258,7 @@ impl ShapeRun<'_> {
 /// What the operands held.
 fn data(bench: &Bench, problem: &Problem) -> String {
     let drawn = "standard normal; B scaled by 1/sqrt(k)";
-    let groups = numbers::has_groups(problem).then(|| bench.environment(problem).group_sizes);
+    let groups = numbers::has_groups(problem).then(|| bench.rested(problem).group_sizes);
     groups.map_or_else(|| drawn.to_owned(), |sizes| format!("{drawn}; groups of {sizes}"))
 }
 
@@ -278,7 +277,7 @@ fn assemble(bench: &Bench, plan: &Plan, space: &Space, log: &Log) -> Recording {
     Recording {
         problem: plan.problem.clone(),
         arch: bench.arch(),
-        environment: bench.environment(&plan.problem),
+        environment: bench.rested(&plan.problem),
         gpu: bench.gpu().facts.clone(),
         method: Method {
             data: data(bench, &plan.problem),

@@ -4,15 +4,13 @@ use std::rc::Rc;
 
 use autokernel_runtime::CompiledKernel;
 use autokernel_runtime::timing::Timing;
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
-use rand_pcg::Pcg64;
 
 use super::cublas::Cublas;
 use super::error::{Result, WorkerError};
 use super::instruments::Instruments;
-use super::stopwatch::{Batch, Stopwatch, mean_mhz};
+use super::stopwatch::{Stopwatch, mean_mhz};
 use crate::gpu::protocol::{FinalReply, FinalRounds};
+use crate::gpu::rounds::{self, Held, Plan, Ran};
 use crate::gpu::sampling::{Batching, Effort};
 
 /// Who meets.
@@ -33,19 +31,18 @@ pub enum Contestant {
 /// Launches a contestant; the number rotates through the sets of buffers.
 pub type LaunchOf<'l> = &'l mut dyn FnMut(&Contestant, usize) -> Result<()>;
 
-/// Effort spent on learning how long a contestant takes.
-const CHOOSING: Effort =
-    Effort { min_samples: 10, max_samples: 20, noise_pct: 1.0, limit_ms: 20.0, rest_ms: 0.0, energy_ms: 0.0 };
-/// The most rounds that only warm up.
-const MAX_WARM_UP_ROUNDS: u32 = 50;
+/// What came of a meeting: each contestant with its reply, those that could not be prepared with the reply alone.
+pub struct Met {
+    /// In the order in which they came.
+    pub replies: Vec<(Option<Contestant>, FinalReply)>,
+    /// Whether rounds took alike before the first that counted.
+    pub settled: bool,
+}
 
 struct Entrant {
     contestant: Contestant,
     batching: Batching,
     chosen: Option<String>,
-    round_ms: Vec<f64>,
-    clocks: Vec<Option<f64>>,
-    energy_mj: Option<f64>,
 }
 
 /// Times the contestants that could be prepared; the others keep their failures.
@@ -58,67 +55,43 @@ pub fn run(
     request: &FinalRounds,
     contestants: Vec<Result<Contestant>>,
     launch: LaunchOf<'_>,
-) -> Result<Vec<FinalReply>> {
-    let mut entrants: Vec<Result<Entrant>> = Vec::new();
+) -> Result<Met> {
+    let mut entrants = Vec::new();
+    let mut failed = Vec::new();
     for contestant in contestants {
         let entrant = contestant.and_then(|contestant| enter(tools, stopwatch, request.round_ms, contestant, launch));
         match entrant {
             Err(error) if error.is_fatal() => return Err(error),
-            entrant => entrants.push(entrant),
-        }
-    }
-    let mut random = Pcg64::seed_from_u64(request.seed);
-    let mut warm_up_ms = 0.0;
-    for _ in 0..MAX_WARM_UP_ROUNDS {
-        let batches = hold_round(tools, stopwatch, &mut random, &entrants, launch)?;
-        warm_up_ms += batches.iter().map(|(_, batch)| batch.elapsed_ms).sum::<f64>();
-        if warm_up_ms >= request.warm_up_ms {
-            break;
-        }
-    }
-    for _ in 0..request.rounds {
-        for (index, batch) in hold_round(tools, stopwatch, &mut random, &entrants, launch)? {
-            if let Ok(entrant) = &mut entrants[index] {
-                entrant.round_ms.push(Timing::of_ms(&batch.samples_ms)?.median_ms);
-                entrant.clocks.push(batch.sm_clock_mhz);
+            Err(error) => failed.push(Some(error)),
+            Ok(entrant) => {
+                entrants.push(entrant);
+                failed.push(None);
             }
         }
     }
-    if request.energy_ms > 0.0 {
-        for entrant in entrants.iter_mut().flatten() {
-            let Entrant { contestant, batching, energy_mj, .. } = entrant;
-            let mj =
-                stopwatch.energy_mj(tools, *batching, request.energy_ms, &mut |number| launch(contestant, number))?;
-            *energy_mj = Some(mj);
+    let &FinalRounds { rounds, warm_up_ms, settle_ms, seed, energy_ms, .. } = request;
+    let plan = Plan { rounds, warm_up_ms, settle_ms, seed };
+    let Held { batches, settled } = rounds::hold::<WorkerError>(entrants.len(), &plan, &mut |index| {
+        let Entrant { contestant, batching, .. } = &entrants[index];
+        let batch = stopwatch.batch(tools, *batching, &mut 0, &mut |number| launch(contestant, number))?;
+        let median_ms = Timing::of_ms(&batch.samples_ms)?.median_ms;
+        Ok(Ran { median_ms, elapsed_ms: batch.elapsed_ms, sm_clock_mhz: batch.sm_clock_mhz })
+    })?;
+    let mut met = entrants.into_iter().zip(batches);
+    let mut replies = Vec::with_capacity(failed.len());
+    for failed in failed {
+        if let Some(error) = failed {
+            replies.push((None, FinalReply::Failed { failure: error.failure() }));
+        } else if let Some((Entrant { contestant, batching, chosen }, batches)) = met.next() {
+            let mut energy =
+                || stopwatch.energy_mj(tools, batching, energy_ms, &mut |number| launch(&contestant, number));
+            let energy_mj = if energy_ms > 0.0 { Some(energy()?) } else { None };
+            let round_ms = batches.iter().map(|ran| ran.median_ms).collect();
+            let sm_clock_mhz = mean_mhz(batches.iter().map(|ran| ran.sm_clock_mhz));
+            replies.push((Some(contestant), FinalReply::Timed { round_ms, sm_clock_mhz, energy_mj, chosen }));
         }
     }
-    Ok(entrants.into_iter().map(reply).collect())
-}
-
-/// One batch of each entrant, with its index, in an order of its own.
-///
-/// At the power limit a batch runs at the clock that what ran before it left. In a fixed order each entrant always follows
-/// the same other, and a round says as much of the neighbour as of the entrant.
-fn hold_round(
-    tools: &Instruments,
-    stopwatch: &mut Stopwatch,
-    random: &mut Pcg64,
-    entrants: &[Result<Entrant>],
-    launch: LaunchOf<'_>,
-) -> Result<Vec<(usize, Batch)>> {
-    let mut batches = Vec::with_capacity(entrants.len());
-    for index in order(random, entrants.len()) {
-        let Ok(Entrant { contestant, batching, .. }) = &entrants[index] else { continue };
-        let batch = stopwatch.batch(tools, *batching, &mut 0, &mut |number| launch(contestant, number))?;
-        batches.push((index, batch));
-    }
-    Ok(batches)
-}
-
-fn order(random: &mut Pcg64, count: usize) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..count).collect();
-    order.shuffle(random);
-    order
+    Ok(Met { replies, settled })
 }
 
 fn enter(
@@ -135,12 +108,12 @@ fn enter(
             (Contestant::Cublas { cublas, algorithm, epilogue }, ms, Some(chosen))
         }
         kernel @ Contestant::Kernel(_) => {
-            let measured = stopwatch.measure(tools, &CHOOSING, &mut |number| launch(&kernel, number))?;
+            let measured = stopwatch.measure(tools, &Effort::SOUNDING, &mut |number| launch(&kernel, number))?;
             (kernel, measured.timing.median_ms, None)
         }
     };
     let batching = Batching::for_round(launch_ms, round_ms);
-    Ok(Entrant { contestant, batching, chosen, round_ms: Vec::new(), clocks: Vec::new(), energy_mj: None })
+    Ok(Entrant { contestant, batching, chosen })
 }
 
 /// The fastest of cuBLASLt's algorithms without an epilogue, and its time in milliseconds.
@@ -168,41 +141,4 @@ pub fn choose(
     })?;
     let none = || WorkerError::Cublas("cuBLASLt has no algorithm for this product".to_owned());
     fastest.ok_or_else(|| refused.unwrap_or_else(none))
-}
-
-fn reply(entrant: Result<Entrant>) -> FinalReply {
-    match entrant {
-        Ok(Entrant { round_ms, clocks, chosen, energy_mj, .. }) => {
-            FinalReply::Timed { round_ms, sm_clock_mhz: mean_mhz(clocks), energy_mj, chosen }
-        }
-        Err(error) => FinalReply::Failed { failure: error.failure() },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_round_has_each_contestant_once_and_everyone_follows_everyone_else_about_as_often() {
-        const COUNT: usize = 5;
-        const ROUNDS: usize = 2000;
-        let mut random = Pcg64::seed_from_u64(1);
-        let mut followed = [[0usize; COUNT]; COUNT];
-        for _ in 0..ROUNDS {
-            let round = order(&mut random, COUNT);
-            let mut sorted = round.clone();
-            sorted.sort_unstable();
-            assert_eq!(sorted, [0, 1, 2, 3, 4]);
-            for pair in round.windows(2) {
-                followed[pair[0]][pair[1]] += 1;
-            }
-        }
-        // Each ordered pair is adjacent in a fifth of the rounds.
-        let pairs = (0..COUNT).flat_map(|a| (0..COUNT).map(move |b| (a, b))).filter(|(a, b)| a != b);
-        for (a, b) in pairs {
-            let share = followed[a][b] as f64 / ROUNDS as f64;
-            assert!((0.15..0.25).contains(&share), "{b} follows {a} in {share} of the rounds");
-        }
-    }
 }

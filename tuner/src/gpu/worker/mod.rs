@@ -81,7 +81,10 @@ impl Worker {
             }
             Request::Evaluate(request) => Ok(Reply::Evaluated(evaluated(self.session()?.evaluate(&request)))),
             Request::Baseline { effort } => Ok(Reply::Evaluated(evaluated(self.session()?.baseline(&effort)))),
-            Request::Final(request) => Ok(Reply::Finals { finals: self.session()?.finals(&request)? }),
+            Request::Final(request) => {
+                let (finals, settled) = self.session()?.finals(&request)?;
+                Ok(Reply::Finals { finals, settled })
+            }
         }
     }
 

@@ -12,7 +12,7 @@ use autokernel_runtime::{CompiledKernel, Device, DeviceInfo, Image};
 use super::buffers::{GUARD_BYTES, Operands, Rows};
 use super::cublas::Cublas;
 use super::error::{Result, WorkerError};
-use super::finals::{self, Contestant};
+use super::finals::{self, Contestant, Met};
 use super::instruments::Instruments;
 use super::reference::Reference;
 use super::sensors::Sensors;
@@ -153,8 +153,8 @@ impl Session {
         measured.map_err(|error| error.on_inputs(request.seed))
     }
 
-    /// Times contenders in turn.
-    pub fn finals(&mut self, request: &FinalRounds) -> Result<Vec<FinalReply>> {
+    /// Times contenders in turn, and says whether the clock had settled before.
+    pub fn finals(&mut self, request: &FinalRounds) -> Result<(Vec<FinalReply>, bool)> {
         self.draw(request.seed)?;
         let mut contestants = Vec::new();
         for contender in &request.contenders {
@@ -179,7 +179,16 @@ impl Session {
         }
         let Session { device, tools, stopwatch, sets, .. } = self;
         let mut launch = |contestant: &Contestant, number| launch_contestant(device, tools, sets, contestant, number);
-        finals::run(tools, stopwatch, request, contestants, &mut launch)
+        let Met { replies, settled } = finals::run(tools, stopwatch, request, contestants, &mut launch)?;
+        let checked = replies.into_iter().map(|(contestant, reply)| match contestant {
+            Some(Contestant::Kernel(kernel)) if request.check_again => match self.check(&kernel) {
+                Ok(()) => Ok(reply),
+                Err(error) if error.is_fatal() => Err(error),
+                Err(error) => Ok(FinalReply::Failed { failure: error.on_inputs(request.seed).failure() }),
+            },
+            _ => Ok(reply),
+        });
+        Ok((checked.collect::<Result<_>>()?, settled))
     }
 
     /// Times the opponent's fastest choice, and what must follow it for the same result, as [`Session::evaluate`] times a

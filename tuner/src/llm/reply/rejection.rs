@@ -15,7 +15,7 @@ pub enum Rejection {
         /// The schedule.
         schedule: Schedule,
         /// What became of it, once that was looked up.
-        became: Option<Outcome>,
+        became: Option<Box<Outcome>>,
     },
     /// Another reason, in the words that help the model most.
     Because(String),
@@ -26,7 +26,7 @@ impl fmt::Display for Rejection {
         match self {
             Rejection::AlreadyTried { became, .. } => {
                 f.write_str("duplicate: already tried")?;
-                match became {
+                match became.as_deref() {
                     Some(Outcome::Measured(measurement)) => write!(f, ": {}", Ms(measurement.median_ms)),
                     Some(Outcome::Failed(failure)) => write!(f, ": {failure}"),
                     None => Ok(()),

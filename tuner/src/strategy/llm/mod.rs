@@ -150,7 +150,7 @@ impl Llm {
     fn explain(&self, rejected: Rejected) -> Rejected {
         let reason = match rejected.reason {
             Rejection::AlreadyTried { schedule, .. } => {
-                let became = self.trials.get(&schedule).map(|trial| trial.outcome.clone());
+                let became = self.trials.get(&schedule).map(|trial| trial.outcome.clone().into());
                 Rejection::AlreadyTried { schedule, became }
             }
             other => other,
