@@ -53,7 +53,6 @@ fn folds(out: &mut Lines, body: &Body, stored_as: Option<Dtype>) {
     out.line(format!("return {};", of_each(combined)));
     out.line("}");
     out.line("");
-    out.line("template <typename Args>");
     out.line(format!("{FUNCTION} void store_folded(const Args& args, const float (&folded)[kFolds]) {{"));
     for (number, (operand, fold)) in folds.into_iter().enumerate() {
         let mean = if fold == Reduction::Mean { " / static_cast<float>(args.m)" } else { "" };
@@ -116,7 +115,6 @@ fn finish(
     let steps = body.steps_of_rows();
     let is_read = |name: &str| steps.iter().any(|step| step.expr().variables().contains(&name));
     out.line("");
-    out.line("template <typename Args>");
     let folded = if body.folds().next().is_some() { ", float (&folded)[kFolds]" } else { "" };
     out.line(format!(
         "{FUNCTION} void finish(const Args& args, int row, const float (&reduced)[kStatistics]{folded}) {{"

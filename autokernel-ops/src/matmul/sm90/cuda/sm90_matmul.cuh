@@ -30,6 +30,7 @@
 #include "sm90_epilogue.cuh"
 #include "sm90_mainloop.cuh"
 #include "sm90_producer.cuh"
+#include "sm90_rows.cuh"
 #include "sm90_schedule.cuh"
 #include "sm90_shares.cuh"
 #include "sm90_split_k.cuh"
@@ -47,7 +48,6 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
   using Walk = sm90::Walk<G, Batch>;
   using Store = Epilogue<Problem, G, Body, Args, Batch>;
   static_assert(Batch::kMany != batch::Many::kGroups || !G::kSplits, "groups_are_walked_over");
-  static_assert(body::kStatistics<Body> == 0 || !G::kStreamK, "rows_are_reduced_without_stream_k");
 
   __device__ __forceinline__ static void run(const Args& args) {
     const int n = Problem::kKnownN > 0 ? Problem::kKnownN : args.n;
@@ -102,6 +102,7 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
     const bool with_tma = args.c_is_mapped != 0 && c.columns % (kTmaUnitBytes / sizeof(Output)) == 0;
     Store epilogue(args, c, with_tma, shared.staging(consumer_warp));
     if constexpr (body::kLoads<Body>) epilogue.load_by(shared.loaded(consumer_warp * G::kEpilogueBuffers));
+    RowsOfTiles<G, Body> rows(G::kPingPong ? warp : consumer_warp, turn);
     RingCursor<G::kStages> cursor;
     cursor.skip(turn * walk.step(walk.first()).k_blocks.count);  // ping-pong: the stages of the other's first step
 
@@ -121,6 +122,7 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
           epilogue.load_operand(walk.origin(walk.step(number).tile), first + warp * kWarpRows);
           prefetch_operand(number + walk.stride() * kTurns);
         }
+        rows.count(args, walk);
       };
       if (G::kPingPong && number != walk.first()) Turns::wait(consumer);  // the very first turn needs no leave
 
@@ -136,7 +138,11 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
       if constexpr (G::kSplits) {
         if (walk.is_split()) {
           const SplitK<G> split(shared, consumer_warp, walk.split_k);
-          if (!split.reduce(acc)) return;
+          if (!split.reduce(acc)) {
+            if constexpr (body::kStatistics<Body> == 0) return;
+            rows.left(walk.origin(tile).m);
+            break;  // it takes part in bringing rows together
+          }
         }
       }
       if constexpr (G::kStreamK) {
@@ -162,7 +168,11 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
           epilogue.store_block(sums.blocks[block], row, column);
         }
       }
+      rows.finish(args, c.columns);
+      rows.left(origin.m);
     }
+    rows.count(args, walk);
+    rows.finish(args, c.columns);
     epilogue.finish();
   }
 
@@ -202,23 +212,20 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
     }
   }
 
-  // The same where rows are reduced: a thread takes a part of a row.
+  // The same where rows are reduced.
   __device__ __forceinline__ static void fill_parts(const Args& args, const OutputView<Output>& c) {
-    static_assert(Body::kPartColumns == (G::kSwapAB ? kWarpRows : G::kColumns), "a part is what a warp holds of a row");
     const float zero = Problem::epilogue(0.0f);
-    for (int row = blockIdx.x; row < c.rows; row += gridDim.x) {
-      for (int part = threadIdx.x; part < ceil_div(c.columns, Body::kPartColumns); part += G::kThreads) {
-        body::leave_part<Body>(args, row, part, c.columns, [&](int column) {
-          Output* const to = c.data + row * c.ld + column;
-          const auto store = [&](float staged) { body::store(to, staged); };
-          if constexpr (kProducts == 2) {
-            return body::apply_to_element<Body>(args, body::Index{row, column}, store, zero, zero);
-          } else {
-            return body::apply_to_element<Body>(args, body::Index{row, column}, store, zero);
-          }
-        });
-      }
-    }
+    reduce_rows_alone<G, Body>(args, c.columns, [&](int row, int part) {
+      body::leave_part<Body>(args, row, part, c.columns, [&](int column) {
+        Output* const to = c.data + row * c.ld + column;
+        const auto store = [&](float staged) { body::store(to, staged); };
+        if constexpr (kProducts == 2) {
+          return body::apply_to_element<Body>(args, body::Index{row, column}, store, zero, zero);
+        } else {
+          return body::apply_to_element<Body>(args, body::Index{row, column}, store, zero);
+        }
+      });
+    });
   }
 
   __device__ __forceinline__ static void sync_cluster() {
