@@ -150,16 +150,18 @@ fn counters_and_parts_that_are_not_ordered_nor_whole_are_found() {
     let Some(compiler) = Compiler::find("counters_and_parts_that_are_not_ordered_nor_whole_are_found") else { return };
     let (statistics, rows) = ("body_statistics.cuh", "sm90_rows.cuh");
     let [split, crew] = [SPLIT_AND_SWAPPED[0], CREWS[2]];
-    let mutants: [(&str, &str, &str, Sm90Schedule); 10] = [
+    let mutants: [(&str, &str, &str, Sm90Schedule); 12] = [
         (statistics, "ptx::fetch_add_ordered(counter, 1)", "ptx::fetch_add_relaxed(counter, 1)", crew),
         (statistics, "if (is_last) *counter = 0;", "", SM90),
         (statistics, "static_cast<uint32_t>(arrivals - 1)", "static_cast<uint32_t>(arrivals - 2)", SM90),
-        (statistics, "first += slices * kAtOnce", "first += 2 * slices * kAtOnce", SPLIT_AND_SWAPPED[1]),
+        (statistics, "first += slices * kParts", "first += 2 * slices * kParts", SPLIT_AND_SWAPPED[1]),
         (statistics, "int mask = rows;", "int mask = 2 * rows;", SPLIT_AND_SWAPPED[1]),
         (statistics, "begin += kWarps * rows", "begin += 2 * kWarps * rows", SPLIT_AND_SWAPPED[4]),
         (statistics, "lane < rows && number < of.count", "lane < rows", SM90),
-        (rows, "ptx::named_barrier_wait(barrier, kWarps * kWarpSize);", "", split),
-        (rows, "before * G::kTileM >= args.m", "before * G::kTileM > args.m + G::kTileM", crew),
+        (rows, "ptx::named_barrier_wait(kMet + turn, kThreads);", "", split),
+        (rows, "if (was_told) ptx::named_barrier_wait(kReady + turn, kThreads + kWarpSize);", "", SM90),
+        (rows, "if ((whole_shares >> share & 1) == 0) continue;", "", SM90),
+        (rows, "    if (row >= args.m) return;\n", "", crew),
         (
             "sm90_tiles.cuh",
             "clusters_n * G::kClusterN * (G::kSplits ? split_k : 1)",

@@ -125,9 +125,15 @@ __device__ __forceinline__ float element_of(const void* data, int at) {
   return bits[0];
 }
 
-// Parts of a row that a lane requests before it waits for the first: bringing together is all latency.
-template <typename Body>
-constexpr int kAtOnce = kStatistics<Body> == 1 ? 32 : kStatistics<Body> == 2 ? 16 : 8;
+// Parts of a row that a lane requests before it waits for the first, in about so many registers: bringing together is all latency.
+template <typename Body, int kRegisters>
+constexpr int kAtOnce = kRegisters / kStatistics<Body> >= 64   ? 64
+                        : kRegisters / kStatistics<Body> >= 32 ? 32
+                        : kRegisters / kStatistics<Body> >= 16 ? 16
+                        : kRegisters / kStatistics<Body> >= 8  ? 8
+                        : kRegisters / kStatistics<Body> >= 4  ? 4
+                                                               : 2;
+constexpr int kTogetherRegisters = 64;  // of a warp that has no sums any more
 
 // How parts of a row become one. Bodies whose statistics depend on each other have their own.
 template <typename Body>
@@ -162,48 +168,53 @@ struct TileRows {
 };
 
 // Counts a tile of those rows for the share of warp `warp` of kWarps, once all warps of the block that have parts of the tile have left them
-// and met. True where it was the last of `arrivals`: all parts of the share are there. All lanes come here.
+// and met. True where it was the last of `arrivals`: all parts of the share are there, for those who meet this thread behind it.
 template <int kWarps, typename Args>
-__device__ __forceinline__ bool arrive(const Args& args, int tile, int warp, int arrivals) {
-  bool is_last = false;
-  if (threadIdx.x % kWarpSize == 0) {
-    uint32_t* const counter = static_cast<uint32_t*>(args.arrivals) + tile * kWarps + warp;
-    is_last = ptx::fetch_add_ordered(counter, 1) == static_cast<uint32_t>(arrivals - 1);
-    if (is_last) *counter = 0;
-  }
-  is_last = __shfl_sync(~0u, is_last, 0);
-  __syncwarp();  // what lane 0 has seen is there for all
+__device__ __forceinline__ bool count(const Args& args, int tile, int warp, int arrivals) {
+  uint32_t* const counter = static_cast<uint32_t*>(args.arrivals) + tile * kWarps + warp;
+  const bool is_last = ptx::fetch_add_ordered(counter, 1) == static_cast<uint32_t>(arrivals - 1);
+  if (is_last) *counter = 0;
   return is_last;
 }
 
+// The same for all lanes of the warp.
+template <int kWarps, typename Args>
+__device__ __forceinline__ bool arrive(const Args& args, int tile, int warp, int arrivals) {
+  const bool is_last = threadIdx.x % kWarpSize == 0 && count<kWarps>(args, tile, warp, arrivals);
+  const bool all = __shfl_sync(~0u, is_last, 0);
+  __syncwarp();  // what lane 0 has seen is there for all
+  return all;
+}
+
 // Brings together the rows of a tile that are the share of warp `warp` of kWarps. As many lanes take parts of a row as there are to spare.
-template <typename Body, int kWarps, typename Args>
+template <typename Body, int kWarps, int kRegisters = kTogetherRegisters, typename Args>
 __device__ __forceinline__ void bring_together(const Args& args, const TileRows& of, int columns, int warp) {
-  constexpr int kCount = kStatistics<Body>;
+  constexpr int kCount = kStatistics<Body>, kParts = kAtOnce<Body, kRegisters>;
   using Row = RowOfParts<Body>;
   const Parts<Body> parts{static_cast<float*>(args.parts), args.m, columns};
   const int lane = threadIdx.x % kWarpSize;
-  int rows = 1;  // at once
-  while (rows < kWarpSize && rows * kWarps < of.count) rows *= 2;
-  const int slices = kWarpSize / rows;
+  int shift = 0;
+  while (kWarpSize >> shift > 1 && kWarps << shift < of.count) ++shift;
+  const int rows = 1 << shift, slices = kWarpSize >> shift;  // at once
+  const int64_t stride = int64_t{slices} * args.m;
 
   Folded<Body> folded;
 #pragma unroll 1
   for (int begin = warp * rows; begin < of.count; begin += kWarps * rows) {
-    const int number = begin + lane % rows, row = of.first + number;
+    const int number = begin + (lane & (rows - 1)), row = of.first + number;
     const int count = number < of.count ? parts.count() : 0;
     float reduced[kCount];
 #pragma unroll
     for (int statistic = 0; statistic < kCount; ++statistic) reduced[statistic] = Body::identity(statistic);
 #pragma unroll 1
-    for (int first = lane / rows; first < count; first += slices * kAtOnce<Body>) {
-      float loaded[kCount][kAtOnce<Body>];
+    for (int first = lane >> shift; first < count; first += slices * kParts) {
+      float loaded[kCount][kParts];
 #pragma unroll
       for (int statistic = 0; statistic < kCount; ++statistic) {
+        const float* from = parts.at(statistic, first, row);
 #pragma unroll
-        for (int i = 0; i < kAtOnce<Body>; ++i) {
-          const int part = first + i * slices;
-          loaded[statistic][i] = part < count ? __ldcg(parts.at(statistic, part, row)) : Body::identity(statistic);
+        for (int i = 0; i < kParts; ++i, from += stride) {
+          loaded[statistic][i] = first + i * slices < count ? __ldcg(from) : Body::identity(statistic);
         }
       }
       Row::take(reduced, loaded);

@@ -82,6 +82,10 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
       // Registers are allotted evenly at launch; the producer needs few, the accumulators many.
       if constexpr (G::kMoveRegisters) ptx::release_registers<G::kProducerRegisters>();
       if (threadIdx.x == 0) produce(args, shared, walk);
+      if constexpr (body::kStatistics<Body> > 0) {
+        const int turn = __shfl_sync(~0u, threadIdx.x / kWarpSize, 0) - 1;  // the producer's warp has none
+        if (turn >= 0 && turn < kTurns) RowsOfTiles<G, Body>::follow(args, walk, n, turn);
+      }
       if (walk.is_split()) SplitK<G>::attend();
     } else {
       if constexpr (G::kMoveRegisters) ptx::claim_registers<G::kConsumerRegisters>();
@@ -91,9 +95,10 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
   }
 
  private:
+  static constexpr int kTurns = G::kPingPong ? 2 : 1;
+
   __device__ __forceinline__ static void consume(const Args& args, const SharedLayout<G>& shared,
                                                  const Walk& walk, const OutputView<Output>& c, int consumer) {
-    constexpr int kTurns = G::kPingPong ? 2 : 1;
     const int turn = G::kPingPong ? consumer : 0;
     const int first = G::kPingPong ? 0 : consumer * G::kBlocksOfOne * kBlockM;  // on the side of the blocks
     const int warp = threadIdx.x / kWarpSize % kWarpsPerWarpgroup;
@@ -102,7 +107,8 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
     const bool with_tma = args.c_is_mapped != 0 && c.columns % (kTmaUnitBytes / sizeof(Output)) == 0;
     Store epilogue(args, c, with_tma, shared.staging(consumer_warp));
     if constexpr (body::kLoads<Body>) epilogue.load_by(shared.loaded(consumer_warp * G::kEpilogueBuffers));
-    RowsOfTiles<G, Body> rows(G::kPingPong ? warp : consumer_warp, turn);
+    const int warp_of_tile = G::kPingPong ? warp : consumer_warp;
+    RowsOfTiles<G, Body> rows{turn};
     RingCursor<G::kStages> cursor;
     cursor.skip(turn * walk.step(walk.first()).k_blocks.count);  // ping-pong: the stages of the other's first step
 
@@ -122,7 +128,6 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
           epilogue.load_operand(walk.origin(walk.step(number).tile), first + warp * kWarpRows);
           prefetch_operand(number + walk.stride() * kTurns);
         }
-        rows.count(args, walk);
       };
       if (G::kPingPong && number != walk.first()) Turns::wait(consumer);  // the very first turn needs no leave
 
@@ -135,18 +140,16 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
       multiply_tile<G>(acc, shared, cursor, k_blocks.count, first, pass_turn);  // the turn passes before the store begins
       cursor.skip((kTurns - 1) * walk.k_blocks.count);  // what lies between two steps of one is a whole tile
 
+      bool owns = true;  // of the tile what this warp has summed
       if constexpr (G::kSplits) {
         if (walk.is_split()) {
           const SplitK<G> split(shared, consumer_warp, walk.split_k);
-          if (!split.reduce(acc)) {
-            if constexpr (body::kStatistics<Body> == 0) return;
-            rows.left(walk.origin(tile).m);
-            break;  // it takes part in bringing rows together
-          }
+          owns = split.reduce(acc);
+          if (!owns && body::kStatistics<Body> == 0) return;
         }
       }
       if constexpr (G::kStreamK) {
-        const StreamK<G> stream(args, G::kPingPong ? warp : consumer_warp);
+        const StreamK<G> stream(args, warp_of_tile);
         if (walk.hands_on(number)) {
           stream.hand_on(acc);
           continue;
@@ -155,24 +158,23 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
       }
 
       const auto origin = walk.origin(tile);
-      epilogue.enter(args, origin);
-      WholeSums<G> sums(acc);
+      if (owns) {
+        epilogue.enter(args, origin);
+        WholeSums<G> sums(acc);
 #pragma unroll
-      for (int block = 0; block < G::kBlocksOfOne; ++block) {
-        const int offset = first + block * kBlockM + warp * kWarpRows;
-        const int row = origin.m + (G::kSwapAB ? 0 : offset);
-        const int column = origin.n + (G::kSwapAB ? offset : 0);
-        if constexpr (kProducts == 2) {
-          epilogue.store_block(sums.blocks[block], row, column, second_sums<G>(sums, block));
-        } else {
-          epilogue.store_block(sums.blocks[block], row, column);
+        for (int block = 0; block < G::kBlocksOfOne; ++block) {
+          const int offset = first + block * kBlockM + warp * kWarpRows;
+          const int row = origin.m + (G::kSwapAB ? 0 : offset);
+          const int column = origin.n + (G::kSwapAB ? offset : 0);
+          if constexpr (kProducts == 2) {
+            epilogue.store_block(sums.blocks[block], row, column, second_sums<G>(sums, block));
+          } else {
+            epilogue.store_block(sums.blocks[block], row, column);
+          }
         }
       }
-      rows.finish(args, c.columns);
-      rows.left(origin.m);
+      rows.left(args, walk, number, origin.m, c.columns, warp_of_tile);
     }
-    rows.count(args, walk);
-    rows.finish(args, c.columns);
     epilogue.finish();
   }
 

@@ -1,6 +1,9 @@
-// Rows of C that a body reduces, on Hopper: the warps of a tile that leave parts of them, and bring together what is whole.
+// Rows of C that a body reduces, on Hopper: the warps of a tile leave parts of them, and where a tile is the last of its rows, somebody
+// brings these together.
 //
-// A tile is counted while the last wgmmas of the next one run: by then its parts have reached L2, and nobody waits for that.
+// To count a tile takes the time of two accesses to L2, which the next tile must not wait for. So a consumer counts its last tile alone,
+// whose rows its warps bring together; those before, a warp of the producer's warpgroup that has nothing else to do. It is told of a tile at
+// one named barrier, and tells at another that it is ready for the next one.
 #pragma once
 
 #include "body_statistics.cuh"
@@ -12,43 +15,76 @@ namespace autokernel::sm90 {
 template <typename G, typename Body, bool kReduces = (body::kStatistics<Body> > 0)>
 struct RowsOfTiles {
   static constexpr int kWarps = G::kTileWarps;
-  static constexpr int kFirstBarrier = Turns::kFirstBarrier + 2;  // behind those of turns
+  static constexpr int kTurns = G::kPingPong ? 2 : 1;
+  static constexpr int kThreads = kWarps * kWarpSize;
+  static constexpr bool kIsFollowed = G::kConsumers < 3;  // three leave the producer's warps too few registers
+  static constexpr int kRegisters = 8;                    // of those, for parts on their way
+  // Barriers behind those of turns, one of each kind for each turn.
+  static constexpr int kLeft = Turns::kFirstBarrier + 2;
+  static constexpr int kReady = kLeft + kTurns;
+  static constexpr int kMet = kReady + kTurns;
+  static_assert(kMet + kTurns <= 16, "a block has so many barriers");
 
-  int warp;     // of those of a tile
-  int barrier;  // where they meet
-  int before = -1;  // the tile before along M, whose parts are left and which is not counted yet
-  bool is_last = false;
+  int turn;
+  bool was_told = false;  // who follows, of a tile before
 
-  __device__ __forceinline__ RowsOfTiles(int warp, int turn) : warp(warp), barrier(kFirstBarrier + turn) {}
-
-  // Parts of a tile from `row` on are left.
-  __device__ __forceinline__ void left(int row) { before = row / G::kTileM; }
-
-  // Counts the tile before, if its rows are some of C. All warps of the tile come here.
+  // Warp `warp` of the tile: its parts of the tile of step `number`, from `row` on, are left. All warps of the tile come here.
   template <typename Walk, typename Args>
-  __device__ __forceinline__ void count(const Args& args, const Walk& walk) {
-    is_last = false;
-    if (before < 0 || before * G::kTileM >= args.m) return;
-    ptx::named_barrier_wait(barrier, kWarps * kWarpSize);
-    is_last = body::arrive<kWarps>(args, before, warp, walk.arrivals());
+  __device__ __forceinline__ void left(const Args& args, const Walk& walk, int number, int row, int columns, int warp) {
+    if (kIsFollowed && !is_last(walk, number)) {
+      if (was_told) ptx::named_barrier_wait(kReady + turn, kThreads + kWarpSize);
+      ptx::named_barrier_arrive(kLeft + turn, kThreads + kWarpSize);
+      was_told = true;
+      return;
+    }
+    if (row >= args.m) return;
+    ptx::named_barrier_wait(kMet + turn, kThreads);
+    const int tile = row / G::kTileM;
+    if (!body::arrive<kWarps>(args, tile, warp, walk.arrivals())) return;
+    body::bring_together<Body, kWarps>(args, body::TileRows::of<G::kTileM>(tile, args.m), columns, warp);
   }
 
-  // Brings together what it was the last part of.
-  template <typename Args>
-  __device__ __forceinline__ void finish(const Args& args, int columns) const {
-    if (!is_last) return;
-    body::bring_together<Body, kWarps>(args, body::TileRows::of<G::kTileM>(before, args.m), columns, warp);
+  // The warp of the producer's warpgroup that follows the consumer of that turn.
+  template <typename Walk, typename Args>
+  __device__ __forceinline__ static void follow(const Args& args, const Walk& walk, int columns, int turn) {
+    if constexpr (!kIsFollowed) return;
+    const int lane = threadIdx.x % kWarpSize;
+    bool is_first = true;
+#pragma unroll 1
+    for (int number = walk.first() + turn * walk.stride(); !is_last(walk, number); number += walk.stride() * kTurns) {
+      if constexpr (G::kStreamK) {
+        if (walk.hands_on(number)) continue;
+      }
+      if (!is_first) ptx::named_barrier_arrive(kReady + turn, kThreads + kWarpSize);
+      is_first = false;
+      ptx::named_barrier_wait(kLeft + turn, kThreads + kWarpSize);
+      const int tile = walk.origin(walk.step(number).tile).m / G::kTileM;
+      if (tile * G::kTileM >= args.m) continue;
+      const bool is_whole = lane < kWarps && body::count<kWarps>(args, tile, lane, walk.arrivals());
+      const uint32_t whole_shares = __ballot_sync(~0u, is_whole);
+      __syncwarp();  // what a lane has seen is there for all
+#pragma unroll 1
+      for (int share = 0; share < kWarps; ++share) {
+        if ((whole_shares >> share & 1) == 0) continue;
+        const auto rows = body::TileRows::of<G::kTileM>(tile, args.m);
+        body::bring_together<Body, kWarps, kRegisters>(args, rows, columns, share);
+      }
+    }
+  }
+
+ private:
+  // No step of that turn comes behind, or none is there.
+  template <typename Walk>
+  __device__ __forceinline__ static bool is_last(const Walk& walk, int number) {
+    return number + walk.stride() * kTurns >= walk.count();
   }
 };
 
 template <typename G, typename Body>
 struct RowsOfTiles<G, Body, false> {
-  __device__ __forceinline__ RowsOfTiles(int, int) {}
-  __device__ __forceinline__ void left(int) {}
+  int turn;
   template <typename Walk, typename Args>
-  __device__ __forceinline__ void count(const Args&, const Walk&) {}
-  template <typename Args>
-  __device__ __forceinline__ void finish(const Args&, int) const {}
+  __device__ __forceinline__ void left(const Args&, const Walk&, int, int, int, int) {}
 };
 
 // K = 0: a thread leaves a part by itself, and no tile is counted, as a block has all parts of its rows.
