@@ -196,25 +196,27 @@ __device__ __forceinline__ void bring_together(const Args& args, const TileRows&
   int shift = 0;
   while (kWarpSize >> shift > 1 && kWarps << shift < of.count) ++shift;
   const int rows = 1 << shift, slices = kWarpSize >> shift;  // at once
+  const int count = parts.count();
   const int64_t stride = int64_t{slices} * args.m;
 
   Folded<Body> folded;
 #pragma unroll 1
   for (int begin = warp * rows; begin < of.count; begin += kWarps * rows) {
     const int number = begin + (lane & (rows - 1)), row = of.first + number;
-    const int count = number < of.count ? parts.count() : 0;
+    const bool exists = number < of.count;
     float reduced[kCount];
 #pragma unroll
     for (int statistic = 0; statistic < kCount; ++statistic) reduced[statistic] = Body::identity(statistic);
 #pragma unroll 1
-    for (int first = lane >> shift; first < count; first += slices * kParts) {
+    for (int group = 0; group < count; group += slices * kParts) {
+      const int first = group + (lane >> shift);
       float loaded[kCount][kParts];
 #pragma unroll
       for (int statistic = 0; statistic < kCount; ++statistic) {
         const float* from = parts.at(statistic, first, row);
 #pragma unroll
         for (int i = 0; i < kParts; ++i, from += stride) {
-          loaded[statistic][i] = first + i * slices < count ? __ldcg(from) : Body::identity(statistic);
+          loaded[statistic][i] = exists && first + i * slices < count ? __ldcg(from) : Body::identity(statistic);
         }
       }
       Row::take(reduced, loaded);
@@ -227,7 +229,7 @@ __device__ __forceinline__ void bring_together(const Args& args, const TileRows&
       Row::take(reduced, other);
     }
     Row::settle(reduced, columns);
-    if (lane < rows && number < of.count) folded.finish(args, row, reduced);
+    if (lane < rows && exists) folded.finish(args, row, reduced);
   }
   folded.leave(args, of.tile * kWarps + warp, of.tiles * kWarps);
 }

@@ -101,12 +101,12 @@ struct Body {
 
   __device__ __forceinline__ static void store_folded(const Args& args, const float (&folded)[kFolds]) {
     autokernel::body::store(static_cast<autokernel::f32*>(args.amax_), folded[0]);
-    autokernel::body::store(static_cast<autokernel::f32*>(args.loss_), folded[1] / static_cast<float>(args.m));
+    autokernel::body::store(static_cast<autokernel::f32*>(args.loss_), (folded[1] / static_cast<float>(args.m)));
   }
 
   __device__ __forceinline__ static void finish(const Args& args, int row, const float (&reduced)[kStatistics], float (&folded)[kFolds]) {
     const float eps_ = args.eps_;
-    const float mean_ = reduced[0] / static_cast<float>(args.n);
+    const float mean_ = (reduced[0] / static_cast<float>(args.n));
     const float most_ = reduced[1];
     const float magnitude_ = reduced[2];
     const float shifted_ = (mean_ + eps_);
@@ -122,6 +122,6 @@ static_assert(autokernel::reference::kTile == 16, "the launch counts such tiles"
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(autokernel::reference::kThreads)
-autokernel_reference_81b48c80c9cf(const __grid_constant__ Args args) {
+autokernel_reference_deb370261759(const __grid_constant__ Args args) {
   autokernel::reference::matmul<Problem, Body>(args);
 }

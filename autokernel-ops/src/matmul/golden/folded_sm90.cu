@@ -126,12 +126,12 @@ struct Body {
 
   __device__ __forceinline__ static void store_folded(const Args& args, const float (&folded)[kFolds]) {
     autokernel::body::store(static_cast<autokernel::f32*>(args.amax_), folded[0]);
-    autokernel::body::store(static_cast<autokernel::f16*>(args.loss_), folded[1] / static_cast<float>(args.m));
+    autokernel::body::store(static_cast<autokernel::f16*>(args.loss_), autokernel::fast_math::quotient(folded[1], static_cast<float>(args.m)));
   }
 
   __device__ __forceinline__ static void finish(const Args& args, int row, const float (&reduced)[kStatistics], float (&folded)[kFolds]) {
     const float eps_ = args.eps_;
-    const float mean_ = reduced[0] / static_cast<float>(args.n);
+    const float mean_ = autokernel::fast_math::quotient(reduced[0], static_cast<float>(args.n));
     const float most_ = reduced[1];
     const float magnitude_ = reduced[2];
     const float shifted_ = (mean_ + eps_);
@@ -148,6 +148,6 @@ static_assert(Kernel::kThreads == 384, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks)
-autokernel_matmul_body_4b0ba4febf85_bf16_bf16_nt_16a6b545c571(const __grid_constant__ Args args) {
+autokernel_matmul_body_4b0ba4febf85_bf16_bf16_nt_715de535be01(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

@@ -85,7 +85,7 @@ struct Body {
 
   __device__ __forceinline__ static void finish(const Args& args, int row, const float (&reduced)[kStatistics]) {
     const float eps_ = args.eps_;
-    const float mean_ = reduced[0] / static_cast<float>(args.n);
+    const float mean_ = (reduced[0] / static_cast<float>(args.n));
     const float most_ = reduced[1];
     const float shifted_ = (mean_ + eps_);
     autokernel::body::store(static_cast<autokernel::f32*>(args.inverse_) + row, (1.0f / shifted_));
@@ -98,6 +98,6 @@ static_assert(autokernel::reference::kTile == 16, "the launch counts such tiles"
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(autokernel::reference::kThreads)
-autokernel_reference_bc277673c740(const __grid_constant__ Args args) {
+autokernel_reference_ecfe3513aca6(const __grid_constant__ Args args) {
   autokernel::reference::matmul<Problem, Body>(args);
 }

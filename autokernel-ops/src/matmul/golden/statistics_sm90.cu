@@ -110,7 +110,7 @@ struct Body {
 
   __device__ __forceinline__ static void finish(const Args& args, int row, const float (&reduced)[kStatistics]) {
     const float eps_ = args.eps_;
-    const float mean_ = reduced[0] / static_cast<float>(args.n);
+    const float mean_ = autokernel::fast_math::quotient(reduced[0], static_cast<float>(args.n));
     const float most_ = reduced[1];
     const float shifted_ = (mean_ + eps_);
     autokernel::body::store(static_cast<autokernel::f16*>(args.inverse_) + row, autokernel::fast_math::quotient(1.0f, shifted_));
@@ -124,6 +124,6 @@ static_assert(Kernel::kThreads == 384, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks)
-autokernel_matmul_body_275c1e38210a_bf16_bf16_nt_e66cecdc49a7(const __grid_constant__ Args args) {
+autokernel_matmul_body_275c1e38210a_bf16_bf16_nt_39c3261263d1(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

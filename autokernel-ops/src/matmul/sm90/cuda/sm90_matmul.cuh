@@ -81,10 +81,15 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
     if (warpgroup == 0) {
       // Registers are allotted evenly at launch; the producer needs few, the accumulators many.
       if constexpr (G::kMoveRegisters) ptx::release_registers<G::kProducerRegisters>();
-      if (threadIdx.x == 0) produce(args, shared, walk);
       if constexpr (body::kStatistics<Body> > 0) {
-        const int turn = __shfl_sync(~0u, threadIdx.x / kWarpSize, 0) - 1;  // the producer's warp has none
-        if (turn >= 0 && turn < kTurns) RowsOfTiles<G, Body>::follow(args, walk, n, turn);
+        const int warp = __shfl_sync(~0u, threadIdx.x / kWarpSize, 0);
+        if (warp == 0) {
+          if (threadIdx.x == 0) produce(args, shared, walk);
+        } else if (warp <= kTurns) {
+          RowsOfTiles<G, Body>::follow(args, walk, n, warp - 1);
+        }
+      } else {
+        if (threadIdx.x == 0) produce(args, shared, walk);
       }
       if (walk.is_split()) SplitK<G>::attend();
     } else {
