@@ -124,8 +124,7 @@ const COUNT: &str = "
 fn a_buffer_of_zeros_has_zeros_for_each_block_and_must_hold_zeros_when_the_kernel_ends() {
     let device = Device::emulated(Arch::SM_80).unwrap();
     let count = |left: &str| {
-        let mut plan =
-            LaunchPlan { workspace: vec![Buffer { bytes_per_block: 4, contents: Contents::Zeros }], ..plan(1) };
+        let mut plan = LaunchPlan { workspace: vec![Buffer::of_block(4, Contents::Zeros)], ..plan(1) };
         let step = &mut plan.kernels[0];
         step.grid.axes[0].step = 1;
         let field = |name: &str, arg| Field { name: name.to_owned(), arg };

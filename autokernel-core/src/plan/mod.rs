@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub use alignment::Alignment;
 pub use arg::{Arg, Field, Layout, TileBox};
 pub use grid::{Axis, Grid, Residency, Split};
-pub use workspace::{Buffer, Contents};
+pub use workspace::{Buffer, Contents, Each};
 
 /// What a launch does, in order. Outputs without elements ask for no launch at all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

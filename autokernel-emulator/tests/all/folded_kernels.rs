@@ -7,7 +7,7 @@ use crate::support::arguments;
 use crate::support::case::{SM80, SM90};
 use crate::support::compile::{Change, Compiler};
 use crate::support::host::{Matrix, Shape, allocate, download, product, shape};
-use crate::support::reducing::{CREWS, OF_TWO_PRODUCTS, SHARED_BY_WARPS, SPLIT_AND_SWAPPED};
+use crate::support::reducing::{CREWS, OF_TWO_PRODUCTS, SHARED_BY_CLUSTERS, SHARED_BY_WARPS, SPLIT_AND_SWAPPED};
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype::{Bf16, E4m3, F16, F32};
 use autokernel_codegen::matmul::body::oracle;
@@ -163,6 +163,7 @@ fn what_rows_of_cooperating_and_alternating_consumers_come_to_is_folded() {
 fn what_rows_of_split_and_swapped_tiles_come_to_is_folded() {
     let test = "what_rows_of_split_and_swapped_tiles_come_to_is_folded";
     check(test, (ONE, "f32"), &SPLIT_AND_SWAPPED.map(Schedule::Sm90), Arch::SM_90A);
+    check(test, (ONE, "f32"), &[Schedule::Sm90(SHARED_BY_CLUSTERS[0])], Arch::SM_90A);
 }
 
 #[test]
@@ -248,9 +249,9 @@ fn totals_that_are_not_ordered_and_counters_that_are_not_left_zero_are_found() {
     let test = "totals_that_are_not_ordered_and_counters_that_are_not_left_zero_are_found";
     let Some(compiler) = Compiler::find(test) else { return };
     let mutants = [
-        ("ptx::fetch_add_ordered(folded_blocks, 1)", "ptx::fetch_add_relaxed(folded_blocks, 1)"),
-        ("if (is_last) *folded_blocks = 0;", ""),
-        ("static_cast<uint32_t>(blocks - 1)", "static_cast<uint32_t>(blocks - 2)"),
+        ("ptx::fetch_add_ordered(folded_shares, 1)", "ptx::fetch_add_relaxed(folded_shares, 1)"),
+        ("if (is_last) *folded_shares = 0;", ""),
+        ("static_cast<uint32_t>(shares - 1)", "static_cast<uint32_t>(shares - 2)"),
         ("total += kWarpSize", "total += kWarpSize + 1"),
     ];
     let problem = problem(ONE, "f32");

@@ -246,7 +246,7 @@ const MUTANTS: [(&str, &str, &str, &str); 9] = [
     ("body_joined.cuh", "        element = kNothing;\n", "", LOSS),
     ("body_joined.cuh", "      relative_to[statistic][i] = to;\n", "", LOSS),
     ("body_joined.cuh", "before[maximum], reduced[maximum]", "reduced[maximum], reduced[maximum]", LOSS),
-    ("body_joined.cuh", "other < kTogetherWarps", "other + 1 < kTogetherWarps", LOSS),
+    ("body_joined.cuh", "i < kOthers; ++i", "i + 1 < kOthers; ++i", LOSS),
     ("sm90_unstored.cuh", "acc + first / 2", "acc", SUMS),
 ];
 

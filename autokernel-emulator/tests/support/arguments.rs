@@ -72,7 +72,7 @@ pub fn steps(
     matrices: &[Placed],
 ) -> (Vec<Launch>, Workspace) {
     let blocks = |step: &KernelStep| step.grid.blocks(&extents, multiprocessors);
-    let workspace = Workspace::new(gpu, &plan.workspace, plan.kernels.iter().map(blocks).max().unwrap_or(0));
+    let workspace = Workspace::new(gpu, &plan.workspace, &extents, plan.kernels.iter().map(blocks).max().unwrap_or(0));
     let launched = Launched { gpu, operands: &signature.operands, extents, matrices, workspace: &workspace };
     let launch = |step: &KernelStep| {
         let mut parameters = Vec::new();
@@ -102,9 +102,9 @@ pub struct Workspace {
 
 impl Workspace {
     /// As a kernel first finds it.
-    pub(super) fn new(gpu: &mut Gpu, buffers: &[Buffer], blocks: u64) -> Self {
-        let make = |&Buffer { bytes_per_block, contents }: &Buffer| {
-            let bytes = blocks * u64::from(bytes_per_block);
+    pub(super) fn new(gpu: &mut Gpu, buffers: &[Buffer], extents: &Extents, blocks: u64) -> Self {
+        let make = |buffer: &Buffer| {
+            let (bytes, contents) = (buffer.size(extents, blocks), buffer.contents);
             let pointer = match contents {
                 Contents::Zeros => gpu.upload("zeros of the workspace", &vec![0; bytes as usize]).unwrap(),
                 Contents::Anything => gpu.alloc_named("the workspace", bytes).unwrap(),

@@ -171,7 +171,7 @@ impl Compiled {
 
         let [step] = &self.plan.kernels[..] else { panic!("one kernel") };
         let blocks = step.grid.blocks(&extents, MULTIPROCESSORS);
-        let workspace = Workspace::new(&mut gpu, &self.plan.workspace, blocks);
+        let workspace = Workspace::new(&mut gpu, &self.plan.workspace, &extents, blocks);
         let mut parameters = Vec::new();
         for field in &step.args {
             parameters.resize(parameters.len().next_multiple_of(field.arg.layout().align), 0);

@@ -12,7 +12,7 @@ use super::{sharing, sm80};
 
 /// The workspace: the counter of tiles, of which the first block's part holds all.
 const COUNTERS: u8 = 0;
-const COUNTERS_OF_BLOCK: Buffer = Buffer { bytes_per_block: 8, contents: Contents::Zeros };
+const COUNTERS_OF_BLOCK: Buffer = Buffer::of_block(8, Contents::Zeros);
 
 /// The sizes of a problem by their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

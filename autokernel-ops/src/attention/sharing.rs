@@ -28,7 +28,7 @@ pub fn partial_bytes(class: &Class, rows: u32) -> u32 {
 
 /// The launch of a kernel whose tiles have so many rows.
 pub fn of_kernel(class: &Class, rows: u32, kernel: KernelStep) -> LaunchPlan {
-    let buffer = |bytes_per_block, contents| Buffer { bytes_per_block, contents };
+    let buffer = Buffer::of_block;
     let workspace = vec![
         buffer(rows / ROWS_OF_COUNTER * COUNTER_BYTES, Contents::Zeros),
         buffer(partial_bytes(class, rows), Contents::Anything),

@@ -31,6 +31,13 @@ __device__ __forceinline__ float quotient(float x, float y) {
   return result;
 }
 
+// Within two units in the last place, over the whole range.
+__device__ __forceinline__ float sqrt(float x) {
+  float result;
+  asm("sqrt.approx.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+
 // A number that many are divided by: two multiplications, within two units in the last place of the quotient. A divisor
 // whose reciprocal would leave the normal range is scaled into it first, by a power of two.
 struct Divisor {

@@ -9,33 +9,47 @@ use super::{BinaryOp, Condition, Expr, Function, Math, Precision};
 pub enum Spelling {
     /// Functions of `autokernel::math` and C++'s own operators, which round as Rust's do.
     Exact,
-    /// Without slow paths.
+    /// Quotients without a slow path, and short functions.
     Fast(Precision),
+    /// The same, and roots without a slow path: what stands in a kernel of a product, whose loops would all yield to lanes that take one.
+    Straight(Precision),
 }
 
 impl Spelling {
+    /// The same without slow paths.
+    pub fn straight(self) -> Self {
+        match self {
+            Spelling::Fast(precision) => Spelling::Straight(precision),
+            other => other,
+        }
+    }
+
     fn call(self, function: Math, args: &[String]) -> String {
         match (self, function) {
-            (Spelling::Fast(precision), Math::Exp) if precision.is_short() => {
+            (Spelling::Fast(precision) | Spelling::Straight(precision), Math::Exp) if precision.is_short() => {
                 format!("autokernel::fast_math::exp({})", args[0])
             }
-            (Spelling::Fast(Precision::Exponent), Math::Tanh) => format!("autokernel::fast_math::tanh({})", args[0]),
-            (Spelling::Fast(_), Math::Recip) => self.quotient("1.0f", &args[0]),
+            (Spelling::Fast(Precision::Exponent) | Spelling::Straight(Precision::Exponent), Math::Tanh) => {
+                format!("autokernel::fast_math::tanh({})", args[0])
+            }
+            (Spelling::Fast(_) | Spelling::Straight(_), Math::Recip) => self.quotient("1.0f", &args[0]),
+            (Spelling::Straight(_), Math::Sqrt) => format!("autokernel::fast_math::sqrt({})", args[0]),
             _ => format!("autokernel::math::{}({})", function.name(), args.join(", ")),
         }
     }
 
-    fn quotient(self, left: &str, right: &str) -> String {
+    /// A quotient of two numbers.
+    pub fn quotient(self, left: &str, right: &str) -> String {
         match self {
             Spelling::Exact => format!("({left} / {right})"),
-            Spelling::Fast(_) => format!("autokernel::fast_math::quotient({left}, {right})"),
+            Spelling::Fast(_) | Spelling::Straight(_) => format!("autokernel::fast_math::quotient({left}, {right})"),
         }
     }
 
     /// The function and the argument of a sum that is computed as one.
     fn one_plus(self, expr: &Expr) -> Option<(Math, &Expr)> {
         match self {
-            Spelling::Fast(precision) if precision.is_short() => expr.one_plus(),
+            Spelling::Fast(precision) | Spelling::Straight(precision) if precision.is_short() => expr.one_plus(),
             _ => None,
         }
     }
@@ -77,7 +91,7 @@ impl Spelling {
     fn both(self, letter: char) -> String {
         match self {
             Spelling::Exact => letter.to_string().repeat(2),
-            Spelling::Fast(_) => letter.to_string(),
+            Spelling::Fast(_) | Spelling::Straight(_) => letter.to_string(),
         }
     }
 

@@ -11,6 +11,7 @@ use super::many::Many;
 use super::plan::{Operands, signature};
 use super::problem::{Class, Problem};
 use super::schedule::{Schedule, Sm90Schedule};
+use super::statistics::Shares;
 use super::weights::Weights;
 use super::{reference as reference_matmul, roots, skinny, sm80, sm90, statistics};
 use crate::epilogue::Epilogue;
@@ -36,7 +37,7 @@ pub fn emit_reference(problem: &Problem) -> KernelSource {
 pub fn kernel(problem: &Problem, schedule: &Schedule) -> (KernelSource, LaunchPlan) {
     let (class, operands) = (problem.class(), Operands::of(problem));
     let family = schedule.family().name();
-    let part_columns = statistics::part_columns(&class, schedule);
+    let part_columns = Shares::of(&class, schedule).part_columns;
     let loaded = match schedule {
         Schedule::Sm90(schedule) => schedule.operand_load(&class).map(|load| load.operand),
         Schedule::Sm80(_) | Schedule::Skinny(_) => None,
@@ -51,7 +52,7 @@ pub fn kernel(problem: &Problem, schedule: &Schedule) -> (KernelSource, LaunchPl
     let what = problem_struct(problem, spelling) + &structs;
     let symbol = format!("autokernel_{}_{}", class.slug(), hash::short(&format!("{family}\n{what}{fused}")));
     let plan = plan_of(&class, &operands, schedule, symbol.clone());
-    let [step, behind @ ..] = &plan.kernels[..] else { unreachable!("a product is a kernel") };
+    let [step] = &plan.kernels[..] else { unreachable!("a product is a kernel") };
     let cluster = match step.grid.cluster {
         1 => String::new(),
         // A launch says how many blocks share a tile, and so how large a cluster is.
@@ -73,7 +74,7 @@ pub fn kernel(problem: &Problem, schedule: &Schedule) -> (KernelSource, LaunchPl
          using Kernel = {kernel};\n\
          static_assert(Kernel::kThreads == {threads}, \"the launch has as many\");\n\n}}  // namespace\n\n\
          extern \"C\" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks){cluster}\n\
-         {symbol}(const __grid_constant__ Args args) {{\n  Kernel::run(args);\n}}\n{together}",
+         {symbol}(const __grid_constant__ Args args) {{\n  Kernel::run(args);\n}}\n",
         includes = includes(&roots::of_kernel(&class, schedule)),
         kernel = kernel_type(schedule, &schedules, |name| {
             format!("autokernel::{family}::{template}<{problem_type}, {name}, Args{body}>")
@@ -81,7 +82,6 @@ pub fn kernel(problem: &Problem, schedule: &Schedule) -> (KernelSource, LaunchPl
         batch = batch::print(&operands, &step.args, &signature(problem), None),
         args = args(&class, step),
         threads = step.threads,
-        together = together(&class, behind),
     );
     (KernelSource { symbol, cuda }, plan)
 }
@@ -139,38 +139,22 @@ fn plan_of(class: &Class, operands: &Operands, schedule: &Schedule, symbol: Stri
         Schedule::Skinny(schedule) => skinny::plan(class, operands, schedule, symbol),
         Schedule::Sm90(schedule) => sm90::plan(class, operands, schedule, symbol),
     };
-    statistics::with_second_kernel(product, operands, statistics::part_columns(class, schedule))
-}
-
-/// The kernel that brings together what was reduced of rows, and a blank line above it; nothing where there is none.
-fn together(class: &Class, behind: &[KernelStep]) -> String {
-    let kernel = |KernelStep { symbol, threads, args, overlaps_previous, .. }: &KernelStep| {
-        let wait = if *overlaps_previous { "  autokernel::ptx::wait_for_previous_grids();\n" } else { "" };
-        format!(
-            "\nnamespace {{\n\n{args}static_assert(autokernel::body::kTogetherThreads == {threads}, \"the launch has as many\");\n\n\
-             }}  // namespace\n\n\
-             extern \"C\" __global__ void __launch_bounds__({threads})\n\
-             {symbol}(const __grid_constant__ Together args) {{\n{wait}  autokernel::body::{function}<Body>(args);\n}}\n",
-            args = source::args_of("Together", args),
-            function = statistics::together(class),
-        )
-    };
-    behind.iter().map(kernel).collect()
+    statistics::with_workspace(product, operands, Shares::of(class, schedule))
 }
 
 /// A slow kernel for the same problem that accumulates in fp64, and its launch. Its result is fp32.
 pub fn reference(problem: &Problem) -> (KernelSource, LaunchPlan) {
     let (what, fused) = (
         problem_struct(problem, Spelling::Exact),
-        fused(problem, Printed::Reference { stored_as: Dtype::F32, part_columns: statistics::REFERENCE_COLUMNS }),
+        fused(problem, Printed::Reference { stored_as: Dtype::F32, part_columns: Shares::REFERENCE.part_columns }),
     );
     let (operands, function) = (Operands::of(problem), function_of_reference(problem.many()));
     let batched = if operands.many == Many::One { String::new() } else { format!("{:?}", operands.batched) };
     let kind = function.trim_start_matches(ONE);
     let symbol = format!("autokernel_reference_{}", hash::short(&format!("{what}{fused}{batched}{kind}")));
     let product = reference_matmul::plan(&operands, symbol.clone());
-    let plan = statistics::with_second_kernel(product, &operands, statistics::REFERENCE_COLUMNS);
-    let [step, behind @ ..] = &plan.kernels[..] else { unreachable!("a product is a kernel") };
+    let plan = statistics::with_workspace(product, &operands, Shares::REFERENCE);
+    let [step] = &plan.kernels[..] else { unreachable!("a product is a kernel") };
     let batch = batch::print(&operands, &step.args, &signature(problem), Some(Dtype::F32));
     let cuda = format!(
         "// Generated by autokernel: reference for {problem}.\n\
@@ -179,7 +163,7 @@ pub fn reference(problem: &Problem) -> (KernelSource, LaunchPlan) {
          static_assert(autokernel::reference::kTile == {tile}, \"the launch counts such tiles\");\n\n}}  // namespace\n\n\
          extern \"C\" __global__ void __launch_bounds__(autokernel::reference::kThreads)\n\
          {symbol}(const __grid_constant__ Args args) {{\n  \
-         autokernel::reference::{call}(args);\n}}\n{together}",
+         autokernel::reference::{call}(args);\n}}\n",
         includes = includes(&roots::of_reference(&problem.class())),
         first = match problem.weights.map_or(problem.input, |weights| weights.dtype) {
             Dtype::I8 => "#include \"int8.cuh\"\n",
@@ -189,7 +173,6 @@ pub fn reference(problem: &Problem) -> (KernelSource, LaunchPlan) {
         args = source::args(&step.args),
         call = call_of_reference(problem),
         tile = reference_matmul::TILE,
-        together = together(&problem.class(), behind),
     );
     (KernelSource { symbol, cuda }, plan)
 }

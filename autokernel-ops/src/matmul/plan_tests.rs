@@ -121,7 +121,7 @@ fn clusters_that_share_tiles_have_a_slot_for_each_block_and_a_flag_for_each_warp
         assert_eq!(arg("flags"), Some(Arg::Workspace { buffer: 1 }));
         let [sums, flags] = plan.workspace[..] else { panic!("{:?}", plan.workspace) };
         assert_eq!((sums.contents, flags.contents), (Contents::Anything, Contents::Zeros));
-        (sums.bytes_per_block, flags.bytes_per_block)
+        (sums.bytes, flags.bytes)
     };
     let Sm90Schedule { tile_m, tile_n, .. } = PLAIN;
     assert_eq!(of_block(Sm90Schedule { consumers: 2, ..PLAIN }), (tile_m * tile_n * 4, 8 * 4));

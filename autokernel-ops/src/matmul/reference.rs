@@ -7,6 +7,8 @@ use super::plan::{N, Operands, field};
 
 /// Rows and columns that a block computes at a time; a thread for each element.
 pub const TILE: u32 = 16;
+/// Threads of a block.
+pub const THREADS: u32 = TILE * TILE;
 
 /// The launch of the reference called `symbol`. Its result is fp32 whatever the problem's output type is; where there is no C, it lies in
 /// the workspace.
@@ -20,7 +22,7 @@ pub fn plan(operands: &Operands, symbol: String) -> LaunchPlan {
     ];
     let kernel = KernelStep {
         symbol,
-        threads: TILE * TILE,
+        threads: THREADS,
         shared_bytes: 0,
         overlaps_previous: false,
         grid: Grid {
@@ -32,7 +34,7 @@ pub fn plan(operands: &Operands, symbol: String) -> LaunchPlan {
         },
         args: fields.concat(),
     };
-    let tile = Buffer { bytes_per_block: TILE * TILE * Dtype::F32.bytes(), contents: Contents::Anything };
+    let tile = Buffer::of_block(TILE * TILE * Dtype::F32.bytes(), Contents::Anything);
     let workspace = if operands.c.is_none() { vec![tile] } else { Vec::new() };
     LaunchPlan { workspace, ..LaunchPlan::of_kernel(kernel, Vec::new()) }
 }

@@ -1,84 +1,78 @@
-//! Reductions along rows of a product: the parts of rows that warps leave in the workspace, and the kernel behind the product that
-//! brings them together (`body_statistics.cuh`), and what one number of each row comes to (`body_folded.cuh`).
+//! Reductions along rows of a product: the parts of rows that warps leave in the workspace, and the counters by which a block finds that
+//! its tile is the last of its rows, whose parts it brings together (`body_statistics.cuh`); and what one number of each row comes to
+//! (`body_folded.cuh`).
 
-use autokernel_core::plan::{Axis, Buffer, Contents};
-use autokernel_core::{Arg, Grid, KernelStep, LaunchPlan, Residency};
+use autokernel_core::plan::{Axis, Buffer, Contents, Each};
+use autokernel_core::{Arg, LaunchPlan};
 
 use super::plan::{M, N, Operands, field};
 use super::problem::Class;
 use super::reference;
-use super::schedule::{Schedule, Sm90Schedule};
+use super::schedule::{Schedule, Sm80Schedule, Sm90Schedule};
+use super::sm90::WARPS_PER_WARPGROUP;
 
-/// Rows of a block of the second kernel, and its threads.
-const ROWS: u32 = 32;
-const THREADS: u32 = 256;
-/// Parts of each of those rows for which its grid has a block, as the workspace is sized by that.
-const PARTS: u32 = 32;
 const WORD_BYTES: u32 = 4;
+const WARP_THREADS: u32 = 32;
 /// Columns that a warp of a tile that is computed transposed holds.
 const SWAPPED_COLUMNS: u32 = 16;
 
-/// Columns of a part, by that schedule: those that a warp holds.
-pub fn part_columns(class: &Class, schedule: &Schedule) -> u32 {
-    match schedule {
-        Schedule::Sm90(Sm90Schedule { swap_ab: true, .. }) => SWAPPED_COLUMNS,
-        Schedule::Sm90(schedule) => class.columns_of_c(schedule.tile_n),
-        Schedule::Sm80(schedule) => class.columns_of_c(schedule.tile_n) / schedule.warps_n,
-        // Its rules leave such bodies out.
-        Schedule::Skinny(schedule) => class.columns_of_c(schedule.tile_n),
+/// How the warps of a kernel have parts of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shares {
+    /// Columns of a part: those that a warp holds.
+    pub part_columns: u32,
+    /// Rows of a tile.
+    pub rows: u32,
+    /// Warps of a tile, of which each brings together a share of its rows.
+    pub warps: u32,
+}
+
+impl Shares {
+    /// Those of a kernel by that schedule.
+    pub fn of(class: &Class, schedule: &Schedule) -> Self {
+        match *schedule {
+            Schedule::Sm90(schedule @ Sm90Schedule { tile_m, tile_n, swap_ab, .. }) => {
+                let part_columns = if swap_ab { SWAPPED_COLUMNS } else { class.columns_of_c(tile_n) };
+                let warps = WARPS_PER_WARPGROUP * schedule.consumers_sharing_a_tile();
+                Shares { part_columns, rows: tile_m, warps }
+            }
+            Schedule::Sm80(Sm80Schedule { tile_m, tile_n, warps_m, warps_n, .. }) => {
+                Shares { part_columns: class.columns_of_c(tile_n) / warps_n, rows: tile_m, warps: warps_m * warps_n }
+            }
+            // Its rules leave such bodies out.
+            Schedule::Skinny(schedule) => {
+                Shares { part_columns: class.columns_of_c(schedule.tile_n), rows: schedule.tile_m, warps: 1 }
+            }
+        }
     }
+
+    /// Those of the reference, whose blocks have a part each.
+    pub const REFERENCE: Shares =
+        Shares { part_columns: reference::TILE, rows: reference::TILE, warps: reference::THREADS / WARP_THREADS };
 }
 
-/// Columns of a part of the reference: those of a block.
-pub const REFERENCE_COLUMNS: u32 = reference::TILE;
-
-/// The function that brings parts together.
-pub fn together(class: &Class) -> &'static str {
-    if class.joins_rows() { "bring_together_joined" } else { "bring_together" }
-}
-
-/// What the second kernel is called.
-pub fn second(symbol: &str) -> String {
-    format!("{symbol}_together")
-}
-
-/// The launch of a product that leaves parts of so many columns, and of the kernel behind it; as it is where rows are not reduced.
-pub fn with_second_kernel(mut plan: LaunchPlan, operands: &Operands, part_columns: u32) -> LaunchPlan {
+/// The launch of a product whose rows are reduced; as it is where none are.
+pub fn with_workspace(mut plan: LaunchPlan, operands: &Operands, shares: Shares) -> LaunchPlan {
     if operands.statistics == 0 {
         return plan;
     }
-    let buffer = u8::try_from(plan.workspace.len()).unwrap_or(u8::MAX);
-    let parts = field("parts", Arg::Workspace { buffer });
-    let bytes_per_block = ROWS * PARTS * operands.statistics * WORD_BYTES;
-    plan.workspace.push(Buffer { bytes_per_block, contents: Contents::Anything });
-    plan.kernels.iter_mut().for_each(|kernel| kernel.args.push(parts.clone()));
-    let mut workspace = vec![parts];
-    if operands.folds > 0 {
-        let buffers = [
-            ("totals", Buffer { bytes_per_block: operands.folds * WORD_BYTES, contents: Contents::Anything }),
-            ("folded_blocks", Buffer { bytes_per_block: WORD_BYTES, contents: Contents::Zeros }),
-        ];
-        for (buffer, (name, contents)) in (buffer + 1..).zip(buffers) {
-            plan.workspace.push(contents);
-            workspace.push(field(name, Arg::Workspace { buffer }));
-        }
+    let of = |dim, step| Axis { dim, step };
+    let part = Each::Part([of(M, 1), of(N, shares.part_columns)]);
+    let (share, launch) =
+        (Each::Part([of(M, shares.rows), of(N, u32::MAX)]), Each::Part([of(M, u32::MAX), of(N, u32::MAX)]));
+    let buffer = |words: u32, each, contents| Buffer { bytes: words * WORD_BYTES, each, contents };
+    let of_rows = [
+        ("parts", buffer(operands.statistics, part, Contents::Anything)),
+        ("arrivals", buffer(shares.warps, share, Contents::Zeros)),
+    ];
+    let of_folds = [
+        ("totals", buffer(operands.folds * shares.warps, share, Contents::Anything)),
+        ("folded_shares", buffer(1, launch, Contents::Zeros)),
+    ];
+    for (name, buffer) in of_rows.into_iter().chain(of_folds.into_iter().filter(|_| operands.folds > 0)) {
+        let number = u8::try_from(plan.workspace.len()).unwrap_or(u8::MAX);
+        plan.workspace.push(buffer);
+        plan.kernels.iter_mut().for_each(|kernel| kernel.args.push(field(name, Arg::Workspace { buffer: number })));
     }
-    let extents = [("m", M), ("n", N)].map(|(name, dim)| field(name, Arg::Extent { dim }));
-    let overlaps_previous = plan.kernels.iter().all(|kernel| kernel.overlaps_previous);
-    let second = KernelStep {
-        symbol: plan.kernels.first().map_or_else(String::new, |kernel| second(&kernel.symbol)),
-        threads: THREADS,
-        shared_bytes: 0,
-        overlaps_previous,
-        grid: Grid {
-            axes: vec![Axis { dim: M, step: ROWS }, Axis { dim: N, step: PARTS * part_columns }],
-            cluster: 1,
-            tiles: 1,
-            residency: Residency::OneEach,
-            split: None,
-        },
-        args: extents.into_iter().chain(operands.others.iter().cloned()).chain(workspace).collect(),
-    };
-    plan.kernels.push(second);
     plan
 }

@@ -34,7 +34,7 @@ pub fn plan(class: &Class, schedule: &Schedule, symbol: String) -> LaunchPlan {
         args: args(true),
     };
     let kernels = vec![kernel(symbol.clone()), kernel(second(&symbol))];
-    let counts = Buffer { bytes_per_block: class.experts * WORD_BYTES, contents: Contents::Anything };
+    let counts = Buffer::of_block(class.experts * WORD_BYTES, Contents::Anything);
     LaunchPlan { alignments: Vec::new(), workspace: vec![counts], kernels }
 }
 

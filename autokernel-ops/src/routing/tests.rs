@@ -29,7 +29,7 @@ fn both_kernels_share_the_tokens_alike_and_leave_a_count_for_each_expert_and_blo
     assert!(source.cuda.contains(&choose.symbol) && source.cuda.contains(&sort.symbol));
     let of = |tokens| Extents::new([(DIMS[0], tokens), (DIMS[1], 64), (DIMS[2], 6)]);
     assert_eq!([1, 64, 65, 1 << 20].map(|tokens| choose.grid.blocks(&of(tokens), 132)), [1, 2, 3, 132]);
-    assert_eq!(plan.workspace[0].bytes_per_block, 64 * 4);
+    assert_eq!(plan.workspace[0].bytes, 64 * 4);
 }
 
 #[test]

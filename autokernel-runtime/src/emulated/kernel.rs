@@ -79,7 +79,7 @@ impl EmulatedKernel {
         let (regions, scalars) = (operands.regions(arguments, &mut regions), scalars_of(arguments));
         let mut run = Run { gpu, module, emulation, reports: Vec::new() };
         let standins = copies::put(&mut run, signature, plan, regions)?;
-        let needs = Needs::new(&plan.workspace, self.most_blocks(extents, knobs)?.into());
+        let needs = Needs::new(&plan.workspace, extents, self.most_blocks(extents, knobs)?.into());
         let memory = Workspace::new(&mut run.gpu, symbol(plan), needs)?;
         for kernel in &plan.kernels {
             let workspace = memory.addresses();

@@ -279,7 +279,7 @@ impl CompiledKernel {
         }
     }
 
-    /// What a launch needs beside its operands: as much as the kernel with the most blocks.
+    /// What a launch needs beside its operands.
     fn needs(&self, extents: &Extents, knobs: &Knobs) -> Result<Needs> {
         if self.plan.workspace.is_empty() {
             return Ok(Needs::default());
@@ -288,7 +288,7 @@ impl CompiledKernel {
         for (kernel, entry) in self.plan.kernels.iter().zip(&self.entries) {
             most = most.max(grid::blocks(kernel, knobs, extents, entry.sms)?);
         }
-        Ok(Needs::new(&self.plan.workspace, most.into()))
+        Ok(Needs::new(&self.plan.workspace, extents, most.into()))
     }
 
     /// Launches one kernel.

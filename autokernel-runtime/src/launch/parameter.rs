@@ -245,8 +245,14 @@ mod tests {
         let [n, k] = [n, k].map(u64::from);
         let regions = [dense(0x1000, 300, k), dense(0x2000, k, n), dense(0x3000, 300, n)];
         let (signature, extents) = (&signature, &extents);
-        let sources =
-            Sources { signature, regions: &regions, scalars: &[], extents, knobs: &Knobs::NONE, workspace: [0; 4] };
+        let sources = Sources {
+            signature,
+            regions: &regions,
+            scalars: &[],
+            extents,
+            knobs: &Knobs::NONE,
+            workspace: Addresses::default(),
+        };
         let mut parameter = Parameter::new();
         parameter.pack(fields, &sources, |_, _, region| Ok([region.address; 16])).unwrap();
         parameter
@@ -286,8 +292,14 @@ mod tests {
     fn a_scalar_is_the_value_of_its_operand() {
         let (signature, extents) = (&product(), &matmul::extents(1, 1, 1));
         let scalars = [0.0, 0.0, -1.5];
-        let sources =
-            Sources { signature, regions: &[], scalars: &scalars, extents, knobs: &Knobs::NONE, workspace: [0; 4] };
+        let sources = Sources {
+            signature,
+            regions: &[],
+            scalars: &scalars,
+            extents,
+            knobs: &Knobs::NONE,
+            workspace: Addresses::default(),
+        };
         let mut parameter = Parameter::new();
         let none = |_, _, _: &Region| -> Result<TensorMap> { panic!("no map is asked for") };
         parameter.pack(&fields(&[Arg::Scalar { operand: 2 }]), &sources, none).unwrap();
@@ -298,7 +310,7 @@ mod tests {
     #[test]
     fn a_buffer_of_the_workspace_is_its_address() {
         let (signature, extents) = (&product(), &matmul::extents(1, 1, 1));
-        let workspace = [0, 0x4000, 0, 0];
+        let workspace = [0, 0x4000, 0, 0, 0, 0];
         let sources = Sources { signature, regions: &[], scalars: &[], extents, knobs: &Knobs::NONE, workspace };
         let mut parameter = Parameter::new();
         let none = |_, _, _: &Region| -> Result<TensorMap> { panic!("no map is asked for") };
@@ -315,7 +327,14 @@ mod tests {
             signature.operands[0].axes = axes.to_vec();
             let extents = matmul::extents(300, 512, 64);
             let (signature, regions, extents) = (&signature, &[region], &extents);
-            let sources = Sources { signature, regions, scalars: &[], extents, knobs: &Knobs::NONE, workspace: [0; 4] };
+            let sources = Sources {
+                signature,
+                regions,
+                scalars: &[],
+                extents,
+                knobs: &Knobs::NONE,
+                workspace: Addresses::default(),
+            };
             let mut parameter = Parameter::new();
             let none = |_, _, _: &Region| -> Result<TensorMap> { panic!("no map is asked for") };
             parameter.pack(&fields(&[Arg::Matrices { operand: 0 }]), &sources, none).unwrap();
@@ -340,7 +359,7 @@ mod tests {
             scalars: &[],
             extents: &extents,
             knobs: &Knobs::NONE,
-            workspace: [0; 4],
+            workspace: Addresses::default(),
         };
         let many = fields(&vec![Arg::Pointer { operand: 0 }; MAX_BYTES / 8 + 1]);
         assert!(matches!(Parameter::new().pack(&many, &sources, |_, _, _| Ok(NO_MAP)), Err(Error::Plan { .. })));

@@ -1,6 +1,6 @@
 //! What a plan must keep so that it can be carried out on a GPU; a schedule's own rules are its operation's.
 
-use autokernel_core::plan::Layout;
+use autokernel_core::plan::{Buffer, Layout};
 use autokernel_core::{Alignment, Arg, Field, KernelStep, LaunchPlan, OWN_AXIS, TileBox};
 
 use super::MAX_OPERANDS;
@@ -34,6 +34,10 @@ pub(crate) fn check(signature: &Signature, plan: &LaunchPlan, shared_limit: u32)
     }
     if plan.workspace.len() > MAX_BUFFERS {
         return refused(symbol(plan), format!("{} buffers; up to {MAX_BUFFERS} are possible", plan.workspace.len()));
+    }
+    let mut dims = plan.workspace.iter().flat_map(Buffer::dims);
+    if let Some(dim) = dims.find(|dim| usize::from(*dim) >= signature.dims.len()) {
+        return refused(symbol(plan), format!("a buffer for parts of dimension {dim}, and there is no such one"));
     }
     if plan.kernels.is_empty() {
         return refused("", "it has no kernel".to_owned());
@@ -172,7 +176,7 @@ fn broken_map(plan: &LaunchPlan, number: u8, operand: &Operand, tile: TileBox) -
 
 #[cfg(test)]
 mod tests {
-    use autokernel_core::plan::{Axis, Buffer, Contents, Split};
+    use autokernel_core::plan::{Axis, Contents, Each, Split};
     use autokernel_core::{Dimension, Grid, Residency};
 
     use super::*;
@@ -240,12 +244,15 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         }
+        fn of_parts(dim: u8) -> Buffer {
+            Buffer { each: Each::Part([Axis { dim, step: 1 }; 2]), ..Buffer::of_block(4, Contents::Zeros) }
+        }
         fn split(plan: &mut LaunchPlan, field: u8, value: i32) {
             let whole = Residency::Persistent { blocks_per_sm: 1 };
             plan.kernels[0].grid.split = Some(Split { field, whole });
             plan.kernels[0].args[3].arg = Arg::Knob { value };
         }
-        let cases: [(Change, &str); 29] = [
+        let cases: [(Change, &str); 30] = [
             (|_, plan| split(plan, 3, 0), "0 blocks share a tile; 1 to 8"),
             (|_, plan| split(plan, 3, i32::MIN), "-2147483648 blocks share a tile"),
             (|_, plan| split(plan, 3, 9), "9 blocks share a tile"),
@@ -270,7 +277,8 @@ mod tests {
             (|_, plan| plan.kernels[0].args[1].arg = Arg::Stride { operand: 1, axis: 2 }, "axis 2"),
             (|_, plan| plan.kernels[0].args[1].arg = Arg::Pointer { operand: 7 }, "operand 7"),
             (|_, plan| plan.kernels[0].args[2].arg = Arg::Workspace { buffer: 0 }, "buffer 0"),
-            (|_, plan| plan.workspace = vec![Buffer { bytes_per_block: 4, contents: Contents::Zeros }; 5], "5 buffers"),
+            (|_, plan| plan.workspace = vec![Buffer::of_block(4, Contents::Zeros); 7], "7 buffers"),
+            (|_, plan| plan.workspace = vec![of_parts(3)], "parts of dimension 3"),
             (|_, plan| plan.kernels[0].args[2].arg = Arg::Extent { dim: 3 }, "dimension 3"),
             (|_, plan| plan.kernels[0].args = vec![plan.kernels[0].args[0].clone(); 9], "a parameter of 1152 bytes"),
             (|signature, _| signature.operands[1].axes.extend([0; 3]), "`c` has not up to four axes"),

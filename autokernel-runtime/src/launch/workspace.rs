@@ -1,9 +1,10 @@
 //! What a launch needs of a workspace, and where its buffers lie there.
 
+use autokernel_core::Extents;
 use autokernel_core::plan::{Buffer, Contents};
 
 /// The most buffers of a plan's workspace.
-pub(crate) const MAX_BUFFERS: usize = 4;
+pub(crate) const MAX_BUFFERS: usize = 6;
 
 /// Where each buffer begins, in bytes: what the driver's allocations begin at.
 const ALIGNMENT: u64 = 256;
@@ -21,8 +22,8 @@ pub(crate) struct Needs {
 pub(crate) type Addresses = [u64; MAX_BUFFERS];
 
 impl Needs {
-    /// Those of a launch of so many blocks.
-    pub fn new(workspace: &[Buffer], blocks: u64) -> Self {
+    /// Those of a launch of at most so many blocks a kernel.
+    pub fn new(workspace: &[Buffer], extents: &Extents, blocks: u64) -> Self {
         let mut needs = Needs::default();
         for (buffer, place) in workspace.iter().zip(&mut needs.places) {
             let end = match buffer.contents {
@@ -30,7 +31,7 @@ impl Needs {
                 Contents::Anything => &mut needs.anything,
             };
             *place = Some((buffer.contents, *end));
-            let bytes = blocks.saturating_mul(buffer.bytes_per_block.into());
+            let bytes = buffer.size(extents, blocks);
             *end = end.saturating_add(bytes.checked_next_multiple_of(ALIGNMENT).unwrap_or(u64::MAX));
         }
         needs
@@ -55,21 +56,20 @@ impl Needs {
 mod tests {
     use super::*;
 
-    fn buffer(bytes_per_block: u32, contents: Contents) -> Buffer {
-        Buffer { bytes_per_block, contents }
-    }
+    const NONE: Extents = Extents::new([]);
 
     #[test]
     fn buffers_of_the_same_contents_lie_behind_each_other() {
-        let workspace = [buffer(100, Contents::Anything), buffer(16, Contents::Zeros), buffer(8, Contents::Anything)];
-        let needs = Needs::new(&workspace, 132);
+        let workspace = [(100, Contents::Anything), (16, Contents::Zeros), (8, Contents::Anything)]
+            .map(|(bytes, contents)| Buffer::of_block(bytes, contents));
+        let needs = Needs::new(&workspace, &NONE, 132);
         assert_eq!((needs.zeros, needs.anything), (2304, 13_312 + 1280));
-        assert_eq!(needs.addresses(1 << 20, 1 << 30), [1 << 30, 1 << 20, (1 << 30) + 13_312, 0]);
+        assert_eq!(needs.addresses(1 << 20, 1 << 30), [1 << 30, 1 << 20, (1 << 30) + 13_312, 0, 0, 0]);
     }
 
     #[test]
     fn a_plan_without_a_workspace_needs_nothing_and_none_overflows() {
-        assert!(Needs::new(&[], 132).is_empty());
-        assert_eq!(Needs::new(&[buffer(u32::MAX, Contents::Zeros)], u64::MAX).zeros, u64::MAX);
+        assert!(Needs::new(&[], &NONE, 132).is_empty());
+        assert_eq!(Needs::new(&[Buffer::of_block(u32::MAX, Contents::Zeros)], &NONE, u64::MAX).zeros, u64::MAX);
     }
 }

@@ -73,7 +73,7 @@ class Kernel:
         """A launch on `operands`, in the order of the signature; launches follow one another, as they share the workspace."""
         blocks = self.blocks(sizes)
         workspace = self.workspace.setdefault(blocks, [
-            torch.zeros(max(blocks * it["bytes_per_block"], 16), dtype=torch.uint8, device="cuda") for it in self.plan.get("workspace", [])])
+            torch.zeros(max(blocks * it["bytes"], 16), dtype=torch.uint8, device="cuda") for it in self.plan.get("workspace", [])])
         raw = b""
         for field in self.step["args"]:
             ((kind, of),) = field["arg"].items()

@@ -16,7 +16,7 @@ pub fn problem(problem: &Problem, spelling: Spelling) -> String {
     let window = window.unwrap_or(0);
     // Of a lowered body the scale is a part, as a number.
     let of_scale = match (score, spelling) {
-        (Some(_), Spelling::Fast(_)) => String::new(),
+        (Some(_), Spelling::Fast(_) | Spelling::Straight(_)) => String::new(),
         _ => format!("  static constexpr float kScale = {scale:?}f;\n"),
     };
     let mut text = format!(
@@ -34,7 +34,7 @@ pub fn problem(problem: &Problem, spelling: Spelling) -> String {
     if let Some(score) = score {
         text += &match spelling {
             Spelling::Exact => exact::functions(score),
-            Spelling::Fast(_) => lowered::functions(score, &lower(score, scale), spelling),
+            Spelling::Fast(_) | Spelling::Straight(_) => lowered::functions(score, &lower(score, scale), spelling),
         };
     }
     text + "};\n"

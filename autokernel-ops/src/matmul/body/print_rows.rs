@@ -30,12 +30,12 @@ pub fn print(out: &mut Lines, body: &Body, (stored_as, part_columns): (Option<Dt
     out.line(format!("return {};", of_each(combined)));
     out.line("}");
     joined(out, body, &reductions);
-    folds(out, body, stored_as);
-    finish(out, body, &reductions, stored_as, spelling);
+    folds(out, body, stored_as, spelling.straight());
+    finish(out, body, &reductions, stored_as, spelling.straight());
 }
 
 /// What one number of each row comes to, as `body_folded.cuh` reads it.
-fn folds(out: &mut Lines, body: &Body, stored_as: Option<Dtype>) {
+fn folds(out: &mut Lines, body: &Body, stored_as: Option<Dtype>, spelling: Spelling) {
     let folds: Vec<(&Operand, Reduction)> = body.folds().collect();
     if folds.is_empty() {
         return;
@@ -53,15 +53,22 @@ fn folds(out: &mut Lines, body: &Body, stored_as: Option<Dtype>) {
     out.line(format!("return {};", of_each(combined)));
     out.line("}");
     out.line("");
-    out.line("template <typename Args>");
     out.line(format!("{FUNCTION} void store_folded(const Args& args, const float (&folded)[kFolds]) {{"));
     for (number, (operand, fold)) in folds.into_iter().enumerate() {
-        let mean = if fold == Reduction::Mean { " / static_cast<float>(args.m)" } else { "" };
+        let value = of_all(fold, &format!("folded[{number}]"), "args.m", spelling);
         let ty = stored_as.map_or_else(|| cuda_type(operand), |dtype| format!("autokernel::{dtype}"));
         let to = format!("static_cast<{ty}*>(args.{})", element(&operand.name));
-        out.line(format!("autokernel::body::store({to}, folded[{number}]{mean});"));
+        out.line(format!("autokernel::body::store({to}, {value});"));
     }
     out.line("}");
+}
+
+/// What was reduced of `count` numbers.
+fn of_all(reduction: Reduction, reduced: &str, count: &str, spelling: Spelling) -> String {
+    match reduction {
+        Reduction::Mean => spelling.quotient(reduced, &format!("static_cast<float>({count})")),
+        _ => reduced.to_owned(),
+    }
 }
 
 /// Of several texts the one whose number is called `number`.
@@ -116,7 +123,6 @@ fn finish(
     let steps = body.steps_of_rows();
     let is_read = |name: &str| steps.iter().any(|step| step.expr().variables().contains(&name));
     out.line("");
-    out.line("template <typename Args>");
     let folded = if body.folds().next().is_some() { ", float (&folded)[kFolds]" } else { "" };
     out.line(format!(
         "{FUNCTION} void finish(const Args& args, int row, const float (&reduced)[kStatistics]{folded}) {{"
@@ -128,8 +134,8 @@ fn finish(
         out.line(format!("const float {} = {};", element(&operand.name), input(operand)));
     }
     for (number, (name, reduction)) in reductions.iter().enumerate().filter(|(_, (name, _))| is_read(name)) {
-        let mean = if *reduction == Reduction::Mean { " / static_cast<float>(args.n)" } else { "" };
-        out.line(format!("const float {} = reduced[{number}]{mean};", element(name)));
+        let value = of_all(*reduction, &format!("reduced[{number}]"), "args.n", spelling);
+        out.line(format!("const float {} = {value};", element(name)));
     }
     for step in &steps {
         let value = spelling.number(&step.expr().renamed(&element));

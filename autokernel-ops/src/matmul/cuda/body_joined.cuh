@@ -141,71 +141,38 @@ __device__ __forceinline__ void leave_joined_part(const Args& args, int row, int
   }
 }
 
-// Takes `kOthers` parts of a row into one, all of them at once.
-template <typename Body, int kOthers, int kCount>
-__device__ __forceinline__ void take(float (&reduced)[kCount], const float (&others)[kCount][kOthers]) {
-  float before[kCount];
-#pragma unroll
-  for (int statistic = 0; statistic < kCount; ++statistic) {
-    before[statistic] = reduced[statistic];
-    if (Body::maximum_of(statistic) >= 0) continue;
-#pragma unroll
-    for (float other : others[statistic]) reduced[statistic] = Body::combine(statistic, reduced[statistic], other);
-  }
-#pragma unroll
-  for (int statistic = 0; statistic < kCount; ++statistic) {
-    const int maximum = Body::maximum_of(statistic);
-    if (maximum < 0) continue;
-    reduced[statistic] = moved(reduced[statistic], before[maximum], reduced[maximum]);
-#pragma unroll
-    for (int i = 0; i < kOthers; ++i) reduced[statistic] += moved(others[statistic][i], others[maximum][i], reduced[maximum]);
-  }
-}
+// Of parts whose sums are relative to their own maxima.
+template <typename Body>
+struct RowOfParts<Joined<Body>> {
+  static constexpr int kCount = kStatistics<Body>;
 
-// The second kernel, as `bring_together` of other bodies.
-template <typename Body, typename Args>
-__device__ __forceinline__ void bring_together_joined(const Args& args) {
-  constexpr int kCount = kStatistics<Body>;
-  __shared__ float of_warps[kCount][kTogetherWarps][kTogetherRows];
-  const int blocks_of_rows = ceil_div(args.m, kTogetherRows);
-  if (blockIdx.x >= blocks_of_rows) return;  // parts are few: the blocks of the first ones take all
-  const Parts<Body> parts{static_cast<float*>(args.parts), args.m, args.n};
-  const int lane = threadIdx.x % kWarpSize, warp = threadIdx.x / kWarpSize;
-  const int row = blockIdx.x * kTogetherRows + lane;
-  const int count = row < args.m ? parts.count() : 0;
-
-  float reduced[kCount];
-#pragma unroll
-  for (int statistic = 0; statistic < kCount; ++statistic) reduced[statistic] = Body::identity(statistic);
-  for (int first = warp; first < count; first += kTogetherWarps * kTogetherAtOnce) {
-    float loaded[kCount][kTogetherAtOnce];
+  template <int kOthers>
+  __device__ __forceinline__ static void take(float (&reduced)[kCount], const float (&others)[kCount][kOthers]) {
+    float before[kCount];
 #pragma unroll
     for (int statistic = 0; statistic < kCount; ++statistic) {
+      before[statistic] = reduced[statistic];
+      if (Body::maximum_of(statistic) >= 0) continue;
 #pragma unroll
-      for (int i = 0; i < kTogetherAtOnce; ++i) {
-        const int part = first + i * kTogetherWarps;
-        loaded[statistic][i] = part < count ? *parts.at(statistic, part, row) : Body::identity(statistic);
-      }
+      for (float other : others[statistic]) reduced[statistic] = Body::combine(statistic, reduced[statistic], other);
     }
-    take<Body>(reduced, loaded);
+#pragma unroll
+    for (int statistic = 0; statistic < kCount; ++statistic) {
+      const int maximum = Body::maximum_of(statistic);
+      if (maximum < 0) continue;
+      reduced[statistic] = moved(reduced[statistic], before[maximum], reduced[maximum]);
+#pragma unroll
+      for (int i = 0; i < kOthers; ++i) reduced[statistic] += moved(others[statistic][i], others[maximum][i], reduced[maximum]);
+    }
   }
+
+  __device__ __forceinline__ static void settle(float (&reduced)[kCount], int columns) {
 #pragma unroll
-  for (int statistic = 0; statistic < kCount; ++statistic) of_warps[statistic][warp][lane] = reduced[statistic];
-  __syncthreads();
-  if (warp > 0 || (kFolds<Body> == 0 && row >= args.m)) return;
-  float others[kCount][kTogetherWarps - 1];
-#pragma unroll
-  for (int statistic = 0; statistic < kCount; ++statistic) {
-#pragma unroll
-    for (int other = 1; other < kTogetherWarps; ++other) others[statistic][other - 1] = of_warps[statistic][other][lane];
+    for (int statistic = 0; statistic < kCount; ++statistic) {
+      const int maximum = Body::maximum_of(statistic);
+      if (maximum >= 0) reduced[statistic] = whole(reduced[statistic], reduced[maximum], columns);
+    }
   }
-  take<Body>(reduced, others);
-#pragma unroll
-  for (int statistic = 0; statistic < kCount; ++statistic) {
-    const int maximum = Body::maximum_of(statistic);
-    if (maximum >= 0) reduced[statistic] = whole(reduced[statistic], reduced[maximum], args.n);
-  }
-  finish_row<Body>(args, row, blocks_of_rows, reduced);
-}
+};
 
 }  // namespace autokernel::body

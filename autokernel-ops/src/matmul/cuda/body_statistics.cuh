@@ -1,16 +1,19 @@
 // Reductions along rows of C, as a body asks for them: a warp reduces what it holds of each row to one number, a part, which
-// it leaves in the workspace; a second kernel brings the parts of each row together, in their order. No atomic decides what is added to
-// what, so that two runs give the same bits.
+// it leaves in the workspace; the block whose tile is the last one of those rows brings the parts of each together, in their order. No
+// atomic decides what is added to what, so that two runs give the same bits.
 //
 // The emitted `struct Body` says how: how many statistics there are, what each begins with and how two numbers become one, and
 // `finish`, which makes outputs of a row's reductions. Their terms stand behind the outputs that `compute` gives.
 //
 // Part p of a row reduces the columns from p * Body::kPartColumns on, which are those that one warp holds: of a tile, or where
 // it is computed transposed 16. Part p of row r of statistic s lies at (s * parts + p) * rows + r.
+//
+// Each warp of a tile has a share of its rows, and a counter for it in the workspace: who counts the last tile finishes the share.
 #pragma once
 
 #include "body_folded.cuh"
 #include "body_operand.cuh"
+#include "ptx/atomic.cuh"
 #include "types.cuh"
 
 namespace autokernel::body {
@@ -122,50 +125,113 @@ __device__ __forceinline__ float element_of(const void* data, int at) {
   return bits[0];
 }
 
-// The second kernel: a block takes kTogetherRows rows, each of whose lanes has a row, and each of whose warps every so many parts.
-constexpr int kTogetherRows = kWarpSize;
-constexpr int kTogetherWarps = 8;
-constexpr int kTogetherThreads = kTogetherRows * kTogetherWarps;
-constexpr int kTogetherAtOnce = 16;  // parts that a lane requests before it waits for the first: few rows are all latency
-constexpr int kTogetherParts = 32;  // the grid has a block for so many parts of those rows, as the workspace is sized by it
+// Parts of a row that a lane requests before it waits for the first, in about so many registers: bringing together is all latency.
+template <typename Body, int kRegisters>
+constexpr int kAtOnce = kRegisters / kStatistics<Body> >= 64   ? 64
+                        : kRegisters / kStatistics<Body> >= 32 ? 32
+                        : kRegisters / kStatistics<Body> >= 16 ? 16
+                        : kRegisters / kStatistics<Body> >= 8  ? 8
+                        : kRegisters / kStatistics<Body> >= 4  ? 4
+                                                               : 2;
+constexpr int kTogetherRegisters = 64;  // of a warp that has no sums any more
 
-template <typename Body, typename Args>
-__device__ __forceinline__ void bring_together(const Args& args) {
-  constexpr int kCount = kStatistics<Body>;
-  __shared__ float of_warps[kCount][kTogetherWarps][kTogetherRows];
-  const int blocks_of_rows = ceil_div(args.m, kTogetherRows);
-  if (blockIdx.x >= blocks_of_rows) return;  // parts are few: the blocks of the first ones take all
-  const Parts<Body> parts{static_cast<float*>(args.parts), args.m, args.n};
-  const int lane = threadIdx.x % kWarpSize, warp = threadIdx.x / kWarpSize;
-  const int row = blockIdx.x * kTogetherRows + lane;
+// How parts of a row become one. Bodies whose statistics depend on each other have their own.
+template <typename Body>
+struct RowOfParts {
+  static constexpr int kCount = kStatistics<Body>;
 
-  float reduced[kCount];
+  // Takes `kOthers` of them, all at once.
+  template <int kOthers>
+  __device__ __forceinline__ static void take(float (&reduced)[kCount], const float (&others)[kCount][kOthers]) {
 #pragma unroll
-  for (int statistic = 0; statistic < kCount; ++statistic) {
-    reduced[statistic] = Body::identity(statistic);
-    const int count = row < args.m ? parts.count() : 0;
-    for (int first = warp; first < count; first += kTogetherWarps * kTogetherAtOnce) {
-      float loaded[kTogetherAtOnce];
+    for (int statistic = 0; statistic < kCount; ++statistic) {
 #pragma unroll
-      for (int i = 0; i < kTogetherAtOnce; ++i) {
-        const int part = first + i * kTogetherWarps;
-        loaded[i] = part < count ? *parts.at(statistic, part, row) : Body::identity(statistic);
+      for (float other : others[statistic]) reduced[statistic] = Body::combine(statistic, reduced[statistic], other);
+    }
+  }
+
+  // Of a whole row of so many columns.
+  __device__ __forceinline__ static void settle(float (&)[kCount], int) {}
+};
+
+// The rows of a tile.
+struct TileRows {
+  int tile;   // of so many
+  int tiles;
+  int first;  // of C
+  int count;  // that exist
+
+  template <int kTileRows>
+  __device__ __forceinline__ static TileRows of(int tile, int rows) {
+    return {tile, ceil_div(rows, kTileRows), tile * kTileRows, min(kTileRows, rows - tile * kTileRows)};
+  }
+};
+
+// Counts a tile of those rows for the share of warp `warp` of kWarps, once all warps of the block that have parts of the tile have left them
+// and met. True where it was the last of `arrivals`: all parts of the share are there, for those who meet this thread behind it.
+template <int kWarps, typename Args>
+__device__ __forceinline__ bool count(const Args& args, int tile, int warp, int arrivals) {
+  uint32_t* const counter = static_cast<uint32_t*>(args.arrivals) + tile * kWarps + warp;
+  const bool is_last = ptx::fetch_add_ordered(counter, 1) == static_cast<uint32_t>(arrivals - 1);
+  if (is_last) *counter = 0;
+  return is_last;
+}
+
+// The same for all lanes of the warp.
+template <int kWarps, typename Args>
+__device__ __forceinline__ bool arrive(const Args& args, int tile, int warp, int arrivals) {
+  const bool is_last = threadIdx.x % kWarpSize == 0 && count<kWarps>(args, tile, warp, arrivals);
+  const bool all = __shfl_sync(~0u, is_last, 0);
+  __syncwarp();  // what lane 0 has seen is there for all
+  return all;
+}
+
+// Brings together the rows of a tile that are the share of warp `warp` of kWarps. As many lanes take parts of a row as there are to spare.
+template <typename Body, int kWarps, int kRegisters = kTogetherRegisters, typename Args>
+__device__ __forceinline__ void bring_together(const Args& args, const TileRows& of, int columns, int warp) {
+  constexpr int kCount = kStatistics<Body>, kParts = kAtOnce<Body, kRegisters>;
+  using Row = RowOfParts<Body>;
+  const Parts<Body> parts{static_cast<float*>(args.parts), args.m, columns};
+  const int lane = threadIdx.x % kWarpSize;
+  int shift = 0;
+  while (kWarpSize >> shift > 1 && kWarps << shift < of.count) ++shift;
+  const int rows = 1 << shift, slices = kWarpSize >> shift;  // at once
+  const int count = parts.count();
+  const int64_t stride = int64_t{slices} * args.m;
+
+  Folded<Body> folded;
+#pragma unroll 1
+  for (int begin = warp * rows; begin < of.count; begin += kWarps * rows) {
+    const int number = begin + (lane & (rows - 1)), row = of.first + number;
+    const bool exists = number < of.count;
+    float reduced[kCount];
+#pragma unroll
+    for (int statistic = 0; statistic < kCount; ++statistic) reduced[statistic] = Body::identity(statistic);
+#pragma unroll 1
+    for (int group = 0; group < count; group += slices * kParts) {
+      const int first = group + (lane >> shift);
+      float loaded[kCount][kParts];
+#pragma unroll
+      for (int statistic = 0; statistic < kCount; ++statistic) {
+        const float* from = parts.at(statistic, first, row);
+#pragma unroll
+        for (int i = 0; i < kParts; ++i, from += stride) {
+          loaded[statistic][i] = exists && first + i * slices < count ? __ldcg(from) : Body::identity(statistic);
+        }
       }
-#pragma unroll
-      for (float value : loaded) reduced[statistic] = Body::combine(statistic, reduced[statistic], value);
+      Row::take(reduced, loaded);
     }
-    of_warps[statistic][warp][lane] = reduced[statistic];
-  }
-  __syncthreads();
-  if (warp > 0 || (kFolds<Body> == 0 && row >= args.m)) return;
+#pragma unroll 1
+    for (int mask = rows; mask < kWarpSize; mask *= 2) {
+      float other[kCount][1];
 #pragma unroll
-  for (int statistic = 0; statistic < kCount; ++statistic) {
-#pragma unroll
-    for (int other = 1; other < kTogetherWarps; ++other) {
-      reduced[statistic] = Body::combine(statistic, reduced[statistic], of_warps[statistic][other][lane]);
+      for (int statistic = 0; statistic < kCount; ++statistic) other[statistic][0] = __shfl_xor_sync(~0u, reduced[statistic], mask);
+      Row::take(reduced, other);
     }
+    Row::settle(reduced, columns);
+    if (lane < rows && exists) folded.finish(args, row, reduced);
   }
-  finish_row<Body>(args, row, blocks_of_rows, reduced);
+  folded.leave(args, of.tile * kWarps + warp, of.tiles * kWarps);
 }
 
 }  // namespace autokernel::body

@@ -1,13 +1,15 @@
 // Bodies whose rows are reduced and whose elements are written nowhere: there is no C.
 #pragma once
 
-#include "types.cuh"
+#include "body_statistics.cuh"
 
 namespace autokernel::body {
 
 // A body that writes numbers of rows alone.
 template <typename Body>
 struct Unstored : Body {};
+template <typename Body>
+struct RowOfParts<Unstored<Body>> : RowOfParts<Body> {};
 
 // What a launch passes, as a kernel sees it that knows of a C: one that is nowhere.
 template <typename Launched>

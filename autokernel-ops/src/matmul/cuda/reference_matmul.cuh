@@ -153,6 +153,18 @@ struct Reduced<Body, 0> {
   __device__ __forceinline__ void leave(const Args&, int, int, bool) const {}
 };
 
+// Where this was the last tile of its rows, number `tile` of them, finishes these. All threads of the block come here.
+template <typename Body, typename Args>
+__device__ __forceinline__ void bring_together(const Args& args, int tile) {
+  if constexpr (body::kStatistics<Body> > 0) {
+    constexpr int kWarps = kThreads / kWarpSize;
+    const int warp = threadIdx.x / kWarpSize;
+    __syncthreads();  // all parts of the tile are left
+    if (!body::arrive<kWarps>(args, tile, warp, ceil_div(args.n, kTile))) return;
+    body::bring_together<Body, kWarps>(args, body::TileRows::of<kTile>(tile, args.m), args.n, warp);
+  }
+}
+
 // Tile `tile` of a product, row by row, of the `args.m` rows from `first_row` on. Leading dimensions count elements. With two products args.b2 is multiplied as args.b is.
 template <typename Problem, typename Body, int kProducts, typename Args>
 __device__ __forceinline__ void matmul_tile(const Args& args, int64_t tile, int first_row = 0) {
@@ -221,6 +233,7 @@ __device__ __forceinline__ void matmul_tile(const Args& args, int64_t tile, int 
     }
   }
   reduced.leave(args, static_cast<int>(row), static_cast<int>(column), inside);
+  bring_together<Body>(args, static_cast<int>(tile / tiles_n));
 }
 
 // Any grid of blocks of kThreads threads: each takes tile after tile, of a batch product after product.

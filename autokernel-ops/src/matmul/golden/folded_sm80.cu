@@ -49,8 +49,11 @@ struct Args {
   void* amax_;
   void* loss_;
   void* parts;
+  void* arrivals;
+  void* totals;
+  void* folded_shares;
 };
-static_assert(sizeof(Args) == 128, "the launch packs as many bytes");
+static_assert(sizeof(Args) == 152, "the launch packs as many bytes");
 
 // What becomes of each sum.
 struct Body {
@@ -113,16 +116,14 @@ struct Body {
     return fold == 0 ? fmaxf(x, y) : x + y;
   }
 
-  template <typename Args>
   __device__ __forceinline__ static void store_folded(const Args& args, const float (&folded)[kFolds]) {
     autokernel::body::store(static_cast<autokernel::f32*>(args.amax_), folded[0]);
-    autokernel::body::store(static_cast<autokernel::f16*>(args.loss_), folded[1] / static_cast<float>(args.m));
+    autokernel::body::store(static_cast<autokernel::f16*>(args.loss_), autokernel::fast_math::quotient(folded[1], static_cast<float>(args.m)));
   }
 
-  template <typename Args>
   __device__ __forceinline__ static void finish(const Args& args, int row, const float (&reduced)[kStatistics], float (&folded)[kFolds]) {
     const float eps_ = args.eps_;
-    const float mean_ = reduced[0] / static_cast<float>(args.n);
+    const float mean_ = autokernel::fast_math::quotient(reduced[0], static_cast<float>(args.n));
     const float most_ = reduced[1];
     const float magnitude_ = reduced[2];
     const float shifted_ = (mean_ + eps_);
@@ -139,32 +140,6 @@ static_assert(Kernel::kThreads == 128, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks)
-autokernel_matmul_body_4b0ba4febf85_bf16_bf16_nt_841b26463dc4(const __grid_constant__ Args args) {
+autokernel_matmul_body_4b0ba4febf85_bf16_bf16_nt_5a668a610307(const __grid_constant__ Args args) {
   Kernel::run(args);
-}
-
-namespace {
-
-// What a launch passes.
-struct Together {
-  int m;
-  int n;
-  void* bias_;
-  float eps_;
-  void* largest_;
-  void* inverse_;
-  void* amax_;
-  void* loss_;
-  void* parts;
-  void* totals;
-  void* folded_blocks;
-};
-static_assert(sizeof(Together) == 80, "the launch packs as many bytes");
-static_assert(autokernel::body::kTogetherThreads == 256, "the launch has as many");
-
-}  // namespace
-
-extern "C" __global__ void __launch_bounds__(256)
-autokernel_matmul_body_4b0ba4febf85_bf16_bf16_nt_841b26463dc4_together(const __grid_constant__ Together args) {
-  autokernel::body::bring_together<Body>(args);
 }

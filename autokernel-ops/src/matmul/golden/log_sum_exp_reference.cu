@@ -32,8 +32,9 @@ struct Args {
   void* c;
   int ldc;
   void* parts;
+  void* arrivals;
 };
-static_assert(sizeof(Args) == 88, "the launch packs as many bytes");
+static_assert(sizeof(Args) == 96, "the launch packs as many bytes");
 
 // What becomes of each sum.
 struct Body {
@@ -85,7 +86,6 @@ struct Body {
     return statistic == 1 ? 0 : -1;
   }
 
-  template <typename Args>
   __device__ __forceinline__ static void finish(const Args& args, int row, const float (&reduced)[kStatistics]) {
     const float reduced_ = reduced[0];
     const float sum_ = reduced[1];
@@ -99,26 +99,6 @@ static_assert(autokernel::reference::kTile == 16, "the launch counts such tiles"
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(autokernel::reference::kThreads)
-autokernel_reference_cbf052c9966d(const __grid_constant__ Args args) {
+autokernel_reference_5169869615a6(const __grid_constant__ Args args) {
   autokernel::reference::matmul<Problem, autokernel::body::Joined<Body>>(args);
-}
-
-namespace {
-
-// What a launch passes.
-struct Together {
-  int m;
-  int n;
-  void* bias_;
-  void* lse_;
-  void* parts;
-};
-static_assert(sizeof(Together) == 32, "the launch packs as many bytes");
-static_assert(autokernel::body::kTogetherThreads == 256, "the launch has as many");
-
-}  // namespace
-
-extern "C" __global__ void __launch_bounds__(256)
-autokernel_reference_cbf052c9966d_together(const __grid_constant__ Together args) {
-  autokernel::body::bring_together_joined<Body>(args);
 }

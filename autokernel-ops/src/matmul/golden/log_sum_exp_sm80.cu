@@ -46,8 +46,9 @@ struct Launched {
   void* bias_;
   void* lse_;
   void* parts;
+  void* arrivals;
 };
-static_assert(sizeof(Launched) == 80, "the launch packs as many bytes");
+static_assert(sizeof(Launched) == 88, "the launch packs as many bytes");
 using Args = autokernel::body::WithoutC<Launched>;
 
 // What becomes of each sum.
@@ -103,7 +104,6 @@ struct Body {
     return statistic == 1 ? 0 : -1;
   }
 
-  template <typename Args>
   __device__ __forceinline__ static void finish(const Args& args, int row, const float (&reduced)[kStatistics]) {
     const float reduced_ = reduced[0];
     const float sum_ = reduced[1];
@@ -118,26 +118,6 @@ static_assert(Kernel::kThreads == 128, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks)
-autokernel_matmul_body_9e28243b3f4a_bf16_bf16_nt_d78da3d2c92d(const __grid_constant__ Args args) {
+autokernel_matmul_body_9e28243b3f4a_bf16_bf16_nt_2fc4fe4d2c4e(const __grid_constant__ Args args) {
   Kernel::run(args);
-}
-
-namespace {
-
-// What a launch passes.
-struct Together {
-  int m;
-  int n;
-  void* bias_;
-  void* lse_;
-  void* parts;
-};
-static_assert(sizeof(Together) == 32, "the launch packs as many bytes");
-static_assert(autokernel::body::kTogetherThreads == 256, "the launch has as many");
-
-}  // namespace
-
-extern "C" __global__ void __launch_bounds__(256)
-autokernel_matmul_body_9e28243b3f4a_bf16_bf16_nt_d78da3d2c92d_together(const __grid_constant__ Together args) {
-  autokernel::body::bring_together_joined<Body>(args);
 }

@@ -53,6 +53,7 @@ struct Launched {
   void* bias_;
   void* lse_;
   void* parts;
+  void* arrivals;
 };
 static_assert(sizeof(Launched) == 320, "the launch packs as many bytes");
 using Args = autokernel::body::WithoutC<Launched>;
@@ -110,7 +111,6 @@ struct Body {
     return statistic == 1 ? 0 : -1;
   }
 
-  template <typename Args>
   __device__ __forceinline__ static void finish(const Args& args, int row, const float (&reduced)[kStatistics]) {
     const float reduced_ = reduced[0];
     const float sum_ = reduced[1];
@@ -125,27 +125,6 @@ static_assert(Kernel::kThreads == 384, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks)
-autokernel_matmul_body_9e28243b3f4a_bf16_bf16_nt_fa0d795712b7(const __grid_constant__ Args args) {
+autokernel_matmul_body_9e28243b3f4a_bf16_bf16_nt_8af9c5e3612a(const __grid_constant__ Args args) {
   Kernel::run(args);
-}
-
-namespace {
-
-// What a launch passes.
-struct Together {
-  int m;
-  int n;
-  void* bias_;
-  void* lse_;
-  void* parts;
-};
-static_assert(sizeof(Together) == 32, "the launch packs as many bytes");
-static_assert(autokernel::body::kTogetherThreads == 256, "the launch has as many");
-
-}  // namespace
-
-extern "C" __global__ void __launch_bounds__(256)
-autokernel_matmul_body_9e28243b3f4a_bf16_bf16_nt_fa0d795712b7_together(const __grid_constant__ Together args) {
-  autokernel::ptx::wait_for_previous_grids();
-  autokernel::body::bring_together_joined<Body>(args);
 }

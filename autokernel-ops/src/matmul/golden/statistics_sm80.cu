@@ -47,8 +47,9 @@ struct Args {
   void* largest_;
   void* inverse_;
   void* parts;
+  void* arrivals;
 };
-static_assert(sizeof(Args) == 112, "the launch packs as many bytes");
+static_assert(sizeof(Args) == 120, "the launch packs as many bytes");
 
 // What becomes of each sum.
 struct Body {
@@ -99,10 +100,9 @@ struct Body {
     return statistic == 0 ? x + y : fmaxf(x, y);
   }
 
-  template <typename Args>
   __device__ __forceinline__ static void finish(const Args& args, int row, const float (&reduced)[kStatistics]) {
     const float eps_ = args.eps_;
-    const float mean_ = reduced[0] / static_cast<float>(args.n);
+    const float mean_ = autokernel::fast_math::quotient(reduced[0], static_cast<float>(args.n));
     const float most_ = reduced[1];
     const float shifted_ = (mean_ + eps_);
     autokernel::body::store(static_cast<autokernel::f16*>(args.inverse_) + row, autokernel::fast_math::quotient(1.0f, shifted_));
@@ -116,28 +116,6 @@ static_assert(Kernel::kThreads == 128, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks)
-autokernel_matmul_body_275c1e38210a_bf16_bf16_nt_7f6d4822e3f0(const __grid_constant__ Args args) {
+autokernel_matmul_body_275c1e38210a_bf16_bf16_nt_0a0472346189(const __grid_constant__ Args args) {
   Kernel::run(args);
-}
-
-namespace {
-
-// What a launch passes.
-struct Together {
-  int m;
-  int n;
-  void* bias_;
-  float eps_;
-  void* largest_;
-  void* inverse_;
-  void* parts;
-};
-static_assert(sizeof(Together) == 48, "the launch packs as many bytes");
-static_assert(autokernel::body::kTogetherThreads == 256, "the launch has as many");
-
-}  // namespace
-
-extern "C" __global__ void __launch_bounds__(256)
-autokernel_matmul_body_275c1e38210a_bf16_bf16_nt_7f6d4822e3f0_together(const __grid_constant__ Together args) {
-  autokernel::body::bring_together<Body>(args);
 }

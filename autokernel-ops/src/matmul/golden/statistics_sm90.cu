@@ -55,6 +55,7 @@ struct Args {
   void* largest_;
   void* inverse_;
   void* parts;
+  void* arrivals;
 };
 static_assert(sizeof(Args) == 512, "the launch packs as many bytes");
 
@@ -107,10 +108,9 @@ struct Body {
     return statistic == 0 ? x + y : fmaxf(x, y);
   }
 
-  template <typename Args>
   __device__ __forceinline__ static void finish(const Args& args, int row, const float (&reduced)[kStatistics]) {
     const float eps_ = args.eps_;
-    const float mean_ = reduced[0] / static_cast<float>(args.n);
+    const float mean_ = autokernel::fast_math::quotient(reduced[0], static_cast<float>(args.n));
     const float most_ = reduced[1];
     const float shifted_ = (mean_ + eps_);
     autokernel::body::store(static_cast<autokernel::f16*>(args.inverse_) + row, autokernel::fast_math::quotient(1.0f, shifted_));
@@ -124,29 +124,6 @@ static_assert(Kernel::kThreads == 384, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks)
-autokernel_matmul_body_275c1e38210a_bf16_bf16_nt_9f5b9299f864(const __grid_constant__ Args args) {
+autokernel_matmul_body_275c1e38210a_bf16_bf16_nt_39c3261263d1(const __grid_constant__ Args args) {
   Kernel::run(args);
-}
-
-namespace {
-
-// What a launch passes.
-struct Together {
-  int m;
-  int n;
-  void* bias_;
-  float eps_;
-  void* largest_;
-  void* inverse_;
-  void* parts;
-};
-static_assert(sizeof(Together) == 48, "the launch packs as many bytes");
-static_assert(autokernel::body::kTogetherThreads == 256, "the launch has as many");
-
-}  // namespace
-
-extern "C" __global__ void __launch_bounds__(256)
-autokernel_matmul_body_275c1e38210a_bf16_bf16_nt_9f5b9299f864_together(const __grid_constant__ Together args) {
-  autokernel::ptx::wait_for_previous_grids();
-  autokernel::body::bring_together<Body>(args);
 }

@@ -68,7 +68,6 @@ impl Traits {
     pub fn new(class: &Class, schedule: &Schedule) -> Self {
         let geometry = schedule.geometry(class);
         let plan = emit::plan(class, schedule, String::new());
-        // The first kernel multiplies; what may follow it brings the reductions of rows together, in no time beside it.
         let mut grid = plan.kernels.into_iter().next().map(|kernel| kernel.grid);
         if let (Many::Groups, Some(grid)) = (class.many(), &mut grid) {
             // Their rows are predicted as a batch of groups of the same size.

@@ -27,7 +27,7 @@ pub(super) use sharing::Sharing;
 
 /// Threads of one warpgroup.
 const WARPGROUP_THREADS: u32 = 128;
-const WARPS_PER_WARPGROUP: u32 = 4;
+pub(super) const WARPS_PER_WARPGROUP: u32 = 4;
 /// Rows of one wgmma.
 const WGMMA_M: u32 = 64;
 /// Of them, those that one warp holds.
@@ -168,7 +168,7 @@ impl Sm90Schedule {
         raster: Raster::PLAIN,
     };
 
-    fn consumers_sharing_a_tile(&self) -> u32 {
+    pub(super) fn consumers_sharing_a_tile(&self) -> u32 {
         match self.mode {
             Mode::Cooperative => self.consumers.max(1),
             Mode::PingPong => 1,

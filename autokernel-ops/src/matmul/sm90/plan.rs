@@ -53,7 +53,7 @@ pub fn plan(class: &Class, operands: &Operands, schedule: &Sm90Schedule, symbol:
 /// A slot for a tile's sums, and flags, for each block.
 fn workspace(schedule: &Sm90Schedule) -> [Buffer; 2] {
     let warps = WARPS_PER_WARPGROUP * schedule.consumers_sharing_a_tile();
-    let of_block = |words, contents| Buffer { bytes_per_block: words * WORD_BYTES, contents };
+    let of_block = |words, contents| Buffer::of_block(words * WORD_BYTES, contents);
     [of_block(schedule.tile_m * schedule.tile_n, Contents::Anything), of_block(warps, Contents::Zeros)]
 }
 

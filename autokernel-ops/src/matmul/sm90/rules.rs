@@ -318,14 +318,6 @@ pub const RULES: &[Rule<S, Class>] = &[
         reason: |_, _, _| "stream_k with splits; take one of the two".to_owned(),
     },
     Rule {
-        name: "rows_are_reduced_without_stream_k",
-        words: "with a body that reduces rows, stream_k is false",
-        holds: |s, class, _| !s.stream_k || class.statistics() == 0,
-        reason: |_, _, _| {
-            "stream_k with a body that reduces rows: shared tiles would have a workspace for each block of the second kernel".to_owned()
-        },
-    },
-    Rule {
         name: "shared_waves_up_to_two",
         words: "shared_waves is 0 to 2, without stream_k 0",
         holds: |s, _, _| s.shared_waves <= if s.stream_k { Sharing::MOST_WAVES } else { 0 },

@@ -27,7 +27,7 @@ pub fn second(symbol: &str) -> String {
 /// The launch of the kernel called `symbol` and of the one behind it.
 pub fn plan(operands: &[Operand], schedule: &RowsSchedule, symbol: String) -> LaunchPlan {
     let outputs = operands.iter().filter(|operand| operand.role == Role::Output).count();
-    let bytes_per_block = strip(schedule) * u32::try_from(outputs).unwrap_or(u32::MAX) * f32_bytes();
+    let bytes = strip(schedule) * u32::try_from(outputs).unwrap_or(u32::MAX) * f32_bytes();
     let part = schedule.rows_per_block * schedule.vectors * TURNS;
     let columns = Axis { dim: COLUMNS, step: strip(schedule) };
     let kernel = |symbol, threads, axes| KernelStep {
@@ -40,7 +40,7 @@ pub fn plan(operands: &[Operand], schedule: &RowsSchedule, symbol: String) -> La
     };
     let together = kernel(second(&symbol), strip(schedule), vec![columns]);
     let parts = kernel(symbol, schedule.threads(), vec![columns, Axis { dim: ROWS, step: part }]);
-    let workspace = vec![Buffer { bytes_per_block, contents: Contents::Anything }];
+    let workspace = vec![Buffer::of_block(bytes, Contents::Anything)];
     LaunchPlan { alignments: Vec::new(), workspace, kernels: vec![parts, together] }
 }
 

@@ -23,14 +23,13 @@ mod tests {
 
     /// Broken by groups of rows or along K, by bodies that reduce rows, see partners or write 8 bits, by weights of few bits and by scales of blocks alone,
     /// which nothing here is a problem of.
-    const OF_BODIES: [&str; 10] = [
+    const OF_BODIES: [&str; 9] = [
         "bytes_are_stored_by_sixteen",
         "block_scales_fit_registers",
         "tile_n_begins_where_blocks_do",
         "groups_are_walked_over",
         "groups_along_k_have_whole_tiles",
         "rotated_heads_lie_in_a_lane",
-        "rows_are_reduced_without_stream_k",
         "scaled_blocks_lie_in_a_warp",
         "fragments_fit_registers",
         "weights_are_the_rows_of_wgmma",

@@ -323,6 +323,12 @@ struct Matmul : Shape<Schedule, sizeof(typename Problem::Output), Body::kRegiste
     const int column = tile_column + warp_column;
     Output* c = static_cast<Output*>(args.c) + row * args.ldc + column;
     store(args, accumulators, c, args.ldc, {row, column}, m - row, n - column, shared + warp * S::kSlabBytes);
+    if constexpr (body::kStatistics<Body> > 0) {
+      __syncthreads();  // all parts of the tile are left
+      if (body::arrive<S::kWarps>(args, tile.m, warp, tiles_n)) {
+        body::bring_together<Body, S::kWarps>(args, body::TileRows::of<S::kTileM>(tile.m, m), n, warp);
+      }
+    }
   }
 };
 

@@ -30,6 +30,7 @@
 #include "sm90_epilogue.cuh"
 #include "sm90_mainloop.cuh"
 #include "sm90_producer.cuh"
+#include "sm90_rows.cuh"
 #include "sm90_schedule.cuh"
 #include "sm90_shares.cuh"
 #include "sm90_split_k.cuh"
@@ -47,7 +48,6 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
   using Walk = sm90::Walk<G, Batch>;
   using Store = Epilogue<Problem, G, Body, Args, Batch>;
   static_assert(Batch::kMany != batch::Many::kGroups || !G::kSplits, "groups_are_walked_over");
-  static_assert(body::kStatistics<Body> == 0 || !G::kStreamK, "rows_are_reduced_without_stream_k");
 
   __device__ __forceinline__ static void run(const Args& args) {
     const int n = Problem::kKnownN > 0 ? Problem::kKnownN : args.n;
@@ -81,7 +81,16 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
     if (warpgroup == 0) {
       // Registers are allotted evenly at launch; the producer needs few, the accumulators many.
       if constexpr (G::kMoveRegisters) ptx::release_registers<G::kProducerRegisters>();
-      if (threadIdx.x == 0) produce(args, shared, walk);
+      if constexpr (body::kStatistics<Body> > 0) {
+        const int warp = __shfl_sync(~0u, threadIdx.x / kWarpSize, 0);
+        if (warp == 0) {
+          if (threadIdx.x == 0) produce(args, shared, walk);
+        } else if (warp <= kTurns) {
+          RowsOfTiles<G, Body>::follow(args, walk, n, warp - 1);
+        }
+      } else {
+        if (threadIdx.x == 0) produce(args, shared, walk);
+      }
       if (walk.is_split()) SplitK<G>::attend();
     } else {
       if constexpr (G::kMoveRegisters) ptx::claim_registers<G::kConsumerRegisters>();
@@ -91,9 +100,10 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
   }
 
  private:
+  static constexpr int kTurns = G::kPingPong ? 2 : 1;
+
   __device__ __forceinline__ static void consume(const Args& args, const SharedLayout<G>& shared,
                                                  const Walk& walk, const OutputView<Output>& c, int consumer) {
-    constexpr int kTurns = G::kPingPong ? 2 : 1;
     const int turn = G::kPingPong ? consumer : 0;
     const int first = G::kPingPong ? 0 : consumer * G::kBlocksOfOne * kBlockM;  // on the side of the blocks
     const int warp = threadIdx.x / kWarpSize % kWarpsPerWarpgroup;
@@ -102,6 +112,8 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
     const bool with_tma = args.c_is_mapped != 0 && c.columns % (kTmaUnitBytes / sizeof(Output)) == 0;
     Store epilogue(args, c, with_tma, shared.staging(consumer_warp));
     if constexpr (body::kLoads<Body>) epilogue.load_by(shared.loaded(consumer_warp * G::kEpilogueBuffers));
+    const int warp_of_tile = G::kPingPong ? warp : consumer_warp;
+    RowsOfTiles<G, Body> rows{turn};
     RingCursor<G::kStages> cursor;
     cursor.skip(turn * walk.step(walk.first()).k_blocks.count);  // ping-pong: the stages of the other's first step
 
@@ -133,14 +145,16 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
       multiply_tile<G>(acc, shared, cursor, k_blocks.count, first, pass_turn);  // the turn passes before the store begins
       cursor.skip((kTurns - 1) * walk.k_blocks.count);  // what lies between two steps of one is a whole tile
 
+      bool owns = true;  // of the tile what this warp has summed
       if constexpr (G::kSplits) {
         if (walk.is_split()) {
           const SplitK<G> split(shared, consumer_warp, walk.split_k);
-          if (!split.reduce(acc)) return;
+          owns = split.reduce(acc);
+          if (!owns && body::kStatistics<Body> == 0) return;
         }
       }
       if constexpr (G::kStreamK) {
-        const StreamK<G> stream(args, G::kPingPong ? warp : consumer_warp);
+        const StreamK<G> stream(args, warp_of_tile);
         if (walk.hands_on(number)) {
           stream.hand_on(acc);
           continue;
@@ -149,19 +163,22 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
       }
 
       const auto origin = walk.origin(tile);
-      epilogue.enter(args, origin);
-      WholeSums<G> sums(acc);
+      if (owns) {
+        epilogue.enter(args, origin);
+        WholeSums<G> sums(acc);
 #pragma unroll
-      for (int block = 0; block < G::kBlocksOfOne; ++block) {
-        const int offset = first + block * kBlockM + warp * kWarpRows;
-        const int row = origin.m + (G::kSwapAB ? 0 : offset);
-        const int column = origin.n + (G::kSwapAB ? offset : 0);
-        if constexpr (kProducts == 2) {
-          epilogue.store_block(sums.blocks[block], row, column, second_sums<G>(sums, block));
-        } else {
-          epilogue.store_block(sums.blocks[block], row, column);
+        for (int block = 0; block < G::kBlocksOfOne; ++block) {
+          const int offset = first + block * kBlockM + warp * kWarpRows;
+          const int row = origin.m + (G::kSwapAB ? 0 : offset);
+          const int column = origin.n + (G::kSwapAB ? offset : 0);
+          if constexpr (kProducts == 2) {
+            epilogue.store_block(sums.blocks[block], row, column, second_sums<G>(sums, block));
+          } else {
+            epilogue.store_block(sums.blocks[block], row, column);
+          }
         }
       }
+      rows.left(args, walk, number, origin.m, c.columns, warp_of_tile);
     }
     epilogue.finish();
   }
@@ -202,23 +219,20 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
     }
   }
 
-  // The same where rows are reduced: a thread takes a part of a row.
+  // The same where rows are reduced.
   __device__ __forceinline__ static void fill_parts(const Args& args, const OutputView<Output>& c) {
-    static_assert(Body::kPartColumns == (G::kSwapAB ? kWarpRows : G::kColumns), "a part is what a warp holds of a row");
     const float zero = Problem::epilogue(0.0f);
-    for (int row = blockIdx.x; row < c.rows; row += gridDim.x) {
-      for (int part = threadIdx.x; part < ceil_div(c.columns, Body::kPartColumns); part += G::kThreads) {
-        body::leave_part<Body>(args, row, part, c.columns, [&](int column) {
-          Output* const to = c.data + row * c.ld + column;
-          const auto store = [&](float staged) { body::store(to, staged); };
-          if constexpr (kProducts == 2) {
-            return body::apply_to_element<Body>(args, body::Index{row, column}, store, zero, zero);
-          } else {
-            return body::apply_to_element<Body>(args, body::Index{row, column}, store, zero);
-          }
-        });
-      }
-    }
+    reduce_rows_alone<G, Body>(args, c.columns, [&](int row, int part) {
+      body::leave_part<Body>(args, row, part, c.columns, [&](int column) {
+        Output* const to = c.data + row * c.ld + column;
+        const auto store = [&](float staged) { body::store(to, staged); };
+        if constexpr (kProducts == 2) {
+          return body::apply_to_element<Body>(args, body::Index{row, column}, store, zero, zero);
+        } else {
+          return body::apply_to_element<Body>(args, body::Index{row, column}, store, zero);
+        }
+      });
+    });
   }
 
   __device__ __forceinline__ static void sync_cluster() {

@@ -34,18 +34,15 @@ template <typename Problem, typename Schedule, typename Args, typename Body, int
 struct ReducedMatmul : Matmul<Problem, Schedule, Args, Body, kProducts> {
   using Base = Matmul<Problem, Schedule, Args, Body, kProducts>;
   using G = typename Base::G;
-  static_assert(Body::kPartColumns == (G::kSwapAB ? kWarpRows : G::kColumns), "a part is what a warp holds of a row");
 
   __device__ __forceinline__ static void run(const Args& args) {
     const int k = Problem::kKnownK > 0 ? Problem::kKnownK : args.k;
     if (k > 0) return Base::run(args);
     ptx::wait_for_previous_grids();
     const int n = Problem::kKnownN > 0 ? Problem::kKnownN : args.n;
-    for (int row = blockIdx.x; row < args.m; row += gridDim.x) {
-      for (int part = threadIdx.x; part < ceil_div(n, Body::kPartColumns); part += G::kThreads) {
-        PartOf<Body>::leave(args, row, part, n, [&](int column) { return outputs_of_zero(args, {row, column}); });
-      }
-    }
+    reduce_rows_alone<G, Body>(args, n, [&](int row, int part) {
+      PartOf<Body>::leave(args, row, part, n, [&](int column) { return outputs_of_zero(args, {row, column}); });
+    });
   }
 
  private:

@@ -126,6 +126,8 @@ struct TileWalk {
   __device__ int stride() const { return is_split() ? count() : gridDim.x / G::kClusterSize; }
   __device__ int count() const { return clusters_m * clusters_n; }
   __device__ Step step(int number) const { return {number, k_blocks}; }
+  // How often the rows of a tile are counted: once by each CTA that has one of them, and has all or some of its columns.
+  __device__ int arrivals() const { return clusters_n * G::kClusterN * (G::kSplits ? split_k : 1); }
 
   // First row and column of this CTA's tile in cluster number `linear`.
   __device__ Place origin(int linear) const {
