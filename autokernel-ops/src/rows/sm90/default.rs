@@ -35,6 +35,8 @@ impl RingSchedule {
                 keep: Keep::Values,
                 keeps_rows: class.read_rows().count() > 0,
                 joins: false,
+                blocks_per_sm: 1,
+                draws: false,
             };
             plain.that_fits(class, arch)
         };

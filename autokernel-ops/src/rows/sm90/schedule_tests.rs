@@ -58,6 +58,8 @@ fn a_broken_rule_says_what_would_not_break_it() {
         (RingSchedule { vectors: 8, ..plain }, "vectors"),
         (RingSchedule { stages: 0, ..plain }, "stages"),
         (RingSchedule { stages: 4, ..plain }, "shared_memory"),
+        (RingSchedule { blocks_per_sm: 5, ..plain }, "blocks_per_sm"),
+        (RingSchedule { blocks_per_sm: 3, ..plain }, "blocks_per_sm"),
         (RingSchedule { cluster: 3, ..plain }, "cluster"),
         (RingSchedule { keeps_rows: true, ..plain }, "keeps_rows"),
     ] {

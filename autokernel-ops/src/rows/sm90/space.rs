@@ -32,6 +32,8 @@ pub fn schedules(class: &Class, arch: Arch) -> Vec<RingSchedule> {
                                 keep: Keep::Values,
                                 keeps_rows: false,
                                 joins: false,
+                                blocks_per_sm: 1,
+                                draws: false,
                             };
                             schedules.extend(flags().map(|(keep, keeps_rows, joins)| RingSchedule {
                                 keep,
