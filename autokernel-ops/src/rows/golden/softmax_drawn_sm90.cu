@@ -9,7 +9,7 @@ struct Schedule {
   static constexpr int kRowsPerBlock = 1;
   static constexpr int kVector = 8;
   static constexpr int kVectors = 4;
-  static constexpr int kCluster = 1;
+  static constexpr int kCluster = 2;
   static constexpr int kStages = 1;
   static constexpr bool kPrefetches = true;
   static constexpr bool kDraws = true;
@@ -183,7 +183,7 @@ static_assert(Kernel::kBlockThreads == 512 && Kernel::kSharedBytes == 32768, "th
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(Kernel::kBlockThreads, Schedule::kBlocksPerSm)
-autokernel_rows_max_sum_bf16_0ce4d3f36fc4_409a57aeec1e(const __grid_constant__ Args args) {
+extern "C" __global__ void __launch_bounds__(Kernel::kBlockThreads, Schedule::kBlocksPerSm) __cluster_dims__(2, 1, 1)
+autokernel_rows_max_sum_bf16_0ce4d3f36fc4_125a712db774(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

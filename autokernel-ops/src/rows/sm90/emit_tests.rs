@@ -4,8 +4,11 @@ use expect_test::expect_file;
 use super::*;
 use crate::rows::{RowsSchedule, cases};
 
+/// Two teams of one block an SM, that take equal shares.
 fn schedule(problem: &Problem) -> RingSchedule {
-    RingSchedule::for_columns(&problem.class(), 16_384, Arch::SM_90A).unwrap()
+    let drawing = RingSchedule::for_columns(&problem.class(), 16_384, Arch::SM_90A).unwrap();
+    let (cluster, stages, joins, draws) = (1, 1, false, false);
+    RingSchedule { threads_per_row: 512, rows_per_block: 2, cluster, stages, joins, blocks_per_sm: 1, draws, ..drawing }
 }
 
 #[test]
@@ -25,7 +28,7 @@ fn add_rms_norm_whose_weight_is_kept_by_a_cluster_is_as_golden() {
 #[test]
 fn softmax_whose_teams_draw_rows_is_as_golden() {
     let problem = Problem::new(cases::softmax()).unwrap();
-    let schedule = RingSchedule { draws: true, blocks_per_sm: 2, rows_per_block: 1, ..schedule(&problem) };
+    let schedule = RingSchedule { draws: true, blocks_per_sm: 2, rows_per_block: 1, cluster: 2, ..schedule(&problem) };
     expect_file!["../golden/softmax_drawn_sm90.cu"].assert_eq(&kernel(&problem, &schedule).0.cuda);
 }
 
